@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { PostbackEvent } from "../../receiver/src/event.ts";
+import { bodySentAt, composeEvent, EVENT_NAMES, type EventName, type EventSubject } from "./event.ts";
+
+/** Section 2.1, in its order. */
+const FIELDS =
+	"event conversionId orderId programId status eventType basketValue commission networkFee currency reason " +
+	"test occurredAt sentAt";
+const ISO_WITH_MILLISECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const SENT_AT_MS = Date.UTC(2026, 0, 1);
+
+const SALE: EventSubject = {
+	conversionId: "cnv_01KDW000000000000000000000",
+	orderId: "A-1001",
+	programId: "prg_01KDW000000000000000000000",
+	status: "APPROVED",
+	eventType: "SALE",
+	basketValue: "129.90",
+	commission: "10.39",
+	networkFee: "2.60",
+	currency: "EUR",
+	reason: null,
+	test: false,
+	occurredAtMs: Date.UTC(2025, 11, 31, 23, 58, 41, 120),
+};
+
+test("contract 2.1: the body of an approved sale is exactly these bytes", () => {
+	assert.equal(
+		bodySentAt(composeEvent("conversion.approved", SALE), SENT_AT_MS),
+		'{"event":"conversion.approved","conversionId":"cnv_01KDW000000000000000000000","orderId":"A-1001",' +
+			'"programId":"prg_01KDW000000000000000000000","status":"APPROVED","eventType":"SALE",' +
+			'"basketValue":"129.90","commission":"10.39","networkFee":"2.60","currency":"EUR","reason":null,' +
+			'"test":false,"occurredAt":"2025-12-31T23:58:41.120Z","sentAt":"2026-01-01T00:00:00.000Z"}',
+	);
+});
+
+test("contract 2.1: every event has the 14 fields and no other, in the contract's order", () => {
+	for (const event of EVENT_NAMES) {
+		for (const reason of [null, "RETURN"] as const) {
+			const body = sent({ ...SALE, reason }, event);
+			assert.equal(Object.keys(body).join(" "), FIELDS);
+			assert.equal(body.event, event);
+		}
+	}
+	assert.equal(FIELDS.split(" ").length, 14);
+});
+
+test("contract 2.1: nothing else that the conversion carries reaches the body", () => {
+	const withMore = { ...SALE, secret: "s3cret", id: 7, email: "buyer@shop.example" };
+	assert.equal(Object.keys(sent(withMore)).join(" "), FIELDS);
+});
+
+test("contract 2.1: amounts are JSON strings with their trailing zeros, never numbers", () => {
+	const body = sent({ ...SALE, basketValue: "100.00", commission: "0.00", networkFee: "7" });
+	assert.deepEqual([body.basketValue, body.commission, body.networkFee], ["100.00", "0.00", "7"]);
+});
+
+test("contract 2.1: reason is the word for rejections and reversals and null otherwise, never left out", () => {
+	assert.equal(sent({ ...SALE, reason: "CHARGEBACK" }, "conversion.reversed").reason, "CHARGEBACK");
+	assert.equal(sent(SALE).reason, null);
+});
+
+test("contract 2.1: test is a boolean, true for test conversions", () => {
+	assert.equal(sent({ ...SALE, test: true }).test, true);
+	assert.equal(sent(SALE).test, false);
+});
+
+test("contract 2.1: timestamps are ISO 8601 UTC with milliseconds, a whole second included", () => {
+	const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+	for (const atMs of [0, 1, 999, 1_000, SENT_AT_MS, SENT_AT_MS + 7, lastMs]) {
+		const body: Record<string, unknown> = JSON.parse(
+			bodySentAt(composeEvent("conversion.approved", { ...SALE, occurredAtMs: atMs }), atMs),
+		);
+		for (const name of ["occurredAt", "sentAt"]) {
+			assert.match(String(body[name]), ISO_WITH_MILLISECONDS);
+			assert.equal(Date.parse(String(body[name])), atMs);
+		}
+	}
+});
+
+test("an order id with quotes, escapes, line separators or lone surrogates arrives as it was", () => {
+	const quoting = ['"', '\\"', "\\", "}", '","sentAt":"x', "\n\r\t\u0000"];
+	const unicode = ["\u2028\u2029", "ü🔑", "\ud800", "\udc00x"];
+	for (const orderId of [...quoting, ...unicode]) {
+		const composed = composeEvent("conversion.approved", { ...SALE, orderId });
+		const body = bodySentAt(composed, SENT_AT_MS);
+		assert.ok(body.isWellFormed(), "otherwise UTF-8 would put another character in its place");
+		assert.equal(sent({ ...SALE, orderId }).orderId, orderId);
+	}
+});
+
+const anyText = fc.oneof(
+	fc.string({ unit: "binary" }),
+	fc.string({
+		unit: fc.constantFrom('"', "\\", "}", "{", ",", "\u2028", "\u2029", "\ud800", "\udfff", "\n", "é"),
+	}),
+);
+const anyTimeMs = fc.integer({ min: 0, max: Date.UTC(9999, 11, 31) });
+
+test("property: every attempt of any event is valid JSON and UTF-8, and differs in sentAt alone", () => {
+	fc.assert(
+		fc.property(anyText, anyText, anyTimeMs, anyTimeMs, (orderId, conversionId, firstMs, secondMs) => {
+			const composed = composeEvent("conversion.recorded", { ...SALE, orderId, conversionId });
+			const [first, second] = [bodySentAt(composed, firstMs), bodySentAt(composed, secondMs)];
+			const firstIso = new Date(firstMs).toISOString();
+			assert.deepEqual(JSON.parse(first), { ...JSON.parse(composed), sentAt: firstIso });
+			assert.deepEqual(JSON.parse(second), {
+				...JSON.parse(first),
+				sentAt: new Date(secondMs).toISOString(),
+			});
+			assert.equal(Object.keys(JSON.parse(first)).join(" "), FIELDS);
+			assert.equal(JSON.parse(first).orderId, orderId);
+			// The bytes too: the text before sentAt is the outbox's, unchanged.
+			assert.equal(first.slice(0, composed.length - 1), second.slice(0, composed.length - 1));
+			assert.equal(Buffer.from(first, "utf8").toString("utf8"), first);
+		}),
+	);
+});
+
+function sent(subject: EventSubject, event: EventName = "conversion.approved"): PostbackEvent {
+	return JSON.parse(bodySentAt(composeEvent(event, subject), SENT_AT_MS));
+}

@@ -1,0 +1,92 @@
+// A fault is a refusal somebody can act on: a stable code, an HTTP status and a sentence that says
+// what to do next. Codes are part of the API: they are added, never renamed.
+
+const HTTP_STATUS_BY_CODE = {
+	// The signed API: who is calling, and is it really them.
+	missing_api_key: 401,
+	unknown_api_key: 401,
+	revoked_api_key: 401,
+	missing_signature_header: 401,
+	malformed_timestamp: 401,
+	stale_timestamp: 401,
+	malformed_nonce: 401,
+	replayed_nonce: 401,
+	bad_signature: 401,
+	no_signing_secret: 401,
+	// The signed API: what is being said.
+	body_too_large: 413,
+	unsupported_media_type: 415,
+	malformed_json: 400,
+	invalid_field: 422,
+	unknown_field: 422,
+	amount_not_a_string: 422,
+	malformed_amount: 422,
+	negative_amount: 422,
+	amount_too_precise: 422,
+	amount_too_large: 422,
+	unknown_currency: 422,
+	wrong_currency: 422,
+	unknown_event_type: 422,
+	unknown_reason: 422,
+	missing_reason: 422,
+	malformed_cursor: 422,
+	unknown_order: 404,
+	unknown_conversion: 404,
+	unknown_programme: 404,
+	unknown_delivery: 404,
+	not_found: 404,
+	method_not_allowed: 405,
+	move_not_allowed: 409,
+	conversion_expired: 409,
+	programme_closed: 409,
+	// The Postback URL, at save and at delivery.
+	postback_url_malformed: 422,
+	postback_url_too_long: 422,
+	postback_url_not_https: 422,
+	postback_url_has_credentials: 422,
+	postback_url_has_fragment: 422,
+	postback_url_not_wire_form: 422,
+	postback_url_host_invalid: 422,
+	postback_url_unresolvable: 422,
+	postback_url_forbidden_address: 422,
+	// People, programmes, keys and deliveries.
+	invalid_email: 422,
+	email_taken: 409,
+	unknown_role: 422,
+	invalid_name: 422,
+	invalid_rate: 422,
+	invalid_days: 422,
+	unknown_person: 404,
+	unknown_key: 404,
+	delivery_not_finished: 409,
+	no_postback_url: 409,
+	// Ours.
+	unavailable: 503,
+	internal: 500,
+} as const;
+
+export type FaultCode = keyof typeof HTTP_STATUS_BY_CODE;
+
+export interface Fault {
+	code: FaultCode;
+	httpStatus: number;
+	/** One or two sentences for the person: what is wrong, and what to do next. */
+	detail: string;
+	/** The field of the input it is about, where there is one. */
+	field?: string;
+}
+
+export type Result<Value> = { ok: true; value: Value } | { ok: false; fault: Fault };
+
+export function fault(code: FaultCode, detail: string, field?: string): Fault {
+	const plain = { code, httpStatus: HTTP_STATUS_BY_CODE[code], detail };
+	return field === undefined ? plain : { ...plain, field };
+}
+
+export function succeed<Value>(value: Value): { ok: true; value: Value } {
+	return { ok: true, value };
+}
+
+export function refuse(code: FaultCode, detail: string, field?: string): { ok: false; fault: Fault } {
+	return { ok: false, fault: fault(code, detail, field) };
+}

@@ -1,0 +1,267 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { Fault, FaultCode, Result } from "./fault.ts";
+import { currencyDigits, parseAmount, parseRate, shareOf } from "./money.ts";
+
+const CURRENCY_BY_DIGITS = { 0: "JPY", 2: "EUR", 3: "BHD", 4: "CLF" } as const;
+const CURRENCIES = Object.values(CURRENCY_BY_DIGITS);
+const MAX_WHOLE = 999_999_999_999;
+
+test("a currency has the digits that ISO 4217 gives it", () => {
+	const codesByDigits: [digits: number, codes: string][] = [
+		[0, "JPY KRW CLP ISK VND XAF XOF XPF UYI"],
+		[2, "EUR USD GBP CHF PLN HUF MGA MRU XAD XCG ZWG ZAR AED"],
+		[3, "BHD IQD JOD KWD LYD OMR TND"],
+		[4, "CLF UYW"],
+	];
+	for (const [digits, codes] of codesByDigits) {
+		for (const code of codes.split(" ")) assert.equal(accepted(currencyDigits(code)), digits, code);
+	}
+});
+
+test("a code that is not an active currency is refused, withdrawn codes and metals included", () => {
+	const misspelt = ["", " ", "eur", "Eur", "EUR ", "EUR\n", "EURO", "EU", "ＥＵＲ", "AED AFN", "toString"];
+	const inactive = ["BGN", "HRK", "DEM", "ANG", "XAU", "XDR", "XXX", "XTS"];
+	for (const code of [...misspelt, ...inactive]) {
+		assert.deepEqual(shapeOf(currencyDigits(code)), ["unknown_currency", "currency"], code);
+	}
+	assert.ok(refused(currencyDigits("x".repeat(10_000))).detail.length < 200);
+});
+
+test("contract 2.1: an amount in a good form becomes a decimal string with exactly the currency's digits", () => {
+	const cases: [text: string, currency: string, canonical: string][] = [
+		["0", "JPY", "0"],
+		["1299", "JPY", "1299"],
+		["0", "EUR", "0.00"],
+		["0.0", "EUR", "0.00"],
+		["0.01", "EUR", "0.01"],
+		["12", "EUR", "12.00"],
+		["12.5", "EUR", "12.50"],
+		["12.50", "EUR", "12.50"],
+		["129.9", "BHD", "129.900"],
+		["129.999", "BHD", "129.999"],
+		["1", "CLF", "1.0000"],
+		["0.0001", "CLF", "0.0001"],
+		["999999999999", "JPY", "999999999999"],
+		["999999999999.99", "EUR", "999999999999.99"],
+	];
+	for (const [text, currency, canonical] of cases) {
+		assert.equal(accepted(parseAmount(text, currency, "basketValue")), canonical, `${text} ${currency}`);
+	}
+});
+
+test("an amount that is not plain digits and a point is refused as malformed", () => {
+	const wrong = [
+		...["", " ", ".", "-", "+", "abc", "NaN", "Infinity", "null", "undefined", "true", "[]"],
+		...["+1", "+1.00", "--1", "- 1", "-.5", "-", "−1", "1-", "(1)"],
+		...["00", "01", "007.50", "00.5", ".5", "5.", "1..2", "1.2.3", "1.-2", "1.+2"],
+		...["1e3", "1E3", "1e-2", "1.5e1", "0x10", "0b1", "0o7", "1n", "1_000"],
+		...["1,5", "1,000", "1,000.00", "1.000,00", "1'000", "12.5€", "€12", "EUR 12", "12%"],
+		...[" 1", "1 ", "1 000", "1\n", "\n1", "1\t", "1\u00a0", "\ufeff1", "1\u0000", "1\r\n"],
+		...["１２", "١٢", "१२", "1.٥", "𝟏", "½", "²", "1٫5"],
+	];
+	for (const text of wrong) {
+		for (const currency of CURRENCIES) {
+			const found = shapeOf(parseAmount(text, currency, "basketValue"));
+			assert.deepEqual(found, ["malformed_amount", "basketValue"], JSON.stringify(text));
+		}
+	}
+});
+
+test("a malformed amount is answered with an example that would be accepted", () => {
+	for (const currency of CURRENCIES) {
+		const example = /"(.+)"/.exec(refused(parseAmount("x", currency, "basketValue")).detail)?.[1] ?? "";
+		assert.equal(accepted(parseAmount(example, currency, "basketValue")), example);
+	}
+});
+
+test("an amount that is negative, too precise or too large is refused with its own code", () => {
+	const cases: [text: string, currency: string, code: FaultCode][] = [
+		["-1", "EUR", "negative_amount"],
+		["-0", "EUR", "negative_amount"],
+		["-0.01", "EUR", "negative_amount"],
+		["-999999999999999", "JPY", "negative_amount"],
+		["1.0", "JPY", "amount_too_precise"],
+		["1.000", "EUR", "amount_too_precise"],
+		["0.001", "EUR", "amount_too_precise"],
+		["0.0001", "BHD", "amount_too_precise"],
+		["0.00001", "CLF", "amount_too_precise"],
+		["1000000000000", "EUR", "amount_too_large"],
+		["1000000000000.00", "EUR", "amount_too_large"],
+		["9".repeat(100_000), "JPY", "amount_too_large"],
+		["12.50", "XXX", "unknown_currency"],
+	];
+	for (const [text, currency, code] of cases) {
+		const field = code === "unknown_currency" ? "currency" : "commission";
+		const found = shapeOf(parseAmount(text, currency, "commission"));
+		assert.deepEqual(found, [code, field], `${text.slice(0, 20)} ${currency}`);
+	}
+});
+
+test("a rate from 0 to 100 percent gets four decimals", () => {
+	const cases: [text: string, canonical: string][] = [
+		["0", "0.0000"],
+		["0.0", "0.0000"],
+		["0.0001", "0.0001"],
+		["7.5", "7.5000"],
+		["10", "10.0000"],
+		["12.3456", "12.3456"],
+		["99.9999", "99.9999"],
+		["100", "100.0000"],
+		["100.0000", "100.0000"],
+	];
+	for (const [text, canonical] of cases) assert.equal(accepted(parseRate(text, "commissionRate")), canonical);
+});
+
+test("a rate beyond 100 percent, beyond four decimals or in another form is refused", () => {
+	const beyond = ["100.0001", "101", "999", "1000", "9".repeat(1_000), "0.00001", "7.50000"];
+	const odd = ["", " ", "-1", "-0", "+5", "05", "00", "5.", ".5", "7,5", "5%", "5 ", " 5", "5\n", "1e1", "٥"];
+	for (const text of [...beyond, ...odd]) {
+		assert.deepEqual(shapeOf(parseRate(text, "networkFeeRate")), ["invalid_rate", "networkFeeRate"], text);
+	}
+});
+
+test("a share is rounded half up: at exactly .5 of the last digit up, just below it down", () => {
+	const cases: [amount: string, rate: string, share: string][] = [
+		["129.90", "8.0000", "10.39"],
+		["129.90", "2.0000", "2.60"],
+		["0.01", "50.0000", "0.01"],
+		["0.01", "49.9999", "0.00"],
+		["0.03", "50.0000", "0.02"],
+		["0.05", "10.0000", "0.01"],
+		["0.05", "9.9999", "0.00"],
+		["2.50", "1.0000", "0.03"],
+		["1", "50.0000", "1"],
+		["1", "49.9999", "0"],
+		["3", "50.0000", "2"],
+		["0.001", "50.0000", "0.001"],
+		["0.0001", "50.0000", "0.0001"],
+		["0.0001", "49.9999", "0.0000"],
+		["50.00", "0.0100", "0.01"],
+		["49.99", "0.0100", "0.00"],
+	];
+	for (const [amount, rate, share] of cases)
+		assert.equal(shareOf(amount, rate), share, `${rate}% of ${amount}`);
+});
+
+test("a share keeps the amount's digits, at nothing, at all of it, and beyond what a double can hold", () => {
+	const cases: [amount: string, rate: string, share: string][] = [
+		["0.00", "100.0000", "0.00"],
+		["129.90", "0.0000", "0.00"],
+		["0", "7.5000", "0"],
+		["129.900", "100.0000", "129.900"],
+		["1.0000", "0.0001", "0.0000"],
+		["999999999999.99", "100.0000", "999999999999.99"],
+		["999999999999.99", "99.9999", "999998999999.99"],
+		["999999999999.9999", "33.3333", "333333000000.0000"],
+		["999999999999.9999", "0.0001", "1000000.0000"],
+		["987654321098.7654", "12.3456", "121931851865.5692"],
+	];
+	for (const [amount, rate, share] of cases)
+		assert.equal(shareOf(amount, rate), share, `${rate}% of ${amount}`);
+});
+
+const anyDigits = fc.constantFrom(0, 2, 3, 4);
+const anyRate = fc.integer({ min: 0, max: 1_000_000 }).map((units) => decimal(BigInt(units), 4));
+const anyCanonical = anyDigits.chain((digits) =>
+	fc
+		.bigInt({ min: 0n, max: BigInt(MAX_WHOLE + 1) * 10n ** BigInt(digits) - 1n })
+		.map((minor) => decimal(minor, digits)),
+);
+const anyEntered = fc
+	.tuple(
+		fc.integer({ min: 0, max: MAX_WHOLE }),
+		fc.string({ unit: fc.constantFrom(..."0123456789"), maxLength: 4 }),
+	)
+	.map(([whole, decimals]) => (decimals === "" ? `${whole}` : `${whole}.${decimals}`));
+const numberLike = fc.string({ unit: fc.constantFrom(..."0123456789.-+eE, _٥") });
+
+test("property: a share is the one amount within half a minor unit of the exact product, ties going up", () => {
+	fc.assert(
+		fc.property(anyCanonical, anyRate, (amount, rate) => {
+			const basket = fraction(amount);
+			const percent = fraction(rate);
+			const share = fraction(shareOf(amount, rate));
+			assert.equal(share.denominator, basket.denominator);
+			// Exact share in minor units = product / whole; so share - exact is in (-1/2, +1/2].
+			const product = basket.numerator * percent.numerator;
+			const whole = percent.denominator * 100n;
+			const twiceOff = 2n * (share.numerator * whole - product);
+			assert.ok(-whole < twiceOff && twiceOff <= whole);
+		}),
+	);
+});
+
+test("property: shares whose rates make 100 percent add up to the amount within half a minor unit each", () => {
+	fc.assert(
+		fc.property(anyCanonical, fc.integer({ min: 0, max: 1_000_000 }), (amount, units) => {
+			const rates = [units, 1_000_000 - units].map((part) => decimal(BigInt(part), 4));
+			const sum = rates.reduce((total, rate) => total + fraction(shareOf(amount, rate)).numerator, 0n);
+			const off = sum - fraction(amount).numerator;
+			assert.ok(off === 0n || off === 1n, `${amount} split by ${rates}`);
+		}),
+	);
+});
+
+test("property: parsing an accepted amount or rate again changes nothing, and never its value", () => {
+	fc.assert(
+		fc.property(anyEntered, fc.constantFrom(...CURRENCIES), (text, currency) => {
+			for (const parse of [readAmount(currency), readRate]) {
+				const first = parse(text);
+				if (!first.ok) continue;
+				assert.deepEqual(parse(first.value), first);
+				const [before, after] = [fraction(text), fraction(first.value)];
+				assert.equal(before.numerator * after.denominator, after.numerator * before.denominator);
+			}
+		}),
+	);
+});
+
+test("property: any text is answered with a canonical amount or a fault, and never thrown at", () => {
+	fc.assert(
+		fc.property(fc.oneof(fc.string({ unit: "binary" }), numberLike, anyEntered), (text) => {
+			for (const [digits, currency] of Object.entries(CURRENCY_BY_DIGITS)) {
+				const amount = parseAmount(text, currency, "basketValue");
+				const form = digits === "0" ? /^\d{1,12}$/ : new RegExp(`^\\d{1,12}\\.\\d{${digits}}$`);
+				if (amount.ok) assert.match(amount.value, form);
+			}
+			const rate = parseRate(text, "commissionRate");
+			if (rate.ok) assert.match(rate.value, /^\d{1,3}\.\d{4}$/);
+			if (currencyDigits(text).ok) assert.match(text, /^[A-Z]{3}$/);
+		}),
+	);
+});
+
+function readAmount(currency: string): (text: string) => Result<string> {
+	return (text) => parseAmount(text, currency, "basketValue");
+}
+
+function readRate(text: string): Result<string> {
+	return parseRate(text, "commissionRate");
+}
+
+function decimal(minor: bigint, digits: number): string {
+	const scale = 10n ** BigInt(digits);
+	return digits === 0 ? `${minor}` : `${minor / scale}.${`${minor % scale}`.padStart(digits, "0")}`;
+}
+
+function fraction(text: string): { numerator: bigint; denominator: bigint } {
+	const [whole = "", decimals = ""] = text.split(".");
+	return { numerator: BigInt(whole + decimals), denominator: 10n ** BigInt(decimals.length) };
+}
+
+function accepted<Value>(result: Result<Value>): Value {
+	assert.ok(result.ok, JSON.stringify(result));
+	return result.value;
+}
+
+function refused(result: Result<unknown>): Fault {
+	assert.ok(!result.ok, JSON.stringify(result));
+	return result.fault;
+}
+
+function shapeOf(result: Result<unknown>): [FaultCode, string | undefined] {
+	const { code, field } = refused(result);
+	return [code, field];
+}

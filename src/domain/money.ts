@@ -1,0 +1,117 @@
+// Amounts as decimal strings with exactly the currency's digits. Never floating point: inside, an
+// amount is a bigint of minor units, and it leaves as the same digits it would have on paper.
+
+import { type Result, refuse, succeed } from "./fault.ts";
+
+// ISO 4217 active codes (list one, 2026), grouped by minor-unit digits. An explicit table because ICU's
+// digits differ from the standard's for some currencies (IQD, AFN).
+const CODES_BY_DIGITS: ReadonlyArray<readonly [digits: number, codes: string]> = [
+	[0, "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"],
+	[
+		2,
+		`AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE CHF
+		CHW CNY COP COU CRC CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD HNL
+		HTG HUF IDR ILS INR IRR JMD KES KGS KHR KPW KYD KZT LAK LBP LKR LRD LSL MAD MDL MGA MKD MMK MNT MOP MRU
+		MUR MVR MWK MXN MXV MYR MZN NAD NGN NIO NOK NPR NZD PAB PEN PGK PHP PKR PLN QAR RON RSD RUB SAR SBD SCR
+		SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD USN UYU UZS VED
+		VES WST XAD XCD XCG YER ZAR ZMW ZWG`,
+	],
+	[3, "BHD IQD JOD KWD LYD OMR TND"],
+	[4, "CLF UYW"],
+];
+
+const DIGITS_BY_CODE: ReadonlyMap<string, number> = new Map(
+	CODES_BY_DIGITS.flatMap(([digits, codes]) => codes.split(/\s+/).map((code) => [code, digits] as const)),
+);
+
+/** Nothing a shop sells costs more; it keeps every amount short enough for a page and a spreadsheet. */
+const MAX_WHOLE_DIGITS = 12;
+const RATE_DECIMALS = 4;
+/** A rate is a percentage with four decimals, so one unit is a millionth of the basket. */
+const RATE_UNITS_PER_WHOLE = 1_000_000n;
+
+export function currencyDigits(currency: string): Result<number> {
+	const digits = DIGITS_BY_CODE.get(currency);
+	if (digits === undefined) {
+		return refuse(
+			"unknown_currency",
+			`"${currency.slice(0, 20)}" is not an ISO 4217 currency code. Send three capital letters such as EUR.`,
+			"currency",
+		);
+	}
+	return succeed(digits);
+}
+
+/** The amount in canonical form ("12.5" EUR becomes "12.50"), or what is wrong with it. */
+export function parseAmount(text: string, currency: string, field: string): Result<string> {
+	const digits = currencyDigits(currency);
+	if (!digits.ok) return digits;
+	if (/^-\d/.test(text)) {
+		return refuse("negative_amount", `${field} must not be negative. Report a return as a reversal.`, field);
+	}
+	const match = /^(0|[1-9]\d*)(?:\.(\d+))?$/.exec(text);
+	if (match === null) {
+		return refuse(
+			"malformed_amount",
+			`${field} must be digits with a point before the decimals, such as ${exampleAmount(digits.value)}.`,
+			field,
+		);
+	}
+	const [, whole = "", decimals = ""] = match;
+	if (whole.length > MAX_WHOLE_DIGITS) {
+		return refuse(
+			"amount_too_large",
+			`${field} may have at most ${MAX_WHOLE_DIGITS} digits before the point.`,
+			field,
+		);
+	}
+	if (decimals.length > digits.value) {
+		return refuse(
+			"amount_too_precise",
+			`${field} has ${decimals.length} decimals, but ${currency} has ${digits.value}. Round it and send it again.`,
+			field,
+		);
+	}
+	return succeed(digits.value === 0 ? whole : `${whole}.${decimals.padEnd(digits.value, "0")}`);
+}
+
+/** The rate in canonical form ("7.5" becomes "7.5000"): a percentage from 0 to 100 with at most four decimals. */
+export function parseRate(text: string, field: string): Result<string> {
+	const match = /^(0|[1-9]\d{0,2})(?:\.(\d{1,4}))?$/.exec(text);
+	const rate = match === null ? undefined : `${match[1]}.${(match[2] ?? "").padEnd(RATE_DECIMALS, "0")}`;
+	if (rate === undefined || minorUnits(rate) > RATE_UNITS_PER_WHOLE) {
+		return refuse(
+			"invalid_rate",
+			`${field} must be a percentage from 0 to 100 with at most ${RATE_DECIMALS} decimals, such as 7.5.`,
+			field,
+		);
+	}
+	return succeed(rate);
+}
+
+/** `amount × rate` rounded half up to the amount's own digits. Both in canonical form. */
+export function shareOf(amount: string, rate: string): string {
+	const digits = decimalCount(amount);
+	const scaled = minorUnits(amount) * minorUnits(rate);
+	// Neither side is ever negative, so adding half and cutting is rounding half up.
+	return formatMinor((scaled + RATE_UNITS_PER_WHOLE / 2n) / RATE_UNITS_PER_WHOLE, digits);
+}
+
+function decimalCount(amount: string): number {
+	const point = amount.indexOf(".");
+	return point === -1 ? 0 : amount.length - point - 1;
+}
+
+function minorUnits(amount: string): bigint {
+	return BigInt(amount.replace(".", ""));
+}
+
+function formatMinor(minor: bigint, digits: number): string {
+	if (digits === 0) return minor.toString();
+	const padded = minor.toString().padStart(digits + 1, "0");
+	return `${padded.slice(0, -digits)}.${padded.slice(-digits)}`;
+}
+
+function exampleAmount(digits: number): string {
+	return digits === 0 ? '"1299"' : `"129.${"90".padEnd(digits, "0").slice(0, digits)}"`;
+}

@@ -1,0 +1,372 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { parseRange } from "./address.ts";
+import type { Fault, FaultCode } from "./fault.ts";
+import { judgeHost, type PostbackUrl, parsePostbackUrl } from "./postback-url.ts";
+
+const LABEL_63 = "a".repeat(63);
+const HOST_253 = `${LABEL_63}.${LABEL_63}.${LABEL_63}.${"b".repeat(61)}`;
+const BASE = "https://shop.example/";
+
+test("a URL in the form that goes on the wire is accepted as it is", () => {
+	const urls = [
+		...[BASE, `${BASE}postback`, `${BASE}a/b/c?x=1&y=2`, `${BASE}?x=1`, `${BASE}a?b?c`, `${BASE}//a//`],
+		...[`${BASE}%C3%A4?q=%20%23`, `${BASE}a@b:c`, `${BASE}a|b[c]`, `${BASE}?a={b}|[c]^d\`e`, `${BASE}%zz?%`],
+		...[
+			`${BASE}...`,
+			`${BASE}a;b=c,d/$!'()*+`,
+			`${BASE}?x=https://other.example/`,
+			`${BASE}?x=..`,
+			`${BASE}%2F%2f`,
+		],
+		...[
+			"https://shop.example:8443/x",
+			"https://shop.example:1/",
+			"https://shop.example:65535/",
+			"https://localhost/",
+		],
+		...["https://a_b.shop-1.example/", "https://xn--bcher-kva.example/", `https://${LABEL_63}.example/`],
+		...[`https://${HOST_253}/`, "https://93.184.215.14/x", "https://[2a00:1450::1]:8443/x?y"],
+		...[BASE + "a".repeat(2_048 - BASE.length), `${BASE}?${"a".repeat(2_047 - BASE.length)}`],
+	];
+	for (const url of urls) {
+		const { href, origin, target } = accepted(url);
+		assert.equal(href, url);
+		assert.equal(origin + target, url);
+	}
+});
+
+test("a host, scheme or port in another spelling is accepted as the URL parser writes it", () => {
+	const cases: [entered: string, href: string][] = [
+		["  https://shop.example/x\n", "https://shop.example/x"],
+		["\u00a0\ufeffhttps://shop.example/x\u2003", "https://shop.example/x"],
+		["HTTPS://Shop.EXAMPLE/X", "https://shop.example/X"],
+		["https://shop.example:443/x", "https://shop.example/x"],
+		["https://shop.example:/x", "https://shop.example/x"],
+		["https://shop.example:08443/x", "https://shop.example:8443/x"],
+		["https://bücher.example/x", "https://xn--bcher-kva.example/x"],
+		["https://shop。example/x", "https://shop.example/x"],
+		["https://sh%6Fp.example/x", "https://shop.example/x"],
+		["https://sh\u00adop.example/x", "https://shop.example/x"],
+		["https://[2A00:1450:0:0::1]/x", "https://[2a00:1450::1]/x"],
+		["https://[::ffff:8.8.8.8]/x", "https://[::ffff:808:808]/x"],
+		["https://8.8.2056/x", "https://8.8.8.8/x"],
+	];
+	for (const [entered, href] of cases) assert.equal(accepted(entered).href, href, entered);
+});
+
+test("an accepted URL is described in the parts that dialling and signing need", () => {
+	assert.deepEqual(accepted("https://Shop.example:8443/a/b?c=d"), {
+		href: "https://shop.example:8443/a/b?c=d",
+		origin: "https://shop.example:8443",
+		hostname: "shop.example",
+		port: 8_443,
+		target: "/a/b?c=d",
+		isLiteral: false,
+	});
+	assert.deepEqual(accepted("https://[2a00:1450::1]/"), {
+		href: "https://[2a00:1450::1]/",
+		origin: "https://[2a00:1450::1]",
+		hostname: "2a00:1450::1",
+		port: 443,
+		target: "/",
+		isLiteral: true,
+	});
+});
+
+test("a URL that cannot be used is refused with its code and a sentence that says why", () => {
+	const cases: [entered: string, code: FaultCode, says: string][] = [
+		["", "postback_url_malformed", "no URL"],
+		[" \t\n", "postback_url_malformed", "no URL"],
+		["shop.example/x", "postback_url_malformed", "begin with https://"],
+		["//shop.example/x", "postback_url_malformed", "begin with https://"],
+		["https:shop.example/x", "postback_url_malformed", "begin with https://"],
+		["https:/shop.example/x", "postback_url_malformed", "begin with https://"],
+		["https", "postback_url_malformed", "begin with https://"],
+		["https://shop.example\\x", "postback_url_malformed", "backslash"],
+		["https:\\\\shop.example/x", "postback_url_malformed", "backslash"],
+		["https://good.example\\@127.0.0.1/", "postback_url_malformed", "backslash"],
+		[`${BASE}a\\b`, "postback_url_malformed", "backslash"],
+		[`${BASE}a\tb`, "postback_url_malformed", "control character"],
+		[`${BASE}a\r\nHost: x`, "postback_url_malformed", "control character"],
+		["https://sh\nop.example/", "postback_url_malformed", "control character"],
+		["ht\ttps://shop.example/", "postback_url_malformed", "control character"],
+		[`${BASE}a\0`, "postback_url_malformed", "control character"],
+		[`\0${BASE}`, "postback_url_malformed", "control character"],
+		[`${BASE}\u007f`, "postback_url_malformed", "control character"],
+		[`${BASE}\u0085b`, "postback_url_malformed", "control character"],
+		[`${BASE}\ud800`, "postback_url_malformed", "control character"],
+		["https://shop.example:0/", "postback_url_malformed", 'port "0"'],
+		["https://shop.example:000/", "postback_url_malformed", 'port "000"'],
+		["https://shop.example:65536/", "postback_url_malformed", "from 1 to 65535"],
+		["https://shop.example:-1/", "postback_url_malformed", 'port "-1"'],
+		["https://shop.example:https/", "postback_url_malformed", 'port "https"'],
+		["https://shop.example:80 /", "postback_url_malformed", 'port "80 "'],
+		["https://[2a00::1]:0/", "postback_url_malformed", 'port "0"'],
+		["http://shop.example/x", "postback_url_not_https", "https://"],
+		["HTTP://shop.example/x", "postback_url_not_https", "https://"],
+		["ftp://shop.example/x", "postback_url_not_https", "https://"],
+		["javascript:alert(1)", "postback_url_not_https", "https://"],
+		["file:///etc/passwd", "postback_url_not_https", "https://"],
+		["data:text/plain,x", "postback_url_not_https", "https://"],
+		["httpss://shop.example/", "postback_url_not_https", "https://"],
+		["wss://shop.example/", "postback_url_not_https", "https://"],
+		[BASE + "a".repeat(2_049 - BASE.length), "postback_url_too_long", "2049 characters"],
+		["x".repeat(1_000_000), "postback_url_too_long", "at most 2048"],
+		[`${BASE}${"ä".repeat(400)}`, "postback_url_too_long", "2421 characters in the form that is sent"],
+		["https://me@shop.example/", "postback_url_has_credentials", "@"],
+		["https://me:secret@shop.example/", "postback_url_has_credentials", "@"],
+		["https://@shop.example/", "postback_url_has_credentials", "@"],
+		["https://:@shop.example/", "postback_url_has_credentials", "@"],
+		["https://good.example@127.0.0.1/", "postback_url_has_credentials", "@"],
+		["https://a@b@shop.example/", "postback_url_has_credentials", "@"],
+		[`${BASE}x#part`, "postback_url_has_fragment", "#"],
+		[`${BASE}x#`, "postback_url_has_fragment", "#"],
+		["https://shop.example#", "postback_url_has_fragment", "#"],
+		["https://good.example#@127.0.0.1/", "postback_url_has_fragment", "#"],
+		["https://", "postback_url_host_invalid", "no host"],
+		["https:///shop.example/x", "postback_url_host_invalid", "no host"],
+		["https://?x", "postback_url_host_invalid", "no host"],
+		["https://:8443/x", "postback_url_host_invalid", "no host"],
+		["https://shop.example./x", "postback_url_host_invalid", "without the trailing dot"],
+		["https://shop.example.:8443/x", "postback_url_host_invalid", "without the trailing dot"],
+		["https://shop.example。/x", "postback_url_host_invalid", "without the trailing dot"],
+		["https://shop.example%2e/x", "postback_url_host_invalid", "without the trailing dot"],
+		["https://8.8.8.8./x", "postback_url_host_invalid", "without the trailing dot"],
+		["https://shop..example/x", "postback_url_host_invalid", 'the part ""'],
+		["https://.shop.example/x", "postback_url_host_invalid", 'the part ""'],
+		[`https://${LABEL_63}a.example/`, "postback_url_host_invalid", "1 to 63 letters"],
+		[`https://${HOST_253}b/`, "postback_url_host_invalid", "254 characters"],
+		["https://sh*p.example/", "postback_url_host_invalid", 'the part "sh*p"'],
+		["https://'shop'.example/", "postback_url_host_invalid", "letters, digits"],
+		["https://sh op.example/", "postback_url_host_invalid", "not a name"],
+		["https://sh%20op.example/", "postback_url_host_invalid", "not a name"],
+		["https://me%40shop.example/", "postback_url_host_invalid", "not a name"],
+		["https://good.example＠127.0.0.1/", "postback_url_host_invalid", "not a name"],
+		["https://good.example／x/", "postback_url_host_invalid", "not a name"],
+		["https://good.example＃x/", "postback_url_host_invalid", "not a name"],
+		["https://%00/", "postback_url_host_invalid", "not a name"],
+		["https://256.1.1.1/", "postback_url_host_invalid", "not a name"],
+		["https://1.2.3.4.5/", "postback_url_host_invalid", "not a name"],
+		["https://shop.0x7f/", "postback_url_host_invalid", "not a name"],
+		["https://2a00:1450::1/", "postback_url_host_invalid", "IPv6 goes in brackets"],
+		["https://fe80::abcd/", "postback_url_host_invalid", "IPv6 goes in brackets"],
+		["https://[2a00::1/", "postback_url_host_invalid", "not a name"],
+		["https://[2a00::1]x/", "postback_url_host_invalid", "not a name"],
+		["https://[fe80::1%25eth0]/", "postback_url_host_invalid", "not a name"],
+		["https://[shop.example]/", "postback_url_host_invalid", "not a name"],
+	];
+	for (const [entered, code, says] of cases) {
+		const { detail, ...rest } = refused(entered);
+		assert.deepEqual(
+			rest,
+			{ code, httpStatus: 422, field: "postbackUrl" },
+			JSON.stringify(entered.slice(0, 80)),
+		);
+		assert.ok(detail.includes(says), `${JSON.stringify(entered.slice(0, 80))}: ${detail}`);
+	}
+});
+
+test("a path or query in another form than the wire's is refused with the URL to enter", () => {
+	const cases: [entered: string, instead: string][] = [
+		["https://shop.example", "https://shop.example/"],
+		["https://shop.example:443", "https://shop.example/"],
+		["https://Shop.example?x=1", "https://shop.example/?x=1"],
+		["https://bücher.example", "https://xn--bcher-kva.example/"],
+		["https://[2A00::1]?x", "https://[2a00::1]/?x"],
+		["https://shop.example?x=a@b", "https://shop.example/?x=a@b"],
+		[`${BASE}x?`, `${BASE}x`],
+		[`${BASE}a b`, `${BASE}a%20b`],
+		[`${BASE}?a b`, `${BASE}?a%20b`],
+		[`${BASE}ä?ö`, `${BASE}%C3%A4?%C3%B6`],
+		[`${BASE}😀`, `${BASE}%F0%9F%98%80`],
+		[`${BASE}a\u2028b`, `${BASE}a%E2%80%A8b`],
+		[`${BASE}a/../b`, `${BASE}b`],
+		[`${BASE}../../b`, `${BASE}b`],
+		[`${BASE}a/./b`, `${BASE}a/b`],
+		[`${BASE}a/..`, BASE],
+		[`${BASE}a/%2e%2E/b`, `${BASE}b`],
+		[`${BASE}a/.%2e`, BASE],
+		[`${BASE}"<>`, `${BASE}%22%3C%3E`],
+		[`${BASE}{a}\`^`, `${BASE}%7Ba%7D%60%5E`],
+		[`${BASE}?'"<>`, `${BASE}?%27%22%3C%3E`],
+	];
+	for (const [entered, instead] of cases) {
+		const { code, detail } = refused(entered);
+		assert.equal(code, "postback_url_not_wire_form", entered);
+		assert.ok(detail.endsWith(` ${instead}`), `${entered}: ${detail}`);
+		assert.equal(accepted(instead).href, instead, "what the sentence shows is accepted");
+	}
+});
+
+test("an IPv4 literal in a disguise is known as the address that would be dialled, and judged", () => {
+	const cases: [host: string, address: string][] = [
+		["127.0.0.1", "127.0.0.1"],
+		["0177.0.0.1", "127.0.0.1"],
+		["0x7f.0.0.1", "127.0.0.1"],
+		["0x7f000001", "127.0.0.1"],
+		["2130706433", "127.0.0.1"],
+		["017700000001", "127.0.0.1"],
+		["127.1", "127.0.0.1"],
+		["127.0.1", "127.0.0.1"],
+		["0X7F.1", "127.0.0.1"],
+		["１２７.0.0.1", "127.0.0.1"],
+		["127。0。0。1", "127.0.0.1"],
+		["%31%32%37.0.0.1", "127.0.0.1"],
+		["①②⑦.0.0.1", "127.0.0.1"],
+		["0", "0.0.0.0"],
+		["0x0", "0.0.0.0"],
+		["10.1", "10.0.0.1"],
+		["0xa9fea9fe", "169.254.169.254"],
+		["2852039166", "169.254.169.254"],
+		["0300.0250.1", "192.168.0.1"],
+		["4294967295", "255.255.255.255"],
+		["[::1]", "::1"],
+		["[::]", "::"],
+		["[0:0:0:0:0:0:0:1]", "::1"],
+		["[::ffff:127.0.0.1]", "::ffff:7f00:1"],
+		["[::127.0.0.1]", "::7f00:1"],
+		["[64:ff9b::10.0.0.1]", "64:ff9b::a00:1"],
+		["[2002:7f00:1::]", "2002:7f00:1::"],
+		["[fd00::1]", "fd00::1"],
+	];
+	for (const [host, address] of cases) {
+		const url = accepted(`https://${host}/x`);
+		assert.deepEqual([url.hostname, url.isLiteral], [address, true], host);
+		const result = judgeHost(url, ["8.8.8.8"], []);
+		assert.equal(result.ok ? "accepted" : result.fault.code, "postback_url_forbidden_address", host);
+	}
+});
+
+test("a name whose every address is public gives those addresses to dial", () => {
+	const addresses = ["93.184.215.14", "2606:4700::1111"];
+	assert.deepEqual(judgeHost(accepted(BASE), addresses, []), { ok: true, value: addresses });
+});
+
+test("a public literal gives itself to dial, whatever a look-up may have said", () => {
+	for (const addresses of [[], ["10.0.0.5"], ["9.9.9.9"]]) {
+		const result = judgeHost(accepted("https://[2a00:1450::1]/"), addresses, []);
+		assert.deepEqual(result, { ok: true, value: ["2a00:1450::1"] });
+	}
+});
+
+test("one private address among public ones refuses the host and is named with its reason", () => {
+	const result = judgeHost(accepted(BASE), ["93.184.215.14", "10.0.0.5"], []);
+	assert.deepEqual(result, {
+		ok: false,
+		fault: {
+			code: "postback_url_forbidden_address",
+			httpStatus: 422,
+			field: "postbackUrl",
+			detail:
+				"shop.example is refused: 10.0.0.5 is in a private network (10.0.0.0/8). " +
+				"The Postback URL must point to a public address.",
+		},
+	});
+});
+
+test("a name without any address is refused as one that does not resolve", () => {
+	const result = judgeHost(accepted(BASE), [], []);
+	assert.equal(result.ok ? "accepted" : result.fault.code, "postback_url_unresolvable");
+});
+
+test("an allowed range lets a private literal and a private answer through", () => {
+	const allowed = [parseRange("127.0.0.0/8") ?? assert.fail()];
+	assert.equal(judgeHost(accepted("https://127.0.0.1:8443/x"), [], allowed).ok, true);
+	assert.equal(judgeHost(accepted("https://localhost/x"), ["127.0.0.1"], allowed).ok, true);
+	assert.equal(judgeHost(accepted("https://localhost/x"), ["127.0.0.1", "::1"], allowed).ok, false);
+});
+
+const PIECES = [
+	...[
+		"https://",
+		"HTTPS:",
+		"http://",
+		"//",
+		"/",
+		"\\",
+		"?",
+		"#",
+		"@",
+		":",
+		".",
+		"..",
+		"%2e",
+		"%",
+		"[",
+		"]",
+		"::1",
+	],
+	...[
+		"shop",
+		".example",
+		"bücher",
+		"127.0.0.1",
+		"0x7f.1",
+		"443",
+		"0",
+		"99999",
+		" ",
+		"\t",
+		"'",
+		'"',
+		"^",
+		"😀",
+		"\ud800",
+	],
+];
+const PIECED = fc.array(fc.constantFrom(...PIECES), { maxLength: 12 }).map((pieces) => pieces.join(""));
+const ANY_TEXT = fc.oneof(
+	fc.string({ unit: "binary" }),
+	fc.webUrl({ withQueryParameters: true, withFragments: true, validSchemes: ["https", "http"] }),
+	PIECED,
+	PIECED.map((rest) => `https://${rest}`),
+	PIECED.map((rest) => `${BASE}${rest}`),
+	fc.webPath().map((rest) => `https://Bücher.example:8443${rest}`),
+	fc.string({ unit: "grapheme-ascii" }).map((rest) => `${BASE}?${rest}`),
+);
+
+test("property: no text makes the parser throw, and what it accepts goes on the wire unchanged", () => {
+	let acceptedCount = 0;
+	fc.assert(
+		fc.property(ANY_TEXT, (text) => {
+			const result = parsePostbackUrl(text);
+			if (!result.ok) return;
+			acceptedCount++;
+			const url = result.value;
+			const wire = new URL(url.href);
+			assert.equal(wire.pathname + wire.search, url.target);
+			assert.equal(wire.href, url.href);
+			assert.deepEqual([wire.protocol, wire.username, wire.password, wire.hash], ["https:", "", "", ""]);
+			assert.ok(text.trim().endsWith(url.target), "the target is what was typed");
+			assert.match(url.target, /^\/[\x21-\x7e]*$/);
+			assert.ok(url.port >= 1 && url.port <= 65_535 && url.href.length <= 2_048);
+			assert.deepEqual(parsePostbackUrl(url.href), result, "a saved URL is read back the same");
+		}),
+		{ numRuns: 10_000 },
+	);
+	assert.ok(acceptedCount > 500, `only ${acceptedCount} texts were accepted`);
+});
+
+test("property: the URL that a refusal shows in wire form is accepted when it is entered", () => {
+	fc.assert(
+		fc.property(ANY_TEXT, (text) => {
+			const result = parsePostbackUrl(text);
+			if (result.ok || result.fault.code !== "postback_url_not_wire_form") return;
+			const instead = result.fault.detail.split(" ").at(-1) ?? "";
+			assert.equal(accepted(instead).href, instead);
+		}),
+		{ numRuns: 10_000 },
+	);
+});
+
+function accepted(text: string): PostbackUrl {
+	const result = parsePostbackUrl(text);
+	return result.ok ? result.value : assert.fail(`${JSON.stringify(text)}: ${result.fault.detail}`);
+}
+
+function refused(text: string): Fault {
+	const result = parsePostbackUrl(text);
+	return result.ok ? assert.fail(`${JSON.stringify(text)} must not be accepted`) : result.fault;
+}

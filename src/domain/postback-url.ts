@@ -1,0 +1,182 @@
+// What may be entered as Postback URL, and whether the host behind it may be called.
+// Pure, so that saving and every delivery come to the same verdict (contract section 1).
+
+import { type AddressRange, isAddress, judgeAddresses } from "./address.ts";
+import { type FaultCode, type Result, refuse, succeed } from "./fault.ts";
+
+export interface PostbackUrl {
+	href: string;
+	origin: string;
+	/** Without brackets. */
+	hostname: string;
+	port: number;
+	/** Path and query: what goes on the wire, and what is signed (contract section 5, part 2). */
+	target: string;
+	/** The host is an IP address, so that nothing is looked up for it. */
+	isLiteral: boolean;
+}
+
+/** Ours: the contract names none. */
+const MAX_LENGTH = 2_048;
+/** RFC 1035 section 2.3.4, in text and without the root's dot. */
+const MAX_HOST_LENGTH = 253;
+/** RFC 1035's length. The URL parser lets more characters pass, but no certificate names such a host. */
+const LABEL = /^[a-z\d_-]{1,63}$/;
+const HTTPS_PORT = 443;
+const MAX_PORT = 65_535;
+
+const EXAMPLE = "https://shop.example/postback";
+
+type Refusal = ReturnType<typeof refuse>;
+
+export function parsePostbackUrl(text: string): Result<PostbackUrl> {
+	const entered = text.trim();
+	const badText = refuseText(entered);
+	if (badText !== undefined) return badText;
+
+	// Split by hand too, because the parser hides what was typed: an empty user or "?", missing slashes.
+	const [, authority, target] = /^https:\/\/([^/?]*)(.*)$/is.exec(entered) ?? [];
+	if (authority === undefined || target === undefined) return refuseScheme(entered);
+	const badAuthority = refuseAuthority(authority);
+	if (badAuthority !== undefined) return badAuthority;
+
+	const parsed = URL.parse(entered);
+	// Scheme and port are good by now, and no path or query makes the parser fail: it is the host.
+	if (parsed === null) return refuseHost(authority, "is not a name or IP address (IPv6 goes in brackets)");
+	const url = describe(parsed);
+	return refuseHostname(url) ?? refuseTarget(url, target) ?? succeed(url);
+}
+
+/** Dial one of the returned addresses and look nothing up again: another answer would be unjudged. */
+export function judgeHost(
+	url: PostbackUrl,
+	addresses: readonly string[],
+	allowed: readonly AddressRange[],
+): Result<readonly string[]> {
+	const judged = url.isLiteral ? [url.hostname] : addresses;
+	if (judged.length === 0) {
+		return refuseUrl(
+			"postback_url_unresolvable",
+			`No address was found for ${url.hostname}. Check its spelling and its public DNS record.`,
+		);
+	}
+	const verdict = judgeAddresses(judged, allowed);
+	if (verdict.public) return succeed(judged);
+	return refuseUrl(
+		"postback_url_forbidden_address",
+		`${url.hostname} is refused: ${verdict.reason}. The Postback URL must point to a public address.`,
+	);
+}
+
+function refuseText(entered: string): Refusal | undefined {
+	if (entered === "") {
+		return refuseUrl("postback_url_malformed", `There is no URL. Enter it in full, as in ${EXAMPLE}`);
+	}
+	if (entered.length > MAX_LENGTH) return refuseLength(`has ${entered.length} characters`);
+	if (entered.includes("\\")) {
+		return refuseUrl(
+			"postback_url_malformed",
+			'The URL contains a backslash. Enter "/" or %5C in its place.',
+		);
+	}
+	// Lone surrogates (Cs) are no characters at all: the parser would put another one in their place.
+	if (/[\p{Cc}\p{Cs}]/u.test(entered)) {
+		return refuseUrl(
+			"postback_url_malformed",
+			"The URL contains a control character such as a tab or a line break. Enter it again without.",
+		);
+	}
+	if (entered.includes("#")) {
+		return refuseUrl(
+			"postback_url_has_fragment",
+			'What follows "#" is never sent. Enter the URL without that part, or %23 for the character.',
+		);
+	}
+	return undefined;
+}
+
+function refuseScheme(entered: string): Refusal {
+	const scheme = /^[a-z][a-z\d+.-]*:/i.exec(entered)?.[0];
+	if (scheme === undefined || scheme.toLowerCase() === "https:") {
+		return refuseUrl("postback_url_malformed", `The URL must begin with https:// as in ${EXAMPLE}`);
+	}
+	return refuseUrl(
+		"postback_url_not_https",
+		`Deliveries do not go to ${scheme} addresses. Enter a URL that begins with https:// as in ${EXAMPLE}`,
+	);
+}
+
+function refuseAuthority(authority: string): Refusal | undefined {
+	if (authority.includes("@")) {
+		return refuseUrl(
+			"postback_url_has_credentials",
+			'There is a user name, a password or "@" before the host. Enter the URL without.',
+		);
+	}
+	// More colons than that are an IPv6 address without brackets: the parser refuses it.
+	const [, host, port = ""] = /^([^:]*|\[.*\])(?::([^:]*))?$/s.exec(authority) ?? [];
+	if (host === undefined) return undefined;
+	if (host === "") {
+		return refuseUrl("postback_url_host_invalid", `The URL has no host. Enter one, as in ${EXAMPLE}`);
+	}
+	if (!/^\d*$/.test(port) || Number(port) > MAX_PORT || (port !== "" && Number(port) === 0)) {
+		return refuseUrl(
+			"postback_url_malformed",
+			`The port "${port}" is not a number from 1 to ${MAX_PORT}. Enter one, or none for ${HTTPS_PORT}.`,
+		);
+	}
+	// Here as well as on the parsed name: the parser drops the dot behind an IPv4 address without a word.
+	return host.endsWith(".") ? refuseTrailingDot(host) : undefined;
+}
+
+function describe(parsed: URL): PostbackUrl {
+	const hostname = parsed.hostname.replace(/^\[|\]$/g, "");
+	const target = parsed.pathname + parsed.search;
+	return {
+		href: parsed.origin + target,
+		origin: parsed.origin,
+		hostname,
+		port: parsed.port === "" ? HTTPS_PORT : Number(parsed.port),
+		target,
+		isLiteral: isAddress(hostname),
+	};
+}
+
+function refuseHostname({ hostname, isLiteral }: PostbackUrl): Refusal | undefined {
+	if (isLiteral) return undefined;
+	if (hostname.endsWith(".")) return refuseTrailingDot(hostname);
+	if (hostname.length > MAX_HOST_LENGTH) {
+		return refuseHost(
+			hostname,
+			`has ${hostname.length} characters, and no name has more than ${MAX_HOST_LENGTH}`,
+		);
+	}
+	const badLabel = hostname.split(".").find((label) => !LABEL.test(label));
+	if (badLabel === undefined) return undefined;
+	return refuseHost(hostname, `has the part "${badLabel}", which is not 1 to 63 letters, digits, "-" or "_"`);
+}
+
+function refuseTarget({ href, target }: PostbackUrl, entered: string): Refusal | undefined {
+	if (href.length > MAX_LENGTH) return refuseLength(`has ${href.length} characters in the form that is sent`);
+	if (entered === target) return undefined;
+	return refuseUrl(
+		"postback_url_not_wire_form",
+		`Path and query are signed, so enter them exactly as they are sent: ${href}`,
+	);
+}
+
+function refuseLength(finding: string): Refusal {
+	return refuseUrl("postback_url_too_long", `The URL ${finding}. Enter one of at most ${MAX_LENGTH}.`);
+}
+
+function refuseTrailingDot(host: string): Refusal {
+	return refuseHost(host, "ends in a dot; enter it without the trailing dot");
+}
+
+function refuseHost(host: string, finding: string): Refusal {
+	return refuseUrl("postback_url_host_invalid", `The host "${host}" ${finding}. A good URL is ${EXAMPLE}`);
+}
+
+function refuseUrl(code: FaultCode, detail: string): Refusal {
+	return refuse(code, detail, "postbackUrl");
+}

@@ -1,0 +1,21 @@
+// When a failed attempt is tried again: contract section 8.
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+export const RETRY_DELAYS_MS: readonly number[] = [
+	1 * MINUTE_MS,
+	5 * MINUTE_MS,
+	30 * MINUTE_MS,
+	2 * HOUR_MS,
+	6 * HOUR_MS,
+	24 * HOUR_MS,
+];
+
+export const MAX_ATTEMPTS = RETRY_DELAYS_MS.length + 1;
+
+/** Delays count from the end of the failed attempt and are exact. Null after the seventh. */
+export function nextDueAtMs(countedAttempts: number, endedAtMs: number): number | null {
+	const delayMs = RETRY_DELAYS_MS[countedAttempts - 1];
+	return delayMs === undefined ? null : endedAtMs + delayMs;
+}

@@ -1,0 +1,41 @@
+// What an attempt's outcome means for its delivery: contract section 7 as one closed table.
+
+export type Outcome =
+	| { kind: "answered"; status: number }
+	| { kind: "timeout" }
+	/** `code` is the system's or TLS library's own word (ECONNREFUSED, CERT_HAS_EXPIRED …), for people to read. */
+	| { kind: "network-error"; stage: "look-up" | "connect" | "tls" | "exchange"; code: string }
+	| { kind: "forbidden-address"; address: string; reason: string };
+
+/** Milliseconds; null where the step did not happen (a kept connection needs no look-up, connect or TLS). */
+export interface AttemptTimings {
+	lookUpMs: number | null;
+	connectMs: number | null;
+	tlsMs: number | null;
+	answerMs: number | null;
+}
+
+export type Verdict = "delivered" | "retry" | "refused" | "redirect" | "forbidden address";
+
+export function judgeOutcome(outcome: Outcome): Verdict {
+	switch (outcome.kind) {
+		case "answered":
+			return judgeStatus(outcome.status);
+		case "timeout":
+		case "network-error":
+			return "retry";
+		case "forbidden-address":
+			return "forbidden address";
+		default:
+			return outcome satisfies never;
+	}
+}
+
+function judgeStatus(status: number): Verdict {
+	if (status >= 200 && status <= 299) return "delivered";
+	if (status >= 300 && status <= 399) return "redirect";
+	if (status === 408 || status === 429) return "retry";
+	if (status >= 400 && status <= 499) return "refused";
+	// 5xx, and the numbers no standard defines: nothing says the shop meant to refuse.
+	return "retry";
+}

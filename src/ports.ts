@@ -1,0 +1,63 @@
+// What the service needs from the outside world, as interfaces and nothing else.
+// The real ones live in outside/; the simulation brings its own.
+
+import type { AddressRange } from "./domain/address.ts";
+import type { AttemptTimings, Outcome } from "./domain/verdict.ts";
+
+export interface Clock {
+	nowMs(): number;
+	/** Calls `run` once after `delayMs`; the returned function cancels it. */
+	after(delayMs: number, run: () => void): () => void;
+}
+
+export interface Random {
+	bytes(count: number): Uint8Array;
+	/** `2 × count` lower-case hex digits. Separate from `bytes` because every attempt needs a nonce. */
+	hex(count: number): string;
+}
+
+/** One signed request, byte for byte as it goes out. */
+export interface PostbackRequest {
+	url: string;
+	/** Names and values in turn: what the contract lists, without what HTTP itself adds. */
+	headers: readonly string[];
+	body: string;
+}
+
+export interface PostbackAnswer {
+	outcome: Outcome;
+	timings: AttemptTimings;
+}
+
+export interface Transport {
+	/** Never rejects: whatever happens on the way is an outcome. */
+	post(request: PostbackRequest): Promise<PostbackAnswer>;
+	/** The addresses a host name stands for now, or a word on why there are none. */
+	lookUp(host: string): Promise<LookUp>;
+	close(): Promise<void>;
+}
+
+export type LookUp = { ok: true; addresses: readonly string[] } | { ok: false; code: string };
+
+/** What the address policy lets through although it is private. Empty but in development. */
+export interface AddressPolicy {
+	allowedPrivateRanges: readonly AddressRange[];
+}
+
+export interface Mail {
+	to: readonly string[];
+	subject: string;
+	text: string;
+}
+
+export interface Mailer {
+	/** Rejects when the server did not take the mail; the caller tries again later. */
+	send(mail: Mail): Promise<void>;
+}
+
+/** Structured log lines; the real one is pino. */
+export interface Log {
+	info(fields: object, message: string): void;
+	warn(fields: object, message: string): void;
+	error(fields: object, message: string): void;
+}
