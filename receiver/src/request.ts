@@ -1,0 +1,77 @@
+// Reads what the caller hands over into plain values, once, so that nothing after it meets a wrong type.
+
+import { type PostbackHeaders, readHeader } from "./headers.ts";
+import { type Refusal, refuse } from "./refusal.ts";
+
+export type PostbackRequest = {
+	/** Path plus query string as it arrives (`req.url`; in Express `req.originalUrl`). */
+	readonly path: string;
+	readonly headers: PostbackHeaders;
+	/** The body as received. A string is encoded as UTF-8; JSON parsed and written again will not verify. */
+	readonly rawBody: Uint8Array | string;
+	/** The programme's signing secret; while it is being replaced, the old and the new one. */
+	readonly secret: string | readonly string[];
+	/** The receiver's clock. Default: now. */
+	readonly nowMs?: number | undefined;
+	/** The word in the header names, `X-<Brand>-Signature`. Default: `Service`. */
+	readonly brand?: string | undefined;
+};
+
+export type ReadRequest = {
+	readonly ok: true;
+	readonly target: string;
+	readonly eventName: string;
+	readonly timestamp: string;
+	readonly nonce: string;
+	readonly signature: string;
+	readonly body: Uint8Array<ArrayBuffer>;
+	readonly secrets: readonly string[];
+	readonly nowMs: number;
+};
+
+export function readRequest(request: PostbackRequest): ReadRequest | Refusal {
+	try {
+		return readValues(request);
+	} catch {
+		// Only the caller's own object can throw here: no object at all, a getter, a name that Headers
+		// refuses. It says nothing about the sender, and verifying promises never to throw on bad input.
+		return refuse("missing_header", "The request could not be read: pass its path, headers and rawBody.");
+	}
+}
+
+function readValues(request: PostbackRequest): ReadRequest | Refusal {
+	const { path, headers, rawBody, secret, nowMs = Date.now(), brand = "Service" } = request;
+
+	const missing: string[] = [];
+	const header = (word: string): string => {
+		const name = `X-${brand}-${word}`;
+		const value = readHeader(headers, name);
+		if (value === undefined) missing.push(name);
+		return value ?? "";
+	};
+	const eventName = header("Event");
+	const timestamp = header("Timestamp");
+	const nonce = header("Nonce");
+	const signature = header("Signature");
+	if (missing.length > 0) return refuse("missing_header", `Missing or empty: ${missing.join(", ")}.`);
+
+	const body = copyBytes(rawBody);
+	if (body === undefined) {
+		return refuse("malformed_body", "rawBody must be the body as received: a Uint8Array or a string.");
+	}
+	if (typeof path !== "string") {
+		return refuse("bad_signature", "path must be the path and query string as received: they are signed.");
+	}
+	const secrets = [secret].flat().filter((one) => typeof one === "string");
+	// No clock, no freshness: NaN is within 300 seconds of nothing.
+	const clockMs = typeof nowMs === "number" ? nowMs : Number.NaN;
+	return { ok: true, target: path, eventName, timestamp, nonce, signature, body, secrets, nowMs: clockMs };
+}
+
+// A copy, so that the bytes verified are the bytes parsed, whatever the caller does with its buffer
+// meanwhile. `isView` and not `instanceof`: that breaks in test runners that give each file its own globals.
+function copyBytes(rawBody: Uint8Array | string): Uint8Array<ArrayBuffer> | undefined {
+	if (typeof rawBody === "string") return new TextEncoder().encode(rawBody);
+	if (!ArrayBuffer.isView(rawBody)) return undefined;
+	return new Uint8Array(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength).slice();
+}

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import known from "../vectors.json" with { type: "json" };
+import { formCanonical } from "./canonical.ts";
+import { digestSha256, isSignedWith } from "./hmac.ts";
+import { verifyPostback } from "./verify.ts";
+
+const minimumVectors = 10;
+
+test("the vectors are enough, and each has a name of its own", () => {
+	assert.ok(known.vectors.length >= minimumVectors);
+	assert.equal(new Set(known.vectors.map((vector) => vector.name)).size, known.vectors.length);
+});
+
+for (const vector of known.vectors) {
+	test(`digest, canonical string and signature are those of openssl: ${vector.name}`, async () => {
+		const bodySha256 = await digestSha256(new Uint8Array(Buffer.from(vector.bodyBase64, "base64")));
+		assert.equal(bodySha256, vector.bodySha256);
+		const canonical = formCanonical({ ...vector, bodySha256 });
+		assert.equal(canonical, vector.canonical);
+		assert.equal(await isSignedWith(vector.secret, canonical, vector.signature), true);
+		assert.equal(await isSignedWith(`${vector.secret} `, canonical, vector.signature), false);
+	});
+}
+
+for (const vector of known.vectors) {
+	const isPost = vector.method === "POST";
+	test(`verifying ${isPost ? "accepts" : "refuses"} the signature of: ${vector.name}`, async () => {
+		const result = await verifyPostback({
+			path: vector.target,
+			headers: {
+				"X-Service-Event": "conversion.approved",
+				"X-Service-Timestamp": vector.timestamp,
+				"X-Service-Nonce": vector.nonce,
+				"X-Service-Signature": vector.signature,
+			},
+			rawBody: Buffer.from(vector.bodyBase64, "base64"),
+			secret: vector.secret,
+			nowMs: Number(vector.timestamp) * 1000,
+		});
+		// Some vectors carry no event; the body is judged only once the signature has been accepted.
+		if (isPost) assert.ok(result.ok || result.reason === "malformed_body", JSON.stringify(result));
+		else assert.equal(result.ok || result.reason, "bad_signature");
+	});
+}

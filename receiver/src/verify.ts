@@ -1,0 +1,68 @@
+// Decides whether a request is a genuine, fresh delivery of the service, and gives its event (contract, 4.3).
+// Written from the contract alone, sharing no code with the sender: each can catch the other's mistake.
+
+import { formCanonical } from "./canonical.ts";
+import { type PostbackEvent, parseEvent } from "./event.ts";
+import { digestSha256, isSignedWith } from "./hmac.ts";
+import { type Refusal, refuse } from "./refusal.ts";
+import { type PostbackRequest, type ReadRequest, readRequest } from "./request.ts";
+
+export type { PostbackEvent } from "./event.ts";
+export type { PostbackHeaders } from "./headers.ts";
+export type { Refusal, RefusalReason } from "./refusal.ts";
+export type { PostbackRequest } from "./request.ts";
+
+export type Verification = { readonly ok: true; readonly event: PostbackEvent } | Refusal;
+
+// Contract, section 8: 300 seconds either way.
+const toleranceSeconds = 300;
+
+/** Never throws on bad input: a request that cannot be trusted is a refusal with its reason. */
+export async function verifyPostback(request: PostbackRequest): Promise<Verification> {
+	const read = readRequest(request);
+	if (!read.ok) return read;
+	return judgeTimestamp(read.timestamp, read.nowMs) ?? (await judgeSignature(read)) ?? judgeBody(read);
+}
+
+// Both clocks count whole seconds, as the header does: with milliseconds, a delivery exactly 300 seconds old
+// would pass or fail by the fraction of a second in which it arrives.
+function judgeTimestamp(timestamp: string, nowMs: number): Refusal | undefined {
+	if (!/^[0-9]+$/.test(timestamp)) {
+		return refuse("malformed_timestamp", "The timestamp must be Unix seconds in decimal digits.");
+	}
+	const aheadSeconds = Number(timestamp) - Math.floor(nowMs / 1000);
+	// Asked this way round so that NaN is refused.
+	if (Math.abs(aheadSeconds) <= toleranceSeconds) return undefined;
+	const distance = `${Math.abs(aheadSeconds)} s ${aheadSeconds > 0 ? "ahead of" : "behind"}`;
+	return refuse(
+		"stale_timestamp",
+		`The timestamp is ${distance} this clock; ${toleranceSeconds} s are allowed.`,
+	);
+}
+
+async function judgeSignature(read: ReadRequest): Promise<Refusal | undefined> {
+	const { target, timestamp, nonce, signature, body, secrets } = read;
+	const bodySha256 = await digestSha256(body);
+	const canonical = formCanonical({ method: "POST", target, timestamp, nonce, bodySha256 });
+	for (const secret of secrets) {
+		if (await isSignedWith(secret, canonical, signature)) return undefined;
+	}
+	if (secrets.every((secret) => secret === "")) {
+		return refuse("bad_signature", "No signing secret was given.");
+	}
+	return refuse(
+		"bad_signature",
+		"No secret gives this signature. If the sender is genuine, check the secret, that path holds the query " +
+			"string, and that rawBody is the body as received.",
+	);
+}
+
+function judgeBody(read: ReadRequest): Verification {
+	const parsed = parseEvent(read.body);
+	if (!parsed.ok) return refuse("malformed_body", parsed.detail);
+	// The header is not signed: only the name in the body can be trusted.
+	if (parsed.event.event !== read.eventName) {
+		return refuse("malformed_body", "The event header and the body's event field differ.");
+	}
+	return { ok: true, event: parsed.event };
+}
