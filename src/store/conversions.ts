@@ -1,0 +1,122 @@
+// Conversions and the history of their moves.
+
+import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
+import type { EventType, Status } from "../domain/conversion.ts";
+import type { ConversionsTable, MovesTable } from "./schema.ts";
+import type { Db } from "./store.ts";
+
+export type Conversion = Selectable<ConversionsTable>;
+export type NewConversion = Insertable<ConversionsTable>;
+export type NewMove = Insertable<MovesTable>;
+
+/** Undefined when the programme already has a conversion for this order and event type. */
+export async function insertConversion(db: Db, conversion: NewConversion): Promise<Conversion | undefined> {
+	return db
+		.insertInto("conversions")
+		.values(conversion)
+		.onConflict((conflict) => conflict.columns(["programme_id", "order_id", "event_type"]).doNothing())
+		.returningAll()
+		.executeTakeFirst();
+}
+
+export async function findByOrder(
+	db: Db,
+	programmeId: number,
+	orderId: string,
+	eventType: EventType,
+): Promise<Conversion | undefined> {
+	return db
+		.selectFrom("conversions")
+		.selectAll()
+		.where("programme_id", "=", programmeId)
+		.where("order_id", "=", orderId)
+		.where("event_type", "=", eventType)
+		.executeTakeFirst();
+}
+
+export async function findByPublicId(
+	db: Db,
+	programmeId: number,
+	publicId: string,
+): Promise<Conversion | undefined> {
+	return db
+		.selectFrom("conversions")
+		.selectAll()
+		.where("public_id", "=", publicId)
+		.where("programme_id", "=", programmeId)
+		.executeTakeFirst();
+}
+
+/** Undefined when somebody else moved it in the meantime: the caller looks again. */
+export async function updateIfStill(
+	db: Db,
+	id: number,
+	status: Status,
+	change: Updateable<ConversionsTable>,
+): Promise<Conversion | undefined> {
+	return db
+		.updateTable("conversions")
+		.set(change)
+		.where("id", "=", id)
+		.where("status", "=", status)
+		.returningAll()
+		.executeTakeFirst();
+}
+
+export interface WindowMove {
+	from: "RECORDED" | "PARKED";
+	endedBeforeMs: number;
+	limit: number;
+	change: Updateable<ConversionsTable>;
+}
+
+/** Moves those whose window has ended, the oldest first; returns just the ones that this call moved. */
+export async function updateWindowEnded(db: Db, move: WindowMove): Promise<Conversion[]> {
+	return (
+		db
+			.updateTable("conversions")
+			.set(move.change)
+			.where("id", "in", (eb) =>
+				eb
+					.selectFrom("conversions")
+					.select("id")
+					// As a literal: only then do both databases use the partial index.
+					.where("status", "=", sql.lit(move.from))
+					.where("window_ends_at_ms", "<=", move.endedBeforeMs)
+					.orderBy("window_ends_at_ms")
+					.limit(move.limit),
+			)
+			// Again, because a concurrent transaction may have moved it after the list was read.
+			.where("status", "=", move.from)
+			.returningAll()
+			.execute()
+	);
+}
+
+export async function insertMoves(db: Db, moves: readonly NewMove[]): Promise<void> {
+	if (moves.length > 0) await db.insertInto("moves").values(moves).execute();
+}
+
+export interface ConversionFilter {
+	programmeId: number;
+	status?: Status | undefined;
+	orderId?: string | undefined;
+	/** Only rows older than this one: how a listing goes on. */
+	beforeId?: number | undefined;
+	limit: number;
+}
+
+/** The newest first. */
+export async function listConversions(db: Db, filter: ConversionFilter): Promise<Conversion[]> {
+	const { status, orderId, beforeId } = filter;
+	return db
+		.selectFrom("conversions")
+		.selectAll()
+		.where("programme_id", "=", filter.programmeId)
+		.$if(status !== undefined, (query) => query.where("status", "=", status ?? "RECORDED"))
+		.$if(orderId !== undefined, (query) => query.where("order_id", "=", orderId ?? ""))
+		.$if(beforeId !== undefined, (query) => query.where("id", "<", beforeId ?? 0))
+		.orderBy("id", "desc")
+		.limit(filter.limit)
+		.execute();
+}

@@ -1,0 +1,130 @@
+// Forward-only migrations, in SQL that both databases read. A migration is never edited once released:
+// the next change is the next entry.
+
+/** What must be spelled differently when tables are made. */
+export interface Dialect {
+	/** An integer key that numbers itself. */
+	selfNumberedId: string;
+	/** An integer key that is given: a delivery has its event's. */
+	givenId: string;
+	/** Put behind a table whose only way in is its primary key: one tree instead of two. */
+	clustered: string;
+}
+
+export interface Migration {
+	name: string;
+	/** True when a program that does not know this migration must not run on the schema it leaves. */
+	isBreaking: boolean;
+	statements(dialect: Dialect): readonly string[];
+}
+
+/** The position in this list, counted from one, is the schema's version. */
+export const MIGRATIONS: readonly Migration[] = [
+	{ name: "people and programmes", isBreaking: true, statements: peopleAndProgrammes },
+	{ name: "conversions", isBreaking: true, statements: conversions },
+	{ name: "events, deliveries and attempts", isBreaking: true, statements: deliveries },
+	{ name: "notices and the inbound log", isBreaking: true, statements: noticesAndInbound },
+];
+
+function peopleAndProgrammes({ selfNumberedId }: Dialect): readonly string[] {
+	return [
+		`create table people (
+			id ${selfNumberedId}, public_id text not null unique, email text not null unique,
+			role text not null, created_at_ms bigint not null)`,
+		`create table programmes (
+			id ${selfNumberedId}, public_id text not null unique, name text not null, currency text not null,
+			commission_rate text not null, fee_rate text not null, approval_days integer not null,
+			parks_pixels integer not null, parked_days integer not null,
+			endpoint_id bigint, endpoint_epoch integer not null default 0,
+			last_mailed_at_ms bigint, created_at_ms bigint not null)`,
+		`create table programme_owners (
+			programme_id bigint not null references programmes(id), person_id bigint not null references people(id),
+			primary key (programme_id, person_id))`,
+		"create index programme_owners_by_person on programme_owners (person_id)",
+		`create table endpoints (
+			id ${selfNumberedId}, programme_id bigint not null references programmes(id),
+			url text not null, saved_at_ms bigint not null)`,
+		`create table api_keys (
+			id ${selfNumberedId}, public_id text not null unique, programme_id bigint not null references programmes(id),
+			hash text not null unique, hint text not null, created_at_ms bigint not null, revoked_at_ms bigint)`,
+		"create index api_keys_by_programme on api_keys (programme_id)",
+		`create table signing_secrets (
+			id ${selfNumberedId}, programme_id bigint not null references programmes(id),
+			sealed text not null, created_at_ms bigint not null, replaced_at_ms bigint)`,
+		// At most one secret of a programme is the present one, whoever else is replacing it just now.
+		"create unique index signing_secrets_present on signing_secrets (programme_id) where replaced_at_ms is null",
+		"create index signing_secrets_by_programme on signing_secrets (programme_id, replaced_at_ms)",
+	];
+}
+
+// From here on no foreign keys: on PostgreSQL each costs a lock on the programme's row for every sale, and
+// rows are only ever written by use cases that have just read what they point to.
+function conversions({ selfNumberedId, clustered }: Dialect): readonly string[] {
+	return [
+		`create table nonces (
+			programme_id bigint not null, nonce text not null, expires_at_ms bigint not null,
+			primary key (programme_id, nonce)) ${clustered}`,
+		"create index nonces_by_expiry on nonces (expires_at_ms)",
+		`create table conversions (
+			id ${selfNumberedId}, public_id text not null unique, programme_id bigint not null,
+			order_id text not null, event_type text not null, status text not null,
+			basket_value text not null, commission text not null, network_fee text not null, currency text not null,
+			reason text, test integer not null, source text not null, pixel_basket_value text, decided_by text,
+			occurred_at_ms bigint not null, created_at_ms bigint not null, window_ends_at_ms bigint,
+			updated_at_ms bigint not null)`,
+		"create unique index conversions_by_order on conversions (programme_id, order_id, event_type)",
+		"create index conversions_by_programme on conversions (programme_id, id)",
+		`create index conversions_to_approve on conversions (window_ends_at_ms, id)
+			where status = 'RECORDED' and window_ends_at_ms is not null`,
+		`create index conversions_to_expire on conversions (window_ends_at_ms, id)
+			where status = 'PARKED' and window_ends_at_ms is not null`,
+		`create table moves (
+			id ${selfNumberedId}, conversion_id bigint not null, move text not null, to_status text not null,
+			decided_by text, person_id bigint, reason text, at_ms bigint not null)`,
+		"create index moves_by_conversion on moves (conversion_id, id)",
+	];
+}
+
+function deliveries({ selfNumberedId, givenId, clustered }: Dialect): readonly string[] {
+	return [
+		`create table events (
+			id ${selfNumberedId}, conversion_id bigint not null, name text not null, body text not null)`,
+		"create unique index events_once_per_conversion on events (conversion_id, name)",
+		`create table deliveries (
+			id ${givenId}, public_id text not null unique, programme_id bigint not null, state text not null,
+			run integer not null, attempts integer not null, last_verdict text, last_http_status integer,
+			created_at_ms bigint not null, last_attempt_at_ms bigint, finished_at_ms bigint)`,
+		"create index deliveries_by_programme on deliveries (programme_id, id)",
+		"create index deliveries_failed on deliveries (programme_id, finished_at_ms) where state = 'failed'",
+		`create table queue (
+			id ${givenId}, programme_id bigint not null, due_at_ms bigint not null, claim bigint,
+			endpoint_epoch integer not null, run integer not null, counted integer not null, seq integer not null)`,
+		"create index queue_by_due on queue (programme_id, due_at_ms)",
+		`create table attempts (
+			delivery_id bigint not null, seq integer not null, run integer not null, result text not null,
+			http_status integer, detail text, started_at_ms bigint not null, took_ms double precision,
+			look_up_ms double precision, connect_ms double precision, tls_ms double precision,
+			answer_ms double precision, endpoint_id bigint, nonce text, signature text,
+			primary key (delivery_id, seq)) ${clustered}`,
+	];
+}
+
+function noticesAndInbound({ selfNumberedId }: Dialect): readonly string[] {
+	return [
+		`create table notices (
+			id ${selfNumberedId}, public_id text not null unique, programme_id bigint not null, kind text not null,
+			opened_at_ms bigint not null, updated_at_ms bigint not null, ended_at_ms bigint,
+			failures integer not null, mailed_failures integer not null,
+			last_delivery_id bigint, last_verdict text, last_http_status integer, mail_due_at_ms bigint)`,
+		// At most one open trouble per programme, however many engines see it fail at once.
+		`create unique index notices_open on notices (programme_id)
+			where kind = 'callbacks_failing' and ended_at_ms is null`,
+		"create index notices_by_programme on notices (programme_id, id)",
+		"create index notices_to_mail on notices (mail_due_at_ms) where mail_due_at_ms is not null",
+		`create table inbound_calls (
+			id ${selfNumberedId}, programme_id bigint, kind text not null, method text not null, target text not null,
+			outcome text not null, http_status integer not null, detail text, order_id text, conversion_id bigint,
+			at_ms bigint not null)`,
+		"create index inbound_calls_by_programme on inbound_calls (programme_id, id)",
+	];
+}

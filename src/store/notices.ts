@@ -1,0 +1,149 @@
+// Notices to a programme's owners: callbacks are failing, callbacks work again.
+
+import { type Insertable, type Selectable, sql } from "kysely";
+import type { Verdict } from "../domain/verdict.ts";
+import type { NoticesTable } from "./schema.ts";
+import type { Db } from "./store.ts";
+
+export type Notice = Selectable<NoticesTable>;
+
+export interface FailureCount {
+	programmeId: number;
+	failures: number;
+	lastDeliveryId: number;
+	lastVerdict: Verdict;
+	lastHttpStatus: number | null;
+}
+
+/** Adds to the programme's open notice, or opens one. */
+export async function addFailures(
+	trx: Db,
+	failure: FailureCount,
+	fresh: { publicId: string; mailDueAtMs: number },
+	nowMs: number,
+): Promise<void> {
+	const last = {
+		updated_at_ms: nowMs,
+		last_delivery_id: failure.lastDeliveryId,
+		last_verdict: failure.lastVerdict,
+		last_http_status: failure.lastHttpStatus,
+	};
+	await trx
+		.insertInto("notices")
+		.values({
+			public_id: fresh.publicId,
+			programme_id: failure.programmeId,
+			kind: "callbacks_failing",
+			opened_at_ms: nowMs,
+			failures: failure.failures,
+			mailed_failures: 0,
+			mail_due_at_ms: fresh.mailDueAtMs,
+			...last,
+		})
+		.onConflict((conflict) =>
+			conflict
+				.column("programme_id")
+				.where("kind", "=", sql.lit("callbacks_failing"))
+				.where("ended_at_ms", "is", null)
+				.doUpdateSet((eb) => ({
+					...last,
+					failures: eb("notices.failures", "+", failure.failures),
+					// A mail already planned stays where it is; otherwise this failure plans the next digest.
+					mail_due_at_ms: eb.fn.coalesce("notices.mail_due_at_ms", eb.val(fresh.mailDueAtMs)),
+				})),
+		)
+		.execute();
+}
+
+/** False when nothing was open: another engine has seen the success first. */
+export async function endOpenNotice(trx: Db, programmeId: number, nowMs: number): Promise<boolean> {
+	const { numUpdatedRows } = await trx
+		.updateTable("notices")
+		.set({ ended_at_ms: nowMs, updated_at_ms: nowMs })
+		.where("programme_id", "=", programmeId)
+		.where("kind", "=", "callbacks_failing")
+		.where("ended_at_ms", "is", null)
+		.executeTakeFirst();
+	return numUpdatedRows > 0n;
+}
+
+export async function insertNotice(trx: Db, notice: Insertable<NoticesTable>): Promise<void> {
+	await trx.insertInto("notices").values(notice).execute();
+}
+
+/** The programme's mail of any kind last went out at … */
+export async function lastMailedAtMs(
+	db: Db,
+	programmeIds: readonly number[],
+): Promise<Map<number, number | null>> {
+	const rows = await db
+		.selectFrom("programmes")
+		.select(["id", "last_mailed_at_ms"])
+		.where("id", "in", programmeIds)
+		.execute();
+	return new Map(rows.map((row) => [row.id, row.last_mailed_at_ms]));
+}
+
+/** The notices of the programme whose mail has been due the longest: they go together in one mail. */
+export async function findNoticesToMail(db: Db, nowMs: number): Promise<Notice[]> {
+	const first = await db
+		.selectFrom("notices")
+		.select("programme_id")
+		.where("mail_due_at_ms", "<=", nowMs)
+		.orderBy("mail_due_at_ms")
+		.limit(1)
+		.executeTakeFirst();
+	if (first === undefined) return [];
+	return db
+		.selectFrom("notices")
+		.selectAll()
+		.where("programme_id", "=", first.programme_id)
+		.where("mail_due_at_ms", "is not", null)
+		.orderBy("id")
+		.execute();
+}
+
+/** False when another process took it first. `untilMs` is when it may be taken again should this one die. */
+export async function claimMail(db: Db, notice: Notice, untilMs: number): Promise<boolean> {
+	const { numUpdatedRows } = await db
+		.updateTable("notices")
+		.set({ mail_due_at_ms: untilMs })
+		.where("id", "=", notice.id)
+		.where("mail_due_at_ms", "=", notice.mail_due_at_ms)
+		.executeTakeFirst();
+	return numUpdatedRows > 0n;
+}
+
+/** `told` failures have reached the owners; those that came while the mail was under way plan the next one. */
+export async function markMailed(
+	db: Db,
+	noticeId: number,
+	told: number,
+	nextMailAtMs: number,
+): Promise<void> {
+	await db
+		.updateTable("notices")
+		.set((eb) => ({
+			mailed_failures: told,
+			mail_due_at_ms: eb.case().when("failures", ">", told).then(nextMailAtMs).else(eb.lit(null)).end(),
+		}))
+		.where("id", "=", noticeId)
+		.execute();
+}
+
+export async function noteProgrammeMailed(db: Db, programmeId: number, nowMs: number): Promise<void> {
+	await db
+		.updateTable("programmes")
+		.set({ last_mailed_at_ms: nowMs })
+		.where("id", "=", programmeId)
+		.execute();
+}
+
+export async function nextMailDueAtMs(db: Db): Promise<number | null> {
+	const row = await db
+		.selectFrom("notices")
+		.select((eb) => eb.fn.min("mail_due_at_ms").as("due"))
+		.where("mail_due_at_ms", "is not", null)
+		.executeTakeFirst();
+	return row?.due ?? null;
+}

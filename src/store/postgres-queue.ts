@@ -1,0 +1,247 @@
+// The hot queue on PostgreSQL: a batch is one statement, its columns travel as arrays. SKIP LOCKED lets
+// any number of processes claim side by side.
+
+import { sql } from "kysely";
+import type { EventName } from "../domain/event.ts";
+import {
+	type CallbackTarget,
+	CLAIM_LAPSE_MS,
+	type Claimed,
+	type ClaimedDelivery,
+	type ClaimWish,
+	type Queue,
+	type Settlement,
+} from "./queue.ts";
+import type { Db } from "./store.ts";
+
+export function createPostgresQueue(): Queue {
+	return { settle, claim: claimDue, agenda: readAgenda };
+}
+
+type Attempted = Extract<Settlement, { kind: "finished" | "retry" }>;
+
+async function settle(trx: Db, settlements: readonly Settlement[]): Promise<Set<number>> {
+	const settled = new Set<number>();
+	const attempted = settlements.filter((s): s is Attempted => s.kind === "finished" || s.kind === "retry");
+	if (attempted.length > 0) await settleAttempted(trx, attempted, settled);
+	for (const settlement of settlements) {
+		// Rare: a clean stop, or a URL that was removed while the delivery was held.
+		if (settlement.kind === "released") await release(trx, settlement, settled);
+		if (settlement.kind === "cancelled") await cancel(trx, settlement, settled);
+	}
+	return settled;
+}
+
+async function settleAttempted(
+	trx: Db,
+	attempted: readonly Attempted[],
+	settled: Set<number>,
+): Promise<void> {
+	const column = <Value>(read: (settlement: Attempted) => Value): Value[] => attempted.map(read);
+	// One statement: whatever the claim no longer holds drops out at `kept`, and is not touched further on.
+	const { rows } = await sql<{ id: number }>`
+		with result as (
+			select * from unnest(
+				${column((s) => s.delivery.id)}::bigint[], ${column((s) => s.delivery.claim)}::bigint[],
+				${column((s) => s.delivery.seq + 1)}::int[], ${column((s) => s.delivery.run)}::int[],
+				${column((s) => s.delivery.counted + 1)}::int[],
+				${column((s) => (s.kind === "finished" ? s.state : "pending"))}::text[],
+				${column((s) => (s.kind === "retry" ? s.dueAtMs : null))}::bigint[],
+				${column((s) => (s.kind === "finished" ? s.endedAtMs : null))}::bigint[],
+				${column((s) => s.verdict)}::text[], ${column((s) => s.attempt.result)}::text[],
+				${column((s) => s.attempt.httpStatus)}::int[], ${column((s) => s.attempt.detail)}::text[],
+				${column((s) => s.attempt.startedAtMs)}::bigint[], ${column((s) => s.attempt.tookMs)}::float8[],
+				${column((s) => s.attempt.lookUpMs)}::float8[], ${column((s) => s.attempt.connectMs)}::float8[],
+				${column((s) => s.attempt.tlsMs)}::float8[], ${column((s) => s.attempt.answerMs)}::float8[],
+				${column((s) => s.attempt.endpointId)}::bigint[], ${column((s) => s.attempt.nonce)}::text[],
+				${column((s) => s.attempt.signature)}::text[]
+			) as r(id, claim, seq, run, counted, state, due_at_ms, finished_at_ms, verdict, result, http_status, detail,
+				started_at_ms, took_ms, look_up_ms, connect_ms, tls_ms, answer_ms, endpoint_id, nonce, signature)
+		), taken as (
+			delete from queue q using result r
+				where q.id = r.id and q.claim = r.claim and r.due_at_ms is null returning q.id
+		), put_back as (
+			update queue q set due_at_ms = r.due_at_ms, claim = null, counted = r.counted, seq = r.seq from result r
+				where q.id = r.id and q.claim = r.claim and r.due_at_ms is not null returning q.id
+		), kept as (
+			select id from taken union all select id from put_back
+		), noted as (
+			update deliveries d set state = r.state, attempts = r.seq, last_verdict = r.verdict,
+				last_http_status = r.http_status, last_attempt_at_ms = r.started_at_ms, finished_at_ms = r.finished_at_ms
+				from result r join kept using (id) where d.id = r.id
+		), logged as (
+			insert into attempts (delivery_id, seq, run, result, http_status, detail, started_at_ms, took_ms, look_up_ms,
+				connect_ms, tls_ms, answer_ms, endpoint_id, nonce, signature)
+				select r.id, r.seq, r.run, r.result, r.http_status, r.detail, r.started_at_ms, r.took_ms, r.look_up_ms,
+					r.connect_ms, r.tls_ms, r.answer_ms, r.endpoint_id, r.nonce, r.signature
+				from result r join kept using (id)
+		)
+		select id from kept`.execute(trx);
+	for (const { id } of rows) settled.add(id);
+}
+
+async function release(
+	trx: Db,
+	{ delivery, dueAtMs }: Extract<Settlement, { kind: "released" }>,
+	settled: Set<number>,
+): Promise<void> {
+	const { numUpdatedRows } = await trx
+		.updateTable("queue")
+		.set({ due_at_ms: dueAtMs, claim: null })
+		.where("id", "=", delivery.id)
+		.where("claim", "=", delivery.claim)
+		.executeTakeFirst();
+	if (numUpdatedRows > 0n) settled.add(delivery.id);
+}
+
+async function cancel(
+	trx: Db,
+	{ delivery, endedAtMs }: Extract<Settlement, { kind: "cancelled" }>,
+	settled: Set<number>,
+): Promise<void> {
+	const { numDeletedRows } = await trx
+		.deleteFrom("queue")
+		.where("id", "=", delivery.id)
+		.where("claim", "=", delivery.claim)
+		.executeTakeFirst();
+	if (numDeletedRows === 0n) return;
+	await trx
+		.updateTable("deliveries")
+		.set({ state: "cancelled", finished_at_ms: endedAtMs })
+		.where("id", "=", delivery.id)
+		.execute();
+	settled.add(delivery.id);
+}
+
+interface ClaimedRow {
+	id: number;
+	programme_id: number;
+	old_claim: number | null;
+	old_due_at_ms: number;
+	endpoint_epoch: number;
+	run: number;
+	counted: number;
+	seq: number;
+	name: EventName;
+	body: string;
+}
+
+async function claimDue(
+	trx: Db,
+	wishes: readonly ClaimWish[],
+	claim: number,
+	nowMs: number,
+): Promise<Claimed> {
+	if (wishes.length === 0) return { deliveries: [], targets: [], nextDue: [] };
+	const programmeIds = wishes.map((wish) => wish.programmeId);
+	const largestLimit = Math.max(...wishes.map((wish) => wish.limit));
+	// A row that still has a claim was left by a process that died; it counts as one attempt more in the log.
+	// The planner cannot know a wish's limit. Told the largest, and given the ids as an array, it stays with the
+	// indexes however long the queue is: without, forty wishes read all of a million rows (209 ms; now 16).
+	const { rows } = await sql<ClaimedRow>`
+		with wish as (
+			select * from unnest(${programmeIds}::bigint[], ${wishes.map((wish) => wish.limit)}::int[])
+				as w(programme_id, row_limit)
+		), due as (
+			select d.* from wish cross join lateral (
+				select * from (
+					select q.id, q.claim, q.due_at_ms from queue q
+						where q.programme_id = wish.programme_id and q.due_at_ms <= ${nowMs}
+						order by q.due_at_ms limit wish.row_limit for update skip locked) one limit ${largestLimit}) d
+		)
+		update queue q set claim = ${claim}, due_at_ms = ${nowMs + CLAIM_LAPSE_MS},
+			seq = q.seq + (case when due.claim is null then 0 else 1 end)
+			from due join events e on e.id = due.id
+			where q.id = due.id and q.id = any(array(select id from due))
+			returning q.id, q.programme_id, due.claim as old_claim, due.due_at_ms as old_due_at_ms, q.endpoint_epoch,
+				q.run, q.counted, q.seq, e.name, e.body`.execute(trx);
+	// An update returns its rows in whatever order it met them.
+	rows.sort((a, b) => a.old_due_at_ms - b.old_due_at_ms || a.id - b.id);
+	await recordInterrupted(
+		trx,
+		rows.filter((row) => row.old_claim !== null),
+	);
+	return {
+		deliveries: rows.map((row) => toClaimed(row, claim, nowMs)),
+		targets: await readTargets(trx, programmeIds),
+		nextDue: await readNextDue(trx, unfilled(wishes, rows)),
+	};
+}
+
+function toClaimed(row: ClaimedRow, claim: number, claimedAtMs: number): ClaimedDelivery {
+	return {
+		id: row.id,
+		programmeId: row.programme_id,
+		claim,
+		claimedAtMs,
+		endpointEpoch: row.endpoint_epoch,
+		run: row.run,
+		counted: row.counted,
+		seq: row.seq,
+		eventName: row.name,
+		eventBody: row.body,
+	};
+}
+
+async function recordInterrupted(trx: Db, rows: readonly ClaimedRow[]): Promise<void> {
+	if (rows.length === 0) return;
+	await trx
+		.insertInto("attempts")
+		.values(
+			rows.map((row) => ({
+				delivery_id: row.id,
+				seq: row.seq,
+				run: row.run,
+				result: "interrupted" as const,
+				started_at_ms: row.old_due_at_ms - CLAIM_LAPSE_MS,
+			})),
+		)
+		.execute();
+	await sql`update deliveries d set attempts = q.seq from queue q
+		where q.id = d.id and d.id = any(${rows.map((row) => row.id)}::bigint[])`.execute(trx);
+}
+
+async function readTargets(trx: Db, programmeIds: readonly number[]): Promise<CallbackTarget[]> {
+	const { rows } = await sql<CallbackTarget>`
+		select p.id as "programmeId", p.endpoint_id as "endpointId", p.endpoint_epoch as "endpointEpoch", e.url,
+			s.id as "secretId", s.sealed as "sealedSecret",
+			exists (select 1 from notices n where n.programme_id = p.id and n.kind = 'callbacks_failing'
+				and n.ended_at_ms is null) as "isFailing"
+			from programmes p
+			left join endpoints e on e.id = p.endpoint_id
+			left join signing_secrets s on s.programme_id = p.id and s.replaced_at_ms is null
+			where p.id = any(${programmeIds}::bigint[])`.execute(trx);
+	return rows;
+}
+
+function unfilled(wishes: readonly ClaimWish[], rows: readonly ClaimedRow[]): number[] {
+	const counts = new Map<number, number>();
+	for (const row of rows) counts.set(row.programme_id, (counts.get(row.programme_id) ?? 0) + 1);
+	return wishes
+		.filter(({ programmeId, limit }) => (counts.get(programmeId) ?? 0) < limit)
+		.map(({ programmeId }) => programmeId);
+}
+
+async function readNextDue(trx: Db, programmeIds: readonly number[]): Promise<Claimed["nextDue"]> {
+	if (programmeIds.length === 0) return [];
+	const { rows } = await sql<{ programmeId: number; dueAtMs: number | null }>`
+		select p.id as "programmeId",
+			(select q.due_at_ms from queue q where q.programme_id = p.id order by q.due_at_ms limit 1) as "dueAtMs"
+			from unnest(${programmeIds}::bigint[]) as p(id)`.execute(trx);
+	return rows;
+}
+
+async function readAgenda(db: Db): Promise<{ programmeId: number; dueAtMs: number }[]> {
+	// Jumps from programme to programme along the index instead of reading every row.
+	const { rows } = await sql<{ programmeId: number; dueAtMs: number }>`
+		with recursive programme(id) as (
+			(select programme_id from queue order by programme_id limit 1)
+			union all
+			select (select q.programme_id from queue q where q.programme_id > programme.id
+				order by q.programme_id limit 1) from programme where programme.id is not null)
+		select programme.id as "programmeId", first.due_at_ms as "dueAtMs" from programme
+			cross join lateral (select q.due_at_ms from queue q where q.programme_id = programme.id
+				order by q.due_at_ms limit 1) first
+			where programme.id is not null`.execute(db);
+	return rows;
+}

@@ -1,0 +1,100 @@
+// Programmes, their owners and their Postback URLs.
+
+import type { Insertable, Selectable } from "kysely";
+import type { ProgrammesTable } from "./schema.ts";
+import type { Db } from "./store.ts";
+
+export type Programme = Selectable<ProgrammesTable>;
+
+/** Engines draw theirs from zero upwards. Never seen outside the transaction that uses it. */
+const REMOVAL_CLAIM = -1;
+
+export async function insertProgramme(db: Db, programme: Insertable<ProgrammesTable>): Promise<Programme> {
+	return db.insertInto("programmes").values(programme).returningAll().executeTakeFirstOrThrow();
+}
+
+export async function findProgramme(db: Db, publicId: string): Promise<Programme | undefined> {
+	return db.selectFrom("programmes").selectAll().where("public_id", "=", publicId).executeTakeFirst();
+}
+
+export async function findProgrammesById(db: Db, ids: readonly number[]): Promise<Map<number, Programme>> {
+	if (ids.length === 0) return new Map();
+	const rows = await db.selectFrom("programmes").selectAll().where("id", "in", ids).execute();
+	return new Map(rows.map((row) => [row.id, row]));
+}
+
+export async function addOwner(db: Db, programmeId: number, personId: number): Promise<void> {
+	await db
+		.insertInto("programme_owners")
+		.values({ programme_id: programmeId, person_id: personId })
+		.onConflict((conflict) => conflict.doNothing())
+		.execute();
+}
+
+export async function ownerEmails(db: Db, programmeId: number): Promise<string[]> {
+	const rows = await db
+		.selectFrom("programme_owners")
+		.innerJoin("people", "people.id", "programme_owners.person_id")
+		.select("people.email")
+		.where("programme_owners.programme_id", "=", programmeId)
+		.orderBy("people.email")
+		.execute();
+	return rows.map((row) => row.email);
+}
+
+export async function setEndpoint(db: Db, programmeId: number, url: string, nowMs: number): Promise<void> {
+	const { id } = await db
+		.insertInto("endpoints")
+		.values({ programme_id: programmeId, url, saved_at_ms: nowMs })
+		.returning("id")
+		.executeTakeFirstOrThrow();
+	await db.updateTable("programmes").set({ endpoint_id: id }).where("id", "=", programmeId).execute();
+}
+
+/**
+ * Cancels what is pending, for good. The epoch goes up so that an event written by a transaction that
+ * still saw the URL is cancelled too, when an engine comes to it.
+ */
+export async function removeEndpoint(db: Db, programmeId: number, nowMs: number): Promise<number> {
+	await db
+		.updateTable("programmes")
+		.set((eb) => ({ endpoint_id: null, endpoint_epoch: eb("endpoint_epoch", "+", 1) }))
+		.where("id", "=", programmeId)
+		.execute();
+	// Rows under claim are left to their engine: it learns of the removal when it settles or claims anew. The
+	// others are taken first, because on PostgreSQL engines commit between these statements: without it a
+	// delivery could lose its place in the queue and stay pending for ever.
+	await db
+		.updateTable("queue")
+		.set({ claim: REMOVAL_CLAIM })
+		.where("programme_id", "=", programmeId)
+		.where("claim", "is", null)
+		.execute();
+	const { numUpdatedRows } = await db
+		.updateTable("deliveries")
+		.set({ state: "cancelled", finished_at_ms: nowMs })
+		.where("id", "in", (eb) =>
+			eb
+				.selectFrom("queue")
+				.select("id")
+				.where("programme_id", "=", programmeId)
+				.where("claim", "=", REMOVAL_CLAIM),
+		)
+		.executeTakeFirst();
+	await db
+		.deleteFrom("queue")
+		.where("programme_id", "=", programmeId)
+		.where("claim", "=", REMOVAL_CLAIM)
+		.execute();
+	return Number(numUpdatedRows);
+}
+
+export async function presentUrl(db: Db, programmeId: number): Promise<string | undefined> {
+	const row = await db
+		.selectFrom("programmes")
+		.innerJoin("endpoints", "endpoints.id", "programmes.endpoint_id")
+		.select("endpoints.url")
+		.where("programmes.id", "=", programmeId)
+		.executeTakeFirst();
+	return row?.url;
+}

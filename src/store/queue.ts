@@ -1,0 +1,97 @@
+// The hot path's shapes. Claims and results travel in batches: one transaction stores the results of the
+// last batch and claims the next. The two drivers write it in their own SQL, because here it pays.
+
+import type { EventName } from "../domain/event.ts";
+import type { Verdict } from "../domain/verdict.ts";
+import type { AttemptResult } from "./schema.ts";
+import type { Db } from "./store.ts";
+
+/** An attempt takes five seconds at most; the rest is for a busy machine and the commit. */
+export const CLAIM_LAPSE_MS = 30_000;
+
+/**
+ * At most `limit` due deliveries of one programme; zero only asks for its target. Fairness is decided by
+ * whoever writes the wishes.
+ */
+export interface ClaimWish {
+	programmeId: number;
+	limit: number;
+}
+
+/** What a settlement needs to know of the delivery whose claim it ends. */
+export interface DeliveryClaim {
+	id: number;
+	programmeId: number;
+	claim: number;
+	run: number;
+	/** Counted attempts of this run, before this claim's. */
+	counted: number;
+	/** The number of the last row in `attempts`, before this claim's. */
+	seq: number;
+}
+
+export interface ClaimedDelivery extends DeliveryClaim {
+	claimedAtMs: number;
+	endpointEpoch: number;
+	eventName: EventName;
+	eventBody: string;
+}
+
+/** Where a programme's callbacks go and how they are signed, read in the claim's own transaction. */
+export interface CallbackTarget {
+	programmeId: number;
+	endpointId: number | null;
+	endpointEpoch: number;
+	url: string | null;
+	secretId: number | null;
+	sealedSecret: string | null;
+	/** A notice of failing callbacks is open: the next success ends it. */
+	isFailing: boolean;
+}
+
+export interface Claimed {
+	deliveries: ClaimedDelivery[];
+	/** Of every programme wished for, also of those that gave nothing. */
+	targets: CallbackTarget[];
+	/** For programmes that gave less than was wished: when their next row may be taken, null for never. */
+	nextDue: { programmeId: number; dueAtMs: number | null }[];
+}
+
+export interface AttemptRecord {
+	result: AttemptResult;
+	httpStatus: number | null;
+	detail: string | null;
+	startedAtMs: number;
+	tookMs: number;
+	lookUpMs: number | null;
+	connectMs: number | null;
+	tlsMs: number | null;
+	answerMs: number | null;
+	endpointId: number;
+	nonce: string;
+	signature: string;
+}
+
+/** How a claim ends. Every one names the claim: a result for a claim that lapsed changes nothing. */
+export type Settlement = { delivery: DeliveryClaim } & (
+	| {
+			kind: "finished";
+			state: "delivered" | "failed";
+			verdict: Verdict;
+			attempt: AttemptRecord;
+			endedAtMs: number;
+	  }
+	| { kind: "retry"; dueAtMs: number; verdict: Verdict; attempt: AttemptRecord; endedAtMs: number }
+	/** Claimed, not sent: given back as it was. */
+	| { kind: "released"; dueAtMs: number }
+	/** The URL it was made for has been removed. */
+	| { kind: "cancelled"; endedAtMs: number }
+);
+
+export interface Queue {
+	/** Ids of the deliveries whose claim was still ours; only these were changed. */
+	settle(trx: Db, settlements: readonly Settlement[]): Promise<Set<number>>;
+	claim(trx: Db, wishes: readonly ClaimWish[], claim: number, nowMs: number): Promise<Claimed>;
+	/** Every programme with something in the queue, and when its first row may be taken. */
+	agenda(db: Db): Promise<{ programmeId: number; dueAtMs: number }[]>;
+}

@@ -1,0 +1,119 @@
+// A Kysely driver over node:sqlite: one connection, one user of it at a time. SQLite has one writer
+// anyway; waiting in line here, instead of inside SQLite, never blocks the event loop.
+
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from "kysely";
+
+/** Kysely compiles a handful of shapes per use case; far fewer than this are ever live. */
+const MAX_CACHED_STATEMENTS = 500;
+
+export class SqliteDriver implements Driver {
+	readonly #database: DatabaseSync;
+	readonly #connection: SqliteConnection;
+	readonly #line = new WaitingLine();
+
+	constructor(database: DatabaseSync) {
+		this.#database = database;
+		this.#connection = new SqliteConnection(database);
+	}
+
+	async init(): Promise<void> {
+		// The database is opened by whoever makes the driver, so that a wrong path fails before anything starts.
+	}
+
+	/** Runs `work` while nobody here uses the connection. */
+	async exclusive<Value>(work: () => Promise<Value>): Promise<Value> {
+		await this.#line.enter();
+		try {
+			return await work();
+		} finally {
+			this.#line.leave();
+		}
+	}
+
+	async acquireConnection(): Promise<DatabaseConnection> {
+		await this.#line.enter();
+		return this.#connection;
+	}
+
+	async releaseConnection(): Promise<void> {
+		this.#line.leave();
+	}
+
+	async beginTransaction(): Promise<void> {
+		// Immediate: a transaction that reads first and writes later could otherwise find the file changed
+		// by another process in between, and fail where it cannot be retried.
+		this.#database.exec("begin immediate");
+	}
+
+	async commitTransaction(): Promise<void> {
+		this.#database.exec("commit");
+	}
+
+	async rollbackTransaction(): Promise<void> {
+		// SQLite has already rolled back by itself after a full disk or an I/O error.
+		if (this.#database.isTransaction) this.#database.exec("rollback");
+	}
+
+	async destroy(): Promise<void> {
+		await this.#line.enter();
+		this.#database.close();
+		// Whoever still waits in line is let in to be told that it is closed, instead of waiting for ever.
+		this.#line.leave();
+	}
+}
+
+class SqliteConnection implements DatabaseConnection {
+	readonly #database: DatabaseSync;
+	readonly #statements = new Map<string, StatementSync>();
+
+	constructor(database: DatabaseSync) {
+		this.#database = database;
+	}
+
+	async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+		const statement = this.#prepare(query.sql);
+		// Kysely types parameters as unknown; what our code passes is what SQLite stores.
+		const parameters = query.parameters as SQLInputValue[];
+		if (statement.columns().length > 0) return { rows: statement.all(...parameters) as Row[] };
+		const { changes, lastInsertRowid } = statement.run(...parameters);
+		return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+	}
+
+	async *streamQuery<Row>(query: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
+		// Not from the cache: an open cursor must not share its statement.
+		const statement = this.#database.prepare(query.sql);
+		for (const row of statement.iterate(...(query.parameters as SQLInputValue[]))) {
+			yield { rows: [row as Row] };
+		}
+	}
+
+	#prepare(sqlText: string): StatementSync {
+		const known = this.#statements.get(sqlText);
+		if (known !== undefined) return known;
+		if (this.#statements.size >= MAX_CACHED_STATEMENTS) this.#statements.clear();
+		const statement = this.#database.prepare(sqlText);
+		this.#statements.set(sqlText, statement);
+		return statement;
+	}
+}
+
+/** First come, first served. */
+class WaitingLine {
+	#isTaken = false;
+	readonly #waiting: (() => void)[] = [];
+
+	enter(): Promise<void> {
+		if (!this.#isTaken) {
+			this.#isTaken = true;
+			return Promise.resolve();
+		}
+		return new Promise((resolve) => this.#waiting.push(resolve));
+	}
+
+	leave(): void {
+		const next = this.#waiting.shift();
+		if (next === undefined) this.#isTaken = false;
+		else next();
+	}
+}

@@ -1,0 +1,228 @@
+// The hot queue on SQLite: prepared statements on the transaction's own connection (there is only one),
+// row by row without leaving the process. Measured: a JSON batch or Kysely per row costs several times more.
+
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { EventName } from "../domain/event.ts";
+import {
+	type AttemptRecord,
+	type CallbackTarget,
+	CLAIM_LAPSE_MS,
+	type Claimed,
+	type ClaimWish,
+	type DeliveryClaim,
+	type Queue,
+	type Settlement,
+} from "./queue.ts";
+
+export function createSqliteQueue(database: DatabaseSync): Queue {
+	// Prepared at first use: the tables may not exist before the migrations have run.
+	let statements: Statements | undefined;
+	const prepared = (): Statements => {
+		statements ??= prepareStatements(database);
+		return statements;
+	};
+	return {
+		settle: async (_trx, settlements) => settle(prepared(), settlements),
+		claim: async (_trx, wishes, claim, nowMs) => claimDue(prepared(), wishes, claim, nowMs),
+		agenda: async () => readAgenda(prepared()),
+	};
+}
+
+type Statements = ReturnType<typeof prepareStatements>;
+
+function prepareStatements(database: DatabaseSync) {
+	const prepare = (text: string): StatementSync => database.prepare(text);
+	return {
+		takeFromQueue: prepare("delete from queue where id = ? and claim = ?"),
+		putBack: prepare("update queue set due_at_ms = ?, claim = null where id = ? and claim = ?"),
+		putBackForRetry: prepare(
+			"update queue set due_at_ms = ?, claim = null, counted = ?, seq = ? where id = ? and claim = ?",
+		),
+		finish: prepare(
+			`update deliveries set state = ?, attempts = ?, last_verdict = ?, last_http_status = ?,
+				last_attempt_at_ms = ?, finished_at_ms = ? where id = ?`,
+		),
+		noteAttempt: prepare(
+			`update deliveries set attempts = ?, last_verdict = ?, last_http_status = ?, last_attempt_at_ms = ?
+				where id = ?`,
+		),
+		cancel: prepare("update deliveries set state = 'cancelled', finished_at_ms = ? where id = ?"),
+		// By name: a later, compatible schema may have more columns.
+		addAttempt: prepare(
+			`insert into attempts (delivery_id, seq, run, result, http_status, detail, started_at_ms, took_ms, look_up_ms,
+				connect_ms, tls_ms, answer_ms, endpoint_id, nonce, signature)
+				values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		),
+		addInterrupted: prepare(
+			`insert into attempts (delivery_id, seq, run, result, started_at_ms) values (?, ?, ?, 'interrupted', ?)`,
+		),
+		noteInterrupted: prepare("update deliveries set attempts = ? where id = ?"),
+		findDue: prepare(
+			`select q.id, q.due_at_ms, q.claim, q.endpoint_epoch, q.run, q.counted, q.seq, e.name, e.body
+				from queue q join events e on e.id = q.id
+				where q.programme_id = ? and q.due_at_ms <= ? order by q.due_at_ms limit ?`,
+		),
+		markClaimed: prepare("update queue set claim = ?, due_at_ms = ?, seq = ? where id = ?"),
+		findTarget: prepare(
+			`select p.id, p.endpoint_id, p.endpoint_epoch, e.url, s.id as secret_id, s.sealed,
+				exists (select 1 from notices n where n.programme_id = p.id and n.kind = 'callbacks_failing'
+					and n.ended_at_ms is null) as failing
+				from programmes p
+				left join endpoints e on e.id = p.endpoint_id
+				left join signing_secrets s on s.programme_id = p.id and s.replaced_at_ms is null
+				where p.id = ?`,
+		),
+		firstDue: prepare("select min(due_at_ms) as due from queue where programme_id = ?"),
+		// Jumps from programme to programme along the index instead of reading every row.
+		agenda: prepare(
+			`with recursive programme(id) as (
+				select min(programme_id) from queue
+				union all
+				select (select min(programme_id) from queue where programme_id > programme.id)
+					from programme where programme.id is not null)
+			select id, (select min(due_at_ms) from queue where programme_id = programme.id) as due
+				from programme where id is not null`,
+		),
+	};
+}
+
+function settle(statements: Statements, settlements: readonly Settlement[]): Set<number> {
+	const settled = new Set<number>();
+	for (const settlement of settlements) {
+		if (settleOne(statements, settlement)) settled.add(settlement.delivery.id);
+	}
+	return settled;
+}
+
+function settleOne(statements: Statements, settlement: Settlement): boolean {
+	const { id, claim, counted, seq } = settlement.delivery;
+	switch (settlement.kind) {
+		case "finished": {
+			if (statements.takeFromQueue.run(id, claim).changes === 0) return false;
+			const { state, verdict, attempt, endedAtMs } = settlement;
+			const { httpStatus, startedAtMs } = attempt;
+			statements.finish.run(state, seq + 1, verdict, httpStatus, startedAtMs, endedAtMs, id);
+			addAttempt(statements, settlement.delivery, attempt);
+			return true;
+		}
+		case "retry": {
+			const { dueAtMs, verdict, attempt } = settlement;
+			if (statements.putBackForRetry.run(dueAtMs, counted + 1, seq + 1, id, claim).changes === 0)
+				return false;
+			statements.noteAttempt.run(seq + 1, verdict, attempt.httpStatus, attempt.startedAtMs, id);
+			addAttempt(statements, settlement.delivery, attempt);
+			return true;
+		}
+		case "released":
+			return statements.putBack.run(settlement.dueAtMs, id, claim).changes !== 0;
+		case "cancelled":
+			if (statements.takeFromQueue.run(id, claim).changes === 0) return false;
+			statements.cancel.run(settlement.endedAtMs, id);
+			return true;
+		default:
+			return settlement satisfies never;
+	}
+}
+
+function addAttempt(statements: Statements, delivery: DeliveryClaim, attempt: AttemptRecord): void {
+	statements.addAttempt.run(
+		delivery.id,
+		delivery.seq + 1,
+		delivery.run,
+		attempt.result,
+		attempt.httpStatus,
+		attempt.detail,
+		attempt.startedAtMs,
+		attempt.tookMs,
+		attempt.lookUpMs,
+		attempt.connectMs,
+		attempt.tlsMs,
+		attempt.answerMs,
+		attempt.endpointId,
+		attempt.nonce,
+		attempt.signature,
+	);
+}
+
+interface DueRow {
+	id: number;
+	due_at_ms: number;
+	claim: number | null;
+	endpoint_epoch: number;
+	run: number;
+	counted: number;
+	seq: number;
+	name: EventName;
+	body: string;
+}
+
+function claimDue(
+	statements: Statements,
+	wishes: readonly ClaimWish[],
+	claim: number,
+	nowMs: number,
+): Claimed {
+	const claimed: Claimed = { deliveries: [], targets: [], nextDue: [] };
+	const lapsesAtMs = nowMs + CLAIM_LAPSE_MS;
+	for (const { programmeId, limit } of wishes) {
+		const rows = statements.findDue.all(programmeId, nowMs, limit) as unknown as DueRow[];
+		for (const row of rows) {
+			const seq = row.claim === null ? row.seq : recordInterrupted(statements, row);
+			statements.markClaimed.run(claim, lapsesAtMs, seq, row.id);
+			claimed.deliveries.push({
+				id: row.id,
+				programmeId,
+				claim,
+				claimedAtMs: nowMs,
+				endpointEpoch: row.endpoint_epoch,
+				run: row.run,
+				counted: row.counted,
+				seq,
+				eventName: row.name,
+				eventBody: row.body,
+			});
+		}
+		claimed.targets.push(readTarget(statements, programmeId));
+		if (rows.length < limit) {
+			const { due } = statements.firstDue.get(programmeId) as { due: number | null };
+			claimed.nextDue.push({ programmeId, dueAtMs: due });
+		}
+	}
+	return claimed;
+}
+
+/** A due row that still has a claim was left by a process that died: its attempt may have reached the shop. */
+function recordInterrupted(statements: Statements, row: DueRow): number {
+	const seq = row.seq + 1;
+	statements.addInterrupted.run(row.id, seq, row.run, row.due_at_ms - CLAIM_LAPSE_MS);
+	statements.noteInterrupted.run(seq, row.id);
+	return seq;
+}
+
+interface TargetRow {
+	id: number;
+	endpoint_id: number | null;
+	endpoint_epoch: number;
+	url: string | null;
+	secret_id: number | null;
+	sealed: string | null;
+	failing: 0 | 1;
+}
+
+function readTarget(statements: Statements, programmeId: number): CallbackTarget {
+	const row = statements.findTarget.get(programmeId) as unknown as TargetRow;
+	return {
+		programmeId,
+		endpointId: row.endpoint_id,
+		endpointEpoch: row.endpoint_epoch,
+		url: row.url,
+		secretId: row.secret_id,
+		sealedSecret: row.sealed,
+		isFailing: row.failing === 1,
+	};
+}
+
+function readAgenda(statements: Statements): { programmeId: number; dueAtMs: number }[] {
+	const rows = statements.agenda.all() as unknown as { id: number; due: number }[];
+	return rows.map(({ id, due }) => ({ programmeId: id, dueAtMs: due }));
+}
