@@ -1,0 +1,192 @@
+// Who is calling the signed API, and is it really them: the API key names the programme, the signature over
+// the raw bytes proves the secret, the timestamp is fresh and the nonce is new (contract section 5, inbound).
+
+import type { KeyObject } from "node:crypto";
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { openSecret } from "../domain/sealing.ts";
+import {
+	canonicalString,
+	type HeaderNames,
+	judgeTimestamp,
+	sha256Hex,
+	signatureMatches,
+	signingKey,
+	TIMESTAMP_TOLERANCE_SECONDS,
+} from "../domain/signature.ts";
+import { findApiKeyByHash, findUsableSecrets } from "../store/keys.ts";
+import { spendNonce } from "../store/nonces.ts";
+import { findProgrammesById, type Programme } from "../store/programmes.ts";
+import type { Db } from "../store/store.ts";
+import type { AccountsDeps } from "./deps.ts";
+
+/** A replaced secret stays good for inbound requests this long, so that a shop can change over. */
+export const REPLACED_SECRET_GRACE_MS = 24 * 60 * 60_000;
+
+export interface SignedRequest {
+	method: string;
+	/** Path and query exactly as they came in. */
+	target: string;
+	authorization: string | undefined;
+	timestamp: string | undefined;
+	nonce: string | undefined;
+	signature: string | undefined;
+	rawBody: Uint8Array;
+}
+
+export interface Caller {
+	programme: Programme;
+	nonce: string;
+	nonceExpiresAtMs: number;
+}
+
+export interface Authenticator {
+	/** `programme` comes along with a refusal once the key has named it, for the inbound log. */
+	authenticate(request: SignedRequest): Promise<{ result: Result<Caller>; programme: Programme | undefined }>;
+}
+
+export function createAuthenticator(
+	deps: Pick<AccountsDeps, "store" | "clock" | "sealingKey">,
+	headers: HeaderNames,
+): Authenticator {
+	const openedKeys = new OpenedKeys(deps);
+	return {
+		async authenticate(request) {
+			const named = await nameProgramme(deps, request.authorization);
+			if (!named.ok) return { result: named, programme: undefined };
+			const programme = named.value;
+			const trio = parseTrio(request, headers, deps.clock.nowMs());
+			if (!trio.ok) return { result: trio, programme };
+			const keys = await openedKeys.of(programme.id);
+			const verified = verifySignature(keys, request, trio.value, headers);
+			return { result: verified.ok ? succeed({ programme, ...spendable(trio.value) }) : verified, programme };
+		},
+	};
+}
+
+/** In the transaction that does the work: a request that failed on our side may be sent again as it is. */
+export async function acceptNonce(
+	trx: Db,
+	{ programme, nonce, nonceExpiresAtMs }: Caller,
+): Promise<Result<true>> {
+	if (await spendNonce(trx, programme.id, nonce, nonceExpiresAtMs)) return succeed(true);
+	return refuse(
+		"replayed_nonce",
+		"This nonce was used before. Sign every request, also a repeated one, with a new nonce.",
+	);
+}
+
+async function nameProgramme(
+	{ store }: Pick<AccountsDeps, "store">,
+	authorization: string | undefined,
+): Promise<Result<Programme>> {
+	const key = /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
+	if (key === undefined) {
+		return refuse(
+			"missing_api_key",
+			"Send the programme's API key in the header Authorization: Bearer <API key>.",
+		);
+	}
+	const found = await findApiKeyByHash(store.db, sha256Hex(key));
+	if (found === undefined) {
+		return refuse(
+			"unknown_api_key",
+			"This API key is not known here. Copy it again from the integration page.",
+		);
+	}
+	if (found.revoked_at_ms !== null) {
+		return refuse(
+			"revoked_api_key",
+			"This API key has been revoked. Issue a new one on the integration page.",
+		);
+	}
+	const programme = (await findProgrammesById(store.db, [found.programme_id])).get(found.programme_id);
+	if (programme === undefined) throw new Error("an API key without a programme");
+	return succeed(programme);
+}
+
+interface Trio {
+	timestamp: string;
+	nonce: string;
+	signature: string;
+}
+
+function parseTrio(request: SignedRequest, headers: HeaderNames, nowMs: number): Result<Trio> {
+	const { timestamp, nonce, signature } = request;
+	if (timestamp === undefined) return missingHeader(headers.timestamp);
+	if (nonce === undefined) return missingHeader(headers.nonce);
+	if (signature === undefined) return missingHeader(headers.signature);
+	switch (judgeTimestamp(timestamp, nowMs)) {
+		case "malformed":
+			return refuse("malformed_timestamp", `${headers.timestamp} must be Unix time in seconds: digits only.`);
+		case "stale":
+			return refuse(
+				"stale_timestamp",
+				`${headers.timestamp} is more than ${TIMESTAMP_TOLERANCE_SECONDS} seconds away from our clock (${Math.floor(nowMs / 1000)}). Set the sender's clock, and sign at the moment of sending.`,
+			);
+		case "fresh":
+	}
+	// The contract's own nonces are hex; UUIDs and base64url are common on the shops' side.
+	if (!/^[0-9A-Za-z_-]{8,128}$/.test(nonce)) {
+		return refuse(
+			"malformed_nonce",
+			`${headers.nonce} must be 8 to 128 letters and digits, best 32 random hex digits.`,
+		);
+	}
+	return succeed({ timestamp, nonce, signature });
+}
+
+function missingHeader(name: string): ReturnType<typeof refuse> {
+	return refuse("missing_signature_header", `The header ${name} is missing. A signed request has all three.`);
+}
+
+function verifySignature(
+	keys: readonly KeyObject[],
+	request: SignedRequest,
+	{ timestamp, nonce, signature }: Trio,
+	headers: HeaderNames,
+): Result<true> {
+	if (keys.length === 0) {
+		return refuse(
+			"no_signing_secret",
+			"This programme has no signing secret. Issue one on the integration page.",
+		);
+	}
+	const digest = sha256Hex(request.rawBody);
+	const canonical = canonicalString(request.method, request.target, timestamp, nonce, digest);
+	if (keys.some((key) => signatureMatches(key, canonical, signature))) return succeed(true);
+	return refuse(
+		"bad_signature",
+		`${headers.signature} does not match. Sign method, path with query, timestamp, nonce and the SHA-256 of the body bytes exactly as sent; here they were ${request.method} ${request.target} with a body digest of ${digest}.`,
+	);
+}
+
+function spendable({ timestamp, nonce }: Trio): { nonce: string; nonceExpiresAtMs: number } {
+	// A timestamp from the future stays fresh the longest; one second more covers the rounding.
+	return { nonce, nonceExpiresAtMs: (Number(timestamp) + TIMESTAMP_TOLERANCE_SECONDS + 1) * 1000 };
+}
+
+/** Key objects by secret row: unsealing for every request would cost more than checking the signature. */
+class OpenedKeys {
+	static readonly #MAX_KEPT = 10_000;
+	readonly #deps: Pick<AccountsDeps, "store" | "clock" | "sealingKey">;
+	readonly #keys = new Map<number, KeyObject>();
+
+	constructor(deps: Pick<AccountsDeps, "store" | "clock" | "sealingKey">) {
+		this.#deps = deps;
+	}
+
+	async of(programmeId: number): Promise<KeyObject[]> {
+		const { store, clock, sealingKey } = this.#deps;
+		const secrets = await findUsableSecrets(store.db, programmeId, clock.nowMs() - REPLACED_SECRET_GRACE_MS);
+		return secrets.map(({ id, sealed }) => {
+			const kept = this.#keys.get(id);
+			if (kept !== undefined) return kept;
+			if (this.#keys.size >= OpenedKeys.#MAX_KEPT) this.#keys.clear();
+			const secret = openSecret(sealingKey, programmeId, sealed);
+			if (secret === null) throw new Error("a signing secret does not open with this RINGBACK_SECRET_KEY");
+			const key = signingKey(secret);
+			this.#keys.set(id, key);
+			return key;
+		});
+	}
+}

@@ -1,0 +1,82 @@
+// API keys and signing secrets. The first key of a programme brings its secret (contract section 5);
+// both are shown once. Keys are kept as hashes, secrets sealed.
+
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import { SEALING_IV_BYTES, sealSecret } from "../domain/sealing.ts";
+import { sha256Hex } from "../domain/signature.ts";
+import { hasSecret, insertApiKey, insertSecret, retirePresentSecret, revokeApiKey } from "../store/keys.ts";
+import { findProgramme } from "../store/programmes.ts";
+import type { Db } from "../store/store.ts";
+import type { AccountsDeps } from "./deps.ts";
+
+/** 256 bits each: nobody guesses one, so a plain hash of the key is enough. */
+const KEY_BYTES = 32;
+const SECRET_BYTES = 32;
+const HINT_LENGTH = 4;
+
+export interface IssuedKey {
+	keyId: string;
+	key: string;
+	/** Only with the programme's first key. */
+	secret: string | null;
+}
+
+export async function issueKey(deps: AccountsDeps, programmePublicId: string): Promise<Result<IssuedKey>> {
+	const programme = await findProgramme(deps.store.db, programmePublicId);
+	if (programme === undefined) return unknownProgramme(programmePublicId);
+	const nowMs = deps.clock.nowMs();
+	const key = `rbk_${deps.random.hex(KEY_BYTES)}`;
+	const keyId = makeId("key", nowMs, deps.random.bytes(ID_RANDOM_BYTES));
+	const secret = await deps.store.transact(async (trx) => {
+		await insertApiKey(trx, {
+			public_id: keyId,
+			programme_id: programme.id,
+			hash: sha256Hex(key),
+			hint: key.slice(-HINT_LENGTH),
+			created_at_ms: nowMs,
+		});
+		return (await hasSecret(trx, programme.id)) ? null : makeSecret(trx, deps, programme.id, nowMs);
+	});
+	return succeed({ keyId, key, secret });
+}
+
+/** The next attempt signs with the new one; inbound requests may use the old one for a day more. */
+export async function replaceSecret(deps: AccountsDeps, programmePublicId: string): Promise<Result<string>> {
+	const programme = await findProgramme(deps.store.db, programmePublicId);
+	if (programme === undefined) return unknownProgramme(programmePublicId);
+	const nowMs = deps.clock.nowMs();
+	const secret = await deps.store.transact(async (trx) => {
+		await retirePresentSecret(trx, programme.id, nowMs);
+		return makeSecret(trx, deps, programme.id, nowMs);
+	});
+	deps.store.announceDue([programme.id]);
+	return succeed(secret);
+}
+
+export async function revokeKey(
+	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
+	keyId: string,
+): Promise<Result<true>> {
+	if (await revokeApiKey(store.db, keyId, clock.nowMs())) return succeed(true);
+	return refuse("unknown_key", `There is no usable key ${keyId}: check the id, or it was revoked before.`);
+}
+
+async function makeSecret(
+	trx: Db,
+	{ random, sealingKey }: AccountsDeps,
+	programmeId: number,
+	nowMs: number,
+): Promise<string> {
+	const secret = `rbs_${random.hex(SECRET_BYTES)}`;
+	await insertSecret(trx, {
+		programme_id: programmeId,
+		sealed: sealSecret(sealingKey, programmeId, secret, random.bytes(SEALING_IV_BYTES)),
+		created_at_ms: nowMs,
+	});
+	return secret;
+}
+
+export function unknownProgramme(publicId: string): ReturnType<typeof refuse> {
+	return refuse("unknown_programme", `There is no programme ${publicId}. Check the id: it starts with prg_.`);
+}

@@ -1,0 +1,41 @@
+// A shop decides by its own order id and event type: the names it knows a conversion by.
+
+import type { EventType } from "../domain/conversion.ts";
+import { EVENT_TYPES } from "../domain/conversion.ts";
+import { type Result, refuse } from "../domain/fault.ts";
+import { findByOrder, listConversions } from "../store/conversions.ts";
+import type { Programme } from "../store/programmes.ts";
+import type { Db } from "../store/store.ts";
+import { type Decision, type DecisionOutcome, decideConversion } from "./decide.ts";
+import type { Decided, InTransaction } from "./deps.ts";
+
+export interface OrderName {
+	orderId: string;
+	eventType: EventType;
+}
+
+export async function decideByOrder(
+	trx: Db,
+	deps: InTransaction,
+	programme: Programme,
+	{ orderId, eventType }: OrderName,
+	decision: Decision,
+): Promise<Result<Decided<DecisionOutcome>>> {
+	const found = await findByOrder(trx, programme.id, orderId, eventType);
+	if (found !== undefined) return decideConversion(trx, deps, found, decision);
+	const namesakes = await listConversions(trx, {
+		programmeId: programme.id,
+		orderId,
+		limit: EVENT_TYPES.length,
+	});
+	const known = namesakes.map((conversion) => conversion.event_type).join(", ");
+	const advice =
+		known === ""
+			? "Check the spelling, and that its POST /v1/conversions was answered RECORDED or CONFIRMED."
+			: `It is known as ${known}: send that eventType if it is the one you mean.`;
+	return refuse(
+		"unknown_order",
+		`This programme has no ${eventType} with order id ${orderId}. ${advice}`,
+		"orderId",
+	);
+}

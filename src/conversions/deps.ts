@@ -1,0 +1,21 @@
+// What conversion use cases need.
+
+import type { Clock, Random } from "../ports.ts";
+import type { Conversion } from "../store/conversions.ts";
+import type { Store } from "../store/store.ts";
+
+export interface ConversionsDeps {
+	store: Store;
+	clock: Clock;
+	random: Random;
+}
+
+/** Use cases run inside the caller's transaction; these are what they need besides it. */
+export type InTransaction = Pick<ConversionsDeps, "clock" | "random">;
+
+/** What a use case did. After the commit the caller tells the engines of `owedProgrammeIds`. */
+export interface Decided<Outcome extends string> {
+	outcome: Outcome;
+	conversion: Conversion;
+	owedProgrammeIds: readonly number[];
+}

@@ -1,0 +1,53 @@
+// Turns status changes into owed events, in the transaction that makes the changes. A programme without
+// a Postback URL or a signing secret at this moment is owed nothing, ever (contract section 1, rules 4 and 5).
+
+import { composeEvent, type EventName, type EventSubject } from "../domain/event.ts";
+import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import type { Conversion } from "../store/conversions.ts";
+import { insertOwedEvents, type OwedEvent, programmesOwedEvents } from "../store/outbox.ts";
+import type { Db } from "../store/store.ts";
+import type { InTransaction } from "./deps.ts";
+
+/** Resolves to the programmes that now have something due. */
+export async function oweEvents(
+	trx: Db,
+	{ clock, random }: InTransaction,
+	event: EventName,
+	conversions: readonly Conversion[],
+): Promise<readonly number[]> {
+	const programmeIds = [...new Set(conversions.map((conversion) => conversion.programme_id))];
+	const targets = await programmesOwedEvents(trx, programmeIds);
+	const nowMs = clock.nowMs();
+	const owed: OwedEvent[] = [];
+	for (const conversion of conversions) {
+		const target = targets.get(conversion.programme_id);
+		if (target === undefined) continue;
+		owed.push({
+			conversionId: conversion.id,
+			programmeId: conversion.programme_id,
+			endpointEpoch: target.endpointEpoch,
+			deliveryPublicId: makeId("dlv", nowMs, random.bytes(ID_RANDOM_BYTES)),
+			name: event,
+			body: composeEvent(event, subjectOf(conversion, target.publicId)),
+		});
+	}
+	await insertOwedEvents(trx, owed, nowMs);
+	return [...targets.keys()];
+}
+
+function subjectOf(conversion: Conversion, programId: string): EventSubject {
+	return {
+		conversionId: conversion.public_id,
+		orderId: conversion.order_id,
+		programId,
+		status: conversion.status,
+		eventType: conversion.event_type,
+		basketValue: conversion.basket_value,
+		commission: conversion.commission,
+		networkFee: conversion.network_fee,
+		currency: conversion.currency,
+		reason: conversion.reason,
+		test: conversion.test === 1,
+		occurredAtMs: conversion.occurred_at_ms,
+	};
+}
