@@ -1,0 +1,167 @@
+// Throw-away certificates for the demo and the tests: a CA nobody trusts, and a leaf it signed.
+// Written as plain DER, because the libraries for it bring a dependency tree for these few fields.
+
+import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
+import { isIP } from "node:net";
+
+export interface CertificateOptions {
+	/** DNS names and IP addresses, as they stand in a URL (without brackets). */
+	names: readonly string[];
+	notBefore?: Date;
+	notAfter?: Date;
+	/** The leaf signs itself, as on a machine nobody set up; no CA is involved. */
+	isSelfSigned?: boolean;
+}
+
+export interface Certificates {
+	caPem: string;
+	certPem: string;
+	keyPem: string;
+}
+
+// A day back, so that a receiver with a slow clock still takes it; a month on, longer than any demo runs.
+const DAY_MS = 86_400_000;
+const DEFAULT_LIFE_MS = 30 * DAY_MS;
+
+export async function makeCertificates(options: CertificateOptions): Promise<Certificates> {
+	const nowMs = Date.now();
+	const notBefore = new Date(nowMs - DAY_MS);
+	const notAfter = new Date(nowMs + DEFAULT_LIFE_MS);
+	const caKeys = generateKeyPairSync("ec", { namedCurve: "P-256" });
+	const leafKeys = generateKeyPairSync("ec", { namedCurve: "P-256" });
+	// The random part keeps two CAs apart where both are trusted.
+	const ca = { name: `Ringback throw-away CA ${randomBytes(4).toString("hex")}`, keys: caKeys };
+	const leaf = { name: options.names[0] ?? "localhost", keys: leafKeys };
+	const caCertificate = certificate({
+		subject: ca,
+		issuer: ca,
+		notBefore,
+		notAfter,
+		extensions: [BASIC_CONSTRAINTS_CA, KEY_USAGE_SIGN_CERTIFICATES, subjectKeyId(caKeys.publicKey)],
+	});
+	const issuer = options.isSelfSigned ? leaf : ca;
+	const leafCertificate = certificate({
+		subject: leaf,
+		issuer,
+		notBefore: options.notBefore ?? notBefore,
+		notAfter: options.notAfter ?? notAfter,
+		extensions: [alternativeNames(options.names), SERVER_AUTH, authorityKeyId(issuer.keys.publicKey)],
+	});
+	return {
+		caPem: toPem(caCertificate),
+		certPem: toPem(leafCertificate),
+		keyPem: leafKeys.privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+	};
+}
+
+interface Party {
+	name: string;
+	keys: { publicKey: KeyObject; privateKey: KeyObject };
+}
+
+interface CertificateFields {
+	subject: Party;
+	issuer: Party;
+	notBefore: Date;
+	notAfter: Date;
+	extensions: readonly Buffer[];
+}
+
+// RFC 5280 section 4.1, in its order.
+function certificate(fields: CertificateFields): Buffer {
+	const signed = sequence(
+		der(0xa0, der(INTEGER, Buffer.from([2]))),
+		// A positive serial needs its top bit clear; 0x40 also spares a leading zero byte.
+		der(INTEGER, Buffer.concat([Buffer.from([0x40]), randomBytes(15)])),
+		ECDSA_WITH_SHA256,
+		commonName(fields.issuer.name),
+		sequence(time(fields.notBefore), time(fields.notAfter)),
+		commonName(fields.subject.name),
+		fields.subject.keys.publicKey.export({ type: "spki", format: "der" }),
+		der(0xa3, sequence(...fields.extensions)),
+	);
+	const signature = sign("sha256", signed, fields.issuer.keys.privateKey);
+	return sequence(signed, ECDSA_WITH_SHA256, bitString(signature));
+}
+
+const INTEGER = 0x02;
+const OCTET_STRING = 0x04;
+
+function der(tag: number, ...parts: readonly Buffer[]): Buffer {
+	const content = Buffer.concat(parts);
+	const { length } = content;
+	const head =
+		length < 0x80
+			? [tag, length]
+			: length < 0x100
+				? [tag, 0x81, length]
+				: [tag, 0x82, length >> 8, length & 0xff];
+	return Buffer.concat([Buffer.from(head), content]);
+}
+
+function sequence(...parts: readonly Buffer[]): Buffer {
+	return der(0x30, ...parts);
+}
+
+function bitString(bytes: Buffer): Buffer {
+	return der(0x03, Buffer.from([0]), bytes);
+}
+
+function oid(hex: string): Buffer {
+	return der(0x06, Buffer.from(hex, "hex"));
+}
+
+// UTCTime, two digits for the year: RFC 5280 wants it for every date before 2050.
+function time(date: Date): Buffer {
+	return der(0x17, Buffer.from(`${date.toISOString().slice(2, 19).replace(/[-:T]/g, "")}Z`, "latin1"));
+}
+
+function commonName(text: string): Buffer {
+	return sequence(der(0x31, sequence(oid("550403"), der(0x0c, Buffer.from(text, "utf8")))));
+}
+
+function extension(idHex: string, critical: boolean, value: Buffer): Buffer {
+	const flag = critical ? [der(0x01, Buffer.from([0xff]))] : [];
+	return sequence(oid(idHex), ...flag, der(OCTET_STRING, value));
+}
+
+const ECDSA_WITH_SHA256 = sequence(oid("2a8648ce3d040302"));
+const BASIC_CONSTRAINTS_CA = extension("551d13", true, sequence(der(0x01, Buffer.from([0xff]))));
+const KEY_USAGE_SIGN_CERTIFICATES = extension("551d0f", true, der(0x03, Buffer.from([0x02, 0x04])));
+const SERVER_AUTH = extension("551d25", false, sequence(oid("2b06010505070301")));
+
+function keyId(key: KeyObject): Buffer {
+	return createHash("sha1")
+		.update(key.export({ type: "spki", format: "der" }))
+		.digest();
+}
+
+function subjectKeyId(key: KeyObject): Buffer {
+	return extension("551d0e", false, der(OCTET_STRING, keyId(key)));
+}
+
+function authorityKeyId(key: KeyObject): Buffer {
+	return extension("551d23", false, sequence(der(0x80, keyId(key))));
+}
+
+function alternativeNames(names: readonly string[]): Buffer {
+	const entries = names.map((name) =>
+		isIP(name) === 0 ? der(0x82, Buffer.from(name, "latin1")) : der(0x87, ipBytes(name)),
+	);
+	return extension("551d11", false, sequence(...entries));
+}
+
+function ipBytes(address: string): Buffer {
+	if (isIP(address) === 4) return Buffer.from(address.split(".").map(Number));
+	// The URL parser writes every IPv6 form, an embedded IPv4 included, as hex groups.
+	const groups = new URL(`https://[${address}]`).hostname.slice(1, -1).split("::");
+	const front = (groups[0] ?? "").split(":").filter(Boolean);
+	const back = (groups[1] ?? "").split(":").filter(Boolean);
+	const middle = new Array<string>(8 - front.length - back.length).fill("0");
+	return Buffer.from([...front, ...middle, ...back].map((group) => group.padStart(4, "0")).join(""), "hex");
+}
+
+function toPem(bytes: Buffer): string {
+	const lines = bytes.toString("base64").match(/.{1,64}/g) ?? [];
+	return `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`;
+}

@@ -1,0 +1,255 @@
+import assert from "node:assert/strict";
+import { createSocket, type RemoteInfo } from "node:dgram";
+import { once } from "node:events";
+import { suite, type TestContext, test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { type Shop, startShop } from "../../test/support/shop.ts";
+import { type AddressRange, parseRange } from "../domain/address.ts";
+import type { LookUp, Transport } from "../ports.ts";
+import { createDnsLookUp, type DnsLookUp } from "./dns-lookup.ts";
+import { createHttpsTransport } from "./https-transport.ts";
+
+const NAME = "shop.example";
+/** Longer than an answer is remembered. */
+const LATER_MS = 1_001;
+
+suite("a look-up", () => {
+	test("gives the addresses of both families, IPv4 first", async (t) => {
+		const { server, lookUp } = await open(t);
+		server.records = { A: ["192.0.2.1", "192.0.2.2"], AAAA: ["2001:db8::1"] };
+		assert.deepEqual(await lookUp.ask(NAME), {
+			ok: true,
+			addresses: ["192.0.2.1", "192.0.2.2", "2001:db8::1"],
+		});
+	});
+
+	test("uses one family where the other has no record, or breaks", async (t) => {
+		const { server, lookUp } = await open(t);
+		server.records = { A: "SERVFAIL", AAAA: ["2001:db8::1"] };
+		assert.deepEqual(await lookUp.ask(NAME), { ok: true, addresses: ["2001:db8::1"] });
+		server.records = { A: ["192.0.2.1"], AAAA: [] };
+		assert.deepEqual(await lookUp.ask("other.example"), { ok: true, addresses: ["192.0.2.1"] });
+	});
+
+	test("uses one family where the other never answers, and waits for it a second", async (t) => {
+		const { server, lookUp } = await open(t);
+		server.records = { A: ["192.0.2.1"], AAAA: "SILENCE" };
+		t.mock.timers.enable({ apis: ["setTimeout"] });
+		let answer: LookUp | undefined;
+		lookUp.ask(NAME).then((given) => {
+			answer = given;
+		});
+		while (answer === undefined) {
+			t.mock.timers.tick(LATER_MS);
+			await nextTurn();
+		}
+		assert.deepEqual(answer, { ok: true, addresses: ["192.0.2.1"] });
+		assert.deepEqual(server.asked.toSorted(), ["A", "AAAA"], "the silent one was not asked a second time");
+	});
+
+	test("says why there is no address", async (t) => {
+		const { server, lookUp } = await open(t);
+		const cases = [
+			["NXDOMAIN", "NXDOMAIN", "ENOTFOUND"],
+			[[], [], "ENODATA"],
+			["SERVFAIL", [], "ESERVFAIL"],
+		] as const;
+		for (const [a, aaaa, code] of cases) {
+			server.records = { A: a, AAAA: aaaa };
+			assert.deepEqual(await lookUp.ask(NAME), { ok: false, code });
+		}
+	});
+
+	test("refuses a name that stands for more addresses than anybody needs", async (t) => {
+		const { server, lookUp } = await open(t);
+		server.records = { A: Array.from({ length: 65 }, (_, index) => `192.0.2.${index}`), AAAA: [] };
+		assert.deepEqual(await lookUp.ask(NAME), { ok: false, code: "TOO_MANY_ADDRESSES" });
+	});
+
+	test("asks nobody for literals and for localhost", async (t) => {
+		const { server, lookUp } = await open(t);
+		for (const literal of ["192.0.2.7", "2001:db8::7"]) {
+			assert.deepEqual(await lookUp.ask(literal), { ok: true, addresses: [literal] });
+		}
+		for (const name of ["localhost", "shop.localhost"]) {
+			assert.deepEqual(await lookUp.ask(name), { ok: true, addresses: ["127.0.0.1", "::1"] });
+		}
+		assert.deepEqual(server.asked, []);
+	});
+
+	test("is shared by those who ask together, remembered for a second, and then asked again", async (t) => {
+		const { server, lookUp } = await open(t);
+		server.records = { A: ["192.0.2.1"], AAAA: [] };
+		const [first, second] = await Promise.all([lookUp.ask(NAME), lookUp.ask(NAME)]);
+		assert.equal(first, second);
+		assert.equal(lookUp.recall(NAME), first);
+		assert.equal(server.asked.length, 2, "one query for each family");
+		moveTime(t, LATER_MS);
+		assert.equal(lookUp.recall(NAME), undefined);
+		server.records = { A: ["192.0.2.2"], AAAA: [] };
+		assert.deepEqual(await lookUp.ask(NAME), { ok: true, addresses: ["192.0.2.2"] });
+	});
+
+	test("that failed is not remembered", async (t) => {
+		const { server, lookUp } = await open(t);
+		server.records = { A: "NXDOMAIN", AAAA: "NXDOMAIN" };
+		assert.equal((await lookUp.ask(NAME)).ok, false);
+		server.records = { A: ["192.0.2.1"], AAAA: [] };
+		assert.equal((await lookUp.ask(NAME)).ok, true);
+	});
+
+	test("that is still out when everything closes ends", async (t) => {
+		const { server, lookUp } = await open(t);
+		server.records = { A: "SILENCE", AAAA: "SILENCE" };
+		const answer = lookUp.ask(NAME);
+		lookUp.close();
+		assert.deepEqual(await answer, { ok: false, code: "ECANCELLED" });
+	});
+});
+
+suite("a delivery to a name", () => {
+	test("dials what the name stands for and shows the look-up's time", async (t) => {
+		const { shop, transport } = await openShop(t, { A: ["127.0.0.1"], AAAA: [] });
+		const first = await post(transport, shop);
+		assert.deepEqual(first.outcome, { kind: "answered", status: 204 });
+		assert.ok((first.timings.lookUpMs ?? 0) > 0);
+		const second = await post(transport, shop);
+		assert.deepEqual([second.timings.lookUpMs, second.timings.connectMs], [null, null]);
+	});
+
+	test("that turned private sends nothing, although its kept connection is still good", async (t) => {
+		const { server, shop, transport } = await openShop(t, { A: ["127.0.0.1"], AAAA: [] });
+		assert.deepEqual((await post(transport, shop)).outcome, { kind: "answered", status: 204 });
+		server.records = { A: ["10.0.0.1"], AAAA: [] };
+		moveTime(t, LATER_MS);
+		const { outcome } = await post(transport, shop);
+		assert.equal(outcome.kind === "forbidden-address" && outcome.address, "10.0.0.1");
+		assert.equal(shop.requests.length, 1);
+	});
+
+	for (const records of [
+		{ A: ["127.0.0.1", "10.0.0.1"], AAAA: [] },
+		{ A: ["127.0.0.1"], AAAA: ["fd00::1"] },
+	]) {
+		test(`with a private address among good ones (${JSON.stringify(records)}) sends nothing`, async (t) => {
+			const { shop, transport } = await openShop(t, records);
+			assert.equal((await post(transport, shop)).outcome.kind, "forbidden-address");
+			assert.equal(shop.connectionCount, 0);
+		});
+	}
+
+	test("goes to the second address where the first refuses", async (t) => {
+		const { shop, transport } = await openShop(t, { A: ["127.0.0.2", "127.0.0.1"], AAAA: [] });
+		assert.deepEqual((await post(transport, shop)).outcome, { kind: "answered", status: 204 });
+	});
+
+	test("goes to the second address where the first is a black hole, within the deadline", async (t) => {
+		// TEST-NET-1: nobody answers; some machines say at once that they have no way there, which is as good.
+		const { shop, transport } = await openShop(t, { A: ["192.0.2.1", "127.0.0.1"], AAAA: [] }, 600);
+		assert.deepEqual((await post(transport, shop)).outcome, { kind: "answered", status: 204 });
+	});
+
+	test("that does not exist is a network error, which is retried", async (t) => {
+		const { shop, transport } = await openShop(t, { A: "NXDOMAIN", AAAA: "NXDOMAIN" });
+		const { outcome, timings } = await post(transport, shop);
+		assert.deepEqual(outcome, { kind: "network-error", stage: "look-up", code: "ENOTFOUND" });
+		assert.equal(timings.connectMs, null);
+	});
+
+	test("whose name server hangs ends by the deadline", async (t) => {
+		const { shop, transport } = await openShop(t, { A: "SILENCE", AAAA: "SILENCE" }, 150);
+		const { outcome, timings } = await post(transport, shop);
+		assert.deepEqual(outcome, { kind: "timeout" });
+		assert.ok((timings.lookUpMs ?? 0) >= 149);
+	});
+});
+
+type Answer = readonly string[] | "NXDOMAIN" | "SERVFAIL" | "SILENCE";
+type Records = { A: Answer; AAAA: Answer };
+
+interface NameServer {
+	address: string;
+	records: Records;
+	asked: string[];
+}
+
+// As much of RFC 1035 as one question needs: every name has the same records.
+async function startNameServer(t: TestContext, records: Records): Promise<NameServer> {
+	const socket = createSocket("udp4");
+	socket.bind(0, "127.0.0.1");
+	await once(socket, "listening");
+	t.after(() => socket.close());
+	const server: NameServer = { address: `127.0.0.1:${socket.address().port}`, records, asked: [] };
+	socket.on("message", (query: Buffer, from: RemoteInfo) => {
+		const questionEnd = query.indexOf(0, 12) + 5;
+		const type = query.readUInt16BE(questionEnd - 4) === 1 ? "A" : "AAAA";
+		const answer = server.records[type];
+		server.asked.push(type);
+		if (answer === "SILENCE") return;
+		const addresses = typeof answer === "string" ? [] : answer;
+		const errorBits = { NXDOMAIN: 3, SERVFAIL: 2 }[String(answer)] ?? 0;
+		const head = Buffer.from(query.subarray(0, questionEnd));
+		head.writeUInt16BE(0x8180 | errorBits, 2);
+		head.writeUInt16BE(addresses.length, 6);
+		head.writeUInt16BE(0, 10);
+		const answers = addresses.map((address) => {
+			const data = type === "A" ? Buffer.from(address.split(".").map(Number)) : ipv6Bytes(address);
+			// A pointer to the question's name, type, class IN, TTL 300, length, data.
+			const record = Buffer.from([0xc0, 12, 0, type === "A" ? 1 : 28, 0, 1, 0, 0, 1, 44, 0, data.length]);
+			return Buffer.concat([record, data]);
+		});
+		socket.send(Buffer.concat([head, ...answers]), from.port, from.address);
+	});
+	return server;
+}
+
+/** Only the form with one "::" that these tests use. */
+function ipv6Bytes(address: string): Buffer {
+	const [front = "", back = ""] = address.split("::").map((half) =>
+		half
+			.split(":")
+			.map((group) => group.padStart(4, "0"))
+			.join(""),
+	);
+	return Buffer.from(front.padEnd(32 - back.length, "0") + back, "hex");
+}
+
+async function open(t: TestContext): Promise<{ server: NameServer; lookUp: DnsLookUp }> {
+	const server = await startNameServer(t, { A: [], AAAA: [] });
+	const lookUp = createDnsLookUp([server.address]);
+	t.after(() => lookUp.close());
+	return { server, lookUp };
+}
+
+async function openShop(
+	t: TestContext,
+	records: Records,
+	deadlineMs?: number,
+): Promise<{ server: NameServer; shop: Shop; transport: Transport }> {
+	const server = await startNameServer(t, records);
+	const shop = await startShop({ names: [NAME] });
+	t.after(() => shop.close());
+	const transport = createHttpsTransport({
+		allowedPrivateRanges: ["127.0.0.0/8", "192.0.2.0/24"].map(range),
+		trustedCa: shop.caPem,
+		dnsServers: [server.address],
+		deadlineMs,
+	});
+	t.after(() => transport.close());
+	return { server, shop, transport };
+}
+
+function post(transport: Transport, shop: Shop): ReturnType<Transport["post"]> {
+	return transport.post({ url: shop.url("/", NAME), headers: [], body: "{}" });
+}
+
+function range(text: string): AddressRange {
+	const parsed = parseRange(text);
+	assert.ok(parsed);
+	return parsed;
+}
+
+function moveTime(t: TestContext, byMs: number): void {
+	const now = performance.now.bind(performance);
+	t.mock.method(performance, "now", () => now() + byMs);
+}

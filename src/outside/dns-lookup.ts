@@ -1,0 +1,117 @@
+// Names to addresses by asking the name servers directly (c-ares). The system's getaddrinfo would hold one of
+// libuv's few threads per name, so that some slow name servers would keep every other shop waiting.
+
+import { promises as dns } from "node:dns";
+import { isIP } from "node:net";
+import type { LookUp } from "../ports.ts";
+import { readErrorCode } from "./https-error-code.ts";
+
+export interface DnsLookUp {
+	/** What is known without asking, at once: 20,000 deliveries a second must not be as many queries. */
+	recall(host: string): LookUp | undefined;
+	/** Never rejects. Those who ask for one name at the same time share one query. */
+	ask(host: string): Promise<LookUp>;
+	/** Ends the queries that are still out. */
+	close(): void;
+}
+
+/** Short enough that every delivery is judged on what the name stands for now, whatever its TTL says. */
+const REMEMBERED_MS = 1_000;
+/** Only bounds memory (about 200 bytes each): entries older than a second are of no use anyway. */
+const MAX_REMEMBERED = 10_000;
+/** A real name has a dozen at most, and judging each costs: a shop must not buy our time with thousands. */
+const MAX_ADDRESSES = 64;
+/** Two tries, 1 s and then 2 s, end before the attempt's 5 s do: the owner reads ETIMEOUT, not "timeout". */
+const QUERY_TIMEOUT_MS = 1_000;
+const QUERY_TRIES = 2;
+/** Some name servers never answer AAAA. What they said for A is used while there is still time to deliver. */
+const OTHER_FAMILY_WAIT_MS = 1_000;
+
+/** RFC 6761 section 6.3: these are loopback everywhere, and no name server is asked for them. */
+const LOCALHOST: LookUp = { ok: true, addresses: ["127.0.0.1", "::1"] };
+
+export function createDnsLookUp(servers: readonly string[] | undefined): DnsLookUp {
+	const resolver = new dns.Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES });
+	if (servers !== undefined) resolver.setServers(servers);
+	const remembered = new Map<string, { answer: LookUp; untilMs: number }>();
+	const asked = new Map<string, Promise<LookUp>>();
+
+	function recall(host: string): LookUp | undefined {
+		const known = remembered.get(host);
+		if (known !== undefined && performance.now() < known.untilMs) return known.answer;
+		if (host === "localhost" || host.endsWith(".localhost")) return LOCALHOST;
+		return isIP(host) === 0 ? undefined : { ok: true, addresses: [host] };
+	}
+
+	async function query(host: string): Promise<LookUp> {
+		const answer = await askBothFamilies(resolver, host);
+		asked.delete(host);
+		if (answer.ok) remember(host, answer);
+		return answer;
+	}
+
+	function remember(host: string, answer: LookUp): void {
+		// Taken out first, so that the map's order is the age of its answers and the oldest goes.
+		remembered.delete(host);
+		if (remembered.size >= MAX_REMEMBERED) {
+			const oldest = remembered.keys().next();
+			if (!oldest.done) remembered.delete(oldest.value);
+		}
+		remembered.set(host, { answer, untilMs: performance.now() + REMEMBERED_MS });
+	}
+
+	return {
+		recall,
+		ask(host) {
+			const known = recall(host);
+			if (known !== undefined) return Promise.resolve(known);
+			let answer = asked.get(host);
+			if (answer === undefined) {
+				answer = query(host);
+				asked.set(host, answer);
+			}
+			return answer;
+		},
+		close: () => resolver.cancel(),
+	};
+}
+
+function askBothFamilies(resolver: dns.Resolver, host: string): Promise<LookUp> {
+	return new Promise((resolve) => {
+		let four: readonly string[] = [];
+		let six: readonly string[] = [];
+		const codes: string[] = [];
+		let outstanding = 2;
+		let wait: NodeJS.Timeout | undefined;
+
+		const finish = () => {
+			clearTimeout(wait);
+			resolve(merge([...four, ...six], codes));
+		};
+		const settleOne = (found: readonly string[]) => {
+			outstanding -= 1;
+			if (outstanding === 0) finish();
+			else if (found.length > 0) wait = setTimeout(finish, OTHER_FAMILY_WAIT_MS);
+		};
+		const failOne = (error: unknown) => {
+			codes.push(readErrorCode(error));
+			settleOne([]);
+		};
+		resolver.resolve4(host).then((found) => {
+			four = found;
+			settleOne(found);
+		}, failOne);
+		resolver.resolve6(host).then((found) => {
+			six = found;
+			settleOne(found);
+		}, failOne);
+	});
+}
+
+function merge(addresses: readonly string[], codes: readonly string[]): LookUp {
+	if (addresses.length > MAX_ADDRESSES) return { ok: false, code: "TOO_MANY_ADDRESSES" };
+	if (addresses.length > 0) return { ok: true, addresses };
+	// The family that broke says more than the one that has no record.
+	const broken = codes.find((code) => code !== "ENODATA" && code !== "ENOTFOUND");
+	return { ok: false, code: broken ?? (codes.includes("ENOTFOUND") ? "ENOTFOUND" : "ENODATA") };
+}

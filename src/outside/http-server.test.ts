@@ -1,0 +1,104 @@
+// The listening socket: where it says it listens, what it does when it cannot, and how it ends.
+
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { once } from "node:events";
+import { Agent, get, type IncomingMessage } from "node:http";
+import { connect, type Socket } from "node:net";
+import { type TestContext, test } from "node:test";
+import { type HttpServer, listen } from "./http-server.ts";
+
+/** What a request may take to cross the loopback on a busy machine; never waited for in full. */
+const SOON_MS = 10_000;
+
+test("answers at the address it gives, on a free port when asked for one", async (t) => {
+	const server = await open(t, () => new Response("here"));
+	match(server.url, /^http:\/\/127\.0\.0\.1:[1-9]\d*$/);
+	equal(await (await fetch(server.url)).text(), "here");
+});
+
+test("gives an IPv6 address in brackets", async (t) => {
+	const server = await open(t, () => new Response("here"), "::1");
+	match(server.url, /^http:\/\/\[::1\]:\d+$/);
+	equal(await (await fetch(server.url)).text(), "here");
+});
+
+test("rejects when the port is taken, or the address is not this machine's", async (t) => {
+	const { url } = await open(t, () => new Response());
+	const answer = () => new Response();
+	await rejects(listen(answer, "127.0.0.1", Number(new URL(url).port)), { code: "EADDRINUSE" });
+	await rejects(listen(answer, "192.0.2.1", 0), { code: "EADDRNOTAVAIL" });
+});
+
+test("close answers what has been asked, hangs up, and takes nothing new", async (t) => {
+	const asked = Promise.withResolvers<void>();
+	const release = Promise.withResolvers<void>();
+	const server = await open(t, async () => {
+		asked.resolve();
+		await release.promise;
+		return new Response("late, but here");
+	});
+	const agent = new Agent({ keepAlive: true });
+	t.after(() => agent.destroy());
+	const answered = new Promise<IncomingMessage>((resolve, reject) => {
+		get(server.url, { agent }, resolve).on("error", reject);
+	});
+	await asked.promise;
+	const closed = server.close();
+	await rejects(fetch(server.url));
+	release.resolve();
+	const answer = await answered;
+	const text = Buffer.concat(await answer.toArray()).toString();
+	deepEqual([answer.statusCode, text], [200, "late, but here"]);
+	const before = performance.now();
+	await within(SOON_MS, closed);
+	ok(performance.now() - before < 2_000, "a client that keeps its connection does not hold it open");
+});
+
+test("close hangs up on idle connections at once", async (t) => {
+	const server = await open(t, () => new Response("here"));
+	const agent = new Agent({ keepAlive: true });
+	t.after(() => agent.destroy());
+	await new Promise<void>((resolve, reject) => {
+		get(server.url, { agent }, (answer) => answer.resume().on("end", resolve)).on("error", reject);
+	});
+	await within(2_000, server.close());
+});
+
+test("close waits only so long for somebody who does not finish asking", async (t) => {
+	const server = await open(t, async (request) => new Response(await request.text()));
+	const halves = ["GET / HTTP/1.1\r\nHost: ", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf"];
+	for (const half of halves) await sendHalf(t, server, half);
+	await within(SOON_MS, server.close());
+});
+
+async function open(t: TestContext, ...[fetch, host = "127.0.0.1"]: OpenArguments): Promise<HttpServer> {
+	const server = await listen(fetch, host, 0);
+	let closed: Promise<void> | undefined;
+	const close = () => {
+		closed ??= server.close();
+		return closed;
+	};
+	t.after(close);
+	return { url: server.url, close };
+}
+
+type OpenArguments = [fetch: Parameters<typeof listen>[0], host?: string];
+
+async function sendHalf(t: TestContext, server: HttpServer, text: string): Promise<Socket> {
+	const { hostname, port } = new URL(server.url);
+	const socket = connect(Number(port), hostname);
+	t.after(() => socket.destroy());
+	// The server hangs up on it: that is the point.
+	socket.on("error", () => undefined);
+	await once(socket, "connect");
+	await new Promise<void>((resolve) => socket.write(text, () => resolve()));
+	return socket;
+}
+
+async function within<Value>(limitMs: number, promise: Promise<Value>): Promise<Value> {
+	let timer: NodeJS.Timeout | undefined;
+	const late = new Promise<never>((_resolve, reject) => {
+		timer = setTimeout(() => reject(new Error(`not within ${limitMs} ms`)), limitMs);
+	});
+	return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}

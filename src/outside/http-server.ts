@@ -1,0 +1,36 @@
+// The listening socket.
+
+import type { Server } from "node:http";
+import { serve } from "@hono/node-server";
+
+/** Headers and body of one inbound request; slow senders do not get to keep a socket. */
+const REQUEST_TIMEOUT_MS = 15_000;
+
+export interface HttpServer {
+	url: string;
+	/** Answers what has been asked, takes nothing new. */
+	close(): Promise<void>;
+}
+
+export function listen(
+	fetch: (request: Request, env: object) => Response | Promise<Response>,
+	host: string,
+	port: number,
+): Promise<HttpServer> {
+	return new Promise((resolve, reject) => {
+		const server = serve({ fetch, hostname: host, port }, (address) => {
+			server.off("error", reject);
+			const shownHost = address.family === "IPv6" ? `[${address.address}]` : address.address;
+			resolve({ url: `http://${shownHost}:${address.port}`, close: () => closeServer(server as Server) });
+		});
+		(server as Server).requestTimeout = REQUEST_TIMEOUT_MS;
+		server.once("error", reject);
+	});
+}
+
+function closeServer(server: Server): Promise<void> {
+	return new Promise((resolve) => {
+		server.close(() => resolve());
+		server.closeIdleConnections();
+	});
+}

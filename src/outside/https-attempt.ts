@@ -1,0 +1,162 @@
+// One attempt on its way: the clock of its steps, the one outcome it ends with, and undici's handler of its
+// answer in the same object, because there are 20,000 of them a second.
+//
+//   look-up ──► connect ──► tls ──► answer ──► (settled) body ──► over
+//      └─────── kept connection ──────▲ │
+//                  ▲                    └── kept connection found dead, nothing written yet
+//                  └───────────────────────┘
+//
+// Every step can settle it early: with an error of its own, or by the deadline. The first outcome stands.
+// After the answer's headers only the rest of the body is read away; the deadline ends that too.
+
+import type { Dispatcher } from "undici";
+import type { AttemptTimings, Outcome } from "../domain/verdict.ts";
+import type { PostbackAnswer, PostbackRequest } from "../ports.ts";
+import type { Connection } from "./https-connection.ts";
+import type { Expiring } from "./https-deadlines.ts";
+import type { Cancel } from "./https-dial.ts";
+import { readErrorCode } from "./https-error-code.ts";
+import type { Route, Target } from "./https-target.ts";
+
+export interface AttemptOwner {
+	/** Settled with headers, the body still to come. */
+	onAnswer(attempt: Attempt): void;
+	/** The answer was read to its end: its connection may carry another request. */
+	onEnd(attempt: Attempt, connection: Connection): void;
+	/** A kept connection was dead before a byte of the request was written: safe to send on another. */
+	onUnsent(attempt: Attempt): void;
+	/** Nothing of the attempt is left. */
+	onOver(attempt: Attempt): void;
+}
+
+type Step = "lookUpMs" | "connectMs" | "tlsMs" | "answerMs";
+
+const STAGE_OF_STEP = {
+	lookUpMs: "look-up",
+	connectMs: "connect",
+	tlsMs: "tls",
+	answerMs: "exchange",
+} as const;
+
+export class Attempt implements Expiring, Dispatcher.DispatchHandler {
+	readonly request: PostbackRequest;
+	readonly startedAtMs: number;
+	isSettled = false;
+	/** Set by whoever found them; a second dial needs them again. */
+	target: Target | undefined;
+	routes: readonly Route[] = [];
+	cancelDial: Cancel | undefined;
+
+	private readonly owner: AttemptOwner;
+	private readonly resolve: (answer: PostbackAnswer) => void;
+	private readonly timings: AttemptTimings = { lookUpMs: null, connectMs: null, tlsMs: null, answerMs: null };
+	private step: Step = "lookUpMs";
+	private stepStartedMs: number;
+	private connection: Connection | undefined;
+	private isReused = false;
+	private isSent = false;
+	private isAnswerBegun = false;
+
+	constructor(owner: AttemptOwner, request: PostbackRequest, resolve: (answer: PostbackAnswer) => void) {
+		this.owner = owner;
+		this.request = request;
+		this.resolve = resolve;
+		this.startedAtMs = performance.now();
+		this.stepStartedMs = this.startedAtMs;
+	}
+
+	/** Ends the present step, if it took place, and begins the next. */
+	enter(step: Step, tookPlace = true): void {
+		const nowMs = performance.now();
+		if (tookPlace) this.timings[this.step] = roundMs(nowMs - this.stepStartedMs);
+		this.step = step;
+		this.stepStartedMs = nowMs;
+	}
+
+	/** Nothing is written yet: see https-turn.ts for why a kept connection waits before `send`. */
+	take(connection: Connection, isReused: boolean): void {
+		this.connection = connection;
+		this.isReused = isReused;
+	}
+
+	send(): void {
+		if (this.isSettled || this.connection === undefined || this.target === undefined) return;
+		this.connection.client.dispatch(
+			{
+				path: this.target.url.target,
+				method: "POST",
+				// undici only reads it; its type forgets to say so.
+				headers: this.request.headers as string[],
+				body: this.request.body,
+			},
+			this,
+		);
+	}
+
+	/** A step that was begun counts with the time it took, finished or not. */
+	settle(outcome: Outcome, tookPlace = true): void {
+		if (this.isSettled) return;
+		this.isSettled = true;
+		if (tookPlace) this.timings[this.step] = roundMs(performance.now() - this.stepStartedMs);
+		this.resolve({ outcome, timings: this.timings });
+	}
+
+	fail(code: string, tookPlace = true): void {
+		this.settle({ kind: "network-error", stage: STAGE_OF_STEP[this.step], code }, tookPlace);
+		this.abandon();
+	}
+
+	expire(): void {
+		this.settle({ kind: "timeout" });
+		this.abandon();
+	}
+
+	/** Lets go of whatever is still open, with the outcome settled. */
+	abandon(): void {
+		this.cancelDial?.();
+		this.connection?.socket.destroy();
+		this.owner.onOver(this);
+	}
+
+	onRequestStart(): void {
+		this.isSent = true;
+	}
+
+	onResponseStarted(): void {
+		this.isAnswerBegun = true;
+	}
+
+	onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+		// 1xx announces the answer and is not it (RFC 9110 section 15.2).
+		if (status < 200) return;
+		this.settle({ kind: "answered", status });
+		this.owner.onAnswer(this);
+	}
+
+	onResponseData(): void {
+		// The body is never used; the connection bounds its size, the deadline its time.
+	}
+
+	onResponseEnd(): void {
+		const { connection } = this;
+		this.connection = undefined;
+		if (connection !== undefined) this.owner.onEnd(this, connection);
+	}
+
+	onResponseError(_controller: Dispatcher.DispatchController | null, error: unknown): void {
+		this.connection?.socket.destroy();
+		if (this.isSettled) this.owner.onOver(this);
+		else if (this.isReused && !this.isSent) this.owner.onUnsent(this);
+		else this.fail(this.nameError(readErrorCode(error)));
+	}
+
+	/** undici has one word for every way in which the other side breaks off, and none for some. */
+	private nameError(code: string): string {
+		if (code === "UND_ERR_SOCKET") return this.isAnswerBegun ? "BROKEN_ANSWER" : "CLOSED_WITHOUT_ANSWER";
+		return code === "UNKNOWN" || code === "ERR_ASSERTION" ? "BROKEN_ANSWER" : code;
+	}
+}
+
+function roundMs(durationMs: number): number {
+	return Math.round(durationMs * 10) / 10;
+}

@@ -1,0 +1,129 @@
+// Opens TLS connections to addresses that were judged before, and to nothing else: no name is looked up here.
+
+import { connect, createSecureContext, getCACertificates, type TLSSocket } from "node:tls";
+import type { PostbackUrl } from "../domain/postback-url.ts";
+import { readErrorCode } from "./https-error-code.ts";
+import { createSessions } from "./https-sessions.ts";
+import type { Route } from "./https-target.ts";
+
+export interface DialObserver {
+	/** TCP stands, the handshake begins. */
+	onConnect(): void;
+	onSecure(socket: TLSSocket, route: Route): void;
+	/** In place of `onSecure`, with the last address's error. */
+	onFailure(code: string): void;
+}
+
+export type Dial = (
+	url: PostbackUrl,
+	routes: readonly Route[],
+	leftMs: number,
+	observer: DialObserver,
+) => Cancel;
+
+/** After this the observer hears nothing more. */
+export type Cancel = () => void;
+
+/** With 5 s the first address gets 1.25 s, which holds one repeated SYN (after 1 s, RFC 6298). */
+const MAX_SHARES = 4;
+
+export function createDial(trustedCa: string | undefined): Dial {
+	const secureContext = createSecureContext({
+		minVersion: "TLSv1.2",
+		// Setting `ca` replaces the default roots, so they are listed again; unset, Node shares one parsed store.
+		...(trustedCa === undefined ? {} : { ca: [...getCACertificates("default"), trustedCa] }),
+	});
+	const sessions = createSessions();
+
+	function open(url: PostbackUrl, route: Route): TLSSocket {
+		const session = sessions.recall(route.key);
+		const socket = connect({
+			host: route.address,
+			port: url.port,
+			secureContext,
+			// Without a server name the certificate is checked against `host`, the address itself.
+			...(url.isLiteral ? {} : { servername: url.hostname }),
+			...(session === undefined ? {} : { session }),
+			ALPNProtocols: ["http/1.1"],
+			// The default, unless NODE_TLS_REJECT_UNAUTHORIZED is in the environment.
+			rejectUnauthorized: true,
+		});
+		socket.setNoDelay(true);
+		socket.on("session", (ticket: Buffer) => sessions.remember(route.key, ticket, socket.isSessionReused()));
+		socket.on("error", () => {
+			if (!socket.authorized) sessions.forget(route.key);
+		});
+		return socket;
+	}
+
+	return (url, routes, leftMs, observer) => dialInTurn(open, url, routes, leftMs, observer);
+}
+
+// One address after the other. Only a failure to connect moves on to the next: once TCP stands it is the
+// right host, and its TLS would fail at every address.
+function dialInTurn(
+	open: (url: PostbackUrl, route: Route) => TLSSocket,
+	url: PostbackUrl,
+	routes: readonly Route[],
+	leftMs: number,
+	observer: DialObserver,
+): Cancel {
+	const endMs = performance.now() + leftMs;
+	let lastCode = "ENOTFOUND";
+	let leavePresent: Cancel = () => undefined;
+
+	function tryRoute(index: number): void {
+		const route = routes[index];
+		if (route === undefined) {
+			observer.onFailure(lastCode);
+			return;
+		}
+		let socket: TLSSocket;
+		try {
+			socket = open(url, route);
+		} catch (error) {
+			lastCode = readErrorCode(error);
+			tryRoute(index + 1);
+			return;
+		}
+		let isConnected = false;
+		let isOver = false;
+		let share: NodeJS.Timeout | undefined;
+
+		const leave = () => {
+			isOver = true;
+			clearTimeout(share);
+			socket.destroy();
+		};
+		const fail = (code: string) => {
+			if (isOver) return;
+			leave();
+			lastCode = code;
+			tryRoute(isConnected ? routes.length : index + 1);
+		};
+		// Stays for the socket's whole life: an error that nobody hears would end the process.
+		socket.on("error", (error) => fail(readErrorCode(error)));
+		socket.once("close", () => fail("ECONNRESET"));
+		socket.once("connect", () => {
+			if (isOver) return;
+			isConnected = true;
+			clearTimeout(share);
+			observer.onConnect();
+		});
+		socket.once("secureConnect", () => {
+			if (isOver) return;
+			isOver = true;
+			observer.onSecure(socket, route);
+		});
+		// A black-holed address must leave time for those behind it; the last one has all that is left.
+		const ahead = routes.length - index;
+		if (ahead > 1) {
+			const shareMs = (endMs - performance.now()) / Math.min(ahead, MAX_SHARES);
+			share = setTimeout(() => fail("ETIMEDOUT"), shareMs);
+		}
+		leavePresent = leave;
+	}
+
+	tryRoute(0);
+	return () => leavePresent();
+}

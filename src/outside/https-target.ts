@@ -1,0 +1,73 @@
+// Where a Postback URL leads: the URL parsed, the addresses of its host judged, and both remembered, because
+// the same few URLs are posted to thousands of times a second.
+
+import { type AddressRange, judgeAddress } from "../domain/address.ts";
+import { type PostbackUrl, parsePostbackUrl } from "../domain/postback-url.ts";
+import type { Outcome } from "../domain/verdict.ts";
+import type { LookUp } from "../ports.ts";
+
+export interface Target {
+	readonly url: PostbackUrl;
+	/** What a literal stands for; a name has to be looked up each time. */
+	readonly literal: LookUp | undefined;
+	/** The list of addresses judged last; the same list needs no second judgement. */
+	judged: readonly string[] | undefined;
+	judgement: Judgement | undefined;
+}
+
+/** One way to the host. Connections are kept per route: same name (it is in the certificate), same address. */
+export interface Route {
+	readonly address: string;
+	readonly key: string;
+}
+
+export type Judgement = { ok: true; routes: readonly Route[] } | { ok: false; outcome: Outcome };
+
+export interface Targets {
+	find(url: string): Target | undefined;
+	/** Every address must be good, one bad one refuses the host: then nothing is sent to any of them. */
+	judge(target: Target, addresses: readonly string[]): Judgement;
+}
+
+/** Only bounds memory: with URLs of the full 2,048 characters about 20 MB. Evicted ones are parsed again. */
+const MAX_TARGETS = 4_096;
+
+export function createTargets(allowedPrivateRanges: readonly AddressRange[]): Targets {
+	const targets = new Map<string, Target>();
+
+	function parse(text: string): Target | undefined {
+		const parsed = parsePostbackUrl(text);
+		if (!parsed.ok) return undefined;
+		if (targets.size >= MAX_TARGETS) targets.clear();
+		const url = parsed.value;
+		const literal: LookUp | undefined = url.isLiteral ? { ok: true, addresses: [url.hostname] } : undefined;
+		const target: Target = { url, literal, judged: undefined, judgement: undefined };
+		targets.set(text, target);
+		return target;
+	}
+
+	return {
+		find: (text) => targets.get(text) ?? parse(text),
+		judge(target, addresses) {
+			if (target.judged !== addresses || target.judgement === undefined) {
+				target.judged = addresses;
+				target.judgement = judgeRoutes(target.url, addresses, allowedPrivateRanges);
+			}
+			return target.judgement;
+		},
+	};
+}
+
+function judgeRoutes(
+	url: PostbackUrl,
+	addresses: readonly string[],
+	allowed: readonly AddressRange[],
+): Judgement {
+	for (const address of addresses) {
+		const verdict = judgeAddress(address, allowed);
+		if (!verdict.public) {
+			return { ok: false, outcome: { kind: "forbidden-address", address, reason: verdict.reason } };
+		}
+	}
+	return { ok: true, routes: addresses.map((address) => ({ address, key: `${url.origin} ${address}` })) };
+}

@@ -1,0 +1,142 @@
+// The way out: one signed request to one judged address, within one deadline, with one outcome.
+// Not a byte goes to an address that was not judged for this very attempt (invariant 7).
+
+import type { TLSSocket } from "node:tls";
+import type { AddressRange } from "../domain/address.ts";
+import type { LookUp, Transport } from "../ports.ts";
+import { createDnsLookUp } from "./dns-lookup.ts";
+import { Attempt, type AttemptOwner } from "./https-attempt.ts";
+import { type Connection, createConnections } from "./https-connection.ts";
+import { createDeadlines } from "./https-deadlines.ts";
+import { createDial } from "./https-dial.ts";
+import { createTargets, type Route, type Target } from "./https-target.ts";
+import { createTurn } from "./https-turn.ts";
+
+export interface HttpsTransportOptions {
+	allowedPrivateRanges: readonly AddressRange[];
+	/** PEM, trusted in addition to Node's roots. */
+	trustedCa?: string | undefined;
+	/** Instead of the system's name servers. */
+	dnsServers?: readonly string[] | undefined;
+	deadlineMs?: number | undefined;
+}
+
+/** Contract section 8: the time allowed for the receiver to answer. */
+const DEADLINE_MS = 5_000;
+
+export function createHttpsTransport(options: HttpsTransportOptions): Transport {
+	const deadlineMs = options.deadlineMs ?? DEADLINE_MS;
+	const lookUp = createDnsLookUp(options.dnsServers);
+	const targets = createTargets(options.allowedPrivateRanges);
+	const dial = createDial(options.trustedCa);
+	const connections = createConnections();
+	const deadlines = createDeadlines<Attempt>(deadlineMs);
+	const sendNextTurn = createTurn((attempt: Attempt) => attempt.send());
+	let closing: Promise<void> | undefined;
+	let onIdle: (() => void) | undefined;
+
+	const owner: AttemptOwner = {
+		onAnswer(attempt) {
+			if (closing !== undefined) attempt.abandon();
+		},
+		onEnd(attempt, connection) {
+			if (closing === undefined) connections.keep(connection);
+			else connection.socket.destroy();
+			owner.onOver(attempt);
+		},
+		onUnsent(attempt) {
+			if (attempt.target === undefined) return;
+			attempt.enter("connectMs", false);
+			dialFor(attempt, attempt.target);
+		},
+		onOver(attempt) {
+			deadlines.remove(attempt);
+			if (deadlines.inFlight.size === 0) onIdle?.();
+		},
+	};
+
+	function start(attempt: Attempt): void {
+		const target = closing === undefined ? targets.find(attempt.request.url) : undefined;
+		if (target === undefined) {
+			// A URL that was saved is not invalid: saving parses it by the same rule.
+			attempt.fail(closing === undefined ? "INVALID_URL" : "TRANSPORT_CLOSED", false);
+			return;
+		}
+		attempt.target = target;
+		const known = target.literal ?? lookUp.recall(target.url.hostname);
+		if (known !== undefined) {
+			goTo(attempt, target, known, false);
+			return;
+		}
+		lookUp.ask(target.url.hostname).then((answer) => {
+			// The deadline does not wait for a name server; what that says later is dropped.
+			if (!attempt.isSettled) goTo(attempt, target, answer, true);
+		});
+	}
+
+	function goTo(attempt: Attempt, target: Target, answer: LookUp, wasAsked: boolean): void {
+		if (!answer.ok) {
+			attempt.fail(answer.code);
+			return;
+		}
+		const judgement = targets.judge(target, answer.addresses);
+		if (!judgement.ok) {
+			attempt.settle(judgement.outcome, wasAsked);
+			attempt.abandon();
+			return;
+		}
+		attempt.routes = judgement.routes;
+		const kept = takeKept(judgement.routes);
+		if (kept === undefined) {
+			attempt.enter("connectMs", wasAsked);
+			dialFor(attempt, target);
+		} else {
+			attempt.enter("answerMs", wasAsked);
+			attempt.take(kept, true);
+			sendNextTurn(attempt);
+		}
+	}
+
+	function takeKept(routes: readonly Route[]): Connection | undefined {
+		for (const { key } of routes) {
+			const kept = connections.take(key);
+			if (kept !== undefined) return kept;
+		}
+		return undefined;
+	}
+
+	function dialFor(attempt: Attempt, target: Target): void {
+		const leftMs = attempt.startedAtMs + deadlineMs - performance.now();
+		attempt.cancelDial = dial(target.url, attempt.routes, leftMs, {
+			onConnect: () => attempt.enter("tlsMs"),
+			onFailure: (code) => attempt.fail(code),
+			onSecure(socket: TLSSocket, route: Route) {
+				attempt.cancelDial = undefined;
+				attempt.enter("answerMs");
+				attempt.take(connections.open(target.url.origin, socket, route), false);
+				attempt.send();
+			},
+		});
+	}
+
+	return {
+		post: (request) =>
+			new Promise((resolve) => {
+				const attempt = new Attempt(owner, request, resolve);
+				deadlines.add(attempt);
+				start(attempt);
+			}),
+		lookUp: lookUp.ask,
+		close() {
+			closing ??= new Promise<void>((resolve) => {
+				onIdle = resolve;
+				connections.close();
+				for (const attempt of deadlines.inFlight) {
+					if (attempt.isSettled) attempt.abandon();
+				}
+				if (deadlines.inFlight.size === 0) resolve();
+			}).then(lookUp.close);
+			return closing;
+		},
+	};
+}

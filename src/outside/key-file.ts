@@ -1,0 +1,46 @@
+// The sealing key beside a SQLite file: made at first start, readable by this account only.
+
+import { randomBytes } from "node:crypto";
+import { linkSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
+import { SEALING_KEY_BYTES } from "../domain/sealing.ts";
+
+export class KeyFileError extends Error {}
+
+export function readOrMakeKeyFile(path: string): { key: Uint8Array; isNew: boolean } {
+	const known = readKeyFile(path);
+	if (known !== null) return { key: known, isNew: false };
+	const fresh = randomBytes(SEALING_KEY_BYTES);
+	// Complete before it gets its name: otherwise a process that starts at the same time could read half a
+	// key, and one that is killed while writing would leave a file that stops every later start.
+	const draft = `${path}.${randomBytes(4).toString("hex")}`;
+	writeFileSync(draft, `${fresh.toString("hex")}\n`, { mode: 0o600, flag: "wx", flush: true });
+	try {
+		linkSync(draft, path);
+		return { key: fresh, isNew: true };
+	} catch (error) {
+		if (!hasCode(error, "EEXIST")) throw error;
+		return readOrMakeKeyFile(path);
+	} finally {
+		unlinkSync(draft);
+	}
+}
+
+/** Null when there is none. */
+export function readKeyFile(path: string): Uint8Array | null {
+	let text: string;
+	try {
+		text = readFileSync(path, "utf8").trim();
+	} catch (error) {
+		if (hasCode(error, "ENOENT")) return null;
+		throw error;
+	}
+	const key = Buffer.from(text, "hex");
+	if (key.length === SEALING_KEY_BYTES && text.length === 2 * SEALING_KEY_BYTES) return key;
+	throw new KeyFileError(
+		`${path} does not hold a key of ${SEALING_KEY_BYTES} bytes in hex. Restore it from a backup: without it the signing secrets cannot be opened.`,
+	);
+}
+
+function hasCode(error: unknown, code: string): boolean {
+	return error instanceof Error && "code" in error && error.code === code;
+}

@@ -1,0 +1,25 @@
+// The machine's randomness, drawn in blocks: asking for sixteen bytes costs as much as asking for thousands.
+
+import { randomFillSync } from "node:crypto";
+import type { Random } from "../ports.ts";
+
+const BLOCK_BYTES = 16_384;
+
+export function createRandom(): Random {
+	const block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+	let used = BLOCK_BYTES;
+	const draw = (count: number): Buffer => {
+		if (count > BLOCK_BYTES) return randomFillSync(Buffer.alloc(count));
+		if (used + count > BLOCK_BYTES) {
+			randomFillSync(block);
+			used = 0;
+		}
+		used += count;
+		return block.subarray(used - count, used);
+	};
+	return {
+		// A copy: the block is filled anew, and a caller may keep what it got.
+		bytes: (count) => new Uint8Array(draw(count)),
+		hex: (count) => draw(count).toString("hex"),
+	};
+}
