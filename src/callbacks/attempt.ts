@@ -1,0 +1,93 @@
+// One attempt: the signed request that goes out, and what is kept of how it went. Signed afresh every
+// time, over exactly the bytes and the request target that are sent (contract section 5).
+
+import { concludeAttempt } from "../domain/delivery.ts";
+import { bodySentAt } from "../domain/event.ts";
+import { canonicalString, headerNames, sha256Hex, sign, userAgent } from "../domain/signature.ts";
+import { judgeOutcome, type Outcome } from "../domain/verdict.ts";
+import type { PostbackAnswer, PostbackRequest, Random } from "../ports.ts";
+import type { AttemptRecord, ClaimedDelivery, Settlement } from "../store/queue.ts";
+import type { LaneTarget } from "./lanes.ts";
+
+/** 128 bits: unique per attempt without asking anybody. */
+const NONCE_BYTES = 16;
+
+export interface PreparedAttempt {
+	request: PostbackRequest;
+	endpointId: number;
+	startedAtMs: number;
+	nonce: string;
+	signature: string;
+}
+
+export type PrepareAttempt = (
+	delivery: ClaimedDelivery,
+	target: LaneTarget,
+	nowMs: number,
+) => PreparedAttempt;
+
+/** The parts that never change are made once: this runs for every request. */
+export function createPreparer(brand: string, random: Random): PrepareAttempt {
+	const names = headerNames(brand);
+	const agent = userAgent(brand);
+	return (delivery, { url, target, endpointId, key }, nowMs) => {
+		const body = bodySentAt(delivery.eventBody, nowMs);
+		const timestamp = String(Math.floor(nowMs / 1000));
+		const nonce = random.hex(NONCE_BYTES);
+		const signature = sign(key, canonicalString("POST", target, timestamp, nonce, sha256Hex(body)));
+		const headers = [
+			"Content-Type",
+			"application/json",
+			"User-Agent",
+			agent,
+			names.event,
+			delivery.eventName,
+			names.timestamp,
+			timestamp,
+			names.nonce,
+			nonce,
+			names.signature,
+			signature,
+		];
+		return { request: { url, headers, body }, endpointId, startedAtMs: nowMs, nonce, signature };
+	};
+}
+
+/** What an answer means for its delivery: domain rules, then one settlement for the store. */
+export function settleAnswer(
+	delivery: ClaimedDelivery,
+	prepared: PreparedAttempt,
+	{ outcome, timings }: PostbackAnswer,
+	endedAtMs: number,
+): Settlement {
+	const verdict = judgeOutcome(outcome);
+	const conclusion = concludeAttempt(verdict, delivery.counted + 1, endedAtMs);
+	const attempt: AttemptRecord = {
+		result: outcome.kind,
+		httpStatus: outcome.kind === "answered" ? outcome.status : null,
+		detail: describeOutcome(outcome),
+		startedAtMs: prepared.startedAtMs,
+		tookMs: endedAtMs - prepared.startedAtMs,
+		...timings,
+		endpointId: prepared.endpointId,
+		nonce: prepared.nonce,
+		signature: prepared.signature,
+	};
+	return conclusion.state === "pending"
+		? { kind: "retry", delivery, dueAtMs: conclusion.dueAtMs, verdict, attempt, endedAtMs }
+		: { kind: "finished", delivery, state: conclusion.state, verdict, attempt, endedAtMs };
+}
+
+function describeOutcome(outcome: Outcome): string | null {
+	switch (outcome.kind) {
+		case "answered":
+		case "timeout":
+			return null;
+		case "network-error":
+			return `${outcome.code} (${outcome.stage})`;
+		case "forbidden-address":
+			return outcome.reason;
+		default:
+			return outcome satisfies never;
+	}
+}

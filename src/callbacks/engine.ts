@@ -1,0 +1,292 @@
+// The callback engine. One pass is one transaction: it stores the results that have come in and claims what
+// is due and has room. Between passes requests are in flight and nothing waits for the database.
+//
+//   asleep ──something becomes due, or results wait──▶ passing ──▶ sending ──results──▶ passing …
+//   any ──stop──▶ draining: claims nothing, gives back what is held, waits for what is in flight ──▶ stopped
+//
+// What it relies on: a claim lapses after CLAIM_LAPSE_MS and every settlement names its claim, so an engine
+// that dies, stalls or loses the database harms nobody. What is sent again was not yet stored as sent.
+
+import type { Clock, Log, Random, Transport } from "../ports.ts";
+import {
+	CLAIM_LAPSE_MS,
+	type Claimed,
+	type ClaimedDelivery,
+	type ClaimWish,
+	type Settlement,
+} from "../store/queue.ts";
+import type { Store } from "../store/store.ts";
+import { Agenda } from "./agenda.ts";
+import { createPreparer, type PrepareAttempt, settleAnswer } from "./attempt.ts";
+import { countStored, type EngineCounters, newCounters } from "./counters.ts";
+import { type Caps, type Lane, Lanes } from "./lanes.ts";
+import { FRESH_MS, Pace } from "./pace.ts";
+import type { RunPass } from "./pass.ts";
+import { type ApplyTarget, createTargetReader } from "./targets.ts";
+
+export interface EngineDeps {
+	store: Store;
+	clock: Clock;
+	random: Random;
+	transport: Pick<Transport, "post">;
+	sealingKey: Uint8Array;
+	log: Log;
+	brand: string;
+	caps: Caps;
+	/** `createPass` over the store, here or on a thread of its own. */
+	runPass: RunPass;
+	/** Called when a notice was written that may have to be mailed. */
+	onNotice: () => void;
+}
+
+/** An attempt takes at most five seconds; a claim older than this might lapse before its result is stored. */
+const SENDABLE_FOR_MS = CLAIM_LAPSE_MS - 10_000;
+/** Results per transaction: by then a commit costs each of them next to nothing. */
+const MAX_RESULTS_WAITING = 1_024;
+/** Stragglers are stored after this at the latest, so that the page shows them at once. */
+const RESULT_LINGER_MS = 20;
+/** Under load changes are announced thousands of times a second; a pass for each would be all we do. */
+const BUSY_PASS_GAP_MS = 5;
+/** How often the queue itself is read for what nobody announced: another process's death, a lost wake-up. */
+const POLL_MS = 5_000;
+/** When others hold the due rows of a programme just now. */
+const CONTENDED_RETRY_MS = 50;
+const BACKOFF_MS: readonly number[] = [100, 500, 2_000, 5_000];
+/** On a clean stop with the database gone: after these the claims lapse instead. */
+const STOP_TRIES = 3;
+
+export class Engine {
+	readonly #deps: EngineDeps;
+	readonly #agenda = new Agenda();
+	readonly #lanes: Lanes;
+	readonly #counters = newCounters();
+	readonly #prepare: PrepareAttempt;
+	readonly #applyTarget: ApplyTarget;
+	/** Programmes whose URL or secret may have changed while deliveries for them are held. */
+	readonly #stale = new Set<number>();
+	readonly #stopListening: () => void;
+	readonly #pace = new Pace();
+	#isPaceTimed = false;
+	#results: Settlement[] = [];
+	/** So many results start a pass. Follows what is held, so that a single delivery is stored at once. */
+	#flushAt = 1;
+	#passing: Promise<void> | null = null;
+	#lastPassAtMs = 0;
+	#agendaReadAtMs = Number.NEGATIVE_INFINITY;
+	#failuresInARow = 0;
+	#isStopping = false;
+	#timer: { atMs: number; cancel: () => void } | null = null;
+	#onDrained = (): void => undefined;
+
+	constructor(deps: EngineDeps) {
+		this.#deps = deps;
+		this.#lanes = new Lanes(deps.caps);
+		this.#prepare = createPreparer(deps.brand, deps.random);
+		this.#applyTarget = createTargetReader(deps.sealingKey, deps.log);
+		this.#stopListening = deps.store.onDue((programmeIds) => this.#wake(programmeIds));
+		this.#startPass();
+	}
+
+	get counters(): EngineCounters {
+		return { ...this.#counters, inFlight: this.#lanes.inFlight, held: this.#lanes.held };
+	}
+
+	/** Takes no more, gives back what it holds, and finishes what is in flight: at most one deadline. */
+	async stop(): Promise<void> {
+		this.#isStopping = true;
+		this.#stopListening();
+		this.#timer?.cancel();
+		await this.#passing;
+		const dueAtMs = this.#deps.clock.nowMs();
+		for (const delivery of this.#lanes.takeWaiting()) {
+			this.#results.push({ kind: "released", delivery, dueAtMs });
+		}
+		await new Promise<void>((resolve) => {
+			this.#onDrained = resolve;
+			if (this.#lanes.inFlight === 0) resolve();
+		});
+		await this.#storeLastResults();
+	}
+
+	/** An empty list: look everywhere. */
+	#wake(programmeIds: readonly number[]): void {
+		const nowMs = this.#deps.clock.nowMs();
+		if (programmeIds.length === 0) this.#agendaReadAtMs = Number.NEGATIVE_INFINITY;
+		for (const programmeId of programmeIds) {
+			this.#agenda.note(programmeId, nowMs);
+			if (this.#lanes.find(programmeId) !== undefined) this.#stale.add(programmeId);
+		}
+		if (nowMs - this.#lastPassAtMs >= BUSY_PASS_GAP_MS) this.#startPass();
+		else this.#sleepAtMost(BUSY_PASS_GAP_MS);
+	}
+
+	#startPass(): void {
+		if (this.#passing !== null || this.#isStopping) return;
+		this.#passing = this.#passUntilQuiet().then(
+			() => {
+				this.#passing = null;
+				this.#failuresInARow = 0;
+				this.#sleepUntilNext();
+			},
+			(error: unknown) => {
+				this.#passing = null;
+				this.#backOff(error);
+			},
+		);
+	}
+
+	async #passUntilQuiet(): Promise<void> {
+		do await this.#pass();
+		while (!this.#isStopping && this.#results.length >= this.#flushAt);
+	}
+
+	async #pass(): Promise<void> {
+		const nowMs = this.#deps.clock.nowMs();
+		this.#lastPassAtMs = nowMs;
+		if (nowMs - this.#agendaReadAtMs >= POLL_MS) await this.#readAgenda(nowMs);
+		const wishes = this.#wishes(nowMs);
+		if (this.#results.length === 0 && wishes.length === 0) return;
+		const storing = this.#results;
+		this.#results = [];
+		try {
+			this.#take(await this.#storeAndClaim(storing, wishes, nowMs), nowMs);
+		} catch (error) {
+			// Nothing of it was stored. Results that came in meanwhile go behind these.
+			this.#results = [...storing, ...this.#results];
+			throw error;
+		}
+		this.#flushAt = Math.min(MAX_RESULTS_WAITING, Math.max(1, Math.ceil(this.#lanes.held / 2)));
+	}
+
+	async #readAgenda(nowMs: number): Promise<void> {
+		const { store } = this.#deps;
+		for (const { programmeId, dueAtMs } of await store.queue.agenda(store.db)) {
+			this.#agenda.note(programmeId, dueAtMs);
+		}
+		this.#agendaReadAtMs = nowMs;
+		this.#lanes.forgetIdle();
+	}
+
+	#wishes(nowMs: number): ClaimWish[] {
+		const wishes = this.#lanes.wishes(this.#agenda.due(nowMs));
+		for (const { programmeId } of wishes) this.#stale.delete(programmeId);
+		for (const programmeId of this.#stale) wishes.push({ programmeId, limit: 0 });
+		this.#stale.clear();
+		return wishes;
+	}
+
+	async #storeAndClaim(
+		settlements: readonly Settlement[],
+		wishes: readonly ClaimWish[],
+		nowMs: number,
+	): Promise<Claimed> {
+		const failingProgrammeIds = this.#lanes.failingProgrammeIds();
+		const passed = await this.#deps.runPass({ settlements, wishes, failingProgrammeIds, nowMs });
+		countStored(this.#counters, settlements, new Set(passed.settledIds));
+		if (passed.hasNotice) this.#deps.onNotice();
+		return passed.claimed;
+	}
+
+	#take({ deliveries, targets, nextDue }: Claimed, nowMs: number): void {
+		for (const target of targets) this.#applyTarget(this.#lanes.lane(target.programmeId), target);
+		for (const delivery of deliveries) this.#lanes.hold(delivery);
+		for (const { programmeId, dueAtMs } of nextDue) {
+			const isContended = dueAtMs !== null && dueAtMs <= nowMs;
+			this.#agenda.correct(programmeId, isContended ? nowMs + CONTENDED_RETRY_MS : dueAtMs);
+		}
+		this.#sendReady();
+	}
+
+	#sendReady(): void {
+		const { clock } = this.#deps;
+		const hasSentAll = this.#lanes.sendReady(
+			(lane, delivery) => this.#send(lane, delivery),
+			() => this.#pace.hasRoom(clock.nowMs()),
+		);
+		// Answers let the next ones out; without any, the present ones stop being fresh.
+		if (hasSentAll || this.#isPaceTimed) return;
+		this.#isPaceTimed = true;
+		clock.after(FRESH_MS, () => {
+			this.#isPaceTimed = false;
+			this.#sendReady();
+		});
+	}
+
+	#send(lane: Lane, delivery: ClaimedDelivery): void {
+		const nowMs = this.#deps.clock.nowMs();
+		const unsent = this.#judgeUnsent(lane, delivery, nowMs);
+		if (unsent !== null || lane.target === null) {
+			this.#keep(lane, unsent ?? { kind: "released", delivery, dueAtMs: nowMs + POLL_MS }, null);
+			return;
+		}
+		const flight = this.#pace.start(nowMs);
+		const prepared = this.#prepare(delivery, lane.target, nowMs);
+		// Never rejects: the transport turns whatever happens into an outcome.
+		void this.#deps.transport.post(prepared.request).then((answer) => {
+			this.#pace.end(flight);
+			const endedAtMs = this.#deps.clock.nowMs();
+			this.#keep(lane, settleAnswer(delivery, prepared, answer, endedAtMs), endedAtMs - nowMs);
+			this.#sendReady();
+		});
+	}
+
+	/** Reasons to end a claim without sending; null when it may go out. */
+	#judgeUnsent(lane: Lane, delivery: ClaimedDelivery, nowMs: number): Settlement | null {
+		if (delivery.endpointEpoch !== lane.endpointEpoch)
+			return { kind: "cancelled", delivery, endedAtMs: nowMs };
+		const isTooOld = nowMs - delivery.claimedAtMs > SENDABLE_FOR_MS;
+		return this.#isStopping || isTooOld ? { kind: "released", delivery, dueAtMs: nowMs } : null;
+	}
+
+	/** A claim has ended one way or another: its settlement waits for the next pass. */
+	#keep(lane: Lane, settlement: Settlement, tookMs: number | null): void {
+		this.#results.push(settlement);
+		if (settlement.kind === "retry" || settlement.kind === "released") {
+			this.#agenda.note(settlement.delivery.programmeId, settlement.dueAtMs);
+		}
+		if (settlement.kind === "finished" && settlement.state === "failed") lane.isFailing = true;
+		this.#lanes.land(lane, tookMs);
+		if (this.#isStopping && this.#lanes.inFlight === 0) this.#onDrained();
+		if (this.#results.length >= this.#flushAt) this.#startPass();
+		else this.#sleepAtMost(RESULT_LINGER_MS);
+	}
+
+	#sleepUntilNext(): void {
+		const nowMs = this.#deps.clock.nowMs();
+		const nextDueAtMs = this.#agenda.nextAfter(nowMs) ?? Number.POSITIVE_INFINITY;
+		const canClaimNow = this.#lanes.wishes(this.#agenda.due(nowMs)).length > 0 || this.#stale.size > 0;
+		const lingerMs = this.#results.length > 0 ? RESULT_LINGER_MS : POLL_MS;
+		this.#sleepAtMost(canClaimNow ? 0 : Math.min(nextDueAtMs - nowMs, lingerMs));
+	}
+
+	#sleepAtMost(delayMs: number): void {
+		if (this.#isStopping) return;
+		const atMs = this.#deps.clock.nowMs() + delayMs;
+		if (this.#timer !== null && this.#timer.atMs <= atMs) return;
+		this.#timer?.cancel();
+		const cancel = this.#deps.clock.after(delayMs, () => {
+			this.#timer = null;
+			this.#startPass();
+		});
+		this.#timer = { atMs, cancel };
+	}
+
+	#backOff(error: unknown): void {
+		const delayMs = BACKOFF_MS[Math.min(this.#failuresInARow, BACKOFF_MS.length - 1)] ?? 0;
+		this.#failuresInARow++;
+		this.#agendaReadAtMs = Number.NEGATIVE_INFINITY;
+		this.#deps.log.error({ err: error, retryInMs: delayMs }, "the queue could not be reached; trying again");
+		this.#sleepAtMost(delayMs);
+	}
+
+	async #storeLastResults(): Promise<void> {
+		for (let tried = 0; this.#results.length > 0 && tried < STOP_TRIES; tried++) {
+			const storing = this.#results;
+			this.#results = [];
+			await this.#storeAndClaim(storing, [], this.#deps.clock.nowMs()).catch((error: unknown) => {
+				this.#results = storing;
+				this.#deps.log.error({ err: error }, "the last results could not be stored; they will be sent again");
+			});
+		}
+	}
+}

@@ -1,0 +1,82 @@
+// The books of failure: in the transaction that stores results, final failures are added to the programme's
+// open notice and a success ends it. A notice that is not written with its result could be lost.
+
+import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import { mailDueAtMs } from "../domain/notice.ts";
+import type { Random } from "../ports.ts";
+import {
+	addFailures,
+	endOpenNotice,
+	type FailureCount,
+	insertNotice,
+	lastMailedAtMs,
+} from "../store/notices.ts";
+import type { Settlement } from "../store/queue.ts";
+import type { Db } from "../store/store.ts";
+
+/** Resolves to true when somebody may have to be mailed. */
+export async function noteFailures(
+	trx: Db,
+	random: Random,
+	settlements: readonly Settlement[],
+	failing: ReadonlySet<number>,
+	nowMs: number,
+): Promise<boolean> {
+	const failures = countFailures(settlements);
+	const recovered = recoveredProgrammes(settlements, failures, failing);
+	if (failures.size === 0 && recovered.length === 0) return false;
+	const mailed = await lastMailedAtMs(trx, [...failures.keys(), ...recovered]);
+	const fresh = (programmeId: number) => ({
+		publicId: makeId("ntc", nowMs, random.bytes(ID_RANDOM_BYTES)),
+		mailDueAtMs: mailDueAtMs(nowMs, mailed.get(programmeId) ?? null),
+	});
+	for (const failure of failures.values()) {
+		await addFailures(trx, failure, fresh(failure.programmeId), nowMs);
+	}
+	for (const programmeId of recovered) {
+		if (!(await endOpenNotice(trx, programmeId, nowMs))) continue;
+		const { publicId, mailDueAtMs: dueAtMs } = fresh(programmeId);
+		await insertNotice(trx, {
+			public_id: publicId,
+			programme_id: programmeId,
+			kind: "callbacks_working_again",
+			opened_at_ms: nowMs,
+			updated_at_ms: nowMs,
+			failures: 0,
+			mailed_failures: 0,
+			mail_due_at_ms: dueAtMs,
+		});
+	}
+	return true;
+}
+
+function countFailures(settlements: readonly Settlement[]): Map<number, FailureCount> {
+	const counts = new Map<number, FailureCount>();
+	for (const settlement of settlements) {
+		if (settlement.kind !== "finished" || settlement.state !== "failed") continue;
+		const { id, programmeId } = settlement.delivery;
+		counts.set(programmeId, {
+			programmeId,
+			failures: (counts.get(programmeId)?.failures ?? 0) + 1,
+			lastDeliveryId: id,
+			lastVerdict: settlement.verdict,
+			lastHttpStatus: settlement.attempt.httpStatus,
+		});
+	}
+	return counts;
+}
+
+/** A programme that failed and succeeded within one batch is failing: better told once too often. */
+function recoveredProgrammes(
+	settlements: readonly Settlement[],
+	failures: ReadonlyMap<number, FailureCount>,
+	failing: ReadonlySet<number>,
+): number[] {
+	const recovered = new Set<number>();
+	for (const settlement of settlements) {
+		if (settlement.kind !== "finished" || settlement.state !== "delivered") continue;
+		const { programmeId } = settlement.delivery;
+		if (!failures.has(programmeId) && failing.has(programmeId)) recovered.add(programmeId);
+	}
+	return [...recovered];
+}

@@ -1,0 +1,41 @@
+// One pass of the engine over the store, as one transaction: results in, notices they cause, claims out.
+// Plain data on both sides, so that it can run on another thread than the engine.
+
+import type { Random } from "../ports.ts";
+import type { Claimed, ClaimWish, Settlement } from "../store/queue.ts";
+import type { Store } from "../store/store.ts";
+import { noteFailures } from "./failure-notices.ts";
+
+export interface PassInput {
+	settlements: readonly Settlement[];
+	wishes: readonly ClaimWish[];
+	/** Programmes with an open notice of failing callbacks, as far as the engine knows: a success ends it. */
+	failingProgrammeIds: readonly number[];
+	nowMs: number;
+}
+
+export interface PassOutput {
+	/** Deliveries whose claim was still ours; the results of others changed nothing. */
+	settledIds: readonly number[];
+	claimed: Claimed;
+	/** A notice was written that may have to be mailed. */
+	hasNotice: boolean;
+}
+
+export type RunPass = (input: PassInput) => Promise<PassOutput>;
+
+export function createPass(store: Store, random: Random): RunPass {
+	return ({ settlements, wishes, failingProgrammeIds, nowMs }) =>
+		store.transact(async (trx) => {
+			const ours = settlements.length === 0 ? new Set<number>() : await store.queue.settle(trx, settlements);
+			const settled = settlements.filter((settlement) => ours.has(settlement.delivery.id));
+			const hasNotice = await noteFailures(trx, random, settled, new Set(failingProgrammeIds), nowMs);
+			const claimed = await store.queue.claim(trx, wishes, claimNumber(random), nowMs);
+			return { settledIds: [...ours], claimed, hasNotice };
+		});
+}
+
+/** Large enough that two engines never draw the same number for one delivery; exact as a number. */
+function claimNumber(random: Random): number {
+	return Number.parseInt(random.hex(6), 16);
+}

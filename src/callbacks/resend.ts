@@ -1,0 +1,63 @@
+// A person sends finished deliveries again: a new run of the same delivery, up to seven attempts, to the
+// URL saved now. The event is the same, so receivers that deduplicate take it once.
+
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import type { Clock } from "../ports.ts";
+import { failedSince, findDelivery, requeue } from "../store/deliveries.ts";
+import type { Store } from "../store/store.ts";
+
+export interface ResendDeps {
+	store: Store;
+	clock: Clock;
+}
+
+/** Per transaction; resending everything goes page by page. */
+const PAGE_ROWS = 500;
+
+export async function resendDelivery(
+	{ store, clock }: ResendDeps,
+	programmeId: number,
+	publicId: string,
+): Promise<Result<true>> {
+	const resent = await store.transact(async (trx): Promise<Result<true>> => {
+		const delivery = await findDelivery(trx, programmeId, publicId);
+		if (delivery === undefined) return refuse("unknown_delivery", `There is no delivery ${publicId} here.`);
+		if (delivery.state === "pending") {
+			return refuse(
+				"delivery_not_finished",
+				"This delivery is still on its way. Wait until it has ended, then resend it.",
+			);
+		}
+		const [sent] = await requeue(trx, programmeId, [delivery], clock.nowMs());
+		return sent === undefined ? noUrl() : succeed(true);
+	});
+	if (resent.ok) store.announceDue([programmeId]);
+	return resent;
+}
+
+/** Resolves to how many were sent again. */
+export async function resendFailedSince(
+	{ store, clock }: ResendDeps,
+	programmeId: number,
+	sinceMs: number,
+): Promise<Result<number>> {
+	let resent = 0;
+	for (;;) {
+		const nowMs = clock.nowMs();
+		const page = await store.transact(async (trx) => {
+			const failed = await failedSince(trx, programmeId, sinceMs, PAGE_ROWS);
+			return { found: failed.length, sent: await requeue(trx, programmeId, failed, nowMs) };
+		});
+		if (page.found > 0 && page.sent.length === 0) return noUrl();
+		resent += page.sent.length;
+		store.announceDue([programmeId]);
+		if (page.found < PAGE_ROWS) return succeed(resent);
+	}
+}
+
+function noUrl(): ReturnType<typeof refuse> {
+	return refuse(
+		"no_postback_url",
+		"There is no Postback URL or no signing secret now. Save a URL first, then resend.",
+	);
+}

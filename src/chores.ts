@@ -1,0 +1,111 @@
+// The work nobody asks for: the approval window, expiry of parked conversions, notice mails, retention.
+// Each chore runs by itself, never twice at once, and its failure is logged and tried again.
+
+import { type MailOwnersDeps, mailOwners } from "./callbacks/mail-owners.ts";
+import { approveDue } from "./conversions/approve-due.ts";
+import type { ConversionsDeps } from "./conversions/deps.ts";
+import { expireParked } from "./conversions/expire-parked.ts";
+import type { Clock, Log } from "./ports.ts";
+import { pruneDeliveries, pruneInboundCalls, pruneNonces, pruneNotices } from "./store/prune.ts";
+
+export interface ChoresDeps extends ConversionsDeps, MailOwnersDeps {
+	retentionDays: number;
+}
+
+export interface Chores {
+	/** A notice was written: mail it now if its time has come. */
+	mailNow(): void;
+	stop(): Promise<void>;
+}
+
+const SECOND_MS = 1_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Windows are days long; this is how late their end may be noticed. */
+const WINDOW_INTERVAL_MS = 10 * SECOND_MS;
+const MAIL_INTERVAL_MS = 30 * SECOND_MS;
+const NONCE_INTERVAL_MS = 60 * SECOND_MS;
+
+export function startChores(deps: ChoresDeps): Chores {
+	const { store, clock, log } = deps;
+	const chores: Chore[] = [];
+	const start = (
+		name: string,
+		intervalMs: number,
+		work: (isStopping: () => boolean) => Promise<unknown>,
+	): Chore => {
+		const chore = new Chore(name, intervalMs, work, clock, log);
+		chores.push(chore);
+		return chore;
+	};
+	start("approve what passed its window", WINDOW_INTERVAL_MS, (isStopping) => approveDue(deps, isStopping));
+	start("expire what nobody confirmed", WINDOW_INTERVAL_MS, (isStopping) => expireParked(deps, isStopping));
+	start("forget old nonces", NONCE_INTERVAL_MS, () => pruneNonces(store, clock.nowMs()));
+	start("remove what is past retention", HOUR_MS, async (isStopping) => {
+		const olderThanMs = clock.nowMs() - deps.retentionDays * DAY_MS;
+		await pruneDeliveries(store, olderThanMs, isStopping);
+		await pruneInboundCalls(store, olderThanMs, isStopping);
+		await pruneNotices(store, olderThanMs);
+	});
+	const mail = start("mail notices", MAIL_INTERVAL_MS, () => mailOwners(deps));
+	return {
+		mailNow: () => mail.runSoon(),
+		stop: async () => {
+			await Promise.all(chores.map((chore) => chore.stop()));
+		},
+	};
+}
+
+class Chore {
+	readonly #name: string;
+	readonly #intervalMs: number;
+	readonly #work: (isStopping: () => boolean) => Promise<unknown>;
+	readonly #clock: Clock;
+	readonly #log: Log;
+	#running: Promise<void> | null = null;
+	#isWanted = false;
+	#isStopping = false;
+	#cancel: () => void;
+
+	constructor(
+		name: string,
+		intervalMs: number,
+		work: (isStopping: () => boolean) => Promise<unknown>,
+		clock: Clock,
+		log: Log,
+	) {
+		this.#name = name;
+		this.#intervalMs = intervalMs;
+		this.#work = work;
+		this.#clock = clock;
+		this.#log = log;
+		this.#cancel = clock.after(0, () => this.runSoon());
+	}
+
+	/** Now, or right after the run that is under way. */
+	runSoon(): void {
+		if (this.#isStopping) return;
+		this.#isWanted = true;
+		this.#running ??= this.#run();
+	}
+
+	async stop(): Promise<void> {
+		this.#isStopping = true;
+		this.#cancel();
+		await this.#running;
+	}
+
+	async #run(): Promise<void> {
+		this.#cancel();
+		while (this.#isWanted && !this.#isStopping) {
+			this.#isWanted = false;
+			try {
+				await this.#work(() => this.#isStopping);
+			} catch (error) {
+				this.#log.error({ err: error, chore: this.#name }, "a chore failed; it will be tried again");
+			}
+		}
+		this.#running = null;
+		if (!this.#isStopping) this.#cancel = this.#clock.after(this.#intervalMs, () => this.runSoon());
+	}
+}
