@@ -1,0 +1,132 @@
+// Every route of the service in one place. Tested in process: a request goes in, an answer comes out, and no
+// socket is opened.
+
+import { Hono } from "hono";
+import { fault } from "../domain/fault.ts";
+import { mountStartPage, START_PAGE_PATHS } from "../web/start-page.ts";
+import type { AppContext, AppDeps, AppEnv } from "./deps.ts";
+import { getConversion, getConversions } from "./get-conversions.ts";
+import { answerAlive, answerReady } from "./health.ts";
+import { RefusalLog } from "./inbound-log.ts";
+import { createMetrics, type Metrics } from "./metrics.ts";
+import { createPixel } from "./pixel.ts";
+import { postConversions } from "./post-conversions.ts";
+import { postApprovals, postRejections, postReversals } from "./post-decisions.ts";
+import { ourFault, problemAnswer } from "./problem.ts";
+import { requestTarget } from "./request-target.ts";
+import { createSignedCalls, type Endpoint, type SignedCalls } from "./signed-call.ts";
+
+const SIGNED_ROUTES: readonly (readonly [path: string, endpoints: ReadonlyMap<string, Endpoint>])[] = [
+	[
+		"/v1/conversions",
+		new Map([
+			["GET", getConversions],
+			["POST", postConversions],
+		]),
+	],
+	["/v1/conversions/:id", new Map([["GET", getConversion]])],
+	["/v1/approvals", new Map([["POST", postApprovals]])],
+	["/v1/rejections", new Map([["POST", postRejections]])],
+	["/v1/reversals", new Map([["POST", postReversals]])],
+];
+
+/** On every answer, also on JSON and the pixel: a browser that is led to one must not make more of it. */
+const SECURITY_HEADERS = {
+	"content-security-policy":
+		"default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+	"x-content-type-options": "nosniff",
+	"referrer-policy": "no-referrer",
+};
+
+export function createApp(deps: AppDeps): Hono<AppEnv> {
+	const metrics = createMetrics(deps);
+	const refusals = new RefusalLog(deps);
+	const signedCalls = createSignedCalls(deps, refusals, metrics);
+	const app = createBareApp(deps, signedCalls);
+	mountSignedApi(app, signedCalls);
+	mountPixel(app, createPixel(deps, refusals, metrics), signedCalls);
+	mountOps(app, deps, metrics);
+	mountStartPage(app, deps);
+	refuseOtherMethods(app, deps, START_PAGE_PATHS);
+	return app;
+}
+
+/** For a process that only delivers callbacks: health and metrics, nothing that takes reports. */
+export function createOpsApp(deps: AppDeps): Hono<AppEnv> {
+	const app = createBareApp(deps, null);
+	mountOps(app, deps, createMetrics(deps));
+	return app;
+}
+
+function createBareApp(deps: AppDeps, signedCalls: SignedCalls | null): Hono<AppEnv> {
+	const app = new Hono<AppEnv>();
+	app.use(async (c, next) => {
+		await next();
+		for (const [name, value] of Object.entries(SECURITY_HEADERS)) c.res.headers.set(name, value);
+	});
+	app.onError((error, c) => {
+		deps.log.error({ err: error, method: c.req.method, path: c.req.path }, "a request failed");
+		return problemAnswer(deps, ourFault(error));
+	});
+	app.notFound((c) => {
+		const found = fault(
+			"not_found",
+			"There is nothing at this address. Check the path: the API is below /v1/.",
+		);
+		// Others are scanners, who would only fill the log.
+		const isOurs = c.req.path.startsWith("/v1/");
+		if (signedCalls === null || !isOurs) return problemAnswer(deps, found);
+		return signedCalls.refuse({ kind: "api", method: c.req.method, target: requestTarget(c) }, found);
+	});
+	return app;
+}
+
+function mountSignedApi(app: Hono<AppEnv>, signedCalls: SignedCalls): void {
+	for (const [path, endpoints] of SIGNED_ROUTES) {
+		// Chosen by the request's own method: Hono routes HEAD as GET, but a signed HEAD means nothing here.
+		app.all(path, (c: AppContext) => {
+			const endpoint = endpoints.get(c.req.method);
+			if (endpoint !== undefined) return signedCalls.serve(c, endpoint);
+			return refuseMethod(c, signedCalls, "api", [...endpoints.keys()]);
+		});
+	}
+}
+
+function mountPixel(
+	app: Hono<AppEnv>,
+	answer: (c: AppContext) => Promise<Response>,
+	signedCalls: SignedCalls,
+): void {
+	// HEAD is refused: it reports nothing, and an image without a record would say the opposite.
+	app.all("/pixel/*", (c: AppContext) =>
+		c.req.method === "GET" ? answer(c) : refuseMethod(c, signedCalls, "pixel", ["GET"]),
+	);
+}
+
+function refuseMethod(
+	c: AppContext,
+	signedCalls: SignedCalls,
+	kind: "api" | "pixel",
+	allowed: readonly string[],
+): Promise<Response> {
+	const allow = allowed.join(", ");
+	const found = fault("method_not_allowed", `${c.req.method} is not possible here. Use ${allow}.`);
+	return signedCalls.refuse({ kind, method: c.req.method, target: requestTarget(c) }, found, { allow });
+}
+
+function mountOps(app: Hono<AppEnv>, deps: AppDeps, metrics: Metrics): void {
+	app.get("/healthz", () => answerAlive());
+	app.get("/readyz", () => answerReady(deps));
+	app.get("/metrics", () => metrics.answer());
+	refuseOtherMethods(app, deps, ["/healthz", "/readyz", "/metrics"]);
+}
+
+/** To be called after the paths' own handlers: it takes what they leave. */
+function refuseOtherMethods(app: Hono<AppEnv>, deps: AppDeps, paths: readonly string[]): void {
+	for (const path of paths) {
+		app.all(path, (c) => {
+			const found = fault("method_not_allowed", `${c.req.method} is not possible here. Use GET.`);
+			return problemAnswer(deps, found, { allow: "GET, HEAD" });
+		});
+	}
+}

@@ -1,0 +1,240 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { signedRequest } from "./signed-request.test-support.ts";
+import {
+	type Answered,
+	DAY_MS,
+	makeShop,
+	openTestShop,
+	read,
+	type ShownConversion,
+	START_MS,
+	type TestShop,
+} from "./test-shop.test-support.ts";
+
+const SALE = { orderId: "A-1", basketValue: "100.00" };
+
+function conversionOf({ json }: Answered): ShownConversion {
+	assert.ok(json.conversion !== undefined);
+	return json.conversion;
+}
+
+async function eventNames({ store }: TestShop): Promise<string[]> {
+	const rows = await store.db.selectFrom("events").select("name").orderBy("id").execute();
+	return rows.map((row) => row.name);
+}
+
+test("a first report is recorded, answered in full, logged, and its event is owed", async (t) => {
+	const shop = await openTestShop(t);
+	const answer = await shop.call("POST", "/v1/conversions", {
+		body: {
+			...SALE,
+			currency: "EUR",
+			eventType: "LEAD",
+			occurredAt: "2026-03-01T12:30:00.5+01:00",
+			test: true,
+		},
+	});
+	assert.equal(answer.status, 201);
+	assert.equal(answer.headers.get("content-type"), "application/json");
+	assert.equal(answer.headers.get("cache-control"), "no-store");
+	assert.equal(answer.json.outcome, "RECORDED");
+	const { id, ...rest } = conversionOf(answer);
+	assert.match(String(id), /^cnv_[0-9A-Z]{26}$/);
+	assert.deepEqual(rest, {
+		orderId: "A-1",
+		programId: shop.programme.public_id,
+		status: "RECORDED",
+		eventType: "LEAD",
+		basketValue: "100.00",
+		commission: "8.00",
+		networkFee: "2.50",
+		currency: "EUR",
+		reason: null,
+		test: true,
+		source: "postback",
+		pixelBasketValue: null,
+		decidedBy: null,
+		occurredAt: "2026-03-01T11:30:00.500Z",
+		recordedAt: "2026-03-01T12:00:00.000Z",
+		approvesAt: "2026-03-31T12:00:00.000Z",
+		expiresAt: null,
+	});
+	assert.deepEqual(await eventNames(shop), ["conversion.recorded"]);
+	assert.deepEqual(shop.announced, [shop.programme.id]);
+	const [row, ...others] = await shop.inbound();
+	assert.equal(others.length, 0);
+	assert.deepEqual(
+		{ ...row, id: 0 },
+		{
+			id: 0,
+			programme_id: shop.programme.id,
+			kind: "api",
+			method: "POST",
+			target: "/v1/conversions",
+			outcome: "RECORDED",
+			http_status: 201,
+			detail: null,
+			order_id: "A-1",
+			conversion_id: 1,
+			at_ms: START_MS,
+		},
+	);
+});
+
+test("defaults: a sale in the programme's currency, now, not a test", async (t) => {
+	const shop = await openTestShop(t, { currency: "JPY" });
+	const answer = await shop.call("POST", "/v1/conversions", {
+		body: { orderId: "A-1", basketValue: "1299" },
+	});
+	const { eventType, currency, test: isTest, occurredAt, commission } = conversionOf(answer);
+	assert.deepEqual(
+		{ eventType, currency, isTest, occurredAt, commission },
+		{
+			eventType: "SALE",
+			currency: "JPY",
+			isTest: false,
+			occurredAt: "2026-03-01T12:00:00.000Z",
+			commission: "104",
+		},
+	);
+});
+
+test("a repeated postback answers DUPLICATE with the first one's conversion and stores nothing", async (t) => {
+	const shop = await openTestShop(t);
+	const first = await shop.call("POST", "/v1/conversions", { body: SALE });
+	const before = await shop.stored();
+	shop.announced.length = 0;
+	const again = await shop.call("POST", "/v1/conversions", { body: { ...SALE, basketValue: "999" } });
+	assert.equal(again.status, 200);
+	assert.equal(again.json.outcome, "DUPLICATE");
+	assert.deepEqual(conversionOf(again), conversionOf(first));
+	assert.deepEqual(await shop.stored(), before);
+	assert.deepEqual(shop.announced, []);
+	assert.equal((await shop.inbound()).at(-1)?.outcome, "DUPLICATE");
+});
+
+test("an order may have one conversion of each event type", async (t) => {
+	const shop = await openTestShop(t);
+	await shop.call("POST", "/v1/conversions", { body: SALE });
+	const other = await shop.call("POST", "/v1/conversions", { body: { ...SALE, eventType: "RENEWAL" } });
+	assert.equal(other.json.outcome, "RECORDED");
+});
+
+test("twenty identical postbacks at once record one conversion and owe one event", async (t) => {
+	const shop = await openTestShop(t);
+	const answers = await Promise.all(
+		Array.from({ length: 20 }, () => shop.call("POST", "/v1/conversions", { body: SALE })),
+	);
+	const outcomes = answers.map(({ json }) => json.outcome).sort();
+	assert.deepEqual(outcomes, [...Array.from({ length: 19 }, () => "DUPLICATE"), "RECORDED"]);
+	assert.deepEqual(await eventNames(shop), ["conversion.recorded"]);
+	assert.equal((await shop.inbound()).length, 20);
+});
+
+test("each move answers with its outcome; repeating it answers the same and sends nothing more", async (t) => {
+	const shop = await openTestShop(t);
+	await shop.call("POST", "/v1/conversions", { body: SALE });
+	const moves = [
+		["/v1/approvals", { orderId: "A-1" }, "APPROVED", null],
+		["/v1/reversals", { orderId: "A-1", eventType: "SALE", reason: "RETURN" }, "REVERSED", "RETURN"],
+	] as const;
+	for (const [target, body, outcome, reason] of moves) {
+		const made = await shop.call("POST", target, { body });
+		assert.equal(made.status, 200);
+		assert.equal(made.json.outcome, outcome);
+		const { status, reason: shownReason, decidedBy, approvesAt } = conversionOf(made);
+		assert.deepEqual(
+			{ status, shownReason, decidedBy, approvesAt },
+			{
+				status: outcome,
+				shownReason: reason,
+				decidedBy: "shop",
+				approvesAt: null,
+			},
+		);
+		const before = await shop.stored();
+		const again = await shop.call("POST", target, { body });
+		assert.equal(again.status, 200);
+		assert.deepEqual(again.json, made.json);
+		assert.deepEqual(await shop.stored(), before);
+	}
+	assert.deepEqual(await eventNames(shop), [
+		"conversion.recorded",
+		"conversion.approved",
+		"conversion.reversed",
+	]);
+	assert.equal(shop.announced.length, 3);
+});
+
+test("a rejection needs no approval first and is final", async (t) => {
+	const shop = await openTestShop(t);
+	await shop.call("POST", "/v1/conversions", { body: SALE });
+	const rejected = await shop.call("POST", "/v1/rejections", { body: { orderId: "A-1", reason: "FRAUD" } });
+	assert.equal(rejected.json.outcome, "REJECTED");
+	for (const target of ["/v1/approvals", "/v1/reversals"]) {
+		const body = target === "/v1/approvals" ? { orderId: "A-1" } : { orderId: "A-1", reason: "RETURN" };
+		const refused = await shop.call("POST", target, { body });
+		assert.equal(refused.json.code, "move_not_allowed");
+		assert.match(String(refused.json.detail), /REJECTED/);
+	}
+	assert.deepEqual(await eventNames(shop), ["conversion.recorded", "conversion.rejected"]);
+});
+
+test("a programme without a Postback URL is owed nothing, and no engine is woken", async (t) => {
+	const shop = await openTestShop(t);
+	await shop.store.db.updateTable("programmes").set({ endpoint_id: null }).execute();
+	const answer = await shop.call("POST", "/v1/conversions", { body: SALE });
+	assert.equal(answer.status, 201);
+	assert.deepEqual(await eventNames(shop), []);
+	assert.deepEqual(shop.announced, []);
+});
+
+test("a listing goes through all pages, newest first, and shows no other programme's", async (t) => {
+	const shop = await openTestShop(t);
+	const other = await makeShop(shop.deps);
+	const sale = { body: SALE, nowMs: START_MS };
+	await read(await shop.request(signedRequest("POST", "/v1/conversions", other.credentials, sale)));
+	for (let order = 1; order <= 5; order++) {
+		await shop.call("POST", "/v1/conversions", { body: { orderId: `A-${order}`, basketValue: "1" } });
+	}
+	await shop.call("POST", "/v1/approvals", { body: { orderId: "A-3" } });
+	const list = async (query: string): Promise<{ orders: unknown[]; nextCursor: unknown }> => {
+		const { status, json } = await shop.call("GET", `/v1/conversions${query}`);
+		assert.equal(status, 200);
+		return { orders: (json.conversions ?? []).map(({ orderId }) => orderId), nextCursor: json.nextCursor };
+	};
+	const first = await list("?limit=2");
+	assert.deepEqual(first.orders, ["A-5", "A-4"]);
+	const second = await list(`?limit=2&cursor=${first.nextCursor}`);
+	assert.deepEqual(second.orders, ["A-3", "A-2"]);
+	assert.deepEqual(await list(`?limit=2&cursor=${second.nextCursor}`), { orders: ["A-1"], nextCursor: null });
+	assert.deepEqual(await list(""), { orders: ["A-5", "A-4", "A-3", "A-2", "A-1"], nextCursor: null });
+	assert.deepEqual(await list("?limit=5"), { orders: ["A-5", "A-4", "A-3", "A-2", "A-1"], nextCursor: null });
+	assert.deepEqual((await list("?status=APPROVED")).orders, ["A-3"]);
+	assert.deepEqual((await list("?orderId=A-2&status=RECORDED")).orders, ["A-2"]);
+	assert.deepEqual(await list("?orderId=unknown"), { orders: [], nextCursor: null });
+	assert.equal((await shop.inbound()).at(-1)?.outcome, "LISTED");
+});
+
+test("one conversion is shown by its id, with what the listing shows", async (t) => {
+	const shop = await openTestShop(t);
+	const made = conversionOf(await shop.call("POST", "/v1/conversions", { body: SALE }));
+	const shown = await shop.call("GET", `/v1/conversions/${made.id}`);
+	assert.equal(shown.status, 200);
+	assert.deepEqual(shown.json, { conversion: made });
+	const listed = await shop.call("GET", "/v1/conversions?orderId=A-1");
+	assert.deepEqual(listed.json, { conversions: [made], nextCursor: null });
+	const row = (await shop.inbound()).at(-2);
+	assert.deepEqual([row?.outcome, row?.order_id, row?.conversion_id], ["SHOWN", "A-1", 1]);
+});
+
+test("the window's end is shown while it counts, and the wait's end while it is parked", async (t) => {
+	const shop = await openTestShop(t);
+	await shop.request(`/pixel/${shop.programme.public_id}.gif?orderId=A-1&basketValue=1`);
+	shop.moveClock(DAY_MS);
+	const listed = await shop.call("GET", "/v1/conversions?status=PARKED");
+	const [parked] = listed.json.conversions ?? [];
+	assert.equal(parked?.approvesAt, null);
+	assert.equal(parked?.expiresAt, "2026-03-31T12:00:00.000Z");
+});

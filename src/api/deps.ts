@@ -1,0 +1,27 @@
+// What the HTTP side of the house needs from whoever wires it up.
+
+import type { Context } from "hono";
+import type { AccountsDeps } from "../accounts/deps.ts";
+import type { EngineCounters } from "../callbacks/counters.ts";
+import type { Log } from "../ports.ts";
+
+export interface AppDeps extends AccountsDeps {
+	log: Log;
+	/** Names the signature headers: X-<brand>-Signature. */
+	brand: string;
+	/** The address people open, without a slash at its end. Problem types are addresses below it. */
+	publicUrl: string;
+	/** The development setting that lets callbacks go to private addresses is on: the start page says so. */
+	allowsPrivateRanges: boolean;
+	/** Null in a process that has no callback engine. */
+	engineCounters: (() => EngineCounters) | null;
+	/** What /readyz asks besides the database: false, for example, while the service is stopping. */
+	isReady?: () => Promise<boolean>;
+}
+
+/** `incoming` is there behind @hono/node-server and missing when a request is made in process. */
+export interface AppEnv {
+	Bindings: { incoming?: { url?: string | undefined } };
+}
+
+export type AppContext = Context<AppEnv>;

@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createApp } from "./app.ts";
+import { MAX_BODY_BYTES } from "./body.ts";
+import { MAX_REFUSALS_WAITING } from "./inbound-log.ts";
+import { openTestShop, read, type TestShop } from "./test-shop.test-support.ts";
+
+const SALE = { orderId: "A-1", basketValue: "100.00" };
+
+async function failWith(t: Parameters<typeof openTestShop>[0], error: Error): Promise<TestShop> {
+	return openTestShop(t, {
+		change: ({ store }) => ({ store: { ...store, transact: () => Promise.reject(error) } }),
+	});
+}
+
+test("an unexpected failure answers internal, tells the caller nothing of it, and is logged twice over", async (t) => {
+	const shop = await failWith(t, new Error("insert into secret_table failed"));
+	const { status, json } = await shop.call("POST", "/v1/conversions", { body: SALE });
+	assert.equal(status, 500);
+	assert.equal(json.code, "internal");
+	assert.doesNotMatch(JSON.stringify(json), /secret_table|at .*\.ts/);
+	assert.equal(shop.complaints.length, 1);
+	assert.deepEqual(
+		(await shop.inbound()).map(({ outcome, http_status }) => [outcome, http_status]),
+		[["internal", 500]],
+	);
+});
+
+test("a database out of reach answers unavailable and says when to come again", async (t) => {
+	const codes = ["ECONNREFUSED", "57P01", "08006"].map((code) => ({ code }));
+	for (const fields of [...codes, { code: "ERR_SQLITE_ERROR", errcode: 5 }]) {
+		const shop = await failWith(t, Object.assign(new Error("out of reach"), fields));
+		const { status, headers, json } = await shop.call("POST", "/v1/conversions", { body: SALE });
+		assert.deepEqual([status, json.code, headers.get("retry-after")], [503, "unavailable", "5"]);
+		assert.equal((await shop.inbound()).at(-1)?.outcome, "unavailable");
+	}
+});
+
+test("with the database gone altogether the caller is still answered", async (t) => {
+	const shop = await openTestShop(t, {
+		change: ({ store }) => ({ store: { ...store, db: store.db.withSchema("gone") } }),
+	});
+	const { json } = await shop.call("POST", "/v1/conversions", { body: SALE });
+	assert.equal(json.code, "internal");
+	assert.equal(shop.complaints.length, 2);
+});
+
+test("a body that grows without a declared length is cut off at the limit", async (t) => {
+	const shop = await openTestShop(t);
+	const chunkBytes = 16 * 1024;
+	let pulled = 0;
+	let isCancelled = false;
+	const body = new ReadableStream({
+		pull(controller) {
+			pulled++;
+			controller.enqueue(new Uint8Array(chunkBytes));
+		},
+		cancel() {
+			isCancelled = true;
+		},
+	});
+	const response = await shop.request("/v1/conversions", { method: "POST", body, duplex: "half" });
+	assert.equal((await read(response)).json.code, "body_too_large");
+	assert.ok(isCancelled);
+	assert.ok(pulled * chunkBytes <= MAX_BODY_BYTES + 2 * chunkBytes);
+	assert.equal((await shop.inbound()).at(-1)?.outcome, "body_too_large");
+});
+
+test("a declared length over the limit is refused without reading", async (t) => {
+	const shop = await openTestShop(t);
+	const body = new ReadableStream(
+		{
+			pull() {
+				assert.fail("the body was read");
+			},
+		},
+		{ highWaterMark: 0 },
+	);
+	const headers = { "content-length": String(MAX_BODY_BYTES + 1) };
+	const response = await shop.request("/v1/conversions", { method: "POST", body, headers, duplex: "half" });
+	assert.equal((await read(response)).json.code, "body_too_large");
+});
+
+test("a body of exactly the limit is read, declared or not", async (t) => {
+	const shop = await openTestShop(t);
+	const body = JSON.stringify(SALE).padEnd(MAX_BODY_BYTES);
+	const headers = { "content-length": String(MAX_BODY_BYTES) };
+	assert.equal((await shop.call("POST", "/v1/conversions", { body, headers })).json.outcome, "RECORDED");
+	assert.equal((await shop.call("POST", "/v1/conversions", { body })).json.outcome, "DUPLICATE");
+});
+
+test("a body that breaks off is the caller's trouble, not ours", async (t) => {
+	const shop = await openTestShop(t);
+	const body = new ReadableStream({
+		pull(controller) {
+			controller.error(new Error("aborted"));
+		},
+	});
+	const response = await shop.request("/v1/conversions", { method: "POST", body, duplex: "half" });
+	assert.equal((await read(response)).json.code, "malformed_json");
+	assert.deepEqual(shop.complaints, []);
+});
+
+test("refusals at once share inserts, each is stored before its answer, and a flood is bounded", async (t) => {
+	const shop = await openTestShop(t);
+	let inserts = 0;
+	const db = shop.store.db.withPlugin({
+		transformQuery: ({ node }) => {
+			if (node.kind === "InsertQueryNode") inserts++;
+			return node;
+		},
+		transformResult: async ({ result }) => result,
+	});
+	const app = createApp({ ...shop.deps, store: { ...shop.store, db } });
+	const flood = MAX_REFUSALS_WAITING * 2;
+	const answers = await Promise.all(
+		Array.from({ length: flood }, () => app.request("/v1/conversions", { method: "POST" })),
+	);
+	assert.ok(answers.every(({ status }) => status === 401));
+	assert.ok(inserts <= 3, `${inserts} inserts`);
+	const stored = (await shop.inbound()).length;
+	assert.ok(stored >= MAX_REFUSALS_WAITING && stored <= flood);
+	const dropped = shop.complaints.reduce(
+		(sum, fields) => sum + ("dropped" in fields ? Number(fields.dropped) : 0),
+		0,
+	);
+	assert.equal(stored + dropped, flood);
+});

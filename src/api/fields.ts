@@ -1,0 +1,85 @@
+// Checks the shape of what a caller sent: every field known, every type right. The first thing wrong becomes
+// the fault, and names its field.
+
+import type * as z from "zod";
+import { type Fault, fault, type Result, refuse, succeed } from "../domain/fault.ts";
+import type { AuthenticCall } from "./signed-call.ts";
+
+const UTF8 = new TextDecoder("utf-8", { fatal: true });
+
+/** A JSON number for these has a code of its own: by the time we read it, its cents may be gone. */
+const AMOUNT_FIELDS: readonly string[] = ["basketValue"];
+
+const MAX_SHOWN_NAME_LENGTH = 40;
+
+export function parseJson(
+	call: Pick<AuthenticCall, "contentType" | "contentEncoding" | "body">,
+): Result<unknown> {
+	if (!isPlainJson(call.contentType, call.contentEncoding)) {
+		return refuse(
+			"unsupported_media_type",
+			"Send the body as JSON in UTF-8, uncompressed, with Content-Type: application/json.",
+		);
+	}
+	try {
+		return succeed(JSON.parse(UTF8.decode(call.body)));
+	} catch {
+		return refuse(
+			"malformed_json",
+			"The body is not valid JSON in UTF-8. Sign and send the same valid bytes.",
+		);
+	}
+}
+
+/** The values of a query by name. A name that comes twice is refused: which one was meant is a guess. */
+export function parseQuery(query: URLSearchParams): Result<Record<string, string>> {
+	const values = new Map<string, string>();
+	for (const [name, value] of query) {
+		if (values.has(name)) {
+			const shown = name.slice(0, MAX_SHOWN_NAME_LENGTH);
+			return refuse("invalid_field", `${shown} is there more than once. Send it once.`, shown);
+		}
+		values.set(name, value);
+	}
+	return succeed(Object.fromEntries(values));
+}
+
+export function checkFields<Shape extends z.ZodRawShape, Config extends z.core.$ZodObjectConfig>(
+	schema: z.ZodObject<Shape, Config>,
+	input: unknown,
+): Result<z.output<z.ZodObject<Shape, Config>>> {
+	const checked = schema.safeParse(input, { reportInput: true });
+	if (checked.success) return succeed(checked.data);
+	const { issues } = checked.error;
+	// An unknown field first: a misspelt name is also a missing one, and this is the sentence that helps.
+	const issue = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0];
+	return { ok: false, fault: describeIssue(issue, Object.keys(schema.shape)) };
+}
+
+function describeIssue(issue: z.core.$ZodIssue | undefined, known: readonly string[]): Fault {
+	if (issue?.code === "unrecognized_keys") {
+		const name = (issue.keys[0] ?? "").slice(0, MAX_SHOWN_NAME_LENGTH);
+		return fault("unknown_field", `${name} is not a field here. Known are ${known.join(", ")}.`, name);
+	}
+	const field = issue?.path[0]?.toString();
+	if (field === undefined) return fault("malformed_json", "The body must be a JSON object: { … }.");
+	const expected = issue?.code === "invalid_type" ? issue.expected : "valid value";
+	if (issue?.input === undefined) {
+		return fault("invalid_field", `${field} is missing. Send it as a ${expected}.`, field);
+	}
+	if (AMOUNT_FIELDS.includes(field) && typeof issue.input === "number") {
+		return fault(
+			"amount_not_a_string",
+			`${field} must be a string such as "129.90". A JSON number can lose cents on its way.`,
+			field,
+		);
+	}
+	return fault("invalid_field", `${field} must be a ${expected}.`, field);
+}
+
+function isPlainJson(contentType: string | undefined, contentEncoding: string | undefined): boolean {
+	return (
+		/^application\/json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i.test(contentType ?? "") &&
+		/^(?:identity)?$/i.test(contentEncoding ?? "")
+	);
+}

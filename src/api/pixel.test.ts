@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openTestShop, type TestShop } from "./test-shop.test-support.ts";
+
+const GIF_BYTES = 43;
+
+async function load(shop: TestShop, target: string): Promise<void> {
+	const response = await shop.request(target);
+	assert.equal(response.status, 200, target);
+	assert.equal(response.headers.get("content-type"), "image/gif");
+	assert.equal(response.headers.get("cache-control"), "no-store");
+	const bytes = Buffer.from(await response.arrayBuffer());
+	assert.equal(bytes.length, GIF_BYTES);
+	assert.equal(bytes.subarray(0, 6).toString("latin1"), "GIF89a");
+}
+
+const pixel = (shop: TestShop, query: string): string => `/pixel/${shop.programme.public_id}.gif?${query}`;
+
+async function lastRow(shop: TestShop) {
+	const row = (await shop.inbound()).at(-1);
+	assert.ok(row !== undefined);
+	return row;
+}
+
+test("a pixel of a programme that parks is parked, and sends no event", async (t) => {
+	const shop = await openTestShop(t);
+	await load(shop, pixel(shop, "orderId=A-1&basketValue=12.5&currency=EUR&eventType=LEAD&cachebuster=1"));
+	const row = await lastRow(shop);
+	assert.deepEqual(
+		[row.kind, row.outcome, row.http_status, row.order_id, row.programme_id, row.conversion_id],
+		["pixel", "PARKED", 200, "A-1", shop.programme.id, 1],
+	);
+	const conversion = await shop.store.db.selectFrom("conversions").selectAll().executeTakeFirstOrThrow();
+	assert.deepEqual(
+		[conversion.status, conversion.basket_value, conversion.source, conversion.event_type],
+		["PARKED", "12.50", "pixel", "LEAD"],
+	);
+	assert.deepEqual(shop.announced, []);
+	assert.deepEqual(await shop.store.db.selectFrom("events").selectAll().execute(), []);
+});
+
+test("a pixel of a programme that does not park is recorded and its event is owed", async (t) => {
+	const shop = await openTestShop(t, { parksPixels: false });
+	await load(shop, pixel(shop, "orderId=A-1&basketValue=12.50"));
+	assert.equal((await lastRow(shop)).outcome, "RECORDED");
+	assert.deepEqual(shop.announced, [shop.programme.id]);
+	assert.equal((await shop.store.db.selectFrom("events").selectAll().execute()).length, 1);
+});
+
+test("pixel first: the postback confirms it with its own amount, shows the mismatch, and no event is sent", async (t) => {
+	const shop = await openTestShop(t);
+	await load(shop, pixel(shop, "orderId=A-1&basketValue=90"));
+	const { status, json } = await shop.call("POST", "/v1/conversions", {
+		body: { orderId: "A-1", basketValue: "100.00" },
+	});
+	assert.equal(status, 200);
+	assert.equal(json.outcome, "CONFIRMED");
+	const shown = json.conversion;
+	assert.deepEqual(
+		[shown?.status, shown?.basketValue, shown?.pixelBasketValue, shown?.commission, shown?.source],
+		["RECORDED", "100.00", "90.00", "8.00", "pixel"],
+	);
+	assert.deepEqual(shop.announced, []);
+	const again = await shop.call("POST", "/v1/conversions", { body: { orderId: "A-1", basketValue: "1" } });
+	assert.equal(again.json.outcome, "DUPLICATE");
+	assert.deepEqual(again.json.conversion, json.conversion);
+});
+
+test("postback first: the pixel changes nothing", async (t) => {
+	const shop = await openTestShop(t);
+	await shop.call("POST", "/v1/conversions", { body: { orderId: "A-1", basketValue: "100.00" } });
+	const before = await shop.stored();
+	await load(shop, pixel(shop, "orderId=A-1&basketValue=90"));
+	assert.deepEqual(await shop.stored(), before);
+	const row = await lastRow(shop);
+	assert.deepEqual([row.kind, row.outcome, row.conversion_id], ["pixel", "DUPLICATE", 1]);
+});
+
+test("what a pixel gets wrong is in the log with its reason; nothing is stored and the image still comes", async (t) => {
+	const shop = await openTestShop(t);
+	const good = "orderId=A-1&basketValue=1";
+	const cases: readonly (readonly [target: string, outcome: string, orderId: string | null])[] = [
+		["/pixel/prg_UNKNOWN.gif?orderId=A-1&basketValue=1", "unknown_programme", "A-1"],
+		[`/pixel/${shop.programme.public_id}?${good}`, "unknown_programme", "A-1"],
+		["/pixel/.gif", "unknown_programme", null],
+		["/pixel/", "unknown_programme", null],
+		[`/pixel/a/${shop.programme.public_id}.gif?${good}`, "unknown_programme", "A-1"],
+		["/pixel/%00%zz.gif?%", "unknown_programme", null],
+		[`/pixel/${"x".repeat(5_000)}.gif`, "unknown_programme", null],
+		[pixel(shop, ""), "invalid_field", null],
+		[pixel(shop, "orderId=A-1"), "invalid_field", "A-1"],
+		[pixel(shop, "basketValue=1"), "invalid_field", null],
+		[pixel(shop, "orderId=&basketValue=1"), "invalid_field", null],
+		[pixel(shop, "orderId=%20%20&basketValue=1"), "invalid_field", null],
+		[pixel(shop, "orderId=a%00b&basketValue=1"), "invalid_field", null],
+		[pixel(shop, "orderId=caf%E9&basketValue=1"), "invalid_field", null],
+		[pixel(shop, `orderId=${"x".repeat(129)}&basketValue=1`), "invalid_field", null],
+		[pixel(shop, "orderId=A-1&orderId=A-2&basketValue=1"), "invalid_field", "A-1"],
+		[pixel(shop, "orderId=A-1&basketValue=1&basketValue=1"), "invalid_field", "A-1"],
+		[pixel(shop, "orderId=A-1&basketValue=-1"), "negative_amount", "A-1"],
+		[pixel(shop, "orderId=A-1&basketValue=1,50"), "malformed_amount", "A-1"],
+		[pixel(shop, "orderId=A-1&basketValue=1.555"), "amount_too_precise", "A-1"],
+		[pixel(shop, "orderId=A-1&basketValue=1234567890123"), "amount_too_large", "A-1"],
+		[pixel(shop, `${good}&currency=USD`), "wrong_currency", "A-1"],
+		[pixel(shop, `${good}&currency=%00`), "unknown_currency", "A-1"],
+		[pixel(shop, `${good}&eventType=sale`), "unknown_event_type", "A-1"],
+	];
+	const before = await shop.stored();
+	for (const [target, outcome, orderId] of cases) {
+		await load(shop, target);
+		const row = await lastRow(shop);
+		assert.deepEqual(
+			[row.kind, row.outcome, row.http_status, row.order_id],
+			["pixel", outcome, 200, orderId],
+			target,
+		);
+		assert.ok(String(row.detail).length > 20);
+		assert.doesNotMatch(`${row.detail}${row.target}`, /\p{Cc}/u);
+	}
+	assert.equal((await shop.inbound()).length, cases.length);
+	assert.deepEqual(await shop.stored(), before);
+	assert.deepEqual(shop.complaints, []);
+});
+
+test("the image comes also when the database fails, and the failure is in the service's log", async (t) => {
+	const shop = await openTestShop(t, {
+		change: ({ store }) => ({
+			store: { ...store, transact: () => Promise.reject(new Error("disk full")) },
+		}),
+	});
+	await load(shop, pixel(shop, "orderId=A-1&basketValue=1"));
+	assert.equal((await lastRow(shop)).outcome, "internal");
+	assert.equal(shop.complaints.length, 1);
+	const closed = await openTestShop(t, {
+		change: ({ store }) => ({
+			store: { ...store, db: store.db.withSchema("gone"), transact: () => Promise.reject(new Error("gone")) },
+		}),
+	});
+	await load(closed, pixel(closed, "orderId=A-1&basketValue=1"));
+	assert.ok(closed.complaints.length > 0);
+});
+
+test("a method other than GET reports nothing and is refused with what is allowed", async (t) => {
+	const shop = await openTestShop(t);
+	for (const method of ["HEAD", "POST", "OPTIONS"]) {
+		const response = await shop.request(pixel(shop, "orderId=A-1&basketValue=1"), { method });
+		assert.equal(response.status, 405);
+		assert.equal(response.headers.get("allow"), "GET");
+		assert.equal((await lastRow(shop)).outcome, "method_not_allowed");
+	}
+	assert.deepEqual(await shop.store.db.selectFrom("conversions").selectAll().execute(), []);
+});

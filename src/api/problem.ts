@@ -1,0 +1,56 @@
+// A fault as an answer: RFC 9457, with the fault's stable code beside the standard's members.
+
+import { type Fault, type FaultCode, fault } from "../domain/fault.ts";
+import { isDatabaseUnreachable } from "../store/unreachable.ts";
+import type { AppDeps } from "./deps.ts";
+
+/** A database that restarts is back within seconds; asking sooner helps nobody. */
+const RETRY_AFTER_SECONDS = 5;
+
+const SPELLINGS: ReadonlyMap<string, string> = new Map([
+	["api", "API"],
+	["json", "JSON"],
+	["url", "URL"],
+	["https", "HTTPS"],
+]);
+
+export function problemAnswer(
+	{ publicUrl, brand }: Pick<AppDeps, "publicUrl" | "brand">,
+	{ code, httpStatus, detail, field }: Fault,
+	headers: Readonly<Record<string, string>> = {},
+): Response {
+	const problem = {
+		type: `${publicUrl}/problems/${code}`,
+		title: titleOf(code),
+		status: httpStatus,
+		detail,
+		code,
+		...(field === undefined ? {} : { field }),
+	};
+	return new Response(JSON.stringify(problem), {
+		status: httpStatus,
+		headers: {
+			"content-type": "application/problem+json",
+			"cache-control": "no-store",
+			// RFC 9110 demands it with every 401.
+			...(httpStatus === 401 ? { "www-authenticate": `Bearer realm="${brand}"` } : {}),
+			...(httpStatus === 503 ? { "retry-after": String(RETRY_AFTER_SECONDS) } : {}),
+			...headers,
+		},
+	});
+}
+
+/** Says nothing of what was or was not stored: when the connection breaks during the commit, nobody knows. */
+export function ourFault(error: unknown): Fault {
+	const advice = "Send the request again, signed anew: nothing is recorded twice.";
+	return isDatabaseUnreachable(error)
+		? fault("unavailable", `The database cannot be reached just now. ${advice}`)
+		: fault("internal", `Something failed on our side, and we have a record of it. ${advice}`);
+}
+
+/** The same for every problem of a code, as the RFC asks: `bad_signature` is "Bad signature". */
+function titleOf(code: FaultCode): string {
+	const words = code.split("_").map((word) => SPELLINGS.get(word) ?? word);
+	const title = words.join(" ");
+	return title.charAt(0).toUpperCase() + title.slice(1);
+}

@@ -1,0 +1,103 @@
+// What a refused call must look like from every side: the answer, the log row, and that nothing else was stored.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { FaultCode } from "../domain/fault.ts";
+import type { CallOptions } from "./signed-request.test-support.ts";
+import { type Answered, openTestShop, type TestShop } from "./test-shop.test-support.ts";
+
+/** Met on the pages, by the command, or in the pixel's log alone. `internal` and `unavailable`: failures.test.ts. */
+type OtherCode =
+	| Extract<FaultCode, `postback_url_${string}`>
+	| "unknown_programme"
+	| "unknown_delivery"
+	| "programme_closed"
+	| "invalid_email"
+	| "email_taken"
+	| "unknown_role"
+	| "invalid_name"
+	| "invalid_rate"
+	| "invalid_days"
+	| "unknown_person"
+	| "unknown_key"
+	| "delivery_not_finished"
+	| "no_postback_url"
+	| "unavailable"
+	| "internal";
+
+export interface Scenario {
+	what: string;
+	status: number;
+	field?: string;
+	/** What the log row's order is; undefined when the call names none. */
+	orderId?: string;
+	detail?: RegExp;
+	/** Happens before the count of what is stored. */
+	prepare?: (shop: TestShop) => Promise<unknown>;
+	call: (shop: TestShop) => Promise<Answered>;
+}
+
+/** Who is calling, and is it really them. */
+export type CallerCode =
+	| "missing_api_key"
+	| "unknown_api_key"
+	| "revoked_api_key"
+	| "missing_signature_header"
+	| "malformed_timestamp"
+	| "stale_timestamp"
+	| "malformed_nonce"
+	| "replayed_nonce"
+	| "bad_signature"
+	| "no_signing_secret";
+
+/** What is being said. Whatever is in neither list lands here, so that a new code cannot come without a test. */
+export type ContentCode = Exclude<FaultCode, OtherCode | CallerCode>;
+
+export const SALE = { orderId: "A-1", basketValue: "100.00" };
+
+export const post =
+	(target: string, body: unknown, options: Partial<CallOptions> = {}) =>
+	(shop: TestShop): Promise<Answered> =>
+		shop.call("POST", target, { body, ...options });
+
+export const record = post("/v1/conversions", SALE);
+
+export const recordWith = (headers: NonNullable<CallOptions["headers"]>) =>
+	post("/v1/conversions", SALE, { headers });
+
+export function testRefusals(table: Readonly<Partial<Record<FaultCode, readonly Scenario[]>>>): void {
+	for (const [code, scenarios] of Object.entries(table)) {
+		for (const scenario of scenarios) {
+			test(`${code}: ${scenario.what}`, async (t) => {
+				const shop = await openTestShop(t);
+				await scenario.prepare?.(shop);
+				await expectRefusal(shop, code, scenario);
+			});
+		}
+	}
+}
+
+async function expectRefusal(shop: TestShop, code: string, scenario: Scenario): Promise<void> {
+	const storedBefore = await shop.stored();
+	const rowsBefore = (await shop.inbound()).length;
+	shop.announced.length = 0;
+	const { status, headers, json } = await scenario.call(shop);
+	assert.deepEqual([json.code, status, json.field], [code, scenario.status, scenario.field]);
+	assert.equal(headers.get("content-type"), "application/problem+json");
+	assert.equal(json.status, status);
+	assert.equal(json.type, `https://ringback.example/problems/${code}`);
+	assert.equal(headers.has("www-authenticate"), status === 401);
+	assert.match(json.detail ?? "", scenario.detail ?? /\w.{15,}/);
+	assert.deepEqual(await shop.stored(), storedBefore);
+	assert.deepEqual(shop.announced, []);
+	const rows = await shop.inbound();
+	assert.equal(rows.length, rowsBefore + 1);
+	const row = rows.at(-1);
+	assert.deepEqual([row?.kind, row?.outcome, row?.http_status], ["api", code, status]);
+	assert.equal(row?.order_id, scenario.orderId ?? null);
+	assert.doesNotMatch(
+		JSON.stringify([json, row]),
+		new RegExp(`${shop.credentials.secret}|${shop.credentials.key}`),
+	);
+	assert.deepEqual(shop.complaints, []);
+}

@@ -1,0 +1,144 @@
+// One signed call from its first byte to its answer:
+//
+//   bytes ─▶ authentic? ─▶ one transaction: nonce, endpoint, inbound log ─▶ engines told ─▶ answer
+//
+// A refusal after authentication commits the nonce and the log row and nothing else: endpoints return faults
+// before they write. If our side fails, the nonce is not spent and the same request may be sent again as it is.
+
+import { acceptNonce, type Caller, createAuthenticator } from "../accounts/authenticate.ts";
+import type { InTransaction } from "../conversions/deps.ts";
+import type { Fault, Result } from "../domain/fault.ts";
+import { headerNames } from "../domain/signature.ts";
+import { insertInboundCalls } from "../store/inbound.ts";
+import type { Programme } from "../store/programmes.ts";
+import type { Db } from "../store/store.ts";
+import { readBody } from "./body.ts";
+import type { AppContext, AppDeps } from "./deps.ts";
+import { type InboundCall, type InboundEnd, inboundRow, type RefusalLog } from "./inbound-log.ts";
+import type { Metrics } from "./metrics.ts";
+import { ourFault, problemAnswer } from "./problem.ts";
+import { requestTarget, targetQuery } from "./request-target.ts";
+
+export interface AuthenticCall {
+	programme: Programme;
+	contentType: string | undefined;
+	contentEncoding: string | undefined;
+	body: Uint8Array;
+	query: URLSearchParams;
+	/** The `:id` of the path; empty where the path has none. */
+	id: string;
+}
+
+export interface Answer {
+	outcome: string;
+	httpStatus: 200 | 201;
+	body: object;
+	conversionId: number | null;
+	owedProgrammeIds: readonly number[];
+}
+
+export interface Handled {
+	result: Result<Answer>;
+	/** For the inbound log, also of a refused call: people search it by order. */
+	orderId: string | null;
+}
+
+/** Parses, calls one use case, and says what to answer; all of it inside the caller's transaction. */
+export type Endpoint = (trx: Db, deps: InTransaction, call: AuthenticCall) => Promise<Handled>;
+
+export interface SignedCalls {
+	serve(c: AppContext, endpoint: Endpoint): Promise<Response>;
+	/** For what no endpoint takes: a wrong method, a wrong path. */
+	refuse(call: InboundCall, found: Fault, headers?: Readonly<Record<string, string>>): Promise<Response>;
+}
+
+export function createSignedCalls(deps: AppDeps, refusals: RefusalLog, metrics: Metrics): SignedCalls {
+	const { store, clock, log } = deps;
+	const names = headerNames(deps.brand);
+	const authenticator = createAuthenticator(deps, names);
+
+	async function refuseUnheard(
+		call: InboundCall,
+		found: Fault,
+		programme?: Programme,
+		headers?: Readonly<Record<string, string>>,
+	): Promise<Response> {
+		metrics.countInbound(call.kind, found.code);
+		await refusals.write(inboundRow(call, refusedEnd(found, programme?.id ?? null), clock.nowMs()));
+		return problemAnswer(deps, found, headers);
+	}
+
+	async function hear(c: AppContext, call: InboundCall, endpoint: Endpoint): Promise<Response> {
+		const body = await readBody(c.req.raw);
+		if (!body.ok) return refuseUnheard(call, body.fault);
+		const { result: authentic, programme } = await authenticator.authenticate({
+			method: call.method,
+			target: call.target,
+			authorization: c.req.header("authorization"),
+			timestamp: c.req.header(names.timestamp),
+			nonce: c.req.header(names.nonce),
+			signature: c.req.header(names.signature),
+			rawBody: body.value,
+		});
+		if (!authentic.ok) return refuseUnheard(call, authentic.fault, programme);
+		const caller = authentic.value;
+		const { result } = await store.transact((trx) =>
+			handle(trx, call, caller, endpoint, {
+				programme: caller.programme,
+				contentType: c.req.header("content-type"),
+				contentEncoding: c.req.header("content-encoding"),
+				body: body.value,
+				query: targetQuery(call.target),
+				id: c.req.param("id") ?? "",
+			}),
+		);
+		if (!result.ok) {
+			metrics.countInbound(call.kind, result.fault.code);
+			return problemAnswer(deps, result.fault);
+		}
+		const { outcome, httpStatus, body: json, owedProgrammeIds } = result.value;
+		if (owedProgrammeIds.length > 0) store.announceDue(owedProgrammeIds);
+		metrics.countInbound(call.kind, outcome);
+		const headers = { "content-type": "application/json", "cache-control": "no-store" };
+		return new Response(JSON.stringify(json), { status: httpStatus, headers });
+	}
+
+	async function handle(
+		trx: Db,
+		call: InboundCall,
+		caller: Caller,
+		endpoint: Endpoint,
+		authenticCall: AuthenticCall,
+	): Promise<Handled> {
+		const accepted = await acceptNonce(trx, caller);
+		const handled = accepted.ok
+			? await endpoint(trx, deps, authenticCall)
+			: { result: accepted, orderId: null };
+		const end = endOf(handled, caller.programme.id);
+		await insertInboundCalls(trx, [inboundRow(call, end, clock.nowMs())]);
+		return handled;
+	}
+
+	return {
+		async serve(c, endpoint) {
+			const call: InboundCall = { kind: "api", method: c.req.method, target: requestTarget(c) };
+			try {
+				return await hear(c, call, endpoint);
+			} catch (error) {
+				log.error({ err: error, method: call.method, target: call.target }, "a signed call failed");
+				return refuseUnheard(call, ourFault(error));
+			}
+		},
+		refuse: (call, found, headers) => refuseUnheard(call, found, undefined, headers),
+	};
+}
+
+function endOf({ result, orderId }: Handled, programmeId: number): InboundEnd {
+	if (!result.ok) return { ...refusedEnd(result.fault, programmeId), orderId };
+	const { outcome, httpStatus, conversionId } = result.value;
+	return { programmeId, outcome, httpStatus, detail: null, orderId, conversionId };
+}
+
+function refusedEnd({ code, httpStatus, detail }: Fault, programmeId: number | null): InboundEnd {
+	return { programmeId, outcome: code, httpStatus, detail, orderId: null, conversionId: null };
+}

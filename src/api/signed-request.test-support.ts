@@ -1,0 +1,51 @@
+// Signs requests as a shop would, from the contract's section 5 alone: nothing of ours is used, so that a
+// mistake in our signing cannot hide in its own test.
+
+import { createHash, createHmac, randomBytes } from "node:crypto";
+
+export interface Credentials {
+	key: string;
+	secret: string;
+}
+
+export interface CallOptions {
+	/** Sent as it is; an object is sent as JSON. */
+	body?: unknown;
+	nowMs: number;
+	nonce?: string;
+	brand?: string;
+	/** Change or, with undefined, remove what would have been sent. */
+	headers?: Readonly<Record<string, string | undefined>>;
+}
+
+export function signedRequest(
+	method: string,
+	target: string,
+	{ key, secret }: Credentials,
+	options: CallOptions,
+): Request {
+	const { body, nowMs, nonce = randomBytes(16).toString("hex"), brand = "Service" } = options;
+	const bytes = bodyBytes(body);
+	const timestamp = String(Math.floor(nowMs / 1000));
+	const digest = createHash("sha256").update(bytes).digest("hex");
+	const canonical = [method, target, timestamp, nonce, digest].join("\n");
+	const headers = new Headers({
+		authorization: `Bearer ${key}`,
+		"content-type": "application/json",
+		[`x-${brand}-timestamp`]: timestamp,
+		[`x-${brand}-nonce`]: nonce,
+		[`x-${brand}-signature`]: createHmac("sha256", secret).update(canonical).digest("hex"),
+	});
+	for (const [name, value] of Object.entries(options.headers ?? {})) {
+		if (value === undefined) headers.delete(name);
+		else headers.set(name, value);
+	}
+	const init = method === "GET" || method === "HEAD" ? {} : { body: bytes };
+	return new Request(`http://localhost${target}`, { method, headers, ...init });
+}
+
+function bodyBytes(body: unknown): Buffer<ArrayBuffer> {
+	if (body === undefined) return Buffer.alloc(0);
+	if (body instanceof Uint8Array) return Buffer.from(body);
+	return Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+}
