@@ -1,0 +1,154 @@
+// `ringback doctor`: looks at everything the service needs, and says what to do about what is missing.
+
+import { existsSync } from "node:fs";
+import { sql } from "kysely";
+import { readConfig } from "../config.ts";
+import { openWorkplace, StartError, type Workplace } from "../service.ts";
+import { SchemaTooNewError } from "../store/migrate.ts";
+import { MIGRATIONS } from "../store/migrations.ts";
+import type { Store } from "../store/store.ts";
+import { type Command, EXIT, JSON_OPTION, type Screen } from "./command.ts";
+
+export interface Finding {
+	check: "settings" | "database" | "schema" | "clock" | "dns" | "mail" | "addresses";
+	state: "ok" | "warning" | "problem";
+	detail: string;
+}
+
+/** Signatures are refused at five minutes; a clock this far off needs attention long before. */
+const MAX_CLOCK_OFFSET_MS = 30_000;
+/** A name that exists as long as the Internet does (RFC 2606 reserves it, IANA serves it). */
+const PROBE_NAME = "example.com";
+
+export const doctorCommand: Command = {
+	name: "doctor",
+	summary: "Checks settings, database, schema, clock, DNS and mail. Exits 1 when something would not work.",
+	options: { json: JSON_OPTION },
+	async run(options, screen) {
+		const findings = await examine();
+		for (const finding of findings) sayFinding(screen, finding, options.flag("json"));
+		return findings.some((finding) => finding.state === "problem") ? EXIT.failed : EXIT.ok;
+	},
+};
+
+async function examine(): Promise<Finding[]> {
+	const read = readConfig();
+	if (!read.ok) return read.problems.map((detail) => ({ check: "settings", state: "problem", detail }));
+	const settings: Finding = { check: "settings", state: "ok", detail: "all settings can be read" };
+	const { database } = read.config;
+	if (database.kind === "sqlite" && !existsSync(database.path)) {
+		const detail = `there is no file ${database.path} yet: \`ringback serve\` makes it`;
+		return [settings, { check: "database", state: "warning", detail }];
+	}
+	let workplace: Workplace;
+	try {
+		workplace = await openWorkplace({ ...read.config, logLevel: "silent" }, { schema: "inspect" });
+	} catch (error) {
+		if (error instanceof StartError) return [{ check: "settings", state: "problem", detail: error.message }];
+		const detail = `${messageOf(error)}. Check DATABASE_URL, and that the database runs and lets this account in.`;
+		return [settings, { check: "database", state: "problem", detail }];
+	}
+	try {
+		return [
+			settings,
+			{ check: "database", state: "ok", detail: `${database.kind} answers` },
+			await checkSchema(workplace),
+			await checkClock(workplace),
+			await checkDns(workplace),
+			await checkMail(workplace),
+			...checkAddresses(workplace),
+		];
+	} finally {
+		await workplace.close();
+	}
+}
+
+async function checkSchema({ store, migration: { version } }: Workplace): Promise<Finding> {
+	const known = MIGRATIONS.length;
+	if (version === known) return { check: "schema", state: "ok", detail: `version ${known} is current` };
+	const oldestProgram = version > known ? await oldestProgramFor(store) : 0;
+	if (oldestProgram > known) {
+		const { message } = new SchemaTooNewError(version, oldestProgram, known);
+		return { check: "schema", state: "problem", detail: message };
+	}
+	const cure = version < known ? "run `ringback migrate`, or just start it" : "upgrade the program soon";
+	const detail = `the database has version ${version}, this program knows ${known}: ${cure}`;
+	return { check: "schema", state: "warning", detail };
+}
+
+/** The version a program must know at least to work on this schema. */
+async function oldestProgramFor({ db }: Store): Promise<number> {
+	const versions = db.selectFrom("schema_versions").select("oldest_program");
+	const newest = await versions.orderBy("version", "desc").limit(1).executeTakeFirst();
+	return newest?.oldest_program ?? 0;
+}
+
+/** Against the database server's clock: processes that disagree about "due" would wait on each other. */
+async function checkClock({ store, clock, config }: Workplace): Promise<Finding> {
+	const year = new Date(clock.nowMs()).getUTCFullYear();
+	if (year < 2026) {
+		return {
+			check: "clock",
+			state: "problem",
+			detail: `this machine believes it is ${year}: set its clock (NTP)`,
+		};
+	}
+	if (config.database.kind === "sqlite")
+		return { check: "clock", state: "ok", detail: "the date is plausible" };
+	const asked = await sql<{
+		ms: number;
+	}>`select (extract(epoch from clock_timestamp()) * 1000)::bigint as ms`.execute(store.db);
+	const offsetMs = Math.abs(clock.nowMs() - (asked.rows[0]?.ms ?? 0));
+	const detail = `${offsetMs} ms from the database server's clock`;
+	if (offsetMs <= MAX_CLOCK_OFFSET_MS) return { check: "clock", state: "ok", detail };
+	return {
+		check: "clock",
+		state: "problem",
+		detail: `${detail}: set both clocks (NTP), or signatures will be refused`,
+	};
+}
+
+async function checkDns({ transport }: Workplace): Promise<Finding> {
+	const found = await transport.lookUp(PROBE_NAME);
+	if (found.ok)
+		return { check: "dns", state: "ok", detail: `${PROBE_NAME} is ${found.addresses.join(", ")}` };
+	const detail = `${PROBE_NAME} cannot be looked up (${found.code}): callbacks to host names will fail until DNS works`;
+	return { check: "dns", state: "problem", detail };
+}
+
+async function checkMail({ mailer }: Workplace): Promise<Finding> {
+	if (mailer === null) {
+		return {
+			check: "mail",
+			state: "warning",
+			detail: "off: set SMTP_URL and MAIL_FROM to tell owners of failed callbacks",
+		};
+	}
+	try {
+		await mailer.verify();
+		return { check: "mail", state: "ok", detail: "the mail server lets us in" };
+	} catch (error) {
+		return { check: "mail", state: "problem", detail: `the mail server refused: ${messageOf(error)}` };
+	}
+}
+
+function checkAddresses({ config }: Workplace): Finding[] {
+	if (config.allowedPrivateRanges.length === 0) return [];
+	const detail = "RINGBACK_ALLOWED_PRIVATE_RANGES lets callbacks reach private addresses: development only";
+	return [{ check: "addresses", state: "warning", detail }];
+}
+
+function sayFinding(screen: Screen, finding: Finding, asJson: boolean): void {
+	if (asJson) {
+		screen.out(JSON.stringify(finding));
+		return;
+	}
+	const sign = { ok: "ok     ", warning: "WARNING", problem: "PROBLEM" }[finding.state];
+	screen.out(`${sign}  ${finding.check.padEnd(9)} ${finding.detail}`);
+}
+
+function messageOf(error: unknown): string {
+	// A failed connection to several addresses has its story in the parts.
+	if (error instanceof AggregateError) return error.errors.map(messageOf).join("; ");
+	return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,70 @@
+// `ringback serve`: runs until it is told to stop.
+
+import { readConfig } from "../config.ts";
+import { type Service, startService } from "../service.ts";
+import { type Command, EXIT, JSON_OPTION, type Screen } from "./command.ts";
+import { sayProblems } from "./with-workplace.ts";
+
+export const serveCommand: Command = {
+	name: "serve",
+	summary:
+		"Starts the service: migrates the database, answers requests, delivers callbacks. Stops on SIGTERM or Ctrl-C.",
+	options: { json: JSON_OPTION },
+	async run(options, screen) {
+		const read = readConfig();
+		if (!read.ok) return sayProblems(screen, read.problems);
+		const service = await startService(read.config);
+		if (options.flag("json")) sayStartedAsJson(service, screen);
+		else sayStarted(service, screen);
+		const signal = await stopSignal(screen);
+		service.log.info({ signal }, "stopping: finishing what is in flight");
+		await service.stop();
+		if (!options.flag("json")) screen.out("Stopped.");
+		return EXIT.ok;
+	},
+};
+
+/** The second signal ends the process the hard way: what is in flight is then sent again after restart. */
+function stopSignal(screen: Screen): Promise<NodeJS.Signals> {
+	return new Promise((resolve) => {
+		const onSignal = (signal: NodeJS.Signals): void => {
+			process.off("SIGTERM", onSignal).off("SIGINT", onSignal);
+			if (signal === "SIGINT") screen.error("\nStopping… (Ctrl-C again to stop at once)");
+			resolve(signal);
+		};
+		process.on("SIGTERM", onSignal).on("SIGINT", onSignal);
+	});
+}
+
+function sayStarted({ url, config, migration }: Service, screen: Screen): void {
+	const { database } = config;
+	const place =
+		database.kind === "sqlite"
+			? `SQLite file ${database.path}`
+			: `PostgreSQL at ${new URL(database.url).host}`;
+	screen.out(`Ringback listens on ${url}`);
+	screen.out(`  store    ${place}, schema version ${migration.version}`);
+	screen.out(`  role     ${config.role}`);
+	screen.out(
+		`  mail     ${config.smtpUrl === null ? "off (set SMTP_URL to tell owners about failed callbacks)" : "on"}`,
+	);
+	if (config.allowedPrivateRanges.length > 0) {
+		screen.out("  WARNING  RINGBACK_ALLOWED_PRIVATE_RANGES is on: callbacks may go to private addresses");
+	}
+	if (migration.applied.length > 0 && migration.applied.length === migration.version) {
+		screen.out("");
+		screen.out("A new database. Next, in another terminal:");
+		screen.out("  npx ringback user create --email owner@shop.example --role owner");
+		screen.out(
+			"  npx ringback programme create --name Shop --owner owner@shop.example --currency EUR --commission 8 --fee 2 --approval-days 30",
+		);
+		screen.out("  npx ringback key issue --programme prg_…");
+		screen.out("Or see it work first: npm run demo");
+	}
+}
+
+function sayStartedAsJson({ url, config, migration }: Service, screen: Screen): void {
+	screen.out(
+		JSON.stringify({ event: "listening", url, role: config.role, schemaVersion: migration.version }),
+	);
+}

@@ -1,0 +1,28 @@
+// Opens what a command works with, hands it over, and closes it whatever happens.
+
+import { readConfig } from "../config.ts";
+import { openWorkplace, type Workplace } from "../service.ts";
+import { EXIT, type Screen } from "./command.ts";
+
+export async function withWorkplace(
+	screen: Screen,
+	work: (workplace: Workplace) => Promise<number>,
+): Promise<number> {
+	const read = readConfig();
+	if (!read.ok) return sayProblems(screen, read.problems);
+	// A command speaks for itself; the log stays for what goes wrong.
+	const level = read.config.logLevel === "info" ? "warn" : read.config.logLevel;
+	const workplace = await openWorkplace({ ...read.config, logLevel: level });
+	try {
+		return await work(workplace);
+	} finally {
+		await workplace.close();
+	}
+}
+
+export function sayProblems(screen: Screen, problems: readonly string[]): number {
+	screen.error(problems.length === 1 ? "A setting is wrong:" : `${problems.length} settings are wrong:`);
+	for (const problem of problems) screen.error(`  - ${problem}`);
+	screen.error("docs/operations.md explains every setting.");
+	return EXIT.usage;
+}

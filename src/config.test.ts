@@ -1,0 +1,263 @@
+// Every setting: what it is when absent, what it takes, and what it says when it is wrong.
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { hostname, tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { makeCertificates } from "../demo/certificate.ts";
+import { type Config, type Environment, readConfig } from "./config.ts";
+
+const KEY = "0123456789abcdef".repeat(4);
+const PASSWORD = "hunter2-do-not-print";
+const POSTGRES = "postgres://ringback:secret@db.example:5432/ringback";
+
+test("without any setting the service runs on this machine alone, on a file", () => {
+	deepEqual(configOf({}), {
+		host: "127.0.0.1",
+		port: 8080,
+		publicUrl: "http://127.0.0.1:8080",
+		database: { kind: "sqlite", path: "data/ringback.db" },
+		secretKey: null,
+		brand: "Service",
+		allowedPrivateRanges: [],
+		trustedCa: null,
+		dnsServers: null,
+		smtpUrl: null,
+		mailFrom: `ringback@${hostname()}`,
+		maxInFlightPerProgramme: 8,
+		maxInFlight: 512,
+		retentionDays: 180,
+		role: "all",
+		logLevel: "info",
+	} satisfies Config);
+});
+
+describe("a good value is taken as it is meant", () => {
+	const cases: readonly [title: string, environment: Environment, expected: Partial<Config>][] = [
+		["HOST", { HOST: "0.0.0.0" }, { host: "0.0.0.0", publicUrl: "http://localhost:8080" }],
+		["an IPv6 HOST", { HOST: "::1", PORT: "81" }, { host: "::1", publicUrl: "http://[::1]:81" }],
+		["PORT", { PORT: "0" }, { port: 0 }],
+		["the highest PORT", { PORT: "65535" }, { port: 65_535 }],
+		["PUBLIC_URL", { PUBLIC_URL: "https://rb.example/" }, { publicUrl: "https://rb.example" }],
+		["PUBLIC_URL with a path", { PUBLIC_URL: "https://a.example/rb" }, { publicUrl: "https://a.example/rb" }],
+		["a SQLite path", { DATABASE_URL: "sqlite:/x/y.db" }, { database: { kind: "sqlite", path: "/x/y.db" } }],
+		[
+			"PostgreSQL with its key",
+			{ DATABASE_URL: POSTGRES, RINGBACK_SECRET_KEY: KEY },
+			{ database: { kind: "postgres", url: POSTGRES }, secretKey: Buffer.from(KEY, "hex") },
+		],
+		["a key in capitals", { RINGBACK_SECRET_KEY: KEY.toUpperCase() }, { secretKey: Buffer.from(KEY, "hex") }],
+		["RINGBACK_BRAND", { RINGBACK_BRAND: "Acme-2" }, { brand: "Acme-2" }],
+		[
+			"name servers with and without a port",
+			{ RINGBACK_DNS_SERVERS: "192.0.2.1, 192.0.2.2:5353 ,2001:db8::1,[2001:db8::2]:53" },
+			{ dnsServers: ["192.0.2.1", "192.0.2.2:5353", "2001:db8::1", "[2001:db8::2]:53"] },
+		],
+		[
+			"SMTP_URL with MAIL_FROM",
+			{ SMTP_URL: "smtps://u:p@mail.example:465", MAIL_FROM: "Ringback <rb@network.example>" },
+			{ smtpUrl: "smtps://u:p@mail.example:465", mailFrom: "Ringback <rb@network.example>" },
+		],
+		[
+			"RINGBACK_MAX_IN_FLIGHT_PER_PROGRAMME",
+			{ RINGBACK_MAX_IN_FLIGHT_PER_PROGRAMME: "1000" },
+			{ maxInFlightPerProgramme: 1_000 },
+		],
+		["RINGBACK_MAX_IN_FLIGHT", { RINGBACK_MAX_IN_FLIGHT: "1" }, { maxInFlight: 1 }],
+		["RINGBACK_RETENTION_DAYS", { RINGBACK_RETENTION_DAYS: "7" }, { retentionDays: 7 }],
+		["RINGBACK_ROLE", { RINGBACK_ROLE: "worker" }, { role: "worker" }],
+		["LOG_LEVEL", { LOG_LEVEL: "silent" }, { logLevel: "silent" }],
+		["space around a value", { PORT: " 81 " }, { port: 81 }],
+	];
+	for (const [title, environment, expected] of cases) {
+		test(title, () => deepEqual({ ...configOf(environment), ...expected }, configOf(environment)));
+	}
+
+	test("RINGBACK_ALLOWED_PRIVATE_RANGES", () => {
+		const { allowedPrivateRanges } = configOf({ RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8, fd00::/8," });
+		deepEqual(
+			allowedPrivateRanges.map(({ text }) => text),
+			["127.0.0.0/8", "fd00::/8"],
+		);
+	});
+
+	test("RINGBACK_TRUSTED_CA", async (t) => {
+		const { caPem } = await makeCertificates({ names: ["localhost"] });
+		equal(configOf({ RINGBACK_TRUSTED_CA: writeFile(t, caPem) }).trustedCa, caPem);
+	});
+});
+
+describe("a wrong value is one problem that names the setting and says what it takes", () => {
+	const cases: readonly [environment: Environment, problem: RegExp][] = [
+		[{ PORT: "65536" }, /^PORT must be a whole number from 0 to 65535, not "65536"\.$/],
+		[{ PORT: "-1" }, /^PORT must be .*not "-1"/],
+		[{ PORT: "80.5" }, /^PORT must be .*not "80\.5"/],
+		[{ PORT: "http" }, /^PORT must be .*not "http"/],
+		[{ PUBLIC_URL: "ringback.example" }, /^PUBLIC_URL must be .*https:\/\/ringback\.example/],
+		[{ PUBLIC_URL: "ftp://ringback.example" }, /^PUBLIC_URL must be/],
+		[{ PUBLIC_URL: "https://ringback.example/?a=b" }, /^PUBLIC_URL must be/],
+		[{ PUBLIC_URL: "https://ringback.example/#top" }, /^PUBLIC_URL must be/],
+		[{ DATABASE_URL: "mysql://db.example/ringback" }, /^DATABASE_URL must be sqlite:PATH or postgres:/],
+		[{ DATABASE_URL: "sqlite:" }, /^DATABASE_URL must be sqlite:PATH/],
+		[
+			{ DATABASE_URL: "postgres://[nonsense", RINGBACK_SECRET_KEY: KEY },
+			/^DATABASE_URL is not a valid Postgre/,
+		],
+		[{ DATABASE_URL: POSTGRES }, /^RINGBACK_SECRET_KEY is required with PostgreSQL.*openssl rand -hex 32$/],
+		[{ RINGBACK_SECRET_KEY: KEY.slice(1) }, /^RINGBACK_SECRET_KEY must be 64 hex digits.*openssl/],
+		[{ RINGBACK_SECRET_KEY: "g".repeat(64) }, /^RINGBACK_SECRET_KEY must be 64 hex digits/],
+		[{ RINGBACK_BRAND: "Two words" }, /^RINGBACK_BRAND must be 1 to 31 letters/],
+		[{ RINGBACK_BRAND: "2Brand" }, /^RINGBACK_BRAND must be .* start with a letter/],
+		[{ RINGBACK_BRAND: "a".repeat(32) }, /^RINGBACK_BRAND must be 1 to 31/],
+		[{ RINGBACK_BRAND: "A\r\nX-Evil: 1" }, /^RINGBACK_BRAND must be/],
+		[
+			{ RINGBACK_ALLOWED_PRIVATE_RANGES: "10.0.0.0/8,everything" },
+			/^RINGBACK_ALLOWED_PRIVATE_RANGES has "everything", which is no CIDR range/,
+		],
+		[{ RINGBACK_TRUSTED_CA: "/nowhere/ca.pem" }, /^RINGBACK_TRUSTED_CA names \/nowhere\/ca\.pem, .* read\.$/],
+		[{ RINGBACK_DNS_SERVERS: "ns.example" }, /^RINGBACK_DNS_SERVERS has "ns\.example", which is no address/],
+		[{ RINGBACK_DNS_SERVERS: "192.0.2.1,192.0.2.2:99999" }, /^RINGBACK_DNS_SERVERS has "192\.0\.2\.2:99999"/],
+		[{ RINGBACK_DNS_SERVERS: "[2001:db8::1" }, /^RINGBACK_DNS_SERVERS has "\[2001:db8::1"/],
+		[{ RINGBACK_DNS_SERVERS: "," }, /^RINGBACK_DNS_SERVERS /],
+		[{ SMTP_URL: "mail.example:587", MAIL_FROM: "a@b.example" }, /^SMTP_URL must look like smtp:/],
+		[{ SMTP_URL: "https://mail.example", MAIL_FROM: "a@b.example" }, /^SMTP_URL must look like smtp:/],
+		[{ SMTP_URL: "smtp://", MAIL_FROM: "a@b.example" }, /^SMTP_URL must look like smtp:/],
+		[{ SMTP_URL: "smtp://mail.example" }, /^MAIL_FROM is needed with SMTP_URL/],
+		[{ MAIL_FROM: "Ringback" }, /^MAIL_FROM must be an address .*not "Ringback"/],
+		[{ MAIL_FROM: "a@b.example\r\nBcc: c@d.example" }, /^MAIL_FROM must be an address/],
+		[
+			{ RINGBACK_MAX_IN_FLIGHT_PER_PROGRAMME: "0" },
+			/^RINGBACK_MAX_IN_FLIGHT_PER_PROGRAMME must be .* 1 to 1000,/,
+		],
+		[{ RINGBACK_MAX_IN_FLIGHT: "10001" }, /^RINGBACK_MAX_IN_FLIGHT must be .* 1 to 10000,/],
+		[{ RINGBACK_RETENTION_DAYS: "6" }, /^RINGBACK_RETENTION_DAYS must be .* 7 to 36500,/],
+		[{ RINGBACK_ROLE: "boss" }, /^RINGBACK_ROLE must be one of all, web, worker, not "boss"\.$/],
+		[{ LOG_LEVEL: "loud" }, /^LOG_LEVEL must be one of debug, info, warn, error, silent, not "loud"\.$/],
+		[{ RINGBACK_BRANT: "Acme" }, /^RINGBACK_BRANT is not a setting\. Known are .*RINGBACK_BRAND/],
+	];
+	for (const [environment, expected] of cases) {
+		test(JSON.stringify(environment), () => {
+			const problems = problemsOf(environment);
+			equal(problems.length, 1, problems.join("\n"));
+			match(problems[0] ?? "", expected);
+		});
+	}
+
+	test("a RINGBACK_TRUSTED_CA that holds no certificate, or a damaged one", async (t) => {
+		const { caPem } = await makeCertificates({ names: ["localhost"] });
+		const damaged = caPem.replace(/\n.{20}/, "\nAAAA");
+		for (const text of ["no certificate at all", damaged, ""]) {
+			const [problem = "", ...more] = problemsOf({ RINGBACK_TRUSTED_CA: writeFile(t, text) });
+			match(problem, /^RINGBACK_TRUSTED_CA names .*, which holds no PEM certificate\.$/);
+			deepEqual(more, []);
+		}
+	});
+});
+
+test("everything that is wrong is reported at once", () => {
+	const names = problemsOf({
+		PORT: "x",
+		PUBLIC_URL: "x",
+		DATABASE_URL: "x",
+		RINGBACK_SECRET_KEY: "x",
+		RINGBACK_BRAND: "!",
+		RINGBACK_ALLOWED_PRIVATE_RANGES: "x,y",
+		RINGBACK_TRUSTED_CA: "/nowhere",
+		RINGBACK_DNS_SERVERS: "x",
+		SMTP_URL: "x",
+		MAIL_FROM: "x",
+		RINGBACK_MAX_IN_FLIGHT_PER_PROGRAMME: "x",
+		RINGBACK_MAX_IN_FLIGHT: "x",
+		RINGBACK_RETENTION_DAYS: "x",
+		RINGBACK_ROLE: "x",
+		LOG_LEVEL: "x",
+		RINGBACK_COLOUR: "x",
+	}).map((problem) => problem.split(" ")[0]);
+	deepEqual(names.toSorted(), [
+		"DATABASE_URL",
+		"LOG_LEVEL",
+		"MAIL_FROM",
+		"PORT",
+		"PUBLIC_URL",
+		"RINGBACK_ALLOWED_PRIVATE_RANGES",
+		"RINGBACK_ALLOWED_PRIVATE_RANGES",
+		"RINGBACK_BRAND",
+		"RINGBACK_COLOUR",
+		"RINGBACK_DNS_SERVERS",
+		"RINGBACK_MAX_IN_FLIGHT",
+		"RINGBACK_MAX_IN_FLIGHT_PER_PROGRAMME",
+		"RINGBACK_RETENTION_DAYS",
+		"RINGBACK_ROLE",
+		"RINGBACK_SECRET_KEY",
+		"RINGBACK_TRUSTED_CA",
+		"SMTP_URL",
+	]);
+});
+
+test("an empty or blank value counts as absent, for every setting", () => {
+	for (const blank of ["", "  "]) {
+		deepEqual(configOf(Object.fromEntries(readSettings().map((name) => [name, blank]))), configOf({}));
+	}
+});
+
+test("other people's variables, and those of our own test runs, are not our concern", () => {
+	deepEqual(configOf({ RINGBACK_TEST_POSTGRES_URL: "x", RINGBACKISH: "x", PATH: "/bin" }), configOf({}));
+});
+
+test("no problem repeats a password or a key", () => {
+	const environments: readonly Environment[] = [
+		{ SMTP_URL: `http://user:${PASSWORD}@mail.example`, MAIL_FROM: "x" },
+		{ SMTP_URL: `smtp://user:${PASSWORD}@mail.example` },
+		{ DATABASE_URL: `mysql://user:${PASSWORD}@db.example/ringback` },
+		{ DATABASE_URL: `postgres://user:${PASSWORD}@[nonsense` },
+		{ DATABASE_URL: `postgres://user:${PASSWORD}@db.example/ringback` },
+		{ RINGBACK_SECRET_KEY: PASSWORD },
+	];
+	for (const environment of environments) {
+		const problems = problemsOf(environment).join("\n");
+		ok(problems.length > 0);
+		equal(problems.includes(PASSWORD), false, problems);
+	}
+});
+
+test("docs/operations.md lists exactly the settings that are read", () => {
+	const page = readFileSync(new URL("../docs/operations.md", import.meta.url), "utf8");
+	const documented = [...page.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name);
+	deepEqual(documented.toSorted(), readSettings().toSorted());
+});
+
+/** The names that readConfig asks for: every one it reads is a property of the environment it was given. */
+function readSettings(): string[] {
+	const asked = new Set<string>();
+	const spy = new Proxy<Environment>(
+		{},
+		{
+			get(_target, name) {
+				asked.add(String(name));
+				return undefined;
+			},
+		},
+	);
+	readConfig(spy);
+	return [...asked];
+}
+
+function configOf(environment: Environment): Config {
+	const read = readConfig(environment);
+	if (!read.ok) throw new Error(read.problems.join("\n"));
+	return read.config;
+}
+
+function problemsOf(environment: Environment): readonly string[] {
+	const read = readConfig(environment);
+	return read.ok ? [] : read.problems;
+}
+
+function writeFile(t: TestContext, text: string): string {
+	const folder = mkdtempSync(join(tmpdir(), "ringback-config-"));
+	t.after(() => rmSync(folder, { recursive: true }));
+	const path = join(folder, "ca.pem");
+	writeFileSync(path, text);
+	return path;
+}

@@ -1,0 +1,97 @@
+#!/usr/bin/env node
+// The `ringback` command: finds the subcommand, reads its options, and turns failures into sentences.
+
+import { type Command, describeCommand, EXIT, parseOptions, type Screen } from "./cli/command.ts";
+import { doctorCommand } from "./cli/doctor.ts";
+import { keyIssueCommand } from "./cli/key.ts";
+import { migrateCommand } from "./cli/migrate.ts";
+import { programmeCreateCommand } from "./cli/programme.ts";
+import { serveCommand } from "./cli/serve.ts";
+import { userCreateCommand } from "./cli/user.ts";
+
+const COMMANDS: readonly Command[] = [
+	serveCommand,
+	migrateCommand,
+	userCreateCommand,
+	programmeCreateCommand,
+	keyIssueCommand,
+	doctorCommand,
+];
+
+const screen: Screen = {
+	out: (line) => process.stdout.write(`${line}\n`),
+	error: (line) => process.stderr.write(`${line}\n`),
+};
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(args: readonly string[]): Promise<number> {
+	if (args.length === 0 || asksForHelp(args[0]) || args[0] === "help") {
+		screen.out(describeCommands(COMMANDS));
+		return EXIT.ok;
+	}
+	const family = COMMANDS.filter(({ name }) => name.startsWith(`${args[0]} `));
+	if (family.length > 0 && asksForHelp(args[1])) {
+		screen.out(describeCommands(family));
+		return EXIT.ok;
+	}
+	const command = COMMANDS.find(({ name }) => {
+		const words = name.split(" ");
+		return words.every((word, index) => args[index] === word);
+	});
+	if (command === undefined) {
+		screen.error(`There is no command "${args.slice(0, 2).join(" ")}".\n\n${describeCommands(COMMANDS)}`);
+		return EXIT.usage;
+	}
+	const parsed = parseOptions(command, args.slice(command.name.split(" ").length));
+	if (!parsed.ok) {
+		screen.error(`${parsed.problem}\n\n${describeCommand(command)}`);
+		return EXIT.usage;
+	}
+	if (parsed.wantsHelp) {
+		screen.out(describeCommand(command));
+		return EXIT.ok;
+	}
+	try {
+		return await command.run(parsed.options, screen);
+	} catch (error) {
+		screen.error(describeFailure(error));
+		return EXIT.failed;
+	}
+}
+
+function asksForHelp(arg: string | undefined): boolean {
+	return arg === "--help" || arg === "-h";
+}
+
+function describeCommands(commands: readonly Command[]): string {
+	const width = Math.max(...commands.map(({ name }) => name.length));
+	return [
+		"Ringback tracks conversions and tells the shop of every status change by a signed callback.",
+		"",
+		"Usage: ringback COMMAND [OPTIONS]",
+		"",
+		...commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
+		"",
+		"ringback COMMAND --help shows a command's options. Settings come from the environment: docs/operations.md.",
+	].join("\n");
+}
+
+/** Known failures have a code and a cure; the rest show their message, never a stack. */
+function describeFailure(error: unknown): string {
+	const code = error instanceof Error && "code" in error ? error.code : undefined;
+	switch (code) {
+		case "EADDRINUSE":
+			return "The port is taken, perhaps by another Ringback. Stop that one, or set PORT to another number.";
+		case "EACCES":
+			return `Not allowed: ${messageOf(error)}. Run as an account that may, or choose another PORT or path.`;
+		case "ECONNREFUSED":
+			return "The database does not answer. Check DATABASE_URL, and that it runs.";
+		default:
+			return messageOf(error);
+	}
+}
+
+function messageOf(error: unknown): string {
+	return error instanceof Error ? error.message : String(error);
+}
