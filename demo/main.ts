@@ -1,0 +1,124 @@
+// `npm run demo`: the main job in one command. Starts the service on a temporary SQLite file and a sample shop,
+// lets conversions happen, and prints each callback as the shop received and verified it.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { issueKey } from "../src/accounts/keys.ts";
+import { createPerson } from "../src/accounts/people.ts";
+import { savePostbackUrl } from "../src/accounts/postback-url.ts";
+import { createProgramme } from "../src/accounts/programmes.ts";
+import { readConfig } from "../src/config.ts";
+import { parseRange } from "../src/domain/address.ts";
+import type { Result } from "../src/domain/fault.ts";
+import { type Service, startService } from "../src/service.ts";
+import type { Store } from "../src/store/store.ts";
+import { createDemoClock } from "./demo-clock.ts";
+import { describeCallback, describeCallbackAsJson } from "./print.ts";
+import { startSampleShop } from "./sample-shop.ts";
+import { createShopClient } from "./shop-client.ts";
+import { tellStory } from "./story.ts";
+
+const HELP = `npm run demo [-- --once] [-- --json]
+
+Shows Ringback at work: a service on a temporary database, a sample shop, and every callback it receives.
+  --once   stop after the story instead of staying up
+  --json   one JSON line per thing instead of text
+  --help   this`;
+
+const { values: wanted } = parseArgs({
+	options: { once: { type: "boolean" }, json: { type: "boolean" }, help: { type: "boolean", short: "h" } },
+});
+
+if (wanted.help === true) process.stdout.write(`${HELP}\n`);
+else await demonstrate(wanted.once === true, wanted.json === true);
+
+async function demonstrate(once: boolean, asJson: boolean): Promise<void> {
+	const print = (line: string): void => void process.stdout.write(`${line}\n`);
+	const say = asJson ? () => undefined : print;
+	const folder = mkdtempSync(join(tmpdir(), "ringback-demo-"));
+	const clock = createDemoClock();
+	const shop = await startSampleShop(clock.nowMs, (callback) =>
+		print(asJson ? describeCallbackAsJson(callback) : describeCallback(callback)),
+	);
+	let service: Service | undefined;
+	try {
+		service = await startDemoService(folder, shop.caPem, clock);
+		const { store } = service;
+		const { apiKey, secret } = await openProgramme(service, shop.url);
+		shop.secret = secret;
+		if (asJson) print(JSON.stringify({ type: "secret", secret }));
+		say(`Ringback listens on ${service.url}, the sample shop on ${shop.url}`);
+		say(`The programme's signing secret (shown once, as on the integration page): ${secret}\n`);
+		const client = createShopClient(service.url, apiKey, secret, clock.nowMs);
+		await tellStory(client, shop, clock, () => retryIsPlanned(store), say);
+		if (!once) await stayUp(service, say);
+	} finally {
+		await service?.stop();
+		await shop.close();
+		rmSync(folder, { recursive: true, force: true });
+	}
+}
+
+async function startDemoService(
+	folder: string,
+	shopCa: string,
+	clock: ReturnType<typeof createDemoClock>,
+): Promise<Service> {
+	const read = readConfig({ DATABASE_URL: `sqlite:${join(folder, "demo.db")}`, LOG_LEVEL: "silent" });
+	const loopback = parseRange("127.0.0.0/8");
+	if (!read.ok || loopback === undefined) throw new Error("the demo's own settings are wrong");
+	// The sample shop lives on this machine and signed its own certificate; both are for development only.
+	const config = { ...read.config, allowedPrivateRanges: [loopback], trustedCa: shopCa };
+	try {
+		return await startService(config, { clock });
+	} catch (error) {
+		if (!(error instanceof Error && "code" in error && error.code === "EADDRINUSE")) throw error;
+		return startService({ ...config, port: 0 }, { clock });
+	}
+}
+
+async function openProgramme(
+	service: Service,
+	postbackUrl: string,
+): Promise<{ apiKey: string; secret: string }> {
+	const owner = must(await createPerson(service, { email: "owner@shop.example", role: "owner" }));
+	const programme = must(
+		await createProgramme(service, {
+			name: "Sample shop",
+			ownerEmail: owner.email,
+			currency: "EUR",
+			commissionRate: "8",
+			feeRate: "2",
+			approvalDays: 30,
+			parksPixels: true,
+		}),
+	);
+	const issued = must(await issueKey(service, programme.public_id));
+	must(await savePostbackUrl(service, programme.public_id, postbackUrl));
+	return { apiKey: issued.key, secret: issued.secret ?? "" };
+}
+
+/** The delay counts from the end of the failed attempt: skipping ahead before it is stored would skip nothing. */
+async function retryIsPlanned({ db }: Store): Promise<void> {
+	const planned = db.selectFrom("queue").select("id").where("counted", ">", 0).where("claim", "is", null);
+	while ((await planned.executeTakeFirst()) === undefined) await setTimeout(10);
+}
+
+async function stayUp({ url, config }: Service, say: (line: string) => void): Promise<void> {
+	const path = config.database.kind === "sqlite" ? config.database.path : "";
+	say("\nThat was the whole way. It stays up until Ctrl-C; look at:");
+	say(`  ${url}/          the start page`);
+	say(`  ${url}/metrics   attempts by verdict, deliveries by state`);
+	say(`  ${path}   the database (SQLite), removed when you stop`);
+	await new Promise<void>((resolve) => {
+		process.once("SIGINT", () => resolve()).once("SIGTERM", () => resolve());
+	});
+}
+
+function must<Value>(result: Result<Value>): Value {
+	if (result.ok) return result.value;
+	throw new Error(result.fault.detail);
+}

@@ -1,0 +1,112 @@
+// The demo's shop: its own HTTPS server with its own certificate. It verifies every callback with the receiver
+// library, as a real shop would, and answers 503 when it was told to be out of order.
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { type Verification, verifyPostback } from "@ringback/receiver";
+import { makeCertificates } from "./certificate.ts";
+
+export interface ReceivedCallback {
+	method: string;
+	path: string;
+	headers: Record<string, string>;
+	body: Buffer;
+	verification: Verification;
+	/** The HTTP status the shop gave. */
+	answered: number;
+}
+
+export interface SampleShop {
+	url: string;
+	caPem: string;
+	/** Known only once the programme has its first key. */
+	secret: string;
+	/** Answers the next callback for this order with 503, once. */
+	failNext(orderId: string): void;
+	/** Resolves when so many callbacks have arrived in all. */
+	waitFor(count: number): Promise<void>;
+	close(): Promise<void>;
+}
+
+const PATH = "/ringback/postback?shop=demo";
+/** Enough for the slowest laptop; in a demo that works it is never waited for. */
+const ARRIVAL_TIMEOUT_MS = 20_000;
+
+export async function startSampleShop(
+	nowMs: () => number,
+	onCallback: (callback: ReceivedCallback) => void,
+): Promise<SampleShop> {
+	const { caPem, certPem, keyPem } = await makeCertificates({ names: ["127.0.0.1", "localhost"] });
+	const failing = new Set<string>();
+	let arrived = 0;
+	let onArrival = (): void => undefined;
+
+	const server = createServer({ cert: certPem, key: keyPem }, (request, response) => {
+		take(request, response).catch(() => response.destroy());
+	});
+	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+	const { port } = server.address() as AddressInfo;
+
+	async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+		const body = Buffer.concat(await request.toArray());
+		const path = request.url ?? "";
+		const headers = request.headers;
+		const verification = await verifyPostback({
+			path,
+			headers,
+			rawBody: body,
+			secret: shop.secret,
+			nowMs: nowMs(),
+		});
+		const answered = judge(verification);
+		response.writeHead(answered).end();
+		onCallback({
+			method: request.method ?? "",
+			path,
+			headers: flatten(request),
+			body,
+			verification,
+			answered,
+		});
+		arrived++;
+		onArrival();
+	}
+
+	function judge(verification: Verification): number {
+		if (!verification.ok) return 401;
+		return failing.delete(verification.event.orderId) ? 503 : 204;
+	}
+
+	const shop: SampleShop = {
+		url: `https://127.0.0.1:${port}${PATH}`,
+		caPem,
+		secret: "",
+		failNext: (orderId) => failing.add(orderId),
+		waitFor(count) {
+			return new Promise((resolve, reject) => {
+				const timer = setTimeout(
+					() => reject(new Error(`only ${arrived} of ${count} callbacks arrived`)),
+					ARRIVAL_TIMEOUT_MS,
+				);
+				onArrival = () => {
+					if (arrived < count) return;
+					clearTimeout(timer);
+					resolve();
+				};
+				onArrival();
+			});
+		},
+		close() {
+			return new Promise((resolve) => {
+				server.close(() => resolve());
+				server.closeAllConnections();
+			});
+		},
+	};
+	return shop;
+}
+
+function flatten(request: IncomingMessage): Record<string, string> {
+	return Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
+}
