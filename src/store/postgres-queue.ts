@@ -163,7 +163,10 @@ async function claimDue(
 	);
 	return {
 		deliveries: rows.map((row) => toClaimed(row, claim, nowMs)),
-		targets: await readTargets(trx, programmeIds),
+		targets: await readTargets(
+			trx,
+			wishes.flatMap((wish) => (wish.skipsTarget === true ? [] : [wish.programmeId])),
+		),
 		nextDue: await readNextDue(trx, unfilled(wishes, rows)),
 	};
 }
@@ -202,6 +205,7 @@ async function recordInterrupted(trx: Db, rows: readonly ClaimedRow[]): Promise<
 }
 
 async function readTargets(trx: Db, programmeIds: readonly number[]): Promise<CallbackTarget[]> {
+	if (programmeIds.length === 0) return [];
 	const { rows } = await sql<CallbackTarget>`
 		select p.id as "programmeId", p.endpoint_id as "endpointId", p.endpoint_epoch as "endpointEpoch", e.url,
 			s.id as "secretId", s.sealed as "sealedSecret",

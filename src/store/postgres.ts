@@ -53,6 +53,7 @@ export function openPostgres(url: string, deps: { clock: Clock; log: Log }): Sto
 			}),
 		transact: (work) => db.transaction().execute(work),
 		queue: createPostgresQueue(),
+		lendDatabase: (work) => work(),
 		announceDue: (programmeIds) => channel.announce(programmeIds),
 		onDue: (listener) => {
 			channel.startListening();

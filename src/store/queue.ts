@@ -3,8 +3,7 @@
 
 import type { EventName } from "../domain/event.ts";
 import type { Verdict } from "../domain/verdict.ts";
-import type { AttemptResult } from "./schema.ts";
-import type { Db } from "./store.ts";
+import type { AttemptResult, Db } from "./schema.ts";
 
 /** An attempt takes five seconds at most; the rest is for a busy machine and the commit. */
 export const CLAIM_LAPSE_MS = 30_000;
@@ -16,6 +15,8 @@ export const CLAIM_LAPSE_MS = 30_000;
 export interface ClaimWish {
 	programmeId: number;
 	limit: number;
+	/** The asker has read it a moment ago. */
+	skipsTarget?: boolean;
 }
 
 /** What a settlement needs to know of the delivery whose claim it ends. */
@@ -51,7 +52,7 @@ export interface CallbackTarget {
 
 export interface Claimed {
 	deliveries: ClaimedDelivery[];
-	/** Of every programme wished for, also of those that gave nothing. */
+	/** Of every programme wished for, also of those that gave nothing, but for those that skip it. */
 	targets: CallbackTarget[];
 	/** For programmes that gave less than was wished: when their next row may be taken, null for never. */
 	nextDue: { programmeId: number; dueAtMs: number | null }[];

@@ -1,7 +1,7 @@
 // The tables as Kysely sees them, the same on SQLite and PostgreSQL: times are integer milliseconds,
 // amounts and public ids are text, booleans are 0 or 1, and integer keys stay inside.
 
-import type { Generated } from "kysely";
+import type { Generated, Kysely } from "kysely";
 import type { DecidedBy, EventType, Move, Reason, Source, Status } from "../domain/conversion.ts";
 import type { DeliveryState } from "../domain/delivery.ts";
 import type { EventName } from "../domain/event.ts";
@@ -27,6 +27,9 @@ export interface Schema {
 	inbound_calls: InboundCallsTable;
 	schema_versions: SchemaVersionsTable;
 }
+
+/** A query runner: the store's own, or a transaction's. */
+export type Db = Kysely<Schema>;
 
 export type Role = "owner" | "staff";
 

@@ -22,7 +22,7 @@ export class SqliteDriver implements Driver {
 	}
 
 	/** Runs `work` while nobody here uses the connection. */
-	async exclusive<Value>(work: () => Promise<Value>): Promise<Value> {
+	async lend<Value>(work: () => Promise<Value>): Promise<Value> {
 		await this.#line.enter();
 		try {
 			return await work();

@@ -164,7 +164,7 @@ function claimDue(
 ): Claimed {
 	const claimed: Claimed = { deliveries: [], targets: [], nextDue: [] };
 	const lapsesAtMs = nowMs + CLAIM_LAPSE_MS;
-	for (const { programmeId, limit } of wishes) {
+	for (const { programmeId, limit, skipsTarget } of wishes) {
 		const rows = statements.findDue.all(programmeId, nowMs, limit) as unknown as DueRow[];
 		for (const row of rows) {
 			const seq = row.claim === null ? row.seq : recordInterrupted(statements, row);
@@ -182,7 +182,7 @@ function claimDue(
 				eventBody: row.body,
 			});
 		}
-		claimed.targets.push(readTarget(statements, programmeId));
+		if (skipsTarget !== true) claimed.targets.push(readTarget(statements, programmeId));
 		if (rows.length < limit) {
 			const { due } = statements.firstDue.get(programmeId) as { due: number | null };
 			claimed.nextDue.push({ programmeId, dueAtMs: due });

@@ -15,26 +15,22 @@ import { DueListeners, type Store } from "./store.ts";
 /** How long another process (a command beside the service) may hold the file before we give up. */
 const BUSY_TIMEOUT_MS = 5_000;
 
+/** Of processes that open a new file at once, each round lets one through. */
+const WAL_TRIES = 20;
+const SQLITE_BUSY = 5;
+
 const DIALECT: Dialect = {
 	selfNumberedId: "integer primary key",
 	givenId: "integer primary key",
 	clustered: "without rowid",
 };
 
-export interface SqliteStore extends Store {
-	/** Holds everybody else off the file while `work` uses it through a connection of its own. */
-	exclusive<Value>(work: () => Promise<Value>): Promise<Value>;
-}
-
-export function isSqliteStore(store: Store): store is SqliteStore {
-	return "exclusive" in store;
-}
-
 /** `path` is a file, or ":memory:". Its folder is made when missing. */
-export function openSqlite(path: string): SqliteStore {
+export function openSqlite(path: string): Store {
 	if (path !== ":memory:") mkdirSync(dirname(path), { recursive: true });
 	const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
-	database.exec("pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on");
+	turnToWal(database);
+	database.exec("pragma synchronous = full; pragma foreign_keys = on");
 	const driver = new SqliteDriver(database);
 	const db = new Kysely<Schema>({
 		dialect: {
@@ -51,7 +47,7 @@ export function openSqlite(path: string): SqliteStore {
 		migrate: (nowMs, migrations) =>
 			db.transaction().execute((trx) => applyMigrations(trx, DIALECT, nowMs, migrations)),
 		transact: (work) => db.transaction().execute(work),
-		exclusive: (work) => driver.exclusive(work),
+		lendDatabase: (work) => driver.lend(work),
 		queue: createSqliteQueue(database),
 		announceDue: (programmeIds) => listeners.tell(programmeIds),
 		onDue: (listener) => listeners.add(listener),
@@ -61,6 +57,21 @@ export function openSqlite(path: string): SqliteStore {
 			if (database.isOpen) database.close();
 		},
 	};
+}
+
+/** A new file needs to be had alone for this, and SQLite does not wait for it: it fails at once. */
+function turnToWal(database: DatabaseSync): void {
+	for (let tried = 1; ; tried++) {
+		try {
+			database.exec("pragma journal_mode = wal");
+			return;
+		} catch (error) {
+			const isBusy = error instanceof Error && "errcode" in error && error.errcode === SQLITE_BUSY;
+			if (!isBusy || tried === WAL_TRIES) throw error;
+			// For a transaction it does wait.
+			database.exec("begin immediate; commit");
+		}
+	}
 }
 
 export function migrateSqlite(store: Store, nowMs: number): Promise<MigrationReport> {

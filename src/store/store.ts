@@ -1,14 +1,12 @@
 // The store as the rest of the house sees it: one Kysely for both databases, one way to run a
 // transaction, the hot queue, and the word that something has become due.
 
-import type { Kysely } from "kysely";
 import type { MigrationReport } from "./migrate.ts";
 import type { Migration } from "./migrations.ts";
 import type { Queue } from "./queue.ts";
-import type { Schema } from "./schema.ts";
+import type { Db } from "./schema.ts";
 
-/** A query runner: the store's own, or a transaction's. */
-export type Db = Kysely<Schema>;
+export type { Db } from "./schema.ts";
 
 export interface Store {
 	db: Db;
@@ -17,6 +15,11 @@ export interface Store {
 	/** All or nothing, durable once it resolves. */
 	transact<Value>(work: (trx: Db) => Promise<Value>): Promise<Value>;
 	queue: Queue;
+	/**
+	 * Lets `work` write through a connection of its own. SQLite has one writer at a time: everybody else here
+	 * waits in line meanwhile, instead of inside SQLite, which would block the event loop.
+	 */
+	lendDatabase<Value>(work: () => Promise<Value>): Promise<Value>;
 	/** To be called after the commit that made deliveries due: wakes engines here and in other processes. */
 	announceDue(programmeIds: readonly number[]): void;
 	/** Returns how to stop listening. */

@@ -1,0 +1,144 @@
+// People, programmes and keys from the command line: what is made, what is refused, and what is printed.
+
+import { deepEqual, equal, match } from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import { test } from "node:test";
+import { type Ended, type Home, hasStack, openHome } from "./command-home.ts";
+
+const PROGRAMME = {
+	"--name": "Shop",
+	"--owner": "owner@shop.example",
+	"--currency": "EUR",
+	"--commission": "8",
+	"--fee": "2",
+	"--approval-days": "30",
+};
+
+test("README's first steps make a person, a programme and a key, in words", async (t) => {
+	const home = openHome(t);
+	const user = await home.run(["user", "create", "--email", "Owner@Shop.example", "--role", "owner"]);
+	match(onlyOutput(user), /^Made owner owner@shop\.example \(usr_\w+\)\.\n$/);
+
+	const programme = await home.run(programmeArgs());
+	const [, id = ""] = /^Made programme Shop: (prg_\w+)$/m.exec(onlyOutput(programme)) ?? [];
+	match(programme.stdout, new RegExp(`^Next: npx ringback key issue --programme ${id}$`, "m"));
+
+	const first = onlyOutput(await home.run(["key", "issue", "--programme", id]));
+	match(first, /^API key {9}rbk_[0-9a-f]{64} {3}\(key_\w+\)$/m);
+	match(first, /^Signing secret {2}rbs_[0-9a-f]{64}$/m);
+	match(first, /not shown again/);
+
+	const second = onlyOutput(await home.run(["key", "issue", "--programme", id]));
+	match(second, /^Signing secret {2}as before: it came with the first key$/m);
+	equal(second.includes("rbs_"), false, "the secret is shown once");
+});
+
+test("with --json each prints one object, and the database holds neither the key nor the secret", async (t) => {
+	const home = openHome(t);
+	const person = onlyJson(
+		await home.run("user create --email a@shop.example --role staff --json".split(" ")),
+	);
+	deepEqual(Object.keys(person), ["id", "email", "role"]);
+	deepEqual({ ...person, id: "" }, { id: "", email: "a@shop.example", role: "staff" });
+
+	const programme = onlyJson(
+		await home.run([...programmeArgs({ "--owner": "a@shop.example" }), "--no-parking", "--json"]),
+	);
+	deepEqual({ ...programme, id: "" }, { id: "", name: "Shop" });
+
+	const issue = ["key", "issue", "--programme", String(programme["id"]), "--json"];
+	const [first, second] = [onlyJson(await home.run(issue)), onlyJson(await home.run(issue))];
+	deepEqual(Object.keys(first), ["id", "key", "secret"]);
+	match(String(first["secret"]), /^rbs_/);
+	equal(second["secret"], null);
+
+	const stored = readEverything(home);
+	match(stored, /a@shop\.example/);
+	equal(stored.includes(String(first["key"]).slice(4)), false);
+	equal(stored.includes(String(first["secret"]).slice(4)), false);
+	deepEqual(readRow(home, "select parks_pixels, commission_rate, fee_rate, approval_days from programmes"), {
+		parks_pixels: 0,
+		commission_rate: "8.0000",
+		fee_rate: "2.0000",
+		approval_days: 30,
+	});
+});
+
+const REFUSALS: readonly [title: string, args: readonly string[], error: string, detail: RegExp][] = [
+	["a bad e-mail", userArgs("owner at shop"), "invalid_email", /"owner at shop" is not an e-mail address/],
+	["a taken e-mail", userArgs("OWNER@shop.example"), "email_taken", /already has an account/],
+	["an unknown role", userArgs("x@shop.example", "king"), "unknown_role", /"owner" .* or "staff"/],
+	[
+		"an unknown owner",
+		programmeArgs({ "--owner": "nobody@shop.example" }),
+		"unknown_person",
+		/ringback user create --email nobody@shop\.example --role owner/,
+	],
+	["a bad currency", programmeArgs({ "--currency": "euro" }), "unknown_currency", /euro/],
+	["a bad rate", programmeArgs({ "--commission": "eight" }), "invalid_rate", /commission/],
+	["bad days", programmeArgs({ "--approval-days": "1.5" }), "invalid_days", /from 0 to 3650/],
+	["an unknown programme", ["key", "issue", "--programme", "prg_x"], "unknown_programme", /prg_x/],
+];
+
+test("a refusal ends with 1, says why in words or as JSON, and makes nothing", async (t) => {
+	const home = openHome(t);
+	equal((await home.run(userArgs("owner@shop.example"))).code, 0);
+	const before = readEverything(home);
+	for (const [title, args, error, detail] of REFUSALS) {
+		await t.test(title, async () => {
+			const [text, json] = await Promise.all([home.run(args), home.run([...args, "--json"])]);
+			deepEqual([text.code, json.code], [1, 1]);
+			equal(text.stdout, "");
+			match(text.stderr, detail);
+			match(text.stderr, /^[^\n]+[.\w]\n$/, "one line");
+			equal(hasStack(text), false);
+			equal(json.stderr, "");
+			const { error: code, detail: sentence } = JSON.parse(json.stdout) as Record<string, unknown>;
+			equal(code, error);
+			equal(`${sentence}\n`, text.stderr, "the same sentence both ways");
+		});
+	}
+	equal(readEverything(home), before);
+});
+
+test("a second migrate has nothing to do", async (t) => {
+	const home = openHome(t);
+	match(onlyOutput(await home.run(["migrate"])), /^Applied people and programmes; .*now at version \d+\.\n$/);
+	match(
+		onlyOutput(await home.run(["migrate"])),
+		/^The schema is current \(version \d+\); nothing to do\.\n$/,
+	);
+	const { version, applied } = onlyJson(await home.run(["migrate", "--json"]));
+	equal(typeof version, "number");
+	deepEqual(applied, []);
+});
+
+function userArgs(email: string, role = "owner"): string[] {
+	return ["user", "create", "--email", email, "--role", role];
+}
+
+function programmeArgs(change: Partial<typeof PROGRAMME> = {}): string[] {
+	return ["programme", "create", ...Object.entries({ ...PROGRAMME, ...change }).flat()];
+}
+
+function onlyOutput(ended: Ended): string {
+	deepEqual({ code: ended.code, stderr: ended.stderr }, { code: 0, stderr: "" });
+	return ended.stdout;
+}
+
+function onlyJson(ended: Ended): Record<string, unknown> {
+	const stdout = onlyOutput(ended);
+	equal(stdout.trimEnd().split("\n").length, 1, "one JSON object");
+	return JSON.parse(stdout) as Record<string, unknown>;
+}
+
+function readEverything(home: Home): string {
+	using database = new DatabaseSync(home.databasePath, { readOnly: true });
+	const tables = database.prepare("select name from sqlite_master where type = 'table' order by name").all();
+	return JSON.stringify(tables.map(({ name }) => database.prepare(`select * from ${name}`).all()));
+}
+
+function readRow(home: Home, sql: string): object {
+	using database = new DatabaseSync(home.databasePath, { readOnly: true });
+	return { ...database.prepare(sql).get() };
+}

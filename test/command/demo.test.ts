@@ -1,0 +1,179 @@
+// The demo as a stranger would check it: every request it prints is verified here from the printed secret with
+// nothing but node:crypto, and everything it made is gone when it ends.
+
+import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
+import { createHash, createHmac } from "node:crypto";
+import { once } from "node:events";
+import { existsSync, readdirSync } from "node:fs";
+import { createServer } from "node:net";
+import { after, before, describe, type TestContext, test } from "node:test";
+import { type Home, hasStack, openHome } from "./command-home.ts";
+
+interface PrintedRequest {
+	type: string;
+	method: string;
+	path: string;
+	headers: Record<string, string>;
+	bodyBase64: string;
+	verified: boolean;
+	answered: number;
+}
+
+interface Printed {
+	secret: string;
+	requests: PrintedRequest[];
+}
+
+type EventBody = Record<string, string | boolean | null>;
+
+describe("npm run demo -- --once --json", () => {
+	let printed: Printed = { secret: "", requests: [] };
+	before(async () => {
+		printed = await runDemo(openHome({ after }));
+	});
+
+	test("prints the secret, then every request, each signed with it, and ends with 0", () => {
+		const { secret, requests } = printed;
+		ok(requests.length > 0);
+		for (const request of requests) {
+			deepEqual([request.type, request.method, request.verified], ["request", "POST", true]);
+			match(request.path, /^\/.+\?.+/, "path and query are what is signed");
+			equal(request.headers["x-service-signature"], signatureOf(request, secret));
+			checkContractShape(request);
+		}
+		const nonces = new Set(requests.map(({ headers }) => headers["x-service-nonce"]));
+		equal(nonces.size, requests.length, "a nonce is used once");
+		equal(nonces.has(undefined), false);
+	});
+
+	test("shows all four events, a test conversion, and a failure with its retry", () => {
+		const shown = printed.requests.map((request) => ({ ...request, body: bodyOf(request) }));
+		deepEqual([...new Set(shown.map(({ body }) => body["event"]))].toSorted(), [
+			"conversion.approved",
+			"conversion.recorded",
+			"conversion.rejected",
+			"conversion.reversed",
+		]);
+		ok(shown.some(({ body }) => body["test"] === true));
+		ok(shown.some(({ body }) => body["test"] === false));
+		for (const { body } of shown) {
+			const isGivenUp = body["status"] === "REJECTED" || body["status"] === "REVERSED";
+			equal(body["reason"] !== null, isGivenUp, "a reason for rejections and reversals, for nothing else");
+		}
+		const failures = shown.filter(({ answered }) => answered !== 204);
+		deepEqual(
+			failures.map(({ answered }) => answered),
+			[503],
+		);
+		const [first, retry, ...more] = shown.filter(
+			({ body }) => body["orderId"] === failures[0]?.body["orderId"],
+		);
+		ok(first !== undefined && retry !== undefined && more.length === 0, "one failure, one retry");
+		deepEqual([first.answered, retry.answered], [503, 204]);
+		deepEqual({ ...retry.body, sentAt: "" }, { ...first.body, sentAt: "" }, "the same event");
+		notEqual(retry.body["sentAt"], first.body["sentAt"]);
+		for (const name of ["x-service-nonce", "x-service-timestamp", "x-service-signature"]) {
+			notEqual(retry.headers[name], first.headers[name], `${name} is fresh`);
+		}
+		ok(Number(retry.headers["x-service-timestamp"]) - Number(first.headers["x-service-timestamp"]) >= 60);
+	});
+
+	test("works while port 8080 is taken", async (t) => {
+		await takeUsualPort(t);
+		const { requests } = await runDemo(openHome(t));
+		equal(requests.length, printed.requests.length);
+	});
+});
+
+describe("npm run demo", { concurrency: 2 }, () => {
+	test("tells its story, stays up until Ctrl-C, then ends with 0 and leaves nothing", async (t) => {
+		const home = openHome(t);
+		const demo = home.startScript("demo/main.ts", []);
+		const [, path = ""] = await demo.said(/^ {2}(\S+\.db) {3}the database/m);
+		match(demo.stdout, /signing secret \(shown once, as on the integration page\): rbs_[0-9a-f]+/);
+		match(demo.stdout, /signature verified, the shop answered 204/);
+		equal(demo.stdout.includes("REFUSED"), false);
+		const [, url = ""] = /^Ringback listens on (\S+),/m.exec(demo.stdout) ?? [];
+		equal((await fetch(url)).status, 200);
+		match(await (await fetch(`${url}/metrics`)).text(), /attempts/);
+		equal(demo.isRunning, true);
+		equal(existsSync(path), true);
+		demo.kill("SIGINT");
+		const ended = await demo.ended();
+		deepEqual([ended.code, ended.stderr], [0, ""]);
+		deepEqual(readdirSync(home.folder), []);
+	});
+
+	test("cleans up as well when Ctrl-C comes in the middle of the story", async (t) => {
+		const home = openHome(t);
+		const demo = home.startScript("demo/main.ts", []);
+		await demo.said(/^Order 1001 is sold/m);
+		demo.kill("SIGINT");
+		const ended = await demo.ended();
+		equal(ended.code, 0);
+		equal(hasStack(ended), false, ended.stderr);
+		deepEqual(readdirSync(home.folder), []);
+	});
+});
+
+async function runDemo(home: Home): Promise<Printed> {
+	const ended = await home.startScript("demo/main.ts", ["--once", "--json"]).ended();
+	deepEqual([ended.code, ended.stderr], [0, ""], ended.stderr);
+	deepEqual(readdirSync(home.folder), [], "nothing is left behind");
+	const [first, ...rest] = ended.stdout
+		.trimEnd()
+		.split("\n")
+		.map((line) => JSON.parse(line) as unknown);
+	const { type, secret } = first as { type: string; secret: string };
+	equal(type, "secret");
+	return { secret, requests: rest as PrintedRequest[] };
+}
+
+function bodyOf({ bodyBase64 }: PrintedRequest): EventBody {
+	return JSON.parse(Buffer.from(bodyBase64, "base64").toString("utf8")) as EventBody;
+}
+
+/** Contract section 5, from its words alone. */
+function signatureOf({ method, path, headers, bodyBase64 }: PrintedRequest, secret: string): string {
+	const digest = createHash("sha256").update(Buffer.from(bodyBase64, "base64")).digest("hex");
+	const parts = [method, path, headers["x-service-timestamp"], headers["x-service-nonce"], digest];
+	return createHmac("sha256", secret).update(parts.join("\n")).digest("hex");
+}
+
+/** Contract section 2.1: the headers, and the fourteen fields and no others. */
+function checkContractShape(request: PrintedRequest): void {
+	const { headers } = request;
+	const body = bodyOf(request);
+	equal(headers["content-type"], "application/json");
+	equal(headers["user-agent"], "service-postback/1");
+	equal(headers["x-service-event"], body["event"]);
+	match(headers["x-service-timestamp"] ?? "", /^\d+$/);
+	match(headers["x-service-nonce"] ?? "", /^[0-9a-f]+$/);
+	deepEqual(Object.keys(body).toSorted(), [
+		"basketValue",
+		"commission",
+		"conversionId",
+		"currency",
+		"event",
+		"eventType",
+		"networkFee",
+		"occurredAt",
+		"orderId",
+		"programId",
+		"reason",
+		"sentAt",
+		"status",
+		"test",
+	]);
+	for (const name of ["basketValue", "commission", "networkFee"]) match(String(body[name]), /^\d+\.\d{2}$/);
+	for (const name of ["occurredAt", "sentAt"]) {
+		match(String(body[name]), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+	}
+}
+
+/** Somebody else on the machine may have it already: then it is taken, too. */
+async function takeUsualPort(t: TestContext): Promise<void> {
+	const server = createServer().listen(8080, "127.0.0.1");
+	t.after(() => server.close());
+	await once(server, "listening").catch(() => undefined);
+}

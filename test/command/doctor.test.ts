@@ -1,0 +1,215 @@
+// `ringback doctor` before anything exists, when all is well, and with one thing wrong at a time.
+
+import { deepEqual, equal, match } from "node:assert/strict";
+import { createSocket, type RemoteInfo } from "node:dgram";
+import { once } from "node:events";
+import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { DatabaseSync } from "node:sqlite";
+import { describe, type TestContext, test } from "node:test";
+import { SMTPServer } from "smtp-server";
+import { createTestDatabase } from "../support/databases.ts";
+import { type Ended, type Home, hasStack, openHome, type Settings } from "./command-home.ts";
+import { prepareDatabase } from "./shop-account.ts";
+
+const KEY = "ab".repeat(32);
+const PASSWORD = "hunter2-do-not-print";
+
+describe("doctor", { concurrency: 2 }, () => {
+	test("before the first start says who makes the database, and makes nothing", async (t) => {
+		const home = openHome(t);
+		const ended = await home.run(["doctor"]);
+		equal(ended.code, 0);
+		match(ended.stdout, /^ok +settings /m);
+		match(
+			ended.stdout,
+			/^WARNING +database +there is no file .*ringback\.db yet: `ringback serve` makes it$/m,
+		);
+		deepEqual(readdirSync(home.folder), []);
+	});
+
+	for (const kind of ["SQLite", "PostgreSQL"] as const) {
+		test(`on an empty ${kind} database says how to fill it, and changes nothing`, async (t) => {
+			const home = openHome(t);
+			const settings = await withNames(t);
+			if (kind === "SQLite") writeFileSync(home.databasePath, "");
+			else Object.assign(settings, await emptyPostgres(t));
+			const findings = await examine(home, settings);
+			equal(findings.code, 0);
+			match(findings.of("database"), /^ok /);
+			match(findings.of("schema"), /^warning .*version 0,.*run `ringback migrate`, or just start it/);
+			match(findings.of("clock"), /^ok /);
+			match((await examine(home, settings)).of("schema"), /version 0/);
+			equal(existsSync(`${home.databasePath}.key`), false, "no sealing key was made");
+		});
+	}
+
+	test("when all is well says so, and ends with 0", async (t) => {
+		const home = await openFilledHome(t);
+		const mail = await startMailServer(t);
+		const findings = await examine(home, { ...(await withNames(t)), ...mail.settings });
+		const states = findings.all.map(({ check, state }) => [check, state]);
+		deepEqual(
+			states,
+			["settings", "database", "schema", "clock", "dns", "mail"].map((check) => [check, "ok"]),
+		);
+		equal(findings.code, 0);
+		equal(mail.taken, 0, "nobody was mailed");
+	});
+
+	test("warns of private ranges, and of mail that is off", async (t) => {
+		const home = await openFilledHome(t);
+		const settings = { ...(await withNames(t)), RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8" };
+		const findings = await examine(home, settings);
+		equal(findings.code, 0);
+		match(findings.of("addresses"), /^warning .*development only/);
+		match(findings.of("mail"), /^warning off: set SMTP_URL and MAIL_FROM/);
+	});
+
+	test("says when names cannot be looked up", async (t) => {
+		const home = await openFilledHome(t);
+		const findings = await examine(home, await withNames(t, "NXDOMAIN"));
+		equal(findings.code, 1);
+		match(findings.of("dns"), /^problem .*ENOTFOUND.*callbacks to host names will fail/);
+	});
+
+	test("says when the mail server refuses us, without our password", async (t) => {
+		const home = await openFilledHome(t);
+		const mail = await startMailServer(t, "refusing");
+		const findings = await examine(home, { ...(await withNames(t)), ...mail.settings });
+		equal(findings.code, 1);
+		match(findings.of("mail"), /^problem the mail server refused: .*535/);
+	});
+
+	test("says when PostgreSQL does not answer, without its password", async (t) => {
+		const ended = await openHome(t).run(["doctor"], {
+			DATABASE_URL: `postgres://ringback:${PASSWORD}@localhost:1/ringback`,
+			RINGBACK_SECRET_KEY: KEY,
+		});
+		checkForbidden(ended);
+		equal(ended.code, 1);
+		match(ended.stdout, /^PROBLEM +database +.*ECONNREFUSED.*Check DATABASE_URL/m);
+	});
+
+	test("says when the secret key is another one than the database was sealed with", async (t) => {
+		const home = await openFilledHome(t);
+		const findings = await examine(home, { ...(await withNames(t)), RINGBACK_SECRET_KEY: KEY });
+		equal(findings.code, 1);
+		match(findings.of("settings"), /^problem RINGBACK_SECRET_KEY is not the key .*Set the right one/);
+		equal(JSON.stringify(findings.all).includes("DATABASE_URL"), false, "the database is not to blame");
+	});
+
+	test("says when the key file is gone, and does not put another in its place", async (t) => {
+		const home = await openFilledHome(t);
+		rmSync(`${home.databasePath}.key`);
+		const findings = await examine(home, await withNames(t));
+		equal(findings.code, 1);
+		match(findings.of("settings"), /^problem .*restore the key file/);
+		equal(existsSync(`${home.databasePath}.key`), false);
+	});
+
+	test("says when a newer program has changed the schema beyond this one", async (t) => {
+		const home = await openFilledHome(t);
+		using database = new DatabaseSync(home.databasePath);
+		database.exec("insert into schema_versions values (99, 'from the future', 99, 0)");
+		const findings = await examine(home, await withNames(t));
+		equal(findings.code, 1, "it would not start");
+		match(findings.of("schema"), /^problem .*newer Ringback/);
+	});
+
+	test("lists every wrong setting, without the secrets in them", async (t) => {
+		const ended = await openHome(t).run(["doctor"], {
+			PORT: "http",
+			RINGBACK_SECRET_KEY: PASSWORD,
+			SMTP_URL: `mail://me:${PASSWORD}@mail.example`,
+			RINGBACK_COLOUR: "red",
+		});
+		checkForbidden(ended);
+		equal(ended.code, 1);
+		const settings = [...ended.stdout.matchAll(/^PROBLEM +settings +(\w+)/gm)].map(([, name]) => name);
+		deepEqual(settings, ["PORT", "SMTP_URL", "RINGBACK_SECRET_KEY", "RINGBACK_COLOUR"]);
+	});
+});
+
+interface Findings {
+	code: number | null;
+	all: readonly { check: string; state: string; detail: string }[];
+	/** State and detail of one check. */
+	of(check: string): string;
+}
+
+async function examine(home: Home, settings: Settings): Promise<Findings> {
+	const ended = await home.run(["doctor", "--json"], settings);
+	checkForbidden(ended);
+	const lines = ended.stdout.trimEnd().split("\n");
+	const all = lines.map((line) => JSON.parse(line) as Findings["all"][number]);
+	return {
+		code: ended.code,
+		all,
+		of(check) {
+			const found = all.filter((finding) => finding.check === check);
+			return found.map(({ state, detail }) => `${state} ${detail}`).join("\n");
+		},
+	};
+}
+
+function checkForbidden(ended: Ended): void {
+	equal(ended.stderr, "");
+	equal(hasStack(ended), false, ended.stdout);
+	equal(ended.stdout.includes(PASSWORD), false, ended.stdout);
+}
+
+/** Migrated, with a signing secret in it that is sealed with the key in the key file. */
+async function openFilledHome(t: TestContext): Promise<Home> {
+	const home = openHome(t);
+	await prepareDatabase({ DATABASE_URL: `sqlite:${home.databasePath}` });
+	return home;
+}
+
+async function emptyPostgres(t: TestContext): Promise<Settings> {
+	const database = await createTestDatabase("PostgreSQL");
+	t.after(() => database.remove());
+	return { DATABASE_URL: database.location, RINGBACK_SECRET_KEY: KEY };
+}
+
+/** A name server that has one answer for every question; RFC 1035. */
+async function withNames(t: TestContext, answer: "192.0.2.1" | "NXDOMAIN" = "192.0.2.1"): Promise<Settings> {
+	const socket = createSocket("udp4").bind(0, "127.0.0.1");
+	await once(socket, "listening");
+	t.after(() => socket.close());
+	socket.on("message", (query: Buffer, from: RemoteInfo) => {
+		const head = Buffer.from(query.subarray(0, query.indexOf(0, 12) + 5));
+		const isKnown = answer !== "NXDOMAIN" && head.readUInt16BE(head.length - 4) === 1;
+		head.writeUInt16BE(answer === "NXDOMAIN" ? 0x8183 : 0x8180, 2);
+		head.writeUInt16BE(isKnown ? 1 : 0, 6);
+		head.writeUInt16BE(0, 10);
+		// A pointer to the question's name, type A, class IN, TTL 300, four bytes.
+		const record = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 1, 44, 0, 4, ...answer.split(".").map(Number)]);
+		socket.send(isKnown ? Buffer.concat([head, record]) : head, from.port, from.address);
+	});
+	return { RINGBACK_DNS_SERVERS: `127.0.0.1:${socket.address().port}` };
+}
+
+async function startMailServer(
+	t: TestContext,
+	mood: "willing" | "refusing" = "willing",
+): Promise<{ settings: Settings; taken: number }> {
+	const mail = { settings: {}, taken: 0 };
+	const smtp = new SMTPServer({
+		disabledCommands: ["STARTTLS"],
+		onAuth({ username, password }, _session, answer) {
+			const isKnown = mood === "willing" && username === "me" && password === PASSWORD;
+			answer(isKnown ? null : new Error("not you"), { user: "me" });
+		},
+		onData(_stream, _session, answer) {
+			mail.taken++;
+			answer();
+		},
+	});
+	smtp.listen(0, "127.0.0.1");
+	await once(smtp.server, "listening");
+	t.after(() => new Promise<void>((resolve) => smtp.close(resolve)));
+	const { port } = smtp.server.address() as AddressInfo;
+	const settings = { SMTP_URL: `smtp://me:${PASSWORD}@127.0.0.1:${port}`, MAIL_FROM: "rb@network.example" };
+	return Object.assign(mail, { settings });
+}

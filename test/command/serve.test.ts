@@ -1,0 +1,174 @@
+// `ringback serve`: what it says when it starts, why it refuses to, and what its log must never hold.
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { once } from "node:events";
+import { readdirSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { createShopClient } from "../../demo/shop-client.ts";
+import { createTestDatabase } from "../support/databases.ts";
+import { startShop } from "../support/shop.ts";
+import { type Ended, hasStack, openHome, type Settings } from "./command-home.ts";
+import { prepareDatabase } from "./shop-account.ts";
+
+const KEY = "ab".repeat(32);
+const PASSWORD = "hunter2-do-not-print";
+
+describe("serve", { concurrency: 2 }, () => {
+	test("says where it listens and, on a new database only, what to do next", async (t) => {
+		const home = openHome(t);
+		const first = home.start(["serve"], { PORT: "0" });
+		const [, url = ""] = await first.said(/^Ringback listens on (http:\/\/127\.0\.0\.1:\d+)$/m);
+		await first.said(/^Or see it work first: npm run demo$/m);
+		match(first.stdout, /^ {2}npx ringback user create --email owner@shop\.example --role owner$/m);
+		match(first.stdout, /^ {2}mail {5}off/m);
+		equal((await fetch(`${url}/healthz`)).status, 200);
+		equal((await fetch(`${url}/readyz`)).status, 200);
+		first.kill("SIGTERM");
+		const ended = await first.ended();
+		equal(ended.code, 0);
+		match(ended.stdout, /^Stopped\.$/m);
+		checkLog(ended);
+		deepEqual(readdirSync(home.folder).toSorted(), ["ringback.db", "ringback.db.key"], "all is closed");
+
+		const second = home.start(["serve", "--json"], { PORT: "0" });
+		await second.said(/"event":"listening"/);
+		second.kill("SIGINT");
+		const { code, stdout } = await second.ended();
+		equal(code, 0);
+		const { event, role, schemaVersion } = JSON.parse(stdout) as Record<string, unknown>;
+		deepEqual([event, role, typeof schemaVersion], ["listening", "all", "number"]);
+	});
+
+	test("runs on PostgreSQL, and shows its address without the password", async (t) => {
+		const database = await createTestDatabase("PostgreSQL");
+		const home = openHome(t);
+		// Behind the home: a database goes only when nobody is connected.
+		t.after(() => database.remove());
+		const running = home.start(["serve"], {
+			PORT: "0",
+			DATABASE_URL: database.location,
+			RINGBACK_SECRET_KEY: KEY,
+		});
+		await running.said(/^Or see it work first/m);
+		match(running.stdout, /^ {2}store {4}PostgreSQL at 127\.0\.0\.1:\d+, schema version \d+$/m);
+		running.kill("SIGTERM");
+		const ended = await running.ended();
+		equal(ended.code, 0);
+		checkLog(ended, new URL(database.location).password, KEY);
+		deepEqual(readdirSync(home.folder), [], "the key stays in the environment");
+	});
+
+	test("without its port says so, and ends with 1", async (t) => {
+		const port = await takePort(t);
+		const ended = await openHome(t).run(["serve"], { PORT: port, LOG_LEVEL: "error" });
+		checkRefusal(ended, 1, /^The port is taken, .*set PORT to another number\.\n$/);
+	});
+
+	test("with an address that is not this machine's says so, and ends with 1", async (t) => {
+		const ended = await openHome(t).run(["serve"], { HOST: "192.0.2.1", PORT: "0", LOG_LEVEL: "error" });
+		checkRefusal(ended, 1, /^This machine does not have the address .*Set HOST .*\.\n$/);
+	});
+
+	test("without its database says so, without the password, and ends with 1", async (t) => {
+		const ended = await openHome(t).run(["serve"], {
+			DATABASE_URL: `postgres://ringback:${PASSWORD}@localhost:1/ringback`,
+			RINGBACK_SECRET_KEY: KEY,
+		});
+		checkRefusal(ended, 1, /^The database does not answer\. Check DATABASE_URL, and that it runs\.\n$/);
+	});
+
+	test("with a database whose name nobody knows says so, and ends with 1", async (t) => {
+		const ended = await openHome(t).run(["serve"], {
+			DATABASE_URL: `postgres://ringback:${PASSWORD}@nowhere.invalid/ringback`,
+			RINGBACK_SECRET_KEY: KEY,
+		});
+		checkRefusal(ended, 1, /^A host name cannot be looked up .*nowhere\.invalid.*DATABASE_URL.*\.\n$/);
+	});
+
+	test("with another secret key than the database was sealed with says so, and ends with 1", async (t) => {
+		const home = openHome(t);
+		await prepareDatabase({ DATABASE_URL: `sqlite:${home.databasePath}` });
+		const ended = await home.run(["serve"], { PORT: "0", RINGBACK_SECRET_KEY: KEY });
+		checkRefusal(ended, 1, /^RINGBACK_SECRET_KEY is not the key .*\.\n$/);
+		equal(ended.stderr.includes(KEY), false);
+	});
+
+	test("with wrong settings lists all of them, without the secrets in them, and ends with 2", async (t) => {
+		const home = openHome(t);
+		const ended = await home.run(["serve"], {
+			PORT: "http",
+			SMTP_URL: `mail://me:${PASSWORD}@mail.example`,
+			RINGBACK_SECRET_KEY: PASSWORD,
+			RINGBACK_DNS_SERVERS: "ns.example",
+			RINGBACK_COLOUR: "red",
+		});
+		checkRefusal(ended, 2, /^5 settings are wrong:\n( {2}- [A-Z_]+ .*\.?\n){5}docs\/operations\.md explains/);
+		deepEqual(readdirSync(home.folder), [], "nothing was begun");
+	});
+
+	test("logs JSON lines that hold neither API keys nor secrets, whatever goes wrong", async (t) => {
+		const home = openHome(t);
+		const shop = await startShop({ answer: () => ({ status: 404 }) });
+		t.after(() => shop.close());
+		writeFileSync(join(home.folder, "ca.pem"), shop.caPem);
+		const settings: Settings = {
+			DATABASE_URL: `sqlite:${home.databasePath}`,
+			RINGBACK_SECRET_KEY: KEY,
+			RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
+			RINGBACK_TRUSTED_CA: join(home.folder, "ca.pem"),
+		};
+		const { apiKey, secret } = await prepareDatabase(settings, { postbackUrl: shop.url() });
+		const running = home.start(["serve"], {
+			...settings,
+			PORT: "0",
+			LOG_LEVEL: "debug",
+			// Nobody listens there: a notice cannot be mailed, and the log says so.
+			SMTP_URL: `smtp://me:${PASSWORD}@127.0.0.1:1`,
+			MAIL_FROM: "rb@network.example",
+		});
+		const [, url = ""] = await running.said(/^Ringback listens on (\S+)$/m);
+		const sale = { orderId: "1", basketValue: "10.00", currency: "EUR" };
+		await createShopClient(url, apiKey, secret, Date.now).post("/v1/conversions", sale);
+		const forger = createShopClient(url, apiKey, `${secret}x`, Date.now);
+		await forger.post("/v1/conversions", sale).then(
+			() => ok(false, "a wrong signature was taken"),
+			(error) => match(String(error), /401/),
+		);
+		await running.said(/could not be mailed/);
+		running.kill("SIGTERM");
+		const ended = await running.ended();
+		equal(ended.code, 0);
+		equal(shop.requests.length, 1);
+		ok(checkLog(ended, apiKey, secret, KEY, PASSWORD) > 2);
+		match(ended.stderr, /RINGBACK_ALLOWED_PRIVATE_RANGES is on/);
+	});
+});
+
+/** Every line of standard error is a log line, and none holds what it must not. Gives their number. */
+function checkLog(ended: Ended, ...forbidden: readonly string[]): number {
+	const lines = ended.stderr.split("\n").filter((line) => line !== "");
+	for (const line of lines) {
+		const { level, time, msg } = JSON.parse(line) as Record<string, unknown>;
+		deepEqual([typeof level, typeof time, typeof msg], ["number", "string", "string"], line);
+	}
+	const everything = ended.stdout + ended.stderr;
+	for (const text of forbidden) equal(everything.includes(text), false, everything);
+	return lines.length;
+}
+
+/** A sentence on standard error, and no stack. */
+function checkRefusal(ended: Ended, code: number, sentence: RegExp): void {
+	match(ended.stderr, sentence);
+	deepEqual({ code: ended.code, stdout: ended.stdout }, { code, stdout: "" });
+	equal(hasStack(ended), false, ended.stderr);
+	equal(ended.stderr.includes(PASSWORD), false, ended.stderr);
+}
+
+async function takePort(t: TestContext): Promise<string> {
+	const server = createServer().listen(0, "127.0.0.1");
+	await once(server, "listening");
+	t.after(() => server.close());
+	return String((server.address() as AddressInfo).port);
+}

@@ -1,0 +1,70 @@
+// A programme with owners, an API key and a Postback URL, made by the use cases that make real ones.
+
+import { issueKey } from "../../src/accounts/keys.ts";
+import { createPerson } from "../../src/accounts/people.ts";
+import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
+import { createProgramme } from "../../src/accounts/programmes.ts";
+import { type Environment, readConfig } from "../../src/config.ts";
+import type { Result } from "../../src/domain/fault.ts";
+import { openWorkplace, type Workplace } from "../../src/service.ts";
+import { addOwner, findProgramme } from "../../src/store/programmes.ts";
+
+export interface ShopAccount {
+	programmeId: string;
+	/** Its key inside the database. */
+	programmeRow: number;
+	apiKey: string;
+	secret: string;
+}
+
+export interface AccountOptions {
+	/** None: no callbacks are owed. */
+	postbackUrl?: string;
+	name?: string;
+	owners?: readonly string[];
+}
+
+export async function openAccount(
+	workplace: Workplace,
+	{ postbackUrl, name = "Shop", owners = ["owner@shop.example"] }: AccountOptions,
+): Promise<ShopAccount> {
+	const people = [];
+	for (const email of owners) people.push(must(await createPerson(workplace, { email, role: "owner" })));
+	const { public_id: programmeId } = must(
+		await createProgramme(workplace, {
+			name,
+			ownerEmail: owners[0] ?? "",
+			currency: "EUR",
+			commissionRate: "8",
+			feeRate: "2",
+			approvalDays: 30,
+			parksPixels: true,
+		}),
+	);
+	const programme = await findProgramme(workplace.store.db, programmeId);
+	if (programme === undefined) throw new Error("the programme was just made");
+	for (const person of people) await addOwner(workplace.store.db, programme.id, person.id);
+	const { key, secret } = must(await issueKey(workplace, programmeId));
+	if (postbackUrl !== undefined) must(await savePostbackUrl(workplace, programmeId, postbackUrl));
+	return { programmeId, programmeRow: programme.id, apiKey: key, secret: secret ?? "" };
+}
+
+/** In a database that nobody has open: migrates it first. */
+export async function prepareDatabase(
+	environment: Environment,
+	options: AccountOptions = {},
+): Promise<ShopAccount> {
+	const read = readConfig({ LOG_LEVEL: "silent", ...environment });
+	if (!read.ok) throw new Error(read.problems.join("\n"));
+	const workplace = await openWorkplace(read.config);
+	try {
+		return await openAccount(workplace, options);
+	} finally {
+		await workplace.close();
+	}
+}
+
+function must<Value>(result: Result<Value>): Value {
+	if (result.ok) return result.value;
+	throw new Error(result.fault.detail);
+}

@@ -1,0 +1,89 @@
+// Help at every level, and what is wrong with a command that cannot be understood.
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { hasStack, openHome } from "./command-home.ts";
+
+const COMMANDS = ["serve", "migrate", "user create", "programme create", "key issue", "doctor"];
+
+describe("help is on standard output and ends with 0", { concurrency: 2 }, () => {
+	for (const args of [[], ["--help"], ["-h"], ["help"]]) {
+		test(`"${["ringback", ...args].join(" ")}" lists every command`, async (t) => {
+			const { code, stdout, stderr } = await openHome(t).run(args);
+			deepEqual({ code, stderr }, { code: 0, stderr: "" });
+			match(stdout, /^Usage: ringback COMMAND \[OPTIONS\]$/m);
+			for (const command of COMMANDS) match(stdout, new RegExp(`^  ${command} +[A-Z]`, "m"));
+			match(stdout, /docs\/operations\.md/);
+		});
+	}
+
+	test('"ringback user --help" lists the commands that begin with it, and no others', async (t) => {
+		const { code, stdout, stderr } = await openHome(t).run(["user", "--help"]);
+		deepEqual({ code, stderr }, { code: 0, stderr: "" });
+		match(stdout, /^ {2}user create /m);
+		equal(/^ {2}(?:serve|programme create) /m.test(stdout), false, stdout);
+	});
+
+	for (const command of COMMANDS) {
+		test(`"ringback ${command} --help" shows its options, and does nothing`, async (t) => {
+			const home = openHome(t);
+			const { code, stdout, stderr } = await home.run([...command.split(" "), "--help"]);
+			deepEqual({ code, stderr }, { code: 0, stderr: "" });
+			match(stdout, new RegExp(`^ringback ${command} .*\\[--json\\]$`, "m"));
+			match(stdout, /^ {2}--json +print one JSON object/m);
+			deepEqual(readdirSync(home.folder), []);
+		});
+	}
+});
+
+describe("wrong usage says what is wrong, shows the usage and ends with 2", { concurrency: 2 }, () => {
+	const cases: readonly [args: string, problem: RegExp, usage: RegExp][] = [
+		["bogus", /^There is no command "bogus"\.$/m, /^Usage: ringback COMMAND/m],
+		["bogus --help", /^There is no command "bogus --help"\.$/m, /^Usage: ringback COMMAND/m],
+		["user", /^There is no command "user"\.$/m, /^Usage: ringback COMMAND/m],
+		["user destroy", /^There is no command "user destroy"\.$/m, /^Usage: ringback COMMAND/m],
+		["serve --port 80", /^Unknown option '--port'/m, /^ringback serve \[--json\]$/m],
+		["migrate now", /^"now" is not expected here\.$/m, /^ringback migrate/m],
+		["user create --email a@b.example", /^--role is missing: /m, /^ringback user create --email ADDRESS/m],
+		["key issue", /^--programme is missing: /m, /^ringback key issue --programme ID/m],
+		["user create --email", /--email/, /^ringback user create/m],
+		["programme create --name Shop", /^--owner is missing: /m, /--approval-days DAYS/],
+		["doctor --json=yes", /'--json'/, /^ringback doctor/m],
+	];
+	for (const [args, problem, usage] of cases) {
+		test(`ringback ${args}`, async (t) => {
+			const home = openHome(t);
+			const ended = await home.run(args.split(" "));
+			equal(ended.code, 2);
+			equal(ended.stdout, "");
+			match(ended.stderr, problem);
+			match(ended.stderr, usage);
+			equal(hasStack(ended), false, ended.stderr);
+			deepEqual(readdirSync(home.folder), [], "nothing was begun");
+		});
+	}
+});
+
+test("`npx ringback --help` works in the checkout, as README says, with no network", async (t) => {
+	const cache = mkdtempSync(join(tmpdir(), "ringback-npx-"));
+	t.after(() => rmSync(cache, { recursive: true, force: true }));
+	const child = spawn("npx", ["--offline", "ringback", "--help"], {
+		cwd: fileURLToPath(new URL("../../", import.meta.url)),
+		env: { PATH: process.env["PATH"], HOME: cache, npm_config_cache: cache },
+		stdio: ["ignore", "pipe", "pipe"],
+	});
+	t.after(() => child.kill("SIGKILL"));
+	const [stdout, stderr, [code]] = await Promise.all([
+		child.stdout.toArray(),
+		child.stderr.toArray(),
+		once(child, "close"),
+	]);
+	equal(code, 0, Buffer.concat(stderr).toString());
+	ok(Buffer.concat(stdout).includes("Usage: ringback COMMAND [OPTIONS]"));
+});

@@ -1,0 +1,182 @@
+// Contract section 4: where deliveries go, in which form, and what is expected back.
+
+import { deepEqual, equal } from "node:assert/strict";
+import { test } from "node:test";
+import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
+import { CLAIM_LAPSE_MS } from "../../src/store/queue.ts";
+import { eachService } from "../support/running-service.ts";
+
+const DAY_MS = 86_400_000;
+
+eachService("section 4, endpoints", (running) => {
+	test("contract 4.1 method, 4.1 headers and body: a POST with a JSON object of the fourteen fields", async () => {
+		const programme = await running.openProgramme();
+		await programme.record("A-1");
+		await programme.settled();
+		const [callback] = programme.received;
+		equal(callback?.request.method, "POST");
+		equal(callback?.headers.get("Content-Type"), "application/json");
+		equal(Object.keys(callback?.body ?? {}).length, 14);
+	});
+
+	test("contract 4.1 query string: path and query are asked for and signed exactly as entered", async () => {
+		for (const path of [
+			"/",
+			"/?a=b?c=d&e",
+			"/a%2Fb/?x=1&y=%20z&empty=",
+			"/~user/;v=1,2/@:!$&'()*+=?k[]=%C3%BC&plus=+",
+			"//double//slash",
+		]) {
+			const programme = await running.openProgramme({ url: running.shop.url(path) });
+			await programme.record("A-1");
+			await programme.settled();
+			// That the signature is over this very path is checked for every request of the suite.
+			deepEqual(
+				programme.received.map(({ request }) => request.path),
+				[path],
+			);
+		}
+	});
+
+	test("contract 4.1 query string: a URL that would go out in another spelling is refused with that spelling", async () => {
+		const { programId } = await running.openProgramme({ url: null });
+		for (const [entered, sent] of [
+			["/größe", "/gr%C3%B6%C3%9Fe"],
+			["/a/../b", "/b"],
+			["/a b", "/a%20b"],
+			["/?", "/"],
+		] as const) {
+			const saved = await savePostbackUrl(running.service, programId, running.shop.url(entered));
+			equal(saved.ok ? "saved" : saved.fault.code, "postback_url_not_wire_form");
+			equal(!saved.ok && saved.fault.detail.includes(running.shop.url(sent)), true);
+		}
+	});
+
+	test("contract 4.1 URL: a shop that corrects its URL gets its pending retries at the new one", async () => {
+		const programme = await running.openProgramme();
+		programme.answer = () => ({ status: 503 });
+		await programme.record("A-1");
+		await programme.settled();
+		const dueAtMs = await programme.nextDueAtMs();
+		const other = await running.startShop();
+		programme.answer = () => ({ status: 204 });
+		await programme.saveUrl(other.url("/corrected?v=2"));
+		await programme.settled();
+		equal(programme.received.length, 1, "saving does not send earlier than the plan");
+		await running.clock.moveTo(dueAtMs);
+		await programme.settled();
+		deepEqual(
+			other.requests.map(({ path }) => path),
+			["/corrected?v=2"],
+		);
+		equal((await programme.deliveries())[0]?.state, "delivered");
+	});
+
+	test("contract 4.1 URL: removing the URL cancels what is pending, also when another is saved later", async () => {
+		const programme = await running.openProgramme();
+		programme.answer = () => ({ status: 503 });
+		await programme.record("A-1");
+		await programme.record("A-2");
+		await programme.settled();
+		equal(await programme.removeUrl(), 2);
+		await programme.saveUrl(running.shop.url());
+		await running.clock.moveBy(2 * DAY_MS);
+		await programme.approve("A-1");
+		await programme.settled();
+		deepEqual(
+			(await programme.deliveries()).map(({ name, state, attempts }) => [name, state, attempts]),
+			[
+				["conversion.recorded", "cancelled", 1],
+				["conversion.recorded", "cancelled", 1],
+				["conversion.approved", "pending", 1],
+			],
+		);
+		deepEqual(programme.events.slice(2), ["conversion.approved"]);
+	});
+
+	test("contract 4.1 URL: removing it while a delivery is on its way cancels the retry, too", async () => {
+		const programme = await running.openProgramme();
+		let letGo = (): void => undefined;
+		programme.answer = () => ({
+			raw: (socket) => {
+				letGo = () => socket.end("HTTP/1.1 503 Busy\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+			},
+		});
+		await programme.record("A-1");
+		await running.until("it is on its way", () => programme.received.length === 1);
+		await programme.removeUrl();
+		await programme.saveUrl(running.shop.url());
+		letGo();
+		await programme.settled();
+		await running.clock.moveBy(2 * DAY_MS);
+		await running.until(
+			"the engine has come to it",
+			async () => (await programme.deliveries())[0]?.state !== "pending",
+		);
+		equal((await programme.deliveries())[0]?.state, "cancelled");
+		equal(programme.received.length, 1);
+	});
+
+	test("contract 4.1 response: the body of the answer is not used, whatever it is", async () => {
+		const programme = await running.openProgramme();
+		const bodies = ['{"status":"error","retry":true}', "<html>", "\0".repeat(1_000_000), ""];
+		programme.answer = () => ({ status: 200, body: bodies.pop() ?? "" });
+		for (const orderId of ["A-1", "A-2", "A-3", "A-4"]) await programme.record(orderId);
+		await programme.settled();
+		deepEqual(new Set((await programme.deliveries()).map(({ state }) => state)), new Set(["delivered"]));
+		equal(programme.received.length, 4);
+	});
+
+	test("contract 4.1 response: an answer whose body never comes is an answer", async () => {
+		const programme = await running.openProgramme();
+		programme.answer = () => ({
+			raw: (socket) => socket.write("HTTP/1.1 202 Accepted\r\ncontent-length: 1000000\r\n\r\nand then"),
+		});
+		await programme.record("A-1");
+		await programme.settled();
+		const [delivery] = await programme.deliveries();
+		deepEqual([delivery?.state, delivery?.last_http_status], ["delivered", 202]);
+	});
+
+	test("contract 4.2, 1 setup: no programmatic interface sets the URL or lists deliveries", async () => {
+		const programme = await running.openProgramme();
+		await programme.record("A-1");
+		await programme.settled();
+		const nouns = ["postback", "postback-url", "callback", "callbacks", "webhooks", "endpoint", "deliveries"];
+		for (const noun of [...nouns, "programme", `programmes/${programme.programId}`, "attempts"]) {
+			equal((await programme.call("GET", `/v1/${noun}`)).status, 404, noun);
+			const body = { url: "https://attacker.example/", postbackUrl: "https://attacker.example/" };
+			for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
+				equal((await programme.call(method, `/v1/${noun}`, { body })).status, 404, `${method} ${noun}`);
+			}
+		}
+		const { json } = await programme.call("GET", "/v1/conversions");
+		equal(/postbackUrl|deliver|attempt/i.test(JSON.stringify(json)), false);
+	});
+
+	test("contract 4.3 rule 5: a delivery whose sender died before storing the result arrives again", async () => {
+		const programme = await running.openProgramme();
+		programme.answer = () => ({ status: 503 });
+		await programme.record("A-1");
+		await programme.settled();
+		const { store } = running.service;
+		// Another process takes the retry at its time, sends it, and dies: its claim is all it leaves.
+		const dueAtMs = await programme.nextDueAtMs();
+		const wish = { programmeId: programme.id, limit: 1 };
+		const taken = await store.transact((trx) => store.queue.claim(trx, [wish], 7, dueAtMs));
+		equal(taken.deliveries.length, 1);
+		programme.answer = () => ({ status: 204 });
+		await running.clock.moveTo(dueAtMs + CLAIM_LAPSE_MS - 1);
+		equal(programme.received.length, 1, "while the claim holds nobody else sends it");
+		await running.clock.moveTo(dueAtMs + CLAIM_LAPSE_MS);
+		await programme.settled();
+		const [first, second] = programme.received.map(({ body }) => [body.conversionId, body.event]);
+		deepEqual(second, first, "the pair by which a receiver knows a repeat");
+		const results = (await programme.attempts()).map(({ result, http_status }) => [result, http_status]);
+		deepEqual(results, [
+			["answered", 503],
+			["interrupted", null],
+			["answered", 204],
+		]);
+	});
+});

@@ -1,0 +1,160 @@
+// Contract section 5: every delivery is signed with the programme's secret, every time afresh, and the shop's
+// own requests by the same scheme. That each request verifies is checked for every suite: callback-form.ts.
+
+import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
+import { createHash, createHmac } from "node:crypto";
+import { test } from "node:test";
+import { verifyPostback } from "@ringback/receiver";
+import { BODY_FIELDS, type ReceivedCallback } from "../support/callback-form.ts";
+import { eachService } from "../support/running-service.ts";
+import type { ShopProgramme } from "../support/shop-programme.ts";
+
+eachService("section 5, authentication", (running) => {
+	const receive = async (programme: ShopProgramme, orderId: string): Promise<ReceivedCallback> => {
+		await programme.record(orderId);
+		await programme.settled();
+		const callback = programme.received.at(-1);
+		ok(callback !== undefined && callback.body.orderId === orderId);
+		return callback;
+	};
+
+	const verify = ({ request, headers, serviceNowMs }: ReceivedCallback, change: object = {}) =>
+		verifyPostback({
+			path: request.path,
+			headers: Object.fromEntries(headers),
+			rawBody: request.body,
+			secret: "",
+			nowMs: serviceNowMs,
+			...change,
+		});
+
+	test("contract 5 signed: a delivery verifies with its programme's secret and with no other's", async () => {
+		const programme = await running.openProgramme();
+		const other = await running.openProgramme();
+		const callback = await receive(programme, "A-1");
+		equal((await verify(callback, { secret: programme.secret })).ok, true);
+		const refused = await verify(callback, { secret: other.secret });
+		equal(!refused.ok && refused.reason, "bad_signature");
+	});
+
+	test("contract 5 first key: the first API key brings the secret, the second brings none and changes none", async () => {
+		const programme = await running.openProgramme({ hasKey: false });
+		const secret = await programme.issueKey();
+		ok(secret !== null && secret.length >= 32);
+		equal(await programme.issueKey(), null);
+		const callback = await receive(programme, "A-1");
+		equal((await verify(callback, { secret })).ok, true);
+	});
+
+	test("contract 5 no secret: a programme without a secret gets no delivery", async () => {
+		const programme = await running.openProgramme({ hasKey: false, parksPixels: false });
+		await programme.pixel("A-1");
+		deepEqual(await programme.deliveries(), []);
+	});
+
+	test("contract 5 canonical string, 5 signature: the signature is what section 5 says, computed by hand", async () => {
+		const programme = await running.openProgramme({ url: running.shop.url("/some/path?name=value") });
+		const { request, headers } = await receive(programme, "A-1");
+		const digest = createHash("sha256").update(request.body).digest("hex");
+		const timestamp = headers.get("X-Service-Timestamp");
+		const nonce = headers.get("X-Service-Nonce");
+		const canonical = `POST\n/some/path?name=value\n${timestamp}\n${nonce}\n${digest}`;
+		const signature = createHmac("sha256", programme.secret).update(canonical).digest("hex");
+		equal(headers.get("X-Service-Signature"), signature);
+	});
+
+	test("contract 5 same scheme: the shop's request is taken as signed and refused when anything differs", async () => {
+		const programme = await running.openProgramme();
+		const other = await running.openProgramme();
+		const body = { orderId: "A-1", basketValue: "1.00" };
+		const { secret } = programme;
+		programme.secret = other.secret;
+		const refused = await programme.call("POST", "/v1/conversions", { body });
+		deepEqual([refused.status, refused.json.code], [401, "bad_signature"]);
+		programme.secret = secret;
+		for (const headers of [
+			{ "x-service-nonce": "0123456789abcdef" },
+			{ "x-service-timestamp": String(Math.floor(running.clock.nowMs() / 1000) + 1) },
+			{ "x-service-signature": "0".repeat(64) },
+		]) {
+			const changed = await programme.call("POST", "/v1/conversions", { body, headers });
+			deepEqual([changed.status, changed.json.code], [401, "bad_signature"], JSON.stringify(headers));
+		}
+		deepEqual(await programme.deliveries(), []);
+		equal((await programme.call("POST", "/v1/conversions", { body })).status, 201);
+		await programme.settled();
+	});
+
+	test("contract 5 freshness: a receiver takes a delivery for five minutes either way, and not a second longer", async () => {
+		const programme = await running.openProgramme();
+		const callback = await receive(programme, "A-1");
+		const sentAtMs = Number(callback.headers.get("X-Service-Timestamp")) * 1000;
+		for (const [awayMs, isFresh] of [
+			[300_000, true],
+			[-300_000, true],
+			[301_000, false],
+			[-301_000, false],
+		] as const) {
+			const verified = await verify(callback, { secret: programme.secret, nowMs: sentAtMs + awayMs });
+			equal(verified.ok, isFresh, `${awayMs} ms away`);
+		}
+	});
+
+	test("contract 5 replay: no two deliveries share a nonce, and the shop's own nonce is taken once", async () => {
+		const programme = await running.openProgramme();
+		for (let order = 0; order < 30; order++) await programme.record(`A-${order}`);
+		await programme.settled();
+		const nonces = programme.received.map(({ headers }) => headers.get("X-Service-Nonce"));
+		equal(new Set(nonces).size, 30);
+		const nonce = "5a3e0b0c9d7f4e2a8b1c6d5e4f3a2b1c";
+		const body = { orderId: "B-1", basketValue: "1.00" };
+		equal((await programme.call("POST", "/v1/conversions", { body, nonce })).status, 201);
+		const replayed = await programme.call("POST", "/v1/conversions", { body, nonce });
+		deepEqual([replayed.status, replayed.json.code], [401, "replayed_nonce"]);
+		await programme.settled();
+	});
+
+	test("contract 5 fresh retry: every retry has a new timestamp, a new nonce and a new signature", async () => {
+		const programme = await running.openProgramme();
+		programme.answer = () => ({ status: 503 });
+		await programme.record("A-1");
+		await programme.settled();
+		await programme.retryNow();
+		await programme.retryNow();
+		for (const name of ["X-Service-Timestamp", "X-Service-Nonce", "X-Service-Signature"]) {
+			equal(new Set(programme.received.map(({ headers }) => headers.get(name))).size, 3, name);
+		}
+		const [first, second, third] = programme.received.map(({ body }) => body);
+		for (const field of BODY_FIELDS) {
+			if (field === "sentAt") continue;
+			deepEqual([second?.[field], third?.[field]], [first?.[field], first?.[field]], field);
+		}
+	});
+
+	test("contract 5 signed: once the secret is replaced the next attempt signs with the new one", async () => {
+		const programme = await running.openProgramme();
+		const oldSecret = programme.secret;
+		programme.answer = () => ({ status: 503 });
+		await programme.record("A-1");
+		await programme.settled();
+		await programme.replaceSecret();
+		notEqual(programme.secret, oldSecret);
+		await programme.retryNow();
+		const [first, second] = programme.received;
+		ok(first !== undefined && second !== undefined);
+		equal((await verify(first, { secret: oldSecret })).ok, true);
+		equal((await verify(second, { secret: programme.secret })).ok, true);
+		equal((await verify(second, { secret: oldSecret })).ok, false);
+	});
+
+	test("contract 4.3: the receiver's library takes every delivery as it arrives, and not a byte of it changed", async () => {
+		const programme = await running.openProgramme();
+		const callback = await receive(programme, "A-1");
+		const { request } = callback;
+		const { secret } = programme;
+		equal((await verify(callback, { secret })).ok, true);
+		const reserialised = JSON.stringify(JSON.parse(request.body.toString("utf8")), null, 1);
+		equal((await verify(callback, { secret, rawBody: reserialised })).ok, false);
+		equal((await verify(callback, { secret, path: request.path.split("?")[0] })).ok, false);
+	});
+});

@@ -1,0 +1,194 @@
+// Contract section 7: what each outcome of an attempt means for its delivery.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { after, test } from "node:test";
+import { makeCertificates } from "../../demo/certificate.ts";
+import { setEndpoint } from "../../src/store/programmes.ts";
+import { startNameServer } from "../support/name-server.ts";
+import { eachService } from "../support/running-service.ts";
+import type { AnswerRequest } from "../support/shop.ts";
+import type { ShopProgramme } from "../support/shop-programme.ts";
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+const names = await startNameServer();
+after(() => names.close());
+
+eachService(
+	"section 7, errors",
+	(running) => {
+		const deliverTo = async (answer: AnswerRequest): Promise<ShopProgramme> => {
+			const programme = await running.openProgramme();
+			programme.answer = answer;
+			await programme.record("A-1");
+			await programme.settled();
+			return programme;
+		};
+
+		const isOver = async (programme: ShopProgramme, state: "delivered" | "failed", status: number | null) => {
+			await running.clock.moveBy(2 * DAY_MS);
+			await programme.settled();
+			const [delivery] = await programme.deliveries();
+			deepEqual([delivery?.state, delivery?.attempts, delivery?.last_http_status], [state, 1, status]);
+			equal((await programme.attempts()).length, 1);
+		};
+
+		/** Waits for its first retry, a minute after the attempt ended. */
+		const isRetried = async (programme: ShopProgramme, status: number | null) => {
+			const [attempt, ...others] = await programme.attempts();
+			ok(attempt !== undefined && others.length === 0);
+			equal(attempt.http_status, status);
+			equal(await programme.nextDueAtMs(), attempt.started_at_ms + (attempt.took_ms ?? 0) + MINUTE_MS);
+			const [delivery] = await programme.deliveries();
+			deepEqual([delivery?.state, delivery?.last_verdict], ["pending", "retry"]);
+			deepEqual(await programme.notices(), [], "nobody is told before it has finally failed");
+			await programme.retryNow();
+			equal((await programme.attempts()).length, 2);
+		};
+
+		for (const status of [200, 201, 202, 204, 206, 226, 299]) {
+			test(`contract 7 2xx: ${status} is success and completes the delivery`, async () => {
+				const programme = await deliverTo(() => ({ status }));
+				await isOver(programme, "delivered", status);
+				deepEqual(await programme.notices(), []);
+			});
+		}
+
+		for (const status of [500, 502, 503, 504, 599]) {
+			test(`contract 7 5xx: ${status} is a failure and retried`, async () => {
+				await isRetried(await deliverTo(() => ({ status })), status);
+			});
+		}
+
+		test("contract 7 408: Request Timeout is a failure and retried", async () => {
+			await isRetried(await deliverTo(() => ({ status: 408 })), 408);
+		});
+
+		test("contract 7 429: Too Many Requests is retried at our time, whatever Retry-After says", async () => {
+			await isRetried(await deliverTo(() => ({ status: 429, headers: { "retry-after": "1" } })), 429);
+		});
+
+		for (const status of [400, 401, 402, 403, 404, 405, 409, 410, 418, 422, 451, 499]) {
+			test(`contract 7 other 4xx: ${status} is a deliberate refusal and ends the delivery at once`, async () => {
+				await isOver(await deliverTo(() => ({ status })), "failed", status);
+			});
+		}
+
+		for (const status of [300, 301, 302, 303, 304, 307, 308]) {
+			test(`contract 7 redirect: ${status} is not followed and ends the delivery`, async () => {
+				const programme = await deliverTo(() => ({
+					status,
+					headers: { location: running.shop.url("/other") },
+				}));
+				await isOver(programme, "failed", status);
+				equal(programme.received.length, 1);
+			});
+		}
+
+		test("contract 7 network error: nobody listening is a failure and retried", async () => {
+			const gone = await running.startShop();
+			await gone.close();
+			const programme = await running.openProgramme({ url: gone.url() });
+			await programme.record("A-1");
+			await programme.settled();
+			equal((await programme.attempts())[0]?.detail, "ECONNREFUSED (connect)");
+			await isRetried(programme, null);
+		});
+
+		test("contract 7 network error: a certificate nobody trusts is one, and the shop gets no request", async () => {
+			const stranger = await running.startShop(await makeCertificates({ names: ["127.0.0.1"] }));
+			const programme = await running.openProgramme({ url: stranger.url() });
+			await programme.record("A-1");
+			await programme.settled();
+			deepEqual(stranger.requests, []);
+			await isRetried(programme, null);
+			deepEqual(stranger.requests, []);
+		});
+
+		test("contract 7 network error: a shop that hangs up without an answer is retried", async () => {
+			await isRetried(await deliverTo(() => ({ raw: (socket) => socket.destroy() })), null);
+		});
+
+		test("contract 7 network error: an answer that is not HTTP is retried", async () => {
+			await isRetried(
+				await deliverTo(() => ({ raw: (socket) => socket.end("SSH-2.0-OpenSSH_9.7\r\n") })),
+				null,
+			);
+		});
+
+		test("contract 7 network error: a name that no longer exists is retried, and delivered when it is back", async () => {
+			const name = `${running.service.random.hex(4)}.shop.example`;
+			const programme = await running.openProgramme({ url: null });
+			const url = running.shop.url("/postback", name);
+			await setEndpoint(running.service.store.db, programme.id, url, running.clock.nowMs());
+			await programme.record("A-1");
+			await programme.settled();
+			equal((await programme.attempts())[0]?.detail, "ENOTFOUND (look-up)");
+			names.records.set(name, ["127.0.0.1"]);
+			await programme.retryNow();
+			equal((await programme.deliveries())[0]?.state, "delivered");
+		});
+
+		test("contract 7 private address: a name that leads to one is refused at delivery, for good", async () => {
+			const name = `${running.service.random.hex(4)}.shop.example`;
+			names.records.set(name, ["192.168.1.10"]);
+			const programme = await running.openProgramme({ url: null });
+			const url = running.shop.url("/postback", name);
+			await setEndpoint(running.service.store.db, programme.id, url, running.clock.nowMs());
+			await programme.record("A-1");
+			await programme.settled();
+			await isOver(programme, "failed", null);
+			equal((await programme.notices())[0]?.last_verdict, "forbidden address");
+			deepEqual(programme.received, []);
+		});
+
+		test("contract 7 owner notified: one open notice counts the failures, and a success ends it", async () => {
+			const programme = await deliverTo(() => ({ status: 410 }));
+			await programme.approve("A-1");
+			await programme.settled();
+			const [failing, ...others] = await programme.notices();
+			equal(others.length, 0);
+			deepEqual([failing?.kind, failing?.failures, failing?.last_http_status], ["callbacks_failing", 2, 410]);
+			programme.answer = () => ({ status: 204 });
+			await programme.reverse("A-1", "RETURN");
+			await programme.settled();
+			const [ended, again] = await programme.notices();
+			ok(ended?.ended_at_ms !== null);
+			deepEqual([again?.kind, again?.failures], ["callbacks_working_again", 0]);
+		});
+
+		test("contract 7 timeout, 8 five seconds, 4.1 response: no answer within five seconds is a failure and retried", async () => {
+			const silent = await running.openProgramme();
+			silent.answer = () => "hang";
+			const late = await running.openProgramme();
+			late.answer = () => ({ status: 204, delayMs: 5_500 });
+			const trickling = await running.openProgramme();
+			trickling.answer = () => ({
+				raw: (socket) => socket.write("HTTP/1.1 204 No Content\r\nserver: slow\r\n"),
+			});
+			const slow = await running.openProgramme();
+			slow.answer = () => ({ status: 204, delayMs: 4_000 });
+			const startedAtMs = performance.now();
+			await Promise.all([silent, late, trickling, slow].map((programme) => programme.record("A-1")));
+			await slow.settled();
+			equal((await slow.deliveries())[0]?.state, "delivered", "four seconds are in time");
+			for (const programme of [silent, late, trickling]) {
+				await programme.settled();
+				const [attempt] = await programme.attempts();
+				equal(attempt?.result, "timeout");
+			}
+			const tookMs = performance.now() - startedAtMs;
+			ok(tookMs >= 4_990 && tookMs < 8_000, `it took ${tookMs} ms`);
+			const timedOut = [silent, late, trickling];
+			for (const programme of timedOut) programme.answer = () => ({ status: 204 });
+			const dueAtMs = await Promise.all(timedOut.map((programme) => programme.nextDueAtMs()));
+			await running.clock.moveTo(Math.max(...dueAtMs));
+			for (const programme of timedOut) {
+				await programme.settled();
+				equal((await programme.deliveries())[0]?.state, "delivered");
+			}
+		});
+	},
+	() => ({ RINGBACK_DNS_SERVERS: names.address }),
+);

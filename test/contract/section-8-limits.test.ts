@@ -1,0 +1,191 @@
+// Contract section 8: the numbers. Delays count from the end of the failed attempt, to the millisecond; the
+// clock is moved, and another order of the same shop shows that the engine was awake when it sent nothing.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { resendDelivery, resendFailedSince } from "../../src/callbacks/resend.ts";
+import { eachService, type RunningService } from "../support/running-service.ts";
+import type { ShopProgramme } from "../support/shop-programme.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+/** As the contract writes them, and not taken from the code that is tested. */
+const DELAYS_MS = [MINUTE_MS, 5 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS, 6 * HOUR_MS, 24 * HOUR_MS];
+
+eachService("section 8, limits", (running) => {
+	test("contract 8 retry delays, 8 seven attempts: 1 min, 5 min, 30 min, 2 h, 6 h, 24 h, never a millisecond early", async () => {
+		const programme = await running.openProgramme();
+		const arrived = () => programme.received.filter(({ body }) => body.orderId === "A-1").length;
+		const attempts = async () => (await programme.attempts()).filter((row) => row.http_status === 503);
+		programme.answer = ({ body }) => ({ status: body.includes('"A-1"') ? 503 : 204 });
+		await programme.record("A-1");
+		await programme.settled();
+		for (const [index, delayMs] of DELAYS_MS.entries()) {
+			const failed = (await attempts()).at(-1);
+			const dueAtMs = (failed?.started_at_ms ?? 0) + (failed?.took_ms ?? 0) + delayMs;
+			equal(await programme.nextDueAtMs(), dueAtMs);
+			await deliverAnotherAt(running, programme, dueAtMs - 1);
+			equal(arrived(), index + 1, `one millisecond before delay ${index + 1} is over`);
+			await running.clock.moveTo(dueAtMs);
+			await programme.settled(0);
+			equal(arrived(), index + 2);
+			equal((await attempts()).at(-1)?.started_at_ms, dueAtMs, "and not one later");
+		}
+		const [delivery] = await programme.deliveries();
+		deepEqual([delivery?.state, delivery?.attempts, delivery?.last_http_status], ["failed", 7, 503]);
+		await deliverAnotherAt(running, programme, running.clock.nowMs() + 60 * 24 * HOUR_MS);
+		equal(arrived(), 7);
+		const [notice] = await programme.notices();
+		deepEqual([notice?.kind, notice?.failures, notice?.last_verdict], ["callbacks_failing", 1, "retry"]);
+	});
+
+	test("contract 8 retry delays: a delay counts from the end of the failed attempt, not from its start", async () => {
+		const programme = await running.openProgramme();
+		let letGo = (): void => undefined;
+		programme.answer = () => ({
+			raw: (socket) => {
+				letGo = () => socket.end("HTTP/1.1 503 Busy\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+			},
+		});
+		await programme.record("A-1");
+		await running.until("it is on its way", () => programme.received.length === 1);
+		await running.clock.moveBy(3_000);
+		const answeredAtMs = running.clock.nowMs();
+		letGo();
+		await programme.settled();
+		const [attempt] = await programme.attempts();
+		const endedAtMs = (attempt?.started_at_ms ?? 0) + (attempt?.took_ms ?? 0);
+		ok((attempt?.took_ms ?? 0) >= 3_000 && endedAtMs >= answeredAtMs);
+		equal(await programme.nextDueAtMs(), endedAtMs + MINUTE_MS);
+	});
+
+	test("contract 8 retry delays: a success in between ends it", async () => {
+		const programme = await running.openProgramme();
+		programme.answer = () => ({ status: programme.received.length < 3 ? 500 : 204 });
+		await programme.record("A-1");
+		await programme.settled();
+		for (let retry = 0; retry < 3; retry++) await programme.retryNow();
+		await running.clock.moveBy(48 * HOUR_MS);
+		await programme.settled();
+		const [delivery] = await programme.deliveries();
+		deepEqual([delivery?.state, delivery?.attempts, delivery?.last_http_status], ["delivered", 4, 204]);
+		deepEqual(await programme.notices(), []);
+	});
+
+	test("contract 8 seven attempts: they are spread over a day and a half", () => {
+		const spreadMs = DELAYS_MS.reduce((sum, delayMs) => sum + delayMs, 0);
+		equal(spreadMs, 32 * HOUR_MS + 36 * MINUTE_MS);
+	});
+
+	test("contract 8 only these failures: refusals and redirects are attempted once", async () => {
+		for (const status of [302, 400, 404]) {
+			const programme = await running.openProgramme();
+			programme.answer = () => ({ status });
+			await programme.record("A-1");
+			await programme.settled();
+			await running.clock.moveBy(48 * HOUR_MS);
+			await programme.settled();
+			equal(programme.received.length, 1, `HTTP ${status}`);
+		}
+	});
+
+	test("contract 8 only these failures: a refusal that comes on a retry ends the run there", async () => {
+		const programme = await running.openProgramme();
+		programme.answer = () => ({ status: programme.received.length < 2 ? 503 : 410 });
+		await programme.record("A-1");
+		await programme.settled();
+		await programme.retryNow();
+		await programme.retryNow();
+		const [delivery] = await programme.deliveries();
+		deepEqual([delivery?.state, delivery?.attempts, delivery?.last_http_status], ["failed", 3, 410]);
+		await running.clock.moveBy(48 * HOUR_MS);
+		await programme.settled();
+		equal(programme.received.length, 3);
+	});
+
+	test("contract 8 timestamp tolerance: the shop's own request may be 300 seconds away, either way", async () => {
+		const programme = await running.openProgramme();
+		for (const [awaySeconds, status] of [
+			[-300, 201],
+			[300, 201],
+			[-301, 401],
+			[301, 401],
+		] as const) {
+			const nowMs = running.clock.nowMs() + awaySeconds * 1000;
+			const body = { orderId: `A${awaySeconds}`, basketValue: "1.00" };
+			const answer = await programme.call("POST", "/v1/conversions", { body, nowMs });
+			equal(answer.status, status, `${awaySeconds} s`);
+		}
+		await programme.settled();
+		equal((await programme.deliveries()).length, 2);
+	});
+
+	test("contract 8 nonce memory: a nonce is remembered for as long as its timestamp is fresh", async () => {
+		const programme = await running.openProgramme();
+		const nonce = running.service.random.hex(16);
+		const nowMs = running.clock.nowMs() + 300_000;
+		const call = () => programme.call("GET", "/v1/conversions", { nonce, nowMs });
+		equal((await call()).status, 200);
+		await running.clock.moveBy(599_000);
+		equal((await call()).json.code, "replayed_nonce");
+		await running.clock.moveBy(2_000);
+		equal((await call()).json.code, "stale_timestamp");
+	});
+
+	test("contract 8 seven attempts: a resend by hand is a new run of up to seven, of the same event", async () => {
+		const programme = await running.openProgramme();
+		programme.answer = () => ({ status: 404 });
+		await programme.record("A-1");
+		await programme.settled();
+		const [failed] = await programme.deliveries();
+		programme.answer = () => ({ status: 503 });
+		equal((await resendDelivery(running.service, programme.id, failed?.public_id ?? "")).ok, true);
+		const again = await resendDelivery(running.service, programme.id, failed?.public_id ?? "");
+		equal(!again.ok && again.fault.code, "delivery_not_finished");
+		await programme.settled();
+		for (let retry = 0; retry < 6; retry++) await programme.retryNow();
+		const [delivery] = await programme.deliveries();
+		deepEqual([delivery?.state, delivery?.run, delivery?.attempts], ["failed", 2, 8]);
+		const pairs = programme.received.map(({ body }) => `${body.conversionId} ${body.event}`);
+		deepEqual([pairs.length, new Set(pairs).size], [8, 1]);
+	});
+
+	test("contract 8 seven attempts: resending all that failed since a time sends those and no others", async () => {
+		const programme = await running.openProgramme();
+		programme.answer = () => ({ status: 404 });
+		await programme.record("before");
+		await programme.settled();
+		await running.clock.moveBy(MINUTE_MS);
+		const sinceMs = running.clock.nowMs();
+		for (const orderId of ["A-1", "A-2"]) await programme.record(orderId);
+		await programme.settled();
+		programme.answer = () => ({ status: 204 });
+		const resent = await resendFailedSince(running.service, programme.id, sinceMs);
+		equal(resent.ok && resent.value, 2);
+		await programme.settled();
+		const states = (await programme.deliveries()).map(({ state, run }) => [state, run]);
+		deepEqual(states, [
+			["failed", 1],
+			["delivered", 2],
+			["delivered", 2],
+		]);
+	});
+});
+
+/** Enough for whatever the engine still has to do after the leap. */
+const BEFORE_MS = 2_000;
+
+/** Another order of the same shop goes out at that very moment: the engine looked, and took only what was due. */
+async function deliverAnotherAt(
+	{ clock }: RunningService,
+	programme: ShopProgramme,
+	atMs: number,
+): Promise<void> {
+	await clock.moveTo(atMs - BEFORE_MS);
+	await programme.record(`before ${atMs}`);
+	await programme.settled();
+	await clock.moveTo(atMs);
+	await programme.record(`at ${atMs}`);
+	await programme.settled(0);
+	equal(clock.nowMs(), atMs);
+}

@@ -1,0 +1,145 @@
+// Finished deliveries on both databases: finding them, sending them again, and removing them when old.
+
+import { deepEqual, equal } from "node:assert/strict";
+import { test } from "node:test";
+import { type Delivery, failedSince, findDelivery, requeue } from "../../src/store/deliveries.ts";
+import { insertInboundCalls } from "../../src/store/inbound.ts";
+import { type Programme, removeEndpoint } from "../../src/store/programmes.ts";
+import { pruneDeliveries, pruneInboundCalls } from "../../src/store/prune.ts";
+import type { Store } from "../../src/store/store.ts";
+import { START_MS } from "../support/clock.ts";
+import { eachDatabase } from "../support/databases.ts";
+import { claimDue, claimOne, readAll, settle } from "../support/queue-rows.ts";
+import { addDeliveries, addDelivery, addProgramme, delivered, failed, retried } from "../support/rows.ts";
+
+eachDatabase("deliveries", (database) => {
+	test("a delivery is not found under another programme", async () => {
+		const { store } = database;
+		const [owner, stranger] = [await addProgramme(store), await addProgramme(store)];
+		const { delivery } = await readAll(store, await addDelivery(store, owner));
+		equal((await findDelivery(store.db, owner.id, delivery.public_id))?.id, delivery.id);
+		equal(await findDelivery(store.db, stranger.id, delivery.public_id), undefined);
+	});
+
+	test("failures since a time are the oldest first, only failed ones, only the programme's", async () => {
+		const { store } = database;
+		const [programme, stranger] = [await addProgramme(store), await addProgramme(store)];
+		const ids = await addDeliveries(store, programme, START_MS, START_MS + 1, START_MS + 2, START_MS + 3);
+		await addDelivery(store, stranger);
+		const [old, newer, newest, fine] = await claimDue(store, programme.id, 4, START_MS + 3);
+		if (!old || !newer || !newest || !fine) throw new Error("not everything was due");
+		await settle(store, failed(await claimOne(store, stranger.id, START_MS)), delivered(fine));
+		await settle(
+			store,
+			failed(newest, START_MS + 30),
+			failed(old, START_MS + 10),
+			failed(newer, START_MS + 20),
+		);
+		const since = async (sinceMs: number, limit = 10) =>
+			(await failedSince(store.db, programme.id, sinceMs, limit)).map(({ id }) => id);
+		deepEqual(await since(START_MS), ids.slice(0, 3));
+		deepEqual(await since(START_MS + 20), ids.slice(1, 3));
+		deepEqual(await since(START_MS, 2), ids.slice(0, 2));
+	});
+
+	test("sending again is a new run of the same delivery, numbered behind the attempts before", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const finished = await finish(store, programme);
+		const started = await store.transact((trx) => requeue(trx, programme.id, [finished], START_MS + 100));
+		deepEqual(
+			started.map(({ id }) => id),
+			[finished.id],
+		);
+		const { delivery, queued } = await readAll(store, finished.id);
+		deepEqual([delivery.state, delivery.run, delivery.finished_at_ms], ["pending", 2, null]);
+		deepEqual([queued?.run, queued?.counted, queued?.seq, queued?.due_at_ms], [2, 0, 2, START_MS + 100]);
+		await settle(store, delivered(await claimOne(store, programme.id, START_MS + 100)));
+		const { attempts } = await readAll(store, finished.id);
+		deepEqual(
+			attempts.map(({ seq, run }) => [seq, run]),
+			[
+				[1, 1],
+				[2, 1],
+				[3, 2],
+			],
+		);
+	});
+
+	test("pressed many times at once, it starts one run", async () => {
+		const { store, rival } = database;
+		const programme = await addProgramme(store);
+		const finished = await finish(store, programme);
+		const started = await Promise.all(
+			Array.from({ length: 8 }, (_, n) =>
+				(n % 2 === 0 ? store : rival).transact((trx) => requeue(trx, programme.id, [finished], START_MS)),
+			),
+		);
+		equal(started.flat().length, 1);
+		const { delivery, queued } = await readAll(store, finished.id);
+		deepEqual([delivery.run, queued?.run], [2, 2]);
+	});
+
+	test("without a Postback URL nothing is sent again", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const finished = await finish(store, programme);
+		await store.transact((trx) => removeEndpoint(trx, programme.id, START_MS));
+		deepEqual(await store.transact((trx) => requeue(trx, programme.id, [finished], START_MS)), []);
+		equal((await readAll(store, finished.id)).delivery.state, "failed");
+	});
+});
+
+eachDatabase("retention", (database) => {
+	test("old finished deliveries go with their events and attempts; pending and young ones stay", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const gone = await finish(store, programme);
+		const pending = await addDelivery(store, programme, START_MS + 1);
+		const young = await addDelivery(store, programme, START_MS + 500);
+		const young2 = await claimDue(store, programme.id, 5, START_MS + 500);
+		await settle(store, ...young2.filter(({ id }) => id === young).map(delivered));
+		equal(await pruneDeliveries(store, START_MS + 400, () => false), 1);
+		const left = async (table: "deliveries" | "events") =>
+			(await store.db.selectFrom(table).select("id").orderBy("id").execute()).map(({ id }) => id);
+		deepEqual(await left("deliveries"), [pending, young]);
+		deepEqual(await left("events"), [pending, young]);
+		const attempts = await store.db.selectFrom("attempts").select("delivery_id").execute();
+		deepEqual(
+			attempts.map((attempt) => attempt.delivery_id === gone.id),
+			attempts.map(() => false),
+		);
+	});
+
+	test("old inbound calls go, however many there are, and young ones stay", async () => {
+		const { store } = database;
+		const call = (atMs: number) =>
+			({
+				kind: "api",
+				method: "POST",
+				target: "/v1/conversions",
+				outcome: "RECORDED",
+				http_status: 201,
+				at_ms: atMs,
+			}) as const;
+		const calls = Array.from({ length: 700 }, (_, n) => call(START_MS + n));
+		await insertInboundCalls(store.db, calls);
+		await insertInboundCalls(store.db, []);
+		equal(await pruneInboundCalls(store, START_MS + 600, () => false), 600);
+		equal((await store.db.selectFrom("inbound_calls").select("id").execute()).length, 100);
+	});
+
+	test("a service that is stopping removes nothing more", async () => {
+		const { store } = database;
+		await finish(store, await addProgramme(store));
+		equal(await pruneDeliveries(store, Number.MAX_SAFE_INTEGER, () => true), 0);
+	});
+});
+
+/** A delivery that failed with its second attempt. */
+async function finish(store: Store, programme: Programme): Promise<Delivery> {
+	const id = await addDelivery(store, programme);
+	await settle(store, retried(await claimOne(store, programme.id, START_MS), START_MS));
+	await settle(store, failed(await claimOne(store, programme.id, START_MS)));
+	return (await readAll(store, id)).delivery;
+}

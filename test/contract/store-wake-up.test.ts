@@ -1,0 +1,103 @@
+// "Something has become due" on both databases, and closing a store: nobody waits for ever.
+
+import { deepEqual, equal } from "node:assert/strict";
+import { test } from "node:test";
+import { sql } from "kysely";
+import { openPostgres } from "../../src/store/postgres.ts";
+import type { Store } from "../../src/store/store.ts";
+import { createClock } from "../support/clock.ts";
+import { createTestDatabase, eachDatabase } from "../support/databases.ts";
+import { createLog } from "../support/log.ts";
+import { DATABASE_KINDS } from "../support/open-store.ts";
+import { startPostgres } from "../support/postgres.ts";
+
+eachDatabase("the word that something is due", (database) => {
+	test("an engine hears what its own process announces, until it stops listening", async () => {
+		const { store } = database;
+		const heard = listen(store);
+		if (database.kind === "PostgreSQL") deepEqual(await heard.next(), []);
+		store.announceDue([7, 8]);
+		deepEqual(await heard.next(), [7, 8]);
+		heard.stop();
+		store.announceDue([9]);
+		deepEqual(heard.waiting, []);
+	});
+
+	if (database.kind === "PostgreSQL") {
+		test("an engine hears what another process announces; too many names become the word to look", async () => {
+			const { store, rival } = database;
+			const heard = listen(store);
+			// The test before may have left words on their way; behind this one come ours.
+			rival.announceDue([1]);
+			while (!(await heard.next()).includes(1));
+			rival.announceDue([1, 2, 3]);
+			deepEqual(await heard.next(), [1, 2, 3]);
+			rival.announceDue(Array.from({ length: 5_000 }, (_, n) => 1_000_000 + n));
+			deepEqual(await heard.next(), []);
+			heard.stop();
+		});
+	}
+});
+
+test("a PostgreSQL that restarts is found again, by queries and by the wake-up", async () => {
+	const server = await startPostgres();
+	const [clock, log] = [createClock(), createLog()];
+	const store = openPostgres(server.url(), { clock, log });
+	try {
+		const heard = listen(store);
+		deepEqual(await heard.next(), []);
+		await server.restart();
+		await eventually(() => clock.waitingTimers > 0);
+		await clock.moveBy(1_000);
+		// Whoever listens anew is told to look: what was announced meanwhile was heard by nobody.
+		deepEqual(await heard.next(), []);
+		deepEqual((await sql`select 1 as one`.execute(store.db)).rows, [{ one: 1 }]);
+		equal(log.text().includes(server.url()), false);
+		heard.stop();
+	} finally {
+		await store.close();
+		await server.stop();
+	}
+});
+
+for (const kind of DATABASE_KINDS) {
+	test(`a store that was opened and never used closes without a trace (${kind})`, async () => {
+		const database = await createTestDatabase(kind);
+		database.open().onDue(() => undefined);
+		database.open();
+		await database.remove();
+	});
+}
+
+// On PostgreSQL the pool sees to it: whoever waits for a connection is refused when the wait times out.
+test("queries still in line when a SQLite store closes come to an end", async () => {
+	const database = await createTestDatabase("SQLite");
+	const store = database.open();
+	const queries = Array.from({ length: 10 }, () =>
+		store.transact((trx) => sql`select 1`.execute(trx)).catch(() => "refused"),
+	);
+	const closing = store.close();
+	equal((await Promise.all(queries)).length, 10);
+	await closing;
+	equal(await sql`select 1`.execute(store.db).catch(() => "refused"), "refused");
+	await database.remove();
+});
+
+/** What a listener has heard, one call after the other. */
+function listen(store: Store) {
+	const waiting: (readonly number[])[] = [];
+	let tell = (): void => undefined;
+	const stop = store.onDue((programmeIds) => {
+		waiting.push(programmeIds);
+		tell();
+	});
+	const next = async (): Promise<readonly number[]> => {
+		if (waiting.length === 0) await new Promise<void>((resolve) => (tell = resolve));
+		return waiting.shift() ?? [];
+	};
+	return { waiting, stop, next };
+}
+
+async function eventually(isTrue: () => boolean): Promise<void> {
+	while (!isTrue()) await new Promise((resolve) => setImmediate(resolve));
+}

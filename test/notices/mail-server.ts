@@ -1,0 +1,91 @@
+// A real SMTP server for tests: it keeps what it takes, can go away and come back on the same port, and can
+// be slow to answer.
+
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { SMTPServer } from "smtp-server";
+
+export interface ReceivedMail {
+	/** From the envelope: who really gets it. */
+	to: readonly string[];
+	headers: ReadonlyMap<string, string>;
+	text: string;
+	/** By the test's clock. */
+	atMs: number;
+}
+
+export interface MailServer {
+	url: string;
+	readonly mails: readonly ReceivedMail[];
+	/** Mails that were handed over and wait for our answer, while `holds` is true. */
+	readonly held: readonly (() => void)[];
+	holds: boolean;
+	goAway(): Promise<void>;
+	comeBack(): Promise<void>;
+}
+
+export async function startMailServer(nowMs: () => number): Promise<MailServer> {
+	const mails: ReceivedMail[] = [];
+	const held: (() => void)[] = [];
+	let present: SMTPServer | null = null;
+
+	async function open(port: number): Promise<number> {
+		const smtp = new SMTPServer({
+			disabledCommands: ["AUTH", "STARTTLS"],
+			onData(stream, session, answer) {
+				stream.toArray().then((chunks: Buffer[]) => {
+					const to = session.envelope.rcptTo.map(({ address }) => address);
+					mails.push({ to, ...parseMail(Buffer.concat(chunks).toString("utf8")), atMs: nowMs() });
+					if (server.holds) held.push(() => answer());
+					else answer();
+				}, answer);
+			},
+		});
+		// A client that goes away in the middle is no news.
+		smtp.on("error", () => undefined);
+		smtp.listen(port, "127.0.0.1");
+		await once(smtp.server, "listening");
+		present = smtp;
+		return (smtp.server.address() as AddressInfo).port;
+	}
+
+	const port = await open(0);
+	const server: MailServer = {
+		url: `smtp://127.0.0.1:${port}`,
+		mails,
+		held,
+		holds: false,
+		async goAway() {
+			const leaving = present;
+			present = null;
+			await new Promise<void>((resolve) => (leaving === null ? resolve() : leaving.close(resolve)));
+		},
+		async comeBack() {
+			await open(port);
+		},
+	};
+	return server;
+}
+
+function parseMail(raw: string): Pick<ReceivedMail, "headers" | "text"> {
+	const headEnd = raw.indexOf("\r\n\r\n");
+	const lines = raw
+		.slice(0, headEnd)
+		.replace(/\r\n[ \t]+/g, " ")
+		.split("\r\n");
+	const headers = new Map(lines.map((line) => [nameOf(line), line.slice(line.indexOf(":") + 1).trim()]));
+	const body = raw.slice(headEnd + 4);
+	const isQuoted = headers.get("content-transfer-encoding") === "quoted-printable";
+	return { headers, text: isQuoted ? readQuoted(body) : body };
+}
+
+function nameOf(line: string): string {
+	return line.slice(0, line.indexOf(":")).toLowerCase();
+}
+
+/** RFC 2045 section 6.7. */
+function readQuoted(body: string): string {
+	return body
+		.replace(/=\r\n/g, "")
+		.replace(/=([0-9A-F]{2})/g, (_all, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+}

@@ -1,0 +1,68 @@
+// A clock that stands still until a test moves it. Timers fire in the order of their time, and each gets
+// to finish what it started before the next one fires.
+
+import type { Clock } from "../../src/ports.ts";
+
+export interface MovableClock extends Clock {
+	moveBy(ms: number): Promise<void>;
+	moveTo(atMs: number): Promise<void>;
+	/** Timers set and neither fired nor cancelled: zero after a clean stop. */
+	readonly waitingTimers: number;
+}
+
+/** Any fixed moment would do; this one is easy to recognise in a failed assertion. */
+export const START_MS = Date.UTC(2026, 0, 15, 12);
+
+/** Each round lets every promise settle and one stage of real I/O come in. */
+const SETTLE_ROUNDS = 5;
+
+interface Timer {
+	atMs: number;
+	run: () => void;
+}
+
+export function createClock(startMs: number = START_MS): MovableClock {
+	// In the order of setting, so that among equal times the first set fires first.
+	const timers = new Set<Timer>();
+	let nowMs = startMs;
+
+	async function moveTo(atMs: number): Promise<void> {
+		if (atMs < nowMs) throw new RangeError(`the clock is at ${nowMs} and cannot go back to ${atMs}`);
+		await settle();
+		for (let timer = firstUntil(timers, atMs); timer !== undefined; timer = firstUntil(timers, atMs)) {
+			timers.delete(timer);
+			nowMs = Math.max(nowMs, timer.atMs);
+			timer.run();
+			await settle();
+		}
+		nowMs = atMs;
+	}
+
+	return {
+		nowMs: () => nowMs,
+		after(delayMs, run) {
+			const timer = { atMs: nowMs + delayMs, run };
+			timers.add(timer);
+			return () => timers.delete(timer);
+		},
+		moveTo,
+		moveBy: (ms) => moveTo(nowMs + ms),
+		get waitingTimers() {
+			return timers.size;
+		},
+	};
+}
+
+function firstUntil(timers: ReadonlySet<Timer>, atMs: number): Timer | undefined {
+	let first: Timer | undefined;
+	for (const timer of timers) {
+		if (timer.atMs <= atMs && (first === undefined || timer.atMs < first.atMs)) first = timer;
+	}
+	return first;
+}
+
+export async function settle(): Promise<void> {
+	for (let round = 0; round < SETTLE_ROUNDS; round++) {
+		await new Promise<void>((resolve) => setImmediate(resolve));
+	}
+}

@@ -1,0 +1,18 @@
+// A process of its own that migrates one database when it is told to go, and reports what it did.
+// Started by a test with a database's kind and location as arguments.
+
+import { once } from "node:events";
+import { START_MS } from "./clock.ts";
+import { DATABASE_KINDS, openStore } from "./open-store.ts";
+
+const [, , kindArgument, location = ""] = process.argv;
+const kind = DATABASE_KINDS.find((known) => known === kindArgument);
+if (kind === undefined) throw new Error("usage: migrating-process.ts SQLite|PostgreSQL location");
+
+process.send?.("ready");
+await once(process, "message");
+const store = openStore(kind, location);
+const report = await store.migrate(START_MS);
+await store.close();
+process.send?.(report);
+process.disconnect?.();

@@ -1,0 +1,26 @@
+// Making and dropping databases on a test server.
+
+import pg from "pg";
+
+/** Resolves to the new database's URL. */
+export async function createDatabase(adminUrl: string, name: string): Promise<string> {
+	await runAsAdmin(adminUrl, `create database ${pg.escapeIdentifier(name)}`);
+	const url = new URL(adminUrl);
+	url.pathname = `/${name}`;
+	return url.href;
+}
+
+/** Fails when anybody is still connected: so a test proves that it closed what it opened. */
+export async function dropDatabase(adminUrl: string, name: string): Promise<void> {
+	await runAsAdmin(adminUrl, `drop database ${pg.escapeIdentifier(name)}`);
+}
+
+async function runAsAdmin(adminUrl: string, statement: string): Promise<void> {
+	const client = new pg.Client({ connectionString: adminUrl });
+	await client.connect();
+	try {
+		await client.query(statement);
+	} finally {
+		await client.end();
+	}
+}

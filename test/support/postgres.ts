@@ -1,0 +1,168 @@
+// A real PostgreSQL for one test run: its own folder, its own port on 127.0.0.1, gone at the end. Over the
+// bare binaries, because the EmbeddedPostgres class adds an account to the system when it runs as root.
+
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { chownSync, closeSync, mkdtempSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import pg from "pg";
+import { createDatabase } from "./postgres-admin.ts";
+import { type Account, findBinaries, reachableTempFolder, serverAccount } from "./postgres-binaries.ts";
+import { releaseKeeper, startKeeper } from "./postgres-keeper.ts";
+
+/** Where test/global-setup.ts puts the URL of the server that the whole run shares. */
+export const POSTGRES_URL_VARIABLE = "RINGBACK_TEST_POSTGRES_URL";
+
+export interface PostgresServer {
+	/** Of the administrator, in the named database. */
+	url(database?: string): string;
+	/** Resolves to the new database's URL. */
+	createDatabase(name: string): Promise<string>;
+	/** Stops cleanly and starts again over the same data and port; every connection breaks. */
+	restart(): Promise<void>;
+	stop(): Promise<void>;
+}
+
+export interface PostgresOptions {
+	/** As in postgresql.conf. `fsync` is on unless it is turned off here. */
+	settings?: Readonly<Record<string, string>>;
+}
+
+/** Seconds on an idle machine; this is for one that runs every other test at the same time. */
+const START_TIMEOUT_MS = 30_000;
+const START_POLL_MS = 25;
+const LOG_TAIL_LINES = 40;
+
+const DEFAULT_SETTINGS = {
+	listen_addresses: "127.0.0.1",
+	unix_socket_directories: "",
+	// Test files run side by side, each with pools of ten.
+	max_connections: "200",
+};
+
+export async function startPostgres({ settings = {} }: PostgresOptions = {}): Promise<PostgresServer> {
+	const account = serverAccount();
+	const folder = mkdtempSync(join(reachableTempFolder(account), "ringback-postgres-"));
+	const keeper = startKeeper(folder);
+	try {
+		if (account !== undefined) chownSync(folder, account.uid, account.gid);
+		const password = randomBytes(16).toString("hex");
+		const binaries = findBinaries(account, join(folder, "native"));
+		await initialise(binaries.initdb, folder, password, account);
+		const port = await freePort();
+		const url = (database = "postgres") => `postgres://postgres:${password}@127.0.0.1:${port}/${database}`;
+		const start = () => {
+			const all = { ...DEFAULT_SETTINGS, ...settings, port: String(port) };
+			return startServer(binaries.postgres, folder, all, url(), account);
+		};
+		let server = await start();
+		return {
+			url,
+			createDatabase: (name) => createDatabase(url(), name),
+			async restart() {
+				await end(server, "SIGINT");
+				server = await start();
+			},
+			async stop() {
+				// At once: nobody will read the data again.
+				await end(server, "SIGQUIT");
+				await releaseKeeper(keeper);
+			},
+		};
+	} catch (error) {
+		await releaseKeeper(keeper);
+		throw error;
+	}
+}
+
+async function initialise(
+	initdb: string,
+	folder: string,
+	password: string,
+	account: Account | undefined,
+): Promise<void> {
+	// A password, because any user of the machine can reach the port, and an administrator can run programs.
+	const passwordFile = join(folder, "password");
+	writeFileSync(passwordFile, password, { mode: 0o600 });
+	if (account !== undefined) chownSync(passwordFile, account.uid, account.gid);
+	const options = [
+		"--username=postgres",
+		"--auth=scram-sha-256",
+		"--encoding=UTF8",
+		"--locale=C",
+		"--no-sync",
+	];
+	await promisify(execFile)(
+		initdb,
+		[`--pgdata=${join(folder, "data")}`, `--pwfile=${passwordFile}`, ...options],
+		{ ...account, cwd: folder, env: { ...process.env, LC_ALL: "C" } },
+	);
+}
+
+async function startServer(
+	postgres: string,
+	folder: string,
+	settings: Readonly<Record<string, string>>,
+	url: string,
+	account: Account | undefined,
+): Promise<ChildProcess> {
+	const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+	const logFile = join(folder, "log");
+	const log = openSync(logFile, "a");
+	const server = spawn(postgres, ["-D", join(folder, "data"), ...flags], {
+		...account,
+		cwd: folder,
+		env: { ...process.env, LC_ALL: "C" },
+		stdio: ["ignore", log, log],
+		detached: true,
+	});
+	closeSync(log);
+	server.unref();
+	const deadlineMs = Date.now() + START_TIMEOUT_MS;
+	while (!(await accepts(url))) {
+		if (hasEnded(server) || Date.now() > deadlineMs) {
+			const tail = readFileSync(logFile, "utf8").split("\n").slice(-LOG_TAIL_LINES).join("\n");
+			throw new Error(`PostgreSQL did not start (${hasEnded(server) ? "it ended" : "timeout"}):\n${tail}`);
+		}
+		await new Promise((resolve) => setTimeout(resolve, START_POLL_MS));
+	}
+	return server;
+}
+
+async function accepts(url: string): Promise<boolean> {
+	const client = new pg.Client({ connectionString: url });
+	try {
+		await client.connect();
+		return true;
+	} catch {
+		// Not listening yet, or still starting: whoever polls gives up in time and shows the server's log.
+		return false;
+	} finally {
+		await client.end();
+	}
+}
+
+async function end(server: ChildProcess, signal: "SIGINT" | "SIGQUIT"): Promise<void> {
+	if (hasEnded(server)) return;
+	server.ref();
+	const gone = once(server, "exit");
+	server.kill(signal);
+	await gone;
+}
+
+function hasEnded(server: ChildProcess): boolean {
+	return server.exitCode !== null || server.signalCode !== null;
+}
+
+async function freePort(): Promise<number> {
+	const probe = createServer().listen(0, "127.0.0.1");
+	await once(probe, "listening");
+	const address = probe.address();
+	probe.close();
+	await once(probe, "close");
+	if (address === null || typeof address === "string") throw new Error("no free port");
+	return address.port;
+}

@@ -1,0 +1,71 @@
+// How a database would run a query: which indexes it uses, and which tables it reads from end to end.
+
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { CompiledQuery, type KyselyPlugin } from "kysely";
+import type { Db } from "../../src/store/store.ts";
+import type { DatabaseKind } from "./open-store.ts";
+
+export interface QueryPlan {
+	indexes: readonly string[];
+	/** Tables read from end to end. */
+	walks: readonly string[];
+}
+
+/** The plan of every query that `run` makes. */
+export async function plansOf(
+	kind: DatabaseKind,
+	db: Db,
+	run: (db: Db) => Promise<unknown>,
+): Promise<QueryPlan[]> {
+	const queries: CompiledQuery[] = [];
+	const recorder: KyselyPlugin = {
+		transformQuery({ node, queryId }) {
+			queries.push(db.getExecutor().compileQuery(node, queryId));
+			return node;
+		},
+		transformResult: async ({ result }) => result,
+	};
+	await run(db.withPlugin(recorder));
+	const plans: QueryPlan[] = [];
+	for (const query of queries) plans.push(await explain(kind, db, query));
+	return plans;
+}
+
+async function explain(kind: DatabaseKind, db: Db, query: CompiledQuery): Promise<QueryPlan> {
+	const prefix = kind === "SQLite" ? "explain query plan" : "explain";
+	const explained = CompiledQuery.raw(`${prefix} ${query.sql}`, [...query.parameters]);
+	const { rows } = await db.executeQuery<{ detail?: string; "QUERY PLAN"?: string }>(explained);
+	return readPlan(rows.map((row) => row.detail ?? row["QUERY PLAN"] ?? ""));
+}
+
+/** A SQLite connection that remembers every statement prepared on it. */
+export class RememberingDatabase extends DatabaseSync {
+	readonly #texts: string[] = [];
+
+	override prepare(...args: Parameters<DatabaseSync["prepare"]>): StatementSync {
+		this.#texts.push(args[0]);
+		return super.prepare(...args);
+	}
+
+	plans(): QueryPlan[] {
+		return this.#texts.map((text) => {
+			// Parameters that are not bound count as null, which changes nothing about the plan.
+			const rows = super.prepare(`explain query plan ${text}`).all();
+			return readPlan(rows.map(({ detail }) => String(detail)));
+		});
+	}
+}
+
+function readPlan(lines: readonly string[]): QueryPlan {
+	const find = (...patterns: readonly RegExp[]) =>
+		lines.flatMap((line) => patterns.flatMap((pattern) => pattern.exec(line)?.[1] ?? []));
+	return {
+		// SQLite: "SEARCH queue USING INDEX queue_by_due"; PostgreSQL: "Index Scan using queue_by_due on queue q".
+		indexes: find(
+			/USING (?:COVERING )?INDEX (\w+)/,
+			/Index (?:Only )?Scan (?:Backward )?using (\w+)/,
+			/Bitmap Index Scan on (\w+)/,
+		),
+		walks: find(/^SCAN (?!CONSTANT ROW)(\w+)/, /Seq Scan on (\w+)/),
+	};
+}

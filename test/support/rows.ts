@@ -1,0 +1,143 @@
+// Rows to begin a store test with, and the short way to the outcomes that end a claim.
+
+import { ID_RANDOM_BYTES, type IdPrefix, makeId } from "../../src/domain/id.ts";
+import { type Conversion, insertConversion, type NewConversion } from "../../src/store/conversions.ts";
+import { insertSecret } from "../../src/store/keys.ts";
+import { insertOwedEvents, type OwedEvent } from "../../src/store/outbox.ts";
+import { insertProgramme, type Programme, setEndpoint } from "../../src/store/programmes.ts";
+import type { AttemptRecord, ClaimedDelivery, Settlement } from "../../src/store/queue.ts";
+import type { Store } from "../../src/store/store.ts";
+import { START_MS } from "./clock.ts";
+import { createRandom } from "./random.ts";
+
+const random = createRandom();
+
+export function newId(prefix: IdPrefix): string {
+	return makeId(prefix, START_MS, random.bytes(ID_RANDOM_BYTES));
+}
+
+/** With a Postback URL and a signing secret, so that it is owed events. */
+export async function addProgramme(store: Store): Promise<Programme> {
+	return store.transact(async (trx) => {
+		const programme = await insertProgramme(trx, {
+			public_id: newId("prg"),
+			name: "Shop",
+			currency: "EUR",
+			commission_rate: "7.5000",
+			fee_rate: "2.0000",
+			approval_days: 30,
+			parks_pixels: 1,
+			parked_days: 30,
+			created_at_ms: START_MS,
+		});
+		await setEndpoint(trx, programme.id, "https://shop.example/postback", START_MS);
+		await insertSecret(trx, { programme_id: programme.id, sealed: "sealed", created_at_ms: START_MS });
+		return programme;
+	});
+}
+
+export function newConversion(programmeId: number, change: Partial<NewConversion> = {}): NewConversion {
+	return {
+		public_id: newId("cnv"),
+		programme_id: programmeId,
+		order_id: random.hex(8),
+		event_type: "SALE",
+		status: "RECORDED",
+		basket_value: "100.00",
+		commission: "7.50",
+		network_fee: "2.00",
+		currency: "EUR",
+		test: 0,
+		source: "postback",
+		occurred_at_ms: START_MS,
+		created_at_ms: START_MS,
+		window_ends_at_ms: START_MS,
+		updated_at_ms: START_MS,
+		...change,
+	};
+}
+
+export async function addConversion(
+	store: Store,
+	programmeId: number,
+	change: Partial<NewConversion> = {},
+): Promise<Conversion> {
+	const conversion = await insertConversion(store.db, newConversion(programmeId, change));
+	if (conversion === undefined) throw new Error("the programme already has this order");
+	return conversion;
+}
+
+export function newOwedEvent(programme: Pick<Programme, "id">, conversionId: number): OwedEvent {
+	return {
+		conversionId,
+		programmeId: programme.id,
+		endpointEpoch: 0,
+		deliveryPublicId: newId("dlv"),
+		name: "conversion.recorded",
+		body: `{"conversion":${conversionId}}`,
+	};
+}
+
+/** One pending delivery for each due time; resolves to their ids in the same order. */
+export async function addDeliveries(
+	store: Store,
+	programme: Programme,
+	...dueAtMs: readonly number[]
+): Promise<number[]> {
+	const ids: number[] = [];
+	for (const atMs of dueAtMs) {
+		const conversion = await addConversion(store, programme.id);
+		const owed = newOwedEvent(programme, conversion.id);
+		await store.transact((trx) => insertOwedEvents(trx, [owed], atMs));
+		ids.push(await deliveryId(store, owed.deliveryPublicId));
+	}
+	return ids;
+}
+
+export async function addDelivery(store: Store, programme: Programme, dueAtMs = START_MS): Promise<number> {
+	const [id] = await addDeliveries(store, programme, dueAtMs);
+	if (id === undefined) throw new Error("no delivery was made");
+	return id;
+}
+
+async function deliveryId(store: Store, publicId: string): Promise<number> {
+	const query = store.db.selectFrom("deliveries").select("id").where("public_id", "=", publicId);
+	return (await query.executeTakeFirstOrThrow()).id;
+}
+
+export const ATTEMPT: AttemptRecord = {
+	result: "answered",
+	httpStatus: 200,
+	detail: null,
+	startedAtMs: START_MS + 10,
+	tookMs: 32.5,
+	lookUpMs: 1.25,
+	connectMs: 2.5,
+	tlsMs: null,
+	answerMs: 20,
+	endpointId: 1,
+	nonce: "00112233445566778899aabbccddeeff",
+	signature: "c2lnbmF0dXJl",
+};
+
+export function delivered(delivery: ClaimedDelivery): Settlement {
+	const endedAtMs = START_MS + 50;
+	return {
+		kind: "finished",
+		delivery,
+		state: "delivered",
+		verdict: "delivered",
+		attempt: ATTEMPT,
+		endedAtMs,
+	};
+}
+
+export function failed(delivery: ClaimedDelivery, endedAtMs = START_MS + 50): Settlement {
+	const attempt = { ...ATTEMPT, httpStatus: 404 };
+	return { kind: "finished", delivery, state: "failed", verdict: "refused", attempt, endedAtMs };
+}
+
+export function retried(delivery: ClaimedDelivery, dueAtMs: number): Settlement {
+	const attempt = { ...ATTEMPT, httpStatus: 503 };
+	return { kind: "retry", delivery, dueAtMs, verdict: "retry", attempt, endedAtMs: START_MS + 50 };
+}

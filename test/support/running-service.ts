@@ -1,0 +1,178 @@
+// The whole service over a real database, a real HTTPS shop and a clock in the test's hand. Whatever a test is
+// about, after it every request that any shop received is held against the contract, and after the last one
+// the delivery log against what the shops saw.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { after, afterEach, before, describe } from "node:test";
+import { type Certificates, makeCertificates } from "../../demo/certificate.ts";
+import { type Config, readConfig } from "../../src/config.ts";
+import { type Service, startService } from "../../src/service.ts";
+import { checkForm, type ReceivedCallback, readCallback } from "./callback-form.ts";
+import type { MovableClock } from "./clock.ts";
+import { createTestDatabase, type TestDatabase } from "./databases.ts";
+import { checkBooks } from "./delivery-books.ts";
+import { createLeapingClock } from "./leaping-clock.ts";
+import { createLog, type KeptLog } from "./log.ts";
+import { DATABASE_KINDS, type DatabaseKind } from "./open-store.ts";
+import { type Shop, type ShopAnswer, type ShopRequest, startShop } from "./shop.ts";
+import { openShopProgramme, type ProgrammeOptions, type ShopProgramme } from "./shop-programme.ts";
+import { until } from "./until.ts";
+
+export interface RunningService {
+	readonly service: Service;
+	readonly clock: MovableClock;
+	/** The one shop that programmes use unless told otherwise. */
+	readonly shop: Shop;
+	readonly log: KeptLog;
+	readonly brand: string;
+	/** Every request of every shop, in the order of arrival. */
+	readonly received: readonly ReceivedCallback[];
+	openProgramme(options?: ProgrammeOptions): Promise<ShopProgramme>;
+	/** Another machine of the same shop, with the same certificate unless another is given. */
+	startShop(certificates?: Certificates): Promise<Shop>;
+	until(what: string, condition: () => boolean | Promise<boolean>, tickMs?: number): Promise<void>;
+}
+
+/** Environment variables, as an operator would set them. */
+export type Settings = Readonly<Record<string, string>>;
+
+export function eachService(
+	title: string,
+	define: (running: RunningService) => void,
+	settings: Settings | (() => Settings) = {},
+): void {
+	// Side by side: each has a clock, a shop and a database of its own, and mostly waits for the latter two.
+	describe(title, { concurrency: DATABASE_KINDS.length }, () => {
+		for (const kind of DATABASE_KINDS) {
+			describe(kind, { concurrency: 1 }, () => {
+				const running = new RunningServiceOf(kind);
+				before(() => running.start(typeof settings === "function" ? settings() : settings));
+				afterEach(() => running.endTest());
+				after(() => running.end());
+				define(running);
+			});
+		}
+	});
+}
+
+class RunningServiceOf implements RunningService {
+	readonly clock = createLeapingClock();
+	readonly log = createLog();
+	readonly received: ReceivedCallback[] = [];
+	brand = "Service";
+	readonly #kind: DatabaseKind;
+	readonly #programmes = new Map<string, ShopProgramme>();
+	/** By the test that runs now. */
+	readonly #opened: ShopProgramme[] = [];
+	readonly #shops: Shop[] = [];
+	readonly #nonces = new Set<string>();
+	#checked = 0;
+	#database: TestDatabase | undefined;
+	#certificates: Certificates | undefined;
+	#service: Service | undefined;
+
+	constructor(kind: DatabaseKind) {
+		this.#kind = kind;
+	}
+
+	get service(): Service {
+		return made(this.#service);
+	}
+
+	get shop(): Shop {
+		return made(this.#shops[0]);
+	}
+
+	async start(settings: Settings): Promise<void> {
+		this.#certificates = await makeCertificates({ names: ["127.0.0.1", "*.shop.example"] });
+		await this.startShop();
+		this.#database = await createTestDatabase(this.#kind);
+		const config = configOf(this.#database, settings);
+		this.brand = config.brand;
+		const { clock, log } = this;
+		this.#service = await startService({ ...config, trustedCa: this.#certificates.caPem }, { clock, log });
+	}
+
+	async startShop(certificates: Certificates = made(this.#certificates)): Promise<Shop> {
+		const shop = await startShop({ certificates, answer: (request) => this.#take(request) });
+		this.#shops.push(shop);
+		return shop;
+	}
+
+	async openProgramme(options: ProgrammeOptions = {}): Promise<ShopProgramme> {
+		const programme = await openShopProgramme(this, options);
+		this.#programmes.set(programme.programId, programme);
+		this.#opened.push(programme);
+		return programme;
+	}
+
+	until(what: string, condition: () => boolean | Promise<boolean>, tickMs?: number): Promise<void> {
+		return until(this.clock, what, condition, tickMs);
+	}
+
+	#take(request: ShopRequest): ShopAnswer {
+		const read = readCallback(request);
+		const programme = this.#programmes.get(String(read.body.programId));
+		const answer = programme?.answer(request) ?? { status: 500 };
+		const isPrompt = typeof answer === "object" && "status" in answer && answer.delayMs === undefined;
+		const answered = isPrompt ? answer.status : null;
+		const serviceNowMs = this.clock.nowMs();
+		this.received.push({ ...read, serviceNowMs, secret: programme?.secret ?? "", answered });
+		return answer;
+	}
+
+	async endTest(): Promise<void> {
+		// What one test left pending would be sent while another moves the clock.
+		for (const programme of this.#opened.splice(0)) {
+			await programme.removeUrl();
+			await programme.settled();
+		}
+		await this.#checkForms();
+	}
+
+	async #checkForms(): Promise<void> {
+		while (this.#checked < this.received.length) {
+			const callback = made(this.received[this.#checked]);
+			this.#checked++;
+			await checkForm(callback, this.brand);
+			const nonce = made(callback.headers.get(`X-${this.brand}-Nonce`));
+			ok(!this.#nonces.has(nonce), `nonce ${nonce} came twice`);
+			this.#nonces.add(nonce);
+		}
+	}
+
+	async end(): Promise<void> {
+		await this.#service?.stop();
+		for (const shop of this.#shops) await shop.close();
+		const database = made(this.#database);
+		await checkBooks(database.open().db, this.received, this.brand);
+		await database.remove();
+		deepEqual(
+			this.log.lines.filter(({ level }) => level === "error"),
+			[],
+		);
+		for (const { secret, key } of this.#programmes.values()) {
+			for (const word of [secret, key])
+				ok(word === "" || !this.log.text().includes(word), "a secret was logged");
+		}
+		equal(this.clock.waitingTimers, 0, "timers are left after a clean stop");
+	}
+}
+
+function configOf({ kind, location }: TestDatabase, settings: Settings): Config {
+	const read = readConfig({
+		DATABASE_URL: kind === "SQLite" ? `sqlite:${location}` : location,
+		PORT: "0",
+		RINGBACK_SECRET_KEY: randomBytes(32).toString("hex"),
+		RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
+		...settings,
+	});
+	if (!read.ok) throw new Error(read.problems.join(" "));
+	return read.config;
+}
+
+function made<Value>(value: Value | undefined): Value {
+	if (value === undefined) throw new Error("the service is there from the first test on, not before");
+	return value;
+}

@@ -1,0 +1,253 @@
+// One programme as its shop knows it: it reports and decides by signed requests, takes callbacks, and looks at
+// its deliveries. Where the integration page would be used, the page's own use case is called.
+
+import type { Selectable } from "kysely";
+import { issueKey, replaceSecret } from "../../src/accounts/keys.ts";
+import { createPerson } from "../../src/accounts/people.ts";
+import { removePostbackUrl, savePostbackUrl } from "../../src/accounts/postback-url.ts";
+import { createProgramme } from "../../src/accounts/programmes.ts";
+import { type CallOptions, signedRequest } from "../../src/api/signed-request.test-support.ts";
+import { decideConversion } from "../../src/conversions/decide.ts";
+import { recordConversion } from "../../src/conversions/record.ts";
+import type { Reason } from "../../src/domain/conversion.ts";
+import type { Result } from "../../src/domain/fault.ts";
+import { findByOrder } from "../../src/store/conversions.ts";
+import { findProgramme } from "../../src/store/programmes.ts";
+import type { AttemptsTable, DeliveriesTable, NoticesTable } from "../../src/store/schema.ts";
+import type { ReceivedCallback } from "./callback-form.ts";
+import type { RunningService } from "./running-service.ts";
+import type { AnswerRequest } from "./shop.ts";
+
+export interface ProgrammeOptions {
+	currency?: string;
+	approvalDays?: number;
+	parksPixels?: boolean;
+	/** Null: none is saved. */
+	url?: string | null;
+	/** False: no API key was ever issued, so there is no secret either. */
+	hasKey?: boolean;
+}
+
+/** What tests read of the API's answers: an outcome with its conversion, or a problem with its code. */
+export interface ApiJson {
+	outcome?: string;
+	code?: string;
+	conversion?: {
+		id: string;
+		status: string;
+		basketValue: string;
+		reason: string | null;
+		decidedBy: string | null;
+	};
+}
+
+export interface ApiAnswer {
+	status: number;
+	json: ApiJson;
+}
+
+export type DeliveryRow = Selectable<DeliveriesTable> & { name: string; body: string };
+export type AttemptRow = Selectable<AttemptsTable>;
+
+/** Where its callbacks go unless told otherwise; the query belongs to what is signed. */
+export const DEFAULT_PATH = "/postback?shop=1";
+
+export class ShopProgramme {
+	readonly id: number;
+	readonly programId: string;
+	/** Of the present; empty when there is none. */
+	key = "";
+	secret = "";
+	/** What the shop answers to callbacks of this programme. */
+	answer: AnswerRequest = () => ({ status: 204 });
+	readonly #running: RunningService;
+
+	constructor(running: RunningService, id: number, programId: string) {
+		this.#running = running;
+		this.id = id;
+		this.programId = programId;
+	}
+
+	get received(): readonly ReceivedCallback[] {
+		return this.#running.received.filter(({ body }) => body.programId === this.programId);
+	}
+
+	/** Names of the events received, in the order of their arrival. */
+	get events(): readonly unknown[] {
+		return this.received.map(({ body }) => body.event);
+	}
+
+	async call(method: string, target: string, options: Partial<CallOptions> = {}): Promise<ApiAnswer> {
+		const { service, clock, brand } = this.#running;
+		const signed = signedRequest(method, target, this, { nowMs: clock.nowMs(), brand, ...options });
+		const init = method === "GET" ? {} : { body: await signed.arrayBuffer() };
+		const response = await fetch(service.url + target, { method, headers: signed.headers, ...init });
+		const text = await response.text();
+		return { status: response.status, json: text === "" ? {} : JSON.parse(text) };
+	}
+
+	/** Fails unless it is done. */
+	async post(target: string, body: object): Promise<ApiJson> {
+		const { status, json } = await this.call("POST", target, { body });
+		if (status >= 300) throw new Error(`${target} answered ${status}: ${JSON.stringify(json)}`);
+		return json;
+	}
+
+	record(orderId: string, more: object = {}): Promise<ApiJson> {
+		return this.post("/v1/conversions", { orderId, basketValue: "100.00", ...more });
+	}
+
+	approve(orderId: string): Promise<ApiJson> {
+		return this.post("/v1/approvals", { orderId });
+	}
+
+	reject(orderId: string, reason: string): Promise<ApiJson> {
+		return this.post("/v1/rejections", { orderId, reason });
+	}
+
+	reverse(orderId: string, reason: string): Promise<ApiJson> {
+		return this.post("/v1/reversals", { orderId, reason });
+	}
+
+	/** As a browser on the shop's thank-you page. */
+	async pixel(orderId: string, basketValue = "100.00"): Promise<void> {
+		const query = new URLSearchParams({ orderId, basketValue });
+		const response = await fetch(`${this.#running.service.url}/pixel/${this.programId}.gif?${query}`);
+		await response.arrayBuffer();
+	}
+
+	/** As the page's button does it. */
+	async sendTestConversion(orderId: string): Promise<void> {
+		const { service } = this.#running;
+		const { owedProgrammeIds } = await service.store.transact(async (trx) => {
+			const programme = await findProgramme(trx, this.programId);
+			if (programme === undefined) throw new Error(`there is no programme ${this.programId}`);
+			const sale = { orderId, eventType: "SALE", basketValue: "1.00", occurredAtMs: null } as const;
+			const report = { ...sale, source: "test", isTest: true } as const;
+			return expectValue(await recordConversion(trx, service, programme, report));
+		});
+		service.store.announceDue(owedProgrammeIds);
+	}
+
+	/** The review team decides on its own page. */
+	async rejectByReview(orderId: string, reason: Reason): Promise<void> {
+		const { service } = this.#running;
+		const { owedProgrammeIds } = await service.store.transact(async (trx) => {
+			const found = await findByOrder(trx, this.id, orderId, "SALE");
+			if (found === undefined) throw new Error(`there is no order ${orderId}`);
+			return expectValue(
+				await decideConversion(trx, service, found, { move: "reject", decidedBy: "review", reason }),
+			);
+		});
+		service.store.announceDue(owedProgrammeIds);
+	}
+
+	async saveUrl(url: string): Promise<void> {
+		expectValue(await savePostbackUrl(this.#running.service, this.programId, url));
+	}
+
+	async removeUrl(): Promise<number> {
+		return expectValue(await removePostbackUrl(this.#running.service, this.programId));
+	}
+
+	/** Resolves to the secret that came with it, null for every key but the first. */
+	async issueKey(): Promise<string | null> {
+		const { key, secret } = expectValue(await issueKey(this.#running.service, this.programId));
+		this.key = key;
+		this.secret = secret ?? this.secret;
+		return secret;
+	}
+
+	async replaceSecret(): Promise<void> {
+		this.secret = expectValue(await replaceSecret(this.#running.service, this.programId));
+	}
+
+	/** Until everything that is due has been sent and stored. What remains in the queue waits for its time. */
+	async settled(tickMs?: number): Promise<void> {
+		const { service, clock, until } = this.#running;
+		const busy = () =>
+			service.store.db
+				.selectFrom("queue")
+				.select("id")
+				.where("programme_id", "=", this.id)
+				.where((eb) => eb.or([eb("claim", "is not", null), eb("due_at_ms", "<=", clock.nowMs())]))
+				.executeTakeFirst();
+		const isSettled = async () => (await busy()) === undefined;
+		await until.call(this.#running, `everything due of ${this.programId} is sent`, isSettled, tickMs);
+	}
+
+	/** When the next retry may go out; fails when nothing waits. */
+	async nextDueAtMs(): Promise<number> {
+		const { dueAtMs } = await this.#running.service.store.db
+			.selectFrom("queue")
+			.select((eb) => eb.fn.min("due_at_ms").as("dueAtMs"))
+			.where("programme_id", "=", this.id)
+			.executeTakeFirstOrThrow();
+		if (dueAtMs === null) throw new Error(`nothing of ${this.programId} waits to be sent`);
+		return dueAtMs;
+	}
+
+	/** Moves the clock to the next retry and waits until it is stored. */
+	async retryNow(): Promise<void> {
+		await this.#running.clock.moveTo(await this.nextDueAtMs());
+		await this.settled();
+	}
+
+	async deliveries(): Promise<DeliveryRow[]> {
+		return this.#running.service.store.db
+			.selectFrom("deliveries")
+			.innerJoin("events", "events.id", "deliveries.id")
+			.selectAll("deliveries")
+			.select(["events.name", "events.body"])
+			.where("deliveries.programme_id", "=", this.id)
+			.orderBy("deliveries.id")
+			.execute();
+	}
+
+	async attempts(): Promise<AttemptRow[]> {
+		return this.#running.service.store.db
+			.selectFrom("attempts")
+			.innerJoin("deliveries", "deliveries.id", "attempts.delivery_id")
+			.selectAll("attempts")
+			.where("deliveries.programme_id", "=", this.id)
+			.orderBy("attempts.delivery_id")
+			.orderBy("attempts.seq")
+			.execute();
+	}
+
+	async notices(): Promise<Selectable<NoticesTable>[]> {
+		const { db } = this.#running.service.store;
+		return db.selectFrom("notices").selectAll().where("programme_id", "=", this.id).orderBy("id").execute();
+	}
+}
+
+export async function openShopProgramme(
+	running: RunningService,
+	options: ProgrammeOptions,
+): Promise<ShopProgramme> {
+	const { service, shop } = running;
+	const ownerEmail = `${service.random.hex(6)}@shop.example`;
+	expectValue(await createPerson(service, { email: ownerEmail, role: "owner" }));
+	const made = expectValue(
+		await createProgramme(service, {
+			name: "Shop",
+			ownerEmail,
+			currency: options.currency ?? "EUR",
+			commissionRate: "8",
+			feeRate: "2.5",
+			// Ten years, so that no test meets the window by leaping over it.
+			approvalDays: options.approvalDays ?? 3_650,
+			parksPixels: options.parksPixels ?? true,
+		}),
+	);
+	const programme = new ShopProgramme(running, made.id, made.public_id);
+	if (options.hasKey !== false) await programme.issueKey();
+	const url = options.url === undefined ? shop.url(DEFAULT_PATH) : options.url;
+	if (url !== null) await programme.saveUrl(url);
+	return programme;
+}
+
+export function expectValue<Value>(result: Result<Value>): Value {
+	if (result.ok) return result.value;
+	throw new Error(`${result.fault.code}: ${result.fault.detail}`);
+}

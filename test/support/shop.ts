@@ -1,0 +1,124 @@
+// A real HTTPS shop on a loopback port for tests: it records what arrives and answers as the test says.
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import { type Certificates, makeCertificates } from "../../demo/certificate.ts";
+
+export interface ShopRequest {
+	method: string;
+	/** Path and query as they came. */
+	path: string;
+	/** Names and values in turn, in the sender's spelling. */
+	rawHeaders: readonly string[];
+	body: Buffer;
+	/** 1 for the first connection whose handshake was done, and so on. */
+	connectionId: number;
+	arrivedAtMs: number;
+}
+
+export type ShopAnswer =
+	| { status: number; headers?: Record<string, string>; body?: string; delayMs?: number }
+	/** Takes the request and says nothing. */
+	| "hang"
+	/** Whatever bytes the test writes. */
+	| { raw: (socket: Socket) => void };
+
+export type AnswerRequest = (request: ShopRequest) => ShopAnswer;
+
+export interface ShopOptions {
+	/** In the certificate; 127.0.0.1, ::1 and localhost if not given. */
+	names?: readonly string[];
+	answer?: AnswerRequest;
+	host?: string;
+	/** Instead of fresh ones. */
+	certificates?: Certificates;
+}
+
+export interface Shop {
+	readonly caPem: string;
+	readonly port: number;
+	readonly requests: readonly ShopRequest[];
+	/** TCP connections accepted so far, those without a request included. */
+	readonly connectionCount: number;
+	/** Holds from the next request on. */
+	answer: AnswerRequest;
+	url(path?: string, host?: string): string;
+	/** Hangs up on everybody, as a restart does. */
+	dropConnections(): void;
+	close(): Promise<void>;
+}
+
+const DEFAULT_NAMES = ["127.0.0.1", "::1", "localhost"];
+
+export async function startShop(options: ShopOptions = {}): Promise<Shop> {
+	const host = options.host ?? "127.0.0.1";
+	const certificates =
+		options.certificates ?? (await makeCertificates({ names: options.names ?? DEFAULT_NAMES }));
+	const requests: ShopRequest[] = [];
+	const sockets = new Set<Socket>();
+	const connectionIds = new Map<Socket, number>();
+	let connectionCount = 0;
+
+	const server = createServer({ cert: certificates.certPem, key: certificates.keyPem }, take);
+	server.on("connection", (socket) => {
+		connectionCount += 1;
+		sockets.add(socket);
+		socket.on("close", () => sockets.delete(socket));
+	});
+	server.on("secureConnection", (socket) => {
+		connectionIds.set(socket, connectionIds.size + 1);
+		// Clients that give up in the middle are what these tests are about.
+		socket.on("error", () => undefined);
+	});
+	await new Promise<void>((resolve) => server.listen(0, host, resolve));
+	const { port } = server.address() as AddressInfo;
+
+	async function take(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+		const arrivedAtMs = Date.now();
+		const chunks = await incoming.toArray().catch(() => undefined);
+		if (chunks === undefined) return;
+		const request: ShopRequest = {
+			method: incoming.method ?? "",
+			path: incoming.url ?? "",
+			rawHeaders: incoming.rawHeaders,
+			body: Buffer.concat(chunks),
+			connectionId: connectionIds.get(incoming.socket) ?? 0,
+			arrivedAtMs,
+		};
+		requests.push(request);
+		send(shop.answer(request), response);
+	}
+
+	const shop: Shop = {
+		caPem: certificates.caPem,
+		port,
+		requests,
+		get connectionCount() {
+			return connectionCount;
+		},
+		answer: options.answer ?? (() => ({ status: 204 })),
+		url: (path = "/postback", name = host) =>
+			`https://${name.includes(":") ? `[${name}]` : name}:${port}${path}`,
+		dropConnections() {
+			for (const socket of sockets) socket.destroy();
+		},
+		close() {
+			const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+			shop.dropConnections();
+			return closed;
+		},
+	};
+	return shop;
+}
+
+function send(answer: ShopAnswer, response: ServerResponse): void {
+	if (answer === "hang") return;
+	if ("raw" in answer) {
+		if (response.socket !== null) answer.raw(response.socket);
+		return;
+	}
+	const write = () => response.writeHead(answer.status, answer.headers).end(answer.body);
+	if (answer.delayMs === undefined) write();
+	else setTimeout(write, answer.delayMs);
+}

@@ -1,0 +1,167 @@
+// The house rules that a program can check: the import law of ARCHITECTURE.md, and where the outside world
+// may appear. Files in, findings out.
+
+import { posix } from "node:path";
+import { lineAt, maskText, readImports, type SourceFile } from "./source-text.ts";
+
+export interface Finding {
+	path: string;
+	line: number;
+	/** What is wrong, in words that say what to do. */
+	problem: string;
+}
+
+export function findUntidy(files: readonly SourceFile[]): Finding[] {
+	return [
+		...files.flatMap((file) => [
+			...checkImports(file),
+			...checkOutsideWorld(file),
+			...checkLanguage(file),
+			...checkName(file),
+			...checkLength(file),
+		]),
+		...findCycles(files),
+	];
+}
+
+const USE_CASES = ["conversions", "callbacks", "accounts"];
+const BELOW_THE_EDGE = ["domain", "ports", "store", ...USE_CASES];
+const ALL_BUT_OUTSIDE = [...BELOW_THE_EDGE, "api", "web", "config", "chores", "service", "cli"];
+
+/** Who may import whom, besides itself. Only service.ts knows the real outside. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+	domain: [],
+	ports: ["domain"],
+	config: ["domain"],
+	store: ["domain", "ports"],
+	conversions: ["domain", "ports", "store"],
+	callbacks: ["domain", "ports", "store"],
+	accounts: ["domain", "ports", "store"],
+	api: BELOW_THE_EDGE,
+	web: BELOW_THE_EDGE,
+	outside: ["domain", "ports"],
+	chores: [...BELOW_THE_EDGE, "config"],
+	service: [...BELOW_THE_EDGE, "api", "web", "config", "chores", "outside"],
+	cli: ALL_BUT_OUTSIDE,
+	main: ALL_BUT_OUTSIDE,
+	receiver: [],
+};
+const FREE_ROOMS = ["demo", "bench", "test", "examples"];
+
+function checkImports(file: SourceFile): Finding[] {
+	const room = roomOf(file.path);
+	if (FREE_ROOMS.includes(room)) return [];
+	const allowed = MAY_IMPORT[room];
+	if (allowed === undefined)
+		return [{ path: file.path, line: 1, problem: `${room} has no line in the import law` }];
+	const findings: Finding[] = [];
+	for (const { target, line, isTypeOnly } of readImports(file)) {
+		if (target === null) continue;
+		const targetRoom = roomOf(target);
+		// A test beside its source may use whatever it needs; what a shop installs is tested by itself.
+		if (isTest(file.path) && room !== "receiver") continue;
+		if (isTest(target)) findings.push({ path: file.path, line, problem: `imports the test file ${target}` });
+		if (targetRoom !== room && !allowed.includes(targetRoom)) {
+			findings.push({ path: file.path, line, problem: `${room} must not import ${targetRoom} (${target})` });
+		}
+		if (room === "ports" && !isTypeOnly) {
+			findings.push({ path: file.path, line, problem: "ports.ts is interfaces only: import type" });
+		}
+	}
+	return findings;
+}
+
+/** The folder below src, a file directly in src by its name, or the top folder. */
+function roomOf(path: string): string {
+	const [top = "", second = ""] = path.split("/");
+	return top === "src" ? second.replace(/(?:\.test|\.test-support)?\.ts$/, "") : top;
+}
+
+function isTest(path: string): boolean {
+	return /\.(?:test|test-support)\.ts$/.test(path);
+}
+
+const OUTSIDE_WORLD: ReadonlyArray<readonly [what: string, pattern: RegExp]> = [
+	["Date.now: take a Clock", /\bDate\.now\b/g],
+	["new Date() of this moment: take a Clock", /\bnew Date(?:\(\s*\)|(?![\w$(]))/g],
+	["performance.now: take a Clock", /\bperformance\.now\b/g],
+	["Math.random: take a Random", /\bMath\.random\b/g],
+	["a timer: take a Clock", /\b(?:setTimeout|setInterval|setImmediate)\b/g],
+	["process.env: read it in config.ts", /\bprocess\.env\b/g],
+];
+const OUTSIDE_MODULES = /^node:(?:net|tls|http|https|http2|dgram|dns|timers)(?:\/|$)/;
+
+function checkOutsideWorld(file: SourceFile): Finding[] {
+	const { path } = file;
+	const isOurs = path.startsWith("src/") && !isTest(path);
+	if (!isOurs || path.startsWith("src/outside/") || path === "src/config.ts") return [];
+	const modules = readImports(file)
+		.filter(({ specifier, isTypeOnly }) => OUTSIDE_MODULES.test(specifier) && !isTypeOnly)
+		.map(({ specifier, line }) => ({ path, line, problem: `${specifier} belongs in src/outside` }));
+	return [...matchAll(file, OUTSIDE_WORLD), ...modules];
+}
+
+const LANGUAGE: ReadonlyArray<readonly [what: string, pattern: RegExp]> = [
+	["a default export: give it a name", /\bexport\s+default\b|\bas\s+default\b/g],
+	["any: say what it is, or unknown", /(?::|\bas|<|\bextends|=>|[^|]\|)\s*any\b|\bany(?:\[\]|>)/g],
+	["a test that keeps the others from running", /\.only\s*\(|\bonly:\s*true\b/g],
+];
+const SKIP = /\b(?:test|it|describe|suite|t)\.skip\s*\(|\bskip:\s*true\b/g;
+
+function checkLanguage(file: SourceFile): Finding[] {
+	const lines = file.text.split("\n");
+	const hasReason = ({ line }: Finding) =>
+		[lines[line - 2], lines[line - 1]].some((text) => /\/\/\s*\S/.test(text ?? ""));
+	const skips = matchAll(file, [["a skipped test without a comment that says why", SKIP]]);
+	return [...matchAll(file, LANGUAGE), ...skips.filter((finding) => !hasReason(finding))];
+}
+
+const KEBAB_CASE = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.test|\.test-support)?\.ts$/;
+const NAMES_THAT_SAY_NOTHING = /^(?:utils?|helpers?|index|common|misc)\b/;
+
+function checkName({ path }: SourceFile): Finding[] {
+	const name = posix.basename(path);
+	const findings: Finding[] = [];
+	if (!KEBAB_CASE.test(name)) findings.push({ path, line: 1, problem: "a file's name is kebab-case" });
+	if (NAMES_THAT_SAY_NOTHING.test(name)) {
+		findings.push({ path, line: 1, problem: "a file's name is the noun of the question it answers" });
+	}
+	return findings;
+}
+
+const MAX_LINES = 300;
+
+/** Tests are tables of cases, and may be longer. */
+function checkLength({ path, text }: SourceFile): Finding[] {
+	const lines = text.trimEnd().split("\n").length;
+	if (isTest(path) || lines <= MAX_LINES) return [];
+	return [{ path, line: MAX_LINES, problem: `${lines} lines: look for the second question hiding in it` }];
+}
+
+/** Types count too: two files that need each other's types are one file, or three. */
+function findCycles(files: readonly SourceFile[]): Finding[] {
+	const imports = new Map(files.map((file) => [file.path, readImports(file)]));
+	const done = new Set<string>();
+	const findings: Finding[] = [];
+	const visit = (path: string, trail: readonly string[]): void => {
+		for (const { target, line } of imports.get(path) ?? []) {
+			if (target === null || done.has(target)) continue;
+			const start = trail.indexOf(target);
+			if (start === -1) visit(target, [...trail, target]);
+			else findings.push({ path, line, problem: `a cycle: ${[...trail.slice(start), target].join(" → ")}` });
+		}
+		done.add(path);
+	};
+	for (const { path } of files) if (!done.has(path)) visit(path, [path]);
+	return findings;
+}
+
+function matchAll(
+	{ path, text }: SourceFile,
+	patterns: ReadonlyArray<readonly [what: string, pattern: RegExp]>,
+): Finding[] {
+	const code = maskText(text);
+	return patterns.flatMap(([problem, pattern]) =>
+		[...code.matchAll(pattern)].map(({ index }) => ({ path, line: lineAt(text, index), problem })),
+	);
+}
