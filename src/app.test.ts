@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { newCounters } from "../callbacks/counters.ts";
+import { openTestShop, read } from "./api/test-shop.test-support.ts";
 import { createApp, createOpsApp } from "./app.ts";
-import { openTestShop, read } from "./test-shop.test-support.ts";
+import { newCounters } from "./callbacks/counters.ts";
 
 test("every answer carries the security headers", async (t) => {
 	const shop = await openTestShop(t);

@@ -2,19 +2,19 @@
 // socket is opened.
 
 import { Hono } from "hono";
-import { fault } from "../domain/fault.ts";
-import { mountStartPage, START_PAGE_PATHS } from "../web/start-page.ts";
-import type { AppContext, AppDeps, AppEnv } from "./deps.ts";
-import { getConversion, getConversions } from "./get-conversions.ts";
-import { answerAlive, answerReady } from "./health.ts";
-import { RefusalLog } from "./inbound-log.ts";
-import { createMetrics, type Metrics } from "./metrics.ts";
-import { createPixel } from "./pixel.ts";
-import { postConversions } from "./post-conversions.ts";
-import { postApprovals, postRejections, postReversals } from "./post-decisions.ts";
-import { ourFault, problemAnswer } from "./problem.ts";
-import { requestTarget } from "./request-target.ts";
-import { createSignedCalls, type Endpoint, type SignedCalls } from "./signed-call.ts";
+import type { AppContext, AppDeps, AppEnv } from "./api/deps.ts";
+import { getConversion, getConversions } from "./api/get-conversions.ts";
+import { answerAlive, answerReady } from "./api/health.ts";
+import { RefusalLog } from "./api/inbound-log.ts";
+import { createMetrics, type Metrics } from "./api/metrics.ts";
+import { createPixel } from "./api/pixel.ts";
+import { postConversions } from "./api/post-conversions.ts";
+import { postApprovals, postRejections, postReversals } from "./api/post-decisions.ts";
+import { ourFault, problemAnswer } from "./api/problem.ts";
+import { requestTarget } from "./api/request-target.ts";
+import { createSignedCalls, type Endpoint, type SignedCalls } from "./api/signed-call.ts";
+import { fault } from "./domain/fault.ts";
+import { mountStartPage, START_PAGE_PATHS } from "./web/start-page.ts";
 
 const SIGNED_ROUTES: readonly (readonly [path: string, endpoints: ReadonlyMap<string, Endpoint>])[] = [
 	[

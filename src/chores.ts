@@ -47,7 +47,7 @@ export function startChores(deps: ChoresDeps): Chores {
 		await pruneInboundCalls(store, olderThanMs, isStopping);
 		await pruneNotices(store, olderThanMs);
 	});
-	const mail = start("mail notices", MAIL_INTERVAL_MS, () => mailOwners(deps));
+	const mail = start("mail notices", MAIL_INTERVAL_MS, (isStopping) => mailOwners(deps, isStopping));
 	return {
 		mailNow: () => mail.runSoon(),
 		stop: async () => {

@@ -6,8 +6,8 @@ import { isIP, isIPv4, isIPv6 } from "node:net";
 import { hostname } from "node:os";
 import { type AddressRange, parseRange } from "./domain/address.ts";
 import { SEALING_KEY_BYTES } from "./domain/sealing.ts";
+import type { DatabaseSetting } from "./store/open.ts";
 
-export type DatabaseSetting = { kind: "sqlite"; path: string } | { kind: "postgres"; url: string };
 export type RoleSetting = "all" | "web" | "worker";
 const ROLES: readonly RoleSetting[] = ["all", "web", "worker"];
 const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
@@ -126,6 +126,8 @@ function readDatabase(reader: Reader): DatabaseSetting {
 			"DATABASE_URL",
 			"is not a valid PostgreSQL URL: postgres://user:password@host:5432/database.",
 		);
+	} else if (text === "sqlite::memory:") {
+		reader.problem("DATABASE_URL", "must name a file: a database in memory would forget every conversion.");
 	} else if (/^sqlite:./.test(text)) {
 		return { kind: "sqlite", path: text.slice("sqlite:".length) };
 	} else {

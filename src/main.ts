@@ -83,6 +83,11 @@ function describeFailure(error: unknown): string {
 	switch (code) {
 		case "EADDRINUSE":
 			return "The port is taken, perhaps by another Ringback. Stop that one, or set PORT to another number.";
+		case "EADDRNOTAVAIL":
+			return "This machine does not have the address to listen on. Set HOST to one of its own, or to 0.0.0.0 for all.";
+		case "ENOTFOUND":
+		case "EAI_AGAIN":
+			return `A host name cannot be looked up (${messageOf(error)}). Check HOST and DATABASE_URL, and that DNS works.`;
 		case "EACCES":
 			return `Not allowed: ${messageOf(error)}. Run as an account that may, or choose another PORT or path.`;
 		case "ECONNREFUSED":

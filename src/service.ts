@@ -1,7 +1,7 @@
 // Wires a Config into a running service, starts and stops it in order. The only place that knows the real
 // outside/: everything else sees ports.
 
-import { createApp, createOpsApp } from "./api/app.ts";
+import { createApp, createOpsApp } from "./app.ts";
 import { Engine } from "./callbacks/engine.ts";
 import { createPass } from "./callbacks/pass.ts";
 import { startChores } from "./chores.ts";
@@ -11,15 +11,14 @@ import { realClock } from "./outside/clock.ts";
 import { listen } from "./outside/http-server.ts";
 import { createHttpsTransport } from "./outside/https-transport.ts";
 import { KeyFileError, readKeyFile, readOrMakeKeyFile } from "./outside/key-file.ts";
+import { createBusyShare } from "./outside/load.ts";
 import { createLog } from "./outside/log.ts";
 import { createSmtpMailer, type SmtpMailer } from "./outside/mailer.ts";
 import { createRandom } from "./outside/random.ts";
-import { type PassThread, startPassThread } from "./pass-thread.ts";
 import type { AddressPolicy, Clock, Log, Random, Transport } from "./ports.ts";
 import { newestSecret } from "./store/keys.ts";
 import { type MigrationReport, schemaVersion } from "./store/migrate.ts";
-import { openPostgres } from "./store/postgres.ts";
-import { isSqliteStore, openSqlite } from "./store/sqlite.ts";
+import { openStore } from "./store/open.ts";
 import type { Store } from "./store/store.ts";
 
 /** What use cases, commands and pages work with. */
@@ -58,7 +57,7 @@ export async function openWorkplace(config: Config, options: OpenOptions = {}): 
 	const clock = options.clock ?? realClock;
 	const log = options.log ?? createLog(config.logLevel);
 	const random = createRandom();
-	const store = openStore(config, clock, log);
+	const store = openStore(config.database, { clock, log });
 	try {
 		const schema = options.schema ?? "migrate";
 		const migration = await prepareSchema(store, schema, clock);
@@ -96,7 +95,7 @@ export async function openWorkplace(config: Config, options: OpenOptions = {}): 
 export async function startService(config: Config, options: OpenOptions = {}): Promise<Service> {
 	const workplace = await openWorkplace(config, options);
 	warnAtStart(workplace);
-	const worker = config.role === "web" ? null : await startWorker(workplace);
+	const worker = config.role === "web" ? null : startWorker(workplace);
 	const appDeps = {
 		...workplace,
 		brand: config.brand,
@@ -115,8 +114,9 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			...workplace,
 			url: server.url,
 			async stop() {
-				await server.close();
-				await stopAll();
+				// Together: nothing more is claimed while somebody is still being answered.
+				await Promise.all([server.close(), worker?.stop()]);
+				await workplace.close();
 			},
 		};
 	} catch (error) {
@@ -126,14 +126,14 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 }
 
 /** What delivers callbacks and does the periodic work. */
-async function startWorker(workplace: Workplace): Promise<{ engine: Engine; stop(): Promise<void> }> {
+function startWorker(workplace: Workplace): { engine: Engine; stop(): Promise<void> } {
 	const { config } = workplace;
-	const passes = await startPasses(workplace);
 	const engine = new Engine({
 		...workplace,
-		runPass: passes.runPass,
+		runPass: createPass(workplace.store, workplace.random),
 		brand: config.brand,
 		caps: { perProgramme: config.maxInFlightPerProgramme, overall: config.maxInFlight },
+		busyShare: createBusyShare(),
 		onNotice: () => chores.mailNow(),
 	});
 	const chores = startChores({
@@ -145,19 +145,8 @@ async function startWorker(workplace: Workplace): Promise<{ engine: Engine; stop
 		engine,
 		async stop() {
 			await Promise.all([engine.stop(), chores.stop()]);
-			await passes.close();
 		},
 	};
-}
-
-/** A SQLite file gets a thread for it; PostgreSQL is a process of its own already. */
-async function startPasses({ config: { database }, store, random }: Workplace): Promise<PassThread> {
-	if (database.kind === "sqlite" && isSqliteStore(store)) return startPassThread(database.path, store);
-	return { runPass: createPass(store, random), close: async () => undefined };
-}
-
-function openStore({ database }: Config, clock: Clock, log: Log): Store {
-	return database.kind === "sqlite" ? openSqlite(database.path) : openPostgres(database.url, { clock, log });
 }
 
 async function prepareSchema(
@@ -172,12 +161,10 @@ async function prepareSchema(
 function findSealingKey({ secretKey, database }: Config, log: Log, mayMake: boolean): Uint8Array {
 	if (secretKey !== null) return secretKey;
 	if (database.kind !== "sqlite") throw new StartError("RINGBACK_SECRET_KEY is required with PostgreSQL.");
-	// It opens nothing that was ever sealed with a key of ours.
-	const noKey = new Uint8Array(SEALING_KEY_BYTES);
-	if (database.path === ":memory:") return noKey;
 	const path = `${database.path}.key`;
 	try {
-		if (!mayMake) return readKeyFile(path) ?? noKey;
+		// Where none may be made, a key that opens nothing stands in: the check behind this one then says so.
+		if (!mayMake) return readKeyFile(path) ?? new Uint8Array(SEALING_KEY_BYTES);
 		const { key, isNew } = readOrMakeKeyFile(path);
 		if (isNew)
 			log.info({ path }, "made the key that seals signing secrets; back it up together with the database");

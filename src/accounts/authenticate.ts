@@ -20,7 +20,7 @@ import type { Db } from "../store/store.ts";
 import type { AccountsDeps } from "./deps.ts";
 
 /** A replaced secret stays good for inbound requests this long, so that a shop can change over. */
-export const REPLACED_SECRET_GRACE_MS = 24 * 60 * 60_000;
+const REPLACED_SECRET_GRACE_MS = 24 * 60 * 60_000;
 
 export interface SignedRequest {
 	method: string;

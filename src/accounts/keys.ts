@@ -6,7 +6,7 @@ import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { SEALING_IV_BYTES, sealSecret } from "../domain/sealing.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { hasSecret, insertApiKey, insertSecret, retirePresentSecret, revokeApiKey } from "../store/keys.ts";
-import { findProgramme } from "../store/programmes.ts";
+import { findProgramme, lockProgramme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
 import type { AccountsDeps } from "./deps.ts";
 
@@ -29,6 +29,7 @@ export async function issueKey(deps: AccountsDeps, programmePublicId: string): P
 	const key = `rbk_${deps.random.hex(KEY_BYTES)}`;
 	const keyId = makeId("key", nowMs, deps.random.bytes(ID_RANDOM_BYTES));
 	const secret = await deps.store.transact(async (trx) => {
+		await lockProgramme(trx, programme.id);
 		await insertApiKey(trx, {
 			public_id: keyId,
 			programme_id: programme.id,
@@ -47,6 +48,7 @@ export async function replaceSecret(deps: AccountsDeps, programmePublicId: strin
 	if (programme === undefined) return unknownProgramme(programmePublicId);
 	const nowMs = deps.clock.nowMs();
 	const secret = await deps.store.transact(async (trx) => {
+		await lockProgramme(trx, programme.id);
 		await retirePresentSecret(trx, programme.id, nowMs);
 		return makeSecret(trx, deps, programme.id, nowMs);
 	});

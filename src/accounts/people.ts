@@ -2,7 +2,7 @@
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
-import { findPersonByEmail, insertPerson, type Person } from "../store/people.ts";
+import { insertPerson, type Person } from "../store/people.ts";
 import type { Role } from "../store/schema.ts";
 import type { AccountsDeps } from "./deps.ts";
 
@@ -30,13 +30,6 @@ export async function createPerson(
 		`${email.value} already has an account. Use that one, or another address.`,
 		"email",
 	);
-}
-
-export async function findPerson(
-	{ store }: Pick<AccountsDeps, "store">,
-	email: string,
-): Promise<Person | undefined> {
-	return findPersonByEmail(store.db, email.trim().toLowerCase());
 }
 
 function parseEmail(text: string): Result<string> {

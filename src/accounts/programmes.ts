@@ -11,7 +11,7 @@ const MAX_NAME_LENGTH = 100;
 /** Ten years: longer is a typing error. */
 const MAX_APPROVAL_DAYS = 3_650;
 /** How long a parked pixel conversion waits for the shop's postback. */
-export const DEFAULT_PARKED_DAYS = 30;
+const DEFAULT_PARKED_DAYS = 30;
 
 export interface ProgrammeInput {
 	name: string;

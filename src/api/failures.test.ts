@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createApp } from "./app.ts";
+import { createApp } from "../app.ts";
 import { MAX_BODY_BYTES } from "./body.ts";
 import { MAX_REFUSALS_WAITING } from "./inbound-log.ts";
 import { openTestShop, read, type TestShop } from "./test-shop.test-support.ts";

@@ -11,7 +11,6 @@ type OtherCode =
 	| Extract<FaultCode, `postback_url_${string}`>
 	| "unknown_programme"
 	| "unknown_delivery"
-	| "programme_closed"
 	| "invalid_email"
 	| "email_taken"
 	| "unknown_role"
@@ -21,6 +20,7 @@ type OtherCode =
 	| "unknown_person"
 	| "unknown_key"
 	| "delivery_not_finished"
+	| "delivery_cancelled"
 	| "no_postback_url"
 	| "unavailable"
 	| "internal";

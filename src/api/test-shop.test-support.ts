@@ -9,13 +9,13 @@ import type { TestContext } from "node:test";
 import { issueKey } from "../accounts/keys.ts";
 import { createPerson } from "../accounts/people.ts";
 import { createProgramme } from "../accounts/programmes.ts";
+import { createApp } from "../app.ts";
 import type { Result } from "../domain/fault.ts";
 import type { Log } from "../ports.ts";
 import type { NewInboundCall } from "../store/inbound.ts";
 import { type Programme, setEndpoint } from "../store/programmes.ts";
-import { migrateSqlite, openSqlite } from "../store/sqlite.ts";
+import { openSqlite } from "../store/sqlite.ts";
 import type { Store } from "../store/store.ts";
-import { createApp } from "./app.ts";
 import type { AppDeps } from "./deps.ts";
 import { type CallOptions, type Credentials, signedRequest } from "./signed-request.test-support.ts";
 
@@ -88,7 +88,7 @@ export async function openTestShop(
 		await store.close();
 		rmSync(folder, { recursive: true });
 	});
-	await migrateSqlite(store, START_MS);
+	await store.migrate(START_MS);
 	let nowMs = START_MS;
 	const complaints: object[] = [];
 	const log: Log = {

@@ -4,24 +4,20 @@
 //   asleep ──something becomes due, or results wait──▶ passing ──▶ sending ──results──▶ passing …
 //   any ──stop──▶ draining: claims nothing, gives back what is held, waits for what is in flight ──▶ stopped
 //
-// What it relies on: a claim lapses after CLAIM_LAPSE_MS and every settlement names its claim, so an engine
+// What it relies on: a claim lapses after half a minute and every settlement names its claim, so an engine
 // that dies, stalls or loses the database harms nobody. What is sent again was not yet stored as sent.
 
 import type { Clock, Log, Random, Transport } from "../ports.ts";
-import {
-	CLAIM_LAPSE_MS,
-	type Claimed,
-	type ClaimedDelivery,
-	type ClaimWish,
-	type Settlement,
-} from "../store/queue.ts";
+import type { Claimed, ClaimedDelivery, ClaimWish, Settlement } from "../store/queue.ts";
 import type { Store } from "../store/store.ts";
 import { Agenda } from "./agenda.ts";
+import { Alarm } from "./alarm.ts";
 import { createPreparer, type PrepareAttempt, settleAnswer } from "./attempt.ts";
 import { countStored, type EngineCounters, newCounters } from "./counters.ts";
 import { type Caps, type Lane, Lanes } from "./lanes.ts";
-import { FRESH_MS, Pace } from "./pace.ts";
+import { PACE_MS, Pace } from "./pace.ts";
 import type { RunPass } from "./pass.ts";
+import { judgeSending } from "./sending.ts";
 import { type ApplyTarget, createTargetReader } from "./targets.ts";
 
 export interface EngineDeps {
@@ -33,18 +29,17 @@ export interface EngineDeps {
 	log: Log;
 	brand: string;
 	caps: Caps;
-	/** `createPass` over the store, here or on a thread of its own. */
 	runPass: RunPass;
+	/** Share of the time since the last call in which this process was busy, 0 to 1. */
+	busyShare: () => number;
 	/** Called when a notice was written that may have to be mailed. */
 	onNotice: () => void;
 }
 
-/** An attempt takes at most five seconds; a claim older than this might lapse before its result is stored. */
-const SENDABLE_FOR_MS = CLAIM_LAPSE_MS - 10_000;
 /** Results per transaction: by then a commit costs each of them next to nothing. */
-const MAX_RESULTS_WAITING = 1_024;
+const MAX_RESULTS_WAITING = 2_048;
 /** Stragglers are stored after this at the latest, so that the page shows them at once. */
-const RESULT_LINGER_MS = 20;
+const RESULT_LINGER_MS = 100;
 /** Under load changes are announced thousands of times a second; a pass for each would be all we do. */
 const BUSY_PASS_GAP_MS = 5;
 /** How often the queue itself is read for what nobody announced: another process's death, a lost wake-up. */
@@ -64,9 +59,14 @@ export class Engine {
 	readonly #applyTarget: ApplyTarget;
 	/** Programmes whose URL or secret may have changed while deliveries for them are held. */
 	readonly #stale = new Set<number>();
+	/** Programmes announced while a pass is under way: what it read of them is older than the news. */
+	readonly #announced = new Set<number>();
 	readonly #stopListening: () => void;
-	readonly #pace = new Pace();
-	#isPaceTimed = false;
+	readonly #pace: Pace;
+	/** The next pass, at the latest. */
+	readonly #alarm: Alarm;
+	/** When the pace is looked at next, while something waits. */
+	readonly #paceAlarm: Alarm;
 	#results: Settlement[] = [];
 	/** So many results start a pass. Follows what is held, so that a single delivery is stored at once. */
 	#flushAt = 1;
@@ -75,12 +75,14 @@ export class Engine {
 	#agendaReadAtMs = Number.NEGATIVE_INFINITY;
 	#failuresInARow = 0;
 	#isStopping = false;
-	#timer: { atMs: number; cancel: () => void } | null = null;
 	#onDrained = (): void => undefined;
 
 	constructor(deps: EngineDeps) {
 		this.#deps = deps;
 		this.#lanes = new Lanes(deps.caps);
+		this.#pace = new Pace(deps.caps.overall);
+		this.#alarm = new Alarm(deps.clock, () => this.#startPass());
+		this.#paceAlarm = new Alarm(deps.clock, () => this.#adjustPace());
 		this.#prepare = createPreparer(deps.brand, deps.random);
 		this.#applyTarget = createTargetReader(deps.sealingKey, deps.log);
 		this.#stopListening = deps.store.onDue((programmeIds) => this.#wake(programmeIds));
@@ -95,7 +97,7 @@ export class Engine {
 	async stop(): Promise<void> {
 		this.#isStopping = true;
 		this.#stopListening();
-		this.#timer?.cancel();
+		this.#alarm.cancel();
 		await this.#passing;
 		const dueAtMs = this.#deps.clock.nowMs();
 		for (const delivery of this.#lanes.takeWaiting()) {
@@ -114,6 +116,7 @@ export class Engine {
 		if (programmeIds.length === 0) this.#agendaReadAtMs = Number.NEGATIVE_INFINITY;
 		for (const programmeId of programmeIds) {
 			this.#agenda.note(programmeId, nowMs);
+			this.#announced.add(programmeId);
 			if (this.#lanes.find(programmeId) !== undefined) this.#stale.add(programmeId);
 		}
 		if (nowMs - this.#lastPassAtMs >= BUSY_PASS_GAP_MS) this.#startPass();
@@ -148,6 +151,7 @@ export class Engine {
 		if (this.#results.length === 0 && wishes.length === 0) return;
 		const storing = this.#results;
 		this.#results = [];
+		this.#announced.clear();
 		try {
 			this.#take(await this.#storeAndClaim(storing, wishes, nowMs), nowMs);
 		} catch (error) {
@@ -168,7 +172,9 @@ export class Engine {
 	}
 
 	#wishes(nowMs: number): ClaimWish[] {
-		const wishes = this.#lanes.wishes(this.#agenda.due(nowMs));
+		for (const programmeId of this.#stale)
+			this.#lanes.lane(programmeId).targetReadAtMs = Number.NEGATIVE_INFINITY;
+		const wishes = this.#lanes.wishes(this.#agenda.due(nowMs), nowMs);
 		for (const { programmeId } of wishes) this.#stale.delete(programmeId);
 		for (const programmeId of this.#stale) wishes.push({ programmeId, limit: 0 });
 		this.#stale.clear();
@@ -188,9 +194,14 @@ export class Engine {
 	}
 
 	#take({ deliveries, targets, nextDue }: Claimed, nowMs: number): void {
-		for (const target of targets) this.#applyTarget(this.#lanes.lane(target.programmeId), target);
+		for (const target of targets) {
+			const lane = this.#lanes.lane(target.programmeId);
+			this.#applyTarget(lane, target);
+			lane.targetReadAtMs = nowMs;
+		}
 		for (const delivery of deliveries) this.#lanes.hold(delivery);
 		for (const { programmeId, dueAtMs } of nextDue) {
+			if (this.#announced.has(programmeId)) continue;
 			const isContended = dueAtMs !== null && dueAtMs <= nowMs;
 			this.#agenda.correct(programmeId, isContended ? nowMs + CONTENDED_RETRY_MS : dueAtMs);
 		}
@@ -198,44 +209,33 @@ export class Engine {
 	}
 
 	#sendReady(): void {
-		const { clock } = this.#deps;
 		const hasSentAll = this.#lanes.sendReady(
 			(lane, delivery) => this.#send(lane, delivery),
-			() => this.#pace.hasRoom(clock.nowMs()),
+			() => this.#pace.hasRoom(this.#lanes.inFlight),
 		);
-		// Answers let the next ones out; without any, the present ones stop being fresh.
-		if (hasSentAll || this.#isPaceTimed) return;
-		this.#isPaceTimed = true;
-		clock.after(FRESH_MS, () => {
-			this.#isPaceTimed = false;
-			this.#sendReady();
-		});
+		if (!hasSentAll) this.#paceAlarm.ringWithin(PACE_MS);
+	}
+
+	/** Something waited for room: is it us or the shops? */
+	#adjustPace(): void {
+		this.#pace.adjust(this.#deps.busyShare());
+		this.#sendReady();
 	}
 
 	#send(lane: Lane, delivery: ClaimedDelivery): void {
 		const nowMs = this.#deps.clock.nowMs();
-		const unsent = this.#judgeUnsent(lane, delivery, nowMs);
-		if (unsent !== null || lane.target === null) {
-			this.#keep(lane, unsent ?? { kind: "released", delivery, dueAtMs: nowMs + POLL_MS }, null);
+		const { target, unsent } = judgeSending(lane, delivery, nowMs, this.#isStopping);
+		if (target === null) {
+			this.#keep(lane, unsent, null);
 			return;
 		}
-		const flight = this.#pace.start(nowMs);
-		const prepared = this.#prepare(delivery, lane.target, nowMs);
+		const prepared = this.#prepare(delivery, target, nowMs);
 		// Never rejects: the transport turns whatever happens into an outcome.
 		void this.#deps.transport.post(prepared.request).then((answer) => {
-			this.#pace.end(flight);
 			const endedAtMs = this.#deps.clock.nowMs();
 			this.#keep(lane, settleAnswer(delivery, prepared, answer, endedAtMs), endedAtMs - nowMs);
 			this.#sendReady();
 		});
-	}
-
-	/** Reasons to end a claim without sending; null when it may go out. */
-	#judgeUnsent(lane: Lane, delivery: ClaimedDelivery, nowMs: number): Settlement | null {
-		if (delivery.endpointEpoch !== lane.endpointEpoch)
-			return { kind: "cancelled", delivery, endedAtMs: nowMs };
-		const isTooOld = nowMs - delivery.claimedAtMs > SENDABLE_FOR_MS;
-		return this.#isStopping || isTooOld ? { kind: "released", delivery, dueAtMs: nowMs } : null;
 	}
 
 	/** A claim has ended one way or another: its settlement waits for the next pass. */
@@ -254,21 +254,13 @@ export class Engine {
 	#sleepUntilNext(): void {
 		const nowMs = this.#deps.clock.nowMs();
 		const nextDueAtMs = this.#agenda.nextAfter(nowMs) ?? Number.POSITIVE_INFINITY;
-		const canClaimNow = this.#lanes.wishes(this.#agenda.due(nowMs)).length > 0 || this.#stale.size > 0;
+		const canClaimNow = this.#lanes.wishes(this.#agenda.due(nowMs), nowMs).length > 0 || this.#stale.size > 0;
 		const lingerMs = this.#results.length > 0 ? RESULT_LINGER_MS : POLL_MS;
 		this.#sleepAtMost(canClaimNow ? 0 : Math.min(nextDueAtMs - nowMs, lingerMs));
 	}
 
 	#sleepAtMost(delayMs: number): void {
-		if (this.#isStopping) return;
-		const atMs = this.#deps.clock.nowMs() + delayMs;
-		if (this.#timer !== null && this.#timer.atMs <= atMs) return;
-		this.#timer?.cancel();
-		const cancel = this.#deps.clock.after(delayMs, () => {
-			this.#timer = null;
-			this.#startPass();
-		});
-		this.#timer = { atMs, cancel };
+		if (!this.#isStopping) this.#alarm.ringWithin(delayMs);
 	}
 
 	#backOff(error: unknown): void {

@@ -30,24 +30,33 @@ export async function noteFailures(
 		publicId: makeId("ntc", nowMs, random.bytes(ID_RANDOM_BYTES)),
 		mailDueAtMs: mailDueAtMs(nowMs, mailed.get(programmeId) ?? null),
 	});
-	for (const failure of failures.values()) {
-		await addFailures(trx, failure, fresh(failure.programmeId), nowMs);
-	}
-	for (const programmeId of recovered) {
-		if (!(await endOpenNotice(trx, programmeId, nowMs))) continue;
-		const { publicId, mailDueAtMs: dueAtMs } = fresh(programmeId);
-		await insertNotice(trx, {
-			public_id: publicId,
-			programme_id: programmeId,
-			kind: "callbacks_working_again",
-			opened_at_ms: nowMs,
-			updated_at_ms: nowMs,
-			failures: 0,
-			mailed_failures: 0,
-			mail_due_at_ms: dueAtMs,
-		});
+	// In one order for everybody: two engines that meet the same programmes must not wait for each other.
+	const programmeIds = [...failures.keys(), ...recovered].sort((a, b) => a - b);
+	for (const programmeId of programmeIds) {
+		const failure = failures.get(programmeId);
+		if (failure !== undefined) await addFailures(trx, failure, fresh(programmeId), nowMs);
+		else await openWorkingAgain(trx, programmeId, fresh(programmeId), nowMs);
 	}
 	return true;
+}
+
+async function openWorkingAgain(
+	trx: Db,
+	programmeId: number,
+	fresh: { publicId: string; mailDueAtMs: number },
+	nowMs: number,
+): Promise<void> {
+	if (!(await endOpenNotice(trx, programmeId, nowMs))) return;
+	await insertNotice(trx, {
+		public_id: fresh.publicId,
+		programme_id: programmeId,
+		kind: "callbacks_working_again",
+		opened_at_ms: nowMs,
+		updated_at_ms: nowMs,
+		failures: 0,
+		mailed_failures: 0,
+		mail_due_at_ms: fresh.mailDueAtMs,
+	});
 }
 
 function countFailures(settlements: readonly Settlement[]): Map<number, FailureCount> {

@@ -25,6 +25,8 @@ export interface Lane {
 	waiting: ClaimedDelivery[];
 	inFlight: number;
 	target: LaneTarget | null;
+	/** When `target`, `endpointEpoch` and `isFailing` were read. */
+	targetReadAtMs: number;
 	/** Deliveries of an older epoch were made for a URL that has been removed since. */
 	endpointEpoch: number;
 	isFailing: boolean;
@@ -42,6 +44,12 @@ const FAST_ANSWER_MS = 250;
 const ROUNDS_AHEAD = 16;
 /** Over all lanes; a held delivery is about a kilobyte. */
 const MAX_HELD = 8_192;
+
+/**
+ * A change made in this process is announced and read at once; one made elsewhere is seen after this. It comes
+ * no later than to a request that was already in flight.
+ */
+const TARGET_KEPT_MS = 1_000;
 
 export class Lanes {
 	readonly #caps: Caps;
@@ -71,6 +79,7 @@ export class Lanes {
 			waiting: [],
 			inFlight: 0,
 			target: null,
+			targetReadAtMs: Number.NEGATIVE_INFINITY,
 			endpointEpoch: 0,
 			isFailing: false,
 			// Unknown: taken for slow until the first answer.
@@ -86,7 +95,7 @@ export class Lanes {
 	}
 
 	/** How much to claim for each due programme: what its lane has room for, shared out evenly. */
-	wishes(dueProgrammeIds: readonly number[]): ClaimWish[] {
+	wishes(dueProgrammeIds: readonly number[], nowMs: number): ClaimWish[] {
 		let room = MAX_HELD - this.#held;
 		let left = dueProgrammeIds.length;
 		const wishes: ClaimWish[] = [];
@@ -96,7 +105,8 @@ export class Lanes {
 			left--;
 			const limit = Math.min(this.#roomOf(programmeId), fairShare);
 			if (limit <= 0) continue;
-			wishes.push({ programmeId, limit });
+			const readAtMs = this.#lanes.get(programmeId)?.targetReadAtMs ?? Number.NEGATIVE_INFINITY;
+			wishes.push({ programmeId, limit, skipsTarget: nowMs - readAtMs < TARGET_KEPT_MS });
 			room -= limit;
 		}
 		return wishes;

@@ -26,12 +26,13 @@ export interface MailOwnersDeps {
 
 /** While a mail is under way, and when the mail server did not take it. */
 const MAIL_CLAIM_MS = 60_000;
-/** Per round, so that a stop never waits long; the next round takes the rest. */
+/** Per round, so that other work gets its turn; the next round takes the rest. */
 const MAX_MAILS_A_ROUND = 50;
 
 /** Resolves to when the next mail is due, null for none. */
-export async function mailOwners(deps: MailOwnersDeps): Promise<number | null> {
-	for (let sent = 0; sent < MAX_MAILS_A_ROUND; sent++) {
+export async function mailOwners(deps: MailOwnersDeps, isStopping: () => boolean): Promise<number | null> {
+	// A stop waits for the mail under way and no other: each may take as long as the mail server likes.
+	for (let sent = 0; sent < MAX_MAILS_A_ROUND && !isStopping(); sent++) {
 		const notices = await findNoticesToMail(deps.store.db, deps.clock.nowMs());
 		if (notices.length === 0) break;
 		await mailOne(deps, notices);

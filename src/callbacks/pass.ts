@@ -1,5 +1,4 @@
-// One pass of the engine over the store, as one transaction: results in, notices they cause, claims out.
-// Plain data on both sides, so that it can run on another thread than the engine.
+// One pass of the engine over the store, as one transaction: results in, the notices they cause, claims out.
 
 import type { Random } from "../ports.ts";
 import type { Claimed, ClaimWish, Settlement } from "../store/queue.ts";

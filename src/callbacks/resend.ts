@@ -28,6 +28,12 @@ export async function resendDelivery(
 				"This delivery is still on its way. Wait until it has ended, then resend it.",
 			);
 		}
+		if (delivery.state === "cancelled") {
+			return refuse(
+				"delivery_cancelled",
+				"This delivery was cancelled for good when the Postback URL was removed. Read the conversion's present status from the API instead.",
+			);
+		}
 		const [sent] = await requeue(trx, programmeId, [delivery], clock.nowMs());
 		return sent === undefined ? noUrl() : succeed(true);
 	});

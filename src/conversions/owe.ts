@@ -1,7 +1,8 @@
 // Turns status changes into owed events, in the transaction that makes the changes. A programme without
 // a Postback URL or a signing secret at this moment is owed nothing, ever (contract section 1, rules 4 and 5).
 
-import { composeEvent, type EventName, type EventSubject } from "../domain/event.ts";
+import { composeEvent, type EventSubject } from "../domain/event.ts";
+import type { EventName } from "../domain/event-name.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import type { Conversion } from "../store/conversions.ts";
 import { insertOwedEvents, type OwedEvent, programmesOwedEvents } from "../store/outbox.ts";

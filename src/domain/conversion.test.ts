@@ -12,7 +12,7 @@ import {
 	STATUSES,
 	type Status,
 } from "./conversion.ts";
-import { EVENT_NAMES, type EventName } from "./event.ts";
+import { EVENT_NAMES, type EventName } from "./event-name.ts";
 
 type Expected = "already" | "refuse" | readonly [to: Status, announces: EventName | null];
 

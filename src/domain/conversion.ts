@@ -11,7 +11,7 @@
 // Repeating the move that already happened changes nothing and sends nothing. Every other move is
 // refused, and the refusal names the present status.
 
-import type { EventName } from "./event.ts";
+import type { EventName } from "./event-name.ts";
 import { type Fault, fault, type Result, refuse, succeed } from "./fault.ts";
 
 export const STATUSES = ["PARKED", "EXPIRED", "RECORDED", "APPROVED", "REJECTED", "REVERSED"] as const;

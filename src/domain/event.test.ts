@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { PostbackEvent } from "../../receiver/src/event.ts";
-import { bodySentAt, composeEvent, EVENT_NAMES, type EventName, type EventSubject } from "./event.ts";
+import { bodySentAt, composeEvent, type EventSubject } from "./event.ts";
+import { EVENT_NAMES, type EventName } from "./event-name.ts";
 
 /** Section 2.1, in its order. */
 const FIELDS =

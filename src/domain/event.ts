@@ -2,14 +2,7 @@
 // when it happens; each attempt only adds its own sentAt.
 
 import type { EventType, Reason, Status } from "./conversion.ts";
-
-export const EVENT_NAMES = [
-	"conversion.recorded",
-	"conversion.approved",
-	"conversion.rejected",
-	"conversion.reversed",
-] as const;
-export type EventName = (typeof EVENT_NAMES)[number];
+import type { EventName } from "./event-name.ts";
 
 /** The conversion as an event shows it. Amounts are decimal strings: contract section 2.1. */
 export interface EventSubject {

@@ -38,7 +38,6 @@ const HTTP_STATUS_BY_CODE = {
 	method_not_allowed: 405,
 	move_not_allowed: 409,
 	conversion_expired: 409,
-	programme_closed: 409,
 	// The Postback URL, at save and at delivery.
 	postback_url_malformed: 422,
 	postback_url_too_long: 422,
@@ -59,6 +58,7 @@ const HTTP_STATUS_BY_CODE = {
 	unknown_person: 404,
 	unknown_key: 404,
 	delivery_not_finished: 409,
+	delivery_cancelled: 409,
 	no_postback_url: 409,
 	// Ours.
 	unavailable: 503,

@@ -5,10 +5,12 @@ import { serve } from "@hono/node-server";
 
 /** Headers and body of one inbound request; slow senders do not get to keep a socket. */
 const REQUEST_TIMEOUT_MS = 15_000;
+/** On closing: as long as a callback in flight may take, so that a stop waits for neither longer than that. */
+const CLOSE_TIMEOUT_MS = 5_000;
 
 export interface HttpServer {
 	url: string;
-	/** Answers what has been asked, takes nothing new. */
+	/** Answers what has been asked, takes nothing new. Whoever has not finished asking in time is hung up on. */
 	close(): Promise<void>;
 }
 
@@ -30,7 +32,15 @@ export function listen(
 
 function closeServer(server: Server): Promise<void> {
 	return new Promise((resolve) => {
-		server.close(() => resolve());
+		// Once it is closing, Node itself checks no request's time any more.
+		const timer = setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT_MS);
+		server.close(() => {
+			clearTimeout(timer);
+			resolve();
+		});
+		// A client that would keep its connection must not keep us: it is hung up on as soon as it has its answer.
+		server.keepAliveTimeout = 1;
+		server.keepAliveTimeoutBuffer = 0;
 		server.closeIdleConnections();
 	});
 }

@@ -1,13 +1,13 @@
 // One attempt on its way: the clock of its steps, the one outcome it ends with, and undici's handler of its
 // answer in the same object, because there are 20,000 of them a second.
 //
-//   look-up ──► connect ──► tls ──► answer ──► (settled) body ──► over
-//      └─────── kept connection ──────▲ │
-//                  ▲                    └── kept connection found dead, nothing written yet
-//                  └───────────────────────┘
+//   look-up ─► connect ─► tls ─► answer ─► settled: the body is read away ─► over
+//      │          ▲                ▲ │
+//      └──────────┼─ kept ─────────┘ │
+//                 └── kept, but dead ┘  before a byte was written
 //
-// Every step can settle it early: with an error of its own, or by the deadline. The first outcome stands.
-// After the answer's headers only the rest of the body is read away; the deadline ends that too.
+// Any step may settle it early, by its own failure or by the deadline; the first outcome stands. The deadline
+// also ends the reading of the body.
 
 import type { Dispatcher } from "undici";
 import type { AttemptTimings, Outcome } from "../domain/verdict.ts";
@@ -42,7 +42,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	readonly request: PostbackRequest;
 	readonly startedAtMs: number;
 	isSettled = false;
-	/** Set by whoever found them; a second dial needs them again. */
+	/** Set when they are found; a second dial needs them again. */
 	target: Target | undefined;
 	routes: readonly Route[] = [];
 	cancelDial: Cancel | undefined;

@@ -1,7 +1,7 @@
 // Owing an event: written in the same transaction as the status change it announces, so that neither
 // exists without the other.
 
-import type { EventName } from "../domain/event.ts";
+import type { EventName } from "../domain/event-name.ts";
 import type { Db } from "./store.ts";
 
 export interface OwedEvent {

@@ -2,7 +2,7 @@
 // any number of processes claim side by side.
 
 import { sql } from "kysely";
-import type { EventName } from "../domain/event.ts";
+import type { EventName } from "../domain/event-name.ts";
 import {
 	type CallbackTarget,
 	CLAIM_LAPSE_MS,

@@ -3,7 +3,7 @@
 import { Kysely, PostgresDialect, sql } from "kysely";
 import pg from "pg";
 import type { Clock, Log } from "../ports.ts";
-import { applyMigrations, type MigrationReport } from "./migrate.ts";
+import { applyMigrations } from "./migrate.ts";
 import type { Dialect } from "./migrations.ts";
 import { createDueChannel } from "./postgres-channel.ts";
 import { createPostgresQueue } from "./postgres-queue.ts";
@@ -53,7 +53,6 @@ export function openPostgres(url: string, deps: { clock: Clock; log: Log }): Sto
 			}),
 		transact: (work) => db.transaction().execute(work),
 		queue: createPostgresQueue(),
-		lendDatabase: (work) => work(),
 		announceDue: (programmeIds) => channel.announce(programmeIds),
 		onDue: (listener) => {
 			channel.startListening();
@@ -64,10 +63,6 @@ export function openPostgres(url: string, deps: { clock: Clock; log: Log }): Sto
 			await db.destroy();
 		},
 	};
-}
-
-export function migratePostgres(store: Store, nowMs: number): Promise<MigrationReport> {
-	return store.migrate(nowMs);
 }
 
 /** Our 64-bit integers are milliseconds and row ids, far below 2^53. */

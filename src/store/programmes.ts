@@ -23,6 +23,18 @@ export async function findProgrammesById(db: Db, ids: readonly number[]): Promis
 	return new Map(rows.map((row) => [row.id, row]));
 }
 
+/**
+ * Until the transaction ends, nobody else changes this programme's keys, secret or URL. An update that changes
+ * nothing, because it means the same to both databases.
+ */
+export async function lockProgramme(trx: Db, programmeId: number): Promise<void> {
+	await trx
+		.updateTable("programmes")
+		.set((eb) => ({ name: eb.ref("name") }))
+		.where("id", "=", programmeId)
+		.execute();
+}
+
 export async function addOwner(db: Db, programmeId: number, personId: number): Promise<void> {
 	await db
 		.insertInto("programme_owners")

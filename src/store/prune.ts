@@ -24,8 +24,7 @@ export async function pruneDeliveries(
 		const ids = batch
 			.filter((row) => row.finished_at_ms !== null && row.finished_at_ms < olderThanMs)
 			.map((row) => row.id);
-		if (ids.length > 0) await store.transact((trx) => removeDeliveries(trx, ids));
-		removed += ids.length;
+		if (ids.length > 0) removed += await store.transact((trx) => removeDeliveries(trx, ids));
 	}
 	return removed;
 }
@@ -43,7 +42,7 @@ async function oldestDeliveries(db: Db, afterId: number, olderThanMs: number) {
 	return firstYoung === -1 ? rows : rows.slice(0, firstYoung);
 }
 
-async function removeDeliveries(trx: Db, ids: readonly number[]): Promise<void> {
+async function removeDeliveries(trx: Db, ids: readonly number[]): Promise<number> {
 	// Names the state again: one that was resent since the list was read stays.
 	const finished = await trx
 		.deleteFrom("deliveries")
@@ -52,9 +51,10 @@ async function removeDeliveries(trx: Db, ids: readonly number[]): Promise<void> 
 		.returning("id")
 		.execute();
 	const gone = finished.map((row) => row.id);
-	if (gone.length === 0) return;
+	if (gone.length === 0) return 0;
 	await trx.deleteFrom("attempts").where("delivery_id", "in", gone).execute();
 	await trx.deleteFrom("events").where("id", "in", gone).execute();
+	return gone.length;
 }
 
 export async function pruneInboundCalls(

@@ -1,7 +1,7 @@
 // The hot path's shapes. Claims and results travel in batches: one transaction stores the results of the
 // last batch and claims the next. The two drivers write it in their own SQL, because here it pays.
 
-import type { EventName } from "../domain/event.ts";
+import type { EventName } from "../domain/event-name.ts";
 import type { Verdict } from "../domain/verdict.ts";
 import type { AttemptResult, Db } from "./schema.ts";
 

@@ -4,7 +4,7 @@
 import type { Generated, Kysely } from "kysely";
 import type { DecidedBy, EventType, Move, Reason, Source, Status } from "../domain/conversion.ts";
 import type { DeliveryState } from "../domain/delivery.ts";
-import type { EventName } from "../domain/event.ts";
+import type { EventName } from "../domain/event-name.ts";
 import type { FaultCode } from "../domain/fault.ts";
 import type { NoticeKind } from "../domain/notice.ts";
 import type { Verdict } from "../domain/verdict.ts";

@@ -21,16 +21,6 @@ export class SqliteDriver implements Driver {
 		// The database is opened by whoever makes the driver, so that a wrong path fails before anything starts.
 	}
 
-	/** Runs `work` while nobody here uses the connection. */
-	async lend<Value>(work: () => Promise<Value>): Promise<Value> {
-		await this.#line.enter();
-		try {
-			return await work();
-		} finally {
-			this.#line.leave();
-		}
-	}
-
 	async acquireConnection(): Promise<DatabaseConnection> {
 		await this.#line.enter();
 		return this.#connection;

@@ -2,12 +2,13 @@
 // row by row without leaving the process. Measured: a JSON batch or Kysely per row costs several times more.
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { EventName } from "../domain/event.ts";
+import type { EventName } from "../domain/event-name.ts";
 import {
 	type AttemptRecord,
 	type CallbackTarget,
 	CLAIM_LAPSE_MS,
 	type Claimed,
+	type ClaimedDelivery,
 	type ClaimWish,
 	type DeliveryClaim,
 	type Queue,
@@ -88,7 +89,10 @@ function prepareStatements(database: DatabaseSync) {
 
 function settle(statements: Statements, settlements: readonly Settlement[]): Set<number> {
 	const settled = new Set<number>();
-	for (const settlement of settlements) {
+	// In the order of the tables: neighbouring pages one after the other, and attempts appended instead of
+	// split into the middle. Measured: a third less time.
+	const inOrder = [...settlements].sort((a, b) => a.delivery.id - b.delivery.id);
+	for (const settlement of inOrder) {
 		if (settleOne(statements, settlement)) settled.add(settlement.delivery.id);
 	}
 	return settled;
@@ -163,32 +167,42 @@ function claimDue(
 	nowMs: number,
 ): Claimed {
 	const claimed: Claimed = { deliveries: [], targets: [], nextDue: [] };
-	const lapsesAtMs = nowMs + CLAIM_LAPSE_MS;
+	const unfilled: number[] = [];
 	for (const { programmeId, limit, skipsTarget } of wishes) {
 		const rows = statements.findDue.all(programmeId, nowMs, limit) as unknown as DueRow[];
-		for (const row of rows) {
-			const seq = row.claim === null ? row.seq : recordInterrupted(statements, row);
-			statements.markClaimed.run(claim, lapsesAtMs, seq, row.id);
-			claimed.deliveries.push({
-				id: row.id,
-				programmeId,
-				claim,
-				claimedAtMs: nowMs,
-				endpointEpoch: row.endpoint_epoch,
-				run: row.run,
-				counted: row.counted,
-				seq,
-				eventName: row.name,
-				eventBody: row.body,
-			});
-		}
+		for (const row of rows) claimed.deliveries.push(toClaimed(statements, row, programmeId, claim, nowMs));
 		if (skipsTarget !== true) claimed.targets.push(readTarget(statements, programmeId));
-		if (rows.length < limit) {
-			const { due } = statements.firstDue.get(programmeId) as { due: number | null };
-			claimed.nextDue.push({ programmeId, dueAtMs: due });
-		}
+		if (rows.length < limit) unfilled.push(programmeId);
+	}
+	// In the order of the table, as in `settle`.
+	const inOrder = [...claimed.deliveries].sort((a, b) => a.id - b.id);
+	for (const { id, seq } of inOrder) statements.markClaimed.run(claim, nowMs + CLAIM_LAPSE_MS, seq, id);
+	for (const programmeId of unfilled) {
+		const { due } = statements.firstDue.get(programmeId) as { due: number | null };
+		claimed.nextDue.push({ programmeId, dueAtMs: due });
 	}
 	return claimed;
+}
+
+function toClaimed(
+	statements: Statements,
+	row: DueRow,
+	programmeId: number,
+	claim: number,
+	nowMs: number,
+): ClaimedDelivery {
+	return {
+		id: row.id,
+		programmeId,
+		claim,
+		claimedAtMs: nowMs,
+		endpointEpoch: row.endpoint_epoch,
+		run: row.run,
+		counted: row.counted,
+		seq: row.claim === null ? row.seq : recordInterrupted(statements, row),
+		eventName: row.name,
+		eventBody: row.body,
+	};
 }
 
 /** A due row that still has a claim was left by a process that died: its attempt may have reached the shop. */

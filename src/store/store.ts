@@ -15,11 +15,6 @@ export interface Store {
 	/** All or nothing, durable once it resolves. */
 	transact<Value>(work: (trx: Db) => Promise<Value>): Promise<Value>;
 	queue: Queue;
-	/**
-	 * Lets `work` write through a connection of its own. SQLite has one writer at a time: everybody else here
-	 * waits in line meanwhile, instead of inside SQLite, which would block the event loop.
-	 */
-	lendDatabase<Value>(work: () => Promise<Value>): Promise<Value>;
 	/** To be called after the commit that made deliveries due: wakes engines here and in other processes. */
 	announceDue(programmeIds: readonly number[]): void;
 	/** Returns how to stop listening. */

@@ -1,0 +1,48 @@
+import { deepEqual, equal } from "node:assert/strict";
+import { test } from "node:test";
+import { Agenda } from "./agenda.ts";
+
+test("an earlier time replaces a later one, and a later one changes nothing", () => {
+	const agenda = new Agenda();
+	agenda.note(1, 500);
+	agenda.note(1, 300);
+	agenda.note(1, 400);
+	deepEqual(agenda.due(299), []);
+	deepEqual(agenda.due(300), [1]);
+});
+
+test("what the queue itself said replaces what was known, in either direction", () => {
+	const agenda = new Agenda();
+	agenda.note(1, 300);
+	agenda.correct(1, 900);
+	deepEqual(agenda.due(899), []);
+	agenda.correct(1, 200);
+	deepEqual(agenda.due(200), [1]);
+	agenda.correct(1, null);
+	deepEqual([agenda.due(Number.MAX_SAFE_INTEGER), agenda.size], [[], 0]);
+});
+
+test("nobody is due a millisecond early", () => {
+	const agenda = new Agenda();
+	agenda.note(1, 1_000);
+	deepEqual(agenda.due(999), []);
+	equal(agenda.nextAfter(999), 1_000);
+});
+
+test("each round starts with another programme, so that everybody comes first in turn", () => {
+	const agenda = new Agenda();
+	for (const programmeId of [1, 2, 3]) agenda.note(programmeId, 0);
+	const firsts = [0, 1, 2].map(() => agenda.due(0)[0]);
+	deepEqual(firsts.toSorted(), [1, 2, 3]);
+	deepEqual(agenda.due(0).toSorted(), [1, 2, 3], "and nobody is left out of a round");
+});
+
+test("the next moment is the earliest that is still to come", () => {
+	const agenda = new Agenda();
+	equal(agenda.nextAfter(0), undefined);
+	agenda.note(1, 100);
+	agenda.note(2, 300);
+	agenda.note(3, 200);
+	equal(agenda.nextAfter(100), 200, "what is due already is no moment to wait for");
+	equal(agenda.nextAfter(300), undefined);
+});

@@ -1,0 +1,149 @@
+import { deepEqual, equal, notEqual } from "node:assert/strict";
+import { test } from "node:test";
+import { verifyPostback } from "@ringback/receiver";
+import { createRandom } from "../../test/support/random.ts";
+import { composeEvent } from "../domain/event.ts";
+import { signingKey } from "../domain/signature.ts";
+import type { Outcome } from "../domain/verdict.ts";
+import type { ClaimedDelivery } from "../store/queue.ts";
+import { createPreparer, type PreparedAttempt, settleAnswer } from "./attempt.ts";
+import type { LaneTarget } from "./lanes.ts";
+
+const NOW_MS = Date.UTC(2026, 0, 15, 12, 0, 0, 999);
+const SECRET = "rbs_0123456789abcdef";
+const MINUTE_MS = 60_000;
+
+const TARGET: LaneTarget = {
+	url: "https://shop.example/postback?shop=1",
+	target: "/postback?shop=1",
+	endpointId: 5,
+	key: signingKey(SECRET),
+};
+
+const DELIVERY: ClaimedDelivery = {
+	id: 9,
+	programmeId: 1,
+	claim: 77,
+	claimedAtMs: NOW_MS,
+	endpointEpoch: 0,
+	run: 1,
+	counted: 0,
+	seq: 0,
+	eventName: "conversion.rejected",
+	eventBody: composeEvent("conversion.rejected", {
+		conversionId: "cnv_1",
+		orderId: 'A-1 "größe"',
+		programId: "prg_1",
+		status: "REJECTED",
+		eventType: "SALE",
+		basketValue: "129.90",
+		commission: "10.39",
+		networkFee: "3.25",
+		currency: "EUR",
+		reason: "FRAUD",
+		test: false,
+		occurredAtMs: NOW_MS - 5_000,
+	}),
+};
+
+const TIMINGS = { lookUpMs: 1, connectMs: 2, tlsMs: 3, answerMs: 4 };
+
+function prepare(brand = "Service"): PreparedAttempt {
+	return createPreparer(brand, createRandom())(DELIVERY, TARGET, NOW_MS);
+}
+
+function headersOf({ request }: PreparedAttempt): Record<string, string> {
+	const pairs = request.headers.flatMap((name, index) =>
+		index % 2 === 0 ? [[name, request.headers[index + 1] ?? ""]] : [],
+	);
+	return Object.fromEntries(pairs);
+}
+
+test("the request is one that the receiver's library takes, with the event as its body", async () => {
+	const prepared = prepare();
+	const verified = await verifyPostback({
+		path: TARGET.target,
+		headers: headersOf(prepared),
+		rawBody: prepared.request.body,
+		secret: SECRET,
+		nowMs: NOW_MS,
+	});
+	equal(verified.ok, true);
+	equal(verified.ok && verified.event.orderId, 'A-1 "größe"');
+	equal(verified.ok && verified.event.sentAt, "2026-01-15T12:00:00.999Z");
+});
+
+test("the headers are the contract's six in its order; the timestamp is rounded down", () => {
+	const prepared = prepare();
+	equal(prepared.request.url, TARGET.url);
+	deepEqual(headersOf(prepared), {
+		"Content-Type": "application/json",
+		"User-Agent": "service-postback/1",
+		"X-Service-Event": "conversion.rejected",
+		"X-Service-Timestamp": String(Date.UTC(2026, 0, 15, 12) / 1000),
+		"X-Service-Nonce": prepared.nonce,
+		"X-Service-Signature": prepared.signature,
+	});
+});
+
+test("the brand goes into the header names and the user agent", () => {
+	const names = Object.keys(headersOf(prepare("Acme")));
+	deepEqual(names.slice(2), ["X-Acme-Event", "X-Acme-Timestamp", "X-Acme-Nonce", "X-Acme-Signature"]);
+	equal(headersOf(prepare("Acme"))["User-Agent"], "acme-postback/1");
+});
+
+test("the same delivery prepared twice at the same moment has two nonces and two signatures", () => {
+	const [first, second] = [prepare(), prepare()];
+	equal(first.request.body, second.request.body);
+	notEqual(first.nonce, second.nonce);
+	notEqual(first.signature, second.signature);
+});
+
+const CASES: readonly [Outcome, string, number | null, string | null][] = [
+	[{ kind: "answered", status: 204 }, "delivered", 204, null],
+	[{ kind: "answered", status: 503 }, "pending", 503, null],
+	[{ kind: "answered", status: 404 }, "failed", 404, null],
+	[{ kind: "answered", status: 302 }, "failed", 302, null],
+	[{ kind: "timeout" }, "pending", null, null],
+	[
+		{ kind: "network-error", stage: "tls", code: "CERT_HAS_EXPIRED" },
+		"pending",
+		null,
+		"CERT_HAS_EXPIRED (tls)",
+	],
+	[
+		{ kind: "forbidden-address", address: "10.0.0.1", reason: "10.0.0.1 is in a private network" },
+		"failed",
+		null,
+		"10.0.0.1 is in a private network",
+	],
+];
+
+for (const [outcome, state, httpStatus, detail] of CASES) {
+	test(`${JSON.stringify(outcome)} is kept as it was and leaves the delivery ${state}`, () => {
+		const prepared = prepare();
+		const endedAtMs = NOW_MS + 40;
+		const settlement = settleAnswer(DELIVERY, prepared, { outcome, timings: TIMINGS }, endedAtMs);
+		if (settlement.kind === "retry") equal(settlement.dueAtMs, endedAtMs + MINUTE_MS);
+		equal(settlement.kind === "finished" ? settlement.state : "pending", state);
+		deepEqual("attempt" in settlement && settlement.attempt, {
+			result: outcome.kind,
+			httpStatus,
+			detail,
+			startedAtMs: NOW_MS,
+			tookMs: 40,
+			...TIMINGS,
+			endpointId: 5,
+			nonce: prepared.nonce,
+			signature: prepared.signature,
+		});
+	});
+}
+
+test("the seventh counted failure is final", () => {
+	const outcome: Outcome = { kind: "answered", status: 503 };
+	const settle = (counted: number) =>
+		settleAnswer({ ...DELIVERY, counted }, prepare(), { outcome, timings: TIMINGS }, NOW_MS);
+	equal(settle(5).kind, "retry");
+	equal(settle(6).kind, "finished");
+});

@@ -1,0 +1,135 @@
+// What the engine remembers is a hint, never the truth: news that come while it looks the other way must not
+// be lost, and what it knows from before must not end a delivery.
+
+import { deepEqual, equal } from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { createClock, type MovableClock, START_MS, settle } from "../../test/support/clock.ts";
+import { createLog } from "../../test/support/log.ts";
+import { openStore } from "../../test/support/open-store.ts";
+import { createRandom } from "../../test/support/random.ts";
+import { addConversion, addProgramme, newOwedEvent } from "../../test/support/rows.ts";
+import { SEALING_IV_BYTES, SEALING_KEY_BYTES, sealSecret } from "../domain/sealing.ts";
+import { insertOwedEvents } from "../store/outbox.ts";
+import { type Programme, removeEndpoint, setEndpoint } from "../store/programmes.ts";
+import type { Store } from "../store/store.ts";
+import { Engine } from "./engine.ts";
+import { createPass } from "./pass.ts";
+
+const SEALING_KEY = new Uint8Array(SEALING_KEY_BYTES).fill(7);
+const ANSWER = {
+	outcome: { kind: "answered", status: 204 },
+	timings: { lookUpMs: null, connectMs: null, tlsMs: null, answerMs: 1 },
+} as const;
+
+interface Bench {
+	store: Store;
+	clock: MovableClock;
+	programme: Programme;
+	/** Bodies of the requests that went out. */
+	posted: string[];
+	/** The shop answers when this resolves. */
+	gate: { opens: Promise<void> };
+	/** Called once, after the next pass has committed and before the engine hears of it. */
+	interrupt: { beforeAnswer: (() => Promise<void>) | null };
+	/** An event in the queue, of which the engine has not been told. */
+	owe(endpointEpoch?: number): Promise<void>;
+}
+
+async function startBench(t: TestContext): Promise<Bench> {
+	const store = openStore("SQLite", ":memory:");
+	await store.migrate(START_MS);
+	const programme = await addProgramme(store);
+	const random = createRandom();
+	const sealed = sealSecret(SEALING_KEY, programme.id, "rbs_1", random.bytes(SEALING_IV_BYTES));
+	await store.db.updateTable("signing_secrets").set({ sealed }).execute();
+	const clock = createClock();
+	const posted: string[] = [];
+	const gate: Bench["gate"] = { opens: Promise.resolve() };
+	const interrupt: Bench["interrupt"] = { beforeAnswer: null };
+	const pass = createPass(store, random);
+	const engine = new Engine({
+		store,
+		clock,
+		random,
+		transport: {
+			async post({ body }) {
+				posted.push(body);
+				await gate.opens;
+				return ANSWER;
+			},
+		},
+		sealingKey: SEALING_KEY,
+		log: createLog(),
+		brand: "Service",
+		caps: { perProgramme: 8, overall: 64 },
+		async runPass(input) {
+			const output = await pass(input);
+			const act = interrupt.beforeAnswer;
+			interrupt.beforeAnswer = null;
+			await act?.();
+			return output;
+		},
+		busyShare: () => 0,
+		onNotice: () => undefined,
+	});
+	t.after(async () => {
+		await engine.stop();
+		await store.close();
+	});
+	await settle();
+	return {
+		store,
+		clock,
+		programme,
+		posted,
+		gate,
+		interrupt,
+		async owe(endpointEpoch = 0) {
+			const conversion = await addConversion(store, programme.id);
+			const owed = { ...newOwedEvent(programme, conversion.id), endpointEpoch };
+			await store.transact((trx) => insertOwedEvents(trx, [owed], clock.nowMs()));
+		},
+	};
+}
+
+test("an event announced while a pass is under way goes out at once, and not at the next poll", async (t) => {
+	const { store, clock, programme, posted, interrupt, owe } = await startBench(t);
+	await owe();
+	interrupt.beforeAnswer = async () => {
+		await owe();
+		store.announceDue([programme.id]);
+	};
+	await clock.moveBy(100);
+	store.announceDue([programme.id]);
+	await clock.moveBy(100);
+	equal(posted.length, 2);
+});
+
+test("an event of a URL saved after the engine last looked is sent, and not cancelled as an old one", async (t) => {
+	const { store, clock, programme, posted, gate, owe } = await startBench(t);
+	// One request on its way, so that the engine has a reason to remember where it goes.
+	const { promise, resolve } = Promise.withResolvers<void>();
+	gate.opens = promise;
+	await owe();
+	await clock.moveBy(100);
+	store.announceDue([programme.id]);
+	await clock.moveBy(100);
+	equal(posted.length, 1);
+	// Another process removes the URL, saves one again and records a sale, all in a moment. This engine is not
+	// told which programme it was, and finds the sale by itself.
+	await store.transact(async (trx) => {
+		await removeEndpoint(trx, programme.id, clock.nowMs());
+		await setEndpoint(trx, programme.id, "https://shop.example/postback", clock.nowMs());
+	});
+	await owe(1);
+	store.announceDue([]);
+	await clock.moveBy(100);
+	resolve();
+	await clock.moveBy(6_000);
+	const states = await store.db.selectFrom("deliveries").select("state").orderBy("id").execute();
+	deepEqual(
+		states.map(({ state }) => state),
+		["delivered", "delivered"],
+	);
+	equal(posted.length, 2);
+});

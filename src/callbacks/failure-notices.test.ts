@@ -1,0 +1,132 @@
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { START_MS } from "../../test/support/clock.ts";
+import { openStore } from "../../test/support/open-store.ts";
+import { createRandom } from "../../test/support/random.ts";
+import { addProgramme, delivered, failed, retried } from "../../test/support/rows.ts";
+import { MAIL_INTERVAL_MS } from "../domain/notice.ts";
+import { noteProgrammeMailed } from "../store/notices.ts";
+import type { ClaimedDelivery, Settlement } from "../store/queue.ts";
+import type { Store } from "../store/store.ts";
+import { noteFailures } from "./failure-notices.ts";
+
+interface Books {
+	store: Store;
+	programmeId: number;
+	/** In a transaction of its own; true when somebody may have to be mailed. */
+	note(settlements: readonly Settlement[], failing?: readonly number[], nowMs?: number): Promise<boolean>;
+	/** Kind, failures, and when each was opened, ended and is to be mailed, as milliseconds after the start. */
+	notices(): Promise<unknown[][]>;
+}
+
+async function openBooks(t: TestContext): Promise<Books> {
+	const store = openStore("SQLite", ":memory:");
+	t.after(() => store.close());
+	await store.migrate(START_MS);
+	const { id: programmeId } = await addProgramme(store);
+	const sinceStart = (atMs: number | null) => (atMs === null ? null : atMs - START_MS);
+	return {
+		store,
+		programmeId,
+		note: (settlements, failing = [], nowMs = START_MS) =>
+			store.transact((trx) => noteFailures(trx, createRandom(), settlements, new Set(failing), nowMs)),
+		async notices() {
+			const rows = await store.db.selectFrom("notices").selectAll().orderBy("id").execute();
+			return rows.map((row) => [
+				row.kind,
+				row.failures,
+				sinceStart(row.opened_at_ms),
+				sinceStart(row.ended_at_ms),
+				sinceStart(row.mail_due_at_ms),
+			]);
+		},
+	};
+}
+
+let lastId = 0;
+
+function claim(programmeId: number): ClaimedDelivery {
+	const id = ++lastId;
+	const event = { eventName: "conversion.recorded", eventBody: "{}" } as const;
+	return {
+		id,
+		programmeId,
+		claim: 1,
+		claimedAtMs: 0,
+		endpointEpoch: 0,
+		run: 1,
+		counted: 0,
+		seq: 0,
+		...event,
+	};
+}
+
+test("the first final failure opens a notice to be mailed at once, with its cause", async (t) => {
+	const { store, programmeId, note, notices } = await openBooks(t);
+	const delivery = claim(programmeId);
+	equal(await note([failed(delivery)]), true);
+	deepEqual(await notices(), [["callbacks_failing", 1, 0, null, 0]]);
+	const row = await store.db.selectFrom("notices").selectAll().executeTakeFirstOrThrow();
+	deepEqual([row.last_delivery_id, row.last_verdict, row.last_http_status], [delivery.id, "refused", 404]);
+});
+
+test("failures that follow add to the open notice and plan no second mail", async (t) => {
+	const { programmeId, note, notices } = await openBooks(t);
+	await note([failed(claim(programmeId)), failed(claim(programmeId))]);
+	await note([failed(claim(programmeId))], [programmeId], START_MS + 500);
+	deepEqual(await notices(), [["callbacks_failing", 3, 0, null, 0]]);
+});
+
+test("a programme that was mailed lately is mailed again when fifteen minutes are over", async (t) => {
+	const { store, programmeId, note, notices } = await openBooks(t);
+	await noteProgrammeMailed(store.db, programmeId, START_MS - 60_000);
+	await note([failed(claim(programmeId))]);
+	deepEqual(await notices(), [["callbacks_failing", 1, 0, null, MAIL_INTERVAL_MS - 60_000]]);
+});
+
+test("a success of a failing programme ends its notice and tells that callbacks work again", async (t) => {
+	const { programmeId, note, notices } = await openBooks(t);
+	await note([failed(claim(programmeId))]);
+	equal(await note([delivered(claim(programmeId))], [programmeId], START_MS + 900), true);
+	deepEqual(await notices(), [
+		["callbacks_failing", 1, 0, 900, 0],
+		["callbacks_working_again", 0, 900, null, 900],
+	]);
+	await note([delivered(claim(programmeId))], [programmeId], START_MS + 950);
+	equal((await notices()).length, 2, "told once, also when the engine has not heard of it yet");
+});
+
+test("a programme that failed and succeeded within one batch is failing", async (t) => {
+	const { programmeId, note, notices } = await openBooks(t);
+	await note([delivered(claim(programmeId)), failed(claim(programmeId)), delivered(claim(programmeId))]);
+	deepEqual(await notices(), [["callbacks_failing", 1, 0, null, 0]]);
+});
+
+test("programmes in one batch do not mix", async (t) => {
+	const { store, programmeId, note, notices } = await openBooks(t);
+	const other = await addProgramme(store);
+	await note([failed(claim(programmeId)), delivered(claim(other.id))], [other.id]);
+	deepEqual(await notices(), [["callbacks_failing", 1, 0, null, 0]]);
+});
+
+test("retries, releases, cancellations and the successes of a healthy shop are no news", async (t) => {
+	const { programmeId, note, notices } = await openBooks(t);
+	const told = await note([
+		retried(claim(programmeId), START_MS + 60_000),
+		{ kind: "released", delivery: claim(programmeId), dueAtMs: START_MS },
+		{ kind: "cancelled", delivery: claim(programmeId), endedAtMs: START_MS },
+		delivered(claim(programmeId)),
+	]);
+	equal(told, false);
+	deepEqual(await notices(), []);
+});
+
+test("a notice is written with its result or not at all", async (t) => {
+	const { store, programmeId, notices } = await openBooks(t);
+	const crash = store.transact(async (trx) => {
+		ok(await noteFailures(trx, createRandom(), [failed(claim(programmeId))], new Set(), START_MS));
+		throw new Error("the machine caught fire");
+	});
+	await rejects(crash, /caught fire/);
+	deepEqual(await notices(), []);
+});
