@@ -44,9 +44,8 @@ const PATIENCE_MS = 20_000;
 const POLL_MS = 10;
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-// Half of a command's time is compiling the same sources again.
-const COMPILE_CACHE = mkdtempSync(join(tmpdir(), "ringback-compile-cache-"));
-process.once("exit", () => rmSync(COMPILE_CACHE, { recursive: true, force: true }));
+/** Half of a command's time is compiling the same sources again. Goes with node_modules, where tools keep such. */
+const COMPILE_CACHE = join(ROOT, "node_modules", ".cache", "compile");
 
 /** A test, or a suite's own hooks. */
 interface Cleaning {

@@ -13,7 +13,7 @@ import { hasStack, openHome } from "./command-home.ts";
 const COMMANDS = ["serve", "migrate", "user create", "programme create", "key issue", "doctor"];
 
 describe("help is on standard output and ends with 0", { concurrency: 2 }, () => {
-	for (const args of [[], ["--help"], ["-h"], ["help"]]) {
+	for (const args of [[], ["--help"], ["help"]]) {
 		test(`"${["ringback", ...args].join(" ")}" lists every command`, async (t) => {
 			const { code, stdout, stderr } = await openHome(t).run(args);
 			deepEqual({ code, stderr }, { code: 0, stderr: "" });
@@ -45,16 +45,12 @@ describe("help is on standard output and ends with 0", { concurrency: 2 }, () =>
 describe("wrong usage says what is wrong, shows the usage and ends with 2", { concurrency: 2 }, () => {
 	const cases: readonly [args: string, problem: RegExp, usage: RegExp][] = [
 		["bogus", /^There is no command "bogus"\.$/m, /^Usage: ringback COMMAND/m],
-		["bogus --help", /^There is no command "bogus --help"\.$/m, /^Usage: ringback COMMAND/m],
 		["user", /^There is no command "user"\.$/m, /^Usage: ringback COMMAND/m],
-		["user destroy", /^There is no command "user destroy"\.$/m, /^Usage: ringback COMMAND/m],
 		["serve --port 80", /^Unknown option '--port'/m, /^ringback serve \[--json\]$/m],
 		["migrate now", /^"now" is not expected here\.$/m, /^ringback migrate/m],
 		["user create --email a@b.example", /^--role is missing: /m, /^ringback user create --email ADDRESS/m],
-		["key issue", /^--programme is missing: /m, /^ringback key issue --programme ID/m],
 		["user create --email", /--email/, /^ringback user create/m],
 		["programme create --name Shop", /^--owner is missing: /m, /--approval-days DAYS/],
-		["doctor --json=yes", /'--json'/, /^ringback doctor/m],
 	];
 	for (const [args, problem, usage] of cases) {
 		test(`ringback ${args}`, async (t) => {

@@ -84,7 +84,7 @@ eachService(
 			deepEqual([delivery?.state, delivery?.attempts], ["failed", 2]);
 		});
 	},
-	() => ({ RINGBACK_DNS_SERVERS: names.address }),
+	{ RINGBACK_DNS_SERVERS: names.address },
 );
 
 eachService(

@@ -18,7 +18,7 @@ eachService("section 3, states and transitions", (running) => {
 			.where("order_id", "=", orderId)
 			.executeTakeFirstOrThrow();
 
-	test("contract 3 recorded: a postback, a test and a pixel that is not parked are recorded and announced", async () => {
+	test("contract 3 recorded: a postback, a test and an unparked pixel are recorded and announced", async () => {
 		const programme = await running.openProgramme({ parksPixels: false });
 		await programme.record("A-1");
 		await programme.record("T-1", { test: true });
@@ -107,7 +107,7 @@ eachService("section 3, states and transitions", (running) => {
 		]);
 	});
 
-	test("contract 3 rejected, 3 reversed: moves that the table does not have are refused and send nothing", async () => {
+	test("contract 3 rejected, 3 reversed: moves beyond the table are refused and send nothing", async () => {
 		const programme = await running.openProgramme();
 		for (const orderId of ["REJECTED", "REVERSED", "APPROVED"]) await programme.record(orderId);
 		await programme.reject("REJECTED", "FRAUD");
@@ -130,7 +130,7 @@ eachService("section 3, states and transitions", (running) => {
 		equal((await programme.deliveries()).length, before);
 	});
 
-	test("contract 3 parked: a parked pixel conversion sends nothing, cannot be decided, and expires in silence", async () => {
+	test("contract 3 parked: what is parked sends nothing, cannot be decided, and expires in silence", async () => {
 		const programme = await running.openProgramme();
 		await programme.pixel("P-1");
 		equal((await conversionOf(programme, "P-1")).status, "PARKED");
@@ -144,7 +144,7 @@ eachService("section 3, states and transitions", (running) => {
 		deepEqual(await programme.deliveries(), []);
 	});
 
-	test("contract 3 rule 1: the postback that confirms a parked pixel is answered with the result and no event", async () => {
+	test("contract 3 rule 1: confirming a parked pixel is answered with the result and sends no event", async () => {
 		const programme = await running.openProgramme();
 		await programme.pixel("P-1", "90.00");
 		const { outcome, conversion } = await programme.record("P-1", { basketValue: "100.00" });

@@ -38,7 +38,7 @@ eachService("section 4, endpoints", (running) => {
 		}
 	});
 
-	test("contract 4.1 query string: a URL that would go out in another spelling is refused with that spelling", async () => {
+	test("contract 4.1 query string: a URL in another spelling than it goes out in is refused with that one", async () => {
 		const { programId } = await running.openProgramme({ url: null });
 		for (const [entered, sent] of [
 			["/größe", "/gr%C3%B6%C3%9Fe"],

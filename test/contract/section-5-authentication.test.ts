@@ -37,7 +37,7 @@ eachService("section 5, authentication", (running) => {
 		equal(!refused.ok && refused.reason, "bad_signature");
 	});
 
-	test("contract 5 first key: the first API key brings the secret, the second brings none and changes none", async () => {
+	test("contract 5 first key: the first API key brings the secret, the second changes nothing", async () => {
 		const programme = await running.openProgramme({ hasKey: false });
 		const secret = await programme.issueKey();
 		ok(secret !== null && secret.length >= 32);
@@ -85,7 +85,7 @@ eachService("section 5, authentication", (running) => {
 		await programme.settled();
 	});
 
-	test("contract 5 freshness: a receiver takes a delivery for five minutes either way, and not a second longer", async () => {
+	test("contract 5 freshness: a receiver takes a delivery for five minutes either way and no longer", async () => {
 		const programme = await running.openProgramme();
 		const callback = await receive(programme, "A-1");
 		const sentAtMs = Number(callback.headers.get("X-Service-Timestamp")) * 1000;
@@ -147,7 +147,7 @@ eachService("section 5, authentication", (running) => {
 		equal((await verify(second, { secret: oldSecret })).ok, false);
 	});
 
-	test("contract 4.3: the receiver's library takes every delivery as it arrives, and not a byte of it changed", async () => {
+	test("contract 4.3: the receiver's library takes a delivery as it arrives, and no changed one", async () => {
 		const programme = await running.openProgramme();
 		const callback = await receive(programme, "A-1");
 		const { request } = callback;

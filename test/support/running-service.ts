@@ -9,45 +9,40 @@ import { type Certificates, makeCertificates } from "../../demo/certificate.ts";
 import { type Config, readConfig } from "../../src/config.ts";
 import { type Service, startService } from "../../src/service.ts";
 import { checkForm, type ReceivedCallback, readCallback } from "./callback-form.ts";
-import type { MovableClock } from "./clock.ts";
 import { createTestDatabase, type TestDatabase } from "./databases.ts";
 import { checkBooks } from "./delivery-books.ts";
 import { createLeapingClock } from "./leaping-clock.ts";
-import { createLog, type KeptLog } from "./log.ts";
+import { createLog } from "./log.ts";
 import { DATABASE_KINDS, type DatabaseKind } from "./open-store.ts";
 import { type Shop, type ShopAnswer, type ShopRequest, startShop } from "./shop.ts";
-import { openShopProgramme, type ProgrammeOptions, type ShopProgramme } from "./shop-programme.ts";
+import {
+	openShopProgramme,
+	type ProgrammeOptions,
+	type ServiceAtHand,
+	type ShopProgramme,
+} from "./shop-programme.ts";
 import { until } from "./until.ts";
 
-export interface RunningService {
-	readonly service: Service;
-	readonly clock: MovableClock;
-	/** The one shop that programmes use unless told otherwise. */
-	readonly shop: Shop;
-	readonly log: KeptLog;
-	readonly brand: string;
-	/** Every request of every shop, in the order of arrival. */
-	readonly received: readonly ReceivedCallback[];
+export interface RunningService extends ServiceAtHand {
 	openProgramme(options?: ProgrammeOptions): Promise<ShopProgramme>;
 	/** Another machine of the same shop, with the same certificate unless another is given. */
 	startShop(certificates?: Certificates): Promise<Shop>;
-	until(what: string, condition: () => boolean | Promise<boolean>, tickMs?: number): Promise<void>;
 }
 
 /** Environment variables, as an operator would set them. */
-export type Settings = Readonly<Record<string, string>>;
+type Settings = Readonly<Record<string, string>>;
 
 export function eachService(
 	title: string,
 	define: (running: RunningService) => void,
-	settings: Settings | (() => Settings) = {},
+	settings: Settings = {},
 ): void {
 	// Side by side: each has a clock, a shop and a database of its own, and mostly waits for the latter two.
 	describe(title, { concurrency: DATABASE_KINDS.length }, () => {
 		for (const kind of DATABASE_KINDS) {
 			describe(kind, { concurrency: 1 }, () => {
 				const running = new RunningServiceOf(kind);
-				before(() => running.start(typeof settings === "function" ? settings() : settings));
+				before(() => running.start(settings));
 				afterEach(() => running.endTest());
 				after(() => running.end());
 				define(running);
@@ -166,6 +161,8 @@ function configOf({ kind, location }: TestDatabase, settings: Settings): Config 
 		PORT: "0",
 		RINGBACK_SECRET_KEY: randomBytes(32).toString("hex"),
 		RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
+		// A century: the tests leap over months, and at the end the books must be complete.
+		RINGBACK_RETENTION_DAYS: "36500",
 		...settings,
 	});
 	if (!read.ok) throw new Error(read.problems.join(" "));

@@ -11,12 +11,24 @@ import { decideConversion } from "../../src/conversions/decide.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
 import type { Reason } from "../../src/domain/conversion.ts";
 import type { Result } from "../../src/domain/fault.ts";
+import type { Service } from "../../src/service.ts";
 import { findByOrder } from "../../src/store/conversions.ts";
 import { findProgramme } from "../../src/store/programmes.ts";
 import type { AttemptsTable, DeliveriesTable, NoticesTable } from "../../src/store/schema.ts";
 import type { ReceivedCallback } from "./callback-form.ts";
-import type { RunningService } from "./running-service.ts";
-import type { AnswerRequest } from "./shop.ts";
+import type { MovableClock } from "./clock.ts";
+import type { AnswerRequest, Shop } from "./shop.ts";
+
+export interface ServiceAtHand {
+	readonly service: Service;
+	readonly clock: MovableClock;
+	/** The one shop that programmes use unless told otherwise. */
+	readonly shop: Shop;
+	readonly brand: string;
+	/** Every request of every shop, in the order of arrival. */
+	readonly received: readonly ReceivedCallback[];
+	until(what: string, condition: () => boolean | Promise<boolean>, tickMs?: number): Promise<void>;
+}
 
 export interface ProgrammeOptions {
 	currency?: string;
@@ -60,9 +72,9 @@ export class ShopProgramme {
 	secret = "";
 	/** What the shop answers to callbacks of this programme. */
 	answer: AnswerRequest = () => ({ status: 204 });
-	readonly #running: RunningService;
+	readonly #running: ServiceAtHand;
 
-	constructor(running: RunningService, id: number, programId: string) {
+	constructor(running: ServiceAtHand, id: number, programId: string) {
 		this.#running = running;
 		this.id = id;
 		this.programId = programId;
@@ -80,6 +92,8 @@ export class ShopProgramme {
 	async call(method: string, target: string, options: Partial<CallOptions> = {}): Promise<ApiAnswer> {
 		const { service, clock, brand } = this.#running;
 		const signed = signedRequest(method, target, this, { nowMs: clock.nowMs(), brand, ...options });
+		// A kept connection may be closed by the service just when a slow machine comes to use it again.
+		signed.headers.set("connection", "close");
 		const init = method === "GET" ? {} : { body: await signed.arrayBuffer() };
 		const response = await fetch(service.url + target, { method, headers: signed.headers, ...init });
 		const text = await response.text();
@@ -112,7 +126,8 @@ export class ShopProgramme {
 	/** As a browser on the shop's thank-you page. */
 	async pixel(orderId: string, basketValue = "100.00"): Promise<void> {
 		const query = new URLSearchParams({ orderId, basketValue });
-		const response = await fetch(`${this.#running.service.url}/pixel/${this.programId}.gif?${query}`);
+		const url = `${this.#running.service.url}/pixel/${this.programId}.gif?${query}`;
+		const response = await fetch(url, { headers: { connection: "close" } });
 		await response.arrayBuffer();
 	}
 
@@ -164,7 +179,7 @@ export class ShopProgramme {
 
 	/** Until everything that is due has been sent and stored. What remains in the queue waits for its time. */
 	async settled(tickMs?: number): Promise<void> {
-		const { service, clock, until } = this.#running;
+		const { service, clock } = this.#running;
 		const busy = () =>
 			service.store.db
 				.selectFrom("queue")
@@ -173,7 +188,7 @@ export class ShopProgramme {
 				.where((eb) => eb.or([eb("claim", "is not", null), eb("due_at_ms", "<=", clock.nowMs())]))
 				.executeTakeFirst();
 		const isSettled = async () => (await busy()) === undefined;
-		await until.call(this.#running, `everything due of ${this.programId} is sent`, isSettled, tickMs);
+		await this.#running.until(`everything due of ${this.programId} is sent`, isSettled, tickMs);
 	}
 
 	/** When the next retry may go out; fails when nothing waits. */
@@ -222,7 +237,7 @@ export class ShopProgramme {
 }
 
 export async function openShopProgramme(
-	running: RunningService,
+	running: ServiceAtHand,
 	options: ProgrammeOptions,
 ): Promise<ShopProgramme> {
 	const { service, shop } = running;

@@ -32,7 +32,8 @@ const ALL_BUT_OUTSIDE = [...BELOW_THE_EDGE, "api", "web", "config", "chores", "s
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	domain: [],
 	ports: ["domain"],
-	config: ["domain"],
+	// The store's types, because a setting names one.
+	config: ["domain", "store"],
 	store: ["domain", "ports"],
 	conversions: ["domain", "ports", "store"],
 	callbacks: ["domain", "ports", "store"],
@@ -41,7 +42,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	web: BELOW_THE_EDGE,
 	outside: ["domain", "ports"],
 	chores: [...BELOW_THE_EDGE, "config"],
-	service: [...BELOW_THE_EDGE, "api", "web", "config", "chores", "outside"],
+	app: [...BELOW_THE_EDGE, "api", "web"],
+	service: [...BELOW_THE_EDGE, "app", "config", "chores", "outside"],
 	cli: ALL_BUT_OUTSIDE,
 	main: ALL_BUT_OUTSIDE,
 	receiver: [],

@@ -1,12 +1,90 @@
-// Contract section 2.1, the fourteen fields of the body. Their names, order and types are checked for every
-// request of every suite: test/support/callback-form.ts.
+// Contract section 2.1: the headers and the fourteen fields of a delivery. The exact set of headers, the names,
+// order and types of the fields and their agreement are checked for every request: support/callback-form.ts.
 
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, equal, match, notEqual } from "node:assert/strict";
 import { test } from "node:test";
 import { EVENT_TYPES, REASONS } from "../../src/domain/conversion.ts";
+import type { ReceivedCallback } from "../support/callback-form.ts";
 import { eachService } from "../support/running-service.ts";
 
-eachService("section 2.1, body", (running) => {
+eachService("section 2, resources and their fields", (running) => {
+	const receiveOne = async (): Promise<ReceivedCallback> => {
+		const programme = await running.openProgramme();
+		await programme.record("A-1");
+		await programme.settled();
+		const [callback] = programme.received;
+		if (callback === undefined) throw new Error("nothing was received");
+		return callback;
+	};
+
+	test("contract 2.1 headers: a delivery has the contract's six headers and what HTTP itself needs", async () => {
+		const { headers } = await receiveOne();
+		deepEqual([...headers.keys()].map((name) => name.toLowerCase()).sort(), [
+			"connection",
+			"content-length",
+			"content-type",
+			"host",
+			"user-agent",
+			"x-service-event",
+			"x-service-nonce",
+			"x-service-signature",
+			"x-service-timestamp",
+		]);
+	});
+
+	test("contract 2.1 Content-Type, 2.1 User-Agent: to the letter", async () => {
+		const { headers } = await receiveOne();
+		equal(headers.get("Content-Type"), "application/json");
+		equal(headers.get("User-Agent"), "service-postback/1");
+	});
+
+	test("contract 2.1 X-Service-Event: the event's name, equal to the body's", async () => {
+		const { headers, body } = await receiveOne();
+		equal(headers.get("X-Service-Event"), "conversion.recorded");
+		equal(body.event, "conversion.recorded");
+	});
+
+	test("contract 2.1 X-Service-Timestamp: whole Unix seconds of the attempt, digits only", async () => {
+		await running.clock.moveBy(999 - (running.clock.nowMs() % 1000));
+		const { headers, body } = await receiveOne();
+		const timestamp = headers.get("X-Service-Timestamp") ?? "";
+		match(timestamp, /^\d{10}$/);
+		equal(timestamp, String(Math.floor(Date.parse(String(body.sentAt)) / 1000)));
+	});
+
+	test("contract 2.1 X-Service-Nonce: hex, and another one for each attempt", async () => {
+		const programme = await running.openProgramme();
+		programme.answer = () => ({ status: 503 });
+		await programme.record("A-1");
+		await programme.settled();
+		await programme.retryNow();
+		const [first, second] = programme.received.map(({ headers }) => headers.get("X-Service-Nonce") ?? "");
+		match(first ?? "", /^[0-9a-f]{32}$/);
+		match(second ?? "", /^[0-9a-f]{32}$/);
+		notEqual(first, second);
+	});
+
+	test("contract 2.1 X-Service-Signature: 64 hex digits in lower case", async () => {
+		const { headers } = await receiveOne();
+		match(headers.get("X-Service-Signature") ?? "", /^[0-9a-f]{64}$/);
+	});
+
+	test("contract 2.1 same trio: the names in a callback are those the shop signs its own requests with", async () => {
+		const { headers } = await receiveOne();
+		const programme = await running.openProgramme();
+		const trio = [...headers.keys()].filter((name) => /^X-Service-(Timestamp|Nonce|Signature)$/.test(name));
+		equal(trio.length, 3);
+		for (const name of trio) {
+			const body = { orderId: name, basketValue: "1.00" };
+			const refused = await programme.call("POST", "/v1/conversions", {
+				body,
+				headers: { [name]: undefined },
+			});
+			deepEqual([refused.status, refused.json.code], [401, "missing_signature_header"], name);
+		}
+		deepEqual(await programme.deliveries(), []);
+	});
+
 	test("contract 2.1 body: a delivery says exactly what happened, field by field", async () => {
 		const programme = await running.openProgramme();
 		const recordedAtMs = running.clock.nowMs();
@@ -78,7 +156,7 @@ eachService("section 2.1, body", (running) => {
 		["BHD", "12.345", ["12.345", "0.988", "0.309"]],
 		["EUR", "999999999999.99", ["999999999999.99", "80000000000.00", "25000000000.00"]],
 	] as const) {
-		test(`contract 2.1 basketValue, 2.1 commission, 2.1 networkFee, 2.1 currency, 2.1 amounts: ${basketValue} ${currency} is sent as strings with its digits`, async () => {
+		test(`contract 2.1 basketValue, 2.1 commission, 2.1 networkFee, 2.1 currency, 2.1 amounts: ${basketValue} ${currency}`, async () => {
 			const programme = await running.openProgramme({ currency });
 			await programme.record("A-1", { basketValue, currency });
 			await programme.settled();
@@ -141,3 +219,27 @@ eachService("section 2.1, body", (running) => {
 		deepEqual({ ...second, sentAt: first?.sentAt }, first);
 	});
 });
+
+eachService(
+	"section 2.1, another brand",
+	(running) => {
+		test("contract 2.1 brand prefix: the brand names the four headers and the user agent, both ways", async () => {
+			const programme = await running.openProgramme();
+			equal((await programme.record("A-1")).outcome, "RECORDED");
+			await programme.settled();
+			const [callback] = programme.received;
+			const names = [...(callback?.headers.keys() ?? [])];
+			deepEqual(names.filter((name) => /^x-/i.test(name)).sort(), [
+				"X-Acme-Event",
+				"X-Acme-Nonce",
+				"X-Acme-Signature",
+				"X-Acme-Timestamp",
+			]);
+			equal(callback?.headers.get("User-Agent"), "acme-postback/1");
+			const body = { orderId: "A-2", basketValue: "1.00" };
+			const underOldName = await programme.call("POST", "/v1/conversions", { body, brand: "Service" });
+			equal(underOldName.json.code, "missing_signature_header");
+		});
+	},
+	{ RINGBACK_BRAND: "Acme" },
+);

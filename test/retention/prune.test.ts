@@ -1,0 +1,261 @@
+// Retention, on both databases: what is finished and old goes with all that belongs to it, in batches; what is
+// pending, young or still untold stays.
+
+import { deepEqual, equal } from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { startChores } from "../../src/chores.ts";
+import { findDelivery, requeue } from "../../src/store/deliveries.ts";
+import { insertInboundCalls } from "../../src/store/inbound.ts";
+import { insertNotice } from "../../src/store/notices.ts";
+import { insertOwedEvents } from "../../src/store/outbox.ts";
+import type { Programme } from "../../src/store/programmes.ts";
+import { pruneDeliveries, pruneInboundCalls, pruneNonces, pruneNotices } from "../../src/store/prune.ts";
+import type { NoticesTable, Schema } from "../../src/store/schema.ts";
+import type { Store } from "../../src/store/store.ts";
+import { createClock, START_MS } from "../support/clock.ts";
+import { eachDatabase } from "../support/databases.ts";
+import { createLog } from "../support/log.ts";
+import { createRandom } from "../support/random.ts";
+import { addProgramme, newId, newOwedEvent } from "../support/rows.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const CUTOFF_MS = START_MS;
+const OLD_MS = CUTOFF_MS - DAY_MS;
+const YOUNG_MS = CUTOFF_MS + DAY_MS;
+/** What a batch holds; three of them and a bit. */
+const BATCH_ROWS = 500;
+const MANY = 3 * BATCH_ROWS + 100;
+
+const never = () => false;
+
+eachDatabase("retention", (database) => {
+	let programme: Programme;
+	let conversions = 0;
+
+	beforeEach(async () => {
+		const { db } = database.store;
+		for (const table of ["queue", "attempts", "deliveries", "events", "nonces", "inbound_calls", "notices"]) {
+			await db.deleteFrom(table as keyof Schema).execute();
+		}
+		programme = await addProgramme(database.store);
+	});
+
+	/** Deliveries made at one moment; finished ones have two attempts each. */
+	async function add(count: number, madeAtMs: number, finishedAtMs: number | null): Promise<number[]> {
+		const { store } = database;
+		const owed = Array.from({ length: count }, () => newOwedEvent(programme, ++conversions));
+		await store.transact((trx) => insertOwedEvents(trx, owed, madeAtMs));
+		const made = store.db.selectFrom("deliveries").select("id").where("attempts", "=", 0);
+		const ids = (await made.orderBy("id").execute()).map(({ id }) => id);
+		const state = finishedAtMs === null ? {} : { state: "delivered" as const, finished_at_ms: finishedAtMs };
+		await store.db
+			.updateTable("deliveries")
+			.set({ attempts: 2, ...state })
+			.where("attempts", "=", 0)
+			.execute();
+		const attempts = ids.flatMap((delivery_id) =>
+			[1, 2].map((seq) => ({
+				delivery_id,
+				seq,
+				run: 1,
+				result: "answered" as const,
+				started_at_ms: madeAtMs,
+			})),
+		);
+		for (let start = 0; start < attempts.length; start += BATCH_ROWS) {
+			await store.db
+				.insertInto("attempts")
+				.values(attempts.slice(start, start + BATCH_ROWS))
+				.execute();
+		}
+		if (finishedAtMs !== null) {
+			await store.db
+				.deleteFrom("queue")
+				.where("id", ">=", ids[0] ?? 0)
+				.execute();
+		}
+		return ids;
+	}
+
+	test("a finished delivery goes with its attempts and its event once it is older than the setting", async () => {
+		const old = await add(2, OLD_MS, CUTOFF_MS - 1);
+		const atTheLimit = await add(1, OLD_MS, CUTOFF_MS);
+		equal(await pruneDeliveries(database.store, CUTOFF_MS, never), old.length);
+		deepEqual(await remaining(database.store), {
+			deliveries: atTheLimit,
+			events: atTheLimit,
+			attempts: atTheLimit,
+			queue: [],
+		});
+	});
+
+	test("pending ones stay however old they are, and so do those that were finished lately", async () => {
+		const pending = await add(2, OLD_MS, null);
+		const finishedLately = await add(1, OLD_MS, YOUNG_MS);
+		await add(3, OLD_MS, OLD_MS);
+		const young = await add(2, YOUNG_MS, YOUNG_MS);
+		equal(await pruneDeliveries(database.store, CUTOFF_MS, never), 3, "also behind some that stay");
+		const stay = [...pending, ...finishedLately, ...young];
+		deepEqual(await remaining(database.store), {
+			deliveries: stay,
+			events: stay,
+			attempts: stay,
+			queue: pending,
+		});
+		equal(await pruneDeliveries(database.store, CUTOFF_MS, never), 0, "a second round finds nothing");
+	});
+
+	test("thousands go in batches, and a stop is heard between them", async () => {
+		await add(MANY, OLD_MS, OLD_MS);
+		let asked = 0;
+		const stopAfterOne = () => asked++ > 0;
+		equal(await pruneDeliveries(database.store, CUTOFF_MS, stopAfterOne), BATCH_ROWS);
+		equal((await remaining(database.store)).deliveries.length, MANY - BATCH_ROWS);
+		equal(await pruneDeliveries(database.store, CUTOFF_MS, never), MANY - BATCH_ROWS);
+		deepEqual(await remaining(database.store), { deliveries: [], events: [], attempts: [], queue: [] });
+	});
+
+	test("one that somebody sends again while it is about to go stays, whole", async () => {
+		const { store } = database;
+		const [resent = 0] = await add(3, OLD_MS, OLD_MS);
+		const resend = async () => {
+			const row = await store.db.selectFrom("deliveries").selectAll().where("id", "=", resent).execute();
+			const delivery = await findDelivery(store.db, programme.id, row[0]?.public_id ?? "");
+			if (delivery === undefined) throw new Error("it has just been made");
+			await store.transact((trx) => requeue(trx, programme.id, [delivery], YOUNG_MS));
+		};
+		const interrupted: Store = {
+			...store,
+			async transact(work) {
+				await resend();
+				return store.transact(work);
+			},
+		};
+		equal(await pruneDeliveries(interrupted, CUTOFF_MS, never), 2, "only what went is counted");
+		deepEqual(await remaining(store), {
+			deliveries: [resent],
+			events: [resent],
+			attempts: [resent],
+			queue: [resent],
+		});
+	});
+
+	test("nonces go when they expire", async () => {
+		const { store } = database;
+		const nonces = [-1, 0, 1].map((offsetMs) => ({
+			programme_id: programme.id,
+			nonce: `nonce${offsetMs}`,
+			expires_at_ms: CUTOFF_MS + offsetMs,
+		}));
+		await store.db.insertInto("nonces").values(nonces).execute();
+		await pruneNonces(store, CUTOFF_MS);
+		const left = await store.db.selectFrom("nonces").select("nonce").orderBy("expires_at_ms").execute();
+		deepEqual(
+			left.map(({ nonce }) => nonce),
+			["nonce0", "nonce1"],
+		);
+	});
+
+	test("inbound calls go by their age, in batches, those without a programme too", async () => {
+		const { store } = database;
+		const call = {
+			kind: "api",
+			method: "POST",
+			target: "/v1/conversions",
+			outcome: "x",
+			http_status: 401,
+		} as const;
+		const old = Array.from({ length: MANY }, (_, index) => ({
+			...call,
+			programme_id: index % 2 === 0 ? programme.id : null,
+			at_ms: OLD_MS,
+		}));
+		for (let start = 0; start < MANY; start += BATCH_ROWS) {
+			await insertInboundCalls(store.db, old.slice(start, start + BATCH_ROWS));
+		}
+		await insertInboundCalls(store.db, [{ ...call, at_ms: CUTOFF_MS }]);
+		let asked = 0;
+		equal(await pruneInboundCalls(store, CUTOFF_MS, () => asked++ > 0), BATCH_ROWS);
+		equal(await pruneInboundCalls(store, CUTOFF_MS, never), MANY - BATCH_ROWS);
+		const left = await store.db.selectFrom("inbound_calls").select("at_ms").execute();
+		deepEqual(
+			left.map(({ at_ms }) => at_ms),
+			[CUTOFF_MS],
+		);
+	});
+
+	test("notices go when they are over, told and old", async () => {
+		const { store } = database;
+		const add = async (name: string, change: Partial<NoticesTable>) => {
+			// Only one trouble of a programme can be open.
+			const { id } = await addProgramme(store);
+			await insertNotice(store.db, {
+				public_id: `${name} ${newId("ntc")}`,
+				programme_id: id,
+				kind: "callbacks_failing",
+				opened_at_ms: OLD_MS,
+				failures: 1,
+				mailed_failures: 1,
+				updated_at_ms: OLD_MS,
+				...change,
+				id: undefined,
+			});
+		};
+		await add("over", { ended_at_ms: OLD_MS });
+		await add("works-again", { kind: "callbacks_working_again" });
+		await add("open", {});
+		await add("untold", { ended_at_ms: OLD_MS, mail_due_at_ms: YOUNG_MS });
+		await add("young", { ended_at_ms: YOUNG_MS, updated_at_ms: YOUNG_MS });
+		await pruneNotices(store, CUTOFF_MS);
+		const left = await store.db.selectFrom("notices").select("public_id").orderBy("id").execute();
+		deepEqual(
+			left.map(({ public_id }) => public_id.split(" ")[0]),
+			["open", "untold", "young"],
+		);
+	});
+
+	test("the service prunes by itself, by the number of days in its settings", async (t) => {
+		const { store } = database;
+		const clock = createClock(CUTOFF_MS + 7 * DAY_MS);
+		await add(2, OLD_MS, CUTOFF_MS - 1);
+		const stay = await add(1, OLD_MS, CUTOFF_MS + HOUR_MS / 2);
+		const log = createLog();
+		const chores = startChores({
+			store,
+			clock,
+			random: createRandom(),
+			log,
+			mailer: null,
+			publicUrl: "https://ringback.example",
+			retentionDays: 7,
+		});
+		t.after(() => chores.stop());
+		await untilEqual(stay);
+		await untilEqual([]);
+		await chores.stop();
+		equal(clock.waitingTimers, 0);
+		deepEqual(log.lines, []);
+
+		async function untilEqual(expected: readonly number[]): Promise<void> {
+			const deadlineMs = Date.now() + 10_000;
+			while ((await remaining(store)).deliveries.length !== expected.length && Date.now() < deadlineMs) {
+				await clock.moveBy(HOUR_MS / 10);
+			}
+			deepEqual((await remaining(store)).deliveries, expected);
+		}
+	});
+});
+
+/** Which deliveries still have what. */
+async function remaining({ db }: Store) {
+	const numbers = (rows: readonly { id: number }[]) => [...new Set(rows.map(({ id }) => id))];
+	return {
+		deliveries: numbers(await db.selectFrom("deliveries").select("id").orderBy("id").execute()),
+		events: numbers(await db.selectFrom("events").select("id").orderBy("id").execute()),
+		attempts: numbers(
+			await db.selectFrom("attempts").select("delivery_id as id").orderBy("delivery_id").execute(),
+		),
+		queue: numbers(await db.selectFrom("queue").select("id").orderBy("id").execute()),
+	};
+}
