@@ -38,6 +38,10 @@ else await demonstrate(wanted.once === true, wanted.json === true);
 async function demonstrate(once: boolean, asJson: boolean): Promise<void> {
 	const print = (line: string): void => void process.stdout.write(`${line}\n`);
 	const say = asJson ? () => undefined : print;
+	// From the first moment on: Ctrl-C in the middle of the story must clean up as well.
+	const interrupted = new Promise<void>((resolve) => {
+		process.once("SIGINT", () => resolve()).once("SIGTERM", () => resolve());
+	});
 	const folder = mkdtempSync(join(tmpdir(), "ringback-demo-"));
 	const clock = createDemoClock();
 	const shop = await startSampleShop(clock.nowMs, (callback) =>
@@ -53,8 +57,12 @@ async function demonstrate(once: boolean, asJson: boolean): Promise<void> {
 		say(`Ringback listens on ${service.url}, the sample shop on ${shop.url}`);
 		say(`The programme's signing secret (shown once, as on the integration page): ${secret}\n`);
 		const client = createShopClient(service.url, apiKey, secret, clock.nowMs);
-		await tellStory(client, shop, clock, () => retryIsPlanned(store), say);
-		if (!once) await stayUp(service, say);
+		const story = tellStory(client, shop, clock, () => retryIsPlanned(store), say);
+		const isTold = await Promise.race([story.then(() => true), interrupted.then(() => false)]);
+		if (isTold && !once) {
+			inviteToLook(service, say);
+			await interrupted;
+		}
 	} finally {
 		await service?.stop();
 		await shop.close();
@@ -107,15 +115,12 @@ async function retryIsPlanned({ db }: Store): Promise<void> {
 	while ((await planned.executeTakeFirst()) === undefined) await setTimeout(10);
 }
 
-async function stayUp({ url, config }: Service, say: (line: string) => void): Promise<void> {
+function inviteToLook({ url, config }: Service, say: (line: string) => void): void {
 	const path = config.database.kind === "sqlite" ? config.database.path : "";
 	say("\nThat was the whole way. It stays up until Ctrl-C; look at:");
 	say(`  ${url}/          the start page`);
 	say(`  ${url}/metrics   attempts by verdict, deliveries by state`);
 	say(`  ${path}   the database (SQLite), removed when you stop`);
-	await new Promise<void>((resolve) => {
-		process.once("SIGINT", () => resolve()).once("SIGTERM", () => resolve());
-	});
 }
 
 function must<Value>(result: Result<Value>): Value {

@@ -89,6 +89,8 @@ export async function startSampleShop(
 					() => reject(new Error(`only ${arrived} of ${count} callbacks arrived`)),
 					ARRIVAL_TIMEOUT_MS,
 				);
+				// The shop itself keeps the process alive; once it has closed nobody waits any more.
+				timer.unref();
 				onArrival = () => {
 					if (arrived < count) return;
 					clearTimeout(timer);
