@@ -6,8 +6,9 @@
 const LEAST_WINDOW = 64;
 /** The event loop is hardly ever idle above this: requests then wait for us, not for the shops. */
 const BUSY_SHARE = 0.85;
-/** How often the window is looked at while something waits for it: 64 to 512 takes three looks. */
-export const PACE_MS = 50;
+/** How often it is looked at while something waits for room. Longer than 64 handshakes take: during them the
+ * process idles and would open ever more. From 64 to 512 takes three looks. */
+export const PACE_MS = 250;
 
 export class Pace {
 	readonly #leastWindow: number;

@@ -16,12 +16,13 @@ export function judgeSending(
 	nowMs: number,
 	isStopping: boolean,
 ): Sending {
-	if (delivery.endpointEpoch !== lane.endpointEpoch) {
+	if (delivery.endpointEpoch < lane.endpointEpoch) {
 		return { target: null, unsent: { kind: "cancelled", delivery, endedAtMs: nowMs } };
 	}
 	const { target } = lane;
-	if (target === null) {
-		return { target, unsent: { kind: "released", delivery, dueAtMs: nowMs + NO_TARGET_RETRY_MS } };
+	// Ahead of its lane: another process has saved a URL since the lane's was read. Next time it is read again.
+	if (target === null || delivery.endpointEpoch > lane.endpointEpoch) {
+		return { target: null, unsent: { kind: "released", delivery, dueAtMs: nowMs + NO_TARGET_RETRY_MS } };
 	}
 	const isTooOld = nowMs - delivery.claimedAtMs > SENDABLE_FOR_MS;
 	if (isStopping || isTooOld) return { target: null, unsent: { kind: "released", delivery, dueAtMs: nowMs } };

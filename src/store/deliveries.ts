@@ -31,9 +31,8 @@ export async function failedSince(
 		.selectFrom("deliveries")
 		.selectAll()
 		.where("programme_id", "=", programmeId)
-		.where("state", "=", "failed")
-		.where("finished_at_ms", ">=", sinceMs)
-		.orderBy("finished_at_ms")
+		.where("failed_at_ms", ">=", sinceMs)
+		.orderBy("failed_at_ms")
 		.limit(limit)
 		.execute();
 }
@@ -52,7 +51,7 @@ export async function requeue(
 		// Names the state it was found in: two people pressing the button at once start one run.
 		const { numUpdatedRows } = await trx
 			.updateTable("deliveries")
-			.set({ state: "pending", run: delivery.run + 1, finished_at_ms: null })
+			.set({ state: "pending", run: delivery.run + 1, finished_at_ms: null, failed_at_ms: null })
 			.where("id", "=", delivery.id)
 			.where("state", "=", delivery.state)
 			.where("run", "=", delivery.run)

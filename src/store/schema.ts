@@ -162,6 +162,8 @@ export interface DeliveriesTable {
 	created_at_ms: number;
 	last_attempt_at_ms: number | null;
 	finished_at_ms: number | null;
+	/** The same, for those that ended as failed. */
+	failed_at_ms: number | null;
 }
 
 /**

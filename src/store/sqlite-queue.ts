@@ -43,6 +43,7 @@ function prepareStatements(database: DatabaseSync) {
 			`update deliveries set state = ?, attempts = ?, last_verdict = ?, last_http_status = ?,
 				last_attempt_at_ms = ?, finished_at_ms = ? where id = ?`,
 		),
+		noteFailure: prepare("update deliveries set failed_at_ms = ? where id = ?"),
 		noteAttempt: prepare(
 			`update deliveries set attempts = ?, last_verdict = ?, last_http_status = ?, last_attempt_at_ms = ?
 				where id = ?`,
@@ -58,12 +59,16 @@ function prepareStatements(database: DatabaseSync) {
 			`insert into attempts (delivery_id, seq, run, result, started_at_ms) values (?, ?, ?, 'interrupted', ?)`,
 		),
 		noteInterrupted: prepare("update deliveries set attempts = ? where id = ?"),
+		countInterrupted: prepare("update queue set seq = ? where id = ?"),
 		findDue: prepare(
 			`select q.id, q.due_at_ms, q.claim, q.endpoint_epoch, q.run, q.counted, q.seq, e.name, e.body
 				from queue q join events e on e.id = q.id
 				where q.programme_id = ? and q.due_at_ms <= ? order by q.due_at_ms limit ?`,
 		),
-		markClaimed: prepare("update queue set claim = ?, due_at_ms = ?, seq = ? where id = ?"),
+		// All of a pass at once: a call for each row would cost more than the row.
+		markClaimed: prepare(
+			"update queue set claim = ?, due_at_ms = ? where id in (select value from json_each(?))",
+		),
 		findTarget: prepare(
 			`select p.id, p.endpoint_id, p.endpoint_epoch, e.url, s.id as secret_id, s.sealed,
 				exists (select 1 from notices n where n.programme_id = p.id and n.kind = 'callbacks_failing'
@@ -106,6 +111,7 @@ function settleOne(statements: Statements, settlement: Settlement): boolean {
 			const { state, verdict, attempt, endedAtMs } = settlement;
 			const { httpStatus, startedAtMs } = attempt;
 			statements.finish.run(state, seq + 1, verdict, httpStatus, startedAtMs, endedAtMs, id);
+			if (state === "failed") statements.noteFailure.run(endedAtMs, id);
 			addAttempt(statements, settlement.delivery, attempt);
 			return true;
 		}
@@ -175,8 +181,8 @@ function claimDue(
 		if (rows.length < limit) unfilled.push(programmeId);
 	}
 	// In the order of the table, as in `settle`.
-	const inOrder = [...claimed.deliveries].sort((a, b) => a.id - b.id);
-	for (const { id, seq } of inOrder) statements.markClaimed.run(claim, nowMs + CLAIM_LAPSE_MS, seq, id);
+	const ids = claimed.deliveries.map((delivery) => delivery.id).sort((a, b) => a - b);
+	statements.markClaimed.run(claim, nowMs + CLAIM_LAPSE_MS, JSON.stringify(ids));
 	for (const programmeId of unfilled) {
 		const { due } = statements.firstDue.get(programmeId) as { due: number | null };
 		claimed.nextDue.push({ programmeId, dueAtMs: due });
@@ -210,6 +216,7 @@ function recordInterrupted(statements: Statements, row: DueRow): number {
 	const seq = row.seq + 1;
 	statements.addInterrupted.run(row.id, seq, row.run, row.due_at_ms - CLAIM_LAPSE_MS);
 	statements.noteInterrupted.run(seq, row.id);
+	statements.countInterrupted.run(seq, row.id);
 	return seq;
 }
 

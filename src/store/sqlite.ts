@@ -28,6 +28,7 @@ const DIALECT: Dialect = {
 	selfNumberedId: "integer primary key",
 	givenId: "integer primary key",
 	clustered: "without rowid",
+	rewritten: "",
 };
 
 /** `path` is a file, or ":memory:". Its folder is made when missing. */

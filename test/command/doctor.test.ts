@@ -1,7 +1,6 @@
 // `ringback doctor` before anything exists, when all is well, and with one thing wrong at a time.
 
 import { deepEqual, equal, match } from "node:assert/strict";
-import { createSocket, type RemoteInfo } from "node:dgram";
 import { once } from "node:events";
 import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
@@ -9,6 +8,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, type TestContext, test } from "node:test";
 import { SMTPServer } from "smtp-server";
 import { createTestDatabase } from "../support/databases.ts";
+import { startNameServer } from "../support/name-server.ts";
 import { type Ended, type Home, hasStack, openHome, type Settings } from "./command-home.ts";
 import { prepareDatabase } from "./shop-account.ts";
 
@@ -31,7 +31,7 @@ describe("doctor", { concurrency: 2 }, () => {
 	for (const kind of ["SQLite", "PostgreSQL"] as const) {
 		test(`on an empty ${kind} database says how to fill it, and changes nothing`, async (t) => {
 			const home = openHome(t);
-			const settings = await withNames(t);
+			const settings = await withNames(t, "example.com");
 			if (kind === "SQLite") writeFileSync(home.databasePath, "");
 			else Object.assign(settings, await emptyPostgres(t));
 			const findings = await examine(home, settings);
@@ -47,7 +47,7 @@ describe("doctor", { concurrency: 2 }, () => {
 	test("when all is well says so, and ends with 0", async (t) => {
 		const home = await openFilledHome(t);
 		const mail = await startMailServer(t);
-		const findings = await examine(home, { ...(await withNames(t)), ...mail.settings });
+		const findings = await examine(home, { ...(await withNames(t, "example.com")), ...mail.settings });
 		const states = findings.all.map(({ check, state }) => [check, state]);
 		deepEqual(
 			states,
@@ -59,7 +59,10 @@ describe("doctor", { concurrency: 2 }, () => {
 
 	test("warns of private ranges, and of mail that is off", async (t) => {
 		const home = await openFilledHome(t);
-		const settings = { ...(await withNames(t)), RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8" };
+		const settings = {
+			...(await withNames(t, "example.com")),
+			RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
+		};
 		const findings = await examine(home, settings);
 		equal(findings.code, 0);
 		match(findings.of("addresses"), /^warning .*development only/);
@@ -68,7 +71,7 @@ describe("doctor", { concurrency: 2 }, () => {
 
 	test("says when names cannot be looked up", async (t) => {
 		const home = await openFilledHome(t);
-		const findings = await examine(home, await withNames(t, "NXDOMAIN"));
+		const findings = await examine(home, await withNames(t));
 		equal(findings.code, 1);
 		match(findings.of("dns"), /^problem .*ENOTFOUND.*callbacks to host names will fail/);
 	});
@@ -76,7 +79,7 @@ describe("doctor", { concurrency: 2 }, () => {
 	test("says when the mail server refuses us, without our password", async (t) => {
 		const home = await openFilledHome(t);
 		const mail = await startMailServer(t, "refusing");
-		const findings = await examine(home, { ...(await withNames(t)), ...mail.settings });
+		const findings = await examine(home, { ...(await withNames(t, "example.com")), ...mail.settings });
 		equal(findings.code, 1);
 		match(findings.of("mail"), /^problem the mail server refused: .*535/);
 	});
@@ -93,7 +96,10 @@ describe("doctor", { concurrency: 2 }, () => {
 
 	test("says when the secret key is another one than the database was sealed with", async (t) => {
 		const home = await openFilledHome(t);
-		const findings = await examine(home, { ...(await withNames(t)), RINGBACK_SECRET_KEY: KEY });
+		const findings = await examine(home, {
+			...(await withNames(t, "example.com")),
+			RINGBACK_SECRET_KEY: KEY,
+		});
 		equal(findings.code, 1);
 		match(findings.of("settings"), /^problem RINGBACK_SECRET_KEY is not the key .*Set the right one/);
 		equal(JSON.stringify(findings.all).includes("DATABASE_URL"), false, "the database is not to blame");
@@ -102,7 +108,7 @@ describe("doctor", { concurrency: 2 }, () => {
 	test("says when the key file is gone, and does not put another in its place", async (t) => {
 		const home = await openFilledHome(t);
 		rmSync(`${home.databasePath}.key`);
-		const findings = await examine(home, await withNames(t));
+		const findings = await examine(home, await withNames(t, "example.com"));
 		equal(findings.code, 1);
 		match(findings.of("settings"), /^problem .*restore the key file/);
 		equal(existsSync(`${home.databasePath}.key`), false);
@@ -112,7 +118,7 @@ describe("doctor", { concurrency: 2 }, () => {
 		const home = await openFilledHome(t);
 		using database = new DatabaseSync(home.databasePath);
 		database.exec("insert into schema_versions values (99, 'from the future', 99, 0)");
-		const findings = await examine(home, await withNames(t));
+		const findings = await examine(home, await withNames(t, "example.com"));
 		equal(findings.code, 1, "it would not start");
 		match(findings.of("schema"), /^problem .*newer Ringback/);
 	});
@@ -172,22 +178,11 @@ async function emptyPostgres(t: TestContext): Promise<Settings> {
 	return { DATABASE_URL: database.location, RINGBACK_SECRET_KEY: KEY };
 }
 
-/** A name server that has one answer for every question; RFC 1035. */
-async function withNames(t: TestContext, answer: "192.0.2.1" | "NXDOMAIN" = "192.0.2.1"): Promise<Settings> {
-	const socket = createSocket("udp4").bind(0, "127.0.0.1");
-	await once(socket, "listening");
-	t.after(() => socket.close());
-	socket.on("message", (query: Buffer, from: RemoteInfo) => {
-		const head = Buffer.from(query.subarray(0, query.indexOf(0, 12) + 5));
-		const isKnown = answer !== "NXDOMAIN" && head.readUInt16BE(head.length - 4) === 1;
-		head.writeUInt16BE(answer === "NXDOMAIN" ? 0x8183 : 0x8180, 2);
-		head.writeUInt16BE(isKnown ? 1 : 0, 6);
-		head.writeUInt16BE(0, 10);
-		// A pointer to the question's name, type A, class IN, TTL 300, four bytes.
-		const record = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 1, 44, 0, 4, ...answer.split(".").map(Number)]);
-		socket.send(isKnown ? Buffer.concat([head, record]) : head, from.port, from.address);
-	});
-	return { RINGBACK_DNS_SERVERS: `127.0.0.1:${socket.address().port}` };
+async function withNames(t: TestContext, ...known: readonly string[]): Promise<Settings> {
+	const server = await startNameServer();
+	t.after(() => server.close());
+	for (const name of known) server.records.set(name, ["192.0.2.1"]);
+	return { RINGBACK_DNS_SERVERS: server.address };
 }
 
 async function startMailServer(

@@ -5,9 +5,9 @@ import { createPerson } from "../../src/accounts/people.ts";
 import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
 import { createProgramme } from "../../src/accounts/programmes.ts";
 import { type Environment, readConfig } from "../../src/config.ts";
-import type { Result } from "../../src/domain/fault.ts";
 import { openWorkplace, type Workplace } from "../../src/service.ts";
 import { addOwner, findProgramme } from "../../src/store/programmes.ts";
+import { expectValue } from "../support/shop-programme.ts";
 
 export interface ShopAccount {
 	programmeId: string;
@@ -29,8 +29,9 @@ export async function openAccount(
 	{ postbackUrl, name = "Shop", owners = ["owner@shop.example"] }: AccountOptions,
 ): Promise<ShopAccount> {
 	const people = [];
-	for (const email of owners) people.push(must(await createPerson(workplace, { email, role: "owner" })));
-	const { public_id: programmeId } = must(
+	for (const email of owners)
+		people.push(expectValue(await createPerson(workplace, { email, role: "owner" })));
+	const { public_id: programmeId } = expectValue(
 		await createProgramme(workplace, {
 			name,
 			ownerEmail: owners[0] ?? "",
@@ -44,8 +45,8 @@ export async function openAccount(
 	const programme = await findProgramme(workplace.store.db, programmeId);
 	if (programme === undefined) throw new Error("the programme was just made");
 	for (const person of people) await addOwner(workplace.store.db, programme.id, person.id);
-	const { key, secret } = must(await issueKey(workplace, programmeId));
-	if (postbackUrl !== undefined) must(await savePostbackUrl(workplace, programmeId, postbackUrl));
+	const { key, secret } = expectValue(await issueKey(workplace, programmeId));
+	if (postbackUrl !== undefined) expectValue(await savePostbackUrl(workplace, programmeId, postbackUrl));
 	return { programmeId, programmeRow: programme.id, apiKey: key, secret: secret ?? "" };
 }
 
@@ -62,9 +63,4 @@ export async function prepareDatabase(
 	} finally {
 		await workplace.close();
 	}
-}
-
-function must<Value>(result: Result<Value>): Value {
-	if (result.ok) return result.value;
-	throw new Error(result.fault.detail);
 }

@@ -115,8 +115,11 @@ async function checkSqliteQueue({ location, store }: SuiteDatabase): Promise<voi
 		await createSqliteQueue(database).agenda(store.db);
 		const plans = database.plans();
 		ok(plans.length > 10);
-		// "programme" is what the agenda's own walk has found so far, a row for each programme.
-		for (const { walks } of plans) deepEqual(new Set([...walks, "programme"]), new Set(["programme"]));
+		// What they may walk is their own: the ids they were given, and the programmes the agenda has found so far.
+		const walked = plans
+			.flatMap(({ walks }) => walks)
+			.filter((walk) => !["json_each", "programme"].includes(walk));
+		deepEqual(walked, []);
 		equal(plans.filter(({ indexes }) => indexes.includes("queue_by_due")).length >= 3, true);
 	} finally {
 		database.close();

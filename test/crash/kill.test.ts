@@ -182,22 +182,19 @@ function checkDeliveries(
 	kills: readonly Snapshot[],
 ): void {
 	for (const { order, state, attempts, interrupted, outcomes } of end.deliveries) {
+		const story = `order ${order} is ${state} after ${outcomes}`;
+		// The shop lives in this process: on a machine that stalls for five seconds its answers are late, too.
+		const isRetried = /503|timeout|network-error/.test(outcomes ?? "");
+		const final = { 204: "delivered", 404: "failed" }[statusFor(order)];
+		ok(state === final || (state === "pending" && isRetried), story);
 		const arrived = arrivals.get(order) ?? 0;
-		const expected = { 204: "delivered", 404: "failed", 503: "pending" }[statusFor(order)];
-		equal(state, expected, `order ${order}: ${outcomes}`);
-		ok(arrived >= 1, `order ${order} never arrived`);
+		ok(arrived >= 1 || state === "pending", `${story} and never arrived`);
 		// By the claim: a process that is killed early may not have come to what an earlier one left.
-		const claims = kills.flatMap(({ claimed }) => claimed.get(order) ?? []);
-		const hits = new Set(claims).size;
-		equal(
-			interrupted,
-			hits,
-			`order ${order}: each kill that hit it is shown as interrupted, nothing else is`,
-		);
-		// A retry is due after a minute: on a very slow machine it may have come.
+		const hits = new Set(kills.flatMap(({ claimed }) => claimed.get(order) ?? [])).size;
+		equal(interrupted, hits, `${story}; each kill that hit it is shown as interrupted, and nothing else`);
 		const ended = attempts - interrupted;
-		ok(state === "pending" ? ended >= 1 : ended === 1, `order ${order}: ${ended} attempts ended`);
-		ok(arrived <= ended + hits, `order ${order} arrived ${arrived} times and was hit by ${hits} kills`);
+		ok(isRetried ? ended >= 1 : ended === 1, `${story}; ${ended} attempts ended`);
+		ok(arrived <= ended + hits, `${story}; it arrived ${arrived} times and was hit by ${hits} kills`);
 	}
 }
 

@@ -12,6 +12,7 @@ import { createTestDatabase, type TestDatabase } from "../support/databases.ts";
 import { createLog, type KeptLog } from "../support/log.ts";
 import type { DatabaseKind } from "../support/open-store.ts";
 import { type Shop, startShop } from "../support/shop.ts";
+import { until } from "../support/until.ts";
 import { type MailServer, startMailServer } from "./mail-server.ts";
 
 type Condition = () => boolean | Promise<boolean>;
@@ -37,10 +38,8 @@ export interface Site {
 	untilLater(isTrue: Condition): Promise<void>;
 }
 
-const PATIENCE_MS = 15_000;
-const STEP_MS = 5;
-const LONG_STEP_MS = 500;
-
+/** Of the clock, for each millisecond of waiting. */
+const LATER_TICK_MS = 100;
 const SECRET_KEY = "ab".repeat(32);
 
 export async function openSite(t: TestContext, kind: DatabaseKind): Promise<Site> {
@@ -91,18 +90,9 @@ export async function openSite(t: TestContext, kind: DatabaseKind): Promise<Site
 				.where("programme_id", "=", programmeRow)
 				.orderBy("id")
 				.execute(),
-		until: (isTrue) => waitFor(isTrue, STEP_MS),
-		untilLater: (isTrue) => waitFor(isTrue, LONG_STEP_MS),
+		until: (isTrue) => until(clock, `${isTrue}`, isTrue),
+		untilLater: (isTrue) => until(clock, `${isTrue}`, isTrue, LATER_TICK_MS),
 	};
-
-	async function waitFor(isTrue: Condition, stepMs: number): Promise<void> {
-		const deadlineMs = Date.now() + PATIENCE_MS;
-		while (!(await isTrue())) {
-			if (Date.now() > deadlineMs) throw new Error(`waited ${PATIENCE_MS} ms for ${isTrue}\n${log.text()}`);
-			await new Promise((resolve) => setTimeout(resolve, STEP_MS));
-			await clock.moveBy(stepMs);
-		}
-	}
 	opened.defer(() => site.stop());
 	return site;
 }

@@ -1,0 +1,66 @@
+import { deepEqual, equal } from "node:assert/strict";
+import { test } from "node:test";
+import { signingKey } from "../domain/signature.ts";
+import type { ClaimedDelivery } from "../store/queue.ts";
+import { type Lane, Lanes, type LaneTarget } from "./lanes.ts";
+import { judgeSending } from "./sending.ts";
+
+const NOW_MS = 1_000_000;
+
+const TARGET: LaneTarget = {
+	url: "https://shop.example/postback",
+	target: "/postback",
+	endpointId: 1,
+	key: signingKey("rbs_1"),
+};
+
+const DELIVERY: ClaimedDelivery = {
+	id: 1,
+	programmeId: 1,
+	claim: 1,
+	claimedAtMs: NOW_MS,
+	endpointEpoch: 3,
+	run: 1,
+	counted: 0,
+	seq: 0,
+	eventName: "conversion.recorded",
+	eventBody: "{}",
+};
+
+function laneOf(change: Partial<Lane>): Lane {
+	const lane = new Lanes({ perProgramme: 1, overall: 1 }).lane(1);
+	return Object.assign(lane, { target: TARGET, endpointEpoch: 3 }, change);
+}
+
+/** Where it goes, or how its claim ends and when it is due again, counted from now. */
+function judge(lane: Partial<Lane>, delivery: Partial<ClaimedDelivery> = {}, isStopping = false): unknown {
+	const { target, unsent } = judgeSending(laneOf(lane), { ...DELIVERY, ...delivery }, NOW_MS, isStopping);
+	if (target !== null) return target.url;
+	return unsent.kind === "released" ? [unsent.kind, unsent.dueAtMs - NOW_MS] : unsent.kind;
+}
+
+test("a delivery of the present URL goes there", () => {
+	equal(judge({}), TARGET.url);
+});
+
+test("a delivery made for a URL that was removed since is cancelled, also when there is another now", () => {
+	equal(judge({ endpointEpoch: 4 }), "cancelled");
+	equal(judge({ endpointEpoch: 4, target: null }), "cancelled");
+});
+
+test("a delivery of a URL that the lane has not heard of is given back and never cancelled", () => {
+	deepEqual(judge({ endpointEpoch: 2 }), ["released", 5_000]);
+});
+
+test("without a URL or an openable secret it is given back, to be looked at again later", () => {
+	deepEqual(judge({ target: null }), ["released", 5_000]);
+});
+
+test("what was held for so long that its claim might lapse is given back at once", () => {
+	equal(judge({}, { claimedAtMs: NOW_MS - 20_000 }), TARGET.url);
+	deepEqual(judge({}, { claimedAtMs: NOW_MS - 20_001 }), ["released", 0]);
+});
+
+test("on a stop it is given back at once", () => {
+	deepEqual(judge({}, {}, true), ["released", 0]);
+});
