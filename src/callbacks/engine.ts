@@ -244,7 +244,8 @@ export class Engine {
 		if (settlement.kind === "retry" || settlement.kind === "released") {
 			this.#agenda.note(settlement.delivery.programmeId, settlement.dueAtMs);
 		}
-		if (settlement.kind === "finished" && settlement.state === "failed") lane.isFailing = true;
+		// Read anew with the pass that stores it: only then does the lane know of the notice.
+		if (settlement.kind === "finished" && settlement.state === "failed") this.#stale.add(lane.programmeId);
 		this.#lanes.land(lane, tookMs);
 		if (this.#isStopping && this.#lanes.inFlight === 0) this.#onDrained();
 		if (this.#results.length >= this.#flushAt) this.#startPass();
