@@ -40,6 +40,18 @@ test("a stranger's path is a problem too, but not in the inbound log", async (t)
 	assert.deepEqual(await shop.inbound(), []);
 });
 
+test("a problem's type leads to what its code means, and an unknown code to nothing", async (t) => {
+	const shop = await openTestShop(t);
+	const { json } = await read(await shop.request("/nowhere"));
+	const { pathname } = new URL(String(json.type));
+	const explained = await shop.request(pathname);
+	assert.equal(explained.status, 200);
+	assert.match(await explained.text(), /^Not found \(HTTP 404, code not_found\)/);
+	for (const code of ["toString", "nonsense", "<script>"]) {
+		assert.equal((await shop.request(`/problems/${encodeURIComponent(code)}`)).status, 404, code);
+	}
+});
+
 test("health is the process's, readiness the database's and the service's", async (t) => {
 	const shop = await openTestShop(t);
 	assert.equal((await shop.request("/healthz")).status, 200);

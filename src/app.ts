@@ -10,7 +10,7 @@ import { createMetrics, type Metrics } from "./api/metrics.ts";
 import { createPixel } from "./api/pixel.ts";
 import { postConversions } from "./api/post-conversions.ts";
 import { postApprovals, postRejections, postReversals } from "./api/post-decisions.ts";
-import { ourFault, problemAnswer } from "./api/problem.ts";
+import { describeProblem, ourFault, problemAnswer } from "./api/problem.ts";
 import { requestTarget } from "./api/request-target.ts";
 import { createSignedCalls, type Endpoint, type SignedCalls } from "./api/signed-call.ts";
 import { fault } from "./domain/fault.ts";
@@ -46,6 +46,10 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
 	mountSignedApi(app, signedCalls);
 	mountPixel(app, createPixel(deps, refusals, metrics), signedCalls);
 	mountOps(app, deps, metrics);
+	app.get("/problems/:code", (c) => {
+		const text = describeProblem(c.req.param("code"));
+		return text === null ? c.notFound() : c.text(text);
+	});
 	mountStartPage(app, deps);
 	refuseOtherMethods(app, deps, START_PAGE_PATHS);
 	return app;

@@ -1,6 +1,6 @@
 // A fault as an answer: RFC 9457, with the fault's stable code beside the standard's members.
 
-import { type Fault, type FaultCode, fault } from "../domain/fault.ts";
+import { type Fault, fault, httpStatusOf } from "../domain/fault.ts";
 import { isDatabaseUnreachable } from "../store/unreachable.ts";
 import type { AppDeps } from "./deps.ts";
 
@@ -40,6 +40,17 @@ export function problemAnswer(
 	});
 }
 
+/** What a problem's `type` leads to: the same for every problem of a code. Null for a code that is not ours. */
+export function describeProblem(code: string): string | null {
+	const httpStatus = httpStatusOf(code);
+	if (httpStatus === undefined) return null;
+	return `${titleOf(code)} (HTTP ${httpStatus}, code ${code})
+
+The "detail" of each answer says what is wrong with that request and what to do next. Codes never change
+their meaning. All of them are listed in docs/api.md.
+`;
+}
+
 /** Says nothing of what was or was not stored: when the connection breaks during the commit, nobody knows. */
 export function ourFault(error: unknown): Fault {
 	const advice = "Send the request again, signed anew: nothing is recorded twice.";
@@ -49,7 +60,7 @@ export function ourFault(error: unknown): Fault {
 }
 
 /** The same for every problem of a code, as the RFC asks: `bad_signature` is "Bad signature". */
-function titleOf(code: FaultCode): string {
+function titleOf(code: string): string {
 	const words = code.split("_").map((word) => SPELLINGS.get(word) ?? word);
 	const title = words.join(" ");
 	return title.charAt(0).toUpperCase() + title.slice(1);

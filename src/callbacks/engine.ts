@@ -37,7 +37,7 @@ export interface EngineDeps {
 }
 
 /** Results per transaction: by then a commit costs each of them next to nothing. */
-const MAX_RESULTS_WAITING = 2_048;
+const MAX_RESULTS_WAITING = 1_024;
 /** Stragglers are stored after this at the latest, so that the page shows them at once. */
 const RESULT_LINGER_MS = 100;
 /** Under load changes are announced thousands of times a second; a pass for each would be all we do. */

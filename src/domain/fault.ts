@@ -67,6 +67,11 @@ const HTTP_STATUS_BY_CODE = {
 
 export type FaultCode = keyof typeof HTTP_STATUS_BY_CODE;
 
+/** Undefined for what is no code of ours. */
+export function httpStatusOf(code: string): number | undefined {
+	return Object.hasOwn(HTTP_STATUS_BY_CODE, code) ? HTTP_STATUS_BY_CODE[code as FaultCode] : undefined;
+}
+
 export interface Fault {
 	code: FaultCode;
 	httpStatus: number;
