@@ -100,6 +100,7 @@ describe("a wrong value is one problem that names the setting and says what it t
 		[{ PUBLIC_URL: "https://ringback.example/#top" }, /^PUBLIC_URL must be/],
 		[{ DATABASE_URL: "mysql://db.example/ringback" }, /^DATABASE_URL must be sqlite:PATH or postgres:/],
 		[{ DATABASE_URL: "sqlite:" }, /^DATABASE_URL must be sqlite:PATH/],
+		[{ DATABASE_URL: "sqlite::memory:" }, /^DATABASE_URL must name a file/],
 		[
 			{ DATABASE_URL: "postgres://[nonsense", RINGBACK_SECRET_KEY: KEY },
 			/^DATABASE_URL is not a valid Postgre/,
