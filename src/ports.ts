@@ -1,5 +1,5 @@
 // What the service needs from the outside world, as interfaces and nothing else.
-// The real ones live in outside/; the simulation brings its own.
+// The real ones live in outside/; tests bring a clock that can be moved.
 
 import type { AddressRange } from "./domain/address.ts";
 import type { AttemptTimings, Outcome } from "./domain/verdict.ts";
@@ -8,6 +8,8 @@ export interface Clock {
 	nowMs(): number;
 	/** Calls `run` once after `delayMs`; the returned function cancels it. */
 	after(delayMs: number, run: () => void): () => void;
+	/** A later turn of the event loop: long work in pages takes one in between, so that everything else gets on. */
+	turn(): Promise<void>;
 }
 
 export interface Random {

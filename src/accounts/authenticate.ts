@@ -63,7 +63,7 @@ export function createAuthenticator(
 	};
 }
 
-/** In the transaction that does the work: a request that failed on our side may be sent again as it is. */
+/** In the transaction that does the work: a request that failed on our side has not spent its nonce. */
 export async function acceptNonce(
 	trx: Db,
 	{ programme, nonce, nonceExpiresAtMs }: Caller,
@@ -90,14 +90,11 @@ async function nameProgramme(
 	if (found === undefined) {
 		return refuse(
 			"unknown_api_key",
-			"This API key is not known here. Copy it again from the integration page.",
+			"This API key is not known here. Check that it was copied whole, or issue a new one.",
 		);
 	}
 	if (found.revoked_at_ms !== null) {
-		return refuse(
-			"revoked_api_key",
-			"This API key has been revoked. Issue a new one on the integration page.",
-		);
+		return refuse("revoked_api_key", "This API key has been revoked. Issue a new one.");
 	}
 	const programme = (await findProgrammesById(store.db, [found.programme_id])).get(found.programme_id);
 	if (programme === undefined) throw new Error("an API key without a programme");
@@ -124,12 +121,13 @@ function parseTrio(request: SignedRequest, headers: HeaderNames, nowMs: number):
 				`${headers.timestamp} is more than ${TIMESTAMP_TOLERANCE_SECONDS} seconds away from our clock (${Math.floor(nowMs / 1000)}). Set the sender's clock, and sign at the moment of sending.`,
 			);
 		case "fresh":
+			break;
 	}
 	// The contract's own nonces are hex; UUIDs and base64url are common on the shops' side.
 	if (!/^[0-9A-Za-z_-]{8,128}$/.test(nonce)) {
 		return refuse(
 			"malformed_nonce",
-			`${headers.nonce} must be 8 to 128 letters and digits, best 32 random hex digits.`,
+			`${headers.nonce} must be 8 to 128 letters, digits, "-" or "_": best 32 random hex digits.`,
 		);
 	}
 	return succeed({ timestamp, nonce, signature });
@@ -148,7 +146,7 @@ function verifySignature(
 	if (keys.length === 0) {
 		return refuse(
 			"no_signing_secret",
-			"This programme has no signing secret. Issue one on the integration page.",
+			"This programme has no signing secret. It comes with the first API key: issue one.",
 		);
 	}
 	const digest = sha256Hex(request.rawBody);

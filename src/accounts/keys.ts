@@ -52,7 +52,7 @@ export async function replaceSecret(deps: AccountsDeps, programmePublicId: strin
 		await retirePresentSecret(trx, programme.id, nowMs);
 		return makeSecret(trx, deps, programme.id, nowMs);
 	});
-	deps.store.announceDue([programme.id]);
+	deps.store.announceChange(programme.id);
 	return succeed(secret);
 }
 

@@ -43,7 +43,7 @@ export async function savePostbackUrl(
 		await setEndpoint(trx, programme.id, url.href, deps.clock.nowMs());
 		return before;
 	});
-	deps.store.announceDue([programme.id]);
+	deps.store.announceChange(programme.id);
 	return succeed({ url: url.href, replaced });
 }
 
@@ -55,6 +55,6 @@ export async function removePostbackUrl(
 	const programme = await findProgramme(store.db, programmePublicId);
 	if (programme === undefined) return unknownProgramme(programmePublicId);
 	const cancelled = await store.transact((trx) => removeEndpoint(trx, programme.id, clock.nowMs()));
-	store.announceDue([programme.id]);
+	store.announceChange(programme.id);
 	return succeed(cancelled);
 }

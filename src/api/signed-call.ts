@@ -3,7 +3,7 @@
 //   bytes ─▶ authentic? ─▶ one transaction: nonce, endpoint, inbound log ─▶ engines told ─▶ answer
 //
 // A refusal after authentication commits the nonce and the log row and nothing else: endpoints return faults
-// before they write. If our side fails, the nonce is not spent and the same request may be sent again as it is.
+// before they write. If our side fails, the nonce is not spent.
 
 import { acceptNonce, type Caller, createAuthenticator } from "../accounts/authenticate.ts";
 import type { InTransaction } from "../conversions/deps.ts";
@@ -97,7 +97,7 @@ export function createSignedCalls(deps: AppDeps, refusals: RefusalLog, metrics: 
 			return problemAnswer(deps, result.fault);
 		}
 		const { outcome, httpStatus, body: json, owedProgrammeIds } = result.value;
-		if (owedProgrammeIds.length > 0) store.announceDue(owedProgrammeIds);
+		store.announceDue(owedProgrammeIds);
 		metrics.countInbound(call.kind, outcome);
 		const headers = { "content-type": "application/json", "cache-control": "no-store" };
 		return new Response(JSON.stringify(json), { status: httpStatus, headers });

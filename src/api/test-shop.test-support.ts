@@ -98,7 +98,7 @@ export async function openTestShop(
 	};
 	const base: AppDeps = {
 		store,
-		clock: { nowMs: () => nowMs, after: () => () => undefined },
+		clock: { nowMs: () => nowMs, after: () => () => undefined, turn: async () => undefined },
 		random: { bytes: (count) => randomBytes(count), hex: (count) => randomBytes(count).toString("hex") },
 		sealingKey: new Uint8Array(32).fill(7),
 		log,
@@ -110,7 +110,7 @@ export async function openTestShop(
 	const deps = { ...base, ...options.change?.(base) };
 	const { programme, credentials } = await makeShop(base, options);
 	const announced: number[] = [];
-	store.onDue((programmeIds) => announced.push(...programmeIds));
+	store.onDue((where) => announced.push(...(where === "anywhere" ? [] : where)));
 	const app = createApp(deps);
 	return {
 		deps,

@@ -3,8 +3,8 @@
 
 export class Agenda {
 	readonly #dueAtMs = new Map<number, number>();
-	/** Where the last round stopped, so that everybody comes first in turn. */
-	#nextTurn = 0;
+	/** Who comes first this time, counted among those that are due. */
+	#turn = 0;
 
 	/** Something of this programme may be taken at `dueAtMs`; an earlier known time stays. */
 	note(programmeId: number, dueAtMs: number): void {
@@ -18,13 +18,17 @@ export class Agenda {
 		else this.#dueAtMs.set(programmeId, dueAtMs);
 	}
 
-	/** Programmes with something due, each time starting with another one. */
+	/** Programmes with something due, whoever's turn it is first. */
 	due(nowMs: number): number[] {
 		const due: number[] = [];
 		for (const [programmeId, dueAtMs] of this.#dueAtMs) if (dueAtMs <= nowMs) due.push(programmeId);
-		if (due.length < 2) return due;
-		this.#nextTurn = (this.#nextTurn + 1) % due.length;
-		return [...due.slice(this.#nextTurn), ...due.slice(0, this.#nextTurn)];
+		const first = due.length === 0 ? 0 : this.#turn % due.length;
+		return [...due.slice(first), ...due.slice(0, first)];
+	}
+
+	/** To be called once for each round of claims: the next one starts with somebody else. */
+	passTurn(): void {
+		this.#turn = (this.#turn + 1) % Number.MAX_SAFE_INTEGER;
 	}
 
 	/** The next moment at which something not yet due becomes due; undefined when nothing waits. */
@@ -34,9 +38,5 @@ export class Agenda {
 			if (dueAtMs > nowMs && (next === undefined || dueAtMs < next)) next = dueAtMs;
 		}
 		return next;
-	}
-
-	get size(): number {
-		return this.#dueAtMs.size;
 	}
 }

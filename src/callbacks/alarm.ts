@@ -12,6 +12,10 @@ export class Alarm {
 		this.#ring = ring;
 	}
 
+	get isSet(): boolean {
+		return this.#set !== null;
+	}
+
 	ringWithin(delayMs: number): void {
 		const atMs = this.#clock.nowMs() + delayMs;
 		if (this.#set !== null && this.#set.atMs <= atMs) return;

@@ -14,7 +14,7 @@ import { Agenda } from "./agenda.ts";
 import { Alarm } from "./alarm.ts";
 import { createPreparer, type PrepareAttempt, settleAnswer } from "./attempt.ts";
 import { countStored, type EngineCounters, newCounters } from "./counters.ts";
-import { type Caps, type Lane, Lanes } from "./lanes.ts";
+import { type Caps, type Lane, Lanes, TARGET_KEPT_MS } from "./lanes.ts";
 import { PACE_MS, Pace } from "./pace.ts";
 import type { RunPass } from "./pass.ts";
 import { judgeSending } from "./sending.ts";
@@ -37,7 +37,7 @@ export interface EngineDeps {
 }
 
 /** Results per transaction: by then a commit costs each of them next to nothing. */
-const MAX_RESULTS_WAITING = 1_024;
+const MAX_RESULTS_WAITING = 2_048;
 /** Stragglers are stored after this at the latest, so that the page shows them at once. */
 const RESULT_LINGER_MS = 100;
 /** Under load changes are announced thousands of times a second; a pass for each would be all we do. */
@@ -47,8 +47,8 @@ const POLL_MS = 5_000;
 /** When others hold the due rows of a programme just now. */
 const CONTENDED_RETRY_MS = 50;
 const BACKOFF_MS: readonly number[] = [100, 500, 2_000, 5_000];
-/** On a clean stop with the database gone: after these the claims lapse instead. */
-const STOP_TRIES = 3;
+/** On a clean stop: at once, and twice more if the database is away just then. After that the claims lapse. */
+const STOP_WAITS_MS: readonly number[] = [0, 500, 2_000];
 
 export class Engine {
 	readonly #deps: EngineDeps;
@@ -85,7 +85,7 @@ export class Engine {
 		this.#paceAlarm = new Alarm(deps.clock, () => this.#adjustPace());
 		this.#prepare = createPreparer(deps.brand, deps.random);
 		this.#applyTarget = createTargetReader(deps.sealingKey, deps.log);
-		this.#stopListening = deps.store.onDue((programmeIds) => this.#wake(programmeIds));
+		this.#stopListening = deps.store.onDue((where) => this.#wake(where));
 		this.#startPass();
 	}
 
@@ -98,6 +98,7 @@ export class Engine {
 		this.#isStopping = true;
 		this.#stopListening();
 		this.#alarm.cancel();
+		this.#paceAlarm.cancel();
 		await this.#passing;
 		const dueAtMs = this.#deps.clock.nowMs();
 		for (const delivery of this.#lanes.takeWaiting()) {
@@ -110,11 +111,10 @@ export class Engine {
 		await this.#storeLastResults();
 	}
 
-	/** An empty list: look everywhere. */
-	#wake(programmeIds: readonly number[]): void {
+	#wake(where: readonly number[] | "anywhere"): void {
 		const nowMs = this.#deps.clock.nowMs();
-		if (programmeIds.length === 0) this.#agendaReadAtMs = Number.NEGATIVE_INFINITY;
-		for (const programmeId of programmeIds) {
+		if (where === "anywhere") this.#agendaReadAtMs = Number.NEGATIVE_INFINITY;
+		for (const programmeId of where === "anywhere" ? [] : where) {
 			this.#agenda.note(programmeId, nowMs);
 			this.#announced.add(programmeId);
 			if (this.#lanes.find(programmeId) !== undefined) this.#stale.add(programmeId);
@@ -146,8 +146,10 @@ export class Engine {
 	async #pass(): Promise<void> {
 		const nowMs = this.#deps.clock.nowMs();
 		this.#lastPassAtMs = nowMs;
-		if (nowMs - this.#agendaReadAtMs >= POLL_MS) await this.#readAgenda(nowMs);
-		const wishes = this.#wishes(nowMs);
+		const sinceReadMs = nowMs - this.#agendaReadAtMs;
+		// Negative when the clock was set back: then it is not known how old it is.
+		if (sinceReadMs < 0 || sinceReadMs >= POLL_MS) await this.#readAgenda(nowMs);
+		const wishes = this.#takeWishes(nowMs);
 		if (this.#results.length === 0 && wishes.length === 0) return;
 		const storing = this.#results;
 		this.#results = [];
@@ -171,10 +173,12 @@ export class Engine {
 		this.#lanes.forgetIdle();
 	}
 
-	#wishes(nowMs: number): ClaimWish[] {
+	#takeWishes(nowMs: number): ClaimWish[] {
+		for (const programmeId of this.#lanes.waitingOnOldTargets(nowMs)) this.#stale.add(programmeId);
 		for (const programmeId of this.#stale)
 			this.#lanes.lane(programmeId).targetReadAtMs = Number.NEGATIVE_INFINITY;
 		const wishes = this.#lanes.wishes(this.#agenda.due(nowMs), nowMs);
+		this.#agenda.passTurn();
 		for (const { programmeId } of wishes) this.#stale.delete(programmeId);
 		for (const programmeId of this.#stale) wishes.push({ programmeId, limit: 0 });
 		this.#stale.clear();
@@ -213,7 +217,10 @@ export class Engine {
 			(lane, delivery) => this.#send(lane, delivery),
 			() => this.#pace.hasRoom(this.#lanes.inFlight),
 		);
-		if (!hasSentAll) this.#paceAlarm.ringWithin(PACE_MS);
+		if (hasSentAll || this.#isStopping || this.#paceAlarm.isSet) return;
+		// A reading to start from: what the process did before anything waited does not count.
+		this.#deps.busyShare();
+		this.#paceAlarm.ringWithin(PACE_MS);
 	}
 
 	/** Something waited for room: is it us or the shops? */
@@ -256,7 +263,8 @@ export class Engine {
 		const nowMs = this.#deps.clock.nowMs();
 		const nextDueAtMs = this.#agenda.nextAfter(nowMs) ?? Number.POSITIVE_INFINITY;
 		const canClaimNow = this.#lanes.wishes(this.#agenda.due(nowMs), nowMs).length > 0 || this.#stale.size > 0;
-		const lingerMs = this.#results.length > 0 ? RESULT_LINGER_MS : POLL_MS;
+		const restMs = this.#lanes.hasWaiting ? TARGET_KEPT_MS : POLL_MS;
+		const lingerMs = this.#results.length > 0 ? RESULT_LINGER_MS : restMs;
 		this.#sleepAtMost(canClaimNow ? 0 : Math.min(nextDueAtMs - nowMs, lingerMs));
 	}
 
@@ -273,13 +281,20 @@ export class Engine {
 	}
 
 	async #storeLastResults(): Promise<void> {
-		for (let tried = 0; this.#results.length > 0 && tried < STOP_TRIES; tried++) {
-			const storing = this.#results;
-			this.#results = [];
-			await this.#storeAndClaim(storing, [], this.#deps.clock.nowMs()).catch((error: unknown) => {
-				this.#results = storing;
-				this.#deps.log.error({ err: error }, "the last results could not be stored; they will be sent again");
-			});
+		const { clock, log } = this.#deps;
+		for (const waitMs of STOP_WAITS_MS) {
+			if (this.#results.length === 0) return;
+			await new Promise<void>((resolve) => clock.after(waitMs, resolve));
+			try {
+				await this.#storeAndClaim(this.#results, [], clock.nowMs());
+				return;
+			} catch (error) {
+				log.warn({ err: error }, "the last results could not be stored");
+			}
 		}
+		log.error(
+			{ results: this.#results.length },
+			"stopping without the last results: they will be sent again",
+		);
 	}
 }

@@ -49,7 +49,7 @@ const MAX_HELD = 8_192;
  * A change made in this process is announced and read at once; one made elsewhere is seen after this. It comes
  * no later than to a request that was already in flight.
  */
-const TARGET_KEPT_MS = 1_000;
+export const TARGET_KEPT_MS = 1_000;
 
 export class Lanes {
 	readonly #caps: Caps;
@@ -106,7 +106,7 @@ export class Lanes {
 			const limit = Math.min(this.#roomOf(programmeId), fairShare);
 			if (limit <= 0) continue;
 			const readAtMs = this.#lanes.get(programmeId)?.targetReadAtMs ?? Number.NEGATIVE_INFINITY;
-			wishes.push({ programmeId, limit, skipsTarget: nowMs - readAtMs < TARGET_KEPT_MS });
+			wishes.push({ programmeId, limit, skipsTarget: isRecent(readAtMs, nowMs) });
 			room -= limit;
 		}
 		return wishes;
@@ -170,6 +170,19 @@ export class Lanes {
 		}
 	}
 
+	/** Programmes with claimed deliveries that wait, whose target was read too long ago to send them. */
+	waitingOnOldTargets(nowMs: number): number[] {
+		const old: number[] = [];
+		for (const lane of this.#lanes.values()) {
+			if (lane.waiting.length > 0 && !isRecent(lane.targetReadAtMs, nowMs)) old.push(lane.programmeId);
+		}
+		return old;
+	}
+
+	get hasWaiting(): boolean {
+		return this.#held > this.#inFlight;
+	}
+
 	failingProgrammeIds(): number[] {
 		const failing: number[] = [];
 		for (const lane of this.#lanes.values()) if (lane.isFailing) failing.push(lane.programmeId);
@@ -188,4 +201,9 @@ export class Lanes {
 		const rounds = lane.lastTookMs < FAST_ANSWER_MS ? ROUNDS_AHEAD : 1;
 		return this.#caps.perProgramme * rounds - lane.waiting.length - lane.inFlight;
 	}
+}
+
+/** A moment in the future was read before the clock was set back: then it is not known how old it is. */
+function isRecent(readAtMs: number, nowMs: number): boolean {
+	return readAtMs <= nowMs && nowMs - readAtMs < TARGET_KEPT_MS;
 }

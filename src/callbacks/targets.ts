@@ -31,6 +31,8 @@ export function createTargetReader(sealingKey: Uint8Array, log: Log): ApplyTarge
 		}
 		const key = openKey(sealingKey, log, programmeId, sealedSecret);
 		const parsed = parsePostbackUrl(url);
+		if (!parsed.ok)
+			log.warn({ programmeId, code: parsed.fault.code }, "a saved Postback URL is not valid any more");
 		if (key === null || !parsed.ok) {
 			lane.target = null;
 			return;

@@ -6,12 +6,18 @@ import type { Clock, Log } from "../ports.ts";
 import type { DueListeners } from "./store.ts";
 
 const CHANNEL = "ringback_due";
-/** PostgreSQL refuses payloads of 8,000 bytes; past this many ids the word is just "look". */
+/** PostgreSQL refuses payloads of 8,000 bytes; past this many ids the word is "anywhere". */
 const MAX_IDS_IN_PAYLOAD = 400;
+const ANYWHERE = "anywhere";
+const CONNECT_TIMEOUT_MS = 5_000;
+/** For the goodbye on closing: a server that is gone does not answer it. */
+const END_TIMEOUT_MS = 1_000;
 const RECONNECT_DELAY_MS = 1_000;
 
 export interface DueChannel {
 	announce(programmeIds: readonly number[]): void;
+	/** To the engines of other processes too, even when this one has its own. */
+	announceEverywhere(programmeIds: readonly number[]): void;
 	startListening(): void;
 	close(): Promise<void>;
 }
@@ -27,10 +33,15 @@ export function createDueChannel(
 	let isListening = false;
 	let waiting = new Set<number>();
 	let isNotifying = false;
+	let cancelReconnect = (): void => undefined;
 
 	async function connect(): Promise<void> {
-		const fresh = new pg.Client({ connectionString: url, keepAlive: true });
-		fresh.on("notification", ({ payload }) => listeners.tell(parseIds(payload ?? "")));
+		const fresh = new pg.Client({
+			connectionString: url,
+			keepAlive: true,
+			connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+		});
+		fresh.on("notification", ({ payload }) => listeners.tell(parsePayload(payload ?? "")));
 		fresh.on("error", () => reconnectLater(fresh));
 		fresh.on("end", () => reconnectLater(fresh));
 		client = fresh;
@@ -38,7 +49,7 @@ export function createDueChannel(
 			await fresh.connect();
 			await fresh.query(`listen ${CHANNEL}`);
 			// What was announced while nobody listened is found by looking.
-			listeners.tell([]);
+			listeners.tell("anywhere");
 		} catch {
 			reconnectLater(fresh);
 		}
@@ -49,9 +60,7 @@ export function createDueChannel(
 		client = undefined;
 		log.warn({}, "the wake-up connection broke; polling until it is back");
 		broken.end().catch(() => undefined); // It is broken already: there is nothing to learn from its end.
-		clock.after(RECONNECT_DELAY_MS, () => {
-			if (!isClosed) void connect();
-		});
+		cancelReconnect = clock.after(RECONNECT_DELAY_MS, () => void connect());
 	}
 
 	/** One notification under way at a time; what comes meanwhile goes together in the next. */
@@ -59,7 +68,7 @@ export function createDueChannel(
 		if (isNotifying) return;
 		isNotifying = true;
 		while (waiting.size > 0 && !isClosed) {
-			const text = formatIds(waiting);
+			const text = formatPayload(waiting);
 			waiting = new Set();
 			// A lost hint costs the poll interval, nothing more.
 			await notify({ channel: CHANNEL, text }).catch(() => undefined);
@@ -67,12 +76,20 @@ export function createDueChannel(
 		isNotifying = false;
 	}
 
+	function notifyOthers(programmeIds: readonly number[]): void {
+		for (const id of programmeIds) waiting.add(id);
+		void flush();
+	}
+
 	return {
 		announce(programmeIds) {
 			// An engine in this process takes it at once; the others need not be woken for it.
-			if (!listeners.isEmpty) return listeners.tell(programmeIds);
-			for (const id of programmeIds) waiting.add(id);
-			void flush();
+			if (listeners.isEmpty) notifyOthers(programmeIds);
+			else listeners.tell(programmeIds);
+		},
+		announceEverywhere(programmeIds) {
+			listeners.tell(programmeIds);
+			notifyOthers(programmeIds);
 		},
 		startListening() {
 			if (isListening) return;
@@ -81,19 +98,26 @@ export function createDueChannel(
 		},
 		async close() {
 			isClosed = true;
-			await client?.end().catch(() => undefined); // Closing: a connection that is gone is as good as ended.
+			cancelReconnect();
+			const present = client;
+			if (present === undefined) return;
+			await new Promise<void>((resolve) => {
+				const cancel = clock.after(END_TIMEOUT_MS, resolve);
+				// A connection that is gone is as good as ended.
+				present
+					.end()
+					.then(resolve, () => resolve())
+					.finally(cancel);
+			});
 		},
 	};
 }
 
-function formatIds(ids: ReadonlySet<number>): string {
-	return ids.size > MAX_IDS_IN_PAYLOAD ? "" : [...ids].join(",");
+function formatPayload(ids: ReadonlySet<number>): string {
+	return ids.size > MAX_IDS_IN_PAYLOAD ? ANYWHERE : [...ids].join(",");
 }
 
-/** An empty list means: look everywhere. */
-function parseIds(payload: string): number[] {
-	return payload
-		.split(",")
-		.filter((part) => /^\d+$/.test(part))
-		.map(Number);
+function parsePayload(payload: string): number[] | "anywhere" {
+	const parts = payload.split(",");
+	return parts.every((part) => /^\d+$/.test(part)) ? parts.map(Number) : ANYWHERE;
 }

@@ -3,8 +3,8 @@
 import { Kysely, PostgresDialect, sql } from "kysely";
 import pg from "pg";
 import type { Clock, Log } from "../ports.ts";
-import { applyMigrations } from "./migrate.ts";
-import type { Dialect } from "./migrations.ts";
+import { applyMigrations, type MigrationReport } from "./migrate.ts";
+import type { Dialect, Migration } from "./migrations.ts";
 import { createDueChannel } from "./postgres-channel.ts";
 import { createPostgresQueue } from "./postgres-queue.ts";
 import type { Schema } from "./schema.ts";
@@ -24,6 +24,9 @@ const MIGRATION_LOCK = 7_464_225;
 const MAX_CONNECTIONS = 10;
 const CONNECT_TIMEOUT_MS = 5_000;
 
+/** Far above any query of ours, and below the half minute after which a claim lapses. */
+const QUERY_TIMEOUT_MS = 15_000;
+
 const INT8_OID = 20;
 
 export function openPostgres(url: string, deps: { clock: Clock; log: Log }): Store {
@@ -31,6 +34,11 @@ export function openPostgres(url: string, deps: { clock: Clock; log: Log }): Sto
 		connectionString: url,
 		max: MAX_CONNECTIONS,
 		connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+		// A server that vanishes without a word (a failover, a firewall) must not hold a query, and so an
+		// engine's pass or a clean stop, for ever; nor may we, vanishing, hold our locks there.
+		keepAlive: true,
+		query_timeout: QUERY_TIMEOUT_MS,
+		idle_in_transaction_session_timeout: QUERY_TIMEOUT_MS,
 		types: { getTypeParser: parserFor },
 	});
 	// An idle connection that breaks (the server restarts) is replaced at the next query; without a listener
@@ -47,14 +55,11 @@ export function openPostgres(url: string, deps: { clock: Clock; log: Log }): Sto
 	);
 	return {
 		db,
-		migrate: (nowMs, migrations) =>
-			db.transaction().execute(async (trx) => {
-				await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(trx);
-				return applyMigrations(trx, DIALECT, nowMs, migrations);
-			}),
+		migrate: (nowMs, migrations) => migrate(url, nowMs, migrations),
 		transact: (work) => db.transaction().execute(work),
 		queue: createPostgresQueue(),
 		announceDue: (programmeIds) => channel.announce(programmeIds),
+		announceChange: (programmeId) => channel.announceEverywhere([programmeId]),
 		onDue: (listener) => {
 			channel.startListening();
 			return listeners.add(listener);
@@ -64,6 +69,29 @@ export function openPostgres(url: string, deps: { clock: Clock; log: Log }): Sto
 			await db.destroy();
 		},
 	};
+}
+
+/** On a connection of its own without a time limit: waiting for another process's migration may take long. */
+async function migrate(
+	url: string,
+	nowMs: number,
+	migrations: readonly Migration[] | undefined,
+): Promise<MigrationReport> {
+	const pool = new pg.Pool({
+		connectionString: url,
+		max: 1,
+		connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+		types: { getTypeParser: parserFor },
+	});
+	const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
+	try {
+		return await db.transaction().execute(async (trx) => {
+			await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(trx);
+			return applyMigrations(trx, DIALECT, nowMs, migrations);
+		});
+	} finally {
+		await db.destroy();
+	}
 }
 
 /** Our 64-bit integers are milliseconds and row ids, far below 2^53. */

@@ -1,7 +1,7 @@
 // The embedded store: a SQLite file in this process. WAL and synchronous=FULL: what was answered
 // survives a power cut.
 
-import { mkdirSync } from "node:fs";
+import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type Driver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
@@ -33,7 +33,11 @@ const DIALECT: Dialect = {
 
 /** `path` is a file, or ":memory:". Its folder is made when missing. */
 export function openSqlite(path: string): Store {
-	if (path !== ":memory:") mkdirSync(dirname(path), { recursive: true });
+	if (path !== ":memory:") {
+		mkdirSync(dirname(path), { recursive: true });
+		// Made before SQLite does, because it would let everybody on the machine read it.
+		closeSync(openSync(path, "a", 0o600));
+	}
 	const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
 	turnToWal(database);
 	database.exec("pragma synchronous = full; pragma foreign_keys = on");
@@ -56,6 +60,7 @@ export function openSqlite(path: string): Store {
 		transact: (work) => db.transaction().execute(work),
 		queue: createSqliteQueue(database),
 		announceDue: (programmeIds) => listeners.tell(programmeIds),
+		announceChange: (programmeId) => listeners.tell([programmeId]),
 		onDue: (listener) => listeners.add(listener),
 		close: async () => {
 			await db.destroy();

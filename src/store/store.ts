@@ -17,16 +17,21 @@ export interface Store {
 	queue: Queue;
 	/** To be called after the commit that made deliveries due: wakes engines here and in other processes. */
 	announceDue(programmeIds: readonly number[]): void;
+	/** A programme's URL or secret has changed: every engine must read it before it sends anything more. */
+	announceChange(programmeId: number): void;
 	/** Returns how to stop listening. */
-	onDue(listener: (programmeIds: readonly number[]) => void): () => void;
+	onDue(listener: DueListener): () => void;
 	close(): Promise<void>;
 }
 
+/** "anywhere": something may have become due that nobody could name; the queue itself has to be asked. */
+export type DueListener = (where: readonly number[] | "anywhere") => void;
+
 /** The in-process half of announceDue / onDue, shared by both drivers. */
 export class DueListeners {
-	readonly #listeners = new Set<(programmeIds: readonly number[]) => void>();
+	readonly #listeners = new Set<DueListener>();
 
-	add(listener: (programmeIds: readonly number[]) => void): () => void {
+	add(listener: DueListener): () => void {
 		this.#listeners.add(listener);
 		return () => this.#listeners.delete(listener);
 	}
@@ -35,7 +40,8 @@ export class DueListeners {
 		return this.#listeners.size === 0;
 	}
 
-	tell(programmeIds: readonly number[]): void {
-		for (const listener of this.#listeners) listener(programmeIds);
+	tell(where: readonly number[] | "anywhere"): void {
+		if (where.length === 0) return;
+		for (const listener of this.#listeners) listener(where);
 	}
 }

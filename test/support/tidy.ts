@@ -45,7 +45,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	app: [...BELOW_THE_EDGE, "api", "web"],
 	service: [...BELOW_THE_EDGE, "app", "config", "chores", "outside"],
 	cli: ALL_BUT_OUTSIDE,
-	main: ALL_BUT_OUTSIDE,
+	main: [...ALL_BUT_OUTSIDE, "package.json"],
 	receiver: [],
 };
 const FREE_ROOMS = ["demo", "bench", "test", "examples"];
