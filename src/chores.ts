@@ -5,10 +5,12 @@ import { type MailOwnersDeps, mailOwners } from "./callbacks/mail-owners.ts";
 import { approveDue } from "./conversions/approve-due.ts";
 import type { ConversionsDeps } from "./conversions/deps.ts";
 import { expireParked } from "./conversions/expire-parked.ts";
-import type { Clock, Log } from "./ports.ts";
+import type { Clock, Log, Mailer } from "./ports.ts";
 import { pruneDeliveries, pruneInboundCalls, pruneNonces, pruneNotices } from "./store/prune.ts";
 
-export interface ChoresDeps extends ConversionsDeps, MailOwnersDeps {
+export interface ChoresDeps extends ConversionsDeps, Omit<MailOwnersDeps, "mailer"> {
+	/** Null when no SMTP_URL is set: notices then wait on record until there is one. */
+	mailer: Mailer | null;
 	retentionDays: number;
 }
 
@@ -23,7 +25,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** Windows are days long; this is how late their end may be noticed. */
 const WINDOW_INTERVAL_MS = 10 * SECOND_MS;
-const MAIL_INTERVAL_MS = 30 * SECOND_MS;
+const MAIL_LOOK_INTERVAL_MS = 30 * SECOND_MS;
 const NONCE_INTERVAL_MS = 60 * SECOND_MS;
 
 export function startChores(deps: ChoresDeps): Chores {
@@ -43,13 +45,19 @@ export function startChores(deps: ChoresDeps): Chores {
 	start("forget old nonces", NONCE_INTERVAL_MS, () => pruneNonces(store, clock.nowMs()));
 	start("remove what is past retention", HOUR_MS, async (isStopping) => {
 		const olderThanMs = clock.nowMs() - deps.retentionDays * DAY_MS;
-		await pruneDeliveries(store, olderThanMs, isStopping);
-		await pruneInboundCalls(store, olderThanMs, isStopping);
+		await pruneDeliveries(store, clock, olderThanMs, isStopping);
+		await pruneInboundCalls(store, clock, olderThanMs, isStopping);
 		await pruneNotices(store, olderThanMs);
 	});
-	const mail = start("mail notices", MAIL_INTERVAL_MS, (isStopping) => mailOwners(deps, isStopping));
+	const { mailer } = deps;
+	const mail =
+		mailer === null
+			? null
+			: start("mail notices", MAIL_LOOK_INTERVAL_MS, (isStopping) =>
+					mailOwners({ ...deps, mailer }, isStopping),
+				);
 	return {
-		mailNow: () => mail.runSoon(),
+		mailNow: () => mail?.runSoon(),
 		stop: async () => {
 			await Promise.all(chores.map((chore) => chore.stop()));
 		},

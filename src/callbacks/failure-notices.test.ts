@@ -5,7 +5,7 @@ import { openStore } from "../../test/support/open-store.ts";
 import { createRandom } from "../../test/support/random.ts";
 import { addProgramme, delivered, failed, retried } from "../../test/support/rows.ts";
 import { MAIL_INTERVAL_MS } from "../domain/notice.ts";
-import { noteProgrammeMailed } from "../store/notices.ts";
+import { changeLastMailed } from "../store/notices.ts";
 import type { ClaimedDelivery, Settlement } from "../store/queue.ts";
 import type { Store } from "../store/store.ts";
 import { noteFailures } from "./failure-notices.ts";
@@ -79,7 +79,7 @@ test("failures that follow add to the open notice and plan no second mail", asyn
 
 test("a programme that was mailed lately is mailed again when fifteen minutes are over", async (t) => {
 	const { store, programmeId, note, notices } = await openBooks(t);
-	await noteProgrammeMailed(store.db, programmeId, START_MS - 60_000);
+	await changeLastMailed(store.db, programmeId, null, START_MS - 60_000);
 	await note([failed(claim(programmeId))]);
 	deepEqual(await notices(), [["callbacks_failing", 1, 0, null, MAIL_INTERVAL_MS - 60_000]]);
 });

@@ -17,16 +17,9 @@ export function composeNoticeMail(
 	const name = programme.name.replace(/[\r\n]+/g, " ");
 	return {
 		subject: worksAgain ? `Callbacks work again: ${name}` : `${countCallbacks(newFailures)} failed: ${name}`,
-		text: [
-			`Programme: ${name} (${programme.public_id})`,
-			"",
-			...lines,
-			"",
-			"Every delivery, with its attempts and the exact request, is on the integration page:",
-			publicUrl,
-			"",
-			"Failed deliveries can be sent again from there once the cause is mended.",
-		].join("\n"),
+		text: [`Programme: ${name} (${programme.public_id})`, "", ...lines, "", "Where to look:", publicUrl].join(
+			"\n",
+		),
 	};
 }
 

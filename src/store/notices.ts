@@ -131,19 +131,36 @@ export async function markMailed(
 		.execute();
 }
 
-export async function noteProgrammeMailed(db: Db, programmeId: number, nowMs: number): Promise<void> {
-	await db
+/**
+ * Takes the programme's turn to be mailed, or gives it back after a failure: sets the time of its last mail if
+ * that is still what it was. False when another process was faster.
+ */
+export async function changeLastMailed(
+	db: Db,
+	programmeId: number,
+	fromMs: number | null,
+	toMs: number | null,
+): Promise<boolean> {
+	const { numUpdatedRows } = await db
 		.updateTable("programmes")
-		.set({ last_mailed_at_ms: nowMs })
+		.set({ last_mailed_at_ms: toMs })
 		.where("id", "=", programmeId)
-		.execute();
+		.where("last_mailed_at_ms", fromMs === null ? "is" : "=", fromMs)
+		.executeTakeFirst();
+	return numUpdatedRows > 0n;
 }
 
-export async function nextMailDueAtMs(db: Db): Promise<number | null> {
-	const row = await db
-		.selectFrom("notices")
-		.select((eb) => eb.fn.min("mail_due_at_ms").as("due"))
-		.where("mail_due_at_ms", "is not", null)
-		.executeTakeFirst();
-	return row?.due ?? null;
+/** What is due of this programme waits until then. */
+export async function postponeMails(
+	db: Db,
+	programmeId: number,
+	nowMs: number,
+	untilMs: number,
+): Promise<void> {
+	await db
+		.updateTable("notices")
+		.set({ mail_due_at_ms: untilMs })
+		.where("programme_id", "=", programmeId)
+		.where("mail_due_at_ms", "<=", nowMs)
+		.execute();
 }

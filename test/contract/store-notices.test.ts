@@ -4,6 +4,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import {
 	addFailures,
+	changeLastMailed,
 	claimMail,
 	endOpenNotice,
 	findNoticesToMail,
@@ -11,8 +12,6 @@ import {
 	lastMailedAtMs,
 	markMailed,
 	type Notice,
-	nextMailDueAtMs,
-	noteProgrammeMailed,
 } from "../../src/store/notices.ts";
 import { pruneNotices } from "../../src/store/prune.ts";
 import type { Db, Store } from "../../src/store/store.ts";
@@ -102,12 +101,10 @@ eachDatabase("notices of failing callbacks", (database) => {
 eachDatabase("mailing notices", (database) => {
 	test("the programme that waits longest is first, with everything it has to be told", async () => {
 		const { store } = database;
-		equal(await nextMailDueAtMs(store.db), null);
 		const [early, late] = [await addProgramme(store), await addProgramme(store)];
 		await fail(store.db, late.id, { mailDueAtMs: START_MS + 20 });
 		await fail(store.db, early.id, { mailDueAtMs: START_MS + 10 });
 		await workAgain(store.db, early.id, START_MS + 30);
-		equal(await nextMailDueAtMs(store.db), START_MS + 10);
 		deepEqual(await findNoticesToMail(store.db, START_MS + 9), []);
 		const found = await findNoticesToMail(store.db, START_MS + 25);
 		deepEqual(
@@ -133,10 +130,23 @@ eachDatabase("mailing notices", (database) => {
 		equal((await onlyNotice(store, id)).mail_due_at_ms, START_MS + 60_000 + claims.indexOf(true));
 	});
 
+	test("of processes that would mail a programme at once, one gets its turn", async () => {
+		const { store, rival } = database;
+		const { id } = await addProgramme(store);
+		for (const fromMs of [null, START_MS]) {
+			const turns = await Promise.all(
+				[store, rival, store, rival].map(({ db }) =>
+					changeLastMailed(db, id, fromMs, (fromMs ?? 0) + START_MS),
+				),
+			);
+			equal(turns.filter(Boolean).length, 1);
+		}
+	});
+
 	test("the time of a programme's last mail is kept", async () => {
 		const { store } = database;
 		const [mailed, never] = [await addProgramme(store), await addProgramme(store)];
-		await noteProgrammeMailed(store.db, mailed.id, START_MS + 77);
+		await changeLastMailed(store.db, mailed.id, null, START_MS + 77);
 		deepEqual(
 			[...(await lastMailedAtMs(store.db, [mailed.id, never.id]))].sort(([a], [b]) => a - b),
 			[
