@@ -147,3 +147,17 @@ test("the seventh counted failure is final", () => {
 	equal(settle(5).kind, "retry");
 	equal(settle(6).kind, "finished");
 });
+
+for (const [code, stage, kind] of [
+	["EMFILE", "connect", "released"],
+	["EADDRNOTAVAIL", "connect", "released"],
+	["ECONNREFUSED", "connect", "retry"],
+	["EMFILE", "exchange", "retry"],
+] as const) {
+	test(`${code} at ${stage} ends the claim as ${kind}: only our own shortage is no attempt`, () => {
+		const prepared = createPreparer("Service", createRandom())(DELIVERY, TARGET, NOW_MS);
+		const timings = { lookUpMs: null, connectMs: 1, tlsMs: null, answerMs: null };
+		const outcome: Outcome = { kind: "network-error", stage, code };
+		equal(settleAnswer(DELIVERY, prepared, { outcome, timings }, NOW_MS + 1).kind, kind);
+	});
+}

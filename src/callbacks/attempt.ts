@@ -60,6 +60,7 @@ export function settleAnswer(
 	{ outcome, timings }: PostbackAnswer,
 	endedAtMs: number,
 ): Settlement {
+	if (isOurTrouble(outcome)) return { kind: "released", delivery, dueAtMs: endedAtMs + OUR_TROUBLE_RETRY_MS };
 	const verdict = judgeOutcome(outcome);
 	const conclusion = concludeAttempt(verdict, delivery.counted + 1, endedAtMs);
 	const attempt: AttemptRecord = {
@@ -76,6 +77,14 @@ export function settleAnswer(
 	return conclusion.state === "pending"
 		? { kind: "retry", delivery, dueAtMs: conclusion.dueAtMs, verdict, attempt, endedAtMs }
 		: { kind: "finished", delivery, state: conclusion.state, verdict, attempt, endedAtMs };
+}
+
+/** This machine is out of something: nothing was sent, and it says nothing about the shop. */
+const OUR_TROUBLES: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "ENOBUFS", "ENOMEM", "EADDRNOTAVAIL"]);
+const OUR_TROUBLE_RETRY_MS = 5_000;
+
+function isOurTrouble(outcome: Outcome): boolean {
+	return outcome.kind === "network-error" && outcome.stage === "connect" && OUR_TROUBLES.has(outcome.code);
 }
 
 function describeOutcome(outcome: Outcome): string | null {

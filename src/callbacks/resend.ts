@@ -34,8 +34,9 @@ export async function resendDelivery(
 				"This delivery was cancelled for good when the Postback URL was removed. Read the conversion's present status from the API instead.",
 			);
 		}
-		const [sent] = await requeue(trx, programmeId, [delivery], clock.nowMs());
-		return sent === undefined ? noUrl() : succeed(true);
+		// None started means that somebody else has just pressed the same button.
+		const started = await requeue(trx, programmeId, [delivery], clock.nowMs());
+		return started === null ? noUrl() : succeed(true);
 	});
 	if (resent.ok) store.announceDue([programmeId]);
 	return resent;
@@ -47,17 +48,19 @@ export async function resendFailedSince(
 	programmeId: number,
 	sinceMs: number,
 ): Promise<Result<number>> {
+	// Only what had failed by now: what is refused again meanwhile must not be sent round and round.
+	const untilMs = clock.nowMs();
 	let resent = 0;
 	for (;;) {
-		const nowMs = clock.nowMs();
 		const page = await store.transact(async (trx) => {
-			const failed = await failedSince(trx, programmeId, sinceMs, PAGE_ROWS);
-			return { found: failed.length, sent: await requeue(trx, programmeId, failed, nowMs) };
+			const failed = await failedSince(trx, programmeId, sinceMs, PAGE_ROWS, untilMs);
+			return { found: failed.length, started: await requeue(trx, programmeId, failed, clock.nowMs()) };
 		});
-		if (page.found > 0 && page.sent.length === 0) return noUrl();
-		resent += page.sent.length;
+		if (page.started === null) return page.found === 0 ? succeed(resent) : noUrl();
+		resent += page.started.length;
 		store.announceDue([programmeId]);
 		if (page.found < PAGE_ROWS) return succeed(resent);
+		await clock.turn();
 	}
 }
 

@@ -17,18 +17,13 @@ export async function confirmParked(
 	report: Report,
 ): Promise<Result<Decided<RecordOutcome>>> {
 	const verdict = judgeMove(parked.status, "confirm");
-	if (verdict.kind !== "apply") {
-		return refuse(
-			"conversion_expired",
-			`Order ${parked.order_id} was reported by a pixel, waited ${programme.parked_days} days for this postback and is ${parked.status}. Ask the network's staff to look at it.`,
-		);
-	}
+	if (verdict.kind !== "apply") return refuseExpired(programme, parked);
 	const nowMs = clock.nowMs();
 	const conversion = await updateIfStill(trx, parked.id, parked.status, {
 		...amountsOf(programme, report.basketValue),
 		status: verdict.to,
 		pixel_basket_value: parked.basket_value,
-		// A test stays a test, and a sale does not become one because a pixel guessed wrong.
+		// As the server says: a pixel cannot report a test.
 		test: report.isTest ? 1 : 0,
 		occurred_at_ms: report.occurredAtMs ?? parked.occurred_at_ms,
 		updated_at_ms: nowMs,
@@ -36,11 +31,19 @@ export async function confirmParked(
 	});
 	if (conversion === undefined) {
 		// Another request confirmed it (or it expired) between our read and our write.
-		const present = await findByPublicId(trx, programme.id, parked.public_id);
-		return succeed({ outcome: "DUPLICATE", conversion: present ?? parked, owedProgrammeIds: [] });
+		const present = (await findByPublicId(trx, programme.id, parked.public_id)) ?? parked;
+		if (present.status === "EXPIRED") return refuseExpired(programme, present);
+		return succeed({ outcome: "DUPLICATE", conversion: present, owedProgrammeIds: [] });
 	}
 	await insertMoves(trx, [
 		{ conversion_id: parked.id, move: "confirm", to_status: verdict.to, decided_by: "shop", at_ms: nowMs },
 	]);
 	return succeed({ outcome: "CONFIRMED", conversion, owedProgrammeIds: [] });
+}
+
+function refuseExpired(programme: Programme, conversion: Conversion): ReturnType<typeof refuse> {
+	return refuse(
+		"conversion_expired",
+		`Order ${conversion.order_id} was reported by a pixel, waited ${programme.parked_days} days for this postback and is ${conversion.status}. Ask the network's staff to look at it.`,
+	);
 }

@@ -27,6 +27,7 @@ export async function expireParked(
 		});
 		expired += count;
 		if (count < PAGE_ROWS) break;
+		await clock.turn();
 	}
 	return expired;
 }

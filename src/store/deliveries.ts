@@ -26,26 +26,28 @@ export async function failedSince(
 	programmeId: number,
 	sinceMs: number,
 	limit: number,
+	untilMs: number = Number.MAX_SAFE_INTEGER,
 ): Promise<Delivery[]> {
 	return db
 		.selectFrom("deliveries")
 		.selectAll()
 		.where("programme_id", "=", programmeId)
 		.where("failed_at_ms", ">=", sinceMs)
+		.where("failed_at_ms", "<=", untilMs)
 		.orderBy("failed_at_ms")
 		.limit(limit)
 		.execute();
 }
 
-/** Starts a new run of each; returns those it started, none when there is no URL or no secret now. */
+/** Starts a new run of each and returns those it started; null when there is no URL or no secret now. */
 export async function requeue(
 	trx: Db,
 	programmeId: number,
 	deliveries: readonly Delivery[],
 	nowMs: number,
-): Promise<Delivery[]> {
+): Promise<Delivery[] | null> {
 	const target = (await programmesOwedEvents(trx, [programmeId])).get(programmeId);
-	if (target === undefined) return [];
+	if (target === undefined) return null;
 	const started: Delivery[] = [];
 	for (const delivery of deliveries) {
 		// Names the state it was found in: two people pressing the button at once start one run.

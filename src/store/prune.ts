@@ -1,17 +1,24 @@
-// Retention: what is finished and old enough is removed in small batches, each its own transaction, so that
-// nobody waits for it.
+// Retention: deliveries and inbound calls that are old enough are removed in small batches, each its own
+// transaction, so that nobody waits for it. Nonces and notices are few and go at once.
 
+import type { Clock } from "../ports.ts";
 import type { Db, Store } from "./store.ts";
 
 const BATCH_ROWS = 500;
+/** Another machine's clock may be behind ours, and still take a timestamp that is stale here. */
+const CLOCK_MARGIN_MS = 300_000;
 
 export async function pruneNonces({ db }: Store, nowMs: number): Promise<void> {
-	await db.deleteFrom("nonces").where("expires_at_ms", "<", nowMs).execute();
+	await db
+		.deleteFrom("nonces")
+		.where("expires_at_ms", "<", nowMs - CLOCK_MARGIN_MS)
+		.execute();
 }
 
 /** Walks the rows from the oldest on and stops at the first that is young enough. Resolves to how many went. */
 export async function pruneDeliveries(
 	store: Store,
+	clock: Clock,
 	olderThanMs: number,
 	isStopping: () => boolean,
 ): Promise<number> {
@@ -25,6 +32,7 @@ export async function pruneDeliveries(
 			.filter((row) => row.finished_at_ms !== null && row.finished_at_ms < olderThanMs)
 			.map((row) => row.id);
 		if (ids.length > 0) removed += await store.transact((trx) => removeDeliveries(trx, ids));
+		await clock.turn();
 	}
 	return removed;
 }
@@ -59,6 +67,7 @@ async function removeDeliveries(trx: Db, ids: readonly number[]): Promise<number
 
 export async function pruneInboundCalls(
 	store: Store,
+	clock: Clock,
 	olderThanMs: number,
 	isStopping: () => boolean,
 ): Promise<number> {
@@ -74,6 +83,7 @@ export async function pruneInboundCalls(
 		if (ids.length === 0) break;
 		await store.db.deleteFrom("inbound_calls").where("id", "in", ids).execute();
 		removed += ids.length;
+		await clock.turn();
 	}
 	return removed;
 }

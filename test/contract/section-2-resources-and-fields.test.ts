@@ -87,7 +87,7 @@ eachService("section 2, resources and their fields", (running) => {
 
 	test("contract 2.1 body: a delivery says exactly what happened, field by field", async () => {
 		const programme = await running.openProgramme();
-		const recordedAtMs = running.clock.nowMs();
+		const createdAtMs = running.clock.nowMs();
 		const { conversion } = await programme.record("A-1", { basketValue: "129.9" });
 		await programme.settled();
 		const [callback] = programme.received;
@@ -104,7 +104,7 @@ eachService("section 2, resources and their fields", (running) => {
 			currency: "EUR",
 			reason: null,
 			test: false,
-			occurredAt: new Date(recordedAtMs).toISOString(),
+			occurredAt: new Date(createdAtMs).toISOString(),
 			sentAt: new Date((await programme.attempts())[0]?.started_at_ms ?? 0).toISOString(),
 		});
 	});

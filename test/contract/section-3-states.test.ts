@@ -42,10 +42,10 @@ eachService("section 3, states and transitions", (running) => {
 
 	test("contract 3 approved: by itself after the approval window, and not a millisecond before", async () => {
 		const programme = await running.openProgramme({ approvalDays: 14 });
-		const recordedAtMs = running.clock.nowMs();
+		const createdAtMs = running.clock.nowMs();
 		await programme.record("A-1");
 		await programme.settled();
-		const endsAtMs = recordedAtMs + 14 * DAY_MS;
+		const endsAtMs = createdAtMs + 14 * DAY_MS;
 		await running.clock.moveTo(endsAtMs - 1);
 		equal((await conversionOf(programme, "A-1")).status, "RECORDED");
 		await running.clock.moveBy(WINDOW_NOTICED_MS);

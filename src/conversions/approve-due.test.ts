@@ -1,0 +1,33 @@
+import { deepEqual, equal } from "node:assert/strict";
+import { test } from "node:test";
+import { createClock, START_MS } from "../../test/support/clock.ts";
+import { eachDatabase } from "../../test/support/databases.ts";
+import { createRandom } from "../../test/support/random.ts";
+import { addProgramme, newConversion } from "../../test/support/rows.ts";
+import { approveDue } from "./approve-due.ts";
+
+const PAGE_ROWS = 500;
+
+eachDatabase("the approval window", (database) => {
+	test("long work takes a turn between its pages, stops when asked, and goes on where it stopped", async () => {
+		const { store } = database;
+		const { id } = await addProgramme(store);
+		const due = { status: "RECORDED" as const, window_ends_at_ms: START_MS - 1 };
+		for (let page = 0; page < 3; page++) {
+			const rows = Array.from({ length: PAGE_ROWS }, () => newConversion(id, due));
+			await store.db.insertInto("conversions").values(rows).execute();
+		}
+		let turns = 0;
+		const clock = { ...createClock(), turn: async () => void turns++ };
+		const deps = { store, clock, random: createRandom() };
+		equal(await approveDue(deps, () => turns === 2), 2 * PAGE_ROWS);
+		equal(turns, 2);
+		equal(await approveDue(deps, () => false), PAGE_ROWS);
+		equal(await approveDue(deps, () => false), 0, "nothing is approved twice");
+		const moves = await store.db.selectFrom("moves").select("decided_by").distinct().execute();
+		deepEqual(
+			moves.map((move) => move.decided_by),
+			["window"],
+		);
+	});
+});
