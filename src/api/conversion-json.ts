@@ -37,7 +37,7 @@ export function conversionJson(conversion: Conversion, programme: Programme): ob
 		pixelBasketValue: conversion.pixel_basket_value,
 		decidedBy: conversion.decided_by,
 		occurredAt: isoTime(conversion.occurred_at_ms),
-		recordedAt: isoTime(conversion.created_at_ms),
+		createdAt: isoTime(conversion.created_at_ms),
 		approvesAt: status === "RECORDED" ? isoTime(windowEndsAtMs) : null,
 		expiresAt: status === "PARKED" ? isoTime(windowEndsAtMs) : null,
 	};

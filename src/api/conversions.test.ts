@@ -56,7 +56,7 @@ test("a first report is recorded, answered in full, logged, and its event is owe
 		pixelBasketValue: null,
 		decidedBy: null,
 		occurredAt: "2026-03-01T11:30:00.500Z",
-		recordedAt: "2026-03-01T12:00:00.000Z",
+		createdAt: "2026-03-01T12:00:00.000Z",
 		approvesAt: "2026-03-31T12:00:00.000Z",
 		expiresAt: null,
 	});

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createApp } from "../app.ts";
 import { MAX_BODY_BYTES } from "./body.ts";
-import { MAX_REFUSALS_WAITING } from "./inbound-log.ts";
+import { MAX_REFUSALS_WAITING, MAX_STRANGERS_A_MINUTE } from "./inbound-log.ts";
 import { openTestShop, read, type TestShop } from "./test-shop.test-support.ts";
 
 const SALE = { orderId: "A-1", basketValue: "100.00" };
@@ -125,4 +125,17 @@ test("refusals at once share inserts, each is stored before its answer, and a fl
 		0,
 	);
 	assert.equal(stored + dropped, flood);
+});
+
+test("strangers cannot fill the log: a minute keeps a thousand of their calls, and a shop's own besides", async (t) => {
+	const shop = await openTestShop(t);
+	for (let sent = 0; sent < MAX_STRANGERS_A_MINUTE + 200; sent += 100) {
+		await Promise.all(Array.from({ length: 100 }, () => shop.request("/v1/conversions", { method: "POST" })));
+	}
+	assert.equal((await shop.inbound()).length, MAX_STRANGERS_A_MINUTE);
+	await shop.request("/v1/conversions", {
+		method: "POST",
+		headers: { authorization: `Bearer ${shop.credentials.key}` },
+	});
+	assert.equal((await shop.inbound()).length, MAX_STRANGERS_A_MINUTE + 1);
 });

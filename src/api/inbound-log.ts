@@ -13,6 +13,10 @@ const MAX_METHOD_LENGTH = 20;
 /** A flood beyond this, while one insert runs, is counted and not kept: memory and the disk stay ours. */
 export const MAX_REFUSALS_WAITING = 500;
 
+/** Calls that name no programme, kept per minute: a stranger must not be able to fill the disk. */
+export const MAX_STRANGERS_A_MINUTE = 1_000;
+const MINUTE_MS = 60_000;
+
 export interface InboundCall {
 	kind: InboundKind;
 	method: string;
@@ -63,6 +67,8 @@ export class RefusalLog {
 	#next: Batch | undefined;
 	#writing: Promise<void> | undefined;
 	#dropped = 0;
+	#minute = 0;
+	#strangers = 0;
 
 	constructor({ store, log }: { store: Pick<Store, "db">; log: Log }) {
 		this.#store = store;
@@ -73,13 +79,25 @@ export class RefusalLog {
 	async write(row: NewInboundCall): Promise<void> {
 		this.#next ??= { rows: [], written: Promise.withResolvers() };
 		const batch = this.#next;
-		if (batch.rows.length >= MAX_REFUSALS_WAITING) {
+		if (batch.rows.length >= MAX_REFUSALS_WAITING || !this.#hasBudget(row)) {
 			this.#dropped++;
+			if (batch.rows.length === 0) this.#next = undefined;
 			return;
 		}
 		batch.rows.push(row);
 		this.#writing ??= this.#writeAll();
 		await batch.written.promise;
+	}
+
+	#hasBudget(row: NewInboundCall): boolean {
+		if (row.programme_id !== null) return true;
+		const minute = Math.floor(row.at_ms / MINUTE_MS);
+		if (minute !== this.#minute) {
+			this.#minute = minute;
+			this.#strangers = 0;
+		}
+		this.#strangers++;
+		return this.#strangers <= MAX_STRANGERS_A_MINUTE;
 	}
 
 	async #writeAll(): Promise<void> {

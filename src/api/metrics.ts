@@ -129,7 +129,7 @@ function addEngineMetrics(registry: Registry, read: () => EngineCounters): void 
 	});
 	new Gauge({
 		name: "ringback_held",
-		help: "Deliveries claimed by this process and not yet sent",
+		help: "Deliveries claimed by this process: waiting to be sent or under way",
 		registers,
 		collect() {
 			this.set(read().held);

@@ -47,7 +47,7 @@ export function describeProblem(code: string): string | null {
 	return `${titleOf(code)} (HTTP ${httpStatus}, code ${code})
 
 The "detail" of each answer says what is wrong with that request and what to do next. Codes never change
-their meaning. All of them are listed in docs/api.md.
+their meaning. docs/api.md lists those that the API answers.
 `;
 }
 

@@ -5,6 +5,8 @@ import { serve } from "@hono/node-server";
 
 /** Headers and body of one inbound request; slow senders do not get to keep a socket. */
 const REQUEST_TIMEOUT_MS = 15_000;
+/** Half of 4,096 file descriptors: callers who only hold connections must leave enough for the callbacks. */
+const MAX_CONNECTIONS = 2_048;
 /** On closing: as long as a callback in flight may take, so that a stop waits for neither longer than that. */
 const CLOSE_TIMEOUT_MS = 5_000;
 
@@ -26,6 +28,7 @@ export function listen(
 			resolve({ url: `http://${shownHost}:${address.port}`, close: () => closeServer(server as Server) });
 		});
 		(server as Server).requestTimeout = REQUEST_TIMEOUT_MS;
+		server.maxConnections = MAX_CONNECTIONS;
 		server.once("error", reject);
 	});
 }

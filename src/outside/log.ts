@@ -3,7 +3,7 @@
 import { destination, pino } from "pino";
 import type { Log } from "../ports.ts";
 
-export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
+export type LogLevel = "info" | "warn" | "error" | "silent";
 
 export function createLog(level: LogLevel): Log {
 	// Synchronous: the last line before a crash is the one that is needed.
