@@ -3,7 +3,6 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
-import { parseArgs } from "node:util";
 import { measureDrain } from "./w1-drain.ts";
 import type { Figure, Scale } from "./workload.ts";
 
@@ -13,23 +12,23 @@ const WORKLOADS: Readonly<
 	W1: measureDrain,
 };
 
-const HELP = `npm run bench [-- WORKLOAD …] [-- --quick]
+const HELP = `npm run bench [-- [WORKLOAD …] [--quick]]
 
   W1       100,000 due deliveries over 100 programmes drain to one fast receiver, on SQLite and PostgreSQL,
            beside a bare loop that signs and posts without a store
   --quick  a tenth of the deliveries, one round: to see that it runs, not how fast it is`;
 
-const { values, positionals } = parseArgs({
-	allowPositionals: true,
-	options: { quick: { type: "boolean" }, help: { type: "boolean", short: "h" } },
-});
-const unknown = positionals.filter((name) => WORKLOADS[name] === undefined);
+const wanted = process.argv.slice(2);
+const names = wanted.filter((word) => !word.startsWith("-"));
+const unknown = wanted.filter(
+	(word) => WORKLOADS[word] === undefined && !["--quick", "--help", "-h"].includes(word),
+);
 
-if (values.help === true) process.stdout.write(`${HELP}\n`);
+if (wanted.includes("--help") || wanted.includes("-h")) process.stdout.write(`${HELP}\n`);
 else if (unknown.length > 0) {
-	process.stderr.write(`There is no workload ${unknown.join(", ")}.\n\n${HELP}\n`);
+	process.stderr.write(`There is no ${unknown.join(", ")}.\n\n${HELP}\n`);
 	process.exitCode = 2;
-} else await runAll(positionals.length > 0 ? positionals : Object.keys(WORKLOADS), values.quick === true);
+} else await runAll(names.length > 0 ? names : Object.keys(WORKLOADS), wanted.includes("--quick"));
 
 async function runAll(names: readonly string[], isQuick: boolean): Promise<void> {
 	const scale: Scale = isQuick ? { deliveries: 10_000, rounds: 1 } : { deliveries: 100_000, rounds: 3 };

@@ -9,17 +9,13 @@ const HEADER_END = Buffer.from("\r\n\r\n");
 const LENGTH_NAME = Buffer.from("content-length: ");
 
 const { caPem, certPem, keyPem } = await makeCertificates({ names: ["127.0.0.1"] });
-let received = 0;
-let connections = 0;
 const server = createServer({ cert: certPem, key: keyPem }, (socket) => {
-	connections++;
 	let rest: Buffer = Buffer.alloc(0);
 	socket.on("error", () => socket.destroy());
 	socket.on("data", (chunk: Buffer) => {
 		rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
 		for (let end = requestEnd(rest); end !== -1; end = requestEnd(rest)) {
 			rest = rest.subarray(end);
-			received++;
 			socket.write(ANSWER);
 		}
 	});
@@ -28,7 +24,6 @@ server.listen(0, "127.0.0.1", () => {
 	const address = server.address();
 	process.send?.({ port: typeof address === "object" ? address?.port : undefined, caPem });
 });
-process.on("message", () => process.send?.({ received, connections }));
 process.on("disconnect", () => process.exit());
 
 /** Where the first whole request ends, -1 when there is none yet. */

@@ -5,7 +5,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import { issueKey } from "../src/accounts/keys.ts";
 import { createPerson } from "../src/accounts/people.ts";
 import { savePostbackUrl } from "../src/accounts/postback-url.ts";
@@ -21,19 +20,21 @@ import { startSampleShop } from "./sample-shop.ts";
 import { createShopClient } from "./shop-client.ts";
 import { tellStory } from "./story.ts";
 
-const HELP = `npm run demo [-- --once] [-- --json]
+const HELP = `npm run demo [-- [--once] [--json]]
 
 Shows Ringback at work: a service on a temporary database, a sample shop, and every callback it receives.
   --once   stop after the story instead of staying up
   --json   one JSON line per thing instead of text
   --help   this`;
 
-const { values: wanted } = parseArgs({
-	options: { once: { type: "boolean" }, json: { type: "boolean" }, help: { type: "boolean", short: "h" } },
-});
+const wanted = new Set(process.argv.slice(2));
+const unknown = [...wanted].filter((option) => !["--once", "--json", "--help", "-h"].includes(option));
 
-if (wanted.help === true) process.stdout.write(`${HELP}\n`);
-else await demonstrate(wanted.once === true, wanted.json === true);
+if (unknown.length > 0) {
+	process.stderr.write(`${unknown.join(" ")} is not an option here.\n\n${HELP}\n`);
+	process.exitCode = 2;
+} else if (wanted.has("--help") || wanted.has("-h")) process.stdout.write(`${HELP}\n`);
+else await demonstrate(wanted.has("--once"), wanted.has("--json"));
 
 async function demonstrate(once: boolean, asJson: boolean): Promise<void> {
 	const print = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -55,7 +56,7 @@ async function demonstrate(once: boolean, asJson: boolean): Promise<void> {
 		shop.secret = secret;
 		if (asJson) print(JSON.stringify({ type: "secret", secret }));
 		say(`Ringback listens on ${service.url}, the sample shop on ${shop.url}`);
-		say(`The programme's signing secret (shown once, as on the integration page): ${secret}\n`);
+		say(`The programme's signing secret (shown once): ${secret}\n`);
 		const client = createShopClient(service.url, apiKey, secret, clock.nowMs);
 		const story = tellStory(client, shop, clock, () => retryIsPlanned(store), say);
 		const isTold = await Promise.race([story.then(() => true), interrupted.then(() => false)]);

@@ -3,19 +3,19 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { isIP, isIPv4, isIPv6 } from "node:net";
-import { hostname } from "node:os";
 import { type AddressRange, parseRange } from "./domain/address.ts";
 import { SEALING_KEY_BYTES } from "./domain/sealing.ts";
 import type { DatabaseSetting } from "./store/open.ts";
 
 export type RoleSetting = "all" | "web" | "worker";
 const ROLES: readonly RoleSetting[] = ["all", "web", "worker"];
-const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
+const LOG_LEVELS = ["info", "warn", "error", "silent"] as const;
 
 export interface Config {
 	host: string;
 	port: number;
-	publicUrl: string;
+	/** Null: where the service turns out to listen. */
+	publicUrl: string | null;
 	database: DatabaseSetting;
 	/** Null: made and kept beside the SQLite file. */
 	secretKey: Uint8Array | null;
@@ -25,7 +25,8 @@ export interface Config {
 	trustedCa: string | null;
 	dnsServers: readonly string[] | null;
 	smtpUrl: string | null;
-	mailFrom: string;
+	/** Always there when `smtpUrl` is. */
+	mailFrom: string | null;
 	maxInFlightPerProgramme: number;
 	maxInFlight: number;
 	retentionDays: number;
@@ -58,7 +59,7 @@ export function readConfig(environment: Environment = process.env): ConfigResult
 	const config: Config = {
 		host,
 		port,
-		publicUrl: readPublicUrl(reader, host, port),
+		publicUrl: readPublicUrl(reader),
 		database,
 		secretKey: readSecretKey(reader, database),
 		brand: readBrand(reader),
@@ -136,10 +137,9 @@ function readDatabase(reader: Reader): DatabaseSetting {
 	return { kind: "sqlite", path: "data/ringback.db" };
 }
 
-function readPublicUrl(reader: Reader, host: string, port: number): string {
+function readPublicUrl(reader: Reader): string | null {
 	const text = reader.text("PUBLIC_URL");
-	const shownHost = host === "0.0.0.0" || host === "::" ? "localhost" : host;
-	if (text === undefined) return `http://${shownHost.includes(":") ? `[${shownHost}]` : shownHost}:${port}`;
+	if (text === undefined) return null;
 	const url = URL.canParse(text) ? new URL(text) : undefined;
 	if (url !== undefined && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "") {
 		return text.replace(/\/+$/, "");
@@ -148,7 +148,7 @@ function readPublicUrl(reader: Reader, host: string, port: number): string {
 		"PUBLIC_URL",
 		`must be the address people open, such as https://ringback.example, not "${text}".`,
 	);
-	return "";
+	return null;
 }
 
 function readSecretKey(reader: Reader, database: DatabaseSetting): Uint8Array | null {
@@ -254,7 +254,7 @@ function readSmtpUrl(reader: Reader): string | null {
 	return null;
 }
 
-function readMailFrom(reader: Reader, smtpUrl: string | null): string {
+function readMailFrom(reader: Reader, smtpUrl: string | null): string | null {
 	const text = reader.text("MAIL_FROM");
 	if (text !== undefined && !/^[^\r\n]*[^\s@]+@[^\s@]+$/.test(text.replace(/>$/, ""))) {
 		reader.problem(
@@ -265,5 +265,5 @@ function readMailFrom(reader: Reader, smtpUrl: string | null): string {
 	if (text === undefined && smtpUrl !== null) {
 		reader.problem("MAIL_FROM", "is needed with SMTP_URL: the address that notices come from.");
 	}
-	return text ?? `ringback@${hostname()}`;
+	return text ?? null;
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The `ringback` command: finds the subcommand, reads its options, and turns failures into sentences.
 
+import packageJson from "../package.json" with { type: "json" };
 import { type Command, describeCommand, EXIT, parseOptions, type Screen } from "./cli/command.ts";
 import { doctorCommand } from "./cli/doctor.ts";
 import { keyIssueCommand } from "./cli/key.ts";
@@ -23,6 +24,12 @@ const screen: Screen = {
 	error: (line) => process.stderr.write(`${line}\n`),
 };
 
+// `ringback doctor | head -3`: whoever reads has read enough.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+	if (error.code !== "EPIPE") throw error;
+	process.exit(EXIT.ok);
+});
+
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: readonly string[]): Promise<number> {
@@ -33,6 +40,10 @@ async function main(args: readonly string[]): Promise<number> {
 	const family = COMMANDS.filter(({ name }) => name.startsWith(`${args[0]} `));
 	if (family.length > 0 && asksForHelp(args[1])) {
 		screen.out(describeCommands(family));
+		return EXIT.ok;
+	}
+	if (args[0] === "--version") {
+		screen.out(packageJson.version);
 		return EXIT.ok;
 	}
 	const command = COMMANDS.find(({ name }) => {

@@ -16,7 +16,7 @@ import { createLog } from "./outside/log.ts";
 import { createSmtpMailer, type SmtpMailer } from "./outside/mailer.ts";
 import { createRandom } from "./outside/random.ts";
 import type { AddressPolicy, Clock, Log, Random, Transport } from "./ports.ts";
-import { newestSecret } from "./store/keys.ts";
+import { newestSecret, type SigningSecret } from "./store/keys.ts";
 import { type MigrationReport, schemaVersion } from "./store/migrate.ts";
 import { openStore } from "./store/open.ts";
 import type { Store } from "./store/store.ts";
@@ -61,14 +61,17 @@ export async function openWorkplace(config: Config, options: OpenOptions = {}): 
 	try {
 		const schema = options.schema ?? "migrate";
 		const migration = await prepareSchema(store, schema, clock);
-		const sealingKey = findSealingKey(config, log, schema === "migrate");
-		if (migration.version > 0) await checkSealingKey(store, sealingKey);
+		const sealed = migration.version > 0 ? await newestSecret(store.db) : undefined;
+		// Never a new key for secrets that were sealed with another: it would only hide what is missing.
+		const sealingKey = findSealingKey(config, log, schema === "migrate" && sealed === undefined);
+		checkSealingKey(sealingKey, sealed);
 		const transport = createHttpsTransport({
 			allowedPrivateRanges: config.allowedPrivateRanges,
 			...(config.trustedCa === null ? {} : { trustedCa: config.trustedCa }),
 			...(config.dnsServers === null ? {} : { dnsServers: config.dnsServers }),
 		});
-		const mailer = config.smtpUrl === null ? null : createSmtpMailer(config.smtpUrl, config.mailFrom);
+		const { smtpUrl, mailFrom } = config;
+		const mailer = smtpUrl === null || mailFrom === null ? null : createSmtpMailer(smtpUrl, mailFrom);
 		return {
 			config,
 			store,
@@ -95,38 +98,49 @@ export async function openWorkplace(config: Config, options: OpenOptions = {}): 
 export async function startService(config: Config, options: OpenOptions = {}): Promise<Service> {
 	const workplace = await openWorkplace(config, options);
 	warnAtStart(workplace);
-	const worker = config.role === "web" ? null : startWorker(workplace);
-	const appDeps = {
-		...workplace,
-		brand: config.brand,
-		publicUrl: config.publicUrl,
-		allowsPrivateRanges: config.allowedPrivateRanges.length > 0,
-		engineCounters: worker === null ? null : () => worker.engine.counters,
-	};
-	const app = config.role === "worker" ? createOpsApp(appDeps) : createApp(appDeps);
-	const stopAll = async (): Promise<void> => {
-		await worker?.stop();
-		await workplace.close();
-	};
+	let app: Pick<ReturnType<typeof createApp>, "fetch"> | undefined;
 	try {
-		const server = await listen(app.fetch, config.host, config.port);
+		// Before the rest, because only now the port is known; nothing is read from it before this turn ends.
+		const server = await listen(
+			(request, env) => requireApp(app).fetch(request, env),
+			config.host,
+			config.port,
+		);
+		const publicUrl = config.publicUrl ?? server.url.replace(/\/\/(0\.0\.0\.0|\[::\]):/, "//localhost:");
+		const worker = config.role === "web" ? null : startWorker(workplace, publicUrl);
+		let isStopping = false;
+		const appDeps = {
+			...workplace,
+			brand: config.brand,
+			publicUrl,
+			allowsPrivateRanges: config.allowedPrivateRanges.length > 0,
+			engineCounters: worker === null ? null : () => worker.engine.counters,
+			isReady: async () => !isStopping,
+		};
+		app = config.role === "worker" ? createOpsApp(appDeps) : createApp(appDeps);
 		return {
 			...workplace,
 			url: server.url,
 			async stop() {
+				isStopping = true;
 				// Together: nothing more is claimed while somebody is still being answered.
 				await Promise.all([server.close(), worker?.stop()]);
 				await workplace.close();
 			},
 		};
 	} catch (error) {
-		await stopAll();
+		await workplace.close();
 		throw error;
 	}
 }
 
+function requireApp<App>(app: App | undefined): App {
+	if (app === undefined) throw new Error("a request came in before the service was wired up");
+	return app;
+}
+
 /** What delivers callbacks and does the periodic work. */
-function startWorker(workplace: Workplace): { engine: Engine; stop(): Promise<void> } {
+function startWorker(workplace: Workplace, publicUrl: string): { engine: Engine; stop(): Promise<void> } {
 	const { config } = workplace;
 	const engine = new Engine({
 		...workplace,
@@ -138,7 +152,7 @@ function startWorker(workplace: Workplace): { engine: Engine; stop(): Promise<vo
 	});
 	const chores = startChores({
 		...workplace,
-		publicUrl: config.publicUrl,
+		publicUrl,
 		retentionDays: config.retentionDays,
 	});
 	return {
@@ -175,9 +189,8 @@ function findSealingKey({ secretKey, database }: Config, log: Log, mayMake: bool
 }
 
 /** With the wrong key nothing could be signed or checked: better not to start than to refuse every shop. */
-async function checkSealingKey(store: Store, key: Uint8Array): Promise<void> {
-	const secret = await newestSecret(store.db);
-	if (secret === undefined || openSecret(key, secret.programme_id, secret.sealed) !== null) return;
+function checkSealingKey(key: Uint8Array, sealed: SigningSecret | undefined): void {
+	if (sealed === undefined || openSecret(key, sealed.programme_id, sealed.sealed) !== null) return;
 	throw new StartError(
 		"RINGBACK_SECRET_KEY is not the key that the signing secrets in this database were sealed with. Set the right one, or restore the key file beside the SQLite file.",
 	);
@@ -192,5 +205,8 @@ function warnAtStart({ config, mailer, log }: Workplace): void {
 		);
 	}
 	if (mailer === null)
-		log.warn({}, "mail is off: SMTP_URL is not set, so notices of failed callbacks stay on the page");
+		log.warn(
+			{},
+			"mail is off: SMTP_URL is not set, so notices of failed callbacks stay on record and nobody is mailed",
+		);
 }

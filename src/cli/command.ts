@@ -9,7 +9,6 @@ export interface OptionSpec {
 	value?: string;
 	help: string;
 	isRequired?: boolean;
-	fallback?: string;
 }
 
 export interface Command {
@@ -28,7 +27,10 @@ export interface Screen {
 /** Wrong usage: 2, as shells expect; something failed: 1. */
 export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
 
-export const JSON_OPTION: OptionSpec = { type: "boolean", help: "print one JSON object, for scripts" };
+export const JSON_OPTION: OptionSpec = {
+	type: "boolean",
+	help: "print JSON, one object a line, for scripts",
+};
 
 export class Options {
 	readonly #values: Readonly<Record<string, string | boolean | undefined>>;
@@ -67,16 +69,31 @@ export function parseOptions(command: Command, args: readonly string[]): ParsedO
 		const filled: Record<string, string | boolean | undefined> = {};
 		for (const [name, spec] of Object.entries(command.options)) {
 			const value = values[name];
-			filled[name] = typeof value === "string" || typeof value === "boolean" ? value : spec.fallback;
+			filled[name] = typeof value === "string" || typeof value === "boolean" ? value : undefined;
 			if (spec.isRequired === true && filled[name] === undefined && !wantsHelp) {
 				return { ok: false, problem: `--${name} is missing: ${spec.help}.` };
 			}
 		}
 		return { ok: true, options: new Options(filled), wantsHelp };
 	} catch (error) {
-		// parseArgs throws for unknown options and missing values, with a sentence that names them.
-		return { ok: false, problem: error instanceof Error ? error.message : String(error) };
+		return { ok: false, problem: describeArgumentError(error, args, specs) };
 	}
+}
+
+/** parseArgs throws for unknown options and missing values; its own words speak of positionals we do not take. */
+function describeArgumentError(
+	error: unknown,
+	args: readonly string[],
+	specs: Readonly<Record<string, object>>,
+): string {
+	const code = error instanceof Error && "code" in error ? error.code : undefined;
+	const nameOf = (arg: string): string => arg.replace(/^--/, "").replace(/=.*$/s, "");
+	if (code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") {
+		const unknown = args.find((arg) => arg.startsWith("-") && arg !== "-h" && !(nameOf(arg) in specs));
+		return `${unknown ?? "This"} is not an option here.`;
+	}
+	const incomplete = args.find((arg, at) => arg.startsWith("--") && (args[at + 1]?.startsWith("-") ?? true));
+	return `${incomplete ?? "An option"} needs a value. If the value starts with a dash, write ${incomplete ?? "--option"}=VALUE.`;
 }
 
 export function describeCommand(command: Command): string {
@@ -88,8 +105,7 @@ export function describeCommand(command: Command): string {
 	const width = Math.max(0, ...entries.map(([name, spec]) => name.length + (spec.value?.length ?? 0)));
 	const lines = entries.map(([name, spec]) => {
 		const shown = spec.type === "boolean" ? name : `${name} ${spec.value ?? "TEXT"}`;
-		const fallback = spec.fallback === undefined ? "" : ` (default ${spec.fallback})`;
-		return `  --${shown.padEnd(width + 3)}${spec.help}${fallback}`;
+		return `  --${shown.padEnd(width + 3)}${spec.help}`;
 	});
 	return [`ringback ${[command.name, ...usage].join(" ")}`, "", command.summary, "", ...lines]
 		.join("\n")

@@ -1,6 +1,7 @@
 // `ringback doctor`: looks at everything the service needs, and says what to do about what is missing.
 
 import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { sql } from "kysely";
 import { readConfig } from "../config.ts";
 import { openWorkplace, StartError, type Workplace } from "../service.ts";
@@ -37,8 +38,13 @@ async function examine(): Promise<Finding[]> {
 	const settings: Finding = { check: "settings", state: "ok", detail: "all settings can be read" };
 	const { database } = read.config;
 	if (database.kind === "sqlite" && !existsSync(database.path)) {
-		const detail = `there is no file ${database.path} yet: \`ringback serve\` makes it`;
-		return [settings, { check: "database", state: "warning", detail }];
+		const detail = `there is no file ${resolve(database.path)} yet: \`ringback serve\` makes it`;
+		const missing: Finding = { check: "database", state: "warning", detail };
+		const elsewhere = await openWorkplace(
+			{ ...read.config, database: { kind: "sqlite", path: ":memory:" }, logLevel: "silent" },
+			{ schema: "inspect" },
+		);
+		return [settings, missing, ...(await examineSurroundings(elsewhere))];
 	}
 	let workplace: Workplace;
 	try {
@@ -48,11 +54,20 @@ async function examine(): Promise<Finding[]> {
 		const detail = `${messageOf(error)}. Check DATABASE_URL, and that the database runs and lets this account in.`;
 		return [settings, { check: "database", state: "problem", detail }];
 	}
+	const place = database.kind === "sqlite" ? resolve(database.path) : database.kind;
+	const schema = await checkSchema(workplace);
+	return [
+		settings,
+		{ check: "database", state: "ok", detail: `${place} answers` },
+		schema,
+		...(await examineSurroundings(workplace)),
+	];
+}
+
+/** What does not depend on the database's contents. Closes the workplace. */
+async function examineSurroundings(workplace: Workplace): Promise<Finding[]> {
 	try {
 		return [
-			settings,
-			{ check: "database", state: "ok", detail: `${database.kind} answers` },
-			await checkSchema(workplace),
 			await checkClock(workplace),
 			await checkDns(workplace),
 			await checkMail(workplace),

@@ -1,5 +1,6 @@
 // `ringback serve`: runs until it is told to stop.
 
+import { resolve } from "node:path";
 import { readConfig } from "../config.ts";
 import { type Service, startService } from "../service.ts";
 import { type Command, EXIT, JSON_OPTION, type Screen } from "./command.ts";
@@ -40,7 +41,7 @@ function sayStarted({ url, config, migration }: Service, screen: Screen): void {
 	const { database } = config;
 	const place =
 		database.kind === "sqlite"
-			? `SQLite file ${database.path}`
+			? `SQLite file ${resolve(database.path)}`
 			: `PostgreSQL at ${new URL(database.url).host}`;
 	screen.out(`Ringback listens on ${url}`);
 	screen.out(`  store    ${place}, schema version ${migration.version}`);

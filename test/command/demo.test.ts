@@ -90,7 +90,7 @@ describe("npm run demo", { concurrency: 2 }, () => {
 		const home = openHome(t);
 		const demo = home.startScript("demo/main.ts", []);
 		const [, path = ""] = await demo.said(/^ {2}(\S+\.db) {3}the database/m);
-		match(demo.stdout, /signing secret \(shown once, as on the integration page\): rbs_[0-9a-f]+/);
+		match(demo.stdout, /signing secret \(shown once\): rbs_[0-9a-f]+/);
 		match(demo.stdout, /signature verified, the shop answered 204/);
 		equal(demo.stdout.includes("REFUSED"), false);
 		const [, url = ""] = /^Ringback listens on (\S+),/m.exec(demo.stdout) ?? [];

@@ -18,9 +18,10 @@ const PASSWORD = "hunter2-do-not-print";
 describe("doctor", { concurrency: 2 }, () => {
 	test("before the first start says who makes the database, and makes nothing", async (t) => {
 		const home = openHome(t);
-		const ended = await home.run(["doctor"]);
+		const ended = await home.run(["doctor"], await withNames(t, "example.com"));
 		equal(ended.code, 0);
 		match(ended.stdout, /^ok +settings /m);
+		match(ended.stdout, /^ok +dns /m);
 		match(
 			ended.stdout,
 			/^WARNING +database +there is no file .*ringback\.db yet: `ringback serve` makes it$/m,

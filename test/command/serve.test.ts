@@ -123,7 +123,7 @@ describe("serve", { concurrency: 2 }, () => {
 		const running = home.start(["serve"], {
 			...settings,
 			PORT: "0",
-			LOG_LEVEL: "debug",
+			LOG_LEVEL: "info",
 			// Nobody listens there: a notice cannot be mailed, and the log says so.
 			SMTP_URL: `smtp://me:${PASSWORD}@127.0.0.1:1`,
 			MAIL_FROM: "rb@network.example",
