@@ -23,12 +23,11 @@ type Attempted = Extract<Settlement, { kind: "finished" | "retry" }>;
 async function settle(trx: Db, settlements: readonly Settlement[]): Promise<Set<number>> {
 	const settled = new Set<number>();
 	const attempted = settlements.filter((s): s is Attempted => s.kind === "finished" || s.kind === "retry");
+	const released = settlements.filter((s): s is Released => s.kind === "released");
+	const cancelled = settlements.filter((s): s is Cancelled => s.kind === "cancelled");
 	if (attempted.length > 0) await settleAttempted(trx, attempted, settled);
-	for (const settlement of settlements) {
-		// Rare: a clean stop, or a URL that was removed while the delivery was held.
-		if (settlement.kind === "released") await release(trx, settlement, settled);
-		if (settlement.kind === "cancelled") await cancel(trx, settlement, settled);
-	}
+	if (released.length > 0) await release(trx, released, settled);
+	if (cancelled.length > 0) await cancel(trx, cancelled, settled);
 	return settled;
 }
 
@@ -93,37 +92,31 @@ function arrayElement(value: number | string | null): number | string {
 	return `"${/["\\]/.test(value) ? value.replace(/["\\]/g, "\\$&") : value}"`;
 }
 
-async function release(
-	trx: Db,
-	{ delivery, dueAtMs }: Extract<Settlement, { kind: "released" }>,
-	settled: Set<number>,
-): Promise<void> {
-	const { numUpdatedRows } = await trx
-		.updateTable("queue")
-		.set({ due_at_ms: dueAtMs, claim: null })
-		.where("id", "=", delivery.id)
-		.where("claim", "=", delivery.claim)
-		.executeTakeFirst();
-	if (numUpdatedRows > 0n) settled.add(delivery.id);
+type Released = Extract<Settlement, { kind: "released" }>;
+type Cancelled = Extract<Settlement, { kind: "cancelled" }>;
+
+async function release(trx: Db, released: readonly Released[], settled: Set<number>): Promise<void> {
+	const { rows } = await sql<{ id: number }>`
+		update queue q set due_at_ms = r.due_at_ms, claim = null
+			from unnest(${arrayLiteral(released.map((s) => s.delivery.id))}::bigint[],
+				${arrayLiteral(released.map((s) => s.delivery.claim))}::bigint[],
+				${arrayLiteral(released.map((s) => s.dueAtMs))}::bigint[]) as r(id, claim, due_at_ms)
+			where q.id = r.id and q.claim = r.claim returning q.id`.execute(trx);
+	for (const { id } of rows) settled.add(id);
 }
 
-async function cancel(
-	trx: Db,
-	{ delivery, endedAtMs }: Extract<Settlement, { kind: "cancelled" }>,
-	settled: Set<number>,
-): Promise<void> {
-	const { numDeletedRows } = await trx
-		.deleteFrom("queue")
-		.where("id", "=", delivery.id)
-		.where("claim", "=", delivery.claim)
-		.executeTakeFirst();
-	if (numDeletedRows === 0n) return;
-	await trx
-		.updateTable("deliveries")
-		.set({ state: "cancelled", finished_at_ms: endedAtMs })
-		.where("id", "=", delivery.id)
-		.execute();
-	settled.add(delivery.id);
+async function cancel(trx: Db, cancelled: readonly Cancelled[], settled: Set<number>): Promise<void> {
+	const { rows } = await sql<{ id: number }>`
+		with result as (
+			select * from unnest(${arrayLiteral(cancelled.map((s) => s.delivery.id))}::bigint[],
+				${arrayLiteral(cancelled.map((s) => s.delivery.claim))}::bigint[],
+				${arrayLiteral(cancelled.map((s) => s.endedAtMs))}::bigint[]) as r(id, claim, ended_at_ms)
+		), taken as (
+			delete from queue q using result r where q.id = r.id and q.claim = r.claim returning q.id
+		)
+		update deliveries d set state = 'cancelled', finished_at_ms = r.ended_at_ms
+			from result r join taken using (id) where d.id = r.id returning d.id`.execute(trx);
+	for (const { id } of rows) settled.add(id);
 }
 
 interface ClaimedRow {

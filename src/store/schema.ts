@@ -89,7 +89,7 @@ export interface ApiKeysTable {
 export interface SigningSecretsTable {
 	id: Generated<number>;
 	programme_id: number;
-	/** AES-256-GCM: see accounts/sealing. */
+	/** AES-256-GCM: see domain/sealing. */
 	sealed: string;
 	created_at_ms: number;
 	/** Set when a newer one took its place; still good for inbound requests for a while. */
