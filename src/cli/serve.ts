@@ -14,10 +14,12 @@ export const serveCommand: Command = {
 	async run(options, screen) {
 		const read = readConfig();
 		if (!read.ok) return sayProblems(screen, read.problems);
+		// Listened for from now on: whoever reads "listens" may ask it to stop at once.
+		const stopping = stopSignal(screen);
 		const service = await startService(read.config);
 		if (options.flag("json")) sayStartedAsJson(service, screen);
 		else sayStarted(service, screen);
-		const signal = await stopSignal(screen);
+		const signal = await stopping;
 		service.log.info({ signal }, "stopping: finishing what is in flight");
 		await service.stop();
 		if (!options.flag("json")) screen.out("Stopped.");
