@@ -2,8 +2,8 @@
 
 import { createHash } from "node:crypto";
 import { composeEvent } from "../src/domain/event.ts";
-import { makeId } from "../src/domain/id.ts";
-import { sealSecret } from "../src/domain/sealing.ts";
+import { ID_RANDOM_BYTES, makeId } from "../src/domain/id.ts";
+import { SEALING_IV_BYTES, sealSecret } from "../src/domain/sealing.ts";
 import { createRandom } from "../src/outside/random.ts";
 import { insertOwedEvents, type OwedEvent } from "../src/store/outbox.ts";
 import { insertProgramme, setEndpoint } from "../src/store/programmes.ts";
@@ -26,7 +26,7 @@ export async function seedDue(
 	const programmeIds: number[] = [];
 	for (let i = 0; i < programmes; i++) {
 		const programme = await insertProgramme(store.db, {
-			public_id: makeId("prg", nowMs, random.bytes(10)),
+			public_id: makeId("prg", nowMs, random.bytes(ID_RANDOM_BYTES)),
 			name: `Shop ${i}`,
 			currency: "EUR",
 			commission_rate: "8.0000",
@@ -37,7 +37,12 @@ export async function seedDue(
 			created_at_ms: nowMs,
 		});
 		await setEndpoint(store.db, programme.id, url, nowMs);
-		const sealed = sealSecret(BENCH_SEALING_KEY, programme.id, `rbs_${random.hex(32)}`, random.bytes(12));
+		const sealed = sealSecret(
+			BENCH_SEALING_KEY,
+			programme.id,
+			`rbs_${random.hex(32)}`,
+			random.bytes(SEALING_IV_BYTES),
+		);
 		await store.db
 			.insertInto("signing_secrets")
 			.values({ programme_id: programme.id, sealed, created_at_ms: nowMs })
@@ -52,7 +57,7 @@ export async function seedDue(
 				conversionId: i + 1,
 				programmeId: programmeIds[i % programmes] ?? 0,
 				endpointEpoch: 0,
-				deliveryPublicId: makeId("dlv", nowMs, random.bytes(10)),
+				deliveryPublicId: makeId("dlv", nowMs, random.bytes(ID_RANDOM_BYTES)),
 				name: "conversion.approved",
 				body,
 			});

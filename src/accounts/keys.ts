@@ -9,6 +9,7 @@ import { hasSecret, insertApiKey, insertSecret, retirePresentSecret, revokeApiKe
 import { findProgramme, lockProgramme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
 import type { AccountsDeps } from "./deps.ts";
+import { unknownProgramme } from "./programmes.ts";
 
 /** 256 bits each: nobody guesses one, so a plain hash of the key is enough. */
 const KEY_BYTES = 32;
@@ -77,8 +78,4 @@ async function makeSecret(
 		created_at_ms: nowMs,
 	});
 	return secret;
-}
-
-export function unknownProgramme(publicId: string): ReturnType<typeof refuse> {
-	return refuse("unknown_programme", `There is no programme ${publicId}. Check the id: it starts with prg_.`);
 }

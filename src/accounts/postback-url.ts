@@ -5,7 +5,7 @@ import { judgeHost, parsePostbackUrl } from "../domain/postback-url.ts";
 import type { AddressPolicy, Transport } from "../ports.ts";
 import { findProgramme, presentUrl, removeEndpoint, setEndpoint } from "../store/programmes.ts";
 import type { AccountsDeps } from "./deps.ts";
-import { unknownProgramme } from "./keys.ts";
+import { unknownProgramme } from "./programmes.ts";
 
 export interface PostbackUrlDeps extends Pick<AccountsDeps, "store" | "clock"> {
 	transport: Pick<Transport, "lookUp">;

@@ -72,3 +72,7 @@ export async function createProgramme(
 	});
 	return succeed(programme);
 }
+
+export function unknownProgramme(publicId: string): ReturnType<typeof refuse> {
+	return refuse("unknown_programme", `There is no programme ${publicId}. Check the id: it starts with prg_.`);
+}

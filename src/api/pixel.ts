@@ -2,7 +2,7 @@
 // is in the inbound log, where the shop's people look.
 
 import * as z from "zod";
-import { unknownProgramme } from "../accounts/keys.ts";
+import { unknownProgramme } from "../accounts/programmes.ts";
 import { recordConversion } from "../conversions/record.ts";
 import type { Report } from "../conversions/report.ts";
 import { parseEventType } from "../domain/conversion.ts";

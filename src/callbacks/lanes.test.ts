@@ -160,7 +160,7 @@ test("idle lanes are forgotten; busy and failing ones are not", () => {
 	lanes.forgetIdle();
 	const kept = [idle, waiting, flying, failing].filter((id) => lanes.find(id) !== undefined);
 	deepEqual(kept, [waiting, flying, failing]);
-	deepEqual(lanes.failingProgrammeIds(), [failing]);
+	deepEqual(lanes.failingProgrammeIds(), new Set([failing]));
 });
 
 test("where a lane's requests go is read at first and again after a second", () => {

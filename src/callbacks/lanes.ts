@@ -183,9 +183,9 @@ export class Lanes {
 		return this.#held > this.#inFlight;
 	}
 
-	failingProgrammeIds(): number[] {
-		const failing: number[] = [];
-		for (const lane of this.#lanes.values()) if (lane.isFailing) failing.push(lane.programmeId);
+	failingProgrammeIds(): Set<number> {
+		const failing = new Set<number>();
+		for (const lane of this.#lanes.values()) if (lane.isFailing) failing.add(lane.programmeId);
 		return failing;
 	}
 

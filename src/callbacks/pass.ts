@@ -9,13 +9,13 @@ export interface PassInput {
 	settlements: readonly Settlement[];
 	wishes: readonly ClaimWish[];
 	/** Programmes with an open notice of failing callbacks, as far as the engine knows: a success ends it. */
-	failingProgrammeIds: readonly number[];
+	failingProgrammeIds: ReadonlySet<number>;
 	nowMs: number;
 }
 
 export interface PassOutput {
 	/** Deliveries whose claim was still ours; the results of others changed nothing. */
-	settledIds: readonly number[];
+	settledIds: ReadonlySet<number>;
 	claimed: Claimed;
 	/** A notice was written that may have to be mailed. */
 	hasNotice: boolean;
@@ -28,9 +28,9 @@ export function createPass(store: Store, random: Random): RunPass {
 		store.transact(async (trx) => {
 			const ours = settlements.length === 0 ? new Set<number>() : await store.queue.settle(trx, settlements);
 			const settled = settlements.filter((settlement) => ours.has(settlement.delivery.id));
-			const hasNotice = await noteFailures(trx, random, settled, new Set(failingProgrammeIds), nowMs);
+			const hasNotice = await noteFailures(trx, random, settled, failingProgrammeIds, nowMs);
 			const claimed = await store.queue.claim(trx, wishes, claimNumber(random), nowMs);
-			return { settledIds: [...ours], claimed, hasNotice };
+			return { settledIds: ours, claimed, hasNotice };
 		});
 }
 
