@@ -1,6 +1,6 @@
 // How many requests are let out at once, within the caps. While this process is the bottleneck, more of them in
-// flight only cost: measured, a request over 256 connections takes nearly twice the processor time of one over
-// 64, and opening a connection costs a handshake. While the shops are the bottleneck, more in flight is what
+// flight only cost: in one run a request over 256 connections took 57 µs of processor time, over 64 connections
+// 33, and opening a connection costs a handshake. While the shops are the bottleneck, more in flight is what
 // helps. So the window looks at how busy the process is: it halves when busy and doubles when not.
 
 const LEAST_WINDOW = 64;

@@ -19,11 +19,6 @@ const BUSY_TIMEOUT_MS = 5_000;
 const WAL_TRIES = 20;
 const SQLITE_BUSY = 5;
 
-/** The hot tables of a hundred thousand due deliveries; SQLite's own 2 MB would read them again and again. */
-const PAGE_CACHE_KIB = 32_768;
-/** 32 MB of log between checkpoints: a busy page is then written back once instead of every few commits. */
-const CHECKPOINT_PAGES = 8_000;
-
 const DIALECT: Dialect = {
 	selfNumberedId: "integer primary key",
 	givenId: "integer primary key",
@@ -41,7 +36,6 @@ export function openSqlite(path: string): Store {
 	const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
 	turnToWal(database);
 	database.exec("pragma synchronous = full; pragma foreign_keys = on");
-	database.exec(`pragma cache_size = -${PAGE_CACHE_KIB}; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
 	const driver = new SqliteDriver(database);
 	const db = new Kysely<Schema>({
 		dialect: {
