@@ -96,7 +96,8 @@ function describeArgumentError(
 	return `${incomplete ?? "An option"} needs a value. If the value starts with a dash, write ${incomplete ?? "--option"}=VALUE.`;
 }
 
-export function describeCommand(command: Command): string {
+/** `program` is what the command is typed behind, `separator` what npm needs before options. */
+export function describeCommand(command: Command, program = "ringback", separator?: string): string {
 	const entries = Object.entries(command.options);
 	const usage = entries.map(([name, spec]) => {
 		const shown = spec.type === "boolean" ? `--${name}` : `--${name} ${spec.value ?? "TEXT"}`;
@@ -107,9 +108,8 @@ export function describeCommand(command: Command): string {
 		const shown = spec.type === "boolean" ? name : `${name} ${spec.value ?? "TEXT"}`;
 		return `  --${shown.padEnd(width + 3)}${spec.help}`;
 	});
-	return [`ringback ${[command.name, ...usage].join(" ")}`, "", command.summary, "", ...lines]
-		.join("\n")
-		.trimEnd();
+	const words = [program, command.name, ...(separator === undefined ? [] : [separator]), ...usage];
+	return [words.join(" "), "", command.summary, "", ...lines].join("\n").trimEnd();
 }
 
 /** Prints a refusal the way this call was asked to, and gives the exit code. */

@@ -1,0 +1,109 @@
+// A proof is a test that can run as long as one likes: a command of its own with options, progress while it
+// runs, one summary line with its counts, and on the first broken promise what is needed to replay it.
+
+import { type Command, describeCommand, EXIT, parseOptions } from "../../src/cli/command.ts";
+
+export interface Proof {
+	/** As typed behind `npm run`. */
+	name: string;
+	summary: string;
+	/** Whole numbers all; `preset` is used when one is not given, null for "none". */
+	options: Readonly<Record<string, { value: string; help: string; preset: number | null }>>;
+	/** Resolves to the counts of the summary line. Rejects with a BrokenPromise when it found one. */
+	run(options: Readonly<Record<string, number | null>>, progress: Progress): Promise<string>;
+}
+
+/** Where the run is now, in a few words: shown at most a few times a second. */
+export type Progress = (text: string) => void;
+
+export const noProgress: Progress = () => undefined;
+
+/** What did not hold, and the command that shows it again. */
+export class BrokenPromise extends Error {
+	readonly replay: string;
+
+	constructor(what: string, replay: string, cause?: unknown) {
+		super(what, { cause });
+		this.replay = replay;
+	}
+}
+
+const TERMINAL_INTERVAL_MS = 200;
+/** In a log file every line stays. */
+const LOG_INTERVAL_MS = 10_000;
+
+export async function runProof(proof: Proof, args: readonly string[]): Promise<number> {
+	const command = asCommand(proof);
+	const parsed = parseOptions(command, args);
+	if (!parsed.ok) return refuse(proof, parsed.problem);
+	if (parsed.wantsHelp) {
+		process.stdout.write(`${describeProof(proof)}\n`);
+		return EXIT.ok;
+	}
+	const options: Record<string, number | null> = {};
+	for (const [name, { preset }] of Object.entries(proof.options)) {
+		const text = parsed.options.text(name);
+		if (text !== "" && !/^\d{1,12}$/.test(text)) {
+			return refuse(proof, `--${name} must be a whole number, such as 100; "${text}" is not.`);
+		}
+		options[name] = text === "" ? preset : Number(text);
+	}
+	const startedMs = performance.now();
+	const screen = openProgress(proof.name);
+	try {
+		const counts = await proof.run(options, screen.show);
+		screen.clear();
+		process.stdout.write(`${proof.name}: ${counts} (${seconds(startedMs)})\n`);
+		return EXIT.ok;
+	} catch (error) {
+		screen.clear();
+		process.stderr.write(`${proof.name}: BROKEN after ${seconds(startedMs)}: ${describe(error)}\n`);
+		return EXIT.failed;
+	}
+}
+
+function asCommand({ name, summary, options }: Proof): Command {
+	const specs = Object.entries(options).map(([option, { value, help, preset }]) => {
+		const usual = preset === null ? help : `${help} (${preset} if not given)`;
+		return [option, { type: "string" as const, value, help: usual }] as const;
+	});
+	return { name, summary, options: Object.fromEntries(specs), run: async () => EXIT.ok };
+}
+
+function describeProof(proof: Proof): string {
+	return describeCommand(asCommand(proof), "npm run", "--");
+}
+
+function refuse(proof: Proof, problem: string): number {
+	process.stderr.write(`${problem}\n\n${describeProof(proof)}\n`);
+	return EXIT.usage;
+}
+
+function describe(error: unknown): string {
+	if (!(error instanceof BrokenPromise)) {
+		return error instanceof Error ? (error.stack ?? error.message) : String(error);
+	}
+	const cause = error.cause instanceof Error ? `\n${error.cause.stack ?? error.cause.message}` : "";
+	return `${error.message}${cause}\nreplay: ${error.replay}`;
+}
+
+function openProgress(name: string): { show: Progress; clear(): void } {
+	const isTerminal = process.stderr.isTTY === true;
+	const intervalMs = isTerminal ? TERMINAL_INTERVAL_MS : LOG_INTERVAL_MS;
+	let shownAtMs = performance.now() - (isTerminal ? intervalMs : 0);
+	return {
+		show(text) {
+			const nowMs = performance.now();
+			if (nowMs - shownAtMs < intervalMs) return;
+			shownAtMs = nowMs;
+			process.stderr.write(isTerminal ? `\r\u001b[K${name}: ${text}` : `${name}: ${text}\n`);
+		},
+		clear() {
+			if (isTerminal) process.stderr.write("\r\u001b[K");
+		},
+	};
+}
+
+function seconds(sinceMs: number): string {
+	return `${((performance.now() - sinceMs) / 1_000).toFixed(1)} s`;
+}
