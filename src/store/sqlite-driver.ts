@@ -53,19 +53,25 @@ export class SqliteDriver implements Driver {
 	}
 }
 
+interface Prepared {
+	statement: StatementSync;
+	/** Asked once: for a wide table it costs as much as the query. */
+	returnsRows: boolean;
+}
+
 class SqliteConnection implements DatabaseConnection {
 	readonly #database: DatabaseSync;
-	readonly #statements = new Map<string, StatementSync>();
+	readonly #prepared = new Map<string, Prepared>();
 
 	constructor(database: DatabaseSync) {
 		this.#database = database;
 	}
 
 	async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-		const statement = this.#prepare(query.sql);
+		const { statement, returnsRows } = this.#prepare(query.sql);
 		// Kysely types parameters as unknown; what our code passes is what SQLite stores.
 		const parameters = query.parameters as SQLInputValue[];
-		if (statement.columns().length > 0) return { rows: statement.all(...parameters) as Row[] };
+		if (returnsRows) return { rows: statement.all(...parameters) as Row[] };
 		const { changes, lastInsertRowid } = statement.run(...parameters);
 		return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
 	}
@@ -78,13 +84,14 @@ class SqliteConnection implements DatabaseConnection {
 		}
 	}
 
-	#prepare(sqlText: string): StatementSync {
-		const known = this.#statements.get(sqlText);
+	#prepare(sqlText: string): Prepared {
+		const known = this.#prepared.get(sqlText);
 		if (known !== undefined) return known;
-		if (this.#statements.size >= MAX_CACHED_STATEMENTS) this.#statements.clear();
+		if (this.#prepared.size >= MAX_CACHED_STATEMENTS) this.#prepared.clear();
 		const statement = this.#database.prepare(sqlText);
-		this.#statements.set(sqlText, statement);
-		return statement;
+		const prepared = { statement, returnsRows: statement.columns().length > 0 };
+		this.#prepared.set(sqlText, prepared);
+		return prepared;
 	}
 }
 

@@ -35,6 +35,11 @@ export function openSqlite(path: string): Store {
 	}
 	const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
 	turnToWal(database);
+	return createSqliteStore(database);
+}
+
+/** A store over a database that is open already; it closes with the store. */
+export function createSqliteStore(database: DatabaseSync): Store {
 	database.exec("pragma synchronous = full; pragma foreign_keys = on");
 	const driver = new SqliteDriver(database);
 	const db = new Kysely<Schema>({

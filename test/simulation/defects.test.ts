@@ -1,0 +1,32 @@
+// Proof that the auditors can see: with a defect in the sources, the simulation fails, and for the right reason.
+
+import { ok } from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { suite, test } from "node:test";
+import { promisify } from "node:util";
+import { DEFECTS } from "./defects.ts";
+
+/** Most are seen within a few. The more rarely what a defect needs comes up, the more seeds it takes. */
+const SEEDS = 200;
+
+suite("a planted defect is seen by the auditors", { concurrency: 2 }, () => {
+	for (const { name, breaks } of DEFECTS) {
+		test(name, async (t) => {
+			const found = await runPlanted(name);
+			ok(found !== null, `${SEEDS} runs did not show it`);
+			t.diagnostic(`seed ${found.seed}: ${found.seen.slice(0, 200)}`);
+			ok(
+				breaks.some((promise) => promise === found.promise),
+				`seen as ${found.promise}: ${found.seen}`,
+			);
+		});
+	}
+});
+
+async function runPlanted(
+	name: string,
+): Promise<{ seed: number; promise: string | null; seen: string } | null> {
+	const script = new URL("./planted-run.ts", import.meta.url).pathname;
+	const { stdout } = await promisify(execFile)(process.execPath, [script, name, String(SEEDS)]);
+	return JSON.parse(stdout);
+}

@@ -1,0 +1,249 @@
+// Holds deliveries, attempts and the queue against the stream of requests: every request has its row and every row
+// its request, verdicts follow from answers, attempts keep to their times and their number, and an end is an end.
+
+import type { DatabaseSync } from "node:sqlite";
+import { demand } from "./broken.ts";
+import { clockSpread, isPunctual, type Plan } from "./plan.ts";
+import type { Sent } from "./stream-auditor.ts";
+
+interface DeliveryRow {
+	id: number;
+	programme_id: number;
+	state: string;
+	run: number;
+	attempts: number;
+	/** Null without a row in the queue. */
+	due_at_ms: number | null;
+	claim: number | null;
+	queue_run: number | null;
+}
+
+interface AttemptRow {
+	delivery_id: number;
+	seq: number;
+	run: number;
+	result: string;
+	http_status: number | null;
+	started_at_ms: number;
+	took_ms: number | null;
+	nonce: string | null;
+	signature: string | null;
+}
+
+export interface DeliveryTotals {
+	deliveries: number;
+	requests: number;
+	interrupted: number;
+	/** Final failures, by programme. */
+	failuresOf: ReadonlyMap<number, number>;
+	/** Runs beyond the first, by programme. */
+	resentOf: ReadonlyMap<number, number>;
+}
+
+/** Contract section 8, written down once more. */
+const DELAYS_MS = [60, 300, 1_800, 7_200, 21_600, 86_400].map((seconds) => seconds * 1_000);
+const MAX_COUNTED = 7;
+/** The engine's poll, and others that wait for the same shop. */
+const PUNCTUAL_MS = 120_000;
+/** Downtimes, stalls and lapsing claims, several in a row. */
+const DISTURBED_MS = 60 * 60_000;
+/** After the faults stop: until every process is up and every claim of a dead one has lapsed. */
+const SETTLING_MS = 5 * 60_000;
+
+/** What the run was like, and since when nothing goes wrong any more. */
+export interface Circumstances {
+	plan: Plan;
+	calmSinceMs: number;
+}
+
+export function auditDeliveries(
+	database: DatabaseSync,
+	circumstances: Circumstances,
+	sent: readonly Sent[],
+): DeliveryTotals {
+	const deliveries = database
+		.prepare(
+			`select d.id, d.programme_id, d.state, d.run, d.attempts, q.due_at_ms, q.claim, q.run as queue_run
+				from deliveries d left join queue q on q.id = d.id order by d.id`,
+		)
+		.all() as unknown as DeliveryRow[];
+	const attempts = database
+		.prepare("select * from attempts order by delivery_id, seq")
+		.all() as unknown as AttemptRow[];
+	const [{ events, queued } = { events: -1, queued: -1 }] = database
+		.prepare("select (select count(*) from events) as events, (select count(*) from queue) as queued")
+		.all();
+	demand(
+		events === deliveries.length,
+		"3 one end or a due time",
+		() => `${events} events, ${deliveries.length} deliveries`,
+	);
+	const pending = deliveries.filter(({ state }) => state === "pending").length;
+	demand(
+		queued === pending,
+		"3 one end or a due time",
+		() => `${pending} are pending, ${queued} are in the queue`,
+	);
+	const attemptsOf = Map.groupBy(attempts, (row) => row.delivery_id);
+	const sentOf = Map.groupBy(sent, (entry) => entry.deliveryId);
+	const failuresOf = new Map<number, number>();
+	const resentOf = new Map<number, number>();
+	for (const delivery of deliveries) {
+		const rows = attemptsOf.get(delivery.id) ?? [];
+		const failures = auditDelivery(delivery, rows, sentOf.get(delivery.id) ?? [], circumstances);
+		add(failuresOf, delivery.programme_id, failures);
+		add(resentOf, delivery.programme_id, delivery.run - 1);
+	}
+	const interrupted = attempts.filter(({ result }) => result === "interrupted").length;
+	return { deliveries: deliveries.length, requests: sent.length, interrupted, failuresOf, resentOf };
+}
+
+/** Returns how many of its runs finally failed. */
+function auditDelivery(
+	delivery: DeliveryRow,
+	rows: readonly AttemptRow[],
+	sent: readonly Sent[],
+	circumstances: Circumstances,
+): number {
+	const what = `delivery ${delivery.id} (${delivery.state}: ${rows.map(describeAttempt).join(", ")})`;
+	const isNumbered = rows.every(({ seq }, index) => seq === index + 1) && rows.length === delivery.attempts;
+	demand(
+		isNumbered,
+		"5 one live claim, results of its own",
+		() => `${what} counts ${delivery.attempts} attempts`,
+	);
+	const isQueued = delivery.due_at_ms !== null && delivery.queue_run === delivery.run;
+	demand(
+		isQueued === (delivery.state === "pending"),
+		"3 one end or a due time",
+		() => `${what} is due ${delivery.due_at_ms}`,
+	);
+	auditOwnership(what, delivery, rows, sent, circumstances.plan);
+	let failures = 0;
+	for (let run = 1; run <= delivery.run; run++) {
+		const counted = rows.filter((row) => row.run === run && row.result !== "interrupted");
+		auditTimes(`run ${run} of ${what}`, counted, sent, circumstances);
+		const end = auditRun(`run ${run} of ${what}`, counted);
+		const isLast = run === delivery.run;
+		if (isLast && delivery.state !== "cancelled") {
+			demand(end === delivery.state, "the verdict follows from the answer", () => `${what} must be ${end}`);
+		}
+		// A finished run is followed by another only when somebody asked for it.
+		if (!isLast)
+			demand(end !== "pending", "3 one end or a due time", () => `run ${run} of ${what} never ended`);
+		if (end === "failed") failures++;
+	}
+	return failures;
+}
+
+/** Each result belongs to the request that was sent under its claim, and no request lacks its trace. */
+function auditOwnership(
+	what: string,
+	delivery: DeliveryRow,
+	rows: readonly AttemptRow[],
+	sent: readonly Sent[],
+	{ faults, clocks }: Plan,
+): void {
+	const byNonce = new Map(sent.map((entry) => [entry.nonce, entry]));
+	for (const row of rows) {
+		if (row.result === "interrupted") continue;
+		const entry = byNonce.get(row.nonce ?? "");
+		demand(
+			entry !== undefined,
+			"5 one live claim, results of its own",
+			() => `${what} has a result nobody sent for`,
+		);
+		byNonce.delete(entry.nonce);
+		const { outcome } = entry;
+		const status = outcome?.kind === "answered" ? outcome.status : null;
+		const isOwn =
+			outcome?.kind === row.result &&
+			status === row.http_status &&
+			entry.run === row.run &&
+			Object.values(entry.headers).includes(row.signature ?? "");
+		demand(
+			isOwn,
+			"5 one live claim, results of its own",
+			() => `${what} was answered ${JSON.stringify(outcome)}`,
+		);
+	}
+	const lapsed = rows.filter(({ result }) => result === "interrupted").length;
+	const inHand = delivery.claim === null ? 0 : 1;
+	demand(
+		byNonce.size <= lapsed + inHand,
+		"5 one live claim, results of its own",
+		() => `${what} forgot ${byNonce.size} requests`,
+	);
+	const mayLapse = faults.kill + faults.stall + faults.databaseFailure > 0 || clocks === "wild";
+	demand(
+		lapsed === 0 || mayLapse,
+		"5 one live claim, results of its own",
+		() => `${what} was interrupted by nobody`,
+	);
+}
+
+function auditTimes(
+	what: string,
+	counted: readonly AttemptRow[],
+	sent: readonly Sent[],
+	{ plan, calmSinceMs }: Circumstances,
+): void {
+	const sentAs = new Map(sent.map((entry) => [entry.nonce, entry]));
+	for (const [index, row] of counted.entries()) {
+		const before = counted[index - 1];
+		if (before === undefined) continue;
+		const delayMs = DELAYS_MS[index - 1] ?? Number.POSITIVE_INFINITY;
+		// By the clocks that wrote them: whatever those show, nobody may come early by them.
+		const waitedMs = row.started_at_ms - (before.started_at_ms + (before.took_ms ?? 0));
+		const attempt = `${what}: attempt ${index + 1}`;
+		demand(waitedMs >= delayMs, "4 seven attempts at their time", () => `${attempt} after ${waitedMs} ms`);
+		const truly = sentAs.get(row.nonce ?? "");
+		const dueAtMs = (sentAs.get(before.nonce ?? "")?.endedAtMs ?? 0) + delayMs;
+		if (truly === undefined || plan.clocks === "wild") continue;
+		const lateMs = truly.sentAtMs - dueAtMs;
+		demand(
+			lateMs >= -clockSpread(plan),
+			"4 seven attempts at their time",
+			() => `${attempt} was ${-lateMs} ms early`,
+		);
+		const isUndisturbed = isPunctual(plan) || dueAtMs > calmSinceMs + SETTLING_MS;
+		const allowedMs = isUndisturbed ? PUNCTUAL_MS : DISTURBED_MS;
+		demand(lateMs <= allowedMs, "4 seven attempts at their time", () => `${attempt} was ${lateMs} ms late`);
+	}
+}
+
+/** How the run stands by its counted attempts alone. */
+function auditRun(what: string, counted: readonly AttemptRow[]): "pending" | "delivered" | "failed" {
+	demand(
+		counted.length <= MAX_COUNTED,
+		"4 seven attempts at their time",
+		() => `${what} has ${counted.length} attempts`,
+	);
+	for (const [index, row] of counted.entries()) {
+		const meaning = meaningOf(row);
+		if (meaning === "again" && index + 1 < MAX_COUNTED) continue;
+		demand(
+			index === counted.length - 1,
+			"4 seven attempts at their time",
+			() => `${what} went on after its end`,
+		);
+		return meaning === "well" ? "delivered" : "failed";
+	}
+	return "pending";
+}
+
+/** Contract section 7, written down once more. */
+function meaningOf({ result, http_status }: AttemptRow): "well" | "again" | "never" {
+	if (result === "forbidden-address") return "never";
+	if (result === "timeout" || result === "network-error" || http_status === null) return "again";
+	if (http_status >= 200 && http_status < 300) return "well";
+	return http_status >= 500 || http_status === 408 || http_status === 429 ? "again" : "never";
+}
+
+function describeAttempt({ run, result, http_status }: AttemptRow): string {
+	return `${run}/${http_status ?? result}`;
+}
+
+function add(counts: Map<number, number>, key: number, count: number): void {
+	counts.set(key, (counts.get(key) ?? 0) + count);
+}

@@ -1,0 +1,204 @@
+// What must happen to a conversion, from the lifecycle in docs and nothing else: its own table and its own
+// arithmetic, so that a mistake in src/domain cannot agree with itself. Where a call was not answered, or a window
+// may or may not have passed, several states are possible; every answer narrows them.
+
+export interface Terms {
+	currency: string;
+	currencyDigits: number;
+	commissionRate: string;
+	feeRate: string;
+	approvalDays: number;
+	parkedDays: number;
+	parksPixels: boolean;
+}
+
+export interface LifeState {
+	status: "NONE" | "PARKED" | "EXPIRED" | "RECORDED" | "APPROVED" | "REJECTED" | "REVERSED";
+	basketValue: string;
+	reason: string | null;
+	test: boolean;
+	occurredAtMs: number;
+	windowEndsAtMs: number | null;
+	/** Owed so far, by name. */
+	events: ReadonlyMap<string, OwedBody>;
+}
+
+/** The body's fields that follow from the conversion's life; conversionId and programId are names, not facts. */
+export interface OwedBody {
+	status: string;
+	basketValue: string;
+	commission: string;
+	networkFee: string;
+	reason: string | null;
+	test: boolean;
+	occurredAt: string;
+}
+
+export type Act =
+	| {
+			kind: "report";
+			source: "postback" | "pixel" | "test";
+			basketValue: string;
+			occurredAtMs: number | null;
+			isTest: boolean;
+	  }
+	| { kind: "approve" }
+	| { kind: "reject" | "reverse"; reason: string };
+
+/** An act and how it was answered: an outcome word, a fault's code, or null when no answer came. */
+export interface Answered {
+	act: Act;
+	/** The clock of the process that carried it out. */
+	nowMs: number;
+	answer: string | null;
+}
+
+export const UNKNOWN: LifeState = {
+	status: "NONE",
+	basketValue: "",
+	reason: null,
+	test: false,
+	occurredAtMs: 0,
+	windowEndsAtMs: null,
+	events: new Map(),
+};
+
+const DAY_MS = 24 * 60 * 60_000;
+
+interface Step {
+	answer: string;
+	next: LifeState;
+}
+
+/** The states after these acts, carried out in any order, that agree with every answer; none when it is broken. */
+export function explain(
+	states: readonly LifeState[],
+	acts: readonly Answered[],
+	terms: Terms,
+	owes: boolean,
+): LifeState[] {
+	if (acts.length === 0) return [...states];
+	const reached: LifeState[] = [];
+	for (const state of states) {
+		for (const [index, { act, nowMs, answer }] of acts.entries()) {
+			const rest = acts.filter((_, at) => at !== index);
+			const step = carryOut(state, act, nowMs, terms, owes);
+			if (answer === null) reached.push(...explain([state], rest, terms, owes));
+			if (answer === null || answer === step.answer) reached.push(...explain([step.next], rest, terms, owes));
+		}
+	}
+	return withoutTwins(reached);
+}
+
+/** What the windows may have done by `byMs`; `owed` lists whether the programme was owed events meanwhile. */
+export function letWindowsPass(
+	states: readonly LifeState[],
+	byMs: number,
+	terms: Terms,
+	owed: readonly boolean[],
+): LifeState[] {
+	const reached = [...states];
+	for (const state of states) {
+		if (state.windowEndsAtMs === null || state.windowEndsAtMs > byMs) continue;
+		if (state.status === "PARKED") reached.push({ ...state, status: "EXPIRED", windowEndsAtMs: null });
+		if (state.status !== "RECORDED") continue;
+		for (const owes of owed) reached.push(move(state, "APPROVED", null, terms, owes));
+	}
+	return withoutTwins(reached);
+}
+
+function carryOut(state: LifeState, act: Act, nowMs: number, terms: Terms, owes: boolean): Step {
+	switch (act.kind) {
+		case "report":
+			return report(state, act, nowMs, terms, owes);
+		case "approve":
+			return decide(state, ["RECORDED"], "APPROVED", null, terms, owes);
+		case "reject":
+			return decide(state, ["RECORDED"], "REJECTED", act.reason, terms, owes);
+		case "reverse":
+			return decide(state, ["RECORDED", "APPROVED"], "REVERSED", act.reason, terms, owes);
+		default:
+			return act satisfies never;
+	}
+}
+
+function report(
+	state: LifeState,
+	{ source, basketValue, occurredAtMs, isTest }: Extract<Act, { kind: "report" }>,
+	nowMs: number,
+	terms: Terms,
+	owes: boolean,
+): Step {
+	const recordedAt = { basketValue, test: isTest, windowEndsAtMs: nowMs + terms.approvalDays * DAY_MS };
+	if (state.status === "NONE") {
+		const fresh: LifeState = { ...state, ...recordedAt, occurredAtMs: occurredAtMs ?? nowMs };
+		if (source === "pixel" && terms.parksPixels) {
+			const windowEndsAtMs = nowMs + terms.parkedDays * DAY_MS;
+			return { answer: "PARKED", next: { ...fresh, status: "PARKED", windowEndsAtMs } };
+		}
+		const recorded: LifeState = { ...fresh, status: "RECORDED" };
+		return { answer: "RECORDED", next: owes ? announce(recorded, "conversion.recorded", terms) : recorded };
+	}
+	if (source === "pixel") return { answer: "DUPLICATE", next: state };
+	if (state.status === "EXPIRED") return { answer: "conversion_expired", next: state };
+	if (state.status !== "PARKED") return { answer: "DUPLICATE", next: state };
+	// Rule 1 of section 3: no event.
+	const confirmed = { ...state, ...recordedAt, occurredAtMs: occurredAtMs ?? state.occurredAtMs };
+	return { answer: "CONFIRMED", next: { ...confirmed, status: "RECORDED" } };
+}
+
+function decide(
+	state: LifeState,
+	from: readonly string[],
+	to: "APPROVED" | "REJECTED" | "REVERSED",
+	reason: string | null,
+	terms: Terms,
+	owes: boolean,
+): Step {
+	if (state.status === "NONE") return { answer: "unknown_order", next: state };
+	if (state.status === to) return { answer: to, next: state };
+	if (!from.includes(state.status)) return { answer: "move_not_allowed", next: state };
+	return { answer: to, next: move(state, to, reason, terms, owes) };
+}
+
+function move(
+	state: LifeState,
+	to: "APPROVED" | "REJECTED" | "REVERSED",
+	reason: string | null,
+	terms: Terms,
+	owes: boolean,
+): LifeState {
+	const moved: LifeState = { ...state, status: to, reason, windowEndsAtMs: null };
+	return owes ? announce(moved, `conversion.${to.toLowerCase()}`, terms) : moved;
+}
+
+function announce(state: LifeState, name: string, terms: Terms): LifeState {
+	const { status, basketValue, reason, test } = state;
+	const body: OwedBody = {
+		status,
+		basketValue,
+		commission: share(basketValue, terms.commissionRate, terms.currencyDigits),
+		networkFee: share(basketValue, terms.feeRate, terms.currencyDigits),
+		reason,
+		test,
+		occurredAt: new Date(state.occurredAtMs).toISOString(),
+	};
+	return { ...state, events: new Map([...state.events, [name, body]]) };
+}
+
+/** Half up, in whole hundredths of a percent of the smallest coin. */
+function share(basketValue: string, ratePercent: string, digits: number): string {
+	const [whole = "0", decimals = ""] = ratePercent.split(".");
+	const tenThousandths = BigInt(whole + decimals.padEnd(4, "0"));
+	const product = BigInt(basketValue.replace(".", "")) * tenThousandths;
+	const coins = (product * 2n + 1_000_000n) / 2_000_000n;
+	const text = coins.toString().padStart(digits + 1, "0");
+	return digits === 0 ? text : `${text.slice(0, -digits)}.${text.slice(-digits)}`;
+}
+
+function withoutTwins(states: readonly LifeState[]): LifeState[] {
+	if (states.length < 2) return [...states];
+	const known = new Map<string, LifeState>();
+	for (const state of states) known.set(JSON.stringify({ ...state, events: [...state.events] }), state);
+	return [...known.values()];
+}

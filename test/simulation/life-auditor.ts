@@ -1,0 +1,84 @@
+// Holds the conversions and events in the database against the workload's books: what was answered is stored, what
+// was owed is owed, and nothing else is there.
+
+import type { DatabaseSync } from "node:sqlite";
+import { demand } from "./broken.ts";
+import type { LifeState, OwedBody } from "./expected-life.ts";
+import type { Order, OrderBooks } from "./order-books.ts";
+
+interface ConversionRow {
+	id: number;
+	programme_id: number;
+	order_id: string;
+	event_type: string;
+	status: string;
+	basket_value: string;
+	reason: string | null;
+	test: number;
+	occurred_at_ms: number;
+}
+
+/** Narrows every order to the states that agree with the database. */
+export function auditLives(database: DatabaseSync, books: OrderBooks): void {
+	const conversions = database.prepare("select * from conversions").all() as unknown as ConversionRow[];
+	const events = database.prepare("select conversion_id, name, body from events").all();
+	const byOrder = new Map(
+		conversions.map((row) => [`${row.programme_id} ${row.event_type} ${row.order_id}`, row]),
+	);
+	const eventsOf = Map.groupBy(events, (row) => Number(row["conversion_id"]));
+	const isPlain = byOrder.size === conversions.length;
+	demand(isPlain, "2 one event per move", () => "an order has two conversions");
+	for (const order of books.orders) {
+		const row = byOrder.get(`${order.account.id} ${order.eventType} ${order.orderId}`);
+		if (row !== undefined) byOrder.delete(`${order.account.id} ${order.eventType} ${order.orderId}`);
+		const owed = row === undefined ? [] : (eventsOf.get(row.id) ?? []);
+		if (row !== undefined) eventsOf.delete(row.id);
+		auditOrder(order, books, row, owed);
+	}
+	const strays = [...byOrder.keys(), ...eventsOf.keys()];
+	demand(strays.length === 0, "nothing unexpected", () => `nobody reported ${strays.join(", ")}`);
+}
+
+function auditOrder(
+	order: Order,
+	books: OrderBooks,
+	row: ConversionRow | undefined,
+	events: readonly Record<string, unknown>[],
+): void {
+	const possible = books.statesNow(order);
+	const stored = possible.filter((state) => isStoredAs(state, row));
+	demand(stored.length > 0, "1 what was answered is stored", () => {
+		const statuses = possible.map(({ status, basketValue }) => `${status} ${basketValue}`).join(" or ");
+		return `order ${order.orderId} must be ${statuses} and is ${row?.status ?? "not there"} ${row?.basket_value ?? ""}`;
+	});
+	const owing = stored.filter((state) => owesJust(state, events));
+	const present = events.map(({ name }) => name).join(", ");
+	demand(owing.length > 0, "2 one event per move", () => {
+		const owed = stored.map((state) => [...state.events.keys()].join(", ") || "nothing").join(" or ");
+		return `order ${order.orderId} is owed ${owed}; there is ${present || "nothing"}`;
+	});
+	order.states = owing;
+}
+
+function isStoredAs(state: LifeState, row: ConversionRow | undefined): boolean {
+	if (row === undefined) return state.status === "NONE";
+	return (
+		row.status === state.status &&
+		row.basket_value === state.basketValue &&
+		row.reason === state.reason &&
+		(row.test === 1) === state.test &&
+		row.occurred_at_ms === state.occurredAtMs
+	);
+}
+
+function owesJust({ events: owed }: LifeState, events: readonly Record<string, unknown>[]): boolean {
+	if (events.length !== owed.size) return false;
+	return events.every(({ name, body }) => {
+		const expected = owed.get(String(name));
+		return expected !== undefined && says(JSON.parse(String(body)), expected);
+	});
+}
+
+function says(body: Record<string, unknown>, expected: OwedBody): boolean {
+	return Object.entries(expected).every(([field, value]) => body[field] === value);
+}

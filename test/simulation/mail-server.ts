@@ -1,0 +1,35 @@
+// A mail server that sometimes does not take a mail, and keeps those it took.
+
+import type { Mail } from "../../src/ports.ts";
+import type { SeededRandom } from "../support/seeded-random.ts";
+import type { SentMail } from "./notice-auditor.ts";
+import { MailRefused, type ServiceProcess } from "./service-process.ts";
+import type { Timeline } from "./timeline.ts";
+
+export interface MailServer {
+	readonly mails: readonly SentMail[];
+	take(from: ServiceProcess, mail: Mail): Promise<void>;
+}
+
+const MAX_TOOK_MS = 2_000;
+
+export function createMailServer(
+	timeline: Timeline,
+	random: SeededRandom,
+	refusalShare: () => number,
+	trace: (line: string) => void,
+): MailServer {
+	const mails: SentMail[] = [];
+	return {
+		mails,
+		take(from, mail) {
+			const isRefused = random.chance(refusalShare());
+			trace(`mail ${mail.to.join()} ${mail.subject} ${isRefused}`);
+			if (!isRefused) mails.push({ to: mail.to, atMs: timeline.nowMs });
+			return new Promise((resolve, reject) => {
+				const answer = isRefused ? () => reject(new MailRefused()) : resolve;
+				timeline.setOccasion(timeline.nowMs + random.between(1, MAX_TOOK_MS), answer, from);
+			});
+		},
+	};
+}

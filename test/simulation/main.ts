@@ -1,0 +1,6 @@
+// `npm run simulate`: see docs/reliability.md.
+
+import { runProof } from "../support/proof.ts";
+import { simulationProof } from "./proof.ts";
+
+process.exitCode = await runProof(simulationProof, process.argv.slice(2));

@@ -1,0 +1,184 @@
+// The simulated network: names that turn private and back, shops in every mood, answers that are slow, lost or
+// never come. The judgement of addresses is the real one (outside/https-target); what it lets through is dialled,
+// and the auditor sees every address.
+
+import type { Outcome } from "../../src/domain/verdict.ts";
+import { createTargets, type Targets } from "../../src/outside/https-target.ts";
+import type { LookUp, PostbackAnswer, PostbackRequest } from "../../src/ports.ts";
+import type { SeededRandom } from "../support/seeded-random.ts";
+import type { ServiceProcess } from "./service-process.ts";
+import type { Timeline } from "./timeline.ts";
+
+/** How a host is from some moment on. */
+export interface Mood {
+	fromMs: number;
+	/** Out of a hundred requests, how many go wrong. */
+	badPercent: number;
+	dns: "public" | "private" | "mixed" | "rebinding" | "failing";
+}
+
+/** Hears of every request; throws when one must not be. */
+export interface NetworkAuditor {
+	/** Returns how to report what the service was told. */
+	onSend(from: ServiceProcess, request: PostbackRequest): SeenRequest;
+}
+
+export interface SeenRequest {
+	onDial(address: string): void;
+	onArrival(): void;
+	onOutcome(outcome: Outcome): void;
+}
+
+export interface Network {
+	/** In the order of time. */
+	setMood(host: string, mood: Mood): void;
+	post(from: ServiceProcess, request: PostbackRequest): Promise<PostbackAnswer>;
+	lookUp(host: string): LookUp;
+}
+
+type Fate =
+	| { kind: "answered"; status: number; tookMs: number }
+	| { kind: "silence" }
+	/** The shop took it, and the connection broke before its answer came. */
+	| { kind: "lost"; tookMs: number }
+	| { kind: "unreachable"; tookMs: number };
+
+const DEADLINE_MS = 5_000;
+const MAX_LATENCY_MS = 80;
+const GOOD_STATUSES = [200, 201, 202, 204, 204, 204];
+const BAD_STATUSES = [301, 302, 308, 400, 401, 404, 404, 408, 408, 410, 429, 429, 500, 502, 503, 503, 504];
+const PUBLIC_ADDRESS = "93.184.215.14";
+const OTHER_PUBLIC_ADDRESS = "2606:2800:21f:cb07:6820:80da:af6b:8b2c";
+export const PRIVATE_ADDRESSES: readonly string[] = [
+	"10.1.2.3",
+	"127.0.0.1",
+	"169.254.169.254",
+	"192.168.1.1",
+	"::1",
+	"fd00::1",
+	"::ffff:10.0.0.1",
+];
+
+export function createNetwork(timeline: Timeline, random: SeededRandom, auditor: NetworkAuditor): Network {
+	const moodsOf = new Map<string, Mood[]>();
+	// A real transport belongs to its process, with what it remembers.
+	const targetsOf = new WeakMap<ServiceProcess, Targets>();
+
+	function findTargets(process: ServiceProcess): Targets {
+		const known = targetsOf.get(process) ?? createTargets([]);
+		targetsOf.set(process, known);
+		return known;
+	}
+
+	function moodOf(host: string): Mood {
+		const moods = moodsOf.get(host) ?? [];
+		const present = moods.findLast(({ fromMs }) => fromMs <= timeline.nowMs);
+		return present ?? { fromMs: 0, badPercent: 100, dns: "failing" };
+	}
+
+	function lookUp(name: string): LookUp {
+		const { dns } = moodOf(name);
+		const isPublic = dns === "public" || (dns === "rebinding" && random.chance(0.5));
+		if (dns === "failing") return { ok: false, code: "ENOTFOUND" };
+		if (isPublic) return { ok: true, addresses: [PUBLIC_ADDRESS, OTHER_PUBLIC_ADDRESS] };
+		const bad = random.pick(PRIVATE_ADDRESSES);
+		return { ok: true, addresses: dns === "mixed" ? [PUBLIC_ADDRESS, bad] : [bad] };
+	}
+
+	function drawFate({ badPercent }: Mood): Fate {
+		const tookMs = 2 * random.between(1, MAX_LATENCY_MS);
+		if (!random.chance(badPercent / 100))
+			return { kind: "answered", status: random.pick(GOOD_STATUSES), tookMs };
+		switch (random.between(1, 6)) {
+			case 1:
+				return { kind: "silence" };
+			case 2:
+				return { kind: "lost", tookMs: tookMs + random.between(0, DEADLINE_MS) };
+			case 3:
+				return { kind: "unreachable", tookMs };
+			case 4:
+				return {
+					kind: "answered",
+					status: random.pick(GOOD_STATUSES),
+					tookMs: DEADLINE_MS + random.between(-3, 3),
+				};
+			default:
+				return { kind: "answered", status: random.pick(BAD_STATUSES), tookMs };
+		}
+	}
+
+	function post(from: ServiceProcess, request: PostbackRequest): Promise<PostbackAnswer> {
+		const seen = auditor.onSend(from, request);
+		const startedMs = timeline.nowMs;
+		return new Promise((resolve) => {
+			const tell = (outcome: Outcome, tookMs: number): void => {
+				timeline.setOccasion(
+					startedMs + tookMs,
+					() => {
+						seen.onOutcome(outcome);
+						resolve({ outcome, timings: { lookUpMs: 1, connectMs: 1, tlsMs: 1, answerMs: tookMs } });
+					},
+					from,
+				);
+			};
+			const targets = findTargets(from);
+			const target = targets.find(request.url);
+			if (target === undefined) {
+				tell({ kind: "network-error", stage: "look-up", code: "INVALID_URL" }, 1);
+				return;
+			}
+			const answer = lookUp(target.url.hostname);
+			if (!answer.ok) {
+				tell({ kind: "network-error", stage: "look-up", code: answer.code }, 1);
+				return;
+			}
+			const judgement = targets.judge(target, answer.addresses);
+			if (!judgement.ok) {
+				tell(judgement.outcome, 1);
+				return;
+			}
+			// The first may be out of order: then the next is dialled, as the real transport does.
+			const { routes } = judgement;
+			const last = random.between(0, routes.length - 1);
+			for (const { address } of routes.slice(0, last + 1)) seen.onDial(address);
+			exchange(drawFate(moodOf(target.url.hostname)), startedMs, seen, tell);
+		});
+	}
+
+	function exchange(
+		fate: Fate,
+		startedMs: number,
+		seen: SeenRequest,
+		tell: (outcome: Outcome, tookMs: number) => void,
+	): void {
+		const arrive = (tookMs: number): void =>
+			timeline.setOccasion(startedMs + Math.min(tookMs / 2, MAX_LATENCY_MS), () => seen.onArrival());
+		switch (fate.kind) {
+			case "silence":
+				arrive(DEADLINE_MS);
+				tell({ kind: "timeout" }, DEADLINE_MS);
+				return;
+			case "unreachable":
+				tell({ kind: "network-error", stage: "connect", code: "ECONNREFUSED" }, fate.tookMs);
+				return;
+			case "lost":
+				arrive(fate.tookMs);
+				if (fate.tookMs >= DEADLINE_MS) tell({ kind: "timeout" }, DEADLINE_MS);
+				else tell({ kind: "network-error", stage: "exchange", code: "ECONNRESET" }, fate.tookMs);
+				return;
+			case "answered":
+				arrive(fate.tookMs);
+				if (fate.tookMs >= DEADLINE_MS) tell({ kind: "timeout" }, DEADLINE_MS);
+				else tell({ kind: "answered", status: fate.status }, fate.tookMs);
+				return;
+			default:
+				fate satisfies never;
+		}
+	}
+
+	return {
+		setMood: (host, mood) => moodsOf.set(host, [...(moodsOf.get(host) ?? []), mood]),
+		post,
+		lookUp,
+	};
+}

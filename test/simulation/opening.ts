@@ -1,0 +1,50 @@
+// The shops of a run: their people and programmes, made by the real use cases before anything goes wrong.
+
+import { createPerson } from "../../src/accounts/people.ts";
+import { createProgramme } from "../../src/accounts/programmes.ts";
+import type { Result } from "../../src/domain/fault.ts";
+import type { Clock, Random } from "../../src/ports.ts";
+import type { Store } from "../../src/store/store.ts";
+import type { SeededRandom } from "../support/seeded-random.ts";
+import type { Plan } from "./plan.ts";
+import { randomPort } from "./service-process.ts";
+import type { ShopAccount } from "./shop-account.ts";
+
+const CURRENCY_DIGITS = { EUR: 2, JPY: 0, BHD: 3 } as const;
+
+export async function openAccounts(
+	store: Store,
+	plan: Plan,
+	drawn: SeededRandom,
+	nowMs: number,
+): Promise<ShopAccount[]> {
+	const clock: Pick<Clock, "nowMs"> = { nowMs: () => nowMs };
+	const random: Random = randomPort(drawn);
+	const deps = { store, random, clock: { ...clock, after: never, turn: never } };
+	const accounts: ShopAccount[] = [];
+	for (const [index, terms] of plan.programmes.entries()) {
+		const ownerEmail = `owner-${index}@shop.example`;
+		take(await createPerson(deps, { email: ownerEmail, role: "owner" }));
+		const programme = take(await createProgramme(deps, { ...terms, name: `Shop ${index}`, ownerEmail }));
+		accounts.push({
+			id: programme.id,
+			publicId: programme.public_id,
+			hosts: [`shop-${index}.example`, `new-shop-${index}.example`],
+			ownerEmail,
+			badDayPercent: terms.badDayPercent,
+			terms: { ...terms, currencyDigits: CURRENCY_DIGITS[terms.currency], parkedDays: programme.parked_days },
+			urls: [],
+			secrets: [],
+		});
+	}
+	return accounts;
+}
+
+function take<Value>(result: Result<Value>): Value {
+	if (!result.ok) throw new Error(result.fault.detail);
+	return result.value;
+}
+
+function never(): never {
+	throw new Error("making accounts waits for nothing");
+}

@@ -1,0 +1,73 @@
+// The workload's own books: for every order, the states its conversion may be in.
+
+import { demand } from "./broken.ts";
+import {
+	type Answered,
+	explain,
+	type LifeState,
+	letWindowsPass,
+	type OwedBody,
+	UNKNOWN,
+} from "./expected-life.ts";
+import { owedSince, owesEvents, type ShopAccount } from "./shop-account.ts";
+
+export interface Order {
+	account: ShopAccount;
+	orderId: string;
+	eventType: string;
+	states: LifeState[];
+}
+
+export interface OrderBooks {
+	readonly orders: readonly Order[];
+	open(account: ShopAccount, orderId: string, eventType: string): Order;
+	/** What was answered, in whatever order it was carried out. */
+	note(order: Order, acts: readonly Answered[]): void;
+	/** With what the windows may have done by now. */
+	statesNow(order: Order): LifeState[];
+	bodiesOf(account: ShopAccount, eventType: string, orderId: string, event: string): OwedBody[];
+}
+
+/** `windowsSeenMs` is how far ahead of the true time the fastest clock may be. */
+export function createOrderBooks(nowMs: () => number, windowsSeenMs: number): OrderBooks {
+	const orders: Order[] = [];
+	const byName = new Map<string, Order>();
+
+	function statesNow(order: Order): LifeState[] {
+		const { account, states } = order;
+		const byMs = nowMs() + windowsSeenMs;
+		if (states.every(({ windowEndsAtMs }) => windowEndsAtMs === null || windowEndsAtMs > byMs)) return states;
+		const since = Math.min(...states.map(({ windowEndsAtMs }) => windowEndsAtMs ?? Number.POSITIVE_INFINITY));
+		const owed = owedSince(account, since - windowsSeenMs, nowMs());
+		return letWindowsPass(states, byMs, account.terms, owed);
+	}
+
+	return {
+		orders,
+		statesNow,
+		open(account, orderId, eventType) {
+			const order: Order = { account, orderId, eventType, states: [UNKNOWN] };
+			orders.push(order);
+			byName.set(nameOf(account, orderId, eventType), order);
+			return order;
+		},
+		note(order, acts) {
+			const before = statesNow(order);
+			const after = explain(before, acts, order.account.terms, owesEvents(order.account));
+			demand(after.length > 0, "the answer follows from the life of a conversion", () => {
+				const answers = acts.map(({ act, answer }) => `${JSON.stringify(act)} → ${answer}`).join(", ");
+				return `order ${order.orderId} was ${before.map(({ status }) => status).join(" or ")}: ${answers}`;
+			});
+			order.states = after;
+		},
+		bodiesOf(account, eventType, orderId, event) {
+			const order = byName.get(nameOf(account, orderId, eventType));
+			if (order === undefined) return [];
+			return statesNow(order).flatMap(({ events }) => events.get(event) ?? []);
+		},
+	};
+}
+
+function nameOf(account: ShopAccount, orderId: string, eventType: string): string {
+	return `${account.publicId} ${eventType} ${orderId}`;
+}

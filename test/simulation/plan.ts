@@ -1,0 +1,103 @@
+// What a seed draws before anything happens: who takes part, how long it lasts, and which faults there are. Each
+// kind of fault is left out of about half the runs, because faults also hide each other.
+
+import type { SeededRandom } from "../support/seeded-random.ts";
+
+export interface Plan {
+	processes: number;
+	programmes: readonly ProgrammePlan[];
+	/** Virtual days with faults, before everything must come to an end. */
+	days: number;
+	/** Sales and decisions come in bursts. */
+	bursts: number;
+	actsPerBurst: number;
+	capPerProgramme: number;
+	/** How far the processes' clocks may be from the true time, and whether they jump. */
+	clocks: "exact" | "close" | "wild";
+	faults: Faults;
+}
+
+export interface ProgrammePlan {
+	currency: "EUR" | "JPY" | "BHD";
+	commissionRate: string;
+	feeRate: string;
+	approvalDays: number;
+	parksPixels: boolean;
+	/** Some shops never enter a URL, some enter it later. */
+	startsWithUrl: boolean;
+	/** Out of a hundred requests, how many its endpoint does not answer well on a bad day. */
+	badDayPercent: number;
+}
+
+/** Shares of the occasions at which each may begin, 0 when it is left out. */
+export interface Faults {
+	kill: number;
+	stall: number;
+	deploy: number;
+	databaseFailure: number;
+	announcementLoss: number;
+	mailRefusal: number;
+	/** A change of URL or secret, out of a workload's acts. */
+	configuration: number;
+	/** How often a host's mood or its DNS changes, a day. */
+	moodChangesADay: number;
+}
+
+const CURRENCIES = ["EUR", "JPY", "BHD"] as const;
+const RATES = ["0", "5", "7.5", "12.3456", "33.3333", "100"];
+
+export function drawPlan(random: SeededRandom): Plan {
+	const maybe = (share: number): number => (random.chance(0.5) ? share * random.fraction() : 0);
+	return {
+		processes: random.between(1, 3),
+		programmes: Array.from({ length: random.between(1, 4) }, (_, index) =>
+			drawProgramme(random, index === 0),
+		),
+		days: random.between(2, 16),
+		bursts: random.between(1, 4),
+		actsPerBurst: random.between(8, 48),
+		capPerProgramme: random.pick([1, 2, 8]),
+		clocks: random.pick(["exact", "exact", "close", "wild"]),
+		faults: {
+			kill: maybe(0.8),
+			stall: maybe(0.5),
+			deploy: maybe(0.3),
+			databaseFailure: maybe(0.02),
+			announcementLoss: random.pick([0, 0.5, 1]),
+			mailRefusal: maybe(0.5),
+			configuration: maybe(0.3),
+			moodChangesADay: random.pick([1, 6, 24]),
+		},
+	};
+}
+
+/** The first has a URL from the start, so that no run is about nothing. */
+function drawProgramme(random: SeededRandom, isFirst: boolean): ProgrammePlan {
+	return {
+		currency: random.pick(CURRENCIES),
+		commissionRate: random.pick(RATES),
+		feeRate: random.pick(RATES),
+		approvalDays: random.between(0, 14),
+		parksPixels: random.chance(0.7),
+		startsWithUrl: isFirst || random.chance(0.8),
+		badDayPercent: random.pick([5, 40, 100]),
+	};
+}
+
+/** Without anything that delays: every attempt then comes at its time. */
+export function isPunctual({ faults, clocks, capPerProgramme }: Plan): boolean {
+	const delays = faults.kill + faults.stall + faults.deploy + faults.databaseFailure;
+	return delays === 0 && clocks !== "wild" && capPerProgramme > 1;
+}
+
+/** A process's clock is at most so far from the true time. */
+export const CLOCK_REACH_MS: Readonly<Record<Plan["clocks"], number>> = {
+	exact: 0,
+	close: 1_500,
+	wild: 90_000,
+};
+
+/** How far the clocks of two processes may be apart. */
+export function clockSpread({ clocks }: Plan): number {
+	return 2 * CLOCK_REACH_MS[clocks];
+}

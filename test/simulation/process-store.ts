@@ -1,0 +1,69 @@
+// The one database as a single service process sees it: every statement, commit and answer is a step at which
+// the process may die. A transaction it dies in is rolled back, as the database would.
+
+import type { KyselyPlugin } from "kysely";
+import { DueListeners, type Store } from "../../src/store/store.ts";
+import type { Mishaps } from "./mishaps.ts";
+
+export interface ProcessStore extends Store {
+	/** A wake-up from another process. */
+	hear(where: readonly number[] | "anywhere"): void;
+}
+
+/** `tellOthers` carries wake-ups to the other processes: they may come late or never. */
+export function createProcessStore(
+	store: Store,
+	mishaps: Mishaps,
+	tellOthers: (programmeIds: readonly number[]) => void,
+): ProcessStore {
+	const listeners = new DueListeners();
+	const db = store.db.withPlugin(stepAtEveryStatement(mishaps));
+
+	async function stepped<Value>(call: () => Promise<Value>): Promise<Value> {
+		mishaps.step();
+		const value = await call();
+		mishaps.step();
+		return value;
+	}
+
+	function announce(programmeIds: readonly number[]): void {
+		mishaps.stepAlone();
+		listeners.tell(programmeIds);
+		tellOthers(programmeIds);
+	}
+
+	return {
+		...store,
+		db,
+		transact: (work) =>
+			stepped(() =>
+				db.transaction().execute(async (trx) => {
+					const value = await work(trx);
+					mishaps.step();
+					return value;
+				}),
+			),
+		queue: {
+			settle: (trx, settlements) => stepped(() => store.queue.settle(trx, settlements)),
+			claim: (trx, wishes, claim, nowMs) => stepped(() => store.queue.claim(trx, wishes, claim, nowMs)),
+			agenda: (reader) => stepped(() => store.queue.agenda(reader)),
+		},
+		announceDue: announce,
+		announceChange: (programmeId) => announce([programmeId]),
+		onDue: (listener) => listeners.add(listener),
+		hear: (where) => listeners.tell(where),
+	};
+}
+
+function stepAtEveryStatement(mishaps: Mishaps): KyselyPlugin {
+	return {
+		transformQuery({ node }) {
+			mishaps.demandAlive();
+			return node;
+		},
+		async transformResult({ result }) {
+			mishaps.step();
+			return result;
+		},
+	};
+}

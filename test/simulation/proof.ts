@@ -1,0 +1,105 @@
+// Many seeds on all cores; the first broken promise ends it, with the seed that shows it again.
+
+import { availableParallelism } from "node:os";
+import { Worker } from "node:worker_threads";
+import { BrokenPromise, type Progress, type Proof } from "../support/proof.ts";
+import type { SeedResult } from "./seed-worker.ts";
+import { type RunReport, simulate } from "./simulation.ts";
+
+export const simulationProof: Proof = {
+	name: "simulate",
+	summary:
+		"Runs the real engine and use cases through days of virtual time with crashes, hostile networks and clocks that jump, and audits every request.",
+	options: {
+		seeds: { value: "N", help: "how many runs", preset: 300 },
+		first: { value: "S", help: "the first seed; the others follow", preset: 1 },
+		seed: { value: "S", help: "just this run", preset: null },
+	},
+	async run({ seeds, first, seed }, progress) {
+		if (seed !== null && seed !== undefined) return summarize(await runAlone(seed));
+		return summarize(await runSeeds(first ?? 1, seeds ?? 0, progress));
+	},
+};
+
+export interface Totals extends Omit<RunReport, "digest"> {
+	runs: number;
+}
+
+export async function runSeeds(first: number, count: number, progress: Progress): Promise<Totals> {
+	const totals: Totals = {
+		runs: 0,
+		virtualDays: 0,
+		orders: 0,
+		deliveries: 0,
+		requests: 0,
+		kills: 0,
+		interrupted: 0,
+		mails: 0,
+	};
+	let next = first;
+	const takeSeed = (): number | undefined => (next < first + count ? next++ : undefined);
+	const workers = Array.from({ length: Math.min(count, availableParallelism()) }, () => startWorker());
+	try {
+		await Promise.all(
+			workers.map(async (worker) => {
+				for (let seed = takeSeed(); seed !== undefined; seed = takeSeed()) {
+					add(totals, await worker.run(seed));
+					progress(`${totals.runs} of ${count} runs, ${totals.requests} requests audited`);
+				}
+			}),
+		);
+	} finally {
+		await Promise.all(workers.map((worker) => worker.stop()));
+	}
+	return totals;
+}
+
+async function runAlone(seed: number): Promise<Totals> {
+	try {
+		return { runs: 1, ...(await simulate(seed)) };
+	} catch (error) {
+		throw breakAt(seed, error instanceof Error ? (error.stack ?? error.message) : String(error));
+	}
+}
+
+interface SeedWorker {
+	run(seed: number): Promise<RunReport>;
+	stop(): Promise<unknown>;
+}
+
+function startWorker(): SeedWorker {
+	const worker = new Worker(new URL("./seed-worker.ts", import.meta.url));
+	return {
+		run: (seed) =>
+			new Promise((resolve, reject) => {
+				worker.once("error", reject);
+				worker.once("message", (result: SeedResult) => {
+					worker.off("error", reject);
+					if ("report" in result) resolve(result.report);
+					else reject(breakAt(result.seed, result.broken));
+				});
+				worker.postMessage(seed);
+			}),
+		stop: () => worker.terminate(),
+	};
+}
+
+function breakAt(seed: number, what: string): BrokenPromise {
+	return new BrokenPromise(what, `npm run simulate -- --seed ${seed}`);
+}
+
+function add(totals: Totals, report: RunReport): void {
+	totals.runs++;
+	totals.virtualDays += report.virtualDays;
+	totals.orders += report.orders;
+	totals.deliveries += report.deliveries;
+	totals.requests += report.requests;
+	totals.kills += report.kills;
+	totals.interrupted += report.interrupted;
+	totals.mails += report.mails;
+}
+
+function summarize(totals: Totals): string {
+	const { runs, virtualDays, orders, deliveries, requests, kills, interrupted, mails } = totals;
+	return `${runs} runs over ${virtualDays} virtual days: ${orders} orders, ${deliveries} deliveries, ${requests} requests audited, ${kills} processes killed, ${interrupted} attempts interrupted, ${mails} mails; every promise kept`;
+}

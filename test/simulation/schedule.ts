@@ -1,0 +1,81 @@
+// When things happen in a run: bursts of sales and decisions, owners at their settings, shops and names that turn
+// bad and good again.
+
+import type { SeededRandom } from "../support/seeded-random.ts";
+import type { Cluster } from "./cluster.ts";
+import type { Configuration } from "./configuration.ts";
+import type { Network } from "./network.ts";
+import type { Plan } from "./plan.ts";
+import type { ServiceProcess } from "./service-process.ts";
+import type { ShopAccount } from "./shop-account.ts";
+import type { Timeline } from "./timeline.ts";
+import type { Workload } from "./workload.ts";
+
+export interface ScheduleSite {
+	timeline: Timeline;
+	plan: Plan;
+	random: SeededRandom;
+	accounts: readonly ShopAccount[];
+	network: Network;
+	cluster: Pick<Cluster, "pick">;
+	workload: Workload;
+	configuration: Configuration;
+	supervise(work: Promise<void>): void;
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+const BURST_MS = 30_000;
+/** Long enough for a key and a URL to be in force, short enough to meet the first burst. */
+const OPENING_MS = 60_000;
+
+export function scheduleLife(site: ScheduleSite): void {
+	const { timeline, plan, random, accounts, workload, configuration } = site;
+	const lengthMs = plan.days * DAY_MS;
+	const at = (offsetMs: number, run: () => void): void =>
+		timeline.setOccasion(timeline.nowMs + offsetMs, run);
+	const withProcess = (work: (process: ServiceProcess) => Promise<void>): void => {
+		const process = site.cluster.pick();
+		if (process !== undefined) site.supervise(work(process));
+	};
+
+	for (const [index, account] of accounts.entries()) {
+		for (const host of account.hosts) scheduleMoods(site, account, host);
+		at(random.between(0, OPENING_MS), () =>
+			withProcess((process) => configuration.issueKey(process, account)),
+		);
+		if (plan.programmes[index]?.startsWithUrl !== true) continue;
+		at(random.between(0, OPENING_MS), () =>
+			withProcess((process) => configuration.saveUrl(process, account)),
+		);
+	}
+	for (let burst = 0; burst < plan.bursts; burst++) {
+		const startsMs = OPENING_MS + random.between(0, lengthMs - OPENING_MS - BURST_MS);
+		for (let act = 0; act < plan.actsPerBurst; act++) {
+			at(startsMs + random.between(0, BURST_MS), () => {
+				if (!random.chance(plan.faults.configuration)) workload.act();
+				else withProcess((process) => configuration.changeSomething(process, random.pick(accounts)));
+			});
+		}
+	}
+}
+
+/** Not occasions: what a host is like matters only when somebody calls it. */
+function scheduleMoods(
+	{ timeline, network, plan, random }: ScheduleSite,
+	account: ShopAccount,
+	host: string,
+): void {
+	const changes = Math.ceil(plan.days * plan.faults.moodChangesADay);
+	const times = Array.from({ length: changes }, () => random.between(1, plan.days * DAY_MS)).sort(
+		(a, b) => a - b,
+	);
+	network.setMood(host, { fromMs: timeline.nowMs, badPercent: 0, dns: "public" });
+	for (const afterMs of times) {
+		const isBad = random.chance(0.6);
+		network.setMood(host, {
+			fromMs: timeline.nowMs + afterMs,
+			badPercent: isBad ? account.badDayPercent : 0,
+			dns: isBad && random.chance(0.2) ? random.pick(["private", "mixed", "rebinding", "failing"]) : "public",
+		});
+	}
+}

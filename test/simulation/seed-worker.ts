@@ -1,0 +1,19 @@
+// A thread that runs seeds one after the other and reports each.
+
+import { parentPort } from "node:worker_threads";
+import { type RunReport, simulate } from "./simulation.ts";
+
+export type SeedResult =
+	| { seed: number; report: RunReport }
+	/** As text: an error loses its class on the way between threads. */
+	| { seed: number; broken: string };
+
+parentPort?.on("message", async (seed: number) => {
+	let result: SeedResult;
+	try {
+		result = { seed, report: await simulate(seed) };
+	} catch (error) {
+		result = { seed, broken: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+	}
+	parentPort?.postMessage(result);
+});

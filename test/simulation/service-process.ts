@@ -1,0 +1,139 @@
+// One service process of the simulation: the real engine, the real chores and the real use cases over the shared
+// database, with a clock of its own that may differ, and a life that may end between any two steps.
+
+import { Engine } from "../../src/callbacks/engine.ts";
+import type { Caps } from "../../src/callbacks/lanes.ts";
+import { createPass } from "../../src/callbacks/pass.ts";
+import { type Chores, startChores } from "../../src/chores.ts";
+import type { Clock, Log, Mail, PostbackAnswer, PostbackRequest, Random } from "../../src/ports.ts";
+import type { Store } from "../../src/store/store.ts";
+import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
+import { createMishaps, DatabaseFailed, Killed, type Mishaps } from "./mishaps.ts";
+import { createProcessStore, type ProcessStore } from "./process-store.ts";
+import type { Owner, Timeline } from "./timeline.ts";
+
+/** What all processes share: the database, the network, the mail server, and the time. */
+export interface Site {
+	timeline: Timeline;
+	store: Store;
+	sealingKey: Uint8Array;
+	brand: string;
+	caps: Caps;
+	/** The chance that a step at the database fails, now. */
+	databaseFailureShare(): number;
+	announce(from: ServiceProcess, programmeIds: readonly number[]): void;
+	post(from: ServiceProcess, request: PostbackRequest): Promise<PostbackAnswer>;
+	mail(from: ServiceProcess, mail: Mail): Promise<void>;
+	/** Killed, or stopped in order. */
+	onEnd(process: ServiceProcess): void;
+	onUnexpected(error: unknown): void;
+}
+
+/** Longer than any run: nothing an auditor wants to see is removed. */
+const RETENTION_DAYS = 3_650;
+
+export class ServiceProcess implements Owner {
+	readonly number: number;
+	readonly clock: Clock;
+	readonly random: Random;
+	readonly mishaps: Mishaps;
+	readonly store: ProcessStore;
+	isAlive = true;
+	isStopping = false;
+	stalledUntilMs = 0;
+	/** How far its clock is from the true time. */
+	clockOffsetMs: number;
+	readonly #site: Site;
+	readonly #engine: Engine;
+	readonly #chores: Chores;
+
+	constructor(site: Site, number: number, seed: number, clockOffsetMs: number) {
+		const { timeline } = site;
+		const drawn = createSeededRandom(seed);
+		this.#site = site;
+		this.number = number;
+		this.clockOffsetMs = clockOffsetMs;
+		this.random = randomPort(drawn);
+		this.mishaps = createMishaps(drawn, site.databaseFailureShare, this);
+		this.store = createProcessStore(site.store, this.mishaps, (ids) => site.announce(this, ids));
+		this.clock = {
+			nowMs: () => timeline.nowMs + this.clockOffsetMs,
+			after: (delayMs, run) => timeline.setTimer(this, delayMs, run),
+			turn: () => new Promise((resolve) => timeline.setTimer(this, 0, resolve)),
+		};
+		const { store, clock, random } = this;
+		const log = attentiveLog(site);
+		this.#engine = new Engine({
+			store,
+			clock,
+			random,
+			log,
+			transport: { post: (request) => this.#post(request) },
+			sealingKey: site.sealingKey,
+			brand: site.brand,
+			caps: site.caps,
+			runPass: createPass(store, random),
+			busyShare: () => 0,
+			onNotice: () => this.#chores.mailNow(),
+		});
+		this.#chores = startChores({
+			store,
+			clock,
+			random,
+			log,
+			mailer: { send: (mail) => this.#mail(mail) },
+			publicUrl: "https://ringback.example",
+			retentionDays: RETENTION_DAYS,
+		});
+	}
+
+	kill(): void {
+		if (!this.isAlive) return;
+		this.isAlive = false;
+		this.#site.onEnd(this);
+	}
+
+	/** As on a deployment. */
+	async stop(): Promise<void> {
+		this.isStopping = true;
+		await Promise.all([this.#engine.stop(), this.#chores.stop()]);
+		this.kill();
+	}
+
+	#post(request: PostbackRequest): Promise<PostbackAnswer> {
+		try {
+			this.mishaps.stepAlone();
+		} catch {
+			// It died before anything was sent, and a transport never rejects.
+			return new Promise(() => undefined);
+		}
+		return this.#site.post(this, request);
+	}
+
+	async #mail(mail: Mail): Promise<void> {
+		this.mishaps.stepAlone();
+		await this.#site.mail(this, mail);
+		this.mishaps.stepAlone();
+	}
+}
+
+export function randomPort(drawn: SeededRandom): Random {
+	return {
+		bytes: (count) => drawn.bytes(count),
+		hex: (count) => Buffer.from(drawn.bytes(count)).toString("hex"),
+	};
+}
+
+/** What the service logs as an error must be one of the mishaps, or else it is a defect. */
+function attentiveLog(site: Site): Log {
+	const note = (fields: object): void => {
+		const error = "err" in fields ? fields.err : undefined;
+		if (error === undefined || error instanceof Killed || error instanceof DatabaseFailed) return;
+		if (error instanceof MailRefused) return;
+		site.onUnexpected(error);
+	};
+	return { info: note, warn: note, error: note };
+}
+
+/** The mail server did not take it. */
+export class MailRefused extends Error {}

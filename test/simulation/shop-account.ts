@@ -1,0 +1,70 @@
+// A shop's programme as the workload knows it: its terms, and which URL and secret were in force when. Read from
+// the database after every change, because a change that was not answered may still have happened.
+
+import type { DatabaseSync } from "node:sqlite";
+import { openSecret } from "../../src/domain/sealing.ts";
+import type { Terms } from "./expected-life.ts";
+
+export interface ShopAccount {
+	id: number;
+	publicId: string;
+	/** Its endpoint lives here, and here after a move. */
+	hosts: readonly [string, string];
+	ownerEmail: string;
+	badDayPercent: number;
+	terms: Terms;
+	/** In the order of time, each until the next; null while there is none. */
+	urls: Period[];
+	secrets: Period[];
+}
+
+interface Period {
+	fromMs: number;
+	value: string | null;
+}
+
+/** What was in force at some moment from `fromMs` to `toMs`. */
+export function inForce(periods: readonly Period[], fromMs: number, toMs: number): (string | null)[] {
+	const found: (string | null)[] = [];
+	for (const [index, { fromMs: beganMs, value }] of periods.entries()) {
+		const endedMs = periods[index + 1]?.fromMs ?? Number.POSITIVE_INFINITY;
+		if (beganMs <= toMs && endedMs >= fromMs) found.push(value);
+	}
+	return found;
+}
+
+export function owesEvents({ urls, secrets }: ShopAccount): boolean {
+	return (urls.at(-1)?.value ?? null) !== null && (secrets.at(-1)?.value ?? null) !== null;
+}
+
+/** Whether events were owed, as far back as `fromMs`: both answers when it changed meanwhile. */
+export function owedSince(account: ShopAccount, fromMs: number, toMs: number): boolean[] {
+	const urls = inForce(account.urls, fromMs, toMs);
+	const secrets = inForce(account.secrets, fromMs, toMs);
+	const owed = new Set<boolean>();
+	for (const url of urls) for (const secret of secrets) owed.add(url !== null && secret !== null);
+	return [...owed];
+}
+
+export function createAccountReader(
+	database: DatabaseSync,
+	sealingKey: Uint8Array,
+): (account: ShopAccount, nowMs: number) => void {
+	const find = database.prepare(
+		`select e.url, s.sealed from programmes p
+			left join endpoints e on e.id = p.endpoint_id
+			left join signing_secrets s on s.programme_id = p.id and s.replaced_at_ms is null
+			where p.id = ?`,
+	);
+	return (account, nowMs) => {
+		const row = find.get(account.id);
+		const { url = null, sealed = null } = row ?? {};
+		note(account.urls, typeof url === "string" ? url : null, nowMs);
+		const secret = typeof sealed === "string" ? openSecret(sealingKey, account.id, sealed) : null;
+		note(account.secrets, secret, nowMs);
+	};
+}
+
+function note(periods: Period[], value: string | null, fromMs: number): void {
+	if (periods.at(-1)?.value !== value || periods.length === 0) periods.push({ fromMs, value });
+}

@@ -1,0 +1,26 @@
+// The short version of `npm run simulate`: three hundred seeds, always the same ones.
+
+import { deepEqual, notEqual, ok } from "node:assert/strict";
+import { availableParallelism } from "node:os";
+import { test } from "node:test";
+import { noProgress } from "../support/proof.ts";
+import { runSeeds } from "./proof.ts";
+import { simulate } from "./simulation.ts";
+
+const SEEDS = 300;
+
+test(`${SEEDS} seeds of faults break no promise, and everything due ends`, async (t) => {
+	const totals = await runSeeds(1, SEEDS, noProgress);
+	t.diagnostic(`on ${availableParallelism()} cores: ${JSON.stringify(totals)}`);
+	ok(totals.runs === SEEDS);
+	// Less would mean that the seeds draw too little of what they are there for.
+	ok(totals.requests > 20 * SEEDS, "too few requests to prove anything");
+	ok(totals.kills > SEEDS, "too few kills to prove anything");
+	ok(totals.interrupted > SEEDS / 3, "the kills hit too few attempts to prove anything");
+	ok(totals.mails > SEEDS, "too few notices to prove anything");
+});
+
+test("the same seed gives the same run, byte for byte", async () => {
+	for (const seed of [2, 17, 23]) deepEqual(await simulate(seed), await simulate(seed));
+	notEqual((await simulate(2)).digest, (await simulate(3)).digest);
+});

@@ -1,0 +1,232 @@
+// One run from one seed. First safety: faults for days of virtual time, every request and every answer audited.
+// Then liveness: the faults stop, and everything due must end within its time, or the run says which row waits.
+
+import { createHash } from "node:crypto";
+import { DatabaseSync } from "node:sqlite";
+import { verifyPostback } from "@ringback/receiver";
+import { SEALING_KEY_BYTES } from "../../src/domain/sealing.ts";
+import { createSqliteStore } from "../../src/store/sqlite.ts";
+import { createSeededRandom } from "../support/seeded-random.ts";
+import { Broken, demand } from "./broken.ts";
+import { createCluster } from "./cluster.ts";
+import { createConfiguration } from "./configuration.ts";
+import { auditDeliveries, type DeliveryTotals } from "./delivery-auditor.ts";
+import { auditLives } from "./life-auditor.ts";
+import { createMailServer } from "./mail-server.ts";
+import { createNetwork } from "./network.ts";
+import { auditNotices } from "./notice-auditor.ts";
+import { openAccounts } from "./opening.ts";
+import { createOrderBooks } from "./order-books.ts";
+import { clockSpread, drawPlan } from "./plan.ts";
+import { scheduleLife } from "./schedule.ts";
+import { createAccountReader, inForce, type ShopAccount } from "./shop-account.ts";
+import { createStoreWatch } from "./store-watch.ts";
+import { createStreamAuditor, SEEN_WITHIN_MS, type Sent } from "./stream-auditor.ts";
+import { Timeline } from "./timeline.ts";
+import { createWorkload } from "./workload.ts";
+
+export interface RunReport {
+	/** The same for the same seed, whatever the machine. */
+	digest: string;
+	virtualDays: number;
+	orders: number;
+	deliveries: number;
+	requests: number;
+	kills: number;
+	interrupted: number;
+	mails: number;
+}
+
+const START_MS = Date.UTC(2026, 0, 15, 12);
+const DAY_MS = 24 * 60 * 60_000;
+/** The longest window is 30 days, the longest retry a day. */
+const CALM_DAYS = 33;
+const BRAND = "Service";
+
+export async function simulate(seed: number): Promise<RunReport> {
+	using database = new DatabaseSync(":memory:");
+	const random = createSeededRandom(seed);
+	const fork = () => createSeededRandom(random.between(0, 2 ** 31 - 1));
+	const plan = drawPlan(random);
+	const timeline = new Timeline(START_MS);
+	const store = createSqliteStore(database);
+	await store.migrate(START_MS);
+	const sealingKey = random.bytes(SEALING_KEY_BYTES);
+	const accounts = await openAccounts(store, plan, fork(), START_MS);
+
+	const tracing = createHash("sha256");
+	const trace = (line: string): void => {
+		tracing.update(`${timeline.nowMs} ${line}\n`);
+	};
+	let broken: unknown;
+	const attempt = (check: () => void): void => {
+		try {
+			check();
+		} catch (error) {
+			broken ??= error;
+		}
+	};
+	const supervise = (work: Promise<void>): void => {
+		work.catch((error: unknown) => {
+			broken ??= error;
+		});
+	};
+
+	let isCalm = false;
+	const readAccount = createAccountReader(database, sealingKey);
+	const books = createOrderBooks(() => timeline.nowMs, clockSpread(plan));
+	const auditor = createStreamAuditor({
+		timeline,
+		database,
+		plan,
+		brand: BRAND,
+		accounts,
+		expectations: books,
+		attempt,
+		trace,
+	});
+	const network = createNetwork(timeline, fork(), auditor);
+	const mailServer = createMailServer(timeline, fork(), () => (isCalm ? 0 : plan.faults.mailRefusal), trace);
+	const cluster = createCluster(
+		{
+			timeline,
+			store,
+			sealingKey,
+			brand: BRAND,
+			caps: { perProgramme: plan.capPerProgramme, overall: 512 },
+			databaseFailureShare: () => (isCalm ? 0 : plan.faults.databaseFailure),
+			post: network.post,
+			mail: mailServer.take,
+			onUnexpected: (error) => {
+				broken ??= new Broken("nothing unexpected", String(error instanceof Error ? error.stack : error));
+			},
+		},
+		plan,
+		fork(),
+	);
+	const configuration = createConfiguration({
+		random: fork(),
+		sealingKey,
+		lookUp: network.lookUp,
+		readAccount: (account) => readAccount(account, timeline.nowMs),
+		trace,
+	});
+	const finished = database.prepare(
+		"select public_id from deliveries where programme_id = ? and state <> 'pending' order by id",
+	);
+	const picking = fork();
+	const workload = createWorkload({
+		random: fork(),
+		accounts,
+		books,
+		pickProcess: cluster.pick,
+		pickFinished(account) {
+			const rows = finished.all(account.id);
+			return rows.length === 0 ? undefined : String(picking.pick(rows)["public_id"]);
+		},
+		trace,
+		supervise,
+	});
+	const watch = createStoreWatch(database, timeline, {
+		upSinceMs: () => cluster.upSinceMs,
+		isCalm: () => isCalm,
+		clockSpreadMs: clockSpread(plan),
+		aheadMs: cluster.aheadMs,
+		onLeap: cluster.maybeHarm,
+		slack: fork(),
+		findBroken: () => broken,
+	});
+
+	for (const account of accounts) readAccount(account, START_MS);
+	cluster.startAll();
+	scheduleLife({
+		timeline,
+		plan,
+		random: fork(),
+		accounts,
+		network,
+		cluster,
+		workload,
+		configuration,
+		supervise,
+	});
+	await timeline.liveUntil(START_MS + plan.days * DAY_MS, watch);
+	auditLives(database, books);
+	auditDeliveries(database, { plan, calmSinceMs: timeline.nowMs }, auditor.sent);
+
+	isCalm = true;
+	const calmSinceMs = timeline.nowMs;
+	cluster.calm();
+	for (const host of accounts.flatMap(({ hosts }) => hosts)) {
+		network.setMood(host, { fromMs: timeline.nowMs, badPercent: 0, dns: "public" });
+	}
+	await timeline.liveUntil(timeline.nowMs + CALM_DAYS * DAY_MS, watch);
+	watch.demandNothingWaits();
+	auditLives(database, books);
+	const totals = auditDeliveries(database, { plan, calmSinceMs }, auditor.sent);
+	auditResends(totals, workload.resent);
+	auditNotices(
+		database,
+		totals.failuresOf,
+		mailServer.mails,
+		new Map(accounts.map((account) => [account.id, account.ownerEmail])),
+		clockSpread(plan),
+	);
+	await verifyAll(auditor.sent);
+	tracing.update(dump(database));
+	return {
+		digest: tracing.digest("hex"),
+		virtualDays: plan.days + CALM_DAYS,
+		orders: books.orders.length,
+		deliveries: totals.deliveries,
+		requests: totals.requests,
+		kills: cluster.kills,
+		interrupted: totals.interrupted,
+		mails: mailServer.mails.length,
+	};
+}
+
+function auditResends(
+	{ resentOf }: DeliveryTotals,
+	resent: ReadonlyMap<ShopAccount, { surely: number; perhaps: number }>,
+): void {
+	for (const [account, { surely, perhaps }] of resent) {
+		const runs = resentOf.get(account.id) ?? 0;
+		const isAsAsked = runs >= surely && runs <= surely + perhaps;
+		demand(
+			isAsAsked,
+			"nothing unexpected",
+			() => `${runs} runs were started, ${surely} to ${surely + perhaps} asked for`,
+		);
+	}
+}
+
+/** Invariant 6, with the library a shop installs. */
+async function verifyAll(sent: readonly Sent[]): Promise<void> {
+	await Promise.all(
+		sent.map(async ({ account, path, headers, request, senderNowMs, sentAtMs }) => {
+			const secrets = inForce(account.secrets, sentAtMs - SEEN_WITHIN_MS, sentAtMs);
+			const secret = secrets.filter((value) => value !== null);
+			const verification = await verifyPostback({
+				path,
+				headers,
+				rawBody: request.body,
+				secret,
+				nowMs: senderNowMs,
+				brand: BRAND,
+			});
+			demand(
+				verification.ok,
+				"6 verifiable, fresh requests",
+				() => `${JSON.stringify(verification)}: ${request.body}`,
+			);
+		}),
+	);
+}
+
+function dump(database: DatabaseSync): string {
+	const tables = ["conversions", "moves", "events", "deliveries", "queue", "attempts", "notices"];
+	return JSON.stringify(
+		tables.map((table) => database.prepare(`select * from ${table} order by 1, 2`).all()),
+	);
+}

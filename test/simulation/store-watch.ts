@@ -1,0 +1,108 @@
+// Knows from the database what comes next, and notices when something due stays where it is.
+
+import type { DatabaseSync } from "node:sqlite";
+import type { SeededRandom } from "../support/seeded-random.ts";
+import { Broken, demand } from "./broken.ts";
+import type { Timeline, Watcher } from "./timeline.ts";
+
+export interface StoreWatch extends Watcher {
+	/** At the very end: the queue is empty, no window is open, no mail is owed. */
+	demandNothingWaits(): void;
+}
+
+/** The engines' poll (5 s), the chores' (10 s, 30 s for mail), and a shop with a cap of one that is slow (5 s each). */
+const LATE_WHEN_CALM_MS = 120_000;
+/** Stalls, downtimes and lapsing claims, one after the other. */
+const LATE_WITH_FAULTS_MS = 60 * 60_000;
+const MAX_SLACK_MS = 12_000;
+/** Far more than the busiest burst takes: something is put off again and again. */
+const MAX_HAPPENINGS_BETWEEN_LEAPS = 20_000;
+
+export function createStoreWatch(
+	database: DatabaseSync,
+	timeline: Timeline,
+	site: {
+		upSinceMs(): number;
+		isCalm(): boolean;
+		clockSpreadMs: number;
+		/** A clock that is ahead sees everything so much earlier. */
+		aheadMs(): number;
+		onLeap(): void;
+		slack: SeededRandom;
+		findBroken(): unknown;
+	},
+): StoreWatch {
+	const nextDue = database.prepare("select min(due_at_ms) as at from queue");
+	const nextWindow = database.prepare(
+		`select min(at) as at from (
+			select min(window_ends_at_ms) as at from conversions where status = 'RECORDED' and window_ends_at_ms is not null
+			union all
+			select min(window_ends_at_ms) from conversions where status = 'PARKED' and window_ends_at_ms is not null)`,
+	);
+	const nextMail = database.prepare(
+		"select min(mail_due_at_ms) as at from notices where mail_due_at_ms is not null",
+	);
+	const read = (statement: ReturnType<DatabaseSync["prepare"]>): number => {
+		const at = statement.get()?.["at"];
+		return typeof at === "number" ? at : Number.POSITIVE_INFINITY;
+	};
+
+	function nextInStoreMs(): number {
+		const nextMs = Math.min(read(nextDue), read(nextWindow), read(nextMail));
+		const allowedMs = (site.isCalm() ? LATE_WHEN_CALM_MS : LATE_WITH_FAULTS_MS) + site.clockSpreadMs;
+		const sinceMs = Math.max(nextMs, site.upSinceMs());
+		demand(timeline.nowMs - sinceMs <= allowedMs, "everything due ends", () =>
+			describeWaiting(database, timeline.nowMs),
+		);
+		return nextMs - site.aheadMs();
+	}
+
+	let happenings = 0;
+
+	return {
+		check() {
+			happenings++;
+			demand(
+				happenings < MAX_HAPPENINGS_BETWEEN_LEAPS,
+				"everything due ends",
+				() => `nothing comes to rest: ${describeWaiting(database, timeline.nowMs)}`,
+			);
+			const broken = site.findBroken();
+			if (broken !== undefined) throw broken;
+		},
+		nextInStoreMs,
+		onLeap() {
+			happenings = 0;
+			site.onLeap();
+			return site.slack.between(0, MAX_SLACK_MS);
+		},
+		demandNothingWaits() {
+			const nextMs = Math.min(read(nextDue), read(nextWindow), read(nextMail));
+			if (nextMs !== Number.POSITIVE_INFINITY)
+				throw new Broken("everything due ends", describeWaiting(database, timeline.nowMs));
+		},
+	};
+}
+
+/** Which row waits, and what is known about it. */
+function describeWaiting(database: DatabaseSync, nowMs: number): string {
+	const rows = {
+		delivery: database
+			.prepare(
+				`select q.*, d.state, d.attempts, d.last_verdict, p.endpoint_epoch as present_epoch, p.endpoint_id
+					from queue q join deliveries d on d.id = q.id join programmes p on p.id = q.programme_id
+					order by q.due_at_ms limit 1`,
+			)
+			.get(),
+		conversion: database
+			.prepare(
+				`select id, status, window_ends_at_ms from conversions
+					where status in ('RECORDED', 'PARKED') order by window_ends_at_ms limit 1`,
+			)
+			.get(),
+		notice: database
+			.prepare("select * from notices where mail_due_at_ms is not null order by mail_due_at_ms limit 1")
+			.get(),
+	};
+	return `at ${nowMs} there wait ${JSON.stringify(rows)}`;
+}

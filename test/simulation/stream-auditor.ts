@@ -1,0 +1,213 @@
+// Reads the stream of requests as the shops see it, and checks each against what the workload expects and what
+// the database says at that very moment.
+
+import type { DatabaseSync } from "node:sqlite";
+import type { Outcome } from "../../src/domain/verdict.ts";
+import type { PostbackRequest } from "../../src/ports.ts";
+import { BODY_FIELDS } from "../support/callback-form.ts";
+import { demand } from "./broken.ts";
+import type { OwedBody } from "./expected-life.ts";
+import { type NetworkAuditor, PRIVATE_ADDRESSES } from "./network.ts";
+import { clockSpread, type Plan } from "./plan.ts";
+import type { ServiceProcess } from "./service-process.ts";
+import { inForce, type ShopAccount } from "./shop-account.ts";
+import type { Timeline } from "./timeline.ts";
+
+/** One request and all that became of it. */
+export interface Sent {
+	deliveryId: number;
+	run: number;
+	account: ShopAccount;
+	process: ServiceProcess;
+	/** True time. */
+	sentAtMs: number;
+	/** The sender's clock. */
+	senderNowMs: number;
+	request: PostbackRequest;
+	headers: Readonly<Record<string, string>>;
+	nonce: string;
+	/** Path and query. */
+	path: string;
+	arrivedAtMs: number | null;
+	outcome: Outcome | null;
+	endedAtMs: number | null;
+}
+
+export interface Expectations {
+	/** What an event of this conversion may say: one body for each state that is possible now. */
+	bodiesOf(account: ShopAccount, eventType: string, orderId: string, event: string): OwedBody[];
+}
+
+/** `targets` are read anew after a second; the rest is what a pass takes. */
+export const SEEN_WITHIN_MS = 1_200;
+const DEADLINE_MS = 5_000;
+
+export function createStreamAuditor(site: {
+	timeline: Timeline;
+	database: DatabaseSync;
+	plan: Plan;
+	brand: string;
+	accounts: readonly ShopAccount[];
+	expectations: Expectations;
+	attempt(check: () => void): void;
+	trace(line: string): void;
+}): NetworkAuditor & { readonly sent: readonly Sent[] } {
+	const { timeline, plan, brand } = site;
+	const sent: Sent[] = [];
+	const nonces = new Set<string>();
+	const onTheWay = new Set<Sent>();
+	const findDelivery = site.database.prepare(
+		`select d.id, d.run, d.state, d.programme_id, d.created_at_ms, q.claim, q.due_at_ms, q.counted
+			from conversions c join events e on e.conversion_id = c.id and e.name = ?
+			join deliveries d on d.id = e.id left join queue q on q.id = d.id where c.public_id = ?`,
+	);
+
+	function checkSend(
+		entry: Omit<Sent, "deliveryId" | "run" | "account">,
+		body: Record<string, unknown>,
+	): Sent {
+		const { process, senderNowMs, nonce, sentAtMs } = entry;
+		demand(!nonces.has(nonce), "6 verifiable, fresh requests", () => `nonce ${nonce} was used before`);
+		nonces.add(nonce);
+		const row = findDelivery.get(String(body["event"]), String(body["conversionId"]));
+		const what = `${body["event"]} of order ${body["orderId"]}`;
+		demand(row !== undefined, "2 one event per move", () => `${what} was sent and is not in the books`);
+		const account = site.accounts.find(({ id }) => id === row["programme_id"]);
+		demand(account !== undefined, "nothing unexpected", () => `${what} belongs to nobody`);
+		demand(
+			row["state"] === "pending",
+			"4 seven attempts at their time",
+			() => `${what} was sent when ${row["state"]}`,
+		);
+		demand(
+			Number(row["counted"]) < 7,
+			"4 seven attempts at their time",
+			() => `${what} was sent an eighth time`,
+		);
+		const made: Sent = { ...entry, deliveryId: Number(row["id"]), run: Number(row["run"]), account };
+		// With clocks that are minutes apart a claim may lapse early in somebody's eyes: sent twice, as promised.
+		if (plan.clocks !== "wild") {
+			const lapsesAtMs = Number(row["due_at_ms"]);
+			const isClaimed = row["claim"] !== null && lapsesAtMs > senderNowMs;
+			demand(
+				isClaimed,
+				"5 one live claim, results of its own",
+				() => `${what} was sent without a live claim`,
+			);
+			for (const other of onTheWay) {
+				const isTwin = other.deliveryId === made.deliveryId && sentAtMs - other.sentAtMs < DEADLINE_MS;
+				demand(!isTwin, "5 one live claim, results of its own", () => `${what} was on its way twice`);
+			}
+		}
+		if (made.run === 1 && plan.clocks !== "wild") {
+			const owedMs = Number(row["created_at_ms"]) + clockSpread(plan);
+			const removal = account.urls.find(({ fromMs, value }) => value === null && fromMs > owedMs);
+			const isCancelled = removal !== undefined && removal.fromMs < sentAtMs - SEEN_WITHIN_MS;
+			demand(!isCancelled, "the URL and secret of now", () => `${what} outlived the removal of its URL`);
+		}
+		const inFlight = [...onTheWay].filter((other) => other.process === process && other.account === account);
+		demand(
+			inFlight.length < plan.capPerProgramme,
+			"nothing unexpected",
+			() => `${what} exceeds the cap of its shop`,
+		);
+		const urls = inForce(account.urls, sentAtMs - SEEN_WITHIN_MS, sentAtMs);
+		demand(
+			urls.includes(entry.request.url),
+			"the URL and secret of now",
+			() => `${what} went to ${entry.request.url}`,
+		);
+		return made;
+	}
+
+	function checkBody({ account, senderNowMs, headers }: Sent, body: Record<string, unknown>): void {
+		const what = `${body["event"]} of order ${body["orderId"]}`;
+		const fields = Object.keys(body).join();
+		demand(
+			fields === BODY_FIELDS.join(),
+			"the body is the event as it happened",
+			() => `${what} has ${fields}`,
+		);
+		const seconds = String(Math.floor(senderNowMs / 1_000));
+		const timestamp = headers[`X-${brand}-Timestamp`];
+		demand(timestamp === seconds, "6 verifiable, fresh requests", () => `${what} is stamped ${timestamp}`);
+		const sentAt = new Date(senderNowMs).toISOString();
+		demand(
+			body["sentAt"] === sentAt,
+			"6 verifiable, fresh requests",
+			() => `${what} says sentAt ${body["sentAt"]}`,
+		);
+		const bodies = site.expectations.bodiesOf(
+			account,
+			String(body["eventType"]),
+			String(body["orderId"]),
+			String(body["event"]),
+		);
+		const isExpected = bodies.some((expected) =>
+			Object.entries(expected).every(([field, value]) => body[field] === value),
+		);
+		const named = body["programId"] === account.publicId && body["currency"] === account.terms.currency;
+		demand(
+			isExpected && named,
+			"the body is the event as it happened",
+			() => `${what} says ${JSON.stringify(body)} where ${JSON.stringify(bodies)} is owed`,
+		);
+	}
+
+	return {
+		sent,
+		onSend(process, request) {
+			const headers = readHeaders(request.headers);
+			const senderNowMs = process.clock.nowMs();
+			const body = JSON.parse(request.body) as Record<string, unknown>;
+			let entry: Sent | undefined;
+			site.trace(`send ${process.number} ${request.url} ${request.headers.join(" ")} ${request.body}`);
+			site.attempt(() => {
+				entry = checkSend(
+					{
+						process,
+						sentAtMs: timeline.nowMs,
+						senderNowMs,
+						request,
+						headers,
+						nonce: headers[`X-${brand}-Nonce`] ?? "",
+						path: new URL(request.url).pathname + new URL(request.url).search,
+						arrivedAtMs: null,
+						outcome: null,
+						endedAtMs: null,
+					},
+					body,
+				);
+				checkBody(entry, body);
+				sent.push(entry);
+				onTheWay.add(entry);
+			});
+			return {
+				onDial: (address) =>
+					site.attempt(() =>
+						demand(
+							!PRIVATE_ADDRESSES.includes(address),
+							"7 no forbidden address",
+							() => `${address} was dialled`,
+						),
+					),
+				onArrival() {
+					if (entry !== undefined) entry.arrivedAtMs = timeline.nowMs;
+				},
+				onOutcome(outcome) {
+					site.trace(`outcome ${JSON.stringify(outcome)}`);
+					if (entry === undefined) return;
+					onTheWay.delete(entry);
+					entry.outcome = outcome;
+					entry.endedAtMs = timeline.nowMs;
+				},
+			};
+		},
+	};
+}
+
+function readHeaders(list: readonly string[]): Record<string, string> {
+	const headers: Record<string, string> = {};
+	for (let index = 0; index < list.length; index += 2) headers[list[index] ?? ""] = list[index + 1] ?? "";
+	return headers;
+}

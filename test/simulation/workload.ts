@@ -1,0 +1,149 @@
+// What shops, owners and staff do: sales, pixels, confirmations, decisions, repeats, several at once, each through
+// the real use case in some process. Every answer is held against the workload's own books.
+
+import { resendDelivery, resendFailedSince } from "../../src/callbacks/resend.ts";
+import { decideByOrder } from "../../src/conversions/decide-by-order.ts";
+import { recordConversion } from "../../src/conversions/record.ts";
+import { EVENT_TYPES, REASONS } from "../../src/domain/conversion.ts";
+import { findProgramme } from "../../src/store/programmes.ts";
+import type { SeededRandom } from "../support/seeded-random.ts";
+import { Broken } from "./broken.ts";
+import type { Act, Answered } from "./expected-life.ts";
+import { DatabaseFailed, Killed } from "./mishaps.ts";
+import type { Order, OrderBooks } from "./order-books.ts";
+import type { ServiceProcess } from "./service-process.ts";
+import type { ShopAccount } from "./shop-account.ts";
+
+export interface WorkloadSite {
+	random: SeededRandom;
+	accounts: readonly ShopAccount[];
+	books: OrderBooks;
+	/** A process that can be called now; undefined while none is up. */
+	pickProcess(): ServiceProcess | undefined;
+	/** Some finished delivery of this shop, by public id. */
+	pickFinished(account: ShopAccount): string | undefined;
+	trace(line: string): void;
+	/** Supervises: what it throws breaks the run. */
+	supervise(work: Promise<void>): void;
+}
+
+export interface Workload {
+	act(): void;
+	/** By shop: runs that were asked for by hand, and those that may have been (no answer came). */
+	readonly resent: ReadonlyMap<ShopAccount, { surely: number; perhaps: number }>;
+}
+
+const MAX_BASKET_COINS = 99_999_999;
+/** Of an order's next acts, so that most lives go on instead of new ones beginning. */
+const NEW_ORDER_SHARE = 0.45;
+const RESEND_SHARE = 0.12;
+
+export function createWorkload(site: WorkloadSite): Workload {
+	const { random, books } = site;
+	const resent = new Map(site.accounts.map((account) => [account, { surely: 0, perhaps: 0 }]));
+	let nextOrder = 1;
+
+	function act(): void {
+		const account = random.pick(site.accounts);
+		if (random.chance(RESEND_SHARE)) site.supervise(resend(account));
+		else site.supervise(advance(pickOrder(account)));
+	}
+
+	function pickOrder(account: ShopAccount): Order {
+		const known = books.orders.filter((order) => order.account === account);
+		if (known.length > 0 && !random.chance(NEW_ORDER_SHARE)) return random.pick(known);
+		const eventType = random.chance(0.8) ? "SALE" : random.pick(EVENT_TYPES);
+		return books.open(account, `order-${nextOrder++}`, eventType);
+	}
+
+	/** Sometimes several at once, through different processes: whoever comes first, the answers must fit. */
+	async function advance(order: Order): Promise<void> {
+		const together = random.chance(0.25) ? random.between(2, 3) : 1;
+		const acts = Array.from({ length: together }, () => drawAct(order));
+		const answered = await Promise.all(acts.map((drawn) => carryOut(order, drawn)));
+		books.note(order, answered);
+	}
+
+	function drawAct({ account, states }: Order): Act {
+		const isNew = states.every(({ status }) => status === "NONE");
+		const kind = isNew ? "report" : random.pick(["report", "approve", "reject", "reverse"] as const);
+		if (kind === "approve") return { kind };
+		if (kind !== "report") return { kind, reason: random.pick(REASONS) };
+		const source = random.pick(["postback", "postback", "pixel", "test"] as const);
+		const coins = String(random.between(0, MAX_BASKET_COINS)).padStart(account.terms.currencyDigits + 1, "0");
+		const digits = account.terms.currencyDigits;
+		return {
+			kind,
+			source,
+			basketValue: digits === 0 ? coins : `${coins.slice(0, -digits)}.${coins.slice(-digits)}`,
+			occurredAtMs: random.chance(0.5) ? Date.UTC(2026, 0, 1) + random.between(0, 1_000_000_000) : null,
+			isTest: source === "test" || (source === "postback" && random.chance(0.1)),
+		};
+	}
+
+	async function carryOut(order: Order, act: Act): Promise<Answered> {
+		const process = site.pickProcess();
+		if (process === undefined) return { act, nowMs: 0, answer: null };
+		const nowMs = process.clock.nowMs();
+		const answer = await answerOrNothing(() => call(process, order, act));
+		site.trace(`act ${process.number} ${order.orderId} ${JSON.stringify(act)} ${answer}`);
+		return { act, nowMs, answer };
+	}
+
+	async function resend(account: ShopAccount): Promise<void> {
+		const process = site.pickProcess();
+		const count = resent.get(account);
+		if (process === undefined || count === undefined) return;
+		if (random.chance(0.3)) {
+			const sinceMs = process.clock.nowMs() - random.between(0, 5 * 24 * 3_600_000);
+			const result = await answerOrNothing(() => resendFailedSince(process, account.id, sinceMs));
+			if (result === null) count.perhaps += Number.POSITIVE_INFINITY;
+			else if (result.ok) count.surely += result.value;
+			site.trace(`resend all of ${account.id}: ${JSON.stringify(result)}`);
+			return;
+		}
+		const publicId = site.pickFinished(account);
+		if (publicId === undefined) return;
+		const result = await answerOrNothing(() => resendDelivery(process, account.id, publicId));
+		if (result === null) count.perhaps++;
+		else if (result.ok) count.surely++;
+		site.trace(`resend ${publicId}: ${JSON.stringify(result)}`);
+	}
+
+	return { act, resent };
+}
+
+/** As the API does it: one transaction, then the engines are told, then the answer. */
+async function call(process: ServiceProcess, order: Order, act: Act): Promise<string> {
+	const { store } = process;
+	const { account, orderId } = order;
+	const programme = await findProgramme(store.db, account.publicId);
+	if (programme === undefined) throw new Broken("1 what was answered is stored", "a programme has vanished");
+	const eventType = EVENT_TYPES.find((known) => known === order.eventType) ?? "SALE";
+	const result = await store.transact(async (trx) => {
+		if (act.kind === "report") {
+			const { source, basketValue, occurredAtMs, isTest } = act;
+			const report = { source, orderId, eventType, basketValue, occurredAtMs, isTest };
+			return recordConversion(trx, process, programme, report);
+		}
+		const name = { orderId, eventType };
+		if (act.kind === "approve") {
+			return decideByOrder(trx, process, programme, name, { move: "approve", decidedBy: "shop" });
+		}
+		const reason = REASONS.find((known) => known === act.reason) ?? "OTHER";
+		return decideByOrder(trx, process, programme, name, { move: act.kind, decidedBy: "shop", reason });
+	});
+	if (!result.ok) return result.fault.code;
+	store.announceDue(result.value.owedProgrammeIds);
+	return result.value.outcome;
+}
+
+/** Null when the process died or its database failed: the caller does not know what became of it. */
+export async function answerOrNothing<Value>(work: () => Promise<Value>): Promise<Value | null> {
+	try {
+		return await work();
+	} catch (error) {
+		if (error instanceof Killed || error instanceof DatabaseFailed) return null;
+		throw error;
+	}
+}
