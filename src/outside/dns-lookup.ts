@@ -30,9 +30,16 @@ const OTHER_FAMILY_WAIT_MS = 1_000;
 /** RFC 6761 section 6.3: these are loopback everywhere, and no name server is asked for them. */
 const LOCALHOST: LookUp = { ok: true, addresses: ["127.0.0.1", "::1"] };
 
+/**
+ * A message that cannot be read. c-ares then gives up its socket with all that is out on it, so that one shop's
+ * broken name server would fail the look-ups of every other shop. Whoever is hit asks again on a socket of
+ * its own.
+ */
+const BROKEN_MESSAGE = "EBADRESP";
+
 export function createDnsLookUp(servers: readonly string[] | undefined): DnsLookUp {
-	const resolver = new dns.Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES });
-	if (servers !== undefined) resolver.setServers(servers);
+	const resolver = createResolver(servers);
+	const secondResolvers = new Set<dns.Resolver>();
 	const remembered = new Map<string, { answer: LookUp; untilMs: number }>();
 	const asked = new Map<string, Promise<LookUp>>();
 
@@ -44,10 +51,19 @@ export function createDnsLookUp(servers: readonly string[] | undefined): DnsLook
 	}
 
 	async function query(host: string): Promise<LookUp> {
-		const answer = await askBothFamilies(resolver, host);
+		const first = await askBothFamilies(resolver, host);
+		const answer = merge(first.codes.includes(BROKEN_MESSAGE) ? await askAlone(host) : first);
 		asked.delete(host);
 		if (answer.ok) remember(host, answer);
 		return answer;
+	}
+
+	async function askAlone(host: string): Promise<Answers> {
+		const second = createResolver(servers);
+		secondResolvers.add(second);
+		const answers = await askBothFamilies(second, host);
+		secondResolvers.delete(second);
+		return answers;
 	}
 
 	function remember(host: string, answer: LookUp): void {
@@ -72,11 +88,25 @@ export function createDnsLookUp(servers: readonly string[] | undefined): DnsLook
 			}
 			return answer;
 		},
-		close: () => resolver.cancel(),
+		close() {
+			for (const open of [resolver, ...secondResolvers]) open.cancel();
+		},
 	};
 }
 
-function askBothFamilies(resolver: dns.Resolver, host: string): Promise<LookUp> {
+function createResolver(servers: readonly string[] | undefined): dns.Resolver {
+	const resolver = new dns.Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES });
+	if (servers !== undefined) resolver.setServers(servers);
+	return resolver;
+}
+
+/** What both families said; a code for each that gave no address. */
+interface Answers {
+	addresses: readonly string[];
+	codes: readonly string[];
+}
+
+function askBothFamilies(resolver: dns.Resolver, host: string): Promise<Answers> {
 	return new Promise((resolve) => {
 		let four: readonly string[] = [];
 		let six: readonly string[] = [];
@@ -86,7 +116,7 @@ function askBothFamilies(resolver: dns.Resolver, host: string): Promise<LookUp> 
 
 		const finish = () => {
 			clearTimeout(wait);
-			resolve(merge([...four, ...six], codes));
+			resolve({ addresses: [...four, ...six], codes });
 		};
 		const settleOne = (found: readonly string[]) => {
 			outstanding -= 1;
@@ -108,7 +138,7 @@ function askBothFamilies(resolver: dns.Resolver, host: string): Promise<LookUp> 
 	});
 }
 
-function merge(addresses: readonly string[], codes: readonly string[]): LookUp {
+function merge({ addresses, codes }: Answers): LookUp {
 	if (addresses.length > MAX_ADDRESSES) return { ok: false, code: "TOO_MANY_ADDRESSES" };
 	if (addresses.length > 0) return { ok: true, addresses };
 	// The family that broke says more than the one that has no record.
