@@ -68,7 +68,7 @@ export function checkDelivery(
 	const { stored, detail } = describeDelivery(expect);
 	const isAsWanted =
 		stored.every((value, index) => value === (found[index] ?? null)) &&
-		(detail === null ? attempt === undefined : attempt?.detail?.includes(detail) === true);
+		attempt?.detail?.includes(detail) === true;
 	const broken = isAsWanted
 		? []
 		: [`${name(entry, url)}: delivering stored ${found} (${attempt?.detail}), not ${stored} (${detail})`];
@@ -86,8 +86,8 @@ export function checkDelivery(
 interface StoredVerdict {
 	/** State, verdict, attempts, and the attempt's result. */
 	stored: readonly (string | number | null)[];
-	/** What the attempt's detail must hold; null when there is no attempt. */
-	detail: string | null;
+	/** What the attempt's detail must hold. */
+	detail: string;
 }
 
 function describeDelivery(expect: Expectation): StoredVerdict {
@@ -99,7 +99,7 @@ function describeDelivery(expect: Expectation): StoredVerdict {
 		case "unresolvable":
 			return { stored: ["pending", "retry", 1, "network-error"], detail: `${expect.code} (look-up)` };
 		case "malformed":
-			return { stored: ["pending", null, 0, null], detail: null };
+			return { stored: ["pending", "retry", 1, "network-error"], detail: "INVALID_URL (look-up)" };
 		default:
 			return expect satisfies never;
 	}
