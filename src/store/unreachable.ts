@@ -1,4 +1,5 @@
-// Told from an error's code, never from its text: is the database out of reach, so that trying again helps?
+// Told from an error's code, never from its text: is the database out of reach or out of room, so that trying
+// again later helps?
 
 /** The system's words for a connection that cannot be made or has broken. */
 const CONNECTION_CODES = new Set([
@@ -12,11 +13,17 @@ const CONNECTION_CODES = new Set([
 	"EAI_AGAIN",
 ]);
 
-/** PostgreSQL: class 08 is connection exceptions, 57P0x shutting down or starting, 53300 too many connections. */
-const SQLSTATE = /^(?:08[0-9A-Z]{3}|57P0[1-5]|53300)$/;
+/**
+ * PostgreSQL: class 08 is connection exceptions, 57P0x shutting down or starting, class 53 out of something (disk,
+ * memory, connections).
+ */
+const SQLSTATE = /^(?:08[0-9A-Z]{3}|57P0[1-5]|53[0-9A-Z]{3})$/;
 
-/** SQLITE_BUSY and SQLITE_LOCKED: another process held the file for longer than we wait. */
-const SQLITE_HELD_CODES: readonly number[] = [5, 6];
+/**
+ * SQLITE_BUSY and SQLITE_LOCKED: another process held the file for longer than we wait. SQLITE_IOERR, SQLITE_FULL
+ * and SQLITE_CANTOPEN: the disk is full or gone.
+ */
+const SQLITE_CODES: readonly number[] = [5, 6, 10, 13, 14];
 /** The upper bits of a SQLite result code say more about the same thing. */
 const SQLITE_PRIMARY_CODE = 0xff;
 
@@ -26,7 +33,7 @@ export function isDatabaseUnreachable(error: unknown): boolean {
 		return (
 			"errcode" in error &&
 			typeof error.errcode === "number" &&
-			SQLITE_HELD_CODES.includes(error.errcode & SQLITE_PRIMARY_CODE)
+			SQLITE_CODES.includes(error.errcode & SQLITE_PRIMARY_CODE)
 		);
 	}
 	return CONNECTION_CODES.has(error.code) || SQLSTATE.test(error.code);

@@ -22,6 +22,8 @@ export interface Running {
 	readonly stdout: string;
 	readonly stderr: string;
 	readonly isRunning: boolean;
+	/** Undefined when it could not be started. */
+	readonly pid: number | undefined;
 	kill(signal: NodeJS.Signals): void;
 	/** Resolves to the match; fails, with all that was said, when the process ends or nothing comes in time. */
 	said(pattern: RegExp): Promise<RegExpExecArray>;
@@ -56,9 +58,16 @@ export function openHome(t: Cleaning): Home {
 	const folder = mkdtempSync(join(tmpdir(), "ringback-command-"));
 	const databasePath = join(folder, "ringback.db");
 	const children: ChildProcess[] = [];
+	// For a run that is broken off: what it started must not outlive it.
+	const endWithUs = (): void => {
+		for (const child of children) child.kill("SIGKILL");
+		rmSync(folder, { recursive: true, force: true });
+	};
+	process.once("exit", endWithUs);
 	t.after(async () => {
 		await Promise.all(children.map(endNow));
 		rmSync(folder, { recursive: true, force: true });
+		process.off("exit", endWithUs);
 	});
 	const startScript: Home["startScript"] = (script, args, settings = {}) => {
 		const env = {
@@ -87,6 +96,7 @@ function watch(child: ChildProcess): Running {
 	});
 	// "close", not "exit": only then has everything that was said been heard.
 	const closed = once(child, "close").then(([code, signal]) => ({ code, signal }));
+	const isRunning = () => child.exitCode === null && child.signalCode === null;
 	const describe = () => `said so far:\n${stdout}\n--- on standard error:\n${stderr}`;
 	return {
 		get stdout() {
@@ -96,12 +106,13 @@ function watch(child: ChildProcess): Running {
 			return stderr;
 		},
 		get isRunning() {
-			return child.exitCode === null && child.signalCode === null;
+			return isRunning();
 		},
+		pid: child.pid,
 		kill: (signal) => child.kill(signal),
 		async said(pattern) {
 			const find = () => pattern.exec(stdout) ?? pattern.exec(stderr);
-			await until(() => find() !== null || child.exitCode !== null, describe);
+			await until(() => find() !== null || !isRunning(), describe);
 			const found = find();
 			if (found === null) throw new Error(`it ended and never said ${pattern}; it ${describe()}`);
 			return found;
