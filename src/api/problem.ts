@@ -55,7 +55,7 @@ their meaning. docs/api.md lists those that the API answers.
 export function ourFault(error: unknown): Fault {
 	const advice = "Send the request again, signed anew: nothing is recorded twice.";
 	return isDatabaseUnreachable(error)
-		? fault("unavailable", `The database cannot be reached just now. ${advice}`)
+		? fault("unavailable", `The database cannot be used just now. ${advice}`)
 		: fault("internal", `Something failed on our side, and we have a record of it. ${advice}`);
 }
 
