@@ -4,7 +4,7 @@
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from "kysely";
 import type pg from "pg";
 
-/** SQLSTATE connection_failure: see unreachable.ts. */
+/** SQLSTATE connection_failure: see unavailable.ts. */
 const CONNECTION_FAILURE = "08006";
 
 export function tellBrokenConnections(pool: pg.Pool): PostgresPool {

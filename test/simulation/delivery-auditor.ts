@@ -4,7 +4,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import { demand } from "./broken.ts";
 import { clockSpread, isPunctual, type Plan } from "./plan.ts";
-import type { Sent } from "./stream-auditor.ts";
+import { DELAYS_MS } from "./settling-auditor.ts";
+import { MAX_COUNTED, type Sent } from "./stream-auditor.ts";
 
 interface DeliveryRow {
 	id: number;
@@ -40,9 +41,6 @@ export interface DeliveryTotals {
 	resentOf: ReadonlyMap<number, number>;
 }
 
-/** Contract section 8, written down once more. */
-const DELAYS_MS = [60, 300, 1_800, 7_200, 21_600, 86_400].map((seconds) => seconds * 1_000);
-const MAX_COUNTED = 7;
 /** The engine's poll, and others that wait for the same shop. */
 const PUNCTUAL_MS = 120_000;
 /** Downtimes, stalls and lapsing claims, several in a row. */

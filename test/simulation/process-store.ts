@@ -2,6 +2,7 @@
 // the process may die. A transaction it dies in is rolled back, as the database would.
 
 import type { KyselyPlugin } from "kysely";
+import type { Settlement } from "../../src/store/queue.ts";
 import { DueListeners, type Store } from "../../src/store/store.ts";
 import type { Mishaps } from "./mishaps.ts";
 
@@ -10,12 +11,21 @@ export interface ProcessStore extends Store {
 	hear(where: readonly number[] | "anywhere"): void;
 }
 
-/** `tellOthers` carries wake-ups to the other processes: they may come late or never. */
-export function createProcessStore(
-	store: Store,
-	mishaps: Mishaps,
-	tellOthers: (programmeIds: readonly number[]) => void,
-): ProcessStore {
+/** Called before results are stored; what it returns is called with the ids of those that were. */
+export type WatchSettling = (settlements: readonly Settlement[]) => (settledIds: ReadonlySet<number>) => void;
+
+export function createProcessStore({
+	store,
+	mishaps,
+	tellOthers,
+	watchSettling,
+}: {
+	store: Store;
+	mishaps: Mishaps;
+	/** Carries wake-ups to the other processes: they may come late or never. */
+	tellOthers(programmeIds: readonly number[]): void;
+	watchSettling: WatchSettling;
+}): ProcessStore {
 	const listeners = new DueListeners();
 	const db = store.db.withPlugin(stepAtEveryStatement(mishaps));
 
@@ -44,7 +54,13 @@ export function createProcessStore(
 				}),
 			),
 		queue: {
-			settle: (trx, settlements) => stepped(() => store.queue.settle(trx, settlements)),
+			settle: (trx, settlements) =>
+				stepped(async () => {
+					const tell = watchSettling(settlements);
+					const settledIds = await store.queue.settle(trx, settlements);
+					tell(settledIds);
+					return settledIds;
+				}),
 			claim: (trx, wishes, claim, nowMs) => stepped(() => store.queue.claim(trx, wishes, claim, nowMs)),
 			agenda: (reader) => stepped(() => store.queue.agenda(reader)),
 		},

@@ -19,6 +19,7 @@ import { openAccounts } from "./opening.ts";
 import { createOrderBooks } from "./order-books.ts";
 import { clockSpread, drawPlan } from "./plan.ts";
 import { scheduleLife } from "./schedule.ts";
+import { createSettlingAuditor } from "./settling-auditor.ts";
 import { createAccountReader, inForce, type ShopAccount } from "./shop-account.ts";
 import { createStoreWatch } from "./store-watch.ts";
 import { createStreamAuditor, SEEN_WITHIN_MS, type Sent } from "./stream-auditor.ts";
@@ -42,6 +43,8 @@ const DAY_MS = 24 * 60 * 60_000;
 /** The longest window is 30 days, the longest retry a day. */
 const CALM_DAYS = 33;
 const BRAND = "Service";
+/** The service's own preset; no run comes near it. */
+const CAP_OVERALL = 512;
 
 export async function simulate(seed: number): Promise<RunReport> {
 	using database = new DatabaseSync(":memory:");
@@ -93,10 +96,11 @@ export async function simulate(seed: number): Promise<RunReport> {
 			store,
 			sealingKey,
 			brand: BRAND,
-			caps: { perProgramme: plan.capPerProgramme, overall: 512 },
+			caps: { perProgramme: plan.capPerProgramme, overall: CAP_OVERALL },
 			databaseFailureShare: () => (isCalm ? 0 : plan.faults.databaseFailure),
 			post: network.post,
 			mail: mailServer.take,
+			watchSettling: createSettlingAuditor(database, attempt),
 			onUnexpected: (error) => {
 				broken ??= new Broken("nothing unexpected", String(error instanceof Error ? error.stack : error));
 			},

@@ -28,7 +28,6 @@ export interface Sent {
 	nonce: string;
 	/** Path and query. */
 	path: string;
-	arrivedAtMs: number | null;
 	outcome: Outcome | null;
 	endedAtMs: number | null;
 }
@@ -41,6 +40,8 @@ export interface Expectations {
 /** `targets` are read anew after a second; the rest is what a pass takes. */
 export const SEEN_WITHIN_MS = 1_200;
 const DEADLINE_MS = 5_000;
+/** Contract section 8. */
+export const MAX_COUNTED = 7;
 
 export function createStreamAuditor(site: {
 	timeline: Timeline;
@@ -89,7 +90,7 @@ export function createStreamAuditor(site: {
 		const { state } = row;
 		demand(state === "pending", "4 seven attempts at their time", () => `${what} was sent when ${state}`);
 		demand(
-			Number(row["counted"]) < 7,
+			Number(row["counted"]) < MAX_COUNTED,
 			"4 seven attempts at their time",
 			() => `${what} was sent an eighth time`,
 		);
@@ -170,7 +171,6 @@ export function createStreamAuditor(site: {
 						headers,
 						nonce: headers[`X-${brand}-Nonce`] ?? "",
 						path: new URL(request.url).pathname + new URL(request.url).search,
-						arrivedAtMs: null,
 						outcome: null,
 						endedAtMs: null,
 					},
@@ -189,9 +189,6 @@ export function createStreamAuditor(site: {
 							() => `${address} was dialled`,
 						),
 					),
-				onArrival() {
-					if (entry !== undefined) entry.arrivedAtMs = timeline.nowMs;
-				},
 				onOutcome(outcome) {
 					site.trace(`outcome ${JSON.stringify(outcome)}`);
 					if (entry === undefined) return;

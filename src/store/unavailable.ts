@@ -27,7 +27,7 @@ const SQLITE_CODES: readonly number[] = [5, 6, 10, 13, 14];
 /** The upper bits of a SQLite result code say more about the same thing. */
 const SQLITE_PRIMARY_CODE = 0xff;
 
-export function isDatabaseUnreachable(error: unknown): boolean {
+export function isDatabaseUnavailable(error: unknown): boolean {
 	if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string") return false;
 	if (error.code === "ERR_SQLITE_ERROR") {
 		return (

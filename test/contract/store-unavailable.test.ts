@@ -7,7 +7,7 @@ import { createServer } from "node:net";
 import { test } from "node:test";
 import { sql } from "kysely";
 import type { Db } from "../../src/store/store.ts";
-import { isDatabaseUnreachable } from "../../src/store/unreachable.ts";
+import { isDatabaseUnavailable } from "../../src/store/unavailable.ts";
 import { createTestDatabase, type TestDatabase } from "../support/databases.ts";
 import { openStore } from "../support/open-store.ts";
 
@@ -16,7 +16,7 @@ test("a PostgreSQL connection that breaks under a transaction's query is out of 
 		const error = await failIn(database, (trx) =>
 			sql`select pg_terminate_backend(pg_backend_pid())`.execute(trx),
 		);
-		ok(isDatabaseUnreachable(error), String(error));
+		ok(isDatabaseUnavailable(error), String(error));
 	});
 });
 
@@ -31,7 +31,7 @@ test("a PostgreSQL connection that breaks between two queries of a transaction i
 			await new Promise((resolve) => setImmediate(resolve));
 			await sql`select 1`.execute(trx);
 		});
-		ok(isDatabaseUnreachable(error), String(error));
+		ok(isDatabaseUnavailable(error), String(error));
 	});
 });
 
@@ -43,7 +43,7 @@ test("a PostgreSQL that hangs up before it has greeted us is out of reach", asyn
 	const store = openStore("PostgreSQL", `postgres://nobody:nothing@127.0.0.1:${address.port}/none`);
 	try {
 		const error = await store.db.selectFrom("programmes").select("id").execute().catch(asIs);
-		ok(isDatabaseUnreachable(error), String(error));
+		ok(isDatabaseUnavailable(error), String(error));
 	} finally {
 		await store.close();
 		server.close();
@@ -54,7 +54,7 @@ test("a PostgreSQL that hangs up before it has greeted us is out of reach", asyn
 test("a PostgreSQL that refuses a statement is in reach, and its refusal is told as it is", async () => {
 	await onPostgres(async (database) => {
 		const error = await failIn(database, (trx) => sql`select no_such_column`.execute(trx));
-		equal(isDatabaseUnreachable(error), false);
+		equal(isDatabaseUnavailable(error), false);
 		ok(error instanceof Error && "code" in error && error.code === "42703", String(error));
 	});
 });
