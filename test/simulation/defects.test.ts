@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { DEFECTS } from "./defects.ts";
 
 /** Most are seen within a few. The more rarely what a defect needs comes up, the more seeds it takes. */
-const SEEDS = 200;
+const SEEDS = 400;
 
 suite("a planted defect is seen by the auditors", { concurrency: 2 }, () => {
 	for (const { name, breaks } of DEFECTS) {

@@ -9,6 +9,8 @@ import type { Mishaps } from "./mishaps.ts";
 export interface ProcessStore extends Store {
 	/** A wake-up from another process. */
 	hear(where: readonly number[] | "anywhere"): void;
+	/** The numbers of all claims it ever made. */
+	readonly claims: ReadonlySet<number>;
 }
 
 /** Called before results are stored; what it returns is called with the ids of those that were. */
@@ -27,6 +29,7 @@ export function createProcessStore({
 	watchSettling: WatchSettling;
 }): ProcessStore {
 	const listeners = new DueListeners();
+	const claims = new Set<number>();
 	const db = store.db.withPlugin(stepAtEveryStatement(mishaps));
 
 	async function stepped<Value>(call: () => Promise<Value>): Promise<Value> {
@@ -61,13 +64,17 @@ export function createProcessStore({
 					tell(settledIds);
 					return settledIds;
 				}),
-			claim: (trx, wishes, claim, nowMs) => stepped(() => store.queue.claim(trx, wishes, claim, nowMs)),
+			claim: (trx, wishes, claim, nowMs) => {
+				claims.add(claim);
+				return stepped(() => store.queue.claim(trx, wishes, claim, nowMs));
+			},
 			agenda: (reader) => stepped(() => store.queue.agenda(reader)),
 		},
 		announceDue: announce,
 		announceChange: (programmeId) => announce([programmeId]),
 		onDue: (listener) => listeners.add(listener),
 		hear: (where) => listeners.tell(where),
+		claims,
 	};
 }
 

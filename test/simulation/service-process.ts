@@ -26,6 +26,8 @@ export interface Site {
 	mail(from: ServiceProcess, mail: Mail): Promise<void>;
 	/** Hears what is about to be settled, and then what was. */
 	watchSettling: WatchSettling;
+	/** A process has stopped in order and nothing happened to it meanwhile. */
+	onCleanStop(claims: ReadonlySet<number>): void;
 	/** Killed, or stopped in order. */
 	onEnd(process: ServiceProcess): void;
 	onUnexpected(error: unknown): void;
@@ -104,6 +106,7 @@ export class ServiceProcess implements Owner {
 	async stop(): Promise<void> {
 		this.isStopping = true;
 		await Promise.all([this.#engine.stop(), this.#chores.stop()]);
+		if (this.isAlive) this.#site.onCleanStop(this.store.claims);
 		this.kill();
 	}
 

@@ -11,6 +11,17 @@ export const DELAYS_MS: readonly number[] = [60, 300, 1_800, 7_200, 21_600, 86_4
 	(seconds) => seconds * 1_000,
 );
 
+/** A clean stop gives back what is held and stores what came in: it leaves no claim behind. */
+export function auditCleanStop(database: DatabaseSync, claims: ReadonlySet<number>): void {
+	const rows = database.prepare("select id, claim from queue where claim is not null").all();
+	const left = rows.filter((row) => claims.has(Number(row["claim"]))).map(({ id }) => id);
+	demand(
+		left.length === 0,
+		"5 one live claim, results of its own",
+		() => `a clean stop left its claims on deliveries ${left.join(", ")}`,
+	);
+}
+
 export function createSettlingAuditor(
 	database: DatabaseSync,
 	attempt: (check: () => void) => void,

@@ -127,6 +127,13 @@ export function createStreamAuditor(site: {
 			"the body is the event as it happened",
 			() => `${what} has ${fields}`,
 		);
+		const names = ["Event", "Timestamp", "Nonce", "Signature"].map((word) => `X-${brand}-${word}`);
+		const isPlain =
+			Object.keys(headers).join() === ["Content-Type", "User-Agent", ...names].join() &&
+			headers["Content-Type"] === "application/json" &&
+			headers["User-Agent"] === `${brand.toLowerCase()}-postback/1` &&
+			headers[`X-${brand}-Event`] === body["event"];
+		demand(isPlain, "6 verifiable, fresh requests", () => `${what} has headers ${JSON.stringify(headers)}`);
 		const seconds = String(Math.floor(senderNowMs / 1_000));
 		const timestamp = headers[`X-${brand}-Timestamp`];
 		demand(timestamp === seconds, "6 verifiable, fresh requests", () => `${what} is stamped ${timestamp}`);
