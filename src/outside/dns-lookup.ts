@@ -21,7 +21,10 @@ const REMEMBERED_MS = 1_000;
 const MAX_REMEMBERED = 10_000;
 /** A real name has a dozen at most, and judging each costs: a shop must not buy our time with thousands. */
 const MAX_ADDRESSES = 64;
-/** Two tries, 1 s and then 2 s, end before the attempt's 5 s do: the owner reads ETIMEOUT, not "timeout". */
+/**
+ * Two tries, 1 s and then 2 s, end before the attempt's 5 s do: the owner reads ETIMEOUT, not "timeout". Where a
+ * broken message has it asked twice it can be 3 s and 3 s; then the attempt's own deadline ends it.
+ */
 const QUERY_TIMEOUT_MS = 1_000;
 const QUERY_TRIES = 2;
 /** Some name servers never answer AAAA. What they said for A is used while there is still time to deliver. */

@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { until } from "../support/until.ts";
 
 export type Settings = Readonly<Record<string, string>>;
 
@@ -43,7 +44,6 @@ export interface Home {
 
 /** A loaded machine needs a second or two for a command; whatever takes this long is stuck. */
 const PATIENCE_MS = 20_000;
-const POLL_MS = 10;
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** Half of a command's time is compiling the same sources again. Goes with node_modules, where tools keep such. */
@@ -122,18 +122,6 @@ function watch(child: ChildProcess): Running {
 			return { ...end, stdout, stderr };
 		},
 	};
-}
-
-/** Polls: what is waited for happens in another process, which has no way to call us. */
-export async function until(
-	isTrue: () => boolean | Promise<boolean>,
-	describe: () => string = () => "it never came true",
-): Promise<void> {
-	const deadlineMs = Date.now() + PATIENCE_MS;
-	while (!(await isTrue())) {
-		if (Date.now() > deadlineMs) throw new Error(`waited ${PATIENCE_MS} ms; ${describe()}`);
-		await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-	}
 }
 
 function patience(describe: () => string): Promise<never> {

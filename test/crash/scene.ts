@@ -2,7 +2,7 @@
 
 import { ok } from "node:assert/strict";
 import { CLAIM_LAPSE_MS } from "../../src/store/queue.ts";
-import { until } from "../command/command-home.ts";
+import { until } from "../support/until.ts";
 import { checkArrivals } from "./arrivals.ts";
 import { checkBalance, type Witnessed } from "./balance.ts";
 import type { Books } from "./books.ts";
@@ -26,7 +26,7 @@ export interface Scene {
 }
 
 /** Reading the queue costs the services something, too. */
-const LOOK_INTERVAL_MS = 40;
+const LOOK_INTERVAL_MS = 80;
 
 export function witnessedIn({ intake, earlier, hits, lapsed }: Scene): Witnessed {
 	return { answered: intake.answered, earlier, hits, lapsed };

@@ -1,8 +1,8 @@
 // The strokes of fate: a process is killed, PostgreSQL restarts, the disk is full.
 
 import { match } from "node:assert/strict";
-import { until } from "../command/command-home.ts";
-import type { Moment, Stroke } from "./plan.ts";
+import { until } from "../support/until.ts";
+import type { Happening, Moment, Stroke } from "./plan.ts";
 import { checkReleased, noteHits, type Scene } from "./scene.ts";
 
 /** So many refusals show that it is full; then there is room again. */
@@ -62,23 +62,28 @@ function untilRefused({ intake }: Scene): Promise<void> {
 export interface AwaitedMoment {
 	/** Resolves when it has come. */
 	come: Promise<void>;
-	/** Something happened: an answer, an arrival. */
-	count(): void;
+	/** Something happened. */
+	count(happening: Happening): void;
 	/** Nothing more will happen: now or never. */
 	force(): void;
+	/** Nobody waits for it any more. */
+	forget(): void;
 }
 
 /** Counted from now on. */
 export function awaitMoment(moment: Moment): AwaitedMoment {
 	const { promise, resolve } = Promise.withResolvers<void>();
-	let left = moment.kind === "happenings" ? moment.count : Number.POSITIVE_INFINITY;
-	if (moment.kind === "start") setTimeout(resolve, moment.delayMs);
+	const counted = moment.kind === "start" ? [] : moment.counted;
+	let left = moment.kind === "start" ? 0 : moment.count;
+	const timer = moment.kind === "start" ? setTimeout(resolve, moment.delayMs) : undefined;
 	return {
 		come: promise,
-		count() {
+		count(happening) {
+			if (!counted.includes(happening)) return;
 			left--;
 			if (left === 0) resolve();
 		},
 		force: () => resolve(),
+		forget: () => clearTimeout(timer),
 	};
 }

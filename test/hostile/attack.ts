@@ -12,8 +12,8 @@ export interface Attack {
 	manners?: Manners;
 	/** In place of a handshake, on the bare TCP connection. */
 	onConnection?: (socket: Socket) => void;
-	/** Puts what the shop's own TLS sends onto the wire, as slowly as it likes. */
-	onHandshake?: (socket: Socket, bytes: Buffer) => void;
+	/** Opens its way to put onto the wire what the shop's own TLS sends: as slowly as it likes. */
+	openWire?: (socket: Socket) => (bytes: Buffer) => void;
 	/** The handshake is done, nothing was read yet. */
 	onSecure?: (socket: Socket, means: Means) => void;
 	/** A whole request was read. */

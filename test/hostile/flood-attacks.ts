@@ -2,13 +2,19 @@
 
 import { brotliCompressSync, gzipSync, constants as zlib } from "node:zlib";
 import { type Attack, answers, breaks } from "./attack.ts";
-import { flood } from "./wire.ts";
+import { flood, openGusts, writeRecords } from "./wire.ts";
 
 /** Fits into what is read of a body, and would be 50 MB if anybody unpacked it. */
 const BOMB_BYTES = 50 * 1_024 * 1_024;
 
 const BROKEN = /^(?:BROKEN_ANSWER|ANSWER_TOO_LARGE|HPE_\w+|UND_ERR_\w+) \(exchange\)$/;
 const CHUNKED = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+
+/** More than the 128 KiB that are read of an answer in all. */
+const MANY_RECORDS_BYTES = 160 * 1_024;
+const TINY_RECORD_BYTES = 8;
+/** Long enough for the shop to have thousands of tiny records ready, which then arrive together. */
+const GUST_MS = 500;
 
 function flooding(name: string, first: string, piece: string, expected: Attack["expected"]): Attack {
 	return { name, onRequest: (socket) => flood(socket, first, piece), expected };
@@ -43,9 +49,23 @@ export const FLOOD_ATTACKS: readonly Attack[] = [
 		"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
 		answers(200, "delivered"),
 	),
+	crumbling("announces (103) in tiny TLS records", "HTTP/1.1 103 Early Hints\r\nlink: ", "x", breaks(BROKEN)),
+	crumbling("sends a header in tiny TLS records", "HTTP/1.1 200 OK\r\nlink: ", "x", breaks(BROKEN)),
+	crumbling("sends chunks in tiny TLS records", CHUNKED, "1\r\na\r\n", answers(200, "delivered")),
 	bomb("gzip", gzipSync(Buffer.alloc(BOMB_BYTES), { level: 9 })),
 	bomb("br", brotliCompressSync(Buffer.alloc(BOMB_BYTES), { params: { [zlib.BROTLI_PARAM_QUALITY]: 4 } })),
 ];
+
+/** Whoever looks at everything again with each piece is kept busy for seconds. */
+function crumbling(name: string, first: string, piece: string, expected: Attack["expected"]): Attack {
+	const bytes = Buffer.from(first.padEnd(MANY_RECORDS_BYTES, piece));
+	return {
+		name,
+		openWire: (socket) => openGusts(socket, GUST_MS),
+		onRequest: (socket) => writeRecords(socket, bytes, TINY_RECORD_BYTES),
+		expected,
+	};
+}
 
 function bomb(encoding: string, body: Buffer): Attack {
 	const head = `HTTP/1.1 200 OK\r\ncontent-encoding: ${encoding}\r\ncontent-length: ${body.length}\r\n\r\n`;

@@ -1,9 +1,10 @@
 // One shop on a port of its own, hostile or well-behaved as it is told. It notes every request, every
 // connection and every byte it got rid of.
 
-import { type AddressInfo, createServer, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { type Duplex, duplexPair } from "node:stream";
 import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from "node:tls";
+import { portOf } from "../support/port-of.ts";
 import type { ShopRequest } from "../support/shop.ts";
 import type { Attack, Manners } from "./attack.ts";
 import type { CertificateSet } from "./certificates.ts";
@@ -53,12 +54,11 @@ export async function startHostileShop(
 		});
 		if (status !== null) good.emit("connection", socket);
 		else if (attack.onConnection !== undefined) attack.onConnection(socket);
-		else
-			bad.emit("connection", attack.onHandshake === undefined ? socket : slowed(socket, attack.onHandshake));
+		else bad.emit("connection", attack.openWire === undefined ? socket : divert(socket, attack.openWire));
 	});
 	for (const tlsServer of [good, bad]) tlsServer.on("secureConnection", serve);
 	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-	const { port } = server.address() as AddressInfo;
+	const port = portOf(server);
 
 	function serve(socket: TLSSocket): void {
 		const { remotePort } = socket;
@@ -116,11 +116,11 @@ function startTls(manners: Manners, certificates: CertificateSet): TlsServer {
 	return server;
 }
 
-/** The other end of a connection whose way out goes through `send`. */
-function slowed(socket: Socket, send: (socket: Socket, bytes: Buffer) => void): Duplex {
+/** The other end of a connection whose way out goes over that wire. */
+function divert(socket: Socket, openWire: NonNullable<Attack["openWire"]>): Duplex {
 	const [near, far] = duplexPair();
 	socket.on("data", (chunk: Buffer) => near.write(chunk));
-	near.on("data", (chunk: Buffer) => send(socket, chunk));
+	near.on("data", openWire(socket));
 	socket.once("close", () => near.destroy());
 	for (const end of [near, far]) end.on("error", () => undefined);
 	return far;

@@ -12,6 +12,7 @@ import { type ReceivedCallback, readCallback } from "../support/callback-form.ts
 import { createLog, type KeptLog } from "../support/log.ts";
 import { type Shop, startShop } from "../support/shop.ts";
 import { openShopProgramme, type ShopProgramme } from "../support/shop-programme.ts";
+import { until } from "../support/until.ts";
 import { openShopStreet, type ShopStreet } from "./shop-street.ts";
 
 export interface HostileSite {
@@ -28,14 +29,13 @@ export interface HostileSite {
 	/** Everything received anywhere, as the auditors of requests and books want it. */
 	gatherReceived(): readonly ReceivedCallback[];
 	stop(): Promise<void>;
-	/** Stops the service if it still runs, closes every shop and leaves nothing behind. */
-	close(): Promise<void>;
 }
 
 export const BRAND = "Service";
 
-export async function openHostileSite(): Promise<HostileSite> {
-	const street = await openShopStreet();
+/** Whatever is opened is closed by `cleaning`, also when opening the next thing fails. */
+export async function openHostileSite(cleaning: AsyncDisposableStack): Promise<HostileSite> {
+	const street = cleaning.adopt(await openShopStreet(), ({ close }) => close());
 	const received: ReceivedCallback[] = [];
 	const programmes: ShopProgramme[] = [];
 	const shop = await startShop({
@@ -45,23 +45,33 @@ export async function openHostileSite(): Promise<HostileSite> {
 			return { status: 204 };
 		},
 	});
+	cleaning.defer(() => shop.close());
 	const folder = mkdtempSync(join(tmpdir(), "ringback-hostile-"));
+	cleaning.defer(() => rmSync(folder, { recursive: true }));
 	const log = createLog();
 	const service = await startService(configOf(folder, street, shop), { log });
+	let stopped: Promise<void> | undefined;
+	const stop = () => {
+		stopped ??= service.stop();
+		return stopped;
+	};
+	cleaning.defer(stop);
 	const openProgramme = async (url: string | null) => {
 		const programme = await openShopProgramme(
-			{ service, clock, shop, brand: BRAND, received, until },
+			{
+				service,
+				clock,
+				shop,
+				brand: BRAND,
+				received,
+				until: (what, condition) => until(condition, () => what),
+			},
 			{ url },
 		);
 		programmes.push(programme);
 		return programme;
 	};
 	const neighbour = await openProgramme(shop.url());
-	let stopped: Promise<void> | undefined;
-	const stop = () => {
-		stopped ??= service.stop();
-		return stopped;
-	};
 	return {
 		service,
 		log,
@@ -86,12 +96,6 @@ export async function openHostileSite(): Promise<HostileSite> {
 			}),
 		],
 		stop,
-		async close() {
-			await stop();
-			await shop.close();
-			await street.close();
-			rmSync(folder, { recursive: true });
-		},
 	};
 }
 
@@ -112,13 +116,3 @@ const clock = {
 	moveTo: (atMs: number) => wait(Math.max(0, atMs - Date.now())),
 	waitingTimers: 0,
 };
-
-const LOOK_EVERY_MS = 20;
-
-async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-	const giveUpAtMs = performance.now() + 30_000;
-	while (!(await condition())) {
-		if (performance.now() > giveUpAtMs) throw new Error(`waited in vain until ${what}`);
-		await wait(LOOK_EVERY_MS);
-	}
-}

@@ -1,7 +1,6 @@
 // `npm run hostile`.
 
 import { runProof } from "../support/proof.ts";
-import { createHostileProof } from "./hostile-proof.ts";
+import { hostileProof } from "./proof.ts";
 
-const proof = createHostileProof((line) => process.stdout.write(`${line}\n`));
-process.exitCode = await runProof(proof, process.argv.slice(2));
+process.exitCode = await runProof(hostileProof, process.argv.slice(2));

@@ -38,7 +38,7 @@ const SPREAD_MS = 500;
 const NEIGHBOUR_PAUSE_MS = 50;
 /** Hundreds of times what it takes, and well below the deadline: the neighbour never waits for another's. */
 const NEIGHBOUR_MS = 2_000;
-/** Of processor time in one piece, eight times what was seen: no answer keeps the whole process busy. */
+/** Of processor time in one piece, five times what was seen: no answer keeps the whole process busy. */
 const MAX_BUSY_MS = 750;
 /** The rest of a body is read until the deadline, and an idle connection is kept for four seconds. */
 const CLOSED_WITHIN_MS = 5_000 + 4_000 + LATE_MS;

@@ -1,29 +1,14 @@
 // The process that plays every hostile shop. Apart from the service's, so that what is measured there is the
 // service alone.
 
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
+import { serveParent } from "../support/forked-process.ts";
+import { portOf } from "../support/port-of.ts";
 import { ATTACKS } from "./attacks.ts";
 import { makeCertificateSet } from "./certificates.ts";
-import { type HostileShop, type ShopReport, startHostileShop } from "./hostile-shop.ts";
-
-export type Order =
-	| { kind: "attack"; shop: string }
-	| { kind: "behave"; shop: string; status: number }
-	| { kind: "report"; shop: string };
-
-export interface Opened {
-	kind: "opened";
-	ports: ReadonlyMap<string, number>;
-	trustedCa: string;
-}
-
-export interface Answered {
-	kind: "answered";
-	id: number;
-	report: ShopReport;
-	/** Connections to where redirects lead. */
-	decoyConnections: number;
-}
+import { type HostileShop, startHostileShop } from "./hostile-shop.ts";
+import { type Order, STREET_LANGUAGE } from "./street-language.ts";
 
 /** What a shop does a moment after its answer is on the wire by then: timers fire in order. */
 const MOMENT_MS = 50;
@@ -34,43 +19,31 @@ const decoy = createServer((socket) => {
 	socket.destroy();
 });
 await new Promise<void>((resolve) => decoy.listen(0, "127.0.0.1", resolve));
-const { port: decoyPort } = decoy.address() as AddressInfo;
 const certificates = await makeCertificateSet();
 const shops = new Map<string, HostileShop>();
 for (const attack of ATTACKS) {
-	shops.set(attack.name, await startHostileShop(attack, certificates, decoyPort));
+	shops.set(attack.name, await startHostileShop(attack, certificates, portOf(decoy)));
 }
 
-function obey(order: Order, shop: HostileShop): void {
+async function obey(order: Order, shop: HostileShop): Promise<void> {
 	switch (order.kind) {
 		case "attack":
 			shop.attack();
-			break;
+			return wait(MOMENT_MS);
 		case "behave":
 			shop.behave(order.status);
-			break;
+			return wait(MOMENT_MS);
 		case "report":
-			break;
+			return;
 		default:
 			order satisfies never;
 	}
 }
 
-function send(message: Opened | Answered): void {
-	process.send?.(message);
-}
-
-process.on("message", ({ id, order }: { id: number; order: Order }) => {
+const ports = new Map([...shops].map(([name, { port }]) => [name, port]));
+serveParent(STREET_LANGUAGE, { ports, trustedCa: certificates.trustedCa }, async (order) => {
 	const shop = shops.get(order.shop);
 	if (shop === undefined) throw new Error(`there is no shop that ${order.shop}`);
-	obey(order, shop);
-	const answer = () => send({ kind: "answered", id, report: shop.report(), decoyConnections });
-	if (order.kind === "report") answer();
-	else setTimeout(answer, MOMENT_MS);
-});
-process.once("disconnect", () => process.exit());
-send({
-	kind: "opened",
-	ports: new Map([...shops].map(([name, { port }]) => [name, port])),
-	trustedCa: certificates.trustedCa,
+	await obey(order, shop);
+	return { report: shop.report(), decoyConnections };
 });

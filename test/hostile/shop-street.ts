@@ -1,9 +1,8 @@
 // The hostile shops as seen from the service's process: where they are, what they are told, what they saw.
 
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
+import { forkProcess } from "../support/forked-process.ts";
 import type { SeenRequest, ShopReport } from "./hostile-shop.ts";
-import type { Answered, Opened, Order } from "./shop-process.ts";
+import { type Order, STREET_LANGUAGE } from "./street-language.ts";
 
 export interface ShopStreet {
 	/** PEM of the CAs that the service must trust to get as far as each attack. */
@@ -21,32 +20,16 @@ export interface ShopStreet {
 }
 
 export async function openShopStreet(): Promise<ShopStreet> {
-	const child = fork(new URL("./shop-process.ts", import.meta.url), {
-		serialization: "advanced",
-		execArgv: [],
-	});
-	const { ports, trustedCa } = await waitUntilOpen(child);
-	const waiting = new Map<number, PromiseWithResolvers<Answered>>();
+	const child = await forkProcess(new URL("./shop-process.ts", import.meta.url), [], STREET_LANGUAGE);
+	const { ports, trustedCa } = child.opened;
 	const requests: SeenRequest[] = [];
-	let lastId = 0;
 	let decoyConnections = 0;
-	child.on("message", (answered: Answered) => {
-		decoyConnections = answered.decoyConnections;
-		requests.push(...answered.report.requests);
-		waiting.get(answered.id)?.resolve(answered);
-		waiting.delete(answered.id);
-	});
-	child.once("exit", (code) => {
-		for (const { reject } of waiting.values()) reject(new Error(`the hostile shops ended with ${code}`));
-	});
 
-	function tell(order: Order): Promise<Answered> {
-		lastId += 1;
-		const id = lastId;
-		const answered = Promise.withResolvers<Answered>();
-		waiting.set(id, answered);
-		child.send({ id, order });
-		return answered.promise;
+	async function tell(order: Order): Promise<ShopReport> {
+		const answer = await child.ask(order);
+		decoyConnections = answer.decoyConnections;
+		requests.push(...answer.report.requests);
+		return answer.report;
 	}
 
 	return {
@@ -62,20 +45,7 @@ export async function openShopStreet(): Promise<ShopStreet> {
 		async behave(shop, status) {
 			await tell({ kind: "behave", shop, status });
 		},
-		report: async (shop) => (await tell({ kind: "report", shop })).report,
-		async close() {
-			const exited = once(child, "exit");
-			child.disconnect();
-			await exited;
-		},
+		report: (shop) => tell({ kind: "report", shop }),
+		close: () => child.close(),
 	};
-}
-
-function waitUntilOpen(child: ChildProcess): Promise<Opened> {
-	return new Promise((resolve, reject) => {
-		child.once("message", resolve);
-		child.once("exit", (code) =>
-			reject(new Error(`the hostile shops ended with ${code} before they opened`)),
-		);
-	});
 }

@@ -1,7 +1,7 @@
 // Shops that take their time: silence, drips, and ends that never come.
 
 import { type Attack, answers, timesOut } from "./attack.ts";
-import { drip, dripBytes, later } from "./wire.ts";
+import { drip, later, openDrip } from "./wire.ts";
 
 export const SLOW_ATTACKS: readonly Attack[] = [
 	{ name: "answers nothing", onRequest: () => undefined, expected: timesOut() },
@@ -18,12 +18,18 @@ export const SLOW_ATTACKS: readonly Attack[] = [
 	},
 	{
 		name: "drips its handshake",
-		onHandshake: (socket, bytes) => dripBytes(socket, bytes.toString("latin1"), 20),
+		openWire: (socket) => openDrip(socket, 1, 20),
 		expected: timesOut(),
 	},
 	{
+		name: "drips handshake and answer, and gets done with them",
+		openWire: (socket) => openDrip(socket, 32, 5),
+		onRequest: (socket) => socket.write("HTTP/1.1 204 No Content\r\n\r\n"),
+		expected: answers(204, "delivered"),
+	},
+	{
 		name: "drips its headers a byte a second",
-		onRequest: (socket) => dripBytes(socket, "HTTP/1.1 204 No Content\r\n\r\n", 1_000),
+		onRequest: (socket) => openDrip(socket, 1, 1_000)(Buffer.from("HTTP/1.1 204 No Content\r\n\r\n")),
 		expected: timesOut(),
 	},
 	{

@@ -16,22 +16,29 @@ export function watchStalls(): StallWatch {
 	let longestBusyMs = 0;
 	let lastMs = performance.now();
 	let lastBusyMs = readBusyMs();
-	const timer = setInterval(() => {
+	let isStopped = false;
+	const look = () => {
 		const nowMs = performance.now();
 		const nowBusyMs = readBusyMs();
 		longestMs = Math.max(longestMs, nowMs - lastMs - TICK_MS);
 		longestBusyMs = Math.max(longestBusyMs, nowBusyMs - lastBusyMs);
 		lastMs = nowMs;
 		lastBusyMs = nowBusyMs;
-	}, TICK_MS);
+	};
+	const timer = setInterval(look, TICK_MS);
 	return {
 		get longestMs() {
-			return longestMs;
+			// Whoever asks right after a stall may come before the tick that would note it.
+			return isStopped ? longestMs : Math.max(longestMs, performance.now() - lastMs - TICK_MS);
 		},
 		get longestBusyMs() {
 			return longestBusyMs;
 		},
-		stop: () => clearInterval(timer),
+		stop() {
+			if (!isStopped) look();
+			isStopped = true;
+			clearInterval(timer);
+		},
 	};
 }
 

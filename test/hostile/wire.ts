@@ -14,13 +14,36 @@ export function drip(socket: Socket, first: string, drop: string, everyMs: numbe
 	socket.once("close", () => clearInterval(timer));
 }
 
-/** Sends `bytes` one at a time. */
-export function dripBytes(socket: Socket, bytes: string, everyMs: number): void {
-	let sent = 0;
+/** Sends what it is given in pieces of `pieceBytes`, one after the other. */
+export function openDrip(socket: Socket, pieceBytes: number, everyMs: number): (bytes: Buffer) => void {
+	let unsent = Buffer.alloc(0);
 	const timer = setInterval(() => {
-		if (sent < bytes.length) socket.write(bytes[sent++] ?? "");
+		if (unsent.length > 0) socket.write(unsent.subarray(0, pieceBytes));
+		unsent = unsent.subarray(pieceBytes);
 	}, everyMs);
 	socket.once("close", () => clearInterval(timer));
+	return (bytes) => {
+		unsent = Buffer.concat([unsent, bytes]);
+	};
+}
+
+/** Sends what it is given in `everyMs` at once: however small the pieces were, they arrive together. */
+export function openGusts(socket: Socket, everyMs: number): (bytes: Buffer) => void {
+	return (bytes) => {
+		if (socket.writableCorked === 0) {
+			socket.cork();
+			later(socket, everyMs, () => socket.uncork());
+		}
+		socket.write(bytes);
+	};
+}
+
+/** Each piece in a TLS record of its own: several at once would be put into one. */
+export function writeRecords(socket: Socket, bytes: Buffer, recordBytes: number): void {
+	if (bytes.length === 0 || socket.destroyed) return;
+	socket.write(bytes.subarray(0, recordBytes), () =>
+		writeRecords(socket, bytes.subarray(recordBytes), recordBytes),
+	);
 }
 
 /** Sends `first`, and then `piece` over and over, as fast as it is taken. */

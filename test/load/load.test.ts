@@ -3,8 +3,8 @@
 import { ok, throws } from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import { describe, test } from "node:test";
-import { until } from "../command/command-home.ts";
 import { noProgress } from "../support/proof.ts";
+import { until } from "../support/until.ts";
 import { runLoad } from "./load.ts";
 import { judgeGrowth } from "./memory.ts";
 import { describeReport, type LoadOptions } from "./report.ts";

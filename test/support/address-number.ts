@@ -1,4 +1,4 @@
-// Addresses as numbers, reckoned without the code under test: what every other part of this proof compares.
+// Addresses as numbers, reckoned without the code under test: what proofs of the address policy compare.
 
 export interface AddressNumber {
 	family: 4 | 6;
