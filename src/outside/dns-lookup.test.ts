@@ -106,6 +106,21 @@ suite("a look-up", () => {
 		for (const other of others) assert.deepEqual(other, { ok: true, addresses: ["192.0.2.1"] });
 	});
 
+	test("uses one family although the other's message is broken, whichever comes first", async (t) => {
+		for (const delayMs of [0, 60]) {
+			// Broken each time it is asked; the good one comes before or behind it on the same socket.
+			const names = await startZoneServer(({ type }) =>
+				type === "A"
+					? { answers: [{ type: "A", data: "192.0.2.1" }], delayMs }
+					: { answers: [{ type: "AAAA", data: "2001:db8::1" }], cutBytes: 2, delayMs: 60 - delayMs },
+			);
+			t.after(() => names.close());
+			const lookUp = createDnsLookUp([names.address]);
+			t.after(() => lookUp.close());
+			assert.deepEqual(await lookUp.ask(NAME), { ok: true, addresses: ["192.0.2.1"] });
+		}
+	});
+
 	test("that failed is not remembered", async (t) => {
 		const { server, lookUp } = await open(t);
 		server.records = { A: "NXDOMAIN", AAAA: "NXDOMAIN" };

@@ -42,7 +42,7 @@ const BROKEN_MESSAGE = "EBADRESP";
 
 export function createDnsLookUp(servers: readonly string[] | undefined): DnsLookUp {
 	const resolver = createResolver(servers);
-	const secondResolvers = new Set<dns.Resolver>();
+	const ownResolvers = new Set<dns.Resolver>();
 	const remembered = new Map<string, { answer: LookUp; untilMs: number }>();
 	const asked = new Map<string, Promise<LookUp>>();
 
@@ -54,19 +54,30 @@ export function createDnsLookUp(servers: readonly string[] | undefined): DnsLook
 	}
 
 	async function query(host: string): Promise<LookUp> {
-		const first = await askBothFamilies(resolver, host);
-		const answer = merge(first.codes.includes(BROKEN_MESSAGE) ? await askAlone(host) : first);
+		const answer = merge(
+			await askBothFamilies(
+				askFamily((open) => open.resolve4(host)),
+				askFamily((open) => open.resolve6(host)),
+			),
+		);
 		asked.delete(host);
 		if (answer.ok) remember(host, answer);
 		return answer;
 	}
 
-	async function askAlone(host: string): Promise<Answers> {
-		const second = createResolver(servers);
-		secondResolvers.add(second);
-		const answers = await askBothFamilies(second, host);
-		secondResolvers.delete(second);
-		return answers;
+	async function askFamily(ask: (open: dns.Resolver) => Promise<string[]>): Promise<string[]> {
+		try {
+			return await ask(resolver);
+		} catch (error) {
+			if (readErrorCode(error) !== BROKEN_MESSAGE) throw error;
+		}
+		const own = createResolver(servers);
+		ownResolvers.add(own);
+		try {
+			return await ask(own);
+		} finally {
+			ownResolvers.delete(own);
+		}
 	}
 
 	function remember(host: string, answer: LookUp): void {
@@ -92,7 +103,7 @@ export function createDnsLookUp(servers: readonly string[] | undefined): DnsLook
 			return answer;
 		},
 		close() {
-			for (const open of [resolver, ...secondResolvers]) open.cancel();
+			for (const open of [resolver, ...ownResolvers]) open.cancel();
 		},
 	};
 }
@@ -109,7 +120,10 @@ interface Answers {
 	codes: readonly string[];
 }
 
-function askBothFamilies(resolver: dns.Resolver, host: string): Promise<Answers> {
+function askBothFamilies(
+	askingFour: Promise<readonly string[]>,
+	askingSix: Promise<readonly string[]>,
+): Promise<Answers> {
 	return new Promise((resolve) => {
 		let four: readonly string[] = [];
 		let six: readonly string[] = [];
@@ -130,11 +144,11 @@ function askBothFamilies(resolver: dns.Resolver, host: string): Promise<Answers>
 			codes.push(readErrorCode(error));
 			settleOne([]);
 		};
-		resolver.resolve4(host).then((found) => {
+		askingFour.then((found) => {
 			four = found;
 			settleOne(found);
 		}, failOne);
-		resolver.resolve6(host).then((found) => {
+		askingSix.then((found) => {
 			six = found;
 			settleOne(found);
 		}, failOne);
