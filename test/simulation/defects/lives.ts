@@ -66,7 +66,7 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 				put: 'reject: { from: ["RECORDED", "APPROVED"], ',
 			},
 		],
-		breaks: ["the answer follows from the life of a conversion"],
+		breaks: ["the answer follows from the life of a conversion", "the body is the event as it happened"],
 	},
 	{
 		name: "a confirmed conversion whose window never ends",
