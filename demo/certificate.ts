@@ -11,6 +11,8 @@ export interface CertificateOptions {
 	notAfter?: Date;
 	/** The leaf signs itself, as on a machine nobody set up; no CA is involved. */
 	isSelfSigned?: boolean;
+	/** So many CAs between the CA and the leaf, all sent along with the leaf. */
+	intermediates?: number;
 }
 
 export interface Certificates {
@@ -32,14 +34,23 @@ export async function makeCertificates(options: CertificateOptions): Promise<Cer
 	// The random part keeps two CAs apart where both are trusted.
 	const ca = { name: `Ringback throw-away CA ${randomBytes(4).toString("hex")}`, keys: caKeys };
 	const leaf = { name: options.names[0] ?? "localhost", keys: leafKeys };
-	const caCertificate = certificate({
-		subject: ca,
-		issuer: ca,
-		notBefore,
-		notAfter,
-		extensions: [BASIC_CONSTRAINTS_CA, KEY_USAGE_SIGN_CERTIFICATES, subjectKeyId(caKeys.publicKey)],
-	});
-	const issuer = options.isSelfSigned ? leaf : ca;
+	const authority = (subject: Party, issuer: Party) =>
+		certificate({
+			subject,
+			issuer,
+			notBefore,
+			notAfter,
+			extensions: [BASIC_CONSTRAINTS_CA, KEY_USAGE_SIGN_CERTIFICATES, subjectKeyId(subject.keys.publicKey)],
+		});
+	const chain: string[] = [];
+	let lastCa = ca;
+	for (let number = 1; number <= (options.intermediates ?? 0); number++) {
+		// A key of its own each: with one key for all, nobody could tell whose signature it is.
+		const next = { name: `${ca.name} ${number}`, keys: generateKeyPairSync("ec", { namedCurve: "P-256" }) };
+		chain.unshift(toPem(authority(next, lastCa)));
+		lastCa = next;
+	}
+	const issuer = options.isSelfSigned ? leaf : lastCa;
 	const leafCertificate = certificate({
 		subject: leaf,
 		issuer,
@@ -48,8 +59,8 @@ export async function makeCertificates(options: CertificateOptions): Promise<Cer
 		extensions: [alternativeNames(options.names), SERVER_AUTH, authorityKeyId(issuer.keys.publicKey)],
 	});
 	return {
-		caPem: toPem(caCertificate),
-		certPem: toPem(leafCertificate),
+		caPem: toPem(authority(ca, ca)),
+		certPem: [toPem(leafCertificate), ...chain].join(""),
 		keyPem: leafKeys.privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
 	};
 }

@@ -7,6 +7,16 @@ export interface ShopClient {
 	post(path: string, body: object): Promise<{ outcome: string; conversion: { id: string; status: string } }>;
 }
 
+/** The service heard the request and did not do it. */
+export class CallRefused extends Error {
+	readonly httpStatus: number;
+
+	constructor(path: string, httpStatus: number, answer: string) {
+		super(`${path} answered ${httpStatus}: ${answer}`);
+		this.httpStatus = httpStatus;
+	}
+}
+
 export function createShopClient(
 	serviceUrl: string,
 	apiKey: string,
@@ -30,7 +40,7 @@ export function createShopClient(
 				},
 				body: text,
 			});
-			if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+			if (!response.ok) throw new CallRefused(path, response.status, await response.text());
 			return (await response.json()) as Awaited<ReturnType<ShopClient["post"]>>;
 		},
 	};

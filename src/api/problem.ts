@@ -1,7 +1,7 @@
 // A fault as an answer: RFC 9457, with the fault's stable code beside the standard's members.
 
 import { type Fault, fault, httpStatusOf } from "../domain/fault.ts";
-import { isDatabaseUnreachable } from "../store/unreachable.ts";
+import { isDatabaseUnavailable } from "../store/unavailable.ts";
 import type { AppDeps } from "./deps.ts";
 
 /** A database that restarts is back within seconds; asking sooner helps nobody. */
@@ -54,8 +54,8 @@ their meaning. docs/api.md lists those that the API answers.
 /** Says nothing of what was or was not stored: when the connection breaks during the commit, nobody knows. */
 export function ourFault(error: unknown): Fault {
 	const advice = "Send the request again, signed anew: nothing is recorded twice.";
-	return isDatabaseUnreachable(error)
-		? fault("unavailable", `The database cannot be reached just now. ${advice}`)
+	return isDatabaseUnavailable(error)
+		? fault("unavailable", `The database cannot be used just now. ${advice}`)
 		: fault("internal", `Something failed on our side, and we have a record of it. ${advice}`);
 }
 

@@ -44,9 +44,9 @@ export function parseOccurredAt(text: string, nowMs: number): Result<number> {
 }
 
 function readRfc3339(text: string): number | undefined {
-	const match = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/.exec(
-		text,
-	);
+	// Hour 24 is not the standard's, though Date.parse makes the next day's first of it.
+	const match =
+		/^(\d{4}-\d\d-\d\d)T(?!24)\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/.exec(text);
 	const atMs = Date.parse(text);
 	if (match === null || Number.isNaN(atMs)) return undefined;
 	// Date.parse makes the second of March out of the thirtieth of February.

@@ -14,7 +14,7 @@ import { Agenda } from "./agenda.ts";
 import { Alarm } from "./alarm.ts";
 import { createPreparer, type PrepareAttempt, settleAnswer } from "./attempt.ts";
 import { countStored, type EngineCounters, newCounters } from "./counters.ts";
-import { type Caps, type Lane, Lanes, TARGET_KEPT_MS } from "./lanes.ts";
+import { type Caps, type Lane, Lanes } from "./lanes.ts";
 import { PACE_MS, Pace } from "./pace.ts";
 import type { RunPass } from "./pass.ts";
 import { judgeSending } from "./sending.ts";
@@ -263,7 +263,7 @@ export class Engine {
 		const nowMs = this.#deps.clock.nowMs();
 		const nextDueAtMs = this.#agenda.nextAfter(nowMs) ?? Number.POSITIVE_INFINITY;
 		const canClaimNow = this.#lanes.wishes(this.#agenda.due(nowMs), nowMs).length > 0 || this.#stale.size > 0;
-		const restMs = this.#lanes.hasWaiting ? TARGET_KEPT_MS : POLL_MS;
+		const restMs = Math.min(POLL_MS, this.#lanes.targetsKeepForMs(nowMs));
 		const lingerMs = this.#results.length > 0 ? RESULT_LINGER_MS : restMs;
 		this.#sleepAtMost(canClaimNow ? 0 : Math.min(nextDueAtMs - nowMs, lingerMs));
 	}

@@ -171,3 +171,15 @@ test("where a lane's requests go is read at first and again after a second", () 
 	equal(skipsTarget(NOW_MS + 999), true);
 	equal(skipsTarget(NOW_MS + 1_000), false);
 });
+
+test("what waits has its target read a second after the last time, whatever passes come between", () => {
+	const lanes = new Lanes(CAPS);
+	equal(lanes.targetsKeepForMs(NOW_MS), Number.POSITIVE_INFINITY, "nothing waits");
+	hold(lanes, 1, 1);
+	hold(lanes, 2, 1);
+	lanes.lane(1).targetReadAtMs = NOW_MS;
+	lanes.lane(2).targetReadAtMs = NOW_MS + 300;
+	equal(lanes.targetsKeepForMs(NOW_MS + 900), 100, "the oldest decides");
+	equal(lanes.targetsKeepForMs(NOW_MS + 1_000), 0);
+	equal(lanes.targetsKeepForMs(NOW_MS - 5), 0, "the clock was set back: it is not known how old it is");
+});

@@ -49,7 +49,7 @@ const MAX_HELD = 8_192;
  * A change made in this process is announced and read at once; one made elsewhere is seen after this. It comes
  * no later than to a request that was already in flight.
  */
-export const TARGET_KEPT_MS = 1_000;
+const TARGET_KEPT_MS = 1_000;
 
 export class Lanes {
 	readonly #caps: Caps;
@@ -179,8 +179,15 @@ export class Lanes {
 		return old;
 	}
 
-	get hasWaiting(): boolean {
-		return this.#held > this.#inFlight;
+	/** How long until a target has to be read anew because deliveries wait to be sent there. */
+	targetsKeepForMs(nowMs: number): number {
+		let leastMs = Number.POSITIVE_INFINITY;
+		for (const { waiting, targetReadAtMs } of this.#lanes.values()) {
+			if (waiting.length === 0) continue;
+			const keepsForMs = isRecent(targetReadAtMs, nowMs) ? targetReadAtMs + TARGET_KEPT_MS - nowMs : 0;
+			leastMs = Math.min(leastMs, keepsForMs);
+		}
+		return leastMs;
 	}
 
 	failingProgrammeIds(): Set<number> {

@@ -31,13 +31,15 @@ export function createTargetReader(sealingKey: Uint8Array, log: Log): ApplyTarge
 		}
 		const key = openKey(sealingKey, log, programmeId, sealedSecret);
 		const parsed = parsePostbackUrl(url);
-		if (!parsed.ok)
-			log.warn({ programmeId, code: parsed.fault.code }, "a saved Postback URL is not valid any more");
-		if (key === null || !parsed.ok) {
+		if (key === null) {
 			lane.target = null;
 			return;
 		}
-		lane.target = { url, target: parsed.value.target, endpointId, key };
+		// Kept as a target although nothing can be sent there: the transport refuses it, so that its deliveries
+		// come to an end and the owner is told, instead of waiting for ever.
+		if (!parsed.ok)
+			log.warn({ programmeId, code: parsed.fault.code }, "a saved Postback URL is not valid any more");
+		lane.target = { url, target: parsed.ok ? parsed.value.target : "", endpointId, key };
 		if (kept.size >= MAX_KEPT) kept.clear();
 		kept.set(programmeId, { endpointId, secretId, target: lane.target });
 	};

@@ -39,6 +39,7 @@ const IPV4_BLOCKS: BlockCase[] = [
 const IPV6_BLOCKS: BlockCase[] = [
 	["::/128", "::", "0:0:0:0:0:0:0:0"],
 	["::1/128", "::1", "0:0:0:0:0:0:0:1"],
+	["::/96", "::2", "::ffff:ffff"],
 	["64:ff9b:1::/48", "64:ff9b:1::", end("64:ff9b:1")],
 	["100::/64", "100::", end("100:0:0:0")],
 	["100:0:0:1::/64", "100:0:0:1::", end("100:0:0:1")],
@@ -77,8 +78,6 @@ const IPV6_GAPS: BlockCase[] = [
 const CARRIERS: Record<string, (ipv4: string) => string> = {
 	"IPv4-mapped": (ipv4) => `::ffff:${ipv4}`,
 	"IPv4-mapped in hex": (ipv4) => `::ffff:${hex(ipv4)}`,
-	"IPv4-compatible": (ipv4) => `::${ipv4}`,
-	"IPv4-compatible in hex": (ipv4) => `::${hex(ipv4)}`,
 	"6to4": (ipv4) => `2002:${hex(ipv4)}::1`,
 	"6to4 with ISATAP behind a public relay": (ipv4) => `2002:808:808:1:0:5efe:${ipv4}`,
 	"Teredo client": (ipv4) => `2001:0:808:808:8000:f227:${hex(invert(ipv4))}`,
@@ -137,6 +136,12 @@ test("an address that carries an IPv4 address of a reserved block is refused", (
 			const reason = refusal(spell(ipv4));
 			assert.ok(reason.includes(` carries ${ipv4}, which is in `), `${form} ${ipv4}: ${reason}`);
 		}
+	}
+});
+
+test("an IPv4-compatible address is refused although the address in it is public: RFC 4291 gave the form up", () => {
+	for (const text of ["::8.8.8.8", "::808:808", "0:0:0:0:0:0:9.9.9.9"]) {
+		assert.equal(refusal(text), `${text} is in the former IPv4-compatible space (::/96)`);
 	}
 });
 
@@ -244,7 +249,7 @@ test("property: an address inside a reserved block is never public, however deep
 test("property: an IPv6 address outside 2000::/3 is never public unless it carries an IPv4 address", () => {
 	fc.assert(
 		fc.property(ANY_128_BITS, (value) => {
-			const isCarrier = value >> 48n === 0n || value >> 32n === 0x64ff9bn << 64n;
+			const isCarrier = value >> 32n === 0xffffn || value >> 32n === 0x64ff9bn << 64n;
 			fc.pre(value >> 125n !== 1n && !isCarrier);
 			assert.equal(judgeAddress(spellIpv6(value), []).public, false, spellIpv6(value));
 		}),

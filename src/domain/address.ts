@@ -54,7 +54,8 @@ const BLOCKS: readonly Block[] = [
 
 	block("::/128", "unspecified-address space"),
 	block("::1/128", "the loopback network"),
-	block("::/96", findInLastBytes),
+	// Deprecated by RFC 4291 and nobody's: reserved, whatever address stands inside.
+	block("::/96", "the former IPv4-compatible space"),
 	block("::ffff:0:0/96", findInLastBytes),
 	block("64:ff9b::/96", findInLastBytes),
 	// RFC 8215 leaves the place of the IPv4 address in it to each network, so that nobody else can read it.

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { suite, type TestContext, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Shop, startShop } from "../../test/support/shop.ts";
+import { startZoneServer } from "../../test/support/zone-server.ts";
 import { type AddressRange, parseRange } from "../domain/address.ts";
 import type { LookUp, Transport } from "../ports.ts";
 import { createDnsLookUp, type DnsLookUp } from "./dns-lookup.ts";
@@ -88,6 +89,36 @@ suite("a look-up", () => {
 		assert.equal(lookUp.recall(NAME), undefined);
 		server.records = { A: ["192.0.2.2"], AAAA: [] };
 		assert.deepEqual(await lookUp.ask(NAME), { ok: true, addresses: ["192.0.2.2"] });
+	});
+
+	test("is not harmed by a broken message about another name that is asked for at the same time", async (t) => {
+		const names = await startZoneServer(({ name }) => {
+			const good = { answers: [{ type: "A", data: "192.0.2.1" }] } as const;
+			// The good ones answer behind the broken one: they are still out when it comes.
+			return name === "broken.example" ? { ...good, cutBytes: 2 } : { ...good, delayMs: 50 };
+		});
+		t.after(() => names.close());
+		const lookUp = createDnsLookUp([names.address]);
+		t.after(() => lookUp.close());
+		const hosts = Array.from({ length: 20 }, (_, index) => `shop-${index}.example`);
+		const [broken, ...others] = await Promise.all(["broken.example", ...hosts].map(lookUp.ask));
+		assert.deepEqual(broken, { ok: false, code: "EBADRESP" });
+		for (const other of others) assert.deepEqual(other, { ok: true, addresses: ["192.0.2.1"] });
+	});
+
+	test("uses one family although the other's message is broken, whichever comes first", async (t) => {
+		for (const delayMs of [0, 60]) {
+			// Broken each time it is asked; the good one comes before or behind it on the same socket.
+			const names = await startZoneServer(({ type }) =>
+				type === "A"
+					? { answers: [{ type: "A", data: "192.0.2.1" }], delayMs }
+					: { answers: [{ type: "AAAA", data: "2001:db8::1" }], cutBytes: 2, delayMs: 60 - delayMs },
+			);
+			t.after(() => names.close());
+			const lookUp = createDnsLookUp([names.address]);
+			t.after(() => lookUp.close());
+			assert.deepEqual(await lookUp.ask(NAME), { ok: true, addresses: ["192.0.2.1"] });
+		}
 	});
 
 	test("that failed is not remembered", async (t) => {

@@ -21,7 +21,10 @@ const REMEMBERED_MS = 1_000;
 const MAX_REMEMBERED = 10_000;
 /** A real name has a dozen at most, and judging each costs: a shop must not buy our time with thousands. */
 const MAX_ADDRESSES = 64;
-/** Two tries, 1 s and then 2 s, end before the attempt's 5 s do: the owner reads ETIMEOUT, not "timeout". */
+/**
+ * Two tries, 1 s and then 2 s, end before the attempt's 5 s do: the owner reads ETIMEOUT, not "timeout". Where a
+ * broken message has it asked twice it can be 3 s and 3 s; then the attempt's own deadline ends it.
+ */
 const QUERY_TIMEOUT_MS = 1_000;
 const QUERY_TRIES = 2;
 /** Some name servers never answer AAAA. What they said for A is used while there is still time to deliver. */
@@ -30,9 +33,16 @@ const OTHER_FAMILY_WAIT_MS = 1_000;
 /** RFC 6761 section 6.3: these are loopback everywhere, and no name server is asked for them. */
 const LOCALHOST: LookUp = { ok: true, addresses: ["127.0.0.1", "::1"] };
 
+/**
+ * A message that cannot be read. c-ares then gives up its socket with all that is out on it, so that one shop's
+ * broken name server would fail the look-ups of every other shop. Whoever is hit asks again on a socket of
+ * its own.
+ */
+const BROKEN_MESSAGE = "EBADRESP";
+
 export function createDnsLookUp(servers: readonly string[] | undefined): DnsLookUp {
-	const resolver = new dns.Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES });
-	if (servers !== undefined) resolver.setServers(servers);
+	const resolver = createResolver(servers);
+	const ownResolvers = new Set<dns.Resolver>();
 	const remembered = new Map<string, { answer: LookUp; untilMs: number }>();
 	const asked = new Map<string, Promise<LookUp>>();
 
@@ -44,10 +54,30 @@ export function createDnsLookUp(servers: readonly string[] | undefined): DnsLook
 	}
 
 	async function query(host: string): Promise<LookUp> {
-		const answer = await askBothFamilies(resolver, host);
+		const answer = merge(
+			await askBothFamilies(
+				askFamily((open) => open.resolve4(host)),
+				askFamily((open) => open.resolve6(host)),
+			),
+		);
 		asked.delete(host);
 		if (answer.ok) remember(host, answer);
 		return answer;
+	}
+
+	async function askFamily(ask: (open: dns.Resolver) => Promise<string[]>): Promise<string[]> {
+		try {
+			return await ask(resolver);
+		} catch (error) {
+			if (readErrorCode(error) !== BROKEN_MESSAGE) throw error;
+		}
+		const own = createResolver(servers);
+		ownResolvers.add(own);
+		try {
+			return await ask(own);
+		} finally {
+			ownResolvers.delete(own);
+		}
 	}
 
 	function remember(host: string, answer: LookUp): void {
@@ -72,11 +102,28 @@ export function createDnsLookUp(servers: readonly string[] | undefined): DnsLook
 			}
 			return answer;
 		},
-		close: () => resolver.cancel(),
+		close() {
+			for (const open of [resolver, ...ownResolvers]) open.cancel();
+		},
 	};
 }
 
-function askBothFamilies(resolver: dns.Resolver, host: string): Promise<LookUp> {
+function createResolver(servers: readonly string[] | undefined): dns.Resolver {
+	const resolver = new dns.Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES });
+	if (servers !== undefined) resolver.setServers(servers);
+	return resolver;
+}
+
+/** What both families said; a code for each that gave no address. */
+interface Answers {
+	addresses: readonly string[];
+	codes: readonly string[];
+}
+
+function askBothFamilies(
+	askingFour: Promise<readonly string[]>,
+	askingSix: Promise<readonly string[]>,
+): Promise<Answers> {
 	return new Promise((resolve) => {
 		let four: readonly string[] = [];
 		let six: readonly string[] = [];
@@ -86,7 +133,7 @@ function askBothFamilies(resolver: dns.Resolver, host: string): Promise<LookUp> 
 
 		const finish = () => {
 			clearTimeout(wait);
-			resolve(merge([...four, ...six], codes));
+			resolve({ addresses: [...four, ...six], codes });
 		};
 		const settleOne = (found: readonly string[]) => {
 			outstanding -= 1;
@@ -97,18 +144,18 @@ function askBothFamilies(resolver: dns.Resolver, host: string): Promise<LookUp> 
 			codes.push(readErrorCode(error));
 			settleOne([]);
 		};
-		resolver.resolve4(host).then((found) => {
+		askingFour.then((found) => {
 			four = found;
 			settleOne(found);
 		}, failOne);
-		resolver.resolve6(host).then((found) => {
+		askingSix.then((found) => {
 			six = found;
 			settleOne(found);
 		}, failOne);
 	});
 }
 
-function merge(addresses: readonly string[], codes: readonly string[]): LookUp {
+function merge({ addresses, codes }: Answers): LookUp {
 	if (addresses.length > MAX_ADDRESSES) return { ok: false, code: "TOO_MANY_ADDRESSES" };
 	if (addresses.length > 0) return { ok: true, addresses };
 	// The family that broke says more than the one that has no record.

@@ -120,6 +120,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 
 	onRequestStart(): void {
 		this.isSent = true;
+		this.connection?.gate.expect();
 	}
 
 	onResponseStarted(): void {

@@ -4,11 +4,13 @@
 import type { EventEmitter } from "node:events";
 import type { TLSSocket } from "node:tls";
 import { type buildConnector, Client } from "undici";
+import { type AnswerGate, placeAnswerGate } from "./https-answer-gate.ts";
 import type { Route } from "./https-target.ts";
 
 export interface Connection {
 	readonly client: Client;
 	readonly socket: TLSSocket;
+	readonly gate: AnswerGate;
 	readonly route: Route;
 	isKept: boolean;
 }
@@ -58,7 +60,8 @@ export function createConnections(): Connections {
 
 	return {
 		open(origin, socket, route) {
-			const connection = { client: openClient(origin, socket), socket, route, isKept: false };
+			const gate = placeAnswerGate(socket);
+			const connection = { client: openClient(origin, socket), socket, gate, route, isKept: false };
 			socket.once("close", () => forget(connection));
 			return connection;
 		},

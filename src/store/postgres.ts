@@ -6,6 +6,7 @@ import type { Clock, Log } from "../ports.ts";
 import { applyMigrations, type MigrationReport } from "./migrate.ts";
 import type { Dialect, Migration } from "./migrations.ts";
 import { createDueChannel } from "./postgres-channel.ts";
+import { tellBrokenConnections } from "./postgres-pool.ts";
 import { createPostgresQueue } from "./postgres-queue.ts";
 import type { Schema } from "./schema.ts";
 import { DueListeners, type Store } from "./store.ts";
@@ -49,9 +50,7 @@ export function openPostgres(url: string, deps: { clock: Clock; log: Log }): Sto
 	pool.on("error", (error) =>
 		deps.log.warn({ code: errorCode(error) }, "a database connection broke; reconnecting"),
 	);
-	// The same for one that is in use: its query fails by itself, the event only has to be heard.
-	pool.on("connect", (client) => client.on("error", () => undefined));
-	const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
+	const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: tellBrokenConnections(pool) }) });
 	const listeners = new DueListeners();
 	const channel = createDueChannel(url, listeners, deps, (payload) =>
 		sql`select pg_notify(${payload.channel}, ${payload.text})`.execute(db),

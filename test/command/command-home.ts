@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { until } from "../support/until.ts";
 
 export type Settings = Readonly<Record<string, string>>;
 
@@ -22,6 +23,8 @@ export interface Running {
 	readonly stdout: string;
 	readonly stderr: string;
 	readonly isRunning: boolean;
+	/** Undefined when it could not be started. */
+	readonly pid: number | undefined;
 	kill(signal: NodeJS.Signals): void;
 	/** Resolves to the match; fails, with all that was said, when the process ends or nothing comes in time. */
 	said(pattern: RegExp): Promise<RegExpExecArray>;
@@ -41,7 +44,6 @@ export interface Home {
 
 /** A loaded machine needs a second or two for a command; whatever takes this long is stuck. */
 const PATIENCE_MS = 20_000;
-const POLL_MS = 10;
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** Half of a command's time is compiling the same sources again. Goes with node_modules, where tools keep such. */
@@ -56,9 +58,16 @@ export function openHome(t: Cleaning): Home {
 	const folder = mkdtempSync(join(tmpdir(), "ringback-command-"));
 	const databasePath = join(folder, "ringback.db");
 	const children: ChildProcess[] = [];
+	// For a run that is broken off: what it started must not outlive it.
+	const endWithUs = (): void => {
+		for (const child of children) child.kill("SIGKILL");
+		rmSync(folder, { recursive: true, force: true });
+	};
+	process.once("exit", endWithUs);
 	t.after(async () => {
 		await Promise.all(children.map(endNow));
 		rmSync(folder, { recursive: true, force: true });
+		process.off("exit", endWithUs);
 	});
 	const startScript: Home["startScript"] = (script, args, settings = {}) => {
 		const env = {
@@ -87,6 +96,7 @@ function watch(child: ChildProcess): Running {
 	});
 	// "close", not "exit": only then has everything that was said been heard.
 	const closed = once(child, "close").then(([code, signal]) => ({ code, signal }));
+	const isRunning = () => child.exitCode === null && child.signalCode === null;
 	const describe = () => `said so far:\n${stdout}\n--- on standard error:\n${stderr}`;
 	return {
 		get stdout() {
@@ -96,12 +106,13 @@ function watch(child: ChildProcess): Running {
 			return stderr;
 		},
 		get isRunning() {
-			return child.exitCode === null && child.signalCode === null;
+			return isRunning();
 		},
+		pid: child.pid,
 		kill: (signal) => child.kill(signal),
 		async said(pattern) {
 			const find = () => pattern.exec(stdout) ?? pattern.exec(stderr);
-			await until(() => find() !== null || child.exitCode !== null, describe);
+			await until(() => find() !== null || !isRunning(), describe);
 			const found = find();
 			if (found === null) throw new Error(`it ended and never said ${pattern}; it ${describe()}`);
 			return found;
@@ -111,18 +122,6 @@ function watch(child: ChildProcess): Running {
 			return { ...end, stdout, stderr };
 		},
 	};
-}
-
-/** Polls: what is waited for happens in another process, which has no way to call us. */
-export async function until(
-	isTrue: () => boolean | Promise<boolean>,
-	describe: () => string = () => "it never came true",
-): Promise<void> {
-	const deadlineMs = Date.now() + PATIENCE_MS;
-	while (!(await isTrue())) {
-		if (Date.now() > deadlineMs) throw new Error(`waited ${PATIENCE_MS} ms; ${describe()}`);
-		await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-	}
 }
 
 function patience(describe: () => string): Promise<never> {

@@ -3,12 +3,12 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { once } from "node:events";
 import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import type { AddressInfo } from "node:net";
 import { DatabaseSync } from "node:sqlite";
 import { describe, type TestContext, test } from "node:test";
 import { SMTPServer } from "smtp-server";
 import { createTestDatabase } from "../support/databases.ts";
 import { startNameServer } from "../support/name-server.ts";
+import { portOf } from "../support/port-of.ts";
 import { type Ended, type Home, hasStack, openHome, type Settings } from "./command-home.ts";
 import { prepareDatabase } from "./shop-account.ts";
 
@@ -205,7 +205,7 @@ async function startMailServer(
 	smtp.listen(0, "127.0.0.1");
 	await once(smtp.server, "listening");
 	t.after(() => new Promise<void>((resolve) => smtp.close(resolve)));
-	const { port } = smtp.server.address() as AddressInfo;
+	const port = portOf(smtp.server);
 	const settings = { SMTP_URL: `smtp://me:${PASSWORD}@127.0.0.1:${port}`, MAIL_FROM: "rb@network.example" };
 	return Object.assign(mail, { settings });
 }

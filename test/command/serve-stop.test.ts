@@ -12,7 +12,8 @@ import { describe, type TestContext, test } from "node:test";
 import { createShopClient, type ShopClient } from "../../demo/shop-client.ts";
 import { signedRequest } from "../../src/api/signed-request.test-support.ts";
 import { type AnswerRequest, type Shop, startShop } from "../support/shop.ts";
-import { type Home, openHome, type Running, type Settings, until } from "./command-home.ts";
+import { until } from "../support/until.ts";
+import { type Home, openHome, type Running, type Settings } from "./command-home.ts";
 import { prepareDatabase, type ShopAccount } from "./shop-account.ts";
 
 /** Five seconds are promised; the rest is for a machine that runs every other test at the same time. */

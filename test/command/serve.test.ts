@@ -3,11 +3,12 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { once } from "node:events";
 import { readdirSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { createShopClient } from "../../demo/shop-client.ts";
 import { createTestDatabase } from "../support/databases.ts";
+import { portOf } from "../support/port-of.ts";
 import { startShop } from "../support/shop.ts";
 import { type Ended, hasStack, openHome, type Settings } from "./command-home.ts";
 import { prepareDatabase } from "./shop-account.ts";
@@ -173,5 +174,5 @@ async function takePort(t: TestContext): Promise<string> {
 	const server = createServer().listen(0, "127.0.0.1");
 	await once(server, "listening");
 	t.after(() => server.close());
-	return String((server.address() as AddressInfo).port);
+	return String(portOf(server));
 }

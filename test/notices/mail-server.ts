@@ -2,8 +2,8 @@
 // be slow to answer.
 
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { SMTPServer } from "smtp-server";
+import { portOf } from "../support/port-of.ts";
 
 export interface ReceivedMail {
 	/** From the envelope: who really gets it. */
@@ -46,7 +46,7 @@ export async function startMailServer(nowMs: () => number): Promise<MailServer> 
 		smtp.listen(port, "127.0.0.1");
 		await once(smtp.server, "listening");
 		present = smtp;
-		return (smtp.server.address() as AddressInfo).port;
+		return portOf(smtp.server);
 	}
 
 	const port = await open(0);

@@ -12,10 +12,8 @@ import { createTestDatabase, type TestDatabase } from "../support/databases.ts";
 import { createLog, type KeptLog } from "../support/log.ts";
 import type { DatabaseKind } from "../support/open-store.ts";
 import { type Shop, startShop } from "../support/shop.ts";
-import { until } from "../support/until.ts";
+import { type Condition, untilOnClock } from "../support/until.ts";
 import { type MailServer, startMailServer } from "./mail-server.ts";
-
-type Condition = () => boolean | Promise<boolean>;
 
 export interface Site {
 	clock: MovableClock;
@@ -90,8 +88,8 @@ export async function openSite(t: TestContext, kind: DatabaseKind): Promise<Site
 				.where("programme_id", "=", programmeRow)
 				.orderBy("id")
 				.execute(),
-		until: (isTrue) => until(clock, `${isTrue}`, isTrue),
-		untilLater: (isTrue) => until(clock, `${isTrue}`, isTrue, LATER_TICK_MS),
+		until: (isTrue) => untilOnClock(clock, `${isTrue}`, isTrue),
+		untilLater: (isTrue) => untilOnClock(clock, `${isTrue}`, isTrue, LATER_TICK_MS),
 	};
 	opened.defer(() => site.stop());
 	return site;

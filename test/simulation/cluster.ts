@@ -9,6 +9,10 @@ export interface Cluster {
 	/** Up and not stopping. */
 	pick(): ServiceProcess | undefined;
 	startAll(): void;
+	/** One stops for so long that what it holds grows too old to be sent. */
+	stallOne(): void;
+	/** One is stopped in order and started anew. */
+	deployOne(): void;
 	/** Something is about to happen: a good moment for things to go wrong. */
 	maybeHarm(): void;
 	/** From now on nothing goes wrong any more. */
@@ -25,6 +29,8 @@ const MAX_STEPS_TO_LIVE = 60;
 const MAX_DOWN_MS = 120_000;
 /** Beyond the half minute after which a claim lapses. */
 const MAX_STALL_MS = 90_000;
+/** After twenty seconds a claim is given back instead of being sent. */
+const TOO_OLD_MS = 20_000;
 
 export function createCluster(
 	site: Omit<Site, "announce" | "onEnd">,
@@ -82,8 +88,25 @@ export function createCluster(
 		});
 	}
 
+	function stall(process: ServiceProcess, leastMs: number): void {
+		process.stalledUntilMs = timeline.nowMs + random.between(leastMs, MAX_STALL_MS);
+	}
+
+	function deploy(process: ServiceProcess): void {
+		// A kill in the middle rejects it; the process is gone either way.
+		process.stop().catch(() => undefined);
+	}
+
 	return {
 		pick,
+		deployOne() {
+			const process = isCalm ? undefined : pick();
+			if (process !== undefined) deploy(process);
+		},
+		stallOne() {
+			const process = isCalm ? undefined : pick();
+			if (process !== undefined) stall(process, TOO_OLD_MS);
+		},
 		aheadMs: () => Math.max(0, ...Array.from(up, (process) => process.clockOffsetMs)),
 		get upSinceMs() {
 			return upSinceMs;
@@ -99,15 +122,10 @@ export function createCluster(
 			if (random.chance(faults.kill))
 				soon(({ mishaps }) => mishaps.dieAfter(random.between(1, MAX_STEPS_TO_LIVE)));
 			if (random.chance(faults.stall)) {
-				soon((process) => {
-					process.stalledUntilMs = timeline.nowMs + random.between(100, MAX_STALL_MS);
-				});
+				soon((process) => stall(process, 100));
 			}
 			if (random.chance(faults.deploy)) {
-				soon((process) => {
-					// A kill in the middle rejects it; the process is gone either way.
-					process.stop().catch(() => undefined);
-				});
+				soon(deploy);
 			}
 			if (plan.clocks === "wild" && random.chance(0.1)) {
 				soon((process) => {

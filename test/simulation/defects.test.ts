@@ -3,11 +3,12 @@
 import { ok } from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { suite, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { DEFECTS } from "./defects.ts";
 
 /** Most are seen within a few. The more rarely what a defect needs comes up, the more seeds it takes. */
-const SEEDS = 200;
+const SEEDS = 400;
 
 suite("a planted defect is seen by the auditors", { concurrency: 2 }, () => {
 	for (const { name, breaks } of DEFECTS) {
@@ -26,7 +27,7 @@ suite("a planted defect is seen by the auditors", { concurrency: 2 }, () => {
 async function runPlanted(
 	name: string,
 ): Promise<{ seed: number; promise: string | null; seen: string } | null> {
-	const script = new URL("./planted-run.ts", import.meta.url).pathname;
+	const script = fileURLToPath(new URL("./planted-run.ts", import.meta.url));
 	const { stdout } = await promisify(execFile)(process.execPath, [script, name, String(SEEDS)]);
 	return JSON.parse(stdout);
 }

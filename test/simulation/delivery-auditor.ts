@@ -4,7 +4,9 @@
 import type { DatabaseSync } from "node:sqlite";
 import { demand } from "./broken.ts";
 import { clockSpread, isPunctual, type Plan } from "./plan.ts";
-import type { Sent } from "./stream-auditor.ts";
+import { DELAYS_MS } from "./settling-auditor.ts";
+import type { ShopAccount } from "./shop-account.ts";
+import { MAX_COUNTED, type Sent } from "./stream-auditor.ts";
 
 interface DeliveryRow {
 	id: number;
@@ -12,6 +14,12 @@ interface DeliveryRow {
 	state: string;
 	run: number;
 	attempts: number;
+	last_verdict: string | null;
+	last_http_status: number | null;
+	last_attempt_at_ms: number | null;
+	created_at_ms: number;
+	finished_at_ms: number | null;
+	failed_at_ms: number | null;
 	/** Null without a row in the queue. */
 	due_at_ms: number | null;
 	claim: number | null;
@@ -28,6 +36,8 @@ interface AttemptRow {
 	took_ms: number | null;
 	nonce: string | null;
 	signature: string | null;
+	/** Where it went, by the endpoint on record. */
+	url: string | null;
 }
 
 export interface DeliveryTotals {
@@ -40,9 +50,6 @@ export interface DeliveryTotals {
 	resentOf: ReadonlyMap<number, number>;
 }
 
-/** Contract section 8, written down once more. */
-const DELAYS_MS = [60, 300, 1_800, 7_200, 21_600, 86_400].map((seconds) => seconds * 1_000);
-const MAX_COUNTED = 7;
 /** The engine's poll, and others that wait for the same shop. */
 const PUNCTUAL_MS = 120_000;
 /** Downtimes, stalls and lapsing claims, several in a row. */
@@ -53,6 +60,7 @@ const SETTLING_MS = 5 * 60_000;
 /** What the run was like, and since when nothing goes wrong any more. */
 export interface Circumstances {
 	plan: Plan;
+	accounts: readonly ShopAccount[];
 	calmSinceMs: number;
 }
 
@@ -63,12 +71,15 @@ export function auditDeliveries(
 ): DeliveryTotals {
 	const deliveries = database
 		.prepare(
-			`select d.id, d.programme_id, d.state, d.run, d.attempts, q.due_at_ms, q.claim, q.run as queue_run
+			`select d.*, q.due_at_ms, q.claim, q.run as queue_run
 				from deliveries d left join queue q on q.id = d.id order by d.id`,
 		)
 		.all() as unknown as DeliveryRow[];
 	const attempts = database
-		.prepare("select * from attempts order by delivery_id, seq")
+		.prepare(
+			`select a.*, e.url from attempts a left join endpoints e on e.id = a.endpoint_id
+				order by a.delivery_id, a.seq`,
+		)
 		.all() as unknown as AttemptRow[];
 	const [{ events, queued } = { events: -1, queued: -1 }] = database
 		.prepare("select (select count(*) from events) as events, (select count(*) from queue) as queued")
@@ -119,6 +130,8 @@ function auditDelivery(
 		() => `${what} is due ${delivery.due_at_ms}`,
 	);
 	auditOwnership(what, delivery, rows, sent, circumstances.plan);
+	auditLastAttempt(what, delivery, rows);
+	if (delivery.state === "cancelled") auditCancellation(what, delivery, circumstances);
 	let failures = 0;
 	for (let run = 1; run <= delivery.run; run++) {
 		const counted = rows.filter((row) => row.run === run && row.result !== "interrupted");
@@ -134,6 +147,40 @@ function auditDelivery(
 		if (end === "failed") failures++;
 	}
 	return failures;
+}
+
+/** What the page shows of a delivery is what its last attempt says. */
+function auditLastAttempt(what: string, delivery: DeliveryRow, rows: readonly AttemptRow[]): void {
+	const last = rows.findLast(({ result }) => result !== "interrupted");
+	const shown = [
+		delivery.last_http_status,
+		delivery.last_attempt_at_ms,
+		delivery.last_verdict === "delivered",
+	];
+	const wanted = [
+		last?.http_status ?? null,
+		last?.started_at_ms ?? null,
+		last !== undefined && meaningOf(last) === "well",
+	];
+	demand(
+		shown.join() === wanted.join(),
+		"the verdict follows from the answer",
+		() => `${what} shows ${shown.join()}`,
+	);
+	const isDated = (delivery.failed_at_ms !== null) === (delivery.state === "failed");
+	demand(isDated, "3 one end or a due time", () => `${what} failed at ${delivery.failed_at_ms}`);
+}
+
+/** Only the removal of the URL cancels, and only what was owed before it. */
+function auditCancellation(what: string, delivery: DeliveryRow, { plan, accounts }: Circumstances): void {
+	const spreadMs = clockSpread(plan);
+	const fromMs = delivery.created_at_ms - spreadMs;
+	const toMs = (delivery.finished_at_ms ?? 0) + spreadMs;
+	const urls = accounts.find(({ id }) => id === delivery.programme_id)?.urls ?? [];
+	const wasRemoved = urls.some((period, index) => {
+		return index > 0 && period.value === null && period.fromMs >= fromMs && period.fromMs <= toMs;
+	});
+	demand(wasRemoved, "3 one end or a due time", () => `${what} was cancelled although no URL was removed`);
 }
 
 /** Each result belongs to the request that was sent under its claim, and no request lacks its trace. */
@@ -160,6 +207,7 @@ function auditOwnership(
 			outcome?.kind === row.result &&
 			status === row.http_status &&
 			entry.run === row.run &&
+			row.url === entry.request.url &&
 			Object.values(entry.headers).includes(row.signature ?? "");
 		demand(
 			isOwn,

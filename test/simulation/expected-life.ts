@@ -15,6 +15,8 @@ export interface Terms {
 export interface LifeState {
 	status: "NONE" | "PARKED" | "EXPIRED" | "RECORDED" | "APPROVED" | "REJECTED" | "REVERSED";
 	basketValue: string;
+	/** What the pixel had said of one that was confirmed. */
+	pixelBasketValue: string | null;
 	reason: string | null;
 	test: boolean;
 	occurredAtMs: number;
@@ -56,6 +58,7 @@ export interface Answered {
 export const UNKNOWN: LifeState = {
 	status: "NONE",
 	basketValue: "",
+	pixelBasketValue: null,
 	reason: null,
 	test: false,
 	occurredAtMs: 0,
@@ -143,8 +146,14 @@ function report(
 	if (state.status === "EXPIRED") return { answer: "conversion_expired", next: state };
 	if (state.status !== "PARKED") return { answer: "DUPLICATE", next: state };
 	// Rule 1 of section 3: no event.
-	const confirmed = { ...state, ...recordedAt, occurredAtMs: occurredAtMs ?? state.occurredAtMs };
-	return { answer: "CONFIRMED", next: { ...confirmed, status: "RECORDED" } };
+	const confirmed: LifeState = {
+		...state,
+		...recordedAt,
+		status: "RECORDED",
+		pixelBasketValue: state.basketValue,
+		occurredAtMs: occurredAtMs ?? state.occurredAtMs,
+	};
+	return { answer: "CONFIRMED", next: confirmed };
 }
 
 function decide(

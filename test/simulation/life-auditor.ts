@@ -16,11 +16,20 @@ interface ConversionRow {
 	reason: string | null;
 	test: number;
 	occurred_at_ms: number;
+	window_ends_at_ms: number | null;
+	pixel_basket_value: string | null;
+	/** Where its history says it is. */
+	moved_to: string | null;
 }
 
 /** Narrows every order to the states that agree with the database. */
 export function auditLives(database: DatabaseSync, books: OrderBooks): void {
-	const conversions = database.prepare("select * from conversions").all() as unknown as ConversionRow[];
+	const conversions = database
+		.prepare(
+			`select c.*, (select to_status from moves m where m.conversion_id = c.id order by m.id desc limit 1) as moved_to
+				from conversions c`,
+		)
+		.all() as unknown as ConversionRow[];
 	const events = database.prepare("select conversion_id, name, body from events").all();
 	const byOrder = new Map(
 		conversions.map((row) => [`${row.programme_id} ${row.event_type} ${row.order_id}`, row]),
@@ -64,6 +73,9 @@ function isStoredAs(state: LifeState, row: ConversionRow | undefined): boolean {
 	if (row === undefined) return state.status === "NONE";
 	return (
 		row.status === state.status &&
+		row.moved_to === state.status &&
+		row.window_ends_at_ms === state.windowEndsAtMs &&
+		row.pixel_basket_value === state.pixelBasketValue &&
 		row.basket_value === state.basketValue &&
 		row.reason === state.reason &&
 		(row.test === 1) === state.test &&

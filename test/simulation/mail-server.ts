@@ -25,11 +25,17 @@ export function createMailServer(
 		take(from, mail) {
 			const isRefused = random.chance(refusalShare());
 			trace(`mail ${mail.to.join()} ${mail.subject} ${isRefused}`);
-			if (!isRefused) mails.push({ to: mail.to, atMs: timeline.nowMs });
+			if (!isRefused) mails.push({ to: mail.to, atMs: timeline.nowMs, failures: readFailures(mail.text) });
 			return new Promise((resolve, reject) => {
 				const answer = isRefused ? () => reject(new MailRefused()) : resolve;
 				timeline.setOccasion(timeline.nowMs + random.between(1, MAX_TOOK_MS), answer, from);
 			});
 		},
 	};
+}
+
+/** How many failures an owner reads of in it. */
+function readFailures(text: string): number {
+	const told = text.matchAll(/^(\d+) callbacks? to your shop finally failed/gm);
+	return [...told].reduce((sum, [, count]) => sum + Number(count), 0);
 }

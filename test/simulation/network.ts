@@ -25,7 +25,6 @@ export interface NetworkAuditor {
 
 export interface SeenRequest {
 	onDial(address: string): void;
-	onArrival(): void;
 	onOutcome(outcome: Outcome): void;
 }
 
@@ -141,33 +140,23 @@ export function createNetwork(timeline: Timeline, random: SeededRandom, auditor:
 			const { routes } = judgement;
 			const last = random.between(0, routes.length - 1);
 			for (const { address } of routes.slice(0, last + 1)) seen.onDial(address);
-			exchange(drawFate(moodOf(target.url.hostname)), startedMs, seen, tell);
+			exchange(drawFate(moodOf(target.url.hostname)), tell);
 		});
 	}
 
-	function exchange(
-		fate: Fate,
-		startedMs: number,
-		seen: SeenRequest,
-		tell: (outcome: Outcome, tookMs: number) => void,
-	): void {
-		const arrive = (tookMs: number): void =>
-			timeline.setOccasion(startedMs + Math.min(tookMs / 2, MAX_LATENCY_MS), () => seen.onArrival());
+	function exchange(fate: Fate, tell: (outcome: Outcome, tookMs: number) => void): void {
 		switch (fate.kind) {
 			case "silence":
-				arrive(DEADLINE_MS);
 				tell({ kind: "timeout" }, DEADLINE_MS);
 				return;
 			case "unreachable":
 				tell({ kind: "network-error", stage: "connect", code: "ECONNREFUSED" }, fate.tookMs);
 				return;
 			case "lost":
-				arrive(fate.tookMs);
 				if (fate.tookMs >= DEADLINE_MS) tell({ kind: "timeout" }, DEADLINE_MS);
 				else tell({ kind: "network-error", stage: "exchange", code: "ECONNRESET" }, fate.tookMs);
 				return;
 			case "answered":
-				arrive(fate.tookMs);
 				if (fate.tookMs >= DEADLINE_MS) tell({ kind: "timeout" }, DEADLINE_MS);
 				else tell({ kind: "answered", status: fate.status }, fate.tookMs);
 				return;

@@ -8,6 +8,8 @@ export interface SentMail {
 	to: readonly string[];
 	/** True time. */
 	atMs: number;
+	/** As its text says. */
+	failures: number;
 }
 
 const MAIL_INTERVAL_MS = 15 * 60_000;
@@ -20,9 +22,7 @@ export function auditNotices(
 	clockSpreadMs: number,
 ): void {
 	const notices = database
-		.prepare(
-			"select programme_id, kind, failures, mailed_failures, updated_at_ms, mail_due_at_ms from notices",
-		)
+		.prepare("select programme_id, kind, failures, mailed_failures, ended_at_ms, mail_due_at_ms from notices")
 		.all();
 	for (const [programmeId, failures] of failuresOf) {
 		const own = notices.filter(
@@ -46,6 +46,12 @@ export function auditNotices(
 			"8 owners are told",
 			() => `programme ${programmeId} got no mail`,
 		);
+		const told = taken.reduce((sum, mail) => sum + mail.failures, 0);
+		demand(
+			told >= failures,
+			"8 owners are told",
+			() => `programme ${programmeId}: ${failures} failed, the mails speak of ${told}`,
+		);
 		const gaps = taken.slice(1).map(({ atMs }, index) => atMs - (taken[index]?.atMs ?? 0));
 		const shortestMs = Math.min(...gaps, Number.POSITIVE_INFINITY);
 		demand(
@@ -54,6 +60,15 @@ export function auditNotices(
 			() => `programme ${programmeId} got two mails within ${shortestMs} ms`,
 		);
 	}
+	const ended = notices.filter(
+		(row) => row["kind"] === "callbacks_failing" && row["ended_at_ms"] !== null,
+	).length;
+	const again = notices.filter((row) => row["kind"] === "callbacks_working_again").length;
+	demand(
+		ended === again,
+		"8 owners are told",
+		() => `${ended} troubles ended, ${again} were told to work again`,
+	);
 	const waiting = notices.filter((row) => row["mail_due_at_ms"] !== null).length;
 	demand(waiting === 0, "8 owners are told", () => `${waiting} notices still wait to be mailed`);
 }

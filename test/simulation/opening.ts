@@ -5,9 +5,8 @@ import { createProgramme } from "../../src/accounts/programmes.ts";
 import type { Result } from "../../src/domain/fault.ts";
 import type { Clock, Random } from "../../src/ports.ts";
 import type { Store } from "../../src/store/store.ts";
-import type { SeededRandom } from "../support/seeded-random.ts";
+import { randomPort, type SeededRandom } from "../support/seeded-random.ts";
 import type { Plan } from "./plan.ts";
-import { randomPort } from "./service-process.ts";
 import type { ShopAccount } from "./shop-account.ts";
 
 const CURRENCY_DIGITS = { EUR: 2, JPY: 0, BHD: 3 } as const;

@@ -2,21 +2,34 @@
 // the process may die. A transaction it dies in is rolled back, as the database would.
 
 import type { KyselyPlugin } from "kysely";
+import type { Settlement } from "../../src/store/queue.ts";
 import { DueListeners, type Store } from "../../src/store/store.ts";
 import type { Mishaps } from "./mishaps.ts";
 
 export interface ProcessStore extends Store {
 	/** A wake-up from another process. */
 	hear(where: readonly number[] | "anywhere"): void;
+	/** The numbers of all claims it ever made. */
+	readonly claims: ReadonlySet<number>;
 }
 
-/** `tellOthers` carries wake-ups to the other processes: they may come late or never. */
-export function createProcessStore(
-	store: Store,
-	mishaps: Mishaps,
-	tellOthers: (programmeIds: readonly number[]) => void,
-): ProcessStore {
+/** Called before results are stored; what it returns is called with the ids of those that were. */
+export type WatchSettling = (settlements: readonly Settlement[]) => (settledIds: ReadonlySet<number>) => void;
+
+export function createProcessStore({
+	store,
+	mishaps,
+	tellOthers,
+	watchSettling,
+}: {
+	store: Store;
+	mishaps: Mishaps;
+	/** Carries wake-ups to the other processes: they may come late or never. */
+	tellOthers(programmeIds: readonly number[]): void;
+	watchSettling: WatchSettling;
+}): ProcessStore {
 	const listeners = new DueListeners();
+	const claims = new Set<number>();
 	const db = store.db.withPlugin(stepAtEveryStatement(mishaps));
 
 	async function stepped<Value>(call: () => Promise<Value>): Promise<Value> {
@@ -44,14 +57,24 @@ export function createProcessStore(
 				}),
 			),
 		queue: {
-			settle: (trx, settlements) => stepped(() => store.queue.settle(trx, settlements)),
-			claim: (trx, wishes, claim, nowMs) => stepped(() => store.queue.claim(trx, wishes, claim, nowMs)),
+			settle: (trx, settlements) =>
+				stepped(async () => {
+					const tell = watchSettling(settlements);
+					const settledIds = await store.queue.settle(trx, settlements);
+					tell(settledIds);
+					return settledIds;
+				}),
+			claim: (trx, wishes, claim, nowMs) => {
+				claims.add(claim);
+				return stepped(() => store.queue.claim(trx, wishes, claim, nowMs));
+			},
 			agenda: (reader) => stepped(() => store.queue.agenda(reader)),
 		},
 		announceDue: announce,
 		announceChange: (programmeId) => announce([programmeId]),
 		onDue: (listener) => listeners.add(listener),
 		hear: (where) => listeners.tell(where),
+		claims,
 	};
 }
 

@@ -6,17 +6,20 @@ import { BrokenPromise, type Progress, type Proof } from "../support/proof.ts";
 import type { SeedResult } from "./seed-worker.ts";
 import { type RunReport, simulate } from "./simulation.ts";
 
+/** Seeds beyond would repeat these. */
+const MAX_SEED = 2 ** 31 - 1;
+
 export const simulationProof: Proof = {
 	name: "simulate",
 	summary:
 		"Runs the real engine and use cases through days of virtual time with crashes, hostile networks and clocks that jump, and audits every request.",
 	options: {
-		seeds: { value: "N", help: "how many runs", preset: 300 },
-		first: { value: "S", help: "the first seed; the others follow", preset: 1 },
-		seed: { value: "S", help: "just this run", preset: null },
+		seeds: { value: "N", help: "how many runs", preset: 300, least: 1 },
+		first: { value: "S", help: "the first seed; the others follow", preset: 1, most: MAX_SEED },
+		seed: { value: "S", help: "just this run, whatever --seeds says", preset: null, most: MAX_SEED },
 	},
 	async run({ seeds, first, seed }, progress) {
-		if (seed !== null && seed !== undefined) return summarize(await runAlone(seed));
+		if (seed !== null && seed !== undefined) return runAlone(seed);
 		return summarize(await runSeeds(first ?? 1, seeds ?? 0, progress));
 	},
 };
@@ -54,9 +57,10 @@ export async function runSeeds(first: number, count: number, progress: Progress)
 	return totals;
 }
 
-async function runAlone(seed: number): Promise<Totals> {
+async function runAlone(seed: number): Promise<string> {
 	try {
-		return { runs: 1, ...(await simulate(seed)) };
+		const { digest, ...report } = await simulate(seed);
+		return `${summarize({ runs: 1, ...report })}; digest ${digest.slice(0, 16)}`;
 	} catch (error) {
 		throw breakAt(seed, error instanceof Error ? (error.stack ?? error.message) : String(error));
 	}
@@ -72,9 +76,10 @@ function startWorker(): SeedWorker {
 	return {
 		run: (seed) =>
 			new Promise((resolve, reject) => {
-				worker.once("error", reject);
+				const onError = (error: Error) => reject(breakAt(seed, error.stack ?? error.message));
+				worker.once("error", onError);
 				worker.once("message", (result: SeedResult) => {
-					worker.off("error", reject);
+					worker.off("error", onError);
 					if ("report" in result) resolve(result.report);
 					else reject(breakAt(result.seed, result.broken));
 				});
@@ -101,5 +106,5 @@ function add(totals: Totals, report: RunReport): void {
 
 function summarize(totals: Totals): string {
 	const { runs, virtualDays, orders, deliveries, requests, kills, interrupted, mails } = totals;
-	return `${runs} runs over ${virtualDays} virtual days: ${orders} orders, ${deliveries} deliveries, ${requests} requests audited, ${kills} processes killed, ${interrupted} attempts interrupted, ${mails} mails; every promise kept`;
+	return `${runs} ${runs === 1 ? "run" : "runs"} over ${virtualDays} virtual days: ${orders} orders, ${deliveries} deliveries, ${requests} requests audited, ${kills} processes killed, ${interrupted} attempts interrupted, ${mails} mails; every promise kept`;
 }

@@ -17,7 +17,7 @@ export interface ScheduleSite {
 	random: SeededRandom;
 	accounts: readonly ShopAccount[];
 	network: Network;
-	cluster: Pick<Cluster, "pick">;
+	cluster: Pick<Cluster, "pick" | "stallOne" | "deployOne">;
 	workload: Workload;
 	configuration: Configuration;
 	supervise(work: Promise<void>): void;
@@ -25,6 +25,10 @@ export interface ScheduleSite {
 
 const DAY_MS = 24 * 60 * 60_000;
 const BURST_MS = 30_000;
+const MAX_MOMENTS = 6;
+const MOMENT_MS = 20;
+/** While what came at that moment is still under way. */
+const SOON_MS = 3_000;
 /** Long enough for a key and a URL to be in force, short enough to meet the first burst. */
 const OPENING_MS = 60_000;
 
@@ -50,11 +54,21 @@ export function scheduleLife(site: ScheduleSite): void {
 	}
 	for (let burst = 0; burst < plan.bursts; burst++) {
 		const startsMs = OPENING_MS + random.between(0, lengthMs - OPENING_MS - BURST_MS);
+		// Much at once: only then does a delivery wait for another, held by a process that something befalls.
+		const moments = Array.from(
+			{ length: random.between(1, MAX_MOMENTS) },
+			() => startsMs + random.between(0, BURST_MS),
+		);
 		for (let act = 0; act < plan.actsPerBurst; act++) {
-			at(startsMs + random.between(0, BURST_MS), () => {
+			at(random.pick(moments) + random.between(0, MOMENT_MS), () => {
 				if (!random.chance(plan.faults.configuration)) workload.act();
 				else withProcess((process) => configuration.changeSomething(process, random.pick(accounts)));
 			});
+		}
+		for (const momentMs of moments) {
+			const soonMs = momentMs + random.between(0, SOON_MS);
+			if (random.chance(plan.faults.stall)) at(soonMs, () => site.cluster.stallOne());
+			if (random.chance(plan.faults.deploy)) at(soonMs, () => site.cluster.deployOne());
 		}
 	}
 }

@@ -7,9 +7,9 @@ import { createPass } from "../../src/callbacks/pass.ts";
 import { type Chores, startChores } from "../../src/chores.ts";
 import type { Clock, Log, Mail, PostbackAnswer, PostbackRequest, Random } from "../../src/ports.ts";
 import type { Store } from "../../src/store/store.ts";
-import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
+import { createSeededRandom, randomPort } from "../support/seeded-random.ts";
 import { createMishaps, DatabaseFailed, Killed, type Mishaps } from "./mishaps.ts";
-import { createProcessStore, type ProcessStore } from "./process-store.ts";
+import { createProcessStore, type ProcessStore, type WatchSettling } from "./process-store.ts";
 import type { Owner, Timeline } from "./timeline.ts";
 
 /** What all processes share: the database, the network, the mail server, and the time. */
@@ -24,6 +24,10 @@ export interface Site {
 	announce(from: ServiceProcess, programmeIds: readonly number[]): void;
 	post(from: ServiceProcess, request: PostbackRequest): Promise<PostbackAnswer>;
 	mail(from: ServiceProcess, mail: Mail): Promise<void>;
+	/** Hears what is about to be settled, and then what was. */
+	watchSettling: WatchSettling;
+	/** A process has stopped in order and nothing happened to it meanwhile. */
+	onCleanStop(claims: ReadonlySet<number>): void;
 	/** Killed, or stopped in order. */
 	onEnd(process: ServiceProcess): void;
 	onUnexpected(error: unknown): void;
@@ -55,7 +59,12 @@ export class ServiceProcess implements Owner {
 		this.clockOffsetMs = clockOffsetMs;
 		this.random = randomPort(drawn);
 		this.mishaps = createMishaps(drawn, site.databaseFailureShare, this);
-		this.store = createProcessStore(site.store, this.mishaps, (ids) => site.announce(this, ids));
+		this.store = createProcessStore({
+			store: site.store,
+			mishaps: this.mishaps,
+			tellOthers: (ids) => site.announce(this, ids),
+			watchSettling: site.watchSettling,
+		});
 		this.clock = {
 			nowMs: () => timeline.nowMs + this.clockOffsetMs,
 			after: (delayMs, run) => timeline.setTimer(this, delayMs, run),
@@ -97,6 +106,7 @@ export class ServiceProcess implements Owner {
 	async stop(): Promise<void> {
 		this.isStopping = true;
 		await Promise.all([this.#engine.stop(), this.#chores.stop()]);
+		if (this.isAlive) this.#site.onCleanStop(this.store.claims);
 		this.kill();
 	}
 
@@ -115,13 +125,6 @@ export class ServiceProcess implements Owner {
 		await this.#site.mail(this, mail);
 		this.mishaps.stepAlone();
 	}
-}
-
-export function randomPort(drawn: SeededRandom): Random {
-	return {
-		bytes: (count) => drawn.bytes(count),
-		hex: (count) => Buffer.from(drawn.bytes(count)).toString("hex"),
-	};
 }
 
 /** What the service logs as an error must be one of the mishaps, or else it is a defect. */

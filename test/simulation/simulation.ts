@@ -19,6 +19,7 @@ import { openAccounts } from "./opening.ts";
 import { createOrderBooks } from "./order-books.ts";
 import { clockSpread, drawPlan } from "./plan.ts";
 import { scheduleLife } from "./schedule.ts";
+import { auditCleanStop, createSettlingAuditor } from "./settling-auditor.ts";
 import { createAccountReader, inForce, type ShopAccount } from "./shop-account.ts";
 import { createStoreWatch } from "./store-watch.ts";
 import { createStreamAuditor, SEEN_WITHIN_MS, type Sent } from "./stream-auditor.ts";
@@ -42,6 +43,8 @@ const DAY_MS = 24 * 60 * 60_000;
 /** The longest window is 30 days, the longest retry a day. */
 const CALM_DAYS = 33;
 const BRAND = "Service";
+/** The service's own preset; no run comes near it. */
+const CAP_OVERALL = 512;
 
 export async function simulate(seed: number): Promise<RunReport> {
 	using database = new DatabaseSync(":memory:");
@@ -73,6 +76,8 @@ export async function simulate(seed: number): Promise<RunReport> {
 	};
 
 	let isCalm = false;
+	let settledCount = 0;
+	const watchSettling = createSettlingAuditor(database, attempt);
 	const readAccount = createAccountReader(database, sealingKey);
 	const books = createOrderBooks(() => timeline.nowMs, clockSpread(plan));
 	const auditor = createStreamAuditor({
@@ -93,10 +98,18 @@ export async function simulate(seed: number): Promise<RunReport> {
 			store,
 			sealingKey,
 			brand: BRAND,
-			caps: { perProgramme: plan.capPerProgramme, overall: 512 },
+			caps: { perProgramme: plan.capPerProgramme, overall: CAP_OVERALL },
 			databaseFailureShare: () => (isCalm ? 0 : plan.faults.databaseFailure),
 			post: network.post,
 			mail: mailServer.take,
+			watchSettling(settlements) {
+				settledCount += settlements.length;
+				return watchSettling(settlements);
+			},
+			onCleanStop(claims) {
+				// A database that keeps failing may leave the last results unstored: then the claims lapse.
+				if (plan.faults.databaseFailure === 0) attempt(() => auditCleanStop(database, claims));
+			},
 			onUnexpected: (error) => {
 				broken ??= new Broken("nothing unexpected", String(error instanceof Error ? error.stack : error));
 			},
@@ -112,7 +125,10 @@ export async function simulate(seed: number): Promise<RunReport> {
 		trace,
 	});
 	const finished = database.prepare(
-		"select public_id from deliveries where programme_id = ? and state <> 'pending' order by id",
+		"select public_id, state from deliveries where programme_id = ? and state <> 'pending' order by id",
+	);
+	const failed = database.prepare(
+		"select count(*) as count from deliveries where programme_id = ? and failed_at_ms between ? and ?",
 	);
 	const picking = fork();
 	const workload = createWorkload({
@@ -122,8 +138,12 @@ export async function simulate(seed: number): Promise<RunReport> {
 		pickProcess: cluster.pick,
 		pickFinished(account) {
 			const rows = finished.all(account.id);
-			return rows.length === 0 ? undefined : String(picking.pick(rows)["public_id"]);
+			if (rows.length === 0) return undefined;
+			const { public_id: publicId, state } = picking.pick(rows);
+			return { publicId: String(publicId), state: String(state) };
 		},
+		countFailed: (account, sinceMs, untilMs) => Number(failed.get(account.id, sinceMs, untilMs)?.["count"]),
+		settledCount: () => settledCount,
 		trace,
 		supervise,
 	});
@@ -152,7 +172,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 	});
 	await timeline.liveUntil(START_MS + plan.days * DAY_MS, watch);
 	auditLives(database, books);
-	auditDeliveries(database, { plan, calmSinceMs: timeline.nowMs }, auditor.sent);
+	auditDeliveries(database, { plan, accounts, calmSinceMs: timeline.nowMs }, auditor.sent);
 
 	isCalm = true;
 	const calmSinceMs = timeline.nowMs;
@@ -163,7 +183,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 	await timeline.liveUntil(timeline.nowMs + CALM_DAYS * DAY_MS, watch);
 	watch.demandNothingWaits();
 	auditLives(database, books);
-	const totals = auditDeliveries(database, { plan, calmSinceMs }, auditor.sent);
+	const totals = auditDeliveries(database, { plan, accounts, calmSinceMs }, auditor.sent);
 	auditResends(totals, workload.resent);
 	auditNotices(
 		database,

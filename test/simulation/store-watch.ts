@@ -77,6 +77,15 @@ export function createStoreWatch(
 			return site.slack.between(0, MAX_SLACK_MS);
 		},
 		demandNothingWaits() {
+			const open = database.prepare(
+				"select count(*) as at from conversions where status in ('RECORDED', 'PARKED')",
+			);
+			const stillOpen = read(open);
+			demand(
+				stillOpen === 0,
+				"everything due ends",
+				() => `the windows of ${stillOpen} conversions never passed`,
+			);
 			const nextMs = Math.min(read(nextDue), read(nextWindow), read(nextMail));
 			if (nextMs !== Number.POSITIVE_INFINITY)
 				throw new Broken("everything due ends", describeWaiting(database, timeline.nowMs));

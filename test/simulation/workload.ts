@@ -7,7 +7,7 @@ import { recordConversion } from "../../src/conversions/record.ts";
 import { EVENT_TYPES, REASONS } from "../../src/domain/conversion.ts";
 import { findProgramme } from "../../src/store/programmes.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
-import { Broken } from "./broken.ts";
+import { Broken, demand } from "./broken.ts";
 import type { Act, Answered } from "./expected-life.ts";
 import { DatabaseFailed, Killed } from "./mishaps.ts";
 import type { Order, OrderBooks } from "./order-books.ts";
@@ -20,8 +20,12 @@ export interface WorkloadSite {
 	books: OrderBooks;
 	/** A process that can be called now; undefined while none is up. */
 	pickProcess(): ServiceProcess | undefined;
-	/** Some finished delivery of this shop, by public id. */
-	pickFinished(account: ShopAccount): string | undefined;
+	/** Some delivery of this shop that is not pending. */
+	pickFinished(account: ShopAccount): { publicId: string; state: string } | undefined;
+	/** How many deliveries of this shop had failed between these times. */
+	countFailed(account: ShopAccount, sinceMs: number, untilMs: number): number;
+	/** Rises whenever results are stored. */
+	settledCount(): number;
 	trace(line: string): void;
 	/** Supervises: what it throws breaks the run. */
 	supervise(work: Promise<void>): void;
@@ -37,6 +41,7 @@ const MAX_BASKET_COINS = 99_999_999;
 /** Of an order's next acts, so that most lives go on instead of new ones beginning. */
 const NEW_ORDER_SHARE = 0.45;
 const RESEND_SHARE = 0.12;
+const MAX_RESEND_AGE_MS = 5 * 24 * 60 * 60_000;
 
 export function createWorkload(site: WorkloadSite): Workload {
 	const { random, books } = site;
@@ -95,18 +100,34 @@ export function createWorkload(site: WorkloadSite): Workload {
 		const count = resent.get(account);
 		if (process === undefined || count === undefined) return;
 		if (random.chance(0.3)) {
-			const sinceMs = process.clock.nowMs() - random.between(0, 5 * 24 * 3_600_000);
+			const nowMs = process.clock.nowMs();
+			const sinceMs = nowMs - random.between(0, MAX_RESEND_AGE_MS);
+			const failed = site.countFailed(account, sinceMs, nowMs);
+			const settledBefore = site.settledCount();
 			const result = await answerOrNothing(() => resendFailedSince(process, account.id, sinceMs));
-			if (result === null) count.perhaps += Number.POSITIVE_INFINITY;
+			if (result === null) count.perhaps += failed;
 			else if (result.ok) count.surely += result.value;
+			// Unless more failed at the very same moment.
+			if (result?.ok === true && site.settledCount() === settledBefore) {
+				demand(
+					result.value === failed,
+					"nothing unexpected",
+					() => `${result.value} of ${failed} were sent again`,
+				);
+			}
 			site.trace(`resend all of ${account.id}: ${JSON.stringify(result)}`);
 			return;
 		}
-		const publicId = site.pickFinished(account);
-		if (publicId === undefined) return;
+		const finished = site.pickFinished(account);
+		if (finished === undefined) return;
+		const { publicId, state } = finished;
 		const result = await answerOrNothing(() => resendDelivery(process, account.id, publicId));
 		if (result === null) count.perhaps++;
 		else if (result.ok) count.surely++;
+		if (result !== null && state === "cancelled") {
+			const code = result.ok ? "sent again" : result.fault.code;
+			demand(code === "delivery_cancelled", "nothing unexpected", () => `a cancelled delivery was ${code}`);
+		}
 		site.trace(`resend ${publicId}: ${JSON.stringify(result)}`);
 	}
 

@@ -21,8 +21,11 @@ export interface PostgresServer {
 	url(database?: string): string;
 	/** Resolves to the new database's URL. */
 	createDatabase(name: string): Promise<string>;
-	/** Stops cleanly and starts again over the same data and port; every connection breaks. */
-	restart(): Promise<void>;
+	/**
+	 * Starts again over the same data and port; every connection breaks. "fast" stops cleanly; "immediate" breaks
+	 * off as a crash does, and recovers when it starts.
+	 */
+	restart(way?: "fast" | "immediate"): Promise<void>;
 	stop(): Promise<void>;
 }
 
@@ -62,8 +65,8 @@ export async function startPostgres({ settings = {} }: PostgresOptions = {}): Pr
 		return {
 			url,
 			createDatabase: (name) => createDatabase(url(), name),
-			async restart() {
-				await end(server, "SIGINT");
+			async restart(way = "fast") {
+				await end(server, way === "fast" ? "SIGINT" : "SIGQUIT");
 				server = await start();
 			},
 			async stop() {

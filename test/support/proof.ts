@@ -7,10 +7,19 @@ export interface Proof {
 	/** As typed behind `npm run`. */
 	name: string;
 	summary: string;
-	/** Whole numbers all; `preset` is used when one is not given, null for "none". */
-	options: Readonly<Record<string, { value: string; help: string; preset: number | null }>>;
+	options: Readonly<Record<string, ProofOption>>;
 	/** Resolves to the counts of the summary line. Rejects with a BrokenPromise when it found one. */
 	run(options: Readonly<Record<string, number | null>>, progress: Progress): Promise<string>;
+}
+
+/** A whole number. `preset` is used when it is not given, null for "none". */
+export interface ProofOption {
+	value: string;
+	help: string;
+	preset: number | null;
+	/** 0 and without end, if not said. */
+	least?: number;
+	most?: number;
 }
 
 /** Where the run is now, in a few words: shown at most a few times a second. */
@@ -41,13 +50,12 @@ export async function runProof(proof: Proof, args: readonly string[]): Promise<n
 		return EXIT.ok;
 	}
 	const options: Record<string, number | null> = {};
-	for (const [name, { preset }] of Object.entries(proof.options)) {
+	for (const [name, option] of Object.entries(proof.options)) {
 		const text = parsed.options.text(name);
-		if (text !== "" && !/^\d{1,12}$/.test(text)) {
-			return refuse(proof, `--${name} must be a whole number, such as 100; "${text}" is not.`);
-		}
-		options[name] = text === "" ? preset : Number(text);
+		if (text !== "" && !isWithin(text, option)) return refuse(proof, describeBounds(name, option, text));
+		options[name] = text === "" ? option.preset : Number(text);
 	}
+	endInOrder();
 	const startedMs = performance.now();
 	const screen = openProgress(proof.name);
 	try {
@@ -59,6 +67,25 @@ export async function runProof(proof: Proof, args: readonly string[]): Promise<n
 		screen.clear();
 		process.stderr.write(`${proof.name}: BROKEN after ${seconds(startedMs)}: ${describe(error)}\n`);
 		return EXIT.failed;
+	}
+}
+
+function isWithin(text: string, { least = 0, most = Number.POSITIVE_INFINITY }: ProofOption): boolean {
+	return /^\d{1,12}$/.test(text) && Number(text) >= least && Number(text) <= most;
+}
+
+function describeBounds(name: string, { least = 0, most }: ProofOption, text: string): string {
+	const bounds = most === undefined ? `, ${least} or more` : ` from ${least} to ${most}`;
+	return `--${name} must be a whole number${bounds}; "${text}" is not.`;
+}
+
+/** Broken off by hand it still exits, and does not just vanish: what it started hears of that and ends too. */
+function endInOrder(): void {
+	for (const [signal, code] of [
+		["SIGINT", 130],
+		["SIGTERM", 143],
+	] as const) {
+		process.once(signal, () => process.exit(code));
 	}
 }
 

@@ -10,6 +10,8 @@ import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";
 import { createRandom } from "./random.ts";
 
+type NewProgramme = Parameters<typeof insertProgramme>[1];
+
 const random = createRandom();
 
 export function newId(prefix: IdPrefix): string {
@@ -19,21 +21,26 @@ export function newId(prefix: IdPrefix): string {
 /** With a Postback URL and a signing secret, so that it is owed events. */
 export async function addProgramme(store: Store): Promise<Programme> {
 	return store.transact(async (trx) => {
-		const programme = await insertProgramme(trx, {
-			public_id: newId("prg"),
-			name: "Shop",
-			currency: "EUR",
-			commission_rate: "7.5000",
-			fee_rate: "2.0000",
-			approval_days: 30,
-			parks_pixels: 1,
-			parked_days: 30,
-			created_at_ms: START_MS,
-		});
+		const programme = await insertProgramme(trx, newProgramme());
 		await setEndpoint(trx, programme.id, "https://shop.example/postback", START_MS);
 		await insertSecret(trx, { programme_id: programme.id, sealed: "sealed", created_at_ms: START_MS });
 		return programme;
 	});
+}
+
+export function newProgramme(change: Partial<NewProgramme> = {}): NewProgramme {
+	return {
+		public_id: newId("prg"),
+		name: "Shop",
+		currency: "EUR",
+		commission_rate: "7.5000",
+		fee_rate: "2.0000",
+		approval_days: 30,
+		parks_pixels: 1,
+		parked_days: 30,
+		created_at_ms: START_MS,
+		...change,
+	};
 }
 
 export function newConversion(programmeId: number, change: Partial<NewConversion> = {}): NewConversion {

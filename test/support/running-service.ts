@@ -21,7 +21,7 @@ import {
 	type ServiceAtHand,
 	type ShopProgramme,
 } from "./shop-programme.ts";
-import { until } from "./until.ts";
+import { type Condition, untilOnClock } from "./until.ts";
 
 export interface RunningService extends ServiceAtHand {
 	openProgramme(options?: ProgrammeOptions): Promise<ShopProgramme>;
@@ -102,8 +102,8 @@ class RunningServiceOf implements RunningService {
 		return programme;
 	}
 
-	until(what: string, condition: () => boolean | Promise<boolean>, tickMs?: number): Promise<void> {
-		return until(this.clock, what, condition, tickMs);
+	until(what: string, condition: Condition, tickMs?: number): Promise<void> {
+		return untilOnClock(this.clock, what, condition, tickMs);
 	}
 
 	#take(request: ShopRequest): ShopAnswer {

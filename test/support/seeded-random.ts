@@ -1,5 +1,7 @@
 // Chance that can be replayed: everything drawn from one seed, the same on every machine.
 
+import type { Random } from "../../src/ports.ts";
+
 export interface SeededRandom {
 	/** At least 0, below 1. */
 	fraction(): number;
@@ -8,6 +10,14 @@ export interface SeededRandom {
 	chance(share: number): boolean;
 	pick<Item>(items: readonly Item[]): Item;
 	bytes(count: number): Uint8Array;
+}
+
+/** What the service draws from, as chance that can be replayed. */
+export function randomPort(drawn: SeededRandom): Random {
+	return {
+		bytes: (count) => drawn.bytes(count),
+		hex: (count) => Buffer.from(drawn.bytes(count)).toString("hex"),
+	};
 }
 
 /** Mulberry32. */

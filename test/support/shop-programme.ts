@@ -18,6 +18,7 @@ import type { AttemptsTable, DeliveriesTable, NoticesTable } from "../../src/sto
 import type { ReceivedCallback } from "./callback-form.ts";
 import type { MovableClock } from "./clock.ts";
 import type { AnswerRequest, Shop } from "./shop.ts";
+import type { Condition } from "./until.ts";
 
 export interface ServiceAtHand {
 	readonly service: Service;
@@ -27,7 +28,7 @@ export interface ServiceAtHand {
 	readonly brand: string;
 	/** Every request of every shop, in the order of arrival. */
 	readonly received: readonly ReceivedCallback[];
-	until(what: string, condition: () => boolean | Promise<boolean>, tickMs?: number): Promise<void>;
+	until(what: string, condition: Condition, tickMs?: number): Promise<void>;
 }
 
 export interface ProgrammeOptions {

@@ -2,8 +2,9 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { type Certificates, makeCertificates } from "../../demo/certificate.ts";
+import { portOf } from "./port-of.ts";
 
 export interface ShopRequest {
 	method: string;
@@ -72,7 +73,7 @@ export async function startShop(options: ShopOptions = {}): Promise<Shop> {
 		socket.on("error", () => undefined);
 	});
 	await new Promise<void>((resolve) => server.listen(0, host, resolve));
-	const { port } = server.address() as AddressInfo;
+	const port = portOf(server);
 
 	async function take(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
 		const arrivedAtMs = Date.now();

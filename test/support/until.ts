@@ -1,31 +1,48 @@
-// Waits for what real sockets and a real database have to do, while the service's clock is in the test's hand.
+// Waits for what real sockets, a real database or another process has to do, and gives up when it is stuck.
 
+import { setTimeout as wait } from "node:timers/promises";
 import type { MovableClock } from "./clock.ts";
 
-/** Milliseconds on an idle machine; a delivery that hangs ends after five seconds. */
+export type Condition = () => boolean | Promise<boolean>;
+
+/** Milliseconds on an idle machine, a second or two for a command; a delivery that hangs ends after five. */
 const GIVE_UP_AFTER_MS = 20_000;
 /** Short at first; whoever waits for a five-second deadline need not ask a thousand times a second. */
 const FIRST_PAUSE_MS = 1;
 const LAST_PAUSE_MS = 10;
 
-/**
- * Moves the clock by `tickMs` for each millisecond of waiting, because the engine gathers results for some
- * milliseconds of it. With zero the clock stands, and only what is due already happens.
- */
+/** In real time. It asks again and again: what is waited for has no way to call us. */
 export async function until(
-	clock: MovableClock,
-	what: string,
-	condition: () => boolean | Promise<boolean>,
-	tickMs = 1,
+	condition: Condition,
+	describe: () => string = () => "it never came true",
+	pause: (pauseMs: number) => Promise<unknown> = wait,
 ): Promise<void> {
 	const giveUpAtMs = performance.now() + GIVE_UP_AFTER_MS;
-	for (
-		let pauseMs = FIRST_PAUSE_MS;
-		!(await condition());
-		pauseMs = Math.min(LAST_PAUSE_MS, pauseMs * 1.05)
-	) {
-		if (performance.now() > giveUpAtMs) throw new Error(`waited in vain until ${what}`);
-		await clock.moveBy(tickMs * Math.floor(pauseMs));
-		await new Promise((resolve) => setTimeout(resolve, pauseMs));
+	let pauseMs = FIRST_PAUSE_MS;
+	while (!(await condition())) {
+		if (performance.now() > giveUpAtMs) throw new Error(`waited ${GIVE_UP_AFTER_MS} ms; ${describe()}`);
+		await pause(pauseMs);
+		pauseMs = Math.min(LAST_PAUSE_MS, pauseMs * 1.05);
 	}
+}
+
+/**
+ * Moves the service's clock, which is in the test's hand, by `tickMs` for each millisecond of waiting, because
+ * the engine gathers results for some milliseconds of it. With zero the clock stands, and only what is due
+ * already happens.
+ */
+export function untilOnClock(
+	clock: MovableClock,
+	what: string,
+	condition: Condition,
+	tickMs = 1,
+): Promise<void> {
+	return until(
+		condition,
+		() => `in vain until ${what}`,
+		async (pauseMs) => {
+			await clock.moveBy(tickMs * Math.floor(pauseMs));
+			await wait(pauseMs);
+		},
+	);
 }

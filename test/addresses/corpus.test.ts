@@ -1,0 +1,105 @@
+// The corpus through save and delivery, and the check itself, checked with entries that expect the wrong thing.
+
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { test } from "node:test";
+import { readAddress } from "../support/address-number.ts";
+import { BrokenPromise, noProgress } from "../support/proof.ts";
+import { isPublic } from "./address-oracle.ts";
+import { allEntries } from "./corpus/all-entries.ts";
+import { CARRIER_ENTRIES, CARRIER_PREFIXES } from "./corpus/carriers.ts";
+import { answerWith, type Entry, forbidden, malformed, passes, unresolvable } from "./corpus/entry.ts";
+import { IPV4_BLOCKS } from "./corpus/ipv4-blocks.ts";
+import { IPV6_BLOCKS } from "./corpus/ipv6-blocks.ts";
+import { proveCorpus } from "./prove-corpus.ts";
+import { saveAndDeliver } from "./save-and-deliver.ts";
+import { isMissed } from "./verdict-check.ts";
+
+/** What the promise asks for. */
+const LEAST_ENTRIES = 500;
+
+test("every entry of the corpus gets its verdict when saved and when delivered, and nothing else is dialled", async () => {
+	const { length } = allEntries();
+	const counts = await proveCorpus(noProgress, "npm run addresses -- --runs 100 --rounds 0");
+	deepEqual([counts.entries, counts.missed.length], [length, 0]);
+	ok(counts.canaries > 0, "canaries listened");
+});
+
+test("the corpus is as large as promised, without the same entry twice", () => {
+	const texts = allEntries().map(({ at }) => ("url" in at ? `URL ${at.url}` : at.host));
+	ok(new Set(texts).size >= LEAST_ENTRIES, `${new Set(texts).size} different ones`);
+	const repeated = [...Map.groupBy(texts, (text) => text)].filter(([, same]) => same.length > 1);
+	deepEqual(
+		repeated.map(([text]) => text),
+		[],
+	);
+});
+
+test("the reckoning of random addresses agrees with every edge and neighbour that is written down", () => {
+	for (const { addresses } of [...IPV4_BLOCKS, ...IPV6_BLOCKS, ...CARRIER_PREFIXES]) {
+		for (const [address, verdict] of addresses)
+			equal(isPublic(readAddress(address)), verdict === null, address);
+	}
+	for (const { at, expect } of CARRIER_ENTRIES) {
+		const address = "host" in at ? at.host.slice(1, -1) : "";
+		equal(isPublic(readAddress(address)), expect.verdict === "passes", address);
+	}
+});
+
+test("a look-up that timed out has no verdict, unless that is what the entry expects; all else has one", () => {
+	const at = { host: "slow.names.example" };
+	const judged = { url: "https://slow.names.example/", refusal: null, isStored: true };
+	const timedOut = { result: "network-error", detail: "ETIMEOUT (look-up)", http_status: null } as const;
+	const delivery = { id: 1, state: "pending", attempts: 1, last_verdict: "retry" } as const;
+	const result = { programmeId: 1, delivery, attempt: timedOut };
+	const isMissedBy = (expect: Entry["expect"]) =>
+		isMissed({ ...judged, entry: { what: "slow", at, expect } }, result);
+	deepEqual([isMissedBy(passes("8.8.8.8")), isMissedBy(forbidden("10.0.0.1"))], [true, true]);
+	equal(isMissedBy(unresolvable("ETIMEOUT")), false);
+	const late = { ...result, attempt: { ...timedOut, result: "timeout", detail: null } } as const;
+	equal(isMissed({ ...judged, entry: { what: "slow", at, expect: unresolvable("ETIMEOUT") } }, late), true);
+	const entry = { what: "slow", at, expect: forbidden("10.0.0.1") };
+	const refusal = "postback_url_unresolvable: slow has no address now (ETIMEOUT).";
+	equal(isMissed({ ...judged, entry, refusal, isStored: false }, undefined), true);
+	const answered = { ...result, attempt: { ...timedOut, detail: "ENOTFOUND (look-up)" } };
+	equal(isMissed({ ...judged, entry }, answered), false);
+});
+
+const PLANTED: readonly Entry[] = [
+	{ what: "a private literal", at: { host: "10.0.0.1" }, expect: passes("10.0.0.1") },
+	{ what: "a public literal", at: { host: "8.8.8.8" }, expect: forbidden("8.8.8.8") },
+	{ what: "a public literal, another dialled", at: { host: "8.8.8.8" }, expect: passes("9.9.9.9") },
+	{ what: "another block's name", at: { host: "10.0.0.1" }, expect: forbidden("(192.168.0.0/16)") },
+	{ what: "a name that does not exist", at: { host: "no.names.example" }, expect: unresolvable("ESERVFAIL") },
+	{ what: "a good URL", at: { url: "https://8.8.8.8/" }, expect: malformed("postback_url_malformed") },
+	{
+		what: "two addresses in the wrong order",
+		at: { host: "order.names.example" },
+		answers: answerWith("8.8.8.8", "9.9.9.9"),
+		expect: passes("9.9.9.9", "8.8.8.8"),
+	},
+	{
+		what: "one address of two",
+		at: { host: "half.names.example" },
+		answers: answerWith("8.8.8.8", "9.9.9.9"),
+		expect: passes("8.8.8.8"),
+	},
+	{
+		what: "a name that turns private unexpectedly",
+		at: { host: "turn.names.example" },
+		answers: answerWith("8.8.8.8"),
+		expect: passes("8.8.8.8"),
+		later: { answers: answerWith("10.0.0.1"), expect: passes("8.8.8.8") },
+	},
+];
+
+for (const entry of PLANTED) {
+	test(`a wrong expectation breaks the proof: ${entry.what}`, async () => {
+		const planted = saveAndDeliver([entry], noProgress, "the command");
+		await rejects(planted, (error) => {
+			ok(error instanceof BrokenPromise);
+			ok(error.message.includes(entry.what), error.message);
+			equal(error.replay, "the command");
+			return true;
+		});
+	});
+}

@@ -1,0 +1,194 @@
+// The real service over a real SQLite file, for URLs by the hundred: programmes are put straight into the
+// database, as if they had been saved before the policy or the name server changed its mind.
+
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Selectable } from "kysely";
+import { type Config, readConfig } from "../../src/config.ts";
+import { SEALING_IV_BYTES, sealSecret } from "../../src/domain/sealing.ts";
+import { openWorkplace, type Service, startService, type Workplace } from "../../src/service.ts";
+import { insertConversion } from "../../src/store/conversions.ts";
+import { insertSecret } from "../../src/store/keys.ts";
+import { insertOwedEvents, type OwedEvent } from "../../src/store/outbox.ts";
+import { insertProgramme, type Programme, setEndpoint } from "../../src/store/programmes.ts";
+import type { AttemptsTable, DeliveriesTable } from "../../src/store/schema.ts";
+import type { Db } from "../../src/store/store.ts";
+import { createLog, type KeptLog } from "../support/log.ts";
+import { newConversion, newId, newOwedEvent } from "../support/rows.ts";
+
+export interface SiteSettings {
+	dnsServer: string;
+	/** CIDR ranges with commas between them, as in the environment; empty in production. */
+	allowedRanges: string;
+	trustedCa?: string;
+}
+
+export interface DeliveryResult {
+	programmeId: number;
+	delivery: Pick<Selectable<DeliveriesTable>, "id" | "state" | "attempts" | "last_verdict">;
+	/** The first of them, undefined when nothing was attempted. */
+	attempt: Pick<Selectable<AttemptsTable>, "result" | "detail" | "http_status"> | undefined;
+}
+
+export interface DeliverySite {
+	readonly log: KeptLog;
+	/** What pages work with; nothing is delivered by it. */
+	openWorkplace(): Promise<Workplace>;
+	startService(): Promise<Service>;
+	remove(): void;
+}
+
+/** Two queries each, and a socket has room for a few hundred packets: one that is lost costs a second. */
+const MAX_LOOK_UPS_AT_ONCE = 64;
+const GIVE_UP_AFTER_MS = 60_000;
+const PAUSE_MS = 20;
+const DAY_MS = 86_400_000;
+
+export function createDeliverySite(settings: SiteSettings): DeliverySite {
+	const folder = mkdtempSync(join(tmpdir(), "ringback-addresses-"));
+	const log = createLog();
+	const config = { ...readSettings(folder, settings), trustedCa: settings.trustedCa ?? null };
+	return {
+		log,
+		openWorkplace: () => openWorkplace(config, { log }),
+		startService: () => startService(config, { log }),
+		remove: () => rmSync(folder, { recursive: true }),
+	};
+}
+
+function readSettings(folder: string, { dnsServer, allowedRanges }: SiteSettings): Config {
+	const read = readConfig({
+		DATABASE_URL: `sqlite:${join(folder, "ringback.db")}`,
+		PORT: "0",
+		RINGBACK_SECRET_KEY: randomBytes(32).toString("hex"),
+		RINGBACK_DNS_SERVERS: dnsServer,
+		RINGBACK_ALLOWED_PRIVATE_RANGES: allowedRanges,
+		RINGBACK_MAX_IN_FLIGHT: String(MAX_LOOK_UPS_AT_ONCE),
+		RINGBACK_ROLE: "worker",
+	});
+	if (!read.ok) throw new Error(read.problems.join(" "));
+	return read.config;
+}
+
+/** Each with a signing secret and without a URL. */
+export function addProgrammes(workplace: Workplace, count: number): Promise<Programme[]> {
+	const nowMs = workplace.clock.nowMs();
+	return workplace.store.transact(async (trx) => {
+		const programmes: Programme[] = [];
+		for (let index = 0; index < count; index++) {
+			const programme = await insertProgramme(trx, {
+				public_id: newId("prg"),
+				name: `Shop ${index}`,
+				currency: "EUR",
+				commission_rate: "7.5000",
+				fee_rate: "2.0000",
+				approval_days: 30,
+				parks_pixels: 1,
+				parked_days: 30,
+				created_at_ms: nowMs,
+			});
+			const sealed = sealSecret(
+				workplace.sealingKey,
+				programme.id,
+				`rbs_${randomBytes(32).toString("hex")}`,
+				randomBytes(SEALING_IV_BYTES),
+			);
+			await insertSecret(trx, { programme_id: programme.id, sealed, created_at_ms: nowMs });
+			programmes.push(programme);
+		}
+		return programmes;
+	});
+}
+
+/** Past every check: the row is simply there. */
+export function forceUrls(
+	{ store, clock }: Workplace,
+	urls: readonly (readonly [programme: Programme, url: string])[],
+): Promise<void> {
+	return store.transact(async (trx) => {
+		for (const [programme, url] of urls) await setEndpoint(trx, programme.id, url, clock.nowMs());
+	});
+}
+
+/** One event for each of them, due now. Resolves to the deliveries' ids, in the same order. */
+export async function oweEvents(
+	{ store, clock }: Workplace,
+	programmes: readonly Programme[],
+): Promise<number[]> {
+	const nowMs = clock.nowMs();
+	const owed = await store.transact(async (trx) => {
+		const events: OwedEvent[] = [];
+		for (const programme of programmes) {
+			// No window: the chore that approves what is old must not add events of its own.
+			const conversion = await insertConversion(
+				trx,
+				newConversion(programme.id, { created_at_ms: nowMs, updated_at_ms: nowMs, window_ends_at_ms: null }),
+			);
+			if (conversion === undefined) throw new Error("the programme already has this order");
+			events.push(newOwedEvent(programme, conversion.id));
+		}
+		await insertOwedEvents(trx, events, nowMs);
+		return events;
+	});
+	store.announceDue(programmes.map(({ id }) => id));
+	const publicIds = owed.map(({ deliveryPublicId }) => deliveryPublicId);
+	const rows = await store.db
+		.selectFrom("deliveries")
+		.select(["id", "public_id"])
+		.where("public_id", "in", publicIds)
+		.execute();
+	const ids = new Map(rows.map((row) => [row.public_id, row.id]));
+	return publicIds.flatMap((publicId) => ids.get(publicId) ?? []);
+}
+
+/** Until an engine has had each of them in its hands and let go of it. */
+export async function awaitDeliveries(
+	db: Db,
+	ids: readonly number[],
+	dueAtMs: number,
+	onProgress: (left: number) => void = () => undefined,
+): Promise<DeliveryResult[]> {
+	const wanted = new Set(ids);
+	const giveUpAtMs = Date.now() + GIVE_UP_AFTER_MS;
+	for (;;) {
+		const untouched = await db
+			.selectFrom("queue")
+			.select("id")
+			.where((eb) => eb.or([eb("claim", "is not", null), eb("due_at_ms", "<=", dueAtMs)]))
+			.execute();
+		const left = untouched.filter(({ id }) => wanted.has(id)).length;
+		if (left === 0) return readResults(db, ids);
+		if (Date.now() > giveUpAtMs) throw new Error(`${left} deliveries are still untouched after a minute`);
+		onProgress(left);
+		await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+	}
+}
+
+async function readResults(db: Db, ids: readonly number[]): Promise<DeliveryResult[]> {
+	const deliveries = await db.selectFrom("deliveries").selectAll().where("id", "in", ids).execute();
+	const attempts = await db
+		.selectFrom("attempts")
+		.selectAll()
+		.where("delivery_id", "in", ids)
+		.where("seq", "=", 1)
+		.execute();
+	const firstOf = new Map(attempts.map((attempt) => [attempt.delivery_id, attempt]));
+	return deliveries.map((delivery) => ({
+		programmeId: delivery.programme_id,
+		delivery,
+		attempt: firstOf.get(delivery.id),
+	}));
+}
+
+/** This machine was too slow for its own name server: says nothing of the address. */
+export function isTimedOut({ attempt }: DeliveryResult): boolean {
+	return attempt?.result === "timeout" || attempt?.detail === "ETIMEOUT (look-up)";
+}
+
+/** Puts off whatever waits for its retry: a minute later it would come in the middle of something else. */
+export async function postponeRetries({ store, clock }: Workplace): Promise<void> {
+	const dueAtMs = clock.nowMs() + DAY_MS;
+	await store.db.updateTable("queue").set({ due_at_ms: dueAtMs }).where("claim", "is", null).execute();
+}

@@ -1,0 +1,78 @@
+// Stands between the process and the network: it writes down every address that is dialled and lets only
+// those through that the test names. So an address that must pass can be dialled without a packet leaving
+// this machine, and one that must not is seen even where nobody could listen.
+
+import { createHook } from "node:async_hooks";
+import { isIP, Socket } from "node:net";
+import { readAddress } from "../support/address-number.ts";
+
+export interface Dial {
+	/** As it was given: anything but an address would mean that a name is looked up a second time. */
+	host: string;
+	port: number;
+}
+
+export interface DialGuard {
+	/** All of them, in their order, those that were stopped included. */
+	readonly dials: readonly Dial[];
+	/** What the system itself was asked to connect to, counted where no JavaScript is in between. */
+	readonly systemConnects: number;
+	remove(): void;
+}
+
+/** The first 96 bits of an IPv4-mapped address: the kernel dials the IPv4 address inside. */
+const MAPPED = 0xffffn;
+const LOOPBACK_BYTE = 127n;
+
+/** What a stopped dial fails with. */
+export const STOPPED = "STOPPED_BY_TEST";
+
+export function guardDials(mayPass: (dial: Dial) => boolean): DialGuard {
+	const dials: Dial[] = [];
+	let systemConnects = 0;
+	const hook = createHook({
+		init(_id, type) {
+			if (type === "TCPCONNECTWRAP" || type === "PIPECONNECTWRAP") systemConnects += 1;
+		},
+	}).enable();
+	const { connect } = Socket.prototype;
+	// Every connection of Node begins here: those of tls, http, undici and pg too.
+	Socket.prototype.connect = function guarded(this: Socket, ...args: unknown[]): Socket {
+		const dial = readDial(args);
+		dials.push(dial);
+		if (isIP(dial.host) !== 0 && mayPass(dial)) return Reflect.apply(connect, this, args);
+		const error = Object.assign(new Error(`${dial.host} was stopped`), { code: STOPPED });
+		process.nextTick(() => this.destroy(error));
+		return this;
+	};
+	return {
+		dials,
+		get systemConnects() {
+			return systemConnects;
+		},
+		remove() {
+			Socket.prototype.connect = connect;
+			hook.disable();
+		},
+	};
+}
+
+/** Whatever leads to this machine itself: a dial to it that is let through is heard by a canary. */
+export function isThisMachine({ host }: Dial): boolean {
+	const { family, value } = readAddress(host);
+	if (family === 6 && value >> 32n !== MAPPED) return value <= 1n;
+	const ipv4 = value & 0xffff_ffffn;
+	return ipv4 === 0n || ipv4 >> 24n === LOOPBACK_BYTE;
+}
+
+/** The three ways to call it: options, port and host, and node:net's own list with either in it. */
+function readDial([first, second]: readonly unknown[]): Dial {
+	if (Array.isArray(first)) return readDial(first);
+	if (typeof first === "object" && first !== null && "port" in first) {
+		const host = "host" in first ? first.host : undefined;
+		return { host: String(host ?? "localhost"), port: Number(first.port) };
+	}
+	if (typeof first === "number")
+		return { host: typeof second === "string" ? second : "localhost", port: first };
+	return { host: "not a network address", port: 0 };
+}

@@ -1,0 +1,139 @@
+// What the scenes of rebinding play on: the service with half of loopback allowed, a real shop there, canaries
+// in the other half on the shop's own port, and a name server that changes its mind when it is told to.
+
+import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
+import type { Service } from "../../src/service.ts";
+import type { Programme } from "../../src/store/programmes.ts";
+import type { Question, Reply } from "../support/dns-message.ts";
+import { type Shop, startShop } from "../support/shop.ts";
+import { startZoneServer } from "../support/zone-server.ts";
+import { openCanaries } from "./canaries.ts";
+import type { Answers } from "./corpus/entry.ts";
+import {
+	addProgrammes,
+	awaitDeliveries,
+	createDeliverySite,
+	type DeliveryResult,
+	forceUrls,
+	oweEvents,
+	postponeRetries,
+} from "./delivery-site.ts";
+import { type Dial, guardDials, isThisMachine } from "./dial-guard.ts";
+
+/** Stands for the public internet: allowed, and the shop lives there. */
+export const GOOD = "127.0.0.1";
+const ALLOWED_RANGE = "127.0.0.0/9";
+/** Stand for what is forbidden, where one can listen. */
+export const BAD = ["127.128.0.1", "127.255.255.254", "::1"] as const;
+/** Answers are reused for a second; kept connections live for four. */
+const REMEMBERED_MS = 1_001;
+
+export type ZoneAnswer = Answers | ((question: Question) => Reply);
+
+export interface Stage {
+	readonly service: Service;
+	readonly shop: Shop;
+	/** What the name server says of each name; a name that is not here does not exist. */
+	readonly zone: Map<string, ZoneAnswer>;
+	/** Questions for a name so far. */
+	asked(name: string): number;
+	url(host: string): string;
+	/** A name nobody used before. */
+	newName(): string;
+	/** With URLs past every check. */
+	addShops(hosts: readonly string[]): Promise<Programme[]>;
+	/** "saved", or the fault's code. */
+	save(programme: Programme, host: string): Promise<string>;
+	/** One event to each; results in the same order. */
+	deliver(programmes: readonly Programme[]): Promise<DeliveryResult[]>;
+	/** The second for which answers are kept passes. Only while nothing is in flight. */
+	forgetNames(): void;
+	/** Whatever must not have happened, in words. */
+	findBroken(): string[];
+	readonly dials: readonly Dial[];
+	close(): Promise<void>;
+}
+
+export async function openStage(): Promise<Stage> {
+	const zone = new Map<string, ZoneAnswer>();
+	const questions = new Map<string, number>();
+	const names = await startZoneServer((question) => {
+		questions.set(question.name, (questions.get(question.name) ?? 0) + 1);
+		const known = zone.get(question.name);
+		if (known === undefined) return { failure: "NXDOMAIN" };
+		if (typeof known === "function") return known(question);
+		return question.type === null ? {} : known[question.type];
+	});
+	const shop = await startShop({ host: GOOD, names: [GOOD, "*.names.example"] });
+	const canaries = openCanaries();
+	for (const address of BAD) await canaries.listen(address, shop.port);
+	const site = createDeliverySite({
+		dnsServer: names.address,
+		allowedRanges: ALLOWED_RANGE,
+		trustedCa: shop.caPem,
+	});
+	const guard = guardDials(isThisMachine);
+	const service = await site.startService();
+	const clock = shiftTime();
+	let made = 0;
+
+	return {
+		service,
+		shop,
+		zone,
+		asked: (name) => questions.get(name) ?? 0,
+		url: (host) => shop.url("/postback", host),
+		newName: () => `rebind-${made++}.names.example`,
+		async addShops(hosts) {
+			const programmes = await addProgrammes(service, hosts.length);
+			const urls = programmes.map((programme, index) => [programme, shop.url("/", hosts[index])] as const);
+			await forceUrls(service, urls);
+			return programmes;
+		},
+		async save(programme, host) {
+			const saved = await savePostbackUrl(service, programme.public_id, shop.url("/", host));
+			return saved.ok ? "saved" : saved.fault.code;
+		},
+		async deliver(programmes) {
+			const ids = await oweEvents(service, programmes);
+			const results = await awaitDeliveries(service.store.db, ids, service.clock.nowMs());
+			await postponeRetries(service);
+			const byId = new Map(results.map((result) => [result.delivery.id, result]));
+			return ids.flatMap((id) => byId.get(id) ?? []);
+		},
+		forgetNames: clock.move,
+		findBroken: () => [
+			...canaries.all.flatMap(({ address, calls }) =>
+				calls === 0 ? [] : [`${address} was called ${calls} times`],
+			),
+			...guard.dials.flatMap(({ host }) => (host === GOOD ? [] : [`${host} was dialled`])),
+			...(guard.systemConnects === guard.dials.length ? [] : ["connections went past the guard"]),
+			...site.log.lines.filter(({ level }) => level === "error").map(({ message }) => `logged: ${message}`),
+		],
+		dials: guard.dials,
+		async close() {
+			await service.stop();
+			clock.restore();
+			guard.remove();
+			await shop.close();
+			await canaries.close();
+			await names.close();
+			site.remove();
+		},
+	};
+}
+
+/** The transport's own clock goes by `performance.now`; the system's timers are left alone. */
+function shiftTime(): { move(): void; restore(): void } {
+	const original = performance.now;
+	let passedMs = 0;
+	performance.now = () => original.call(performance) + passedMs;
+	return {
+		move() {
+			passedMs += REMEMBERED_MS;
+		},
+		restore() {
+			performance.now = original;
+		},
+	};
+}

@@ -1,0 +1,185 @@
+// Puts every entry of the corpus through saving and through a delivery, with the real use case, the real
+// engine, the real transport and a real name server, and holds both verdicts against what the entry expects.
+
+import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
+import type { Result } from "../../src/domain/fault.ts";
+import type { Service, Workplace } from "../../src/service.ts";
+import { type Programme, presentUrl } from "../../src/store/programmes.ts";
+import { BrokenPromise, type Progress } from "../support/proof.ts";
+import { startZoneServer } from "../support/zone-server.ts";
+import { openCanaries } from "./canaries.ts";
+import type { Entry } from "./corpus/entry.ts";
+import {
+	addProgrammes,
+	awaitDeliveries,
+	createDeliverySite,
+	type DeliveryResult,
+	forceUrls,
+	oweEvents,
+} from "./delivery-site.ts";
+import { guardDials, isThisMachine } from "./dial-guard.ts";
+import {
+	checkDelivery,
+	checkDials,
+	checkSave,
+	FIRST_PORT,
+	isMissed,
+	type JudgedCase,
+} from "./verdict-check.ts";
+
+export interface CorpusCounts {
+	entries: number;
+	dials: number;
+	canaries: number;
+	questions: number;
+	/** Without a verdict: this machine was too slow for its own name server. To be put through again. */
+	missed: readonly Entry[];
+}
+
+interface Case extends JudgedCase {
+	programme: Programme;
+}
+
+const SAVES_AT_ONCE = 32;
+/** Of the broken ones: a wrong block alone would fill the screen. */
+const SHOWN = 10;
+
+export async function saveAndDeliver(
+	entries: readonly Entry[],
+	progress: Progress,
+	replay: string,
+): Promise<CorpusCounts> {
+	const canaries = openCanaries();
+	const stage: Stage = { isSaved: false };
+	const names = await startZoneServer(answerFrom(entries, stage));
+	const site = createDeliverySite({ dnsServer: names.address, allowedRanges: "" });
+	// Public addresses are not ours to call. A dial to this machine, as forbidden, would ring a canary.
+	const guard = guardDials(isThisMachine);
+	try {
+		const urls: string[] = [];
+		for (const [index, entry] of entries.entries()) {
+			const canary = entry.reaches === undefined ? undefined : await canaries.listen(entry.reaches);
+			const { at } = entry;
+			const port = canary?.port ?? FIRST_PORT + index;
+			urls.push("url" in at ? at.url : `https://${at.host}:${port}/postback`);
+		}
+		const cases = await saveAll(await site.openWorkplace(), entries, urls, progress);
+		stage.isSaved = true;
+		const saveDials = guard.dials.length;
+		const results = await deliverAll(await site.startService(), cases, progress);
+
+		const missed = new Set(cases.filter((one, index) => isMissed(one, results[index])));
+		const missedPorts = new Set([...missed].map(({ url }) => Number(URL.parse(url)?.port)));
+		const judged = cases.filter((one) => !missed.has(one));
+		// The worst first: what was called, what was dialled, what was only judged wrongly.
+		const broken = [
+			...canaries.all.flatMap(({ address, port, calls }) =>
+				calls === 0 ? [] : [`${address} port ${port} was called ${calls} times`],
+			),
+			...(guard.systemConnects === 0 ? [] : [`the system was asked for ${guard.systemConnects} connections`]),
+			...(saveDials === 0 ? [] : [`saving dialled ${saveDials} times, and it must only look up`]),
+			...checkDials(
+				judged,
+				guard.dials.filter(({ port }) => !missedPorts.has(port)),
+			),
+			...judged.flatMap((one) => checkSave(one)),
+			...judged.flatMap((one) => checkDelivery(one, results[cases.indexOf(one)])),
+			...site.log.lines.filter(({ level }) => level === "error").map(({ message }) => `logged: ${message}`),
+		];
+		if (broken.length > 0) throw new BrokenPromise(describeBroken(broken), replay);
+		return {
+			entries: judged.length,
+			dials: guard.dials.length,
+			canaries: canaries.all.length,
+			questions: names.asked,
+			missed: [...missed].map(({ entry }) => entry),
+		};
+	} finally {
+		guard.remove();
+		await names.close();
+		await canaries.close();
+		site.remove();
+	}
+}
+
+interface Stage {
+	isSaved: boolean;
+}
+
+function answerFrom(entries: readonly Entry[], stage: Stage): Parameters<typeof startZoneServer>[0] {
+	const byName = new Map<string, Entry>();
+	for (const entry of entries) {
+		const name = entry.asked ?? ("host" in entry.at ? entry.at.host : undefined);
+		if (name === undefined || entry.answers === undefined) continue;
+		if (byName.has(name)) throw new Error(`${name} is twice in the corpus`);
+		byName.set(name, entry);
+	}
+	return ({ name, type }) => {
+		const entry = byName.get(name);
+		const answers = stage.isSaved ? (entry?.later?.answers ?? entry?.answers) : entry?.answers;
+		if (answers === undefined) return { failure: "NXDOMAIN" };
+		return type === null ? {} : answers[type];
+	};
+}
+
+/** By one process, as the web server's: nothing it remembers of names helps the one that delivers. */
+async function saveAll(
+	workplace: Workplace,
+	entries: readonly Entry[],
+	urls: readonly string[],
+	progress: Progress,
+): Promise<Case[]> {
+	const programmes = await addProgrammes(workplace, entries.length);
+	const waiting = entries.entries();
+	const cases: Case[] = [];
+	const saveInTurn = async () => {
+		for (const [index, entry] of waiting) {
+			const programme = programmes[index];
+			const url = urls[index];
+			if (programme === undefined || url === undefined) throw new Error("every entry has its programme");
+			const refusal = describeRefusal(await savePostbackUrl(workplace, programme.public_id, url));
+			const isStored = (await presentUrl(workplace.store.db, programme.id)) !== undefined;
+			cases[index] = { entry, url, programme, refusal, isStored };
+			progress(`saved ${index + 1} of ${entries.length}`);
+		}
+	};
+	try {
+		await Promise.all(Array.from({ length: SAVES_AT_ONCE }, saveInTurn));
+		await forceUrls(
+			workplace,
+			cases.map(({ programme, url }) => [programme, url]),
+		);
+	} finally {
+		await workplace.close();
+	}
+	return cases;
+}
+
+function describeRefusal(saved: Result<unknown>): string | null {
+	return saved.ok ? null : `${saved.fault.code}: ${saved.fault.detail}`;
+}
+
+async function deliverAll(
+	service: Service,
+	cases: readonly Case[],
+	progress: Progress,
+): Promise<DeliveryResult[]> {
+	try {
+		const ids = await oweEvents(
+			service,
+			cases.map(({ programme }) => programme),
+		);
+		const results = await awaitDeliveries(service.store.db, ids, service.clock.nowMs(), (left) =>
+			progress(`delivered ${ids.length - left} of ${ids.length}`),
+		);
+		const byProgramme = new Map(results.map((result) => [result.programmeId, result]));
+		return cases.flatMap(({ programme }) => byProgramme.get(programme.id) ?? []);
+	} finally {
+		await service.stop();
+	}
+}
+
+function describeBroken(broken: readonly string[]): string {
+	const rest = broken.length > SHOWN ? `\n  and ${broken.length - SHOWN} more` : "";
+	return `${broken.length} findings:\n  ${broken.slice(0, SHOWN).join("\n  ")}${rest}`;
+}

@@ -1,0 +1,142 @@
+// Holds what saving answered, what a delivery stored and what was dialled against an entry of the corpus, and
+// both verdicts against each other. Everything that is wrong, in words; nothing when all is right.
+
+import { isIP } from "node:net";
+import { addressKey } from "../support/address-number.ts";
+import type { Entry, Expectation } from "./corpus/entry.ts";
+import type { DeliveryResult } from "./delivery-site.ts";
+import { type Dial, STOPPED } from "./dial-guard.ts";
+
+export interface JudgedCase {
+	entry: Entry;
+	url: string;
+	/** Why saving refused it; null when it was saved. */
+	refusal: string | null;
+	/** Whether the database had a URL after saving. */
+	isStored: boolean;
+}
+
+/** Below the ports that systems give out by themselves, so that no canary has one of them. */
+export const FIRST_PORT = 2_000;
+const HTTPS_PORT = 443;
+const TIMED_OUT = "ETIMEOUT";
+
+/** A look-up timed out although the name server answers. Nothing passes by it, so it may be asked again. */
+export function isMissed({ entry, refusal }: JudgedCase, result: DeliveryResult | undefined): boolean {
+	const { expect, later } = entry;
+	// The attempt's own five seconds were over before the look-up gave up.
+	if (result?.attempt?.result === "timeout") return true;
+	if ([expect, later?.expect].some((one) => one?.verdict === "unresolvable" && one.code === TIMED_OUT)) {
+		return false;
+	}
+	const detail = result?.attempt?.detail ?? "";
+	return refusal?.includes(`(${TIMED_OUT})`) === true || detail.startsWith(TIMED_OUT);
+}
+
+export function checkSave({ entry, url, refusal, isStored }: JudgedCase): string[] {
+	if (isStored !== (refusal === null)) return [`${name(entry, url)}: ${refusal}, yet stored: ${isStored}`];
+	const wanted = describeSave(entry.expect);
+	const isAsWanted = wanted === null ? refusal === null : wanted.every((words) => refusal?.includes(words));
+	return isAsWanted
+		? []
+		: [`${name(entry, url)}: saving answered ${refusal ?? "saved"}, not ${wanted ?? "saved"}`];
+}
+
+/** Null: saved. */
+function describeSave(expect: Expectation): readonly string[] | null {
+	switch (expect.verdict) {
+		case "passes":
+			return null;
+		case "forbidden":
+			return ["postback_url_forbidden_address: ", expect.because];
+		case "unresolvable":
+			return ["postback_url_unresolvable: ", `(${expect.code})`];
+		case "malformed":
+			return [`${expect.fault}: `];
+		default:
+			return expect satisfies never;
+	}
+}
+
+export function checkDelivery(
+	{ entry, url, refusal }: JudgedCase,
+	result: DeliveryResult | undefined,
+): string[] {
+	const expect = entry.later?.expect ?? entry.expect;
+	const { delivery, attempt } = result ?? {};
+	const found = [delivery?.state, delivery?.last_verdict, delivery?.attempts, attempt?.result];
+	const { stored, detail } = describeDelivery(expect);
+	const isAsWanted =
+		stored.every((value, index) => value === (found[index] ?? null)) &&
+		attempt?.detail?.includes(detail) === true;
+	const broken = isAsWanted
+		? []
+		: [`${name(entry, url)}: delivering stored ${found} (${attempt?.detail}), not ${stored} (${detail})`];
+	// The same words at both: one rule judged them, and the owner reads of one reason.
+	if (
+		expect.verdict === "forbidden" &&
+		entry.later === undefined &&
+		!refusal?.includes(String(attempt?.detail))
+	) {
+		broken.push(`${name(entry, url)}: saving said ${refusal}, delivering ${attempt?.detail}`);
+	}
+	return broken;
+}
+
+interface StoredVerdict {
+	/** State, verdict, attempts, and the attempt's result. */
+	stored: readonly (string | number | null)[];
+	/** What the attempt's detail must hold. */
+	detail: string;
+}
+
+function describeDelivery(expect: Expectation): StoredVerdict {
+	switch (expect.verdict) {
+		case "passes":
+			return { stored: ["pending", "retry", 1, "network-error"], detail: `${STOPPED} (connect)` };
+		case "forbidden":
+			return { stored: ["failed", "forbidden address", 1, "forbidden-address"], detail: expect.because };
+		case "unresolvable":
+			return { stored: ["pending", "retry", 1, "network-error"], detail: `${expect.code} (look-up)` };
+		case "malformed":
+			return { stored: ["pending", "retry", 1, "network-error"], detail: "INVALID_URL (look-up)" };
+		default:
+			return expect satisfies never;
+	}
+}
+
+/** Exactly the addresses that passed were dialled, each once and in the order of the answer. */
+export function checkDials(cases: readonly JudgedCase[], dials: readonly Dial[]): string[] {
+	const left = Map.groupBy(dials, ({ port }) => port);
+	const broken: string[] = [];
+	for (const { entry, url } of cases) {
+		const expect = entry.later?.expect ?? entry.expect;
+		if (expect.verdict !== "passes") continue;
+		const port = Number(URL.parse(url)?.port) || HTTPS_PORT;
+		const made = left.get(port) ?? [];
+		for (const address of expect.dials) {
+			const index = made.findIndex(
+				({ host }) => isIP(host) !== 0 && addressKey(host) === addressKey(address),
+			);
+			// A port of its own has its dials in order; only the usual port is shared.
+			if (index === -1 || (port >= FIRST_PORT && index !== 0)) {
+				broken.push(`${name(entry, url)}: dialled ${made.map(({ host }) => host)}, not ${expect.dials}`);
+			}
+			made.splice(index, index === -1 ? 0 : 1);
+		}
+	}
+	const strays = [...left.values()].flat();
+	return [
+		...broken,
+		...strays.map(({ host, port }) => `${host} port ${port} was dialled: ${whose(cases, port)}`),
+	];
+}
+
+function whose(cases: readonly JudgedCase[], port: number): string {
+	const found = cases.find(({ url }) => url.includes(`:${port}/`));
+	return found === undefined ? "nobody's" : name(found.entry, found.url);
+}
+
+function name({ what }: Entry, url: string): string {
+	return `${url.slice(0, 100)} (${what})`;
+}

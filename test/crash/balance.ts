@@ -1,0 +1,138 @@
+// Do the books balance? What is stored, held against what the shop's server was answered and what arrived at
+// the shop. Throws at the first entry that does not, with its story.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { MAX_ATTEMPTS } from "../../src/domain/retry.ts";
+import type { AttemptEntry, Books, ConversionEntry, DeliveryEntry } from "./books.ts";
+import type { AnsweredOrder } from "./intake.ts";
+
+/** What the round saw with its own eyes. */
+export interface Witnessed {
+	answered: ReadonlyMap<string, AnsweredOrder>;
+	/** The books as they were read the time before. */
+	earlier: Books | null;
+	/** By delivery, the claims that were live when a stroke fell. */
+	hits: ReadonlyMap<string, ReadonlySet<number>>;
+	/** By delivery, the claims that nobody came back for, and that time was moved on for. */
+	lapsed: ReadonlyMap<string, ReadonlySet<number>>;
+}
+
+/** The contract's section 6; a parked conversion and its confirmation announce nothing. */
+const ANNOUNCED_BY: Readonly<Record<string, string>> = {
+	record: "conversion.recorded",
+	approve: "conversion.approved",
+	reject: "conversion.rejected",
+	reverse: "conversion.reversed",
+};
+
+export function checkBalance(books: Books, witnessed: Witnessed): void {
+	deepEqual(books.strays, [], "nothing is stored that belongs to nothing");
+	checkAnswers(books, witnessed.answered);
+	for (const conversion of books.conversions) checkOwed(conversion);
+	for (const delivery of books.deliveries) {
+		checkDelivery(delivery);
+		checkInterrupted(delivery, witnessed);
+	}
+	if (witnessed.earlier !== null) checkFinals(witnessed.earlier, books);
+}
+
+/** When no service runs any more. `quietAtMs`: when nothing was due or under way, seen from outside. */
+export function checkEnd(books: Books, witnessed: Witnessed, quietAtMs: number): void {
+	checkBalance(books, witnessed);
+	equal(books.conversions.length, witnessed.answered.size, "stored is what was answered, and nothing else");
+	for (const delivery of books.deliveries) {
+		const { queued, key } = delivery;
+		const interrupted = delivery.log.filter(({ result }) => result === "interrupted").length;
+		const lapsed = witnessed.lapsed.get(key)?.size ?? 0;
+		ok(interrupted >= lapsed, `${tell(delivery)}: ${lapsed} lapsed claims are not all shown as interrupted`);
+		if (queued === null) continue;
+		equal(queued.claim, null, `${tell(delivery)}: somebody left a claim behind`);
+		ok(queued.dueAtMs > quietAtMs, `${tell(delivery)}: it is due and was not sent`);
+		ok(queued.counted > 0, `${tell(delivery)}: it waits, and nothing was tried`);
+	}
+}
+
+function checkAnswers(books: Books, answered: ReadonlyMap<string, AnsweredOrder>): void {
+	const stored = new Map(books.conversions.map((conversion) => [conversion.orderId, conversion]));
+	equal(stored.size, books.conversions.length, "one conversion for each order");
+	for (const [orderId, { conversionId, status, nextStatus }] of answered) {
+		const conversion = stored.get(orderId);
+		ok(conversion !== undefined, `order ${orderId} was answered with ${conversionId} and is not stored`);
+		equal(conversion.publicId, conversionId, `order ${orderId} has the id that was answered`);
+		ok(
+			[status, nextStatus].includes(conversion.status),
+			`order ${orderId} was answered as ${status} and is stored as ${conversion.status}`,
+		);
+	}
+}
+
+/** Every move that announces something has its event, once, and nothing else has one. */
+function checkOwed({ orderId, status, moves, events }: ConversionEntry): void {
+	const owed = moves.flatMap(({ move }) => ANNOUNCED_BY[move] ?? []);
+	deepEqual([...events].sort(), owed.sort(), `order ${orderId} owes an event for each of its moves`);
+	equal(new Set(events).size, events.length, `order ${orderId} has an event twice`);
+	equal(moves.at(-1)?.toStatus, status, `order ${orderId} has the status of its last move`);
+}
+
+function checkDelivery(delivery: DeliveryEntry): void {
+	const { state, queued, log, run } = delivery;
+	equal(queued !== null, state === "pending", `${tell(delivery)}: in the queue is what is pending`);
+	equal(delivery.finishedAtMs === null, state === "pending", `${tell(delivery)}: what is final has an end`);
+	deepEqual(
+		log.map(({ seq }) => seq),
+		log.map((_, index) => index + 1),
+		`${tell(delivery)}: attempts are numbered without a gap`,
+	);
+	equal(delivery.attempts, log.length, `${tell(delivery)}: it shows all its attempts`);
+	const counted = log.filter((entry) => entry.run === run && entry.result !== "interrupted");
+	ok(counted.length <= MAX_ATTEMPTS, `${tell(delivery)}: ${counted.length} attempts are counted`);
+	if (queued !== null) {
+		deepEqual(
+			[queued.counted, queued.seq],
+			[counted.length, log.length],
+			`${tell(delivery)}: the queue counts`,
+		);
+	}
+	ok(counted.slice(0, -1).every(mayGoOn), `${tell(delivery)}: it went on after its end`);
+	equal(state, stateAfter(counted), `${tell(delivery)}: the state is what the last attempt makes it`);
+	if (state !== "pending") {
+		ok(log.at(-1)?.result !== "interrupted", `${tell(delivery)}: it was taken again after its end`);
+	}
+}
+
+function stateAfter(counted: readonly AttemptEntry[]): string {
+	const last = counted.at(-1);
+	if (last === undefined || (mayGoOn(last) && counted.length < MAX_ATTEMPTS)) return "pending";
+	return last.httpStatus !== null && last.httpStatus < 300 ? "delivered" : "failed";
+}
+
+/** The contract's section 7: which outcomes are tried again. */
+export function mayGoOn({ result, httpStatus }: AttemptEntry): boolean {
+	if (result === "timeout" || result === "network-error") return true;
+	return httpStatus !== null && (httpStatus >= 500 || httpStatus === 408 || httpStatus === 429);
+}
+
+/** Shown as interrupted is only what a stroke hit. */
+function checkInterrupted(delivery: DeliveryEntry, { hits }: Witnessed): void {
+	const interrupted = delivery.log.filter(({ result }) => result === "interrupted").length;
+	const claims = hits.get(delivery.key)?.size ?? 0;
+	ok(interrupted <= claims, `${tell(delivery)}: ${interrupted} times interrupted, and hit ${claims} times`);
+}
+
+/** None final twice: what had ended is there, and as it was. */
+function checkFinals(earlier: Books, books: Books): void {
+	const now = new Map(books.deliveries.map((delivery) => [delivery.key, delivery]));
+	for (const before of earlier.deliveries) {
+		const after = now.get(before.key);
+		ok(after !== undefined, `${tell(before)}: it has vanished`);
+		if (before.state !== "pending") deepEqual(after, before, `${tell(before)}: it was final and has changed`);
+	}
+	const kept = new Set(books.conversions.map(({ publicId }) => publicId));
+	for (const { publicId } of earlier.conversions) ok(kept.has(publicId), `${publicId} has vanished`);
+}
+
+/** A delivery's story, for whoever reads the failure. */
+export function tell({ key, state, log, queued }: DeliveryEntry): string {
+	const story = log.map(({ result, httpStatus }) => httpStatus ?? result).join(", ");
+	return `${key} is ${state} after [${story}], ${JSON.stringify(queued)} in the queue`;
+}

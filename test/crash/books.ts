@@ -1,0 +1,120 @@
+// The books of the service as they are stored, read in one transaction, the same from both databases. Nothing
+// is judged here: see balance.ts.
+
+import type { AttemptResult, Db } from "../../src/store/schema.ts";
+
+export interface ConversionEntry {
+	orderId: string;
+	publicId: string;
+	status: string;
+	/** In the order they were made. */
+	moves: readonly { move: string; toStatus: string }[];
+	events: readonly string[];
+}
+
+export interface AttemptEntry {
+	seq: number;
+	run: number;
+	result: AttemptResult;
+	httpStatus: number | null;
+	nonce: string | null;
+}
+
+export interface DeliveryEntry {
+	/** The conversion's id and the event's name: what a receiver deduplicates on. */
+	key: string;
+	state: string;
+	run: number;
+	attempts: number;
+	finishedAtMs: number | null;
+	/** Null without a row in the queue. */
+	queued: { dueAtMs: number; claim: number | null; counted: number; seq: number } | null;
+	/** By number. */
+	log: readonly AttemptEntry[];
+}
+
+export interface Books {
+	conversions: readonly ConversionEntry[];
+	deliveries: readonly DeliveryEntry[];
+	/** Rows that belong to nothing, in words. */
+	strays: readonly string[];
+}
+
+export async function readBooks(db: Db): Promise<Books> {
+	// One moment for all tables, also while services write. SQLite's transactions are always so.
+	const tables = await db.transaction().setIsolationLevel("repeatable read").execute(readTables);
+	return arrange(tables);
+}
+
+type Tables = Awaited<ReturnType<typeof readTables>>;
+
+async function readTables(trx: Db) {
+	return {
+		conversions: await trx.selectFrom("conversions").selectAll().orderBy("id").execute(),
+		moves: await trx.selectFrom("moves").selectAll().orderBy("id").execute(),
+		events: await trx.selectFrom("events").select(["id", "conversion_id", "name"]).orderBy("id").execute(),
+		deliveries: await trx.selectFrom("deliveries").selectAll().orderBy("id").execute(),
+		queue: await trx.selectFrom("queue").selectAll().orderBy("id").execute(),
+		attempts: await trx.selectFrom("attempts").selectAll().orderBy("delivery_id").orderBy("seq").execute(),
+	};
+}
+
+function arrange(tables: Tables): Books {
+	const { conversions, events, deliveries } = tables;
+	const movesOf = Map.groupBy(tables.moves, (move) => move.conversion_id);
+	const eventsOf = Map.groupBy(events, (event) => event.conversion_id);
+	const attemptsOf = Map.groupBy(tables.attempts, (attempt) => attempt.delivery_id);
+	const queueOf = new Map(tables.queue.map((row) => [row.id, row]));
+	const conversionOf = new Map(conversions.map((row) => [row.id, row]));
+	const deliveryOf = new Map(deliveries.map((row) => [row.id, row]));
+	const entries: DeliveryEntry[] = [];
+	for (const event of events) {
+		const delivery = deliveryOf.get(event.id);
+		const conversion = conversionOf.get(event.conversion_id);
+		if (delivery === undefined || conversion === undefined) continue;
+		const queued = queueOf.get(event.id);
+		entries.push({
+			key: `${conversion.public_id} ${event.name}`,
+			state: delivery.state,
+			run: delivery.run,
+			attempts: delivery.attempts,
+			finishedAtMs: delivery.finished_at_ms,
+			queued:
+				queued === undefined
+					? null
+					: { dueAtMs: queued.due_at_ms, claim: queued.claim, counted: queued.counted, seq: queued.seq },
+			log: (attemptsOf.get(event.id) ?? []).map(({ seq, run, result, http_status, nonce }) => {
+				return { seq, run, result, httpStatus: http_status, nonce };
+			}),
+		});
+	}
+	return {
+		conversions: conversions.map((row) => ({
+			orderId: row.order_id,
+			publicId: row.public_id,
+			status: row.status,
+			moves: (movesOf.get(row.id) ?? []).map(({ move, to_status }) => ({ move, toStatus: to_status })),
+			events: (eventsOf.get(row.id) ?? []).map(({ name }) => name),
+		})),
+		deliveries: entries,
+		strays: findStrays(tables),
+	};
+}
+
+function findStrays({ conversions, moves, events, deliveries, queue, attempts }: Tables): string[] {
+	const conversionIds = new Set(conversions.map(({ id }) => id));
+	const eventIds = new Set(events.map(({ id }) => id));
+	const deliveryIds = new Set(deliveries.map(({ id }) => id));
+	return [
+		...moves.filter((row) => !conversionIds.has(row.conversion_id)).map((row) => `move ${row.id}`),
+		...events.filter((row) => !conversionIds.has(row.conversion_id)).map((row) => `event ${row.id}`),
+		...events
+			.filter((row) => !deliveryIds.has(row.id))
+			.map((row) => `event ${row.id}, which has no delivery`),
+		...deliveries.filter((row) => !eventIds.has(row.id)).map((row) => `delivery ${row.public_id}`),
+		...queue.filter((row) => !deliveryIds.has(row.id)).map((row) => `queue row ${row.id}`),
+		...attempts
+			.filter((row) => !deliveryIds.has(row.delivery_id))
+			.map((row) => `attempt of ${row.delivery_id}`),
+	];
+}

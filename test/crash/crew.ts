@@ -1,0 +1,122 @@
+// The service processes of a round: real ones, started, asked to stop and killed. One that ends by itself is a
+// broken promise.
+
+import type { Home, Running, Settings } from "../command/command-home.ts";
+import type { Role } from "./plan.ts";
+
+export interface Crew {
+	/** Starts those that are down; resolves when each listens or was killed on its way. */
+	startAll(): Promise<void>;
+	/** URLs of those that take reports now. */
+	doors(): readonly string[];
+	/** Resolves when they are gone. `politeMs`: asked to stop so long before. */
+	kill(members: readonly number[], politeMs?: number | null): Promise<void>;
+	/** Asks all to stop, and fails if one does not end well. */
+	stopAll(): Promise<void>;
+	readonly isDown: boolean;
+	/** Of those that run. */
+	pids(): readonly number[];
+	/** Fails if one has ended that nobody ended. */
+	checkAlive(): void;
+	/** What they said on standard error, for whoever reads a failure. */
+	logs(): string;
+}
+
+interface Member {
+	role: Role;
+	running: Running | undefined;
+	url: string | undefined;
+	isDoomed: boolean;
+	/** What those before it said. */
+	earlierLog: string;
+}
+
+const LOG_TAIL_CHARACTERS = 3_000;
+
+/** `settingsOf` makes a member's environment. */
+export function createCrew(
+	home: Home,
+	roles: readonly Role[],
+	settingsOf: (member: number) => Settings,
+): Crew {
+	const members = roles.map((role): Member => {
+		return { role, running: undefined, url: undefined, isDoomed: false, earlierLog: "" };
+	});
+
+	async function start(member: Member, index: number): Promise<void> {
+		member.earlierLog += member.running?.stderr ?? "";
+		const settings = { ...settingsOf(index), PORT: "0", RINGBACK_ROLE: member.role };
+		const running = home.start(["serve"], settings);
+		Object.assign(member, { running, url: undefined, isDoomed: false });
+		try {
+			const [, url] = await running.said(/^Ringback listens on (\S+)$/m);
+			member.url = url;
+		} catch (error) {
+			if (!member.isDoomed) throw error;
+		}
+	}
+
+	async function kill(member: Member, politeMs: number | null): Promise<void> {
+		const { running } = member;
+		if (running === undefined || !running.isRunning) return;
+		member.isDoomed = true;
+		if (politeMs !== null) {
+			running.kill("SIGTERM");
+			await new Promise((resolve) => setTimeout(resolve, politeMs));
+		}
+		running.kill("SIGKILL");
+		const { code, signal } = await running.ended();
+		// Asked politely it may have been faster than we.
+		if (signal !== "SIGKILL" && !(politeMs !== null && (code === 0 || signal === "SIGTERM"))) {
+			throw new Error(`a service that was to be killed ended with ${code ?? signal}`);
+		}
+	}
+
+	async function stop({ running }: Member): Promise<void> {
+		if (running === undefined || !running.isRunning) return;
+		running.kill("SIGTERM");
+		const { code, signal } = await running.ended();
+		if (code !== 0) throw new Error(`a service that was asked to stop ended with ${code ?? signal}`);
+	}
+
+	const isUp = ({ running }: Member) => running?.isRunning === true;
+	const crew: Crew = {
+		async startAll() {
+			const down = [...members.entries()].filter(([, member]) => !isUp(member));
+			await Promise.all(down.map(([index, member]) => start(member, index)));
+		},
+		doors: () =>
+			members.flatMap((member) => {
+				const isOpen = isUp(member) && !member.isDoomed && member.role !== "worker";
+				return isOpen && member.url !== undefined ? [member.url] : [];
+			}),
+		async kill(victims, politeMs = null) {
+			await Promise.all(
+				victims.map((index) => members[index]).map((member) => member && kill(member, politeMs)),
+			);
+		},
+		async stopAll() {
+			crew.checkAlive();
+			for (const member of members) member.isDoomed = true;
+			await Promise.all(members.map(stop));
+		},
+		get isDown() {
+			return !members.some(isUp);
+		},
+		pids: () => members.filter(isUp).flatMap(({ running }) => running?.pid ?? []),
+		checkAlive() {
+			const lost = members.find(
+				(member) => !isUp(member) && member.running !== undefined && !member.isDoomed,
+			);
+			if (lost !== undefined) throw new Error(`a service (${lost.role}) ended by itself`);
+		},
+		logs: () =>
+			members
+				.map(({ role, earlierLog, running }, index) => {
+					const log = `${earlierLog}${running?.stderr ?? ""}`.slice(-LOG_TAIL_CHARACTERS);
+					return `--- service ${index + 1} (${role}):\n${log}`;
+				})
+				.join("\n"),
+	};
+	return crew;
+}

@@ -1,0 +1,113 @@
+// A disk that can be full and have room again while a service runs on it: a small file system of its own where
+// we may mount one, or the system's limit on the size of a file, which no disk space gets around either.
+
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+export const DISK_WAYS = ["small file system", "file size limit"] as const;
+export type DiskWay = (typeof DISK_WAYS)[number];
+
+export interface FullableDisk {
+	readonly way: DiskWay;
+	/** Where the database goes. */
+	readonly folder: string;
+	/** From now on these processes cannot write anything more. */
+	fill(pids: readonly number[]): Promise<void>;
+	makeRoom(pids: readonly number[]): Promise<void>;
+	remove(): Promise<void>;
+}
+
+/** A round's database needs less than one; what is left is filled with ballast each time. */
+const DISK_MEGABYTES = 8;
+/** A page of memory, which is what such a file system gives out. */
+const BALLAST_BLOCK = Buffer.alloc(4_096);
+const run = promisify(execFile);
+
+/** Those that work here: mounting takes root, and the limit of a running process is Linux's. */
+export async function findDiskWays(): Promise<readonly DiskWay[]> {
+	const ways: DiskWay[] = [];
+	if (process.platform === "linux" && process.getuid?.() === 0) ways.push("small file system");
+	if (await run("prlimit", ["--version"]).then(isFine, isMissing)) ways.push("file size limit");
+	return ways;
+}
+
+const isFine = () => true;
+const isMissing = () => false;
+
+/** `home`: a folder that is removed after the round. */
+export async function openDisk(way: DiskWay, home: string): Promise<FullableDisk> {
+	switch (way) {
+		case "small file system":
+			return openSmallFileSystem();
+		case "file size limit":
+			return openLimitedFolder(home);
+		default:
+			return way satisfies never;
+	}
+}
+
+async function openSmallFileSystem(): Promise<FullableDisk> {
+	const folder = mkdtempSync(join(tmpdir(), "ringback-disk-"));
+	// A shell at the end of a pipe that only we hold takes it away, even when we are killed.
+	const keeper = spawn(
+		"/bin/sh",
+		[
+			"-c",
+			'mount -t tmpfs -o "size=$2m" tmpfs "$1" && echo mounted; trap "" INT TERM HUP; cat > /dev/null; umount -l "$1"; rmdir "$1"',
+			"keeper",
+			folder,
+			String(DISK_MEGABYTES),
+		],
+		{ stdio: ["pipe", "pipe", "inherit"], detached: true },
+	);
+	const gone = once(keeper, "exit");
+	const [said] = await Promise.race([once(keeper.stdout, "data"), gone]);
+	if (!Buffer.isBuffer(said)) throw new Error("a small file system could not be mounted");
+	const ballast = join(folder, "ballast");
+	return {
+		way: "small file system",
+		folder,
+		async fill() {
+			writeUntilFull(ballast);
+		},
+		async makeRoom() {
+			rmSync(ballast);
+		},
+		async remove() {
+			keeper.stdin.end();
+			const [code] = await gone;
+			if (code !== 0) throw new Error(`the small file system at ${folder} could not be taken away`);
+		},
+	};
+}
+
+function writeUntilFull(path: string): void {
+	const file = openSync(path, "w");
+	try {
+		for (;;) writeSync(file, BALLAST_BLOCK);
+	} catch (error) {
+		if (!(error instanceof Error && "code" in error && error.code === "ENOSPC")) throw error;
+	} finally {
+		closeSync(file);
+	}
+}
+
+async function openLimitedFolder(home: string): Promise<FullableDisk> {
+	// Only the soft limit is moved, so that everybody may lift it again.
+	const limit = async (pids: readonly number[], bytes: string) => {
+		for (const pid of pids) await run("prlimit", [`--pid=${pid}`, `--fsize=${bytes}:`]);
+	};
+	return {
+		way: "file size limit",
+		folder: home,
+		fill: (pids) => limit(pids, "1"),
+		makeRoom: (pids) => limit(pids, "unlimited"),
+		async remove() {
+			// It is the home's.
+		},
+	};
+}

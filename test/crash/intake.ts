@@ -1,0 +1,137 @@
+// The shop's server: reports orders step by step at a steady pace, and asks again whatever was not answered,
+// as the API's documents tell it to. Keeps what it was answered, which must never be lost.
+
+import { CallRefused, createShopClient, type ShopClient } from "../../demo/shop-client.ts";
+import type { ShopAccount } from "../command/shop-account.ts";
+import { type PlannedOrder, STATUS_AFTER, type Step } from "./orders.ts";
+
+export interface AnsweredOrder {
+	conversionId: string;
+	/** The status that was answered last. */
+	status: string;
+	/** What the step behind it would make of it: asked for, perhaps, and not answered yet. */
+	nextStatus: string | null;
+}
+
+export interface Intake {
+	/** By order. Only what the signed API answered: a pixel's image says nothing. */
+	readonly answered: ReadonlyMap<string, AnsweredOrder>;
+	readonly counts: { answered: number; refused: number; broken: number };
+	readonly isDone: boolean;
+	add(orders: readonly PlannedOrder[]): void;
+	/** Until every step is answered, or nobody is left to ask. `doors` are the services that listen. */
+	work(doors: () => readonly string[], isOver: () => boolean): Promise<void>;
+}
+
+export interface IntakeOptions {
+	account: ShopAccount;
+	/** Other refusals than these are a broken promise. */
+	refusals: readonly number[];
+	onAnswer: () => void;
+}
+
+const SENDERS = 4;
+/** Between two questions that were not answered. */
+const PAUSE_MS = 15;
+const DECISIONS = { approve: "/v1/approvals", reject: "/v1/rejections", reverse: "/v1/reversals" } as const;
+
+interface Task {
+	order: PlannedOrder;
+	done: number;
+}
+
+export function createIntake({ account, refusals, onAnswer }: IntakeOptions): Intake {
+	const answered = new Map<string, AnsweredOrder>();
+	const counts = { answered: 0, refused: 0, broken: 0 };
+	const waiting: Task[] = [];
+	const clients = new Map<string, ShopClient>();
+	let turn = 0;
+	let underWay = 0;
+
+	async function ask(door: string, { order, done }: Task, step: Step): Promise<void> {
+		if (step === "pixel") {
+			const query = new URLSearchParams({ orderId: order.orderId, basketValue: "10.00", currency: "EUR" });
+			const response = await fetch(`${door}/pixel/${account.programmeId}.gif?${query}`);
+			await response.arrayBuffer();
+			return;
+		}
+		const client = clients.get(door) ?? createShopClient(door, account.apiKey, account.secret, Date.now);
+		clients.set(door, client);
+		const { conversion } = await client.post(pathOf(step), bodyOf(order.orderId, step));
+		const known = answered.get(order.orderId)?.conversionId ?? conversion.id;
+		if (known !== conversion.id || conversion.status !== STATUS_AFTER[step]) {
+			throw new Error(`${step} of order ${order.orderId} (${known}) answered ${JSON.stringify(conversion)}`);
+		}
+		const next = order.steps[done + 1];
+		const nextStatus = next === undefined ? null : STATUS_AFTER[next];
+		answered.set(order.orderId, { conversionId: conversion.id, status: conversion.status, nextStatus });
+		counts.answered++;
+		onAnswer();
+	}
+
+	/** True when it was answered. */
+	async function takeStep(door: string, task: Task, step: Step): Promise<boolean> {
+		try {
+			await ask(door, task, step);
+			task.done++;
+			return true;
+		} catch (error) {
+			if (error instanceof CallRefused) {
+				if (!refusals.includes(error.httpStatus)) throw error;
+				counts.refused++;
+			} else if (isBrokenConnection(error)) counts.broken++;
+			else throw error;
+			return false;
+		}
+	}
+
+	async function send(doors: () => readonly string[], isOver: () => boolean): Promise<void> {
+		while (waiting.length + underWay > 0) {
+			const open = doors();
+			const door = open[turn++ % Math.max(1, open.length)];
+			if (door === undefined && isOver()) return;
+			const task = door === undefined ? undefined : waiting.shift();
+			const step = task?.order.steps[task.done];
+			if (door === undefined || task === undefined || step === undefined) {
+				await pause();
+				continue;
+			}
+			underWay++;
+			const isAnswered = await takeStep(door, task, step).finally(() => underWay--);
+			if (task.done < task.order.steps.length) waiting.push(task);
+			if (!isAnswered) await pause();
+		}
+	}
+
+	return {
+		answered,
+		counts,
+		get isDone() {
+			return waiting.length + underWay === 0;
+		},
+		add(orders) {
+			for (const order of orders) waiting.push({ order, done: 0 });
+		},
+		async work(doors, isOver) {
+			await Promise.all(Array.from({ length: SENDERS }, () => send(doors, isOver)));
+		},
+	};
+}
+
+function pathOf(step: Exclude<Step, "pixel">): string {
+	return step === "record" || step === "repeat" ? "/v1/conversions" : DECISIONS[step];
+}
+
+function bodyOf(orderId: string, step: Exclude<Step, "pixel">): object {
+	if (step === "record" || step === "repeat") return { orderId, basketValue: "10.00", currency: "EUR" };
+	return step === "approve" ? { orderId } : { orderId, reason: "RETURN" };
+}
+
+/** What fetch says when the other side is gone, before or in the middle of its answer. */
+function isBrokenConnection(error: unknown): boolean {
+	return error instanceof TypeError && error.cause instanceof Error;
+}
+
+function pause(): Promise<void> {
+	return new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+}

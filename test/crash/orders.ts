@@ -1,0 +1,72 @@
+// The orders of a round: what the shop reports of each, step by step, and how it takes the callbacks.
+
+import type { SeededRandom } from "../support/seeded-random.ts";
+
+export type Step = "pixel" | "record" | "repeat" | "approve" | "reject" | "reverse";
+
+export type Manner =
+	| { kind: "answers"; httpStatus: number; delayMs: number }
+	/** Takes the request and hangs up: whoever sent it cannot know. */
+	| { kind: "hangs up" };
+
+export interface PlannedOrder {
+	orderId: string;
+	steps: readonly Step[];
+	/** For the first arrival of each of its events, and for those behind it. */
+	firstManner: Manner;
+	laterManner: Manner;
+}
+
+/** The conversion's status once a step was answered. */
+export const STATUS_AFTER: Readonly<Record<Step, string>> = {
+	pixel: "PARKED",
+	record: "RECORDED",
+	repeat: "RECORDED",
+	approve: "APPROVED",
+	reject: "REJECTED",
+	reverse: "REVERSED",
+};
+
+const STORIES: readonly (readonly Step[])[] = [
+	["record"],
+	["record"],
+	["record", "repeat"],
+	["record", "approve"],
+	["record", "reject"],
+	["record", "approve", "reverse"],
+	["record", "repeat", "reverse"],
+	["pixel", "record", "approve"],
+];
+
+/** Long enough that a stroke meets requests under way, far below the five seconds of an attempt. */
+const SLOW_MS: readonly [least: number, most: number] = [60, 250];
+const USUAL_MS: readonly [least: number, most: number] = [0, 20];
+
+export function drawOrders(random: SeededRandom, name: string, count: number): PlannedOrder[] {
+	return Array.from({ length: count }, (_, index) => {
+		const firstManner = drawManner(random);
+		return {
+			orderId: `${name}-${index}`,
+			steps: random.pick(STORIES),
+			firstManner,
+			laterManner: isTrouble(firstManner) && random.chance(0.6) ? well(random) : firstManner,
+		};
+	});
+}
+
+function drawManner(random: SeededRandom): Manner {
+	const share = random.fraction();
+	if (share < 0.06) return { kind: "answers", httpStatus: 404, delayMs: random.between(...USUAL_MS) };
+	if (share < 0.14) return { kind: "answers", httpStatus: 503, delayMs: random.between(...USUAL_MS) };
+	if (share < 0.2) return { kind: "hangs up" };
+	if (share < 0.4) return { kind: "answers", httpStatus: 204, delayMs: random.between(...SLOW_MS) };
+	return well(random);
+}
+
+function well(random: SeededRandom): Manner {
+	return { kind: "answers", httpStatus: 204, delayMs: random.between(...USUAL_MS) };
+}
+
+function isTrouble(manner: Manner): boolean {
+	return manner.kind === "hangs up" || manner.httpStatus === 503;
+}

@@ -1,0 +1,135 @@
+// Everything that is left to chance in a round, drawn from its seed before the round starts: a seed and a kind
+// give the same plan on every machine. What real processes make of it is theirs.
+
+import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
+import { drawOrders, type PlannedOrder } from "./orders.ts";
+
+export const KINDS = ["sqlite-kill", "postgres-kill", "postgres-restart", "disk-full"] as const;
+export type Kind = (typeof KINDS)[number];
+
+export type Role = "all" | "web" | "worker";
+
+/** When a stroke falls: after so many answers and arrivals, counted together, or so long after a start. */
+export type Moment = { kind: "happenings"; count: number } | { kind: "start"; delayMs: number };
+
+export type Stroke =
+	/** `politeMs`: the process is asked to stop so long before, and dies in the middle of it. */
+	| { kind: "kill"; victims: readonly number[]; politeMs: number | null }
+	/** All services, in good order, in the middle of the work. */
+	| { kind: "stop" }
+	| { kind: "restart"; way: "fast" | "immediate" }
+	| { kind: "fill"; ending: "room" | "killed" | "killed and started" };
+
+export interface Phase {
+	moment: Moment;
+	stroke: Stroke;
+	orders: readonly PlannedOrder[];
+	/** How much time goes by if nobody is left running behind the stroke; null for none. */
+	passesMs: number | null;
+}
+
+export interface RoundPlan {
+	seed: number;
+	kind: Kind;
+	/** A service process each. */
+	roles: readonly Role[];
+	phases: readonly Phase[];
+	/** Goes by when everything has ended; null when only claims have to lapse. */
+	lastPassesMs: number | null;
+	/** Which of the machine's ways to fill a disk. */
+	diskChoice: number;
+}
+
+/** Few enough for a round of seconds; enough that a stroke falls in the middle of them. */
+const ORDERS_A_PHASE: readonly [least: number, most: number] = [24, 36];
+/** The least a phase makes happen is an answer and an arrival for most of its orders. */
+const KILL_AFTER: readonly [least: number, most: number] = [1, 45];
+/** Early: there must be orders left to be refused while the disk is full. */
+const FILL_AFTER: readonly [least: number, most: number] = [1, 20];
+/** A process needs half a second to start on an idle machine. */
+const MAX_START_DELAY_MS = 700;
+const MAX_POLITE_MS = 60;
+/** Claims lapse after 30 s, retries come after one minute and after five. */
+const PASSING_MS = [30_000, 61_000, 301_000] as const;
+
+export function kindOf(seed: number): Kind {
+	return KINDS[seed % KINDS.length] ?? "sqlite-kill";
+}
+
+export function drawRound(seed: number, kind: Kind): RoundPlan {
+	const random = createSeededRandom(seed);
+	const roles = drawRoles(random, kind);
+	const phases: Phase[] = [];
+	for (let left = random.chance(0.4) ? 2 : 1; left > 0; left--) {
+		phases.push(drawPhase(random, kind, roles, `${phases.length + 1}`));
+	}
+	return {
+		seed,
+		kind,
+		roles,
+		phases,
+		lastPassesMs: random.chance(0.25) ? random.pick(PASSING_MS) : null,
+		// In turn, not drawn: a short run, too, has them all.
+		diskChoice: Math.floor(seed / KINDS.length),
+	};
+}
+
+function drawRoles(random: SeededRandom, kind: Kind): readonly Role[] {
+	if (kind === "sqlite-kill" || kind === "disk-full") return ["all"];
+	return random.chance(0.5) ? ["all", "all"] : ["web", "worker"];
+}
+
+function drawPhase(random: SeededRandom, kind: Kind, roles: readonly Role[], name: string): Phase {
+	return {
+		...drawStroke(random, kind, roles),
+		orders: drawOrders(random, name, random.between(...ORDERS_A_PHASE)),
+		passesMs: random.chance(0.7) ? random.pick(PASSING_MS) : null,
+	};
+}
+
+function drawStroke(
+	random: SeededRandom,
+	kind: Kind,
+	roles: readonly Role[],
+): Pick<Phase, "moment" | "stroke"> {
+	switch (kind) {
+		case "sqlite-kill":
+		case "postgres-kill":
+			return drawKill(random, roles);
+		case "postgres-restart":
+			return {
+				moment: { kind: "happenings", count: random.between(...KILL_AFTER) },
+				stroke: { kind: "restart", way: random.pick(["fast", "immediate"]) },
+			};
+		case "disk-full":
+			return {
+				moment: { kind: "happenings", count: random.between(...FILL_AFTER) },
+				// Mostly the promise itself: it goes on without a restart.
+				stroke: { kind: "fill", ending: random.pick(["room", "room", "killed", "killed and started"]) },
+			};
+		default:
+			return kind satisfies never;
+	}
+}
+
+function drawKill(random: SeededRandom, roles: readonly Role[]): Pick<Phase, "moment" | "stroke"> {
+	const all = roles.map((_, index) => index);
+	const victims = random.chance(0.4) ? all : [random.pick(all)];
+	const happenings: Moment = { kind: "happenings", count: random.between(...KILL_AFTER) };
+	const way = random.fraction();
+	if (way > 0.85) return { moment: happenings, stroke: { kind: "stop" } };
+	if (way < 0.2) {
+		const moment: Moment = { kind: "start", delayMs: random.between(0, MAX_START_DELAY_MS) };
+		return { moment, stroke: { kind: "kill", victims, politeMs: null } };
+	}
+	const politeMs = way < 0.35 ? random.between(0, MAX_POLITE_MS) : null;
+	return { moment: happenings, stroke: { kind: "kill", victims, politeMs } };
+}
+
+/** For people, in a failure's message. */
+export function describeRound({ kind, seed, roles, phases }: RoundPlan): string {
+	const strokes = phases.map(
+		({ stroke, moment }) => `${JSON.stringify(stroke)} at ${JSON.stringify(moment)}`,
+	);
+	return `${kind}, seed ${seed}, roles ${roles.join(" + ")}: ${strokes.join("; ")}`;
+}

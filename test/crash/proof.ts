@@ -1,0 +1,146 @@
+// `npm run crash`: rounds of crashes against real services. Each round has a seed of its own, so that a failed
+// one can be run again alone.
+
+import { randomInt } from "node:crypto";
+import { makeCertificates } from "../../demo/certificate.ts";
+import { type PostgresServer, startPostgres } from "../support/postgres.ts";
+import { BrokenPromise, type Progress, type Proof } from "../support/proof.ts";
+import { findDiskWays } from "./full-disk.ts";
+import { describeRound, drawRound, KINDS, type Kind, kindOf } from "./plan.ts";
+import { type RoundReport, runRound, type Stage } from "./round.ts";
+
+export interface CrashRun {
+	rounds: number;
+	seed: number;
+	/** Null: by the seed, all in turn. */
+	kind: Kind | null;
+}
+
+const COUNTED = [
+	"answered",
+	"refused",
+	"broken",
+	"owed",
+	"arrived",
+	"reached",
+	"retried",
+	"duplicates",
+	"hit",
+	"interrupted",
+] as const satisfies readonly (keyof RoundReport)[];
+
+export type Tally = Record<(typeof COUNTED)[number], number> & { rounds: number };
+
+export interface CrashTally {
+	byKind: ReadonlyMap<Kind, Tally>;
+	/** How often the disk was filled in each way. */
+	diskWays: ReadonlyMap<string, number>;
+	/** Rounds that this machine cannot play. */
+	leftOut: number;
+}
+
+const MAX_SEED = 2 ** 31 - 1;
+
+export const crashProof: Proof = {
+	name: "crash",
+	summary:
+		"Kills services, restarts PostgreSQL and fills the disk at random moments; the books must balance.",
+	options: {
+		rounds: { value: "N", help: "How many rounds", preset: 100 },
+		seed: {
+			value: "S",
+			help: "Of the first round; each further round has the next. Drawn if not given",
+			preset: null,
+		},
+		kind: {
+			value: "K",
+			help: `Only rounds of this kind: ${KINDS.map((kind, index) => `${index + 1} ${kind}`).join(", ")}`,
+			preset: null,
+		},
+	},
+	async run(options, progress) {
+		const chosen = options["kind"] ?? null;
+		const kind = chosen === null ? null : KINDS[chosen - 1];
+		if (kind === undefined) throw new Error(`--kind must be from 1 to ${KINDS.length}.`);
+		const seed = options["seed"] ?? randomInt(MAX_SEED);
+		return describeTally(seed, await runCrashes({ rounds: options["rounds"] ?? 1, seed, kind }, progress));
+	},
+};
+
+export async function runCrashes({ rounds, seed, kind }: CrashRun, progress: Progress): Promise<CrashTally> {
+	const byKind = new Map<Kind, Tally>();
+	const diskWays = new Map<string, number>();
+	let leftOut = 0;
+	const { stage, close } = await openStage();
+	try {
+		for (let round = 0; round < rounds; round++) {
+			const roundSeed = (seed + round) % MAX_SEED;
+			const plan = drawRound(roundSeed, kind ?? kindOf(roundSeed));
+			progress(`round ${round + 1} of ${rounds}, ${plan.kind}, seed ${roundSeed}`);
+			if (plan.kind === "disk-full" && stage.diskWays.length === 0) {
+				leftOut++;
+				continue;
+			}
+			const report = await runRound(plan, stage).catch((error: unknown) => {
+				const replay = `npm run crash -- --rounds 1 --seed ${roundSeed} --kind ${KINDS.indexOf(plan.kind) + 1}`;
+				throw new BrokenPromise(`round ${round + 1} (${describeRound(plan)})`, replay, error);
+			});
+			addToTally(byKind, plan.kind, report);
+			if (report.diskWay !== null) diskWays.set(report.diskWay, (diskWays.get(report.diskWay) ?? 0) + 1);
+		}
+	} finally {
+		await close();
+	}
+	return { byKind, diskWays, leftOut };
+}
+
+async function openStage(): Promise<{ stage: Stage; close: () => Promise<void> }> {
+	let server: Promise<PostgresServer> | undefined;
+	const stage: Stage = {
+		certificates: await makeCertificates({ names: ["127.0.0.1"] }),
+		// A cluster of its own, because it is restarted. Nobody cuts the power: what a killed server has written is
+		// in the system's hands, and syncing it would only take seconds of each recovery.
+		postgres: () => {
+			server ??= startPostgres({ settings: { fsync: "off" } });
+			return server;
+		},
+		diskWays: await findDiskWays(),
+	};
+	return { stage, close: async () => (await server)?.stop() };
+}
+
+function addToTally(byKind: Map<Kind, Tally>, kind: Kind, report: RoundReport): void {
+	const tally = byKind.get(kind) ?? emptyTally();
+	tally.rounds++;
+	for (const name of COUNTED) tally[name] += report[name];
+	byKind.set(kind, tally);
+}
+
+function emptyTally(): Tally {
+	return {
+		rounds: 0,
+		answered: 0,
+		refused: 0,
+		broken: 0,
+		owed: 0,
+		arrived: 0,
+		reached: 0,
+		retried: 0,
+		duplicates: 0,
+		hit: 0,
+		interrupted: 0,
+	};
+}
+
+export function describeTally(seed: number, { byKind, diskWays, leftOut }: CrashTally): string {
+	const kinds = [...byKind].map(
+		([kind, tally]) =>
+			`${tally.rounds} ${kind} (${tally.answered} answered, ${tally.refused} refused, ${tally.broken} broken off, ` +
+			`${tally.owed} events owed, ${tally.reached} reached the shop in ${tally.arrived} requests, ` +
+			`${tally.retried} retried, ${tally.duplicates} duplicates, ${tally.hit} deliveries hit, ` +
+			`${tally.interrupted} interrupted)`,
+	);
+	const ways = [...diskWays].map(([way, count]) => `disk full by ${way}: ${count}`);
+	const missing = leftOut === 0 ? [] : [`disk full: ${leftOut} rounds left out, no way to fill one here`];
+	return [`seed ${seed}`, ...kinds, ...ways, ...missing].join("; ");
+}

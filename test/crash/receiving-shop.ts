@@ -1,0 +1,86 @@
+// The shop's endpoint: a real HTTPS server that takes callbacks in the manner the plan says, checks each with
+// the library a shop installs, and keeps what arrived for the books.
+
+import type { Certificates } from "../../demo/certificate.ts";
+import { checkForm, readCallback } from "../support/callback-form.ts";
+import { type ShopAnswer, type ShopRequest, startShop } from "../support/shop.ts";
+import type { Manner, PlannedOrder } from "./orders.ts";
+
+export interface Arrival {
+	/** Of the delivery: see books.ts. */
+	key: string;
+	nonce: string;
+	/** What it was answered; null when the shop hung up. */
+	httpStatus: number | null;
+}
+
+export interface ReceivingShop {
+	readonly url: string;
+	readonly caPem: string;
+	readonly arrivals: readonly Arrival[];
+	/** Known once the programme exists, which needs the shop's URL first. */
+	secret: string;
+	/** Resolves when all that arrived so far has been checked; rejects with the first that does not verify. */
+	checked(): Promise<void>;
+	close(): Promise<void>;
+}
+
+export interface ReceivingShopOptions {
+	orders: readonly PlannedOrder[];
+	certificates: Certificates;
+	onArrival: () => void;
+}
+
+const BRAND = "Service";
+
+export async function openReceivingShop(options: ReceivingShopOptions): Promise<ReceivingShop> {
+	const orders = new Map(options.orders.map((order) => [order.orderId, order]));
+	const arrivals: Arrival[] = [];
+	const seen = new Map<string, number>();
+	let checks: Promise<unknown> = Promise.resolve();
+	let firstFailure: unknown;
+
+	function take(request: ShopRequest): ShopAnswer {
+		const callback = readCallback(request);
+		const { conversionId, event, orderId } = callback.body;
+		const key = `${conversionId} ${event}`;
+		const order = orders.get(String(orderId));
+		const nth = (seen.get(key) ?? 0) + 1;
+		seen.set(key, nth);
+		const manner: Manner | undefined = nth === 1 ? order?.firstManner : order?.laterManner;
+		const httpStatus = manner?.kind === "answers" ? manner.httpStatus : null;
+		arrivals.push({ key, nonce: callback.headers.get(`X-${BRAND}-Nonce`) ?? "", httpStatus });
+		const received = { ...callback, serviceNowMs: Date.now(), secret: shop.secret, answered: httpStatus };
+		checks = Promise.all([checks, checkForm(received, BRAND)]).catch((error: unknown) => {
+			firstFailure ??= error;
+		});
+		options.onArrival();
+		if (manner === undefined) throw new Error(`a callback for an order nobody reported: ${orderId}`);
+		return answerIn(manner);
+	}
+
+	const server = await startShop({ certificates: options.certificates, answer: take });
+	const shop: ReceivingShop = {
+		url: server.url("/postback?shop=1"),
+		caPem: server.caPem,
+		arrivals,
+		secret: "",
+		async checked() {
+			await checks;
+			if (firstFailure !== undefined) throw firstFailure;
+		},
+		close: () => server.close(),
+	};
+	return shop;
+}
+
+function answerIn(manner: Manner): ShopAnswer {
+	switch (manner.kind) {
+		case "answers":
+			return { status: manner.httpStatus, delayMs: manner.delayMs };
+		case "hangs up":
+			return { raw: (socket) => socket.destroy() };
+		default:
+			return manner satisfies never;
+	}
+}

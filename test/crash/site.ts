@@ -1,0 +1,167 @@
+// Where a round takes place: a fresh database of its kind, service processes over it, and a way to read its
+// books that leaves every recovery to the service.
+
+import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { sql } from "kysely";
+import { openSqlite } from "../../src/store/sqlite.ts";
+import type { Db, Store } from "../../src/store/store.ts";
+import { type Home, openHome, type Settings } from "../command/command-home.ts";
+import { prepareDatabase, type ShopAccount } from "../command/shop-account.ts";
+import { openStore } from "../support/open-store.ts";
+import type { PostgresServer } from "../support/postgres.ts";
+import { dropDatabase } from "../support/postgres-admin.ts";
+import { until } from "../support/until.ts";
+import { type Books, readBooks } from "./books.ts";
+import { type Crew, createCrew } from "./crew.ts";
+import { type DiskWay, type FullableDisk, openDisk } from "./full-disk.ts";
+import type { RoundPlan } from "./plan.ts";
+
+export interface Site {
+	account: ShopAccount;
+	crew: Crew;
+	/** Where the plan fills one. */
+	disk: FullableDisk | null;
+	readBooks(): Promise<Books>;
+	readQueue(): Promise<readonly QueueRow[]>;
+	/** Only PostgreSQL can be: every connection breaks. */
+	restartDatabase(way: "fast" | "immediate"): Promise<void>;
+	/** Brings everything in the queue so much closer, in a database that nobody works on. */
+	passTime(ms: number): Promise<void>;
+	/** Resolves when the database has noticed that these are dead. */
+	untilForgotten(members: readonly number[]): Promise<void>;
+	/** When the round has ended well; fails if somebody still has the database open. */
+	remove(): Promise<void>;
+}
+
+export interface QueueRow {
+	dueAtMs: number;
+	claim: number | null;
+}
+
+export interface SiteOptions {
+	plan: RoundPlan;
+	shop: { url: string; caPem: string };
+	postgres: () => Promise<PostgresServer>;
+	diskWays: readonly DiskWay[];
+	cleaning: { after(clean: () => Promise<void>): void };
+}
+
+const SECRET_KEY = "5e".repeat(32);
+
+export async function openSite(options: SiteOptions): Promise<Site> {
+	const home = openHome(options.cleaning);
+	writeFileSync(join(home.folder, "ca.pem"), options.shop.caPem);
+	switch (options.plan.kind) {
+		case "sqlite-kill":
+			return openSqliteSite(options, home, null);
+		case "disk-full": {
+			const way = options.diskWays[options.plan.diskChoice % options.diskWays.length];
+			if (way === undefined) throw new Error("this machine has no way to fill a disk");
+			const disk = await openDisk(way, home.folder);
+			options.cleaning.after(() => disk.remove());
+			return openSqliteSite(options, home, disk);
+		}
+		case "postgres-kill":
+		case "postgres-restart":
+			return openPostgresSite(options, home);
+		default:
+			return options.plan.kind satisfies never;
+	}
+}
+
+function commonSettings(home: Home): Settings {
+	return {
+		RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
+		RINGBACK_TRUSTED_CA: join(home.folder, "ca.pem"),
+		RINGBACK_SECRET_KEY: SECRET_KEY,
+	};
+}
+
+async function openSqliteSite(
+	{ plan, shop }: SiteOptions,
+	home: Home,
+	disk: FullableDisk | null,
+): Promise<Site> {
+	const path = disk === null ? home.databasePath : join(disk.folder, "ringback.db");
+	const settings = { ...commonSettings(home), DATABASE_URL: `sqlite:${path}` };
+	const account = await prepareDatabase(settings, { postbackUrl: shop.url });
+	const crew = createCrew(home, plan.roles, () => settings);
+	return {
+		account,
+		crew,
+		disk,
+		readBooks: () => (crew.isDown ? readCopy(path, home.folder) : withStore(openSqlite(path), readBooks)),
+		readQueue: () => withStore(openSqlite(path), readQueue),
+		restartDatabase: () => Promise.reject(new Error("a SQLite file cannot be restarted")),
+		passTime: (ms) => withStore(openSqlite(path), (db) => moveQueue(db, ms)),
+		untilForgotten: async () => undefined,
+		async remove() {
+			// The last connection to close takes it along.
+			if (existsSync(`${path}-wal`)) throw new Error("a connection to the SQLite file is still open");
+		},
+	};
+}
+
+/** Of a file that nobody has open: whoever opens the original would recover it in the service's place. */
+async function readCopy(path: string, folder: string): Promise<Books> {
+	const copyFolder = mkdtempSync(join(folder, "copy-"));
+	try {
+		for (const suffix of ["", "-wal"]) {
+			if (existsSync(`${path}${suffix}`))
+				copyFileSync(`${path}${suffix}`, join(copyFolder, `copy.db${suffix}`));
+		}
+		return await withStore(openSqlite(join(copyFolder, "copy.db")), readBooks);
+	} finally {
+		rmSync(copyFolder, { recursive: true });
+	}
+}
+
+/** For one question only: a connection that lasts would be one more that a restart breaks. */
+async function withStore<Value>(store: Store, ask: (db: Db) => Promise<Value>): Promise<Value> {
+	try {
+		return await ask(store.db);
+	} finally {
+		await store.close();
+	}
+}
+
+function readQueue(db: Db): Promise<QueueRow[]> {
+	return db.selectFrom("queue").select(["due_at_ms as dueAtMs", "claim"]).execute();
+}
+
+async function moveQueue(db: Db, ms: number): Promise<void> {
+	await sql`update queue set due_at_ms = due_at_ms - ${ms}`.execute(db);
+}
+
+async function openPostgresSite({ plan, shop, postgres }: SiteOptions, home: Home): Promise<Site> {
+	const server = await postgres();
+	const name = `crash_${plan.seed}`;
+	const url = await server.createDatabase(name);
+	const settings = { ...commonSettings(home), DATABASE_URL: url };
+	const account = await prepareDatabase(settings, { postbackUrl: shop.url });
+	const nameOf = (member: number) => `member-${member}`;
+	const crew = createCrew(home, plan.roles, (member) => {
+		return { ...settings, DATABASE_URL: `${url}?application_name=${nameOf(member)}` };
+	});
+	const ask = <Value>(question: (db: Db) => Promise<Value>) =>
+		withStore(openStore("PostgreSQL", url), question);
+	return {
+		account,
+		crew,
+		disk: null,
+		readBooks: () => ask(readBooks),
+		readQueue: () => ask(readQueue),
+		restartDatabase: (way) => server.restart(way),
+		passTime: (ms) => ask((db) => moveQueue(db, ms)),
+		untilForgotten: (members) =>
+			until(() => ask(async (db) => (await countConnections(db, members.map(nameOf))) === 0)),
+		remove: () => dropDatabase(server.url(), name),
+	};
+}
+
+async function countConnections(db: Db, names: readonly string[]): Promise<number> {
+	const { rows } = await sql<{ count: number }>`select count(*)::int as count from pg_stat_activity
+		where datname = current_database() and application_name = any(${names})`.execute(db);
+	return rows[0]?.count ?? 0;
+}

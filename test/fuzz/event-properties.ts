@@ -1,0 +1,89 @@
+// The body of a callback, the sealing of secrets and the order of ids, whatever is put into them.
+
+import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
+import fc from "fast-check";
+import { bodySentAt, composeEvent } from "../../src/domain/event.ts";
+import { ID_RANDOM_BYTES, makeId } from "../../src/domain/id.ts";
+import { openSecret, SEALING_IV_BYTES, SEALING_KEY_BYTES, sealSecret } from "../../src/domain/sealing.ts";
+import { BODY_FIELDS, type CallbackBody } from "../support/callback-form.ts";
+import { ANY_EVENT_NAME, ANY_SUBJECT, ANY_TEXT, ANY_TIME_MS } from "./any-event.ts";
+import { type FuzzProperty, pureProperty } from "./fuzz-property.ts";
+import { ANY_TAMPERING, tamperBytes } from "./tampering.ts";
+
+const COMPOSED = pureProperty("a callback's body has its fourteen fields with the event's values", [], () =>
+	fc.property(ANY_EVENT_NAME, ANY_SUBJECT, ANY_TIME_MS, (event, subject, sentAtMs) => {
+		const body = bodySentAt(composeEvent(event, subject), sentAtMs);
+		const { occurredAtMs, ...rest } = subject;
+		const parsed: CallbackBody = JSON.parse(body);
+		deepEqual(Object.keys(parsed), BODY_FIELDS);
+		for (const field of ["basketValue", "commission", "networkFee"] as const)
+			equal(typeof parsed[field], "string");
+		deepEqual(parsed, {
+			event,
+			...rest,
+			occurredAt: new Date(occurredAtMs).toISOString(),
+			sentAt: new Date(sentAtMs).toISOString(),
+		});
+		// Also finds a name that is there twice; and bytes must not depend on who encodes them.
+		equal(body, JSON.stringify(parsed));
+		ok(body.isWellFormed());
+	}),
+);
+
+const ANY_KEY = fc.uint8Array({ minLength: SEALING_KEY_BYTES, maxLength: SEALING_KEY_BYTES });
+const ANY_IV = fc.uint8Array({ minLength: SEALING_IV_BYTES, maxLength: SEALING_IV_BYTES });
+const ANY_PROGRAMME = fc.nat();
+
+const SEALED = pureProperty(
+	"a sealed secret opens to itself, and to nothing for another key or programme or when changed",
+	[],
+	() =>
+		fc.property(
+			ANY_KEY,
+			ANY_IV,
+			ANY_PROGRAMME,
+			ANY_TEXT,
+			ANY_TAMPERING,
+			(key, iv, programmeId, text, tampering) => {
+				const secret = text.toWellFormed();
+				const sealed = sealSecret(key, programmeId, secret, iv);
+				equal(openSecret(key, programmeId, sealed), secret);
+				equal(openSecret(key, programmeId + 1, sealed), null);
+				const otherKey = key.map((byte) => byte ^ 1);
+				equal(openSecret(otherKey, programmeId, sealed), null);
+				const bytes = Buffer.from(sealed, "base64");
+				const changed = tamperBytes(bytes, tampering);
+				if (!changed.equals(bytes)) equal(openSecret(key, programmeId, changed.toString("base64")), null);
+			},
+		),
+);
+
+const OPENED = pureProperty("garbage instead of a sealed secret opens to nothing and never throws", [], () =>
+	fc.property(ANY_KEY, ANY_PROGRAMME, fc.oneof(ANY_TEXT, fc.base64String()), (key, programmeId, sealed) => {
+		equal(openSecret(key, programmeId, sealed), null);
+	}),
+);
+
+const ANY_RANDOM = fc.uint8Array({ minLength: ID_RANDOM_BYTES, maxLength: ID_RANDOM_BYTES });
+/** Ten characters of base 32; the year 10889 and a little more than any clock shows. */
+const MAX_ID_TIME_MS = Date.UTC(9999, 11, 31);
+
+const IDS = pureProperty("ids sort by the time they were made, and differ when their chance does", [], () =>
+	fc.property(
+		fc.integer({ min: 0, max: MAX_ID_TIME_MS - 1 }),
+		fc.integer({ min: 1, max: 10 ** 9 }),
+		ANY_RANDOM,
+		ANY_RANDOM,
+		fc.integer({ min: 0, max: ID_RANDOM_BYTES * 8 - 1 }),
+		(nowMs, gapMs, one, other, bit) => {
+			const earlier = makeId("cnv", nowMs, one);
+			const later = makeId("cnv", Math.min(nowMs + gapMs, MAX_ID_TIME_MS), other);
+			ok(earlier < later, `${earlier} before ${later}`);
+			ok(/^cnv_[0-9A-HJKMNP-TV-Z]{26}$/.test(earlier), earlier);
+			const flipped = one.map((byte, at) => (at === bit >> 3 ? byte ^ (1 << (bit & 7)) : byte));
+			notEqual(earlier, makeId("cnv", nowMs, flipped), "every bit of chance counts");
+		},
+	),
+);
+
+export const EVENT_PROPERTIES: readonly FuzzProperty[] = [COMPOSED, SEALED, OPENED, IDS];

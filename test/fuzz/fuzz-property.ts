@@ -1,0 +1,97 @@
+// A property: what must hold of every case that can be drawn. Drawn in batches, each from a seed and over a
+// world of its own, so that a broken case is found again by running its batch and nothing before it.
+
+import fc from "fast-check";
+import { BrokenPromise, type Progress } from "../support/proof.ts";
+
+export interface FuzzProperty {
+	/** What must hold, in a sentence. */
+	name: string;
+	/** Kinds of case that it says it `meets`: a run that never met one proves less than it claims. */
+	kinds: readonly string[];
+	/** Of the cases asked for: a dear one, with a database or a socket in it, is drawn less often. */
+	share: number;
+	open(world: World): Promise<OpenProperty>;
+}
+
+export interface World {
+	seed: number;
+	meet(kind: string): void;
+}
+
+export interface OpenProperty {
+	property: fc.IRawProperty<unknown>;
+	close(): Promise<void>;
+}
+
+export interface FuzzRun {
+	seed: number;
+	runs: number;
+}
+
+/** How many cases of each kind there were, and how many in all. */
+export interface Tally {
+	cases: number;
+	met: ReadonlyMap<string, number>;
+}
+
+/** A batch over a database takes a second or two: short enough to be replayed whole. */
+const BATCH_RUNS = 500;
+/** fast-check's seeds are 32-bit integers. */
+const SEEDS = 2 ** 31;
+
+/** Rejects with a BrokenPromise on the first case that does not hold. `position` is for the replay command. */
+export async function fuzzProperty(
+	property: FuzzProperty,
+	position: number,
+	{ seed, runs }: FuzzRun,
+	progress: Progress,
+): Promise<Tally> {
+	const met = new Map(property.kinds.map((kind) => [kind, 0]));
+	let cases = 0;
+	for (let done = 0; done < runs; done += BATCH_RUNS) {
+		const batch = {
+			seed: (seed + done / BATCH_RUNS) % SEEDS,
+			runs: Math.ceil(Math.min(BATCH_RUNS, runs - done) * property.share),
+		};
+		await runBatch(property, position, batch, (kind) => met.set(kind, (met.get(kind) ?? 0) + 1));
+		cases += batch.runs;
+		progress(`${position}. ${property.name}: ${cases} cases`);
+	}
+	return { cases, met };
+}
+
+async function runBatch(
+	property: FuzzProperty,
+	position: number,
+	{ seed, runs }: FuzzRun,
+	meet: (kind: string) => void,
+): Promise<void> {
+	const opened = await property.open({ seed, meet });
+	try {
+		const details = await fc.check(opened.property, { seed, numRuns: runs });
+		if (!details.failed) return;
+		const counterexample = fc.stringify(details.counterexample);
+		throw new BrokenPromise(
+			`"${property.name}" does not hold of ${counterexample} (seed ${seed}, path ${details.counterexamplePath})`,
+			`npm run fuzz -- --property ${position} --seed ${seed} --runs ${BATCH_RUNS}`,
+			details.errorInstance,
+		);
+	} finally {
+		await opened.close();
+	}
+}
+
+/** A property of pure functions: nothing is opened. */
+export function pureProperty(
+	name: string,
+	kinds: readonly string[],
+	make: (meet: World["meet"]) => fc.IRawProperty<unknown>,
+): FuzzProperty {
+	return {
+		name,
+		kinds,
+		share: 1,
+		open: async ({ meet }) => ({ property: make(meet), close: async () => undefined }),
+	};
+}

@@ -1,0 +1,138 @@
+// The service's app over a real SQLite database in memory, with one shop: requests go in, answers come out,
+// and whatever an answer claims is held against what is stored.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { sql } from "kysely";
+import type { AppDeps } from "../../src/api/deps.ts";
+import type { Credentials } from "../../src/api/signed-request.test-support.ts";
+import { makeShop } from "../../src/api/test-shop.test-support.ts";
+import { createApp } from "../../src/app.ts";
+import { httpStatusOf } from "../../src/domain/fault.ts";
+import type { Random } from "../../src/ports.ts";
+import type { Programme } from "../../src/store/programmes.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
+import { createClock, START_MS } from "../support/clock.ts";
+import { createLog } from "../support/log.ts";
+import { createSeededRandom } from "../support/seeded-random.ts";
+
+export interface FuzzService {
+	deps: AppDeps;
+	programme: Programme;
+	credentials: Credentials;
+	/** Each call moves the clock a little, so that a row that was written shows it. */
+	nowMs(): number;
+	moveClock(byMs: number): void;
+	/** Never the same twice: a case that is tried again, to make it smaller, meets nothing of the first time. */
+	nextOrder(): number;
+	/**
+	 * As the HTTP adapter would: `target` is what stood on the request line. Fails when anything went wrong on our
+	 * side and was only caught and logged.
+	 */
+	fetch(request: Request, target: string): Promise<Response>;
+	stored(): Promise<Stored>;
+	close(): Promise<void>;
+}
+
+/** Changes whenever a conversion, a move, an event or a delivery is written. */
+export type Stored = Readonly<Record<string, number>>;
+
+export interface FuzzAnswer {
+	status: number;
+	/** The problem's code or the outcome word. */
+	word: string;
+	field: string | undefined;
+	json: Readonly<Record<string, unknown>>;
+}
+
+const OUTCOMES = ["RECORDED", "PARKED", "CONFIRMED", "DUPLICATE", "APPROVED", "REJECTED", "REVERSED"];
+
+export async function openFuzzService(
+	seed: number,
+	shop: { parksPixels?: boolean; currency?: string } = {},
+): Promise<FuzzService> {
+	const store = openSqlite(":memory:");
+	await store.migrate(START_MS);
+	const clock = createClock(START_MS);
+	let nowMs = START_MS;
+	let orders = 0;
+	const log = createLog();
+	const deps: AppDeps = {
+		store,
+		clock: { ...clock, nowMs: () => nowMs },
+		random: seededPort(seed),
+		sealingKey: new Uint8Array(32).fill(7),
+		log,
+		brand: "Service",
+		publicUrl: "https://ringback.example",
+		allowsPrivateRanges: false,
+		engineCounters: null,
+	};
+	const { programme, credentials } = await makeShop(deps, shop);
+	const app = createApp(deps);
+	return {
+		deps,
+		programme,
+		credentials,
+		nowMs: () => nowMs,
+		nextOrder: () => ++orders,
+		moveClock: (byMs) => {
+			nowMs += byMs;
+		},
+		async fetch(request, target) {
+			nowMs++;
+			const lines = log.lines.length;
+			const response = await app.fetch(request, { incoming: { url: target } });
+			deepEqual(log.lines.slice(lines), []);
+			return response;
+		},
+		stored: () => countStored(deps),
+		close: () => store.close(),
+	};
+}
+
+/** The form of every answer of the signed API, whatever was asked. */
+export async function readAnswer(response: Response): Promise<FuzzAnswer> {
+	const { status } = response;
+	const body: unknown = await response.json();
+	ok(typeof body === "object" && body !== null);
+	const json: Record<string, unknown> = { ...body };
+	ok(status < 500, `${status}: ${JSON.stringify(json)}`);
+	if (status < 400) {
+		equal(response.headers.get("content-type"), "application/json");
+		ok(
+			OUTCOMES.includes(String(json["outcome"])) ||
+				Array.isArray(json["conversions"]) ||
+				"conversion" in json,
+		);
+		return { status, word: String(json["outcome"]), field: undefined, json };
+	}
+	equal(response.headers.get("content-type"), "application/problem+json");
+	const { code, type, detail, field } = json;
+	equal(httpStatusOf(String(code)), status, `the code ${code}`);
+	equal(json["status"], status);
+	equal(type, `https://ringback.example/problems/${code}`);
+	ok(typeof detail === "string" && detail.length > 0);
+	ok(field === undefined || typeof field === "string");
+	return { status, word: String(code), field, json };
+}
+
+function seededPort(seed: number): Random {
+	const random = createSeededRandom(seed);
+	return {
+		bytes: (count) => random.bytes(count),
+		hex: (count) => Buffer.from(random.bytes(count)).toString("hex"),
+	};
+}
+
+async function countStored({ store }: AppDeps): Promise<Stored> {
+	const { rows } = await sql<Stored>`select
+		(select count(*) from conversions) as conversions,
+		(select coalesce(sum(updated_at_ms - ${START_MS}), 0) from conversions) as changed,
+		(select count(*) from moves) as moves,
+		(select count(*) from events) as events,
+		(select count(*) from deliveries) as deliveries,
+		(select count(*) from queue) as queue`.execute(store.db);
+	const [row] = rows;
+	ok(row !== undefined);
+	return row;
+}

@@ -1,0 +1,30 @@
+// `npm run fuzz`: every property over as many cases as one likes, always others unless a seed is given.
+
+import { randomInt } from "node:crypto";
+import type { Proof } from "../support/proof.ts";
+import { fuzzProperty } from "./fuzz-property.ts";
+import { PROPERTIES } from "./properties.ts";
+
+export const FUZZ: Proof = {
+	name: "fuzz",
+	summary: "Draws cases for every property of signatures, URLs, amounts, intake, lifecycle and events.",
+	options: {
+		runs: { value: "N", help: "cases of a property; a dear one is drawn less often", preset: 20_000 },
+		seed: { value: "S", help: "draw the cases of this seed", preset: null },
+		property: { value: "I", help: `only this property, 1 to ${PROPERTIES.length}`, preset: null },
+	},
+	async run({ runs, seed: given, property: only }, progress) {
+		const seed = given ?? randomInt(2 ** 31);
+		let cases = 0;
+		let properties = 0;
+		for (const [index, property] of PROPERTIES.entries()) {
+			const position = index + 1;
+			if (only !== null && only !== undefined && only !== position) continue;
+			const tally = await fuzzProperty(property, position, { seed, runs: runs ?? 0 }, progress);
+			cases += tally.cases;
+			properties++;
+		}
+		if (cases === 0) throw new RangeError("nothing was drawn: check --property and --runs");
+		return `${properties} properties held of ${cases} cases, seed ${seed}`;
+	},
+};

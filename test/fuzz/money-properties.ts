@@ -1,0 +1,181 @@
+// Amounts never change by a rounding: held against fractions of big integers, which cannot round at all.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import fc from "fast-check";
+import { currencyDigits, parseAmount, parseRate, shareOf } from "../../src/domain/money.ts";
+import { ANY_TEXT } from "./any-event.ts";
+import { type FuzzProperty, pureProperty } from "./fuzz-property.ts";
+
+/** As a fraction over a power of ten. */
+interface Exact {
+	units: bigint;
+	decimals: number;
+}
+
+const MAX_WHOLE = 10n ** 12n;
+/** A rate of 100 with its four decimals. */
+const MAX_RATE_UNITS = 1_000_000n;
+
+const LETTERS = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
+/** Every currency there is, asked for by all three-letter words. */
+const CURRENCIES = LETTERS.flatMap((first) =>
+	LETTERS.flatMap((second) => LETTERS.map((third) => first + second + third)),
+).flatMap((code) => {
+	const digits = currencyDigits(code);
+	return digits.ok ? [{ code, digits: digits.value }] : [];
+});
+const ANY_CURRENCY = fc.constantFrom(...CURRENCIES);
+
+const ANY_CANONICAL = ANY_CURRENCY.chain(({ code, digits }) =>
+	fc
+		.bigInt({ min: 0n, max: MAX_WHOLE * 10n ** BigInt(digits) - 1n })
+		.map((units) => ({ code, digits, amount: writeDecimal({ units, decimals: digits }) })),
+);
+const ANY_RATE_UNITS = fc.bigInt({ min: 0n, max: MAX_RATE_UNITS });
+const ANY_RATE = ANY_RATE_UNITS.map((units) => writeDecimal({ units, decimals: 4 }));
+
+/** Half a percent of an odd number of hundreds of units lies exactly between two units. */
+const TIES = ANY_CURRENCY.chain(({ code, digits }) =>
+	fc.bigInt({ min: 0n, max: 10n ** 9n }).map((half) => ({
+		code,
+		digits,
+		amount: writeDecimal({ units: (2n * half + 1n) * 100n, decimals: digits }),
+	})),
+);
+
+const NUMBER_LIKE = fc.oneof(
+	fc.string({ unit: fc.constantFrom(..."0123456789.-+eE, _٥½∞x"), maxLength: 16 }),
+	fc.double().map(String),
+	fc
+		.tuple(fc.bigInt({ min: 0n, max: MAX_WHOLE * 10n }), fc.stringMatching(/^\d{0,6}$/))
+		.map(([whole, decimals]) => (decimals === "" ? `${whole}` : `${whole}.${decimals}`)),
+	fc.constantFrom(
+		"",
+		"0",
+		"00",
+		"01",
+		".5",
+		"5.",
+		"-0",
+		"+1",
+		"1e3",
+		"1,5",
+		"NaN",
+		"Infinity",
+		"0x10",
+		" 1",
+		"1\n",
+	),
+	ANY_TEXT,
+);
+
+const TEXTS = pureProperty(
+	"an amount is taken exactly when it is plain digits that fit its currency, and keeps its value",
+	["taken", "refused"],
+	(meet) =>
+		fc.property(NUMBER_LIKE, ANY_CURRENCY, (text, { code, digits }) => {
+			const parsed = parseAmount(text, code, "basketValue");
+			const exact = readDecimal(text);
+			const fits = exact !== undefined && exact.decimals <= digits && whole(exact) < MAX_WHOLE;
+			meet(fits ? "taken" : "refused");
+			equal(parsed.ok, fits);
+			if (!parsed.ok || exact === undefined) return;
+			const units = exact.units * 10n ** BigInt(digits - exact.decimals);
+			equal(parsed.value, writeDecimal({ units, decimals: digits }));
+		}),
+);
+
+const IDENTITY = pureProperty("an amount in canonical form is read and written back unchanged", [], () =>
+	fc.property(ANY_CANONICAL, ({ code, amount }) => {
+		deepEqual(parseAmount(amount, code, "basketValue"), { ok: true, value: amount });
+	}),
+);
+
+const RATES = pureProperty(
+	"a rate is taken exactly when it is a percentage up to 100 of at most four decimals",
+	["taken", "refused"],
+	(meet) =>
+		fc.property(fc.oneof(NUMBER_LIKE, ANY_RATE, fc.stringMatching(/^\d{1,3}(?:\.\d{1,5})?$/)), (text) => {
+			const parsed = parseRate(text, "commission");
+			const exact = readDecimal(text);
+			const units =
+				exact === undefined || exact.decimals > 4
+					? undefined
+					: exact.units * 10n ** BigInt(4 - exact.decimals);
+			const fits = units !== undefined && units <= MAX_RATE_UNITS;
+			meet(fits ? "taken" : "refused");
+			deepEqual(parsed.ok ? parsed.value : null, fits ? writeDecimal({ units, decimals: 4 }) : null);
+		}),
+);
+
+const SHARES = pureProperty(
+	"a share is the exact product, rounded half up once",
+	["exact", "tie", "rounded"],
+	(meet) =>
+		fc.property(
+			fc.oneof(ANY_CANONICAL, TIES),
+			fc.oneof(ANY_RATE, fc.constant("0.5000")),
+			({ digits, amount }, rate) => {
+				const product = unitsOf(amount) * unitsOf(rate);
+				const rest = product % MAX_RATE_UNITS;
+				meet(rest === 0n ? "exact" : rest * 2n === MAX_RATE_UNITS ? "tie" : "rounded");
+				const units = product / MAX_RATE_UNITS + (rest * 2n >= MAX_RATE_UNITS ? 1n : 0n);
+				equal(shareOf(amount, rate), writeDecimal({ units, decimals: digits }));
+			},
+		),
+);
+
+const SUMS = pureProperty(
+	"shares never exceed their amount, grow with it, and add up to within one unit",
+	[],
+	() =>
+		fc.property(
+			ANY_CANONICAL,
+			ANY_RATE_UNITS,
+			fc.bigInt({ min: 0n, max: 10n ** 9n }),
+			({ digits, amount }, units, more) => {
+				const rate = writeDecimal({ units, decimals: 4 });
+				const share = unitsOf(shareOf(amount, rate));
+				ok(share <= unitsOf(amount));
+				equal(shareOf(amount, "100.0000"), amount);
+				equal(unitsOf(shareOf(amount, "0.0000")), 0n);
+				const other = writeDecimal({ units: more, decimals: digits });
+				const both = writeDecimal({ units: unitsOf(amount) + more, decimals: digits });
+				const shareOfBoth = unitsOf(shareOf(both, rate));
+				ok(shareOfBoth >= share, "a larger basket never brings less");
+				const off = share + unitsOf(shareOf(other, rate)) - shareOfBoth;
+				ok(off >= -1n && off <= 1n, `off by ${off}`);
+				const rest = writeDecimal({ units: MAX_RATE_UNITS - units, decimals: 4 });
+				const offTogether = share + unitsOf(shareOf(amount, rest)) - unitsOf(amount);
+				ok(offTogether === 0n || offTogether === 1n, `off by ${offTogether}`);
+			},
+		),
+);
+
+/** ASCII digits, no sign, no exponent, no zeros in front, at least one digit on each side of a point. */
+function readDecimal(text: string): Exact | undefined {
+	const [front, back, ...more] = text.split(".");
+	if (front === undefined || more.length > 0) return undefined;
+	const isDigits = (part: string) =>
+		part !== "" && [...part].every((letter) => letter >= "0" && letter <= "9");
+	if (!isDigits(front) || (front.length > 1 && front.startsWith("0"))) return undefined;
+	if (back !== undefined && !isDigits(back)) return undefined;
+	return { units: BigInt(front + (back ?? "")), decimals: back?.length ?? 0 };
+}
+
+function whole({ units, decimals }: Exact): bigint {
+	return units / 10n ** BigInt(decimals);
+}
+
+function unitsOf(amount: string): bigint {
+	const exact = readDecimal(amount);
+	ok(exact !== undefined, `${amount} is no decimal`);
+	return exact.units;
+}
+
+function writeDecimal({ units, decimals }: Exact): string {
+	const scale = 10n ** BigInt(decimals);
+	return decimals === 0 ? `${units}` : `${units / scale}.${String((units % scale) + scale).slice(1)}`;
+}
+
+export const MONEY_PROPERTIES: readonly FuzzProperty[] = [TEXTS, IDENTITY, RATES, SHARES, SUMS];

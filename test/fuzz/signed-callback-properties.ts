@@ -1,0 +1,232 @@
+// What the service signs, the library that shops install takes as genuine; and it takes nothing else. The two
+// share no code: each is the other's oracle.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { type PostbackRequest, verifyPostback } from "@ringback/receiver";
+import fc from "fast-check";
+import { createPreparer } from "../../src/callbacks/attempt.ts";
+import { composeEvent } from "../../src/domain/event.ts";
+import {
+	canonicalString,
+	judgeTimestamp,
+	sha256Hex,
+	sign,
+	signatureMatches,
+	signingKey,
+} from "../../src/domain/signature.ts";
+import { ANY_EVENT_NAME, ANY_SUBJECT, ANY_TEXT } from "./any-event.ts";
+import { type FuzzProperty, pureProperty } from "./fuzz-property.ts";
+import { ANY_TAMPERING, type Tampering, tamperBytes, tamperText } from "./tampering.ts";
+
+interface Callback {
+	path: string;
+	headers: Readonly<Record<string, string>>;
+	rawBody: Uint8Array;
+	secret: string;
+	nowMs: number;
+	brand: string;
+}
+
+const SECOND_MS = 1_000;
+const ANY_NOW_MS = fc.integer({ min: Date.UTC(2000), max: Date.UTC(2200) });
+const ANY_BRAND = fc.stringMatching(/^[A-Za-z][A-Za-z0-9-]{0,30}$/);
+const ANY_TARGET = fc.stringMatching(/^\/[!$-;=?-[\]_a-z|~]{0,40}$/);
+const ANY_SECRET = fc.string({ unit: "grapheme", minLength: 1, maxLength: 80 });
+/** Drawn, too: a signature depends on it, and a replay must find the same one. */
+const ANY_NONCE = fc.uint8Array({ minLength: 16, maxLength: 16 });
+
+const ANY_CALLBACK: fc.Arbitrary<Callback> = fc
+	.record({
+		event: ANY_EVENT_NAME,
+		subject: ANY_SUBJECT,
+		target: ANY_TARGET,
+		secret: ANY_SECRET,
+		nowMs: ANY_NOW_MS,
+		brand: ANY_BRAND,
+		nonce: ANY_NONCE,
+	})
+	.map(({ event, subject, target, secret, nowMs, brand, nonce }) => {
+		const random = { bytes: () => nonce, hex: () => Buffer.from(nonce).toString("hex") };
+		const prepare = createPreparer(brand, random);
+		const delivery = {
+			...{
+				id: 1,
+				programmeId: 1,
+				claim: 1,
+				run: 1,
+				counted: 0,
+				seq: 0,
+				claimedAtMs: nowMs,
+				endpointEpoch: 0,
+			},
+			eventName: event,
+			eventBody: composeEvent(event, subject),
+		};
+		const url = `https://shop.example${target}`;
+		const { request } = prepare(delivery, { url, target, endpointId: 1, key: signingKey(secret) }, nowMs);
+		const headers: Record<string, string> = {};
+		for (let at = 0; at < request.headers.length; at += 2) {
+			headers[request.headers[at] ?? ""] = request.headers[at + 1] ?? "";
+		}
+		return { path: target, headers, rawBody: Buffer.from(request.body), secret, nowMs, brand };
+	});
+
+const HEADER_WORDS = ["Event", "Timestamp", "Nonce", "Signature"] as const;
+type HeaderWord = (typeof HEADER_WORDS)[number];
+
+type Change =
+	| { part: "body" | "path" | "secret"; tampering: Tampering }
+	| { part: "header"; word: HeaderWord; tampering: Tampering | "drop" | "empty" | "send twice" }
+	| { part: "body written anew" }
+	| { part: "clock"; bySeconds: number };
+
+const ANY_CHANGE: fc.Arbitrary<Change> = fc.oneof(
+	fc.record({
+		part: fc.constantFrom("body" as const, "path" as const, "secret" as const),
+		tampering: ANY_TAMPERING,
+	}),
+	fc.record({
+		part: fc.constant("header" as const),
+		word: fc.constantFrom(...HEADER_WORDS),
+		tampering: fc.oneof(
+			{ weight: 3, arbitrary: ANY_TAMPERING },
+			fc.constantFrom("drop" as const, "empty" as const, "send twice" as const),
+		),
+	}),
+	fc.constant({ part: "body written anew" as const }),
+	fc.record({
+		part: fc.constant("clock" as const),
+		bySeconds: fc
+			.tuple(fc.integer({ min: 301, max: 10_000_000 }), fc.constantFrom(1, -1))
+			.map(([seconds, sign]) => seconds * sign),
+	}),
+);
+
+function applyChange(callback: Callback, change: Change): PostbackRequest {
+	switch (change.part) {
+		case "body":
+			return { ...callback, rawBody: tamperBytes(callback.rawBody, change.tampering) };
+		case "path":
+			return { ...callback, path: tamperText(callback.path, change.tampering) };
+		case "secret":
+			return { ...callback, secret: tamperBytes(Buffer.from(callback.secret), change.tampering).toString() };
+		case "header":
+			return { ...callback, headers: changeHeader(callback, change.word, change.tampering) };
+		case "body written anew":
+			return { ...callback, rawBody: JSON.stringify(JSON.parse(callback.rawBody.toString()), null, " ") };
+		case "clock":
+			return { ...callback, nowMs: callback.nowMs + change.bySeconds * SECOND_MS };
+		default:
+			return change satisfies never;
+	}
+}
+
+function changeHeader(
+	{ headers, brand }: Callback,
+	word: HeaderWord,
+	tampering: Tampering | "drop" | "empty" | "send twice",
+): PostbackRequest["headers"] {
+	const name = `X-${brand}-${word}`;
+	const value = headers[name] ?? "";
+	switch (tampering) {
+		case "drop":
+			return { ...headers, [name]: undefined };
+		case "empty":
+			return { ...headers, [name]: "" };
+		case "send twice":
+			return { ...headers, [name]: [value, value] };
+		default:
+			return { ...headers, [name]: tamperText(value, tampering) };
+	}
+}
+
+/** What a receiver is bound to take for the same: the case of the signature's hex, and a key's padding. */
+function isSameToReceiver(callback: Callback, changed: PostbackRequest): boolean {
+	const signature = `X-${callback.brand}-Signature`;
+	const plain = ({ path, headers, rawBody, secret, nowMs }: PostbackRequest) => ({
+		path,
+		headers: Object.entries(headers).map(([name, value]) => [
+			name,
+			name === signature && typeof value === "string" ? value.toLowerCase() : value,
+		]),
+		rawBody: Buffer.from(rawBody).toString("hex"),
+		// RFC 2104: a key is filled up with zero bytes, so these are one key.
+		secret: String(secret).replace(/\0+$/, ""),
+		nowMs,
+	});
+	return JSON.stringify(plain(callback)) === JSON.stringify(plain(changed));
+}
+
+const GENUINE = pureProperty("a signed callback is genuine to the receiver", [], () =>
+	fc.asyncProperty(ANY_CALLBACK, fc.integer({ min: -300, max: 300 }), async (callback, aheadSeconds) => {
+		const nowMs = callback.nowMs + aheadSeconds * SECOND_MS;
+		const verification = await verifyPostback({ ...callback, nowMs });
+		deepEqual(verification, { ok: true, event: JSON.parse(callback.rawBody.toString()) });
+	}),
+);
+
+const TAMPERED = pureProperty(
+	"a callback that was changed anywhere is refused",
+	["changed", "same"],
+	(meet) =>
+		fc.asyncProperty(ANY_CALLBACK, ANY_CHANGE, async (callback, change) => {
+			const changed = applyChange(callback, change);
+			const isSame = isSameToReceiver(callback, changed);
+			meet(isSame ? "same" : "changed");
+			equal((await verifyPostback(changed)).ok, isSame);
+		}),
+);
+
+const ANY_TIMESTAMP = fc.oneof(
+	fc.tuple(ANY_NOW_MS, fc.integer({ min: -400, max: 400 })).map(([nowMs, by]) => ({
+		nowMs,
+		timestamp: String(Math.floor(nowMs / SECOND_MS) + by),
+	})),
+	fc.record({
+		nowMs: ANY_NOW_MS,
+		timestamp: fc.oneof(ANY_TEXT, fc.string({ unit: fc.constantFrom(..."0123456789+-.e ٣") })),
+	}),
+);
+
+const AGREEMENT = pureProperty(
+	"both signature checks come to the same verdict on any timestamp, nonce, body and secret",
+	["taken", "refused"],
+	(meet) =>
+		fc.asyncProperty(
+			ANY_TIMESTAMP,
+			fc.string({ minLength: 1 }),
+			fc.oneof(
+				ANY_TEXT.map((text) => Buffer.from(text)),
+				fc.uint8Array(),
+			),
+			ANY_SECRET,
+			ANY_TAMPERING,
+			fc.boolean(),
+			async ({ timestamp, nowMs }, nonce, body, secret, tampering, isTampered) => {
+				const key = signingKey(secret);
+				const canonical = canonicalString("POST", "/postback", timestamp, nonce, sha256Hex(body));
+				const signed = sign(key, canonical);
+				const signature = isTampered ? tamperText(signed, tampering) : signed;
+				const isTaken =
+					judgeTimestamp(timestamp, nowMs) === "fresh" && signatureMatches(key, canonical, signature);
+				meet(isTaken ? "taken" : "refused");
+				const verification = await verifyPostback({
+					path: "/postback",
+					headers: {
+						"X-Service-Event": "conversion.recorded",
+						"X-Service-Timestamp": timestamp,
+						"X-Service-Nonce": nonce,
+						"X-Service-Signature": signature,
+					},
+					rawBody: body,
+					secret,
+					nowMs,
+				});
+				// The body is no event, so the best the receiver can say is that this is all that is wrong.
+				ok(!verification.ok);
+				equal(verification.reason === "malformed_body", isTaken, verification.detail);
+			},
+		),
+);
+
+export const CALLBACK_PROPERTIES: readonly FuzzProperty[] = [GENUINE, TAMPERED, AGREEMENT];

@@ -1,0 +1,41 @@
+// Whether a stored conversion is what the shop sent: read by other means than the service reads it.
+
+import { equal, ok } from "node:assert/strict";
+import type { JsonField } from "./any-json.ts";
+import type { FuzzService } from "./fuzz-service.ts";
+
+const NAMES = ["orderId", "eventType", "basketValue", "currency", "occurredAt", "test"];
+
+/** `sent` was taken as a new conversion just now. */
+export async function checkStoredSale(service: FuzzService, sent: readonly JsonField[]): Promise<void> {
+	for (const [name] of sent) ok(NAMES.includes(name), `${name} was taken, and nothing of it is kept`);
+	// A name that is there twice: the last one counts, as everywhere in JSON.
+	const fields = new Map(sent);
+	const row = await service.deps.store.db
+		.selectFrom("conversions")
+		.selectAll()
+		.orderBy("id", "desc")
+		.limit(1)
+		.executeTakeFirstOrThrow();
+	equal(row.order_id, fields.get("orderId"));
+	equal(row.event_type, fields.get("eventType") ?? "SALE");
+	equal(row.test === 1, fields.get("test") ?? false);
+	equal(row.currency, fields.get("currency") ?? service.programme.currency);
+	const basketValue = fields.get("basketValue");
+	ok(typeof basketValue === "string", "an amount is a string");
+	checkAmount(row.basket_value, basketValue);
+	const occurredAt = fields.get("occurredAt");
+	if (occurredAt === undefined) equal(row.occurred_at_ms, service.nowMs());
+	else equal(row.occurred_at_ms, Temporal.Instant.from(String(occurredAt)).epochMilliseconds);
+}
+
+/** In a currency of two decimals: the same value, and its one spelling. */
+export function checkAmount(stored: string, sent: string): void {
+	equal(cents(stored), cents(sent));
+	ok(/^(?:0|[1-9]\d*)\.\d\d$/.test(stored), stored);
+}
+
+function cents(amount: string): bigint {
+	const [whole = "", decimals = ""] = amount.split(".");
+	return BigInt(whole) * 100n + BigInt(decimals.padEnd(2, "0"));
+}

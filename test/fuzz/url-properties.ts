@@ -1,0 +1,178 @@
+// No text gets past the URL policy that the policy does not mean, and what is signed is what goes on the wire.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { verifyPostback } from "@ringback/receiver";
+import fc from "fast-check";
+import { createPreparer } from "../../src/callbacks/attempt.ts";
+import { parseRange } from "../../src/domain/address.ts";
+import { composeEvent } from "../../src/domain/event.ts";
+import { type PostbackUrl, parsePostbackUrl } from "../../src/domain/postback-url.ts";
+import { signingKey } from "../../src/domain/signature.ts";
+import { createHttpsTransport } from "../../src/outside/https-transport.ts";
+import { createRandom } from "../support/random.ts";
+import { startShop } from "../support/shop.ts";
+import { ANY_EVENT_NAME, ANY_SUBJECT, ANY_TEXT } from "./any-event.ts";
+import { type FuzzProperty, pureProperty } from "./fuzz-property.ts";
+
+const MAX_LENGTH = 2_048;
+
+/** Weighted towards the right word, so that whole URLs come out right often enough. */
+function mostly(right: readonly string[], wrong: readonly string[]): fc.Arbitrary<string> {
+	return fc.oneof({ weight: 6, arbitrary: fc.constantFrom(...right) }, fc.constantFrom(...wrong));
+}
+
+const SCHEME = mostly(
+	["https://"],
+	["http://", "HTTPS://", "https:/", "https:", "//", "", "javascript:", "ftp://", " https://", "https:\\\\"],
+);
+const USER = mostly([""], ["user@", "user:word@", "@", ":@", "%40@"]);
+const HOST = mostly(
+	["shop.example", "a.b-c.example", "93.184.216.34", "[2606:2800:220:1::1]", "xn--bcher-kva.example"],
+	[
+		...[
+			"Bücher.example",
+			"SHOP.example",
+			"shop.example.",
+			"1.2.3",
+			"0x7f.1",
+			"2130706433",
+			"[::ffff:10.0.0.1]",
+		],
+		...["", "a..b", "-", "_dmarc.example", "shop%2eexample", "shop。example", "a".repeat(64), "[::1", "e x"],
+	],
+);
+const PORT = mostly([""], [":443", ":8443", ":0", ":65536", ":00443", ":", ":-1", ":8a", ":٤٤٣"]);
+const PIECE = fc.oneof(
+	fc.constantFrom(
+		"/",
+		"//",
+		"/a",
+		"/postback",
+		"?",
+		"&",
+		"=",
+		"a=b",
+		"%20",
+		"%2F",
+		"%zz",
+		"%",
+		"+",
+		";",
+		":",
+	),
+	fc.constantFrom(".", "..", "/./", "/../", "/%2e%2e/", "%2E", "\\", "#", "#a", "'", '"', "<", ">", "^", "`"),
+	fc.constantFrom("{", "|", " ", "\t", "\n", "\0", "é", "😀", "\ud800", "\ufeff", "@", "//evil.example/"),
+);
+const PIECES = fc.array(PIECE, { maxLength: 6 }).map((pieces) => pieces.join(""));
+/** Exactly what RFC 3986 lets stand in a path and a query, dot segments apart. */
+const CLEAN = fc.stringMatching(
+	/^\/[a-z0-9_~!$&'()*+,;=:@-]{0,20}(?:\/[a-z0-9_-]{1,9}){0,3}(?:\?[a-z0-9_&=/?-]{1,20})?$/,
+);
+const PADDING = fc.oneof(
+	{ weight: 20, arbitrary: fc.constant("") },
+	fc.integer({ min: MAX_LENGTH - 60, max: MAX_LENGTH + 5 }).map((length) => `/${"x".repeat(length)}`),
+);
+
+const NEARLY_A_URL = fc
+	.tuple(SCHEME, USER, HOST, PORT, fc.oneof(PIECES, CLEAN, fc.webPath()), PADDING)
+	.map((parts) => parts.join(""));
+
+const POLICY = pureProperty(
+	"whatever is entered as Postback URL is refused or goes out as it was typed",
+	["accepted", "refused"],
+	(meet) =>
+		fc.property(fc.oneof({ weight: 4, arbitrary: NEARLY_A_URL }, ANY_TEXT, fc.webUrl()), (text) => {
+			const parsed = parsePostbackUrl(text);
+			meet(parsed.ok ? "accepted" : "refused");
+			if (parsed.ok) checkAccepted(text, parsed.value);
+			else ok(parsed.fault.detail.length > 0 && parsed.fault.field === "postbackUrl");
+		}),
+);
+
+function checkAccepted(text: string, url: PostbackUrl): void {
+	const { protocol, username, password, hash, pathname, search, port, hostname } = new URL(url.href);
+	deepEqual([protocol, username, password, hash], ["https:", "", "", ""]);
+	ok(url.href.length <= MAX_LENGTH && !url.href.includes("#"));
+	ok(!url.origin.includes("@"), "no user, not even an empty one");
+	equal(pathname + search, url.target, "what is signed is what a client would send");
+	equal(url.href, url.origin + url.target);
+	ok(text.trim().endsWith(url.target), "and what was typed");
+	ok(/^\/[\x21-\x7e]*$/.test(url.target), "it fits on a request line");
+	equal(url.port, port === "" ? 443 : Number(port));
+	equal(url.hostname, hostname.replace(/^\[|\]$/g, ""));
+	deepEqual(parsePostbackUrl(url.href), { ok: true, value: url }, "a saved URL is read back the same");
+}
+
+const CLEAN_URLS = pureProperty("a plain https URL of a name and a clean path is accepted", [], () =>
+	fc.property(fc.domain(), CLEAN, fc.option(fc.integer({ min: 1, max: 65_535 })), (host, target, port) => {
+		const shownPort = port === null || port === 443 ? "" : `:${port}`;
+		const parsed = parsePostbackUrl(`https://${host}${shownPort}${target}`);
+		ok(parsed.ok, parsed.ok ? "" : parsed.fault.detail);
+		equal(parsed.value.target, target);
+		equal(parsed.value.href, `https://${host.toLowerCase()}${shownPort}${target}`);
+	}),
+);
+
+const ON_THE_WIRE: FuzzProperty = {
+	name: "the request line of a callback is the target that was signed",
+	kinds: ["sent"],
+	share: 0.2,
+	async open({ meet }) {
+		const shop = await startShop();
+		const range = parseRange("127.0.0.0/8");
+		ok(range !== undefined);
+		const transport = createHttpsTransport({ allowedPrivateRanges: [range], trustedCa: shop.caPem });
+		const secret = "example-signing-secret";
+		const prepare = createPreparer("Service", createRandom());
+		const claim = {
+			id: 1,
+			programmeId: 1,
+			claim: 1,
+			run: 1,
+			counted: 0,
+			seq: 0,
+			claimedAtMs: 0,
+			endpointEpoch: 0,
+		};
+		const anyTarget = fc.oneof(
+			CLEAN,
+			PIECES.map((pieces) => `/${pieces}`),
+			fc.stringMatching(/^\/[\x21-\x7e]{0,60}$/),
+		);
+		const property = fc.asyncProperty(
+			anyTarget,
+			ANY_EVENT_NAME,
+			ANY_SUBJECT,
+			async (entered, event, subject) => {
+				const parsed = parsePostbackUrl(shop.url(entered));
+				if (!parsed.ok) return;
+				meet("sent");
+				const { href: url, target } = parsed.value;
+				const nowMs = Date.now();
+				const delivery = { ...claim, eventName: event, eventBody: composeEvent(event, subject) };
+				const prepared = prepare(delivery, { url, target, endpointId: 1, key: signingKey(secret) }, nowMs);
+				const { outcome } = await transport.post(prepared.request);
+				deepEqual(outcome, { kind: "answered", status: 204 });
+				const request = shop.requests.at(-1);
+				ok(request !== undefined);
+				equal(request.path, target);
+				equal(request.body.toString(), prepared.request.body);
+				const headers: Record<string, string> = {};
+				for (let at = 0; at < request.rawHeaders.length; at += 2) {
+					headers[request.rawHeaders[at] ?? ""] = request.rawHeaders[at + 1] ?? "";
+				}
+				const { path, body: rawBody } = request;
+				ok((await verifyPostback({ path, headers, rawBody, secret, nowMs })).ok);
+			},
+		);
+		return {
+			property,
+			async close() {
+				await transport.close();
+				await shop.close();
+			},
+		};
+	},
+};
+
+export const URL_PROPERTIES: readonly FuzzProperty[] = [POLICY, CLEAN_URLS, ON_THE_WIRE];

@@ -1,0 +1,50 @@
+// The certificates of the hostile shops. Each has a CA of its own; all but one are trusted, so that nothing but
+// the fault in question is wrong with them.
+
+import { type Certificates, makeCertificates } from "../../demo/certificate.ts";
+import type { CertificateName } from "./attack.ts";
+
+export interface CertificateSet {
+	of(name: CertificateName): Certificates;
+	/** PEM of every CA that the service is to trust. */
+	readonly trustedCa: string;
+}
+
+const DAY_MS = 86_400_000;
+const HOST = "127.0.0.1";
+/** OpenSSL goes 100 certificates deep. */
+const DEEP_INTERMEDIATES = 110;
+const STRANGERS = 100;
+/** About 45 KB, below the 64 KB that one certificate can have here. */
+const MANY_NAMES = 1_500;
+
+export async function makeCertificateSet(): Promise<CertificateSet> {
+	const now = Date.now();
+	const manyNames = Array.from({ length: MANY_NAMES }, (_, index) => `shop-${index}.many.names.example`);
+	const strangers: string[] = [];
+	for (let count = 0; count < STRANGERS; count++) {
+		strangers.push((await makeCertificates({ names: [`stranger-${count}.example`] })).certPem);
+	}
+	const good = await makeCertificates({ names: [HOST] });
+	const huge = await makeCertificates({ names: [...manyNames, HOST] });
+	const set: Record<CertificateName, Certificates> = {
+		good,
+		expired: await makeCertificates({ names: [HOST], notAfter: new Date(now - 1_000) }),
+		"not yet valid": await makeCertificates({ names: [HOST], notBefore: new Date(now + DAY_MS) }),
+		"self-signed": await makeCertificates({ names: [HOST], isSelfSigned: true }),
+		"wrong name": await makeCertificates({ names: ["127.0.0.2", "shop.example"] }),
+		untrusted: await makeCertificates({ names: [HOST] }),
+		deep: await makeCertificates({ names: [HOST], intermediates: DEEP_INTERMEDIATES }),
+		long: withMore(good, strangers),
+		huge,
+		// Three of 45 KB: beyond the 100 KB at which OpenSSL stops listening.
+		"too huge": withMore(huge, [huge.certPem, huge.certPem]),
+	};
+	const { untrusted: _, ...trusted } = set;
+	const trustedCa = new Set(Object.values(trusted).map(({ caPem }) => caPem));
+	return { of: (name) => set[name], trustedCa: [...trustedCa].join("") };
+}
+
+function withMore(certificates: Certificates, more: readonly string[]): Certificates {
+	return { ...certificates, certPem: [certificates.certPem, ...more].join("") };
+}

@@ -1,0 +1,126 @@
+// Shops whose TLS is broken, old or not theirs. Not a byte of a request may reach those that did not prove who
+// they are.
+
+import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
+import { type Attack, answers, breaks } from "./attack.ts";
+import { flood } from "./wire.ts";
+
+/** RFC 8446 section 6: a fatal handshake_failure in a record of its own. */
+const HANDSHAKE_FAILURE = Buffer.from([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x28]);
+
+export const HANDSHAKE_ATTACKS: readonly Attack[] = [
+	{
+		name: "resets in the middle of the handshake",
+		onConnection: (socket) => afterHello(socket, () => socket.resetAndDestroy()),
+		expected: breaks(/^ECONNRESET \(tls\)$/),
+	},
+	{
+		name: "closes in the middle of the handshake",
+		onConnection: (socket) => afterHello(socket, () => socket.end()),
+		expected: breaks(/^ECONNRESET \(tls\)$/),
+	},
+	{
+		name: "ends the handshake with an alert",
+		onConnection: (socket) => afterHello(socket, () => socket.end(HANDSHAKE_FAILURE)),
+		expected: breaks(/^ERR_SSL_\S*HANDSHAKE_FAILURE \(tls\)$/),
+	},
+	{
+		name: "speaks plain HTTP where TLS is due",
+		onConnection: (socket) => afterHello(socket, () => socket.end("HTTP/1.1 200 OK\r\n\r\n")),
+		expected: breaks(/^(?:ERR_SSL_\w+|EPROTO) \(tls\)$/),
+	},
+	{
+		name: "floods with noise where TLS is due",
+		onConnection: (socket) => afterHello(socket, () => flood(socket, "", "\u0000\u0001\u0002noise")),
+		expected: breaks(/^(?:ERR_SSL_\w+|EPROTO|ECONNRESET) \(tls\)$/),
+	},
+	{
+		name: "floods with empty TLS records",
+		onConnection: (socket) => afterHello(socket, () => flood(socket, "", Buffer.from([22, 3, 3, 0, 0]))),
+		expected: breaks(/^(?:ERR_SSL_\w+|EPROTO|ECONNRESET) \(tls\)$/),
+	},
+	{
+		name: "shows an expired certificate",
+		manners: { certificate: "expired" },
+		expected: breaks(/^CERT_HAS_EXPIRED \(tls\)$/),
+	},
+	{
+		name: "shows a certificate that is not yet valid",
+		manners: { certificate: "not yet valid" },
+		expected: breaks(/^CERT_NOT_YET_VALID \(tls\)$/),
+	},
+	{
+		name: "shows a self-signed certificate",
+		manners: { certificate: "self-signed" },
+		expected: breaks(/^DEPTH_ZERO_SELF_SIGNED_CERT \(tls\)$/),
+	},
+	{
+		name: "shows another's certificate",
+		manners: { certificate: "wrong name" },
+		expected: breaks(/^ERR_TLS_CERT_ALTNAME_INVALID \(tls\)$/),
+	},
+	{
+		name: "shows a certificate of a CA that nobody trusts",
+		manners: { certificate: "untrusted" },
+		expected: breaks(/^UNABLE_TO_VERIFY_LEAF_SIGNATURE \(tls\)$/),
+	},
+	{
+		name: "shows a certificate beneath 110 intermediate ones",
+		manners: { certificate: "deep" },
+		expected: breaks(/ \(tls\)$/),
+	},
+	{
+		name: "sends 100 certificates too many",
+		manners: { certificate: "long" },
+		onRequest: (socket) => socket.write("HTTP/1.1 204 No Content\r\n\r\n"),
+		expected: answers(204, "delivered"),
+	},
+	{
+		name: "shows a certificate with 1,500 names",
+		manners: { certificate: "huge" },
+		onRequest: (socket) => socket.write("HTTP/1.1 204 No Content\r\n\r\n"),
+		expected: answers(204, "delivered"),
+	},
+	{
+		name: "sends more than 100 KB of certificates",
+		manners: { certificate: "too huge" },
+		expected: breaks(/ \(tls\)$/),
+	},
+	{
+		name: "knows TLS 1.1 at most",
+		// Level 0, or OpenSSL itself would refuse to play a server this old.
+		manners: { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "ALL:@SECLEVEL=0" },
+		expected: breaks(/^ERR_SSL_\w+ \(tls\)$/),
+	},
+	{
+		name: "speaks HTTP/2 and nothing else",
+		manners: { alpn: ["h2"] },
+		expected: breaks(/^ERR_SSL_\w+ \(tls\)$/),
+	},
+	{
+		name: "wants a certificate of ours",
+		manners: { wantsClientCertificate: true },
+		expected: breaks(/ \(exchange\)$/),
+	},
+	{
+		name: "resets right after the handshake",
+		onSecure: (_, { reset }) => reset(),
+		expected: breaks(/ \(exchange\)$/),
+	},
+	{
+		name: "renegotiates",
+		manners: { maxVersion: "TLSv1.2" },
+		// Once is enough: what is allowed once is allowed thousands of times a second. Refused, it is an error here.
+		onRequest(socket, { reset }) {
+			socket.once("error", reset);
+			if (socket instanceof TLSSocket)
+				socket.renegotiate({}, () => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"));
+		},
+		expected: breaks(/ \(exchange\)$/),
+	},
+];
+
+function afterHello(socket: Socket, run: () => void): void {
+	socket.once("data", run);
+}

@@ -1,0 +1,127 @@
+// One shop on a port of its own, hostile or well-behaved as it is told. It notes every request, every
+// connection and every byte it got rid of.
+
+import { createServer, type Socket } from "node:net";
+import { type Duplex, duplexPair } from "node:stream";
+import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from "node:tls";
+import { portOf } from "../support/port-of.ts";
+import type { ShopRequest } from "../support/shop.ts";
+import type { Attack, Manners } from "./attack.ts";
+import type { CertificateSet } from "./certificates.ts";
+import { readRequests } from "./request-reader.ts";
+
+export interface SeenRequest extends ShopRequest {
+	/** What it was answered with; null while the shop was hostile. */
+	answered: number | null;
+}
+
+export interface ShopReport {
+	openConnections: number;
+	/** Handed to the system, whether the service took them or not. */
+	sentBytes: number;
+	/** Since the last report. */
+	requests: readonly SeenRequest[];
+}
+
+export interface HostileShop {
+	readonly port: number;
+	attack(): void;
+	behave(status: number): void;
+	report(): ShopReport;
+	close(): Promise<void>;
+}
+
+export async function startHostileShop(
+	attack: Attack,
+	certificates: CertificateSet,
+	decoyPort: number,
+): Promise<HostileShop> {
+	const connections = new Set<Socket>();
+	let requests: SeenRequest[] = [];
+	let closedBytes = 0;
+	/** Null while it is hostile. */
+	let status: number | null = 204;
+
+	const good = startTls({}, certificates);
+	const bad = startTls(attack.manners ?? {}, certificates);
+	const server = createServer((socket) => {
+		connections.add(socket);
+		// Whoever gives up on us is what this is about.
+		socket.on("error", () => undefined);
+		socket.once("close", () => {
+			connections.delete(socket);
+			closedBytes += socket.bytesWritten;
+		});
+		if (status !== null) good.emit("connection", socket);
+		else if (attack.onConnection !== undefined) attack.onConnection(socket);
+		else bad.emit("connection", attack.openWire === undefined ? socket : divert(socket, attack.openWire));
+	});
+	for (const tlsServer of [good, bad]) tlsServer.on("secureConnection", serve);
+	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+	const port = portOf(server);
+
+	function serve(socket: TLSSocket): void {
+		const { remotePort } = socket;
+		socket.on("error", () => undefined);
+		const reset = () => {
+			for (const raw of connections) if (raw.remotePort === remotePort) raw.resetAndDestroy();
+		};
+		const means = { decoyPort, port, reset };
+		readRequests(socket, (request) => {
+			requests.push({ ...request, connectionId: remotePort ?? 0, arrivedAtMs: Date.now(), answered: status });
+			if (status !== null) socket.write(`HTTP/1.1 ${status} Own\r\n${status === 204 ? "" : EMPTY}\r\n`);
+			else attack.onRequest?.(socket, means);
+		});
+		if (status === null) attack.onSecure?.(socket, means);
+	}
+
+	return {
+		port,
+		attack() {
+			status = null;
+		},
+		behave(next) {
+			status = next;
+		},
+		report() {
+			const reported = requests;
+			requests = [];
+			let sentBytes = closedBytes;
+			for (const socket of connections) sentBytes += socket.bytesWritten;
+			return { openConnections: connections.size, sentBytes, requests: reported };
+		},
+		close() {
+			const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+			for (const socket of connections) socket.destroy();
+			return closed;
+		},
+	};
+}
+
+const EMPTY = "content-length: 0\r\n";
+
+/** Never listens itself: it is given connections one by one. */
+function startTls(manners: Manners, certificates: CertificateSet): TlsServer {
+	const { certPem, keyPem } = certificates.of(manners.certificate ?? "good");
+	const server = createTlsServer({
+		cert: certPem,
+		key: keyPem,
+		...(manners.minVersion === undefined ? {} : { minVersion: manners.minVersion }),
+		...(manners.maxVersion === undefined ? {} : { maxVersion: manners.maxVersion }),
+		...(manners.ciphers === undefined ? {} : { ciphers: manners.ciphers }),
+		...(manners.alpn === undefined ? {} : { ALPNProtocols: [...manners.alpn] }),
+		...(manners.wantsClientCertificate ? { requestCert: true, rejectUnauthorized: true } : {}),
+	});
+	server.on("tlsClientError", () => undefined);
+	return server;
+}
+
+/** The other end of a connection whose way out goes over that wire. */
+function divert(socket: Socket, openWire: NonNullable<Attack["openWire"]>): Duplex {
+	const [near, far] = duplexPair();
+	socket.on("data", (chunk: Buffer) => near.write(chunk));
+	near.on("data", openWire(socket));
+	socket.once("close", () => near.destroy());
+	for (const end of [near, far]) end.on("error", () => undefined);
+	return far;
+}

@@ -1,0 +1,48 @@
+// How long this process was held up: by the machine, which is nobody's fault here, or by its own computing,
+// which an attack must not be able to cause.
+
+export interface StallWatch {
+	/** The longest time in which nothing else could run. */
+	readonly longestMs: number;
+	/** The most processor time spent within one such time. */
+	readonly longestBusyMs: number;
+	stop(): void;
+}
+
+const TICK_MS = 10;
+
+export function watchStalls(): StallWatch {
+	let longestMs = 0;
+	let longestBusyMs = 0;
+	let lastMs = performance.now();
+	let lastBusyMs = readBusyMs();
+	let isStopped = false;
+	const look = () => {
+		const nowMs = performance.now();
+		const nowBusyMs = readBusyMs();
+		longestMs = Math.max(longestMs, nowMs - lastMs - TICK_MS);
+		longestBusyMs = Math.max(longestBusyMs, nowBusyMs - lastBusyMs);
+		lastMs = nowMs;
+		lastBusyMs = nowBusyMs;
+	};
+	const timer = setInterval(look, TICK_MS);
+	return {
+		get longestMs() {
+			// Whoever asks right after a stall may come before the tick that would note it.
+			return isStopped ? longestMs : Math.max(longestMs, performance.now() - lastMs - TICK_MS);
+		},
+		get longestBusyMs() {
+			return longestBusyMs;
+		},
+		stop() {
+			if (!isStopped) look();
+			isStopped = true;
+			clearInterval(timer);
+		},
+	};
+}
+
+function readBusyMs(): number {
+	const { user, system } = process.cpuUsage();
+	return (user + system) / 1_000;
+}

@@ -1,0 +1,104 @@
+// Shops that report sales as fast as the service takes them: so many senders, each with its next report as soon
+// as the last one is answered. Every answer must be the one that a new report gets.
+
+import { randomBytes } from "node:crypto";
+import { Pool } from "undici";
+import { canonicalString, sha256Hex, sign, signingKey } from "../../src/domain/signature.ts";
+import type { ShopAccount } from "../command/shop-account.ts";
+import { createSeededRandom } from "../support/seeded-random.ts";
+
+export interface Intake {
+	/** By shop: the conversions it was answered, and the events that it is therefore owed. */
+	readonly answered: readonly AnsweredShop[];
+	/** In milliseconds, one a call. */
+	readonly latenciesMs: readonly number[];
+	/** Takes no new reports, and resolves when all senders have their answers. Rejects with the first wrong one. */
+	stop(): Promise<void>;
+	/** Rejects as soon as an answer is wrong; never resolves before `stop`. */
+	done: Promise<void>;
+}
+
+export interface AnsweredShop {
+	/** The conversion's public id by order. */
+	conversions: Map<string, string>;
+	/** As `cnv_… conversion.recorded`. */
+	events: Set<string>;
+}
+
+/** As many as it takes to keep a service of one process busy all the time. */
+const SENDERS = 16;
+/** So that shops are owed a second event for some conversions. */
+const APPROVED_SHARE = 0.1;
+/** A service that leaves a shop waiting this long has failed it. */
+const ANSWER_TIMEOUT_MS = 30_000;
+
+export function startIntake(serviceUrl: string, shops: readonly ShopAccount[], seed: number): Intake {
+	const random = createSeededRandom(seed);
+	const accounts = shops.map(({ apiKey, secret }, index) => ({ apiKey, key: signingKey(secret), index }));
+	const answered = shops.map((): AnsweredShop => ({ conversions: new Map(), events: new Set() }));
+	const latenciesMs: number[] = [];
+	const pool = new Pool(serviceUrl, {
+		connections: SENDERS,
+		headersTimeout: ANSWER_TIMEOUT_MS,
+		bodyTimeout: ANSWER_TIMEOUT_MS,
+	});
+	let orders = 0;
+	let isStopping = false;
+
+	async function call(account: (typeof accounts)[number], path: string, report: object): Promise<string> {
+		const body = JSON.stringify(report);
+		const timestamp = String(Math.floor(Date.now() / 1_000));
+		const nonce = randomBytes(16).toString("hex");
+		const canonical = canonicalString("POST", path, timestamp, nonce, sha256Hex(body));
+		const startedMs = performance.now();
+		const response = await pool.request({
+			path,
+			method: "POST",
+			headers: {
+				authorization: `Bearer ${account.apiKey}`,
+				"content-type": "application/json",
+				"x-service-timestamp": timestamp,
+				"x-service-nonce": nonce,
+				"x-service-signature": sign(account.key, canonical),
+			},
+			body,
+		});
+		const text = await response.body.text();
+		latenciesMs.push(performance.now() - startedMs);
+		const wanted = path === "/v1/conversions" ? [201, "RECORDED"] : [200, "APPROVED"];
+		const { outcome, conversion } = JSON.parse(text);
+		if (response.statusCode !== wanted[0] || outcome !== wanted[1]) {
+			throw new Error(`${path} answered ${response.statusCode} to ${body}: ${text}`);
+		}
+		return String(conversion.id);
+	}
+
+	async function send(): Promise<void> {
+		while (!isStopping) {
+			const account = random.pick(accounts);
+			const shop = answered[account.index];
+			if (shop === undefined) throw new RangeError("no such shop");
+			const orderId = `order-${orders++}`;
+			const basketValue = `${random.between(0, 9_999)}.${random.between(10, 99)}`;
+			const id = await call(account, "/v1/conversions", { orderId, basketValue });
+			shop.conversions.set(orderId, id);
+			shop.events.add(`${id} conversion.recorded`);
+			if (!random.chance(APPROVED_SHARE)) continue;
+			await call(account, "/v1/approvals", { orderId });
+			shop.events.add(`${id} conversion.approved`);
+		}
+	}
+
+	const done = Promise.all(Array.from({ length: SENDERS }, send)).then(async () => pool.close());
+	// Whoever holds it hears of a failure; until somebody does, it must not end the process.
+	done.catch(() => pool.destroy());
+	return {
+		answered,
+		latenciesMs,
+		done,
+		async stop() {
+			isStopping = true;
+			await done;
+		},
+	};
+}

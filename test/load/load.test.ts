@@ -1,0 +1,56 @@
+// A few seconds of load on both databases; `npm run load` goes on for five minutes.
+
+import { ok, throws } from "node:assert/strict";
+import { randomInt } from "node:crypto";
+import { describe, test } from "node:test";
+import { noProgress } from "../support/proof.ts";
+import { until } from "../support/until.ts";
+import { runLoad } from "./load.ts";
+import { judgeGrowth } from "./memory.ts";
+import { describeReport, type LoadOptions } from "./report.ts";
+
+const SECONDS = 5;
+/** Here nobody waits for a retry that comes a minute later. */
+const DRAIN_SECONDS = 20;
+
+for (const usesPostgres of [false, true]) {
+	const database = usesPostgres ? "PostgreSQL" : "SQLite";
+	test(`under load with hanging shops nothing fails, grows or gets lost (${database})`, async (t) => {
+		const options: LoadOptions = {
+			seconds: SECONDS,
+			seed: randomInt(2 ** 31),
+			usesPostgres,
+			drainSeconds: DRAIN_SECONDS,
+		};
+		const report = await runLoad(options, noProgress);
+		t.diagnostic(describeReport(report, options));
+		ok(report.calls > 0 && report.losses.delivered > 0 && report.losses.waiting > 0, "it proves too little");
+		// Each of them has ended; their handles go with the next turns.
+		await until(() => !process.getActiveResourcesInfo().includes("ProcessWrap"));
+	});
+}
+
+describe("the judgement of growth", () => {
+	const steady = Array.from({ length: 30 }, (_, at) => 100 + (at % 3));
+
+	test("a size that comes and goes does not grow", () => {
+		ok(!judgeGrowth(steady, 5).isGrowing);
+	});
+
+	test("a size that only finds its level in the first third does not grow", () => {
+		ok(!judgeGrowth([...Array(10).fill(10), ...Array(20).fill(100)], 5).isGrowing);
+	});
+
+	test("a size that goes up all the time grows", () => {
+		ok(
+			judgeGrowth(
+				steady.map((size, at) => size + at),
+				5,
+			).isGrowing,
+		);
+	});
+
+	test("too few sizes are no proof", () => {
+		throws(() => judgeGrowth([1, 2], 5), RangeError);
+	});
+});

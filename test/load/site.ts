@@ -1,0 +1,85 @@
+// Everything a load run needs, and nothing of it left behind: a database, a street of shops, a programme for
+// each, and the real service in a process of its own.
+
+import { randomBytes } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { readConfig } from "../../src/config.ts";
+import { openWorkplace, type Workplace } from "../../src/service.ts";
+import { openHome, type Running, type Settings } from "../command/command-home.ts";
+import { openAccount, type ShopAccount } from "../command/shop-account.ts";
+import type { DatabaseKind } from "../support/open-store.ts";
+import { POSTGRES_URL_VARIABLE, startPostgres } from "../support/postgres.ts";
+import { createDatabase, dropDatabase } from "../support/postgres-admin.ts";
+import { openShops, type Shops } from "./shops.ts";
+
+export interface Site {
+	shops: Shops;
+	accounts: readonly ShopAccount[];
+	service: Running;
+	serviceUrl: string;
+	/** Where the service's inspector listens. */
+	inspectorUrl: string;
+	/** For whoever looks into the database after the service stopped. */
+	withWorkplace<Answer>(work: (workplace: Workplace) => Promise<Answer>): Promise<Answer>;
+}
+
+const SHOPS = 20;
+const HANGING = 2;
+
+/** Whatever is opened is closed by `cleaning`, also when opening the next thing fails. */
+export async function openSite(kind: DatabaseKind, cleaning: AsyncDisposableStack): Promise<Site> {
+	const databaseUrl = kind === "SQLite" ? undefined : await openPostgresDatabase(cleaning);
+	const home = openHome({ after: (clean) => cleaning.defer(clean) });
+	const shops = await openShops(SHOPS, HANGING);
+	cleaning.defer(() => shops.close());
+	const caFile = join(home.folder, "ca.pem");
+	writeFileSync(caFile, shops.caPem);
+	const settings: Settings = {
+		PORT: "0",
+		DATABASE_URL: databaseUrl ?? `sqlite:${home.databasePath}`,
+		RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
+		RINGBACK_TRUSTED_CA: caFile,
+		RINGBACK_SECRET_KEY: randomBytes(32).toString("hex"),
+		LOG_LEVEL: "error",
+		NODE_OPTIONS: "--inspect=127.0.0.1:0",
+	};
+	const withWorkplace: Site["withWorkplace"] = async (work) => {
+		const read = readConfig({ ...settings, LOG_LEVEL: "silent" });
+		if (!read.ok) throw new Error(read.problems.join("\n"));
+		const workplace = await openWorkplace(read.config);
+		try {
+			return await work(workplace);
+		} finally {
+			await workplace.close();
+		}
+	};
+	const accounts = await withWorkplace((workplace) => openAccounts(workplace, shops.urls));
+	const service = home.start(["serve"], settings);
+	const [, inspectorUrl = ""] = await service.said(/^Debugger listening on (\S+)$/m);
+	const [, serviceUrl = ""] = await service.said(/^Ringback listens on (\S+)$/m);
+	return { shops, accounts, service, serviceUrl, inspectorUrl, withWorkplace };
+}
+
+async function openAccounts(workplace: Workplace, urls: readonly string[]): Promise<ShopAccount[]> {
+	const accounts: ShopAccount[] = [];
+	for (const [shop, postbackUrl] of urls.entries()) {
+		const owners = [`owner-${shop}@shop.example`];
+		accounts.push(await openAccount(workplace, { postbackUrl, owners, name: `Shop ${shop}` }));
+	}
+	return accounts;
+}
+
+/** On the server of the test run where there is one. */
+async function openPostgresDatabase(cleaning: AsyncDisposableStack): Promise<string> {
+	let serverUrl = process.env[POSTGRES_URL_VARIABLE];
+	if (serverUrl === undefined) {
+		const server = await startPostgres();
+		cleaning.defer(() => server.stop());
+		serverUrl = server.url();
+	}
+	const adminUrl = serverUrl;
+	const name = `ringback_load_${randomBytes(6).toString("hex")}`;
+	cleaning.defer(() => dropDatabase(adminUrl, name));
+	return createDatabase(adminUrl, name);
+}

@@ -1,0 +1,131 @@
+// Defects of attempts: how many, when, to whom, and how they are signed and judged.
+
+import type { Defect } from "./defect.ts";
+
+export const ATTEMPT_DEFECTS: readonly Defect[] = [
+	{
+		name: "an attempt too many",
+		edits: [
+			{
+				file: "domain/delivery.ts",
+				find: "countedAttempts >= MAX_ATTEMPTS ? null : nextDueAtMs(countedAttempts, endedAtMs)",
+				put: "countedAttempts > MAX_ATTEMPTS ? null : nextDueAtMs(Math.min(countedAttempts, 6), endedAtMs)",
+			},
+		],
+		breaks: ["4 seven attempts at their time", "the verdict follows from the answer"],
+	},
+	{
+		name: "a first delay of two minutes",
+		edits: [{ file: "domain/retry.ts", find: "\t1 * MINUTE_MS,", put: "\t2 * MINUTE_MS," }],
+		breaks: ["4 seven attempts at their time"],
+	},
+	{
+		name: "a delay off by one step, too early",
+		edits: [
+			{
+				file: "domain/retry.ts",
+				find: "RETRY_DELAYS_MS[countedAttempts - 1]",
+				put: "RETRY_DELAYS_MS[Math.max(0, countedAttempts - 2)]",
+			},
+		],
+		breaks: ["4 seven attempts at their time"],
+	},
+	{
+		name: "a delay off by one step, too late",
+		edits: [
+			{
+				file: "domain/retry.ts",
+				find: "RETRY_DELAYS_MS[countedAttempts - 1]",
+				put: "RETRY_DELAYS_MS[Math.min(countedAttempts, 5)]",
+			},
+		],
+		breaks: ["4 seven attempts at their time"],
+	},
+	{
+		name: "a retry after a 404",
+		edits: [
+			{
+				file: "domain/verdict.ts",
+				find: 'if (status >= 400 && status <= 499) return "refused";',
+				put: "",
+			},
+		],
+		breaks: ["4 seven attempts at their time", "the verdict follows from the answer"],
+	},
+	{
+		name: "a redirect that is tried again",
+		edits: [
+			{
+				file: "domain/verdict.ts",
+				find: 'if (status >= 300 && status <= 399) return "redirect";',
+				put: "",
+			},
+		],
+		breaks: ["4 seven attempts at their time", "the verdict follows from the answer"],
+	},
+	{
+		name: "an old timestamp used again",
+		edits: [
+			{
+				file: "callbacks/attempt.ts",
+				find: "const timestamp = String(Math.floor(nowMs / 1000));",
+				put: "const timestamp = (firstStamps[delivery.id] ??= String(Math.floor(nowMs / 1000)));",
+			},
+			{
+				file: "callbacks/attempt.ts",
+				find: "const NONCE_BYTES = 16;",
+				put: "const NONCE_BYTES = 16;\nconst firstStamps: Record<number, string> = {};",
+			},
+		],
+		breaks: ["6 verifiable, fresh requests"],
+	},
+	{
+		name: "a secret that is kept after its replacement",
+		edits: [
+			{
+				file: "callbacks/targets.ts",
+				find: "known?.endpointId === endpointId && known.secretId === secretId",
+				put: "known?.endpointId === endpointId",
+			},
+		],
+		breaks: ["6 verifiable, fresh requests"],
+	},
+	{
+		name: "a private address dialled after rebinding",
+		edits: [
+			{
+				file: "outside/https-target.ts",
+				find: "target.judgement = judgeRoutes(target.url, addresses, allowedPrivateRanges);",
+				put: "target.judgement = target.judgement?.ok ? { ok: true, routes: addresses.map((address) => ({ address, key: address })) } : judgeRoutes(target.url, addresses, allowedPrivateRanges);",
+			},
+		],
+		breaks: ["7 no forbidden address"],
+	},
+	{
+		name: "only the first of several addresses judged",
+		edits: [
+			{
+				file: "outside/https-target.ts",
+				find: "for (const address of addresses) {",
+				put: "for (const address of addresses.slice(0, 1)) {",
+			},
+		],
+		breaks: ["7 no forbidden address"],
+	},
+	{
+		name: "an interrupted attempt that is counted",
+		edits: [
+			{
+				file: "store/sqlite-queue.ts",
+				find: "counted: row.counted,",
+				put: "counted: row.claim === null ? row.counted : row.counted + 1,",
+			},
+		],
+		breaks: ["4 seven attempts at their time", "the verdict follows from the answer"],
+	},
+	{
+		name: "callbacks of another content type",
+		edits: [{ file: "callbacks/attempt.ts", find: '"application/json",', put: '"text/plain",' }],
+		breaks: ["6 verifiable, fresh requests"],
+	},
+];

@@ -1,0 +1,18 @@
+// A defect to be planted: edits of sources as they are loaded, and the promise that it breaks.
+
+import type { PromiseName } from "../broken.ts";
+
+export interface Defect {
+	name: string;
+	edits: readonly Edit[];
+	/** Any of these shows that it was seen. */
+	breaks: readonly PromiseName[];
+}
+
+export interface Edit {
+	/** Below src/. */
+	file: string;
+	/** Occurs exactly once. */
+	find: string;
+	put: string;
+}

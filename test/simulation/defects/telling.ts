@@ -1,0 +1,50 @@
+// Defects of telling the owners.
+
+import type { Defect } from "./defect.ts";
+
+export const TELLING_DEFECTS: readonly Defect[] = [
+	{
+		name: "a lost notice",
+		edits: [
+			{
+				file: "callbacks/pass.ts",
+				find: "const hasNotice = await noteFailures(trx, random, settled, failingProgrammeIds, nowMs);",
+				put: "const hasNotice = settled.length > 1 && (await noteFailures(trx, random, settled, failingProgrammeIds, nowMs));",
+			},
+		],
+		breaks: ["8 owners are told"],
+	},
+	{
+		name: "a flood of mails",
+		edits: [
+			{
+				file: "domain/notice.ts",
+				find: "MAIL_INTERVAL_MS = 15 * 60_000",
+				put: "MAIL_INTERVAL_MS = 60_000",
+			},
+		],
+		breaks: ["8 owners are told"],
+	},
+	{
+		name: "failures that come while a mail is under way",
+		edits: [
+			{
+				file: "store/notices.ts",
+				find: "mailed_failures: told,",
+				put: 'mailed_failures: eb.ref("failures"),',
+			},
+		],
+		breaks: ["8 owners are told"],
+	},
+	{
+		name: "nobody told that callbacks work again",
+		edits: [
+			{
+				file: "callbacks/failure-notices.ts",
+				find: "await insertNotice(trx, {",
+				put: "if (nowMs > 0) return;\n\tawait insertNotice(trx, {",
+			},
+		],
+		breaks: ["8 owners are told"],
+	},
+];

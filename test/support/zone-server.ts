@@ -1,0 +1,103 @@
+// A real name server on a loopback port, over UDP and TCP. What it says is up to whoever starts it, question
+// by question: a name may stand for something else each time it is asked for.
+
+import { createSocket, type Socket as UdpSocket } from "node:dgram";
+import { once } from "node:events";
+import { createServer, type Server, type Socket } from "node:net";
+import { type Question, type Reply, readQuestion, writeReply } from "./dns-message.ts";
+
+export interface ZoneServer {
+	/** For RINGBACK_DNS_SERVERS. */
+	readonly address: string;
+	/** Questions taken so far. */
+	readonly asked: number;
+	close(): Promise<void>;
+}
+
+export type AnswerQuestion = (question: Question) => Reply;
+
+const HOST = "127.0.0.1";
+/** A free UDP port is mostly free for TCP too; what happens to be taken is not taken ten times in a row. */
+const MAX_BINDS = 10;
+/** Hundreds of questions come at once, and one that finds no room is only asked again after a second. */
+const RECEIVE_BUFFER_BYTES = 1_048_576;
+const LENGTH_BYTES = 2;
+
+export async function startZoneServer(answer: AnswerQuestion): Promise<ZoneServer> {
+	const sockets = new Set<Socket>();
+	const timers = new Set<NodeJS.Timeout>();
+	let asked = 0;
+
+	function take(query: Buffer, isUdp: boolean, send: (message: Buffer) => void): void {
+		asked += 1;
+		const reply = answer(readQuestion(query));
+		if (reply.isSilent === true) return;
+		const message = writeReply(query, reply, isUdp);
+		if (reply.delayMs === undefined) {
+			send(message);
+			return;
+		}
+		const timer = setTimeout(() => {
+			timers.delete(timer);
+			send(message);
+		}, reply.delayMs);
+		timers.add(timer);
+	}
+
+	const tcp = createServer((socket) => {
+		sockets.add(socket);
+		socket.on("close", () => sockets.delete(socket));
+		// The resolver hangs up when it has its answer.
+		socket.on("error", () => undefined);
+		let read = Buffer.alloc(0);
+		socket.on("data", (chunk: Buffer) => {
+			read = Buffer.concat([read, chunk]);
+			while (read.length >= LENGTH_BYTES && read.length >= LENGTH_BYTES + read.readUInt16BE(0)) {
+				const end = LENGTH_BYTES + read.readUInt16BE(0);
+				take(read.subarray(LENGTH_BYTES, end), false, (message) => {
+					const length = Buffer.alloc(LENGTH_BYTES);
+					length.writeUInt16BE(message.length);
+					socket.write(Buffer.concat([length, message]));
+				});
+				read = read.subarray(end);
+			}
+		});
+	});
+	const udp = createSocket({ type: "udp4", recvBufferSize: RECEIVE_BUFFER_BYTES });
+	udp.on("message", (query, from) => {
+		take(query, true, (message) => udp.send(message, from.port, from.address));
+	});
+	const port = await bindBoth(tcp, udp);
+	return {
+		address: `${HOST}:${port}`,
+		get asked() {
+			return asked;
+		},
+		async close() {
+			for (const timer of timers) clearTimeout(timer);
+			for (const socket of sockets) socket.destroy();
+			await Promise.all([
+				new Promise<void>((resolve) => tcp.close(() => resolve())),
+				new Promise<void>((resolve) => udp.close(() => resolve())),
+			]);
+		},
+	};
+}
+
+async function bindBoth(tcp: Server, udp: UdpSocket): Promise<number> {
+	for (let left = MAX_BINDS; ; left--) {
+		tcp.listen(0, HOST);
+		await once(tcp, "listening");
+		const bound = tcp.address();
+		if (bound === null || typeof bound === "string") throw new Error("the name server has no port");
+		try {
+			udp.bind(bound.port, HOST);
+			await once(udp, "listening");
+			return bound.port;
+		} catch (error) {
+			tcp.close();
+			await once(tcp, "close");
+			if (left <= 1) throw error;
+		}
+	}
+}
