@@ -3,7 +3,7 @@
 
 import { html } from "hono/html";
 import { type FaultCode, httpStatusOf } from "../domain/fault.ts";
-import { isDatabaseUnreachable } from "../store/unreachable.ts";
+import { isDatabaseUnavailable } from "../store/unavailable.ts";
 import { pageHeader } from "./components/blocks.ts";
 import { linkButton } from "./components/forms.ts";
 import type { WebContext } from "./env.ts";
@@ -52,7 +52,7 @@ export function answerError(c: WebContext, code: ErrorCode): Promise<Response> {
 }
 
 export function errorCodeOf(error: unknown): ErrorCode {
-	return isDatabaseUnreachable(error) ? "unavailable" : "internal";
+	return isDatabaseUnavailable(error) ? "unavailable" : "internal";
 }
 
 function plainBody(title: string, text: string, way: Html): Html {
