@@ -26,13 +26,25 @@ test("an unexpected failure answers internal, tells the caller nothing of it, an
 	);
 });
 
-test("a database out of reach answers unavailable and says when to come again", async (t) => {
-	const codes = ["ECONNREFUSED", "57P01", "08006"].map((code) => ({ code }));
-	for (const fields of [...codes, { code: "ERR_SQLITE_ERROR", errcode: 5 }]) {
-		const shop = await failWith(t, Object.assign(new Error("out of reach"), fields));
+test("a database out of reach or out of room answers unavailable and says when to come again", async (t) => {
+	// The last one is a full disk in PostgreSQL's words.
+	const codes = ["ECONNREFUSED", "57P01", "08006", "53100"].map((code) => ({ code }));
+	// Busy, input or output error, full, cannot open; and SQLITE_IOERR_READ, which says more about the second.
+	const sqliteCodes = [5, 10, 13, 14, 266].map((errcode) => ({ code: "ERR_SQLITE_ERROR", errcode }));
+	for (const fields of [...codes, ...sqliteCodes]) {
+		const shop = await failWith(t, Object.assign(new Error("not now"), fields));
 		const { status, headers, json } = await shop.call("POST", "/v1/conversions", { body: SALE });
-		assert.deepEqual([status, json.code, headers.get("retry-after")], [503, "unavailable", "5"]);
+		const answer = [status, json.code, headers.get("retry-after")];
+		assert.deepEqual(answer, [503, "unavailable", "5"], JSON.stringify(fields));
 		assert.equal((await shop.inbound()).at(-1)?.outcome, "unavailable");
+	}
+});
+
+test("a database that refuses the statement itself is our failure: coming again does not help", async (t) => {
+	for (const fields of [{ code: "23505" }, { code: "ERR_SQLITE_ERROR", errcode: 19 }]) {
+		const shop = await failWith(t, Object.assign(new Error("a constraint"), fields));
+		const { status, json } = await shop.call("POST", "/v1/conversions", { body: SALE });
+		assert.deepEqual([status, json.code], [500, "internal"], JSON.stringify(fields));
 	}
 });
 

@@ -27,10 +27,10 @@ export function newCounters(): EngineCounters {
 export function countStored(
 	counters: EngineCounters,
 	settlements: readonly Settlement[],
-	settledIds: ReadonlySet<number>,
+	settled: ReadonlySet<Settlement>,
 ): void {
 	for (const settlement of settlements) {
-		if (!settledIds.has(settlement.delivery.id)) {
+		if (!settled.has(settlement)) {
 			counters.lateResults++;
 			continue;
 		}

@@ -192,7 +192,7 @@ export class Engine {
 	): Promise<Claimed> {
 		const failingProgrammeIds = this.#lanes.failingProgrammeIds();
 		const passed = await this.#deps.runPass({ settlements, wishes, failingProgrammeIds, nowMs });
-		countStored(this.#counters, settlements, passed.settledIds);
+		countStored(this.#counters, settlements, passed.settled);
 		if (passed.hasNotice) this.#deps.onNotice();
 		return passed.claimed;
 	}

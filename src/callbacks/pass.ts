@@ -16,8 +16,8 @@ export interface PassInput {
 }
 
 export interface PassOutput {
-	/** Deliveries whose claim was still ours; the results of others changed nothing. */
-	settledIds: ReadonlySet<number>;
+	/** Those whose claim was still ours; the others changed nothing. */
+	settled: ReadonlySet<Settlement>;
 	claimed: Claimed;
 	/** A notice was written that may have to be mailed. */
 	hasNotice: boolean;
@@ -28,14 +28,23 @@ export type RunPass = (input: PassInput) => Promise<PassOutput>;
 export function createPass(store: Store, random: Random): RunPass {
 	return ({ settlements, wishes, failingProgrammeIds, nowMs }) =>
 		store.transact(async (trx) => {
-			const ours = settlements.length === 0 ? new Set<number>() : await store.queue.settle(trx, settlements);
-			const settled = settlements.filter((settlement) => ours.has(settlement.delivery.id));
+			const latest = dropSuperseded(settlements);
+			const ours = latest.length === 0 ? new Set<number>() : await store.queue.settle(trx, latest);
+			const settled = latest.filter((settlement) => ours.has(settlement.delivery.id));
 			const hasNotice = await noteFailures(trx, random, settled, failingProgrammeIds, nowMs);
 			const claimed = await store.queue.claim(trx, wishes, claimNumber(random), nowMs);
 			// Last: engines that share a busy programme then wait for each other's commit, and for nothing else.
 			await addCallbackCounts(trx, countHours(settled));
-			return { settledIds: ours, claimed, hasNotice };
+			return { settled: new Set(settled), claimed, hasNotice };
 		});
+}
+
+/**
+ * One for each delivery. A result waits for a database that fails, its claim lapses, and this very engine takes the
+ * delivery again: then the earlier result is nobody's any more.
+ */
+function dropSuperseded(settlements: readonly Settlement[]): Settlement[] {
+	return [...new Map(settlements.map((settlement) => [settlement.delivery.id, settlement])).values()];
 }
 
 /** Large enough that two engines never draw the same number for one delivery; exact as a number. */

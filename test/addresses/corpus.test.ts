@@ -1,16 +1,19 @@
 // The corpus through save and delivery, and the check itself, checked with entries that expect the wrong thing.
 
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { connect, Server } from "node:net";
 import { test } from "node:test";
 import { readAddress } from "../support/address-number.ts";
 import { BrokenPromise, noProgress } from "../support/proof.ts";
 import { isPublic } from "./address-oracle.ts";
+import { MAX_TRIES } from "./ask-again.ts";
 import { allEntries } from "./corpus/all-entries.ts";
 import { CARRIER_ENTRIES, CARRIER_PREFIXES } from "./corpus/carriers.ts";
 import { answerWith, type Entry, forbidden, malformed, passes, unresolvable } from "./corpus/entry.ts";
 import { IPV4_BLOCKS } from "./corpus/ipv4-blocks.ts";
 import { IPV6_BLOCKS } from "./corpus/ipv6-blocks.ts";
-import { proveCorpus } from "./prove-corpus.ts";
+import { proveCorpus, proveFew } from "./prove-corpus.ts";
 import { saveAndDeliver } from "./save-and-deliver.ts";
 import { isMissed } from "./verdict-check.ts";
 
@@ -102,4 +105,69 @@ for (const entry of PLANTED) {
 			return true;
 		});
 	});
+}
+
+const LATE: Entry = {
+	what: "an answer that must come in time",
+	at: { host: "late.names.example" },
+	answers: answerWith("8.8.8.8"),
+	expect: passes("8.8.8.8"),
+	isTimed: true,
+};
+
+test("a verdict that depends on time is asked for again when it is wrong, and not for ever", async () => {
+	const wrong = { ...LATE, expect: forbidden("8.8.8.8") };
+	const tries = countTries();
+	const message = await messageOf(proveFew([wrong], tries.progress, "the command"));
+	ok(message.includes(LATE.what) && message.includes("8.8.8.8"), message);
+	equal(tries.count, MAX_TRIES);
+});
+
+test("one call to a canary breaks the proof at once, also where a wrong verdict would be asked for again", async () => {
+	const listening: Server[] = [];
+	const note = (message: unknown) => {
+		if (typeof message !== "object" || message === null || !("server" in message)) return;
+		if (message.server instanceof Server) listening.push(message.server);
+	};
+	subscribe(LISTENING, note);
+	const calls: Promise<unknown>[] = [];
+	// What is listened on last before anything is saved is the entry's canary.
+	const tries = countTries(() => {
+		const bound = listening.at(-1)?.address();
+		ok(typeof bound === "object" && bound !== null);
+		const socket = connect(bound.port, bound.address).resume();
+		socket.on("error", () => undefined);
+		calls.push(new Promise((resolve) => socket.on("close", resolve)));
+	});
+	try {
+		const entry = { ...LATE, reaches: "127.0.0.1" };
+		const message = await messageOf(proveFew([entry], tries.progress, "the command"));
+		ok(/127\.0\.0\.1 port \d+ was called 1 times/.test(message), message);
+		equal(tries.count, 1);
+	} finally {
+		unsubscribe(LISTENING, note);
+		await Promise.all(calls);
+	}
+});
+
+/** Node says so of every server that has begun to listen. */
+const LISTENING = "tracing:net.server.listen:asyncEnd";
+
+/** Each try saves its one entry once. */
+function countTries(onTry: () => void = () => undefined) {
+	const tries = {
+		count: 0,
+		progress(text: string) {
+			if (!text.startsWith("saved 1 of")) return;
+			tries.count++;
+			onTry();
+		},
+	};
+	return tries;
+}
+
+async function messageOf(proof: Promise<unknown>): Promise<string> {
+	const error = await proof.catch((caught: unknown) => caught);
+	ok(error instanceof BrokenPromise, String(error));
+	return error.message;
 }

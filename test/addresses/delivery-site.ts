@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Selectable } from "kysely";
 import { type Config, readConfig } from "../../src/config.ts";
+import type { Result } from "../../src/domain/fault.ts";
 import { SEALING_IV_BYTES, sealSecret } from "../../src/domain/sealing.ts";
 import { openWorkplace, type Service, startService, type Workplace } from "../../src/service.ts";
 import { insertConversion } from "../../src/store/conversions.ts";
@@ -16,7 +17,7 @@ import { insertProgramme, type Programme, setEndpoint } from "../../src/store/pr
 import type { AttemptsTable, DeliveriesTable } from "../../src/store/schema.ts";
 import type { Db } from "../../src/store/store.ts";
 import { createLog, type KeptLog } from "../support/log.ts";
-import { newConversion, newId, newOwedEvent } from "../support/rows.ts";
+import { newConversion, newOwedEvent, newProgramme } from "../support/rows.ts";
 
 export interface SiteSettings {
 	dnsServer: string;
@@ -40,6 +41,8 @@ export interface DeliverySite {
 	remove(): void;
 }
 
+/** What the resolver says when nobody answers it in time. */
+export const LOOK_UP_TIMEOUT = "ETIMEOUT";
 /** Two queries each, and a socket has room for a few hundred packets: one that is lost costs a second. */
 const MAX_LOOK_UPS_AT_ONCE = 64;
 const GIVE_UP_AFTER_MS = 60_000;
@@ -78,17 +81,8 @@ export function addProgrammes(workplace: Workplace, count: number): Promise<Prog
 	return workplace.store.transact(async (trx) => {
 		const programmes: Programme[] = [];
 		for (let index = 0; index < count; index++) {
-			const programme = await insertProgramme(trx, {
-				public_id: newId("prg"),
-				name: `Shop ${index}`,
-				currency: "EUR",
-				commission_rate: "7.5000",
-				fee_rate: "2.0000",
-				approval_days: 30,
-				parks_pixels: 1,
-				parked_days: 30,
-				created_at_ms: nowMs,
-			});
+			const row = newProgramme({ name: `Shop ${index}`, created_at_ms: nowMs });
+			const programme = await insertProgramme(trx, row);
 			const sealed = sealSecret(
 				workplace.sealingKey,
 				programme.id,
@@ -183,8 +177,18 @@ async function readResults(db: Db, ids: readonly number[]): Promise<DeliveryResu
 }
 
 /** This machine was too slow for its own name server: says nothing of the address. */
-export function isTimedOut({ attempt }: DeliveryResult): boolean {
-	return attempt?.result === "timeout" || attempt?.detail === "ETIMEOUT (look-up)";
+export function isTimedOut(result: DeliveryResult): boolean {
+	return result.attempt?.result === "timeout" || isUnheard(result);
+}
+
+/** The look-up itself timed out, so that nothing can have been sent. */
+export function isUnheard({ attempt }: DeliveryResult): boolean {
+	return attempt?.detail === `${LOOK_UP_TIMEOUT} (look-up)`;
+}
+
+/** Of a URL that somebody wanted to save. */
+export function isLookUpTimedOut(saved: Result<unknown>): boolean {
+	return !saved.ok && saved.fault.detail.includes(`(${LOOK_UP_TIMEOUT})`);
 }
 
 /** Puts off whatever waits for its retry: a minute later it would come in the middle of something else. */

@@ -1,6 +1,6 @@
 // The command behind `npm run addresses`.
 
 import { runProof } from "../support/proof.ts";
-import { addressProof } from "./proof.ts";
+import { addressesProof } from "./proof.ts";
 
-process.exitCode = await runProof(addressProof, process.argv.slice(2));
+process.exitCode = await runProof(addressesProof, process.argv.slice(2));

@@ -6,7 +6,7 @@ import { proveCorpus } from "./prove-corpus.ts";
 import { proveRandom } from "./prove-random.ts";
 import { proveRebinding } from "./prove-rebinding.ts";
 
-export const addressProof: Proof = {
+export const addressesProof: Proof = {
 	name: "addresses",
 	summary:
 		"Puts a corpus of URLs, names that change their mind, and random addresses through save and delivery.",

@@ -7,6 +7,7 @@ import type { Programme } from "../../src/store/programmes.ts";
 import type { Question, Reply } from "../support/dns-message.ts";
 import { type Shop, startShop } from "../support/shop.ts";
 import { startZoneServer } from "../support/zone-server.ts";
+import { askAgain } from "./ask-again.ts";
 import { openCanaries } from "./canaries.ts";
 import type { Answers } from "./corpus/entry.ts";
 import {
@@ -15,6 +16,7 @@ import {
 	createDeliverySite,
 	type DeliveryResult,
 	forceUrls,
+	isLookUpTimedOut,
 	oweEvents,
 	postponeRetries,
 } from "./delivery-site.ts";
@@ -55,6 +57,7 @@ export interface Stage {
 }
 
 export async function openStage(): Promise<Stage> {
+	await using opening = new AsyncDisposableStack();
 	const zone = new Map<string, ZoneAnswer>();
 	const questions = new Map<string, number>();
 	const names = await startZoneServer((question) => {
@@ -64,17 +67,25 @@ export async function openStage(): Promise<Stage> {
 		if (typeof known === "function") return known(question);
 		return question.type === null ? {} : known[question.type];
 	});
+	opening.defer(() => names.close());
 	const shop = await startShop({ host: GOOD, names: [GOOD, "*.names.example"] });
+	opening.defer(() => shop.close());
 	const canaries = openCanaries();
+	opening.defer(() => canaries.close());
 	for (const address of BAD) await canaries.listen(address, shop.port);
 	const site = createDeliverySite({
 		dnsServer: names.address,
 		allowedRanges: ALLOWED_RANGE,
 		trustedCa: shop.caPem,
 	});
+	opening.defer(() => site.remove());
 	const guard = guardDials(isThisMachine);
-	const service = await site.startService();
+	opening.defer(() => guard.remove());
 	const clock = shiftTime();
+	opening.defer(() => clock.restore());
+	const service = await site.startService();
+	opening.defer(() => service.stop());
+	const opened = opening.move();
 	let made = 0;
 
 	return {
@@ -91,7 +102,11 @@ export async function openStage(): Promise<Stage> {
 			return programmes;
 		},
 		async save(programme, host) {
-			const saved = await savePostbackUrl(service, programme.public_id, shop.url("/", host));
+			const url = shop.url("/", host);
+			const saved = await askAgain(
+				() => savePostbackUrl(service, programme.public_id, url),
+				isLookUpTimedOut,
+			);
 			return saved.ok ? "saved" : saved.fault.code;
 		},
 		async deliver(programmes) {
@@ -111,15 +126,7 @@ export async function openStage(): Promise<Stage> {
 			...site.log.lines.filter(({ level }) => level === "error").map(({ message }) => `logged: ${message}`),
 		],
 		dials: guard.dials,
-		async close() {
-			await service.stop();
-			clock.restore();
-			guard.remove();
-			await shop.close();
-			await canaries.close();
-			await names.close();
-			site.remove();
-		},
+		close: () => opened.disposeAsync(),
 	};
 }
 

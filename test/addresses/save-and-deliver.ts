@@ -23,6 +23,7 @@ import {
 	checkDials,
 	checkSave,
 	FIRST_PORT,
+	type Finding,
 	isMissed,
 	type JudgedCase,
 } from "./verdict-check.ts";
@@ -32,8 +33,8 @@ export interface CorpusCounts {
 	dials: number;
 	canaries: number;
 	questions: number;
-	/** Without a verdict: this machine was too slow for its own name server. To be put through again. */
-	missed: readonly Entry[];
+	/** This machine was too slow for its own name server, or for an answer that must come in time: to be put through again. */
+	missed: readonly { entry: Entry; reason: string }[];
 }
 
 interface Case extends JudgedCase {
@@ -49,64 +50,79 @@ export async function saveAndDeliver(
 	progress: Progress,
 	replay: string,
 ): Promise<CorpusCounts> {
+	await using cleaning = new AsyncDisposableStack();
 	const canaries = openCanaries();
-	const stage: Stage = { isSaved: false };
-	const names = await startZoneServer(answerFrom(entries, stage));
+	cleaning.defer(() => canaries.close());
+	const moment: Moment = { isSaved: false };
+	const names = await startZoneServer(answerFrom(entries, moment));
+	cleaning.defer(() => names.close());
 	const site = createDeliverySite({ dnsServer: names.address, allowedRanges: "" });
+	cleaning.defer(() => site.remove());
 	// Public addresses are not ours to call. A dial to this machine, as forbidden, would ring a canary.
 	const guard = guardDials(isThisMachine);
-	try {
-		const urls: string[] = [];
-		for (const [index, entry] of entries.entries()) {
-			const canary = entry.reaches === undefined ? undefined : await canaries.listen(entry.reaches);
-			const { at } = entry;
-			const port = canary?.port ?? FIRST_PORT + index;
-			urls.push("url" in at ? at.url : `https://${at.host}:${port}/postback`);
-		}
-		const cases = await saveAll(await site.openWorkplace(), entries, urls, progress);
-		stage.isSaved = true;
-		const saveDials = guard.dials.length;
-		const results = await deliverAll(await site.startService(), cases, progress);
+	cleaning.defer(() => guard.remove());
+	const urls: string[] = [];
+	for (const [index, entry] of entries.entries()) {
+		const canary = entry.reaches === undefined ? undefined : await canaries.listen(entry.reaches);
+		const { at } = entry;
+		const port = canary?.port ?? FIRST_PORT + index;
+		urls.push("url" in at ? at.url : `https://${at.host}:${port}/postback`);
+	}
+	const cases = await saveAll(await site.openWorkplace(), entries, urls, progress);
+	moment.isSaved = true;
+	const saveDials = guard.dials.length;
+	const results = await deliverAll(await site.startService(), cases, progress);
 
-		const missed = new Set(cases.filter((one, index) => isMissed(one, results[index])));
-		const missedPorts = new Set([...missed].map(({ url }) => Number(URL.parse(url)?.port)));
-		const judged = cases.filter((one) => !missed.has(one));
-		// The worst first: what was called, what was dialled, what was only judged wrongly.
-		const broken = [
+	const unheard = new Set(cases.filter((one, index) => isMissed(one, results[index])));
+	const unheardPorts = new Set([...unheard].map(({ url }) => Number(URL.parse(url)?.port)));
+	const judged = cases.filter((one) => !unheard.has(one));
+	// The worst first: what was called, what was dialled, what was only judged wrongly.
+	const findings: Finding[] = [
+		...[
 			...canaries.all.flatMap(({ address, port, calls }) =>
 				calls === 0 ? [] : [`${address} port ${port} was called ${calls} times`],
 			),
 			...(guard.systemConnects === 0 ? [] : [`the system was asked for ${guard.systemConnects} connections`]),
 			...(saveDials === 0 ? [] : [`saving dialled ${saveDials} times, and it must only look up`]),
-			...checkDials(
-				judged,
-				guard.dials.filter(({ port }) => !missedPorts.has(port)),
-			),
-			...judged.flatMap((one) => checkSave(one)),
-			...judged.flatMap((one) => checkDelivery(one, results[cases.indexOf(one)])),
 			...site.log.lines.filter(({ level }) => level === "error").map(({ message }) => `logged: ${message}`),
-		];
-		if (broken.length > 0) throw new BrokenPromise(describeBroken(broken), replay);
-		return {
-			entries: judged.length,
-			dials: guard.dials.length,
-			canaries: canaries.all.length,
-			questions: names.asked,
-			missed: [...missed].map(({ entry }) => entry),
-		};
-	} finally {
-		guard.remove();
-		await names.close();
-		await canaries.close();
-		site.remove();
+		].map((what) => ({ of: undefined, what })),
+		...checkDials(
+			judged,
+			guard.dials.filter(({ port }) => !unheardPorts.has(port)),
+		),
+		...judged.flatMap((one) => checkSave(one).map((what) => ({ of: one, what }))),
+		...judged.flatMap((one) =>
+			checkDelivery(one, results[cases.indexOf(one)]).map((what) => ({ of: one, what })),
+		),
+	];
+	const { excused = [], broken = [] } = Object.groupBy(findings, ({ of }) =>
+		of?.entry.isTimed === true ? "excused" : "broken",
+	);
+	if (broken.length > 0) {
+		throw new BrokenPromise(describeBroken(broken.map(({ what }) => what)), replay);
 	}
+	const late = Map.groupBy(excused, ({ of }) => of);
+	return {
+		entries: judged.filter((one) => !late.has(one)).length,
+		dials: guard.dials.length,
+		canaries: canaries.all.length,
+		questions: names.asked,
+		missed: [
+			...[...unheard].map(({ entry }) => ({ entry, reason: "no answer of the name server" })),
+			...judged.flatMap((one) => {
+				const whats = late.get(one)?.map(({ what }) => what);
+				return whats === undefined ? [] : [{ entry: one.entry, reason: whats.join(", ") }];
+			}),
+		],
+	};
 }
 
-interface Stage {
+/** What the name server says depends on it. */
+interface Moment {
 	isSaved: boolean;
 }
 
-function answerFrom(entries: readonly Entry[], stage: Stage): Parameters<typeof startZoneServer>[0] {
+function answerFrom(entries: readonly Entry[], moment: Moment): Parameters<typeof startZoneServer>[0] {
 	const byName = new Map<string, Entry>();
 	for (const entry of entries) {
 		const name = entry.asked ?? ("host" in entry.at ? entry.at.host : undefined);
@@ -116,7 +132,7 @@ function answerFrom(entries: readonly Entry[], stage: Stage): Parameters<typeof 
 	}
 	return ({ name, type }) => {
 		const entry = byName.get(name);
-		const answers = stage.isSaved ? (entry?.later?.answers ?? entry?.answers) : entry?.answers;
+		const answers = moment.isSaved ? (entry?.later?.answers ?? entry?.answers) : entry?.answers;
 		if (answers === undefined) return { failure: "NXDOMAIN" };
 		return type === null ? {} : answers[type];
 	};

@@ -4,7 +4,7 @@
 import { isIP } from "node:net";
 import { addressKey } from "../support/address-number.ts";
 import type { Entry, Expectation } from "./corpus/entry.ts";
-import type { DeliveryResult } from "./delivery-site.ts";
+import { type DeliveryResult, LOOK_UP_TIMEOUT } from "./delivery-site.ts";
 import { type Dial, STOPPED } from "./dial-guard.ts";
 
 export interface JudgedCase {
@@ -16,21 +16,28 @@ export interface JudgedCase {
 	isStored: boolean;
 }
 
+/** Something wrong, in words, and whose it is; undefined for what belongs to no entry. */
+export interface Finding {
+	of: JudgedCase | undefined;
+	what: string;
+}
+
 /** Below the ports that systems give out by themselves, so that no canary has one of them. */
 export const FIRST_PORT = 2_000;
 const HTTPS_PORT = 443;
-const TIMED_OUT = "ETIMEOUT";
 
 /** A look-up timed out although the name server answers. Nothing passes by it, so it may be asked again. */
 export function isMissed({ entry, refusal }: JudgedCase, result: DeliveryResult | undefined): boolean {
 	const { expect, later } = entry;
 	// The attempt's own five seconds were over before the look-up gave up.
 	if (result?.attempt?.result === "timeout") return true;
-	if ([expect, later?.expect].some((one) => one?.verdict === "unresolvable" && one.code === TIMED_OUT)) {
+	if (
+		[expect, later?.expect].some((one) => one?.verdict === "unresolvable" && one.code === LOOK_UP_TIMEOUT)
+	) {
 		return false;
 	}
 	const detail = result?.attempt?.detail ?? "";
-	return refusal?.includes(`(${TIMED_OUT})`) === true || detail.startsWith(TIMED_OUT);
+	return refusal?.includes(`(${LOOK_UP_TIMEOUT})`) === true || detail.startsWith(LOOK_UP_TIMEOUT);
 }
 
 export function checkSave({ entry, url, refusal, isStored }: JudgedCase): string[] {
@@ -106,10 +113,11 @@ function describeDelivery(expect: Expectation): StoredVerdict {
 }
 
 /** Exactly the addresses that passed were dialled, each once and in the order of the answer. */
-export function checkDials(cases: readonly JudgedCase[], dials: readonly Dial[]): string[] {
+export function checkDials(cases: readonly JudgedCase[], dials: readonly Dial[]): Finding[] {
 	const left = Map.groupBy(dials, ({ port }) => port);
-	const broken: string[] = [];
-	for (const { entry, url } of cases) {
+	const broken: Finding[] = [];
+	for (const one of cases) {
+		const { entry, url } = one;
 		const expect = entry.later?.expect ?? entry.expect;
 		if (expect.verdict !== "passes") continue;
 		const port = Number(URL.parse(url)?.port) || HTTPS_PORT;
@@ -120,21 +128,18 @@ export function checkDials(cases: readonly JudgedCase[], dials: readonly Dial[])
 			);
 			// A port of its own has its dials in order; only the usual port is shared.
 			if (index === -1 || (port >= FIRST_PORT && index !== 0)) {
-				broken.push(`${name(entry, url)}: dialled ${made.map(({ host }) => host)}, not ${expect.dials}`);
+				const hosts = made.map(({ host }) => host);
+				broken.push({ of: one, what: `${name(entry, url)}: dialled ${hosts}, not ${expect.dials}` });
 			}
 			made.splice(index, index === -1 ? 0 : 1);
 		}
 	}
-	const strays = [...left.values()].flat();
-	return [
-		...broken,
-		...strays.map(({ host, port }) => `${host} port ${port} was dialled: ${whose(cases, port)}`),
-	];
-}
-
-function whose(cases: readonly JudgedCase[], port: number): string {
-	const found = cases.find(({ url }) => url.includes(`:${port}/`));
-	return found === undefined ? "nobody's" : name(found.entry, found.url);
+	for (const { host, port } of [...left.values()].flat()) {
+		const of = cases.find(({ url }) => url.includes(`:${port}/`));
+		const whose = of === undefined ? "nobody's" : name(of.entry, of.url);
+		broken.push({ of, what: `${host} port ${port} was dialled: ${whose}` });
+	}
+	return broken;
 }
 
 function name({ what }: Entry, url: string): string {

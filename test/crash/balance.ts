@@ -2,7 +2,7 @@
 // the shop. Throws at the first entry that does not, with its story.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
-import { MAX_ATTEMPTS } from "../../src/domain/retry.ts";
+import { CONTRACT_ATTEMPTS, meaningOf } from "../support/contract-verdict.ts";
 import type { AttemptEntry, Books, ConversionEntry, DeliveryEntry } from "./books.ts";
 import type { AnsweredOrder } from "./intake.ts";
 
@@ -85,7 +85,7 @@ function checkDelivery(delivery: DeliveryEntry): void {
 	);
 	equal(delivery.attempts, log.length, `${tell(delivery)}: it shows all its attempts`);
 	const counted = log.filter((entry) => entry.run === run && entry.result !== "interrupted");
-	ok(counted.length <= MAX_ATTEMPTS, `${tell(delivery)}: ${counted.length} attempts are counted`);
+	ok(counted.length <= CONTRACT_ATTEMPTS, `${tell(delivery)}: ${counted.length} attempts are counted`);
 	if (queued !== null) {
 		deepEqual(
 			[queued.counted, queued.seq],
@@ -102,14 +102,12 @@ function checkDelivery(delivery: DeliveryEntry): void {
 
 function stateAfter(counted: readonly AttemptEntry[]): string {
 	const last = counted.at(-1);
-	if (last === undefined || (mayGoOn(last) && counted.length < MAX_ATTEMPTS)) return "pending";
-	return last.httpStatus !== null && last.httpStatus < 300 ? "delivered" : "failed";
+	if (last === undefined || (mayGoOn(last) && counted.length < CONTRACT_ATTEMPTS)) return "pending";
+	return meaningOf(last.result, last.httpStatus) === "well" ? "delivered" : "failed";
 }
 
-/** The contract's section 7: which outcomes are tried again. */
 export function mayGoOn({ result, httpStatus }: AttemptEntry): boolean {
-	if (result === "timeout" || result === "network-error") return true;
-	return httpStatus !== null && (httpStatus >= 500 || httpStatus === 408 || httpStatus === 429);
+	return meaningOf(result, httpStatus) === "again";
 }
 
 /** Shown as interrupted is only what a stroke hit. */

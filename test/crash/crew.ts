@@ -7,6 +7,8 @@ import type { Role } from "./plan.ts";
 export interface Crew {
 	/** Starts those that are down; resolves when each listens or was killed on its way. */
 	startAll(): Promise<void>;
+	/** As few as it takes: somebody who delivers and, while there is something to report, who takes it. */
+	startEnough(isReporting: boolean): Promise<void>;
 	/** URLs of those that take reports now. */
 	doors(): readonly string[];
 	/** Resolves when they are gone. `politeMs`: asked to stop so long before. */
@@ -80,14 +82,26 @@ export function createCrew(
 	}
 
 	const isUp = ({ running }: Member) => running?.isRunning === true;
+	const delivers = ({ role }: Member) => role !== "web";
+	const takesReports = ({ role }: Member) => role !== "worker";
 	const crew: Crew = {
 		async startAll() {
 			const down = [...members.entries()].filter(([, member]) => !isUp(member));
 			await Promise.all(down.map(([index, member]) => start(member, index)));
 		},
+		async startEnough(isReporting) {
+			const needs = [delivers, ...(isReporting ? [takesReports] : [])];
+			for (const isFit of needs) {
+				if (members.some((member) => isUp(member) && isFit(member))) continue;
+				const index = members.findIndex(isFit);
+				const member = members[index];
+				if (member === undefined) throw new Error("nobody here can do it");
+				await start(member, index);
+			}
+		},
 		doors: () =>
 			members.flatMap((member) => {
-				const isOpen = isUp(member) && !member.isDoomed && member.role !== "worker";
+				const isOpen = isUp(member) && !member.isDoomed && takesReports(member);
 				return isOpen && member.url !== undefined ? [member.url] : [];
 			}),
 		async kill(victims, politeMs = null) {

@@ -25,18 +25,38 @@ export interface FullableDisk {
 const DISK_MEGABYTES = 8;
 /** A page of memory, which is what such a file system gives out. */
 const BALLAST_BLOCK = Buffer.alloc(4_096);
+/** Ends at once when it may not mount: whoever started it must not wait for a word that never comes. */
+const KEEPER = [
+	'mount -t tmpfs -o "size=$2m" tmpfs "$1" || { rmdir "$1"; exit 1; }',
+	"echo mounted",
+	'trap "" INT TERM HUP',
+	"cat > /dev/null",
+	'umount -l "$1"',
+	'rmdir "$1"',
+].join("; ");
 const run = promisify(execFile);
 
-/** Those that work here: mounting takes root, and the limit of a running process is Linux's. */
+/** Those that work here: mounting takes more than being root, and the limit of a running process is Linux's. */
 export async function findDiskWays(): Promise<readonly DiskWay[]> {
 	const ways: DiskWay[] = [];
-	if (process.platform === "linux" && process.getuid?.() === 0) ways.push("small file system");
-	if (await run("prlimit", ["--version"]).then(isFine, isMissing)) ways.push("file size limit");
+	if (process.platform === "linux" && process.getuid?.() === 0 && (await works(tryMount)))
+		ways.push("small file system");
+	if (await works(() => run("prlimit", ["--version"]))) ways.push("file size limit");
 	return ways;
 }
 
-const isFine = () => true;
-const isMissing = () => false;
+/** In a container, root itself may not be allowed to: only a try tells. */
+async function tryMount(): Promise<void> {
+	const disk = await openSmallFileSystem();
+	await disk.remove();
+}
+
+function works(attempt: () => Promise<unknown>): Promise<boolean> {
+	return attempt().then(
+		() => true,
+		() => false,
+	);
+}
 
 /** `home`: a folder that is removed after the round. */
 export async function openDisk(way: DiskWay, home: string): Promise<FullableDisk> {
@@ -53,20 +73,17 @@ export async function openDisk(way: DiskWay, home: string): Promise<FullableDisk
 async function openSmallFileSystem(): Promise<FullableDisk> {
 	const folder = mkdtempSync(join(tmpdir(), "ringback-disk-"));
 	// A shell at the end of a pipe that only we hold takes it away, even when we are killed.
-	const keeper = spawn(
-		"/bin/sh",
-		[
-			"-c",
-			'mount -t tmpfs -o "size=$2m" tmpfs "$1" && echo mounted; trap "" INT TERM HUP; cat > /dev/null; umount -l "$1"; rmdir "$1"',
-			"keeper",
-			folder,
-			String(DISK_MEGABYTES),
-		],
-		{ stdio: ["pipe", "pipe", "inherit"], detached: true },
-	);
+	const keeper = spawn("/bin/sh", ["-c", KEEPER, "keeper", folder, String(DISK_MEGABYTES)], {
+		stdio: ["pipe", "pipe", "pipe"],
+		detached: true,
+	});
+	let complaints = "";
+	keeper.stderr.setEncoding("utf8").on("data", (text: string) => {
+		complaints += text;
+	});
 	const gone = once(keeper, "exit");
 	const [said] = await Promise.race([once(keeper.stdout, "data"), gone]);
-	if (!Buffer.isBuffer(said)) throw new Error("a small file system could not be mounted");
+	if (!Buffer.isBuffer(said)) throw new Error(`a small file system could not be mounted: ${complaints}`);
 	const ballast = join(folder, "ballast");
 	return {
 		way: "small file system",
@@ -80,7 +97,8 @@ async function openSmallFileSystem(): Promise<FullableDisk> {
 		async remove() {
 			keeper.stdin.end();
 			const [code] = await gone;
-			if (code !== 0) throw new Error(`the small file system at ${folder} could not be taken away`);
+			if (code !== 0)
+				throw new Error(`the small file system at ${folder} could not be taken away: ${complaints}`);
 		},
 	};
 }

@@ -1,4 +1,4 @@
-// `npm run crash -- --rounds N [--seed S] [--kind K]`
+// The command behind `npm run crash`.
 
 import { runProof } from "../support/proof.ts";
 import { crashProof } from "./proof.ts";

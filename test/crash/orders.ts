@@ -54,6 +54,15 @@ export function drawOrders(random: SeededRandom, name: string, count: number): P
 	});
 }
 
+/** The same order of a shop that is down the first time and well the second. */
+export function inTrouble(order: PlannedOrder): PlannedOrder {
+	return {
+		...order,
+		firstManner: { kind: "answers", httpStatus: 503, delayMs: 0 },
+		laterManner: { kind: "answers", httpStatus: 204, delayMs: 0 },
+	};
+}
+
 function drawManner(random: SeededRandom): Manner {
 	const share = random.fraction();
 	if (share < 0.06) return { kind: "answers", httpStatus: 404, delayMs: random.between(...USUAL_MS) };

@@ -2,15 +2,19 @@
 // give the same plan on every machine. What real processes make of it is theirs.
 
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
-import { drawOrders, type PlannedOrder } from "./orders.ts";
+import { drawOrders, inTrouble, type PlannedOrder } from "./orders.ts";
 
 export const KINDS = ["sqlite-kill", "postgres-kill", "postgres-restart", "disk-full"] as const;
 export type Kind = (typeof KINDS)[number];
 
 export type Role = "all" | "web" | "worker";
 
-/** When a stroke falls: after so many answers and arrivals, counted together, or so long after a start. */
-export type Moment = { kind: "happenings"; count: number } | { kind: "start"; delayMs: number };
+export type Happening = "answer" | "arrival";
+
+/** When a stroke falls: after so many of these, counted together, or so long after a start. */
+export type Moment =
+	| { kind: "happenings"; counted: readonly Happening[]; count: number }
+	| { kind: "start"; delayMs: number };
 
 export type Stroke =
 	/** `politeMs`: the process is asked to stop so long before, and dies in the middle of it. */
@@ -41,26 +45,44 @@ export interface RoundPlan {
 }
 
 /** Few enough for a round of seconds; enough that a stroke falls in the middle of them. */
-const ORDERS_A_PHASE: readonly [least: number, most: number] = [24, 36];
+const ORDERS_A_PHASE: readonly [least: number, most: number] = [16, 24];
 /** The least a phase makes happen is an answer and an arrival for most of its orders. */
-const KILL_AFTER: readonly [least: number, most: number] = [1, 45];
+const KILL_AFTER: readonly [least: number, most: number] = [1, 30];
 /** Early: there must be orders left to be refused while the disk is full. */
-const FILL_AFTER: readonly [least: number, most: number] = [1, 20];
+const FILL_AFTER: readonly [least: number, most: number] = [1, 12];
 /** A process needs half a second to start on an idle machine. */
 const MAX_START_DELAY_MS = 700;
 const MAX_POLITE_MS = 60;
+/** Early: most reports are still to come, and the first callbacks are under way. */
+const SURE_AFTER: readonly [least: number, most: number] = [1, 5];
+/** Of a kind: twenty rounds, five of each, have one. */
+const SURE_EVERY = 5;
+/** Half of a round's cost is the starting of processes, and a second phase starts them all again. */
+const TWO_PHASES_SHARE = 0.15;
+const RETRY_MS = 61_000;
 /** Claims lapse after 30 s, retries come after one minute and after five. */
-const PASSING_MS = [30_000, 61_000, 301_000] as const;
+const PASSING_MS = [30_000, RETRY_MS, 301_000] as const;
 
 export function kindOf(seed: number): Kind {
 	return KINDS[seed % KINDS.length] ?? "sqlite-kill";
 }
 
+/** In turn, not drawn: a short run, too, has one of each kind. */
+function isSure(seed: number): boolean {
+	return Math.floor(seed / KINDS.length) % SURE_EVERY === 0;
+}
+
+/** In turn, too: a short run has all ways. */
+function diskChoiceOf(seed: number): number {
+	return Math.floor(seed / KINDS.length);
+}
+
 export function drawRound(seed: number, kind: Kind): RoundPlan {
 	const random = createSeededRandom(seed);
 	const roles = drawRoles(random, kind);
+	if (isSure(seed)) return drawSureRound(random, seed, kind, roles);
 	const phases: Phase[] = [];
-	for (let left = random.chance(0.4) ? 2 : 1; left > 0; left--) {
+	for (let left = random.chance(TWO_PHASES_SHARE) ? 2 : 1; left > 0; left--) {
 		phases.push(drawPhase(random, kind, roles, `${phases.length + 1}`));
 	}
 	return {
@@ -68,10 +90,51 @@ export function drawRound(seed: number, kind: Kind): RoundPlan {
 		kind,
 		roles,
 		phases,
-		lastPassesMs: random.chance(0.25) ? random.pick(PASSING_MS) : null,
-		// In turn, not drawn: a short run, too, has them all.
-		diskChoice: Math.floor(seed / KINDS.length),
+		lastPassesMs: random.chance(0.15) ? random.pick(PASSING_MS) : null,
+		diskChoice: diskChoiceOf(seed),
 	};
+}
+
+/**
+ * A stroke that cannot miss: everybody is killed while a shop has a request that it has not answered yet, or the
+ * database goes away while reports still come in. What was hit comes again; so does a callback that was refused.
+ */
+function drawSureRound(random: SeededRandom, seed: number, kind: Kind, roles: readonly Role[]): RoundPlan {
+	const stroke = sureStroke(kind, roles, random.between(...SURE_AFTER));
+	const [first, ...others] = drawOrders(random, "1", random.between(...ORDERS_A_PHASE));
+	if (first === undefined) throw new RangeError("a phase has orders");
+	const isDownAfter = stroke.stroke.kind === "kill";
+	return {
+		seed,
+		kind,
+		roles,
+		phases: [{ ...stroke, orders: [inTrouble(first), ...others], passesMs: isDownAfter ? RETRY_MS : null }],
+		lastPassesMs: isDownAfter ? null : RETRY_MS,
+		diskChoice: diskChoiceOf(seed),
+	};
+}
+
+function sureStroke(kind: Kind, roles: readonly Role[], count: number): Pick<Phase, "moment" | "stroke"> {
+	switch (kind) {
+		case "sqlite-kill":
+		case "postgres-kill":
+			return {
+				moment: { kind: "happenings", counted: ["arrival"], count },
+				stroke: { kind: "kill", victims: roles.map((_, index) => index), politeMs: null },
+			};
+		case "postgres-restart":
+			return {
+				moment: { kind: "happenings", counted: ["answer"], count },
+				stroke: { kind: "restart", way: "immediate" },
+			};
+		case "disk-full":
+			return {
+				moment: { kind: "happenings", counted: ["answer"], count },
+				stroke: { kind: "fill", ending: "room" },
+			};
+		default:
+			return kind satisfies never;
+	}
 }
 
 function drawRoles(random: SeededRandom, kind: Kind): readonly Role[] {
@@ -83,7 +146,7 @@ function drawPhase(random: SeededRandom, kind: Kind, roles: readonly Role[], nam
 	return {
 		...drawStroke(random, kind, roles),
 		orders: drawOrders(random, name, random.between(...ORDERS_A_PHASE)),
-		passesMs: random.chance(0.7) ? random.pick(PASSING_MS) : null,
+		passesMs: random.chance(0.8) ? random.pick(PASSING_MS) : null,
 	};
 }
 
@@ -98,12 +161,12 @@ function drawStroke(
 			return drawKill(random, roles);
 		case "postgres-restart":
 			return {
-				moment: { kind: "happenings", count: random.between(...KILL_AFTER) },
+				moment: drawMoment(random, KILL_AFTER),
 				stroke: { kind: "restart", way: random.pick(["fast", "immediate"]) },
 			};
 		case "disk-full":
 			return {
-				moment: { kind: "happenings", count: random.between(...FILL_AFTER) },
+				moment: drawMoment(random, FILL_AFTER),
 				// Mostly the promise itself: it goes on without a restart.
 				stroke: { kind: "fill", ending: random.pick(["room", "room", "killed", "killed and started"]) },
 			};
@@ -112,10 +175,14 @@ function drawStroke(
 	}
 }
 
+function drawMoment(random: SeededRandom, [least, most]: readonly [number, number]): Moment {
+	return { kind: "happenings", counted: ["answer", "arrival"], count: random.between(least, most) };
+}
+
 function drawKill(random: SeededRandom, roles: readonly Role[]): Pick<Phase, "moment" | "stroke"> {
 	const all = roles.map((_, index) => index);
 	const victims = random.chance(0.4) ? all : [random.pick(all)];
-	const happenings: Moment = { kind: "happenings", count: random.between(...KILL_AFTER) };
+	const happenings = drawMoment(random, KILL_AFTER);
 	const way = random.fraction();
 	if (way > 0.85) return { moment: happenings, stroke: { kind: "stop" } };
 	if (way < 0.2) {

@@ -46,7 +46,7 @@ export const crashProof: Proof = {
 	summary:
 		"Kills services, restarts PostgreSQL and fills the disk at random moments; the books must balance.",
 	options: {
-		rounds: { value: "N", help: "How many rounds", preset: 100 },
+		rounds: { value: "N", help: "How many rounds", preset: 100, least: 1 },
 		seed: {
 			value: "S",
 			help: "Of the first round; each further round has the next. Drawn if not given",
@@ -56,12 +56,13 @@ export const crashProof: Proof = {
 			value: "K",
 			help: `Only rounds of this kind: ${KINDS.map((kind, index) => `${index + 1} ${kind}`).join(", ")}`,
 			preset: null,
+			least: 1,
+			most: KINDS.length,
 		},
 	},
 	async run(options, progress) {
 		const chosen = options["kind"] ?? null;
-		const kind = chosen === null ? null : KINDS[chosen - 1];
-		if (kind === undefined) throw new Error(`--kind must be from 1 to ${KINDS.length}.`);
+		const kind = chosen === null ? null : (KINDS[chosen - 1] ?? null);
 		const seed = options["seed"] ?? randomInt(MAX_SEED);
 		return describeTally(seed, await runCrashes({ rounds: options["rounds"] ?? 1, seed, kind }, progress));
 	},

@@ -52,17 +52,21 @@ export async function runRound(plan: RoundPlan, stage: Stage): Promise<RoundRepo
 	const cleanups: (() => Promise<void>)[] = [];
 	let scene: Scene | undefined;
 	let moment: AwaitedMoment | undefined;
-	const onHappening = () => moment?.count();
 	try {
 		const orders = plan.phases.flatMap((phase) => phase.orders);
 		const { certificates } = stage;
-		const shop = await openReceivingShop({ orders, certificates, onArrival: onHappening });
+		const shop = await openReceivingShop({
+			orders,
+			certificates,
+			onArrival: () => moment?.count("arrival"),
+		});
 		cleanups.push(() => shop.close());
 		const cleaning = { after: (clean: () => Promise<void>) => void cleanups.push(clean) };
 		const site = await openSite({ plan, shop, ...stage, cleaning });
 		shop.secret = site.account.secret;
 		const refusals = REFUSALS[plan.kind];
-		const intake = createIntake({ account: site.account, refusals, onAnswer: onHappening });
+		const onAnswer = () => moment?.count("answer");
+		const intake = createIntake({ account: site.account, refusals, onAnswer });
 		scene = {
 			site,
 			shop,
@@ -76,7 +80,7 @@ export async function runRound(plan: RoundPlan, stage: Stage): Promise<RoundRepo
 		};
 		for (const phase of plan.phases) {
 			moment = awaitMoment(phase.moment);
-			await livePhase(scene, phase, moment);
+			await livePhase(scene, phase, moment).finally(moment.forget);
 		}
 		const books = await finish(scene, plan.lastPassesMs);
 		await site.remove();
@@ -127,9 +131,13 @@ async function finish(scene: Scene, lastPassesMs: number | null): Promise<Books>
 	return look(scene);
 }
 
+/** Half of a round is the starting of processes: the fewest that can bring it to its end. */
 async function goOnAndStop(scene: Scene): Promise<void> {
 	const { site, intake } = scene;
-	await inTime([site.crew.startAll(), intake.work(site.crew.doors, () => scene.isAbandoned)]);
+	await inTime([
+		site.crew.startEnough(!intake.isDone),
+		intake.work(site.crew.doors, () => scene.isAbandoned),
+	]);
 	await untilQuiet(scene);
 	await site.crew.stopAll();
 }

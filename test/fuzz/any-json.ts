@@ -14,7 +14,8 @@ export interface FieldChange {
 }
 
 const LIMIT_BYTES = 64 * 1024;
-const FIELDS = ["orderId", "eventType", "basketValue", "currency", "occurredAt", "test"] as const;
+/** All that a report of a sale may have. */
+export const SALE_FIELDS = ["orderId", "eventType", "basketValue", "currency", "occurredAt", "test"] as const;
 const SPECIAL_NAMES = [
 	"__proto__",
 	"constructor",
@@ -72,7 +73,7 @@ export const ANY_BODY: fc.Arbitrary<Uint8Array> = fc
 		SPECIAL_JSON,
 		ANY_TEXT,
 		fc
-			.dictionary(fc.oneof(fc.constantFrom(...FIELDS, ...SPECIAL_NAMES), ANY_TEXT), fc.jsonValue())
+			.dictionary(fc.oneof(fc.constantFrom(...SALE_FIELDS, ...SPECIAL_NAMES), ANY_TEXT), fc.jsonValue())
 			.map((object) => writeJson(Object.entries(object))),
 		{ weight: 2, arbitrary: fc.oneof(DEEP, DEEP_AND_CLOSED, LONG, WIDE) },
 		fc.uint8Array(),
@@ -112,7 +113,7 @@ const NEARLY_A_TIME = fc
 		([date, hour, minute, second, fraction, zone]) => `${date}T${hour}:${minute}:${second}${fraction}${zone}`,
 	);
 
-const VALUES: Readonly<Record<(typeof FIELDS)[number], fc.Arbitrary<unknown>>> = {
+const VALUES: Readonly<Record<(typeof SALE_FIELDS)[number], fc.Arbitrary<unknown>>> = {
 	orderId: fc.oneof(
 		ANY_TEXT,
 		fc.string({ minLength: 120, maxLength: 140, size: "max" }),
@@ -131,7 +132,7 @@ const VALUES: Readonly<Record<(typeof FIELDS)[number], fc.Arbitrary<unknown>>> =
 	test: fc.oneof(fc.boolean(), fc.constantFrom("true", 0, 1, null)),
 };
 
-const ANY_FIELD = fc.constantFrom(...FIELDS);
+const ANY_FIELD = fc.constantFrom(...SALE_FIELDS);
 
 const SET: fc.Arbitrary<FieldChange> = ANY_FIELD.chain((name) =>
 	fc
@@ -153,7 +154,7 @@ const REPEAT: fc.Arbitrary<FieldChange> = ANY_FIELD.chain((name) =>
 );
 const ADD: fc.Arbitrary<FieldChange> = fc
 	.tuple(fc.oneof(fc.constantFrom(...SPECIAL_NAMES), ANY_TEXT), fc.jsonValue())
-	.filter(([name]) => !FIELDS.some((known) => known === name))
+	.filter(([name]) => !SALE_FIELDS.some((known) => known === name))
 	.map(([name, value]) =>
 		describeChange(`${JSON.stringify(name)} added as`, value, name, (fields) => [...fields, [name, value]]),
 	);

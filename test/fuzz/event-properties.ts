@@ -65,7 +65,7 @@ const OPENED = pureProperty("garbage instead of a sealed secret opens to nothing
 );
 
 const ANY_RANDOM = fc.uint8Array({ minLength: ID_RANDOM_BYTES, maxLength: ID_RANDOM_BYTES });
-/** Ten characters of base 32; the year 10889 and a little more than any clock shows. */
+/** Ten characters of base 32 go further; no clock does. */
 const MAX_ID_TIME_MS = Date.UTC(9999, 11, 31);
 
 const IDS = pureProperty("ids sort by the time they were made, and differ when their chance does", [], () =>

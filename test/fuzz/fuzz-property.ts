@@ -36,11 +36,14 @@ export interface Tally {
 }
 
 /** A batch over a database takes a second or two: short enough to be replayed whole. */
-const BATCH_RUNS = 500;
+export const BATCH_RUNS = 500;
 /** fast-check's seeds are 32-bit integers. */
 const SEEDS = 2 ** 31;
 
-/** Rejects with a BrokenPromise on the first case that does not hold. `position` is for the replay command. */
+/**
+ * Rejects with a BrokenPromise on the first case that does not hold, and when a whole batch or more never met one of
+ * the kinds. `position` is for the replay command.
+ */
 export async function fuzzProperty(
 	property: FuzzProperty,
 	position: number,
@@ -57,6 +60,14 @@ export async function fuzzProperty(
 		await runBatch(property, position, batch, (kind) => met.set(kind, (met.get(kind) ?? 0) + 1));
 		cases += batch.runs;
 		progress(`${position}. ${property.name}: ${cases} cases`);
+	}
+	const unmet = property.kinds.filter((kind) => met.get(kind) === 0);
+	// Each is drawn ten times or more in a batch; in less than one, chance may leave it out.
+	if (unmet.length > 0 && runs >= BATCH_RUNS) {
+		throw new BrokenPromise(
+			`"${property.name}" proves too little: of ${cases} cases none was ${unmet.join(", none ")}`,
+			`npm run fuzz -- --property ${position} --seed ${seed} --runs ${runs}`,
+		);
 	}
 	return { cases, met };
 }

@@ -8,12 +8,11 @@ import type { Credentials } from "../../src/api/signed-request.test-support.ts";
 import { makeShop } from "../../src/api/test-shop.test-support.ts";
 import { createApp } from "../../src/app.ts";
 import { httpStatusOf } from "../../src/domain/fault.ts";
-import type { Random } from "../../src/ports.ts";
 import type { Programme } from "../../src/store/programmes.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { createLog } from "../support/log.ts";
-import { createSeededRandom } from "../support/seeded-random.ts";
+import { createSeededRandom, randomPort } from "../support/seeded-random.ts";
 
 export interface FuzzService {
 	deps: AppDeps;
@@ -59,7 +58,7 @@ export async function openFuzzService(
 	const deps: AppDeps = {
 		store,
 		clock: { ...clock, nowMs: () => nowMs },
-		random: seededPort(seed),
+		random: randomPort(createSeededRandom(seed)),
 		sealingKey: new Uint8Array(32).fill(7),
 		log,
 		brand: "Service",
@@ -114,14 +113,6 @@ export async function readAnswer(response: Response): Promise<FuzzAnswer> {
 	ok(typeof detail === "string" && detail.length > 0);
 	ok(field === undefined || typeof field === "string");
 	return { status, word: String(code), field, json };
-}
-
-function seededPort(seed: number): Random {
-	const random = createSeededRandom(seed);
-	return {
-		bytes: (count) => random.bytes(count),
-		hex: (count) => Buffer.from(random.bytes(count)).toString("hex"),
-	};
 }
 
 async function countStored({ store }: AppDeps): Promise<Stored> {

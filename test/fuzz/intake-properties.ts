@@ -102,8 +102,9 @@ function namedQuery(names: readonly string[]): fc.Arbitrary<string> {
 		.map((pairs) => pairs.map((pair) => pair.join("=")).join("&"));
 }
 
+/** Few orders, so that some come again. */
 const SALE_QUERY = fc
-	.record({ order: fc.stringMatching(/^[a-j]\d$/), rest: ANY_QUERY })
+	.record({ order: fc.stringMatching(/^[a-c]\d$/), rest: ANY_QUERY })
 	.map(
 		({ order, rest }) =>
 			`orderId=${order}&basketValue=10.00&x=${rest.replace(/&(?:orderId|basketValue)=[^&]*/g, "")}`,

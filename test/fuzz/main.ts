@@ -1,6 +1,6 @@
-// npm run fuzz
+// The command behind `npm run fuzz`.
 
 import { runProof } from "../support/proof.ts";
-import { FUZZ } from "./fuzz.ts";
+import { fuzzProof } from "./proof.ts";
 
-process.exitCode = await runProof(FUZZ, process.argv.slice(2));
+process.exitCode = await runProof(fuzzProof, process.argv.slice(2));

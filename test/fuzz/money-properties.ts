@@ -114,7 +114,7 @@ const SHARES = pureProperty(
 	(meet) =>
 		fc.property(
 			fc.oneof(ANY_CANONICAL, TIES),
-			fc.oneof(ANY_RATE, fc.constant("0.5000")),
+			fc.oneof(ANY_RATE, fc.constantFrom("0.5000", "10.0000", "100.0000")),
 			({ digits, amount }, rate) => {
 				const product = unitsOf(amount) * unitsOf(rate);
 				const rest = product % MAX_RATE_UNITS;

@@ -4,8 +4,6 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { type PostbackRequest, verifyPostback } from "@ringback/receiver";
 import fc from "fast-check";
-import { createPreparer } from "../../src/callbacks/attempt.ts";
-import { composeEvent } from "../../src/domain/event.ts";
 import {
 	canonicalString,
 	judgeTimestamp,
@@ -16,7 +14,9 @@ import {
 } from "../../src/domain/signature.ts";
 import { ANY_EVENT_NAME, ANY_SUBJECT, ANY_TEXT } from "./any-event.ts";
 import { type FuzzProperty, pureProperty } from "./fuzz-property.ts";
-import { ANY_TAMPERING, type Tampering, tamperBytes, tamperText } from "./tampering.ts";
+import { anyRequestChange, type HeaderTampering, type RequestChange } from "./request-change.ts";
+import { prepareCallback, readHeaderList } from "./sent-callback.ts";
+import { ANY_TAMPERING, tamperBytes, tamperText } from "./tampering.ts";
 
 interface Callback {
 	path: string;
@@ -45,62 +45,20 @@ const ANY_CALLBACK: fc.Arbitrary<Callback> = fc
 		brand: ANY_BRAND,
 		nonce: ANY_NONCE,
 	})
-	.map(({ event, subject, target, secret, nowMs, brand, nonce }) => {
+	.map(({ nonce, ...drawn }) => {
+		const { target, secret, nowMs, brand } = drawn;
 		const random = { bytes: () => nonce, hex: () => Buffer.from(nonce).toString("hex") };
-		const prepare = createPreparer(brand, random);
-		const delivery = {
-			...{
-				id: 1,
-				programmeId: 1,
-				claim: 1,
-				run: 1,
-				counted: 0,
-				seq: 0,
-				claimedAtMs: nowMs,
-				endpointEpoch: 0,
-			},
-			eventName: event,
-			eventBody: composeEvent(event, subject),
-		};
-		const url = `https://shop.example${target}`;
-		const { request } = prepare(delivery, { url, target, endpointId: 1, key: signingKey(secret) }, nowMs);
-		const headers: Record<string, string> = {};
-		for (let at = 0; at < request.headers.length; at += 2) {
-			headers[request.headers[at] ?? ""] = request.headers[at + 1] ?? "";
-		}
+		const request = prepareCallback({ ...drawn, url: `https://shop.example${target}`, random });
+		const headers = readHeaderList(request.headers);
 		return { path: target, headers, rawBody: Buffer.from(request.body), secret, nowMs, brand };
 	});
 
 const HEADER_WORDS = ["Event", "Timestamp", "Nonce", "Signature"] as const;
 type HeaderWord = (typeof HEADER_WORDS)[number];
 
-type Change =
-	| { part: "body" | "path" | "secret"; tampering: Tampering }
-	| { part: "header"; word: HeaderWord; tampering: Tampering | "drop" | "empty" | "send twice" }
-	| { part: "body written anew" }
-	| { part: "clock"; bySeconds: number };
-
-const ANY_CHANGE: fc.Arbitrary<Change> = fc.oneof(
-	fc.record({
-		part: fc.constantFrom("body" as const, "path" as const, "secret" as const),
-		tampering: ANY_TAMPERING,
-	}),
-	fc.record({
-		part: fc.constant("header" as const),
-		word: fc.constantFrom(...HEADER_WORDS),
-		tampering: fc.oneof(
-			{ weight: 3, arbitrary: ANY_TAMPERING },
-			fc.constantFrom("drop" as const, "empty" as const, "send twice" as const),
-		),
-	}),
-	fc.constant({ part: "body written anew" as const }),
-	fc.record({
-		part: fc.constant("clock" as const),
-		bySeconds: fc
-			.tuple(fc.integer({ min: 301, max: 10_000_000 }), fc.constantFrom(1, -1))
-			.map(([seconds, sign]) => seconds * sign),
-	}),
-);
+const CHANGED_PARTS = ["body", "path", "secret"] as const;
+type Change = RequestChange<(typeof CHANGED_PARTS)[number], HeaderWord>;
+const ANY_CHANGE: fc.Arbitrary<Change> = anyRequestChange(CHANGED_PARTS, HEADER_WORDS, "Signature");
 
 function applyChange(callback: Callback, change: Change): PostbackRequest {
 	switch (change.part) {
@@ -111,7 +69,7 @@ function applyChange(callback: Callback, change: Change): PostbackRequest {
 		case "secret":
 			return { ...callback, secret: tamperBytes(Buffer.from(callback.secret), change.tampering).toString() };
 		case "header":
-			return { ...callback, headers: changeHeader(callback, change.word, change.tampering) };
+			return { ...callback, headers: changeHeader(callback, change.name, change.tampering) };
 		case "body written anew":
 			return { ...callback, rawBody: JSON.stringify(JSON.parse(callback.rawBody.toString()), null, " ") };
 		case "clock":
@@ -124,7 +82,7 @@ function applyChange(callback: Callback, change: Change): PostbackRequest {
 function changeHeader(
 	{ headers, brand }: Callback,
 	word: HeaderWord,
-	tampering: Tampering | "drop" | "empty" | "send twice",
+	tampering: HeaderTampering,
 ): PostbackRequest["headers"] {
 	const name = `X-${brand}-${word}`;
 	const value = headers[name] ?? "";

@@ -3,16 +3,14 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { verifyPostback } from "@ringback/receiver";
 import fc from "fast-check";
-import { createPreparer } from "../../src/callbacks/attempt.ts";
 import { parseRange } from "../../src/domain/address.ts";
-import { composeEvent } from "../../src/domain/event.ts";
 import { type PostbackUrl, parsePostbackUrl } from "../../src/domain/postback-url.ts";
-import { signingKey } from "../../src/domain/signature.ts";
 import { createHttpsTransport } from "../../src/outside/https-transport.ts";
 import { createRandom } from "../support/random.ts";
 import { startShop } from "../support/shop.ts";
 import { ANY_EVENT_NAME, ANY_SUBJECT, ANY_TEXT } from "./any-event.ts";
 import { type FuzzProperty, pureProperty } from "./fuzz-property.ts";
+import { prepareCallback, readHeaderList } from "./sent-callback.ts";
 
 const MAX_LENGTH = 2_048;
 
@@ -123,17 +121,7 @@ const ON_THE_WIRE: FuzzProperty = {
 		ok(range !== undefined);
 		const transport = createHttpsTransport({ allowedPrivateRanges: [range], trustedCa: shop.caPem });
 		const secret = "example-signing-secret";
-		const prepare = createPreparer("Service", createRandom());
-		const claim = {
-			id: 1,
-			programmeId: 1,
-			claim: 1,
-			run: 1,
-			counted: 0,
-			seq: 0,
-			claimedAtMs: 0,
-			endpointEpoch: 0,
-		};
+		const random = createRandom();
 		const anyTarget = fc.oneof(
 			CLEAN,
 			PIECES.map((pieces) => `/${pieces}`),
@@ -149,18 +137,15 @@ const ON_THE_WIRE: FuzzProperty = {
 				meet("sent");
 				const { href: url, target } = parsed.value;
 				const nowMs = Date.now();
-				const delivery = { ...claim, eventName: event, eventBody: composeEvent(event, subject) };
-				const prepared = prepare(delivery, { url, target, endpointId: 1, key: signingKey(secret) }, nowMs);
-				const { outcome } = await transport.post(prepared.request);
+				const callback = { event, subject, url, target, secret, brand: "Service", random, nowMs };
+				const sent = prepareCallback(callback);
+				const { outcome } = await transport.post(sent);
 				deepEqual(outcome, { kind: "answered", status: 204 });
 				const request = shop.requests.at(-1);
 				ok(request !== undefined);
 				equal(request.path, target);
-				equal(request.body.toString(), prepared.request.body);
-				const headers: Record<string, string> = {};
-				for (let at = 0; at < request.rawHeaders.length; at += 2) {
-					headers[request.rawHeaders[at] ?? ""] = request.rawHeaders[at + 1] ?? "";
-				}
+				equal(request.body.toString(), sent.body);
+				const headers = readHeaderList(request.rawHeaders);
 				const { path, body: rawBody } = request;
 				ok((await verifyPostback({ path, headers, rawBody, secret, nowMs })).ok);
 			},

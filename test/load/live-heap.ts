@@ -1,16 +1,20 @@
 // How much memory a Node process really needs: what is left on its heap after a collection, asked for through
 // its inspector. The resident size also shows how lazily garbage is collected, which says nothing of growth.
 
+import { z } from "zod";
+
 export interface LiveHeap {
 	/** Collects garbage in the other process, and tells what is left, buffers outside the heap included. */
 	measureBytes(): Promise<number>;
 	close(): void;
 }
 
-interface Reply {
-	id?: number;
-	result?: { usedSize?: number; backingStorageSize?: number };
-}
+/** Of the inspector, which also says things that nobody asked for. */
+const REPLY = z.object({
+	id: z.number().optional(),
+	result: z.object({ usedSize: z.number().optional(), backingStorageSize: z.number().optional() }).optional(),
+});
+type Reply = z.infer<typeof REPLY>;
 
 /** `inspectorUrl` is what the process says after "Debugger listening on". */
 export async function openLiveHeap(inspectorUrl: string): Promise<LiveHeap> {
@@ -20,7 +24,7 @@ export async function openLiveHeap(inspectorUrl: string): Promise<LiveHeap> {
 	const opened = Promise.withResolvers<void>();
 	socket.addEventListener("open", () => opened.resolve());
 	socket.addEventListener("message", ({ data }) => {
-		const { id = 0, result }: Reply = JSON.parse(String(data));
+		const { id = 0, result } = REPLY.parse(JSON.parse(String(data)));
 		waiting.get(id)?.resolve(result);
 		waiting.delete(id);
 	});

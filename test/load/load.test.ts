@@ -1,12 +1,15 @@
 // A few seconds of load on both databases; `npm run load` goes on for five minutes.
 
-import { ok, throws } from "node:assert/strict";
+import { ok, rejects, throws } from "node:assert/strict";
 import { randomInt } from "node:crypto";
+import { createServer } from "node:http";
 import { describe, test } from "node:test";
+import { portOf } from "../support/port-of.ts";
 import { noProgress } from "../support/proof.ts";
 import { until } from "../support/until.ts";
-import { runLoad } from "./load.ts";
-import { judgeGrowth } from "./memory.ts";
+import { judgeGrowth } from "./growth.ts";
+import { startIntake } from "./intake.ts";
+import { runLoad } from "./proof.ts";
 import { describeReport, type LoadOptions } from "./report.ts";
 
 const SECONDS = 5;
@@ -29,6 +32,19 @@ for (const usesPostgres of [false, true]) {
 		await until(() => !process.getActiveResourcesInfo().includes("ProcessWrap"));
 	});
 }
+
+test("an answer that is no JSON ends the run and is shown with its status", async () => {
+	const server = createServer((_, response) => response.writeHead(502).end("<html>Bad Gateway</html>"));
+	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+	try {
+		const account = { programmeId: "prg_1", programmeRow: 1, apiKey: "rbk_1", secret: "rbs_1" };
+		const { done } = startIntake(`http://127.0.0.1:${portOf(server)}`, [account], 1);
+		await rejects(done, /answered 502 .*<html>Bad Gateway/);
+	} finally {
+		server.closeAllConnections();
+		await new Promise((resolve) => server.close(resolve));
+	}
+});
 
 describe("the judgement of growth", () => {
 	const steady = Array.from({ length: 30 }, (_, at) => 100 + (at % 3));

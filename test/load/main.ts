@@ -1,6 +1,6 @@
-// npm run load
+// The command behind `npm run load`.
 
 import { runProof } from "../support/proof.ts";
-import { LOAD } from "./load.ts";
+import { loadProof } from "./proof.ts";
 
-process.exitCode = await runProof(LOAD, process.argv.slice(2));
+process.exitCode = await runProof(loadProof, process.argv.slice(2));

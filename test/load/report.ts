@@ -1,7 +1,7 @@
 // What a load run found out, and the words for it.
 
+import type { Growth } from "./growth.ts";
 import type { Losses } from "./losses.ts";
-import type { Growth } from "./memory.ts";
 
 export interface LoadOptions {
 	seconds: number;

@@ -3,20 +3,13 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
+import { z } from "zod";
 import { makeCertificates } from "../../demo/certificate.ts";
+import { serveParent } from "../support/forked-process.ts";
+import { portOf } from "../support/port-of.ts";
+import { SHOPS_LANGUAGE } from "./shops-language.ts";
 
-export interface ShopsOpened {
-	caPem: string;
-	ports: number[];
-}
-
-export interface ShopArrivals {
-	/** Conversion and event, as `cnv_… conversion.recorded`. */
-	keys: string[];
-	/** Requests, repeats included. */
-	requests: number;
-}
-
+const CALLBACK = z.object({ conversionId: z.string(), event: z.string() });
 const HOST = "127.0.0.1";
 const [shops = 0, hanging = 0] = process.argv.slice(2).map(Number);
 const arrivals = Array.from({ length: shops }, () => ({ keys: new Set<string>(), requests: 0 }));
@@ -26,7 +19,7 @@ async function take(shop: number, incoming: IncomingMessage, response: ServerRes
 	const chunks = await incoming.toArray().catch(() => undefined);
 	const arrived = arrivals[shop];
 	if (chunks === undefined || arrived === undefined) return;
-	const { conversionId, event } = JSON.parse(Buffer.concat(chunks).toString("utf8"));
+	const { conversionId, event } = CALLBACK.parse(JSON.parse(Buffer.concat(chunks).toString("utf8")));
 	arrived.requests++;
 	arrived.keys.add(`${conversionId} ${event}`);
 	if (shop >= hanging) response.writeHead(204).end();
@@ -35,17 +28,12 @@ async function take(shop: number, incoming: IncomingMessage, response: ServerRes
 async function open(cert: string, key: string, shop: number): Promise<number> {
 	const server = createServer({ cert, key }, (incoming, response) => take(shop, incoming, response));
 	await new Promise<void>((resolve) => server.listen(0, HOST, resolve));
-	const address = server.address();
-	if (address === null || typeof address === "string") throw new Error("no port");
-	return address.port;
+	return portOf(server);
 }
 
 const { caPem, certPem, keyPem } = await makeCertificates({ names: [HOST] });
 const ports: number[] = [];
 for (let shop = 0; shop < shops; shop++) ports.push(await open(certPem, keyPem, shop));
-process.on("disconnect", () => process.exit());
-process.on("message", () => {
-	const report: ShopArrivals[] = arrivals.map(({ keys, requests }) => ({ keys: [...keys], requests }));
-	process.send?.(report);
-});
-process.send?.({ caPem, ports } satisfies ShopsOpened);
+serveParent(SHOPS_LANGUAGE, { caPem, ports }, () =>
+	arrivals.map(({ keys, requests }) => ({ keys: [...keys], requests })),
+);

@@ -9,8 +9,7 @@ import { openWorkplace, type Workplace } from "../../src/service.ts";
 import { openHome, type Running, type Settings } from "../command/command-home.ts";
 import { openAccount, type ShopAccount } from "../command/shop-account.ts";
 import type { DatabaseKind } from "../support/open-store.ts";
-import { POSTGRES_URL_VARIABLE, startPostgres } from "../support/postgres.ts";
-import { createDatabase, dropDatabase } from "../support/postgres-admin.ts";
+import { createPostgresAtHand } from "../support/postgres-at-hand.ts";
 import { openShops, type Shops } from "./shops.ts";
 
 export interface Site {
@@ -70,16 +69,10 @@ async function openAccounts(workplace: Workplace, urls: readonly string[]): Prom
 	return accounts;
 }
 
-/** On the server of the test run where there is one. */
 async function openPostgresDatabase(cleaning: AsyncDisposableStack): Promise<string> {
-	let serverUrl = process.env[POSTGRES_URL_VARIABLE];
-	if (serverUrl === undefined) {
-		const server = await startPostgres();
-		cleaning.defer(() => server.stop());
-		serverUrl = server.url();
-	}
-	const adminUrl = serverUrl;
-	const name = `ringback_load_${randomBytes(6).toString("hex")}`;
-	cleaning.defer(() => dropDatabase(adminUrl, name));
-	return createDatabase(adminUrl, name);
+	const postgres = createPostgresAtHand();
+	cleaning.defer(() => postgres.stop());
+	const database = await postgres.createDatabase();
+	cleaning.defer(() => database.drop());
+	return database.url;
 }

@@ -2,11 +2,12 @@
 // its request, verdicts follow from answers, attempts keep to their times and their number, and an end is an end.
 
 import type { DatabaseSync } from "node:sqlite";
+import { CONTRACT_ATTEMPTS, meaningOf } from "../support/contract-verdict.ts";
 import { demand } from "./broken.ts";
 import { clockSpread, isPunctual, type Plan } from "./plan.ts";
 import { DELAYS_MS } from "./settling-auditor.ts";
 import type { ShopAccount } from "./shop-account.ts";
-import { MAX_COUNTED, type Sent } from "./stream-auditor.ts";
+import type { Sent } from "./stream-auditor.ts";
 
 interface DeliveryRow {
 	id: number;
@@ -160,7 +161,7 @@ function auditLastAttempt(what: string, delivery: DeliveryRow, rows: readonly At
 	const wanted = [
 		last?.http_status ?? null,
 		last?.started_at_ms ?? null,
-		last !== undefined && meaningOf(last) === "well",
+		last !== undefined && meaningOf(last.result, last.http_status) === "well",
 	];
 	demand(
 		shown.join() === wanted.join(),
@@ -263,13 +264,13 @@ function auditTimes(
 /** How the run stands by its counted attempts alone. */
 function auditRun(what: string, counted: readonly AttemptRow[]): "pending" | "delivered" | "failed" {
 	demand(
-		counted.length <= MAX_COUNTED,
+		counted.length <= CONTRACT_ATTEMPTS,
 		"4 seven attempts at their time",
 		() => `${what} has ${counted.length} attempts`,
 	);
 	for (const [index, row] of counted.entries()) {
-		const meaning = meaningOf(row);
-		if (meaning === "again" && index + 1 < MAX_COUNTED) continue;
+		const meaning = meaningOf(row.result, row.http_status);
+		if (meaning === "again" && index + 1 < CONTRACT_ATTEMPTS) continue;
 		demand(
 			index === counted.length - 1,
 			"4 seven attempts at their time",
@@ -278,14 +279,6 @@ function auditRun(what: string, counted: readonly AttemptRow[]): "pending" | "de
 		return meaning === "well" ? "delivered" : "failed";
 	}
 	return "pending";
-}
-
-/** Contract section 7, written down once more. */
-function meaningOf({ result, http_status }: AttemptRow): "well" | "again" | "never" {
-	if (result === "forbidden-address") return "never";
-	if (result === "timeout" || result === "network-error" || http_status === null) return "again";
-	if (http_status >= 200 && http_status < 300) return "well";
-	return http_status >= 500 || http_status === 408 || http_status === 429 ? "again" : "never";
 }
 
 function describeAttempt({ run, result, http_status }: AttemptRow): string {

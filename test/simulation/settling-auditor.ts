@@ -57,7 +57,7 @@ export function createSettlingAuditor(
 						`results of deliveries ${wrong.join(", ")} were stored for another's claim, or not for their own`,
 				);
 				for (const settlement of settlements) {
-					if (ours.has(settlement.delivery.id)) checkDueTime(settlement);
+					if (settledIds.has(settlement.delivery.id)) checkDueTime(settlement);
 				}
 			});
 	};

@@ -5,6 +5,7 @@ import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import type { Outcome } from "../../src/domain/verdict.ts";
 import type { PostbackRequest } from "../../src/ports.ts";
 import { BODY_FIELDS } from "../support/callback-form.ts";
+import { CONTRACT_ATTEMPTS } from "../support/contract-verdict.ts";
 import { demand } from "./broken.ts";
 import type { OwedBody } from "./expected-life.ts";
 import { type NetworkAuditor, PRIVATE_ADDRESSES } from "./network.ts";
@@ -40,8 +41,6 @@ export interface Expectations {
 /** `targets` are read anew after a second; the rest is what a pass takes. */
 export const SEEN_WITHIN_MS = 1_200;
 const DEADLINE_MS = 5_000;
-/** Contract section 8. */
-export const MAX_COUNTED = 7;
 
 export function createStreamAuditor(site: {
 	timeline: Timeline;
@@ -90,7 +89,7 @@ export function createStreamAuditor(site: {
 		const { state } = row;
 		demand(state === "pending", "4 seven attempts at their time", () => `${what} was sent when ${state}`);
 		demand(
-			Number(row["counted"]) < MAX_COUNTED,
+			Number(row["counted"]) < CONTRACT_ATTEMPTS,
 			"4 seven attempts at their time",
 			() => `${what} was sent an eighth time`,
 		);

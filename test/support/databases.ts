@@ -2,7 +2,6 @@
 // removed after it. Removing proves that everything opened was closed.
 
 import { deepEqual } from "node:assert/strict";
-import { randomBytes } from "node:crypto";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
@@ -10,8 +9,7 @@ import { after, before, describe } from "node:test";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";
 import { DATABASE_KINDS, type DatabaseKind, openStore } from "./open-store.ts";
-import { POSTGRES_URL_VARIABLE, type PostgresServer, startPostgres } from "./postgres.ts";
-import { createDatabase, dropDatabase } from "./postgres-admin.ts";
+import { createPostgresAtHand } from "./postgres-at-hand.ts";
 
 export interface TestDatabase {
 	kind: DatabaseKind;
@@ -66,7 +64,7 @@ export function eachDatabase(title: string, define: (database: SuiteDatabase) =>
 
 /** An empty database. */
 export async function createTestDatabase(kind: DatabaseKind): Promise<TestDatabase> {
-	const location = kind === "SQLite" ? makeSqliteFile() : await makePostgresDatabase();
+	const { location, drop } = kind === "SQLite" ? makeSqliteFile() : await makePostgresDatabase();
 	const stores: Store[] = [];
 	return {
 		kind,
@@ -78,14 +76,19 @@ export async function createTestDatabase(kind: DatabaseKind): Promise<TestDataba
 		},
 		async remove() {
 			for (const store of stores) await store.close();
-			if (kind === "SQLite") removeSqliteFile(location);
-			else await dropDatabase(await postgresUrl(), new URL(location).pathname.slice(1));
+			await drop();
 		},
 	};
 }
 
-function makeSqliteFile(): string {
-	return join(mkdtempSync(join(tmpdir(), "ringback-sqlite-")), "ringback.db");
+interface MadeDatabase {
+	location: string;
+	drop(): Promise<void>;
+}
+
+function makeSqliteFile(): MadeDatabase {
+	const location = join(mkdtempSync(join(tmpdir(), "ringback-sqlite-")), "ringback.db");
+	return { location, drop: async () => removeSqliteFile(location) };
 }
 
 function removeSqliteFile(path: string): void {
@@ -95,20 +98,14 @@ function removeSqliteFile(path: string): void {
 	deepEqual(left, left.length === 0 ? [] : [basename(path)], "a connection to the SQLite file is still open");
 }
 
-async function makePostgresDatabase(): Promise<string> {
-	return createDatabase(await postgresUrl(), `ringback_${randomBytes(6).toString("hex")}`);
-}
+/** A server of its own only where a test file is run alone, without test/global-setup.ts. */
+const postgres = createPostgresAtHand({ settings: { fsync: "off" } });
 
-/** Only where a test file is run alone, without test/global-setup.ts. */
-let ownServer: Promise<PostgresServer> | undefined;
+after(() => postgres.stop());
 
-after(async () => (await ownServer)?.stop());
-
-async function postgresUrl(): Promise<string> {
-	const shared = process.env[POSTGRES_URL_VARIABLE];
-	if (shared !== undefined) return shared;
-	ownServer ??= startPostgres({ settings: { fsync: "off" } });
-	return (await ownServer).url();
+async function makePostgresDatabase(): Promise<MadeDatabase> {
+	const { url, drop } = await postgres.createDatabase();
+	return { location: url, drop };
 }
 
 function made<Value>(value: Value | undefined): Value {

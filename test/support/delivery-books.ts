@@ -3,10 +3,10 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import type { Selectable } from "kysely";
-import { MAX_ATTEMPTS } from "../../src/domain/retry.ts";
 import type { AttemptsTable } from "../../src/store/schema.ts";
 import type { Db } from "../../src/store/store.ts";
 import type { ReceivedCallback } from "./callback-form.ts";
+import { CONTRACT_ATTEMPTS, meaningOf } from "./contract-verdict.ts";
 
 type AttemptRow = Selectable<AttemptsTable>;
 
@@ -77,9 +77,9 @@ async function checkDeliveries(
 
 function checkRun(name: string, attempts: readonly AttemptRow[]): void {
 	const counted = attempts.filter(({ result }) => result !== "interrupted");
-	ok(counted.length <= MAX_ATTEMPTS, `${name} has ${counted.length} attempts`);
-	const goOn = counted.slice(0, -1).map(({ http_status }) => http_status);
-	const mayBeRetried = (status: number | null) =>
-		status === null || status >= 500 || status === 408 || status === 429;
-	ok(goOn.every(mayBeRetried), `${name} went on after ${goOn.join(", ")}`);
+	ok(counted.length <= CONTRACT_ATTEMPTS, `${name} has ${counted.length} attempts`);
+	const goOn = counted.slice(0, -1);
+	const story = goOn.map(({ result, http_status }) => http_status ?? result).join(", ");
+	const mayGoOn = goOn.every(({ result, http_status }) => meaningOf(result, http_status) === "again");
+	ok(mayGoOn, `${name} went on after ${story}`);
 }

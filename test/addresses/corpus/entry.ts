@@ -34,7 +34,7 @@ export type Expectation =
 	| { verdict: "forbidden"; because: string }
 	/** Refused with this code, and stored as a network error of the look-up: retried, nothing dialled. */
 	| { verdict: "unresolvable"; code: string }
-	/** Refused for its form. A row that has it nevertheless is held back: no attempt, nothing dialled. */
+	/** Refused for its form. A row that has it nevertheless is one attempt that fails as INVALID_URL: retried, nothing dialled. */
 	| { verdict: "malformed"; fault: FaultCode };
 
 export function passes(...dials: readonly string[]): Expectation {

@@ -4,10 +4,10 @@
 import { randomInt } from "node:crypto";
 import { setTimeout as timePasses } from "node:timers/promises";
 import { BrokenPromise, type Progress, type Proof } from "../support/proof.ts";
+import { judgeGrowth } from "./growth.ts";
 import { type Intake, startIntake } from "./intake.ts";
 import { openLiveHeap } from "./live-heap.ts";
 import { findLosses } from "./losses.ts";
-import { judgeGrowth } from "./memory.ts";
 import { type Sample, type Watch, watchMetrics } from "./metrics.ts";
 import {
 	describeBytes,
@@ -35,17 +35,17 @@ const MAX_RETRYING_SHARE = 0.05;
 const MAX_HELD_PER_HANGING_SHOP = 8;
 const POLL_MS = 50;
 
-export const LOAD: Proof = {
+export const loadProof: Proof = {
 	name: "load",
 	summary: "Loads a real service as far as the machine goes while a tenth of its shops hang.",
 	options: {
-		seconds: { value: "N", help: "how long reports come in", preset: 300 },
+		seconds: { value: "N", help: "how long reports come in", preset: 300, least: 1 },
 		seed: { value: "S", help: "the same reports in the same order", preset: null },
-		postgres: { value: "0|1", help: "1 for PostgreSQL instead of an SQLite file", preset: 0 },
+		postgres: { value: "0|1", help: "1 for PostgreSQL instead of an SQLite file", preset: 0, most: 1 },
 	},
 	async run({ seconds, seed, postgres }, progress) {
 		const options = {
-			seconds: seconds ?? 0,
+			seconds: seconds ?? 1,
 			seed: seed ?? randomInt(2 ** 31),
 			usesPostgres: postgres === 1,
 			drainSeconds: DRAIN_SECONDS,

@@ -5,13 +5,24 @@ import type { Proof } from "../support/proof.ts";
 import { fuzzProperty } from "./fuzz-property.ts";
 import { PROPERTIES } from "./properties.ts";
 
-export const FUZZ: Proof = {
+export const fuzzProof: Proof = {
 	name: "fuzz",
 	summary: "Draws cases for every property of signatures, URLs, amounts, intake, lifecycle and events.",
 	options: {
-		runs: { value: "N", help: "cases of a property; a dear one is drawn less often", preset: 20_000 },
+		runs: {
+			value: "N",
+			help: "cases of a property; a dear one is drawn less often",
+			preset: 20_000,
+			least: 1,
+		},
 		seed: { value: "S", help: "draw the cases of this seed", preset: null },
-		property: { value: "I", help: `only this property, 1 to ${PROPERTIES.length}`, preset: null },
+		property: {
+			value: "I",
+			help: `only this property, 1 to ${PROPERTIES.length}`,
+			preset: null,
+			least: 1,
+			most: PROPERTIES.length,
+		},
 	},
 	async run({ runs, seed: given, property: only }, progress) {
 		const seed = given ?? randomInt(2 ** 31);
@@ -20,11 +31,10 @@ export const FUZZ: Proof = {
 		for (const [index, property] of PROPERTIES.entries()) {
 			const position = index + 1;
 			if (only !== null && only !== undefined && only !== position) continue;
-			const tally = await fuzzProperty(property, position, { seed, runs: runs ?? 0 }, progress);
+			const tally = await fuzzProperty(property, position, { seed, runs: runs ?? 1 }, progress);
 			cases += tally.cases;
 			properties++;
 		}
-		if (cases === 0) throw new RangeError("nothing was drawn: check --property and --runs");
 		return `${properties} properties held of ${cases} cases, seed ${seed}`;
 	},
 };

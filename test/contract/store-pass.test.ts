@@ -1,0 +1,44 @@
+// One pass over the store, on both databases: what a batch of results may change when claims have lapsed.
+
+import { deepEqual, equal } from "node:assert/strict";
+import { test } from "node:test";
+import { createPass } from "../../src/callbacks/pass.ts";
+import { CLAIM_LAPSE_MS } from "../../src/store/queue.ts";
+import { START_MS } from "../support/clock.ts";
+import { eachDatabase } from "../support/databases.ts";
+import { claimOne, readAll } from "../support/queue-rows.ts";
+import { createRandom } from "../support/random.ts";
+import { addDelivery, addProgramme, delivered, failed } from "../support/rows.ts";
+
+eachDatabase("a pass", (database) => {
+	test("a result of a lapsed claim changes nothing, also beside one of the claim that followed it", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const id = await addDelivery(store, programme);
+		// The first result could not be stored in time; the same engine took the delivery again.
+		const lapsed = failed(await claimOne(store, programme.id, START_MS));
+		const present = delivered(await claimOne(store, programme.id, START_MS + CLAIM_LAPSE_MS));
+		const { settled } = await createPass(
+			store,
+			createRandom(),
+		)({
+			settlements: [lapsed, present],
+			wishes: [],
+			failingProgrammeIds: new Set(),
+			nowMs: START_MS + CLAIM_LAPSE_MS,
+		});
+		deepEqual([...settled], [present]);
+		const { delivery, attempts } = await readAll(store, id);
+		equal(delivery.state, "delivered");
+		deepEqual(
+			attempts.map(({ result }) => result),
+			["interrupted", "answered"],
+		);
+		const notices = await store.db
+			.selectFrom("notices")
+			.selectAll()
+			.where("programme_id", "=", programme.id)
+			.execute();
+		deepEqual(notices, [], "nobody is told of a failure that was not one");
+	});
+});

@@ -1,0 +1,45 @@
+// A callback as the service writes it, without an engine or a database around it.
+
+import { createPreparer, type PreparedAttempt } from "../../src/callbacks/attempt.ts";
+import { composeEvent, type EventSubject } from "../../src/domain/event.ts";
+import type { EventName } from "../../src/domain/event-name.ts";
+import { signingKey } from "../../src/domain/signature.ts";
+import type { Random } from "../../src/ports.ts";
+
+export interface CallbackToSend {
+	event: EventName;
+	subject: EventSubject;
+	url: string;
+	/** Path and query of the URL: what is signed. */
+	target: string;
+	secret: string;
+	brand: string;
+	random: Random;
+	nowMs: number;
+}
+
+/** The first attempt of the first delivery: a callback does not depend on any of it. */
+const CLAIM = {
+	id: 1,
+	programmeId: 1,
+	claim: 1,
+	run: 1,
+	counted: 0,
+	seq: 0,
+	claimedAtMs: 0,
+	endpointEpoch: 0,
+} as const;
+
+export function prepareCallback(callback: CallbackToSend): PreparedAttempt["request"] {
+	const { event, subject, url, target, secret, brand, random, nowMs } = callback;
+	const delivery = { ...CLAIM, eventName: event, eventBody: composeEvent(event, subject) };
+	const endpoint = { url, target, endpointId: 1, key: signingKey(secret) };
+	return createPreparer(brand, random)(delivery, endpoint, nowMs).request;
+}
+
+/** Of the list of names and values that Node and undici keep. */
+export function readHeaderList(list: readonly string[]): Record<string, string> {
+	const headers: Record<string, string> = {};
+	for (let at = 0; at < list.length; at += 2) headers[list[at] ?? ""] = list[at + 1] ?? "";
+	return headers;
+}
