@@ -2,7 +2,7 @@
 // is one transaction, so being killed in between loses nothing and repeats nothing, and a million due rows
 // take no more memory than one page.
 
-import { insertMoves, updateWindowEnded } from "../store/conversions.ts";
+import { hasWindowEnded, insertMoves, updateWindowEnded } from "../store/conversions.ts";
 import type { ConversionsDeps } from "./deps.ts";
 import { oweEvents } from "./owe.ts";
 
@@ -12,7 +12,7 @@ const PAGE_ROWS = 500;
 /** Resolves to how many were approved. Stops between pages when `isStopping` says so. */
 export async function approveDue(deps: ConversionsDeps, isStopping: () => boolean): Promise<number> {
 	let approved = 0;
-	while (!isStopping()) {
+	while (!isStopping() && (await hasWindowEnded(deps.store.db, "RECORDED", deps.clock.nowMs()))) {
 		const page = await approvePage(deps);
 		deps.store.announceDue(page.owedProgrammeIds);
 		approved += page.count;

@@ -1,6 +1,6 @@
 // Parked pixel conversions that nobody confirmed in time expire. Never on the wire: no event.
 
-import { insertMoves, updateWindowEnded } from "../store/conversions.ts";
+import { hasWindowEnded, insertMoves, updateWindowEnded } from "../store/conversions.ts";
 import type { ConversionsDeps } from "./deps.ts";
 
 const PAGE_ROWS = 500;
@@ -10,7 +10,7 @@ export async function expireParked(
 	isStopping: () => boolean,
 ): Promise<number> {
 	let expired = 0;
-	while (!isStopping()) {
+	while (!isStopping() && (await hasWindowEnded(store.db, "PARKED", clock.nowMs()))) {
 		const nowMs = clock.nowMs();
 		const count = await store.transact(async (trx) => {
 			const rows = await updateWindowEnded(trx, {

@@ -107,6 +107,19 @@ export interface WindowMove {
 	change: Updateable<ConversionsTable>;
 }
 
+/** Asked first, because it takes no lock: most of the time nothing has ended. */
+export async function hasWindowEnded(db: Db, from: Status, byMs: number): Promise<boolean> {
+	const found = await db
+		.selectFrom("conversions")
+		.select("id")
+		// As a literal: only then do both databases use the partial index.
+		.where("status", "=", sql.lit(from))
+		.where("window_ends_at_ms", "<=", byMs)
+		.limit(1)
+		.executeTakeFirst();
+	return found !== undefined;
+}
+
 /** Moves those whose window has ended, the oldest first; returns just the ones that this call moved. */
 export async function updateWindowEnded(db: Db, move: WindowMove): Promise<Conversion[]> {
 	return (

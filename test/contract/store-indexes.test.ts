@@ -4,7 +4,7 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
 import { sql } from "kysely";
-import { listConversions, updateWindowEnded } from "../../src/store/conversions.ts";
+import { hasWindowEnded, listConversions, updateWindowEnded } from "../../src/store/conversions.ts";
 import { failedSince } from "../../src/store/deliveries.ts";
 import { findNoticesToMail } from "../../src/store/notices.ts";
 import { createSqliteQueue } from "../../src/store/sqlite-queue.ts";
@@ -66,6 +66,7 @@ eachDatabase("indexes", (database) => {
 		test(`windows of ${from} conversions that have ended are found without reading the others`, async () => {
 			const move = { from, endedBeforeMs: START_MS, limit: 100, change: { updated_at_ms: START_MS } };
 			await checkPlan(index, (db) => updateWindowEnded(db, move));
+			await checkPlan(index, (db) => hasWindowEnded(db, move.from, move.endedBeforeMs));
 		});
 	}
 
