@@ -69,9 +69,10 @@ export function createStreamAuditor(site: {
 		const { nonce } = entry;
 		demand(!nonces.has(nonce), "6 verifiable, fresh requests", () => `nonce ${nonce} was used before`);
 		nonces.add(nonce);
-		const row = findDelivery.get(String(body["event"]), String(body["conversionId"]));
+		const [row, ...others] = findDelivery.all(String(body["event"]), String(body["conversionId"]));
 		const what = `${body["event"]} of order ${body["orderId"]}`;
 		demand(row !== undefined, "2 one event per move", () => `${what} was sent and is not in the books`);
+		demand(others.length === 0, "2 one event per move", () => `${what} is in the books more than once`);
 		const account = site.accounts.find(({ id }) => id === row["programme_id"]);
 		demand(account !== undefined, "nothing unexpected", () => `${what} belongs to nobody`);
 		const made: Sent = { ...entry, deliveryId: Number(row["id"]), run: Number(row["run"]), account };

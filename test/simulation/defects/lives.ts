@@ -33,7 +33,7 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 				put: "create index events_once_per_conversion",
 			},
 		],
-		breaks: ["2 one event per move", "5 one live claim, results of its own"],
+		breaks: ["2 one event per move", "the body is the event as it happened"],
 	},
 	{
 		name: "an event for a confirmed pixel conversion",
