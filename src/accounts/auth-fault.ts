@@ -34,6 +34,8 @@ export function faultOf({ status, code }: AuthAnswer): Fault {
 	if (status === 429) {
 		return fault("too_many_attempts", "Too many attempts. Wait a minute, then try again.");
 	}
+	// Two at once with the same backup code: the other one was faster.
+	if (status === 409) return fault("wrong_code", "This code has just been used. Enter another one.", "code");
 	switch (code) {
 		case "INVALID_EMAIL":
 		case "INVALID_EMAIL_OR_PASSWORD":

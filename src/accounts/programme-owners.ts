@@ -3,7 +3,6 @@
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { noteAudit } from "../store/audit.ts";
 import { findPersonByPublicId, type Person } from "../store/people.ts";
-import { ownsMoreThan } from "../store/people-list.ts";
 import { isOwner, lockProgramme, type Programme, removeOwner } from "../store/programmes.ts";
 import type { Role } from "../store/schema.ts";
 import { hasPassword } from "../store/sign-in.ts";
@@ -32,7 +31,7 @@ export async function inviteOwner(
 		programme,
 		invitedBy: actor.personId,
 	});
-	return invited.ok ? succeed(await showLinkOnlyIfSafe(deps, actor, invited.value)) : invited;
+	return invited.ok ? succeed(showLinkToStaffOnly(actor, invited.value)) : invited;
 }
 
 /** A new link for an owner who has not chosen a password yet. Others choose theirs by "Forgot password". */
@@ -46,7 +45,7 @@ export async function renewOwnerLink(
 	if (person === undefined) return unknownOwner();
 	if (await hasPassword(deps.store.db, person.public_id)) return alreadyJoined(person.email);
 	const renewed = await renewInvitation(deps, person.email, actor.personId);
-	return renewed.ok ? succeed(await showLinkOnlyIfSafe(deps, actor, renewed.value)) : renewed;
+	return renewed.ok ? succeed(showLinkToStaffOnly(actor, renewed.value)) : renewed;
 }
 
 export async function removeProgrammeOwner(
@@ -79,18 +78,11 @@ export async function removeProgrammeOwner(
 }
 
 /**
- * Whoever holds the link can join as that person. An owner may have it for somebody who looks after nothing but
- * their common programmes; for anybody else it would open another shop's, so only the mail carries it.
+ * Whoever holds the link becomes that person, wherever they are invited now or later. Owners only have it mailed:
+ * the mailbox is what proves who somebody is.
  */
-async function showLinkOnlyIfSafe(
-	{ store }: Pick<AccountsDeps, "store">,
-	actor: Actor,
-	invited: Invited,
-): Promise<OwnerInvited> {
-	const isLinkWithheld =
-		actor.role === "owner" &&
-		invited.link !== null &&
-		(await ownsMoreThan(store.db, invited.person.id, actor.personId));
+function showLinkToStaffOnly(actor: Actor, invited: Invited): OwnerInvited {
+	const isLinkWithheld = actor.role === "owner" && invited.link !== null;
 	return { ...invited, link: isLinkWithheld ? null : invited.link, isLinkWithheld };
 }
 

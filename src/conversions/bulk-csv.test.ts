@@ -134,3 +134,21 @@ test("a file that is too large is refused before it is read", async () => {
 	ok(!refused.ok);
 	equal(refused.fault.code, "body_too_large");
 });
+
+test("rows that are blank take their turns, and a line that no row could be is refused unread", async () => {
+	let turns = 0;
+	const takeTurn = async () => void turns++;
+	const blank = await readDecisions(
+		bytes(`orderId,decision\n${",,,\n".repeat(5_000)}A-1,approve\n`),
+		takeTurn,
+	);
+	equal(blank.ok, true);
+	ok(turns >= 10, `${turns} turns`);
+	for (const text of [
+		`orderId,decision${",".repeat(100_000)}\nA,approve\n`,
+		`orderId,decision\n${",".repeat(100_000)}\n`,
+	]) {
+		const refused = await readDecisions(bytes(text), takeTurn);
+		equal(refused.ok ? "read" : refused.fault.code, "malformed_file");
+	}
+});

@@ -20,6 +20,9 @@ const ROWS_PER_TURN = 500;
 
 const COLUMNS = ["orderId", "eventType", "decision", "reason"] as const;
 type Column = (typeof COLUMNS)[number];
+const PLAIN_COLUMNS: ReadonlyMap<string, Column> = new Map(
+	COLUMNS.map((column) => [plainName(column), column]),
+);
 
 /** The other columns of our own export, so that a downloaded file can come back with a decision column. */
 const EXPORT_COLUMNS: ReadonlySet<string> = new Set(
@@ -53,6 +56,10 @@ export async function readDecisions(
 	const text = decode(bytes);
 	if (!text.ok) return text;
 	const firstLine = /^[^\r\n]*/.exec(text.value)?.[0] ?? "";
+	// Before the parser sees it: it makes a cell of every delimiter, however long the line.
+	const longLine = findLongLine(text.value);
+	if (longLine !== null)
+		return refuse("malformed_file", `Line ${longLine} is too long for a row of decisions.`, "file");
 	const parser = Readable.from(chunksOf(text.value)).pipe(
 		parse({
 			delimiter: delimiterOf(firstLine),
@@ -79,7 +86,10 @@ async function readRecords(
 	let places: ReadonlyMap<Column, number> | null = null;
 	const rows: CheckedRow[] = [];
 	const lineByOrder = new Map<string, number>();
+	let seen = 0;
 	for await (const item of records) {
+		// Blank rows count too: spreadsheets write them by the hundred thousand.
+		if (seen++ % ROWS_PER_TURN === 0) await takeTurn();
 		const { record, info } = PARSED.parse(item);
 		if (places === null) {
 			const header = readHeader(record);
@@ -95,7 +105,6 @@ async function readRecords(
 				"file",
 			);
 		}
-		if (rows.length % ROWS_PER_TURN === 0) await takeTurn();
 		rows.push(checkRow(pickCells(record, places, info.lines), lineByOrder));
 	}
 	if (places === null) return refuse("malformed_file", `The file is empty. ${HEADER_ADVICE}`, "file");
@@ -103,11 +112,23 @@ async function readRecords(
 	return refuse("malformed_file", "The file has a header but no rows. Add one line for each order.", "file");
 }
 
+/** The number of the first line that no row of ours could be; null when there is none. */
+function findLongLine(text: string): number | null {
+	let line = 1;
+	for (let start = 0; start < text.length; line++) {
+		const end = text.indexOf("\n", start);
+		const stop = end === -1 ? text.length : end;
+		if (stop - start > MAX_RECORD_CHARACTERS) return line;
+		start = stop + 1;
+	}
+	return null;
+}
+
 function readHeader(cells: readonly string[]): Result<ReadonlyMap<Column, number>> {
 	const places = new Map<Column, number>();
 	for (const [place, cell] of cells.entries()) {
 		const name = plainName(cell);
-		const column = COLUMNS.find((known) => plainName(known) === name);
+		const column = PLAIN_COLUMNS.get(name);
 		if (column === undefined) {
 			if (name === "" || EXPORT_COLUMNS.has(name)) continue;
 			const shown = cell.trim().slice(0, 40);

@@ -68,20 +68,3 @@ async function listPeople(
 		.execute();
 	return rows.map(({ accountId, ...person }) => ({ ...person, hasPassword: accountId !== null }));
 }
-
-/** Whether this person looks after a programme that the other one does not. */
-export async function ownsMoreThan(db: Db, personId: number, otherPersonId: number): Promise<boolean> {
-	const row = await db
-		.selectFrom("programme_owners as theirs")
-		.leftJoin("programme_owners as shared", (join) =>
-			join
-				.onRef("shared.programme_id", "=", "theirs.programme_id")
-				.on("shared.person_id", "=", otherPersonId),
-		)
-		.select("theirs.programme_id")
-		.where("theirs.person_id", "=", personId)
-		.where("shared.person_id", "is", null)
-		.limit(1)
-		.executeTakeFirst();
-	return row !== undefined;
-}

@@ -87,7 +87,7 @@ export function renderPlainDocument(view: { title: string; flash?: Flash | undef
 	return skeleton(
 		`${view.title} · Ringback`,
 		html`<body class="plain-page">
-	${brand("/")}
+	<header>${brand("/")}</header>
 	<main id="main" tabindex="-1">
 		${view.flash === undefined ? null : message(view.flash.tone, view.flash.text)}
 		<div class="card"><div class="card-body">${view.body}</div></div>

@@ -10,7 +10,7 @@ import { listAuditOfProgramme } from "../../src/store/audit.ts";
 import { tallySlice } from "../../src/store/conversion-tally.ts";
 import { findOpenNotice, listNotices } from "../../src/store/notice-list.ts";
 import { insertPerson, type Person } from "../../src/store/people.ts";
-import { listOwners, listStaff, ownsMoreThan } from "../../src/store/people-list.ts";
+import { listOwners, listStaff } from "../../src/store/people-list.ts";
 import { hasConversions, listProgrammes } from "../../src/store/programme-list.ts";
 import { addOwner } from "../../src/store/programmes.ts";
 import type { Role } from "../../src/store/schema.ts";
@@ -107,17 +107,6 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 		);
 	});
 
-	test("whoever looks after one programme more than another is told from one who does not", async () => {
-		const { store } = database;
-		const [shared, more] = [await addProgramme(store), await addProgramme(store)];
-		const [one, other] = [await addPerson(store, "owner"), await addPerson(store, "owner")];
-		for (const { id } of [one, other]) await addOwner(store.db, shared.id, id);
-		equal(await ownsMoreThan(store.db, one.id, other.id), false);
-		await addOwner(store.db, more.id, one.id);
-		equal(await ownsMoreThan(store.db, one.id, other.id), true);
-		equal(await ownsMoreThan(store.db, other.id, one.id), false);
-	});
-
 	test("two owners who remove each other at once leave one", async () => {
 		const { store, rival } = database;
 		for (let round = 0; round < 10; round++) {
@@ -198,7 +187,6 @@ eachDatabase("plans of what the pages of programmes read", (database) => {
 			],
 			["a programme's owners", "invitations_by_person", (db) => listOwners(db, SMALL_PROGRAMME, START_MS)],
 			["the staff", "people_by_role", (db) => listStaff(db, START_MS)],
-			["who owns more", "programme_owners_by_person", (db) => ownsMoreThan(db, 7, 8)],
 			["a page of notices", "notices_by_programme", (db) => listNotices(db, SMALL_PROGRAMME, 21)],
 			[
 				"a later page of notices",

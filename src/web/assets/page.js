@@ -84,6 +84,7 @@
 						font,
 						grid: { show: false },
 						ticks: { show: false },
+						size: 30,
 						splits: () => days.map((_, index) => index),
 						values: nameDays(days, plot.clientWidth),
 					},
@@ -92,7 +93,7 @@
 						font,
 						grid: { stroke: line, width: 1 },
 						ticks: { show: false },
-						size: 56,
+						size: 40,
 						incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6],
 						values: (_, ticks) => ticks.map((tick) => `${tick}${unit}`),
 					},
@@ -155,6 +156,15 @@
 		}
 	});
 
+	/** On a phone the bars of links are wider than the screen: the page one is on must not be out of sight. */
+	function showPlace() {
+		for (const link of document.querySelectorAll(".sidebar [aria-current], .tabs-list [aria-current]")) {
+			const bar = link.parentElement;
+			const ahead = link.getBoundingClientRect().right - bar.getBoundingClientRect().right;
+			if (ahead > 0) bar.scrollLeft += ahead + bar.clientWidth / 4;
+		}
+	}
+
 	let resizing;
 	addEventListener("resize", () => {
 		clearTimeout(resizing);
@@ -163,4 +173,5 @@
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawCharts(document));
 	document.addEventListener("htmx:after:swap", () => enhance(document));
 	enhance(document);
+	showPlace();
 })();

@@ -36,8 +36,15 @@ export function card(...content: Content[]): Html {
 	return html`<div class="card"><div class="card-body">${content}</div></div>`;
 }
 
-export function emptyState(state: { title: string; text: Content; action?: Content }): Html {
-	return html`<div class="empty"><h3>${state.title}</h3><p>${state.text}</p>${
+export function emptyState(state: {
+	title: string;
+	text: Content;
+	action?: Content;
+	/** Directly below the page's own title, in no section. */
+	isAlone?: boolean;
+}): Html {
+	const title = state.isAlone === true ? html`<h2>${state.title}</h2>` : html`<h3>${state.title}</h3>`;
+	return html`<div class="empty">${title}<p>${state.text}</p>${
 		state.action === undefined ? null : html`<div class="row">${state.action}</div>`
 	}</div>`;
 }

@@ -6,7 +6,7 @@ import type { Html } from "../html.ts";
 export interface ChartSeries {
 	label: string;
 	/** Named by its job, so that both themes have it. */
-	colour: "good" | "bad" | "warn" | "info" | "accent";
+	colour: "good" | "bad" | "warn" | "info" | "plain";
 	/** One for each label on the axis. */
 	values: readonly number[];
 }

@@ -35,7 +35,7 @@ export async function dropJob(c: WebContext, deps: ConversionPagesDeps): Promise
 export async function answerResult(c: WebContext, deps: ConversionPagesDeps): Promise<Response> {
 	const job = await jobOf(c, deps);
 	if (job === undefined || job.state !== "done") return answerError(c, "not_found");
-	return answerCsv(c, `result-${job.public_id}.csv`, bulkResult(deps.store.db, job));
+	return answerCsv(c, `result-${job.public_id}.csv`, bulkResult(deps.store.db, job), deps.clock.turn);
 }
 
 function jobOf(c: WebContext, { store }: ConversionPagesDeps): Promise<BulkJob | undefined> {

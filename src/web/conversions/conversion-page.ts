@@ -76,7 +76,7 @@ ${section({
 					text: "Only changes after the Postback URL was saved are sent, and only once a signing secret exists. Deliveries past their retention are removed.",
 					action: linkButton({
 						label: "Status callback",
-						href: `/programmes/${programme.public_id}/integration#status-callback`,
+						href: `/programmes/${programme.public_id}/integration#callback`,
 					}),
 				}),
 })}`;

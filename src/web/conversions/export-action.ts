@@ -12,5 +12,5 @@ export function answerExport(c: WebContext, { store, clock }: ConversionPagesDep
 	const query = parseListQuery(new URL(c.req.url).search);
 	const day = new Date(clock.nowMs()).toISOString().slice(0, 10);
 	const lines = exportConversions(store.db, programme, toConversionsQuery(query));
-	return answerCsv(c, `conversions-${programme.public_id}-${day}.csv`, lines);
+	return answerCsv(c, `conversions-${programme.public_id}-${day}.csv`, lines, clock.turn);
 }

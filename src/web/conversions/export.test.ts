@@ -1,5 +1,6 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { KyselyPlugin } from "kysely";
 import { sql } from "kysely";
 import { exportConversions } from "../../conversions/export.ts";
@@ -38,7 +39,7 @@ test("the export holds every column, defuses formulas, and marks its encoding", 
 
 test("the export's first bytes are the byte order mark", async (t) => {
 	const { site, programme } = await openScene(t);
-	const stream = streamText(exportConversions(site.store.db, programme, {}));
+	const stream = streamText(exportConversions(site.store.db, programme, {}), nextTurn);
 	const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
 	deepEqual([...bytes.subarray(0, 3)], [0xef, 0xbb, 0xbf]);
 });
@@ -75,7 +76,7 @@ test("100,000 rows are streamed: the first bytes come before the rest is read, m
 		},
 		transformResult: async ({ result }) => result,
 	};
-	const stream = streamText(exportConversions(site.store.db.withPlugin(counter), programme, {}));
+	const stream = streamText(exportConversions(site.store.db.withPlugin(counter), programme, {}), nextTurn);
 	equal(queries, 0, "nothing is read before somebody asks");
 	const reader = stream.getReader();
 	const first = await reader.read();
@@ -103,7 +104,7 @@ test("a reader that goes away ends the reading", async (t) => {
 	const { site, programme, add } = await openScene(t);
 	await add();
 	const lines = exportConversions(site.store.db, programme, {});
-	const reader = streamText(lines).getReader();
+	const reader = streamText(lines, nextTurn).getReader();
 	await reader.read();
 	await reader.cancel();
 	equal((await lines.next()).done, true);

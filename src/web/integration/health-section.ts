@@ -20,7 +20,7 @@ export function healthStrip({ delivered, failed, p95Ms, pending }: CallbackHealt
 		{
 			label: "95 % answer within",
 			value: p95Ms === null ? "—" : `${count(Math.round(p95Ms))} ms`,
-			hint: "5,000 ms is the limit",
+			hint: `${count(5_000)} ms is the limit`,
 		},
 		{
 			label: "On their way",

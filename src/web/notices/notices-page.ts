@@ -63,11 +63,13 @@ function renderNotices({ programme, found, isFirstPage, canMail }: NoticesView):
 function noNotices(programme: Programme, path: string): Html {
 	if (programme.endpoint_id !== null) {
 		return emptyState({
+			isAlone: true,
 			title: "Nothing to tell",
 			text: "No callback has finally failed. If one does, you read here why, and what to do.",
 		});
 	}
 	return emptyState({
+		isAlone: true,
 		title: "Nothing to tell",
 		text: "No Postback URL is saved, so no callback is sent. Save one to be told of every status change.",
 		action: linkButton({ label: "To the Integration page", href: `${path}/integration`, tone: "primary" }),

@@ -14,7 +14,7 @@ const SERIES: readonly { status: Status; label: string; colour: ChartSeries["col
 	{ status: "RECORDED", label: "Recorded", colour: "info" },
 	{ status: "REVERSED", label: "Reversed", colour: "warn" },
 	{ status: "REJECTED", label: "Rejected", colour: "bad" },
-	{ status: "PARKED", label: "Parked", colour: "accent" },
+	{ status: "PARKED", label: "Parked", colour: "plain" },
 ];
 
 export function statusChart(tally: Tally, nowMs: number): Html {

@@ -22,7 +22,7 @@ function describe({ link, isMailed, isLinkWithheld, person: { email } }: Invitat
 	if (link !== null) return describeLink(link, isMailed);
 	if (isMailed) return html`<p>A mail is on its way to ${email}.</p>`;
 	if (isLinkWithheld === true) {
-		return html`<p>No mail can be sent from here, and the link is not for you to hand over: ${email} was invited to another shop's programme, too. Ask the network's staff for it.</p>`;
+		return html`<p>No mail can be sent from here, and only the network's staff may hand over a link: it makes its holder ${email}. Ask the network's staff for it.</p>`;
 	}
 	return html`<p>${email} can sign in already and finds the programme there. No mail can be sent from here, so tell them yourself.</p>`;
 }

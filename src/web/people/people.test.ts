@@ -5,10 +5,10 @@ import { newEmail, openTestSite, PASSWORD, type TestSite } from "../test-site.te
 
 const LINK = /https:\/\/ringback\.example\/welcome\/(\w+)/;
 
-test("an owner invites another, who joins by the link and sees the programme", async (t) => {
+test("staff invite another owner, who joins by the link and sees the programme", async (t) => {
 	const site = await openTestSite(t);
 	const programme = await site.addProgramme("Our shop");
-	const browser = await site.signIn(await site.addOwner(programme));
+	const browser = await site.signIn(await site.addStaff());
 	const path = `/programmes/${programme.public_id}/people`;
 	await browser.open(path);
 	const email = newEmail("shop");
@@ -42,7 +42,7 @@ test("a new link takes the place of the old one, and is for those alone who have
 	const site = await openTestSite(t);
 	const programme = await site.addProgramme();
 	const owner = await site.addOwner(programme);
-	const browser = await site.signIn(owner);
+	const browser = await site.signIn(await site.addStaff());
 	const path = `/programmes/${programme.public_id}/people`;
 	await browser.open(path);
 	const first =
@@ -62,7 +62,7 @@ test("a new link takes the place of the old one, and is for those alone who have
 	assert.doesNotMatch(joined.text, LINK);
 });
 
-test("an owner is not shown the link of somebody who was invited to another shop, too: it would open that shop", async (t) => {
+test("an owner is not shown the link of somebody they invite: its holder becomes that person, here and elsewhere", async (t) => {
 	for (const hasMail of [false, true]) {
 		const site = await openTestSite(t, { hasMail });
 		const victim = await site.addProgramme("Victim");
@@ -74,6 +74,8 @@ test("an owner is not shown the link of somebody who was invited to another shop
 		const browser = await site.signIn(await site.addOwner(mine));
 		const path = `/programmes/${mine.public_id}/people`;
 		await browser.open(path);
+		// Not yet anybody's: whoever took this link would be that person wherever they are invited later.
+		assert.doesNotMatch((await browser.submit(`${path}/invite`, { email: newEmail("shop") })).text, LINK);
 		const invited = await browser.submit(`${path}/invite`, { email });
 		assert.equal(invited.status, 200);
 		assert.doesNotMatch(invited.text, LINK);

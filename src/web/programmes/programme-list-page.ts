@@ -90,6 +90,7 @@ function searchBar(search: string): Html {
 function noProgrammes({ search, isStaff, isFirstPage }: ProgrammesView, create: Html): Content {
 	if (search !== "" || !isFirstPage) {
 		return emptyState({
+			isAlone: true,
 			title: "No programme found",
 			text: "Search for part of the name, or for the whole id (prg_…).",
 			action: linkButton({ label: "Show all", href: "/programmes" }),
@@ -97,12 +98,14 @@ function noProgrammes({ search, isStaff, isFirstPage }: ProgrammesView, create: 
 	}
 	if (isStaff) {
 		return emptyState({
+			isAlone: true,
 			title: "No programme yet",
 			text: "A programme is a shop's agreement with you: its currency, its rates, its approval window. Create one and invite its owner.",
 			action: create,
 		});
 	}
 	return emptyState({
+		isAlone: true,
 		title: "You have no programme",
 		text: "Nobody has added you to one, or you were removed. Ask the network's staff to invite you.",
 	});
