@@ -116,10 +116,10 @@ async function retryIsPlanned({ db }: Store): Promise<void> {
 	while ((await planned.executeTakeFirst()) === undefined) await setTimeout(10);
 }
 
-function inviteToLook({ url, config }: Service, say: (line: string) => void): void {
+function inviteToLook({ url, config, welcomeLink }: Service, say: (line: string) => void): void {
 	const path = config.database.kind === "sqlite" ? config.database.path : "";
 	say("\nThat was the whole way. It stays up until Ctrl-C; look at:");
-	say(`  ${url}/          the start page`);
+	say(`  ${welcomeLink ?? url}   the pages: make a staff account, then open "Sample shop"`);
 	say(`  ${url}/metrics   attempts by verdict, deliveries by state`);
 	say(`  ${path}   the database (SQLite), removed when you stop`);
 }

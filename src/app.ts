@@ -2,6 +2,7 @@
 // socket is opened.
 
 import { Hono } from "hono";
+import { createAuth } from "./accounts/auth.ts";
 import type { AppContext, AppDeps, AppEnv } from "./api/deps.ts";
 import { getConversion, getConversions } from "./api/get-conversions.ts";
 import { answerAlive, answerReady } from "./api/health.ts";
@@ -14,7 +15,8 @@ import { describeProblem, ourFault, problemAnswer } from "./api/problem.ts";
 import { requestTarget } from "./api/request-target.ts";
 import { createSignedCalls, type Endpoint, type SignedCalls } from "./api/signed-call.ts";
 import { fault } from "./domain/fault.ts";
-import { mountStartPage, START_PAGE_PATHS } from "./web/start-page.ts";
+import type { WebDeps } from "./web/deps.ts";
+import { createSite } from "./web/site.ts";
 
 const SIGNED_ROUTES: readonly (readonly [path: string, endpoints: ReadonlyMap<string, Endpoint>])[] = [
 	[
@@ -30,15 +32,20 @@ const SIGNED_ROUTES: readonly (readonly [path: string, endpoints: ReadonlyMap<st
 	["/v1/reversals", new Map([["POST", postReversals]])],
 ];
 
-/** On every answer, also on JSON and the pixel: a browser that is led to one must not make more of it. */
+/**
+ * On every answer that has none of its own, also on JSON and the pixel: a browser that is led to one must not
+ * make more of it. Pages have their own: web/security-headers.ts.
+ */
 const SECURITY_HEADERS = {
 	"content-security-policy":
-		"default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+		"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 	"x-content-type-options": "nosniff",
 	"referrer-policy": "no-referrer",
 };
 
-export function createApp(deps: AppDeps): Hono<AppEnv> {
+export type AllDeps = AppDeps & Omit<WebDeps, "auth">;
+
+export function createApp(deps: AllDeps): Hono<AppEnv> {
 	const metrics = createMetrics(deps);
 	const refusals = new RefusalLog(deps);
 	const signedCalls = createSignedCalls(deps, refusals, metrics);
@@ -50,8 +57,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
 		const text = describeProblem(c.req.param("code"));
 		return text === null ? c.notFound() : c.text(text);
 	});
-	mountStartPage(app, deps);
-	refuseOtherMethods(app, deps, START_PAGE_PATHS);
+	app.route("/", createSite({ ...deps, auth: createAuth(deps) }));
 	return app;
 }
 
@@ -66,7 +72,9 @@ function createBareApp(deps: AppDeps, signedCalls: SignedCalls | null): Hono<App
 	const app = new Hono<AppEnv>();
 	app.use(async (c, next) => {
 		await next();
-		for (const [name, value] of Object.entries(SECURITY_HEADERS)) c.res.headers.set(name, value);
+		for (const [name, value] of Object.entries(SECURITY_HEADERS)) {
+			if (!c.res.headers.has(name)) c.res.headers.set(name, value);
+		}
 	});
 	app.onError((error, c) => {
 		deps.log.error({ err: error, method: c.req.method, path: c.req.path }, "a request failed");

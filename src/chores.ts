@@ -6,7 +6,10 @@ import { approveDue } from "./conversions/approve-due.ts";
 import type { ConversionsDeps } from "./conversions/deps.ts";
 import { expireParked } from "./conversions/expire-parked.ts";
 import type { Clock, Log, Mailer } from "./ports.ts";
+import { pruneJobs } from "./store/bulk-jobs.ts";
+import { pruneCallbackHours } from "./store/callback-hours.ts";
 import { pruneDeliveries, pruneInboundCalls, pruneNonces, pruneNotices } from "./store/prune.ts";
+import { pruneSignIn } from "./store/sign-in.ts";
 
 export interface ChoresDeps extends ConversionsDeps, Omit<MailOwnersDeps, "mailer"> {
 	/** Null when no SMTP_URL is set: notices then wait on record until there is one. */
@@ -43,11 +46,14 @@ export function startChores(deps: ChoresDeps): Chores {
 	start("approve what passed its window", WINDOW_INTERVAL_MS, (isStopping) => approveDue(deps, isStopping));
 	start("expire what nobody confirmed", WINDOW_INTERVAL_MS, (isStopping) => expireParked(deps, isStopping));
 	start("forget old nonces", NONCE_INTERVAL_MS, () => pruneNonces(store, clock.nowMs()));
+	start("forget expired sessions and links", HOUR_MS, () => pruneSignIn(store.db, clock.nowMs()));
 	start("remove what is past retention", HOUR_MS, async (isStopping) => {
 		const olderThanMs = clock.nowMs() - deps.retentionDays * DAY_MS;
 		await pruneDeliveries(store, clock, olderThanMs, isStopping);
 		await pruneInboundCalls(store, clock, olderThanMs, isStopping);
 		await pruneNotices(store, olderThanMs);
+		await pruneJobs(store, clock, olderThanMs, isStopping);
+		await pruneCallbackHours(store.db, olderThanMs);
 	});
 	const { mailer } = deps;
 	const mail =

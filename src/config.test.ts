@@ -21,6 +21,7 @@ test("without any setting the service runs on this machine alone, on a file", ()
 		secretKey: null,
 		brand: "Service",
 		allowedPrivateRanges: [],
+		trustedProxies: [],
 		trustedCa: null,
 		dnsServers: null,
 		smtpUrl: null,
@@ -82,6 +83,17 @@ describe("a good value is taken as it is meant", () => {
 		);
 	});
 
+	test("RINGBACK_TRUSTED_PROXIES", () => {
+		const { trustedProxies } = configOf({ RINGBACK_TRUSTED_PROXIES: "127.0.0.1, 10.0.0.0/24" });
+		deepEqual(
+			trustedProxies.map(({ text, prefixBits }) => [text, prefixBits]),
+			[
+				["127.0.0.1", 32],
+				["10.0.0.0/24", 24],
+			],
+		);
+	});
+
 	test("RINGBACK_TRUSTED_CA", async (t) => {
 		const { caPem } = await makeCertificates({ names: ["localhost"] });
 		equal(configOf({ RINGBACK_TRUSTED_CA: writeFile(t, caPem) }).trustedCa, caPem);
@@ -115,6 +127,10 @@ describe("a wrong value is one problem that names the setting and says what it t
 		[
 			{ RINGBACK_ALLOWED_PRIVATE_RANGES: "10.0.0.0/8,everything" },
 			/^RINGBACK_ALLOWED_PRIVATE_RANGES has "everything", which is no CIDR range/,
+		],
+		[
+			{ RINGBACK_TRUSTED_PROXIES: "my-proxy" },
+			/^RINGBACK_TRUSTED_PROXIES has "my-proxy", which is no CIDR range/,
 		],
 		[{ RINGBACK_TRUSTED_CA: "/nowhere/ca.pem" }, /^RINGBACK_TRUSTED_CA names \/nowhere\/ca\.pem, .* read\.$/],
 		[{ RINGBACK_DNS_SERVERS: "ns.example" }, /^RINGBACK_DNS_SERVERS has "ns\.example", which is no address/],
@@ -165,6 +181,7 @@ test("everything that is wrong is reported at once", () => {
 		RINGBACK_BRAND: "!",
 		RINGBACK_ALLOWED_PRIVATE_RANGES: "x,y",
 		RINGBACK_TRUSTED_CA: "/nowhere",
+		RINGBACK_TRUSTED_PROXIES: "x",
 		RINGBACK_DNS_SERVERS: "x",
 		SMTP_URL: "x",
 		MAIL_FROM: "x",
@@ -192,6 +209,7 @@ test("everything that is wrong is reported at once", () => {
 		"RINGBACK_ROLE",
 		"RINGBACK_SECRET_KEY",
 		"RINGBACK_TRUSTED_CA",
+		"RINGBACK_TRUSTED_PROXIES",
 		"SMTP_URL",
 	]);
 });

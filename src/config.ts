@@ -21,6 +21,8 @@ export interface Config {
 	secretKey: Uint8Array | null;
 	brand: string;
 	allowedPrivateRanges: readonly AddressRange[];
+	/** Whose X-Forwarded-For is believed. */
+	trustedProxies: readonly AddressRange[];
 	/** PEM text, besides the certificates the system trusts. */
 	trustedCa: string | null;
 	dnsServers: readonly string[] | null;
@@ -40,6 +42,7 @@ const KNOWN = new Set([
 	"RINGBACK_SECRET_KEY",
 	"RINGBACK_BRAND",
 	"RINGBACK_ALLOWED_PRIVATE_RANGES",
+	"RINGBACK_TRUSTED_PROXIES",
 	"RINGBACK_TRUSTED_CA",
 	"RINGBACK_DNS_SERVERS",
 	"RINGBACK_MAX_IN_FLIGHT_PER_PROGRAMME",
@@ -63,7 +66,8 @@ export function readConfig(environment: Environment = process.env): ConfigResult
 		database,
 		secretKey: readSecretKey(reader, database),
 		brand: readBrand(reader),
-		allowedPrivateRanges: readRanges(reader),
+		allowedPrivateRanges: readRanges(reader, "RINGBACK_ALLOWED_PRIVATE_RANGES"),
+		trustedProxies: readRanges(reader, "RINGBACK_TRUSTED_PROXIES"),
 		trustedCa: readTrustedCa(reader),
 		dnsServers: readDnsServers(reader),
 		smtpUrl,
@@ -181,16 +185,12 @@ function readBrand(reader: Reader): string {
 	return "Service";
 }
 
-function readRanges(reader: Reader): AddressRange[] {
+function readRanges(reader: Reader, name: string): AddressRange[] {
 	const ranges: AddressRange[] = [];
-	for (const text of readList(reader, "RINGBACK_ALLOWED_PRIVATE_RANGES") ?? []) {
+	for (const text of readList(reader, name) ?? []) {
 		const range = parseRange(text);
 		if (range !== undefined) ranges.push(range);
-		else
-			reader.problem(
-				"RINGBACK_ALLOWED_PRIVATE_RANGES",
-				`has "${text}", which is no CIDR range such as 127.0.0.0/8.`,
-			);
+		else reader.problem(name, `has "${text}", which is no CIDR range such as 127.0.0.0/8.`);
 	}
 	return ranges;
 }

@@ -8,12 +8,13 @@ import { keyIssueCommand } from "./cli/key.ts";
 import { migrateCommand } from "./cli/migrate.ts";
 import { programmeCreateCommand } from "./cli/programme.ts";
 import { serveCommand } from "./cli/serve.ts";
-import { userCreateCommand } from "./cli/user.ts";
+import { userCreateCommand, userLinkCommand } from "./cli/user.ts";
 
 const COMMANDS: readonly Command[] = [
 	serveCommand,
 	migrateCommand,
 	userCreateCommand,
+	userLinkCommand,
 	programmeCreateCommand,
 	keyIssueCommand,
 	doctorCommand,

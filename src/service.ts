@@ -1,11 +1,14 @@
 // Wires a Config into a running service, starts and stops it in order. The only place that knows the real
 // outside/: everything else sees ports.
 
+import { makeFirstStaffPath } from "./accounts/first-staff.ts";
+import { createMailDispatcher, type MailDispatcher } from "./accounts/mail-dispatcher.ts";
 import { createApp, createOpsApp } from "./app.ts";
 import { Engine } from "./callbacks/engine.ts";
 import { createPass } from "./callbacks/pass.ts";
 import { startChores } from "./chores.ts";
 import type { Config } from "./config.ts";
+import { startBulkRunner } from "./conversions/bulk-runner.ts";
 import { openSecret, SEALING_KEY_BYTES } from "./domain/sealing.ts";
 import { realClock } from "./outside/clock.ts";
 import { listen } from "./outside/http-server.ts";
@@ -30,6 +33,8 @@ export interface Workplace {
 	log: Log;
 	transport: Transport;
 	mailer: SmtpMailer | null;
+	/** Mail about accounts, sent by the way. */
+	mails: MailDispatcher;
 	sealingKey: Uint8Array;
 	addressPolicy: AddressPolicy;
 	migration: MigrationReport;
@@ -38,6 +43,8 @@ export interface Workplace {
 
 export interface Service extends Workplace {
 	url: string;
+	/** Makes the first staff account; null once there is one that can sign in, and in a worker. */
+	welcomeLink: string | null;
 	/** Finishes what is in flight, takes no more, gives back the rest. */
 	stop(): Promise<void>;
 }
@@ -72,6 +79,7 @@ export async function openWorkplace(config: Config, options: OpenOptions = {}): 
 		});
 		const { smtpUrl, mailFrom } = config;
 		const mailer = smtpUrl === null || mailFrom === null ? null : createSmtpMailer(smtpUrl, mailFrom);
+		const mails = createMailDispatcher({ mailer, log });
 		return {
 			config,
 			store,
@@ -80,11 +88,13 @@ export async function openWorkplace(config: Config, options: OpenOptions = {}): 
 			log,
 			transport,
 			mailer,
+			mails,
 			sealingKey,
 			addressPolicy: { allowedPrivateRanges: config.allowedPrivateRanges },
 			migration,
 			async close() {
 				await transport.close();
+				await mails.settled();
 				mailer?.close();
 				await store.close();
 			},
@@ -100,6 +110,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 	warnAtStart(workplace);
 	let app: Pick<ReturnType<typeof createApp>, "fetch"> | undefined;
 	try {
+		const welcomePath = config.role === "worker" ? null : await makeFirstStaffPath(workplace);
 		// Before the rest, because only now the port is known; nothing is read from it before this turn ends.
 		const server = await listen(
 			(request, env) => requireApp(app).fetch(request, env),
@@ -108,23 +119,31 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		);
 		const publicUrl = config.publicUrl ?? server.url.replace(/\/\/(0\.0\.0\.0|\[::\]):/, "//localhost:");
 		const worker = config.role === "web" ? null : startWorker(workplace, publicUrl);
+		// In every process: whichever is there takes up what another left behind.
+		const bulk = startBulkRunner(workplace);
 		let isStopping = false;
+		const stopping = new AbortController();
 		const appDeps = {
 			...workplace,
+			bulk,
 			brand: config.brand,
 			publicUrl,
 			allowsPrivateRanges: config.allowedPrivateRanges.length > 0,
+			trustedProxies: config.trustedProxies,
 			engineCounters: worker === null ? null : () => worker.engine.counters,
 			isReady: async () => !isStopping,
+			stopSignal: stopping.signal,
 		};
 		app = config.role === "worker" ? createOpsApp(appDeps) : createApp(appDeps);
 		return {
 			...workplace,
 			url: server.url,
+			welcomeLink: welcomePath === null ? null : `${publicUrl}${welcomePath}`,
 			async stop() {
 				isStopping = true;
+				stopping.abort();
 				// Together: nothing more is claimed while somebody is still being answered.
-				await Promise.all([server.close(), worker?.stop()]);
+				await Promise.all([server.close(), worker?.stop(), bulk.stop()]);
 				await workplace.close();
 			},
 		};

@@ -5,6 +5,7 @@ import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { SEALING_IV_BYTES, sealSecret } from "../domain/sealing.ts";
 import { sha256Hex } from "../domain/signature.ts";
+import { noteAudit } from "../store/audit.ts";
 import { hasSecret, insertApiKey, insertSecret, retirePresentSecret, revokeApiKey } from "../store/keys.ts";
 import { findProgramme, lockProgramme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
@@ -23,7 +24,12 @@ export interface IssuedKey {
 	secret: string | null;
 }
 
-export async function issueKey(deps: AccountsDeps, programmePublicId: string): Promise<Result<IssuedKey>> {
+/** `personId`: whoever pressed the button; null for the command line. */
+export async function issueKey(
+	deps: AccountsDeps,
+	programmePublicId: string,
+	personId: number | null = null,
+): Promise<Result<IssuedKey>> {
 	const programme = await findProgramme(deps.store.db, programmePublicId);
 	if (programme === undefined) return unknownProgramme(programmePublicId);
 	const nowMs = deps.clock.nowMs();
@@ -38,31 +44,51 @@ export async function issueKey(deps: AccountsDeps, programmePublicId: string): P
 			hint: key.slice(-HINT_LENGTH),
 			created_at_ms: nowMs,
 		});
+		const note = { personId, programmeId: programme.id, action: "key.issued", subject: keyId } as const;
+		await noteAudit(trx, note, nowMs);
 		return (await hasSecret(trx, programme.id)) ? null : makeSecret(trx, deps, programme.id, nowMs);
 	});
 	return succeed({ keyId, key, secret });
 }
 
 /** The next attempt signs with the new one; inbound requests may use the old one for a day more. */
-export async function replaceSecret(deps: AccountsDeps, programmePublicId: string): Promise<Result<string>> {
+export async function replaceSecret(
+	deps: AccountsDeps,
+	programmePublicId: string,
+	personId: number | null = null,
+): Promise<Result<string>> {
 	const programme = await findProgramme(deps.store.db, programmePublicId);
 	if (programme === undefined) return unknownProgramme(programmePublicId);
 	const nowMs = deps.clock.nowMs();
 	const secret = await deps.store.transact(async (trx) => {
 		await lockProgramme(trx, programme.id);
 		await retirePresentSecret(trx, programme.id, nowMs);
+		const note = { personId, programmeId: programme.id, action: "secret.replaced" } as const;
+		await noteAudit(trx, note, nowMs);
 		return makeSecret(trx, deps, programme.id, nowMs);
 	});
 	deps.store.announceChange(programme.id);
 	return succeed(secret);
 }
 
+/** Of this programme's keys only: another shop's id is as unknown here as one that never was. */
 export async function revokeKey(
 	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
+	programmeId: number,
 	keyId: string,
+	personId: number | null = null,
 ): Promise<Result<true>> {
-	if (await revokeApiKey(store.db, keyId, clock.nowMs())) return succeed(true);
-	return refuse("unknown_key", `There is no usable key ${keyId}: check the id, or it was revoked before.`);
+	const nowMs = clock.nowMs();
+	return store.transact(async (trx): Promise<Result<true>> => {
+		if (!(await revokeApiKey(trx, programmeId, keyId, nowMs))) {
+			return refuse(
+				"unknown_key",
+				`There is no usable key ${keyId}: check the id, or it was revoked before.`,
+			);
+		}
+		await noteAudit(trx, { personId, programmeId, action: "key.revoked", subject: keyId }, nowMs);
+		return succeed(true);
+	});
 }
 
 async function makeSecret(

@@ -8,6 +8,7 @@ import type { AccountsDeps } from "./deps.ts";
 
 /** RFC 5321: a path may be 256 characters, two of them angle brackets. */
 const MAX_EMAIL_LENGTH = 254;
+const MAX_NAME_LENGTH = 100;
 
 export async function createPerson(
 	{ store, clock, random }: Pick<AccountsDeps, "store" | "clock" | "random">,
@@ -32,7 +33,7 @@ export async function createPerson(
 	);
 }
 
-function parseEmail(text: string): Result<string> {
+export function parseEmail(text: string): Result<string> {
 	const email = text.trim().toLowerCase();
 	// Only what any mail server would refuse too; whether it exists is known when mail arrives.
 	if (
@@ -48,7 +49,13 @@ function parseEmail(text: string): Result<string> {
 	);
 }
 
-function parseRole(text: string): Result<Role> {
+export function parseRole(text: string): Result<Role> {
 	if (text === "owner" || text === "staff") return succeed(text);
 	return refuse("unknown_role", `role must be "owner" (a shop's person) or "staff" (the network's).`, "role");
+}
+
+export function parsePersonName(text: string): Result<string> {
+	const name = text.trim();
+	if (name.length >= 1 && name.length <= MAX_NAME_LENGTH && !/\p{Cc}/u.test(name)) return succeed(name);
+	return refuse("invalid_name", `Enter your name, in 1 to ${MAX_NAME_LENGTH} characters.`, "name");
 }

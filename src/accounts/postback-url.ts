@@ -3,6 +3,7 @@
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { judgeHost, parsePostbackUrl } from "../domain/postback-url.ts";
 import type { AddressPolicy, Transport } from "../ports.ts";
+import { noteAudit } from "../store/audit.ts";
 import { findProgramme, presentUrl, removeEndpoint, setEndpoint } from "../store/programmes.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { unknownProgramme } from "./programmes.ts";
@@ -22,6 +23,7 @@ export async function savePostbackUrl(
 	deps: PostbackUrlDeps,
 	programmePublicId: string,
 	text: string,
+	personId: number | null = null,
 ): Promise<Result<SavedPostbackUrl>> {
 	const parsed = parsePostbackUrl(text);
 	if (!parsed.ok) return parsed;
@@ -38,9 +40,14 @@ export async function savePostbackUrl(
 	if (!judged.ok) return judged;
 	const programme = await findProgramme(deps.store.db, programmePublicId);
 	if (programme === undefined) return unknownProgramme(programmePublicId);
+	const nowMs = deps.clock.nowMs();
 	const replaced = await deps.store.transact(async (trx) => {
 		const before = (await presentUrl(trx, programme.id)) ?? null;
-		await setEndpoint(trx, programme.id, url.href, deps.clock.nowMs());
+		await setEndpoint(trx, programme.id, url.href, nowMs);
+		// Without the query: shops put tokens there.
+		const subject = url.href.replace(/\?.*$/s, "?…");
+		const note = { personId, programmeId: programme.id, action: "postback_url.saved", subject } as const;
+		await noteAudit(trx, note, nowMs);
 		return before;
 	});
 	deps.store.announceChange(programme.id);
@@ -51,10 +58,18 @@ export async function savePostbackUrl(
 export async function removePostbackUrl(
 	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
+	personId: number | null = null,
 ): Promise<Result<number>> {
 	const programme = await findProgramme(store.db, programmePublicId);
 	if (programme === undefined) return unknownProgramme(programmePublicId);
-	const cancelled = await store.transact((trx) => removeEndpoint(trx, programme.id, clock.nowMs()));
+	const nowMs = clock.nowMs();
+	const cancelled = await store.transact(async (trx) => {
+		const count = await removeEndpoint(trx, programme.id, nowMs);
+		const detail = `${count} pending deliveries cancelled`;
+		const note = { personId, programmeId: programme.id, action: "postback_url.removed", detail } as const;
+		await noteAudit(trx, note, nowMs);
+		return count;
+	});
 	store.announceChange(programme.id);
 	return succeed(cancelled);
 }

@@ -2,50 +2,26 @@
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
-import { currencyDigits, parseRate } from "../domain/money.ts";
+import { currencyDigits } from "../domain/money.ts";
 import { findPersonByEmail } from "../store/people.ts";
 import { addOwner, insertProgramme, type Programme } from "../store/programmes.ts";
 import type { AccountsDeps } from "./deps.ts";
+import { parseTerms, type Terms, type TermsInput } from "./programme-terms.ts";
 
-const MAX_NAME_LENGTH = 100;
-/** Ten years: longer is a typing error. */
-const MAX_APPROVAL_DAYS = 3_650;
-/** How long a parked pixel conversion waits for the shop's postback. */
-const DEFAULT_PARKED_DAYS = 30;
-
-export interface ProgrammeInput {
-	name: string;
+export interface ProgrammeInput extends TermsInput {
 	ownerEmail: string;
 	currency: string;
-	/** Percentages, up to four decimals. */
-	commissionRate: string;
-	feeRate: string;
-	approvalDays: number;
-	parksPixels: boolean;
 }
 
+/** For an owner who has an account already: the command line makes the one before the other. */
 export async function createProgramme(
 	{ store, clock, random }: Pick<AccountsDeps, "store" | "clock" | "random">,
 	input: ProgrammeInput,
 ): Promise<Result<Programme>> {
-	const name = input.name.trim();
-	if (name.length === 0 || name.length > MAX_NAME_LENGTH) {
-		return refuse("invalid_name", `A programme's name has 1 to ${MAX_NAME_LENGTH} characters.`, "name");
-	}
 	const digits = currencyDigits(input.currency);
+	const terms = parseTerms(input);
+	if (!terms.ok) return { ok: false, fault: terms.faults[0] };
 	if (!digits.ok) return digits;
-	const commissionRate = parseRate(input.commissionRate, "commission");
-	if (!commissionRate.ok) return commissionRate;
-	const feeRate = parseRate(input.feeRate, "fee");
-	if (!feeRate.ok) return feeRate;
-	const { approvalDays } = input;
-	if (!Number.isInteger(approvalDays) || approvalDays < 0 || approvalDays > MAX_APPROVAL_DAYS) {
-		return refuse(
-			"invalid_days",
-			`The approval window is a whole number of days from 0 to ${MAX_APPROVAL_DAYS}.`,
-			"approvalDays",
-		);
-	}
 	const owner = await findPersonByEmail(store.db, input.ownerEmail.trim().toLowerCase());
 	if (owner === undefined) {
 		return refuse(
@@ -55,22 +31,27 @@ export async function createProgramme(
 		);
 	}
 	const nowMs = clock.nowMs();
+	const publicId = makeId("prg", nowMs, random.bytes(ID_RANDOM_BYTES));
 	const programme = await store.transact(async (trx) => {
-		const made = await insertProgramme(trx, {
-			public_id: makeId("prg", nowMs, random.bytes(ID_RANDOM_BYTES)),
-			name,
-			currency: input.currency,
-			commission_rate: commissionRate.value,
-			fee_rate: feeRate.value,
-			approval_days: approvalDays,
-			parks_pixels: input.parksPixels ? 1 : 0,
-			parked_days: DEFAULT_PARKED_DAYS,
-			created_at_ms: nowMs,
-		});
+		const made = await insertProgramme(trx, programmeRow(publicId, input.currency, terms.value, nowMs));
 		await addOwner(trx, made.id, owner.id);
 		return made;
 	});
 	return succeed(programme);
+}
+
+export function programmeRow(publicId: string, currency: string, terms: Terms, nowMs: number) {
+	return {
+		public_id: publicId,
+		name: terms.name,
+		currency,
+		commission_rate: terms.commissionRate,
+		fee_rate: terms.feeRate,
+		approval_days: terms.approvalDays,
+		parks_pixels: terms.parksPixels ? 1 : 0,
+		parked_days: terms.parkedDays,
+		created_at_ms: nowMs,
+	} as const;
 }
 
 export function unknownProgramme(publicId: string): ReturnType<typeof refuse> {

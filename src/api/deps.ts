@@ -11,8 +11,6 @@ export interface AppDeps extends AccountsDeps {
 	brand: string;
 	/** The address people open, without a slash at its end. Problem types are addresses below it. */
 	publicUrl: string;
-	/** The development setting that lets callbacks go to private addresses is on: the start page says so. */
-	allowsPrivateRanges: boolean;
 	/** Null in a process that has no callback engine. */
 	engineCounters: (() => EngineCounters) | null;
 	/** What /readyz asks besides the database: false, for example, while the service is stopping. */

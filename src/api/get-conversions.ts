@@ -3,13 +3,13 @@
 import * as z from "zod";
 import { STATUSES, type Status } from "../domain/conversion.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { parseOrderId } from "../domain/order-id.ts";
 import { type ConversionFilter, findByPublicId, listConversions } from "../store/conversions.ts";
 import type { Programme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
 import { conversionJson } from "./conversion-json.ts";
 import { checkFields, parseQuery } from "./fields.ts";
 import { mentionedOrderId } from "./mentioned-order.ts";
-import { parseOrderId } from "./sale-fields.ts";
 import type { Answer, Endpoint } from "./signed-call.ts";
 
 const DEFAULT_PAGE_ROWS = 50;

@@ -1,7 +1,7 @@
 // The order a call speaks of, for the inbound log: found also in a call that is refused for something else.
 
 import * as z from "zod";
-import { parseOrderId } from "./sale-fields.ts";
+import { parseOrderId } from "../domain/order-id.ts";
 
 const MENTION = z.object({ orderId: z.string() });
 

@@ -7,6 +7,7 @@ import { recordConversion } from "../conversions/record.ts";
 import type { Report } from "../conversions/report.ts";
 import { parseEventType } from "../domain/conversion.ts";
 import { type Fault, type Result, succeed } from "../domain/fault.ts";
+import { parseOrderId } from "../domain/order-id.ts";
 import { insertInboundCalls } from "../store/inbound.ts";
 import { findProgramme, type Programme } from "../store/programmes.ts";
 import type { AppContext, AppDeps } from "./deps.ts";
@@ -16,7 +17,7 @@ import { mentionedOrderId } from "./mentioned-order.ts";
 import type { Metrics } from "./metrics.ts";
 import { ourFault } from "./problem.ts";
 import { requestTarget, targetQuery } from "./request-target.ts";
-import { parseBasket, parseOrderId } from "./sale-fields.ts";
+import { parseBasket } from "./sale-fields.ts";
 
 /** One transparent point, 43 bytes: the smallest image every browser draws. */
 const IMAGE = Buffer.from("R0lGODlhAQABAIAAAP///wAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==", "base64");

@@ -5,11 +5,12 @@ import { recordConversion } from "../conversions/record.ts";
 import type { Report } from "../conversions/report.ts";
 import { parseEventType } from "../domain/conversion.ts";
 import { type Result, succeed } from "../domain/fault.ts";
+import { parseOrderId } from "../domain/order-id.ts";
 import type { Programme } from "../store/programmes.ts";
 import { decidedAnswer } from "./conversion-json.ts";
 import { checkFields, parseJson } from "./fields.ts";
 import { mentionedOrderId } from "./mentioned-order.ts";
-import { parseBasket, parseOccurredAt, parseOrderId } from "./sale-fields.ts";
+import { parseBasket, parseOccurredAt } from "./sale-fields.ts";
 import type { Endpoint } from "./signed-call.ts";
 
 const BODY = z.strictObject({

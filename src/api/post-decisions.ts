@@ -5,10 +5,10 @@ import type { Decision } from "../conversions/decide.ts";
 import { decideByOrder, type OrderName } from "../conversions/decide-by-order.ts";
 import { parseEventType, parseReason } from "../domain/conversion.ts";
 import { type Result, succeed } from "../domain/fault.ts";
+import { parseOrderId } from "../domain/order-id.ts";
 import { decidedAnswer } from "./conversion-json.ts";
 import { checkFields, parseJson } from "./fields.ts";
 import { mentionedOrderId } from "./mentioned-order.ts";
-import { parseOrderId } from "./sale-fields.ts";
 import type { Endpoint } from "./signed-call.ts";
 
 const APPROVAL = z.strictObject({ orderId: z.string(), eventType: z.string().default("SALE") });

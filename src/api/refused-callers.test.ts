@@ -34,7 +34,7 @@ const SCENARIOS: Readonly<Record<CallerCode, readonly Scenario[]>> = {
 			status: 401,
 			call: async (shop) => {
 				const second = value(await issueKey(shop.deps, shop.programme.public_id));
-				value(await revokeKey(shop.deps, second.keyId));
+				value(await revokeKey(shop.deps, shop.programme.id, second.keyId));
 				const credentials = { key: second.key, secret: shop.credentials.secret };
 				const options = { body: SALE, nowMs: START_MS };
 				return read(await shop.request(signedRequest("POST", "/v1/conversions", credentials, options)));

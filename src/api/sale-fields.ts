@@ -4,33 +4,11 @@ import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { currencyDigits, parseAmount } from "../domain/money.ts";
 import type { Programme } from "../store/programmes.ts";
 
-const MAX_ORDER_ID_CHARACTERS = 128;
-
 const MINUTE_MS = 60_000;
 /** As far as clocks may differ elsewhere too: contract section 8. */
 const MAX_FUTURE_MS = 5 * MINUTE_MS;
 /** No shop reports a sale from before; a time of 1970 is a clock that was never set. */
 const EARLIEST_SALE_MS = Date.UTC(2000, 0, 1);
-
-export function parseOrderId(text: string): Result<string> {
-	const count = [...text].length;
-	if (count > MAX_ORDER_ID_CHARACTERS || text.trim() === "") {
-		return refuse(
-			"invalid_field",
-			`orderId must have 1 to ${MAX_ORDER_ID_CHARACTERS} characters, and not only spaces.`,
-			"orderId",
-		);
-	}
-	// U+FFFD is what a decoder leaves of bytes that were not UTF-8: two orders could become the same one.
-	if (/[\p{Cc}\u{FFFD}]/u.test(text) || !text.isWellFormed()) {
-		return refuse(
-			"invalid_field",
-			"orderId must not hold control characters or broken Unicode. Send it in UTF-8.",
-			"orderId",
-		);
-	}
-	return succeed(text);
-}
 
 /** The amount in canonical form, in the programme's currency. */
 export function parseBasket(

@@ -7,9 +7,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { issueKey } from "../accounts/keys.ts";
+import { createMailDispatcher } from "../accounts/mail-dispatcher.ts";
 import { createPerson } from "../accounts/people.ts";
 import { createProgramme } from "../accounts/programmes.ts";
-import { createApp } from "../app.ts";
+import { type AllDeps, createApp } from "../app.ts";
 import type { Result } from "../domain/fault.ts";
 import type { Log } from "../ports.ts";
 import type { NewInboundCall } from "../store/inbound.ts";
@@ -23,7 +24,7 @@ export const START_MS = Date.UTC(2026, 2, 1, 12);
 export const DAY_MS = 86_400_000;
 
 export interface TestShop {
-	deps: AppDeps;
+	deps: AllDeps;
 	store: Store;
 	programme: Programme;
 	credentials: Credentials;
@@ -96,7 +97,7 @@ export async function openTestShop(
 		warn: (fields) => complaints.push(fields),
 		error: (fields) => complaints.push(fields),
 	};
-	const base: AppDeps = {
+	const base: AllDeps = {
 		store,
 		clock: { nowMs: () => nowMs, after: () => () => undefined, turn: async () => undefined },
 		random: { bytes: (count) => randomBytes(count), hex: (count) => randomBytes(count).toString("hex") },
@@ -106,6 +107,11 @@ export async function openTestShop(
 		publicUrl: "https://ringback.example",
 		allowsPrivateRanges: false,
 		engineCounters: null,
+		mails: createMailDispatcher({ mailer: null, log }),
+		trustedProxies: [],
+		bulk: { wake: () => undefined },
+		transport: { lookUp: async () => ({ ok: false, code: "ENOTFOUND" }) },
+		addressPolicy: { allowedPrivateRanges: [] },
 	};
 	const deps = { ...base, ...options.change?.(base) };
 	const { programme, credentials } = await makeShop(base, options);

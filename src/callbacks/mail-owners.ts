@@ -69,6 +69,9 @@ async function mailOne(deps: MailOwnersDeps, found: readonly Notice[]): Promise<
 		return;
 	}
 	await store.transact(async (trx) => {
-		for (const notice of notices) await markMailed(trx, notice.id, notice.failures, nowMs + MAIL_INTERVAL_MS);
+		for (const notice of notices) {
+			const sent = { told: notice.failures, to, atMs: nowMs, nextMailAtMs: nowMs + MAIL_INTERVAL_MS };
+			await markMailed(trx, notice.id, sent);
+		}
 	});
 }

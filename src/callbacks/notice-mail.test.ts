@@ -39,6 +39,8 @@ function notice(change: Partial<Notice> = {}): Notice {
 		last_verdict: "refused",
 		last_http_status: 404,
 		mail_due_at_ms: OPENED_AT_MS,
+		mailed_at_ms: null,
+		mailed_to: null,
 		...change,
 	};
 }

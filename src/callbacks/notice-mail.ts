@@ -1,9 +1,9 @@
 // The words of a notice mail. Plain text: it must be readable in any client, on any phone.
 
-import type { Verdict } from "../domain/verdict.ts";
 import type { Mail } from "../ports.ts";
 import type { Notice } from "../store/notices.ts";
 import type { Programme } from "../store/programmes.ts";
+import { explainFailure } from "./failure-cause.ts";
 
 export function composeNoticeMail(
 	programme: Programme,
@@ -34,21 +34,9 @@ function describeNotice(notice: Notice): string {
 }
 
 function describeCause({ last_verdict, last_http_status }: Notice): string {
-	return last_verdict === null ? "unknown." : CAUSES[last_verdict](last_http_status);
+	const { cause, advice } = explainFailure(last_verdict, last_http_status);
+	return advice === "" ? cause : `${cause} ${advice}`;
 }
-
-const CAUSES: Readonly<Record<Verdict, (status: number | null) => string>> = {
-	delivered: () => "delivered.",
-	retry: (status) =>
-		status === null
-			? "no answer came in seven attempts over a day and a half."
-			: `seven attempts over a day and a half; your shop last answered HTTP ${status}.`,
-	refused: (status) =>
-		`your shop answered HTTP ${status}, which we take as a deliberate refusal. Answer 5xx for temporary problems.`,
-	redirect: (status) =>
-		`your shop answered with a redirect (HTTP ${status}), which we do not follow. Enter the final URL.`,
-	"forbidden address": () => "the Postback URL leads to a private or internal address. It must be public.",
-};
 
 function countCallbacks(count: number): string {
 	return count === 1 ? "1 callback" : `${count} callbacks`;

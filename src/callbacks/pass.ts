@@ -1,8 +1,10 @@
 // One pass of the engine over the store, as one transaction: results in, the notices they cause, claims out.
 
 import type { Random } from "../ports.ts";
+import { addCallbackCounts } from "../store/callback-hours.ts";
 import type { Claimed, ClaimWish, Settlement } from "../store/queue.ts";
 import type { Store } from "../store/store.ts";
+import { countHours } from "./count-hours.ts";
 import { noteFailures } from "./failure-notices.ts";
 
 export interface PassInput {
@@ -31,6 +33,8 @@ export function createPass(store: Store, random: Random): RunPass {
 			const settled = latest.filter((settlement) => ours.has(settlement.delivery.id));
 			const hasNotice = await noteFailures(trx, random, settled, failingProgrammeIds, nowMs);
 			const claimed = await store.queue.claim(trx, wishes, claimNumber(random), nowMs);
+			// Last: engines that share a busy programme then wait for each other's commit, and for nothing else.
+			await addCallbackCounts(trx, countHours(settled));
 			return { settled: new Set(settled), claimed, hasNotice };
 		});
 }

@@ -3,6 +3,7 @@
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { Clock } from "../ports.ts";
+import { noteAudit } from "../store/audit.ts";
 import { failedSince, findDelivery, requeue } from "../store/deliveries.ts";
 import type { Store } from "../store/store.ts";
 
@@ -18,7 +19,9 @@ export async function resendDelivery(
 	{ store, clock }: ResendDeps,
 	programmeId: number,
 	publicId: string,
+	personId: number | null = null,
 ): Promise<Result<true>> {
+	const nowMs = clock.nowMs();
 	const resent = await store.transact(async (trx): Promise<Result<true>> => {
 		const delivery = await findDelivery(trx, programmeId, publicId);
 		if (delivery === undefined) return refuse("unknown_delivery", `There is no delivery ${publicId} here.`);
@@ -35,8 +38,10 @@ export async function resendDelivery(
 			);
 		}
 		// None started means that somebody else has just pressed the same button.
-		const started = await requeue(trx, programmeId, [delivery], clock.nowMs());
-		return started === null ? noUrl() : succeed(true);
+		const started = await requeue(trx, programmeId, [delivery], nowMs);
+		if (started === null) return noUrl();
+		await noteAudit(trx, { personId, programmeId, action: "delivery.resent", subject: publicId }, nowMs);
+		return succeed(true);
 	});
 	if (resent.ok) store.announceDue([programmeId]);
 	return resent;
@@ -47,6 +52,7 @@ export async function resendFailedSince(
 	{ store, clock }: ResendDeps,
 	programmeId: number,
 	sinceMs: number,
+	personId: number | null = null,
 ): Promise<Result<number>> {
 	// Only what had failed by now: what is refused again meanwhile must not be sent round and round.
 	const untilMs = clock.nowMs();
@@ -54,7 +60,11 @@ export async function resendFailedSince(
 	for (;;) {
 		const page = await store.transact(async (trx) => {
 			const failed = await failedSince(trx, programmeId, sinceMs, PAGE_ROWS, untilMs);
-			return { found: failed.length, started: await requeue(trx, programmeId, failed, clock.nowMs()) };
+			const started = await requeue(trx, programmeId, failed, clock.nowMs());
+			const detail = `${started?.length ?? 0} that failed since ${new Date(sinceMs).toISOString()}`;
+			const note = { personId, programmeId, action: "deliveries.resent", detail } as const;
+			if (started !== null && started.length > 0) await noteAudit(trx, note, clock.nowMs());
+			return { found: failed.length, started };
 		});
 		if (page.started === null) return page.found === 0 ? succeed(resent) : noUrl();
 		resent += page.started.length;

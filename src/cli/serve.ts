@@ -39,7 +39,7 @@ function stopSignal(screen: Screen): Promise<NodeJS.Signals> {
 	});
 }
 
-function sayStarted({ url, config, migration }: Service, screen: Screen): void {
+function sayStarted({ url, config, migration, welcomeLink }: Service, screen: Screen): void {
 	const { database } = config;
 	const place =
 		database.kind === "sqlite"
@@ -54,20 +54,24 @@ function sayStarted({ url, config, migration }: Service, screen: Screen): void {
 	if (config.allowedPrivateRanges.length > 0) {
 		screen.out("  WARNING  RINGBACK_ALLOWED_PRIVATE_RANGES is on: callbacks may go to private addresses");
 	}
-	if (migration.applied.length > 0 && migration.applied.length === migration.version) {
+	if (welcomeLink !== null) {
 		screen.out("");
-		screen.out("A new database. Next, in another terminal:");
-		screen.out("  npx ringback user create --email owner@shop.example --role owner");
 		screen.out(
-			"  npx ringback programme create --name Shop --owner owner@shop.example --currency EUR --commission 8 --fee 2 --approval-days 30",
+			"Nobody can sign in yet. Open this link to make the first staff account (once, within 24 hours):",
 		);
-		screen.out("  npx ringback key issue --programme prg_…");
+		screen.out(welcomeLink);
 		screen.out("Or see it work first: npm run demo");
 	}
 }
 
-function sayStartedAsJson({ url, config, migration }: Service, screen: Screen): void {
+function sayStartedAsJson({ url, config, migration, welcomeLink }: Service, screen: Screen): void {
 	screen.out(
-		JSON.stringify({ event: "listening", url, role: config.role, schemaVersion: migration.version }),
+		JSON.stringify({
+			event: "listening",
+			url,
+			role: config.role,
+			schemaVersion: migration.version,
+			welcomeLink,
+		}),
 	);
 }

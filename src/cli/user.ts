@@ -1,14 +1,25 @@
-// `ringback user create`.
+// `ringback user create` and `ringback user link`: a person, and the one-time link with which they choose their
+// password.
 
+import { type InvitationsDeps, type Invited, renewInvitation } from "../accounts/invitations.ts";
 import { createPerson } from "../accounts/people.ts";
-import { type Command, EXIT, JSON_OPTION, sayFault } from "./command.ts";
+import type { Workplace } from "../service.ts";
+import { type Command, EXIT, JSON_OPTION, type Screen, sayFault } from "./command.ts";
 import { withWorkplace } from "./with-workplace.ts";
+
+const EMAIL_OPTION = {
+	type: "string",
+	value: "ADDRESS",
+	help: "the person's e-mail address",
+	isRequired: true,
+} as const;
 
 export const userCreateCommand: Command = {
 	name: "user create",
-	summary: "Makes a person: an owner (of a shop's programmes) or staff (of the network).",
+	summary:
+		"Makes a person: an owner (of a shop's programmes) or staff (of the network). Prints the link with which they choose their password.",
 	options: {
-		email: { type: "string", value: "ADDRESS", help: "the person's e-mail address", isRequired: true },
+		email: EMAIL_OPTION,
 		role: { type: "string", value: "owner|staff", help: "owner or staff", isRequired: true },
 		json: JSON_OPTION,
 	},
@@ -20,9 +31,38 @@ export const userCreateCommand: Command = {
 				role: options.text("role"),
 			});
 			if (!made.ok) return sayFault(screen, made.fault, asJson);
-			const { public_id: id, email, role } = made.value;
-			if (asJson) screen.out(JSON.stringify({ id, email, role }));
-			else screen.out(`Made ${role} ${email} (${id}).`);
-			return EXIT.ok;
+			const invited = await renewInvitation(withLinks(workplace), made.value.email, null);
+			if (!invited.ok) return sayFault(screen, invited.fault, asJson);
+			if (!asJson) screen.out(`Made ${made.value.role} ${made.value.email} (${made.value.public_id}).`);
+			return sayLink(screen, invited.value, asJson);
 		}),
 };
+
+export const userLinkCommand: Command = {
+	name: "user link",
+	summary:
+		"Prints a new link with which a person chooses a password, for those who lost theirs. Earlier links stop working.",
+	options: { email: EMAIL_OPTION, json: JSON_OPTION },
+	run: (options, screen) =>
+		withWorkplace(screen, async (workplace) => {
+			const asJson = options.flag("json");
+			const invited = await renewInvitation(withLinks(workplace), options.text("email"), null);
+			return invited.ok ? sayLink(screen, invited.value, asJson) : sayFault(screen, invited.fault, asJson);
+		}),
+};
+
+function withLinks(workplace: Workplace): InvitationsDeps {
+	const { publicUrl, port } = workplace.config;
+	return { ...workplace, publicUrl: publicUrl ?? `http://localhost:${port}` };
+}
+
+function sayLink(screen: Screen, { person, link, isMailed }: Invited, asJson: boolean): number {
+	const { public_id: id, email, role } = person;
+	if (asJson) screen.out(JSON.stringify({ id, email, role, link, isMailed }));
+	else {
+		const mailed = isMailed ? " It is being mailed, too." : "";
+		screen.out(`The link to choose a password, good once and for seven days.${mailed}`);
+		screen.out(link ?? "");
+	}
+	return EXIT.ok;
+}

@@ -28,11 +28,21 @@ export async function decideByOrder(
 		orderId,
 		limit: EVENT_TYPES.length,
 	});
-	const known = namesakes.map((conversion) => conversion.event_type).join(", ");
+	return refuseUnknownOrder(
+		{ orderId, eventType },
+		namesakes.map((conversion) => conversion.event_type),
+	);
+}
+
+/** `known` are the event types that this order is on record with. */
+export function refuseUnknownOrder(
+	{ orderId, eventType }: OrderName,
+	known: readonly EventType[],
+): ReturnType<typeof refuse> {
 	const advice =
-		known === ""
+		known.length === 0
 			? "Check the spelling, and that its POST /v1/conversions was answered RECORDED or CONFIRMED."
-			: `It is known as ${known}: send that eventType if it is the one you mean.`;
+			: `It is known as ${known.join(", ")}: send that eventType if it is the one you mean.`;
 	return refuse(
 		"unknown_order",
 		`This programme has no ${eventType} with order id ${orderId}. ${advice}`,

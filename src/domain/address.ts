@@ -114,6 +114,12 @@ export function isAddress(text: string): boolean {
 	return parseAddress(text) !== undefined;
 }
 
+/** False for what is no address. */
+export function isInRanges(text: string, ranges: readonly AddressRange[]): boolean {
+	const address = parseAddress(text);
+	return address !== undefined && ranges.some((range) => isWithin(address, range));
+}
+
 /** An IPv4 or IPv6 network such as 10.0.0.0/8; a bare address is a network of one. */
 export function parseRange(text: string): AddressRange | undefined {
 	const [, addressText = "", prefixText] = /^([^/]+)(?:\/(0|[1-9]\d{0,2}))?$/.exec(text) ?? [];

@@ -106,7 +106,8 @@ function minorUnits(amount: string): bigint {
 	return BigInt(amount.replace(".", ""));
 }
 
-function formatMinor(minor: bigint, digits: number): string {
+/** The amount of so many minor units: 1299n with two digits is "12.99". Never negative. */
+export function formatMinor(minor: bigint, digits: number): string {
 	if (digits === 0) return minor.toString();
 	const padded = minor.toString().padStart(digits + 1, "0");
 	return `${padded.slice(0, -digits)}.${padded.slice(-digits)}`;

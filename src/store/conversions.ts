@@ -63,6 +63,43 @@ export async function updateIfStill(
 		.executeTakeFirst();
 }
 
+/** Returns just those that were still in that status, and are changed now. */
+export async function updateManyIfStill(
+	db: Db,
+	ids: readonly number[],
+	status: Status,
+	change: Updateable<ConversionsTable>,
+): Promise<Conversion[]> {
+	if (ids.length === 0) return [];
+	return db
+		.updateTable("conversions")
+		.set(change)
+		.where("id", "in", ids)
+		.where("status", "=", status)
+		.returningAll()
+		.execute();
+}
+
+export async function findManyByOrder(
+	db: Db,
+	programmeId: number,
+	orderIds: readonly string[],
+): Promise<Conversion[]> {
+	if (orderIds.length === 0) return [];
+	return db
+		.selectFrom("conversions")
+		.selectAll()
+		.where("programme_id", "=", programmeId)
+		.where("order_id", "in", orderIds)
+		.execute();
+}
+
+/** In all programmes: the caller checks whose they are. */
+export async function findManyByPublicId(db: Db, publicIds: readonly string[]): Promise<Conversion[]> {
+	if (publicIds.length === 0) return [];
+	return db.selectFrom("conversions").selectAll().where("public_id", "in", publicIds).execute();
+}
+
 export interface WindowMove {
 	from: "RECORDED" | "PARKED";
 	endedBeforeMs: number;
@@ -122,14 +159,15 @@ export interface ConversionFilter {
 /** The newest first. */
 export async function listConversions(db: Db, filter: ConversionFilter): Promise<Conversion[]> {
 	const { status, orderId, beforeId } = filter;
-	return db
+	const rows = await db
 		.selectFrom("conversions")
 		.selectAll()
 		.where("programme_id", "=", filter.programmeId)
 		.$if(status !== undefined, (query) => query.where("status", "=", status ?? "RECORDED"))
 		.$if(orderId !== undefined, (query) => query.where("order_id", "=", orderId ?? ""))
 		.$if(beforeId !== undefined, (query) => query.where("id", "<", beforeId ?? 0))
-		.orderBy("id", "desc")
-		.limit(filter.limit)
+		// An order has a handful. With both, SQLite walks the programme in order instead of finding the order.
+		.$if(orderId === undefined, (query) => query.orderBy("id", "desc").limit(filter.limit))
 		.execute();
+	return rows.toSorted((a, b) => b.id - a.id).slice(0, filter.limit);
 }

@@ -15,15 +15,32 @@ export async function findApiKeyByHash(db: Db, hash: string): Promise<ApiKey | u
 	return db.selectFrom("api_keys").selectAll().where("hash", "=", hash).executeTakeFirst();
 }
 
-/** False when there is no such key, or it had been revoked before. */
-export async function revokeApiKey(db: Db, publicId: string, nowMs: number): Promise<boolean> {
+/** False when the programme has no such key, or it had been revoked before. */
+export async function revokeApiKey(
+	db: Db,
+	programmeId: number,
+	publicId: string,
+	nowMs: number,
+): Promise<boolean> {
 	const { numUpdatedRows } = await db
 		.updateTable("api_keys")
 		.set({ revoked_at_ms: nowMs })
 		.where("public_id", "=", publicId)
+		.where("programme_id", "=", programmeId)
 		.where("revoked_at_ms", "is", null)
 		.executeTakeFirst();
 	return numUpdatedRows > 0n;
+}
+
+/** The newest first. */
+export async function listApiKeys(db: Db, programmeId: number, limit: number): Promise<ApiKey[]> {
+	return db
+		.selectFrom("api_keys")
+		.selectAll()
+		.where("programme_id", "=", programmeId)
+		.orderBy("id", "desc")
+		.limit(limit)
+		.execute();
 }
 
 export async function insertSecret(db: Db, secret: Insertable<SigningSecretsTable>): Promise<void> {

@@ -11,6 +11,11 @@ export interface Dialect {
 	clustered: string;
 	/** Put behind a table whose rows are rewritten in place: leaves room on their page for it. */
 	rewritten: string;
+	/** A moment and a truth value as better-auth writes them; our own tables have integers for both. */
+	timestamp: string;
+	boolean: string;
+	/** Lets a text column compare byte by byte, so that what starts alike lies together in its indexes. */
+	compareBytes(table: string, column: string): readonly string[];
 }
 
 export interface Migration {
@@ -26,6 +31,15 @@ export const MIGRATIONS: readonly Migration[] = [
 	{ name: "conversions", isBreaking: true, statements: conversions },
 	{ name: "events, deliveries and attempts", isBreaking: true, statements: deliveries },
 	{ name: "notices and the inbound log", isBreaking: true, statements: noticesAndInbound },
+	{ name: "sign-in", isBreaking: false, statements: signIn },
+	{ name: "invitations and the audit log", isBreaking: false, statements: invitationsAndAudit },
+	{ name: "lists and bulk decisions", isBreaking: false, statements: listsAndBulkDecisions },
+	{
+		name: "who was mailed a notice, and who is no longer staff",
+		isBreaking: false,
+		statements: mailedAndLeft,
+	},
+	{ name: "callback hours and orders of the inbound log", isBreaking: false, statements: callbackHours },
 ];
 
 function peopleAndProgrammes({ selfNumberedId }: Dialect): readonly string[] {
@@ -132,5 +146,101 @@ function noticesAndInbound({ selfNumberedId }: Dialect): readonly string[] {
 			outcome text not null, http_status integer not null, detail text, order_id text, conversion_id bigint,
 			at_ms bigint not null)`,
 		"create index inbound_calls_by_programme on inbound_calls (programme_id, id)",
+	];
+}
+
+/** Tables and columns as better-auth wants them, hence the camel case: test/contract/store-auth-tables holds them to it. */
+function signIn({ timestamp, boolean }: Dialect): readonly string[] {
+	return [
+		// Its id is the person's public id, so that a session names the person.
+		`create table auth_users (
+			"id" text primary key, "name" text not null, "email" text not null unique, "emailVerified" ${boolean} not null,
+			"image" text, "createdAt" ${timestamp} not null, "updatedAt" ${timestamp} not null, "twoFactorEnabled" ${boolean})`,
+		`create table auth_sessions (
+			"id" text primary key, "expiresAt" ${timestamp} not null, "token" text not null unique,
+			"createdAt" ${timestamp} not null, "updatedAt" ${timestamp} not null, "ipAddress" text, "userAgent" text,
+			"userId" text not null references auth_users ("id") on delete cascade)`,
+		'create index auth_sessions_by_user on auth_sessions ("userId")',
+		`create table auth_accounts (
+			"id" text primary key, "accountId" text not null, "providerId" text not null,
+			"userId" text not null references auth_users ("id") on delete cascade,
+			"accessToken" text, "refreshToken" text, "idToken" text, "accessTokenExpiresAt" ${timestamp},
+			"refreshTokenExpiresAt" ${timestamp}, "scope" text, "password" text,
+			"createdAt" ${timestamp} not null, "updatedAt" ${timestamp} not null)`,
+		// Unique: whoever accepts two invitations at once still has one password.
+		'create unique index auth_accounts_by_user on auth_accounts ("userId", "providerId")',
+		`create table auth_verifications (
+			"id" text primary key, "identifier" text not null, "value" text not null, "expiresAt" ${timestamp} not null,
+			"createdAt" ${timestamp} not null, "updatedAt" ${timestamp} not null)`,
+		'create index auth_verifications_by_identifier on auth_verifications ("identifier")',
+		`create table auth_two_factors (
+			"id" text primary key, "secret" text not null, "backupCodes" text not null,
+			"userId" text not null references auth_users ("id") on delete cascade,
+			"verified" ${boolean}, "failedVerificationCount" integer, "lockedUntil" ${timestamp})`,
+		'create index auth_two_factors_by_user on auth_two_factors ("userId")',
+		`create table auth_rate_limits (
+			"id" text primary key, "key" text not null unique, "count" integer not null, "lastRequest" bigint not null)`,
+	];
+}
+
+function invitationsAndAudit({ selfNumberedId, clustered }: Dialect): readonly string[] {
+	return [
+		"alter table people add column name text not null default ''",
+		`create table invitations (
+			id ${selfNumberedId}, token_hash text not null unique, person_id bigint, made_by bigint,
+			created_at_ms bigint not null, expires_at_ms bigint not null)`,
+		"create index invitations_by_person on invitations (person_id)",
+		`create table spent_codes (
+			person_id bigint not null, code_hash text not null, expires_at_ms bigint not null,
+			primary key (person_id, code_hash)) ${clustered}`,
+		`create table audit_entries (
+			id ${selfNumberedId}, at_ms bigint not null, person_id bigint, programme_id bigint,
+			action text not null, subject text, detail text)`,
+		"create index audit_entries_by_programme on audit_entries (programme_id, id)",
+		"create index audit_entries_by_person on audit_entries (person_id, id)",
+	];
+}
+
+function mailedAndLeft(): readonly string[] {
+	return [
+		"alter table notices add column mailed_at_ms bigint",
+		"alter table notices add column mailed_to text",
+		"alter table people add column deactivated_at_ms bigint",
+		"create index people_by_role on people (role, id)",
+	];
+}
+
+function listsAndBulkDecisions({ selfNumberedId, clustered, compareBytes }: Dialect): readonly string[] {
+	return [
+		// An order is looked for by how its id starts.
+		...compareBytes("conversions", "order_id"),
+		// A filtered list is the merge of the buckets that its filter names: see store/conversion-list.
+		"create index conversions_by_bucket on conversions (programme_id, status, event_type, test, id)",
+		"create index conversions_by_status on conversions (status, id)",
+		`create table bulk_jobs (
+			id ${selfNumberedId}, public_id text not null unique, programme_id bigint not null, person_id bigint not null,
+			decided_by text not null, source text not null, file_name text, state text not null,
+			row_count integer not null, done_rows integer not null, claim text, claim_until_ms bigint not null,
+			created_at_ms bigint not null, applied_at_ms bigint, finished_at_ms bigint)`,
+		"create index bulk_jobs_by_programme on bulk_jobs (programme_id, id)",
+		"create index bulk_jobs_by_age on bulk_jobs (created_at_ms)",
+		`create index bulk_jobs_to_do on bulk_jobs (claim_until_ms, id) where state in ('uploaded', 'applying')`,
+		`create table bulk_rows (
+			job_id bigint not null, seq integer not null, line integer not null,
+			order_id text not null, event_type text not null, decision text not null, reason text not null,
+			verdict text, detail text, outcome text, conversion text,
+			primary key (job_id, seq)) ${clustered}`,
+	];
+}
+
+function callbackHours({ clustered }: Dialect): readonly string[] {
+	return [
+		`create table callback_hours (
+			programme_id bigint not null, hour_ms bigint not null, delivered integer not null, failed integer not null,
+			primary key (programme_id, hour_ms)) ${clustered}`,
+		"create index callback_hours_by_hour on callback_hours (hour_ms)",
+		// "Why is order 1234 not here?" must not read every call there ever was.
+		`create index inbound_calls_by_order on inbound_calls (programme_id, order_id, id)
+			where order_id is not null`,
 	];
 }

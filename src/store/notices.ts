@@ -114,17 +114,22 @@ export async function claimMail(db: Db, notice: Notice, untilMs: number): Promis
 	return numUpdatedRows > 0n;
 }
 
-/** `told` failures have reached the owners; those that came while the mail was under way plan the next one. */
-export async function markMailed(
-	db: Db,
-	noticeId: number,
-	told: number,
-	nextMailAtMs: number,
-): Promise<void> {
+export interface SentMail {
+	/** So many failures have reached the owners; those that came while the mail was under way plan the next one. */
+	told: number;
+	to: readonly string[];
+	atMs: number;
+	nextMailAtMs: number;
+}
+
+export async function markMailed(db: Db, noticeId: number, mail: SentMail): Promise<void> {
+	const { told, nextMailAtMs } = mail;
 	await db
 		.updateTable("notices")
 		.set((eb) => ({
 			mailed_failures: told,
+			mailed_at_ms: mail.atMs,
+			mailed_to: mail.to.join(", "),
 			mail_due_at_ms: eb.case().when("failures", ">", told).then(nextMailAtMs).else(eb.lit(null)).end(),
 		}))
 		.where("id", "=", noticeId)

@@ -19,3 +19,29 @@ export async function insertPerson(db: Db, person: Insertable<PeopleTable>): Pro
 export async function findPersonByEmail(db: Db, email: string): Promise<Person | undefined> {
 	return db.selectFrom("people").selectAll().where("email", "=", email).executeTakeFirst();
 }
+
+export async function findPersonByPublicId(db: Db, publicId: string): Promise<Person | undefined> {
+	return db.selectFrom("people").selectAll().where("public_id", "=", publicId).executeTakeFirst();
+}
+
+export async function findPersonById(db: Db, id: number): Promise<Person | undefined> {
+	return db.selectFrom("people").selectAll().where("id", "=", id).executeTakeFirst();
+}
+
+export async function renamePerson(db: Db, id: number, name: string): Promise<void> {
+	await db.updateTable("people").set({ name }).where("id", "=", id).execute();
+}
+
+/** Null: may sign in (again). */
+export async function setDeactivated(db: Db, id: number, atMs: number | null): Promise<void> {
+	await db.updateTable("people").set({ deactivated_at_ms: atMs }).where("id", "=", id).execute();
+}
+
+/** Until the transaction ends, nobody else ends the access of anybody of the staff. */
+export async function lockStaff(trx: Db): Promise<void> {
+	await trx
+		.updateTable("people")
+		.set((eb) => ({ name: eb.ref("name") }))
+		.where("role", "=", "staff")
+		.execute();
+}

@@ -16,6 +16,9 @@ const DIALECT: Dialect = {
 	givenId: "bigint primary key",
 	clustered: "",
 	rewritten: "with (fillfactor = 60)",
+	timestamp: "timestamptz",
+	boolean: "boolean",
+	compareBytes: (table, column) => [`alter table ${table} alter column ${column} type text collate "C"`],
 };
 
 /** Any number will do, as long as every Ringback takes the same one. */
@@ -53,6 +56,7 @@ export function openPostgres(url: string, deps: { clock: Clock; log: Log }): Sto
 		sql`select pg_notify(${payload.channel}, ${payload.text})`.execute(db),
 	);
 	return {
+		kind: "postgres",
 		db,
 		migrate: (nowMs, migrations) => migrate(url, nowMs, migrations),
 		transact: (work) => db.transaction().execute(work),

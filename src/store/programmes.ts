@@ -1,6 +1,6 @@
 // Programmes, their owners and their Postback URLs.
 
-import type { Insertable, Selectable } from "kysely";
+import type { Insertable, Selectable, Updateable } from "kysely";
 import type { ProgrammesTable } from "./schema.ts";
 import type { Db } from "./store.ts";
 
@@ -23,6 +23,14 @@ export async function findProgrammesById(db: Db, ids: readonly number[]): Promis
 	return new Map(rows.map((row) => [row.id, row]));
 }
 
+export async function updateProgramme(
+	trx: Db,
+	programmeId: number,
+	change: Updateable<ProgrammesTable>,
+): Promise<void> {
+	await trx.updateTable("programmes").set(change).where("id", "=", programmeId).execute();
+}
+
 /**
  * Until the transaction ends, nobody else changes this programme's keys, secret or URL. An update that changes
  * nothing, because it means the same to both databases.
@@ -41,6 +49,35 @@ export async function addOwner(db: Db, programmeId: number, personId: number): P
 		.values({ programme_id: programmeId, person_id: personId })
 		.onConflict((conflict) => conflict.doNothing())
 		.execute();
+}
+
+/** False when it was the last owner, or no owner at all. The caller holds the programme's lock. */
+export async function removeOwner(trx: Db, programmeId: number, personId: number): Promise<boolean> {
+	const { numDeletedRows } = await trx
+		.deleteFrom("programme_owners")
+		.where("programme_id", "=", programmeId)
+		.where("person_id", "=", personId)
+		.where((eb) =>
+			eb.exists(
+				eb
+					.selectFrom("programme_owners as others")
+					.select("others.person_id")
+					.where("others.programme_id", "=", programmeId)
+					.where("others.person_id", "<>", personId),
+			),
+		)
+		.executeTakeFirst();
+	return numDeletedRows > 0n;
+}
+
+export async function isOwner(db: Db, programmeId: number, personId: number): Promise<boolean> {
+	const row = await db
+		.selectFrom("programme_owners")
+		.select("person_id")
+		.where("programme_id", "=", programmeId)
+		.where("person_id", "=", personId)
+		.executeTakeFirst();
+	return row !== undefined;
 }
 
 export async function ownerEmails(db: Db, programmeId: number): Promise<string[]> {

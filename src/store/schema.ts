@@ -8,6 +8,16 @@ import type { EventName } from "../domain/event-name.ts";
 import type { FaultCode } from "../domain/fault.ts";
 import type { NoticeKind } from "../domain/notice.ts";
 import type { Verdict } from "../domain/verdict.ts";
+import type { BulkJobsTable, BulkRowsTable } from "./bulk-tables.ts";
+import type {
+	AuditEntriesTable,
+	AuthAccountsTable,
+	AuthSessionsTable,
+	AuthUsersTable,
+	AuthVerificationsTable,
+	InvitationsTable,
+	SpentCodesTable,
+} from "./sign-in-schema.ts";
 
 export interface Schema {
 	people: PeopleTable;
@@ -25,6 +35,16 @@ export interface Schema {
 	attempts: AttemptsTable;
 	notices: NoticesTable;
 	inbound_calls: InboundCallsTable;
+	auth_users: AuthUsersTable;
+	auth_accounts: AuthAccountsTable;
+	auth_sessions: AuthSessionsTable;
+	auth_verifications: AuthVerificationsTable;
+	invitations: InvitationsTable;
+	spent_codes: SpentCodesTable;
+	audit_entries: AuditEntriesTable;
+	bulk_jobs: BulkJobsTable;
+	bulk_rows: BulkRowsTable;
+	callback_hours: CallbackHoursTable;
 	schema_versions: SchemaVersionsTable;
 }
 
@@ -40,6 +60,10 @@ export interface PeopleTable {
 	email: string;
 	role: Role;
 	created_at_ms: number;
+	/** Empty until they have accepted their invitation. */
+	name: Generated<string>;
+	/** Set when they may no longer sign in. */
+	deactivated_at_ms: number | null;
 }
 
 export interface ProgrammesTable {
@@ -221,6 +245,9 @@ export interface NoticesTable {
 	last_http_status: number | null;
 	/** When the owners are to be mailed next; null when there is nothing to tell. */
 	mail_due_at_ms: number | null;
+	/** The last mail that told of it, and the addresses it went to. */
+	mailed_at_ms: number | null;
+	mailed_to: string | null;
 }
 
 export type InboundKind = "api" | "pixel";
@@ -239,6 +266,17 @@ export interface InboundCallsTable {
 	order_id: string | null;
 	conversion_id: number | null;
 	at_ms: number;
+}
+
+/** Attempts by the hour, written once for every batch of results: counting two million rows takes too long. */
+export interface CallbackHoursTable {
+	programme_id: number;
+	/** The hour's beginning. */
+	hour_ms: number;
+	/** Answered 2xx. */
+	delivered: number;
+	/** Everything else that was sent. */
+	failed: number;
 }
 
 export interface SchemaVersionsTable {

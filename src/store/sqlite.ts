@@ -24,6 +24,10 @@ const DIALECT: Dialect = {
 	givenId: "integer primary key",
 	clustered: "without rowid",
 	rewritten: "",
+	timestamp: "text",
+	boolean: "integer",
+	// As it always does.
+	compareBytes: () => [],
 };
 
 /** `path` is a file, or ":memory:". Its folder is made when missing. */
@@ -52,6 +56,7 @@ export function createSqliteStore(database: DatabaseSync): Store {
 	});
 	const listeners = new DueListeners();
 	return {
+		kind: "sqlite",
 		db,
 		// `begin immediate` is the lock: a second process waits, then finds nothing left to do.
 		migrate: (nowMs, migrations) =>

@@ -9,6 +9,8 @@ import type { Db } from "./schema.ts";
 export type { Db } from "./schema.ts";
 
 export interface Store {
+	/** For libraries that bring their own queries and have to know. */
+	kind: "sqlite" | "postgres";
 	db: Db;
 	/** Brings the schema up to date; safe when several processes do it at once. */
 	migrate(nowMs: number, migrations?: readonly Migration[]): Promise<MigrationReport>;

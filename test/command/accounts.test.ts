@@ -17,7 +17,10 @@ const PROGRAMME = {
 test("README's first steps make a person, a programme and a key, in words", async (t) => {
 	const home = openHome(t);
 	const user = await home.run(["user", "create", "--email", "Owner@Shop.example", "--role", "owner"]);
-	match(onlyOutput(user), /^Made owner owner@shop\.example \(usr_\w+\)\.\n$/);
+	match(
+		onlyOutput(user),
+		/^Made owner owner@shop\.example \(usr_\w+\)\.\nThe link [^\n]*seven days\.\nhttp:\/\/localhost:8080\/welcome\/[0-9a-f]{64}\n$/,
+	);
 
 	const programme = await home.run(programmeArgs());
 	const [, id = ""] = /^Made programme Shop: (prg_\w+)$/m.exec(onlyOutput(programme)) ?? [];
@@ -38,8 +41,11 @@ test("with --json each prints one object, and the database holds neither the key
 	const person = onlyJson(
 		await home.run("user create --email a@shop.example --role staff --json".split(" ")),
 	);
-	deepEqual(Object.keys(person), ["id", "email", "role"]);
-	deepEqual({ ...person, id: "" }, { id: "", email: "a@shop.example", role: "staff" });
+	deepEqual(Object.keys(person), ["id", "email", "role", "link", "isMailed"]);
+	deepEqual(
+		{ ...person, id: "", link: "" },
+		{ id: "", email: "a@shop.example", role: "staff", link: "", isMailed: false },
+	);
 
 	const programme = onlyJson(
 		await home.run([...programmeArgs({ "--owner": "a@shop.example" }), "--no-parking", "--json"]),
@@ -56,6 +62,7 @@ test("with --json each prints one object, and the database holds neither the key
 	match(stored, /a@shop\.example/);
 	equal(stored.includes(String(first["key"]).slice(4)), false);
 	equal(stored.includes(String(first["secret"]).slice(4)), false);
+	equal(stored.includes(String(person["link"]).split("/").at(-1) ?? ""), false);
 	deepEqual(readRow(home, "select parks_pixels, commission_rate, fee_rate, approval_days from programmes"), {
 		parks_pixels: 0,
 		commission_rate: "8.0000",
@@ -64,9 +71,25 @@ test("with --json each prints one object, and the database holds neither the key
 	});
 });
 
+test("user link makes a new link in place of the old one, with the public address", async (t) => {
+	const home = openHome(t);
+	const settings = { PUBLIC_URL: "https://ringback.example" };
+	const made = onlyJson(await home.run([...userArgs("a@shop.example"), "--json"], settings));
+	const renewed = onlyJson(await home.run(["user", "link", "--email", "A@shop.example", "--json"], settings));
+	match(String(renewed["link"]), /^https:\/\/ringback\.example\/welcome\/[0-9a-f]{64}$/);
+	equal(renewed["link"] === made["link"], false);
+	deepEqual(readRow(home, "select count(*) as links from invitations"), { links: 1 });
+});
+
 const REFUSALS: readonly [title: string, args: readonly string[], error: string, detail: RegExp][] = [
 	["a bad e-mail", userArgs("owner at shop"), "invalid_email", /"owner at shop" is not an e-mail address/],
 	["a taken e-mail", userArgs("OWNER@shop.example"), "email_taken", /already has an account/],
+	[
+		"a link for nobody",
+		["user", "link", "--email", "b@shop.example"],
+		"unknown_person",
+		/Nobody has the e-mail/,
+	],
 	["an unknown role", userArgs("x@shop.example", "king"), "unknown_role", /"owner" .* or "staff"/],
 	[
 		"an unknown owner",

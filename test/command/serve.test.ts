@@ -17,12 +17,13 @@ const KEY = "ab".repeat(32);
 const PASSWORD = "hunter2-do-not-print";
 
 describe("serve", { concurrency: 2 }, () => {
-	test("says where it listens and, on a new database only, what to do next", async (t) => {
+	test("says where it listens and, until somebody can sign in, with which link to begin", async (t) => {
 		const home = openHome(t);
 		const first = home.start(["serve"], { PORT: "0" });
 		const [, url = ""] = await first.said(/^Ringback listens on (http:\/\/127\.0\.0\.1:\d+)$/m);
 		await first.said(/^Or see it work first: npm run demo$/m);
-		match(first.stdout, /^ {2}npx ringback user create --email owner@shop\.example --role owner$/m);
+		const [, link = ""] = /^(http:\/\/127\.0\.0\.1:\d+\/welcome\/[0-9a-f]{64})$/m.exec(first.stdout) ?? [];
+		match(await (await fetch(link)).text(), /the first staff account/);
 		match(first.stdout, /^ {2}mail {5}off/m);
 		equal((await fetch(`${url}/healthz`)).status, 200);
 		equal((await fetch(`${url}/readyz`)).status, 200);
@@ -30,7 +31,7 @@ describe("serve", { concurrency: 2 }, () => {
 		const ended = await first.ended();
 		equal(ended.code, 0);
 		match(ended.stdout, /^Stopped\.$/m);
-		checkLog(ended);
+		checkLog({ ...ended, stdout: "" }, link.split("/").at(-1) ?? "-");
 		deepEqual(readdirSync(home.folder).toSorted(), ["ringback.db", "ringback.db.key"], "all is closed");
 
 		const second = home.start(["serve", "--json"], { PORT: "0" });
@@ -38,8 +39,10 @@ describe("serve", { concurrency: 2 }, () => {
 		second.kill("SIGINT");
 		const { code, stdout } = await second.ended();
 		equal(code, 0);
-		const { event, role, schemaVersion } = JSON.parse(stdout) as Record<string, unknown>;
+		const { event, role, schemaVersion, welcomeLink } = JSON.parse(stdout) as Record<string, unknown>;
 		deepEqual([event, role, typeof schemaVersion], ["listening", "all", "number"]);
+		match(String(welcomeLink), /\/welcome\/[0-9a-f]{64}$/);
+		ok(!String(welcomeLink).endsWith(link.split("/").at(-1) ?? "-"), "each start has a link of its own");
 	});
 
 	test("runs on PostgreSQL, and shows its address without the password", async (t) => {

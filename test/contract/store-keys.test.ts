@@ -34,7 +34,11 @@ eachDatabase("keys and secrets", (database) => {
 			created_at_ms: START_MS,
 		});
 		equal((await findApiKeyByHash(store.db, `hash of ${publicId}`))?.revoked_at_ms, null);
-		const revoked = await Promise.all([1, 2, 3].map((n) => revokeApiKey(store.db, publicId, START_MS + n)));
+		const stranger = await addProgramme(store);
+		equal(await revokeApiKey(store.db, stranger.id, publicId, START_MS), false, "another shop's key");
+		const revoked = await Promise.all(
+			[1, 2, 3].map((n) => revokeApiKey(store.db, id, publicId, START_MS + n)),
+		);
 		equal(revoked.filter(Boolean).length, 1);
 		equal(await findApiKeyByHash(store.db, "another hash"), undefined);
 	});

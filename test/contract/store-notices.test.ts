@@ -12,6 +12,7 @@ import {
 	lastMailedAtMs,
 	markMailed,
 	type Notice,
+	type SentMail,
 } from "../../src/store/notices.ts";
 import { pruneNotices } from "../../src/store/prune.ts";
 import type { Db, Store } from "../../src/store/store.ts";
@@ -37,7 +38,7 @@ eachDatabase("notices of failing callbacks", (database) => {
 		const { id } = await addProgramme(store);
 		await fail(store.db, id, { failures: 2, mailDueAtMs: START_MS });
 		const notice = await onlyNotice(store, id);
-		await markMailed(store.db, notice.id, 2, START_MS + 900);
+		await markMailed(store.db, notice.id, sentMail(2));
 		equal((await onlyNotice(store, id)).mail_due_at_ms, null);
 		await fail(store.db, id, { failures: 1, mailDueAtMs: START_MS + 500 });
 		deepEqual(
@@ -53,7 +54,7 @@ eachDatabase("notices of failing callbacks", (database) => {
 		const notice = await onlyNotice(store, id);
 		equal(await claimMail(store.db, notice, START_MS + 60), true);
 		await fail(store.db, id, { failures: 5, mailDueAtMs: START_MS + 70 });
-		await markMailed(store.db, notice.id, notice.failures, START_MS + 900);
+		await markMailed(store.db, notice.id, sentMail(notice.failures));
 		const { mailed_failures, failures, mail_due_at_ms } = await onlyNotice(store, id);
 		deepEqual([mailed_failures, failures, mail_due_at_ms], [2, 7, START_MS + 900]);
 	});
@@ -165,7 +166,7 @@ eachDatabase("mailing notices", (database) => {
 		];
 		for (const { id } of [open, ended, unmailed]) await fail(store.db, id, { failures: 1 });
 		for (const { id } of [open, ended]) {
-			await markMailed(store.db, (await onlyNotice(store, id)).id, 1, START_MS + 900);
+			await markMailed(store.db, (await onlyNotice(store, id)).id, sentMail(1));
 		}
 		for (const { id } of [ended, unmailed]) await endOpenNotice(store.db, id, START_MS + 1);
 		await pruneNotices(store, START_MS + 2);
@@ -211,4 +212,8 @@ async function onlyNotice(store: Store, programmeId: number): Promise<Notice> {
 	const [notice, ...others] = await readNotices(store, programmeId);
 	if (notice === undefined || others.length > 0) throw new Error("expected exactly one notice");
 	return notice;
+}
+
+function sentMail(told: number): SentMail {
+	return { told, to: ["owner@shop.example"], atMs: START_MS, nextMailAtMs: START_MS + 900 };
 }

@@ -3,10 +3,11 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { sql } from "kysely";
+import { createMailDispatcher } from "../../src/accounts/mail-dispatcher.ts";
 import type { AppDeps } from "../../src/api/deps.ts";
 import type { Credentials } from "../../src/api/signed-request.test-support.ts";
 import { makeShop } from "../../src/api/test-shop.test-support.ts";
-import { createApp } from "../../src/app.ts";
+import { type AllDeps, createApp } from "../../src/app.ts";
 import { httpStatusOf } from "../../src/domain/fault.ts";
 import type { Programme } from "../../src/store/programmes.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
@@ -55,7 +56,7 @@ export async function openFuzzService(
 	let nowMs = START_MS;
 	let orders = 0;
 	const log = createLog();
-	const deps: AppDeps = {
+	const deps: AllDeps = {
 		store,
 		clock: { ...clock, nowMs: () => nowMs },
 		random: randomPort(createSeededRandom(seed)),
@@ -65,6 +66,11 @@ export async function openFuzzService(
 		publicUrl: "https://ringback.example",
 		allowsPrivateRanges: false,
 		engineCounters: null,
+		mails: createMailDispatcher({ mailer: null, log }),
+		trustedProxies: [],
+		bulk: { wake: () => undefined },
+		transport: { lookUp: async () => ({ ok: false, code: "ENOTFOUND" }) },
+		addressPolicy: { allowedPrivateRanges: [] },
 	};
 	const { programme, credentials } = await makeShop(deps, shop);
 	const app = createApp(deps);

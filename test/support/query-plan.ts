@@ -9,6 +9,8 @@ export interface QueryPlan {
 	indexes: readonly string[];
 	/** Tables read from end to end. */
 	walks: readonly string[];
+	/** As the database tells it. */
+	lines: readonly string[];
 }
 
 /** The plan of every query that `run` makes. */
@@ -60,6 +62,7 @@ function readPlan(lines: readonly string[]): QueryPlan {
 	const find = (...patterns: readonly RegExp[]) =>
 		lines.flatMap((line) => patterns.flatMap((pattern) => pattern.exec(line)?.[1] ?? []));
 	return {
+		lines,
 		// SQLite: "SEARCH queue USING INDEX queue_by_due"; PostgreSQL: "Index Scan using queue_by_due on queue q".
 		indexes: find(
 			/USING (?:COVERING )?INDEX (\w+)/,

@@ -1,0 +1,69 @@
+// The words of the mails about accounts. Plain text: it must be readable in any client, on any phone.
+
+import type { Mail } from "../ports.ts";
+
+export interface InvitationMail {
+	to: string;
+	link: string;
+	/** Null for the network's own staff. */
+	programmeName: string | null;
+	validDays: number;
+}
+
+export function composeInvitationMail({ to, link, programmeName, validDays }: InvitationMail): Mail {
+	const what =
+		programmeName === null
+			? "You are invited to join the staff on Ringback."
+			: `You are invited to look after the programme "${oneLine(programmeName)}" on Ringback.`;
+	return {
+		to: [to],
+		subject:
+			programmeName === null ? "Your account on Ringback" : `Your account for ${oneLine(programmeName)}`,
+		text: [
+			what,
+			"",
+			`Open this link to choose your password. It works once, and for ${days(validDays)}:`,
+			link,
+			"",
+			"If you did not expect this mail, do nothing: without the link there is no account.",
+		].join("\n"),
+	};
+}
+
+/** For somebody who can sign in already: nothing to set up, only something new to see. */
+export function composeAccessMail(to: string, programmeName: string, publicUrl: string): Mail {
+	return {
+		to: [to],
+		subject: `You now have access to ${oneLine(programmeName)}`,
+		text: [
+			`The programme "${oneLine(programmeName)}" has been added to your account on Ringback.`,
+			"",
+			"Sign in as usual:",
+			`${publicUrl}/sign-in`,
+		].join("\n"),
+	};
+}
+
+export function composeResetMail(to: string, link: string): Mail {
+	return {
+		to: [to],
+		subject: "Choose a new password",
+		text: [
+			"Somebody, probably you, asked for a new password on Ringback.",
+			"",
+			"Open this link to choose one. It works once, and for one hour:",
+			link,
+			"",
+			"If it was not you, do nothing: your password stays as it is.",
+		].join("\n"),
+	};
+}
+
+/** The name came from a form: line breaks in a subject would be header injection. */
+function oneLine(text: string): string {
+	return text.replace(/[\r\n]+/g, " ");
+}
+
+function days(count: number): string {
+	return count === 1 ? "one day" : `${count} days`;
+}

@@ -1,0 +1,68 @@
+// What better-auth refuses, as a fault with a sentence that says what to do next.
+
+import { type Fault, fault } from "../domain/fault.ts";
+import { type AuthAnswer, MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from "./auth.ts";
+
+export function wrongCredentials(): Fault {
+	return fault(
+		"wrong_credentials",
+		"E-mail and password do not match. Check both, or choose a new password.",
+	);
+}
+
+export function passwordTooShort(): Fault {
+	return fault(
+		"password_too_short",
+		`A password has at least ${MIN_PASSWORD_LENGTH} characters. A few words in a row are easy to remember.`,
+		"password",
+	);
+}
+
+export function passwordTooLong(): Fault {
+	return fault("password_too_long", `A password has at most ${MAX_PASSWORD_LENGTH} characters.`, "password");
+}
+
+export function linkNotValid(): Fault {
+	return fault(
+		"link_not_valid",
+		"This link does not work any more: it was used, it has expired, or a newer one took its place. Ask for a new one.",
+	);
+}
+
+/** Throws for what should never come back: that is a fault of ours, not of the person's. */
+export function faultOf({ status, code }: AuthAnswer): Fault {
+	if (status === 429) {
+		return fault("too_many_attempts", "Too many attempts. Wait a minute, then try again.");
+	}
+	// Two at once with the same backup code: the other one was faster.
+	if (status === 409) return fault("wrong_code", "This code has just been used. Enter another one.", "code");
+	switch (code) {
+		case "INVALID_EMAIL":
+		case "INVALID_EMAIL_OR_PASSWORD":
+			return wrongCredentials();
+		case "INVALID_PASSWORD":
+			return fault("wrong_password", "This is not your current password. Enter it again.", "currentPassword");
+		case "PASSWORD_TOO_SHORT":
+			return passwordTooShort();
+		case "PASSWORD_TOO_LONG":
+			return passwordTooLong();
+		case "INVALID_TOKEN":
+			return linkNotValid();
+		case "INVALID_CODE":
+			return fault(
+				"wrong_code",
+				"This code is not right. Enter the one your authenticator shows now.",
+				"code",
+			);
+		case "INVALID_BACKUP_CODE":
+			return fault("wrong_code", "This is no backup code of yours, or it was used before.", "code");
+		case "TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE":
+		case "INVALID_TWO_FACTOR_COOKIE":
+			return fault("code_step_over", "This sign-in took too long or too many codes. Begin again.");
+		case "TOTP_NOT_ENABLED":
+		case "TWO_FACTOR_NOT_ENABLED":
+			return fault("authenticator_not_on", "The authenticator is not set up. Begin with your password.");
+		default:
+			throw new Error(`better-auth refused with ${status} ${code ?? "and no code"}`);
+	}
+}

@@ -1,0 +1,160 @@
+// Inviting people: the account is made at once, and a one-time link lets its owner choose the password. The link
+// is mailed where mail is set up, and is always there to be copied.
+
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import { sha256Hex } from "../domain/signature.ts";
+import { noteAudit } from "../store/audit.ts";
+import { type NewInvitation, replaceInvitation } from "../store/invitations.ts";
+import { findPersonByEmail, insertPerson, type Person } from "../store/people.ts";
+import { addOwner, type Programme } from "../store/programmes.ts";
+import type { Role } from "../store/schema.ts";
+import { hasPassword } from "../store/sign-in.ts";
+import type { Db } from "../store/store.ts";
+import { composeAccessMail, composeInvitationMail } from "./account-mail.ts";
+import type { AccountsDeps } from "./deps.ts";
+import type { MailDispatcher } from "./mail-dispatcher.ts";
+import { parseEmail, parseRole } from "./people.ts";
+
+const DAY_MS = 86_400_000;
+/** Long enough for a holiday weekend, short enough for a mailbox that somebody else reads later. */
+const INVITATION_DAYS = 7;
+/** 256 bits: nobody guesses one, so a plain hash is enough at rest. */
+const TOKEN_BYTES = 32;
+
+export interface InvitationsDeps extends Pick<AccountsDeps, "store" | "clock" | "random"> {
+	mails: MailDispatcher;
+	publicUrl: string;
+}
+
+export interface InvitationInput {
+	email: string;
+	role: string;
+	/** What an owner is to look after; null for staff. */
+	programme: Pick<Programme, "id" | "name" | "public_id"> | null;
+	/** Null: the command line. */
+	invitedBy: number | null;
+}
+
+export interface Invited {
+	person: Person;
+	/** Null for somebody who can sign in already. Shown this once. */
+	link: string | null;
+	isMailed: boolean;
+}
+
+export async function invitePerson(deps: InvitationsDeps, input: InvitationInput): Promise<Result<Invited>> {
+	const email = parseEmail(input.email);
+	if (!email.ok) return email;
+	const role = parseRole(input.role);
+	if (!role.ok) return role;
+	const invited = await deps.store.transact(async (trx) => {
+		const found = await findOrMakePerson(trx, deps, email.value, role.value, input.programme !== null);
+		if (!found.ok) return found;
+		const person = found.value;
+		const nowMs = deps.clock.nowMs();
+		if (input.programme !== null) await addOwner(trx, input.programme.id, person.id);
+		const link = (await hasPassword(trx, person.public_id))
+			? null
+			: await makeLink(trx, deps, {
+					personId: person.id,
+					madeBy: input.invitedBy,
+					lifeMs: INVITATION_DAYS * DAY_MS,
+				});
+		await noteAudit(
+			trx,
+			{
+				personId: input.invitedBy,
+				programmeId: input.programme?.id ?? null,
+				action: "person.invited",
+				subject: person.email,
+				detail: person.role,
+			},
+			nowMs,
+		);
+		return succeed({ person, link });
+	});
+	if (!invited.ok) return invited;
+	mailInvitation(deps, invited.value.person, invited.value.link, input.programme?.name ?? null);
+	return succeed({ ...invited.value, isMailed: deps.mails.isOn });
+}
+
+/** A new link for somebody who lost theirs, or their password where no mail can be sent. The old ones stop working. */
+export async function renewInvitation(
+	deps: InvitationsDeps,
+	email: string,
+	invitedBy: number | null,
+): Promise<Result<Invited>> {
+	const person = await findPersonByEmail(deps.store.db, email.trim().toLowerCase());
+	if (person === undefined) {
+		return refuse(
+			"unknown_person",
+			`Nobody has the e-mail ${email}. Check the spelling, or invite them.`,
+			"email",
+		);
+	}
+	const link = await deps.store.transact(async (trx) => {
+		const note = {
+			personId: invitedBy,
+			action: "person.invited",
+			subject: person.email,
+			detail: "new link",
+		} as const;
+		await noteAudit(trx, note, deps.clock.nowMs());
+		return makeLink(trx, deps, { personId: person.id, madeBy: invitedBy, lifeMs: INVITATION_DAYS * DAY_MS });
+	});
+	mailInvitation(deps, person, link, null);
+	return succeed({ person, link, isMailed: deps.mails.isOn });
+}
+
+/** In the caller's transaction; replaces every earlier link of the same person. */
+export async function makeLink(
+	trx: Db,
+	{ clock, random, publicUrl }: Pick<InvitationsDeps, "clock" | "random" | "publicUrl">,
+	{ personId, madeBy, lifeMs }: Pick<NewInvitation, "personId" | "madeBy"> & { lifeMs: number },
+): Promise<string> {
+	const token = random.hex(TOKEN_BYTES);
+	const nowMs = clock.nowMs();
+	const tokenHash = hashToken(token);
+	await replaceInvitation(trx, { tokenHash, personId, madeBy, expiresAtMs: nowMs + lifeMs }, nowMs);
+	return `${publicUrl}/welcome/${token}`;
+}
+
+export function hashToken(token: string): string {
+	return sha256Hex(token);
+}
+
+async function findOrMakePerson(
+	trx: Db,
+	{ clock, random }: Pick<InvitationsDeps, "clock" | "random">,
+	email: string,
+	role: Role,
+	isForProgramme: boolean,
+): Promise<Result<Person>> {
+	const nowMs = clock.nowMs();
+	const made = await insertPerson(trx, {
+		public_id: makeId("usr", nowMs, random.bytes(ID_RANDOM_BYTES)),
+		email,
+		role,
+		created_at_ms: nowMs,
+	});
+	if (made !== undefined) return succeed(made);
+	const known = await findPersonByEmail(trx, email);
+	if (known === undefined) throw new Error("an e-mail that is taken by nobody");
+	const isUseful = isForProgramme || !(await hasPassword(trx, known.public_id));
+	if (known.role === role && isUseful) return succeed(known);
+	return refuse("email_taken", `${email} has an account already. Use another address.`, "email");
+}
+
+function mailInvitation(
+	{ mails, publicUrl }: InvitationsDeps,
+	{ email }: Person,
+	link: string | null,
+	programmeName: string | null,
+): void {
+	if (link !== null) {
+		mails.send(composeInvitationMail({ to: email, link, programmeName, validDays: INVITATION_DAYS }));
+	} else if (programmeName !== null) {
+		mails.send(composeAccessMail(email, programmeName, publicUrl));
+	}
+}

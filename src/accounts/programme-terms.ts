@@ -1,0 +1,81 @@
+// The terms of a programme as people type them: each checked by itself, so that a form can show every mistake
+// at its field at once.
+
+import { type Fault, type Result, refuse, succeed } from "../domain/fault.ts";
+import { parseRate } from "../domain/money.ts";
+
+const MAX_NAME_LENGTH = 100;
+/** Ten years: longer is a typing error. */
+const MAX_DAYS = 3_650;
+/** How long a parked pixel conversion waits for the shop's postback. */
+export const DEFAULT_PARKED_DAYS = 30;
+
+export interface TermsInput {
+	name: string;
+	/** Percentages, up to four decimals. */
+	commissionRate: string;
+	feeRate: string;
+	approvalDays: number;
+	parksPixels: boolean;
+	parkedDays?: number;
+}
+
+export interface Terms extends TermsInput {
+	parkedDays: number;
+}
+
+/** All that is wrong, or what it all means. */
+export type Checked<Value> = { ok: true; value: Value } | { ok: false; faults: readonly [Fault, ...Fault[]] };
+
+export function parseTerms(input: TermsInput): Checked<Terms> {
+	const name = parseProgrammeName(input.name);
+	const commissionRate = parseRate(input.commissionRate, "commission");
+	const feeRate = parseRate(input.feeRate, "fee");
+	const approvalDays = parseApprovalDays(input.approvalDays);
+	const parkedDays = parseParkedDays(input.parkedDays ?? DEFAULT_PARKED_DAYS);
+	if (name.ok && commissionRate.ok && feeRate.ok && approvalDays.ok && parkedDays.ok) {
+		return succeed({
+			name: name.value,
+			commissionRate: commissionRate.value,
+			feeRate: feeRate.value,
+			approvalDays: approvalDays.value,
+			parksPixels: input.parksPixels,
+			parkedDays: parkedDays.value,
+		});
+	}
+	return refuseAll(faultsOf(name, commissionRate, feeRate, approvalDays, parkedDays));
+}
+
+function parseProgrammeName(text: string): Result<string> {
+	const name = text.trim();
+	if (name.length > 0 && name.length <= MAX_NAME_LENGTH) return succeed(name);
+	return refuse("invalid_name", `A programme's name has 1 to ${MAX_NAME_LENGTH} characters.`, "name");
+}
+
+function parseApprovalDays(days: number): Result<number> {
+	if (Number.isInteger(days) && days >= 0 && days <= MAX_DAYS) return succeed(days);
+	return refuse(
+		"invalid_days",
+		`The approval window is a whole number of days from 0 to ${MAX_DAYS}.`,
+		"approvalDays",
+	);
+}
+
+function parseParkedDays(days: number): Result<number> {
+	if (Number.isInteger(days) && days >= 1 && days <= MAX_DAYS) return succeed(days);
+	return refuse(
+		"invalid_days",
+		`A parked conversion waits a whole number of days from 1 to ${MAX_DAYS}.`,
+		"parkedDays",
+	);
+}
+
+export function faultsOf(...results: readonly Result<unknown>[]): Fault[] {
+	return results.flatMap((result) => (result.ok ? [] : [result.fault]));
+}
+
+export function refuseAll(faults: readonly Fault[]): { ok: false; faults: readonly [Fault, ...Fault[]] } {
+	const [first, ...others] = faults;
+	if (first === undefined) throw new Error("a refusal needs a fault");
+	return { ok: false, faults: [first, ...others] };
+}

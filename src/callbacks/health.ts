@@ -1,0 +1,54 @@
+// How a programme's callbacks are doing: the last 24 hours, the answers' speed, what waits, the last 14 days.
+
+import { HOUR_MS, listCallbackHours } from "../store/callback-hours.ts";
+import { findOldestPending, newestAnswerTimes } from "../store/delivery-health.ts";
+import type { Db } from "../store/store.ts";
+
+export interface CallbackHealth {
+	/** Attempts of the last 24 hours, to the hour. */
+	delivered: number;
+	failed: number;
+	/** Of the newest answers within 24 hours; null when there was none. */
+	p95Ms: number | null;
+	pending: { count: number; oldestAtMs: number | null };
+	/** The oldest first, today last; days without an attempt too. */
+	days: readonly { day: string; delivered: number; failed: number }[];
+}
+
+const DAY_MS = 24 * HOUR_MS;
+const CHART_DAYS = 14;
+const PERCENTILE = 0.95;
+
+export async function readCallbackHealth(
+	db: Db,
+	programmeId: number,
+	nowMs: number,
+): Promise<CallbackHealth> {
+	const today = Math.floor(nowMs / DAY_MS);
+	const hours = await listCallbackHours(db, programmeId, (today - CHART_DAYS + 1) * DAY_MS);
+	const recent = hours.filter(({ hourMs }) => hourMs > nowMs - DAY_MS);
+	return {
+		delivered: sum(recent.map(({ delivered }) => delivered)),
+		failed: sum(recent.map(({ failed }) => failed)),
+		p95Ms: percentile(await newestAnswerTimes(db, programmeId, nowMs - DAY_MS)),
+		pending: await findOldestPending(db, programmeId),
+		days: Array.from({ length: CHART_DAYS }, (_, index) => {
+			const day = today - CHART_DAYS + 1 + index;
+			const ofDay = hours.filter(({ hourMs }) => Math.floor(hourMs / DAY_MS) === day);
+			return {
+				day: new Date(day * DAY_MS).toISOString().slice(0, 10),
+				delivered: sum(ofDay.map(({ delivered }) => delivered)),
+				failed: sum(ofDay.map(({ failed }) => failed)),
+			};
+		}),
+	};
+}
+
+function sum(numbers: readonly number[]): number {
+	return numbers.reduce((total, number) => total + number, 0);
+}
+
+function percentile(numbers: readonly number[]): number | null {
+	const sorted = numbers.toSorted((a, b) => a - b);
+	return sorted[Math.ceil(sorted.length * PERCENTILE) - 1] ?? null;
+}

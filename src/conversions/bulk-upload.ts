@@ -1,0 +1,104 @@
+// Many decisions become a stored job: nothing is decided yet. Rows go in by pages, and only the last page makes the
+// job visible, so that a half-stored one is never seen.
+
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import { type BulkJob, insertJob, moveJob } from "../store/bulk-jobs.ts";
+import { insertRows } from "../store/bulk-rows.ts";
+import type { BulkJobsTable } from "../store/bulk-tables.ts";
+import { findManyByPublicId } from "../store/conversions.ts";
+import type { Programme } from "../store/programmes.ts";
+import { readDecisions } from "./bulk-csv.ts";
+import type { CheckedRow } from "./bulk-row.ts";
+import { type DecisionMove, judgeDecision, type Side } from "./decision-rights.ts";
+import type { ConversionsDeps } from "./deps.ts";
+
+export interface Decider {
+	personId: number;
+	side: Side;
+}
+
+/** As in the other work by pages: a commit's cost disappears, and other writers hardly wait. */
+const PAGE_ROWS = 500;
+
+export async function uploadDecisions(
+	deps: ConversionsDeps,
+	programme: Programme,
+	decider: Decider,
+	file: { name: string; bytes: Uint8Array },
+): Promise<Result<BulkJob>> {
+	const rows = await readDecisions(file.bytes, () => deps.clock.turn());
+	if (!rows.ok) return rows;
+	return succeed(
+		await storeJob(deps, programme, decider, rows.value, { source: "file", file_name: file.name }),
+	);
+}
+
+/** What a person ticked on a page, as a job. Ids of other programmes are as unknown as those of none. */
+export async function selectDecisions(
+	deps: ConversionsDeps,
+	programme: Programme,
+	decider: Decider,
+	selection: { conversionIds: readonly string[]; move: DecisionMove; reason: string },
+): Promise<Result<BulkJob>> {
+	const decision = judgeDecision(decider.side, selection.move, selection.reason);
+	if (!decision.ok) return decision;
+	const found = await findManyByPublicId(deps.store.db, [...new Set(selection.conversionIds)]);
+	const own = found.filter((conversion) => conversion.programme_id === programme.id);
+	if (own.length === 0) {
+		return refuse(
+			"nothing_selected",
+			"Nothing is selected. Tick the conversions first, then choose what to do.",
+		);
+	}
+	const rows = own
+		.toSorted((one, other) => other.id - one.id)
+		.map((conversion, index) => ({
+			line: index + 1,
+			orderId: conversion.order_id,
+			eventType: conversion.event_type,
+			decision: selection.move,
+			reason: selection.move === "approve" ? "" : selection.reason,
+			problem: null,
+		}));
+	return succeed(await storeJob(deps, programme, decider, rows, { source: "selection", file_name: null }));
+}
+
+async function storeJob(
+	{ store, clock, random }: ConversionsDeps,
+	programme: Programme,
+	decider: Decider,
+	rows: readonly CheckedRow[],
+	origin: Pick<BulkJobsTable, "source" | "file_name">,
+): Promise<BulkJob> {
+	const nowMs = clock.nowMs();
+	const job = await insertJob(store.db, {
+		...origin,
+		public_id: makeId("job", nowMs, random.bytes(ID_RANDOM_BYTES)),
+		programme_id: programme.id,
+		person_id: decider.personId,
+		decided_by: decider.side,
+		state: "storing",
+		row_count: rows.length,
+		done_rows: 0,
+		claim_until_ms: 0,
+		created_at_ms: nowMs,
+	});
+	for (let start = 0; start < rows.length; start += PAGE_ROWS) {
+		const page = rows.slice(start, start + PAGE_ROWS).map((row, index) => ({
+			job_id: job.id,
+			seq: start + index + 1,
+			line: row.line,
+			order_id: row.orderId,
+			event_type: row.eventType,
+			decision: row.decision,
+			reason: row.reason,
+			verdict: row.problem === null ? null : ("malformed" as const),
+			detail: row.problem,
+		}));
+		await store.transact((trx) => insertRows(trx, page));
+		await clock.turn();
+	}
+	await moveJob(store.db, job.id, "storing", { state: "uploaded" });
+	return { ...job, state: "uploaded" };
+}

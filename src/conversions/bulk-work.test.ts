@@ -1,0 +1,294 @@
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { createClock, type MovableClock } from "../../test/support/clock.ts";
+import { eachDatabase } from "../../test/support/databases.ts";
+import { createLog } from "../../test/support/log.ts";
+import { createRandom } from "../../test/support/random.ts";
+import { addConversion, addProgramme, newConversion } from "../../test/support/rows.ts";
+import { type BulkJob, claimJob, findJob } from "../store/bulk-jobs.ts";
+import { countVerdicts, listRows } from "../store/bulk-rows.ts";
+import type { Programme } from "../store/programmes.ts";
+import type { Store } from "../store/store.ts";
+import { startApplying } from "./bulk-apply.ts";
+import { bulkResult } from "./bulk-result.ts";
+import { startBulkRunner } from "./bulk-runner.ts";
+import { type Decider, uploadDecisions } from "./bulk-upload.ts";
+import { workOffJobs } from "./bulk-work.ts";
+
+const OWNER: Decider = { personId: 1, side: "shop" };
+const STAFF: Decider = { personId: 2, side: "review" };
+const CLAIM_MS = 30_000;
+
+eachDatabase("many decisions", (database) => {
+	const open = () => {
+		const clock = createClock();
+		return { store: database.store, clock, random: createRandom(), log: createLog() };
+	};
+
+	async function upload(deps: Deps, programme: Programme, lines: readonly string[], decider = OWNER) {
+		const text = ["orderId,eventType,decision,reason", ...lines].join("\n");
+		const file = { name: "decisions.csv", bytes: new TextEncoder().encode(text) };
+		const job = await uploadDecisions(deps, programme, decider, file);
+		ok(job.ok, JSON.stringify(job));
+		return job.value;
+	}
+
+	async function reload({ store }: { store: Store }, job: BulkJob): Promise<BulkJob> {
+		const found = await findJob(store.db, job.programme_id, job.public_id);
+		ok(found !== undefined);
+		return found;
+	}
+
+	async function apply(deps: Deps, job: BulkJob, decider = OWNER) {
+		const started = await startApplying(deps, await reload(deps, job), decider);
+		ok(started.ok, JSON.stringify(started));
+		await workOffJobs(deps, () => false);
+		return reload(deps, job);
+	}
+
+	async function verdicts({ store }: Deps, job: BulkJob) {
+		const rows = await listRows(store.db, { jobId: job.id, afterSeq: 0, limit: 100 });
+		return rows.map((row) => [row.order_id, row.verdict, row.outcome]);
+	}
+
+	test("every row says what it would do; applying does exactly that and nothing twice", async () => {
+		const deps = open();
+		const programme = await addProgramme(deps.store);
+		const add = (orderId: string, status: "RECORDED" | "APPROVED" | "PARKED" | "REJECTED") =>
+			addConversion(deps.store, programme.id, { order_id: orderId, status });
+		const recorded = await add("recorded", "RECORDED");
+		await add("approved", "APPROVED");
+		await add("parked", "PARKED");
+		await add("reverse me", "APPROVED");
+		const job = await upload(deps, programme, [
+			"recorded,,approve,",
+			"approved,,approve,",
+			"parked,,approve,",
+			"unknown,,approve,",
+			"recorded,LEAD,approve,",
+			"reverse me,SALE,reverse,RETURN",
+			"bad,,reject,BORED",
+		]);
+		equal(job.state, "uploaded");
+		await workOffJobs(deps, () => false);
+		equal((await reload(deps, job)).state, "previewed");
+		deepEqual(await verdicts(deps, job), [
+			["recorded", "change", null],
+			["approved", "already", null],
+			["parked", "refused", null],
+			["unknown", "unknown", null],
+			["recorded", "unknown", null],
+			["reverse me", "change", null],
+			["bad", "malformed", null],
+		]);
+		equal(await countEvents(deps), 0, "a preview sends nothing");
+		// What the preview refused stays refused, also when it could be done by now.
+		await deps.store.db
+			.updateTable("conversions")
+			.set({ status: "RECORDED" })
+			.where("order_id", "=", "parked")
+			.execute();
+		const done = await apply(deps, job);
+		equal(done.state, "done");
+		deepEqual(await countVerdicts(deps.store.db, job.id), {
+			change: 2,
+			already: 1,
+			refused: 1,
+			unknown: 2,
+			malformed: 1,
+		});
+		const statuses = await deps.store.db
+			.selectFrom("conversions")
+			.select(["order_id", "status", "decided_by", "reason"])
+			.where("programme_id", "=", programme.id)
+			.orderBy("id")
+			.execute();
+		deepEqual(
+			statuses.map((row) => [row.order_id, row.status, row.decided_by, row.reason]),
+			[
+				["recorded", "APPROVED", "shop", null],
+				["approved", "APPROVED", null, null],
+				["parked", "RECORDED", null, null],
+				["reverse me", "REVERSED", "shop", "RETURN"],
+			],
+		);
+		equal(await countEvents(deps), 2);
+		const moves = await deps.store.db
+			.selectFrom("moves")
+			.selectAll()
+			.where("conversion_id", "=", recorded.id)
+			.execute();
+		deepEqual(
+			moves.map((move) => [move.move, move.person_id, move.decided_by]),
+			[["approve", OWNER.personId, "shop"]],
+		);
+		const again = await startApplying(deps, done, OWNER);
+		deepEqual(again, { ok: true, value: "already" });
+		await workOffJobs(deps, () => false);
+		equal(await countEvents(deps), 2, "applied twice, sent once");
+		const result = await textOf(bulkResult(deps.store.db, done));
+		match(result, /^\u{FEFF}line,orderId,eventType,decision,reason,result,detail,conversionId\r\n/u);
+		match(result, /\r\n2,recorded,SALE,approve,,changed,,cnv_/);
+		match(
+			result,
+			/\r\n5,unknown,SALE,approve,,unknown_order,"?This programme has no SALE with order id unknown/,
+		);
+		match(result, /\r\n6,recorded,LEAD,approve,,unknown_order,.*It is known as SALE/);
+		match(result, /\r\n8,bad,SALE,reject,BORED,malformed,"reason must be one of/);
+		const audit = await deps.store.db
+			.selectFrom("audit_entries")
+			.selectAll()
+			.where("subject", "=", job.public_id)
+			.execute();
+		deepEqual(
+			audit.map((entry) => [entry.action, entry.person_id, entry.detail]),
+			[
+				["conversions.decided", 1, "applies 7 rows"],
+				["conversions.decided", 1, "2 conversions changed"],
+			],
+		);
+	});
+
+	test("the review team's file may reject only, in its own name, and only they apply it", async () => {
+		const deps = open();
+		const programme = await addProgramme(deps.store);
+		const fraud = await addConversion(deps.store, programme.id, { order_id: "fraud" });
+		await addConversion(deps.store, programme.id, { order_id: "fine" });
+		const job = await upload(deps, programme, ["fraud,,reject,FRAUD", "fine,,approve,"], STAFF);
+		await workOffJobs(deps, () => false);
+		deepEqual(await verdicts(deps, job), [
+			["fraud", "change", null],
+			["fine", "refused", null],
+		]);
+		const byOwner = await startApplying(deps, await reload(deps, job), OWNER);
+		ok(!byOwner.ok);
+		equal(byOwner.fault.code, "not_allowed");
+		await apply(deps, job, STAFF);
+		const row = await deps.store.db
+			.selectFrom("conversions")
+			.selectAll()
+			.where("id", "=", fraud.id)
+			.executeTakeFirstOrThrow();
+		deepEqual([row.status, row.decided_by, row.reason], ["REJECTED", "review", "FRAUD"]);
+	});
+
+	test("a job is worked off by pages, stops when asked, and another process goes on where it stopped", async () => {
+		const deps = open();
+		const { job, programme } = await uploadMany(deps, 1_200);
+		await workOffJobs(deps, () => false);
+		const started = await startApplying(deps, await reload(deps, job), OWNER);
+		ok(started.ok);
+		let turns = 0;
+		const slow = { ...deps, clock: { ...deps.clock, turn: async () => void turns++ } };
+		await workOffJobs(slow, () => turns === 1);
+		const half = await reload(deps, job);
+		deepEqual([half.state, half.done_rows], ["applying", 500]);
+		equal(await countStatus(deps, programme, "APPROVED"), 500);
+		// A clean stop gives the job back: nobody waits for a claim to lapse.
+		await workOffJobs({ ...deps, store: database.rival }, () => false);
+		equal((await reload(deps, job)).state, "done");
+		equal(await countStatus(deps, programme, "APPROVED"), 1_200);
+		const events = await deps.store.db
+			.selectFrom("events")
+			.innerJoin("conversions", "conversions.id", "events.conversion_id")
+			.select("events.id")
+			.where("conversions.programme_id", "=", programme.id)
+			.execute();
+		equal(events.length, 1_200, "one event each");
+	});
+
+	test("a job whose process died is taken up when its claim has lapsed, and not before", async () => {
+		const deps = open();
+		const { job } = await uploadMany(deps, 3);
+		const nowMs = deps.clock.nowMs();
+		ok(await claimJob(deps.store.db, "the dead", nowMs, nowMs + CLAIM_MS));
+		await workOffJobs(deps, () => false);
+		equal((await reload(deps, job)).state, "uploaded", "it is somebody's");
+		await deps.clock.moveBy(CLAIM_MS);
+		await workOffJobs(deps, () => false);
+		equal((await reload(deps, job)).state, "previewed");
+	});
+
+	test("a process that lost its claim writes nothing more", async () => {
+		const deps = open();
+		const { job, programme } = await uploadMany(deps, 1_000);
+		await workOffJobs(deps, () => false);
+		ok((await startApplying(deps, await reload(deps, job), OWNER)).ok);
+		// After its first page, everybody else's clock runs ahead and another process takes the job.
+		let turns = 0;
+		const turn = async () => {
+			turns += 1;
+			if (turns > 1) return;
+			const late = deps.clock.nowMs() + CLAIM_MS;
+			ok(await claimJob(database.rival.db, "the other", late, late + CLAIM_MS));
+		};
+		await workOffJobs({ ...deps, clock: { ...deps.clock, turn } }, () => false);
+		equal(await countStatus(deps, programme, "APPROVED"), 500);
+		equal((await reload(deps, job)).claim, "the other");
+		await deps.clock.moveBy(3 * CLAIM_MS);
+		await workOffJobs(deps, () => false);
+		equal(await countStatus(deps, programme, "APPROVED"), 1_000);
+	});
+
+	test("the runner works when it is woken, looks by itself now and then, and leaves nothing behind", async () => {
+		const deps = open();
+		const runner = startBulkRunner(deps);
+		await deps.clock.moveBy(0);
+		await runner.idle();
+		const woken = await uploadMany(deps, 3);
+		runner.wake();
+		await runner.idle();
+		equal((await reload(deps, woken.job)).state, "previewed");
+		const found = await uploadMany(deps, 3);
+		await deps.clock.moveBy(10_000);
+		await runner.idle();
+		equal((await reload(deps, found.job)).state, "previewed");
+		await runner.stop();
+		equal(deps.clock.waitingTimers, 0);
+		deepEqual(deps.log.lines, []);
+	});
+
+	async function uploadMany(deps: Deps, rows: number) {
+		const programme = await addProgramme(deps.store);
+		const orders = Array.from({ length: rows }, (_, index) => `order ${index}`);
+		for (let start = 0; start < rows; start += 500) {
+			const page = orders
+				.slice(start, start + 500)
+				.map((orderId) => newConversion(programme.id, { order_id: orderId }));
+			await deps.store.db.insertInto("conversions").values(page).execute();
+		}
+		const job = await upload(
+			deps,
+			programme,
+			orders.map((orderId) => `${orderId},,approve,`),
+		);
+		return { programme, job };
+	}
+});
+
+interface Deps {
+	store: Store;
+	clock: MovableClock;
+	random: ReturnType<typeof createRandom>;
+	log: ReturnType<typeof createLog>;
+}
+
+async function countEvents({ store }: Deps): Promise<number> {
+	return (await store.db.selectFrom("events").select("id").execute()).length;
+}
+
+async function countStatus({ store }: Deps, programme: Programme, status: "APPROVED"): Promise<number> {
+	const rows = await store.db
+		.selectFrom("conversions")
+		.select("id")
+		.where("programme_id", "=", programme.id)
+		.where("status", "=", status)
+		.execute();
+	return rows.length;
+}
+
+async function textOf(parts: AsyncIterable<string>): Promise<string> {
+	let text = "";
+	for await (const part of parts) text += part;
+	return text;
+}

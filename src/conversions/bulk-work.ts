@@ -1,0 +1,79 @@
+// Works off jobs of many decisions, a page a transaction: uploaded → previewed, applying → done. A process that dies
+// leaves its claim to lapse; whoever takes the job then goes on behind the last page that was stored.
+
+import { noteAudit } from "../store/audit.ts";
+import { advanceClaim, type BulkJob, claimJob } from "../store/bulk-jobs.ts";
+import { judgeRows, listRows } from "../store/bulk-rows.ts";
+import { applyPage, previewPage } from "./bulk-page.ts";
+import type { ConversionsDeps } from "./deps.ts";
+
+const PAGE_ROWS = 500;
+/** Far longer than a page takes; how long a job stands still after its process died. */
+const CLAIM_MS = 30_000;
+const CLAIM_BYTES = 16;
+
+/** Returns when there is nothing left to do here, or when asked to stop. */
+export async function workOffJobs(deps: ConversionsDeps, isStopping: () => boolean): Promise<void> {
+	while (!isStopping()) {
+		const nowMs = deps.clock.nowMs();
+		const job = await claimJob(deps.store.db, deps.random.hex(CLAIM_BYTES), nowMs, nowMs + CLAIM_MS);
+		if (job === undefined) return;
+		await workOffJob(deps, job, isStopping);
+	}
+}
+
+async function workOffJob(deps: ConversionsDeps, claimed: BulkJob, isStopping: () => boolean): Promise<void> {
+	let job: BulkJob | undefined = claimed;
+	while (job !== undefined && (job.state === "uploaded" || job.state === "applying")) {
+		if (isStopping()) {
+			// Given back at once, so that the next process need not wait for the claim to lapse.
+			await advanceClaim(deps.store.db, job, { claim_until_ms: 0 });
+			return;
+		}
+		job = await workOffPage(deps, job);
+		await deps.clock.turn();
+	}
+}
+
+async function workOffPage(deps: ConversionsDeps, job: BulkJob): Promise<BulkJob | undefined> {
+	const { store, clock } = deps;
+	const nowMs = clock.nowMs();
+	const done = await store.transact(async (trx) => {
+		const rows = await listRows(trx, { jobId: job.id, afterSeq: job.done_rows, limit: PAGE_ROWS });
+		const isLast = rows.length < PAGE_ROWS;
+		const isPreview = job.state === "uploaded";
+		// First, because it also locks the job: a process whose claim has lapsed decides nothing more.
+		const advanced = await advanceClaim(trx, job, {
+			done_rows: isLast && isPreview ? 0 : job.done_rows + rows.length,
+			claim_until_ms: isLast ? 0 : nowMs + CLAIM_MS,
+			...(isLast ? { state: isPreview ? ("previewed" as const) : ("done" as const) } : {}),
+			...(isLast && !isPreview ? { finished_at_ms: nowMs } : {}),
+		});
+		if (advanced === undefined) return { job: undefined, owedProgrammeIds: [] };
+		const page = isPreview ? await previewPage(trx, job, rows) : await applyPage(trx, deps, job, rows);
+		await judgeRows(trx, job.id, isPreview ? "verdict" : "outcome", page.rows);
+		if (!isPreview) await noteChanges(trx, job, page.rows, nowMs);
+		return { job: advanced, owedProgrammeIds: page.owedProgrammeIds };
+	});
+	store.announceDue(done.owedProgrammeIds);
+	return done.job;
+}
+
+/** One entry a page; each conversion's own history names the person, too. */
+async function noteChanges(
+	trx: Parameters<typeof noteAudit>[0],
+	job: BulkJob,
+	rows: Awaited<ReturnType<typeof applyPage>>["rows"],
+	nowMs: number,
+): Promise<void> {
+	const changed = rows.filter(({ verdict }) => verdict === "change").length;
+	if (changed === 0) return;
+	const note = {
+		personId: job.person_id,
+		programmeId: job.programme_id,
+		action: "conversions.decided" as const,
+		subject: job.public_id,
+		detail: `${changed} conversions changed`,
+	};
+	await noteAudit(trx, note, nowMs);
+}

@@ -1,0 +1,103 @@
+// A person decides on a page: one conversion, or (the review team) several of any programme. Written down with who
+// it was, in the same transaction.
+
+import { type Fault, type Result, refuse, succeed } from "../domain/fault.ts";
+import { noteAudit } from "../store/audit.ts";
+import { type Conversion, findByPublicId, findManyByPublicId } from "../store/conversions.ts";
+import type { Programme } from "../store/programmes.ts";
+import type { Db } from "../store/store.ts";
+import type { Decider } from "./bulk-upload.ts";
+import type { Decision } from "./decide.ts";
+import { decideMany } from "./decide-many.ts";
+import { type DecisionMove, judgeDecision } from "./decision-rights.ts";
+import type { ConversionsDeps } from "./deps.ts";
+
+export interface DecidedOnPage {
+	conversion: Conversion;
+	outcome: "changed" | "already";
+}
+
+export async function decideOne(
+	deps: ConversionsDeps,
+	programme: Programme,
+	decider: Decider,
+	wish: { conversionId: string; move: DecisionMove; reason: string },
+): Promise<Result<DecidedOnPage>> {
+	const decision = judgeDecision(decider.side, wish.move, wish.reason);
+	if (!decision.ok) return decision;
+	const done = await deps.store.transact(async (trx) => {
+		const conversion = await findByPublicId(trx, programme.id, wish.conversionId);
+		if (conversion === undefined) return null;
+		return decideAndNote(trx, deps, decider, [conversion], decision.value);
+	});
+	const [only] = done?.decided ?? [];
+	if (done === null || only === undefined) {
+		return refuse("unknown_conversion", "This programme has no such conversion. Go back to the list.");
+	}
+	deps.store.announceDue(done.owedProgrammeIds);
+	if (!only.result.ok) return only.result;
+	return succeed({ conversion: only.conversion, outcome: only.result.value });
+}
+
+export interface RejectedMany {
+	changed: number;
+	already: number;
+	refused: readonly { conversion: Conversion; fault: Fault }[];
+}
+
+/** For the review team, whose list crosses programmes. */
+export async function rejectMany(
+	deps: ConversionsDeps,
+	decider: Decider,
+	wish: { conversionIds: readonly string[]; reason: string },
+): Promise<Result<RejectedMany>> {
+	const decision = judgeDecision(decider.side, "reject", wish.reason);
+	if (!decision.ok) return decision;
+	const done = await deps.store.transact(async (trx) => {
+		const found = await findManyByPublicId(trx, [...new Set(wish.conversionIds)]);
+		return decideAndNote(trx, deps, decider, found, decision.value);
+	});
+	deps.store.announceDue(done.owedProgrammeIds);
+	if (done.decided.length === 0) {
+		return refuse(
+			"nothing_selected",
+			"Nothing is selected. Tick the conversions first, then choose what to do.",
+		);
+	}
+	const outcomes = done.decided.map(({ result }) => (result.ok ? result.value : "refused"));
+	return succeed({
+		changed: outcomes.filter((outcome) => outcome === "changed").length,
+		already: outcomes.filter((outcome) => outcome === "already").length,
+		refused: done.decided.flatMap(({ conversion, result }) =>
+			result.ok ? [] : [{ conversion, fault: result.fault }],
+		),
+	});
+}
+
+async function decideAndNote(
+	trx: Db,
+	deps: ConversionsDeps,
+	{ personId }: Decider,
+	conversions: readonly Conversion[],
+	decision: Decision,
+) {
+	const wishes = conversions.map((conversion) => ({ conversion, decision }));
+	const { results, owedProgrammeIds } = await decideMany(trx, deps, wishes, personId);
+	const decided = conversions.flatMap((conversion, index) => {
+		const result = results[index];
+		return result === undefined ? [] : [{ conversion, result }];
+	});
+	const reason = decision.move === "approve" ? "" : ` (${decision.reason})`;
+	for (const { conversion, result } of decided) {
+		if (!result.ok || result.value !== "changed") continue;
+		const note = {
+			personId,
+			programmeId: conversion.programme_id,
+			action: "conversion.decided" as const,
+			subject: conversion.public_id,
+			detail: `${decision.move}${reason}`,
+		};
+		await noteAudit(trx, note, deps.clock.nowMs());
+	}
+	return { decided, owedProgrammeIds };
+}

@@ -1,0 +1,77 @@
+// A test conversion from the integration page: obeys every rule, can be walked through every move, and stays
+// out of totals.
+
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { parseAmount } from "../domain/money.ts";
+import { noteAudit } from "../store/audit.ts";
+import { type Conversion, findByPublicId } from "../store/conversions.ts";
+import type { Programme } from "../store/programmes.ts";
+import { type Decision, decideConversion } from "./decide.ts";
+import type { ConversionsDeps } from "./deps.ts";
+import { recordConversion } from "./record.ts";
+
+export const TEST_ORDER_PREFIX = "test-";
+/** 40 bits: nobody sends so many tests that two meet. */
+const ORDER_BYTES = 5;
+const BASKET_VALUE = "100";
+
+export interface TestSent {
+	conversion: Conversion;
+	/** False without a Postback URL or a signing secret: then nothing is sent, ever. */
+	isOwed: boolean;
+}
+
+export async function sendTestConversion(
+	deps: ConversionsDeps,
+	programme: Programme,
+	personId: number | null,
+): Promise<Result<TestSent>> {
+	const basketValue = parseAmount(BASKET_VALUE, programme.currency, "basketValue");
+	if (!basketValue.ok) return basketValue;
+	const sent = await deps.store.transact(async (trx) => {
+		const recorded = await recordConversion(trx, deps, programme, {
+			source: "test",
+			orderId: `${TEST_ORDER_PREFIX}${deps.random.hex(ORDER_BYTES)}`,
+			eventType: "SALE",
+			basketValue: basketValue.value,
+			occurredAtMs: null,
+			isTest: true,
+		});
+		if (!recorded.ok) return recorded;
+		const subject = recorded.value.conversion.public_id;
+		const note = { personId, programmeId: programme.id, action: "conversion.test_sent", subject } as const;
+		await noteAudit(trx, note, deps.clock.nowMs());
+		return recorded;
+	});
+	if (!sent.ok) return sent;
+	deps.store.announceDue(sent.value.owedProgrammeIds);
+	return succeed({ conversion: sent.value.conversion, isOwed: sent.value.owedProgrammeIds.length > 0 });
+}
+
+/** Only a test conversion: the buttons of the integration page must not decide on anybody's money. */
+export async function walkTestConversion(
+	deps: ConversionsDeps,
+	programme: Programme,
+	conversionId: string,
+	decision: Decision,
+	personId: number | null,
+): Promise<Result<TestSent>> {
+	const walked = await deps.store.transact(async (trx) => {
+		const found = await findByPublicId(trx, programme.id, conversionId);
+		if (found === undefined || found.source !== "test") {
+			return refuse("unknown_conversion", "There is no such test conversion here. Send a new one.");
+		}
+		const decided = await decideConversion(trx, deps, found, decision, personId);
+		if (!decided.ok) return decided;
+		const note = { personId, programmeId: programme.id, action: "conversion.decided" } as const;
+		await noteAudit(
+			trx,
+			{ ...note, subject: conversionId, detail: decided.value.outcome },
+			deps.clock.nowMs(),
+		);
+		return decided;
+	});
+	if (!walked.ok) return walked;
+	deps.store.announceDue(walked.value.owedProgrammeIds);
+	return succeed({ conversion: walked.value.conversion, isOwed: walked.value.owedProgrammeIds.length > 0 });
+}

@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { createClock, type MovableClock, START_MS } from "../../test/support/clock.ts";
+import { createLog } from "../../test/support/log.ts";
+import { addConversion, addProgramme } from "../../test/support/rows.ts";
+import { untilOnClock } from "../../test/support/until.ts";
+import { openSqlite } from "../store/sqlite.ts";
+import type { Store } from "../store/store.ts";
+import { createTallies } from "./tally.ts";
+
+const DAY_MS = 86_400_000;
+const TODAY = Math.floor(START_MS / DAY_MS);
+
+test("counts by status and day, sums amounts exactly, and leaves tests and other programmes out", async (t) => {
+	const { store, deps } = await open(t);
+	const { id } = await addProgramme(store);
+	const other = await addProgramme(store);
+	// As floating point the cents of these would be lost.
+	const huge = { basket_value: "999999999999.99", commission: "0.10", network_fee: "0.20" };
+	await addConversion(store, id, { ...huge, status: "APPROVED" });
+	await addConversion(store, id, { ...huge, status: "APPROVED", created_at_ms: START_MS - DAY_MS });
+	await addConversion(store, id, { ...huge, status: "APPROVED" });
+	await addConversion(store, id, { basket_value: "0.01", status: "REVERSED" });
+	await addConversion(store, id, { test: 1, status: "APPROVED" });
+	await addConversion(store, other.id, {});
+	const { tally, isCounting } = await createTallies(deps).look(id);
+	assert.equal(isCounting, false);
+	assert.deepEqual(tally?.totals.get("APPROVED"), {
+		count: 3,
+		basketMinor: 299999999999997n,
+		commissionMinor: 30n,
+		feeMinor: 60n,
+	});
+	assert.equal(tally?.totals.get("REVERSED")?.basketMinor, 1n);
+	assert.equal(tally?.totals.get("RECORDED")?.count, 0);
+	assert.deepEqual(
+		tally?.days.get(TODAY),
+		new Map([
+			["APPROVED", 2],
+			["REVERSED", 1],
+		]),
+	);
+	assert.deepEqual(tally?.days.get(TODAY - 1), new Map([["APPROVED", 1]]));
+});
+
+test("more than one slice is counted once each", async (t) => {
+	const { store, deps } = await open(t);
+	const { id } = await addProgramme(store);
+	await fill(store, id, 4_001);
+	const { tally } = await createTallies(deps).look(id);
+	assert.equal(tally?.totals.get("RECORDED")?.count, 4_001);
+	assert.equal(tally?.totals.get("RECORDED")?.basketMinor, 4_001n * 10_000n);
+});
+
+test("a reader waits for 30 ms and no longer: a large programme is counted beside them", {
+	timeout: 20_000,
+}, async (t) => {
+	const { store, deps, clock } = await open(t);
+	const { id } = await addProgramme(store);
+	await fill(store, id, 2_001);
+	const gate = createGate();
+	const tallies = createTallies({ ...deps, clock: { ...clock, turn: () => gate.passed } });
+	const first = tallies.look(id);
+	await untilOnClock(clock, "the reader waits", () => clock.waitingTimers > 0, 0);
+	await clock.moveBy(30);
+	assert.deepEqual(await first, { tally: null, isCounting: true });
+	gate.open();
+	await untilOnClock(clock, "it is counted", async () => !(await tallies.look(id)).isCounting);
+	assert.equal((await tallies.look(id)).tally?.totals.get("RECORDED")?.count, 2_001);
+	assert.equal(clock.waitingTimers, 0);
+});
+
+test("a count that took long is kept for twenty times as long, then made anew", async (t) => {
+	const { store, deps, clock } = await open(t);
+	const { id } = await addProgramme(store);
+	await addConversion(store, id);
+	const startMs = clock.nowMs();
+	let turns = 0;
+	const slow = { ...clock, nowMs: () => clock.nowMs() + turns * 1_000, turn: async () => void turns++ };
+	const tallies = createTallies({ ...deps, clock: slow });
+	assert.equal((await tallies.look(id)).tally?.totals.get("RECORDED")?.count, 1);
+	await addConversion(store, id);
+	await clock.moveTo(startMs + 18_999);
+	assert.equal((await tallies.look(id)).tally?.totals.get("RECORDED")?.count, 1);
+	await clock.moveTo(startMs + 19_000);
+	assert.equal((await tallies.look(id)).tally?.totals.get("RECORDED")?.count, 2);
+});
+
+test("a count that fails is logged, and the next look tries again", async (t) => {
+	const { store, deps } = await open(t);
+	const { id } = await addProgramme(store);
+	let isBroken = true;
+	const flaky = {
+		...store,
+		get db() {
+			if (isBroken) throw new Error("gone for a moment");
+			return store.db;
+		},
+	};
+	const log = createLog();
+	const tallies = createTallies({ ...deps, store: flaky, log });
+	assert.deepEqual(await tallies.look(id), { tally: null, isCounting: false });
+	assert.match(log.text(), /could not be counted/);
+	isBroken = false;
+	assert.notEqual((await tallies.look(id)).tally, null);
+});
+
+test("a stop ends the count under way, and no other begins", async (t) => {
+	const { store, deps } = await open(t);
+	const { id } = await addProgramme(store);
+	await addConversion(store, id);
+	const stopping = new AbortController();
+	const clock = { ...deps.clock, turn: async () => stopping.abort() };
+	const tallies = createTallies({ ...deps, clock, stopSignal: stopping.signal });
+	assert.deepEqual(await tallies.look(id), { tally: null, isCounting: false });
+	assert.deepEqual(await tallies.look(id), { tally: null, isCounting: false });
+});
+
+async function open(t: TestContext) {
+	const store = openSqlite(":memory:");
+	t.after(() => store.close());
+	await store.migrate(START_MS);
+	const clock: MovableClock = createClock();
+	return { store, clock, deps: { store, clock, log: createLog() } };
+}
+
+async function fill(store: Store, programmeId: number, rows: number): Promise<void> {
+	await store.transact(async (trx) => {
+		for (let n = 0; n < rows; n++) await addConversion({ ...store, db: trx }, programmeId);
+	});
+}
+
+function createGate(): { passed: Promise<void>; open(): void } {
+	const { promise, resolve } = Promise.withResolvers<void>();
+	return { passed: promise, open: resolve };
+}

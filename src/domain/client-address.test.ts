@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseRange } from "./address.ts";
+import { findClientAddress } from "./client-address.ts";
+
+const TRUSTED = ["127.0.0.0/8", "10.0.0.0/8", "2001:db8::/32"].flatMap((text) => parseRange(text) ?? []);
+
+const CASES: readonly [
+	title: string,
+	socket: string | undefined,
+	forwarded: string | undefined,
+	client: string,
+][] = [
+	["without a proxy it is the socket's", "198.51.100.7", undefined, "198.51.100.7"],
+	["a caller who is no proxy cannot name another address", "198.51.100.7", "203.0.113.9", "198.51.100.7"],
+	["a trusted proxy names the client", "127.0.0.1", "203.0.113.9", "203.0.113.9"],
+	[
+		"what the client put before its own address does not count",
+		"127.0.0.1",
+		"1.1.1.1, 203.0.113.9",
+		"203.0.113.9",
+	],
+	[
+		"a chain of trusted proxies is walked to its end",
+		"10.0.0.1",
+		"203.0.113.9, 10.0.0.2 ,10.0.0.3",
+		"203.0.113.9",
+	],
+	["a chain of nobody but proxies ends at the first", "10.0.0.1", "10.0.0.9, 10.0.0.2", "10.0.0.9"],
+	["a trusted proxy that says nothing is itself the client", "127.0.0.1", undefined, "127.0.0.1"],
+	["nonsense ends the chain", "127.0.0.1", "203.0.113.9, <script>", "127.0.0.1"],
+	["an empty hop ends the chain", "127.0.0.1", "203.0.113.9, ", "127.0.0.1"],
+	["an IPv4 caller on an IPv6 socket is the same caller", "::ffff:127.0.0.1", "203.0.113.9", "203.0.113.9"],
+	["IPv6 proxies are trusted too", "2001:db8::1", "2a00::5", "2a00::5"],
+	["without a socket nobody is trusted", undefined, "203.0.113.9", "0.0.0.0"],
+];
+
+for (const [title, socket, forwarded, client] of CASES) {
+	test(title, () => assert.equal(findClientAddress(socket, forwarded, TRUSTED), client));
+}
+
+test("without trusted proxies the header is never believed", () => {
+	assert.equal(findClientAddress("127.0.0.1", "203.0.113.9", []), "127.0.0.1");
+});

@@ -1,0 +1,30 @@
+// Whose request it is, by address: the socket's, or behind proxies that are trusted the one they name.
+
+import { type AddressRange, isAddress, isInRanges } from "./address.ts";
+
+/** When there is no address to name; all who have none share its limits. */
+const UNKNOWN = "0.0.0.0";
+
+/**
+ * Each proxy appends whom it heard from to X-Forwarded-For. Read from the end, the first address that is not a
+ * trusted proxy's is the client; whatever stands before it, the client may have made up.
+ */
+export function findClientAddress(
+	socketAddress: string | undefined,
+	forwardedFor: string | undefined,
+	trustedProxies: readonly AddressRange[],
+): string {
+	let client = plainAddress(socketAddress ?? "");
+	if (!isAddress(client)) return UNKNOWN;
+	for (const hop of (forwardedFor ?? "").split(",").reverse()) {
+		const named = plainAddress(hop.trim());
+		if (!isInRanges(client, trustedProxies) || !isAddress(named)) break;
+		client = named;
+	}
+	return client;
+}
+
+/** A socket that listens on IPv6 too shows IPv4 callers as ::ffff:192.0.2.1. */
+function plainAddress(text: string): string {
+	return text.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, "");
+}

@@ -1,0 +1,284 @@
+// "Check a signature": says which part of a signed request differs from what was signed. Every part is tried
+// in the spellings people sign by mistake, and the match with the fewest mistakes is the explanation.
+
+import {
+	canonicalString,
+	type HeaderNames,
+	judgeTimestamp,
+	sha256Hex,
+	signatureMatches,
+	signingKey,
+	TIMESTAMP_TOLERANCE_SECONDS,
+} from "./signature.ts";
+import {
+	bodyVariants,
+	methodVariants,
+	secretVariants,
+	targetVariants,
+	type Variant,
+} from "./signature-variants.ts";
+
+export interface PastedRequest {
+	method: string;
+	/** Path and query, or a whole URL. */
+	target: string;
+	/** One header a line. */
+	headers: string;
+	body: string;
+}
+
+/** The first is the one to check with; the others are tried to say which one it was. */
+export interface KnownSecret {
+	text: string;
+	/** As it reads in a sentence: "the secret you pasted". */
+	name: string;
+}
+
+export interface DiagnosisContext {
+	names: HeaderNames;
+	secrets: readonly KnownSecret[];
+	/** Under which the request may have been addressed: ours, and the Postback URL's. */
+	origins: readonly string[];
+	nowMs: number;
+}
+
+export type DiagnosisPart =
+	| "headers"
+	| "timestamp"
+	| "nonce"
+	| "signature"
+	| "method"
+	| "path"
+	| "body"
+	| "secret";
+export type DiagnosisVerdict = "good" | "bad" | "warn" | "unknown";
+
+export interface DiagnosisStep {
+	part: DiagnosisPart;
+	verdict: DiagnosisVerdict;
+	text: string;
+}
+
+export interface Diagnosis {
+	isGood: boolean;
+	conclusion: string;
+	steps: readonly DiagnosisStep[];
+	/** What has to be signed, or null while a header is missing. */
+	canonical: string | null;
+}
+
+export function diagnoseSignature(pasted: PastedRequest, context: DiagnosisContext): Diagnosis {
+	const { names } = context;
+	const headers = parseHeaders(pasted.headers);
+	const [timestamp, nonce, signature] = [names.timestamp, names.nonce, names.signature].map((name) =>
+		headers.get(name.toLowerCase()),
+	);
+	if (timestamp === undefined || nonce === undefined || signature === undefined) {
+		const missing = [names.timestamp, names.nonce, names.signature].filter(
+			(name) => !headers.has(name.toLowerCase()),
+		);
+		const text = `Missing: ${missing.join(", ")}. A signed request has all three; paste each on a line of its own, as Name: value.`;
+		return {
+			isGood: false,
+			conclusion: text,
+			steps: [{ part: "headers", verdict: "bad", text }],
+			canonical: null,
+		};
+	}
+	const target = withoutOrigin(pasted.target.trim());
+	// A browser sends every line break of a text field as CRLF; what was pasted had the plain one far more often.
+	const body = pasted.body.replace(/\r\n/g, "\n");
+	const method = pasted.method.trim();
+	const canonical = canonicalString(method, target, timestamp, nonce, sha256Hex(body));
+	const steps: DiagnosisStep[] = [
+		{ part: "headers", verdict: "good", text: "All three headers are there." },
+		checkTimestamp(timestamp, context.nowMs),
+		checkNonce(nonce),
+		checkShape(signature),
+	];
+	const found = findMatch(
+		{
+			methods: methodVariants(method),
+			targets: targetVariants(target, context.origins),
+			bodies: bodyVariants(body),
+			secrets: nameSecrets(context.secrets),
+		},
+		{ timestamp, nonce, signature: bareSignature(signature) },
+	);
+	steps.push(...explainMatch(found, context.secrets.length > 0, { method, target, body }));
+	return conclude(steps, canonical);
+}
+
+function parseHeaders(text: string): Map<string, string> {
+	const headers = new Map<string, string>();
+	for (const line of text.split(/\r?\n/)) {
+		// As a log or `curl -v` shows it, a line may begin with "> ".
+		const match = /^[>\s]*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*:\s*(.*?)\s*$/.exec(line);
+		if (match?.[1] !== undefined && match[2] !== undefined) headers.set(match[1].toLowerCase(), match[2]);
+	}
+	return headers;
+}
+
+function withoutOrigin(target: string): string {
+	const path = target.replace(/^https?:\/\/[^/?#]*/i, "").replace(/#.*$/s, "");
+	return path === "" ? "/" : path;
+}
+
+const MILLISECONDS = /^\d{13}$/;
+
+function checkTimestamp(timestamp: string, nowMs: number): DiagnosisStep {
+	const part = "timestamp";
+	if (MILLISECONDS.test(timestamp)) {
+		const text = `${timestamp} looks like milliseconds. Send Unix time in seconds: divide by 1,000 and cut the rest off.`;
+		return { part, verdict: "bad", text };
+	}
+	switch (judgeTimestamp(timestamp, nowMs)) {
+		case "malformed":
+			return {
+				part,
+				verdict: "bad",
+				text: `"${timestamp}" is not Unix time in seconds: digits only, nothing else.`,
+			};
+		case "stale": {
+			const offSeconds = Number(timestamp) - Math.floor(nowMs / 1000);
+			const side = offSeconds < 0 ? "behind" : "ahead of";
+			const text = `It is ${Math.abs(offSeconds)} seconds ${side} our clock, outside the window of ${TIMESTAMP_TOLERANCE_SECONDS}. For a request from a while ago that is to be expected; for one sent just now, set the sender's clock.`;
+			return { part, verdict: "bad", text };
+		}
+		case "fresh":
+			return { part, verdict: "good", text: `Within ${TIMESTAMP_TOLERANCE_SECONDS} seconds of our clock.` };
+	}
+}
+
+function checkNonce(nonce: string): DiagnosisStep {
+	const isGood = /^[0-9A-Za-z_-]{8,128}$/.test(nonce);
+	const text = isGood
+		? "Well formed. Each may be used once: a repeated request needs a new one."
+		: 'It must be 8 to 128 letters, digits, "-" or "_": best 32 random hex digits.';
+	return { part: "nonce", verdict: isGood ? "good" : "bad", text };
+}
+
+function checkShape(signature: string): DiagnosisStep {
+	const part = "signature";
+	if (/^sha256=/i.test(signature)) {
+		return { part, verdict: "bad", text: 'It begins with "sha256=". Send the 64 hex digits alone.' };
+	}
+	if (/^[0-9a-f]{64}$/.test(signature)) return { part, verdict: "good", text: "64 lower-case hex digits." };
+	if (/^[0-9a-fA-F]{64}$/.test(signature)) {
+		const text =
+			"It is in upper-case hex. We take it, but send lower case: a plain comparison would refuse it.";
+		return { part, verdict: "warn", text };
+	}
+	if (/^[0-9A-Za-z+/_-]{43}=?$/.test(signature)) {
+		return { part, verdict: "bad", text: "It looks like base64. Send the HMAC as 64 hex digits." };
+	}
+	return { part, verdict: "bad", text: `It must be 64 hex digits, but has ${signature.length} characters.` };
+}
+
+/** In hex, whatever it was written in: then the other parts can still be judged. */
+function bareSignature(signature: string): string {
+	const bare = signature.replace(/^sha256=/i, "");
+	if (!/^[0-9A-Za-z+/_-]{43}=?$/.test(bare)) return bare;
+	return Buffer.from(bare, "base64").toString("hex");
+}
+
+function nameSecrets(secrets: readonly KnownSecret[]): Variant[] {
+	return secrets.flatMap(({ text, name }, index) =>
+		secretVariants(text).map((variant) => ({
+			value: variant.value,
+			mistake:
+				index === 0
+					? variant.mistake
+					: `It was signed with another secret: ${name}. ${variant.mistake ?? ""}`.trim(),
+		})),
+	);
+}
+
+interface Tried {
+	methods: readonly Variant[];
+	targets: readonly Variant[];
+	bodies: readonly Variant[];
+	secrets: readonly Variant[];
+}
+
+interface Match {
+	method: Variant;
+	target: Variant;
+	body: Variant;
+	secret: Variant;
+}
+
+/** At most some 5 × 12 × 14 × 6 signatures of a few hundred bytes: milliseconds. */
+function findMatch(
+	tried: Tried,
+	{ timestamp, nonce, signature }: { timestamp: string; nonce: string; signature: string },
+): Match | null {
+	let best: { match: Match; mistakes: number } | null = null;
+	const keys = tried.secrets.map((secret) => ({ secret, key: signingKey(secret.value) }));
+	for (const body of tried.bodies) {
+		const digest = sha256Hex(body.value);
+		for (const target of tried.targets) {
+			for (const method of tried.methods) {
+				const canonical = canonicalString(method.value, target.value, timestamp, nonce, digest);
+				for (const { secret, key } of keys) {
+					if (!signatureMatches(key, canonical, signature)) continue;
+					const mistakes = [method, target, body, secret].filter(({ mistake }) => mistake !== null).length;
+					if (best === null || mistakes < best.mistakes)
+						best = { match: { method, target, body, secret }, mistakes };
+				}
+			}
+		}
+	}
+	return best?.match ?? null;
+}
+
+function explainMatch(
+	match: Match | null,
+	hasSecret: boolean,
+	asPasted: { method: string; target: string; body: string },
+): DiagnosisStep[] {
+	const { method, target } = asPasted;
+	const digest = sha256Hex(asPasted.body);
+	if (match === null) {
+		const text = hasSecret
+			? "No spelling of method, path and body that we know gives this signature with the secret. Most likely it was signed with another secret: compare the one in use with the one that was issued."
+			: "This programme has no signing secret yet. It comes with the first API key: issue one, or paste a secret.";
+		return [
+			{ part: "method", verdict: "unknown", text: `${method} is what has to be signed.` },
+			{ part: "path", verdict: "unknown", text: `${target} is what has to be signed.` },
+			{
+				part: "body",
+				verdict: "unknown",
+				text: `As pasted, its SHA-256 is ${digest}. Compare it with yours.`,
+			},
+			{ part: "secret", verdict: "bad", text },
+		];
+	}
+	const step = (part: DiagnosisPart, { mistake }: Variant, good: string): DiagnosisStep =>
+		mistake === null ? { part, verdict: "good", text: good } : { part, verdict: "bad", text: mistake };
+	return [
+		step("method", match.method, `${method}, as signed.`),
+		step("path", match.target, `${target}, as signed.`),
+		step("body", match.body, `The bytes that were signed, with the SHA-256 ${digest}.`),
+		step("secret", match.secret, "The right one."),
+	];
+}
+
+function conclude(steps: readonly DiagnosisStep[], canonical: string): Diagnosis {
+	const wrong = steps.filter(({ verdict }) => verdict === "bad");
+	if (wrong.length === 0) {
+		return {
+			isGood: true,
+			conclusion: "The signature is right: this request would be accepted.",
+			steps,
+			canonical,
+		};
+	}
+	const parts = wrong.map(({ part }) => part).join(", ");
+	return {
+		isGood: false,
+		conclusion: `This request would be refused. What differs: ${parts}.`,
+		steps,
+		canonical,
+	};
+}

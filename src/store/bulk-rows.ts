@@ -1,0 +1,76 @@
+// The rows of a job of many decisions, in the order of its file.
+
+import { type Insertable, type Selectable, sql } from "kysely";
+import type { BulkRowsTable, BulkVerdict } from "./bulk-tables.ts";
+import type { Db } from "./store.ts";
+
+export type BulkRow = Selectable<BulkRowsTable>;
+export type NewBulkRow = Insertable<BulkRowsTable>;
+
+export type VerdictCounts = Readonly<Record<BulkVerdict, number>>;
+
+export async function insertRows(db: Db, rows: readonly NewBulkRow[]): Promise<void> {
+	if (rows.length > 0) await db.insertInto("bulk_rows").values(rows).execute();
+}
+
+export interface RowsPlace {
+	jobId: number;
+	afterSeq: number;
+	limit: number;
+	/** What it did where it has been applied, what it would do otherwise. */
+	verdict?: BulkVerdict | undefined;
+}
+
+export async function listRows(db: Db, place: RowsPlace): Promise<BulkRow[]> {
+	let query = db
+		.selectFrom("bulk_rows")
+		.selectAll()
+		.where("job_id", "=", place.jobId)
+		.where("seq", ">", place.afterSeq);
+	if (place.verdict !== undefined) {
+		query = query.where(sql<boolean>`coalesce(outcome, verdict) = ${place.verdict}`);
+	}
+	return query.orderBy("seq").limit(place.limit).execute();
+}
+
+/** At most 40,000 rows side by side. */
+export async function countVerdicts(db: Db, jobId: number): Promise<VerdictCounts> {
+	const rows = await db
+		.selectFrom("bulk_rows")
+		.select((eb) => [
+			sql<BulkVerdict | null>`coalesce(outcome, verdict)`.as("verdict"),
+			eb.fn.countAll<number>().as("rows"),
+		])
+		.where("job_id", "=", jobId)
+		.groupBy(sql`coalesce(outcome, verdict)`)
+		.execute();
+	const counts = { change: 0, already: 0, refused: 0, unknown: 0, malformed: 0 };
+	for (const { verdict, rows: count } of rows) if (verdict !== null) counts[verdict] = count;
+	return counts;
+}
+
+export interface JudgedRow {
+	seq: number;
+	verdict: BulkVerdict;
+	detail: string | null;
+	conversion: string | null;
+}
+
+/** `column` says whether this is what the rows would do or what they did. */
+export async function judgeRows(
+	db: Db,
+	jobId: number,
+	column: "verdict" | "outcome",
+	rows: readonly JudgedRow[],
+): Promise<void> {
+	if (rows.length === 0) return;
+	// One statement for the page. Values in text, because PostgreSQL guesses the types of a list from its first row.
+	const values = rows.map(
+		(row) =>
+			sql`(cast(${row.seq} as integer), cast(${row.verdict} as text), cast(${row.detail} as text), cast(${row.conversion} as text))`,
+	);
+	await sql`with judged (seq, word, detail, conversion) as (values ${sql.join(values)})
+		update bulk_rows set ${sql.id(column)} = judged.word, detail = judged.detail,
+			conversion = coalesce(judged.conversion, bulk_rows.conversion)
+		from judged where bulk_rows.job_id = ${jobId} and bulk_rows.seq = judged.seq`.execute(db);
+}

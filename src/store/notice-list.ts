@@ -1,0 +1,43 @@
+// Notices as their page shows them, with the delivery that failed last.
+
+import { sql } from "kysely";
+import type { Notice } from "./notices.ts";
+import type { Db } from "./store.ts";
+
+export interface ListedNotice extends Notice {
+	/** Null where there was none, or it is past its retention. */
+	lastDeliveryPublicId: string | null;
+}
+
+/** The newest first; `beforeId` is the last of the page before. */
+export async function listNotices(
+	db: Db,
+	programmeId: number,
+	limit: number,
+	beforeId?: number,
+): Promise<ListedNotice[]> {
+	return db
+		.selectFrom("notices")
+		.leftJoin("deliveries", "deliveries.id", "notices.last_delivery_id")
+		.selectAll("notices")
+		.select("deliveries.public_id as lastDeliveryPublicId")
+		.where("notices.programme_id", "=", programmeId)
+		.$if(beforeId !== undefined, (query) => query.where("notices.id", "<", beforeId ?? 0))
+		.orderBy("notices.id", "desc")
+		.limit(limit)
+		.execute();
+}
+
+/** One at most: see the index notices_open. */
+export async function findOpenNotice(db: Db, programmeId: number): Promise<Notice | undefined> {
+	return (
+		db
+			.selectFrom("notices")
+			.selectAll()
+			.where("programme_id", "=", programmeId)
+			// As a literal: only then do both databases use the partial index.
+			.where("kind", "=", sql.lit("callbacks_failing"))
+			.where("ended_at_ms", "is", null)
+			.executeTakeFirst()
+	);
+}

@@ -1,0 +1,70 @@
+// People as the pages list them: who can sign in, who still has a link to open, who may no longer.
+
+import type { Db } from "./store.ts";
+
+export interface ListedPerson {
+	id: number;
+	publicId: string;
+	email: string;
+	/** Empty until they have joined. */
+	name: string;
+	hasPassword: boolean;
+	/** The link they were sent is good until then; null when there is none. */
+	linkEndsAtMs: number | null;
+	deactivatedAtMs: number | null;
+}
+
+/** A programme has a handful of owners, a network some dozens of staff: one page holds them all. */
+const MAX_PEOPLE_LISTED = 500;
+
+export async function listOwners(db: Db, programmeId: number, nowMs: number): Promise<ListedPerson[]> {
+	return listPeople(db, nowMs, (people) =>
+		people.where("people.id", "in", (eb) =>
+			eb
+				.selectFrom("programme_owners")
+				.select("programme_owners.person_id")
+				.where("programme_owners.programme_id", "=", programmeId),
+		),
+	);
+}
+
+export async function listStaff(db: Db, nowMs: number): Promise<ListedPerson[]> {
+	return listPeople(db, nowMs, (people) => people.where("people.role", "=", "staff"));
+}
+
+type PeopleQuery = ReturnType<typeof peopleQuery>;
+
+function peopleQuery(db: Db) {
+	return db.selectFrom("people");
+}
+
+async function listPeople(
+	db: Db,
+	nowMs: number,
+	choose: (people: PeopleQuery) => PeopleQuery,
+): Promise<ListedPerson[]> {
+	const rows = await choose(peopleQuery(db))
+		.select((eb) => [
+			"people.id",
+			"people.public_id as publicId",
+			"people.email",
+			"people.name",
+			"people.deactivated_at_ms as deactivatedAtMs",
+			eb
+				.selectFrom("auth_accounts")
+				.select("auth_accounts.id")
+				.whereRef("auth_accounts.userId", "=", "people.public_id")
+				.limit(1)
+				.as("accountId"),
+			eb
+				.selectFrom("invitations")
+				.select((link) => link.fn.max("invitations.expires_at_ms").as("ends"))
+				.whereRef("invitations.person_id", "=", "people.id")
+				.where("invitations.expires_at_ms", ">", nowMs)
+				.as("linkEndsAtMs"),
+		])
+		.orderBy("people.id")
+		.limit(MAX_PEOPLE_LISTED)
+		.execute();
+	return rows.map(({ accountId, ...person }) => ({ ...person, hasPassword: accountId !== null }));
+}

@@ -1,0 +1,99 @@
+// Programmes as a list shows them: whether callbacks are set up and work, and how much waits for a decision.
+
+import { sql } from "kysely";
+import type { Db } from "./store.ts";
+
+export interface ListedProgramme {
+	id: number;
+	publicId: string;
+	name: string;
+	currency: string;
+	hasUrl: boolean;
+	failingSinceMs: number | null;
+	/** Counted up to WAITING_COUNTED. */
+	waiting: number;
+}
+
+/** Beyond it nobody reads the exact number, and counting on would read every row. */
+export const WAITING_COUNTED = 1_000;
+
+export interface ProgrammeFilter {
+	/** Only this person's. */
+	ownerId?: number | undefined;
+	/** Part of the name, in either case; or a whole id. */
+	search?: string | undefined;
+	/** Only programmes older than this one: how a listing goes on. */
+	beforeId?: number | undefined;
+	limit: number;
+}
+
+/** The newest first. */
+export async function listProgrammes(db: Db, filter: ProgrammeFilter): Promise<ListedProgramme[]> {
+	const { ownerId, search, beforeId } = filter;
+	const rows = await db
+		.selectFrom("programmes")
+		.select((eb) => [
+			"programmes.id",
+			"programmes.public_id as publicId",
+			"programmes.name",
+			"programmes.currency",
+			"programmes.endpoint_id as endpointId",
+			eb
+				.selectFrom("notices")
+				.select("notices.opened_at_ms")
+				.whereRef("notices.programme_id", "=", "programmes.id")
+				// As a literal: only then do both databases use the partial index.
+				.where("notices.kind", "=", sql.lit("callbacks_failing"))
+				.where("notices.ended_at_ms", "is", null)
+				.as("failingSinceMs"),
+			eb
+				.selectFrom((inner) =>
+					inner
+						.selectFrom("conversions")
+						.select("conversions.programme_id")
+						.whereRef("conversions.programme_id", "=", "programmes.id")
+						.where("conversions.status", "=", sql.lit("RECORDED"))
+						.where("conversions.test", "=", sql.lit(0))
+						.limit(sql.lit(WAITING_COUNTED))
+						.as("waiting_few"),
+				)
+				.select((inner) => inner.fn.countAll<number>().as("few"))
+				.as("waiting"),
+		])
+		.$if(ownerId !== undefined, (query) =>
+			query.where("programmes.id", "in", (eb) =>
+				eb
+					.selectFrom("programme_owners")
+					.select("programme_owners.programme_id")
+					.where("programme_owners.person_id", "=", ownerId ?? 0),
+			),
+		)
+		.$if(search !== undefined, (query) => query.where(matches(search ?? "")))
+		.$if(beforeId !== undefined, (query) => query.where("programmes.id", "<", beforeId ?? 0))
+		.orderBy("programmes.id", "desc")
+		.limit(filter.limit)
+		.execute();
+	return rows.map(({ endpointId, waiting, ...row }) => ({
+		...row,
+		hasUrl: endpointId !== null,
+		waiting: waiting ?? 0,
+	}));
+}
+
+/** Reads along the primary key until the page is full: a network has thousands of programmes, not millions. */
+function matches(search: string) {
+	if (search.startsWith("prg_")) return sql<boolean>`programmes.public_id = ${search}`;
+	const pattern = `%${search.toLowerCase().replace(/[\\%_]/g, (sign) => `\\${sign}`)}%`;
+	return sql<boolean>`lower(programmes.name) like ${pattern} escape '\\'`;
+}
+
+/** Whether anything was ever reported to this programme, test conversions included. */
+export async function hasConversions(db: Db, programmeId: number): Promise<boolean> {
+	const row = await db
+		.selectFrom("conversions")
+		.select("id")
+		.where("programme_id", "=", programmeId)
+		.limit(1)
+		.executeTakeFirst();
+	return row !== undefined;
+}

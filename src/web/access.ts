@@ -1,0 +1,39 @@
+// Who may open what: an owner their own programmes, staff all of them. What is not theirs is answered exactly
+// like what does not exist.
+
+import type { MiddlewareHandler } from "hono";
+import { findOwnedProgramme } from "../store/programme-access.ts";
+import { findProgramme } from "../store/programmes.ts";
+import type { WebDeps } from "./deps.ts";
+import type { WebEnv } from "./env.ts";
+import { answerError } from "./error-page.ts";
+import { viewerOf } from "./viewer.ts";
+
+/** Nobody is sent to sign in, and comes back to the page they asked for. */
+export const requireSignIn: MiddlewareHandler<WebEnv> = async (c, next) => {
+	if (c.get("viewer") !== null) return next();
+	if (c.req.method !== "GET") return c.redirect("/sign-in", 303);
+	const { pathname, search } = new URL(c.req.url);
+	return c.redirect(`/sign-in?next=${encodeURIComponent(`${pathname}${search}`)}`, 303);
+};
+
+export const requireStaff: MiddlewareHandler<WebEnv> = async (c, next) =>
+	viewerOf(c).role === "staff" ? next() : answerError(c, "not_found");
+
+/** The form that makes a programme is no programme; below it there is nothing. */
+const CREATE_PATH = "/programmes/new";
+
+export function requireProgramme({ store }: Pick<WebDeps, "store">): MiddlewareHandler<WebEnv> {
+	return async (c, next) => {
+		const publicId = c.req.param("programmeId") ?? "";
+		if (c.req.path === CREATE_PATH) return next();
+		const viewer = viewerOf(c);
+		const programme =
+			viewer.role === "staff"
+				? await findProgramme(store.db, publicId)
+				: await findOwnedProgramme(store.db, viewer.personId, publicId);
+		if (programme === undefined) return answerError(c, "not_found");
+		c.set("programme", programme);
+		return next();
+	};
+}

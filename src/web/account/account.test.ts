@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openTestSite, PASSWORD, type TestSite } from "../test-site.test-support.ts";
+
+const NEW_PASSWORD = "another horse battery";
+const SESSION_COOKIE = "__Secure-ringback.session_token";
+const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0";
+
+test("changing the password keeps this session and ends every other", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	const [here, elsewhere] = [await site.signIn(staff), await site.signIn(staff)];
+	const oldCookie = here.cookies.get(SESSION_COOKIE) ?? "";
+	await here.open("/account");
+	const changed = await here.submit("/account/password", {
+		currentPassword: PASSWORD,
+		newPassword: NEW_PASSWORD,
+	});
+	assert.deepEqual([changed.status, changed.location], [303, "/account"]);
+	assert.match((await here.open("/account")).text, /Your password is changed/);
+	assert.equal((await elsewhere.open("/account")).status, 303);
+	const copy = site.browser();
+	copy.cookies.set(SESSION_COOKIE, oldCookie);
+	assert.equal((await copy.open("/account")).status, 303, "the session has a new token");
+	await copy.open("/sign-in");
+	assert.equal((await copy.submit("/sign-in", { email: staff.email, password: PASSWORD })).status, 401);
+	assert.equal((await copy.submit("/sign-in", { email: staff.email, password: NEW_PASSWORD })).status, 303);
+	assert.match(await auditText(site), /"password\.changed"/);
+});
+
+test("a wrong current password or a short new one changes nothing, and is said at its field", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	const browser = await site.signIn(staff);
+	await browser.open("/account");
+	const wrong = await browser.submit("/account/password", {
+		currentPassword: "x",
+		newPassword: NEW_PASSWORD,
+	});
+	assert.equal(wrong.status, 422);
+	assert.match(wrong.text, /id="password-current-error">This is not your current password/);
+	const short = await browser.submit("/account/password", {
+		currentPassword: PASSWORD,
+		newPassword: "short",
+	});
+	assert.equal(short.status, 422);
+	assert.match(short.text, /id="newPassword-error">A password has at least 10 characters/);
+	await site.signIn(staff);
+	assert.doesNotMatch(await auditText(site), /password\.changed/);
+});
+
+test("sessions are listed with browser and address; the token is never on the page", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	const browser = site.browser({ address: "192.0.2.77", headers: { "user-agent": FIREFOX } });
+	await browser.open("/sign-in");
+	await browser.submit("/sign-in", { email: staff.email, password: PASSWORD });
+	const page = await browser.open("/account");
+	assert.match(page.text, /Firefox on Linux/);
+	assert.match(page.text, /192\.0\.2\.77/);
+	assert.match(page.text, /This one/);
+	const { token } = await site.store.db.selectFrom("auth_sessions").select("token").executeTakeFirstOrThrow();
+	assert.equal(page.text.includes(token), false);
+});
+
+test("a revoked session is out at once, and nobody can revoke another person's", async (t) => {
+	const site = await openTestSite(t);
+	const [staff, other] = [await site.addStaff(), await site.addStaff()];
+	const [here, lost, stranger] = [
+		await site.signIn(staff),
+		await site.signIn(staff),
+		await site.signIn(other),
+	];
+	const page = await here.open("/account");
+	const [, sessionId = ""] = /name="sessionId" value="([^"]+)"/.exec(page.text) ?? [];
+	assert.notEqual(sessionId, "");
+	await stranger.open("/account");
+	await stranger.submit("/account/sessions/end", { sessionId });
+	assert.match((await stranger.open("/account")).text, /This session has ended already/);
+	assert.equal((await lost.open("/account")).status, 200);
+	const ended = await here.submit("/account/sessions/end", { sessionId });
+	assert.deepEqual([ended.status, ended.location], [303, "/account#sessions"]);
+	assert.equal((await lost.open("/account")).status, 303);
+	assert.equal((await here.open("/account")).status, 200);
+	assert.match(await auditText(site), /"sessions\.revoked"/);
+});
+
+test("ending all others leaves this session, and everybody else's", async (t) => {
+	const site = await openTestSite(t);
+	const [staff, other] = [await site.addStaff(), await site.addStaff()];
+	const [here, one, two, stranger] = [
+		await site.signIn(staff),
+		await site.signIn(staff),
+		await site.signIn(staff),
+		await site.signIn(other),
+	];
+	await here.open("/account");
+	await here.submit("/account/sessions/end-others", {});
+	const statuses: number[] = [];
+	for (const browser of [here, one, two, stranger]) statuses.push((await browser.open("/account")).status);
+	assert.deepEqual(statuses, [200, 303, 303, 200]);
+	assert.doesNotMatch((await here.open("/account")).text, /End all others/, "nothing is left to end");
+});
+
+for (const path of [
+	"/account/password",
+	"/account/sessions/end",
+	"/account/sessions/end-others",
+	"/account/authenticator",
+	"/account/authenticator/confirm",
+	"/account/authenticator/off",
+]) {
+	test(`nobody who sends the form of ${path} is led to the sign-in, and nothing changes`, async (t) => {
+		const site = await openTestSite(t);
+		const browser = site.browser();
+		await browser.open("/sign-in");
+		const before = await site.storedText();
+		const answer = await browser.submit(path, { currentPassword: PASSWORD, newPassword: NEW_PASSWORD });
+		assert.deepEqual([answer.status, answer.location], [303, "/sign-in"]);
+		assert.equal(await site.storedText(), before);
+	});
+}
+
+async function auditText({ store }: TestSite): Promise<string> {
+	return JSON.stringify(await store.db.selectFrom("audit_entries").selectAll().execute());
+}

@@ -1,0 +1,111 @@
+// /account/authenticator: the QR code and the backup codes, shown once, and the code that proves it works.
+
+import type { Hono } from "hono";
+import { html } from "hono/html";
+import { renderSVG } from "uqr";
+import {
+	type AuthenticatorSetup,
+	beginAuthenticator,
+	confirmAuthenticator,
+	disableAuthenticator,
+} from "../../accounts/authenticator.ts";
+import type { Fault } from "../../domain/fault.ts";
+import { padded, pageHeader, section } from "../components/blocks.ts";
+import { button, linkButton, postForm, textField } from "../components/forms.ts";
+import { codeBlock, copyable } from "../components/text.ts";
+import { csrfField } from "../csrf.ts";
+import type { WebDeps } from "../deps.ts";
+import type { WebContext, WebEnv } from "../env.ts";
+import { setFlash } from "../flash.ts";
+import { readTextFields } from "../form.ts";
+import type { Content, Html } from "../html.ts";
+import { answerPage } from "../page.ts";
+import { handOnCookies } from "../session.ts";
+import { viewerOf } from "../viewer.ts";
+import { showAccount } from "./account-page.ts";
+
+const TITLE = "Set up the authenticator";
+const QR_PIXELS = 200;
+
+export function mountAuthenticator(site: Hono<WebEnv>, deps: WebDeps): void {
+	// Answered at once, without a redirect: secret and codes are shown this once and kept nowhere.
+	site.post("/account/authenticator", async (c) => {
+		const { currentPassword } = await readTextFields(c, ["currentPassword"]);
+		const begun = await beginAuthenticator(deps, currentPassword, c.get("visitor"));
+		if (!begun.ok) return showAccount(c, deps, { form: "authenticator", fault: begun.fault });
+		return answerPage(c, { title: TITLE, active: "account", body: setupBody(c, begun.value) });
+	});
+	site.post("/account/authenticator/confirm", async (c) => {
+		const { code } = await readTextFields(c, ["code"]);
+		const confirmed = await confirmAuthenticator(deps, viewerOf(c).personId, code, c.get("visitor"));
+		if (!confirmed.ok) return showConfirm(c, confirmed.fault);
+		handOnCookies(c, confirmed.value);
+		setFlash(c, "good", "The authenticator is on. Signing in now needs its code, too.");
+		return c.redirect("/account#authenticator", 303);
+	});
+	site.post("/account/authenticator/off", async (c) => {
+		const { currentPassword } = await readTextFields(c, ["currentPassword"]);
+		const off = await disableAuthenticator(deps, viewerOf(c).personId, currentPassword, c.get("visitor"));
+		if (!off.ok) return showAccount(c, deps, { form: "authenticator", fault: off.fault });
+		handOnCookies(c, off.value);
+		setFlash(c, "good", "The authenticator is off. Signing in needs the password alone.");
+		return c.redirect("/account#authenticator", 303);
+	});
+}
+
+function setupBody(c: WebContext, { uri, backupCodes }: AuthenticatorSetup): Html {
+	const key = new URL(uri).searchParams.get("secret") ?? "";
+	return html`${pageHeader({ title: TITLE, hint: "It is on once you have entered a code." })}
+		<div class="stack">
+			${section({
+				id: "scan",
+				title: "1. Add Ringback to your app",
+				hint: "Scan this with any authenticator app, or type in the key.",
+				body: padded(
+					html`<p><img src="${qrCode(uri)}" alt="QR code that holds the key below" width="${QR_PIXELS}" height="${QR_PIXELS}"></p>`,
+					html`<p>${copyable(key, "the key")}</p>`,
+				),
+			})}
+			${section({
+				id: "backup",
+				title: "2. Keep your backup codes",
+				hint: "Each opens one sign-in when the phone is not at hand. They are not shown again.",
+				body: padded(codeBlock(backupCodes.join("\n"), "Backup codes")),
+			})}
+			${confirmSection(c, "3. Enter the code it shows")}
+		</div>`;
+}
+
+function showConfirm(c: WebContext, fault: Fault): Promise<Response> {
+	return answerPage(c, {
+		title: TITLE,
+		active: "account",
+		status: fault.httpStatus,
+		body: html`${pageHeader({ title: TITLE })}<div class="stack">${confirmSection(c, "Enter the code it shows", fault)}</div>`,
+	});
+}
+
+function confirmSection(c: WebContext, title: string, fault?: Fault): Content {
+	const fields = html`
+		${textField({
+			name: "code",
+			label: "Code",
+			hint: "Six digits, as the app shows them now.",
+			autocomplete: "one-time-code",
+			inputMode: "numeric",
+			isMono: true,
+			isRequired: true,
+			error: fault?.detail,
+		})}
+		<div class="row">${button({ label: "Turn on", tone: "primary" })}${linkButton({ label: "Not now", href: "/account", tone: "quiet" })}</div>`;
+	return section({
+		id: "confirm",
+		title,
+		body: padded(postForm({ action: "/account/authenticator/confirm", csrf: csrfField(c), body: fields })),
+	});
+}
+
+/** As an image, because the policy of our pages allows no style attributes inside a drawing. */
+function qrCode(text: string): string {
+	return `data:image/svg+xml;base64,${Buffer.from(renderSVG(text)).toString("base64")}`;
+}

@@ -1,0 +1,206 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Person } from "../../store/people.ts";
+import { type Browser, openTestSite, PASSWORD, type TestSite } from "../test-site.test-support.ts";
+import { codeAt } from "./totp.test-support.ts";
+
+const SESSION_COOKIE = "__Secure-ringback.session_token";
+/** A code is taken half a minute before and after its own time. */
+const STEP_MS = 30_000;
+
+interface Setup {
+	browser: Browser;
+	secret: string;
+	backupCodes: string[];
+}
+
+test("the authenticator is on only after a code has shown that it works", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	const { browser, secret } = await begin(site, staff);
+	await site.signIn(staff);
+	const wrong = await browser.submit("/account/authenticator/confirm", { code: "000000" });
+	assert.equal(wrong.status, 401);
+	assert.match(wrong.text, /id="code-error">This code is not right/);
+	const on = await browser.submit("/account/authenticator/confirm", {
+		code: ` ${codeAt(secret, Date.now())} `,
+	});
+	assert.deepEqual([on.status, on.location], [303, "/account#authenticator"]);
+	const page = await browser.open("/account");
+	assert.match(page.text, /The authenticator is on/);
+	assert.match(page.text, /Turn off/);
+	assert.match(await auditText(site), /"authenticator\.turned_on"/);
+});
+
+test("setting up needs the password, and shows key and codes in that answer alone", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	const { browser, secret, backupCodes } = await begin(site, staff);
+	const wrong = await browser.submit("/account/authenticator", { currentPassword: "x" });
+	assert.equal(wrong.status, 422);
+	assert.match(wrong.text, /id="authenticator-current-error">This is not your current password/);
+	assert.equal(backupCodes.length, 10);
+	const later = `${(await browser.open("/account")).text}${site.log.text()}${await site.storedText()}`;
+	for (const text of [secret, ...backupCodes]) assert.equal(later.includes(text), false);
+});
+
+test("with the authenticator on, the password alone opens nothing; the code does", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	const { secret } = await turnOn(site, staff);
+	const browser = site.browser();
+	const step = await enterPassword(browser, staff, "/account");
+	assert.deepEqual([step.status, step.location], [303, "/sign-in/code?next=%2Faccount"]);
+	assert.equal(browser.cookies.has(SESSION_COOKIE), false);
+	assert.equal((await browser.open("/account")).status, 303);
+	await browser.open(step.location ?? "");
+	const code = codeAt(secret, Date.now() + STEP_MS);
+	const opened = await browser.submit("/sign-in/code", { code, next: "/account" });
+	assert.deepEqual([opened.status, opened.location], [303, "/account"]);
+	assert.equal((await browser.open("/account")).status, 200);
+});
+
+test("a wrong code opens nothing, and the code that switched it on is spent", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	const { usedCode } = await turnOn(site, staff);
+	const browser = site.browser();
+	await enterPassword(browser, staff);
+	await browser.open("/sign-in/code");
+	const wrong = await browser.submit("/sign-in/code", { code: "12345" });
+	assert.equal(wrong.status, 401);
+	assert.match(wrong.text, /id="code-error">/);
+	await assertRefusedAsUsed(site, browser, usedCode);
+});
+
+test("a code that was used cannot be used again, though its time is not over", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	const { secret } = await turnOn(site, staff);
+	const code = codeAt(secret, Date.now() + STEP_MS);
+	const [first, second] = [site.browser(), site.browser()];
+	for (const browser of [first, second]) {
+		await enterPassword(browser, staff);
+		await browser.open("/sign-in/code");
+	}
+	assert.equal((await first.submit("/sign-in/code", { code })).status, 303);
+	assert.equal((await first.open("/account")).status, 200);
+	await assertRefusedAsUsed(site, second, code);
+});
+
+test("of two who send the same code at once one gets in", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	const { secret } = await turnOn(site, staff);
+	const code = codeAt(secret, Date.now() + STEP_MS);
+	const browsers = [site.browser(), site.browser()];
+	for (const browser of browsers) {
+		await enterPassword(browser, staff);
+		await browser.open("/sign-in/code");
+	}
+	await Promise.all(browsers.map((browser) => browser.submit("/sign-in/code", { code })));
+	const statuses: number[] = [];
+	for (const browser of browsers) statuses.push((await browser.open("/account")).status);
+	assert.deepEqual(statuses.toSorted(), [200, 303]);
+});
+
+test("a backup code opens one sign-in, and only one", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	const { backupCodes } = await turnOn(site, staff);
+	const code = backupCodes[3] ?? "";
+	const [first, second] = [site.browser(), site.browser()];
+	for (const browser of [first, second]) {
+		await enterPassword(browser, staff);
+		await browser.open("/sign-in/code");
+	}
+	assert.equal((await first.submit("/sign-in/code", { code })).status, 303);
+	assert.equal((await first.open("/account")).status, 200);
+	const again = await second.submit("/sign-in/code", { code });
+	assert.equal(again.status, 401);
+	assert.match(again.text, /no backup code of yours, or it was used before/);
+	assert.equal((await second.open("/account")).status, 303);
+	assert.match(await auditText(site), /"authenticator\.backup_code_used"/);
+	assert.equal((await auditText(site)).includes(code), false);
+});
+
+test("without the first step there is no second", async (t) => {
+	const site = await openTestSite(t);
+	const { secret } = await turnOn(site, await site.addStaff());
+	const browser = site.browser();
+	await browser.open("/sign-in/code");
+	const answer = await browser.submit("/sign-in/code", { code: codeAt(secret, Date.now() + STEP_MS) });
+	assert.deepEqual([answer.status, answer.location], [303, "/sign-in"]);
+	assert.match((await browser.open("/sign-in")).text, /Begin again/);
+	assert.equal((await browser.open("/account")).status, 303);
+});
+
+test("codes cannot be guessed: an address has to wait after three", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	const { secret } = await turnOn(site, staff);
+	const browser = site.browser();
+	await enterPassword(browser, staff);
+	await browser.open("/sign-in/code");
+	const statuses: number[] = [];
+	for (const code of ["111111", "222222", "333333", codeAt(secret, Date.now() + STEP_MS)]) {
+		statuses.push((await browser.submit("/sign-in/code", { code })).status);
+	}
+	assert.deepEqual(statuses, [401, 401, 401, 429]);
+	assert.equal((await browser.open("/account")).status, 303);
+});
+
+test("an authenticator that is on cannot be replaced, and is turned off with the password only", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	const { browser } = await turnOn(site, staff);
+	await browser.open("/account");
+	const again = await browser.submit("/account/authenticator", { currentPassword: PASSWORD });
+	assert.equal(again.status, 409);
+	assert.match(again.text, /on already\. Turn it off first/);
+	const wrong = await browser.submit("/account/authenticator/off", { currentPassword: "x" });
+	assert.equal(wrong.status, 422);
+	assert.equal((await enterPassword(site.browser(), staff)).location, "/sign-in/code");
+	const off = await browser.submit("/account/authenticator/off", { currentPassword: PASSWORD });
+	assert.equal(off.location, "/account#authenticator");
+	await site.signIn(staff);
+	assert.match(await auditText(site), /"authenticator\.turned_off"/);
+});
+
+async function begin(site: TestSite, person: Person): Promise<Setup> {
+	const browser = await site.signIn(person);
+	await browser.open("/account");
+	const page = await browser.submit("/account/authenticator", { currentPassword: PASSWORD });
+	assert.equal(page.status, 200);
+	assert.match(page.text, /<img src="data:image\/svg\+xml;base64,[A-Za-z0-9+/=]+" alt="QR code/);
+	const [, secret = ""] = /data-copy="([A-Z2-7]{16,})"/.exec(page.text) ?? [];
+	const backupCodes = page.text.match(/\b[A-Za-z0-9]{5}-[A-Za-z0-9]{5}\b(?=\n|<\/code>)/g) ?? [];
+	return { browser, secret, backupCodes: [...new Set(backupCodes)] };
+}
+
+async function turnOn(site: TestSite, person: Person): Promise<Setup & { usedCode: string }> {
+	const setup = await begin(site, person);
+	const usedCode = codeAt(setup.secret, Date.now());
+	const on = await setup.browser.submit("/account/authenticator/confirm", { code: usedCode });
+	assert.equal(on.status, 303, on.text);
+	return { ...setup, usedCode };
+}
+
+async function enterPassword(browser: Browser, { email }: Person, next = "") {
+	await browser.open("/sign-in");
+	return browser.submit("/sign-in", { email, password: PASSWORD, next });
+}
+
+async function assertRefusedAsUsed(site: TestSite, browser: Browser, code: string): Promise<void> {
+	const sessions = () => site.store.db.selectFrom("auth_sessions").select("id").execute();
+	const before = await sessions();
+	const answer = await browser.submit("/sign-in/code", { code });
+	assert.deepEqual([answer.status, answer.location], [303, "/sign-in"]);
+	assert.equal(browser.cookies.has(SESSION_COOKIE), false);
+	assert.match((await browser.open("/sign-in")).text, /This code was used before/);
+	assert.deepEqual(await sessions(), before, "the session that was made for it is gone");
+}
+
+async function auditText({ store }: TestSite): Promise<string> {
+	return JSON.stringify(await store.db.selectFrom("audit_entries").selectAll().execute());
+}

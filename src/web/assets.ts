@@ -1,0 +1,61 @@
+// Style, scripts and the icon: read once, named with the hash of their content, so that a browser may keep them
+// for ever and still gets the new ones after an upgrade.
+
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Env, Hono } from "hono";
+
+interface Asset {
+	body: string;
+	type: string;
+	url: string;
+}
+
+const CACHE_SECONDS = 31_536_000;
+const SCRIPT = "text/javascript; charset=utf-8";
+const STYLE = "text/css; charset=utf-8";
+
+const packages = createRequire(import.meta.url);
+
+const ASSETS: ReadonlyMap<string, Asset> = new Map(
+	(
+		[
+			["style.css", ownFile("style.css"), STYLE],
+			["page.js", ownFile("page.js"), SCRIPT],
+			["icon.svg", ownFile("icon.svg"), "image/svg+xml"],
+			["htmx.js", packageFile("htmx.org/dist/htmx.min.js"), SCRIPT],
+			["htmx-sse.js", packageFile("htmx.org/dist/ext/hx-sse.min.js"), SCRIPT],
+			["uplot.js", packageFile("uplot/dist/uPlot.iife.min.js"), SCRIPT],
+			["uplot.css", packageFile("uplot/dist/uPlot.min.css"), STYLE],
+		] as const
+	).map(([name, body, type]) => {
+		const hash = createHash("sha256").update(body).digest("hex").slice(0, 12);
+		return [name, { body, type, url: `/assets/${name}?v=${hash}` }];
+	}),
+);
+
+export function assetUrl(name: string): string {
+	const asset = ASSETS.get(name);
+	if (asset === undefined) throw new Error(`there is no asset ${name}`);
+	return asset.url;
+}
+
+export function mountAssets<AppEnv extends Env>(app: Hono<AppEnv>): void {
+	app.get("/assets/:name", (c) => {
+		const asset = ASSETS.get(c.req.param("name"));
+		if (asset === undefined) return c.notFound();
+		return c.body(asset.body, 200, {
+			"content-type": asset.type,
+			"cache-control": `public, max-age=${CACHE_SECONDS}, immutable`,
+		});
+	});
+}
+
+function ownFile(name: string): string {
+	return readFileSync(new URL(`assets/${name}`, import.meta.url), "utf8");
+}
+
+function packageFile(path: string): string {
+	return readFileSync(packages.resolve(path), "utf8");
+}

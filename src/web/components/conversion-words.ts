@@ -1,0 +1,55 @@
+// The domain's words as people read them.
+
+import type { DecidedBy, EventType, Reason, Source, Status } from "../../domain/conversion.ts";
+import type { DeliveryState } from "../../domain/delivery.ts";
+
+export const STATUS_WORDS: Readonly<Record<Status, string>> = {
+	RECORDED: "Recorded",
+	APPROVED: "Approved",
+	REJECTED: "Rejected",
+	REVERSED: "Reversed",
+	PARKED: "Parked",
+	EXPIRED: "Expired",
+};
+
+export const SOURCE_WORDS: Readonly<Record<Source, string>> = {
+	postback: "postback",
+	pixel: "pixel",
+	test: "test",
+};
+
+export const REPORTER_WORDS: Readonly<Record<Source, string>> = {
+	postback: "the shop's postback",
+	pixel: "a browser pixel",
+	test: "a test on Integration",
+};
+
+export const DELIVERY_WORDS: Readonly<Record<DeliveryState, string>> = {
+	pending: "Pending",
+	delivered: "Delivered",
+	failed: "Failed",
+	cancelled: "Cancelled",
+};
+
+export function decidedByWords(decidedBy: DecidedBy): string {
+	switch (decidedBy) {
+		case "shop":
+			return "by the shop";
+		case "review":
+			return "by the review team";
+		case "window":
+			return "by the approval window";
+		default:
+			return decidedBy satisfies never;
+	}
+}
+
+export function reasonWords(reason: Reason): string {
+	return titleCase(reason);
+}
+
+/** PAYMENT_FAILED → Payment failed. */
+export function titleCase(word: Reason | EventType): string {
+	const text = word.toLowerCase().replaceAll("_", " ");
+	return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,161 @@
+// A job of many decisions: being checked, the preview, being applied, the result. Moves on by itself: htmx asks again
+// every second, and without scripts the browser reloads.
+
+import { html } from "hono/html";
+import { whyNotYours } from "../../conversions/bulk-apply.ts";
+import { type BulkJob, findJob } from "../../store/bulk-jobs.ts";
+import { countVerdicts, listRows, type VerdictCounts } from "../../store/bulk-rows.ts";
+import type { BulkVerdict } from "../../store/bulk-tables.ts";
+import { message, padded, pageHeader, section, statStrip } from "../components/blocks.ts";
+import { button, linkButton, postForm } from "../components/forms.ts";
+import { count, timeTag } from "../components/text.ts";
+import { csrfField } from "../csrf.ts";
+import type { WebContext } from "../env.ts";
+import { answerError } from "../error-page.ts";
+import type { Content, Html } from "../html.ts";
+import { answerPage } from "../page.ts";
+import { frameProgramme } from "../programme-frame.ts";
+import { programmeOf } from "../viewer.ts";
+import { bulkRowTable, type RowsView } from "./bulk-row-table.ts";
+import { VERDICT_WORDS, VERDICTS } from "./bulk-words.ts";
+import { deciderOf } from "./decider-of.ts";
+import type { ConversionPagesDeps } from "./deps.ts";
+
+const PAGE_ROWS = 100;
+
+export async function answerJob(c: WebContext, { store }: ConversionPagesDeps): Promise<Response> {
+	const programme = programmeOf(c);
+	const job = await findJob(store.db, programme.id, c.req.param("jobId") ?? "");
+	if (job === undefined) return answerError(c, "not_found");
+	const verdict = VERDICTS.find((known) => known === c.req.query("rows"));
+	const afterSeq = parseSeq(c.req.query("after"));
+	const isMoving = job.state === "uploaded" || job.state === "applying";
+	const counts = isMoving ? null : await countVerdicts(store.db, job.id);
+	const rows = isMoving
+		? []
+		: await listRows(store.db, { jobId: job.id, afterSeq, limit: PAGE_ROWS + 1, verdict });
+	const href = `/programmes/${programme.public_id}/conversions/bulk/${job.public_id}`;
+	return answerPage(c, {
+		title: titleOf(job),
+		active: "conversions",
+		programme: await frameProgramme(store.db, programme),
+		body: renderJob(
+			job,
+			href,
+			counts,
+			{ rows, pageRows: PAGE_ROWS, verdict, afterSeq, href, programme },
+			whyNotYours(job, deciderOf(c).side),
+			csrfField(c),
+		),
+	});
+}
+
+function parseSeq(text: string | undefined): number {
+	return text !== undefined && /^\d{1,6}$/.test(text) ? Number(text) : 0;
+}
+
+function titleOf(job: BulkJob): string {
+	switch (job.state) {
+		case "storing":
+		case "uploaded":
+			return "Checking decisions";
+		case "previewed":
+			return "Check before you apply";
+		case "applying":
+			return "Applying decisions";
+		case "done":
+			return "Decisions applied";
+		default:
+			return job.state satisfies never;
+	}
+}
+
+function renderJob(
+	job: BulkJob,
+	href: string,
+	counts: VerdictCounts | null,
+	view: Omit<RowsView, "counts" | "isApplied">,
+	notYours: string | null,
+	csrf: Html,
+): Html {
+	const header = pageHeader({
+		title: titleOf(job),
+		hint: html`${job.file_name ?? "A selection on the list"} · ${count(job.row_count)} rows · ${timeTag(job.created_at_ms)}`,
+		actions: linkButton({ label: "All conversions", href: href.replace(/\/bulk\/.*$/, "") }),
+	});
+	if (counts === null) return html`<div id="job" ${polling(href)}>${header}${renderProgress(job)}</div>`;
+	return html`<div id="job" class="stack">${header}${statStrip(
+		VERDICTS.map((verdict) => ({
+			label: VERDICT_WORDS[verdict][job.state === "done" ? 1 : 0],
+			value: count(counts[verdict]),
+		})),
+	)}${job.state === "done" ? renderResult(href, counts) : renderChoice(href, counts, notYours, csrf)}${bulkRowTable(
+		{
+			...view,
+			counts,
+			isApplied: job.state === "done",
+		},
+	)}</div>`;
+}
+
+function polling(href: string): Html {
+	return html`class="stack" hx-get="${href}" hx-trigger="every 1s" hx-select="#job" hx-target="this" hx-swap="outerHTML"`;
+}
+
+function renderProgress(job: BulkJob): Html {
+	const what = job.state === "uploaded" ? "checked" : "applied";
+	const text = `${count(job.done_rows)} of ${count(job.row_count)} rows ${what}`;
+	return section({
+		id: "progress",
+		title: job.state === "uploaded" ? "Checking every row" : "Applying every row",
+		hint: "You may leave this page: the work goes on, and the result stays here.",
+		body: padded(
+			html`<progress class="bar-share" max="${job.row_count}" value="${job.done_rows}" aria-label="${text}">${text}</progress>`,
+			html`<p class="soft" role="status">${text}</p>`,
+			html`<noscript><meta http-equiv="refresh" content="2"></noscript>`,
+		),
+	});
+}
+
+function renderChoice(href: string, counts: VerdictCounts, notYours: string | null, csrf: Html): Content {
+	if (notYours !== null) return message("info", notYours);
+	const skipped = totalOf(counts, ["refused", "unknown", "malformed"]);
+	const discard = postForm({
+		action: `${href}/discard`,
+		csrf,
+		className: "row",
+		body: button({ label: "Discard", tone: "quiet" }),
+	});
+	if (counts.change === 0) {
+		return html`${message("warn", "None of these rows would change anything. Look at the reasons below, correct the file and upload it again.")}<div class="row">${discard}</div>`;
+	}
+	const apply = postForm({
+		action: `${href}/apply`,
+		csrf,
+		className: "row",
+		body: button({
+			label: `Apply ${count(counts.change)} ${counts.change === 1 ? "change" : "changes"}`,
+			tone: "primary",
+		}),
+	});
+	const left =
+		skipped === 0 ? null : message("warn", `${count(skipped)} rows will be left out. Each says why, below.`);
+	return html`${left}<div class="row">${apply}${discard}</div>`;
+}
+
+function renderResult(href: string, counts: VerdictCounts): Html {
+	const skipped = totalOf(counts, ["refused", "unknown", "malformed"]);
+	const text =
+		skipped === 0
+			? "Everything was applied."
+			: `${count(counts.change)} changed; ${count(skipped)} left out, each with its reason in the result file.`;
+	return html`${message(skipped === 0 ? "good" : "warn", text)}<div class="row">${linkButton({
+		label: "Download the result",
+		tone: "primary",
+		href: `${href}/result.csv`,
+	})}</div>`;
+}
+
+function totalOf(counts: VerdictCounts, verdicts: readonly BulkVerdict[]): number {
+	return verdicts.reduce((total, verdict) => total + counts[verdict], 0);
+}

@@ -1,0 +1,88 @@
+// The rows of a job, what each would do or did, and the tabs that show one kind of them.
+
+import { html } from "hono/html";
+import { REASONS } from "../../domain/conversion.ts";
+import type { BulkRow, VerdictCounts } from "../../store/bulk-rows.ts";
+import type { BulkVerdict } from "../../store/bulk-tables.ts";
+import type { Programme } from "../../store/programmes.ts";
+import { emptyState, section, tabs } from "../components/blocks.ts";
+import { reasonWords } from "../components/conversion-words.ts";
+import { type Column, dataTable } from "../components/lists.ts";
+import { stepPager } from "../components/step-pager.ts";
+import { count } from "../components/text.ts";
+import type { Content, Html } from "../html.ts";
+import { VERDICT_WORDS, VERDICTS, verdictBadge } from "./bulk-words.ts";
+
+export interface RowsView {
+	/** One more than the page shows, where there is one. */
+	rows: readonly BulkRow[];
+	pageRows: number;
+	counts: VerdictCounts;
+	/** Only rows of this kind. */
+	verdict: BulkVerdict | undefined;
+	afterSeq: number;
+	href: string;
+	programme: Programme;
+	isApplied: boolean;
+}
+
+export function bulkRowTable(view: RowsView): Html {
+	const { href, verdict, isApplied } = view;
+	const shown = view.rows.slice(0, view.pageRows);
+	const last = shown.at(-1);
+	const firstHref = verdict === undefined ? href : `${href}?rows=${verdict}`;
+	const sign = verdict === undefined ? "?" : "&";
+	const total = VERDICTS.reduce((sum, kind) => sum + view.counts[kind], 0);
+	const kinds = VERDICTS.filter((kind) => view.counts[kind] > 0).map((kind) => ({
+		label: `${VERDICT_WORDS[kind][isApplied ? 1 : 0]} (${count(view.counts[kind])})`,
+		href: `${href}?rows=${kind}`,
+		isActive: verdict === kind,
+	}));
+	const all = { label: `All (${count(total)})`, href, isActive: verdict === undefined };
+	return section({
+		id: "rows",
+		title: isApplied ? "What each row did" : "What each row would do",
+		body: html`<div class="tabs-frame">${tabs("Rows", [all, ...kinds])}</div>${dataTable({
+			caption: "Rows in the order of the file",
+			columns: columnsFor(view),
+			rows: shown,
+			empty: emptyState({ title: "No such rows", text: "Choose another kind above." }),
+		})}${stepPager({
+			firstHref: view.afterSeq === 0 ? null : firstHref,
+			nextHref:
+				view.rows.length > shown.length && last !== undefined ? `${firstHref}${sign}after=${last.seq}` : null,
+			shown: `${count(shown.length)} on this page`,
+		})}`,
+	});
+}
+
+function columnsFor({ programme, isApplied }: RowsView): readonly Column<BulkRow>[] {
+	return [
+		{ title: "Line", isNumber: true, cell: (row) => String(row.line) },
+		{ title: "Order", cell: (row) => orderOf(row, programme.public_id) },
+		{ title: "Decision", cell: decisionOf },
+		{
+			title: isApplied ? "Result" : "Would do",
+			cell: (row) => {
+				const verdict = row.outcome ?? row.verdict;
+				return html`${verdict === null ? null : verdictBadge(verdict, isApplied)}${
+					row.detail === null ? null : html`<span class="secondary row-detail">${row.detail}</span>`
+				}`;
+			},
+		},
+	];
+}
+
+function orderOf(row: BulkRow, programmePublicId: string): Html {
+	const name =
+		row.conversion === null
+			? html`<span class="order-id mono" title="${row.order_id}">${row.order_id}</span>`
+			: html`<a class="order-id mono" href="/programmes/${programmePublicId}/conversions/${row.conversion}" title="${row.order_id}">${row.order_id}</a>`;
+	return html`${name}<span class="secondary">${row.event_type}</span>`;
+}
+
+function decisionOf(row: BulkRow): Content {
+	const reason = REASONS.find((known) => known === row.reason);
+	const why = reason === undefined ? row.reason : reasonWords(reason);
+	return html`${row.decision}${why === "" ? null : html`<span class="secondary">${why}</span>`}`;
+}

@@ -1,0 +1,138 @@
+// Decisions by CSV: the form, what the file must look like, and the jobs of the last weeks.
+
+import { html } from "hono/html";
+import { MAX_BULK_ROWS } from "../../conversions/bulk-csv.ts";
+import { uploadDecisions } from "../../conversions/bulk-upload.ts";
+import { EVENT_TYPES, REASONS } from "../../domain/conversion.ts";
+import { type ListedJob, listJobs } from "../../store/bulk-jobs.ts";
+import type { Programme } from "../../store/programmes.ts";
+import { emptyState, more, padded, pageHeader, section } from "../components/blocks.ts";
+import { button, fileField, linkButton, postForm } from "../components/forms.ts";
+import { dataTable } from "../components/lists.ts";
+import { codeBlock, count, timeTag } from "../components/text.ts";
+import { csrfField } from "../csrf.ts";
+import type { WebContext } from "../env.ts";
+import type { Html } from "../html.ts";
+import { answerPage } from "../page.ts";
+import { frameProgramme } from "../programme-frame.ts";
+import { programmeOf, viewerOf } from "../viewer.ts";
+import { jobBadge } from "./bulk-words.ts";
+import { deciderOf } from "./decider-of.ts";
+import type { ConversionPagesDeps } from "./deps.ts";
+
+const MAX_LISTED_JOBS = 20;
+const MAX_FILE_NAME_CHARACTERS = 120;
+
+const EXAMPLE = `orderId,eventType,decision,reason
+A-1001,SALE,approve,
+A-1002,,reject,FRAUD
+A-1003,LEAD,reverse,RETURN`;
+
+export async function answerUploadForm(
+	c: WebContext,
+	{ store }: ConversionPagesDeps,
+	error?: { text: string; status: number },
+): Promise<Response> {
+	const programme = programmeOf(c);
+	const jobs = await listJobs(store.db, programme.id, MAX_LISTED_JOBS);
+	return answerPage(c, {
+		title: "Decide by CSV",
+		active: "conversions",
+		programme: await frameProgramme(store.db, programme),
+		status: error?.status ?? 200,
+		body: renderForm(programme, jobs, viewerOf(c).role, csrfField(c), error?.text),
+	});
+}
+
+export async function takeUpload(c: WebContext, deps: ConversionPagesDeps): Promise<Response> {
+	const { file } = await c.req.parseBody();
+	if (!(file instanceof File) || file.name === "") {
+		return answerUploadForm(c, deps, { text: "Choose a CSV file first.", status: 422 });
+	}
+	const programme = programmeOf(c);
+	const job = await uploadDecisions(deps, programme, deciderOf(c), {
+		name: file.name
+			.slice(0, MAX_FILE_NAME_CHARACTERS)
+			.toWellFormed()
+			.replace(/\p{Cc}/gu, ""),
+		bytes: new Uint8Array(await file.arrayBuffer()),
+	});
+	if (!job.ok) {
+		return answerUploadForm(c, deps, { text: job.fault.detail, status: job.fault.httpStatus });
+	}
+	deps.bulk.wake();
+	return c.redirect(`/programmes/${programme.public_id}/conversions/bulk/${job.value.public_id}`, 303);
+}
+
+function renderForm(
+	programme: Programme,
+	jobs: readonly ListedJob[],
+	role: "owner" | "staff",
+	csrf: Html,
+	error: string | undefined,
+): Html {
+	const base = `/programmes/${programme.public_id}/conversions`;
+	const header = pageHeader({
+		title: "Decide by CSV",
+		hint: `Up to ${count(MAX_BULK_ROWS)} rows in one file. You see what would change before anything does.`,
+		actions: linkButton({ label: "All conversions", href: base }),
+	});
+	return html`${header}<div class="columns">${section({
+		id: "upload",
+		title: "Upload a file",
+		body: padded(
+			postForm({
+				action: `${base}/bulk`,
+				csrf,
+				isUpload: true,
+				body: [
+					fileField({ name: "file", label: "CSV file", accept: ".csv,text/csv", error, isRequired: true }),
+					html`<div>${button({ label: "Upload and check", tone: "primary" })}</div>`,
+				],
+			}),
+		),
+	})}${section({ id: "format", title: "What the file looks like", body: renderFormat(role) })}</div>${section(
+		{
+			id: "jobs",
+			title: "Decisions made so far",
+			body: renderJobs(base, jobs),
+		},
+	)}`;
+}
+
+function renderFormat(role: "owner" | "staff"): Html {
+	const who =
+		role === "staff"
+			? "The review team can reject. To approve and to reverse is the shop's."
+			: "decision is approve, reject or reverse.";
+	return padded(
+		codeBlock(EXAMPLE, "example file"),
+		html`<p class="small soft">${who} reason is needed to reject or reverse; eventType is SALE when left out. Commas, semicolons and tabs work, and so does an export with a decision column added.</p>`,
+		more(
+			"Event types and reasons",
+			html`<p class="small">${EVENT_TYPES.join(", ")}</p><p class="small">${REASONS.join(", ")}</p>`,
+		),
+	);
+}
+
+function renderJobs(base: string, jobs: readonly ListedJob[]): Html {
+	return dataTable<ListedJob>({
+		caption: "Jobs, the newest first",
+		rows: jobs,
+		empty: emptyState({
+			title: "None yet",
+			text: "Upload a file, or select several conversions on the list.",
+		}),
+		columns: [
+			{
+				title: "Made from",
+				cell: (job) =>
+					html`<a class="break" href="${base}/bulk/${job.public_id}">${job.file_name ?? "A selection on the list"}</a>`,
+			},
+			{ title: "State", cell: (job) => jobBadge(job.state) },
+			{ title: "Rows", isNumber: true, cell: (job) => count(job.row_count) },
+			{ title: "By", cell: (job) => (job.decided_by === "review" ? "the review team" : (job.email ?? "–")) },
+			{ title: "When", cell: (job) => timeTag(job.created_at_ms) },
+		],
+	});
+}

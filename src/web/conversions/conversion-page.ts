@@ -1,0 +1,130 @@
+// A conversion's own page: what it is, what happened to it, what the shop was told, and what can be done now.
+
+import { html } from "hono/html";
+import {
+	type ConversionDelivery,
+	type HistoryMove,
+	listDeliveriesOf,
+	listMoves,
+} from "../../store/conversion-history.ts";
+import { type Conversion, findByPublicId } from "../../store/conversions.ts";
+import type { Programme } from "../../store/programmes.ts";
+import { emptyState, facts, message, padded, pageHeader, section } from "../components/blocks.ts";
+import { statusBadge } from "../components/conversion-cells.ts";
+import { decidedByWords, REPORTER_WORDS, reasonWords, titleCase } from "../components/conversion-words.ts";
+import { decisionBar } from "../components/decision-bar.ts";
+import { linkButton, postForm } from "../components/forms.ts";
+import { amount, copyable, timeTag } from "../components/text.ts";
+import { csrfField } from "../csrf.ts";
+import type { WebContext } from "../env.ts";
+import { answerError } from "../error-page.ts";
+import type { Content, Html } from "../html.ts";
+import { answerPage } from "../page.ts";
+import { frameProgramme } from "../programme-frame.ts";
+import { programmeOf, type Viewer, viewerOf } from "../viewer.ts";
+import { deliveryTable } from "./delivery-table.ts";
+import type { ConversionPagesDeps } from "./deps.ts";
+import { moveTimeline } from "./move-timeline.ts";
+import { movesFor } from "./moves-for.ts";
+
+export async function answerConversion(c: WebContext, { store }: ConversionPagesDeps): Promise<Response> {
+	const programme = programmeOf(c);
+	const conversion = await findByPublicId(store.db, programme.id, c.req.param("conversionId") ?? "");
+	if (conversion === undefined) return answerError(c, "not_found");
+	const moves = await listMoves(store.db, conversion.id);
+	const deliveries = await listDeliveriesOf(store.db, conversion.id);
+	return answerPage(c, {
+		title: `Order ${conversion.order_id}`,
+		active: "conversions",
+		programme: await frameProgramme(store.db, programme),
+		body: renderConversion(programme, conversion, { moves, deliveries }, viewerOf(c), csrfField(c)),
+	});
+}
+
+function renderConversion(
+	programme: Programme,
+	conversion: Conversion,
+	past: { moves: readonly HistoryMove[]; deliveries: readonly ConversionDelivery[] },
+	viewer: Viewer,
+	csrf: Html,
+): Html {
+	const base = `/programmes/${programme.public_id}/conversions`;
+	const header = pageHeader({
+		title: `Order ${conversion.order_id}`,
+		hint: html`<span class="row">${statusBadge(conversion.status)}${conversion.test === 1 ? html`<span class="test-mark">Test conversion: stays out of totals</span>` : null}</span>`,
+		actions: linkButton({ label: "All conversions", href: base }),
+	});
+	return html`<div class="long-title">${header}</div>${mismatchMessage(conversion)}${renderActions(base, conversion, viewer, csrf)}
+<div class="columns">${section({
+		id: "facts",
+		title: "Facts",
+		body: padded(facts(factsOf(conversion))),
+	})}${section({
+		id: "history",
+		title: "History",
+		body: padded(moveTimeline(past.moves, viewer.role)),
+	})}</div>
+${section({
+	id: "postbacks",
+	title: "Postbacks for this conversion",
+	hint: "What your shop was told of it, and whether it answered.",
+	body:
+		past.deliveries.length > 0
+			? deliveryTable(programme.public_id, past.deliveries)
+			: emptyState({
+					title: "Nothing was sent",
+					text: "Only changes after the Postback URL was saved are sent, and only once a signing secret exists. Deliveries past their retention are removed.",
+					action: linkButton({
+						label: "Status callback",
+						href: `/programmes/${programme.public_id}/integration#callback`,
+					}),
+				}),
+})}`;
+}
+
+function renderActions(base: string, conversion: Conversion, viewer: Viewer, csrf: Html): Content {
+	const moves = movesFor(viewer.role, conversion.status);
+	if (moves.length === 0) return null;
+	return html`<div class="card">${postForm({
+		action: `${base}/${conversion.public_id}/decide`,
+		csrf,
+		className: "list-form",
+		body: decisionBar({ moves, what: `order ${conversion.order_id}`, asks: true }),
+	})}</div>`;
+}
+
+/** Decisions of the contract's silence: the server's amount counts, and the difference is shown. */
+function mismatchMessage({ pixel_basket_value: pixelValue, basket_value, currency }: Conversion): Content {
+	if (pixelValue === null || pixelValue === basket_value) return null;
+	return message(
+		"warn",
+		html`<strong>The amounts differ.</strong> The pixel reported ${pixelValue} ${currency}, the shop's server ${basket_value} ${currency}. The server's amount counts.`,
+	);
+}
+
+function factsOf(conversion: Conversion): readonly (readonly [term: string, value: Content])[] {
+	const { currency } = conversion;
+	return [
+		["Order id", copyable(conversion.order_id, "order id")],
+		["Conversion id", copyable(conversion.public_id, "conversion id")],
+		["Event type", titleCase(conversion.event_type)],
+		["Reported by", REPORTER_WORDS[conversion.source]],
+		["Basket", amount(conversion.basket_value, currency)],
+		["Commission", amount(conversion.commission, currency)],
+		["Network fee", amount(conversion.network_fee, currency)],
+		["Time of the sale", timeTag(conversion.occurred_at_ms)],
+		["Recorded", timeTag(conversion.created_at_ms)],
+		...outlook(conversion),
+	];
+}
+
+function outlook(conversion: Conversion): readonly (readonly [term: string, value: Content])[] {
+	const { status, window_ends_at_ms: endsAtMs, decided_by: decidedBy, reason } = conversion;
+	if (endsAtMs !== null && status === "RECORDED") return [["Approves on", timeTag(endsAtMs)]];
+	if (endsAtMs !== null && status === "PARKED") {
+		return [["Waits for the shop's postback until", timeTag(endsAtMs)]];
+	}
+	if (decidedBy === null) return [];
+	const decided: readonly [string, Content] = ["Decided", decidedByWords(decidedBy)];
+	return reason === null ? [decided] : [decided, ["Reason", reasonWords(reason)]];
+}

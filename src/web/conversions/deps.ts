@@ -1,0 +1,9 @@
+// What the pages about conversions need.
+
+import type { BulkRunner } from "../../conversions/bulk-runner.ts";
+import type { ConversionsDeps } from "../../conversions/deps.ts";
+
+export interface ConversionPagesDeps extends ConversionsDeps {
+	/** Told when there is a job to work on. */
+	bulk: Pick<BulkRunner, "wake">;
+}

@@ -1,0 +1,28 @@
+// The routes below /programmes/:programmeId/conversions. Fixed words come before ids.
+
+import type { Hono } from "hono";
+import type { WebContext, WebEnv } from "../env.ts";
+import { answerResult, applyJob, dropJob } from "./bulk-actions.ts";
+import { answerJob } from "./bulk-job-page.ts";
+import { answerUploadForm, takeUpload } from "./bulk-upload-page.ts";
+import { answerConversion } from "./conversion-page.ts";
+import { decideSelected, decideThis } from "./decide-action.ts";
+import type { ConversionPagesDeps } from "./deps.ts";
+import { answerExport } from "./export-action.ts";
+import { answerList } from "./list-page.ts";
+
+const BASE = "/programmes/:programmeId/conversions";
+
+export function mountConversions(site: Hono<WebEnv>, deps: ConversionPagesDeps): void {
+	site.get(BASE, (c: WebContext) => answerList(c, deps));
+	site.post(`${BASE}/decide`, (c: WebContext) => decideSelected(c, deps));
+	site.get(`${BASE}/export.csv`, (c: WebContext) => answerExport(c, deps));
+	site.get(`${BASE}/bulk`, (c: WebContext) => answerUploadForm(c, deps));
+	site.post(`${BASE}/bulk`, (c: WebContext) => takeUpload(c, deps));
+	site.get(`${BASE}/bulk/:jobId`, (c: WebContext) => answerJob(c, deps));
+	site.get(`${BASE}/bulk/:jobId/result.csv`, (c: WebContext) => answerResult(c, deps));
+	site.post(`${BASE}/bulk/:jobId/apply`, (c: WebContext) => applyJob(c, deps));
+	site.post(`${BASE}/bulk/:jobId/discard`, (c: WebContext) => dropJob(c, deps));
+	site.get(`${BASE}/:conversionId`, (c: WebContext) => answerConversion(c, deps));
+	site.post(`${BASE}/:conversionId/decide`, (c: WebContext) => decideThis(c, deps));
+}

@@ -1,0 +1,81 @@
+// A shop with its owner at the browser, and conversions to decide about.
+
+import { equal } from "node:assert/strict";
+import type { TestContext } from "node:test";
+import { addConversion } from "../../../test/support/rows.ts";
+import { workOffJobs } from "../../conversions/bulk-work.ts";
+import type { Conversion } from "../../store/conversions.ts";
+import type { Programme } from "../../store/programmes.ts";
+import {
+	type Browser,
+	openTestSite,
+	type Shown,
+	START_MS,
+	type TestSite,
+} from "../test-site.test-support.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
+
+export interface Scene {
+	site: TestSite;
+	programme: Programme;
+	base: string;
+	owner: Browser;
+	add(change?: Partial<Conversion>): Promise<Conversion>;
+	read(conversion: Conversion): Promise<Conversion>;
+	audit(): Promise<(string | null)[][]>;
+}
+
+export async function openScene(t: TestContext, name = "Shop"): Promise<Scene> {
+	const site = await openTestSite(t);
+	const programme = await site.addProgramme(name);
+	const owner = await site.signIn(await site.addOwner(programme));
+	return {
+		site,
+		programme,
+		base: `/programmes/${programme.public_id}/conversions`,
+		owner,
+		add: (change = {}) =>
+			addConversion(site.store, programme.id, {
+				created_at_ms: START_MS,
+				window_ends_at_ms: START_MS + 30 * DAY_MS,
+				...change,
+			}),
+		read: ({ id }) =>
+			site.store.db.selectFrom("conversions").selectAll().where("id", "=", id).executeTakeFirstOrThrow(),
+		async audit() {
+			const rows = await site.store.db
+				.selectFrom("audit_entries")
+				.select(["action", "subject", "detail"])
+				.where("action", "like", "conversion%")
+				.orderBy("id")
+				.execute();
+			return rows.map(({ action, subject, detail }) => [action, subject, detail]);
+		},
+	};
+}
+
+/** What a page says after a form was taken: the redirect is followed. */
+export async function follow(browser: Browser, location: string | null): Promise<string> {
+	const page = await browser.open(location ?? "/");
+	equal(page.status, 200);
+	return page.text;
+}
+
+/** A form with a file, or with several values of one name. */
+export function submitForm(browser: Browser, path: string, form: FormData | URLSearchParams): Promise<Shown> {
+	form.set("csrf", browser.csrf);
+	const headers = { "sec-fetch-site": "same-origin", accept: "text/html" };
+	return browser.send(path, { method: "POST", headers, body: form });
+}
+
+export function uploadForm(text: string | Uint8Array<ArrayBuffer>, name = "decisions.csv"): FormData {
+	const form = new FormData();
+	form.set("file", new File([text], name, { type: "text/csv" }));
+	return form;
+}
+
+/** What the background task does after it was woken. */
+export function workOff({ deps }: TestSite): Promise<void> {
+	return workOffJobs(deps, () => false);
+}

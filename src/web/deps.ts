@@ -1,0 +1,31 @@
+// What the pages need from whoever wires them up.
+
+import type { Auth } from "../accounts/auth.ts";
+import type { AccountsDeps } from "../accounts/deps.ts";
+import type { MailDispatcher } from "../accounts/mail-dispatcher.ts";
+import type { BulkRunner } from "../conversions/bulk-runner.ts";
+import type { AddressRange } from "../domain/address.ts";
+import type { AddressPolicy, Log, Transport } from "../ports.ts";
+
+export type { WebContext, WebEnv } from "./env.ts";
+
+export interface WebDeps extends AccountsDeps {
+	auth: Auth;
+	mails: MailDispatcher;
+	log: Log;
+	/** Names the signature headers: X-<brand>-Signature. */
+	brand: string;
+	/** The address people open, without a slash at its end. */
+	publicUrl: string;
+	/** The development setting that lets callbacks go to private addresses is on: every page says so. */
+	allowsPrivateRanges: boolean;
+	/** Whose X-Forwarded-For is believed. */
+	trustedProxies: readonly AddressRange[];
+	/** Judges a Postback URL as every delivery will. */
+	transport: Pick<Transport, "lookUp">;
+	addressPolicy: AddressPolicy;
+	/** Told when many decisions wait to be worked on. */
+	bulk: Pick<BulkRunner, "wake">;
+	/** Aborted when the service stops: whoever is only watching is not waited for. */
+	stopSignal?: AbortSignal | undefined;
+}

@@ -1,0 +1,171 @@
+// The whole page around its content: for people who are signed in, and the plain card for those who are not.
+
+import { html } from "hono/html";
+import { assetUrl } from "./assets.ts";
+import { message } from "./components/blocks.ts";
+import type { Content, Html } from "./html.ts";
+
+export interface DocumentViewer {
+	email: string;
+	role: "owner" | "staff";
+	/** More than one: then there is something to switch between. */
+	programmeCount: number;
+}
+
+export interface DocumentProgramme {
+	publicId: string;
+	name: string;
+	/** Shown beside "Notices". */
+	openNotices?: number;
+}
+
+export type Area =
+	| "overview"
+	| "integration"
+	| "conversions"
+	| "notices"
+	| "settings"
+	| "people"
+	| "review"
+	| "programmes"
+	| "staff"
+	| "account";
+
+export interface Flash {
+	tone: "good" | "bad" | "warn" | "info";
+	text: string;
+}
+
+export interface DocumentView {
+	title: string;
+	viewer: DocumentViewer;
+	active: Area;
+	programme?: DocumentProgramme | undefined;
+	flash?: Flash | undefined;
+	/** The hidden field for the sign-out form. */
+	csrf: Html;
+	/** A development setting that must not go unnoticed. */
+	allowsPrivateRanges: boolean;
+	body: Content;
+}
+
+const PROGRAMME_PAGES: readonly { area: Area; path: string; label: string }[] = [
+	{ area: "overview", path: "overview", label: "Overview" },
+	{ area: "conversions", path: "conversions", label: "Conversions" },
+	{ area: "integration", path: "integration", label: "Integration" },
+	{ area: "notices", path: "notices", label: "Notices" },
+	{ area: "people", path: "people", label: "People" },
+	{ area: "settings", path: "settings", label: "Settings" },
+];
+
+export function renderDocument(view: DocumentView): Html {
+	const { programme } = view;
+	const where = programme === undefined ? "Ringback" : `${programme.name} · Ringback`;
+	return skeleton(
+		`${view.title} · ${where}`,
+		html`<body>
+	<a class="skip-link" href="#main">Skip to content</a>
+	<header class="topbar">
+		${brand("/")}
+		${programme === undefined ? null : programmeName(view.viewer, programme)}
+		<nav class="topbar-links" aria-label="Ringback">${topLinks(view)}${accountMenu(view)}</nav>
+	</header>
+	<div class="frame ${programme === undefined ? "frame-plain" : ""}">
+		${programme === undefined ? null : sidebar(programme, view.active)}
+		<main id="main" tabindex="-1">
+			${view.allowsPrivateRanges ? privateRangesWarning() : null}
+			${view.flash === undefined ? null : message(view.flash.tone, view.flash.text)}
+			${view.body}
+		</main>
+	</div>
+</body>`,
+	);
+}
+
+/** For signing in and everything before it. */
+export function renderPlainDocument(view: { title: string; flash?: Flash | undefined; body: Content }): Html {
+	return skeleton(
+		`${view.title} · Ringback`,
+		html`<body class="plain-page">
+	<header>${brand("/")}</header>
+	<main id="main" tabindex="-1">
+		${view.flash === undefined ? null : message(view.flash.tone, view.flash.text)}
+		<div class="card"><div class="card-body">${view.body}</div></div>
+	</main>
+</body>`,
+	);
+}
+
+function skeleton(title: string, body: Html): Html {
+	return html`<!doctype html>
+<html lang="en">
+<head>
+	<meta charset="utf-8">
+	<meta name="viewport" content="width=device-width, initial-scale=1">
+	<meta name="color-scheme" content="light dark">
+	<meta name="htmx-config" content='{"includeIndicatorCSS":false}'>
+	<title>${title}</title>
+	<link rel="icon" href="${assetUrl("icon.svg")}" type="image/svg+xml">
+	<link rel="stylesheet" href="${assetUrl("uplot.css")}">
+	<link rel="stylesheet" href="${assetUrl("style.css")}">
+	<script src="${assetUrl("htmx.js")}" defer></script>
+	<script src="${assetUrl("htmx-sse.js")}" defer></script>
+	<script src="${assetUrl("uplot.js")}" defer></script>
+	<script src="${assetUrl("page.js")}" defer></script>
+</head>
+${body}
+</html>`;
+}
+
+function brand(href: string): Html {
+	return html`<a class="brand" href="${href}"><svg class="brand-mark" viewBox="0 0 24 24" aria-hidden="true"><path d="M4 12a8 8 0 1 0 8-8"/><path d="M12 8a4 4 0 1 1-4 4"/><circle cx="12" cy="12" r="0.6"/></svg>Ringback</a>`;
+}
+
+function programmeName(viewer: DocumentViewer, { publicId, name }: DocumentProgramme): Html {
+	const isAlone = viewer.role === "owner" && viewer.programmeCount < 2;
+	return html`<div class="topbar-programme"><a href="/programmes/${publicId}/overview">${name}</a>${
+		isAlone ? null : html`<a class="small soft" href="/programmes">Switch</a>`
+	}</div>`;
+}
+
+function topLinks({ viewer, active }: DocumentView): Content {
+	if (viewer.role !== "staff") return null;
+	const links: readonly { area: Area; href: string; label: string }[] = [
+		{ area: "programmes", href: "/programmes", label: "Programmes" },
+		{ area: "review", href: "/review", label: "Review" },
+		{ area: "staff", href: "/people", label: "People" },
+	];
+	return links.map(
+		({ area, href, label }) => html`<a href="${href}" ${current(area === active)}>${label}</a>`,
+	);
+}
+
+function accountMenu({ viewer, csrf }: DocumentView): Html {
+	return html`<details class="menu"><summary>Account</summary><div class="menu-panel">
+	<p class="small soft">${viewer.email}${viewer.role === "staff" ? " · staff" : ""}</p>
+	<a href="/account">Password, sessions, authenticator</a>
+	<form method="post" action="/sign-out">${csrf}<button type="submit">Sign out</button></form>
+</div></details>`;
+}
+
+function sidebar({ publicId, openNotices = 0 }: DocumentProgramme, active: Area): Html {
+	return html`<nav class="sidebar" aria-label="Programme">${PROGRAMME_PAGES.map(
+		({ area, path, label }) =>
+			html`<a href="/programmes/${publicId}/${path}" ${current(area === active)}>${label}${
+				area === "notices" && openNotices > 0
+					? html`<span class="badge badge-bad">${openNotices}<span class="visually-hidden"> open</span></span>`
+					: null
+			}</a>`,
+	)}</nav>`;
+}
+
+function current(isCurrent: boolean): Html | null {
+	return isCurrent ? html`aria-current="page"` : null;
+}
+
+function privateRangesWarning(): Html {
+	return message(
+		"warn",
+		html`<strong>Development setting:</strong> callbacks may go to private addresses (RINGBACK_ALLOWED_PRIVATE_RANGES). Never run like this in production.`,
+	);
+}

@@ -1,0 +1,53 @@
+// What every page finds in its context: who is looking, and what guards their forms.
+
+import type { Context } from "hono";
+import type { Visitor } from "../accounts/auth.ts";
+import type { Programme } from "../store/programmes.ts";
+import type { Flash } from "./document.ts";
+
+export interface Viewer {
+	personId: number;
+	publicId: string;
+	email: string;
+	name: string;
+	role: "owner" | "staff";
+	/** An owner's own; for staff the newest. The newest first, and no more than fit into a menu. */
+	programmes: readonly { publicId: string; name: string }[];
+}
+
+export interface FormGuard {
+	/** Makes the visit's cookie when there is neither a session nor a visit yet. */
+	token(c: WebContext): string;
+	isOwn(c: WebContext, token: unknown): boolean;
+	bindToSession(c: WebContext, sessionToken: string): void;
+}
+
+export interface FlashCookie {
+	set(c: WebContext, flash: Flash): void;
+	/** Forgets it, too. */
+	take(c: WebContext): Flash | undefined;
+}
+
+/** `incoming` is there behind @hono/node-server and missing when a request is made in process. */
+export interface WebEnv {
+	Bindings: {
+		incoming?: {
+			url?: string | undefined;
+			socket?: { remoteAddress?: string | undefined } | undefined;
+		};
+	};
+	Variables: {
+		visitor: Visitor;
+		/** Null for somebody who is not signed in. Pages behind the sign-in ask `viewerOf`. */
+		viewer: Viewer | null;
+		/** The session's id, to tell it from the person's others. */
+		sessionId: string | null;
+		/** Below /programmes/:programmeId; pages there ask `programmeOf`. */
+		programme: Programme;
+		formGuard: FormGuard;
+		flashCookie: FlashCookie;
+		allowsPrivateRanges: boolean;
+	};
+}
+
+export type WebContext = Context<WebEnv>;

@@ -1,0 +1,60 @@
+// What people see when a page cannot be shown: in the site's look, with a way on. The same bytes for what is
+// not there and for what is somebody else's.
+
+import { html } from "hono/html";
+import { type FaultCode, httpStatusOf } from "../domain/fault.ts";
+import { isDatabaseUnavailable } from "../store/unavailable.ts";
+import { pageHeader } from "./components/blocks.ts";
+import { linkButton } from "./components/forms.ts";
+import type { WebContext } from "./env.ts";
+import type { Html } from "./html.ts";
+import { answerPage, answerPlainPage } from "./page.ts";
+
+type ErrorCode = Extract<
+	FaultCode,
+	"not_found" | "method_not_allowed" | "form_not_valid" | "body_too_large" | "unavailable" | "internal"
+>;
+
+const WORDS: Readonly<Record<ErrorCode, { title: string; text: string }>> = {
+	not_found: {
+		title: "There is nothing here",
+		text: "The page does not exist, or it is not yours to see. Check the address, or begin at the start.",
+	},
+	method_not_allowed: {
+		title: "This is not possible here",
+		text: "Open the page in a browser and use its buttons.",
+	},
+	form_not_valid: {
+		title: "This form is out of date",
+		text: "Nothing was changed. Go back, reload the page and send it again: you may have signed in or out since it was opened.",
+	},
+	body_too_large: { title: "That is too much at once", text: "Nothing was changed. Send less in one go." },
+	unavailable: {
+		title: "One moment, please",
+		text: "The database cannot be reached just now. Try again in a few seconds.",
+	},
+	internal: {
+		title: "Something went wrong",
+		text: "The fault is ours, and it has been recorded. Try again; if it happens again, tell the network's staff.",
+	},
+};
+
+export function answerError(c: WebContext, code: ErrorCode): Promise<Response> {
+	const { title, text } = WORDS[code];
+	const status = httpStatusOf(code) ?? 500;
+	const way = linkButton({ label: "To the start", href: "/", tone: "primary" });
+	const viewer = c.get("viewer") ?? null;
+	if (viewer !== null) {
+		const body = html`${pageHeader({ title, hint: text })}<p>${way}</p>`;
+		return answerPage(c, { title, active: "account", status, body });
+	}
+	return answerPlainPage(c, { title, status, body: plainBody(title, text, way) });
+}
+
+export function errorCodeOf(error: unknown): ErrorCode {
+	return isDatabaseUnavailable(error) ? "unavailable" : "internal";
+}
+
+function plainBody(title: string, text: string, way: Html): Html {
+	return html`<div class="stack"><h1>${title}</h1><p>${text}</p><p>${way}</p></div>`;
+}

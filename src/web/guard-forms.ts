@@ -1,0 +1,59 @@
+// Forms that only our own pages can send: the right token, and nothing that says it came from another site.
+
+import type { MiddlewareHandler } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { CSRF_FIELD } from "./csrf.ts";
+import type { WebDeps } from "./deps.ts";
+import type { WebContext, WebEnv } from "./env.ts";
+import { answerError } from "./error-page.ts";
+
+/** 40,000 rows of CSV with long order ids and reasons. */
+const MAX_UPLOAD_BYTES = 16 * 1024 * 1024;
+/** Two hundred selected conversions fit many times over. */
+const MAX_FORM_BYTES = 64 * 1024;
+const UPLOAD_PATH = /^\/programmes\/[^/]+\/conversions\/bulk$/;
+/** Whoever is not signed in has nothing longer to say than a name and a password. */
+const MAX_STRANGER_BYTES = 16 * 1024;
+
+export function limitForms(): MiddlewareHandler<WebEnv> {
+	const onError = (c: WebContext) => answerError(c, "body_too_large");
+	const ofStrangers = bodyLimit({ maxSize: MAX_STRANGER_BYTES, onError });
+	const ofPeople = bodyLimit({ maxSize: MAX_FORM_BYTES, onError });
+	const ofUploads = bodyLimit({ maxSize: MAX_UPLOAD_BYTES, onError });
+	return (c, next) => {
+		if (c.get("viewer") === null) return ofStrangers(c, next);
+		return UPLOAD_PATH.test(c.req.path) ? ofUploads(c, next) : ofPeople(c, next);
+	};
+}
+
+/** Before any handler that changes something. Only GET, HEAD and POST are spoken here. */
+export function guardForms({ publicUrl }: Pick<WebDeps, "publicUrl">): MiddlewareHandler<WebEnv> {
+	const origin = new URL(publicUrl).origin;
+	return async (c, next) => {
+		const { method } = c.req;
+		if (method === "GET" || method === "HEAD") return next();
+		if (method !== "POST") return answerError(c, "method_not_allowed");
+		if (!isFromHere(c, origin)) return answerError(c, "form_not_valid");
+		const token = await readToken(c);
+		return c.get("formGuard").isOwn(c, token) ? next() : answerError(c, "form_not_valid");
+	};
+}
+
+/** What cannot be read as a form has no token: whoever sends such a thing is refused, and nothing is logged. */
+async function readToken(c: WebContext): Promise<unknown> {
+	try {
+		return (await c.req.parseBody())[CSRF_FIELD];
+	} catch {
+		return undefined;
+	}
+}
+
+/** Browsers say where a request comes from; what says nothing is left to the token. */
+function isFromHere(c: WebContext, publicOrigin: string): boolean {
+	const site = c.req.header("sec-fetch-site");
+	if (site !== undefined) return site === "same-origin" || site === "none";
+	const origin = c.req.header("origin");
+	if (origin === undefined || origin === publicOrigin) return true;
+	// Opened by another name than PUBLIC_URL, such as localhost: its own name is what counts.
+	return URL.canParse(origin) && new URL(origin).host === c.req.header("host");
+}

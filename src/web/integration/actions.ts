@@ -1,0 +1,151 @@
+// What the buttons of the integration page do: parse, call one use case, say how it went, back to the page.
+
+import { issueKey, replaceSecret, revokeKey } from "../../accounts/keys.ts";
+import { removePostbackUrl, savePostbackUrl } from "../../accounts/postback-url.ts";
+import { resendDelivery, resendFailedSince } from "../../callbacks/resend.ts";
+import { judgeDecision, parseMove } from "../../conversions/decision-rights.ts";
+import { sendTestConversion, type TestSent, walkTestConversion } from "../../conversions/send-test.ts";
+import type { Fault, Result } from "../../domain/fault.ts";
+import { count } from "../components/text.ts";
+import type { WebDeps } from "../deps.ts";
+import type { WebContext } from "../env.ts";
+import { answerError } from "../error-page.ts";
+import { setFlash } from "../flash.ts";
+import { readTextFields } from "../form.ts";
+import { programmeOf, viewerOf } from "../viewer.ts";
+import { answerIntegration } from "./integration-page.ts";
+import { handOverIssued } from "./issued-cookie.ts";
+import { deliveryPath, integrationPath } from "./paths.ts";
+
+export type Action = (c: WebContext, deps: WebDeps) => Promise<Response>;
+
+export const postKey: Action = async (c, deps) => {
+	const { programme, personId } = whoAndWhere(c);
+	const issued = await issueKey(deps, programme.public_id, personId);
+	if (!issued.ok) return backWithFault(c, issued.fault);
+	const { key, secret } = issued.value;
+	handOverIssued(c, deps, programme, personId, { key, secret });
+	return back(c, "keys");
+};
+
+export const postSecret: Action = async (c, deps) => {
+	const { programme, personId } = whoAndWhere(c);
+	const replaced = await replaceSecret(deps, programme.public_id, personId);
+	if (!replaced.ok) return backWithFault(c, replaced.fault);
+	handOverIssued(c, deps, programme, personId, { key: null, secret: replaced.value });
+	return back(c, "keys");
+};
+
+export const postRevocation: Action = async (c, deps) => {
+	const { programme, personId } = whoAndWhere(c);
+	const revoked = await revokeKey(deps, programme.id, c.req.param("keyId") ?? "", personId);
+	if (!revoked.ok) return backWithFault(c, revoked.fault);
+	setFlash(c, "good", "The key is revoked: requests with it are refused from now on.");
+	return back(c);
+};
+
+export const postUrl: Action = async (c, deps) => {
+	const { programme, personId } = whoAndWhere(c);
+	const { postbackUrl } = await readTextFields(c, ["postbackUrl"]);
+	const saved = await savePostbackUrl(deps, programme.public_id, postbackUrl, personId);
+	if (!saved.ok) return answerIntegration(c, deps, { value: postbackUrl, error: saved.fault.detail });
+	const isOther = saved.value.replaced !== null && saved.value.replaced !== saved.value.url;
+	setFlash(
+		c,
+		"good",
+		isOther
+			? "The Postback URL is saved. What was waiting for another try goes to the new one."
+			: "The Postback URL is saved. Status changes from now on are sent there.",
+	);
+	return back(c);
+};
+
+export const postUrlRemoval: Action = async (c, deps) => {
+	const { programme, personId } = whoAndWhere(c);
+	const removed = await removePostbackUrl(deps, programme.public_id, personId);
+	if (!removed.ok) return backWithFault(c, removed.fault);
+	const cancelled = removed.value === 0 ? "" : ` ${count(removed.value)} waiting deliveries were cancelled.`;
+	setFlash(c, "good", `The Postback URL is removed: nothing more is sent.${cancelled}`);
+	return back(c);
+};
+
+export const postTest: Action = async (c, deps) => {
+	const { programme, personId } = whoAndWhere(c);
+	return afterTest(c, await sendTestConversion(deps, programme, personId));
+};
+
+export const postTestMove: Action = async (c, deps) => {
+	const { programme, personId } = whoAndWhere(c);
+	const { move, reason } = await readTextFields(c, ["move", "reason"]);
+	const parsed = parseMove(move);
+	if (!parsed.ok) return backWithFault(c, parsed.fault);
+	// In the shop's name, whoever tries it out: nothing but a test conversion is moved here.
+	const decision = judgeDecision("shop", parsed.value, reason);
+	if (!decision.ok) return backWithFault(c, decision.fault);
+	const conversionId = c.req.param("conversionId") ?? "";
+	return afterTest(c, await walkTestConversion(deps, programme, conversionId, decision.value, personId));
+};
+
+function afterTest(c: WebContext, sent: Result<TestSent>): Response {
+	if (!sent.ok) return backWithFault(c, sent.fault);
+	const { conversion, isOwed } = sent.value;
+	const what = `Test conversion ${conversion.order_id} is ${conversion.status}.`;
+	if (isOwed) setFlash(c, "good", `${what} Its callback is on its way.`);
+	else
+		setFlash(
+			c,
+			"warn",
+			`${what} No callback is sent for it: that needs a Postback URL and a signing secret.`,
+		);
+	return back(c, "test");
+}
+
+export const postResend: Action = async (c, deps) => {
+	const { programme, personId } = whoAndWhere(c);
+	const deliveryId = c.req.param("deliveryId") ?? "";
+	const resent = await resendDelivery(deps, programme.id, deliveryId, personId);
+	if (!resent.ok && resent.fault.code === "unknown_delivery") return answerError(c, "not_found");
+	if (resent.ok) setFlash(c, "good", "It is on its way again: a new run of up to seven attempts.");
+	else setFlash(c, "bad", resent.fault.detail);
+	return c.redirect(deliveryPath(programme.public_id, deliveryId), 303);
+};
+
+export const postResendFailed: Action = async (c, deps) => {
+	const { programme, personId } = whoAndWhere(c);
+	const { since } = await readTextFields(c, ["since"]);
+	const sinceMs = parseUtcMinute(since);
+	if (sinceMs === null) {
+		setFlash(c, "bad", "Enter since when, as a date and a time in UTC such as 2026-03-01T12:00.");
+		return back(c);
+	}
+	const resent = await resendFailedSince(deps, programme.id, sinceMs, personId);
+	if (!resent.ok) return backWithFault(c, resent.fault);
+	const text =
+		resent.value === 0
+			? "Nothing has failed since then, so nothing was sent again."
+			: `${count(resent.value)} failed deliveries are on their way again.`;
+	setFlash(c, resent.value === 0 ? "info" : "good", text);
+	return back(c);
+};
+
+/** As a field of the kind datetime-local sends it. */
+function parseUtcMinute(text: string): number | null {
+	if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?$/.test(text)) return null;
+	const atMs = Date.parse(`${text}Z`);
+	return Number.isNaN(atMs) ? null : atMs;
+}
+
+function whoAndWhere(c: WebContext) {
+	return { programme: programmeOf(c), personId: viewerOf(c).personId };
+}
+
+/** To the top, where the message stands; to a section only where that section itself tells the result. */
+function back(c: WebContext, section?: "keys" | "test"): Response {
+	const path = integrationPath(programmeOf(c).public_id);
+	return c.redirect(section === undefined ? path : `${path}#${section}`, 303);
+}
+
+function backWithFault(c: WebContext, { detail }: Fault): Response {
+	setFlash(c, "bad", detail);
+	return back(c);
+}

@@ -1,0 +1,167 @@
+// How an attempt went, in words a shop's developer can act on: what happened, and what to do about it.
+
+import { RETRY_DELAYS_MS } from "../../domain/retry.ts";
+import type { AttemptResult } from "../../store/schema.ts";
+import type { Tone } from "../components/text.ts";
+
+export interface AttemptWords {
+	tone: Tone;
+	/** Short enough for a badge. */
+	title: string;
+	/** What to do next; empty where nothing is to be done. */
+	advice: string;
+}
+
+export interface AttemptOutcome {
+	result: AttemptResult;
+	http_status: number | null;
+	detail: string | null;
+}
+
+const SEVERAL_TRIES = `It is tried again up to ${RETRY_DELAYS_MS.length} times.`;
+
+export function describeAttempt({ result, http_status: status, detail }: AttemptOutcome): AttemptWords {
+	switch (result) {
+		case "answered":
+			return describeStatus(status ?? 0);
+		case "timeout":
+			return {
+				tone: "bad",
+				title: "No answer in 5 s",
+				advice:
+					"Nothing came back within 5 seconds. Answer first (204 will do) and do slow work afterwards; if the server does not even connect, check its firewall.",
+			};
+		case "network-error":
+			return describeNetworkError(detail ?? "");
+		case "forbidden-address":
+			return {
+				tone: "bad",
+				title: "Private address",
+				advice: `Nothing was sent: ${detail ?? "the address is not public"}. The Postback URL must point to a public address.`,
+			};
+		case "interrupted":
+			return {
+				tone: "warn",
+				title: "Interrupted",
+				advice:
+					"Our service was stopped before the result was stored. It does not count and is sent again; your shop may have seen it.",
+			};
+		default:
+			return result satisfies never;
+	}
+}
+
+function describeStatus(status: number): AttemptWords {
+	const title = `HTTP ${status}`;
+	if (status >= 200 && status <= 299) return { tone: "good", title, advice: "" };
+	if (status >= 300 && status <= 399) {
+		return {
+			tone: "bad",
+			title,
+			advice: "A redirect is not followed. Enter the URL it leads to as Postback URL.",
+		};
+	}
+	return { tone: "bad", title, advice: STATUS_ADVICE.get(status) ?? adviceForOther(status) };
+}
+
+const STATUS_ADVICE: ReadonlyMap<number, string> = new Map([
+	[401, "Your endpoint did not accept the signature. Paste the request below into “Check a signature”."],
+	[
+		403,
+		"Your server forbids the request: a firewall or a bot protection in front of it may have to let it pass.",
+	],
+	[404, "Nothing answers at this path. Check the Postback URL, letter by letter."],
+	[405, "The path does not take POST. Check the Postback URL and the route behind it."],
+	[408, `Your server gave up waiting. ${SEVERAL_TRIES}`],
+	[413, "Your server finds the body too large. It has less than 2 KB: raise the limit."],
+	[415, "Your server does not take application/json at this path."],
+	[429, `Your server asks for fewer requests. ${SEVERAL_TRIES}`],
+	[502, `The proxy in front of your application got no good answer from it. ${SEVERAL_TRIES}`],
+	[503, `Your server says that it is not available now. ${SEVERAL_TRIES}`],
+	[504, `The proxy in front of your application waited for it in vain. ${SEVERAL_TRIES}`],
+]);
+
+function adviceForOther(status: number): string {
+	if (status >= 400 && status <= 499) {
+		return "Taken as a deliberate refusal, so it is not tried again. Answer 5xx for temporary problems.";
+	}
+	return `Look into your server's log at this time. ${SEVERAL_TRIES}`;
+}
+
+/** `detail` is the code and the stage that the engine wrote: "ECONNREFUSED (connect)". */
+function describeNetworkError(detail: string): AttemptWords {
+	const code = /^\S+/.exec(detail)?.[0] ?? "";
+	const [title, advice] = NETWORK_ADVICE.get(code) ?? [
+		"Network error",
+		`The connection failed with ${detail || "an unknown error"}. Check that the server can be reached from outside.`,
+	];
+	return { tone: "bad", title, advice: `${advice} ${SEVERAL_TRIES}` };
+}
+
+type TitleAndAdvice = readonly [title: string, advice: string];
+
+const NO_NAME: TitleAndAdvice = [
+	"Name not found",
+	"The host has no address in the DNS. Check its spelling and its record.",
+];
+const RESET: TitleAndAdvice = [
+	"Connection closed",
+	"The server closed the connection without an answer. Look into its log.",
+];
+const UNREACHABLE: TitleAndAdvice = [
+	"Unreachable",
+	"No way leads to the server's address. Check its network and firewall.",
+];
+const SELF_SIGNED: TitleAndAdvice = [
+	"Certificate not trusted",
+	"The certificate is self-signed. Use one of a public authority, such as Let's Encrypt.",
+];
+const INCOMPLETE_CHAIN: TitleAndAdvice = [
+	"Certificate not trusted",
+	"The certificate's issuer is not known here. Serve the full chain, intermediate certificates included.",
+];
+const NO_TLS: TitleAndAdvice = [
+	"No TLS",
+	"The server does not speak TLS at this port. Check the port in the Postback URL.",
+];
+
+const NETWORK_ADVICE: ReadonlyMap<string, TitleAndAdvice> = new Map<string, TitleAndAdvice>([
+	[
+		"ECONNREFUSED",
+		["Connection refused", "Nothing listens on that port. Start the server, or correct the port."],
+	],
+	["ENOTFOUND", NO_NAME],
+	["ENODATA", NO_NAME],
+	["NXDOMAIN", NO_NAME],
+	["EAI_AGAIN", ["Name look-up failed", "The DNS did not answer. Check the name servers of the domain."]],
+	[
+		"SERVFAIL",
+		["Name look-up failed", "The DNS answered with a failure. Check the name servers of the domain."],
+	],
+	[
+		"ESERVFAIL",
+		["Name look-up failed", "The DNS answered with a failure. Check the name servers of the domain."],
+	],
+	["ECONNRESET", RESET],
+	["EPIPE", RESET],
+	["UND_ERR_SOCKET", RESET],
+	["EHOSTUNREACH", UNREACHABLE],
+	["ENETUNREACH", UNREACHABLE],
+	["ETIMEDOUT", UNREACHABLE],
+	["CERT_HAS_EXPIRED", ["Certificate expired", "Renew the server's TLS certificate."]],
+	[
+		"CERT_NOT_YET_VALID",
+		["Certificate not valid yet", "Check the certificate's dates and the server's clock."],
+	],
+	[
+		"ERR_TLS_CERT_ALTNAME_INVALID",
+		["Certificate of another host", "The certificate does not name this host. Get one that does."],
+	],
+	["DEPTH_ZERO_SELF_SIGNED_CERT", SELF_SIGNED],
+	["SELF_SIGNED_CERT_IN_CHAIN", SELF_SIGNED],
+	["UNABLE_TO_VERIFY_LEAF_SIGNATURE", INCOMPLETE_CHAIN],
+	["UNABLE_TO_GET_ISSUER_CERT", INCOMPLETE_CHAIN],
+	["UNABLE_TO_GET_ISSUER_CERT_LOCALLY", INCOMPLETE_CHAIN],
+	["ERR_SSL_WRONG_VERSION_NUMBER", NO_TLS],
+	["EPROTO", NO_TLS],
+]);

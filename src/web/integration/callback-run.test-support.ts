@@ -1,0 +1,43 @@
+// Callbacks without an engine: what is due is claimed, prepared with the engine's own code, and settled with the
+// answer that a test chooses.
+
+import { createPreparer, settleAnswer } from "../../callbacks/attempt.ts";
+import { createPass } from "../../callbacks/pass.ts";
+import { parsePostbackUrl } from "../../domain/postback-url.ts";
+import { openSecret } from "../../domain/sealing.ts";
+import { signingKey } from "../../domain/signature.ts";
+import type { Outcome } from "../../domain/verdict.ts";
+import type { PostbackRequest } from "../../ports.ts";
+import type { Programme } from "../../store/programmes.ts";
+import type { TestSite } from "../test-site.test-support.ts";
+
+/** Resolves to the requests that went out. */
+export async function runCallbacks(
+	{ deps }: TestSite,
+	programme: Programme,
+	outcome: Outcome,
+): Promise<PostbackRequest[]> {
+	const { store, random, clock, brand, sealingKey } = deps;
+	const pass = createPass(store, random);
+	const nowMs = clock.nowMs();
+	const wishes = [{ programmeId: programme.id, limit: 100 }];
+	const { claimed } = await pass({ settlements: [], wishes, failingProgrammeIds: new Set(), nowMs });
+	const [target] = claimed.targets;
+	const url = parsePostbackUrl(target?.url ?? "");
+	if (target?.sealedSecret == null || target.endpointId === null || !url.ok) return [];
+	const secret = openSecret(sealingKey, programme.id, target.sealedSecret) ?? "";
+	const lane = {
+		url: url.value.href,
+		target: url.value.target,
+		endpointId: target.endpointId,
+		key: signingKey(secret),
+	};
+	const prepare = createPreparer(brand, random);
+	const timings = { lookUpMs: 1.5, connectMs: 12, tlsMs: 20, answerMs: 31 };
+	const sent = claimed.deliveries.map((delivery) => ({ delivery, prepared: prepare(delivery, lane, nowMs) }));
+	const settlements = sent.map(({ delivery, prepared }) =>
+		settleAnswer(delivery, prepared, { outcome, timings }, nowMs + 65),
+	);
+	await pass({ settlements, wishes: [], failingProgrammeIds: new Set(), nowMs: nowMs + 65 });
+	return sent.map(({ prepared }) => prepared.request);
+}

@@ -1,0 +1,173 @@
+// "Postbacks sent to your shop": a row a delivery, with filter, search and pages by cursor. The table alone is
+// pushed when something changes; the filter above it stays under the reader's fingers.
+
+import { html } from "hono/html";
+import type { DeliveryState } from "../../domain/delivery.ts";
+import type { EventName } from "../../domain/event-name.ts";
+import { writeCursor } from "../../store/cursor-pair.ts";
+import type { DeliveryPage, ListedDelivery } from "../../store/delivery-list.ts";
+import { emptyState, more, padded, section } from "../components/blocks.ts";
+import { button, postForm, selectField, textField } from "../components/forms.ts";
+import { dataTable, filterBar, pager } from "../components/lists.ts";
+import { badge, timeTag } from "../components/text.ts";
+import type { Content, Html } from "../html.ts";
+import {
+	EVENT_OPTIONS,
+	lastAnswer,
+	nextAttempt,
+	resentMark,
+	STATE_OPTIONS,
+	stateBadge,
+} from "./delivery-words.ts";
+import { deliveryPath, withQuery } from "./paths.ts";
+
+export interface DeliveriesQuery {
+	state: DeliveryState | undefined;
+	event: EventName | undefined;
+	order: string | undefined;
+	/** As it stands in the address. */
+	after: string | undefined;
+}
+
+export interface DeliveriesView {
+	programmeId: string;
+	path: string;
+	csrf: Html;
+	query: DeliveriesQuery;
+	page: DeliveryPage;
+	hasUrl: boolean;
+	nowMs: number;
+	isLive: boolean;
+}
+
+export const DELIVERIES_TARGET = "deliveries-live";
+
+export function deliveriesSection(view: DeliveriesView): Html {
+	const { query, path } = view;
+	const isFiltered = query.state !== undefined || query.event !== undefined || query.order !== undefined;
+	return section({
+		id: "deliveries",
+		title: "Postbacks sent to your shop",
+		hint: "One row a delivery, with its attempts and the last HTTP status received.",
+		...(view.isLive ? { actions: html`<span class="live-dot">Live</span>` } : {}),
+		body: html`${filterBar({
+			action: `${path}#deliveries`,
+			label: "Filter the postbacks",
+			fields: html`${selectField({
+				name: "state",
+				id: "delivery-state",
+				label: "State",
+				value: query.state ?? "",
+				options: [{ value: "", label: "All states" }, ...STATE_OPTIONS],
+			})}${selectField({
+				name: "event",
+				id: "delivery-event",
+				label: "Event",
+				value: query.event ?? "",
+				options: [{ value: "", label: "All events" }, ...EVENT_OPTIONS],
+			})}${textField({
+				name: "order",
+				id: "delivery-order",
+				label: "Order id",
+				type: "search",
+				value: query.order ?? "",
+				placeholder: "The whole order id",
+				maxLength: 128,
+			})}`,
+			...(isFiltered ? { clearHref: `${path}#deliveries` } : {}),
+		})}<div id="${DELIVERIES_TARGET}" aria-live="polite">${deliveriesTable(view)}</div>${
+			isFiltered ? null : resendAll(view)
+		}`,
+	});
+}
+
+/** What is pushed. */
+export function deliveriesTable(view: DeliveriesView): Html {
+	const { page, query, path, nowMs, programmeId } = view;
+	return html`${dataTable<ListedDelivery>({
+		caption: "Deliveries, a row each",
+		rows: page.rows,
+		empty: emptyOf(view),
+		columns: [
+			{
+				title: "Event",
+				cell: (row) =>
+					html`<a href="${deliveryPath(programmeId, row.publicId)}">${row.event}</a>${
+						row.test === 1 ? html` ${badge("info", "Test")}` : null
+					}`,
+			},
+			{
+				title: "Order",
+				cell: (row) => html`<div class="mono cell-clip" title="${row.orderId}">${row.orderId}</div>`,
+			},
+			{ title: "State", cell: (row) => html`${stateBadge(row)} ${resentMark(row.run)}` },
+			{ title: "Attempts", isNumber: true, cell: (row) => String(row.attempts) },
+			{
+				title: "Last HTTP status",
+				isNumber: true,
+				cell: (row) => lastAnswer(row.lastHttpStatus, row.attempts),
+			},
+			{ title: "Next attempt", cell: (row) => nextAttempt(row, nowMs) },
+			{ title: "When", cell: (row) => timeTag(row.lastAttemptAtMs ?? row.createdAtMs) },
+		],
+	})}${pager({
+		newestHref:
+			query.after === undefined
+				? null
+				: `${withQuery(path, { ...shown(query), after: undefined })}#deliveries`,
+		olderHref:
+			page.next === null
+				? null
+				: `${withQuery(path, { ...shown(query), after: writeCursor(page.next) })}#deliveries`,
+		shown: `${page.rows.length} shown`,
+	})}`;
+}
+
+function shown({ state, event, order }: DeliveriesQuery): Record<string, string | undefined> {
+	return { state, event, order };
+}
+
+function emptyOf({ query, page, hasUrl }: DeliveriesView): Content {
+	if (query.order !== undefined) {
+		return emptyState({
+			title: `Nothing was sent for order ${query.order}`,
+			text: "Enter the whole order id as your shop reported it. “Why is an order not here?” on the inbound log says more.",
+		});
+	}
+	if (query.state !== undefined || query.event !== undefined || query.after !== undefined) {
+		const text =
+			page.next === null
+				? "Choose another state or event, or clear the filter."
+				: "None among those looked at so far: “Older” goes on from here.";
+		return emptyState({ title: "No postback matches", text });
+	}
+	return emptyState({
+		title: "Nothing has been sent yet",
+		text: hasUrl
+			? html`<a href="#test">Send a test conversion</a> and watch it arrive here.`
+			: html`<a href="#callback">Save a Postback URL</a> first, then send a test conversion.`,
+	});
+}
+
+function resendAll({ path, csrf, hasUrl }: DeliveriesView): Html | null {
+	if (!hasUrl) return null;
+	return padded(
+		more(
+			"Resend everything that failed since a time",
+			postForm({
+				action: `${path}/resend-failed`,
+				csrf,
+				className: "row-end",
+				body: html`${textField({
+					name: "since",
+					label: "Failed since (UTC)",
+					type: "datetime-local",
+					isRequired: true,
+				})}${button({
+					label: "Resend failed",
+					confirm: "Send all deliveries again that failed since then? Your shop takes each event once.",
+				})}`,
+			}),
+		),
+	);
+}

@@ -1,0 +1,436 @@
+// The integration page from issuing a key to watching a callback, with plain forms as a browser without scripts
+// sends them; and what must not be shown.
+
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { verifyPostback } from "@ringback/receiver";
+import { savePostbackUrl } from "../../accounts/postback-url.ts";
+import { signedRequest } from "../../api/signed-request.test-support.ts";
+import { createApp } from "../../app.ts";
+import type { Programme } from "../../store/programmes.ts";
+import { type Browser, openTestSite, type TestSite } from "../test-site.test-support.ts";
+import { runCallbacks } from "./callback-run.test-support.ts";
+
+const URL_ENTERED = "https://shop.example/postback?shop=1";
+const KEY = /rbk_[0-9a-f]{64}/;
+const SECRET = /rbs_[0-9a-f]{64}/;
+
+test("each empty page says the next step", async (t) => {
+	const { browser, path } = await openShop(t);
+	const page = await browser.open(path);
+	for (const words of [
+		"Issue an API key",
+		"Status callback (optional)",
+		"Postback URL",
+		"Postbacks sent to your shop",
+		"Send test conversion",
+		"No API key yet",
+		"Nothing has been sent yet",
+	]) {
+		assert.ok(page.text.includes(words), words);
+	}
+	assert.equal(page.text.match(/: to do</g)?.length, 4);
+	assert.match((await browser.open(`${path}/inbound`)).text, /Nothing has come in yet/);
+});
+
+test("the first key brings the secret; both are shown once, and a second key comes without", async (t) => {
+	const { browser, path, site } = await openShop(t);
+	await browser.open(path);
+	const issued = await browser.submit(`${path}/keys`, {});
+	assert.deepEqual([issued.status, issued.location], [303, `${path}#keys`]);
+	const shown = await browser.open(path);
+	const [key, secret] = [KEY.exec(shown.text)?.[0] ?? "", SECRET.exec(shown.text)?.[0] ?? ""];
+	assert.ok(key !== "" && secret !== "");
+	assert.equal(shown.headers.get("cache-control"), "no-store");
+	const reloaded = await browser.open(path);
+	assert.doesNotMatch(reloaded.text, KEY);
+	assert.doesNotMatch(reloaded.text, SECRET);
+	assert.ok(reloaded.text.includes(`rbk_…${key.slice(-4)}`));
+	await browser.submit(`${path}/keys`, {});
+	const second = await browser.open(path);
+	assert.match(second.text, KEY);
+	assert.doesNotMatch(second.text, SECRET);
+	await expectNowhere(site, browser, path, [key, secret], [issued]);
+});
+
+test("what was issued is not shown to another person or on another programme's page", async (t) => {
+	const { browser, path, site, programme } = await openShop(t);
+	await browser.open(path);
+	await browser.submit(`${path}/keys`, {});
+	const cookie = [...browser.cookies].find(([name]) => name.includes("issued"));
+	assert.ok(cookie !== undefined);
+	assert.doesNotMatch(cookie[1], KEY);
+	const other = await site.signIn(await site.addOwner(programme));
+	other.cookies.set(...cookie);
+	assert.doesNotMatch((await other.open(path)).text, KEY);
+	const staff = await site.signIn(await site.addStaff());
+	staff.cookies.set(...cookie);
+	const stranger = await site.addProgramme();
+	assert.doesNotMatch((await staff.open(`/programmes/${stranger.public_id}/integration`)).text, KEY);
+	site.moveClock(61_000);
+	browser.cookies.set(...cookie);
+	assert.doesNotMatch((await browser.open(path)).text, KEY, "a minute later");
+});
+
+test("replacing the secret shows the new one once; revoking a key ends it at once", async (t) => {
+	const { browser, path, site, programme } = await openShop(t);
+	const { key, secret } = await issue(browser, path);
+	await browser.submit(`${path}/secret`, {});
+	const page = await browser.open(path);
+	const replaced = SECRET.exec(page.text)?.[0] ?? "";
+	assert.ok(replaced !== "" && replaced !== secret);
+	assert.doesNotMatch(page.text, KEY);
+	assert.doesNotMatch((await browser.open(path)).text, SECRET);
+	// For inbound requests the old one is good for a day more.
+	assert.equal((await report(site, { key, secret }, "1")).status, 201);
+	assert.equal((await report(site, { key, secret: replaced }, "2")).status, 201);
+	const keyId = /keys\/(key_\w+)\/revoke/.exec(page.text)?.[1] ?? "";
+	const revoked = await browser.submit(`${path}/keys/${keyId}/revoke`, {});
+	assert.equal(revoked.location, path);
+	assert.equal((await report(site, { key, secret: replaced }, "3")).status, 401);
+	assert.match((await browser.open(path)).text, /Revoked/);
+	const audit = await site.store.db
+		.selectFrom("audit_entries")
+		.selectAll()
+		.where("programme_id", "=", programme.id)
+		.execute();
+	assert.deepEqual(
+		audit.map(({ action }) => action).filter((action) => /^(key|secret)/.test(action)),
+		["key.issued", "secret.replaced", "key.revoked"],
+	);
+	assert.ok(audit.every(({ action, person_id }) => !/^(key|secret)/.test(action) || person_id !== null));
+});
+
+test("a URL that is refused stays in the field, with the reason beside it, and is not saved", async (t) => {
+	const { browser, path, site } = await openShop(t, {
+		transport: {
+			lookUp: async (host: string) =>
+				host === "inside.example" ? { ok: true, addresses: ["10.0.0.1"] } : { ok: false, code: "ENOTFOUND" },
+		},
+	});
+	await browser.open(path);
+	for (const [entered, reason] of [
+		["http://shop.example/", "https://"],
+		["https://shop.example/#x", "without that part"],
+		["https://inside.example/x", "must point to a public address"],
+		["https://nowhere.example/x", "has no address now"],
+		["https://127.0.0.1/x", "must point to a public address"],
+		['https://shop.example/"><script>', "exactly as they are sent"],
+	] as const) {
+		const page = await browser.submit(`${path}/postback-url`, { postbackUrl: entered });
+		assert.equal(page.status, 422, entered);
+		assert.ok(page.text.includes(`value="${writeMarkup(entered)}"`), entered);
+		assert.match(page.text, new RegExp(`id="postbackUrl-error">[^<]*${reason}`), entered);
+		assert.match(page.text, /aria-invalid="true"/);
+	}
+	assert.deepEqual(await site.store.db.selectFrom("endpoints").selectAll().execute(), []);
+});
+
+test("saving another URL says where pending retries go, and removing it how many are cancelled", async (t) => {
+	const { browser, path, site, programme } = await openShop(t);
+	await issue(browser, path);
+	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
+	assert.match((await browser.open(path)).text, /The Postback URL is saved\. Status changes from now on/);
+	await browser.submit(`${path}/test`, {});
+	await runCallbacks(site, programme, { kind: "answered", status: 503 });
+	assert.match(
+		(await browser.open(path)).text,
+		/1 delivery is waiting for another try: when you save another URL, they go there/,
+	);
+	await browser.submit(`${path}/postback-url`, { postbackUrl: "https://shop.example/other" });
+	const saved = await browser.open(path);
+	assert.match(saved.text, /What was waiting for another try goes to the new one/);
+	assert.match(saved.text, /1 delivery is waiting and would be cancelled for good/);
+	await browser.submit(`${path}/postback-url/remove`, {});
+	assert.match((await browser.open(path)).text, /1 waiting deliveries were cancelled/);
+	assert.match((await browser.open(`${path}?state=cancelled`)).text, /Cancelled<\/span>/);
+});
+
+test("a test conversion is walked through its moves, and each callback's result shows after a reload", async (t) => {
+	const { browser, path, site, programme } = await openShop(t);
+	await issue(browser, path);
+	await browser.submit(`${path}/test`, {});
+	assert.match((await browser.open(path)).text, /No callback is sent for it: that needs a Postback URL/);
+	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
+	await browser.submit(`${path}/test`, {});
+	const [request] = await runCallbacks(site, programme, { kind: "answered", status: 204 });
+	const body = JSON.parse(request?.body ?? "{}");
+	assert.deepEqual([body.event, body.test, body.orderId.slice(0, 5)], ["conversion.recorded", true, "test-"]);
+	const recorded = await browser.open(path);
+	assert.match(recorded.text, /Callback answered 2xx<span class="visually-hidden">: done/);
+	assert.match(recorded.text, /badge-good">Delivered/);
+	const conversion = /integration\/test\/(cnv_\w+)/.exec(recorded.text)?.[1] ?? "";
+	await browser.submit(`${path}/test/${conversion}`, { move: "approve", reason: "RETURN" });
+	await browser.submit(`${path}/test/${conversion}`, { move: "reverse", reason: "RETURN" });
+	const events = (await runCallbacks(site, programme, { kind: "answered", status: 204 })).map(({ body }) =>
+		JSON.parse(body),
+	);
+	assert.deepEqual(
+		events.map(({ event, reason }) => [event, reason]),
+		[
+			["conversion.approved", null],
+			["conversion.reversed", "RETURN"],
+		],
+	);
+	assert.match((await browser.open(path)).text, /It has come to its end/);
+	await browser.submit(`${path}/test/${conversion}`, { move: "approve" });
+	assert.match((await browser.open(path)).text, /is REVERSED and cannot be approved/);
+});
+
+test("the buttons of a test decide on nothing but a test", async (t) => {
+	const { browser, path, site } = await openShop(t);
+	const credentials = await issue(browser, path);
+	await report(site, credentials, "real");
+	const { public_id: real } = await site.store.db
+		.selectFrom("conversions")
+		.select("public_id")
+		.executeTakeFirstOrThrow();
+	await browser.submit(`${path}/test/${real}`, { move: "reject", reason: "FRAUD" });
+	assert.match((await browser.open(path)).text, /no such test conversion/);
+	assert.equal(
+		(await site.store.db.selectFrom("conversions").select("status").executeTakeFirstOrThrow()).status,
+		"RECORDED",
+	);
+});
+
+test("a delivery's page shows each attempt, and its request verifies as the shop received it", async (t) => {
+	const { browser, path, site, programme } = await openShop(t);
+	const { secret } = await issue(browser, path);
+	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
+	await browser.submit(`${path}/test`, {});
+	const [first] = await runCallbacks(site, programme, {
+		kind: "network-error",
+		stage: "connect",
+		code: "ECONNREFUSED",
+	});
+	site.moveClock(60_100);
+	await runCallbacks(site, programme, { kind: "answered", status: 401 });
+	const deliveryPath =
+		/\/programmes\/\w+\/deliveries\/dlv_\w+/.exec((await browser.open(path)).text)?.[0] ?? "";
+	const page = await browser.open(deliveryPath);
+	assert.match(page.text, /Connection refused/);
+	assert.match(page.text, /Nothing listens on that port/);
+	assert.match(page.text, /HTTP 401/);
+	assert.match(page.text, /look-up 1\.5 ms · connect 12 ms · TLS 20 ms · answer 31 ms/);
+	const requests = codeBlocks(page.text, /Request of attempt/);
+	assert.equal(requests.length, 2);
+	const [head = "", body = ""] = (requests[1] ?? "").split("\n\n");
+	assert.equal(body, first?.body);
+	const headers = Object.fromEntries(
+		head
+			.split("\n")
+			.slice(1)
+			.map((line) => line.split(/: (.*)/s).slice(0, 2)),
+	);
+	const verified = await verifyPostback({
+		path: "/postback?shop=1",
+		headers,
+		rawBody: body,
+		secret,
+		nowMs: site.deps.clock.nowMs() - 60_000,
+	});
+	assert.equal(verified.ok, true);
+	assert.ok(codeBlocks(page.text, /as curl/)[0]?.startsWith(`curl -i -X POST '${URL_ENTERED}'`));
+	assert.ok(!page.text.includes(secret));
+	await browser.submit(`${deliveryPath}/resend`, {});
+	assert.match((await browser.open(deliveryPath)).text, /on its way again/);
+	await runCallbacks(site, programme, { kind: "answered", status: 204 });
+	const resent = await browser.open(deliveryPath);
+	assert.match(resent.text, /resent by hand/);
+	assert.match(resent.text, /badge-good">Delivered/);
+	await browser.submit(`${deliveryPath}/resend`, {});
+	await browser.submit(`${deliveryPath}/resend`, {});
+	assert.match((await browser.open(deliveryPath)).text, /still on its way/);
+});
+
+test("everything that failed since a time is resent, and a time that is none is asked for again", async (t) => {
+	const { browser, path, site, programme } = await openShop(t);
+	await issue(browser, path);
+	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
+	for (let n = 0; n < 3; n++) await browser.submit(`${path}/test`, {});
+	await runCallbacks(site, programme, { kind: "answered", status: 404 });
+	site.moveClock(1_000);
+	await browser.submit(`${path}/resend-failed`, { since: "yesterday" });
+	assert.match((await browser.open(path)).text, /Enter since when/);
+	await browser.submit(`${path}/resend-failed`, { since: "2026-03-01T13:00" });
+	assert.match((await browser.open(path)).text, /Nothing has failed since then/);
+	await browser.submit(`${path}/resend-failed`, { since: "2026-03-01T11:00" });
+	assert.match((await browser.open(path)).text, /3 failed deliveries are on their way again/);
+	assert.equal((await runCallbacks(site, programme, { kind: "answered", status: 204 })).length, 3);
+	assert.equal((await browser.open(`${path}?state=failed`)).text.includes("No postback matches"), true);
+});
+
+test("the list is filtered, searched and paged by plain links", async (t) => {
+	const { browser, path, site, programme } = await openShop(t);
+	await issue(browser, path);
+	await savePostbackUrl(site.deps, programme.public_id, URL_ENTERED);
+	for (let n = 0; n < 30; n++) await browser.submit(`${path}/test`, {});
+	const first = await browser.open(path);
+	const rows = (text: string) =>
+		new Set(/id="deliveries-live"[\s\S]*/.exec(text)?.[0].match(/deliveries\/dlv_\w+/g));
+	assert.equal(rows(first.text).size, 25);
+	const older = /href="([^"]+)" rel="next"/.exec(first.text)?.[1] ?? "";
+	const second = await browser.open(older.replaceAll("&amp;", "&"));
+	assert.equal(rows(second.text).size, 5);
+	assert.equal(rows(first.text).intersection(rows(second.text)).size, 0);
+	const order = /title="(test-\w+)"/.exec(second.text)?.[1] ?? "";
+	assert.equal(rows((await browser.open(`${path}?order=${order}`)).text).size, 1);
+	assert.equal(rows((await browser.open(`${path}?event=conversion.reversed`)).text).size, 0);
+	assert.equal(rows((await browser.open(`${path}?state=nonsense&after=nonsense`)).text).size, 25);
+	assert.ok(first.text.includes('hx-sse:connect="'), "the newest are live");
+	assert.ok(!second.text.includes("hx-sse:connect"), "a later page stands still");
+});
+
+test("check a signature: the programme's own secret by default, and none is shown or kept", async (t) => {
+	const { browser, path, site } = await openShop(t);
+	const { key, secret } = await issue(browser, path);
+	await browser.submit(`${path}/secret`, {});
+	const present = SECRET.exec((await browser.open(path)).text)?.[0] ?? "";
+	const paste = async (used: string, given: string) => {
+		const body = JSON.stringify({ orderId: "1" });
+		const request = signedRequest(
+			"POST",
+			"/v1/conversions",
+			{ key, secret: used },
+			{ body, nowMs: site.deps.clock.nowMs() },
+		);
+		const headers = [...request.headers].map(([name, value]) => `${name}: ${value}`).join("\r\n");
+		return browser.submit(`${path}/signature`, {
+			method: "POST",
+			target: "/v1/conversions",
+			headers,
+			body,
+			secret: given,
+		});
+	};
+	assert.match((await browser.open(`${path}/signature`)).text, /Check a signature/);
+	assert.match((await paste(present, "")).text, /The signature is right/);
+	assert.match((await paste(secret, "")).text, /previous secret, replaced on/);
+	const pasted = await paste(present, "rbs_pasted_by_hand");
+	assert.match(pasted.text, /What differs: secret/);
+	assert.match(pasted.text, /present secret/);
+	assert.ok(!pasted.text.includes("rbs_pasted_by_hand"));
+	const long = await browser.submit(`${path}/signature`, {
+		method: "POST",
+		target: "/",
+		headers: "",
+		body: "x".repeat(140_000),
+		secret: "",
+	});
+	assert.equal(long.status, 422);
+	await expectNowhere(site, browser, path, [secret, present, "rbs_pasted_by_hand"], []);
+});
+
+test("a delivery's attempt comes filled in, and checks out", async (t) => {
+	const { browser, path, site, programme } = await openShop(t);
+	await issue(browser, path);
+	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
+	await browser.submit(`${path}/test`, {});
+	await runCallbacks(site, programme, { kind: "answered", status: 204 });
+	const deliveryPath =
+		/\/programmes\/\w+\/deliveries\/dlv_\w+/.exec((await browser.open(path)).text)?.[0] ?? "";
+	const link = /href="([^"]*\/signature\?[^"]+)"/.exec((await browser.open(deliveryPath)).text)?.[1] ?? "";
+	const filled = (await browser.open(readMarkup(link))).text;
+	const value = (name: string) =>
+		readMarkup(new RegExp(`<textarea id="${name}"[^>]*>([^<]*)<`).exec(filled)?.[1] ?? "");
+	const target = readMarkup(/id="target"[^>]*value="([^"]*)"/.exec(filled)?.[1] ?? "");
+	const checked = await browser.submit(`${path}/signature`, {
+		method: "POST",
+		target,
+		headers: value("headers"),
+		body: value("body"),
+		secret: "",
+	});
+	assert.match(checked.text, /The signature is right/);
+});
+
+test("the inbound log shows refused calls with the reason, and says why an order is not here", async (t) => {
+	const { browser, path, site } = await openShop(t);
+	const { key, secret } = await issue(browser, path);
+	await report(site, { key, secret }, "1001");
+	await report(site, { key, secret }, "1002", "not an amount");
+	await report(site, { key, secret: "rbs_wrong" }, "1003");
+	const all = await browser.open(`${path}/inbound`);
+	for (const word of ["RECORDED", "malformed_amount", "bad_signature", "does not match"])
+		assert.ok(all.text.includes(word), word);
+	const refused = await browser.open(`${path}/inbound?result=refused`);
+	assert.ok(!refused.text.includes("RECORDED") && refused.text.includes("malformed_amount"));
+	const why = async (order: string) => (await browser.open(`${path}/inbound?order=${order}`)).text;
+	assert.match(await why("1001"), /is here/);
+	assert.match(await why("1002"), /is not here[\s\S]*was refused/);
+	assert.match(
+		await why("1003"),
+		/No postback and no pixel has named it[\s\S]*refused before their content was read[\s\S]*does not match/,
+	);
+	assert.match(await why("%231001"), /there is an order/);
+});
+
+interface Shop {
+	site: TestSite;
+	programme: Programme;
+	browser: Browser;
+	path: string;
+}
+
+async function openShop(t: TestContext, change: Partial<TestSite["deps"]> = {}): Promise<Shop> {
+	const site = await openTestSite(t, { change });
+	const programme = await site.addProgramme();
+	const browser = await site.signIn(await site.addOwner(programme));
+	return { site, programme, browser, path: `/programmes/${programme.public_id}/integration` };
+}
+
+async function issue(browser: Browser, path: string): Promise<{ key: string; secret: string }> {
+	await browser.open(path);
+	await browser.submit(`${path}/keys`, {});
+	const { text } = await browser.open(path);
+	return { key: KEY.exec(text)?.[0] ?? "", secret: SECRET.exec(text)?.[0] ?? "" };
+}
+
+async function report(
+	{ deps }: TestSite,
+	credentials: { key: string; secret: string },
+	orderId: string,
+	basketValue = "10.00",
+): Promise<Response> {
+	const body = { orderId, basketValue };
+	return createApp(deps).request(
+		signedRequest("POST", "/v1/conversions", credentials, { body, nowMs: deps.clock.nowMs() }),
+	);
+}
+
+/** In no page, no table, no log line, no address and no plain cookie. */
+async function expectNowhere(
+	site: TestSite,
+	browser: Browser,
+	path: string,
+	secrets: readonly string[],
+	answers: readonly { location: string | null; setCookies: readonly string[] }[],
+): Promise<void> {
+	const suffixes = ["", "/inbound", "/signature", "?lang=php", "?lang=python", "?lang=curl"];
+	const pages = await Promise.all(suffixes.map(async (suffix) => (await browser.open(path + suffix)).text));
+	const places = [await site.storedText(), site.log.text(), ...pages, JSON.stringify(answers)];
+	for (const secret of secrets) for (const place of places) assert.ok(!place.includes(secret));
+}
+
+function codeBlocks(text: string, label: RegExp): string[] {
+	return [...text.matchAll(/<pre[^>]*aria-label="([^"]*)"[^>]*><code>([\s\S]*?)<\/code>/g)]
+		.filter((match) => label.test(match[1] ?? ""))
+		.map((match) => readMarkup(match[2] ?? ""));
+}
+
+function writeMarkup(text: string): string {
+	return text
+		.replaceAll("&", "&amp;")
+		.replaceAll("<", "&lt;")
+		.replaceAll(">", "&gt;")
+		.replaceAll('"', "&quot;");
+}
+
+function readMarkup(text: string): string {
+	return text
+		.replaceAll("&lt;", "<")
+		.replaceAll("&gt;", ">")
+		.replaceAll("&quot;", '"')
+		.replaceAll("&#39;", "'")
+		.replaceAll("&amp;", "&");
+}

@@ -1,0 +1,71 @@
+// What is shown once, on its way from the form that issued it to the page that shows it: sealed, for a minute, in
+// a cookie that the page takes away as it shows it. Never in an address, and nothing is kept here.
+
+import { deleteCookie, getCookie, setCookie } from "hono/cookie";
+import { z } from "zod";
+import { openSecret, SEALING_IV_BYTES, sealSecret } from "../../domain/sealing.ts";
+import type { Programme } from "../../store/programmes.ts";
+import type { WebDeps } from "../deps.ts";
+import type { WebContext } from "../env.ts";
+
+const ISSUED = z.object({
+	use: z.literal("issued"),
+	personId: z.number(),
+	expiresAtMs: z.number(),
+	key: z.string().nullable(),
+	secret: z.string().nullable(),
+});
+
+export type Issued = Pick<z.infer<typeof ISSUED>, "key" | "secret">;
+
+const SHOWN_WITHIN_MS = 60_000;
+
+type CookieDeps = Pick<WebDeps, "sealingKey" | "random" | "clock" | "publicUrl">;
+
+export function handOverIssued(
+	c: WebContext,
+	deps: CookieDeps,
+	programme: Programme,
+	personId: number,
+	issued: Issued,
+): void {
+	const expiresAtMs = deps.clock.nowMs() + SHOWN_WITHIN_MS;
+	const text = JSON.stringify({ use: "issued", personId, expiresAtMs, ...issued });
+	const sealed = sealSecret(deps.sealingKey, programme.id, text, deps.random.bytes(SEALING_IV_BYTES));
+	setCookie(c, cookieName(deps), sealed, { ...cookieOptions(deps), maxAge: SHOWN_WITHIN_MS / 1_000 });
+}
+
+/** Forgets it, too: a reload shows nothing. */
+export function takeIssued(
+	c: WebContext,
+	deps: CookieDeps,
+	programme: Programme,
+	personId: number,
+): Issued | null {
+	const sealed = getCookie(c, cookieName(deps));
+	if (sealed === undefined) return null;
+	deleteCookie(c, cookieName(deps), cookieOptions(deps));
+	const text = openSecret(deps.sealingKey, programme.id, sealed);
+	const parsed = text === null ? null : ISSUED.safeParse(parseJson(text));
+	if (parsed?.success !== true) return null;
+	const { key, secret, expiresAtMs } = parsed.data;
+	const isTheirs = parsed.data.personId === personId && expiresAtMs >= deps.clock.nowMs();
+	return isTheirs ? { key, secret } : null;
+}
+
+function parseJson(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch {
+		// A signing secret from the database, sealed alike, is no JSON.
+		return null;
+	}
+}
+
+function cookieName({ publicUrl }: CookieDeps): string {
+	return publicUrl.startsWith("https:") ? "__Host-ringback.issued" : "ringback.issued";
+}
+
+function cookieOptions({ publicUrl }: CookieDeps) {
+	return { path: "/", httpOnly: true, sameSite: "Strict", secure: publicUrl.startsWith("https:") } as const;
+}

@@ -1,0 +1,123 @@
+// "Send test conversion", and the buttons that walk the last one through every move. What each of its callbacks
+// came to shows in place as it arrives.
+
+import { html } from "hono/html";
+import { type Move, REASONS, type Status } from "../../domain/conversion.ts";
+import type { Conversion } from "../../store/conversions.ts";
+import type { ListedDelivery } from "../../store/delivery-list.ts";
+import { emptyState, padded, section } from "../components/blocks.ts";
+import { button, postForm, selectField } from "../components/forms.ts";
+import { dataTable } from "../components/lists.ts";
+import { badge, type Tone, timeTag } from "../components/text.ts";
+import type { Content, Html } from "../html.ts";
+import { lastAnswer, nextAttempt, stateBadge } from "./delivery-words.ts";
+import { conversionPath, deliveryPath } from "./paths.ts";
+
+export interface TestView {
+	programmeId: string;
+	path: string;
+	csrf: Html;
+	conversion: Conversion | null;
+	deliveries: readonly ListedDelivery[];
+	hasUrl: boolean;
+	hasSecret: boolean;
+	nowMs: number;
+}
+
+export const TEST_TARGET = "test-live";
+
+const STATUS_TONES: Readonly<Record<Status, Tone>> = {
+	PARKED: "plain",
+	EXPIRED: "plain",
+	RECORDED: "info",
+	APPROVED: "good",
+	REJECTED: "bad",
+	REVERSED: "warn",
+};
+
+export function testSection(view: TestView): Html {
+	const { path, csrf, conversion } = view;
+	return section({
+		id: "test",
+		title: "Test conversion",
+		hint: "Goes through everything a real one does, marked “test”, and stays out of all totals.",
+		actions: postForm({
+			action: `${path}/test`,
+			csrf,
+			className: "row",
+			body: button({ label: "Send test conversion", ...(conversion === null ? { tone: "primary" } : {}) }),
+		}),
+		body: html`<div id="${TEST_TARGET}" aria-live="polite">${testResult(view)}</div>`,
+	});
+}
+
+/** What is pushed. */
+export function testResult(view: TestView): Html {
+	const { conversion, programmeId } = view;
+	if (conversion === null) {
+		return emptyState({ title: "No test conversion yet", text: adviceBefore(view) });
+	}
+	return html`${padded(
+		html`<div class="row-end"><p class="grow"><a class="mono" href="${conversionPath(programmeId, conversion.public_id)}">${conversion.order_id}</a> ${badge(
+			STATUS_TONES[conversion.status],
+			conversion.status,
+		)}</p>${walkForms(view, conversion)}</div>`,
+	)}${dataTable<ListedDelivery>({
+		caption: "Callbacks of this test conversion",
+		rows: view.deliveries,
+		empty: emptyState({ title: "No callback was made for it", text: adviceAfter(view) }),
+		columns: [
+			{
+				title: "Event",
+				cell: (row) => html`<a href="${deliveryPath(programmeId, row.publicId)}">${row.event}</a>`,
+			},
+			{ title: "State", cell: (row) => stateBadge(row) },
+			{ title: "HTTP status", isNumber: true, cell: (row) => lastAnswer(row.lastHttpStatus, row.attempts) },
+			{ title: "Next attempt", cell: (row) => nextAttempt(row, view.nowMs) },
+			{ title: "When", cell: (row) => timeTag(row.lastAttemptAtMs ?? row.createdAtMs) },
+		],
+	})}`;
+}
+
+function adviceBefore({ hasUrl, hasSecret }: Pick<TestView, "hasUrl" | "hasSecret">): Content {
+	if (!hasSecret)
+		return html`First <a href="#keys">issue an API key</a>: without a secret no callback is sent.`;
+	if (!hasUrl)
+		return html`First <a href="#callback">save a Postback URL</a>, so that there is something to watch.`;
+	return "Send one: its callback appears here within a second or two.";
+}
+
+function adviceAfter({ hasUrl, hasSecret }: TestView): Content {
+	if (hasUrl && hasSecret) {
+		return "There was no Postback URL or no signing secret when its status changed, and earlier changes are never sent. Send a new test conversion.";
+	}
+	return adviceBefore({ hasUrl, hasSecret });
+}
+
+const OFFERED: readonly {
+	move: Exclude<Move, "confirm" | "expire">;
+	label: string;
+	from: readonly Status[];
+}[] = [
+	{ move: "approve", label: "Approve", from: ["RECORDED"] },
+	{ move: "reject", label: "Reject", from: ["RECORDED"] },
+	{ move: "reverse", label: "Reverse", from: ["RECORDED", "APPROVED"] },
+];
+
+function walkForms({ path, csrf }: TestView, { public_id: conversionId, status }: Conversion): Content {
+	const offered = OFFERED.filter(({ from }) => from.includes(status));
+	if (offered.length === 0)
+		return html`<p class="small soft">It has come to its end. Send another to begin again.</p>`;
+	return postForm({
+		action: `${path}/test/${conversionId}`,
+		csrf,
+		className: "row-end",
+		body: html`${selectField({
+			name: "reason",
+			id: "test-reason",
+			label: "Reason (to reject or reverse)",
+			value: "RETURN",
+			options: REASONS.map((reason) => ({ value: reason, label: reason })),
+		})}<div class="row">${offered.map(({ move, label }) => button({ label, name: "move", value: move }))}</div>`,
+	});
+}

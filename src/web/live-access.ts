@@ -1,0 +1,22 @@
+// Whether somebody who is watching a live page may still see it: asked again before anything is sent.
+
+import { findOwnedProgramme } from "../store/programme-access.ts";
+import type { Programme } from "../store/programmes.ts";
+import type { WebDeps } from "./deps.ts";
+import type { WebContext } from "./env.ts";
+import { loadViewer } from "./viewer.ts";
+
+export function createStillAllowed(
+	c: WebContext,
+	{ auth, store }: Pick<WebDeps, "auth" | "store">,
+	programme: Programme,
+): () => Promise<boolean> {
+	const visitor = c.get("visitor");
+	return async () => {
+		const found = await auth.findSession(visitor);
+		const viewer = found === null ? null : await loadViewer(store.db, found.session.personPublicId);
+		if (viewer === null) return false;
+		if (viewer.role === "staff") return true;
+		return (await findOwnedProgramme(store.db, viewer.personId, programme.public_id)) !== undefined;
+	};
+}

@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { addConversion } from "../../../test/support/rows.ts";
+import { setEndpoint } from "../../store/programmes.ts";
+import { openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";
+
+const DAY_MS = 86_400_000;
+
+test("before anything has come in, the overview says the next step and shows no empty chart", async (t) => {
+	const { open, path } = await openOverview(t);
+	const { text } = await open();
+	assert.match(text, /No conversion yet/);
+	assert.match(text, new RegExp(`href="${path}/integration"[^>]*>Set up the integration`));
+	assert.doesNotMatch(text, /data-chart|Money by status/);
+});
+
+test("conversions are counted by day and status, money is summed to the cent, tests are left out", async (t) => {
+	const { site, programme, open } = await openOverview(t);
+	const at = (daysAgo: number) => ({ created_at_ms: START_MS - daysAgo * DAY_MS });
+	await addConversion(site.store, programme.id, { ...at(0), basket_value: "1234567.89", status: "APPROVED" });
+	await addConversion(site.store, programme.id, { ...at(0), basket_value: "0.11", status: "APPROVED" });
+	await addConversion(site.store, programme.id, { ...at(29), status: "RECORDED" });
+	await addConversion(site.store, programme.id, { ...at(30), status: "REJECTED" });
+	await addConversion(site.store, programme.id, {
+		...at(0),
+		basket_value: "777.77",
+		status: "APPROVED",
+		test: 1,
+	});
+	const { text } = await open();
+	const chart = chartOf(text);
+	assert.deepEqual([chart.days[0], chart.days.at(-1), chart.days.length], ["2026-01-31", "2026-03-01", 30]);
+	assert.deepEqual(sums(chart), { Approved: 2, Recorded: 1, Reversed: 0, Rejected: 0, Parked: 0 });
+	assert.equal(chart.series[0]?.values.at(-1), 2);
+	assert.equal(chart.series[1]?.values[0], 1);
+	assert.match(rowOf(text, "APPROVED"), />2<.*1\u202f234\u202f568\.00.*EUR.*15\.00.*4\.00/s);
+	assert.match(rowOf(text, "REJECTED"), />1<.*100\.00/s);
+	assert.doesNotMatch(text, /777\.77/);
+	assert.match(text, /Counted <time[^>]+2026-03-01T12/);
+});
+
+test("only test conversions: numbers are zero, and the page is not the empty one", async (t) => {
+	const { site, programme, open } = await openOverview(t);
+	await addConversion(site.store, programme.id, { test: 1 });
+	const { text } = await open();
+	assert.match(rowOf(text, "RECORDED"), />0<.*0\.00/s);
+	assert.doesNotMatch(text, /No conversion yet/);
+});
+
+test("a currency without decimals has none in its sums", async (t) => {
+	const { site, programme, open } = await openOverview(t);
+	await site.store.db.updateTable("programmes").set({ currency: "JPY" }).execute();
+	await addConversion(site.store, programme.id, {
+		currency: "JPY",
+		basket_value: "1500",
+		commission: "120",
+		network_fee: "30",
+	});
+	assert.match(rowOf((await open()).text, "RECORDED"), /1\u202f500 <span class="faint">JPY.*120 .*30 /s);
+});
+
+test("a change of status is in the next look", async (t) => {
+	const { site, programme, open } = await openOverview(t);
+	await addConversion(site.store, programme.id, { status: "RECORDED" });
+	assert.match(rowOf((await open()).text, "RECORDED"), />1</);
+	await site.store.db.updateTable("conversions").set({ status: "REVERSED" }).execute();
+	const { text } = await open();
+	assert.match(rowOf(text, "RECORDED"), />0</);
+	assert.match(rowOf(text, "REVERSED"), />1</);
+});
+
+test("callback health: share of 2xx, the 95th percentile, what waits the longest", async (t) => {
+	const { site, programme, open } = await openOverview(t);
+	await addConversion(site.store, programme.id);
+	assert.match((await open()).text, /No Postback URL is saved, so none is sent.*Set up callbacks/s);
+	await setEndpoint(site.store.db, programme.id, "https://shop.example/postback", START_MS);
+	assert.match((await open()).text, /nothing was sent/);
+	const { db } = site.store;
+	const hours = [
+		{ hour_ms: START_MS - 3_600_000, delivered: 19, failed: 1 },
+		{ hour_ms: START_MS - 25 * 3_600_000, delivered: 0, failed: 100 },
+	];
+	await db
+		.insertInto("callback_hours")
+		.values(hours.map((hour) => ({ programme_id: programme.id, ...hour })))
+		.execute();
+	for (let id = 1; id <= 20; id++) await addAnswered(site, programme.id, id, id * 10);
+	await db
+		.insertInto("queue")
+		.values({
+			id: 1,
+			programme_id: programme.id,
+			due_at_ms: START_MS,
+			endpoint_epoch: 0,
+			run: 1,
+			counted: 0,
+			seq: 0,
+		})
+		.execute();
+	const { text } = await open();
+	assert.match(text, /95 %<small>19 of 20 attempts/);
+	assert.match(text, /190 ms/);
+	assert.match(text, /<dd>1<small>oldest of <time[^>]+2026-03-01T07/);
+});
+
+test("an open notice stands on top, in words, and in the sidebar", async (t) => {
+	const { site, programme, open, path } = await openOverview(t);
+	await addConversion(site.store, programme.id);
+	await site.store.db
+		.insertInto("notices")
+		.values({
+			public_id: "ntc_1",
+			programme_id: programme.id,
+			kind: "callbacks_failing",
+			opened_at_ms: START_MS,
+			updated_at_ms: START_MS,
+			failures: 1_234,
+			mailed_failures: 0,
+			last_verdict: "redirect",
+			last_http_status: 301,
+		})
+		.execute();
+	const { text } = await open();
+	assert.match(
+		text,
+		/Callbacks are failing.*1\u202f234 callbacks.*redirect \(HTTP 301\).*Enter the final URL/s,
+	);
+	assert.match(text, new RegExp(`${path}/notices[^>]*>Notices<span class="badge badge-bad">1<`));
+});
+
+test("markup in the programme's name is text", async (t) => {
+	const { site, open } = await openOverview(t);
+	await site.store.db.updateTable("programmes").set({ name: "<script>x</script>" }).execute();
+	const { text } = await open();
+	assert.doesNotMatch(text, /<script>x/);
+	assert.match(text, /&lt;script&gt;x/);
+});
+
+async function openOverview(t: Parameters<typeof openTestSite>[0]) {
+	const site = await openTestSite(t);
+	const programme = await site.addProgramme();
+	const browser = await site.signIn(await site.addOwner(programme));
+	const path = `/programmes/${programme.public_id}`;
+	return { site, programme, path, open: () => browser.open(`${path}/overview`) };
+}
+
+interface DrawnChart {
+	days: string[];
+	series: { label: string; values: number[] }[];
+}
+
+function chartOf(text: string): DrawnChart {
+	const json = /data-chart="([^"]+)"/.exec(text)?.[1] ?? "";
+	return JSON.parse(json.replaceAll("&quot;", '"')) as DrawnChart;
+}
+
+function sums({ series }: DrawnChart): Record<string, number> {
+	return Object.fromEntries(series.map(({ label, values }) => [label, values.reduce((a, b) => a + b, 0)]));
+}
+
+function rowOf(text: string, status: string): string {
+	return text.split("<tr").find((row) => row.includes(`?status=${status}`)) ?? "";
+}
+
+async function addAnswered(
+	{ store: { db } }: TestSite,
+	programmeId: number,
+	id: number,
+	tookMs: number,
+): Promise<void> {
+	await db
+		.insertInto("deliveries")
+		.values({
+			id,
+			public_id: `dlv_${id}`,
+			programme_id: programmeId,
+			state: "delivered",
+			run: 1,
+			attempts: 1,
+			created_at_ms: START_MS - 5 * 3_600_000,
+		})
+		.execute();
+	await db
+		.insertInto("attempts")
+		.values({
+			delivery_id: id,
+			seq: 1,
+			run: 1,
+			result: "answered",
+			http_status: 200,
+			started_at_ms: START_MS - 60_000,
+			took_ms: tookMs,
+		})
+		.execute();
+}

@@ -1,0 +1,34 @@
+// Conversions of the last thirty days, by the day they came in and their status now.
+
+import type { Tally } from "../../conversions/tally.ts";
+import type { Status } from "../../domain/conversion.ts";
+import { type ChartSeries, chart } from "../components/chart.ts";
+import type { Html } from "../html.ts";
+
+const DAYS_SHOWN = 30;
+const DAY_MS = 86_400_000;
+
+/** Expired ones never counted for anybody: they are in the table alone. */
+const SERIES: readonly { status: Status; label: string; colour: ChartSeries["colour"] }[] = [
+	{ status: "APPROVED", label: "Approved", colour: "good" },
+	{ status: "RECORDED", label: "Recorded", colour: "info" },
+	{ status: "REVERSED", label: "Reversed", colour: "warn" },
+	{ status: "REJECTED", label: "Rejected", colour: "bad" },
+	{ status: "PARKED", label: "Parked", colour: "plain" },
+];
+
+export function statusChart(tally: Tally, nowMs: number): Html {
+	const today = Math.floor(nowMs / DAY_MS);
+	const days = Array.from({ length: DAYS_SHOWN }, (_, index) => today - DAYS_SHOWN + 1 + index);
+	return chart({
+		id: "status-chart",
+		title: "Conversions a day, last 30 days (UTC)",
+		isStacked: true,
+		days: days.map((day) => new Date(day * DAY_MS).toISOString().slice(0, 10)),
+		series: SERIES.map(({ status, label, colour }) => ({
+			label,
+			colour,
+			values: days.map((day) => tally.days.get(day)?.get(status) ?? 0),
+		})),
+	});
+}

@@ -1,0 +1,38 @@
+// The link of an invitation, shown once to whoever made it, and whether it was mailed.
+
+import { html } from "hono/html";
+import type { Invited } from "../../accounts/invitations.ts";
+import { padded, section } from "../components/blocks.ts";
+import { copyable } from "../components/text.ts";
+import type { Content, Html } from "../html.ts";
+
+export interface InvitationView extends Invited {
+	isLinkWithheld?: boolean;
+}
+
+export function invitationCard(invited: InvitationView): Html {
+	return section({
+		id: "invitation",
+		title: `Invitation for ${invited.person.email}`,
+		body: padded(html`<div class="stack">${describe(invited)}</div>`),
+	});
+}
+
+function describe({ link, isMailed, isLinkWithheld, person: { email } }: InvitationView): Content {
+	if (link !== null) return describeLink(link, isMailed);
+	if (isMailed) return html`<p>A mail is on its way to ${email}.</p>`;
+	if (isLinkWithheld === true) {
+		return html`<p>No mail can be sent from here, and only the network's staff may hand over a link: it makes its holder ${email}. Ask the network's staff for it.</p>`;
+	}
+	return html`<p>${email} can sign in already and finds the programme there. No mail can be sent from here, so tell them yourself.</p>`;
+}
+
+function describeLink(link: string, isMailed: boolean): Content {
+	return html`<p>${
+		isMailed
+			? "It is on its way by mail. You can hand it over yourself, too:"
+			: "No mail can be sent from here (SMTP_URL is not set). Hand this link over yourself:"
+	}</p>
+	<p>${copyable(link, "the invitation link")}</p>
+	<p class="small soft">It works once, for seven days, and is not shown again. A new one takes its place.</p>`;
+}

@@ -1,0 +1,112 @@
+// People in a table: who has joined, who still has a link to open, and what can be done about them.
+
+import { html } from "hono/html";
+import type { ListedPerson } from "../../store/people-list.ts";
+import { button, postForm, textField } from "../components/forms.ts";
+import { dataTable } from "../components/lists.ts";
+import { badge, timeTag } from "../components/text.ts";
+import type { Html } from "../html.ts";
+
+export interface PeopleTableView {
+	caption: string;
+	people: readonly ListedPerson[];
+	/** The page the actions are below. */
+	path: string;
+	csrf: Html;
+	ending: { action: "remove" | "deactivate"; label: string; confirm(email: string): string };
+	/** Whoever looks cannot end their own access here; null where they can. */
+	selfId: number | null;
+	/** The last one stays. */
+	mayEnd: boolean;
+}
+
+export function peopleTable(view: PeopleTableView): Html {
+	return dataTable<ListedPerson>({
+		caption: view.caption,
+		rows: view.people,
+		empty: html`<p class="card-body soft">Nobody yet. Invite somebody below.</p>`,
+		columns: [
+			{
+				title: "Person",
+				cell: ({ id, email, name }) =>
+					html`${breakable(email)}${
+						id === view.selfId ? html` <span class="faint">(you)</span>` : null
+					}<span class="secondary">${name}</span>`,
+			},
+			{ title: "State", cell: personState },
+			{ title: "Actions", isTitleHidden: true, cell: (person) => actions(view, person) },
+		],
+	});
+}
+
+/** Long addresses break where people would break them, so that a phone shows the whole row. */
+function breakable(email: string): Html {
+	return html`${email.split(/(?<=[@.])/).map((part, index) => (index === 0 ? part : html`<wbr>${part}`))}`;
+}
+
+function personState({ hasPassword, linkEndsAtMs, deactivatedAtMs }: ListedPerson): Html {
+	if (hasPassword) return badge("good", "Joined");
+	if (deactivatedAtMs !== null)
+		return html`${badge("plain", "Deactivated")}<span class="secondary">${timeTag(deactivatedAtMs)}</span>`;
+	if (linkEndsAtMs !== null)
+		return html`${badge("info", "Invited")}<span class="secondary">link good until ${timeTag(linkEndsAtMs)}</span>`;
+	return badge("warn", "Link expired");
+}
+
+function actions(view: PeopleTableView, person: ListedPerson): Html {
+	const { path, csrf, ending } = view;
+	const { publicId, email, hasPassword } = person;
+	const hasAccess = person.deactivatedAtMs === null;
+	const mayEnd = view.mayEnd && hasAccess && person.id !== view.selfId;
+	return html`<div class="row row-end">${
+		hasPassword
+			? null
+			: postForm({
+					action: `${path}/${publicId}/link`,
+					csrf,
+					className: "row",
+					body: button({
+						label: hasAccess ? "New link" : "Invite again",
+						isSmall: true,
+						ariaLabel: hasAccess ? `New link for ${email}` : `Invite ${email} again`,
+					}),
+				})
+	}${
+		mayEnd
+			? postForm({
+					action: `${path}/${publicId}/${ending.action}`,
+					csrf,
+					className: "row",
+					body: button({
+						label: ending.label,
+						tone: "danger",
+						isSmall: true,
+						confirm: ending.confirm(email),
+						ariaLabel: `${ending.label} ${email}`,
+					}),
+				})
+			: null
+	}</div>`;
+}
+
+export function inviteForm(view: {
+	path: string;
+	csrf: Html;
+	email: string;
+	error?: string | undefined;
+}): Html {
+	return postForm({
+		action: `${view.path}/invite`,
+		csrf: view.csrf,
+		body: html`${textField({
+			name: "email",
+			label: "Email",
+			type: "email",
+			value: view.email,
+			error: view.error,
+			isRequired: true,
+			autocomplete: "off",
+			hint: "They get a link to choose a password with; you can copy it, too.",
+		})}<div class="row">${button({ label: "Invite", tone: "primary" })}</div>`,
+	});
+}

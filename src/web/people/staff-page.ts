@@ -1,0 +1,84 @@
+// /people: the network's own people. Whoever is deactivated is signed out everywhere at once.
+
+import { deactivateStaff, inviteStaff, renewStaffLink } from "../../accounts/staff.ts";
+import type { Fault } from "../../domain/fault.ts";
+import { listStaff } from "../../store/people-list.ts";
+import { message, padded, pageHeader, section } from "../components/blocks.ts";
+import { csrfField } from "../csrf.ts";
+import type { WebContext, WebDeps } from "../deps.ts";
+import { setFlash } from "../flash.ts";
+import type { Content } from "../html.ts";
+import { answerPage } from "../page.ts";
+import { viewerOf } from "../viewer.ts";
+import { type InvitationView, invitationCard } from "./invitation-card.ts";
+import { INVITE_FORM } from "./owners-page.ts";
+import { inviteForm, peopleTable } from "./people-table.ts";
+
+export function showStaff(c: WebContext, deps: WebDeps): Promise<Response> {
+	return answerStaff(c, deps, {});
+}
+
+export async function takeStaffInvitation(c: WebContext, deps: WebDeps): Promise<Response> {
+	const { email } = INVITE_FORM.parse(await c.req.parseBody());
+	const invited = await inviteStaff(deps, viewerOf(c).personId, email);
+	return answerStaff(c, deps, invited.ok ? { invited: invited.value } : { email, fault: invited.fault });
+}
+
+export async function takeStaffLink(c: WebContext, deps: WebDeps): Promise<Response> {
+	const renewed = await renewStaffLink(deps, viewerOf(c).personId, c.req.param("personId") ?? "");
+	return answerStaff(c, deps, renewed.ok ? { invited: renewed.value } : { fault: renewed.fault });
+}
+
+export async function takeDeactivation(c: WebContext, deps: WebDeps): Promise<Response> {
+	const ended = await deactivateStaff(deps, viewerOf(c), c.req.param("personId") ?? "");
+	if (!ended.ok) return answerStaff(c, deps, { fault: ended.fault });
+	setFlash(c, "good", `${ended.value.email} was deactivated and is signed out everywhere.`);
+	return c.redirect("/people", 303);
+}
+
+interface StaffState {
+	email?: string;
+	fault?: Fault;
+	invited?: InvitationView;
+}
+
+async function answerStaff(
+	c: WebContext,
+	{ store, clock }: WebDeps,
+	{ email = "", fault, invited }: StaffState,
+): Promise<Response> {
+	const people = await listStaff(store.db, clock.nowMs());
+	const csrf = csrfField(c);
+	const atField = fault?.field === "email" ? fault.detail : undefined;
+	const body: Content = [
+		pageHeader({
+			title: "Staff",
+			hint: "They see every programme, review conversions and invite owners. Owners are listed under their programme.",
+		}),
+		fault === undefined || atField !== undefined ? null : message("bad", fault.detail),
+		invited === undefined ? null : invitationCard(invited),
+		section({
+			id: "staff",
+			title: "People",
+			body: peopleTable({
+				caption: "Staff",
+				people,
+				path: "/people",
+				csrf,
+				selfId: viewerOf(c).personId,
+				mayEnd: true,
+				ending: {
+					action: "deactivate",
+					label: "Deactivate",
+					confirm: (address) => `Deactivate ${address}? They are signed out everywhere at once.`,
+				},
+			}),
+		}),
+		section({
+			id: "invite",
+			title: "Invite staff",
+			body: padded(inviteForm({ path: "/people", csrf, email, error: atField })),
+		}),
+	];
+	return answerPage(c, { title: "Staff", active: "staff", status: fault?.httpStatus ?? 200, body });
+}

@@ -1,0 +1,139 @@
+// /programmes/new: staff agree the terms, name the owner, and get the link that the owner joins with.
+
+import { html } from "hono/html";
+import { z } from "zod";
+import { openProgramme } from "../../accounts/open-programme.ts";
+import { DEFAULT_PARKED_DAYS } from "../../accounts/programme-terms.ts";
+import type { Fault } from "../../domain/fault.ts";
+import { ID_RANDOM_BYTES, makeId } from "../../domain/id.ts";
+import { findProgramme } from "../../store/programmes.ts";
+import { message, padded, pageHeader, section } from "../components/blocks.ts";
+import { button, linkButton, postForm, textField } from "../components/forms.ts";
+import { csrfField } from "../csrf.ts";
+import type { WebContext, WebDeps } from "../deps.ts";
+import { setFlash } from "../flash.ts";
+import type { Html } from "../html.ts";
+import { answerPage } from "../page.ts";
+import { invitationCard } from "../people/invitation-card.ts";
+import { viewerOf } from "../viewer.ts";
+import {
+	approvalField,
+	errorsByField,
+	type FieldErrors,
+	nameField,
+	pixelFields,
+	rateFields,
+	readTerms,
+	TERMS_FORM,
+} from "./terms-form.ts";
+
+const FORM = TERMS_FORM.extend({
+	/** Chosen when the form was opened: sent twice, it makes one programme. */
+	programmeId: z
+		.string()
+		.regex(/^prg_[0-9A-Z]{26}$/)
+		.optional()
+		.catch(undefined),
+	currency: z.string().trim().default(""),
+	email: z.string().trim().default(""),
+});
+type CreateForm = z.infer<typeof FORM>;
+
+export async function showCreateForm(c: WebContext, deps: WebDeps): Promise<Response> {
+	const form: CreateForm = {
+		...FORM.parse({}),
+		currency: "EUR",
+		approvalDays: "30",
+		parksPixels: "on",
+		parkedDays: String(DEFAULT_PARKED_DAYS),
+	};
+	return answerForm(c, deps, form, []);
+}
+
+export async function takeCreateForm(c: WebContext, deps: WebDeps): Promise<Response> {
+	const form = FORM.parse(await c.req.parseBody());
+	if (
+		form.programmeId !== undefined &&
+		(await findProgramme(deps.store.db, form.programmeId)) !== undefined
+	) {
+		setFlash(c, "info", "This programme was created already. Its owner's link is made anew under People.");
+		return c.redirect(`/programmes/${form.programmeId}/people`, 303);
+	}
+	const opened = await openProgramme(deps, viewerOf(c).personId, {
+		...readTerms(form),
+		publicId: form.programmeId,
+		currency: form.currency,
+		ownerEmail: form.email,
+	});
+	if (!opened.ok) return answerForm(c, deps, form, opened.faults);
+	const { programme, invited } = opened.value;
+	const path = `/programmes/${programme.public_id}`;
+	const body = html`${pageHeader({
+		title: "Programme created",
+		hint: `${programme.name} is ready. Its owner sets everything else up on the Integration page.`,
+		actions: [
+			linkButton({ label: "Open the programme", href: `${path}/integration`, tone: "primary" }),
+			linkButton({ label: "All programmes", href: "/programmes" }),
+		],
+	})}${invitationCard(invited)}`;
+	return answerPage(c, {
+		title: "Programme created",
+		active: "programmes",
+		programme: { publicId: programme.public_id, name: programme.name },
+		body,
+	});
+}
+
+function answerForm(
+	c: WebContext,
+	{ clock, random }: WebDeps,
+	form: CreateForm,
+	faults: readonly Fault[],
+): Promise<Response> {
+	const errors = errorsByField(faults);
+	const id = form.programmeId ?? makeId("prg", clock.nowMs(), random.bytes(ID_RANDOM_BYTES));
+	const fields = html`<input type="hidden" name="programmeId" value="${id}">
+	<div class="form-grid">${nameField(form, errors)}${ownerField(form, errors)}</div>
+	<div class="form-grid">${currencyField(form, errors)}${rateFields(form, errors)}${approvalField(form, errors)}</div>
+	${pixelFields(form, errors)}
+	<div class="row">${button({ label: "Create programme", tone: "primary" })}${linkButton({
+		label: "Cancel",
+		href: "/programmes",
+		tone: "quiet",
+	})}</div>`;
+	const body = html`${pageHeader({ title: "Create programme" })}${
+		faults.length === 0 ? null : message("bad", "Nothing was created yet. Correct what is marked below.")
+	}${section({
+		id: "terms",
+		title: "Terms and owner",
+		hint: "Rates and the approval window can be changed later, for new conversions.",
+		body: padded(postForm({ action: "/programmes/new", csrf: csrfField(c), body: fields })),
+	})}`;
+	const status = faults.length === 0 ? 200 : 422;
+	return answerPage(c, { title: "Create programme", active: "programmes", status, body });
+}
+
+function ownerField(form: CreateForm, errors: FieldErrors): Html {
+	return textField({
+		name: "email",
+		label: "Owner's e-mail",
+		type: "email",
+		value: form.email,
+		error: errors.get("email"),
+		isRequired: true,
+		autocomplete: "off",
+		hint: "They are invited to set a password; you get the link to copy, too.",
+	});
+}
+
+function currencyField(form: CreateForm, errors: FieldErrors): Html {
+	return textField({
+		name: "currency",
+		label: "Currency",
+		value: form.currency,
+		error: errors.get("currency"),
+		isRequired: true,
+		maxLength: 3,
+		hint: "Three letters such as EUR. It cannot be changed later.",
+	});
+}

@@ -1,0 +1,266 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { addConversion } from "../../../test/support/rows.ts";
+import { setEndpoint } from "../../store/programmes.ts";
+import { newEmail, openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";
+
+const MARKUP = '<script>alert("x")</script>';
+
+test("staff see every programme, the newest first, with what is wrong and what waits", async (t) => {
+	const site = await openTestSite(t);
+	const quiet = await site.addProgramme("Quiet shop");
+	const busy = await site.addProgramme("Busy shop");
+	await setEndpoint(site.store.db, busy.id, "https://shop.example/postback", START_MS);
+	await addConversion(site.store, busy.id, {});
+	await addConversion(site.store, busy.id, { status: "APPROVED" });
+	await addConversion(site.store, busy.id, { test: 1 });
+	await openNotice(site, busy.id);
+	const browser = await site.signIn(await site.addStaff());
+	const { status, text } = await browser.open("/programmes");
+	assert.equal(status, 200);
+	assert.ok(text.indexOf("Busy shop") < text.indexOf("Quiet shop"));
+	assert.match(rowOf(text, busy.public_id), /Failing.*2026-03-01.*status=RECORDED">1</s);
+	assert.match(rowOf(text, quiet.public_id), /No URL.*faint">0</s);
+});
+
+test("a search finds part of a name in either case, a whole id, and takes signs literally", async (t) => {
+	const site = await openTestSite(t);
+	const tea = await site.addProgramme("Tea & Cups");
+	await site.addProgramme("100% Wool_en");
+	const browser = await site.signIn(await site.addStaff());
+	const cases = [
+		["CUPS", ["Tea &amp; Cups"], ["Wool_en"]],
+		["0%", ["Wool_en"], ["Cups"]],
+		["l_e", ["Wool_en"], ["Cups"]],
+		["%", ["Wool_en"], ["Cups"]],
+		["\\", ["No programme found"], ["Cups", "Wool_en"]],
+		[tea.public_id, ["Tea &amp; Cups"], ["Wool_en"]],
+		["nothing like it", ["No programme found"], ["Cups", "Wool_en"]],
+	] as const;
+	for (const [search, shown, hidden] of cases) {
+		const { text } = await browser.open(`/programmes?search=${encodeURIComponent(search)}`);
+		for (const part of shown) assert.ok(text.includes(part), `${search} shows ${part}`);
+		for (const part of hidden) assert.ok(!text.includes(part), `${search} hides ${part}`);
+	}
+});
+
+test("a long list goes on page by page without losing or repeating one, and a nonsense cursor begins anew", async (t) => {
+	const site = await openTestSite(t);
+	for (let n = 0; n < 101; n++) await site.addProgramme(`Shop number ${String(n).padStart(3, "0")}`);
+	const browser = await site.signIn(await site.addStaff());
+	const seen: string[] = [];
+	let path: string | undefined = "/programmes?search=number";
+	while (path !== undefined) {
+		const { text }: { text: string } = await browser.open(path);
+		seen.push(...[...text.matchAll(/Shop number \d{3}/g)].map(String));
+		path = /href="([^"]+)" rel="next"/.exec(text)?.[1]?.replaceAll("&amp;", "&");
+	}
+	assert.equal(seen.length, 101);
+	assert.deepEqual(seen, seen.toSorted().reverse());
+	const { text } = await browser.open("/programmes?before=nonsense");
+	assert.match(text, /Shop number 100/);
+});
+
+test("an owner with one programme is taken to its integration, and to its overview once something came in", async (t) => {
+	const site = await openTestSite(t);
+	const programme = await site.addProgramme();
+	const browser = await site.signIn(await site.addOwner(programme));
+	const before = await browser.open("/programmes");
+	assert.deepEqual([before.status, before.location], [303, `/programmes/${programme.public_id}/integration`]);
+	await addConversion(site.store, programme.id, {});
+	assert.equal((await browser.open("/programmes")).location, `/programmes/${programme.public_id}/overview`);
+});
+
+test("an owner with several programmes sees them and no other, and cannot search for others", async (t) => {
+	const site = await openTestSite(t);
+	const mine = await site.addProgramme("Mine");
+	const other = await site.addProgramme("Somebody else");
+	const owner = await site.addOwner(mine);
+	const also = await site.addProgramme("Mine too");
+	await site.store.db
+		.insertInto("programme_owners")
+		.values({ programme_id: also.id, person_id: owner.id })
+		.execute();
+	const browser = await site.signIn(owner);
+	for (const query of ["", "?search=Some", `?search=${other.public_id}`]) {
+		const { text } = await browser.open(`/programmes${query}`);
+		assert.doesNotMatch(text, /Somebody else/);
+		assert.doesNotMatch(text, /Create programme/);
+	}
+	const { text } = await browser.open("/programmes");
+	assert.match(text, /Mine<.*/s);
+	assert.match(text, /Mine too</);
+});
+
+test("an owner who was removed everywhere is told whom to ask", async (t) => {
+	const site = await openTestSite(t);
+	const programme = await site.addProgramme();
+	const owner = await site.addOwner(programme);
+	await site.store.db.deleteFrom("programme_owners").execute();
+	const { status, text } = await (await site.signIn(owner)).open("/programmes");
+	assert.equal(status, 200);
+	assert.match(text, /You have no programme.*Ask the network/s);
+});
+
+const TERMS = {
+	name: "New shop",
+	currency: "eur",
+	commissionRate: "7.5",
+	feeRate: "2",
+	approvalDays: "14",
+	parksPixels: "on",
+	parkedDays: "20",
+};
+
+test("staff create a programme: its owner is invited, and the link to copy is shown once", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	const browser = await site.signIn(staff);
+	assert.match((await browser.open("/programmes")).text, /No programme yet/);
+	const form = await browser.open("/programmes/new");
+	const programmeId = hiddenId(form.text);
+	const email = newEmail("shop");
+	const made = await browser.submit("/programmes/new", { ...TERMS, email, programmeId });
+	assert.equal(made.status, 200);
+	assert.match(made.text, /No mail can be sent from here/);
+	const link = /https:\/\/ringback\.example\/welcome\/\w+/.exec(made.text)?.[0] ?? "";
+	assert.equal((await site.browser().open(new URL(link).pathname)).status, 200);
+	const row = await site.store.db.selectFrom("programmes").selectAll().executeTakeFirstOrThrow();
+	assert.deepEqual(
+		[
+			row.public_id,
+			row.name,
+			row.currency,
+			row.commission_rate,
+			row.fee_rate,
+			row.approval_days,
+			row.parked_days,
+			row.parks_pixels,
+		],
+		[programmeId, "New shop", "EUR", "7.5000", "2.0000", 14, 20, 1],
+	);
+	assert.deepEqual(await auditOf(site), [
+		["programme.created", programmeId],
+		["person.invited", email],
+	]);
+	const token = new URL(link).pathname.split("/").at(-1) ?? "";
+	assert.ok(!(await site.storedText()).includes(token), "the link's token is stored");
+	assert.ok(!site.log.text().includes(token), "the link's token is logged");
+});
+
+test("with mail, the owner is mailed the same link that the page shows", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const browser = await site.signIn(await site.addStaff());
+	await browser.open("/programmes/new");
+	const email = newEmail("shop");
+	const made = await browser.submit("/programmes/new", { ...TERMS, email });
+	const link = /https:\/\/ringback\.example\/welcome\/\w+/.exec(made.text)?.[0] ?? "none";
+	assert.match(made.text, /on its way by mail/);
+	assert.deepEqual(
+		site.mailbox.map(({ to }) => to),
+		[[email]],
+	);
+	assert.ok(site.mailbox[0]?.text.includes(link));
+});
+
+test("the form sent twice makes one programme", async (t) => {
+	const site = await openTestSite(t);
+	const browser = await site.signIn(await site.addStaff());
+	const programmeId = hiddenId((await browser.open("/programmes/new")).text);
+	const fields = { ...TERMS, email: newEmail("shop"), programmeId };
+	await browser.submit("/programmes/new", fields);
+	const again = await browser.submit("/programmes/new", fields);
+	assert.deepEqual([again.status, again.location], [303, `/programmes/${programmeId}/people`]);
+	assert.equal((await site.store.db.selectFrom("programmes").select("id").execute()).length, 1);
+});
+
+test("every mistake is said at its field, nothing is made, and what was typed stays", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	const browser = await site.signIn(staff);
+	await browser.open("/programmes/new");
+	const wrong = {
+		name: " ",
+		currency: "EURO",
+		commissionRate: "101",
+		feeRate: "1,5",
+		approvalDays: "soon",
+		parkedDays: "0",
+		email: `${MARKUP}@`,
+	};
+	const { status, text } = await browser.submit("/programmes/new", wrong);
+	assert.equal(status, 422);
+	for (const field of [
+		"name",
+		"currency",
+		"commissionRate",
+		"feeRate",
+		"approvalDays",
+		"parkedDays",
+		"email",
+	]) {
+		assert.match(text, new RegExp(`id="${field}-error"`), field);
+	}
+	assert.match(text, /value="EURO"/);
+	assert.ok(!text.includes(MARKUP));
+	assert.deepEqual(await site.store.db.selectFrom("programmes").select("id").execute(), []);
+	const taken = await browser.submit("/programmes/new", { ...TERMS, email: staff.email });
+	assert.equal(taken.status, 422);
+	assert.match(taken.text, /id="email-error"[^<]*cannot own a programme/);
+	assert.deepEqual(await site.store.db.selectFrom("programmes").select("id").execute(), []);
+});
+
+test("only staff may create: an owner gets what they get for an unknown page", async (t) => {
+	const site = await openTestSite(t);
+	const browser = await site.signIn(await site.addOwner(await site.addProgramme()));
+	const unknown = await browser.open("/programmes/prg_00000000000000000000000000/nowhere");
+	const form = await browser.open("/programmes/new");
+	assert.deepEqual([form.status, form.text], [404, unknown.text]);
+	const post = await browser.submit("/programmes/new", { ...TERMS, email: newEmail("shop") });
+	assert.equal(post.status, 404);
+	assert.equal((await site.store.db.selectFrom("programmes").select("id").execute()).length, 1);
+});
+
+test("a programme named with markup is text in the list", async (t) => {
+	const site = await openTestSite(t);
+	await site.addProgramme(MARKUP);
+	const browser = await site.signIn(await site.addStaff());
+	for (const path of ["/programmes", `/programmes?search=${encodeURIComponent(MARKUP)}`]) {
+		const { text } = await browser.open(path);
+		assert.ok(!text.includes(MARKUP));
+		assert.match(text, /&lt;script&gt;alert/);
+	}
+});
+
+function hiddenId(text: string): string {
+	return /name="programmeId" value="(prg_\w+)"/.exec(text)?.[1] ?? "";
+}
+
+function rowOf(text: string, publicId: string): string {
+	return text.split("<tr").find((row) => row.includes(publicId)) ?? "";
+}
+
+async function openNotice(site: TestSite, programmeId: number): Promise<void> {
+	await site.store.db
+		.insertInto("notices")
+		.values({
+			public_id: "ntc_1",
+			programme_id: programmeId,
+			kind: "callbacks_failing",
+			opened_at_ms: START_MS,
+			updated_at_ms: START_MS,
+			failures: 1,
+			mailed_failures: 0,
+		})
+		.execute();
+}
+
+async function auditOf({ store }: TestSite): Promise<(readonly [string, string | null])[]> {
+	const rows = await store.db
+		.selectFrom("audit_entries")
+		.select(["action", "subject"])
+		.where("programme_id", "is not", null)
+		.orderBy("id")
+		.execute();
+	return rows.map(({ action, subject }) => [action, subject] as const);
+}

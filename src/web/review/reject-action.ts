@@ -1,0 +1,39 @@
+// The review team rejects what it ticked, in whatever programmes it is.
+
+import * as z from "zod";
+import { type RejectedMany, rejectMany } from "../../conversions/decide-from-page.ts";
+import type { ConversionsDeps } from "../../conversions/deps.ts";
+import { deciderOf } from "../conversions/decider-of.ts";
+import type { WebContext } from "../env.ts";
+import { setFlash } from "../flash.ts";
+import { parseReviewQuery, writeReviewQuery } from "./review-query.ts";
+
+/** As many as a page shows, and some. */
+const MAX_SELECTED = 200;
+
+const FORM = z.object({
+	reason: z.string().catch(""),
+	back: z.string().catch(""),
+	conversion: z.union([z.string().transform((id) => [id]), z.array(z.string()).max(MAX_SELECTED)]).catch([]),
+});
+
+export async function rejectSelected(c: WebContext, deps: ConversionsDeps): Promise<Response> {
+	const form = FORM.parse(await c.req.parseBody({ all: true }));
+	const wish = { conversionIds: form.conversion, reason: form.reason };
+	const rejected = await rejectMany(deps, deciderOf(c), wish);
+	if (rejected.ok)
+		setFlash(c, rejected.value.refused.length === 0 ? "good" : "warn", describe(rejected.value));
+	else setFlash(c, "bad", rejected.fault.detail);
+	return c.redirect(`/review${writeReviewQuery(parseReviewQuery(form.back))}`, 303);
+}
+
+function describe({ changed, already, refused }: RejectedMany): string {
+	const sentences = [`${changed} rejected.`];
+	if (already > 0) sentences.push(`${already} were rejected before.`);
+	const [first] = refused;
+	if (first !== undefined) {
+		const rest = refused.length === 1 ? "" : ` ${refused.length - 1} more were refused.`;
+		sentences.push(`Order ${first.conversion.order_id}: ${first.fault.detail}${rest}`);
+	}
+	return sentences.join(" ");
+}

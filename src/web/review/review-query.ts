@@ -1,0 +1,72 @@
+// The filters of Review as they stand in its address. What makes no sense there is left out.
+
+import * as z from "zod";
+import { STATUSES } from "../../domain/conversion.ts";
+
+const HOUR_MS = 60 * 60_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** How old a conversion may be, in words of the address. */
+const AGES = {
+	day: { label: "In the last 24 hours", youngerMs: DAY_MS },
+	week: { label: "In the last 7 days", youngerMs: 7 * DAY_MS },
+	month: { label: "In the last 30 days", youngerMs: 30 * DAY_MS },
+	"over-week": { label: "More than 7 days ago", olderMs: 7 * DAY_MS },
+	"over-month": { label: "More than 30 days ago", olderMs: 30 * DAY_MS },
+} as const;
+
+type Age = keyof typeof AGES;
+const AGE_NAMES = ["day", "week", "month", "over-week", "over-month"] as const satisfies readonly Age[];
+
+export const AGE_OPTIONS: readonly { value: Age; label: string }[] = AGE_NAMES.map((value) => ({
+	value,
+	label: AGES[value].label,
+}));
+
+const QUERY = z.object({
+	programme: z
+		.string()
+		.regex(/^[0-9A-Za-z_]{1,64}$/)
+		.optional()
+		.catch(undefined),
+	/** Empty means any; left out means those that can still be rejected. */
+	status: z
+		.union([z.enum(STATUSES), z.literal("")])
+		.optional()
+		.catch(undefined),
+	/** More digits than any currency needs. */
+	minBasket: z
+		.string()
+		.trim()
+		.regex(/^\d{1,15}(\.\d{1,4})?$/)
+		.optional()
+		.catch(undefined),
+	age: z.enum(AGE_NAMES).optional().catch(undefined),
+	before: z
+		.string()
+		.regex(/^\d{1,15}$/)
+		.optional()
+		.catch(undefined),
+});
+
+export type ReviewQuery = z.output<typeof QUERY>;
+
+export function parseReviewQuery(search: string): ReviewQuery {
+	return QUERY.parse(Object.fromEntries(new URLSearchParams(search)));
+}
+
+export function recordedBetween(age: Age | undefined, nowMs: number): { fromMs?: number; beforeMs?: number } {
+	if (age === undefined) return {};
+	const limits = AGES[age];
+	return "youngerMs" in limits ? { fromMs: nowMs - limits.youngerMs } : { beforeMs: nowMs - limits.olderMs };
+}
+
+/** With a question mark in front, or empty. */
+export function writeReviewQuery(query: ReviewQuery, change: Partial<ReviewQuery> = {}): string {
+	const search = new URLSearchParams();
+	for (const [name, value] of Object.entries({ ...query, ...change })) {
+		if (value !== undefined) search.set(name, value);
+	}
+	const text = search.toString();
+	return text === "" ? "" : `?${text}`;
+}

@@ -1,0 +1,112 @@
+import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
+import { test } from "node:test";
+import { follow, openScene, submitForm } from "../conversions/scene.test-support.ts";
+import { START_MS } from "../test-site.test-support.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
+const rowsOf = (text: string) =>
+	[...text.matchAll(/name="conversion" value="(\w+)"/g)].map((found) => found[1]);
+
+test("Review is not there for owners, and asks nobody to sign in", async (t) => {
+	const { site, owner, add, read } = await openScene(t);
+	const conversion = await add({ order_id: "SECRET-ORDER" });
+	const page = await owner.open("/review");
+	equal(page.status, 404);
+	equal(page.text, (await owner.open("/review/nothing-here")).text);
+	doesNotMatch(page.text, /SECRET-ORDER/);
+	const fields = { conversion: conversion.public_id, reason: "FRAUD" };
+	await owner.open("/account");
+	equal((await owner.submit("/review/reject", fields)).status, 404);
+	equal((await site.browser().open("/review")).location, "/sign-in?next=%2Freview");
+	equal((await site.browser().submit("/review/reject", fields)).location, "/sign-in");
+	equal((await read(conversion)).status, "RECORDED");
+});
+
+test("staff see all programmes' open conversions, newest first, and filter by programme, status, amount and age", async (t) => {
+	const { site, programme, add } = await openScene(t, `<b>"Shop"`);
+	const other = await site.addProgramme("Other");
+	const old = await add({ order_id: "<i>old", basket_value: "5.00", created_at_ms: START_MS - 40 * DAY_MS });
+	const large = await add({ order_id: "large", basket_value: "1000.00" });
+	const approved = await add({ order_id: "approved", status: "APPROVED", basket_value: "20.00" });
+	const foreign = await add({ order_id: "foreign", programme_id: other.id, basket_value: "30.00" });
+	const staff = await site.signIn(await site.addStaff());
+	const list = async (query: string) => rowsOf((await staff.open(`/review?${query}`)).text);
+	const { text } = await staff.open("/review");
+	deepEqual(rowsOf(text), [foreign.public_id, large.public_id, old.public_id]);
+	match(text, /&lt;b&gt;&quot;Shop&quot;/);
+	match(text, /&lt;i&gt;old/);
+	doesNotMatch(text, /<b>"Shop|<i>old/);
+	deepEqual(await list("status="), [foreign.public_id, approved.public_id, large.public_id, old.public_id]);
+	deepEqual(await list("status=APPROVED"), [approved.public_id]);
+	deepEqual(await list(`programme=${programme.public_id}`), [large.public_id, old.public_id]);
+	deepEqual(await list("programme=prg_nobody"), []);
+	deepEqual(await list("minBasket=30"), [foreign.public_id, large.public_id]);
+	deepEqual(await list("minBasket=30.01"), [large.public_id]);
+	deepEqual(await list("age=over-month"), [old.public_id]);
+	deepEqual(await list("age=day"), [foreign.public_id, large.public_id]);
+	deepEqual(await list("minBasket=abc&age=x&status=y&before=-"), [
+		foreign.public_id,
+		large.public_id,
+		old.public_id,
+	]);
+});
+
+test("rejecting several with a reason tells what happened to each kind, and is written down", async (t) => {
+	const { site, add, read, audit } = await openScene(t);
+	const other = await site.addProgramme("Other");
+	const one = await add({ order_id: "one" });
+	const two = await add({ order_id: "two", programme_id: other.id });
+	const paid = await add({ order_id: "paid", status: "APPROVED" });
+	const before = await add({ order_id: "before", status: "REJECTED", reason: "OTHER", decided_by: "shop" });
+	const staff = await site.signIn(await site.addStaff());
+	await staff.open("/review");
+	const form = () => {
+		const fields = new URLSearchParams({ reason: "FRAUD", back: "?age=day" });
+		for (const { public_id } of [one, two, paid, before]) fields.append("conversion", public_id);
+		return fields;
+	};
+	const rejected = await submitForm(staff, "/review/reject", form());
+	deepEqual([rejected.status, rejected.location], [303, "/review?age=day"]);
+	const said = await follow(staff, rejected.location);
+	match(
+		said,
+		/2 rejected\. 1 were rejected before\. Order paid: This conversion is APPROVED and cannot be rejected/,
+	);
+	for (const conversion of [one, two]) {
+		const { status, reason, decided_by } = await read(conversion);
+		deepEqual([status, reason, decided_by], ["REJECTED", "FRAUD", "review"]);
+	}
+	equal((await read(paid)).status, "APPROVED");
+	equal((await read(before)).reason, "OTHER");
+	deepEqual(
+		(await audit()).map(([, , detail]) => detail),
+		["reject (FRAUD)", "reject (FRAUD)"],
+	);
+	await submitForm(staff, "/review/reject", form());
+	equal((await audit()).length, 2, "sent twice, done once");
+});
+
+test("without a reason, a selection or the form's token nothing is rejected", async (t) => {
+	const { site, add, read } = await openScene(t);
+	const one = await add();
+	const staff = await site.signIn(await site.addStaff());
+	await staff.open("/review");
+	const unreasoned = await staff.submit("/review/reject", { conversion: one.public_id, reason: "" });
+	match(await follow(staff, unreasoned.location), /A reason is needed here/);
+	const empty = await staff.submit("/review/reject", { reason: "FRAUD" });
+	match(await follow(staff, empty.location), /Nothing is selected/);
+	const fields = { conversion: one.public_id, reason: "FRAUD" };
+	equal((await staff.submit("/review/reject", fields, { csrf: null })).status, 403);
+	equal((await read(one)).status, "RECORDED");
+});
+
+test("pages go on where the last one ended", async (t) => {
+	const { site, add } = await openScene(t);
+	for (let index = 0; index < 60; index++) await add();
+	const staff = await site.signIn(await site.addStaff());
+	const first = await staff.open("/review");
+	equal(rowsOf(first.text).length, 50);
+	const older = /href="([^"]+)" rel="next"/.exec(first.text)?.[1]?.replaceAll("&amp;", "&") ?? "";
+	const second = await staff.open(older);
+	equal(new Set([...rowsOf(first.text), ...rowsOf(second.text)]).size, 60);
+});

@@ -1,0 +1,48 @@
+// The first thing on every page: the cookie becomes a visitor, and, if its session is good, a viewer.
+
+import type { MiddlewareHandler } from "hono";
+import type { Visitor } from "../accounts/auth.ts";
+import { findClientAddress } from "../domain/client-address.ts";
+import { createFormGuard } from "./csrf.ts";
+import type { WebDeps } from "./deps.ts";
+import type { WebContext, WebEnv } from "./env.ts";
+import { createFlashCookie } from "./flash.ts";
+import { loadViewer } from "./viewer.ts";
+
+/** Longer ones are of no use on the list of sessions. */
+const MAX_USER_AGENT_LENGTH = 300;
+
+export function openSession(deps: WebDeps): MiddlewareHandler<WebEnv> {
+	const formGuard = createFormGuard(deps);
+	const flashCookie = createFlashCookie(deps);
+	return async (c, next) => {
+		const visitor = readVisitor(c, deps);
+		c.set("visitor", visitor);
+		c.set("formGuard", formGuard);
+		c.set("flashCookie", flashCookie);
+		c.set("allowsPrivateRanges", deps.allowsPrivateRanges);
+		const found = await deps.auth.findSession(visitor);
+		const viewer = found === null ? null : await loadViewer(deps.store.db, found.session.personPublicId);
+		c.set("viewer", viewer);
+		c.set("sessionId", viewer === null ? null : (found?.session.id ?? null));
+		if (found !== null && viewer !== null) {
+			formGuard.bindToSession(c, found.session.token);
+			// A session in use lasts longer. Before the page's own cookies, so that signing out has the last word.
+			handOnCookies(c, found.setCookies);
+		}
+		return next();
+	};
+}
+
+export function handOnCookies(c: WebContext, setCookies: readonly string[]): void {
+	for (const cookie of setCookies) c.header("set-cookie", cookie, { append: true });
+}
+
+function readVisitor(c: WebContext, { trustedProxies }: Pick<WebDeps, "trustedProxies">): Visitor {
+	const socketAddress = c.env?.incoming?.socket?.remoteAddress;
+	return {
+		cookies: c.req.header("cookie") ?? "",
+		address: findClientAddress(socketAddress, c.req.header("x-forwarded-for"), trustedProxies),
+		userAgent: (c.req.header("user-agent") ?? "").slice(0, MAX_USER_AGENT_LENGTH),
+	};
+}

@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openTestSite, PASSWORD, type TestSite } from "../test-site.test-support.ts";
+
+const NEW_PASSWORD = "another horse battery";
+
+test("a link by mail lets a person choose a new password, once, and ends every session", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const staff = await site.addStaff();
+	const elsewhere = await site.signIn(staff);
+	const path = await askForLink(site, staff.email);
+	const browser = site.browser();
+	assert.equal((await browser.open(path)).status, 200);
+	const token = tokenOf(path);
+	const short = await browser.submit("/reset-password", { token, password: "short" });
+	assert.equal(short.status, 422);
+	assert.match(short.text, /id="password-error">A password has at least 10/);
+	const changed = await browser.submit("/reset-password", { token, password: NEW_PASSWORD });
+	assert.deepEqual([changed.status, changed.location], [303, "/sign-in"]);
+	assert.match((await browser.open("/sign-in")).text, /Your password is changed/);
+	assert.doesNotMatch((await browser.open("/sign-in")).text, /Your password is changed/, "said once");
+	assert.equal((await elsewhere.open("/account")).status, 303);
+	const old = await browser.submit("/sign-in", { email: staff.email, password: PASSWORD });
+	assert.equal(old.status, 401);
+	const renewed = await browser.submit("/sign-in", { email: staff.email, password: NEW_PASSWORD });
+	assert.equal(renewed.status, 303);
+	const again = site.browser();
+	await again.open(path);
+	const twice = await again.submit("/reset-password", { token, password: "a third horse battery" });
+	assert.equal(twice.status, 410);
+	assert.match(twice.text, /This link does not work any more/);
+	assert.match(JSON.stringify(await auditOf(site)), /"password\.reset"/);
+});
+
+test("a link that is an hour old, or was never given out, changes nothing", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const staff = await site.addStaff();
+	const path = await askForLink(site, staff.email);
+	// better-auth has a clock of its own: the link is made older instead.
+	await site.store.db
+		.updateTable("auth_verifications")
+		.set({ expiresAt: new Date(Date.now() - 1_000).toISOString() })
+		.execute();
+	for (const token of [tokenOf(path), "made-up", ""]) {
+		const browser = site.browser();
+		await browser.open("/reset-password?token=x");
+		assert.equal((await browser.submit("/reset-password", { token, password: NEW_PASSWORD })).status, 410);
+	}
+	await site.signIn(staff);
+});
+
+test("the answer is the same for every address, and only people with an account get a mail", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const staff = await site.addStaff();
+	const texts: string[] = [];
+	for (const email of [staff.email, "nobody@shop.example", "no address"]) {
+		const browser = site.browser();
+		await browser.open("/forgot-password");
+		const answer = await browser.submit("/forgot-password", { email });
+		assert.equal(answer.status, 200);
+		texts.push(answer.text.replaceAll(email, ""));
+	}
+	assert.deepEqual(texts, [texts[0], texts[0], texts[0]]);
+	assert.deepEqual(
+		site.mailbox.map(({ to }) => to),
+		[[staff.email]],
+	);
+});
+
+test("a mail server that hangs keeps nobody waiting, and its failure does not reach the page", async (t) => {
+	let sent = 0;
+	const site = await openTestSite(t, {
+		change: {
+			mails: {
+				isOn: true,
+				send: () => {
+					sent += 1;
+				},
+				settled: () => new Promise(() => undefined),
+			},
+		},
+	});
+	const staff = await site.addStaff();
+	sent = 0;
+	const browser = site.browser();
+	await browser.open("/forgot-password");
+	assert.equal((await browser.submit("/forgot-password", { email: staff.email })).status, 200);
+	assert.equal(sent, 1);
+});
+
+test("after three links in a minute an address has to wait", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const staff = await site.addStaff();
+	const browser = site.browser();
+	await browser.open("/forgot-password");
+	for (let ask = 0; ask < 3; ask++) await browser.submit("/forgot-password", { email: staff.email });
+	const refused = await browser.submit("/forgot-password", { email: staff.email });
+	assert.equal(refused.status, 429);
+	assert.match(refused.text, /Too many attempts/);
+	assert.equal(site.mailbox.length, 3);
+});
+
+test("without mail the page says whom to ask, and no link is made", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	const browser = site.browser();
+	const page = await browser.open("/forgot-password");
+	assert.match(page.text, /cannot send mail\. Ask the network's staff/);
+	await browser.open("/sign-in");
+	assert.match((await browser.submit("/forgot-password", { email: staff.email })).text, /cannot send mail/);
+	assert.doesNotMatch(await site.storedText(), /auth_verifications: \[\{/);
+});
+
+test("the token is in the mail alone: not in the database, the log or the audit log", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const path = await askForLink(site, (await site.addStaff()).email);
+	await site.browser().open(path);
+	assert.equal(`${await site.storedText()}${site.log.text()}`.includes(tokenOf(path)), false);
+});
+
+async function askForLink(site: TestSite, email: string): Promise<string> {
+	const browser = site.browser();
+	await browser.open("/forgot-password");
+	const answer = await browser.submit("/forgot-password", { email });
+	assert.match(answer.text, /Look into your mailbox/);
+	const [, path = ""] =
+		/^https:\/\/ringback\.example(\/reset-password\?token=\S+)$/m.exec(site.mailbox.at(-1)?.text ?? "") ?? [];
+	assert.notEqual(path, "");
+	return path;
+}
+
+function tokenOf(path: string): string {
+	return new URL(path, "https://ringback.example").searchParams.get("token") ?? "";
+}
+
+function auditOf({ store }: TestSite): Promise<object[]> {
+	return store.db.selectFrom("audit_entries").selectAll().execute();
+}

@@ -1,0 +1,267 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openTestSite, PASSWORD, type Shown, type TestSite } from "../test-site.test-support.ts";
+
+const SESSION_COOKIE = "__Secure-ringback.session_token";
+const WRONG = "wrong horse battery";
+
+test("staff sign in with e-mail and password, and are led to the programmes", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	const browser = site.browser();
+	const page = await browser.open("/sign-in");
+	assert.equal(page.status, 200);
+	assert.match(page.text, /<label for="email">Email<\/label>/);
+	assert.match(page.text, /<label for="password">Password<\/label>/);
+	assert.match(page.text, /<button[^>]*>Sign in<\/button>/);
+	const answer = await browser.submit("/sign-in", {
+		email: ` ${staff.email.toUpperCase()} `,
+		password: PASSWORD,
+	});
+	assert.deepEqual([answer.status, answer.location], [303, "/"]);
+	const start = await browser.open("/");
+	assert.deepEqual([start.status, start.location], [303, "/programmes"]);
+	assert.match((await browser.open("/account")).text, new RegExp(staff.email));
+});
+
+test("nobody is led to the sign-in, and from there back to the page they asked for", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	const browser = site.browser();
+	const turned = await browser.open("/account?a=1&b=2");
+	assert.deepEqual([turned.status, turned.location], [303, "/sign-in?next=%2Faccount%3Fa%3D1%26b%3D2"]);
+	assert.match(
+		(await browser.open(turned.location ?? "")).text,
+		/name="next" value="\/account\?a=1&amp;b=2"/,
+	);
+	const fields = { email: staff.email, password: PASSWORD, next: "/account?a=1&b=2" };
+	assert.equal((await browser.submit("/sign-in", fields)).location, "/account?a=1&b=2");
+	assert.equal((await browser.open("/")).location, "/programmes");
+});
+
+test("after signing in nobody is sent to another site, however the link is spelled", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	for (const next of [
+		"https://evil.example/",
+		"//evil.example/",
+		"/\\evil.example/",
+		"\\\\evil.example",
+		"/\t/evil.example",
+		"/\n/evil.example",
+		"javascript:alert(1)",
+		"account",
+	]) {
+		const browser = site.browser();
+		const page = await browser.open(`/sign-in?next=${encodeURIComponent(next)}`);
+		assert.match(page.text, /name="next" value=""/, next);
+		const fields = { email: staff.email, password: PASSWORD, next };
+		assert.equal((await browser.submit("/sign-in", fields)).location, "/", next);
+		assert.equal((await browser.open(`/sign-in?next=${encodeURIComponent(next)}`)).location, "/", next);
+	}
+});
+
+test("a wrong password, an unknown e-mail and an invited person without a password get the same answer", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	await site.store.db
+		.insertInto("people")
+		.values({ public_id: "usr_invited", email: "invited@shop.example", role: "owner", created_at_ms: 0 })
+		.execute();
+	const answers: Shown[] = [];
+	for (const email of [staff.email, "nobody@shop.example", "invited@shop.example"]) {
+		const browser = site.browser();
+		await browser.open("/sign-in");
+		const answer = await browser.submit("/sign-in", { email, password: WRONG });
+		answers.push({
+			...answer,
+			text: answer.text.replaceAll(email, "").replace(/name="csrf" value="[^"]+"/, ""),
+		});
+		assert.equal(browser.cookies.has(SESSION_COOKIE), false);
+		assert.equal((await browser.open("/account")).status, 303);
+	}
+	assert.deepEqual(
+		answers.map(({ status, text }) => ({ status, text })),
+		answers.map(() => ({ status: 401, text: answers[0]?.text })),
+	);
+	assert.match(answers[0]?.text ?? "", /E-mail and password do not match/);
+});
+
+test("an unknown e-mail takes about as long as a wrong password", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	const timeOf = async (email: string): Promise<number> => {
+		const browser = site.browser();
+		await browser.open("/sign-in");
+		const startedMs = performance.now();
+		await browser.submit("/sign-in", { email, password: WRONG });
+		return performance.now() - startedMs;
+	};
+	await timeOf(staff.email);
+	// The least of several: whatever else the machine does only makes it longer.
+	const known = Math.min(await timeOf(staff.email), await timeOf(staff.email), await timeOf(staff.email));
+	const unknown = Math.min(
+		await timeOf("a@b.example"),
+		await timeOf("a@b.example"),
+		await timeOf("a@b.example"),
+	);
+	assert.ok(unknown > known / 3, `a stranger was refused in ${unknown} ms, a person in ${known} ms`);
+});
+
+test("after ten attempts in a minute an address has to wait, with the right password too, and others do not", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	const guesser = site.browser({ address: "203.0.113.9" });
+	await guesser.open("/sign-in");
+	for (let guess = 0; guess < 10; guess++) {
+		const { status } = await guesser.submit("/sign-in", {
+			email: staff.email,
+			password: `${WRONG} ${guess}`,
+		});
+		assert.equal(status, 401);
+	}
+	const late = await guesser.submit("/sign-in", { email: staff.email, password: PASSWORD });
+	assert.equal(late.status, 429);
+	assert.match(late.text, /Too many attempts\. Wait a minute/);
+	assert.equal(guesser.cookies.has(SESSION_COOKIE), false);
+	await site.signIn(staff);
+});
+
+test("a header that names another address does not get around the limit", async (t) => {
+	const site = await openTestSite(t);
+	const statuses: number[] = [];
+	for (let guess = 0; guess < 12; guess++) {
+		const headers = {
+			"x-forwarded-for": `192.0.2.${guess}`,
+			"x-ringback-client-address": `192.0.2.${guess}`,
+		};
+		const guesser = site.browser({ address: "203.0.113.9", headers });
+		await guesser.open("/sign-in");
+		statuses.push((await guesser.submit("/sign-in", { email: "a@b.example", password: WRONG })).status);
+	}
+	assert.deepEqual(statuses.slice(-2), [429, 429]);
+});
+
+test("signing in makes a new session, whatever the browser brought along", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	const attacker = await site.signIn(staff);
+	const planted = attacker.cookies.get(SESSION_COOKIE) ?? "";
+	await attacker.open("/account");
+	await attacker.submit("/sign-out", {});
+	const victim = site.browser();
+	victim.cookies.set(SESSION_COOKIE, planted);
+	await victim.open("/sign-in");
+	const visit = victim.cookies.get("__Host-ringback.visit");
+	await victim.submit("/sign-in", { email: staff.email, password: PASSWORD });
+	assert.notEqual(victim.cookies.get(SESSION_COOKIE), planted);
+	const intruder = site.browser();
+	intruder.cookies.set(SESSION_COOKIE, planted).set("__Host-ringback.visit", visit ?? "");
+	assert.equal((await intruder.open("/account")).status, 303);
+	assert.equal((await victim.open("/account")).status, 200);
+});
+
+test("signing out ends the session, also for a copy of its cookie", async (t) => {
+	const site = await openTestSite(t);
+	const browser = await site.signIn(await site.addStaff());
+	const copy = browser.cookies.get(SESSION_COOKIE) ?? "";
+	await browser.open("/account");
+	const out = await browser.submit("/sign-out", {});
+	assert.deepEqual([out.status, out.location], [303, "/sign-in"]);
+	assert.equal(browser.cookies.has(SESSION_COOKIE), false);
+	const thief = site.browser();
+	thief.cookies.set(SESSION_COOKIE, copy);
+	assert.equal((await thief.open("/account")).status, 303);
+	assert.deepEqual(await sessionsOf(site), []);
+});
+
+test("a session that has expired, or whose cookie was tampered with, is nobody's", async (t) => {
+	const site = await openTestSite(t);
+	const browser = await site.signIn(await site.addStaff());
+	const cookie = browser.cookies.get(SESSION_COOKIE) ?? "";
+	browser.cookies.set(
+		SESSION_COOKIE,
+		cookie.replace(/^./, (first) => (first === "a" ? "b" : "a")),
+	);
+	assert.equal((await browser.open("/account")).status, 303);
+	browser.cookies.set(SESSION_COOKIE, cookie);
+	assert.equal((await browser.open("/account")).status, 200);
+	await site.store.db
+		.updateTable("auth_sessions")
+		.set({ expiresAt: new Date(Date.now() - 1_000).toISOString() })
+		.execute();
+	assert.equal((await browser.open("/account")).status, 303);
+});
+
+test("somebody who is no longer staff is out at once, and cannot come back", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	const browser = await site.signIn(staff);
+	await site.store.db
+		.updateTable("people")
+		.set({ deactivated_at_ms: 1 })
+		.where("id", "=", staff.id)
+		.execute();
+	assert.equal((await browser.open("/account")).status, 303);
+	const again = site.browser();
+	await again.open("/sign-in");
+	const before = await sessionsOf(site);
+	const refused = await again.submit("/sign-in", { email: staff.email, password: PASSWORD });
+	assert.deepEqual([refused.status, again.cookies.has(SESSION_COOKIE)], [401, false]);
+	assert.match(refused.text, /E-mail and password do not match/);
+	assert.deepEqual(await sessionsOf(site), before);
+});
+
+test("cookies are for us alone: not for scripts, other sites or plain HTTP", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	const browser = site.browser();
+	const page = await browser.open("/sign-in");
+	const answer = await browser.submit("/sign-in", { email: staff.email, password: PASSWORD });
+	const lines = [...page.setCookies, ...answer.setCookies];
+	assert.deepEqual(lines.map((line) => line.split("=")[0]).toSorted(), [
+		"__Host-ringback.visit",
+		SESSION_COOKIE,
+	]);
+	for (const line of lines) {
+		assert.match(line, /;\s*httponly/i, line);
+		assert.match(line, /;\s*samesite=lax/i, line);
+		assert.match(line, /;\s*secure/i, line);
+		assert.match(line, /;\s*path=\/(?:;|$)/i, line);
+		assert.doesNotMatch(line, /domain=/i, line);
+	}
+});
+
+test("over plain HTTP, as on the first start, people can sign in too", async (t) => {
+	const site = await openTestSite(t, { publicUrl: "http://127.0.0.1:8080" });
+	const browser = await site.signIn(await site.addStaff());
+	assert.deepEqual([...browser.cookies.keys()].toSorted(), ["ringback.session_token", "ringback.visit"]);
+	assert.equal((await browser.open("/account")).status, 200);
+});
+
+test("a sign-in goes to the audit log; neither it nor the log or the database holds a password or a token", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	const browser = await site.signIn(staff);
+	const stranger = site.browser();
+	await stranger.open("/sign-in");
+	await stranger.submit("/sign-in", { email: staff.email, password: WRONG });
+	const token = decodeURIComponent(browser.cookies.get(SESSION_COOKIE) ?? "").split(".")[0] ?? "";
+	const audit = JSON.stringify(await site.store.db.selectFrom("audit_entries").selectAll().execute());
+	assert.match(audit, /"person\.signed_in"/);
+	assert.match(site.log.text(), /a sign-in was refused/);
+	assert.ok(token.length > 20);
+	for (const [text, where] of [
+		[audit, "the audit log"],
+		[site.log.text(), "the log"],
+	] as const) {
+		for (const secret of [PASSWORD, WRONG, token]) assert.equal(text.includes(secret), false, where);
+	}
+	const stored = await site.storedText();
+	for (const secret of [PASSWORD, WRONG]) assert.equal(stored.includes(secret), false);
+});
+
+async function sessionsOf({ store }: TestSite): Promise<string[]> {
+	const rows = await store.db.selectFrom("auth_sessions").select("id").orderBy("id").execute();
+	return rows.map(({ id }) => id);
+}

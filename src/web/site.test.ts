@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createAuth } from "../accounts/auth.ts";
+import { createSite } from "./site.ts";
+import { Browser, openTestSite, type Shown, type TestSite } from "./test-site.test-support.ts";
+import { programmeOf, viewerOf } from "./viewer.ts";
+
+const CSP =
+	"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/** A page that says what it was given, below every guarded address. */
+const PROBES = ["/programmes/:programmeId/probe", "/review/probe", "/people/probe"];
+
+test("every page has the headers that keep browsers from doing more than they should", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.signIn(await site.addStaff());
+	const shown: Shown[] = [];
+	for (const path of [
+		"/",
+		"/sign-in",
+		"/forgot-password",
+		"/reset-password",
+		"/welcome/x",
+		"/account",
+		"/nowhere",
+	]) {
+		shown.push(await site.browser().open(path), await staff.open(path));
+	}
+	shown.push(await staff.submit("/account/password", {}, { csrf: null }));
+	for (const { headers } of shown) {
+		assert.equal(headers.get("content-security-policy"), CSP);
+		assert.equal(headers.get("referrer-policy"), "same-origin");
+		assert.equal(headers.get("x-content-type-options"), "nosniff");
+		assert.equal(headers.get("cross-origin-opener-policy"), "same-origin");
+		assert.equal(headers.get("cache-control"), "no-store");
+	}
+});
+
+test("no page has an inline script, style or handler", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const staff = await site.signIn(await site.addStaff());
+	const pages = [await staff.open("/account"), await staff.open("/nowhere")];
+	for (const path of [
+		"/sign-in",
+		"/sign-in/code",
+		"/forgot-password",
+		"/reset-password?token=x",
+		"/welcome/x",
+	]) {
+		pages.push(await site.browser().open(path));
+	}
+	for (const { text } of pages) assert.doesNotMatch(text, /<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/);
+});
+
+test("style and scripts are there, kept for a year, and their address changes with their content", async (t) => {
+	const site = await openTestSite(t);
+	const page = await site.browser().open("/sign-in");
+	const urls = [...page.text.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, url = ""]) => url);
+	assert.ok(urls.length >= 5);
+	for (const url of urls) {
+		const { status, headers } = await site.browser().open(url);
+		assert.equal(status, 200, url);
+		assert.match(headers.get("cache-control") ?? "", /max-age=31536000, immutable/);
+		assert.match(url, /\?v=[0-9a-f]{12}$/);
+	}
+	assert.equal((await site.browser().open("/assets/none.js")).status, 404);
+});
+
+test("an owner opens their programme, staff open any, and nobody is led to the sign-in", async (t) => {
+	const site = await openTestSite(t);
+	const open = probes(site);
+	const programme = await site.addProgramme();
+	const [owner, staff] = [await site.addOwner(programme), await site.addStaff()];
+	const path = `/programmes/${programme.public_id}/probe`;
+	const own = await open(path, await site.signIn(owner));
+	assert.deepEqual([own.status, own.text], [200, `${owner.email} ${programme.public_id}`]);
+	assert.equal((await open(path, await site.signIn(staff))).status, 200);
+	const nobody = await open(path, site.browser());
+	assert.deepEqual([nobody.status, nobody.location], [303, `/sign-in?next=${encodeURIComponent(path)}`]);
+});
+
+test("another shop's programme is answered byte for byte like one that does not exist", async (t) => {
+	const site = await openTestSite(t);
+	const open = probes(site);
+	const [mine, theirs] = [await site.addProgramme("Mine"), await site.addProgramme("Theirs")];
+	await site.addOwner(theirs);
+	const browser = await site.signIn(await site.addOwner(mine));
+	const foreign = await open(`/programmes/${theirs.public_id}/probe`, browser);
+	const missing = await open(`/programmes/${theirs.public_id.replace(/.$/, "!")}/probe`, browser);
+	assert.equal(foreign.status, 404);
+	assert.deepEqual([foreign.status, foreign.text], [missing.status, missing.text]);
+	assert.deepEqual([...foreign.headers], [...missing.headers]);
+	assert.doesNotMatch(foreign.text, /Theirs/);
+	const posted = await open(`/programmes/${theirs.public_id}/probe`, browser, { csrf: browser.csrf });
+	assert.equal(posted.status, 404);
+});
+
+test("an owner who was removed from a programme has lost it at the next page", async (t) => {
+	const site = await openTestSite(t);
+	const open = probes(site);
+	const programme = await site.addProgramme();
+	const owner = await site.addOwner(programme);
+	const browser = await site.signIn(owner);
+	const path = `/programmes/${programme.public_id}/probe`;
+	assert.equal((await open(path, browser)).status, 200);
+	await site.store.db.deleteFrom("programme_owners").where("person_id", "=", owner.id).execute();
+	assert.equal((await open(path, browser)).status, 404);
+});
+
+test("review and people are for staff; for owners there is nothing there", async (t) => {
+	const site = await openTestSite(t);
+	const open = probes(site);
+	const [staff, owner] = [
+		await site.signIn(await site.addStaff()),
+		await site.signIn(await site.addOwner(await site.addProgramme())),
+	];
+	for (const path of ["/review/probe", "/people/probe"]) {
+		assert.equal((await open(path, staff)).status, 200);
+		assert.equal((await open(path, owner)).status, 404);
+		assert.equal((await open(path, site.browser())).status, 303);
+		assert.equal((await open(path, owner, { csrf: owner.csrf })).status, 404);
+	}
+});
+
+test("the form that makes a programme is not taken for a programme, and there is nothing below it", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.signIn(await site.addStaff());
+	assert.equal((await staff.open("/programmes/new")).status, 200);
+	assert.equal((await probes(site)("/programmes/new/probe", staff)).status, 404);
+});
+
+test("people get a page for an address that is not there; programs get the API's answer", async (t) => {
+	const site = await openTestSite(t);
+	const page = await site.browser().open("/nowhere");
+	assert.equal(page.status, 404);
+	assert.match(page.text, /There is nothing here/);
+	const problem = await site.browser().open("/nowhere", { accept: "*/*" });
+	assert.equal(problem.headers.get("content-type"), "application/problem+json");
+	const below = await (await site.signIn(await site.addStaff())).open("/account/nowhere");
+	assert.equal(below.status, 404);
+	assert.match(below.text, /Sign out/, "in the look of somebody who is signed in");
+});
+
+test("a page that fails says so without a word of why, and the log has it", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.signIn(await site.addStaff());
+	await site.store.db.schema.dropTable("programmes").execute();
+	const answer = await staff.open("/account");
+	assert.equal(answer.status, 500);
+	assert.match(answer.text, /Something went wrong/);
+	assert.doesNotMatch(answer.text, /no such table|programmes where|at \w+ \(/);
+	assert.match(site.log.text(), /a page failed/);
+});
+
+test("the development setting is announced on every page of those who are signed in, and only then", async (t) => {
+	for (const allowsPrivateRanges of [true, false]) {
+		const site = await openTestSite(t, { change: { allowsPrivateRanges } });
+		const page = await (await site.signIn(await site.addStaff())).open("/account");
+		assert.equal(/private addresses/.test(page.text), allowsPrivateRanges);
+	}
+});
+
+test("a message is shown once, and one that we did not write not at all", async (t) => {
+	const site = await openTestSite(t);
+	const browser = site.browser();
+	const forged = Buffer.from(JSON.stringify({ tone: "bad", text: "Call 555-1234 now" })).toString(
+		"base64url",
+	);
+	browser.cookies.set("__Host-ringback.flash", `${forged}.${"A".repeat(43)}`);
+	assert.doesNotMatch((await browser.open("/sign-in")).text, /555-1234/);
+	assert.equal(browser.cookies.has("__Host-ringback.flash"), false);
+});
+
+/** Opens a page of the site that has probes mounted; with a token, by POST. */
+function probes(site: TestSite): (path: string, browser: Browser, form?: { csrf: string }) => Promise<Shown> {
+	const app = createSite({ ...site.deps, auth: createAuth(site.deps) });
+	for (const path of PROBES) {
+		app.all(path, (c) => {
+			const programme = path.includes(":") ? programmeOf(c).public_id : "";
+			return c.text(`${viewerOf(c).email} ${programme}`);
+		});
+	}
+	return async (path, browser, form) => {
+		const copy = new Browser((where, init, env) => app.request(where, init, env));
+		for (const [name, value] of browser.cookies) copy.cookies.set(name, value);
+		if (form !== undefined) return copy.submit(path, {}, form);
+		// Not as HTML: the site's own answer to unknown addresses stands before the probes.
+		const shown = await copy.open(path, { accept: "*/*" });
+		if (copy.csrf !== "") browser.csrf = copy.csrf;
+		return shown;
+	};
+}

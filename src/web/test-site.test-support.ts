@@ -1,0 +1,243 @@
+// The whole site over a real store, in process: browsers that keep cookies and send forms as their pages have
+// them, a mailbox, a clock in the test's hand, and a log that keeps everything.
+
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { createLog, type KeptLog } from "../../test/support/log.ts";
+import { acceptInvitation } from "../accounts/accept-invitation.ts";
+import { createAuth } from "../accounts/auth.ts";
+import { invitePerson } from "../accounts/invitations.ts";
+import { createMailDispatcher } from "../accounts/mail-dispatcher.ts";
+import { type AllDeps, createApp } from "../app.ts";
+import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import type { Mail } from "../ports.ts";
+import type { Person } from "../store/people.ts";
+import { insertProgramme, type Programme } from "../store/programmes.ts";
+import { openSqlite } from "../store/sqlite.ts";
+import type { Store } from "../store/store.ts";
+
+export const START_MS = Date.UTC(2026, 2, 1, 12);
+export const PASSWORD = "correct horse battery";
+
+export interface SiteOptions {
+	hasMail?: boolean;
+	publicUrl?: string;
+	change?: Partial<AllDeps>;
+}
+
+export interface TestSite {
+	deps: AllDeps;
+	store: Store;
+	log: KeptLog;
+	/** Everything that was mailed. */
+	mailbox: Mail[];
+	moveClock(byMs: number): void;
+	/** Somebody else's browser, at an address of its own. */
+	browser(options?: BrowserOptions): Browser;
+	addProgramme(name?: string): Promise<Programme>;
+	/** Has accepted an invitation, with PASSWORD. */
+	addStaff(email?: string, name?: string): Promise<Person>;
+	addOwner(programme: Programme, email?: string, name?: string): Promise<Person>;
+	/** In a browser of its own. */
+	signIn(person: Pick<Person, "email">): Promise<Browser>;
+	/** Every row of every table, as text: to search for what must not be stored. */
+	storedText(): Promise<string>;
+}
+
+export async function openTestSite(t: TestContext, options: SiteOptions = {}): Promise<TestSite> {
+	const folder = mkdtempSync(join(tmpdir(), "ringback-site-"));
+	const store = openSqlite(join(folder, "test.db"));
+	t.after(async () => {
+		await store.close();
+		rmSync(folder, { recursive: true });
+	});
+	await store.migrate(START_MS);
+	return createTestSite(store, options);
+}
+
+/** Over a store that is open and migrated. */
+export function createTestSite(store: Store, options: SiteOptions = {}): TestSite {
+	const log = createLog();
+	const mailbox: Mail[] = [];
+	let nowMs = START_MS;
+	const mailer = { send: async (mail: Mail) => void mailbox.push(mail) };
+	const deps: AllDeps = {
+		store,
+		clock: { nowMs: () => nowMs, after: () => () => undefined, turn: async () => undefined },
+		random: { bytes: (count) => randomBytes(count), hex: (count) => randomBytes(count).toString("hex") },
+		sealingKey: new Uint8Array(32).fill(7),
+		log,
+		brand: "Service",
+		publicUrl: options.publicUrl ?? "https://ringback.example",
+		allowsPrivateRanges: false,
+		engineCounters: null,
+		mails: createMailDispatcher({ mailer: options.hasMail === true ? mailer : null, log }),
+		trustedProxies: [],
+		bulk: { wake: () => undefined },
+		transport: { lookUp: async () => ({ ok: true, addresses: ["93.184.215.14"] }) },
+		addressPolicy: { allowedPrivateRanges: [] },
+		...options.change,
+	};
+	const app = createApp(deps);
+	const auth = createAuth(deps);
+	const request: Request = (path, init, env) => app.request(path, init, env);
+
+	async function join(
+		email: string,
+		role: string,
+		name: string,
+		programme: Programme | null,
+	): Promise<Person> {
+		const invited = await invitePerson(deps, { email, role, programme, invitedBy: null });
+		assert.ok(invited.ok && invited.value.link !== null);
+		const token = new URL(invited.value.link).pathname.split("/").at(-1) ?? "";
+		const person = await acceptInvitation({ ...deps, auth }, token, { email, name, password: PASSWORD });
+		assert.ok(person.ok);
+		mailbox.length = 0;
+		return person.value;
+	}
+
+	return {
+		deps,
+		store,
+		log,
+		mailbox,
+		moveClock: (byMs) => {
+			nowMs += byMs;
+		},
+		browser: (browserOptions) => new Browser(request, browserOptions),
+		addProgramme: (name = "Shop") =>
+			insertProgramme(store.db, {
+				public_id: makeId("prg", nowMs, randomBytes(ID_RANDOM_BYTES)),
+				name,
+				currency: "EUR",
+				commission_rate: "8.0000",
+				fee_rate: "2.5000",
+				approval_days: 30,
+				parks_pixels: 1,
+				parked_days: 30,
+				created_at_ms: nowMs,
+			}),
+		addStaff: (email = newEmail("network"), name = "Sam Staff") => join(email, "staff", name, null),
+		addOwner: (programme, email = newEmail("shop"), name = "Olga Owner") =>
+			join(email, "owner", name, programme),
+		async signIn({ email }) {
+			const browser = new Browser(request);
+			await browser.open("/sign-in");
+			const answer = await browser.submit("/sign-in", { email, password: PASSWORD });
+			assert.equal(answer.status, 303, answer.text);
+			return browser;
+		},
+		storedText: () => readEverything(store),
+	};
+}
+
+type Request = (path: string, init: RequestInit, env: object) => Response | Promise<Response>;
+
+export interface Shown {
+	status: number;
+	headers: Headers;
+	text: string;
+	/** Where a redirect leads. */
+	location: string | null;
+	setCookies: readonly string[];
+}
+
+export interface BrowserOptions {
+	address?: string;
+	headers?: Readonly<Record<string, string>>;
+}
+
+let browsers = 0;
+
+export class Browser {
+	readonly cookies = new Map<string, string>();
+	/** Of the last page that had a form. */
+	csrf = "";
+	readonly #request: Request;
+	readonly #headers: Readonly<Record<string, string>>;
+	readonly #address: string;
+
+	constructor(request: Request, { address, headers = {} }: BrowserOptions = {}) {
+		browsers += 1;
+		this.#request = request;
+		this.#headers = headers;
+		this.#address = address ?? `198.18.${browsers >> 8}.${browsers & 255}`;
+	}
+
+	/** Redirects are not followed: a test says where it goes next. */
+	open(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Shown> {
+		return this.send(path, { headers: { accept: "text/html", ...headers } });
+	}
+
+	/** As the last page's form would: with its token, unless the test brings another or none (null). */
+	submit(
+		path: string,
+		fields: Readonly<Record<string, string>>,
+		/** `headers` instead of what a browser says of where the form came from. */
+		options: { csrf?: string | null; headers?: Readonly<Record<string, string>> } = {},
+	): Promise<Shown> {
+		const csrf = options.csrf === undefined ? this.csrf : options.csrf;
+		const body = new URLSearchParams({ ...fields, ...(csrf === null ? {} : { csrf }) });
+		const headers = {
+			"content-type": "application/x-www-form-urlencoded",
+			accept: "text/html",
+			...(options.headers ?? { "sec-fetch-site": "same-origin" }),
+		};
+		return this.send(path, { method: "POST", headers, body: body.toString() });
+	}
+
+	/** The same for fields that come several times, and for uploads. */
+	submitForm(path: string, form: URLSearchParams | FormData): Promise<Shown> {
+		form.set("csrf", this.csrf);
+		return this.send(path, {
+			method: "POST",
+			headers: { "sec-fetch-site": "same-origin", accept: "text/html" },
+			body: form,
+		});
+	}
+
+	/** Any request, with this browser's cookies. */
+	async send(
+		path: string,
+		init: RequestInit & { headers?: Readonly<Record<string, string>> },
+	): Promise<Shown> {
+		const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+		const headers = { ...this.#headers, ...init.headers, ...(cookie === "" ? {} : { cookie }) };
+		const env = { incoming: { socket: { remoteAddress: this.#address } } };
+		const response = await this.#request(path.replace(/#.*$/, ""), { ...init, headers }, env);
+		const text = await response.text();
+		const setCookies = response.headers.getSetCookie();
+		for (const line of setCookies) this.#keep(line);
+		this.csrf = /name="csrf" value="([^"]+)"/.exec(text)?.[1] ?? this.csrf;
+		const location = response.headers.get("location");
+		return { status: response.status, headers: response.headers, text, location, setCookies };
+	}
+
+	#keep(line: string): void {
+		const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+		if (/;\s*max-age=0\b/i.test(line)) this.cookies.delete(name);
+		else this.cookies.set(name, value);
+	}
+}
+
+export function newEmail(place: "shop" | "network"): string {
+	return `${randomBytes(4).toString("hex")}@${place}.example`;
+}
+
+async function readEverything({ db }: Store): Promise<string> {
+	const tables = await db.introspection.getTables();
+	const texts: string[] = [];
+	for (const { name } of tables) {
+		const rows = await db
+			.selectFrom(name as "people")
+			.selectAll()
+			.execute();
+		texts.push(`${name}: ${JSON.stringify(rows)}`);
+	}
+	return texts.join("\n");
+}

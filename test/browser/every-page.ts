@@ -1,0 +1,99 @@
+// Every page in every state, with names and order ids that are long or full of markup: nothing is out of reach,
+// nothing is cut off, nothing is taken for markup, and the browser complains of nothing.
+
+import { deepEqual, equal } from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Browser } from "playwright-core";
+import { becomeFirstStaff, createProgramme } from "./first-steps.ts";
+import { type Case, LONG_ORDER, MARKUP_ORDER, NAME, NOBODYS, ownersPages, staffPages } from "./page-cases.ts";
+import { findFlaws, findInline } from "./page-checks.ts";
+import { fillSampleSite, type SampleSite } from "./sample-site.ts";
+import { openStage, type Stage } from "./stage.ts";
+import { openVisitor, type Visitor } from "./visitor.ts";
+
+export function testEveryPage(browser: () => Browser): void {
+	let stage: Stage;
+	let site: SampleSite;
+	before(async () => {
+		// No engine: what waits for its next attempt goes on waiting.
+		stage = await openStage({ settings: { RINGBACK_ROLE: "web" } });
+		const orderIds = [LONG_ORDER, MARKUP_ORDER];
+		site = await fillSampleSite(browser(), stage.service, { mainName: NAME, sales: 32, orderIds });
+	});
+	after(() => stage.close());
+
+	test("the pages of the first start, while there is nothing to see", async (t) => {
+		const first = await openStage();
+		t.after(() => first.close());
+		const visitor = await openVisitor(browser(), first.service.url);
+		const { page } = visitor;
+		await page.goto(first.service.welcomeLink ?? "");
+		deepEqual(await findFlaws(page), []);
+		await becomeFirstStaff(page, first.service.welcomeLink);
+		deepEqual(await findFlaws(page), []);
+		await page.goto("/review");
+		deepEqual(await findFlaws(page), []);
+		const link = await createProgramme(page, { name: NAME, ownerEmail: "jonas@nordlicht.example" });
+		deepEqual(await findFlaws(page), []);
+		await page.goto(link);
+		deepEqual(await findFlaws(page), []);
+		await visitor.leave();
+	});
+
+	const readers = {
+		nobody: () => [...NOBODYS],
+		owner: () => ownersPages(site),
+		staff: () => staffPages(site),
+	};
+	for (const [reader, cases] of Object.entries(readers)) {
+		test(`every page as ${reader === "nobody" ? "nobody" : `the ${reader}`} sees it`, async (t) => {
+			const storageState = reader === "nobody" ? undefined : site[reader === "owner" ? "owner" : "staff"];
+			const visitor = await openVisitor(browser(), stage.service.url, storageState && { storageState });
+			const fragments = new Set<string>();
+			for (const page of cases()) {
+				await t.test(page.what, () => lookAt(visitor, page, fragments));
+			}
+			await t.test("links to a part of a page lead to one that is there", () =>
+				checkFragments(visitor, fragments),
+			);
+			await visitor.leave();
+		});
+	}
+}
+
+async function lookAt(
+	visitor: Visitor,
+	{ path, status = 200, act }: Case,
+	fragments: Set<string>,
+): Promise<void> {
+	const { page } = visitor;
+	let answer = await page.goto(path);
+	if (act !== undefined) {
+		page.on("response", take);
+		await act(page);
+		page.off("response", take);
+	}
+	function take(response: NonNullable<typeof answer>): void {
+		if (response.request().isNavigationRequest()) answer = response;
+	}
+	equal(answer?.status(), status);
+	deepEqual(findInline((await answer?.text()) ?? ""), []);
+	deepEqual(await findFlaws(page), []);
+	deepEqual(visitor.takeComplaints(), []);
+	for (const href of await page.evaluate<string[]>(LINKS_TO_PARTS)) fragments.add(href);
+	await page.setViewportSize({ width: 1440, height: 900 });
+}
+
+const LINKS_TO_PARTS = `[...document.querySelectorAll("a[href*='#']")].map(({ href }) => href)`;
+
+async function checkFragments({ context }: Visitor, fragments: ReadonlySet<string>): Promise<void> {
+	const missing: string[] = [];
+	for (const href of fragments) {
+		const url = new URL(href);
+		const text = await (
+			await context.request.get(url.pathname + url.search, { headers: { accept: "text/html" } })
+		).text();
+		if (!text.includes(`id="${url.hash.slice(1)}"`)) missing.push(href);
+	}
+	deepEqual(missing, []);
+}

@@ -1,0 +1,94 @@
+// The steps from the first start to the first callback, as people take them: with the words they read on the page.
+
+import { match, ok } from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Page } from "playwright-core";
+import type { MailServer } from "../notices/mail-server.ts";
+
+export const PASSWORD = "correct horse battery";
+/** Milliseconds on an idle machine. */
+const GIVE_UP_AFTER_MS = 20_000;
+export const STAFF_EMAIL = "mira@network.example";
+
+/** Ends on the list of programmes. */
+export async function becomeFirstStaff(
+	page: Page,
+	welcomeLink: string | null,
+	name = "Mira Castellan",
+): Promise<void> {
+	ok(welcomeLink !== null, "a service that nobody can sign in to prints a link");
+	await page.goto(welcomeLink);
+	await page.getByLabel("Email").fill(STAFF_EMAIL);
+	await page.getByLabel("Your name").fill(name);
+	await page.getByLabel("Password").fill(PASSWORD);
+	await page.getByRole("button", { name: "Continue" }).click();
+	await page.getByRole("heading", { name: "Programmes", level: 1 }).waitFor();
+}
+
+/** Ends on the page that shows the owner's link, and resolves to it. */
+export async function createProgramme(
+	page: Page,
+	{
+		name,
+		ownerEmail,
+		commission = "8",
+		fee = "2.5",
+	}: { name: string; ownerEmail: string; commission?: string; fee?: string },
+): Promise<string> {
+	await page.goto("/programmes");
+	await page.getByRole("link", { name: "Create programme" }).first().click();
+	await page.getByLabel("Name", { exact: true }).fill(name);
+	await page.getByLabel("Owner's e-mail").fill(ownerEmail);
+	await page.getByLabel("Commission, %").fill(commission);
+	await page.getByLabel("Network fee, %").fill(fee);
+	await page.getByRole("button", { name: "Create programme" }).click();
+	await page.getByRole("heading", { name: "Programme created" }).waitFor();
+	const link = await page.locator("#invitation code").textContent();
+	match(link ?? "", /\/welcome\//);
+	return link ?? "";
+}
+
+/** The link of the newest mail to this address, once there are so many. */
+export async function linkFromMail(mail: MailServer, to: string, count = 1): Promise<string> {
+	const giveUpAtMs = performance.now() + GIVE_UP_AFTER_MS;
+	for (;;) {
+		const mails = mail.mails.filter((candidate) => candidate.to.includes(to));
+		const link = /^https?:\S+$/m.exec(mails[count - 1]?.text ?? "")?.[0];
+		if (link !== undefined) return link;
+		if (performance.now() > giveUpAtMs)
+			throw new Error(`no link in a mail to ${to}: ${JSON.stringify(mails.map(({ text }) => text))}`);
+		await pause(10);
+	}
+}
+
+/** Ends on Integration, and resolves to the programme's path. */
+export async function joinAsOwner(page: Page, link: string, name = "Jonas Brandt"): Promise<string> {
+	await page.goto(link);
+	await page.getByLabel("Your name").fill(name);
+	await page.getByLabel("Password").fill(PASSWORD);
+	await page.getByRole("button", { name: "Continue" }).click();
+	await page.getByRole("heading", { name: "Integration", level: 1 }).waitFor();
+	return new URL(page.url()).pathname.replace(/\/integration$/, "");
+}
+
+export async function issueKey(page: Page): Promise<{ key: string; secret: string }> {
+	await page.getByRole("button", { name: "Issue API key" }).click();
+	const shown = page.locator("#keys .message code:not(p code)");
+	await shown.first().waitFor();
+	const [key = "", secret = ""] = await shown.allTextContents();
+	return { key, secret };
+}
+
+export async function savePostbackUrl(page: Page, url: string): Promise<void> {
+	await page.getByLabel("Postback URL").fill(url);
+	await page.getByRole("button", { name: "Save", exact: true }).click();
+	await page.getByText("The Postback URL is saved.").waitFor();
+}
+
+export async function signIn(page: Page, email: string, password = PASSWORD): Promise<void> {
+	await page.goto("/sign-in");
+	await page.getByLabel("Email").fill(email);
+	await page.getByLabel("Password").fill(password);
+	await page.getByRole("button", { name: "Sign in" }).click();
+	await page.getByText("Account").first().waitFor();
+}

@@ -1,0 +1,106 @@
+// Without a mouse: every step by Tab, Enter and typing, and it is always to be seen where one is.
+
+import { equal, match, ok } from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { becomeFirstStaff, createProgramme, issueKey, joinAsOwner, PASSWORD } from "./first-steps.ts";
+import { openStage, type Stage } from "./stage.ts";
+import { openVisitor } from "./visitor.ts";
+
+const OWNER = "jonas@nordlicht.example";
+/** More than any page has: whoever tabs so often goes round in circles. */
+const MOST_TABS = 60;
+
+export function testKeyboard(browser: () => Browser): void {
+	let stage: Stage;
+	before(async () => {
+		stage = await openStage();
+		const { service } = stage;
+		const staff = await openVisitor(browser(), service.url);
+		await becomeFirstStaff(staff.page, service.welcomeLink);
+		const link = await createProgramme(staff.page, { name: "Nordlicht Outdoor", ownerEmail: OWNER });
+		await staff.leave();
+		const owner = await openVisitor(browser(), service.url);
+		await joinAsOwner(owner.page, link);
+		await issueKey(owner.page);
+		await owner.leave();
+	});
+	after(() => stage.close());
+
+	test("signing in, saving an URL and sending a test need no mouse", async () => {
+		const { service, shop } = stage;
+		const owner = await openVisitor(browser(), service.url);
+		const { page } = owner;
+		await page.goto("/sign-in");
+		await tabTo(page, "Email");
+		await page.keyboard.type(OWNER);
+		await tabTo(page, "Password");
+		await page.keyboard.type(PASSWORD);
+		await page.keyboard.press("Enter");
+		await page.getByRole("heading", { name: "Integration", level: 1 }).waitFor();
+
+		await page.keyboard.press("Tab");
+		equal(await nameOfFocused(page), "Skip to content");
+		await page.keyboard.press("Enter");
+		await tabTo(page, "Inbound log");
+		equal(await page.evaluate("document.querySelector('main').contains(document.activeElement)"), true);
+		await tabTo(page, "Postback URL");
+		await page.keyboard.type(shop.url("/ringback"));
+		await page.keyboard.press("Enter");
+		await page.getByText("The Postback URL is saved.").waitFor();
+		await tabTo(page, "Send test conversion");
+		await page.keyboard.press("Enter");
+		await page.locator("#test-live").getByText("Delivered").waitFor();
+		equal(shop.requests.length, 1);
+		await owner.leave();
+	});
+
+	test("the account's menu opens with Enter, and Escape closes it and gives the focus back", async () => {
+		const owner = await openVisitor(browser(), stage.service.url);
+		const { page } = owner;
+		await page.goto("/sign-in");
+		await page.getByLabel("Email").fill(OWNER);
+		await page.getByLabel("Password").fill(PASSWORD);
+		await page.keyboard.press("Enter");
+		await page.locator("details.menu").waitFor();
+		await tabTo(page, "Account");
+		await page.keyboard.press("Enter");
+		await tabTo(page, "Password, sessions, authenticator");
+		await page.keyboard.press("Escape");
+		equal(await page.locator("details.menu").getAttribute("open"), null);
+		equal(await nameOfFocused(page), "Account");
+		await owner.leave();
+	});
+}
+
+/** Every stop on the way must be visible, and so must the focus. */
+async function tabTo(page: Page, name: string): Promise<void> {
+	for (let tabs = 0; tabs < MOST_TABS; tabs++) {
+		await page.keyboard.press("Tab");
+		const { outline, isInView, label } = await page.evaluate<Focused>(FOCUSED);
+		match(outline, /solid|auto/, `the focus on “${label}” cannot be seen`);
+		ok(isInView, `“${label}” has the focus and is out of sight`);
+		if (label === name) return;
+	}
+	throw new Error(`no way to “${name}” by Tab`);
+}
+
+async function nameOfFocused(page: Page): Promise<string> {
+	return (await page.evaluate<Focused>(FOCUSED)).label;
+}
+
+interface Focused {
+	label: string;
+	outline: string;
+	isInView: boolean;
+}
+
+const FOCUSED = `(() => {
+	const element = document.activeElement;
+	const { top, bottom, left, right, width } = element.getBoundingClientRect();
+	return {
+		label: (element.labels?.[0] ?? element).textContent.trim() || element.getAttribute("aria-label") || element.tagName,
+		outline: getComputedStyle(element).outlineStyle,
+		isInView: width > 0 && bottom > 0 && right > 0 && top < innerHeight && left < innerWidth,
+	};
+})()`;

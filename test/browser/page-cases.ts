@@ -1,0 +1,209 @@
+// Every page and what can be seen on it: who looks, where, and what they do before.
+
+import type { Page } from "playwright-core";
+import { PASSWORD } from "./first-steps.ts";
+import type { SampleSite } from "./sample-site.ts";
+
+/** As long as a name may be, in one word that nothing can break, and markup. */
+export const NAME =
+	"<script>alert(1)</script> & Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamten-GmbH".slice(
+		0,
+		100,
+	);
+export const LONG_ORDER = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b";
+export const MARKUP_ORDER = '"><img src=x onerror=alert(1)>';
+
+export interface Case {
+	what: string;
+	path: string;
+	status?: number;
+	/** What somebody does before the page is looked at. */
+	act?: (page: Page) => Promise<void>;
+}
+
+export const NOBODYS: readonly Case[] = [
+	{ what: "sign-in", path: "/sign-in" },
+	{ what: "sign-in, refused", path: "/sign-in", status: 401, act: signInWrongly },
+	{ what: "a sign-in code", path: "/sign-in/code" },
+	{ what: "a forgotten password", path: "/forgot-password" },
+	{ what: "a forgotten password, asked for", path: "/forgot-password", act: askForLink },
+	{ what: "a new password", path: "/reset-password?token=x" },
+	{
+		what: "a new password, with a dead link",
+		path: "/reset-password?token=x",
+		status: 410,
+		act: resetWrongly,
+	},
+	{ what: "an invitation that has ended", path: "/welcome/nothing", status: 410 },
+	{ what: "a page that is not there", path: "/nothing-here", status: 404 },
+];
+
+export function ownersPages({ main }: SampleSite): Case[] {
+	const at = (path: string) => `${main}${path}`;
+	return [
+		{ what: "overview", path: at("/overview") },
+		{ what: "overview, the numbers behind the chart", path: at("/overview"), act: openDetails },
+		{ what: "integration", path: at("/integration") },
+		{ what: "integration, everything unfolded", path: at("/integration"), act: openDetails },
+		{
+			what: "integration, a key and nothing else shown once",
+			path: at("/integration"),
+			act: press("Issue API key"),
+		},
+		{
+			what: "integration, an URL that is refused",
+			path: at("/integration"),
+			status: 422,
+			act: saveWrongUrl,
+		},
+		{ what: "postbacks, the failed ones", path: at("/integration?state=failed") },
+		{ what: "postbacks, an order that is not there", path: at("/integration?order=nothing") },
+		{ what: "a delivery", path: at("/integration?state=failed"), act: openDelivery },
+		{ what: "a delivery that waits", path: at("/integration?state=pending"), act: openDelivery },
+		{ what: "inbound log", path: at("/integration/inbound") },
+		{
+			what: "inbound log, an order",
+			path: at(`/integration/inbound?order=${encodeURIComponent(MARKUP_ORDER)}`),
+		},
+		{ what: "inbound log, an order nobody reported", path: at("/integration/inbound?order=nothing") },
+		{ what: "check a signature", path: at("/integration/signature") },
+		{ what: "check a signature, the result", path: at("/integration/signature"), act: press("Check") },
+		{ what: "conversions", path: at("/conversions") },
+		{ what: "conversions, none found", path: at("/conversions?orderId=nothing") },
+		{
+			what: "a conversion with a long order id",
+			path: at(`/conversions?orderId=${LONG_ORDER}`),
+			act: openConversion,
+		},
+		{
+			what: "a conversion whose order id is markup",
+			path: at(`/conversions?orderId=${encodeURIComponent(MARKUP_ORDER)}`),
+			act: openConversion,
+		},
+		{ what: "a conversion that waits", path: at("/conversions?status=PARKED"), act: openConversion },
+		{ what: "decide by CSV", path: at("/conversions/bulk") },
+		{ what: "decide by CSV, the preview", path: at("/conversions/bulk"), act: uploadDecisions },
+		{ what: "notices", path: at("/notices") },
+		{ what: "people", path: at("/people") },
+		{ what: "people, an invitation", path: at("/people"), act: invite },
+		{ what: "settings", path: at("/settings") },
+		{ what: "account", path: "/account" },
+		{
+			what: "account, a wrong password",
+			path: "/account",
+			status: 422,
+			act: setUpAuthenticator("wrong password"),
+		},
+		{ what: "account, the authenticator", path: "/account", act: setUpAuthenticator(PASSWORD) },
+		{
+			what: "account, the open menu",
+			path: "/account",
+			act: async (page) => page.getByText("Account").first().click(),
+		},
+		{
+			what: "somebody else's programme",
+			path: "/programmes/prg_00000000000000000000000000/overview",
+			status: 404,
+		},
+	];
+}
+
+export function staffPages({ main, fresh }: SampleSite): Case[] {
+	return [
+		{ what: "programmes", path: "/programmes" },
+		{ what: "programmes, none found", path: "/programmes?search=nothing" },
+		{ what: "a new programme", path: "/programmes/new" },
+		{ what: "a new programme, refused", path: "/programmes/new", status: 422, act: createWrongly },
+		{ what: "review", path: "/review" },
+		{ what: "review, none found", path: "/review?minBasket=999999" },
+		{ what: "staff", path: "/people" },
+		{ what: "settings with the audit log", path: `${main}/settings` },
+		{ what: "overview of a new programme", path: `${fresh}/overview` },
+		{ what: "integration of a new programme", path: `${fresh}/integration` },
+		{ what: "inbound log of a new programme", path: `${fresh}/integration/inbound` },
+		{ what: "conversions of a new programme", path: `${fresh}/conversions` },
+		{ what: "notices of a new programme", path: `${fresh}/notices` },
+		{ what: "people of a new programme", path: `${fresh}/people` },
+	];
+}
+
+function press(name: string) {
+	return async (page: Page): Promise<void> => {
+		await page.getByRole("button", { name, exact: true }).click();
+		await page.waitForLoadState();
+	};
+}
+
+async function openDetails(page: Page): Promise<void> {
+	await page.evaluate(`for (const more of document.querySelectorAll("details.more")) more.open = true`);
+}
+
+async function signInWrongly(page: Page): Promise<void> {
+	await page.getByLabel("Email").fill("nobody@network.example");
+	await page.getByLabel("Password").fill("not the password");
+	await press("Sign in")(page);
+	await page.getByRole("alert").waitFor();
+}
+
+async function askForLink(page: Page): Promise<void> {
+	await page.getByLabel("Email").fill("nobody@network.example");
+	await press("Send the link")(page);
+	await page.getByRole("heading", { name: "Look into your mailbox" }).waitFor();
+}
+
+async function resetWrongly(page: Page): Promise<void> {
+	await page.getByLabel("New password").fill(PASSWORD);
+	await press("Change password")(page);
+	await page.getByRole("link", { name: "Ask for a new link" }).waitFor();
+}
+
+async function saveWrongUrl(page: Page): Promise<void> {
+	await page.getByLabel("Postback URL").fill("http://shop.example/postback");
+	await press("Save URL")(page);
+	await page.locator("#postbackUrl-error").waitFor();
+}
+
+async function openDelivery(page: Page): Promise<void> {
+	await page.locator("#deliveries-live a").first().click();
+	await page.getByRole("heading", { name: "Attempt 1" }).waitFor();
+	await openDetails(page);
+}
+
+async function openConversion(page: Page): Promise<void> {
+	await page.locator(".order-id").first().click();
+	await page.getByRole("heading", { name: "History" }).waitFor();
+}
+
+async function uploadDecisions(page: Page): Promise<void> {
+	const csv = `orderId,decision,reason\n${LONG_ORDER},approve,\n"=cmd|' /C calc'!A0",approve,\n`;
+	const file = { name: "decisions.csv", mimeType: "text/csv", buffer: Buffer.from(csv) };
+	await page.locator("input[type=file]").setInputFiles(file);
+	await page
+		.getByRole("button", { name: /upload|preview|check/i })
+		.first()
+		.click();
+	await page.getByRole("heading", { name: "What each row would do" }).waitFor();
+}
+
+async function invite(page: Page): Promise<void> {
+	await page.getByLabel("Email").fill(`${"long".repeat(12)}@${"shop".repeat(12)}.example`);
+	await press("Invite")(page);
+	await page.getByRole("heading", { name: /Invitation for/ }).waitFor();
+}
+
+function setUpAuthenticator(password: string) {
+	return async (page: Page): Promise<void> => {
+		await page.locator("#authenticator-current").fill(password);
+		await press("Set up")(page);
+		await page.locator("#scan, .field-error").first().waitFor();
+	};
+}
+
+async function createWrongly(page: Page): Promise<void> {
+	await page.getByLabel("Name", { exact: true }).fill(NAME);
+	await page.getByLabel("Owner's e-mail").fill("nobody@shop.example");
+	await page.getByLabel("Commission, %").fill("a lot");
+	await page.getByLabel("Network fee, %").fill("101");
+	await press("Create programme")(page);
+	await page.locator(".field-error").first().waitFor();
+}

@@ -1,0 +1,72 @@
+// What holds for every page, whatever it shows: readable for everybody, in both themes, on a phone and on a desk.
+
+import axe from "axe-core";
+import type { Page } from "playwright-core";
+
+const WIDTHS = [1440, 390] as const;
+const THEMES = ["light", "dark"] as const;
+const HEIGHT = 900;
+
+/** Everything that is wrong with the page that is open. */
+export async function findFlaws(page: Page): Promise<string[]> {
+	const flaws = [...(await page.evaluate<string[]>(STRUCTURE))];
+	await page.evaluate(axe.source);
+	for (const width of WIDTHS) {
+		await page.setViewportSize({ width, height: HEIGHT });
+		for (const colorScheme of THEMES) {
+			await page.emulateMedia({ colorScheme });
+			const found = await page.evaluate<string[]>(colorScheme === "light" ? AT_THIS_WIDTH : IN_THIS_THEME);
+			flaws.push(...found.map((flaw) => `${width} px, ${colorScheme}: ${flaw}`));
+		}
+	}
+	return flaws;
+}
+
+/** In what was sent: the charts' library sets styles later, by script, which the policy allows. */
+export function findInline(answer: string): string[] {
+	// Without the values of attributes, where anybody's text may stand; those of links are looked at below.
+	const html = answer.replace(/="(?!\s*javascript:)[^"]*"/gi, '=""').replace(/(<script src)=""/g, "$1=''");
+	const patterns: readonly (readonly [string, RegExp])[] = [
+		["an inline script", /<script(?! src=)/i],
+		["an inline style sheet", /<style/i],
+		["a style attribute", /<[a-z][^>]*\sstyle\s*=/i],
+		["an event handler", /<[a-z][^>]*\son[a-z]+\s*=/i],
+		["a script's address", /(?:href|src|action)\s*=\s*["']?\s*javascript:/i],
+	];
+	return patterns.flatMap(([what, pattern]) =>
+		pattern.test(html) ? [`${what}: ${pattern.exec(html)?.[0]}`] : [],
+	);
+}
+
+const STRUCTURE = `(() => {
+	const flaws = [];
+	const headings = [...document.querySelectorAll("h1, h2, h3, h4, h5, h6")];
+	const levels = headings.map((heading) => Number(heading.tagName[1]));
+	if (levels.filter((level) => level === 1).length !== 1) flaws.push("it needs one h1, and has " + levels);
+	levels.forEach((level, index) => {
+		if (index > 0 && level > levels[index - 1] + 1) flaws.push("a level is left out before: " + headings[index].textContent);
+	});
+	if (!/^.+ · (?:.+ · )?Ringback$/s.test(document.title)) flaws.push("its title is: " + document.title);
+	const ids = [...document.querySelectorAll("[id]")].map(({ id }) => id);
+	const twice = ids.filter((id, index) => ids.indexOf(id) !== index);
+	if (twice.length > 0) flaws.push("ids that come twice: " + twice);
+	if (document.querySelector("main script, main img[src=x]") !== null) flaws.push("markup of somebody's text");
+	return flaws;
+})()`;
+
+/** A function of the page: what is wrong, in words. */
+const RUN_AXE = `async (options) => (await axe.run(document, { resultTypes: ["violations"], ...options })).violations.map(
+	({ id, nodes }) => id + ": " + nodes.slice(0, 3).map(({ html, failureSummary }) => html.slice(0, 160) + " " + failureSummary).join(" ; "))`;
+
+const FIND_OVERFLOW = `() => {
+	if (document.documentElement.scrollWidth <= innerWidth) return [];
+	const wide = [...document.querySelectorAll("main *, header *")].filter((element) => {
+		const { right, width } = element.getBoundingClientRect();
+		return width > 0 && right > innerWidth && element.closest(".table-scroll, pre, .sidebar, .tabs-list") === null;
+	});
+	return ["it is wider than the window because of " + wide.slice(0, 3).map((element) => element.outerHTML.slice(0, 120)).join(" ; ")];
+}`;
+
+const AT_THIS_WIDTH = `(async () => [...(${FIND_OVERFLOW})(), ...(await (${RUN_AXE})({}))])()`;
+/** The other theme has other colours and nothing else that is different. */
+const IN_THIS_THEME = `(${RUN_AXE})({ runOnly: { type: "rule", values: ["color-contrast", "link-in-text-block"] } })`;

@@ -1,0 +1,156 @@
+// What a shop answered to the callbacks of a history: mostly at once, through an outage only later, some never.
+
+import { bodySentAt } from "../../src/domain/event.ts";
+import { RETRY_DELAYS_MS } from "../../src/domain/retry.ts";
+import { canonicalString, sha256Hex, sign, signingKey } from "../../src/domain/signature.ts";
+import { judgeOutcome, type Outcome, type Verdict } from "../../src/domain/verdict.ts";
+import { addCallbackCounts, HOUR_MS } from "../../src/store/callback-hours.ts";
+import type { Programme } from "../../src/store/programmes.ts";
+import type { Db, Store } from "../../src/store/store.ts";
+import type { SeededRandom } from "../support/seeded-random.ts";
+
+export interface History {
+	store: Store;
+	programme: Programme;
+	secret: string;
+	/** Now, where it ends. */
+	endMs: number;
+	sales: number;
+	seed: number;
+	/** Of the newest sales, in place of numbers. */
+	orderIds?: readonly string[];
+}
+
+const DAY_MS = 86_400_000;
+/** The shop was down then, for so long. */
+export const OUTAGE_DAYS_AGO = 6;
+const OUTAGE_MS = 14 * HOUR_MS;
+/** What came in just now still waits for its next attempt. */
+const FRESH_MS = 5 * 60_000;
+
+const TIMEOUT: Outcome = { kind: "timeout" };
+const answered = (status: number): Outcome => ({ kind: "answered", status });
+
+interface Owed {
+	id: number;
+	createdAtMs: number;
+	body: string;
+	orderId: string;
+	test: 0 | 1;
+}
+
+export async function settleDeliveries(history: History, chance: SeededRandom): Promise<void> {
+	const { store, programme } = history;
+	const owed: Owed[] = await store.db
+		.selectFrom("deliveries")
+		.innerJoin("events", "events.id", "deliveries.id")
+		.innerJoin("conversions", "conversions.id", "events.conversion_id")
+		.select([
+			"deliveries.id",
+			"deliveries.created_at_ms as createdAtMs",
+			"events.body",
+			"conversions.order_id as orderId",
+			"conversions.test",
+		])
+		.where("deliveries.programme_id", "=", programme.id)
+		.orderBy("deliveries.id")
+		.execute();
+	const { endpoint_id } = await store.db
+		.selectFrom("programmes")
+		.select("endpoint_id")
+		.where("id", "=", programme.id)
+		.executeTakeFirstOrThrow();
+	for (const delivery of owed) {
+		const outcomes = drawOutcomes(delivery, history.endMs, chance);
+		await store.transact((trx) => writeAnswers(trx, history, delivery, outcomes, endpoint_id, chance));
+	}
+}
+
+function drawOutcomes({ createdAtMs, test }: Owed, endMs: number, chance: SeededRandom): readonly Outcome[] {
+	const outageMs = endMs - OUTAGE_DAYS_AGO * DAY_MS;
+	if (test === 1) return [answered(204)];
+	if (createdAtMs > endMs - FRESH_MS) return chance.chance(0.5) ? [answered(503)] : [answered(503), TIMEOUT];
+	if (createdAtMs > outageMs && createdAtMs < outageMs + OUTAGE_MS) {
+		return chance.chance(0.6) ? [answered(404)] : [answered(503), answered(503), TIMEOUT, answered(204)];
+	}
+	const dice = chance.fraction();
+	if (dice < 0.03) return [answered(401)];
+	if (dice < 0.07) return [TIMEOUT, answered(204)];
+	return [answered(chance.chance(0.8) ? 204 : 200)];
+}
+
+async function writeAnswers(
+	trx: Db,
+	{ programme, secret, endMs }: History,
+	delivery: Owed,
+	outcomes: readonly Outcome[],
+	endpointId: number | null,
+	chance: SeededRandom,
+): Promise<void> {
+	let startedAtMs = delivery.createdAtMs + chance.between(20, 400);
+	let verdict: Verdict = "retry";
+	let endedAtMs = startedAtMs;
+	let written = 0;
+	for (const [index, outcome] of outcomes.entries()) {
+		if (startedAtMs > endMs) break;
+		const answerMs = outcome.kind === "timeout" ? null : chance.between(28, 190);
+		const tookMs = answerMs === null ? 5_000 : answerMs + 14.2;
+		verdict = judgeOutcome(outcome);
+		endedAtMs = startedAtMs + Math.round(tookMs);
+		written = index + 1;
+		await trx
+			.insertInto("attempts")
+			.values({
+				delivery_id: delivery.id,
+				seq: written,
+				run: 1,
+				result: outcome.kind === "timeout" ? "timeout" : "answered",
+				http_status: outcome.kind === "answered" ? outcome.status : null,
+				started_at_ms: startedAtMs,
+				took_ms: tookMs,
+				look_up_ms: 1.4,
+				connect_ms: 4.6,
+				tls_ms: 8.2,
+				answer_ms: answerMs,
+				endpoint_id: endpointId,
+				...signed(secret, delivery.body, startedAtMs, chance),
+			})
+			.execute();
+		const isDelivered = verdict === "delivered";
+		const hourMs = Math.floor(startedAtMs / HOUR_MS) * HOUR_MS;
+		const counts = { delivered: isDelivered ? 1 : 0, failed: isDelivered ? 0 : 1 };
+		await addCallbackCounts(trx, [{ programmeId: programme.id, hourMs, ...counts }]);
+		startedAtMs = endedAtMs + (RETRY_DELAYS_MS[index] ?? DAY_MS);
+	}
+	const state = verdict === "delivered" ? "delivered" : verdict === "retry" ? "pending" : "failed";
+	const last = outcomes[written - 1];
+	await trx
+		.updateTable("deliveries")
+		.set({
+			state,
+			attempts: written,
+			last_verdict: verdict,
+			last_http_status: last?.kind === "answered" ? last.status : null,
+			last_attempt_at_ms: endedAtMs,
+			finished_at_ms: state === "pending" ? null : endedAtMs,
+			failed_at_ms: state === "failed" ? endedAtMs : null,
+		})
+		.where("id", "=", delivery.id)
+		.execute();
+	if (state === "pending") {
+		const change = { due_at_ms: Math.max(startedAtMs, endMs + 40_000), counted: written, seq: written };
+		await trx.updateTable("queue").set(change).where("id", "=", delivery.id).execute();
+	} else {
+		await trx.deleteFrom("queue").where("id", "=", delivery.id).execute();
+	}
+}
+
+function signed(secret: string, eventBody: string, startedAtMs: number, chance: SeededRandom) {
+	const nonce = Buffer.from(chance.bytes(16)).toString("hex");
+	const digest = sha256Hex(bodySentAt(eventBody, startedAtMs));
+	const timestamp = String(Math.floor(startedAtMs / 1_000));
+	const canonical = canonicalString("POST", SAMPLE_PATH, timestamp, nonce, digest);
+	return { nonce, signature: sign(signingKey(secret), canonical) };
+}
+
+export const SAMPLE_PATH = "/ringback/postback";

@@ -1,0 +1,142 @@
+// A network that has been running for a month: staff, shops and their people, one shop with a history, one that has
+// only begun, one in trouble. People come in by the pages, as they do.
+
+import type { Insertable } from "kysely";
+import type { Browser } from "playwright-core";
+import { invitePerson } from "../../src/accounts/invitations.ts";
+import { issueKey } from "../../src/accounts/keys.ts";
+import { ID_RANDOM_BYTES, makeId } from "../../src/domain/id.ts";
+import type { Service } from "../../src/service.ts";
+import { findProgramme, type Programme, setEndpoint } from "../../src/store/programmes.ts";
+import type { NoticesTable } from "../../src/store/schema.ts";
+import { expectValue } from "../support/shop-programme.ts";
+import { becomeFirstStaff, createProgramme, joinAsOwner } from "./first-steps.ts";
+import { OUTAGE_DAYS_AGO, SAMPLE_PATH } from "./sample-answers.ts";
+import { writeHistory } from "./sample-history.ts";
+import { openVisitor } from "./visitor.ts";
+
+/** Cookies of somebody who is signed in. */
+type SignedIn = Awaited<ReturnType<Awaited<ReturnType<typeof openVisitor>>["context"]["storageState"]>>;
+
+export interface SampleSite {
+	staff: SignedIn;
+	owner: SignedIn;
+	/** Paths of the programmes: with a month behind it, and where nothing has happened yet. */
+	main: string;
+	fresh: string;
+}
+
+export interface SampleOptions {
+	mainName?: string;
+	sales: number;
+	orderIds?: readonly string[];
+}
+
+const DAY_MS = 86_400_000;
+const OWNER = "jonas@nordlicht.example";
+
+export async function fillSampleSite(
+	browser: Browser,
+	service: Service,
+	options: SampleOptions,
+): Promise<SampleSite> {
+	const staff = await openVisitor(browser, service.url);
+	await becomeFirstStaff(staff.page, service.welcomeLink);
+	const link = await createProgramme(staff.page, {
+		name: options.mainName ?? "Nordlicht Outdoor",
+		ownerEmail: OWNER,
+	});
+	const owner = await openVisitor(browser, service.url);
+	const main = await joinAsOwner(owner.page, link);
+	await createProgramme(staff.page, { name: "Velo & Faden", ownerEmail: "hanna@velofaden.example" });
+	const blum = { name: "Rösterei Blum", ownerEmail: "karim@blum.example", commission: "12" };
+	const newcomer = await openVisitor(browser, service.url);
+	const fresh = await joinAsOwner(newcomer.page, await createProgramme(staff.page, blum), "Karim Haddad");
+	await newcomer.leave();
+	await inviteMore(service, await findByPath(service, main));
+	await fillMain(service, await findByPath(service, main), options);
+	const site = {
+		staff: await staff.context.storageState(),
+		owner: await owner.context.storageState(),
+		main,
+		fresh,
+	};
+	await staff.leave();
+	await owner.leave();
+	return site;
+}
+
+async function findByPath({ store }: Service, path: string): Promise<Programme> {
+	const programme = await findProgramme(store.db, path.split("/").at(-1) ?? "");
+	if (programme === undefined) throw new Error(`no programme at ${path}`);
+	return programme;
+}
+
+/** Invited, and not yet there. */
+async function inviteMore(service: Service, programme: Programme): Promise<void> {
+	const deps = { ...service, publicUrl: service.url };
+	const email = "buchhaltung@nordlicht.example";
+	expectValue(await invitePerson(deps, { email, role: "owner", programme, invitedBy: null }));
+	const colleague = { email: "tomasz@network.example", role: "staff", programme: null, invitedBy: null };
+	expectValue(await invitePerson(deps, colleague));
+}
+
+async function fillMain(
+	service: Service,
+	{ id, public_id }: Programme,
+	options: SampleOptions,
+): Promise<void> {
+	const { store, clock } = service;
+	const endMs = clock.nowMs();
+	const monthAgoMs = endMs - 31 * DAY_MS;
+	const past = { ...service, clock: { ...clock, nowMs: () => monthAgoMs } };
+	const { secret } = expectValue(await issueKey(past, public_id));
+	await setEndpoint(store.db, id, `https://shop.nordlicht.example${SAMPLE_PATH}`, monthAgoMs);
+	await store.db
+		.updateTable("programmes")
+		.set({ approval_days: 14, parked_days: 20, created_at_ms: monthAgoMs })
+		.where("id", "=", id)
+		.execute();
+	const programme = await findProgramme(store.db, public_id);
+	if (programme === undefined || secret === null) throw new Error("the programme was just made");
+	await writeHistory({ ...options, store, programme, secret, endMs, seed: 7 });
+	await writeNotices(service, programme, endMs);
+}
+
+async function writeNotices({ store, random }: Service, { id }: Programme, endMs: number): Promise<void> {
+	const startedMs = endMs - OUTAGE_DAYS_AGO * DAY_MS;
+	const failed = await store.db
+		.selectFrom("deliveries")
+		.select("id")
+		.where("programme_id", "=", id)
+		.where("last_http_status", "=", 404)
+		.execute();
+	const common = { programme_id: id, mailed_to: OWNER };
+	const notices: Insertable<NoticesTable>[] = [
+		{
+			...common,
+			public_id: makeId("ntc", startedMs, random.bytes(ID_RANDOM_BYTES)),
+			kind: "callbacks_failing",
+			opened_at_ms: startedMs,
+			updated_at_ms: startedMs + DAY_MS / 3,
+			ended_at_ms: startedMs + DAY_MS * 0.6,
+			failures: Math.max(1, failed.length),
+			mailed_failures: Math.max(1, failed.length),
+			mailed_at_ms: startedMs + DAY_MS / 3,
+			last_delivery_id: failed.at(-1)?.id ?? null,
+			last_verdict: "refused",
+			last_http_status: 404,
+		},
+		{
+			...common,
+			public_id: makeId("ntc", startedMs + DAY_MS, random.bytes(ID_RANDOM_BYTES)),
+			kind: "callbacks_working_again",
+			opened_at_ms: startedMs + DAY_MS * 0.6,
+			updated_at_ms: startedMs + DAY_MS * 0.6,
+			failures: 0,
+			mailed_failures: 0,
+			mailed_at_ms: startedMs + DAY_MS * 0.6 + 1_000,
+		},
+	];
+	await store.db.insertInto("notices").values(notices).execute();
+}

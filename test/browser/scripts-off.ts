@@ -1,0 +1,83 @@
+// With scripts off everything works; what is live elsewhere takes a reload here.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Browser, Locator, Page } from "playwright-core";
+import {
+	becomeFirstStaff,
+	createProgramme,
+	issueKey,
+	joinAsOwner,
+	linkFromMail,
+	savePostbackUrl,
+} from "./first-steps.ts";
+import { openStage, type Stage } from "./stage.ts";
+import { openVisitor } from "./visitor.ts";
+
+const OWNER = "jonas@nordlicht.example";
+const GIVE_UP_AFTER_MS = 20_000;
+
+export function testScriptsOff(browser: () => Browser): void {
+	let stage: Stage;
+	before(async () => {
+		stage = await openStage();
+	});
+	after(() => stage.close());
+
+	test("the whole path, with a reload wherever something arrives", async () => {
+		const { service, shop, mail } = stage;
+		const off = { javaScriptEnabled: false };
+		const staff = await openVisitor(browser(), service.url, off);
+		await becomeFirstStaff(staff.page, service.welcomeLink);
+		await createProgramme(staff.page, { name: "Nordlicht Outdoor", ownerEmail: OWNER });
+		const owner = await openVisitor(browser(), service.url, off);
+		const { page } = owner;
+		const main = await joinAsOwner(page, await linkFromMail(mail, OWNER));
+		ok((await issueKey(page)).secret.length > 30);
+		equal(await page.locator("button[data-copy]:visible").count(), 0, "no button that does nothing");
+		equal(await page.locator(".live-dot:visible").count(), 0, "nothing is live");
+		await savePostbackUrl(page, shop.url("/ringback"));
+		await page.getByRole("button", { name: "Send test conversion" }).click();
+		const inTest = page.locator("#test-live");
+		await reloadUntil(page, inTest.getByText("Delivered"));
+		await inTest.getByRole("button", { name: "Approve" }).click();
+		await reloadUntil(
+			page,
+			inTest.getByRole("row").filter({ hasText: "conversion.approved" }).getByText("Delivered"),
+		);
+		await inTest.getByLabel("Reason (to reject or reverse)").selectOption("RETURN");
+		await inTest.getByRole("button", { name: "Reverse" }).click();
+		await reloadUntil(
+			page,
+			inTest.getByRole("row").filter({ hasText: "conversion.reversed" }).getByText("Delivered"),
+		);
+		deepEqual(
+			shop.requests.map(({ body }) => JSON.parse(String(body)).event),
+			["conversion.recorded", "conversion.approved", "conversion.reversed"],
+		);
+
+		await page.goto(`${main}/conversions`);
+		await page.getByLabel("Status").selectOption("REVERSED");
+		await page.getByRole("button", { name: "Show" }).click();
+		await page.locator(".order-id").click();
+		await page.getByRole("heading", { name: "History" }).waitFor();
+		await page.goto(`${main}/overview`);
+		await page.getByText("The numbers behind").click();
+		await page.getByRole("region", { name: /as a table/ }).waitFor();
+		await page.locator("details.menu > summary").click();
+		await page.getByRole("button", { name: "Sign out" }).click();
+		await page.getByRole("heading", { name: "Sign in" }).waitFor();
+		await page.goto(`${main}/overview`);
+		await page.getByRole("heading", { name: "Sign in" }).waitFor();
+		await staff.leave();
+		await owner.leave();
+	});
+}
+
+async function reloadUntil(page: Page, wanted: Locator): Promise<void> {
+	const giveUpAtMs = performance.now() + GIVE_UP_AFTER_MS;
+	while ((await wanted.count()) === 0) {
+		ok(performance.now() < giveUpAtMs, `it never came: ${wanted}`);
+		await page.goto(page.url().replace(/#.*/, ""));
+	}
+}

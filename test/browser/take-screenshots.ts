@@ -1,0 +1,152 @@
+// Writes docs/images: every page of a network that has been running for a month. `node test/browser/take-screenshots.ts`
+
+import { mkdirSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { Browser, Page } from "playwright-core";
+import { openBrowser } from "../support/browser.ts";
+import { fillSampleSite, type SampleSite } from "./sample-site.ts";
+import { shrinkPng } from "./shrink-png.ts";
+import { openStage } from "./stage.ts";
+import { openVisitor } from "./visitor.ts";
+
+interface Shot {
+	name: string;
+	as: "owner" | "staff" | "nobody";
+	path: (site: SampleSite) => string;
+	isDark?: true;
+	isNarrow?: true;
+	/** What somebody does before the picture is taken. */
+	act?: (page: Page) => Promise<void>;
+}
+
+const FOLDER = fileURLToPath(new URL("../../docs/images/", import.meta.url));
+
+const SHOTS: readonly Shot[] = [
+	{ name: "sign-in", as: "nobody", path: () => "/sign-in" },
+	{ name: "integration", as: "owner", path: ({ main }) => `${main}/integration` },
+	{ name: "integration-narrow", as: "owner", path: ({ main }) => `${main}/integration`, isNarrow: true },
+	{ name: "integration-first-steps", as: "staff", path: ({ fresh }) => `${fresh}/integration` },
+	{
+		name: "postbacks",
+		as: "owner",
+		path: ({ main }) => `${main}/integration`,
+		act: scrollTo("#deliveries"),
+	},
+	{ name: "health", as: "owner", path: ({ main }) => `${main}/integration`, act: scrollTo("#health-live") },
+	{ name: "snippets", as: "owner", path: ({ main }) => `${main}/integration`, act: scrollTo("#snippets") },
+	{
+		name: "delivery",
+		as: "owner",
+		path: ({ main }) => `${main}/integration?state=failed`,
+		act: openFirstDelivery,
+	},
+	{ name: "inbound-log", as: "owner", path: ({ main }) => `${main}/integration/inbound` },
+	{
+		name: "check-a-signature",
+		as: "owner",
+		path: ({ main }) => `${main}/integration/signature`,
+		act: checkSignature,
+	},
+	{ name: "conversions", as: "owner", path: ({ main }) => `${main}/conversions` },
+	{ name: "conversions-narrow", as: "owner", path: ({ main }) => `${main}/conversions`, isNarrow: true },
+	{ name: "conversions-dark", as: "owner", path: ({ main }) => `${main}/conversions`, isDark: true },
+	{
+		name: "conversion",
+		as: "owner",
+		path: ({ main }) => `${main}/conversions?status=REVERSED`,
+		act: openFirstConversion,
+	},
+	{
+		name: "decide-by-csv",
+		as: "owner",
+		path: ({ main }) => `${main}/conversions/bulk`,
+		act: uploadDecisions,
+	},
+	{ name: "overview", as: "owner", path: ({ main }) => `${main}/overview` },
+	{ name: "overview-dark", as: "owner", path: ({ main }) => `${main}/overview`, isDark: true },
+	{ name: "notices", as: "owner", path: ({ main }) => `${main}/notices` },
+	{ name: "people", as: "owner", path: ({ main }) => `${main}/people` },
+	{ name: "settings", as: "staff", path: ({ main }) => `${main}/settings` },
+	{ name: "programmes", as: "staff", path: () => "/programmes" },
+	{ name: "create-programme", as: "staff", path: () => "/programmes/new" },
+	{ name: "review", as: "staff", path: () => "/review" },
+	{ name: "staff", as: "staff", path: () => "/people" },
+	{ name: "account", as: "owner", path: () => "/account" },
+];
+
+function scrollTo(selector: string) {
+	return async (page: Page): Promise<void> => {
+		await page.evaluate(`document.querySelector(${JSON.stringify(selector)})?.scrollIntoView()`);
+	};
+}
+
+async function openFirstDelivery(page: Page): Promise<void> {
+	await page.locator("#deliveries-live a").first().click();
+	await page.getByText("The request as it was sent").first().click();
+}
+
+async function openFirstConversion(page: Page): Promise<void> {
+	await page.locator(".order-id").first().click();
+	await page.getByRole("heading", { name: "History" }).waitFor();
+}
+
+async function checkSignature(page: Page): Promise<void> {
+	const main = page.url().replace("/signature", "");
+	await page.goto(`${main}?state=delivered`);
+	await page.locator("#deliveries-live a").first().click();
+	await page.getByRole("link", { name: "Check this signature" }).first().click();
+	await page
+		.getByLabel("Body, as it was sent")
+		.fill(`${await page.getByLabel("Body, as it was sent").inputValue()} `);
+	await page.getByRole("button", { name: "Check", exact: true }).click();
+	await page.getByRole("heading", { name: "What we found" }).waitFor();
+}
+
+async function uploadDecisions(page: Page): Promise<void> {
+	const main = page.url().replace("/bulk", "");
+	await page.goto(main);
+	const orders = (await page.locator(".order-id").allTextContents()).slice(3, 11);
+	await page.goto(`${main}/bulk`);
+	const rows = orders.map(
+		(order, index) => `${order},${index % 3 === 2 ? "reject,OUT_OF_STOCK" : "approve,"}`,
+	);
+	const csv = ["orderId,decision,reason", ...rows, "NL-999999,approve,"].join("\n");
+	const file = { name: "decisions.csv", mimeType: "text/csv", buffer: Buffer.from(csv) };
+	await page.locator("input[type=file]").setInputFiles(file);
+	await page
+		.getByRole("button", { name: /upload|preview|check/i })
+		.first()
+		.click();
+	await page.getByRole("button", { name: /apply/i }).waitFor();
+}
+
+async function takeShot(browser: Browser, url: string, site: SampleSite, shot: Shot): Promise<void> {
+	const visitor = await openVisitor(browser, url, {
+		viewport: shot.isNarrow === true ? { width: 390, height: 844 } : { width: 1440, height: 900 },
+		colorScheme: shot.isDark === true ? "dark" : "light",
+		...(shot.as === "nobody" ? {} : { storageState: site[shot.as] }),
+	});
+	await visitor.page.goto(shot.path(site));
+	await shot.act?.(visitor.page);
+	await visitor.page.mouse.move(0, 0);
+	const picture = shrinkPng(await visitor.page.screenshot());
+	writeFileSync(`${FOLDER}${shot.name}.png`, picture);
+	console.log(`${shot.name}: ${Math.round(picture.length / 1_024)} KB`);
+	await visitor.leave();
+}
+
+mkdirSync(FOLDER, { recursive: true });
+// No engine: what waits for its next attempt goes on waiting. A port of its own, because it is in the pictures.
+const stage = await openStage({
+	settings: { PORT: "8460", RINGBACK_ROLE: "web", RINGBACK_ALLOWED_PRIVATE_RANGES: "" },
+});
+const browser = await openBrowser();
+try {
+	const site = await fillSampleSite(browser, stage.service, { sales: 420 });
+	const wanted = process.argv.slice(2);
+	const shots = wanted.length === 0 ? SHOTS : SHOTS.filter(({ name }) => wanted.includes(name));
+	for (const shot of shots) await takeShot(browser, stage.service.url, site, shot);
+} finally {
+	await browser.close();
+	await stage.close();
+}

@@ -1,0 +1,106 @@
+// From the first start to the first callback, for somebody who has never seen it.
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import {
+	becomeFirstStaff,
+	createProgramme,
+	issueKey,
+	joinAsOwner,
+	linkFromMail,
+	PASSWORD,
+	savePostbackUrl,
+	signIn,
+} from "./first-steps.ts";
+import { openStage, type Stage } from "./stage.ts";
+import { openVisitor } from "./visitor.ts";
+
+const OWNER = "jonas@nordlicht.example";
+/** Two minutes is for people who read; a program that takes a quarter of that has been waiting for us. */
+const LONGEST_PATH_MS = 30_000;
+
+export function testTwoMinutePath(browser: () => Browser): void {
+	let stage: Stage;
+	before(async () => {
+		stage = await openStage();
+	});
+	after(() => stage.close());
+
+	test("from the link of the first start to a callback that arrives before the reader's eyes", async (t) => {
+		const startedAtMs = performance.now();
+		const { service, shop, mail } = stage;
+		const staff = await openVisitor(browser(), service.url);
+		await becomeFirstStaff(staff.page, service.welcomeLink);
+		const copied = await createProgramme(staff.page, { name: "Nordlicht Outdoor", ownerEmail: OWNER });
+		const link = await linkFromMail(mail, OWNER);
+		equal(link, copied, "the link to copy is the one that was mailed");
+
+		const owner = await openVisitor(browser(), service.url);
+		const { page } = owner;
+		await joinAsOwner(page, link);
+		const { key, secret } = await issueKey(page);
+		match(key, /^rbk_/);
+		ok(secret.length > 30);
+		await savePostbackUrl(page, shop.url("/ringback?shop=1"));
+		const text = await page.content();
+		ok(!text.includes(secret) && !text.includes(key), "shown once");
+
+		// A mark that a reload would take away.
+		await page.getByRole("button", { name: "Send test conversion" }).click();
+		await page.getByText("Its callback is on its way.").waitFor();
+		await page.evaluate("window.isSamePage = true");
+		await deliveredRow(page, "conversion.recorded").waitFor();
+		equal(await page.evaluate("window.isSamePage"), true, "it arrived without a reload");
+		t.diagnostic(`first start to first callback: ${Math.round(performance.now() - startedAtMs)} ms`);
+
+		await page.locator("#test").getByRole("button", { name: "Approve" }).click();
+		await deliveredRow(page, "conversion.approved").waitFor();
+		await page.locator("#test").getByRole("button", { name: "Reverse" }).click();
+		await deliveredRow(page, "conversion.reversed").waitFor();
+		const tookMs = performance.now() - startedAtMs;
+		ok(tookMs < LONGEST_PATH_MS, `it took ${tookMs} ms`);
+
+		deepEqual(
+			shop.requests.map(({ body }) => [JSON.parse(String(body)).event, JSON.parse(String(body)).test]),
+			[
+				["conversion.recorded", true],
+				["conversion.approved", true],
+				["conversion.reversed", true],
+			],
+		);
+		const list = page.getByRole("region", { name: "Deliveries, a row each" });
+		equal(await list.getByRole("row").count(), 4, "a head and three deliveries");
+		await page.getByRole("link", { name: "Conversions", exact: true }).click();
+		await page.getByRole("heading", { name: "Conversions", level: 1 }).waitFor();
+		await page.getByRole("cell", { name: /Reversed/ }).waitFor();
+		await staff.leave();
+		await owner.leave();
+	});
+
+	test("a password that was forgotten is chosen anew by a link from the mail", async () => {
+		const { service, mail } = stage;
+		const owner = await openVisitor(browser(), service.url);
+		const { page } = owner;
+		await page.goto("/sign-in");
+		await page.getByRole("link", { name: "Forgot your password?" }).click();
+		await page.getByLabel("Email").fill(OWNER);
+		await page.getByRole("button", { name: "Send the link" }).click();
+		await page.getByRole("heading", { name: "Look into your mailbox" }).waitFor();
+		await page.goto(await linkFromMail(mail, OWNER, 2));
+		await page.getByLabel("New password").fill(`${PASSWORD} staple`);
+		await page.getByRole("button", { name: "Change password" }).click();
+		await page.getByText("Your password is changed.").waitFor();
+		await signIn(page, OWNER, `${PASSWORD} staple`);
+		await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
+		await owner.leave();
+	});
+}
+
+export function deliveredRow(page: Page, event: string) {
+	return page
+		.locator("#test-live")
+		.getByRole("row")
+		.filter({ hasText: event })
+		.filter({ hasText: "Delivered" });
+}

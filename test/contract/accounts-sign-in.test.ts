@@ -1,0 +1,193 @@
+// Signing in from the first link to the last code, on both databases: better-auth writes its own queries, and
+// they have to mean the same on each.
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { sql } from "kysely";
+import { makeFirstStaffPath } from "../../src/accounts/first-staff.ts";
+import { invitePerson } from "../../src/accounts/invitations.ts";
+import { listAuditOfProgramme } from "../../src/store/audit.ts";
+import { findInvitation } from "../../src/store/invitations.ts";
+import {
+	findOwnedProgramme,
+	listNewestProgrammes,
+	listOwnedProgrammes,
+} from "../../src/store/programme-access.ts";
+import { hasPassword, pruneSignIn, spendCode } from "../../src/store/sign-in.ts";
+import { codeAt } from "../../src/web/account/totp.test-support.ts";
+import { createTestSite, newEmail, PASSWORD } from "../../src/web/test-site.test-support.ts";
+import { eachDatabase } from "../support/databases.ts";
+import { plansOf } from "../support/query-plan.ts";
+
+const NEW_PASSWORD = "another horse battery";
+const STEP_MS = 30_000;
+
+eachDatabase("signing in", (database) => {
+	test("the first link, an invitation, sessions, a new password and an authenticator all work", async () => {
+		const site = createTestSite(database.store, { hasMail: true });
+		const path = (await makeFirstStaffPath(site.deps)) ?? "";
+		const browser = site.browser();
+		await browser.open(path);
+		const email = newEmail("network");
+		const joined = await browser.submit(path, { email, name: "Fay", password: PASSWORD });
+		deepEqual([joined.status, joined.location], [303, "/programmes"]);
+		equal((await site.browser().open(path)).status, 410);
+
+		const elsewhere = await site.signIn({ email });
+		match((await browser.open("/account")).text, /End all others/);
+		await browser.submit("/account/sessions/end-others", {});
+		equal((await elsewhere.open("/account")).status, 303);
+
+		await elsewhere.open("/forgot-password");
+		await elsewhere.submit("/forgot-password", { email });
+		const [, token = ""] = /token=(\S+)$/m.exec(site.mailbox.at(-1)?.text ?? "") ?? [];
+		equal(
+			(await elsewhere.submit("/reset-password", { token, password: NEW_PASSWORD })).location,
+			"/sign-in",
+		);
+		equal((await elsewhere.submit("/reset-password", { token, password: PASSWORD })).status, 410);
+		equal((await browser.open("/account")).status, 303);
+		await elsewhere.open("/sign-in");
+		equal((await elsewhere.submit("/sign-in", { email, password: NEW_PASSWORD })).location, "/");
+
+		await elsewhere.open("/account");
+		const setup = await elsewhere.submit("/account/authenticator", { currentPassword: NEW_PASSWORD });
+		const [, secret = ""] = /data-copy="([A-Z2-7]{16,})"/.exec(setup.text) ?? [];
+		const code = codeAt(secret, Date.now());
+		equal((await elsewhere.submit("/account/authenticator/confirm", { code })).status, 303);
+		const fresh = site.browser();
+		await fresh.open("/sign-in");
+		equal((await fresh.submit("/sign-in", { email, password: NEW_PASSWORD })).location, "/sign-in/code");
+		await fresh.open("/sign-in/code");
+		equal(
+			(await fresh.submit("/sign-in/code", { code })).location,
+			"/sign-in",
+			"spent when it was switched on",
+		);
+		await fresh.open("/sign-in");
+		await fresh.submit("/sign-in", { email, password: NEW_PASSWORD });
+		const next = codeAt(secret, Date.now() + STEP_MS);
+		equal((await fresh.submit("/sign-in/code", { code: next })).location, "/");
+		equal((await fresh.open("/account")).status, 200);
+		deepEqual(
+			site.log.lines.filter(({ level }) => level === "error"),
+			[],
+		);
+	});
+
+	test("an address that guesses has to wait, and the limit is kept in the database", async () => {
+		const [site, rival] = [createTestSite(database.store), createTestSite(database.rival)];
+		const statuses: number[] = [];
+		for (let guess = 0; guess < 12; guess++) {
+			const browser = (guess % 2 === 0 ? site : rival).browser({ address: "203.0.113.50" });
+			await browser.open("/sign-in");
+			statuses.push((await browser.submit("/sign-in", { email: "a@b.example", password: "x" })).status);
+		}
+		deepEqual(statuses, [...Array.from({ length: 10 }, () => 401), 429, 429]);
+	});
+
+	test("a session that was made at one machine is good at the other, and revoked at both", async () => {
+		const [site, rival] = [createTestSite(database.store), createTestSite(database.rival)];
+		const browser = await site.signIn(await site.addStaff());
+		const moved = rival.browser();
+		for (const [name, value] of browser.cookies) moved.cookies.set(name, value);
+		equal((await moved.open("/account")).status, 200);
+		await moved.submit("/sign-out", {});
+		equal((await browser.open("/account")).status, 303);
+	});
+
+	test("of two machines that accept the same link at once one does", async () => {
+		const sites = [createTestSite(database.store), createTestSite(database.rival)];
+		const [site] = sites;
+		ok(site !== undefined);
+		const programme = await site.addProgramme();
+		const email = newEmail("shop");
+		const invited = await invitePerson(site.deps, { email, role: "owner", programme, invitedBy: null });
+		const path = invited.ok ? new URL(invited.value.link ?? "").pathname : "";
+		const browsers = sites.map((each) => each.browser());
+		for (const browser of browsers) await browser.open(path);
+		const answers = await Promise.all(
+			browsers.map((browser, index) => browser.submit(path, { name: `Number ${index}`, password: PASSWORD })),
+		);
+		deepEqual(answers.map(({ status }) => status).toSorted(), [303, 410]);
+	});
+
+	test("a code is spent once, by whoever is first, and forgotten when its time is over", async () => {
+		const spend = (store: typeof database.store, nowMs: number) =>
+			store.transact((trx) => spendCode(trx, 4_711, "hash", nowMs, nowMs + 1_000));
+		const together = await Promise.all([spend(database.store, 0), spend(database.rival, 0)]);
+		deepEqual(together.toSorted(), [false, true]);
+		equal(await spend(database.store, 1_000), false);
+		equal(await spend(database.store, 1_001), true);
+	});
+
+	test("what has expired is forgotten, and what has not stays", async () => {
+		const site = createTestSite(database.store, { hasMail: true });
+		const staff = await site.addStaff();
+		const browser = await site.signIn(staff);
+		await browser.open("/account");
+		const away = site.browser();
+		await away.open("/forgot-password");
+		await away.submit("/forgot-password", { email: staff.email });
+		await invitePerson(site.deps, {
+			email: newEmail("network"),
+			role: "staff",
+			programme: null,
+			invitedBy: null,
+		});
+		const counts = async () => {
+			const found: number[] = [];
+			for (const table of ["auth_sessions", "auth_verifications", "invitations"] as const) {
+				found.push((await database.store.db.selectFrom(table).select("id").execute()).length);
+			}
+			return found;
+		};
+		const before = await counts();
+		// Sessions and reset links live by the machine's clock, invitations by the test's, which is behind it.
+		await pruneSignIn(database.store.db, Math.min(Date.now(), site.deps.clock.nowMs()));
+		deepEqual(await counts(), before);
+		ok(before.every((count) => count > 0));
+		await pruneSignIn(database.store.db, Date.now() + 8 * 86_400_000);
+		deepEqual(await counts(), [0, 0, 0]);
+		equal((await browser.open("/account")).status, 303);
+	});
+
+	test("who is looking is found along indexes", async () => {
+		const { kind, store } = database;
+		await fillProgrammes();
+		for (const run of [
+			(db: typeof store.db) => findInvitation(db, "x", 0),
+			(db: typeof store.db) => hasPassword(db, "usr_x"),
+			(db: typeof store.db) => listOwnedProgrammes(db, 77, 50),
+			(db: typeof store.db) => findOwnedProgramme(db, 77, "prg_x"),
+			(db: typeof store.db) => listAuditOfProgramme(db, 77, 50),
+		]) {
+			for (const plan of await plansOf(kind, store.db, run)) deepEqual(plan.walks, [], String(run));
+		}
+		const [newest] = await plansOf(kind, store.db, (db) => listNewestProgrammes(db, 50));
+		// SQLite walks the table itself backwards and stops after fifty: its rows lie in the order of their id.
+		deepEqual(newest?.walks, kind === "SQLite" ? ["programmes"] : []);
+	});
+
+	/** Large enough that the planner has a choice. */
+	async function fillProgrammes(): Promise<void> {
+		const series =
+			database.kind === "SQLite"
+				? "with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000)"
+				: "with n(i) as (select generate_series(1, 20000))";
+		const moment = "'2026-01-01T00:00:00Z'";
+		const no = database.kind === "SQLite" ? "0" : "false";
+		for (const statement of [
+			`insert into programmes (public_id, name, currency, commission_rate, fee_rate, approval_days, parks_pixels, parked_days, created_at_ms) ${series} select 'prg_fill' || i, 'Shop', 'EUR', '8', '2', 30, 1, 30, 0 from n`,
+			`insert into people (public_id, email, role, created_at_ms) ${series} select 'usr_fill' || i, i || '@fill.example', 'owner', 0 from n`,
+			"insert into programme_owners (programme_id, person_id) select programmes.id, people.id from programmes, people where programmes.public_id = replace(people.public_id, 'usr_', 'prg_')",
+			`insert into audit_entries (at_ms, person_id, programme_id, action) ${series} select i, i, i, 'person.signed_in' from n`,
+			`insert into invitations (token_hash, person_id, created_at_ms, expires_at_ms) ${series} select 'hash ' || i, i, 0, 1 from n`,
+			`insert into auth_users ("id", "name", "email", "emailVerified", "createdAt", "updatedAt") ${series} select 'usr_fill' || i, 'Olga', i || '@fill.example', ${no}, ${moment}, ${moment} from n`,
+			`insert into auth_accounts ("id", "accountId", "providerId", "userId", "createdAt", "updatedAt") ${series} select 'usr_fill' || i, 'x', 'credential', 'usr_fill' || i, ${moment}, ${moment} from n`,
+			"analyze",
+		]) {
+			await sql.raw(statement).execute(database.store.db);
+		}
+	}
+});

@@ -1,0 +1,170 @@
+// The lists people page through: every filter gives exactly the rows it names, once each, in order; on both databases.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { before, test } from "node:test";
+import { sql } from "kysely";
+import { listConversionsPage } from "../../src/conversions/list.ts";
+import { EVENT_TYPES, STATUSES } from "../../src/domain/conversion.ts";
+import type { Conversion } from "../../src/store/conversions.ts";
+import type { Programme } from "../../src/store/programmes.ts";
+import { listForReview, type ReviewFilter, type ReviewRow } from "../../src/store/review-list.ts";
+import { START_MS } from "../support/clock.ts";
+import { eachDatabase } from "../support/databases.ts";
+import { addProgramme, newConversion } from "../support/rows.ts";
+
+const HOUR_MS = 3_600_000;
+const ROWS = 400;
+
+eachDatabase("lists of conversions", (database) => {
+	let programme: Programme;
+	let other: Programme;
+	let all: Conversion[];
+
+	before(async () => {
+		programme = await addProgramme(database.store);
+		other = await addProgramme(database.store);
+		const rows = Array.from({ length: ROWS }, (_, index) =>
+			newConversion(index % 5 === 4 ? other.id : programme.id, {
+				order_id: `A-${String(index).padStart(3, "0")}`,
+				status: STATUSES[index % STATUSES.length] ?? "RECORDED",
+				event_type: EVENT_TYPES[(index * 3) % EVENT_TYPES.length] ?? "SALE",
+				test: index % 11 === 0 ? 1 : 0,
+				basket_value: `${index}.50`,
+				created_at_ms: START_MS + index * HOUR_MS,
+			}),
+		);
+		all = await database.store.db.insertInto("conversions").values(rows).returningAll().execute();
+		all.sort((one, next) => next.id - one.id);
+	});
+
+	const own = () => all.filter((row) => row.programme_id === programme.id);
+
+	async function readAll(query: Parameters<typeof listConversionsPage>[2], limit = 7): Promise<string[]> {
+		const orders: string[] = [];
+		for (let cursor: string | undefined, page = 0; page < 1_000; page++) {
+			const found = await listConversionsPage(database.store.db, programme, { ...query, cursor }, limit);
+			ok(found.rows.length <= limit);
+			orders.push(...found.rows.map((row) => row.order_id));
+			if (found.nextCursor === null) return orders;
+			cursor = found.nextCursor;
+		}
+		throw new Error("the list does not end");
+	}
+
+	const names = (rows: readonly Conversion[]) => rows.map((row) => row.order_id);
+
+	test("without a filter every row comes once, the newest first, and none of another programme", async () => {
+		deepEqual(await readAll({}), names(own()));
+	});
+
+	for (const filter of [
+		{ status: "REJECTED" },
+		{ eventType: "LEAD" },
+		{ isTest: true },
+		{ isTest: false },
+		{ status: "RECORDED", eventType: "SALE" },
+		{ status: "RECORDED", isTest: false },
+		{ status: "APPROVED", eventType: "OTHER", isTest: false },
+	] as const) {
+		test(`the pages of ${JSON.stringify(filter)} hold every row that matches, once, in order`, async () => {
+			const expected = own().filter(
+				(row) =>
+					(!("status" in filter) || row.status === filter.status) &&
+					(!("eventType" in filter) || row.event_type === filter.eventType) &&
+					(!("isTest" in filter) || (row.test === 1) === filter.isTest),
+			);
+			ok(expected.length > 0 && expected.length < own().length);
+			deepEqual(await readAll(filter), names(expected));
+		});
+	}
+
+	test("a range of time holds its first moment and not its last, with filters and without", async () => {
+		const fromMs = START_MS + 50 * HOUR_MS;
+		const beforeMs = START_MS + 200 * HOUR_MS;
+		const inRange = own().filter((row) => row.created_at_ms >= fromMs && row.created_at_ms < beforeMs);
+		deepEqual(await readAll({ fromMs, beforeMs }), names(inRange));
+		const rejected = inRange.filter((row) => row.status === "REJECTED");
+		deepEqual(await readAll({ fromMs, beforeMs, status: "REJECTED" }), names(rejected));
+		deepEqual(await readAll({ fromMs: START_MS + ROWS * HOUR_MS }), []);
+		deepEqual(await readAll({ beforeMs: START_MS }), []);
+	});
+
+	test("an order id finds the exact one first, then those that start so, by page", async () => {
+		const expected = names(own())
+			.filter((orderId) => orderId.startsWith("A-1"))
+			.toSorted();
+		deepEqual(await readAll({ orderId: "A-1" }), expected);
+		deepEqual(await readAll({ orderId: "A-100" }), ["A-100"]);
+		deepEqual(await readAll({ orderId: "a-1" }), [], "ids differ by case");
+		deepEqual(await readAll({ orderId: "%" }), [], "nothing is a wildcard");
+		deepEqual(await readAll({ orderId: "A-004" }), [], "it is another shop's");
+	});
+
+	test("what starts alike is found whatever the database's language sorts", async () => {
+		const odd = ["Z/é-1", "Z/É-1", "Z/ß 2", "Z/💶9", "Z/~tilde", "Z/日本-3"];
+		const rows = odd.map((orderId) => newConversion(programme.id, { order_id: orderId }));
+		const added = await database.store.db.insertInto("conversions").values(rows).returningAll().execute();
+		all = [...added.toSorted((one, next) => next.id - one.id), ...all];
+		equal((await readAll({ orderId: "Z/" }, 2)).length, odd.length);
+		for (const orderId of odd) deepEqual(await readAll({ orderId }), [orderId]);
+	});
+
+	test("the index of order ids is in the order of bytes, also where the database has a language", async () => {
+		if (database.kind === "SQLite") return; // It knows no other order.
+		const { rows } = await sql<{ collation_name: string | null }>`select collation_name
+			from information_schema.columns where table_name = 'conversions' and column_name = 'order_id'`.execute(
+			database.store.db,
+		);
+		deepEqual(rows, [{ collation_name: "C" }]);
+	});
+
+	test("a search with filters looks on behind what does not match", async () => {
+		const expected = own()
+			.filter((row) => row.order_id.startsWith("A-") && row.status === "REVERSED")
+			.map((row) => row.order_id)
+			.toSorted();
+		deepEqual(await readAll({ orderId: "A-", status: "REVERSED" }), expected);
+	});
+
+	test("another programme's row is no cursor here", async () => {
+		const foreign = all.find((row) => row.programme_id === other.id);
+		const page = await listConversionsPage(database.store.db, programme, { cursor: foreign?.public_id }, 10);
+		equal(page.rows[0]?.id, own()[0]?.id);
+	});
+
+	async function review(filter: Omit<ReviewFilter, "limit" | "beforeId">, limit = 9): Promise<ReviewRow[]> {
+		const rows: ReviewRow[] = [];
+		for (let beforeId: number | undefined, page = 0; page < 1_000; page++) {
+			const found = await listForReview(database.store.db, { ...filter, beforeId, limit });
+			rows.push(...found.rows);
+			if (found.nextBeforeId === null) return rows;
+			beforeId = found.nextBeforeId;
+		}
+		throw new Error("the list does not end");
+	}
+
+	test("Review lists all programmes with their names, and each filter narrows it", async () => {
+		deepEqual(names(await review({})), names(all));
+		equal((await review({}))[0]?.programme_name, "Shop");
+		deepEqual(
+			names(await review({ programmeId: other.id })),
+			names(all.filter((row) => row.programme_id === other.id)),
+		);
+		const rejected = all.filter((row) => row.status === "REJECTED");
+		deepEqual(names(await review({ status: "REJECTED" })), names(rejected));
+		const own = rejected.filter((row) => row.programme_id === other.id);
+		deepEqual(names(await review({ status: "REJECTED", programmeId: other.id })), names(own));
+		const fromMs = START_MS + 300 * HOUR_MS;
+		deepEqual(names(await review({ fromMs })), names(all.filter((row) => row.created_at_ms >= fromMs)));
+	});
+
+	test("an amount is compared as a number, not as text", async () => {
+		const large = all.filter((row) => Number(row.basket_value) >= 99.5);
+		ok(large.length > 250 && large.length < all.length);
+		deepEqual(names(await review({ minBasket: "99.5" })), names(large));
+		deepEqual(
+			names(await review({ minBasket: "99.51" })),
+			names(large.filter((row) => row.basket_value !== "99.50")),
+		);
+	});
+});

@@ -1,0 +1,361 @@
+// The deliveries, attempts, calls and health that the integration page shows, on both databases.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { countHours } from "../../src/callbacks/count-hours.ts";
+import { readCallbackHealth } from "../../src/callbacks/health.ts";
+import { explainOrder } from "../../src/conversions/explain-order.ts";
+import { findDeliveryDetail, listAttempts } from "../../src/store/attempt-list.ts";
+import {
+	addCallbackCounts,
+	HOUR_MS,
+	listCallbackHours,
+	pruneCallbackHours,
+} from "../../src/store/callback-hours.ts";
+import { type CursorPair, readCursor, writeCursor } from "../../src/store/cursor-pair.ts";
+import { type DeliveryFilter, listDeliveries, newestProgress } from "../../src/store/delivery-list.ts";
+import { insertInboundCalls } from "../../src/store/inbound.ts";
+import { type InboundFilter, listInboundCalls } from "../../src/store/inbound-list.ts";
+import { readIntegrationChecks } from "../../src/store/integration-checks.ts";
+import { insertOwedEvents } from "../../src/store/outbox.ts";
+import { type Programme, removeEndpoint } from "../../src/store/programmes.ts";
+import type { Store } from "../../src/store/store.ts";
+import { findNewestTest } from "../../src/store/test-conversion.ts";
+import { START_MS } from "../support/clock.ts";
+import { eachDatabase } from "../support/databases.ts";
+import { claimDue, claimOne, readAll, settle } from "../support/queue-rows.ts";
+import {
+	addConversion,
+	addDeliveries,
+	addDelivery,
+	addProgramme,
+	delivered,
+	failed,
+	newConversion,
+	newId,
+	newOwedEvent,
+	retried,
+} from "../support/rows.ts";
+
+eachDatabase("the list of deliveries", (database) => {
+	test("pages follow each other without a gap or a repeat, the newest first", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const ids = await addDeliveries(store, programme, ...Array.from({ length: 7 }, (_, n) => START_MS + n));
+		await addDelivery(store, await addProgramme(store));
+		deepEqual(await walkPages(store, { programmeId: programme.id, limit: 3 }), [
+			ids.slice(4).reverse(),
+			ids.slice(1, 4).reverse(),
+			ids.slice(0, 1),
+		]);
+	});
+
+	test("each state is found, in the order that suits it", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const ids = await addDeliveries(store, programme, ...Array.from({ length: 6 }, (_, n) => START_MS + n));
+		const claims = await claimDue(store, programme.id, 6, START_MS + 10);
+		const [a, b, c, d, e] = claims;
+		if (!a || !b || !c || !d || !e) throw new Error("not everything was due");
+		// Failed in another order than made; e is due again before the sixth, whose claim lapses later.
+		await settle(store, failed(b, START_MS + 70), failed(a, START_MS + 80), failed(c, START_MS + 70));
+		await settle(store, delivered(d), retried(e, START_MS + 100));
+		const [first, second, third, fourth, fifth, sixth] = ids;
+		const of = (state: DeliveryFilter["state"], limit = 2) =>
+			walkPages(store, { programmeId: programme.id, state, limit });
+		deepEqual(
+			await of("failed"),
+			[[first, third], [second]],
+			"the last failure first, among equal times the later made",
+		);
+		deepEqual(await of("pending", 1), [[fifth], [sixth]], "what is due next first");
+		deepEqual(await of("delivered"), [[fourth]]);
+		deepEqual(await of("cancelled"), [[]]);
+		await store.transact((trx) => removeEndpoint(trx, programme.id, START_MS));
+		deepEqual(await of("cancelled"), [[fifth]]);
+	});
+
+	test("an order's deliveries are found by its whole id, in this programme alone", async () => {
+		const { store } = database;
+		const [programme, stranger] = [await addProgramme(store), await addProgramme(store)];
+		const id = await addDelivery(store, programme);
+		const { rows } = await listDeliveries(store.db, { programmeId: programme.id, limit: 5 });
+		const orderId = rows[0]?.orderId ?? "";
+		const found = async (filter: Partial<DeliveryFilter>) =>
+			(await listDeliveries(store.db, { programmeId: programme.id, limit: 5, orderId, ...filter })).rows.map(
+				(row) => row.id,
+			);
+		deepEqual(await found({}), [id]);
+		deepEqual(await found({ state: "delivered" }), []);
+		deepEqual(await found({ event: "conversion.approved" }), []);
+		deepEqual(await found({ programmeId: stranger.id }), []);
+		deepEqual(await found({ orderId: orderId.slice(0, -1) }), []);
+	});
+
+	test("a filter that leaves nothing stops after a bounded number of rows, and goes on from there", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const [first] = await addDeliveries(store, programme, START_MS);
+		await addManyDeliveries(store, programme, 2_100);
+		await store.db
+			.updateTable("events")
+			.set({ name: "conversion.approved" })
+			.where("id", "=", first ?? 0)
+			.execute();
+		const filter = { programmeId: programme.id, event: "conversion.approved", limit: 5 } as const;
+		const page = await listDeliveries(store.db, filter);
+		deepEqual(page.rows, []);
+		ok(page.next !== null);
+		const next = await listDeliveries(store.db, { ...filter, after: page.next });
+		deepEqual([next.rows.map((row) => row.id), next.next], [[first], null]);
+	});
+
+	test("the progress differs after an attempt, a resend and a call, and else stays the same", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const seen = new Set<string>();
+		const look = async () => {
+			const progress = await newestProgress(store.db, programme.id);
+			equal(progress, await newestProgress(store.db, programme.id));
+			seen.add(progress);
+		};
+		await look();
+		await addDelivery(store, programme);
+		await look();
+		await settle(store, retried(await claimOne(store, programme.id, START_MS), START_MS + 60));
+		await look();
+		await addCall(store, programme, {});
+		await look();
+		equal(seen.size, 4);
+	});
+});
+
+eachDatabase("a delivery with its attempts", (database) => {
+	test("attempts come the newest first, with the URL they went to; another programme sees nothing", async () => {
+		const { store } = database;
+		const [programme, stranger] = [await addProgramme(store), await addProgramme(store)];
+		const id = await addDelivery(store, programme);
+		const endpointId =
+			(
+				await store.db
+					.selectFrom("programmes")
+					.select("endpoint_id")
+					.where("id", "=", programme.id)
+					.executeTakeFirstOrThrow()
+			).endpoint_id ?? 0;
+		const to = <S extends ReturnType<typeof failed>>(settlement: S): S =>
+			"attempt" in settlement
+				? { ...settlement, attempt: { ...settlement.attempt, endpointId } }
+				: settlement;
+		await settle(store, to(retried(await claimOne(store, programme.id, START_MS), START_MS)));
+		await settle(store, to(failed(await claimOne(store, programme.id, START_MS))));
+		const { delivery } = await readAll(store, id);
+		const detail = await findDeliveryDetail(store.db, programme.id, delivery.public_id);
+		deepEqual([detail?.state, detail?.attempts, detail?.dueAtMs], ["failed", 2, null]);
+		equal(await findDeliveryDetail(store.db, stranger.id, delivery.public_id), undefined);
+		deepEqual(
+			(await listAttempts(store.db, id)).map(({ seq, http_status, url }) => [seq, http_status, url]),
+			[
+				[2, 404, "https://shop.example/postback"],
+				[1, 503, "https://shop.example/postback"],
+			],
+		);
+	});
+});
+
+eachDatabase("the inbound log", (database) => {
+	test("is filtered by kind and outcome and searched by order, page by page", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		await addCall(store, programme, { outcome: "RECORDED", order_id: "A" });
+		await addCall(store, programme, { outcome: "bad_signature", http_status: 401 });
+		await addCall(store, programme, { kind: "pixel", outcome: "PARKED", order_id: "B" });
+		// A pixel is always answered 200: the word says what became of it.
+		await addCall(store, programme, { kind: "pixel", outcome: "malformed_amount", order_id: "A" });
+		await addCall(store, await addProgramme(store), { order_id: "A" });
+		const list = async (filter: Partial<InboundFilter>) =>
+			(await listInboundCalls(store.db, { programmeId: programme.id, limit: 10, ...filter })).rows.map(
+				(row) => row.outcome,
+			);
+		deepEqual(await list({}), ["malformed_amount", "PARKED", "bad_signature", "RECORDED"]);
+		deepEqual(await list({ kind: "pixel" }), ["malformed_amount", "PARKED"]);
+		deepEqual(await list({ result: "refused" }), ["malformed_amount", "bad_signature"]);
+		deepEqual(await list({ result: "accepted", kind: "api" }), ["RECORDED"]);
+		deepEqual(await list({ orderId: "A" }), ["malformed_amount", "RECORDED"]);
+		const first = await listInboundCalls(store.db, { programmeId: programme.id, limit: 3 });
+		deepEqual(await list({ after: first.next ?? undefined }), ["RECORDED"]);
+	});
+
+	test("why an order is not here: known, refused, in another spelling, or never named", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		await addConversion(store, programme.id, { order_id: "#7" });
+		await addCall(store, programme, { outcome: "wrong_currency", order_id: "8", http_status: 422 });
+		await addCall(store, programme, { outcome: "bad_signature", http_status: 401 });
+		const explain = (orderId: string) => explainOrder(store.db, programme.id, orderId);
+		equal((await explain(" #7 ")).conversions.length, 1);
+		equal((await explain("7")).otherSpelling, "#7");
+		const refused = await explain("8");
+		deepEqual([refused.calls.map((call) => call.outcome), refused.unreadCalls], [["wrong_currency"], []]);
+		const unknown = await explain("9");
+		deepEqual([unknown.calls, unknown.otherSpelling], [[], null]);
+		deepEqual(
+			unknown.unreadCalls.map((call) => call.outcome),
+			["bad_signature"],
+		);
+	});
+});
+
+eachDatabase("the checks of an integration", (database) => {
+	test("each is ticked by what it names, and by nothing else", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const ticked = async () => {
+			const checks = await readIntegrationChecks(store.db, programme.id);
+			return [checks.hasKey, checks.hasSignedRequest, checks.hasPixel, checks.hasCallback];
+		};
+		deepEqual(await ticked(), [false, false, false, false]);
+		const key = {
+			public_id: newId("key"),
+			programme_id: programme.id,
+			hash: newId("key"),
+			hint: "abcd",
+			created_at_ms: 0,
+		};
+		await store.db
+			.insertInto("api_keys")
+			.values({ ...key, revoked_at_ms: 1 })
+			.execute();
+		await addCall(store, programme, { outcome: "bad_signature", http_status: 401 });
+		await addCall(store, programme, { kind: "pixel", outcome: "PARKED" });
+		await addConversion(store, programme.id, { source: "pixel", status: "PARKED" });
+		await addDelivery(store, programme);
+		deepEqual(await ticked(), [false, false, false, false], "revoked, refused, parked, pending");
+		await store.db
+			.insertInto("api_keys")
+			.values({ ...key, public_id: newId("key"), hash: newId("key") })
+			.execute();
+		deepEqual(await ticked(), [true, false, false, false]);
+		await addCall(store, programme, {});
+		deepEqual(await ticked(), [true, true, false, false]);
+		await addConversion(store, programme.id, { source: "pixel", status: "RECORDED" });
+		deepEqual(await ticked(), [true, true, true, false]);
+		await settle(store, delivered(await claimOne(store, programme.id, START_MS)));
+		deepEqual(await ticked(), [true, true, true, true]);
+	});
+
+	test("the newest test conversion is the one the page walks", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		equal(await findNewestTest(store.db, programme.id), undefined);
+		await addConversion(store, programme.id, { source: "test", test: 1, order_id: "test-1" });
+		await addConversion(store, programme.id, { source: "test", test: 1, order_id: "test-2" });
+		await addConversion(store, programme.id, {});
+		equal((await findNewestTest(store.db, programme.id))?.order_id, "test-2");
+	});
+});
+
+eachDatabase("the health of callbacks", (database) => {
+	test("attempts are counted by the hour, once each, also when two engines count at the same time", async () => {
+		const { store, rival } = database;
+		const [programme, other] = [await addProgramme(store), await addProgramme(store)];
+		const count = { programmeId: programme.id, hourMs: START_MS, delivered: 2, failed: 1 };
+		await Promise.all(
+			[store, rival, store, rival].map((one) =>
+				one.transact((trx) => addCallbackCounts(trx, [{ ...count, programmeId: other.id }, count])),
+			),
+		);
+		deepEqual(
+			(await listCallbackHours(store.db, programme.id, START_MS)).map((row) => ({ ...row })),
+			[{ hourMs: START_MS, delivered: 8, failed: 4 }],
+		);
+		await pruneCallbackHours(store.db, START_MS + 1);
+		deepEqual(await listCallbackHours(store.db, programme.id, 0), []);
+	});
+
+	test("the strip tells the last 24 hours, the chart 14 days with the empty ones", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const at = (hoursAgo: number, good: number, bad: number) => ({
+			programmeId: programme.id,
+			hourMs: START_MS - hoursAgo * HOUR_MS,
+			delivered: good,
+			failed: bad,
+		});
+		await addCallbackCounts(store.db, [at(0, 3, 1), at(23, 2, 0), at(24, 7, 7), at(24 * 20, 9, 9)]);
+		await addDeliveries(store, programme, START_MS - 5_000, START_MS - 4_000);
+		const health = await readCallbackHealth(store.db, programme.id, START_MS);
+		deepEqual([health.delivered, health.failed, health.p95Ms], [5, 1, null]);
+		deepEqual(health.pending, { count: 2, oldestAtMs: START_MS - 5_000 });
+		equal(health.days.length, 14);
+		deepEqual(health.days.at(-1), { day: "2026-01-15", delivered: 3, failed: 1 });
+		deepEqual(health.days.at(-2), { day: "2026-01-14", delivered: 9, failed: 7 });
+		deepEqual(health.days.at(-3), { day: "2026-01-13", delivered: 0, failed: 0 });
+		const [claim] = await claimDue(store, programme.id, 1, START_MS);
+		if (claim) await settle(store, delivered(claim));
+		equal((await readCallbackHealth(store.db, programme.id, START_MS)).p95Ms, 32.5);
+	});
+
+	test("what is given back or cancelled is no attempt", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		await addDeliveries(store, programme, START_MS, START_MS, START_MS, START_MS);
+		const [a, b, c, d] = await claimDue(store, programme.id, 4, START_MS);
+		if (!a || !b || !c || !d) throw new Error("not everything was due");
+		const counts = countHours([
+			delivered(a),
+			retried(b, START_MS),
+			{ kind: "released", delivery: c, dueAtMs: START_MS },
+			{ kind: "cancelled", delivery: d, endedAtMs: START_MS },
+		]);
+		deepEqual(counts, [{ programmeId: programme.id, hourMs: START_MS, delivered: 1, failed: 1 }]);
+	});
+});
+
+test("a cursor survives its way through an address, and what is none is the beginning", () => {
+	const cursor = { at: START_MS, id: 42 };
+	deepEqual(readCursor(writeCursor(cursor)), cursor);
+	for (const text of [undefined, "", "1", "1.2.3", "a.b", "-1.2", "1e3.1"])
+		equal(readCursor(text), undefined);
+});
+
+async function walkPages(store: Store, filter: DeliveryFilter): Promise<number[][]> {
+	const pages: number[][] = [];
+	let after: CursorPair | undefined;
+	do {
+		const page = await listDeliveries(store.db, { ...filter, after });
+		pages.push(page.rows.map((row) => row.id));
+		after = page.next ?? undefined;
+	} while (after !== undefined);
+	return pages;
+}
+
+async function addManyDeliveries(store: Store, programme: Programme, count: number): Promise<void> {
+	await store.transact(async (trx) => {
+		for (let start = 0; start < count; start += 300) {
+			const rows = Array.from({ length: Math.min(300, count - start) }, () => newConversion(programme.id));
+			const made = await trx.insertInto("conversions").values(rows).returning("id").execute();
+			const owed = made.map(({ id }) => newOwedEvent(programme, id));
+			await insertOwedEvents(trx, owed, START_MS);
+		}
+	});
+}
+
+async function addCall(
+	store: Store,
+	programme: Programme,
+	change: Partial<Parameters<typeof insertInboundCalls>[1][number]>,
+): Promise<void> {
+	await insertInboundCalls(store.db, [
+		{
+			programme_id: programme.id,
+			kind: "api",
+			method: "POST",
+			target: "/v1/conversions",
+			outcome: "RECORDED",
+			http_status: change.kind === "pixel" ? 200 : 201,
+			at_ms: START_MS,
+			...change,
+		},
+	]);
+}

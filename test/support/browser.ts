@@ -1,0 +1,70 @@
+// A real browser for tests: the Chromium that npm brings, with the libraries and the font it brings along, so that
+// a bare machine is enough and every machine shows the same.
+
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { type Browser, chromium } from "playwright-core";
+import packageJson from "../../package.json" with { type: "json" };
+
+/** Why there is no browser on this machine, or null where there is one. */
+export function whyNoBrowser(): string | null {
+	if (process.platform === "linux" && process.arch === "x64") return null;
+	return `the Chromium from npm is for Linux on x64, and this is ${process.platform} on ${process.arch}`;
+}
+
+export async function openBrowser(): Promise<Browser> {
+	const folder = await unpackChromium();
+	return chromium.launch({
+		executablePath: join(folder, "chromium"),
+		// Root is refused a sandbox, and what is opened here is our own; containers have 64 MB of shared memory.
+		args: ["--no-sandbox", "--disable-dev-shm-usage", "--font-render-hinting=none", "--disable-webgl"],
+		env: {
+			...process.env,
+			LD_LIBRARY_PATH: join(folder, "al2023", "lib"),
+			FONTCONFIG_FILE: join(folder, "fonts.conf"),
+		},
+	});
+}
+
+/** Once for each version; beside what npm installed, so that `npm ci` clears it away, too. */
+async function unpackChromium(): Promise<string> {
+	const version = packageJson.devDependencies["@sparticuz/chromium"];
+	const root = fileURLToPath(new URL("../..", import.meta.url));
+	const folder = join(root, "node_modules", ".cache", `chromium-${version}`);
+	if (existsSync(folder)) return folder;
+	mkdirSync(dirname(folder), { recursive: true });
+	const fresh = mkdtempSync(`${folder}-`);
+	const script = fileURLToPath(new URL("unpack-chromium.ts", import.meta.url));
+	// With the name of a Lambda it unpacks the libraries, too, that are not on every machine (NSS, expat).
+	const env = { ...process.env, TMPDIR: fresh, AWS_EXECUTION_ENV: "AWS_Lambda_nodejs22.x" };
+	await promisify(execFile)(process.execPath, [script], { env });
+	writeFileSync(join(fresh, "fonts.conf"), fontsConf(folder));
+	try {
+		renameSync(fresh, folder);
+	} catch (error) {
+		// Somebody else was faster, and theirs is as good.
+		rmSync(fresh, { recursive: true });
+		if (!existsSync(folder)) throw error;
+	}
+	return folder;
+}
+
+/** The font of the package first; those of the machine for what it lacks, such as letters of equal width. */
+function fontsConf(folder: string): string {
+	const prefer = (generic: string, family: string) =>
+		`<match target="pattern"><test name="family"><string>${generic}</string></test><edit name="family" mode="prepend" binding="strong"><string>${family}</string></edit></match>`;
+	return `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+	<dir>${folder}/fonts</dir>
+	<dir>/usr/share/fonts</dir>
+	<cachedir>${folder}/fonts-cache</cachedir>
+	${prefer("system-ui", "Open Sans")}
+	${prefer("sans-serif", "Open Sans")}
+	${prefer("monospace", "Liberation Mono")}
+</fontconfig>
+`;
+}
