@@ -20,11 +20,11 @@ export function invitationCard(invited: InvitationView): Html {
 
 function describe({ link, isMailed, isLinkWithheld, person: { email } }: InvitationView): Content {
 	if (link !== null) return describeLink(link, isMailed);
-	if (isMailed) return html`<p>A mail is on its way to ${email}.</p>`;
+	if (isMailed) return html`<p class="break">A mail is on its way to ${email}.</p>`;
 	if (isLinkWithheld === true) {
-		return html`<p>No mail can be sent from here, and only the network's staff may hand over a link: it makes its holder ${email}. Ask the network's staff for it.</p>`;
+		return html`<p class="break">No mail can be sent from here, and only the network's staff may hand over a link: it makes its holder ${email}. Ask the network's staff for it.</p>`;
 	}
-	return html`<p>${email} can sign in already and finds the programme there. No mail can be sent from here, so tell them yourself.</p>`;
+	return html`<p class="break">${email} can sign in already and finds the programme there. No mail can be sent from here, so tell them yourself.</p>`;
 }
 
 function describeLink(link: string, isMailed: boolean): Content {
