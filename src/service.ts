@@ -23,6 +23,7 @@ import { newestSecret, type SigningSecret } from "./store/keys.ts";
 import { type MigrationReport, schemaVersion } from "./store/migrate.ts";
 import { openStore } from "./store/open.ts";
 import type { Store } from "./store/store.ts";
+import { isDatabaseUnavailable } from "./store/unavailable.ts";
 
 /** What use cases, commands and pages work with. */
 export interface Workplace {
@@ -110,7 +111,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 	warnAtStart(workplace);
 	let app: Pick<ReturnType<typeof createApp>, "fetch"> | undefined;
 	try {
-		const welcomePath = config.role === "worker" ? null : await makeFirstStaffPath(workplace);
+		const welcomePath = config.role === "worker" ? null : await offerFirstStaff(workplace);
 		// Before the rest, because only now the port is known; nothing is read from it before this turn ends.
 		const server = await listen(
 			(request, env) => requireApp(app).fetch(request, env),
@@ -150,6 +151,20 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 	} catch (error) {
 		await workplace.close();
 		throw error;
+	}
+}
+
+/** A database that takes nothing just now must not keep callbacks from going out: the next start offers it again. */
+async function offerFirstStaff(workplace: Workplace): Promise<string | null> {
+	try {
+		return await makeFirstStaffPath(workplace);
+	} catch (error) {
+		if (!isDatabaseUnavailable(error)) throw error;
+		workplace.log.error(
+			{ err: error },
+			"the link for the first staff account could not be made; start again",
+		);
+		return null;
 	}
 }
 
