@@ -3,6 +3,7 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
+import { measureLists } from "./l1-lists.ts";
 import { measureDrain } from "./w1-drain.ts";
 import type { Figure, Scale } from "./workload.ts";
 
@@ -10,13 +11,16 @@ const WORKLOADS: Readonly<
 	Record<string, (scale: Scale, progress: (line: string) => void) => Promise<Figure[]>>
 > = {
 	W1: measureDrain,
+	L1: measureLists,
 };
 
 const HELP = `npm run bench [-- [WORKLOAD …] [--quick]]
 
   W1       100,000 due deliveries over 100 programmes drain to one fast receiver, on SQLite and PostgreSQL,
            beside a bare loop that signs and posts without a store
-  --quick  a tenth of the deliveries, one round: to see that it runs, not how fast it is`;
+  L1       every page over a million conversions and two million deliveries, on SQLite and PostgreSQL: the
+           time until the page is there
+  --quick  a tenth of the rows, one round: to see that it runs, not how fast it is`;
 
 const wanted = process.argv.slice(2);
 const names = wanted.filter((word) => !word.startsWith("-"));
@@ -31,7 +35,9 @@ else if (unknown.length > 0) {
 } else await runAll(names.length > 0 ? names : Object.keys(WORKLOADS), wanted.includes("--quick"));
 
 async function runAll(names: readonly string[], isQuick: boolean): Promise<void> {
-	const scale: Scale = isQuick ? { deliveries: 10_000, rounds: 1 } : { deliveries: 100_000, rounds: 3 };
+	const scale: Scale = isQuick
+		? { deliveries: 10_000, conversions: 100_000, rounds: 1 }
+		: { deliveries: 100_000, conversions: 1_000_000, rounds: 3 };
 	const figures: Figure[] = [];
 	for (const name of names) {
 		const measure = WORKLOADS[name];
@@ -50,14 +56,8 @@ function showProgress(line: string): void {
 }
 
 function formatTable(figures: readonly Figure[]): string {
-	const rows = figures.map(({ workload, what, perSecond, ratio, reach }) => [
-		workload,
-		what,
-		Math.round(perSecond).toLocaleString("en"),
-		ratio === null ? "" : ratio.toFixed(2),
-		reach === null ? "" : `≥ ${reach.toFixed(2)}`,
-	]);
-	const table = [["", "what", "per second", "ratio", "reach"], ...rows];
+	const rows = figures.map(formatFigure);
+	const table = [["", "what", "figure", "ratio", "reach"], ...rows];
 	const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
 	return table
 		.map((row) =>
@@ -66,4 +66,19 @@ function formatTable(figures: readonly Figure[]): string {
 				.join("  "),
 		)
 		.join("\n");
+}
+
+function formatFigure(figure: Figure): string[] {
+	const { workload, what } = figure;
+	if (figure.kind === "wait") {
+		return [workload, what, `${figure.ms.toFixed(1)} ms`, "", `≤ ${figure.reachMs} ms`];
+	}
+	const { perSecond, ratio, reach } = figure;
+	return [
+		workload,
+		what,
+		`${Math.round(perSecond).toLocaleString("en")} a second`,
+		ratio === null ? "" : ratio.toFixed(2),
+		reach === null ? "" : `≥ ${reach.toFixed(2)}`,
+	];
 }

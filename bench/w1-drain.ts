@@ -62,6 +62,7 @@ export async function measureDrain(
 	const limit = Math.max(...bare);
 	return [
 		{
+			kind: "rate",
 			workload: "W1",
 			what: "bare loop (the limit)",
 			perSecond: limit,
@@ -89,6 +90,7 @@ function drainFigure(name: string, answers: readonly DrainAnswer[], limit: numbe
 	const perSecond = Math.max(...rounds);
 	const rssMb = Math.max(...answers.map((answer) => answer.rssMb));
 	return {
+		kind: "rate",
 		workload: "W1",
 		what: `drain, ${name}`,
 		perSecond,

@@ -1,0 +1,139 @@
+// L1: every page over a network with a million conversions and two million deliveries, on both databases: the
+// time until a page's first byte is there, which for a page rendered in one piece is until all of it is.
+
+import { randomBytes } from "node:crypto";
+import { rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { sql } from "kysely";
+import { issueKey } from "../src/accounts/keys.ts";
+import { realClock } from "../src/outside/clock.ts";
+import { createLog } from "../src/outside/log.ts";
+import { openStore } from "../src/store/open.ts";
+import { setEndpoint } from "../src/store/programmes.ts";
+import type { Store } from "../src/store/store.ts";
+import { type Browser, createTestSite, type TestSite } from "../src/web/test-site.test-support.ts";
+import { startPostgres } from "../test/support/postgres.ts";
+import { databaseSetting } from "./database.ts";
+import { seedHistory } from "./seed-history.ts";
+import type { Figure, Scale } from "./workload.ts";
+
+const SMALL_PROGRAMMES = 99;
+const REACH_MS = 100;
+/** The first warms caches and statements, as any page but the very first finds them. */
+const LOOKS = 8;
+
+type Say = (line: string) => void;
+
+export async function measureLists({ conversions }: Scale, say: Say): Promise<Figure[]> {
+	const file = join(tmpdir(), `ringback-lists-${randomBytes(4).toString("hex")}.db`);
+	const postgres = await startPostgres();
+	try {
+		return [
+			...(await measureOn("SQLite", `sqlite:${file}`, conversions, say)),
+			...(await measureOn("PostgreSQL", await postgres.createDatabase("lists"), conversions, say)),
+		];
+	} finally {
+		await postgres.stop();
+		for (const suffix of ["", "-wal", "-shm"]) rmSync(file + suffix, { force: true });
+	}
+}
+
+async function measureOn(name: string, url: string, conversions: number, say: Say): Promise<Figure[]> {
+	const store = openStore(databaseSetting(url), { clock: realClock, log: createLog("warn") });
+	try {
+		await store.migrate(Date.now());
+		const site = createTestSite(store, { change: { clock: realClock } });
+		const programmeId = await fill(store, site, conversions, (what) => say(`L1 ${name}: writing ${what}`));
+		// As its autovacuum does by itself within minutes; SQLite's plans are those of a file never analysed.
+		if (name === "PostgreSQL") await sql`vacuum analyze`.execute(store.db);
+		const figures: Figure[] = [];
+		for (const [role, browser, paths] of await visitors(site, programmeId, conversions)) {
+			for (const path of paths) {
+				const rounds = await timePage(browser, path);
+				const shown = path.replace(`/programmes/${programmeId}`, "…");
+				say(`L1 ${name}: ${role} ${shown} ${median(rounds).toFixed(1)} ms`);
+				figures.push({
+					kind: "wait",
+					workload: "L1",
+					what: `${name}, ${role} ${shown}`,
+					ms: median(rounds),
+					reachMs: REACH_MS,
+					rounds,
+				});
+			}
+		}
+		return figures;
+	} finally {
+		await store.close();
+	}
+}
+
+async function fill(store: Store, site: TestSite, conversions: number, say: Say): Promise<string> {
+	const large = await site.addProgramme("Nordlicht Outdoor");
+	const small = [];
+	for (let i = 0; i < SMALL_PROGRAMMES; i++) small.push(await site.addProgramme(`Shop ${i}`));
+	await issueKey(site.deps, large.public_id);
+	await setEndpoint(store.db, large.id, "https://shop.example/postback", Date.now());
+	await site.addStaff("mira@network.example");
+	await site.addOwner(large, "jonas@nordlicht.example");
+	await seedHistory(store.db, { conversions, large, small, endsAtMs: Date.now() }, say);
+	return large.public_id;
+}
+
+async function visitors(
+	site: TestSite,
+	programmeId: string,
+	conversions: number,
+): Promise<(readonly [role: string, Browser, paths: readonly string[]])[]> {
+	const main = `/programmes/${programmeId}`;
+	const middle = String(conversions / 2).padStart(10, "0");
+	const list = `${main}/conversions`;
+	const ownerPaths = [
+		list,
+		`${list}?status=PARKED`,
+		`${list}?status=APPROVED`,
+		`${list}?eventType=LEAD&test=no`,
+		`${list}?orderId=ORDER-${middle}`,
+		`${list}?orderId=ORDER-0`,
+		`${list}?from=2026-01-01&to=2099-01-01`,
+		`${list}?cursor=cnv_${middle}`,
+		`${list}/cnv_${middle}`,
+		`${main}/integration`,
+		`${main}/integration?state=failed`,
+		`${main}/integration?order=ORDER-${middle}`,
+		`${main}/integration/inbound`,
+		`${main}/integration/inbound?result=refused`,
+		`${main}/integration/inbound?order=ORDER-${middle}`,
+		`${main}/deliveries/dlv_${String(conversions).padStart(10, "0")}`,
+		`${main}/overview`,
+		`${main}/notices`,
+		`${main}/people`,
+	];
+	const staffPaths = [
+		"/programmes",
+		"/programmes?search=Shop",
+		"/review",
+		"/review?status=REVERSED&minBasket=1000",
+	];
+	return [
+		["owner", await site.signIn({ email: "jonas@nordlicht.example" }), ownerPaths],
+		["staff", await site.signIn({ email: "mira@network.example" }), staffPaths],
+	];
+}
+
+async function timePage(browser: Browser, path: string): Promise<number[]> {
+	const rounds: number[] = [];
+	for (let look = 0; look <= LOOKS; look++) {
+		const startedAt = performance.now();
+		const { status } = await browser.open(path);
+		const tookMs = performance.now() - startedAt;
+		if (status !== 200) throw new Error(`${path} answered ${status}`);
+		if (look > 0) rounds.push(tookMs);
+	}
+	return rounds;
+}
+
+function median(values: readonly number[]): number {
+	return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}

@@ -1,0 +1,94 @@
+// A network that has run for three months: a million conversions and two million finished deliveries, written by
+// the database itself, because a million sales through the API take an hour.
+
+import { type RawBuilder, sql } from "kysely";
+import { composeEvent } from "../src/domain/event.ts";
+import type { EventName } from "../src/domain/event-name.ts";
+import type { Db } from "../src/store/store.ts";
+import { SAMPLE_SUBJECT } from "./sample.ts";
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAYS = 90;
+
+export interface History {
+	conversions: number;
+	/** Has every second conversion. */
+	large: { id: number };
+	/** Share the others. */
+	small: readonly { id: number }[];
+	endsAtMs: number;
+}
+
+/** The service lets no statement run longer than it lets a request wait. */
+const ROWS_PER_STATEMENT = 50_000;
+
+export async function seedHistory(db: Db, history: History, say: (line: string) => void): Promise<void> {
+	const { conversions } = history;
+	for (let first = 1; first <= conversions; first += ROWS_PER_STATEMENT) {
+		const last = Math.min(first + ROWS_PER_STATEMENT - 1, conversions);
+		for (const statement of statementsFor(history, first, last)) await statement.execute(db);
+		say(`${last} of ${conversions} conversions`);
+	}
+	const hour = Math.floor(history.endsAtMs / HOUR_MS) * HOUR_MS;
+	await sql`insert into callback_hours (programme_id, hour_ms, delivered, failed)
+		${countTo(1, DAYS * 24)} select ${sql.lit(history.large.id)},
+			${sql.lit(hour)} - i * cast(${sql.lit(HOUR_MS)} as bigint), 900, 9 from n`.execute(db);
+}
+
+/** Both databases read all of it: no function that only one has. */
+function statementsFor({ conversions, large, small, endsAtMs }: History, first: number, last: number): Sql[] {
+	const firstSmall = Math.min(...small.map(({ id }) => id));
+	const stepMs = Math.floor((DAYS * DAY_MS) / conversions);
+	const numbers = countTo(first, last);
+	const programme = sql`case when i % 2 = 0 then ${sql.lit(large.id)} else ${sql.lit(firstSmall)} + (i / 2) % ${sql.lit(small.length)} end`;
+	const number = sql`substr(cast(10000000000 + i as text), 2)`;
+	const at = sql`${sql.lit(endsAtMs - DAYS * DAY_MS)} + i * cast(${sql.lit(stepMs)} as bigint)`;
+	const status = sql`case when i % 1000 in (7, 8) then 'PARKED' when i % 10 in (6, 7) then 'RECORDED'
+		when i % 10 = 8 then 'REJECTED' when i % 10 = 9 then 'REVERSED' else 'APPROVED' end`;
+	return [
+		sql`insert into conversions (id, public_id, programme_id, order_id, event_type, status, basket_value,
+				commission, network_fee, currency, reason, test, source, pixel_basket_value, decided_by,
+				occurred_at_ms, created_at_ms, window_ends_at_ms, updated_at_ms)
+			${numbers} select i, 'cnv_' || ${number}, ${programme}, 'ORDER-' || ${number},
+				case when i % 50 = 3 then 'LEAD' else 'SALE' end, ${status}, '129.90', '10.39', '2.60', 'EUR',
+				case when i % 10 in (8, 9) then 'RETURN' else null end, case when i % 500 = 0 then 1 else 0 end,
+				'postback', null, case when i % 10 in (6, 7) then null else 'shop' end, ${at}, ${at},
+				case when i % 10 in (6, 7) then ${at} + ${sql.lit(30 * DAY_MS)} else null end, ${at} from n`,
+		sql`insert into moves (id, conversion_id, move, to_status, decided_by, person_id, reason, at_ms)
+			${numbers} select i, i, 'approve', 'APPROVED', 'shop', null, null, ${at} from n where i % 10 < 6`,
+		...deliveriesOf("conversion.recorded", sql`i * 2 - 1`, { numbers, programme, at }),
+		...deliveriesOf("conversion.approved", sql`i * 2`, { numbers, programme, at }),
+		sql`insert into inbound_calls (programme_id, kind, method, target, outcome, http_status, order_id,
+				conversion_id, at_ms)
+			${numbers} select ${programme}, 'api', 'POST', '/v1/conversions', 'RECORDED', 201,
+				'ORDER-' || ${number}, i, ${at} from n`,
+	];
+}
+
+type Sql = RawBuilder<unknown>;
+
+function deliveriesOf(
+	name: EventName,
+	id: Sql,
+	{ numbers, programme, at }: { numbers: Sql; programme: Sql; at: Sql },
+): Sql[] {
+	const isFailed = sql`i % 100 = 50`;
+	const httpStatus = sql`case when ${isFailed} then 404 else 204 end`;
+	const verdict = sql`case when ${isFailed} then 'refused' else 'delivered' end`;
+	return [
+		sql`insert into events (id, conversion_id, name, body)
+			${numbers} select ${id}, i, ${sql.lit(name)}, ${sql.lit(composeEvent(name, SAMPLE_SUBJECT))} from n`,
+		sql`insert into deliveries (id, public_id, programme_id, state, run, attempts, last_verdict,
+				last_http_status, created_at_ms, last_attempt_at_ms, finished_at_ms, failed_at_ms)
+			${numbers} select ${id}, 'dlv_' || substr(cast(10000000000 + ${id} as text), 2), ${programme},
+				case when ${isFailed} then 'failed' else 'delivered' end, 1, 1, ${verdict}, ${httpStatus},
+				${at}, ${at}, ${at}, case when ${isFailed} then ${at} else null end from n`,
+		sql`insert into attempts (delivery_id, seq, run, result, http_status, started_at_ms, took_ms, answer_ms)
+			${numbers} select ${id}, 1, 1, ${verdict}, ${httpStatus}, ${at}, 80 + i % 100, 60 + i % 100 from n`,
+	];
+}
+
+function countTo(first: number, last: number): Sql {
+	return sql`with recursive n(i) as (select ${sql.lit(first)} union all select i + 1 from n where i < ${sql.lit(last)})`;
+}
