@@ -38,8 +38,21 @@ export function dataTable<Row>(table: {
 }
 
 /** A GET form: filters are part of the address, so that they can be shared and gone back to. */
-export function filterBar(bar: { action: string; label: string; fields: Content; clearHref?: string }): Html {
-	return html`<form method="get" action="${bar.action}" class="filter-bar" role="search" aria-label="${bar.label}">${bar.fields}
+export function filterBar(bar: {
+	action: string;
+	label: string;
+	/** Always there: the search. */
+	search?: Content;
+	/** Beside a search, folded away on narrow screens: they would fill one before the first row. */
+	fields: Content;
+	clearHref?: string;
+}): Html {
+	const isOpen = bar.clearHref !== undefined;
+	const fold =
+		bar.search === undefined
+			? null
+			: html`<label class="filter-fold"><input type="checkbox" ${isOpen ? html`checked` : null}> More filters</label>`;
+	return html`<form method="get" action="${bar.action}" class="filter-bar" role="search" aria-label="${bar.label}">${bar.search}${fold}${bar.fields}
 	<div class="row"><button type="submit" class="button">Show</button>${
 		bar.clearHref === undefined
 			? null

@@ -120,15 +120,15 @@ function columnsFor(programme: Programme): readonly Column<Conversion>[] {
 
 function renderFilters(base: string, query: ListQuery): Html {
 	const anything = { value: "", label: "Any" };
+	const search = html`<div class="field-search">${textField({
+		name: "orderId",
+		label: "Order id",
+		type: "search",
+		value: query.orderId ?? "",
+		placeholder: "All of it, or how it starts",
+		isMono: true,
+	})}</div>`;
 	const fields = [
-		html`<div class="field-search">${textField({
-			name: "orderId",
-			label: "Order id",
-			type: "search",
-			value: query.orderId ?? "",
-			placeholder: "All of it, or how it starts",
-			isMono: true,
-		})}</div>`,
 		selectField({
 			name: "status",
 			label: "Status",
@@ -153,6 +153,7 @@ function renderFilters(base: string, query: ListQuery): Html {
 	return filterBar({
 		action: base,
 		label: "Filter conversions",
+		search,
 		fields,
 		...(isFiltered(query) ? { clearHref: base } : {}),
 	});
