@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
+import { createClient } from "@ringback/receiver";
 import { issueKey } from "../src/accounts/keys.ts";
 import { createPerson } from "../src/accounts/people.ts";
 import { savePostbackUrl } from "../src/accounts/postback-url.ts";
@@ -17,7 +18,6 @@ import type { Store } from "../src/store/store.ts";
 import { createDemoClock } from "./demo-clock.ts";
 import { describeCallback, describeCallbackAsJson } from "./print.ts";
 import { startSampleShop } from "./sample-shop.ts";
-import { createShopClient } from "./shop-client.ts";
 import { tellStory } from "./story.ts";
 
 const HELP = `npm run demo [-- [--once] [--json]]
@@ -57,7 +57,9 @@ async function demonstrate(once: boolean, asJson: boolean): Promise<void> {
 		if (asJson) print(JSON.stringify({ type: "secret", secret }));
 		say(`Ringback listens on ${service.url}, the sample shop on ${shop.url}`);
 		say(`The programme's signing secret (shown once): ${secret}\n`);
-		const client = createShopClient(service.url, apiKey, secret, clock.nowMs);
+		// Without retries: the service is in this process, and one that does not answer has been told to stop.
+		const retry = { maxAttempts: 1 };
+		const client = createClient({ url: service.url, apiKey, secret, now: clock.nowMs, retry });
 		const story = tellStory(client, shop, clock, () => retryIsPlanned(store), say);
 		const isTold = await Promise.race([story.then(() => true), interrupted.then(() => false)]);
 		if (isTold && !once) {

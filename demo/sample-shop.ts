@@ -57,7 +57,7 @@ export async function startSampleShop(
 			headers,
 			rawBody: body,
 			secret: shop.secret,
-			nowMs: nowMs(),
+			now: nowMs(),
 		});
 		const answered = judge(verification);
 		response.writeHead(answered).end();

@@ -6,10 +6,10 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { createShopClient } from "../../demo/shop-client.ts";
 import { createTestDatabase } from "../support/databases.ts";
 import { portOf } from "../support/port-of.ts";
 import { startShop } from "../support/shop.ts";
+import { createShopClient } from "../support/shop-client.ts";
 import { type Ended, hasStack, openHome, type Settings } from "./command-home.ts";
 import { prepareDatabase } from "./shop-account.ts";
 

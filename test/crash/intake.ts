@@ -1,8 +1,8 @@
 // The shop's server: reports orders step by step at a steady pace, and asks again whatever was not answered,
 // as the API's documents tell it to. Keeps what it was answered, which must never be lost.
 
-import { CallRefused, createShopClient, type ShopClient } from "../../demo/shop-client.ts";
 import type { ShopAccount } from "../command/shop-account.ts";
+import { CallRefused, createShopClient, type ShopClient } from "../support/shop-client.ts";
 import { type PlannedOrder, STATUS_AFTER, type Step } from "./orders.ts";
 
 export interface AnsweredOrder {

@@ -1,7 +1,6 @@
 // A running service with a shop and a mail server around it, on a clock that the test moves.
 
 import type { TestContext } from "node:test";
-import { createShopClient } from "../../demo/shop-client.ts";
 import { readConfig } from "../../src/config.ts";
 import { type Service, startService } from "../../src/service.ts";
 import type { Notice } from "../../src/store/notices.ts";
@@ -12,6 +11,7 @@ import { createTestDatabase, type TestDatabase } from "../support/databases.ts";
 import { createLog, type KeptLog } from "../support/log.ts";
 import type { DatabaseKind } from "../support/open-store.ts";
 import { type Shop, startShop } from "../support/shop.ts";
+import { createShopClient } from "../support/shop-client.ts";
 import { type Condition, untilOnClock } from "../support/until.ts";
 import { type MailServer, startMailServer } from "./mail-server.ts";
 

@@ -1,7 +1,8 @@
-// The shop's own signed requests to the service (contract section 5, inbound): what a shop's server would send.
+// A shop's server in tests that must see each try for itself: one signed request (contract section 5, inbound),
+// no second, and whatever goes wrong is thrown.
 
 import { randomBytes } from "node:crypto";
-import { canonicalString, sha256Hex, sign, signingKey } from "../src/domain/signature.ts";
+import { canonicalString, sha256Hex, sign, signingKey } from "../../src/domain/signature.ts";
 
 export interface ShopClient {
 	post(path: string, body: object): Promise<{ outcome: string; conversion: { id: string; status: string } }>;

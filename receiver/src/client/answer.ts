@@ -1,0 +1,58 @@
+// What a good answer of each call holds. Anything else under a 2xx did not come from this API.
+
+import { type Conversion, isObject, type Parsed, parseConversion } from "./conversion.ts";
+
+export type ReadAnswer<Value> = (json: unknown) => Parsed<Value>;
+
+export type Decided<Outcome extends string> = {
+	readonly outcome: Outcome;
+	readonly conversion: Conversion;
+};
+
+export type Page = {
+	/** The newest first. */
+	readonly conversions: readonly Conversion[];
+	/** For the next page; null on the last. */
+	readonly nextCursor: string | null;
+};
+
+/** An outcome word besides these is no success that the caller asked for. */
+export function readDecided<Outcome extends string>(
+	outcomes: readonly Outcome[],
+): ReadAnswer<Decided<Outcome>> {
+	return (json) => {
+		if (!isObject(json)) return notPromised("it is not a JSON object");
+		const outcome = outcomes.find((known) => known === json["outcome"]);
+		if (outcome === undefined) return notPromised(`its outcome is not ${outcomes.join(", ")}`);
+		const conversion = parseConversion(json["conversion"]);
+		if (!conversion.ok) return conversion;
+		return { ok: true, value: { outcome, conversion: conversion.value } };
+	};
+}
+
+export const readShown: ReadAnswer<{ readonly conversion: Conversion }> = (json) => {
+	if (!isObject(json)) return notPromised("it is not a JSON object");
+	const conversion = parseConversion(json["conversion"]);
+	if (!conversion.ok) return conversion;
+	return { ok: true, value: { conversion: conversion.value } };
+};
+
+export const readPage: ReadAnswer<Page> = (json) => {
+	if (!isObject(json)) return notPromised("it is not a JSON object");
+	const { conversions: list, nextCursor } = json;
+	if (!Array.isArray(list)) return notPromised("conversions is not a list");
+	if (typeof nextCursor !== "string" && nextCursor !== null) {
+		return notPromised("nextCursor is neither a string nor null");
+	}
+	const conversions: Conversion[] = [];
+	for (const one of list) {
+		const conversion = parseConversion(one);
+		if (!conversion.ok) return conversion;
+		conversions.push(conversion.value);
+	}
+	return { ok: true, value: { conversions, nextCursor } };
+};
+
+function notPromised(detail: string): { ok: false; detail: string } {
+	return { ok: false, detail };
+}

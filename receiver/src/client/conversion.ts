@@ -1,0 +1,84 @@
+// A conversion as the service shows it, checked field by field.
+
+import type { ConversionSource, ConversionStatus, Decider, EventType, Reason } from "./words.ts";
+
+export type Conversion = {
+	readonly id: string;
+	readonly orderId: string;
+	readonly programId: string;
+	readonly status: ConversionStatus;
+	readonly eventType: EventType;
+	/** Decimal amounts stay strings: turning one into a number may round it. */
+	readonly basketValue: string;
+	readonly commission: string;
+	readonly networkFee: string;
+	readonly currency: string;
+	readonly reason: Reason | null;
+	readonly test: boolean;
+	readonly source: ConversionSource;
+	/** What a pixel had claimed before the shop's server reported the order. */
+	readonly pixelBasketValue: string | null;
+	readonly decidedBy: Decider | null;
+	/** Times are ISO 8601 in UTC. */
+	readonly occurredAt: string;
+	readonly createdAt: string;
+	/** When it will be approved by itself, while it is `RECORDED`. */
+	readonly approvesAt: string | null;
+	/** When it will expire unconfirmed, while it is `PARKED`. */
+	readonly expiresAt: string | null;
+};
+
+export type Parsed<Value> =
+	| { readonly ok: true; readonly value: Value }
+	| { readonly ok: false; readonly detail: string };
+
+/** Fields not named here are left out, and are no fault. */
+export function parseConversion(json: unknown): Parsed<Conversion> {
+	if (!isObject(json)) return { ok: false, detail: "the conversion is not an object" };
+	const wrong: string[] = [];
+	const text = (name: keyof Conversion): string => {
+		const value = json[name];
+		if (typeof value === "string") return value;
+		wrong.push(name);
+		return "";
+	};
+	const textOrNull = (name: keyof Conversion): string | null => {
+		const value = json[name];
+		if (typeof value === "string" || value === null) return value;
+		wrong.push(name);
+		return null;
+	};
+	const flag = (name: keyof Conversion): boolean => {
+		const value = json[name];
+		if (typeof value === "boolean") return value;
+		wrong.push(name);
+		return false;
+	};
+
+	const value: Conversion = {
+		id: text("id"),
+		orderId: text("orderId"),
+		programId: text("programId"),
+		status: text("status"),
+		eventType: text("eventType"),
+		basketValue: text("basketValue"),
+		commission: text("commission"),
+		networkFee: text("networkFee"),
+		currency: text("currency"),
+		reason: textOrNull("reason"),
+		test: flag("test"),
+		source: text("source"),
+		pixelBasketValue: textOrNull("pixelBasketValue"),
+		decidedBy: textOrNull("decidedBy"),
+		occurredAt: text("occurredAt"),
+		createdAt: text("createdAt"),
+		approvesAt: textOrNull("approvesAt"),
+		expiresAt: textOrNull("expiresAt"),
+	};
+	if (wrong.length > 0) return { ok: false, detail: `missing or of the wrong type: ${wrong.join(", ")}` };
+	return { ok: true, value };
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,113 @@
+// The shop's side of the signed API: report sales, decide on them, look them up. Every expected outcome is a
+// value; only a client that could never work throws, when it is made.
+
+import { type Decided, type Page, readDecided, readPage, readShown } from "./answer.ts";
+import { type Call, type ClientSettings, makeCall, type Success } from "./call.ts";
+import type { Conversion } from "./conversion.ts";
+import { type CallFailure, refuseUnsent } from "./failure.ts";
+import { type ClientOptions, readOptions } from "./options.ts";
+import {
+	type Approval,
+	type ConversionQuery,
+	listingPath,
+	type ReasonedDecision,
+	type Sale,
+	writeReport,
+} from "./report.ts";
+
+export type CallOptions = { readonly signal?: AbortSignal | undefined };
+
+/** After a try whose answer was lost, `DUPLICATE` is most likely that try: `attempts` is then above one. */
+export type RecordResult = Success<Decided<"RECORDED" | "CONFIRMED" | "DUPLICATE">> | CallFailure;
+export type ApproveResult = Success<Decided<"APPROVED">> | CallFailure;
+export type RejectResult = Success<Decided<"REJECTED">> | CallFailure;
+export type ReverseResult = Success<Decided<"REVERSED">> | CallFailure;
+export type ConversionResult = Success<{ readonly conversion: Conversion }> | CallFailure;
+export type PageResult = Success<Page> | CallFailure;
+/** One of all conversions, or, as the last, why there are no more. */
+export type ListedConversion = { readonly ok: true; readonly conversion: Conversion } | CallFailure;
+
+export type Client = {
+	/** Reports a sale, or confirms what a pixel reported. */
+	record(sale: Sale, options?: CallOptions): Promise<RecordResult>;
+	approve(approval: Approval, options?: CallOptions): Promise<ApproveResult>;
+	reject(rejection: ReasonedDecision, options?: CallOptions): Promise<RejectResult>;
+	reverse(reversal: ReasonedDecision, options?: CallOptions): Promise<ReverseResult>;
+	conversion(id: string, options?: CallOptions): Promise<ConversionResult>;
+	/** One page, the newest first. */
+	conversions(query?: ConversionQuery, options?: CallOptions): Promise<PageResult>;
+	/** All pages, one conversion after the other. Ends after a failure. */
+	allConversions(query?: ConversionQuery, options?: CallOptions): AsyncGenerator<ListedConversion, void>;
+};
+
+const readRecorded = readDecided(["RECORDED", "CONFIRMED", "DUPLICATE"]);
+const readApproved = readDecided(["APPROVED"]);
+const readRejected = readDecided(["REJECTED"]);
+const readReversed = readDecided(["REVERSED"]);
+
+/** Ids of the service are of this form; anything else in a path could change where the request goes. */
+const idForm = /^\w{1,64}$/;
+/** The most the service gives at once: fewer requests for all of them. */
+const largestPage = 200;
+
+/** Throws when url, key, secret or another option cannot be right. */
+export function createClient(options: ClientOptions): Client {
+	const settings = readOptions(options);
+	const client: Client = {
+		record: (sale, call) => post(settings, "/v1/conversions", sale, readRecorded, call),
+		approve: (approval, call) => post(settings, "/v1/approvals", approval, readApproved, call),
+		reject: (rejection, call) => post(settings, "/v1/rejections", rejection, readRejected, call),
+		reverse: (reversal, call) => post(settings, "/v1/reversals", reversal, readReversed, call),
+		async conversion(id, call) {
+			if (typeof id !== "string" || !idForm.test(id)) {
+				return refuseUnsent("unknown_conversion", "The id", "is not of the form of a conversion's (cnv_…).");
+			}
+			const path = `/v1/conversions/${id}`;
+			return makeCall(settings, { method: "GET", path, read: readShown }, call?.signal);
+		},
+		conversions: (query = {}, call = {}) =>
+			makeCall(settings, { method: "GET", path: listingPath(query), read: readPage }, call.signal),
+		allConversions: (query = {}, call = {}) => walkPages(client, query, call),
+	};
+	return client;
+}
+
+async function post<Value extends object>(
+	settings: ClientSettings,
+	path: string,
+	report: Sale | Approval | ReasonedDecision,
+	read: Call<Value>["read"],
+	options: CallOptions = {},
+): Promise<Success<Value> | CallFailure> {
+	const written = writeReport(report);
+	if (!written.ok) return written;
+	return makeCall(settings, { method: "POST", path, body: written.text, read }, options.signal);
+}
+
+async function* walkPages(
+	client: Client,
+	query: ConversionQuery,
+	call: CallOptions,
+): AsyncGenerator<ListedConversion, void> {
+	let cursor = query.cursor;
+	for (;;) {
+		const page = await client.conversions({ limit: largestPage, ...query, cursor }, call);
+		if (!page.ok) {
+			yield page;
+			return;
+		}
+		for (const conversion of page.conversions) yield { ok: true, conversion };
+		if (page.nextCursor === null) return;
+		if (page.nextCursor === cursor) {
+			yield failWalk(page.attempts);
+			return;
+		}
+		cursor = page.nextCursor;
+	}
+}
+
+// Asked on, it would give the same page for ever.
+function failWalk(attempts: number): CallFailure {
+	const detail = "The listing's nextCursor leads back to the page it came with, so there is no way on.";
+	return { ok: false, kind: "unexpected", status: 200, detail, attempts };
+}

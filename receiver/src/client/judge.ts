@@ -1,0 +1,149 @@
+// What an exchange means: done, failed for good, or failed in a way that may pass. Pure.
+
+import type { ReadAnswer } from "./answer.ts";
+import { isObject } from "./conversion.ts";
+import type { Exchange } from "./exchange.ts";
+import type { CallFailure, Refused } from "./failure.ts";
+import { isWorthAnotherTry, readRetryAfterMs } from "./retry.ts";
+
+export type Judgement<Value> =
+	| { readonly kind: "done"; readonly value: Value }
+	| { readonly kind: "failed"; readonly failure: CallFailure }
+	| { readonly kind: "may_pass"; readonly failure: CallFailure; readonly retryAfterMs: number | undefined };
+
+export type Circumstances = {
+	/** What was asked, for the sentences: `POST /v1/conversions`. */
+	readonly what: string;
+	readonly attempts: number;
+	/** The clock that signed the request, at the moment of the answer. */
+	readonly nowMs: number;
+	/** Whatever answers may echo what it was sent: these words go no further. */
+	readonly secrets: readonly string[];
+};
+
+type Answer = Extract<Exchange, { kind: "answer" }>;
+
+/** The service's own sentences are under 300 characters; another's need not fill the shop's log. */
+const maxForeignLength = 500;
+
+export function judgeExchange<Value>(
+	exchange: Exchange,
+	read: ReadAnswer<Value>,
+	circumstances: Circumstances,
+): Judgement<Value> {
+	const { what, attempts } = circumstances;
+	switch (exchange.kind) {
+		case "answer":
+			return judgeAnswer(exchange, read, circumstances);
+		case "redirect":
+			return { kind: "failed", failure: refuseRedirect(exchange, circumstances) };
+		case "no_answer": {
+			const detail = `${what}: ${exchange.detail}.`;
+			const failure: CallFailure = { ok: false, kind: "unreachable", detail, attempts };
+			return { kind: "may_pass", failure, retryAfterMs: undefined };
+		}
+		case "aborted":
+			return { kind: "failed", failure: describeAbort(circumstances) };
+		default:
+			return exchange satisfies never;
+	}
+}
+
+export function describeAbort({ what, attempts }: Pick<Circumstances, "what" | "attempts">): CallFailure {
+	const detail = `${what} was ended by the signal that was given with it.`;
+	return { ok: false, kind: "aborted", detail, attempts };
+}
+
+function judgeAnswer<Value>(
+	answer: Answer,
+	read: ReadAnswer<Value>,
+	circumstances: Circumstances,
+): Judgement<Value> {
+	const { status } = answer;
+	const { what, attempts, nowMs } = circumstances;
+	const problem = readProblem(answer, circumstances);
+	if (isWorthAnotherTry(status)) {
+		const retryAfterMs = readRetryAfterMs(answer.headers.get("retry-after"), nowMs);
+		const detail = `${what} was answered with ${status}.${problem === undefined ? "" : ` ${problem.detail}`}`;
+		const asked = retryAfterMs === undefined ? {} : { retryAfterMs };
+		const failure: CallFailure = { ok: false, kind: "unavailable", status, detail, ...asked, attempts };
+		return { kind: "may_pass", failure, retryAfterMs };
+	}
+	if (status >= 400 && problem !== undefined) return { kind: "failed", failure: problem };
+	const value = readValue(answer, read);
+	if (value.ok) return { kind: "done", value: value.value };
+	const detail = `${what} was answered with ${status}, but not by this API: ${value.detail}. Check that url is the service's own address, and what stands in between.`;
+	return { kind: "failed", failure: { ok: false, kind: "unexpected", status, detail, attempts } };
+}
+
+function readValue<Value>({ status, text }: Answer, read: ReadAnswer<Value>): ReturnType<ReadAnswer<Value>> {
+	if (status >= 400) return { ok: false, detail: "it is no problem document (RFC 9457)" };
+	if (status < 200 || status >= 300) return { ok: false, detail: "no call ends with this status" };
+	if (text === undefined) return { ok: false, detail: "its body is larger than any answer of the service" };
+	const json = parseJson(text);
+	return json === undefined ? { ok: false, detail: "it is not JSON" } : read(json);
+}
+
+function readProblem(
+	{ status, headers, text }: Answer,
+	{ attempts, nowMs, secrets }: Circumstances,
+): Refused | undefined {
+	const json = parseJson(text ?? "");
+	if (!isObject(json)) return undefined;
+	const { code, detail, field } = json;
+	if (typeof code !== "string" || !/^[a-z0-9_]{1,64}$/.test(code) || typeof detail !== "string") {
+		return undefined;
+	}
+	const advice = adviseOn(code, headers.get("date"), nowMs);
+	return {
+		ok: false,
+		kind: "refused",
+		code,
+		status,
+		detail: hideSecrets(detail, secrets) + (advice === undefined ? "" : ` ${advice}`),
+		...(typeof field === "string" ? { field: hideSecrets(field, secrets) } : {}),
+		attempts,
+	};
+}
+
+/** What the service cannot know when it refuses. */
+function adviseOn(code: string, date: string | null, nowMs: number): string | undefined {
+	if (code === "stale_timestamp") return describeClock(date, nowMs);
+	// Every try has a nonce of its own, so the client did not send it twice.
+	if (code === "replayed_nonce") {
+		return "Something on the way sent this request twice, and the other one was heard: make the call again to learn how it ended.";
+	}
+	return undefined;
+}
+
+/** Told and not corrected: a clock that is wrong here is wrong for everything else this machine signs or stores. */
+function describeClock(date: string | null, nowMs: number): string {
+	const serviceMs = date === null ? Number.NaN : Date.parse(date);
+	if (Number.isNaN(serviceMs)) return "Check the clock of this machine.";
+	const aheadSeconds = Math.round((nowMs - serviceMs) / 1000);
+	const side = aheadSeconds > 0 ? "ahead of" : "behind";
+	return `Check the clock of this machine: it is about ${Math.abs(aheadSeconds)} s ${side} the service's.`;
+}
+
+function refuseRedirect(
+	{ status, location }: Extract<Exchange, { kind: "redirect" }>,
+	{ what, attempts, secrets }: Circumstances,
+): Refused {
+	const to = location === null ? "" : ` to ${hideSecrets(location, secrets)}`;
+	const detail = `${what} was answered with a redirect${to}. Redirects are not followed, because the path is signed: give the service's final address as url.`;
+	return { ok: false, kind: "refused", code: "redirected", status, detail, attempts };
+}
+
+function hideSecrets(text: string, secrets: readonly string[]): string {
+	const hidden = secrets.reduce((rest, secret) => rest.replaceAll(secret, "[hidden]"), text);
+	return hidden.length > maxForeignLength ? `${hidden.slice(0, maxForeignLength)}…` : hidden;
+}
+
+function parseJson(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch {
+		// The parser's message quotes the text. No JSON is undefined, so this cannot be taken for a value.
+		return undefined;
+	}
+}

@@ -1,0 +1,93 @@
+// What a client is made of. A setting that can never work is a slip in the shop's own code or environment, and
+// the only thing a client throws for. No sentence here quotes a value: it may be a secret in the wrong place.
+
+import type { ClientSettings } from "./call.ts";
+import type { Fetch } from "./exchange.ts";
+import { defaultRetry, type RetryPolicy } from "./retry.ts";
+
+export type ClientOptions = {
+	/** The service's address, such as `https://ringback.example`. */
+	readonly url: string;
+	readonly apiKey: string;
+	readonly secret: string;
+	/** The word in the header names, `X-<Brand>-Signature`. Default: `Service`. */
+	readonly brand?: string | undefined;
+	/** Default: the runtime's own. */
+	readonly fetch?: Fetch | undefined;
+	/** For one try, until its answer is read. Default 10,000. */
+	readonly timeoutMs?: number | undefined;
+	readonly retry?: Partial<RetryPolicy> | undefined;
+	/** The clock that signs. Default: `Date.now`. */
+	readonly now?: (() => number) | undefined;
+};
+
+/** The service answers within milliseconds; after this long something on the way hangs. */
+const defaultTimeoutMs = 10_000;
+/** More tries than this are a loop, not a retry. */
+const mostAttempts = 20;
+/** The longest that timers measure, 24.8 days: beyond it they fire at once. */
+const longestMs = 2_147_483_647;
+
+export function readOptions(options: ClientOptions): ClientSettings {
+	const { apiKey, secret, brand = "Service", timeoutMs = defaultTimeoutMs, now = Date.now } = options;
+	// As a method of the global: some runtimes refuse a fetch that was taken away from it.
+	const fetch: Fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
+	const { maxAttempts, firstDelayMs, maxDelayMs, totalMs } = options.retry ?? {};
+	const retry: RetryPolicy = {
+		maxAttempts: maxAttempts ?? defaultRetry.maxAttempts,
+		firstDelayMs: firstDelayMs ?? defaultRetry.firstDelayMs,
+		maxDelayMs: maxDelayMs ?? defaultRetry.maxDelayMs,
+		totalMs: totalMs ?? defaultRetry.totalMs,
+	};
+
+	demand(isFilled(apiKey) && /^[!-~]+$/.test(apiKey), "apiKey must be the API key as it was shown: rbk_…");
+	demand(isFilled(secret), "secret must be the programme's signing secret.");
+	// Sent as a key, the secret would be in every proxy's log.
+	demand(!apiKey.startsWith("rbs_") && !secret.startsWith("rbk_"), "apiKey and secret are swapped.");
+	demand(/^[A-Za-z][A-Za-z0-9-]*$/.test(brand), "brand must be letters, digits or hyphens, such as Acme.");
+	demand(typeof fetch === "function", "fetch must be a function.");
+	demand(typeof now === "function", "now must be a function that gives milliseconds.");
+	demand(isWithin(timeoutMs, 1, longestMs), "timeoutMs must be a number of milliseconds.");
+	demand(
+		Number.isInteger(retry.maxAttempts) && isWithin(retry.maxAttempts, 1, mostAttempts),
+		`retry.maxAttempts must be a whole number from 1 to ${mostAttempts}.`,
+	);
+	demand(isWithin(retry.firstDelayMs, 0, longestMs), "retry.firstDelayMs must be milliseconds.");
+	demand(isWithin(retry.maxDelayMs, 0, longestMs), "retry.maxDelayMs must be milliseconds.");
+	demand(isWithin(retry.totalMs, 1, longestMs), "retry.totalMs must be milliseconds.");
+	return { origin: readOrigin(options.url), apiKey, secret, brand, fetch, timeoutMs, retry, now };
+}
+
+function readOrigin(text: string): string {
+	const url = parseUrl(text);
+	demand(
+		url !== undefined && /^https?:$/.test(url.protocol),
+		"url must be the service's address, such as https://ringback.example.",
+	);
+	demand(
+		url.href === `${url.origin}/`,
+		"url must be the service's address without a path, query or user name: the path is signed as the service sees it.",
+	);
+	return url.origin;
+}
+
+function parseUrl(text: string): URL | undefined {
+	try {
+		return new URL(text);
+	} catch {
+		// The message would quote what was given.
+		return undefined;
+	}
+}
+
+function isFilled(value: unknown): boolean {
+	return typeof value === "string" && value !== "";
+}
+
+function isWithin(value: unknown, least: number, most: number): boolean {
+	return typeof value === "number" && value >= least && value <= most;
+}
+
+function demand(isRight: boolean, sentence: string): asserts isRight {
+	if (!isRight) throw new TypeError(sentence);
+}

@@ -1,0 +1,73 @@
+// What a shop reports and decides, and the slips worth catching before anything is sent.
+
+import { isObject } from "./conversion.ts";
+import { type Refused, refuseUnsent } from "./failure.ts";
+import type { ConversionStatus, EventType, Reason } from "./words.ts";
+
+export type Sale = {
+	/** The shop's own; one conversion per order and event type, however often it is reported. */
+	readonly orderId: string;
+	/** A decimal string such as `"129.90"`: a number can lose cents on its way. */
+	readonly basketValue: string;
+	/** Default `SALE`. */
+	readonly eventType?: EventType | undefined;
+	/** Default: the programme's. */
+	readonly currency?: string | undefined;
+	/** RFC 3339 with an offset or `Z`. Default: when the service hears of it. */
+	readonly occurredAt?: string | Date | undefined;
+	/** Default false. */
+	readonly test?: boolean | undefined;
+};
+
+export type Approval = {
+	readonly orderId: string;
+	/** Default `SALE`. */
+	readonly eventType?: EventType | undefined;
+};
+
+/** A rejection or a reversal: neither goes without its reason. */
+export type ReasonedDecision = Approval & { readonly reason: Reason };
+
+export type ConversionQuery = {
+	readonly status?: ConversionStatus | undefined;
+	readonly orderId?: string | undefined;
+	/** 1 to 200; default 50. */
+	readonly limit?: number | undefined;
+	/** `nextCursor` of the page before. */
+	readonly cursor?: string | undefined;
+};
+
+type Written = { readonly ok: true; readonly text: string } | Refused;
+
+/** Fields the service does not know are sent as they are: it names a misspelt one, dropping it would hide it. */
+export function writeReport(report: Sale | Approval | ReasonedDecision): Written {
+	// Callers in plain JavaScript hand over whatever their database gave them.
+	const fields: unknown = report;
+	if (!isObject(fields)) return refuseUnsent("invalid_field", "The argument", "must be an object.");
+	const { orderId, basketValue } = fields;
+	if (typeof orderId !== "string") {
+		return refuseUnsent("invalid_field", "orderId", 'must be a string such as "1001".');
+	}
+	if (basketValue !== undefined && typeof basketValue !== "string") {
+		return refuseUnsent(
+			"amount_not_a_string",
+			"basketValue",
+			'must be a string such as "129.90": a number can lose cents on its way.',
+		);
+	}
+	try {
+		return { ok: true, text: JSON.stringify(fields) };
+	} catch {
+		// A bigint or a circle; the message would quote the data.
+		return refuseUnsent("invalid_field", "The argument", "holds what cannot be written as JSON.");
+	}
+}
+
+/** Path and query of a listing, in the form that goes on the wire. */
+export function listingPath(query: ConversionQuery): string {
+	const pairs = Object.entries(query).flatMap(([name, value]) =>
+		value === undefined || value === null ? [] : [[name, String(value)]],
+	);
+	const text = new URLSearchParams(pairs).toString();
+	return `/v1/conversions${text === "" ? "" : `?${text}`}`;
+}

@@ -1,0 +1,57 @@
+// The words of the service's answers and requests: those known today, and room for later ones.
+
+// A word that comes later must not break a shop's build, nor lose it the editor's list of today's.
+type OrLater<Known extends string> = Known | (string & Record<never, never>);
+
+/** `PARKED` and `EXPIRED` are never in a callback. */
+export type ConversionStatus = OrLater<
+	"PARKED" | "EXPIRED" | "RECORDED" | "APPROVED" | "REJECTED" | "REVERSED"
+>;
+
+export type EventType = OrLater<
+	"SALE" | "LEAD" | "SIGNUP" | "SUBSCRIPTION" | "RENEWAL" | "INSTALL" | "OTHER"
+>;
+
+export type Reason = OrLater<
+	| "RETURN"
+	| "CANCELLED"
+	| "PAYMENT_FAILED"
+	| "CHARGEBACK"
+	| "OUT_OF_STOCK"
+	| "DUPLICATE"
+	| "FRAUD"
+	| "TERMS_VIOLATION"
+	| "SELF_REFERRAL"
+	| "OTHER_CHANNEL"
+	| "INVALID_LEAD"
+	| "TEST_ORDER"
+	| "TRACKING_ERROR"
+	| "OTHER"
+>;
+
+export type ConversionSource = OrLater<"postback" | "pixel" | "test">;
+
+export type Decider = OrLater<"shop" | "review" | "window">;
+
+/** The codes that a shop's own code may want to tell apart; the service has more. */
+export type RefusalCode = OrLater<
+	| "unknown_api_key"
+	| "revoked_api_key"
+	| "stale_timestamp"
+	| "bad_signature"
+	| "unknown_order"
+	| "unknown_conversion"
+	| "move_not_allowed"
+	| "conversion_expired"
+	| "invalid_field"
+	| "unknown_field"
+	| "amount_not_a_string"
+	| "malformed_amount"
+	| "wrong_currency"
+	| "unknown_event_type"
+	| "unknown_reason"
+	| "missing_reason"
+	| "malformed_cursor"
+	/** Made here: the service's address answers with a redirect. */
+	| "redirected"
+>;

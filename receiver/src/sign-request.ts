@@ -1,0 +1,99 @@
+// Signs a shop's own request to the service: the scheme of the callbacks (contract, section 5), the other way.
+
+import { formCanonical } from "./canonical.ts";
+import { digestSha256, encodeHex, signWith } from "./hmac.ts";
+import { loadWebCrypto } from "./web-crypto.ts";
+
+export type RequestToSign = {
+	/** In capitals, as it goes on the wire. */
+	readonly method: string;
+	/** Path plus query string, exactly as on the request line: `/v1/conversions?limit=10`. */
+	readonly path: string;
+	/** The exact bytes that are sent, or the string whose UTF-8 they are. Left out where nothing is sent. */
+	readonly body?: Uint8Array | string | undefined;
+	readonly secret: string;
+	readonly apiKey: string;
+	/** The word in the header names, `X-<Brand>-Signature`. Default: `Service`. */
+	readonly brand?: string | undefined;
+	/** The shop's clock, a `Date` or milliseconds. Default: this moment. */
+	readonly now?: Date | number | undefined;
+	/** 8 to 128 letters, digits, `-` or `_`, never used before. Default: 32 random hex digits. */
+	readonly nonce?: string | undefined;
+};
+
+export type SignedRequest = { readonly headers: Record<string, string> };
+
+const nonceBytes = 16;
+
+/** Every request needs a signature of its own: the service takes a nonce once, and a timestamp for 300 seconds. */
+export async function signRequest(request: RequestToSign): Promise<SignedRequest> {
+	const { method, path, body, secret, apiKey, brand = "Service" } = request;
+	const nowMs = Number(request.now ?? Date.now());
+	const nonce = request.nonce ?? (await makeNonce());
+	refuseMistakes({ method, path, secret, apiKey, brand, nowMs, nonce });
+	const bytes = readBytes(body);
+	const timestamp = String(Math.floor(nowMs / 1000));
+	const canonical = formCanonical({
+		method,
+		target: path,
+		timestamp,
+		nonce,
+		bodySha256: await digestSha256(bytes),
+	});
+	return {
+		headers: {
+			Authorization: `Bearer ${apiKey}`,
+			...(body === undefined ? {} : { "Content-Type": "application/json" }),
+			[`X-${brand}-Timestamp`]: timestamp,
+			[`X-${brand}-Nonce`]: nonce,
+			[`X-${brand}-Signature`]: await signWith(secret, canonical),
+		},
+	};
+}
+
+type Checked = Pick<RequestToSign, "method" | "path" | "secret" | "apiKey"> & {
+	readonly brand: string;
+	readonly nowMs: number;
+	readonly nonce: string;
+};
+
+// What can only be a slip in the shop's own code: the service would refuse the request, and less clearly. None
+// of these sentences quotes a value, for it may be a secret in the wrong place.
+const mistakes: ReadonlyArray<
+	readonly [name: Exclude<keyof Checked, "nowMs">, form: RegExp, sentence: string]
+> = [
+	["method", /^[A-Z]+$/, "must be in capitals, as it goes on the wire: it is signed"],
+	// White space, # and non-ASCII never go on the wire: the HTTP client would send another path than is signed.
+	["path", /^\/[!"$-~]*$/, "must be the path and query on the wire: it starts with / and is percent-encoded"],
+	["secret", /./s, "is empty: give the programme's signing secret"],
+	["apiKey", /^[!-~]+$/, "is empty or holds what no header may carry: give the key as it was shown"],
+	["brand", /^[A-Za-z][A-Za-z0-9-]*$/, "must be letters, digits or hyphens: it is part of header names"],
+	["nonce", /^[A-Za-z0-9_-]{8,128}$/, "must be 8 to 128 letters, digits, - or _"],
+];
+
+function refuseMistakes({ nowMs, ...values }: Checked): void {
+	for (const [name, form, sentence] of mistakes) {
+		const value = values[name];
+		if (typeof value !== "string" || !form.test(value)) throw new TypeError(`${name} ${sentence}.`);
+	}
+	// Asked this way round so that NaN is refused.
+	if (!(nowMs >= 0 && nowMs < Number.POSITIVE_INFINITY)) {
+		throw new TypeError("now must be a Date or milliseconds.");
+	}
+}
+
+function readBytes(body: Uint8Array | string | undefined): Uint8Array<ArrayBuffer> {
+	if (body === undefined) return new Uint8Array();
+	if (typeof body === "string") return new TextEncoder().encode(body);
+	if (!ArrayBuffer.isView(body)) {
+		throw new TypeError(
+			"body must be the bytes or the string that is sent, not the object it was made from.",
+		);
+	}
+	return new Uint8Array(body.buffer, body.byteOffset, body.byteLength).slice();
+}
+
+async function makeNonce(): Promise<string> {
+	const webCrypto = await loadWebCrypto();
+	return encodeHex(webCrypto.getRandomValues(new Uint8Array(nonceBytes)));
+}
