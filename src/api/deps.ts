@@ -15,11 +15,13 @@ export interface AppDeps extends AccountsDeps {
 	engineCounters: (() => EngineCounters) | null;
 	/** What /readyz asks besides the database: false, for example, while the service is stopping. */
 	isReady?: () => Promise<boolean>;
+	/** Aborted when the service stops: whoever is only listening is not waited for. */
+	stopSignal?: AbortSignal | undefined;
 }
 
-/** `incoming` is there behind @hono/node-server and missing when a request is made in process. */
+/** Both are there behind @hono/node-server and missing when a request is made in process. */
 export interface AppEnv {
-	Bindings: { incoming?: { url?: string | undefined } };
+	Bindings: { incoming?: { url?: string | undefined }; outgoing?: { destroy(): unknown } };
 }
 
 export type AppContext = Context<AppEnv>;

@@ -7,13 +7,14 @@
 
 import { acceptNonce, type Caller, createAuthenticator } from "../accounts/authenticate.ts";
 import type { InTransaction } from "../conversions/deps.ts";
-import type { Fault, Result } from "../domain/fault.ts";
+import { type Fault, fault, type Result } from "../domain/fault.ts";
 import { headerNames } from "../domain/signature.ts";
+import { noteFirstTime } from "../store/first-times.ts";
 import { insertInboundCalls } from "../store/inbound.ts";
 import type { Programme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
 import { readBody } from "./body.ts";
-import type { AppContext, AppDeps } from "./deps.ts";
+import type { AppContext, AppDeps, AppEnv } from "./deps.ts";
 import { type InboundCall, type InboundEnd, inboundRow, type RefusalLog } from "./inbound-log.ts";
 import type { Metrics } from "./metrics.ts";
 import { ourFault, problemAnswer } from "./problem.ts";
@@ -21,6 +22,10 @@ import { requestTarget, targetQuery } from "./request-target.ts";
 
 export interface AuthenticCall {
 	programme: Programme;
+	/** The row of the key it was made with. */
+	keyId: number;
+	/** Closes the caller's connection; does nothing for a request made in process. */
+	hangUp(): void;
 	contentType: string | undefined;
 	contentEncoding: string | undefined;
 	body: Uint8Array;
@@ -35,6 +40,8 @@ export interface Answer {
 	body: object;
 	conversionId: number | null;
 	owedProgrammeIds: readonly number[];
+	/** Instead of the body: what goes on after the transaction. Undefined where there is no room for it any more. */
+	openStream?: () => Response | undefined;
 }
 
 export interface Handled {
@@ -85,6 +92,8 @@ export function createSignedCalls(deps: AppDeps, refusals: RefusalLog, metrics: 
 		const { result } = await store.transact((trx) =>
 			handle(trx, call, caller, endpoint, {
 				programme: caller.programme,
+				keyId: caller.keyId,
+				hangUp: () => hangUp(c),
 				contentType: c.req.header("content-type"),
 				contentEncoding: c.req.header("content-encoding"),
 				body: body.value,
@@ -96,9 +105,10 @@ export function createSignedCalls(deps: AppDeps, refusals: RefusalLog, metrics: 
 			metrics.countInbound(call.kind, result.fault.code);
 			return problemAnswer(deps, result.fault);
 		}
-		const { outcome, httpStatus, body: json, owedProgrammeIds } = result.value;
+		const { outcome, httpStatus, body: json, owedProgrammeIds, openStream } = result.value;
 		store.announceDue(owedProgrammeIds);
 		metrics.countInbound(call.kind, outcome);
+		if (openStream !== undefined) return openStream() ?? problemAnswer(deps, tooManyStreams());
 		const headers = { "content-type": "application/json", "cache-control": "no-store" };
 		return new Response(JSON.stringify(json), { status: httpStatus, headers });
 	}
@@ -115,7 +125,9 @@ export function createSignedCalls(deps: AppDeps, refusals: RefusalLog, metrics: 
 			? await endpoint(trx, deps, authenticCall)
 			: { result: accepted, orderId: null };
 		const end = endOf(handled, caller.programme.id);
-		await insertInboundCalls(trx, [inboundRow(call, end, clock.nowMs())]);
+		const nowMs = clock.nowMs();
+		await insertInboundCalls(trx, [inboundRow(call, end, nowMs)]);
+		if (handled.result.ok) await noteFirstTime(trx, caller.programme, "first_signed_at_ms", nowMs);
 		return handled;
 	}
 
@@ -131,6 +143,18 @@ export function createSignedCalls(deps: AppDeps, refusals: RefusalLog, metrics: 
 		},
 		refuse: (call, found, headers) => refuseUnheard(call, found, undefined, headers),
 	};
+}
+
+export function tooManyStreams(): Fault {
+	return fault(
+		"too_many_streams",
+		"As many streams are open as there may be, for this programme or in all. End another one, or come back in a minute.",
+	);
+}
+
+function hangUp(c: AppContext): void {
+	const bindings: AppEnv["Bindings"] | undefined = c.env;
+	bindings?.outgoing?.destroy();
 }
 
 function endOf({ result, orderId }: Handled, programmeId: number): InboundEnd {

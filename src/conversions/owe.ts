@@ -36,7 +36,19 @@ export async function oweEvents(
 	return [...targets.keys()];
 }
 
-function subjectOf(conversion: Conversion, programId: string): EventSubject {
+export type ConversionOfEvent = Omit<
+	Conversion,
+	| "id"
+	| "programme_id"
+	| "source"
+	| "pixel_basket_value"
+	| "decided_by"
+	| "created_at_ms"
+	| "updated_at_ms"
+	| "window_ends_at_ms"
+>;
+
+export function subjectOf(conversion: ConversionOfEvent, programId: string): EventSubject {
 	return {
 		conversionId: conversion.public_id,
 		orderId: conversion.order_id,

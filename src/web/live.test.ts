@@ -6,6 +6,18 @@ import { LiveStreams, MAX_STREAMS, MAX_STREAMS_A_PERSON } from "./live.ts";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
+const OPENED = "event: opened\ndata:\n\n";
+const FULL = "event: full\ndata:\n\n";
+
+test("a stream that is open says so first, and one that has no room says that", async () => {
+	const { clock, streams } = open();
+	const body = streams.answer(1, SOURCE, "1").body?.getReader();
+	equal(new TextDecoder().decode((await body?.read())?.value), OPENED);
+	await body?.cancel();
+	await settle();
+	deepEqual([streams.openCount, clock.waitingTimers], [0, 0]);
+	ok(MAX_STREAMS_A_PERSON <= 4, "a browser has six connections, and needs some for its pages");
+});
 
 test("nothing is sent while nothing changes, and a fragment within a second when it does", async () => {
 	const { clock, page, watch } = open();
@@ -82,7 +94,7 @@ test("when the service stops every stream ends at once, and none is opened", asy
 		equal(reader.hasEnded, true);
 	}
 	deepEqual([streams.openCount, clock.waitingTimers], [0, 0]);
-	equal(streams.answer(1, SOURCE, "1").status, 503);
+	equal(await streams.answer(1, SOURCE, "1").text(), FULL);
 });
 
 test("a client that goes away leaves no timer behind", async () => {
@@ -97,27 +109,46 @@ test("a person has a few streams, all people together a bounded number; beyond i
 	const { streams, watch } = open();
 	for (let n = 0; n < MAX_STREAMS_A_PERSON; n++) await watch("1", 1);
 	const refused = streams.answer(1, SOURCE, "1");
-	deepEqual([refused.status, refused.headers.get("hx-reswap"), await refused.text()], [503, "none", ""]);
+	deepEqual([refused.status, await refused.text()], [200, FULL], "no error in anybody's console");
 	for (let n = MAX_STREAMS_A_PERSON; n < MAX_STREAMS; n++) await watch("1", 1_000 + n);
 	equal(streams.openCount, MAX_STREAMS);
-	equal(streams.answer(9_999, SOURCE, "1").status, 503);
+	equal(await streams.answer(9_999, SOURCE, "1").text(), FULL);
 });
 
-test("a client that does not read is let go of", async () => {
+test("a client that does not read is sent nothing more, and let go of after half a minute", async () => {
 	const { clock, page, streams } = open();
-	streams.answer(1, source(page), "0");
-	for (let n = 0; n < 20; n++) {
+	let renders = 0;
+	const counting = { ...source(page), render: async () => String(++renders) };
+	streams.answer(1, counting, "0");
+	for (let n = 0; n < 29; n++) {
 		page.fingerprint = String(n + 10);
 		await clock.moveBy(SECOND_MS);
 	}
-	equal(streams.openCount, 0);
+	deepEqual([streams.openCount, renders], [1, 0], "the first words are still unread");
+	await clock.moveBy(2 * SECOND_MS);
+	deepEqual([streams.openCount, clock.waitingTimers], [0, 0]);
+});
+
+test("a client that was slow gets what is new at once when it reads again, and only the newest", async () => {
+	const { clock, page, streams } = open();
+	const response = streams.answer(1, source(page), "1");
+	for (const fingerprint of ["2", "3", "4"]) {
+		page.fingerprint = fingerprint;
+		page.fragment = `<p>${fingerprint}</p>`;
+		await clock.moveBy(SECOND_MS);
+	}
+	const reader = new EventReader(response);
+	await clock.moveBy(0);
+	deepEqual(await reader.events(), ["id: 4\ndata: <p>4</p>"]);
 });
 
 test("a database that fails ends the stream and is logged", async () => {
 	const { clock, log, streams } = open();
-	streams.answer(1, { ...SOURCE, fingerprint: () => Promise.reject(new Error("away")) }, "1");
+	const away = { ...SOURCE, fingerprint: () => Promise.reject(new Error("away")) };
+	const reader = new EventReader(streams.answer(1, away, "1"));
 	await clock.moveBy(SECOND_MS);
-	equal(streams.openCount, 0);
+	await reader.events();
+	deepEqual([streams.openCount, reader.hasEnded], [0, true]);
 	match(log.text(), /live page/);
 });
 
@@ -182,10 +213,12 @@ class EventReader {
 		this.hasEnded = true;
 	}
 
-	/** What came since the last look, without comments. */
+	/** What came since the last look, without comments and the first words. */
 	async events(): Promise<string[]> {
 		await settle();
-		return this.#messages.splice(0).filter((message) => !message.startsWith(":"));
+		return this.#messages
+			.splice(0)
+			.filter((message) => !message.startsWith(":") && message !== OPENED.trim());
 	}
 
 	async comments(): Promise<string[]> {

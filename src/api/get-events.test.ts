@@ -1,0 +1,380 @@
+// The stream of events as a listener meets it: signed like every call, bounded, ended when it must end, and telling
+// exactly what a callback would.
+
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type {
+	KyselyPlugin,
+	PluginTransformQueryArgs,
+	PluginTransformResultArgs,
+	QueryResult,
+	RootOperationNode,
+	UnknownRow,
+} from "kysely";
+import { createClock, type MovableClock, settle } from "../../test/support/clock.ts";
+import { replaceSecret, revokeKey } from "../accounts/keys.ts";
+import { MAX_STREAMS, MAX_STREAMS_A_PROGRAMME } from "./get-events.ts";
+import { type Credentials, signedRequest } from "./signed-request.test-support.ts";
+import { makeShop, openTestShop, read, START_MS, type TestShop } from "./test-shop.test-support.ts";
+
+const LOOK_MS = 500;
+
+test("a stream begins with the programme and a place, and then tells what a callback would, field by field", async (t) => {
+	const { shop, listen, clock } = await open(t);
+	const stream = await listen();
+	const [opening] = await stream.take();
+	assert.equal(opening?.event, "listening");
+	assert.deepEqual(JSON.parse(opening?.data ?? ""), { programId: shop.programme.public_id, testOnly: false });
+	assert.match(opening?.id ?? "", /^[\w-]{20,}$/);
+
+	await shop.call("POST", "/v1/conversions", { body: { orderId: "A-1", basketValue: "100.00" } });
+	await shop.call("POST", "/v1/reversals", { body: { orderId: "A-1", reason: "RETURN" } });
+	await clock.moveBy(LOOK_MS);
+	const told = await stream.take();
+	assert.deepEqual(
+		told.map(({ event }) => event),
+		["conversion.recorded", "conversion.reversed"],
+	);
+	const outbox = await shop.store.db.selectFrom("events").select("body").orderBy("id").execute();
+	assert.equal(outbox.length, 2);
+	const sentAt = new Date(clock.nowMs()).toISOString();
+	assert.deepEqual(
+		told.map(({ data }) => data),
+		outbox.map(({ body }) => `${body.slice(0, -1)},"sentAt":"${sentAt}"}`),
+		"byte for byte what the outbox holds for a callback of this moment",
+	);
+	assert.deepEqual(
+		(await shop.inbound()).map(({ outcome, http_status }) => [outcome, http_status]),
+		[
+			["LISTENING", 200],
+			["RECORDED", 201],
+			["REVERSED", 200],
+		],
+	);
+});
+
+test("a programme without a Postback URL is told, too, and nothing is owed for it", async (t) => {
+	const { shop, listen, clock } = await open(t);
+	await shop.store.db.updateTable("programmes").set({ endpoint_id: null }).execute();
+	const stream = await listen();
+	await shop.call("POST", "/v1/conversions", { body: { orderId: "A-1", basketValue: "1.00" } });
+	await clock.moveBy(LOOK_MS);
+	assert.deepEqual(await stream.events(), ["conversion.recorded A-1"]);
+	assert.deepEqual(await shop.store.db.selectFrom("events").selectAll().execute(), []);
+});
+
+test("listening changes nothing in the outbox", async (t) => {
+	const { shop, listen, clock } = await open(t);
+	await shop.call("POST", "/v1/conversions", { body: { orderId: "A-1", basketValue: "1.00" } });
+	const before = await shop.stored();
+	const stream = await listen();
+	await clock.moveBy(60_000);
+	await stream.events();
+	assert.deepEqual(await shop.stored(), before);
+});
+
+test("another shop's events are never told", async (t) => {
+	const { shop, listen, clock } = await open(t);
+	const other = await makeShop(shop.deps);
+	const stream = await listen();
+	const body = { orderId: "secret", basketValue: "1.00" };
+	const options = { body, nowMs: clock.nowMs() };
+	const sold = await shop.request(signedRequest("POST", "/v1/conversions", other.credentials, options));
+	assert.equal(sold.status, 201);
+	await clock.moveBy(LOOK_MS);
+	assert.deepEqual(await stream.events(), []);
+});
+
+test("a parked conversion, its confirmation and its expiry are not told", async (t) => {
+	const { shop, listen, clock } = await open(t);
+	const stream = await listen();
+	const pixel = await shop.request(`/pixel/${shop.programme.public_id}.gif?orderId=P-1&basketValue=5.00`);
+	assert.equal(pixel.status, 200);
+	const confirmed = await shop.call("POST", "/v1/conversions", {
+		body: { orderId: "P-1", basketValue: "5.00" },
+	});
+	assert.equal(confirmed.json.outcome, "CONFIRMED");
+	await shop.call("POST", "/v1/approvals", { body: { orderId: "P-1" } });
+	await clock.moveBy(LOOK_MS);
+	assert.deepEqual(await stream.events(), ["conversion.approved P-1"]);
+});
+
+test("test=true tells tests alone", async (t) => {
+	const { shop, listen, clock } = await open(t);
+	const stream = await listen("/v1/events?test=true");
+	for (const isTest of [true, false]) {
+		const body = { orderId: `test ${isTest}`, basketValue: "1.00", test: isTest };
+		await shop.call("POST", "/v1/conversions", { body });
+	}
+	await clock.moveBy(LOOK_MS);
+	assert.deepEqual(await stream.events(), ["conversion.recorded test true"]);
+});
+
+test("after= goes on behind an event, or behind the place of a silent stream, with nothing missing or twice", async (t) => {
+	const { shop, listen, clock } = await open(t);
+	const first = await listen();
+	const [opening] = await first.take();
+	await clock.moveBy(16_000);
+	const [heartbeat] = await first.take();
+	await first.cancel();
+	for (const orderId of ["A", "B", "C"]) {
+		await shop.call("POST", "/v1/conversions", { body: { orderId, basketValue: "1.00" } });
+	}
+	for (const place of [opening, heartbeat]) {
+		const second = await listen(`/v1/events?after=${place?.id}`);
+		await clock.moveBy(LOOK_MS);
+		assert.deepEqual(
+			(await second.take()).slice(1).map(({ data }) => JSON.parse(data).orderId),
+			["A", "B", "C"],
+		);
+		await second.cancel();
+	}
+	const third = await listen(`/v1/events?after=${opening?.id}`);
+	await clock.moveBy(LOOK_MS);
+	const [, , behindB] = await third.take();
+	const fourth = await listen(`/v1/events?after=${behindB?.id}`);
+	await clock.moveBy(LOOK_MS);
+	assert.deepEqual(await fourth.events(), ["conversion.recorded C"]);
+});
+
+for (const [query, code, field] of [
+	["after=1", "malformed_cursor", "after"],
+	["after=", "malformed_cursor", "after"],
+	["test=1", "invalid_field", "test"],
+	["test=true&test=true", "invalid_field", "test"],
+	["since=x", "unknown_field", "since"],
+] as const) {
+	test(`?${query} is refused with ${code}, and no stream is opened`, async (t) => {
+		const { shop, refuse } = await open(t);
+		const { status, json } = await refuse(`/v1/events?${query}`);
+		assert.deepEqual([status, json.code, json.field], [422, code, field]);
+		assert.equal((await shop.inbound()).at(-1)?.outcome, code);
+	});
+}
+
+test("another programme's cursor is refused, and one of a place this database has not reached", async (t) => {
+	const { shop, listen, refuse } = await open(t);
+	await shop.call("POST", "/v1/conversions", { body: { orderId: "A", basketValue: "1.00" } });
+	const [opening] = await (await listen()).take();
+	const other = await makeShop(shop.deps);
+	const target = `/v1/events?after=${opening?.id}`;
+	assert.equal((await refuse(target, other.credentials)).json.code, "malformed_cursor");
+	await shop.store.db.deleteFrom("moves").execute();
+	assert.equal((await refuse(target)).json.code, "malformed_cursor");
+});
+
+test("without key or signature there is no stream; a nonce opens one stream", async (t) => {
+	const { shop, clock } = await open(t);
+	assert.equal((await shop.request("/v1/events")).status, 401);
+	const wrong = { ...shop.credentials, secret: "rbs_wrong" };
+	const unsigned = await shop.request(signedRequest("GET", "/v1/events", wrong, { nowMs: clock.nowMs() }));
+	assert.equal((await read(unsigned)).json.code, "bad_signature");
+	const nonce = "0123456789abcdef";
+	const options = { nowMs: clock.nowMs(), nonce };
+	const opened = await shop.request(signedRequest("GET", "/v1/events", shop.credentials, options));
+	assert.equal(opened.status, 200);
+	const again = await shop.request(signedRequest("GET", "/v1/events", shop.credentials, options));
+	assert.equal((await read(again)).json.code, "replayed_nonce");
+	await opened.body?.cancel();
+	assert.equal((await shop.call("POST", "/v1/events", { body: {} })).json.code, "method_not_allowed");
+	assert.equal((await shop.call("HEAD", "/v1/events")).status, 405);
+});
+
+test("a key that is revoked ends its stream before anything more is told", async (t) => {
+	const { shop, listen, clock } = await open(t);
+	const stream = await listen();
+	await stream.take();
+	await replaceSecret(shop.deps, shop.programme.public_id);
+	const keys = await shop.store.db.selectFrom("api_keys").select("public_id").execute();
+	await revokeKey(shop.deps, shop.programme.id, keys[0]?.public_id ?? "", null);
+	await shop.store.db
+		.insertInto("moves")
+		.values(await anyMove(shop))
+		.execute();
+	await clock.moveBy(LOOK_MS);
+	assert.deepEqual([await stream.events(), stream.hasEnded], [[], true]);
+	assert.equal(clock.waitingTimers, 0);
+});
+
+test("a quiet stream of a revoked key ends within the time of a heartbeat", async (t) => {
+	const { shop, listen, clock } = await open(t);
+	const stream = await listen();
+	await shop.store.db.updateTable("api_keys").set({ revoked_at_ms: START_MS }).execute();
+	await clock.moveBy(16_000);
+	await stream.take();
+	assert.equal(stream.hasEnded, true);
+});
+
+test("a programme has a few streams, all together a bounded number, and a refusal says so", async (t) => {
+	const { shop, listen, refuse } = await open(t);
+	for (let n = 0; n < MAX_STREAMS_A_PROGRAMME; n++) await listen();
+	const { status, json } = await refuse();
+	assert.deepEqual([status, json.code], [429, "too_many_streams"]);
+	assert.equal((await shop.inbound()).at(-1)?.outcome, "too_many_streams");
+	let opened = MAX_STREAMS_A_PROGRAMME;
+	while (opened < MAX_STREAMS) {
+		const { credentials } = await makeShop(shop.deps);
+		for (let n = 0; n < MAX_STREAMS_A_PROGRAMME; n++, opened++) await listen("/v1/events", credentials);
+	}
+	const late = await makeShop(shop.deps);
+	assert.equal((await refuse("/v1/events", late.credentials)).json.code, "too_many_streams");
+});
+
+test("when the service stops, every stream ends at once", async (t) => {
+	const { listen, stop, clock } = await open(t);
+	const streams = [await listen(), await listen("/v1/events?test=true")];
+	stop();
+	for (const stream of streams) {
+		await stream.take();
+		assert.equal(stream.hasEnded, true);
+	}
+	assert.equal(clock.waitingTimers, 0);
+});
+
+test("a burst goes out page by page as it is read; a reader who stops costs one page and is hung up on", async (t) => {
+	const { shop, clock, counter } = await open(t);
+	let hangUps = 0;
+	const outgoing = { destroy: () => hangUps++ };
+	const request = signedRequest("GET", "/v1/events", shop.credentials, { nowMs: clock.nowMs() });
+	const response = await shop.request(request, undefined, { outgoing });
+	const reader = response.body?.getReader();
+	await reader?.read();
+	const move = await anyMove(shop);
+	for (let n = 0; n < 4; n++) {
+		const rows = Array.from({ length: 500 }, () => move);
+		await shop.store.db.insertInto("moves").values(rows).execute();
+	}
+	const before = counter.count;
+	const readings = () => counter.count - before;
+	await clock.moveBy(LOOK_MS);
+	await clock.moveBy(10_000);
+	assert.equal(readings(), 1, "nothing more is read until this much was taken");
+	const page = await reader?.read();
+	assert.ok((page?.value?.byteLength ?? 0) < 500_000);
+	await clock.moveBy(0);
+	assert.equal(readings(), 2);
+	await clock.moveBy(29_000);
+	assert.equal(hangUps, 0);
+	await clock.moveBy(2_000);
+	assert.deepEqual([hangUps, readings(), clock.waitingTimers], [1, 2, 0]);
+});
+
+async function open(t: TestContext) {
+	const clock: MovableClock = createClock(START_MS);
+	const stopping = new AbortController();
+	const counter = new ReadingCounter();
+	const shop = await openTestShop(t, {
+		change: ({ store }) => ({
+			clock,
+			stopSignal: stopping.signal,
+			store: { ...store, db: store.db.withPlugin(counter) },
+		}),
+	});
+	t.after(() => stopping.abort());
+	const listen = async (target = "/v1/events", credentials: Credentials = shop.credentials) => {
+		const request = signedRequest("GET", target, credentials, { nowMs: clock.nowMs() });
+		const response = await shop.request(request);
+		assert.equal(response.status, 200, target);
+		const stream = new StreamReader(response);
+		await clock.moveBy(0);
+		return stream;
+	};
+	const refuse = async (target = "/v1/events", credentials: Credentials = shop.credentials) => {
+		const response = await shop.request(signedRequest("GET", target, credentials, { nowMs: clock.nowMs() }));
+		// Read to its end a stream would never be.
+		assert.notEqual(response.status, 200, target);
+		return read(response);
+	};
+	return { shop, clock, counter, listen, refuse, stop: () => stopping.abort() };
+}
+
+/** How often the feed was read: its query is the only one in words of its own. */
+class ReadingCounter implements KyselyPlugin {
+	count = 0;
+
+	transformQuery({ node }: PluginTransformQueryArgs): RootOperationNode {
+		if (node.kind === "RawNode") this.count++;
+		return node;
+	}
+
+	async transformResult({ result }: PluginTransformResultArgs): Promise<QueryResult<UnknownRow>> {
+		return result;
+	}
+}
+
+async function anyMove({ store, programme }: TestShop) {
+	const row = await store.db
+		.insertInto("conversions")
+		.values({
+			public_id: "cnv_any",
+			programme_id: programme.id,
+			order_id: "any",
+			event_type: "SALE",
+			status: "APPROVED",
+			basket_value: "1.00",
+			commission: "0.08",
+			network_fee: "0.03",
+			currency: "EUR",
+			test: 0,
+			source: "postback",
+			occurred_at_ms: START_MS,
+			created_at_ms: START_MS,
+			updated_at_ms: START_MS,
+		})
+		.returning("id")
+		.executeTakeFirstOrThrow();
+	return { conversion_id: row.id, move: "approve", to_status: "APPROVED", at_ms: START_MS } as const;
+}
+
+interface Message {
+	event: string | undefined;
+	id: string | undefined;
+	data: string;
+}
+
+class StreamReader {
+	hasEnded = false;
+	readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+	#text = "";
+
+	constructor(response: Response) {
+		assert.equal(response.headers.get("content-type"), "text/event-stream; charset=utf-8");
+		assert.equal(response.headers.get("cache-control"), "no-store");
+		if (response.body === null) throw new Error("no stream");
+		this.#reader = response.body.getReader();
+		void this.#read();
+	}
+
+	async #read(): Promise<void> {
+		const decoder = new TextDecoder();
+		for (;;) {
+			const { done, value } = await this.#reader.read();
+			if (done) break;
+			this.#text += decoder.decode(value, { stream: true });
+		}
+		this.hasEnded = true;
+	}
+
+	/** What came since the last look. */
+	async take(): Promise<Message[]> {
+		await settle();
+		const messages = this.#text.split("\n\n").filter((text) => text !== "");
+		this.#text = "";
+		return messages.map((text) => ({
+			event: /^event: (.*)$/m.exec(text)?.[1],
+			id: /^id: (.*)$/m.exec(text)?.[1],
+			data: /^data: (.*)$/m.exec(text)?.[1] ?? "",
+		}));
+	}
+
+	async events(): Promise<string[]> {
+		const messages = await this.take();
+		return messages
+			.filter(({ event }) => event?.startsWith("conversion.") === true)
+			.map(({ event, data }) => `${event} ${JSON.parse(data).orderId}`);
+	}
+
+	cancel(): Promise<void> {
+		return this.#reader.cancel();
+	}
+}

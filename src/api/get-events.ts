@@ -1,0 +1,131 @@
+// GET /v1/events: the programme's events as they happen, as server-sent events, for `ringback listen`. It reads and
+// nothing else: no delivery is made, changed, delayed or cancelled by anybody who listens.
+
+import * as z from "zod";
+import { hasReached, readFeed, startOfFeed } from "../conversions/event-feed.ts";
+import { type CursorKeys, deriveCursorKeys, readCursor, writeCursor } from "../domain/event-cursor.ts";
+import type { EventPosition } from "../domain/event-position.ts";
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { EventStreams, type StreamSource } from "../server-sent-events.ts";
+import { isKeyUsable } from "../store/keys.ts";
+import type { Programme } from "../store/programmes.ts";
+import type { Db } from "../store/store.ts";
+import type { AppDeps } from "./deps.ts";
+import { checkFields, parseQuery } from "./fields.ts";
+import { type AuthenticCall, type Endpoint, type Handled, tooManyStreams } from "./signed-call.ts";
+
+/** For developers, of whom a shop has few; each stream costs a query every half second. */
+export const MAX_STREAMS = 50;
+export const MAX_STREAMS_A_PROGRAMME = 5;
+const LOOK_MS = 500;
+
+export const EVENTS_QUERY = z.strictObject({
+	after: z
+		.string()
+		.meta({
+			description:
+				"The `id` of an event received before: the stream goes on behind it, and nothing that happened meanwhile is missing. Without it, from now on.",
+			examples: ["q5mYV0Yb3O6kZyXo0l9kVYVnA2fPjX0p6N7Qb2Zr"],
+		})
+		.optional(),
+	test: z
+		.string()
+		.meta({ enum: ["true", "false"], default: "false", description: "`true`: only test conversions." })
+		.optional(),
+});
+
+interface Wish {
+	position: EventPosition;
+	testOnly: boolean;
+}
+
+export function createGetEvents(deps: AppDeps): Endpoint {
+	const keys = deriveCursorKeys(deps.sealingKey);
+	const streams = new EventStreams(deps, {
+		maxStreams: MAX_STREAMS,
+		maxStreamsOfOne: MAX_STREAMS_A_PROGRAMME,
+		lookMs: LOOK_MS,
+		what: "a stream of events",
+	});
+	return async (trx, _deps, call): Promise<Handled> => {
+		const { programme } = call;
+		const wish = await parseWish(trx, keys, programme, call.query, deps.clock.nowMs());
+		if (!wish.ok) return { result: wish, orderId: null };
+		if (!streams.hasRoom(programme.id)) {
+			return { result: { ok: false, fault: tooManyStreams() }, orderId: null };
+		}
+		const source = createSource(deps, keys, call, wish.value);
+		const result = succeed({
+			outcome: "LISTENING",
+			httpStatus: 200 as const,
+			body: {},
+			conversionId: null,
+			owedProgrammeIds: [],
+			openStream: () => streams.answer(programme.id, source),
+		});
+		return { result, orderId: null };
+	};
+}
+
+async function parseWish(
+	trx: Db,
+	keys: CursorKeys,
+	programme: Programme,
+	query: URLSearchParams,
+	nowMs: number,
+): Promise<Result<Wish>> {
+	const names = parseQuery(query);
+	if (!names.ok) return names;
+	const fields = checkFields(EVENTS_QUERY, names.value);
+	if (!fields.ok) return fields;
+	const { after, test = "false" } = fields.value;
+	if (test !== "true" && test !== "false") {
+		return refuse("invalid_field", "test must be true or false, or left out.", "test");
+	}
+	const testOnly = test === "true";
+	if (after === undefined) return succeed({ position: await startOfFeed(trx, nowMs), testOnly });
+	const position = readCursor(keys, programme.id, after);
+	if (position !== null && (await hasReached(trx, position))) return succeed({ position, testOnly });
+	return refuse(
+		"malformed_cursor",
+		"This cursor is not one of this programme's. Take the id of an event as it is, or leave it out to listen from now on.",
+		"after",
+	);
+}
+
+function createSource(
+	{ store, clock }: AppDeps,
+	keys: CursorKeys,
+	{ programme, keyId, hangUp }: AuthenticCall,
+	{ position: start, testOnly }: Wish,
+): StreamSource {
+	let position = start;
+	const idLine = (at: EventPosition): string => `id: ${writeCursor(keys, programme.id, at)}\n`;
+	const greeting = JSON.stringify({ programId: programme.public_id, testOnly });
+	return {
+		opening: `event: listening\n${idLine(start)}data: ${greeting}\n\n`,
+		async look() {
+			const page = await readFeed(store.db, programme, position, { testOnly, nowMs: clock.nowMs() });
+			if (page.events.length === 0 && !page.hasMore) {
+				position = page.position;
+				return null;
+			}
+			return {
+				hasMore: page.hasMore,
+				async compose() {
+					position = page.position;
+					const messages = page.events.map(
+						({ event, body, position: behind }) => `event: ${event}\n${idLine(behind)}data: ${body}\n\n`,
+					);
+					return messages.join("") || `${idLine(position)}\n`;
+				},
+			};
+		},
+		isAllowed: () => isKeyUsable(store.db, keyId),
+		// Whoever comes back with a revoked key is told so.
+		farewell: "",
+		// With the place reached, so that whoever comes back need not go through everybody else's events again.
+		heartbeat: () => `: still here\n${idLine(position)}\n`,
+		hangUp,
+	};
+}

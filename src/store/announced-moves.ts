@@ -1,0 +1,80 @@
+// Moves in the order of their numbers, of everybody, with the conversions of one programme beside them. Of
+// everybody, because a number that is missing can then be told from one that is another shop's.
+
+import { type RawBuilder, sql } from "kysely";
+import type { EventPosition } from "../domain/event-position.ts";
+import type { Conversion } from "./conversions.ts";
+import type { MovesTable } from "./schema.ts";
+import type { Db } from "./store.ts";
+
+export interface PassedMove {
+	id: number;
+	atMs: number;
+	/** Null for another programme's. */
+	own: OwnMove | null;
+}
+
+export interface OwnMove {
+	move: MovesTable["move"];
+	toStatus: MovesTable["to_status"];
+	reason: MovesTable["reason"];
+	conversion: ConversionOfMove;
+}
+
+/** What does not change any more once an event was announced. */
+export type ConversionOfMove = Pick<
+	Conversion,
+	| "public_id"
+	| "order_id"
+	| "event_type"
+	| "basket_value"
+	| "commission"
+	| "network_fee"
+	| "currency"
+	| "test"
+	| "occurred_at_ms"
+>;
+
+type Row = { id: number; at_ms: number } & Pick<MovesTable, "move" | "to_status" | "reason"> &
+	({ public_id: null } | ConversionOfMove);
+
+/**
+ * What is behind a position: its gaps, and everything above it. One statement, so one view of the database: a move
+ * that is seen has all earlier moves of its conversion in the same page or in one before.
+ */
+export async function listMovesBehind(
+	db: Db,
+	programmeId: number,
+	{ high, gaps }: EventPosition,
+	limit: number,
+): Promise<PassedMove[]> {
+	const stretches = [
+		...gaps.map(({ first, last }) => sql`id between ${first} and ${last}`),
+		sql`id > ${high}`,
+	];
+	const parts = stretches.map((stretch, index) => readStretch(stretch, limit, index));
+	const { rows } = await sql<Row>`
+		select passed.*, conversions.public_id, conversions.order_id, conversions.event_type,
+			conversions.basket_value, conversions.commission, conversions.network_fee, conversions.currency,
+			conversions.test, conversions.occurred_at_ms
+		from (${sql.join(parts, sql` union all `)} order by id limit ${limit}) as passed
+		left join conversions on conversions.id = passed.conversion_id and conversions.programme_id = ${programmeId}
+		order by passed.id`.execute(db);
+	return rows.map(readRow);
+}
+
+/** Wrapped, because SQLite takes a limit inside a union only so. */
+function readStretch(stretch: RawBuilder<unknown>, limit: number, index: number): RawBuilder<unknown> {
+	return sql`select * from (select id, at_ms, move, to_status, reason, conversion_id from moves
+		where ${stretch} order by id limit ${limit}) as ${sql.id(`stretch_${index}`)}`;
+}
+
+function readRow({ id, at_ms, move, to_status, reason, ...conversion }: Row): PassedMove {
+	const own = conversion.public_id === null ? null : { move, toStatus: to_status, reason, conversion };
+	return { id, atMs: at_ms, own };
+}
+
+export async function newestMoveId(db: Db): Promise<number> {
+	const all = db.selectFrom("moves").select("id").where("id", ">", 0);
+	return (await all.orderBy("id", "desc").limit(1).executeTakeFirst())?.id ?? 0;
+}
