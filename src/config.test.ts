@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { makeCertificates } from "../demo/certificate.ts";
-import { type Config, type Environment, readConfig } from "./config.ts";
+import { type Config, type Environment, readConfig, shopEnvironment } from "./config.ts";
 
 const KEY = "0123456789abcdef".repeat(4);
 const PASSWORD = "hunter2-do-not-print";
@@ -41,7 +41,6 @@ describe("a good value is taken as it is meant", () => {
 		["PORT", { PORT: "0" }, { port: 0 }],
 		["the highest PORT", { PORT: "65535" }, { port: 65_535 }],
 		["PUBLIC_URL", { PUBLIC_URL: "https://rb.example/" }, { publicUrl: "https://rb.example" }],
-		["PUBLIC_URL with a path", { PUBLIC_URL: "https://a.example/rb" }, { publicUrl: "https://a.example/rb" }],
 		["a SQLite path", { DATABASE_URL: "sqlite:/x/y.db" }, { database: { kind: "sqlite", path: "/x/y.db" } }],
 		[
 			"PostgreSQL with its key",
@@ -100,6 +99,16 @@ describe("a good value is taken as it is meant", () => {
 	});
 });
 
+test("what a shop's commands read is nothing the service complains about, and is handed to them alone", () => {
+	const shops = { RINGBACK_URL: "x", RINGBACK_API_KEY: "rbk_1", RINGBACK_SIGNING_SECRET: PASSWORD };
+	deepEqual(configOf(shops), configOf({}));
+	deepEqual(shopEnvironment({ ...shops, RINGBACK_BRAND: "Acme", RINGBACK_SECRET_KEY: KEY, PATH: "/bin" }), {
+		...shops,
+		RINGBACK_BRAND: "Acme",
+		NO_COLOR: undefined,
+	});
+});
+
 describe("a wrong value is one problem that names the setting and says what it takes", () => {
 	const cases: readonly [environment: Environment, problem: RegExp][] = [
 		[{ PORT: "65536" }, /^PORT must be a whole number from 0 to 65535, not "65536"\.$/],
@@ -109,6 +118,12 @@ describe("a wrong value is one problem that names the setting and says what it t
 		[{ PUBLIC_URL: "ringback.example" }, /^PUBLIC_URL must be .*https:\/\/ringback\.example/],
 		[{ PUBLIC_URL: "ftp://ringback.example" }, /^PUBLIC_URL must be/],
 		[{ PUBLIC_URL: "https://ringback.example/?a=b" }, /^PUBLIC_URL must be/],
+		[
+			{ PUBLIC_URL: "https://a.example/rb" },
+			/^PUBLIC_URL must be .*without a path, not "https:.*a host name or a port of its own/,
+		],
+		[{ PUBLIC_URL: "https://a.example//" }, /^PUBLIC_URL must be .*without a path/],
+		[{ PUBLIC_URL: "https://me:pass@a.example" }, /^PUBLIC_URL must be/],
 		[{ PUBLIC_URL: "https://ringback.example/#top" }, /^PUBLIC_URL must be/],
 		[{ DATABASE_URL: "mysql://db.example/ringback" }, /^DATABASE_URL must be sqlite:PATH or postgres:/],
 		[{ DATABASE_URL: "sqlite:" }, /^DATABASE_URL must be sqlite:PATH/],

@@ -51,6 +51,9 @@ const KNOWN = new Set([
 	"RINGBACK_ROLE",
 ]);
 
+/** What the shop's commands read, besides the brand. The service has no use for them, and nothing against them. */
+const OF_THE_SHOP = new Set(["RINGBACK_URL", "RINGBACK_API_KEY", "RINGBACK_SIGNING_SECRET"]);
+
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export function readConfig(environment: Environment = process.env): ConfigResult {
@@ -80,11 +83,18 @@ export function readConfig(environment: Environment = process.env): ConfigResult
 	};
 	// A misspelt setting that is silently ignored is found in production.
 	for (const name of Object.keys(environment)) {
-		if (name.startsWith("RINGBACK_") && !name.startsWith("RINGBACK_TEST_") && !KNOWN.has(name)) {
+		const isKnown = KNOWN.has(name) || OF_THE_SHOP.has(name) || name.startsWith("RINGBACK_TEST_");
+		if (name.startsWith("RINGBACK_") && !isKnown) {
 			reader.problem(name, `is not a setting. Known are ${[...KNOWN].join(", ")}.`);
 		}
 	}
 	return reader.problems.length === 0 ? { ok: true, config } : { ok: false, problems: reader.problems };
+}
+
+/** For the shop's commands, which say themselves what is missing. */
+export function shopEnvironment(environment: Environment = process.env): Environment {
+	const names = [...OF_THE_SHOP, "RINGBACK_BRAND", "NO_COLOR"];
+	return Object.fromEntries(names.map((name) => [name, environment[name]]));
 }
 
 class Reader {
@@ -145,12 +155,13 @@ function readPublicUrl(reader: Reader): string | null {
 	const text = reader.text("PUBLIC_URL");
 	if (text === undefined) return null;
 	const url = URL.canParse(text) ? new URL(text) : undefined;
-	if (url !== undefined && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "") {
-		return text.replace(/\/+$/, "");
+	// Every link of the pages begins at the root: below a path they would all lead nowhere.
+	if (url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) {
+		return url.origin;
 	}
 	reader.problem(
 		"PUBLIC_URL",
-		`must be the address people open, such as https://ringback.example, not "${text}".`,
+		`must be the address people open, such as https://ringback.example, without a path, not "${text}". Give the service a host name or a port of its own.`,
 	);
 	return null;
 }

@@ -2,15 +2,24 @@
 // The `ringback` command: finds the subcommand, reads its options, and turns failures into sentences.
 
 import packageJson from "../package.json" with { type: "json" };
-import { type Command, describeCommand, EXIT, parseOptions, type Screen } from "./cli/command.ts";
+import {
+	type Command,
+	type DelegatedCommand,
+	describeCommand,
+	EXIT,
+	parseOptions,
+	type Screen,
+} from "./cli/command.ts";
 import { doctorCommand } from "./cli/doctor.ts";
 import { keyIssueCommand } from "./cli/key.ts";
+import { listenCommand } from "./cli/listen.ts";
 import { migrateCommand } from "./cli/migrate.ts";
 import { programmeCreateCommand } from "./cli/programme.ts";
 import { serveCommand } from "./cli/serve.ts";
+import { triggerCommand } from "./cli/trigger.ts";
 import { userCreateCommand, userLinkCommand } from "./cli/user.ts";
 
-const COMMANDS: readonly Command[] = [
+const COMMANDS: readonly (Command | DelegatedCommand)[] = [
 	serveCommand,
 	migrateCommand,
 	userCreateCommand,
@@ -18,6 +27,8 @@ const COMMANDS: readonly Command[] = [
 	programmeCreateCommand,
 	keyIssueCommand,
 	doctorCommand,
+	listenCommand,
+	triggerCommand,
 ];
 
 const screen: Screen = {
@@ -55,7 +66,17 @@ async function main(args: readonly string[]): Promise<number> {
 		screen.error(`There is no command "${args.slice(0, 2).join(" ")}".\n\n${describeCommands(COMMANDS)}`);
 		return EXIT.usage;
 	}
-	const parsed = parseOptions(command, args.slice(command.name.split(" ").length));
+	const rest = args.slice(command.name.split(" ").length);
+	try {
+		return await ("delegate" in command ? command.delegate(rest, screen) : runOwn(command, rest));
+	} catch (error) {
+		screen.error(describeFailure(error));
+		return EXIT.failed;
+	}
+}
+
+async function runOwn(command: Command, args: readonly string[]): Promise<number> {
+	const parsed = parseOptions(command, args);
 	if (!parsed.ok) {
 		screen.error(`${parsed.problem}\n\n${describeCommand(command)}`);
 		return EXIT.usage;
@@ -64,19 +85,14 @@ async function main(args: readonly string[]): Promise<number> {
 		screen.out(describeCommand(command));
 		return EXIT.ok;
 	}
-	try {
-		return await command.run(parsed.options, screen);
-	} catch (error) {
-		screen.error(describeFailure(error));
-		return EXIT.failed;
-	}
+	return command.run(parsed.options, screen);
 }
 
 function asksForHelp(arg: string | undefined): boolean {
 	return arg === "--help" || arg === "-h";
 }
 
-function describeCommands(commands: readonly Command[]): string {
+function describeCommands(commands: readonly Pick<Command, "name" | "summary">[]): string {
 	const width = Math.max(...commands.map(({ name }) => name.length));
 	return [
 		"Ringback tracks conversions and tells the shop of every status change by a signed callback.",

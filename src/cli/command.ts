@@ -19,6 +19,13 @@ export interface Command {
 	run(options: Options, screen: Screen): Promise<number>;
 }
 
+/** Reads its arguments itself: the shop's commands are those of the package that a shop installs. */
+export interface DelegatedCommand {
+	name: string;
+	summary: string;
+	delegate(args: readonly string[], screen: Screen): Promise<number>;
+}
+
 export interface Screen {
 	out(line: string): void;
 	error(line: string): void;

@@ -82,13 +82,13 @@ test("user link makes a new link in place of the old one, with the public addres
 });
 
 const REFUSALS: readonly [title: string, args: readonly string[], error: string, detail: RegExp][] = [
-	["a bad e-mail", userArgs("owner at shop"), "invalid_email", /"owner at shop" is not an e-mail address/],
+	["a bad e-mail", userArgs("owner at shop"), "invalid_email", /"owner at shop" is not an email address/],
 	["a taken e-mail", userArgs("OWNER@shop.example"), "email_taken", /already has an account/],
 	[
 		"a link for nobody",
 		["user", "link", "--email", "b@shop.example"],
 		"unknown_person",
-		/Nobody has the e-mail/,
+		/Nobody has the email/,
 	],
 	["an unknown role", userArgs("x@shop.example", "king"), "unknown_role", /"owner" .* or "staff"/],
 	[

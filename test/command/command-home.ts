@@ -2,34 +2,15 @@
 // every process that was started has ended before the folder goes, and nothing is left behind.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { until } from "../support/until.ts";
+import { type Ended, endProcess, type Running, watchProcess } from "../support/watched-process.ts";
 
 export type Settings = Readonly<Record<string, string>>;
 
-export interface Ended {
-	code: number | null;
-	signal: NodeJS.Signals | null;
-	stdout: string;
-	stderr: string;
-}
-
-export interface Running {
-	/** What it has said so far. */
-	readonly stdout: string;
-	readonly stderr: string;
-	readonly isRunning: boolean;
-	/** Undefined when it could not be started. */
-	readonly pid: number | undefined;
-	kill(signal: NodeJS.Signals): void;
-	/** Resolves to the match; fails, with all that was said, when the process ends or nothing comes in time. */
-	said(pattern: RegExp): Promise<RegExpExecArray>;
-	ended(): Promise<Ended>;
-}
+export type { Ended, Running } from "../support/watched-process.ts";
 
 export interface Home {
 	folder: string;
@@ -41,9 +22,6 @@ export interface Home {
 	/** Any other program of the repository's Node: `demo/main.ts`. */
 	startScript(script: string, args: readonly string[], settings?: Settings): Running;
 }
-
-/** A loaded machine needs a second or two for a command; whatever takes this long is stuck. */
-const PATIENCE_MS = 20_000;
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** Half of a command's time is compiling the same sources again. Goes with node_modules, where tools keep such. */
@@ -65,7 +43,7 @@ export function openHome(t: Cleaning): Home {
 	};
 	process.once("exit", endWithUs);
 	t.after(async () => {
-		await Promise.all(children.map(endNow));
+		await Promise.all(children.map(endProcess));
 		rmSync(folder, { recursive: true, force: true });
 		process.off("exit", endWithUs);
 	});
@@ -79,65 +57,10 @@ export function openHome(t: Cleaning): Home {
 		};
 		const child = spawn(process.execPath, [join(ROOT, script), ...args], { cwd: folder, env });
 		children.push(child);
-		return watch(child);
+		return watchProcess(child);
 	};
 	const start: Home["start"] = (args, settings) => startScript("src/main.ts", args, settings);
 	return { folder, databasePath, start, startScript, run: (args, settings) => start(args, settings).ended() };
-}
-
-function watch(child: ChildProcess): Running {
-	let stdout = "";
-	let stderr = "";
-	child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-		stdout += text;
-	});
-	child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-		stderr += text;
-	});
-	// "close", not "exit": only then has everything that was said been heard.
-	const closed = once(child, "close").then(([code, signal]) => ({ code, signal }));
-	const isRunning = () => child.exitCode === null && child.signalCode === null;
-	const describe = () => `said so far:\n${stdout}\n--- on standard error:\n${stderr}`;
-	return {
-		get stdout() {
-			return stdout;
-		},
-		get stderr() {
-			return stderr;
-		},
-		get isRunning() {
-			return isRunning();
-		},
-		pid: child.pid,
-		kill: (signal) => child.kill(signal),
-		async said(pattern) {
-			const find = () => pattern.exec(stdout) ?? pattern.exec(stderr);
-			await until(() => find() !== null || !isRunning(), describe);
-			const found = find();
-			if (found === null) throw new Error(`it ended and never said ${pattern}; it ${describe()}`);
-			return found;
-		},
-		async ended() {
-			const end = await Promise.race([closed, patience(describe)]);
-			return { ...end, stdout, stderr };
-		},
-	};
-}
-
-function patience(describe: () => string): Promise<never> {
-	return new Promise((_resolve, reject) => {
-		setTimeout(
-			() => reject(new Error(`did not end in ${PATIENCE_MS} ms; ${describe()}`)),
-			PATIENCE_MS,
-		).unref();
-	});
-}
-
-async function endNow(child: ChildProcess): Promise<void> {
-	if (child.exitCode !== null || child.signalCode !== null) return;
-	const exited = once(child, "exit");
-	child.kill("SIGKILL");
-	await exited;
 }
 
 /** The forbidden side of every command: people get a sentence, never a stack. */

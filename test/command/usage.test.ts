@@ -10,7 +10,16 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { hasStack, openHome } from "./command-home.ts";
 
-const COMMANDS = ["serve", "migrate", "user create", "programme create", "key issue", "doctor"];
+const COMMANDS = [
+	"serve",
+	"migrate",
+	"user create",
+	"programme create",
+	"key issue",
+	"doctor",
+	"listen",
+	"trigger",
+];
 
 describe("help is on standard output and ends with 0", { concurrency: 2 }, () => {
 	for (const args of [[], ["--help"], ["help"]]) {

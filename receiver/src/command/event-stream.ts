@@ -1,0 +1,135 @@
+// One connection to the service's stream of events, signed like every call. Says how it went; judges nothing.
+
+import { signRequest } from "../sign-request.ts";
+import type { Settings } from "./settings.ts";
+import { createMessageReader, type StreamMessage } from "./stream-message.ts";
+
+export type Connection =
+	| { readonly kind: "open"; readonly messages: AsyncIterable<StreamMessage> }
+	/** The service says no, with its code and sentence. */
+	| { readonly kind: "refused"; readonly status: number; readonly code: string; readonly detail: string }
+	/** Something else answers at this address. */
+	| { readonly kind: "unexpected"; readonly status: number; readonly detail: string }
+	| { readonly kind: "unreachable"; readonly detail: string };
+
+export type Place = { readonly after: string | undefined; readonly testOnly: boolean };
+
+/** The service answers within milliseconds; after this long something on the way hangs. */
+const answerTimeoutMs = 10_000;
+/** Three heartbeats: a connection that is silent for longer is gone, whatever the system believes. */
+const silenceTimeoutMs = 45_000;
+const maxProblemBytes = 65_536;
+
+export async function openStream(
+	{ url, apiKey, secret, brand }: Settings,
+	{ after, testOnly }: Place,
+	stopSignal: AbortSignal,
+): Promise<Connection> {
+	const query = new URLSearchParams();
+	if (after !== undefined) query.set("after", after);
+	if (testOnly) query.set("test", "true");
+	const path = `/v1/events?${query}`.replace(/\?$/, "");
+	const hangUp = new AbortController();
+	const stop = () => hangUp.abort();
+	if (stopSignal.aborted) stop();
+	stopSignal.addEventListener("abort", stop, { once: true });
+	const { headers } = await signRequest({ method: "GET", path, secret, apiKey, brand });
+	const timer = setTimeout(stop, answerTimeoutMs);
+	let response: Response;
+	try {
+		response = await fetch(url + path, {
+			headers: { ...headers, Accept: "text/event-stream" },
+			// Followed, a redirect would carry the API key to another place.
+			redirect: "manual",
+			signal: hangUp.signal,
+		});
+	} catch (error) {
+		stopSignal.removeEventListener("abort", stop);
+		return { kind: "unreachable", detail: describeNetworkError(error) };
+	} finally {
+		clearTimeout(timer);
+	}
+	const isStream = /^text\/event-stream\b/.test(response.headers.get("content-type") ?? "");
+	if (response.status !== 200 || !isStream || response.body === null) {
+		stopSignal.removeEventListener("abort", stop);
+		return readRefusal(response);
+	}
+	return {
+		kind: "open",
+		messages: readMessages(response.body, hangUp, () => stopSignal.removeEventListener("abort", stop)),
+	};
+}
+
+async function* readMessages(
+	body: ReadableStream<Uint8Array>,
+	hangUp: AbortController,
+	cleanUp: () => void,
+): AsyncGenerator<StreamMessage, void> {
+	const read = createMessageReader();
+	const reader = body.getReader();
+	try {
+		for (;;) {
+			const timer = setTimeout(() => hangUp.abort(), silenceTimeoutMs);
+			const { done, value } = await reader.read().finally(() => clearTimeout(timer));
+			if (done) return;
+			yield* read(value);
+		}
+	} catch {
+		// A connection that breaks ends the stream like one that is closed: the caller comes back either way.
+		return;
+	} finally {
+		cleanUp();
+		hangUp.abort();
+	}
+}
+
+async function readRefusal(response: Response): Promise<Connection> {
+	const { status } = response;
+	const text = await readText(response);
+	if (status >= 300 && status < 400) {
+		const location = response.headers.get("location") ?? "another address";
+		return { kind: "unexpected", status, detail: `it redirects to ${location}` };
+	}
+	const { code, detail } = parseProblem(text);
+	if (code !== undefined && detail !== undefined) return { kind: "refused", status, code, detail };
+	const type = response.headers.get("content-type") ?? "no content type";
+	return { kind: "unexpected", status, detail: `it answers HTTP ${status} with ${type}` };
+}
+
+async function readText(response: Response): Promise<string> {
+	const chunks: Uint8Array[] = [];
+	let bytes = 0;
+	const reader = response.body?.getReader();
+	try {
+		for (;;) {
+			const part = await reader?.read();
+			if (part === undefined || part.done || bytes > maxProblemBytes) break;
+			bytes += part.value.byteLength;
+			chunks.push(part.value);
+		}
+		await reader?.cancel();
+	} catch {
+		// Whatever came of it is enough to say what answers there.
+	}
+	return Buffer.concat(chunks).toString("utf8");
+}
+
+function parseProblem(text: string): { code?: string; detail?: string } {
+	try {
+		const json: unknown = JSON.parse(text);
+		if (typeof json !== "object" || json === null || !("code" in json) || !("detail" in json)) return {};
+		const { code, detail } = json;
+		return typeof code === "string" && typeof detail === "string" ? { code, detail } : {};
+	} catch {
+		// No JSON, so no problem document.
+		return {};
+	}
+}
+
+function describeNetworkError(error: unknown): string {
+	for (const one of [error, error instanceof Error ? error.cause : undefined]) {
+		const code = typeof one === "object" && one !== null && "code" in one ? one.code : undefined;
+		if (typeof code === "string" && /^\w{1,64}$/.test(code)) return code;
+	}
+	return error instanceof Error && error.name === "AbortError" ? "no answer in 10 seconds" : "no connection";
+}

@@ -1,0 +1,79 @@
+// One forwarded event on the screen: a line to read, or a line of JSON for a program.
+
+import type { PostbackEvent } from "../event.ts";
+import type { EventBody } from "./forward.ts";
+import type { Judgement } from "./judgement.ts";
+import { showPlainly, writePlainJson } from "./plain-text.ts";
+
+export type Forwarded = {
+	readonly atMs: number;
+	readonly event: PostbackEvent;
+	/** As it was sent. */
+	readonly body: EventBody;
+	readonly cursor: string | undefined;
+	readonly to: string;
+	/** Null where none came. */
+	readonly httpStatus: number | null;
+	readonly tookMs: number;
+	readonly judgement: Judgement;
+};
+
+export type ReportOptions = {
+	readonly asJson: boolean;
+	readonly printsBody: boolean;
+	readonly hasColour: boolean;
+};
+
+const longestEvent = "conversion.recorded".length;
+const longestStatus = "RECORDED".length;
+/** Orders are lined up as long as they are this short; a longer one is shown whole all the same. */
+const mostOrderWidth = 28;
+
+const colours = { delivered: 32, retry: 33, stop: 31 } as const;
+
+export function createReport(options: ReportOptions): (forwarded: Forwarded) => string {
+	if (options.asJson) return (forwarded) => writePlainJson(describe(forwarded, options.printsBody));
+	let orderWidth = 10;
+	return (forwarded) => {
+		const { event, body, atMs, judgement } = forwarded;
+		const order = showPlainly(event.orderId);
+		orderWidth = Math.min(mostOrderWidth, Math.max(orderWidth, order.length));
+		const words = [
+			timeOfDay(atMs),
+			showPlainly(event.event).padEnd(longestEvent),
+			order.padEnd(orderWidth),
+			showPlainly(event.status).padEnd(longestStatus),
+			`→ ${paint(judgement.answer, judgement, options.hasColour)}`,
+		];
+		const notes = [event.test ? "test" : "", showPlainly(judgement.advice)].filter((note) => note !== "");
+		const line = [...words, ...notes].join("  ");
+		return options.printsBody ? `${line}\n${writePlainJson(body, 2)}` : line;
+	};
+}
+
+function describe(forwarded: Forwarded, printsBody: boolean): object {
+	const { event, judgement } = forwarded;
+	return {
+		at: new Date(forwarded.atMs).toISOString(),
+		event: event.event,
+		orderId: event.orderId,
+		conversionId: event.conversionId,
+		status: event.status,
+		test: event.test,
+		to: forwarded.to,
+		httpStatus: forwarded.httpStatus,
+		tookMs: forwarded.tookMs,
+		verdict: judgement.verdict,
+		advice: judgement.advice === "" ? null : judgement.advice,
+		cursor: forwarded.cursor ?? null,
+		...(printsBody ? { body: forwarded.body } : {}),
+	};
+}
+
+function timeOfDay(atMs: number): string {
+	return new Date(atMs).toTimeString().slice(0, 8);
+}
+
+function paint(text: string, { verdict }: Judgement, hasColour: boolean): string {
+	return hasColour ? `\u001b[${colours[verdict]}m${text}\u001b[0m` : text;
+}

@@ -1,0 +1,94 @@
+// One event as the contract's POST to the developer's own endpoint (section 4.1), signed afresh for its path.
+
+import { randomBytes } from "node:crypto";
+import { request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import { formCanonical } from "../canonical.ts";
+import { digestSha256, signWith } from "../hmac.ts";
+import type { Settings } from "./settings.ts";
+
+export type ForwardOutcome =
+	| { readonly kind: "answered"; readonly status: number; readonly tookMs: number }
+	| { readonly kind: "timeout"; readonly tookMs: number }
+	| { readonly kind: "failed"; readonly code: string; readonly tookMs: number }
+	| { readonly kind: "stopped" };
+
+/** The body's fields in their order; `sentAt` is replaced by the moment of forwarding. */
+export type EventBody = Readonly<Record<string, unknown>>;
+
+/** Contract, section 8. */
+const timeoutMs = 5_000;
+const nonceBytes = 16;
+
+export async function forwardEvent(
+	target: URL,
+	event: string,
+	fields: EventBody,
+	{ secret, brand }: Pick<Settings, "secret" | "brand">,
+	stopSignal: AbortSignal,
+): Promise<{ readonly outcome: ForwardOutcome; readonly body: EventBody }> {
+	const nowMs = Date.now();
+	const body = { ...fields, sentAt: new Date(nowMs).toISOString() };
+	const bytes = Buffer.from(JSON.stringify(body));
+	const timestamp = String(Math.floor(nowMs / 1000));
+	const nonce = randomBytes(nonceBytes).toString("hex");
+	const path = target.pathname + target.search;
+	const bodySha256 = await digestSha256(new Uint8Array(bytes));
+	const canonical = formCanonical({ method: "POST", target: path, timestamp, nonce, bodySha256 });
+	const headers = {
+		"Content-Type": "application/json",
+		"Content-Length": bytes.byteLength,
+		"User-Agent": `${brand.toLowerCase()}-postback/1`,
+		[`X-${brand}-Event`]: event,
+		[`X-${brand}-Timestamp`]: timestamp,
+		[`X-${brand}-Nonce`]: nonce,
+		[`X-${brand}-Signature`]: await signWith(secret, canonical),
+	};
+	return { outcome: await post(target, path, headers, bytes, stopSignal), body };
+}
+
+function post(
+	target: URL,
+	path: string,
+	headers: Readonly<Record<string, string | number>>,
+	bytes: Uint8Array,
+	stopSignal: AbortSignal,
+): Promise<ForwardOutcome> {
+	const startedAtMs = performance.now();
+	const took = () => Math.round(performance.now() - startedAtMs);
+	return new Promise((resolve) => {
+		const send = target.protocol === "https:" ? requestHttps : requestHttp;
+		// A connection of its own: a kept one may be closed by the other side just when the next event comes.
+		const options = { method: "POST", path, headers, agent: false, autoSelectFamily: true } as const;
+		const request = send({ ...options, protocol: target.protocol, ...hostOf(target) });
+		const finish = (outcome: ForwardOutcome): void => {
+			clearTimeout(timer);
+			stopSignal.removeEventListener("abort", stop);
+			resolve(outcome);
+			// The answer's body is not used, and must not hold anything open.
+			request.destroy();
+		};
+		const stop = () => finish({ kind: "stopped" });
+		const timer = setTimeout(() => finish({ kind: "timeout", tookMs: took() }), timeoutMs);
+		stopSignal.addEventListener("abort", stop, { once: true });
+		request.on("response", ({ statusCode = 0 }) =>
+			finish({ kind: "answered", status: statusCode, tookMs: took() }),
+		);
+		request.on("error", (error) => finish({ kind: "failed", code: codeOf(error), tookMs: took() }));
+		if (stopSignal.aborted) stop();
+		else request.end(bytes);
+	});
+}
+
+function hostOf({ hostname, port, protocol }: URL): { hostname: string; port: number } {
+	const standardPort = protocol === "https:" ? 443 : 80;
+	return { hostname: hostname.replace(/^\[|\]$/g, ""), port: port === "" ? standardPort : Number(port) };
+}
+
+function codeOf(error: Error): string {
+	const inner: unknown = error instanceof AggregateError ? error.errors[0] : undefined;
+	for (const one of [error, inner]) {
+		if (one instanceof Error && "code" in one && typeof one.code === "string") return one.code;
+	}
+	return error.name;
+}

@@ -1,0 +1,69 @@
+// What the service would do with an answer (contract, section 7), for the developer who sees it on the screen.
+
+import type { ForwardOutcome } from "./forward.ts";
+
+export type Judgement = {
+	readonly verdict: "delivered" | "retry" | "stop";
+	/** What came back, in a few words. */
+	readonly answer: string;
+	/** What it would mean, and what to do about it; empty when all is well. */
+	readonly advice: string;
+};
+
+const retried = "the service would try again in 1 minute";
+const stopped = "the service would stop at once and tell the owner";
+
+export function judgeForward(outcome: Exclude<ForwardOutcome, { kind: "stopped" }>, target: URL): Judgement {
+	switch (outcome.kind) {
+		case "answered":
+			return judgeStatus(outcome.status, outcome.tookMs);
+		case "timeout":
+			return { verdict: "retry", answer: "no answer within 5 seconds", advice: retried };
+		case "failed":
+			return {
+				verdict: "retry",
+				answer: `no connection (${outcome.code})`,
+				advice: `${retried}. ${hintFor(outcome.code, target)}`,
+			};
+	}
+	outcome satisfies never;
+}
+
+function judgeStatus(status: number, tookMs: number): Judgement {
+	const answer = `${status} in ${tookMs} ms`;
+	if (status >= 200 && status < 300) return { verdict: "delivered", answer, advice: "" };
+	if (status >= 300 && status < 400) {
+		return {
+			verdict: "stop",
+			answer,
+			advice: `redirects are not followed: ${stopped}. Name the final address`,
+		};
+	}
+	if (status >= 500 || status === 408 || status === 429) return { verdict: "retry", answer, advice: retried };
+	const why =
+		status === 401
+			? ". If it is your signature check: the same secret? the raw body? the path with its query?"
+			: "";
+	return { verdict: "stop", answer, advice: `a refusal: ${stopped}${why}` };
+}
+
+function hintFor(code: string, target: URL): string {
+	switch (code) {
+		case "ECONNREFUSED":
+			return `Nothing listens on ${target.host}: start your receiver`;
+		case "ENOTFOUND":
+		case "EAI_AGAIN":
+			return `${target.hostname} cannot be looked up: check --to`;
+		case "ECONNRESET":
+			return "It hung up before it answered: look at your receiver's log";
+		case "DEPTH_ZERO_SELF_SIGNED_CERT":
+		case "SELF_SIGNED_CERT_IN_CHAIN":
+		case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
+			return "Its certificate is not trusted here: set NODE_EXTRA_CA_CERTS to the CA's file, or use http";
+		case "EPROTO":
+		case "ERR_SSL_WRONG_VERSION_NUMBER":
+			return "It does not speak TLS: use http:// in --to";
+		default:
+			return `Check --to and your receiver`;
+	}
+}

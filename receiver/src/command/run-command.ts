@@ -1,0 +1,69 @@
+// The shop's commands, `ringback listen` and `ringback trigger`, for whoever starts them: the package's own program,
+// or the service's command, which offers them too.
+
+import { listen, listenUsage } from "./listen.ts";
+import { exitCode, type Surroundings } from "./surroundings.ts";
+import { trigger, triggerUsage } from "./trigger.ts";
+import { describeUsage, type Given, parseArguments, type Usage } from "./usage.ts";
+
+export type { Environment, Screen } from "./surroundings.ts";
+
+type ShopCommand = { readonly usage: Usage; run(given: Given, surroundings: Surroundings): Promise<number> };
+
+const commands: readonly ShopCommand[] = [
+	{ usage: listenUsage, run: listen },
+	{ usage: triggerUsage, run: trigger },
+];
+
+/** For a list of commands: their names and what they do. */
+export const shopCommands: readonly { readonly name: string; readonly summary: string }[] = commands.map(
+	({ usage: { name, summary } }) => ({ name, summary }),
+);
+
+/** Resolves to the exit code. Ends by itself, or when the process is asked to stop. */
+export async function runCommand(
+	args: readonly string[],
+	around: Omit<Surroundings, "stopSignal">,
+): Promise<number> {
+	const { screen } = around;
+	const [name, ...rest] = args;
+	if (name === undefined || ["help", "--help", "-h"].includes(name)) {
+		screen.out(describeCommands());
+		return exitCode.ok;
+	}
+	const command = commands.find(({ usage }) => usage.name === name);
+	if (command === undefined) {
+		screen.error(`There is no command "${name}".\n\n${describeCommands()}`);
+		return exitCode.usage;
+	}
+	const parsed = parseArguments(command.usage, rest);
+	if (!parsed.ok) {
+		screen.error(`${parsed.problem}\n\n${describeUsage(command.usage)}`);
+		return exitCode.usage;
+	}
+	if (parsed.given.wantsHelp) {
+		screen.out(describeUsage(command.usage));
+		return exitCode.ok;
+	}
+	const stopping = new AbortController();
+	const stop = () => stopping.abort();
+	process.once("SIGINT", stop).once("SIGTERM", stop);
+	try {
+		return await command.run(parsed.given, { ...around, stopSignal: stopping.signal });
+	} finally {
+		process.off("SIGINT", stop).off("SIGTERM", stop);
+	}
+}
+
+function describeCommands(): string {
+	const width = Math.max(...shopCommands.map(({ name }) => name.length));
+	return [
+		"The shop's side of Ringback.",
+		"",
+		"Usage: ringback COMMAND [OPTIONS]",
+		"",
+		...shopCommands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
+		"",
+		"ringback COMMAND --help shows a command's options.",
+	].join("\n");
+}

@@ -1,0 +1,71 @@
+// Which programme a command speaks for, and where: from options and environment. Every problem at once, each with
+// the way out of it; none quotes a value, for it may be a secret in the wrong place.
+
+import type { Environment } from "./surroundings.ts";
+import type { OptionSpec } from "./usage.ts";
+
+export type Settings = {
+	/** The service's origin, without a slash at its end. */
+	readonly url: string;
+	readonly apiKey: string;
+	readonly secret: string;
+	readonly brand: string;
+};
+
+export type ReadSettings =
+	| { readonly ok: true; readonly settings: Settings }
+	| { readonly ok: false; readonly problems: readonly string[] };
+
+export const urlOption: OptionSpec = {
+	type: "string",
+	value: "URL",
+	help: "the service's address; RINGBACK_URL if not given",
+};
+
+export const settingsNote = `Settings from the environment: RINGBACK_URL (the service's address), RINGBACK_API_KEY and
+RINGBACK_SIGNING_SECRET (both are shown when a key is issued on the Integration page), and
+RINGBACK_BRAND where the network's headers are not X-Service-….`;
+
+export function readSettings(environment: Environment, givenUrl: string | undefined): ReadSettings {
+	const problems: string[] = [];
+	const read = (name: string, sentence: string): string => {
+		const value = environment[name]?.trim() ?? "";
+		if (value === "") problems.push(`${name} is not set: ${sentence}`);
+		return value;
+	};
+	const urlName = givenUrl === undefined ? "RINGBACK_URL" : "--url";
+	const address =
+		givenUrl ?? read("RINGBACK_URL", "the service's address, such as https://ringback.example (or --url).");
+	const apiKey = read("RINGBACK_API_KEY", "the programme's API key, rbk_…, from the Integration page.");
+	const secret = read(
+		"RINGBACK_SIGNING_SECRET",
+		"the programme's signing secret, rbs_…, shown with its first API key.",
+	);
+	const brand = environment["RINGBACK_BRAND"]?.trim() || "Service";
+	const url = parseOrigin(address);
+	if (address !== "" && url === undefined) {
+		problems.push(
+			`${urlName} must be the service's address without a path, such as https://ringback.example.`,
+		);
+	}
+	if (apiKey.startsWith("rbs_") || secret.startsWith("rbk_")) {
+		problems.push("RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET are swapped: the key starts with rbk_.");
+	} else if (apiKey !== "" && !/^[!-~]+$/.test(apiKey)) {
+		problems.push("RINGBACK_API_KEY must be the key as it was shown, rbk_…");
+	}
+	if (!/^[A-Za-z][A-Za-z0-9-]{0,30}$/.test(brand)) {
+		problems.push("RINGBACK_BRAND must be letters, digits or hyphens, such as Acme.");
+	}
+	if (url === undefined || problems.length > 0) return { ok: false, problems };
+	return { ok: true, settings: { url, apiKey, secret, brand } };
+}
+
+function parseOrigin(text: string): string | undefined {
+	try {
+		const url = new URL(text);
+		return /^https?:$/.test(url.protocol) && url.href === `${url.origin}/` ? url.origin : undefined;
+	} catch {
+		// Not a URL at all: the caller says so.
+		return undefined;
+	}
+}

@@ -1,0 +1,139 @@
+// `ringback trigger conversion.approved`: makes a test conversion and walks it to where that event happens.
+
+import { randomBytes } from "node:crypto";
+import type { Conversion } from "../client/conversion.ts";
+import { createClient } from "../client/create-client.ts";
+import type { CallFailure } from "../client/failure.ts";
+import { showPlainly, writePlainJson } from "./plain-text.ts";
+import { readSettings, settingsNote, urlOption } from "./settings.ts";
+import { exitCode, type Surroundings } from "./surroundings.ts";
+import type { Given, Usage } from "./usage.ts";
+
+const events = [
+	"conversion.recorded",
+	"conversion.approved",
+	"conversion.rejected",
+	"conversion.reversed",
+] as const;
+type TriggeredEvent = (typeof events)[number];
+
+/** Whole numbers suit every currency. */
+const defaultBasketValue = "100";
+/** The reason of the contract's own example. */
+const defaultReason = "RETURN";
+const orderBytes = 4;
+
+export const triggerUsage: Usage = {
+	name: "trigger",
+	summary:
+		"Makes a test conversion and walks it to an event, so that the callback can be seen. Nothing real is changed.",
+	argument: { value: "EVENT", help: `one of ${events.join(", ")}` },
+	options: {
+		order: { type: "string", value: "ID", help: "its order id; test- and a random word if not given" },
+		"basket-value": {
+			type: "string",
+			value: "AMOUNT",
+			help: `its value, such as 49.90; ${defaultBasketValue} if not given`,
+		},
+		reason: {
+			type: "string",
+			value: "REASON",
+			help: `why it is rejected or reversed; ${defaultReason} if not given`,
+		},
+		from: {
+			type: "string",
+			value: "recorded|approved",
+			help: "what is reversed: a recorded conversion, or one approved before",
+		},
+		url: urlOption,
+		json: { type: "boolean", help: "print JSON, one object a line, for scripts" },
+	},
+	notes: [
+		"The event goes to the saved Postback URL, if there is one, and to whoever runs `ringback listen`.",
+		settingsNote,
+	],
+};
+
+export async function trigger(
+	given: Given,
+	{ environment, screen, stopSignal }: Surroundings,
+): Promise<number> {
+	const event = events.find((known) => known === given.argument);
+	const from = given.text("from");
+	const read = readSettings(environment, given.text("url"));
+	const problems = [
+		...(event === undefined
+			? [`"${showPlainly(given.argument ?? "")}" is no event. There are ${events.join(", ")}.`]
+			: []),
+		...(from === undefined || from === "recorded" || from === "approved"
+			? []
+			: ["--from must be recorded or approved."]),
+		...(read.ok ? [] : read.problems),
+	];
+	if (event === undefined || !read.ok || problems.length > 0) {
+		for (const problem of problems) screen.error(problem);
+		return exitCode.usage;
+	}
+	const client = createClient(read.settings);
+	const call = { signal: stopSignal };
+	const orderId = given.text("order") ?? `test-${randomBytes(orderBytes).toString("hex")}`;
+	const asJson = given.flag("json");
+	const fail = (failure: CallFailure): number => {
+		const code = failure.kind === "refused" ? failure.code : failure.kind;
+		if (asJson) screen.out(writePlainJson({ error: code, detail: failure.detail }));
+		else screen.error(showPlainly(failure.detail));
+		return exitCode.failed;
+	};
+
+	const before = await client.conversions({ orderId }, call);
+	if (!before.ok) return fail(before);
+	if (before.conversions.some(({ test }) => !test)) {
+		const detail = `Order ${orderId} is a real conversion, and only tests are triggered. Choose another --order.`;
+		return fail({ ok: false, kind: "refused", code: "not_a_test", status: null, detail, attempts: 0 });
+	}
+	const basketValue = given.text("basket-value") ?? defaultBasketValue;
+	const recorded = await client.record({ orderId, basketValue, test: true }, call);
+	if (!recorded.ok) return fail(recorded);
+	say("conversion.recorded", recorded.outcome, recorded.conversion);
+	const reason = given.text("reason") ?? defaultReason;
+	for (const step of stepsTo(event, from === "approved")) {
+		const moved = await move(step);
+		if (!moved.ok) return fail(moved);
+		say(step, moved.outcome, moved.conversion);
+	}
+	return exitCode.ok;
+
+	function move(step: Exclude<TriggeredEvent, "conversion.recorded">) {
+		switch (step) {
+			case "conversion.approved":
+				return client.approve({ orderId }, call);
+			case "conversion.rejected":
+				return client.reject({ orderId, reason }, call);
+			case "conversion.reversed":
+				return client.reverse({ orderId, reason }, call);
+		}
+		step satisfies never;
+	}
+
+	function say(step: TriggeredEvent, outcome: string, { id, status }: Conversion): void {
+		// Nothing new happened, so no event either.
+		const isRepeat = outcome === "DUPLICATE";
+		if (asJson)
+			screen.out(
+				writePlainJson({ event: isRepeat ? null : step, outcome, orderId, conversionId: id, status }),
+			);
+		else
+			screen.out(
+				`${(isRepeat ? "was there before" : step).padEnd(19)}  ${showPlainly(orderId)}  ${status}  ${id}`,
+			);
+	}
+}
+
+/** Behind the recording, which is the first step of every way. */
+function stepsTo(
+	event: TriggeredEvent,
+	isApprovedBefore: boolean,
+): Exclude<TriggeredEvent, "conversion.recorded">[] {
+	if (event === "conversion.recorded") return [];
+	return event === "conversion.reversed" && isApprovedBefore ? ["conversion.approved", event] : [event];
+}

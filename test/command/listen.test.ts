@@ -1,0 +1,273 @@
+// `ringback listen` as a developer runs it: a process of its own beside a real service and a real receiver.
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { createServer } from "node:http";
+import { describe, test } from "node:test";
+import { portOf } from "../support/port-of.ts";
+import { startShop } from "../support/shop.ts";
+import { until } from "../support/until.ts";
+import { hasStack } from "./command-home.ts";
+import { openListenSite, shown, untilReceived } from "./listen-site.ts";
+
+describe("ringback listen", { concurrency: 2 }, () => {
+	test("forwards each event once, as a callback that verifies, and says how it went; Ctrl-C ends it with a count", async (t) => {
+		const site = await openListenSite(t);
+		const receiver = await site.receive();
+		const listening = await site.listen(receiver.url);
+		match(
+			listening.stdout,
+			new RegExp(`^Listening to ${site.account.programmeId} \\(all events, tests too\\)`),
+		);
+		match(listening.stdout, /saved Postback URL is not touched/);
+		await site.client.record({ orderId: "ORDER-1001", basketValue: "49.90" });
+		await site.client.approve({ orderId: "ORDER-1001" });
+		await site.client.reverse({ orderId: "ORDER-1001", reason: "RETURN" });
+		await untilReceived(receiver, 3, listening);
+		deepEqual(
+			receiver.requests.map(({ refused }) => refused),
+			[null, null, null],
+		);
+		deepEqual(shown(receiver), ["ORDER-1001 RECORDED", "ORDER-1001 APPROVED", "ORDER-1001 REVERSED"]);
+		const [request] = receiver.requests;
+		equal(request?.path, "/postback?shop=1");
+		equal(request?.headers["user-agent"], "service-postback/1");
+		equal(request?.headers["authorization"], undefined, "the API key goes to nobody but the service");
+		const nonces = receiver.requests.map(({ headers }) => headers["x-service-nonce"]);
+		equal(new Set(nonces).size, 3);
+		await listening.said(/REVERSED/);
+		match(
+			listening.stdout,
+			/^\d\d:\d\d:\d\d {2}conversion\.approved {2}ORDER-1001 {2}APPROVED {2}→ 204 in \d+ ms$/m,
+		);
+		listening.kill("SIGINT");
+		const ended = await listening.ended();
+		deepEqual([ended.code, ended.stderr.trim()], [0, "Forwarded 3 events."]);
+		ok(!ended.stdout.includes(site.account.secret) && !ended.stdout.includes("\u001b"));
+	});
+
+	test("with --test-only, --json and --print-body there is one object a line on standard output and nothing else", async (t) => {
+		const site = await openListenSite(t);
+		const receiver = await site.receive();
+		const listening = await site.listen(receiver.url, ["--test-only", "--json", "--print-body"]);
+		match(listening.stderr, /\(test events only\)/);
+		await site.client.record({ orderId: "real", basketValue: "1.00" });
+		const odd = "odd \u202e\u200b\u{1f600} \u009b1m";
+		equal((await site.client.record({ orderId: odd, basketValue: "1.00", test: true })).ok, false);
+		await site.client.record({ orderId: odd.slice(0, -3), basketValue: "1.00", test: true });
+		await untilReceived(receiver, 1, listening);
+		await listening.said(/"verdict"/);
+		const [line = "", ...rest] = listening.stdout.trimEnd().split("\n");
+		deepEqual(rest, []);
+		const { body, at, tookMs, cursor, conversionId, ...others } = JSON.parse(line);
+		deepEqual(others, {
+			event: "conversion.recorded",
+			orderId: odd.slice(0, -3),
+			status: "RECORDED",
+			test: true,
+			to: receiver.url,
+			httpStatus: 204,
+			verdict: "delivered",
+			advice: null,
+		});
+		ok(!/[\u202e\u200b]/.test(line), "what could turn the line round is escaped");
+		equal(JSON.stringify(body), receiver.requests[0]?.body.toString());
+		equal(conversionId, body.conversionId);
+		ok(typeof tookMs === "number" && Date.parse(at) > 0 && typeof cursor === "string");
+		listening.kill("SIGTERM");
+		equal((await listening.ended()).code, 0);
+
+		await site.client.approve({ orderId: odd.slice(0, -3) });
+		const again = await site.listen(receiver.url, ["--since", cursor, "--print-body"]);
+		await untilReceived(receiver, 2, again);
+		await again.said(/^\}$/m);
+		match(again.stdout, /conversion\.approved {2}odd \\u\{202e\}\\u\{200b\}😀 {2}/);
+		match(again.stdout, /^ {2}"event": "conversion\.approved",$/m);
+	});
+
+	test("a service that is killed and comes back: nothing is missed, nothing is forwarded twice", async (t) => {
+		const site = await openListenSite(t);
+		const receiver = await site.receive();
+		const listening = await site.listen(receiver.url);
+		const orders = Array.from({ length: 12 }, (_, n) => `order ${n}`);
+		for (const orderId of orders) await site.client.record({ orderId, basketValue: "1.00" });
+		const deciding = (async () => {
+			for (const orderId of orders) {
+				for (let isDecided = false; !isDecided; ) {
+					isDecided = (await site.client.approve({ orderId })).ok;
+				}
+			}
+		})();
+		await until(() => receiver.requests.length >= 6);
+		site.service.kill("SIGKILL");
+		await site.service.ended();
+		await listening.said(/^Connection lost \(ECONNREFUSED\), trying again\.$/m);
+		await site.restart();
+		await deciding;
+		await untilReceived(receiver, 24, listening);
+		await site.client.record({ orderId: "the last one", basketValue: "1.00" });
+		await untilReceived(receiver, 25, listening);
+		deepEqual(
+			receiver.requests.filter(({ refused }) => refused !== null),
+			[],
+		);
+		const told = shown(receiver);
+		equal(new Set(told).size, 25);
+		equal(told.length, 25, "once each");
+		for (const orderId of orders) {
+			ok(told.indexOf(`${orderId} RECORDED`) < told.indexOf(`${orderId} APPROVED`), orderId);
+		}
+		match(listening.stderr, /^Connected again\.$/m);
+		equal(listening.stderr.match(/Connection lost/g)?.length, 1, "said once");
+
+		site.service.kill("SIGTERM");
+		equal((await site.service.ended()).code, 0, "a clean stop waits for no listener");
+		equal(listening.isRunning, true);
+	});
+
+	test("a receiver that is down, refuses or fails: the line says what the service would do, and it goes on", async (t) => {
+		const site = await openListenSite(t);
+		const receiver = await site.receive();
+		const listening = await site.listen(receiver.url);
+		const sell = async (orderId: string) => void (await site.client.record({ orderId, basketValue: "1.00" }));
+		receiver.answer = 500;
+		await sell("failing");
+		await listening.said(/failing .*→ 500 in \d+ ms {2}the service would try again in 1 minute$/m);
+		receiver.answer = 401;
+		await sell("refusing");
+		await listening.said(/refusing .*→ 401 in \d+ ms {2}a refusal: the service would stop at once/m);
+		receiver.answer = 302;
+		await sell("elsewhere");
+		await listening.said(/elsewhere .*→ 302 in \d+ ms {2}redirects are not followed/m);
+		equal(receiver.requests.length, 3, "no event is forwarded twice");
+		await receiver.close();
+		await sell("down");
+		const { host } = new URL(receiver.url);
+		await listening.said(
+			new RegExp(
+				`down .*→ no connection \\(ECONNREFUSED\\) .*Nothing listens on ${host}: start your receiver$`,
+				"m",
+			),
+		);
+		const again = await site.receive(Number(new URL(receiver.url).port));
+		await sell("up");
+		await untilReceived(again, 1, listening);
+		deepEqual(shown(again), ["up RECORDED"]);
+		listening.kill("SIGINT");
+		match((await listening.ended()).stderr, /^Forwarded 5 events, 4 of them without a 2xx\.$/m);
+	});
+
+	test("what cannot work ends with a sentence and no stack: 1 when refused, 2 when something is not set", async (t) => {
+		const site = await openListenSite(t);
+		const other = createServer((_incoming, answer) => answer.end("<html>"));
+		await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+		t.after(() => new Promise<void>((resolve) => other.close(() => resolve())));
+		const to = ["--to", "http://localhost:3000/postback"];
+		const cases: readonly [
+			what: string,
+			args: readonly string[],
+			settings: object,
+			code: number,
+			sentence: RegExp,
+		][] = [
+			["secret", to, { RINGBACK_SIGNING_SECRET: "rbs_wrong" }, 1, /^X-Service-Signature does not match\./],
+			["key", to, { RINGBACK_API_KEY: "rbk_wrong" }, 1, /^This API key is not known here\./],
+			["brand", to, { RINGBACK_BRAND: "Acme" }, 1, /X-Service-Timestamp is missing.*set RINGBACK_BRAND/],
+			[
+				"address",
+				[...to, "--url", "http://127.0.0.1:2"],
+				{},
+				1,
+				/^Nothing answers at http:\/\/127\.0\.0\.1:2 \(ECONNREFUSED\)/,
+			],
+			[
+				"server",
+				[...to, "--url", `http://127.0.0.1:${portOf(other)}`],
+				{},
+				1,
+				/does not answer as Ringback does: it answers HTTP 200/,
+			],
+			["place", [...to, "--since", "nowhere"], {}, 1, /^This cursor is not one of this programme's\./],
+			[
+				"nothing set",
+				to,
+				{ RINGBACK_URL: "", RINGBACK_API_KEY: "", RINGBACK_SIGNING_SECRET: "" },
+				2,
+				/RINGBACK_URL is not set[\s\S]*RINGBACK_API_KEY is not set[\s\S]*RINGBACK_SIGNING_SECRET is not set/,
+			],
+			["swapped", to, { RINGBACK_API_KEY: site.account.secret }, 2, /are swapped/],
+			[
+				"a path",
+				to,
+				{ RINGBACK_URL: `${site.url}/v1` },
+				2,
+				/^RINGBACK_URL must be the service's address without a path/,
+			],
+			["no --to", [], {}, 2, /^--to is missing/],
+			["--to", ["--to", "localhost:3000"], {}, 2, /^--to must be an http or https address/],
+			["user", ["--to", "http://a:b@localhost/"], {}, 2, /^--to must not hold a user name/],
+		];
+		for (const [what, args, settings, code, sentence] of cases) {
+			const ended = await site.run(["listen", ...args], { ...settings });
+			deepEqual([ended.code, ended.stdout], [code, ""], `${what}: ${ended.stderr}`);
+			match(ended.stderr, sentence, what);
+			equal(hasStack(ended), false, ended.stderr);
+			for (const word of [site.account.secret, site.account.apiKey]) ok(!ended.stderr.includes(word), what);
+		}
+	});
+
+	test("under the brand Acme its headers and its User-Agent carry the brand", async (t) => {
+		const site = await openListenSite(t, { settings: { RINGBACK_BRAND: "Acme" } });
+		const receiver = await site.receive();
+		const listening = await site.listen(receiver.url);
+		await site.client.record({ orderId: "A", basketValue: "1.00" });
+		await untilReceived(receiver, 1, listening);
+		const [request] = receiver.requests;
+		equal(request?.refused, null);
+		equal(request?.headers["user-agent"], "acme-postback/1");
+		equal(request?.headers["x-acme-event"], "conversion.recorded");
+		equal(request?.headers["x-service-event"], undefined);
+	});
+
+	test("the saved Postback URL gets the same deliveries with a listener as without", async (t) => {
+		const shop = await startShop();
+		t.after(() => shop.close());
+		const site = await openListenSite(t, { postbackUrl: shop.url(), shopCaPem: shop.caPem });
+		const receiver = await site.receive();
+		receiver.answer = 500;
+		const walk = async (prefix: string): Promise<string[]> => {
+			const before = shop.requests.length;
+			for (const orderId of [`${prefix}-1`, `${prefix}-2`]) {
+				await site.client.record({ orderId, basketValue: "12.50" });
+				await site.client.reject({ orderId, reason: "FRAUD" });
+			}
+			await until(() => shop.requests.length === before + 4);
+			// In whatever order they came: deliveries of one programme are made side by side.
+			return shop.requests
+				.slice(before)
+				.map(({ path, rawHeaders, body }) => comparable(path, rawHeaders, body))
+				.sort();
+		};
+		const without = await walk("order-a");
+		const listening = await site.listen(receiver.url);
+		const withListener = await walk("order-b");
+		await untilReceived(receiver, 4, listening);
+		deepEqual(
+			withListener.map((text) => text.replaceAll("order-b", "order-a")),
+			without,
+		);
+		equal(without.length, 4);
+		equal(shop.requests.length, 8, "and nothing besides");
+	});
+});
+
+/** A request without what differs between any two: ids, times, nonce and signature. */
+function comparable(path: string, rawHeaders: readonly string[], body: Buffer): string {
+	const headers = rawHeaders.map((text, at) =>
+		/-(?:Timestamp|Nonce|Signature)$/.test(rawHeaders[at - 1] ?? "") ? text.length : text,
+	);
+	const text = body
+		.toString()
+		.replace(/cnv_\w+/, "cnv")
+		.replace(/"(\w+At)":"[^"]+"/g, '"$1"');
+	return JSON.stringify([path, headers, text]);
+}

@@ -1,0 +1,106 @@
+// `ringback trigger`: test conversions, walked to each of the four events; nothing real is touched.
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { describe, test } from "node:test";
+import { hasStack } from "./command-home.ts";
+import { openListenSite, shown, untilReceived } from "./listen-site.ts";
+
+describe("ringback trigger", { concurrency: 2 }, () => {
+	test("walks a new test conversion to each event, and whoever listens is told each step", async (t) => {
+		const site = await openListenSite(t);
+		const receiver = await site.receive();
+		const listening = await site.listen(receiver.url, ["--test-only"]);
+		for (const [args, statuses] of [
+			["conversion.recorded --order a", ["RECORDED"]],
+			["conversion.approved --order b --basket-value 49.90", ["RECORDED", "APPROVED"]],
+			["conversion.rejected --order c --reason FRAUD", ["RECORDED", "REJECTED"]],
+			["conversion.reversed --order d", ["RECORDED", "REVERSED"]],
+			["conversion.reversed --order e --from approved", ["RECORDED", "APPROVED", "REVERSED"]],
+		] as const) {
+			const ended = await site.run(["trigger", ...args.split(" "), "--json"]);
+			deepEqual([ended.code, ended.stderr], [0, ""], args);
+			const steps = ended.stdout.trimEnd().split("\n");
+			deepEqual(
+				steps.map((line) => JSON.parse(line).status),
+				statuses,
+			);
+		}
+		await untilReceived(receiver, 10, listening);
+		deepEqual(shown(receiver), [
+			"a RECORDED",
+			"b RECORDED",
+			"b APPROVED",
+			"c RECORDED",
+			"c REJECTED",
+			"d RECORDED",
+			"d REVERSED",
+			"e RECORDED",
+			"e APPROVED",
+			"e REVERSED",
+		]);
+		ok(receiver.events.every((event) => event.test));
+		const by = (orderId: string) => receiver.events.findLast((event) => event.orderId === orderId);
+		deepEqual([by("b")?.basketValue, by("c")?.reason, by("d")?.reason], ["49.90", "FRAUD", "RETURN"]);
+	});
+
+	test("as the service's own command, without options, it makes an order id of its own and shows each step to read", async (t) => {
+		const site = await openListenSite(t);
+		const { code, stdout } = await site.home.run(["trigger", "conversion.approved"], site.shopSettings);
+		equal(code, 0);
+		match(
+			stdout,
+			/^conversion\.recorded {2}test-[0-9a-f]{8} {2}RECORDED {2}cnv_\w+\nconversion\.approved {2}test-/,
+		);
+	});
+
+	test("a real order, recorded or parked, is never touched", async (t) => {
+		const site = await openListenSite(t);
+		await site.client.record({ orderId: "real", basketValue: "1.00" });
+		await fetch(`${site.url}/pixel/${site.account.programmeId}.gif?orderId=parked&basketValue=1.00`);
+		for (const [orderId, status] of [
+			["real", "RECORDED"],
+			["parked", "PARKED"],
+		] as const) {
+			const ended = await site.run(["trigger", "conversion.rejected", "--order", orderId]);
+			equal(ended.code, 1);
+			match(ended.stderr, new RegExp(`^Order ${orderId} is a real conversion`));
+			const page = await site.client.conversions({ orderId });
+			deepEqual(page.ok && page.conversions.map((one) => [one.status, one.test]), [[status, false]]);
+		}
+	});
+
+	test("a test order that was there before is walked on; a move that is not possible says why", async (t) => {
+		const site = await openListenSite(t);
+		await site.run(["trigger", "conversion.recorded", "--order", "mine"]);
+		const approved = await site.run(["trigger", "conversion.approved", "--order", "mine"]);
+		match(
+			approved.stdout,
+			/^was there before +mine {2}RECORDED[\s\S]*conversion\.approved {2}mine {2}APPROVED/,
+		);
+		const refused = await site.run(["trigger", "conversion.rejected", "--order", "mine", "--json"]);
+		equal(refused.code, 1);
+		equal(JSON.parse(refused.stdout.trimEnd().split("\n").at(-1) ?? "").error, "move_not_allowed");
+		const reason = await site.run(["trigger", "conversion.reversed", "--reason", "BORED"]);
+		equal(reason.code, 1);
+		match(reason.stderr, /^reason must be one of RETURN/);
+	});
+
+	test("wrong usage ends with 2 and says what there is", async (t) => {
+		const site = await openListenSite(t);
+		const four = /conversion\.recorded, conversion\.approved, conversion\.rejected, conversion\.reversed/;
+		for (const [args, sentence] of [
+			["conversion.expired", /^"conversion\.expired" is no event\./],
+			["", /^EVENT is missing: /],
+		] as const) {
+			const ended = await site.run(["trigger", ...(args === "" ? [] : [args])]);
+			deepEqual([ended.code, ended.stdout], [2, ""]);
+			match(ended.stderr, sentence);
+			match(ended.stderr, four);
+			equal(hasStack(ended), false);
+		}
+		const from = await site.run(["trigger", "conversion.reversed", "--from", "parked"]);
+		deepEqual([from.code, from.stderr.trim()], [2, "--from must be recorded or approved."]);
+		const stray = await site.run(["trigger", "conversion.approved", "now"]);
+		match(stray.stderr, /^"now" is not expected here\./);
+	});
+});
