@@ -34,7 +34,7 @@ test("anything in place of a part of a delivery never throws, nor changes the ev
 		path: part(genuine.path),
 		rawBody: part(genuine.rawBody),
 		secret: part(genuine.secret),
-		nowMs: part(genuine.nowMs),
+		now: part(genuine.now),
 		brand: part("Service"),
 		headers: fc.oneof(
 			anything,
@@ -78,7 +78,7 @@ const hostile: [string, unknown][] = [
 	["a symbol as a header", { ...sampleDelivery(), headers: { "X-Service-Nonce": Symbol("nonce") } }],
 	["a brand no header name can hold", { ...sampleDelivery(), headers: new Headers(), brand: "a b\n" }],
 	["a symbol as the brand", { ...sampleDelivery(), brand: Symbol("brand") }],
-	["a clock in big integers", { ...sampleDelivery(), nowMs: 1n }],
+	["a clock in big integers", { ...sampleDelivery(), now: 1n }],
 	["a path that is a URL", { ...sampleDelivery(), path: new URL("https://shop.example/postback?shop=42") }],
 	["a parsed body", { ...sampleDelivery(), rawBody: sampleEvent }],
 	["a detached body", { ...sampleDelivery(), rawBody: detachedBytes() }],

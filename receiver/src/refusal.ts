@@ -5,6 +5,7 @@ export type RefusalReason =
 	| "malformed_timestamp"
 	| "stale_timestamp"
 	| "bad_signature"
+	| "replayed_nonce"
 	| "malformed_body";
 
 export type Refusal = {

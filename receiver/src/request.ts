@@ -1,6 +1,7 @@
 // Reads what the caller hands over into plain values, once, so that nothing after it meets a wrong type.
 
 import { type PostbackHeaders, readHeader } from "./headers.ts";
+import type { NonceMemory } from "./nonce-memory.ts";
 import { type Refusal, refuse } from "./refusal.ts";
 
 export type PostbackRequest = {
@@ -11,10 +12,12 @@ export type PostbackRequest = {
 	readonly rawBody: Uint8Array | string;
 	/** The programme's signing secret; while it is being replaced, the old and the new one. */
 	readonly secret: string | readonly string[];
-	/** The receiver's clock. Default: now. */
-	readonly nowMs?: number | undefined;
+	/** The receiver's clock, in milliseconds if a number. Default: this moment. */
+	readonly now?: Date | number | undefined;
 	/** The word in the header names, `X-<Brand>-Signature`. Default: `Service`. */
 	readonly brand?: string | undefined;
+	/** Refuses a request that was accepted before. Default: none are remembered. */
+	readonly nonces?: NonceMemory | undefined;
 };
 
 export type ReadRequest = {
@@ -27,6 +30,7 @@ export type ReadRequest = {
 	readonly body: Uint8Array<ArrayBuffer>;
 	readonly secrets: readonly string[];
 	readonly nowMs: number;
+	readonly nonces: NonceMemory | undefined;
 };
 
 export function readRequest(request: PostbackRequest): ReadRequest | Refusal {
@@ -40,7 +44,7 @@ export function readRequest(request: PostbackRequest): ReadRequest | Refusal {
 }
 
 function readValues(request: PostbackRequest): ReadRequest | Refusal {
-	const { path, headers, rawBody, secret, nowMs = Date.now(), brand = "Service" } = request;
+	const { path, headers, rawBody, secret, now = Date.now(), brand = "Service", nonces } = request;
 
 	const missing: string[] = [];
 	const header = (word: string): string => {
@@ -63,9 +67,15 @@ function readValues(request: PostbackRequest): ReadRequest | Refusal {
 		return refuse("bad_signature", "path must be the path and query string as received: they are signed.");
 	}
 	const secrets = [secret].flat().filter((one) => typeof one === "string");
-	// No clock, no freshness: NaN is within 300 seconds of nothing.
-	const clockMs = typeof nowMs === "number" ? nowMs : Number.NaN;
-	return { ok: true, target: path, eventName, timestamp, nonce, signature, body, secrets, nowMs: clockMs };
+	const nowMs = readClock(now);
+	return { ok: true, target: path, eventName, timestamp, nonce, signature, body, secrets, nowMs, nonces };
+}
+
+// No clock, no freshness: NaN is within 300 seconds of nothing. The Date is known by its name, as it may come
+// from a test runner's own globals.
+function readClock(now: Date | number): number {
+	if (typeof now === "number") return now;
+	return Object.prototype.toString.call(now) === "[object Date]" ? now.getTime() : Number.NaN;
 }
 
 // A copy, so that the bytes verified are the bytes parsed, whatever the caller does with its buffer

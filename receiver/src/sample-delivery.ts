@@ -55,5 +55,5 @@ export function sampleDelivery(changes: Partial<Sample> = {}) {
 		[`X-${brand}-Nonce`]: nonce,
 		[`X-${brand}-Signature`]: createHmac("sha256", secret).update(canonical).digest("hex"),
 	};
-	return { path, headers, rawBody, secret, nowMs: sampleSeconds * 1000 };
+	return { path, headers, rawBody, secret, now: sampleSeconds * 1000 };
 }

@@ -36,7 +36,7 @@ for (const vector of known.vectors) {
 			},
 			rawBody: Buffer.from(vector.bodyBase64, "base64"),
 			secret: vector.secret,
-			nowMs: Number(vector.timestamp) * 1000,
+			now: Number(vector.timestamp) * 1000,
 		});
 		// Some vectors carry no event; the body is judged only once the signature has been accepted.
 		if (isPost) assert.ok(result.ok || result.reason === "malformed_body", JSON.stringify(result));

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createNonceMemory } from "./nonce-memory.ts";
+import type { RefusalReason } from "./refusal.ts";
 import { sampleDelivery, sampleEvent, sampleSeconds, sampleSecret } from "./sample-delivery.ts";
-import { type RefusalReason, verifyPostback } from "./verify.ts";
+import { verifyPostback } from "./verify.ts";
 
 type Request = Parameters<typeof verifyPostback>[0];
 
@@ -9,10 +11,16 @@ test("a genuine delivery is accepted and gives its event", async () => {
 	assert.deepEqual(await verifyPostback(sampleDelivery()), { ok: true, event: sampleEvent });
 });
 
+test("a clock may be given as a date", async () => {
+	const now = new Date(sampleSeconds * 1000);
+	assert.equal((await verifyPostback({ ...sampleDelivery(), now })).ok, true);
+	assert.equal(await reasonFor({ ...sampleDelivery(), now: new Date(Number.NaN) }), "stale_timestamp");
+});
+
 test("without a clock given, the present time decides", async () => {
-	const { nowMs: _, ...fresh } = sampleDelivery({ timestamp: String(Math.floor(Date.now() / 1000)) });
+	const { now: _, ...fresh } = sampleDelivery({ timestamp: String(Math.floor(Date.now() / 1000)) });
 	assert.equal((await verifyPostback(fresh)).ok, true);
-	const { nowMs: __, ...old } = sampleDelivery();
+	const { now: __, ...old } = sampleDelivery();
 	assert.equal(await reasonFor(old), "stale_timestamp");
 });
 
@@ -21,7 +29,7 @@ const accepted: [string, Request][] = [
 	["300 s ahead of the clock", sampleDelivery({ timestamp: String(sampleSeconds + 300) })],
 	[
 		"300 s behind at the end of the second",
-		{ ...sampleDelivery({ timestamp: String(sampleSeconds - 300) }), nowMs: sampleSeconds * 1000 + 999 },
+		{ ...sampleDelivery({ timestamp: String(sampleSeconds - 300) }), now: sampleSeconds * 1000 + 999 },
 	],
 	["a timestamp with leading zeros", sampleDelivery({ timestamp: `000${sampleSeconds}` })],
 	["an upper-case signature", withHeader("X-Service-Signature", (value) => value.toUpperCase())],
@@ -66,7 +74,7 @@ const refused: [RefusalReason, string, Request][] = [
 	["stale_timestamp", "301 s ahead of the clock", sampleDelivery({ timestamp: String(sampleSeconds + 301) })],
 	["stale_timestamp", "milliseconds", sampleDelivery({ timestamp: String(sampleSeconds * 1000) })],
 	["stale_timestamp", "a timestamp beyond every number", sampleDelivery({ timestamp: "9".repeat(400) })],
-	["stale_timestamp", "a clock that is not a number", { ...sampleDelivery(), nowMs: Number.NaN }],
+	["stale_timestamp", "a clock that is not a number", { ...sampleDelivery(), now: Number.NaN }],
 	["bad_signature", "another secret", { ...sampleDelivery(), secret: "other" }],
 	["bad_signature", "no secret that matches", { ...sampleDelivery(), secret: ["other", "another"] }],
 	["bad_signature", "an empty secret", { ...sampleDelivery(), secret: "" }],
@@ -95,8 +103,49 @@ test("the first thing wrong is the reason, in the contract's order", async () =>
 	const allWrong = { ...sampleDelivery({ timestamp: "1", rawBody: "not JSON" }), secret: "other" };
 	assert.equal(await reasonFor({ ...allWrong, headers: {} }), "missing_header");
 	assert.equal(await reasonFor(allWrong), "stale_timestamp");
-	assert.equal(await reasonFor({ ...allWrong, nowMs: 1000 }), "bad_signature");
-	assert.equal(await reasonFor({ ...allWrong, nowMs: 1000, secret: sampleSecret }), "malformed_body");
+	assert.equal(await reasonFor({ ...allWrong, now: 1000 }), "bad_signature");
+	assert.equal(await reasonFor({ ...allWrong, now: 1000, secret: sampleSecret }), "malformed_body");
+});
+
+test("a second request with the same nonce is refused as a replay, and one with another is not", async () => {
+	const nonces = createNonceMemory({ now: () => sampleSeconds * 1000 });
+	assert.equal(await reasonFor({ ...sampleDelivery(), nonces }), "accepted");
+	assert.equal(await reasonFor({ ...sampleDelivery(), nonces }), "replayed_nonce");
+	assert.equal(await reasonFor({ ...sampleDelivery({ nonce: "0011" }), nonces }), "accepted");
+});
+
+test("nothing of a request that is not genuine and fresh is remembered", async () => {
+	const asked: string[] = [];
+	const nonces = { remember: (nonce: string) => asked.push(nonce) > 0 };
+	const { headers } = sampleDelivery();
+	const strangers: Request[] = [
+		{ ...sampleDelivery(), secret: "other" },
+		{ ...sampleDelivery(), headers: { ...headers, "X-Service-Nonce": "00" } },
+		{ ...sampleDelivery(), path: "/other" },
+		sampleDelivery({ timestamp: "1" }),
+	];
+	for (const request of strangers) assert.equal((await verifyPostback({ ...request, nonces })).ok, false);
+	assert.deepEqual(asked, []);
+});
+
+const remembered: [string, number, number][] = [
+	["sent this second", 0, 301_000],
+	["299 s old: five minutes all the same", -299, 301_000],
+	["stamped 300 s ahead: for as long as a copy stays fresh", 300, 601_000],
+];
+for (const [condition, aheadSeconds, expectedMs] of remembered) {
+	test(`a nonce is remembered for ${expectedMs / 1000} s when the request is ${condition}`, async () => {
+		const kept: number[] = [];
+		const nonces = { remember: async (_: string, forMs: number) => kept.push(forMs) > 0 };
+		const timestamp = String(sampleSeconds + aheadSeconds);
+		assert.equal(await reasonFor({ ...sampleDelivery({ timestamp }), nonces }), "accepted");
+		assert.deepEqual(kept, [expectedMs]);
+	});
+}
+
+test("what a nonce memory throws comes through: it says nothing about the request", async () => {
+	const remember = () => Promise.reject(new Error("the memory is out of order"));
+	await assert.rejects(verifyPostback({ ...sampleDelivery(), nonces: { remember } }), /out of order/);
 });
 
 test("a detail holds neither the secret nor what the sender wrote", async () => {

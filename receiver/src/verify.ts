@@ -7,21 +7,24 @@ import { digestSha256, isSignedWith } from "./hmac.ts";
 import { type Refusal, refuse } from "./refusal.ts";
 import { type PostbackRequest, type ReadRequest, readRequest } from "./request.ts";
 
-export type { PostbackEvent } from "./event.ts";
-export type { PostbackHeaders } from "./headers.ts";
-export type { Refusal, RefusalReason } from "./refusal.ts";
-export type { PostbackRequest } from "./request.ts";
-
 export type Verification = { readonly ok: true; readonly event: PostbackEvent } | Refusal;
 
 // Contract, section 8: 300 seconds either way.
 const toleranceSeconds = 300;
 
-/** Never throws on bad input: a request that cannot be trusted is a refusal with its reason. */
+/**
+ * Never throws on bad input: a request that cannot be trusted is a refusal with its reason. Only what `nonces`
+ * itself throws comes through: a memory that is out of order says nothing about the request.
+ */
 export async function verifyPostback(request: PostbackRequest): Promise<Verification> {
 	const read = readRequest(request);
 	if (!read.ok) return read;
-	return judgeTimestamp(read.timestamp, read.nowMs) ?? (await judgeSignature(read)) ?? judgeBody(read);
+	return (
+		judgeTimestamp(read.timestamp, read.nowMs) ??
+		(await judgeSignature(read)) ??
+		(await judgeNonce(read)) ??
+		judgeBody(read)
+	);
 }
 
 // Both clocks count whole seconds, as the header does: with milliseconds, a delivery exactly 300 seconds old
@@ -55,6 +58,15 @@ async function judgeSignature(read: ReadRequest): Promise<Refusal | undefined> {
 		"No secret gives this signature. If the sender is genuine, check the secret, that path holds the query " +
 			"string, and that rawBody is the body as received.",
 	);
+}
+
+// After the signature, so that only genuine requests are remembered and a stranger fills nothing.
+async function judgeNonce({ nonce, nonces, timestamp, nowMs }: ReadRequest): Promise<Refusal | undefined> {
+	if (nonces === undefined) return undefined;
+	// As long as a copy would be fresh: five minutes, and more for a sender whose clock is ahead of this one.
+	const freshUntilSeconds = Math.max(Number(timestamp), Math.floor(nowMs / 1000)) + toleranceSeconds + 1;
+	if (await nonces.remember(nonce, freshUntilSeconds * 1000 - nowMs)) return undefined;
+	return refuse("replayed_nonce", "This request was accepted before: every attempt has a nonce of its own.");
 }
 
 function judgeBody(read: ReadRequest): Verification {

@@ -66,7 +66,7 @@ test("the request is one that the receiver's library takes, with the event as it
 		headers: headersOf(prepared),
 		rawBody: prepared.request.body,
 		secret: SECRET,
-		nowMs: NOW_MS,
+		now: NOW_MS,
 	});
 	equal(verified.ok, true);
 	equal(verified.ok && verified.event.orderId, 'A-1 "größe"');

@@ -180,7 +180,7 @@ test("our judgement of a timestamp and the receiver's are the same at every edge
 	for (const [offset, verdict] of TIMESTAMP_EDGES) {
 		for (const millisecond of [0, 999]) {
 			const nowMs = (NOW_SECONDS - offset) * 1000 + millisecond;
-			const verified = await verifyPostback({ ...signedDelivery({}), nowMs });
+			const verified = await verifyPostback({ ...signedDelivery({}), now: nowMs });
 			assert.equal(
 				verified.ok ? "fresh" : verified.reason,
 				verdict === "fresh" ? "fresh" : "stale_timestamp",
@@ -216,5 +216,5 @@ function signedDelivery({ orderId = "A-1001", target = "/postback", secret = SEC
 		[names.nonce]: nonce,
 		[names.signature]: sign(signingKey(secret), canonical),
 	};
-	return { path: target, headers, rawBody, secret, brand, nowMs: NOW_SECONDS * 1000 };
+	return { path: target, headers, rawBody, secret, brand, now: NOW_SECONDS * 1000 };
 }

@@ -23,7 +23,7 @@ interface Callback {
 	headers: Readonly<Record<string, string>>;
 	rawBody: Uint8Array;
 	secret: string;
-	nowMs: number;
+	now: number;
 	brand: string;
 }
 
@@ -50,7 +50,7 @@ const ANY_CALLBACK: fc.Arbitrary<Callback> = fc
 		const random = { bytes: () => nonce, hex: () => Buffer.from(nonce).toString("hex") };
 		const request = prepareCallback({ ...drawn, url: `https://shop.example${target}`, random });
 		const headers = readHeaderList(request.headers);
-		return { path: target, headers, rawBody: Buffer.from(request.body), secret, nowMs, brand };
+		return { path: target, headers, rawBody: Buffer.from(request.body), secret, now: nowMs, brand };
 	});
 
 const HEADER_WORDS = ["Event", "Timestamp", "Nonce", "Signature"] as const;
@@ -73,7 +73,7 @@ function applyChange(callback: Callback, change: Change): PostbackRequest {
 		case "body written anew":
 			return { ...callback, rawBody: JSON.stringify(JSON.parse(callback.rawBody.toString()), null, " ") };
 		case "clock":
-			return { ...callback, nowMs: callback.nowMs + change.bySeconds * SECOND_MS };
+			return { ...callback, now: callback.now + change.bySeconds * SECOND_MS };
 		default:
 			return change satisfies never;
 	}
@@ -101,7 +101,7 @@ function changeHeader(
 /** What a receiver is bound to take for the same: the case of the signature's hex, and a key's padding. */
 function isSameToReceiver(callback: Callback, changed: PostbackRequest): boolean {
 	const signature = `X-${callback.brand}-Signature`;
-	const plain = ({ path, headers, rawBody, secret, nowMs }: PostbackRequest) => ({
+	const plain = ({ path, headers, rawBody, secret, now }: PostbackRequest) => ({
 		path,
 		headers: Object.entries(headers).map(([name, value]) => [
 			name,
@@ -110,15 +110,15 @@ function isSameToReceiver(callback: Callback, changed: PostbackRequest): boolean
 		rawBody: Buffer.from(rawBody).toString("hex"),
 		// RFC 2104: a key is filled up with zero bytes, so these are one key.
 		secret: String(secret).replace(/\0+$/, ""),
-		nowMs,
+		now,
 	});
 	return JSON.stringify(plain(callback)) === JSON.stringify(plain(changed));
 }
 
 const GENUINE = pureProperty("a signed callback is genuine to the receiver", [], () =>
 	fc.asyncProperty(ANY_CALLBACK, fc.integer({ min: -300, max: 300 }), async (callback, aheadSeconds) => {
-		const nowMs = callback.nowMs + aheadSeconds * SECOND_MS;
-		const verification = await verifyPostback({ ...callback, nowMs });
+		const now = callback.now + aheadSeconds * SECOND_MS;
+		const verification = await verifyPostback({ ...callback, now });
 		deepEqual(verification, { ok: true, event: JSON.parse(callback.rawBody.toString()) });
 	}),
 );
@@ -178,7 +178,7 @@ const AGREEMENT = pureProperty(
 					},
 					rawBody: body,
 					secret,
-					nowMs,
+					now: nowMs,
 				});
 				// The body is no event, so the best the receiver can say is that this is all that is wrong.
 				ok(!verification.ok);

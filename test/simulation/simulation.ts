@@ -232,7 +232,7 @@ async function verifyAll(sent: readonly Sent[]): Promise<void> {
 				headers,
 				rawBody: request.body,
 				secret,
-				nowMs: senderNowMs,
+				now: senderNowMs,
 				brand: BRAND,
 			});
 			demand(

@@ -67,7 +67,7 @@ export async function checkForm(callback: ReceivedCallback, brand: string): Prom
 		headers: Object.fromEntries(callback.headers),
 		rawBody: request.body,
 		secret,
-		nowMs: serviceNowMs,
+		now: serviceNowMs,
 		brand,
 	});
 	deepEqual(verification, { ok: true, event: callback.body }, "a shop's receiver takes it as genuine");

@@ -1,0 +1,10 @@
+// For Express 4 and 5: app.use("/postback", createExpressReceiver({ … })), before express.json().
+// Behind express.json() the signed bytes are gone: it then answers 500 and says so in the log. express.raw()
+// does no harm, nor does a router: the path is read from `originalUrl`.
+
+import { createReceiver, type Receiver } from "../receiver.ts";
+import type { ReceiverOptions } from "../receiver-options.ts";
+
+export function createExpressReceiver(options: ReceiverOptions): Receiver["node"] {
+	return createReceiver(options).node;
+}

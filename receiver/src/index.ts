@@ -1,0 +1,36 @@
+// What `@ringback/receiver` offers to a shop's server.
+
+export type { Conversion } from "./client/conversion.ts";
+export {
+	type ApproveResult,
+	type CallOptions,
+	type Client,
+	type ConversionResult,
+	createClient,
+	type ListedConversion,
+	type PageResult,
+	type RecordResult,
+	type RejectResult,
+	type ReverseResult,
+} from "./client/create-client.ts";
+export type { CallFailure } from "./client/failure.ts";
+export type { ClientOptions } from "./client/options.ts";
+export type { Approval, ConversionQuery, ReasonedDecision, Sale } from "./client/report.ts";
+export type { RetryPolicy } from "./client/retry.ts";
+export type { ConversionStatus, EventType, Reason } from "./client/words.ts";
+export type { PostbackEvent } from "./event.ts";
+export {
+	createMemoryStore,
+	type MemoryStoreOptions,
+	type StoreEvent,
+	type StoreResult,
+} from "./event-store.ts";
+export type { PostbackHeaders } from "./headers.ts";
+export { createNonceMemory, type NonceMemory, type NonceMemoryOptions } from "./nonce-memory.ts";
+export { createReceiver, type Receiver } from "./receiver.ts";
+export type { ReceiverOptions, Refused, RefusedReason, SecretSource } from "./receiver-options.ts";
+export type { Answer, Arrival, Reception } from "./reception.ts";
+export type { Refusal, RefusalReason } from "./refusal.ts";
+export type { PostbackRequest } from "./request.ts";
+export { type RequestToSign, type SignedRequest, signRequest } from "./sign-request.ts";
+export { type Verification, verifyPostback } from "./verify.ts";

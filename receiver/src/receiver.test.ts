@@ -1,0 +1,337 @@
+import assert from "node:assert/strict";
+import { mock, type TestContext, test } from "node:test";
+import type { PostbackEvent } from "./event.ts";
+import { createReceiver } from "./receiver.ts";
+import type { ReceiverOptions, Refused } from "./receiver-options.ts";
+import { sampleDelivery, sampleEvent, sampleSeconds, sampleSecret } from "./sample-delivery.ts";
+
+type Sample = Parameters<typeof sampleDelivery>[0];
+
+test("a genuine delivery is stored, then answered 204 with nothing else, and only then worked on", async () => {
+	const steps: string[] = [];
+	const shop = openShop({
+		store: () => {
+			steps.push("store");
+			return "stored";
+		},
+		onEvent: () => steps.push("work"),
+	});
+	const { answer, finish } = await shop.receive();
+	assert.deepEqual(answer, { status: 204, headers: {}, body: "" });
+	assert.deepEqual(steps, ["store"]);
+	await finish?.();
+	assert.deepEqual(steps, ["store", "work"]);
+});
+
+test("a repeat is answered 204 and not worked on, while the first is still in work or done", async () => {
+	const shop = openShop();
+	const first = await shop.receive();
+	const second = await shop.receive({ nonce: "0002" });
+	assert.deepEqual([second.answer.status, second.finish], [204, undefined]);
+	await first.finish?.();
+	assert.deepEqual([(await shop.receive({ nonce: "0003" })).answer.status, shop.worked.length], [204, 1]);
+});
+
+test("of two deliveries of one event at once, one is worked on", async () => {
+	const shop = openShop();
+	const both = await Promise.all([shop.receive({ nonce: "0001" }), shop.receive({ nonce: "0002" })]);
+	await Promise.all(both.map(({ finish }) => finish?.()));
+	assert.deepEqual(
+		both.map(({ answer }) => answer.status),
+		[204, 204],
+	);
+	assert.equal(shop.worked.length, 1);
+});
+
+test("work is done once, however often finish is called", async () => {
+	const shop = openShop();
+	const { finish } = await shop.receive();
+	await Promise.all([finish?.(), finish?.()]);
+	assert.equal(shop.worked.length, 1);
+});
+
+const refusals: [number, Refused["reason"], string, Sample, Partial<ReceiverOptions>?][] = [
+	[401, "bad_signature", "another secret", { secret: "other" }],
+	[401, "stale_timestamp", "an old timestamp", { timestamp: String(sampleSeconds - 301) }],
+	[401, "malformed_timestamp", "a timestamp that is none", { timestamp: "soon" }],
+	[401, "missing_header", "the headers of another brand", { brand: "Acme" }],
+	[400, "malformed_body", "a genuine body that is no event", { rawBody: "{}" }],
+	[413, "body_too_large", "a body over the limit", { rawBody: " ".repeat(65_537) }],
+	[413, "body_too_large", "a body over a limit of one's own", {}, { maxBodyBytes: 100 }],
+];
+for (const [status, reason, condition, changes, options = {}] of refusals) {
+	test(`${status} and ${reason} for ${condition}, and nothing is stored`, async () => {
+		const shop = openShop({ ...options, store: () => assert.fail("it was stored") });
+		const { answer, finish } = await shop.receive(changes);
+		assert.deepEqual([answer.status, finish], [status, undefined]);
+		assert.match(answer.body, new RegExp(`^${reason}: .+\\.\n$`));
+		assert.deepEqual(
+			shop.refused.map((one) => [one.status, one.reason]),
+			[[status, reason]],
+		);
+		assert.deepEqual(shop.errors, []);
+	});
+}
+
+test("a copy of a delivery is refused with 401, unless no nonces are remembered", async () => {
+	const shop = openShop();
+	assert.equal((await shop.receive()).answer.status, 204);
+	assert.equal((await shop.receive()).answer.status, 401);
+	assert.deepEqual(
+		shop.refused.map(({ reason }) => reason),
+		["replayed_nonce"],
+	);
+	const forgetful = openShop({ nonces: false });
+	assert.equal((await forgetful.receive()).answer.status, 204);
+	assert.equal((await forgetful.receive()).answer.status, 204);
+	assert.equal(forgetful.worked.length, 0);
+});
+
+for (const method of ["GET", "HEAD", "PUT", "DELETE", "post", ""]) {
+	test(`405 with a sentence and the method to use for ${JSON.stringify(method)}`, async () => {
+		const shop = openShop();
+		const { answer } = await shop.receiver.receive({ ...arrivalOf(), method });
+		assert.equal(answer.status, 405);
+		assert.equal(answer.headers["allow"], "POST");
+		assert.match(answer.body, /callbacks/);
+	});
+}
+
+test("503 when storing fails; the same request is welcome again, and is then worked on", async () => {
+	let isBroken = true;
+	const shop = openShop({
+		store: () => (isBroken ? Promise.reject(new Error("the disk is full")) : "stored"),
+	});
+	const failed = await shop.receive();
+	assert.deepEqual([failed.answer.status, failed.finish], [503, undefined]);
+	assert.doesNotMatch(failed.answer.body, /disk/);
+	assert.match(String(shop.errors[0]), /disk is full/);
+	isBroken = false;
+	const again = await shop.receive();
+	await again.finish?.();
+	assert.deepEqual([again.answer.status, shop.worked.length], [204, 1]);
+});
+
+test("503 when the store does not say whether it was new", async () => {
+	const shop = openShop({ store: (() => undefined) as unknown as () => "stored" });
+	assert.equal((await shop.receive()).answer.status, 503);
+	assert.match(String(shop.errors[0]), /"stored" or "seen"/);
+});
+
+test("503 when storing hangs; once it is done after all, the event is worked on although its repeat is not", async (t) => {
+	const passDeadline = stopTime(t);
+	const hung = Promise.withResolvers<"stored">();
+	const results: (() => Promise<"stored"> | "seen")[] = [() => passDeadline(hung.promise), () => "seen"];
+	const shop = openShop({ store: () => results.shift()?.() ?? assert.fail("asked too often") });
+	const late = await shop.receive();
+	assert.equal(late.answer.status, 503);
+	assert.match(String(shop.errors[0]), /Storing took longer than 4000 ms/);
+	const repeat = await shop.receive({ nonce: "0002" });
+	assert.deepEqual([repeat.answer.status, repeat.finish], [204, undefined]);
+	const finished = late.finish?.();
+	assert.equal(shop.worked.length, 0);
+	hung.resolve("stored");
+	await finished;
+	assert.equal(shop.worked.length, 1);
+});
+
+test("503 when a store that hung fails at last: it is reported, and nothing is worked on", async (t) => {
+	const passDeadline = stopTime(t);
+	const hung = Promise.withResolvers<"stored">();
+	const shop = openShop({ store: () => passDeadline(hung.promise) });
+	const late = await shop.receive();
+	assert.equal(late.answer.status, 503);
+	hung.reject(new Error("the connection was lost"));
+	await late.finish?.();
+	assert.match(String(shop.errors[1]), /connection was lost/);
+	assert.equal(shop.worked.length, 0);
+});
+
+test("503 when the nonce memory hangs", async (t) => {
+	const passDeadline = stopTime(t);
+	const shop = openShop({
+		answerWithinMs: 50,
+		nonces: { remember: () => passDeadline(new Promise<boolean>(() => undefined), 50) },
+	});
+	assert.equal((await shop.receive()).answer.status, 503);
+	assert.match(String(shop.errors[0]), /Checking the request took longer than 50 ms/);
+});
+
+const outOfOrder: [string, Partial<ReceiverOptions>][] = [
+	["the nonce memory fails", { nonces: { remember: () => Promise.reject(new Error("no memory")) } }],
+	[
+		"the nonce memory hangs",
+		{ answerWithinMs: 20, nonces: { remember: () => new Promise(() => undefined) } },
+	],
+	["the secret cannot be found", { secret: () => Promise.reject(new Error("no vault")) }],
+	["the secret is empty", { secret: () => undefined }],
+	["every secret is empty", { secret: () => ["", ""] }],
+	[
+		"the path cannot be restored",
+		{
+			path: () => {
+				throw new Error("no path");
+			},
+		},
+	],
+];
+for (const [condition, options] of outOfOrder) {
+	test(`503 and not a refusal when ${condition}, for a 4xx would end the delivery`, async () => {
+		const shop = openShop(options);
+		assert.equal((await shop.receive()).answer.status, 503);
+		assert.deepEqual([shop.errors.length, shop.refused.length, shop.worked.length], [1, 0, 0]);
+	});
+}
+
+test("408 when the body does not come to an end", async (t) => {
+	const passDeadline = stopTime(t);
+	const shop = openShop();
+	const body = new ReadableStream({ pull: () => passDeadline(new Promise<void>(() => undefined)) });
+	const headers = sampleDelivery().headers;
+	const init = { method: "POST", headers, body, duplex: "half" as const };
+	const response = await shop.receiver.fetch(new Request("http://shop.example/postback", init));
+	assert.equal(response.status, 408);
+	assert.deepEqual(
+		shop.refused.map(({ reason }) => reason),
+		["body_too_slow"],
+	);
+});
+
+test("an event whose work fails was answered, and is reported with its error", async () => {
+	for (const onEvent of [() => Promise.reject(new Error("no stock")), throwNow]) {
+		const reported: unknown[][] = [];
+		const shop = openShop({ onEvent, onError: (...report) => reported.push(report) });
+		const { answer, finish } = await shop.receive();
+		assert.equal(answer.status, 204);
+		await finish?.();
+		assert.deepEqual(reported, [[new Error("no stock"), sampleEvent]]);
+	}
+});
+
+test("a report that throws changes no answer", async () => {
+	const logged = mock.method(console, "error", () => undefined);
+	try {
+		const shop = openShop({ onRefused: throwNow, onError: throwNow, onEvent: throwNow });
+		assert.equal((await shop.receive({ secret: "other" })).answer.status, 401);
+		const { answer, finish } = await shop.receive();
+		await finish?.();
+		assert.equal(answer.status, 204);
+		assert.equal(logged.mock.callCount(), 2);
+	} finally {
+		logged.mock.restore();
+	}
+});
+
+test("without reports of one's own, the console says what was refused and what failed, and no secret", async () => {
+	const said: string[] = [];
+	const listen = (...words: unknown[]) => said.push(words.map(String).join(" "));
+	const consoles = [mock.method(console, "warn", listen), mock.method(console, "error", listen)];
+	try {
+		const shop = openShop({ onRefused: undefined, onError: undefined, onEvent: throwNow });
+		await shop.receive({ secret: "other" });
+		const { finish } = await shop.receive();
+		await finish?.();
+	} finally {
+		for (const one of consoles) one.mock.restore();
+	}
+	assert.match(said[0] ?? "", /^Callback refused with 401, bad_signature: /);
+	assert.match(said[1] ?? "", /^Callback conversion\.rejected of cnv_01HX3Y7R2K: Error: no stock/);
+	assert.ok(!said.join().includes(sampleSecret));
+});
+
+test("test events reach the work, unless they are to be ignored: then they are answered and not stored", async () => {
+	const rawBody = JSON.stringify({ ...sampleEvent, test: true });
+	const shop = openShop();
+	await (await shop.receive({ rawBody })).finish?.();
+	assert.equal(shop.worked[0]?.test, true);
+	const live = openShop({ ignoreTests: true, store: () => assert.fail("it was stored") });
+	const { answer, finish } = await live.receive({ rawBody });
+	assert.deepEqual([answer.status, finish], [204, undefined]);
+});
+
+test("while a secret is being replaced both are good, and a function is asked anew each time", async () => {
+	let secrets = ["old", "new"];
+	const shop = openShop({ secret: async () => secrets });
+	assert.equal((await shop.receive({ secret: "old", nonce: "01" })).answer.status, 204);
+	assert.equal((await shop.receive({ secret: "new", nonce: "02" })).answer.status, 204);
+	secrets = ["new"];
+	assert.equal((await shop.receive({ secret: "old", nonce: "03" })).answer.status, 401);
+	assert.equal((await shop.receive({ secret: "new", nonce: "04" })).answer.status, 204);
+});
+
+test("a path that a proxy changed is restored, by a text or by a function", async () => {
+	const arrival = { ...arrivalOf({ path: "/shop/postback?shop=42" }), path: "/postback?shop=42" };
+	const behind = (path: NonNullable<ReceiverOptions["path"]>) => openShop({ path }).receiver.receive(arrival);
+	assert.equal((await openShop().receiver.receive(arrival)).answer.status, 401);
+	assert.equal((await behind("/shop/postback?shop=42")).answer.status, 204);
+	assert.equal((await behind((received) => `/shop${received}`)).answer.status, 204);
+});
+
+test("settled waits for the work that has begun, and for none when there is none", async () => {
+	const work = Promise.withResolvers<void>();
+	const shop = openShop({ onEvent: () => work.promise });
+	await shop.receiver.settled();
+	const { finish } = await shop.receive();
+	let isSettled = false;
+	const settling = shop.receiver.settled().then(() => {
+		isSettled = true;
+	});
+	void finish?.();
+	await new Promise(setImmediate);
+	assert.equal(isSettled, false);
+	work.resolve();
+	await settling;
+});
+
+const mistakes: [string, unknown, RegExp][] = [
+	["no secret", { secret: undefined }, /^TypeError: secret is empty/],
+	["an empty secret", { secret: "" }, /^TypeError: secret is empty/],
+	["no secret in the list", { secret: [] }, /^TypeError: secret is empty/],
+	["a brand no header can carry", { brand: "Acme Shop" }, /^TypeError: brand must be letters/],
+	["an empty brand", { brand: "" }, /^TypeError: brand must be letters/],
+	["no onEvent", { onEvent: undefined }, /^TypeError: onEvent must be a function/],
+	["no room for a body", { maxBodyBytes: 0 }, /^TypeError: maxBodyBytes must be a whole number/],
+	["no time to answer", { answerWithinMs: Number.NaN }, /^TypeError: answerWithinMs must be a whole number/],
+];
+for (const [condition, options, message] of mistakes) {
+	test(`a receiver is not made with ${condition}, and says what is wrong`, () => {
+		assert.throws(
+			() => createReceiver({ secret: sampleSecret, onEvent: () => undefined, ...(options as object) }),
+			(error) => message.test(String(error)),
+		);
+	});
+}
+
+function openShop(options: Partial<ReceiverOptions> = {}) {
+	const worked: PostbackEvent[] = [];
+	const refused: Refused[] = [];
+	const errors: unknown[] = [];
+	const receiver = createReceiver({
+		secret: sampleSecret,
+		onEvent: (event) => worked.push(event),
+		now: () => sampleSeconds * 1000,
+		onRefused: (one) => refused.push(one),
+		onError: (error) => errors.push(error),
+		...options,
+	});
+	const receive = (changes?: Sample) => receiver.receive(arrivalOf(changes));
+	return { receiver, receive, worked, refused, errors };
+}
+
+/** No time passes but what is passed here, while something hangs: a slow machine meets no deadline of its own. */
+function stopTime(t: TestContext) {
+	t.mock.timers.enable({ apis: ["setTimeout"] });
+	return <Value>(hung: Promise<Value>, byMs = 4000): Promise<Value> => {
+		setImmediate(() => t.mock.timers.tick(byMs));
+		return hung;
+	};
+}
+
+function arrivalOf(changes?: Sample) {
+	const { path, headers, rawBody } = sampleDelivery(changes);
+	return { method: "POST", path, headers, body: rawBody };
+}
+
+function throwNow(): never {
+	throw new Error("no stock");
+}

@@ -1,0 +1,194 @@
+// What happens to one request, from its method to its answer: section 4.3 of the contract, in its order.
+//
+//   not a POST → 405 · body too large → 413 · too slow → 408 · not genuine, stale or repeated → 401
+//   genuine, but no event → 400 · cannot be stored (or not in time) → 503 · stored, or seen before → 204
+
+import { type Deadline, late, startDeadline } from "./deadline.ts";
+import type { PostbackEvent } from "./event.ts";
+import { type PostbackHeaders, readHeader } from "./headers.ts";
+import type { Refused, Settings } from "./receiver-options.ts";
+import type { Refusal } from "./refusal.ts";
+import { verifyPostback } from "./verify.ts";
+
+export type Arrival = {
+	readonly method: string;
+	/** Path plus query string, as received. */
+	readonly path: string;
+	readonly headers: PostbackHeaders;
+	/** As received. */
+	readonly body: Uint8Array | string;
+};
+
+export type ReadBody =
+	| { readonly ok: true; readonly bytes: Uint8Array | string }
+	| { readonly ok: false; readonly problem: "too_large" | "incomplete" | "read_before" };
+
+/** An arrival whose body is still to be read, of which no more than `maxBytes` may be kept. */
+export type OpenArrival = Omit<Arrival, "body"> & { readBody(maxBytes: number): Promise<ReadBody> };
+
+export type Answer = {
+	readonly status: number;
+	readonly headers: Readonly<Record<string, string>>;
+	/** Empty: none. */
+	readonly body: string;
+};
+
+export type Reception = {
+	readonly answer: Answer;
+	/** The work that is left, if any. To be called once the answer has gone out; never rejects. */
+	readonly finish?: () => Promise<void>;
+};
+
+/** Never rejects: whatever goes wrong is an answer. */
+export async function receive(settings: Settings, arrival: OpenArrival): Promise<Reception> {
+	if (arrival.method !== "POST") {
+		const detail = "This address takes status callbacks, which are sent by POST. There is nothing to see.";
+		return refuse(settings, { status: 405, reason: "method_not_allowed", detail });
+	}
+	const deadline = startDeadline(settings.answerWithinMs);
+	try {
+		return await receivePost(settings, arrival, deadline);
+	} catch (error) {
+		return failFor(settings, error);
+	} finally {
+		deadline.end();
+	}
+}
+
+async function receivePost(settings: Settings, arrival: OpenArrival, deadline: Deadline): Promise<Reception> {
+	const body = await deadline.race(arrival.readBody(settings.maxBodyBytes));
+	if (body === late) {
+		const detail = `The body was not here within ${settings.answerWithinMs} ms.`;
+		return refuse(settings, { status: 408, reason: "body_too_slow", detail });
+	}
+	if (!body.ok) return refuseBody(settings, body.problem);
+
+	const verification = await deadline.race(verifyArrival(settings, arrival, body.bytes));
+	if (verification === late) return failFor(settings, tooLate(settings, "Checking the request"));
+	if (!verification.ok) return refuse(settings, { ...verification, status: statusOf(verification) });
+
+	const { event } = verification;
+	if (event.test && settings.ignoreTests) return accepted;
+	return storeInTime(settings, event, deadline, () => forgetNonce(settings, arrival));
+}
+
+async function verifyArrival(settings: Settings, arrival: OpenArrival, rawBody: Uint8Array | string) {
+	const { brand, nonces, now } = settings;
+	const path = settings.restorePath(arrival.path);
+	const secret = await settings.readSecret();
+	return verifyPostback({ path, headers: arrival.headers, rawBody, secret, now: now(), brand, nonces });
+}
+
+async function storeInTime(
+	settings: Settings,
+	event: PostbackEvent,
+	deadline: Deadline,
+	takeBack: () => Promise<void>,
+): Promise<Reception> {
+	const storing = storeOnce(settings, event);
+	const work = () => runWork(settings, event);
+	try {
+		const result = await deadline.race(storing);
+		if (result === "seen") return accepted;
+		if (result === "stored") return { ...accepted, finish: work };
+	} catch (error) {
+		await takeBack();
+		return failFor(settings, error, event);
+	}
+	// It may still be stored. Then the repeat will be told that it was seen, and nobody but us would do the work.
+	const workIfStored = async () => {
+		try {
+			if ((await storing) === "stored") await work();
+		} catch (error) {
+			await takeBack();
+			report(settings, error, event);
+		}
+	};
+	return { ...failFor(settings, tooLate(settings, "Storing"), event), finish: workIfStored };
+}
+
+async function storeOnce({ store }: Settings, event: PostbackEvent): Promise<"stored" | "seen"> {
+	const result: unknown = await store(event);
+	if (result === "stored" || result === "seen") return result;
+	throw new TypeError('store must answer "stored" or "seen", so that a repeat is known as one.');
+}
+
+async function runWork(settings: Settings, event: PostbackEvent): Promise<void> {
+	try {
+		await settings.onEvent(event);
+	} catch (error) {
+		report(settings, error, event);
+	}
+}
+
+async function forgetNonce(settings: Settings, { headers }: OpenArrival): Promise<void> {
+	const nonce = readHeader(headers, `X-${settings.brand}-Nonce`);
+	try {
+		if (nonce !== undefined) await settings.nonces?.forget?.(nonce);
+	} catch (error) {
+		report(settings, error);
+	}
+}
+
+const accepted: Reception = { answer: { status: 204, headers: {}, body: "" } };
+
+function statusOf({ reason }: Refusal): number {
+	// Genuine, but nothing this program can read: neither a 401, which tells of a wrong secret, nor a 5xx,
+	// for it would read no better the next time.
+	return reason === "malformed_body" ? 400 : 401;
+}
+
+function refuseBody(settings: Settings, problem: "too_large" | "incomplete" | "read_before"): Reception {
+	switch (problem) {
+		case "too_large": {
+			const detail = `The body has more than ${settings.maxBodyBytes} bytes.`;
+			return refuse(settings, { status: 413, reason: "body_too_large", detail });
+		}
+		case "incomplete": {
+			const detail = "The connection ended before the body did.";
+			return refuse(settings, { status: 408, reason: "body_incomplete", detail });
+		}
+		case "read_before":
+			return failFor(settings, new TypeError(readBefore), undefined, 500);
+		default:
+			return problem satisfies never;
+	}
+}
+
+const readBefore =
+	"The body was read before it came to the receiver, and the bytes that were signed are gone. Put the " +
+	"receiver before whatever parses bodies (in Express: before express.json()), or hand it the raw body.";
+
+function refuse(settings: Settings, refused: Refused): Reception {
+	const { status, reason, detail } = refused;
+	try {
+		settings.onRefused({ status, reason, detail });
+	} catch (error) {
+		report(settings, error);
+	}
+	return explain(status, `${reason}: ${detail}`, status === 405 ? { allow: "POST" } : {});
+}
+
+/** A 5xx, so that the service tries again; why is for the shop's log alone. */
+function failFor(settings: Settings, error: unknown, event?: PostbackEvent, status = 503): Reception {
+	report(settings, error, event);
+	return explain(status, "The callback could not be stored. The log of this server says why.");
+}
+
+function explain(status: number, sentence: string, headers: Record<string, string> = {}): Reception {
+	const body = `${sentence}\n`;
+	return { answer: { status, headers: { ...headers, "content-type": "text/plain; charset=utf-8" }, body } };
+}
+
+function tooLate({ answerWithinMs }: Settings, what: string): Error {
+	return new Error(`${what} took longer than ${answerWithinMs} ms, so 503 was answered.`);
+}
+
+function report(settings: Settings, error: unknown, event?: PostbackEvent): void {
+	try {
+		settings.onError(error, event);
+	} catch (second) {
+		// The shop's own report failed: this is the last place that can still say so.
+		console.error("onError itself failed:", second, "while it was told of:", error);
+	}
+}

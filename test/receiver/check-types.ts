@@ -1,0 +1,34 @@
+// Checks a shop's program against the types of the package that is installed beside it, as strictly as can be.
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { runProgram } from "./run-program.ts";
+
+const MODULES = fileURLToPath(new URL("../../node_modules/", import.meta.url));
+const STRICT = {
+	strict: true,
+	exactOptionalPropertyTypes: true,
+	noUncheckedIndexedAccess: true,
+	noPropertyAccessFromIndexSignature: true,
+	// The package's own declarations are to be checked, too.
+	skipLibCheck: false,
+	noEmit: true,
+	target: "es2022",
+	types: [] as string[],
+};
+
+/** For a shop that has not installed Node's types itself. */
+export const NODE_TYPES = join(MODULES, "@types");
+
+export async function checkTypes(
+	shop: string,
+	name: string,
+	program: string,
+	options: object,
+): Promise<void> {
+	writeFileSync(join(shop, name), program);
+	const config = { compilerOptions: { ...STRICT, ...options }, files: [name] };
+	writeFileSync(join(shop, "tsconfig.json"), JSON.stringify(config));
+	await runProgram(process.execPath, [join(MODULES, "typescript/bin/tsc"), "--project", shop], shop);
+}

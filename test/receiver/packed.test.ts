@@ -1,0 +1,71 @@
+// The tarball that is published: what is in it, and whether its types hold.
+
+import { deepEqual, ok } from "node:assert/strict";
+import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { publint } from "publint";
+import { checkTypes, NODE_TYPES } from "./check-types.ts";
+import { NODE_CONSUMER, WEB_CONSUMER } from "./consumer-programs.ts";
+import { type PackedPackage, packPackage } from "./packed-package.ts";
+
+/** Half as much again as it weighs; more means that something slipped in. */
+const LARGEST_UNPACKED_BYTES = 300_000;
+
+let packed: PackedPackage;
+let folder: string;
+let installed: string;
+
+before(async () => {
+	packed = await packPackage();
+	folder = mkdtempSync(join(tmpdir(), "ringback-consumer-"));
+	await packed.installInto(folder);
+	installed = join(folder, "node_modules/@ringback/receiver");
+});
+
+after(() => {
+	rmSync(folder, { recursive: true });
+	packed.remove();
+});
+
+test("the installed package brings nothing with it: no dependency, no test, no source", () => {
+	deepEqual(
+		globSync("*", { cwd: join(folder, "node_modules") }).filter((name) => !name.startsWith(".")),
+		["@ringback"],
+	);
+	const files = globSync("**/*.*", { cwd: installed });
+	const known = /^(?:package\.json|vectors\.json|README\.md|[\w/-]+\.(?:js|d\.ts))$/;
+	deepEqual(
+		files.filter((name) => !known.test(name) || /test|sample|failing/.test(name)),
+		[],
+	);
+	ok(globSync("LICENSE", { cwd: installed }).length === 1);
+	const { dependencies, private: isPrivate } = JSON.parse(
+		readFileSync(join(installed, "package.json"), "utf8"),
+	);
+	deepEqual([dependencies, isPrivate], [undefined, undefined]);
+	const bytes = files.reduce((sum, name) => sum + readFileSync(join(installed, name)).length, 0);
+	ok(bytes < LARGEST_UNPACKED_BYTES, `${bytes} bytes`);
+});
+
+test("publint has nothing to say about it", async () => {
+	const { messages } = await publint({ pkgDir: installed, strict: true, pack: false });
+	deepEqual(messages, []);
+});
+
+for (const [module, moduleResolution] of [
+	["nodenext", "nodenext"],
+	["esnext", "bundler"],
+] as const) {
+	test(`a web program in strict TypeScript has its types with ${moduleResolution} and without Node's`, async () => {
+		const lib = ["es2022", "dom", "dom.iterable"];
+		await checkTypes(folder, "web.ts", WEB_CONSUMER, { module, moduleResolution, lib });
+	});
+
+	test(`a Node program in strict TypeScript has its types with ${moduleResolution} and without the DOM's`, async () => {
+		const typeRoots = [NODE_TYPES];
+		const options = { module, moduleResolution, lib: ["es2022"], typeRoots, types: ["node"] };
+		await checkTypes(folder, "node.ts", NODE_CONSUMER, { ...options, resolveJsonModule: true });
+	});
+}

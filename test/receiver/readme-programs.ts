@@ -1,0 +1,30 @@
+// The programs in the package's README: each code block whose first line is a comment with its file name.
+
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+const README = new URL("../../receiver/README.md", import.meta.url);
+
+export type ReadmePrograms = ReadonlyMap<string, string>;
+
+export function readPrograms(): ReadmePrograms {
+	const blocks = readFileSync(README, "utf8").matchAll(/^```js\n\/\/ (\S+)\n(.*?)^```$/gms);
+	return new Map(Array.from(blocks, ([, name = "", program = ""]) => [name, program]));
+}
+
+export function writePrograms(programs: ReadmePrograms, folder: string): void {
+	for (const [name, program] of programs) {
+		mkdirSync(join(folder, dirname(name)), { recursive: true });
+		writeFileSync(join(folder, name), program);
+	}
+}
+
+/** The same programs with work that never ends and holds the thread: an answer that waits for it never comes. */
+export function makeBusy(programs: ReadmePrograms): ReadmePrograms {
+	return new Map(
+		Array.from(programs, ([name, program]) => [
+			`busy-${name}`,
+			program.replace(/^(\t*)console\.log\(`\$\{event\.event\}/m, "$1for (;;) Math.sqrt(2);\n$&"),
+		]),
+	);
+}

@@ -1,0 +1,98 @@
+// Programs that the tests start: what they say is heard, and none outlives its test.
+
+import { equal } from "node:assert/strict";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { promisify } from "node:util";
+import { until } from "../support/until.ts";
+
+export type Settings = Readonly<Record<string, string>>;
+
+export interface RunningProgram {
+	/** All it has said so far, on either stream. */
+	readonly output: string;
+	/** Resolves to the match; fails, with all that was said, when the program ends or nothing comes. */
+	said(pattern: RegExp): Promise<RegExpExecArray>;
+	stop(): Promise<void>;
+}
+
+/** A first build or an install on a loaded machine; whatever takes this long is stuck. */
+const PATIENCE_MS = 300_000;
+const LONGEST_OUTPUT_BYTES = 16 * 1024 * 1024;
+
+export function startProgram(
+	command: string,
+	args: readonly string[],
+	folder: string,
+	settings: Settings = {},
+): RunningProgram {
+	const child = spawn(command, args, {
+		cwd: folder,
+		env: environment(settings),
+		stdio: ["ignore", "pipe", "pipe"],
+	});
+	let output = "";
+	let failure: Error | undefined;
+	const hear = (chunk: Buffer) => {
+		output += chunk;
+	};
+	child.stdout.on("data", hear);
+	child.stderr.on("data", hear);
+	child.on("error", (error) => {
+		failure = error;
+	});
+	const hasEnded = () => failure !== undefined || child.exitCode !== null || child.signalCode !== null;
+	const describe = (pattern: RegExp) =>
+		`${command} ${args.join(" ")} did not say ${pattern} but:\n${output}${failure ?? ""}`;
+	return {
+		get output() {
+			return output;
+		},
+		async said(pattern) {
+			await until(
+				() => pattern.test(output) || hasEnded(),
+				() => describe(pattern),
+			);
+			const found = pattern.exec(output);
+			if (found === null) throw new Error(describe(pattern));
+			return found;
+		},
+		async stop() {
+			if (hasEnded()) return;
+			const ended = once(child, "exit");
+			equal(child.kill("SIGKILL"), true);
+			await ended;
+		},
+	};
+}
+
+/** Until it ends; fails, with all it said, unless it ends well. */
+export async function runProgram(
+	command: string,
+	args: readonly string[],
+	folder: string,
+	settings: Settings = {},
+): Promise<string> {
+	const options = {
+		cwd: folder,
+		env: environment(settings),
+		timeout: PATIENCE_MS,
+		maxBuffer: LONGEST_OUTPUT_BYTES,
+	};
+	try {
+		const { stdout, stderr } = await promisify(execFile)(command, args, options);
+		return stdout + stderr;
+	} catch (error) {
+		const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
+		throw new Error(`${command} ${args.join(" ")} failed:\n${stdout}${stderr}`, { cause: error });
+	}
+}
+
+// What `npm test` puts there for its own scripts would lead an npm inside them back to this repository.
+function environment(settings: Settings): NodeJS.ProcessEnv {
+	const own = Object.entries(process.env).filter(([name]) => {
+		const isOfOuterRun = /^npm_(?!config_registry$)/i.test(name) || /^(?:NODE_|RINGBACK_)/.test(name);
+		return !isOfOuterRun;
+	});
+	return { ...Object.fromEntries(own), NO_COLOR: "1", ...settings };
+}

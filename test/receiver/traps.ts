@@ -1,0 +1,115 @@
+// What frameworks do to a request before it comes to the receiver: each a small program, what it must answer to
+// a genuine delivery, and what it must say.
+
+interface Trap {
+	title: string;
+	source: string;
+	/** Where the delivery goes to, if not to /postback. */
+	path?: string;
+	status: number;
+	log: RegExp;
+}
+
+const WORKED = /^worked on A-1001$/m;
+const READ_BEFORE = /The body was read before it came to the receiver/;
+
+const OPTIONS = `{
+	secret: process.env.RINGBACK_SIGNING_SECRET,
+	onEvent: (event) => console.log("worked on " + event.orderId),
+}`;
+const EXPRESS = `
+	import express from "express";
+	import { createExpressReceiver } from "@ringback/receiver/express";
+	const app = express();
+	const receive = createExpressReceiver(${OPTIONS});
+`;
+const FASTIFY = `
+	import Fastify from "fastify";
+	import { createFastifyReceiver } from "@ringback/receiver/fastify";
+	const receiver = createFastifyReceiver({ url: "/postback", ...${OPTIONS} });
+`;
+const HONO = `
+	import { serve } from "@hono/node-server";
+	import { Hono } from "hono";
+	import { createHonoReceiver } from "@ringback/receiver/hono";
+	const app = new Hono();
+	const receive = createHonoReceiver(${OPTIONS});
+	const start = () => serve({ fetch: app.fetch, hostname: "127.0.0.1", port: 0 });
+`;
+
+export const TRAPS: readonly Trap[] = [
+	{
+		title: "Express: after express.json() the bytes are gone, and the log says what to do",
+		source: `${EXPRESS} app.use(express.json()); app.use("/postback", receive); app.listen(0, "127.0.0.1");`,
+		status: 500,
+		log: READ_BEFORE,
+	},
+	{
+		title: "Express: after express.raw() the bytes are taken from there",
+		source: `${EXPRESS} app.use(express.raw({ type: "*/*" })); app.use("/postback", receive); app.listen(0, "127.0.0.1");`,
+		status: 204,
+		log: WORKED,
+	},
+	{
+		title: "Express: in a router below a path the whole path is what was signed",
+		source: `${EXPRESS}
+			const router = express.Router();
+			router.post("/postback", receive);
+			app.use("/hooks", router);
+			app.listen(0, "127.0.0.1");`,
+		path: "/hooks/postback?shop=42",
+		status: 204,
+		log: WORKED,
+	},
+	{
+		title: "Fastify: below a prefix the whole path is what was signed",
+		source: `${FASTIFY}
+			const app = Fastify();
+			app.register(receiver, { prefix: "/hooks" });
+			await app.listen({ port: 0, host: "127.0.0.1" });`,
+		path: "/hooks/postback?shop=42",
+		status: 204,
+		log: WORKED,
+	},
+	{
+		title: "Fastify: a URL rewritten inside does not count",
+		source: `${FASTIFY}
+			const app = Fastify({ rewriteUrl: (request) => request.url.replace("/outside", "/postback") });
+			app.register(receiver);
+			await app.listen({ port: 0, host: "127.0.0.1" });`,
+		path: "/outside?shop=42",
+		status: 204,
+		log: WORKED,
+	},
+	{
+		title: "Fastify: other routes go on parsing JSON",
+		source: `${FASTIFY}
+			const app = Fastify();
+			app.register(receiver);
+			app.post("/other", async (request) => { console.log("parsed " + request.body.orderId); return {}; });
+			await app.listen({ port: 0, host: "127.0.0.1" });`,
+		path: "/other",
+		status: 200,
+		log: /^parsed A-1001$/m,
+	},
+	{
+		title: "Hono: an app mounted below another keeps the whole path",
+		source: `${HONO}
+			const inner = new Hono();
+			inner.post("/postback", receive);
+			app.route("/hooks", inner);
+			start();`,
+		path: "/hooks/postback?shop=42",
+		status: 204,
+		log: WORKED,
+	},
+	{
+		title: "Hono: after a middleware that parsed the body the bytes are gone, and the log says what to do",
+		source: `${HONO}
+			app.use(async (c, next) => { await c.req.json(); await next(); });
+			app.post("/postback", receive);
+			start();`,
+		status: 500,
+		log: READ_BEFORE,
+	},
+];

@@ -1,0 +1,26 @@
+// A program that holds the installed package against the shared vectors, and says how many it checked. Each must
+// be taken as it is (a callback is always a POST) and refused with its path, secret or body altered.
+
+export const VECTORS_PROGRAM = `
+import { readFileSync } from "node:fs";
+import { verifyPostback } from "@ringback/receiver";
+const file = new URL(import.meta.resolve("@ringback/receiver/vectors.json"));
+const { vectors } = JSON.parse(readFileSync(file, "utf8"));
+let checked = 0;
+for (const { method, target, timestamp, nonce, secret, bodyBase64, signature } of vectors) {
+	const rawBody = Buffer.from(bodyBase64, "base64");
+	const headers = { "X-Service-Event": "conversion.approved", "X-Service-Timestamp": timestamp,
+		"X-Service-Nonce": nonce, "X-Service-Signature": signature };
+	const request = { path: target, headers, rawBody, secret, now: Number(timestamp) * 1000 };
+	const judge = async (changes) => {
+		const result = await verifyPostback({ ...request, ...changes });
+		return result.ok || result.reason === "malformed_body" ? "genuine" : result.reason;
+	};
+	const verdicts = [await judge({}), await judge({ path: target + "x" }), await judge({ secret: secret + "x" }),
+		await judge({ rawBody: Buffer.concat([rawBody, Buffer.from(" ")]) })];
+	const expected = [method === "POST" ? "genuine" : "bad_signature", "bad_signature", "bad_signature", "bad_signature"];
+	if (String(verdicts) !== String(expected)) throw new Error(target + ": " + verdicts);
+	checked += 1;
+}
+console.log("checked " + checked);
+`;
