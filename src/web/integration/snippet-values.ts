@@ -1,25 +1,16 @@
-// What the snippets are filled in with, and the languages they come in.
+// What the ready snippets are filled in with, and which language is looked at.
 
-export const LANGUAGES = [
-	{ value: "node", label: "Node" },
-	{ value: "php", label: "PHP" },
-	{ value: "python", label: "Python" },
-	{ value: "curl", label: "curl + openssl" },
-] as const;
-export type Language = (typeof LANGUAGES)[number]["value"];
+import { EXAMPLE_LANGUAGES, type ExampleLanguage, type ExampleValues } from "../examples.ts";
 
 export const API_KEY_VARIABLE = "RINGBACK_API_KEY";
 export const SECRET_VARIABLE = "RINGBACK_SIGNING_SECRET";
 
-export interface SnippetValues {
-	publicUrl: string;
-	/** Names the headers: X-<brand>-Signature. */
-	brand: string;
+export interface SnippetValues extends ExampleValues {
 	programId: string;
 }
 
-export function parseLanguage(text: string | undefined): Language {
-	return LANGUAGES.find(({ value }) => value === text)?.value ?? "node";
+export function parseLanguage(text: string | undefined): ExampleLanguage {
+	return EXAMPLE_LANGUAGES.find(({ value }) => value === text)?.value ?? "node";
 }
 
 /** For the shop's thank-you page: the browser reports, the shop's server confirms. */

@@ -1,41 +1,33 @@
-// Ready snippets with the programme's own values, both directions, one tab a language.
+// Ready snippets with the programme's own values, both directions, one tab a language: the files of examples/.
 
 import { html } from "hono/html";
 import { more, padded, section, tabs } from "../components/blocks.ts";
 import { codeBlock } from "../components/text.ts";
+import { EXAMPLE_LANGUAGES, type ExampleLanguage, fillIn, readExample } from "../examples.ts";
 import type { Html } from "../html.ts";
 import { withQuery } from "./paths.ts";
-import { signSnippet } from "./sign-snippets.ts";
-import {
-	API_KEY_VARIABLE,
-	LANGUAGES,
-	type Language,
-	pixelSnippet,
-	SECRET_VARIABLE,
-	type SnippetValues,
-} from "./snippet-values.ts";
-import { verifySnippet } from "./verify-snippets.ts";
+import { API_KEY_VARIABLE, pixelSnippet, SECRET_VARIABLE, type SnippetValues } from "./snippet-values.ts";
 
-export function snippetsSection(path: string, language: Language, values: SnippetValues): Html {
-	const label = LANGUAGES.find(({ value }) => value === language)?.label ?? "";
+export function snippetsSection(path: string, language: ExampleLanguage, values: SnippetValues): Html {
+	const label = EXAMPLE_LANGUAGES.find(({ value }) => value === language)?.label ?? "";
 	return section({
 		id: "snippets",
 		title: "Ready snippets",
-		hint: html`With this programme's values. Put the key into <code>${API_KEY_VARIABLE}</code> and the secret into <code>${SECRET_VARIABLE}</code>.`,
+		hint: html`With this programme's values. Put the key into <code>${API_KEY_VARIABLE}</code> and the secret into <code>${SECRET_VARIABLE}</code>. <a href="/docs#the-rules">The rules they keep, and why</a>`,
 		body: padded(
 			tabs(
 				"Language",
-				LANGUAGES.map((other) => ({
+				EXAMPLE_LANGUAGES.map((other) => ({
 					label: other.label,
 					href: `${withQuery(path, { lang: other.value })}#snippets`,
 					isActive: other.value === language,
 				})),
 			),
 			html`<div class="columns"><div class="stack-tight"><h3>Sign a postback to us</h3>${codeBlock(
-				signSnippet(language, values),
+				fillIn(readExample(language, "sender"), values),
 				`Sign a postback, ${label}`,
 			)}</div><div class="stack-tight"><h3>Verify a callback from us</h3>${codeBlock(
-				verifySnippet(language, values),
+				fillIn(readExample(language, "receiver"), values),
 				`Verify a callback, ${label}`,
 			)}</div></div>`,
 			more("The pixel for your thank-you page", codeBlock(pixelSnippet(values), "The pixel, HTML")),

@@ -1,0 +1,48 @@
+// Reports a sale. .NET 10: dotnet run sender.cs ORDER-1001 49.90
+// Mono: mcs -r:System.Net.Http sender.cs && mono sender.exe ORDER-1001 49.90
+// No answer, or 5xx? Run it again: an order is never recorded twice, the answer is then DUPLICATE.
+using System;
+using System.Net.Http;
+using System.Security.Cryptography;
+using System.Text;
+
+static class Sender
+{
+    static void Main(string[] args)
+    {
+        string service = Setting("RINGBACK_URL") ?? "https://ringback.example";
+        string path = "/v1/conversions";
+        // Amounts are strings. What is sent below are the very bytes that are hashed here.
+        string sale = $"{{\"orderId\":{Quote(args[0])},\"basketValue\":{Quote(args[1])}}}";
+        byte[] body = Encoding.UTF8.GetBytes(sale);
+        string timestamp = DateTimeOffset.UtcNow.ToUnixTimeSeconds().ToString();
+        var random = new byte[16];
+        RandomNumberGenerator.Create().GetBytes(random);
+        string nonce = Hex(random);
+        string digest = Hex(SHA256.Create().ComputeHash(body));
+        string signed = string.Join("\n", "POST", path, timestamp, nonce, digest);
+        var hmac = new HMACSHA256(Encoding.UTF8.GetBytes(Setting("RINGBACK_SIGNING_SECRET")));
+        string signature = Hex(hmac.ComputeHash(Encoding.UTF8.GetBytes(signed)));
+
+        var request = new HttpRequestMessage(HttpMethod.Post, service + path);
+        request.Content = new ByteArrayContent(body);
+        request.Content.Headers.Add("Content-Type", "application/json");
+        request.Headers.Add("Authorization", "Bearer " + Setting("RINGBACK_API_KEY"));
+        request.Headers.Add("X-Service-Timestamp", timestamp);
+        request.Headers.Add("X-Service-Nonce", nonce);
+        request.Headers.Add("X-Service-Signature", signature);
+        var client = new HttpClient { Timeout = TimeSpan.FromSeconds(10) };
+        HttpResponseMessage answer = client.SendAsync(request).Result;
+        Console.WriteLine((int)answer.StatusCode + " " + answer.Content.ReadAsStringAsync().Result);
+        // Not by returning: on Mono, a thread of the client now and then holds the program back.
+        Environment.Exit(answer.IsSuccessStatusCode ? 0 : 1);
+    }
+
+    static string Setting(string name) => Environment.GetEnvironmentVariable(name);
+
+    static string Hex(byte[] bytes) => BitConverter.ToString(bytes).Replace("-", "").ToLower();
+
+    /// <summary>As JSON; with control characters the service takes no order.</summary>
+    static string Quote(string text) =>
+        "\"" + text.Replace("\\", "\\\\").Replace("\"", "\\\"") + "\"";
+}

@@ -1,0 +1,60 @@
+// Reports a sale: go run sender.go ORDER-1001 49.90
+// No answer, or 5xx? Run it again: an order is never recorded twice, the answer is then DUPLICATE.
+package main
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+)
+
+func main() {
+	service, path := os.Getenv("RINGBACK_URL"), "/v1/conversions"
+	if service == "" {
+		service = "https://ringback.example"
+	}
+	// Amounts are strings. What is sent below are the very bytes that are hashed here.
+	sale := map[string]string{"orderId": os.Args[1], "basketValue": os.Args[2]}
+	body, err := json.Marshal(sale)
+	check(err)
+	timestamp := strconv.FormatInt(time.Now().Unix(), 10)
+	random := make([]byte, 16)
+	_, err = rand.Read(random)
+	check(err)
+	nonce := hex.EncodeToString(random)
+	mac := hmac.New(sha256.New, []byte(os.Getenv("RINGBACK_SIGNING_SECRET")))
+	fmt.Fprintf(mac, "POST\n%s\n%s\n%s\n%x", path, timestamp, nonce, sha256.Sum256(body))
+
+	request, err := http.NewRequest("POST", service+path, bytes.NewReader(body))
+	check(err)
+	request.Header.Set("Authorization", "Bearer "+os.Getenv("RINGBACK_API_KEY"))
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("X-Service-Timestamp", timestamp)
+	request.Header.Set("X-Service-Nonce", nonce)
+	request.Header.Set("X-Service-Signature", hex.EncodeToString(mac.Sum(nil)))
+	client := http.Client{Timeout: 10 * time.Second}
+	response, err := client.Do(request)
+	check(err)
+	answer, err := io.ReadAll(response.Body)
+	check(err)
+	fmt.Println(response.StatusCode, string(answer))
+	if response.StatusCode >= 300 {
+		os.Exit(1)
+	}
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}

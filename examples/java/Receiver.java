@@ -1,0 +1,84 @@
+// Receives status callbacks: PORT=8080 java Receiver.java (17 or later), behind your TLS proxy.
+// Makes a file of each. For good: a table with a unique key in place of STORED and the files, one
+// for the nonces, and your project's JSON library in place of field(): the JDK has none.
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.sun.net.httpserver.*;
+import java.net.InetSocketAddress;
+import java.nio.file.*;
+import java.security.MessageDigest;
+import java.util.*;
+import java.util.concurrent.*;
+import java.util.regex.*;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+
+public class Receiver {
+    static final int MAX_BODY_BYTES = 65_536, TOLERANCE_SECONDS = 300;
+    static final Map<String, Long> NONCES = new HashMap<>(); // and when their timestamps are stale
+    static final Set<Path> STORED = new HashSet<>();
+
+    static synchronized int receive(Headers headers, String target, byte[] body) throws Exception {
+        String timestamp = headers.getOrDefault("X-Service-Timestamp", List.of("")).get(0);
+        String nonce = headers.getOrDefault("X-Service-Nonce", List.of("")).get(0);
+        String signature = headers.getOrDefault("X-Service-Signature", List.of("")).get(0);
+        if (!timestamp.matches("[0-9]{1,12}")) return 401;
+        long now = System.currentTimeMillis() / 1000, sentAt = Long.parseLong(timestamp);
+        if (Math.abs(now - sentAt) > TOLERANCE_SECONDS) return 401;
+
+        byte[] secret = System.getenv("RINGBACK_SIGNING_SECRET").getBytes(UTF_8);
+        HexFormat hex = HexFormat.of();
+        String digest = hex.formatHex(MessageDigest.getInstance("SHA-256").digest(body));
+        Mac mac = Mac.getInstance("HmacSHA256");
+        mac.init(new SecretKeySpec(secret, "HmacSHA256"));
+        String signed = String.join("\n", "POST", target, timestamp, nonce, digest);
+        byte[] expected = hex.formatHex(mac.doFinal(signed.getBytes(UTF_8))).getBytes(UTF_8);
+        if (!MessageDigest.isEqual(expected, signature.toLowerCase().getBytes(UTF_8))) return 401;
+        NONCES.values().removeIf(staleAt -> staleAt < now);
+        if (NONCES.containsKey(nonce)) return 401;
+
+        String id = field("conversionId", body), event = field("event", body);
+        if (id == null || event == null) return 400;
+        Path file = Path.of("postbacks").resolve(Path.of(id + "." + event + ".json").getFileName());
+        if (!STORED.contains(file)) { // the same event may come twice
+            Files.write(file, body);
+            STORED.add(file);
+            String order = field("orderId", body), status = field("status", body);
+            CompletableFuture.runAsync(() -> // the slow work: beside the answer, not before it
+                System.out.println(event + " " + id + " " + order + " " + status));
+        }
+        NONCES.put(nonce, sentAt + TOLERANCE_SECONDS); // not if storing failed: it may come again
+        return 204;
+    }
+
+    static String field(String name, byte[] json) {
+        String pattern = "\"" + name + "\"\\s*:\\s*\"([^\"\\\\]*+(?:\\\\.[^\"\\\\]*+)*+)\"";
+        Matcher found = Pattern.compile(pattern).matcher(new String(json, UTF_8));
+        if (!found.find()) return null;
+        return Pattern.compile("\\\\(?:u(....)|(.))").matcher(found.group(1)).replaceAll(escape ->
+            Matcher.quoteReplacement(escape.group(1) == null ? escape.group(2)
+                : String.valueOf((char) Integer.parseInt(escape.group(1), 16))));
+    }
+
+    public static void main(String[] args) throws Exception {
+        Files.createDirectories(Path.of("postbacks"));
+        int port = Integer.parseInt(System.getenv("PORT"));
+        HttpServer server = HttpServer.create(new InetSocketAddress("127.0.0.1", port), 0);
+        server.setExecutor(Executors.newCachedThreadPool());
+        server.createContext("/", exchange -> {
+            int status = 503; // 5xx: it is sent again. A 4xx would end the delivery.
+            try {
+                String target = exchange.getRequestURI().toString(); // with the query, as it came
+                byte[] body = exchange.getRequestBody().readNBytes(MAX_BODY_BYTES + 1);
+                if (!exchange.getRequestMethod().equals("POST")) status = 405;
+                else if (body.length > MAX_BODY_BYTES) status = 413;
+                else status = receive(exchange.getRequestHeaders(), target, body);
+            } catch (Exception problem) {
+                System.err.println(problem);
+            }
+            exchange.sendResponseHeaders(status, -1);
+            exchange.close();
+        });
+        server.start();
+    }
+}

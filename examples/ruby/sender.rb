@@ -1,0 +1,28 @@
+# Reports a sale: ruby sender.rb ORDER-1001 49.90
+# No answer, or 5xx? Run it again: an order is never recorded twice, the answer is then DUPLICATE.
+require "digest"
+require "json"
+require "net/http"
+require "openssl"
+require "securerandom"
+
+service = ENV.fetch("RINGBACK_URL", "https://ringback.example")
+api_key = ENV.fetch("RINGBACK_API_KEY")
+secret = ENV.fetch("RINGBACK_SIGNING_SECRET")
+order_id, basket_value = ARGV
+
+path = "/v1/conversions"
+# Amounts are strings. What is sent below are the very bytes that are hashed here.
+body = JSON.generate(orderId: order_id, basketValue: basket_value)
+timestamp = Time.now.to_i.to_s
+nonce = SecureRandom.hex(16)
+signed = ["POST", path, timestamp, nonce, Digest::SHA256.hexdigest(body)].join("\n")
+
+answer = Net::HTTP.post(URI(service + path), body,
+  "Authorization" => "Bearer #{api_key}",
+  "Content-Type" => "application/json",
+  "X-Service-Timestamp" => timestamp,
+  "X-Service-Nonce" => nonce,
+  "X-Service-Signature" => OpenSSL::HMAC.hexdigest("SHA256", secret, signed))
+puts "#{answer.code} #{answer.body}"
+exit answer.is_a?(Net::HTTPSuccess)

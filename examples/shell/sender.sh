@@ -1,0 +1,27 @@
+#!/bin/sh
+# Reports a sale: sh sender.sh ORDER-1001 49.90 (needs curl and openssl)
+# No answer, or 5xx? Run it again: an order is never recorded twice, the answer is then DUPLICATE.
+# While it runs, others on this machine can see the secret in its arguments: not for a shared one.
+: "${RINGBACK_API_KEY:?Set RINGBACK_API_KEY.}" "${RINGBACK_SIGNING_SECRET:?Set it too.}"
+service=${RINGBACK_URL:-https://ringback.example}
+path=/v1/conversions
+
+quote() { printf '"%s"' "$(printf '%s' "$1" | sed 's/[\\"]/\\&/g')"; }
+# Amounts are strings. What is sent below are the very bytes that are hashed here.
+body="{\"orderId\":$(quote "$1"),\"basketValue\":$(quote "$2")}"
+timestamp=$(date +%s)
+nonce=$(openssl rand -hex 16)
+digest=$(printf '%s' "$body" | openssl dgst -sha256 | sed 's/^.* //')
+signature=$(printf 'POST\n%s\n%s\n%s\n%s' "$path" "$timestamp" "$nonce" "$digest" |
+  openssl dgst -sha256 -hmac "$RINGBACK_SIGNING_SECRET" | sed 's/^.* //')
+
+answer=$(printf '%s' "$body" | curl -sS --max-time 10 -w '\n%{http_code}' "$service$path" \
+  -H "Authorization: Bearer $RINGBACK_API_KEY" \
+  -H 'Content-Type: application/json' \
+  -H "X-Service-Timestamp: $timestamp" \
+  -H "X-Service-Nonce: $nonce" \
+  -H "X-Service-Signature: $signature" \
+  --data-binary @-) || exit 1
+status=$(printf '%s' "$answer" | tail -n 1)
+printf '%s %s\n' "$status" "$(printf '%s' "$answer" | sed '$d')"
+[ "$status" -lt 300 ]

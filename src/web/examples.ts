@@ -1,0 +1,53 @@
+// A shop's receivers and senders in the languages shops run: the files of examples/, read once. The Integration
+// page, the guide and the tests all show and run exactly these, with the instance's own values filled in.
+
+import { readFileSync } from "node:fs";
+
+export const EXAMPLE_LANGUAGES = [
+	{ value: "node", label: "Node", receiver: "receiver.mjs", sender: "sender.mjs" },
+	{ value: "php", label: "PHP", receiver: "receiver.php", sender: "sender.php" },
+	{ value: "python", label: "Python", receiver: "receiver.py", sender: "sender.py" },
+	{ value: "ruby", label: "Ruby", receiver: "receiver.ru", sender: "sender.rb" },
+	{ value: "go", label: "Go", receiver: "receiver.go", sender: "sender.go" },
+	{ value: "java", label: "Java", receiver: "Receiver.java", sender: "Sender.java" },
+	{ value: "csharp", label: "C#", receiver: "receiver.cs", sender: "sender.cs" },
+	{ value: "shell", label: "curl + openssl", receiver: "receiver.sh", sender: "sender.sh" },
+] as const;
+export type ExampleLanguage = (typeof EXAMPLE_LANGUAGES)[number]["value"];
+export type ExampleRole = "receiver" | "sender";
+
+export interface ExampleValues {
+	/** The address of this service, without a path. */
+	publicUrl: string;
+	/** Names the headers: X-<brand>-Signature. */
+	brand: string;
+}
+
+const TEXTS: ReadonlyMap<string, string> = new Map(
+	EXAMPLE_LANGUAGES.flatMap(({ value, receiver, sender }) => [
+		[`${value} receiver`, exampleFile(value, receiver)] as const,
+		[`${value} sender`, exampleFile(value, sender)] as const,
+	]),
+);
+
+/** As it stands in the file: with the brand Service, and an address that no service has. */
+export function readExample(language: ExampleLanguage, role: ExampleRole): string {
+	const text = TEXTS.get(`${language} ${role}`);
+	if (text === undefined) throw new Error(`there is no ${role} in ${language}`);
+	return text;
+}
+
+/** As functions, because a value could hold what a replacement text takes for a pattern. */
+export function fillIn(text: string, { publicUrl, brand }: ExampleValues): string {
+	// PHP and Rack hand headers over under CGI's names for them.
+	const cgiBrand = brand.toUpperCase().replaceAll("-", "_");
+	return text
+		.replaceAll("https://ringback.example", () => publicUrl)
+		.replaceAll("X-Service-", () => `X-${brand}-`)
+		.replaceAll("HTTP_X_SERVICE_", () => `HTTP_X_${cgiBrand}_`)
+		.replaceAll('brand: "Service"', () => `brand: "${brand}"`);
+}
+
+function exampleFile(language: string, name: string): string {
+	return readFileSync(new URL(`../../examples/${language}/${name}`, import.meta.url), "utf8");
+}

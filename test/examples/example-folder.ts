@@ -1,0 +1,169 @@
+// A folder of its own for one language's examples, filled in for one brand and built: what is started in it sees
+// nothing of the machine's environment, and has ended before the folder goes.
+
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import {
+	mkdirSync,
+	mkdtempSync,
+	renameSync,
+	rmdirSync,
+	rmSync,
+	symlinkSync,
+	unlinkSync,
+	writeFileSync,
+} from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import {
+	EXAMPLE_LANGUAGES,
+	type ExampleLanguage,
+	type ExampleRole,
+	type ExampleValues,
+	fillIn,
+	readExample,
+} from "../../src/web/examples.ts";
+import { portOf } from "../support/port-of.ts";
+import { until } from "../support/until.ts";
+import { type Ended, endProcess, type Running, watchProcess } from "../support/watched-process.ts";
+import { makeCallback, send } from "./callback.ts";
+import { TOOLCHAINS } from "./toolchains.ts";
+
+export interface RunningReceiver {
+	readonly port: number;
+	readonly process: Running;
+	/** Everything it has printed that names this conversion, a line each. */
+	linesOf(conversionId: string): string[];
+}
+
+export interface ExampleFolder {
+	startReceiver(secret: string): Promise<RunningReceiver>;
+	/** Resolves when it has ended by itself. */
+	runSender(args: readonly string[], settings: Readonly<Record<string, string>>): Promise<Ended>;
+	/** The shell's: checks what is saved in files. */
+	runReceiver(args: readonly string[], secret: string): Promise<Ended>;
+	write(name: string, content: string | Uint8Array): string;
+	/** While `during` runs, nothing can be stored. */
+	withoutStore(during: () => Promise<void>): Promise<void>;
+}
+
+const run = promisify(execFile);
+const RECEIVER_PACKAGE = fileURLToPath(new URL("../../receiver", import.meta.url));
+
+export async function openExamples(
+	t: TestContext,
+	language: ExampleLanguage,
+	change: (text: string) => string,
+): Promise<ExampleFolder> {
+	const folder = mkdtempSync(join(tmpdir(), `ringback-example-${language}-`));
+	const children: ChildProcess[] = [];
+	t.after(async () => {
+		await Promise.all(children.map(endProcess));
+		rmSync(folder, { recursive: true });
+	});
+	const toolchain = TOOLCHAINS[language];
+	const env = {
+		PATH: process.env["PATH"] ?? "",
+		HOME: folder,
+		TMPDIR: folder,
+		// Order ids on the command line are UTF-8: Java and Ruby would take them for ASCII in the C locale.
+		LANG: "C.UTF-8",
+		GOCACHE: join(folder, "go-cache"),
+		GOFLAGS: "-mod=mod",
+	};
+	// As in a shop's project that has the package installed.
+	mkdirSync(join(folder, "code", "node_modules", "@ringback"), { recursive: true });
+	symlinkSync(RECEIVER_PACKAGE, join(folder, "code", "node_modules", "@ringback", "receiver"));
+	const sources = {
+		folder,
+		receiver: sourceOf(folder, language, "receiver"),
+		sender: sourceOf(folder, language, "sender"),
+	};
+	writeFileSync(sources.receiver, change(readExample(language, "receiver")));
+	writeFileSync(sources.sender, change(readExample(language, "sender")));
+	for (const [program, ...args] of toolchain.build?.(sources) ?? []) {
+		await run(program, args, { cwd: folder, env });
+	}
+	const start = ([program, ...args]: readonly [string, ...string[]], settings: object): Running => {
+		const child = spawn(program, args, { cwd: folder, env: { ...env, ...settings } });
+		children.push(child);
+		return watchProcess(child);
+	};
+
+	return {
+		async startReceiver(secret) {
+			const port = await findFreePort();
+			const command = toolchain.startReceiver(sources, port);
+			const process = start(command, { PORT: String(port), RINGBACK_SIGNING_SECRET: secret });
+			const isUp = async () => (await send(port, makeCallback({ secret: "another" }))) !== undefined;
+			await until(
+				async () => !process.isRunning || (await isUp()),
+				() => `it does not listen; ${process.stderr}`,
+			);
+			return {
+				port,
+				process,
+				linesOf: (conversionId) =>
+					`${process.stdout}\n${process.stderr}`
+						.split("\n")
+						.filter((line) => line.includes(` ${conversionId} `)),
+			};
+		},
+		runSender: (args, settings) => {
+			const [program, ...first] = toolchain.startSender(sources);
+			return start([program, ...first, ...args], settings).ended();
+		},
+		runReceiver: (args, secret) => {
+			const [program, ...first] = toolchain.startReceiver(sources, 0);
+			return start([program, ...first, ...args], { RINGBACK_SIGNING_SECRET: secret }).ended();
+		},
+		write(name, content) {
+			writeFileSync(join(folder, name), content);
+			return join(folder, name);
+		},
+		async withoutStore(during) {
+			if (toolchain.store === null) throw new Error(`${language} stores nothing`);
+			const { name, kind } = toolchain.store;
+			const path = join(folder, name);
+			renameSync(path, `${path}.away`);
+			// Of the other kind, so that it cannot be made anew either; root may write where others may not.
+			if (kind === "folder") writeFileSync(path, "");
+			else mkdirSync(path);
+			try {
+				await during();
+			} finally {
+				if (kind === "folder") unlinkSync(path);
+				else rmdirSync(path);
+				renameSync(`${path}.away`, path);
+			}
+		},
+	};
+}
+
+/** For the instance as it stands in the files: nothing to change. */
+export function asItStands(text: string): string {
+	return text;
+}
+
+export function filledIn(values: ExampleValues): (text: string) => string {
+	return (text) => fillIn(text, values);
+}
+
+function sourceOf(folder: string, language: ExampleLanguage, role: ExampleRole): string {
+	const example = EXAMPLE_LANGUAGES.find(({ value }) => value === language);
+	if (example === undefined) throw new Error(`there are no examples in ${language}`);
+	return join(folder, "code", example[role]);
+}
+
+function findFreePort(): Promise<number> {
+	return new Promise((resolve, reject) => {
+		const server = createServer().once("error", reject);
+		server.listen(0, "127.0.0.1", () => {
+			const port = portOf(server);
+			server.close(() => resolve(port));
+		});
+	});
+}

@@ -1,0 +1,193 @@
+// Every example is run as a shop would run it: its receiver against every case of section 4.3 and the shapes of
+// the shared vectors, both directions against a live Ringback, for the default brand and for another.
+
+import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, describe, type TestContext, test } from "node:test";
+import { z } from "zod";
+import { EXAMPLE_LANGUAGES, type ExampleLanguage } from "../../src/web/examples.ts";
+import { until } from "../support/until.ts";
+import { makeCallback, send, sha256, sign } from "./callback.ts";
+import { asItStands, type ExampleFolder, filledIn, openExamples } from "./example-folder.ts";
+import { HOSTILE_CASES } from "./hostile-cases.ts";
+import { type LiveRingback, startRingback } from "./live-ringback.ts";
+import { RECEIVER_CASES } from "./receiver-cases.ts";
+import { expectStatus, sealed } from "./receiver-expectations.ts";
+import { checkSavedCallbacks } from "./saved-callbacks.ts";
+import { findTools } from "./toolchains.ts";
+
+const vector = z.object({
+	name: z.string(),
+	method: z.string(),
+	target: z.string(),
+	timestamp: z.string(),
+	nonce: z.string(),
+	secret: z.string(),
+	bodyBase64: z.base64(),
+	signature: z.string(),
+});
+const VECTORS = z
+	.object({ vectors: z.array(vector) })
+	.parse(JSON.parse(readFileSync(new URL("../../receiver/vectors.json", import.meta.url), "utf8"))).vectors;
+
+/** In no shell, JSON or URL do all of these stand for themselves; at most 128 characters, as the service has it. */
+const HOSTILE_ORDER_IDS = [
+	`O'Brien & "Söhne" \\ 100% <a>`,
+	"🛒-注文-Ü-\u{1F9FE}",
+	"$(id) `id` %s \\n $HOME ;# {}",
+];
+
+const ran: string[] = [];
+const missing: string[] = [];
+
+test("the signer of these tests gives every signature of the vectors", () => {
+	ok(VECTORS.length > 0);
+	for (const { name, method, target, timestamp, nonce, secret, bodyBase64, signature } of VECTORS) {
+		const digest = sha256(Buffer.from(bodyBase64, "base64"));
+		equal(sign(secret, [method, target, timestamp, nonce, digest]), signature, name);
+	}
+});
+
+// Two at a time, as there are cores: most of it is waiting for compilers and interpreters to start.
+describe("examples", { concurrency: 2 }, () => {
+	let ringbacks: readonly { brand: string; ringback: LiveRingback }[] = [];
+	before(async () => {
+		const brands = ["Service", "Acme"];
+		ringbacks = await Promise.all(
+			brands.map(async (brand) => ({ brand, ringback: await startRingback(brand) })),
+		);
+	});
+	after(async () => {
+		await Promise.all(ringbacks.map(({ ringback }) => ringback.stop()));
+	});
+
+	for (const { value: language, label } of EXAMPLE_LANGUAGES) {
+		test(label, async (t) => {
+			const tools = await findTools(language);
+			if ("missing" in tools) {
+				missing.push(tools.missing);
+				// Nothing of ours could be wrong, or right, where the language is not there.
+				t.skip(tools.missing);
+				return;
+			}
+			const examples = await openExamples(t, language, asItStands);
+			if (language === "shell") await checkSavedCallbacks(t, examples);
+			else await checkReceiver(t, examples);
+			for (const { brand, ringback } of ringbacks) {
+				await t.test(`both directions with a live Ringback of the brand ${brand}`, (t) =>
+					checkLive(t, language, brand, ringback, examples),
+				);
+			}
+			ran.push(`${language} ${tools.version}`);
+		});
+	}
+});
+
+test("says which examples were run", (t) => {
+	t.diagnostic(`examples run: ${ran.join(", ")}; not run: ${missing.join(", ") || "none"}`);
+	equal(ran.length + missing.length, EXAMPLE_LANGUAGES.length, "one failed before it came to its end");
+	// Where all tools are meant to be there, one that is missing is a defect.
+	if (process.env["RINGBACK_EXAMPLES"] === "all") deepEqual(missing, []);
+});
+
+async function checkReceiver(t: TestContext, examples: ExampleFolder): Promise<void> {
+	for (const secret of new Set(VECTORS.map((vector) => vector.secret))) {
+		const receiver = await examples.startReceiver(secret);
+		const at = { secret, receiver, folder: examples };
+		await t.test(
+			`takes what is signed as in the vectors, secret ${JSON.stringify(secret).slice(0, 30)}`,
+			async () => {
+				for (const { name, method, target, bodyBase64 } of VECTORS.filter(
+					(vector) => vector.secret === secret,
+				)) {
+					if (method !== "POST") continue;
+					const body = Buffer.from(bodyBase64, "base64");
+					// The vectors' moment is long past: the same path, body and secret, signed now.
+					const answered = await send(receiver.port, makeCallback({ secret, target, body }));
+					equal(answered?.status, isEvent(body) ? 204 : 400, name);
+					equal(
+						(await send(receiver.port, makeCallback({ secret: "other", target, body })))?.status,
+						401,
+						name,
+					);
+				}
+			},
+		);
+		if (secret !== VECTORS[0]?.secret) continue;
+		for (const { title, check } of [...RECEIVER_CASES, ...HOSTILE_CASES])
+			await t.test(title, () => check(at));
+		await t.test("is alive after all of it", async () => {
+			ok(receiver.process.isRunning);
+			await expectStatus(at, sealed(at), 204);
+		});
+	}
+	await t.test("takes nothing when it has no secret", async () => {
+		const receiver = await examples.startReceiver("");
+		const answered = await send(receiver.port, makeCallback({ secret: "" }));
+		ok(answered === undefined || answered.status >= 500, `answered ${answered?.status}`);
+	});
+}
+
+async function checkLive(
+	t: TestContext,
+	language: ExampleLanguage,
+	brand: string,
+	ringback: LiveRingback,
+	asInFiles: ExampleFolder,
+): Promise<void> {
+	const isDefault = brand === "Service";
+	const examples = isDefault
+		? asInFiles
+		: await openExamples(t, language, filledIn({ publicUrl: ringback.url, brand }));
+	const programme = await ringback.openProgramme();
+	const settings = {
+		RINGBACK_API_KEY: programme.key,
+		RINGBACK_SIGNING_SECRET: programme.secret,
+		// Filled in, the address stands in the text.
+		...(isDefault ? { RINGBACK_URL: ringback.url } : {}),
+	};
+	const target = "/postback?shop=1&x=%C3%9C";
+	const receiver = language === "shell" ? null : await examples.startReceiver(programme.secret);
+	const passed = receiver === null ? [] : await programme.deliverTo(t, receiver.port, target);
+
+	const orderIds = isDefault ? HOSTILE_ORDER_IDS : HOSTILE_ORDER_IDS.slice(0, 1);
+	for (const orderId of orderIds) {
+		const ended = await examples.runSender([orderId, "129.90"], settings);
+		equal(ended.code, 0, ended.stdout + ended.stderr);
+		match(ended.stdout, /RECORDED/);
+	}
+	deepEqual(await programme.orderIds(), orderIds, "order ids arrive unchanged");
+	const again = await examples.runSender([orderIds[0] ?? "", "129.90"], settings);
+	equal(again.code, 0, again.stderr);
+	match(again.stdout, /DUPLICATE/);
+	const wrong = await examples.runSender(["W-1", "1.00"], { ...settings, RINGBACK_SIGNING_SECRET: "wrong" });
+	notEqual(wrong.code, 0, "a refusal is not a success");
+	match(wrong.stdout + wrong.stderr, /bad_signature/);
+	deepEqual(await programme.orderIds(), orderIds, "what is refused is not recorded");
+
+	if (receiver === null) return;
+	const isDelivered = async () => (await programme.deliveryStates()).every((state) => state === "delivered");
+	await until(isDelivered, () => `not all were delivered; ${receiver.process.stderr}`);
+	const said = () => `${receiver.process.stdout}\n${receiver.process.stderr}`;
+	for (const orderId of orderIds) await until(() => said().includes(` ${orderId} RECORDED`), said);
+	const [conversionId = ""] = /cnv_\w+/.exec(Buffer.concat(passed).toString("utf8")) ?? [];
+	equal(receiver.linesOf(conversionId).length, 1);
+	await t.test("a copy of what Ringback sent is refused", async () => {
+		const [head = "", body = ""] = (passed[0] ?? Buffer.alloc(0)).toString("utf8").split("\r\n\r\n");
+		ok(head.startsWith(`POST ${target} `), head);
+		const [, ...lines] = head.split("\r\n");
+		const named = lines.map((line) => line.split(/: */, 2)).filter(([name]) => /^X-/i.test(name ?? ""));
+		const callback = { method: "POST", target, headers: Object.fromEntries(named), body: Buffer.from(body) };
+		equal((await send(receiver.port, callback))?.status, 401);
+		equal(receiver.linesOf(conversionId).length, 1);
+	});
+}
+
+function isEvent(body: Buffer): boolean {
+	try {
+		return typeof JSON.parse(body.toString("utf8")).conversionId === "string";
+	} catch {
+		// Not JSON: no event either.
+		return false;
+	}
+}

@@ -1,0 +1,141 @@
+// How each language's examples are found, built and started on this machine, and from which Debian packages
+// its tools come. Nothing is ever written beside the sources: everything goes to the folder given.
+
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { ExampleLanguage } from "../../src/web/examples.ts";
+
+type Command = readonly [program: string, ...args: string[]];
+
+/** The source files, as they lie in the folder that everything built goes to. */
+export interface ExampleSources {
+	folder: string;
+	receiver: string;
+	sender: string;
+}
+
+export interface Toolchain {
+	/** Commands that print a version: all must work, and the first says which version ran. */
+	needs: readonly Command[];
+	packages: string;
+	/** Where it keeps what it stored, in the folder it runs in; null for one that stores nothing. */
+	store: { name: string; kind: "folder" | "file" } | null;
+	/** One after the other. */
+	build?: (sources: ExampleSources) => readonly Command[];
+	startReceiver: (sources: ExampleSources, port: number) => Command;
+	startSender: (sources: ExampleSources) => Command;
+}
+
+const run = promisify(execFile);
+const FOLDER_STORE = { name: "postbacks", kind: "folder" } as const;
+const FILE_STORE = { name: "postbacks.db", kind: "file" } as const;
+const PYTHON = "/usr/bin/python3";
+/** They run for a second or two: half of that would go into optimising them. */
+const SHORT_LIVED = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"] as const;
+const JAVA = ["java", ...SHORT_LIVED] as const;
+const JAVAC = ["javac", ...SHORT_LIVED.map((option) => `-J${option}`)] as const;
+
+export const TOOLCHAINS: Readonly<Record<ExampleLanguage, Toolchain>> = {
+	node: {
+		needs: [[process.execPath, "--version"]],
+		packages: "none: it comes with npm ci",
+		store: FOLDER_STORE,
+		startReceiver: ({ receiver }) => [process.execPath, receiver],
+		startSender: ({ sender }) => [process.execPath, sender],
+	},
+	php: {
+		needs: [
+			["php", "--version"],
+			["php", "-r", "exit(extension_loaded('pdo_sqlite') && extension_loaded('curl') ? 0 : 1);"],
+		],
+		packages: "php-cli php-curl php-sqlite3",
+		store: FILE_STORE,
+		startReceiver: ({ receiver }, port) => ["php", "-S", `127.0.0.1:${port}`, receiver],
+		startSender: ({ sender }) => ["php", sender],
+	},
+	python: {
+		needs: [[PYTHON, "--version"]],
+		packages: "python3",
+		store: FILE_STORE,
+		startReceiver: ({ receiver }) => [PYTHON, receiver],
+		startSender: ({ sender }) => [PYTHON, sender],
+	},
+	ruby: {
+		needs: [
+			["ruby", "--version"],
+			["puma", "--version"],
+		],
+		packages: "ruby puma",
+		store: FOLDER_STORE,
+		startReceiver: ({ receiver }, port) => ["puma", "-b", `tcp://127.0.0.1:${port}`, receiver],
+		startSender: ({ sender }) => ["ruby", sender],
+	},
+	go: {
+		needs: [["go", "version"]],
+		packages: "golang-go",
+		store: FOLDER_STORE,
+		build: ({ receiver, sender }) =>
+			[receiver, sender].map((source) => ["go", "build", "-o", binaryOf(source), source]),
+		startReceiver: ({ receiver }) => [binaryOf(receiver)],
+		startSender: ({ sender }) => [binaryOf(sender)],
+	},
+	java: {
+		needs: [
+			["java", "--version"],
+			["javac", "--version"],
+		],
+		packages: "openjdk-17-jdk-headless",
+		store: FOLDER_STORE,
+		build: ({ folder, receiver, sender }) => [[...JAVAC, "-d", join(folder, "classes"), receiver, sender]],
+		startReceiver: ({ folder }) => [...JAVA, "-cp", join(folder, "classes"), "Receiver"],
+		startSender: ({ folder }) => [...JAVA, "-cp", join(folder, "classes"), "Sender"],
+	},
+	csharp: {
+		needs: [
+			["mono", "--version"],
+			["mcs", "--version"],
+		],
+		packages:
+			"mono-mcs mono-runtime libmono-system-core4.0-cil libmono-system-net-http4.0-cil libmono-system-runtime-serialization4.0-cil",
+		store: FOLDER_STORE,
+		build: ({ receiver, sender }) => [
+			["mcs", "-warnaserror", "-r:System.Runtime.Serialization", `-out:${binaryOf(receiver)}`, receiver],
+			["mcs", "-warnaserror", "-r:System.Net.Http", `-out:${binaryOf(sender)}`, sender],
+		],
+		startReceiver: ({ receiver }) => ["mono", binaryOf(receiver)],
+		startSender: ({ sender }) => ["mono", binaryOf(sender)],
+	},
+	shell: {
+		needs: [
+			["openssl", "version"],
+			["curl", "--version"],
+		],
+		packages: "openssl curl",
+		store: null,
+		startReceiver: ({ receiver }) => ["sh", receiver],
+		startSender: ({ sender }) => ["sh", sender],
+	},
+};
+
+/** The version that would run, or what is missing and where it comes from. */
+export async function findTools(
+	language: ExampleLanguage,
+): Promise<{ version: string } | { missing: string }> {
+	const { needs, packages } = TOOLCHAINS[language];
+	let version = "";
+	for (const [program, ...args] of needs) {
+		try {
+			const { stdout, stderr } = await run(program, args);
+			version ||= /\d+(\.\d+)+/.exec(stdout + stderr)?.[0] ?? "of no known version";
+		} catch {
+			const said = `${language}: "${[program, ...args].join(" ")}" does not work here`;
+			return { missing: `${said} (Debian: ${packages})` };
+		}
+	}
+	return { version };
+}
+
+function binaryOf(source: string): string {
+	return source.replace(/\.\w+$/, ".run");
+}
