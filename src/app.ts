@@ -5,9 +5,11 @@ import { Hono } from "hono";
 import { createAuth } from "./accounts/auth.ts";
 import type { AppContext, AppDeps, AppEnv } from "./api/deps.ts";
 import { getConversion, getConversions } from "./api/get-conversions.ts";
+import { createGetEvents } from "./api/get-events.ts";
 import { answerAlive, answerReady } from "./api/health.ts";
 import { RefusalLog } from "./api/inbound-log.ts";
 import { createMetrics, type Metrics } from "./api/metrics.ts";
+import { createDocumentAnswer, describeApi } from "./api/openapi/document.ts";
 import { createPixel } from "./api/pixel.ts";
 import { postConversions } from "./api/post-conversions.ts";
 import { postApprovals, postRejections, postReversals } from "./api/post-decisions.ts";
@@ -18,7 +20,9 @@ import { fault } from "./domain/fault.ts";
 import type { WebDeps } from "./web/deps.ts";
 import { createSite } from "./web/site.ts";
 
-const SIGNED_ROUTES: readonly (readonly [path: string, endpoints: ReadonlyMap<string, Endpoint>])[] = [
+type SignedRoute = readonly [path: string, endpoints: ReadonlyMap<string, Endpoint>];
+
+const SIGNED_ROUTES: readonly SignedRoute[] = [
 	[
 		"/v1/conversions",
 		new Map([
@@ -43,21 +47,25 @@ const SECURITY_HEADERS = {
 	"referrer-policy": "no-referrer",
 };
 
-export type AllDeps = AppDeps & Omit<WebDeps, "auth">;
+export type AllDeps = AppDeps & Omit<WebDeps, "auth" | "apiDocument">;
 
 export function createApp(deps: AllDeps): Hono<AppEnv> {
 	const metrics = createMetrics(deps);
 	const refusals = new RefusalLog(deps);
 	const signedCalls = createSignedCalls(deps, refusals, metrics);
 	const app = createBareApp(deps, signedCalls);
-	mountSignedApi(app, signedCalls);
+	const events: SignedRoute = ["/v1/events", new Map([["GET", createGetEvents(deps)]])];
+	mountSignedApi(app, signedCalls, [...SIGNED_ROUTES, events]);
 	mountPixel(app, createPixel(deps, refusals, metrics), signedCalls);
 	mountOps(app, deps, metrics);
 	app.get("/problems/:code", (c) => {
 		const text = describeProblem(c.req.param("code"));
 		return text === null ? c.notFound() : c.text(text);
 	});
-	app.route("/", createSite({ ...deps, auth: createAuth(deps) }));
+	const apiDocument = describeApi(deps);
+	app.get("/openapi.json", createDocumentAnswer(apiDocument));
+	refuseOtherMethods(app, deps, ["/openapi.json"]);
+	app.route("/", createSite({ ...deps, auth: createAuth(deps), apiDocument }));
 	return app;
 }
 
@@ -93,8 +101,8 @@ function createBareApp(deps: AppDeps, signedCalls: SignedCalls | null): Hono<App
 	return app;
 }
 
-function mountSignedApi(app: Hono<AppEnv>, signedCalls: SignedCalls): void {
-	for (const [path, endpoints] of SIGNED_ROUTES) {
+function mountSignedApi(app: Hono<AppEnv>, signedCalls: SignedCalls, routes: readonly SignedRoute[]): void {
+	for (const [path, endpoints] of routes) {
 		// Chosen by the request's own method: Hono routes HEAD as GET, but a signed HEAD means nothing here.
 		app.all(path, (c: AppContext) => {
 			const endpoint = endpoints.get(c.req.method);

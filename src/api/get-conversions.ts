@@ -11,6 +11,7 @@ import { conversionJson } from "./conversion-json.ts";
 import { checkFields, parseQuery } from "./fields.ts";
 import { mentionedOrderId } from "./mentioned-order.ts";
 import type { Answer, Endpoint } from "./signed-call.ts";
+import { ORDER_ID } from "./wire-fields.ts";
 
 const DEFAULT_PAGE_ROWS = 50;
 /** About 100 KB of JSON: a page that a shop's server reads in one piece. */
@@ -19,11 +20,30 @@ const MAX_PAGE_ROWS = 200;
 /** Ours are shorter. Others are not looked for: a database may choke on what a stranger puts in a path. */
 const PUBLIC_ID = /^[0-9A-Za-z_]{1,64}$/;
 
-const QUERY = z.strictObject({
-	status: z.string().optional(),
-	orderId: z.string().optional(),
-	limit: z.string().optional(),
-	cursor: z.string().optional(),
+export const CONVERSIONS_QUERY = z.strictObject({
+	status: z
+		.string()
+		.meta({ enum: STATUSES, description: "Only those that have this status now.", examples: ["RECORDED"] })
+		.optional(),
+	orderId: ORDER_ID.optional(),
+	limit: z
+		.string()
+		.meta({
+			type: "integer",
+			minimum: 1,
+			maximum: MAX_PAGE_ROWS,
+			default: DEFAULT_PAGE_ROWS,
+			description: "How many to a page.",
+			examples: [DEFAULT_PAGE_ROWS],
+		})
+		.optional(),
+	cursor: z
+		.string()
+		.meta({
+			description: "`nextCursor` of the page before, as it is; left out for the newest page.",
+			examples: ["cnv_01KJ9XMZ00ABCDEFGHJKMNPQRS"],
+		})
+		.optional(),
 });
 
 export const getConversions: Endpoint = async (trx, _deps, { programme, query }) => {
@@ -62,7 +82,7 @@ async function parseFilter(
 	programme: Programme,
 	query: Record<string, string>,
 ): Promise<Result<ConversionFilter>> {
-	const fields = checkFields(QUERY, query);
+	const fields = checkFields(CONVERSIONS_QUERY, query);
 	if (!fields.ok) return fields;
 	const { status, orderId, limit, cursor } = fields.value;
 	const parsedStatus = status === undefined ? succeed(undefined) : parseStatus(status);

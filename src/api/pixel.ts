@@ -18,6 +18,7 @@ import type { Metrics } from "./metrics.ts";
 import { ourFault } from "./problem.ts";
 import { requestTarget, targetQuery } from "./request-target.ts";
 import { parseBasket } from "./sale-fields.ts";
+import { BASKET_VALUE, CURRENCY, EVENT_TYPE, ORDER_ID } from "./wire-fields.ts";
 
 /** One transparent point, 43 bytes: the smallest image every browser draws. */
 const IMAGE = Buffer.from("R0lGODlhAQABAIAAAP///wAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==", "base64");
@@ -25,13 +26,13 @@ const IMAGE = Buffer.from("R0lGODlhAQABAIAAAP///wAAACH5BAEAAAAALAAAAAABAAEAAAICR
 const PATH = /^\/pixel\/([0-9A-Za-z_]{1,64})\.gif$/;
 
 /** Other names are left alone: shops add their own against caches. */
-const QUERY = z.object({
-	orderId: z.string(),
-	eventType: z.string().default("SALE"),
-	basketValue: z.string(),
-	currency: z.string().optional(),
+export const PIXEL_QUERY = z.object({
+	orderId: ORDER_ID,
+	eventType: EVENT_TYPE.default("SALE"),
+	basketValue: BASKET_VALUE,
+	currency: CURRENCY.optional(),
 });
-const NAMES = Object.keys(QUERY.shape);
+const NAMES = Object.keys(PIXEL_QUERY.shape);
 
 export function createPixel(
 	deps: AppDeps,
@@ -97,7 +98,7 @@ function parseReport(query: URLSearchParams, programme: Programme): Result<Repor
 	const ours = new URLSearchParams([...query].filter(([name]) => NAMES.includes(name)));
 	const values = parseQuery(ours);
 	if (!values.ok) return values;
-	const fields = checkFields(QUERY, values.value);
+	const fields = checkFields(PIXEL_QUERY, values.value);
 	if (!fields.ok) return fields;
 	const orderId = parseOrderId(fields.value.orderId);
 	if (!orderId.ok) return orderId;

@@ -12,14 +12,15 @@ import { checkFields, parseJson } from "./fields.ts";
 import { mentionedOrderId } from "./mentioned-order.ts";
 import { parseBasket, parseOccurredAt } from "./sale-fields.ts";
 import type { Endpoint } from "./signed-call.ts";
+import { BASKET_VALUE, CURRENCY, EVENT_TYPE, OCCURRED_AT, ORDER_ID, TEST } from "./wire-fields.ts";
 
-const BODY = z.strictObject({
-	orderId: z.string(),
-	eventType: z.string().default("SALE"),
-	basketValue: z.string(),
-	currency: z.string().optional(),
-	occurredAt: z.string().optional(),
-	test: z.boolean().default(false),
+export const SALE_BODY = z.strictObject({
+	orderId: ORDER_ID,
+	eventType: EVENT_TYPE.default("SALE"),
+	basketValue: BASKET_VALUE,
+	currency: CURRENCY.optional(),
+	occurredAt: OCCURRED_AT.optional(),
+	test: TEST.default(false),
 });
 
 export const postConversions: Endpoint = async (trx, deps, call) => {
@@ -34,7 +35,7 @@ export const postConversions: Endpoint = async (trx, deps, call) => {
 };
 
 function parseReport(json: unknown, programme: Programme, nowMs: number): Result<Report> {
-	const fields = checkFields(BODY, json);
+	const fields = checkFields(SALE_BODY, json);
 	if (!fields.ok) return fields;
 	const { currency, occurredAt, test: isTest } = fields.value;
 	const orderId = parseOrderId(fields.value.orderId);

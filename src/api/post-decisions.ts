@@ -10,10 +10,11 @@ import { decidedAnswer } from "./conversion-json.ts";
 import { checkFields, parseJson } from "./fields.ts";
 import { mentionedOrderId } from "./mentioned-order.ts";
 import type { Endpoint } from "./signed-call.ts";
+import { EVENT_TYPE, ORDER_ID, REASON } from "./wire-fields.ts";
 
-const APPROVAL = z.strictObject({ orderId: z.string(), eventType: z.string().default("SALE") });
+export const APPROVAL_BODY = z.strictObject({ orderId: ORDER_ID, eventType: EVENT_TYPE.default("SALE") });
 /** Optional here because a missing reason has a code of its own. */
-const REASONED = APPROVAL.extend({ reason: z.string().optional() });
+export const REASONED_BODY = APPROVAL_BODY.extend({ reason: REASON.optional() });
 
 interface NamedDecision {
 	order: OrderName;
@@ -21,7 +22,7 @@ interface NamedDecision {
 }
 
 export const postApprovals = decisionEndpoint((json) => {
-	const fields = checkFields(APPROVAL, json);
+	const fields = checkFields(APPROVAL_BODY, json);
 	if (!fields.ok) return fields;
 	const order = parseOrder(fields.value);
 	if (!order.ok) return order;
@@ -47,7 +48,7 @@ function decisionEndpoint(parse: (json: unknown) => Result<NamedDecision>): Endp
 }
 
 function parseReasoned(json: unknown, move: "reject" | "reverse"): Result<NamedDecision> {
-	const fields = checkFields(REASONED, json);
+	const fields = checkFields(REASONED_BODY, json);
 	if (!fields.ok) return fields;
 	const order = parseOrder(fields.value);
 	if (!order.ok) return order;

@@ -15,11 +15,29 @@ const SPELLINGS: ReadonlyMap<string, string> = new Map([
 ]);
 
 export function problemAnswer(
-	{ publicUrl, brand }: Pick<AppDeps, "publicUrl" | "brand">,
-	{ code, httpStatus, detail, field }: Fault,
+	deps: Pick<AppDeps, "publicUrl" | "brand">,
+	found: Fault,
 	headers: Readonly<Record<string, string>> = {},
 ): Response {
-	const problem = {
+	const { httpStatus } = found;
+	return new Response(JSON.stringify(problemJson(deps, found)), {
+		status: httpStatus,
+		headers: {
+			"content-type": "application/problem+json",
+			"cache-control": "no-store",
+			// RFC 9110 demands it with every 401.
+			...(httpStatus === 401 ? { "www-authenticate": `Bearer realm="${deps.brand}"` } : {}),
+			...(httpStatus === 503 ? { "retry-after": String(RETRY_AFTER_SECONDS) } : {}),
+			...headers,
+		},
+	});
+}
+
+export function problemJson(
+	{ publicUrl }: Pick<AppDeps, "publicUrl">,
+	{ code, httpStatus, detail, field }: Fault,
+): object {
+	return {
 		type: `${publicUrl}/problems/${code}`,
 		title: titleOf(code),
 		status: httpStatus,
@@ -27,17 +45,6 @@ export function problemAnswer(
 		code,
 		...(field === undefined ? {} : { field }),
 	};
-	return new Response(JSON.stringify(problem), {
-		status: httpStatus,
-		headers: {
-			"content-type": "application/problem+json",
-			"cache-control": "no-store",
-			// RFC 9110 demands it with every 401.
-			...(httpStatus === 401 ? { "www-authenticate": `Bearer realm="${brand}"` } : {}),
-			...(httpStatus === 503 ? { "retry-after": String(RETRY_AFTER_SECONDS) } : {}),
-			...headers,
-		},
-	});
 }
 
 /** What a problem's `type` leads to: the same for every problem of a code. Null for a code that is not ours. */
@@ -47,7 +54,7 @@ export function describeProblem(code: string): string | null {
 	return `${titleOf(code)} (HTTP ${httpStatus}, code ${code})
 
 The "detail" of each answer says what is wrong with that request and what to do next. Codes never change
-their meaning. docs/api.md lists those that the API answers.
+their meaning. The API reference at /docs/api lists those that the API answers.
 `;
 }
 

@@ -10,6 +10,11 @@ const MAX_FUTURE_MS = 5 * MINUTE_MS;
 /** No shop reports a sale from before; a time of 1970 is a clock that was never set. */
 const EARLIEST_SALE_MS = Date.UTC(2000, 0, 1);
 
+/** RFC 3339 with seconds and an offset. Hour 24 is not the standard's, though Date.parse makes the next day of it. */
+export const TIME_PATTERN =
+	"^(\\d{4}-\\d\\d-\\d\\d)T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d{1,9})?(?:Z|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)$";
+const TIME = new RegExp(TIME_PATTERN);
+
 /** The amount in canonical form, in the programme's currency. */
 export function parseBasket(
 	programme: Pick<Programme, "currency">,
@@ -30,7 +35,7 @@ export function parseBasket(
 	return parseAmount(basketValue, programme.currency, "basketValue");
 }
 
-/** RFC 3339 with seconds and an offset, in milliseconds. */
+/** In milliseconds. */
 export function parseOccurredAt(text: string, nowMs: number): Result<number> {
 	const atMs = readRfc3339(text);
 	if (atMs === undefined) {
@@ -44,9 +49,7 @@ export function parseOccurredAt(text: string, nowMs: number): Result<number> {
 }
 
 function readRfc3339(text: string): number | undefined {
-	// Hour 24 is not the standard's, though Date.parse makes the next day's first of it.
-	const match =
-		/^(\d{4}-\d\d-\d\d)T(?!24)\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/.exec(text);
+	const match = TIME.exec(text);
 	const atMs = Date.parse(text);
 	if (match === null || Number.isNaN(atMs)) return undefined;
 	// Date.parse makes the second of March out of the thirtieth of February.

@@ -1,0 +1,137 @@
+// Every problem that a caller of the API can meet, and what to do about it. What people meet on pages alone is
+// not here.
+
+import { type FaultCode, httpStatusOf } from "../../domain/fault.ts";
+import { MAX_WHOLE_DIGITS } from "../../domain/money.ts";
+import { TIMESTAMP_TOLERANCE_SECONDS } from "../../domain/signature.ts";
+import type { ProblemEntry } from "../../openapi.ts";
+import { MAX_BODY_BYTES } from "../body.ts";
+
+type Words = readonly [meaning: string, remedy: string];
+
+/** In the order in which a call is checked. */
+const CALLER = {
+	missing_api_key: ["There is no API key.", "Send `Authorization: Bearer <API key>`."],
+	unknown_api_key: [
+		"Nobody has this API key.",
+		"Check that it was copied whole, and that it is this service's.",
+	],
+	revoked_api_key: ["This API key was revoked.", "Issue another one on the Integration page."],
+	missing_signature_header: [
+		"One of the three signature headers is missing.",
+		"Send all three. `detail` names the one.",
+	],
+	malformed_timestamp: ["The timestamp is not all digits.", "Send Unix time in seconds, not milliseconds."],
+	stale_timestamp: [
+		`The timestamp is more than ${TIMESTAMP_TOLERANCE_SECONDS} seconds away from our clock.`,
+		"Set the sender's clock, and sign at the moment of sending. `detail` has our time.",
+	],
+	malformed_nonce: [
+		"The nonce is too short, too long, or has other characters than letters, digits, `-` and `_`.",
+		"Send 32 random hex digits.",
+	],
+	no_signing_secret: [
+		"The programme has no signing secret.",
+		"Issue an API key: the first one brings the secret.",
+	],
+	bad_signature: [
+		"The signature does not match.",
+		"Compare the method, path and body digest in `detail` with what was signed: most often the body was serialised twice.",
+	],
+	replayed_nonce: [
+		"This nonce was used before.",
+		"Sign every request anew, a repeated one too, with a new nonce.",
+	],
+} satisfies Partial<Record<FaultCode, Words>>;
+
+const BODY = {
+	body_too_large: [
+		`The body has more than ${MAX_BODY_BYTES / 1_024} KiB.`,
+		"Send one report per request, with its fields alone.",
+	],
+	unsupported_media_type: [
+		"The body is not sent as plain JSON.",
+		"Send `Content-Type: application/json`, in UTF-8, not compressed.",
+	],
+	malformed_json: [
+		"The body is not a JSON object, or broke off.",
+		"Send the bytes that were signed, as one JSON object.",
+	],
+} satisfies Partial<Record<FaultCode, Words>>;
+
+const FIELDS = {
+	unknown_field: ["There is no such field here.", "Check its spelling: `field` names it."],
+	invalid_field: [
+		"A field is missing, or is not what it must be.",
+		"`field` names it, `detail` says what to send.",
+	],
+	amount_not_a_string: ["The amount is a JSON number.", 'Send it as a string: `"129.90"`.'],
+	malformed_amount: ["The amount is not a decimal number.", "Send digits, with a point before the decimals."],
+	negative_amount: ["The amount is below zero.", "Report a return as a reversal."],
+	amount_too_precise: ["The amount has more decimals than its currency.", "Round it."],
+	amount_too_large: [
+		`The amount has more than ${MAX_WHOLE_DIGITS} digits before the point.`,
+		"Check the amount.",
+	],
+	unknown_currency: ["The currency is not in ISO 4217.", "Send three capital letters, such as `EUR`."],
+	wrong_currency: ["The programme has another currency.", "Convert the amount, or leave `currency` out."],
+	unknown_event_type: ["There is no such event type.", "Send one of those listed, in capitals."],
+	missing_reason: ["A rejection or reversal needs a reason.", "Send one of those listed."],
+	unknown_reason: ["There is no such reason.", "Send one of those listed, in capitals."],
+	malformed_cursor: ["The cursor is not one of ours.", "Send the one that was answered, as it is, or none."],
+} satisfies Partial<Record<FaultCode, Words>>;
+
+const STATE = {
+	unknown_order: [
+		"The programme has no such order of that event type.",
+		"Check the spelling of the order id and the event type.",
+	],
+	unknown_conversion: [
+		"The programme has no conversion with that id.",
+		"Look by order: `GET /v1/conversions?orderId=…`.",
+	],
+	move_not_allowed: ["The conversion's present status does not allow it.", "`detail` names the status."],
+	conversion_expired: [
+		"A browser reported it, and nobody confirmed it in time.",
+		"Nothing more can be done with this order and event type.",
+	],
+	too_many_streams: [
+		"As many streams are open as there may be, for the programme or in all.",
+		"End another one, or come back in a minute.",
+	],
+} satisfies Partial<Record<FaultCode, Words>>;
+
+const ANYWHERE = {
+	not_found: ["There is nothing at this address.", "Check the path: it begins with `/v1/`."],
+	method_not_allowed: ["The address does not take this method.", "The header `Allow` says which it takes."],
+	unavailable: [
+		"The service cannot work just now.",
+		"Send it again after `Retry-After`, signed anew: nothing is recorded twice.",
+	],
+	internal: ["Something failed on our side.", "Send it again, signed anew: nothing is recorded twice."],
+} satisfies Partial<Record<FaultCode, Words>>;
+
+const LIST = { ...CALLER, ...BODY, ...FIELDS, ...STATE, ...ANYWHERE };
+
+export type ApiProblemCode = keyof typeof LIST;
+
+export const CALLER_CODES = codesOf(CALLER);
+export const BODY_CODES = codesOf(BODY);
+export const OWN_CODES: readonly ApiProblemCode[] = ["internal", "unavailable"];
+
+export function listProblems(): ProblemEntry[] {
+	return codesOf(LIST).map((code) => {
+		const [meaning, remedy] = LIST[code];
+		return { code, status: statusOf(code), meaning, remedy };
+	});
+}
+
+export function statusOf(code: ApiProblemCode): number {
+	const status = httpStatusOf(code);
+	if (status === undefined) throw new Error(`${code} is no fault of ours`);
+	return status;
+}
+
+function codesOf<Code extends string>(words: Readonly<Record<Code, unknown>>): Code[] {
+	return Object.keys(words) as Code[];
+}

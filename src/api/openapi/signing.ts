@@ -1,0 +1,116 @@
+// How requests are signed, in the words of the reference; and requests signed for its examples, so that
+// whoever writes a client can compare, byte by byte.
+
+import {
+	canonicalString,
+	headerNames,
+	sha256Hex,
+	sign,
+	signingKey,
+	TIMESTAMP_TOLERANCE_SECONDS,
+} from "../../domain/signature.ts";
+import type { Operation, SecurityScheme } from "../../openapi.ts";
+import { EXAMPLE_NOW_MS } from "./example-values.ts";
+
+export interface Instance {
+	brand: string;
+	publicUrl: string;
+}
+
+/** Of nobody: they sign the examples and open nothing. */
+const EXAMPLE_KEY = "rbk_example";
+export const EXAMPLE_SECRET = "rbs_example";
+export const EXAMPLE_NONCE = "93d7ed751b4e096b2ab6fad00798af7d";
+
+export const SIGNED: Operation["security"] = [{ apiKey: [], timestamp: [], nonce: [], signature: [] }];
+export const UNSIGNED: Operation["security"] = [];
+
+export function securitySchemes(brand: string): Record<string, SecurityScheme> {
+	const names = headerNames(brand);
+	return {
+		apiKey: {
+			type: "http",
+			scheme: "bearer",
+			description: "The programme's API key, from its Integration page: it names the programme.",
+		},
+		timestamp: {
+			type: "apiKey",
+			in: "header",
+			name: names.timestamp,
+			description: `Unix time in seconds, digits only, at most ${TIMESTAMP_TOLERANCE_SECONDS} seconds away from the receiver's clock.`,
+		},
+		nonce: {
+			type: "apiKey",
+			in: "header",
+			name: names.nonce,
+			description:
+				"New for every request: 8 to 128 letters, digits, `-` or `_`, best 32 random hex digits. Each is accepted once.",
+		},
+		signature: {
+			type: "apiKey",
+			in: "header",
+			name: names.signature,
+			description: "Hex HMAC-SHA256 of the canonical string, with the programme's signing secret as the key.",
+		},
+	};
+}
+
+/** For the document's introduction, with one request worked out. */
+export function explainSigning(instance: Instance): string {
+	const names = headerNames(instance.brand);
+	const { canonical, signature } = signExample("POST", "/v1/approvals", EXAMPLE_APPROVAL);
+	return `Every request to \`/v1/\` carries the programme's API key and three headers that sign it. The callbacks are signed the same way, with the same secret.
+
+The canonical string is five parts, joined by single line feeds:
+
+1. the method in capitals
+2. the path with its query, exactly as it goes over the wire
+3. the value of \`${names.timestamp}\`
+4. the value of \`${names.nonce}\`
+5. the lower-case hex SHA-256 of the body bytes (of no bytes, for GET)
+
+\`${names.signature}\` is the hex HMAC-SHA256 of that string, with the signing secret as the key. Sign and send the same bytes: a body that is serialised again has another digest.
+
+With the secret \`${EXAMPLE_SECRET}\`, the body \`${EXAMPLE_APPROVAL}\` and this canonical string:
+
+\`\`\`
+${canonical}
+\`\`\`
+
+the signature is \`${signature}\`. The example requests below are signed with the same secret, so that you can compare your own step by step.
+
+After the secret is replaced, the old one is good for requests for another 24 hours.`;
+}
+
+const EXAMPLE_APPROVAL = '{"orderId":"ORDER-1001"}';
+
+/** A request that is complete, as a command line. */
+export function sampleRequest(
+	{ brand, publicUrl }: Instance,
+	method: "GET" | "POST",
+	target: string,
+	body = "",
+): NonNullable<Operation["x-codeSamples"]> {
+	const names = headerNames(brand);
+	const { timestamp, signature } = signExample(method, target, body);
+	const lines = [
+		`curl '${publicUrl}${target}'`,
+		`-H 'Authorization: Bearer ${EXAMPLE_KEY}'`,
+		`-H '${names.timestamp}: ${timestamp}'`,
+		`-H '${names.nonce}: ${EXAMPLE_NONCE}'`,
+		`-H '${names.signature}: ${signature}'`,
+		...(body === "" ? [] : ["-H 'Content-Type: application/json'", `-d '${body}'`]),
+	];
+	return [{ lang: "Shell", label: "curl", source: lines.join(" \\\n  ") }];
+}
+
+export function signExample(
+	method: string,
+	target: string,
+	body: string,
+	nowMs = EXAMPLE_NOW_MS,
+): { canonical: string; timestamp: string; signature: string } {
+	const timestamp = String(Math.floor(nowMs / 1_000));
+	const canonical = canonicalString(method, target, timestamp, EXAMPLE_NONCE, sha256Hex(body));
+	return { canonical, timestamp, signature: sign(signingKey(EXAMPLE_SECRET), canonical) };
+}

@@ -1,0 +1,94 @@
+// What is called without a signature: the pixel by browsers, health and metrics by the operator's machines.
+
+import type { ApiResponse, Operation, PathItem } from "../../openapi.ts";
+import { PIXEL_QUERY } from "../pixel.ts";
+import { jsonAnswer, problemAnswers } from "./answers.ts";
+import { EXAMPLE_ORDER_ID, EXAMPLE_PROGRAM_ID } from "./example-values.ts";
+import { queryParameters } from "./request-schemas.ts";
+import { strictObject } from "./schemas.ts";
+import { type Instance, UNSIGNED } from "./signing.ts";
+
+const EXAMPLE_METRICS = `# HELP ringback_programmes_due Programmes with at least one delivery that is due and not under way
+# TYPE ringback_programmes_due gauge
+ringback_programmes_due 0
+`;
+
+export function unsignedPaths(instance: Instance): Record<string, PathItem> {
+	return {
+		"/pixel/{programId}.gif": { get: loadPixel(instance) },
+		"/healthz": {
+			get: operatorsCall(
+				"checkAlive",
+				"Does the process live",
+				"For a supervisor: it answers as long as the process does.",
+				{
+					"200": statusAnswer("ok", "It lives."),
+				},
+			),
+		},
+		"/readyz": {
+			get: operatorsCall(
+				"checkReady",
+				"Can it work",
+				"For a load balancer: not while it starts, stops, or is without its database.",
+				{ "200": statusAnswer("ready", "It can."), ...problemAnswers(instance, ["unavailable"]) },
+			),
+		},
+		"/metrics": {
+			get: operatorsCall("readMetrics", "Numbers for Prometheus", "Keep it from strangers at the proxy.", {
+				"200": {
+					description: "The numbers in Prometheus' text format.",
+					content: {
+						"text/plain": {
+							schema: { type: "string" },
+							examples: { numbers: { value: EXAMPLE_METRICS } },
+						},
+					},
+				},
+			}),
+		},
+	};
+}
+
+function loadPixel({ publicUrl }: Instance): Operation {
+	const src = `${publicUrl}/pixel/${EXAMPLE_PROGRAM_ID}.gif?orderId=${EXAMPLE_ORDER_ID}&amp;basketValue=129.90`;
+	return {
+		operationId: "loadPixel",
+		summary: "Report a sale from the customer's browser",
+		description:
+			"For the shop's thank-you page. It always answers with the image, also when the report is refused: the inbound log on the Integration page says why. The conversion is parked until the shop's server confirms the order with `POST /v1/conversions`; programmes that do not park record it at once. Other names in the query are left alone.",
+		tags: ["Pixel"],
+		security: UNSIGNED,
+		parameters: [
+			{
+				name: "programId",
+				in: "path",
+				required: true,
+				description: "The programme's id.",
+				schema: { type: "string" },
+				example: EXAMPLE_PROGRAM_ID,
+			},
+			...queryParameters(PIXEL_QUERY),
+		],
+		responses: { "200": { description: "A transparent point.", content: { "image/gif": {} } } },
+		"x-codeSamples": [
+			{ lang: "HTML", label: "HTML", source: `<img src="${src}" width="1" height="1" alt="">` },
+		],
+	};
+}
+
+function operatorsCall(
+	operationId: string,
+	summary: string,
+	description: string,
+	responses: Record<string, ApiResponse>,
+): Operation {
+	return { operationId, summary, description, tags: ["Operators"], security: UNSIGNED, responses };
+}
+
+function statusAnswer(status: string, description: string): ApiResponse {
+	const schema = strictObject(description, {
+		status: { type: "string", const: status, description: "Always this word." },
+	});
+	return jsonAnswer(description, schema, { [status]: { status } });
+}

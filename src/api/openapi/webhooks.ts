@@ -1,0 +1,198 @@
+// The callback: what the service sends to the shop's Postback URL, and what it makes of each answer.
+
+import { REASONS, type Status } from "../../domain/conversion.ts";
+import { EVENT_NAMES, type EventName } from "../../domain/event-name.ts";
+import { MAX_ATTEMPTS, RETRY_DELAYS_MS } from "../../domain/retry.ts";
+import { headerNames, TIMESTAMP_TOLERANCE_SECONDS, userAgent } from "../../domain/signature.ts";
+import { judgeOutcome, type Outcome, type Verdict } from "../../domain/verdict.ts";
+import type { ApiResponse, JsonSchema, Operation, Parameter } from "../../openapi.ts";
+import { exampleCallback, exampleSentAtMs } from "./example-values.ts";
+import { CONVERSION_ID, SUBJECT_FIELDS, schemaRef, strictObject, UTC_TIME } from "./schemas.ts";
+import { EXAMPLE_NONCE, type Instance, signExample, UNSIGNED } from "./signing.ts";
+
+/** Where the examples are sent to: what is signed is the path and query of the saved URL. */
+const EXAMPLE_PATH = "/postback";
+
+interface EventWords {
+	schema: string;
+	status: Status;
+	hasReason: boolean;
+	summary: string;
+	description: string;
+}
+
+const WORDS_BY_EVENT: Readonly<Record<EventName, EventWords>> = {
+	"conversion.recorded": {
+		schema: "ConversionRecorded",
+		status: "RECORDED",
+		hasReason: false,
+		summary: "A conversion was recorded",
+		description:
+			"By the shop's own report, by the pixel of a programme that does not park, or as a test. Not sent when a report confirms a parked pixel conversion: the answer to that report says it.",
+	},
+	"conversion.approved": {
+		schema: "ConversionApproved",
+		status: "APPROVED",
+		hasReason: false,
+		summary: "A conversion was approved",
+		description: "By the end of the approval window, or by the shop before.",
+	},
+	"conversion.rejected": {
+		schema: "ConversionRejected",
+		status: "REJECTED",
+		hasReason: true,
+		summary: "A conversion was rejected",
+		description: "By the shop, or by the service's review team.",
+	},
+	"conversion.reversed": {
+		schema: "ConversionReversed",
+		status: "REVERSED",
+		hasReason: true,
+		summary: "A conversion was reversed",
+		description: "The shop reported a reversal.",
+	},
+};
+
+export function webhooks(instance: Instance): Record<string, { post: Operation }> {
+	return Object.fromEntries(EVENT_NAMES.map((event) => [event, { post: webhook(instance, event) }]));
+}
+
+/** The 14 fields, once for each event: an approval has no reason, a rejection never lacks one. */
+export function callbackSchemas(): Record<string, JsonSchema> {
+	const schemas = EVENT_NAMES.map((event) => [WORDS_BY_EVENT[event].schema, callbackSchema(event)]);
+	const anyOfThem = EVENT_NAMES.map((event) => schemaRef(WORDS_BY_EVENT[event].schema));
+	return {
+		...Object.fromEntries(schemas),
+		Event: { oneOf: anyOfThem, description: "The body of a callback: one of the four events." },
+	};
+}
+
+function callbackSchema(event: EventName): JsonSchema {
+	const { status, hasReason, summary } = WORDS_BY_EVENT[event];
+	const { orderId, programId, eventType, test, occurredAt, ...amounts } = SUBJECT_FIELDS;
+	return strictObject(`${summary}.`, {
+		event: { type: "string", const: event, description: "The event's name, as in the header." },
+		conversionId: CONVERSION_ID,
+		orderId,
+		programId,
+		status: { type: "string", const: status, description: "The status at the moment of the event." },
+		eventType,
+		...amounts,
+		reason: hasReason
+			? { type: "string", enum: REASONS, description: "Why." }
+			: { type: "null", description: "Set for rejections and reversals only." },
+		test,
+		occurredAt,
+		sentAt: { ...UTC_TIME, description: "The time of this attempt." },
+	});
+}
+
+function webhook(instance: Instance, event: EventName): Operation {
+	const { schema, summary, description } = WORDS_BY_EVENT[event];
+	return {
+		operationId: schema.charAt(0).toLowerCase() + schema.slice(1),
+		summary,
+		description: `${description} Sent once per conversion to the programme's Postback URL; a delivery can arrive twice, so deduplicate on \`conversionId\` and \`event\`.`,
+		tags: ["Callbacks"],
+		// Ours are signed by headers that are described as such: nothing that a shop has to offer.
+		security: UNSIGNED,
+		parameters: headerParameters(instance.brand, event),
+		requestBody: {
+			required: true,
+			description:
+				"Sign over these bytes as they came; a body that is parsed and serialised again has others.",
+			content: {
+				"application/json": {
+					schema: schemaRef(schema),
+					examples: { event: { value: JSON.parse(exampleCallback(event)) } },
+				},
+			},
+		},
+		responses: answersOfTheShop(),
+		"x-without-answer": outcomesWithoutAnswer(),
+	};
+}
+
+function headerParameters(brand: string, event: EventName): Parameter[] {
+	const names = headerNames(brand);
+	const { timestamp, signature } = signExample(
+		"POST",
+		EXAMPLE_PATH,
+		exampleCallback(event),
+		exampleSentAtMs(event),
+	);
+	const header = (name: string, description: string, schema: JsonSchema, example: string): Parameter => ({
+		name,
+		in: "header",
+		required: true,
+		description,
+		schema: { type: "string", ...schema },
+		example,
+	});
+	return [
+		header(names.event, "The same as the body's `event`.", { const: event }, event),
+		header(
+			names.timestamp,
+			`Unix time in seconds. Refuse with 401 what is more than ${TIMESTAMP_TOLERANCE_SECONDS} seconds away from your clock.`,
+			{ pattern: "^[0-9]+$" },
+			timestamp,
+		),
+		header(names.nonce, "New for every attempt.", { pattern: "^[0-9a-f]{16,}$" }, EXAMPLE_NONCE),
+		header(
+			names.signature,
+			`Hex HMAC-SHA256 of the canonical string with the signing secret. In it: \`POST\`, and the path with the query of the URL as you entered it (here \`${EXAMPLE_PATH}\`).`,
+			{ pattern: "^[0-9a-f]{64}$" },
+			signature,
+		),
+		header("User-Agent", "The `/1` is the version.", { const: userAgent(brand) }, userAgent(brand)),
+	];
+}
+
+/** A status of each kind that the verdict tells apart: what is said of the kind is what is done with it. */
+const SAMPLE_STATUSES: readonly (readonly [range: string, status: number, advice: string])[] = [
+	["2XX", 204, "Answer so as soon as the event is stored, before slow work. The body is not read."],
+	["3XX", 302, "Enter the final URL."],
+	["401", 401, "For a stale timestamp or a signature that does not match."],
+	["408", 408, ""],
+	["429", 429, ""],
+	["4XX", 404, "Answer 5xx, not 4xx, when the trouble will pass."],
+	["5XX", 500, ""],
+];
+
+const MEANING_BY_VERDICT: Readonly<Record<Verdict, string>> = {
+	delivered: "Delivered.",
+	retry: `Tried again, up to ${MAX_ATTEMPTS} attempts in all: after ${retryDelays()}.`,
+	refused: "Taken as a deliberate refusal: it ends at once, and the owner is told.",
+	redirect: "Not followed: it ends at once, and the owner is told.",
+	"forbidden address": "Nothing is sent: it ends at once, and the owner is told.",
+};
+
+function answersOfTheShop(): Record<string, ApiResponse> {
+	return Object.fromEntries(
+		SAMPLE_STATUSES.map(([range, status, advice]) => {
+			const meaning = meaningOf({ kind: "answered", status });
+			return [range, { description: `${meaning} ${advice}`.trim() }];
+		}),
+	);
+}
+
+function outcomesWithoutAnswer(): NonNullable<Operation["x-without-answer"]> {
+	const outcomes: readonly (readonly [string, Outcome])[] = [
+		["no answer within 5 seconds", { kind: "timeout" }],
+		["network error, bad certificate included", { kind: "network-error", stage: "connect", code: "" }],
+		["a private or internal address", { kind: "forbidden-address", address: "", reason: "" }],
+	];
+	return outcomes.map(([outcome, kind]) => ({ outcome, description: meaningOf(kind) }));
+}
+
+export function meaningOf(outcome: Outcome): string {
+	return MEANING_BY_VERDICT[judgeOutcome(outcome)];
+}
+
+function retryDelays(): string {
+	const words = RETRY_DELAYS_MS.map((delayMs) => {
+		const minutes = delayMs / 60_000;
+		return minutes < 60 ? `${minutes} min` : `${minutes / 60} h`;
+	});
+	return `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+}

@@ -1,0 +1,105 @@
+// Calls refused for who is calling, or for what they cannot prove: a table, by code.
+
+import { issueKey, revokeKey } from "../accounts/keys.ts";
+import {
+	type CallerCode,
+	post,
+	record,
+	recordWith,
+	SALE,
+	type Scenario,
+} from "./refusal-scenario.test-support.ts";
+import { signedRequest } from "./signed-request.test-support.ts";
+import { read, START_MS, value } from "./test-shop.test-support.ts";
+
+const unsigned = (
+	what: string,
+	headers: Readonly<Record<string, string | undefined>>,
+	detail?: RegExp,
+): Scenario => ({
+	what,
+	status: 401,
+	call: recordWith(headers),
+	...(detail === undefined ? {} : { detail }),
+});
+
+export const CALLER_SCENARIOS: Readonly<Record<CallerCode, readonly Scenario[]>> = {
+	missing_api_key: [
+		unsigned("no Authorization", { authorization: undefined }),
+		unsigned("another scheme", { authorization: "Basic c2hvcDpwYXNz" }),
+	],
+	unknown_api_key: [unsigned("a key nobody has", { authorization: "Bearer rbk_nobody" })],
+	revoked_api_key: [
+		{
+			what: "a key that was revoked",
+			status: 401,
+			call: async (shop) => {
+				const second = value(await issueKey(shop.deps, shop.programme.public_id));
+				value(await revokeKey(shop.deps, shop.programme.id, second.keyId));
+				const credentials = { key: second.key, secret: shop.credentials.secret };
+				const options = { body: SALE, nowMs: START_MS };
+				return read(await shop.request(signedRequest("POST", "/v1/conversions", credentials, options)));
+			},
+		},
+	],
+	missing_signature_header: [
+		unsigned("no timestamp", { "x-service-timestamp": undefined }, /X-Service-Timestamp/),
+		unsigned("no nonce", { "x-service-nonce": undefined }, /X-Service-Nonce/),
+		unsigned("no signature", { "x-service-signature": undefined }, /X-Service-Signature/),
+	],
+	malformed_timestamp: [
+		unsigned("a date", { "x-service-timestamp": "2026-03-01" }),
+		unsigned("a sign", { "x-service-timestamp": `+${START_MS / 1000}` }),
+	],
+	stale_timestamp: [
+		{
+			what: "301 seconds ago",
+			status: 401,
+			call: post("/v1/conversions", SALE, { nowMs: START_MS - 301_000 }),
+		},
+		{
+			what: "301 seconds ahead",
+			status: 401,
+			call: post("/v1/conversions", SALE, { nowMs: START_MS + 301_000 }),
+		},
+	],
+	malformed_nonce: [
+		unsigned("too short", { "x-service-nonce": "1234567" }),
+		unsigned("a space in it", { "x-service-nonce": "12345678 90" }),
+	],
+	replayed_nonce: [
+		{
+			what: "the nonce of an accepted call",
+			status: 401,
+			prepare: post("/v1/conversions", SALE, { nonce: "1234567890" }),
+			call: post("/v1/conversions", { ...SALE, orderId: "A-2" }, { nonce: "1234567890" }),
+		},
+		{
+			what: "the nonce of a call refused for its content",
+			status: 401,
+			prepare: post("/v1/conversions", {}, { nonce: "1234567890" }),
+			call: post("/v1/conversions", SALE, { nonce: "1234567890" }),
+		},
+	],
+	bad_signature: [
+		unsigned("another signature", { "x-service-signature": "0".repeat(64) }, /POST \/v1\/conversions/),
+		unsigned("no hex", { "x-service-signature": "signature" }),
+		{
+			what: "another secret",
+			status: 401,
+			call: async (shop) => {
+				const credentials = { ...shop.credentials, secret: "rbs_other" };
+				const options = { body: SALE, nowMs: START_MS };
+				return read(await shop.request(signedRequest("POST", "/v1/conversions", credentials, options)));
+			},
+		},
+	],
+	no_signing_secret: [
+		{
+			what: "no secret at all",
+			status: 401,
+			prepare: (shop) => shop.store.db.deleteFrom("signing_secrets").execute(),
+			call: record,
+		},
+	],
+};

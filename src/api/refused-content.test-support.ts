@@ -1,0 +1,238 @@
+// Calls refused for what they say: a table, by code.
+
+import assert from "node:assert/strict";
+import { expireParked } from "../conversions/expire-parked.ts";
+import { MAX_BODY_BYTES } from "./body.ts";
+import { MAX_STREAMS_A_PROGRAMME } from "./get-events.ts";
+import {
+	type ContentCode,
+	post,
+	record,
+	recordWith,
+	SALE,
+	type Scenario,
+} from "./refusal-scenario.test-support.ts";
+import { signedRequest } from "./signed-request.test-support.ts";
+import { DAY_MS, type TestShop } from "./test-shop.test-support.ts";
+
+const get = (target: string) => (shop: TestShop) => shop.call("GET", target);
+const park = async (shop: TestShop) =>
+	shop.request(`/pixel/${shop.programme.public_id}.gif?orderId=A-1&basketValue=1`);
+
+const wrong = (what: string, change: object, field: string, orderId: string | null = "A-1"): Scenario => ({
+	what,
+	status: 422,
+	field,
+	call: post("/v1/conversions", { ...SALE, ...change }),
+	...(orderId === null ? {} : { orderId }),
+});
+const wrongOrder = (what: string, orderId: unknown): Scenario => wrong(what, { orderId }, "orderId", null);
+const wrongTime = (occurredAt: unknown): Scenario =>
+	wrong(`occurredAt ${occurredAt}`, { occurredAt }, "occurredAt");
+const wrongQuery = (query: string, field: string): Scenario => ({
+	what: query,
+	status: 422,
+	field,
+	call: get(`/v1/conversions?${query}`),
+});
+const wrongType = (what: string, contentType: string | undefined, contentEncoding?: string): Scenario => ({
+	what,
+	status: 415,
+	call: recordWith({ "content-type": contentType, "content-encoding": contentEncoding }),
+});
+const wrongJson = (what: string, body: unknown): Scenario => ({
+	what,
+	status: 400,
+	call: post("/v1/conversions", body),
+});
+const wrongMove = (what: string, target: string, body: object, prepare: Scenario["prepare"]): Scenario => ({
+	what,
+	status: 409,
+	orderId: "A-1",
+	call: post(target, body),
+	...(prepare === undefined ? {} : { prepare }),
+});
+
+export const CONTENT_SCENARIOS: Readonly<Record<ContentCode, readonly Scenario[]>> = {
+	body_too_large: [
+		{
+			what: "a byte too many",
+			status: 413,
+			call: post("/v1/conversions", "x".repeat(MAX_BODY_BYTES + 1)),
+		},
+	],
+	unsupported_media_type: [
+		wrongType("a form", "application/x-www-form-urlencoded"),
+		wrongType("another charset", "application/json; charset=iso-8859-1"),
+		wrongType("something longer", "application/json-seq"),
+		wrongType("none", undefined),
+		wrongType("compressed", "application/json", "gzip"),
+	],
+	malformed_json: [
+		wrongJson("nothing", ""),
+		wrongJson("broken off", '{"orderId":"A-1"'),
+		wrongJson("not UTF-8", Buffer.from('{"orderId":"caf\xe9","basketValue":"1"}', "latin1")),
+		wrongJson("an array", "[]"),
+		wrongJson("null", "null"),
+	],
+	invalid_field: [
+		wrongOrder("orderId missing", undefined),
+		wrongOrder("orderId a number", 1),
+		wrongOrder("orderId null", null),
+		wrongOrder("orderId empty", ""),
+		wrongOrder("orderId white space", " \u{2003}"),
+		wrongOrder("orderId too long", "😀".repeat(129)),
+		wrongOrder("orderId with NUL", "A\0B"),
+		wrongOrder("orderId with a line feed", "A\nB"),
+		wrongOrder("orderId with half a character", "A\u{d83d}"),
+		wrong("basketValue missing", { basketValue: undefined }, "basketValue"),
+		wrong("basketValue null", { basketValue: null }, "basketValue"),
+		wrong("eventType null", { eventType: null }, "eventType"),
+		wrong("currency a number", { currency: 978 }, "currency"),
+		wrong("test a word", { test: "true" }, "test"),
+		...["2026-03-01", "2026-03-01T12:00:00", "2026-03-01T12:00Z", "2026-02-30T12:00:00Z"].map(wrongTime),
+		...[
+			"2026-03-01T25:00:00Z",
+			"2026-02-28T24:00:00Z",
+			"2026-03-01T12:00:00+24:00",
+			"2026-03-01 12:00:00Z",
+			"",
+		].map(wrongTime),
+		...["2026-03-01T12:05:00.001Z", "1999-12-31T23:59:59.999Z", 1_772_366_400].map(wrongTime),
+		...["limit=0", "limit=201", "limit=ten", "limit=-1", "limit="].map((query) => wrongQuery(query, "limit")),
+		wrongQuery("status=recorded", "status"),
+		wrongQuery("orderId=%00", "orderId"),
+		wrongQuery("limit=1&limit=2", "limit"),
+	],
+	unknown_field: [
+		wrong("a field nobody knows", { amount: "1" }, "amount"),
+		wrong("a misspelt name", { orderID: "A-1", orderId: undefined }, "orderID", null),
+		wrong("a name full of control characters", { "\0\n": "1" }, "\0\n"),
+		{
+			what: "a reason for an approval",
+			status: 422,
+			field: "reason",
+			orderId: "A-1",
+			prepare: record,
+			call: post("/v1/approvals", { orderId: "A-1", reason: "OTHER" }),
+		},
+		wrongQuery("page=2", "page"),
+	],
+	amount_not_a_string: [wrong("a JSON number", { basketValue: 100.1 }, "basketValue")],
+	malformed_amount: [
+		...["", "1,50", "1e3", "1.", ".5", "01", "+1", "1 000", "NaN"].map((basketValue) =>
+			wrong(`amount "${basketValue}"`, { basketValue }, "basketValue"),
+		),
+	],
+	negative_amount: [wrong("below zero", { basketValue: "-0.01" }, "basketValue")],
+	amount_too_precise: [wrong("a tenth of a cent", { basketValue: "1.001" }, "basketValue")],
+	amount_too_large: [wrong("13 digits", { basketValue: "1000000000000" }, "basketValue")],
+	unknown_currency: [
+		wrong("no such currency", { currency: "XXX" }, "currency"),
+		wrong("lower case", { currency: "eur" }, "currency"),
+	],
+	wrong_currency: [wrong("not the programme's", { currency: "USD" }, "currency")],
+	unknown_event_type: [wrong("lower case", { eventType: "sale" }, "eventType")],
+	unknown_reason: [
+		{
+			what: "a reason of one's own",
+			status: 422,
+			field: "reason",
+			orderId: "A-1",
+			prepare: record,
+			call: post("/v1/reversals", { orderId: "A-1", reason: "BORED" }),
+		},
+	],
+	missing_reason: ["/v1/rejections", "/v1/reversals"].map((target) => ({
+		what: target,
+		status: 422,
+		field: "reason",
+		orderId: "A-1",
+		prepare: record,
+		call: post(target, { orderId: "A-1" }),
+	})),
+	malformed_cursor: [
+		{
+			what: "a made-up cursor",
+			status: 422,
+			field: "cursor",
+			call: get("/v1/conversions?cursor=cnv_00000000000000000000000000"),
+		},
+		{ what: "rubbish", status: 422, field: "cursor", call: get("/v1/conversions?cursor=%00%27--") },
+	],
+	unknown_order: [
+		{
+			what: "an order nobody reported",
+			status: 404,
+			field: "orderId",
+			orderId: "A-2",
+			detail: /spelling/,
+			prepare: record,
+			call: post("/v1/approvals", { orderId: "A-2" }),
+		},
+		{
+			what: "another event type",
+			status: 404,
+			field: "orderId",
+			orderId: "A-1",
+			detail: /known as SALE/,
+			prepare: record,
+			call: post("/v1/reversals", { orderId: "A-1", eventType: "LEAD", reason: "RETURN" }),
+		},
+	],
+	unknown_conversion: [
+		{ what: "an id nobody has", status: 404, call: get("/v1/conversions/cnv_00000000000000000000000000") },
+		{ what: "no id", status: 404, call: get("/v1/conversions/%00%27") },
+	],
+	not_found: [{ what: "a path nobody serves", status: 404, call: get("/v1/conversion") }],
+	method_not_allowed: [
+		{ what: "DELETE", status: 405, call: (shop) => shop.call("DELETE", "/v1/conversions") },
+		{ what: "a signed GET of decisions", status: 405, call: get("/v1/approvals") },
+	],
+	move_not_allowed: [
+		wrongMove("approve what is reversed", "/v1/approvals", { orderId: "A-1" }, async (shop) => {
+			await record(shop);
+			await post("/v1/reversals", { orderId: "A-1", reason: "RETURN" })(shop);
+		}),
+		wrongMove(
+			"reject what is approved",
+			"/v1/rejections",
+			{ orderId: "A-1", reason: "FRAUD" },
+			async (shop) => {
+				await record(shop);
+				await post("/v1/approvals", { orderId: "A-1" })(shop);
+			},
+		),
+		wrongMove(
+			"reverse what is rejected",
+			"/v1/reversals",
+			{ orderId: "A-1", reason: "RETURN" },
+			async (shop) => {
+				await record(shop);
+				await post("/v1/rejections", { orderId: "A-1", reason: "FRAUD" })(shop);
+			},
+		),
+		wrongMove("approve what is parked", "/v1/approvals", { orderId: "A-1" }, park),
+	],
+	too_many_streams: [
+		{
+			what: "one stream more than a programme may have",
+			status: 429,
+			prepare: async (shop) => {
+				for (let open = 0; open < MAX_STREAMS_A_PROGRAMME; open++) {
+					const options = { nowMs: shop.deps.clock.nowMs() };
+					await shop.request(signedRequest("GET", "/v1/events", shop.credentials, options));
+				}
+			},
+			call: get("/v1/events"),
+		},
+	],
+	conversion_expired: [
+		wrongMove("confirm after the wait", "/v1/conversions", SALE, async (shop) => {
+			await park(shop);
+			shop.moveClock(31 * DAY_MS);
+			assert.equal(await expireParked(shop.deps, () => false), 1);
+			shop.moveClock(-31 * DAY_MS);
+		}),
+	],
+};

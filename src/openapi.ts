@@ -1,0 +1,105 @@
+// The parts of OpenAPI 3.1 that Ringback's own description uses: api/ writes it, web/ renders it.
+
+export interface OpenApiDocument {
+	openapi: "3.1.1";
+	info: { title: string; version: string; summary: string; description: string };
+	servers: readonly { url: string; description: string }[];
+	tags: readonly Tag[];
+	paths: Readonly<Record<string, PathItem>>;
+	webhooks: Readonly<Record<string, { post: Operation }>>;
+	components: {
+		schemas: Readonly<Record<string, JsonSchema>>;
+		securitySchemes: Readonly<Record<string, SecurityScheme>>;
+	};
+	/** Every problem a caller can meet, for readers: which status, and what to do. */
+	"x-problems": readonly ProblemEntry[];
+}
+
+export interface Tag {
+	name: string;
+	description: string;
+}
+
+export type HttpMethod = "get" | "post";
+export type PathItem = Readonly<Partial<Record<HttpMethod, Operation>>>;
+
+export interface Operation {
+	operationId: string;
+	summary: string;
+	description: string;
+	tags: readonly string[];
+	/** Empty: everybody may call it. */
+	security: readonly Readonly<Record<string, readonly string[]>>[];
+	parameters?: readonly Parameter[];
+	requestBody?: RequestBody;
+	responses: Readonly<Record<string, ApiResponse>>;
+	/** A request that is complete, signature included, to compare one's own with. */
+	"x-codeSamples"?: readonly { lang: string; label: string; source: string }[];
+	/** Of a callback: what is no answer at all has no status to stand under. */
+	"x-without-answer"?: readonly { outcome: string; description: string }[];
+}
+
+export interface Parameter {
+	name: string;
+	in: "path" | "query" | "header";
+	required: boolean;
+	description: string;
+	schema: JsonSchema;
+	example?: unknown;
+}
+
+export interface RequestBody {
+	required: true;
+	description: string;
+	content: Readonly<Record<string, MediaType>>;
+}
+
+export interface ApiResponse {
+	description: string;
+	headers?: Readonly<Record<string, { description: string; required: boolean; schema: JsonSchema }>>;
+	content?: Readonly<Record<string, MediaType>>;
+}
+
+export interface MediaType {
+	schema?: JsonSchema;
+	examples?: Readonly<Record<string, { summary?: string; value: unknown }>>;
+}
+
+/** JSON Schema 2020-12, as far as it is used here. */
+export interface JsonSchema {
+	$ref?: string;
+	type?: string | readonly string[];
+	description?: string;
+	properties?: Readonly<Record<string, JsonSchema>>;
+	required?: readonly string[];
+	additionalProperties?: boolean;
+	items?: JsonSchema;
+	oneOf?: readonly JsonSchema[];
+	allOf?: readonly JsonSchema[];
+	enum?: readonly unknown[];
+	const?: unknown;
+	default?: unknown;
+	pattern?: string;
+	format?: string;
+	minLength?: number;
+	maxLength?: number;
+	minimum?: number;
+	maximum?: number;
+	maxItems?: number;
+	examples?: readonly unknown[];
+}
+
+export interface SecurityScheme {
+	type: "http" | "apiKey";
+	description: string;
+	scheme?: "bearer";
+	in?: "header";
+	name?: string;
+}
+
+export interface ProblemEntry {
+	code: string;
+	status: number;
+	meaning: string;
+	remedy: string;
+}

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createAuth } from "../../accounts/auth.ts";
+import { describeApi } from "../../api/openapi/document.ts";
+import type { OpenApiDocument } from "../../openapi.ts";
+import { createSite } from "../site.ts";
+import { Browser, openTestSite, type Shown, type TestSite } from "../test-site.test-support.ts";
+
+async function openPage(t: Parameters<typeof openTestSite>[0]): Promise<{ site: TestSite; shown: Shown }> {
+	const site = await openTestSite(t);
+	const shown = await site.browser().open("/docs/api");
+	assert.equal(shown.status, 200);
+	return { site, shown };
+}
+
+function idsOf(text: string): string[] {
+	return [...text.matchAll(/ id="([^"]+)"/g)].map(([, id = ""]) => id);
+}
+
+test("every call, callback and problem of the document is on the page", async (t) => {
+	const { site, shown } = await openPage(t);
+	const { paths, webhooks, "x-problems": problems } = describeApi(site.deps);
+	const ids = idsOf(shown.text);
+	for (const [path, item] of Object.entries(paths)) {
+		assert.ok(shown.text.includes(`>${path}</code>`), path);
+		for (const { operationId } of Object.values(item)) assert.ok(ids.includes(operationId), operationId);
+	}
+	for (const [event, { post }] of Object.entries(webhooks)) {
+		assert.ok(ids.includes(post.operationId), event);
+		assert.ok(shown.text.includes(`>${event}</h3>`), event);
+	}
+	for (const { code } of problems) assert.ok(ids.includes(`problem-${code}`), code);
+	assert.match(shown.text, /href="\/openapi\.json"/);
+});
+
+test("every link to a part of the page leads to one, and no part is there twice", async (t) => {
+	const { shown } = await openPage(t);
+	const ids = idsOf(shown.text);
+	assert.equal(new Set(ids).size, ids.length);
+	const targets = [...shown.text.matchAll(/href="#([^"]+)"/g)].map(([, id = ""]) => id);
+	assert.ok(targets.length > 80, `${targets.length} links`);
+	assert.deepEqual(
+		targets.filter((id) => !ids.includes(id)),
+		[],
+	);
+});
+
+test("a stranger reads it without a cookie, and it has no inline script or style", async (t) => {
+	const { shown } = await openPage(t);
+	assert.equal(shown.headers.get("set-cookie"), null);
+	assert.match(shown.headers.get("content-security-policy") ?? "", /^default-src 'none'/);
+	assert.doesNotMatch(shown.text, /<script(?![^>]*\ssrc=)|<style|<[^>]+\sstyle=|<[^>]+\son\w+=/);
+});
+
+test("it carries the brand and the address of the instance", async (t) => {
+	const site = await openTestSite(t, { change: { brand: "Acme", publicUrl: "https://track.acme.example" } });
+	const { text } = await site.browser().open("/docs/api");
+	assert.match(text, /X-Acme-Signature/);
+	assert.match(text, /curl &#39;https:\/\/track\.acme\.example\/v1\/conversions&#39;/);
+	assert.doesNotMatch(text, /X-Service|ringback\.example/);
+});
+
+test("whatever the document says, none of it is taken for markup", async (t) => {
+	const site = await openTestSite(t);
+	const mark = `<i onclick="x">&amp;'`;
+	const text = JSON.stringify(describeApi(site.deps), (key, value: unknown) =>
+		typeof value === "string" && !/^(?:\$ref|operationId|openapi|in|type)$/.test(key)
+			? `${value}${mark}`
+			: value,
+	);
+	const apiDocument: OpenApiDocument = JSON.parse(text);
+	const app = createSite({ ...site.deps, auth: createAuth(site.deps), apiDocument });
+	const shown = await new Browser((path, init, env) => app.request(path, init, env)).open("/docs/api");
+	assert.equal(shown.status, 200);
+	assert.doesNotMatch(shown.text, /<i[ >]/);
+	assert.ok(shown.text.includes("&lt;i onclick=&quot;x&quot;&gt;&amp;amp;&#39;"));
+});

@@ -1,0 +1,103 @@
+// /docs/api: the reference, made from the same document that /openapi.json answers. By our own pages, because
+// the usual viewers need inline styles or scripts, which the content security policy forbids.
+
+import type { Hono } from "hono";
+import { html } from "hono/html";
+import type { HttpMethod, OpenApiDocument, Operation } from "../../openapi.ts";
+import type { WebEnv } from "../env.ts";
+import type { Html } from "../html.ts";
+import { COMMON_PARTS, callbackSections } from "./api-callbacks.ts";
+import { fieldRows, fieldTable, schemaAnchor } from "./api-fields.ts";
+import { operationSection } from "./api-operation.ts";
+import { problemsByStatus, problemTables, statusAnchor } from "./api-problems.ts";
+import { renderLine, renderText } from "./api-text.ts";
+import { answerDocs, type OutlineEntry } from "./docs-document.ts";
+
+/** Those that several calls speak of; the others stand where they are used. */
+const SHOWN_SCHEMAS = ["Conversion", "ConversionPage", "OneConversion", "Listening", "Problem"];
+
+interface Call {
+	method: HttpMethod;
+	path: string;
+	operation: Operation;
+}
+
+export function mountApiReference(site: Hono<WebEnv>, deps: { apiDocument: OpenApiDocument }): void {
+	const { apiDocument } = deps;
+	// Made once: the document does not change while the service runs.
+	let page: { outline: OutlineEntry[]; body: Html } | undefined;
+	site.get("/docs/api", (c) => {
+		page ??= { outline: outlineOf(apiDocument), body: bodyOf(apiDocument) };
+		return answerDocs(c, { title: "API reference", active: "api", ...page });
+	});
+}
+
+function outlineOf(document: OpenApiDocument): OutlineEntry[] {
+	const tags = document.tags.flatMap(({ name }) => {
+		const calls = callsOf(document, name).map(({ method, path, operation }) => ({
+			id: operation.operationId,
+			text: `${method.toUpperCase()} ${path}`,
+		}));
+		const events = callbacksOf(document, name).map(({ event, operation }) => ({
+			id: operation.operationId,
+			text: event,
+		}));
+		const parts = [...calls, ...events, ...(events.length === 0 ? [] : COMMON_PARTS)];
+		const heading = { id: tagAnchor(name), text: name, depth: 2 };
+		return [heading, ...parts.map((entry) => ({ ...entry, depth: 3 }))];
+	});
+	return [
+		{ id: "signing", text: "Signing", depth: 2 },
+		...tags,
+		{ id: "schemas", text: "Answers in detail", depth: 2 },
+		...SHOWN_SCHEMAS.map((name) => ({ id: schemaAnchor(name), text: name, depth: 3 })),
+		{ id: "problems", text: "Problems", depth: 2 },
+		...problemsByStatus(document).map(([status]) => ({
+			id: statusAnchor(status),
+			text: `Status ${status}`,
+			depth: 3,
+		})),
+	];
+}
+
+function bodyOf(document: OpenApiDocument): Html {
+	const [server] = document.servers;
+	return html`<p>${document.info.summary}. The same as a document for your tools: <a href="/openapi.json">OpenAPI 3.1</a>. The server is <code class="break">${server?.url ?? ""}</code>.</p>
+<h2 id="signing">Signing</h2>
+${renderText(document.info.description)}
+${document.tags.map(
+	({ name, description }) => html`<h2 id="${tagAnchor(name)}">${name}</h2><p>${renderLine(description)}</p>
+${callsOf(document, name).map(({ method, path, operation }) => operationSection(document, method, path, operation))}
+${callbacksOf(document, name).length === 0 ? null : callbackSections(document)}`,
+)}
+<h2 id="schemas">Answers in detail</h2>
+${SHOWN_SCHEMAS.map((name) => schemaSection(document, name))}
+<h2 id="problems">Problems</h2>
+<p id="${schemaAnchor("ProblemCode")}">Refusals are RFC 9457 problems, sent as <code>application/problem+json</code>. Decide by the code: it never changes its meaning. <code>detail</code> is for people, and says what to do next.</p>
+${problemTables(document)}`;
+}
+
+function schemaSection(document: OpenApiDocument, name: string): Html {
+	const schema = document.components.schemas[name] ?? {};
+	return html`<h3 id="${schemaAnchor(name)}">${name}</h3><p>${renderLine(schema.description ?? "")}</p>
+${fieldTable(`Fields of ${name}`, fieldRows(schema), "answer")}`;
+}
+
+function callsOf(document: OpenApiDocument, tag: string): Call[] {
+	return Object.entries(document.paths).flatMap(([path, { post, get }]) => {
+		const calls: Call[] = [];
+		if (post?.tags.includes(tag)) calls.push({ method: "post", path, operation: post });
+		if (get?.tags.includes(tag)) calls.push({ method: "get", path, operation: get });
+		return calls;
+	});
+}
+
+function callbacksOf(document: OpenApiDocument, tag: string): { event: string; operation: Operation }[] {
+	return Object.entries(document.webhooks)
+		.filter(([, { post }]) => post.tags.includes(tag))
+		.map(([event, { post }]) => ({ event, operation: post }));
+}
+
+function tagAnchor(name: string): string {
+	return name.toLowerCase();
+}

@@ -1,0 +1,115 @@
+// Looks on while a shop calls the API: each answer must be one that the document describes, each request that is
+// taken must be as described, and one that is refused for its form must not.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { signedRequest } from "../../src/api/signed-request.test-support.ts";
+import { read, type TestShop } from "../../src/api/test-shop.test-support.ts";
+import { type DescribedApi, type DescribedOperation, mediaTypeOf, responseFor } from "./described-api.ts";
+
+/** A refusal with one of these is about the form of a request, which a schema can describe. */
+const FORM_CODES = [
+	"malformed_json",
+	"invalid_field",
+	"unknown_field",
+	"amount_not_a_string",
+	"malformed_amount",
+	"negative_amount",
+	"amount_too_large",
+	"unknown_event_type",
+	"unknown_reason",
+	"missing_reason",
+];
+
+/** What only the server can know is left to it: a pattern for each, over the body's text. */
+const BEYOND_SCHEMAS: readonly (readonly [why: string, body: RegExp])[] = [
+	["half a character is no character for a schema either", /\\ud83d/],
+	["a schema does not know what time it is", /"occurredAt":"(?:2026-03-01T12:05:00\.001Z|1999-[^"]*)"/],
+];
+
+export class AnswerWatch {
+	readonly #api: DescribedApi;
+	/** "recordConversion 422 invalid_field", "recordConversion 201 RECORDED". */
+	readonly seen = new Set<string>();
+	readonly formRefusals = { checked: 0, beyond: 0 };
+
+	constructor(api: DescribedApi) {
+		this.#api = api;
+	}
+
+	/** The same shop, looked at. */
+	over(shop: TestShop): TestShop {
+		const request: TestShop["request"] = async (input, init, env) => {
+			const url = typeof input === "string" ? `http://localhost${input}` : input;
+			const sent = url instanceof Request ? url : new Request(url, init);
+			const body = new Uint8Array(await sent.clone().arrayBuffer());
+			const response = await shop.request(sent, undefined, env);
+			await this.look(sent, body, response);
+			return response;
+		};
+		const call: TestShop["call"] = async (method, target, options) => {
+			const signed = { nowMs: shop.deps.clock.nowMs(), ...options };
+			return read(await request(signedRequest(method, target, shop.credentials, signed)));
+		};
+		return { ...shop, request, call };
+	}
+
+	async look(request: Request, body: Uint8Array, response: Response): Promise<void> {
+		const url = new URL(request.url);
+		const described = this.#api.find(request.method, url.pathname);
+		const where = `${request.method} ${url.pathname}${url.search}`;
+		if (described === undefined) return this.#lookElsewhere(where, response);
+		const { operation } = described;
+		const answer = responseFor(operation, response.status);
+		ok(answer !== undefined, `${where} answered ${response.status}, which is not described`);
+		for (const [name, header] of Object.entries(answer.headers ?? {})) {
+			const value = response.headers.get(name);
+			ok(value !== null || !header.required, `${where} answered ${response.status} without ${name}`);
+			if (value !== null) deepEqual(this.#api.flaws(header.schema, value), [], `${where}: ${name}`);
+		}
+		const contentType = response.headers.get("content-type");
+		const media = mediaTypeOf(answer, contentType);
+		ok(media !== undefined, `${where} answered ${response.status} as ${contentType}, which is not described`);
+		const word = await this.#lookAtBody(where, media.schema, response);
+		this.seen.add(`${operation.operationId} ${response.status} ${word}`);
+		this.#lookAtRequest(where, described, url, body, response.status, word);
+	}
+
+	/** The word that says what happened: an outcome, a problem's code, or nothing. */
+	async #lookAtBody(where: string, schema: object | undefined, response: Response): Promise<string> {
+		const isJson = /^application\/(?:problem\+)?json$/.test(response.headers.get("content-type") ?? "");
+		if (!isJson || schema === undefined) return "";
+		const { json } = await read(response.clone());
+		deepEqual(this.#api.flaws(schema, json), [], `${where}: ${JSON.stringify(json)}`);
+		return json.code ?? json.outcome ?? "";
+	}
+
+	#lookAtRequest(
+		where: string,
+		described: DescribedOperation,
+		url: URL,
+		body: Uint8Array,
+		status: number,
+		word: string,
+	): void {
+		const flaws = this.#api.requestFlaws(described, url, body);
+		const text = new TextDecoder().decode(body);
+		const isTaken = status < 300 && described.operation.operationId !== "loadPixel";
+		if (isTaken) deepEqual(flaws, [], `${where} was taken: ${text}`);
+		if (!FORM_CODES.includes(word)) return;
+		if (BEYOND_SCHEMAS.some(([, pattern]) => pattern.test(text))) {
+			this.formRefusals.beyond++;
+			return;
+		}
+		this.formRefusals.checked++;
+		ok(flaws.length > 0, `${where} was refused with ${word}, but is as described: ${text}`);
+	}
+
+	/** Where there is no operation there are two answers. */
+	async #lookElsewhere(where: string, response: Response): Promise<void> {
+		const { json } = await read(response.clone());
+		deepEqual(this.#api.flaws(this.#api.schemaNamed("Problem"), json), [], where);
+		equal(json.code, response.status === 405 ? "method_not_allowed" : "not_found", where);
+		equal(response.headers.has("allow"), response.status === 405, where);
+		this.seen.add(`elsewhere ${response.status} ${json.code}`);
+	}
+}

@@ -1,0 +1,219 @@
+// What the server really answers, for every call and every problem, held against /openapi.json.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { issueKey, revokeKey } from "../../src/accounts/keys.ts";
+import { MAX_BODY_BYTES } from "../../src/api/body.ts";
+import type { AppDeps } from "../../src/api/deps.ts";
+import { MAX_STREAMS_A_PROGRAMME } from "../../src/api/get-events.ts";
+import { describeApi } from "../../src/api/openapi/document.ts";
+import { SALE, type Scenario } from "../../src/api/refusal-scenario.test-support.ts";
+import { CALLER_SCENARIOS } from "../../src/api/refused-callers.test-support.ts";
+import { CONTENT_SCENARIOS } from "../../src/api/refused-content.test-support.ts";
+import { type CallOptions, signedRequest } from "../../src/api/signed-request.test-support.ts";
+import { openTestShop, type TestShop, value } from "../../src/api/test-shop.test-support.ts";
+import { AnswerWatch } from "./answer-watch.ts";
+import { DescribedApi } from "./described-api.ts";
+
+const document = describeApi({ brand: "Service", publicUrl: "https://ringback.example" });
+const watch = new AnswerWatch(new DescribedApi(document));
+
+const SCENARIOS: readonly (readonly [code: string, scenarios: readonly Scenario[]])[] = [
+	...Object.entries(CALLER_SCENARIOS),
+	...Object.entries(CONTENT_SCENARIOS),
+];
+
+/** A call of each signed operation that would be understood. */
+const CALLS: readonly (readonly [method: "GET" | "POST", target: string, body?: object])[] = [
+	["POST", "/v1/conversions", SALE],
+	["GET", "/v1/conversions"],
+	["GET", "/v1/conversions/cnv_00000000000000000000000000"],
+	["POST", "/v1/approvals", { orderId: "A-1" }],
+	["POST", "/v1/rejections", { orderId: "A-1", reason: "FRAUD" }],
+	["POST", "/v1/reversals", { orderId: "A-1", reason: "RETURN" }],
+	["GET", "/v1/events"],
+];
+const DECISIONS = CALLS.filter(([, target]) => /approvals|rejections|reversals/.test(target));
+
+test("every call that is taken is answered as described", async (t) => {
+	const shop = watch.over(await openTestShop(t));
+	const pixel = `/pixel/${shop.programme.public_id}.gif`;
+	const post = (target: string, body: object) => shop.call("POST", target, { body });
+	const sale = (orderId: string, more: object = {}) =>
+		post("/v1/conversions", { orderId, basketValue: "12.5", ...more });
+	const id = (await sale("A-1")).json.conversion?.id;
+	await sale("A-1", { test: true });
+	await shop.request(`${pixel}?orderId=A-2&basketValue=1.5&eventType=LEAD&currency=EUR&any=1`);
+	await shop.call("GET", "/v1/conversions?status=PARKED&orderId=A-2");
+	await sale("A-2", { basketValue: "2", eventType: "LEAD" });
+	const occurredAt = "2026-03-01T12:04:59.123456789+00:00";
+	await sale("A-3", { basketValue: "0", currency: "EUR", occurredAt });
+	await sale("ä 😀 <b>", { basketValue: "999999999999.99", test: true, eventType: "OTHER" });
+	const { nextCursor } = (await shop.call("GET", "/v1/conversions?limit=1")).json;
+	await shop.call("GET", `/v1/conversions?limit=1&cursor=${nextCursor}`);
+	await post("/v1/approvals", { orderId: "A-1" });
+	await post("/v1/approvals", { orderId: "A-1", eventType: "SALE" });
+	await post("/v1/reversals", { orderId: "A-1", reason: "RETURN" });
+	await post("/v1/rejections", { orderId: "A-2", eventType: "LEAD", reason: "INVALID_LEAD" });
+	await shop.call("GET", `/v1/conversions/${id}`);
+	await shop.call("GET", "/v1/conversions");
+	for (const path of ["/healthz", "/readyz", "/metrics", `${pixel}?orderId=`]) await shop.request(path);
+	await openStream(shop, "?test=true");
+});
+
+test("amounts of every currency's digits are as described", async (t) => {
+	const amounts = { JPY: "1299", EUR: "12.99", BHD: "12.999", CLF: "12.9999" };
+	for (const [currency, basketValue] of Object.entries(amounts)) {
+		const shop = watch.over(await openTestShop(t, { currency }));
+		const body = { ...SALE, basketValue };
+		equal((await shop.call("POST", "/v1/conversions", { body })).json.conversion?.basketValue, basketValue);
+	}
+});
+
+for (const [code, scenarios] of SCENARIOS) {
+	test(`${code}: every way to be refused with it is answered as described`, async (t) => {
+		// A refused call stores nothing, so those that need no history may share a shop.
+		const common = await openTestShop(t);
+		for (const { prepare, call } of scenarios) {
+			const shop = prepare === undefined ? common : await openTestShop(t);
+			await prepare?.(shop);
+			await call(watch.over(shop));
+		}
+	});
+}
+
+for (const [method, target, body] of CALLS) {
+	test(`${method} ${target} refuses strangers, and fails, as described`, async (t) => {
+		const shop = watch.over(await openTestShop(t));
+		const send = (options: Partial<CallOptions>) =>
+			shop.call(method, target, { ...(body === undefined ? {} : { body }), ...options });
+		const nonce = "1234567890";
+		// Only the nonce is spent by a query that is not understood: a stream would not end.
+		await shop.call("GET", "/v1/conversions?page=2", { nonce });
+		const answers = [
+			await send({ nonce }),
+			await send({ headers: { authorization: undefined } }),
+			await send({ headers: { authorization: "Bearer rbk_nobody" } }),
+			await send({ headers: { "x-service-nonce": undefined } }),
+			await send({ headers: { "x-service-timestamp": "soon" } }),
+			await send({ nowMs: 0 }),
+			await send({ nonce: "short" }),
+			await send({ headers: { "x-service-signature": "0".repeat(64) } }),
+			await callWithRevokedKey(shop, method, target),
+		];
+		if (method === "POST") {
+			answers.push(
+				await send({ body: "x".repeat(MAX_BODY_BYTES + 1) }),
+				await send({ body: "{" }),
+				await send({ headers: { "content-type": "text/plain" } }),
+			);
+		}
+		await shop.store.db.deleteFrom("signing_secrets").execute();
+		answers.push(await send({}));
+		for (const error of [new Error("broken"), Object.assign(new Error("away"), { code: "ECONNREFUSED" })]) {
+			const change = ({ store }: AppDeps) => ({
+				store: { ...store, transact: () => Promise.reject(error) },
+			});
+			const broken = watch.over(await openTestShop(t, { change }));
+			answers.push(await broken.call(method, target, { ...(body === undefined ? {} : { body }) }));
+		}
+		equal(new Set(answers.map(({ json }) => json.code)).size, answers.length, "each for a reason of its own");
+	});
+}
+
+for (const [, target, body] of DECISIONS) {
+	test(`${target} refuses what cannot be decided as described`, async (t) => {
+		const shop = watch.over(await openTestShop(t));
+		const codes: unknown[] = [];
+		const send = async (change: object) => {
+			codes.push((await shop.call("POST", target, { body: { ...body, ...change } })).json.code);
+		};
+		await send({});
+		await send({ orderId: 1 });
+		await send({ amount: "1" });
+		await send({ eventType: "sale" });
+		await shop.request(`/pixel/${shop.programme.public_id}.gif?orderId=A-1&basketValue=1`);
+		await send({});
+		const expected = [
+			"unknown_order",
+			"invalid_field",
+			"unknown_field",
+			"unknown_event_type",
+			"move_not_allowed",
+		];
+		if ("reason" in (body ?? {})) {
+			await send({ reason: undefined });
+			await send({ reason: "BORED" });
+			expected.push("missing_reason", "unknown_reason");
+		}
+		deepEqual(codes, expected);
+	});
+}
+
+test("the stream refuses what it does not understand, and one stream too many, as described", async (t) => {
+	const shop = watch.over(await openTestShop(t));
+	for (const query of ["?test=maybe", "?page=2", "?after=nothing"])
+		await shop.call("GET", `/v1/events${query}`);
+	const streams: Response[] = [];
+	for (let open = 0; open < MAX_STREAMS_A_PROGRAMME; open++) streams.push(await requestStream(shop, ""));
+	equal((await shop.call("GET", "/v1/events")).json.code, "too_many_streams");
+	for (const stream of streams) await stream.body?.cancel();
+});
+
+test("a service that cannot work says so to its load balancer as described", async (t) => {
+	const shop = watch.over(await openTestShop(t, { change: () => ({ isReady: async () => false }) }));
+	equal((await shop.request("/readyz")).status, 503);
+});
+
+test("every answer that is described was given, and no other", () => {
+	const described = new Set(["elsewhere 404 not_found", "elsewhere 405 method_not_allowed"]);
+	for (const { post, get } of Object.values(document.paths)) {
+		for (const operation of [post, get]) {
+			for (const [status, { content = {} }] of Object.entries(operation?.responses ?? {})) {
+				for (const word of wordsOf(content)) described.add(`${operation?.operationId} ${status} ${word}`);
+			}
+		}
+	}
+	deepEqual([...watch.seen].sort(), [...described].sort());
+	ok(
+		watch.formRefusals.checked > 60,
+		`${watch.formRefusals.checked} refusals for form were held against schemas`,
+	);
+	deepEqual(watch.formRefusals.beyond, 3);
+});
+
+test("every problem that the API can answer is in the list, and in no other way", () => {
+	const listed = document["x-problems"].map(({ code }) => code);
+	const answered = [...SCENARIOS.map(([code]) => code), "internal", "unavailable"];
+	deepEqual([...listed].sort(), answered.sort());
+});
+
+/** The outcome words or codes of an answer; one empty word where it has none. */
+function wordsOf(
+	content: NonNullable<(typeof document.paths)[string]["get"]>["responses"][string]["content"],
+) {
+	const schemas = Object.values(content ?? {}).map(({ schema }) => schema);
+	return schemas.flatMap((schema) => {
+		const codes = schema?.allOf?.[1]?.properties?.["code"]?.enum;
+		return (codes ?? schema?.properties?.["outcome"]?.enum ?? [""]).map(String);
+	});
+}
+
+async function callWithRevokedKey(shop: TestShop, method: string, target: string) {
+	const { key, keyId } = value(await issueKey(shop.deps, shop.programme.public_id));
+	value(await revokeKey(shop.deps, shop.programme.id, keyId));
+	return shop.call(method, target, { headers: { authorization: `Bearer ${key}` } });
+}
+
+function requestStream(shop: TestShop, query: string): Promise<Response> {
+	const nowMs = shop.deps.clock.nowMs();
+	return Promise.resolve(
+		shop.request(signedRequest("GET", `/v1/events${query}`, shop.credentials, { nowMs })),
+	);
+}
+
+async function openStream(shop: TestShop, query: string): Promise<void> {
+	const response = await requestStream(shop, query);
+	equal(response.status, 200);
+	await response.body?.cancel();
+}

@@ -1,0 +1,110 @@
+// Callbacks of the real engine, and events of the real stream, held against the document that the same service
+// answers.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { signedRequest } from "../../src/api/signed-request.test-support.ts";
+import { EVENT_NAMES } from "../../src/domain/event-name.ts";
+import type { ReceivedCallback } from "../support/callback-form.ts";
+import { eachService, type RunningService } from "../support/running-service.ts";
+import type { ShopProgramme } from "../support/shop-programme.ts";
+import { DescribedApi } from "./described-api.ts";
+
+eachService(
+	"callbacks and the stream, as the document describes them",
+	(running) => {
+		test("every callback is as its webhook says, headers and body, and of no other", async () => {
+			const api = await readApi(running);
+			const programme = await running.openProgramme();
+			await walkThroughAllEvents(programme);
+			await programme.settled();
+			deepEqual(new Set(programme.events), new Set(EVENT_NAMES));
+			for (const callback of programme.received) {
+				const named = EVENT_NAMES.filter((name) => callbackFlaws(api, name, callback).length === 0);
+				const event = String(callback.body.event);
+				deepEqual(named, [event], callbackFlaws(api, event, callback).join("; "));
+			}
+		});
+
+		test("every message of the stream is as its schemas say", async () => {
+			const api = await readApi(running);
+			const programme = await running.openProgramme({ url: null });
+			const stream = await openStream(running, programme);
+			await walkThroughAllEvents(programme);
+			await running.until("the stream has told of everything", () => stream.messages().length >= 7);
+			await stream.close();
+			const [greeting, ...events] = stream.messages();
+			deepEqual(api.flaws(api.schemaNamed("Listening"), greeting?.data), []);
+			equal(greeting?.event, "listening");
+			deepEqual(new Set(events.map(({ event }) => event)), new Set(EVENT_NAMES));
+			for (const { event, data } of events) {
+				const { schema = {} } =
+					api.document.webhooks[event]?.post.requestBody?.content["application/json"] ?? {};
+				ok(schema.$ref !== undefined, event);
+				deepEqual(api.flaws(schema, data), []);
+				deepEqual(api.flaws(api.schemaNamed("Event"), data), []);
+			}
+		});
+	},
+	{ RINGBACK_BRAND: "Acme" },
+);
+
+async function readApi({ service }: RunningService): Promise<DescribedApi> {
+	const response = await fetch(`${service.url}/openapi.json`, { headers: { connection: "close" } });
+	return new DescribedApi(JSON.parse(await response.text()));
+}
+
+/** Six events: two sales, a test and what becomes of them. */
+async function walkThroughAllEvents(programme: ShopProgramme): Promise<void> {
+	await programme.record("A-1");
+	await programme.approve("A-1");
+	await programme.reverse("A-1", "RETURN");
+	await programme.record("A-2", { eventType: "LEAD", test: true });
+	await programme.post("/v1/rejections", { orderId: "A-2", eventType: "LEAD", reason: "INVALID_LEAD" });
+	await programme.record("A-3", { basketValue: "0" });
+}
+
+function callbackFlaws(api: DescribedApi, event: string, { headers, body }: ReceivedCallback): string[] {
+	const post = api.document.webhooks[event]?.post;
+	if (post === undefined) return [`${event} is not described`];
+	const { schema = {} } = post.requestBody?.content["application/json"] ?? {};
+	const headerFlaws = (post.parameters ?? []).flatMap(({ name, schema: header }) =>
+		api.flaws(header, headers.get(name)).map((flaw) => `${name} ${flaw}`),
+	);
+	return [...headerFlaws, ...api.flaws(schema, body)];
+}
+
+interface Message {
+	event: string;
+	data: unknown;
+}
+
+async function openStream(
+	{ service, clock, brand }: RunningService,
+	programme: ShopProgramme,
+): Promise<{ messages(): Message[]; close(): Promise<void> }> {
+	const { headers } = signedRequest("GET", "/v1/events", programme, { nowMs: clock.nowMs(), brand });
+	const abort = new AbortController();
+	const response = await fetch(`${service.url}/v1/events`, { headers, signal: abort.signal });
+	equal(response.headers.get("content-type"), "text/event-stream; charset=utf-8");
+	let text = "";
+	const reading = (async () => {
+		for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) text += chunk;
+	})().catch((error: unknown) => {
+		if (!abort.signal.aborted) throw error;
+	});
+	return {
+		messages: () => text.split("\n\n").slice(0, -1).flatMap(readMessage),
+		async close() {
+			abort.abort();
+			await reading;
+		},
+	};
+}
+
+/** Heartbeats and bare cursors say nothing. */
+function readMessage(block: string): Message[] {
+	const line = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1];
+	const [event, data] = [line("event"), line("data")];
+	return event === undefined || data === undefined ? [] : [{ event, data: JSON.parse(data) }];
+}

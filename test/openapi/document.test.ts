@@ -1,0 +1,160 @@
+// The document itself: valid, complete, written for its instance, and with examples that hold.
+
+import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
+import { createHash, createHmac } from "node:crypto";
+import { describe, test } from "node:test";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { createAuth } from "../../src/accounts/auth.ts";
+import { describeApi } from "../../src/api/openapi/document.ts";
+import { EXAMPLE_SECRET } from "../../src/api/openapi/signing.ts";
+import { meaningOf } from "../../src/api/openapi/webhooks.ts";
+import { openTestShop, type TestShop } from "../../src/api/test-shop.test-support.ts";
+import { createApp } from "../../src/app.ts";
+import type { JsonSchema, MediaType, OpenApiDocument, Operation } from "../../src/openapi.ts";
+import { createSite } from "../../src/web/site.ts";
+import { DescribedApi, responseFor } from "./described-api.ts";
+
+const document = describeApi({ brand: "Service", publicUrl: "https://ringback.example" });
+const api = new DescribedApi(document);
+
+async function readDocument(shop: Pick<TestShop, "request">): Promise<OpenApiDocument> {
+	return JSON.parse(await (await shop.request("/openapi.json")).text());
+}
+
+function operations({ paths, webhooks }: OpenApiDocument): Operation[] {
+	const calls = Object.values(paths).flatMap(({ post, get }) => [post ?? [], get ?? []].flat());
+	return [...calls, ...Object.values(webhooks).map(({ post }) => post)];
+}
+
+test("/openapi.json is valid OpenAPI 3.1, and every reference in it leads somewhere", async (t) => {
+	const shop = await openTestShop(t);
+	const validator = new Validator();
+	const result = await validator.validate({ ...(await readDocument(shop)) });
+	deepEqual(result, { valid: true });
+	equal(validator.version, "3.1");
+	const text = JSON.stringify(document);
+	const names = [...text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(([, name = ""]) => name);
+	ok(names.length > 10);
+	for (const name of names) api.schemaNamed(name);
+});
+
+test("/openapi.json may be read by the scripts of any site, kept for a while, and only read", async (t) => {
+	const shop = await openTestShop(t);
+	const { status, headers } = await shop.request("/openapi.json");
+	equal(status, 200);
+	equal(headers.get("content-type"), "application/json");
+	equal(headers.get("access-control-allow-origin"), "*");
+	equal(headers.get("cache-control"), "public, max-age=300");
+	equal(headers.get("set-cookie"), null);
+	equal(headers.get("x-content-type-options"), "nosniff");
+	const refused = await shop.request("/openapi.json", { method: "POST" });
+	deepEqual([refused.status, refused.headers.get("allow")], [405, "GET, HEAD"]);
+	const elsewhere = await shop.request("/v1/conversions");
+	equal(elsewhere.headers.get("access-control-allow-origin"), null, "the API itself is for servers");
+});
+
+test("the brand and the address of the instance are in it, and no other", async (t) => {
+	const change = () => ({ brand: "Acme", publicUrl: "https://track.acme.example" });
+	const shop = await openTestShop(t, { change });
+	const text = JSON.stringify(await readDocument(shop));
+	match(text, /X-Acme-Signature/);
+	match(text, /acme-postback\/1/);
+	match(text, /"servers":\[\{"url":"https:\/\/track\.acme\.example"/);
+	equal(/X-Service|service-postback|ringback\.example/.exec(text), null);
+});
+
+test("every route that is no page is described, with exactly its methods, and nothing else is", async (t) => {
+	const shop = await openTestShop(t);
+	const site = createSite({ ...shop.deps, auth: createAuth(shop.deps), apiDocument: document });
+	const pages = new Set(site.routes.map(({ path }) => path));
+	/** Documents about the API, not part of it. */
+	const papers = ["/openapi.json", "/problems/:code"];
+	const routes = new Set(createApp(shop.deps).routes.map(({ path }) => path));
+	const ours = [...routes].filter((path) => !pages.has(path) && !papers.includes(path) && path !== "/*");
+	const described = Object.entries(document.paths).map(([path, item]) => [
+		path,
+		Object.keys(item)
+			.map((method) => method.toUpperCase())
+			.sort(),
+	]);
+	const served = await Promise.all(
+		ours.map(async (path) => {
+			const response = await shop.request(path.replace(":id", "x"), { method: "PATCH" });
+			const allow = (response.headers.get("allow") ?? "").split(", ").filter((method) => method !== "HEAD");
+			const template = path.replace("/pixel/*", "/pixel/{programId}.gif").replace(/:(\w+)/g, "{$1}");
+			return [template, allow.sort()];
+		}),
+	);
+	deepEqual(described.sort(), served.sort());
+});
+
+describe("examples", () => {
+	const media = (content: Readonly<Record<string, MediaType>> = {}): MediaType[] => Object.values(content);
+
+	for (const operation of operations(document)) {
+		test(`of ${operation.operationId} are as described`, () => {
+			const bodies = [
+				...media(operation.requestBody?.content),
+				...Object.values(operation.responses).flatMap(({ content }) => media(content)),
+			];
+			for (const { schema, examples = {} } of bodies) {
+				if (schema !== undefined) notEqual(Object.keys(examples).length, 0, "each has one");
+				for (const { value } of Object.values(examples)) deepEqual(api.flaws(schema ?? {}, value), []);
+			}
+			for (const { name, schema, example } of operation.parameters ?? []) {
+				if (example !== undefined) deepEqual(api.flaws(schema, example), [], name);
+			}
+		});
+	}
+
+	test("of every schema and field are as described", () => {
+		let count = 0;
+		const walk = (schema: JsonSchema): void => {
+			for (const example of schema.examples ?? []) {
+				count++;
+				deepEqual(api.flaws(schema, example), [], JSON.stringify(schema));
+			}
+			for (const inner of Object.values(schema.properties ?? {})) walk(inner);
+		};
+		for (const schema of Object.values(document.components.schemas)) walk(schema);
+		for (const { requestBody } of operations(document)) {
+			for (const { schema } of media(requestBody?.content)) walk(schema ?? {});
+		}
+		ok(count > 20, `${count} examples`);
+	});
+
+	test("of requests carry the signature of their own bytes", () => {
+		let count = 0;
+		for (const { "x-codeSamples": samples = [] } of operations(document)) {
+			for (const { source } of samples.filter(({ label }) => label === "curl")) {
+				const [, target = ""] = /^curl 'https:\/\/ringback\.example([^']*)'/.exec(source) ?? [];
+				const [, body = ""] = /-d '([^']*)'/.exec(source) ?? [];
+				const [timestamp, nonce, signature] = ["Timestamp", "Nonce", "Signature"].map(
+					(word) => new RegExp(`X-Service-${word}: ([^']*)'`).exec(source)?.[1],
+				);
+				const digest = createHash("sha256").update(body).digest("hex");
+				const canonical = [body === "" ? "GET" : "POST", target, timestamp, nonce, digest].join("\n");
+				equal(createHmac("sha256", EXAMPLE_SECRET).update(canonical).digest("hex"), signature);
+				count++;
+			}
+		}
+		equal(count, 7);
+	});
+});
+
+test("what is said of each answer of a shop is what the engine does with it", () => {
+	for (const { post } of Object.values(document.webhooks)) {
+		for (let status = 200; status <= 599; status++) {
+			const said = responseFor(post, status)?.description ?? "";
+			ok(said.startsWith(meaningOf({ kind: "answered", status })), `${status}: ${said}`);
+		}
+		const silent = (post["x-without-answer"] ?? []).map(({ description }) => description);
+		deepEqual(silent, [
+			meaningOf({ kind: "timeout" }),
+			meaningOf({ kind: "network-error", stage: "tls", code: "CERT_HAS_EXPIRED" }),
+			meaningOf({ kind: "forbidden-address", address: "10.0.0.1", reason: "private" }),
+		]);
+	}
+	const { description = "" } = document.webhooks["conversion.recorded"]?.post.responses["5XX"] ?? {};
+	equal(description, "Tried again, up to 7 attempts in all: after 1 min, 5 min, 30 min, 2 h, 6 h and 24 h.");
+});
