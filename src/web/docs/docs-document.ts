@@ -1,0 +1,75 @@
+// The page around a document that everybody may read: where else to read, what is on this page, and the text.
+// A stranger's copy sets no cookie and may be kept by whoever hands it on; a reader who is signed in gets theirs.
+
+import { html } from "hono/html";
+import { tabs } from "../components/blocks.ts";
+import { csrfField } from "../csrf.ts";
+import { renderDocument } from "../document.ts";
+import type { WebContext } from "../env.ts";
+import type { Html } from "../html.ts";
+
+export interface OutlineEntry {
+	/** Of the heading it leads to. */
+	id: string;
+	text: string;
+	/** 2 for a section, 3 for a part of one: as the headings have it. */
+	depth: number;
+}
+
+export interface DocsPage {
+	/** Also the page's one h1: the body begins below it. */
+	title: string;
+	active: "guide" | "api";
+	outline: readonly OutlineEntry[];
+	body: Html;
+}
+
+/** As long as an upgrade may take to show. */
+const CACHE_SECONDS = 300;
+
+const DOCUMENTS = [
+	{ name: "guide", label: "Receiver guide", href: "/docs" },
+	{ name: "api", label: "API reference", href: "/docs/api" },
+] as const;
+
+export async function answerDocs(c: WebContext, page: DocsPage): Promise<Response> {
+	const viewer = c.get("viewer");
+	const document = renderDocument({
+		title: page.title,
+		viewer,
+		active: "docs",
+		flash: viewer === null ? undefined : c.get("flashCookie").take(c),
+		// Asking for a stranger's token would make them a cookie.
+		csrf: viewer === null ? null : csrfField(c),
+		allowsPrivateRanges: viewer !== null && c.get("allowsPrivateRanges"),
+		body: docsBody(page),
+	});
+	c.header("vary", "cookie");
+	c.header("cache-control", viewer === null ? `public, max-age=${CACHE_SECONDS}` : "no-store");
+	return c.html(await document);
+}
+
+function docsBody({ title, active, outline, body }: DocsPage): Html {
+	const links = outlineLinks(outline);
+	return html`<div class="docs">
+	<aside class="docs-side">
+		${tabs(
+			"Documentation",
+			DOCUMENTS.map(({ name, label, href }) => ({ label, href, isActive: name === active })),
+		)}
+		<nav class="docs-outline" aria-label="On this page">${links}</nav>
+	</aside>
+	<article class="prose">
+		<h1>${title}</h1>
+		<details class="docs-outline-folded"><summary>On this page</summary>${links}</details>
+		${body}
+	</article>
+</div>`;
+}
+
+function outlineLinks(outline: readonly OutlineEntry[]): Html {
+	return html`<ul>${outline.map(
+		({ id, text, depth }) =>
+			html`<li class="${depth > 2 ? "docs-part" : "docs-section"}"><a class="docs-link" href="#${id}">${text}</a></li>`,
+	)}</ul>`;
+}

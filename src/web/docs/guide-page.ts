@@ -1,0 +1,81 @@
+// /docs: docs/receiver-guide.md as a page, rendered once for each language of its examples (when it is first asked
+// for: nothing has to wait for it at the start), with this instance's brand and address filled in.
+
+import { readFileSync } from "node:fs";
+import type { Hono } from "hono";
+import { html } from "hono/html";
+import { userAgent } from "../../domain/signature.ts";
+import { tabs } from "../components/blocks.ts";
+import { codeBlock } from "../components/text.ts";
+import type { WebEnv } from "../env.ts";
+import {
+	EXAMPLE_LANGUAGES,
+	type ExampleLanguage,
+	type ExampleRole,
+	type ExampleValues,
+	fillIn,
+	readExample,
+} from "../examples.ts";
+import type { Html } from "../html.ts";
+import { answerDocs, type DocsPage } from "./docs-document.ts";
+import { EXAMPLE_ROLES, foldExamples } from "./guide-examples.ts";
+import { GUIDE_FILE } from "./guide-file.ts";
+import { renderMarkdown } from "./guide-markdown.ts";
+
+const GUIDE = foldExamples(readFileSync(GUIDE_FILE, "utf8"));
+
+/** As the file names them for any instance, besides what the examples hold too. */
+const NEUTRAL_AGENT = userAgent("Service");
+const NEUTRAL_BRAND = "RINGBACK_BRAND=Service";
+
+/** Documents of the repository that are pages of the site; the others lead nowhere from here. */
+const PAGES: ReadonlyMap<string, string> = new Map([["api.md", "/docs/api"]]);
+
+export function mountGuide(site: Hono<WebEnv>, instance: ExampleValues): void {
+	const pages = new Map<ExampleLanguage, DocsPage>();
+	const pageIn = (language: ExampleLanguage): DocsPage => {
+		const known = pages.get(language);
+		if (known !== undefined) return known;
+		const page = renderGuide(language, instance);
+		pages.set(language, page);
+		return page;
+	};
+	site.get("/docs", (c) => {
+		const asked = c.req.query("lang");
+		const [first] = EXAMPLE_LANGUAGES;
+		return answerDocs(c, pageIn((EXAMPLE_LANGUAGES.find(({ value }) => value === asked) ?? first).value));
+	});
+}
+
+function renderGuide(language: ExampleLanguage, instance: ExampleValues): DocsPage {
+	const filled = fillIn(GUIDE, instance)
+		.replaceAll(NEUTRAL_AGENT, userAgent(instance.brand))
+		.replaceAll(NEUTRAL_BRAND, () => `RINGBACK_BRAND=${instance.brand}`);
+	const { title, outline, body } = renderMarkdown(filled, {
+		linkTo: resolveLink,
+		fillComment: (comment) => {
+			const role = EXAMPLE_ROLES.find((known) => comment === `examples: ${known}`);
+			return role === undefined ? null : exampleTabs(role, language, instance);
+		},
+	});
+	return { title, active: "guide", outline, body };
+}
+
+function resolveLink(href: string): string | null {
+	if (href.startsWith("#") || href.startsWith("https://")) return href;
+	return PAGES.get(href) ?? null;
+}
+
+/** Links, as on the Integration page: they work without scripts, and one choice holds for the whole page. */
+function exampleTabs(role: ExampleRole, language: ExampleLanguage, instance: ExampleValues): Html {
+	const label = EXAMPLE_LANGUAGES.find(({ value }) => value === language)?.label ?? language;
+	const id = `${role}-code`;
+	return html`<div class="example" id="${id}">${tabs(
+		`Language of the ${role}`,
+		EXAMPLE_LANGUAGES.map((other) => ({
+			label: other.label,
+			href: `/docs?lang=${other.value}#${id}`,
+			isActive: other.value === language,
+		})),
+	)}${codeBlock(fillIn(readExample(language, role), instance), `${label}, ${role}`)}</div>`;
+}
