@@ -1,5 +1,5 @@
-// Accepting an invitation: the one-time link becomes a name and a password. All of it is one transaction, and
-// the link is gone with it.
+// Using a one-time link: it becomes a name and a password, or a new password for who has one. All of it is one
+// transaction, and the link is gone with it.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
@@ -18,6 +18,7 @@ import type { Auth } from "./auth.ts";
 import { linkNotValid } from "./auth-fault.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { hashToken } from "./invitations.ts";
+import { forgetTurns, WRONG_PASSWORDS_FROM_ANYWHERE } from "./limits.ts";
 import { judgePassword } from "./passwords.ts";
 import { parseEmail, parsePersonName } from "./people.ts";
 
@@ -26,11 +27,12 @@ export interface AcceptDeps extends Pick<AccountsDeps, "store" | "clock" | "rand
 }
 
 /** Null: the link of the first start, whose reader says who they are. */
-export type Invitee = Pick<Person, "email" | "name" | "role"> | null;
+export type Invitee = (Pick<Person, "email" | "name" | "role"> & { hasPassword: boolean }) | null;
 
 export interface Acceptance {
 	/** Only looked at with the link of the first start. */
 	email: string;
+	/** Not looked at for who has a password already. */
 	name: string;
 	password: string;
 }
@@ -47,8 +49,9 @@ export async function findInvitee(
 			? { ok: false, fault: linkNotValid() }
 			: succeed({ invitee: null });
 	}
-	const invitee = await findPersonById(store.db, invitation.person_id);
-	return invitee === undefined ? { ok: false, fault: linkNotValid() } : succeed({ invitee });
+	const person = await findPersonById(store.db, invitation.person_id);
+	if (person === undefined) return { ok: false, fault: linkNotValid() };
+	return succeed({ invitee: { ...person, hasPassword: await hasPassword(store.db, person.public_id) } });
 }
 
 export async function acceptInvitation(
@@ -58,31 +61,30 @@ export async function acceptInvitation(
 ): Promise<Result<Person>> {
 	const found = await findInvitee(deps, token);
 	if (!found.ok) return found;
-	const email =
-		found.value.invitee === null ? parseEmail(acceptance.email) : succeed(found.value.invitee.email);
+	const { invitee } = found.value;
+	const email = invitee === null ? parseEmail(acceptance.email) : succeed(invitee.email);
 	if (!email.ok) return email;
-	const name = parsePersonName(acceptance.name);
+	const name = invitee?.hasPassword === true ? succeed(invitee.name) : parsePersonName(acceptance.name);
 	if (!name.ok) return name;
 	const judged = judgePassword(acceptance.password);
 	if (!judged.ok) return judged;
 	// Before the transaction: hashing takes its time on purpose, and nobody else should wait for it.
 	const passwordHash = await deps.auth.hashPassword(acceptance.password);
 	return deps.store.transact(async (trx) => {
-		if (!(await mayBecomeFirst(trx, found.value.invitee, email.value))) return emailTaken(email.value);
+		if (!(await mayBecomeFirst(trx, invitee, email.value))) return emailTaken(email.value);
 		const nowMs = deps.clock.nowMs();
 		const invitation = await takeInvitation(trx, hashToken(token), nowMs);
 		if (invitation === undefined) return { ok: false, fault: linkNotValid() };
 		const person = await findOrMakeFirst(trx, deps, invitation, email.value);
 		if (person === undefined) return { ok: false, fault: linkNotValid() };
+		const hadPassword = await hasPassword(trx, person.public_id);
 		await renamePerson(trx, person.id, name.value);
 		await setPassword(trx, { ...person, name: name.value }, passwordHash, nowMs);
-		const note = {
-			personId: person.id,
-			action: "person.joined",
-			subject: person.email,
-			detail: person.role,
-		} as const;
-		await noteAudit(trx, note, nowMs);
+		const { id: personId, email: subject, role: detail } = person;
+		const action = hadPassword ? "password.reset" : "person.joined";
+		await noteAudit(trx, { personId, action, subject, detail: hadPassword ? "by link" : detail }, nowMs);
+		// Whatever was guessed, it was the old one.
+		await forgetTurns(trx, WRONG_PASSWORDS_FROM_ANYWHERE, person.email);
 		return succeed({ ...person, name: name.value });
 	});
 }

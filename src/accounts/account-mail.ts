@@ -30,6 +30,23 @@ export function composeInvitationMail({ to, link, programmeName, validDays }: In
 	};
 }
 
+/** From another owner, to whoever has the mailbox: the page behind the link knows whether they need a password. */
+export function composeOwnerInvitationMail({ to, link, programmeName, validDays }: InvitationMail): Mail {
+	const name = oneLine(programmeName ?? "");
+	return {
+		to: [to],
+		subject: `Will you look after ${name}?`,
+		text: [
+			`An owner of the programme "${name}" asks you to look after it with them on Ringback.`,
+			"",
+			`Open this link to accept. It works once, and for ${days(validDays)}:`,
+			link,
+			"",
+			"If you did not expect this mail, do nothing: nothing changes until you accept.",
+		].join("\n"),
+	};
+}
+
 /** For somebody who can sign in already: nothing to set up, only something new to see. */
 export function composeAccessMail(to: string, programmeName: string, publicUrl: string): Mail {
 	return {
@@ -55,6 +72,20 @@ export function composeResetMail(to: string, link: string): Mail {
 			link,
 			"",
 			"If it was not you, do nothing: your password stays as it is.",
+		].join("\n"),
+	};
+}
+
+/** Without the link, which somebody hands over: whoever reads this mailbox is told, and let in nowhere. */
+export function composePasswordLinkMail(to: string): Mail {
+	return {
+		to: [to],
+		subject: "A link for a new password was made",
+		text: [
+			"The network's staff made a link with which a new password for your account on Ringback can be chosen.",
+			"",
+			"If you asked for it, they give it to you themselves: it is not in this mail.",
+			"If you did not, tell them at once. Your password stays as it is until the link is used.",
 		].join("\n"),
 	};
 }

@@ -1,13 +1,10 @@
 // What better-auth refuses, as a fault with a sentence that says what to do next.
 
 import { type Fault, fault } from "../domain/fault.ts";
-import { type AuthAnswer, MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from "./auth.ts";
+import { type AuthAnswer, CODE_LOCK_MINUTES, MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from "./auth.ts";
 
 export function wrongCredentials(): Fault {
-	return fault(
-		"wrong_credentials",
-		"E-mail and password do not match. Check both, or choose a new password.",
-	);
+	return fault("wrong_credentials", "Email and password do not match. Check both, or choose a new password.");
 }
 
 export function passwordTooShort(): Fault {
@@ -29,11 +26,20 @@ export function linkNotValid(): Fault {
 	);
 }
 
+function tooManyAttempts(seconds: number | null): Fault {
+	const wait =
+		seconds === null || seconds === 60 ? "a minute" : seconds === 1 ? "a second" : `${seconds} seconds`;
+	return fault("too_many_attempts", `Too many attempts. Try again in ${wait}.`);
+}
+
+function tooManyCodes(): Fault {
+	return fault("too_many_attempts", `Too many wrong codes. Sign in again in ${CODE_LOCK_MINUTES} minutes.`);
+}
+
 /** Throws for what should never come back: that is a fault of ours, not of the person's. */
-export function faultOf({ status, code }: AuthAnswer): Fault {
-	if (status === 429) {
-		return fault("too_many_attempts", "Too many attempts. Wait a minute, then try again.");
-	}
+export function faultOf({ status, code, retryAfterSeconds }: AuthAnswer): Fault {
+	if (code === "ACCOUNT_TEMPORARILY_LOCKED") return tooManyCodes();
+	if (status === 429) return tooManyAttempts(retryAfterSeconds);
 	// Two at once with the same backup code: the other one was faster.
 	if (status === 409) return fault("wrong_code", "This code has just been used. Enter another one.", "code");
 	switch (code) {

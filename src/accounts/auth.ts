@@ -8,10 +8,12 @@ import { twoFactor } from "better-auth/plugins";
 import { z } from "zod";
 import type { Log } from "../ports.ts";
 import { noteAudit } from "../store/audit.ts";
+import { removeInvitations } from "../store/invitations.ts";
 import { findPersonByPublicId } from "../store/people.ts";
 import type { Db } from "../store/store.ts";
 import { composeResetMail } from "./account-mail.ts";
 import type { AccountsDeps } from "./deps.ts";
+import { forgetTurns, WRONG_PASSWORDS_FROM_ANYWHERE } from "./limits.ts";
 import type { MailDispatcher } from "./mail-dispatcher.ts";
 
 export const MIN_PASSWORD_LENGTH = 10;
@@ -21,11 +23,15 @@ const SESSION_SECONDS = 7 * 86_400;
 /** How old a session may be before using it makes it last longer. */
 const SESSION_RENEWAL_SECONDS = 86_400;
 const RESET_LINK_MINUTES = 60;
-/** For each address and kind of request; better-auth's own limits for codes and mails are tighter still. */
+/** For each address and kind of request. The window begins anew with each that is let through. */
 const LIMIT = { window: 60, max: 60 };
 /** A person mistypes a few times a minute; a program that guesses would not be content with it. */
 const SIGN_IN_LIMIT = { window: 60, max: 10 };
 const MAIL_LIMIT = { window: 60, max: 3 };
+/** Five go with one sign-in. What keeps codes from being guessed is the account's own lock, below. */
+const CODE_LIMIT = { window: 10, max: 10 };
+const CODE_LOCK = { maxFailedAttempts: 10, durationSeconds: 15 * 60 };
+export const CODE_LOCK_MINUTES = CODE_LOCK.durationSeconds / 60;
 
 const BASE_PATH = "/auth";
 /** Set by us on every request inside, so that nobody outside can. */
@@ -51,6 +57,8 @@ export interface AuthAnswer {
 	body: unknown;
 	/** To be handed on to the visitor's browser, whole. */
 	setCookies: readonly string[];
+	/** With a 429 of a limit; null where only a lock's end is waited for. */
+	retryAfterSeconds: number | null;
 }
 
 export interface AuthSession {
@@ -70,6 +78,8 @@ export interface Auth {
 	/** Of the person whose session the visitor has; the newest first. */
 	listSessions(visitor: Visitor): Promise<AuthSession[]>;
 	hashPassword(password: string): Promise<string>;
+	/** Looking at it changes nothing: mail scanners open links, too. */
+	isResetToken(token: string): Promise<boolean>;
 }
 
 export function createAuth(deps: AuthDeps): Auth {
@@ -104,13 +114,18 @@ export function createAuth(deps: AuthDeps): Auth {
 		async hashPassword(password) {
 			return (await auth.$context).password.hash(password);
 		},
+		async isResetToken(token) {
+			// It answers with where to go on, and names the token there only while that is good.
+			const query = { callbackURL: "/" };
+			const options = { params: { token }, query, asResponse: true } as const;
+			const { headers } = await auth.api.requestPasswordResetCallback(options);
+			return new URL(headers.get("location") ?? "/", origin).searchParams.has("token");
+		},
 	};
 }
 
 /** Exported for the test that holds our tables against what better-auth asks for. */
 export function authOptions({ store, clock, sealingKey, log, mails, publicUrl }: AuthDeps) {
-	const note = (publicId: string, action: "password.reset") =>
-		noteOf(store.db, publicId, action, clock.nowMs());
 	return {
 		appName: "Ringback",
 		baseURL: new URL(publicUrl).origin,
@@ -139,21 +154,32 @@ export function authOptions({ store, clock, sealingKey, log, mails, publicUrl }:
 			sendResetPassword: async ({ user, token }: { user: { email: string }; token: string }) => {
 				mails.send(composeResetMail(user.email, `${publicUrl}/reset-password?token=${token}`));
 			},
-			onPasswordReset: async ({ user }: { user: { id: string } }) => note(user.id, "password.reset"),
+			onPasswordReset: async ({ user }: { user: { id: string; email: string } }) => {
+				await store.transact((trx) => noteReset(trx, user.id, clock.nowMs()));
+				// Whatever was guessed, it was the old one.
+				await forgetTurns(store.db, WRONG_PASSWORDS_FROM_ANYWHERE, user.email);
+			},
 		},
 		rateLimit: {
 			enabled: true,
 			storage: "database" as const,
 			modelName: "auth_rate_limits",
 			...LIMIT,
-			customRules: { "/sign-in/email": SIGN_IN_LIMIT, "/request-password-reset": MAIL_LIMIT },
+			customRules: {
+				"/sign-in/email": SIGN_IN_LIMIT,
+				"/change-password": SIGN_IN_LIMIT,
+				"/request-password-reset": MAIL_LIMIT,
+				"/two-factor/*": CODE_LIMIT,
+			},
 		},
 		advanced: {
 			cookiePrefix: "ringback",
 			useSecureCookies: publicUrl.startsWith("https:"),
 			ipAddress: { ipAddressHeaders: [ADDRESS_HEADER] },
 		},
-		plugins: [twoFactor({ issuer: "Ringback", twoFactorTable: "auth_two_factors" })],
+		plugins: [
+			twoFactor({ issuer: "Ringback", twoFactorTable: "auth_two_factors", accountLockout: CODE_LOCK }),
+		],
 		telemetry: { enabled: false },
 		// Its messages, never its details: those may hold what people typed.
 		logger: { level: "error" as const, log: (_level: string, message: string) => log.error({}, message) },
@@ -166,9 +192,12 @@ export function authOptions({ store, clock, sealingKey, log, mails, publicUrl }:
 	};
 }
 
-async function noteOf(db: Db, publicId: string, action: "password.reset", nowMs: number): Promise<void> {
-	const person = await findPersonByPublicId(db, publicId);
-	if (person !== undefined) await noteAudit(db, { personId: person.id, action }, nowMs);
+/** A link that staff made for the same purpose has nothing left to do. */
+async function noteReset(trx: Db, publicId: string, nowMs: number): Promise<void> {
+	const person = await findPersonByPublicId(trx, publicId);
+	if (person === undefined) return;
+	await removeInvitations(trx, person.id);
+	await noteAudit(trx, { personId: person.id, action: "password.reset" }, nowMs);
 }
 
 /** Signs cookies and seals authenticator secrets: a key of its own, so that neither can be used for the other. */
@@ -197,7 +226,12 @@ async function readAnswer(response: Response, path: string): Promise<AuthAnswer>
 		code: refusal?.code ?? null,
 		body,
 		setCookies: response.headers.getSetCookie(),
+		retryAfterSeconds: readSeconds(response.headers.get("x-retry-after")),
 	};
+}
+
+function readSeconds(text: string | null): number | null {
+	return text !== null && /^\d+$/.test(text) ? Math.max(1, Number(text)) : null;
 }
 
 function describeSession(

@@ -13,14 +13,17 @@ import {
 	signingKey,
 	TIMESTAMP_TOLERANCE_SECONDS,
 } from "../domain/signature.ts";
-import { findApiKeyByHash, findUsableSecrets } from "../store/keys.ts";
+import { findApiKeyByHash, findUsableSecrets, noteKeyUse } from "../store/keys.ts";
 import { spendNonce } from "../store/nonces.ts";
 import { findProgrammesById, type Programme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
 import type { AccountsDeps } from "./deps.ts";
 
 /** A replaced secret stays good for inbound requests this long, so that a shop can change over. */
-const REPLACED_SECRET_GRACE_MS = 24 * 60 * 60_000;
+export const REPLACED_SECRET_GRACE_MS = 24 * 60 * 60_000;
+
+/** "Last used" is for people who wonder whether a key can go: to the hour is enough, and costs next to nothing. */
+const KEY_USE_NOTED_EVERY_MS = 60 * 60_000;
 
 export interface SignedRequest {
 	method: string;
@@ -35,6 +38,10 @@ export interface SignedRequest {
 
 export interface Caller {
 	programme: Programme;
+	/** The row of the API key. */
+	keyId: number;
+	/** To be noted as its last use; null when one was noted within the hour. */
+	keyUsedAtMs: number | null;
 	nonce: string;
 	nonceExpiresAtMs: number;
 }
@@ -53,12 +60,13 @@ export function createAuthenticator(
 		async authenticate(request) {
 			const named = await nameProgramme(deps, request.authorization);
 			if (!named.ok) return { result: named, programme: undefined };
-			const programme = named.value;
+			const { programme } = named.value;
 			const trio = parseTrio(request, headers, deps.clock.nowMs());
 			if (!trio.ok) return { result: trio, programme };
 			const keys = await openedKeys.of(programme.id);
 			const verified = verifySignature(keys, request, trio.value, headers);
-			return { result: verified.ok ? succeed({ programme, ...spendable(trio.value) }) : verified, programme };
+			const caller = { ...named.value, ...spendable(trio.value) };
+			return { result: verified.ok ? succeed(caller) : verified, programme };
 		},
 	};
 }
@@ -66,9 +74,12 @@ export function createAuthenticator(
 /** In the transaction that does the work: a request that failed on our side has not spent its nonce. */
 export async function acceptNonce(
 	trx: Db,
-	{ programme, nonce, nonceExpiresAtMs }: Caller,
+	{ programme, nonce, nonceExpiresAtMs, keyId, keyUsedAtMs }: Caller,
 ): Promise<Result<true>> {
-	if (await spendNonce(trx, programme.id, nonce, nonceExpiresAtMs)) return succeed(true);
+	if (await spendNonce(trx, programme.id, nonce, nonceExpiresAtMs)) {
+		if (keyUsedAtMs !== null) await noteKeyUse(trx, keyId, keyUsedAtMs);
+		return succeed(true);
+	}
 	return refuse(
 		"replayed_nonce",
 		"This nonce was used before. Sign every request, also a repeated one, with a new nonce.",
@@ -76,9 +87,9 @@ export async function acceptNonce(
 }
 
 async function nameProgramme(
-	{ store }: Pick<AccountsDeps, "store">,
+	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
 	authorization: string | undefined,
-): Promise<Result<Programme>> {
+): Promise<Result<Pick<Caller, "programme" | "keyId" | "keyUsedAtMs">>> {
 	const key = /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
 	if (key === undefined) {
 		return refuse(
@@ -98,7 +109,9 @@ async function nameProgramme(
 	}
 	const programme = (await findProgrammesById(store.db, [found.programme_id])).get(found.programme_id);
 	if (programme === undefined) throw new Error("an API key without a programme");
-	return succeed(programme);
+	const nowMs = clock.nowMs();
+	const isNoted = found.last_used_at_ms !== null && found.last_used_at_ms > nowMs - KEY_USE_NOTED_EVERY_MS;
+	return succeed({ programme, keyId: found.id, keyUsedAtMs: isNoted ? null : nowMs });
 }
 
 interface Trio {

@@ -5,13 +5,21 @@
 import type { Fault } from "../domain/fault.ts";
 import { fault, succeed } from "../domain/fault.ts";
 import { noteAudit } from "../store/audit.ts";
-import { lockProgramme, type Programme, updateProgramme } from "../store/programmes.ts";
-import type { Role } from "../store/schema.ts";
-import type { AccountsDeps } from "./deps.ts";
-import { type Checked, parseTerms, refuseAll, type Terms, type TermsInput } from "./programme-terms.ts";
+import { findProgrammesById, lockProgramme, type Programme, updateProgramme } from "../store/programmes.ts";
+import type { AccountsDeps, Actor } from "./deps.ts";
+import {
+	type Checked,
+	parseTerms,
+	refuseAll,
+	shortenRate,
+	type Terms,
+	type TermsInput,
+} from "./programme-terms.ts";
 
 /** What only staff may change. */
 const STAFF_TERMS = ["commissionRate", "feeRate", "parksPixels", "parkedDays"] as const;
+
+const TERMS = ["name", "approvalDays", ...STAFF_TERMS] as const satisfies readonly (keyof Terms)[];
 
 const LABELS: Readonly<Record<keyof Terms, string>> = {
 	name: "name",
@@ -22,35 +30,39 @@ const LABELS: Readonly<Record<keyof Terms, string>> = {
 	parkedDays: "parked days",
 };
 
-/** Resolves to what was changed, in words; nothing when all was as it is. */
+/**
+ * Only what differs from `shown` is asked for: what the form held when it was opened. The rest stays as it is, also
+ * when somebody else changed it since. Resolves to what was changed, in words; nothing when all was as it is.
+ */
 export async function changeProgramme(
 	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
-	actor: { personId: number; role: Role },
+	actor: Actor,
 	programme: Programme,
 	wanted: Partial<TermsInput>,
+	shown: Partial<TermsInput> = {},
 ): Promise<Checked<readonly string[]>> {
-	const before = termsOf(programme);
-	const parsed = parseTerms({ ...before, ...wanted });
+	const parsed = parseTerms({ ...termsOf(programme), ...wanted });
 	if (!parsed.ok) return parsed;
-	const terms = parsed.value;
-	const forbidden = actor.role === "staff" ? [] : STAFF_TERMS.filter((term) => terms[term] !== before[term]);
-	if (forbidden.length > 0) return refuseAll(forbidden.map(notYours));
-	const changes = describeChanges(before, terms);
-	if (changes.length === 0) return succeed(changes);
-	await store.transact(async (trx) => {
+	const seen = parseTerms({ ...termsOf(programme), ...shown });
+	const opened = seen.ok ? seen.value : termsOf(programme);
+	const asked = TERMS.filter((term) => parsed.value[term] !== opened[term]);
+	return store.transact(async (trx) => {
 		await lockProgramme(trx, programme.id);
-		await updateProgramme(trx, programme.id, {
-			name: terms.name,
-			approval_days: terms.approvalDays,
-			...(actor.role === "staff"
-				? {
-						commission_rate: terms.commissionRate,
-						fee_rate: terms.feeRate,
-						parks_pixels: terms.parksPixels ? 1 : 0,
-						parked_days: terms.parkedDays,
-					}
-				: {}),
-		});
+		const before = termsOf((await findProgrammesById(trx, [programme.id])).get(programme.id) ?? programme);
+		const after: Terms = {
+			...before,
+			...Object.fromEntries(asked.map((term) => [term, parsed.value[term]])),
+		};
+		const changed = asked.filter((term) => after[term] !== before[term]);
+		const overtaken = changed.filter((term) => before[term] !== opened[term]);
+		if (overtaken.length > 0) return refuseAll(overtaken.map((term) => changedMeanwhile(term, before[term])));
+		const forbidden = actor.role === "staff" ? [] : STAFF_TERMS.filter((term) => changed.includes(term));
+		if (forbidden.length > 0) return refuseAll(forbidden.map(notYours));
+		if (changed.length === 0) return succeed([]);
+		const changes = changed.map(
+			(term) => `${LABELS[term]}: ${sayTerm(before[term])} → ${sayTerm(after[term])}`,
+		);
+		await updateProgramme(trx, programme.id, rowOf(after));
 		const note = {
 			personId: actor.personId,
 			programmeId: programme.id,
@@ -59,8 +71,19 @@ export async function changeProgramme(
 			detail: changes.join("; "),
 		} as const;
 		await noteAudit(trx, note, clock.nowMs());
+		return succeed(changes);
 	});
-	return succeed(changes);
+}
+
+function rowOf(terms: Terms) {
+	return {
+		name: terms.name,
+		commission_rate: terms.commissionRate,
+		fee_rate: terms.feeRate,
+		approval_days: terms.approvalDays,
+		parks_pixels: terms.parksPixels ? 1 : 0,
+		parked_days: terms.parkedDays,
+	} as const;
 }
 
 export function termsOf(programme: Programme): Terms {
@@ -74,15 +97,18 @@ export function termsOf(programme: Programme): Terms {
 	};
 }
 
-function describeChanges(before: Terms, after: Terms): string[] {
-	const terms: readonly (keyof Terms)[] = ["name", "approvalDays", ...STAFF_TERMS];
-	return terms
-		.filter((term) => before[term] !== after[term])
-		.map((term) => `${LABELS[term]}: ${sayTerm(before[term])} → ${sayTerm(after[term])}`);
-}
-
 function sayTerm(value: string | number | boolean): string {
 	return typeof value === "boolean" ? (value ? "yes" : "no") : String(value);
+}
+
+function changedMeanwhile(term: keyof Terms, now: string | number | boolean): Fault {
+	const isRate = term === "commissionRate" || term === "feeRate";
+	const value = isRate ? shortenRate(String(now)) : sayTerm(now);
+	return fault(
+		"changed_meanwhile",
+		`Somebody changed ${LABELS[term]} to ${value} while this page was open. Nothing was saved: check it, and save again.`,
+		term,
+	);
 }
 
 function notYours(term: keyof Terms): Fault {

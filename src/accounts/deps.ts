@@ -1,6 +1,7 @@
 // What account use cases need: the store, the clock, randomness and the key that seals secrets.
 
 import type { Clock, Random } from "../ports.ts";
+import type { Role } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
 
 export interface AccountsDeps {
@@ -9,4 +10,10 @@ export interface AccountsDeps {
 	random: Random;
 	/** Seals signing secrets at rest: RINGBACK_SECRET_KEY. */
 	sealingKey: Uint8Array;
+}
+
+/** Whoever is doing something. */
+export interface Actor {
+	personId: number;
+	role: Role;
 }

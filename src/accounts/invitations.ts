@@ -1,11 +1,12 @@
 // Inviting people: the account is made at once, and a one-time link lets its owner choose the password. The link
-// is mailed where mail is set up, and is always there to be copied.
+// is mailed where mail is set up, and shown to staff, who may hand it over.
 
-import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { type Fault, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { noteAudit } from "../store/audit.ts";
 import { type NewInvitation, replaceInvitation } from "../store/invitations.ts";
+import { removeOwnerInvitations } from "../store/owner-invitations.ts";
 import { findPersonByEmail, insertPerson, type Person } from "../store/people.ts";
 import { addOwner, type Programme } from "../store/programmes.ts";
 import type { Role } from "../store/schema.ts";
@@ -13,14 +14,15 @@ import { hasPassword } from "../store/sign-in.ts";
 import type { Db } from "../store/store.ts";
 import { composeAccessMail, composeInvitationMail } from "./account-mail.ts";
 import type { AccountsDeps } from "./deps.ts";
+import { INVITATIONS_BY_ONE_PERSON, INVITATIONS_TO_ONE_ADDRESS, takeTurn } from "./limits.ts";
 import type { MailDispatcher } from "./mail-dispatcher.ts";
 import { parseEmail, parseRole } from "./people.ts";
 
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 /** Long enough for a holiday weekend, short enough for a mailbox that somebody else reads later. */
-const INVITATION_DAYS = 7;
+export const INVITATION_DAYS = 7;
 /** 256 bits: nobody guesses one, so a plain hash is enough at rest. */
-const TOKEN_BYTES = 32;
+export const TOKEN_BYTES = 32;
 
 export interface InvitationsDeps extends Pick<AccountsDeps, "store" | "clock" | "random"> {
 	mails: MailDispatcher;
@@ -36,11 +38,17 @@ export interface InvitationInput {
 	invitedBy: number | null;
 }
 
-export interface Invited {
-	person: Person;
+export interface SentInvitation {
+	person: Pick<Person, "email">;
 	/** Null for somebody who can sign in already. Shown this once. */
 	link: string | null;
 	isMailed: boolean;
+	/** Not an invitation: somebody who has joined chooses a new password with it. */
+	isForPassword?: boolean;
+}
+
+export interface Invited extends SentInvitation {
+	person: Person;
 }
 
 export async function invitePerson(deps: InvitationsDeps, input: InvitationInput): Promise<Result<Invited>> {
@@ -50,33 +58,38 @@ export async function invitePerson(deps: InvitationsDeps, input: InvitationInput
 	if (!role.ok) return role;
 	const invited = await deps.store.transact(async (trx) => {
 		const found = await findOrMakePerson(trx, deps, email.value, role.value, input.programme !== null);
-		if (!found.ok) return found;
-		const person = found.value;
-		const nowMs = deps.clock.nowMs();
-		if (input.programme !== null) await addOwner(trx, input.programme.id, person.id);
-		const link = (await hasPassword(trx, person.public_id))
-			? null
-			: await makeLink(trx, deps, {
-					personId: person.id,
-					madeBy: input.invitedBy,
-					lifeMs: INVITATION_DAYS * DAY_MS,
-				});
-		await noteAudit(
-			trx,
-			{
-				personId: input.invitedBy,
-				programmeId: input.programme?.id ?? null,
-				action: "person.invited",
-				subject: person.email,
-				detail: person.role,
-			},
-			nowMs,
-		);
-		return succeed({ person, link });
+		return found.ok ? succeed(await welcomePerson(trx, deps, found.value, input)) : found;
 	});
-	if (!invited.ok) return invited;
-	mailInvitation(deps, invited.value.person, invited.value.link, input.programme?.name ?? null);
-	return succeed({ ...invited.value, isMailed: deps.mails.isOn });
+	return invited.ok ? succeed(mailInvitation(deps, invited.value, input.programme)) : invited;
+}
+
+/** In the caller's transaction. To be followed by `mailInvitation` when that has ended well. */
+export async function welcomePerson(
+	trx: Db,
+	deps: Pick<InvitationsDeps, "clock" | "random" | "publicUrl">,
+	person: Person,
+	{ programme, invitedBy }: Pick<InvitationInput, "programme" | "invitedBy">,
+): Promise<{ person: Person; link: string | null }> {
+	if (programme !== null) {
+		await addOwner(trx, programme.id, person.id);
+		await removeOwnerInvitations(trx, programme.id, person.email);
+	}
+	const link = (await hasPassword(trx, person.public_id))
+		? null
+		: await makeLink(trx, deps, {
+				personId: person.id,
+				madeBy: invitedBy,
+				lifeMs: INVITATION_DAYS * DAY_MS,
+			});
+	const note = {
+		personId: invitedBy,
+		programmeId: programme?.id ?? null,
+		action: "person.invited",
+		subject: person.email,
+		detail: person.role,
+	} as const;
+	await noteAudit(trx, note, deps.clock.nowMs());
+	return { person, link };
 }
 
 /** A new link for somebody who lost theirs, or their password where no mail can be sent. The old ones stop working. */
@@ -84,18 +97,21 @@ export async function renewInvitation(
 	deps: InvitationsDeps,
 	email: string,
 	invitedBy: number | null,
+	/** Where it was asked for; null for staff, and on the command line. */
+	programmeId: number | null = null,
 ): Promise<Result<Invited>> {
 	const person = await findPersonByEmail(deps.store.db, email.trim().toLowerCase());
 	if (person === undefined) {
 		return refuse(
 			"unknown_person",
-			`Nobody has the e-mail ${email}. Check the spelling, or invite them.`,
+			`Nobody has the email ${email}. Check the spelling, or invite them.`,
 			"email",
 		);
 	}
 	const link = await deps.store.transact(async (trx) => {
 		const note = {
 			personId: invitedBy,
+			programmeId,
 			action: "person.invited",
 			subject: person.email,
 			detail: "new link",
@@ -103,8 +119,20 @@ export async function renewInvitation(
 		await noteAudit(trx, note, deps.clock.nowMs());
 		return makeLink(trx, deps, { personId: person.id, madeBy: invitedBy, lifeMs: INVITATION_DAYS * DAY_MS });
 	});
-	mailInvitation(deps, person, link, null);
-	return succeed({ person, link, isMailed: deps.mails.isOn });
+	return succeed(mailInvitation(deps, { person, link }, null));
+}
+
+/** To be asked by whatever a page lets people do: each invitation may become a mail. Null: go ahead. */
+export async function takeInvitationTurn(
+	{ store, clock }: Pick<InvitationsDeps, "store" | "clock">,
+	invitedBy: number,
+	email: string,
+): Promise<Fault | null> {
+	const nowMs = clock.nowMs();
+	return (
+		(await takeTurn(store.db, INVITATIONS_BY_ONE_PERSON, String(invitedBy), nowMs)) ??
+		(await takeTurn(store.db, INVITATIONS_TO_ONE_ADDRESS, email.trim().toLowerCase(), nowMs))
+	);
 }
 
 /** In the caller's transaction; replaces every earlier link of the same person. */
@@ -124,7 +152,8 @@ export function hashToken(token: string): string {
 	return sha256Hex(token);
 }
 
-async function findOrMakePerson(
+/** Refused for somebody of the other role, and where there is nothing to invite them to. */
+export async function findOrMakePerson(
 	trx: Db,
 	{ clock, random }: Pick<InvitationsDeps, "clock" | "random">,
 	email: string,
@@ -146,15 +175,17 @@ async function findOrMakePerson(
 	return refuse("email_taken", `${email} has an account already. Use another address.`, "email");
 }
 
-function mailInvitation(
-	{ mails, publicUrl }: InvitationsDeps,
-	{ email }: Person,
-	link: string | null,
-	programmeName: string | null,
-): void {
+export function mailInvitation(
+	{ mails, publicUrl }: Pick<InvitationsDeps, "mails" | "publicUrl">,
+	{ person, link }: { person: Person; link: string | null },
+	programme: Pick<Programme, "name"> | null,
+): Invited {
+	const programmeName = programme?.name ?? null;
 	if (link !== null) {
-		mails.send(composeInvitationMail({ to: email, link, programmeName, validDays: INVITATION_DAYS }));
+		const mail = { to: person.email, link, programmeName, validDays: INVITATION_DAYS };
+		mails.send(composeInvitationMail(mail));
 	} else if (programmeName !== null) {
-		mails.send(composeAccessMail(email, programmeName, publicUrl));
+		mails.send(composeAccessMail(person.email, programmeName, publicUrl));
 	}
+	return { person, link, isMailed: mails.isOn };
 }

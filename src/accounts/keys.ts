@@ -6,7 +6,14 @@ import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { SEALING_IV_BYTES, sealSecret } from "../domain/sealing.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { noteAudit } from "../store/audit.ts";
-import { hasSecret, insertApiKey, insertSecret, retirePresentSecret, revokeApiKey } from "../store/keys.ts";
+import {
+	countUsableKeys,
+	hasSecret,
+	insertApiKey,
+	insertSecret,
+	retirePresentSecret,
+	revokeApiKey,
+} from "../store/keys.ts";
 import { findProgramme, lockProgramme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
 import type { AccountsDeps } from "./deps.ts";
@@ -16,6 +23,8 @@ import { unknownProgramme } from "./programmes.ts";
 const KEY_BYTES = 32;
 const SECRET_BYTES = 32;
 const HINT_LENGTH = 4;
+/** One for each of a shop's systems is plenty; the page shows them all, each with its button. */
+export const MAX_USABLE_KEYS = 50;
 
 export interface IssuedKey {
 	keyId: string;
@@ -35,8 +44,14 @@ export async function issueKey(
 	const nowMs = deps.clock.nowMs();
 	const key = `rbk_${deps.random.hex(KEY_BYTES)}`;
 	const keyId = makeId("key", nowMs, deps.random.bytes(ID_RANDOM_BYTES));
-	const secret = await deps.store.transact(async (trx) => {
+	return deps.store.transact(async (trx): Promise<Result<IssuedKey>> => {
 		await lockProgramme(trx, programme.id);
+		if ((await countUsableKeys(trx, programme.id)) >= MAX_USABLE_KEYS) {
+			return refuse(
+				"too_many_keys",
+				`There are ${MAX_USABLE_KEYS} keys in use, and no programme has more. Revoke one that is not needed any more, then issue the new one.`,
+			);
+		}
 		await insertApiKey(trx, {
 			public_id: keyId,
 			programme_id: programme.id,
@@ -46,9 +61,10 @@ export async function issueKey(
 		});
 		const note = { personId, programmeId: programme.id, action: "key.issued", subject: keyId } as const;
 		await noteAudit(trx, note, nowMs);
-		return (await hasSecret(trx, programme.id)) ? null : makeSecret(trx, deps, programme.id, nowMs);
+		const isFirst = !(await hasSecret(trx, programme.id));
+		const secret = isFirst ? await makeSecret(trx, deps, programme.id, nowMs) : null;
+		return succeed({ keyId, key, secret });
 	});
-	return succeed({ keyId, key, secret });
 }
 
 /** The next attempt signs with the new one; inbound requests may use the old one for a day more. */

@@ -44,7 +44,7 @@ export function parseEmail(text: string): Result<string> {
 	}
 	return refuse(
 		"invalid_email",
-		`"${text}" is not an e-mail address. Enter one such as owner@shop.example.`,
+		`"${text}" is not an email address. Enter one such as owner@shop.example.`,
 		"email",
 	);
 }

@@ -2,49 +2,68 @@
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { noteAudit } from "../store/audit.ts";
+import { findOwnerInvitation } from "../store/owner-invitations.ts";
 import { findPersonByPublicId, type Person } from "../store/people.ts";
 import { isOwner, lockProgramme, type Programme, removeOwner } from "../store/programmes.ts";
-import type { Role } from "../store/schema.ts";
 import { hasPassword } from "../store/sign-in.ts";
-import type { AccountsDeps } from "./deps.ts";
-import { type InvitationsDeps, type Invited, invitePerson, renewInvitation } from "./invitations.ts";
+import type { AccountsDeps, Actor } from "./deps.ts";
+import {
+	type InvitationsDeps,
+	invitePerson,
+	renewInvitation,
+	type SentInvitation,
+	takeInvitationTurn,
+} from "./invitations.ts";
+import { inviteAsOwner, withdrawInvitation } from "./owner-invitations.ts";
+import { makePasswordLink } from "./password-link.ts";
 
-export interface Actor {
-	personId: number;
-	role: Role;
-}
-
-export interface OwnerInvited extends Invited {
-	/** There is one, and it is not for whoever asked: it goes by mail alone. */
+export interface OwnerInvited {
+	email: string;
+	/** Null where there is none, or it goes by mail alone. */
+	link: string | null;
+	isMailed: boolean;
+	/** There is one, and it is not for whoever asked. */
 	isLinkWithheld: boolean;
+	isForPassword?: boolean;
 }
 
+/** Staff know who has an account and add the programme to it at once; what an owner asks for waits to be accepted. */
 export async function inviteOwner(
 	deps: InvitationsDeps,
 	actor: Actor,
 	programme: Programme,
 	email: string,
 ): Promise<Result<OwnerInvited>> {
-	const invited = await invitePerson(deps, {
-		email,
-		role: "owner",
-		programme,
-		invitedBy: actor.personId,
-	});
+	const tooMany = await takeInvitationTurn(deps, actor.personId, email);
+	if (tooMany !== null) return { ok: false, fault: tooMany };
+	const invited =
+		actor.role === "owner"
+			? await inviteAsOwner(deps, actor.personId, programme, email)
+			: await invitePerson(deps, { email, role: "owner", programme, invitedBy: actor.personId });
 	return invited.ok ? succeed(showLinkToStaffOnly(actor, invited.value)) : invited;
 }
 
-/** A new link for an owner who has not chosen a password yet. Others choose theirs by "Forgot password". */
+/** A new link for an owner who has not chosen a password yet; from staff, one for a new password for who has. */
 export async function renewOwnerLink(
 	deps: InvitationsDeps,
 	actor: Actor,
 	programme: Programme,
 	personPublicId: string,
 ): Promise<Result<OwnerInvited>> {
-	const person = await findOwner(deps, programme, personPublicId);
-	if (person === undefined) return unknownOwner();
-	if (await hasPassword(deps.store.db, person.public_id)) return alreadyJoined(person.email);
-	const renewed = await renewInvitation(deps, person.email, actor.personId);
+	const waiting = await findOwnerInvitation(deps.store.db, programme.id, personPublicId);
+	const person = waiting === undefined ? await findOwner(deps, programme, personPublicId) : undefined;
+	const email = waiting?.email ?? person?.email;
+	if (email === undefined) return unknownOwner();
+	if (person !== undefined && (await hasPassword(deps.store.db, person.public_id))) {
+		const made = await makePasswordLink(deps, actor, person, programme.id);
+		return made.ok ? succeed(showLinkToStaffOnly(actor, made.value)) : made;
+	}
+	const tooMany = await takeInvitationTurn(deps, actor.personId, email);
+	if (tooMany !== null) return { ok: false, fault: tooMany };
+	const renewed =
+		waiting === undefined
+			? await renewInvitation(deps, email, actor.personId, programme.id)
+			: await inviteAsOwner(deps, actor.personId, programme, email, "new link");
 	return renewed.ok ? succeed(showLinkToStaffOnly(actor, renewed.value)) : renewed;
 }
 
@@ -53,7 +72,12 @@ export async function removeProgrammeOwner(
 	actor: Actor,
 	programme: Programme,
 	personPublicId: string,
-): Promise<Result<Person>> {
+): Promise<Result<Pick<Person, "email"> & { id: number | null }>> {
+	const waiting = await findOwnerInvitation(store.db, programme.id, personPublicId);
+	if (waiting !== undefined) {
+		await withdrawInvitation({ store, clock }, actor.personId, waiting);
+		return succeed({ email: waiting.email, id: null });
+	}
 	const person = await findOwner({ store }, programme, personPublicId);
 	if (person === undefined) return unknownOwner();
 	const isRemoved = await store.transact(async (trx) => {
@@ -81,9 +105,9 @@ export async function removeProgrammeOwner(
  * Whoever holds the link becomes that person, wherever they are invited now or later. Owners only have it mailed:
  * the mailbox is what proves who somebody is.
  */
-function showLinkToStaffOnly(actor: Actor, invited: Invited): OwnerInvited {
-	const isLinkWithheld = actor.role === "owner" && invited.link !== null;
-	return { ...invited, link: isLinkWithheld ? null : invited.link, isLinkWithheld };
+function showLinkToStaffOnly(actor: Actor, { person, link, ...sent }: SentInvitation): OwnerInvited {
+	const isLinkWithheld = actor.role === "owner" && link !== null;
+	return { ...sent, email: person.email, link: isLinkWithheld ? null : link, isLinkWithheld };
 }
 
 async function findOwner(
@@ -100,12 +124,5 @@ function unknownOwner(): ReturnType<typeof refuse> {
 	return refuse(
 		"unknown_person",
 		"This person is no owner of this programme. Reload the page to see who is.",
-	);
-}
-
-export function alreadyJoined(email: string): ReturnType<typeof refuse> {
-	return refuse(
-		"not_allowed",
-		`${email} has a password already. Whoever forgot theirs chooses a new one on the sign-in page.`,
 	);
 }

@@ -48,8 +48,12 @@ export function parseTerms(input: TermsInput): Checked<Terms> {
 
 function parseProgrammeName(text: string): Result<string> {
 	const name = text.trim();
-	if (name.length > 0 && name.length <= MAX_NAME_LENGTH) return succeed(name);
-	return refuse("invalid_name", `A programme's name has 1 to ${MAX_NAME_LENGTH} characters.`, "name");
+	if (name.length > 0 && name.length <= MAX_NAME_LENGTH && !/\p{Cc}/u.test(name)) return succeed(name);
+	return refuse(
+		"invalid_name",
+		`A programme's name has 1 to ${MAX_NAME_LENGTH} characters, without line breaks or others that cannot be seen.`,
+		"name",
+	);
 }
 
 function parseApprovalDays(days: number): Result<number> {
@@ -68,6 +72,11 @@ function parseParkedDays(days: number): Result<number> {
 		`A parked conversion waits a whole number of days from 1 to ${MAX_DAYS}.`,
 		"parkedDays",
 	);
+}
+
+/** "7.5000" as people write it: 7.5. */
+export function shortenRate(rate: string): string {
+	return rate.replace(/\.?0+$/, (zeros) => (zeros.startsWith(".") || rate.includes(".") ? "" : zeros));
 }
 
 export function faultsOf(...results: readonly Result<unknown>[]): Fault[] {

@@ -26,7 +26,7 @@ export async function createProgramme(
 	if (owner === undefined) {
 		return refuse(
 			"unknown_person",
-			`Nobody has the e-mail ${input.ownerEmail}. Make the account first: ringback user create --email ${input.ownerEmail} --role owner`,
+			`Nobody has the email ${input.ownerEmail}. Make the account first: ringback user create --email ${input.ownerEmail} --role owner`,
 			"owner",
 		);
 	}

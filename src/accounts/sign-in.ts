@@ -9,6 +9,7 @@ import { findPersonByPublicId, type Person } from "../store/people.ts";
 import { endSession, spendCode } from "../store/sign-in.ts";
 import type { Auth, AuthDeps, Visitor } from "./auth.ts";
 import { faultOf, wrongCredentials } from "./auth-fault.ts";
+import { forgivePassword, takePasswordTurn } from "./password-turns.ts";
 
 export interface SignInDeps extends Pick<AuthDeps, "store" | "clock" | "log"> {
 	auth: Auth;
@@ -31,7 +32,13 @@ export async function signIn(
 	visitor: Visitor,
 ): Promise<Result<SignInStep>> {
 	const credentials = { email: email.trim().toLowerCase(), password };
+	const tooMany = await takePasswordTurn(deps, credentials.email, visitor.address);
+	if (tooMany !== null) {
+		deps.log.warn({ address: visitor.address, code: tooMany.code }, "a sign-in was refused");
+		return { ok: false, fault: tooMany };
+	}
 	const answer = await deps.auth.post("/sign-in/email", credentials, visitor);
+	if (answer.status !== 401) await forgivePassword(deps, credentials.email, visitor.address, answer.status);
 	if (answer.status !== 200) {
 		const fault = faultOf(answer);
 		deps.log.warn({ address: visitor.address, code: fault.code }, "a sign-in was refused");

@@ -1,4 +1,4 @@
-// The network's own people: inviting them, a new link for one who has not joined, and ending their access.
+// The network's own people: inviting them, a new link for one who lost theirs, and ending their access.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { noteAudit } from "../store/audit.ts";
@@ -6,20 +6,29 @@ import { removeInvitations } from "../store/invitations.ts";
 import { findPersonByPublicId, lockStaff, type Person, setDeactivated } from "../store/people.ts";
 import { hasPassword, removeSignIn } from "../store/sign-in.ts";
 import type { AccountsDeps } from "./deps.ts";
-import { type InvitationsDeps, type Invited, invitePerson, renewInvitation } from "./invitations.ts";
-import { alreadyJoined } from "./programme-owners.ts";
+import {
+	type InvitationsDeps,
+	type Invited,
+	invitePerson,
+	renewInvitation,
+	takeInvitationTurn,
+} from "./invitations.ts";
+import { makePasswordLink } from "./password-link.ts";
 
 export async function inviteStaff(
 	deps: InvitationsDeps,
 	staffId: number,
 	email: string,
 ): Promise<Result<Invited>> {
+	const tooMany = await takeInvitationTurn(deps, staffId, email);
+	if (tooMany !== null) return { ok: false, fault: tooMany };
 	const invited = await invitePerson(deps, { email, role: "staff", programme: null, invitedBy: staffId });
 	// Somebody who had left and is asked back.
 	if (invited.ok) await setDeactivated(deps.store.db, invited.value.person.id, null);
 	return invited;
 }
 
+/** For one who has not joined, or was deactivated, to join with; for one who has, to choose a new password with. */
 export async function renewStaffLink(
 	deps: InvitationsDeps,
 	staffId: number,
@@ -27,7 +36,11 @@ export async function renewStaffLink(
 ): Promise<Result<Invited>> {
 	const person = await findStaff(deps, personPublicId);
 	if (person === undefined) return unknownStaff();
-	if (await hasPassword(deps.store.db, person.public_id)) return alreadyJoined(person.email);
+	if (await hasPassword(deps.store.db, person.public_id)) {
+		return makePasswordLink(deps, { personId: staffId, role: "staff" }, person, null);
+	}
+	const tooMany = await takeInvitationTurn(deps, staffId, person.email);
+	if (tooMany !== null) return { ok: false, fault: tooMany };
 	const renewed = await renewInvitation(deps, person.email, staffId);
 	if (renewed.ok) await setDeactivated(deps.store.db, person.id, null);
 	return renewed;

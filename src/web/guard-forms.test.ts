@@ -102,6 +102,37 @@ test("a form longer than anybody needs is refused: a stranger's early, a person'
 	assert.equal((await staff.submit("/account/sessions/end", huge)).status, 413);
 });
 
+test("a form of very many fields or parts is refused before it is read, and one with a page's worth is taken", async (t) => {
+	const site = await openTestSite(t);
+	const programme = await site.addProgramme();
+	const owner = await site.signIn(await site.addOwner(programme));
+	const path = `/programmes/${programme.public_id}/conversions/bulk`;
+	await owner.open(path);
+	const boundary = "-".repeat(20).concat("0123456789");
+	const part = (name: string, value: string) =>
+		`--${boundary}\r\nCoNtent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+	const parts = (count: number) =>
+		`${part("csrf", owner.csrf)}${part("a", "").repeat(count)}--${boundary}--\r\n`;
+	const fields = (count: number) => `csrf=${owner.csrf}${"&a".repeat(count)}`;
+	const kinds = [
+		[`multipart/form-data; boundary=${boundary}`, parts],
+		["application/x-www-form-urlencoded", fields],
+	] as const;
+	for (const [type, body] of kinds) {
+		const send = (count: number) =>
+			owner.send(path, {
+				method: "POST",
+				headers: { "content-type": type, accept: "text/html" },
+				body: body(count),
+			});
+		const taken = await send(200);
+		assert.deepEqual([taken.status, /Choose a CSV file first/.test(taken.text)], [422, true], type);
+		assert.equal((await send(1_001)).status, 413, type);
+		assert.equal((await send(150_000)).status, 413, type);
+	}
+	assert.equal(site.log.text(), "", "nothing of it is our failure");
+});
+
 function assertRefused({ status, text, setCookies }: Shown): void {
 	assert.equal(status, 403);
 	assert.match(text, /This form is out of date/);

@@ -6,6 +6,7 @@ import { CSRF_FIELD } from "./csrf.ts";
 import type { WebDeps } from "./deps.ts";
 import type { WebContext, WebEnv } from "./env.ts";
 import { answerError } from "./error-page.ts";
+import { hasNulInForm } from "./guard-text.ts";
 
 /** 40,000 rows of CSV with long order ids and reasons. */
 const MAX_UPLOAD_BYTES = 16 * 1024 * 1024;
@@ -14,6 +15,9 @@ const MAX_FORM_BYTES = 512 * 1024;
 const UPLOAD_PATH = /^\/programmes\/[^/]+\/conversions\/bulk$/;
 /** Whoever is not signed in has nothing longer to say than a name and a password. */
 const MAX_STRANGER_BYTES = 16 * 1024;
+
+/** A selection of a whole page has some sixty. What has hundreds of thousands takes seconds to read. */
+const MAX_FIELDS = 1_000;
 
 export function limitForms(): MiddlewareHandler<WebEnv> {
 	const onError = (c: WebContext) => answerError(c, "body_too_large");
@@ -34,9 +38,29 @@ export function guardForms({ publicUrl }: Pick<WebDeps, "publicUrl">): Middlewar
 		if (method === "GET" || method === "HEAD") return next();
 		if (method !== "POST") return answerError(c, "method_not_allowed");
 		if (!isFromHere(c, origin)) return answerError(c, "form_not_valid");
+		if (await hasTooManyFields(c)) return answerError(c, "body_too_large");
 		const token = await readToken(c);
-		return c.get("formGuard").isOwn(c, token) ? next() : answerError(c, "form_not_valid");
+		if (!c.get("formGuard").isOwn(c, token)) return answerError(c, "form_not_valid");
+		return (await hasNulInForm(c)) ? answerError(c, "invalid_field") : next();
 	};
+}
+
+/** Counted before the form is read, by what every field must have: a name in its header, or a sign before it. */
+async function hasTooManyFields(c: WebContext): Promise<boolean> {
+	const isMultipart = /multipart/i.test(c.req.header("content-type") ?? "");
+	const marks = (await readBytes(c))
+		.toString("latin1")
+		.matchAll(isMultipart ? /content-disposition/gi : /&/g);
+	return marks.drop(MAX_FIELDS).next().done !== true;
+}
+
+async function readBytes(c: WebContext): Promise<Buffer> {
+	try {
+		return Buffer.from(await c.req.arrayBuffer());
+	} catch {
+		// Whoever hung up on the way is refused for want of a token.
+		return Buffer.alloc(0);
+	}
 }
 
 /** What cannot be read as a form has no token: whoever sends such a thing is refused, and nothing is logged. */

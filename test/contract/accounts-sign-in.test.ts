@@ -8,6 +8,7 @@ import { makeFirstStaffPath } from "../../src/accounts/first-staff.ts";
 import { invitePerson } from "../../src/accounts/invitations.ts";
 import { listAuditOfProgramme } from "../../src/store/audit.ts";
 import { findInvitation } from "../../src/store/invitations.ts";
+import { countUse, forgetUses, uncountUse } from "../../src/store/limit-counts.ts";
 import {
 	findOwnedProgramme,
 	listNewestProgrammes,
@@ -17,7 +18,7 @@ import { hasPassword, pruneSignIn, spendCode } from "../../src/store/sign-in.ts"
 import { codeAt } from "../../src/web/account/totp.test-support.ts";
 import { createTestSite, newEmail, PASSWORD } from "../../src/web/test-site.test-support.ts";
 import { eachDatabase } from "../support/databases.ts";
-import { plansOf } from "../support/query-plan.ts";
+import { analyseAsInService, plansOf } from "../support/query-plan.ts";
 
 const NEW_PASSWORD = "another horse battery";
 const STEP_MS = 30_000;
@@ -152,6 +153,65 @@ eachDatabase("signing in", (database) => {
 		equal((await browser.open("/account")).status, 303);
 	});
 
+	test("limits count within their window, begin anew after it, and several at once are all counted", async () => {
+		const { db } = database.store;
+		const [first, second] = [await countUse(db, "a", 1_000, 5_000), await countUse(db, "a", 1_000, 5_999)];
+		deepEqual(
+			[first, second],
+			[
+				{ uses: 1, endsAtMs: 6_000 },
+				{ uses: 2, endsAtMs: 6_000 },
+			],
+		);
+		deepEqual(await countUse(db, "a", 1_000, 6_000), { uses: 1, endsAtMs: 7_000 });
+		const many = await Promise.all(Array.from({ length: 20 }, () => countUse(db, "b", 1_000, 5_000)));
+		deepEqual(
+			many.map(({ uses }) => uses).toSorted((one, other) => one - other),
+			Array.from({ length: 20 }, (_, index) => index + 1),
+		);
+		await uncountUse(db, "b");
+		equal((await countUse(db, "b", 1_000, 5_000)).uses, 20);
+		await forgetUses(db, "b");
+		equal((await countUse(db, "b", 1_000, 5_000)).uses, 1);
+		await pruneSignIn(db, 6_500);
+		equal(
+			(await db.selectFrom("limit_counts").select("subject").where("subject", "in", ["a", "b"]).execute())
+				.length,
+			1,
+		);
+	});
+
+	test("an owner's invitation is accepted once, by one of two at the same moment", async () => {
+		const site = createTestSite(database.store, { hasMail: true });
+		const programme = await site.addProgramme();
+		const owner = await site.signIn(await site.addOwner(programme));
+		await owner.open(`/programmes/${programme.public_id}/people`);
+		const email = newEmail("shop");
+		await owner.submit(`/programmes/${programme.public_id}/people/invite`, { email });
+		const link = /(\/welcome\/programme\/\w+)/.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
+		const readers = [site.browser(), site.browser()];
+		for (const reader of readers) await reader.open(link);
+		const answers = await Promise.all(
+			readers.map((reader) => reader.submit(link, { name: "Otto", password: PASSWORD })),
+		);
+		deepEqual(answers.map(({ status }) => status).toSorted(), [303, 410]);
+		equal(
+			(await (await site.signIn({ email })).open(`/programmes/${programme.public_id}/people`)).status,
+			200,
+		);
+	});
+
+	test("a key is shown once, also to two who bring the same cookie at the same moment", async () => {
+		const site = createTestSite(database.store);
+		const programme = await site.addProgramme();
+		const owner = await site.signIn(await site.addOwner(programme));
+		const path = `/programmes/${programme.public_id}/integration`;
+		await owner.open(path);
+		await owner.submit(`${path}/keys`, {});
+		const pages = await Promise.all([owner.open(path), owner.open(path)]);
+		equal(pages.filter(({ text }) => /rbk_[0-9a-f]{64}/.test(text)).length, 1);
+	});
+
 	test("who is looking is found along indexes", async () => {
 		const { kind, store } = database;
 		await fillProgrammes();
@@ -185,9 +245,9 @@ eachDatabase("signing in", (database) => {
 			`insert into invitations (token_hash, person_id, created_at_ms, expires_at_ms) ${series} select 'hash ' || i, i, 0, 1 from n`,
 			`insert into auth_users ("id", "name", "email", "emailVerified", "createdAt", "updatedAt") ${series} select 'usr_fill' || i, 'Olga', i || '@fill.example', ${no}, ${moment}, ${moment} from n`,
 			`insert into auth_accounts ("id", "accountId", "providerId", "userId", "createdAt", "updatedAt") ${series} select 'usr_fill' || i, 'x', 'credential', 'usr_fill' || i, ${moment}, ${moment} from n`,
-			"analyze",
 		]) {
 			await sql.raw(statement).execute(database.store.db);
 		}
+		await analyseAsInService(database.store);
 	}
 });

@@ -109,9 +109,10 @@ function sessionsSection(c: WebContext, sessions: readonly AuthSession[]): Html 
 		body: dataTable<AuthSession>({
 			caption: "Sessions",
 			rows: sessions,
+			stacks: true,
 			empty: null,
 			columns: [
-				{ title: "Browser", cell: ({ userAgent }) => describeBrowser(userAgent) },
+				{ title: "Browser", namesRow: true, cell: ({ userAgent }) => describeBrowser(userAgent) },
 				{ title: "Address", cell: ({ address }) => html`<span class="mono">${address}</span>` },
 				{ title: "Signed in", cell: ({ createdAtMs }) => timeTag(createdAtMs) },
 				{

@@ -26,19 +26,23 @@ import { showAccount } from "./account-page.ts";
 
 const TITLE = "Set up the authenticator";
 const QR_PIXELS = 200;
+/** A key, a name and ten codes are some five hundred characters. */
+const MAX_SETUP_LENGTH = 2_000;
+/** Base 32. */
+const SECRET = /^[A-Z2-7]{16,64}$/;
 
 export function mountAuthenticator(site: Hono<WebEnv>, deps: WebDeps): void {
-	// Answered at once, without a redirect: secret and codes are shown this once and kept nowhere.
+	// Answered at once, without a redirect: secret and codes are in this answer alone and kept nowhere.
 	site.post("/account/authenticator", async (c) => {
 		const { currentPassword } = await readTextFields(c, ["currentPassword"]);
 		const begun = await beginAuthenticator(deps, currentPassword, c.get("visitor"));
 		if (!begun.ok) return showAccount(c, deps, { form: "authenticator", fault: begun.fault });
-		return answerPage(c, { title: TITLE, active: "account", body: setupBody(c, begun.value) });
+		return showSetup(c, begun.value);
 	});
 	site.post("/account/authenticator/confirm", async (c) => {
-		const { code } = await readTextFields(c, ["code"]);
+		const { code, setup } = await readTextFields(c, ["code", "setup"]);
 		const confirmed = await confirmAuthenticator(deps, viewerOf(c).personId, code, c.get("visitor"));
-		if (!confirmed.ok) return showConfirm(c, confirmed.fault);
+		if (!confirmed.ok) return showSetup(c, readSetup(setup), confirmed.fault);
 		handOnCookies(c, confirmed.value);
 		setFlash(c, "good", "The authenticator is on. Signing in now needs its code, too.");
 		return c.redirect("/account#authenticator", 303);
@@ -53,40 +57,59 @@ export function mountAuthenticator(site: Hono<WebEnv>, deps: WebDeps): void {
 	});
 }
 
-function setupBody(c: WebContext, { uri, backupCodes }: AuthenticatorSetup): Html {
-	const key = new URL(uri).searchParams.get("secret") ?? "";
-	return html`${pageHeader({ title: TITLE, hint: "It is on once you have entered a code." })}
-		<div class="stack">
-			${section({
-				id: "scan",
-				title: "1. Add Ringback to your app",
-				hint: "Scan this with any authenticator app, or type in the key.",
-				body: padded(
-					html`<p><img src="${qrCode(uri)}" alt="QR code that holds the key below" width="${QR_PIXELS}" height="${QR_PIXELS}"></p>`,
-					html`<p>${copyable(key, "the key")}</p>`,
-				),
-			})}
-			${section({
-				id: "backup",
-				title: "2. Keep your backup codes",
-				hint: "Each opens one sign-in when the phone is not at hand. They are not shown again.",
-				body: padded(codeBlock(backupCodes.join("\n"), "Backup codes")),
-			})}
-			${confirmSection(c, "3. Enter the code it shows")}
-		</div>`;
-}
-
-function showConfirm(c: WebContext, fault: Fault): Promise<Response> {
+/** Without a set-up: the form came from elsewhere, and only a code can be entered. */
+function showSetup(c: WebContext, setup: AuthenticatorSetup | undefined, fault?: Fault): Promise<Response> {
+	const hint = "It is on once you have entered a code.";
+	const body =
+		setup === undefined
+			? confirmSection(c, "Enter the code it shows", fault)
+			: [...keySections(setup), confirmSection(c, "3. Enter the code it shows", fault, setup)];
 	return answerPage(c, {
 		title: TITLE,
 		active: "account",
-		status: fault.httpStatus,
-		body: html`${pageHeader({ title: TITLE })}<div class="stack">${confirmSection(c, "Enter the code it shows", fault)}</div>`,
+		status: fault?.httpStatus ?? 200,
+		body: html`${pageHeader({ title: TITLE, hint })}<div class="stack">${body}</div>`,
 	});
 }
 
-function confirmSection(c: WebContext, title: string, fault?: Fault): Content {
-	const fields = html`
+function keySections({ uri, backupCodes }: AuthenticatorSetup): Content[] {
+	const key = new URL(uri).searchParams.get("secret") ?? "";
+	return [
+		section({
+			id: "scan",
+			title: "1. Add Ringback to your app",
+			hint: "Scan this with any authenticator app, or type in the key.",
+			body: padded(
+				html`<p><img src="${qrCode(uri)}" alt="QR code that holds the key below" width="${QR_PIXELS}" height="${QR_PIXELS}"></p>`,
+				html`<p>${copyable(key, "the key")}</p>`,
+			),
+		}),
+		section({
+			id: "backup",
+			title: "2. Keep your backup codes",
+			hint: "Each opens one sign-in when the phone is not at hand. They are not shown again.",
+			body: padded(codeBlock(backupCodes.join("\n"), "Backup codes")),
+		}),
+	];
+}
+
+/** The page itself holds it, so that a mistyped code does not take it away; nothing is kept on our side. */
+function writeSetup({ uri, backupCodes }: AuthenticatorSetup): Html {
+	const setup = new URLSearchParams({ uri, codes: backupCodes.join(" ") });
+	return html`<input type="hidden" name="setup" value="${setup.toString()}">`;
+}
+
+function readSetup(text: string): AuthenticatorSetup | undefined {
+	const setup = new URLSearchParams(text.slice(0, MAX_SETUP_LENGTH));
+	const uri = setup.get("uri") ?? "";
+	const isOurs = uri.startsWith("otpauth://totp/") && URL.canParse(uri);
+	if (!isOurs || !SECRET.test(new URL(uri).searchParams.get("secret") ?? "")) return undefined;
+	return { uri, backupCodes: (setup.get("codes") ?? "").split(" ") };
+}
+
+function confirmSection(c: WebContext, title: string, fault?: Fault, setup?: AuthenticatorSetup): Content {
+	const way = setup === undefined ? "Begin again" : "Not now";
+	const fields = html`${setup === undefined ? null : writeSetup(setup)}
 		${textField({
 			name: "code",
 			label: "Code",
@@ -97,11 +120,13 @@ function confirmSection(c: WebContext, title: string, fault?: Fault): Content {
 			isRequired: true,
 			error: fault?.detail,
 		})}
-		<div class="row">${button({ label: "Turn on", tone: "primary" })}${linkButton({ label: "Not now", href: "/account", tone: "quiet" })}</div>`;
+		<div class="row">${button({ label: "Turn on", tone: "primary" })}${linkButton({ label: way, href: "/account#authenticator", tone: "quiet" })}</div>`;
 	return section({
 		id: "confirm",
 		title,
-		body: padded(postForm({ action: "/account/authenticator/confirm", csrf: csrfField(c), body: fields })),
+		body: padded(
+			postForm({ action: "/account/authenticator/confirm#confirm", csrf: csrfField(c), body: fields }),
+		),
 	});
 }
 

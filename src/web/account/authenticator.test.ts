@@ -12,6 +12,8 @@ interface Setup {
 	browser: Browser;
 	secret: string;
 	backupCodes: string[];
+	/** What the page's form sends along. */
+	hidden: { setup: string };
 }
 
 test("the authenticator is on only after a code has shown that it works", async (t) => {
@@ -135,7 +137,7 @@ test("without the first step there is no second", async (t) => {
 	assert.equal((await browser.open("/account")).status, 303);
 });
 
-test("codes cannot be guessed: an address has to wait after three", async (t) => {
+test("a right code opens after a few mistyped ones, however fast they came", async (t) => {
 	const site = await openTestSite(t);
 	const staff = await site.addStaff();
 	const { secret } = await turnOn(site, staff);
@@ -143,11 +145,75 @@ test("codes cannot be guessed: an address has to wait after three", async (t) =>
 	await enterPassword(browser, staff);
 	await browser.open("/sign-in/code");
 	const statuses: number[] = [];
-	for (const code of ["111111", "222222", "333333", codeAt(secret, Date.now() + STEP_MS)]) {
+	for (const code of ["111111", "222222", "333333", "444444", codeAt(secret, Date.now() + STEP_MS)]) {
 		statuses.push((await browser.submit("/sign-in/code", { code })).status);
 	}
-	assert.deepEqual(statuses, [401, 401, 401, 429]);
+	assert.deepEqual(statuses, [401, 401, 401, 401, 303]);
+	assert.equal((await browser.open("/account")).status, 200);
+});
+
+test("codes cannot be guessed: an address has to wait after ten at once, and is told how long", async (t) => {
+	const site = await openTestSite(t);
+	const browser = site.browser();
+	await browser.open("/sign-in/code");
+	for (let guess = 0; guess < 10; guess += 1) {
+		assert.equal((await browser.submit("/sign-in/code", { code: "111111" })).status, 303);
+	}
+	const late = await browser.submit("/sign-in/code", { code: "111111" });
+	assert.equal(late.status, 429);
+	assert.match(late.text, /Too many attempts\. Try again in (\d|10) seconds?\./);
+});
+
+test("codes cannot be guessed: ten wrong ones close an account's second step, also to the right one", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	const { secret } = await turnOn(site, staff);
+	for (let round = 0; round < 2; round += 1) {
+		const browser = site.browser();
+		await enterPassword(browser, staff);
+		await browser.open("/sign-in/code");
+		for (let guess = 0; guess < 5; guess += 1) {
+			assert.equal((await browser.submit("/sign-in/code", { code: "111111" })).status, 401);
+		}
+	}
+	const browser = site.browser();
+	await enterPassword(browser, staff);
+	await browser.open("/sign-in/code");
+	const late = await browser.submit("/sign-in/code", { code: codeAt(secret, Date.now() + STEP_MS) });
+	assert.equal(late.status, 429);
+	assert.match(late.text, /Too many wrong codes\. Sign in again in 15 minutes/);
 	assert.equal((await browser.open("/account")).status, 303);
+});
+
+test("after a wrong code the set-up is still there: the picture, the key and the backup codes", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	const { browser, secret, backupCodes, hidden } = await begin(site, staff);
+	const wrong = await browser.submit("/account/authenticator/confirm", { ...hidden, code: "000000" });
+	assert.equal(wrong.status, 401);
+	assert.match(wrong.text, /id="code-error">This code is not right/);
+	assert.match(wrong.text, /<img src="data:image\/svg/);
+	for (const text of [secret, ...backupCodes]) assert.ok(wrong.text.includes(text));
+	const code = codeAt(secret, Date.now());
+	assert.equal((await browser.submit("/account/authenticator/confirm", { ...hidden, code })).status, 303);
+	assert.equal(`${site.log.text()}${await site.storedText()}`.includes(secret), false);
+});
+
+test("a set-up that is not one of ours is not drawn", async (t) => {
+	const site = await openTestSite(t);
+	const { browser } = await begin(site, await site.addStaff());
+	for (const uri of [
+		"https://evil.example/?secret=A",
+		"otpauth://totp/x",
+		"x",
+		`otpauth://totp/x?secret=${"A".repeat(5_000)}`,
+	]) {
+		const setup = new URLSearchParams({ uri, codes: "<b>x</b>" }).toString();
+		const wrong = await browser.submit("/account/authenticator/confirm", { setup, code: "000000" });
+		assert.equal(wrong.status, 401);
+		assert.doesNotMatch(wrong.text, /<img src="data:|<b>x|evil/);
+		assert.match(wrong.text, /Begin again/);
+	}
 });
 
 test("an authenticator that is on cannot be replaced, and is turned off with the password only", async (t) => {
@@ -175,7 +241,9 @@ async function begin(site: TestSite, person: Person): Promise<Setup> {
 	assert.match(page.text, /<img src="data:image\/svg\+xml;base64,[A-Za-z0-9+/=]+" alt="QR code/);
 	const [, secret = ""] = /data-copy="([A-Z2-7]{16,})"/.exec(page.text) ?? [];
 	const backupCodes = page.text.match(/\b[A-Za-z0-9]{5}-[A-Za-z0-9]{5}\b(?=\n|<\/code>)/g) ?? [];
-	return { browser, secret, backupCodes: [...new Set(backupCodes)] };
+	const [, setup = ""] = /name="setup" value="([^"]+)"/.exec(page.text) ?? [];
+	const hidden = { setup: setup.replaceAll("&amp;", "&") };
+	return { browser, secret, backupCodes: [...new Set(backupCodes)], hidden };
 }
 
 async function turnOn(site: TestSite, person: Person): Promise<Setup & { usedCode: string }> {

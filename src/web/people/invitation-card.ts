@@ -1,24 +1,30 @@
 // The link of an invitation, shown once to whoever made it, and whether it was mailed.
 
 import { html } from "hono/html";
-import type { Invited } from "../../accounts/invitations.ts";
+import type { SentInvitation } from "../../accounts/invitations.ts";
 import { padded, section } from "../components/blocks.ts";
 import { copyable } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
 
-export interface InvitationView extends Invited {
+export interface InvitationView extends Pick<SentInvitation, "link" | "isMailed" | "isForPassword"> {
+	email: string;
 	isLinkWithheld?: boolean;
+}
+
+export function invitationView({ person, ...sent }: SentInvitation): InvitationView {
+	return { ...sent, email: person.email };
 }
 
 export function invitationCard(invited: InvitationView): Html {
 	return section({
 		id: "invitation",
-		title: `Invitation for ${invited.person.email}`,
+		title: `${invited.isForPassword === true ? "New password" : "Invitation"} for ${invited.email}`,
 		body: padded(html`<div class="stack">${describe(invited)}</div>`),
 	});
 }
 
-function describe({ link, isMailed, isLinkWithheld, person: { email } }: InvitationView): Content {
+function describe({ link, isMailed, isLinkWithheld, isForPassword, email }: InvitationView): Content {
+	if (link !== null && isForPassword === true) return describePasswordLink(link, isMailed, email);
 	if (link !== null) return describeLink(link, isMailed);
 	if (isMailed) return html`<p class="break">A mail is on its way to ${email}.</p>`;
 	if (isLinkWithheld === true) {
@@ -35,4 +41,12 @@ function describeLink(link: string, isMailed: boolean): Content {
 	}</p>
 	<p>${copyable(link, "the invitation link")}</p>
 	<p class="small soft">It works once, for seven days, and is not shown again. A new one takes its place.</p>`;
+}
+
+function describePasswordLink(link: string, isMailed: boolean, email: string): Content {
+	return html`<p class="break">Whoever opens this link becomes ${email}. Make sure that it is them who ask, and hand it over yourself:</p>
+	<p>${copyable(link, "the link for a new password")}</p>
+	<p class="small soft">It works once, for 24 hours, and is not shown again. They are signed out everywhere when they use it; an authenticator stays on.${
+		isMailed ? " A mail tells them that it was made." : ""
+	}</p>`;
 }

@@ -3,7 +3,8 @@
 import { z } from "zod";
 import { inviteOwner, removeProgrammeOwner, renewOwnerLink } from "../../accounts/programme-owners.ts";
 import type { Fault } from "../../domain/fault.ts";
-import { listOwners } from "../../store/people-list.ts";
+import { listOwnerInvitations, type OwnerInvitation } from "../../store/owner-invitations.ts";
+import { type ListedPerson, listOwners } from "../../store/people-list.ts";
 import { message, padded, pageHeader, section } from "../components/blocks.ts";
 import { csrfField } from "../csrf.ts";
 import type { WebContext, WebDeps } from "../deps.ts";
@@ -13,7 +14,7 @@ import { answerPage } from "../page.ts";
 import { frameProgramme } from "../programme-frame.ts";
 import { programmeOf, viewerOf } from "../viewer.ts";
 import { type InvitationView, invitationCard } from "./invitation-card.ts";
-import { inviteForm, peopleTable } from "./people-table.ts";
+import { inviteForm, peopleTable, sayStaffInvitation } from "./people-table.ts";
 
 export const INVITE_FORM = z.object({ email: z.string().trim().default("") });
 
@@ -52,11 +53,15 @@ interface OwnersState {
 
 async function answerOwners(
 	c: WebContext,
-	{ store, clock }: WebDeps,
+	{ store, clock, mails }: WebDeps,
 	{ email = "", fault, invited }: OwnersState,
 ): Promise<Response> {
 	const programme = programmeOf(c);
-	const people = await listOwners(store.db, programme.id, clock.nowMs());
+	const viewer = viewerOf(c);
+	const owners = await listOwners(store.db, programme.id, clock.nowMs());
+	const waiting = (await listOwnerInvitations(store.db, programme.id)).map((invitation) =>
+		waitingPerson(invitation, clock.nowMs()),
+	);
 	const path = `/programmes/${programme.public_id}/people`;
 	const csrf = csrfField(c);
 	const atField = fault?.field === "email" ? fault.detail : undefined;
@@ -72,11 +77,12 @@ async function answerOwners(
 			title: "Owners",
 			body: peopleTable({
 				caption: "List of owners",
-				people,
+				people: [...owners, ...waiting],
 				path,
 				csrf,
 				selfId: null,
-				mayEnd: people.length > 1,
+				mayLinkPassword: () => viewer.role === "staff",
+				mayEnd: (person) => owners.length > 1 || waiting.includes(person),
 				ending: {
 					action: "remove",
 					label: "Remove",
@@ -87,7 +93,9 @@ async function answerOwners(
 		section({
 			id: "invite",
 			title: "Invite another owner",
-			body: padded(inviteForm({ path, csrf, email, error: atField })),
+			body: padded(
+				inviteForm({ path, csrf, email, error: atField, hint: sayInvitation(viewer.role, mails.isOn) }),
+			),
 		}),
 	];
 	return answerPage(c, {
@@ -97,4 +105,24 @@ async function answerOwners(
 		status: fault?.httpStatus ?? 200,
 		body,
 	});
+}
+
+function sayInvitation(role: "owner" | "staff", canMail: boolean): string {
+	if (role === "staff") return sayStaffInvitation(canMail);
+	return canMail
+		? "They get a link by mail, and look after the programme once they have accepted."
+		: "No mail can be sent from here: once you have invited them, ask the network's staff to hand the link over.";
+}
+
+/** Whether or not they have an account: they look the same until they accept. */
+function waitingPerson(invitation: OwnerInvitation, nowMs: number): ListedPerson {
+	return {
+		id: null,
+		publicId: invitation.public_id,
+		email: invitation.email,
+		name: "",
+		hasPassword: false,
+		linkEndsAtMs: invitation.expires_at_ms > nowMs ? invitation.expires_at_ms : null,
+		deactivatedAtMs: null,
+	};
 }

@@ -16,18 +16,22 @@ export interface PeopleTableView {
 	ending: { action: "remove" | "deactivate"; label: string; confirm(email: string): string };
 	/** Whoever looks cannot end their own access here; null where they can. */
 	selfId: number | null;
+	/** Staff hand over links for new passwords; nobody makes one for themselves. */
+	mayLinkPassword(person: ListedPerson): boolean;
 	/** The last one stays. */
-	mayEnd: boolean;
+	mayEnd(person: ListedPerson): boolean;
 }
 
 export function peopleTable(view: PeopleTableView): Html {
 	return dataTable<ListedPerson>({
 		caption: view.caption,
 		rows: view.people,
+		stacks: true,
 		empty: html`<p class="card-body soft">Nobody yet. Invite somebody below.</p>`,
 		columns: [
 			{
 				title: "Person",
+				namesRow: true,
 				cell: ({ id, email, name }) =>
 					html`${breakable(email)}${
 						id === view.selfId ? html` <span class="faint">(you)</span>` : null
@@ -45,7 +49,10 @@ function breakable(email: string): Html {
 }
 
 function personState({ hasPassword, linkEndsAtMs, deactivatedAtMs }: ListedPerson): Html {
-	if (hasPassword) return badge("good", "Joined");
+	if (hasPassword) {
+		const until = linkEndsAtMs === null ? null : html`password link good until ${timeTag(linkEndsAtMs)}`;
+		return html`${badge("good", "Joined")}${until === null ? null : html`<span class="secondary">${until}</span>`}`;
+	}
 	if (deactivatedAtMs !== null)
 		return html`${badge("plain", "Deactivated")}<span class="secondary">${timeTag(deactivatedAtMs)}</span>`;
 	if (linkEndsAtMs !== null)
@@ -57,19 +64,15 @@ function actions(view: PeopleTableView, person: ListedPerson): Html {
 	const { path, csrf, ending } = view;
 	const { publicId, email, hasPassword } = person;
 	const hasAccess = person.deactivatedAtMs === null;
-	const mayEnd = view.mayEnd && hasAccess && person.id !== view.selfId;
+	const mayEnd = view.mayEnd(person) && hasAccess && person.id !== view.selfId;
 	return html`<div class="row row-end">${
-		hasPassword
+		hasPassword && !view.mayLinkPassword(person)
 			? null
 			: postForm({
 					action: `${path}/${publicId}/link`,
 					csrf,
 					className: "row",
-					body: button({
-						label: hasAccess ? "New link" : "Invite again",
-						isSmall: true,
-						ariaLabel: hasAccess ? `New link for ${email}` : `Invite ${email} again`,
-					}),
+					body: button({ isSmall: true, ...linkButtonWords(person) }),
 				})
 	}${
 		mayEnd
@@ -89,11 +92,25 @@ function actions(view: PeopleTableView, person: ListedPerson): Html {
 	}</div>`;
 }
 
+function linkButtonWords({ email, hasPassword, deactivatedAtMs }: ListedPerson) {
+	if (hasPassword) {
+		return {
+			label: "Password link",
+			ariaLabel: `Password link for ${email}`,
+			confirm: `Make a link with which ${email} chooses a new password? You hand it over yourself.`,
+		};
+	}
+	return deactivatedAtMs === null
+		? { label: "New link", ariaLabel: `New link for ${email}` }
+		: { label: "Invite again", ariaLabel: `Invite ${email} again` };
+}
+
 export function inviteForm(view: {
 	path: string;
 	csrf: Html;
 	email: string;
 	error?: string | undefined;
+	hint: string;
 }): Html {
 	return postForm({
 		action: `${view.path}/invite`,
@@ -106,7 +123,14 @@ export function inviteForm(view: {
 			error: view.error,
 			isRequired: true,
 			autocomplete: "off",
-			hint: "They get a link to choose a password with; you can copy it, too.",
+			hint: view.hint,
 		})}<div class="row">${button({ label: "Invite", tone: "primary" })}</div>`,
 	});
+}
+
+/** Staff are shown every link. */
+export function sayStaffInvitation(canMail: boolean): string {
+	return canMail
+		? "They get a link to choose a password with; you can copy it, too."
+		: "You get a link to hand over: they choose a password with it.";
 }

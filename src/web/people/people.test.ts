@@ -4,6 +4,7 @@ import { addOwner } from "../../store/programmes.ts";
 import { newEmail, openTestSite, PASSWORD, type TestSite } from "../test-site.test-support.ts";
 
 const LINK = /https:\/\/ringback\.example\/welcome\/(\w+)/;
+const OWNER_LINK = /https:\/\/ringback\.example(\/welcome\/programme\/\w+)/;
 
 test("staff invite another owner, who joins by the link and sees the programme", async (t) => {
 	const site = await openTestSite(t);
@@ -38,10 +39,9 @@ test("what is no address is said at the field, with what was typed as text", asy
 	assert.doesNotMatch(text, /<script>alert/);
 });
 
-test("a new link takes the place of the old one, and is for those alone who have not joined", async (t) => {
+test("a new link takes the place of the old one", async (t) => {
 	const site = await openTestSite(t);
 	const programme = await site.addProgramme();
-	const owner = await site.addOwner(programme);
 	const browser = await site.signIn(await site.addStaff());
 	const path = `/programmes/${programme.public_id}/people`;
 	await browser.open(path);
@@ -56,10 +56,6 @@ test("a new link takes the place of the old one, and is for those alone who have
 	assert.notEqual(first, second);
 	assert.equal((await site.browser().open(`/welcome/${first}`)).status, 410);
 	assert.equal((await site.browser().open(`/welcome/${second}`)).status, 200);
-	const joined = await browser.submit(`${path}/${owner.public_id}/link`, {});
-	assert.equal(joined.status, 403);
-	assert.match(joined.text, /has a password already/);
-	assert.doesNotMatch(joined.text, LINK);
 });
 
 test("an owner is not shown the link of somebody they invite: its holder becomes that person, here and elsewhere", async (t) => {
@@ -83,11 +79,231 @@ test("an owner is not shown the link of somebody they invite: its holder becomes
 			invited.text,
 			hasMail ? /A mail is on its way/ : /Ask the network&#39;s staff|Ask the network's staff/,
 		);
-		const { public_id } = await personOf(site, email);
-		assert.doesNotMatch((await browser.submit(`${path}/${public_id}/link`, {})).text, LINK);
+		const [, id] = [...invited.text.matchAll(/people\/(inv_\w+)\/link/g)].map((found) => found[1] ?? "");
+		const renewed = await browser.submit(`${path}/${id}/link`, {});
+		assert.equal(renewed.status, 200);
+		assert.doesNotMatch(renewed.text, LINK);
 		// Staff may hand it over.
-		assert.match((await staff.submit(`${path}/${public_id}/link`, {})).text, LINK);
+		const again = /people\/(inv_\w+)\/link/.exec((await staff.open(path)).text)?.[1] ?? "";
+		assert.match((await staff.submit(`${path}/${again}/link`, {})).text, OWNER_LINK);
 	}
+});
+
+for (const hasMail of [true, false]) {
+	test(`an owner who invites ${hasMail ? "by mail" : "without mail"} sees the same for everybody, whoever has an account, and changes nothing for them`, async (t) => {
+		const site = await openTestSite(t, { hasMail });
+		const mine = await site.addProgramme("Mine");
+		const elsewhere = await site.addProgramme("Elsewhere");
+		const staff = await site.addStaff();
+		const left = await site.addStaff();
+		const boss = await site.signIn(staff);
+		await boss.open("/people");
+		await boss.submit(`/people/${left.public_id}/deactivate`, {});
+		const colleague = await site.addOwner(elsewhere, newEmail("shop"), "Carla Colleague");
+		const pending = newEmail("shop");
+		await boss.open(`/programmes/${elsewhere.public_id}/people`);
+		await boss.submit(`/programmes/${elsewhere.public_id}/people/invite`, { email: pending });
+		const browser = await site.signIn(await site.addOwner(mine));
+		const path = `/programmes/${mine.public_id}/people`;
+		await browser.open(path);
+		const peopleBefore = await site.store.db.selectFrom("people").selectAll().execute();
+		const seen: string[][] = [];
+		site.mailbox.length = 0;
+		const addresses = [newEmail("shop"), staff.email, left.email, colleague.email, pending];
+		for (const email of addresses) {
+			const pages = [await browser.submit(`${path}/invite`, { email }), await browser.open(path)];
+			const id = /people\/(inv_\w+)\/link/.exec(pages[1]?.text ?? "")?.[1] ?? "";
+			pages.push(await browser.submit(`${path}/${id}/link`, {}));
+			const renewed = /people\/(inv_\w+)\/link/.exec((await browser.open(path)).text)?.[1] ?? "";
+			pages.push(await browser.submit(`${path}/${renewed}/remove`, {}), await browser.open(path));
+			seen.push(
+				pages.map(({ status, text }) =>
+					`${status} ${text}`
+						.replaceAll(email, "E-MAIL")
+						.replaceAll(email.replace("@", "@<wbr>").replaceAll(".", ".<wbr>"), "E-MAIL")
+						.replaceAll(/inv_\w+/g, "inv")
+						.replaceAll(/value="[\w-]{43}"/g, "token"),
+				),
+			);
+		}
+		for (const pages of seen) assert.deepEqual(pages, seen[0]);
+		assert.deepEqual(await site.store.db.selectFrom("people").selectAll().execute(), peopleBefore);
+		const mailed = new Set(site.mailbox.flatMap(({ to }) => to));
+		assert.deepEqual(
+			mailed,
+			new Set(hasMail ? addresses.filter((to) => to !== staff.email && to !== left.email) : []),
+		);
+	});
+}
+
+test("an address that an owner has invited can still become staff, and the invitation is then worth nothing", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const mine = await site.addProgramme("Mine");
+	const browser = await site.signIn(await site.addOwner(mine));
+	const path = `/programmes/${mine.public_id}/people`;
+	await browser.open(path);
+	const email = newEmail("network");
+	await browser.submit(`${path}/invite`, { email });
+	const link = OWNER_LINK.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
+	const boss = await site.signIn(await site.addStaff());
+	await boss.open("/people");
+	const asStaff = await boss.submit("/people/invite", { email });
+	assert.equal(asStaff.status, 200);
+	const stranger = site.browser();
+	await stranger.open("/sign-in");
+	assert.equal((await stranger.open(link)).status, 410);
+	assert.equal((await stranger.submit(link, { name: "Otto", password: PASSWORD })).status, 410);
+	assert.match((await browser.open(path)).text, /Invited<\/span>/, "the owner sees what they saw before");
+});
+
+test("somebody with an account accepts with a button, once, and is let in by their password alone", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const mine = await site.addProgramme("Mine");
+	const colleague = await site.addOwner(await site.addProgramme("Elsewhere"));
+	const browser = await site.signIn(await site.addOwner(mine));
+	const path = `/programmes/${mine.public_id}/people`;
+	await browser.open(path);
+	await browser.submit(`${path}/invite`, { email: colleague.email });
+	const theirs = await site.signIn(colleague);
+	assert.equal((await theirs.open(path)).status, 404, "nothing is theirs before they accept");
+	const link = OWNER_LINK.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
+	const reader = site.browser();
+	const page = await reader.open(link);
+	assert.match(page.text, /An owner of <strong class="break">Mine<\/strong> asks you/);
+	assert.doesNotMatch(page.text, /type="password"/);
+	assert.equal((await theirs.open(path)).status, 404, "opening it changes nothing");
+	const accepted = await reader.submit(link, { name: "Mallory", password: "another horse battery" });
+	assert.match(accepted.location ?? "", /^\/sign-in\?next=/);
+	assert.equal((await reader.open("/programmes")).status, 303, "the link lets nobody in");
+	assert.match((await theirs.open(path)).text, /Olga Owner<.*Joined/s);
+	assert.equal((await site.browser().open(link)).status, 410);
+	await site.signIn(colleague);
+	const audit = await site.store.db
+		.selectFrom("audit_entries")
+		.selectAll()
+		.where("programme_id", "=", mine.id)
+		.execute();
+	assert.deepEqual(
+		audit.filter(({ subject }) => subject === colleague.email).map(({ action }) => action),
+		["person.invited", "person.joined"],
+	);
+});
+
+test("somebody without an account makes one by an owner's link and lands at the programme", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const mine = await site.addProgramme("Mine");
+	const browser = await site.signIn(await site.addOwner(mine));
+	const path = `/programmes/${mine.public_id}/people`;
+	await browser.open(path);
+	const email = newEmail("shop");
+	await browser.submit(`${path}/invite`, { email });
+	const link = OWNER_LINK.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
+	const reader = site.browser();
+	assert.match((await reader.open(link)).text, /type="password"/);
+	const short = await reader.submit(link, { name: "Otto", password: "short" });
+	assert.deepEqual([short.status, /id="password-error"/.test(short.text)], [422, true]);
+	const accepted = await reader.submit(link, { name: "Otto", password: PASSWORD });
+	assert.deepEqual([accepted.status, accepted.location], [303, `/programmes/${mine.public_id}/integration`]);
+	assert.match((await reader.open(path)).text, /Otto<.*Joined/s);
+	assert.equal(`${await site.storedText()}${site.log.text()}`.includes(link.split("/").at(-1) ?? ""), false);
+});
+
+test("an owner's link ends after seven days, stays on the list, and can be withdrawn", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const mine = await site.addProgramme("Mine");
+	const browser = await site.signIn(await site.addOwner(mine));
+	const path = `/programmes/${mine.public_id}/people`;
+	await browser.open(path);
+	const invited = await browser.submit(`${path}/invite`, { email: newEmail("shop") });
+	const link = OWNER_LINK.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
+	site.moveClock(7 * 86_400_000);
+	assert.equal((await site.browser().open(link)).status, 410);
+	assert.match((await browser.open(path)).text, /Link expired/);
+	const id = /people\/(inv_\w+)\/link/.exec(invited.text)?.[1] ?? "";
+	await browser.submit(`${path}/${id}/link`, {});
+	const second = OWNER_LINK.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
+	assert.notEqual(second, link);
+	assert.equal((await site.browser().open(second)).status, 200);
+	const renewed = /people\/(inv_\w+)\/link/.exec((await browser.open(path)).text)?.[1] ?? "";
+	assert.equal((await browser.submit(`${path}/${renewed}/remove`, {})).status, 303);
+	assert.equal((await site.browser().open(second)).status, 410);
+	const outsider = await site.signIn(await site.addOwner(await site.addProgramme("Other")));
+	await outsider.open("/account");
+	assert.equal((await outsider.submit(`${path}/${renewed}/link`, {})).status, 404);
+});
+
+test("whoever looks after the programme already is not invited again", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const mine = await site.addProgramme("Mine");
+	const owner = await site.addOwner(mine);
+	const browser = await site.signIn(owner);
+	const path = `/programmes/${mine.public_id}/people`;
+	await browser.open(path);
+	const refused = await browser.submit(`${path}/invite`, { email: owner.email });
+	assert.equal(refused.status, 409);
+	assert.match(refused.text, /looks after this programme already/);
+	assert.deepEqual(site.mailbox, []);
+});
+
+test("one address gets five invitations an hour, renewals among them, and a person sends fifty", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const mine = await site.addProgramme("Mine");
+	const browser = await site.signIn(await site.addOwner(mine));
+	const path = `/programmes/${mine.public_id}/people`;
+	await browser.open(path);
+	const email = newEmail("shop");
+	const invite = (to: string) => browser.submit(`${path}/invite`, { email: to });
+	await invite(email);
+	for (let renewal = 0; renewal < 4; renewal += 1) {
+		const id = /people\/(inv_\w+)\/link/.exec((await browser.open(path)).text)?.[1] ?? "";
+		assert.equal((await browser.submit(`${path}/${id}/link`, {})).status, 200);
+	}
+	site.moveClock(13 * 60_000);
+	const refused = await invite(email.toUpperCase());
+	assert.equal(refused.status, 429);
+	assert.match(refused.text, /several invitations within an hour\. Send another in 47 minutes/);
+	assert.equal(site.mailbox.length, 5);
+	for (let sent = 6; sent < 50; sent += 1) assert.equal((await invite(newEmail("shop"))).status, 200);
+	assert.match(
+		(await invite(newEmail("shop"))).text,
+		/You have sent 50 invitations within an hour\. Go on in 47 min/,
+	);
+	const boss = await site.signIn(await site.addStaff());
+	await boss.open("/people");
+	assert.equal(
+		(await boss.submit("/people/invite", { email: newEmail("network") })).status,
+		200,
+		"others go on",
+	);
+	site.moveClock(47 * 60_000);
+	assert.equal((await invite(email)).status, 200);
+});
+
+test("staff are held to the same limits, also where a programme is created", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const boss = await site.signIn(await site.addStaff());
+	await boss.open("/people");
+	for (let sent = 0; sent < 50; sent += 1) {
+		assert.equal((await boss.submit("/people/invite", { email: newEmail("network") })).status, 200);
+	}
+	assert.equal((await boss.submit("/people/invite", { email: newEmail("network") })).status, 429);
+	const { public_id } = await site.store.db
+		.selectFrom("people")
+		.selectAll()
+		.where("name", "=", "")
+		.executeTakeFirstOrThrow();
+	assert.equal((await boss.submit(`/people/${public_id}/link`, {})).status, 429);
+	const terms = {
+		name: "Shop",
+		currency: "EUR",
+		commissionRate: "8",
+		feeRate: "2",
+		approvalDays: "30",
+		parkedDays: "30",
+	};
+	const created = await boss.submit("/programmes/new", { ...terms, email: newEmail("shop") });
+	assert.match(created.text, /You have sent 50 invitations/);
+	assert.deepEqual(await site.store.db.selectFrom("programmes").selectAll().execute(), []);
 });
 
 test("an owner's link cannot be made through a programme they do not look after", async (t) => {
@@ -219,6 +435,25 @@ test("an address that has an account with another role is refused at the field",
 	const asOwner = await browser.submit(`${path}/invite`, { email: staff.email });
 	assert.equal(asOwner.status, 409);
 	assert.match(asOwner.text, /id="email-error"/);
+});
+
+test("the form says what becomes of the link before it is sent, to each what is so for them", async (t) => {
+	for (const hasMail of [true, false]) {
+		const site = await openTestSite(t, { hasMail });
+		const programme = await site.addProgramme();
+		const path = `/programmes/${programme.public_id}/people`;
+		const owners = await (await site.signIn(await site.addOwner(programme))).open(path);
+		assert.match(
+			owners.text,
+			hasMail ? /They get a link by mail/ : /ask the network(&#39;|')s staff to hand the link/,
+		);
+		assert.doesNotMatch(owners.text, /copy it, too|You get a link/);
+		const staff = await site.signIn(await site.addStaff());
+		for (const where of [path, "/people"]) {
+			const { text } = await staff.open(where);
+			assert.match(text, hasMail ? /you can copy it, too/ : /You get a link to hand over/, where);
+		}
+	}
 });
 
 test("a name of markup is text in both lists", async (t) => {

@@ -10,9 +10,9 @@ import { setFlash } from "../flash.ts";
 import type { Content } from "../html.ts";
 import { answerPage } from "../page.ts";
 import { viewerOf } from "../viewer.ts";
-import { type InvitationView, invitationCard } from "./invitation-card.ts";
+import { type InvitationView, invitationCard, invitationView } from "./invitation-card.ts";
 import { INVITE_FORM } from "./owners-page.ts";
-import { inviteForm, peopleTable } from "./people-table.ts";
+import { inviteForm, peopleTable, sayStaffInvitation } from "./people-table.ts";
 
 export function showStaff(c: WebContext, deps: WebDeps): Promise<Response> {
 	return answerStaff(c, deps, {});
@@ -21,12 +21,20 @@ export function showStaff(c: WebContext, deps: WebDeps): Promise<Response> {
 export async function takeStaffInvitation(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { email } = INVITE_FORM.parse(await c.req.parseBody());
 	const invited = await inviteStaff(deps, viewerOf(c).personId, email);
-	return answerStaff(c, deps, invited.ok ? { invited: invited.value } : { email, fault: invited.fault });
+	return answerStaff(
+		c,
+		deps,
+		invited.ok ? { invited: invitationView(invited.value) } : { email, fault: invited.fault },
+	);
 }
 
 export async function takeStaffLink(c: WebContext, deps: WebDeps): Promise<Response> {
 	const renewed = await renewStaffLink(deps, viewerOf(c).personId, c.req.param("personId") ?? "");
-	return answerStaff(c, deps, renewed.ok ? { invited: renewed.value } : { fault: renewed.fault });
+	return answerStaff(
+		c,
+		deps,
+		renewed.ok ? { invited: invitationView(renewed.value) } : { fault: renewed.fault },
+	);
 }
 
 export async function takeDeactivation(c: WebContext, deps: WebDeps): Promise<Response> {
@@ -44,11 +52,12 @@ interface StaffState {
 
 async function answerStaff(
 	c: WebContext,
-	{ store, clock }: WebDeps,
+	{ store, clock, mails }: WebDeps,
 	{ email = "", fault, invited }: StaffState,
 ): Promise<Response> {
 	const people = await listStaff(store.db, clock.nowMs());
 	const csrf = csrfField(c);
+	const selfId = viewerOf(c).personId;
 	const atField = fault?.field === "email" ? fault.detail : undefined;
 	const body: Content = [
 		pageHeader({
@@ -59,14 +68,15 @@ async function answerStaff(
 		invited === undefined ? null : invitationCard(invited),
 		section({
 			id: "staff",
-			title: "People",
+			title: "Accounts",
 			body: peopleTable({
 				caption: "Staff",
 				people,
 				path: "/people",
 				csrf,
-				selfId: viewerOf(c).personId,
-				mayEnd: true,
+				selfId,
+				mayLinkPassword: ({ id }) => id !== selfId,
+				mayEnd: () => true,
 				ending: {
 					action: "deactivate",
 					label: "Deactivate",
@@ -77,7 +87,9 @@ async function answerStaff(
 		section({
 			id: "invite",
 			title: "Invite staff",
-			body: padded(inviteForm({ path: "/people", csrf, email, error: atField })),
+			body: padded(
+				inviteForm({ path: "/people", csrf, email, error: atField, hint: sayStaffInvitation(mails.isOn) }),
+			),
 		}),
 	];
 	return answerPage(c, { title: "Staff", active: "staff", status: fault?.httpStatus ?? 200, body });

@@ -1,22 +1,53 @@
 // Who did what in a programme, the newest first.
 
 import { html } from "hono/html";
-import type { AuditEntry } from "../../store/audit.ts";
+import type { AuditAction, AuditEntry } from "../../store/audit.ts";
 import { emptyState, section } from "../components/blocks.ts";
-import { dataTable } from "../components/lists.ts";
+import { dataTable, pager } from "../components/lists.ts";
 import { timeTag } from "../components/text.ts";
 import type { Html } from "../html.ts";
 
 type Entry = AuditEntry & { email: string | null };
 
-export function auditSection(entries: readonly Entry[]): Html {
+const ACTION_WORDS: Readonly<Record<AuditAction, string>> = {
+	"person.invited": "Person invited",
+	"person.joined": "Person joined",
+	"person.signed_in": "Signed in",
+	"person.signed_out": "Signed out",
+	"person.removed": "Person removed",
+	"password.changed": "Password changed",
+	"password.reset_asked": "Password link asked for",
+	"password.link_made": "Password link made",
+	"password.reset": "New password chosen",
+	"sessions.revoked": "Sessions ended",
+	"authenticator.turned_on": "Authenticator turned on",
+	"authenticator.turned_off": "Authenticator turned off",
+	"authenticator.backup_code_used": "Backup code used",
+	"programme.created": "Programme created",
+	"programme.changed": "Programme changed",
+	"key.issued": "API key issued",
+	"key.revoked": "API key revoked",
+	"secret.replaced": "Signing secret replaced",
+	"postback_url.saved": "Postback URL saved",
+	"postback_url.removed": "Postback URL removed",
+	"conversion.decided": "Conversion decided",
+	"conversions.decided": "Conversions decided",
+	"decisions.prepared": "Decisions prepared",
+	"decisions.discarded": "Decisions discarded",
+	"conversion.test_sent": "Test conversion sent",
+	"delivery.resent": "Postback sent again",
+	"deliveries.resent": "Failed postbacks sent again",
+};
+
+export function auditSection(entries: readonly Entry[], pages: Parameters<typeof pager>[0]): Html {
 	return section({
 		id: "audit",
 		title: "Who did what",
-		hint: "The last 50 entries. Only staff see them.",
-		body: dataTable<Entry>({
+		hint: "The newest first. Only staff see it.",
+		body: html`${dataTable<Entry>({
 			caption: "What was done, the newest first",
 			rows: entries,
+			stacks: true,
 			empty: emptyState({
 				title: "Nothing yet",
 				text: "Changes, keys, decisions and invitations show up here.",
@@ -27,19 +58,20 @@ export function auditSection(entries: readonly Entry[]): Html {
 					title: "Who",
 					cell: ({ email }) => email ?? html`<span class="faint">command line or service</span>`,
 				},
-				{ title: "What", cell: ({ action }) => sayAction(action) },
+				{ title: "What", namesRow: true, cell: ({ action }) => sayAction(action) },
 				{
 					title: "Details",
 					cell: ({ subject, detail }) =>
 						html`<span class="break">${[subject, detail].filter((part) => part !== null).join(" · ")}</span>`,
 				},
 			],
-		}),
+		})}${pager(pages)}`,
 	});
 }
 
-/** "postback_url.saved" as "Postback url saved": entries of later versions read as well. */
+/** Entries of later versions read as well: "postback_url.saved" as "Postback url saved". */
 function sayAction(action: string): string {
+	if (Object.hasOwn(ACTION_WORDS, action)) return ACTION_WORDS[action as AuditAction];
 	const words = action.replace(/[._]/g, " ");
 	return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }

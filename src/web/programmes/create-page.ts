@@ -14,7 +14,7 @@ import type { WebContext, WebDeps } from "../deps.ts";
 import { setFlash } from "../flash.ts";
 import type { Html } from "../html.ts";
 import { answerPage } from "../page.ts";
-import { invitationCard } from "../people/invitation-card.ts";
+import { invitationCard, invitationView } from "../people/invitation-card.ts";
 import { viewerOf } from "../viewer.ts";
 import {
 	approvalField,
@@ -72,10 +72,10 @@ export async function takeCreateForm(c: WebContext, deps: WebDeps): Promise<Resp
 		title: "Programme created",
 		hint: `${programme.name} is ready. Its owner sets everything else up on the Integration page.`,
 		actions: [
-			linkButton({ label: "Open the programme", href: `${path}/integration`, tone: "primary" }),
+			linkButton({ label: "Go to Integration", href: `${path}/integration`, tone: "primary" }),
 			linkButton({ label: "All programmes", href: "/programmes" }),
 		],
-	})}${invitationCard(invited)}`;
+	})}${invitationCard(invitationView(invited))}`;
 	return answerPage(c, {
 		title: "Programme created",
 		active: "programmes",
@@ -116,7 +116,7 @@ function answerForm(
 function ownerField(form: CreateForm, errors: FieldErrors): Html {
 	return textField({
 		name: "email",
-		label: "Owner's e-mail",
+		label: "Owner's email",
 		type: "email",
 		value: form.email,
 		error: errors.get("email"),

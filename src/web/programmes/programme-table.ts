@@ -10,10 +10,12 @@ export function programmeTable(rows: readonly ListedProgramme[], empty: Content)
 	return dataTable({
 		caption: "Programmes",
 		rows,
+		stacks: true,
 		empty,
 		columns: [
 			{
 				title: "Programme",
+				namesRow: true,
 				cell: ({ publicId, name }) => html`<a href="/programmes/${publicId}/overview">${name}</a>`,
 			},
 			{ title: "Currency", cell: ({ currency }) => currency },

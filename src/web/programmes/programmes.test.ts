@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { addConversion } from "../../../test/support/rows.ts";
 import { setEndpoint } from "../../store/programmes.ts";
@@ -41,6 +42,32 @@ test("a search finds part of a name in either case, a whole id, and takes signs 
 		const { text } = await browser.open(`/programmes?search=${encodeURIComponent(search)}`);
 		for (const part of shown) assert.ok(text.includes(part), `${search} shows ${part}`);
 		for (const part of hidden) assert.ok(!text.includes(part), `${search} hides ${part}`);
+	}
+});
+
+test("a search knows the letters of all languages: either case, composed or not, with their marks or without", async (t) => {
+	const site = await openTestSite(t);
+	await site.addProgramme("Müller Straße");
+	await site.addProgramme("Zoe\u0308 CAFÉ");
+	await site.addProgramme("ΟΔΟΣ Ünlü IĞDIR");
+	const browser = await site.signIn(await site.addStaff());
+	const cases = [
+		["Müller", "Müller"],
+		["MÜLLER", "Müller"],
+		["mu\u0308ller", "Müller"],
+		["muller", "Müller"],
+		["STRASSE", "Müller"],
+		["straße", "Müller"],
+		["ZOË", "Zoe"],
+		["café", "Zoe"],
+		["οδοσ", "ΟΔΟΣ"],
+		["ÜNLÜ", "ΟΔΟΣ"],
+		["ığdır", "ΟΔΟΣ"],
+	] as const;
+	for (const [search, name] of cases) {
+		const { text } = await browser.open(`/programmes?search=${encodeURIComponent(search)}`);
+		assert.match(text, new RegExp(`overview">${name}`), search);
+		assert.equal(text.match(/\/overview"/g)?.length, 1, `${search} finds one`);
 	}
 });
 
@@ -172,6 +199,45 @@ test("the form sent twice makes one programme", async (t) => {
 	const again = await browser.submit("/programmes/new", fields);
 	assert.deepEqual([again.status, again.location], [303, `/programmes/${programmeId}/people`]);
 	assert.equal((await site.store.db.selectFrom("programmes").select("id").execute()).length, 1);
+});
+
+test("a programme whose owner cannot be invited is not made at all, and the same form makes it then", async (t) => {
+	let isBroken = false;
+	const site = await openTestSite(t, {
+		change: {
+			random: {
+				bytes: (count) => randomBytes(count),
+				hex: (count) => {
+					if (isBroken) throw new Error("no token for the owner's link");
+					return randomBytes(count).toString("hex");
+				},
+			},
+		},
+	});
+	const browser = await site.signIn(await site.addStaff());
+	const programmeId = hiddenId((await browser.open("/programmes/new")).text);
+	const fields = { ...TERMS, email: newEmail("shop"), programmeId };
+	isBroken = true;
+	assert.equal((await browser.submit("/programmes/new", fields)).status, 500);
+	isBroken = false;
+	assert.deepEqual(await site.store.db.selectFrom("programmes").select("id").execute(), []);
+	assert.deepEqual(await auditOf(site), []);
+	const made = await browser.submit("/programmes/new", fields);
+	assert.match(made.text, /Programme created.*\/welcome\//s);
+	const owners = await site.store.db.selectFrom("programme_owners").selectAll().execute();
+	assert.equal(owners.length, 1);
+});
+
+test("a name with control characters is refused at its field, and a decimal comma is told from a point", async (t) => {
+	const site = await openTestSite(t);
+	const browser = await site.signIn(await site.addStaff());
+	await browser.open("/programmes/new");
+	const wrong = { ...TERMS, email: newEmail("shop"), name: "Two\r\nlines", feeRate: "2,5" };
+	const { status, text } = await browser.submit("/programmes/new", wrong);
+	assert.equal(status, 422);
+	assert.match(text, /id="name-error"[^<]*line breaks/);
+	assert.match(text, /id="feeRate-error"[^<]*point[^<]*2\.5/);
+	assert.deepEqual(await site.store.db.selectFrom("programmes").select("id").execute(), []);
 });
 
 test("every mistake is said at its field, nothing is made, and what was typed stays", async (t) => {

@@ -1,11 +1,13 @@
 // /programmes/:id/settings: the terms, and for staff who did what here.
 
 import { html } from "hono/html";
+import { z } from "zod";
 import { changeProgramme, termsOf } from "../../accounts/change-programme.ts";
-import type { TermsInput } from "../../accounts/programme-terms.ts";
+import { shortenRate, type TermsInput } from "../../accounts/programme-terms.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { listAuditOfProgramme } from "../../store/audit.ts";
-import type { Programme } from "../../store/programmes.ts";
+import { findProgrammesById, type Programme } from "../../store/programmes.ts";
+import type { Db } from "../../store/store.ts";
 import { facts, message, padded, pageHeader, section } from "../components/blocks.ts";
 import { button, postForm } from "../components/forms.ts";
 import { copyable, dayTag } from "../components/text.ts";
@@ -26,27 +28,67 @@ import {
 	rateFields,
 	readDays,
 	readTerms,
-	shortenRate,
 	TERMS_FORM,
 	type TermsForm,
 	writeTerms,
 } from "./terms-form.ts";
 
 const AUDIT_ROWS = 50;
+const SHOWN_FIELD = "shown";
+const TERM_NAMES = TERMS_FORM.keyof().options;
+
+const QUERY = z.object({
+	/** The last entry of the page before; anything else begins at the beginning. */
+	audit: z.coerce.number().int().positive().optional().catch(undefined),
+});
 
 export function showSettings(c: WebContext, deps: WebDeps): Promise<Response> {
-	return answerSettings(c, deps, writeTerms(termsOf(programmeOf(c))), []);
+	const form = writeTerms(termsOf(programmeOf(c)));
+	return answerSettings(c, deps, { form, shown: form, faults: [] });
 }
 
 export async function takeSettings(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	const viewer = viewerOf(c);
-	const form = TERMS_FORM.parse(await c.req.parseBody());
-	const changed = await changeProgramme(deps, viewer, programme, wantedBy(viewer.role, form));
-	if (!changed.ok) return answerSettings(c, deps, form, changed.faults);
+	const body = await c.req.parseBody();
+	const form = TERMS_FORM.parse(body);
+	const shown = readShown(body[SHOWN_FIELD]) ?? writeTerms(termsOf(programme));
+	const wanted = wantedBy(viewer.role, form);
+	const changed = await changeProgramme(deps, viewer, programme, wanted, readTerms(shown));
+	if (!changed.ok) return answerRefused(c, deps, { form, shown, faults: changed.faults });
 	if (changed.value.length === 0) setFlash(c, "info", "Nothing was changed.");
 	else setFlash(c, "good", `Saved. It holds for new conversions. ${changed.value.join("; ")}.`);
 	return c.redirect(`/programmes/${programme.public_id}/settings`, 303);
+}
+
+interface SettingsState {
+	form: TermsForm;
+	/** What the form held when it was opened: what differs from it is what somebody wants changed. */
+	shown: TermsForm;
+	faults: readonly Fault[];
+}
+
+/** Whoever was overtaken sees what the others saved, and their own words where they typed any. */
+async function answerRefused(c: WebContext, deps: WebDeps, state: SettingsState): Promise<Response> {
+	const isOvertaken = state.faults.some(({ code }) => code === "changed_meanwhile");
+	if (!isOvertaken) return answerSettings(c, deps, state);
+	const { id } = programmeOf(c);
+	const programme = (await findProgrammesById(deps.store.db, [id])).get(id) ?? programmeOf(c);
+	const now = writeTerms(termsOf(programme));
+	const { form, shown, faults } = state;
+	const typed = TERM_NAMES.filter((name) => form[name] !== shown[name]);
+	const merged = { ...now, ...Object.fromEntries(typed.map((name) => [name, form[name]])) };
+	return answerSettings(c, deps, { form: merged, shown: now, faults });
+}
+
+function writeShown(shown: TermsForm): Html {
+	const entries = TERM_NAMES.flatMap((name) => (shown[name] === undefined ? [] : [[name, shown[name]]]));
+	return html`<input type="hidden" name="${SHOWN_FIELD}" value="${new URLSearchParams(entries).toString()}">`;
+}
+
+function readShown(text: unknown): TermsForm | undefined {
+	if (typeof text !== "string") return undefined;
+	return TERMS_FORM.safeParse(Object.fromEntries(new URLSearchParams(text))).data;
 }
 
 /** An owner's form has two fields; whatever else they send is put to the use case, which refuses it. */
@@ -64,14 +106,13 @@ function wantedBy(role: "owner" | "staff", form: TermsForm): Partial<TermsInput>
 async function answerSettings(
 	c: WebContext,
 	{ store }: WebDeps,
-	form: TermsForm,
-	faults: readonly Fault[],
+	{ form, shown, faults }: SettingsState,
 ): Promise<Response> {
 	const programme = programmeOf(c);
 	const isStaff = viewerOf(c).role === "staff";
 	const errors = errorsByField(faults);
 	const action = `/programmes/${programme.public_id}/settings`;
-	const fields = html`${isStaff ? staffFields(form, errors) : ownerFields(form, errors)}
+	const fields = html`${writeShown(shown)}${isStaff ? staffFields(form, errors) : ownerFields(form, errors)}
 	<div class="row">${button({ label: "Save", tone: "primary" })}</div>`;
 	const body: Content = [
 		pageHeader({ title: "Settings", hint: "What holds for this programme's new conversions." }),
@@ -83,14 +124,26 @@ async function answerSettings(
 			body: padded(postForm({ action, csrf: csrfField(c), body: fields })),
 		}),
 		section({ id: "about", title: "About this programme", body: padded(fixedFacts(programme, isStaff)) }),
-		isStaff ? auditSection(await listAuditOfProgramme(store.db, programme.id, AUDIT_ROWS)) : null,
+		isStaff ? await readAudit(c, store.db, programme) : null,
 	];
 	return answerPage(c, {
 		title: "Settings",
 		active: "settings",
 		programme: await frameProgramme(store.db, programme),
-		status: faults.length === 0 ? 200 : 422,
+		status: faults.length === 0 ? 200 : faults[0]?.code === "changed_meanwhile" ? 409 : 422,
 		body,
+	});
+}
+
+async function readAudit(c: WebContext, db: Db, { id, public_id }: Programme): Promise<Html> {
+	const { audit: before } = QUERY.parse(c.req.query());
+	const found = await listAuditOfProgramme(db, id, AUDIT_ROWS + 1, before);
+	const entries = found.slice(0, AUDIT_ROWS);
+	const path = `/programmes/${public_id}/settings`;
+	return auditSection(entries, {
+		newestHref: before === undefined ? null : `${path}#audit`,
+		olderHref: found.length > AUDIT_ROWS ? `${path}?audit=${entries.at(-1)?.id}#audit` : null,
+		shown: `${entries.length} shown`,
 	});
 }
 

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openTestSite, type TestSite } from "../test-site.test-support.ts";
-import { shortenRate } from "./terms-form.ts";
+import { changeProgramme, termsOf } from "../../accounts/change-programme.ts";
+import { shortenRate } from "../../accounts/programme-terms.ts";
+import { noteAudit } from "../../store/audit.ts";
+import { openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";
 
 const MARKUP = '<img src=x onerror="alert(1)">';
 
@@ -99,6 +101,104 @@ test("saving what is already so changes nothing and is not on record", async (t)
 	assert.deepEqual(rows, []);
 });
 
+test("saving a name leaves alone what somebody else saved since the page was opened", async (t) => {
+	const site = await openTestSite(t);
+	const programme = await site.addProgramme("Before");
+	const [one, other] = [await site.signIn(await site.addStaff()), await site.signIn(await site.addStaff())];
+	const path = `/programmes/${programme.public_id}/settings`;
+	const mine = formOf((await one.open(path)).text);
+	const theirs = formOf((await other.open(path)).text);
+	assert.equal((await other.submit(path, { ...theirs, commissionRate: "10" })).status, 303);
+	assert.equal((await one.submit(path, { ...mine, name: "After" })).status, 303);
+	const row = await read(site);
+	assert.deepEqual([row.name, row.commission_rate], ["After", "10.0000"]);
+	const details = await changesOf(site);
+	assert.deepEqual(details, ["commission: 8.0000 → 10.0000", "name: Before → After"]);
+});
+
+test("two who change the same are told: the second saves nothing, sees both values, and may save again", async (t) => {
+	const site = await openTestSite(t);
+	const programme = await site.addProgramme("Before");
+	const [one, other] = [await site.signIn(await site.addStaff()), await site.signIn(await site.addStaff())];
+	const path = `/programmes/${programme.public_id}/settings`;
+	const mine = formOf((await one.open(path)).text);
+	const theirs = formOf((await other.open(path)).text);
+	await other.submit(path, { ...theirs, commissionRate: "10", approvalDays: "7" });
+	const refused = await one.submit(path, { ...mine, name: "After", commissionRate: "9" });
+	assert.equal(refused.status, 409);
+	assert.match(refused.text, /id="commissionRate-error"[^<]*changed commission to 10 while/);
+	assert.deepEqual([(await read(site)).name, (await read(site)).commission_rate], ["Before", "10.0000"]);
+	const shown = formOf(refused.text);
+	assert.deepEqual([shown["name"], shown["commissionRate"], shown["approvalDays"]], ["After", "9", "7"]);
+	assert.equal((await one.submit(path, shown)).status, 303);
+	const row = await read(site);
+	assert.deepEqual([row.name, row.commission_rate, row.approval_days], ["After", "9.0000", 7]);
+});
+
+test("what was saved between the reading and the writing of a request stays, too", async (t) => {
+	const site = await openTestSite(t);
+	const programme = await site.addProgramme("Before");
+	const { id: personId } = await site.addStaff();
+	const actor = { personId, role: "staff" } as const;
+	const form = termsOf(programme);
+	await changeProgramme(site.deps, actor, programme, { ...form, commissionRate: "10" }, form);
+	// As a request that read the programme before that.
+	const late = await changeProgramme(site.deps, actor, programme, { ...form, name: "After" }, form);
+	assert.deepEqual(late, { ok: true, value: ["name: Before → After"] });
+	const row = await read(site);
+	assert.deepEqual([row.name, row.commission_rate], ["After", "10.0000"]);
+	const same = await changeProgramme(site.deps, actor, programme, { ...form, commissionRate: "9" }, form);
+	assert.ok(!same.ok && same.faults[0].code === "changed_meanwhile");
+});
+
+test("a mistake beside somebody else's change is told, and what they saved still stays", async (t) => {
+	const site = await openTestSite(t);
+	const programme = await site.addProgramme("Before");
+	const [one, other] = [await site.signIn(await site.addStaff()), await site.signIn(await site.addStaff())];
+	const path = `/programmes/${programme.public_id}/settings`;
+	const mine = formOf((await one.open(path)).text);
+	await other.submit(path, { ...formOf((await other.open(path)).text), commissionRate: "10" });
+	const wrong = await one.submit(path, { ...mine, name: "After", feeRate: "2,5" });
+	assert.equal(wrong.status, 422);
+	assert.equal((await one.submit(path, { ...formOf(wrong.text), feeRate: "2.5" })).status, 303);
+	const row = await read(site);
+	assert.deepEqual([row.name, row.commission_rate, row.fee_rate], ["After", "10.0000", "2.5000"]);
+});
+
+test("who did what goes on page by page, in words, without losing or repeating an entry", async (t) => {
+	const site = await openTestSite(t);
+	const programme = await site.addProgramme();
+	const browser = await site.signIn(await site.addStaff());
+	for (let entry = 100; entry < 221; entry += 1) {
+		const note = { programmeId: programme.id, personId: null, action: "postback_url.saved" } as const;
+		await noteAudit(site.store.db, { ...note, detail: `entry ${entry}` }, START_MS);
+	}
+	await noteAudit(
+		site.store.db,
+		{
+			programmeId: (await site.addProgramme()).id,
+			personId: null,
+			action: "key.issued",
+			detail: "entry 999",
+		},
+		START_MS,
+	);
+	const seen: string[] = [];
+	let path: string | undefined = `/programmes/${programme.public_id}/settings`;
+	while (path !== undefined) {
+		const { status, text }: { status: number; text: string } = await browser.open(path);
+		assert.equal(status, 200);
+		assert.match(text, /Postback URL saved/);
+		seen.push(...[...text.matchAll(/entry \d{3}/g)].map(String));
+		path = /href="([^"]+)" rel="next"/.exec(text)?.[1];
+	}
+	assert.equal(seen.length, 121);
+	assert.deepEqual(seen, seen.toSorted().reverse());
+	const owner = await site.signIn(await site.addOwner(programme));
+	const page = await owner.open(`/programmes/${programme.public_id}/settings?audit=999999`);
+	assert.doesNotMatch(page.text, /entry \d{3}/);
+});
+
 test("markup in a name is text, also in the record of who did what", async (t) => {
 	const site = await openTestSite(t);
 	const programme = await site.addProgramme(MARKUP);
@@ -123,6 +223,28 @@ test("a rate is shown as people write it", () => {
 	for (const [rate, expected] of cases) assert.equal(shortenRate(rate), expected);
 });
 
+/** What the browser would send back untouched. */
+function formOf(page: string): Record<string, string> {
+	const form = page.split("<form").find((part) => part.includes('name="approvalDays"')) ?? "";
+	const fields: Record<string, string> = {};
+	for (const [tag] of form.matchAll(/<input[^>]*>/g)) {
+		const attribute = (name: string) => new RegExp(` ${name}="([^"]*)"`).exec(tag)?.[1] ?? "";
+		if (/type="checkbox"/.test(tag) && !/ checked/.test(tag)) continue;
+		if (attribute("name") !== "csrf") fields[attribute("name")] = attribute("value").replaceAll("&amp;", "&");
+	}
+	return fields;
+}
+
+async function changesOf({ store }: TestSite): Promise<(string | null)[]> {
+	const rows = await store.db
+		.selectFrom("audit_entries")
+		.select("detail")
+		.where("action", "=", "programme.changed")
+		.orderBy("id")
+		.execute();
+	return rows.map(({ detail }) => detail);
+}
+
 function read({ store }: TestSite) {
-	return store.db.selectFrom("programmes").selectAll().executeTakeFirstOrThrow();
+	return store.db.selectFrom("programmes").selectAll().orderBy("id").executeTakeFirstOrThrow();
 }

@@ -2,7 +2,7 @@
 
 import { html } from "hono/html";
 import { z } from "zod";
-import type { TermsInput } from "../../accounts/programme-terms.ts";
+import { shortenRate, type TermsInput } from "../../accounts/programme-terms.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { checkbox, textField } from "../components/forms.ts";
 import type { Html } from "../html.ts";
@@ -43,11 +43,6 @@ export function writeTerms(terms: TermsInput & { parkedDays: number }): TermsFor
 		parksPixels: terms.parksPixels ? "on" : undefined,
 		parkedDays: String(terms.parkedDays),
 	};
-}
-
-/** "7.5000" as people write it: 7.5. */
-export function shortenRate(rate: string): string {
-	return rate.replace(/\.?0+$/, (zeros) => (zeros.startsWith(".") || rate.includes(".") ? "" : zeros));
 }
 
 export type FieldErrors = ReadonlyMap<string, string>;

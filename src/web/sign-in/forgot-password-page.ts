@@ -41,7 +41,7 @@ function form(c: WebContext, email: string, fault?: Fault): Html {
 		<p>We mail you a link with which you can choose a new one.</p>
 		${fault === undefined ? null : message("bad", fault.detail)}
 		${postForm({ action: "/forgot-password", csrf: csrfField(c), body: fields })}
-		<p class="small"><a href="/sign-in">Back to sign-in</a></p>
+		<p class="small"><a href="/sign-in">Go to sign-in</a></p>
 	</div>`;
 }
 
@@ -50,7 +50,7 @@ function sent(email: string): Html {
 		<h1>Look into your mailbox</h1>
 		<p>If <strong class="break">${email}</strong> has an account, a link is on its way there. It works once, for one hour.</p>
 		<p>Nothing came? Look among the junk, check the address, or ask the network's staff for a link.</p>
-		<p>${linkButton({ label: "Back to sign-in", href: "/sign-in" })}</p>
+		<p>${linkButton({ label: "Go to sign-in", href: "/sign-in" })}</p>
 	</div>`;
 }
 
@@ -58,6 +58,6 @@ function withoutMail(): Html {
 	return html`<div class="stack">
 		<h1>${TITLE}</h1>
 		<p>This service cannot send mail. Ask the network's staff: they can make you a link with which you choose a new password.</p>
-		<p>${linkButton({ label: "Back to sign-in", href: "/sign-in" })}</p>
+		<p>${linkButton({ label: "Go to sign-in", href: "/sign-in" })}</p>
 	</div>`;
 }

@@ -3,7 +3,7 @@
 import type { Hono } from "hono";
 import { html } from "hono/html";
 import { MIN_PASSWORD_LENGTH } from "../../accounts/auth.ts";
-import { resetPassword } from "../../accounts/passwords.ts";
+import { findResetLink, resetPassword } from "../../accounts/passwords.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { message } from "../components/blocks.ts";
 import { button, linkButton, postForm, textField } from "../components/forms.ts";
@@ -17,7 +17,11 @@ import { answerPlainPage } from "../page.ts";
 const TITLE = "Choose a new password";
 
 export function mountResetPasswordPage(site: Hono<WebEnv>, deps: WebDeps): void {
-	site.get("/reset-password", (c) => showForm(c, c.req.query("token") ?? ""));
+	site.get("/reset-password", async (c) => {
+		const token = c.req.query("token") ?? "";
+		const found = await findResetLink(deps, token);
+		return found.ok ? showForm(c, token) : showDeadLink(c, found.fault);
+	});
 	site.post("/reset-password", async (c) => {
 		const { token, password } = await readTextFields(c, ["token", "password"]);
 		const reset = await resetPassword(deps, token, password, c.get("visitor"));

@@ -25,7 +25,7 @@ test("a link by mail lets a person choose a new password, once, and ends every s
 	const renewed = await browser.submit("/sign-in", { email: staff.email, password: NEW_PASSWORD });
 	assert.equal(renewed.status, 303);
 	const again = site.browser();
-	await again.open(path);
+	await again.open("/sign-in");
 	const twice = await again.submit("/reset-password", { token, password: "a third horse battery" });
 	assert.equal(twice.status, 410);
 	assert.match(twice.text, /This link does not work any more/);
@@ -43,7 +43,7 @@ test("a link that is an hour old, or was never given out, changes nothing", asyn
 		.execute();
 	for (const token of [tokenOf(path), "made-up", ""]) {
 		const browser = site.browser();
-		await browser.open("/reset-password?token=x");
+		await browser.open("/sign-in");
 		assert.equal((await browser.submit("/reset-password", { token, password: NEW_PASSWORD })).status, 410);
 	}
 	await site.signIn(staff);
@@ -98,6 +98,58 @@ test("after three links in a minute an address has to wait", async (t) => {
 	assert.equal(refused.status, 429);
 	assert.match(refused.text, /Too many attempts/);
 	assert.equal(site.mailbox.length, 3);
+});
+
+test("an address gets five links an hour, whoever asks and whether or not it has an account", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const staff = await site.addStaff();
+	for (const email of [staff.email, "nobody@shop.example"]) {
+		const ask = async () => {
+			const browser = site.browser();
+			await browser.open("/forgot-password");
+			return browser.submit("/forgot-password", { email });
+		};
+		for (let asked = 0; asked < 5; asked += 1) assert.equal((await ask()).status, 200);
+		const refused = await ask();
+		assert.equal(refused.status, 429);
+		assert.match(refused.text, /Look into the mailbox, or try again in 60 minutes/);
+	}
+	assert.equal(site.mailbox.length, 5);
+	const asked = await site.store.db
+		.selectFrom("audit_entries")
+		.selectAll()
+		.where("action", "=", "password.reset_asked")
+		.execute();
+	assert.deepEqual(new Set(asked.map(({ subject }) => subject)), new Set([staff.email]));
+	assert.equal(asked.length, 5);
+	site.moveClock(60 * 60_000);
+	await askForLink(site, staff.email);
+});
+
+test("a link that is used, unknown or over says so before anybody types a password", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const staff = await site.addStaff();
+	const path = await askForLink(site, staff.email);
+	const browser = site.browser();
+	for (let look = 0; look < 2; look += 1) {
+		assert.match((await browser.open(path)).text, /name="password"/, "looking uses nothing up");
+	}
+	await browser.submit("/reset-password", { token: tokenOf(path), password: "another horse battery" });
+	const old = await askForLink(site, staff.email);
+	const past = new Date(Date.now() - 1_000).toISOString();
+	await site.store.db.updateTable("auth_verifications").set({ expiresAt: past }).execute();
+	for (const dead of [
+		path,
+		old,
+		"/reset-password?token=unknown",
+		"/reset-password?token=",
+		"/reset-password",
+	]) {
+		const page = await browser.open(dead);
+		assert.equal(page.status, 410, dead);
+		assert.match(page.text, /does not work any more.*Ask for a new link/s);
+		assert.doesNotMatch(page.text, /name="password"/);
+	}
 });
 
 test("without mail the page says whom to ask, and no link is made", async (t) => {

@@ -47,7 +47,7 @@ function showForm(c: WebContext, { email, next, fault }: SignInForm): Promise<Re
 		<h1>Sign in</h1>
 		${fault === undefined ? null : message("bad", fault.detail)}
 		${postForm({ action: "/sign-in", csrf: csrfField(c), body: fields })}
-		<p class="small"><a href="/forgot-password">Forgot your password?</a></p>
+		<p class="small"><a href="/forgot-password">Forgot your password?</a> · <a href="/docs">Documentation for developers</a></p>
 	</div>`;
 	return answerPlainPage(c, { title: "Sign in", status: fault?.httpStatus ?? 200, body });
 }

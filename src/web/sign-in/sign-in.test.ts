@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openTestSite, PASSWORD, type Shown, type TestSite } from "../test-site.test-support.ts";
+import { takePasswordTurn } from "../../accounts/password-turns.ts";
+import {
+	type Browser,
+	openTestSite,
+	PASSWORD,
+	type Shown,
+	type TestSite,
+} from "../test-site.test-support.ts";
 
 const SESSION_COOKIE = "__Secure-ringback.session_token";
 const WRONG = "wrong horse battery";
@@ -84,7 +91,7 @@ test("a wrong password, an unknown e-mail and an invited person without a passwo
 		answers.map(({ status, text }) => ({ status, text })),
 		answers.map(() => ({ status: 401, text: answers[0]?.text })),
 	);
-	assert.match(answers[0]?.text ?? "", /E-mail and password do not match/);
+	assert.match(answers[0]?.text ?? "", /Email and password do not match/);
 });
 
 test("an unknown e-mail takes about as long as a wrong password", async (t) => {
@@ -122,9 +129,75 @@ test("after ten attempts in a minute an address has to wait, with the right pass
 	}
 	const late = await guesser.submit("/sign-in", { email: staff.email, password: PASSWORD });
 	assert.equal(late.status, 429);
-	assert.match(late.text, /Too many attempts\. Wait a minute/);
+	assert.match(late.text, /Too many attempts\. Try again in (\d\d seconds|a minute)\./);
 	assert.equal(guesser.cookies.has(SESSION_COOKIE), false);
 	await site.signIn(staff);
+});
+
+test("an account takes twenty wrong passwords from a network in a quarter of an hour, and then says when to try again", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	for (const email of [staff.email, "nobody@shop.example"]) {
+		await spendTurns(site, email, 19, () => "2001:db8:7:7::1");
+		const at = (host: number) => site.browser({ address: `2001:db8:7:7::${host}` });
+		assert.equal((await guessAt(at(2), email)).status, 401);
+		site.moveClock(60_000);
+		const late = await guessAt(at(3), email, PASSWORD);
+		assert.equal(late.status, 429);
+		assert.match(
+			late.text,
+			/Too many wrong passwords came from your network for this account\. Try again in 14 minutes/,
+		);
+		assert.equal(late.setCookies.join().includes("session_token"), false);
+		site.moveClock(14 * 60_000);
+	}
+	assert.equal(
+		(await guessAt(site.browser({ address: "2001:db8:7:7::4" }), staff.email, PASSWORD)).status,
+		303,
+	);
+});
+
+test("the right password makes up for wrong ones from there, and is not counted", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	const address = "198.51.100.7";
+	for (let round = 0; round < 4; round += 1) {
+		await spendTurns(site, staff.email, 14, () => address);
+		assert.equal((await guessAt(site.browser({ address }), staff.email, PASSWORD)).status, 303);
+	}
+	const elsewhere = site.browser({ address: "198.51.100.8" });
+	assert.equal(
+		(await guessAt(elsewhere, staff.email)).status,
+		401,
+		"56 wrong ones from everywhere, and no more",
+	);
+});
+
+test("guesses from everywhere close an account to strangers for a quarter of an hour: not to its sessions, not where it is signed in, and not after a new password", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const staff = await site.addStaff();
+	const home = "198.51.100.7";
+	const signedIn = site.browser({ address: home });
+	assert.equal((await guessAt(signedIn, staff.email, PASSWORD)).status, 303);
+	await spendTurns(site, staff.email, 55, (turn) => `203.0.113.${turn}`);
+	// At the same moment they get no further than one after the other.
+	const guesses = Array.from({ length: 8 }, (_, guess) =>
+		guessAt(site.browser({ address: `192.0.2.${guess}` }), staff.email),
+	);
+	const statuses = (await Promise.all(guesses)).map(({ status }) => status).sort();
+	assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429, 429, 429]);
+	const stranger = site.browser({ address: "192.0.2.200" });
+	const refused = await guessAt(stranger, staff.email, PASSWORD);
+	assert.equal(refused.status, 429);
+	assert.match(refused.text, /Choose a new one, or try again in 15 minutes/);
+	assert.equal((await signedIn.open("/account")).status, 200, "a session stays");
+	assert.equal((await guessAt(site.browser({ address: home }), staff.email, PASSWORD)).status, 303);
+	await stranger.open("/forgot-password");
+	await stranger.submit("/forgot-password", { email: staff.email });
+	const token = /token=(\S+)/.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
+	const password = "another horse battery";
+	assert.equal((await stranger.submit("/reset-password", { token, password })).status, 303);
+	assert.equal((await guessAt(stranger, staff.email, password)).status, 303);
 });
 
 test("a header that names another address does not get around the limit", async (t) => {
@@ -208,7 +281,7 @@ test("somebody who is no longer staff is out at once, and cannot come back", asy
 	const before = await sessionsOf(site);
 	const refused = await again.submit("/sign-in", { email: staff.email, password: PASSWORD });
 	assert.deepEqual([refused.status, again.cookies.has(SESSION_COOKIE)], [401, false]);
-	assert.match(refused.text, /E-mail and password do not match/);
+	assert.match(refused.text, /Email and password do not match/);
 	assert.deepEqual(await sessionsOf(site), before);
 });
 
@@ -264,4 +337,21 @@ test("a sign-in goes to the audit log; neither it nor the log or the database ho
 async function sessionsOf({ store }: TestSite): Promise<string[]> {
 	const rows = await store.db.selectFrom("auth_sessions").select("id").orderBy("id").execute();
 	return rows.map(({ id }) => id);
+}
+
+/** As wrong passwords would, without the time that hashing takes. */
+async function spendTurns(
+	{ deps }: TestSite,
+	email: string,
+	count: number,
+	addressOf: (turn: number) => string,
+): Promise<void> {
+	for (let turn = 0; turn < count; turn += 1) {
+		assert.equal(await takePasswordTurn(deps, email, addressOf(turn)), null);
+	}
+}
+
+async function guessAt(browser: Browser, email: string, password = WRONG): Promise<Shown> {
+	await browser.open("/sign-in");
+	return browser.submit("/sign-in", { email, password });
 }

@@ -14,7 +14,7 @@ import { csrfField } from "../csrf.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext, WebEnv } from "../env.ts";
 import { readTextFields } from "../form.ts";
-import type { Content } from "../html.ts";
+import type { Content, Html } from "../html.ts";
 import { answerPlainPage } from "../page.ts";
 import { handOnCookies } from "../session.ts";
 
@@ -47,7 +47,14 @@ export function mountWelcomePage(site: Hono<WebEnv>, deps: WebDeps): void {
 	});
 }
 
-async function letIn(c: WebContext, deps: WebDeps, person: Person, password: string): Promise<Response> {
+export async function letIn(
+	c: WebContext,
+	deps: WebDeps,
+	person: Person,
+	password: string,
+	/** Where they begin; by default where their role has its work. */
+	path?: string,
+): Promise<Response> {
 	const visitor = c.get("visitor");
 	const before = c.get("viewer");
 	if (before !== null) await signOut(deps, before.personId, visitor);
@@ -55,7 +62,7 @@ async function letIn(c: WebContext, deps: WebDeps, person: Person, password: str
 	if (!signedIn.ok) return c.redirect("/sign-in", 303);
 	handOnCookies(c, signedIn.value.setCookies);
 	if (signedIn.value.next === "code") return c.redirect("/sign-in/code", 303);
-	return c.redirect(await firstPageOf(deps, person), 303);
+	return c.redirect(path ?? (await firstPageOf(deps, person)), 303);
 }
 
 /** An owner begins where the work is: at the integration of their programme. */
@@ -67,40 +74,55 @@ async function firstPageOf({ store }: WebDeps, { id, role }: Person): Promise<st
 
 function showForm(c: WebContext, form: WelcomeForm): Promise<Response> {
 	const { token, invitee, fault } = form;
+	const isKnown = invitee?.hasPassword === true;
+	const title = isKnown ? "Choose a new password" : TITLE;
 	const errorAt = (field: string) => (fault?.field === field ? fault.detail : undefined);
 	const isAtField = ["email", "name", "password"].includes(fault?.field ?? "");
 	const fields = html`
 		${invitee === null ? emailField(form.email ?? "", errorAt("email")) : knownEmail(invitee.email)}
-		${textField({
-			name: "name",
-			label: "Your name",
-			value: form.name ?? invitee?.name ?? "",
-			autocomplete: "name",
-			isRequired: true,
-			error: errorAt("name"),
-		})}
-		${textField({
-			name: "password",
-			label: "Password",
-			type: "password",
-			autocomplete: "new-password",
-			hint: `At least ${MIN_PASSWORD_LENGTH} characters.`,
-			isRequired: true,
-			error: errorAt("password"),
-		})}
-		${button({ label: "Continue", tone: "primary", isWide: true })}`;
+		${isKnown ? passwordField("New password", errorAt("password")) : newAccountFields(form.name ?? invitee?.name ?? "", errorAt)}
+		${button({ label: isKnown ? "Change password" : "Continue", tone: "primary", isWide: true })}`;
 	const body = html`<div class="stack">
-		<h1>${TITLE}</h1>
+		<h1>${title}</h1>
 		<p>${lead(invitee)}</p>
 		${fault === undefined || isAtField ? null : message("bad", fault.detail)}
 		${postForm({ action: `/welcome/${encodeURIComponent(token)}`, csrf: csrfField(c), body: fields })}
 	</div>`;
-	return answerPlainPage(c, { title: TITLE, status: fault?.httpStatus ?? 200, body });
+	return answerPlainPage(c, { title, status: fault?.httpStatus ?? 200, body });
+}
+
+export function newAccountFields(name: string, errorAt: (field: string) => string | undefined): Content {
+	return [
+		textField({
+			name: "name",
+			label: "Your name",
+			value: name,
+			autocomplete: "name",
+			isRequired: true,
+			error: errorAt("name"),
+		}),
+		passwordField("Password", errorAt("password")),
+	];
+}
+
+function passwordField(label: string, error: string | undefined): Html {
+	return textField({
+		name: "password",
+		label,
+		type: "password",
+		autocomplete: "new-password",
+		hint: `At least ${MIN_PASSWORD_LENGTH} characters.`,
+		isRequired: true,
+		error,
+	});
 }
 
 function lead(invitee: Invitee): string {
-	return invitee === null
-		? "You are the first here. This makes the first staff account: it creates programmes and invites everybody else."
+	if (invitee === null) {
+		return "You are the first here. This makes the first staff account: it creates programmes and invites everybody else.";
+	}
+	return invitee.hasPassword
+		? "It takes the place of the one you had, and you are signed out everywhere else."
 		: "Choose your password, and you are in.";
 }
 
@@ -117,16 +139,16 @@ function emailField(value: string, error: string | undefined): Content {
 }
 
 /** Shown, not asked; the hidden copy is for password managers. */
-function knownEmail(email: string): Content {
+export function knownEmail(email: string): Content {
 	return html`<div class="field"><p class="small soft">Email</p><p class="break"><strong>${email}</strong></p>
 		<input type="text" name="username" value="${email}" autocomplete="username" hidden></div>`;
 }
 
-function showDeadLink(c: WebContext, { detail, httpStatus }: Fault): Promise<Response> {
+export function showDeadLink(c: WebContext, { detail, httpStatus }: Fault): Promise<Response> {
 	const body = html`<div class="stack">
 		<h1>This link has ended</h1>
 		<p>${detail}</p>
-		<p>${linkButton({ label: "To sign-in", href: "/sign-in", tone: "primary" })}</p>
+		<p>${linkButton({ label: "Go to sign-in", href: "/sign-in", tone: "primary" })}</p>
 	</div>`;
 	return answerPlainPage(c, { title: "This link has ended", status: httpStatus, body });
 }

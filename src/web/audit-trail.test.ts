@@ -1,0 +1,206 @@
+// Every form that changes something leaves an entry in the audit log. All mounted POST routes are walked: one that
+// is missing here, or writes nothing without a reason below, fails.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { addConversion } from "../../test/support/rows.ts";
+import { createApp } from "../app.ts";
+import { workOffJobs } from "../conversions/bulk-work.ts";
+import type { Person } from "../store/people.ts";
+import type { Programme } from "../store/programmes.ts";
+import { codeAt } from "./account/totp.test-support.ts";
+import { runCallbacks } from "./integration/callback-run.test-support.ts";
+import { type Browser, newEmail, openTestSite, PASSWORD, type TestSite } from "./test-site.test-support.ts";
+
+const INTEGRATION = "/programmes/:programmeId/integration";
+const CONVERSIONS = "/programmes/:programmeId/conversions";
+const PEOPLE = "/programmes/:programmeId/people";
+
+const WITHOUT_ENTRY: ReadonlyMap<string, string> = new Map([
+	[`${INTEGRATION}/signature`, "checks a signature and changes nothing"],
+	["/account/authenticator", "begins: nothing holds before a code confirms it, and that has an entry"],
+]);
+
+/** Stands in the form's path and fields; the route is how the site spells it. */
+type Send = (route: string, browser: Browser, path: string, form?: object | FormData) => Promise<string>;
+
+test("every POST route leaves an entry in the audit log, or has a reason not to", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const written = new Map<string, number>();
+	const entries = async () => (await site.store.db.selectFrom("audit_entries").select("id").execute()).length;
+	const send: Send = async (route, browser, path, form = {}) => {
+		const before = await entries();
+		const answer =
+			form instanceof FormData
+				? await browser.submitForm(path, form)
+				: await browser.submit(path, { ...form });
+		ok(answer.status < 400, `${route}: ${answer.status} ${answer.text}`);
+		written.set(route, Math.max(written.get(route) ?? 0, (await entries()) - before));
+		return answer.location ?? answer.text;
+	};
+	const programme = await site.addProgramme();
+	const owner = await site.addOwner(programme);
+	await walkSignIn(site, send, owner);
+	await walkAccount(site, send);
+	await walkStaff(site, send);
+	await walkPeople(site, send, programme, owner);
+	await walkIntegration(site, send, programme, owner);
+	await walkConversions(site, send, programme, owner);
+
+	const mounted = createApp(site.deps)
+		.routes.filter(({ method }) => method === "POST")
+		.map(({ path }) => path);
+	ok(mounted.length > 30, "the routes are found");
+	deepEqual([...written.keys()].sort(), [...new Set(mounted)].sort(), "every route is walked, and no other");
+	const silent = mounted.filter((route) => written.get(route) === 0);
+	deepEqual(new Set(silent), new Set(WITHOUT_ENTRY.keys()));
+});
+
+async function walkSignIn(site: TestSite, send: Send, owner: Person): Promise<void> {
+	const browser = site.browser();
+	await browser.open("/sign-in");
+	await send("/sign-in", browser, "/sign-in", { email: owner.email, password: PASSWORD });
+	await browser.open("/account");
+	await send("/sign-out", browser, "/sign-out");
+	await browser.open("/forgot-password");
+	await send("/forgot-password", browser, "/forgot-password", { email: owner.email });
+	const token = /token=(\S+)/.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
+	await send("/reset-password", browser, "/reset-password", { token, password: PASSWORD });
+}
+
+async function walkAccount(site: TestSite, send: Send): Promise<void> {
+	const staff = await site.addStaff();
+	const [browser, other] = [await site.signIn(staff), await site.signIn(staff)];
+	await other.open("/account");
+	const sessionId = /name="sessionId" value="([^"]+)"/.exec((await browser.open("/account")).text)?.[1] ?? "";
+	await send("/account/sessions/end", browser, "/account/sessions/end", { sessionId });
+	await send("/account/sessions/end-others", browser, "/account/sessions/end-others");
+	const change = { currentPassword: PASSWORD, newPassword: PASSWORD };
+	await send("/account/password", browser, "/account/password", change);
+	await browser.open("/account");
+	const password = { currentPassword: PASSWORD };
+	const page = await send("/account/authenticator", browser, "/account/authenticator", password);
+	const secret = /<code[^>]*>([A-Z2-7]{32,})</.exec(page)?.[1] ?? "";
+	const code = codeAt(secret, Date.now());
+	await send("/account/authenticator/confirm", browser, "/account/authenticator/confirm", { code });
+	const second = site.browser();
+	await second.open("/sign-in");
+	await second.submit("/sign-in", { email: staff.email, password: PASSWORD });
+	await second.open("/sign-in/code");
+	await send("/sign-in/code", second, "/sign-in/code", { code: codeAt(secret, Date.now() + 30_000) });
+	await browser.open("/account");
+	await send("/account/authenticator/off", browser, "/account/authenticator/off", password);
+}
+
+async function walkStaff(site: TestSite, send: Send): Promise<void> {
+	const browser = await site.signIn(await site.addStaff());
+	await browser.open("/people");
+	const email = newEmail("network");
+	const invited = await send("/people/invite", browser, "/people/invite", { email });
+	const { public_id: personId } = await personOf(site, email);
+	await send("/people/:personId/link", browser, `/people/${personId}/link`);
+	const joining = site.browser();
+	const link = /https:\/\/ringback\.example(\/welcome\/\w+)/.exec(site.mailbox.at(-1)?.text ?? invited)?.[1];
+	await joining.open(link ?? "");
+	await send("/welcome/:token", joining, link ?? "", { name: "Nora", password: PASSWORD });
+	await send("/people/:personId/deactivate", browser, `/people/${personId}/deactivate`);
+	await browser.open("/programmes/new");
+	await send("/programmes/new", browser, "/programmes/new", {
+		...{ name: "New", email: newEmail("shop"), currency: "EUR", commissionRate: "8", feeRate: "2" },
+		...{ approvalDays: "30", parkedDays: "30" },
+	});
+}
+
+async function walkPeople(site: TestSite, send: Send, programme: Programme, owner: Person): Promise<void> {
+	const browser = await site.signIn(owner);
+	const base = `/programmes/${programme.public_id}`;
+	await browser.open(`${base}/settings`);
+	const settings = { name: "Renamed", approvalDays: "7" };
+	await send("/programmes/:programmeId/settings", browser, `${base}/settings`, settings);
+	await send(`${PEOPLE}/invite`, browser, `${base}/people/invite`, { email: newEmail("shop") });
+	await send(`${PEOPLE}/:personId/link`, browser, `${base}/people/${await waiting(site)}/link`);
+	const link = /(\/welcome\/programme\/\w+)/.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
+	const joining = site.browser();
+	await joining.open(link);
+	await send("/welcome/programme/:token", joining, link, { name: "Nils", password: PASSWORD });
+	await browser.submit(`${base}/people/invite`, { email: newEmail("shop") });
+	await send(`${PEOPLE}/:personId/remove`, browser, `${base}/people/${await waiting(site)}/remove`);
+	const renewed = await site.store.db
+		.selectFrom("audit_entries")
+		.selectAll()
+		.where("detail", "=", "new link")
+		.where("programme_id", "=", programme.id)
+		.execute();
+	equal(renewed.length, 1, "a renewal names its programme");
+}
+
+async function walkIntegration(
+	site: TestSite,
+	send: Send,
+	programme: Programme,
+	owner: Person,
+): Promise<void> {
+	const browser = await site.signIn(owner);
+	const base = `/programmes/${programme.public_id}/integration`;
+	const at = (path: string, form = {}, route = path) =>
+		send(`${INTEGRATION}${route}`, browser, `${base}${path}`, form);
+	await browser.open(base);
+	await at("/keys");
+	await at("/secret");
+	const { public_id: keyId } = await site.store.db
+		.selectFrom("api_keys")
+		.selectAll()
+		.executeTakeFirstOrThrow();
+	await at(`/keys/${keyId}/revoke`, {}, "/keys/:keyId/revoke");
+	await at("/postback-url", { postbackUrl: "https://shop.example/postback" });
+	await at("/test");
+	const test = await site.store.db.selectFrom("conversions").selectAll().executeTakeFirstOrThrow();
+	await at(`/test/${test.public_id}`, { move: "approve" }, "/test/:conversionId");
+	await runCallbacks(site, programme, { kind: "answered", status: 404 });
+	site.moveClock(1_000);
+	await at("/resend-failed", { since: "2020-01-01T00:00" });
+	await runCallbacks(site, programme, { kind: "answered", status: 404 });
+	const delivery = await site.store.db.selectFrom("deliveries").selectAll().executeTakeFirstOrThrow();
+	const resend = "/programmes/:programmeId/deliveries/:deliveryId/resend";
+	await send(resend, browser, `/programmes/${programme.public_id}/deliveries/${delivery.public_id}/resend`);
+	const request = { method: "POST", target: "/", headers: "", body: "", secret: "" };
+	await at("/signature", request);
+	await at("/postback-url/remove");
+}
+
+async function walkConversions(
+	site: TestSite,
+	send: Send,
+	programme: Programme,
+	owner: Person,
+): Promise<void> {
+	const browser = await site.signIn(owner);
+	const base = `/programmes/${programme.public_id}/conversions`;
+	const add = (order_id: string) => addConversion(site.store, programme.id, { order_id });
+	const [one, two, three] = [await add("A-1"), await add("A-2"), await add("A-3")];
+	await add("A-4");
+	await browser.open(base);
+	const decide = { decision: "approve", reason: "", conversion: one.public_id };
+	await send(`${CONVERSIONS}/decide`, browser, `${base}/decide`, decide);
+	await send(`${CONVERSIONS}/:conversionId/decide`, browser, `${base}/${two.public_id}/decide`, decide);
+	for (const action of ["discard", "apply"]) {
+		const form = new FormData();
+		form.set("file", new File(["orderId,decision\nA-4,approve\n"], "decisions.csv", { type: "text/csv" }));
+		const job = await send(`${CONVERSIONS}/bulk`, browser, `${base}/bulk`, form);
+		await workOffJobs(site.deps, () => false);
+		await send(`${CONVERSIONS}/bulk/:jobId/${action}`, browser, `${job}/${action}`);
+	}
+	const staff = await site.signIn(await site.addStaff());
+	await staff.open("/review");
+	const reject = { reason: "FRAUD", conversion: three.public_id };
+	await send("/review/reject", staff, "/review/reject", reject);
+}
+
+async function waiting({ store }: TestSite): Promise<string> {
+	return (await store.db.selectFrom("owner_invitations").select("public_id").executeTakeFirstOrThrow())
+		.public_id;
+}
+
+function personOf({ store }: TestSite, email: string): Promise<Person> {
+	return store.db.selectFrom("people").selectAll().where("email", "=", email).executeTakeFirstOrThrow();
+}

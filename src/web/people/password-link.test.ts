@@ -1,0 +1,192 @@
+// Links with which somebody who has joined chooses a new password: made by staff, for others, and by nobody else.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Person } from "../../store/people.ts";
+import { codeAt } from "../account/totp.test-support.ts";
+import {
+	type Browser,
+	openTestSite,
+	PASSWORD,
+	type Shown,
+	type TestSite,
+} from "../test-site.test-support.ts";
+
+const NEW_PASSWORD = "another horse battery";
+const LINK = /https:\/\/ringback\.example(\/welcome\/(\w+))/;
+
+for (const hasMail of [false, true]) {
+	test(`staff make an owner a link ${hasMail ? "with" : "without"} mail: it is shown once, works once and ends every session`, async (t) => {
+		const site = await openTestSite(t, { hasMail });
+		const programme = await site.addProgramme();
+		const owner = await site.addOwner(programme);
+		const elsewhere = await site.signIn(owner);
+		const staff = await site.addStaff();
+		const browser = await site.signIn(staff);
+		const path = `/programmes/${programme.public_id}/people`;
+		assert.match((await browser.open(path)).text, /Password link for /);
+		const made = await browser.submit(`${path}/${owner.public_id}/link`, {});
+		assert.equal(made.status, 200);
+		const [, welcome = "", token = ""] = LINK.exec(made.text) ?? [];
+		assert.match(made.text, /New password for .*Whoever opens this link becomes/s);
+		assert.equal((await elsewhere.open("/account")).status, 200, "nothing changes before it is used");
+		await site.signIn(owner);
+		const listed = await browser.open(path);
+		assert.match(listed.text, /Joined.*password link good until/s);
+		assert.ok(!listed.text.includes(token), "it is shown once");
+		assert.ok(!`${await site.storedText()}${site.log.text()}`.includes(token), "it is kept nowhere");
+		assert.deepEqual(
+			site.mailbox.map(({ to, subject }) => [to, subject]),
+			hasMail ? [[[owner.email], "A link for a new password was made"]] : [],
+		);
+		assert.ok(!JSON.stringify(site.mailbox).includes(token), "the mailbox may be what was lost");
+
+		const reader = site.browser();
+		const form = await reader.open(welcome);
+		assert.match(form.text, /Choose a new password/);
+		assert.doesNotMatch(form.text, /name="name"/);
+		assert.equal((await reader.submit(welcome, { password: "short" })).status, 422);
+		const used = await reader.submit(welcome, { password: NEW_PASSWORD, name: "Mallory" });
+		assert.equal(used.status, 303);
+		assert.equal((await reader.open("/account")).status, 200);
+		assert.equal((await elsewhere.open("/account")).status, 303, "signed out everywhere else");
+		assert.equal((await trySignIn(site, owner, PASSWORD)).status, 401);
+		assert.equal((await trySignIn(site, owner, NEW_PASSWORD)).status, 303);
+		assert.equal((await site.browser().open(welcome)).status, 410);
+		assert.match((await browser.open(path)).text, /Olga Owner</, "and keeps the name");
+		assert.deepEqual(await auditOf(site), [
+			["password.link_made", staff.id, programme.id, owner.email],
+			["password.reset", owner.id, null, owner.email],
+		]);
+	});
+}
+
+test("staff make one for another of the staff, and nobody one for themselves", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const [staff, colleague] = [await site.addStaff(), await site.addStaff()];
+	const browser = await site.signIn(staff);
+	const { text } = await browser.open("/people");
+	assert.match(text, new RegExp(`people/${colleague.public_id}/link`));
+	assert.doesNotMatch(text, new RegExp(`people/${staff.public_id}/link`));
+	const made = await browser.submit(`/people/${colleague.public_id}/link`, {});
+	assert.match(made.text, LINK);
+	assert.deepEqual(
+		site.mailbox.map(({ to }) => to),
+		[[colleague.email]],
+	);
+	const own = await browser.submit(`/people/${staff.public_id}/link`, {});
+	assert.equal(own.status, 403);
+	assert.match(own.text, /Change your own password under Account/);
+	assert.doesNotMatch(own.text, LINK);
+	assert.deepEqual(await auditOf(site), [["password.link_made", staff.id, null, colleague.email]]);
+});
+
+test("owners make none, neither for each other nor for anybody of theirs elsewhere", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const [mine, theirs] = [await site.addProgramme("Mine"), await site.addProgramme("Theirs")];
+	const owner = await site.addOwner(mine);
+	const [colleague, stranger, staff] = [
+		await site.addOwner(mine),
+		await site.addOwner(theirs),
+		await site.addStaff(),
+	];
+	const browser = await site.signIn(owner);
+	const path = `/programmes/${mine.public_id}/people`;
+	assert.doesNotMatch((await browser.open(path)).text, /Password link/);
+	const refusals: [path: string, status: number][] = [
+		[`${path}/${colleague.public_id}/link`, 403],
+		[`${path}/${owner.public_id}/link`, 403],
+		[`${path}/${stranger.public_id}/link`, 404],
+		[`${path}/${staff.public_id}/link`, 404],
+		[`/programmes/${theirs.public_id}/people/${stranger.public_id}/link`, 404],
+		[`/people/${staff.public_id}/link`, 404],
+		[`/people/${colleague.public_id}/link`, 404],
+	];
+	for (const [where, status] of refusals) {
+		const answer = await browser.submit(where, {});
+		assert.equal(answer.status, status, where);
+		assert.doesNotMatch(answer.text, LINK);
+	}
+	assert.deepEqual(await site.store.db.selectFrom("invitations").selectAll().execute(), []);
+	assert.deepEqual([site.mailbox, await auditOf(site)], [[], []]);
+	const boss = await site.signIn(staff);
+	await boss.open("/people");
+	const wrongPlace = await boss.submit(`${path}/${stranger.public_id}/link`, {});
+	assert.equal(wrongPlace.status, 404, "staff, too, where the person has nothing to do with the programme");
+});
+
+test("a link lets nobody past the authenticator, and ends what was asked for by mail", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const programme = await site.addProgramme();
+	const owner = await site.addOwner(programme);
+	const secret = await turnAuthenticatorOn(await site.signIn(owner));
+	const reader = site.browser();
+	await reader.open("/forgot-password");
+	await reader.submit("/forgot-password", { email: owner.email });
+	const [mailed = ""] = /\/reset-password\?token=\S+/.exec(site.mailbox.at(-1)?.text ?? "") ?? [];
+	const welcome = await makeLink(site, programme.public_id, owner);
+	await reader.open(welcome);
+	const used = await reader.submit(welcome, { password: NEW_PASSWORD });
+	assert.equal(used.location, "/sign-in/code");
+	assert.equal((await reader.open("/account")).status, 303);
+	assert.equal((await reader.open(mailed)).status, 410);
+	await reader.open("/sign-in/code");
+	const code = codeAt(secret, Date.now() + 30_000);
+	assert.equal((await reader.submit("/sign-in/code", { code })).status, 303);
+});
+
+test("a link ends after a day, with the next one, and when the person chose a password otherwise", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const programme = await site.addProgramme();
+	const owner = await site.addOwner(programme);
+	const open = async (path: string) => (await site.browser().open(path)).status;
+	const first = await makeLink(site, programme.public_id, owner);
+	const second = await makeLink(site, programme.public_id, owner);
+	assert.deepEqual([await open(first), await open(second)], [410, 200]);
+	site.moveClock(86_400_000);
+	assert.equal(await open(second), 410);
+	const third = await makeLink(site, programme.public_id, owner);
+	const browser = await site.signIn(owner);
+	await browser.open("/account");
+	await browser.submit("/account/password", { currentPassword: PASSWORD, newPassword: NEW_PASSWORD });
+	assert.equal(await open(third), 410, "changed on the account page");
+	const fourth = await makeLink(site, programme.public_id, owner);
+	const reader = site.browser();
+	await reader.open("/forgot-password");
+	await reader.submit("/forgot-password", { email: owner.email });
+	const [, token = ""] = /token=(\S+)/.exec(site.mailbox.at(-1)?.text ?? "") ?? [];
+	await reader.submit("/reset-password", { token, password: PASSWORD });
+	assert.equal(await open(fourth), 410, "chosen by mail");
+});
+
+async function makeLink(site: TestSite, programmeId: string, owner: Person): Promise<string> {
+	const browser = await site.signIn(await site.addStaff());
+	await browser.open(`/programmes/${programmeId}/people`);
+	const made = await browser.submit(`/programmes/${programmeId}/people/${owner.public_id}/link`, {});
+	return LINK.exec(made.text)?.[1] ?? assert.fail(made.text);
+}
+
+async function turnAuthenticatorOn(browser: Browser): Promise<string> {
+	await browser.open("/account");
+	const page = await browser.submit("/account/authenticator", { currentPassword: PASSWORD });
+	const [, secret = ""] = /data-copy="([A-Z2-7]{16,})"/.exec(page.text) ?? [];
+	const on = await browser.submit("/account/authenticator/confirm", { code: codeAt(secret, Date.now()) });
+	assert.equal(on.status, 303);
+	return secret;
+}
+
+async function trySignIn(site: TestSite, { email }: Person, password: string): Promise<Shown> {
+	const browser = site.browser();
+	await browser.open("/sign-in");
+	return browser.submit("/sign-in", { email, password });
+}
+
+async function auditOf({ store }: TestSite): Promise<unknown[][]> {
+	const rows = await store.db
+		.selectFrom("audit_entries")
+		.selectAll()
+		.where("action", "like", "password.%")
+		.orderBy("id")
+		.execute();
+	return rows.map((row) => [row.action, row.person_id, row.programme_id, row.subject]);
+}

@@ -1,0 +1,192 @@
+// A NUL character in every place that takes text, on both databases: PostgreSQL stores none and compares none, so
+// that each would be a fault of ours. All mounted routes are walked.
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { signedRequest } from "../../src/api/signed-request.test-support.ts";
+import { makeShop } from "../../src/api/test-shop.test-support.ts";
+import { createApp } from "../../src/app.ts";
+import { workOffJobs } from "../../src/conversions/bulk-work.ts";
+import { type Browser, createTestSite, type TestSite } from "../../src/web/test-site.test-support.ts";
+import { eachDatabase } from "../support/databases.ts";
+
+const NUL = "\u0000";
+
+/** What the pages read from their address. */
+const QUERY_NAMES = [
+	...[
+		"search",
+		"before",
+		"token",
+		"next",
+		"order",
+		"orderId",
+		"status",
+		"cursor",
+		"after",
+		"language",
+		"since",
+	],
+	...["state", "event", "from", "to", "zone", "programme", "outcome", "kind", "type", "test", "audit"],
+];
+/** What the pages read from their forms. */
+const FIELD_NAMES = [
+	...[
+		"name",
+		"email",
+		"password",
+		"token",
+		"next",
+		"code",
+		"reason",
+		"conversion",
+		"decision",
+		"move",
+		"since",
+	],
+	...["currentPassword", "newPassword", "sessionId", "postbackUrl", "headers", "body", "secret", "target"],
+	...["commissionRate", "feeRate", "approvalDays", "parkedDays", "currency", "method", "page", "shown"],
+];
+
+eachDatabase("a NUL character", (database) => {
+	test("in an address is a page that is not there, whoever asks", async () => {
+		const site = createTestSite(database.store, { hasMail: true });
+		const programme = await site.addProgramme();
+		const owner = await site.signIn(await site.addOwner(programme));
+		const staff = await site.signIn(await site.addStaff());
+		const stranger = site.browser();
+		for (const route of routesOf(site, "GET")) {
+			const odd = route.replace(/:\w+/g, "a%00b");
+			const below = route.replace(":programmeId", programme.public_id).replace(/:\w+/g, "%00");
+			const asked = `${below}?${QUERY_NAMES.map((name) => `${name}=%00`).join("&")}`;
+			for (const path of [odd, below, asked].filter((text) => text.includes("%00"))) {
+				for (const browser of [stranger, owner, staff]) {
+					equal((await browser.open(path)).status, 404, path);
+				}
+			}
+		}
+		deepEqual(faultsLogged(site), []);
+		const text = await staff.open("/programmes?search=%2500");
+		equal(text.status, 200, "a percent sign and two zeros are text");
+		match(text.text, /value="%00"/);
+	});
+
+	test("in a form changes nothing, and is told", async () => {
+		const site = createTestSite(database.store, { hasMail: true });
+		const programme = await site.addProgramme();
+		const staff = await site.signIn(await site.addStaff());
+		const stranger = site.browser();
+		await staff.open("/programmes/new");
+		await stranger.open("/sign-in");
+		const before = await countEverything(site);
+		for (const route of routesOf(site, "POST")) {
+			const path = route.replace(":programmeId", programme.public_id).replace(/:\w+/g, "x");
+			for (const browser of [staff, stranger]) {
+				const isOpen = browser === staff || /^\/(sign|welcome|forgot|reset)/.test(path);
+				for (const answer of await sendOddForms(browser, path)) {
+					equal(answer.status, isOpen ? 422 : 303, `${path}: ${answer.text}`);
+					if (isOpen) match(answer.text, /cannot be stored/);
+				}
+			}
+		}
+		deepEqual(faultsLogged(site), []);
+		deepEqual(await countEverything(site), before);
+	});
+
+	test("in a file is a row that is not understood, and the others are", async () => {
+		const site = createTestSite(database.store);
+		const programme = await site.addProgramme();
+		const staff = await site.signIn(await site.addStaff());
+		const path = `/programmes/${programme.public_id}/conversions/bulk`;
+		await staff.open(path);
+		const upload = new FormData();
+		const rows = [
+			"orderId,decision,reason",
+			`a${NUL}b,reject,OTHER`,
+			`A-1,${NUL},`,
+			`A-2,reject,${NUL}`,
+			"A-3,approve,",
+		];
+		upload.set("file", new File([rows.join("\n")], "decisions.csv", { type: "text/csv" }));
+		const { location } = await staff.submitForm(path, upload);
+		await workOffJobs(site.deps, () => false);
+		const job = await staff.open(location ?? "");
+		equal(job.status, 200);
+		match(job.text, /A-3/);
+		deepEqual(faultsLogged(site), []);
+	});
+
+	test("in a call of the API or the pixel is refused by its field, and the inbound log has it", async () => {
+		const site = createTestSite(database.store);
+		const app = createApp(site.deps);
+		const { programme, credentials } = await makeShop(site.deps);
+		const good = { orderId: "A-1", basketValue: "1.00", currency: "EUR", eventType: "SALE", reason: "OTHER" };
+		const calls: [method: string, target: string, body?: object][] = [
+			["GET", "/v1/conversions/%00"],
+			["GET", "/v1/conversions?orderId=%00"],
+			["GET", "/v1/conversions?cursor=%00"],
+			["GET", "/v1/conversions?%00=1"],
+			["GET", "/v1/%00"],
+			["GET", "/v1/events?after=%00"],
+		];
+		for (const path of ["/v1/conversions", "/v1/approvals", "/v1/rejections", "/v1/reversals"]) {
+			for (const name of [...Object.keys(good), "occurredAt", "test", NUL]) {
+				calls.push(["POST", path, { ...good, [name]: `a${NUL}b` }]);
+			}
+		}
+		for (const [method, target, body] of calls) {
+			const options = { nowMs: site.deps.clock.nowMs(), ...(body === undefined ? {} : { body }) };
+			const answer = await app.request(signedRequest(method, target, credentials, options));
+			ok(answer.status >= 400 && answer.status < 500, `${target} ${JSON.stringify(body)}: ${answer.status}`);
+		}
+		const fields = ["orderId", "eventType", "basketValue", "currency", "%00"];
+		const pixels = fields.map(
+			(name) => `/pixel/${programme.public_id}.gif?orderId=A-1&basketValue=1&${name}=%00`,
+		);
+		for (const target of [...pixels, "/pixel/%00.gif", "/pixel/%00"]) {
+			equal((await app.request(target)).status, 200, target);
+		}
+		deepEqual(faultsLogged(site), []);
+		const logged = await site.store.db.selectFrom("inbound_calls").select("outcome").execute();
+		ok(logged.length >= calls.length, `${logged.length} of ${calls.length}`);
+	});
+});
+
+/** Each as the browser's own form would be sent, encoded both ways; a file is named so, too. */
+async function sendOddForms(browser: Browser, path: string): Promise<{ status: number; text: string }[]> {
+	const typed = Object.fromEntries(FIELD_NAMES.map((name) => [name, `a${NUL}b`]));
+	const twice = new URLSearchParams([
+		["conversion", NUL],
+		["conversion", "x"],
+	]);
+	const upload = new FormData();
+	upload.set("file", new File(["orderId,decision\n"], `a${NUL}b.csv`, { type: "text/csv" }));
+	return [
+		await browser.submit(path, typed),
+		await browser.submitForm(path, twice),
+		await browser.submitForm(path, upload),
+	];
+}
+
+function routesOf({ deps }: TestSite, method: string): string[] {
+	const routes = createApp(deps).routes.filter((route) => route.method === method);
+	const pages = routes
+		.map(({ path }) => path)
+		.filter((path) => !/[*]|^\/(assets|problems)|\.json$|z$|metrics/.test(path));
+	ok(pages.length > 20, "the routes are found");
+	return [...new Set(pages)];
+}
+
+function faultsLogged({ log }: TestSite): object[] {
+	return log.lines.filter(({ level }) => level === "error");
+}
+
+async function countEverything({ store }: TestSite): Promise<Record<string, number>> {
+	const counts: Record<string, number> = {};
+	for (const { name } of await store.db.introspection.getTables()) {
+		if (name === "auth_rate_limits" || name === "limit_counts") continue;
+		const table = name as "people";
+		counts[name] = (await store.db.selectFrom(table).selectAll().execute()).length;
+	}
+	return counts;
+}
