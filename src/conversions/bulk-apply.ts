@@ -47,9 +47,9 @@ export async function startApplying(
 
 /** Only before it is applied: afterwards it is the record of what was done. */
 export async function discardJob(
-	{ store }: ConversionsDeps,
+	{ store, clock }: ConversionsDeps,
 	job: BulkJob,
-	{ side }: Decider,
+	{ personId, side }: Decider,
 ): Promise<Result<"discarded">> {
 	const notYours = whyNotYours(job, side);
 	if (notYours !== null) return refuse("not_allowed", notYours);
@@ -59,6 +59,14 @@ export async function discardJob(
 			return refuse("job_not_ready", advice);
 		}
 		await deleteJob(trx, job.id);
+		const note = {
+			personId,
+			programmeId: job.programme_id,
+			action: "decisions.discarded" as const,
+			subject: job.public_id,
+			detail: `${job.row_count} rows`,
+		};
+		await noteAudit(trx, note, clock.nowMs());
 		return succeed("discarded");
 	});
 }

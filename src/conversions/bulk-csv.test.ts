@@ -4,6 +4,7 @@ import { csvLine } from "../domain/csv-cell.ts";
 import { MAX_BULK_ROWS, MAX_FILE_BYTES, readDecisions } from "./bulk-csv.ts";
 
 const turn = async () => undefined;
+const SOUND = { verdict: null, problem: null };
 const bytes = (text: string) => new TextEncoder().encode(text);
 const read = (text: string) => readDecisions(bytes(text), turn);
 
@@ -31,8 +32,8 @@ for (const [what, text] of [
 ] as const) {
 	test(`reads ${what}`, async () => {
 		deepEqual(await rowsOf(text), [
-			{ line: 2, orderId: "A-1", eventType: "SALE", decision: "approve", reason: "", problem: null },
-			{ line: 3, orderId: "B 2", eventType: "SALE", decision: "reject", reason: "FRAUD", problem: null },
+			{ line: 2, orderId: "A-1", eventType: "SALE", decision: "approve", reason: "", ...SOUND },
+			{ line: 3, orderId: "B 2", eventType: "SALE", decision: "reject", reason: "FRAUD", ...SOUND },
 		]);
 	});
 }
@@ -49,7 +50,6 @@ test("an order id that looks like a formula comes back from an export as it was"
 for (const [what, line, problem] of [
 	["no order id", ",approve,", /orderId must have 1 to 128 characters/],
 	["an endless order id", `${"x".repeat(129)},approve,`, /orderId must have 1 to 128 characters/],
-	["no decision", "A-1,,", /decision must be one of approve, reject, reverse/],
 	["an unknown decision", "A-1,delete,", /decision must be one of/],
 	["no reason to reject", "A-1,reject,", /A reason is needed here: one of RETURN/],
 	["no reason to reverse", "A-1,reverse,", /A reason is needed here/],
@@ -69,6 +69,19 @@ for (const [what, line, problem] of [
 		match(rows[1]?.problem ?? "", problem);
 	});
 }
+
+test("a row without a decision is left alone, whatever else it holds, and decides nothing about its order", async () => {
+	const rows = await rowsOf(`orderId,decision,reason\nA,,FRAUD\n${"x".repeat(300)}\0, ,\nA,approve,\n`);
+	deepEqual(
+		rows.map(({ verdict, problem }) => [verdict, problem]),
+		[
+			["left", null],
+			["left", null],
+			[null, null],
+		],
+	);
+	equal(rows[1]?.orderId, "x".repeat(200), "bounded, and nothing that no database stores");
+});
 
 test("an order that is decided twice is taken once, and the second line names the first", async () => {
 	const rows = await rowsOf("orderId,eventType,decision\nA,SALE,approve\nA,LEAD,approve\nA,,approve\n");

@@ -10,6 +10,8 @@ import { type CheckedRow, checkRow, type RawRow } from "./bulk-row.ts";
 
 /** What the largest networks take in one job. */
 export const MAX_BULK_ROWS = 40_000;
+/** As pages write it. */
+const MAX_BULK_ROWS_TEXT = String(MAX_BULK_ROWS).replace(/\B(?=(?:\d{3})+$)/g, "\u00a0");
 export const MAX_FILE_BYTES = 10 * 1_024 * 1_024;
 
 /** Of ours none comes near; a quote that is never closed would otherwise swallow the file. */
@@ -101,7 +103,7 @@ async function readRecords(
 		if (rows.length === MAX_BULK_ROWS) {
 			return refuse(
 				"too_many_rows",
-				`The file has more than ${MAX_BULK_ROWS} rows. Split it, and upload the parts one after the other.`,
+				`The file has more than ${MAX_BULK_ROWS_TEXT} rows. Split it, and upload the parts one after the other.`,
 				"file",
 			);
 		}

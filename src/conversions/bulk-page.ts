@@ -2,6 +2,7 @@
 
 import type { EventType } from "../domain/conversion.ts";
 import { judgeMove } from "../domain/conversion.ts";
+import { plainWords } from "../domain/fault.ts";
 import type { BulkJob } from "../store/bulk-jobs.ts";
 import type { BulkRow, JudgedRow } from "../store/bulk-rows.ts";
 import { type Conversion, findManyByOrder } from "../store/conversions.ts";
@@ -32,7 +33,7 @@ export async function previewPage(trx: Db, job: BulkJob, rows: readonly BulkRow[
 			case "already":
 				return { ...row, verdict: "already" };
 			case "refuse":
-				return { ...row, verdict: "refused", detail: verdict.fault.detail };
+				return { ...row, verdict: "refused", detail: plainWords(verdict.fault) };
 			default:
 				return verdict satisfies never;
 		}
@@ -60,7 +61,7 @@ export async function applyPage(
 		const result = decided.results[index];
 		const row = { seq, detail: null, conversion: wish.conversion.public_id };
 		if (result === undefined) throw new Error("a decision came back without its result");
-		if (!result.ok) return { ...row, verdict: "refused", detail: result.fault.detail };
+		if (!result.ok) return { ...row, verdict: "refused", detail: plainWords(result.fault) };
 		return { ...row, verdict: result.value === "changed" ? "change" : "already" };
 	});
 	const settled = meetings.flatMap((meeting) => (meeting.kind === "settled" ? [meeting.row] : []));
@@ -71,7 +72,7 @@ export async function applyPage(
 }
 
 async function meetConversions(trx: Db, job: BulkJob, rows: readonly BulkRow[]): Promise<Meeting[]> {
-	const sound = rows.filter(({ verdict }) => verdict !== "malformed");
+	const sound = rows.filter(({ verdict }) => !isSettled(verdict));
 	const orderIds = new Set(sound.map((row) => row.order_id));
 	const byOrder = Map.groupBy(
 		await findManyByOrder(trx, job.programme_id, [...orderIds]),
@@ -80,18 +81,23 @@ async function meetConversions(trx: Db, job: BulkJob, rows: readonly BulkRow[]):
 	return rows.map((row) => meetConversion(job, row, byOrder.get(row.order_id) ?? []));
 }
 
+/** Before any conversion was looked at. */
+function isSettled(verdict: BulkRow["verdict"]): verdict is "malformed" | "left" {
+	return verdict === "malformed" || verdict === "left";
+}
+
 function meetConversion(job: BulkJob, row: BulkRow, namesakes: readonly Conversion[]): Meeting {
 	const { seq } = row;
 	const settle = (verdict: JudgedRow["verdict"], detail: string | null): Meeting => ({
 		kind: "settled",
 		row: { seq, verdict, detail, conversion: null },
 	});
-	if (row.verdict === "malformed") return settle("malformed", row.detail);
+	if (isSettled(row.verdict)) return settle(row.verdict, row.detail);
 	const parsed = parseStoredRow(row, job.decided_by);
-	if (!parsed.ok) return settle("refused", parsed.fault.detail);
+	if (!parsed.ok) return settle("refused", plainWords(parsed.fault));
 	const { orderId, eventType, decision } = parsed.value;
 	const conversion = namesakes.find((namesake) => namesake.event_type === eventType);
 	if (conversion !== undefined) return { kind: "wish", seq, wish: { conversion, decision } };
 	const known: EventType[] = namesakes.map((namesake) => namesake.event_type);
-	return settle("unknown", refuseUnknownOrder({ orderId, eventType }, known).fault.detail);
+	return settle("unknown", plainWords(refuseUnknownOrder({ orderId, eventType }, known).fault));
 }

@@ -16,6 +16,7 @@ const RESULTS: Readonly<Record<BulkVerdict, string>> = {
 	refused: "refused",
 	unknown: "unknown_order",
 	malformed: "malformed",
+	left: "left_alone",
 };
 
 export async function* bulkResult(db: Db, job: BulkJob): AsyncGenerator<string> {

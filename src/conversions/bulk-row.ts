@@ -16,7 +16,9 @@ export interface RawRow {
 }
 
 export interface CheckedRow extends RawRow {
-	/** Null when it makes sense. */
+	/** Settled by looking at it alone: it makes no sense, or asks for nothing. */
+	verdict: "malformed" | "left" | null;
+	/** Why it makes no sense. */
 	problem: string | null;
 }
 
@@ -38,8 +40,11 @@ export function checkRow(raw: RawRow, lineByOrder: Map<string, number>): Checked
 		decision: raw.decision.trim().toLowerCase(),
 		reason: raw.reason.trim().toUpperCase(),
 	};
+	// As most lines of an export to which a decision column was added.
+	if (tidy.decision === "") return { ...keepShowable(tidy), verdict: "left", problem: null };
 	const problem = findProblem(tidy, lineByOrder);
-	return { ...(problem === null ? tidy : keepShowable(tidy)), problem };
+	if (problem === null) return { ...tidy, verdict: null, problem };
+	return { ...keepShowable(tidy), verdict: "malformed", problem };
 }
 
 function findProblem(row: RawRow, lineByOrder: Map<string, number>): string | null {

@@ -3,6 +3,7 @@
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import { noteAudit } from "../store/audit.ts";
 import { type BulkJob, insertJob, moveJob } from "../store/bulk-jobs.ts";
 import { insertRows } from "../store/bulk-rows.ts";
 import type { BulkJobsTable } from "../store/bulk-tables.ts";
@@ -59,6 +60,7 @@ export async function selectDecisions(
 			eventType: conversion.event_type,
 			decision: selection.move,
 			reason: selection.move === "approve" ? "" : selection.reason,
+			verdict: null,
 			problem: null,
 		}));
 	return succeed(await storeJob(deps, programme, decider, rows, { source: "selection", file_name: null }));
@@ -93,12 +95,22 @@ async function storeJob(
 			event_type: row.eventType,
 			decision: row.decision,
 			reason: row.reason,
-			verdict: row.problem === null ? null : ("malformed" as const),
+			verdict: row.verdict,
 			detail: row.problem,
 		}));
 		await store.transact((trx) => insertRows(trx, page));
 		await clock.turn();
 	}
-	await moveJob(store.db, job.id, "storing", { state: "uploaded" });
+	await store.transact(async (trx) => {
+		await moveJob(trx, job.id, "storing", { state: "uploaded" });
+		const note = {
+			personId: decider.personId,
+			programmeId: programme.id,
+			action: "decisions.prepared" as const,
+			subject: job.public_id,
+			detail: `${rows.length} rows`,
+		};
+		await noteAudit(trx, note, clock.nowMs());
+	});
 	return { ...job, state: "uploaded" };
 }

@@ -96,6 +96,7 @@ eachDatabase("many decisions", (database) => {
 			refused: 1,
 			unknown: 2,
 			malformed: 1,
+			left: 0,
 		});
 		const statuses = await deps.store.db
 			.selectFrom("conversions")
@@ -143,6 +144,7 @@ eachDatabase("many decisions", (database) => {
 		deepEqual(
 			audit.map((entry) => [entry.action, entry.person_id, entry.detail]),
 			[
+				["decisions.prepared", 1, "7 rows"],
 				["conversions.decided", 1, "applies 7 rows"],
 				["conversions.decided", 1, "2 conversions changed"],
 			],

@@ -4,6 +4,7 @@
 import { judgeMove } from "../domain/conversion.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { type Conversion, findByPublicId, insertMoves, updateIfStill } from "../store/conversions.ts";
+import { noteFirstTime } from "../store/first-times.ts";
 import type { Programme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
 import type { Decided, InTransaction } from "./deps.ts";
@@ -38,6 +39,7 @@ export async function confirmParked(
 	await insertMoves(trx, [
 		{ conversion_id: parked.id, move: "confirm", to_status: verdict.to, decided_by: "shop", at_ms: nowMs },
 	]);
+	await noteFirstTime(trx, programme, "first_pixel_at_ms", nowMs);
 	return succeed({ outcome: "CONFIRMED", conversion, owedProgrammeIds: [] });
 }
 

@@ -39,13 +39,20 @@ export function refuseUnknownOrder(
 	{ orderId, eventType }: OrderName,
 	known: readonly EventType[],
 ): ReturnType<typeof refuse> {
-	const advice =
-		known.length === 0
-			? "Check the spelling, and that its POST /v1/conversions was answered RECORDED or CONFIRMED."
-			: `It is known as ${known.join(", ")}: send that eventType if it is the one you mean.`;
+	const found = `This programme has no ${eventType} with order id ${orderId}.`;
+	const others = known.join(", ");
+	if (known.length > 0) {
+		return refuse(
+			"unknown_order",
+			`${found} It is known as ${others}: send that eventType if it is the one you mean.`,
+			"orderId",
+			`${found} It is known as ${others}: write that as eventType if it is the one you mean.`,
+		);
+	}
 	return refuse(
 		"unknown_order",
-		`This programme has no ${eventType} with order id ${orderId}. ${advice}`,
+		`${found} Check the spelling, and that its POST /v1/conversions was answered RECORDED or CONFIRMED.`,
 		"orderId",
+		`${found} Check the spelling. The inbound log on Integration says what was reported for it.`,
 	);
 }

@@ -1,6 +1,7 @@
 // A person decides on a page: one conversion, or (the review team) several of any programme. Written down with who
 // it was, in the same transaction.
 
+import { judgeMove } from "../domain/conversion.ts";
 import { type Fault, type Result, refuse, succeed } from "../domain/fault.ts";
 import { noteAudit } from "../store/audit.ts";
 import { type Conversion, findByPublicId, findManyByPublicId } from "../store/conversions.ts";
@@ -17,11 +18,33 @@ export interface DecidedOnPage {
 	outcome: "changed" | "already";
 }
 
+export interface WishOnPage {
+	conversionId: string;
+	move: DecisionMove;
+	reason: string;
+}
+
+/** What deciding would come to, for the question whether they are sure. Nothing is changed. */
+export async function previewOne(
+	{ store }: ConversionsDeps,
+	programme: Programme,
+	decider: Decider,
+	wish: WishOnPage,
+): Promise<Result<DecidedOnPage>> {
+	const decision = judgeDecision(decider.side, wish.move, wish.reason);
+	if (!decision.ok) return decision;
+	const conversion = await findByPublicId(store.db, programme.id, wish.conversionId);
+	if (conversion === undefined) return refuseUnknownConversion();
+	const verdict = judgeMove(conversion.status, wish.move);
+	if (verdict.kind === "refuse") return { ok: false, fault: verdict.fault };
+	return succeed({ conversion, outcome: verdict.kind === "apply" ? "changed" : "already" });
+}
+
 export async function decideOne(
 	deps: ConversionsDeps,
 	programme: Programme,
 	decider: Decider,
-	wish: { conversionId: string; move: DecisionMove; reason: string },
+	wish: WishOnPage,
 ): Promise<Result<DecidedOnPage>> {
 	const decision = judgeDecision(decider.side, wish.move, wish.reason);
 	if (!decision.ok) return decision;
@@ -31,12 +54,14 @@ export async function decideOne(
 		return decideAndNote(trx, deps, decider, [conversion], decision.value);
 	});
 	const [only] = done?.decided ?? [];
-	if (done === null || only === undefined) {
-		return refuse("unknown_conversion", "This programme has no such conversion. Go back to the list.");
-	}
+	if (done === null || only === undefined) return refuseUnknownConversion();
 	deps.store.announceDue(done.owedProgrammeIds);
 	if (!only.result.ok) return only.result;
 	return succeed({ conversion: only.conversion, outcome: only.result.value });
+}
+
+function refuseUnknownConversion(): ReturnType<typeof refuse> {
+	return refuse("unknown_conversion", "This programme has no such conversion. Go back to the list.");
 }
 
 export interface RejectedMany {

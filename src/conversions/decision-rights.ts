@@ -4,7 +4,7 @@
 import { parseReason } from "../domain/conversion.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { Role } from "../store/schema.ts";
-import type { Decision } from "./decide.ts";
+import type { Decision, TestDecision } from "./decide.ts";
 
 export const DECISION_MOVES = ["approve", "reject", "reverse"] as const;
 export type DecisionMove = Decision["move"];
@@ -19,7 +19,8 @@ export function sideOf(role: Role): Side {
 export function parseMove(text: string): Result<DecisionMove> {
 	const move = DECISION_MOVES.find((known) => known === text.trim().toLowerCase());
 	if (move !== undefined) return succeed(move);
-	return refuse("invalid_field", `decision must be one of ${DECISION_MOVES.join(", ")}.`, "decision");
+	const plain = "Choose what to do: approve, reject or reverse.";
+	return refuse("invalid_field", `decision must be one of ${DECISION_MOVES.join(", ")}.`, "decision", plain);
 }
 
 export function judgeDecision(side: Side, move: DecisionMove, reason: string): Result<Decision> {
@@ -35,4 +36,10 @@ export function judgeDecision(side: Side, move: DecisionMove, reason: string): R
 	if (!parsed.ok) return parsed;
 	if (move === "reject") return succeed({ move, decidedBy: side, reason: parsed.value });
 	return succeed({ move, decidedBy: "shop", reason: parsed.value });
+}
+
+/** The shop's moves, whoever tries them out: no money hangs on a test conversion. */
+export function judgeTestDecision(side: Side, move: DecisionMove, reason: string): Result<TestDecision> {
+	const judged = judgeDecision("shop", move, reason);
+	return judged.ok ? succeed({ ...judged.value, decidedBy: side }) : judged;
 }

@@ -2,6 +2,7 @@
 // what was there. UTF-8 with a byte order mark, because spreadsheets guess wrong without one.
 
 import { csvLine } from "../domain/csv-cell.ts";
+import { findBorders } from "../store/conversion-list.ts";
 import type { Conversion } from "../store/conversions.ts";
 import type { Programme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
@@ -36,9 +37,11 @@ export async function* exportConversions(
 	query: ConversionsQuery,
 ): AsyncGenerator<string> {
 	yield BYTE_ORDER_MARK + csvLine(COLUMNS.map(([name]) => name));
+	// Once for the whole file: to look for them takes forty statements. A search by order needs none.
+	const borders = query.orderId === undefined ? await findBorders(db, query) : undefined;
 	let cursor = query.cursor;
 	do {
-		const page = await listConversionsPage(db, programme, { ...query, cursor }, PAGE_ROWS);
+		const page = await listConversionsPage(db, programme, { ...query, cursor }, PAGE_ROWS, borders);
 		if (page.rows.length > 0)
 			yield page.rows.map((row) => csvLine(COLUMNS.map(([, cell]) => cell(row)))).join("");
 		cursor = page.nextCursor ?? undefined;

@@ -1,6 +1,6 @@
 // A page of a programme's conversions: by filter, the newest first, or by order id. The export reads the same pages.
 
-import { type ConversionListFilter, listByFilter } from "../store/conversion-list.ts";
+import { type ConversionListFilter, type IdBorders, listByFilter } from "../store/conversion-list.ts";
 import { searchByOrder } from "../store/conversion-search.ts";
 import { type Conversion, findByPublicId } from "../store/conversions.ts";
 import type { Programme } from "../store/programmes.ts";
@@ -25,16 +25,17 @@ export async function listConversionsPage(
 	programme: Pick<Programme, "id">,
 	query: ConversionsQuery,
 	limit: number,
+	/** Of the query's moments, where they were looked for already. */
+	borders?: IdBorders,
 ): Promise<ConversionsPage> {
 	const { orderId, cursor, ...filter } = query;
 	const last = cursor === undefined ? undefined : await findByPublicId(db, programme.id, cursor);
 	if (orderId !== undefined) {
-		const after = last === undefined ? undefined : { orderId: last.order_id, eventType: last.event_type };
-		const search = { programmeId: programme.id, prefix: orderId, after, limit };
+		const search = { programmeId: programme.id, prefix: orderId, after: last, limit };
 		const found = await searchByOrder(db, search, filter);
 		return { rows: found.rows, nextCursor: found.last?.public_id ?? null, isPartial: found.isPartial };
 	}
-	const place = { programmeId: programme.id, beforeId: last?.id, limit: limit + 1 };
+	const place = { programmeId: programme.id, beforeId: last?.id, limit: limit + 1, borders };
 	const found = await listByFilter(db, place, filter);
 	const rows = found.slice(0, limit);
 	const hasMore = found.length > rows.length;

@@ -5,6 +5,7 @@ import { judgeArrival } from "../domain/conversion.ts";
 import { type Result, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { findByOrder, insertConversion, insertMoves } from "../store/conversions.ts";
+import { noteFirstTime } from "../store/first-times.ts";
 import type { Programme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
 import { confirmParked } from "./confirm.ts";
@@ -45,6 +46,7 @@ export async function recordConversion(
 			at_ms: nowMs,
 		},
 	]);
+	if (report.source === "pixel" && !isParked) await noteFirstTime(trx, programme, "first_pixel_at_ms", nowMs);
 	const owedProgrammeIds =
 		arrival.announces === null ? [] : await oweEvents(trx, deps, arrival.announces, [conversion]);
 	return succeed({ outcome: isParked ? "PARKED" : "RECORDED", conversion, owedProgrammeIds });
@@ -58,8 +60,13 @@ async function meetExisting(
 ): Promise<Result<Decided<RecordOutcome>>> {
 	const existing = await findByOrder(trx, programme.id, report.orderId, report.eventType);
 	if (existing === undefined) throw new Error("a conversion that was in the way has vanished");
+	const isWaiting = existing.status === "PARKED" || existing.status === "EXPIRED";
+	// Browser and server agree on an order, whichever came first.
+	if (report.source === "pixel" && !isWaiting && existing.source !== "test") {
+		await noteFirstTime(trx, programme, "first_pixel_at_ms", deps.clock.nowMs());
+	}
 	// A pixel after anything, and a postback after a postback, change nothing.
-	if (report.source === "pixel" || (existing.status !== "PARKED" && existing.status !== "EXPIRED")) {
+	if (report.source === "pixel" || !isWaiting) {
 		return succeed({ outcome: "DUPLICATE", conversion: existing, owedProgrammeIds: [] });
 	}
 	return confirmParked(trx, deps, programme, existing, report);

@@ -6,7 +6,7 @@ import { parseAmount } from "../domain/money.ts";
 import { noteAudit } from "../store/audit.ts";
 import { type Conversion, findByPublicId } from "../store/conversions.ts";
 import type { Programme } from "../store/programmes.ts";
-import { type Decision, decideConversion } from "./decide.ts";
+import { decideConversion, type TestDecision } from "./decide.ts";
 import type { ConversionsDeps } from "./deps.ts";
 import { recordConversion } from "./record.ts";
 
@@ -53,7 +53,7 @@ export async function walkTestConversion(
 	deps: ConversionsDeps,
 	programme: Programme,
 	conversionId: string,
-	decision: Decision,
+	decision: TestDecision,
 	personId: number | null,
 ): Promise<Result<TestSent>> {
 	const walked = await deps.store.transact(async (trx) => {

@@ -1,7 +1,7 @@
 // A chart with the table it is drawn from. Without scripts, and for those who cannot see it, the table is the chart.
 
 import { html } from "hono/html";
-import type { Html } from "../html.ts";
+import type { Content, Html } from "../html.ts";
 
 export interface ChartSeries {
 	label: string;
@@ -17,14 +17,15 @@ export interface ChartView {
 	/** Days as YYYY-MM-DD. */
 	days: readonly string[];
 	series: readonly ChartSeries[];
-	/** Behind each number: "ms", "%". */
-	unit?: string;
 	isStacked?: boolean;
+	/** What stands in its place while every value is zero. */
+	empty: Content;
 }
 
 export function chart(view: ChartView): Html {
-	const { days, series, unit = "" } = view;
-	const data = JSON.stringify({ days, series, unit, isStacked: view.isStacked === true });
+	const { days, series } = view;
+	if (series.every(({ values }) => values.every((value) => value === 0))) return html`${view.empty}`;
+	const data = JSON.stringify({ days, series, isStacked: view.isStacked === true });
 	return html`<figure class="chart" id="${view.id}">
 	<figcaption><h3>${view.title}</h3></figcaption>
 	<div class="chart-plot" data-chart="${data}" aria-hidden="true"></div>
@@ -35,7 +36,7 @@ export function chart(view: ChartView): Html {
 			<tbody>${days.map(
 				(day, index) =>
 					html`<tr><th scope="row">${day}</th>${series.map(
-						({ values }) => html`<td class="number">${values[index] ?? 0}${unit}</td>`,
+						({ values }) => html`<td class="number">${values[index] ?? 0}</td>`,
 					)}</tr>`,
 			)}</tbody>
 		</table></div>

@@ -1,7 +1,6 @@
 // The domain's words as people read them.
 
 import type { DecidedBy, EventType, Reason, Source, Status } from "../../domain/conversion.ts";
-import type { DeliveryState } from "../../domain/delivery.ts";
 
 export const STATUS_WORDS: Readonly<Record<Status, string>> = {
 	RECORDED: "Recorded",
@@ -22,13 +21,6 @@ export const REPORTER_WORDS: Readonly<Record<Source, string>> = {
 	postback: "the shop's postback",
 	pixel: "a browser pixel",
 	test: "a test on Integration",
-};
-
-export const DELIVERY_WORDS: Readonly<Record<DeliveryState, string>> = {
-	pending: "Pending",
-	delivered: "Delivered",
-	failed: "Failed",
-	cancelled: "Cancelled",
 };
 
 export function decidedByWords(decidedBy: DecidedBy): string {

@@ -2,66 +2,60 @@
 
 import { html } from "hono/html";
 import { REASONS } from "../../domain/conversion.ts";
-import type { Html } from "../html.ts";
+import { type Fault, plainWords } from "../../domain/fault.ts";
+import type { Content, Html } from "../html.ts";
+import { message } from "./blocks.ts";
 import { reasonWords } from "./conversion-words.ts";
-import { button, selectField } from "./forms.ts";
+import { type Button, button, selectField } from "./forms.ts";
 
 type BarMove = "approve" | "reject" | "reverse";
+
+/** What somebody sent and what was wrong with it: shown again, so that nothing has to be chosen twice. */
+export interface RefusedDecision {
+	ticked: readonly string[];
+	reason: string;
+	fault: Fault;
+}
 
 export interface DecisionBar {
 	/** What this reader may do here. */
 	moves: readonly BarMove[];
-	/** Said in the question before it is done: "the selected conversions". */
-	what: string;
-	/** False where a preview comes in between and asks by itself. */
-	asks: boolean;
+	refused?: RefusedDecision | undefined;
+	/** Asked by the browser, where no page comes in between that asks. */
+	confirm?: string;
 }
 
-export function decisionBar({ moves, what, asks }: DecisionBar): Html {
+const BUTTONS: Readonly<Record<BarMove, Button>> = {
+	// The one that needs no reason.
+	approve: { label: "Approve", tone: "primary", skipsChecks: true },
+	reject: { label: "Reject", tone: "danger" },
+	reverse: { label: "Reverse", tone: "danger" },
+};
+
+export function decisionBar({ moves, refused, confirm }: DecisionBar): Html {
 	const needsReason = moves.filter((move) => move !== "approve");
 	const reason = selectField({
 		name: "reason",
 		label: needsReason.length === moves.length ? "Reason" : `Reason (to ${needsReason.join(" or ")})`,
+		value: refused?.reason ?? "",
+		error: refused !== undefined && isAboutReason(refused) ? plainWords(refused.fault) : undefined,
+		isRequired: true,
 		options: [
 			{ value: "", label: "Choose a reason" },
 			...REASONS.map((value) => ({ value, label: reasonWords(value) })),
 		],
 	});
-	return html`<div class="decision-bar">${needsReason.length === 0 ? null : reason}<div class="row">${moves.map((move) => decisionButton(move, what, asks))}</div></div>`;
+	const question = confirm === undefined ? {} : { confirm };
+	return html`<div class="decision-bar">${needsReason.length === 0 ? null : reason}<div class="row">${moves.map(
+		(move) => button({ ...BUTTONS[move], name: "decision", value: move, ...question }),
+	)}</div></div>`;
 }
 
-function decisionButton(move: BarMove, what: string, asks: boolean): Html {
-	const name = "decision";
-	switch (move) {
-		case "approve":
-			return button({
-				label: "Approve",
-				tone: "primary",
-				name,
-				value: move,
-				...ask(asks, `Approve ${what}?`),
-			});
-		case "reject":
-			return button({
-				label: "Reject",
-				tone: "danger",
-				name,
-				value: move,
-				...ask(asks, `Reject ${what}? This cannot be undone.`),
-			});
-		case "reverse":
-			return button({
-				label: "Reverse",
-				tone: "danger",
-				name,
-				value: move,
-				...ask(asks, `Reverse ${what}? This cannot be undone.`),
-			});
-		default:
-			return move satisfies never;
-	}
+/** What is wrong with anything but the reason, for above the list or the page. */
+export function refusalMessage(refused: RefusedDecision | undefined): Content {
+	return refused === undefined || isAboutReason(refused) ? null : message("bad", plainWords(refused.fault));
 }
 
-function ask(asks: boolean, question: string): { confirm?: string } {
-	return asks ? { confirm: question } : {};
+function isAboutReason({ fault }: RefusedDecision): boolean {
+	return fault.field === "reason";
 }

@@ -5,7 +5,7 @@ import type { Content, Html } from "../html.ts";
 
 export interface FieldFrame {
 	name: string;
-	label: string;
+	label: Content;
 	hint?: Content;
 	error?: string | undefined;
 	/** When two forms of a page have a field of the same name. */
@@ -21,6 +21,8 @@ export interface TextField extends FieldFrame {
 	maxLength?: number;
 	isMono?: boolean;
 	inputMode?: "numeric" | "decimal" | "text" | "url";
+	/** In sight and ready to be typed into when the page opens. */
+	hasFocus?: boolean;
 }
 
 export function textField(field: TextField): Html {
@@ -30,7 +32,7 @@ export function textField(field: TextField): Html {
 		html`<input ${common(field)} type="${type}" value="${value}" class="${field.isMono === true ? "mono" : ""}"${attribute(
 			"autocomplete",
 			autocomplete,
-		)}${attribute("placeholder", placeholder)}${attribute("maxlength", maxLength)}${attribute("inputmode", inputMode)}>`,
+		)}${attribute("placeholder", placeholder)}${attribute("maxlength", maxLength)}${attribute("inputmode", inputMode)}${field.hasFocus === true ? html` autofocus` : null}>`,
 	);
 }
 
@@ -74,13 +76,15 @@ export interface Button {
 	confirm?: string;
 	/** For those who hear it without its row. */
 	ariaLabel?: string;
+	/** Sent although a field is empty that the form's other buttons need. */
+	skipsChecks?: boolean;
 }
 
 export function button(look: Button): Html {
 	return html`<button type="submit" class="${classes(look)}"${attribute("name", look.name)}${attribute("value", look.value)}${attribute(
 		"data-confirm",
 		look.confirm,
-	)}${attribute("aria-label", look.ariaLabel)}>${look.label}</button>`;
+	)}${attribute("aria-label", look.ariaLabel)}${look.skipsChecks === true ? html` formnovalidate` : null}>${look.label}</button>`;
 }
 
 export function linkButton(

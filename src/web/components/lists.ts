@@ -8,6 +8,8 @@ export interface Column<Row> {
 	/** For a column of controls: read out, not shown. */
 	isTitleHidden?: boolean;
 	isNumber?: boolean;
+	/** What the row is about: where rows are stacked it comes first, and needs no title. */
+	namesRow?: boolean;
 	cell(row: Row): Content;
 }
 
@@ -18,23 +20,41 @@ export function dataTable<Row>(table: {
 	rows: readonly Row[];
 	empty: Content;
 	rowId?(row: Row): string;
+	/** On a phone a row is a small card, each cell beside its column's title, and nothing is out of sight. */
+	stacks?: boolean;
 }): Html {
 	if (table.rows.length === 0) return html`${table.empty}`;
-	return html`<div class="table-scroll" tabindex="0" role="region" aria-label="${table.caption}"><table>
+	const stacks = table.stacks === true;
+	// A style that makes blocks of rows takes their meaning away in some browsers: said here, it stays.
+	const role = (name: string) => (stacks ? html` role="${name}"` : null);
+	return html`<div class="table-scroll" tabindex="0" role="region" aria-label="${table.caption}"><table${
+		stacks ? html` class="stacks"` : null
+	}${role("table")}>
 	<caption class="visually-hidden">${table.caption}</caption>
-	<thead><tr>${table.columns.map(
+	<thead${role("rowgroup")}><tr${role("row")}>${table.columns.map(
 		({ title, isNumber, isTitleHidden }) =>
-			html`<th scope="col" class="${isNumber === true ? "number" : ""}">${
+			html`<th scope="col" class="${isNumber === true ? "number" : ""}"${role("columnheader")}>${
 				isTitleHidden === true ? html`<span class="visually-hidden">${title}</span>` : title
 			}</th>`,
 	)}</tr></thead>
-	<tbody>${table.rows.map(
+	<tbody${role("rowgroup")}>${table.rows.map(
 		(row) =>
-			html`<tr ${table.rowId === undefined ? null : html`id="${table.rowId(row)}"`}>${table.columns.map(
-				({ cell, isNumber }) => html`<td class="${isNumber === true ? "number" : ""}">${cell(row)}</td>`,
+			html`<tr${table.rowId === undefined ? null : html` id="${table.rowId(row)}"`}${role("row")}>${table.columns.map(
+				(column) =>
+					html`<td class="${cellClass(column)}"${role("cell")}${stacks ? stackedTitle(column) : null}>${column.cell(row)}</td>`,
 			)}</tr>`,
 	)}</tbody>
 </table></div>`;
+}
+
+function cellClass<Row>({ isNumber, namesRow }: Column<Row>): string {
+	return [isNumber === true ? "number" : "", namesRow === true ? "names-row" : ""].join(" ").trim();
+}
+
+/** Read by the style sheet alone: whoever listens has the column's own title. */
+function stackedTitle<Row>({ title, isTitleHidden, namesRow }: Column<Row>): Html | null {
+	const isShown = typeof title === "string" && isTitleHidden !== true && namesRow !== true;
+	return isShown ? html` data-label="${title}"` : null;
 }
 
 /** A GET form: filters are part of the address, so that they can be shared and gone back to. */

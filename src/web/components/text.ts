@@ -22,20 +22,30 @@ export function dayTag(atMs: number): Html {
 	return html`<time class="nowrap" datetime="${iso}" data-show="day" title="${iso.slice(0, 16).replace("T", " ")} UTC">${iso.slice(0, 10)}</time>`;
 }
 
-/** The digits as they are stored: never through a number. */
+/**
+ * The digits as they are stored: never through a number. The gaps between thousands are the style sheet's, so that
+ * what is copied is digits and a point, which every spreadsheet takes.
+ */
 export function amount(value: string, currency: string): Html {
-	return html`<span class="number">${groupDigits(value)} <span class="faint">${currency}</span></span>`;
+	const [whole = "", ...decimals] = value.split(".");
+	const [first, ...groups] = thousandsOf(whole);
+	return html`<span class="number">${first}${groups.map((group) => html`<span class="thousands">${group}</span>`)}${decimals.map(
+		(digits) => `.${digits}`,
+	)} <span class="faint">${currency}</span></span>`;
 }
 
+/** For sentences: with a space that does not break, which reads the same in every language. */
 export function count(value: number): string {
-	return groupDigits(String(value));
+	return thousandsOf(String(value)).join("\u00a0");
 }
 
-/** With thin spaces by thousands, so that it reads the same in every language. */
-function groupDigits(decimal: string): string {
-	const [whole = "", decimals] = decimal.split(".");
-	const grouped = whole.replace(/\B(?=(\d{3})+$)/g, "\u202f");
-	return decimals === undefined ? grouped : `${grouped}.${decimals}`;
+/** "1 row", "40 000 rows". */
+export function countOf(value: number, noun: string): string {
+	return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
+}
+
+function thousandsOf(digits: string): readonly string[] {
+	return digits.split(/\B(?=(?:\d{3})+$)/);
 }
 
 /** With scripts, a button beside it; without, text that selects as a whole. */

@@ -10,6 +10,7 @@ import { programmeOf } from "../viewer.ts";
 import { answerCsv } from "./csv-answer.ts";
 import { deciderOf } from "./decider-of.ts";
 import type { ConversionPagesDeps } from "./deps.ts";
+import type { ExportPlaces } from "./export-places.ts";
 
 export async function applyJob(c: WebContext, deps: ConversionPagesDeps): Promise<Response> {
 	const job = await jobOf(c, deps);
@@ -32,10 +33,15 @@ export async function dropJob(c: WebContext, deps: ConversionPagesDeps): Promise
 	return c.redirect(`/programmes/${programmeOf(c).public_id}/conversions/bulk`, 303);
 }
 
-export async function answerResult(c: WebContext, deps: ConversionPagesDeps): Promise<Response> {
+export async function answerResult(
+	c: WebContext,
+	deps: ConversionPagesDeps,
+	places: ExportPlaces,
+): Promise<Response> {
 	const job = await jobOf(c, deps);
 	if (job === undefined || job.state !== "done") return answerError(c, "not_found");
-	return answerCsv(c, `result-${job.public_id}.csv`, bulkResult(deps.store.db, job), deps.clock.turn);
+	const lines = bulkResult(deps.store.db, job);
+	return answerCsv(c, { clock: deps.clock, places }, `result-${job.public_id}.csv`, lines);
 }
 
 function jobOf(c: WebContext, { store }: ConversionPagesDeps): Promise<BulkJob | undefined> {

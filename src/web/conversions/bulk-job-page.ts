@@ -8,7 +8,7 @@ import { countVerdicts, listRows, type VerdictCounts } from "../../store/bulk-ro
 import type { BulkVerdict } from "../../store/bulk-tables.ts";
 import { message, padded, pageHeader, section, statStrip } from "../components/blocks.ts";
 import { button, linkButton, postForm } from "../components/forms.ts";
-import { count, timeTag } from "../components/text.ts";
+import { count, countOf, timeTag } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
 import type { WebContext } from "../env.ts";
 import { answerError } from "../error-page.ts";
@@ -80,7 +80,7 @@ function renderJob(
 ): Html {
 	const header = pageHeader({
 		title: titleOf(job),
-		hint: html`${job.file_name ?? "A selection on the list"} · ${count(job.row_count)} rows · ${timeTag(job.created_at_ms)}`,
+		hint: html`${job.file_name ?? "A selection on the list"} · ${countOf(job.row_count, "row")} · ${timeTag(job.created_at_ms)}`,
 		actions: linkButton({ label: "All conversions", href: href.replace(/\/bulk\/.*$/, "") }),
 	});
 	if (counts === null) return html`<div id="job" ${polling(href)}>${header}${renderProgress(job)}</div>`;
@@ -104,7 +104,7 @@ function polling(href: string): Html {
 
 function renderProgress(job: BulkJob): Html {
 	const what = job.state === "uploaded" ? "checked" : "applied";
-	const text = `${count(job.done_rows)} of ${count(job.row_count)} rows ${what}`;
+	const text = `${count(job.done_rows)} of ${countOf(job.row_count, "row")} ${what}`;
 	return section({
 		id: "progress",
 		title: job.state === "uploaded" ? "Checking every row" : "Applying every row",
@@ -127,27 +127,36 @@ function renderChoice(href: string, counts: VerdictCounts, notYours: string | nu
 		body: button({ label: "Discard", tone: "quiet" }),
 	});
 	if (counts.change === 0) {
-		return html`${message("warn", "None of these rows would change anything. Look at the reasons below, correct the file and upload it again.")}<div class="row">${discard}</div>`;
+		return html`${message("warn", adviceWithoutChange(counts))}<div class="row">${discard}</div>`;
 	}
 	const apply = postForm({
 		action: `${href}/apply`,
 		csrf,
 		className: "row",
 		body: button({
-			label: `Apply ${count(counts.change)} ${counts.change === 1 ? "change" : "changes"}`,
+			label: `Apply ${countOf(counts.change, "change")}`,
 			tone: "primary",
 		}),
 	});
 	const left =
-		skipped === 0 ? null : message("warn", `${count(skipped)} rows will be left out. Each says why, below.`);
+		skipped === 0
+			? null
+			: message("warn", `${countOf(skipped, "row")} will be left out. The list below says why.`);
 	return html`${left}<div class="row">${apply}${discard}</div>`;
+}
+
+function adviceWithoutChange(counts: VerdictCounts): string {
+	const isUndecided = VERDICTS.every((verdict) => verdict === "left" || counts[verdict] === 0);
+	return isUndecided
+		? "No row has a decision. Write approve, reject or reverse into the column decision, and upload the file again."
+		: "None of these rows would change anything. Look at the reasons below, correct the file and upload it again.";
 }
 
 function renderResult(href: string, counts: VerdictCounts): Html {
 	const skipped = totalOf(counts, ["refused", "unknown", "malformed"]);
 	const text =
 		skipped === 0
-			? "Everything was applied."
+			? "Every decision was applied."
 			: `${count(counts.change)} changed; ${count(skipped)} left out, each with its reason in the result file.`;
 	return html`${message(skipped === 0 ? "good" : "warn", text)}<div class="row">${linkButton({
 		label: "Download the result",

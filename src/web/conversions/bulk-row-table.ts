@@ -1,12 +1,12 @@
 // The rows of a job, what each would do or did, and the tabs that show one kind of them.
 
 import { html } from "hono/html";
-import { REASONS } from "../../domain/conversion.ts";
+import { EVENT_TYPES, REASONS } from "../../domain/conversion.ts";
 import type { BulkRow, VerdictCounts } from "../../store/bulk-rows.ts";
 import type { BulkVerdict } from "../../store/bulk-tables.ts";
 import type { Programme } from "../../store/programmes.ts";
 import { emptyState, section, tabs } from "../components/blocks.ts";
-import { reasonWords } from "../components/conversion-words.ts";
+import { reasonWords, titleCase } from "../components/conversion-words.ts";
 import { type Column, dataTable } from "../components/lists.ts";
 import { stepPager } from "../components/step-pager.ts";
 import { count } from "../components/text.ts";
@@ -46,6 +46,7 @@ export function bulkRowTable(view: RowsView): Html {
 			caption: "Rows in the order of the file",
 			columns: columnsFor(view),
 			rows: shown,
+			stacks: true,
 			empty: emptyState({ title: "No such rows", text: "Choose another kind above." }),
 		})}${stepPager({
 			firstHref: view.afterSeq === 0 ? null : firstHref,
@@ -59,7 +60,7 @@ export function bulkRowTable(view: RowsView): Html {
 function columnsFor({ programme, isApplied }: RowsView): readonly Column<BulkRow>[] {
 	return [
 		{ title: "Line", isNumber: true, cell: (row) => String(row.line) },
-		{ title: "Order", cell: (row) => orderOf(row, programme.public_id) },
+		{ title: "Order", namesRow: true, cell: (row) => orderOf(row, programme.public_id) },
 		{ title: "Decision", cell: decisionOf },
 		{
 			title: isApplied ? "Result" : "Would do",
@@ -78,7 +79,9 @@ function orderOf(row: BulkRow, programmePublicId: string): Html {
 		row.conversion === null
 			? html`<span class="order-id mono" title="${row.order_id}">${row.order_id}</span>`
 			: html`<a class="order-id mono" href="/programmes/${programmePublicId}/conversions/${row.conversion}" title="${row.order_id}">${row.order_id}</a>`;
-	return html`${name}<span class="secondary">${row.event_type}</span>`;
+	const eventType = EVENT_TYPES.find((known) => known === row.event_type);
+	const type = eventType === undefined ? row.event_type : titleCase(eventType);
+	return html`${name}<span class="secondary">${type}</span>`;
 }
 
 function decisionOf(row: BulkRow): Content {

@@ -107,7 +107,7 @@ function renderFormat(role: "owner" | "staff"): Html {
 			: "decision is approve, reject or reverse.";
 	return padded(
 		codeBlock(EXAMPLE, "example file"),
-		html`<p class="small soft">${who} reason is needed to reject or reverse; eventType is SALE when left out. Commas, semicolons and tabs work, and so does an export with a decision column added.</p>`,
+		html`<p class="small soft">${who} reason is needed to reject or reverse; eventType is SALE when left out. Commas, semicolons and tabs work, and so does an export with a decision column added: rows without a decision are left alone.</p>`,
 		more(
 			"Event types and reasons",
 			html`<p class="small">${EVENT_TYPES.join(", ")}</p><p class="small">${REASONS.join(", ")}</p>`,

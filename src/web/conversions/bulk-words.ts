@@ -17,7 +17,14 @@ export function jobBadge(state: BulkState): Html {
 	return badge(tone, text);
 }
 
-export const VERDICTS: readonly BulkVerdict[] = ["change", "already", "refused", "unknown", "malformed"];
+export const VERDICTS: readonly BulkVerdict[] = [
+	"change",
+	"already",
+	"refused",
+	"unknown",
+	"malformed",
+	"left",
+];
 
 /** Before and after it is applied. */
 export const VERDICT_WORDS: Readonly<Record<BulkVerdict, readonly [before: string, after: string]>> = {
@@ -26,6 +33,7 @@ export const VERDICT_WORDS: Readonly<Record<BulkVerdict, readonly [before: strin
 	refused: ["Refused", "Refused"],
 	unknown: ["Unknown order", "Unknown order"],
 	malformed: ["Malformed", "Malformed"],
+	left: ["Left alone", "Left alone"],
 };
 
 const VERDICT_TONES: Readonly<Record<BulkVerdict, Tone>> = {
@@ -34,6 +42,7 @@ const VERDICT_TONES: Readonly<Record<BulkVerdict, Tone>> = {
 	refused: "bad",
 	unknown: "warn",
 	malformed: "warn",
+	left: "plain",
 };
 
 export function verdictBadge(verdict: BulkVerdict, isApplied: boolean): Html {

@@ -60,6 +60,50 @@ test("a file is checked, previewed, applied once however often the button is pre
 	match((await owner.open(`${base}/bulk`)).text, /decisions\.csv.*Done/s);
 });
 
+test("rows without a decision are left alone: they are no errors, and an export can come back with a few decisions", async (t) => {
+	const { site, owner, base, add, read } = await openScene(t);
+	const one = await add({ order_id: "one" });
+	const two = await add({ order_id: "two", status: "REJECTED", reason: "FRAUD", decided_by: "shop" });
+	const exported = (await owner.open(`${base}/export.csv`)).text.trimEnd().split("\r\n");
+	const lines = exported.map((line) => {
+		if (line.includes("orderId,")) return `${line},decision`;
+		return line.startsWith("one,") ? `${line},approve` : `${line},`;
+	});
+	await owner.open(`${base}/bulk`);
+	const { location } = await submitForm(owner, `${base}/bulk`, uploadForm(lines.join("\r\n")));
+	await workOff(site);
+	const preview = await owner.open(location ?? "");
+	match(preview.text, /Apply 1 change</);
+	match(preview.text, /Left alone/);
+	doesNotMatch(preview.text, /will be left out|Malformed \(/);
+	match((await owner.open(`${location}?rows=left`)).text, />two</);
+	await owner.submit(`${location}/apply`, {});
+	await workOff(site);
+	match((await owner.open(location ?? "")).text, /Every decision was applied/);
+	match((await owner.open(`${location}/result.csv`)).text, /\r\n\d,two,SALE,,FRAUD,left_alone,,/);
+	equal((await read(one)).status, "APPROVED");
+	deepEqual(await read(two), two);
+});
+
+test("a file in which no row has a decision says what to write", async (t) => {
+	const { site, owner, base } = await openScene(t);
+	await owner.open(`${base}/bulk`);
+	const { location } = await submitForm(owner, `${base}/bulk`, uploadForm(`${HEADER}one,,,\n`));
+	match((await owner.open(location ?? "")).text, /· 1 row ·[\s\S]*0 of 1 row checked/);
+	await workOff(site);
+	match((await owner.open(location ?? "")).text, /No row has a decision\. Write approve, reject or reverse/);
+});
+
+test("one row that is left out is called one row", async (t) => {
+	const { site, owner, base, add } = await openScene(t);
+	await add({ order_id: "one" });
+	await owner.open(`${base}/bulk`);
+	const file = uploadForm(`${HEADER}one,,approve,\nnobody,,approve,\n`);
+	const { location } = await submitForm(owner, `${base}/bulk`, file);
+	await workOff(site);
+	match((await owner.open(location ?? "")).text, /1 row will be left out/);
+});
+
 test("several ticked conversions become a job that shows what it would do; foreign ones are not in it", async (t) => {
 	const { site, owner, base, add, read } = await openScene(t);
 	const conversions = [await add({ order_id: "one" }), await add({ order_id: "two", status: "APPROVED" })];
@@ -130,7 +174,7 @@ for (const [what, form, status, sentence] of [
 		"too many rows",
 		() => uploadForm(`orderId,decision\n${"A,approve\n".repeat(40_001)}`),
 		422,
-		/more than 40000 rows/,
+		/more than 40\u00a0000 rows/,
 	],
 	["too many bytes", () => uploadForm(new Uint8Array(MAX_FILE_BYTES + 1)), 413, /larger than 10 MB/],
 ] as const) {

@@ -1,18 +1,15 @@
 // A conversion's own page: what it is, what happened to it, what the shop was told, and what can be done now.
 
 import { html } from "hono/html";
-import {
-	type ConversionDelivery,
-	type HistoryMove,
-	listDeliveriesOf,
-	listMoves,
-} from "../../store/conversion-history.ts";
+import { announcedBy } from "../../domain/conversion.ts";
+import { type HistoryMove, listMoves } from "../../store/conversion-history.ts";
 import { type Conversion, findByPublicId } from "../../store/conversions.ts";
+import { type ListedDelivery, listDeliveriesOfConversion } from "../../store/delivery-list.ts";
 import type { Programme } from "../../store/programmes.ts";
 import { emptyState, facts, message, padded, pageHeader, section } from "../components/blocks.ts";
 import { statusBadge } from "../components/conversion-cells.ts";
 import { decidedByWords, REPORTER_WORDS, reasonWords, titleCase } from "../components/conversion-words.ts";
-import { decisionBar } from "../components/decision-bar.ts";
+import { decisionBar, type RefusedDecision, refusalMessage } from "../components/decision-bar.ts";
 import { linkButton, postForm } from "../components/forms.ts";
 import { amount, copyable, timeTag } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
@@ -27,34 +24,54 @@ import type { ConversionPagesDeps } from "./deps.ts";
 import { moveTimeline } from "./move-timeline.ts";
 import { movesFor } from "./moves-for.ts";
 
-export async function answerConversion(c: WebContext, { store }: ConversionPagesDeps): Promise<Response> {
+export async function answerConversion(
+	c: WebContext,
+	{ store, clock }: ConversionPagesDeps,
+	refused?: RefusedDecision,
+): Promise<Response> {
 	const programme = programmeOf(c);
 	const conversion = await findByPublicId(store.db, programme.id, c.req.param("conversionId") ?? "");
 	if (conversion === undefined) return answerError(c, "not_found");
 	const moves = await listMoves(store.db, conversion.id);
-	const deliveries = await listDeliveriesOf(store.db, conversion.id);
+	const deliveries = await listDeliveriesOfConversion(store.db, conversion.id);
 	return answerPage(c, {
 		title: `Order ${conversion.order_id}`,
 		active: "conversions",
 		programme: await frameProgramme(store.db, programme),
-		body: renderConversion(programme, conversion, { moves, deliveries }, viewerOf(c), csrfField(c)),
+		status: refused?.fault.httpStatus ?? 200,
+		body: renderConversion({
+			programme,
+			conversion,
+			moves,
+			deliveries,
+			refused,
+			viewer: viewerOf(c),
+			csrf: csrfField(c),
+			nowMs: clock.nowMs(),
+		}),
 	});
 }
 
-function renderConversion(
-	programme: Programme,
-	conversion: Conversion,
-	past: { moves: readonly HistoryMove[]; deliveries: readonly ConversionDelivery[] },
-	viewer: Viewer,
-	csrf: Html,
-): Html {
+interface ConversionView {
+	programme: Programme;
+	conversion: Conversion;
+	moves: readonly HistoryMove[];
+	deliveries: readonly ListedDelivery[];
+	refused: RefusedDecision | undefined;
+	viewer: Viewer;
+	csrf: Html;
+	nowMs: number;
+}
+
+function renderConversion(view: ConversionView): Html {
+	const { programme, conversion } = view;
 	const base = `/programmes/${programme.public_id}/conversions`;
 	const header = pageHeader({
 		title: `Order ${conversion.order_id}`,
 		hint: html`<span class="row">${statusBadge(conversion.status)}${conversion.test === 1 ? html`<span class="test-mark">Test conversion: stays out of totals</span>` : null}</span>`,
 		actions: linkButton({ label: "All conversions", href: base }),
 	});
-	return html`<div class="long-title">${header}</div>${mismatchMessage(conversion)}${renderActions(base, conversion, viewer, csrf)}
+	return html`<div class="long-title">${header}</div>${refusalMessage(view.refused)}${mismatchMessage(conversion)}${renderActions(base, view)}
 <div class="columns">${section({
 		id: "facts",
 		title: "Facts",
@@ -62,34 +79,58 @@ function renderConversion(
 	})}${section({
 		id: "history",
 		title: "History",
-		body: padded(moveTimeline(past.moves, viewer.role)),
+		body: padded(moveTimeline(view.moves, view.viewer.role)),
 	})}</div>
 ${section({
 	id: "postbacks",
 	title: "Postbacks for this conversion",
 	hint: "What your shop was told of it, and whether it answered.",
 	body:
-		past.deliveries.length > 0
-			? deliveryTable(programme.public_id, past.deliveries)
-			: emptyState({
-					title: "Nothing was sent",
-					text: "Only changes after the Postback URL was saved are sent, and only once a signing secret exists. Deliveries past their retention are removed.",
-					action: linkButton({
-						label: "Status callback",
-						href: `/programmes/${programme.public_id}/integration#callback`,
-					}),
-				}),
+		view.deliveries.length > 0
+			? deliveryTable(programme.public_id, view.deliveries, view.nowMs)
+			: explainSilence(view),
 })}`;
 }
 
-function renderActions(base: string, conversion: Conversion, viewer: Viewer, csrf: Html): Content {
+/** Why the shop was told nothing: because there was nothing to tell, or for want of what is needed to tell it. */
+function explainSilence({ programme, conversion, moves }: ConversionView): Html {
+	const title = "Nothing was sent";
+	if (conversion.status === "PARKED") {
+		return emptyState({
+			title,
+			text: "A parked conversion announces nothing. Your shop's own postback confirms it, and the answer to that says so; callbacks begin with the first decision.",
+		});
+	}
+	if (conversion.status === "EXPIRED") {
+		return emptyState({
+			title,
+			text: "No postback confirmed it in time. A conversion that expires announces nothing.",
+		});
+	}
+	if (moves.length > 0 && moves.every(({ move }) => announcedBy(move) === null)) {
+		return emptyState({
+			title,
+			text: "Your shop confirmed it by its own postback, and the answer to that said so. Callbacks begin with the first decision.",
+		});
+	}
+	return emptyState({
+		title,
+		text: "Only changes after the Postback URL was saved are sent, and only once a signing secret exists. Deliveries past their retention are removed.",
+		action: linkButton({
+			label: "Status callback",
+			href: `/programmes/${programme.public_id}/integration#callback`,
+		}),
+	});
+}
+
+function renderActions(base: string, { conversion, viewer, csrf, refused }: ConversionView): Content {
 	const moves = movesFor(viewer.role, conversion.status);
 	if (moves.length === 0) return null;
 	return html`<div class="card">${postForm({
 		action: `${base}/${conversion.public_id}/decide`,
 		csrf,
 		className: "list-form",
-		body: decisionBar({ moves, what: `order ${conversion.order_id}`, asks: true }),
+		body: decisionBar({ moves, refused }),
 	})}</div>`;
 }
 

@@ -1,6 +1,5 @@
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { decideByOrder } from "../../conversions/decide-by-order.ts";
 import { recordConversion } from "../../conversions/record.ts";
 import { EVENT_TYPES, STATUSES } from "../../domain/conversion.ts";
 import { START_MS, type TestSite } from "../test-site.test-support.ts";
@@ -28,7 +27,7 @@ test("a row shows status, amounts, when it approves, who decided and why", async
 	});
 	await add({ order_id: "parked", status: "PARKED", source: "pixel", event_type: "LEAD" });
 	const { text } = await owner.open(base);
-	match(text, /1\u202f234\.50 <span class="faint">EUR/);
+	match(text, /1<span class="thousands">234<\/span>\.50 <span class="faint">EUR/);
 	match(text, /98\.76/);
 	match(text, /30\.86/);
 	match(text, /approves on <time[^>]*>2026-03-31/);
@@ -38,7 +37,7 @@ test("a row shows status, amounts, when it approves, who decided and why", async
 	equal(text.match(/class="test-mark"/g)?.length, 1);
 });
 
-test("filters, search and pages are part of the address, and nonsense there is left out", async (t) => {
+test("filters, search and pages are part of the address", async (t) => {
 	const { owner, base, add } = await openScene(t);
 	for (let index = 0; index < 60; index++) {
 		await add({ order_id: `A-${index}`, status: index % 2 === 0 ? "APPROVED" : "RECORDED" });
@@ -56,21 +55,86 @@ test("filters, search and pages are part of the address, and nonsense there is l
 	equal(found.text.match(/name="conversion"/g)?.length, 11);
 	const none = await owner.open(`${base}?orderId=B`);
 	match(none.text, /No conversion matches/);
-	for (const nonsense of [
-		"status=x",
-		"cursor=%00",
-		"orderId=%00",
-		"from=tomorrow",
-		"test=maybe",
-		"cursor=cnv_0",
-	]) {
-		equal((await owner.open(`${base}?${nonsense}`)).text.match(/name="conversion"/g)?.length, 50, nonsense);
+	// As a form sends it: what is empty is no filter. A place that no list of ours wrote is the beginning.
+	for (const nothing of ["orderId=+&status=&eventType=&test=&from=&to=&zone=", "cursor=-", "cursor=cnv_0"]) {
+		equal((await owner.open(`${base}?${nothing}`)).text.match(/name="conversion"/g)?.length, 50, nothing);
 	}
 	match((await owner.open(`${base}?from=2026-03-02`)).text, /No conversion matches/);
 	equal(
 		(await owner.open(`${base}?from=2026-03-01&to=2026-03-01`)).text.match(/name="conversion"/g)?.length,
 		50,
 	);
+});
+
+for (const [field, typed, sentence] of [
+	["status", "BOGUS", /There is no such status/],
+	["eventType", "sale", /There is no such event type/],
+	["test", "maybe", /Choose one of these/],
+	["from", "tomorrow", /Enter a day such as 2026-03-01/],
+	["to", "2026-02-30", /Enter a day such as 2026-03-01/],
+	["orderId", "x".repeat(129), /at most 128 characters/],
+] as const) {
+	test(`a filter that is not understood (${field}) is told at its field, and neither listed nor exported`, async (t) => {
+		const { owner, base, add } = await openScene(t);
+		await add({ order_id: "SECRET-ORDER" });
+		for (const path of [base, `${base}/export.csv`]) {
+			const { status, text, headers } = await owner.open(`${path}?eventType=&${field}=${typed}&orderid=1`);
+			equal(status, 422, path);
+			match(headers.get("content-type") ?? "", /text\/html/);
+			match(text, new RegExp(`id="${field}"[^>]*aria-invalid="true"`));
+			match(/id="[a-zA-Z]+-error">([^<]+)/.exec(text)?.[1] ?? "", sentence);
+			match(text, /This filter is not understood/);
+			doesNotMatch(text, /SECRET-ORDER|name="decision"|export\.csv/);
+			equal(text.match(/aria-invalid/g)?.length, 1);
+		}
+		const kept = await owner.open(`${base}?${field}=${typed}`);
+		if (field === "orderId") match(kept.text, new RegExp(`value="${typed}"[^>]*maxlength="128"`));
+	});
+}
+
+test("days are those of the zone that comes with them, and of UTC where none does", async (t) => {
+	const { owner, base, add } = await openScene(t);
+	// In Berlin the clocks are put back on 25 October: that day has 25 hours.
+	const moments = {
+		"half past midnight of 15 Nov in Berlin": Date.UTC(2026, 10, 14, 23, 30),
+		"half an hour before, 14 Nov": Date.UTC(2026, 10, 14, 22, 30),
+		"the last half hour of 25 Oct": Date.UTC(2026, 9, 25, 22, 30),
+		"half past midnight of 26 Oct": Date.UTC(2026, 9, 25, 23, 30),
+		"the first half hour of 25 Oct": Date.UTC(2026, 9, 24, 22, 30),
+	};
+	for (const [order_id, created_at_ms] of Object.entries(moments).toSorted(
+		([, one], [, next]) => one - next,
+	)) {
+		await add({ order_id, created_at_ms });
+	}
+	const list = async (query: string) => {
+		const { text } = await owner.open(`${base}?${query}`);
+		return [...text.matchAll(/title="([^"]+)">\1<\/a>/g)].map((found) => found[1]);
+	};
+	const berlin = "zone=Europe%2FBerlin";
+	deepEqual(await list(`from=2026-11-15&${berlin}`), ["half past midnight of 15 Nov in Berlin"]);
+	deepEqual(await list("from=2026-11-15"), []);
+	deepEqual(await list(`from=2026-11-14&to=2026-11-14&${berlin}`), ["half an hour before, 14 Nov"]);
+	deepEqual(await list("from=2026-11-14&zone=America%2FLos_Angeles"), [
+		"half past midnight of 15 Nov in Berlin",
+		"half an hour before, 14 Nov",
+	]);
+	deepEqual(await list(`from=2026-10-25&to=2026-10-25&${berlin}`), [
+		"the last half hour of 25 Oct",
+		"the first half hour of 25 Oct",
+	]);
+	deepEqual(await list("from=2026-10-25&to=2026-10-25"), [
+		"half past midnight of 26 Oct",
+		"the last half hour of 25 Oct",
+	]);
+	const named = await owner.open(`${base}?from=2026-11-15&${berlin}`);
+	match(named.text, /From<span class="zone-mark"> \(Europe\/Berlin\)/);
+	match(named.text, /name="zone" value="Europe\/Berlin"/);
+	match(named.text, /export\.csv\?from=2026-11-15&amp;zone=Europe%2FBerlin/);
+	for (const query of ["", "?from=2026-11-15&zone=Europe%2FAtlantis", "?from=2026-11-15&zone="]) {
+		match((await owner.open(base + query)).text, /From<span class="zone-mark"> \(UTC\)/, query);
+	}
+	doesNotMatch((await owner.open(`${base}?${berlin}`)).text, /Clear/, "a zone alone is no filter");
 });
 
 test("markup in a programme's name and an order id is text on every page", async (t) => {
@@ -109,10 +173,9 @@ for (const [decision, reason, from, to] of [
 		const one = await add({ order_id: "one", status: from });
 		const two = await add({ order_id: "two", status: from });
 		await owner.open(base);
-		const fields = { decision, reason };
-		const listed = await owner.submit(`${base}/decide`, {
+		const fields = { decision, reason, sure: "yes" };
+		const listed = await owner.submit(`${base}/${one.public_id}/decide`, {
 			...fields,
-			conversion: one.public_id,
 			back: `?status=${from}`,
 		});
 		deepEqual([listed.status, listed.location], [303, `${base}?status=${from}`]);
@@ -133,37 +196,129 @@ for (const [decision, reason, from, to] of [
 	});
 }
 
-test("what the API would refuse is refused with the same sentence, and nothing changes", async (t) => {
-	const { site, programme, owner, base, add, read, audit } = await openScene(t);
-	const rejected = await add({ order_id: "rejected", status: "REJECTED" });
-	const recorded = await add({ order_id: "recorded" });
-	const api = await site.store.transact((trx) =>
-		decideByOrder(
-			trx,
-			site.deps,
-			programme,
-			{ orderId: "rejected", eventType: "SALE" },
-			{ move: "approve", decidedBy: "shop" },
-		),
-	);
-	ok(!api.ok);
+test("one ticked conversion is approved at once", async (t) => {
+	const { owner, base, add, read } = await openScene(t);
+	const one = await add({ order_id: "one" });
 	await owner.open(base);
-	const refused = await owner.submit(`${base}/${rejected.public_id}/decide`, { decision: "approve" });
-	ok((await follow(owner, refused.location)).includes(api.fault.detail));
-	for (const [fields, sentence] of [
-		[{ decision: "reject", reason: "" }, /A reason is needed here: one of RETURN/],
-		[{ decision: "reject", reason: "BORED" }, /reason must be one of RETURN/],
-		[{ decision: "delete", reason: "" }, /decision must be one of approve, reject, reverse/],
-		[{ reason: "" }, /decision must be one of/],
+	const fields = { decision: "approve", conversion: one.public_id, back: "?status=RECORDED" };
+	const approved = await owner.submit(`${base}/decide`, fields);
+	deepEqual([approved.status, approved.location], [303, `${base}?status=RECORDED`]);
+	equal((await read(one)).status, "APPROVED");
+});
+
+for (const [decision, reason, to] of [
+	["reject", "FRAUD", "REJECTED"],
+	["reverse", "PAYMENT_FAILED", "REVERSED"],
+] as const) {
+	test(`to ${decision} one conversion is asked about first, from the list and from its page, and done when sure`, async (t) => {
+		const { owner, base, add, read, audit } = await openScene(t);
+		const listed = await add({ order_id: "<listed>" });
+		const opened = await add({ order_id: "opened" });
+		await owner.open(base);
+		const fields = { decision, reason };
+		const fromList = await owner.submit(`${base}/decide`, {
+			...fields,
+			conversion: listed.public_id,
+			back: "?status=RECORDED",
+		});
+		const fromPage = await owner.submit(`${base}/${opened.public_id}/decide`, fields);
+		for (const [question, order] of [
+			[fromList, "&lt;listed&gt;"],
+			[fromPage, "opened"],
+		] as const) {
+			equal(question.status, 200);
+			match(
+				question.text,
+				new RegExp(`<h1>${decision === "reject" ? "Reject" : "Reverse"} order ${order}\\?</h1>`),
+			);
+			match(question.text, /This cannot be undone/);
+			match(question.text, reason === "FRAUD" ? /Fraud/ : /Payment failed/);
+		}
+		for (const conversion of [listed, opened]) equal((await read(conversion)).status, "RECORDED");
+		deepEqual(await audit(), []);
+		for (const [question, conversion, back] of [
+			[fromList, listed, `${base}?status=RECORDED`],
+			[fromPage, opened, `${base}/${opened.public_id}`],
+		] as const) {
+			match(question.text, new RegExp(`href="${back.replace("?", "\\?")}"`), "the way back");
+			const action = /<form method="post" action="([^"]+decide)"/.exec(question.text)?.[1] ?? "";
+			const hidden = [...question.text.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)];
+			const sure = await owner.submit(
+				action,
+				Object.fromEntries(hidden.map(([, name, value]) => [name, value])),
+			);
+			deepEqual([sure.status, sure.location], [303, back]);
+			equal((await read(conversion)).status, to);
+		}
+		const again = await owner.submit(`${base}/${opened.public_id}/decide`, fields);
+		match(await follow(owner, again.location), /before\. Nothing was changed/, "nothing to ask any more");
+	});
+}
+
+test("a decision that is refused keeps ticks and reason, says what to do in plain words, and changes nothing", async (t) => {
+	const { owner, base, add, read, audit } = await openScene(t);
+	const rejected = await add({ order_id: "rejected", status: "REJECTED" });
+	const parked = await add({ order_id: "parked", status: "PARKED" });
+	const one = await add({ order_id: "one" });
+	const two = await add({ order_id: "two" });
+	await owner.open(base);
+	for (const [conversion, sentence] of [
+		[rejected, "This conversion is rejected and cannot be approved. Only one that is recorded can."],
+		[
+			parked,
+			"This conversion is parked: it waits for the shop&#39;s postback. It can be approved once that has come.",
+		],
 	] as const) {
-		const answer = await owner.submit(`${base}/${recorded.public_id}/decide`, fields);
-		match(await follow(owner, answer.location), sentence);
+		const refused = await owner.submit(`${base}/${conversion.public_id}/decide`, { decision: "approve" });
+		equal(refused.status, 409);
+		ok(refused.text.includes(sentence), refused.text);
 	}
-	const nothing = await owner.submit(`${base}/decide`, { decision: "approve" });
-	match(await follow(owner, nothing.location), /Nothing is selected/);
-	equal((await read(recorded)).status, "RECORDED");
+	for (const [fields, sentence, isAtField] of [
+		[{ decision: "reject", reason: "" }, /Choose a reason first/, true],
+		[{ decision: "reject", reason: "BORED" }, /There is no such reason\. Choose one/, true],
+		[{ decision: "delete", reason: "FRAUD" }, /Choose what to do: approve, reject or reverse/, false],
+	] as const) {
+		for (const [path, ids] of [
+			[`${base}/${one.public_id}/decide`, []],
+			[`${base}/decide`, [one]],
+			[`${base}/decide`, [one, two]],
+		] as const) {
+			const form = new URLSearchParams({ ...fields, back: "?status=RECORDED" });
+			for (const { public_id } of ids) form.append("conversion", public_id);
+			const { status, text } = await submitForm(owner, path, form);
+			equal(status, 422);
+			match(text, sentence);
+			equal(/id="reason"[^>]*aria-invalid="true"/.test(text), isAtField);
+			doesNotMatch(text, /RETURN, CANCELLED|POST \/v1/);
+			deepEqual(tickedOf(text), ids.map(({ public_id }) => public_id).toReversed());
+			if (fields.reason === "FRAUD") match(text, /value="FRAUD" selected/);
+			if (ids.length > 0) match(text, /<option value="RECORDED" selected/, "the filter stays");
+		}
+	}
+	const nothing = await owner.submit(`${base}/decide`, { decision: "reject", reason: "FRAUD" });
+	equal(nothing.status, 422);
+	match(nothing.text, /Nothing is selected[\s\S]*value="FRAUD" selected/);
+	equal((await read(one)).status, "RECORDED");
 	equal((await read(rejected)).status, "REJECTED");
 	deepEqual(await audit(), []);
+	// The address of a form that was refused, opened again.
+	equal((await owner.open(`${base}/decide`)).location, base);
+	equal((await owner.open(`${base}/${one.public_id}/decide`)).location, `${base}/${one.public_id}`);
+});
+
+function tickedOf(text: string): string[] {
+	return [...text.matchAll(/name="conversion" value="(\w+)"[^>]* checked/g)].map((found) => found[1] ?? "");
+}
+
+test("to reject and to reverse, browsers ask for a reason; to approve they do not", async (t) => {
+	const { owner, base, add } = await openScene(t);
+	const one = await add();
+	for (const path of [base, `${base}/${one.public_id}`]) {
+		const { text } = await owner.open(path);
+		match(text, /<select id="reason" name="reason" required>/);
+		match(text, /value="approve" formnovalidate>/);
+		doesNotMatch(text, /value="(?:reject|reverse)"[^>]*formnovalidate/);
+	}
 });
 
 test("staff may reject in the review team's name, and neither approve nor reverse", async (t) => {
@@ -178,10 +333,12 @@ test("staff may reject in the review team's name, and neither approve nor revers
 			decision,
 			reason: "RETURN",
 		});
-		match(await follow(staff, answer.location), /Only the shop&#39;s owners can/);
+		equal(answer.status, 403);
+		match(answer.text, /Only the shop&#39;s owners can/);
 		equal((await read(conversion)).status, "RECORDED");
 	}
-	await staff.submit(`${base}/${conversion.public_id}/decide`, { decision: "reject", reason: "FRAUD" });
+	const sure = { decision: "reject", reason: "FRAUD", sure: "yes" };
+	await staff.submit(`${base}/${conversion.public_id}/decide`, sure);
 	const { status, decided_by } = await read(conversion);
 	deepEqual([status, decided_by], ["REJECTED", "review"]);
 });
@@ -201,7 +358,7 @@ test("a conversion's page shows its facts, history, mismatch and deliveries; who
 	const staffPerson = await site.addStaff("rita@network.example");
 	const staff = await site.signIn(staffPerson);
 	await staff.open(href);
-	await staff.submit(`${href}/decide`, { decision: "reject", reason: "SELF_REFERRAL" });
+	await staff.submit(`${href}/decide`, { decision: "reject", reason: "SELF_REFERRAL", sure: "yes" });
 	const { text } = await owner.open(href);
 	match(text, /Order P-1/);
 	match(text, /The amounts differ.*90\.00.*100\.00/s);
@@ -240,6 +397,61 @@ test("deliveries of a conversion lead to their own pages", async (t) => {
 	match(text, new RegExp(`href="/programmes/${programme.public_id}/deliveries/dlv_5">conversion.recorded`));
 	match(text, /Failed.*>7<.*>503</s);
 });
+
+test("a delivery has the same words on its conversion's page as on Integration", async (t) => {
+	const { site, owner, base, programme, add } = await openScene(t);
+	const conversion = await add();
+	const delivery = { id: 5, programme_id: programme.id, run: 1, created_at_ms: START_MS } as const;
+	await site.store.db
+		.insertInto("events")
+		.values({ id: 5, conversion_id: conversion.id, name: "conversion.recorded", body: "{}" })
+		.execute();
+	await site.store.db
+		.insertInto("deliveries")
+		.values({ ...delivery, public_id: "dlv_5", state: "pending", attempts: 2 })
+		.execute();
+	await site.store.db
+		.insertInto("queue")
+		.values({
+			id: 5,
+			programme_id: programme.id,
+			due_at_ms: START_MS + 60_000,
+			endpoint_epoch: 0,
+			run: 1,
+			counted: 2,
+			seq: 2,
+		})
+		.execute();
+	const cells = async (path: string) => {
+		const { text } = await owner.open(path);
+		const row = text.split("<tr").find((part) => part.includes("deliveries/dlv_5")) ?? "";
+		return ["Retrying", "no answer", "2026-03-01 12:01:00 UTC"].filter((words) => row.includes(words));
+	};
+	const integration = `/programmes/${programme.public_id}/integration`;
+	equal((await cells(`${base}/${conversion.public_id}`)).length, 3);
+	deepEqual(await cells(integration), await cells(`${base}/${conversion.public_id}`));
+});
+
+for (const [status, moves, sentence] of [
+	["PARKED", ["park"], /A parked conversion announces nothing/],
+	["EXPIRED", ["park", "expire"], /A conversion that expires announces nothing/],
+	["RECORDED", ["park", "confirm"], /Your shop confirmed it by its own postback/],
+	["RECORDED", ["record"], /Only changes after the Postback URL was saved/],
+	["APPROVED", ["park", "confirm", "approve"], /Only changes after the Postback URL was saved/],
+] as const) {
+	test(`why nothing was sent: ${moves.join(", ")}`, async (t) => {
+		const { site, owner, base, add } = await openScene(t);
+		const conversion = await add({ status });
+		for (const move of moves) {
+			const row = { conversion_id: conversion.id, move, to_status: status, at_ms: START_MS };
+			await site.store.db.insertInto("moves").values(row).execute();
+		}
+		const { text } = await owner.open(`${base}/${conversion.public_id}`);
+		match(text, /Nothing was sent/);
+		match(text, sentence);
+		equal(/Postback URL/.test(text), /Postback URL/.test(sentence.source));
+	});
+}
 
 test("another shop's owner, nobody and a form without its token get nothing and change nothing", async (t) => {
 	const { site, programme, base, owner, add, read } = await openScene(t);

@@ -1,36 +1,74 @@
 // A CSV file as an answer: sent as it is made, and made no faster than it is taken.
 
+import type { Clock } from "../../ports.ts";
 import type { WebContext } from "../env.ts";
+import { answerError } from "../error-page.ts";
+import { viewerOf } from "../viewer.ts";
+import type { ExportPlaces } from "./export-places.ts";
 
-/** `takeTurn` lets everybody else get on between two pieces: the rows come without ever waiting. */
+/** A reader that takes nothing for so long is gone, or holds the place of somebody who reads. */
+const MAX_STALL_MS = 120_000;
+
+type StreamClock = Pick<Clock, "turn" | "after">;
+
 export function answerCsv(
 	c: WebContext,
+	{ clock, places }: { clock: StreamClock; places: ExportPlaces },
 	fileName: string,
 	lines: AsyncGenerator<string>,
-	takeTurn: () => Promise<void>,
-): Response {
-	return c.body(streamText(lines, takeTurn), 200, {
+): Response | Promise<Response> {
+	const headers = {
 		"content-type": "text/csv; charset=utf-8",
 		"content-disposition": `attachment; filename="${fileName}"`,
-	});
+	};
+	// Hono answers HEAD as GET and drops the body: a file that nobody reads would keep its place.
+	if (c.req.method !== "GET") return c.body(null, 200, headers);
+	const giveBack = places.take(viewerOf(c).personId);
+	if (giveBack === undefined) return answerError(c, "too_many_exports");
+	return c.body(streamText(lines, clock, giveBack), 200, headers);
 }
 
+/** Between two pieces everybody else gets a turn: the rows come without ever waiting. */
 export function streamText(
 	parts: AsyncGenerator<string>,
-	takeTurn: () => Promise<void>,
+	clock: StreamClock,
+	onEnd: () => void = () => undefined,
 ): ReadableStream<Uint8Array> {
 	const encoder = new TextEncoder();
+	let cancelWait: () => void = () => undefined;
+	const end = async () => {
+		cancelWait();
+		onEnd();
+		await parts.return(undefined);
+	};
+	const waitForReader = (controller: ReadableStreamDefaultController) => {
+		cancelWait = clock.after(MAX_STALL_MS, () => {
+			// Not closed: what was cut off must not look like a whole file.
+			controller.error(new Error("the reader of a file has stopped reading"));
+			void end();
+		});
+	};
 	return new ReadableStream<Uint8Array>(
 		{
+			start: waitForReader,
 			async pull(controller) {
-				await takeTurn();
-				const { value, done } = await parts.next();
-				if (done === true) controller.close();
-				else controller.enqueue(encoder.encode(value));
+				cancelWait();
+				try {
+					await clock.turn();
+					const { value, done } = await parts.next();
+					if (done === true) {
+						controller.close();
+						await end();
+					} else {
+						controller.enqueue(encoder.encode(value));
+						waitForReader(controller);
+					}
+				} catch (error) {
+					await end();
+					throw error;
+				}
 			},
-			async cancel() {
-				await parts.return(undefined);
-			},
+			cancel: end,
 		},
 		// Nothing ahead of what was asked for.
 		{ highWaterMark: 0 },

@@ -1,28 +1,37 @@
-// The buttons of the list and of a conversion's own page. One conversion is decided at once; several become a job,
-// which shows first what it would do.
+// The buttons of the list and of a conversion's own page. One conversion is approved at once, and rejected or
+// reversed after a question; several become a job, which shows first what it would do.
 
 import * as z from "zod";
 import { selectDecisions } from "../../conversions/bulk-upload.ts";
-import { decideOne } from "../../conversions/decide-from-page.ts";
+import { decideOne, previewOne } from "../../conversions/decide-from-page.ts";
 import { type DecisionMove, parseMove } from "../../conversions/decision-rights.ts";
+import type { Fault } from "../../domain/fault.ts";
 import type { Conversion } from "../../store/conversions.ts";
 import type { WebContext } from "../env.ts";
 import { answerError } from "../error-page.ts";
 import { setFlash } from "../flash.ts";
 import { programmeOf } from "../viewer.ts";
+import { answerConversion } from "./conversion-page.ts";
 import { deciderOf } from "./decider-of.ts";
 import type { ConversionPagesDeps } from "./deps.ts";
+import { answerListOf } from "./list-page.ts";
 import { parseListQuery, writeListQuery } from "./list-query.ts";
+import { answerQuestion } from "./question-page.ts";
 
 /** As many as a page shows, and some. */
 const MAX_SELECTED = 200;
 
-const SELECTION = z.object({
+const FORM = z.object({
 	decision: z.string().catch(""),
 	reason: z.string().catch(""),
-	back: z.string().catch(""),
+	/** The filters of the list it comes from; left out on the conversion's own page. */
+	back: z.string().optional().catch(undefined),
+	/** Said by the page that asked. */
+	sure: z.literal("yes").optional().catch(undefined),
 	conversion: z.union([z.string().transform((id) => [id]), z.array(z.string()).max(MAX_SELECTED)]).catch([]),
 });
+
+type Form = z.output<typeof FORM>;
 
 const DONE: Readonly<Record<DecisionMove, string>> = {
 	approve: "approved",
@@ -31,43 +40,59 @@ const DONE: Readonly<Record<DecisionMove, string>> = {
 };
 
 export async function decideSelected(c: WebContext, deps: ConversionPagesDeps): Promise<Response> {
-	const form = SELECTION.parse(await c.req.parseBody({ all: true }));
+	const form = FORM.parse(await c.req.parseBody({ all: true }));
+	const filters = parseListQuery(form.back ?? "");
 	const base = `/programmes/${programmeOf(c).public_id}/conversions`;
-	const back = `${base}${writeListQuery(parseListQuery(form.back))}`;
+	const refuse = (fault: Fault) => {
+		return answerListOf(c, deps, filters, { ticked: form.conversion, reason: form.reason, fault });
+	};
 	const [only, ...others] = form.conversion;
 	if (only !== undefined && others.length === 0) {
-		return decideAtOnce(c, deps, { ...form, conversionId: only, back });
+		const back = writeListQuery(filters.query);
+		return decideOnly(c, deps, { ...form, back, conversionId: only, backHref: base + back }, refuse);
 	}
 	const move = parseMove(form.decision);
-	if (!move.ok) return refuseDecision(c, move.fault.detail, back);
+	if (!move.ok) return refuse(move.fault);
 	const selection = { conversionIds: form.conversion, move: move.value, reason: form.reason };
 	const job = await selectDecisions(deps, programmeOf(c), deciderOf(c), selection);
-	if (!job.ok) return refuseDecision(c, job.fault.detail, back);
+	if (!job.ok) return refuse(job.fault);
 	deps.bulk.wake();
 	return c.redirect(`${base}/bulk/${job.value.public_id}`, 303);
 }
 
 export async function decideThis(c: WebContext, deps: ConversionPagesDeps): Promise<Response> {
-	const form = SELECTION.parse(await c.req.parseBody({ all: true }));
+	const form = FORM.parse(await c.req.parseBody({ all: true }));
+	const base = `/programmes/${programmeOf(c).public_id}/conversions`;
 	const conversionId = c.req.param("conversionId") ?? "";
-	const back = `/programmes/${programmeOf(c).public_id}/conversions/${encodeURIComponent(conversionId)}`;
-	return decideAtOnce(c, deps, { ...form, conversionId, back });
+	const backHref =
+		form.back === undefined
+			? `${base}/${encodeURIComponent(conversionId)}`
+			: base + writeListQuery(parseListQuery(form.back).query);
+	return decideOnly(c, deps, { ...form, conversionId, backHref }, (fault) =>
+		answerConversion(c, deps, { ticked: [], reason: form.reason, fault }),
+	);
 }
 
-async function decideAtOnce(
+async function decideOnly(
 	c: WebContext,
 	deps: ConversionPagesDeps,
-	wish: { conversionId: string; decision: string; reason: string; back: string },
+	wish: Omit<Form, "conversion"> & { conversionId: string; backHref: string },
+	refuse: (fault: Fault) => Promise<Response>,
 ): Promise<Response> {
-	const move = parseMove(wish.decision);
-	if (!move.ok) return refuseDecision(c, move.fault.detail, wish.back);
-	const decided = await decideOne(deps, programmeOf(c), deciderOf(c), { ...wish, move: move.value });
-	if (!decided.ok && decided.fault.code === "unknown_conversion") return answerError(c, "not_found");
-	if (!decided.ok) return refuseDecision(c, decided.fault.detail, wish.back);
-	const { conversion, outcome } = decided.value;
-	const [tone, text] = describeOutcome(conversion, move.value, outcome);
-	setFlash(c, tone, text);
-	return c.redirect(wish.back, 303);
+	const parsed = parseMove(wish.decision);
+	if (!parsed.ok) return refuse(parsed.fault);
+	const move = parsed.value;
+	const isAsked = move !== "approve" && wish.sure === undefined;
+	const act = isAsked ? previewOne : decideOne;
+	const judged = await act(deps, programmeOf(c), deciderOf(c), { ...wish, move });
+	if (!judged.ok && judged.fault.code === "unknown_conversion") return answerError(c, "not_found");
+	if (!judged.ok) return refuse(judged.fault);
+	const { conversion, outcome } = judged.value;
+	if (isAsked && outcome === "changed") {
+		return answerQuestion(c, deps, { ...wish, move, conversion, back: wish.back });
+	}
+	setFlash(c, ...describeOutcome(conversion, move, outcome));
+	return c.redirect(wish.backHref, 303);
 }
 
 function describeOutcome(
@@ -77,9 +102,4 @@ function describeOutcome(
 ): readonly ["good" | "info", string] {
 	if (outcome === "changed") return ["good", `Order ${conversion.order_id} is ${DONE[move]}.`];
 	return ["info", `Order ${conversion.order_id} was ${DONE[move]} before. Nothing was changed.`];
-}
-
-function refuseDecision(c: WebContext, text: string, back: string): Response {
-	setFlash(c, "bad", text);
-	return c.redirect(back, 303);
 }

@@ -1,39 +1,38 @@
 // The deliveries of one conversion: what was sent, how it went, and the way to its attempts.
 
 import { html } from "hono/html";
-import type { DeliveryState } from "../../domain/delivery.ts";
-import type { ConversionDelivery } from "../../store/conversion-history.ts";
-import { DELIVERY_WORDS } from "../components/conversion-words.ts";
+import type { ListedDelivery } from "../../store/delivery-list.ts";
+import { lastAnswer, nextAttempt, resentMark, stateBadge } from "../components/delivery-words.ts";
 import { dataTable } from "../components/lists.ts";
-import { badge, count, type Tone, timeTag } from "../components/text.ts";
+import { count, timeTag } from "../components/text.ts";
 import type { Html } from "../html.ts";
 
-const TONES: Readonly<Record<DeliveryState, Tone>> = {
-	pending: "info",
-	delivered: "good",
-	failed: "bad",
-	cancelled: "plain",
-};
-
-export function deliveryTable(programmePublicId: string, deliveries: readonly ConversionDelivery[]): Html {
-	return dataTable<ConversionDelivery>({
+export function deliveryTable(
+	programmePublicId: string,
+	deliveries: readonly ListedDelivery[],
+	nowMs: number,
+): Html {
+	return dataTable<ListedDelivery>({
 		caption: "Deliveries, the oldest first",
 		rows: deliveries,
 		empty: null,
+		stacks: true,
 		columns: [
 			{
 				title: "Event",
+				namesRow: true,
 				cell: (row) =>
-					html`<a class="mono nowrap" href="/programmes/${programmePublicId}/deliveries/${row.public_id}">${row.event}</a>`,
+					html`<a class="mono nowrap" href="/programmes/${programmePublicId}/deliveries/${row.publicId}">${row.event}</a>`,
 			},
-			{ title: "State", cell: (row) => badge(TONES[row.state], DELIVERY_WORDS[row.state]) },
+			{ title: "State", cell: (row) => html`${stateBadge(row)} ${resentMark(row.run)}` },
 			{ title: "Attempts", isNumber: true, cell: (row) => count(row.attempts) },
 			{
 				title: "Last HTTP status",
 				isNumber: true,
-				cell: (row) => (row.last_http_status === null ? "–" : String(row.last_http_status)),
+				cell: (row) => lastAnswer(row.lastHttpStatus, row.attempts),
 			},
-			{ title: "Happened", cell: (row) => timeTag(row.created_at_ms) },
+			{ title: "Next attempt", cell: (row) => nextAttempt(row, nowMs) },
+			{ title: "Happened", cell: (row) => timeTag(row.createdAtMs) },
 		],
 	});
 }

@@ -5,12 +5,21 @@ import type { WebContext } from "../env.ts";
 import { programmeOf } from "../viewer.ts";
 import { answerCsv } from "./csv-answer.ts";
 import type { ConversionPagesDeps } from "./deps.ts";
+import type { ExportPlaces } from "./export-places.ts";
+import { answerListOf } from "./list-page.ts";
 import { parseListQuery, toConversionsQuery } from "./list-query.ts";
 
-export function answerExport(c: WebContext, { store, clock }: ConversionPagesDeps): Response {
+export function answerExport(
+	c: WebContext,
+	deps: ConversionPagesDeps,
+	places: ExportPlaces,
+): Response | Promise<Response> {
+	const { store, clock } = deps;
 	const programme = programmeOf(c);
-	const query = parseListQuery(new URL(c.req.url).search);
+	const filters = parseListQuery(new URL(c.req.url).search);
+	// The page that says which filter is not understood: a file of everything would be taken for the answer.
+	if (Object.keys(filters.problems).length > 0) return answerListOf(c, deps, filters);
 	const day = new Date(clock.nowMs()).toISOString().slice(0, 10);
-	const lines = exportConversions(store.db, programme, toConversionsQuery(query));
-	return answerCsv(c, `conversions-${programme.public_id}-${day}.csv`, lines, clock.turn);
+	const lines = exportConversions(store.db, programme, toConversionsQuery(filters.query));
+	return answerCsv(c, { clock, places }, `conversions-${programme.public_id}-${day}.csv`, lines);
 }

@@ -1,11 +1,25 @@
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { KyselyPlugin } from "kysely";
 import { sql } from "kysely";
+import { createApp } from "../../app.ts";
 import { exportConversions } from "../../conversions/export.ts";
 import { streamText } from "./csv-answer.ts";
+import { MAX_EXPORTS, MAX_EXPORTS_A_PERSON } from "./export-places.ts";
 import { openScene } from "./scene.test-support.ts";
+
+function countQueries(onQuery: () => void): KyselyPlugin {
+	return {
+		transformQuery: ({ node }) => {
+			onQuery();
+			return node;
+		},
+		transformResult: async ({ result }) => result,
+	};
+}
+
+const CLOCK = { turn: async () => nextTurn(), after: () => () => undefined };
 
 test("the export holds every column, defuses formulas, and marks its encoding", async (t) => {
 	const { owner, base, add } = await openScene(t);
@@ -39,7 +53,7 @@ test("the export holds every column, defuses formulas, and marks its encoding", 
 
 test("the export's first bytes are the byte order mark", async (t) => {
 	const { site, programme } = await openScene(t);
-	const stream = streamText(exportConversions(site.store.db, programme, {}), nextTurn);
+	const stream = streamText(exportConversions(site.store.db, programme, {}), CLOCK);
 	const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
 	deepEqual([...bytes.subarray(0, 3)], [0xef, 0xbb, 0xbf]);
 });
@@ -60,6 +74,28 @@ test("the filters of the list are the filters of the export", async (t) => {
 	deepEqual(await orders("to=2026-02-28"), []);
 });
 
+test("days are looked for once in an export, however many pages it has", async (t) => {
+	const { site, programme } = await openScene(t);
+	const rows = 8_000;
+	await sql`insert into conversions (public_id, programme_id, order_id, event_type, status, basket_value, commission,
+			network_fee, currency, test, source, occurred_at_ms, created_at_ms, updated_at_ms)
+		with recursive n(i) as (select 1 union all select i + 1 from n where i < ${rows})
+		select 'cnv_' || i, ${programme.id}, 'order ' || i, 'SALE', 'APPROVED', '1.00', '0.10', '0.01', 'EUR', 0,
+			'postback', 0, i * 60000, 0 from n`.execute(site.store.db);
+	let queries = 0;
+	const db = site.store.db.withPlugin(
+		countQueries(() => {
+			queries += 1;
+		}),
+	);
+	const range = { fromMs: 1_001 * 60_000, beforeMs: 7_001 * 60_000 };
+	let lines = 0;
+	for await (const text of exportConversions(db, programme, range)) lines += text.split("\r\n").length - 1;
+	equal(lines - 1, 6_000, "and a header");
+	// Two borders by halving, a first and a last id for each, and three statements for each of six pages.
+	ok(queries <= 2 * (Math.ceil(Math.log2(rows)) + 1 + 2) + 6 * 3, `${queries} queries`);
+});
+
 test("100,000 rows are streamed: the first bytes come before the rest is read, memory stays flat, each row comes once", async (t) => {
 	const { site, programme } = await openScene(t);
 	const rows = 100_000;
@@ -69,14 +105,10 @@ test("100,000 rows are streamed: the first bytes come before the rest is read, m
 		select 'cnv_' || i, ${programme.id}, 'order ' || i, 'SALE', 'APPROVED', '1.00', '0.10', '0.01', 'EUR', 0,
 			'postback', 0, 0, 0 from n`.execute(site.store.db);
 	let queries = 0;
-	const counter: KyselyPlugin = {
-		transformQuery: ({ node }) => {
-			queries += 1;
-			return node;
-		},
-		transformResult: async ({ result }) => result,
-	};
-	const stream = streamText(exportConversions(site.store.db.withPlugin(counter), programme, {}), nextTurn);
+	const counter = countQueries(() => {
+		queries += 1;
+	});
+	const stream = streamText(exportConversions(site.store.db.withPlugin(counter), programme, {}), CLOCK);
 	equal(queries, 0, "nothing is read before somebody asks");
 	const reader = stream.getReader();
 	const first = await reader.read();
@@ -104,8 +136,77 @@ test("a reader that goes away ends the reading", async (t) => {
 	const { site, programme, add } = await openScene(t);
 	await add();
 	const lines = exportConversions(site.store.db, programme, {});
-	const reader = streamText(lines, nextTurn).getReader();
+	let isOver = false;
+	const onEnd = () => {
+		isOver = true;
+	};
+	const reader = streamText(lines, CLOCK, onEnd).getReader();
 	await reader.read();
+	equal(isOver, false);
 	await reader.cancel();
 	equal((await lines.next()).done, true);
+	equal(isOver, true);
+});
+
+test("a reader that takes nothing for two minutes is cut off, and not with the look of a whole file", async (t) => {
+	const { site, programme, add } = await openScene(t);
+	await add();
+	const waits: { delayMs: number; run(): void; isCancelled: boolean }[] = [];
+	const clock = {
+		...CLOCK,
+		after(delayMs: number, run: () => void) {
+			const wait = { delayMs, run, isCancelled: false };
+			waits.push(wait);
+			return () => {
+				wait.isCancelled = true;
+			};
+		},
+	};
+	const lines = exportConversions(site.store.db, programme, {});
+	let ends = 0;
+	const reader = streamText(lines, clock, () => {
+		ends += 1;
+	}).getReader();
+	await reader.read();
+	deepEqual(
+		waits.map(({ delayMs, isCancelled }) => [delayMs, isCancelled]),
+		[
+			[120_000, true],
+			[120_000, false],
+		],
+	);
+	waits.at(-1)?.run();
+	await rejects(reader.read(), /stopped reading/);
+	ok(ends > 0);
+	equal((await lines.next()).done, true);
+});
+
+test("a person has two files at a time and the third is told so; all together have sixteen", async (t) => {
+	const { site, programme, owner, base, add } = await openScene(t);
+	await add();
+	const app = createApp(site.deps);
+	const start = async (cookies: ReadonlyMap<string, string>, method = "GET") => {
+		const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+		return app.request(`${base}/export.csv`, { method, headers: { cookie, accept: "text/html" } });
+	};
+	for (let asked = 0; asked < MAX_EXPORTS; asked += 1)
+		equal((await start(owner.cookies, "HEAD")).status, 200);
+	const [first, second] = [await start(owner.cookies), await start(owner.cookies)];
+	deepEqual([first.status, second.status], [200, 200]);
+	const third = await start(owner.cookies);
+	equal(third.status, 429);
+	match(await third.text(), /Too many files at once[\s\S]*Wait until one has arrived/);
+	match(await first.text(), /order/, "one that is read to its end gives its place back");
+	await second.body?.cancel();
+	const others = [owner];
+	while (others.length < MAX_EXPORTS / MAX_EXPORTS_A_PERSON) {
+		others.push(await site.signIn(await site.addOwner(programme)));
+	}
+	const running = [];
+	for (const { cookies } of others) running.push(await start(cookies), await start(cookies));
+	deepEqual(new Set(running.map(({ status }) => status)), new Set([200]));
+	const late = await site.signIn(await site.addOwner(programme));
+	equal((await start(late.cookies)).status, 429);
+	for (const { body } of running) await body?.cancel();
+	equal((await start(late.cookies)).status, 200);
 });

@@ -2,24 +2,24 @@
 
 import { html } from "hono/html";
 import { type ConversionsPage, listConversionsPage } from "../../conversions/list.ts";
-import { EVENT_TYPES, STATUSES } from "../../domain/conversion.ts";
 import type { Conversion } from "../../store/conversions.ts";
 import type { Programme } from "../../store/programmes.ts";
 import { emptyState, pageHeader } from "../components/blocks.ts";
 import { orderCell, statusCell } from "../components/conversion-cells.ts";
-import { STATUS_WORDS, titleCase } from "../components/conversion-words.ts";
-import { decisionBar } from "../components/decision-bar.ts";
-import { linkButton, postForm, selectField, textField } from "../components/forms.ts";
-import { type Column, dataTable, filterBar, pager } from "../components/lists.ts";
+import { decisionBar, type RefusedDecision, refusalMessage } from "../components/decision-bar.ts";
+import { linkButton, postForm } from "../components/forms.ts";
+import { type Column, dataTable, pager } from "../components/lists.ts";
 import { selectColumn } from "../components/select-column.ts";
 import { amount, timeTag } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
 import type { WebContext } from "../env.ts";
+import type { ReadFilters } from "../filter-query.ts";
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
 import { frameProgramme } from "../programme-frame.ts";
 import { programmeOf, viewerOf } from "../viewer.ts";
 import type { ConversionPagesDeps } from "./deps.ts";
+import { listFilters } from "./list-filters.ts";
 import {
 	isFiltered,
 	type ListQuery,
@@ -32,41 +32,76 @@ import { movesFor } from "./moves-for.ts";
 /** Two screens: enough to decide about, quick to read. */
 const PAGE_ROWS = 50;
 
-export async function answerList(c: WebContext, { store }: ConversionPagesDeps): Promise<Response> {
+interface ListView {
+	programme: Programme;
+	filters: ReadFilters<ListQuery>;
+	/** Null when a filter is not understood: nothing is listed then. */
+	page: ConversionsPage | null;
+	role: "owner" | "staff";
+	csrf: Html;
+	refused: RefusedDecision | undefined;
+}
+
+export function answerList(c: WebContext, deps: ConversionPagesDeps): Promise<Response> {
+	return answerListOf(c, deps, parseListQuery(new URL(c.req.url).search));
+}
+
+export async function answerListOf(
+	c: WebContext,
+	{ store }: ConversionPagesDeps,
+	filters: ReadFilters<ListQuery>,
+	refused?: RefusedDecision,
+): Promise<Response> {
 	const programme = programmeOf(c);
-	const query = parseListQuery(new URL(c.req.url).search);
-	const page = await listConversionsPage(store.db, programme, toConversionsQuery(query), PAGE_ROWS);
+	const isUnderstood = Object.keys(filters.problems).length === 0;
+	const page = isUnderstood
+		? await listConversionsPage(store.db, programme, toConversionsQuery(filters.query), PAGE_ROWS)
+		: null;
 	return answerPage(c, {
 		title: "Conversions",
 		active: "conversions",
 		programme: await frameProgramme(store.db, programme),
-		body: renderList(programme, query, page, viewerOf(c).role, csrfField(c)),
+		status: refused?.fault.httpStatus ?? (isUnderstood ? 200 : 422),
+		body: renderList({ programme, filters, page, role: viewerOf(c).role, csrf: csrfField(c), refused }),
 	});
 }
 
-function renderList(
-	programme: Programme,
-	query: ListQuery,
-	page: ConversionsPage,
-	role: "owner" | "staff",
-	csrf: Html,
-): Html {
+function renderList(view: ListView): Html {
+	const { programme, filters, page } = view;
+	const { query } = filters;
 	const base = `/programmes/${programme.public_id}/conversions`;
 	const header = pageHeader({
 		title: "Conversions",
 		hint: "Every sale that was reported, and what became of it.",
 		actions: [
 			linkButton({ label: "Decide by CSV", href: `${base}/bulk` }),
-			linkButton({
-				label: "Export CSV",
-				href: `${base}/export.csv${writeListQuery(query, { cursor: undefined })}`,
-			}),
+			page === null
+				? null
+				: linkButton({
+						label: "Export CSV",
+						href: `${base}/export.csv${writeListQuery(query, { cursor: undefined })}`,
+					}),
 		],
 	});
-	return html`${header}<div class="card"><h2 class="visually-hidden">The list</h2>${renderFilters(base, query)}${
+	return html`${header}${refusalMessage(view.refused)}<div class="card"><h2 class="visually-hidden">The list</h2>${listFilters(base, filters)}${
+		page === null ? renderNotUnderstood(base) : renderPage(view, base, page)
+	}</div>`;
+}
+
+function renderNotUnderstood(base: string): Html {
+	return emptyState({
+		title: "This filter is not understood",
+		text: "Nothing is listed, so that nothing is taken for what you asked for. Correct the field marked above.",
+		action: linkButton({ label: "Show all conversions", href: base }),
+	});
+}
+
+function renderPage(view: ListView, base: string, page: ConversionsPage): Html {
+	const { query } = view.filters;
+	return html`${
 		page.rows.length === 0
-			? renderEmpty(programme, base, query, page)
-			: renderRows(programme, query, page, role, csrf)
+			? renderEmpty(view.programme, base, query, page)
+			: renderRows(view, base, page.rows)
 	}${pager({
 		newestHref: query.cursor === undefined ? null : `${base}${writeListQuery(query, { cursor: undefined })}`,
 		olderHref:
@@ -74,89 +109,48 @@ function renderList(
 		shown: page.isPartial
 			? `${page.rows.length} found so far. Go on to look further.`
 			: `${page.rows.length} on this page`,
-	})}</div>`;
+	})}`;
 }
 
-function renderRows(
-	programme: Programme,
-	query: ListQuery,
-	page: ConversionsPage,
-	role: "owner" | "staff",
-	csrf: Html,
-): Html {
-	const base = `/programmes/${programme.public_id}/conversions`;
+function renderRows(view: ListView, base: string, rows: readonly Conversion[]): Html {
 	return postForm({
 		action: `${base}/decide`,
-		csrf,
+		csrf: view.csrf,
 		className: "list-form",
-		body: html`<input type="hidden" name="back" value="${writeListQuery(query)}">${decisionBar({
-			moves: movesFor(role),
-			what: "the selected conversions",
-			asks: false,
+		body: html`<input type="hidden" name="back" value="${writeListQuery(view.filters.query)}">${decisionBar({
+			moves: movesFor(view.role),
+			refused: view.refused,
 		})}${dataTable({
-			caption: "Conversions, the newest first",
-			columns: columnsFor(programme),
-			rows: page.rows,
+			caption:
+				view.filters.query.orderId === undefined
+					? "Conversions, the newest first"
+					: "Conversions by order id",
+			columns: columnsFor(view.programme, view.refused?.ticked),
+			rows,
 			empty: null,
+			stacks: true,
 		})}`,
 	});
 }
 
-function columnsFor(programme: Programme): readonly Column<Conversion>[] {
+function columnsFor(
+	programme: Programme,
+	ticked: readonly string[] | undefined,
+): readonly Column<Conversion>[] {
 	return [
 		selectColumn<Conversion>({
 			name: "conversion",
 			value: (row) => row.public_id,
 			label: (row) => `Select order ${row.order_id}`,
+			...(ticked === undefined ? {} : { ticked }),
 		}),
-		{ title: "Order", cell: (row) => orderCell(row, programme.public_id) },
+		{ title: "Order", namesRow: true, cell: (row) => orderCell(row, programme.public_id) },
 		{ title: "Status", cell: statusCell },
 		{ title: "Basket", isNumber: true, cell: (row) => amount(row.basket_value, row.currency) },
 		{ title: "Commission", isNumber: true, cell: (row) => amount(row.commission, row.currency) },
 		{ title: "Fee", isNumber: true, cell: (row) => amount(row.network_fee, row.currency) },
 		{ title: "Recorded", cell: (row) => timeTag(row.created_at_ms) },
 	];
-}
-
-function renderFilters(base: string, query: ListQuery): Html {
-	const anything = { value: "", label: "Any" };
-	const search = html`<div class="field-search">${textField({
-		name: "orderId",
-		label: "Order id",
-		type: "search",
-		value: query.orderId ?? "",
-		placeholder: "All of it, or how it starts",
-		isMono: true,
-	})}</div>`;
-	const fields = [
-		selectField({
-			name: "status",
-			label: "Status",
-			value: query.status ?? "",
-			options: [anything, ...STATUSES.map((value) => ({ value, label: STATUS_WORDS[value] }))],
-		}),
-		selectField({
-			name: "eventType",
-			label: "Event type",
-			value: query.eventType ?? "",
-			options: [anything, ...EVENT_TYPES.map((value) => ({ value, label: titleCase(value) }))],
-		}),
-		selectField({
-			name: "test",
-			label: "Test",
-			value: query.test ?? "",
-			options: [anything, { value: "no", label: "Real ones" }, { value: "yes", label: "Tests" }],
-		}),
-		textField({ name: "from", label: "From (UTC)", type: "date", value: query.from ?? "" }),
-		textField({ name: "to", label: "To (UTC)", type: "date", value: query.to ?? "" }),
-	];
-	return filterBar({
-		action: base,
-		label: "Filter conversions",
-		search,
-		fields,
-		...(isFiltered(query) ? { clearHref: base } : {}),
-	});
 }
 
 function renderEmpty(programme: Programme, base: string, query: ListQuery, page: ConversionsPage): Content {

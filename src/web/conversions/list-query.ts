@@ -1,27 +1,23 @@
-// The filters of the list as they stand in its address. What makes no sense there is left out: an old link still
-// opens something.
+// The filters of the list as they stand in its address.
 
 import * as z from "zod";
 import type { ConversionsQuery } from "../../conversions/list.ts";
 import { EVENT_TYPES, STATUSES } from "../../domain/conversion.ts";
-import { parseOrderId } from "../../domain/order-id.ts";
+import { dayEndMs, dayStartMs, isTimeZone } from "../../domain/zone-day.ts";
+import { orderIdFilter, type ReadFilters, readFilters, writeFilters } from "../filter-query.ts";
 
-const DAY_MS = 24 * 60 * 60_000;
-
-const DAY = z.iso.date();
+const DAY = z.iso.date({ error: "Enter a day such as 2026-03-01." }).optional();
 
 const QUERY = z.object({
-	status: z.enum(STATUSES).optional().catch(undefined),
-	eventType: z.enum(EVENT_TYPES).optional().catch(undefined),
-	test: z.enum(["yes", "no"]).optional().catch(undefined),
-	from: DAY.optional().catch(undefined),
-	to: DAY.optional().catch(undefined),
-	orderId: z
-		.string()
-		.trim()
-		.refine((text) => parseOrderId(text).ok)
-		.optional()
-		.catch(undefined),
+	status: z.enum(STATUSES, { error: "There is no such status. Choose one." }).optional(),
+	eventType: z.enum(EVENT_TYPES, { error: "There is no such event type. Choose one." }).optional(),
+	test: z.enum(["yes", "no"], { error: "Choose one of these." }).optional(),
+	from: DAY,
+	to: DAY,
+	/** Whose days they are. One that is not known here is UTC, as the fields then say. */
+	zone: z.string().refine(isTimeZone).optional().catch(undefined),
+	orderId: orderIdFilter().optional(),
+	/** Where a page went on. One that no list of ours wrote begins at the beginning. */
 	cursor: z
 		.string()
 		.regex(/^[0-9A-Za-z_]{1,64}$/)
@@ -31,33 +27,30 @@ const QUERY = z.object({
 
 export type ListQuery = z.output<typeof QUERY>;
 
-export function parseListQuery(search: URLSearchParams | string): ListQuery {
-	return QUERY.parse(Object.fromEntries(new URLSearchParams(search)));
+export function parseListQuery(search: string): ReadFilters<ListQuery> {
+	return readFilters(QUERY, search);
 }
 
-/** Days are UTC days, the last one included. */
+/** The last day is included. */
 export function toConversionsQuery(query: ListQuery): ConversionsQuery {
+	const { from, to, zone = "UTC" } = query;
 	return {
 		status: query.status,
 		eventType: query.eventType,
 		isTest: query.test === undefined ? undefined : query.test === "yes",
-		fromMs: query.from === undefined ? undefined : Date.parse(query.from),
-		beforeMs: query.to === undefined ? undefined : Date.parse(query.to) + DAY_MS,
+		fromMs: from === undefined ? undefined : dayStartMs(from, zone),
+		beforeMs: to === undefined ? undefined : dayEndMs(to, zone),
 		orderId: query.orderId,
 		cursor: query.cursor,
 	};
 }
 
-/** With a question mark in front, or empty. */
 export function writeListQuery(query: ListQuery, change: Partial<ListQuery> = {}): string {
-	const search = new URLSearchParams();
-	for (const [name, value] of Object.entries({ ...query, ...change })) {
-		if (value !== undefined) search.set(name, value);
-	}
-	const text = search.toString();
-	return text === "" ? "" : `?${text}`;
+	const { zone, ...rest } = { ...query, ...change };
+	const hasDays = rest.from !== undefined || rest.to !== undefined;
+	return writeFilters(hasDays ? { ...rest, zone } : rest);
 }
 
-export function isFiltered(query: ListQuery): boolean {
-	return Object.entries(query).some(([name, value]) => name !== "cursor" && value !== undefined);
+export function isFiltered({ cursor: _, zone: __, ...filters }: ListQuery): boolean {
+	return Object.values(filters).some((value) => value !== undefined);
 }

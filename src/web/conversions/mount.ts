@@ -9,20 +9,27 @@ import { answerConversion } from "./conversion-page.ts";
 import { decideSelected, decideThis } from "./decide-action.ts";
 import type { ConversionPagesDeps } from "./deps.ts";
 import { answerExport } from "./export-action.ts";
+import { createExportPlaces } from "./export-places.ts";
 import { answerList } from "./list-page.ts";
 
 const BASE = "/programmes/:programmeId/conversions";
 
 export function mountConversions(site: Hono<WebEnv>, deps: ConversionPagesDeps): void {
+	const places = createExportPlaces();
 	site.get(BASE, (c: WebContext) => answerList(c, deps));
 	site.post(`${BASE}/decide`, (c: WebContext) => decideSelected(c, deps));
-	site.get(`${BASE}/export.csv`, (c: WebContext) => answerExport(c, deps));
+	// An address that a refused form left behind, opened again.
+	site.get(`${BASE}/decide`, (c: WebContext) => c.redirect(c.req.path.replace(/\/decide$/, ""), 303));
+	site.get(`${BASE}/export.csv`, (c: WebContext) => answerExport(c, deps, places));
 	site.get(`${BASE}/bulk`, (c: WebContext) => answerUploadForm(c, deps));
 	site.post(`${BASE}/bulk`, (c: WebContext) => takeUpload(c, deps));
 	site.get(`${BASE}/bulk/:jobId`, (c: WebContext) => answerJob(c, deps));
-	site.get(`${BASE}/bulk/:jobId/result.csv`, (c: WebContext) => answerResult(c, deps));
+	site.get(`${BASE}/bulk/:jobId/result.csv`, (c: WebContext) => answerResult(c, deps, places));
 	site.post(`${BASE}/bulk/:jobId/apply`, (c: WebContext) => applyJob(c, deps));
 	site.post(`${BASE}/bulk/:jobId/discard`, (c: WebContext) => dropJob(c, deps));
 	site.get(`${BASE}/:conversionId`, (c: WebContext) => answerConversion(c, deps));
+	site.get(`${BASE}/:conversionId/decide`, (c: WebContext) =>
+		c.redirect(c.req.path.replace(/\/decide$/, ""), 303),
+	);
 	site.post(`${BASE}/:conversionId/decide`, (c: WebContext) => decideThis(c, deps));
 }

@@ -8,5 +8,7 @@ import { answerReview } from "./review-page.ts";
 
 export function mountReview(site: Hono<WebEnv>, deps: ConversionsDeps): void {
 	site.get("/review", (c: WebContext) => answerReview(c, deps));
+	// An address that a refused form left behind, opened again.
+	site.get("/review/reject", (c: WebContext) => c.redirect("/review", 303));
 	site.post("/review/reject", (c: WebContext) => rejectSelected(c, deps));
 }

@@ -3,9 +3,11 @@
 import * as z from "zod";
 import { type RejectedMany, rejectMany } from "../../conversions/decide-from-page.ts";
 import type { ConversionsDeps } from "../../conversions/deps.ts";
+import { plainWords } from "../../domain/fault.ts";
 import { deciderOf } from "../conversions/decider-of.ts";
 import type { WebContext } from "../env.ts";
 import { setFlash } from "../flash.ts";
+import { answerReviewOf } from "./review-page.ts";
 import { parseReviewQuery, writeReviewQuery } from "./review-query.ts";
 
 /** As many as a page shows, and some. */
@@ -21,19 +23,23 @@ export async function rejectSelected(c: WebContext, deps: ConversionsDeps): Prom
 	const form = FORM.parse(await c.req.parseBody({ all: true }));
 	const wish = { conversionIds: form.conversion, reason: form.reason };
 	const rejected = await rejectMany(deps, deciderOf(c), wish);
-	if (rejected.ok)
-		setFlash(c, rejected.value.refused.length === 0 ? "good" : "warn", describe(rejected.value));
-	else setFlash(c, "bad", rejected.fault.detail);
-	return c.redirect(`/review${writeReviewQuery(parseReviewQuery(form.back))}`, 303);
+	const filters = parseReviewQuery(form.back);
+	if (!rejected.ok) {
+		const refused = { ticked: form.conversion, reason: form.reason, fault: rejected.fault };
+		return answerReviewOf(c, deps, filters, refused);
+	}
+	setFlash(c, rejected.value.refused.length === 0 ? "good" : "warn", describe(rejected.value));
+	return c.redirect(`/review${writeReviewQuery(filters.query)}`, 303);
 }
 
 function describe({ changed, already, refused }: RejectedMany): string {
 	const sentences = [`${changed} rejected.`];
-	if (already > 0) sentences.push(`${already} were rejected before.`);
+	if (already > 0) sentences.push(`${already} ${already === 1 ? "was" : "were"} rejected before.`);
 	const [first] = refused;
 	if (first !== undefined) {
-		const rest = refused.length === 1 ? "" : ` ${refused.length - 1} more were refused.`;
-		sentences.push(`Order ${first.conversion.order_id}: ${first.fault.detail}${rest}`);
+		const rest = refused.length - 1;
+		const others = rest === 0 ? "" : ` ${rest} more ${rest === 1 ? "was" : "were"} refused.`;
+		sentences.push(`Order ${first.conversion.order_id}: ${plainWords(first.fault)}${others}`);
 	}
 	return sentences.join(" ");
 }

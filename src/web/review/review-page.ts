@@ -2,111 +2,149 @@
 
 import { html } from "hono/html";
 import type { ConversionsDeps } from "../../conversions/deps.ts";
-import { STATUSES } from "../../domain/conversion.ts";
+import { listNewestProgrammes, type ProgrammeName } from "../../store/programme-access.ts";
 import { findProgramme, type Programme } from "../../store/programmes.ts";
 import { listForReview, type ReviewPage, type ReviewRow } from "../../store/review-list.ts";
 import { emptyState, pageHeader } from "../components/blocks.ts";
 import { orderCell, statusCell } from "../components/conversion-cells.ts";
 import { STATUS_WORDS } from "../components/conversion-words.ts";
-import { decisionBar } from "../components/decision-bar.ts";
-import { linkButton, postForm, selectField, textField } from "../components/forms.ts";
-import { type Column, dataTable, filterBar, pager } from "../components/lists.ts";
+import { decisionBar, type RefusedDecision, refusalMessage } from "../components/decision-bar.ts";
+import { linkButton, postForm } from "../components/forms.ts";
+import { type Column, dataTable, pager } from "../components/lists.ts";
 import { selectColumn } from "../components/select-column.ts";
 import { amount, timeTag } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
 import type { WebContext } from "../env.ts";
+import type { ReadFilters } from "../filter-query.ts";
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
-import { type Viewer, viewerOf } from "../viewer.ts";
-import {
-	AGE_OPTIONS,
-	parseReviewQuery,
-	type ReviewQuery,
-	recordedBetween,
-	writeReviewQuery,
-} from "./review-query.ts";
+import { reviewFilters } from "./review-filters.ts";
+import { parseReviewQuery, type ReviewQuery, recordedBetween, writeReviewQuery } from "./review-query.ts";
 
 const PAGE_ROWS = 50;
+/** More do not fit into a menu; an older programme's conversions are found on its own page. */
+const PROGRAMMES_IN_MENU = 50;
+const NO_ROWS: ReviewPage = { rows: [], nextAfterId: null, isPartial: false };
 
-export async function answerReview(c: WebContext, { store, clock }: ConversionsDeps): Promise<Response> {
-	const query = parseReviewQuery(new URL(c.req.url).search);
+interface ReviewView {
+	filters: ReadFilters<ReviewQuery>;
+	/** Null when a filter is not understood: nothing is listed then. */
+	page: ReviewPage | null;
+	programme: Programme | undefined;
+	newest: readonly ProgrammeName[];
+	csrf: Html;
+	refused: RefusedDecision | undefined;
+}
+
+export function answerReview(c: WebContext, deps: ConversionsDeps): Promise<Response> {
+	return answerReviewOf(c, deps, parseReviewQuery(new URL(c.req.url).search));
+}
+
+export async function answerReviewOf(
+	c: WebContext,
+	deps: ConversionsDeps,
+	filters: ReadFilters<ReviewQuery>,
+	refused?: RefusedDecision,
+): Promise<Response> {
+	const { query, problems } = filters;
+	const isUnderstood = Object.keys(problems).length === 0;
 	const programme =
-		query.programme === undefined ? undefined : await findProgramme(store.db, query.programme);
-	const isGone = query.programme !== undefined && programme === undefined;
-	const page: ReviewPage = isGone
-		? { rows: [], nextBeforeId: null, isPartial: false }
-		: await listForReview(store.db, {
-				programmeId: programme?.id,
-				// What can still be rejected, unless asked for something else.
-				status: query.status === "" ? undefined : (query.status ?? "RECORDED"),
-				minBasket: query.minBasket,
-				...recordedBetween(query.age, clock.nowMs()),
-				beforeId: query.before === undefined ? undefined : Number(query.before),
-				limit: PAGE_ROWS,
-			});
+		query.programme === undefined ? undefined : await findProgramme(deps.store.db, query.programme);
+	const page = isUnderstood ? await readPage(deps, query, programme) : null;
+	const newest = await listNewestProgrammes(deps.store.db, PROGRAMMES_IN_MENU);
 	return answerPage(c, {
 		title: "Review",
 		active: "review",
-		body: renderReview(query, page, programme, viewerOf(c), csrfField(c)),
+		status: refused?.fault.httpStatus ?? (isUnderstood ? 200 : 422),
+		body: renderReview({ filters, page, programme, newest, csrf: csrfField(c), refused }),
 	});
 }
 
-function renderReview(
+async function readPage(
+	{ store, clock }: ConversionsDeps,
 	query: ReviewQuery,
-	page: ReviewPage,
 	programme: Programme | undefined,
-	viewer: Viewer,
-	csrf: Html,
-): Html {
+): Promise<ReviewPage> {
+	if (query.programme !== undefined && programme === undefined) return NO_ROWS;
+	return listForReview(store.db, {
+		programmeId: programme?.id,
+		orderId: query.orderId,
+		// What can still be rejected, unless asked for something else.
+		status: query.status === "" ? undefined : (query.status ?? "RECORDED"),
+		minBasket: query.minBasket,
+		...recordedBetween(query.age, clock.nowMs()),
+		afterId: query.after === undefined ? undefined : Number(query.after),
+		limit: PAGE_ROWS,
+	});
+}
+
+function renderReview(view: ReviewView): Html {
+	const { filters, page } = view;
 	const header = pageHeader({
 		title: "Review",
-		hint: "Conversions of all programmes, the newest first. Reject what should not be paid; the shop is told, with the reason.",
+		hint: "Conversions of all programmes. Reject what should not be paid; the shop is told, with the reason.",
 	});
-	return html`${header}<div class="card"><h2 class="visually-hidden">The list</h2>${renderFilters(query, programme, viewer)}${
-		page.rows.length === 0 ? renderEmpty(page) : renderRows(query, page, csrf)
-	}${pager({
-		newestHref:
-			query.before === undefined ? null : `/review${writeReviewQuery(query, { before: undefined })}`,
-		olderHref:
-			page.nextBeforeId === null
-				? null
-				: `/review${writeReviewQuery(query, { before: String(page.nextBeforeId) })}`,
-		shown: page.isPartial
-			? `${page.rows.length} found so far. Go on to look further back.`
-			: `${page.rows.length} on this page`,
-	})}</div>`;
+	return html`${header}${refusalMessage(view.refused)}<div class="card"><h2 class="visually-hidden">The list</h2>${reviewFilters(
+		filters,
+		view.programme,
+		view.newest,
+	)}${page === null ? renderNotUnderstood() : renderPage(view, page)}</div>`;
 }
 
-function renderRows(query: ReviewQuery, page: ReviewPage, csrf: Html): Html {
+function renderNotUnderstood(): Html {
+	return emptyState({
+		title: "This filter is not understood",
+		text: "Nothing is listed, so that nothing is taken for what you asked for. Correct the field marked above.",
+		action: linkButton({ label: "Show what can be rejected", href: "/review" }),
+	});
+}
+
+function renderPage(view: ReviewView, page: ReviewPage): Html {
+	const { query } = view.filters;
+	return html`${page.rows.length === 0 ? renderEmpty(query, page) : renderRows(view, page.rows)}${pager({
+		newestHref: query.after === undefined ? null : `/review${writeReviewQuery(query, { after: undefined })}`,
+		olderHref:
+			page.nextAfterId === null
+				? null
+				: `/review${writeReviewQuery(query, { after: String(page.nextAfterId) })}`,
+		shown: page.isPartial
+			? `${page.rows.length} found so far. Go on to look further.`
+			: `${page.rows.length} on this page`,
+	})}`;
+}
+
+function renderRows({ filters: { query }, csrf, refused }: ReviewView, rows: readonly ReviewRow[]): Html {
 	return postForm({
 		action: "/review/reject",
 		csrf,
 		className: "list-form",
 		body: html`<input type="hidden" name="back" value="${writeReviewQuery(query)}">${decisionBar({
 			moves: ["reject"],
-			what: "the selected conversions",
-			asks: true,
+			refused,
+			confirm: "Reject the selected conversions? This cannot be undone.",
 		})}${dataTable({
-			caption: "Conversions of all programmes, the newest first",
-			columns: columnsFor(query),
-			rows: page.rows,
+			caption: "Conversions of all programmes",
+			columns: columnsFor(query, refused?.ticked),
+			rows,
 			empty: null,
+			stacks: true,
 		})}`,
 	});
 }
 
-function columnsFor(query: ReviewQuery): readonly Column<ReviewRow>[] {
+function columnsFor(query: ReviewQuery, ticked: readonly string[] | undefined): readonly Column<ReviewRow>[] {
 	return [
 		selectColumn<ReviewRow>({
 			name: "conversion",
 			value: (row) => row.public_id,
 			label: (row) => `Select order ${row.order_id} of ${row.programme_name}`,
+			...(ticked === undefined ? {} : { ticked }),
 		}),
-		{ title: "Order", cell: (row) => orderCell(row, row.programme_public_id) },
+		{ title: "Order", namesRow: true, cell: (row) => orderCell(row, row.programme_public_id) },
 		{
 			title: "Programme",
 			cell: (row) =>
-				html`<a class="cell-clip programme-name" href="/review${writeReviewQuery(query, { programme: row.programme_public_id, before: undefined })}" title="Only ${row.programme_name}">${row.programme_name}</a>`,
+				html`<a class="cell-clip programme-name" href="/review${writeReviewQuery(query, { programme: row.programme_public_id, after: undefined })}" title="Only ${row.programme_name}">${row.programme_name}</a>`,
 		},
 		{ title: "Status", cell: statusCell },
 		{ title: "Basket", isNumber: true, cell: (row) => amount(row.basket_value, row.currency) },
@@ -115,54 +153,20 @@ function columnsFor(query: ReviewQuery): readonly Column<ReviewRow>[] {
 	];
 }
 
-function renderFilters(query: ReviewQuery, programme: Programme | undefined, viewer: Viewer): Html {
-	const listed = viewer.programmes.map(({ publicId, name }) => ({ value: publicId, label: name }));
-	// The one that is chosen may be older than those in the menu.
-	const isListed = programme === undefined || listed.some(({ value }) => value === programme.public_id);
-	const chosen =
-		isListed || programme === undefined ? [] : [{ value: programme.public_id, label: programme.name }];
-	const fields = [
-		selectField({
-			name: "programme",
-			label: "Programme",
-			value: query.programme ?? "",
-			options: [{ value: "", label: "All" }, ...chosen, ...listed],
-		}),
-		selectField({
-			name: "status",
-			label: "Status",
-			value: query.status ?? "RECORDED",
-			options: [
-				{ value: "", label: "Any" },
-				...STATUSES.map((value) => ({ value, label: STATUS_WORDS[value] })),
-			],
-		}),
-		textField({
-			name: "minBasket",
-			label: "Basket at least",
-			value: query.minBasket ?? "",
-			inputMode: "decimal",
-			placeholder: "1000.00",
-		}),
-		selectField({
-			name: "age",
-			label: "Recorded",
-			value: query.age ?? "",
-			options: [{ value: "", label: "Any time" }, ...AGE_OPTIONS],
-		}),
-	];
-	const isFiltered = Object.keys(query).some((name) => name !== "before");
-	return filterBar({
-		action: "/review",
-		label: "Filter conversions",
-		fields,
-		...(isFiltered ? { clearHref: "/review" } : {}),
-	});
-}
-
-function renderEmpty(page: ReviewPage): Content {
+function renderEmpty(query: ReviewQuery, page: ReviewPage): Content {
 	if (page.isPartial) {
-		return emptyState({ title: "None among these", text: "Look further back, or lower the amount." });
+		return emptyState({ title: "None among these", text: "Look further, or change a filter." });
+	}
+	if (query.status !== "" && query.orderId !== undefined) {
+		const status = STATUS_WORDS[query.status ?? "RECORDED"].toLowerCase();
+		return emptyState({
+			title: `No ${status} conversion with this order id`,
+			text: "It may have been decided already, or be of another shop than the one chosen.",
+			action: linkButton({
+				label: "Look in every status",
+				href: `/review${writeReviewQuery(query, { status: "", after: undefined })}`,
+			}),
+		});
 	}
 	return emptyState({
 		title: "Nothing to review",

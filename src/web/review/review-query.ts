@@ -1,7 +1,8 @@
-// The filters of Review as they stand in its address. What makes no sense there is left out.
+// The filters of Review as they stand in its address.
 
 import * as z from "zod";
 import { STATUSES } from "../../domain/conversion.ts";
+import { orderIdFilter, type ReadFilters, readFilters, writeFilters } from "../filter-query.ts";
 
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -26,23 +27,22 @@ export const AGE_OPTIONS: readonly { value: Age; label: string }[] = AGE_NAMES.m
 const QUERY = z.object({
 	programme: z
 		.string()
-		.regex(/^[0-9A-Za-z_]{1,64}$/)
-		.optional()
-		.catch(undefined),
+		.regex(/^[0-9A-Za-z_]{1,64}$/, { error: "There is no such programme. Choose one." })
+		.optional(),
 	/** Empty means any; left out means those that can still be rejected. */
 	status: z
-		.union([z.enum(STATUSES), z.literal("")])
-		.optional()
-		.catch(undefined),
+		.union([z.enum(STATUSES), z.literal("")], { error: "There is no such status. Choose one." })
+		.optional(),
+	orderId: orderIdFilter().optional(),
 	/** More digits than any currency needs. */
 	minBasket: z
 		.string()
 		.trim()
-		.regex(/^\d{1,15}(\.\d{1,4})?$/)
-		.optional()
-		.catch(undefined),
-	age: z.enum(AGE_NAMES).optional().catch(undefined),
-	before: z
+		.regex(/^\d{1,15}(\.\d{1,4})?$/, { error: "Enter digits, with a point before the decimals: 1000.00." })
+		.optional(),
+	age: z.enum(AGE_NAMES, { error: "Choose one of these." }).optional(),
+	/** Where a page went on. */
+	after: z
 		.string()
 		.regex(/^\d{1,15}$/)
 		.optional()
@@ -51,8 +51,8 @@ const QUERY = z.object({
 
 export type ReviewQuery = z.output<typeof QUERY>;
 
-export function parseReviewQuery(search: string): ReviewQuery {
-	return QUERY.parse(Object.fromEntries(new URLSearchParams(search)));
+export function parseReviewQuery(search: string): ReadFilters<ReviewQuery> {
+	return readFilters(QUERY, search, ["status"]);
 }
 
 export function recordedBetween(age: Age | undefined, nowMs: number): { fromMs?: number; beforeMs?: number } {
@@ -61,12 +61,6 @@ export function recordedBetween(age: Age | undefined, nowMs: number): { fromMs?:
 	return "youngerMs" in limits ? { fromMs: nowMs - limits.youngerMs } : { beforeMs: nowMs - limits.olderMs };
 }
 
-/** With a question mark in front, or empty. */
 export function writeReviewQuery(query: ReviewQuery, change: Partial<ReviewQuery> = {}): string {
-	const search = new URLSearchParams();
-	for (const [name, value] of Object.entries({ ...query, ...change })) {
-		if (value !== undefined) search.set(name, value);
-	}
-	const text = search.toString();
-	return text === "" ? "" : `?${text}`;
+	return writeFilters({ ...query, ...change });
 }

@@ -44,11 +44,45 @@ test("staff see all programmes' open conversions, newest first, and filter by pr
 	deepEqual(await list("minBasket=30.01"), [large.public_id]);
 	deepEqual(await list("age=over-month"), [old.public_id]);
 	deepEqual(await list("age=day"), [foreign.public_id, large.public_id]);
-	deepEqual(await list("minBasket=abc&age=x&status=y&before=-"), [
-		foreign.public_id,
-		large.public_id,
-		old.public_id,
-	]);
+	const rest = [foreign.public_id, large.public_id, old.public_id];
+	deepEqual(await list("orderId=+&programme=&minBasket=&age=&after=-"), rest);
+});
+
+for (const [field, typed, sentence] of [
+	["minBasket", "1,000", /with a point before the decimals/],
+	["age", "x", /Choose one of these/],
+	["status", "y", /There is no such status/],
+	["programme", "<x>", /There is no such programme/],
+	["orderId", "x".repeat(129), /at most 128 characters/],
+] as const) {
+	test(`a filter of Review that is not understood (${field}) is told at its field, and nothing is listed`, async (t) => {
+		const { site, add } = await openScene(t);
+		await add({ order_id: "SECRET-ORDER" });
+		const staff = await site.signIn(await site.addStaff());
+		const { status, text } = await staff.open(`/review?${field}=${encodeURIComponent(typed)}`);
+		equal(status, 422);
+		match(text, new RegExp(`id="${field}"[^>]*aria-invalid="true"`));
+		match(/id="[a-zA-Z]+-error">([^<]+)/.exec(text)?.[1] ?? "", sentence);
+		doesNotMatch(text, /SECRET-ORDER|name="decision"/);
+	});
+}
+
+test("staff find an order of any programme by its id or how it starts, and are led to those decided already", async (t) => {
+	const { site, programme, add } = await openScene(t);
+	const other = await site.addProgramme("Other");
+	const exact = await add({ order_id: "A-1" });
+	const longer = await add({ order_id: "A-12", programme_id: other.id });
+	const approved = await add({ order_id: "A-11", status: "APPROVED" });
+	await add({ order_id: "B-1" });
+	const staff = await site.signIn(await site.addStaff());
+	const list = async (query: string) => rowsOf((await staff.open(`/review?${query}`)).text);
+	deepEqual(await list("orderId=A-1"), [exact.public_id, longer.public_id]);
+	deepEqual(await list("orderId=A-1&status="), [exact.public_id, approved.public_id, longer.public_id]);
+	deepEqual(await list(`orderId=A-1&programme=${programme.public_id}`), [exact.public_id]);
+	const { text } = await staff.open("/review?orderId=A-11&status=RECORDED");
+	match(text, /No recorded conversion with this order id/);
+	const wider = /href="([^"]+)">Look in every status/.exec(text)?.[1]?.replaceAll("&amp;", "&") ?? "";
+	deepEqual(rowsOf((await staff.open(wider)).text), [approved.public_id]);
 });
 
 test("rejecting several with a reason tells what happened to each kind, and is written down", async (t) => {
@@ -70,7 +104,7 @@ test("rejecting several with a reason tells what happened to each kind, and is w
 	const said = await follow(staff, rejected.location);
 	match(
 		said,
-		/2 rejected\. 1 were rejected before\. Order paid: This conversion is APPROVED and cannot be rejected/,
+		/2 rejected\. 1 was rejected before\. Order paid: This conversion is approved and cannot be rejected/,
 	);
 	for (const conversion of [one, two]) {
 		const { status, reason, decided_by } = await read(conversion);
@@ -92,9 +126,13 @@ test("without a reason, a selection or the form's token nothing is rejected", as
 	const staff = await site.signIn(await site.addStaff());
 	await staff.open("/review");
 	const unreasoned = await staff.submit("/review/reject", { conversion: one.public_id, reason: "" });
-	match(await follow(staff, unreasoned.location), /A reason is needed here/);
+	equal(unreasoned.status, 422);
+	match(unreasoned.text, /id="reason"[^>]*aria-invalid="true"[\s\S]*Choose a reason first/);
+	match(unreasoned.text, new RegExp(`value="${one.public_id}"[^>]* checked`), "what was ticked stays so");
 	const empty = await staff.submit("/review/reject", { reason: "FRAUD" });
-	match(await follow(staff, empty.location), /Nothing is selected/);
+	equal(empty.status, 422);
+	match(empty.text, /Nothing is selected[\s\S]*value="FRAUD" selected/);
+	equal((await staff.open("/review/reject")).location, "/review");
 	const fields = { conversion: one.public_id, reason: "FRAUD" };
 	equal((await staff.submit("/review/reject", fields, { csrf: null })).status, 403);
 	equal((await read(one)).status, "RECORDED");

@@ -1,0 +1,34 @@
+import { deepEqual, equal } from "node:assert/strict";
+import { test } from "node:test";
+import { dayEndMs, dayStartMs, isTimeZone } from "./zone-day.ts";
+
+const HOUR_MS = 3_600_000;
+
+for (const [zone, day, start, hours] of [
+	["UTC", "2026-11-15", "2026-11-15T00:00:00.000Z", 24],
+	["Europe/Berlin", "2026-11-15", "2026-11-14T23:00:00.000Z", 24],
+	["America/Los_Angeles", "2026-11-15", "2026-11-15T08:00:00.000Z", 24],
+	["Pacific/Kiritimati", "2026-11-15", "2026-11-14T10:00:00.000Z", 24],
+	["Asia/Kathmandu", "2026-11-15", "2026-11-14T18:15:00.000Z", 24],
+	["+05:30", "2026-11-15", "2026-11-14T18:30:00.000Z", 24],
+	["Europe/Berlin", "2026-03-29", "2026-03-28T23:00:00.000Z", 23],
+	["Europe/Berlin", "2026-10-25", "2026-10-24T22:00:00.000Z", 25],
+	["America/Los_Angeles", "2026-03-08", "2026-03-08T08:00:00.000Z", 23],
+	// Its clocks are put forward at midnight: the day begins at 01:00.
+	["Africa/Cairo", "2026-04-24", "2026-04-23T22:00:00.000Z", 23],
+	["UTC", "2028-02-28", "2028-02-28T00:00:00.000Z", 24],
+] as const) {
+	test(`${day} in ${zone} begins at ${start} and has ${hours} hours`, () => {
+		const startMs = dayStartMs(day, zone);
+		equal(new Date(startMs).toISOString(), start);
+		equal(dayEndMs(day, zone) - startMs, hours * HOUR_MS);
+	});
+}
+
+test("a zone is what a browser may call its own, and nothing else", () => {
+	const texts = ["UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "+05:30"];
+	deepEqual(texts.map(isTimeZone), [true, true, true, true]);
+	for (const text of ["", "Berlin", "Europe/Atlantis", "\0", "UTC ", "x".repeat(100)]) {
+		equal(isTimeZone(text), false, text);
+	}
+});

@@ -1,0 +1,131 @@
+// Looking for conversions and deciding about them: what browsers check and ask by themselves, whose days a filter
+// means, and what a phone shows of a row.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Browser } from "playwright-core";
+import { findProgramme } from "../../src/store/programmes.ts";
+import { addConversion } from "../support/rows.ts";
+import { becomeFirstStaff, createProgramme, joinAsOwner } from "./first-steps.ts";
+import { openStage, type Stage } from "./stage.ts";
+import { openVisitor } from "./visitor.ts";
+
+/** Half past midnight in Berlin, where the visitor is; still the day before in UTC. */
+const EARLY = { order_id: "EARLY", created_at_ms: Date.UTC(2025, 10, 14, 23, 30) };
+const LATER = { order_id: "LATER", created_at_ms: Date.UTC(2025, 10, 15, 12) };
+
+export function testDeciding(browser: () => Browser): void {
+	let stage: Stage;
+	let list: string;
+	let storageState: Awaited<ReturnType<Awaited<ReturnType<typeof openVisitor>>["context"]["storageState"]>>;
+	before(async () => {
+		stage = await openStage({ settings: { RINGBACK_ROLE: "web" } });
+		const { service } = stage;
+		const staff = await openVisitor(browser(), service.url);
+		await becomeFirstStaff(staff.page, service.welcomeLink);
+		const shop = { name: "Nordlicht Outdoor", ownerEmail: "jonas@nordlicht.example" };
+		const link = await createProgramme(staff.page, shop);
+		await staff.leave();
+		const owner = await openVisitor(browser(), service.url);
+		const path = await joinAsOwner(owner.page, link);
+		storageState = await owner.context.storageState();
+		await owner.leave();
+		list = `${path}/conversions`;
+		const programme = await findProgramme(service.store.db, path.split("/").at(-1) ?? "");
+		ok(programme !== undefined);
+		for (const row of [EARLY, LATER]) {
+			await addConversion(service.store, programme.id, { ...row, basket_value: "9999999.99" });
+		}
+	});
+	after(() => stage.close());
+
+	const orders = ".order-id";
+
+	test("a day is the reader's own where scripts run, and says that it is UTC's where they do not", async () => {
+		const here = await openVisitor(browser(), stage.service.url, { storageState });
+		await here.page.goto(list);
+		await here.page.getByLabel("From", { exact: true }).fill("2025-11-15");
+		await here.page.getByRole("button", { name: "Show" }).click();
+		await here.page.waitForURL(/from=2025-11-15/);
+		deepEqual(await here.page.locator(orders).allTextContents(), ["LATER", "EARLY"]);
+		const shared = here.page.url();
+		await here.leave();
+
+		const elsewhere = { storageState, timezoneId: "America/Los_Angeles" };
+		const other = await openVisitor(browser(), stage.service.url, elsewhere);
+		await other.page.goto(shared);
+		await other.page.getByLabel("From (Europe/Berlin)").waitFor();
+		deepEqual(
+			await other.page.locator(orders).allTextContents(),
+			["LATER", "EARLY"],
+			"whoever opens the link",
+		);
+		await other.leave();
+
+		const off = await openVisitor(browser(), stage.service.url, { storageState, javaScriptEnabled: false });
+		await off.page.goto(list);
+		await off.page.getByLabel("From (UTC)").fill("2025-11-15");
+		await off.page.getByRole("button", { name: "Show" }).click();
+		await off.page.waitForURL(/from=2025-11-15/);
+		deepEqual(await off.page.locator(orders).allTextContents(), ["LATER"]);
+		await off.leave();
+	});
+
+	test("on a phone everything of a row is in sight, and it is still a table to whoever listens", async () => {
+		const viewport = { width: 390, height: 844 };
+		const visitor = await openVisitor(browser(), stage.service.url, { storageState, viewport });
+		const { page } = visitor;
+		await page.goto(list);
+		const table = page.getByRole("table", { name: "Conversions, the newest first" });
+		equal(await table.getByRole("row").count(), 3, "the titles, and two conversions");
+		equal(await table.getByRole("columnheader", { name: "Basket" }).count(), 1);
+		const cells = table.getByRole("row").nth(1).getByRole("cell");
+		equal(await cells.count(), 7);
+		for (const cell of await cells.all()) {
+			const box = await cell.boundingBox();
+			ok(box !== null && box.x >= 0 && box.x + box.width <= viewport.width, await cell.innerText());
+		}
+		equal(await page.evaluate("document.querySelector('.table-scroll').scrollWidth <= innerWidth"), true);
+		await page.getByLabel("Select all on this page").check();
+		equal(await page.locator("tbody input:checked").count(), 2);
+		await visitor.leave();
+	});
+
+	for (const javaScriptEnabled of [true, false]) {
+		const scripts = javaScriptEnabled ? "on" : "off";
+		test(`rejecting one needs a reason, and is asked about first, with scripts ${scripts}`, async () => {
+			const visitor = await openVisitor(browser(), stage.service.url, { storageState, javaScriptEnabled });
+			const { page } = visitor;
+			const order = javaScriptEnabled ? "EARLY" : "LATER";
+			await page.goto(list);
+			await page.getByLabel(`Select order ${order}`).check();
+			await page.getByRole("button", { name: "Reject" }).click();
+			equal(new URL(page.url()).pathname, list, "the browser sends nothing without a reason");
+			equal(await page.getByLabel(`Select order ${order}`).isChecked(), true);
+			await page.getByLabel(/^Reason/).selectOption("FRAUD");
+			await page.getByRole("button", { name: "Reject" }).click();
+			await page.getByRole("heading", { name: `Reject order ${order}?` }).waitFor();
+			await page.getByRole("link", { name: "Keep it as it is" }).click();
+			const row = page.getByRole("row").filter({ hasText: order });
+			await row.getByText("Recorded", { exact: true }).waitFor();
+			await page.getByLabel(`Select order ${order}`).check();
+			await page.getByLabel(/^Reason/).selectOption("FRAUD");
+			await page.getByRole("button", { name: "Reject" }).click();
+			await page.getByRole("button", { name: "Reject this order" }).click();
+			await page.getByText(`Order ${order} is rejected.`).waitFor();
+			await visitor.leave();
+		});
+	}
+
+	test("approving needs no reason", async () => {
+		const visitor = await openVisitor(browser(), stage.service.url, { storageState });
+		const { page } = visitor;
+		const programme = await findProgramme(stage.service.store.db, list.split("/").at(-2) ?? "");
+		await addConversion(stage.service.store, programme?.id ?? 0, { order_id: "GOOD" });
+		await page.goto(list);
+		await page.getByLabel("Select order GOOD").check();
+		await page.getByRole("button", { name: "Approve" }).click();
+		await page.getByText("Order GOOD is approved.").waitFor();
+		await visitor.leave();
+	});
+}
