@@ -1,7 +1,7 @@
 // How a programme's callbacks are doing: the last 24 hours, the answers' speed, what waits, the last 14 days.
 
 import { HOUR_MS, listCallbackHours } from "../store/callback-hours.ts";
-import { findOldestPending, newestAnswerTimes } from "../store/delivery-health.ts";
+import { findOldestPending, newestAnswerTimes, type Pending } from "../store/delivery-health.ts";
 import type { Db } from "../store/store.ts";
 
 export interface CallbackHealth {
@@ -10,7 +10,7 @@ export interface CallbackHealth {
 	failed: number;
 	/** Of the newest answers within 24 hours; null when there was none. */
 	p95Ms: number | null;
-	pending: { count: number; oldestAtMs: number | null };
+	pending: Pending;
 	/** The oldest first, today last; days without an attempt too. */
 	days: readonly { day: string; delivered: number; failed: number }[];
 }

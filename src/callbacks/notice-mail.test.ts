@@ -21,6 +21,9 @@ const PROGRAMME: Programme = {
 	endpoint_id: 1,
 	endpoint_epoch: 0,
 	last_mailed_at_ms: null,
+	first_signed_at_ms: null,
+	first_pixel_at_ms: null,
+	first_callback_at_ms: null,
 	created_at_ms: OPENED_AT_MS,
 };
 

@@ -2,6 +2,7 @@
 
 import type { Random } from "../ports.ts";
 import { addCallbackCounts } from "../store/callback-hours.ts";
+import { noteFirstCallbacks } from "../store/first-times.ts";
 import type { Claimed, ClaimWish, Settlement } from "../store/queue.ts";
 import type { Store } from "../store/store.ts";
 import { countHours } from "./count-hours.ts";
@@ -25,18 +26,41 @@ export interface PassOutput {
 
 export type RunPass = (input: PassInput) => Promise<PassOutput>;
 
+/** Programmes whose first answer is known to be noted. Dropped when there are more: asking again is cheap. */
+const MAX_REMEMBERED_PROGRAMMES = 10_000;
+
 export function createPass(store: Store, random: Random): RunPass {
-	return ({ settlements, wishes, failingProgrammeIds, nowMs }) =>
-		store.transact(async (trx) => {
+	const answered = new Set<number>();
+	return async ({ settlements, wishes, failingProgrammeIds, nowMs }) => {
+		const output = await store.transact(async (trx) => {
 			const latest = dropSuperseded(settlements);
 			const ours = latest.length === 0 ? new Set<number>() : await store.queue.settle(trx, latest);
 			const settled = latest.filter((settlement) => ours.has(settlement.delivery.id));
+			// Before the claim: whoever removes a URL has its programme and waits for what is free in the queue.
+			await noteFirstCallbacks(
+				trx,
+				deliveredTo(settled).filter((id) => !answered.has(id)),
+				nowMs,
+			);
 			const hasNotice = await noteFailures(trx, random, settled, failingProgrammeIds, nowMs);
 			const claimed = await store.queue.claim(trx, wishes, claimNumber(random), nowMs);
 			// Last: engines that share a busy programme then wait for each other's commit, and for nothing else.
 			await addCallbackCounts(trx, countHours(settled));
 			return { settled: new Set(settled), claimed, hasNotice };
 		});
+		if (answered.size > MAX_REMEMBERED_PROGRAMMES) answered.clear();
+		for (const id of deliveredTo([...output.settled])) answered.add(id);
+		return output;
+	};
+}
+
+function deliveredTo(settled: readonly Settlement[]): number[] {
+	const programmeIds = new Set<number>();
+	for (const settlement of settled) {
+		if (settlement.kind === "finished" && settlement.state === "delivered")
+			programmeIds.add(settlement.delivery.programmeId);
+	}
+	return [...programmeIds];
 }
 
 /**

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseRange } from "./address.ts";
-import { findClientAddress } from "./client-address.ts";
+import { findClientAddress, networkOf } from "./client-address.ts";
 
 const TRUSTED = ["127.0.0.0/8", "10.0.0.0/8", "2001:db8::/32"].flatMap((text) => parseRange(text) ?? []);
 
@@ -41,4 +41,12 @@ for (const [title, socket, forwarded, client] of CASES) {
 
 test("without trusted proxies the header is never believed", () => {
 	assert.equal(findClientAddress("127.0.0.1", "203.0.113.9", []), "127.0.0.1");
+});
+
+test("the network of an IPv4 address is the address, and of an IPv6 one its first 64 bits", () => {
+	assert.equal(networkOf("198.51.100.7"), "198.51.100.7");
+	assert.equal(networkOf("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2");
+	assert.equal(networkOf("2001:0db8:0001:0002::ffff"), networkOf("2001:db8:1:2::1"));
+	assert.notEqual(networkOf("2001:db8:1:3::1"), networkOf("2001:db8:1:2::1"));
+	assert.equal(networkOf(""), "");
 });

@@ -1,5 +1,6 @@
 // Whose request it is, by address: the socket's, or behind proxies that are trusted the one they name.
 
+import ipaddr from "ipaddr.js";
 import { type AddressRange, isAddress, isInRanges } from "./address.ts";
 
 /** When there is no address to name; all who have none share its limits. */
@@ -22,6 +23,13 @@ export function findClientAddress(
 		client = named;
 	}
 	return client;
+}
+
+/** What one customer of a network has: an IPv4 address, or the first 64 bits of an IPv6 one. */
+export function networkOf(address: string): string {
+	if (!ipaddr.IPv6.isValid(address)) return address;
+	const [first = 0, second = 0, third = 0, fourth = 0] = ipaddr.IPv6.parse(address).parts;
+	return [first, second, third, fourth].map((part) => part.toString(16)).join(":");
 }
 
 /** A socket that listens on IPv6 too shows IPv4 callers as ::ffff:192.0.2.1. */

@@ -13,6 +13,7 @@ import {
 	type Status,
 } from "./conversion.ts";
 import { EVENT_NAMES, type EventName } from "./event-name.ts";
+import { plainWords } from "./fault.ts";
 
 type Expected = "already" | "refuse" | readonly [to: Status, announces: EventName | null];
 
@@ -64,6 +65,22 @@ test("a refused move names the present status and says what to do instead", () =
 		refusal("PARKED", "approve"),
 		"This conversion is PARKED and cannot be approved. Confirm it first with POST /v1/conversions.",
 	);
+});
+
+test("no refusal's plain words have anything of the API in them", () => {
+	for (const present of STATUSES) {
+		for (const move of MOVES) {
+			const verdict = judgeMove(present, move);
+			if (verdict.kind !== "refuse") continue;
+			assert.doesNotMatch(plainWords(verdict.fault), /[A-Z]{2,}|\/v1/, `${present} ${move}`);
+			assert.match(plainWords(verdict.fault), new RegExp(`is ${present.toLowerCase()}\\b`));
+		}
+	}
+	for (const reason of ["", "BORED"]) {
+		const parsed = parseReason(reason);
+		assert.ok(!parsed.ok);
+		assert.doesNotMatch(plainWords(parsed.fault), /[A-Z]{2,}/);
+	}
 });
 
 test("contract 3 rule 1: only arriving announces conversion.recorded, and confirming never does", () => {

@@ -39,10 +39,12 @@ export const REASONS = [
 export type Reason = (typeof REASONS)[number];
 
 /** Where a conversion was first heard of. */
-export type Source = "postback" | "pixel" | "test";
+export const SOURCES = ["postback", "pixel", "test"] as const;
+export type Source = (typeof SOURCES)[number];
 
 /** Who decided: the shop, the service's review team, or nobody but the approval window. */
-export type DecidedBy = "shop" | "review" | "window";
+export const DECIDERS = ["shop", "review", "window"] as const;
+export type DecidedBy = (typeof DECIDERS)[number];
 
 export type Move = "confirm" | "expire" | "approve" | "reject" | "reverse";
 
@@ -76,7 +78,8 @@ export function judgeMove(present: Status, move: Move): MoveVerdict {
 	const rule = MOVES[move];
 	if (rule.from.includes(present)) return { kind: "apply", to: rule.to, announces: rule.announces };
 	if (present === rule.to) return { kind: "already" };
-	return { kind: "refuse", fault: fault("move_not_allowed", refusal(present, rule)) };
+	const plain = plainRefusal(present, rule);
+	return { kind: "refuse", fault: fault("move_not_allowed", refusal(present, rule), undefined, plain) };
 }
 
 function refusal(present: Status, rule: MoveRule): string {
@@ -85,6 +88,15 @@ function refusal(present: Status, rule: MoveRule): string {
 			? "Confirm it first with POST /v1/conversions."
 			: `Only a conversion that is ${rule.from.join(" or ")} can be ${rule.done}.`;
 	return `This conversion is ${present} and cannot be ${rule.done}. ${next}`;
+}
+
+/** For people: no word of the API, and statuses as they read on pages. */
+function plainRefusal(present: Status, rule: MoveRule): string {
+	if (present === "PARKED") {
+		return `This conversion is parked: it waits for the shop's postback. It can be ${rule.done} once that has come.`;
+	}
+	const from = rule.from.join(" or ").toLowerCase();
+	return `This conversion is ${present.toLowerCase()} and cannot be ${rule.done}. Only one that is ${from} can.`;
 }
 
 /** What a first report makes of a conversion, and the event it announces. */
@@ -96,6 +108,12 @@ export function judgeArrival(
 	return { status: "RECORDED", announces: "conversion.recorded" };
 }
 
+/** The event that a row of the history stands for; null where the shop is told nothing. */
+export function announcedBy(move: Move | "record" | "park"): EventName | null {
+	if (move === "park") return null;
+	return move === "record" ? "conversion.recorded" : MOVES[move].announces;
+}
+
 export function parseEventType(text: string): Result<EventType> {
 	const eventType = EVENT_TYPES.find((known) => known === text);
 	if (eventType !== undefined) return succeed(eventType);
@@ -105,9 +123,11 @@ export function parseEventType(text: string): Result<EventType> {
 /** Mandatory for rejections and reversals: a shop that reads "rejected" must be able to read why. */
 export function parseReason(text: string | undefined): Result<Reason> {
 	if (text === undefined || text === "") {
-		return refuse("missing_reason", `A reason is needed here: one of ${REASONS.join(", ")}.`, "reason");
+		const detail = `A reason is needed here: one of ${REASONS.join(", ")}.`;
+		return refuse("missing_reason", detail, "reason", "Choose a reason first: the shop is told it.");
 	}
 	const reason = REASONS.find((known) => known === text);
 	if (reason !== undefined) return succeed(reason);
-	return refuse("unknown_reason", `reason must be one of ${REASONS.join(", ")}.`, "reason");
+	const detail = `reason must be one of ${REASONS.join(", ")}.`;
+	return refuse("unknown_reason", detail, "reason", "There is no such reason. Choose one.");
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type FaultCode, fault, refuse, succeed } from "./fault.ts";
+import { type FaultCode, fault, plainWords, refuse, succeed } from "./fault.ts";
 
 // Written out a second time on purpose: codes and statuses are part of the API, so that a renamed code or
 // another status must fail here. The type makes a new code fail until it is written down.
@@ -39,11 +39,13 @@ const HTTP_STATUSES: Readonly<Record<FaultCode, number>> = {
 	method_not_allowed: 405,
 	move_not_allowed: 409,
 	conversion_expired: 409,
+	too_many_streams: 429,
 	malformed_file: 422,
 	too_many_rows: 422,
 	nothing_selected: 422,
 	unknown_job: 404,
 	job_not_ready: 409,
+	too_many_exports: 429,
 	postback_url_malformed: 422,
 	postback_url_too_long: 422,
 	postback_url_not_https: 422,
@@ -59,8 +61,10 @@ const HTTP_STATUSES: Readonly<Record<FaultCode, number>> = {
 	invalid_name: 422,
 	invalid_rate: 422,
 	invalid_days: 422,
+	changed_meanwhile: 409,
 	unknown_person: 404,
 	unknown_key: 404,
+	too_many_keys: 409,
 	delivery_not_finished: 409,
 	delivery_cancelled: 409,
 	no_postback_url: 409,
@@ -111,6 +115,13 @@ test("a fault names its field where there is one, and has no such key where ther
 	assert.deepEqual(fault("wrong_currency", "Send EUR."), plain);
 	assert.equal("field" in fault("wrong_currency", "Send EUR."), false);
 	assert.deepEqual(fault("wrong_currency", "Send EUR.", "currency"), { ...plain, field: "currency" });
+});
+
+test("a page says a fault's plain words where it has any, and its detail where not; the API's stay as they are", () => {
+	const found = fault("missing_reason", "One of RETURN.", "reason", "Choose a reason.");
+	assert.deepEqual([found.detail, plainWords(found)], ["One of RETURN.", "Choose a reason."]);
+	assert.equal(plainWords(fault("internal", "Try again.")), "Try again.");
+	assert.equal("plain" in fault("internal", "Try again."), false);
 });
 
 test("a refusal is the fault and no value; a success is the value and no fault", () => {

@@ -38,12 +38,14 @@ const HTTP_STATUS_BY_CODE = {
 	method_not_allowed: 405,
 	move_not_allowed: 409,
 	conversion_expired: 409,
+	too_many_streams: 429,
 	// Many decisions at once.
 	malformed_file: 422,
 	too_many_rows: 422,
 	nothing_selected: 422,
 	unknown_job: 404,
 	job_not_ready: 409,
+	too_many_exports: 429,
 	// The Postback URL, at save and at delivery.
 	postback_url_malformed: 422,
 	postback_url_too_long: 422,
@@ -61,8 +63,10 @@ const HTTP_STATUS_BY_CODE = {
 	invalid_name: 422,
 	invalid_rate: 422,
 	invalid_days: 422,
+	changed_meanwhile: 409,
 	unknown_person: 404,
 	unknown_key: 404,
+	too_many_keys: 409,
 	delivery_not_finished: 409,
 	delivery_cancelled: 409,
 	no_postback_url: 409,
@@ -100,19 +104,36 @@ export interface Fault {
 	detail: string;
 	/** The field of the input it is about, where there is one. */
 	field?: string;
+	/** The same for somebody at a page, where the API's own words would say nothing. */
+	plain?: string;
 }
 
 export type Result<Value> = { ok: true; value: Value } | { ok: false; fault: Fault };
 
-export function fault(code: FaultCode, detail: string, field?: string): Fault {
-	const plain = { code, httpStatus: HTTP_STATUS_BY_CODE[code], detail };
-	return field === undefined ? plain : { ...plain, field };
+export function fault(code: FaultCode, detail: string, field?: string, plain?: string): Fault {
+	return {
+		code,
+		httpStatus: HTTP_STATUS_BY_CODE[code],
+		detail,
+		...(field === undefined ? {} : { field }),
+		...(plain === undefined ? {} : { plain }),
+	};
+}
+
+/** What a page says of it. */
+export function plainWords({ plain, detail }: Fault): string {
+	return plain ?? detail;
 }
 
 export function succeed<Value>(value: Value): { ok: true; value: Value } {
 	return { ok: true, value };
 }
 
-export function refuse(code: FaultCode, detail: string, field?: string): { ok: false; fault: Fault } {
-	return { ok: false, fault: fault(code, detail, field) };
+export function refuse(
+	code: FaultCode,
+	detail: string,
+	field?: string,
+	plain?: string,
+): { ok: false; fault: Fault } {
+	return { ok: false, fault: fault(code, detail, field, plain) };
 }

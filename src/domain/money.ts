@@ -24,8 +24,11 @@ const DIGITS_BY_CODE: ReadonlyMap<string, number> = new Map(
 	CODES_BY_DIGITS.flatMap(([digits, codes]) => codes.split(/\s+/).map((code) => [code, digits] as const)),
 );
 
+/** No currency has more decimals. */
+export const MAX_CURRENCY_DIGITS = Math.max(...CODES_BY_DIGITS.map(([digits]) => digits));
+
 /** Nothing a shop sells costs more; it keeps every amount short enough for a page and a spreadsheet. */
-const MAX_WHOLE_DIGITS = 12;
+export const MAX_WHOLE_DIGITS = 12;
 const RATE_DECIMALS = 4;
 /** A rate is a percentage with four decimals, so one unit is a millionth of the basket. */
 const RATE_UNITS_PER_WHOLE = 1_000_000n;
@@ -77,6 +80,10 @@ export function parseAmount(text: string, currency: string, field: string): Resu
 
 /** The rate in canonical form ("7.5" becomes "7.5000"): a percentage from 0 to 100 with at most four decimals. */
 export function parseRate(text: string, field: string): Result<string> {
+	if (/^\d{1,3},\d{1,4}$/.test(text)) {
+		const pointed = text.replace(",", ".");
+		return refuse("invalid_rate", `${field} needs a point before its decimals: enter ${pointed}.`, field);
+	}
 	const match = /^(0|[1-9]\d{0,2})(?:\.(\d{1,4}))?$/.exec(text);
 	const rate = match === null ? undefined : `${match[1]}.${(match[2] ?? "").padEnd(RATE_DECIMALS, "0")}`;
 	if (rate === undefined || minorUnits(rate) > RATE_UNITS_PER_WHOLE) {

@@ -2,7 +2,7 @@
 
 import { type Result, refuse, succeed } from "./fault.ts";
 
-const MAX_ORDER_ID_CHARACTERS = 128;
+export const MAX_ORDER_ID_CHARACTERS = 128;
 
 export function parseOrderId(text: string): Result<string> {
 	const count = [...text].length;

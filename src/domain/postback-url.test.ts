@@ -170,10 +170,7 @@ test("a URL that cannot be used is refused with its code and a sentence that say
 
 test("a path or query in another form than the wire's is refused with the URL to enter", () => {
 	const cases: [entered: string, instead: string][] = [
-		["https://shop.example", "https://shop.example/"],
-		["https://shop.example:443", "https://shop.example/"],
 		["https://Shop.example?x=1", "https://shop.example/?x=1"],
-		["https://bücher.example", "https://xn--bcher-kva.example/"],
 		["https://[2A00::1]?x", "https://[2a00::1]/?x"],
 		["https://shop.example?x=a@b", "https://shop.example/?x=a@b"],
 		[`${BASE}x?`, `${BASE}x`],
@@ -198,6 +195,26 @@ test("a path or query in another form than the wire's is refused with the URL to
 		assert.ok(detail.endsWith(` ${instead}`), `${entered}: ${detail}`);
 		assert.equal(accepted(instead).href, instead, "what the sentence shows is accepted");
 	}
+});
+
+test("a bare host is taken with the slash that goes on the wire", () => {
+	const cases: [entered: string, saved: string][] = [
+		["https://shop.example", "https://shop.example/"],
+		["https://shop.example:443", "https://shop.example/"],
+		["https://shop.example:8443", "https://shop.example:8443/"],
+		["https://bücher.example", "https://xn--bcher-kva.example/"],
+		["https://[2A00::1]", "https://[2a00::1]/"],
+	];
+	for (const [entered, saved] of cases) {
+		const { href, target } = accepted(entered);
+		assert.deepEqual([href, target], [saved, "/"]);
+	}
+	const literal = judgeHost(accepted("https://192.168.1.1"), [], []);
+	assert.ok(!literal.ok, "and its host is what it is judged by");
+	assert.equal(
+		literal.fault.detail,
+		"192.168.1.1 is in a private network (192.168.0.0/16). The Postback URL must point to a public address.",
+	);
 });
 
 test("an IPv4 literal in a disguise is known as the address that would be dialled, and judged", () => {
@@ -339,7 +356,9 @@ test("property: no text makes the parser throw, and what it accepts goes on the 
 			assert.equal(wire.pathname + wire.search, url.target);
 			assert.equal(wire.href, url.href);
 			assert.deepEqual([wire.protocol, wire.username, wire.password, wire.hash], ["https:", "", "", ""]);
-			assert.ok(text.trim().endsWith(url.target), "the target is what was typed");
+			const isBareHost = /^https:\/\/[^/?]*$/i.test(text.trim());
+			assert.ok(text.trim().endsWith(isBareHost ? "" : url.target), "the target is what was typed");
+			assert.ok(!isBareHost || url.target === "/");
 			assert.match(url.target, /^\/[\x21-\x7e]*$/);
 			assert.ok(url.port >= 1 && url.port <= 65_535 && url.href.length <= 2_048);
 			assert.deepEqual(parsePostbackUrl(url.href), result, "a saved URL is read back the same");

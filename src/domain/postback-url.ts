@@ -62,9 +62,11 @@ export function judgeHost(
 	}
 	const verdict = judgeAddresses(judged, allowed);
 	if (verdict.public) return succeed(judged);
+	// The reason names the address: said once where the address is the host.
+	const finding = url.isLiteral ? verdict.reason : `${url.hostname} is refused: ${verdict.reason}`;
 	return refuseUrl(
 		"postback_url_forbidden_address",
-		`${url.hostname} is refused: ${verdict.reason}. The Postback URL must point to a public address.`,
+		`${finding}. The Postback URL must point to a public address.`,
 	);
 }
 
@@ -158,7 +160,8 @@ function refuseHostname({ hostname, isLiteral }: PostbackUrl): Refusal | undefin
 
 function refuseTarget({ href, target }: PostbackUrl, entered: string): Refusal | undefined {
 	if (href.length > MAX_LENGTH) return refuseLength(`has ${href.length} characters in the form that is sent`);
-	if (entered === target) return undefined;
+	// A bare host has one wire form, and nothing of it was typed that another could be meant by.
+	if (entered === target || entered === "") return undefined;
 	return refuseUrl(
 		"postback_url_not_wire_form",
 		`Path and query are signed, so enter them exactly as they are sent: ${href}`,

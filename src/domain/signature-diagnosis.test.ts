@@ -229,3 +229,43 @@ test("no step ever repeats a secret", () => {
 		for (const secret of [SECRET, PREVIOUS]) ok(!told.includes(secret.slice(4)));
 	}
 });
+
+describe("a request that was signed with a secret that has been replaced", () => {
+	const goodUntilMs = NOW_MS + 60_000;
+	const [present, previous] = [
+		{ text: SECRET, name: "the programme's present secret" },
+		{ text: PREVIOUS, name: "the programme's previous secret", goodUntilMs },
+	];
+	const context = { ...CONTEXT, secrets: [present, previous] };
+	const request = pasted({ secret: PREVIOUS });
+	const secretStep = (asked: PastedRequest, at: DiagnosisContext) => {
+		const { isGood, steps } = diagnoseSignature(asked, at);
+		const step = steps.find(({ part }) => part === "secret");
+		return [isGood, step?.verdict, step?.text ?? ""] as const;
+	};
+
+	test("to us, while that one is still good: accepted, with a note until when", () => {
+		const [isGood, verdict, text] = secretStep(request, context);
+		deepEqual([isGood, verdict], [true, "warn"]);
+		match(text, /previous secret\. We take that one until 2026-03-01 12:01 UTC/);
+	});
+
+	test("to us, from the moment on that it is not: refused", () => {
+		const [isGood, verdict, text] = secretStep(
+			pasted({ secret: PREVIOUS, timestamp: String(goodUntilMs / 1000) }),
+			{ ...context, nowMs: goodUntilMs },
+		);
+		deepEqual([isGood, verdict], [false, "bad"]);
+		match(text, /We took that one until 2026-03-01 12:01 UTC/);
+	});
+
+	test("from us: that one signs no callback any more, whatever the path", () => {
+		const callback = { ...request, headers: `${request.headers}\nX-Service-Event: conversion.approved` };
+		const elsewhere = pasted({ secret: PREVIOUS, target: "/postback" }, { target: "/postback" });
+		for (const asked of [callback, elsewhere]) {
+			const [isGood, verdict, text] = secretStep(asked, context);
+			deepEqual([isGood, verdict], [false, "bad"]);
+			match(text, /Callbacks are signed with the present one since then/);
+		}
+	});
+});

@@ -10,13 +10,8 @@ import {
 	signingKey,
 	TIMESTAMP_TOLERANCE_SECONDS,
 } from "./signature.ts";
-import {
-	bodyVariants,
-	methodVariants,
-	secretVariants,
-	targetVariants,
-	type Variant,
-} from "./signature-variants.ts";
+import { isToUs, type KnownSecret, nameSecrets, type SecretVariant } from "./signature-secrets.ts";
+import { bodyVariants, methodVariants, targetVariants, type Variant } from "./signature-variants.ts";
 
 export interface PastedRequest {
 	method: string;
@@ -25,13 +20,6 @@ export interface PastedRequest {
 	/** One header a line. */
 	headers: string;
 	body: string;
-}
-
-/** The first is the one to check with; the others are tried to say which one it was. */
-export interface KnownSecret {
-	text: string;
-	/** As it reads in a sentence: "the secret you pasted". */
-	name: string;
 }
 
 export interface DiagnosisContext {
@@ -101,7 +89,7 @@ export function diagnoseSignature(pasted: PastedRequest, context: DiagnosisConte
 			methods: methodVariants(method),
 			targets: targetVariants(target, context.origins),
 			bodies: bodyVariants(body),
-			secrets: nameSecrets(context.secrets),
+			secrets: nameSecrets(context.secrets, isToUs(headers, names, target), context.nowMs),
 		},
 		{ timestamp, nonce, signature: bareSignature(signature) },
 	);
@@ -182,30 +170,18 @@ function bareSignature(signature: string): string {
 	return Buffer.from(bare, "base64").toString("hex");
 }
 
-function nameSecrets(secrets: readonly KnownSecret[]): Variant[] {
-	return secrets.flatMap(({ text, name }, index) =>
-		secretVariants(text).map((variant) => ({
-			value: variant.value,
-			mistake:
-				index === 0
-					? variant.mistake
-					: `It was signed with another secret: ${name}. ${variant.mistake ?? ""}`.trim(),
-		})),
-	);
-}
-
 interface Tried {
 	methods: readonly Variant[];
 	targets: readonly Variant[];
 	bodies: readonly Variant[];
-	secrets: readonly Variant[];
+	secrets: readonly SecretVariant[];
 }
 
 interface Match {
 	method: Variant;
 	target: Variant;
 	body: Variant;
-	secret: Variant;
+	secret: SecretVariant;
 }
 
 /** At most some 5 × 12 × 14 × 6 signatures of a few hundred bytes: milliseconds. */
@@ -256,11 +232,14 @@ function explainMatch(
 	}
 	const step = (part: DiagnosisPart, { mistake }: Variant, good: string): DiagnosisStep =>
 		mistake === null ? { part, verdict: "good", text: good } : { part, verdict: "bad", text: mistake };
+	const { note } = match.secret;
 	return [
 		step("method", match.method, `${method}, as signed.`),
 		step("path", match.target, `${target}, as signed.`),
 		step("body", match.body, `The bytes that were signed, with the SHA-256 ${digest}.`),
-		step("secret", match.secret, "The right one."),
+		note === null
+			? step("secret", match.secret, "The right one.")
+			: { part: "secret", verdict: "warn", text: note },
 	];
 }
 

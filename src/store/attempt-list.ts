@@ -1,5 +1,6 @@
 // One delivery with everything that was sent for it: its event, and every attempt with where it went.
 
+import { selectDeliveries } from "./delivery-list.ts";
 import type { Db } from "./store.ts";
 
 export type DeliveryDetail = NonNullable<Awaited<ReturnType<typeof findDeliveryDetail>>>;
@@ -9,28 +10,12 @@ export type ListedAttempt = Awaited<ReturnType<typeof listAttempts>>[number];
 const MAX_SHOWN_ATTEMPTS = 100;
 
 export async function findDeliveryDetail(db: Db, programmeId: number, publicId: string) {
-	return db
-		.selectFrom("deliveries")
-		.innerJoin("events", "events.id", "deliveries.id")
-		.innerJoin("conversions", "conversions.id", "events.conversion_id")
-		.leftJoin("queue", "queue.id", "deliveries.id")
+	return selectDeliveries(db)
 		.select([
-			"deliveries.id",
-			"deliveries.public_id as publicId",
-			"deliveries.state",
-			"deliveries.run",
-			"deliveries.attempts",
-			"deliveries.last_verdict as lastVerdict",
-			"deliveries.last_http_status as lastHttpStatus",
-			"deliveries.created_at_ms as createdAtMs",
 			"deliveries.finished_at_ms as finishedAtMs",
-			"events.name as event",
+			"deliveries.last_verdict as lastVerdict",
 			"events.body as eventBody",
-			"conversions.order_id as orderId",
 			"conversions.public_id as conversionId",
-			"conversions.test",
-			"queue.due_at_ms as dueAtMs",
-			"queue.claim",
 		])
 		.where("deliveries.public_id", "=", publicId)
 		.where("deliveries.programme_id", "=", programmeId)
@@ -48,4 +33,29 @@ export async function listAttempts(db: Db, deliveryId: number) {
 		.orderBy("attempts.seq", "desc")
 		.limit(MAX_SHOWN_ATTEMPTS)
 		.execute();
+}
+
+export type LastAttempt = Awaited<ReturnType<typeof listLastAttempts>>[number];
+
+/** The newest of each delivery; none of those that have not been tried. */
+export async function listLastAttempts(db: Db, deliveryIds: readonly number[]) {
+	if (deliveryIds.length === 0) return [];
+	return (
+		db
+			.selectFrom("deliveries")
+			// Attempts are numbered from one, and the delivery knows how many there are.
+			.innerJoin("attempts", (join) =>
+				join
+					.onRef("attempts.delivery_id", "=", "deliveries.id")
+					.onRef("attempts.seq", "=", "deliveries.attempts"),
+			)
+			.select([
+				"attempts.delivery_id as deliveryId",
+				"attempts.result",
+				"attempts.http_status",
+				"attempts.detail",
+			])
+			.where("deliveries.id", "in", deliveryIds)
+			.execute()
+	);
 }

@@ -16,6 +16,7 @@ export type AuditAction =
 	| "person.removed"
 	| "password.changed"
 	| "password.reset_asked"
+	| "password.link_made"
 	| "password.reset"
 	| "sessions.revoked"
 	| "authenticator.turned_on"
@@ -30,6 +31,8 @@ export type AuditAction =
 	| "postback_url.removed"
 	| "conversion.decided"
 	| "conversions.decided"
+	| "decisions.prepared"
+	| "decisions.discarded"
 	| "conversion.test_sent"
 	| "delivery.resent"
 	| "deliveries.resent";

@@ -44,7 +44,7 @@ export async function countVerdicts(db: Db, jobId: number): Promise<VerdictCount
 		.where("job_id", "=", jobId)
 		.groupBy(sql`coalesce(outcome, verdict)`)
 		.execute();
-	const counts = { change: 0, already: 0, refused: 0, unknown: 0, malformed: 0 };
+	const counts = { change: 0, already: 0, refused: 0, unknown: 0, malformed: 0, left: 0 };
 	for (const { verdict, rows: count } of rows) if (verdict !== null) counts[verdict] = count;
 	return counts;
 }

@@ -28,8 +28,8 @@ export interface BulkJobsTable {
 
 export type BulkState = "storing" | "uploaded" | "previewed" | "applying" | "done";
 
-/** What a row would do (its verdict) and did (its outcome). */
-export type BulkVerdict = "change" | "already" | "refused" | "unknown" | "malformed";
+/** What a row would do (its verdict) and did (its outcome). One that asks for nothing is left alone. */
+export type BulkVerdict = "change" | "already" | "refused" | "unknown" | "malformed" | "left";
 
 export interface BulkRowsTable {
 	job_id: number;

@@ -21,6 +21,14 @@ export interface ListPlace {
 	/** Only rows older than this one: how a listing goes on. */
 	beforeId?: number | undefined;
 	limit: number;
+	/** Where the filter's moments lie, for whoever reads page after page and has looked already. */
+	borders?: IdBorders | undefined;
+}
+
+/** Moments as places among the ids: from `firstId` on, to before `lateId`. */
+export interface IdBorders {
+	firstId: number;
+	lateId: number;
 }
 
 /**
@@ -41,7 +49,7 @@ export async function listByFilter(
 }
 
 export async function listIds(db: Db, place: ListPlace, filter: ConversionListFilter): Promise<number[]> {
-	const range = await rangeOf(db, filter, place.beforeId);
+	const range = await rangeOf(db, filter, place);
 	const buckets = bucketsOf(filter).map((bucket) => ({ programme_id: place.programmeId, ...bucket }));
 	return mergeBuckets(db, buckets, range, place.limit);
 }
@@ -97,18 +105,29 @@ export interface IdRange {
 	exactly: RawBuilder<unknown>;
 }
 
-/** Moments become places among the ids, so that no index has to know about time. */
 export async function rangeOf(
 	db: Db,
-	{ fromMs, beforeMs }: Pick<ConversionListFilter, "fromMs" | "beforeMs">,
-	beforeId: number | undefined,
+	filter: TimeFilter,
+	{ beforeId, borders }: Pick<ListPlace, "beforeId" | "borders">,
 ): Promise<IdRange> {
-	const firstId = fromMs === undefined ? 0 : await firstIdRecordedAt(db, fromMs - CLOCK_SLACK_MS);
-	const lateId =
-		beforeMs === undefined ? Number.MAX_SAFE_INTEGER : await firstIdRecordedAt(db, beforeMs + CLOCK_SLACK_MS);
+	const { firstId, lateId } = borders ?? (await findBorders(db, filter));
+	const { fromMs, beforeMs } = filter;
 	const from = fromMs === undefined ? sql`` : sql` and created_at_ms >= ${fromMs}`;
 	const before = beforeMs === undefined ? sql`` : sql` and created_at_ms < ${beforeMs}`;
 	return { firstId, endId: Math.min(lateId, beforeId ?? lateId), exactly: sql`${from}${before}` };
+}
+
+type TimeFilter = Pick<ConversionListFilter, "fromMs" | "beforeMs">;
+
+/**
+ * Moments become places among the ids, so that no index has to know about time. Rows that come later have higher
+ * ids than any border found: a listing that goes down may keep them.
+ */
+export async function findBorders(db: Db, { fromMs, beforeMs }: TimeFilter): Promise<IdBorders> {
+	const firstId = fromMs === undefined ? 0 : await firstIdRecordedAt(db, fromMs - CLOCK_SLACK_MS);
+	const lateId =
+		beforeMs === undefined ? Number.MAX_SAFE_INTEGER : await firstIdRecordedAt(db, beforeMs + CLOCK_SLACK_MS);
+	return { firstId, lateId };
 }
 
 /** By halving: some twenty looks at the primary key for a million rows. */

@@ -1,6 +1,7 @@
-// Conversions by how their order id starts: the exact one first, then in the order of the ids, along the index.
+// Conversions by how their order id starts: the exact one first, then in the order of the ids, along an index: of one
+// programme, or of all.
 
-import type { EventType } from "../domain/conversion.ts";
+import { sql } from "kysely";
 import type { ConversionListFilter } from "./conversion-list.ts";
 import type { Conversion } from "./conversions.ts";
 import type { Db } from "./store.ts";
@@ -12,10 +13,11 @@ const LAST_CHARACTER = "\u{10FFFF}";
 const MAX_LOOKED_AT = 2_000;
 
 export interface OrderSearch {
-	programmeId: number;
+	/** Undefined: all of them. */
+	programmeId: number | undefined;
 	prefix: string;
 	/** The last row of the page before. */
-	after?: { orderId: string; eventType: EventType } | undefined;
+	after?: Conversion | undefined;
 	limit: number;
 }
 
@@ -46,12 +48,21 @@ async function readOrders(db: Db, { programmeId, prefix, after }: OrderSearch, l
 	let query = db
 		.selectFrom("conversions")
 		.selectAll()
-		.where("programme_id", "=", programmeId)
 		.where("order_id", ">=", prefix)
 		.where("order_id", "<", prefix + LAST_CHARACTER);
+	// Each in the order of its own index, so that nothing has to be sorted.
+	if (programmeId === undefined) {
+		// As the index conversions_by_any_order says it, which is used for nothing else.
+		query = query.where(sql<boolean>`id > 0`);
+		if (after !== undefined) {
+			query = query.where((eb) => eb(eb.refTuple("order_id", "id"), ">", eb.tuple(after.order_id, after.id)));
+		}
+		return query.orderBy("order_id").orderBy("id").limit(limit).execute();
+	}
+	query = query.where("programme_id", "=", programmeId);
 	if (after !== undefined) {
 		query = query.where((eb) =>
-			eb(eb.refTuple("order_id", "event_type"), ">", eb.tuple(after.orderId, after.eventType)),
+			eb(eb.refTuple("order_id", "event_type"), ">", eb.tuple(after.order_id, after.event_type)),
 		);
 	}
 	return query.orderBy("order_id").orderBy("event_type").limit(limit).execute();

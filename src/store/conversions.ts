@@ -1,6 +1,6 @@
 // Conversions and the history of their moves.
 
-import { type Insertable, type Selectable, sql, type Updateable } from "kysely";
+import type { Insertable, Selectable, Updateable } from "kysely";
 import type { EventType, Status } from "../domain/conversion.ts";
 import type { ConversionsTable, MovesTable } from "./schema.ts";
 import type { Db } from "./store.ts";
@@ -112,8 +112,7 @@ export async function hasWindowEnded(db: Db, from: Status, byMs: number): Promis
 	const found = await db
 		.selectFrom("conversions")
 		.select("id")
-		// As a literal: only then do both databases use the partial index.
-		.where("status", "=", sql.lit(from))
+		.where("status", "=", from)
 		.where("window_ends_at_ms", "<=", byMs)
 		.limit(1)
 		.executeTakeFirst();
@@ -130,8 +129,7 @@ export async function updateWindowEnded(db: Db, move: WindowMove): Promise<Conve
 				eb
 					.selectFrom("conversions")
 					.select("id")
-					// As a literal: only then do both databases use the partial index.
-					.where("status", "=", sql.lit(move.from))
+					.where("status", "=", move.from)
 					.where("window_ends_at_ms", "<=", move.endedBeforeMs)
 					.orderBy("window_ends_at_ms")
 					.limit(move.limit),

@@ -7,6 +7,8 @@ import type { Db } from "./store.ts";
 const NEWEST_DELIVERIES = 500;
 /** More than this many waiting at once is a mass event, where "more than" is all anybody needs to know. */
 export const MAX_COUNTED_PENDING = 10_000;
+/** Of those due last, where there are too many to look at all. */
+const LATEST_LOOKED_AT = 1_000;
 
 /** How long the shop took to answer, of the newest deliveries' attempts; unsorted, without those unanswered. */
 export async function newestAnswerTimes(db: Db, programmeId: number, sinceMs: number): Promise<number[]> {
@@ -28,27 +30,43 @@ export async function newestAnswerTimes(db: Db, programmeId: number, sinceMs: nu
 	return rows.flatMap(({ tookMs }) => tookMs ?? []);
 }
 
-/** How many wait, counted up to the limit, and when the oldest of them was made. */
-export async function findOldestPending(
-	db: Db,
-	programmeId: number,
-): Promise<{ count: number; oldestAtMs: number | null }> {
+export interface Pending {
+	/** Counted up to the limit. */
+	count: number;
+	/** When the oldest of them was made. At the limit there may be an older one that was not looked at. */
+	oldestAtMs: number | null;
+}
+
+export async function findOldestPending(db: Db, programmeId: number): Promise<Pending> {
+	const nextDue = await summarizeWaiting(db, programmeId, "asc", MAX_COUNTED_PENDING);
+	// What has failed the most often waits the longest: the oldest are at the other end.
+	const lastDue =
+		nextDue.count < MAX_COUNTED_PENDING
+			? nextDue
+			: await summarizeWaiting(db, programmeId, "desc", LATEST_LOOKED_AT);
+	const oldestIds = [nextDue.oldestId, lastDue.oldestId].filter((id) => id !== null);
+	if (oldestIds.length === 0) return { count: 0, oldestAtMs: null };
+	const oldest = await db
+		.selectFrom("deliveries")
+		.select("created_at_ms as createdAtMs")
+		.where("id", "=", Math.min(...oldestIds))
+		.executeTakeFirst();
+	return { count: nextDue.count, oldestAtMs: oldest?.createdAtMs ?? null };
+}
+
+/** Along queue_by_due, from one of its ends. */
+async function summarizeWaiting(db: Db, programmeId: number, from: "asc" | "desc", limit: number) {
 	const { count, oldestId } = await db
 		.selectFrom((eb) =>
 			eb
 				.selectFrom("queue")
 				.select("id")
 				.where("programme_id", "=", programmeId)
-				.limit(MAX_COUNTED_PENDING)
+				.orderBy("due_at_ms", from)
+				.limit(limit)
 				.as("waiting"),
 		)
 		.select((eb) => [eb.fn.countAll<number>().as("count"), eb.fn.min("waiting.id").as("oldestId")])
 		.executeTakeFirstOrThrow();
-	if (oldestId === null) return { count: 0, oldestAtMs: null };
-	const oldest = await db
-		.selectFrom("deliveries")
-		.select("created_at_ms as createdAtMs")
-		.where("id", "=", oldestId)
-		.executeTakeFirst();
-	return { count: Number(count), oldestAtMs: oldest?.createdAtMs ?? null };
+	return { count: Number(count), oldestId };
 }

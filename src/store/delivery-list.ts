@@ -77,7 +77,10 @@ export async function newestProgress(db: Db, programmeId: number): Promise<strin
 }
 
 export async function listDeliveriesOfConversion(db: Db, conversionId: number): Promise<ListedDelivery[]> {
-	return selectRows(db).where("events.conversion_id", "=", conversionId).orderBy("deliveries.id").execute();
+	return selectDeliveries(db)
+		.where("events.conversion_id", "=", conversionId)
+		.orderBy("deliveries.id")
+		.execute();
 }
 
 function readChunk(
@@ -106,7 +109,8 @@ function placeOf(row: ListedDelivery, state: DeliveryState | undefined): CursorP
 	return { at: row.id, id: row.id };
 }
 
-function selectRows(db: Db) {
+/** What every list of deliveries, and each one's own page, shows of them. */
+export function selectDeliveries(db: Db) {
 	return db
 		.selectFrom("deliveries")
 		.innerJoin("events", "events.id", "deliveries.id")
@@ -118,14 +122,12 @@ function selectRows(db: Db) {
 			"deliveries.state",
 			"deliveries.run",
 			"deliveries.attempts",
-			"deliveries.last_verdict as lastVerdict",
 			"deliveries.last_http_status as lastHttpStatus",
 			"deliveries.created_at_ms as createdAtMs",
 			"deliveries.last_attempt_at_ms as lastAttemptAtMs",
 			"deliveries.failed_at_ms as failedAtMs",
 			"events.name as event",
 			"conversions.order_id as orderId",
-			"conversions.public_id as conversionId",
 			"conversions.test",
 			// Under a claim it is on its way at this moment, and this is when the claim lapses.
 			"queue.due_at_ms as dueAtMs",
@@ -135,7 +137,7 @@ function selectRows(db: Db) {
 
 /** Along deliveries_by_programme. */
 function readNewest(db: Db, programmeId: number, after: CursorPair | undefined, limit: number) {
-	return selectRows(db)
+	return selectDeliveries(db)
 		.where("deliveries.programme_id", "=", programmeId)
 		.$if(after !== undefined, (query) => query.where("deliveries.id", "<", after?.id ?? 0))
 		.orderBy("deliveries.id", "desc")
@@ -145,7 +147,7 @@ function readNewest(db: Db, programmeId: number, after: CursorPair | undefined, 
 
 /** Along deliveries_failed. */
 function readFailed(db: Db, programmeId: number, after: CursorPair | undefined, limit: number) {
-	return selectRows(db)
+	return selectDeliveries(db)
 		.where("deliveries.programme_id", "=", programmeId)
 		.where("deliveries.failed_at_ms", "is not", null)
 		.$if(after !== undefined, (query) =>
@@ -166,7 +168,7 @@ function readFailed(db: Db, programmeId: number, after: CursorPair | undefined, 
 
 /** Along queue_by_due: the queue has a row exactly while a delivery is pending. */
 function readPending(db: Db, programmeId: number, after: CursorPair | undefined, limit: number) {
-	return selectRows(db)
+	return selectDeliveries(db)
 		.where("queue.programme_id", "=", programmeId)
 		.$if(after !== undefined, (query) =>
 			query
@@ -183,7 +185,7 @@ function readPending(db: Db, programmeId: number, after: CursorPair | undefined,
 
 /** Along conversions_by_order. */
 function readOfOrder(db: Db, programmeId: number, orderId: string) {
-	return selectRows(db)
+	return selectDeliveries(db)
 		.where("conversions.programme_id", "=", programmeId)
 		.where("conversions.order_id", "=", orderId)
 		.orderBy("deliveries.id", "desc")

@@ -15,6 +15,25 @@ export async function findApiKeyByHash(db: Db, hash: string): Promise<ApiKey | u
 	return db.selectFrom("api_keys").selectAll().where("hash", "=", hash).executeTakeFirst();
 }
 
+export async function isKeyUsable(db: Db, id: number): Promise<boolean> {
+	const query = db
+		.selectFrom("api_keys")
+		.select("id")
+		.where("id", "=", id)
+		.where("revoked_at_ms", "is", null);
+	return (await query.executeTakeFirst()) !== undefined;
+}
+
+/** Never back in time: two requests at once may come here in either order. */
+export async function noteKeyUse(trx: Db, id: number, atMs: number): Promise<void> {
+	await trx
+		.updateTable("api_keys")
+		.set({ last_used_at_ms: atMs })
+		.where("id", "=", id)
+		.where((eb) => eb.or([eb("last_used_at_ms", "is", null), eb("last_used_at_ms", "<", atMs)]))
+		.execute();
+}
+
 /** False when the programme has no such key, or it had been revoked before. */
 export async function revokeApiKey(
 	db: Db,
@@ -32,15 +51,26 @@ export async function revokeApiKey(
 	return numUpdatedRows > 0n;
 }
 
-/** The newest first. */
-export async function listApiKeys(db: Db, programmeId: number, limit: number): Promise<ApiKey[]> {
-	return db
+/** All that can be used, and behind them the newest that were revoked: a key in use is never out of sight. */
+export async function listApiKeys(db: Db, programmeId: number, maxRevoked: number): Promise<ApiKey[]> {
+	const ofProgramme = db
 		.selectFrom("api_keys")
 		.selectAll()
 		.where("programme_id", "=", programmeId)
-		.orderBy("id", "desc")
-		.limit(limit)
-		.execute();
+		.orderBy("id", "desc");
+	const usable = await ofProgramme.where("revoked_at_ms", "is", null).execute();
+	const revoked = await ofProgramme.where("revoked_at_ms", "is not", null).limit(maxRevoked).execute();
+	return [...usable, ...revoked];
+}
+
+export async function countUsableKeys(db: Db, programmeId: number): Promise<number> {
+	const { count } = await db
+		.selectFrom("api_keys")
+		.select((eb) => eb.fn.countAll<number>().as("count"))
+		.where("programme_id", "=", programmeId)
+		.where("revoked_at_ms", "is", null)
+		.executeTakeFirstOrThrow();
+	return Number(count);
 }
 
 export async function insertSecret(db: Db, secret: Insertable<SigningSecretsTable>): Promise<void> {

@@ -40,6 +40,10 @@ export const MIGRATIONS: readonly Migration[] = [
 		statements: mailedAndLeft,
 	},
 	{ name: "callback hours and orders of the inbound log", isBreaking: false, statements: callbackHours },
+	{ name: "owners' invitations and limits", isBreaking: false, statements: ownerInvitationsAndLimits },
+	{ name: "windows found without statistics", isBreaking: false, statements: windowIndex },
+	{ name: "orders of all programmes", isBreaking: false, statements: orderIndex },
+	{ name: "first times, tests and usable keys", isBreaking: false, statements: firstTimes },
 ];
 
 function peopleAndProgrammes({ selfNumberedId }: Dialect): readonly string[] {
@@ -242,5 +246,54 @@ function callbackHours({ clustered }: Dialect): readonly string[] {
 		// "Why is order 1234 not here?" must not read every call there ever was.
 		`create index inbound_calls_by_order on inbound_calls (programme_id, order_id, id)
 			where order_id is not null`,
+	];
+}
+
+function ownerInvitationsAndLimits({ selfNumberedId, clustered }: Dialect): readonly string[] {
+	return [
+		// Named by the address alone: whether anybody has it is not the inviting owner's business.
+		`create table owner_invitations (
+			id ${selfNumberedId}, public_id text not null unique, programme_id bigint not null, email text not null,
+			token_hash text not null unique, made_by bigint not null, created_at_ms bigint not null,
+			expires_at_ms bigint not null)`,
+		"create unique index owner_invitations_by_email on owner_invitations (programme_id, email)",
+		`create table limit_counts (
+			subject text primary key, uses integer not null, ends_at_ms bigint not null) ${clustered}`,
+		"alter table api_keys add column last_used_at_ms bigint",
+	];
+}
+
+/** SQLite, which nobody analyses, took conversions_by_status for the windows instead and read all that are open. */
+function windowIndex(): readonly string[] {
+	return [
+		`create index conversions_by_window on conversions (status, window_ends_at_ms)
+			where window_ends_at_ms is not null`,
+		"drop index conversions_to_approve",
+		"drop index conversions_to_expire",
+	];
+}
+
+/**
+ * Review looks for an order without knowing the shop. The condition holds for every row, and only Review's question
+ * says it: PostgreSQL would otherwise look for one shop's order here too, among those of all shops.
+ */
+function orderIndex(): readonly string[] {
+	return ["create index conversions_by_any_order on conversions (order_id, id) where id > 0"];
+}
+
+/** What has worked before this migration counts: found at the first row that shows it. */
+function firstTimes(): readonly string[] {
+	const firstOf = (moment: string, table: string, condition: string) =>
+		`(select ${moment} from ${table} where programme_id = programmes.id and ${condition} order by id limit 1)`;
+	return [
+		...["signed", "pixel", "callback"].map(
+			(what) => `alter table programmes add column first_${what}_at_ms bigint`,
+		),
+		`update programmes set
+			first_signed_at_ms = ${firstOf("at_ms", "inbound_calls", "kind = 'api' and http_status < 300")},
+			first_pixel_at_ms = ${firstOf("created_at_ms", "conversions", "source = 'pixel' and status not in ('PARKED', 'EXPIRED')")},
+			first_callback_at_ms = ${firstOf("finished_at_ms", "deliveries", "state = 'delivered'")}`,
+		"create index conversions_tests on conversions (programme_id, id) where source = 'test'",
+		"create index api_keys_usable on api_keys (programme_id) where revoked_at_ms is null",
 	];
 }

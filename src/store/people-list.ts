@@ -3,7 +3,8 @@
 import type { Db } from "./store.ts";
 
 export interface ListedPerson {
-	id: number;
+	/** Null for an address that an owner invited: whose it is shows when they accept. */
+	id: number | null;
 	publicId: string;
 	email: string;
 	/** Empty until they have joined. */

@@ -1,6 +1,7 @@
 // Programmes as a list shows them: whether callbacks are set up and work, and how much waits for a decision.
 
 import { sql } from "kysely";
+import { foldText } from "../domain/folded-text.ts";
 import type { Db } from "./store.ts";
 
 export interface ListedProgramme {
@@ -17,10 +18,14 @@ export interface ListedProgramme {
 /** Beyond it nobody reads the exact number, and counting on would read every row. */
 export const WAITING_COUNTED = 1_000;
 
+/** Names held at once while one is looked for. */
+const NAMES_AT_ONCE = 1_000;
+const ID_PREFIX = "prg_";
+
 export interface ProgrammeFilter {
 	/** Only this person's. */
 	ownerId?: number | undefined;
-	/** Part of the name, in either case; or a whole id. */
+	/** Part of the name, as domain/folded-text compares; or a whole id. */
 	search?: string | undefined;
 	/** Only programmes older than this one: how a listing goes on. */
 	beforeId?: number | undefined;
@@ -30,6 +35,9 @@ export interface ProgrammeFilter {
 /** The newest first. */
 export async function listProgrammes(db: Db, filter: ProgrammeFilter): Promise<ListedProgramme[]> {
 	const { ownerId, search, beforeId } = filter;
+	const isById = search?.startsWith(ID_PREFIX) === true;
+	const named = search === undefined || isById ? undefined : await findByName(db, filter, search);
+	if (named?.length === 0) return [];
 	const rows = await db
 		.selectFrom("programmes")
 		.select((eb) => [
@@ -60,15 +68,9 @@ export async function listProgrammes(db: Db, filter: ProgrammeFilter): Promise<L
 				.select((inner) => inner.fn.countAll<number>().as("few"))
 				.as("waiting"),
 		])
-		.$if(ownerId !== undefined, (query) =>
-			query.where("programmes.id", "in", (eb) =>
-				eb
-					.selectFrom("programme_owners")
-					.select("programme_owners.programme_id")
-					.where("programme_owners.person_id", "=", ownerId ?? 0),
-			),
-		)
-		.$if(search !== undefined, (query) => query.where(matches(search ?? "")))
+		.$if(ownerId !== undefined, (query) => query.where(isOwnedBy(ownerId ?? 0)))
+		.$if(isById, (query) => query.where("programmes.public_id", "=", search ?? ""))
+		.$if(named !== undefined, (query) => query.where("programmes.id", "in", named ?? []))
 		.$if(beforeId !== undefined, (query) => query.where("programmes.id", "<", beforeId ?? 0))
 		.orderBy("programmes.id", "desc")
 		.limit(filter.limit)
@@ -80,11 +82,45 @@ export async function listProgrammes(db: Db, filter: ProgrammeFilter): Promise<L
 	}));
 }
 
-/** Reads along the primary key until the page is full: a network has thousands of programmes, not millions. */
-function matches(search: string) {
-	if (search.startsWith("prg_")) return sql<boolean>`programmes.public_id = ${search}`;
-	const pattern = `%${search.toLowerCase().replace(/[\\%_]/g, (sign) => `\\${sign}`)}%`;
-	return sql<boolean>`lower(programmes.name) like ${pattern} escape '\\'`;
+/**
+ * Reads along the primary key until the page is full: a network has thousands of programmes, not millions. Compared
+ * here and not there, because SQLite knows the small letters of English alone, and neither database folds as people do.
+ */
+async function findByName(
+	db: Db,
+	{ ownerId, beforeId, limit }: ProgrammeFilter,
+	search: string,
+): Promise<number[]> {
+	const wanted = foldText(search);
+	const found: number[] = [];
+	let before = beforeId;
+	while (found.length < limit) {
+		const names = await readNames(db, ownerId, before);
+		found.push(...names.filter(({ name }) => foldText(name).includes(wanted)).map(({ id }) => id));
+		before = names.at(-1)?.id;
+		if (names.length < NAMES_AT_ONCE) break;
+	}
+	return found.slice(0, limit);
+}
+
+async function readNames(
+	db: Db,
+	ownerId: number | undefined,
+	beforeId: number | undefined,
+): Promise<{ id: number; name: string }[]> {
+	return db
+		.selectFrom("programmes")
+		.select(["programmes.id", "programmes.name"])
+		.$if(ownerId !== undefined, (query) => query.where(isOwnedBy(ownerId ?? 0)))
+		.$if(beforeId !== undefined, (query) => query.where("programmes.id", "<", beforeId ?? 0))
+		.orderBy("programmes.id", "desc")
+		.limit(NAMES_AT_ONCE)
+		.execute();
+}
+
+function isOwnedBy(personId: number) {
+	return sql<boolean>`programmes.id in (
+		select programme_owners.programme_id from programme_owners where programme_owners.person_id = ${personId})`;
 }
 
 /** Whether anything was ever reported to this programme, test conversions included. */

@@ -1,20 +1,24 @@
-// Conversions of all programmes for the review team, the newest first.
+// Conversions of all programmes for the review team: the newest first, or by order id.
 
 import { sql } from "kysely";
 import type { Status } from "../domain/conversion.ts";
 import { listIds, mergeBuckets, rangeOf } from "./conversion-list.ts";
+import { searchByOrder } from "./conversion-search.ts";
 import type { Conversion } from "./conversions.ts";
 import { findProgrammesById } from "./programmes.ts";
 import type { Db } from "./store.ts";
 
 export interface ReviewFilter {
 	programmeId?: number | undefined;
+	/** How the order id starts. */
+	orderId?: string | undefined;
 	status?: Status | undefined;
 	/** A decimal, in whatever currency a programme has. */
 	minBasket?: string | undefined;
 	fromMs?: number | undefined;
 	beforeMs?: number | undefined;
-	beforeId?: number | undefined;
+	/** The id of the last row that was looked at. */
+	afterId?: number | undefined;
 	limit: number;
 }
 
@@ -26,7 +30,7 @@ export interface ReviewRow extends Conversion {
 export interface ReviewPage {
 	rows: readonly ReviewRow[];
 	/** Where the next page goes on; null at the end. */
-	nextBeforeId: number | null;
+	nextAfterId: number | null;
 	/** True when the page ends because enough was looked at, not because it is full. */
 	isPartial: boolean;
 }
@@ -38,35 +42,66 @@ export interface ReviewPage {
 const MAX_LOOKED_AT = 2_000;
 
 export async function listForReview(db: Db, filter: ReviewFilter): Promise<ReviewPage> {
-	const wanted = filter.limit + 1;
-	const ids = await readIds(db, filter, filter.minBasket === undefined ? wanted : MAX_LOOKED_AT);
-	const rows = await readRows(db, ids, filter.minBasket, wanted);
-	const shown = rows.slice(0, filter.limit);
+	const { limit, minBasket } = filter;
+	const { ids, lastId } = await readIds(db, filter, minBasket === undefined ? limit + 1 : MAX_LOOKED_AT);
+	const rows = await readRows(db, ids, filter);
+	const shown = rows.slice(0, limit);
 	if (rows.length > shown.length)
-		return { rows: shown, nextBeforeId: shown.at(-1)?.id ?? null, isPartial: false };
-	const hasMore = filter.minBasket !== undefined && ids.length === MAX_LOOKED_AT;
-	return { rows: shown, nextBeforeId: hasMore ? (ids.at(-1) ?? null) : null, isPartial: hasMore };
+		return { rows: shown, nextAfterId: shown.at(-1)?.id ?? null, isPartial: false };
+	return { rows: shown, nextAfterId: lastId, isPartial: lastId !== null };
 }
 
-async function readIds(db: Db, filter: ReviewFilter, limit: number): Promise<number[]> {
-	const { programmeId, status, beforeId } = filter;
-	if (programmeId !== undefined) return listIds(db, { programmeId, beforeId, limit }, filter);
-	const range = await rangeOf(db, filter, beforeId);
-	return mergeBuckets(db, [status === undefined ? {} : { status }], range, limit);
+interface FoundIds {
+	/** In the order of the list. */
+	ids: readonly number[];
+	/** The last one looked at, where there may be more behind it. */
+	lastId: number | null;
 }
 
+async function readIds(db: Db, filter: ReviewFilter, limit: number): Promise<FoundIds> {
+	const { programmeId, status, orderId, afterId } = filter;
+	if (orderId !== undefined) return searchIds(db, filter, orderId, limit);
+	const place = { beforeId: afterId, limit };
+	const ids =
+		programmeId !== undefined
+			? await listIds(db, { ...place, programmeId }, filter)
+			: await mergeBuckets(
+					db,
+					[status === undefined ? {} : { status }],
+					await rangeOf(db, filter, place),
+					limit,
+				);
+	const isCut = filter.minBasket !== undefined && ids.length === limit;
+	return { ids, lastId: isCut ? (ids.at(-1) ?? null) : null };
+}
+
+async function searchIds(db: Db, filter: ReviewFilter, prefix: string, limit: number): Promise<FoundIds> {
+	const { programmeId, afterId, status, fromMs, beforeMs } = filter;
+	const after =
+		afterId === undefined
+			? undefined
+			: await db.selectFrom("conversions").selectAll().where("id", "=", afterId).executeTakeFirst();
+	const search = { programmeId, prefix, after, limit };
+	const found = await searchByOrder(db, search, { status, fromMs, beforeMs });
+	return { ids: found.rows.map(({ id }) => id), lastId: found.last?.id ?? null };
+}
+
+/** In the order of the ids given. */
 async function readRows(
 	db: Db,
 	ids: readonly number[],
-	minBasket: string | undefined,
-	limit: number,
+	{ minBasket, orderId, limit }: ReviewFilter,
 ): Promise<ReviewRow[]> {
 	if (ids.length === 0) return [];
 	let query = db.selectFrom("conversions").selectAll().where("id", "in", ids);
 	if (minBasket !== undefined) {
 		query = query.where(sql<boolean>`cast(basket_value as numeric) >= cast(${minBasket} as numeric)`);
 	}
-	const rows = await query.orderBy("id", "desc").limit(limit).execute();
+	if (orderId === undefined) query = query.orderBy("id", "desc").limit(limit + 1);
+	const places = new Map(ids.map((id, place) => [id, place]));
+	const rows = (await query.execute())
+		.toSorted((one, other) => (places.get(one.id) ?? 0) - (places.get(other.id) ?? 0))
+		.slice(0, limit + 1);
 	const programmes = await findProgrammesById(db, [...new Set(rows.map((row) => row.programme_id))]);
 	return rows.map((row) => {
 		const programme = programmes.get(row.programme_id);

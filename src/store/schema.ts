@@ -16,6 +16,8 @@ import type {
 	AuthUsersTable,
 	AuthVerificationsTable,
 	InvitationsTable,
+	LimitCountsTable,
+	OwnerInvitationsTable,
 	SpentCodesTable,
 } from "./sign-in-schema.ts";
 
@@ -40,6 +42,8 @@ export interface Schema {
 	auth_sessions: AuthSessionsTable;
 	auth_verifications: AuthVerificationsTable;
 	invitations: InvitationsTable;
+	owner_invitations: OwnerInvitationsTable;
+	limit_counts: LimitCountsTable;
 	spent_codes: SpentCodesTable;
 	audit_entries: AuditEntriesTable;
 	bulk_jobs: BulkJobsTable;
@@ -83,6 +87,10 @@ export interface ProgrammesTable {
 	endpoint_epoch: Generated<number>;
 	last_mailed_at_ms: number | null;
 	created_at_ms: number;
+	/** Each written once: see store/first-times. */
+	first_signed_at_ms: number | null;
+	first_pixel_at_ms: number | null;
+	first_callback_at_ms: number | null;
 }
 
 export interface ProgrammeOwnersTable {
@@ -108,6 +116,8 @@ export interface ApiKeysTable {
 	hint: string;
 	created_at_ms: number;
 	revoked_at_ms: number | null;
+	/** To the hour: a key in use must not cost a write for every request. */
+	last_used_at_ms: number | null;
 }
 
 export interface SigningSecretsTable {

@@ -33,11 +33,14 @@ export interface AuthSessionsTable {
 	userId: string;
 	token: string;
 	expiresAt: AuthTime;
+	ipAddress: string | null;
 }
 
 /** Tokens of reset links and of the second step of signing in, hashed. */
 export interface AuthVerificationsTable {
 	id: string;
+	/** Whose it is, for both. */
+	value: string;
 	expiresAt: AuthTime;
 }
 
@@ -51,6 +54,27 @@ export interface InvitationsTable {
 	made_by: number | null;
 	created_at_ms: number;
 	expires_at_ms: number;
+}
+
+/** An owner asked somebody to look after a programme with them: whoever has the mailbox accepts it there. */
+export interface OwnerInvitationsTable {
+	id: Generated<number>;
+	public_id: string;
+	programme_id: number;
+	email: string;
+	/** SHA-256 of the token, as for all links. */
+	token_hash: string;
+	made_by: number;
+	created_at_ms: number;
+	expires_at_ms: number;
+}
+
+/** How often something was done within its window: see accounts/limits. */
+export interface LimitCountsTable {
+	/** The limit's name, and a hash of what it counts for. */
+	subject: string;
+	uses: number;
+	ends_at_ms: number;
 }
 
 /** Authenticator codes that have been used: each is good for 90 seconds, and for one sign-in. */

@@ -7,7 +7,10 @@ import type { Db } from "./store.ts";
 /** better-auth's word for an account with a password. */
 const PASSWORD_PROVIDER = "credential";
 
-/** A new password for somebody new, or in place of the one they had; ends every session of theirs. */
+/**
+ * A new password for somebody new, or in place of the one they had. Ends every session of theirs, and every link
+ * they asked for: the mailbox may be in other hands.
+ */
 export async function setPassword(
 	trx: Db,
 	person: Pick<Person, "public_id" | "email" | "name">,
@@ -45,6 +48,7 @@ export async function setPassword(
 		)
 		.execute();
 	await trx.deleteFrom("auth_sessions").where("userId", "=", userId).execute();
+	await trx.deleteFrom("auth_verifications").where("value", "=", userId).execute();
 }
 
 export async function hasPassword(db: Db, personPublicId: string): Promise<boolean> {
@@ -100,10 +104,30 @@ export async function removeSignIn(trx: Db, personPublicId: string): Promise<voi
 	await trx.deleteFrom("auth_users").where("id", "=", personPublicId).execute();
 }
 
+/** Where this person is signed in at this moment; an address a session. */
+export async function listSessionAddresses(db: Db, email: string, limit: number): Promise<string[]> {
+	const rows = await db
+		.selectFrom("auth_sessions")
+		.innerJoin("auth_users", "auth_users.id", "auth_sessions.userId")
+		.select("auth_sessions.ipAddress")
+		.where("auth_users.email", "=", email)
+		.limit(limit)
+		.execute();
+	return rows.flatMap(({ ipAddress }) => ipAddress ?? []);
+}
+
+/** How long an owner's invitation stays on the list after its link has ended, to be sent again. */
+const EXPIRED_SHOWN_MS = 30 * 86_400_000;
+
 /** What has expired opens nothing any more; it would only pile up. */
 export async function pruneSignIn(db: Db, nowMs: number): Promise<void> {
 	const now = new Date(nowMs).toISOString();
 	await db.deleteFrom("auth_sessions").where("expiresAt", "<", now).execute();
 	await db.deleteFrom("auth_verifications").where("expiresAt", "<", now).execute();
 	await db.deleteFrom("invitations").where("expires_at_ms", "<", nowMs).execute();
+	await db
+		.deleteFrom("owner_invitations")
+		.where("expires_at_ms", "<", nowMs - EXPIRED_SHOWN_MS)
+		.execute();
+	await db.deleteFrom("limit_counts").where("ends_at_ms", "<", nowMs).execute();
 }

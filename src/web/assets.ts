@@ -9,7 +9,7 @@ import type { Env, Hono } from "hono";
 interface Asset {
 	body: string;
 	type: string;
-	url: string;
+	hash: string;
 }
 
 const CACHE_SECONDS = 31_536_000;
@@ -24,30 +24,36 @@ const ASSETS: ReadonlyMap<string, Asset> = new Map(
 			["style.css", ownFile("style.css"), STYLE],
 			["page.js", ownFile("page.js"), SCRIPT],
 			["icon.svg", ownFile("icon.svg"), "image/svg+xml"],
-			["htmx.js", packageFile("htmx.org/dist/htmx.min.js"), SCRIPT],
-			["htmx-sse.js", packageFile("htmx.org/dist/ext/hx-sse.min.js"), SCRIPT],
+			// In one file: htmx looks at the page in the next turn, and whatever comes later finds no streams to open.
+			[
+				"htmx.js",
+				`${packageFile("htmx.org/dist/htmx.min.js")}\n${packageFile("htmx.org/dist/ext/hx-sse.min.js")}`,
+				SCRIPT,
+			],
 			["uplot.js", packageFile("uplot/dist/uPlot.iife.min.js"), SCRIPT],
 			["uplot.css", packageFile("uplot/dist/uPlot.min.css"), STYLE],
 		] as const
 	).map(([name, body, type]) => {
 		const hash = createHash("sha256").update(body).digest("hex").slice(0, 12);
-		return [name, { body, type, url: `/assets/${name}?v=${hash}` }];
+		return [name, { body, type, hash }];
 	}),
 );
 
 export function assetUrl(name: string): string {
 	const asset = ASSETS.get(name);
 	if (asset === undefined) throw new Error(`there is no asset ${name}`);
-	return asset.url;
+	return `/assets/${name}?v=${asset.hash}`;
 }
 
 export function mountAssets<AppEnv extends Env>(app: Hono<AppEnv>): void {
 	app.get("/assets/:name", (c) => {
 		const asset = ASSETS.get(c.req.param("name"));
 		if (asset === undefined) return c.notFound();
+		// While versions change, a page of one process may ask another: what is not meant must not be kept.
+		const isMeant = c.req.query("v") === asset.hash;
 		return c.body(asset.body, 200, {
 			"content-type": asset.type,
-			"cache-control": `public, max-age=${CACHE_SECONDS}, immutable`,
+			"cache-control": isMeant ? `public, max-age=${CACHE_SECONDS}, immutable` : "no-store",
 		});
 	});
 }

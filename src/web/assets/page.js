@@ -13,6 +13,17 @@
 		}
 	}
 
+	/** A filter's days are the reader's own, unless it came with an address that says whose they are. */
+	function fillOwnZone(root) {
+		const own = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+		for (const field of root.querySelectorAll("input[data-zone]")) {
+			const days = [...field.form.querySelectorAll("input[type=date]")];
+			if (field.value !== own && days.some(({ value }) => value !== "")) continue;
+			field.value = own;
+			for (const mark of field.form.querySelectorAll(".zone-mark")) mark.textContent = "";
+		}
+	}
+
 	function offerCopying(root) {
 		if (navigator.clipboard === undefined) return;
 		for (const button of root.querySelectorAll("button[data-copy]")) button.hidden = false;
@@ -60,7 +71,7 @@
 
 	function drawChart(plot) {
 		if (window.uPlot === undefined || plot.clientWidth === 0) return;
-		const { days, series, unit, isStacked } = JSON.parse(plot.dataset.chart);
+		const { days, series, isStacked } = JSON.parse(plot.dataset.chart);
 		const shown = isStacked ? pile(series) : series.map(({ values }) => values);
 		const order = series.map((_, index) => index);
 		if (isStacked) order.reverse();
@@ -95,7 +106,7 @@
 						ticks: { show: false },
 						size: 40,
 						incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6],
-						values: (_, ticks) => ticks.map((tick) => `${tick}${unit}`),
+						values: (_, ticks) => ticks.map(String),
 					},
 				],
 				series: [
@@ -106,7 +117,7 @@
 						width: isStacked ? 0 : 2,
 						fill: isStacked ? colourOf(`chart-${series[index].colour}`) : undefined,
 						paths: isStacked ? window.uPlot.paths.bars({ size: [0.64, 44] }) : undefined,
-						value: (_, __, ___, at) => (at === null ? "" : `${series[index].values[at]}${unit}`),
+						value: (_, __, ___, at) => (at === null ? "" : String(series[index].values[at])),
 						points: { show: !isStacked && days.length < 40 },
 					})),
 				],
@@ -122,6 +133,7 @@
 
 	function enhance(root) {
 		showLocalTimes(root);
+		fillOwnZone(root);
 		offerCopying(root);
 		offerSelectAll(root);
 		drawCharts(root);
@@ -165,6 +177,97 @@
 		}
 	}
 
+	/** Beside a long document: the part one reads is marked, and in sight. */
+	function followOutline() {
+		const outline = document.querySelector(".docs-outline");
+		if (outline === null) return;
+		const parts = [...outline.querySelectorAll("a")].flatMap((link) => {
+			const heading = document.getElementById(decodeURIComponent(link.hash.slice(1)));
+			return heading === null ? [] : [{ link, heading }];
+		});
+		let isAsked = false;
+		function mark() {
+			isAsked = false;
+			const present = parts.findLast(({ heading }) => heading.getBoundingClientRect().top < innerHeight / 3);
+			for (const { link } of parts) {
+				if (link === present?.link) link.setAttribute("aria-current", "true");
+				else link.removeAttribute("aria-current");
+			}
+			if (present === undefined) return;
+			const side = outline.parentElement.getBoundingClientRect();
+			const { top, bottom } = present.link.getBoundingClientRect();
+			if (top < side.top || bottom > side.bottom)
+				outline.parentElement.scrollTop += top - side.top - side.height / 3;
+		}
+		function ask() {
+			if (!isAsked) requestAnimationFrame(mark);
+			isAsked = true;
+		}
+		addEventListener("scroll", ask, { passive: true });
+		ask();
+	}
+
+	const REOPEN_MS = 5_000;
+	/** A service that is just starting. */
+	const REOPEN_AFTER_FAILURE_MS = 30_000;
+	/** Doubled each time that there is still no room: whoever has a stream keeps it for long. */
+	const REOPEN_WHEN_FULL_MS = 10_000;
+	const LONGEST_REOPEN_MS = 80_000;
+	let refusals = 0;
+
+	function sayLive(isLive) {
+		for (const dot of document.querySelectorAll(".live-dot")) {
+			dot.textContent = isLive ? "Live" : "Not live: reload to see what is new";
+			dot.classList.toggle("live-dot-off", !isLive);
+			dot.hidden = false;
+		}
+	}
+
+	/** A page that nobody looks at takes no stream from one that somebody does. */
+	function reopen(source) {
+		if (document.hidden) {
+			document.addEventListener("visibilitychange", () => reopen(source), { once: true });
+		} else if (source.isConnected) {
+			window.htmx.trigger(source, "reopen");
+		}
+	}
+
+	/** htmx comes back by itself to a stream that was open, but not to one that could not be opened. */
+	function reopenLater({ detail: { ctx } }) {
+		const source = ctx?.sourceElement;
+		const status = ctx?.response?.status ?? 0;
+		if (!source?.hasAttribute("hx-sse:connect")) return;
+		sayLive(false);
+		if (status > 0 && status < 500) return;
+		setTimeout(() => reopen(source), status === 0 ? REOPEN_MS : REOPEN_AFTER_FAILURE_MS);
+	}
+
+	function waitForRoom({ target }) {
+		sayLive(false);
+		setTimeout(() => reopen(target), Math.min(LONGEST_REOPEN_MS, REOPEN_WHEN_FULL_MS * 2 ** refusals));
+		refusals += 1;
+	}
+
+	/** htmx would be back within seconds where there is no room, and would open a stream in the background. */
+	function judgeConnection(event) {
+		const { attempt } = event.detail.connection;
+		if (attempt > 0 && refusals > 0) event.preventDefault();
+		if (attempt === 0 && document.hidden) {
+			event.preventDefault();
+			reopen(event.target);
+		}
+	}
+
+	document.addEventListener("opened", () => {
+		refusals = 0;
+		sayLive(true);
+	});
+	document.addEventListener("full", waitForRoom);
+	document.addEventListener("htmx:sse:before:connection", judgeConnection);
+	for (const name of ["htmx:sse:error", "htmx:sse:close"]) {
+		document.addEventListener(name, () => sayLive(false));
+	}
+
 	let resizing;
 	addEventListener("resize", () => {
 		clearTimeout(resizing);
@@ -172,6 +275,9 @@
 	});
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawCharts(document));
 	document.addEventListener("htmx:after:swap", () => enhance(document));
+	document.addEventListener("htmx:error", reopenLater);
+	document.addEventListener("htmx:response:error", reopenLater);
 	enhance(document);
 	showPlace();
+	followOutline();
 })();

@@ -7,6 +7,7 @@ import { savePostbackUrl } from "../../accounts/postback-url.ts";
 import { recordConversion } from "../../conversions/record.ts";
 import { insertInboundCalls } from "../../store/inbound.ts";
 import { type Programme, setEndpoint } from "../../store/programmes.ts";
+import { MAX_STREAMS_A_PERSON } from "../live.ts";
 import { openTestSite, type TestSite } from "../test-site.test-support.ts";
 import { runCallbacks } from "./callback-run.test-support.ts";
 
@@ -58,6 +59,12 @@ test("under the owner's own programme, another shop's key, test and delivery are
 	const unknown = await browser.open(`${path}/deliveries/dlv_00000000000000000000000000`);
 	const theirs = await browser.open(`${path}/deliveries/${ids.delivery}`);
 	assert.deepEqual([theirs.status, theirs.text], [404, unknown.text]);
+	// A stream that opened all the same would be turned away here, instead of being read for ever.
+	site.stop();
+	for (const delivery of ["dlv_00000000000000000000000000", ids.delivery]) {
+		const live = await browser.open(`${path}/deliveries/${delivery}/live`);
+		assert.deepEqual([live.status, live.text], [404, unknown.text]);
+	}
 	assert.equal((await browser.submit(`${path}/deliveries/${ids.delivery}/resend`, {})).status, 404);
 	await browser.submit(`${path}/integration/keys/${ids.key}/revoke`, {});
 	await browser.submit(`${path}/integration/test/${ids.conversion}`, { move: "approve" });
@@ -71,11 +78,17 @@ test("nobody is sent to sign in, and nothing is done", async (t) => {
 	const before = await site.storedText();
 	const browser = site.browser();
 	await browser.open("/sign-in");
-	for (const page of pages) {
+	for (const page of pages.filter((page) => !page.endsWith("live"))) {
 		const path = `/programmes/${programme.public_id}/${page}`;
 		const { status, location, text } = await browser.open(path);
 		assert.deepEqual([status, location], [303, `/sign-in?next=${encodeURIComponent(path)}`]);
 		assert.ok(!text.includes("Victim"));
+	}
+	// A page that comes back after its session has ended would take the sign-in page for a stream, again and again.
+	for (const page of pages.filter((page) => page.endsWith("live"))) {
+		const { status, text, headers } = await browser.open(`/programmes/${programme.public_id}/${page}`);
+		assert.deepEqual([status, text], [200, "event: ended\ndata:\n\n"]);
+		assert.match(headers.get("content-type") ?? "", /^text\/event-stream/);
 	}
 	for (const action of actions) {
 		const { status, location } = await browser.submit(`/programmes/${programme.public_id}/${action}`, FIELDS);
@@ -130,7 +143,7 @@ test("markup in names, orders, URLs, errors and calls is shown as text; no page 
 	let times = 0;
 	for (const page of shown) {
 		const { status, text, headers } = await browser.open(`/programmes/${programme.public_id}/${page}`);
-		assert.equal(status, 200, page);
+		assert.equal(status, page.includes("&state=") ? 422 : 200, page);
 		assert.doesNotMatch(text, /<script(?![^>]* src=)|<img|<style|\sstyle=/i, page);
 		assert.match(headers.get("content-security-policy") ?? "", /script-src 'self'/, page);
 		assert.ok(!text.includes(evil.slice(0, 12)), page);
@@ -158,14 +171,39 @@ test("a live page is pushed its parts over a stream, to those who may see it", a
 	site.stop();
 	const { status, text, headers } = await stopping;
 	assert.deepEqual([status, headers.get("content-type")], [200, "text/event-stream; charset=utf-8"]);
-	for (const part of ["checks-live", "test-live", "deliveries-live", "health-live"]) {
+	for (const part of [
+		"checks-live",
+		"waiting-live",
+		"test-live",
+		"deliveries-live",
+		"health-live",
+		"health-chart-live",
+	]) {
 		assert.ok(text.includes(`<hx-partial hx-target="#${part}"`), part);
 	}
 	assert.ok(text.includes(ids.delivery));
 	assert.ok(
-		text.split("\n").every((line) => /^(data: |id: |: |$)/.test(line)),
+		text.split("\n").every((line) => /^(data:|id: |event: |: |$)/.test(line)),
 		"nothing but event lines",
 	);
+});
+
+test("asking for a stream's headers alone opens none, so that it takes nobody's place", async (t) => {
+	const timers: (() => void)[] = [];
+	const { site, programme, owner, ids } = await openFilledShop(t, "Shop", "order", (run) => timers.push(run));
+	const browser = await site.signIn(owner);
+	const lives = ["integration/live", `deliveries/${ids.delivery}/live`];
+	for (let asked = 0; asked < MAX_STREAMS_A_PERSON; asked += 1) {
+		for (const live of lives) {
+			const { status } = await browser.send(`/programmes/${programme.public_id}/${live}`, { method: "HEAD" });
+			assert.equal(status, 405);
+		}
+	}
+	assert.equal(timers.length, 0);
+	const watching = browser.open(`/programmes/${programme.public_id}/integration/live`);
+	while (timers.length === 0) await site.deps.clock.turn();
+	site.stop();
+	assert.equal((await watching).status, 200);
 });
 
 interface Filled {

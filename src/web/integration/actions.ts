@@ -3,9 +3,11 @@
 import { issueKey, replaceSecret, revokeKey } from "../../accounts/keys.ts";
 import { removePostbackUrl, savePostbackUrl } from "../../accounts/postback-url.ts";
 import { resendDelivery, resendFailedSince } from "../../callbacks/resend.ts";
-import { judgeDecision, parseMove } from "../../conversions/decision-rights.ts";
+import { judgeTestDecision, parseMove, sideOf } from "../../conversions/decision-rights.ts";
 import { sendTestConversion, type TestSent, walkTestConversion } from "../../conversions/send-test.ts";
 import type { Fault, Result } from "../../domain/fault.ts";
+import { findOldestPending } from "../../store/delivery-health.ts";
+import { STATUS_WORDS } from "../components/conversion-words.ts";
 import { count } from "../components/text.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
@@ -49,14 +51,12 @@ export const postUrl: Action = async (c, deps) => {
 	const { postbackUrl } = await readTextFields(c, ["postbackUrl"]);
 	const saved = await savePostbackUrl(deps, programme.public_id, postbackUrl, personId);
 	if (!saved.ok) return answerIntegration(c, deps, { value: postbackUrl, error: saved.fault.detail });
-	const isOther = saved.value.replaced !== null && saved.value.replaced !== saved.value.url;
-	setFlash(
-		c,
-		"good",
-		isOther
-			? "The Postback URL is saved. What was waiting for another try goes to the new one."
-			: "The Postback URL is saved. Status changes from now on are sent there.",
-	);
+	const { url, replaced } = saved.value;
+	const isOther = replaced !== null && replaced !== url;
+	const { count: waiting } = isOther ? await findOldestPending(deps.store.db, programme.id) : { count: 0 };
+	const rest =
+		waiting === 0 ? "Status changes from now on are sent there." : "What is on its way goes to the new one.";
+	setFlash(c, "good", `The Postback URL is saved. ${rest}`);
 	return back(c);
 };
 
@@ -64,7 +64,7 @@ export const postUrlRemoval: Action = async (c, deps) => {
 	const { programme, personId } = whoAndWhere(c);
 	const removed = await removePostbackUrl(deps, programme.public_id, personId);
 	if (!removed.ok) return backWithFault(c, removed.fault);
-	const cancelled = removed.value === 0 ? "" : ` ${count(removed.value)} waiting deliveries were cancelled.`;
+	const cancelled = removed.value === 0 ? "" : ` ${countOf(removed.value, "was", "were")} cancelled.`;
 	setFlash(c, "good", `The Postback URL is removed: nothing more is sent.${cancelled}`);
 	return back(c);
 };
@@ -79,8 +79,7 @@ export const postTestMove: Action = async (c, deps) => {
 	const { move, reason } = await readTextFields(c, ["move", "reason"]);
 	const parsed = parseMove(move);
 	if (!parsed.ok) return backWithFault(c, parsed.fault);
-	// In the shop's name, whoever tries it out: nothing but a test conversion is moved here.
-	const decision = judgeDecision("shop", parsed.value, reason);
+	const decision = judgeTestDecision(sideOf(viewerOf(c).role), parsed.value, reason);
 	if (!decision.ok) return backWithFault(c, decision.fault);
 	const conversionId = c.req.param("conversionId") ?? "";
 	return afterTest(c, await walkTestConversion(deps, programme, conversionId, decision.value, personId));
@@ -89,7 +88,7 @@ export const postTestMove: Action = async (c, deps) => {
 function afterTest(c: WebContext, sent: Result<TestSent>): Response {
 	if (!sent.ok) return backWithFault(c, sent.fault);
 	const { conversion, isOwed } = sent.value;
-	const what = `Test conversion ${conversion.order_id} is ${conversion.status}.`;
+	const what = `Test conversion ${conversion.order_id} is ${STATUS_WORDS[conversion.status].toLowerCase()}.`;
 	if (isOwed) setFlash(c, "good", `${what} Its callback is on its way.`);
 	else
 		setFlash(
@@ -123,10 +122,14 @@ export const postResendFailed: Action = async (c, deps) => {
 	const text =
 		resent.value === 0
 			? "Nothing has failed since then, so nothing was sent again."
-			: `${count(resent.value)} failed deliveries are on their way again.`;
+			: `${countOf(resent.value, "is", "are")} on the way again.`;
 	setFlash(c, resent.value === 0 ? "info" : "good", text);
 	return back(c);
 };
+
+function countOf(deliveries: number, one: string, more: string): string {
+	return deliveries === 1 ? `1 delivery ${one}` : `${count(deliveries)} deliveries ${more}`;
+}
 
 /** As a field of the kind datetime-local sends it. */
 function parseUtcMinute(text: string): number | null {

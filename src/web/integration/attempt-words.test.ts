@@ -2,7 +2,7 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { describe, test } from "node:test";
 import { curlCommand, rebuildRequest, requestText } from "./attempt-request.ts";
-import { type AttemptOutcome, describeAttempt } from "./attempt-words.ts";
+import { type AttemptOutcome, type DeliveryFate, describeAttempt, describeNext } from "./attempt-words.ts";
 
 describe("an attempt in words", () => {
 	const answered = (status: number): AttemptOutcome => ({
@@ -20,9 +20,9 @@ describe("an attempt in words", () => {
 		[answered(301), "HTTP 301", /not followed/],
 		[answered(401), "HTTP 401", /Check a signature/],
 		[answered(418), "HTTP 418", /deliberate refusal/],
-		[answered(429), "HTTP 429", /tried again/],
-		[answered(500), "HTTP 500", /server's log.*tried again/],
-		[answered(600), "HTTP 600", /tried again/],
+		[answered(429), "HTTP 429", /fewer requests/],
+		[answered(500), "HTTP 500", /server's log/],
+		[answered(600), "HTTP 600", /server's log/],
 		[network("ECONNREFUSED (connect)"), "Connection refused", /Nothing listens on that port/],
 		[network("ENOTFOUND (look-up)"), "Name not found", /spelling/],
 		[network("CERT_HAS_EXPIRED (tls)"), "Certificate expired", /Renew/],
@@ -47,9 +47,25 @@ describe("an attempt in words", () => {
 		});
 	}
 
-	test("what is final does not promise another try", () => {
-		for (const status of [301, 400, 401, 403, 404, 405, 410, 413, 415]) {
-			ok(!describeAttempt(answered(status)).advice.includes("tried again up to"), String(status));
+	test("an attempt itself promises nothing: only its delivery knows whether another follows", () => {
+		for (const [outcome] of cases) ok(!/again/.test(describeAttempt(outcome).advice), outcome.result);
+	});
+
+	test("another try is promised while the delivery is pending, with its time, and not after the last", async () => {
+		const nowMs = Date.UTC(2026, 2, 1, 12);
+		const pending = { state: "pending", lastVerdict: "retry", dueAtMs: nowMs + 60_000, claim: null } as const;
+		const next = async (fate: DeliveryFate) => String((await describeNext(fate, nowMs)) ?? "");
+		match(await next(pending), /sent again on <time[^>]+datetime="2026-03-01T12:01:00/);
+		match(await next({ ...pending, claim: 7 }), /again now/);
+		match(await next({ ...pending, dueAtMs: nowMs }), /again now/);
+		const ended = { ...pending, dueAtMs: null };
+		match(await next({ ...ended, state: "failed" }), /the last of 7 attempts/);
+		for (const fate of [
+			{ ...ended, state: "delivered", lastVerdict: "delivered" },
+			{ ...ended, state: "failed", lastVerdict: "refused" },
+			{ ...ended, state: "cancelled" },
+		] as const) {
+			equal(await next(fate), "");
 		}
 	});
 });

@@ -1,8 +1,12 @@
 // How an attempt went, in words a shop's developer can act on: what happened, and what to do about it.
 
-import { RETRY_DELAYS_MS } from "../../domain/retry.ts";
+import { html } from "hono/html";
+import type { DeliveryState } from "../../domain/delivery.ts";
+import { MAX_ATTEMPTS } from "../../domain/retry.ts";
+import type { Verdict } from "../../domain/verdict.ts";
 import type { AttemptResult } from "../../store/schema.ts";
-import type { Tone } from "../components/text.ts";
+import { type Tone, timeTag } from "../components/text.ts";
+import type { Content } from "../html.ts";
 
 export interface AttemptWords {
 	tone: Tone;
@@ -17,8 +21,6 @@ export interface AttemptOutcome {
 	http_status: number | null;
 	detail: string | null;
 }
-
-const SEVERAL_TRIES = `It is tried again up to ${RETRY_DELAYS_MS.length} times.`;
 
 export function describeAttempt({ result, http_status: status, detail }: AttemptOutcome): AttemptWords {
 	switch (result) {
@@ -44,11 +46,30 @@ export function describeAttempt({ result, http_status: status, detail }: Attempt
 				tone: "warn",
 				title: "Interrupted",
 				advice:
-					"Our service was stopped before the result was stored. It does not count and is sent again; your shop may have seen it.",
+					"Our service was stopped before the result was stored. It does not count, but your shop may have seen it.",
 			};
 		default:
 			return result satisfies never;
 	}
+}
+
+export interface DeliveryFate {
+	state: DeliveryState;
+	lastVerdict: Verdict | null;
+	/** While it is pending. */
+	dueAtMs: number | null;
+	claim: number | null;
+}
+
+/** What comes after the newest attempt of a delivery; null where nothing more is to be said. */
+export function describeNext(fate: DeliveryFate, nowMs: number): Content {
+	const { state, lastVerdict, dueAtMs, claim } = fate;
+	if (state === "failed" && lastVerdict === "retry") {
+		return `That was the last of ${MAX_ATTEMPTS} attempts. Resend it when your server is well again.`;
+	}
+	if (state !== "pending") return null;
+	if (claim !== null || dueAtMs === null || dueAtMs <= nowMs) return "It is being sent again now.";
+	return html`It is sent again on ${timeTag(dueAtMs)}.`;
 }
 
 function describeStatus(status: number): AttemptWords {
@@ -72,20 +93,20 @@ const STATUS_ADVICE: ReadonlyMap<number, string> = new Map([
 	],
 	[404, "Nothing answers at this path. Check the Postback URL, letter by letter."],
 	[405, "The path does not take POST. Check the Postback URL and the route behind it."],
-	[408, `Your server gave up waiting. ${SEVERAL_TRIES}`],
+	[408, "Your server gave up waiting."],
 	[413, "Your server finds the body too large. It has less than 2 KB: raise the limit."],
 	[415, "Your server does not take application/json at this path."],
-	[429, `Your server asks for fewer requests. ${SEVERAL_TRIES}`],
-	[502, `The proxy in front of your application got no good answer from it. ${SEVERAL_TRIES}`],
-	[503, `Your server says that it is not available now. ${SEVERAL_TRIES}`],
-	[504, `The proxy in front of your application waited for it in vain. ${SEVERAL_TRIES}`],
+	[429, "Your server asks for fewer requests."],
+	[502, "The proxy in front of your application got no good answer from it."],
+	[503, "Your server says that it is not available now."],
+	[504, "The proxy in front of your application waited for it in vain."],
 ]);
 
 function adviceForOther(status: number): string {
 	if (status >= 400 && status <= 499) {
-		return "Taken as a deliberate refusal, so it is not tried again. Answer 5xx for temporary problems.";
+		return "Taken as a deliberate refusal, which ends the delivery. Answer 5xx for temporary problems.";
 	}
-	return `Look into your server's log at this time. ${SEVERAL_TRIES}`;
+	return "Look into your server's log at this time.";
 }
 
 /** `detail` is the code and the stage that the engine wrote: "ECONNREFUSED (connect)". */
@@ -95,7 +116,7 @@ function describeNetworkError(detail: string): AttemptWords {
 		"Network error",
 		`The connection failed with ${detail || "an unknown error"}. Check that the server can be reached from outside.`,
 	];
-	return { tone: "bad", title, advice: `${advice} ${SEVERAL_TRIES}` };
+	return { tone: "bad", title, advice };
 }
 
 type TitleAndAdvice = readonly [title: string, advice: string];

@@ -3,8 +3,8 @@
 import { html } from "hono/html";
 import { message, padded, section } from "../components/blocks.ts";
 import { button, postForm, textField } from "../components/forms.ts";
-import { count } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
+import { countPending } from "./health-section.ts";
 
 export interface CallbackView {
 	path: string;
@@ -13,16 +13,20 @@ export interface CallbackView {
 	url: string | null;
 	hasSecret: boolean;
 	pendingCount: number;
+	/** Saving one is what to do next. */
+	isNext: boolean;
 	/** What was entered and refused, and why. */
 	refused: { value: string; error: string } | null;
 }
+
+export const WAITING_TARGET = "waiting-live";
 
 export function callbackSection(view: CallbackView): Html {
 	return section({
 		id: "callback",
 		title: "Status callback (optional)",
-		hint: "We send one signed POST for each status change of a conversion to this URL. The integration works without it.",
-		body: padded(noSecret(view), saveForm(view), view.url === null ? null : removeForm(view)),
+		hint: html`We send one signed POST for each status change of a conversion to this URL. The integration works without it. <a href="/docs">How to receive them</a>`,
+		body: padded(noSecret(view), saveForm(view), whatComesOfIt(view)),
 	});
 }
 
@@ -35,15 +39,7 @@ function noSecret({ hasSecret, url }: CallbackView): Content {
 	return message("warn", text);
 }
 
-function saveForm({ path, csrf, url, refused, pendingCount }: CallbackView): Html {
-	const hint =
-		url === null
-			? "HTTPS, a public address, the final URL (redirects are not followed). Only changes after saving are sent."
-			: html`HTTPS, a public address, the final URL.${
-					pendingCount === 0
-						? null
-						: ` ${waiting(pendingCount)} for another try: when you save another URL, they go there.`
-				}`;
+function saveForm({ path, csrf, url, isNext, refused }: CallbackView): Html {
 	return postForm({
 		action: `${path}/postback-url`,
 		csrf,
@@ -52,23 +48,27 @@ function saveForm({ path, csrf, url, refused, pendingCount }: CallbackView): Htm
 			name: "postbackUrl",
 			label: "Postback URL",
 			value: refused?.value ?? url ?? "",
-			hint,
+			hint: "HTTPS, a public address, the final URL (redirects are not followed).",
 			error: refused?.error,
+			// The page is long: whoever was refused must not have to look for the reason.
+			hasFocus: refused !== null,
 			placeholder: "https://shop.example/postback",
 			inputMode: "url",
 			autocomplete: "off",
 			maxLength: 4_096,
 			isMono: true,
-		})}<div class="row">${button({ label: url === null ? "Save" : "Save URL", tone: "primary" })}</div>`,
+		})}<div class="row">${button({ label: url === null ? "Save" : "Save URL", ...(isNext ? { tone: "primary" } : {}) })}</div>`,
 	});
 }
 
-function removeForm({ path, csrf, pendingCount }: CallbackView): Html {
-	const loss =
-		pendingCount === 0
-			? "Status changes are no longer sent from then on."
-			: `${waiting(pendingCount)} and would be cancelled for good.`;
-	return html`<div class="row-end"><p class="small soft grow">${loss}</p>${postForm({
+function whatComesOfIt(view: CallbackView): Html {
+	return html`<div class="row-end"><p class="small soft grow" id="${WAITING_TARGET}">${waiting(view)}</p>${
+		view.url === null ? null : removeForm(view)
+	}</div>`;
+}
+
+function removeForm({ path, csrf }: CallbackView): Html {
+	return postForm({
 		action: `${path}/postback-url/remove`,
 		csrf,
 		className: "row",
@@ -76,11 +76,19 @@ function removeForm({ path, csrf, pendingCount }: CallbackView): Html {
 			label: "Remove URL",
 			tone: "danger",
 			isSmall: true,
-			confirm: `Remove the Postback URL? ${loss}`,
+			confirm:
+				"Remove the Postback URL? Status changes are then no longer sent, and what is on its way is cancelled for good.",
 		}),
-	})}</div>`;
+	});
 }
 
-function waiting(pendingCount: number): string {
-	return pendingCount === 1 ? "1 delivery is waiting" : `${count(pendingCount)} deliveries are waiting`;
+/** What is pushed: how much is on its way changes while somebody looks. */
+export function waiting({ url, pendingCount }: Pick<CallbackView, "url" | "pendingCount">): string {
+	if (url === null) return "Only status changes after saving are sent.";
+	if (pendingCount === 0) return "If you remove it, status changes are no longer sent.";
+	const [what, goes, is] =
+		pendingCount === 1
+			? ["1 delivery is", "it goes", "it is"]
+			: [`${countPending(pendingCount)} deliveries are`, "they go", "they are"];
+	return `${what} on the way. If you save another URL, ${goes} there; if you remove this one, ${is} cancelled for good.`;
 }

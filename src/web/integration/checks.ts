@@ -24,7 +24,7 @@ export function checkSteps(checks: IntegrationChecks, parksPixels: boolean): Htm
 		{
 			isDone: checks.hasPixel,
 			title: parksPixels ? "Pixel confirmed" : "Pixel recorded",
-			text: checks.hasPixel ? "Browser and server agree on an order." : pixelAdvice(parksPixels),
+			text: checks.hasPixel ? pixelWords(parksPixels) : pixelAdvice(parksPixels),
 		},
 		{
 			isDone: checks.hasCallback,
@@ -34,6 +34,10 @@ export function checkSteps(checks: IntegrationChecks, parksPixels: boolean): Htm
 				: html`<a href="#callback">Save a Postback URL</a>, then <a href="#test">send a test</a>.`,
 		},
 	]);
+}
+
+function pixelWords(parksPixels: boolean): string {
+	return parksPixels ? "Browser and server agree on an order." : "Your thank-you page's pixel arrives.";
 }
 
 function pixelAdvice(parksPixels: boolean): Html {

@@ -2,15 +2,10 @@
 // pushed when something changes; the filter above it stays under the reader's fingers.
 
 import { html } from "hono/html";
-import type { DeliveryState } from "../../domain/delivery.ts";
-import type { EventName } from "../../domain/event-name.ts";
+import { MAX_ORDER_ID_CHARACTERS } from "../../domain/order-id.ts";
 import { writeCursor } from "../../store/cursor-pair.ts";
 import type { DeliveryPage, ListedDelivery } from "../../store/delivery-list.ts";
 import { emptyState, more, padded, section } from "../components/blocks.ts";
-import { button, postForm, selectField, textField } from "../components/forms.ts";
-import { dataTable, filterBar, pager } from "../components/lists.ts";
-import { badge, timeTag } from "../components/text.ts";
-import type { Content, Html } from "../html.ts";
 import {
 	EVENT_OPTIONS,
 	lastAnswer,
@@ -18,23 +13,23 @@ import {
 	resentMark,
 	STATE_OPTIONS,
 	stateBadge,
-} from "./delivery-words.ts";
+} from "../components/delivery-words.ts";
+import { button, postForm, selectField, textField } from "../components/forms.ts";
+import { dataTable, filterBar, pager } from "../components/lists.ts";
+import { badge, timeTag } from "../components/text.ts";
+import type { ReadFilters } from "../filter-query.ts";
+import type { Content, Html } from "../html.ts";
+import type { DeliveriesQuery } from "./deliveries-query.ts";
+import { liveDot } from "./live-parts.ts";
 import { deliveryPath, withQuery } from "./paths.ts";
-
-export interface DeliveriesQuery {
-	state: DeliveryState | undefined;
-	event: EventName | undefined;
-	order: string | undefined;
-	/** As it stands in the address. */
-	after: string | undefined;
-}
 
 export interface DeliveriesView {
 	programmeId: string;
 	path: string;
 	csrf: Html;
-	query: DeliveriesQuery;
-	page: DeliveryPage;
+	filters: ReadFilters<DeliveriesQuery>;
+	/** Null when a filter is not understood: nothing is listed then. */
+	page: DeliveryPage | null;
 	hasUrl: boolean;
 	nowMs: number;
 	isLive: boolean;
@@ -43,54 +38,70 @@ export interface DeliveriesView {
 export const DELIVERIES_TARGET = "deliveries-live";
 
 export function deliveriesSection(view: DeliveriesView): Html {
-	const { query, path } = view;
-	const isFiltered = query.state !== undefined || query.event !== undefined || query.order !== undefined;
+	const isFiltered = isAnySet(view.filters.typed);
 	return section({
 		id: "deliveries",
 		title: "Postbacks sent to your shop",
 		hint: "One row a delivery, with its attempts and the last HTTP status received.",
-		...(view.isLive ? { actions: html`<span class="live-dot">Live</span>` } : {}),
-		body: html`${filterBar({
-			action: `${path}#deliveries`,
-			label: "Filter the postbacks",
-			fields: html`${selectField({
-				name: "state",
-				id: "delivery-state",
-				label: "State",
-				value: query.state ?? "",
-				options: [{ value: "", label: "All states" }, ...STATE_OPTIONS],
-			})}${selectField({
-				name: "event",
-				id: "delivery-event",
-				label: "Event",
-				value: query.event ?? "",
-				options: [{ value: "", label: "All events" }, ...EVENT_OPTIONS],
-			})}${textField({
-				name: "order",
-				id: "delivery-order",
-				label: "Order id",
-				type: "search",
-				value: query.order ?? "",
-				placeholder: "The whole order id",
-				maxLength: 128,
-			})}`,
-			...(isFiltered ? { clearHref: `${path}#deliveries` } : {}),
-		})}<div id="${DELIVERIES_TARGET}" aria-live="polite">${deliveriesTable(view)}</div>${
+		...(view.isLive ? { actions: liveDot() } : {}),
+		body: html`${filterForm(view, isFiltered)}<div id="${DELIVERIES_TARGET}" aria-live="polite">${deliveriesTable(view)}</div>${
 			isFiltered ? null : resendAll(view)
 		}`,
 	});
 }
 
+function isAnySet({ state, event, order }: ReadFilters<DeliveriesQuery>["typed"]): boolean {
+	return (state ?? event ?? order) !== undefined;
+}
+
+function filterForm({ path, filters: { typed, problems } }: DeliveriesView, isFiltered: boolean): Html {
+	const field = (name: "state" | "event" | "order") => ({
+		name,
+		id: `delivery-${name}`,
+		value: typed[name] ?? "",
+		error: problems[name],
+	});
+	return filterBar({
+		action: `${path}#deliveries`,
+		label: "Filter the postbacks",
+		fields: html`${selectField({
+			...field("state"),
+			label: "State",
+			options: [{ value: "", label: "All states" }, ...STATE_OPTIONS],
+		})}${selectField({
+			...field("event"),
+			label: "Event",
+			options: [{ value: "", label: "All events" }, ...EVENT_OPTIONS],
+		})}${textField({
+			...field("order"),
+			label: "Order id",
+			type: "search",
+			placeholder: "The whole order id",
+			maxLength: MAX_ORDER_ID_CHARACTERS,
+		})}`,
+		...(isFiltered ? { clearHref: `${path}#deliveries` } : {}),
+	});
+}
+
 /** What is pushed. */
 export function deliveriesTable(view: DeliveriesView): Html {
-	const { page, query, path, nowMs, programmeId } = view;
+	const { page, path, nowMs, programmeId } = view;
+	const { query } = view.filters;
+	if (page === null) {
+		return emptyState({
+			title: "This filter is not understood",
+			text: html`Correct it above, or <a href="${path}#deliveries">see all postbacks</a>.`,
+		});
+	}
 	return html`${dataTable<ListedDelivery>({
 		caption: "Deliveries, a row each",
 		rows: page.rows,
-		empty: emptyOf(view),
+		empty: emptyOf(view, page),
+		stacks: true,
 		columns: [
 			{
 				title: "Event",
+				namesRow: true,
 				cell: (row) =>
 					html`<a href="${deliveryPath(programmeId, row.publicId)}">${row.event}</a>${
 						row.test === 1 ? html` ${badge("info", "Test")}` : null
@@ -127,7 +138,7 @@ function shown({ state, event, order }: DeliveriesQuery): Record<string, string 
 	return { state, event, order };
 }
 
-function emptyOf({ query, page, hasUrl }: DeliveriesView): Content {
+function emptyOf({ filters: { query }, hasUrl }: DeliveriesView, page: DeliveryPage): Content {
 	if (query.order !== undefined) {
 		return emptyState({
 			title: `Nothing was sent for order ${query.order}`,

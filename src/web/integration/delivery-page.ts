@@ -12,6 +12,7 @@ import {
 import type { Programme } from "../../store/programmes.ts";
 import type { Db } from "../../store/store.ts";
 import { card, emptyState, facts, message, more, padded, pageHeader, section } from "../components/blocks.ts";
+import { nextAttempt, resentMark, stateBadge } from "../components/delivery-words.ts";
 import { button, linkButton, postForm } from "../components/forms.ts";
 import { badge, codeBlock, timeTag } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
@@ -23,9 +24,8 @@ import { answerPage } from "../page.ts";
 import { frameProgramme } from "../programme-frame.ts";
 import { programmeOf } from "../viewer.ts";
 import { curlCommand, rebuildRequest, requestText } from "./attempt-request.ts";
-import { describeAttempt } from "./attempt-words.ts";
-import { nextAttempt, resentMark, stateBadge } from "./delivery-words.ts";
-import { liveConnector, partial } from "./live-parts.ts";
+import { describeAttempt, describeNext } from "./attempt-words.ts";
+import { liveConnector, liveDot, partial } from "./live-parts.ts";
 import { conversionPath, deliveryPath, integrationPath, withQuery } from "./paths.ts";
 
 const DELIVERY_TARGET = "delivery-live";
@@ -44,6 +44,7 @@ export async function answerDelivery(c: WebContext, deps: WebDeps): Promise<Resp
 ${pageHeader({
 	title: delivery.event,
 	hint: html`Order <span class="mono">${delivery.orderId}</span> · <a href="${integrationPath(programme.public_id)}#deliveries">All postbacks</a>`,
+	actions: liveDot(),
 })}
 <div id="${DELIVERY_TARGET}" class="stack" aria-live="polite">${await renderParts(c, deps, programme, delivery)}</div>`,
 	});
@@ -76,7 +77,8 @@ async function renderParts(
 	delivery: DeliveryDetail,
 ): Promise<Html> {
 	const attempts = await listAttempts(store.db, delivery.id);
-	return html`${summary(programme, delivery, csrfField(c), clock.nowMs())}${
+	const nowMs = clock.nowMs();
+	return html`${summary(programme, delivery, csrfField(c), nowMs)}${
 		attempts.length === 0
 			? card(
 					emptyState({
@@ -87,7 +89,15 @@ async function renderParts(
 								: "It was cancelled before anything was sent.",
 					}),
 				)
-			: attempts.map((attempt) => attemptSection(programme, delivery, attempt, brand))
+			: attempts.map((attempt, index) =>
+					attemptSection(
+						programme,
+						delivery,
+						attempt,
+						brand,
+						index === 0 ? describeNext(delivery, nowMs) : null,
+					),
+				)
 	}`;
 }
 
@@ -136,6 +146,8 @@ function attemptSection(
 	delivery: DeliveryDetail,
 	attempt: ListedAttempt,
 	brand: string,
+	/** What comes after it, of the newest one. */
+	next: Content,
 ): Html {
 	const words = describeAttempt(attempt);
 	const request = rebuildRequest(attempt, delivery, brand);
@@ -149,7 +161,9 @@ function attemptSection(
 		hint: html`${timeTag(attempt.started_at_ms)}${attempt.run > 1 ? " · resent by hand" : null}`,
 		actions: badge(words.tone, words.title),
 		body: padded(
-			words.advice === "" ? null : message(words.tone === "plain" ? "info" : words.tone, words.advice),
+			words.advice === ""
+				? null
+				: message(words.tone === "plain" ? "info" : words.tone, html`${words.advice} ${next}`),
 			facts([
 				["Sent to", attempt.url === null ? "—" : html`<span class="mono">${attempt.url}</span>`],
 				["Took", duration(attempt)],
@@ -181,7 +195,9 @@ function duration(attempt: ListedAttempt): Content {
 	];
 	const parts = steps.flatMap(([name, ms]) => (ms === null ? [] : [`${name} ${milliseconds(ms)}`]));
 	const isReused = attempt.connect_ms === null && attempt.result === "answered";
-	return html`<span class="number">${milliseconds(attempt.took_ms)}</span>${
+	// The whole is told by another clock than its steps, and to the millisecond: it is not less than they are.
+	const stepsMs = steps.reduce((sum, [, ms]) => sum + (ms ?? 0), 0);
+	return html`<span class="number">${milliseconds(Math.max(attempt.took_ms, stepsMs))}</span>${
 		parts.length === 0
 			? null
 			: html` <span class="soft">(${parts.join(" · ")}${isReused ? " · kept connection" : ""})</span>`

@@ -4,10 +4,12 @@
 import { html } from "hono/html";
 import type { CallbackHealth } from "../../callbacks/health.ts";
 import { MAX_COUNTED_PENDING } from "../../store/delivery-health.ts";
-import { padded, section, statStrip } from "../components/blocks.ts";
+import { emptyState, padded, section, statStrip } from "../components/blocks.ts";
 import { chart } from "../components/chart.ts";
 import { count, timeTag } from "../components/text.ts";
-import type { Html } from "../html.ts";
+import type { Content, Html } from "../html.ts";
+
+export const HEALTH_CHART_TARGET = "health-chart-live";
 
 export function healthStrip({ delivered, failed, p95Ms, pending }: CallbackHealth): Html {
 	const sent = delivered + failed;
@@ -24,10 +26,20 @@ export function healthStrip({ delivered, failed, p95Ms, pending }: CallbackHealt
 		},
 		{
 			label: "On their way",
-			value: pending.count >= MAX_COUNTED_PENDING ? `${count(MAX_COUNTED_PENDING)}+` : count(pending.count),
-			hint: pending.oldestAtMs === null ? "nothing waits" : html`oldest of ${timeTag(pending.oldestAtMs)}`,
+			value: countPending(pending.count),
+			hint: oldestHint(pending),
 		},
 	]);
+}
+
+/** As far as they are counted. */
+export function countPending(pending: number): string {
+	return pending >= MAX_COUNTED_PENDING ? `${count(MAX_COUNTED_PENDING)}+` : count(pending);
+}
+
+function oldestHint({ count: waiting, oldestAtMs }: CallbackHealth["pending"]): Content {
+	if (oldestAtMs === null) return "nothing waits";
+	return html`oldest of ${timeTag(oldestAtMs)}${waiting >= MAX_COUNTED_PENDING ? " or older" : null}`;
 }
 
 /** One decimal, cut: 99.96 % is not all. */
@@ -35,22 +47,29 @@ function sharePercent(delivered: number, sent: number): string {
 	return String(Math.floor((delivered / sent) * 1_000) / 10);
 }
 
-export function healthSection({ days }: CallbackHealth): Html {
+export function healthSection(health: CallbackHealth): Html {
 	return section({
 		id: "health",
 		title: "The last 14 days",
 		hint: "Attempts a day, in UTC: answered 2xx, and everything else.",
-		body: padded(
-			chart({
-				id: "health-chart",
-				title: "Attempts a day",
-				days: days.map(({ day }) => day),
-				isStacked: true,
-				series: [
-					{ label: "Answered 2xx", colour: "good", values: days.map(({ delivered }) => delivered) },
-					{ label: "Failed", colour: "bad", values: days.map(({ failed }) => failed) },
-				],
-			}),
-		),
+		body: padded(html`<div id="${HEALTH_CHART_TARGET}">${healthChart(health)}</div>`),
+	});
+}
+
+/** What is pushed. */
+export function healthChart({ days }: CallbackHealth): Html {
+	return chart({
+		id: "health-chart",
+		title: "Attempts a day",
+		days: days.map(({ day }) => day),
+		isStacked: true,
+		series: [
+			{ label: "Answered 2xx", colour: "good", values: days.map(({ delivered }) => delivered) },
+			{ label: "Not answered 2xx", colour: "bad", values: days.map(({ failed }) => failed) },
+		],
+		empty: emptyState({
+			title: "Nothing was sent in these days",
+			text: "Each attempt counts here as soon as it has ended.",
+		}),
 	});
 }

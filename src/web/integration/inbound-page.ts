@@ -3,6 +3,7 @@
 import { html } from "hono/html";
 import * as z from "zod";
 import { explainOrder } from "../../conversions/explain-order.ts";
+import { MAX_ORDER_ID_CHARACTERS } from "../../domain/order-id.ts";
 import { readCursor, writeCursor } from "../../store/cursor-pair.ts";
 import { type InboundPage, type ListedCall, listInboundCalls, resultOf } from "../../store/inbound-list.ts";
 import { emptyState, section } from "../components/blocks.ts";
@@ -11,6 +12,7 @@ import { dataTable, filterBar, pager } from "../components/lists.ts";
 import { badge, timeTag } from "../components/text.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
+import { orderIdFilter, type ReadFilters, readFilters } from "../filter-query.ts";
 import type { Content, Html } from "../html.ts";
 import { programmeOf } from "../viewer.ts";
 import { answerIntegrationPage } from "./frame.ts";
@@ -20,72 +22,85 @@ import { conversionPath, integrationPath, withQuery } from "./paths.ts";
 const PAGE_ROWS = 50;
 
 const QUERY = z.object({
-	kind: z.enum(["api", "pixel"]).optional().catch(undefined),
-	result: z.enum(["accepted", "refused"]).optional().catch(undefined),
-	order: z.string().trim().min(1).max(128).optional().catch(undefined),
+	kind: z.enum(["api", "pixel"], { error: "Choose one of these." }).optional(),
+	result: z.enum(["accepted", "refused"], { error: "Choose one of these." }).optional(),
+	order: orderIdFilter().optional(),
+	/** Where a page went on. One that no list of ours wrote begins at the beginning. */
 	after: z.string().optional(),
 });
-type InboundQuery = z.infer<typeof QUERY>;
+type InboundQuery = z.output<typeof QUERY>;
 
 export async function answerInbound(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	const { db } = deps.store;
-	const query = QUERY.parse(c.req.query());
+	const filters = readFilters(QUERY, new URL(c.req.url).search);
 	const path = `${integrationPath(programme.public_id)}/inbound`;
-	const { kind, result, order, after } = query;
-	const page = await listInboundCalls(db, {
-		programmeId: programme.id,
-		kind,
-		result,
-		orderId: order,
-		after: readCursor(after),
-		limit: PAGE_ROWS,
-	});
-	const explained = order === undefined ? null : await explainOrder(db, programme.id, order);
+	const { kind, result, order, after } = filters.query;
+	const isUnderstood = Object.keys(filters.problems).length === 0;
+	const page = isUnderstood
+		? await listInboundCalls(db, {
+				programmeId: programme.id,
+				kind,
+				result,
+				orderId: order,
+				after: readCursor(after),
+				limit: PAGE_ROWS,
+			})
+		: null;
+	const explained = page === null || order === undefined ? null : await explainOrder(db, programme.id, order);
 	return answerIntegrationPage(c, deps, programme, {
 		tab: "inbound",
 		title: "Inbound log",
 		hint: "Every postback and pixel that named this programme, refused ones too, with the reason.",
+		status: isUnderstood ? 200 : 422,
 		body: html`${explained === null ? null : orderAnswer(explained, programme.public_id)}${section({
 			id: "calls",
 			title: "Calls",
 			hint: "Why is an order not here? Search for its id.",
-			body: html`${filters(path, query)}${table(page, query, path, programme.public_id)}`,
+			body: html`${filterForm(path, filters)}${
+				page === null ? notUnderstood(path) : table(page, filters.query, path, programme.public_id)
+			}`,
 		})}`,
 	});
 }
 
-function filters(path: string, { kind, result, order }: InboundQuery): Html {
+function filterForm(path: string, { typed, problems }: ReadFilters<InboundQuery>): Html {
+	const field = (name: keyof InboundQuery) => ({ name, value: typed[name] ?? "", error: problems[name] });
+	const { kind, result, order } = typed;
 	return filterBar({
 		action: path,
 		label: "Filter the inbound log",
 		fields: html`${selectField({
-			name: "kind",
+			...field("kind"),
 			label: "Came as",
-			value: kind ?? "",
 			options: [
 				{ value: "", label: "Postback or pixel" },
 				{ value: "api", label: "Postback" },
 				{ value: "pixel", label: "Pixel" },
 			],
 		})}${selectField({
-			name: "result",
+			...field("result"),
 			label: "Outcome",
-			value: result ?? "",
 			options: [
 				{ value: "", label: "Any outcome" },
 				{ value: "accepted", label: "Accepted" },
 				{ value: "refused", label: "Refused" },
 			],
 		})}${textField({
-			name: "order",
+			...field("order"),
 			label: "Order id",
 			type: "search",
-			value: order ?? "",
 			placeholder: "The whole order id",
-			maxLength: 128,
+			maxLength: MAX_ORDER_ID_CHARACTERS,
 		})}`,
 		...((kind ?? result ?? order) === undefined ? {} : { clearHref: path }),
+	});
+}
+
+function notUnderstood(path: string): Html {
+	return emptyState({
+		title: "This filter is not understood",
+		text: html`Correct it above, or <a href="${path}">see all calls</a>.`,
 	});
 }
 
@@ -95,8 +110,9 @@ function table(page: InboundPage, query: InboundQuery, path: string, programmeId
 		caption: "Inbound calls",
 		rows: page.rows,
 		empty: emptyOf(page, query),
+		stacks: true,
 		columns: [
-			{ title: "When", cell: ({ atMs }) => timeTag(atMs) },
+			{ title: "When", namesRow: true, cell: ({ atMs }) => timeTag(atMs) },
 			{ title: "Came as", cell: ({ kind }) => (kind === "api" ? "Postback" : "Pixel") },
 			{ title: "Order", cell: (call) => orderCell(call, programmeId) },
 			{

@@ -2,12 +2,16 @@
 // that change by themselves are rendered again for the live stream.
 
 import { html } from "hono/html";
-import * as z from "zod";
 import { type CallbackHealth, readCallbackHealth } from "../../callbacks/health.ts";
-import { EVENT_NAMES } from "../../domain/event-name.ts";
 import { sha256Hex } from "../../domain/signature.ts";
+import { listLastAttempts } from "../../store/attempt-list.ts";
 import { readCursor } from "../../store/cursor-pair.ts";
-import { listDeliveries, listDeliveriesOfConversion, newestProgress } from "../../store/delivery-list.ts";
+import {
+	type DeliveryPage,
+	listDeliveries,
+	listDeliveriesOfConversion,
+	newestProgress,
+} from "../../store/delivery-list.ts";
 import { type IntegrationChecks, readIntegrationChecks } from "../../store/integration-checks.ts";
 import { findUsableSecrets, listApiKeys } from "../../store/keys.ts";
 import { type Programme, presentUrl } from "../../store/programmes.ts";
@@ -16,18 +20,20 @@ import { findNewestTest } from "../../store/test-conversion.ts";
 import { csrfField } from "../csrf.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
+import type { ReadFilters } from "../filter-query.ts";
+import type { Content } from "../html.ts";
 import { programmeOf, viewerOf } from "../viewer.ts";
-import { type CallbackView, callbackSection } from "./callback-section.ts";
+import { type CallbackView, callbackSection, WAITING_TARGET, waiting } from "./callback-section.ts";
 import { checkSteps } from "./checks.ts";
+import { type DeliveriesQuery, NO_FILTERS, parseDeliveriesQuery } from "./deliveries-query.ts";
 import {
 	DELIVERIES_TARGET,
-	type DeliveriesQuery,
 	type DeliveriesView,
 	deliveriesSection,
 	deliveriesTable,
 } from "./deliveries-section.ts";
 import { answerIntegrationPage } from "./frame.ts";
-import { healthSection, healthStrip } from "./health-section.ts";
+import { HEALTH_CHART_TARGET, healthChart, healthSection, healthStrip } from "./health-section.ts";
 import { takeIssued } from "./issued-cookie.ts";
 import { keysSection } from "./keys-section.ts";
 import { liveConnector, partial } from "./live-parts.ts";
@@ -38,18 +44,11 @@ import { TEST_TARGET, type TestView, testResult, testSection } from "./test-sect
 
 /** A screenful; the rest is pages. */
 const PAGE_ROWS = 25;
-/** Nobody has more in use; revoked ones beyond are history. */
-const MAX_SHOWN_KEYS = 50;
+/** Behind those in use: history. */
+const MAX_REVOKED_SHOWN = 10;
 const CHECKS_TARGET = "checks-live";
 const HEALTH_TARGET = "health-live";
 const FINGERPRINT_LENGTH = 16;
-
-const QUERY = z.object({
-	state: z.enum(["pending", "delivered", "failed", "cancelled"]).optional().catch(undefined),
-	event: z.enum(EVENT_NAMES).optional().catch(undefined),
-	order: z.string().trim().min(1).max(128).optional().catch(undefined),
-	after: z.string().optional(),
-});
 
 export async function answerIntegration(
 	c: WebContext,
@@ -59,38 +58,39 @@ export async function answerIntegration(
 	const programme = programmeOf(c);
 	const { db } = deps.store;
 	const path = integrationPath(programme.public_id);
-	const query: DeliveriesQuery = {
-		state: undefined,
-		event: undefined,
-		order: undefined,
-		after: undefined,
-		...QUERY.parse(c.req.query()),
-	};
-	const issued = takeIssued(c, deps, programme, viewerOf(c).personId);
+	const filters = parseDeliveriesQuery(new URL(c.req.url).search);
+	const issued = await takeIssued(c, deps, programme, viewerOf(c).personId);
 	// Before the rest: what changes while the page is read is then pushed, not missed.
 	const seen = await fingerprintOf(db, programme);
-	const live = await loadLive(c, deps, programme, query);
-	const { test, deliveries } = live;
-	const [secret] = await findUsableSecrets(db, programme.id, deps.clock.nowMs());
+	const live = await loadLive(c, deps, programme, filters);
+	const { test, deliveries, next } = live;
 	const csrf = csrfField(c);
 	const values = { publicUrl: deps.publicUrl, brand: deps.brand, programId: programme.public_id };
 	return answerIntegrationPage(c, deps, programme, {
 		tab: "set-up",
 		title: "Integration",
 		hint: "Your server reports sales to us with signed requests; we tell it of every status change.",
-		status: refused === null ? 200 : 422,
+		status: refused === null && deliveries.page !== null ? 200 : 422,
 		body: html`${deliveries.isLive ? liveConnector(`${path}/live?seen=${seen}`) : null}
 <h2 class="visually-hidden">What works so far</h2>
 <div id="${CHECKS_TARGET}">${checkSteps(live.checks, programme.parks_pixels === 1)}</div>
 ${keysSection({
 	path,
 	csrf,
-	keys: await listApiKeys(db, programme.id, MAX_SHOWN_KEYS),
-	hasSecret: secret !== undefined,
-	secretMadeAtMs: secret?.created_at_ms ?? null,
+	keys: await listApiKeys(db, programme.id, MAX_REVOKED_SHOWN),
+	secretMadeAtMs: live.secretMadeAtMs,
+	isNext: next === "key",
 	issued,
 })}
-${callbackSection({ path, csrf, url: live.url, hasSecret: test.hasSecret, pendingCount: live.health.pending.count, refused })}
+${callbackSection({
+	path,
+	csrf,
+	url: live.url,
+	hasSecret: test.hasSecret,
+	pendingCount: live.health.pending.count,
+	isNext: next === "url",
+	refused,
+})}
 ${testSection(test)}
 ${deliveriesSection(deliveries)}
 <div id="${HEALTH_TARGET}">${healthStrip(live.health)}</div>
@@ -101,14 +101,17 @@ ${snippetsSection(path, parseLanguage(c.req.query("lang")), values)}`,
 
 /** What the stream pushes when something has changed. */
 export async function renderLive(c: WebContext, deps: WebDeps, programme: Programme): Promise<string> {
-	const query = { state: undefined, event: undefined, order: undefined, after: undefined };
-	const live = await loadLive(c, deps, programme, query);
-	return String(
-		await html`${partial(CHECKS_TARGET, checkSteps(live.checks, programme.parks_pixels === 1))}${partial(
-			TEST_TARGET,
-			testResult(live.test),
-		)}${partial(DELIVERIES_TARGET, deliveriesTable(live.deliveries))}${partial(HEALTH_TARGET, healthStrip(live.health))}`,
-	);
+	const live = await loadLive(c, deps, programme, NO_FILTERS);
+	const { url, health } = live;
+	const parts: readonly (readonly [target: string, content: Content])[] = [
+		[CHECKS_TARGET, checkSteps(live.checks, programme.parks_pixels === 1)],
+		[WAITING_TARGET, waiting({ url, pendingCount: health.pending.count })],
+		[TEST_TARGET, testResult(live.test)],
+		[DELIVERIES_TARGET, deliveriesTable(live.deliveries)],
+		[HEALTH_TARGET, healthStrip(health)],
+		[HEALTH_CHART_TARGET, healthChart(health)],
+	];
+	return String(await html`${parts.map(([target, content]) => partial(target, content))}`);
 }
 
 export async function fingerprintOf(db: Db, programme: Programme): Promise<string> {
@@ -117,23 +120,31 @@ export async function fingerprintOf(db: Db, programme: Programme): Promise<strin
 
 interface Live {
 	url: string | null;
+	secretMadeAtMs: number | null;
 	checks: IntegrationChecks;
 	health: CallbackHealth;
 	test: TestView;
 	deliveries: DeliveriesView;
+	/** The one button that stands out. */
+	next: "key" | "url" | "test" | null;
 }
 
 async function loadLive(
 	c: WebContext,
 	{ store, clock }: WebDeps,
 	programme: Programme,
-	query: DeliveriesQuery,
+	filters: ReadFilters<DeliveriesQuery>,
 ): Promise<Live> {
 	const { db } = store;
 	const nowMs = clock.nowMs();
 	const url = (await presentUrl(db, programme.id)) ?? null;
 	const [secret] = await findUsableSecrets(db, programme.id, nowMs);
 	const conversion = (await findNewestTest(db, programme.id)) ?? null;
+	const ofTest = conversion === null ? [] : await listDeliveriesOfConversion(db, conversion.id);
+	const checks = await readIntegrationChecks(db, programme.id);
+	const next = nextStep(checks.hasKey, url !== null, conversion !== null);
+	const { query, problems } = filters;
+	const isUnderstood = Object.keys(problems).length === 0;
 	const common = {
 		programmeId: programme.public_id,
 		path: integrationPath(programme.public_id),
@@ -143,26 +154,43 @@ async function loadLive(
 	};
 	return {
 		url,
-		checks: await readIntegrationChecks(db, programme.id),
+		secretMadeAtMs: secret?.created_at_ms ?? null,
+		checks,
 		health: await readCallbackHealth(db, programme.id, nowMs),
 		test: {
 			...common,
 			hasSecret: secret !== undefined,
 			conversion,
-			deliveries: conversion === null ? [] : await listDeliveriesOfConversion(db, conversion.id),
+			deliveries: ofTest,
+			lastAttempts: await listLastAttempts(
+				db,
+				ofTest.map(({ id }) => id),
+			),
+			isNext: next === "test",
 		},
 		deliveries: {
 			...common,
-			query,
-			page: await listDeliveries(db, {
-				programmeId: programme.id,
-				state: query.state,
-				event: query.event,
-				orderId: query.order,
-				after: readCursor(query.after),
-				limit: PAGE_ROWS,
-			}),
-			isLive: Object.values(query).every((value) => value === undefined),
+			filters,
+			page: isUnderstood ? await readPage(db, programme, query) : null,
+			isLive: isUnderstood && Object.values(query).every((value) => value === undefined),
 		},
+		next,
 	};
+}
+
+function nextStep(hasKey: boolean, hasUrl: boolean, hasTest: boolean): Live["next"] {
+	if (!hasKey) return "key";
+	if (!hasUrl) return "url";
+	return hasTest ? null : "test";
+}
+
+function readPage(db: Db, programme: Programme, query: DeliveriesQuery): Promise<DeliveryPage> {
+	return listDeliveries(db, {
+		programmeId: programme.id,
+		state: query.state,
+		event: query.event,
+		orderId: query.order,
+		after: readCursor(query.after),
+		limit: PAGE_ROWS,
+	});
 }

@@ -2,18 +2,13 @@
 // sends them; and what must not be shown.
 
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { verifyPostback } from "@ringback/receiver";
 import { savePostbackUrl } from "../../accounts/postback-url.ts";
 import { signedRequest } from "../../api/signed-request.test-support.ts";
-import { createApp } from "../../app.ts";
-import type { Programme } from "../../store/programmes.ts";
-import { type Browser, openTestSite, type TestSite } from "../test-site.test-support.ts";
+import type { Browser, TestSite } from "../test-site.test-support.ts";
 import { runCallbacks } from "./callback-run.test-support.ts";
-
-const URL_ENTERED = "https://shop.example/postback?shop=1";
-const KEY = /rbk_[0-9a-f]{64}/;
-const SECRET = /rbs_[0-9a-f]{64}/;
+import { issue, KEY, openShop, report, SECRET, URL_ENTERED } from "./integration-shop.test-support.ts";
 
 test("each empty page says the next step", async (t) => {
 	const { browser, path } = await openShop(t);
@@ -72,6 +67,20 @@ test("what was issued is not shown to another person or on another programme's p
 	assert.doesNotMatch((await browser.open(path)).text, KEY, "a minute later");
 });
 
+test("a cookie that is put back after the page was shown shows nothing more, also at the same moment", async (t) => {
+	const { browser, path } = await openShop(t);
+	await browser.open(path);
+	await browser.submit(`${path}/keys`, {});
+	const cookie = [...browser.cookies].find(([name]) => name.includes("issued"));
+	assert.ok(cookie !== undefined);
+	const pages = await Promise.all([browser.open(path), browser.open(path)]);
+	assert.equal(pages.filter(({ text }) => KEY.test(text)).length, 1);
+	browser.cookies.set(...cookie);
+	const again = await browser.open(path);
+	assert.doesNotMatch(again.text, KEY);
+	assert.doesNotMatch(again.text, SECRET);
+});
+
 test("replacing the secret shows the new one once; revoking a key ends it at once", async (t) => {
 	const { browser, path, site, programme } = await openShop(t);
 	const { key, secret } = await issue(browser, path);
@@ -99,6 +108,26 @@ test("replacing the secret shows the new one once; revoking a key ends it at onc
 		["key.issued", "secret.replaced", "key.revoked"],
 	);
 	assert.ok(audit.every(({ action, person_id }) => !/^(key|secret)/.test(action) || person_id !== null));
+});
+
+test("a key shows when it was last used, to the hour; a refused request is no use", async (t) => {
+	const { browser, path, site } = await openShop(t);
+	const { key, secret } = await issue(browser, path);
+	const lastUsed = async () => {
+		const { text } = await browser.open(path);
+		return /rbk_…[\s\S]*?<\/time>[\s\S]*?(never|datetime="([^"]+)")/.exec(text)?.slice(1).at(-1) ?? "never";
+	};
+	const startMs = site.deps.clock.nowMs();
+	assert.equal((await report(site, { key, secret: "rbs_wrong" }, "1")).status, 401);
+	assert.equal(await lastUsed(), "never");
+	assert.equal((await report(site, { key, secret }, "2")).status, 201);
+	assert.equal(await lastUsed(), new Date(startMs).toISOString());
+	site.moveClock(59 * 60_000);
+	await report(site, { key, secret }, "3");
+	assert.equal(await lastUsed(), new Date(startMs).toISOString());
+	site.moveClock(60_000);
+	await report(site, { key, secret }, "4");
+	assert.equal(await lastUsed(), new Date(startMs + 60 * 60_000).toISOString());
 });
 
 test("a URL that is refused stays in the field, with the reason beside it, and is not saved", async (t) => {
@@ -135,14 +164,13 @@ test("saving another URL says where pending retries go, and removing it how many
 	await runCallbacks(site, programme, { kind: "answered", status: 503 });
 	assert.match(
 		(await browser.open(path)).text,
-		/1 delivery is waiting for another try: when you save another URL, they go there/,
+		/1 delivery is on the way\. If you save another URL, it goes there; if you remove this one, it is cancelled/,
 	);
 	await browser.submit(`${path}/postback-url`, { postbackUrl: "https://shop.example/other" });
 	const saved = await browser.open(path);
-	assert.match(saved.text, /What was waiting for another try goes to the new one/);
-	assert.match(saved.text, /1 delivery is waiting and would be cancelled for good/);
+	assert.match(saved.text, /What is on its way goes to the new one/);
 	await browser.submit(`${path}/postback-url/remove`, {});
-	assert.match((await browser.open(path)).text, /1 waiting deliveries were cancelled/);
+	assert.match((await browser.open(path)).text, /nothing more is sent\. 1 delivery was cancelled/);
 	assert.match((await browser.open(`${path}?state=cancelled`)).text, /Cancelled<\/span>/);
 });
 
@@ -193,6 +221,25 @@ test("the buttons of a test decide on nothing but a test", async (t) => {
 	);
 });
 
+test("a test conversion that staff walk is shown as theirs, to the shop without the name", async (t) => {
+	const { browser, path, site, programme } = await openShop(t);
+	const member = await site.addStaff();
+	const staff = await site.signIn(member);
+	await staff.open(path);
+	await staff.submit(`${path}/test`, {});
+	const conversion = /integration\/test\/(cnv_\w+)/.exec((await staff.open(path)).text)?.[1] ?? "";
+	await staff.submit(`${path}/test/${conversion}`, { move: "approve" });
+	await browser.open(path);
+	await browser.submit(`${path}/test/${conversion}`, { move: "reverse", reason: "RETURN" });
+	const page = `/programmes/${programme.public_id}/conversions/${conversion}`;
+	const [shown, shownToShop] = [(await staff.open(page)).text, (await browser.open(page)).text];
+	for (const text of [shown, shownToShop]) {
+		assert.match(text, /Approved<[\s\S]*by the review team[\s\S]*Reversed<[\s\S]*by the shop: Return/);
+	}
+	assert.ok(shown.includes(member.email));
+	assert.ok(!shownToShop.includes(member.email));
+});
+
 test("a delivery's page shows each attempt, and its request verifies as the shop received it", async (t) => {
 	const { browser, path, site, programme } = await openShop(t);
 	const { secret } = await issue(browser, path);
@@ -227,7 +274,7 @@ test("a delivery's page shows each attempt, and its request verifies as the shop
 		headers,
 		rawBody: body,
 		secret,
-		nowMs: site.deps.clock.nowMs() - 60_000,
+		now: site.deps.clock.nowMs() - 60_000,
 	});
 	assert.equal(verified.ok, true);
 	assert.ok(codeBlocks(page.text, /as curl/)[0]?.startsWith(`curl -i -X POST '${URL_ENTERED}'`));
@@ -255,7 +302,7 @@ test("everything that failed since a time is resent, and a time that is none is 
 	await browser.submit(`${path}/resend-failed`, { since: "2026-03-01T13:00" });
 	assert.match((await browser.open(path)).text, /Nothing has failed since then/);
 	await browser.submit(`${path}/resend-failed`, { since: "2026-03-01T11:00" });
-	assert.match((await browser.open(path)).text, /3 failed deliveries are on their way again/);
+	assert.match((await browser.open(path)).text, /3 deliveries are on the way again/);
 	assert.equal((await runCallbacks(site, programme, { kind: "answered", status: 204 })).length, 3);
 	assert.equal((await browser.open(`${path}?state=failed`)).text.includes("No postback matches"), true);
 });
@@ -276,7 +323,7 @@ test("the list is filtered, searched and paged by plain links", async (t) => {
 	const order = /title="(test-\w+)"/.exec(second.text)?.[1] ?? "";
 	assert.equal(rows((await browser.open(`${path}?order=${order}`)).text).size, 1);
 	assert.equal(rows((await browser.open(`${path}?event=conversion.reversed`)).text).size, 0);
-	assert.equal(rows((await browser.open(`${path}?state=nonsense&after=nonsense`)).text).size, 25);
+	assert.equal(rows((await browser.open(`${path}?after=nonsense`)).text).size, 25);
 	assert.ok(first.text.includes('hx-sse:connect="'), "the newest are live");
 	assert.ok(!second.text.includes("hx-sse:connect"), "a later page stands still");
 });
@@ -305,7 +352,17 @@ test("check a signature: the programme's own secret by default, and none is show
 	};
 	assert.match((await browser.open(`${path}/signature`)).text, /Check a signature/);
 	assert.match((await paste(present, "")).text, /The signature is right/);
-	assert.match((await paste(secret, "")).text, /previous secret, replaced on/);
+	// The API takes both, and so says the page.
+	assert.equal((await report(site, { key, secret }, "1")).status, 201);
+	const old = (await paste(secret, "")).text;
+	assert.match(old, /The signature is right/);
+	assert.match(
+		old,
+		/previous secret, replaced on 2026-03-01 12:00 UTC\. We take that one until 2026-03-02 12:00/,
+	);
+	site.moveClock(24 * 60 * 60_000);
+	assert.equal((await report(site, { key, secret }, "2")).status, 401);
+	assert.match((await paste(secret, "")).text, /What differs: secret/);
 	const pasted = await paste(present, "rbs_pasted_by_hand");
 	assert.match(pasted.text, /What differs: secret/);
 	assert.match(pasted.text, /present secret/);
@@ -365,39 +422,6 @@ test("the inbound log shows refused calls with the reason, and says why an order
 	assert.match(await why("%231001"), /there is an order/);
 });
 
-interface Shop {
-	site: TestSite;
-	programme: Programme;
-	browser: Browser;
-	path: string;
-}
-
-async function openShop(t: TestContext, change: Partial<TestSite["deps"]> = {}): Promise<Shop> {
-	const site = await openTestSite(t, { change });
-	const programme = await site.addProgramme();
-	const browser = await site.signIn(await site.addOwner(programme));
-	return { site, programme, browser, path: `/programmes/${programme.public_id}/integration` };
-}
-
-async function issue(browser: Browser, path: string): Promise<{ key: string; secret: string }> {
-	await browser.open(path);
-	await browser.submit(`${path}/keys`, {});
-	const { text } = await browser.open(path);
-	return { key: KEY.exec(text)?.[0] ?? "", secret: SECRET.exec(text)?.[0] ?? "" };
-}
-
-async function report(
-	{ deps }: TestSite,
-	credentials: { key: string; secret: string },
-	orderId: string,
-	basketValue = "10.00",
-): Promise<Response> {
-	const body = { orderId, basketValue };
-	return createApp(deps).request(
-		signedRequest("POST", "/v1/conversions", credentials, { body, nowMs: deps.clock.nowMs() }),
-	);
-}
-
 /** In no page, no table, no log line, no address and no plain cookie. */
 async function expectNowhere(
 	site: TestSite,
@@ -406,7 +430,7 @@ async function expectNowhere(
 	secrets: readonly string[],
 	answers: readonly { location: string | null; setCookies: readonly string[] }[],
 ): Promise<void> {
-	const suffixes = ["", "/inbound", "/signature", "?lang=php", "?lang=python", "?lang=curl"];
+	const suffixes = ["", "/inbound", "/signature", "?lang=php", "?lang=java", "?lang=shell"];
 	const pages = await Promise.all(suffixes.map(async (suffix) => (await browser.open(path + suffix)).text));
 	const places = [await site.storedText(), site.log.text(), ...pages, JSON.stringify(answers)];
 	for (const secret of secrets) for (const place of places) assert.ok(!place.includes(secret));

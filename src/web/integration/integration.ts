@@ -2,8 +2,10 @@
 // the programme and the form's token have been checked before.
 
 import type { Hono } from "hono";
+import { findDeliveryDetail } from "../../store/attempt-list.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext, WebEnv } from "../env.ts";
+import { answerError } from "../error-page.ts";
 import { LiveStreams } from "../live.ts";
 import { createStillAllowed } from "../live-access.ts";
 import { programmeOf, viewerOf } from "../viewer.ts";
@@ -22,6 +24,7 @@ import {
 import { answerDelivery, deliveryFingerprint, renderDeliveryLive } from "./delivery-page.ts";
 import { answerInbound } from "./inbound-page.ts";
 import { answerIntegration, fingerprintOf, renderLive } from "./integration-page.ts";
+import { deliveryPath, integrationPath } from "./paths.ts";
 import { answerSignatureCheck, answerSignaturePage } from "./signature-page.ts";
 
 const INTEGRATION = "/programmes/:programmeId/integration";
@@ -50,6 +53,8 @@ const ACTIONS: readonly (readonly [path: string, action: Action])[] = [
 export function mountIntegration(site: Hono<WebEnv>, deps: WebDeps): void {
 	for (const [path, answer] of PAGES) site.get(path, (c) => answer(c, deps));
 	for (const [path, action] of ACTIONS) site.post(path, (c) => action(c, deps));
+	// Whoever enters the address of a form that was refused, or comes back to it after signing in.
+	for (const [path] of ACTIONS) site.get(path, (c) => c.redirect(pageOf(c), 303));
 	const streams = new LiveStreams(deps);
 	site.get(`${INTEGRATION}/live`, (c) => {
 		const programme = programmeOf(c);
@@ -58,9 +63,11 @@ export function mountIntegration(site: Hono<WebEnv>, deps: WebDeps): void {
 			render: () => renderLive(c, deps, programme),
 		});
 	});
-	site.get(`${DELIVERY}/live`, (c) => {
+	site.get(`${DELIVERY}/live`, async (c) => {
 		const programme = programmeOf(c);
 		const deliveryId = c.req.param("deliveryId");
+		const delivery = await findDeliveryDetail(deps.store.db, programme.id, deliveryId);
+		if (delivery === undefined) return answerError(c, "not_found");
 		return watch(c, deps, streams, {
 			fingerprint: () => deliveryFingerprint(deps.store.db, programme.id, deliveryId),
 			render: () => renderDeliveryLive(c, deps, programme, deliveryId),
@@ -68,12 +75,20 @@ export function mountIntegration(site: Hono<WebEnv>, deps: WebDeps): void {
 	});
 }
 
+function pageOf(c: WebContext): string {
+	const { public_id: programmeId } = programmeOf(c);
+	const deliveryId = c.req.param("deliveryId");
+	return deliveryId === undefined ? integrationPath(programmeId) : deliveryPath(programmeId, deliveryId);
+}
+
 function watch(
 	c: WebContext,
 	deps: WebDeps,
 	streams: LiveStreams,
 	source: { fingerprint(): Promise<string>; render(): Promise<string> },
-): Response {
+): Response | Promise<Response> {
+	// Hono answers HEAD as GET and drops the body: a stream that nobody reads would stay open.
+	if (c.req.method !== "GET") return answerError(c, "method_not_allowed");
 	const isAllowed = createStillAllowed(c, deps, programmeOf(c));
 	// A client that comes back says what it saw last; the first time the page's address says it.
 	const seen = c.req.header("last-event-id") ?? c.req.query("seen");

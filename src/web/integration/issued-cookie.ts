@@ -1,9 +1,11 @@
 // What is shown once, on its way from the form that issued it to the page that shows it: sealed, for a minute, in
-// a cookie that the page takes away as it shows it. Never in an address, and nothing is kept here.
+// a cookie that the page takes away as it shows it. Never in an address; all that is kept is that it was shown.
 
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { z } from "zod";
 import { openSecret, SEALING_IV_BYTES, sealSecret } from "../../domain/sealing.ts";
+import { sha256Hex } from "../../domain/signature.ts";
+import { spendNonce } from "../../store/nonces.ts";
 import type { Programme } from "../../store/programmes.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
@@ -35,13 +37,13 @@ export function handOverIssued(
 	setCookie(c, cookieName(deps), sealed, { ...cookieOptions(deps), maxAge: SHOWN_WITHIN_MS / 1_000 });
 }
 
-/** Forgets it, too: a reload shows nothing. */
-export function takeIssued(
+/** Forgets it, too: a reload shows nothing, and neither does whoever kept the cookie and puts it back. */
+export async function takeIssued(
 	c: WebContext,
-	deps: CookieDeps,
+	deps: CookieDeps & Pick<WebDeps, "store">,
 	programme: Programme,
 	personId: number,
-): Issued | null {
+): Promise<Issued | null> {
 	const sealed = getCookie(c, cookieName(deps));
 	if (sealed === undefined) return null;
 	deleteCookie(c, cookieName(deps), cookieOptions(deps));
@@ -50,7 +52,14 @@ export function takeIssued(
 	if (parsed?.success !== true) return null;
 	const { key, secret, expiresAtMs } = parsed.data;
 	const isTheirs = parsed.data.personId === personId && expiresAtMs >= deps.clock.nowMs();
-	return isTheirs ? { key, secret } : null;
+	if (!isTheirs) return null;
+	const isFirst = await spendNonce(deps.store.db, programme.id, nonceOf(sealed), expiresAtMs);
+	return isFirst ? { key, secret } : null;
+}
+
+/** Among those of the programme's requests, which have no colon. */
+function nonceOf(sealed: string): string {
+	return `shown:${sha256Hex(sealed)}`;
 }
 
 function parseJson(text: string): unknown {

@@ -14,26 +14,28 @@ export interface KeysView {
 	path: string;
 	csrf: Html;
 	keys: readonly ApiKey[];
-	hasSecret: boolean;
+	/** When the present secret was made; null without one. */
 	secretMadeAtMs: number | null;
+	/** Issuing one is what to do next. */
+	isNext: boolean;
 	/** Shown this one time. */
 	issued: Issued | null;
 }
 
 export function keysSection(view: KeysView): Html {
-	const { path, csrf, keys, issued } = view;
+	const { path, csrf, issued } = view;
 	return section({
 		id: "keys",
 		title: "API keys and signing secret",
-		hint: "A key names the programme, the secret signs in both directions. Both are shown once, when they are made.",
+		hint: "A key names the programme, the secret signs in both directions. Both are shown once, when they are made. Use is noted once an hour.",
 		actions: postForm({
 			action: `${path}/keys`,
 			csrf,
 			className: "row",
-			body: button({ label: "Issue API key", ...(keys.length === 0 ? { tone: "primary" } : {}) }),
+			body: button({ label: "Issue API key", ...(view.isNext ? { tone: "primary" } : {}) }),
 		}),
 		body: html`${issued === null ? null : padded(issuedOnce(issued))}${keyTable(view)}${
-			view.hasSecret ? padded(secretRow(view)) : null
+			view.secretMadeAtMs === null ? null : padded(secretRow(view, view.secretMadeAtMs))
 		}`,
 	});
 }
@@ -61,9 +63,15 @@ function keyTable({ keys, path, csrf }: KeysView): Html {
 			title: "No API key yet",
 			text: "Issue the first one: the signing secret comes with it, and without a secret no callback is sent.",
 		}),
+		stacks: true,
 		columns: [
-			{ title: "Key", cell: ({ hint }) => html`<code>rbk_…${hint}</code>` },
+			{ title: "Key", namesRow: true, cell: ({ hint }) => html`<code>rbk_…${hint}</code>` },
 			{ title: "Made", cell: (key) => timeTag(key.created_at_ms) },
+			{
+				title: "Last used",
+				cell: ({ last_used_at_ms: atMs }) =>
+					atMs === null ? html`<span class="faint">never</span>` : timeTag(atMs),
+			},
 			{
 				title: "State",
 				cell: (key) =>
@@ -95,10 +103,10 @@ function keyTable({ keys, path, csrf }: KeysView): Html {
 	});
 }
 
-function secretRow({ path, csrf, secretMadeAtMs }: KeysView): Html {
+function secretRow({ path, csrf }: KeysView, madeAtMs: number): Html {
 	return html`<div class="row-end"><div class="grow">
 	<h3>Signing secret</h3>
-	<p class="small soft">${secretMadeAtMs === null ? null : html`Made ${timeTag(secretMadeAtMs)}. `}When you replace it, the next callback is signed with the new one at once; your own requests may use the old one for 24 hours more.</p>
+	<p class="small soft">Made ${timeTag(madeAtMs)}. When you replace it, the next callback is signed with the new one at once; your own requests may use the old one for 24 hours more.</p>
 </div>${postForm({
 		action: `${path}/secret`,
 		csrf,
@@ -106,6 +114,7 @@ function secretRow({ path, csrf, secretMadeAtMs }: KeysView): Html {
 		body: button({
 			label: "Replace secret",
 			tone: "danger",
+			isSmall: true,
 			confirm:
 				"Replace the signing secret? The next callback is signed with the new one: your receiver needs it first, or must accept both.",
 		}),

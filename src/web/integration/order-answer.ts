@@ -6,6 +6,7 @@ import type { Status } from "../../domain/conversion.ts";
 import type { Conversion } from "../../store/conversions.ts";
 import { type ListedCall, resultOf } from "../../store/inbound-list.ts";
 import { message } from "../components/blocks.ts";
+import { titleCase } from "../components/conversion-words.ts";
 import { timeTag } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
 import { conversionPath, integrationPath, withQuery } from "./paths.ts";
@@ -40,7 +41,7 @@ function known(
 	{ public_id: publicId, event_type: eventType, status }: Conversion,
 	programmeId: string,
 ): Html {
-	return html`<p>As ${eventType} it is ${STATUS_WORDS[status]}: <a href="${conversionPath(programmeId, publicId)}">see the conversion</a>.</p>`;
+	return html`<p>As ${titleCase(eventType).toLowerCase()} it is ${STATUS_WORDS[status]}: <a href="${conversionPath(programmeId, publicId)}">see the conversion</a>.</p>`;
 }
 
 function reason(refused: ListedCall | undefined, calls: readonly ListedCall[]): Content {

@@ -161,8 +161,13 @@ function findings(found: Diagnosis | string): Html {
 			caption: "Part by part",
 			rows: found.steps,
 			empty: null,
+			stacks: true,
 			columns: [
-				{ title: "Part", cell: ({ part }) => html`<span class="nowrap">${PART_LABELS[part]}</span>` },
+				{
+					title: "Part",
+					namesRow: true,
+					cell: ({ part }) => html`<span class="nowrap">${PART_LABELS[part]}</span>`,
+				},
 				{ title: "Result", cell: ({ verdict }) => badge(...VERDICTS[verdict]) },
 				{ title: "What to know", cell: ({ text }) => html`<span class="break">${text}</span>` },
 			],

@@ -3,14 +3,18 @@
 
 import { html } from "hono/html";
 import { type Move, REASONS, type Status } from "../../domain/conversion.ts";
+import type { LastAttempt } from "../../store/attempt-list.ts";
 import type { Conversion } from "../../store/conversions.ts";
 import type { ListedDelivery } from "../../store/delivery-list.ts";
 import { emptyState, padded, section } from "../components/blocks.ts";
+import { statusBadge } from "../components/conversion-cells.ts";
+import { reasonWords } from "../components/conversion-words.ts";
+import { nextAttempt, stateBadge } from "../components/delivery-words.ts";
 import { button, postForm, selectField } from "../components/forms.ts";
 import { dataTable } from "../components/lists.ts";
-import { badge, type Tone, timeTag } from "../components/text.ts";
+import { timeTag } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
-import { lastAnswer, nextAttempt, stateBadge } from "./delivery-words.ts";
+import { describeAttempt } from "./attempt-words.ts";
 import { conversionPath, deliveryPath } from "./paths.ts";
 
 export interface TestView {
@@ -19,6 +23,10 @@ export interface TestView {
 	csrf: Html;
 	conversion: Conversion | null;
 	deliveries: readonly ListedDelivery[];
+	/** The newest of each of them. */
+	lastAttempts: readonly LastAttempt[];
+	/** Sending one is what to do next. */
+	isNext: boolean;
 	hasUrl: boolean;
 	hasSecret: boolean;
 	nowMs: number;
@@ -26,17 +34,8 @@ export interface TestView {
 
 export const TEST_TARGET = "test-live";
 
-const STATUS_TONES: Readonly<Record<Status, Tone>> = {
-	PARKED: "plain",
-	EXPIRED: "plain",
-	RECORDED: "info",
-	APPROVED: "good",
-	REJECTED: "bad",
-	REVERSED: "warn",
-};
-
 export function testSection(view: TestView): Html {
-	const { path, csrf, conversion } = view;
+	const { path, csrf } = view;
 	return section({
 		id: "test",
 		title: "Test conversion",
@@ -45,7 +44,7 @@ export function testSection(view: TestView): Html {
 			action: `${path}/test`,
 			csrf,
 			className: "row",
-			body: button({ label: "Send test conversion", ...(conversion === null ? { tone: "primary" } : {}) }),
+			body: button({ label: "Send test conversion", ...(view.isNext ? { tone: "primary" } : {}) }),
 		}),
 		body: html`<div id="${TEST_TARGET}" aria-live="polite">${testResult(view)}</div>`,
 	});
@@ -58,25 +57,32 @@ export function testResult(view: TestView): Html {
 		return emptyState({ title: "No test conversion yet", text: adviceBefore(view) });
 	}
 	return html`${padded(
-		html`<div class="row-end"><p class="grow"><a class="mono" href="${conversionPath(programmeId, conversion.public_id)}">${conversion.order_id}</a> ${badge(
-			STATUS_TONES[conversion.status],
-			conversion.status,
-		)}</p>${walkForms(view, conversion)}</div>`,
+		html`<div class="row-end"><p class="grow"><a class="mono" href="${conversionPath(programmeId, conversion.public_id)}">${conversion.order_id}</a> ${statusBadge(conversion.status)}</p>${walkForms(view, conversion)}</div>`,
 	)}${dataTable<ListedDelivery>({
 		caption: "Callbacks of this test conversion",
 		rows: view.deliveries,
 		empty: emptyState({ title: "No callback was made for it", text: adviceAfter(view) }),
+		stacks: true,
 		columns: [
 			{
 				title: "Event",
+				namesRow: true,
 				cell: (row) => html`<a href="${deliveryPath(programmeId, row.publicId)}">${row.event}</a>`,
 			},
 			{ title: "State", cell: (row) => stateBadge(row) },
-			{ title: "HTTP status", isNumber: true, cell: (row) => lastAnswer(row.lastHttpStatus, row.attempts) },
+			{ title: "What came back", cell: (row) => whatCameBack(row, view.lastAttempts) },
 			{ title: "Next attempt", cell: (row) => nextAttempt(row, view.nowMs) },
 			{ title: "When", cell: (row) => timeTag(row.lastAttemptAtMs ?? row.createdAtMs) },
 		],
 	})}`;
+}
+
+/** In one line, so that nobody has to open the delivery to know what to do. */
+function whatCameBack({ id }: ListedDelivery, lastAttempts: readonly LastAttempt[]): Content {
+	const last = lastAttempts.find(({ deliveryId }) => deliveryId === id);
+	if (last === undefined) return html`<span class="faint">—</span>`;
+	const { title, advice } = describeAttempt(last);
+	return html`${title}${advice === "" ? null : html`<span class="secondary break">${advice}</span>`}`;
 }
 
 function adviceBefore({ hasUrl, hasSecret }: Pick<TestView, "hasUrl" | "hasSecret">): Content {
@@ -117,7 +123,7 @@ function walkForms({ path, csrf }: TestView, { public_id: conversionId, status }
 			id: "test-reason",
 			label: "Reason (to reject or reverse)",
 			value: "RETURN",
-			options: REASONS.map((reason) => ({ value: reason, label: reason })),
+			options: REASONS.map((reason) => ({ value: reason, label: reasonWords(reason) })),
 		})}<div class="row">${offered.map(({ move, label }) => button({ label, name: "move", value: move }))}</div>`,
 	});
 }

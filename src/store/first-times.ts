@@ -1,0 +1,41 @@
+// When something first worked for a programme. Written once, in the transaction of what it tells of: a check that is
+// ticked stays ticked, however much comes after it, and nobody reads a history to see it.
+
+import type { Programme } from "./programmes.ts";
+import type { Db } from "./store.ts";
+
+export type FirstTime = "first_signed_at_ms" | "first_pixel_at_ms" | "first_callback_at_ms";
+
+/** Costs nothing from the second time on. */
+export async function noteFirstTime(
+	trx: Db,
+	programme: Pick<Programme, "id" | FirstTime>,
+	what: FirstTime,
+	nowMs: number,
+): Promise<void> {
+	if (programme[what] !== null) return;
+	// Again, because another may have been first since the programme was read.
+	await trx
+		.updateTable("programmes")
+		.set({ [what]: nowMs })
+		.where("id", "=", programme.id)
+		.where(what, "is", null)
+		.execute();
+}
+
+/** One after the other in the order of their ids: two engines that meet here must not wait for each other. */
+export async function noteFirstCallbacks(
+	trx: Db,
+	programmeIds: readonly number[],
+	nowMs: number,
+): Promise<void> {
+	if (programmeIds.length === 0) return;
+	const unanswered = await trx
+		.selectFrom("programmes")
+		.select(["id", "first_signed_at_ms", "first_pixel_at_ms", "first_callback_at_ms"])
+		.where("id", "in", programmeIds)
+		.where("first_callback_at_ms", "is", null)
+		.orderBy("id")
+		.execute();
+	for (const programme of unanswered) await noteFirstTime(trx, programme, "first_callback_at_ms", nowMs);
+}

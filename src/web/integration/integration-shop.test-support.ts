@@ -1,0 +1,44 @@
+// A shop's owner before the integration page, with the few steps that most of its tests begin with.
+
+import type { TestContext } from "node:test";
+import { signedRequest } from "../../api/signed-request.test-support.ts";
+import { createApp } from "../../app.ts";
+import type { Programme } from "../../store/programmes.ts";
+import { type Browser, openTestSite, type TestSite } from "../test-site.test-support.ts";
+
+export const URL_ENTERED = "https://shop.example/postback?shop=1";
+export const KEY = /rbk_[0-9a-f]{64}/;
+export const SECRET = /rbs_[0-9a-f]{64}/;
+
+export interface Shop {
+	site: TestSite;
+	programme: Programme;
+	browser: Browser;
+	path: string;
+}
+
+export async function openShop(t: TestContext, change: Partial<TestSite["deps"]> = {}): Promise<Shop> {
+	const site = await openTestSite(t, { change });
+	const programme = await site.addProgramme();
+	const browser = await site.signIn(await site.addOwner(programme));
+	return { site, programme, browser, path: `/programmes/${programme.public_id}/integration` };
+}
+
+export async function issue(browser: Browser, path: string): Promise<{ key: string; secret: string }> {
+	await browser.open(path);
+	await browser.submit(`${path}/keys`, {});
+	const { text } = await browser.open(path);
+	return { key: KEY.exec(text)?.[0] ?? "", secret: SECRET.exec(text)?.[0] ?? "" };
+}
+
+export async function report(
+	{ deps }: TestSite,
+	credentials: { key: string; secret: string },
+	orderId: string,
+	basketValue = "10.00",
+): Promise<Response> {
+	const body = { orderId, basketValue };
+	return createApp(deps).request(
+		signedRequest("POST", "/v1/conversions", credentials, { body, nowMs: deps.clock.nowMs() }),
+	);
+}

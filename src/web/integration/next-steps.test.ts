@@ -1,0 +1,193 @@
+// What the integration page says at each moment: the next step, what is wrong and where, and nothing that is not so.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createApp } from "../../app.ts";
+import type { Outcome } from "../../domain/verdict.ts";
+import type { TestSite } from "../test-site.test-support.ts";
+import { runCallbacks } from "./callback-run.test-support.ts";
+import { issue, openShop, report, URL_ENTERED } from "./integration-shop.test-support.ts";
+
+const RETRY_MS = [60_000, 300_000, 1_800_000, 7_200_000, 21_600_000, 86_400_000];
+
+test("one button stands out, and it is the next step", async (t) => {
+	const { browser, path } = await openShop(t);
+	const standsOut = async () => {
+		const { text } = await browser.open(path);
+		return [...text.matchAll(/button-primary"[^>]*>([^<]+)</g)].map((match) => match[1]);
+	};
+	assert.deepEqual(await standsOut(), ["Issue API key"]);
+	await issue(browser, path);
+	assert.deepEqual(await standsOut(), ["Save"]);
+	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
+	assert.deepEqual(await standsOut(), ["Send test conversion"]);
+	await browser.submit(`${path}/test`, {});
+	assert.deepEqual(await standsOut(), []);
+});
+
+test("a filter that is not understood is told at its field, and nothing is listed", async (t) => {
+	const { browser, path, site, programme } = await openShop(t);
+	const credentials = await issue(browser, path);
+	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
+	await report(site, credentials, "1001");
+	await runCallbacks(site, programme, { kind: "answered", status: 204 });
+	for (const [query, field] of [
+		["state=BOGUS", "delivery-state"],
+		["event=conversion.lost", "delivery-event"],
+		[`order=${"x".repeat(129)}`, "delivery-order"],
+	] as const) {
+		const { status, text } = await browser.open(`${path}?${query}`);
+		assert.equal(status, 422, query);
+		assert.match(text, new RegExp(`id="${field}"[^>]*aria-invalid="true"`), query);
+		assert.match(text, new RegExp(`id="${field}-error"`), query);
+		assert.match(text, /This filter is not understood/);
+		assert.doesNotMatch(text.slice(text.indexOf('id="deliveries-live"')), /deliveries\/dlv_/, query);
+		assert.ok(!text.includes("hx-sse:connect"), "nothing to be live");
+	}
+	for (const [query, field] of [
+		["kind=carrier-pigeon", "kind"],
+		["result=maybe", "result"],
+		[`order=${"x".repeat(129)}`, "order"],
+	] as const) {
+		const { status, text } = await browser.open(`${path}/inbound?${query}`);
+		assert.equal(status, 422, query);
+		assert.match(text, new RegExp(`id="${field}-error"`), query);
+		assert.doesNotMatch(text, /1001/, query);
+	}
+	assert.match((await browser.open(`${path}/inbound?order=1001`)).text, /is here/);
+});
+
+test("a refused URL has the reader's eyes: its field is focused; the address of any form leads back to its page", async (t) => {
+	const { browser, path, site, programme } = await openShop(t);
+	await issue(browser, path);
+	const refused = await browser.submit(`${path}/postback-url`, { postbackUrl: "http://shop.example/" });
+	assert.match(refused.text, /<input id="postbackUrl"[^>]* autofocus>/);
+	assert.doesNotMatch((await browser.open(path)).text, /autofocus/);
+	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
+	await browser.submit(`${path}/test`, {});
+	await runCallbacks(site, programme, { kind: "answered", status: 204 });
+	const delivery = await site.store.db.selectFrom("deliveries").select("public_id").executeTakeFirstOrThrow();
+	const deliveryPath = `/programmes/${programme.public_id}/deliveries/${delivery.public_id}`;
+	for (const [form, page] of [
+		...[
+			"keys",
+			"keys/key_1/revoke",
+			"secret",
+			"postback-url",
+			"postback-url/remove",
+			"test",
+			"test/cnv_1",
+		].map((form) => [`${path}/${form}`, path]),
+		[`${path}/resend-failed`, path],
+		[`${deliveryPath}/resend`, deliveryPath],
+	] as const) {
+		const { status, location } = await browser.open(form ?? "");
+		assert.deepEqual([status, location], [303, page], form);
+	}
+	assert.equal((await browser.open(`${path}/signature`)).status, 200);
+});
+
+test("the words at the URL tell what is on its way, and only then", async (t) => {
+	const { browser, path, site, programme } = await openShop(t);
+	await issue(browser, path);
+	assert.match((await browser.open(path)).text, /id="waiting-live">Only status changes after saving/);
+	await browser.submit(`${path}/postback-url`, { postbackUrl: "https://shop.example" });
+	const saved = await browser.open(path);
+	assert.match(saved.text, /value="https:\/\/shop\.example\/"/, "a bare host is saved as it is called");
+	assert.match(saved.text, /id="waiting-live">If you remove it, status changes are no longer sent/);
+	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
+	assert.match((await browser.open(path)).text, /is saved\. Status changes from now on are sent there/);
+	for (let n = 0; n < 2; n++) await browser.submit(`${path}/test`, {});
+	assert.match(
+		(await browser.open(path)).text,
+		/2 deliveries are on the way\. If you save another URL, they go/,
+	);
+	await runCallbacks(site, programme, { kind: "answered", status: 204 });
+	assert.match((await browser.open(path)).text, /id="waiting-live">If you remove it/);
+});
+
+test("a test says in words what came back, and its status and reasons as every page does", async (t) => {
+	const { browser, path, site, programme } = await openShop(t);
+	await issue(browser, path);
+	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
+	await browser.submit(`${path}/test`, {});
+	assert.match((await browser.open(path)).text, /Test conversion test-\w+ is recorded\./);
+	await runCallbacks(site, programme, { kind: "answered", status: 404 });
+	const { text } = await browser.open(path);
+	const shown = /id="test-live"[\s\S]*?<\/section>/.exec(text)?.[0] ?? "";
+	assert.match(shown, /HTTP 404<span[^>]*>Nothing answers at this path\. Check the Postback URL/);
+	assert.match(shown, /badge-info">Recorded</);
+	assert.match(shown, /<option value="RETURN" selected>Return</);
+	assert.doesNotMatch(shown, />RECORDED|>RETURN/);
+});
+
+test("only the newest attempt of a pending delivery promises another, with its time; the seventh does not", async (t) => {
+	const { browser, path, site, programme } = await openShop(t);
+	await issue(browser, path);
+	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
+	await browser.submit(`${path}/test`, {});
+	const delivery = await site.store.db.selectFrom("deliveries").select("public_id").executeTakeFirstOrThrow();
+	const page = async () =>
+		(await browser.open(`/programmes/${programme.public_id}/deliveries/${delivery.public_id}`)).text;
+	const down: Outcome = { kind: "answered", status: 503 };
+	await runCallbacks(site, programme, down);
+	for (const delayMs of RETRY_MS) {
+		const text = await page();
+		assert.equal(text.match(/sent again on/g)?.length, 1);
+		assert.match(
+			text.split('<section class="card" id="attempt-')[1] ?? "",
+			/sent again on/,
+			"the newest is first",
+		);
+		site.moveClock(delayMs + 100);
+		await browser.open(path);
+		assert.equal((await runCallbacks(site, programme, down)).length, 1);
+	}
+	const ended = await page();
+	assert.match(ended, /That was the last of 7 attempts/);
+	assert.doesNotMatch(ended, /sent again|tried again/);
+});
+
+test("what an attempt took is not less than its steps", async (t) => {
+	const { browser, path, site, programme } = await openShop(t);
+	await issue(browser, path);
+	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
+	await browser.submit(`${path}/test`, {});
+	await runCallbacks(site, programme, { kind: "answered", status: 204 });
+	const steps = { took_ms: 4, look_up_ms: null, connect_ms: null, tls_ms: null, answer_ms: 4.7 };
+	await site.store.db.updateTable("attempts").set(steps).execute();
+	const delivery = await site.store.db.selectFrom("deliveries").select("public_id").executeTakeFirstOrThrow();
+	const { text } = await browser.open(`/programmes/${programme.public_id}/deliveries/${delivery.public_id}`);
+	assert.match(text, /4\.7 ms<\/span> <span class="soft">\(answer 4\.7 ms/);
+});
+
+test("the checks are ticked by a signed request and by a pixel that comes after it, and stay so", async (t) => {
+	const { browser, path, site, programme } = await openShop(t);
+	const credentials = await issue(browser, path);
+	const done = async () =>
+		[...(await browser.open(path)).text.matchAll(/<h3>([^<]+)<span class="visually-hidden">: done/g)].map(
+			(match) => match[1],
+		);
+	await report(site, { ...credentials, secret: "rbs_wrong" }, "1");
+	await pixel(site, programme.public_id, "1");
+	assert.deepEqual(await done(), ["Key issued"]);
+	assert.equal((await report(site, credentials, "2")).status, 201);
+	assert.deepEqual(await done(), ["Key issued", "Signed request accepted"]);
+	await pixel(site, programme.public_id, "2");
+	assert.deepEqual(await done(), ["Key issued", "Signed request accepted", "Pixel confirmed"]);
+});
+
+test("a chart without anything to show says so instead of drawing axes", async (t) => {
+	const { browser, path, site, programme } = await openShop(t);
+	await issue(browser, path);
+	assert.doesNotMatch((await browser.open(path)).text, /data-chart/);
+	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
+	await browser.submit(`${path}/test`, {});
+	await runCallbacks(site, programme, { kind: "answered", status: 500 });
+	const { text } = await browser.open(path);
+	assert.match(text, /data-chart="[^"]*Not answered 2xx/);
+});
+
+function pixel({ deps }: TestSite, programmeId: string, orderId: string): Response | Promise<Response> {
+	return createApp(deps).request(`/pixel/${programmeId}.gif?orderId=${orderId}&basketValue=10.00`);
+}
