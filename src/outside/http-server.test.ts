@@ -7,7 +7,7 @@ import { connect, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import { type TestContext, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type HttpServer, listen } from "./http-server.ts";
+import { type HttpLimits, type HttpServer, listen } from "./http-server.ts";
 
 /** What a request may take to cross the loopback on a busy machine; never waited for in full. */
 const SOON_MS = 10_000;
@@ -87,8 +87,62 @@ test("close waits five seconds for somebody who does not finish asking, and no l
 	await closed;
 });
 
-async function open(t: TestContext, ...[fetch, host = "127.0.0.1"]: OpenArguments): Promise<HttpServer> {
-	const server = await listen(fetch, host, 0);
+test("whoever does not finish asking in time is hung up on, however many bytes still trickle in", async (t) => {
+	const limits = { headersTimeoutMs: 200, requestTimeoutMs: 400 };
+	const server = await open(t, async (request) => new Response(await request.text()), "127.0.0.1", limits);
+	const body = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n";
+	const senders = [
+		{ text: "", trickle: "", limitMs: 200 },
+		{ text: "GET / HTTP/1.1\r\nHost: a", trickle: "a", limitMs: 200 },
+		{ text: body, trickle: "", limitMs: 400 },
+		{ text: body, trickle: "a", limitMs: 400 },
+	];
+	await Promise.all(
+		senders.map(async ({ text, trickle, limitMs }) => {
+			const before = performance.now();
+			const socket = await sendHalf(t, server, text);
+			const timer = trickle === "" ? undefined : setInterval(() => socket.write(trickle), 50);
+			t.after(() => clearInterval(timer));
+			socket.resume();
+			await within(SOON_MS, hungUp(socket));
+			ok(performance.now() - before >= limitMs, "not before its time");
+		}),
+	);
+});
+
+test("an answer may take longer than asking may, and an open stream stays open", async (t) => {
+	const slow = Promise.withResolvers<void>();
+	const server = await open(
+		t,
+		({ url }) => {
+			if (url.endsWith("/slow")) return slow.promise.then(() => new Response("late"));
+			const body = new ReadableStream({
+				async start(controller) {
+					controller.enqueue(new TextEncoder().encode("first "));
+					await slow.promise;
+					controller.enqueue(new TextEncoder().encode("last"));
+					controller.close();
+				},
+			});
+			return new Response(body);
+		},
+		"127.0.0.1",
+		{ headersTimeoutMs: 100, requestTimeoutMs: 100 },
+	);
+	const answers = ["/slow", "/stream"].map(async (path) => (await fetch(server.url + path)).text());
+	// A look at the limits has come by when somebody who came later is hung up on.
+	const witness = await sendHalf(t, server, "GET");
+	witness.resume();
+	await within(SOON_MS, hungUp(witness));
+	slow.resolve();
+	deepEqual(await Promise.all(answers), ["late", "first last"]);
+});
+
+async function open(
+	t: TestContext,
+	...[fetch, host = "127.0.0.1", limits]: OpenArguments
+): Promise<HttpServer> {
+	const server = await listen(fetch, host, 0, limits);
 	let closed: Promise<void> | undefined;
 	const close = () => {
 		closed ??= server.close();
@@ -98,7 +152,7 @@ async function open(t: TestContext, ...[fetch, host = "127.0.0.1"]: OpenArgument
 	return { url: server.url, close };
 }
 
-type OpenArguments = [fetch: Parameters<typeof listen>[0], host?: string];
+type OpenArguments = [fetch: Parameters<typeof listen>[0], host?: string, limits?: HttpLimits];
 
 async function sendHalf(t: TestContext, server: HttpServer, text: string): Promise<Socket> {
 	const { hostname, port } = new URL(server.url);
@@ -107,8 +161,13 @@ async function sendHalf(t: TestContext, server: HttpServer, text: string): Promi
 	// The server hangs up on it: that is the point.
 	socket.on("error", () => undefined);
 	await once(socket, "connect");
-	await new Promise<void>((resolve) => socket.write(text, () => resolve()));
+	if (text !== "") await new Promise<void>((resolve) => socket.write(text, () => resolve()));
 	return socket;
+}
+
+/** Politely or by a reset: bytes that were under way make the difference. */
+function hungUp(socket: Socket): Promise<void> {
+	return new Promise((resolve) => socket.once("close", () => resolve()));
 }
 
 async function within<Value>(limitMs: number, promise: Promise<Value>): Promise<Value> {

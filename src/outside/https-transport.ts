@@ -22,7 +22,7 @@ export interface HttpsTransportOptions {
 }
 
 /** Contract section 8: the time allowed for the receiver to answer. */
-const DEADLINE_MS = 5_000;
+export const DEADLINE_MS = 5_000;
 
 export function createHttpsTransport(options: HttpsTransportOptions): Transport {
 	const deadlineMs = options.deadlineMs ?? DEADLINE_MS;

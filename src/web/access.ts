@@ -7,11 +7,16 @@ import { findProgramme } from "../store/programmes.ts";
 import type { WebDeps } from "./deps.ts";
 import type { WebEnv } from "./env.ts";
 import { answerError } from "./error-page.ts";
+import { answerEnded } from "./live.ts";
 import { viewerOf } from "./viewer.ts";
+
+/** How the addresses of all streams end. */
+const LIVE_SUFFIX = "/live";
 
 /** Nobody is sent to sign in, and comes back to the page they asked for. */
 export const requireSignIn: MiddlewareHandler<WebEnv> = async (c, next) => {
 	if (c.get("viewer") !== null) return next();
+	if (c.req.path.endsWith(LIVE_SUFFIX)) return answerEnded();
 	if (c.req.method !== "GET") return c.redirect("/sign-in", 303);
 	const { pathname, search } = new URL(c.req.url);
 	return c.redirect(`/sign-in?next=${encodeURIComponent(`${pathname}${search}`)}`, 303);

@@ -5,6 +5,7 @@ import type { AccountsDeps } from "../accounts/deps.ts";
 import type { MailDispatcher } from "../accounts/mail-dispatcher.ts";
 import type { BulkRunner } from "../conversions/bulk-runner.ts";
 import type { AddressRange } from "../domain/address.ts";
+import type { OpenApiDocument } from "../openapi.ts";
 import type { AddressPolicy, Log, Transport } from "../ports.ts";
 
 export type { WebContext, WebEnv } from "./env.ts";
@@ -17,6 +18,8 @@ export interface WebDeps extends AccountsDeps {
 	brand: string;
 	/** The address people open, without a slash at its end. */
 	publicUrl: string;
+	/** The API as /openapi.json describes it: what the reference is made of. */
+	apiDocument: OpenApiDocument;
 	/** The development setting that lets callbacks go to private addresses is on: every page says so. */
 	allowsPrivateRanges: boolean;
 	/** Whose X-Forwarded-For is believed. */

@@ -29,7 +29,8 @@ export type Area =
 	| "review"
 	| "programmes"
 	| "staff"
-	| "account";
+	| "account"
+	| "docs";
 
 export interface Flash {
 	tone: "good" | "bad" | "warn" | "info";
@@ -38,12 +39,13 @@ export interface Flash {
 
 export interface DocumentView {
 	title: string;
-	viewer: DocumentViewer;
+	/** Null for a stranger, who may read what is public. */
+	viewer: DocumentViewer | null;
 	active: Area;
 	programme?: DocumentProgramme | undefined;
 	flash?: Flash | undefined;
-	/** The hidden field for the sign-out form. */
-	csrf: Html;
+	/** The hidden field for the sign-out form; a stranger has none. */
+	csrf: Html | null;
 	/** A development setting that must not go unnoticed. */
 	allowsPrivateRanges: boolean;
 	body: Content;
@@ -68,7 +70,7 @@ export function renderDocument(view: DocumentView): Html {
 	<header class="topbar">
 		${brand("/")}
 		${programme === undefined ? null : programmeName(view.viewer, programme)}
-		<nav class="topbar-links" aria-label="Ringback">${topLinks(view)}${accountMenu(view)}</nav>
+		<nav class="topbar-links${view.viewer?.role === "staff" ? " topbar-links-staff" : ""}" aria-label="Ringback">${topLinks(view)}${accountMenu(view)}</nav>
 	</header>
 	<div class="frame ${programme === undefined ? "frame-plain" : ""}">
 		${programme === undefined ? null : sidebar(programme, view.active)}
@@ -103,15 +105,14 @@ function skeleton(title: string, body: Html): Html {
 	<meta charset="utf-8">
 	<meta name="viewport" content="width=device-width, initial-scale=1">
 	<meta name="color-scheme" content="light dark">
-	<meta name="htmx-config" content='{"includeIndicatorCSS":false}'>
+	<meta name="htmx-config" content='{"includeIndicatorCSS":false,"morphIgnore":["data-htmx-powered","open"]}'>
 	<title>${title}</title>
 	<link rel="icon" href="${assetUrl("icon.svg")}" type="image/svg+xml">
 	<link rel="stylesheet" href="${assetUrl("uplot.css")}">
 	<link rel="stylesheet" href="${assetUrl("style.css")}">
-	<script src="${assetUrl("htmx.js")}" defer></script>
-	<script src="${assetUrl("htmx-sse.js")}" defer></script>
 	<script src="${assetUrl("uplot.js")}" defer></script>
 	<script src="${assetUrl("page.js")}" defer></script>
+	<script src="${assetUrl("htmx.js")}" defer></script>
 </head>
 ${body}
 </html>`;
@@ -121,29 +122,41 @@ function brand(href: string): Html {
 	return html`<a class="brand" href="${href}"><svg class="brand-mark" viewBox="0 0 24 24" aria-hidden="true"><path d="M4 12a8 8 0 1 0 8-8"/><path d="M12 8a4 4 0 1 1-4 4"/><circle cx="12" cy="12" r="0.6"/></svg>Ringback</a>`;
 }
 
-function programmeName(viewer: DocumentViewer, { publicId, name }: DocumentProgramme): Html {
-	const isAlone = viewer.role === "owner" && viewer.programmeCount < 2;
+function programmeName(viewer: DocumentViewer | null, { publicId, name }: DocumentProgramme): Html {
+	const isAlone = viewer?.role === "owner" && viewer.programmeCount < 2;
 	return html`<div class="topbar-programme"><a href="/programmes/${publicId}/overview">${name}</a>${
 		isAlone ? null : html`<a class="small soft" href="/programmes">Switch</a>`
 	}</div>`;
 }
 
+interface TopLink {
+	area: Area;
+	href: string;
+	label: string;
+}
+
+const STAFF_LINKS: readonly TopLink[] = [
+	{ area: "programmes", href: "/programmes", label: "Programmes" },
+	{ area: "review", href: "/review", label: "Review" },
+	{ area: "staff", href: "/people", label: "Staff" },
+];
+const DOCS_LINK: TopLink = { area: "docs", href: "/docs", label: "Docs" };
+
 function topLinks({ viewer, active }: DocumentView): Content {
-	if (viewer.role !== "staff") return null;
-	const links: readonly { area: Area; href: string; label: string }[] = [
-		{ area: "programmes", href: "/programmes", label: "Programmes" },
-		{ area: "review", href: "/review", label: "Review" },
-		{ area: "staff", href: "/people", label: "People" },
-	];
-	return links.map(
-		({ area, href, label }) => html`<a href="${href}" ${current(area === active)}>${label}</a>`,
-	);
+	const links = viewer?.role === "staff" ? [...STAFF_LINKS, DOCS_LINK] : [DOCS_LINK];
+	return links.map(({ area, href, label }) => {
+		// On a phone there is no room for all of staff's links: this one is in the account's menu too.
+		const room = area === "docs" && viewer !== null ? html`class="wide-only"` : null;
+		return html`<a href="${href}" ${room} ${current(area === active)}>${label}</a>`;
+	});
 }
 
 function accountMenu({ viewer, csrf }: DocumentView): Html {
+	if (viewer === null) return html`<a href="/sign-in">Sign in</a>`;
 	return html`<details class="menu"><summary>Account</summary><div class="menu-panel">
 	<p class="small soft">${viewer.email}${viewer.role === "staff" ? " · staff" : ""}</p>
 	<a href="/account">Password, sessions, authenticator</a>
+	<a href="/docs">Documentation for developers</a>
 	<form method="post" action="/sign-out">${csrf}<button type="submit">Sign out</button></form>
 </div></details>`;
 }

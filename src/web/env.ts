@@ -11,8 +11,8 @@ export interface Viewer {
 	email: string;
 	name: string;
 	role: "owner" | "staff";
-	/** An owner's own; for staff the newest. The newest first, and no more than fit into a menu. */
-	programmes: readonly { publicId: string; name: string }[];
+	/** An owner's own, of which two are counted; none for staff, who see all. */
+	programmeCount: number;
 }
 
 export interface FormGuard {

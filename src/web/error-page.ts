@@ -12,7 +12,14 @@ import { answerPage, answerPlainPage } from "./page.ts";
 
 type ErrorCode = Extract<
 	FaultCode,
-	"not_found" | "method_not_allowed" | "form_not_valid" | "body_too_large" | "unavailable" | "internal"
+	| "not_found"
+	| "method_not_allowed"
+	| "form_not_valid"
+	| "invalid_field"
+	| "body_too_large"
+	| "too_many_exports"
+	| "unavailable"
+	| "internal"
 >;
 
 const WORDS: Readonly<Record<ErrorCode, { title: string; text: string }>> = {
@@ -28,7 +35,15 @@ const WORDS: Readonly<Record<ErrorCode, { title: string; text: string }>> = {
 		title: "This form is out of date",
 		text: "Nothing was changed. Go back, reload the page and send it again: you may have signed in or out since it was opened.",
 	},
+	invalid_field: {
+		title: "This text cannot be taken",
+		text: "Nothing was changed. The form holds an invisible character that cannot be stored. Go back and type the text instead of pasting it.",
+	},
 	body_too_large: { title: "That is too much at once", text: "Nothing was changed. Send less in one go." },
+	too_many_exports: {
+		title: "Too many files at once",
+		text: "Two can be on their way to you at a time, and a few more to all others. Wait until one has arrived, or cancel it in your browser, and try again.",
+	},
 	unavailable: {
 		title: "One moment, please",
 		text: "The database cannot be reached just now. Try again in a few seconds.",
@@ -42,7 +57,7 @@ const WORDS: Readonly<Record<ErrorCode, { title: string; text: string }>> = {
 export function answerError(c: WebContext, code: ErrorCode): Promise<Response> {
 	const { title, text } = WORDS[code];
 	const status = httpStatusOf(code) ?? 500;
-	const way = linkButton({ label: "To the start", href: "/", tone: "primary" });
+	const way = linkButton({ label: "Go to the start", href: "/", tone: "primary" });
 	const viewer = c.get("viewer") ?? null;
 	if (viewer !== null) {
 		const body = html`${pageHeader({ title, hint: text })}<p>${way}</p>`;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createAuth } from "../accounts/auth.ts";
+import { describeApi } from "../api/openapi/document.ts";
 import { createSite } from "./site.ts";
 import { Browser, openTestSite, type Shown, type TestSite } from "./test-site.test-support.ts";
 import { programmeOf, viewerOf } from "./viewer.ts";
@@ -62,6 +63,10 @@ test("style and scripts are there, kept for a year, and their address changes wi
 		assert.equal(status, 200, url);
 		assert.match(headers.get("cache-control") ?? "", /max-age=31536000, immutable/);
 		assert.match(url, /\?v=[0-9a-f]{12}$/);
+		// Of another version: it may be asked for while this one is being put in its place, and must not stay.
+		for (const other of [url.replace(/.$/, "x"), url.replace(/\?.*/, "")]) {
+			assert.equal((await site.browser().open(other)).headers.get("cache-control"), "no-store", other);
+		}
 	}
 	assert.equal((await site.browser().open("/assets/none.js")).status, 404);
 });
@@ -145,7 +150,8 @@ test("a page that fails says so without a word of why, and the log has it", asyn
 	const site = await openTestSite(t);
 	const staff = await site.signIn(await site.addStaff());
 	await site.store.db.schema.dropTable("programmes").execute();
-	const answer = await staff.open("/account");
+	assert.equal((await staff.open("/account")).status, 200, "programmes are read where they are shown alone");
+	const answer = await staff.open("/programmes");
 	assert.equal(answer.status, 500);
 	assert.match(answer.text, /Something went wrong/);
 	assert.doesNotMatch(answer.text, /no such table|programmes where|at \w+ \(/);
@@ -173,7 +179,11 @@ test("a message is shown once, and one that we did not write not at all", async 
 
 /** Opens a page of the site that has probes mounted; with a token, by POST. */
 function probes(site: TestSite): (path: string, browser: Browser, form?: { csrf: string }) => Promise<Shown> {
-	const app = createSite({ ...site.deps, auth: createAuth(site.deps) });
+	const app = createSite({
+		...site.deps,
+		auth: createAuth(site.deps),
+		apiDocument: describeApi(site.deps),
+	});
 	for (const path of PROBES) {
 		app.all(path, (c) => {
 			const programme = path.includes(":") ? programmeOf(c).public_id : "";

@@ -8,9 +8,12 @@ import { mountAccount } from "./account/account.ts";
 import { mountAssets } from "./assets.ts";
 import { mountConversions } from "./conversions/mount.ts";
 import type { WebDeps } from "./deps.ts";
+import { mountApiReference } from "./docs/api-page.ts";
+import { mountGuide } from "./docs/guide-page.ts";
 import type { WebContext, WebEnv } from "./env.ts";
 import { answerError, errorCodeOf } from "./error-page.ts";
 import { guardForms, limitForms } from "./guard-forms.ts";
+import { guardAddress } from "./guard-text.ts";
 import { mountIntegration } from "./integration/integration.ts";
 import { mountNotices } from "./notices/notices.ts";
 import { mountOverview } from "./overview/overview.ts";
@@ -22,7 +25,15 @@ import { openSession } from "./session.ts";
 import { mountSignIn } from "./sign-in/sign-in.ts";
 
 /** For everybody: what comes before signing in. */
-const OPEN_PATHS = ["/", "/sign-in/*", "/sign-out", "/forgot-password", "/reset-password", "/welcome/*"];
+const OPEN_PATHS = [
+	"/",
+	"/sign-in/*",
+	"/sign-out",
+	"/forgot-password",
+	"/reset-password",
+	"/welcome/*",
+	"/docs/*",
+];
 const PEOPLE_PATHS = ["/account/*", "/programmes/*", "/review/*", "/people/*"];
 const STAFF_PATHS = ["/review/*", "/people/*"];
 
@@ -36,13 +47,15 @@ export function createSite(deps: WebDeps): Hono<WebEnv> {
 	site.use("/assets/*", securePages);
 	mountAssets(site);
 	const session = openSession(deps);
-	for (const path of [...OPEN_PATHS, ...PEOPLE_PATHS]) site.use(path, securePages, session);
+	for (const path of [...OPEN_PATHS, ...PEOPLE_PATHS]) site.use(path, securePages, session, guardAddress);
 	for (const path of PEOPLE_PATHS) site.use(path, requireSignIn);
 	for (const path of STAFF_PATHS) site.use(path, requireStaff);
 	site.use("/programmes/:programmeId/*", requireProgramme(deps));
 	for (const path of [...OPEN_PATHS, ...PEOPLE_PATHS]) site.use(path, limitForms(), guardForms(deps));
 
 	site.get("/", (c) => c.redirect(c.get("viewer") === null ? "/sign-in" : "/programmes", 303));
+	mountGuide(site, deps);
+	mountApiReference(site, deps);
 	mountSignIn(site, deps);
 	mountAccount(site, deps);
 	mountProgrammes(site, deps);

@@ -1,25 +1,23 @@
 // Who is looking at a page.
 
 import { findPersonByPublicId } from "../store/people.ts";
-import { listNewestProgrammes, listOwnedProgrammes } from "../store/programme-access.ts";
+import { listOwnedProgrammes } from "../store/programme-access.ts";
 import type { Programme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
 import type { Viewer, WebContext } from "./env.ts";
 
 export type { Viewer } from "./env.ts";
 
-const MAX_LISTED_PROGRAMMES = 50;
+/** One, or something to switch between. */
+const PROGRAMMES_COUNTED = 2;
 
 /** Null for somebody who is no longer welcome: their session is worth nothing from that moment on. */
 export async function loadViewer(db: Db, personPublicId: string): Promise<Viewer | null> {
 	const person = await findPersonByPublicId(db, personPublicId);
 	if (person === undefined || person.deactivated_at_ms !== null) return null;
 	const { id: personId, public_id: publicId, email, name, role } = person;
-	const programmes =
-		role === "staff"
-			? await listNewestProgrammes(db, MAX_LISTED_PROGRAMMES)
-			: await listOwnedProgrammes(db, personId, MAX_LISTED_PROGRAMMES);
-	return { personId, publicId, email, name, role, programmes };
+	const own = role === "staff" ? [] : await listOwnedProgrammes(db, personId, PROGRAMMES_COUNTED);
+	return { personId, publicId, email, name, role, programmeCount: own.length };
 }
 
 /** For pages behind the sign-in. */

@@ -72,7 +72,7 @@ function noNotices(programme: Programme, path: string): Html {
 		isAlone: true,
 		title: "Nothing to tell",
 		text: "No Postback URL is saved, so no callback is sent. Save one to be told of every status change.",
-		action: linkButton({ label: "To the Integration page", href: `${path}/integration`, tone: "primary" }),
+		action: linkButton({ label: "Go to Integration", href: `${path}/integration`, tone: "primary" }),
 	});
 }
 

@@ -6,7 +6,7 @@ import { openTestSite, type SiteOptions, START_MS, type TestSite } from "../test
 
 test("nothing to tell: without a URL the page says how to be told, with one it says that all is well", async (t) => {
 	const { site, programme, open } = await openNotices(t);
-	assert.match((await open()).text, /No Postback URL is saved.*To the Integration page/s);
+	assert.match((await open()).text, /No Postback URL is saved.*Go to Integration/s);
 	await setEndpoint(site.store.db, programme.id, "https://shop.example/postback", START_MS);
 	const { text } = await open();
 	assert.match(text, /No callback has finally failed/);

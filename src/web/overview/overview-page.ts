@@ -75,7 +75,7 @@ function renderOverview(view: OverviewView): Content {
 				isAlone: true,
 				title: "No conversion yet",
 				text: "Issue an API key, sign a request and report a sale, or send a test conversion: the Integration page takes you through it.",
-				action: linkButton({ label: "Set up the integration", href: `${path}/integration`, tone: "primary" }),
+				action: linkButton({ label: "Go to Integration", href: `${path}/integration`, tone: "primary" }),
 			})}</div>`,
 		];
 	}

@@ -1,5 +1,6 @@
 // Conversions of the last thirty days, by the day they came in and their status now.
 
+import { html } from "hono/html";
 import type { Tally } from "../../conversions/tally.ts";
 import type { Status } from "../../domain/conversion.ts";
 import { type ChartSeries, chart } from "../components/chart.ts";
@@ -24,6 +25,7 @@ export function statusChart(tally: Tally, nowMs: number): Html {
 		id: "status-chart",
 		title: "Conversions a day, last 30 days (UTC)",
 		isStacked: true,
+		empty: html`<p class="soft">No conversion has come in during the last ${DAYS_SHOWN} days.</p>`,
 		days: days.map((day) => new Date(day * DAY_MS).toISOString().slice(0, 10)),
 		series: SERIES.map(({ status, label, colour }) => ({
 			label,
