@@ -3,6 +3,8 @@
 import { after, before, describe } from "node:test";
 import type { Browser } from "playwright-core";
 import { openBrowser, whyNoBrowser } from "../support/browser.ts";
+import { testDeciding } from "./deciding.ts";
+import { testDocs } from "./docs.ts";
 import { testEveryPage } from "./every-page.ts";
 import { testKeyboard } from "./keyboard.ts";
 import { testLive } from "./live.ts";
@@ -22,6 +24,8 @@ describe("in a browser", { skip: whyNoBrowser() ?? false }, () => {
 	describe("the first two minutes", () => testTwoMinutePath(browser));
 	describe("by keyboard alone", () => testKeyboard(browser));
 	describe("with scripts off", () => testScriptsOff(browser));
+	describe("deciding", () => testDeciding(browser));
+	describe("the guide", () => testDocs(browser));
 	describe("live pages", () => testLive(browser));
 	// Three readers, two at a time: each has a process of the browser to itself.
 	describe("every page", { concurrency: 2 }, () => testEveryPage(browser));

@@ -87,13 +87,16 @@ async function lookAt(
 const LINKS_TO_PARTS = `[...document.querySelectorAll("a[href*='#']")].map(({ href }) => href)`;
 
 async function checkFragments({ context }: Visitor, fragments: ReadonlySet<string>): Promise<void> {
+	const texts = new Map<string, string>();
 	const missing: string[] = [];
 	for (const href of fragments) {
-		const url = new URL(href);
-		const text = await (
-			await context.request.get(url.pathname + url.search, { headers: { accept: "text/html" } })
-		).text();
-		if (!text.includes(`id="${url.hash.slice(1)}"`)) missing.push(href);
+		const { pathname, search, hash } = new URL(href);
+		const path = pathname + search;
+		if (!texts.has(path)) {
+			const answer = await context.request.get(path, { headers: { accept: "text/html" } });
+			texts.set(path, await answer.text());
+		}
+		if (texts.get(path)?.includes(`id="${hash.slice(1)}"`) !== true) missing.push(href);
 	}
 	deepEqual(missing, []);
 }

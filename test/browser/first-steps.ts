@@ -38,7 +38,7 @@ export async function createProgramme(
 	await page.goto("/programmes");
 	await page.getByRole("link", { name: "Create programme" }).first().click();
 	await page.getByLabel("Name", { exact: true }).fill(name);
-	await page.getByLabel("Owner's e-mail").fill(ownerEmail);
+	await page.getByLabel("Owner's email").fill(ownerEmail);
 	await page.getByLabel("Commission, %").fill(commission);
 	await page.getByLabel("Network fee, %").fill(fee);
 	await page.getByRole("button", { name: "Create programme" }).click();

@@ -1,8 +1,11 @@
 // What changes by itself while somebody looks, and what ends while they look.
 
-import { equal } from "node:assert/strict";
+import { deepEqual, equal } from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
+import { MAX_STREAMS_A_PERSON } from "../../src/web/live.ts";
+import { until } from "../support/until.ts";
+import { openLine } from "./cuttable-line.ts";
 import {
 	becomeFirstStaff,
 	createProgramme,
@@ -13,9 +16,12 @@ import {
 	signIn,
 } from "./first-steps.ts";
 import { openStage, type Stage } from "./stage.ts";
+import { deliveredRow } from "./two-minute-path.ts";
 import { openVisitor } from "./visitor.ts";
 
 const OWNER = "jonas@nordlicht.example";
+/** As assets/page.js has it. */
+const LONGEST_WAIT_FOR_ROOM_MS = 80_000;
 
 export function testLive(browser: () => Browser): void {
 	let stage: Stage;
@@ -51,14 +57,93 @@ export function testLive(browser: () => Browser): void {
 		await row.getByText(/Waiting|Sending/).waitFor();
 		await row.getByText("Failed").waitFor();
 		await row.getByText("410").waitFor();
+		const chart = watcher.page.locator("#health-chart");
+		await chart.locator("canvas").waitFor();
+		await chart.getByText("The numbers behind").click();
 		shop.answer = () => ({ status: 204 });
 		await other.page.locator("#deliveries-live a").first().click();
 		await other.page.getByRole("button", { name: "Resend" }).click();
 		await row.getByText("Delivered").waitFor();
 		await row.getByText("resent by hand").waitFor();
+		const today = chart.getByRole("row").last();
+		deepEqual(
+			await today.getByRole("cell").allTextContents(),
+			["1", "1"],
+			"the chart has come along, unfolded",
+		);
 		equal(await watcher.page.evaluate("window.isSamePage"), true);
 		await other.leave();
 		await watcher.leave();
+	});
+
+	test("a page whose stream could not be opened, and later was cut, comes back by itself and shows what it missed", async (t) => {
+		const { service } = stage;
+		const other = await openVisitor(browser(), service.url);
+		await signIn(other.page, OWNER);
+		await other.page.goto(`${main}/integration`);
+		const line = await openLine(service.url);
+		t.after(() => line.close());
+		let isOff = true;
+		// Cookies know no ports: whoever signed in at the service is signed in over the line.
+		const watcher = await openVisitor(browser(), line.url, {
+			storageState: await other.context.storageState(),
+			isOffNow: () => isOff,
+		});
+		const isStream = (url: URL | string) => /\/live\b/.test(String(url));
+		// One after the other, as over a slow line: whatever comes first must not need what comes last.
+		let turn = Promise.resolve();
+		await watcher.context.route("**/assets/*.js*", (route) => {
+			turn = turn.then(async () => route.fulfill({ response: await route.fetch() }));
+		});
+		await watcher.context.route(isStream, (route) => route.abort("connectionreset"));
+		const asked = watcher.page.waitForRequest((request) => isStream(request.url()));
+		await watcher.page.goto(`${main}/integration`);
+		await watcher.page.evaluate("window.isSamePage = true");
+		await asked;
+		const opened = watcher.page.waitForResponse((response) => isStream(response.url()));
+		await watcher.context.unroute(isStream);
+		await opened;
+
+		line.cut();
+		await other.page.getByRole("button", { name: "Send test conversion" }).click();
+		await deliveredRow(other.page, "conversion.recorded").waitFor();
+		const missed = (await other.page.locator("#test-live a.mono").textContent()) ?? "";
+		equal(await watcher.page.getByText(missed).count(), 0, "nothing comes over a cut line");
+		line.mend();
+		await watcher.page.locator("#test-live").getByText(missed).waitFor();
+		equal(await watcher.page.evaluate("window.isSamePage"), true);
+		isOff = false;
+		await other.leave();
+		await watcher.leave();
+	});
+
+	test("a page that finds no room says that it is not live, leaves room to load others, and is live when there is", async () => {
+		const { service } = stage;
+		const reader = await openVisitor(browser(), service.url);
+		const { context } = reader;
+		await signIn(reader.page, OWNER);
+		await reader.page.goto("/account");
+		const dot = (page: Page) => page.locator("#deliveries .live-dot");
+		const live: Page[] = [];
+		for (let n = 0; n < MAX_STREAMS_A_PERSON; n += 1) {
+			const page = await context.newPage();
+			await page.goto(`${main}/integration`);
+			await dot(page)
+				.filter({ hasText: /^Live$/ })
+				.waitFor();
+			live.push(page);
+		}
+		const last = await context.newPage();
+		await last.clock.install();
+		await last.goto(`${main}/integration`);
+		await dot(last).filter({ hasText: "Not live: reload to see what is new" }).waitFor();
+		await reader.page.goto(`${main}/settings`);
+		await live[0]?.close();
+		await until(async () => {
+			await last.clock.fastForward(LONGEST_WAIT_FOR_ROOM_MS);
+			return (await dot(last).textContent()) === "Live";
+		});
+		await reader.leave();
 	});
 
 	test("a session that was ended elsewhere: the next click leads to sign-in, and from there back", async () => {

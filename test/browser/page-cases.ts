@@ -27,18 +27,15 @@ export const NOBODYS: readonly Case[] = [
 	{ what: "a sign-in code", path: "/sign-in/code" },
 	{ what: "a forgotten password", path: "/forgot-password" },
 	{ what: "a forgotten password, asked for", path: "/forgot-password", act: askForLink },
-	{ what: "a new password", path: "/reset-password?token=x" },
-	{
-		what: "a new password, with a dead link",
-		path: "/reset-password?token=x",
-		status: 410,
-		act: resetWrongly,
-	},
+	{ what: "a new password, with a dead link", path: "/reset-password?token=x", status: 410 },
 	{ what: "an invitation that has ended", path: "/welcome/nothing", status: 410 },
+	{ what: "an invitation to a programme that has ended", path: "/welcome/programme/nothing", status: 410 },
 	{ what: "a page that is not there", path: "/nothing-here", status: 404 },
+	{ what: "the receiver guide", path: "/docs" },
+	{ what: "the API reference", path: "/docs/api" },
 ];
 
-export function ownersPages({ main }: SampleSite): Case[] {
+export function ownersPages({ main, fresh }: SampleSite): Case[] {
 	const at = (path: string) => `${main}${path}`;
 	return [
 		{ what: "overview", path: at("/overview") },
@@ -58,6 +55,7 @@ export function ownersPages({ main }: SampleSite): Case[] {
 		},
 		{ what: "postbacks, the failed ones", path: at("/integration?state=failed") },
 		{ what: "postbacks, an order that is not there", path: at("/integration?order=nothing") },
+		{ what: "postbacks, a filter that is not understood", path: at("/integration?state=lost"), status: 422 },
 		{ what: "a delivery", path: at("/integration?state=failed"), act: openDelivery },
 		{ what: "a delivery that waits", path: at("/integration?state=pending"), act: openDelivery },
 		{ what: "inbound log", path: at("/integration/inbound") },
@@ -70,6 +68,18 @@ export function ownersPages({ main }: SampleSite): Case[] {
 		{ what: "check a signature, the result", path: at("/integration/signature"), act: press("Check") },
 		{ what: "conversions", path: at("/conversions") },
 		{ what: "conversions, none found", path: at("/conversions?orderId=nothing") },
+		{
+			what: "conversions, filters that are not understood",
+			path: at("/conversions?status=BOGUS&from=tomorrow"),
+			status: 422,
+		},
+		{ what: "conversions, asked before rejecting", path: at("/conversions?status=RECORDED"), act: rejectOne },
+		{
+			what: "conversions, nothing is selected",
+			path: at("/conversions"),
+			status: 422,
+			act: press("Approve"),
+		},
 		{
 			what: "a conversion with a long order id",
 			path: at(`/conversions?orderId=${LONG_ORDER}`),
@@ -87,6 +97,8 @@ export function ownersPages({ main }: SampleSite): Case[] {
 		{ what: "people", path: at("/people") },
 		{ what: "people, an invitation", path: at("/people"), act: invite },
 		{ what: "settings", path: at("/settings") },
+		{ what: "the receiver guide, signed in, its outline unfolded", path: "/docs", act: unfoldOutline },
+		{ what: "the API reference, signed in, its outline unfolded", path: "/docs/api", act: unfoldOutline },
 		{ what: "account", path: "/account" },
 		{
 			what: "account, a wrong password",
@@ -96,13 +108,19 @@ export function ownersPages({ main }: SampleSite): Case[] {
 		},
 		{ what: "account, the authenticator", path: "/account", act: setUpAuthenticator(PASSWORD) },
 		{
+			what: "account, the authenticator after a wrong code",
+			path: "/account",
+			status: 401,
+			act: confirmWrongly,
+		},
+		{
 			what: "account, the open menu",
 			path: "/account",
 			act: async (page) => page.getByText("Account").first().click(),
 		},
 		{
 			what: "somebody else's programme",
-			path: "/programmes/prg_00000000000000000000000000/overview",
+			path: `${fresh}/overview`,
 			status: 404,
 		},
 	];
@@ -115,8 +133,12 @@ export function staffPages({ main, fresh }: SampleSite): Case[] {
 		{ what: "a new programme", path: "/programmes/new" },
 		{ what: "a new programme, refused", path: "/programmes/new", status: 422, act: createWrongly },
 		{ what: "review", path: "/review" },
+		{ what: "review, an order", path: `/review?orderId=${LONG_ORDER}&status=` },
+		{ what: "review, a filter that is not understood", path: "/review?minBasket=1,5", status: 422 },
 		{ what: "review, none found", path: "/review?minBasket=999999" },
 		{ what: "staff", path: "/people" },
+		{ what: "people, a link for a new password", path: `${main}/people`, act: makePasswordLink },
+		{ what: "a new password by that link", path: `${main}/people`, act: openPasswordLink },
 		{ what: "settings with the audit log", path: `${main}/settings` },
 		{ what: "overview of a new programme", path: `${fresh}/overview` },
 		{ what: "integration of a new programme", path: `${fresh}/integration` },
@@ -138,6 +160,10 @@ async function openDetails(page: Page): Promise<void> {
 	await page.evaluate(`for (const more of document.querySelectorAll("details.more")) more.open = true`);
 }
 
+async function unfoldOutline(page: Page): Promise<void> {
+	await page.evaluate(`document.querySelector(".docs-outline-folded").open = true`);
+}
+
 async function signInWrongly(page: Page): Promise<void> {
 	await page.getByLabel("Email").fill("nobody@network.example");
 	await page.getByLabel("Password").fill("not the password");
@@ -149,12 +175,6 @@ async function askForLink(page: Page): Promise<void> {
 	await page.getByLabel("Email").fill("nobody@network.example");
 	await press("Send the link")(page);
 	await page.getByRole("heading", { name: "Look into your mailbox" }).waitFor();
-}
-
-async function resetWrongly(page: Page): Promise<void> {
-	await page.getByLabel("New password").fill(PASSWORD);
-	await press("Change password")(page);
-	await page.getByRole("link", { name: "Ask for a new link" }).waitFor();
 }
 
 async function saveWrongUrl(page: Page): Promise<void> {
@@ -174,6 +194,13 @@ async function openConversion(page: Page): Promise<void> {
 	await page.getByRole("heading", { name: "History" }).waitFor();
 }
 
+async function rejectOne(page: Page): Promise<void> {
+	await page.locator("tbody input[type=checkbox]").first().check();
+	await page.getByLabel(/^Reason/).selectOption("OUT_OF_STOCK");
+	await page.getByRole("button", { name: "Reject" }).click();
+	await page.getByRole("heading", { name: /^Reject order/ }).waitFor();
+}
+
 async function uploadDecisions(page: Page): Promise<void> {
 	const csv = `orderId,decision,reason\n${LONG_ORDER},approve,\n"=cmd|' /C calc'!A0",approve,\n`;
 	const file = { name: "decisions.csv", mimeType: "text/csv", buffer: Buffer.from(csv) };
@@ -191,6 +218,28 @@ async function invite(page: Page): Promise<void> {
 	await page.getByRole("heading", { name: /Invitation for/ }).waitFor();
 }
 
+async function makePasswordLink(page: Page): Promise<void> {
+	page.once("dialog", (dialog) => dialog.accept());
+	await page
+		.getByRole("button", { name: /^Password link for/ })
+		.first()
+		.click();
+	await page.getByRole("heading", { name: /New password for/ }).waitFor();
+}
+
+async function openPasswordLink(page: Page): Promise<void> {
+	await makePasswordLink(page);
+	await page.goto((await page.locator("#invitation code").textContent()) ?? "");
+	await page.getByRole("heading", { name: "Choose a new password" }).waitFor();
+}
+
+async function confirmWrongly(page: Page): Promise<void> {
+	await setUpAuthenticator(PASSWORD)(page);
+	await page.getByLabel("Code", { exact: true }).fill("000000");
+	await press("Turn on")(page);
+	await page.locator("#code-error").waitFor();
+}
+
 function setUpAuthenticator(password: string) {
 	return async (page: Page): Promise<void> => {
 		await page.locator("#authenticator-current").fill(password);
@@ -201,7 +250,7 @@ function setUpAuthenticator(password: string) {
 
 async function createWrongly(page: Page): Promise<void> {
 	await page.getByLabel("Name", { exact: true }).fill(NAME);
-	await page.getByLabel("Owner's e-mail").fill("nobody@shop.example");
+	await page.getByLabel("Owner's email").fill("nobody@shop.example");
 	await page.getByLabel("Commission, %").fill("a lot");
 	await page.getByLabel("Network fee, %").fill("101");
 	await press("Create programme")(page);

@@ -94,7 +94,14 @@ async function fillMain(
 	await setEndpoint(store.db, id, `https://shop.nordlicht.example${SAMPLE_PATH}`, monthAgoMs);
 	await store.db
 		.updateTable("programmes")
-		.set({ approval_days: 14, parked_days: 20, created_at_ms: monthAgoMs })
+		.set({
+			approval_days: 14,
+			parked_days: 20,
+			created_at_ms: monthAgoMs,
+			first_signed_at_ms: monthAgoMs,
+			first_pixel_at_ms: monthAgoMs,
+			first_callback_at_ms: monthAgoMs,
+		})
 		.where("id", "=", id)
 		.execute();
 	const programme = await findProgramme(store.db, public_id);

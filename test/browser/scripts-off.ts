@@ -61,7 +61,7 @@ export function testScriptsOff(browser: () => Browser): void {
 		await page.getByRole("button", { name: "Show" }).click();
 		await page.locator(".order-id").click();
 		await page.getByRole("heading", { name: "History" }).waitFor();
-		await page.goto(`${main}/overview`);
+		await page.goto(`${main}/integration`);
 		await page.getByText("The numbers behind").click();
 		await page.getByRole("region", { name: /as a table/ }).waitFor();
 		await page.locator("details.menu > summary").click();

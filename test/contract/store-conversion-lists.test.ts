@@ -132,13 +132,13 @@ eachDatabase("lists of conversions", (database) => {
 		equal(page.rows[0]?.id, own()[0]?.id);
 	});
 
-	async function review(filter: Omit<ReviewFilter, "limit" | "beforeId">, limit = 9): Promise<ReviewRow[]> {
+	async function review(filter: Omit<ReviewFilter, "limit" | "afterId">, limit = 9): Promise<ReviewRow[]> {
 		const rows: ReviewRow[] = [];
-		for (let beforeId: number | undefined, page = 0; page < 1_000; page++) {
-			const found = await listForReview(database.store.db, { ...filter, beforeId, limit });
+		for (let afterId: number | undefined, page = 0; page < 1_000; page++) {
+			const found = await listForReview(database.store.db, { ...filter, afterId, limit });
 			rows.push(...found.rows);
-			if (found.nextBeforeId === null) return rows;
-			beforeId = found.nextBeforeId;
+			if (found.nextAfterId === null) return rows;
+			afterId = found.nextAfterId;
 		}
 		throw new Error("the list does not end");
 	}
@@ -156,6 +156,52 @@ eachDatabase("lists of conversions", (database) => {
 		deepEqual(names(await review({ status: "REJECTED", programmeId: other.id })), names(own));
 		const fromMs = START_MS + 300 * HOUR_MS;
 		deepEqual(names(await review({ fromMs })), names(all.filter((row) => row.created_at_ms >= fromMs)));
+	});
+
+	test("Review finds an order in whichever programme it is, the exact one first, with filters and by page", async () => {
+		const startsWith = (prefix: string) =>
+			all
+				.filter((row) => row.order_id.startsWith(prefix))
+				.toSorted((one, next) => (one.order_id < next.order_id ? -1 : 1));
+		const found = startsWith("A-1");
+		ok(new Set(found.map((row) => row.programme_id)).size > 1);
+		deepEqual(names(await review({ orderId: "A-1" })), names(found));
+		deepEqual(names(await review({ orderId: "A-104" })), ["A-104"]);
+		deepEqual(names(await review({ orderId: "a-1" })), []);
+		for (const change of [
+			{ status: "REJECTED" },
+			{ minBasket: "120.5" },
+			{ programmeId: other.id },
+		] as const) {
+			const expected = found.filter(
+				(row) =>
+					(!("status" in change) || row.status === change.status) &&
+					(!("minBasket" in change) || Number(row.basket_value) >= 120.5) &&
+					(!("programmeId" in change) || row.programme_id === change.programmeId),
+			);
+			ok(expected.length > 10 && expected.length < found.length, JSON.stringify(change));
+			deepEqual(names(await review({ orderId: "A-1", ...change })), names(expected), JSON.stringify(change));
+		}
+	});
+
+	test("two programmes' orders of the same id are both found, once each, however short the pages", async () => {
+		const rows = [programme, other].flatMap(({ id }) =>
+			EVENT_TYPES.map((event_type) => newConversion(id, { order_id: "SAME", event_type })),
+		);
+		const added = await database.store.db.insertInto("conversions").values(rows).returningAll().execute();
+		all = [...added.toSorted((one, next) => next.id - one.id), ...all];
+		for (const limit of [1, 3, 50]) {
+			const ids = (await review({ orderId: "SAME" }, limit)).map(({ id }) => id);
+			deepEqual(
+				ids,
+				added.map(({ id }) => id).toSorted((one, next) => one - next),
+			);
+		}
+		const ofOne = await review({ orderId: "SAME", programmeId: other.id }, 2);
+		deepEqual(
+			ofOne.map((row) => row.event_type),
+			EVENT_TYPES.toSorted(),
+		);
 	});
 
 	test("an amount is compared as a number, not as text", async () => {

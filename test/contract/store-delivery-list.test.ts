@@ -2,6 +2,7 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
+import { sql } from "kysely";
 import { countHours } from "../../src/callbacks/count-hours.ts";
 import { readCallbackHealth } from "../../src/callbacks/health.ts";
 import { explainOrder } from "../../src/conversions/explain-order.ts";
@@ -13,14 +14,13 @@ import {
 	pruneCallbackHours,
 } from "../../src/store/callback-hours.ts";
 import { type CursorPair, readCursor, writeCursor } from "../../src/store/cursor-pair.ts";
+import { MAX_COUNTED_PENDING } from "../../src/store/delivery-health.ts";
 import { type DeliveryFilter, listDeliveries, newestProgress } from "../../src/store/delivery-list.ts";
 import { insertInboundCalls } from "../../src/store/inbound.ts";
 import { type InboundFilter, listInboundCalls } from "../../src/store/inbound-list.ts";
-import { readIntegrationChecks } from "../../src/store/integration-checks.ts";
 import { insertOwedEvents } from "../../src/store/outbox.ts";
 import { type Programme, removeEndpoint } from "../../src/store/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
-import { findNewestTest } from "../../src/store/test-conversion.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { claimDue, claimOne, readAll, settle } from "../support/queue-rows.ts";
@@ -32,7 +32,6 @@ import {
 	delivered,
 	failed,
 	newConversion,
-	newId,
 	newOwedEvent,
 	retried,
 } from "../support/rows.ts";
@@ -206,55 +205,6 @@ eachDatabase("the inbound log", (database) => {
 	});
 });
 
-eachDatabase("the checks of an integration", (database) => {
-	test("each is ticked by what it names, and by nothing else", async () => {
-		const { store } = database;
-		const programme = await addProgramme(store);
-		const ticked = async () => {
-			const checks = await readIntegrationChecks(store.db, programme.id);
-			return [checks.hasKey, checks.hasSignedRequest, checks.hasPixel, checks.hasCallback];
-		};
-		deepEqual(await ticked(), [false, false, false, false]);
-		const key = {
-			public_id: newId("key"),
-			programme_id: programme.id,
-			hash: newId("key"),
-			hint: "abcd",
-			created_at_ms: 0,
-		};
-		await store.db
-			.insertInto("api_keys")
-			.values({ ...key, revoked_at_ms: 1 })
-			.execute();
-		await addCall(store, programme, { outcome: "bad_signature", http_status: 401 });
-		await addCall(store, programme, { kind: "pixel", outcome: "PARKED" });
-		await addConversion(store, programme.id, { source: "pixel", status: "PARKED" });
-		await addDelivery(store, programme);
-		deepEqual(await ticked(), [false, false, false, false], "revoked, refused, parked, pending");
-		await store.db
-			.insertInto("api_keys")
-			.values({ ...key, public_id: newId("key"), hash: newId("key") })
-			.execute();
-		deepEqual(await ticked(), [true, false, false, false]);
-		await addCall(store, programme, {});
-		deepEqual(await ticked(), [true, true, false, false]);
-		await addConversion(store, programme.id, { source: "pixel", status: "RECORDED" });
-		deepEqual(await ticked(), [true, true, true, false]);
-		await settle(store, delivered(await claimOne(store, programme.id, START_MS)));
-		deepEqual(await ticked(), [true, true, true, true]);
-	});
-
-	test("the newest test conversion is the one the page walks", async () => {
-		const { store } = database;
-		const programme = await addProgramme(store);
-		equal(await findNewestTest(store.db, programme.id), undefined);
-		await addConversion(store, programme.id, { source: "test", test: 1, order_id: "test-1" });
-		await addConversion(store, programme.id, { source: "test", test: 1, order_id: "test-2" });
-		await addConversion(store, programme.id, {});
-		equal((await findNewestTest(store.db, programme.id))?.order_id, "test-2");
-	});
-});
-
 eachDatabase("the health of callbacks", (database) => {
 	test("attempts are counted by the hour, once each, also when two engines count at the same time", async () => {
 		const { store, rival } = database;
@@ -294,6 +244,26 @@ eachDatabase("the health of callbacks", (database) => {
 		const [claim] = await claimDue(store, programme.id, 1, START_MS);
 		if (claim) await settle(store, delivered(claim));
 		equal((await readCallbackHealth(store.db, programme.id, START_MS)).p95Ms, 32.5);
+	});
+
+	test("the oldest is told also when more wait than are counted, and it is the last to be tried again", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const [oldest = 0] = await addDeliveries(store, programme, START_MS - 100_000);
+		await store.db
+			.updateTable("queue")
+			.set({ due_at_ms: START_MS + 100_000 })
+			.where("id", "=", oldest)
+			.execute();
+		// Made later, due earlier, and more than are counted.
+		await sql`insert into queue (id, programme_id, due_at_ms, endpoint_epoch, run, counted, seq)
+			with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sql.lit(MAX_COUNTED_PENDING)})
+			select ${sql.lit(oldest)} + 1000000 + i, ${sql.lit(programme.id)}, ${sql.lit(START_MS)} + i, 0, 1, 0, 0 from n`.execute(
+			store.db,
+		);
+		const { pending } = await readCallbackHealth(store.db, programme.id, START_MS);
+		deepEqual(pending, { count: MAX_COUNTED_PENDING, oldestAtMs: START_MS - 100_000 });
+		await store.db.deleteFrom("queue").where("programme_id", "=", programme.id).execute();
 	});
 
 	test("what is given back or cancelled is no attempt", async () => {

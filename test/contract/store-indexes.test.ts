@@ -1,5 +1,5 @@
-// The queries that run all day use their indexes on both databases: with tables large enough, and analysed,
-// so that the planner has a choice.
+// The queries that run all day use their indexes on both databases: with tables large enough that the planner has
+// a choice, and with what it knows in service.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
@@ -11,7 +11,7 @@ import { createSqliteQueue } from "../../src/store/sqlite-queue.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase, type SuiteDatabase } from "../support/databases.ts";
-import { plansOf, RememberingDatabase } from "../support/query-plan.ts";
+import { analyseAsInService, plansOf, RememberingDatabase } from "../support/query-plan.ts";
 
 const ROWS = 40_000;
 const PROGRAMMES = 200;
@@ -59,14 +59,11 @@ eachDatabase("indexes", (database) => {
 		});
 	});
 
-	for (const [from, index] of [
-		["RECORDED", "conversions_to_approve"],
-		["PARKED", "conversions_to_expire"],
-	] as const) {
+	for (const from of ["RECORDED", "PARKED"] as const) {
 		test(`windows of ${from} conversions that have ended are found without reading the others`, async () => {
 			const move = { from, endedBeforeMs: START_MS, limit: 100, change: { updated_at_ms: START_MS } };
-			await checkPlan(index, (db) => updateWindowEnded(db, move));
-			await checkPlan(index, (db) => hasWindowEnded(db, move.from, move.endedBeforeMs));
+			await checkPlan("conversions_by_window", (db) => updateWindowEnded(db, move));
+			await checkPlan("conversions_by_window", (db) => hasWindowEnded(db, move.from, move.endedBeforeMs));
 		});
 	}
 
@@ -147,7 +144,8 @@ async function rolledBack(store: Store, work: (trx: Db) => Promise<void>): Promi
 }
 
 /** As in a service that has run for a while: most is done, a hundredth is due, failed or waiting. */
-async function fill({ db }: Store): Promise<void> {
+async function fill(store: Store): Promise<void> {
+	const { db } = store;
 	const insert = (table: string, columns: string, values: string, rows = ROWS) =>
 		sql
 			.raw(
@@ -188,5 +186,5 @@ async function fill({ db }: Store): Promise<void> {
 		`public_id, programme_id, kind, opened_at_ms, updated_at_ms, ended_at_ms, failures, mailed_failures, mail_due_at_ms`,
 		`'ntc' || i, ${programme}, 'callbacks_failing', 0, 0, 1, 1, 1, case when i % 100 = 0 then ${scattered} end`,
 	);
-	await sql.raw("analyze").execute(db);
+	await analyseAsInService(store);
 }

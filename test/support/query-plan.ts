@@ -2,7 +2,7 @@
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { CompiledQuery, type KyselyPlugin } from "kysely";
-import type { Db } from "../../src/store/store.ts";
+import type { Db, Store } from "../../src/store/store.ts";
 import type { DatabaseKind } from "./open-store.ts";
 
 export interface QueryPlan {
@@ -11,6 +11,11 @@ export interface QueryPlan {
 	walks: readonly string[];
 	/** As the database tells it. */
 	lines: readonly string[];
+}
+
+/** What the planner knows in service: PostgreSQL analyses by itself, and nobody ever does on SQLite. */
+export async function analyseAsInService({ kind, db }: Pick<Store, "kind" | "db">): Promise<void> {
+	if (kind === "postgres") await db.executeQuery(CompiledQuery.raw("analyze"));
 }
 
 /** The plan of every query that `run` makes. */

@@ -86,7 +86,6 @@ const REFUSED_FORMS: readonly (readonly [fault: FaultCode, urls: readonly string
 	[
 		"postback_url_not_wire_form",
 		[
-			"https://8.8.8.8",
 			"https://8.8.8.8?",
 			"https://8.8.8.8/a/../b",
 			"https://8.8.8.8/./",
@@ -117,6 +116,7 @@ const GOOD_FORMS: readonly (readonly [url: string, what: string, dials: string])
 	["HTTPS://93.184.215.10/", "the scheme in capitals", "93.184.215.10"],
 	["  https://93.184.215.11/  ", "spaces around it", "93.184.215.11"],
 	[`https://93.184.215.12/${"a".repeat(MAX_LENGTH - 22)}`, "of the greatest length", "93.184.215.12"],
+	["https://93.184.215.13", "no path", "93.184.215.13"],
 ];
 
 /** As typed; the name server only ever sees the ASCII form. */

@@ -1,0 +1,58 @@
+// A line between the browser and the service that can be cut and mended, as networks are.
+
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+
+export interface CuttableLine {
+	url: string;
+	cut(): void;
+	mend(): void;
+	close(): Promise<void>;
+}
+
+export async function openLine(serviceUrl: string): Promise<CuttableLine> {
+	const { hostname, port } = new URL(serviceUrl);
+	const sockets = new Set<Socket>();
+	let isCut = false;
+	const server = createServer((near) => {
+		if (isCut) {
+			near.destroy();
+			return;
+		}
+		const far = connect(Number(port), hostname);
+		for (const [socket, other] of [
+			[near, far],
+			[far, near],
+		] as const) {
+			sockets.add(socket);
+			// Whichever side goes away, the other is to see it; why does not matter here.
+			socket.on("error", () => undefined);
+			socket.on("close", () => {
+				sockets.delete(socket);
+				other.destroy();
+			});
+			socket.pipe(other);
+		}
+	});
+	server.listen(0, "127.0.0.1");
+	await once(server, "listening");
+	const drop = () => {
+		for (const socket of sockets) socket.destroy();
+	};
+	return {
+		url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+		cut() {
+			isCut = true;
+			drop();
+		},
+		mend() {
+			isCut = false;
+		},
+		async close() {
+			const closed = once(server, "close");
+			server.close();
+			drop();
+			await closed;
+		},
+	};
+}

@@ -1,0 +1,101 @@
+// The guide as a developer reads it: beside its outline on a desk, below it on a phone, with scripts and without,
+// and on paper.
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { openStage, type Stage } from "./stage.ts";
+import { openVisitor } from "./visitor.ts";
+
+const DESK = { width: 1440, height: 900 };
+const PHONE = { width: 390, height: 844 };
+
+export function testDocs(browser: () => Browser): void {
+	let stage: Stage;
+	before(async () => {
+		stage = await openStage({ settings: { RINGBACK_ROLE: "web", RINGBACK_BRAND: "Acme" } });
+	});
+	after(() => stage.close());
+
+	test("on a desk the outline stays beside the text and marks the part that is read", async () => {
+		const visitor = await openVisitor(browser(), stage.service.url, { viewport: DESK });
+		const { page } = visitor;
+		await page.goto("/docs");
+		const outline = page.getByRole("navigation", { name: "On this page" });
+		await outline.getByRole("link", { name: "The retry calendar" }).click();
+		await outline.locator("[aria-current=true]", { hasText: "The retry calendar" }).waitFor();
+		equal(await outline.locator("[aria-current]").count(), 1);
+		ok(await isInSight(page, "#the-retry-calendar"));
+		ok(await isInSight(page, ".docs-outline [aria-current]"));
+		equal(await page.locator(".docs-outline-folded").isVisible(), false);
+		await outline.getByRole("link", { name: "Reference" }).click();
+		await outline.locator("[aria-current=true]", { hasText: /Reference|Going live/ }).waitFor();
+		ok(await isInSight(page, ".docs-outline [aria-current]"), "the outline scrolls along");
+		await visitor.leave();
+	});
+
+	test("on a phone without scripts the outline unfolds, and a language is a link away", async () => {
+		const visitor = await openVisitor(browser(), stage.service.url, {
+			viewport: PHONE,
+			javaScriptEnabled: false,
+		});
+		const { page } = visitor;
+		await page.goto("/docs");
+		equal(await page.locator(".docs-outline").isVisible(), false);
+		const folded = page.locator(".docs-outline-folded");
+		equal(await folded.getByRole("link").first().isVisible(), false);
+		await folded.getByText("On this page").click();
+		await folded.getByRole("link", { name: "Receivers by language" }).click();
+		match(page.url(), /#receivers-by-language$/);
+		const tabs = page.getByRole("navigation", { name: "Language of the receiver" });
+		await tabs.getByRole("link", { name: "PHP" }).click();
+		match(page.url(), /\/docs\?lang=php#receiver-code$/);
+		await page.getByRole("region", { name: "PHP, receiver" }).getByText("<?php").waitFor();
+		equal(await page.locator("button:visible").count(), 0, "no button that does nothing");
+		await visitor.leave();
+	});
+
+	test("a line of text has some seventy letters, and wide things scroll by themselves", async () => {
+		const visitor = await openVisitor(browser(), stage.service.url, { viewport: DESK });
+		const { page } = visitor;
+		await page.goto("/docs");
+		const letters = await page.evaluate<number>(LETTERS_A_LINE);
+		ok(letters >= 60 && letters <= 82, String(letters));
+		await page.setViewportSize(PHONE);
+		ok(await page.evaluate<boolean>("document.documentElement.scrollWidth <= innerWidth"));
+		await visitor.leave();
+	});
+
+	test("on paper there is the text alone, with nothing cut off", async () => {
+		const visitor = await openVisitor(browser(), stage.service.url, { viewport: DESK });
+		const { page } = visitor;
+		await page.goto("/docs");
+		await page.emulateMedia({ media: "print" });
+		for (const gone of [".topbar", ".docs-side", ".docs-outline-folded", ".button", ".heading-link"]) {
+			equal(await page.locator(gone).first().isVisible(), false, gone);
+		}
+		deepEqual(await page.evaluate<string[]>(CUT_OFF), []);
+		await visitor.leave();
+	});
+}
+
+/** Below the bar at the top, and above the window's end. */
+function isInSight(page: Page, selector: string): Promise<boolean> {
+	return page.evaluate<boolean>(`(() => {
+		const { top, bottom } = document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect();
+		return top >= 50 && bottom <= innerHeight;
+	})()`);
+}
+
+/** Of the longest paragraphs: the first letters of two neighbouring lines are so far apart. */
+const LETTERS_A_LINE = `(() => {
+	const counts = [...document.querySelectorAll(".prose > p")].filter(({ textContent }) => textContent.length > 240).map((paragraph) => {
+		const lines = Math.round(paragraph.getBoundingClientRect().height / parseFloat(getComputedStyle(paragraph).lineHeight));
+		return paragraph.textContent.length / lines;
+	});
+	return counts.sort((a, b) => a - b)[Math.floor(counts.length / 2)];
+})()`;
+
+const CUT_OFF = `[...document.querySelectorAll("pre, .table-scroll")]
+	.filter((part) => part.scrollHeight > part.clientHeight + 2 || part.scrollWidth > part.clientWidth + 2)
+	.map((part) => part.getAttribute("aria-label"))`;

@@ -1,0 +1,220 @@
+// The checks of an integration on both databases: what ticks each, and that nothing unticks it.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { type KyselyPlugin, sql } from "kysely";
+import { issueKey, MAX_USABLE_KEYS, revokeKey } from "../../src/accounts/keys.ts";
+import { createPass } from "../../src/callbacks/pass.ts";
+import { recordConversion } from "../../src/conversions/record.ts";
+import type { Report } from "../../src/conversions/report.ts";
+import { insertInboundCalls } from "../../src/store/inbound.ts";
+import { readIntegrationChecks } from "../../src/store/integration-checks.ts";
+import { listApiKeys } from "../../src/store/keys.ts";
+import { MIGRATIONS } from "../../src/store/migrations.ts";
+import { findProgrammesById, type Programme, updateProgramme } from "../../src/store/programmes.ts";
+import type { Settlement } from "../../src/store/queue.ts";
+import type { Store } from "../../src/store/store.ts";
+import { findNewestTest } from "../../src/store/test-conversion.ts";
+import { createClock, START_MS } from "../support/clock.ts";
+import { createTestDatabase, eachDatabase } from "../support/databases.ts";
+import { claimOne } from "../support/queue-rows.ts";
+import { createRandom } from "../support/random.ts";
+import {
+	addConversion,
+	addDelivery,
+	addProgramme,
+	delivered,
+	failed,
+	newConversion,
+} from "../support/rows.ts";
+
+const DEPS = { clock: createClock(), random: createRandom() };
+const REPORT: Report = {
+	source: "postback",
+	orderId: "1",
+	eventType: "SALE",
+	basketValue: "10.00",
+	occurredAtMs: null,
+	isTest: false,
+};
+/** More than any check of an integration ever looked at. */
+const MANY = 1_050;
+
+eachDatabase("the checks of an integration", (database) => {
+	test("a pixel is ticked when the shop's server names the same order, whichever comes first", async () => {
+		const { store } = database;
+		for (const sources of [["pixel", "postback"] as const, ["postback", "pixel"] as const]) {
+			const programme = await addProgramme(store);
+			await record(store, programme, { source: "pixel", orderId: "another" });
+			for (const source of sources) {
+				equal((await ticks(store, programme)).pixel, false, `before the ${source}`);
+				await record(store, programme, { source });
+			}
+			equal((await ticks(store, programme)).pixel, true);
+		}
+	});
+
+	test("a pixel of a programme that does not park is ticked at once; one that names a test is not", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		await updateProgramme(store.db, programme.id, { parks_pixels: 0 });
+		await record(store, programme, { source: "test", orderId: "test-1", isTest: true });
+		await record(store, programme, { source: "pixel", orderId: "test-1" });
+		equal((await ticks(store, programme)).pixel, false);
+		await record(store, programme, { source: "pixel" });
+		equal((await ticks(store, programme)).pixel, true);
+	});
+
+	test("a callback is ticked by the first 2xx, also when two engines have one at the same moment", async () => {
+		const { store, rival } = database;
+		const programme = await addProgramme(store);
+		await addDelivery(store, programme);
+		await pass(store, failed(await claimOne(store, programme.id, START_MS)));
+		equal((await ticks(store, programme)).callback, false);
+		for (let n = 0; n < 2; n++) await addDelivery(store, programme);
+		const claims = [
+			await claimOne(store, programme.id, START_MS),
+			await claimOne(rival, programme.id, START_MS),
+		];
+		await Promise.all(claims.map((claim, n) => pass(n === 0 ? store : rival, delivered(claim))));
+		equal((await ticks(store, programme)).callback, true);
+	});
+
+	test("what was ticked stays so, and the last test is found, however much comes after", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		equal(await findNewestTest(store.db, programme.id), undefined);
+		for (const orderId of ["test-1", "test-2"])
+			await record(store, programme, { source: "test", orderId, isTest: true });
+		await updateProgramme(store.db, programme.id, { first_signed_at_ms: START_MS });
+		for (let n = 0; n < MANY; n += 50) {
+			const rows = Array.from({ length: 50 }, (_, m) => n + m);
+			await insertInboundCalls(
+				store.db,
+				rows.map(() => ({
+					programme_id: programme.id,
+					kind: "pixel" as const,
+					method: "GET",
+					target: "/pixel",
+					outcome: "PARKED",
+					http_status: 200,
+					at_ms: START_MS,
+				})),
+			);
+			await store.db
+				.insertInto("conversions")
+				.values(rows.map(() => newConversion(programme.id, { source: "pixel" })))
+				.execute();
+		}
+		equal((await ticks(store, programme)).signed, true);
+		equal((await findNewestTest(store.db, programme.id))?.order_id, "test-2");
+	});
+
+	test("from the second time on nothing is asked or written", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const queries: string[] = [];
+		const watched = watch(store, queries);
+		const runPass = createPass(watched, DEPS.random);
+		for (let round = 0; round < 2; round++) {
+			queries.length = 0;
+			const orderId = `order ${round}`;
+			await record(watched, programme, { source: "pixel", orderId });
+			await record(watched, programme, { orderId });
+			await addDelivery(store, programme);
+			const settlements = [delivered(await claimOne(store, programme.id, START_MS))];
+			await runPass({ settlements, wishes: [], failingProgrammeIds: new Set(), nowMs: START_MS });
+			equal(
+				queries.some((query) => /update "programmes"|first_callback/.test(query)),
+				round === 0,
+				queries.join("\n"),
+			);
+			ok(queries.length > 0);
+		}
+	});
+
+	test("every key in use is listed, behind however many were revoked after it; there is a limit to them", async () => {
+		const { store } = database;
+		const deps = { ...DEPS, store, sealingKey: new Uint8Array(32).fill(7) };
+		const programme = await addProgramme(store);
+		const issue = async () => {
+			const issued = await issueKey(deps, programme.public_id);
+			return issued.ok ? issued.value.keyId : issued.fault.code;
+		};
+		const first = await issue();
+		equal((await readIntegrationChecks(store.db, programme.id)).hasKey, true);
+		const revoked: string[] = [];
+		for (let n = 0; n < 12; n++) {
+			const keyId = await issue();
+			await revokeKey(deps, programme.id, keyId);
+			revoked.unshift(keyId);
+		}
+		const listed = (await listApiKeys(store.db, programme.id, 10)).map((key) => key.public_id);
+		deepEqual(listed, [first, ...revoked.slice(0, 10)]);
+		for (let n = 1; n < MAX_USABLE_KEYS; n++) ok((await issue()).startsWith("key_"));
+		equal(await issue(), "too_many_keys");
+		equal((await listApiKeys(store.db, programme.id, 0)).length, MAX_USABLE_KEYS);
+		await revokeKey(deps, programme.id, first);
+		ok((await issue()).startsWith("key_"), "one less, one more");
+	});
+
+	test("what worked before the checks were kept is ticked by the migration", async () => {
+		const older = await createTestDatabase(database.kind);
+		try {
+			const store = older.open();
+			const before = MIGRATIONS.findIndex(({ name }) => name.startsWith("first times"));
+			await store.migrate(START_MS, MIGRATIONS.slice(0, before));
+			for (const id of [1, 2]) {
+				await sql`insert into programmes (id, public_id, name, currency, commission_rate, fee_rate, approval_days,
+					parks_pixels, parked_days, created_at_ms)
+					values (${id}, ${`prg_${id}`}, 'Shop', 'EUR', '1', '1', 1, 1, 1, 0)`.execute(store.db);
+				const isGood = id === 1;
+				await sql`insert into inbound_calls (programme_id, kind, method, target, outcome, http_status, at_ms)
+					values (${id}, 'api', 'POST', '/', 'x', ${isGood ? 201 : 401}, 5)`.execute(store.db);
+				await sql`insert into deliveries (id, public_id, programme_id, state, run, attempts, created_at_ms,
+					finished_at_ms) values (${id}, ${`dlv_${id}`}, ${id}, ${isGood ? "delivered" : "failed"}, 1, 1, 5, 7)`.execute(
+					store.db,
+				);
+				await addConversion(store, id, { source: "pixel", status: isGood ? "RECORDED" : "PARKED" });
+			}
+			await store.migrate(START_MS);
+			const [good, bad] = await Promise.all([1, 2].map((id) => ticks(store, { id })));
+			deepEqual(good, { signed: true, pixel: true, callback: true });
+			deepEqual(bad, { signed: false, pixel: false, callback: false });
+		} finally {
+			await older.remove();
+		}
+	});
+});
+
+/** With the programme as a request finds it. */
+async function record(store: Store, { id }: Pick<Programme, "id">, change: Partial<Report>): Promise<void> {
+	const programme = (await findProgrammesById(store.db, [id])).get(id);
+	if (programme === undefined) throw new Error("the programme is gone");
+	const recorded = await store.transact((trx) =>
+		recordConversion(trx, DEPS, programme, { ...REPORT, ...change }),
+	);
+	ok(recorded.ok);
+}
+
+async function pass(store: Store, settlement: Settlement): Promise<void> {
+	const runPass = createPass(store, DEPS.random);
+	await runPass({ settlements: [settlement], wishes: [], failingProgrammeIds: new Set(), nowMs: START_MS });
+}
+
+async function ticks(store: Store, { id }: Pick<Programme, "id">) {
+	const checks = await readIntegrationChecks(store.db, id);
+	return { signed: checks.hasSignedRequest, pixel: checks.hasPixel, callback: checks.hasCallback };
+}
+
+/** A store that tells what its transactions ask, in SQL. */
+function watch(store: Store, queries: string[]): Store {
+	const recorder: KyselyPlugin = {
+		transformQuery({ node, queryId }) {
+			queries.push(store.db.getExecutor().compileQuery(node, queryId).sql);
+			return node;
+		},
+		transformResult: async ({ result }) => result,
+	};
+	return { ...store, transact: (work) => store.transact((trx) => work(trx.withPlugin(recorder))) };
+}
