@@ -2,7 +2,7 @@
 // a bare machine is enough and every machine shows the same.
 
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -32,8 +32,9 @@ export async function openBrowser(): Promise<Browser> {
 /** Once for each version; beside what npm installed, so that `npm ci` clears it away, too. */
 async function unpackChromium(): Promise<string> {
 	const version = packageJson.devDependencies["@sparticuz/chromium"];
-	const root = fileURLToPath(new URL("../..", import.meta.url));
-	const folder = join(root, "node_modules", ".cache", `chromium-${version}`);
+	// Where it really is: a checkout that borrows another's modules must not leave its own path in the fonts' settings.
+	const modules = realpathSync(fileURLToPath(new URL("../../node_modules", import.meta.url)));
+	const folder = join(modules, ".cache", `chromium-${version}`);
 	if (existsSync(folder)) return folder;
 	mkdirSync(dirname(folder), { recursive: true });
 	const fresh = mkdtempSync(`${folder}-`);
