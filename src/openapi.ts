@@ -76,6 +76,7 @@ export interface JsonSchema {
 	items?: JsonSchema;
 	oneOf?: readonly JsonSchema[];
 	allOf?: readonly JsonSchema[];
+	anyOf?: readonly JsonSchema[];
 	enum?: readonly unknown[];
 	const?: unknown;
 	default?: unknown;

@@ -32,6 +32,9 @@ export type Area =
 	| "account"
 	| "docs";
 
+/** The others do without 50 KB. */
+const AREAS_WITH_CHARTS: readonly Area[] = ["overview", "integration"];
+
 export interface Flash {
 	tone: "good" | "bad" | "warn" | "info";
 	text: string;
@@ -65,6 +68,7 @@ export function renderDocument(view: DocumentView): Html {
 	const where = programme === undefined ? "Ringback" : `${programme.name} · Ringback`;
 	return skeleton(
 		`${view.title} · ${where}`,
+		AREAS_WITH_CHARTS.includes(view.active),
 		html`<body>
 	<a class="skip-link" href="#main">Skip to content</a>
 	<header class="topbar">
@@ -88,6 +92,7 @@ export function renderDocument(view: DocumentView): Html {
 export function renderPlainDocument(view: { title: string; flash?: Flash | undefined; body: Content }): Html {
 	return skeleton(
 		`${view.title} · Ringback`,
+		false,
 		html`<body class="plain-page">
 	<header>${brand("/")}</header>
 	<main id="main" tabindex="-1">
@@ -98,7 +103,7 @@ export function renderPlainDocument(view: { title: string; flash?: Flash | undef
 	);
 }
 
-function skeleton(title: string, body: Html): Html {
+function skeleton(title: string, hasCharts: boolean, body: Html): Html {
 	return html`<!doctype html>
 <html lang="en">
 <head>
@@ -108,9 +113,9 @@ function skeleton(title: string, body: Html): Html {
 	<meta name="htmx-config" content='{"includeIndicatorCSS":false,"morphIgnore":["data-htmx-powered","open"]}'>
 	<title>${title}</title>
 	<link rel="icon" href="${assetUrl("icon.svg")}" type="image/svg+xml">
-	<link rel="stylesheet" href="${assetUrl("uplot.css")}">
+	${hasCharts ? html`<link rel="stylesheet" href="${assetUrl("uplot.css")}">` : null}
 	<link rel="stylesheet" href="${assetUrl("style.css")}">
-	<script src="${assetUrl("uplot.js")}" defer></script>
+	${hasCharts ? html`<script src="${assetUrl("uplot.js")}" defer></script>` : null}
 	<script src="${assetUrl("page.js")}" defer></script>
 	<script src="${assetUrl("htmx.js")}" defer></script>
 </head>

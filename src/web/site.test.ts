@@ -55,9 +55,13 @@ test("no page has an inline script, style or handler", async (t) => {
 
 test("style and scripts are there, kept for a year, and their address changes with their content", async (t) => {
 	const site = await openTestSite(t);
-	const page = await site.browser().open("/sign-in");
+	const programme = await site.addProgramme();
+	const owner = await site.signIn(await site.addOwner(programme));
+	const page = await owner.open(`/programmes/${programme.public_id}/overview`);
 	const urls = [...page.text.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, url = ""]) => url);
 	assert.ok(urls.length >= 5);
+	const plain = await site.browser().open("/sign-in");
+	assert.doesNotMatch(plain.text, /uplot/, "charts are for pages that have some");
 	for (const url of urls) {
 		const { status, headers } = await site.browser().open(url);
 		assert.equal(status, 200, url);

@@ -206,7 +206,10 @@ for (const kind of DATABASE_KINDS) {
 			const site = await openSite(t, kind);
 			await site.start();
 			const name = "Shop\r\nBcc: thief@evil.example\r\n\r\nHello,\nX-Evil: 1";
-			await site.sell(await site.addShop({ name }));
+			const shop = await site.addShop({});
+			// Forms refuse such a name; the store may hold one from elsewhere.
+			await site.store.db.updateTable("programmes").set({ name }).execute();
+			await site.sell(shop);
 			await site.until(() => site.mail.mails.length === 1);
 			const [mail] = site.mail.mails;
 			deepEqual(mail?.to, ["owner@shop.example"]);

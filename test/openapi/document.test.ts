@@ -38,6 +38,26 @@ test("/openapi.json is valid OpenAPI 3.1, and every reference in it leads somewh
 	for (const name of names) api.schemaNamed(name);
 });
 
+test("what is published holds on the day an answer gains a field or a word; what the tests hold it against does not", async (t) => {
+	const published = new DescribedApi(await readDocument(await openTestShop(t)));
+	const conversion = document.components.schemas["Conversion"]?.examples?.[0];
+	ok(typeof conversion === "object" && conversion !== null);
+	for (const later of [{ payoutId: "pay_1" }, { status: "DISPUTED" }, { reason: "PRICE_MATCH" }]) {
+		const answer: object = { ...conversion, ...later };
+		deepEqual(published.flaws(published.schemaNamed("Conversion"), answer), []);
+		notEqual(api.flaws(api.schemaNamed("Conversion"), answer).length, 0, JSON.stringify(later));
+	}
+	const number = { ...conversion, status: 7 };
+	notEqual(
+		published.flaws(published.schemaNamed("Conversion"), number).length,
+		0,
+		"open, but not to everything",
+	);
+	const requests = ({ paths }: OpenApiDocument) =>
+		JSON.stringify(Object.values(paths).map(({ post, get }) => [post?.requestBody, get?.parameters]));
+	equal(requests(published.document), requests(document), "what we take is exactly what is said");
+});
+
 test("/openapi.json may be read by the scripts of any site, kept for a while, and only read", async (t) => {
 	const shop = await openTestShop(t);
 	const { status, headers } = await shop.request("/openapi.json");

@@ -5,6 +5,7 @@ import type { OpenApiDocument, Tag } from "../../openapi.ts";
 import { conversionPaths } from "./conversion-operations.ts";
 import { decisionPaths } from "./decision-operations.ts";
 import { listProblems } from "./problem-list.ts";
+import { openToMore } from "./published.ts";
 import { answerSchemas } from "./schemas.ts";
 import { explainSigning, type Instance, securitySchemes } from "./signing.ts";
 import { streamPaths, streamSchemas } from "./stream-operation.ts";
@@ -58,7 +59,7 @@ const CACHE_SECONDS = 300;
 
 /** The answer to GET /openapi.json. Open to scripts of other sites: tools that show or try an API load it so. */
 export function createDocumentAnswer(document: OpenApiDocument): () => Response {
-	const text = JSON.stringify(document, null, "\t");
+	const text = JSON.stringify(openToMore(document), null, "\t");
 	const headers = {
 		"content-type": "application/json",
 		"cache-control": `public, max-age=${CACHE_SECONDS}`,

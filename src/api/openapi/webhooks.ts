@@ -100,7 +100,7 @@ function webhook(instance: Instance, event: EventName): Operation {
 		requestBody: {
 			required: true,
 			description:
-				"Sign over these bytes as they came; a body that is parsed and serialised again has others.",
+				"The signature covers these bytes as they came; a body that is parsed and serialised again has others.",
 			content: {
 				"application/json": {
 					schema: schemaRef(schema),

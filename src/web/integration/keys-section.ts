@@ -27,7 +27,7 @@ export function keysSection(view: KeysView): Html {
 	return section({
 		id: "keys",
 		title: "API keys and signing secret",
-		hint: "A key names the programme, the secret signs in both directions. Both are shown once, when they are made. Use is noted once an hour.",
+		hint: "A key names the programme, the secret signs in both directions. Both are shown once.",
 		actions: postForm({
 			action: `${path}/keys`,
 			csrf,
