@@ -1,5 +1,5 @@
 // Makes the folder that is published as `@ringback/receiver`: JavaScript and types from the sources, which the
-// repository itself runs as they are. `npm run stage:receiver`, then `npm publish receiver/dist`.
+// repository itself runs as they are. `npm run stage:receiver`, then `npm publish ./receiver/dist`.
 
 import { execFileSync } from "node:child_process";
 import { copyFileSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";

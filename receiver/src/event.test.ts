@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseEvent } from "./event.ts";
+import { isKnownEvent, parseEvent } from "./event.ts";
 import { sampleEvent } from "./sample-delivery.ts";
 
 const fields = Object.keys(sampleEvent);
@@ -8,14 +8,22 @@ const fields = Object.keys(sampleEvent);
 test("an event has the 14 fields of the contract", () => {
 	assert.equal(fields.length, 14);
 	assert.deepEqual(parse(sampleEvent), { ok: true, event: sampleEvent });
+	assert.equal(isKnownEvent(sampleEvent), true);
 });
 
-test("an event without a reason keeps its null", () => {
-	assert.deepEqual(parse({ ...sampleEvent, reason: null }), {
-		ok: true,
-		event: { ...sampleEvent, reason: null },
+for (const event of ["conversion.recorded", "conversion.approved", "conversion.disputed"]) {
+	test(`a ${event} without a reason keeps its null`, () => {
+		const body = { ...sampleEvent, event, reason: null };
+		assert.deepEqual(parse(body), { ok: true, event: body });
 	});
-});
+}
+
+for (const event of ["conversion.rejected", "conversion.reversed"]) {
+	test(`a ${event} without a reason is refused, for it is promised to have one`, () => {
+		const detail = "Missing or of the wrong type: reason (string).";
+		assert.deepEqual(parse({ ...sampleEvent, event, reason: null }), { ok: false, detail });
+	});
+}
 
 test("an unknown field is tolerated and left out", () => {
 	assert.deepEqual(parse({ ...sampleEvent, version: 2, nested: { a: [] } }), {
@@ -27,6 +35,7 @@ test("an unknown field is tolerated and left out", () => {
 test("an event name that is not known today is passed on", () => {
 	const parsed = parse({ ...sampleEvent, event: "conversion.disputed" });
 	assert.equal(parsed.ok && parsed.event.event, "conversion.disputed");
+	assert.equal(parsed.ok && isKnownEvent(parsed.event), false);
 });
 
 for (const field of fields) {

@@ -1,30 +1,52 @@
 // The event in a delivery's body (section 2.1), checked field by field.
 
-// The contract gives no policy for later names or words. A name unknown today must still reach the shop: an
-// answer of 4xx would end its delivery for good.
-type OrLater<Known extends string> = Known | (string & Record<never, never>);
+import { isObject } from "./json-object.ts";
+import type { EventType, OrLater, Reason } from "./words.ts";
 
-export type PostbackEvent = {
-	readonly event: OrLater<
-		"conversion.recorded" | "conversion.approved" | "conversion.rejected" | "conversion.reversed"
-	>;
+type EventFields = {
 	readonly conversionId: string;
 	readonly orderId: string;
 	readonly programId: string;
 	readonly status: OrLater<"RECORDED" | "APPROVED" | "REJECTED" | "REVERSED">;
-	readonly eventType: OrLater<"SALE">;
+	readonly eventType: EventType;
 	/** Decimal amounts stay strings: turning one into a number may round it. */
 	readonly basketValue: string;
 	readonly commission: string;
 	readonly networkFee: string;
 	readonly currency: string;
-	readonly reason: string | null;
 	readonly test: boolean;
 	/** When the sale happened, ISO 8601 UTC. */
 	readonly occurredAt: string;
 	/** When this attempt was made, ISO 8601 UTC: the one field that differs between attempts. */
 	readonly sentAt: string;
 };
+
+type Named<Name extends string, Why> = EventFields & { readonly event: Name; readonly reason: Why };
+
+/** By its name: a rejection and a reversal have a reason, which is null otherwise. */
+export type KnownEvent =
+	| Named<"conversion.recorded", Reason | null>
+	| Named<"conversion.approved", Reason | null>
+	| Named<"conversion.rejected", Reason>
+	| Named<"conversion.reversed", Reason>;
+
+/** Its name is unknown today. It must still reach the shop: a 4xx would end its delivery for good. */
+export type LaterEvent = Named<OrLater<never>, Reason | null>;
+
+/** The compiler cannot tell a later name from today's: ask `isKnownEvent` before a `switch` over them. */
+export type PostbackEvent = KnownEvent | LaterEvent;
+
+const knownNames: readonly string[] = [
+	"conversion.recorded",
+	"conversion.approved",
+	"conversion.rejected",
+	"conversion.reversed",
+] satisfies KnownEvent["event"][];
+
+/** Whether it is one of the four events of today. */
+export function isKnownEvent(event: PostbackEvent): event is KnownEvent {
+	return knownNames.includes(event.event);
+}
 
 export type ParsedEvent =
 	| { readonly ok: true; readonly event: PostbackEvent }
@@ -55,7 +77,7 @@ export function parseEvent(body: Uint8Array): ParsedEvent {
 		return false;
 	};
 
-	const event: PostbackEvent = {
+	const event: UnprovenEvent = {
 		event: text("event"),
 		conversionId: text("conversionId"),
 		orderId: text("orderId"),
@@ -71,8 +93,19 @@ export function parseEvent(body: Uint8Array): ParsedEvent {
 		occurredAt: text("occurredAt"),
 		sentAt: text("sentAt"),
 	};
-	if (wrong.length > 0) return { ok: false, detail: `Missing or of the wrong type: ${wrong.join(", ")}.` };
-	return { ok: true, event };
+	if (wrong.length === 0 && isProven(event)) return { ok: true, event };
+	return { ok: false, detail: `Missing or of the wrong type: ${wrong.join(", ") || "reason (string)"}.` };
+}
+
+type UnprovenEvent = Named<string, string | null>;
+const reasonedNames: readonly string[] = [
+	"conversion.rejected",
+	"conversion.reversed",
+] satisfies KnownEvent["event"][];
+
+// Any name is one of today's or a later one, so that only the reason is left to be asked for.
+function isProven(event: UnprovenEvent): event is PostbackEvent {
+	return event.reason !== null || !reasonedNames.includes(event.event);
 }
 
 function parseObject(body: Uint8Array): Record<string, unknown> | undefined {
@@ -84,8 +117,4 @@ function parseObject(body: Uint8Array): Record<string, unknown> | undefined {
 		// goes no further.
 		return undefined;
 	}
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
 }

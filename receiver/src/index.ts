@@ -17,8 +17,7 @@ export type { CallFailure } from "./client/failure.ts";
 export type { ClientOptions } from "./client/options.ts";
 export type { Approval, ConversionQuery, ReasonedDecision, Sale } from "./client/report.ts";
 export type { RetryPolicy } from "./client/retry.ts";
-export type { ConversionStatus, EventType, Reason } from "./client/words.ts";
-export type { PostbackEvent } from "./event.ts";
+export { isKnownEvent, type KnownEvent, type LaterEvent, type PostbackEvent } from "./event.ts";
 export {
 	createMemoryStore,
 	type MemoryStoreOptions,
@@ -27,10 +26,11 @@ export {
 } from "./event-store.ts";
 export type { PostbackHeaders } from "./headers.ts";
 export { createNonceMemory, type NonceMemory, type NonceMemoryOptions } from "./nonce-memory.ts";
-export { createReceiver, type Receiver } from "./receiver.ts";
+export { createReceiver, type Receiver, type ReceiverSource } from "./receiver.ts";
 export type { ReceiverOptions, Refused, RefusedReason, SecretSource } from "./receiver-options.ts";
 export type { Answer, Arrival, Reception } from "./reception.ts";
 export type { Refusal, RefusalReason } from "./refusal.ts";
 export type { PostbackRequest } from "./request.ts";
 export { type RequestToSign, type SignedRequest, signRequest } from "./sign-request.ts";
 export { type Verification, verifyPostback } from "./verify.ts";
+export type { ConversionStatus, EventType, Reason } from "./words.ts";

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer, type IncomingMessage, request as open, type ServerResponse } from "node:http";
+import {
+	type ClientRequest,
+	createServer,
+	type IncomingMessage,
+	request as open,
+	type ServerResponse,
+} from "node:http";
 import { connect, type Socket } from "node:net";
 import { after, before, beforeEach, test } from "node:test";
 import type { PostbackEvent } from "./event.ts";
@@ -160,10 +166,7 @@ test("an event that was stored is worked on although its sender hung up before t
 			return storing.promise;
 		},
 	}).node;
-	const { path, headers, rawBody } = fresh();
-	const sending = open(origin() + path, { method: "POST", headers });
-	sending.on("error", () => undefined);
-	sending.end(rawBody);
+	const sending = send();
 	while (!hasAsked) await new Promise(setImmediate);
 	sending.destroy();
 	while (sockets.size > 0) await new Promise(setImmediate);
@@ -171,6 +174,48 @@ test("an event that was stored is worked on although its sender hung up before t
 	await Promise.all(handled);
 	assert.equal(worked.length, 1);
 });
+
+test("an event is worked on although its sender hung up before the handler ran", async () => {
+	const receive = handle;
+	handle = async (request, response) => {
+		Object.assign(request, { rawBody: Buffer.concat(await request.toArray()) });
+		while (!response.closed) await new Promise(setImmediate);
+		return receive(request, response);
+	};
+	const sending = send();
+	while (handled.length === 0) await new Promise(setImmediate);
+	sending.destroy();
+	await Promise.all(handled);
+	assert.equal(worked.length, 1);
+});
+
+test("an event is worked on although something else gave its answer before the handler ran", async () => {
+	const receive = handle;
+	handle = async (request, response) => {
+		Object.assign(request, { rawBody: Buffer.concat(await request.toArray()) });
+		response.writeHead(202).end();
+		while (!response.closed) await new Promise(setImmediate);
+		return receive(request, response);
+	};
+	assert.equal((await post()).status, 202);
+	await Promise.all(handled);
+	assert.equal(worked.length, 1);
+});
+
+for (const [what, origin, path] of [
+	["in absolute form, as a proxy may send it,", "http://shop.example:3000", "/postback?shop=42"],
+	["in absolute form with capitals", "HTTPS://shop.example", "/postback?to=http://shop.example/"],
+	["that only looks like one in absolute form", "", "//shop.example/postback"],
+] as const) {
+	test(`a target ${what} is verified by its path and query`, async () => {
+		const { headers, rawBody } = fresh({ path });
+		const sending = open({ port: port(), method: "POST", path: origin + path, headers, agent: false });
+		sending.end(rawBody);
+		const [response]: IncomingMessage[] = await once(sending, "response");
+		response?.resume();
+		assert.equal(response?.statusCode, 204, JSON.stringify(refused));
+	});
+}
 
 test("an answer that something else gave already is not given twice", async () => {
 	const receive = handle;
@@ -199,6 +244,15 @@ function fresh(changes: Parameters<typeof sampleDelivery>[0] = {}) {
 function post({ path, headers, rawBody } = fresh()): Promise<Response> {
 	const body = Buffer.from(rawBody);
 	return fetch(origin() + path, { method: "POST", headers: { ...headers, connection: "close" }, body });
+}
+
+/** For a sender that hangs up before it is answered. */
+function send(): ClientRequest {
+	const { path, headers, rawBody } = fresh();
+	const sending = open(origin() + path, { method: "POST", headers });
+	sending.on("error", () => undefined);
+	sending.end(rawBody);
+	return sending;
 }
 
 function origin(): string {

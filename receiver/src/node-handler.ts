@@ -9,6 +9,7 @@ export type NodeRequest = {
 	readonly method?: string | undefined;
 	readonly url?: string | undefined;
 	readonly headers: RecordHeaders;
+	readonly httpVersionMajor?: number;
 	readonly readableEnded?: boolean;
 	readonly readableDidRead?: boolean;
 	on(event: "data" | "end" | "error" | "close", listener: (chunk: Uint8Array) => void): unknown;
@@ -19,6 +20,9 @@ export type NodeRequest = {
 /** What is used of a `ServerResponse`. */
 export type NodeResponse = {
 	readonly headersSent: boolean;
+	readonly writableFinished?: boolean;
+	readonly closed?: boolean;
+	readonly destroyed?: boolean;
 	writeHead(status: number, headers: Record<string, string>): unknown;
 	end(body: string): unknown;
 	once(event: "finish" | "close", listener: () => void): unknown;
@@ -35,7 +39,7 @@ export async function answerNode(
 	response: NodeResponse,
 ): Promise<void> {
 	// Asked for now: a sender that hangs up meanwhile closes it before there is anything to send.
-	const hasGoneOut = new Promise<void>((resolve) => {
+	const goesOut = new Promise<void>((resolve) => {
 		response.once("finish", resolve);
 		response.once("close", resolve);
 	});
@@ -43,7 +47,7 @@ export async function answerNode(
 	let isReadToEnd = true;
 	const { answer, finish } = await receive({
 		method,
-		path: typeof originalUrl === "string" ? originalUrl : url,
+		path: withoutOrigin(typeof originalUrl === "string" ? originalUrl : url),
 		headers: request.headers,
 		readBody: async (maxBytes) => {
 			isReadToEnd = false;
@@ -53,14 +57,28 @@ export async function answerNode(
 		},
 	});
 	if (!response.headersSent) {
-		// What is left of the body would be taken for the next request's beginning, or read for nothing.
-		const connection: Record<string, string> = isReadToEnd ? {} : { connection: "close" };
+		// What is left of the body would be taken for the next request's beginning, or read for nothing. From HTTP/2
+		// on every request has a stream of its own, and the header is forbidden.
+		const mustClose = !isReadToEnd && (request.httpVersionMajor ?? 1) < 2;
+		const connection: Record<string, string> = mustClose ? { connection: "close" } : {};
 		response.writeHead(answer.status, { ...answer.headers, ...connection });
 		response.end(answer.body);
 	}
 	if (finish === undefined) return;
-	await hasGoneOut;
+	// A sender that hung up before this began was told nothing. It will repeat the event and be told that it is
+	// stored, so that nobody but us would ever do the work.
+	if (!isOver(response)) await goesOut;
 	await finish();
+}
+
+// Both events may have passed before anybody here listened.
+function isOver({ writableFinished, closed, destroyed }: NodeResponse): boolean {
+	return [writableFinished, closed, destroyed].includes(true);
+}
+
+/** A proxy may send the absolute form (RFC 9112, section 3.2.2); what is signed is path and query alone. */
+function withoutOrigin(target: string): string {
+	return target.replace(/^https?:\/\/[^/?]*/i, "");
 }
 
 async function readBody(request: NodeRequest & ReadRequest, maxBytes: number): Promise<ReadBody> {

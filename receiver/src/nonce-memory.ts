@@ -7,8 +7,8 @@ export type NonceMemory = {
 	 */
 	remember(nonce: string, forMs: number): boolean | Promise<boolean>;
 	/**
-	 * Called when the request's event could not be stored, so that the very same request is welcome again: a
-	 * proxy may repeat it, and a 401 would end the delivery.
+	 * Called when the request's event could not be stored in time, so that the very same request is welcome again:
+	 * a proxy may repeat it, and a 401 would end the delivery. No answer waits for it.
 	 */
 	forget?(nonce: string): unknown;
 };

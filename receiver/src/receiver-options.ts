@@ -1,9 +1,12 @@
 // What a shop may say about its receiver, and what holds where it says nothing.
 
+import { brandForm, brandSentence } from "./brand.ts";
 import type { PostbackEvent } from "./event.ts";
 import { createMemoryStore, type StoreEvent } from "./event-store.ts";
+import { isObject } from "./json-object.ts";
 import { createNonceMemory, type NonceMemory } from "./nonce-memory.ts";
 import type { RefusalReason } from "./refusal.ts";
+import { findSecretFault } from "./secret.ts";
 
 type Secrets = string | readonly string[] | undefined;
 
@@ -46,7 +49,7 @@ export type ReceiverOptions = {
 	readonly answerWithinMs?: number | undefined;
 	/** The receiver's clock. Default: `Date.now`. */
 	readonly now?: (() => Date | number) | undefined;
-	/** A request was refused. Default: a line on `console.warn`. */
+	/** A request was refused. May be asynchronous, as onError: nothing waits for it. Default: a line on `console.warn`. */
 	readonly onRefused?: ((refused: Refused) => unknown) | undefined;
 	/** Storing failed, or the work did, or something around them. Default: `console.error`. */
 	readonly onError?: ((error: unknown, event?: PostbackEvent) => unknown) | undefined;
@@ -72,29 +75,45 @@ export type Settings = {
 const defaultMaxBodyBytes = 65_536;
 // The service gives an attempt 5 seconds, look-up, connection and TLS handshake included: one is left for those.
 const defaultAnswerWithinMs = 4_000;
-const brandForm = /^[A-Za-z][A-Za-z0-9-]*$/;
+// An answer after these five seconds is heard by nobody.
+const longestAnswerMs = 5_000;
 
 /** Throws on what can only be a mistake of the program: better at its start than at its first delivery. */
 export function readOptions(options: ReceiverOptions): Settings {
-	const { onEvent, brand = "Service", path, nonces } = options;
-	if (typeof onEvent !== "function") throw new TypeError("onEvent must be a function that takes the event.");
-	if (!brandForm.test(brand)) {
-		throw new TypeError("brand must be letters, digits or hyphens and start with a letter, such as Acme.");
-	}
+	demand(isObject(options), "createReceiver needs its options: { secret, onEvent }, and more if you like.");
+	const { onEvent, store, brand = "Service", ignoreTests = false } = options;
+	const { onRefused = logRefused, onError = logError } = options;
+	demand(typeof onEvent === "function", "onEvent must be a function that takes the event.");
+	demand(
+		store === undefined || typeof store === "function",
+		'store must be a function that keeps the event and says "stored" or "seen".',
+	);
+	demand(typeof brand === "string" && brandForm.test(brand), brandSentence);
+	demand(typeof ignoreTests === "boolean", "ignoreTests must be true or false.");
+	demand(typeof onRefused === "function", "onRefused must be a function.");
+	demand(typeof onError === "function", "onError must be a function.");
 	const now = readClock(options.now ?? Date.now);
 	return {
 		readSecret: readSource(options.secret),
 		onEvent,
-		store: options.store ?? createMemoryStore(),
-		nonces: nonces === false ? undefined : (nonces ?? createNonceMemory({ now })),
+		store: store ?? createMemoryStore(),
+		nonces: readNonces(options.nonces, now),
 		brand,
-		restorePath: typeof path === "string" ? () => path : (path ?? ((received) => received)),
-		ignoreTests: options.ignoreTests ?? false,
-		maxBodyBytes: readLimit("maxBodyBytes", options.maxBodyBytes ?? defaultMaxBodyBytes),
-		answerWithinMs: readLimit("answerWithinMs", options.answerWithinMs ?? defaultAnswerWithinMs),
+		restorePath: readPath(options.path),
+		ignoreTests,
+		maxBodyBytes: readLimit(
+			"maxBodyBytes",
+			options.maxBodyBytes ?? defaultMaxBodyBytes,
+			Number.MAX_SAFE_INTEGER,
+		),
+		answerWithinMs: readLimit(
+			"answerWithinMs",
+			options.answerWithinMs ?? defaultAnswerWithinMs,
+			longestAnswerMs,
+		),
 		now,
-		onRefused: options.onRefused ?? logRefused,
-		onError: options.onError ?? logError,
+		onRefused,
+		onError,
 	};
 }
 
@@ -102,29 +121,56 @@ const noSecret = "secret is empty: give the programme's signing secret, or a fun
 
 function readSource(source: SecretSource): Settings["readSecret"] {
 	if (typeof source !== "function") {
-		const secrets = keepFilled(source);
-		if (secrets.length === 0) throw new TypeError(noSecret);
+		const secrets = readSecrets(source);
 		return async () => secrets;
 	}
-	return async () => {
-		const secrets = keepFilled(await source());
-		// Not a refusal: a 401 would end the delivery for good because a setting was missing for a minute.
-		if (secrets.length === 0) throw new TypeError(noSecret);
-		return secrets;
-	};
+	// What it throws is no refusal: a 401 would end the delivery for good because a setting was wrong for a minute.
+	return async () => readSecrets(await source());
 }
 
-function keepFilled(secrets: Secrets): readonly string[] {
-	return [secrets].flat().filter((secret): secret is string => typeof secret === "string" && secret !== "");
+function readSecrets(given: Secrets): readonly string[] {
+	const isFilled = (secret: unknown): secret is string => typeof secret === "string" && secret !== "";
+	const secrets = [given].flat().filter(isFilled);
+	const fault = secrets.length === 0 ? noSecret : secrets.map(findSecretFault).find(isFilled);
+	if (fault !== undefined) throw new TypeError(fault);
+	return secrets;
+}
+
+function readNonces(nonces: ReceiverOptions["nonces"], now: () => number): NonceMemory | undefined {
+	if (nonces === false) return undefined;
+	if (nonces === undefined) return createNonceMemory({ now });
+	demand(
+		isObject(nonces) &&
+			typeof nonces.remember === "function" &&
+			["function", "undefined"].includes(typeof nonces.forget),
+		"nonces must have a function remember, and may have forget; or be false for none.",
+	);
+	return nonces;
+}
+
+function readPath(path: ReceiverOptions["path"]): Settings["restorePath"] {
+	if (path === undefined) return (received) => received;
+	if (typeof path === "function") return path;
+	demand(
+		typeof path === "string" && path.startsWith("/"),
+		"path must be the path and query of the Postback URL, such as /postback?shop=42, or a function.",
+	);
+	return () => path;
 }
 
 function readClock(now: () => Date | number): () => number {
+	demand(typeof now === "function", "now must be a function that gives a Date or milliseconds.");
 	return () => Number(now());
 }
 
-function readLimit(name: string, value: number): number {
-	if (Number.isSafeInteger(value) && value > 0) return value;
-	throw new TypeError(`${name} must be a whole number above zero.`);
+function readLimit(name: string, value: number, most: number): number {
+	const isWithin = Number.isSafeInteger(value) && value > 0 && value <= most;
+	demand(isWithin, `${name} must be a whole number from 1 to ${most}.`);
+	return value;
+}
+
+function demand(isRight: boolean, sentence: string): asserts isRight {
+	if (!isRight) throw new TypeError(sentence);
 }
 
 function logRefused({ status, reason, detail }: Refused): void {

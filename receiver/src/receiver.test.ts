@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { mock, type TestContext, test } from "node:test";
 import type { PostbackEvent } from "./event.ts";
+import { createNonceMemory, type NonceMemory } from "./nonce-memory.ts";
 import { createReceiver } from "./receiver.ts";
 import type { ReceiverOptions, Refused } from "./receiver-options.ts";
 import { sampleDelivery, sampleEvent, sampleSeconds, sampleSecret } from "./sample-delivery.ts";
@@ -147,6 +148,89 @@ test("503 when a store that hung fails at last: it is reported, and nothing is w
 	assert.equal(shop.worked.length, 0);
 });
 
+test("after a 503 because storing hung, the same request is welcome again and is told that it was stored", async (t) => {
+	const passDeadline = stopTime(t);
+	const hung = Promise.withResolvers<"stored">();
+	const results: (() => Promise<"stored"> | "seen")[] = [() => passDeadline(hung.promise), () => "seen"];
+	const shop = openShop({ store: () => results.shift()?.() ?? assert.fail("asked too often") });
+	const late = await shop.receive();
+	assert.equal(late.answer.status, 503);
+	hung.resolve("stored");
+	await late.finish?.();
+	const copy = await shop.receive();
+	assert.deepEqual([copy.answer.status, copy.finish, shop.worked.length], [204, undefined, 1]);
+});
+
+test("after a 503 because the nonce memory was slow, its nonce is given back as soon as it was taken", async (t) => {
+	const passDeadline = stopTime(t);
+	const memory = createNonceMemory({ now: () => sampleSeconds * 1000 });
+	const slow = Promise.withResolvers<void>();
+	let isSlow = true;
+	const remember: NonceMemory["remember"] = async (nonce, forMs) => {
+		if (isSlow) await passDeadline(slow.promise);
+		return memory.remember(nonce, forMs);
+	};
+	const shop = openShop({ nonces: { ...memory, remember } });
+	assert.equal((await shop.receive()).answer.status, 503);
+	slow.resolve();
+	await new Promise(setImmediate);
+	isSlow = false;
+	const copy = await shop.receive();
+	await copy.finish?.();
+	assert.deepEqual([copy.answer.status, shop.worked.length], [204, 1]);
+});
+
+test("a copy of what was accepted stays refused, although its own check was too late for an answer", async (t) => {
+	const passDeadline = stopTime(t);
+	const memory = createNonceMemory({ now: () => sampleSeconds * 1000 });
+	const slow = Promise.withResolvers<void>();
+	let isSlow = false;
+	const remember: NonceMemory["remember"] = async (nonce, forMs) => {
+		if (isSlow) await passDeadline(slow.promise);
+		return memory.remember(nonce, forMs);
+	};
+	const shop = openShop({ nonces: { ...memory, remember } });
+	assert.equal((await shop.receive()).answer.status, 204);
+	isSlow = true;
+	assert.equal((await shop.receive()).answer.status, 503);
+	slow.resolve();
+	await new Promise(setImmediate);
+	isSlow = false;
+	assert.equal((await shop.receive()).answer.status, 401);
+});
+
+test("after a 503 because the nonce memory lost its own answer, the same request is welcome again", async () => {
+	const memory = createNonceMemory({ now: () => sampleSeconds * 1000 });
+	let isBroken = true;
+	const remember: NonceMemory["remember"] = async (nonce, forMs) => {
+		const isNew = await memory.remember(nonce, forMs);
+		if (isBroken) throw new Error("the connection was lost");
+		return isNew;
+	};
+	const shop = openShop({ nonces: { ...memory, remember } });
+	assert.equal((await shop.receive()).answer.status, 503);
+	isBroken = false;
+	assert.equal((await shop.receive()).answer.status, 204);
+});
+
+test("a nonce memory that hangs when it is to forget keeps no answer back", async () => {
+	const nonces = { remember: () => true, forget: () => new Promise(() => undefined) };
+	const shop = openShop({ nonces, store: throwNow });
+	assert.equal((await shop.receive()).answer.status, 503);
+});
+
+test("a nonce memory that fails when it is to forget is reported, and changes no answer", async () => {
+	for (const forget of [throwNow, () => Promise.reject(new Error("no stock"))]) {
+		const shop = openShop({
+			nonces: { remember: () => true, forget },
+			store: () => Promise.reject(new Error("the disk is full")),
+		});
+		assert.equal((await shop.receive()).answer.status, 503);
+		await new Promise(setImmediate);
+		assert.deepEqual(shop.errors.map(String).sort(), ["Error: no stock", "Error: the disk is full"]);
+	}
+});
+
 test("503 when the nonce memory hangs", async (t) => {
 	const passDeadline = stopTime(t);
 	const shop = openShop({
@@ -222,6 +306,32 @@ test("a report that throws changes no answer", async () => {
 	}
 });
 
+test("a report that rejects changes no answer, and its promise is dropped nowhere", async () => {
+	const logged = mock.method(console, "error", () => undefined);
+	const reject = () => Promise.reject(new Error("the log is away"));
+	try {
+		// A promise that nobody looks after fails the test, as it would end the shop's process.
+		const shop = openShop({ onRefused: reject, onError: reject, onEvent: throwNow });
+		assert.equal((await shop.receive({ secret: "other" })).answer.status, 401);
+		const { answer, finish } = await shop.receive();
+		await finish?.();
+		await new Promise(setImmediate);
+		assert.equal(answer.status, 204);
+		const said = logged.mock.calls.map((call) => call.arguments.map(String).join(" "));
+		const itself = "onError itself failed: Error: the log is away while it was told of:";
+		assert.deepEqual(said, [`${itself} Error: the log is away`, `${itself} Error: no stock`]);
+	} finally {
+		logged.mock.restore();
+	}
+});
+
+test("a refusal's report that rejects is told to onError", async () => {
+	const shop = openShop({ onRefused: () => Promise.reject(new Error("the log is away")) });
+	await shop.receive({ secret: "other" });
+	await new Promise(setImmediate);
+	assert.deepEqual(shop.errors, [new Error("the log is away")]);
+});
+
 test("without reports of one's own, the console says what was refused and what failed, and no secret", async () => {
 	const said: string[] = [];
 	const listen = (...words: unknown[]) => said.push(words.map(String).join(" "));
@@ -272,11 +382,11 @@ test("settled waits for the work that has begun, and for none when there is none
 	const shop = openShop({ onEvent: () => work.promise });
 	await shop.receiver.settled();
 	const { finish } = await shop.receive();
+	void finish?.();
 	let isSettled = false;
 	const settling = shop.receiver.settled().then(() => {
 		isSettled = true;
 	});
-	void finish?.();
 	await new Promise(setImmediate);
 	assert.equal(isSettled, false);
 	work.resolve();
@@ -292,6 +402,7 @@ const mistakes: [string, unknown, RegExp][] = [
 	["no onEvent", { onEvent: undefined }, /^TypeError: onEvent must be a function/],
 	["no room for a body", { maxBodyBytes: 0 }, /^TypeError: maxBodyBytes must be a whole number/],
 	["no time to answer", { answerWithinMs: Number.NaN }, /^TypeError: answerWithinMs must be a whole number/],
+	["a time no timer measures", { answerWithinMs: 2 ** 31 }, /^TypeError: answerWithinMs must be .*5,?000/],
 ];
 for (const [condition, options, message] of mistakes) {
 	test(`a receiver is not made with ${condition}, and says what is wrong`, () => {

@@ -1,9 +1,11 @@
 // A receiver that does everything section 4.3 of the contract asks of a shop, for every kind of server.
 
 import { boundBody } from "./body-collector.ts";
+import { isObject } from "./json-object.ts";
 import { answerNode, type NodeRequest, type NodeResponse } from "./node-handler.ts";
 import { type ReceiverOptions, readOptions } from "./receiver-options.ts";
 import { type Arrival, type OpenArrival, type Reception, receive } from "./reception.ts";
+import { reportError } from "./report.ts";
 import { answerWeb, type WebContext, type WebRequest, type WebResponse } from "./web-handler.ts";
 
 export type Receiver = {
@@ -13,41 +15,68 @@ export type Receiver = {
 	readonly node: (request: NodeRequest, response: NodeResponse) => Promise<void>;
 	/** For any other server: send the answer, and only then call `finish`, if there is one. */
 	readonly receive: (arrival: Arrival) => Promise<Reception>;
-	/** Resolves when all work begun so far is done: wait for it before the process ends. */
+	/** Resolves when the work of all that was answered is done: wait for it before the process ends. */
 	readonly settled: () => Promise<void>;
 };
+
+/** What an adapter is made of: options, or a receiver whose `settled` its owner wants at hand. */
+export type ReceiverSource = ReceiverOptions | Receiver;
 
 /** Throws at once, and only then, when an option is wrong. */
 export function createReceiver(options: ReceiverOptions): Receiver {
 	const settings = readOptions(options);
 	const inWork = new Set<Promise<void>>();
 
+	function count(work: Promise<void>): Promise<void> {
+		const counted = work.finally(() => inWork.delete(counted));
+		inWork.add(counted);
+		return counted;
+	}
+
+	/** For whoever may never call finish: the work counts from its start. */
 	async function receiveTracked(arrival: OpenArrival): Promise<Reception> {
 		const { answer, finish } = await receive(settings, arrival);
 		if (finish === undefined) return { answer };
-		let start = (): void => undefined;
-		const started = new Promise<void>((resolve) => {
-			start = resolve;
-		});
-		// One promise however often finish is called: the work is done once.
-		const finished = started.then(finish).finally(() => inWork.delete(finished));
-		inWork.add(finished);
+		let finished: Promise<void> | undefined;
 		return {
 			answer,
+			// One promise however often it is called: the work is done once.
 			finish: () => {
-				start();
+				finished ??= count(finish());
 				return finished;
 			},
 		};
 	}
 
+	/** For the handlers here, which always call finish: the work counts although its answer is still going out. */
+	async function receiveToFinish(arrival: OpenArrival): Promise<Reception> {
+		const { answer, finish } = await receiveTracked(arrival);
+		if (finish === undefined) return { answer };
+		let end = (): void => undefined;
+		void count(
+			new Promise((resolve) => {
+				end = resolve;
+			}),
+		);
+		return { answer, finish: () => finish().finally(end) };
+	}
+
 	return {
-		fetch: (request, context) => answerWeb(receiveTracked, request, context),
-		node: (request, response) => answerNode(receiveTracked, request, response),
+		fetch: (request, context) =>
+			answerWeb(receiveToFinish, request, context, (error) => reportError(settings, error)),
+		node: (request, response) => answerNode(receiveToFinish, request, response),
 		receive: ({ body, ...arrival }) =>
 			receiveTracked({ ...arrival, readBody: async (maxBytes) => boundBody(body, maxBytes) }),
 		settled: async () => {
 			await Promise.all(inWork);
 		},
 	};
+}
+
+export function openReceiver(source: ReceiverSource): Receiver {
+	if (!isObject(source) || !("node" in source && "fetch" in source)) return createReceiver(source);
+	if ("onEvent" in source || "secret" in source) {
+		throw new TypeError("Give either options or a receiver: beside a receiver, options would not count.");
+	}
+	return source;
 }

@@ -5,9 +5,12 @@
 
 import { type Deadline, late, startDeadline } from "./deadline.ts";
 import type { PostbackEvent } from "./event.ts";
-import { type PostbackHeaders, readHeader } from "./headers.ts";
+import type { PostbackHeaders } from "./headers.ts";
+import { claimNonce } from "./nonce-claim.ts";
+import type { NonceMemory } from "./nonce-memory.ts";
 import type { Refused, Settings } from "./receiver-options.ts";
 import type { Refusal } from "./refusal.ts";
+import { reportError, reportRefused } from "./report.ts";
 import { verifyPostback } from "./verify.ts";
 
 export type Arrival = {
@@ -46,16 +49,21 @@ export async function receive(settings: Settings, arrival: OpenArrival): Promise
 		return refuse(settings, { status: 405, reason: "method_not_allowed", detail });
 	}
 	const deadline = startDeadline(settings.answerWithinMs);
-	try {
-		return await receivePost(settings, arrival, deadline);
-	} catch (error) {
-		return failFor(settings, error);
-	} finally {
-		deadline.end();
-	}
+	const claim = claimNonce(settings);
+	const reception = await receivePost(settings, arrival, deadline, claim.nonces).catch((error: unknown) =>
+		failFor(settings, error),
+	);
+	deadline.end();
+	if (reception.answer.status >= 500) claim.takeBack();
+	return reception;
 }
 
-async function receivePost(settings: Settings, arrival: OpenArrival, deadline: Deadline): Promise<Reception> {
+async function receivePost(
+	settings: Settings,
+	arrival: OpenArrival,
+	deadline: Deadline,
+	nonces: NonceMemory | undefined,
+): Promise<Reception> {
 	const body = await deadline.race(arrival.readBody(settings.maxBodyBytes));
 	if (body === late) {
 		const detail = `The body was not here within ${settings.answerWithinMs} ms.`;
@@ -63,28 +71,28 @@ async function receivePost(settings: Settings, arrival: OpenArrival, deadline: D
 	}
 	if (!body.ok) return refuseBody(settings, body.problem);
 
-	const verification = await deadline.race(verifyArrival(settings, arrival, body.bytes));
+	const verification = await deadline.race(verifyArrival(settings, arrival, body.bytes, nonces));
 	if (verification === late) return failFor(settings, tooLate(settings, "Checking the request"));
 	if (!verification.ok) return refuse(settings, { ...verification, status: statusOf(verification) });
 
 	const { event } = verification;
 	if (event.test && settings.ignoreTests) return accepted;
-	return storeInTime(settings, event, deadline, () => forgetNonce(settings, arrival));
+	return storeInTime(settings, event, deadline);
 }
 
-async function verifyArrival(settings: Settings, arrival: OpenArrival, rawBody: Uint8Array | string) {
-	const { brand, nonces, now } = settings;
+async function verifyArrival(
+	settings: Settings,
+	arrival: OpenArrival,
+	rawBody: Uint8Array | string,
+	nonces: NonceMemory | undefined,
+) {
+	const { brand, now } = settings;
 	const path = settings.restorePath(arrival.path);
 	const secret = await settings.readSecret();
 	return verifyPostback({ path, headers: arrival.headers, rawBody, secret, now: now(), brand, nonces });
 }
 
-async function storeInTime(
-	settings: Settings,
-	event: PostbackEvent,
-	deadline: Deadline,
-	takeBack: () => Promise<void>,
-): Promise<Reception> {
+async function storeInTime(settings: Settings, event: PostbackEvent, deadline: Deadline): Promise<Reception> {
 	const storing = storeOnce(settings, event);
 	const work = () => runWork(settings, event);
 	try {
@@ -92,7 +100,6 @@ async function storeInTime(
 		if (result === "seen") return accepted;
 		if (result === "stored") return { ...accepted, finish: work };
 	} catch (error) {
-		await takeBack();
 		return failFor(settings, error, event);
 	}
 	// It may still be stored. Then the repeat will be told that it was seen, and nobody but us would do the work.
@@ -100,8 +107,7 @@ async function storeInTime(
 		try {
 			if ((await storing) === "stored") await work();
 		} catch (error) {
-			await takeBack();
-			report(settings, error, event);
+			reportError(settings, error, event);
 		}
 	};
 	return { ...failFor(settings, tooLate(settings, "Storing"), event), finish: workIfStored };
@@ -117,16 +123,7 @@ async function runWork(settings: Settings, event: PostbackEvent): Promise<void> 
 	try {
 		await settings.onEvent(event);
 	} catch (error) {
-		report(settings, error, event);
-	}
-}
-
-async function forgetNonce(settings: Settings, { headers }: OpenArrival): Promise<void> {
-	const nonce = readHeader(headers, `X-${settings.brand}-Nonce`);
-	try {
-		if (nonce !== undefined) await settings.nonces?.forget?.(nonce);
-	} catch (error) {
-		report(settings, error);
+		reportError(settings, error, event);
 	}
 }
 
@@ -161,17 +158,13 @@ const readBefore =
 
 function refuse(settings: Settings, refused: Refused): Reception {
 	const { status, reason, detail } = refused;
-	try {
-		settings.onRefused({ status, reason, detail });
-	} catch (error) {
-		report(settings, error);
-	}
+	reportRefused(settings, { status, reason, detail });
 	return explain(status, `${reason}: ${detail}`, status === 405 ? { allow: "POST" } : {});
 }
 
 /** A 5xx, so that the service tries again; why is for the shop's log alone. */
 function failFor(settings: Settings, error: unknown, event?: PostbackEvent, status = 503): Reception {
-	report(settings, error, event);
+	reportError(settings, error, event);
 	return explain(status, "The callback could not be stored. The log of this server says why.");
 }
 
@@ -182,13 +175,4 @@ function explain(status: number, sentence: string, headers: Record<string, strin
 
 function tooLate({ answerWithinMs }: Settings, what: string): Error {
 	return new Error(`${what} took longer than ${answerWithinMs} ms, so 503 was answered.`);
-}
-
-function report(settings: Settings, error: unknown, event?: PostbackEvent): void {
-	try {
-		settings.onError(error, event);
-	} catch (second) {
-		// The shop's own report failed: this is the last place that can still say so.
-		console.error("onError itself failed:", second, "while it was told of:", error);
-	}
 }

@@ -10,8 +10,8 @@ export type PostbackRequest = {
 	readonly headers: PostbackHeaders;
 	/** The body as received. A string is encoded as UTF-8; JSON parsed and written again will not verify. */
 	readonly rawBody: Uint8Array | string;
-	/** The programme's signing secret; while it is being replaced, the old and the new one. */
-	readonly secret: string | readonly string[];
+	/** The programme's signing secret; while it is being replaced, the old and the new one. None: nothing is genuine. */
+	readonly secret: string | readonly string[] | undefined;
 	/** The receiver's clock, in milliseconds if a number. Default: this moment. */
 	readonly now?: Date | number | undefined;
 	/** The word in the header names, `X-<Brand>-Signature`. Default: `Service`. */

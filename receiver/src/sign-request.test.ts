@@ -4,13 +4,13 @@ import { test } from "node:test";
 import known from "../vectors.json" with { type: "json" };
 import { type RequestToSign, signRequest } from "./sign-request.ts";
 
-const sample: RequestToSign = {
+const sample = {
 	method: "POST",
 	path: "/v1/conversions",
 	body: '{"orderId":"A-1001","basketValue":"129.90"}',
 	secret: "example-signing-secret",
 	apiKey: "rbk_example",
-};
+} satisfies RequestToSign;
 
 test("there are vectors for requests of both methods, with and without a body", () => {
 	const toService = known.vectors.filter(({ target }) => target.startsWith("/v1/"));

@@ -1,5 +1,6 @@
 // Signs a shop's own request to the service: the scheme of the callbacks (contract, section 5), the other way.
 
+import { brandForm } from "./brand.ts";
 import { formCanonical } from "./canonical.ts";
 import { digestSha256, encodeHex, signWith } from "./hmac.ts";
 import { loadWebCrypto } from "./web-crypto.ts";
@@ -11,8 +12,9 @@ export type RequestToSign = {
 	readonly path: string;
 	/** The exact bytes that are sent, or the string whose UTF-8 they are. Left out where nothing is sent. */
 	readonly body?: Uint8Array | string | undefined;
-	readonly secret: string;
-	readonly apiKey: string;
+	/** Undefined, as a setting may be, throws; so does the key. */
+	readonly secret: string | undefined;
+	readonly apiKey: string | undefined;
 	/** The word in the header names, `X-<Brand>-Signature`. Default: `Service`. */
 	readonly brand?: string | undefined;
 	/** The shop's clock, a `Date` or milliseconds. Default: this moment. */
@@ -27,7 +29,7 @@ const nonceBytes = 16;
 
 /** Every request needs a signature of its own: the service takes a nonce once, and a timestamp for 300 seconds. */
 export async function signRequest(request: RequestToSign): Promise<SignedRequest> {
-	const { method, path, body, secret, apiKey, brand = "Service" } = request;
+	const { method, path, body, secret = "", apiKey = "", brand = "Service" } = request;
 	const nowMs = Number(request.now ?? Date.now());
 	const nonce = request.nonce ?? (await makeNonce());
 	refuseMistakes({ method, path, secret, apiKey, brand, nowMs, nonce });
@@ -51,7 +53,9 @@ export async function signRequest(request: RequestToSign): Promise<SignedRequest
 	};
 }
 
-type Checked = Pick<RequestToSign, "method" | "path" | "secret" | "apiKey"> & {
+type Checked = Pick<RequestToSign, "method" | "path"> & {
+	readonly secret: string;
+	readonly apiKey: string;
 	readonly brand: string;
 	readonly nowMs: number;
 	readonly nonce: string;
@@ -67,7 +71,7 @@ const mistakes: ReadonlyArray<
 	["path", /^\/[!"$-~]*$/, "must be the path and query on the wire: it starts with / and is percent-encoded"],
 	["secret", /./s, "is empty: give the programme's signing secret"],
 	["apiKey", /^[!-~]+$/, "is empty or holds what no header may carry: give the key as it was shown"],
-	["brand", /^[A-Za-z][A-Za-z0-9-]*$/, "must be letters, digits or hyphens: it is part of header names"],
+	["brand", brandForm, "must be letters, digits or hyphens, 31 at most: it is part of header names"],
 	["nonce", /^[A-Za-z0-9_-]{8,128}$/, "must be 8 to 128 letters, digits, - or _"],
 ];
 

@@ -27,6 +27,22 @@ test("a runtime that has waitUntil is given the work to wait for, called on its 
 	assert.equal(worked.length, 1);
 });
 
+for (const [how, waitUntil] of [
+	["throws", () => assert.fail("illegal invocation")],
+	["rejects", () => Promise.reject(new Error("illegal invocation"))],
+] as const) {
+	test(`where waitUntil ${how}, the event is answered and worked on all the same, and it is reported`, async () => {
+		const { receiver, worked, errors } = openShop();
+		assert.equal((await receiver.fetch(requestOf(), { waitUntil })).status, 204);
+		await receiver.settled();
+		assert.equal(worked.length, 1);
+		assert.deepEqual(
+			errors.map((error) => error instanceof Error && error.message),
+			["illegal invocation"],
+		);
+	});
+}
+
 test("a refusal leaves nothing to wait for", async () => {
 	const { receiver } = openShop();
 	const waitUntil = () => assert.fail("asked to wait");

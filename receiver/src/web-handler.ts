@@ -3,6 +3,7 @@
 import { announcesTooMuch, collectBody } from "./body-collector.ts";
 import { readHeader, type WebHeaders } from "./headers.ts";
 import type { OpenArrival, ReadBody, Reception } from "./reception.ts";
+import { superviseCall } from "./report.ts";
 
 /** What is used of a `Request`. Described by itself, so that the type needs neither the DOM's nor Node's. */
 export type WebRequest = {
@@ -36,6 +37,7 @@ export async function answerWeb(
 	receive: (arrival: OpenArrival) => Promise<Reception>,
 	request: WebRequest,
 	context: WebContext,
+	onFailure: (error: unknown) => void,
 ): Promise<WebResponse> {
 	const { answer, finish } = await receive({
 		method: request.method,
@@ -45,8 +47,11 @@ export async function answerWeb(
 	});
 	if (finish !== undefined) {
 		const finished = new Promise((resolve) => setTimeout(resolve, workAfterMs)).then(finish);
-		// Called on its own object: an edge runtime refuses it otherwise.
-		if (typeof context?.waitUntil === "function") context.waitUntil(finished);
+		// Called on its own object: an edge runtime refuses it otherwise. The event is stored already: whatever the
+		// runtime says, it is answered and worked on.
+		superviseCall(() => {
+			if (typeof context?.waitUntil === "function") return context.waitUntil(finished);
+		}, onFailure);
 	}
 	const { status, headers, body } = answer;
 	return new Response(body === "" ? null : body, { status, headers });

@@ -30,9 +30,14 @@ const CLAIM = {
 	endpointEpoch: 0,
 } as const;
 
+/** Contract, 2.1: set for these. The service makes neither move without one, and the receiver relies on it. */
+const REASONED: readonly EventName[] = ["conversion.rejected", "conversion.reversed"];
+
 export function prepareCallback(callback: CallbackToSend): PreparedAttempt["request"] {
 	const { event, subject, url, target, secret, brand, random, nowMs } = callback;
-	const delivery = { ...CLAIM, eventName: event, eventBody: composeEvent(event, subject) };
+	const reason = subject.reason ?? (REASONED.includes(event) ? "OTHER" : null);
+	const eventBody = composeEvent(event, { ...subject, reason });
+	const delivery = { ...CLAIM, eventName: event, eventBody };
 	const endpoint = { url, target, endpointId: 1, key: signingKey(secret) };
 	return createPreparer(brand, random)(delivery, endpoint, nowMs).request;
 }

@@ -49,19 +49,30 @@ test("a clock that is 290 s off is good enough", async () => {
 	}
 });
 
-test("a request that something on the way sends twice is taken once", async () => {
-	const client = live.createClient({
-		fetch: async (input, init) => {
-			const first = await fetch(input, init);
-			await first.arrayBuffer();
-			return fetch(input, init);
-		},
-	});
-	const detail = await isRefused(client.record({ ...sale, orderId: "A-twice" }), "replayed_nonce");
-	match(detail, /sent this request twice.* make the call again/);
-	const again = await live.createClient().record({ ...sale, orderId: "A-twice" });
-	equal(again.ok && again.outcome, "DUPLICATE");
+/** Sends a request, and then the very same again, as often as it is told to, and gives the copy's answer. */
+function copyRequests(times: number): typeof fetch {
+	let left = times;
+	return async (input, init) => {
+		if (left-- <= 0) return fetch(input, init);
+		const first = await fetch(input, init);
+		await first.arrayBuffer();
+		return fetch(input, init);
+	};
+}
+
+test("a request that something on the way sends twice is taken once, and the client learns how it ended", async () => {
+	const client = live.createClient({ fetch: copyRequests(1), retry: { firstDelayMs: 1 } });
+	const result = await client.record({ ...sale, orderId: "A-twice" });
+	deepEqual([result.ok && result.outcome, result.attempts], ["DUPLICATE", 2]);
+	deepEqual((await live.inboundOutcomes()).slice(-3), ["RECORDED", "replayed_nonce", "DUPLICATE"]);
 	equal((await live.countRows("A-twice")).conversions, 1);
+});
+
+test("where something on the way sends every request twice, the client gives up after the second and says so", async () => {
+	const client = live.createClient({ fetch: copyRequests(9), retry: { firstDelayMs: 1 } });
+	const detail = await isRefused(client.record({ ...sale, orderId: "A-always" }), "replayed_nonce", 2);
+	match(detail, /sent this request twice.* make the call again/);
+	equal((await live.countRows("A-always")).conversions, 1);
 });
 
 test("another brand is spoken when it is given, and refused when it is not", async () => {
@@ -93,11 +104,11 @@ test("after a replacement the old secret is good for a day, and the new one at o
 	equal((await live.createClient({ secret: replaced }).conversions()).ok, true);
 });
 
-async function isRefused(call: Promise<RecordResult>, code: string): Promise<string> {
+async function isRefused(call: Promise<RecordResult>, code: string, attempts = 1): Promise<string> {
 	const result = await call;
 	ok(!result.ok && result.kind === "refused", JSON.stringify(result));
 	const isOf401 = [result.code, result.status, result.attempts];
-	deepEqual(isOf401, [code, 401, 1]);
+	deepEqual(isOf401, [code, 401, attempts]);
 	equal((await live.countRows("A-1")).conversions, 0);
 	return result.detail;
 }

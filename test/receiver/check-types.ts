@@ -1,4 +1,4 @@
-// Checks a shop's program against the types of the package that is installed beside it, as strictly as can be.
+// Checks a shop's programs against the types of the package that is installed beside it, as strictly as can be.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -23,12 +23,11 @@ export const NODE_TYPES = join(MODULES, "@types");
 
 export async function checkTypes(
 	shop: string,
-	name: string,
-	program: string,
+	programs: Readonly<Record<string, string>>,
 	options: object,
 ): Promise<void> {
-	writeFileSync(join(shop, name), program);
-	const config = { compilerOptions: { ...STRICT, ...options }, files: [name] };
+	for (const [name, program] of Object.entries(programs)) writeFileSync(join(shop, name), program);
+	const config = { compilerOptions: { ...STRICT, ...options }, files: Object.keys(programs) };
 	writeFileSync(join(shop, "tsconfig.json"), JSON.stringify(config));
 	await runProgram(process.execPath, [join(MODULES, "typescript/bin/tsc"), "--project", shop], shop);
 }

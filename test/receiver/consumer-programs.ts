@@ -3,8 +3,8 @@
 
 export const WEB_CONSUMER = `
 import {
-	createClient, createMemoryStore, createNonceMemory, createReceiver, signRequest, verifyPostback,
-	type NonceMemory, type PostbackEvent, type Receiver, type RefusalReason, type StoreEvent, type Verification,
+	createClient, createMemoryStore, createNonceMemory, createReceiver, isKnownEvent, signRequest,
+	verifyPostback, type KnownEvent, type LaterEvent, type NonceMemory, type PostbackEvent, type Receiver, type RefusalReason, type StoreEvent, type Verification,
 } from "@ringback/receiver";
 
 const setting: string | undefined = new URLSearchParams().get("secret") ?? undefined;
@@ -25,6 +25,36 @@ export const receiver: Receiver = createReceiver({
 	onError: (error, event?: PostbackEvent) => console.error(error, event?.orderId),
 });
 
+export function describe(event: PostbackEvent): string {
+	if (!isKnownEvent(event)) {
+		const later: LaterEvent = event;
+		// @ts-expect-error a later one need not have a reason
+		later.reason.length;
+		return later.event + later.status;
+	}
+	switch (event.event) {
+		case "conversion.recorded":
+		case "conversion.approved":
+			// @ts-expect-error there is none, as a rule
+			event.reason.length;
+			return event.orderId;
+		case "conversion.rejected":
+		case "conversion.reversed":
+			return event.reason.toLowerCase();
+		default:
+			return event satisfies never;
+	}
+}
+
+// A shop's own tests write events down as they are.
+export const sample: KnownEvent = {
+	event: "conversion.rejected", conversionId: "cnv_1", orderId: "1001", programId: "prg_1", status: "REJECTED",
+	eventType: "SALE", basketValue: "1.00", commission: "0.10", networkFee: "0.01", currency: "EUR", reason: "RETURN",
+	test: false, occurredAt: "2026-01-01T00:00:00.000Z", sentAt: "2026-01-01T00:00:00.000Z",
+};
+// @ts-expect-error a rejection has a reason
+export const unreasoned: KnownEvent = { ...sample, event: "conversion.rejected", reason: null };
+
 export async function answer(request: Request): Promise<Response> {
 	const response: Response = await receiver.fetch(request, { waitUntil: (promise: Promise<unknown>) => promise });
 	const { answer, finish } = await receiver.receive({ method: "POST", path: "/", headers: {}, body: "" });
@@ -43,6 +73,7 @@ export async function check(request: Request): Promise<PostbackEvent | RefusalRe
 	return verified.ok ? verified.event : verified.reason;
 }
 
+export const unset = verifyPostback({ path: "/", headers: {}, rawBody: "", secret: setting });
 // @ts-expect-error the work is not optional
 createReceiver({ secret: "secret" });
 // @ts-expect-error a parsed body is not the body as received
@@ -54,7 +85,15 @@ createReceiver({ secret: async () => setting, onEvent: console.log, store: creat
 export const signed: Promise<{ headers: Record<string, string> }> = signRequest({
 	method: "GET", path: "/v1/conversions", secret: "secret", apiKey: "key",
 });
-export const client = createClient({ url: "https://ringback.example", apiKey: "key", secret: "secret" });
+export const client = createClient({ url: setting, apiKey: setting, secret: setting });
+export async function report(): Promise<string> {
+	const result = await client.record({ orderId: "1001", basketValue: "129.90" });
+	if (result.ok) return result.conversion.id;
+	if (result.code !== undefined) return result.field ?? String(result.status);
+	// @ts-expect-error what was not refused has no field
+	result.field;
+	return result.kind + (result.code ?? "") + result.detail;
+}
 `;
 
 export const NODE_CONSUMER = `
@@ -67,11 +106,13 @@ import known from "@ringback/receiver/vectors.json" with { type: "json" };
 const options = { secret: process.env["RINGBACK_SIGNING_SECRET"], onEvent: console.log };
 createServer(createReceiver(options).node);
 createServer(createNodeReceiver(options));
+createServer(createNodeReceiver(createReceiver(options)));
 export const names: string[] = known.vectors.map(({ name }) => name);
 export const run: (...args: never[]) => unknown = runCommand;
 `;
 
 export const FRAMEWORK_CONSUMER = `
+import { createReceiver } from "@ringback/receiver";
 import { createExpressReceiver } from "@ringback/receiver/express";
 import { createFastifyReceiver } from "@ringback/receiver/fastify";
 import { createHonoReceiver } from "@ringback/receiver/hono";
@@ -82,6 +123,11 @@ import { Hono } from "hono";
 import { after, type NextRequest } from "next/server.js";
 
 const options = { secret: process.env["RINGBACK_SIGNING_SECRET"], onEvent: console.log };
+const receiver = createReceiver(options);
+express().use("/postback", createExpressReceiver(receiver));
+Fastify().register(createFastifyReceiver({ url: "/postback", ...receiver }));
+new Hono().all("/postback", createHonoReceiver(receiver));
+export const PUT: (request: NextRequest) => Promise<Response> = createNextReceiver({ ...receiver, after });
 express().use("/postback", createExpressReceiver(options)).post("/other", createExpressReceiver(options));
 Fastify().register(createFastifyReceiver({ url: "/postback", ...options }), { prefix: "/hooks" });
 new Hono().all("/postback", createHonoReceiver(options));

@@ -9,6 +9,7 @@ import { publint } from "publint";
 import { checkTypes, NODE_TYPES } from "./check-types.ts";
 import { NODE_CONSUMER, WEB_CONSUMER } from "./consumer-programs.ts";
 import { type PackedPackage, packPackage } from "./packed-package.ts";
+import { readTypedPrograms } from "./readme-programs.ts";
 
 /** Half as much again as it weighs; more means that something slipped in. */
 const LARGEST_UNPACKED_BYTES = 300_000;
@@ -60,12 +61,22 @@ for (const [module, moduleResolution] of [
 ] as const) {
 	test(`a web program in strict TypeScript has its types with ${moduleResolution} and without Node's`, async () => {
 		const lib = ["es2022", "dom", "dom.iterable"];
-		await checkTypes(folder, "web.ts", WEB_CONSUMER, { module, moduleResolution, lib });
+		await checkTypes(folder, { "web.ts": WEB_CONSUMER }, { module, moduleResolution, lib });
 	});
 
 	test(`a Node program in strict TypeScript has its types with ${moduleResolution} and without the DOM's`, async () => {
 		const typeRoots = [NODE_TYPES];
 		const options = { module, moduleResolution, lib: ["es2022"], typeRoots, types: ["node"] };
-		await checkTypes(folder, "node.ts", NODE_CONSUMER, { ...options, resolveJsonModule: true });
+		await checkTypes(folder, { "node.ts": NODE_CONSUMER }, { ...options, resolveJsonModule: true });
 	});
 }
+
+test("what the README and the examples say to the service, and how they tell events apart, is strict TypeScript", async () => {
+	const programs = readTypedPrograms();
+	deepEqual(Object.keys(programs), ["readme-0.ts", "readme-1.ts", "readme-2.ts", "sender.ts"]);
+	const settings = { typeRoots: [NODE_TYPES], types: ["node"], lib: ["es2022"] };
+	const modules = { module: "nodenext", moduleResolution: "nodenext" };
+	// `strict` as a shop has it, without what goes beyond.
+	const usual = { noUncheckedIndexedAccess: false, noPropertyAccessFromIndexSignature: false };
+	await checkTypes(folder, programs, { ...settings, ...modules, ...usual });
+});

@@ -1,14 +1,17 @@
 // The README's programs, run as they stand with the packed package: on every runtime and with every framework
 // that the package names.
 
-import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
+import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { pathToFileURL } from "node:url";
+import pg from "pg";
 import { sampleEvent } from "../../receiver/src/sample-delivery.ts";
+import { createPostgresAtHand } from "../support/postgres-at-hand.ts";
+import { until } from "../support/until.ts";
 import { checkTypes } from "./check-types.ts";
 import { FRAMEWORK_CONSUMER } from "./consumer-programs.ts";
 import { checkReceiver, freshDelivery, repeatDelivery, SECRET, sendDelivery } from "./delivery-cases.ts";
@@ -16,6 +19,7 @@ import { type Frameworks, openFrameworks } from "./framework-folder.ts";
 import { type PackedPackage, packPackage } from "./packed-package.ts";
 import { makeBusy, readPrograms, writePrograms } from "./readme-programs.ts";
 import { type RunningProgram, runProgram, type Settings, startProgram } from "./run-program.ts";
+import { SHUTDOWNS, WAITING_WORK } from "./shutdowns.ts";
 import { TRAPS } from "./traps.ts";
 import { VECTORS_PROGRAM } from "./vectors-program.ts";
 
@@ -164,10 +168,28 @@ test("the README's receiver does not start without a secret, and says so", async
 	await end(program);
 });
 
-test("the README's lasting store answers 503 while it cannot write, and takes the same request afterwards", async () => {
-	const file = join(folder, "callbacks.db");
+describe("the README's lasting store answers 503 while it cannot write, and takes the same request afterwards", () => {
+	for (const [index, { title, command }] of RUNTIMES.filter(isNode).entries()) {
+		test(title, async (t) => {
+			if (isMissing({ needsFrameworks: command !== undefined }, t)) return;
+			if (command !== undefined && !(await hasSqlite(commandOf(command)))) {
+				// The README says which Node has it; this test's own does.
+				t.skip("this Node has no node:sqlite");
+				return;
+			}
+			await checkLastingStore(commandOf(command), join(folder, `callbacks-${index}.db`));
+		});
+	}
+});
+
+async function hasSqlite(command: string): Promise<boolean> {
+	const program = 'console.log(require("node:module").builtinModules.some((name) => /sqlite/.test(name)))';
+	return /^true$/m.test(await runProgram(command, ["--eval", program], folder));
+}
+
+async function checkLastingStore(command: string, file: string): Promise<void> {
 	const settings = { ...SECRET, DATABASE_FILE: file };
-	const { program, origin } = await startListening(process.execPath, ["durable.mjs"], settings);
+	const { program, origin } = await startListening(command, ["durable.mjs"], settings);
 	const other = new DatabaseSync(file);
 	const delivery = freshDelivery();
 	other.exec("BEGIN EXCLUSIVE");
@@ -185,14 +207,65 @@ test("the README's lasting store answers 503 while it cannot write, and takes th
 	other
 		.prepare("INSERT INTO callbacks (conversion_id, event, body) VALUES (?, ?, ?)")
 		.run(left.conversionId, left.event, JSON.stringify(left));
-	const again = await startListening(process.execPath, ["durable.mjs"], settings);
+	const again = await startListening(command, ["durable.mjs"], settings);
 	await again.program.said(/conversion\.rejected for order LEFT-1/);
 	equal(await sendDelivery(again.origin, repeatDelivery()), 204, "a repeat after the restart");
 	await end(again.program);
 	ok(!again.program.output.includes("A-1001"), "it was worked on again after the restart");
 	deepEqual(countRows(other), { all: 2, done: 2 });
 	other.close();
+}
+
+test("the README's store for a table of PostgreSQL stores each event once, also when it comes twice at once", async () => {
+	const { createTableStore } = await import(pathToFileURL(join(folder, "table-store.mjs")).href);
+	const postgres = createPostgresAtHand();
+	const { url, drop } = await postgres.createDatabase();
+	const pool = new pg.Pool({ connectionString: url });
+	await pool.query(
+		"CREATE TABLE callbacks (conversion_id text, event text, body text NOT NULL, PRIMARY KEY (conversion_id, event))",
+	);
+	const store = createTableStore(pool);
+	deepEqual((await Promise.all([store(sampleEvent), store(sampleEvent)])).sort(), ["seen", "stored"]);
+	equal(await store({ ...sampleEvent, event: "conversion.reversed" }), "stored");
+	equal(await store({ ...sampleEvent, conversionId: "cnv_other" }), "stored");
+	await pool.query("DROP TABLE callbacks");
+	await rejects(store(sampleEvent), /callbacks/);
+	await pool.end();
+	await drop();
+	await postgres.stop();
 });
+
+describe("a process that is told to end as the README says takes nothing more, and ends when its work is done", () => {
+	const readme = { title: "Express, in the README", source: readPrograms().get("shutdown.mjs") ?? "" };
+	for (const { title, source } of [readme, ...SHUTDOWNS]) {
+		test(title, async (t) => {
+			if (isMissing({ needsFrameworks: true }, t)) return;
+			const waiting = source.replace(/^function work\(event\) \{/m, WAITING_WORK);
+			ok(waiting.includes(WAITING_WORK));
+			writeFileSync(join(folder, "ending.mjs"), waiting);
+			const args = ["--import", ANNOUNCE, "ending.mjs"];
+			const { program, origin } = await startListening(process.execPath, args, SECRET);
+			equal(await sendDelivery(origin, freshDelivery({ path: PATH })), 204);
+			await program.said(/^begun$/m);
+			program.send("SIGTERM");
+			await until(
+				() => isUnreachable(origin),
+				() => `it still takes requests:\n${program.output}`,
+			);
+			program.send("SIGUSR2");
+			equal(await program.ended(), 0, program.output);
+			match(program.output, /^conversion\.rejected for order A-1001/m);
+			running.delete(program);
+		});
+	}
+});
+
+function isUnreachable(origin: string): Promise<boolean> {
+	return fetch(origin, { headers: { connection: "close" } }).then(
+		() => false,
+		() => true,
+	);
+}
 
 test("the README's receiver for the edge hands its work to waitUntil", async () => {
 	const worker = await import(pathToFileURL(join(folder, "worker.mjs")).href);
@@ -238,7 +311,7 @@ describe("the shared vectors are known, and none is taken altered", () => {
 });
 
 describe("the package's command starts by the name a shop types", () => {
-	for (const { title, command } of RUNTIMES.filter(({ title }) => title.startsWith("Node"))) {
+	for (const { title, command } of RUNTIMES.filter(isNode)) {
 		test(title, async (t) => {
 			if (isMissing({ needsFrameworks: command !== undefined }, t)) return;
 			const args = [join(folder, "node_modules/.bin/ringback"), "--help"];
@@ -256,8 +329,12 @@ test("the adapters fit the frameworks' own types", async (t) => {
 		types: ["node"],
 	};
 	// Theirs are not ours to check.
-	await checkTypes(folder, "frameworks.ts", FRAMEWORK_CONSUMER, { ...options, skipLibCheck: true });
+	await checkTypes(folder, { "frameworks.ts": FRAMEWORK_CONSUMER }, { ...options, skipLibCheck: true });
 });
+
+function isNode({ title }: Runtime): boolean {
+	return title.startsWith("Node");
+}
 
 async function startServer(server: Server): Promise<{ program: RunningProgram; origin: string }> {
 	const { command, args = [], program } = server;

@@ -4,12 +4,22 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 const README = new URL("../../receiver/README.md", import.meta.url);
+const SENDER = new URL("../../examples/node/sender.mjs", import.meta.url);
 
 export type ReadmePrograms = ReadonlyMap<string, string>;
 
 export function readPrograms(): ReadmePrograms {
 	const blocks = readFileSync(README, "utf8").matchAll(/^```js\n\/\/ (\S+)\n(.*?)^```$/gms);
 	return new Map(Array.from(blocks, ([, name = "", program = ""]) => [name, program]));
+}
+
+/** Those that are TypeScript as they stand: in JavaScript, those without a function whose arguments want a type. */
+export function readTypedPrograms(): Readonly<Record<string, string>> {
+	const readme = readFileSync(README, "utf8");
+	const [client = ""] = /<!-- client -->.*<!-- \/client -->/s.exec(readme) ?? [];
+	const blocks = [...readme.matchAll(/^```ts\n(.*?)^```$/gms), ...client.matchAll(/^```js\n(.*?)^```$/gms)];
+	const named = blocks.map(([, program = ""], index) => [`readme-${index}.ts`, program]);
+	return { ...Object.fromEntries(named), "sender.ts": readFileSync(SENDER, "utf8") };
 }
 
 export function writePrograms(programs: ReadmePrograms, folder: string): void {

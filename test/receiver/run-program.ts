@@ -13,6 +13,9 @@ export interface RunningProgram {
 	readonly output: string;
 	/** Resolves to the match; fails, with all that was said, when the program ends or nothing comes. */
 	said(pattern: RegExp): Promise<RegExpExecArray>;
+	send(signal: NodeJS.Signals): void;
+	/** Resolves to its exit code when it has ended by itself. */
+	ended(): Promise<number | null>;
 	stop(): Promise<void>;
 }
 
@@ -56,6 +59,13 @@ export function startProgram(
 			const found = pattern.exec(output);
 			if (found === null) throw new Error(describe(pattern));
 			return found;
+		},
+		send(signal) {
+			equal(child.kill(signal), true);
+		},
+		async ended() {
+			await until(hasEnded, () => `${command} ${args.join(" ")} did not end, but said:\n${output}`);
+			return child.exitCode;
 		},
 		async stop() {
 			if (hasEnded()) return;

@@ -2,9 +2,8 @@
 // Behind express.json() the signed bytes are gone: it then answers 500 and says so in the log. express.raw()
 // does no harm, nor does a router: the path is read from `originalUrl`.
 
-import { createReceiver, type Receiver } from "../receiver.ts";
-import type { ReceiverOptions } from "../receiver-options.ts";
+import { openReceiver, type Receiver, type ReceiverSource } from "../receiver.ts";
 
-export function createExpressReceiver(options: ReceiverOptions): Receiver["node"] {
-	return createReceiver(options).node;
+export function createExpressReceiver(source: ReceiverSource): Receiver["node"] {
+	return openReceiver(source).node;
 }

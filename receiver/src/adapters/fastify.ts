@@ -3,10 +3,9 @@
 // application goes on parsing JSON. The path is the one that came, whatever `rewriteUrl` made of it.
 
 import type { NodeRequest, NodeResponse } from "../node-handler.ts";
-import { createReceiver } from "../receiver.ts";
-import type { ReceiverOptions } from "../receiver-options.ts";
+import { openReceiver, type ReceiverSource } from "../receiver.ts";
 
-export type FastifyReceiverOptions = ReceiverOptions & {
+export type FastifyReceiverOptions = ReceiverSource & {
 	/** The route's path, below the prefix the plugin is registered with. */
 	readonly url: string;
 };
@@ -27,8 +26,8 @@ type FastifyInstance = {
 export function createFastifyReceiver(
 	options: FastifyReceiverOptions,
 ): (instance: FastifyInstance) => Promise<void> {
-	const { url, ...receiverOptions } = options;
-	const { node } = createReceiver(receiverOptions);
+	const { node } = openReceiver(options);
+	const { url } = options;
 	return async (instance) => {
 		instance.removeAllContentTypeParsers();
 		instance.addContentTypeParser("*", (_request, _payload, done) => done(null));

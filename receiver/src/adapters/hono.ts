@@ -2,15 +2,14 @@
 // `c.req.raw` keeps the whole path, also in an app that is mounted below another. A middleware before it that
 // reads the body by `c.req.json()` takes the signed bytes away: it then answers 500 and says so in the log.
 
-import { createReceiver } from "../receiver.ts";
-import type { ReceiverOptions } from "../receiver-options.ts";
+import { openReceiver, type ReceiverSource } from "../receiver.ts";
 import type { WebContext, WebRequest, WebResponse } from "../web-handler.ts";
 
 /** What is used of Hono's `Context`. */
 type HonoContext = { readonly req: { readonly raw: WebRequest }; readonly executionCtx: object };
 
-export function createHonoReceiver(options: ReceiverOptions): (c: HonoContext) => Promise<WebResponse> {
-	const { fetch } = createReceiver(options);
+export function createHonoReceiver(source: ReceiverSource): (c: HonoContext) => Promise<WebResponse> {
+	const { fetch } = openReceiver(source);
 	return (c) => fetch(c.req.raw, findContext(c));
 }
 

@@ -1,8 +1,7 @@
 // For `node:http`: createServer(createNodeReceiver({ … })).
 
-import { createReceiver, type Receiver } from "../receiver.ts";
-import type { ReceiverOptions } from "../receiver-options.ts";
+import { openReceiver, type Receiver, type ReceiverSource } from "../receiver.ts";
 
-export function createNodeReceiver(options: ReceiverOptions): Receiver["node"] {
-	return createReceiver(options).node;
+export function createNodeReceiver(source: ReceiverSource): Receiver["node"] {
+	return openReceiver(source).node;
 }

@@ -1,6 +1,7 @@
 // What a good answer of each call holds. Anything else under a 2xx did not come from this API.
 
-import { type Conversion, isObject, type Parsed, parseConversion } from "./conversion.ts";
+import { isObject } from "../json-object.ts";
+import { type Conversion, type Parsed, parseConversion } from "./conversion.ts";
 
 export type ReadAnswer<Value> = (json: unknown) => Parsed<Value>;
 
@@ -36,6 +37,19 @@ export const readShown: ReadAnswer<{ readonly conversion: Conversion }> = (json)
 	if (!conversion.ok) return conversion;
 	return { ok: true, value: { conversion: conversion.value } };
 };
+
+/** An answer about anything else belongs to another call: what is in between has mixed them up, or keeps copies. */
+export function readAbout<Value extends { readonly conversion: Conversion }>(
+	name: "orderId" | "id",
+	asked: string,
+	read: ReadAnswer<Value>,
+): ReadAnswer<Value> {
+	return (json) => {
+		const answer = read(json);
+		if (!answer.ok || answer.value.conversion[name] === asked) return answer;
+		return notPromised(`it is about another ${name === "id" ? "conversion" : "order"}`);
+	};
+}
 
 export const readPage: ReadAnswer<Page> = (json) => {
 	if (!isObject(json)) return notPromised("it is not a JSON object");

@@ -1,11 +1,12 @@
 // One call of the client: tries until it is done, refused, or not worth another try. Every try is signed afresh,
 // and may be made although the one before was heard: the service records nothing twice.
 
+import { pauseFor } from "../pause.ts";
 import { signRequest } from "../sign-request.ts";
 import type { ReadAnswer } from "./answer.ts";
 import { exchange, type Fetch } from "./exchange.ts";
 import type { CallFailure } from "./failure.ts";
-import { describeAbort, judgeExchange } from "./judge.ts";
+import { describeAbort, type Judgement, judgeExchange } from "./judge.ts";
 import { planRetry, type RetryPolicy } from "./retry.ts";
 
 export type ClientSettings = {
@@ -40,22 +41,25 @@ export async function makeCall<Value extends object>(
 	const what = `${call.method} ${call.path.replace(/\?.*/, "")}`;
 	if (signal?.aborted) return describeAbort({ what, attempts: 0 });
 
+	let wasCopied = false;
 	for (let attempts = 1; ; attempts++) {
 		const remainingMs = Math.max(0, startMs + retry.totalMs - performance.now());
 		const timeoutMs = Math.ceil(Math.min(settings.timeoutMs, remainingMs));
 		const exchanged = await exchange(settings.fetch, await sign(settings, call), timeoutMs, signal);
-		const judged = judgeExchange(exchanged, call.read, {
+		const judged: Judgement<Value> = judgeExchange(exchanged, call.read, {
 			what,
 			attempts,
+			wasCopied,
 			nowMs: settings.now(),
 			secrets: [apiKey, secret],
 		});
 		if (judged.kind === "done") return { ok: true, attempts, ...judged.value };
 		if (judged.kind === "failed") return judged.failure;
+		wasCopied ||= judged.kind === "copied";
 		const elapsedMs = performance.now() - startMs;
 		const delayMs = planRetry(retry, attempts, elapsedMs, judged.retryAfterMs, Math.random());
 		if (delayMs === undefined) return judged.failure;
-		await pause(delayMs, signal);
+		await pauseFor(delayMs, signal);
 		if (signal?.aborted) return describeAbort({ what, attempts });
 	}
 }
@@ -64,18 +68,4 @@ async function sign(settings: ClientSettings, { method, path, body }: Call<unkno
 	const { origin, apiKey, secret, brand, now } = settings;
 	const { headers } = await signRequest({ method, path, body, secret, apiKey, brand, now: now() });
 	return { url: origin + path, method, headers, body };
-}
-
-function pause(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
-	return new Promise((resolve) => {
-		const end = () => {
-			clearTimeout(timer);
-			signal?.removeEventListener("abort", end);
-			resolve();
-		};
-		const timer = setTimeout(end, delayMs);
-		signal?.addEventListener("abort", end, { once: true });
-		// It may have come between the last look and the listener.
-		if (signal?.aborted) end();
-	});
 }

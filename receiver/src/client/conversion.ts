@@ -1,6 +1,7 @@
 // A conversion as the service shows it, checked field by field.
 
-import type { ConversionSource, ConversionStatus, Decider, EventType, Reason } from "./words.ts";
+import { isObject } from "../json-object.ts";
+import type { ConversionSource, ConversionStatus, Decider, EventType, Reason } from "../words.ts";
 
 export type Conversion = {
 	readonly id: string;
@@ -77,8 +78,4 @@ export function parseConversion(json: unknown): Parsed<Conversion> {
 	};
 	if (wrong.length > 0) return { ok: false, detail: `missing or of the wrong type: ${wrong.join(", ")}` };
 	return { ok: true, value };
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
 }

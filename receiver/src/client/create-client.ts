@@ -1,17 +1,25 @@
 // The shop's side of the signed API: report sales, decide on them, look them up. Every expected outcome is a
 // value; only a client that could never work throws, when it is made.
 
-import { type Decided, type Page, readDecided, readPage, readShown } from "./answer.ts";
-import { type Call, type ClientSettings, makeCall, type Success } from "./call.ts";
+import {
+	type Decided,
+	type Page,
+	type ReadAnswer,
+	readAbout,
+	readDecided,
+	readPage,
+	readShown,
+} from "./answer.ts";
+import { type ClientSettings, makeCall, type Success } from "./call.ts";
 import type { Conversion } from "./conversion.ts";
 import { type CallFailure, refuseUnsent } from "./failure.ts";
 import { type ClientOptions, readOptions } from "./options.ts";
 import {
 	type Approval,
 	type ConversionQuery,
-	listingPath,
 	type ReasonedDecision,
 	type Sale,
+	writeQuery,
 	writeReport,
 } from "./report.ts";
 
@@ -63,32 +71,41 @@ export function createClient(options: ClientOptions): Client {
 				return refuseUnsent("unknown_conversion", "The id", "is not of the form of a conversion's (cnv_…).");
 			}
 			const path = `/v1/conversions/${id}`;
-			return makeCall(settings, { method: "GET", path, read: readShown }, call?.signal);
+			return makeCall(settings, { method: "GET", path, read: readAbout("id", id, readShown) }, call?.signal);
 		},
-		conversions: (query = {}, call = {}) =>
-			makeCall(settings, { method: "GET", path: listingPath(query), read: readPage }, call.signal),
-		allConversions: (query = {}, call = {}) => walkPages(client, query, call),
+		async conversions(query = {}, call) {
+			const written = writeQuery(query);
+			if (!written.ok) return written;
+			return makeCall(settings, { method: "GET", path: written.path, read: readPage }, call?.signal);
+		},
+		allConversions: (query = {}, call) => walkPages(client, query, call),
 	};
 	return client;
 }
 
-async function post<Value extends object>(
+async function post<Value extends { readonly conversion: Conversion }>(
 	settings: ClientSettings,
 	path: string,
 	report: Sale | Approval | ReasonedDecision,
-	read: Call<Value>["read"],
-	options: CallOptions = {},
+	readAnswer: ReadAnswer<Value>,
+	options: CallOptions | undefined,
 ): Promise<Success<Value> | CallFailure> {
 	const written = writeReport(report);
 	if (!written.ok) return written;
-	return makeCall(settings, { method: "POST", path, body: written.text, read }, options.signal);
+	const read = readAbout("orderId", report.orderId, readAnswer);
+	return makeCall(settings, { method: "POST", path, body: written.text, read }, options?.signal);
 }
 
 async function* walkPages(
 	client: Client,
 	query: ConversionQuery,
-	call: CallOptions,
+	call: CallOptions | undefined,
 ): AsyncGenerator<ListedConversion, void> {
+	const written = writeQuery(query);
+	if (!written.ok) {
+		yield written;
+		return;
+	}
 	let cursor = query.cursor;
 	for (;;) {
 		const page = await client.conversions({ limit: largestPage, ...query, cursor }, call);

@@ -1,5 +1,7 @@
 // One request and what came back, within a deadline and a limit on bytes. Says what happened, judges nothing.
 
+import { findErrorCode } from "../network-error.ts";
+
 export type Fetch = typeof globalThis.fetch;
 
 export type OutgoingRequest = {
@@ -33,30 +35,38 @@ export async function exchange(
 	if (signal?.aborted) return { kind: "aborted" };
 	const controller = new AbortController();
 	const abort = () => controller.abort();
+	// A fetch of the shop's own may ignore its signal.
+	const ended = new Promise<never>((_resolve, reject) => {
+		controller.signal.addEventListener("abort", () => reject(controller.signal.reason), { once: true });
+	});
 	const timer = setTimeout(abort, timeoutMs);
 	signal?.addEventListener("abort", abort, { once: true });
 	try {
-		const { url, method, headers, body } = request;
-		const response = await fetch(url, {
-			method,
-			headers: { ...headers, Accept: "application/json" },
-			// Followed, a redirect would carry the API key to another place, with a signature for this path.
-			redirect: "manual",
-			signal: controller.signal,
-			...(body === undefined ? {} : { body }),
-		});
-		return await readResponse(response);
+		return await Promise.race([send(fetch, request, controller.signal), ended]);
 	} catch (error) {
 		if (signal?.aborted) return { kind: "aborted" };
 		if (controller.signal.aborted) return { kind: "no_answer", detail: `no answer within ${timeoutMs} ms` };
-		return { kind: "no_answer", detail: describeNetworkError(error) };
+		return { kind: "no_answer", detail: describeFailure(error) };
 	} finally {
 		clearTimeout(timer);
 		signal?.removeEventListener("abort", abort);
 	}
 }
 
-async function readResponse(response: Response): Promise<Exchange> {
+async function send(fetch: Fetch, request: OutgoingRequest, signal: AbortSignal): Promise<Exchange> {
+	const { url, method, headers, body } = request;
+	const response = await fetch(url, {
+		method,
+		headers: { ...headers, Accept: "application/json" },
+		// Followed, a redirect would carry the API key to another place, with a signature for this path.
+		redirect: "manual",
+		signal,
+		...(body === undefined ? {} : { body }),
+	});
+	return readResponse(response, signal);
+}
+
+async function readResponse(response: Response, signal: AbortSignal): Promise<Exchange> {
 	const { status, headers } = response;
 	// By the standard a redirect that is not followed shows neither its status nor where to; servers' runtimes
 	// show both.
@@ -64,12 +74,16 @@ async function readResponse(response: Response): Promise<Exchange> {
 		await response.body?.cancel();
 		return { kind: "redirect", status, location: headers.get("location") };
 	}
-	return { kind: "answer", status, headers, text: await readText(response.body) };
+	return { kind: "answer", status, headers, text: await readText(response.body, signal) };
 }
 
-async function readText(body: Response["body"]): Promise<string | undefined> {
+async function readText(body: Response["body"], signal: AbortSignal): Promise<string | undefined> {
 	if (body === null) return "";
 	const reader = body.getReader();
+	// Nobody waits for it any more: left alone, it would keep its connection. A failure here changes nothing.
+	const giveUp = () => void reader.cancel().catch(() => undefined);
+	if (signal.aborted) giveUp();
+	else signal.addEventListener("abort", giveUp, { once: true });
 	const decoder = new TextDecoder();
 	let text = "";
 	let bytes = 0;
@@ -85,11 +99,7 @@ async function readText(body: Response["body"]): Promise<string | undefined> {
 	}
 }
 
-// The code alone (ECONNREFUSED, ENOTFOUND …): an error's message may quote what was sent.
-function describeNetworkError(error: unknown): string {
-	for (const one of [error, error instanceof Error ? error.cause : undefined]) {
-		const code = typeof one === "object" && one !== null && "code" in one ? one.code : undefined;
-		if (typeof code === "string" && /^\w{1,64}$/.test(code)) return `the connection failed (${code})`;
-	}
-	return "the connection failed";
+function describeFailure(error: unknown): string {
+	const code = findErrorCode(error);
+	return code === undefined ? "the connection failed" : `the connection failed (${code})`;
 }

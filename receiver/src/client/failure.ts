@@ -1,7 +1,7 @@
 // How a call can end other than well. All of it is values: a client never throws for what the network, the
 // service or the shop's own data do.
 
-import type { RefusalCode } from "./words.ts";
+import type { RefusalCode } from "../words.ts";
 
 /** The service heard the request and says no, or it was not worth sending. Repeating it changes nothing. */
 export type Refused = {
@@ -21,6 +21,7 @@ export type Refused = {
 export type Unreachable = {
 	readonly ok: false;
 	readonly kind: "unreachable";
+	readonly code?: undefined;
 	readonly detail: string;
 	readonly attempts: number;
 };
@@ -29,6 +30,7 @@ export type Unreachable = {
 export type Unavailable = {
 	readonly ok: false;
 	readonly kind: "unavailable";
+	readonly code?: undefined;
 	readonly status: number;
 	readonly detail: string;
 	/** How long the service asked to wait, where it did. */
@@ -40,6 +42,7 @@ export type Unavailable = {
 export type Unexpected = {
 	readonly ok: false;
 	readonly kind: "unexpected";
+	readonly code?: undefined;
 	readonly status: number;
 	readonly detail: string;
 	readonly attempts: number;
@@ -49,6 +52,7 @@ export type Unexpected = {
 export type Aborted = {
 	readonly ok: false;
 	readonly kind: "aborted";
+	readonly code?: undefined;
 	readonly detail: string;
 	readonly attempts: number;
 };

@@ -1,7 +1,7 @@
 // What an exchange means: done, failed for good, or failed in a way that may pass. Pure.
 
+import { isObject } from "../json-object.ts";
 import type { ReadAnswer } from "./answer.ts";
-import { isObject } from "./conversion.ts";
 import type { Exchange } from "./exchange.ts";
 import type { CallFailure, Refused } from "./failure.ts";
 import { isWorthAnotherTry, readRetryAfterMs } from "./retry.ts";
@@ -9,12 +9,16 @@ import { isWorthAnotherTry, readRetryAfterMs } from "./retry.ts";
 export type Judgement<Value> =
 	| { readonly kind: "done"; readonly value: Value }
 	| { readonly kind: "failed"; readonly failure: CallFailure }
+	/** Something on the way sent the request twice, and this is the answer to the copy. */
+	| { readonly kind: "copied"; readonly failure: CallFailure; readonly retryAfterMs: undefined }
 	| { readonly kind: "may_pass"; readonly failure: CallFailure; readonly retryAfterMs: number | undefined };
 
 export type Circumstances = {
 	/** What was asked, for the sentences: `POST /v1/conversions`. */
 	readonly what: string;
 	readonly attempts: number;
+	/** Whether an earlier try was. */
+	readonly wasCopied: boolean;
 	/** The clock that signed the request, at the moment of the answer. */
 	readonly nowMs: number;
 	/** Whatever answers may echo what it was sent: these words go no further. */
@@ -69,11 +73,19 @@ function judgeAnswer<Value>(
 		const failure: CallFailure = { ok: false, kind: "unavailable", status, detail, ...asked, attempts };
 		return { kind: "may_pass", failure, retryAfterMs };
 	}
-	if (status >= 400 && problem !== undefined) return { kind: "failed", failure: problem };
+	if (status >= 400 && problem !== undefined) return judgeProblem(problem, circumstances);
 	const value = readValue(answer, read);
 	if (value.ok) return { kind: "done", value: value.value };
 	const detail = `${what} was answered with ${status}, but not by this API: ${value.detail}. Check that url is the service's own address, and what stands in between.`;
 	return { kind: "failed", failure: { ok: false, kind: "unexpected", status, detail, attempts } };
+}
+
+function judgeProblem(failure: Refused, { wasCopied }: Circumstances): Judgement<never> {
+	// The other one was heard, and a try with a nonce of its own tells how it ended. Copied again, it would be for ever.
+	if (failure.code === "replayed_nonce" && !wasCopied) {
+		return { kind: "copied", failure, retryAfterMs: undefined };
+	}
+	return { kind: "failed", failure };
 }
 
 function readValue<Value>({ status, text }: Answer, read: ReadAnswer<Value>): ReturnType<ReadAnswer<Value>> {

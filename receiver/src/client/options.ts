@@ -1,15 +1,19 @@
 // What a client is made of. A setting that can never work is a slip in the shop's own code or environment, and
 // the only thing a client throws for. No sentence here quotes a value: it may be a secret in the wrong place.
 
+import { brandForm, brandSentence } from "../brand.ts";
+import { isObject } from "../json-object.ts";
+import { parseOrigin } from "../origin.ts";
+import { findSecretFault } from "../secret.ts";
 import type { ClientSettings } from "./call.ts";
 import type { Fetch } from "./exchange.ts";
 import { defaultRetry, type RetryPolicy } from "./retry.ts";
 
 export type ClientOptions = {
-	/** The service's address, such as `https://ringback.example`. */
-	readonly url: string;
-	readonly apiKey: string;
-	readonly secret: string;
+	/** The service's address, such as `https://ringback.example`. Undefined, as a setting may be, throws: so below. */
+	readonly url: string | undefined;
+	readonly apiKey: string | undefined;
+	readonly secret: string | undefined;
 	/** The word in the header names, `X-<Brand>-Signature`. Default: `Service`. */
 	readonly brand?: string | undefined;
 	/** Default: the runtime's own. */
@@ -29,6 +33,7 @@ const mostAttempts = 20;
 const longestMs = 2_147_483_647;
 
 export function readOptions(options: ClientOptions): ClientSettings {
+	demand(isObject(options), "createClient needs its options: { url, apiKey, secret }.");
 	const { apiKey, secret, brand = "Service", timeoutMs = defaultTimeoutMs, now = Date.now } = options;
 	// As a method of the global: some runtimes refuse a fetch that was taken away from it.
 	const fetch: Fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
@@ -42,9 +47,11 @@ export function readOptions(options: ClientOptions): ClientSettings {
 
 	demand(isFilled(apiKey) && /^[!-~]+$/.test(apiKey), "apiKey must be the API key as it was shown: rbk_…");
 	demand(isFilled(secret), "secret must be the programme's signing secret.");
+	const secretFault = findSecretFault(secret);
 	// Sent as a key, the secret would be in every proxy's log.
 	demand(!apiKey.startsWith("rbs_") && !secret.startsWith("rbk_"), "apiKey and secret are swapped.");
-	demand(/^[A-Za-z][A-Za-z0-9-]*$/.test(brand), "brand must be letters, digits or hyphens, such as Acme.");
+	demand(secretFault === undefined, secretFault ?? "");
+	demand(typeof brand === "string" && brandForm.test(brand), brandSentence);
 	demand(typeof fetch === "function", "fetch must be a function.");
 	demand(typeof now === "function", "now must be a function that gives milliseconds.");
 	demand(isWithin(timeoutMs, 1, longestMs), "timeoutMs must be a number of milliseconds.");
@@ -58,29 +65,17 @@ export function readOptions(options: ClientOptions): ClientSettings {
 	return { origin: readOrigin(options.url), apiKey, secret, brand, fetch, timeoutMs, retry, now };
 }
 
-function readOrigin(text: string): string {
-	const url = parseUrl(text);
-	demand(
-		url !== undefined && /^https?:$/.test(url.protocol),
-		"url must be the service's address, such as https://ringback.example.",
+function readOrigin(text: unknown): string {
+	const parsed = parseOrigin(text);
+	if (parsed.ok) return parsed.origin;
+	throw new TypeError(
+		parsed.problem === "not_an_address"
+			? "url must be the service's address, such as https://ringback.example."
+			: "url must be the service's address without a path, query or user name: the path is signed as the service sees it.",
 	);
-	demand(
-		url.href === `${url.origin}/`,
-		"url must be the service's address without a path, query or user name: the path is signed as the service sees it.",
-	);
-	return url.origin;
 }
 
-function parseUrl(text: string): URL | undefined {
-	try {
-		return new URL(text);
-	} catch {
-		// The message would quote what was given.
-		return undefined;
-	}
-}
-
-function isFilled(value: unknown): boolean {
+function isFilled(value: unknown): value is string {
 	return typeof value === "string" && value !== "";
 }
 

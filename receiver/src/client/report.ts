@@ -1,8 +1,8 @@
 // What a shop reports and decides, and the slips worth catching before anything is sent.
 
-import { isObject } from "./conversion.ts";
+import { isObject } from "../json-object.ts";
+import type { ConversionStatus, EventType, Reason } from "../words.ts";
 import { type Refused, refuseUnsent } from "./failure.ts";
-import type { ConversionStatus, EventType, Reason } from "./words.ts";
 
 export type Sale = {
 	/** The shop's own; one conversion per order and event type, however often it is reported. */
@@ -63,11 +63,20 @@ export function writeReport(report: Sale | Approval | ReasonedDecision): Written
 	}
 }
 
+type WrittenQuery = { readonly ok: true; readonly path: string } | Refused;
+
 /** Path and query of a listing, in the form that goes on the wire. */
-export function listingPath(query: ConversionQuery): string {
-	const pairs = Object.entries(query).flatMap(([name, value]) =>
-		value === undefined || value === null ? [] : [[name, String(value)]],
-	);
-	const text = new URLSearchParams(pairs).toString();
-	return `/v1/conversions${text === "" ? "" : `?${text}`}`;
+export function writeQuery(query: ConversionQuery): WrittenQuery {
+	const fields: unknown = query;
+	if (!isObject(fields)) return refuseUnsent("invalid_field", "The query", "must be an object.");
+	const pairs = new URLSearchParams();
+	for (const [name, value] of Object.entries(fields)) {
+		if (value === undefined || value === null) continue;
+		if (typeof value !== "string" && typeof value !== "number") {
+			return refuseUnsent("invalid_field", name, "must be a string or a number.");
+		}
+		pairs.append(name, String(value));
+	}
+	const text = pairs.toString();
+	return { ok: true, path: `/v1/conversions${text === "" ? "" : `?${text}`}` };
 }

@@ -1,7 +1,7 @@
-// The words of the service's answers and requests: those known today, and room for later ones.
+// The words of the service's callbacks, answers and requests: those known today, and room for later ones.
 
 // A word that comes later must not break a shop's build, nor lose it the editor's list of today's.
-type OrLater<Known extends string> = Known | (string & Record<never, never>);
+export type OrLater<Known extends string> = Known | (string & Record<never, never>);
 
 /** `PARKED` and `EXPIRED` are never in a callback. */
 export type ConversionStatus = OrLater<
@@ -12,22 +12,24 @@ export type EventType = OrLater<
 	"SALE" | "LEAD" | "SIGNUP" | "SUBSCRIPTION" | "RENEWAL" | "INSTALL" | "OTHER"
 >;
 
-export type Reason = OrLater<
-	| "RETURN"
-	| "CANCELLED"
-	| "PAYMENT_FAILED"
-	| "CHARGEBACK"
-	| "OUT_OF_STOCK"
-	| "DUPLICATE"
-	| "FRAUD"
-	| "TERMS_VIOLATION"
-	| "SELF_REFERRAL"
-	| "OTHER_CHANNEL"
-	| "INVALID_LEAD"
-	| "TEST_ORDER"
-	| "TRACKING_ERROR"
-	| "OTHER"
->;
+export const knownReasons = [
+	"RETURN",
+	"CANCELLED",
+	"PAYMENT_FAILED",
+	"CHARGEBACK",
+	"OUT_OF_STOCK",
+	"DUPLICATE",
+	"FRAUD",
+	"TERMS_VIOLATION",
+	"SELF_REFERRAL",
+	"OTHER_CHANNEL",
+	"INVALID_LEAD",
+	"TEST_ORDER",
+	"TRACKING_ERROR",
+	"OTHER",
+] as const;
+
+export type Reason = OrLater<(typeof knownReasons)[number]>;
 
 export type ConversionSource = OrLater<"postback" | "pixel" | "test">;
 
@@ -38,6 +40,7 @@ export type RefusalCode = OrLater<
 	| "unknown_api_key"
 	| "revoked_api_key"
 	| "stale_timestamp"
+	| "replayed_nonce"
 	| "bad_signature"
 	| "unknown_order"
 	| "unknown_conversion"

@@ -1,0 +1,10 @@
+// What is told of a connection that failed.
+
+/** The code alone (ECONNREFUSED, ENOTFOUND …): an error's message may quote what was sent. */
+export function findErrorCode(error: unknown): string | undefined {
+	for (const one of [error, error instanceof Error ? error.cause : undefined]) {
+		const code = typeof one === "object" && one !== null && "code" in one ? one.code : undefined;
+		if (typeof code === "string" && /^\w{1,64}$/.test(code)) return code;
+	}
+	return undefined;
+}

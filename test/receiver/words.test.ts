@@ -1,0 +1,43 @@
+// The package writes the service's words down by itself, for it shares no code: they must be the same words.
+
+import { deepEqual } from "node:assert/strict";
+import { test } from "node:test";
+import type { Conversion, PostbackEvent } from "@ringback/receiver";
+import { EVENT_TYPES, REASONS } from "../../src/domain/conversion.ts";
+
+/** The words of a list without the room for later ones, which would take any word. */
+type KnownOf<Word> = Word extends string ? (string extends Word ? never : Word) : never;
+
+// The compiler holds each list against the package's types, the test against the service.
+const eventTypes: Record<KnownOf<PostbackEvent["eventType"]>, true> = {
+	SALE: true,
+	LEAD: true,
+	SIGNUP: true,
+	SUBSCRIPTION: true,
+	RENEWAL: true,
+	INSTALL: true,
+	OTHER: true,
+};
+const reasons: Record<KnownOf<PostbackEvent["reason"]>, true> = {
+	RETURN: true,
+	CANCELLED: true,
+	PAYMENT_FAILED: true,
+	CHARGEBACK: true,
+	OUT_OF_STOCK: true,
+	DUPLICATE: true,
+	FRAUD: true,
+	TERMS_VIOLATION: true,
+	SELF_REFERRAL: true,
+	OTHER_CHANNEL: true,
+	INVALID_LEAD: true,
+	TEST_ORDER: true,
+	TRACKING_ERROR: true,
+	OTHER: true,
+};
+
+test("the package knows the kinds of conversion and the reasons that the service sends, in callbacks and answers", () => {
+	deepEqual(Object.keys(eventTypes satisfies Record<KnownOf<Conversion["eventType"]>, true>), [
+		...EVENT_TYPES,
+	]);
+	deepEqual(Object.keys(reasons satisfies Record<KnownOf<Conversion["reason"]>, true>), [...REASONS]);
+});
