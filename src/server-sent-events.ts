@@ -19,6 +19,7 @@ export interface StreamSource {
 }
 
 export interface News {
+	/** May be empty, where there is nothing to say of it. */
 	compose(): Promise<string>;
 	/** There is more behind it: looked for as soon as this much was taken. */
 	hasMore: boolean;
@@ -166,13 +167,15 @@ class Stream {
 
 	async #sendNews(): Promise<boolean> {
 		const news = await this.#source.look();
-		if (news === null && this.#deps.clock.nowMs() - this.#sentAtMs < HEARTBEAT_MS) return false;
+		const isSilentForLong = this.#deps.clock.nowMs() - this.#sentAtMs >= HEARTBEAT_MS;
+		if (news === null && !isSilentForLong) return false;
 		if (!(await this.#source.isAllowed())) {
 			this.#send(this.#source.farewell);
 			this.end();
 			return false;
 		}
-		this.#send(news === null ? this.#source.heartbeat() : await news.compose());
+		const text = (await news?.compose()) ?? "";
+		this.#send(text === "" && isSilentForLong ? this.#source.heartbeat() : text);
 		return news?.hasMore ?? false;
 	}
 

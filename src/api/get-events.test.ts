@@ -85,6 +85,51 @@ test("another shop's events are never told", async (t) => {
 	assert.deepEqual(await stream.events(), []);
 });
 
+test("no cursor tells whether another shop has sold: all differ, and all are equally long", async (t) => {
+	const { shop, listen, clock } = await open(t);
+	const other = await makeShop(shop.deps);
+	const cursors: string[] = [];
+	for (const sells of [false, false, true, true]) {
+		const body = { orderId: `order ${cursors.length}`, basketValue: "1.00" };
+		const options = { body, nowMs: clock.nowMs() };
+		if (sells) await shop.request(signedRequest("POST", "/v1/conversions", other.credentials, options));
+		const stream = await listen();
+		const [opening] = await stream.take();
+		await clock.moveBy(16_000);
+		const [heartbeat] = await stream.take();
+		cursors.push(opening?.id ?? "", heartbeat?.id ?? "");
+		await stream.cancel();
+	}
+	assert.equal(new Set(cursors).size, cursors.length);
+	assert.equal(new Set(cursors.map((cursor) => cursor.length)).size, 1);
+});
+
+test("a page full of other shops' moves says nothing; the next heartbeat has the place behind it", async (t) => {
+	const { shop, listen, clock, counter } = await open(t);
+	const other = await makeShop(shop.deps);
+	const move = await anyMove({ store: shop.store, programme: other.programme });
+	const stream = await listen();
+	await stream.take();
+	const before = counter.count;
+	for (let n = 0; n < 2; n++) {
+		const rows = Array.from({ length: 500 }, () => move);
+		await shop.store.db.insertInto("moves").values(rows).execute();
+	}
+	await clock.moveBy(LOOK_MS);
+	await clock.moveBy(0);
+	assert.ok(counter.count - before >= 3, "the pages behind it are read without a pause");
+	assert.deepEqual(await stream.take(), []);
+	await clock.moveBy(16_000);
+	const [heartbeat] = await stream.take();
+	await shop.store.db
+		.insertInto("moves")
+		.values(await anyMove(shop))
+		.execute();
+	const again = await listen(`/v1/events?after=${heartbeat?.id}`);
+	await clock.moveBy(LOOK_MS);
+	assert.deepEqual(await again.events(), ["conversion.approved any"]);
+});
+
 test("a parked conversion, its confirmation and its expiry are not told", async (t) => {
 	const { shop, listen, clock } = await open(t);
 	const stream = await listen();
@@ -302,11 +347,11 @@ class ReadingCounter implements KyselyPlugin {
 	}
 }
 
-async function anyMove({ store, programme }: TestShop) {
+async function anyMove({ store, programme }: Pick<TestShop, "store" | "programme">) {
 	const row = await store.db
 		.insertInto("conversions")
 		.values({
-			public_id: "cnv_any",
+			public_id: `cnv_${programme.public_id}`,
 			programme_id: programme.id,
 			order_id: "any",
 			event_type: "SALE",

@@ -4,10 +4,24 @@
 import { announcedBy } from "../domain/conversion.ts";
 import { bodySentAt, composeEvent } from "../domain/event.ts";
 import type { EventName } from "../domain/event-name.ts";
-import { dropLapsedGaps, type EventPosition, MAX_GAPS, passRow } from "../domain/event-position.ts";
-import { listMovesBehind, newestMoveId, type OwnMove } from "../store/announced-moves.ts";
+import {
+	dateGaps,
+	dropEnded,
+	type EventPosition,
+	hasUndatedGaps,
+	MAX_GAPS,
+	passRow,
+	undateGaps,
+} from "../domain/event-position.ts";
+import {
+	beginTransaction,
+	listMovesBehind,
+	newestMoveId,
+	type OwnMove,
+	readEndedTransactions,
+} from "../store/announced-moves.ts";
 import type { Programme } from "../store/programmes.ts";
-import type { Db } from "../store/store.ts";
+import type { Db, Store } from "../store/store.ts";
 import { subjectOf } from "./owe.ts";
 
 export interface FeedEvent {
@@ -26,14 +40,18 @@ export interface FeedPage {
 
 /** About 250 KB when all of them are the listener's own. */
 const PAGE_ROWS = 500;
+/** The newest: most are numbers rolled back long ago, and what comes while they are looked for needs room, too. */
+const MOST_GAPS_AT_START = MAX_GAPS / 2;
+/** Without gaps the database need not be asked. */
+const NOTHING_ENDED = { oldest: 0, next: 0 };
 
 /** From now on: what is under way at this moment, numbered but not committed, is still to come. */
-export async function startOfFeed(db: Db, nowMs: number): Promise<EventPosition> {
+export async function startOfFeed(db: Db): Promise<EventPosition> {
 	const newest = await newestMoveId(db);
 	let position: EventPosition = { high: Math.max(0, newest - PAGE_ROWS), gaps: [] };
-	for (const { id, atMs } of await listMovesBehind(db, 0, position, PAGE_ROWS)) {
-		if (position.gaps.length >= MAX_GAPS) position = { ...position, gaps: position.gaps.slice(1) };
-		position = dropLapsedGaps(passRow(position, id, atMs, nowMs) ?? position, nowMs);
+	for (const { id } of await listMovesBehind(db, 0, position, PAGE_ROWS)) {
+		const { high, gaps } = passRow(position, id, NOTHING_ENDED.oldest) ?? position;
+		position = { high, gaps: gaps.slice(-MOST_GAPS_AT_START) };
 	}
 	return position;
 }
@@ -44,31 +62,35 @@ export async function hasReached(db: Db, { high }: EventPosition): Promise<boole
 }
 
 export async function readFeed(
-	db: Db,
+	store: Pick<Store, "db" | "kind">,
 	programme: Pick<Programme, "id" | "public_id">,
 	from: EventPosition,
-	options: { testOnly: boolean; nowMs: number },
+	{ testOnly, nowMs }: { testOnly: boolean; nowMs: number },
 ): Promise<FeedPage> {
-	const { nowMs } = options;
-	const rows = await listMovesBehind(db, programme.id, from, PAGE_ROWS);
+	const { oldest, next } = from.gaps.length === 0 ? NOTHING_ENDED : await readEndedTransactions(store);
+	const rows = await listMovesBehind(store.db, programme.id, from, PAGE_ROWS);
 	const events: FeedEvent[] = [];
-	let position = from;
+	let position = undateGaps(from, next);
 	let seen = 0;
-	for (const { id, atMs, own } of rows) {
-		if (position.gaps.length >= MAX_GAPS) position = dropLapsedGaps(position, nowMs);
-		const passed = passRow(position, id, atMs, nowMs);
+	for (const { id, own } of rows) {
+		const passed = passRow(position, id, oldest);
 		if (passed === undefined) break;
 		position = passed;
 		seen++;
-		const event =
-			own === null || (options.testOnly && own.conversion.test === 0) ? null : announcedBy(own.move);
+		const event = own === null || (testOnly && own.conversion.test === 0) ? null : announcedBy(own.move);
 		if (own !== null && event !== null) {
 			events.push({ event, body: bodyOf(event, own, programme.public_id, nowMs), position });
 		}
 	}
-	const hasMore = seen === rows.length && rows.length === PAGE_ROWS;
-	// Only after the look: what a gap held is looked for once more when it lapses.
-	return { events, position: dropLapsedGaps(position, nowMs), hasMore };
+	const isAll = seen === rows.length && rows.length < PAGE_ROWS;
+	if (isAll) position = dropEnded(position, Number.POSITIVE_INFINITY, oldest);
+	const page = { events, position, hasMore: seen === PAGE_ROWS };
+	return hasUndatedGaps(position) ? datePage(page, await beginTransaction(store)) : page;
+}
+
+function datePage({ events, position, hasMore }: FeedPage, newest: number): FeedPage {
+	const dated = events.map((event) => ({ ...event, position: dateGaps(event.position, newest) }));
+	return { events: dated, position: dateGaps(position, newest), hasMore };
 }
 
 /** As it was at the move: status and reason are the move's own, and nothing else changes once it was announced. */

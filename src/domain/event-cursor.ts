@@ -1,53 +1,73 @@
 // The cursor of a listener: its position in a form that says nothing to the shop and can be handed back.
 
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from "node:crypto";
-import type { EventPosition, Gap } from "./event-position.ts";
-
-export interface CursorKeys {
-	encryption: Uint8Array;
-	synthesis: Uint8Array;
-}
+import { createCipheriv, createDecipheriv, hkdfSync } from "node:crypto";
+import { type EventPosition, type Gap, stepBack } from "./event-position.ts";
 
 const ALGORITHM = "aes-256-gcm";
 const KEY_BYTES = 32;
-const IV_BYTES = 12;
+export const CURSOR_IV_BYTES = 12;
 const TAG_BYTES = 16;
-/** Several times the longest of ours; a stranger's is not even opened. */
-const MAX_CURSOR_CHARACTERS = 4_096;
+/** Room for ten gaps or more, which few moments have; it goes out with every event. */
+const TEXT_BYTES = 128;
+/** The shortest is ",0,0,0". */
+const MOST_GAPS = Math.floor(TEXT_BYTES / 6);
+const UNDATED = -1;
+const CURSOR_BYTES = CURSOR_IV_BYTES + TEXT_BYTES + TAG_BYTES;
 
-/** Keys of their own: cursors are made by the million, and must not wear out the one that seals secrets. */
-export function deriveCursorKeys(sealingKey: Uint8Array): CursorKeys {
-	const bytes = new Uint8Array(hkdfSync("sha256", sealingKey, "", "ringback event cursor", 2 * KEY_BYTES));
-	return { encryption: bytes.subarray(0, KEY_BYTES), synthesis: bytes.subarray(KEY_BYTES) };
+/**
+ * A key of its own: cursors are made by the million, and must not wear out the one that seals secrets. Random
+ * initialization vectors are good for four thousand million of them.
+ */
+export function deriveCursorKey(sealingKey: Uint8Array): Uint8Array {
+	return new Uint8Array(hkdfSync("sha256", sealingKey, "", "ringback event cursor", KEY_BYTES));
 }
 
 /**
- * Encrypted, because row numbers would tell a shop how many others sell, and bound to the programme. The same
- * position gives the same cursor: its initialization vector is a digest of what it says.
+ * Encrypted, because row numbers would tell a shop how many others sell, and bound to the programme. For the same
+ * reason two cursors of one place differ, and all are equally long. `iv` is random, and used once.
  */
-export function writeCursor(keys: CursorKeys, programmeId: number, { high, gaps }: EventPosition): string {
-	const text = JSON.stringify([high, ...gaps.map(({ first, last, beforeMs }) => [first, last, beforeMs])]);
-	const iv = createHmac("sha256", keys.synthesis)
-		.update(`${programmeId} ${text}`)
-		.digest()
-		.subarray(0, IV_BYTES);
-	const cipher = createCipheriv(ALGORITHM, keys.encryption, iv).setAAD(boundTo(programmeId));
-	const parts = [iv, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()];
+export function writeCursor(
+	key: Uint8Array,
+	iv: Uint8Array,
+	programmeId: number,
+	position: EventPosition,
+): string {
+	const cipher = createCipheriv(ALGORITHM, key, iv).setAAD(boundTo(programmeId));
+	const parts = [iv, cipher.update(writeText(position), "utf8"), cipher.final(), cipher.getAuthTag()];
 	return Buffer.concat(parts).toString("base64url");
 }
 
+function writeText(position: EventPosition): string {
+	for (let count = Math.min(position.gaps.length, MOST_GAPS); ; count--) {
+		const text = JSON.stringify(listNumbers(stepBack(position, count)));
+		// JSON does not mind the white space behind it.
+		if (text.length <= TEXT_BYTES) return text.padEnd(TEXT_BYTES);
+	}
+}
+
+/** Gaps are near the place and near each other in time: the differences are short. */
+function listNumbers({ high, gaps }: EventPosition): number[] {
+	const newest = Math.max(0, ...gaps.map(({ heldBefore }) => heldBefore ?? 0));
+	const offsets = gaps.map(({ first, last, heldBefore }) => [
+		high - first,
+		last - first,
+		heldBefore === null ? UNDATED : newest - heldBefore,
+	]);
+	return [high, newest, ...offsets.flat()];
+}
+
 /** Null for what is no cursor of ours, or another programme's. */
-export function readCursor(keys: CursorKeys, programmeId: number, cursor: string): EventPosition | null {
-	if (cursor.length > MAX_CURSOR_CHARACTERS || !/^[\w-]+$/.test(cursor)) return null;
+export function readCursor(key: Uint8Array, programmeId: number, cursor: string): EventPosition | null {
 	const bytes = Buffer.from(cursor, "base64url");
-	if (bytes.length < IV_BYTES + TAG_BYTES) return null;
-	const decipher = createDecipheriv(ALGORITHM, keys.encryption, bytes.subarray(0, IV_BYTES), {
+	// Compared as text, because the decoder takes and leaves out what is not of its alphabet.
+	if (bytes.length !== CURSOR_BYTES || bytes.toString("base64url") !== cursor) return null;
+	const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, CURSOR_IV_BYTES), {
 		authTagLength: TAG_BYTES,
 	})
 		.setAAD(boundTo(programmeId))
 		.setAuthTag(bytes.subarray(-TAG_BYTES));
 	try {
-		const text = decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES));
+		const text = decipher.update(bytes.subarray(CURSOR_IV_BYTES, -TAG_BYTES));
 		return parsePosition(JSON.parse(Buffer.concat([text, decipher.final()]).toString("utf8")));
 	} catch {
 		// A tag that does not match: `final` throws for nothing else, and what we wrote is JSON.
@@ -56,18 +76,16 @@ export function readCursor(keys: CursorKeys, programmeId: number, cursor: string
 }
 
 function parsePosition(json: unknown): EventPosition | null {
-	if (!Array.isArray(json)) return null;
-	const [high, ...rest]: unknown[] = json;
-	const gaps = rest.map(parseGap);
-	if (typeof high !== "number" || gaps.some((gap) => gap === null)) return null;
-	return { high, gaps: gaps.filter((gap) => gap !== null) };
-}
-
-function parseGap(json: unknown): Gap | null {
-	if (!Array.isArray(json)) return null;
-	const [first, last, beforeMs]: unknown[] = json;
-	const areNumbers = typeof first === "number" && typeof last === "number" && typeof beforeMs === "number";
-	return areNumbers ? { first, last, beforeMs } : null;
+	if (!Array.isArray(json) || !json.every((item) => typeof item === "number")) return null;
+	const [high, newest, ...offsets] = json;
+	if (high === undefined || newest === undefined) return null;
+	const gaps: Gap[] = [];
+	for (let at = 0; at < offsets.length; at += 3) {
+		const [back = 0, length = 0, age = UNDATED] = offsets.slice(at, at + 3);
+		const first = high - back;
+		gaps.push({ first, last: first + length, heldBefore: age === UNDATED ? null : newest - age });
+	}
+	return { high, gaps };
 }
 
 function boundTo(programmeId: number): Buffer {

@@ -1,41 +1,49 @@
 // How far a listener has come along the moves. On PostgreSQL a number is given before its transaction commits, so a
-// later number can be seen first: what was passed over stays noted as a gap, and is looked for until its
-// transaction must have ended one way or the other.
+// later number can be seen first: what was passed over stays noted as a gap, and is looked for until every transaction
+// that can hold it has ended. No clock is asked, for those of two processes may be minutes apart.
 
 /** Numbers from `first` to `last`, both passed over. */
 export interface Gap {
 	first: number;
 	last: number;
-	/** They were given before this moment. */
-	beforeMs: number;
+	/** The transaction that holds one is older than this one. Null until it was asked for. */
+	heldBefore: number | null;
 }
 
 export interface EventPosition {
 	/** The highest number seen. */
 	high: number;
+	/** In the order of their numbers. */
 	gaps: readonly Gap[];
 }
 
-/** A statement and an idle transaction end after 15 seconds (store/postgres.ts); a move is followed by a handful. */
-export const GAP_LAPSES_AFTER_MS = 60_000;
-/** As many transactions as a few processes have under way at once. With more, a listener waits for the oldest. */
-export const MAX_GAPS = 32;
+/**
+ * More than the transactions that a few processes have under way at once, and those just rolled back beside them.
+ * With more, a listener waits for the oldest. Each is a part of the query, of which SQLite takes 500.
+ */
+export const MAX_GAPS = 100;
 
-/** The position once the row `id`, made at `atMs`, was seen; undefined while there is no room for another gap. */
-export function passRow(
-	{ high, gaps }: EventPosition,
-	id: number,
-	atMs: number,
-	nowMs: number,
-): EventPosition | undefined {
-	if (id > high) {
-		const isNext = id === high + 1;
-		if (!isNext && gaps.length >= MAX_GAPS) return undefined;
-		// Numbers are given in order, so a gap is older than the row behind it.
-		const gap = { first: high + 1, last: id - 1, beforeMs: Math.min(atMs, nowMs) };
-		return { high: id, gaps: isNext ? gaps : [...gaps, gap] };
-	}
-	return { high, gaps: gaps.flatMap((gap) => splitGap(gap, id)) };
+/**
+ * The position once the row `id` was seen, where every transaction below `oldest` had ended before the look; undefined
+ * while there is no room for another gap.
+ */
+export function passRow(from: EventPosition, id: number, oldest: number): EventPosition | undefined {
+	const { high, gaps } = dropEnded(from, id, oldest);
+	const after =
+		id <= high
+			? { high, gaps: gaps.flatMap((gap) => splitGap(gap, id)) }
+			: { high: id, gaps: id === high + 1 ? gaps : [...gaps, newGap(high + 1, id - 1)] };
+	return after.gaps.length <= MAX_GAPS ? after : undefined;
+}
+
+/** Without the numbers up to `readTo` that nobody can fill any more: this look was the last for them. */
+export function dropEnded({ high, gaps }: EventPosition, readTo: number, oldest: number): EventPosition {
+	const open = gaps.map((gap) =>
+		gap.heldBefore === null || gap.heldBefore > oldest
+			? gap
+			: { ...gap, first: Math.max(gap.first, readTo + 1) },
+	);
+	return { high, gaps: open.filter(({ first, last }) => first <= last) };
 }
 
 function splitGap(gap: Gap, id: number): Gap[] {
@@ -46,7 +54,27 @@ function splitGap(gap: Gap, id: number): Gap[] {
 	].filter(({ first, last }) => first <= last);
 }
 
-export function dropLapsedGaps(position: EventPosition, nowMs: number): EventPosition {
-	const gaps = position.gaps.filter(({ beforeMs }) => nowMs - beforeMs < GAP_LAPSES_AFTER_MS);
-	return gaps.length === position.gaps.length ? position : { ...position, gaps };
+export function newGap(first: number, last: number): Gap {
+	return { first, last, heldBefore: null };
+}
+
+export function hasUndatedGaps({ gaps }: EventPosition): boolean {
+	return gaps.some(({ heldBefore }) => heldBefore === null);
+}
+
+/** `newest`: a transaction that began after all of the gaps were found. */
+export function dateGaps({ high, gaps }: EventPosition, newest: number): EventPosition {
+	return { high, gaps: gaps.map((gap) => ({ ...gap, heldBefore: gap.heldBefore ?? newest })) };
+}
+
+/** A date from the future is another database's, which was moved here: it says nothing about this one. */
+export function undateGaps({ high, gaps }: EventPosition, next: number): EventPosition {
+	const isOfAnother = ({ heldBefore }: Gap): boolean => heldBefore !== null && heldBefore > next;
+	return { high, gaps: gaps.map((gap) => (isOfAnother(gap) ? { ...gap, heldBefore: null } : gap)) };
+}
+
+/** An earlier place with `count` gaps at most: whoever goes on there is told some events again, and misses none. */
+export function stepBack({ high, gaps }: EventPosition, count: number): EventPosition {
+	const tooMany = gaps[count];
+	return tooMany === undefined ? { high, gaps } : { high: tooMany.first - 1, gaps: gaps.slice(0, count) };
 }

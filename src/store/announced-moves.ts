@@ -5,11 +5,10 @@ import { type RawBuilder, sql } from "kysely";
 import type { EventPosition } from "../domain/event-position.ts";
 import type { Conversion } from "./conversions.ts";
 import type { MovesTable } from "./schema.ts";
-import type { Db } from "./store.ts";
+import type { Db, Store } from "./store.ts";
 
 export interface PassedMove {
 	id: number;
-	atMs: number;
 	/** Null for another programme's. */
 	own: OwnMove | null;
 }
@@ -35,7 +34,7 @@ export type ConversionOfMove = Pick<
 	| "occurred_at_ms"
 >;
 
-type Row = { id: number; at_ms: number } & Pick<MovesTable, "move" | "to_status" | "reason"> &
+type Row = { id: number } & Pick<MovesTable, "move" | "to_status" | "reason"> &
 	({ public_id: null } | ConversionOfMove);
 
 /**
@@ -65,16 +64,46 @@ export async function listMovesBehind(
 
 /** Wrapped, because SQLite takes a limit inside a union only so. */
 function readStretch(stretch: RawBuilder<unknown>, limit: number, index: number): RawBuilder<unknown> {
-	return sql`select * from (select id, at_ms, move, to_status, reason, conversion_id from moves
+	return sql`select * from (select id, move, to_status, reason, conversion_id from moves
 		where ${stretch} order by id limit ${limit}) as ${sql.id(`stretch_${index}`)}`;
 }
 
-function readRow({ id, at_ms, move, to_status, reason, ...conversion }: Row): PassedMove {
+function readRow({ id, move, to_status, reason, ...conversion }: Row): PassedMove {
 	const own = conversion.public_id === null ? null : { move, toStatus: to_status, reason, conversion };
-	return { id, atMs: at_ms, own };
+	return { id, own };
 }
 
 export async function newestMoveId(db: Db): Promise<number> {
 	const all = db.selectFrom("moves").select("id").where("id", ">", 0);
 	return (await all.orderBy("id", "desc").limit(1).executeTakeFirst())?.id ?? 0;
+}
+
+export interface EndedTransactions {
+	/** All older ones have ended. */
+	oldest: number;
+	/** One above the last that has ended. */
+	next: number;
+}
+
+/** Asked before a look: whatever has ended by now is seen by it. */
+export async function readEndedTransactions({
+	db,
+	kind,
+}: Pick<Store, "db" | "kind">): Promise<EndedTransactions> {
+	// One writer at a time: whoever has a number ends before the next is given.
+	if (kind === "sqlite") return { oldest: 0, next: 0 };
+	const { rows } = await sql<EndedTransactions>`
+		select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as oldest,
+			pg_snapshot_xmax(pg_current_snapshot())::text::bigint as next`.execute(db);
+	return rows[0] ?? { oldest: 0, next: 0 };
+}
+
+/**
+ * Asked after a look: whoever had taken a move's number by then is older, for each has written its conversion before.
+ * A snapshot does not tell it: transactions that are under way may be above its upper end.
+ */
+export async function beginTransaction({ db, kind }: Pick<Store, "db" | "kind">): Promise<number> {
+	if (kind === "sqlite") return 0;
+	const { rows } = await sql<{ own: number }>`select pg_current_xact_id()::text::bigint as own`.execute(db);
+	return rows[0]?.own ?? Number.MAX_SAFE_INTEGER;
 }
