@@ -1,21 +1,6 @@
 // `ringback listen`: the package that a shop installs has the same.
 
-import { runCommand, shopCommands } from "@ringback/receiver/command";
-import { shopEnvironment } from "../config.ts";
 import type { DelegatedCommand } from "./command.ts";
+import { delegateTo } from "./shop-command.ts";
 
 export const listenCommand: DelegatedCommand = delegateTo("listen");
-
-export function delegateTo(name: string): DelegatedCommand {
-	const found = shopCommands.find((command) => command.name === name);
-	if (found === undefined) throw new Error(`the receiver package has no command ${name}`);
-	return {
-		...found,
-		delegate: (args, screen) =>
-			runCommand([name, ...args], {
-				environment: shopEnvironment(),
-				screen,
-				isTerminal: process.stdout.isTTY === true,
-			}),
-	};
-}

@@ -81,8 +81,8 @@ describe("ringback trigger", { concurrency: 2 }, () => {
 		equal(refused.code, 1);
 		equal(JSON.parse(refused.stdout.trimEnd().split("\n").at(-1) ?? "").error, "move_not_allowed");
 		const reason = await site.run(["trigger", "conversion.reversed", "--reason", "BORED"]);
-		equal(reason.code, 1);
-		match(reason.stderr, /^reason must be one of RETURN/);
+		equal(reason.code, 2);
+		match(reason.stderr, /^--reason must be one of RETURN/);
 	});
 
 	test("wrong usage ends with 2 and says what there is", async (t) => {

@@ -31,33 +31,32 @@ export async function openStream(
 	const path = `/v1/events?${query}`.replace(/\?$/, "");
 	const hangUp = new AbortController();
 	const stop = () => hangUp.abort();
+	const stopListening = () => stopSignal.removeEventListener("abort", stop);
 	if (stopSignal.aborted) stop();
 	stopSignal.addEventListener("abort", stop, { once: true });
 	const { headers } = await signRequest({ method: "GET", path, secret, apiKey, brand });
 	const timer = setTimeout(stop, answerTimeoutMs);
-	let response: Response;
 	try {
-		response = await fetch(url + path, {
+		const response = await fetch(url + path, {
 			headers: { ...headers, Accept: "text/event-stream" },
 			// Followed, a redirect would carry the API key to another place.
 			redirect: "manual",
 			signal: hangUp.signal,
 		});
+		const isStream = /^text\/event-stream\b/.test(response.headers.get("content-type") ?? "");
+		if (response.status === 200 && isStream && response.body !== null) {
+			return { kind: "open", messages: readMessages(response.body, hangUp, stopListening) };
+		}
+		// Within the same time and until the same Ctrl-C: its body may never end.
+		const refusal = await readRefusal(response);
+		stopListening();
+		return refusal;
 	} catch (error) {
-		stopSignal.removeEventListener("abort", stop);
+		stopListening();
 		return { kind: "unreachable", detail: describeNetworkError(error) };
 	} finally {
 		clearTimeout(timer);
 	}
-	const isStream = /^text\/event-stream\b/.test(response.headers.get("content-type") ?? "");
-	if (response.status !== 200 || !isStream || response.body === null) {
-		stopSignal.removeEventListener("abort", stop);
-		return readRefusal(response);
-	}
-	return {
-		kind: "open",
-		messages: readMessages(response.body, hangUp, () => stopSignal.removeEventListener("abort", stop)),
-	};
 }
 
 async function* readMessages(

@@ -1,19 +1,20 @@
 // One forwarded event on the screen: a line to read, or a line of JSON for a program.
 
 import type { PostbackEvent } from "../event.ts";
-import type { EventBody } from "./forward.ts";
+import type { SentRequest } from "./forward.ts";
 import type { Judgement } from "./judgement.ts";
 import { showPlainly, writePlainJson } from "./plain-text.ts";
 
 export type Forwarded = {
 	readonly atMs: number;
 	readonly event: PostbackEvent;
-	/** As it was sent. */
-	readonly body: EventBody;
+	readonly sent: SentRequest;
 	readonly cursor: string | undefined;
 	readonly to: string;
 	/** Null where none came. */
 	readonly httpStatus: number | null;
+	/** The receiver's own words for an answer that is no 2xx; empty where it has none. */
+	readonly firstLine: string;
 	readonly tookMs: number;
 	readonly judgement: Judgement;
 };
@@ -35,7 +36,7 @@ export function createReport(options: ReportOptions): (forwarded: Forwarded) => 
 	if (options.asJson) return (forwarded) => writePlainJson(describe(forwarded, options.printsBody));
 	let orderWidth = 10;
 	return (forwarded) => {
-		const { event, body, atMs, judgement } = forwarded;
+		const { event, sent, atMs, judgement } = forwarded;
 		const order = showPlainly(event.orderId);
 		orderWidth = Math.min(mostOrderWidth, Math.max(orderWidth, order.length));
 		const words = [
@@ -45,10 +46,25 @@ export function createReport(options: ReportOptions): (forwarded: Forwarded) => 
 			showPlainly(event.status).padEnd(longestStatus),
 			`→ ${paint(judgement.answer, judgement, options.hasColour)}`,
 		];
-		const notes = [event.test ? "test" : "", showPlainly(judgement.advice)].filter((note) => note !== "");
+		const said = forwarded.firstLine === "" ? "" : `“${showPlainly(forwarded.firstLine)}”`;
+		const notes = [event.test ? "test" : "", said, showPlainly(judgement.advice)].filter(
+			(note) => note !== "",
+		);
 		const line = [...words, ...notes].join("  ");
-		return options.printsBody ? `${line}\n${writePlainJson(body, 2)}` : line;
+		return options.printsBody ? `${line}\n${writeSent(sent)}` : line;
 	};
+}
+
+function writeSent({ path, headers, body, bodySha256 }: SentRequest): string {
+	const shown = showPlainly(body);
+	const bytes = Buffer.byteLength(body);
+	// Whoever hashes what is on the screen must know when it is not what was sent.
+	const which =
+		shown === body
+			? `these ${bytes} bytes`
+			: `the ${bytes} bytes, before odd characters were escaped for the screen`;
+	const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+	return [`POST ${path}`, ...lines, "", shown, `SHA-256 of ${which}: ${bodySha256}`, ""].join("\n");
 }
 
 function describe(forwarded: Forwarded, printsBody: boolean): object {
@@ -62,11 +78,12 @@ function describe(forwarded: Forwarded, printsBody: boolean): object {
 		test: event.test,
 		to: forwarded.to,
 		httpStatus: forwarded.httpStatus,
+		answerText: forwarded.firstLine === "" ? null : forwarded.firstLine,
 		tookMs: forwarded.tookMs,
 		verdict: judgement.verdict,
 		advice: judgement.advice === "" ? null : judgement.advice,
 		cursor: forwarded.cursor ?? null,
-		...(printsBody ? { body: forwarded.body } : {}),
+		...(printsBody ? { sent: forwarded.sent } : {}),
 	};
 }
 

@@ -5,16 +5,31 @@ import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { formCanonical } from "../canonical.ts";
 import { digestSha256, signWith } from "../hmac.ts";
+import { readFirstLine } from "./first-line.ts";
 import type { Settings } from "./settings.ts";
 
 export type ForwardOutcome =
-	| { readonly kind: "answered"; readonly status: number; readonly tookMs: number }
+	| {
+			readonly kind: "answered";
+			readonly status: number;
+			/** Why it is not a 2xx, in the receiver's own words; empty where it has none. */
+			readonly firstLine: string;
+			readonly tookMs: number;
+	  }
 	| { readonly kind: "timeout"; readonly tookMs: number }
 	| { readonly kind: "failed"; readonly code: string; readonly tookMs: number }
 	| { readonly kind: "stopped" };
 
 /** The body's fields in their order; `sentAt` is replaced by the moment of forwarding. */
 export type EventBody = Readonly<Record<string, unknown>>;
+
+/** As it went over the wire: all that a check of the signature needs, besides the secret. */
+export type SentRequest = {
+	readonly path: string;
+	readonly headers: Readonly<Record<string, string | number>>;
+	readonly body: string;
+	readonly bodySha256: string;
+};
 
 /** Contract, section 8. */
 const timeoutMs = 5_000;
@@ -26,10 +41,10 @@ export async function forwardEvent(
 	fields: EventBody,
 	{ secret, brand }: Pick<Settings, "secret" | "brand">,
 	stopSignal: AbortSignal,
-): Promise<{ readonly outcome: ForwardOutcome; readonly body: EventBody }> {
+): Promise<{ readonly outcome: ForwardOutcome; readonly sent: SentRequest }> {
 	const nowMs = Date.now();
-	const body = { ...fields, sentAt: new Date(nowMs).toISOString() };
-	const bytes = Buffer.from(JSON.stringify(body));
+	const body = JSON.stringify({ ...fields, sentAt: new Date(nowMs).toISOString() });
+	const bytes = Buffer.from(body);
 	const timestamp = String(Math.floor(nowMs / 1000));
 	const nonce = randomBytes(nonceBytes).toString("hex");
 	const path = target.pathname + target.search;
@@ -44,7 +59,8 @@ export async function forwardEvent(
 		[`X-${brand}-Nonce`]: nonce,
 		[`X-${brand}-Signature`]: await signWith(secret, canonical),
 	};
-	return { outcome: await post(target, path, headers, bytes, stopSignal), body };
+	const outcome = await post(target, path, headers, bytes, stopSignal);
+	return { outcome, sent: { path, headers, body, bodySha256 } };
 }
 
 function post(
@@ -65,16 +81,25 @@ function post(
 			clearTimeout(timer);
 			stopSignal.removeEventListener("abort", stop);
 			resolve(outcome);
-			// The answer's body is not used, and must not hold anything open.
+			// The rest of the answer is not used, and must not hold anything open.
 			request.destroy();
 		};
 		const stop = () => finish({ kind: "stopped" });
 		const timer = setTimeout(() => finish({ kind: "timeout", tookMs: took() }), timeoutMs);
 		stopSignal.addEventListener("abort", stop, { once: true });
-		request.on("response", ({ statusCode = 0 }) =>
-			finish({ kind: "answered", status: statusCode, tookMs: took() }),
-		);
-		request.on("error", (error) => finish({ kind: "failed", code: codeOf(error), tookMs: took() }));
+		let hasAnswered = false;
+		request.on("response", (response) => {
+			const { statusCode: status = 0 } = response;
+			const tookMs = took();
+			hasAnswered = true;
+			clearTimeout(timer);
+			const answer = (firstLine: string) => finish({ kind: "answered", status, firstLine, tookMs });
+			if (status >= 200 && status < 300) answer("");
+			else void readFirstLine(response).then(answer);
+		});
+		request.on("error", (error) => {
+			if (!hasAnswered) finish({ kind: "failed", code: codeOf(error), tookMs: took() });
+		});
 		if (stopSignal.aborted) stop();
 		else request.end(bytes);
 	});

@@ -15,7 +15,7 @@ for (const [statuses, verdict, advice] of [
 ] as const) {
 	test(`${statuses.join(", ")}: ${verdict}`, () => {
 		for (const status of statuses) {
-			const judged = judgeForward({ kind: "answered", status, tookMs: 12 }, target);
+			const judged = judgeForward({ kind: "answered", status, firstLine: "", tookMs: 12 }, target);
 			assert.deepEqual([judged.verdict, judged.answer], [verdict, `${status} in 12 ms`]);
 			assert.match(judged.advice, advice);
 		}

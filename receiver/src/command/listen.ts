@@ -7,13 +7,17 @@ import { type EventBody, forwardEvent } from "./forward.ts";
 import { createReport, type Forwarded } from "./forward-report.ts";
 import { createForwardedMemory } from "./forwarded-memory.ts";
 import { judgeForward } from "./judgement.ts";
-import { pauseFor, reconnectPauseMs } from "./pause.ts";
+import { isSteady, pauseFor, reconnectPauseMs } from "./pause.ts";
 import { showPlainly } from "./plain-text.ts";
+import { describeProblem } from "./service-words.ts";
 import { readSettings, type Settings, settingsNote, urlOption } from "./settings.ts";
 import type { StreamMessage } from "./stream-message.ts";
 import { exitCode, type Surroundings } from "./surroundings.ts";
 import { parseTarget } from "./target.ts";
 import type { Given, Usage } from "./usage.ts";
+
+/** A service that restarts ends a stream or two early; more is worth a word. */
+const shortStreamsToSay = 3;
 
 export const listenUsage: Usage = {
 	name: "listen",
@@ -29,7 +33,7 @@ export const listenUsage: Usage = {
 		url: urlOption,
 		"test-only": { type: "boolean", help: "only events of test conversions" },
 		since: { type: "string", value: "CURSOR", help: "go on behind this place (the cursor of --json)" },
-		"print-body": { type: "boolean", help: "show the body of each event, too" },
+		"print-body": { type: "boolean", help: "show each request as it was sent, and its body's SHA-256" },
 		json: { type: "boolean", help: "print JSON, one object a line, for scripts" },
 	},
 	notes: [
@@ -63,6 +67,7 @@ class Listener {
 	#wasConnected = false;
 	#isLost = false;
 	#failures = 0;
+	#hasSaidShort = false;
 	#forwarded = 0;
 	#unhappy = 0;
 
@@ -87,7 +92,7 @@ class Listener {
 			if (stopSignal.aborted) break;
 			if (connection.kind === "open") await this.#follow(connection.messages);
 			else if (!this.#mayComeBack(connection)) {
-				screen.error(this.#describeEnd(connection));
+				screen.error(describeProblem(this.#settings.url, connection));
 				return exitCode.failed;
 			} else this.#sayLost(connection);
 			await pauseFor(reconnectPauseMs(this.#failures), stopSignal);
@@ -98,22 +103,30 @@ class Listener {
 	}
 
 	async #follow(messages: AsyncIterable<StreamMessage>): Promise<void> {
-		let count = 0;
+		const openedAtMs = performance.now();
 		for await (const message of messages) {
 			if (this.#around.stopSignal.aborted) return;
 			if (message.event === "listening") this.#sayListening(message.data);
 			else if (message.event !== "") await this.#take(message);
-			count++;
 			this.#cursor = message.id ?? this.#cursor;
 		}
-		// One that ends as soon as it has begun must not be asked for again and again.
-		this.#failures = count > 1 ? 0 : this.#failures + 1;
+		if (isSteady(performance.now() - openedAtMs)) {
+			this.#failures = 0;
+			this.#hasSaidShort = false;
+			return;
+		}
+		this.#failures++;
+		if (this.#failures < shortStreamsToSay || this.#hasSaidShort || this.#around.stopSignal.aborted) return;
+		this.#hasSaidShort = true;
+		this.#around.screen.error(
+			"The stream ends as soon as it has begun, trying again. Does a proxy in between let it through?",
+		);
 	}
 
 	#sayListening(data: string): void {
 		const { screen } = this.#around;
 		const say = this.#given.flag("json") ? screen.error : screen.out;
-		if (this.#isLost) screen.error("Connected again.");
+		if (this.#isLost && this.#wasConnected) screen.error("Connected again.");
 		this.#isLost = false;
 		if (this.#wasConnected) return;
 		this.#wasConnected = true;
@@ -125,14 +138,15 @@ class Listener {
 	async #take({ event: name, data, id }: StreamMessage): Promise<void> {
 		const { screen, stopSignal } = this.#around;
 		const parsed = parseEvent(new TextEncoder().encode(data));
-		if (!parsed.ok) {
-			screen.error(`The service sent what is no event: ${parsed.detail}`);
+		if (!parsed.ok || !isEventName(name)) {
+			const detail = parsed.ok ? `its name is "${name}".` : parsed.detail;
+			screen.error(`The service sent what is no event: ${showPlainly(detail)}`);
 			return;
 		}
 		const { event } = parsed;
 		if (!this.#isNew(event.conversionId, event.event)) return;
 		const fields: EventBody = JSON.parse(data);
-		const { outcome, body } = await forwardEvent(this.#target, name, fields, this.#settings, stopSignal);
+		const { outcome, sent } = await forwardEvent(this.#target, name, fields, this.#settings, stopSignal);
 		if (outcome.kind === "stopped") return;
 		const judgement = judgeForward(outcome, this.#target);
 		this.#forwarded++;
@@ -141,10 +155,11 @@ class Listener {
 			this.#report({
 				atMs: Date.now(),
 				event,
-				body,
+				sent,
 				cursor: id,
 				to: this.#target.href,
 				httpStatus: outcome.kind === "answered" ? outcome.status : null,
+				firstLine: outcome.kind === "answered" ? outcome.firstLine : "",
 				tookMs: outcome.tookMs,
 				judgement,
 			}),
@@ -155,7 +170,7 @@ class Listener {
 	#mayComeBack(connection: Exclude<Connection, { kind: "open" }>): boolean {
 		switch (connection.kind) {
 			case "unreachable":
-				return this.#wasConnected;
+				return this.#wasConnected || this.#isLost;
 			case "unexpected":
 			case "refused":
 				return connection.status >= 500 || (this.#wasConnected && [408, 429].includes(connection.status));
@@ -167,28 +182,24 @@ class Listener {
 		this.#failures++;
 		if (this.#isLost) return;
 		this.#isLost = true;
-		this.#around.screen.error(`Connection lost (${showPlainly(connection.detail)}), trying again.`);
-	}
-
-	#describeEnd(connection: Exclude<Connection, { kind: "open" }>): string {
-		const { url } = this.#settings;
-		switch (connection.kind) {
-			case "unreachable":
-				return `Nothing answers at ${url} (${connection.detail}). Check RINGBACK_URL or --url, and that the service runs.`;
-			case "unexpected":
-				return `${url} does not answer as Ringback does: ${showPlainly(connection.detail)}. Check RINGBACK_URL or --url.`;
-			case "refused": {
-				const isBrand = connection.code === "missing_signature_header";
-				const hint = isBrand ? " If the network has a brand of its own, set RINGBACK_BRAND to it." : "";
-				return `${showPlainly(connection.detail)}${hint}`;
-			}
-		}
-		connection satisfies never;
+		const what = this.#wasConnected ? "Connection lost" : "Cannot connect yet";
+		this.#around.screen.error(`${what} (${showPlainly(connection.detail)}), trying again.`);
 	}
 }
 
 function readProgramId(data: string): string {
-	const json: unknown = JSON.parse(data);
-	const isNamed = typeof json === "object" && json !== null && "programId" in json;
-	return isNamed && typeof json.programId === "string" ? json.programId : "this programme";
+	const unnamed = "this programme";
+	try {
+		const json: unknown = JSON.parse(data);
+		const isNamed = typeof json === "object" && json !== null && "programId" in json;
+		return isNamed && typeof json.programId === "string" ? json.programId : unnamed;
+	} catch {
+		// Only shown: the events behind it may be good all the same.
+		return unnamed;
+	}
+}
+
+/** It goes into a header. Later names are let through. */
+function isEventName(name: string): boolean {
+	return /^[\w.-]{1,100}$/.test(name);
 }

@@ -27,9 +27,8 @@ for (const text of odd) {
 	test(`${number} is shown by its number, in text and in JSON, and means the same there`, () => {
 		const value = { orderId: `a${text}b` };
 		assert.equal(showPlainly(value.orderId), `a${number}${text.slice(1)}b`);
-		for (const written of [writePlainJson(value), writePlainJson(value, 2)]) {
-			assert.equal(/[^\n -~]/.test(written), false, written);
-			assert.deepEqual(JSON.parse(written), value);
-		}
+		const written = writePlainJson(value);
+		assert.equal(/[^ -~]/.test(written), false, written);
+		assert.deepEqual(JSON.parse(written), value);
 	});
 }

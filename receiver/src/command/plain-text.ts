@@ -8,11 +8,9 @@ export function showPlainly(text: string): string {
 	return text.replace(odd, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
-/** The same JSON value, with every odd character as an escape of JSON's own; line ends of an indented one stay. */
-export function writePlainJson(value: unknown, indent?: number): string {
-	return JSON.stringify(value, null, indent).replace(odd, (character) =>
-		character === "\n" || character === "\t" ? character : escapeUnits(character),
-	);
+/** The same JSON value in one line, with every odd character as an escape of JSON's own. */
+export function writePlainJson(value: unknown): string {
+	return JSON.stringify(value).replace(odd, escapeUnits);
 }
 
 function escapeUnits(character: string): string {

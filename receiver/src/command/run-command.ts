@@ -2,9 +2,11 @@
 // or the service's command, which offers them too.
 
 import { listen, listenUsage } from "./listen.ts";
+import { showPlainly } from "./plain-text.ts";
 import { exitCode, type Surroundings } from "./surroundings.ts";
 import { trigger, triggerUsage } from "./trigger.ts";
 import { describeUsage, type Given, parseArguments, type Usage } from "./usage.ts";
+import { readVersion } from "./version.ts";
 
 export type { Environment, Screen } from "./surroundings.ts";
 
@@ -31,9 +33,13 @@ export async function runCommand(
 		screen.out(describeCommands());
 		return exitCode.ok;
 	}
+	if (name === "--version") {
+		screen.out(readVersion());
+		return exitCode.ok;
+	}
 	const command = commands.find(({ usage }) => usage.name === name);
 	if (command === undefined) {
-		screen.error(`There is no command "${name}".\n\n${describeCommands()}`);
+		screen.error(`There is no command "${showPlainly(name)}".\n\n${describeCommands()}`);
 		return exitCode.usage;
 	}
 	const parsed = parseArguments(command.usage, rest);
@@ -50,9 +56,21 @@ export async function runCommand(
 	process.once("SIGINT", stop).once("SIGTERM", stop);
 	try {
 		return await command.run(parsed.given, { ...around, stopSignal: stopping.signal });
+	} catch (error) {
+		screen.error(`ringback ${name} has failed, as it never should: ${describeUnforeseen(error, around)}`);
+		return exitCode.failed;
 	} finally {
 		process.off("SIGINT", stop).off("SIGTERM", stop);
 	}
+}
+
+/** One line and no stack. An error's text may be from outside, and may quote a header with what is in it. */
+function describeUnforeseen(error: unknown, { environment }: Pick<Surroundings, "environment">): string {
+	let text = error instanceof Error ? `${error.name}: ${error.message}` : "an unknown error";
+	for (const name of ["RINGBACK_API_KEY", "RINGBACK_SIGNING_SECRET"]) {
+		text = text.replaceAll(environment[name]?.trim() || name, "…");
+	}
+	return showPlainly(text);
 }
 
 function describeCommands(): string {
@@ -64,6 +82,6 @@ function describeCommands(): string {
 		"",
 		...shopCommands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
 		"",
-		"ringback COMMAND --help shows a command's options.",
+		"ringback COMMAND --help shows a command's options, ringback --version the package's version.",
 	].join("\n");
 }

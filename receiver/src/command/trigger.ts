@@ -4,7 +4,9 @@ import { randomBytes } from "node:crypto";
 import type { Conversion } from "../client/conversion.ts";
 import { createClient } from "../client/create-client.ts";
 import type { CallFailure } from "../client/failure.ts";
+import { knownReasons } from "../words.ts";
 import { showPlainly, writePlainJson } from "./plain-text.ts";
+import { describeProblem } from "./service-words.ts";
 import { readSettings, settingsNote, urlOption } from "./settings.ts";
 import { exitCode, type Surroundings } from "./surroundings.ts";
 import type { Given, Usage } from "./usage.ts";
@@ -60,14 +62,13 @@ export async function trigger(
 ): Promise<number> {
 	const event = events.find((known) => known === given.argument);
 	const from = given.text("from");
+	const givenReason = given.text("reason");
 	const read = readSettings(environment, given.text("url"));
 	const problems = [
 		...(event === undefined
 			? [`"${showPlainly(given.argument ?? "")}" is no event. There are ${events.join(", ")}.`]
 			: []),
-		...(from === undefined || from === "recorded" || from === "approved"
-			? []
-			: ["--from must be recorded or approved."]),
+		...(event === undefined ? [] : findMisfits(event, from, givenReason)),
 		...(read.ok ? [] : read.problems),
 	];
 	if (event === undefined || !read.ok || problems.length > 0) {
@@ -80,22 +81,22 @@ export async function trigger(
 	const asJson = given.flag("json");
 	const fail = (failure: CallFailure): number => {
 		const code = failure.kind === "refused" ? failure.code : failure.kind;
-		if (asJson) screen.out(writePlainJson({ error: code, detail: failure.detail }));
-		else screen.error(showPlainly(failure.detail));
+		const detail = describeProblem(read.settings.url, failure);
+		if (asJson) screen.out(writePlainJson({ error: code, detail }));
+		else screen.error(detail);
 		return exitCode.failed;
 	};
 
 	const before = await client.conversions({ orderId }, call);
 	if (!before.ok) return fail(before);
-	if (before.conversions.some(({ test }) => !test)) {
-		const detail = `Order ${orderId} is a real conversion, and only tests are triggered. Choose another --order.`;
-		return fail({ ok: false, kind: "refused", code: "not_a_test", status: null, detail, attempts: 0 });
-	}
+	if (before.conversions.some(({ test }) => !test)) return fail(refuseReal(orderId));
 	const basketValue = given.text("basket-value") ?? defaultBasketValue;
 	const recorded = await client.record({ orderId, basketValue, test: true }, call);
 	if (!recorded.ok) return fail(recorded);
+	// It may have been sold since the look.
+	if (!recorded.conversion.test) return fail(refuseReal(orderId));
 	say("conversion.recorded", recorded.outcome, recorded.conversion);
-	const reason = given.text("reason") ?? defaultReason;
+	const reason = givenReason ?? defaultReason;
 	for (const step of stepsTo(event, from === "approved")) {
 		const moved = await move(step);
 		if (!moved.ok) return fail(moved);
@@ -124,9 +125,30 @@ export async function trigger(
 			);
 		else
 			screen.out(
-				`${(isRepeat ? "was there before" : step).padEnd(19)}  ${showPlainly(orderId)}  ${status}  ${id}`,
+				`${(isRepeat ? "was there before" : step).padEnd(19)}  ${showPlainly(`${orderId}  ${status}  ${id}`)}`,
 			);
 	}
+}
+
+/** Told before anything is recorded: an option that does nothing was meant to do something. */
+function findMisfits(event: TriggeredEvent, from: string | undefined, reason: string | undefined): string[] {
+	const problems: string[] = [];
+	if (from !== undefined && event !== "conversion.reversed") {
+		problems.push(`--from is for conversion.reversed only: ${event} has one way to it.`);
+	} else if (from !== undefined && from !== "recorded" && from !== "approved") {
+		problems.push("--from must be recorded or approved.");
+	}
+	if (reason !== undefined && event !== "conversion.rejected" && event !== "conversion.reversed") {
+		problems.push(`--reason is for conversion.rejected and conversion.reversed: ${event} has none.`);
+	} else if (reason !== undefined && !knownReasons.some((known) => known === reason)) {
+		problems.push(`--reason must be one of ${knownReasons.join(", ")}.`);
+	}
+	return problems;
+}
+
+function refuseReal(orderId: string): CallFailure {
+	const detail = `Order ${orderId} is a real conversion, and only tests are triggered. Choose another --order.`;
+	return { ok: false, kind: "refused", code: "not_a_test", status: null, detail, attempts: 0 };
 }
 
 /** Behind the recording, which is the first step of every way. */

@@ -1,10 +1,12 @@
 // Section "Status callback (optional)" with its field "Postback URL": the contract's words (section 1).
 
 import { html } from "hono/html";
-import { message, padded, section } from "../components/blocks.ts";
+import { message, more, padded, section } from "../components/blocks.ts";
 import { button, postForm, textField } from "../components/forms.ts";
+import { codeBlock } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
 import { countPending } from "./health-section.ts";
+import { API_KEY_VARIABLE, SECRET_VARIABLE } from "./snippet-values.ts";
 
 export interface CallbackView {
 	path: string;
@@ -17,7 +19,13 @@ export interface CallbackView {
 	isNext: boolean;
 	/** What was entered and refused, and why. */
 	refused: { value: string; error: string } | null;
+	/** Of this instance, for the command that a developer runs. */
+	publicUrl: string;
+	brand: string;
 }
+
+/** What the package's command takes where nothing is set. */
+const UNBRANDED = "Service";
 
 export const WAITING_TARGET = "waiting-live";
 
@@ -26,7 +34,7 @@ export function callbackSection(view: CallbackView): Html {
 		id: "callback",
 		title: "Status callback (optional)",
 		hint: html`We send one signed POST for each status change of a conversion to this URL. The integration works without it. <a href="/docs">How to receive them</a>`,
-		body: padded(noSecret(view), saveForm(view), whatComesOfIt(view)),
+		body: padded(noSecret(view), saveForm(view), whatComesOfIt(view), onYourMachine(view)),
 	});
 }
 
@@ -65,6 +73,18 @@ function whatComesOfIt(view: CallbackView): Html {
 	return html`<div class="row-end"><p class="small soft grow" id="${WAITING_TARGET}">${waiting(view)}</p>${
 		view.url === null ? null : removeForm(view)
 	}</div>`;
+}
+
+/** A developer's machine has no public address; events come to it all the same. */
+function onYourMachine({ url, publicUrl, brand }: CallbackView): Html {
+	const command = `npx -p @ringback/receiver ringback listen --url ${publicUrl} --to http://localhost:3000/postback`;
+	const settings = html`<code>${API_KEY_VARIABLE}</code> and <code>${SECRET_VARIABLE}</code>${
+		brand === UNBRANDED ? null : html`, and <code>RINGBACK_BRAND=${brand}</code>,`
+	}`;
+	const body = html`<div class="stack-tight"><p class="small soft">${
+		url === null ? "No public URL yet? " : null
+	}With ${settings} set, this brings the events to your own machine. <a href="/docs#quick-start">Quick start</a></p>${codeBlock(command, "the command")}</div>`;
+	return url === null ? body : more("Listen on your own machine", body);
 }
 
 function removeForm({ path, csrf }: CallbackView): Html {

@@ -90,6 +90,8 @@ ${callbackSection({
 	pendingCount: live.health.pending.count,
 	isNext: next === "url",
 	refused,
+	publicUrl: deps.publicUrl,
+	brand: deps.brand,
 })}
 ${testSection(test)}
 ${deliveriesSection(deliveries)}

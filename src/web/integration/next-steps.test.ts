@@ -25,6 +25,30 @@ test("one button stands out, and it is the next step", async (t) => {
 	assert.deepEqual(await standsOut(), []);
 });
 
+test("without a public URL there is a way to hear of events, with the address and brand of this instance, and nothing says otherwise", async (t) => {
+	const command = (publicUrl: string) =>
+		`npx -p @ringback/receiver ringback listen --url ${publicUrl} --to http://localhost:3000/postback`;
+	for (const [brand, brandSetting] of [
+		["Service", false],
+		["Acme", true],
+	] as const) {
+		const { browser, path, site } = await openShop(t, { brand });
+		await issue(browser, path);
+		const before = await browser.open(path);
+		assert.ok(before.text.includes(`<code>${command(site.deps.publicUrl)}</code>`));
+		assert.ok(before.text.includes('href="/docs#quick-start"'));
+		assert.equal(before.text.includes("<code>RINGBACK_BRAND=Acme</code>"), brandSetting);
+		assert.match(before.text, /No Postback URL is saved, so nothing is sent:/);
+		assert.doesNotMatch(before.text, /something to watch/);
+		assert.doesNotMatch(before.text, /<summary>Listen on your own/, "plain to see while there is none");
+		await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
+		const after = await browser.open(path);
+		assert.match(after.text, /<summary>Listen on your own machine<\/summary>/, "out of the way");
+		assert.ok(after.text.includes(command(site.deps.publicUrl)));
+		assert.doesNotMatch(after.text, /No Postback URL is saved/);
+	}
+});
+
 test("a filter that is not understood is told at its field, and nothing is listed", async (t) => {
 	const { browser, path, site, programme } = await openShop(t);
 	const credentials = await issue(browser, path);

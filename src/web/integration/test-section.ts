@@ -89,7 +89,7 @@ function adviceBefore({ hasUrl, hasSecret }: Pick<TestView, "hasUrl" | "hasSecre
 	if (!hasSecret)
 		return html`First <a href="#keys">issue an API key</a>: without a secret no callback is sent.`;
 	if (!hasUrl)
-		return html`First <a href="#callback">save a Postback URL</a>, so that there is something to watch.`;
+		return html`No Postback URL is saved, so nothing is sent: <a href="#callback">save one, or listen on your own machine</a>.`;
 	return "Send one: its callback appears here within a second or two.";
 }
 

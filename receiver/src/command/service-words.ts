@@ -1,0 +1,40 @@
+// What is said when a call to the service ended other than well: what came of it, and which setting to look at. The
+// same words in every command.
+
+import type { CallFailure } from "../client/failure.ts";
+import type { Connection } from "./event-stream.ts";
+import { showPlainly } from "./plain-text.ts";
+
+export type ServiceProblem = Exclude<Connection, { kind: "open" }> | CallFailure;
+
+const checkAddress = "Check RINGBACK_URL or --url";
+const checkKey = "Check RINGBACK_API_KEY.";
+
+/** The service does not know what the settings are called here. */
+const hints: ReadonlyMap<string, string> = new Map([
+	["missing_api_key", checkKey],
+	["unknown_api_key", checkKey],
+	["revoked_api_key", checkKey],
+	["bad_signature", "Check RINGBACK_SIGNING_SECRET."],
+	["missing_signature_header", "If the network has a brand of its own, set RINGBACK_BRAND to it."],
+	["redirected", `${checkAddress}.`],
+]);
+
+export function describeProblem(url: string, problem: ServiceProblem): string {
+	const detail = showPlainly(problem.detail).replace(/\.$/, "");
+	switch (problem.kind) {
+		case "unreachable":
+			return `Nothing answers at ${url} (${detail}). ${checkAddress}, and that the service runs.`;
+		case "unexpected":
+			return `${url} does not answer as Ringback does: ${detail}. ${checkAddress}.`;
+		case "unavailable":
+			return `${url} answers, but is not ready: ${detail}. Try again in a moment.`;
+		case "refused": {
+			const hint = hints.get(problem.code);
+			return hint === undefined ? `${detail}.` : `${detail}. ${hint}`;
+		}
+		case "aborted":
+			return `${detail}.`;
+	}
+	problem satisfies never;
+}

@@ -1,0 +1,173 @@
+// `ringback listen` and `ringback trigger` before something that is no good Ringback: nothing hangs, nothing is obeyed
+// by the terminal, nothing is asked for again and again, and nobody sees a stack.
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { createServer, type RequestListener, type ServerResponse } from "node:http";
+import { describe, test } from "node:test";
+import { portOf } from "../support/port-of.ts";
+import { until } from "../support/until.ts";
+import { hasStack, openHome, type Running } from "./command-home.ts";
+
+interface Cleaning {
+	after(clean: () => Promise<void>): void;
+}
+
+const EVENT = {
+	event: "conversion.recorded",
+	conversionId: "cnv_1",
+	orderId: "o",
+	programId: "prg_1",
+	status: "RECORDED",
+	eventType: "SALE",
+	basketValue: "1.00",
+	commission: "0.10",
+	networkFee: "0.10",
+	currency: "EUR",
+	reason: null,
+	test: true,
+	occurredAt: "2026-01-01T00:00:00.000Z",
+	sentAt: "2026-01-01T00:00:00.000Z",
+};
+const CONVERSION = {
+	id: "cnv_1",
+	orderId: "1001",
+	programId: "prg_1",
+	status: "RECORDED",
+	eventType: "SALE",
+	basketValue: "1.00",
+	commission: "0.10",
+	networkFee: "0.10",
+	currency: "EUR",
+	reason: null,
+	test: true,
+	source: "test",
+	pixelBasketValue: null,
+	decidedBy: null,
+	occurredAt: "2026-01-01T00:00:00.000Z",
+	createdAt: "2026-01-01T00:00:00.000Z",
+	approvesAt: null,
+	expiresAt: null,
+};
+const LISTENING = 'event: listening\nid: a\ndata: {"programId":"prg_1"}\n\n';
+
+describe("the shop's commands before an odd service", { concurrency: 2 }, () => {
+	test("a refusal whose body never ends: Ctrl-C ends listen at once", async (t) => {
+		let asked = 0;
+		const listening = await startListen(t, (_request, answer) => {
+			asked++;
+			answer.writeHead(500, { "content-type": "application/problem+json" }).write("{");
+		});
+		await until(() => asked === 1);
+		const pressedAtMs = performance.now();
+		listening.kill("SIGINT");
+		equal((await listening.ended()).code, 0);
+		// Less than the ten seconds that an answer has.
+		ok(performance.now() - pressedAtMs < 8_000);
+	});
+
+	test("what a stream says is shown plainly, and what is no event is said and passed over", async (t) => {
+		const odd = "\u001b[2J\u202e";
+		const listening = await startListen(t, (_request, answer) => {
+			const stream = openStream(answer);
+			stream.write(`event: listening\nid: a\ndata: ${odd}not JSON\n\n`);
+			stream.write(`event: \u4e2d\u0001\nid: b\ndata: ${JSON.stringify(EVENT)}\n\n`);
+			stream.write(`event: ${odd}\nid: c\ndata: {"${odd}":1}\n\n`);
+			const named = { ...EVENT, event: odd, orderId: `order ${odd}`, status: odd };
+			stream.write(`event: conversion.recorded\nid: d\ndata: ${JSON.stringify(named)}\n\n`);
+		});
+		await listening.said(/order \\u\{1b\}\[2J\\u\{202e\}/);
+		match(listening.stdout, /^Listening to this programme /);
+		match(listening.stderr, /^The service sent what is no event: its name is "\u4e2d\\u\{1\}"\.$/m);
+		listening.kill("SIGINT");
+		const ended = await listening.ended();
+		deepEqual([ended.code, hasStack(ended)], [0, false]);
+		checkPlain(ended);
+	});
+
+	test("streams that end at once are asked for ever more rarely, and that is said once", async (t) => {
+		for (const words of ["", `${LISTENING}id: b\n\n`]) {
+			const askedAtMs: number[] = [];
+			const listening = await startListen(t, (_request, answer) => {
+				askedAtMs.push(performance.now());
+				openStream(answer).end(words);
+			});
+			await listening.said(/^The stream ends as soon as it has begun/m);
+			const saidAfter = askedAtMs.length;
+			await until(() => askedAtMs.length >= saidAfter + 1);
+			const pauses = askedAtMs.slice(1).map((atMs, at) => atMs - (askedAtMs[at] ?? 0));
+			// A timer may be a millisecond early, and a machine late; never much earlier than it was told.
+			for (const [at, pauseMs] of pauses.entries()) ok(pauseMs > 240 * 2 ** at, `${pauses}`);
+			equal(listening.isRunning, true);
+			listening.kill("SIGINT");
+			const { stderr } = await listening.ended();
+			equal(stderr.match(/as soon as it has begun/g)?.length, 1);
+		}
+	});
+
+	test("trigger shows what the service answers plainly", async (t) => {
+		const odd = "REC\u001b[31m\u202e";
+		const conversion = { ...CONVERSION, id: `cnv\u001b]0;owned\u0007`, status: odd };
+		const running = await startCommand(
+			t,
+			["trigger", "conversion.recorded", "--order", "1001"],
+			(request, answer) =>
+				answerJson(answer, request.method === "GET" ? EMPTY_PAGE : { outcome: "RECORDED", conversion }),
+		);
+		const ended = await running.ended();
+		deepEqual([ended.code, hasStack(ended)], [0, false], ended.stderr);
+		match(ended.stdout, /1001 {2}REC\\u\{1b\}\[31m\\u\{202e\} {2}cnv\\u\{1b\}\]0;owned\\u\{7\}$/m);
+		checkPlain(ended);
+	});
+
+	test("trigger goes no further when the recording answers with a real conversion", async (t) => {
+		const asked: string[] = [];
+		const args = ["trigger", "conversion.reversed", "--order", "1001"];
+		const running = await startCommand(t, args, (request, answer) => {
+			asked.push(`${request.method} ${request.url?.replace(/\?.*/, "")}`);
+			// Recorded by somebody else between the look and the recording.
+			const real = { ...CONVERSION, test: false };
+			answerJson(answer, request.method === "GET" ? EMPTY_PAGE : { outcome: "DUPLICATE", conversion: real });
+		});
+		const ended = await running.ended();
+		equal(ended.code, 1);
+		match(ended.stderr, /^Order 1001 is a real conversion/);
+		deepEqual(asked, ["GET /v1/conversions", "POST /v1/conversions"]);
+	});
+});
+
+const EMPTY_PAGE = { conversions: [], nextCursor: null };
+
+function startListen(t: Cleaning, handler: RequestListener): Promise<Running> {
+	return startCommand(t, ["listen", "--to", "http://127.0.0.1:2/postback"], handler);
+}
+
+async function startCommand(
+	t: Cleaning,
+	args: readonly string[],
+	handler: RequestListener,
+): Promise<Running> {
+	const server = createServer(handler);
+	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+	t.after(async () => {
+		const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+		server.closeAllConnections();
+		await closed;
+	});
+	return openHome(t).startScript("receiver/src/command/main.ts", args, {
+		RINGBACK_URL: `http://127.0.0.1:${portOf(server)}`,
+		RINGBACK_API_KEY: "rbk_key",
+		RINGBACK_SIGNING_SECRET: "rbs_secret",
+	});
+}
+
+function openStream(answer: ServerResponse): ServerResponse {
+	return answer.writeHead(200, { "content-type": "text/event-stream" });
+}
+
+function answerJson(answer: ServerResponse, json: object): void {
+	answer.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(json));
+}
+
+function checkPlain({ stdout, stderr }: { stdout: string; stderr: string }): void {
+	ok(!/(?!\n)[\p{Cc}\p{Cf}]/u.test(stdout + stderr), JSON.stringify(stdout + stderr));
+}
