@@ -1,5 +1,6 @@
 // One connection to the service's stream of events, signed like every call. Says how it went; judges nothing.
 
+import { findErrorCode } from "../network-error.ts";
 import { signRequest } from "../sign-request.ts";
 import type { Settings } from "./settings.ts";
 import { createMessageReader, type StreamMessage } from "./stream-message.ts";
@@ -126,9 +127,7 @@ function parseProblem(text: string): { code?: string; detail?: string } {
 }
 
 function describeNetworkError(error: unknown): string {
-	for (const one of [error, error instanceof Error ? error.cause : undefined]) {
-		const code = typeof one === "object" && one !== null && "code" in one ? one.code : undefined;
-		if (typeof code === "string" && /^\w{1,64}$/.test(code)) return code;
-	}
+	const code = findErrorCode(error);
+	if (code !== undefined) return code;
 	return error instanceof Error && error.name === "AbortError" ? "no answer in 10 seconds" : "no connection";
 }

@@ -2,13 +2,14 @@
 // itself and goes on where it was; what the service delivers to the saved Postback URL is not touched.
 
 import { parseEvent } from "../event.ts";
+import { pauseFor } from "../pause.ts";
 import { type Connection, openStream } from "./event-stream.ts";
 import { type EventBody, forwardEvent } from "./forward.ts";
 import { createReport, type Forwarded } from "./forward-report.ts";
 import { createForwardedMemory } from "./forwarded-memory.ts";
 import { judgeForward } from "./judgement.ts";
-import { isSteady, pauseFor, reconnectPauseMs } from "./pause.ts";
 import { showPlainly } from "./plain-text.ts";
+import { isSteady, reconnectPauseMs } from "./reconnect-pause.ts";
 import { describeProblem } from "./service-words.ts";
 import { readSettings, type Settings, settingsNote, urlOption } from "./settings.ts";
 import type { StreamMessage } from "./stream-message.ts";

@@ -1,6 +1,8 @@
 // Which programme a command speaks for, and where: from options and environment. Every problem at once, each with
 // the way out of it; none quotes a value, for it may be a secret in the wrong place.
 
+import { brandForm } from "../brand.ts";
+import { parseOrigin } from "../origin.ts";
 import type { Environment } from "./surroundings.ts";
 import type { OptionSpec } from "./usage.ts";
 
@@ -43,7 +45,7 @@ export function readSettings(environment: Environment, givenUrl: string | undefi
 	);
 	const brand = environment["RINGBACK_BRAND"]?.trim() || "Service";
 	const url = parseOrigin(address);
-	if (address !== "" && url === undefined) {
+	if (address !== "" && !url.ok) {
 		problems.push(
 			`${urlName} must be the service's address without a path, such as https://ringback.example.`,
 		);
@@ -53,19 +55,9 @@ export function readSettings(environment: Environment, givenUrl: string | undefi
 	} else if (apiKey !== "" && !/^[!-~]+$/.test(apiKey)) {
 		problems.push("RINGBACK_API_KEY must be the key as it was shown, rbk_…");
 	}
-	if (!/^[A-Za-z][A-Za-z0-9-]{0,30}$/.test(brand)) {
+	if (!brandForm.test(brand)) {
 		problems.push("RINGBACK_BRAND must be letters, digits or hyphens, such as Acme.");
 	}
-	if (url === undefined || problems.length > 0) return { ok: false, problems };
-	return { ok: true, settings: { url, apiKey, secret, brand } };
-}
-
-function parseOrigin(text: string): string | undefined {
-	try {
-		const url = new URL(text);
-		return /^https?:$/.test(url.protocol) && url.href === `${url.origin}/` ? url.origin : undefined;
-	} catch {
-		// Not a URL at all: the caller says so.
-		return undefined;
-	}
+	if (!url.ok || problems.length > 0) return { ok: false, problems };
+	return { ok: true, settings: { url: url.origin, apiKey, secret, brand } };
 }

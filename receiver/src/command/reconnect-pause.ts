@@ -1,4 +1,4 @@
-// How long to wait before the stream is asked for again, and the waiting.
+// How long to wait before the stream is asked for again.
 
 const firstPauseMs = 250;
 /** A developer who restarts the service waits no longer than this for the next event. */
@@ -14,17 +14,4 @@ export function isSteady(connectedMs: number): boolean {
 /** None after a connection that was steady. */
 export function reconnectPauseMs(failures: number): number {
 	return failures === 0 ? 0 : Math.min(longestPauseMs, firstPauseMs * 2 ** (failures - 1));
-}
-
-export function pauseFor(pauseMs: number, stopSignal: AbortSignal): Promise<void> {
-	return new Promise((resolve) => {
-		if (stopSignal.aborted) return resolve();
-		const end = (): void => {
-			clearTimeout(timer);
-			stopSignal.removeEventListener("abort", end);
-			resolve();
-		};
-		const timer = setTimeout(end, pauseMs);
-		stopSignal.addEventListener("abort", end, { once: true });
-	});
 }
