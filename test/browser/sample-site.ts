@@ -91,6 +91,11 @@ async function fillMain(
 	const monthAgoMs = endMs - 31 * DAY_MS;
 	const past = { ...service, clock: { ...clock, nowMs: () => monthAgoMs } };
 	const { secret } = expectValue(await issueKey(past, public_id));
+	await store.db
+		.updateTable("api_keys")
+		.set({ last_used_at_ms: endMs })
+		.where("programme_id", "=", id)
+		.execute();
 	await setEndpoint(store.db, id, `https://shop.nordlicht.example${SAMPLE_PATH}`, monthAgoMs);
 	await store.db
 		.updateTable("programmes")

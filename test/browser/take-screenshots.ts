@@ -23,6 +23,10 @@ const FOLDER = fileURLToPath(new URL("../../docs/images/", import.meta.url));
 
 const SHOTS: readonly Shot[] = [
 	{ name: "sign-in", as: "nobody", path: () => "/sign-in" },
+	{ name: "guide", as: "nobody", path: () => "/docs" },
+	{ name: "guide-narrow", as: "nobody", path: () => "/docs#the-retry-calendar", isNarrow: true },
+	{ name: "api-reference", as: "nobody", path: () => "/docs/api#recordConversion" },
+	{ name: "api-reference-dark", as: "nobody", path: () => "/docs/api", isDark: true },
 	{ name: "integration", as: "owner", path: ({ main }) => `${main}/integration` },
 	{ name: "integration-narrow", as: "owner", path: ({ main }) => `${main}/integration`, isNarrow: true },
 	{ name: "integration-first-steps", as: "staff", path: ({ fresh }) => `${fresh}/integration` },
