@@ -11,6 +11,13 @@ static class Sender
     static void Main(string[] args)
     {
         string service = Setting("RINGBACK_URL") ?? "https://ringback.example";
+        string key = Setting("RINGBACK_API_KEY"), secret = Setting("RINGBACK_SIGNING_SECRET");
+        if (string.IsNullOrEmpty(key) || string.IsNullOrEmpty(secret) || args.Length != 2)
+        {
+            string what = "RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET";
+            Console.Error.WriteLine($"Set {what}; give order and amount.");
+            Environment.Exit(2);
+        }
         string path = "/v1/conversions";
         // Amounts are strings. What is sent below are the very bytes that are hashed here.
         string sale = $"{{\"orderId\":{Quote(args[0])},\"basketValue\":{Quote(args[1])}}}";
@@ -21,21 +28,25 @@ static class Sender
         string nonce = Hex(random);
         string digest = Hex(SHA256.Create().ComputeHash(body));
         string signed = string.Join("\n", "POST", path, timestamp, nonce, digest);
-        var hmac = new HMACSHA256(Encoding.UTF8.GetBytes(Setting("RINGBACK_SIGNING_SECRET")));
+        var hmac = new HMACSHA256(Encoding.UTF8.GetBytes(secret));
         string signature = Hex(hmac.ComputeHash(Encoding.UTF8.GetBytes(signed)));
 
         var request = new HttpRequestMessage(HttpMethod.Post, service + path);
         request.Content = new ByteArrayContent(body);
         request.Content.Headers.Add("Content-Type", "application/json");
-        request.Headers.Add("Authorization", "Bearer " + Setting("RINGBACK_API_KEY"));
+        request.Headers.Add("Authorization", "Bearer " + key);
         request.Headers.Add("X-Service-Timestamp", timestamp);
         request.Headers.Add("X-Service-Nonce", nonce);
         request.Headers.Add("X-Service-Signature", signature);
-        var client = new HttpClient { Timeout = TimeSpan.FromSeconds(10) };
+        // Followed, a redirect would carry the API key to another address.
+        var client = new HttpClient(new HttpClientHandler { AllowAutoRedirect = false });
+        client.Timeout = TimeSpan.FromSeconds(10);
         HttpResponseMessage answer = client.SendAsync(request).Result;
-        Console.WriteLine((int)answer.StatusCode + " " + answer.Content.ReadAsStringAsync().Result);
+        int status = (int)answer.StatusCode;
+        Console.WriteLine(status + " " + answer.Content.ReadAsStringAsync().Result);
+        bool isJson = answer.Content.Headers.ContentType?.MediaType == "application/json";
         // Not by returning: on Mono, a thread of the client now and then holds the program back.
-        Environment.Exit(answer.IsSuccessStatusCode ? 0 : 1);
+        Environment.Exit(isJson && (status == 200 || status == 201) ? 0 : 1);
     }
 
     static string Setting(string name) => Environment.GetEnvironmentVariable(name);

@@ -1,5 +1,5 @@
 // Receives status callbacks: PORT=8080 go run receiver.go, behind your TLS proxy. Makes a file of
-// each. For good: a table with a unique key in place of stored and the files, one for the nonces.
+// each. For good: a table with a unique key in place of the files, one for the nonces.
 package main
 
 import (
@@ -9,9 +9,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strconv"
 	"sync"
 	"time"
@@ -20,11 +20,9 @@ import (
 const maxBodyBytes, toleranceSeconds = 65_536, 300
 
 var secret, lock = os.Getenv("RINGBACK_SIGNING_SECRET"), sync.Mutex{}
-var stored, nonces = map[string]bool{}, map[string]bool{}
+var nonces = map[string]bool{}
 
 type event struct{ ConversionId, Event, OrderId, Status string }
-
-func (e event) key() string { return filepath.Base(e.ConversionId + "." + e.Event + ".json") }
 
 func receive(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(io.LimitReader(r.Body, maxBodyBytes+1)) // the bytes as they came
@@ -45,19 +43,25 @@ func receive(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(405)
 	case len(body) > maxBodyBytes:
 		w.WriteHeader(413)
-	case !isFresh || !isOurs || nonces[nonce]:
+	case !isFresh || !isOurs || nonce == "" || nonces[nonce]:
 		w.WriteHeader(401)
 	case json.Unmarshal(body, &e) != nil || e.ConversionId == "" || e.Event == "":
 		w.WriteHeader(400)
-	case !stored[e.key()] && os.WriteFile("postbacks/"+e.key(), body, 0o600) != nil:
-		w.WriteHeader(503) // 5xx: it is sent again. A 4xx would end the delivery.
 	default:
+		// In hex: no id is a path, and no two events have one name.
+		file := fmt.Sprintf("postbacks/%x.%x.json", e.ConversionId, e.Event)
+		_, missing := os.Stat(file)                 // the same event may come twice
+		isNew, part := missing != nil, file+".part" // a full disk leaves half of it here
+		if isNew && (os.WriteFile(part, body, 0o600) != nil || os.Rename(part, file) != nil) {
+			w.WriteHeader(503) // 5xx: it is sent again. A 4xx would end the delivery.
+			return
+		}
 		w.WriteHeader(204)
-		if !stored[e.key()] { // the same event may come twice
+		if isNew {
 			// The slow work: beside the answer, not before it.
 			go fmt.Println(e.Event, e.ConversionId, e.OrderId, e.Status)
 		}
-		stored[e.key()], nonces[nonce] = true, true
+		nonces[nonce] = true
 		forget := func() { lock.Lock(); delete(nonces, nonce); lock.Unlock() }
 		time.AfterFunc(time.Duration(toleranceSeconds-age+1)*time.Second, forget)
 	}
@@ -65,7 +69,11 @@ func receive(w http.ResponseWriter, r *http.Request) {
 
 func main() {
 	if secret == "" || os.MkdirAll("postbacks", 0o700) != nil {
-		panic("Set RINGBACK_SIGNING_SECRET, and start in a folder that can be written to.")
+		log.Fatal("Set RINGBACK_SIGNING_SECRET, and start in a folder that can be written to.")
 	}
-	panic(http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"), http.HandlerFunc(receive)))
+	port := os.Getenv("PORT")
+	if port == "" {
+		port = "8080"
+	}
+	log.Fatal(http.ListenAndServe("127.0.0.1:"+port, http.HandlerFunc(receive)))
 }

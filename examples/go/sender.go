@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -22,6 +23,10 @@ func main() {
 	service, path := os.Getenv("RINGBACK_URL"), "/v1/conversions"
 	if service == "" {
 		service = "https://ringback.example"
+	}
+	key, secret := os.Getenv("RINGBACK_API_KEY"), os.Getenv("RINGBACK_SIGNING_SECRET")
+	if key == "" || secret == "" || len(os.Args) != 3 {
+		log.Fatal("Set RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET; give order and amount.")
 	}
 	// Amounts are strings. What is sent below are the very bytes that are hashed here.
 	sale := map[string]string{"orderId": os.Args[1], "basketValue": os.Args[2]}
@@ -32,24 +37,27 @@ func main() {
 	_, err = rand.Read(random)
 	check(err)
 	nonce := hex.EncodeToString(random)
-	mac := hmac.New(sha256.New, []byte(os.Getenv("RINGBACK_SIGNING_SECRET")))
+	mac := hmac.New(sha256.New, []byte(secret))
 	fmt.Fprintf(mac, "POST\n%s\n%s\n%s\n%x", path, timestamp, nonce, sha256.Sum256(body))
 
 	request, err := http.NewRequest("POST", service+path, bytes.NewReader(body))
 	check(err)
-	request.Header.Set("Authorization", "Bearer "+os.Getenv("RINGBACK_API_KEY"))
+	request.Header.Set("Authorization", "Bearer "+key)
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("X-Service-Timestamp", timestamp)
 	request.Header.Set("X-Service-Nonce", nonce)
 	request.Header.Set("X-Service-Signature", hex.EncodeToString(mac.Sum(nil)))
-	client := http.Client{Timeout: 10 * time.Second}
+	// Followed, a redirect would carry the API key to another address.
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	client := http.Client{Timeout: 10 * time.Second, CheckRedirect: stay}
 	response, err := client.Do(request)
 	check(err)
 	answer, err := io.ReadAll(response.Body)
 	check(err)
 	fmt.Println(response.StatusCode, string(answer))
-	if response.StatusCode >= 300 {
-		os.Exit(1)
+	isJson := strings.HasPrefix(response.Header.Get("Content-Type"), "application/json")
+	if !isJson || response.StatusCode != 200 && response.StatusCode != 201 {
+		os.Exit(1) // a refusal, or a page of a proxy
 	}
 }
 

@@ -1,5 +1,5 @@
 // Receives status callbacks: PORT=8080 java Receiver.java (17 or later), behind your TLS proxy.
-// Makes a file of each. For good: a table with a unique key in place of STORED and the files, one
+// Makes a file of each. For good: a table with a unique key in place of the files, one
 // for the nonces, and your project's JSON library in place of field(): the JDK has none.
 import static java.nio.charset.StandardCharsets.UTF_8;
 
@@ -15,39 +15,38 @@ import javax.crypto.spec.SecretKeySpec;
 
 public class Receiver {
     static final int MAX_BODY_BYTES = 65_536, TOLERANCE_SECONDS = 300;
+    static final Map<String, String> ENV = System.getenv();
+    static final String SECRET = ENV.getOrDefault("RINGBACK_SIGNING_SECRET", "");
+    static final HexFormat HEX = HexFormat.of();
     static final Map<String, Long> NONCES = new HashMap<>(); // and when their timestamps are stale
-    static final Set<Path> STORED = new HashSet<>();
 
     static synchronized int receive(Headers headers, String target, byte[] body) throws Exception {
         String timestamp = headers.getOrDefault("X-Service-Timestamp", List.of("")).get(0);
         String nonce = headers.getOrDefault("X-Service-Nonce", List.of("")).get(0);
         String signature = headers.getOrDefault("X-Service-Signature", List.of("")).get(0);
-        if (!timestamp.matches("[0-9]{1,12}")) return 401;
+        if (nonce.isEmpty() || !timestamp.matches("[0-9]{1,12}")) return 401;
         long now = System.currentTimeMillis() / 1000, sentAt = Long.parseLong(timestamp);
         if (Math.abs(now - sentAt) > TOLERANCE_SECONDS) return 401;
 
-        byte[] secret = System.getenv("RINGBACK_SIGNING_SECRET").getBytes(UTF_8);
-        HexFormat hex = HexFormat.of();
-        String digest = hex.formatHex(MessageDigest.getInstance("SHA-256").digest(body));
+        String digest = HEX.formatHex(MessageDigest.getInstance("SHA-256").digest(body));
         Mac mac = Mac.getInstance("HmacSHA256");
-        mac.init(new SecretKeySpec(secret, "HmacSHA256"));
+        mac.init(new SecretKeySpec(SECRET.getBytes(UTF_8), "HmacSHA256"));
         String signed = String.join("\n", "POST", target, timestamp, nonce, digest);
-        byte[] expected = hex.formatHex(mac.doFinal(signed.getBytes(UTF_8))).getBytes(UTF_8);
+        byte[] expected = HEX.formatHex(mac.doFinal(signed.getBytes(UTF_8))).getBytes(UTF_8);
         if (!MessageDigest.isEqual(expected, signature.toLowerCase().getBytes(UTF_8))) return 401;
         NONCES.values().removeIf(staleAt -> staleAt < now);
         if (NONCES.containsKey(nonce)) return 401;
 
         String id = field("conversionId", body), event = field("event", body);
         if (id == null || event == null) return 400;
-        Path file = Path.of("postbacks").resolve(Path.of(id + "." + event + ".json").getFileName());
-        if (!STORED.contains(file)) { // the same event may come twice
-            Files.write(file, body);
-            STORED.add(file);
-            String order = field("orderId", body), status = field("status", body);
-            CompletableFuture.runAsync(() -> // the slow work: beside the answer, not before it
-                System.out.println(event + " " + id + " " + order + " " + status));
-        }
+        // In hex: no id is a path, and no two events have one name.
+        String key = HEX.formatHex(id.getBytes(UTF_8)) + "." + HEX.formatHex(event.getBytes(UTF_8));
+        Path file = Path.of("postbacks", key + ".json"); // a full disk leaves half of it in .part
+        boolean isNew = !Files.exists(file); // the same event may come twice
+        if (isNew) Files.move(Files.write(Path.of(file + ".part"), body), file);
         NONCES.put(nonce, sentAt + TOLERANCE_SECONDS); // not if storing failed: it may come again
+        String line = String.join(" ", event, id, field("orderId", body), field("status", body));
+        if (isNew) CompletableFuture.runAsync(() -> System.out.println(line)); // beside the answer
         return 204;
     }
 
@@ -61,8 +60,12 @@ public class Receiver {
     }
 
     public static void main(String[] args) throws Exception {
+        if (SECRET.isEmpty()) {
+            System.err.println("Set RINGBACK_SIGNING_SECRET.");
+            System.exit(1);
+        }
         Files.createDirectories(Path.of("postbacks"));
-        int port = Integer.parseInt(System.getenv("PORT"));
+        int port = Integer.parseInt(ENV.getOrDefault("PORT", "8080"));
         HttpServer server = HttpServer.create(new InetSocketAddress("127.0.0.1", port), 0);
         server.setExecutor(Executors.newCachedThreadPool());
         server.createContext("/", exchange -> {

@@ -14,7 +14,13 @@ public class Sender {
     public static void main(String[] args) throws Exception {
         var env = System.getenv();
         String service = env.getOrDefault("RINGBACK_URL", "https://ringback.example");
-        byte[] secret = env.get("RINGBACK_SIGNING_SECRET").getBytes(UTF_8);
+        String key = env.getOrDefault("RINGBACK_API_KEY", "");
+        String secret = env.getOrDefault("RINGBACK_SIGNING_SECRET", "");
+        if (key.isEmpty() || secret.isEmpty() || args.length != 2) {
+            String what = "RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET";
+            System.err.println("Set " + what + "; give order and amount.");
+            System.exit(2);
+        }
 
         String path = "/v1/conversions";
         // Amounts are strings. What is sent below are the very bytes that are hashed here.
@@ -27,12 +33,12 @@ public class Sender {
         String nonce = hex.formatHex(random);
         String digest = hex.formatHex(MessageDigest.getInstance("SHA-256").digest(body));
         Mac mac = Mac.getInstance("HmacSHA256");
-        mac.init(new SecretKeySpec(secret, "HmacSHA256"));
+        mac.init(new SecretKeySpec(secret.getBytes(UTF_8), "HmacSHA256"));
         String signed = String.join("\n", "POST", path, timestamp, nonce, digest);
 
         var request = HttpRequest.newBuilder(URI.create(service + path))
             .timeout(Duration.ofSeconds(10))
-            .header("Authorization", "Bearer " + env.get("RINGBACK_API_KEY"))
+            .header("Authorization", "Bearer " + key)
             .header("Content-Type", "application/json")
             .header("X-Service-Timestamp", timestamp)
             .header("X-Service-Nonce", nonce)
@@ -40,7 +46,9 @@ public class Sender {
             .POST(HttpRequest.BodyPublishers.ofByteArray(body)).build();
         var answer = HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString());
         System.out.println(answer.statusCode() + " " + answer.body());
-        System.exit(answer.statusCode() < 300 ? 0 : 1);
+        String type = answer.headers().firstValue("Content-Type").orElse("");
+        boolean isTaken = answer.statusCode() == 200 || answer.statusCode() == 201;
+        System.exit(isTaken && type.startsWith("application/json") ? 0 : 1); // 1: or a proxy's page
     }
 
     /** As JSON; with control characters the service takes no order. */

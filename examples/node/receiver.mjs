@@ -1,23 +1,28 @@
 // Receives status callbacks: npm install @ringback/receiver, then PORT=8080 node receiver.mjs
 // behind your TLS proxy. Makes a file of each. For good: a table with a unique key in place of
-// stored and the files. The package has adapters for Express, Fastify, Hono and Next.js.
-import { mkdirSync, writeFileSync } from "node:fs";
+// the files. The package has adapters for Express, Fastify, Hono and Next.js.
+import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { basename } from "node:path";
 import { createReceiver } from "@ringback/receiver";
 
+const { RINGBACK_SIGNING_SECRET: secret, PORT = "8080" } = process.env;
+if (!secret) {
+	console.error("Set RINGBACK_SIGNING_SECRET.");
+	process.exit(1);
+}
 mkdirSync("postbacks", { recursive: true });
-const stored = new Set();
+const hex = (text) => Buffer.from(text).toString("hex");
 
 const receiver = createReceiver({
-	secret: process.env.RINGBACK_SIGNING_SECRET,
+	secret,
 	brand: "Service", // the word in the header names
 	// Before the answer. What it throws becomes a 503, and the callback is sent again.
 	store(event) {
-		const key = basename(`${event.conversionId}.${event.event}.json`);
-		if (stored.has(key)) return "seen"; // the same event may come twice
-		writeFileSync(`postbacks/${key}`, JSON.stringify(event));
-		stored.add(key);
+		// In hex: no id is a path, and no two events have one name.
+		const file = `postbacks/${hex(event.conversionId)}.${hex(event.event)}.json`;
+		if (existsSync(file)) return "seen"; // the same event may come twice
+		writeFileSync(`${file}.part`, JSON.stringify(event)); // a full disk leaves half of it here
+		renameSync(`${file}.part`, file);
 		return "stored";
 	},
 	// The slow work: once per event, after the answer.
@@ -26,4 +31,4 @@ const receiver = createReceiver({
 	},
 });
 
-createServer(receiver.node).listen(Number(process.env.PORT), "127.0.0.1");
+createServer(receiver.node).listen(Number(PORT), "127.0.0.1");

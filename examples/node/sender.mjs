@@ -2,14 +2,20 @@
 // The client signs, and tries again where that helps: an order is never recorded twice.
 import { createClient } from "@ringback/receiver";
 
+const { RINGBACK_API_KEY: apiKey, RINGBACK_SIGNING_SECRET: secret } = process.env;
+const [orderId, basketValue] = process.argv.slice(2); // amounts are strings
+if (!apiKey || !secret || !basketValue) {
+	console.error("Set RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET; give order and amount.");
+	process.exit(2);
+}
+
 const client = createClient({
 	url: process.env.RINGBACK_URL ?? "https://ringback.example",
-	apiKey: process.env.RINGBACK_API_KEY,
-	secret: process.env.RINGBACK_SIGNING_SECRET,
+	apiKey,
+	secret,
 	brand: "Service", // the word in the header names
 });
 
-const [orderId, basketValue] = process.argv.slice(2); // amounts are strings
 const result = await client.record({ orderId, basketValue });
 if (result.ok) {
 	console.log(result.outcome, result.conversion);

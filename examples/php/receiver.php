@@ -1,7 +1,8 @@
 <?php
 // Receives status callbacks. To try it: php -S 127.0.0.1:8080 receiver.php (needs php-sqlite3).
-// For good: your postback.php, with your own database in place of the SQLite file. PHP forgets
-// everything between two requests, so the nonces are in the database too.
+// It keeps postbacks.db in the folder above its own, outside the web root. For good: your
+// postback.php, with your own database in place of that file. PHP forgets everything between two
+// requests, so the nonces are in the database too.
 declare(strict_types=1);
 
 const MAX_BODY_BYTES = 65_536;
@@ -23,13 +24,13 @@ if (strlen($body) > MAX_BODY_BYTES) answer(413);
 $timestamp = $_SERVER['HTTP_X_SERVICE_TIMESTAMP'] ?? '';
 $nonce = $_SERVER['HTTP_X_SERVICE_NONCE'] ?? '';
 $signature = strtolower($_SERVER['HTTP_X_SERVICE_SIGNATURE'] ?? '');
-if (!ctype_digit($timestamp) || abs(time() - (int) $timestamp) > TOLERANCE_SECONDS) answer(401);
+if ($nonce === '' || !ctype_digit($timestamp)) answer(401);
+if (abs(time() - (int) $timestamp) > TOLERANCE_SECONDS) answer(401);
 
 $signed = ['POST', $_SERVER['REQUEST_URI'], $timestamp, $nonce, hash('sha256', $body)];
 if (!hash_equals(hash_hmac('sha256', implode("\n", $signed), $secret), $signature)) answer(401);
 
 try {
-    // Outside the web root.
     $file = dirname(__DIR__) . '/postbacks.db';
     $db = new PDO("sqlite:$file", options: [PDO::ATTR_TIMEOUT => 3]);
     $db->exec('CREATE TABLE IF NOT EXISTS nonces (nonce TEXT PRIMARY KEY, stale_at INTEGER)');
@@ -56,7 +57,9 @@ try {
 }
 
 http_response_code(204);
+// Under FPM the answer goes out here; elsewhere it waits for the end of the script, and what takes
+// more than a second or two belongs in a queue.
 if (function_exists('fastcgi_finish_request')) fastcgi_finish_request();
-if ($insert->rowCount() === 1) { // answered: now the slow work
+if ($insert->rowCount() === 1) { // the work
     error_log("{$event['event']} {$event['conversionId']} {$event['orderId']} {$event['status']}");
 }

@@ -4,8 +4,11 @@
 declare(strict_types=1);
 
 $service = getenv('RINGBACK_URL') ?: 'https://ringback.example';
-$apiKey = getenv('RINGBACK_API_KEY') ?: throw new Exception('Set RINGBACK_API_KEY.');
-$secret = getenv('RINGBACK_SIGNING_SECRET') ?: throw new Exception('Set RINGBACK_SIGNING_SECRET.');
+[$apiKey, $secret] = [getenv('RINGBACK_API_KEY'), getenv('RINGBACK_SIGNING_SECRET')];
+if (!$apiKey || !$secret || $argc !== 3) {
+    fwrite(STDERR, "Set RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET; give order and amount.\n");
+    exit(2);
+}
 [, $orderId, $basketValue] = $argv;
 
 $path = '/v1/conversions';
@@ -31,4 +34,5 @@ curl_setopt_array($curl, [
 $answer = curl_exec($curl);
 $status = curl_getinfo($curl, CURLINFO_RESPONSE_CODE);
 echo $status, ' ', $answer === false ? curl_error($curl) : $answer, "\n";
-exit($status === 200 || $status === 201 ? 0 : 1);
+$isJson = str_starts_with((string) curl_getinfo($curl, CURLINFO_CONTENT_TYPE), 'application/json');
+exit($isJson && ($status === 200 || $status === 201) ? 0 : 1); // 1: a refusal, or a proxy's page

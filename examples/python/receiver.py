@@ -21,13 +21,13 @@ class Receiver(BaseHTTPRequestHandler):
     def do_POST(self):
         length = self.headers.get("Content-Length", "")
         if not re.fullmatch("[0-9]{1,9}", length):
-            return self.send_error(411)
+            return self.send_error(501)  # in chunks: http.server reads none. A 4xx would end it.
         body = self.rfile.read(min(int(length), MAX_BODY_BYTES + 1))  # the bytes as they came
         if len(body) > MAX_BODY_BYTES:
             return self.send_error(413)
         names = ["X-Service-Timestamp", "X-Service-Nonce", "X-Service-Signature"]
         timestamp, nonce, signature = (self.headers.get(name, "") for name in names)
-        if not re.fullmatch("[0-9]{1,12}", timestamp):
+        if not nonce or not re.fullmatch("[0-9]{1,12}", timestamp):
             return self.send_error(401)
         target = self.requestline.split(" ")[1]  # as it came: self.path folds leading slashes
         signed = "\n".join(["POST", target, timestamp, nonce, hashlib.sha256(body).hexdigest()])
@@ -57,4 +57,4 @@ class Receiver(BaseHTTPRequestHandler):
             print("{event} {conversionId} {orderId} {status}".format(**event), flush=True)
 
 
-ThreadingHTTPServer(("127.0.0.1", int(os.environ["PORT"])), Receiver).serve_forever()
+ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", 8080))), Receiver).serve_forever()

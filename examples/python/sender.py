@@ -4,11 +4,13 @@ No answer, or 5xx? Run it again: an order is never recorded twice, the answer is
 """
 import hashlib, hmac, json, os, secrets, sys, time
 from urllib.error import HTTPError
-from urllib.request import Request, urlopen
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 service = os.environ.get("RINGBACK_URL", "https://ringback.example")
-api_key = os.environ["RINGBACK_API_KEY"]
-secret = os.environ["RINGBACK_SIGNING_SECRET"]
+api_key = os.environ.get("RINGBACK_API_KEY")
+secret = os.environ.get("RINGBACK_SIGNING_SECRET")
+if not api_key or not secret or len(sys.argv) != 3:
+    sys.exit("Set RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET; give order and amount.")
 order_id, basket_value = sys.argv[1:]
 
 path = "/v1/conversions"
@@ -24,8 +26,18 @@ headers = {
     "X-Service-Nonce": nonce,
     "X-Service-Signature": hmac.new(secret.encode(), signed.encode(), hashlib.sha256).hexdigest(),
 }
+
+
+class NoRedirects(HTTPRedirectHandler):
+    def redirect_request(self, *_):
+        return None  # followed, it would carry the API key to another address
+
+
 try:
-    with urlopen(Request(service + path, data=body, headers=headers), timeout=10) as response:
-        print(response.status, response.read().decode())
+    request = Request(service + path, data=body, headers=headers)
+    response = build_opener(NoRedirects).open(request, timeout=10)
 except HTTPError as refusal:
-    sys.exit(f"{refusal.code} {refusal.read().decode()}")
+    response = refusal
+print(response.code, response.read().decode(errors="replace"))
+is_json = response.headers.get_content_type() == "application/json"  # and no page of a proxy
+sys.exit(0 if response.code in (200, 201) and is_json else 1)

@@ -1,19 +1,17 @@
 # Receives status callbacks, a Rack app: puma -b tcp://127.0.0.1:8080 receiver.ru, behind your TLS
 # proxy. Makes a file of each. For good: a table with a unique key on conversion and event in place
-# of STORED and the files, and one for the nonces.
+# of the files, and one for the nonces.
 require "digest"
 require "fileutils"
 require "json"
 require "openssl"
-require "set"
 
-SECRET = ENV.fetch("RINGBACK_SIGNING_SECRET")
+SECRET = ENV["RINGBACK_SIGNING_SECRET"].to_s
 raise "Set RINGBACK_SIGNING_SECRET." if SECRET.empty?
 MAX_BODY_BYTES = 65_536
 TOLERANCE_SECONDS = 300
 LOCK = Mutex.new
 NONCES = {} # nonce => when its timestamp goes stale
-STORED = Set.new
 FileUtils.mkdir_p("postbacks")
 
 def receive(env)
@@ -25,7 +23,7 @@ def receive(env)
   timestamp = env["HTTP_X_SERVICE_TIMESTAMP"].to_s.b
   nonce = env["HTTP_X_SERVICE_NONCE"].to_s.b
   signature = env["HTTP_X_SERVICE_SIGNATURE"].to_s.b.downcase
-  return 401 unless timestamp.match?(/\A[0-9]+\z/)
+  return 401 if nonce.empty? || !timestamp.match?(/\A[0-9]+\z/)
   return 401 if (Time.now.to_i - timestamp.to_i).abs > TOLERANCE_SECONDS
 
   # REQUEST_URI is path and query as they came; PATH_INFO need not be.
@@ -36,14 +34,16 @@ def receive(env)
   event = JSON.parse(body)
   return 400 unless event.is_a?(Hash) && event["conversionId"] && event["event"]
 
-  key = File.basename("#{event["conversionId"]}.#{event["event"]}.json")
+  # In hex: no id is a path, and no two events have one name.
+  key = event.values_at("conversionId", "event").map { |part| part.to_s.unpack1("H*") }.join(".")
+  file = "postbacks/#{key}.json"
   LOCK.synchronize do
     NONCES.delete_if { |_, stale_at| stale_at < Time.now.to_i }
     return 401 if NONCES.key?(nonce)
 
-    is_new = !STORED.include?(key) # the same event may come twice
-    File.binwrite("postbacks/#{key}", body) if is_new
-    STORED.add(key)
+    is_new = !File.exist?(file) # the same event may come twice
+    File.binwrite("#{file}.part", body) if is_new # a full disk leaves half of it here
+    File.rename("#{file}.part", file) if is_new
     NONCES[nonce] = timestamp.to_i + TOLERANCE_SECONDS # not if storing failed: it may come again
     Thread.new { work(event) } if is_new # beside the answer, not before it
   end

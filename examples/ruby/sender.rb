@@ -7,8 +7,10 @@ require "openssl"
 require "securerandom"
 
 service = ENV.fetch("RINGBACK_URL", "https://ringback.example")
-api_key = ENV.fetch("RINGBACK_API_KEY")
-secret = ENV.fetch("RINGBACK_SIGNING_SECRET")
+api_key, secret = ENV.values_at("RINGBACK_API_KEY", "RINGBACK_SIGNING_SECRET").map(&:to_s)
+if api_key.empty? || secret.empty? || ARGV.size != 2
+  abort "Set RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET; give order and amount."
+end
 order_id, basket_value = ARGV
 
 path = "/v1/conversions"
@@ -25,4 +27,5 @@ answer = Net::HTTP.post(URI(service + path), body,
   "X-Service-Nonce" => nonce,
   "X-Service-Signature" => OpenSSL::HMAC.hexdigest("SHA256", secret, signed))
 puts "#{answer.code} #{answer.body}"
-exit answer.is_a?(Net::HTTPSuccess)
+# Anything else is a refusal, or a page of a proxy.
+exit %w[200 201].include?(answer.code) && answer.content_type == "application/json"

@@ -17,6 +17,7 @@ signature=$(header X-Service-Signature | tr 'A-F' 'a-f')
 case $timestamp in
   '' | *[!0-9]* | ????????????*) echo 'The timestamp is missing or not all digits.' && exit 1 ;;
 esac
+[ -n "$nonce" ] || { echo 'The nonce is missing.' && exit 1; }
 digest=$(openssl dgst -sha256 < "$body" | sed 's/^.* //')
 expected=$(printf 'POST\n%s\n%s\n%s\n%s' "$target" "$timestamp" "$nonce" "$digest" |
   openssl dgst -sha256 -hmac "$RINGBACK_SIGNING_SECRET" | sed 's/^.* //')

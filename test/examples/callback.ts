@@ -12,6 +12,8 @@ export interface Callback {
 	target: string;
 	headers: HeaderValues;
 	body: Buffer;
+	/** In chunks, as a proxy may pass it on; else with its length. */
+	isChunked?: boolean;
 }
 
 export interface CallbackOptions {
@@ -94,26 +96,32 @@ export function asHeader(text: string): string {
 /** Undefined when the receiver hung up without an answer. */
 export function send(
 	port: number,
-	{ method, target, headers, body }: Callback,
+	{ method, target, headers, body, isChunked = false }: Callback,
 ): Promise<Answered | undefined> {
 	return new Promise((resolve, reject) => {
-		const length = { "Content-Length": String(body.length), Connection: "close" };
+		const framing = isChunked
+			? { "Transfer-Encoding": "chunked" }
+			: { "Content-Length": String(body.length) };
 		const options = { host: "127.0.0.1", port, method, path: target, agent: false };
-		const outgoing = request({ ...options, headers: { ...copyLists(headers), ...length } }, (answer) => {
-			let bodyBytes = 0;
-			answer.on("data", (chunk: Buffer) => {
-				bodyBytes += chunk.length;
-			});
-			answer.on("error", () => undefined);
-			answer.on("close", () => resolve({ status: answer.statusCode ?? 0, bodyBytes }));
-		});
+		const outgoing = request(
+			{ ...options, headers: { ...copyLists(headers), ...framing, Connection: "close" } },
+			(answer) => {
+				let bodyBytes = 0;
+				answer.on("data", (chunk: Buffer) => {
+					bodyBytes += chunk.length;
+				});
+				answer.on("error", () => undefined);
+				answer.on("close", () => resolve({ status: answer.statusCode ?? 0, bodyBytes }));
+			},
+		);
 		// A receiver may refuse and hang up before it has read everything.
 		outgoing.on("error", () => resolve(undefined));
 		outgoing.setTimeout(GIVE_UP_AFTER_MS, () => {
 			outgoing.destroy();
 			reject(new Error(`no answer in ${GIVE_UP_AFTER_MS} ms to ${method} ${target}`));
 		});
-		outgoing.end(body);
+		outgoing.write(body.subarray(0, 10));
+		outgoing.end(body.subarray(10));
 	});
 }
 
@@ -125,5 +133,5 @@ function copyLists(headers: HeaderValues): Record<string, string | string[]> {
 }
 
 function eventNameOf(body: Buffer): string {
-	return /"event"\s*:\s*"([\w.]+)"/.exec(body.toString("utf8"))?.[1] ?? "conversion.approved";
+	return /"event"\s*:\s*"([\w./]+)"/.exec(body.toString("utf8"))?.[1] ?? "conversion.approved";
 }

@@ -5,6 +5,7 @@ import { type ChildProcess, execFile, spawn } from "node:child_process";
 import {
 	mkdirSync,
 	mkdtempSync,
+	readdirSync,
 	renameSync,
 	rmdirSync,
 	rmSync,
@@ -39,18 +40,38 @@ export interface RunningReceiver {
 	linesOf(conversionId: string): string[];
 }
 
+export interface StartOptions {
+	/** The open file that it prints to; else what it prints is kept. */
+	stdout?: number;
+	/** It can write no more than 4 KiB to a file, and is told so in the middle, as by a full disk. */
+	hasFullDisk?: boolean;
+}
+
 export interface ExampleFolder {
-	startReceiver(secret: string): Promise<RunningReceiver>;
+	startReceiver(secret: string, options?: StartOptions): Promise<RunningReceiver>;
+	/** Another program listens and hands requests to it. */
+	readonly isServedByCommand: boolean;
+	/** Why nobody can see here that its answer comes before its work; null where it can be seen. */
+	readonly whyNoSlowWork: string | null;
 	/** Resolves when it has ended by itself. */
 	runSender(args: readonly string[], settings: Readonly<Record<string, string>>): Promise<Ended>;
+	/** Which port it takes is left to it; no secret where that is empty. */
+	startWithoutPort(secret: string): Running;
 	/** The shell's: checks what is saved in files. */
 	runReceiver(args: readonly string[], secret: string): Promise<Ended>;
 	write(name: string, content: string | Uint8Array): string;
+	pathOf(name: string): string;
+	/** Every path in it and below, but for what a database keeps beside its file. */
+	listFiles(): string[];
+	/** Where its receiver makes a file of each event; null for one that has a database. */
+	readonly storeFolder: string | null;
 	/** While `during` runs, nothing can be stored. */
 	withoutStore(during: () => Promise<void>): Promise<void>;
 }
 
 const run = promisify(execFile);
+/** Eight blocks of 512 bytes; the signal that would end it at the ninth is ignored. */
+const WITH_FULL_DISK = ["sh", "-c", 'trap "" XFSZ; ulimit -f 8; exec "$@"', "sh"] as const;
 const RECEIVER_PACKAGE = fileURLToPath(new URL("../../receiver", import.meta.url));
 
 export async function openExamples(
@@ -87,17 +108,25 @@ export async function openExamples(
 	for (const [program, ...args] of toolchain.build?.(sources) ?? []) {
 		await run(program, args, { cwd: folder, env });
 	}
-	const start = ([program, ...args]: readonly [string, ...string[]], settings: object): Running => {
-		const child = spawn(program, args, { cwd: folder, env: { ...env, ...settings } });
+	const start = (
+		[program, ...args]: readonly [string, ...string[]],
+		settings: object,
+		stdout: number | "pipe" = "pipe",
+	): Running => {
+		const stdio = ["pipe", stdout, "pipe"] as const;
+		const child = spawn(program, args, { cwd: folder, env: { ...env, ...settings }, stdio: [...stdio] });
 		children.push(child);
 		return watchProcess(child);
 	};
 
 	return {
-		async startReceiver(secret) {
+		isServedByCommand: toolchain.isServedByCommand ?? false,
+		whyNoSlowWork: toolchain.whyNoSlowWork ?? null,
+		async startReceiver(secret, { stdout, hasFullDisk = false } = {}) {
 			const port = await findFreePort();
-			const command = toolchain.startReceiver(sources, port);
-			const process = start(command, { PORT: String(port), RINGBACK_SIGNING_SECRET: secret });
+			const plain = toolchain.startReceiver(sources, port);
+			const command = hasFullDisk ? ([...WITH_FULL_DISK, ...plain] as const) : plain;
+			const process = start(command, { PORT: String(port), RINGBACK_SIGNING_SECRET: secret }, stdout);
 			const isUp = async () => (await send(port, makeCallback({ secret: "another" }))) !== undefined;
 			await until(
 				async () => !process.isRunning || (await isUp()),
@@ -116,10 +145,18 @@ export async function openExamples(
 			const [program, ...first] = toolchain.startSender(sources);
 			return start([program, ...first, ...args], settings).ended();
 		},
+		startWithoutPort: (secret) =>
+			start(toolchain.startReceiver(sources, 0), secret === "" ? {} : { RINGBACK_SIGNING_SECRET: secret }),
 		runReceiver: (args, secret) => {
 			const [program, ...first] = toolchain.startReceiver(sources, 0);
 			return start([program, ...first, ...args], { RINGBACK_SIGNING_SECRET: secret }).ended();
 		},
+		pathOf: (name) => join(folder, name),
+		listFiles: () =>
+			readdirSync(folder, { recursive: true, encoding: "utf8" })
+				.filter((name) => !name.startsWith("postbacks.db"))
+				.map((name) => join(folder, name)),
+		storeFolder: toolchain.store?.kind === "folder" ? join(folder, toolchain.store.name) : null,
 		write(name, content) {
 			writeFileSync(join(folder, name), content);
 			return join(folder, name);

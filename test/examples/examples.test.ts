@@ -14,6 +14,9 @@ import { type LiveRingback, startRingback } from "./live-ringback.ts";
 import { RECEIVER_CASES } from "./receiver-cases.ts";
 import { expectStatus, sealed } from "./receiver-expectations.ts";
 import { checkSavedCallbacks } from "./saved-callbacks.ts";
+import { checkSender } from "./sender-cases.ts";
+import { checkSlowWork } from "./slow-work.ts";
+import { checkStart } from "./start-cases.ts";
 import { findTools } from "./toolchains.ts";
 
 const vector = z.object({
@@ -72,7 +75,12 @@ describe("examples", { concurrency: 2 }, () => {
 			}
 			const examples = await openExamples(t, language, asItStands);
 			if (language === "shell") await checkSavedCallbacks(t, examples);
-			else await checkReceiver(t, examples);
+			else {
+				await checkReceiver(t, examples);
+				await checkStart(t, examples);
+				await checkSlowWork(t, examples);
+			}
+			await checkSender(t, examples);
 			for (const { brand, ringback } of ringbacks) {
 				await t.test(`both directions with a live Ringback of the brand ${brand}`, (t) =>
 					checkLive(t, language, brand, ringback, examples),
@@ -94,6 +102,11 @@ async function checkReceiver(t: TestContext, examples: ExampleFolder): Promise<v
 	for (const secret of new Set(VECTORS.map((vector) => vector.secret))) {
 		const receiver = await examples.startReceiver(secret);
 		const at = { secret, receiver, folder: examples };
+		if (!receiver.process.isRunning && secret.trim() !== secret) {
+			// The package takes such a secret for a slip in copying, and says so instead of starting.
+			match(receiver.process.stderr, /white space/);
+			continue;
+		}
 		await t.test(
 			`takes what is signed as in the vectors, secret ${JSON.stringify(secret).slice(0, 30)}`,
 			async () => {
@@ -121,11 +134,6 @@ async function checkReceiver(t: TestContext, examples: ExampleFolder): Promise<v
 			await expectStatus(at, sealed(at), 204);
 		});
 	}
-	await t.test("takes nothing when it has no secret", async () => {
-		const receiver = await examples.startReceiver("");
-		const answered = await send(receiver.port, makeCallback({ secret: "" }));
-		ok(answered === undefined || answered.status >= 500, `answered ${answered?.status}`);
-	});
 }
 
 async function checkLive(

@@ -1,6 +1,10 @@
 // What a receiver has to do with requests that no Ringback sends: refuse them, and be none the worse for it.
 
-import { ok } from "node:assert/strict";
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { dirname } from "node:path";
+import { until } from "../support/until.ts";
 import { asHeader, makeEvent, secondsFromNow } from "./callback.ts";
 import {
 	expectLine,
@@ -15,6 +19,10 @@ import {
 } from "./receiver-expectations.ts";
 
 const MAX_BODY_BYTES = 65_536;
+/** More than a pool of threads has, which grows by two a second: the last one would be served after 20 s. */
+const STRANGERS = 48;
+/** What the service waits for an answer, contract section 4.1. */
+const ANSWER_WITHIN_MS = 5_000;
 
 export const HOSTILE_CASES: readonly ReceiverCase[] = [
 	{
@@ -25,6 +33,13 @@ export const HOSTILE_CASES: readonly ReceiverCase[] = [
 				await expectRefused(at, (body) => withHeader(sealed(at, { body }), name, ""));
 			}
 			await expectRefused(at, (body) => ({ ...sealed(at, { body }), headers: {} }));
+		},
+	},
+	{
+		title: "no nonce, or an empty one, is answered 401 even when it is signed",
+		check: async (at) => {
+			await expectRefused(at, (body) => sealed(at, { body, nonce: "" }));
+			await expectRefused(at, (body) => withoutHeader(sealed(at, { body, nonce: "" }), "Nonce"));
 		},
 	},
 	{
@@ -122,9 +137,86 @@ export const HOSTILE_CASES: readonly ReceiverCase[] = [
 		},
 	},
 	{
+		title: "events whose names could be paths are all stored and worked on, and nothing is stored elsewhere",
+		check: async (at) => {
+			const name = String(makeEvent()["conversionId"]);
+			const pairs = [
+				[`a/${name}`, "conversion.approved"],
+				[`b/${name}`, "conversion.approved"],
+				[`../${name}`, "conversion.approved"],
+				[`..\\${name}`, "conversion.approved"],
+				[at.folder.pathOf(name), "conversion.approved"],
+				// Joined with a dot, or spelt on a disk that knows no capitals, these two pairs are one.
+				[`${name}.conversion`, "approved.x"],
+				[name, "conversion.approved.x"],
+				[name.toUpperCase(), "conversion.approved.x"],
+				[name, `../../${name}`],
+			] as const;
+			const before = at.folder.listFiles();
+			const makeBody = (conversionId: string, event: string) =>
+				JSON.stringify(makeEvent({ conversionId, event }));
+			for (const [conversionId, event] of pairs) {
+				await expectStatus(at, sealed(at, { body: makeBody(conversionId, event) }), 204);
+			}
+			const shown = (conversionId: string, event: string) =>
+				at.receiver.linesOf(conversionId).filter((line) => line.includes(`${event} ${conversionId} `)).length;
+			await until(
+				() => pairs.every(([conversionId, event]) => shown(conversionId, event) === 1),
+				() => `not all are worked on: ${pairs.map(([conversionId, event]) => shown(conversionId, event))}`,
+			);
+			const made = at.folder.listFiles().filter((path) => !before.includes(path));
+			if (at.folder.storeFolder === null) return deepEqual(made, []);
+			deepEqual(
+				made.filter((path) => dirname(path) !== at.folder.storeFolder),
+				[],
+			);
+			equal(new Set(made.map((path) => path.toLowerCase())).size, pairs.length);
+		},
+	},
+	{
+		title: "a good callback in chunks is taken, or answered 5xx, because a 4xx would end the delivery",
+		check: async (at) => {
+			const event = makeEvent();
+			const answered = await post(at, { ...sealed(at, { body: JSON.stringify(event) }), isChunked: true });
+			ok(
+				answered !== undefined && (answered.status === 204 || answered.status >= 500),
+				`${answered?.status}`,
+			);
+			if (answered.status === 204) await expectLine(at, event);
+			else await expectNoLine(at, event);
+		},
+	},
+	{
+		title: "while strangers never finish their bodies, a good callback is answered in time",
+		check: async (at) => {
+			const strangers = await Promise.all(
+				Array.from({ length: STRANGERS }, () => startBody(at.receiver.port)),
+			);
+			const sentAtMs = performance.now();
+			const answered = await post(at, sealed(at));
+			const tookMs = performance.now() - sentAtMs;
+			const closed = strangers.map((stranger) => once(stranger, "close"));
+			for (const stranger of strangers) stranger.destroy();
+			await Promise.all(closed);
+			equal(answered?.status, 204);
+			ok(tookMs < ANSWER_WITHIN_MS, `it took ${Math.round(tookMs)} ms`);
+		},
+	},
+	{
 		title: "anything but POST is answered 405",
 		check: async (at) => {
 			await expectStatus(at, { ...sealed(at, { body: "", signedMethod: "GET" }), method: "GET" }, 405);
 		},
 	},
 ];
+
+/** Its head and two bytes of its body are on the way; the rest never comes. */
+async function startBody(port: number): Promise<Socket> {
+	const socket = connect(port, "127.0.0.1");
+	// It may be hung up on, which is as good.
+	socket.on("error", () => undefined);
+	await once(socket, "connect");
+	const head = `POST /postback HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Length: 1000\r\n\r\n`;
+	await new Promise((resolve) => socket.write(`${head}xx`, resolve));
+	return socket;
+}

@@ -15,6 +15,9 @@ import {
 	withHeader,
 } from "./receiver-expectations.ts";
 
+/** As many as threads that come to one place together even on two cores. */
+const AT_ONCE = 16;
+
 export const RECEIVER_CASES: readonly ReceiverCase[] = [
 	{
 		title: "a good callback is answered 204 without a body and worked on once",
@@ -136,6 +139,15 @@ export const RECEIVER_CASES: readonly ReceiverCase[] = [
 			await expectStatus(at, sealed(at, { body: JSON.stringify(next) }), 204);
 			await until(() => at.receiver.linesOf(String(event["conversionId"])).length >= 2);
 			deepEqual(shownEvents(at, event).sort(), ["conversion.approved", "conversion.reversed"]);
+		},
+	},
+	{
+		title: "the same event many times at once is answered 204 each time and worked on once",
+		check: async (at) => {
+			const event = makeEvent();
+			const body = JSON.stringify(event);
+			await Promise.all(Array.from({ length: AT_ONCE }, () => expectStatus(at, sealed(at, { body }), 204)));
+			await expectLine(at, event);
 		},
 	},
 	{

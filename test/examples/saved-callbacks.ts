@@ -27,6 +27,7 @@ const WRONG: readonly WrongCase[] = [
 		change: (callback) => withHeader(callback, "Nonce", "0".repeat(32)),
 		said: /signature/,
 	},
+	{ title: "an empty nonce, signed", change: () => saved({ nonce: "" }), said: /nonce/ },
 	{ title: "another secret", change: () => saved({ secret: "other" }), said: /signature/ },
 	{ title: "no signature", change: (callback) => withHeader(callback, "Signature", ""), said: /signature/ },
 	{ title: "301 seconds old", change: () => saved({ timestamp: secondsFromNow(-301) }), said: /300/ },

@@ -21,6 +21,10 @@ export interface Toolchain {
 	packages: string;
 	/** Where it keeps what it stored, in the folder it runs in; null for one that stores nothing. */
 	store: { name: string; kind: "folder" | "file" } | null;
+	/** Another program listens, at the port in its command, and hands requests to it. */
+	isServedByCommand?: boolean;
+	/** Why nobody can see here that its answer comes before its work. */
+	whyNoSlowWork?: string;
 	/** One after the other. */
 	build?: (sources: ExampleSources) => readonly Command[];
 	startReceiver: (sources: ExampleSources, port: number) => Command;
@@ -41,6 +45,7 @@ export const TOOLCHAINS: Readonly<Record<ExampleLanguage, Toolchain>> = {
 		needs: [[process.execPath, "--version"]],
 		packages: "none: it comes with npm ci",
 		store: FOLDER_STORE,
+		whyNoSlowWork: "console.log never waits; receiver/src/node-handler.test.ts shows it of the package",
 		startReceiver: ({ receiver }) => [process.execPath, receiver],
 		startSender: ({ sender }) => [process.execPath, sender],
 	},
@@ -51,6 +56,9 @@ export const TOOLCHAINS: Readonly<Record<ExampleLanguage, Toolchain>> = {
 		],
 		packages: "php-cli php-curl php-sqlite3",
 		store: FILE_STORE,
+		whyNoSlowWork:
+			"php -S sends the answer when the script has ended; under FPM fastcgi_finish_request() sends it before",
+		isServedByCommand: true,
 		startReceiver: ({ receiver }, port) => ["php", "-S", `127.0.0.1:${port}`, receiver],
 		startSender: ({ sender }) => ["php", sender],
 	},
@@ -68,6 +76,7 @@ export const TOOLCHAINS: Readonly<Record<ExampleLanguage, Toolchain>> = {
 		],
 		packages: "ruby puma",
 		store: FOLDER_STORE,
+		isServedByCommand: true,
 		startReceiver: ({ receiver }, port) => ["puma", "-b", `tcp://127.0.0.1:${port}`, receiver],
 		startSender: ({ sender }) => ["ruby", sender],
 	},

@@ -1,0 +1,90 @@
+// What a sender may not take for a recorded sale: an answer that is not the service's. It asks nobody else either,
+// because whoever it asks is told the API key.
+
+import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import type { TestContext } from "node:test";
+import { portOf } from "../support/port-of.ts";
+import type { ExampleFolder } from "./example-folder.ts";
+
+interface FalseAnswer {
+	title: string;
+	status: number;
+	type: string;
+	body: string;
+	isRedirect: boolean;
+}
+
+const PAGE = { type: "text/html; charset=utf-8", body: "<!doctype html><title>Welcome</title>" };
+const RECORD = { type: "application/json", body: '{"outcome":"RECORDED","conversion":{}}' };
+
+/** Clients differ in which of the redirects they follow, with which method and with which headers. */
+const FALSE_ANSWERS: readonly FalseAnswer[] = [
+	...[302, 307].map((status) => ({
+		title: `a ${status} to another host`,
+		status,
+		...PAGE,
+		isRedirect: true,
+	})),
+	{ title: "a page with 200, as of a proxy or a host of that name", status: 200, ...PAGE, isRedirect: false },
+	{ title: "a 202, which the service never gives", status: 202, ...RECORD, isRedirect: false },
+];
+
+const ARGS = ["ORDER-1001", "49.90"];
+const SETTINGS = { RINGBACK_API_KEY: "a-key", RINGBACK_SIGNING_SECRET: "a-secret" };
+
+export async function checkSender(t: TestContext, examples: ExampleFolder): Promise<void> {
+	for (const { title, args, settings } of [
+		{ title: "no API key", args: ARGS, settings: { ...SETTINGS, RINGBACK_API_KEY: "" } },
+		{ title: "no secret", args: ARGS, settings: { RINGBACK_API_KEY: "a-key" } },
+		{ title: "no amount", args: ["ORDER-1001"], settings: SETTINGS },
+	]) {
+		await t.test(`with ${title} it says in a line what to set, and asks nobody`, async (t) => {
+			const asked: string[] = [];
+			const url = await listen(t, "127.0.0.1", (request, response) => {
+				asked.push(`${request.method} ${request.url}`);
+				response.writeHead(200, { "Content-Type": RECORD.type }).end(RECORD.body);
+			});
+			const ended = await examples.runSender(args, { ...settings, RINGBACK_URL: url });
+			deepEqual(asked, []);
+			ok(ended.code === 1 || ended.code === 2, `ended with ${ended.code}`);
+			equal(ended.stdout, "");
+			match(ended.stderr, /^[^\n]*Set RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET; [^\n]+\n$/);
+		});
+	}
+	for (const { title, status, type, body, isRedirect } of FALSE_ANSWERS) {
+		await t.test(`${title} is no success, and nobody else is asked`, async (t) => {
+			const askedElsewhere: string[] = [];
+			const elsewhere = await listen(t, "127.0.0.2", (request, response) => {
+				askedElsewhere.push(`${request.method} ${request.url} ${request.headers.authorization}`);
+				response.writeHead(200, { "Content-Type": RECORD.type }).end(RECORD.body);
+			});
+			const asked: string[] = [];
+			const url = await listen(t, "127.0.0.1", (request, response) => {
+				asked.push(`${request.method} ${request.url}`);
+				request.resume().on("end", () => {
+					const location = isRedirect ? { Location: `${elsewhere}/v1/conversions` } : {};
+					response.writeHead(status, { "Content-Type": type, ...location }).end(body);
+				});
+			});
+			const ended = await examples.runSender(ARGS, { ...SETTINGS, RINGBACK_URL: url });
+			deepEqual(askedElsewhere, []);
+			deepEqual([...new Set(asked)], ["POST /v1/conversions"]);
+			notEqual(ended.code, 0, ended.stdout);
+			match(ended.stdout + ended.stderr, new RegExp(`${status}|redirect`), "it says what came");
+		});
+	}
+}
+
+async function listen(t: TestContext, host: string, listener: RequestListener): Promise<string> {
+	const server = createServer(listener).listen(0, host);
+	await once(server, "listening");
+	t.after(async () => {
+		const closed = once(server, "close");
+		server.close();
+		server.closeAllConnections();
+		await closed;
+	});
+	return `http://${host}:${portOf(server)}`;
+}

@@ -1,0 +1,79 @@
+// How a receiver starts: with its secret or with a sentence, at the port that is documented, and after a restart
+// with what it had stored before.
+
+import { match, notEqual, ok } from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import type { TestContext } from "node:test";
+import { until } from "../support/until.ts";
+import { makeCallback, makeEvent, send } from "./callback.ts";
+import type { ExampleFolder } from "./example-folder.ts";
+import { expectLine, expectNoLine, expectStatus, sealed } from "./receiver-expectations.ts";
+
+const SECRET = "a-secret";
+const DEFAULT_PORT = 8080;
+
+export async function checkStart(t: TestContext, examples: ExampleFolder): Promise<void> {
+	await t.test(
+		"an event that comes again after a restart is answered 204 and not worked on again",
+		async () => {
+			const event = makeEvent();
+			const before = { secret: SECRET, receiver: await examples.startReceiver(SECRET), folder: examples };
+			await expectStatus(before, sealed(before, { body: JSON.stringify(event) }), 204);
+			await expectLine(before, event);
+			before.receiver.process.kill("SIGKILL");
+			await before.receiver.process.ended();
+
+			const after = { ...before, receiver: await examples.startReceiver(SECRET) };
+			await expectStatus(after, sealed(after, { body: JSON.stringify(event) }), 204);
+			await expectNoLine(after, event);
+		},
+	);
+
+	await t.test("what a full disk let it store by half is worked on when it comes again", async () => {
+		// More than fits; with 16 KiB PHP would need the disk to read it, too.
+		const event = makeEvent({ reason: "x".repeat(12_000) });
+		const body = JSON.stringify(event);
+		const full = await examples.startReceiver(SECRET, { hasFullDisk: true });
+		const answered = await send(full.port, makeCallback({ secret: SECRET, body }));
+		ok(answered === undefined || answered.status === 503, `answered ${answered?.status}`);
+		full.process.kill("SIGKILL");
+		await full.process.ended();
+
+		const at = { secret: SECRET, receiver: await examples.startReceiver(SECRET), folder: examples };
+		await expectStatus(at, sealed(at, { body }), 204);
+		await expectLine(at, event);
+	});
+
+	await t.test("takes nothing when it has no secret, and says so", async () => {
+		if (examples.isServedByCommand) {
+			// The command serves whatever the file is.
+			const receiver = await examples.startReceiver("");
+			const answered = await send(receiver.port, makeCallback({ secret: "" }));
+			ok(answered === undefined || answered.status >= 500, `answered ${answered?.status}`);
+			match(receiver.process.stdout + receiver.process.stderr, /Set RINGBACK_SIGNING_SECRET/);
+			return;
+		}
+		const ended = await examples.startWithoutPort("").ended();
+		notEqual(ended.code, 0);
+		match(ended.stderr, /^[^\n]*Set RINGBACK_SIGNING_SECRET[^\n]*\n$/);
+	});
+
+	await t.test("listens on 8080 when no port is set", async (t) => {
+		if (examples.isServedByCommand) {
+			// It never reads PORT.
+			t.skip("its port is in the command that serves it");
+			return;
+		}
+		// Of its own, so that nobody else who has the port could answer 204.
+		const secret = randomBytes(16).toString("hex");
+		const receiver = examples.startWithoutPort(secret);
+		const isOurs = async () => (await send(DEFAULT_PORT, makeCallback({ secret })))?.status === 204;
+		await until(
+			async () => !receiver.isRunning || (await isOurs()),
+			() => `it is not there; ${receiver.stderr}`,
+		);
+		if (receiver.isRunning) return;
+		// Somebody else has the port: it complains of no other.
+		match((await receiver.ended()).stderr, /address already in use/i);
+	});
+}
