@@ -1,5 +1,6 @@
 // The event in a delivery's body (section 2.1), checked field by field.
 
+import { readFields } from "./field-reader.ts";
 import { isObject } from "./json-object.ts";
 import type { EventType, OrLater, Reason } from "./words.ts";
 
@@ -57,26 +58,7 @@ export function parseEvent(body: Uint8Array): ParsedEvent {
 	const fields = parseObject(body);
 	if (fields === undefined) return { ok: false, detail: "The body is not a JSON object in UTF-8." };
 
-	const wrong: string[] = [];
-	const text = (name: keyof PostbackEvent): string => {
-		const value = fields[name];
-		if (typeof value === "string") return value;
-		wrong.push(`${name} (string)`);
-		return "";
-	};
-	const textOrNull = (name: keyof PostbackEvent): string | null => {
-		const value = fields[name];
-		if (typeof value === "string" || value === null) return value;
-		wrong.push(`${name} (string or null)`);
-		return null;
-	};
-	const flag = (name: keyof PostbackEvent): boolean => {
-		const value = fields[name];
-		if (typeof value === "boolean") return value;
-		wrong.push(`${name} (boolean)`);
-		return false;
-	};
-
+	const { text, textOrNull, flag, wrong } = readFields<keyof PostbackEvent>(fields);
 	const event: UnprovenEvent = {
 		event: text("event"),
 		conversionId: text("conversionId"),
@@ -94,7 +76,8 @@ export function parseEvent(body: Uint8Array): ParsedEvent {
 		sentAt: text("sentAt"),
 	};
 	if (wrong.length === 0 && isProven(event)) return { ok: true, event };
-	return { ok: false, detail: `Missing or of the wrong type: ${wrong.join(", ") || "reason (string)"}.` };
+	const named = wrong.map(({ name, type }) => `${name} (${type})`).join(", ");
+	return { ok: false, detail: `Missing or of the wrong type: ${named || "reason (string)"}.` };
 }
 
 type UnprovenEvent = Named<string, string | null>;

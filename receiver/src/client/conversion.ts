@@ -1,5 +1,6 @@
 // A conversion as the service shows it, checked field by field.
 
+import { readFields } from "../field-reader.ts";
 import { isObject } from "../json-object.ts";
 import type { ConversionSource, ConversionStatus, Decider, EventType, Reason } from "../words.ts";
 
@@ -36,26 +37,7 @@ export type Parsed<Value> =
 /** Fields not named here are left out, and are no fault. */
 export function parseConversion(json: unknown): Parsed<Conversion> {
 	if (!isObject(json)) return { ok: false, detail: "the conversion is not an object" };
-	const wrong: string[] = [];
-	const text = (name: keyof Conversion): string => {
-		const value = json[name];
-		if (typeof value === "string") return value;
-		wrong.push(name);
-		return "";
-	};
-	const textOrNull = (name: keyof Conversion): string | null => {
-		const value = json[name];
-		if (typeof value === "string" || value === null) return value;
-		wrong.push(name);
-		return null;
-	};
-	const flag = (name: keyof Conversion): boolean => {
-		const value = json[name];
-		if (typeof value === "boolean") return value;
-		wrong.push(name);
-		return false;
-	};
-
+	const { text, textOrNull, flag, wrong } = readFields<keyof Conversion>(json);
 	const value: Conversion = {
 		id: text("id"),
 		orderId: text("orderId"),
@@ -76,6 +58,6 @@ export function parseConversion(json: unknown): Parsed<Conversion> {
 		approvesAt: textOrNull("approvesAt"),
 		expiresAt: textOrNull("expiresAt"),
 	};
-	if (wrong.length > 0) return { ok: false, detail: `missing or of the wrong type: ${wrong.join(", ")}` };
-	return { ok: true, value };
+	if (wrong.length === 0) return { ok: true, value };
+	return { ok: false, detail: `missing or of the wrong type: ${wrong.map(({ name }) => name).join(", ")}` };
 }

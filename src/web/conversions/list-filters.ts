@@ -2,10 +2,10 @@
 
 import { html } from "hono/html";
 import { EVENT_TYPES, STATUSES } from "../../domain/conversion.ts";
-import { MAX_ORDER_ID_CHARACTERS } from "../../domain/order-id.ts";
 import { STATUS_WORDS, titleCase } from "../components/conversion-words.ts";
 import { selectField, textField } from "../components/forms.ts";
 import { filterBar } from "../components/lists.ts";
+import { orderSearch } from "../components/order-search.ts";
 import type { ReadFilters } from "../filter-query.ts";
 import type { Html } from "../html.ts";
 import type { ListQuery } from "./list-query.ts";
@@ -15,14 +15,7 @@ export function listFilters(base: string, { query, problems, typed }: ReadFilter
 	// A browser shows no day that is none, and complains about it.
 	const day = (name: "from" | "to") => ({ ...field(name), value: query[name] ?? "" });
 	const anything = { value: "", label: "Any" };
-	const search = html`<div class="field-search">${textField({
-		...field("orderId"),
-		label: "Order id",
-		type: "search",
-		placeholder: "Or how it starts",
-		maxLength: MAX_ORDER_ID_CHARACTERS,
-		isMono: true,
-	})}</div>`;
+	const search = orderSearch(field("orderId"));
 	const fields = [
 		selectField({
 			...field("status"),

@@ -2,7 +2,6 @@
 // pushed when something changes; the filter above it stays under the reader's fingers.
 
 import { html } from "hono/html";
-import { MAX_ORDER_ID_CHARACTERS } from "../../domain/order-id.ts";
 import { writeCursor } from "../../store/cursor-pair.ts";
 import type { DeliveryPage, ListedDelivery } from "../../store/delivery-list.ts";
 import { emptyState, more, padded, section } from "../components/blocks.ts";
@@ -16,6 +15,7 @@ import {
 } from "../components/delivery-words.ts";
 import { button, postForm, selectField, textField } from "../components/forms.ts";
 import { dataTable, filterBar, pager } from "../components/lists.ts";
+import { wholeOrderSearch } from "../components/order-search.ts";
 import { badge, timeTag } from "../components/text.ts";
 import type { ReadFilters } from "../filter-query.ts";
 import type { Content, Html } from "../html.ts";
@@ -72,13 +72,7 @@ function filterForm({ path, filters: { typed, problems } }: DeliveriesView, isFi
 			...field("event"),
 			label: "Event",
 			options: [{ value: "", label: "All events" }, ...EVENT_OPTIONS],
-		})}${textField({
-			...field("order"),
-			label: "Order id",
-			type: "search",
-			placeholder: "The whole order id",
-			maxLength: MAX_ORDER_ID_CHARACTERS,
-		})}`,
+		})}${wholeOrderSearch(field("order"))}`,
 		...(isFiltered ? { clearHref: `${path}#deliveries` } : {}),
 	});
 }

@@ -3,12 +3,12 @@
 import { html } from "hono/html";
 import * as z from "zod";
 import { explainOrder } from "../../conversions/explain-order.ts";
-import { MAX_ORDER_ID_CHARACTERS } from "../../domain/order-id.ts";
 import { readCursor, writeCursor } from "../../store/cursor-pair.ts";
 import { type InboundPage, type ListedCall, listInboundCalls, resultOf } from "../../store/inbound-list.ts";
 import { emptyState, section } from "../components/blocks.ts";
-import { selectField, textField } from "../components/forms.ts";
+import { selectField } from "../components/forms.ts";
 import { dataTable, filterBar, pager } from "../components/lists.ts";
+import { wholeOrderSearch } from "../components/order-search.ts";
 import { badge, timeTag } from "../components/text.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
@@ -86,13 +86,7 @@ function filterForm(path: string, { typed, problems }: ReadFilters<InboundQuery>
 				{ value: "accepted", label: "Accepted" },
 				{ value: "refused", label: "Refused" },
 			],
-		})}${textField({
-			...field("order"),
-			label: "Order id",
-			type: "search",
-			placeholder: "The whole order id",
-			maxLength: MAX_ORDER_ID_CHARACTERS,
-		})}`,
+		})}${wholeOrderSearch(field("order"))}`,
 		...((kind ?? result ?? order) === undefined ? {} : { clearHref: path }),
 	});
 }

@@ -1,13 +1,12 @@
 // The bar of filters above Review: what was typed stays, and what is wrong with it is said at its field.
 
-import { html } from "hono/html";
 import { STATUSES } from "../../domain/conversion.ts";
-import { MAX_ORDER_ID_CHARACTERS } from "../../domain/order-id.ts";
 import type { ProgrammeName } from "../../store/programme-access.ts";
 import type { Programme } from "../../store/programmes.ts";
 import { STATUS_WORDS } from "../components/conversion-words.ts";
 import { selectField, textField } from "../components/forms.ts";
 import { filterBar } from "../components/lists.ts";
+import { orderSearch } from "../components/order-search.ts";
 import type { ReadFilters } from "../filter-query.ts";
 import type { Html } from "../html.ts";
 import { AGE_OPTIONS, type ReviewQuery } from "./review-query.ts";
@@ -24,14 +23,7 @@ export function reviewFilters(
 	const isListed = programme === undefined || listed.some(({ value }) => value === programme.public_id);
 	const chosen =
 		isListed || programme === undefined ? [] : [{ value: programme.public_id, label: programme.name }];
-	const search = html`<div class="field-search">${textField({
-		...field("orderId"),
-		label: "Order id",
-		type: "search",
-		placeholder: "Or how it starts",
-		maxLength: MAX_ORDER_ID_CHARACTERS,
-		isMono: true,
-	})}</div>`;
+	const search = orderSearch(field("orderId"));
 	const fields = [
 		selectField({
 			...field("programme"),

@@ -1,0 +1,36 @@
+// Fields of a JSON object, read as the types they must have. Reading goes on after a wrong one: all are named at once.
+
+export type FieldReader<Name extends string> = {
+	text(name: Name): string;
+	textOrNull(name: Name): string | null;
+	flag(name: Name): boolean;
+	/** Missing or of the wrong type; what was read in their place means nothing. */
+	readonly wrong: readonly { readonly name: Name; readonly type: string }[];
+};
+
+export function readFields<Name extends string>(
+	fields: Readonly<Record<string, unknown>>,
+): FieldReader<Name> {
+	const wrong: { name: Name; type: string }[] = [];
+	return {
+		text(name) {
+			const value = fields[name];
+			if (typeof value === "string") return value;
+			wrong.push({ name, type: "string" });
+			return "";
+		},
+		textOrNull(name) {
+			const value = fields[name];
+			if (typeof value === "string" || value === null) return value;
+			wrong.push({ name, type: "string or null" });
+			return null;
+		},
+		flag(name) {
+			const value = fields[name];
+			if (typeof value === "boolean") return value;
+			wrong.push({ name, type: "boolean" });
+			return false;
+		},
+		wrong,
+	};
+}
