@@ -1,8 +1,8 @@
 // What account use cases need: the store, the clock, randomness and the key that seals secrets.
 
 import type { Clock, Random } from "../ports.ts";
-import type { Role } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
+import type { Role } from "../store/tables/people.ts";
 
 export interface AccountsDeps {
 	store: Store;

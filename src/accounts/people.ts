@@ -3,7 +3,7 @@
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { insertPerson, type Person } from "../store/people.ts";
-import type { Role } from "../store/schema.ts";
+import type { Role } from "../store/tables/people.ts";
 import type { AccountsDeps } from "./deps.ts";
 
 /** RFC 5321: a path may be 256 characters, two of them angle brackets. */

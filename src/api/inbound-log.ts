@@ -3,8 +3,8 @@
 
 import type { Log } from "../ports.ts";
 import { insertInboundCalls, type NewInboundCall } from "../store/inbound.ts";
-import type { InboundKind } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
+import type { InboundKind } from "../store/tables/inbound.ts";
 
 /** Enough for any target and detail of ours; a stranger's is cut. */
 const MAX_TARGET_LENGTH = 2_048;

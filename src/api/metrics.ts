@@ -2,7 +2,7 @@
 
 import { Counter, Gauge, Registry } from "prom-client";
 import type { EngineCounters } from "../callbacks/counters.ts";
-import type { InboundKind } from "../store/schema.ts";
+import type { InboundKind } from "../store/tables/inbound.ts";
 import type { AppDeps } from "./deps.ts";
 
 export interface Metrics {

@@ -3,8 +3,8 @@
 import { csvLine } from "../domain/csv-cell.ts";
 import type { BulkJob } from "../store/bulk-jobs.ts";
 import { listRows } from "../store/bulk-rows.ts";
-import type { BulkVerdict } from "../store/bulk-tables.ts";
 import type { Db } from "../store/store.ts";
+import type { BulkVerdict } from "../store/tables/bulk.ts";
 
 const PAGE_ROWS = 1_000;
 const BYTE_ORDER_MARK = "\u{FEFF}";

@@ -3,7 +3,7 @@
 
 import { parseReason } from "../domain/conversion.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import type { Role } from "../store/schema.ts";
+import type { Role } from "../store/tables/people.ts";
 import type { Decision, TestDecision } from "./decide.ts";
 
 export const DECISION_MOVES = ["approve", "reject", "reverse"] as const;

@@ -4,8 +4,8 @@
 import { type RawBuilder, sql } from "kysely";
 import type { EventPosition } from "../domain/event-position.ts";
 import type { Conversion } from "./conversions.ts";
-import type { MovesTable } from "./schema.ts";
 import type { Db, Store } from "./store.ts";
+import type { MovesTable } from "./tables/conversions.ts";
 
 export interface PassedMove {
 	id: number;

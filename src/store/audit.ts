@@ -2,8 +2,8 @@
 // ever goes into it.
 
 import type { Selectable } from "kysely";
-import type { AuditEntriesTable } from "./sign-in-schema.ts";
 import type { Db } from "./store.ts";
+import type { AuditEntriesTable } from "./tables/audit.ts";
 
 export type AuditEntry = Selectable<AuditEntriesTable>;
 

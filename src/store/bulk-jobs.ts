@@ -2,8 +2,8 @@
 
 import { type Insertable, type Selectable, sql } from "kysely";
 import type { Clock } from "../ports.ts";
-import type { BulkJobsTable, BulkState } from "./bulk-tables.ts";
 import type { Db, Store } from "./store.ts";
+import type { BulkJobsTable, BulkState } from "./tables/bulk.ts";
 
 export type BulkJob = Selectable<BulkJobsTable>;
 

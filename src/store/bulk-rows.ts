@@ -1,8 +1,8 @@
 // The rows of a job of many decisions, in the order of its file.
 
 import { type Insertable, type Selectable, sql } from "kysely";
-import type { BulkRowsTable, BulkVerdict } from "./bulk-tables.ts";
 import type { Db } from "./store.ts";
+import type { BulkRowsTable, BulkVerdict } from "./tables/bulk.ts";
 
 export type BulkRow = Selectable<BulkRowsTable>;
 export type NewBulkRow = Insertable<BulkRowsTable>;

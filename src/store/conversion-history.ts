@@ -1,8 +1,9 @@
 // What happened to one conversion: its moves and who made them.
 
 import type { Selectable } from "kysely";
-import type { MovesTable, Role } from "./schema.ts";
 import type { Db } from "./store.ts";
+import type { MovesTable } from "./tables/conversions.ts";
+import type { Role } from "./tables/people.ts";
 
 export interface HistoryMove extends Selectable<MovesTable> {
 	person_email: string | null;

@@ -2,8 +2,8 @@
 
 import type { Insertable, Selectable, Updateable } from "kysely";
 import type { EventType, Status } from "../domain/conversion.ts";
-import type { ConversionsTable, MovesTable } from "./schema.ts";
 import type { Db } from "./store.ts";
+import type { ConversionsTable, MovesTable } from "./tables/conversions.ts";
 
 export type Conversion = Selectable<ConversionsTable>;
 export type NewConversion = Insertable<ConversionsTable>;

@@ -2,8 +2,8 @@
 
 import type { Selectable } from "kysely";
 import { programmesOwedEvents } from "./outbox.ts";
-import type { DeliveriesTable } from "./schema.ts";
 import type { Db } from "./store.ts";
+import type { DeliveriesTable } from "./tables/deliveries.ts";
 
 export type Delivery = Selectable<DeliveriesTable>;
 

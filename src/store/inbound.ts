@@ -1,8 +1,8 @@
 // The inbound log: every call that came in, the refused ones too, and what it was told.
 
 import type { Insertable } from "kysely";
-import type { InboundCallsTable } from "./schema.ts";
 import type { Db } from "./store.ts";
+import type { InboundCallsTable } from "./tables/inbound.ts";
 
 export type NewInboundCall = Insertable<InboundCallsTable>;
 

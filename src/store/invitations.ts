@@ -1,8 +1,8 @@
 // Links that let a person set their password: one at a time for each person, and one for the first start.
 
 import type { Selectable } from "kysely";
-import type { InvitationsTable } from "./sign-in-schema.ts";
 import type { Db } from "./store.ts";
+import type { InvitationsTable } from "./tables/people.ts";
 
 export type Invitation = Selectable<InvitationsTable>;
 

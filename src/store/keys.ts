@@ -1,8 +1,8 @@
 // API keys (hashed) and signing secrets (sealed) of a programme.
 
 import type { Insertable, Selectable } from "kysely";
-import type { ApiKeysTable, SigningSecretsTable } from "./schema.ts";
 import type { Db } from "./store.ts";
+import type { ApiKeysTable, SigningSecretsTable } from "./tables/keys.ts";
 
 export type ApiKey = Selectable<ApiKeysTable>;
 export type SigningSecret = Selectable<SigningSecretsTable>;

@@ -2,8 +2,9 @@
 // The caller holds the database's migration lock, so several processes may start at once.
 
 import { type Kysely, sql } from "kysely";
-import { type Dialect, MIGRATIONS, type Migration } from "./migrations.ts";
+import { MIGRATIONS, type Migration } from "./migrations.ts";
 import type { Schema } from "./schema.ts";
+import type { Dialect } from "./tables/dialect.ts";
 
 export class SchemaTooNewError extends Error {
 	constructor(schemaVersion: number, oldestProgram: number, programVersion: number) {
@@ -13,6 +14,17 @@ export class SchemaTooNewError extends Error {
 				"from before the upgrade.",
 		);
 		this.name = "SchemaTooNewError";
+	}
+}
+
+/** Until the first release its schema was changed in place: a database from before cannot be brought up. */
+export class UnreleasedSchemaError extends Error {
+	constructor() {
+		super(
+			"This database was made by a Ringback from before the first release, and cannot be brought to the present " +
+				"schema. Start with a new one: another DATABASE_URL, or move the old file away.",
+		);
+		this.name = "UnreleasedSchemaError";
 	}
 }
 
@@ -33,6 +45,8 @@ export async function applyMigrations(
 		trx,
 	);
 	const present = await presentSchema(trx);
+	if (present.firstName !== null && present.firstName !== migrations[0]?.name)
+		throw new UnreleasedSchemaError();
 	if (present.oldestProgram > migrations.length) {
 		throw new SchemaTooNewError(present.version, present.oldestProgram, migrations.length);
 	}
@@ -55,14 +69,25 @@ export async function applyMigrations(
 	return { version: Math.max(present.version, migrations.length), applied };
 }
 
-async function presentSchema(trx: Kysely<Schema>): Promise<{ version: number; oldestProgram: number }> {
-	const row = await trx
+interface PresentSchema {
+	version: number;
+	oldestProgram: number;
+	/** Of the migration that it began with; null for an empty database. */
+	firstName: string | null;
+}
+
+async function presentSchema(trx: Kysely<Schema>): Promise<PresentSchema> {
+	const rows = await trx
 		.selectFrom("schema_versions")
-		.select(["version", "oldest_program"])
-		.orderBy("version", "desc")
-		.limit(1)
-		.executeTakeFirst();
-	return { version: row?.version ?? 0, oldestProgram: row?.oldest_program ?? 0 };
+		.select(["version", "name", "oldest_program"])
+		.orderBy("version")
+		.execute();
+	const newest = rows.at(-1);
+	return {
+		version: newest?.version ?? 0,
+		oldestProgram: newest?.oldest_program ?? 0,
+		firstName: rows[0]?.name ?? null,
+	};
 }
 
 /** The last breaking migration up to `version`: a program that knows that one can live with the rest. */

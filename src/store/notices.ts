@@ -2,8 +2,8 @@
 
 import { type Insertable, type Selectable, sql } from "kysely";
 import type { Verdict } from "../domain/verdict.ts";
-import type { NoticesTable } from "./schema.ts";
 import type { Db } from "./store.ts";
+import type { NoticesTable } from "./tables/notices.ts";
 
 export type Notice = Selectable<NoticesTable>;
 

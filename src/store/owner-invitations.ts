@@ -1,8 +1,8 @@
 // Invitations that owners made to their programmes: one an address and programme, until it is accepted.
 
 import type { Insertable, Selectable } from "kysely";
-import type { OwnerInvitationsTable } from "./sign-in-schema.ts";
 import type { Db } from "./store.ts";
+import type { OwnerInvitationsTable } from "./tables/people.ts";
 
 export type OwnerInvitation = Selectable<OwnerInvitationsTable>;
 

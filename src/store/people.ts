@@ -1,8 +1,8 @@
 // The people who sign in: owners of programmes, and the network's staff.
 
 import type { Insertable, Selectable } from "kysely";
-import type { PeopleTable } from "./schema.ts";
 import type { Db } from "./store.ts";
+import type { PeopleTable } from "./tables/people.ts";
 
 export type Person = Selectable<PeopleTable>;
 

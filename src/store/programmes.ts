@@ -1,8 +1,8 @@
 // Programmes, their owners and their Postback URLs.
 
 import type { Insertable, Selectable, Updateable } from "kysely";
-import type { ProgrammesTable } from "./schema.ts";
 import type { Db } from "./store.ts";
+import type { ProgrammesTable } from "./tables/programmes.ts";
 
 export type Programme = Selectable<ProgrammesTable>;
 

@@ -3,7 +3,8 @@
 
 import type { EventName } from "../domain/event-name.ts";
 import type { Verdict } from "../domain/verdict.ts";
-import type { AttemptResult, Db } from "./schema.ts";
+import type { Db } from "./schema.ts";
+import type { AttemptResult } from "./tables/deliveries.ts";
 
 /** An attempt takes five seconds at most; the rest is for a busy machine and the commit. */
 export const CLAIM_LAPSE_MS = 30_000;

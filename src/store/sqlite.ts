@@ -6,11 +6,11 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type Driver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
 import { applyMigrations } from "./migrate.ts";
-import type { Dialect } from "./migrations.ts";
 import type { Schema } from "./schema.ts";
 import { SqliteDriver } from "./sqlite-driver.ts";
 import { createSqliteQueue } from "./sqlite-queue.ts";
 import { DueListeners, type Store } from "./store.ts";
+import type { Dialect } from "./tables/dialect.ts";
 
 /** How long another process (a command beside the service) may hold the file before we give up. */
 const BUSY_TIMEOUT_MS = 5_000;
@@ -26,8 +26,8 @@ const DIALECT: Dialect = {
 	rewritten: "",
 	timestamp: "text",
 	boolean: "integer",
-	// As it always does.
-	compareBytes: () => [],
+	// It always compares bytes.
+	bytewiseText: "text",
 };
 
 /** `path` is a file, or ":memory:". Its folder is made when missing. */

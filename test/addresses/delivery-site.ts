@@ -14,8 +14,8 @@ import { insertConversion } from "../../src/store/conversions.ts";
 import { insertSecret } from "../../src/store/keys.ts";
 import { insertOwedEvents, type OwedEvent } from "../../src/store/outbox.ts";
 import { insertProgramme, type Programme, setEndpoint } from "../../src/store/programmes.ts";
-import type { AttemptsTable, DeliveriesTable } from "../../src/store/schema.ts";
 import type { Db } from "../../src/store/store.ts";
+import type { AttemptsTable, DeliveriesTable } from "../../src/store/tables/deliveries.ts";
 import { createLog, type KeptLog } from "../support/log.ts";
 import { newConversion, newOwedEvent, newProgramme } from "../support/rows.ts";
 

@@ -8,7 +8,7 @@ import { issueKey } from "../../src/accounts/keys.ts";
 import { ID_RANDOM_BYTES, makeId } from "../../src/domain/id.ts";
 import type { Service } from "../../src/service.ts";
 import { findProgramme, type Programme, setEndpoint } from "../../src/store/programmes.ts";
-import type { NoticesTable } from "../../src/store/schema.ts";
+import type { NoticesTable } from "../../src/store/tables/notices.ts";
 import { expectValue } from "../support/shop-programme.ts";
 import { becomeFirstStaff, createProgramme, joinAsOwner } from "./first-steps.ts";
 import { OUTAGE_DAYS_AGO, SAMPLE_PATH } from "./sample-answers.ts";

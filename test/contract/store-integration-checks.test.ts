@@ -2,7 +2,7 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { type KyselyPlugin, sql } from "kysely";
+import type { KyselyPlugin } from "kysely";
 import { issueKey, MAX_USABLE_KEYS, revokeKey } from "../../src/accounts/keys.ts";
 import { createPass } from "../../src/callbacks/pass.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
@@ -10,23 +10,15 @@ import type { Report } from "../../src/conversions/report.ts";
 import { insertInboundCalls } from "../../src/store/inbound.ts";
 import { readIntegrationChecks } from "../../src/store/integration-checks.ts";
 import { listApiKeys } from "../../src/store/keys.ts";
-import { MIGRATIONS } from "../../src/store/migrations.ts";
 import { findProgrammesById, type Programme, updateProgramme } from "../../src/store/programmes.ts";
 import type { Settlement } from "../../src/store/queue.ts";
 import type { Store } from "../../src/store/store.ts";
 import { findNewestTest } from "../../src/store/test-conversion.ts";
 import { createClock, START_MS } from "../support/clock.ts";
-import { createTestDatabase, eachDatabase } from "../support/databases.ts";
+import { eachDatabase } from "../support/databases.ts";
 import { claimOne } from "../support/queue-rows.ts";
 import { createRandom } from "../support/random.ts";
-import {
-	addConversion,
-	addDelivery,
-	addProgramme,
-	delivered,
-	failed,
-	newConversion,
-} from "../support/rows.ts";
+import { addDelivery, addProgramme, delivered, failed, newConversion } from "../support/rows.ts";
 
 const DEPS = { clock: createClock(), random: createRandom() };
 const REPORT: Report = {
@@ -156,34 +148,6 @@ eachDatabase("the checks of an integration", (database) => {
 		equal((await listApiKeys(store.db, programme.id, 0)).length, MAX_USABLE_KEYS);
 		await revokeKey(deps, programme.id, first);
 		ok((await issue()).startsWith("key_"), "one less, one more");
-	});
-
-	test("what worked before the checks were kept is ticked by the migration", async () => {
-		const older = await createTestDatabase(database.kind);
-		try {
-			const store = older.open();
-			const before = MIGRATIONS.findIndex(({ name }) => name.startsWith("first times"));
-			await store.migrate(START_MS, MIGRATIONS.slice(0, before));
-			for (const id of [1, 2]) {
-				await sql`insert into programmes (id, public_id, name, currency, commission_rate, fee_rate, approval_days,
-					parks_pixels, parked_days, created_at_ms)
-					values (${id}, ${`prg_${id}`}, 'Shop', 'EUR', '1', '1', 1, 1, 1, 0)`.execute(store.db);
-				const isGood = id === 1;
-				await sql`insert into inbound_calls (programme_id, kind, method, target, outcome, http_status, at_ms)
-					values (${id}, 'api', 'POST', '/', 'x', ${isGood ? 201 : 401}, 5)`.execute(store.db);
-				await sql`insert into deliveries (id, public_id, programme_id, state, run, attempts, created_at_ms,
-					finished_at_ms) values (${id}, ${`dlv_${id}`}, ${id}, ${isGood ? "delivered" : "failed"}, 1, 1, 5, 7)`.execute(
-					store.db,
-				);
-				await addConversion(store, id, { source: "pixel", status: isGood ? "RECORDED" : "PARKED" });
-			}
-			await store.migrate(START_MS);
-			const [good, bad] = await Promise.all([1, 2].map((id) => ticks(store, { id })));
-			deepEqual(good, { signed: true, pixel: true, callback: true });
-			deepEqual(bad, { signed: false, pixel: false, callback: false });
-		} finally {
-			await older.remove();
-		}
 	});
 });
 

@@ -5,7 +5,7 @@ import { deepEqual, equal, rejects } from "node:assert/strict";
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { describe, test } from "node:test";
-import { SchemaTooNewError } from "../../src/store/migrate.ts";
+import { SchemaTooNewError, UnreleasedSchemaError } from "../../src/store/migrate.ts";
 import { MIGRATIONS, type Migration } from "../../src/store/migrations.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "../support/clock.ts";
@@ -76,6 +76,18 @@ for (const kind of DATABASE_KINDS) {
 				return true;
 			});
 			equal((await readVersions(database.store)).length, MIGRATIONS.length + 2);
+		});
+
+		test("a database from before the first release is refused, and the error says what to do", async () => {
+			await using database = await openEmpty();
+			const older = { name: "people and programmes", isBreaking: true, statements: () => [] };
+			await database.store.migrate(START_MS, [older, future(true)]);
+			await rejects(database.store.migrate(START_MS), (error) => {
+				equal(error instanceof UnreleasedSchemaError, true);
+				equal(/another DATABASE_URL/.test(String(error)), true);
+				return true;
+			});
+			equal((await readVersions(database.store)).length, 2);
 		});
 
 		test("an older program works on a newer schema that only added to its tables", async () => {

@@ -1,7 +1,8 @@
 // The books of the service as they are stored, read in one transaction, the same from both databases. Nothing
 // is judged here: see balance.ts.
 
-import type { AttemptResult, Db } from "../../src/store/schema.ts";
+import type { Db } from "../../src/store/schema.ts";
+import type { AttemptResult } from "../../src/store/tables/deliveries.ts";
 
 export interface ConversionEntry {
 	orderId: string;

@@ -3,8 +3,8 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import type { Selectable } from "kysely";
-import type { AttemptsTable } from "../../src/store/schema.ts";
 import type { Db } from "../../src/store/store.ts";
+import type { AttemptsTable } from "../../src/store/tables/deliveries.ts";
 import type { ReceivedCallback } from "./callback-form.ts";
 import { CONTRACT_ATTEMPTS, meaningOf } from "./contract-verdict.ts";
 

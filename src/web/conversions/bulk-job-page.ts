@@ -5,7 +5,7 @@ import { html } from "hono/html";
 import { whyNotYours } from "../../conversions/bulk-apply.ts";
 import { type BulkJob, findJob } from "../../store/bulk-jobs.ts";
 import { countVerdicts, listRows, type VerdictCounts } from "../../store/bulk-rows.ts";
-import type { BulkVerdict } from "../../store/bulk-tables.ts";
+import type { BulkVerdict } from "../../store/tables/bulk.ts";
 import { message, padded, pageHeader, section, statStrip } from "../components/blocks.ts";
 import { button, linkButton, postForm } from "../components/forms.ts";
 import { count, countOf, timeTag } from "../components/text.ts";

@@ -3,8 +3,8 @@
 import { html } from "hono/html";
 import { EVENT_TYPES, REASONS } from "../../domain/conversion.ts";
 import type { BulkRow, VerdictCounts } from "../../store/bulk-rows.ts";
-import type { BulkVerdict } from "../../store/bulk-tables.ts";
 import type { Programme } from "../../store/programmes.ts";
+import type { BulkVerdict } from "../../store/tables/bulk.ts";
 import { emptyState, section, tabs } from "../components/blocks.ts";
 import { reasonWords, titleCase } from "../components/conversion-words.ts";
 import { type Column, dataTable } from "../components/lists.ts";

@@ -1,6 +1,6 @@
 // How a job of many decisions and its rows are named on pages and in result files.
 
-import type { BulkState, BulkVerdict } from "../../store/bulk-tables.ts";
+import type { BulkState, BulkVerdict } from "../../store/tables/bulk.ts";
 import { badge, type Tone } from "../components/text.ts";
 import type { Html } from "../html.ts";
 

@@ -2,7 +2,7 @@
 
 import { html } from "hono/html";
 import type { HistoryMove } from "../../store/conversion-history.ts";
-import type { Role } from "../../store/schema.ts";
+import type { Role } from "../../store/tables/people.ts";
 import { statusBadge } from "../components/conversion-cells.ts";
 import { decidedByWords, reasonWords } from "../components/conversion-words.ts";
 import { timeTag } from "../components/text.ts";

@@ -7,7 +7,7 @@ import {
 	sideOf,
 } from "../../conversions/decision-rights.ts";
 import { judgeMove, type Status } from "../../domain/conversion.ts";
-import type { Role } from "../../store/schema.ts";
+import type { Role } from "../../store/tables/people.ts";
 
 export function movesFor(role: Role, status?: Status): readonly DecisionMove[] {
 	return DECISION_MOVES.filter((move) => {

@@ -4,7 +4,7 @@ import { html } from "hono/html";
 import type { DeliveryState } from "../../domain/delivery.ts";
 import { MAX_ATTEMPTS } from "../../domain/retry.ts";
 import type { Verdict } from "../../domain/verdict.ts";
-import type { AttemptResult } from "../../store/schema.ts";
+import type { AttemptResult } from "../../store/tables/deliveries.ts";
 import { type Tone, timeTag } from "../components/text.ts";
 import type { Content } from "../html.ts";
 

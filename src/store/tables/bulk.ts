@@ -1,7 +1,8 @@
-// The tables of many decisions at once.
+// Many decisions at once.
 
 import type { Generated } from "kysely";
-import type { DecidedBy } from "../domain/conversion.ts";
+import type { DecidedBy } from "../../domain/conversion.ts";
+import type { Dialect } from "./dialect.ts";
 
 /**
  * Many decisions at once: storing → uploaded → previewed → applying → done. Whoever works on it holds a claim
@@ -47,4 +48,22 @@ export interface BulkRowsTable {
 	outcome: BulkVerdict | null;
 	/** The public id of the conversion it is about. */
 	conversion: string | null;
+}
+
+export function bulkTables({ selfNumberedId, clustered }: Dialect): readonly string[] {
+	return [
+		`create table bulk_jobs (
+			id ${selfNumberedId}, public_id text not null unique, programme_id bigint not null, person_id bigint not null,
+			decided_by text not null, source text not null, file_name text, state text not null,
+			row_count integer not null, done_rows integer not null, claim text, claim_until_ms bigint not null,
+			created_at_ms bigint not null, applied_at_ms bigint, finished_at_ms bigint)`,
+		"create index bulk_jobs_by_programme on bulk_jobs (programme_id, id)",
+		"create index bulk_jobs_by_age on bulk_jobs (created_at_ms)",
+		`create index bulk_jobs_to_do on bulk_jobs (claim_until_ms, id) where state in ('uploaded', 'applying')`,
+		`create table bulk_rows (
+			job_id bigint not null, seq integer not null, line integer not null,
+			order_id text not null, event_type text not null, decision text not null, reason text not null,
+			verdict text, detail text, outcome text, conversion text,
+			primary key (job_id, seq)) ${clustered}`,
+	];
 }

@@ -1,0 +1,72 @@
+// Conversions and the history of their moves. No foreign keys here or in what hangs on them: on PostgreSQL each
+// costs a lock on the programme's row for every sale, and rows are only written by use cases that have just read
+// what they point to.
+
+import type { Generated } from "kysely";
+import type { DecidedBy, EventType, Move, Reason, Source, Status } from "../../domain/conversion.ts";
+import type { Dialect } from "./dialect.ts";
+
+export interface ConversionsTable {
+	id: Generated<number>;
+	public_id: string;
+	programme_id: number;
+	order_id: string;
+	event_type: EventType;
+	status: Status;
+	basket_value: string;
+	commission: string;
+	network_fee: string;
+	currency: string;
+	reason: Reason | null;
+	test: 0 | 1;
+	source: Source;
+	/** What the pixel claimed, kept when the server's amount replaced it. */
+	pixel_basket_value: string | null;
+	decided_by: DecidedBy | null;
+	occurred_at_ms: number;
+	created_at_ms: number;
+	/** When the approval window ends (RECORDED) or the wait for confirmation does (PARKED); null otherwise. */
+	window_ends_at_ms: number | null;
+	updated_at_ms: number;
+}
+
+/** One row a move: the conversion's history. */
+export interface MovesTable {
+	id: Generated<number>;
+	conversion_id: number;
+	move: Move | "record" | "park";
+	to_status: Status;
+	decided_by: DecidedBy | null;
+	person_id: number | null;
+	reason: Reason | null;
+	at_ms: number;
+}
+
+export function conversionTables({ selfNumberedId, bytewiseText }: Dialect): readonly string[] {
+	return [
+		// An order is looked for by how its id starts, hence its bytewise text.
+		`create table conversions (
+			id ${selfNumberedId}, public_id text not null unique, programme_id bigint not null,
+			order_id ${bytewiseText} not null, event_type text not null, status text not null,
+			basket_value text not null, commission text not null, network_fee text not null, currency text not null,
+			reason text, test integer not null, source text not null, pixel_basket_value text, decided_by text,
+			occurred_at_ms bigint not null, created_at_ms bigint not null, window_ends_at_ms bigint,
+			updated_at_ms bigint not null)`,
+		"create unique index conversions_by_order on conversions (programme_id, order_id, event_type)",
+		"create index conversions_by_programme on conversions (programme_id, id)",
+		// Without the status in it, SQLite, which nobody analyses, reads all that are open to find the windows.
+		`create index conversions_by_window on conversions (status, window_ends_at_ms)
+			where window_ends_at_ms is not null`,
+		// A filtered list is the merge of the buckets that its filter names: see store/conversion-list.
+		"create index conversions_by_bucket on conversions (programme_id, status, event_type, test, id)",
+		"create index conversions_by_status on conversions (status, id)",
+		// Review looks for an order without knowing the shop. The condition holds for every row, and only Review's query
+		// says it: PostgreSQL would otherwise look for one shop's order here too, among those of all shops.
+		"create index conversions_by_any_order on conversions (order_id, id) where id > 0",
+		"create index conversions_tests on conversions (programme_id, id) where source = 'test'",
+		`create table moves (
+			id ${selfNumberedId}, conversion_id bigint not null, move text not null, to_status text not null,
+			decided_by text, person_id bigint, reason text, at_ms bigint not null)`,
+		"create index moves_by_conversion on moves (conversion_id, id)",
+	];
+}

@@ -1,0 +1,18 @@
+// What the two databases spell differently when tables are made.
+
+/** What must be spelled differently when tables are made. */
+export interface Dialect {
+	/** An integer key that numbers itself. */
+	selfNumberedId: string;
+	/** An integer key that is given: a delivery has its event's. */
+	givenId: string;
+	/** Put behind a table whose only way in is its primary key: one tree instead of two. */
+	clustered: string;
+	/** Put behind a table whose rows are rewritten in place: leaves room on their page for it. */
+	rewritten: string;
+	/** A moment and a truth value as better-auth writes them; our own tables have integers for both. */
+	timestamp: string;
+	boolean: string;
+	/** A text that compares byte by byte, so that what starts alike lies together in its indexes. */
+	bytewiseText: string;
+}

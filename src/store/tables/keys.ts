@@ -1,0 +1,55 @@
+// API keys, signing secrets, and the nonces of signed requests.
+
+import type { Generated } from "kysely";
+import type { Dialect } from "./dialect.ts";
+
+export interface ApiKeysTable {
+	id: Generated<number>;
+	public_id: string;
+	programme_id: number;
+	/** SHA-256 of the key; the key itself is shown once and not kept. */
+	hash: string;
+	/** Its last characters, so that people can tell keys apart. */
+	hint: string;
+	created_at_ms: number;
+	revoked_at_ms: number | null;
+	/** To the hour: a key in use must not cost a write for every request. */
+	last_used_at_ms: number | null;
+}
+
+export interface SigningSecretsTable {
+	id: Generated<number>;
+	programme_id: number;
+	/** AES-256-GCM: see domain/sealing. */
+	sealed: string;
+	created_at_ms: number;
+	/** Set when a newer one took its place; still good for inbound requests for a while. */
+	replaced_at_ms: number | null;
+}
+
+export interface NoncesTable {
+	programme_id: number;
+	nonce: string;
+	expires_at_ms: number;
+}
+
+export function keyTables({ selfNumberedId, clustered }: Dialect): readonly string[] {
+	return [
+		`create table api_keys (
+			id ${selfNumberedId}, public_id text not null unique, programme_id bigint not null references programmes(id),
+			hash text not null unique, hint text not null, created_at_ms bigint not null, revoked_at_ms bigint,
+			last_used_at_ms bigint)`,
+		"create index api_keys_by_programme on api_keys (programme_id)",
+		"create index api_keys_usable on api_keys (programme_id) where revoked_at_ms is null",
+		`create table signing_secrets (
+			id ${selfNumberedId}, programme_id bigint not null references programmes(id),
+			sealed text not null, created_at_ms bigint not null, replaced_at_ms bigint)`,
+		// At most one secret of a programme is the present one, whoever else is replacing it just now.
+		"create unique index signing_secrets_present on signing_secrets (programme_id) where replaced_at_ms is null",
+		"create index signing_secrets_by_programme on signing_secrets (programme_id, replaced_at_ms)",
+		`create table nonces (
+			programme_id bigint not null, nonce text not null, expires_at_ms bigint not null,
+			primary key (programme_id, nonce)) ${clustered}`,
+		"create index nonces_by_expiry on nonces (expires_at_ms)",
+	];
+}

@@ -1,0 +1,59 @@
+// Programmes, who looks after them, and every Postback URL they have had.
+
+import type { Generated } from "kysely";
+import type { Dialect } from "./dialect.ts";
+
+export interface ProgrammesTable {
+	id: Generated<number>;
+	public_id: string;
+	name: string;
+	currency: string;
+	/** Percentages with four decimals, as text: see domain/money. */
+	commission_rate: string;
+	fee_rate: string;
+	approval_days: number;
+	parks_pixels: 0 | 1;
+	parked_days: number;
+	/** The Postback URL saved now. */
+	endpoint_id: number | null;
+	/** Goes up when the URL is removed: a delivery of an older epoch is cancelled for good. */
+	endpoint_epoch: Generated<number>;
+	last_mailed_at_ms: number | null;
+	created_at_ms: number;
+	/** Each written once: see store/first-times. */
+	first_signed_at_ms: number | null;
+	first_pixel_at_ms: number | null;
+	first_callback_at_ms: number | null;
+}
+
+export interface ProgrammeOwnersTable {
+	programme_id: number;
+	person_id: number;
+}
+
+/** Every Postback URL ever saved, so that an old attempt still shows where it went. */
+export interface EndpointsTable {
+	id: Generated<number>;
+	programme_id: number;
+	url: string;
+	saved_at_ms: number;
+}
+
+export function programmeTables({ selfNumberedId }: Dialect): readonly string[] {
+	return [
+		`create table programmes (
+			id ${selfNumberedId}, public_id text not null unique, name text not null, currency text not null,
+			commission_rate text not null, fee_rate text not null, approval_days integer not null,
+			parks_pixels integer not null, parked_days integer not null,
+			endpoint_id bigint, endpoint_epoch integer not null default 0,
+			last_mailed_at_ms bigint, created_at_ms bigint not null,
+			first_signed_at_ms bigint, first_pixel_at_ms bigint, first_callback_at_ms bigint)`,
+		`create table programme_owners (
+			programme_id bigint not null references programmes(id), person_id bigint not null references people(id),
+			primary key (programme_id, person_id))`,
+		"create index programme_owners_by_person on programme_owners (person_id)",
+		`create table endpoints (
+			id ${selfNumberedId}, programme_id bigint not null references programmes(id),
+			url text not null, saved_at_ms bigint not null)`,
+	];
+}
