@@ -6,7 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { makeCertificates } from "../demo/certificate.ts";
-import { type Config, type Environment, readConfig, shopEnvironment } from "./config.ts";
+import { type Config, readConfig, shopEnvironment } from "./config.ts";
+import type { Environment } from "./config-values.ts";
 
 const KEY = "0123456789abcdef".repeat(4);
 const PASSWORD = "hunter2-do-not-print";

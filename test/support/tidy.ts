@@ -33,7 +33,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	domain: [],
 	ports: ["domain"],
 	// The store's types, because a setting names one.
-	config: ["domain", "store"],
+	config: ["domain", "store", "config-values"],
+	"config-values": ["domain", "store"],
 	store: ["domain", "ports"],
 	conversions: ["domain", "ports", "store"],
 	callbacks: ["domain", "ports", "store"],

@@ -1,0 +1,194 @@
+// The values of settings: what each may be, and the sentence about one that is wrong.
+
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { type AddressRange, isAddress, parseRange } from "./domain/address.ts";
+import { SEALING_KEY_BYTES } from "./domain/sealing.ts";
+import type { DatabaseSetting } from "./store/open.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export class SettingReader {
+	readonly problems: string[] = [];
+	readonly #environment: Environment;
+
+	constructor(environment: Environment) {
+		this.#environment = environment;
+	}
+
+	problem(name: string, sentence: string): void {
+		this.problems.push(`${name} ${sentence}`);
+	}
+
+	/** An empty value counts as absent: that is how compose files unset things. */
+	text(name: string): string | undefined {
+		const value = this.#environment[name]?.trim();
+		return value === "" ? undefined : value;
+	}
+
+	integer(name: string, fallback: number, least: number, most: number): number {
+		const text = this.text(name);
+		if (text === undefined) return fallback;
+		const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+		if (value >= least && value <= most) return value;
+		this.problem(name, `must be a whole number from ${least} to ${most}, not "${text}".`);
+		return fallback;
+	}
+
+	choice<Value extends string>(name: string, values: readonly Value[], fallback: Value): Value {
+		const text = this.text(name);
+		if (text === undefined) return fallback;
+		const value = values.find((known) => known === text);
+		if (value === undefined) this.problem(name, `must be one of ${values.join(", ")}, not "${text}".`);
+		return value ?? fallback;
+	}
+}
+
+export function readDatabase(reader: SettingReader): DatabaseSetting {
+	const text = reader.text("DATABASE_URL") ?? "sqlite:data/ringback.db";
+	if (/^postgres(ql)?:\/\//.test(text)) {
+		if (URL.canParse(text)) return { kind: "postgres", url: text };
+		reader.problem(
+			"DATABASE_URL",
+			"is not a valid PostgreSQL URL: postgres://user:password@host:5432/database.",
+		);
+	} else if (text === "sqlite::memory:") {
+		reader.problem("DATABASE_URL", "must name a file: a database in memory would forget every conversion.");
+	} else if (/^sqlite:./.test(text)) {
+		return { kind: "sqlite", path: text.slice("sqlite:".length) };
+	} else {
+		reader.problem("DATABASE_URL", "must be sqlite:PATH or postgres://user:password@host:5432/database.");
+	}
+	return { kind: "sqlite", path: "data/ringback.db" };
+}
+
+export function readPublicUrl(reader: SettingReader): string | null {
+	const text = reader.text("PUBLIC_URL");
+	if (text === undefined) return null;
+	const url = URL.canParse(text) ? new URL(text) : undefined;
+	// Every link of the pages begins at the root: below a path they would all lead nowhere.
+	if (url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) {
+		return url.origin;
+	}
+	reader.problem(
+		"PUBLIC_URL",
+		`must be the address people open, such as https://ringback.example, without a path, not "${text}". Give the service a host name or a port of its own.`,
+	);
+	return null;
+}
+
+export function readSecretKey(reader: SettingReader, database: DatabaseSetting): Uint8Array | null {
+	const text = reader.text("RINGBACK_SECRET_KEY");
+	if (text === undefined) {
+		if (database.kind === "postgres") {
+			reader.problem(
+				"RINGBACK_SECRET_KEY",
+				"is required with PostgreSQL, the same for every process. Make one with: openssl rand -hex 32",
+			);
+		}
+		return null;
+	}
+	if (/^[0-9a-fA-F]+$/.test(text) && text.length === SEALING_KEY_BYTES * 2) return Buffer.from(text, "hex");
+	reader.problem(
+		"RINGBACK_SECRET_KEY",
+		"must be 64 hex digits (32 bytes). Make one with: openssl rand -hex 32",
+	);
+	return null;
+}
+
+export function readBrand(reader: SettingReader): string {
+	const text = reader.text("RINGBACK_BRAND") ?? "Service";
+	// It becomes part of header names: RFC 9110 tokens, without the odd ones.
+	if (/^[A-Za-z][A-Za-z0-9-]{0,30}$/.test(text)) return text;
+	reader.problem(
+		"RINGBACK_BRAND",
+		"must be 1 to 31 letters, digits or hyphens and start with a letter, such as Acme.",
+	);
+	return "Service";
+}
+
+export function readRanges(reader: SettingReader, name: string): AddressRange[] {
+	const ranges: AddressRange[] = [];
+	for (const text of readList(reader, name) ?? []) {
+		const range = parseRange(text);
+		if (range !== undefined) ranges.push(range);
+		else reader.problem(name, `has "${text}", which is no CIDR range such as 127.0.0.0/8.`);
+	}
+	return ranges;
+}
+
+function readList(reader: SettingReader, name: string): string[] | null {
+	const text = reader.text(name);
+	if (text === undefined) return null;
+	return text.split(",").flatMap((part) => (part.trim() === "" ? [] : [part.trim()]));
+}
+
+export function readTrustedCa(reader: SettingReader): string | null {
+	const path = reader.text("RINGBACK_TRUSTED_CA");
+	if (path === undefined) return null;
+	let pem: string;
+	try {
+		pem = readFileSync(path, "utf8");
+	} catch {
+		reader.problem("RINGBACK_TRUSTED_CA", `names ${path}, which cannot be read.`);
+		return null;
+	}
+	try {
+		// TLS passes over a damaged certificate in silence; every callback to that shop would then fail.
+		new X509Certificate(pem);
+		return pem;
+	} catch {
+		reader.problem("RINGBACK_TRUSTED_CA", `names ${path}, which holds no PEM certificate.`);
+		return null;
+	}
+}
+
+export function readDnsServers(reader: SettingReader): string[] | null {
+	const servers = readList(reader, "RINGBACK_DNS_SERVERS");
+	if (servers?.length === 0) reader.problem("RINGBACK_DNS_SERVERS", "lists no name server.");
+	for (const text of servers ?? []) {
+		if (isNameServer(text)) continue;
+		reader.problem(
+			"RINGBACK_DNS_SERVERS",
+			`has "${text}", which is no address such as 192.0.2.53 or [2001:db8::53]:5353.`,
+		);
+	}
+	return servers;
+}
+
+function isNameServer(text: string): boolean {
+	if (isAddress(text)) return true;
+	// Only an IPv6 address has brackets around it.
+	const [, bracketed, plain = "", port] =
+		/^(?:\[([^\]]*:[^\]]*)\]|([\d.]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
+	return (
+		isAddress(bracketed ?? plain) && (port === undefined || (Number(port) >= 1 && Number(port) <= 65_535))
+	);
+}
+
+export function readSmtpUrl(reader: SettingReader): string | null {
+	const text = reader.text("SMTP_URL");
+	if (text === undefined) return null;
+	if (URL.canParse(text) && /^smtps?:$/.test(new URL(text).protocol) && new URL(text).hostname !== "")
+		return text;
+	// The value is not repeated: it holds a password.
+	reader.problem(
+		"SMTP_URL",
+		"must look like smtp://user:password@mail.example:587 (smtps:// for TLS from the start).",
+	);
+	return null;
+}
+
+export function readMailFrom(reader: SettingReader, smtpUrl: string | null): string | null {
+	const text = reader.text("MAIL_FROM");
+	if (text !== undefined && !/^[^\r\n]*[^\s@]+@[^\s@]+$/.test(text.replace(/>$/, ""))) {
+		reader.problem(
+			"MAIL_FROM",
+			`must be an address such as Ringback <ringback@network.example>, not "${text}".`,
+		);
+	}
+	if (text === undefined && smtpUrl !== null) {
+		reader.problem("MAIL_FROM", "is needed with SMTP_URL: the address that notices come from.");
+	}
+	return text ?? null;
+}
