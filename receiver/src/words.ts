@@ -45,7 +45,6 @@ export type RefusalCode = OrLater<
 	| "unknown_order"
 	| "unknown_conversion"
 	| "move_not_allowed"
-	| "conversion_expired"
 	| "invalid_field"
 	| "unknown_field"
 	| "amount_not_a_string"

@@ -213,6 +213,12 @@ export const CONTENT_SCENARIOS: Readonly<Record<ContentCode, readonly Scenario[]
 			},
 		),
 		wrongMove("approve what is parked", "/v1/approvals", { orderId: "A-1" }, park),
+		wrongMove("approve what is expired", "/v1/approvals", { orderId: "A-1" }, async (shop) => {
+			await park(shop);
+			shop.moveClock(31 * DAY_MS);
+			assert.equal(await expireParked(shop.deps, () => false), 1);
+			shop.moveClock(-31 * DAY_MS);
+		}),
 	],
 	too_many_streams: [
 		{
@@ -226,13 +232,5 @@ export const CONTENT_SCENARIOS: Readonly<Record<ContentCode, readonly Scenario[]
 			},
 			call: get("/v1/events"),
 		},
-	],
-	conversion_expired: [
-		wrongMove("confirm after the wait", "/v1/conversions", SALE, async (shop) => {
-			await park(shop);
-			shop.moveClock(31 * DAY_MS);
-			assert.equal(await expireParked(shop.deps, () => false), 1);
-			shop.moveClock(-31 * DAY_MS);
-		}),
 	],
 };

@@ -77,7 +77,7 @@ export async function readFeed(
 		if (passed === undefined) break;
 		position = passed;
 		seen++;
-		const event = own === null || (testOnly && own.conversion.test === 0) ? null : announcedBy(own.move);
+		const event = own === null || (testOnly && !isTest(own)) ? null : announcedBy(own.move);
 		if (own !== null && event !== null) {
 			events.push({ event, body: bodyOf(event, own, programme.public_id, nowMs), position });
 		}
@@ -93,13 +93,21 @@ function datePage({ events, position, hasMore }: FeedPage, newest: number): Feed
 	return { events: dated, position: dateGaps(position, newest), hasMore };
 }
 
-/** As it was at the move: status and reason are the move's own, and nothing else changes once it was announced. */
+/** A body that was kept is a pixel's report, which is never a test, whatever the shop's server said since. */
+function isTest({ announcedBody, conversion }: OwnMove): boolean {
+	return announcedBody === null && conversion.test === 1;
+}
+
+/**
+ * As it was at the move: status and reason are the move's own. What else has changed since it was announced, by a
+ * confirmation, was kept with the move.
+ */
 function bodyOf(
 	event: EventName,
-	{ toStatus, reason, conversion }: OwnMove,
+	{ toStatus, reason, conversion, announcedBody }: OwnMove,
 	programId: string,
 	sentAtMs: number,
 ): string {
-	const composed = composeEvent(event, subjectOf({ ...conversion, status: toStatus, reason }, programId));
-	return bodySentAt(composed, sentAtMs);
+	const subject = subjectOf({ ...conversion, status: toStatus, reason }, programId);
+	return bodySentAt(announcedBody ?? composeEvent(event, subject), sentAtMs);
 }

@@ -1,4 +1,5 @@
-// Parked pixel conversions that nobody confirmed in time expire. Never on the wire: no event.
+// Parked pixel conversions that nobody confirmed in time expire. Never on the wire: no event. They are kept for the
+// retention time, and a postback that comes late records the order as a new sale.
 
 import { hasWindowEnded, insertMoves, updateWindowEnded } from "../store/conversions.ts";
 import type { ConversionsDeps } from "./deps.ts";
@@ -17,7 +18,7 @@ export async function expireParked(
 				from: "PARKED",
 				endedBeforeMs: nowMs,
 				limit: PAGE_ROWS,
-				change: { status: "EXPIRED", window_ends_at_ms: null, updated_at_ms: nowMs },
+				change: { status: "EXPIRED", window_ends_at_ms: nowMs, updated_at_ms: nowMs },
 			});
 			await insertMoves(
 				trx,

@@ -42,6 +42,7 @@ export type ConversionOfEvent = Omit<
 	| "programme_id"
 	| "source"
 	| "pixel_basket_value"
+	| "confirmed_at_ms"
 	| "decided_by"
 	| "created_at_ms"
 	| "updated_at_ms"

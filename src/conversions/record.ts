@@ -1,17 +1,25 @@
 // A sale is reported: by the shop's signed postback, by a browser pixel, or as a test. One conversion per
 // programme, order and event type; the server's word wins over the pixel's in whatever order they arrive.
 
-import { judgeArrival } from "../domain/conversion.ts";
-import { type Result, succeed } from "../domain/fault.ts";
+import { judgeReport, type KnownOrder, type ReportVerdict } from "../domain/conversion.ts";
+import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
-import { findByOrder, insertConversion, insertMoves } from "../store/conversions.ts";
+import { type Conversion, findByOrder, insertConversion, insertMoves } from "../store/conversions.ts";
 import { noteFirstTime } from "../store/first-times.ts";
 import type { Programme } from "../store/programmes.ts";
+import { renewExpired } from "../store/renew-expired.ts";
 import type { Db } from "../store/store.ts";
-import { confirmParked } from "./confirm.ts";
+import { confirmPixel } from "./confirm.ts";
 import type { Decided, InTransaction } from "./deps.ts";
 import { oweEvents } from "./owe.ts";
-import { amountsOf, DAY_MS, type RecordOutcome, type Report } from "./report.ts";
+import { type RecordOutcome, type Report, saleOf } from "./report.ts";
+
+type Applied = Extract<ReportVerdict, { kind: "apply" }>;
+
+const OUTCOMES = { record: "RECORDED", park: "PARKED", confirm: "CONFIRMED" } as const;
+
+/** Each look meets what somebody else did since the one before; an order does not change more often at one moment. */
+const MAX_LOOKS = 5;
 
 export async function recordConversion(
 	trx: Db,
@@ -19,55 +27,75 @@ export async function recordConversion(
 	programme: Programme,
 	report: Report,
 ): Promise<Result<Decided<RecordOutcome>>> {
-	const arrival = judgeArrival(report.source, programme.parks_pixels === 1);
-	const nowMs = deps.clock.nowMs();
-	const waitDays = arrival.status === "PARKED" ? programme.parked_days : programme.approval_days;
-	const conversion = await insertConversion(trx, {
-		...amountsOf(programme, report.basketValue),
-		public_id: makeId("cnv", nowMs, deps.random.bytes(ID_RANDOM_BYTES)),
-		programme_id: programme.id,
-		order_id: report.orderId,
-		event_type: report.eventType,
-		status: arrival.status,
-		test: report.isTest ? 1 : 0,
-		source: report.source,
-		occurred_at_ms: report.occurredAtMs ?? nowMs,
-		created_at_ms: nowMs,
-		updated_at_ms: nowMs,
-		window_ends_at_ms: nowMs + waitDays * DAY_MS,
-	});
-	if (conversion === undefined) return meetExisting(trx, deps, programme, report);
-	const isParked = arrival.status === "PARKED";
-	await insertMoves(trx, [
-		{
-			conversion_id: conversion.id,
-			move: isParked ? "park" : "record",
-			to_status: arrival.status,
-			at_ms: nowMs,
-		},
-	]);
-	if (report.source === "pixel" && !isParked) await noteFirstTime(trx, programme, "first_pixel_at_ms", nowMs);
-	const owedProgrammeIds =
-		arrival.announces === null ? [] : await oweEvents(trx, deps, arrival.announces, [conversion]);
-	return succeed({ outcome: isParked ? "PARKED" : "RECORDED", conversion, owedProgrammeIds });
+	// Most reports are an order's first, so that nothing is read before it is inserted.
+	let known: Conversion | undefined;
+	for (let look = 0; look < MAX_LOOKS; look++) {
+		const verdict = judgeReport(report.source, programme.parks_pixels === 1, knownOrder(known));
+		if (verdict.kind === "duplicate" && known !== undefined) {
+			await notePixelAgrees(trx, deps, programme, known, report);
+			return succeed({ outcome: "DUPLICATE", conversion: known, owedProgrammeIds: [] });
+		}
+		if (verdict.kind === "apply") {
+			const conversion = await apply(trx, deps, programme, known, report, verdict);
+			if (conversion !== undefined) {
+				const owedProgrammeIds =
+					verdict.announces === null ? [] : await oweEvents(trx, deps, verdict.announces, [conversion]);
+				return succeed({ outcome: OUTCOMES[verdict.move], conversion, owedProgrammeIds });
+			}
+		}
+		known = await findByOrder(trx, programme.id, report.orderId, report.eventType);
+	}
+	return refuse("unavailable", "This order is being changed by others right now. Try again in a moment.");
 }
 
-async function meetExisting(
+function knownOrder(known: Conversion | undefined): KnownOrder | null {
+	if (known === undefined) return null;
+	return { status: known.status, source: known.source, isConfirmed: known.confirmed_at_ms !== null };
+}
+
+/** Undefined when somebody else reported, moved or removed it since it was read. */
+async function apply(
 	trx: Db,
 	deps: InTransaction,
 	programme: Programme,
+	known: Conversion | undefined,
 	report: Report,
-): Promise<Result<Decided<RecordOutcome>>> {
-	const existing = await findByOrder(trx, programme.id, report.orderId, report.eventType);
-	if (existing === undefined) throw new Error("a conversion that was in the way has vanished");
-	const isWaiting = existing.status === "PARKED" || existing.status === "EXPIRED";
-	// Browser and server agree on an order, whichever came first.
-	if (report.source === "pixel" && !isWaiting && existing.source !== "test") {
-		await noteFirstTime(trx, programme, "first_pixel_at_ms", deps.clock.nowMs());
+	verdict: Applied,
+): Promise<Conversion | undefined> {
+	const nowMs = deps.clock.nowMs();
+	if (verdict.move === "confirm") {
+		return known === undefined ? undefined : confirmPixel(trx, programme, known, report, nowMs);
 	}
-	// A pixel after anything, and a postback after a postback, change nothing.
-	if (report.source === "pixel" || !isWaiting) {
-		return succeed({ outcome: "DUPLICATE", conversion: existing, owedProgrammeIds: [] });
+	const sale = saleOf(programme, report, verdict.to, nowMs);
+	const conversion =
+		known === undefined
+			? await insertConversion(trx, {
+					...sale,
+					public_id: makeId("cnv", nowMs, deps.random.bytes(ID_RANDOM_BYTES)),
+					programme_id: programme.id,
+					order_id: report.orderId,
+					event_type: report.eventType,
+				})
+			: await renewExpired(trx, known.id, { ...sale, pixel_basket_value: known.basket_value });
+	if (conversion === undefined) return undefined;
+	await insertMoves(trx, [
+		{ conversion_id: conversion.id, move: verdict.move, to_status: verdict.to, at_ms: nowMs },
+	]);
+	if (report.source === "pixel" && verdict.move === "record") {
+		await noteFirstTime(trx, programme, "first_pixel_at_ms", nowMs);
 	}
-	return confirmParked(trx, deps, programme, existing, report);
+	return conversion;
+}
+
+/** Browser and server agree on an order, whichever came first. */
+async function notePixelAgrees(
+	trx: Db,
+	{ clock }: InTransaction,
+	programme: Programme,
+	known: Conversion,
+	report: Report,
+): Promise<void> {
+	const isWaiting = known.status === "PARKED" || known.status === "EXPIRED";
+	if (report.source !== "pixel" || isWaiting || known.source === "test") return;
+	await noteFirstTime(trx, programme, "first_pixel_at_ms", clock.nowMs());
 }

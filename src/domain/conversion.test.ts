@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
 	EVENT_TYPES,
-	judgeArrival,
 	judgeMove,
-	type Move,
+	judgeReport,
+	type KnownOrder,
 	parseEventType,
 	parseReason,
 	REASONS,
+	SOURCES,
 	type Source,
 	STATUSES,
 	type Status,
@@ -20,19 +21,19 @@ type Expected = "already" | "refuse" | readonly [to: Status, announces: EventNam
 const approves = ["APPROVED", "conversion.approved"] as const;
 const rejects = ["REJECTED", "conversion.rejected"] as const;
 const reverses = ["REVERSED", "conversion.reversed"] as const;
-const confirms = ["RECORDED", null] as const;
 const expires = ["EXPIRED", null] as const;
 const no = "refuse";
 
-const MOVES: readonly Move[] = ["confirm", "expire", "approve", "reject", "reverse"];
+type Move = Parameters<typeof judgeMove>[1];
+const MOVES: readonly Move[] = ["expire", "approve", "reject", "reverse"];
 
 const MATRIX: Readonly<Record<Status, readonly Expected[]>> = {
-	PARKED: [confirms, expires, no, no, no],
-	EXPIRED: [no, "already", no, no, no],
-	RECORDED: ["already", no, approves, rejects, reverses],
-	APPROVED: [no, no, "already", no, reverses],
-	REJECTED: [no, no, no, "already", no],
-	REVERSED: [no, no, no, no, "already"],
+	PARKED: [expires, no, no, no],
+	EXPIRED: ["already", no, no, no],
+	RECORDED: [no, approves, rejects, reverses],
+	APPROVED: [no, "already", no, reverses],
+	REJECTED: [no, no, "already", no],
+	REVERSED: [no, no, no, "already"],
 };
 
 for (const present of STATUSES) {
@@ -53,7 +54,10 @@ test("a refused move names the present status and says what to do instead", () =
 			if (verdict.kind !== "refuse") continue;
 			assert.equal(verdict.fault.code, "move_not_allowed");
 			assert.ok(verdict.fault.detail.startsWith(`This conversion is ${present} and cannot be `));
-			assert.match(verdict.fault.detail, /\. (Confirm it first|Only a conversion that is )/);
+			assert.match(
+				verdict.fault.detail,
+				/\. (Confirm it first|Report the sale first|Only a conversion that is )/,
+			);
 		}
 	}
 	assert.equal(
@@ -64,6 +68,10 @@ test("a refused move names the present status and says what to do instead", () =
 	assert.equal(
 		refusal("PARKED", "approve"),
 		"This conversion is PARKED and cannot be approved. Confirm it first with POST /v1/conversions.",
+	);
+	assert.equal(
+		refusal("EXPIRED", "reverse"),
+		"This conversion is EXPIRED and cannot be reversed. Report the sale first with POST /v1/conversions.",
 	);
 });
 
@@ -83,49 +91,85 @@ test("no refusal's plain words have anything of the API in them", () => {
 	}
 });
 
-test("contract 3 rule 1: only arriving announces conversion.recorded, and confirming never does", () => {
-	const announced = STATUSES.flatMap((present) => MOVES.map((move) => judgeMove(present, move)))
-		.filter((verdict) => verdict.kind === "apply")
-		.map((verdict) => verdict.announces);
-	assert.equal(announced.includes("conversion.recorded"), false);
-	assert.equal(judgeArrival("postback", true).announces, "conversion.recorded");
-});
+const records = ["record", "RECORDED", "conversion.recorded"] as const;
+const parks = ["park", "PARKED", null] as const;
+const confirms = ["confirm", "RECORDED", null] as const;
+const nothing = "duplicate";
 
-test("contract 3 rule 2: no sequence of moves announces an event twice", () => {
-	const starts = [judgeArrival("postback", true), judgeArrival("pixel", true)];
-	const open = starts.map(({ status, announces }) => ({
-		status,
-		sent: announces === null ? [] : [announces],
-	}));
-	let walks = 0;
+/** By who reported it first and how it stands now. `confirmed`: by the shop's server. */
+const REPORTS: readonly [
+	known: readonly [Source, Status, "confirmed"?] | null,
+	byServer: readonly [...unknown[]] | string,
+	byParkingPixel: readonly [...unknown[]] | string,
+	byRecordingPixel: readonly [...unknown[]] | string,
+][] = [
+	[null, records, parks, records],
+	[["pixel", "PARKED"], confirms, nothing, nothing],
+	[["pixel", "EXPIRED"], records, nothing, nothing],
+	[["pixel", "RECORDED"], confirms, nothing, nothing],
+	[["pixel", "RECORDED", "confirmed"], nothing, nothing, nothing],
+	[["pixel", "APPROVED"], nothing, nothing, nothing],
+	[["pixel", "REJECTED"], nothing, nothing, nothing],
+	[["pixel", "REVERSED"], nothing, nothing, nothing],
+	[["pixel", "APPROVED", "confirmed"], nothing, nothing, nothing],
+	[["postback", "RECORDED"], nothing, nothing, nothing],
+	[["postback", "APPROVED"], nothing, nothing, nothing],
+	[["postback", "REJECTED"], nothing, nothing, nothing],
+	[["postback", "REVERSED"], nothing, nothing, nothing],
+	[["test", "RECORDED"], nothing, nothing, nothing],
+];
+
+for (const [known, byServer, byParkingPixel, byRecordingPixel] of REPORTS) {
+	const what = known === null ? "an order that is new" : `a ${known.join(" ")} order`;
+	test(`contract 3: what a report makes of ${what}`, () => {
+		const order: KnownOrder | null =
+			known === null ? null : { source: known[0], status: known[1], isConfirmed: known[2] === "confirmed" };
+		const judge = (source: Source, parksPixels: boolean) => {
+			const verdict = judgeReport(source, parksPixels, order);
+			return verdict.kind === "apply" ? [verdict.move, verdict.to, verdict.announces] : verdict.kind;
+		};
+		for (const parksPixels of [true, false]) {
+			for (const source of SOURCES.filter((one) => one !== "pixel")) {
+				assert.deepEqual(judge(source, parksPixels), byServer, `${source}, parks: ${parksPixels}`);
+			}
+		}
+		assert.deepEqual(judge("pixel", true), byParkingPixel, "pixel, parks");
+		assert.deepEqual(judge("pixel", false), byRecordingPixel, "pixel, does not park");
+	});
+}
+
+test("contract 3 rules 1 and 2: no sequence of reports and moves announces an event twice, and confirming none", () => {
+	interface Walk {
+		order: KnownOrder | null;
+		sent: readonly EventName[];
+	}
+	const open: Walk[] = [{ order: null, sent: [] }];
+	const ends = new Set<string>();
 	for (let walk = open.pop(); walk !== undefined; walk = open.pop()) {
-		walks++;
-		assert.equal(new Set(walk.sent).size, walk.sent.length, walk.sent.join());
-		for (const move of MOVES) {
-			const verdict = judgeMove(walk.status, move);
-			if (verdict.kind !== "apply") continue;
-			const sent = verdict.announces === null ? walk.sent : [...walk.sent, verdict.announces];
-			open.push({ status: verdict.to, sent });
+		const { order, sent } = walk;
+		assert.equal(new Set(sent).size, sent.length, sent.join());
+		if (order !== null) ends.add(`${order.source} ${order.status} ${sent.length}`);
+		const go = (next: KnownOrder, announces: EventName | null) =>
+			open.push({ order: next, sent: announces === null ? sent : [...sent, announces] });
+		for (const source of ["postback", "pixel"] as const) {
+			for (const parksPixels of [true, false]) {
+				const verdict = judgeReport(source, parksPixels, order);
+				if (verdict.kind === "duplicate") continue;
+				if (verdict.move === "confirm") assert.equal(verdict.announces, null);
+				const isConfirmed = verdict.move === "confirm";
+				const reporter = isConfirmed && order !== null ? order.source : source;
+				go({ source: reporter, status: verdict.to, isConfirmed }, verdict.announces);
+			}
+		}
+		for (const move of order === null ? [] : MOVES) {
+			const verdict = order === null ? null : judgeMove(order.status, move);
+			if (order !== null && verdict?.kind === "apply")
+				go({ ...order, status: verdict.to }, verdict.announces);
 		}
 	}
-	// Five nodes below each RECORDED (itself, approve, approve-reverse, reject, reverse), PARKED and EXPIRED.
-	assert.equal(walks, 5 + 2 + 5);
-});
-
-test("contract 3: a conversion is recorded and announced on arrival, unless a pixel's is parked", () => {
-	const recorded = { status: "RECORDED", announces: "conversion.recorded" };
-	const parked = { status: "PARKED", announces: null };
-	const cases: [source: Source, parksPixels: boolean, expected: object][] = [
-		["postback", true, recorded],
-		["postback", false, recorded],
-		["test", true, recorded],
-		["test", false, recorded],
-		["pixel", true, parked],
-		["pixel", false, recorded],
-	];
-	for (const [source, parks, expected] of cases) {
-		assert.deepEqual(judgeArrival(source, parks), expected, `${source} ${parks}`);
-	}
+	assert.ok(ends.has("postback REVERSED 3"), "recorded, approved and reversed, each told once");
+	assert.ok(ends.has("pixel REVERSED 2"), "a confirmed parked one is told from its first decision on");
+	assert.equal(Math.max(...[...ends].map((end) => Number(end.split(" ")[2]))), 3);
 });
 
 test("contract 6: there are four events and no event for parking, confirming or expiring", () => {

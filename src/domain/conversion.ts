@@ -1,12 +1,17 @@
 // The life of a conversion, and which event each step announces (contract section 3).
 //
 //   none ──record──────────▶ RECORDED   conversion.recorded
-//   none ──pixel, parks────▶ PARKED     (never on the wire)
+//   none ──park────────────▶ PARKED     (never on the wire; pixels only)
 //   PARKED ──confirm───────▶ RECORDED   no event: the answer to the shop's own postback says it
-//   PARKED ──expire────────▶ EXPIRED    (never on the wire, final)
+//   PARKED ──expire────────▶ EXPIRED    (never on the wire)
+//   EXPIRED ──record───────▶ RECORDED   conversion.recorded: the shop's server reports a new sale
+//   RECORDED ──confirm─────▶ RECORDED   no event; only what a pixel reported and no server has confirmed
 //   RECORDED ──approve─────▶ APPROVED   conversion.approved
 //   RECORDED ──reject──────▶ REJECTED   conversion.rejected (final)
 //   RECORDED | APPROVED ──reverse──▶ REVERSED   conversion.reversed (final)
+//
+// Anyone can call a pixel, so a pixel call never takes anything from the shop's server: it cannot block an order,
+// and its amount and time hold only until the server reports them.
 //
 // Repeating the move that already happened changes nothing and sends nothing. Every other move is
 // refused, and the refusal names the present status.
@@ -38,7 +43,7 @@ export const REASONS = [
 ] as const;
 export type Reason = (typeof REASONS)[number];
 
-/** Where a conversion was first heard of. */
+/** Who reported the sale: the shop's server, a browser (which anyone can be), or a test from the pages. */
 export const SOURCES = ["postback", "pixel", "test"] as const;
 export type Source = (typeof SOURCES)[number];
 
@@ -46,9 +51,10 @@ export type Source = (typeof SOURCES)[number];
 export const DECIDERS = ["shop", "review", "window"] as const;
 export type DecidedBy = (typeof DECIDERS)[number];
 
-export type Move = "confirm" | "expire" | "approve" | "reject" | "reverse";
+export type Move = "record" | "park" | "confirm" | "expire" | "approve" | "reject" | "reverse";
 
 interface MoveRule {
+	/** Where it starts, besides a first report: see judgeReport. */
 	from: readonly Status[];
 	to: Status;
 	announces: EventName | null;
@@ -57,7 +63,9 @@ interface MoveRule {
 }
 
 const MOVES: Readonly<Record<Move, MoveRule>> = {
-	confirm: { from: ["PARKED"], to: "RECORDED", announces: null, done: "confirmed" },
+	record: { from: ["EXPIRED"], to: "RECORDED", announces: "conversion.recorded", done: "recorded" },
+	park: { from: [], to: "PARKED", announces: null, done: "parked" },
+	confirm: { from: ["PARKED", "RECORDED"], to: "RECORDED", announces: null, done: "confirmed" },
 	expire: { from: ["PARKED"], to: "EXPIRED", announces: null, done: "expired" },
 	approve: { from: ["RECORDED"], to: "APPROVED", announces: "conversion.approved", done: "approved" },
 	reject: { from: ["RECORDED"], to: "REJECTED", announces: "conversion.rejected", done: "rejected" },
@@ -69,12 +77,15 @@ const MOVES: Readonly<Record<Move, MoveRule>> = {
 	},
 };
 
+/** Moves that are judged by the status alone. What a report does is judged by judgeReport. */
+type DecisionOrExpiry = Exclude<Move, ReportMove>;
+
 export type MoveVerdict =
 	| { kind: "apply"; to: Status; announces: EventName | null }
 	| { kind: "already" }
 	| { kind: "refuse"; fault: Fault };
 
-export function judgeMove(present: Status, move: Move): MoveVerdict {
+export function judgeMove(present: Status, move: DecisionOrExpiry): MoveVerdict {
 	const rule = MOVES[move];
 	if (rule.from.includes(present)) return { kind: "apply", to: rule.to, announces: rule.announces };
 	if (present === rule.to) return { kind: "already" };
@@ -83,11 +94,13 @@ export function judgeMove(present: Status, move: Move): MoveVerdict {
 }
 
 function refusal(present: Status, rule: MoveRule): string {
-	const next =
-		present === "PARKED"
-			? "Confirm it first with POST /v1/conversions."
-			: `Only a conversion that is ${rule.from.join(" or ")} can be ${rule.done}.`;
-	return `This conversion is ${present} and cannot be ${rule.done}. ${next}`;
+	return `This conversion is ${present} and cannot be ${rule.done}. ${advice(present, rule)}`;
+}
+
+function advice(present: Status, rule: MoveRule): string {
+	if (present === "PARKED") return "Confirm it first with POST /v1/conversions.";
+	if (present === "EXPIRED") return "Report the sale first with POST /v1/conversions.";
+	return `Only a conversion that is ${rule.from.join(" or ")} can be ${rule.done}.`;
 }
 
 /** For people: no word of the API, and statuses as they read on pages. */
@@ -95,23 +108,46 @@ function plainRefusal(present: Status, rule: MoveRule): string {
 	if (present === "PARKED") {
 		return `This conversion is parked: it waits for the shop's postback. It can be ${rule.done} once that has come.`;
 	}
+	if (present === "EXPIRED") {
+		return `This conversion is expired: the shop's server did not confirm it in time. It can be ${rule.done} once the server reports the sale.`;
+	}
 	const from = rule.from.join(" or ").toLowerCase();
 	return `This conversion is ${present.toLowerCase()} and cannot be ${rule.done}. Only one that is ${from} can.`;
 }
 
-/** What a first report makes of a conversion, and the event it announces. */
-export function judgeArrival(
-	source: Source,
-	parksPixels: boolean,
-): { status: Status; announces: EventName | null } {
-	if (source === "pixel" && parksPixels) return { status: "PARKED", announces: null };
-	return { status: "RECORDED", announces: "conversion.recorded" };
+export type ReportMove = "record" | "park" | "confirm";
+
+/** What is known of an order when somebody reports it. */
+export interface KnownOrder {
+	status: Status;
+	source: Source;
+	/** The shop's server has confirmed what a pixel reported. */
+	isConfirmed: boolean;
+}
+
+export type ReportVerdict =
+	| { kind: "apply"; move: ReportMove; to: Status; announces: EventName | null }
+	| { kind: "duplicate" };
+
+/** What a report makes of an order; `known` is null for the first report. */
+export function judgeReport(source: Source, parksPixels: boolean, known: KnownOrder | null): ReportVerdict {
+	const move = reportMove(source, parksPixels, known);
+	if (move === null) return { kind: "duplicate" };
+	const { from, to, announces } = MOVES[move];
+	const mayStart = known === null || from.includes(known.status);
+	return mayStart ? { kind: "apply", move, to, announces } : { kind: "duplicate" };
+}
+
+function reportMove(source: Source, parksPixels: boolean, known: KnownOrder | null): ReportMove | null {
+	if (known === null) return source === "pixel" && parksPixels ? "park" : "record";
+	if (source === "pixel") return null;
+	if (known.status === "EXPIRED") return "record";
+	return known.source === "pixel" && !known.isConfirmed ? "confirm" : null;
 }
 
 /** The event that a row of the history stands for; null where the shop is told nothing. */
-export function announcedBy(move: Move | "record" | "park"): EventName | null {
-	if (move === "park") return null;
-	return move === "record" ? "conversion.recorded" : MOVES[move].announces;
+export function announcedBy(move: Move): EventName | null {
+	return MOVES[move].announces;
 }
 
 export function parseEventType(text: string): Result<EventType> {

@@ -38,7 +38,6 @@ const HTTP_STATUSES: Readonly<Record<FaultCode, number>> = {
 	not_found: 404,
 	method_not_allowed: 405,
 	move_not_allowed: 409,
-	conversion_expired: 409,
 	too_many_streams: 429,
 	malformed_file: 422,
 	too_many_rows: 422,

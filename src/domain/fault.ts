@@ -37,7 +37,6 @@ const HTTP_STATUS_BY_CODE = {
 	not_found: 404,
 	method_not_allowed: 405,
 	move_not_allowed: 409,
-	conversion_expired: 409,
 	too_many_streams: 429,
 	// Many decisions at once.
 	malformed_file: 422,

@@ -17,10 +17,12 @@ export interface OwnMove {
 	move: MovesTable["move"];
 	toStatus: MovesTable["to_status"];
 	reason: MovesTable["reason"];
+	/** What it announced, where the conversion has changed since. */
+	announcedBody: MovesTable["announced_body"];
 	conversion: ConversionOfMove;
 }
 
-/** What does not change any more once an event was announced. */
+/** What does not change any more once an event was announced, or was kept with the move before it changed. */
 export type ConversionOfMove = Pick<
 	Conversion,
 	| "public_id"
@@ -34,7 +36,7 @@ export type ConversionOfMove = Pick<
 	| "occurred_at_ms"
 >;
 
-type Row = { id: number } & Pick<MovesTable, "move" | "to_status" | "reason"> &
+type Row = { id: number } & Pick<MovesTable, "move" | "to_status" | "reason" | "announced_body"> &
 	({ public_id: null } | ConversionOfMove);
 
 /**
@@ -64,13 +66,13 @@ export async function listMovesBehind(
 
 /** Wrapped, because SQLite takes a limit inside a union only so. */
 function readStretch(stretch: RawBuilder<unknown>, limit: number, index: number): RawBuilder<unknown> {
-	return sql`select * from (select id, move, to_status, reason, conversion_id from moves
+	return sql`select * from (select id, move, to_status, reason, announced_body, conversion_id from moves
 		where ${stretch} order by id limit ${limit}) as ${sql.id(`stretch_${index}`)}`;
 }
 
-function readRow({ id, move, to_status, reason, ...conversion }: Row): PassedMove {
-	const own = conversion.public_id === null ? null : { move, toStatus: to_status, reason, conversion };
-	return { id, own };
+function readRow({ id, move, to_status, reason, announced_body, ...conversion }: Row): PassedMove {
+	if (conversion.public_id === null) return { id, own: null };
+	return { id, own: { move, toStatus: to_status, reason, announcedBody: announced_body, conversion } };
 }
 
 export async function newestMoveId(db: Db): Promise<number> {

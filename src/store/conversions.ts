@@ -1,7 +1,7 @@
 // Conversions and the history of their moves.
 
 import type { Insertable, Selectable, Updateable } from "kysely";
-import type { EventType, Status } from "../domain/conversion.ts";
+import type { EventType, Move, Status } from "../domain/conversion.ts";
 import type { Db } from "./store.ts";
 import type { ConversionsTable, MovesTable } from "./tables/conversions.ts";
 
@@ -59,6 +59,23 @@ export async function updateIfStill(
 		.set(change)
 		.where("id", "=", id)
 		.where("status", "=", status)
+		.returningAll()
+		.executeTakeFirst();
+}
+
+/** Undefined when somebody else moved or confirmed it in the meantime. A confirmation may leave the status as it is. */
+export async function updateIfUnconfirmed(
+	db: Db,
+	id: number,
+	status: Status,
+	change: Updateable<ConversionsTable>,
+): Promise<Conversion | undefined> {
+	return db
+		.updateTable("conversions")
+		.set(change)
+		.where("id", "=", id)
+		.where("status", "=", status)
+		.where("confirmed_at_ms", "is", null)
 		.returningAll()
 		.executeTakeFirst();
 }
@@ -143,6 +160,21 @@ export async function updateWindowEnded(db: Db, move: WindowMove): Promise<Conve
 
 export async function insertMoves(db: Db, moves: readonly NewMove[]): Promise<void> {
 	if (moves.length > 0) await db.insertInto("moves").values(moves).execute();
+}
+
+/** Whoever reads the events later must see what was announced then, not what the conversion has become since. */
+export async function keepAnnouncedBody(
+	db: Db,
+	conversionId: number,
+	move: Move,
+	body: string,
+): Promise<void> {
+	await db
+		.updateTable("moves")
+		.set({ announced_body: body })
+		.where("conversion_id", "=", conversionId)
+		.where("move", "=", move)
+		.execute();
 }
 
 export interface ConversionFilter {

@@ -34,14 +34,14 @@ export function conversionPaths(instance: Instance): Record<string, PathItem> {
 
 function recordConversion(instance: Instance): Operation {
 	const sale = { orderId: EXAMPLE_ORDER_ID, basketValue: "129.90" };
-	const codes = [...BODY_CODES, ...CALLER_CODES, "conversion_expired", ...SALE_CODES, ...OWN_CODES] as const;
+	const codes = [...BODY_CODES, ...CALLER_CODES, ...SALE_CODES, ...OWN_CODES] as const;
 	const conversion = exampleConversion("conversion.recorded");
 	const answer = outcomeSchema(["CONFIRMED", "DUPLICATE"], "Nothing new was recorded.");
 	return {
 		operationId: "recordConversion",
 		summary: "Report a sale, or confirm what a pixel reported",
 		description:
-			"Records the conversion and announces it with `conversion.recorded`. If a browser's pixel reported the order before, it is confirmed with the amount sent here, and no event is sent: this answer says it. If the order is known already, nothing changes and the existing conversion is answered. So the call may be repeated after a lost answer, signed anew.",
+			"Records the conversion and announces it with `conversion.recorded`. If a browser's pixel reported the order before, and it is parked or not decided yet, it is confirmed with the amount and time sent here, and no event is sent: this answer says it. If the pixel's report has expired, the order is recorded as a new sale. If your server reported the order before, or it is decided, nothing changes and the existing conversion is answered. So the call may be repeated after a lost answer, signed anew.",
 		tags: TAG,
 		security: SIGNED,
 		requestBody: {
@@ -71,7 +71,7 @@ function recordConversion(instance: Instance): Operation {
 				recorded: { outcome: "RECORDED", conversion },
 			}),
 			"200": jsonAnswer(
-				"`CONFIRMED`: a parked pixel conversion is recorded now. `DUPLICATE`: it was there already, and nothing changed.",
+				"`CONFIRMED`: a pixel had reported it; the amount and time sent here count now. `DUPLICATE`: it was there already, and nothing changed.",
 				answer,
 				{ duplicate: { outcome: "DUPLICATE", conversion } },
 			),

@@ -91,10 +91,6 @@ const STATE = {
 		"Look by order: `GET /v1/conversions?orderId=…`.",
 	],
 	move_not_allowed: ["The conversion's present status does not allow it.", "`detail` names the status."],
-	conversion_expired: [
-		"A browser reported it, and nobody confirmed it in time.",
-		"Nothing more can be done with this order and event type.",
-	],
 	too_many_streams: [
 		"As many streams are open as there may be, for the programme or in all.",
 		"End another one, or come back in a minute.",

@@ -76,13 +76,13 @@ function conversionSchema(): JsonSchema {
 				type: "string",
 				enum: STATUSES,
 				description:
-					"Where it stands. `PARKED` (a browser's report that waits for the shop's server) and `EXPIRED` (nobody confirmed it) are in no callback.",
+					"Where it stands. `PARKED` (a browser's report that waits for the shop's server) and `EXPIRED` (nobody confirmed it in time) are in no callback.",
 			},
 			eventType,
 			...amounts,
 			reason: REASON_OR_NULL,
 			test,
-			source: { type: "string", enum: SOURCES, description: "Where it was first heard of." },
+			source: { type: "string", enum: SOURCES, description: "Who reported the sale." },
 			pixelBasketValue: {
 				...orNull(amount("What the browser's pixel had claimed; null when there was none.")),
 				examples: [null],
@@ -93,7 +93,7 @@ function conversionSchema(): JsonSchema {
 					"Who approved, rejected or reversed it: the shop, the review team, or the approval window; null before.",
 			},
 			occurredAt,
-			createdAt: { ...UTC_TIME, description: "When we first heard of it." },
+			createdAt: { ...UTC_TIME, description: "When it was recorded, or first reported by a pixel." },
 			approvesAt: {
 				...orNull(UTC_TIME),
 				description: "While `RECORDED`: when it is approved by itself; null otherwise.",

@@ -56,7 +56,7 @@ function loadPixel({ publicUrl }: Instance): Operation {
 		operationId: "loadPixel",
 		summary: "Report a sale from the customer's browser",
 		description:
-			"For the shop's thank-you page. It always answers with the image, also when the report is refused: the inbound log on the Integration page says why. The conversion is parked until the shop's server confirms the order with `POST /v1/conversions`; programmes that do not park record it at once. Other names in the query are left alone.",
+			"For the shop's thank-you page. It always answers with the image, also when the report is refused: the inbound log on the Integration page says why. The conversion is parked until the shop's server confirms the order with `POST /v1/conversions`; programmes that do not park record it at once. Anyone can call it, so what the shop's server reports always counts, whichever comes first. Other names in the query are left alone.",
 		tags: ["Pixel"],
 		security: UNSIGNED,
 		parameters: [

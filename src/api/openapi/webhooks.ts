@@ -28,7 +28,7 @@ const WORDS_BY_EVENT: Readonly<Record<EventName, EventWords>> = {
 		hasReason: false,
 		summary: "A conversion was recorded",
 		description:
-			"By the shop's own report, by the pixel of a programme that does not park, or as a test. Not sent when a report confirms a parked pixel conversion: the answer to that report says it.",
+			"By the shop's own report, by the pixel of a programme that does not park, or as a test. Not sent when a report confirms what a pixel reported: the answer to that report says it.",
 	},
 	"conversion.approved": {
 		schema: "ConversionApproved",

@@ -22,10 +22,16 @@ export interface ConversionsTable {
 	source: Source;
 	/** What the pixel claimed, kept when the server's amount replaced it. */
 	pixel_basket_value: string | null;
+	/** When the shop's server confirmed what a pixel had reported; null before that, and for every other source. */
+	confirmed_at_ms: number | null;
 	decided_by: DecidedBy | null;
 	occurred_at_ms: number;
+	/** In the order of the ids: lists turn a time into a place among them. */
 	created_at_ms: number;
-	/** When the approval window ends (RECORDED) or the wait for confirmation does (PARKED); null otherwise. */
+	/**
+	 * When the approval window ends (RECORDED), when the wait for confirmation ends (PARKED) or ended (EXPIRED, where
+	 * retention counts from it); null otherwise.
+	 */
 	window_ends_at_ms: number | null;
 	updated_at_ms: number;
 }
@@ -34,12 +40,14 @@ export interface ConversionsTable {
 export interface MovesTable {
 	id: Generated<number>;
 	conversion_id: number;
-	move: Move | "record" | "park";
+	move: Move;
 	to_status: Status;
 	decided_by: DecidedBy | null;
 	person_id: number | null;
 	reason: Reason | null;
 	at_ms: number;
+	/** The body of the event it announced, kept when a confirmation changed the amounts afterwards; else null. */
+	announced_body: string | null;
 }
 
 export function conversionTables({ selfNumberedId, bytewiseText }: Dialect): readonly string[] {
@@ -49,9 +57,9 @@ export function conversionTables({ selfNumberedId, bytewiseText }: Dialect): rea
 			id ${selfNumberedId}, public_id text not null unique, programme_id bigint not null,
 			order_id ${bytewiseText} not null, event_type text not null, status text not null,
 			basket_value text not null, commission text not null, network_fee text not null, currency text not null,
-			reason text, test integer not null, source text not null, pixel_basket_value text, decided_by text,
-			occurred_at_ms bigint not null, created_at_ms bigint not null, window_ends_at_ms bigint,
-			updated_at_ms bigint not null)`,
+			reason text, test integer not null, source text not null, pixel_basket_value text,
+			confirmed_at_ms bigint, decided_by text, occurred_at_ms bigint not null, created_at_ms bigint not null,
+			window_ends_at_ms bigint, updated_at_ms bigint not null)`,
 		"create unique index conversions_by_order on conversions (programme_id, order_id, event_type)",
 		"create index conversions_by_programme on conversions (programme_id, id)",
 		// Without the status in it, SQLite, which nobody analyses, reads all that are open to find the windows.
@@ -66,7 +74,7 @@ export function conversionTables({ selfNumberedId, bytewiseText }: Dialect): rea
 		"create index conversions_tests on conversions (programme_id, id) where source = 'test'",
 		`create table moves (
 			id ${selfNumberedId}, conversion_id bigint not null, move text not null, to_status text not null,
-			decided_by text, person_id bigint, reason text, at_ms bigint not null)`,
+			decided_by text, person_id bigint, reason text, at_ms bigint not null, announced_body text)`,
 		"create index moves_by_conversion on moves (conversion_id, id)",
 	];
 }

@@ -7,7 +7,7 @@ import { verifyPostback } from "@ringback/receiver";
 import { lexer, type Token, walkTokens } from "marked";
 import { REPLACED_SECRET_GRACE_MS } from "../../accounts/authenticate.ts";
 import { readConfig } from "../../config.ts";
-import { EVENT_TYPES, judgeArrival, judgeMove, REASONS, type Status } from "../../domain/conversion.ts";
+import { EVENT_TYPES, judgeMove, judgeReport, REASONS, type Status } from "../../domain/conversion.ts";
 import { composeEvent } from "../../domain/event.ts";
 import { EVENT_NAMES } from "../../domain/event-name.ts";
 import { MAIL_INTERVAL_MS } from "../../domain/notice.ts";
@@ -158,7 +158,7 @@ describe("what arrives", () => {
 			codeWords(to),
 		]);
 		assert.deepEqual(rows, [
-			[null, [judgeArrival("postback", true).status]],
+			[null, firstRecorded()],
 			["RECORDED", announcedFrom("RECORDED")],
 			["APPROVED", announcedFrom("APPROVED")],
 		]);
@@ -256,8 +256,13 @@ function statusesOnTheWire(): Status[] {
 	return ["RECORDED", ...announcedFrom("RECORDED")];
 }
 
+function firstRecorded(): Status[] {
+	const verdict = judgeReport("postback", true, null);
+	return verdict.kind === "apply" ? [verdict.to] : [];
+}
+
 function announcedFrom(status: Status): Status[] {
-	return (["confirm", "expire", "approve", "reject", "reverse"] as const).flatMap((move) => {
+	return (["expire", "approve", "reject", "reverse"] as const).flatMap((move) => {
 		const verdict = judgeMove(status, move);
 		return verdict.kind === "apply" && verdict.announces !== null ? [verdict.to] : [];
 	});
