@@ -8,7 +8,13 @@ import { expireParked } from "./conversions/expire-parked.ts";
 import type { Clock, Log, Mailer } from "./ports.ts";
 import { pruneJobs } from "./store/bulk-jobs.ts";
 import { pruneCallbackHours } from "./store/callback-hours.ts";
-import { pruneDeliveries, pruneInboundCalls, pruneNonces, pruneNotices } from "./store/prune.ts";
+import {
+	pruneDeliveries,
+	pruneExpired,
+	pruneInboundCalls,
+	pruneNonces,
+	pruneNotices,
+} from "./store/prune.ts";
 import { pruneSignIn } from "./store/sign-in.ts";
 
 export interface ChoresDeps extends ConversionsDeps, Omit<MailOwnersDeps, "mailer"> {
@@ -51,6 +57,7 @@ export function startChores(deps: ChoresDeps): Chores {
 		const olderThanMs = clock.nowMs() - deps.retentionDays * DAY_MS;
 		await pruneDeliveries(store, clock, olderThanMs, isStopping);
 		await pruneInboundCalls(store, clock, olderThanMs, isStopping);
+		await pruneExpired(store, clock, olderThanMs, isStopping);
 		await pruneNotices(store, olderThanMs);
 		await pruneJobs(store, clock, olderThanMs, isStopping);
 		await pruneCallbackHours(store.db, olderThanMs);

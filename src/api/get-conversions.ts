@@ -135,7 +135,7 @@ async function parseCursor(trx: Db, programme: Programme, cursor: string): Promi
 	if (last !== undefined) return succeed(last.id);
 	return refuse(
 		"malformed_cursor",
-		"This cursor is not one of ours. Take nextCursor from the page before, as it is, or leave it out.",
+		"This cursor is not one of ours, or its conversion was removed since. Take nextCursor from the page before, as it is, or leave it out to start again.",
 		"cursor",
 	);
 }

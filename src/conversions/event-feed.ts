@@ -84,7 +84,9 @@ export async function readFeed(
 	}
 	const isAll = seen === rows.length && rows.length < PAGE_ROWS;
 	if (isAll) position = dropEnded(position, Number.POSITIVE_INFINITY, oldest);
-	const page = { events, position, hasMore: seen === PAGE_ROWS };
+	// Stopped for want of room for gaps, but not at the first row: the next look drops those that have ended.
+	const isStopped = seen > 0 && seen < rows.length;
+	const page = { events, position, hasMore: seen === PAGE_ROWS || isStopped };
 	return hasUndatedGaps(position) ? datePage(page, await beginTransaction(store)) : page;
 }
 

@@ -39,13 +39,13 @@ export async function* exportConversions(
 	yield BYTE_ORDER_MARK + csvLine(COLUMNS.map(([name]) => name));
 	// Once for the whole file: to look for them takes forty statements. A search by order needs none.
 	const borders = query.orderId === undefined ? await findBorders(db, query) : undefined;
-	let cursor = query.cursor;
+	let after: Conversion | undefined;
 	do {
-		const page = await listConversionsPage(db, programme, { ...query, cursor }, PAGE_ROWS, borders);
+		const page = await listConversionsPage(db, programme, query, PAGE_ROWS, { borders, after });
 		if (page.rows.length > 0)
 			yield page.rows.map((row) => csvLine(COLUMNS.map(([, cell]) => cell(row)))).join("");
-		cursor = page.nextCursor ?? undefined;
-	} while (cursor !== undefined);
+		after = page.last ?? undefined;
+	} while (after !== undefined);
 }
 
 function isoTime(atMs: number | null): string {

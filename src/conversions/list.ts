@@ -15,9 +15,19 @@ export interface ConversionsQuery extends ConversionListFilter {
 
 export interface ConversionsPage {
 	rows: readonly Conversion[];
+	/** The row behind which there may be more. */
+	last: Conversion | null;
 	nextCursor: string | null;
 	/** True when there may be more although the page is not full. */
 	isPartial: boolean;
+}
+
+/** What whoever reads page after page knows already. */
+export interface Reading {
+	/** Where the query's times lie. */
+	borders?: IdBorders | undefined;
+	/** The last row of the page before. Not looked for again: it may have been removed or moved since. */
+	after?: Conversion | undefined;
 }
 
 export async function listConversionsPage(
@@ -25,19 +35,27 @@ export async function listConversionsPage(
 	programme: Pick<Programme, "id">,
 	query: ConversionsQuery,
 	limit: number,
-	/** Of the query's moments, where they were looked for already. */
-	borders?: IdBorders,
+	reading: Reading = {},
 ): Promise<ConversionsPage> {
 	const { orderId, cursor, ...filter } = query;
-	const last = cursor === undefined ? undefined : await findByPublicId(db, programme.id, cursor);
+	const after = reading.after ?? (await findCursor(db, programme, cursor));
 	if (orderId !== undefined) {
-		const search = { programmeId: programme.id, prefix: orderId, after: last, limit };
-		const found = await searchByOrder(db, search, filter);
-		return { rows: found.rows, nextCursor: found.last?.public_id ?? null, isPartial: found.isPartial };
+		const search = { programmeId: programme.id, prefix: orderId, after, limit };
+		const { rows, last, isPartial } = await searchByOrder(db, search, filter);
+		return { rows, last, nextCursor: last?.public_id ?? null, isPartial };
 	}
-	const place = { programmeId: programme.id, beforeId: last?.id, limit: limit + 1, borders };
+	const { borders } = reading;
+	const place = { programmeId: programme.id, beforeId: after?.id, limit: limit + 1, borders };
 	const found = await listByFilter(db, place, filter);
 	const rows = found.slice(0, limit);
-	const hasMore = found.length > rows.length;
-	return { rows, nextCursor: hasMore ? (rows.at(-1)?.public_id ?? null) : null, isPartial: false };
+	const last = found.length > rows.length ? (rows.at(-1) ?? null) : null;
+	return { rows, last, nextCursor: last?.public_id ?? null, isPartial: false };
+}
+
+async function findCursor(
+	db: Db,
+	programme: Pick<Programme, "id">,
+	cursor: string | undefined,
+): Promise<Conversion | undefined> {
+	return cursor === undefined ? undefined : findByPublicId(db, programme.id, cursor);
 }

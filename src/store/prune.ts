@@ -1,5 +1,5 @@
-// Retention: deliveries and inbound calls that are old enough are removed in small batches, each its own
-// transaction, so that nobody waits for it. Nonces and notices are few and go at once.
+// Retention: deliveries, inbound calls and expired conversions that are old enough are removed in small batches, each
+// its own transaction, so that nobody waits for it. Nonces and notices are few and go at once.
 
 import type { Clock } from "../ports.ts";
 import type { Db, Store } from "./store.ts";
@@ -86,6 +86,64 @@ export async function pruneInboundCalls(
 		await clock.turn();
 	}
 	return removed;
+}
+
+/** What pixels reported and no server confirmed, with its history. Resolves to how many went. */
+export async function pruneExpired(
+	store: Store,
+	clock: Clock,
+	olderThanMs: number,
+	isStopping: () => boolean,
+): Promise<number> {
+	let removed = 0;
+	while (!isStopping()) {
+		const ids = await longestExpired(store.db, olderThanMs);
+		if (ids.length === 0) break;
+		removed += await store.transact((trx) => removeExpired(trx, ids));
+		await clock.turn();
+	}
+	return removed;
+}
+
+/** Along conversions_by_window. */
+async function longestExpired(db: Db, olderThanMs: number): Promise<number[]> {
+	const rows = await db
+		.selectFrom("conversions")
+		.select("id")
+		.where("status", "=", "EXPIRED")
+		.where("window_ends_at_ms", "<", olderThanMs)
+		.where("id", "not in", await newestConversions(db))
+		.orderBy("window_ends_at_ms")
+		.limit(BATCH_ROWS)
+		.execute();
+	return rows.map(({ id }) => id);
+}
+
+/**
+ * The newest row and the one with the newest move stay until there is a newer one: SQLite gives the number of a removed
+ * last row again, and a listener's cursor must not be ahead of the moves.
+ */
+async function newestConversions(db: Db): Promise<number[]> {
+	const row = db.selectFrom("conversions").select("id").where("id", ">", 0);
+	const move = db.selectFrom("moves").select("conversion_id as id").where("id", ">", 0);
+	const newest = [
+		await row.orderBy("id", "desc").limit(1).executeTakeFirst(),
+		await move.orderBy("id", "desc").limit(1).executeTakeFirst(),
+	];
+	return newest.map((found) => found?.id ?? 0);
+}
+
+async function removeExpired(trx: Db, ids: readonly number[]): Promise<number> {
+	// Names the status again: one that a postback recorded since the list was read stays.
+	const expired = await trx
+		.deleteFrom("conversions")
+		.where("id", "in", ids)
+		.where("status", "=", "EXPIRED")
+		.returning("id")
+		.execute();
+	const gone = expired.map((row) => row.id);
+	if (gone.length > 0) await trx.deleteFrom("moves").where("conversion_id", "in", gone).execute();
+	return gone.length;
 }
 
 export async function pruneNotices({ db }: Store, olderThanMs: number): Promise<void> {

@@ -50,8 +50,14 @@ export interface ApiJson {
 		id: string;
 		status: string;
 		basketValue: string;
+		commission: string;
 		reason: string | null;
+		source: string;
+		pixelBasketValue: string | null;
 		decidedBy: string | null;
+		occurredAt: string;
+		createdAt: string;
+		approvesAt: string | null;
 	};
 }
 

@@ -1,0 +1,98 @@
+// Anyone can call a pixel. Whatever it reports, and whenever, the shop's signed postback counts: no pixel call blocks
+// it, sets its amount or its time, or sends an event twice. Every order of arrival is in store-reports.test.ts; here
+// the whole service takes the calls and sends the callbacks.
+
+import { deepEqual, equal } from "node:assert/strict";
+import { test } from "node:test";
+import { eachService } from "../support/running-service.ts";
+import type { ShopProgramme } from "../support/shop-programme.ts";
+
+const DAY_MS = 86_400_000;
+const APPROVAL_DAYS = 300;
+/** The wait for confirmation, and the chore's next round. */
+const PAST_THE_WAIT_MS = 30 * DAY_MS + 10_000;
+
+const STRANGERS_AMOUNT = "99999.00";
+const SERVERS_AMOUNT = "500.00";
+
+eachService("a signed report beats an unsigned one", (running) => {
+	async function countOf({ id }: ShopProgramme, status: "PARKED" | "EXPIRED" | "RECORDED"): Promise<number> {
+		const { count } = await running.service.store.db
+			.selectFrom("conversions")
+			.select((eb) => eb.fn.countAll<number>().as("count"))
+			.where("programme_id", "=", id)
+			.where("status", "=", status)
+			.executeTakeFirstOrThrow();
+		return Number(count);
+	}
+
+	test("fifty future orders that a stranger parked and let expire are fifty sales when they happen", async () => {
+		const programme = await running.openProgramme({ approvalDays: APPROVAL_DAYS });
+		const orderIds = Array.from({ length: 50 }, (_, n) => String(5001 + n));
+		for (const orderId of orderIds) await programme.pixel(orderId, "1.00");
+		equal(await countOf(programme, "PARKED"), 50);
+		await running.clock.moveBy(PAST_THE_WAIT_MS);
+		await running.until("they have expired", async () => (await countOf(programme, "PARKED")) === 0);
+		equal(await countOf(programme, "EXPIRED"), 50);
+		deepEqual(await programme.deliveries(), []);
+		const nowMs = running.clock.nowMs();
+		for (const orderId of orderIds) {
+			const { status, json } = await programme.call("POST", "/v1/conversions", {
+				body: { orderId, basketValue: SERVERS_AMOUNT },
+			});
+			deepEqual([status, json.outcome], [201, "RECORDED"], orderId);
+			const { conversion } = json;
+			deepEqual(
+				[conversion?.status, conversion?.source, conversion?.basketValue, conversion?.pixelBasketValue],
+				["RECORDED", "postback", SERVERS_AMOUNT, "1.00"],
+			);
+			deepEqual(
+				[conversion?.createdAt, conversion?.occurredAt],
+				[new Date(nowMs).toISOString(), new Date(nowMs).toISOString()],
+			);
+		}
+		await programme.settled();
+		const bodies = programme.received.map(({ body }) => [body.orderId, body.event, body.basketValue]);
+		deepEqual(
+			bodies.sort(),
+			orderIds.map((orderId) => [orderId, "conversion.recorded", SERVERS_AMOUNT]),
+		);
+		const deliveries = await programme.deliveries();
+		deepEqual(
+			deliveries.map(({ name, state }) => [name, state]),
+			orderIds.map(() => ["conversion.recorded", "delivered"]),
+		);
+		equal(await countOf(programme, "RECORDED"), 50);
+	});
+
+	test("what was decided before the server reported it stays decided", async () => {
+		const programme = await running.openProgramme({ parksPixels: false });
+		for (const orderId of ["APPROVED", "REJECTED", "REVERSED"]) await programme.pixel(orderId, "1.00");
+		await programme.approve("APPROVED");
+		await programme.reject("REJECTED", "FRAUD");
+		await programme.reverse("REVERSED", "RETURN");
+		for (const orderId of ["APPROVED", "REJECTED", "REVERSED"]) {
+			const { outcome, conversion } = await programme.record(orderId, { basketValue: SERVERS_AMOUNT });
+			deepEqual([outcome, conversion?.status, conversion?.basketValue], ["DUPLICATE", orderId, "1.00"]);
+		}
+		await programme.settled();
+		equal((await programme.deliveries()).length, 6, "each was recorded and decided, and nothing more");
+	});
+
+	test("the event that was owed before the confirmation keeps its body, also when it is retried after it", async () => {
+		const programme = await running.openProgramme({ parksPixels: false });
+		programme.answer = () => ({ status: 503 });
+		await programme.pixel("A-1", STRANGERS_AMOUNT);
+		await programme.settled();
+		equal((await programme.record("A-1", { basketValue: SERVERS_AMOUNT })).outcome, "CONFIRMED");
+		programme.answer = () => ({ status: 204 });
+		await programme.retryNow();
+		deepEqual(
+			programme.received.map(({ body }) => [body.event, body.basketValue]),
+			[
+				["conversion.recorded", STRANGERS_AMOUNT],
+				["conversion.recorded", STRANGERS_AMOUNT],
+			],
+		);
+	});
+});
