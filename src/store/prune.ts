@@ -124,13 +124,11 @@ async function longestExpired(db: Db, olderThanMs: number): Promise<number[]> {
  * last row again, and a listener's cursor must not be ahead of the moves.
  */
 async function newestConversions(db: Db): Promise<number[]> {
-	const row = db.selectFrom("conversions").select("id").where("id", ">", 0);
-	const move = db.selectFrom("moves").select("conversion_id as id").where("id", ">", 0);
-	const newest = [
-		await row.orderBy("id", "desc").limit(1).executeTakeFirst(),
-		await move.orderBy("id", "desc").limit(1).executeTakeFirst(),
-	];
-	return newest.map((found) => found?.id ?? 0);
+	const rows = db.selectFrom("conversions").select("id").where("id", ">", 0);
+	const moves = db.selectFrom("moves").select("conversion_id").where("id", ">", 0);
+	const row = await rows.orderBy("id", "desc").limit(1).executeTakeFirst();
+	const move = await moves.orderBy("id", "desc").limit(1).executeTakeFirst();
+	return [row?.id ?? 0, move?.conversion_id ?? 0];
 }
 
 async function removeExpired(trx: Db, ids: readonly number[]): Promise<number> {

@@ -1,0 +1,326 @@
+// What pixels reported and nobody confirmed does not stay for ever: it goes with its history, and takes nothing with
+// it that a listener, a list or a later postback relies on.
+
+import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
+import { before, beforeEach, test } from "node:test";
+import { sql } from "kysely";
+import { startChores } from "../../src/chores.ts";
+import { hasReached, readFeed, startOfFeed } from "../../src/conversions/event-feed.ts";
+import { exportConversions } from "../../src/conversions/export.ts";
+import { recordConversion } from "../../src/conversions/record.ts";
+import type { Report } from "../../src/conversions/report.ts";
+import type { EventPosition } from "../../src/domain/event-position.ts";
+import {
+	type Conversion,
+	findByOrder,
+	insertConversion,
+	insertMoves,
+	updateIfStill,
+} from "../../src/store/conversions.ts";
+import { insertInboundCalls } from "../../src/store/inbound.ts";
+import { listInboundCalls } from "../../src/store/inbound-list.ts";
+import type { Programme } from "../../src/store/programmes.ts";
+import { pruneExpired } from "../../src/store/prune.ts";
+import { renewExpired } from "../../src/store/renew-expired.ts";
+import type { Db, Store } from "../../src/store/store.ts";
+import { createClock, START_MS } from "../support/clock.ts";
+import { eachDatabase } from "../support/databases.ts";
+import { createLog } from "../support/log.ts";
+import { analyseAsInService, plansOf } from "../support/query-plan.ts";
+import { createRandom } from "../support/random.ts";
+import { addProgramme, newConversion } from "../support/rows.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const CUTOFF_MS = START_MS;
+const OLD_MS = CUTOFF_MS - 1;
+/** What a batch holds. */
+const BATCH_ROWS = 500;
+const never = () => false;
+
+type Added = "EXPIRED" | "PARKED" | "RECORDED";
+const HISTORY = { RECORDED: ["RECORDED"], PARKED: ["PARKED"], EXPIRED: ["PARKED", "EXPIRED"] } as const;
+const MOVE_TO = { RECORDED: "record", PARKED: "park", EXPIRED: "expire" } as const;
+
+eachDatabase("retention of expired conversions", (database) => {
+	const clock = createClock();
+	const random = createRandom();
+	let programme: Programme;
+
+	beforeEach(async () => {
+		for (const table of ["conversions", "moves", "inbound_calls"] as const) {
+			await database.store.db.deleteFrom(table).execute();
+		}
+		programme = await addProgramme(database.store);
+	});
+
+	/** Parked and expired by pixels, or reported by the server, each with its history. */
+	async function addAll(added: readonly [orderId: string, status: Added, endedAtMs?: number][]) {
+		return database.store.transact(async (trx) => {
+			const rows: Conversion[] = [];
+			for (const [orderId, status, endedAtMs = OLD_MS] of added) {
+				const source = status === "RECORDED" ? "postback" : "pixel";
+				const change = { order_id: orderId, status, source, window_ends_at_ms: endedAtMs } as const;
+				const row = await insertConversion(trx, newConversion(programme.id, change));
+				ok(row !== undefined);
+				rows.push(row);
+				const moves = HISTORY[status].map((to_status) => ({ to_status, move: MOVE_TO[to_status] }));
+				await insertMoves(
+					trx,
+					moves.map((move) => ({ conversion_id: row.id, at_ms: endedAtMs, ...move })),
+				);
+			}
+			return rows;
+		});
+	}
+
+	async function add(orderId: string, status: Added, endedAtMs = OLD_MS): Promise<Conversion> {
+		const [row] = await addAll([[orderId, status, endedAtMs]]);
+		ok(row !== undefined);
+		return row;
+	}
+
+	const prune = (isStopping = never, store: Store = database.store) =>
+		pruneExpired(store, clock, CUTOFF_MS, isStopping);
+
+	async function remaining(): Promise<{ orders: string[]; moves: number }> {
+		const { db } = database.store;
+		const rows = await db.selectFrom("conversions").select("order_id").orderBy("id").execute();
+		const moves = await db.selectFrom("moves").select("id").execute();
+		return { orders: rows.map((row) => row.order_id), moves: moves.length };
+	}
+
+	test("they go with their moves once they have been expired for the whole time, and nothing else goes", async () => {
+		await add("old", "EXPIRED", CUTOFF_MS - 1);
+		await add("at the limit", "EXPIRED", CUTOFF_MS);
+		await add("parked", "PARKED");
+		await add("older", "EXPIRED", CUTOFF_MS - DAY_MS);
+		await add("sale", "RECORDED");
+		equal(await prune(), 2);
+		deepEqual(await remaining(), { orders: ["at the limit", "parked", "sale"], moves: 4 });
+		equal(await prune(), 0);
+	});
+
+	test("many go in batches, and a stop is heard between them", async () => {
+		await addAll(Array.from({ length: BATCH_ROWS + 20 }, (_, n) => [`order ${n}`, "EXPIRED"]));
+		await add("sale", "RECORDED");
+		let asked = 0;
+		equal(await prune(() => asked++ > 0), BATCH_ROWS);
+		equal(await prune(), 20);
+		deepEqual(await remaining(), { orders: ["sale"], moves: 1 });
+	});
+
+	test("one that a postback records while it is about to go stays, whole", async () => {
+		const row = await add("raced", "EXPIRED");
+		await add("old", "EXPIRED");
+		await add("sale", "RECORDED");
+		const { store } = database;
+		const interrupted: Store = {
+			...store,
+			async transact(work) {
+				await store.transact((trx) => renewExpired(trx, row.id, { status: "RECORDED", source: "postback" }));
+				return store.transact(work);
+			},
+		};
+		equal(await prune(never, interrupted), 1, "only what went is counted");
+		deepEqual(await remaining(), { orders: ["sale", "raced"], moves: 3 });
+	});
+
+	test("the newest row and the newest move stay until there is a newer one: no number is given twice", async () => {
+		const { store } = database;
+		await add("sale", "RECORDED");
+		const newest = await add("newest", "EXPIRED");
+		const position = await startOfFeed(store.db);
+		equal(await prune(), 0);
+		const next = await add("next", "RECORDED");
+		notEqual(next.id, newest.id);
+		const told = await readFeed(store, programme, position, { testOnly: false, nowMs: START_MS });
+		deepEqual(
+			told.events.map(({ body }) => JSON.parse(body).orderId),
+			["next"],
+			"whoever listens misses nothing",
+		);
+		equal(await prune(), 1);
+		deepEqual(await remaining(), { orders: ["sale", "next"], moves: 2 });
+	});
+
+	test("a listener's place at the newest move is still known when that move's conversion is an old one", async () => {
+		const { store } = database;
+		const slow = await add("slow", "PARKED");
+		await add("sale", "RECORDED");
+		await updateIfStill(store.db, slow.id, "PARKED", { status: "EXPIRED" });
+		await insertMoves(store.db, [
+			{ conversion_id: slow.id, move: "expire", to_status: "EXPIRED", at_ms: OLD_MS },
+		]);
+		const position = await startOfFeed(store.db);
+		equal(await prune(), 0);
+		equal(await hasReached(store.db, position), true);
+		await add("next", "RECORDED");
+		equal(await prune(), 1);
+		equal(await hasReached(store.db, position), true);
+	});
+
+	test("a listener from before them is told every event, and told once, in few looks", async () => {
+		const { store } = database;
+		await add("first", "RECORDED");
+		const start = await startOfFeed(store.db);
+		const sales = Array.from({ length: 260 }, (_, n) => `sale ${n}`);
+		await addAll(
+			sales.flatMap((sale) => [
+				[`pixel before ${sale}`, "EXPIRED"],
+				[sale, "RECORDED"],
+			]),
+		);
+		equal(await prune(), 260);
+		const told: string[] = [];
+		let position: EventPosition = start;
+		let looks = 0;
+		for (let hasMore = true; hasMore; looks++) {
+			const page = await readFeed(store, programme, position, { testOnly: false, nowMs: START_MS });
+			told.push(...page.events.map(({ body }) => JSON.parse(body).orderId));
+			({ position, hasMore } = page);
+		}
+		deepEqual(told, sales);
+		ok(looks < 10, `${looks} looks`);
+	});
+
+	test("a postback for an order that was removed is a sale like any other", async () => {
+		await add("forgotten", "EXPIRED");
+		await add("sale", "RECORDED");
+		equal(await prune(), 1);
+		const report: Report = {
+			source: "postback",
+			orderId: "forgotten",
+			eventType: "SALE",
+			basketValue: "5.00",
+			occurredAtMs: null,
+			isTest: false,
+		};
+		const deps = { clock, random };
+		const result = await database.store.transact((trx) => recordConversion(trx, deps, programme, report));
+		ok(result.ok);
+		deepEqual([result.value.outcome, result.value.conversion.pixel_basket_value], ["RECORDED", null]);
+	});
+
+	test("a call that is still in the log names its order without a link to what was removed", async () => {
+		const { db } = database.store;
+		const { id } = await add("forgotten", "EXPIRED");
+		await add("sale", "RECORDED");
+		const call = {
+			kind: "pixel",
+			method: "GET",
+			target: "/",
+			outcome: "DUPLICATE",
+			http_status: 200,
+		} as const;
+		const names = { programme_id: programme.id, order_id: "forgotten", conversion_id: id, at_ms: START_MS };
+		await insertInboundCalls(db, [{ ...call, ...names }]);
+		await prune();
+		const { rows } = await listInboundCalls(db, { programmeId: programme.id, limit: 5 });
+		deepEqual(
+			rows.map(({ orderId, conversionId }) => [orderId, conversionId]),
+			[["forgotten", null]],
+		);
+	});
+
+	test("an export goes on behind a row that was removed meanwhile, and writes no line twice", async () => {
+		const { store } = database;
+		// A page of the export is a thousand rows: its last is the sixth from the oldest.
+		await addAll(Array.from({ length: 5 }, (_, n) => [`oldest ${n}`, "RECORDED"]));
+		await add("removed", "EXPIRED");
+		await addAll(Array.from({ length: 999 }, (_, n) => [`sale ${n}`, "RECORDED"]));
+		const lines: string[] = [];
+		let chunks = 0;
+		for await (const chunk of exportConversions(store.db, programme, {})) {
+			lines.push(...chunk.trim().split("\r\n"));
+			if (++chunks === 2) equal(await prune(), 1);
+		}
+		equal(lines.length, 1 + 1_005);
+		equal(new Set(lines.map((line) => line.split(",")[0])).size, lines.length);
+	});
+
+	test("the service removes them by itself, by the number of days in its settings", async (t) => {
+		const { store } = database;
+		const retentionDays = 7;
+		const own = createClock(CUTOFF_MS + retentionDays * DAY_MS);
+		await add("old", "EXPIRED", CUTOFF_MS - 1);
+		await add("younger", "EXPIRED", CUTOFF_MS + HOUR_MS / 2);
+		await add("sale", "RECORDED", own.nowMs() + 900 * DAY_MS);
+		const log = createLog();
+		const publicUrl = "https://ringback.example";
+		const chores = startChores({ store, clock: own, random, log, mailer: null, publicUrl, retentionDays });
+		t.after(() => chores.stop());
+		await untilEqual(["younger", "sale"]);
+		await untilEqual(["sale"]);
+		await chores.stop();
+		deepEqual(log.lines, []);
+
+		async function untilEqual(expected: readonly string[]): Promise<void> {
+			const deadlineMs = Date.now() + 10_000;
+			while ((await remaining()).orders.length !== expected.length && Date.now() < deadlineMs) {
+				await own.moveBy(HOUR_MS / 10);
+			}
+			deepEqual((await remaining()).orders, expected);
+		}
+	});
+});
+
+eachDatabase("plans of what happens to expired conversions", (database) => {
+	const ROWS = 40_000;
+
+	before(async () => {
+		const { db } = database.store;
+		const insert = (table: string, columns: string, values: string) =>
+			sql
+				.raw(
+					`insert into ${table} (${columns})
+					with recursive n(i) as (select 1 union all select i + 1 from n where i < ${ROWS}) select ${values} from n`,
+				)
+				.execute(db);
+		await insert(
+			"conversions",
+			`public_id, programme_id, order_id, event_type, status, basket_value, commission, network_fee, currency,
+				test, source, occurred_at_ms, created_at_ms, window_ends_at_ms, updated_at_ms`,
+			`'cnv' || i, i % 50, 'order ' || i, 'SALE', case when i % 100 = 1 then 'EXPIRED' else 'APPROVED' end,
+				'1', '1', '1', 'EUR', 0, 'pixel', 0, 0, case when i % 100 = 1 then ${START_MS} + i end, 0`,
+		);
+		await insert("moves", "conversion_id, move, to_status, at_ms", "i, 'park', 'PARKED', 0");
+		await insert(
+			"inbound_calls",
+			"programme_id, kind, method, target, outcome, http_status, order_id, conversion_id, at_ms",
+			"i % 50, 'pixel', 'GET', '/', 'PARKED', 200, 'order ' || i, i, 0",
+		);
+		await analyseAsInService(database.store);
+	});
+
+	test("the ones that are due to go are found and removed without reading the others", async () => {
+		await checkPlans(["conversions_by_window", "moves_by_conversion"], (db) => {
+			const store = {
+				...database.store,
+				db,
+				transact: <Value>(work: (trx: Db) => Promise<Value>) => work(db),
+			};
+			return pruneExpired(store, createClock(), START_MS + ROWS / 2, never);
+		});
+	});
+
+	test("one is recorded anew without reading other rows, moves or calls", async () => {
+		const row = await findByOrder(database.store.db, (ROWS - 99) % 50, `order ${ROWS - 99}`, "SALE");
+		equal(row?.status, "EXPIRED");
+		await checkPlans(["moves_by_conversion", "inbound_calls_by_order"], (db) =>
+			renewExpired(db, row?.id ?? 0, { status: "RECORDED" }),
+		);
+	});
+
+	async function checkPlans(indexes: readonly string[], run: (db: Db) => Promise<unknown>): Promise<void> {
+		const plans = await plansOf(database.kind, database.store.db, run);
+		const lines = plans.flatMap((plan) => plan.lines).join("\n");
+		deepEqual(
+			plans.flatMap(({ walks }) => walks),
+			[],
+			lines,
+		);
+		const used = plans.flatMap((plan) => plan.indexes);
+		for (const index of indexes) ok(used.includes(index), lines);
+	}
+});
