@@ -6,11 +6,14 @@ export interface ModelConversion {
 	basketValue: string;
 	/** What the pixel had claimed, once the shop's own postback replaced it. */
 	pixelBasketValue: string | null;
+	/** Nobody but a pixel has spoken for it so far. */
+	isHearsay: boolean;
+	occurredAtMs: number;
 	isTest: boolean;
 	reason: string | null;
 	/** Names of what the shop was owed, in order. */
 	events: string[];
-	/** When the window ends, or the wait for confirmation; null when there is nothing to wait for. */
+	/** When the window ends, or the wait for confirmation ends or ended; null when it was decided. */
 	endsAtMs: number | null;
 }
 
@@ -26,6 +29,8 @@ export interface ModelReport {
 	source: "pixel" | "postback";
 	order: string;
 	basketValue: string;
+	/** Null when it does not say. */
+	occurredAtMs: number | null;
 	isTest: boolean;
 }
 
@@ -42,7 +47,7 @@ const MOVES = {
 
 /** Gives the outcome word, or the code of the refusal. */
 export function modelReport(model: Model, report: ModelReport, nowMs: number): string {
-	const { programme, source, order, basketValue, isTest } = report;
+	const { programme, source, order, basketValue, isTest, occurredAtMs } = report;
 	const key = keyOf(programme, order);
 	const known = model.conversions.get(key);
 	if (known === undefined) {
@@ -51,6 +56,8 @@ export function modelReport(model: Model, report: ModelReport, nowMs: number): s
 			status: parks ? "PARKED" : "RECORDED",
 			basketValue,
 			pixelBasketValue: null,
+			isHearsay: source === "pixel",
+			occurredAtMs: occurredAtMs ?? nowMs,
 			isTest,
 			reason: null,
 			events: [],
@@ -60,14 +67,19 @@ export function modelReport(model: Model, report: ModelReport, nowMs: number): s
 		if (!parks) owe(model, programme, made, "conversion.recorded");
 		return made.status;
 	}
-	if (source === "postback" && known.status === "EXPIRED") return "conversion_expired";
-	if (source === "pixel" || known.status !== "PARKED") return "DUPLICATE";
+	const isOpen = ["PARKED", "EXPIRED", "RECORDED"].includes(known.status);
+	if (source === "pixel" || !known.isHearsay || !isOpen) return "DUPLICATE";
+	const isLate = known.status === "EXPIRED";
 	known.status = "RECORDED";
 	known.pixelBasketValue = known.basketValue;
 	known.basketValue = basketValue;
+	known.isHearsay = false;
+	known.occurredAtMs = occurredAtMs ?? nowMs;
 	known.isTest = isTest;
 	known.endsAtMs = nowMs + WINDOW_MS;
-	return "CONFIRMED";
+	// What was held or announced before is not announced again.
+	if (isLate) owe(model, programme, known, "conversion.recorded");
+	return isLate ? "RECORDED" : "CONFIRMED";
 }
 
 export function modelDecide(
@@ -94,10 +106,13 @@ export function modelWait(model: Model, nowMs: number): void {
 	for (const [key, conversion] of model.conversions) {
 		if (conversion.endsAtMs === null || conversion.endsAtMs > nowMs) continue;
 		const [programme = ""] = key.split(" ");
-		conversion.endsAtMs = null;
-		if (conversion.status === "PARKED") conversion.status = "EXPIRED";
-		else {
+		if (conversion.status === "PARKED") {
+			conversion.status = "EXPIRED";
+			conversion.endsAtMs = nowMs;
+		}
+		if (conversion.status === "RECORDED") {
 			conversion.status = "APPROVED";
+			conversion.endsAtMs = null;
 			owe(model, programme, conversion, "conversion.approved");
 		}
 	}

@@ -43,21 +43,25 @@ const REPORT = fc
 		source: fc.constantFrom("pixel", "postback"),
 		order: ANY_ORDER,
 		basketValue: fc.integer({ min: 0, max: 99_999 }).map((cents) => (cents / 100).toFixed(2)),
+		occurredAtMs: fc.option(fc.integer({ min: 0, max: Date.UTC(2026, 0, 1) })),
 		isTest: fc.boolean(),
 	})
-	// A browser cannot report a test.
-	.map((report) => ({ ...report, isTest: report.isTest && report.source === "postback" }))
+	// A browser cannot report a test, and its clock is not asked.
+	.map((report) => (report.source === "pixel" ? { ...report, isTest: false, occurredAtMs: null } : report))
 	.map((report) =>
 		makeStep(`${report.source} ${JSON.stringify(report)}`, async (model, { service, programmes, meet }) => {
 			const { orderId, eventType } = splitOrder(report.order);
 			const programme = programmes[report.programme];
-			const { source, basketValue, isTest } = report;
-			const sale = { source, orderId, eventType, basketValue, occurredAtMs: null, isTest };
+			const { source, basketValue, occurredAtMs, isTest } = report;
+			const sale = { source, orderId, eventType, basketValue, occurredAtMs, isTest };
+			const before = model.conversions.get(keyOf(report.programme, report.order))?.status;
 			const { store } = service.deps;
 			const result = await store.transact((trx) => recordConversion(trx, service.deps, programme, sale));
 			const word = result.ok ? result.value.outcome : result.fault.code;
 			equal(word, modelReport(model, report, service.nowMs()));
 			meet(word);
+			if (before === "EXPIRED" && word === "RECORDED") meet("late RECORDED");
+			if (before === "RECORDED" && word === "CONFIRMED") meet("CONFIRMED without parking");
 		}),
 	);
 
@@ -108,7 +112,7 @@ const WALKS: FuzzProperty = {
 	name: "any walk through the lifecycle gives the outcomes, statuses and events that the rules say",
 	kinds: [
 		...["RECORDED", "PARKED", "CONFIRMED", "DUPLICATE", "APPROVED", "REJECTED", "REVERSED"],
-		...["unknown_order", "move_not_allowed", "conversion_expired"],
+		...["unknown_order", "move_not_allowed", "late RECORDED", "CONFIRMED without parking"],
 	],
 	share: 0.2,
 	async open({ seed, meet }) {
@@ -167,6 +171,8 @@ async function readConversions(
 				status: row.status,
 				basketValue: row.basket_value,
 				pixelBasketValue: row.pixel_basket_value,
+				isHearsay: row.source === "pixel" && row.confirmed_at_ms === null,
+				occurredAtMs: row.occurred_at_ms,
 				isTest: row.test === 1,
 				reason: row.reason,
 				events: events.map((event) => event.name),

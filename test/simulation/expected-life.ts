@@ -15,8 +15,10 @@ export interface Terms {
 export interface LifeState {
 	status: "NONE" | "PARKED" | "EXPIRED" | "RECORDED" | "APPROVED" | "REJECTED" | "REVERSED";
 	basketValue: string;
-	/** What the pixel had said of one that was confirmed. */
+	/** What the pixel had said of one that the shop's server reported later. */
 	pixelBasketValue: string | null;
+	/** Only a pixel, which anyone can call, has reported it so far. */
+	isUnsigned: boolean;
 	reason: string | null;
 	test: boolean;
 	occurredAtMs: number;
@@ -59,6 +61,7 @@ export const UNKNOWN: LifeState = {
 	status: "NONE",
 	basketValue: "",
 	pixelBasketValue: null,
+	isUnsigned: false,
 	reason: null,
 	test: false,
 	occurredAtMs: 0,
@@ -132,28 +135,34 @@ function report(
 	terms: Terms,
 	owes: boolean,
 ): Step {
-	const recordedAt = { basketValue, test: isTest, windowEndsAtMs: nowMs + terms.approvalDays * DAY_MS };
-	if (state.status === "NONE") {
-		const fresh: LifeState = { ...state, ...recordedAt, occurredAtMs: occurredAtMs ?? nowMs };
-		if (source === "pixel" && terms.parksPixels) {
-			const windowEndsAtMs = nowMs + terms.parkedDays * DAY_MS;
-			return { answer: "PARKED", next: { ...fresh, status: "PARKED", windowEndsAtMs } };
-		}
-		const recorded: LifeState = { ...fresh, status: "RECORDED" };
-		return { answer: "RECORDED", next: owes ? announce(recorded, "conversion.recorded", terms) : recorded };
-	}
-	if (source === "pixel") return { answer: "DUPLICATE", next: state };
-	if (state.status === "EXPIRED") return { answer: "conversion_expired", next: state };
-	if (state.status !== "PARKED") return { answer: "DUPLICATE", next: state };
-	// Rule 1 of section 3: no event.
-	const confirmed: LifeState = {
+	const isUnsigned = source === "pixel";
+	const recorded: LifeState = {
 		...state,
-		...recordedAt,
 		status: "RECORDED",
-		pixelBasketValue: state.basketValue,
-		occurredAtMs: occurredAtMs ?? state.occurredAtMs,
+		basketValue,
+		isUnsigned,
+		test: isTest,
+		occurredAtMs: occurredAtMs ?? nowMs,
+		windowEndsAtMs: nowMs + terms.approvalDays * DAY_MS,
 	};
-	return { answer: "CONFIRMED", next: confirmed };
+	const announced = owes ? announce(recorded, "conversion.recorded", terms) : recorded;
+	if (state.status === "NONE") {
+		if (!isUnsigned || !terms.parksPixels) return { answer: "RECORDED", next: announced };
+		const windowEndsAtMs = nowMs + terms.parkedDays * DAY_MS;
+		return { answer: "PARKED", next: { ...recorded, status: "PARKED", windowEndsAtMs } };
+	}
+	if (isUnsigned || !state.isUnsigned) return { answer: "DUPLICATE", next: state };
+	const pixelBasketValue = state.basketValue;
+	switch (state.status) {
+		case "EXPIRED":
+			return { answer: "RECORDED", next: { ...announced, pixelBasketValue } };
+		case "PARKED":
+		case "RECORDED":
+			// Rule 1 of section 3: no event.
+			return { answer: "CONFIRMED", next: { ...recorded, pixelBasketValue } };
+		default:
+			return { answer: "DUPLICATE", next: state };
+	}
 }
 
 function decide(

@@ -17,6 +17,9 @@ interface ConversionRow {
 	test: number;
 	occurred_at_ms: number;
 	window_ends_at_ms: number | null;
+	updated_at_ms: number;
+	source: string;
+	confirmed_at_ms: number | null;
 	pixel_basket_value: string | null;
 	/** Where its history says it is. */
 	moved_to: string | null;
@@ -71,16 +74,24 @@ function auditOrder(
 
 function isStoredAs(state: LifeState, row: ConversionRow | undefined): boolean {
 	if (row === undefined) return state.status === "NONE";
+	const isUnsigned = row.source === "pixel" && row.confirmed_at_ms === null;
 	return (
+		isUnsigned === state.isUnsigned &&
 		row.status === state.status &&
 		row.moved_to === state.status &&
-		row.window_ends_at_ms === state.windowEndsAtMs &&
+		hasWindow(state, row) &&
 		row.pixel_basket_value === state.pixelBasketValue &&
 		row.basket_value === state.basketValue &&
 		row.reason === state.reason &&
 		(row.test === 1) === state.test &&
 		row.occurred_at_ms === state.occurredAtMs
 	);
+}
+
+/** Retention counts from when it expired, which is whenever somebody looked. */
+function hasWindow({ windowEndsAtMs }: LifeState, row: ConversionRow): boolean {
+	if (row.status === "EXPIRED") return row.window_ends_at_ms === row.updated_at_ms;
+	return row.window_ends_at_ms === windowEndsAtMs;
 }
 
 function owesJust({ events: owed }: LifeState, events: readonly Record<string, unknown>[]): boolean {

@@ -23,6 +23,7 @@ export interface ProgrammePlan {
 	feeRate: string;
 	approvalDays: number;
 	parksPixels: boolean;
+	parkedDays: number;
 	/** Some shops never enter a URL, some enter it later. */
 	startsWithUrl: boolean;
 	/** Out of a hundred requests, how many its endpoint does not answer well on a bad day. */
@@ -79,6 +80,7 @@ function drawProgramme(random: SeededRandom, isFirst: boolean): ProgrammePlan {
 		feeRate: random.pick(RATES),
 		approvalDays: random.between(0, 14),
 		parksPixels: random.chance(0.7),
+		parkedDays: random.pick([1, 1, 3, 30]),
 		startsWithUrl: isFirst || random.chance(0.8),
 		badDayPercent: random.pick([5, 40, 100]),
 	};

@@ -38,6 +38,8 @@ export async function runSeeds(first: number, count: number, progress: Progress)
 		kills: 0,
 		interrupted: 0,
 		mails: 0,
+		lateSales: 0,
+		unparkedConfirmations: 0,
 	};
 	let next = first;
 	const takeSeed = (): number | undefined => (next < first + count ? next++ : undefined);
@@ -102,9 +104,22 @@ function add(totals: Totals, report: RunReport): void {
 	totals.kills += report.kills;
 	totals.interrupted += report.interrupted;
 	totals.mails += report.mails;
+	totals.lateSales += report.lateSales;
+	totals.unparkedConfirmations += report.unparkedConfirmations;
 }
 
 function summarize(totals: Totals): string {
-	const { runs, virtualDays, orders, deliveries, requests, kills, interrupted, mails } = totals;
-	return `${runs} ${runs === 1 ? "run" : "runs"} over ${virtualDays} virtual days: ${orders} orders, ${deliveries} deliveries, ${requests} requests audited, ${kills} processes killed, ${interrupted} attempts interrupted, ${mails} mails; every promise kept`;
+	const {
+		runs,
+		virtualDays,
+		orders,
+		deliveries,
+		requests,
+		kills,
+		interrupted,
+		mails,
+		lateSales,
+		unparkedConfirmations,
+	} = totals;
+	return `${runs} ${runs === 1 ? "run" : "runs"} over ${virtualDays} virtual days: ${orders} orders (${lateSales} reported late, ${unparkedConfirmations} confirmed without parking), ${deliveries} deliveries, ${requests} requests audited, ${kills} processes killed, ${interrupted} attempts interrupted, ${mails} mails; every promise kept`;
 }

@@ -36,6 +36,10 @@ export interface RunReport {
 	kills: number;
 	interrupted: number;
 	mails: number;
+	/** Sales that the shop's server reported after the pixel's report had expired. */
+	lateSales: number;
+	/** Confirmations of what a pixel had recorded without parking. */
+	unparkedConfirmations: number;
 }
 
 const START_MS = Date.UTC(2026, 0, 15, 12);
@@ -203,6 +207,8 @@ export async function simulate(seed: number): Promise<RunReport> {
 		kills: cluster.kills,
 		interrupted: totals.interrupted,
 		mails: mailServer.mails.length,
+		lateSales: countAfter(database, "record", "expire"),
+		unparkedConfirmations: countAfter(database, "confirm", "record"),
 	};
 }
 
@@ -242,6 +248,17 @@ async function verifyAll(sent: readonly Sent[]): Promise<void> {
 			);
 		}),
 	);
+}
+
+/** Moves that came after another of the same conversion. */
+function countAfter(database: DatabaseSync, move: string, earlier: string): number {
+	const row = database
+		.prepare(
+			`select count(*) as count from moves m where m.move = ? and exists (
+				select 1 from moves e where e.conversion_id = m.conversion_id and e.move = ? and e.id < m.id)`,
+		)
+		.get(move, earlier);
+	return Number(row?.["count"]);
 }
 
 function dump(database: DatabaseSync): string {

@@ -41,6 +41,8 @@ const MAX_BASKET_COINS = 99_999_999;
 /** Of an order's next acts, so that most lives go on instead of new ones beginning. */
 const NEW_ORDER_SHARE = 0.45;
 const RESEND_SHARE = 0.12;
+/** What a pixel reported is mostly reported by the shop's server, too, in time or late. */
+const SERVER_SHARE = 0.3;
 const MAX_RESEND_AGE_MS = 5 * 24 * 60 * 60_000;
 
 export function createWorkload(site: WorkloadSite): Workload {
@@ -56,6 +58,8 @@ export function createWorkload(site: WorkloadSite): Workload {
 
 	function pickOrder(account: ShopAccount): Order {
 		const known = books.orders.filter((order) => order.account === account);
+		const unsigned = known.filter(({ states }) => states.some(({ isUnsigned }) => isUnsigned));
+		if (unsigned.length > 0 && random.chance(SERVER_SHARE)) return random.pick(unsigned);
 		if (known.length > 0 && !random.chance(NEW_ORDER_SHARE)) return random.pick(known);
 		const eventType = random.chance(0.8) ? "SALE" : random.pick(EVENT_TYPES);
 		return books.open(account, `order-${nextOrder++}`, eventType);
@@ -69,12 +73,18 @@ export function createWorkload(site: WorkloadSite): Workload {
 		books.note(order, answered);
 	}
 
-	function drawAct({ account, states }: Order): Act {
+	function drawAct(order: Order): Act {
+		const { account } = order;
+		const states = books.statesNow(order);
 		const isNew = states.every(({ status }) => status === "NONE");
-		const kind = isNew ? "report" : random.pick(["report", "approve", "reject", "reverse"] as const);
+		const awaitsServer = states.some(({ isUnsigned }) => isUnsigned) && random.chance(SERVER_SHARE);
+		const kind =
+			isNew || awaitsServer ? "report" : random.pick(["report", "approve", "reject", "reverse"] as const);
 		if (kind === "approve") return { kind };
 		if (kind !== "report") return { kind, reason: random.pick(REASONS) };
-		const source = random.pick(["postback", "postback", "pixel", "test"] as const);
+		const source = awaitsServer
+			? "postback"
+			: random.pick(["postback", "postback", "pixel", "pixel", "test"] as const);
 		const coins = String(random.between(0, MAX_BASKET_COINS)).padStart(account.terms.currencyDigits + 1, "0");
 		const digits = account.terms.currencyDigits;
 		return {

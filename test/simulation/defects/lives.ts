@@ -39,12 +39,61 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 		name: "an event for a confirmed pixel conversion",
 		edits: [
 			{
-				file: "conversions/confirm.ts",
-				find: 'return succeed({ outcome: "CONFIRMED", conversion, owedProgrammeIds: [] });',
-				put: 'const { oweEvents } = await import("./owe.ts");\n\tconst owedProgrammeIds = await oweEvents(trx, arguments[1], "conversion.recorded", [conversion]);\n\treturn succeed({ outcome: "CONFIRMED", conversion, owedProgrammeIds });',
+				file: "conversions/record.ts",
+				find: "verdict.announces === null ? [] : await oweEvents(trx, deps, verdict.announces, [conversion]);",
+				put: 'verdict.announces === null && known?.status !== "PARKED" ? [] : await oweEvents(trx, deps, verdict.announces ?? "conversion.recorded", [conversion]);',
 			},
 		],
 		breaks: ["2 one event per move", "the body is the event as it happened"],
+	},
+	{
+		name: "a second event for a pixel conversion that was confirmed without parking",
+		edits: [
+			{
+				file: "conversions/record.ts",
+				find: "verdict.announces === null ? [] : await oweEvents(trx, deps, verdict.announces, [conversion]);",
+				put: 'verdict.announces === null && known?.status !== "RECORDED" ? [] : await oweEvents(trx, deps, verdict.announces ?? "conversion.recorded", [conversion]);',
+			},
+			{
+				file: "store/tables/deliveries.ts",
+				find: "create unique index events_once_per_conversion",
+				put: "create index events_once_per_conversion",
+			},
+		],
+		breaks: ["2 one event per move", "the body is the event as it happened"],
+	},
+	{
+		name: "an expired order that stays blocked for the shop's server",
+		edits: [
+			{
+				file: "domain/conversion.ts",
+				find: 'if (known.status === "EXPIRED") return "record";',
+				put: 'if (known.status === "EXPIRED") return null;',
+			},
+		],
+		breaks: ["the answer follows from the life of a conversion"],
+	},
+	{
+		name: "a pixel's amount that survives the confirmation",
+		edits: [
+			{
+				file: "conversions/confirm.ts",
+				find: "pixel_basket_value: reported.basket_value,",
+				put: "pixel_basket_value: reported.basket_value,\n\t\tbasket_value: reported.basket_value,",
+			},
+		],
+		breaks: ["1 what was answered is stored", "the body is the event as it happened"],
+	},
+	{
+		name: "a pixel's time that survives the confirmation",
+		edits: [
+			{
+				file: "conversions/confirm.ts",
+				find: "pixel_basket_value: reported.basket_value,",
+				put: "pixel_basket_value: reported.basket_value,\n\t\toccurred_at_ms: report.occurredAtMs ?? reported.occurred_at_ms,",
+			},
+		],
+		breaks: ["1 what was answered is stored", "the body is the event as it happened"],
 	},
 	{
 		name: "a commission rounded down",
@@ -73,8 +122,8 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 		edits: [
 			{
 				file: "conversions/confirm.ts",
-				find: "window_ends_at_ms: nowMs + programme.approval_days * DAY_MS,",
-				put: "window_ends_at_ms: null,",
+				find: "pixel_basket_value: reported.basket_value,",
+				put: "pixel_basket_value: reported.basket_value,\n\t\twindow_ends_at_ms: null,",
 			},
 		],
 		breaks: ["1 what was answered is stored"],
@@ -83,12 +132,12 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 		name: "a window of the wrong length",
 		edits: [
 			{
-				file: "conversions/record.ts",
-				find: 'arrival.status === "PARKED" ? programme.parked_days : programme.approval_days',
+				file: "conversions/report.ts",
+				find: 'status === "PARKED" ? programme.parked_days : programme.approval_days',
 				put: "programme.parked_days",
 			},
 		],
-		breaks: ["1 what was answered is stored"],
+		breaks: ["1 what was answered is stored", "the body is the event as it happened"],
 	},
 	{
 		name: "a decision without its place in the history",
