@@ -91,7 +91,10 @@ export function createTallies(deps: TalliesDeps): Tallies {
 	};
 }
 
-/** Null when it was stopped. Conversions that move meanwhile are counted before or after it, never twice. */
+/**
+ * Null when it was stopped. A conversion that moves meanwhile is counted before or after it. One that expired and is
+ * recorded anew gets a new number, and may be counted as both until the next count.
+ */
 async function countAll(
 	{ store, clock }: TalliesDeps,
 	programmeId: number,

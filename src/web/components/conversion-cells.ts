@@ -4,7 +4,14 @@ import { html } from "hono/html";
 import type { Status } from "../../domain/conversion.ts";
 import type { Conversion } from "../../store/conversions.ts";
 import type { Html } from "../html.ts";
-import { decidedByWords, reasonWords, SOURCE_WORDS, STATUS_WORDS, titleCase } from "./conversion-words.ts";
+import {
+	decidedByWords,
+	isUnconfirmed,
+	reasonWords,
+	SOURCE_WORDS,
+	STATUS_WORDS,
+	titleCase,
+} from "./conversion-words.ts";
 import { badge, dayTag, type Tone } from "./text.ts";
 
 const STATUS_TONES: Readonly<Record<Status, Tone>> = {
@@ -26,7 +33,7 @@ function orderLink(conversion: Conversion, programmePublicId: string): Html {
 }
 
 export function orderCell(conversion: Conversion, programmePublicId: string): Html {
-	return html`${orderLink(conversion, programmePublicId)}<span class="secondary">${titleCase(conversion.event_type)} · ${SOURCE_WORDS[conversion.source]}${
+	return html`${orderLink(conversion, programmePublicId)}<span class="secondary">${titleCase(conversion.event_type)} · ${SOURCE_WORDS[conversion.source]}${isUnconfirmed(conversion) ? ", unconfirmed" : null}${
 		conversion.test === 1 ? html` · <span class="test-mark">Test</span>` : null
 	}</span>`;
 }

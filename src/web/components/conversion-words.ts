@@ -1,6 +1,7 @@
 // The domain's words as people read them.
 
 import type { DecidedBy, EventType, Reason, Source, Status } from "../../domain/conversion.ts";
+import type { Conversion } from "../../store/conversions.ts";
 
 export const STATUS_WORDS: Readonly<Record<Status, string>> = {
 	RECORDED: "Recorded",
@@ -22,6 +23,15 @@ export const REPORTER_WORDS: Readonly<Record<Source, string>> = {
 	pixel: "a browser pixel",
 	test: "a test on Integration",
 };
+
+/** Recorded or decided on the word of a pixel alone, which anyone can call. */
+export function isUnconfirmed({
+	source,
+	status,
+	confirmed_at_ms: confirmedAtMs,
+}: Pick<Conversion, "source" | "status" | "confirmed_at_ms">): boolean {
+	return source === "pixel" && confirmedAtMs === null && status !== "PARKED" && status !== "EXPIRED";
+}
 
 export function decidedByWords(decidedBy: DecidedBy): string {
 	switch (decidedBy) {

@@ -8,7 +8,13 @@ import { type ListedDelivery, listDeliveriesOfConversion } from "../../store/del
 import type { Programme } from "../../store/programmes.ts";
 import { emptyState, facts, message, padded, pageHeader, section } from "../components/blocks.ts";
 import { statusBadge } from "../components/conversion-cells.ts";
-import { decidedByWords, REPORTER_WORDS, reasonWords, titleCase } from "../components/conversion-words.ts";
+import {
+	decidedByWords,
+	isUnconfirmed,
+	REPORTER_WORDS,
+	reasonWords,
+	titleCase,
+} from "../components/conversion-words.ts";
 import { decisionBar, type RefusedDecision, refusalMessage } from "../components/decision-bar.ts";
 import { linkButton, postForm } from "../components/forms.ts";
 import { amount, copyable, timeTag } from "../components/text.ts";
@@ -98,19 +104,19 @@ function explainSilence({ programme, conversion, moves }: ConversionView): Html 
 	if (conversion.status === "PARKED") {
 		return emptyState({
 			title,
-			text: "A parked conversion announces nothing. Your shop's own postback confirms it, and the answer to that says so; callbacks begin with the first decision.",
+			text: "Parked conversions send no callbacks. They start with the first decision after your server confirms the order.",
 		});
 	}
 	if (conversion.status === "EXPIRED") {
 		return emptyState({
 			title,
-			text: "No postback confirmed it in time. A conversion that expires announces nothing.",
+			text: "Your server did not confirm the order in time. Expired conversions send no callbacks. If your server reports the order now, it is recorded as a new sale.",
 		});
 	}
 	if (moves.length > 0 && moves.every(({ move }) => announcedBy(move) === null)) {
 		return emptyState({
 			title,
-			text: "Your shop confirmed it by its own postback, and the answer to that said so. Callbacks begin with the first decision.",
+			text: "Your server confirmed the order, and the answer to its request said so. Callbacks start with the first decision.",
 		});
 	}
 	return emptyState({
@@ -150,6 +156,7 @@ function factsOf(conversion: Conversion): readonly (readonly [term: string, valu
 		["Conversion id", copyable(conversion.public_id, "conversion id")],
 		["Event type", titleCase(conversion.event_type)],
 		["Reported by", REPORTER_WORDS[conversion.source]],
+		...confirmation(conversion),
 		["Basket", amount(conversion.basket_value, currency)],
 		["Commission", amount(conversion.commission, currency)],
 		["Network fee", amount(conversion.network_fee, currency)],
@@ -157,6 +164,16 @@ function factsOf(conversion: Conversion): readonly (readonly [term: string, valu
 		["Recorded", timeTag(conversion.created_at_ms)],
 		...outlook(conversion),
 	];
+}
+
+/** Whether anybody but a browser stands behind it: what to look at before approving by hand. */
+function confirmation(conversion: Conversion): readonly (readonly [term: string, value: Content])[] {
+	const { status, confirmed_at_ms: confirmedAtMs } = conversion;
+	const term = "Confirmed by the shop's server";
+	if (confirmedAtMs !== null) return [[term, timeTag(confirmedAtMs)]];
+	if (!isUnconfirmed(conversion)) return [];
+	if (status !== "RECORDED") return [[term, "No"]];
+	return [[term, "Not yet. When it reports this order, its amount and time replace the pixel's."]];
 }
 
 function outlook(conversion: Conversion): readonly (readonly [term: string, value: Content])[] {

@@ -1,7 +1,9 @@
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
+import { expireParked } from "../../conversions/expire-parked.ts";
 import { recordConversion } from "../../conversions/record.ts";
 import { EVENT_TYPES, STATUSES } from "../../domain/conversion.ts";
+import { updateProgramme } from "../../store/programmes.ts";
 import { START_MS, type TestSite } from "../test-site.test-support.ts";
 import { follow, openScene, submitForm } from "./scene.test-support.ts";
 
@@ -373,6 +375,50 @@ test("a conversion's page shows its facts, history, mismatch and deliveries; who
 	doesNotMatch(text, /name="decision"/, "nothing can be done to it any more");
 });
 
+test("a sale that is reported after its pixel expired reads as recorded now, and its page tells the whole story", async (t) => {
+	const { site, programme, owner, base } = await openScene(t);
+	const report = { orderId: "P-1", eventType: "SALE", occurredAtMs: null, isTest: false } as const;
+	const daysAgo = (days: number) => {
+		const nowMs = () => START_MS - days * 86_400_000;
+		return { ...site.deps, clock: { ...site.deps.clock, nowMs } };
+	};
+	const say = (days: number, source: "pixel" | "postback", basketValue: string) =>
+		site.store.transact((trx) =>
+			recordConversion(trx, daysAgo(days), programme, { ...report, source, basketValue }),
+		);
+	await say(40, "pixel", "1.00");
+	equal(await expireParked(daysAgo(5), () => false), 1);
+	const recorded = await say(0, "postback", "100.00");
+	ok(recorded.ok);
+	const { text } = await owner.open(`${base}/${recorded.value.conversion.public_id}`);
+	match(text, /The amounts differ.*1\.00.*100\.00/s);
+	match(text, /No postback came in time.*Reported by the shop&#39;s server as a new sale/s);
+	match(text, /Reported by<\/dt>\s*<dd[^>]*>the shop&#39;s postback/);
+	match(text, /Recorded<\/dt>\s*<dd[^>]*><time [^>]*datetime="2026-03-01T12:00/);
+	const list = await owner.open(base);
+	match(list.text, /datetime="2026-03-01T12:00/);
+	doesNotMatch(list.text, /datetime="2026-01/, "when the pixel was called is nobody's question here");
+});
+
+test("a page says whether the shop's server stands behind what a pixel recorded", async (t) => {
+	const { site, programme, owner, base, read } = await openScene(t);
+	await updateProgramme(site.store.db, programme.id, { parks_pixels: 0 });
+	const open = { ...programme, parks_pixels: 0 } as const;
+	const report = { orderId: "P-1", eventType: "SALE", occurredAtMs: null, isTest: false } as const;
+	const say = (source: "pixel" | "postback", basketValue: string) =>
+		site.store.transact((trx) => recordConversion(trx, site.deps, open, { ...report, source, basketValue }));
+	const pixel = await say("pixel", "99999.00");
+	ok(pixel.ok);
+	const href = `${base}/${(await read(pixel.value.conversion)).public_id}`;
+	match((await owner.open(href)).text, /Confirmed by the shop&#39;s server<\/dt>\s*<dd[^>]*>Not yet/);
+	match((await owner.open(base)).text, /pixel, unconfirmed/);
+	await say("postback", "500.00");
+	const { text } = await owner.open(href);
+	match(text, /Confirmed by the shop&#39;s server<\/dt>\s*<dd[^>]*><time/);
+	match(text, /The amounts differ.*99999\.00.*500\.00/s);
+	doesNotMatch((await owner.open(base)).text, /unconfirmed/);
+});
+
 test("deliveries of a conversion lead to their own pages", async (t) => {
 	const { site, owner, base, programme, add } = await openScene(t);
 	const conversion = await add();
@@ -433,9 +479,9 @@ test("a delivery has the same words on its conversion's page as on Integration",
 });
 
 for (const [status, moves, sentence] of [
-	["PARKED", ["park"], /A parked conversion announces nothing/],
-	["EXPIRED", ["park", "expire"], /A conversion that expires announces nothing/],
-	["RECORDED", ["park", "confirm"], /Your shop confirmed it by its own postback/],
+	["PARKED", ["park"], /Parked conversions send no callbacks/],
+	["EXPIRED", ["park", "expire"], /Expired conversions send no callbacks/],
+	["RECORDED", ["park", "confirm"], /Your server confirmed the order/],
 	["RECORDED", ["record"], /Only changes after the Postback URL was saved/],
 	["APPROVED", ["park", "confirm", "approve"], /Only changes after the Postback URL was saved/],
 ] as const) {

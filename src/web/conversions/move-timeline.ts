@@ -10,16 +10,16 @@ import type { Html } from "../html.ts";
 
 export function moveTimeline(moves: readonly HistoryMove[], reader: Role): Html {
 	return html`<ol class="timeline">${moves.map(
-		(move) =>
-			html`<li><div class="row">${statusBadge(move.to_status)}<span>${sentenceFor(move)}</span></div><p class="small soft">${timeTag(move.at_ms)}${whoDecided(move, reader)}</p></li>`,
+		(move, index) =>
+			html`<li><div class="row">${statusBadge(move.to_status)}<span>${sentenceFor(move, index === 0)}</span></div><p class="small soft">${timeTag(move.at_ms)}${whoDecided(move, reader)}</p></li>`,
 	)}</ol>`;
 }
 
-function sentenceFor(move: HistoryMove): string {
+function sentenceFor(move: HistoryMove, isFirst: boolean): string {
 	const why = move.reason === null ? "" : `: ${reasonWords(move.reason)}`;
 	switch (move.move) {
 		case "record":
-			return "Reported";
+			return isFirst ? "Reported" : "Reported by the shop's server as a new sale";
 		case "park":
 			return "Waits for the shop's postback";
 		case "confirm":

@@ -6,14 +6,15 @@ import type { Status } from "../../domain/conversion.ts";
 import type { Conversion } from "../../store/conversions.ts";
 import { type ListedCall, resultOf } from "../../store/inbound-list.ts";
 import { message } from "../components/blocks.ts";
-import { titleCase } from "../components/conversion-words.ts";
+import { isUnconfirmed, titleCase } from "../components/conversion-words.ts";
 import { timeTag } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
 import { conversionPath, integrationPath, withQuery } from "./paths.ts";
 
 const STATUS_WORDS: Readonly<Record<Status, string>> = {
 	PARKED: "reported by a pixel and waiting for your server's postback to confirm it",
-	EXPIRED: "reported by a pixel, but no postback confirmed it in time, so it expired",
+	EXPIRED:
+		"reported by a pixel and expired, because no postback confirmed it in time (a postback sent now records it as a new sale)",
 	RECORDED: "recorded, and not decided yet",
 	APPROVED: "approved",
 	REJECTED: "rejected",
@@ -37,11 +38,12 @@ export function orderAnswer(explanation: OrderExplanation, programmeId: string):
 	return message(refused === undefined ? "warn" : "bad", html`<div class="stack-tight">${parts}</div>`);
 }
 
-function known(
-	{ public_id: publicId, event_type: eventType, status }: Conversion,
-	programmeId: string,
-): Html {
-	return html`<p>As ${titleCase(eventType).toLowerCase()} it is ${STATUS_WORDS[status]}: <a href="${conversionPath(programmeId, publicId)}">see the conversion</a>.</p>`;
+function known(conversion: Conversion, programmeId: string): Html {
+	const { public_id: publicId, event_type: eventType, status } = conversion;
+	const unconfirmed = isUnconfirmed(conversion)
+		? "; only a pixel has reported it, and no postback has confirmed it"
+		: "";
+	return html`<p>As ${titleCase(eventType).toLowerCase()} it is ${STATUS_WORDS[status]}${unconfirmed}: <a href="${conversionPath(programmeId, publicId)}">see the conversion</a>.</p>`;
 }
 
 function reason(refused: ListedCall | undefined, calls: readonly ListedCall[]): Content {
