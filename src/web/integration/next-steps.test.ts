@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { addConversion } from "../../../test/support/rows.ts";
 import { createApp } from "../../app.ts";
 import type { Outcome } from "../../domain/verdict.ts";
 import type { TestSite } from "../test-site.test-support.ts";
@@ -79,6 +80,23 @@ test("a filter that is not understood is told at its field, and nothing is liste
 		assert.doesNotMatch(text, /1001/, query);
 	}
 	assert.match((await browser.open(`${path}/inbound?order=1001`)).text, /is here/);
+});
+
+test("why an order that only a pixel reported has not moved: what it waits for, and what a postback would do", async (t) => {
+	const { browser, path, site, programme } = await openShop(t);
+	const pixel = { source: "pixel", window_ends_at_ms: null } as const;
+	await addConversion(site.store, programme.id, { ...pixel, order_id: "P-1", status: "PARKED" });
+	await addConversion(site.store, programme.id, { ...pixel, order_id: "E-1", status: "EXPIRED" });
+	await addConversion(site.store, programme.id, { ...pixel, order_id: "R-1" });
+	await addConversion(site.store, programme.id, { ...pixel, order_id: "C-1", confirmed_at_ms: 1 });
+	const why = async (order: string) => (await browser.open(`${path}/inbound?order=${order}`)).text;
+	assert.match(await why("P-1"), /waiting for your server&#39;s postback to confirm it/);
+	assert.match(
+		await why("E-1"),
+		/expired, because no postback confirmed it in time \(a postback sent now records/,
+	);
+	assert.match(await why("R-1"), /recorded, and not decided yet; only a pixel has reported it/);
+	assert.match(await why("C-1"), /recorded, and not decided yet:/);
 });
 
 test("a refused URL has the reader's eyes: its field is focused; the address of any form leads back to its page", async (t) => {
