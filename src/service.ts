@@ -11,7 +11,7 @@ import type { Config } from "./config.ts";
 import { startBulkRunner } from "./conversions/bulk-runner.ts";
 import { openSecret, SEALING_KEY_BYTES } from "./domain/sealing.ts";
 import { realClock } from "./outside/clock.ts";
-import { listen } from "./outside/http-server.ts";
+import { listen, PUBLIC_LIMITS } from "./outside/http-server.ts";
 import { createHttpsTransport } from "./outside/https-transport.ts";
 import { KeyFileError, readKeyFile, readOrMakeKeyFile } from "./outside/key-file.ts";
 import { createBusyShare } from "./outside/load.ts";
@@ -113,11 +113,14 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 	try {
 		const welcomePath = config.role === "worker" ? null : await offerFirstStaff(workplace);
 		// Before the rest, because only now the port is known; nothing is read from it before this turn ends.
-		const server = await listen(
-			(request, env) => requireApp(app).fetch(request, env),
-			config.host,
-			config.port,
-		);
+		const server = await listen({
+			fetch: (request, env) => requireApp(app).fetch(request, env),
+			host: config.host,
+			port: config.port,
+			limits: PUBLIC_LIMITS,
+			trustedProxies: config.trustedProxies,
+			log: workplace.log,
+		});
 		const publicUrl = config.publicUrl ?? server.url.replace(/\/\/(0\.0\.0\.0|\[::\]):/, "//localhost:");
 		const worker = config.role === "web" ? null : startWorker(workplace, publicUrl);
 		// In every process: whichever is there takes up what another left behind.

@@ -7,8 +7,15 @@ import { connect, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import { type TestContext, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type HttpLimits, type HttpServer, listen } from "./http-server.ts";
+import { type HttpServer, type ListenOptions, listen, PUBLIC_LIMITS } from "./http-server.ts";
 
+const PLAIN = {
+	host: "127.0.0.1",
+	port: 0,
+	limits: PUBLIC_LIMITS,
+	trustedProxies: [],
+	log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+};
 /** What a request may take to cross the loopback on a busy machine; never waited for in full. */
 const SOON_MS = 10_000;
 
@@ -19,16 +26,16 @@ test("answers at the address it gives, on a free port when asked for one", async
 });
 
 test("gives an IPv6 address in brackets", { skip: !hasIpv6() }, async (t) => {
-	const server = await open(t, () => new Response("here"), "::1");
+	const server = await open(t, () => new Response("here"), { host: "::1" });
 	match(server.url, /^http:\/\/\[::1\]:\d+$/);
 	equal(await (await fetch(server.url)).text(), "here");
 });
 
 test("rejects when the port is taken, or the address is not this machine's", async (t) => {
 	const { url } = await open(t, () => new Response());
-	const answer = () => new Response();
-	await rejects(listen(answer, "127.0.0.1", Number(new URL(url).port)), { code: "EADDRINUSE" });
-	await rejects(listen(answer, "192.0.2.1", 0), { code: "EADDRNOTAVAIL" });
+	const options = { fetch: () => new Response(), ...PLAIN };
+	await rejects(listen({ ...options, port: Number(new URL(url).port) }), { code: "EADDRINUSE" });
+	await rejects(listen({ ...options, host: "192.0.2.1" }), { code: "EADDRNOTAVAIL" });
 });
 
 test("close answers what has been asked, hangs up, and takes nothing new", async (t) => {
@@ -88,8 +95,8 @@ test("close waits five seconds for somebody who does not finish asking, and no l
 });
 
 test("whoever does not finish asking in time is hung up on, however many bytes still trickle in", async (t) => {
-	const limits = { headersTimeoutMs: 200, requestTimeoutMs: 400 };
-	const server = await open(t, async (request) => new Response(await request.text()), "127.0.0.1", limits);
+	const limits = { ...PUBLIC_LIMITS, headersTimeoutMs: 200, requestTimeoutMs: 400 };
+	const server = await open(t, async (request) => new Response(await request.text()), { limits });
 	const body = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n";
 	const senders = [
 		{ text: "", trickle: "", limitMs: 200 },
@@ -126,8 +133,7 @@ test("an answer may take longer than asking may, and an open stream stays open",
 			});
 			return new Response(body);
 		},
-		"127.0.0.1",
-		{ headersTimeoutMs: 100, requestTimeoutMs: 100 },
+		{ limits: { ...PUBLIC_LIMITS, headersTimeoutMs: 100, requestTimeoutMs: 100 } },
 	);
 	const answers = ["/slow", "/stream"].map(async (path) => (await fetch(server.url + path)).text());
 	// A look at the limits has come by when somebody who came later is hung up on.
@@ -140,9 +146,10 @@ test("an answer may take longer than asking may, and an open stream stays open",
 
 async function open(
 	t: TestContext,
-	...[fetch, host = "127.0.0.1", limits]: OpenArguments
+	fetch: ListenOptions["fetch"],
+	options: Partial<ListenOptions> = {},
 ): Promise<HttpServer> {
-	const server = await listen(fetch, host, 0, limits);
+	const server = await listen({ ...PLAIN, fetch, ...options });
 	let closed: Promise<void> | undefined;
 	const close = () => {
 		closed ??= server.close();
@@ -151,8 +158,6 @@ async function open(
 	t.after(() => within(SOON_MS, close()));
 	return { url: server.url, close };
 }
-
-type OpenArguments = [fetch: Parameters<typeof listen>[0], host?: string, limits?: HttpLimits];
 
 async function sendHalf(t: TestContext, server: HttpServer, text: string): Promise<Socket> {
 	const { hostname, port } = new URL(server.url);

@@ -1,23 +1,61 @@
 // The listening socket.
 
 import type { Server } from "node:http";
-import { serve } from "@hono/node-server";
+import type { AddressInfo } from "node:net";
+import { createAdaptorServer } from "@hono/node-server";
+import type { AddressRange } from "../domain/address.ts";
+import type { ConnectionBounds } from "../domain/connection-table.ts";
+import type { Log } from "../ports.ts";
+import { guardConnections } from "./connection-guard.ts";
 
 export interface HttpLimits {
 	/** From the first byte, or from the connection where none comes. */
 	headersTimeoutMs: number;
 	/** Headers and body together; slow senders do not get to keep a socket. */
 	requestTimeoutMs: number;
+	connections: ConnectionBounds;
 }
 
-/** Headers come in one piece, also over a bad line; 40,000 decisions are some 3 MB, which takes 2 Mbit/s. */
-const LIMITS: HttpLimits = { headersTimeoutMs: 10_000, requestTimeoutMs: 15_000 };
+/** The public listener's. */
+export const PUBLIC_LIMITS: HttpLimits = {
+	// Headers come in one piece, also over a bad line; 40,000 decisions are some 3 MB, which takes 2 Mbit/s.
+	headersTimeoutMs: 10_000,
+	requestTimeoutMs: 15_000,
+	connections: {
+		// Half of 4,096 file descriptors: callers who only hold connections must leave enough for the callbacks.
+		inAll: 2_048,
+		// An eighth. An office behind one address: forty people with the six connections of a browser, or all the
+		// streams there are (100 of pages, 50 of events) and a hundred calls beside them.
+		ofOneNetwork: 256,
+		// A quarter. A head follows its connection by a round trip: with 200 ms, 2,500 new connections a second.
+		halfOpen: 512,
+		// A quarter of what it may have. Browsers open one or two ahead of need.
+		halfOpenOfOneNetwork: 64,
+		// Several round trips over the worst line there is; a fifth of the usual time.
+		pressedHeadMs: 2_000,
+	},
+};
+
+/** The metrics listener's: a few collectors, and somebody with curl. */
+export const METRICS_LIMITS: HttpLimits = {
+	headersTimeoutMs: 5_000,
+	requestTimeoutMs: 5_000,
+	connections: { inAll: 64, ofOneNetwork: 32, halfOpen: 32, halfOpenOfOneNetwork: 16, pressedHeadMs: 1_000 },
+};
+
 /** How late a limit may hold. Node looks every 30 seconds by itself, so that 15 seconds would be up to 45. */
 const LIMITS_CHECK_INTERVAL_MS = 1_000;
-/** Half of 4,096 file descriptors: callers who only hold connections must leave enough for the callbacks. */
-const MAX_CONNECTIONS = 2_048;
 /** On closing: as long as a callback in flight may take, so that a stop waits for neither longer than that. */
 const CLOSE_TIMEOUT_MS = 5_000;
+
+export interface ListenOptions {
+	fetch: (request: Request, env: object) => Response | Promise<Response>;
+	host: string;
+	port: number;
+	limits: HttpLimits;
+	trustedProxies: readonly AddressRange[];
+	log: Log;
+}
 
 export interface HttpServer {
 	url: string;
@@ -25,26 +63,25 @@ export interface HttpServer {
 	close(): Promise<void>;
 }
 
-export function listen(
-	fetch: (request: Request, env: object) => Response | Promise<Response>,
-	host: string,
-	port: number,
-	{ headersTimeoutMs, requestTimeoutMs }: HttpLimits = LIMITS,
-): Promise<HttpServer> {
+export function listen({ fetch, host, port, limits, ...guarding }: ListenOptions): Promise<HttpServer> {
 	return new Promise((resolve, reject) => {
 		const serverOptions = {
-			headersTimeout: headersTimeoutMs,
-			requestTimeout: requestTimeoutMs,
+			headersTimeout: limits.headersTimeoutMs,
+			requestTimeout: limits.requestTimeoutMs,
 			connectionsCheckingInterval: LIMITS_CHECK_INTERVAL_MS,
 		};
-		const server = serve({ fetch, hostname: host, port, serverOptions }, (address) => {
-			server.off("error", reject);
-			const shownHost = address.family === "IPv6" ? `[${address.address}]` : address.address;
-			resolve({ url: `http://${shownHost}:${address.port}`, close: () => closeServer(server as Server) });
-		});
-		server.maxConnections = MAX_CONNECTIONS;
+		const server = createAdaptorServer({ fetch, hostname: host, serverOptions }) as Server;
+		guardConnections(server, { ...guarding, bounds: limits.connections });
 		server.once("error", reject);
+		server.listen(port, host, () => {
+			server.off("error", reject);
+			resolve({ url: urlOf(server.address() as AddressInfo), close: () => closeServer(server) });
+		});
 	});
+}
+
+function urlOf({ family, address, port }: AddressInfo): string {
+	return `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
 }
 
 function closeServer(server: Server): Promise<void> {

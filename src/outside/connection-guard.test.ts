@@ -1,0 +1,174 @@
+// A listener under more connections than it takes: real sockets, from more than one address of the loopback.
+
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { type ClientRequest, request } from "node:http";
+import { createServer } from "node:net";
+import { type TestContext, test } from "node:test";
+import { FLOOD_LANGUAGE } from "../../test/support/flood-language.ts";
+import { forkProcess } from "../../test/support/forked-process.ts";
+import { createLog } from "../../test/support/log.ts";
+import { until } from "../../test/support/until.ts";
+import { MAX_STREAMS as MAX_EVENT_STREAMS } from "../api/get-events.ts";
+import { parseRange } from "../domain/address.ts";
+import { MAX_STREAMS as MAX_PAGE_STREAMS } from "../web/live.ts";
+import {
+	type HttpLimits,
+	type HttpServer,
+	type ListenOptions,
+	listen,
+	METRICS_LIMITS,
+	PUBLIC_LIMITS,
+} from "./http-server.ts";
+
+const US = "127.0.0.1";
+const SOMEBODY_ELSE = "127.0.0.2";
+const LOOPBACK_IS_A_NETWORK = await canListenOn(SOMEBODY_ELSE);
+
+/** More than the listener takes in all. */
+const FLOOD_CONNECTIONS = 2_500;
+const HONEST_CALLS = 20;
+/** What half of the honest calls take at most; some two milliseconds on a machine that has nothing else to do. */
+const MEDIAN_MS = 500;
+/** And the slowest, on a machine with too much to do. When one address could fill the listener it was ten seconds. */
+const SLOWEST_MS = 5_000;
+
+test("2,500 half-open connections from one address: another's calls are answered at once, and so are the metrics", {
+	skip: LOOPBACK_IS_A_NETWORK ? false : "the loopback has one address only",
+}, async (t) => {
+	const { server, log } = await open(t, PUBLIC_LIMITS);
+	const { server: numbers } = await open(t, METRICS_LIMITS);
+	const flood = await forkProcess(
+		new URL("../../test/support/flood-process.ts", import.meta.url),
+		[],
+		FLOOD_LANGUAGE,
+	);
+	t.after(() => flood.close());
+	const flooding = flood.ask({
+		kind: "flood",
+		port: Number(new URL(server.url).port),
+		connections: FLOOD_CONNECTIONS,
+	});
+	const tookMs: number[] = [];
+	const call = async (one: HttpServer, from: string): Promise<void> => {
+		const startedMs = performance.now();
+		equal(await ask(one, from), 200);
+		tookMs.push(performance.now() - startedMs);
+	};
+	for (let n = 0; n < HONEST_CALLS; n++) await call(server, SOMEBODY_ELSE);
+	const { opened } = await flooding;
+	ok(opened >= FLOOD_CONNECTIONS, `${opened} were opened`);
+	for (let n = 0; n < HONEST_CALLS; n++) await call(server, SOMEBODY_ELSE);
+	for (let n = 0; n < HONEST_CALLS; n++) await call(numbers, US);
+	const inOrder = tookMs.sort((a, b) => a - b);
+	const [median = 0, slowest = 0] = [inOrder[inOrder.length >> 1], inOrder.at(-1)];
+	ok(median <= MEDIAN_MS && slowest <= SLOWEST_MS, `median ${median} ms, slowest ${slowest} ms`);
+	await until(
+		async () => (await flood.ask({ kind: "report" })).open <= PUBLIC_LIMITS.connections.halfOpenOfOneNetwork,
+		() => "the flood still has too many",
+	);
+	const told = log.lines.filter(({ level }) => level === "warn");
+	equal(told.length, 1, "one line a minute");
+	match(told[0]?.message ?? "", /too many connections/);
+});
+
+test("everybody behind one address: all the streams there are, and a hundred calls beside them", async (t) => {
+	const { server, streams } = await open(t, PUBLIC_LIMITS);
+	for (let n = 0; n < MAX_PAGE_STREAMS + MAX_EVENT_STREAMS; n++) await streams.start(US);
+	equal(streams.open, MAX_PAGE_STREAMS + MAX_EVENT_STREAMS);
+	const statuses = await Promise.all(Array.from({ length: 100 }, () => ask(server, US)));
+	deepEqual(new Set(statuses), new Set([200]));
+	equal(streams.open, MAX_PAGE_STREAMS + MAX_EVENT_STREAMS, "no stream had to go for a call");
+});
+
+test("an address with as many streams as it may have is refused another connection, until one ends", async (t) => {
+	const { server, streams } = await open(t, small({ ofOneNetwork: 3 }));
+	const first = await streams.start(US);
+	for (let n = 0; n < 2; n++) await streams.start(US);
+	await rejects(ask(server, US), { code: "ECONNRESET" });
+	if (LOOPBACK_IS_A_NETWORK) equal(await ask(server, SOMEBODY_ELSE), 200);
+	first.destroy();
+	await until(() => streams.open === 2);
+	await until(async () => (await ask(server, US).catch(() => 0)) === 200);
+});
+
+test("a trusted proxy carries everybody: no bound of one address holds for it", async (t) => {
+	const proxy = parseRange(US);
+	ok(proxy !== undefined);
+	const { server, streams } = await open(t, small({ ofOneNetwork: 3, halfOpenOfOneNetwork: 1 }), [proxy]);
+	for (let n = 0; n < 10; n++) await streams.start(US);
+	equal(await ask(server, US), 200);
+	equal(streams.open, 10);
+});
+
+function small(change: Partial<HttpLimits["connections"]>): HttpLimits {
+	return { ...PUBLIC_LIMITS, connections: { ...PUBLIC_LIMITS.connections, ...change } };
+}
+
+async function open(
+	t: TestContext,
+	limits: HttpLimits,
+	trustedProxies: ListenOptions["trustedProxies"] = [],
+) {
+	const log = createLog();
+	const asked: ClientRequest[] = [];
+	const streams = {
+		open: 0,
+		async start(from: string): Promise<ClientRequest> {
+			const stream = await openStream(server, from);
+			asked.push(stream);
+			return stream;
+		},
+	};
+	const fetch = ({ url }: Request): Response => {
+		if (!url.endsWith("/stream")) return new Response("here");
+		streams.open++;
+		return new Response(
+			new ReadableStream({
+				start: (controller) => controller.enqueue(new TextEncoder().encode(": opened\n\n")),
+				cancel: () => {
+					streams.open--;
+				},
+			}),
+		);
+	};
+	const server = await listen({ fetch, host: US, port: 0, limits, trustedProxies, log });
+	t.after(async () => {
+		// First: a close waits for whoever is being answered.
+		for (const stream of asked) stream.destroy();
+		await server.close();
+	});
+	return { server, log, streams };
+}
+
+/** A connection of its own each time. */
+function ask(server: HttpServer, from: string): Promise<number> {
+	return new Promise((resolve, reject) => {
+		const options = { agent: false, localAddress: from };
+		request(`${server.url}/healthz`, options, (answer) => {
+			answer.resume();
+			resolve(answer.statusCode ?? 0);
+		})
+			.on("error", reject)
+			.end();
+	});
+}
+
+/** Resolves when the first words have come. */
+function openStream(server: HttpServer, from: string): Promise<ClientRequest> {
+	return new Promise((resolve, reject) => {
+		const asking = request(`${server.url}/stream`, { agent: false, localAddress: from }, (answer) => {
+			// Ended by us, or by the server when it closes.
+			answer.on("error", () => undefined);
+			answer.once("data", () => resolve(asking));
+		});
+		asking.on("error", reject).end();
+	});
+}
+
+async function canListenOn(address: string): Promise<boolean> {
+	const server = createServer();
+	return new Promise((resolve) => {
+		server.once("error", () => resolve(false));
+		server.listen(0, address, () => server.close(() => resolve(true)));
+	});
+}

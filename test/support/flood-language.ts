@@ -1,0 +1,22 @@
+// What a test and the process that floods a listener say to each other.
+
+import { z } from "zod";
+import type { Language } from "./forked-process.ts";
+
+const order = z.discriminatedUnion("kind", [
+	z.object({ kind: z.literal("flood"), port: z.number(), connections: z.number() }),
+	z.object({ kind: z.literal("report") }),
+]);
+
+/** Connections it holds now, and has had in all. */
+const answer = z.object({ open: z.number(), opened: z.number() });
+
+export type FloodOrder = z.infer<typeof order>;
+export type FloodAnswer = z.infer<typeof answer>;
+
+export const FLOOD_LANGUAGE: Language<null, FloodOrder, FloodAnswer> = {
+	name: "the flood",
+	opened: z.null(),
+	order,
+	answer,
+};
