@@ -78,7 +78,12 @@ async function startDemoService(
 	shopCa: string,
 	clock: ReturnType<typeof createDemoClock>,
 ): Promise<Service> {
-	const read = readConfig({ DATABASE_URL: `sqlite:${join(folder, "demo.db")}`, LOG_LEVEL: "silent" });
+	const read = readConfig({
+		DATABASE_URL: `sqlite:${join(folder, "demo.db")}`,
+		// A free port: the usual one may be a real service's.
+		RINGBACK_METRICS_ADDRESS: "127.0.0.1:0",
+		LOG_LEVEL: "silent",
+	});
 	const loopback = parseRange("127.0.0.0/8");
 	if (!read.ok || loopback === undefined) throw new Error("the demo's own settings are wrong");
 	// The sample shop lives on this machine and signed its own certificate; both are for development only.
@@ -118,11 +123,11 @@ async function retryIsPlanned({ db }: Store): Promise<void> {
 	while ((await planned.executeTakeFirst()) === undefined) await setTimeout(10);
 }
 
-function inviteToLook({ url, config, welcomeLink }: Service, say: (line: string) => void): void {
+function inviteToLook({ url, metricsUrl, config, welcomeLink }: Service, say: (line: string) => void): void {
 	const path = config.database.kind === "sqlite" ? config.database.path : "";
 	say("\nThat was the whole way. It stays up until Ctrl-C; look at:");
 	say(`  ${welcomeLink ?? url}   the pages: make a staff account, then open "Sample shop"`);
-	say(`  ${url}/metrics   attempts by verdict, deliveries by state`);
+	say(`  ${metricsUrl}/metrics   attempts by verdict, deliveries by state`);
 	say(`  ${path}   the database (SQLite), removed when you stop`);
 }
 

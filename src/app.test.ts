@@ -1,12 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openTestShop, read } from "./api/test-shop.test-support.ts";
-import { createApp, createOpsApp } from "./app.ts";
+import { createMetrics } from "./api/metrics.ts";
+import { openTestShop, read, START_MS } from "./api/test-shop.test-support.ts";
+import { createApp, createMetricsApp, createWorkerApp } from "./app.ts";
 import { newCounters } from "./callbacks/counters.ts";
+
+const ABOUT = {
+	version: "1.2.3",
+	role: "all",
+	schemaVersion: 4,
+	startedAtMs: START_MS,
+	engineCounters: null,
+};
 
 test("every answer carries the security headers", async (t) => {
 	const shop = await openTestShop(t);
-	const paths = ["/healthz", "/metrics", "/nowhere", "/v1/conversions", "/v1/nowhere", "/pixel/x.gif"];
+	const paths = ["/healthz", "/nowhere", "/v1/conversions", "/v1/nowhere", "/pixel/x.gif"];
 	for (const path of paths) {
 		const { headers } = await shop.request(path);
 		assert.match(headers.get("content-security-policy") ?? "", /default-src 'none'.*frame-ancestors 'none'/);
@@ -80,15 +89,91 @@ test("health is the process's, readiness the database's and the service's", asyn
 	assert.equal((await late.request("/readyz")).status, 503);
 });
 
+test("a stranger asking for health learns yes or no, and nothing of what is wrong", async (t) => {
+	const shop = await openTestShop(t);
+	const stopping = createApp({ ...shop.deps, isReady: async () => false });
+	const withoutDatabase = createApp({
+		...shop.deps,
+		store: { ...shop.store, db: shop.store.db.withSchema("gone") },
+	});
+	const answers: string[] = [];
+	for (const app of [stopping, withoutDatabase]) answers.push(await (await app.request("/readyz")).text());
+	assert.equal(answers[0], answers[1]);
+	assert.match(answers[0] ?? "", /The service is not ready/);
+	assert.equal(await (await shop.request("/healthz")).text(), '{"status":"ok"}');
+	assert.equal(await (await shop.request("/readyz")).text(), '{"status":"ready"}');
+});
+
+test("however many ask at once whether the service is ready, the database is asked once", async (t) => {
+	const shop = await openTestShop(t);
+	let asked = 0;
+	const db = new Proxy(shop.store.db, {
+		get(target, name, receiver) {
+			if (name === "selectFrom") asked++;
+			const value: unknown = Reflect.get(target, name, receiver);
+			return typeof value === "function" ? value.bind(target) : value;
+		},
+	});
+	const app = createWorkerApp({ ...shop.deps, store: { ...shop.store, db } });
+	const answers = await Promise.all(Array.from({ length: 60 }, () => app.request("/readyz")));
+	assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+	assert.equal(asked, 1);
+	await app.request("/readyz");
+	assert.equal(asked, 2, "a later one asks anew");
+});
+
+test("the metrics address says what is wrong, which version runs and what waits", async (t) => {
+	const shop = await openTestShop(t);
+	const backlog = { readAtMs: START_MS, programmesDue: 3, oldestDueAtMs: START_MS - 90_500 };
+	const engineCounters = () => ({ ...newCounters(), inFlight: 5, held: 6, backlog });
+	const ask = async (change: object) => {
+		const app = createMetricsApp({ ...shop.deps, ...change }, { ...ABOUT, engineCounters });
+		const answer = await app.request("/health");
+		return { status: answer.status, details: (await answer.json()) as Record<string, unknown> };
+	};
+	const queue = {
+		readAt: "2026-03-01T12:00:00.000Z",
+		programmesDue: 3,
+		oldestDueSeconds: 90.5,
+		inFlight: 5,
+		held: 6,
+	};
+	const process = {
+		version: "1.2.3",
+		role: "all",
+		schemaVersion: 4,
+		startedAt: "2026-03-01T12:00:00.000Z",
+		queue,
+	};
+	assert.deepEqual(await ask({}), {
+		status: 200,
+		details: { status: "ready", service: "running", database: "answers", ...process },
+	});
+	assert.deepEqual(await ask({ isReady: async () => false }), {
+		status: 503,
+		details: { status: "not ready", service: "stopping", database: "answers", ...process },
+	});
+	assert.deepEqual(await ask({ store: { ...shop.store, db: shop.store.db.withSchema("gone") } }), {
+		status: 503,
+		details: { status: "not ready", service: "running", database: "does not answer", ...process },
+	});
+	const web = await createMetricsApp(shop.deps, ABOUT).request("/health");
+	assert.equal(((await web.json()) as { queue: unknown }).queue, null);
+});
+
 test("the metrics count inbound calls, the engine's work and what is due", async (t) => {
 	const counters = newCounters();
-	const shop = await openTestShop(t, { change: () => ({ engineCounters: () => counters }) });
-	const scrape = async (): Promise<string> => (await shop.request("/metrics")).text();
+	const shop = await openTestShop(t, {
+		change: ({ clock }) => ({ metrics: createMetrics({ clock, engineCounters: () => counters }) }),
+	});
+	const numbers = createMetricsApp(shop.deps, ABOUT);
+	const scrape = async (): Promise<string> => (await numbers.request("/metrics")).text();
+	counters.backlog = { readAtMs: START_MS, programmesDue: 0, oldestDueAtMs: null };
 	assert.match(await scrape(), /^ringback_oldest_due_age_seconds 0$/m);
 	await shop.call("POST", "/v1/conversions", { body: { orderId: "A-1", basketValue: "1" } });
 	await shop.request("/v1/conversions");
 	await shop.request("/pixel/x.gif");
-	shop.moveClock(90_500);
+	counters.backlog = { readAtMs: START_MS, programmesDue: 1, oldestDueAtMs: START_MS - 90_500 };
 	counters.attemptsByVerdict.set("retry", 3);
 	counters.finished.delivered = 2;
 	counters.cancelled = 1;
@@ -115,28 +200,45 @@ test("the metrics count inbound calls, the engine's work and what is due", async
 	}
 });
 
-test("without an engine there are no engine metrics, and without a database the rest still comes", async (t) => {
+test("without an engine there are no numbers of it, and none of them takes the database", async (t) => {
 	const shop = await openTestShop(t);
-	const queue = { ...shop.store.queue, agenda: () => Promise.reject(new Error("gone")) };
-	const app = createApp({ ...shop.deps, store: { ...shop.store, queue } });
+	const app = createMetricsApp(
+		{ ...shop.deps, store: { ...shop.store, db: shop.store.db.withSchema("gone") } },
+		ABOUT,
+	);
 	const text = await (await app.request("/metrics")).text();
-	assert.match(text, /^ringback_programmes_due Nan$/m);
 	assert.match(text, /^process_resident_memory_bytes \d+$/m);
-	assert.doesNotMatch(text, /ringback_attempts_total/);
+	assert.doesNotMatch(text, /ringback_attempts_total|ringback_oldest_due|ringback_programmes_due/);
 });
 
-test("a worker's app answers health and metrics and takes no reports", async (t) => {
+test("there are no metrics and no details at the public address, of the service or of a worker", async (t) => {
 	const shop = await openTestShop(t);
-	const app = createOpsApp(shop.deps);
-	for (const path of ["/healthz", "/readyz", "/metrics"]) {
-		assert.equal((await app.request(path)).status, 200);
+	const worker = createWorkerApp(shop.deps);
+	for (const path of ["/metrics", "/health", "/metrics/"]) {
+		for (const app of [createApp(shop.deps), worker]) {
+			const answer = await app.request(path);
+			assert.equal(answer.status, 404, path);
+			assert.doesNotMatch(await answer.text(), /ringback_|resident|schemaVersion/);
+		}
 	}
+	assert.deepEqual(await shop.inbound(), []);
+});
+
+test("a worker's public address answers health and takes no reports; the metrics address takes neither", async (t) => {
+	const shop = await openTestShop(t);
+	const worker = createWorkerApp(shop.deps);
+	const numbers = createMetricsApp(shop.deps, ABOUT);
+	for (const path of ["/healthz", "/readyz"]) assert.equal((await worker.request(path)).status, 200);
+	for (const path of ["/metrics", "/health"]) assert.equal((await numbers.request(path)).status, 200);
+	assert.equal((await numbers.request("/metrics", { method: "POST" })).status, 405);
 	for (const path of [
 		"/",
+		"/sign-in",
 		"/v1/conversions",
 		`/pixel/${shop.programme.public_id}.gif?orderId=A&basketValue=1`,
 	]) {
-		assert.equal((await app.request(path)).status, 404);
+		assert.equal((await worker.request(path)).status, 404);
+		assert.equal((await numbers.request(path)).status, 404);
 	}
 	assert.deepEqual(await shop.inbound(), []);
 });

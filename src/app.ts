@@ -6,9 +6,8 @@ import { createAuth } from "./accounts/auth.ts";
 import type { AppContext, AppDeps, AppEnv } from "./api/deps.ts";
 import { getConversion, getConversions } from "./api/get-conversions.ts";
 import { createGetEvents } from "./api/get-events.ts";
-import { answerAlive, answerReady } from "./api/health.ts";
+import { createHealth, type ProcessDetails } from "./api/health.ts";
 import { RefusalLog } from "./api/inbound-log.ts";
-import { createMetrics, type Metrics } from "./api/metrics.ts";
 import { createDocumentAnswer, describeApi } from "./api/openapi/document.ts";
 import { createPixel } from "./api/pixel.ts";
 import { postConversions } from "./api/post-conversions.ts";
@@ -47,17 +46,20 @@ const SECURITY_HEADERS = {
 	"referrer-policy": "no-referrer",
 };
 
+const NOTHING_HERE = "There is nothing at this address.";
+const API_HINT = " Check the path: the API is below /v1/.";
+
 export type AllDeps = AppDeps & Omit<WebDeps, "auth" | "apiDocument">;
 
 export function createApp(deps: AllDeps): Hono<AppEnv> {
-	const metrics = createMetrics(deps);
+	const { metrics } = deps;
 	const refusals = new RefusalLog(deps);
 	const signedCalls = createSignedCalls(deps, refusals, metrics);
 	const app = createBareApp(deps, signedCalls);
 	const events: SignedRoute = ["/v1/events", new Map([["GET", createGetEvents(deps)]])];
 	mountSignedApi(app, signedCalls, [...SIGNED_ROUTES, events]);
 	mountPixel(app, createPixel(deps, refusals, metrics), signedCalls);
-	mountOps(app, deps, metrics);
+	mountHealth(app, deps);
 	app.get("/problems/:code", (c) => {
 		const text = describeProblem(c.req.param("code"));
 		return text === null ? c.notFound() : c.text(text);
@@ -69,10 +71,20 @@ export function createApp(deps: AllDeps): Hono<AppEnv> {
 	return app;
 }
 
-/** For a process that only delivers callbacks: health and metrics, nothing that takes reports. */
-export function createOpsApp(deps: AppDeps): Hono<AppEnv> {
+/** For a process that only delivers callbacks: it tells load balancers and supervisors how it is, and takes nothing. */
+export function createWorkerApp(deps: AppDeps): Hono<AppEnv> {
 	const app = createBareApp(deps, null);
-	mountOps(app, deps, createMetrics(deps));
+	mountHealth(app, deps);
+	return app;
+}
+
+/** For the operator, on an address of its own: numbers tell how much is sold, and details what to attack. */
+export function createMetricsApp(deps: AppDeps, about: ProcessDetails): Hono<AppEnv> {
+	const app = createBareApp(deps, null);
+	const health = createHealth(deps);
+	app.get("/metrics", () => deps.metrics.answer());
+	app.get("/health", () => health.answerDetails(about));
+	refuseOtherMethods(app, deps, ["/metrics", "/health"]);
 	return app;
 }
 
@@ -89,10 +101,7 @@ function createBareApp(deps: AppDeps, signedCalls: SignedCalls | null): Hono<App
 		return problemAnswer(deps, ourFault(error));
 	});
 	app.notFound((c) => {
-		const found = fault(
-			"not_found",
-			"There is nothing at this address. Check the path: the API is below /v1/.",
-		);
+		const found = fault("not_found", NOTHING_HERE + (signedCalls === null ? "" : API_HINT));
 		// Others are scanners, who would only fill the log.
 		const isOurs = c.req.path.startsWith("/v1/");
 		if (signedCalls === null || !isOurs) return problemAnswer(deps, found);
@@ -134,11 +143,11 @@ function refuseMethod(
 	return signedCalls.refuse({ kind, method: c.req.method, target: requestTarget(c) }, found, { allow });
 }
 
-function mountOps(app: Hono<AppEnv>, deps: AppDeps, metrics: Metrics): void {
-	app.get("/healthz", () => answerAlive());
-	app.get("/readyz", () => answerReady(deps));
-	app.get("/metrics", () => metrics.answer());
-	refuseOtherMethods(app, deps, ["/healthz", "/readyz", "/metrics"]);
+function mountHealth(app: Hono<AppEnv>, deps: AppDeps): void {
+	const health = createHealth(deps);
+	app.get("/healthz", () => health.answerAlive());
+	app.get("/readyz", () => health.answerReady());
+	refuseOtherMethods(app, deps, ["/healthz", "/readyz"]);
 }
 
 /** To be called after the paths' own handlers: it takes what they leave. */

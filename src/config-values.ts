@@ -8,6 +8,8 @@ import type { DatabaseSetting } from "./store/open.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+export const MAX_PORT = 65_535;
+
 export class SettingReader {
 	readonly problems: string[] = [];
 	readonly #environment: Environment;
@@ -73,6 +75,33 @@ export function readPublicUrl(reader: SettingReader): string | null {
 	reader.problem(
 		"PUBLIC_URL",
 		`must be the address people open, such as https://ringback.example, without a path, not "${text}". Give the service a host name or a port of its own.`,
+	);
+	return null;
+}
+
+/** Where the operator's own numbers are served. */
+export interface ListenAddress {
+	host: string;
+	port: number;
+	/** Nobody asked for this one: if another process has it, the service does without. */
+	isDefault: boolean;
+}
+
+/** The port that exporters of metrics commonly take; loopback, because the numbers are nobody else's business. */
+const DEFAULT_METRICS_ADDRESS: ListenAddress = { host: "127.0.0.1", port: 9464, isDefault: true };
+
+export function readMetricsAddress(reader: SettingReader): ListenAddress | null {
+	const text = reader.text("RINGBACK_METRICS_ADDRESS");
+	if (text === undefined) return DEFAULT_METRICS_ADDRESS;
+	if (text === "off") return null;
+	const [, bracketed, name, port] = /^(?:\[([\da-f:.]+)\]|([a-z\d.-]+)):(\d{1,5})$/i.exec(text) ?? [];
+	const host = bracketed ?? name;
+	if (host !== undefined && Number(port) <= MAX_PORT) {
+		return { host, port: Number(port), isDefault: false };
+	}
+	reader.problem(
+		"RINGBACK_METRICS_ADDRESS",
+		`must be an address and a port, such as 127.0.0.1:9464 or [::1]:9464, or off, not "${text}".`,
 	);
 	return null;
 }
@@ -162,7 +191,7 @@ function isNameServer(text: string): boolean {
 	const [, bracketed, plain = "", port] =
 		/^(?:\[([^\]]*:[^\]]*)\]|([\d.]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
 	return (
-		isAddress(bracketed ?? plain) && (port === undefined || (Number(port) >= 1 && Number(port) <= 65_535))
+		isAddress(bracketed ?? plain) && (port === undefined || (Number(port) >= 1 && Number(port) <= MAX_PORT))
 	);
 }
 

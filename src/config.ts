@@ -2,10 +2,13 @@
 
 import {
 	type Environment,
+	type ListenAddress,
+	MAX_PORT,
 	readBrand,
 	readDatabase,
 	readDnsServers,
 	readMailFrom,
+	readMetricsAddress,
 	readPublicUrl,
 	readRanges,
 	readSecretKey,
@@ -25,6 +28,8 @@ export interface Config {
 	port: number;
 	/** Null: where the service turns out to listen. */
 	publicUrl: string | null;
+	/** Where /metrics and the detailed health are served; null for nowhere. */
+	metricsAddress: ListenAddress | null;
 	database: DatabaseSetting;
 	/** Null: made and kept beside the SQLite file. */
 	secretKey: Uint8Array | null;
@@ -56,6 +61,7 @@ const KNOWN = new Set([
 	"RINGBACK_DNS_SERVERS",
 	"RINGBACK_MAX_IN_FLIGHT_PER_PROGRAMME",
 	"RINGBACK_MAX_IN_FLIGHT",
+	"RINGBACK_METRICS_ADDRESS",
 	"RINGBACK_RETENTION_DAYS",
 	"RINGBACK_ROLE",
 ]);
@@ -66,13 +72,14 @@ const OF_THE_SHOP = new Set(["RINGBACK_URL", "RINGBACK_API_KEY", "RINGBACK_SIGNI
 export function readConfig(environment: Environment = process.env): ConfigResult {
 	const reader = new SettingReader(environment);
 	const host = reader.text("HOST") ?? "127.0.0.1";
-	const port = reader.integer("PORT", 8080, 0, 65_535);
+	const port = reader.integer("PORT", 8080, 0, MAX_PORT);
 	const database = readDatabase(reader);
 	const smtpUrl = readSmtpUrl(reader);
 	const config: Config = {
 		host,
 		port,
 		publicUrl: readPublicUrl(reader),
+		metricsAddress: readMetricsAddress(reader),
 		database,
 		secretKey: readSecretKey(reader, database),
 		brand: readBrand(reader),

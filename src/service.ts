@@ -1,9 +1,11 @@
 // Wires a Config into a running service, starts and stops it in order. The only place that knows the real
 // outside/: everything else sees ports.
 
+import packageJson from "../package.json" with { type: "json" };
 import { makeFirstStaffPath } from "./accounts/first-staff.ts";
 import { createMailDispatcher, type MailDispatcher } from "./accounts/mail-dispatcher.ts";
-import { createApp, createOpsApp } from "./app.ts";
+import { createMetrics } from "./api/metrics.ts";
+import { createApp, createMetricsApp, createWorkerApp } from "./app.ts";
 import { Engine } from "./callbacks/engine.ts";
 import { createPass } from "./callbacks/pass.ts";
 import { startChores } from "./chores.ts";
@@ -11,7 +13,13 @@ import type { Config } from "./config.ts";
 import { startBulkRunner } from "./conversions/bulk-runner.ts";
 import { openSecret, SEALING_KEY_BYTES } from "./domain/sealing.ts";
 import { realClock } from "./outside/clock.ts";
-import { listen, PUBLIC_LIMITS } from "./outside/http-server.ts";
+import {
+	type HttpServer,
+	type ListenOptions,
+	listen,
+	METRICS_LIMITS,
+	PUBLIC_LIMITS,
+} from "./outside/http-server.ts";
 import { createHttpsTransport } from "./outside/https-transport.ts";
 import { KeyFileError, readKeyFile, readOrMakeKeyFile } from "./outside/key-file.ts";
 import { createBusyShare } from "./outside/load.ts";
@@ -44,6 +52,8 @@ export interface Workplace {
 
 export interface Service extends Workplace {
 	url: string;
+	/** Where /metrics and the detailed health are; null where they are off. */
+	metricsUrl: string | null;
 	/** Makes the first staff account; null once there is one that can sign in, and in a worker. */
 	welcomeLink: string | null;
 	/** Finishes what is in flight, takes no more, gives back the rest. */
@@ -109,24 +119,24 @@ export async function openWorkplace(config: Config, options: OpenOptions = {}): 
 export async function startService(config: Config, options: OpenOptions = {}): Promise<Service> {
 	const workplace = await openWorkplace(config, options);
 	warnAtStart(workplace);
-	let app: Pick<ReturnType<typeof createApp>, "fetch"> | undefined;
+	const { clock, log } = workplace;
+	const startedAtMs = clock.nowMs();
+	const listeners: HttpServer[] = [];
 	try {
 		const welcomePath = config.role === "worker" ? null : await offerFirstStaff(workplace);
-		// Before the rest, because only now the port is known; nothing is read from it before this turn ends.
-		const server = await listen({
-			fetch: (request, env) => requireApp(app).fetch(request, env),
-			host: config.host,
-			port: config.port,
-			limits: PUBLIC_LIMITS,
-			trustedProxies: config.trustedProxies,
-			log: workplace.log,
-		});
-		const publicUrl = config.publicUrl ?? server.url.replace(/\/\/(0\.0\.0\.0|\[::\]):/, "//localhost:");
+		const { host, port, trustedProxies } = config;
+		// Before the rest, because only now the port is known; whoever asks already waits until the app is there.
+		const site = await listenEarly({ host, port, trustedProxies, limits: PUBLIC_LIMITS, log });
+		listeners.push(site);
+		const numbers = await listenForMetrics(config, log);
+		if (numbers !== null) listeners.push(numbers);
+		const publicUrl = config.publicUrl ?? site.url.replace(/\/\/(0\.0\.0\.0|\[::\]):/, "//localhost:");
 		const worker = config.role === "web" ? null : startWorker(workplace, publicUrl);
 		// In every process: whichever is there takes up what another left behind.
 		const bulk = startBulkRunner(workplace);
 		let isStopping = false;
 		const stopping = new AbortController();
+		const engineCounters = worker === null ? null : () => worker.engine.counters;
 		const appDeps = {
 			...workplace,
 			bulk,
@@ -134,26 +144,64 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			publicUrl,
 			allowsPrivateRanges: config.allowedPrivateRanges.length > 0,
 			trustedProxies: config.trustedProxies,
-			engineCounters: worker === null ? null : () => worker.engine.counters,
+			metrics: createMetrics({ clock, engineCounters }),
 			isReady: async () => !isStopping,
 			stopSignal: stopping.signal,
 		};
-		app = config.role === "worker" ? createOpsApp(appDeps) : createApp(appDeps);
+		site.serve(config.role === "worker" ? createWorkerApp(appDeps) : createApp(appDeps));
+		const { version } = packageJson;
+		const schemaVersion = workplace.migration.version;
+		const about = { version, schemaVersion, role: config.role, startedAtMs, engineCounters };
+		numbers?.serve(createMetricsApp(appDeps, about));
 		return {
 			...workplace,
-			url: server.url,
+			url: site.url,
+			metricsUrl: numbers?.url ?? null,
 			welcomeLink: welcomePath === null ? null : `${publicUrl}${welcomePath}`,
 			async stop() {
 				isStopping = true;
 				stopping.abort();
+				const closing = listeners.map((listener) => listener.close());
 				// Together: nothing more is claimed while somebody is still being answered.
-				await Promise.all([server.close(), worker?.stop(), bulk.stop()]);
+				await Promise.all([...closing, worker?.stop(), bulk.stop()]);
 				await workplace.close();
 			},
 		};
 	} catch (error) {
+		await Promise.all(listeners.map((listener) => listener.close()));
 		await workplace.close();
 		throw error;
+	}
+}
+
+interface EarlyListener extends HttpServer {
+	serve(app: Pick<ReturnType<typeof createApp>, "fetch">): void;
+}
+
+async function listenEarly(options: Omit<ListenOptions, "fetch">): Promise<EarlyListener> {
+	const app = Promise.withResolvers<Parameters<EarlyListener["serve"]>[0]>();
+	const fetch: ListenOptions["fetch"] = async (request, env) => (await app.promise).fetch(request, env);
+	return { ...(await listen({ ...options, fetch })), serve: app.resolve };
+}
+
+/** Several processes on one machine: the address that nobody chose is the first one's, the others do without. */
+async function listenForMetrics(config: Config, log: Log): Promise<EarlyListener | null> {
+	if (config.metricsAddress === null) return null;
+	const { host, port, isDefault } = config.metricsAddress;
+	try {
+		return await listenEarly({ host, port, trustedProxies: [], limits: METRICS_LIMITS, log });
+	} catch (error) {
+		const reason = error instanceof Error ? error.message : String(error);
+		if (!isDefault) {
+			throw new StartError(
+				`RINGBACK_METRICS_ADDRESS cannot be listened on (${reason}). Choose another address or port, or off.`,
+			);
+		}
+		log.warn(
+			{ host, port, reason },
+			"this process has no /metrics: the default address cannot be used. Set RINGBACK_METRICS_ADDRESS to an address of its own, or to off",
+		);
+		return null;
 	}
 }
 
@@ -169,11 +217,6 @@ async function offerFirstStaff(workplace: Workplace): Promise<string | null> {
 		);
 		return null;
 	}
-}
-
-function requireApp<App>(app: App | undefined): App {
-	if (app === undefined) throw new Error("a request came in before the service was wired up");
-	return app;
 }
 
 /** What delivers callbacks and does the periodic work. */

@@ -2,8 +2,8 @@
 
 import type { Context } from "hono";
 import type { AccountsDeps } from "../accounts/deps.ts";
-import type { EngineCounters } from "../callbacks/counters.ts";
 import type { Log } from "../ports.ts";
+import type { Metrics } from "./metrics.ts";
 
 export interface AppDeps extends AccountsDeps {
 	log: Log;
@@ -11,8 +11,8 @@ export interface AppDeps extends AccountsDeps {
 	brand: string;
 	/** The address people open, without a slash at its end. Problem types are addresses below it. */
 	publicUrl: string;
-	/** Null in a process that has no callback engine. */
-	engineCounters: (() => EngineCounters) | null;
+	/** Counts calls here; read on the metrics address, which is another app. */
+	metrics: Metrics;
 	/** What /readyz asks besides the database: false, for example, while the service is stopping. */
 	isReady?: () => Promise<boolean>;
 	/** Aborted when the service stops: whoever is only listening is not waited for. */

@@ -1,32 +1,90 @@
-// Does the process live, and can it work: what a supervisor and a load balancer ask.
+// Does the process live, and can it work: what a supervisor and a load balancer ask. Strangers can ask it too, so it
+// says no more than yes or no; what is missing stands on the metrics address.
 
+import { type EngineCounters, oldestDueAgeMs } from "../callbacks/counters.ts";
 import { fault } from "../domain/fault.ts";
 import type { AppDeps } from "./deps.ts";
 import { problemAnswer } from "./problem.ts";
 
+export interface Health {
+	answerAlive(): Response;
+	answerReady(): Promise<Response>;
+	/** For the operator alone. */
+	answerDetails(about: ProcessDetails): Promise<Response>;
+}
+
+export interface ProcessDetails {
+	version: string;
+	role: string;
+	schemaVersion: number;
+	startedAtMs: number;
+	/** Null in a process that has no callback engine. */
+	engineCounters: (() => EngineCounters) | null;
+}
+
+export type HealthDeps = Pick<AppDeps, "store" | "clock" | "log" | "brand" | "publicUrl" | "isReady">;
+
+interface Readiness {
+	service: "running" | "stopping";
+	database: "answers" | "does not answer";
+}
+
 /** Load balancers wait a few seconds; a database that needs longer is not ready. */
 const READY_TIMEOUT_MS = 2_000;
+const SECOND_MS = 1_000;
 
 const HEADERS = { "content-type": "application/json", "cache-control": "no-store" };
 
-export function answerAlive(): Response {
-	return new Response('{"status":"ok"}', { headers: HEADERS });
+export function createHealth(deps: HealthDeps): Health {
+	let underWay: Promise<Readiness> | null = null;
+	/** However many ask at once, the database is asked once. */
+	const check = (): Promise<Readiness> => {
+		underWay ??= checkReadiness(deps).finally(() => {
+			underWay = null;
+		});
+		return underWay;
+	};
+	return {
+		answerAlive: () => answer(200, { status: "ok" }),
+		async answerReady() {
+			if (isReady(await check())) return answer(200, { status: "ready" });
+			return problemAnswer(deps, fault("unavailable", "The service is not ready. Ask again in a moment."));
+		},
+		async answerDetails(about) {
+			const found = await check();
+			const { version, role, schemaVersion, startedAtMs, engineCounters } = about;
+			return answer(isReady(found) ? 200 : 503, {
+				status: isReady(found) ? "ready" : "not ready",
+				...found,
+				version,
+				role,
+				schemaVersion,
+				startedAt: new Date(startedAtMs).toISOString(),
+				queue: engineCounters === null ? null : describeQueue(engineCounters(), deps.clock.nowMs()),
+			});
+		},
+	};
 }
 
-export async function answerReady(deps: AppDeps): Promise<Response> {
-	if (await inTime(deps, isReady(deps))) return new Response('{"status":"ready"}', { headers: HEADERS });
-	return problemAnswer(
-		deps,
-		fault(
-			"unavailable",
-			"The service cannot work just now: it is starting, stopping, or without its database.",
-		),
-	);
+function answer(status: number, body: object): Response {
+	return new Response(JSON.stringify(body), { status, headers: HEADERS });
 }
 
-async function isReady({ store, log, isReady: isServiceReady }: AppDeps): Promise<boolean> {
+function isReady({ service, database }: Readiness): boolean {
+	return service === "running" && database === "answers";
+}
+
+async function checkReadiness(deps: HealthDeps): Promise<Readiness> {
+	const { isReady: isServiceReady } = deps;
+	const [isRunning, answers] = await Promise.all([
+		inTime(deps, isServiceReady?.() ?? Promise.resolve(true)),
+		inTime(deps, databaseAnswers(deps)),
+	]);
+	return { service: isRunning ? "running" : "stopping", database: answers ? "answers" : "does not answer" };
+}
+
+async function databaseAnswers({ store, log }: HealthDeps): Promise<boolean> {
 	try {
-		if (isServiceReady !== undefined && !(await isServiceReady())) return false;
 		await store.db.selectFrom("schema_versions").select("version").limit(1).execute();
 		return true;
 	} catch (error) {
@@ -35,8 +93,19 @@ async function isReady({ store, log, isReady: isServiceReady }: AppDeps): Promis
 	}
 }
 
-function inTime({ clock }: Pick<AppDeps, "clock">, answer: Promise<boolean>): Promise<boolean> {
+function inTime({ clock }: Pick<HealthDeps, "clock">, answer: Promise<boolean>): Promise<boolean> {
 	const timeout = Promise.withResolvers<boolean>();
 	const cancel = clock.after(READY_TIMEOUT_MS, () => timeout.resolve(false));
 	return Promise.race([answer, timeout.promise]).finally(cancel);
+}
+
+function describeQueue({ backlog, inFlight, held }: EngineCounters, nowMs: number): object {
+	if (backlog === null) return { readAt: null, inFlight, held };
+	return {
+		readAt: new Date(backlog.readAtMs).toISOString(),
+		programmesDue: backlog.programmesDue,
+		oldestDueSeconds: oldestDueAgeMs(backlog, nowMs) / SECOND_MS,
+		inFlight,
+		held,
+	};
 }

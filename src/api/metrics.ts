@@ -1,9 +1,10 @@
-// Numbers for Prometheus, in a registry of their own: two apps in one process do not mix.
+// Numbers for Prometheus, in a registry of their own: two apps in one process do not mix. All of them are in memory
+// already: reading them costs the database nothing, however long the queue is and however often they are read.
 
 import { Counter, Gauge, Registry } from "prom-client";
-import type { EngineCounters } from "../callbacks/counters.ts";
+import { type EngineCounters, oldestDueAgeMs } from "../callbacks/counters.ts";
+import type { Clock } from "../ports.ts";
 import type { InboundKind } from "../store/tables/inbound.ts";
-import type { AppDeps } from "./deps.ts";
 
 export interface Metrics {
 	/** Outcome words and fault codes: a closed set, so that the series stay few. */
@@ -11,24 +12,30 @@ export interface Metrics {
 	answer(): Promise<Response>;
 }
 
+export interface MetricsDeps {
+	clock: Pick<Clock, "nowMs">;
+	/** Null in a process that has no callback engine. */
+	engineCounters: (() => EngineCounters) | null;
+}
+
 const SECOND_MS = 1_000;
 
-export function createMetrics(deps: Pick<AppDeps, "store" | "clock" | "log" | "engineCounters">): Metrics {
+export function createMetrics({ clock, engineCounters }: MetricsDeps): Metrics {
 	const registry = new Registry();
-	const registers = [registry];
 	const inbound = new Counter({
 		name: "ringback_inbound_calls_total",
 		help: "Calls of the signed API and the pixel, by outcome word or fault code",
 		labelNames: ["kind", "outcome"],
-		registers,
+		registers: [registry],
 	});
-	const agenda = addAgendaGauges(registry);
 	addProcessGauge(registry);
-	if (deps.engineCounters !== null) addEngineMetrics(registry, deps.engineCounters);
+	if (engineCounters !== null) {
+		addQueueGauges(registry, engineCounters, clock);
+		addEngineMetrics(registry, engineCounters);
+	}
 	return {
 		countInbound: (kind, outcome) => inbound.inc({ kind, outcome }),
 		async answer() {
-			await readAgenda(deps, agenda);
 			return new Response(await registry.metrics(), {
 				headers: { "content-type": registry.contentType, "cache-control": "no-store" },
 			});
@@ -36,43 +43,25 @@ export function createMetrics(deps: Pick<AppDeps, "store" | "clock" | "log" | "e
 	};
 }
 
-interface AgendaGauges {
-	oldestDueAge: Gauge;
-	programmesDue: Gauge;
-}
-
-function addAgendaGauges(registry: Registry): AgendaGauges {
+function addQueueGauges(registry: Registry, read: () => EngineCounters, clock: Pick<Clock, "nowMs">): void {
 	const registers = [registry];
-	return {
-		oldestDueAge: new Gauge({
-			name: "ringback_oldest_due_age_seconds",
-			help: "How long the longest-waiting due delivery has been due; 0 when none is",
-			registers,
-		}),
-		programmesDue: new Gauge({
-			name: "ringback_programmes_due",
-			help: "Programmes with at least one delivery that is due and not under way",
-			registers,
-		}),
-	};
-}
-
-/** One walk along an index, however long the queue is. Without the database the other numbers still count. */
-async function readAgenda(
-	{ store, clock, log }: Pick<AppDeps, "store" | "clock" | "log">,
-	{ oldestDueAge, programmesDue }: AgendaGauges,
-): Promise<void> {
-	try {
-		const nowMs = clock.nowMs();
-		const due = (await store.queue.agenda(store.db)).filter(({ dueAtMs }) => dueAtMs <= nowMs);
-		const oldestDueAtMs = due.reduce((oldest, { dueAtMs }) => Math.min(oldest, dueAtMs), nowMs);
-		oldestDueAge.set((nowMs - oldestDueAtMs) / SECOND_MS);
-		programmesDue.set(due.length);
-	} catch (error) {
-		log.warn({ err: error }, "the queue's agenda could not be read for the metrics");
-		oldestDueAge.set(Number.NaN);
-		programmesDue.set(Number.NaN);
-	}
+	new Gauge({
+		name: "ringback_oldest_due_age_seconds",
+		help: "How long the longest-waiting due delivery has been due when the engine last looked (every 5 s); 0 when none is; counts on while it cannot look",
+		registers,
+		collect() {
+			const { backlog } = read();
+			this.set(backlog === null ? Number.NaN : oldestDueAgeMs(backlog, clock.nowMs()) / SECOND_MS);
+		},
+	});
+	new Gauge({
+		name: "ringback_programmes_due",
+		help: "Programmes with at least one delivery that was due and not under way when the engine last looked",
+		registers,
+		collect() {
+			this.set(read().backlog?.programmesDue ?? Number.NaN);
+		},
+	});
 }
 
 function addProcessGauge(registry: Registry): void {

@@ -18,6 +18,7 @@ import { type Programme, setEndpoint } from "../store/programmes.ts";
 import { openSqlite } from "../store/sqlite.ts";
 import type { Store } from "../store/store.ts";
 import type { AppDeps } from "./deps.ts";
+import { createMetrics } from "./metrics.ts";
 import { type CallOptions, type Credentials, signedRequest } from "./signed-request.test-support.ts";
 
 export const START_MS = Date.UTC(2026, 2, 1, 12);
@@ -106,7 +107,7 @@ export async function openTestShop(
 		brand: "Service",
 		publicUrl: "https://ringback.example",
 		allowsPrivateRanges: false,
-		engineCounters: null,
+		metrics: createMetrics({ clock: { nowMs: () => nowMs }, engineCounters: null }),
 		mails: createMailDispatcher({ mailer: null, log }),
 		trustedProxies: [],
 		bulk: { wake: () => undefined },

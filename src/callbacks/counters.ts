@@ -11,7 +11,21 @@ export interface EngineCounters {
 	lateResults: number;
 	inFlight: number;
 	held: number;
+	/** What the last look at the queue found; null before the first. */
+	backlog: Backlog | null;
 }
+
+/** The queue as the engine's own look at it found it, so that whoever asks for numbers costs no look of theirs. */
+export interface Backlog {
+	readAtMs: number;
+	/** Programmes with at least one delivery that is due and not under way. */
+	programmesDue: number;
+	/** Null when nothing is due. */
+	oldestDueAtMs: number | null;
+}
+
+/** The engine looks every five seconds; after so long without, it cannot. */
+const BACKLOG_KEEPS_MS = 15_000;
 
 export function newCounters(): EngineCounters {
 	return {
@@ -21,6 +35,7 @@ export function newCounters(): EngineCounters {
 		lateResults: 0,
 		inFlight: 0,
 		held: 0,
+		backlog: null,
 	};
 }
 
@@ -41,4 +56,24 @@ export function countStored(
 			counters.attemptsByVerdict.set(verdict, (counters.attemptsByVerdict.get(verdict) ?? 0) + 1);
 		}
 	}
+}
+
+export function findBacklog(agenda: readonly { dueAtMs: number }[], nowMs: number): Backlog {
+	let programmesDue = 0;
+	let oldestDueAtMs: number | null = null;
+	for (const { dueAtMs } of agenda) {
+		if (dueAtMs > nowMs) continue;
+		programmesDue++;
+		if (oldestDueAtMs === null || dueAtMs < oldestDueAtMs) oldestDueAtMs = dueAtMs;
+	}
+	return { readAtMs: nowMs, programmesDue, oldestDueAtMs };
+}
+
+/**
+ * How long the longest-waiting delivery has been due, at the time of the look. When the engine cannot look any more,
+ * the time counts on from there: one alert then covers a queue that is too slow and one that nobody works on.
+ */
+export function oldestDueAgeMs({ readAtMs, oldestDueAtMs }: Backlog, nowMs: number): number {
+	const asOfMs = nowMs - readAtMs <= BACKLOG_KEEPS_MS ? readAtMs : nowMs;
+	return asOfMs - (oldestDueAtMs ?? readAtMs);
 }

@@ -13,7 +13,7 @@ import type { Store } from "../store/store.ts";
 import { Agenda } from "./agenda.ts";
 import { Alarm } from "./alarm.ts";
 import { createPreparer, type PrepareAttempt, settleAnswer } from "./attempt.ts";
-import { countStored, type EngineCounters, newCounters } from "./counters.ts";
+import { countStored, type EngineCounters, findBacklog, newCounters } from "./counters.ts";
 import { type Caps, type Lane, Lanes } from "./lanes.ts";
 import { PACE_MS, Pace } from "./pace.ts";
 import type { RunPass } from "./pass.ts";
@@ -166,9 +166,9 @@ export class Engine {
 
 	async #readAgenda(nowMs: number): Promise<void> {
 		const { store } = this.#deps;
-		for (const { programmeId, dueAtMs } of await store.queue.agenda(store.db)) {
-			this.#agenda.note(programmeId, dueAtMs);
-		}
+		const agenda = await store.queue.agenda(store.db);
+		for (const { programmeId, dueAtMs } of agenda) this.#agenda.note(programmeId, dueAtMs);
+		this.#counters.backlog = findBacklog(agenda, nowMs);
 		this.#agendaReadAtMs = nowMs;
 		this.#lanes.forgetIdle();
 	}

@@ -39,7 +39,7 @@ function stopSignal(screen: Screen): Promise<NodeJS.Signals> {
 	});
 }
 
-function sayStarted({ url, config, migration, welcomeLink }: Service, screen: Screen): void {
+function sayStarted({ url, metricsUrl, config, migration, welcomeLink }: Service, screen: Screen): void {
 	const { database } = config;
 	const place =
 		database.kind === "sqlite"
@@ -48,6 +48,7 @@ function sayStarted({ url, config, migration, welcomeLink }: Service, screen: Sc
 	screen.out(`Ringback listens on ${url}`);
 	screen.out(`  store    ${place}, schema version ${migration.version}`);
 	screen.out(`  role     ${config.role}`);
+	screen.out(`  metrics  ${metricsUrl === null ? "off" : `${metricsUrl}/metrics`}`);
 	screen.out(
 		`  mail     ${config.smtpUrl === null ? "off (set SMTP_URL to tell owners about failed callbacks)" : "on"}`,
 	);
@@ -64,11 +65,15 @@ function sayStarted({ url, config, migration, welcomeLink }: Service, screen: Sc
 	}
 }
 
-function sayStartedAsJson({ url, config, migration, welcomeLink }: Service, screen: Screen): void {
+function sayStartedAsJson(
+	{ url, metricsUrl, config, migration, welcomeLink }: Service,
+	screen: Screen,
+): void {
 	screen.out(
 		JSON.stringify({
 			event: "listening",
 			url,
+			metricsUrl,
 			role: config.role,
 			schemaVersion: migration.version,
 			welcomeLink,

@@ -12,6 +12,7 @@ import { acceptInvitation } from "../accounts/accept-invitation.ts";
 import { createAuth } from "../accounts/auth.ts";
 import { invitePerson } from "../accounts/invitations.ts";
 import { createMailDispatcher } from "../accounts/mail-dispatcher.ts";
+import { createMetrics } from "../api/metrics.ts";
 import { type AllDeps, createApp } from "../app.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import type { Mail } from "../ports.ts";
@@ -74,7 +75,7 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 		brand: "Service",
 		publicUrl: options.publicUrl ?? "https://ringback.example",
 		allowsPrivateRanges: false,
-		engineCounters: null,
+		metrics: createMetrics({ clock: { nowMs: () => nowMs }, engineCounters: null }),
 		mails: createMailDispatcher({ mailer: options.hasMail === true ? mailer : null, log }),
 		trustedProxies: [],
 		bulk: { wake: () => undefined },

@@ -65,6 +65,7 @@ function readSettings(folder: string, { dnsServer, allowedRanges }: SiteSettings
 	const read = readConfig({
 		DATABASE_URL: `sqlite:${join(folder, "ringback.db")}`,
 		PORT: "0",
+		RINGBACK_METRICS_ADDRESS: "off",
 		RINGBACK_SECRET_KEY: randomBytes(32).toString("hex"),
 		RINGBACK_DNS_SERVERS: dnsServer,
 		RINGBACK_ALLOWED_PRIVATE_RANGES: allowedRanges,

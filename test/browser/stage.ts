@@ -30,6 +30,7 @@ export async function openStage({ settings = {} }: StageOptions = {}): Promise<S
 	const database = await createTestDatabase("SQLite");
 	const read = readConfig({
 		PORT: "0",
+		RINGBACK_METRICS_ADDRESS: "off",
 		DATABASE_URL: `sqlite:${database.location}`,
 		RINGBACK_SECRET_KEY: randomBytes(32).toString("hex"),
 		RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",

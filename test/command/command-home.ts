@@ -53,6 +53,8 @@ export function openHome(t: Cleaning): Home {
 			TMPDIR: folder,
 			NODE_COMPILE_CACHE: COMPILE_CACHE,
 			DATABASE_URL: `sqlite:${databasePath}`,
+			// The usual address is the machine's: two tests at once would have to share it.
+			RINGBACK_METRICS_ADDRESS: "off",
 			...settings,
 		};
 		const child = spawn(process.execPath, [join(ROOT, script), ...args], { cwd: folder, env });

@@ -95,7 +95,8 @@ describe("npm run demo", { concurrency: 2 }, () => {
 		equal(demo.stdout.includes("REFUSED"), false);
 		const [, url = ""] = /^Ringback listens on (\S+),/m.exec(demo.stdout) ?? [];
 		equal((await fetch(url)).status, 200);
-		match(await (await fetch(`${url}/metrics`)).text(), /attempts/);
+		const [, metricsUrl = ""] = /^ {2}(\S+\/metrics) {3}attempts/m.exec(demo.stdout) ?? [];
+		match(await (await fetch(metricsUrl)).text(), /ringback_attempts_total/);
 		equal(demo.isRunning, true);
 		equal(existsSync(path), true);
 		demo.kill("SIGINT");

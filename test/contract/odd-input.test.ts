@@ -172,7 +172,7 @@ function routesOf({ deps }: TestSite, method: string): string[] {
 	const routes = createApp(deps).routes.filter((route) => route.method === method);
 	const pages = routes
 		.map(({ path }) => path)
-		.filter((path) => !/[*]|^\/(assets|problems)|\.json$|z$|metrics/.test(path));
+		.filter((path) => !/[*]|^\/(assets|problems)|\.json$|z$/.test(path));
 	ok(pages.length > 20, "the routes are found");
 	return [...new Set(pages)];
 }

@@ -42,6 +42,7 @@ export async function startRingback(brand: string): Promise<LiveRingback> {
 	const read = readConfig({
 		DATABASE_URL: `sqlite:${join(folder, "ringback.db")}`,
 		PORT: "0",
+		RINGBACK_METRICS_ADDRESS: "off",
 		RINGBACK_BRAND: brand,
 		RINGBACK_SECRET_KEY: randomBytes(32).toString("hex"),
 		RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",

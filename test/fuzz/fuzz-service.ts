@@ -5,6 +5,7 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { sql } from "kysely";
 import { createMailDispatcher } from "../../src/accounts/mail-dispatcher.ts";
 import type { AppDeps } from "../../src/api/deps.ts";
+import { createMetrics } from "../../src/api/metrics.ts";
 import type { Credentials } from "../../src/api/signed-request.test-support.ts";
 import { makeShop } from "../../src/api/test-shop.test-support.ts";
 import { type AllDeps, createApp } from "../../src/app.ts";
@@ -65,7 +66,7 @@ export async function openFuzzService(
 		brand: "Service",
 		publicUrl: "https://ringback.example",
 		allowsPrivateRanges: false,
-		engineCounters: null,
+		metrics: createMetrics({ clock: { nowMs: () => nowMs }, engineCounters: null }),
 		mails: createMailDispatcher({ mailer: null, log }),
 		trustedProxies: [],
 		bulk: { wake: () => undefined },

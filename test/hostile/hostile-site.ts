@@ -103,6 +103,7 @@ function configOf(folder: string, street: ShopStreet, shop: Shop): Config {
 	const read = readConfig({
 		DATABASE_URL: `sqlite:${join(folder, "ringback.db")}`,
 		PORT: "0",
+		RINGBACK_METRICS_ADDRESS: "off",
 		RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
 	});
 	if (!read.ok) throw new Error(read.problems.join(" "));

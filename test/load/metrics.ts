@@ -25,14 +25,14 @@ const SAMPLES = 30;
 const MAX_INTERVAL_MS = 1_000;
 
 export interface WatchOptions {
-	serviceUrl: string;
+	metricsUrl: string;
 	liveHeap: LiveHeap;
 	/** How long the load goes on: the live heap is measured so many times in it, the rest at least as often. */
 	loadMs: number;
 	onSample(sample: Sample): void;
 }
 
-export function watchMetrics({ serviceUrl, liveHeap, loadMs, onSample }: WatchOptions): Watch {
+export function watchMetrics({ metricsUrl, liveHeap, loadMs, onSample }: WatchOptions): Watch {
 	const samples: Sample[] = [];
 	let isStopping = false;
 	let wake = (): void => undefined;
@@ -42,9 +42,9 @@ export function watchMetrics({ serviceUrl, liveHeap, loadMs, onSample }: WatchOp
 	let liveAtMs = startedMs;
 
 	async function read(): Promise<Sample> {
-		const response = await fetch(`${serviceUrl}/metrics`);
+		const response = await fetch(metricsUrl);
 		const text = await response.text();
-		if (!response.ok) throw new Error(`/metrics answered ${response.status}: ${text}`);
+		if (!response.ok) throw new Error(`${metricsUrl} answered ${response.status}: ${text}`);
 		return {
 			atMs: performance.now() - startedMs,
 			residentBytes: readValue(text, "process_resident_memory_bytes"),

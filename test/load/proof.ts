@@ -72,7 +72,7 @@ async function loadSite(site: Site, options: LoadOptions, progress: Progress): P
 	const startedMs = performance.now();
 	const intake = startIntake(site.serviceUrl, site.accounts, options.seed);
 	const watch = watchMetrics({
-		serviceUrl: site.serviceUrl,
+		metricsUrl: site.metricsUrl,
 		liveHeap,
 		loadMs: options.seconds * SECOND_MS,
 		onSample: (sample) => progress(describeSample(sample, intake)),

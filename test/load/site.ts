@@ -17,6 +17,7 @@ export interface Site {
 	accounts: readonly ShopAccount[];
 	service: Running;
 	serviceUrl: string;
+	metricsUrl: string;
 	/** Where the service's inspector listens. */
 	inspectorUrl: string;
 	/** For whoever looks into the database after the service stopped. */
@@ -36,6 +37,7 @@ export async function openSite(kind: DatabaseKind, cleaning: AsyncDisposableStac
 	writeFileSync(caFile, shops.caPem);
 	const settings: Settings = {
 		PORT: "0",
+		RINGBACK_METRICS_ADDRESS: "127.0.0.1:0",
 		DATABASE_URL: databaseUrl ?? `sqlite:${home.databasePath}`,
 		RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
 		RINGBACK_TRUSTED_CA: caFile,
@@ -57,7 +59,8 @@ export async function openSite(kind: DatabaseKind, cleaning: AsyncDisposableStac
 	const service = home.start(["serve"], settings);
 	const [, inspectorUrl = ""] = await service.said(/^Debugger listening on (\S+)$/m);
 	const [, serviceUrl = ""] = await service.said(/^Ringback listens on (\S+)$/m);
-	return { shops, accounts, service, serviceUrl, inspectorUrl, withWorkplace };
+	const [, metricsUrl = ""] = await service.said(/^ {2}metrics {2}(\S+)$/m);
+	return { shops, accounts, service, serviceUrl, metricsUrl, inspectorUrl, withWorkplace };
 }
 
 async function openAccounts(workplace: Workplace, urls: readonly string[]): Promise<ShopAccount[]> {

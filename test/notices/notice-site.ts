@@ -98,6 +98,7 @@ export async function openSite(t: TestContext, kind: DatabaseKind): Promise<Site
 function configFor(database: TestDatabase, shop: Shop, smtpUrl: string | null) {
 	const read = readConfig({
 		PORT: "0",
+		RINGBACK_METRICS_ADDRESS: "off",
 		PUBLIC_URL: "https://ringback.example",
 		DATABASE_URL: database.kind === "SQLite" ? `sqlite:${database.location}` : database.location,
 		RINGBACK_SECRET_KEY: SECRET_KEY,

@@ -33,6 +33,7 @@ export async function startLiveService(
 		const read = readConfig({
 			DATABASE_URL: `sqlite:${join(folder, "ringback.db")}`,
 			PORT: port,
+			RINGBACK_METRICS_ADDRESS: "off",
 			LOG_LEVEL: "silent",
 			...settings,
 		});

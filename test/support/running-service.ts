@@ -159,6 +159,7 @@ function configOf({ kind, location }: TestDatabase, settings: Settings): Config 
 	const read = readConfig({
 		DATABASE_URL: kind === "SQLite" ? `sqlite:${location}` : location,
 		PORT: "0",
+		RINGBACK_METRICS_ADDRESS: "off",
 		RINGBACK_SECRET_KEY: randomBytes(32).toString("hex"),
 		RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
 		// A century: the tests leap over months, and at the end the books must be complete.

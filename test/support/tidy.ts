@@ -47,7 +47,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	outside: ["domain", "ports"],
 	chores: [...BELOW_THE_EDGE, "config"],
 	app: [...BELOW_THE_EDGE, "api", "web"],
-	service: [...BELOW_THE_EDGE, "app", "config", "chores", "outside"],
+	service: [...BELOW_THE_EDGE, "app", "api", "config", "chores", "outside", "package.json"],
 	// The shop's commands are those of the package that a shop installs.
 	cli: [...ALL_BUT_OUTSIDE, "receiver"],
 	main: [...ALL_BUT_OUTSIDE, "package.json"],

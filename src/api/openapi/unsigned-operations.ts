@@ -1,4 +1,4 @@
-// What is called without a signature: the pixel by browsers, health and metrics by the operator's machines.
+// What is called without a signature: the pixel by browsers, health by load balancers and supervisors.
 
 import type { ApiResponse, Operation, PathItem } from "../../openapi.ts";
 import { PIXEL_QUERY } from "../pixel.ts";
@@ -7,11 +7,6 @@ import { EXAMPLE_ORDER_ID, EXAMPLE_PROGRAM_ID } from "./example-values.ts";
 import { queryParameters } from "./request-schemas.ts";
 import { strictObject } from "./schemas.ts";
 import { type Instance, UNSIGNED } from "./signing.ts";
-
-const EXAMPLE_METRICS = `# HELP ringback_programmes_due Programmes with at least one delivery that is due and not under way
-# TYPE ringback_programmes_due gauge
-ringback_programmes_due 0
-`;
 
 export function unsignedPaths(instance: Instance): Record<string, PathItem> {
 	return {
@@ -33,19 +28,6 @@ export function unsignedPaths(instance: Instance): Record<string, PathItem> {
 				"For a load balancer: not while it starts, stops, or is without its database.",
 				{ "200": statusAnswer("ready", "It can."), ...problemAnswers(instance, ["unavailable"]) },
 			),
-		},
-		"/metrics": {
-			get: operatorsCall("readMetrics", "Numbers for Prometheus", "Keep it from strangers at the proxy.", {
-				"200": {
-					description: "The numbers in Prometheus' text format.",
-					content: {
-						"text/plain": {
-							schema: { type: "string" },
-							examples: { numbers: { value: EXAMPLE_METRICS } },
-						},
-					},
-				},
-			}),
 		},
 	};
 }
