@@ -17,6 +17,7 @@ import {
 	SettingReader,
 } from "./config-values.ts";
 import type { AddressRange } from "./domain/address.ts";
+import type { WarningSettings } from "./domain/warning.ts";
 import type { DatabaseSetting } from "./store/open.ts";
 
 export type RoleSetting = "all" | "web" | "worker";
@@ -48,6 +49,16 @@ export interface Config {
 	retentionDays: number;
 	role: RoleSetting;
 	logLevel: (typeof LOG_LEVELS)[number];
+}
+
+/** What may have to be warned of. */
+export function warningSettings(config: Config): WarningSettings {
+	return {
+		publicUrl: config.publicUrl,
+		trustedProxies: config.trustedProxies,
+		hasMail: config.smtpUrl !== null,
+		allowsPrivateRanges: config.allowedPrivateRanges.length > 0,
+	};
 }
 
 export type ConfigResult = { ok: true; config: Config } | { ok: false; problems: readonly string[] };

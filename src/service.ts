@@ -3,15 +3,17 @@
 
 import packageJson from "../package.json" with { type: "json" };
 import { makeFirstStaffPath } from "./accounts/first-staff.ts";
+import { createInstallationWatch } from "./accounts/installation-watch.ts";
 import { createMailDispatcher, type MailDispatcher } from "./accounts/mail-dispatcher.ts";
 import { createMetrics } from "./api/metrics.ts";
 import { createApp, createMetricsApp, createWorkerApp } from "./app.ts";
 import { Engine } from "./callbacks/engine.ts";
 import { createPass } from "./callbacks/pass.ts";
 import { startChores } from "./chores.ts";
-import type { Config } from "./config.ts";
+import { type Config, warningSettings } from "./config.ts";
 import { startBulkRunner } from "./conversions/bulk-runner.ts";
 import { openSecret, SEALING_KEY_BYTES } from "./domain/sealing.ts";
+import { findSettingWarnings } from "./domain/warning.ts";
 import { realClock } from "./outside/clock.ts";
 import {
 	type HttpServer,
@@ -145,6 +147,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			allowsPrivateRanges: config.allowedPrivateRanges.length > 0,
 			trustedProxies: config.trustedProxies,
 			metrics: createMetrics({ clock, engineCounters }),
+			installation: createInstallationWatch({ clock, log }, warningSettings(config)),
 			isReady: async () => !isStopping,
 			stopSignal: stopping.signal,
 		};
@@ -276,17 +279,9 @@ function checkSealingKey(key: Uint8Array, sealed: SigningSecret | undefined): vo
 	);
 }
 
-function warnAtStart({ config, mailer, log }: Workplace): void {
-	if (config.allowedPrivateRanges.length > 0) {
+function warnAtStart({ config, log }: Workplace): void {
+	for (const { kind, title, text } of findSettingWarnings(warningSettings(config))) {
 		const ranges = config.allowedPrivateRanges.map((range) => range.text);
-		log.warn(
-			{ ranges },
-			"RINGBACK_ALLOWED_PRIVATE_RANGES is on: callbacks may go to private addresses. Development only!",
-		);
+		log.warn({ kind, ...(kind === "private_ranges" ? { ranges } : {}) }, `${title}. ${text}`);
 	}
-	if (mailer === null)
-		log.warn(
-			{},
-			"mail is off: SMTP_URL is not set, so notices of failed callbacks stay on record and nobody is mailed",
-		);
 }

@@ -2,6 +2,7 @@
 
 import type { Context } from "hono";
 import type { AccountsDeps } from "../accounts/deps.ts";
+import type { InstallationWatch } from "../accounts/installation-watch.ts";
 import type { Log } from "../ports.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -11,6 +12,8 @@ export interface AppDeps extends AccountsDeps {
 	brand: string;
 	/** The address people open, without a slash at its end. Problem types are addresses below it. */
 	publicUrl: string;
+	/** Notices how shops reach the service. */
+	installation: InstallationWatch;
 	/** Counts calls here; read on the metrics address, which is another app. */
 	metrics: Metrics;
 	/** What /readyz asks besides the database: false, for example, while the service is stopping. */
@@ -21,7 +24,13 @@ export interface AppDeps extends AccountsDeps {
 
 /** Both are there behind @hono/node-server and missing when a request is made in process. */
 export interface AppEnv {
-	Bindings: { incoming?: { url?: string | undefined }; outgoing?: { destroy(): unknown } };
+	Bindings: {
+		incoming?: {
+			url?: string | undefined;
+			socket?: { remoteAddress?: string | undefined } | undefined;
+		};
+		outgoing?: { destroy(): unknown };
+	};
 }
 
 export type AppContext = Context<AppEnv>;

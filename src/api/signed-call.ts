@@ -9,6 +9,7 @@ import { acceptNonce, type Caller, createAuthenticator } from "../accounts/authe
 import type { InTransaction } from "../conversions/deps.ts";
 import { type Fault, fault, type Result } from "../domain/fault.ts";
 import { headerNames } from "../domain/signature.ts";
+import { readArrival } from "../domain/warning.ts";
 import { noteFirstTime } from "../store/first-times.ts";
 import { insertInboundCalls } from "../store/inbound.ts";
 import type { Programme } from "../store/programmes.ts";
@@ -89,6 +90,10 @@ export function createSignedCalls(deps: AppDeps, refusals: RefusalLog, metrics: 
 		});
 		if (!authentic.ok) return refuseUnheard(call, authentic.fault, programme);
 		const caller = authentic.value;
+		deps.installation.note(
+			readArrival((name) => c.req.header(name), c.env?.incoming?.socket?.remoteAddress),
+			{ isStaff: false, name: `programme ${caller.programme.id}` },
+		);
 		const { result } = await store.transact((trx) =>
 			handle(trx, call, caller, endpoint, {
 				programme: caller.programme,

@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { createInstallationWatch } from "../accounts/installation-watch.ts";
 import { issueKey } from "../accounts/keys.ts";
 import { createMailDispatcher } from "../accounts/mail-dispatcher.ts";
 import { createPerson } from "../accounts/people.ts";
@@ -109,6 +110,15 @@ export async function openTestShop(
 		allowsPrivateRanges: false,
 		metrics: createMetrics({ clock: { nowMs: () => nowMs }, engineCounters: null }),
 		mails: createMailDispatcher({ mailer: null, log }),
+		installation: createInstallationWatch(
+			{ clock: { nowMs: () => nowMs }, log },
+			{
+				publicUrl: "https://ringback.example",
+				trustedProxies: [],
+				hasMail: true,
+				allowsPrivateRanges: false,
+			},
+		),
 		trustedProxies: [],
 		bulk: { wake: () => undefined },
 		transport: { lookUp: async () => ({ ok: false, code: "ENOTFOUND" }) },

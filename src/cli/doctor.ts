@@ -3,7 +3,8 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { sql } from "kysely";
-import { readConfig } from "../config.ts";
+import { readConfig, warningSettings } from "../config.ts";
+import { findSettingWarnings } from "../domain/warning.ts";
 import { openWorkplace, StartError, type Workplace } from "../service.ts";
 import { SchemaTooNewError } from "../store/migrate.ts";
 import { MIGRATIONS } from "../store/migrations.ts";
@@ -11,7 +12,7 @@ import type { Store } from "../store/store.ts";
 import { type Command, EXIT, JSON_OPTION, type Screen } from "./command.ts";
 
 export interface Finding {
-	check: "settings" | "database" | "schema" | "clock" | "dns" | "mail" | "addresses";
+	check: "settings" | "database" | "schema" | "clock" | "dns" | "mail" | "addresses" | "public-url";
 	state: "ok" | "warning" | "problem";
 	detail: string;
 }
@@ -71,7 +72,7 @@ async function examineSurroundings(workplace: Workplace): Promise<Finding[]> {
 			await checkClock(workplace),
 			await checkDns(workplace),
 			await checkMail(workplace),
-			...checkAddresses(workplace),
+			...checkWarnings(workplace),
 		];
 	} finally {
 		await workplace.close();
@@ -147,10 +148,13 @@ async function checkMail({ mailer }: Workplace): Promise<Finding> {
 	}
 }
 
-function checkAddresses({ config }: Workplace): Finding[] {
-	if (config.allowedPrivateRanges.length === 0) return [];
-	const detail = "RINGBACK_ALLOWED_PRIVATE_RANGES lets callbacks reach private addresses: development only";
-	return [{ check: "addresses", state: "warning", detail }];
+/** Mail has a check of its own, which also asks the mail server. */
+function checkWarnings({ config }: Workplace): Finding[] {
+	return findSettingWarnings(warningSettings(config)).flatMap(({ kind, title, text }): Finding[] => {
+		if (kind === "mail_off") return [];
+		const check = kind === "private_ranges" ? "addresses" : "public-url";
+		return [{ check, state: "warning", detail: `${title}. ${text}` }];
+	});
 }
 
 function sayFinding(screen: Screen, finding: Finding, asJson: boolean): void {
@@ -159,7 +163,7 @@ function sayFinding(screen: Screen, finding: Finding, asJson: boolean): void {
 		return;
 	}
 	const sign = { ok: "ok     ", warning: "WARNING", problem: "PROBLEM" }[finding.state];
-	screen.out(`${sign}  ${finding.check.padEnd(9)} ${finding.detail}`);
+	screen.out(`${sign}  ${finding.check.padEnd(10)} ${finding.detail}`);
 }
 
 function messageOf(error: unknown): string {

@@ -1,7 +1,8 @@
 // `ringback serve`: runs until it is told to stop.
 
 import { resolve } from "node:path";
-import { readConfig } from "../config.ts";
+import { readConfig, warningSettings } from "../config.ts";
+import { findSettingWarnings } from "../domain/warning.ts";
 import { type Service, startService } from "../service.ts";
 import { type Command, EXIT, JSON_OPTION, type Screen } from "./command.ts";
 import { sayProblems } from "./with-workplace.ts";
@@ -52,8 +53,9 @@ function sayStarted({ url, metricsUrl, config, migration, welcomeLink }: Service
 	screen.out(
 		`  mail     ${config.smtpUrl === null ? "off (set SMTP_URL to tell owners about failed callbacks)" : "on"}`,
 	);
-	if (config.allowedPrivateRanges.length > 0) {
-		screen.out("  WARNING  RINGBACK_ALLOWED_PRIVATE_RANGES is on: callbacks may go to private addresses");
+	for (const { kind, title, text } of findSettingWarnings(warningSettings(config))) {
+		// Its own line says it already.
+		if (kind !== "mail_off") screen.out(`  WARNING  ${title}. ${text}`);
 	}
 	if (welcomeLink !== null) {
 		screen.out("");

@@ -2,6 +2,7 @@
 
 import type { Auth } from "../accounts/auth.ts";
 import type { AccountsDeps } from "../accounts/deps.ts";
+import type { InstallationWatch } from "../accounts/installation-watch.ts";
 import type { MailDispatcher } from "../accounts/mail-dispatcher.ts";
 import type { BulkRunner } from "../conversions/bulk-runner.ts";
 import type { AddressRange } from "../domain/address.ts";
@@ -22,6 +23,8 @@ export interface WebDeps extends AccountsDeps {
 	apiDocument: OpenApiDocument;
 	/** The development setting that lets callbacks go to private addresses is on: every page says so. */
 	allowsPrivateRanges: boolean;
+	/** Notices how people reach the service, and tells staff what to put right. */
+	installation: InstallationWatch;
 	/** Whose X-Forwarded-For is believed. */
 	trustedProxies: readonly AddressRange[];
 	/** Judges a Postback URL as every delivery will. */

@@ -1,8 +1,10 @@
 // The whole page around its content: for people who are signed in, and the plain card for those who are not.
 
 import { html } from "hono/html";
+import type { Warning } from "../domain/warning.ts";
 import { assetUrl } from "./assets.ts";
 import { message } from "./components/blocks.ts";
+import { warningList } from "./components/warning-list.ts";
 import type { Content, Html } from "./html.ts";
 
 export interface DocumentViewer {
@@ -34,6 +36,8 @@ export type Area =
 
 /** The others do without 50 KB. */
 const AREAS_WITH_CHARTS: readonly Area[] = ["overview", "integration"];
+/** Staff's own pages; those of a programme are about the shop. */
+const WARNED_AREAS: readonly Area[] = ["programmes", "review", "staff"];
 
 export interface Flash {
 	tone: "good" | "bad" | "warn" | "info";
@@ -51,6 +55,8 @@ export interface DocumentView {
 	csrf: Html | null;
 	/** A development setting that must not go unnoticed. */
 	allowsPrivateRanges: boolean;
+	/** About the installation, for staff alone. */
+	warnings: readonly Warning[];
 	body: Content;
 }
 
@@ -80,6 +86,7 @@ export function renderDocument(view: DocumentView): Html {
 		${programme === undefined ? null : sidebar(programme, view.active)}
 		<main id="main" tabindex="-1">
 			${view.allowsPrivateRanges ? privateRangesWarning() : null}
+			${WARNED_AREAS.includes(view.active) ? warningList(view.warnings, view.active === "programmes") : null}
 			${view.flash === undefined ? null : message(view.flash.tone, view.flash.text)}
 			${view.body}
 		</main>

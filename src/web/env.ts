@@ -2,6 +2,7 @@
 
 import type { Context } from "hono";
 import type { Visitor } from "../accounts/auth.ts";
+import type { Warning } from "../domain/warning.ts";
 import type { Programme } from "../store/programmes.ts";
 import type { Flash } from "./document.ts";
 
@@ -47,6 +48,8 @@ export interface WebEnv {
 		formGuard: FormGuard;
 		flashCookie: FlashCookie;
 		allowsPrivateRanges: boolean;
+		/** About the installation; empty for everybody but staff. */
+		warnings: readonly Warning[];
 	};
 }
 

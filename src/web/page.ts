@@ -28,6 +28,7 @@ export async function answerPage(
 		flash: c.get("flashCookie").take(c),
 		csrf: csrfField(c),
 		allowsPrivateRanges: c.get("allowsPrivateRanges"),
+		warnings: c.get("warnings"),
 		body: page.body,
 	});
 	return answerHtml(c, await document, page.status);

@@ -3,11 +3,12 @@
 import type { MiddlewareHandler } from "hono";
 import type { Visitor } from "../accounts/auth.ts";
 import { findClientAddress } from "../domain/client-address.ts";
+import { readArrival, type Warning } from "../domain/warning.ts";
 import { createFormGuard } from "./csrf.ts";
 import type { WebDeps } from "./deps.ts";
 import type { WebContext, WebEnv } from "./env.ts";
 import { createFlashCookie } from "./flash.ts";
-import { loadViewer } from "./viewer.ts";
+import { loadViewer, type Viewer } from "./viewer.ts";
 
 /** Longer ones are of no use on the list of sessions. */
 const MAX_USER_AGENT_LENGTH = 300;
@@ -24,6 +25,7 @@ export function openSession(deps: WebDeps): MiddlewareHandler<WebEnv> {
 		const found = await deps.auth.findSession(visitor);
 		const viewer = found === null ? null : await loadViewer(deps.store.db, found.session.personPublicId);
 		c.set("viewer", viewer);
+		c.set("warnings", viewer === null ? [] : watchArrival(c, deps, viewer));
 		c.set("sessionId", viewer === null ? null : (found?.session.id ?? null));
 		if (found !== null && viewer !== null) {
 			formGuard.bindToSession(c, found.session.token);
@@ -32,6 +34,14 @@ export function openSession(deps: WebDeps): MiddlewareHandler<WebEnv> {
 		}
 		return next();
 	};
+}
+
+/** What staff are to be told on this page. */
+function watchArrival(c: WebContext, { installation }: WebDeps, viewer: Viewer): readonly Warning[] {
+	const arrival = readArrival((name) => c.req.header(name), c.env?.incoming?.socket?.remoteAddress);
+	const isStaff = viewer.role === "staff";
+	installation.note(arrival, { isStaff, name: `person ${viewer.personId}` });
+	return isStaff ? installation.warningsFor(arrival) : [];
 }
 
 export function handOnCookies(c: WebContext, setCookies: readonly string[]): void {

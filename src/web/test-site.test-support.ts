@@ -10,11 +10,13 @@ import type { TestContext } from "node:test";
 import { createLog, type KeptLog } from "../../test/support/log.ts";
 import { acceptInvitation } from "../accounts/accept-invitation.ts";
 import { createAuth } from "../accounts/auth.ts";
+import { createInstallationWatch } from "../accounts/installation-watch.ts";
 import { invitePerson } from "../accounts/invitations.ts";
 import { createMailDispatcher } from "../accounts/mail-dispatcher.ts";
 import { createMetrics } from "../api/metrics.ts";
 import { type AllDeps, createApp } from "../app.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import type { WarningSettings } from "../domain/warning.ts";
 import type { Mail } from "../ports.ts";
 import type { Person } from "../store/people.ts";
 import { insertProgramme, type Programme } from "../store/programmes.ts";
@@ -27,6 +29,8 @@ export const PASSWORD = "correct horse battery";
 export interface SiteOptions {
 	hasMail?: boolean;
 	publicUrl?: string;
+	/** Instead of an installation that is as it should be. */
+	warned?: Partial<WarningSettings>;
 	change?: Partial<AllDeps>;
 }
 
@@ -77,6 +81,16 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 		allowsPrivateRanges: false,
 		metrics: createMetrics({ clock: { nowMs: () => nowMs }, engineCounters: null }),
 		mails: createMailDispatcher({ mailer: options.hasMail === true ? mailer : null, log }),
+		installation: createInstallationWatch(
+			{ clock: { nowMs: () => nowMs }, log },
+			{
+				publicUrl: "https://ringback.example",
+				trustedProxies: [],
+				hasMail: true,
+				allowsPrivateRanges: false,
+				...options.warned,
+			},
+		),
 		trustedProxies: [],
 		bulk: { wake: () => undefined },
 		transport: { lookUp: async () => ({ ok: true, addresses: ["93.184.215.14"] }) },

@@ -48,7 +48,11 @@ describe("doctor", { concurrency: 2 }, () => {
 	test("when all is well says so, and ends with 0", async (t) => {
 		const home = await openFilledHome(t);
 		const mail = await startMailServer(t);
-		const findings = await examine(home, { ...(await withNames(t, "example.com")), ...mail.settings });
+		const findings = await examine(home, {
+			...(await withNames(t, "example.com")),
+			...mail.settings,
+			PUBLIC_URL: "https://ringback.example",
+		});
 		const states = findings.all.map(({ check, state }) => [check, state]);
 		deepEqual(
 			states,
@@ -68,6 +72,19 @@ describe("doctor", { concurrency: 2 }, () => {
 		equal(findings.code, 0);
 		match(findings.of("addresses"), /^warning .*development only/);
 		match(findings.of("mail"), /^warning off: set SMTP_URL and MAIL_FROM/);
+	});
+
+	test("warns when PUBLIC_URL is not set, or plain at a public name, and still ends with 0", async (t) => {
+		const home = await openFilledHome(t);
+		const settings = await withNames(t, "example.com");
+		const unset = await examine(home, settings);
+		match(
+			unset.of("public-url"),
+			/^warning PUBLIC_URL is not set\. .*Set PUBLIC_URL to the address people open/,
+		);
+		const plain = await examine(home, { ...settings, PUBLIC_URL: "http://ringback.example" });
+		match(plain.of("public-url"), /^warning .*plain HTTP at ringback\.example\. .*PUBLIC_URL to its https:/);
+		deepEqual([unset.code, plain.code], [0, 0]);
 	});
 
 	test("says when names cannot be looked up", async (t) => {

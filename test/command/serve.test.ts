@@ -1,6 +1,6 @@
 // `ringback serve`: what it says when it starts, why it refuses to, and what its log must never hold.
 
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal, match, ok, rejects } from "node:assert/strict";
 import { once } from "node:events";
 import { readdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -68,6 +68,71 @@ describe("serve", { concurrency: 2 }, () => {
 		const port = await takePort(t);
 		const ended = await openHome(t).run(["serve"], { PORT: port, LOG_LEVEL: "error" });
 		checkRefusal(ended, 1, /^The port is taken, .*set PORT to another number\.\n$/);
+	});
+
+	test("has /metrics at its own address and nowhere else, and says where", async (t) => {
+		const home = openHome(t);
+		for (const role of ["all", "worker"]) {
+			const running = home.start(["serve"], {
+				PORT: "0",
+				RINGBACK_ROLE: role,
+				RINGBACK_METRICS_ADDRESS: "127.0.0.1:0",
+			});
+			const [, url = ""] = await running.said(/^Ringback listens on (\S+)$/m);
+			const [, metricsUrl = ""] = await running.said(
+				/^ {2}metrics {2}(http:\/\/127\.0\.0\.1:\d+\/metrics)$/m,
+			);
+			match(await (await fetch(metricsUrl)).text(), /^ringback_oldest_due_age_seconds 0$/m);
+			const details = (await (await fetch(new URL("/health", metricsUrl))).json()) as Record<string, unknown>;
+			deepEqual([details["status"], details["database"], details["role"]], ["ready", "answers", role]);
+			for (const path of ["/metrics", "/health"]) equal((await fetch(url + path)).status, 404, path);
+			for (const path of ["/healthz", "/readyz"]) {
+				equal((await fetch(url + path)).status, 200, path);
+				equal((await fetch(new URL(path, metricsUrl))).status, 404, path);
+			}
+			running.kill("SIGTERM");
+			equal((await running.ended()).code, 0);
+			await rejects(fetch(metricsUrl), "it closed with the rest");
+		}
+	});
+
+	test("whose chosen metrics address is taken says so, and ends with 1", async (t) => {
+		const port = await takePort(t);
+		const address = { RINGBACK_METRICS_ADDRESS: `127.0.0.1:${port}` };
+		const ended = await openHome(t).run(["serve"], { PORT: "0", LOG_LEVEL: "error", ...address });
+		checkRefusal(ended, 1, /^RINGBACK_METRICS_ADDRESS cannot be listened on \(.*EADDRINUSE.*or off\.\n$/);
+	});
+
+	test("starts without metrics where the default address is taken, and warns", async (t) => {
+		await takePort(t, 9464);
+		// Empty is as if it were not set.
+		const running = openHome(t).start(["serve"], { PORT: "0", RINGBACK_METRICS_ADDRESS: "" });
+		const [, url = ""] = await running.said(/^Ringback listens on (\S+)$/m);
+		await running.said(/^ {2}metrics {2}off$/m);
+		equal((await fetch(`${url}/readyz`)).status, 200);
+		running.kill("SIGTERM");
+		const ended = await running.ended();
+		equal(ended.code, 0);
+		match(ended.stderr, /this process has no \/metrics: .*RINGBACK_METRICS_ADDRESS/);
+	});
+
+	test("warns on the screen and in the log of what its settings leave open, and of nothing else", async (t) => {
+		const home = openHome(t);
+		const start = async (settings: Settings): Promise<Ended> => {
+			const running = home.start(["serve"], { PORT: "0", ...settings });
+			await running.said(/^Or see it work first/m);
+			running.kill("SIGTERM");
+			return running.ended();
+		};
+		const unset = await start({});
+		match(unset.stdout, /^ {2}WARNING {2}PUBLIC_URL is not set\. .*Set PUBLIC_URL/m);
+		match(unset.stderr, /"kind":"no_public_url".*PUBLIC_URL is not set/);
+		const plain = await start({ PUBLIC_URL: "http://ringback.example" });
+		match(plain.stdout, /^ {2}WARNING {2}Ringback is used over plain HTTP at ringback\.example\./m);
+		match(plain.stderr, /"kind":"plain_http"/);
+		const good = await start({ PUBLIC_URL: "https://ringback.example" });
+		doesNotMatch(good.stdout, /WARNING/);
+		doesNotMatch(good.stderr, /PUBLIC_URL|plain_http/);
 	});
 
 	test("with an address that is not this machine's says so, and ends with 1", async (t) => {
@@ -170,9 +235,13 @@ function checkRefusal(ended: Ended, code: number, sentence: RegExp): void {
 	equal(ended.stderr.includes(PASSWORD), false, ended.stderr);
 }
 
-async function takePort(t: TestContext): Promise<string> {
-	const server = createServer().listen(0, "127.0.0.1");
-	await once(server, "listening");
+/** Somebody else on the machine may have a chosen one already: then it is taken, too. */
+async function takePort(t: TestContext, port = 0): Promise<string> {
+	const server = createServer().listen(port, "127.0.0.1");
 	t.after(() => server.close());
-	return String(portOf(server));
+	const isTaken = await once(server, "listening").then(
+		() => false,
+		() => true,
+	);
+	return isTaken ? String(port) : String(portOf(server));
 }

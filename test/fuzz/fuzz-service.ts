@@ -3,6 +3,7 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { sql } from "kysely";
+import { createInstallationWatch } from "../../src/accounts/installation-watch.ts";
 import { createMailDispatcher } from "../../src/accounts/mail-dispatcher.ts";
 import type { AppDeps } from "../../src/api/deps.ts";
 import { createMetrics } from "../../src/api/metrics.ts";
@@ -68,6 +69,15 @@ export async function openFuzzService(
 		allowsPrivateRanges: false,
 		metrics: createMetrics({ clock: { nowMs: () => nowMs }, engineCounters: null }),
 		mails: createMailDispatcher({ mailer: null, log }),
+		installation: createInstallationWatch(
+			{ clock: { nowMs: () => nowMs }, log },
+			{
+				publicUrl: "https://ringback.example",
+				trustedProxies: [],
+				hasMail: true,
+				allowsPrivateRanges: false,
+			},
+		),
 		trustedProxies: [],
 		bulk: { wake: () => undefined },
 		transport: { lookUp: async () => ({ ok: false, code: "ENOTFOUND" }) },

@@ -41,6 +41,7 @@ export async function answerDocs(c: WebContext, page: DocsPage): Promise<Respons
 		flash: viewer === null ? undefined : c.get("flashCookie").take(c),
 		// Asking for a stranger's token would make them a cookie.
 		csrf: viewer === null ? null : csrfField(c),
+		warnings: [],
 		allowsPrivateRanges: viewer !== null && c.get("allowsPrivateRanges"),
 		body: docsBody(page),
 	});

@@ -1,0 +1,108 @@
+// Who can raise a warning, who cannot, and how long it stays.
+
+import { deepEqual, equal, match } from "node:assert/strict";
+import { test } from "node:test";
+import { createLog } from "../../test/support/log.ts";
+import type { Arrival, WarningSettings } from "../domain/warning.ts";
+import { createInstallationWatch, type ProvenCaller } from "./installation-watch.ts";
+
+const HOUR_MS = 3_600_000;
+const SETTINGS: WarningSettings = {
+	publicUrl: "http://localhost:8080",
+	trustedProxies: [],
+	hasMail: true,
+	allowsPrivateRanges: false,
+};
+const STAFF: ProvenCaller = { isStaff: true, name: "person 1" };
+const OWN: Arrival = {
+	socketAddress: "127.0.0.1",
+	host: "localhost:8080",
+	forwardedFor: undefined,
+	forwarded: undefined,
+	forwardedProto: undefined,
+};
+const PLAIN: Arrival = { ...OWN, host: "rb.example" };
+const PROXIED: Arrival = { ...OWN, socketAddress: "10.0.0.2", forwardedFor: "203.0.113.9" };
+
+function open(settings: Partial<WarningSettings> = {}) {
+	const clock = { atMs: 0 };
+	const log = createLog();
+	const watch = createInstallationWatch(
+		{ clock: { nowMs: () => clock.atMs }, log },
+		{ ...SETTINGS, ...settings },
+	);
+	const moveBy = (ms: number): void => {
+		clock.atMs += ms;
+	};
+	const shown = (arrival: Arrival = OWN) => watch.warningsFor(arrival).map(({ kind }) => kind);
+	return { watch, log, shown, moveBy };
+}
+
+const owner = (number: number): ProvenCaller => ({ isStaff: false, name: `person ${number}` });
+
+test("what staff did themselves is shown and logged at once", () => {
+	const { watch, log, shown } = open();
+	watch.note(PLAIN, STAFF);
+	watch.note(PROXIED, STAFF);
+	deepEqual(shown(), ["plain_http", "untrusted_proxy"]);
+	deepEqual(
+		log.lines.map(({ level, fields }) => [level, fields]),
+		[
+			["warn", { kind: "plain_http", where: "rb.example" }],
+			["warn", { kind: "untrusted_proxy", where: "10.0.0.2" }],
+		],
+	);
+	match(log.lines[1]?.message ?? "", /add 10\.0\.0\.2 to RINGBACK_TRUSTED_PROXIES/);
+});
+
+test("one owner raises nothing, however often; three different ones do", () => {
+	const { watch, log, shown } = open();
+	for (let n = 0; n < 1_000; n++) watch.note(PROXIED, owner(2));
+	watch.note(PROXIED, owner(3));
+	deepEqual([shown(), log.lines.length], [[], 0]);
+	watch.note(PROXIED, owner(4));
+	deepEqual([shown(), log.lines.length], [["untrusted_proxy"], 1]);
+});
+
+test("each kind is logged once an hour, whatever hosts and addresses are made up", () => {
+	const { watch, log, moveBy } = open();
+	for (let n = 0; n < 500; n++) watch.note({ ...OWN, host: `made-up-${n}.example` }, STAFF);
+	equal(log.lines.length, 1);
+	moveBy(HOUR_MS - 1);
+	watch.note(PLAIN, STAFF);
+	equal(log.lines.length, 1);
+	moveBy(1);
+	watch.note(PLAIN, STAFF);
+	equal(log.lines.length, 2);
+});
+
+test("what is not seen for an hour is gone, and callers from before do not count any more", () => {
+	const { watch, shown, moveBy } = open();
+	watch.note(PROXIED, STAFF);
+	moveBy(HOUR_MS - 1);
+	deepEqual(shown(), ["untrusted_proxy"]);
+	moveBy(1);
+	deepEqual(shown(), []);
+	watch.note(PROXIED, owner(2));
+	deepEqual(shown(), []);
+});
+
+test("it remembers a few, the latest, and takes no more memory than that", () => {
+	const { watch } = open();
+	for (let n = 0; n < 500; n++) watch.note({ ...OWN, host: `made-up-${n}.example` }, STAFF);
+	const titles = watch.warningsFor(OWN).map(({ title }) => title);
+	equal(titles.length, 16);
+	match(titles.at(-1) ?? "", /made-up-499\.example$/);
+});
+
+test("without PUBLIC_URL staff are told where they came by a public name, and not on the machine itself", () => {
+	const { shown } = open({ publicUrl: null, hasMail: false, allowsPrivateRanges: true });
+	deepEqual(shown(OWN), ["mail_off"]);
+	deepEqual(shown(PLAIN), ["no_public_url", "mail_off"]);
+});
+
+test("a plain PUBLIC_URL is said once, also when requests show it too", () => {
+	const { watch, shown } = open({ publicUrl: "http://rb.example" });
+	watch.note(PLAIN, STAFF);
+	deepEqual(shown(), ["plain_http"]);
+});

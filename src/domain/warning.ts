@@ -1,0 +1,131 @@
+// What the network's staff are warned of about their own installation, each with what to do about it.
+
+import { type AddressRange, isAddress, isInRanges, judgeAddress } from "./address.ts";
+import { findClientAddress } from "./client-address.ts";
+
+export interface Warning {
+	kind: "private_ranges" | "no_public_url" | "mail_off" | Sighting["kind"];
+	title: string;
+	/** What it means and what to do, in whole sentences. */
+	text: string;
+}
+
+/** As they were set, not as they turned out: `publicUrl` is null where nobody set it. */
+export interface WarningSettings {
+	publicUrl: string | null;
+	trustedProxies: readonly AddressRange[];
+	hasMail: boolean;
+	allowsPrivateRanges: boolean;
+}
+
+/** How a request came to us. */
+export interface Arrival {
+	socketAddress: string | undefined;
+	host: string | undefined;
+	forwardedFor: string | undefined;
+	forwarded: string | undefined;
+	forwardedProto: string | undefined;
+}
+
+export function readArrival(
+	header: (name: string) => string | undefined,
+	socketAddress: string | undefined,
+): Arrival {
+	return {
+		socketAddress,
+		host: header("host"),
+		forwardedFor: header("x-forwarded-for"),
+		forwarded: header("forwarded"),
+		forwardedProto: header("x-forwarded-proto"),
+	};
+}
+
+/** What a request tells about the installation. `where` is a host name or an address, and nothing else. */
+export interface Sighting {
+	kind: "plain_http" | "untrusted_proxy";
+	where: string;
+}
+
+/** Known without a request. */
+export function findSettingWarnings({ publicUrl, hasMail, allowsPrivateRanges }: WarningSettings): Warning[] {
+	const warnings: Warning[] = [];
+	if (allowsPrivateRanges) warnings.push(PRIVATE_RANGES);
+	if (publicUrl === null) warnings.push(NO_PUBLIC_URL);
+	else if (!publicUrl.startsWith("https:") && isPublicHost(new URL(publicUrl).host)) {
+		warnings.push(describeSighting({ kind: "plain_http", where: new URL(publicUrl).hostname }));
+	}
+	if (!hasMail) warnings.push(MAIL_OFF);
+	return warnings;
+}
+
+/** The service itself speaks plain HTTP; whether TLS is in front of it, only a trusted proxy or PUBLIC_URL can say. */
+export function judgeArrival(arrival: Arrival, settings: WarningSettings): Sighting | null {
+	const { socketAddress, host, forwardedFor, forwarded } = arrival;
+	if (socketAddress === undefined) return null;
+	const address = findClientAddress(socketAddress, undefined, []);
+	const isTrusted = isInRanges(address, settings.trustedProxies);
+	const isForwarded = forwardedFor !== undefined || forwarded !== undefined;
+	// Whatever else such a request says of HTTPS is not to be believed either: first things first.
+	if (isForwarded && !isTrusted) return { kind: "untrusted_proxy", where: address };
+	if (host === undefined || !isPublicHost(host)) return null;
+	const isSecure = settings.publicUrl?.startsWith("https:") === true || (isTrusted && saysHttps(arrival));
+	return isSecure ? null : { kind: "plain_http", where: hostNameOf(host) };
+}
+
+export function describeSighting({ kind, where }: Sighting): Warning {
+	switch (kind) {
+		case "plain_http":
+			return {
+				kind,
+				title: `Ringback is used over plain HTTP at ${where}`,
+				text: "Passwords, sessions and API keys can be read on the way. Put a reverse proxy with HTTPS in front of it and set PUBLIC_URL to its https:// address.",
+			};
+		case "untrusted_proxy":
+			return {
+				kind,
+				title: `Requests from ${where} name other addresses, which are not believed`,
+				text: `They carry X-Forwarded-For or Forwarded, but RINGBACK_TRUSTED_PROXIES does not list ${where}: everybody behind it shares the limits of one address. If it is your reverse proxy, add ${where} to RINGBACK_TRUSTED_PROXIES and restart. If you do not know it, leave it out.`,
+			};
+		default:
+			return kind satisfies never;
+	}
+}
+
+const PRIVATE_RANGES: Warning = {
+	kind: "private_ranges",
+	title: "RINGBACK_ALLOWED_PRIVATE_RANGES is on: callbacks may go to private addresses",
+	text: "This is for development only. Remove the setting in production.",
+};
+
+const NO_PUBLIC_URL: Warning = {
+	kind: "no_public_url",
+	title: "PUBLIC_URL is not set",
+	text: "Links in mails and one-time links point to the address this process listens on, and cookies are not limited to HTTPS. Set PUBLIC_URL to the address people open, such as https://ringback.example.",
+};
+
+const MAIL_OFF: Warning = {
+	kind: "mail_off",
+	title: "Mail is off",
+	text: "Nobody is mailed about failed callbacks, invitations or forgotten passwords; notices stay on their pages. Set SMTP_URL and MAIL_FROM.",
+};
+
+/** Names that only mean something inside a network (RFC 6761, RFC 6762, RFC 8375, and ICANN's .internal). */
+const PRIVATE_NAME = /(?:^|\.)(?:localhost|local|internal|test|home\.arpa)$/;
+
+/** As the Host header gives it. False for a machine's own and private names and addresses, and for what is no host. */
+export function isPublicHost(host: string): boolean {
+	const name = hostNameOf(host);
+	if (isAddress(name)) return judgeAddress(name, []).public;
+	const isName = name.length <= 253 && /^[a-z\d_-]+(?:\.[a-z\d_-]+)+$/.test(name);
+	return isName && !PRIVATE_NAME.test(name);
+}
+
+function hostNameOf(host: string): string {
+	const [, bracketed, plain = ""] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(host.toLowerCase()) ?? [];
+	return bracketed ?? plain.replace(/\.$/, "");
+}
+
+function saysHttps({ forwardedProto = "", forwarded = "" }: Arrival): boolean {
+	const [first = ""] = forwardedProto.split(",");
+	return first.trim().toLowerCase() === "https" || /(?:^|[;,\s])proto="?https\b/i.test(forwarded);
+}

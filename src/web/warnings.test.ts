@@ -1,0 +1,90 @@
+// What staff read about their installation, and that nobody else does, or can make them read.
+
+import { doesNotMatch, equal, match } from "node:assert/strict";
+import { test } from "node:test";
+import { signedRequest } from "../api/signed-request.test-support.ts";
+import { makeShop } from "../api/test-shop.test-support.ts";
+import { createApp } from "../app.ts";
+import { openTestSite, START_MS } from "./test-site.test-support.ts";
+
+const HEADING = /warnings? about this installation/;
+const UNSET = { warned: { publicUrl: null } };
+const HERE = { host: "ringback.example" };
+
+test("staff who came over plain HTTP at a public name read it on their pages, with what to do", async (t) => {
+	const site = await openTestSite(t, UNSET);
+	const browser = await site.signIn(await site.addStaff());
+	const home = await browser.open("/programmes", HERE);
+	match(home.text, /2 warnings about this installation/);
+	match(home.text, /<details class="message message-warn warnings" open/);
+	match(home.text, /plain HTTP at ringback\.example\.<\/strong>.*https:\/\/ address/s);
+	match(home.text, /PUBLIC_URL is not set/);
+	for (const path of ["/review", "/people"]) {
+		const { text } = await browser.open(path, HERE);
+		match(text, HEADING);
+		doesNotMatch(text, /warnings" open/, "one line is enough there");
+	}
+	doesNotMatch((await browser.open("/account", HERE)).text, HEADING);
+});
+
+test("staff behind a proxy that nobody trusts read its address and the setting", async (t) => {
+	const site = await openTestSite(t);
+	const person = await site.addStaff();
+	const browser = await site.signIn(person);
+	const { text } = await browser.open("/programmes", { "x-forwarded-for": "203.0.113.9" });
+	match(text, /1 warning about this installation/);
+	match(text, /add 198\.18\.\d+\.\d+ to RINGBACK_TRUSTED_PROXIES/);
+	doesNotMatch(text, /203\.0\.113\.9/);
+});
+
+test("owners never read any of it, whatever they send", async (t) => {
+	const site = await openTestSite(t, { warned: { publicUrl: null, hasMail: false } });
+	const programme = await site.addProgramme();
+	const other = await site.addProgramme("Other");
+	const owner = await site.addOwner(programme);
+	await site.store.db
+		.insertInto("programme_owners")
+		.values({ programme_id: other.id, person_id: owner.id })
+		.execute();
+	const browser = await site.signIn(owner);
+	for (const path of ["/programmes", `/programmes/${programme.public_id}/overview`]) {
+		const { status, text } = await browser.open(path, { ...HERE, "x-forwarded-for": "203.0.113.9" });
+		equal(status, 200);
+		doesNotMatch(text, HEADING);
+	}
+});
+
+test("a stranger, and one owner alone, put nothing on staff's page and nothing into the log", async (t) => {
+	const site = await openTestSite(t, UNSET);
+	const staff = await site.signIn(await site.addStaff());
+	const owner = await site.signIn(await site.addOwner(await site.addProgramme()));
+	const evil = { host: "evil.example", "x-forwarded-for": "203.0.113.9", "x-forwarded-proto": "https" };
+	for (let n = 0; n < 50; n++) {
+		await site.browser().open("/sign-in", { host: `stranger-${n}.example` });
+		await site.browser().open("/programmes", evil);
+		await owner.open("/programmes", evil);
+		await owner.open("/programmes", { host: '"><script>alert(1)</script>.example' });
+	}
+	const { text } = await staff.open("/programmes", { host: "localhost:8080" });
+	doesNotMatch(text, /evil\.example|stranger-|203\.0\.113\.9|198\.18|<script>alert/);
+	doesNotMatch(text, HEADING);
+	equal(site.log.lines.filter(({ level }) => level === "warn").length, 0, site.log.text());
+});
+
+test("three shops whose servers come over plain HTTP are enough", async (t) => {
+	const site = await openTestSite(t, UNSET);
+	const staff = await site.signIn(await site.addStaff());
+	const api = createApp(site.deps);
+	const env = { incoming: { url: "/v1/conversions", socket: { remoteAddress: "203.0.113.7" } } };
+	for (let n = 0; n < 3; n++) {
+		doesNotMatch((await staff.open("/programmes", { host: "localhost" })).text, HEADING, `after ${n}`);
+		const { credentials } = await makeShop(site.deps);
+		const headers = { host: "api.ringback.example" };
+		const request = signedRequest("GET", "/v1/conversions", credentials, { nowMs: START_MS, headers });
+		equal((await api.request(request, undefined, env)).status, 200);
+	}
+	match(
+		(await staff.open("/programmes", { host: "localhost" })).text,
+		/plain HTTP at api\.ringback\.example/,
+	);
+});
