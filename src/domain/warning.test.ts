@@ -144,7 +144,7 @@ test("a warning names what to set, and for a stranger's proxy does not insist", 
 	match(describeSighting(plainAt("rb.example")).text, /PUBLIC_URL/);
 	const { text } = describeSighting(proxyAt(PROXY));
 	match(text, /add 10\.0\.0\.2 to RINGBACK_TRUSTED_PROXIES/);
-	match(text, /If you do not know it, leave it out/);
+	match(text, /If you do not know this address, leave it out/);
 });
 
 describe("what the settings tell", () => {

@@ -83,8 +83,8 @@ export function describeSighting({ kind, where }: Sighting): Warning {
 		case "untrusted_proxy":
 			return {
 				kind,
-				title: `Requests from ${where} name other addresses, which are not believed`,
-				text: `They carry X-Forwarded-For or Forwarded, but RINGBACK_TRUSTED_PROXIES does not list ${where}: everybody behind it shares the limits of one address. If it is your reverse proxy, add ${where} to RINGBACK_TRUSTED_PROXIES and restart. If you do not know it, leave it out.`,
+				title: `Requests are forwarded by ${where}, which is not a trusted proxy`,
+				text: `The addresses it forwards are ignored, so everybody behind it shares the limits of one address. If it is your reverse proxy, add ${where} to RINGBACK_TRUSTED_PROXIES and restart. If you do not know this address, leave it out.`,
 			};
 		default:
 			return kind satisfies never;
@@ -106,7 +106,7 @@ const NO_PUBLIC_URL: Warning = {
 const MAIL_OFF: Warning = {
 	kind: "mail_off",
 	title: "Mail is off",
-	text: "Nobody is mailed about failed callbacks, invitations or forgotten passwords; notices stay on their pages. Set SMTP_URL and MAIL_FROM.",
+	text: "Nobody is mailed about failed callbacks, invitations or forgotten passwords; notices are shown on the pages only. Set SMTP_URL and MAIL_FROM.",
 };
 
 /** Names that only mean something inside a network (RFC 6761, RFC 6762, RFC 8375, and ICANN's .internal). */

@@ -146,7 +146,16 @@ export function staffPages({ main, fresh }: SampleSite): Case[] {
 		{ what: "conversions of a new programme", path: `${fresh}/conversions` },
 		{ what: "notices of a new programme", path: `${fresh}/notices` },
 		{ what: "people of a new programme", path: `${fresh}/people` },
+		{ what: "programmes, with warnings", path: "/programmes", act: comeOverUnknownProxy },
+		{ what: "staff, with warnings folded", path: "/people" },
 	];
+}
+
+/** As if through a proxy that the service does not trust: staff are warned of it. */
+export async function comeOverUnknownProxy(page: Page): Promise<void> {
+	await page.setExtraHTTPHeaders({ "x-forwarded-for": "203.0.113.9" });
+	await page.reload();
+	await page.getByText("about this installation").waitFor();
 }
 
 function press(name: string) {

@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { openBrowser } from "../support/browser.ts";
+import { comeOverUnknownProxy } from "./page-cases.ts";
 import { fillSampleSite, type SampleSite } from "./sample-site.ts";
 import { shrinkPng } from "./shrink-png.ts";
 import { openStage } from "./stage.ts";
@@ -76,6 +77,16 @@ const SHOTS: readonly Shot[] = [
 	{ name: "review", as: "staff", path: () => "/review" },
 	{ name: "staff", as: "staff", path: () => "/people" },
 	{ name: "account", as: "owner", path: () => "/account" },
+	// Last: staff are warned for an hour.
+	{ name: "warnings", as: "staff", path: () => "/programmes", act: comeOverUnknownProxy },
+	{ name: "warnings-dark", as: "staff", path: () => "/programmes", act: comeOverUnknownProxy, isDark: true },
+	{
+		name: "warnings-narrow",
+		as: "staff",
+		path: () => "/programmes",
+		act: comeOverUnknownProxy,
+		isNarrow: true,
+	},
 ];
 
 function scrollTo(selector: string) {
