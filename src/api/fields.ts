@@ -3,6 +3,7 @@
 
 import type * as z from "zod";
 import { type Fault, fault, type Result, refuse, succeed } from "../domain/fault.ts";
+import { findRepeatedKey } from "../domain/repeated-key.ts";
 import type { AuthenticCall } from "./signed-call.ts";
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
@@ -21,24 +22,38 @@ export function parseJson(
 			"Send the body as JSON in UTF-8, uncompressed, with Content-Type: application/json.",
 		);
 	}
-	try {
-		return succeed(JSON.parse(UTF8.decode(call.body)));
-	} catch {
+	const json = decodeJson(call.body);
+	if (json === undefined) {
 		return refuse(
 			"malformed_json",
 			"The body is not valid JSON in UTF-8. Sign and send the same valid bytes.",
 		);
 	}
+	const repeated = findRepeatedKey(json.text);
+	return repeated === undefined ? succeed(json.value) : refuseRepeated(repeated);
 }
 
-/** The values of a query by name. A name that comes twice is refused: which one was meant is a guess. */
+/** Undefined for what is not valid JSON in UTF-8. */
+function decodeJson(bytes: Uint8Array): { text: string; value: unknown } | undefined {
+	try {
+		const text = UTF8.decode(bytes);
+		return { text, value: JSON.parse(text) };
+	} catch {
+		return undefined;
+	}
+}
+
+/** In a body or a query: which one was meant is a guess. */
+function refuseRepeated(name: string): ReturnType<typeof refuse> {
+	const shown = name.slice(0, MAX_SHOWN_NAME_LENGTH);
+	return refuse("invalid_field", `${shown} is there more than once. Send it once.`, shown);
+}
+
+/** The values of a query by name. A name that comes twice is refused. */
 export function parseQuery(query: URLSearchParams): Result<Record<string, string>> {
 	const values = new Map<string, string>();
 	for (const [name, value] of query) {
-		if (values.has(name)) {
-			const shown = name.slice(0, MAX_SHOWN_NAME_LENGTH);
-			return refuse("invalid_field", `${shown} is there more than once. Send it once.`, shown);
-		}
+		if (values.has(name)) return refuseRepeated(name);
 		values.set(name, value);
 	}
 	return succeed(Object.fromEntries(values));

@@ -95,6 +95,10 @@ test("what a pixel gets wrong is in the log with its reason; nothing is stored a
 		[pixel(shop, "orderId=a%00b&basketValue=1"), "invalid_field", null],
 		[pixel(shop, "orderId=caf%E9&basketValue=1"), "invalid_field", null],
 		[pixel(shop, `orderId=${"x".repeat(129)}&basketValue=1`), "invalid_field", null],
+		[pixel(shop, "orderId=A-1+&basketValue=1"), "invalid_field", null],
+		[pixel(shop, "orderId=%C2%A0A-1&basketValue=1"), "invalid_field", null],
+		[pixel(shop, "orderId=A%E2%80%8B-1&basketValue=1"), "invalid_field", null],
+		[pixel(shop, "orderId=%E2%80%AE1-A&basketValue=1"), "invalid_field", null],
 		[pixel(shop, "orderId=A-1&orderId=A-2&basketValue=1"), "invalid_field", "A-1"],
 		[pixel(shop, "orderId=A-1&basketValue=1&basketValue=1"), "invalid_field", "A-1"],
 		[pixel(shop, "orderId=A-1&basketValue=-1"), "negative_amount", "A-1"],
@@ -120,6 +124,20 @@ test("what a pixel gets wrong is in the log with its reason; nothing is stored a
 	assert.equal((await shop.inbound()).length, cases.length);
 	assert.deepEqual(await shop.stored(), before);
 	assert.deepEqual(shop.complaints, []);
+});
+
+test("a look-alike order is refused by the pixel with the character that nobody sees, and the real order stays alone", async (t) => {
+	const shop = await openTestShop(t);
+	await shop.call("POST", "/v1/conversions", { body: { orderId: "8001", basketValue: "500.00" } });
+	await load(shop, pixel(shop, "orderId=%C2%A08001&basketValue=1"));
+	const row = await lastRow(shop);
+	assert.deepEqual([row.outcome, row.order_id, row.conversion_id], ["invalid_field", null, null]);
+	assert.match(String(row.detail), /white space \(U\+00A0\).*nothing is trimmed/);
+	const orders = await shop.store.db.selectFrom("conversions").select("order_id").execute();
+	assert.deepEqual(
+		orders.map(({ order_id }) => order_id),
+		["8001"],
+	);
 });
 
 test("the image comes also when the database fails, and the failure is in the service's log", async (t) => {

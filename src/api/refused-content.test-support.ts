@@ -53,6 +53,19 @@ const wrongMove = (what: string, target: string, body: object, prepare: Scenario
 	...(prepare === undefined ? {} : { prepare }),
 });
 
+const repeatedKey = (what: string, body: string, field: string, target = "/v1/conversions"): Scenario => ({
+	what: `a repeated key: ${what}`,
+	status: 422,
+	field,
+	detail: /more than once/,
+	call: post(target, body),
+});
+const DECISIONS: readonly (readonly [target: string, body: object])[] = [
+	["/v1/approvals", {}],
+	["/v1/rejections", { reason: "FRAUD" }],
+	["/v1/reversals", { reason: "RETURN" }],
+];
+
 export const CONTENT_SCENARIOS: Readonly<Record<ContentCode, readonly Scenario[]>> = {
 	body_too_large: [
 		{
@@ -85,6 +98,37 @@ export const CONTENT_SCENARIOS: Readonly<Record<ContentCode, readonly Scenario[]
 		wrongOrder("orderId with NUL", "A\0B"),
 		wrongOrder("orderId with a line feed", "A\nB"),
 		wrongOrder("orderId with half a character", "A\u{d83d}"),
+		wrongOrder("orderId with a space at its end", "A-1 "),
+		wrongOrder("orderId with a no-break space in front", "\u{a0}A-1"),
+		wrongOrder("orderId with a zero-width space", "A\u{200b}-1"),
+		wrongOrder("orderId with a right-to-left override", "\u{202e}1-A"),
+		...DECISIONS.map(
+			([target, body]): Scenario => ({
+				what: `${target} for an orderId with a no-break space at its end`,
+				status: 422,
+				field: "orderId",
+				detail: /U\+00A0.*nothing is trimmed/,
+				prepare: record,
+				call: post(target, { ...body, orderId: "A-1\u{a0}" }),
+			}),
+		),
+		wrongQuery("orderId=A-1+", "orderId"),
+		wrongQuery("orderId=A%E2%80%8B-1", "orderId"),
+		repeatedKey("orderId twice", '{"orderId":"A-1","orderId":"A-2","basketValue":"1"}', "orderId"),
+		repeatedKey("the same twice", '{"orderId":"A-1","basketValue":"1","basketValue":"1"}', "basketValue"),
+		repeatedKey("one escaped", '{"orderId":"A-1","basketValue":"1","order\\u0049d":"A-2"}', "orderId"),
+		repeatedKey("below the surface", '{"orderId":"A-1","basketValue":{"a":[{"b":1,"b":2}]}}', "b"),
+		...DECISIONS.map(
+			([target, body]): Scenario => ({
+				...repeatedKey(
+					target,
+					`${JSON.stringify({ ...body, orderId: "A-2" }).slice(0, -1)},"orderId":"A-1"}`,
+					"orderId",
+					target,
+				),
+				prepare: record,
+			}),
+		),
 		wrong("basketValue missing", { basketValue: undefined }, "basketValue"),
 		wrong("basketValue null", { basketValue: null }, "basketValue"),
 		wrong("eventType null", { eventType: null }, "eventType"),

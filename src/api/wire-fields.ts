@@ -9,13 +9,14 @@ import { TIME_PATTERN } from "./sale-fields.ts";
 
 /** Written with \x, which the regular expressions of every language know. */
 const NO_CONTROL_CHARACTER = "[^\\x00-\\x1F\\x7F-\\x9F]";
+const NO_SPACE_EITHER = "[^\\s\\x00-\\x1F\\x7F-\\x9F]";
 
 export const ORDER_ID = z.string().meta({
 	minLength: 1,
 	maxLength: MAX_ORDER_ID_CHARACTERS,
-	pattern: `^${NO_CONTROL_CHARACTER}*[^\\s\\x00-\\x1F\\x7F-\\x9F]${NO_CONTROL_CHARACTER}*$`,
+	pattern: `^${NO_SPACE_EITHER}(${NO_CONTROL_CHARACTER}*${NO_SPACE_EITHER})?$`,
 	description:
-		"The shop's own name for the order: any text without control characters, and not only spaces. It is compared as it is, so spell it the same everywhere.",
+		"The shop's own name for the order: any text that does not start or end with white space and holds no control characters, no line breaks and no characters that cannot be seen, such as zero-width spaces, direction marks and variation selectors. It is compared as it is and nothing is trimmed, so spell it the same everywhere.",
 	examples: ["ORDER-1001"],
 });
 

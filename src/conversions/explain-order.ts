@@ -18,8 +18,7 @@ export interface OrderExplanation {
 
 const MAX_SHOWN = 10;
 
-export async function explainOrder(db: Db, programmeId: number, text: string): Promise<OrderExplanation> {
-	const orderId = text.trim();
+export async function explainOrder(db: Db, programmeId: number, orderId: string): Promise<OrderExplanation> {
 	const conversions = await listConversions(db, { programmeId, orderId, limit: MAX_SHOWN });
 	const calls = await listInboundCalls(db, { programmeId, orderId, limit: MAX_SHOWN });
 	const isUnknown = conversions.length === 0 && calls.rows.length === 0;

@@ -1,25 +1,51 @@
-// The shop's own name for an order: any text that can be stored, compared and shown.
+// The shop's own name for an order: any text that can be stored, compared and told from every other one by eye.
+// Nothing is trimmed or folded: two ids are the same order when they are the same characters, and an id that could
+// pass for another one on a page or in a file is refused where it comes in.
 
 import { type Result, refuse, succeed } from "./fault.ts";
 
 export const MAX_ORDER_ID_CHARACTERS = 128;
 
+/** U+FFFD is what a decoder leaves of bytes that were not UTF-8: two orders could become the same one. */
+const UNREADABLE = /[\p{Cc}\p{Zl}\p{Zp}\u{FFFD}]/u;
+
+/** The blank Braille pattern is no white space to Unicode, but nobody sees the difference. */
+const OUTER_SPACE = /^[\p{White_Space}\u{2800}]|[\p{White_Space}\u{2800}]$/u;
+
+/**
+ * What Unicode lets a program draw as nothing: zero-width characters, direction marks, soft hyphens, fillers,
+ * variation selectors, tags; and the three marks of annotations, which most programs draw as nothing too. No order
+ * needs one. An emoji that is glued together by them is refused for it: whether they are there cannot be seen.
+ */
+const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u{FFF9}-\u{FFFB}]/u;
+
 export function parseOrderId(text: string): Result<string> {
-	const count = [...text].length;
-	if (count > MAX_ORDER_ID_CHARACTERS || text.trim() === "") {
-		return refuse(
-			"invalid_field",
-			`orderId must have 1 to ${MAX_ORDER_ID_CHARACTERS} characters, and not only spaces.`,
-			"orderId",
+	if (text === "" || [...text].length > MAX_ORDER_ID_CHARACTERS) {
+		return refuseOrder(`must have 1 to ${MAX_ORDER_ID_CHARACTERS} characters.`);
+	}
+	if (UNREADABLE.test(text) || !text.isWellFormed()) {
+		return refuseOrder("must not hold control characters, line breaks or broken Unicode. Write it in UTF-8.");
+	}
+	const invisible = INVISIBLE.exec(text)?.[0];
+	if (invisible !== undefined) {
+		return refuseOrder(
+			`holds a character that cannot be seen (${codePoint(invisible)}), so it could pass for another order. Remove the character.`,
 		);
 	}
-	// U+FFFD is what a decoder leaves of bytes that were not UTF-8: two orders could become the same one.
-	if (/[\p{Cc}\u{FFFD}]/u.test(text) || !text.isWellFormed()) {
-		return refuse(
-			"invalid_field",
-			"orderId must not hold control characters or broken Unicode. Send it in UTF-8.",
-			"orderId",
+	const space = OUTER_SPACE.exec(text)?.[0];
+	if (space !== undefined) {
+		return refuseOrder(
+			`starts or ends with white space (${codePoint(space)}). Remove it: order ids are compared as they are, and nothing is trimmed.`,
 		);
 	}
 	return succeed(text);
+}
+
+/** As Unicode's own tables name it, so that a developer can look for it: U+00A0. */
+function codePoint(character: string): string {
+	return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+}
+
+function refuseOrder(sentence: string): ReturnType<typeof refuse> {
+	return refuse("invalid_field", `orderId ${sentence}`, "orderId", `The order id ${sentence}`);
 }

@@ -2,7 +2,8 @@
 // whole list would be taken for the answer.
 
 import * as z from "zod";
-import { MAX_ORDER_ID_CHARACTERS, parseOrderId } from "../domain/order-id.ts";
+import { plainWords } from "../domain/fault.ts";
+import { parseOrderId } from "../domain/order-id.ts";
 
 export interface ReadFilters<Query> {
 	/** What is understood. */
@@ -41,12 +42,10 @@ export function writeFilters(query: Readonly<Record<string, string | undefined>>
 	return text === "" ? "" : `?${text}`;
 }
 
-/** An order id, or how it starts. */
+/** An order id, or how it starts. Judged by the intake's own rule: what cannot be there cannot be looked for. */
 export function orderIdFilter() {
-	return z
-		.string()
-		.trim()
-		.refine((text) => parseOrderId(text).ok, {
-			error: `An order id has at most ${MAX_ORDER_ID_CHARACTERS} characters, and none that cannot be seen.`,
-		});
+	return z.string().superRefine((text, context) => {
+		const parsed = parseOrderId(text);
+		if (!parsed.ok) context.addIssue({ code: "custom", message: plainWords(parsed.fault) });
+	});
 }

@@ -146,7 +146,7 @@ const SET: fc.Arbitrary<FieldChange> = ANY_FIELD.chain((name) =>
 const DROP: fc.Arbitrary<FieldChange> = ANY_FIELD.map((name) =>
 	describeChange("dropped", name, name, (fields) => fields.filter((field) => field[0] !== name)),
 );
-/** JSON's last one of a name counts. */
+/** Refused, whatever the second one says. */
 const REPEAT: fc.Arbitrary<FieldChange> = ANY_FIELD.chain((name) =>
 	VALUES[name].map((value) =>
 		describeChange(`${name} repeated as`, value, name, (fields) => [...fields, [name, value]]),

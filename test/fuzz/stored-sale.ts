@@ -10,8 +10,8 @@ export async function checkStoredSale(service: FuzzService, sent: readonly JsonF
 		const isKept = SALE_FIELDS.some((field) => field === name);
 		ok(isKept, `${name} was taken, and nothing of it is kept`);
 	}
-	// A name that is there twice: the last one counts, as everywhere in JSON.
 	const fields = new Map(sent);
+	equal(fields.size, sent.length, "a name that is there twice was taken");
 	const row = await service.deps.store.db
 		.selectFrom("conversions")
 		.selectAll()

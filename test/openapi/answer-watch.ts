@@ -20,9 +20,11 @@ const FORM_CODES = [
 	"missing_reason",
 ];
 
-/** What only the server can know is left to it: a pattern for each, over the body's text. */
+/** What only the server can know is left to it: a pattern for each, over the query's values and the body's text. */
 const BEYOND_SCHEMAS: readonly (readonly [why: string, body: RegExp])[] = [
 	["half a character is no character for a schema either", /\\ud83d/],
+	["characters that cannot be seen are described in words", /[\u{200b}\u{202e}]/u],
+	["a schema sees an object, which has each key once", /"(\w+)":.*"\1":|\\u0049/],
 	["a schema does not know what time it is", /"occurredAt":"(?:2026-03-01T12:05:00\.001Z|1999-[^"]*)"/],
 ];
 
@@ -96,7 +98,8 @@ export class AnswerWatch {
 		const isTaken = status < 300 && described.operation.operationId !== "loadPixel";
 		if (isTaken) deepEqual(flaws, [], `${where} was taken: ${text}`);
 		if (!FORM_CODES.includes(word)) return;
-		if (BEYOND_SCHEMAS.some(([, pattern]) => pattern.test(text))) {
+		const said = [...url.searchParams.values(), text].join("\n");
+		if (BEYOND_SCHEMAS.some(([, pattern]) => pattern.test(said))) {
 			this.formRefusals.beyond++;
 			return;
 		}

@@ -74,7 +74,7 @@ for (const [field, typed, sentence] of [
 	["test", "maybe", /Choose one of these/],
 	["from", "tomorrow", /Enter a day such as 2026-03-01/],
 	["to", "2026-02-30", /Enter a day such as 2026-03-01/],
-	["orderId", "x".repeat(129), /at most 128 characters/],
+	["orderId", "x".repeat(129), /1 to 128 characters/],
 ] as const) {
 	test(`a filter that is not understood (${field}) is told at its field, and neither listed nor exported`, async (t) => {
 		const { owner, base, add } = await openScene(t);
