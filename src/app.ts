@@ -7,13 +7,13 @@ import type { AppContext, AppDeps, AppEnv } from "./api/deps.ts";
 import { getConversion, getConversions } from "./api/get-conversions.ts";
 import { createGetEvents } from "./api/get-events.ts";
 import { createHealth, type ProcessDetails } from "./api/health.ts";
+import { readInboundCall } from "./api/inbound-call.ts";
 import { RefusalLog } from "./api/inbound-log.ts";
 import { createDocumentAnswer, describeApi } from "./api/openapi/document.ts";
 import { createPixel } from "./api/pixel.ts";
 import { postConversions } from "./api/post-conversions.ts";
 import { postApprovals, postRejections, postReversals } from "./api/post-decisions.ts";
 import { describeProblem, ourFault, problemAnswer } from "./api/problem.ts";
-import { requestTarget } from "./api/request-target.ts";
 import { createSignedCalls, type Endpoint, type SignedCalls } from "./api/signed-call.ts";
 import { fault } from "./domain/fault.ts";
 import type { WebDeps } from "./web/deps.ts";
@@ -57,8 +57,8 @@ export function createApp(deps: AllDeps): Hono<AppEnv> {
 	const signedCalls = createSignedCalls(deps, refusals, metrics);
 	const app = createBareApp(deps, signedCalls);
 	const events: SignedRoute = ["/v1/events", new Map([["GET", createGetEvents(deps)]])];
-	mountSignedApi(app, signedCalls, [...SIGNED_ROUTES, events]);
-	mountPixel(app, createPixel(deps, refusals, metrics), signedCalls);
+	mountSignedApi(app, deps, signedCalls, [...SIGNED_ROUTES, events]);
+	mountPixel(app, deps, createPixel(deps, refusals, metrics), signedCalls);
 	mountHealth(app, deps);
 	app.get("/problems/:code", (c) => {
 		const text = describeProblem(c.req.param("code"));
@@ -105,42 +105,49 @@ function createBareApp(deps: AppDeps, signedCalls: SignedCalls | null): Hono<App
 		// Others are scanners, who would only fill the log.
 		const isOurs = c.req.path.startsWith("/v1/");
 		if (signedCalls === null || !isOurs) return problemAnswer(deps, found);
-		return signedCalls.refuse({ kind: "api", method: c.req.method, target: requestTarget(c) }, found);
+		return signedCalls.refuse(readInboundCall(c, deps, "api"), found);
 	});
 	return app;
 }
 
-function mountSignedApi(app: Hono<AppEnv>, signedCalls: SignedCalls, routes: readonly SignedRoute[]): void {
+function mountSignedApi(
+	app: Hono<AppEnv>,
+	deps: AppDeps,
+	signedCalls: SignedCalls,
+	routes: readonly SignedRoute[],
+): void {
 	for (const [path, endpoints] of routes) {
 		// Chosen by the request's own method: Hono routes HEAD as GET, but a signed HEAD means nothing here.
 		app.all(path, (c: AppContext) => {
 			const endpoint = endpoints.get(c.req.method);
 			if (endpoint !== undefined) return signedCalls.serve(c, endpoint);
-			return refuseMethod(c, signedCalls, "api", [...endpoints.keys()]);
+			return refuseMethod(c, deps, signedCalls, "api", [...endpoints.keys()]);
 		});
 	}
 }
 
 function mountPixel(
 	app: Hono<AppEnv>,
+	deps: AppDeps,
 	answer: (c: AppContext) => Promise<Response>,
 	signedCalls: SignedCalls,
 ): void {
 	// HEAD is refused: it reports nothing, and an image without a record would say the opposite.
 	app.all("/pixel/*", (c: AppContext) =>
-		c.req.method === "GET" ? answer(c) : refuseMethod(c, signedCalls, "pixel", ["GET"]),
+		c.req.method === "GET" ? answer(c) : refuseMethod(c, deps, signedCalls, "pixel", ["GET"]),
 	);
 }
 
 function refuseMethod(
 	c: AppContext,
+	deps: AppDeps,
 	signedCalls: SignedCalls,
 	kind: "api" | "pixel",
 	allowed: readonly string[],
 ): Promise<Response> {
 	const allow = allowed.join(", ");
 	const found = fault("method_not_allowed", `${c.req.method} is not possible here. Use ${allow}.`);
-	return signedCalls.refuse({ kind, method: c.req.method, target: requestTarget(c) }, found, { allow });
+	return signedCalls.refuse(readInboundCall(c, deps, kind), found, { allow });
 }
 
 function mountHealth(app: Hono<AppEnv>, deps: AppDeps): void {

@@ -3,6 +3,7 @@
 import type { Context } from "hono";
 import type { AccountsDeps } from "../accounts/deps.ts";
 import type { InstallationWatch } from "../accounts/installation-watch.ts";
+import type { AddressRange } from "../domain/address.ts";
 import type { Log } from "../ports.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -16,6 +17,8 @@ export interface AppDeps extends AccountsDeps {
 	installation: InstallationWatch;
 	/** Counts calls here; read on the metrics address, which is another app. */
 	metrics: Metrics;
+	/** Whose X-Forwarded-For says who is calling. */
+	trustedProxies: readonly AddressRange[];
 	/** What /readyz asks besides the database: false, for example, while the service is stopping. */
 	isReady?: () => Promise<boolean>;
 	/** Aborted when the service stops: whoever is only listening is not waited for. */
@@ -27,6 +30,7 @@ export interface AppEnv {
 	Bindings: {
 		incoming?: {
 			url?: string | undefined;
+			headers?: Readonly<Record<string, string | string[] | undefined>>;
 			socket?: { remoteAddress?: string | undefined } | undefined;
 		};
 		outgoing?: { destroy(): unknown };

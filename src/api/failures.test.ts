@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createApp } from "../app.ts";
 import { MAX_BODY_BYTES } from "./body.ts";
-import { MAX_REFUSALS_WAITING, MAX_STRANGERS_A_MINUTE } from "./inbound-log.ts";
+import { MAX_REFUSALS_WAITING, PROGRAMME_REFUSALS, STRANGERS_REFUSALS } from "./inbound-log.ts";
 import { openTestShop, read, type TestShop } from "./test-shop.test-support.ts";
 
 const SALE = { orderId: "A-1", basketValue: "100.00" };
@@ -139,15 +139,39 @@ test("refusals at once share inserts, each is stored before its answer, and a fl
 	assert.equal(stored + dropped, flood);
 });
 
-test("strangers cannot fill the log: a minute keeps a thousand of their calls, and a shop's own besides", async (t) => {
+test("strangers cannot fill the log: it keeps a thousand of their calls, then five a second, and a shop's own besides", async (t) => {
 	const shop = await openTestShop(t);
-	for (let sent = 0; sent < MAX_STRANGERS_A_MINUTE + 200; sent += 100) {
+	const { burst, perSecond } = STRANGERS_REFUSALS;
+	for (let sent = 0; sent < burst + 200; sent += 100) {
 		await Promise.all(Array.from({ length: 100 }, () => shop.request("/v1/conversions", { method: "POST" })));
 	}
-	assert.equal((await shop.inbound()).length, MAX_STRANGERS_A_MINUTE);
-	await shop.request("/v1/conversions", {
-		method: "POST",
-		headers: { authorization: `Bearer ${shop.credentials.key}` },
-	});
-	assert.equal((await shop.inbound()).length, MAX_STRANGERS_A_MINUTE + 1);
+	assert.equal((await shop.inbound()).length, burst);
+	const withKey = { authorization: `Bearer ${shop.credentials.key}` };
+	await shop.request("/v1/conversions", { method: "POST", headers: withKey });
+	assert.equal((await shop.inbound()).length, burst + 1);
+	shop.moveClock(1_000);
+	for (let sent = 0; sent < 2 * perSecond; sent++) await shop.request("/v1/conversions", { method: "POST" });
+	assert.equal((await shop.inbound()).length, burst + 1 + perSecond);
+});
+
+test("whoever has a key without its secret cannot fill the log either, and the shop's own calls stay in it", async (t) => {
+	const shop = await openTestShop(t);
+	const headers = { authorization: `Bearer ${shop.credentials.key}` };
+	const { burst } = PROGRAMME_REFUSALS;
+	for (let sent = 0; sent < burst + 200; sent += 100) {
+		await Promise.all(
+			Array.from({ length: 100 }, () => shop.request("/v1/conversions", { method: "POST", headers })),
+		);
+	}
+	assert.equal((await shop.inbound()).length, burst);
+	const good = await shop.call("POST", "/v1/conversions", { body: SALE });
+	const wrong = await shop.call("POST", "/v1/conversions", { body: { ...SALE, basketValue: "1,50" } });
+	assert.deepEqual([good.json.outcome, wrong.json.code], ["RECORDED", "malformed_amount"]);
+	assert.deepEqual(
+		(await shop.inbound()).slice(burst).map(({ outcome, order_id }) => [outcome, order_id]),
+		[
+			["RECORDED", "A-1"],
+			["malformed_amount", "A-1"],
+		],
+	);
 });

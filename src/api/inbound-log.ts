@@ -1,27 +1,31 @@
 // The inbound log: a row for every call, so that "why is order 1234 not here?" has an answer. Accepted calls
 // write theirs in their own transaction; refusals that have none share an insert with those beside them.
 
+import type { Budget } from "../domain/token-bucket.ts";
 import type { Log } from "../ports.ts";
 import { insertInboundCalls, type NewInboundCall } from "../store/inbound.ts";
 import type { Store } from "../store/store.ts";
-import type { InboundKind } from "../store/tables/inbound.ts";
+import type { InboundCall } from "./inbound-call.ts";
+import { createKeptBudgets } from "./kept-budgets.ts";
 
-/** Enough for any target and detail of ours; a stranger's is cut. */
-const MAX_TARGET_LENGTH = 2_048;
-const MAX_DETAIL_LENGTH = 1_000;
+/** A pixel call with every field of ours has 150 characters, with a shop's own beside them seldom 300; the rest is cut. */
+export const MAX_TARGET_LENGTH = 512;
+/** Our own sentences have at most half of it. */
+const MAX_DETAIL_LENGTH = 600;
 const MAX_METHOD_LENGTH = 20;
 /** A flood beyond this, while one insert runs, is counted and not kept: memory and the disk stay ours. */
 export const MAX_REFUSALS_WAITING = 500;
 
-/** Calls that name no programme, kept per minute: a stranger must not be able to fill the disk. */
-export const MAX_STRANGERS_A_MINUTE = 1_000;
-const MINUTE_MS = 60_000;
-
-export interface InboundCall {
-	kind: InboundKind;
-	method: string;
-	target: string;
-}
+/**
+ * How many refusals are kept, each about half a kilobyte: a stranger must not be able to fill the disk. First by the
+ * caller's block of addresses, so that one who sends garbage leaves room for the refusals of others; then by the
+ * programme they name. Somebody who looks for a mistake in a shop's integration needs a few.
+ */
+export const BLOCK_REFUSALS: Budget = { burst: 120, perSecond: 1 };
+export const PROGRAMME_REFUSALS: Budget = { burst: 600, perSecond: 5 };
+/** Of calls that name no programme, or none that there is. */
+export const STRANGERS_REFUSALS: Budget = { burst: 1_000, perSecond: 5 };
+const MAX_KEPT_BUDGETS = 10_000;
 
 export interface InboundEnd {
 	programmeId: number | null;
@@ -38,7 +42,7 @@ export function inboundRow(call: InboundCall, end: InboundEnd, atMs: number): Ne
 		programme_id: end.programmeId,
 		kind: call.kind,
 		method: storable(call.method, MAX_METHOD_LENGTH),
-		target: storable(call.target, MAX_TARGET_LENGTH),
+		target: cut(call.target),
 		outcome: end.outcome,
 		http_status: end.httpStatus,
 		detail: end.detail === null ? null : storable(end.detail, MAX_DETAIL_LENGTH),
@@ -46,6 +50,13 @@ export function inboundRow(call: InboundCall, end: InboundEnd, atMs: number): Ne
 		conversion_id: end.conversionId,
 		at_ms: atMs,
 	};
+}
+
+/** What is left out is said, so that nobody takes the rest for the whole. */
+function cut(target: string): string {
+	if (target.length <= MAX_TARGET_LENGTH) return storable(target, MAX_TARGET_LENGTH);
+	const mark = `… (cut: ${target.length} characters)`;
+	return `${storable(target, MAX_TARGET_LENGTH - mark.length)}${mark}`;
 }
 
 /** PostgreSQL takes no NUL in text, neither database half a surrogate pair; a stranger may send both. */
@@ -67,8 +78,9 @@ export class RefusalLog {
 	#next: Batch | undefined;
 	#writing: Promise<void> | undefined;
 	#dropped = 0;
-	#minute = 0;
-	#strangers = 0;
+	readonly #blocks = createKeptBudgets(BLOCK_REFUSALS, MAX_KEPT_BUDGETS);
+	readonly #programmes = createKeptBudgets(PROGRAMME_REFUSALS, MAX_KEPT_BUDGETS);
+	readonly #strangers = createKeptBudgets(STRANGERS_REFUSALS, 1);
 
 	constructor({ store, log }: { store: Pick<Store, "db">; log: Log }) {
 		this.#store = store;
@@ -76,10 +88,11 @@ export class RefusalLog {
 	}
 
 	/** Resolves once the row is stored, or once it is sure that it cannot be: the caller is answered either way. */
-	async write(row: NewInboundCall): Promise<void> {
+	async write(call: InboundCall, end: InboundEnd, atMs: number): Promise<void> {
+		const row = inboundRow(call, end, atMs);
 		this.#next ??= { rows: [], written: Promise.withResolvers() };
 		const batch = this.#next;
-		if (batch.rows.length >= MAX_REFUSALS_WAITING || !this.#hasBudget(row)) {
+		if (batch.rows.length >= MAX_REFUSALS_WAITING || !this.#hasBudget(call.block, row)) {
 			this.#dropped++;
 			if (batch.rows.length === 0) this.#next = undefined;
 			return;
@@ -89,15 +102,10 @@ export class RefusalLog {
 		await batch.written.promise;
 	}
 
-	#hasBudget(row: NewInboundCall): boolean {
-		if (row.programme_id !== null) return true;
-		const minute = Math.floor(row.at_ms / MINUTE_MS);
-		if (minute !== this.#minute) {
-			this.#minute = minute;
-			this.#strangers = 0;
-		}
-		this.#strangers++;
-		return this.#strangers <= MAX_STRANGERS_A_MINUTE;
+	#hasBudget(block: string | null, { programme_id, at_ms }: NewInboundCall): boolean {
+		if (block !== null && !this.#blocks.take(block, at_ms)) return false;
+		if (programme_id === null || programme_id === undefined) return this.#strangers.take("all", at_ms);
+		return this.#programmes.take(programme_id, at_ms);
 	}
 
 	async #writeAll(): Promise<void> {

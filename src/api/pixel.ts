@@ -6,17 +6,22 @@ import { unknownProgramme } from "../accounts/programmes.ts";
 import { recordConversion } from "../conversions/record.ts";
 import type { Report } from "../conversions/report.ts";
 import { parseEventType } from "../domain/conversion.ts";
-import { type Fault, type Result, succeed } from "../domain/fault.ts";
+import { type Fault, type FaultCode, type Result, succeed } from "../domain/fault.ts";
 import { parseOrderId } from "../domain/order-id.ts";
 import { insertInboundCalls } from "../store/inbound.ts";
 import { findProgramme, type Programme } from "../store/programmes.ts";
 import type { AppContext, AppDeps } from "./deps.ts";
 import { checkFields, parseQuery } from "./fields.ts";
-import { type InboundCall, type InboundEnd, inboundRow, type RefusalLog } from "./inbound-log.ts";
+import { callerBlock, type InboundCall, readInboundCall } from "./inbound-call.ts";
+import { type InboundEnd, inboundRow, type RefusalLog } from "./inbound-log.ts";
+import { createLateAnswer } from "./late-answer.ts";
+import { createLimitedCalls } from "./limited-calls.ts";
 import { mentionedOrderId } from "./mentioned-order.ts";
 import type { Metrics } from "./metrics.ts";
+import { createPixelBudgets } from "./pixel-budgets.ts";
+import { createPixelTurns } from "./pixel-turns.ts";
 import { ourFault } from "./problem.ts";
-import { requestTarget, targetQuery } from "./request-target.ts";
+import { targetQuery } from "./request-target.ts";
 import { parseBasket } from "./sale-fields.ts";
 import { BASKET_VALUE, CURRENCY, EVENT_TYPE, ORDER_ID } from "./wire-fields.ts";
 
@@ -24,6 +29,8 @@ import { BASKET_VALUE, CURRENCY, EVENT_TYPE, ORDER_ID } from "./wire-fields.ts";
 const IMAGE = Buffer.from("R0lGODlhAQABAIAAAP///wAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==", "base64");
 
 const PATH = /^\/pixel\/([0-9A-Za-z_]{1,64})\.gif$/;
+
+const LIMITED: FaultCode = "pixel_limited";
 
 /** Other names are left alone: shops add their own against caches. */
 export const PIXEL_QUERY = z.object({
@@ -39,19 +46,32 @@ export function createPixel(
 	refusals: RefusalLog,
 	metrics: Metrics,
 ): (c: AppContext) => Promise<Response> {
+	const budgets = createPixelBudgets();
+	const turns = createPixelTurns(deps.clock);
+	const limited = createLimitedCalls(deps);
+	const answerLate = createLateAnswer(deps.clock, deps.stopSignal);
 	return async (c) => {
-		const call: InboundCall = { kind: "pixel", method: c.req.method, target: requestTarget(c) };
-		const outcome = await takeReport(c, call);
+		const programmeId = PATH.exec(c.req.path)?.[1];
+		const outcome = await (takeWithinLimits(c, programmeId) ?? answerLate().then(() => LIMITED));
 		metrics.countInbound("pixel", outcome);
 		return new Response(IMAGE, { headers: { "content-type": "image/gif", "cache-control": "no-store" } });
 	};
 
+	/** Before anything is read: a flood must cost next to nothing. Undefined when the call is not taken. */
+	function takeWithinLimits(c: AppContext, programmeId: string | undefined): Promise<string> | undefined {
+		const block = callerBlock(c, deps);
+		const taken = budgets.take(block, programmeId ?? "", deps.clock.nowMs())
+			? turns.take(() => takeReport(readInboundCall(c, deps, "pixel"), programmeId))
+			: undefined;
+		if (taken === undefined) limited.note(programmeId ?? "", block);
+		return taken;
+	}
+
 	/** Resolves to the outcome word or the fault's code; never rejects. */
-	async function takeReport(c: AppContext, call: InboundCall): Promise<string> {
+	async function takeReport(call: InboundCall, programmeId: string | undefined): Promise<string> {
 		const query = targetQuery(call.target);
 		const orderId = mentionedOrderId({ orderId: query.get("orderId") });
 		try {
-			const programmeId = PATH.exec(c.req.path)?.[1];
 			const programme =
 				programmeId === undefined ? undefined : await findProgramme(deps.store.db, programmeId);
 			if (programme === undefined) {
@@ -89,7 +109,7 @@ export function createPixel(
 		programmeId: number | null,
 		orderId: string | null,
 	): Promise<string> {
-		await refusals.write(inboundRow(call, refusedEnd(found, programmeId, orderId), deps.clock.nowMs()));
+		await refusals.write(call, refusedEnd(found, programmeId, orderId), deps.clock.nowMs());
 		return found.code;
 	}
 }

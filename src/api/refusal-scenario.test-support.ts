@@ -10,6 +10,7 @@ import { type Answered, openTestShop, type TestShop } from "./test-shop.test-sup
 type OtherCode =
 	| Extract<FaultCode, `postback_url_${string}`>
 	| "unknown_programme"
+	| "pixel_limited"
 	| "unknown_delivery"
 	| "invalid_email"
 	| "email_taken"

@@ -16,10 +16,11 @@ import type { Programme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
 import { readBody } from "./body.ts";
 import type { AppContext, AppDeps, AppEnv } from "./deps.ts";
-import { type InboundCall, type InboundEnd, inboundRow, type RefusalLog } from "./inbound-log.ts";
+import { type InboundCall, readInboundCall } from "./inbound-call.ts";
+import { type InboundEnd, inboundRow, type RefusalLog } from "./inbound-log.ts";
 import type { Metrics } from "./metrics.ts";
 import { ourFault, problemAnswer } from "./problem.ts";
-import { requestTarget, targetQuery } from "./request-target.ts";
+import { targetQuery } from "./request-target.ts";
 
 export interface AuthenticCall {
 	programme: Programme;
@@ -72,7 +73,7 @@ export function createSignedCalls(deps: AppDeps, refusals: RefusalLog, metrics: 
 		headers?: Readonly<Record<string, string>>,
 	): Promise<Response> {
 		metrics.countInbound(call.kind, found.code);
-		await refusals.write(inboundRow(call, refusedEnd(found, programme?.id ?? null), clock.nowMs()));
+		await refusals.write(call, refusedEnd(found, programme?.id ?? null), clock.nowMs());
 		return problemAnswer(deps, found, headers);
 	}
 
@@ -138,7 +139,7 @@ export function createSignedCalls(deps: AppDeps, refusals: RefusalLog, metrics: 
 
 	return {
 		async serve(c, endpoint) {
-			const call: InboundCall = { kind: "api", method: c.req.method, target: requestTarget(c) };
+			const call = readInboundCall(c, deps, "api");
 			try {
 				return await hear(c, call, endpoint);
 			} catch (error) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseRange } from "./address.ts";
-import { findClientAddress, networkOf } from "./client-address.ts";
+import { blockOf, findClientAddress, networkOf } from "./client-address.ts";
 
 const TRUSTED = ["127.0.0.0/8", "10.0.0.0/8", "2001:db8::/32"].flatMap((text) => parseRange(text) ?? []);
 
@@ -50,3 +50,32 @@ test("the network of an IPv4 address is the address, and of an IPv6 one its firs
 	assert.notEqual(networkOf("2001:db8:1:3::1"), networkOf("2001:db8:1:2::1"));
 	assert.equal(networkOf(""), "");
 });
+
+const BLOCKS: readonly [address: string, block: string | null][] = [
+	["5.6.7.8", "5.6.7"],
+	["5.6.7.255", "5.6.7"],
+	["5.6.70.8", "5.6.70"],
+	["2a00:1:2:3::4", "2a00:1:2"],
+	["2a00:1:2:ffff:1:2:3:4", "2a00:1:2"],
+	["2A00:0001:0002::", "2a00:1:2"],
+	["2a00:1:3::4", "2a00:1:3"],
+	["203.0.113.9", "203.0.113"],
+	["2001:db8::9", "2001:db8:0"],
+	["127.0.0.1", null],
+	["100.64.0.1", null],
+	["10.1.2.3", null],
+	["172.16.0.9", null],
+	["192.168.1.1", null],
+	["::1", null],
+	["fd00::1", null],
+	["fe80::1", null],
+	["0.0.0.0", null],
+	["", null],
+	["not an address", null],
+];
+
+for (const [address, block] of BLOCKS) {
+	test(`the block of ${address === "" ? "nothing" : address} is ${block ?? "none"}`, () => {
+		assert.equal(blockOf(address), block);
+	});
+}

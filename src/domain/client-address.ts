@@ -6,6 +6,16 @@ import { type AddressRange, isAddress, isInRanges } from "./address.ts";
 /** When there is no address to name; all who have none share its limits. */
 const UNKNOWN = "0.0.0.0";
 
+/** Where no customer's call comes from without a proxy: one's own machine and network. */
+const INSIDE: readonly string[] = [
+	"unspecified",
+	"loopback",
+	"private",
+	"linkLocal",
+	"uniqueLocal",
+	"carrierGradeNat",
+];
+
 /**
  * Each proxy appends whom it heard from to X-Forwarded-For. Read from the end, the first address that is not a
  * trusted proxy's is the client; whatever stands before it, the client may have made up.
@@ -30,6 +40,20 @@ export function networkOf(address: string): string {
 	if (!ipaddr.IPv6.isValid(address)) return address;
 	const [first = 0, second = 0, third = 0, fourth = 0] = ipaddr.IPv6.parse(address).parts;
 	return [first, second, third, fourth].map((part) => part.toString(16)).join(":");
+}
+
+/**
+ * What one stranger can easily have addresses from: an IPv4 /24, the smallest block that is routed in the internet, or
+ * an IPv6 /48, the largest that one site is usually given (RFC 6177). Null where the address says nothing about who is
+ * calling: that of a proxy nobody trusts, behind which everybody is, or none.
+ */
+export function blockOf(address: string): string | null {
+	if (!isAddress(address)) return null;
+	const parsed = ipaddr.parse(address);
+	if (INSIDE.includes(parsed.range())) return null;
+	if (parsed instanceof ipaddr.IPv4) return parsed.octets.slice(0, 3).join(".");
+	const [first = 0, second = 0, third = 0] = parsed.parts;
+	return [first, second, third].map((part) => part.toString(16)).join(":");
 }
 
 /** A socket that listens on IPv6 too shows IPv4 callers as ::ffff:192.0.2.1. */

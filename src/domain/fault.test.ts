@@ -39,6 +39,7 @@ const HTTP_STATUSES: Readonly<Record<FaultCode, number>> = {
 	method_not_allowed: 405,
 	move_not_allowed: 409,
 	too_many_streams: 429,
+	pixel_limited: 429,
 	malformed_file: 422,
 	too_many_rows: 422,
 	nothing_selected: 422,

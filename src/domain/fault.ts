@@ -38,6 +38,7 @@ const HTTP_STATUS_BY_CODE = {
 	method_not_allowed: 405,
 	move_not_allowed: 409,
 	too_many_streams: 429,
+	pixel_limited: 429,
 	// Many decisions at once.
 	malformed_file: 422,
 	too_many_rows: 422,

@@ -17,6 +17,17 @@ export async function findProgramme(db: Db, publicId: string): Promise<Programme
 	return db.selectFrom("programmes").selectAll().where("public_id", "=", publicId).executeTakeFirst();
 }
 
+/** By public id; those that nobody has are left out. */
+export async function findProgrammeIds(db: Db, publicIds: readonly string[]): Promise<Map<string, number>> {
+	if (publicIds.length === 0) return new Map();
+	const rows = await db
+		.selectFrom("programmes")
+		.select(["id", "public_id"])
+		.where("public_id", "in", publicIds)
+		.execute();
+	return new Map(rows.map((row) => [row.public_id, row.id]));
+}
+
 export async function findProgrammesById(db: Db, ids: readonly number[]): Promise<Map<number, Programme>> {
 	if (ids.length === 0) return new Map();
 	const rows = await db.selectFrom("programmes").selectAll().where("id", "in", ids).execute();

@@ -35,13 +35,19 @@ const APPROVED_SHARE = 0.1;
 /** A service that leaves a shop waiting this long has failed it. */
 const ANSWER_TIMEOUT_MS = 30_000;
 
-export function startIntake(serviceUrl: string, shops: readonly ShopAccount[], seed: number): Intake {
+export function startIntake(
+	serviceUrl: string,
+	shops: readonly ShopAccount[],
+	seed: number,
+	senders = SENDERS,
+	orderPrefix = "order-",
+): Intake {
 	const random = createSeededRandom(seed);
 	const accounts = shops.map(({ apiKey, secret }, index) => ({ apiKey, key: signingKey(secret), index }));
 	const answered = shops.map((): AnsweredShop => ({ conversions: new Map(), events: new Set() }));
 	const latenciesMs: number[] = [];
 	const pool = new Pool(serviceUrl, {
-		connections: SENDERS,
+		connections: senders,
 		headersTimeout: ANSWER_TIMEOUT_MS,
 		bodyTimeout: ANSWER_TIMEOUT_MS,
 	});
@@ -84,7 +90,7 @@ export function startIntake(serviceUrl: string, shops: readonly ShopAccount[], s
 			const account = random.pick(accounts);
 			const shop = answered[account.index];
 			if (shop === undefined) throw new RangeError("no such shop");
-			const orderId = `order-${orders++}`;
+			const orderId = `${orderPrefix}${orders++}`;
 			const basketValue = `${random.between(0, 9_999)}.${random.between(10, 99)}`;
 			const id = await call(account, "/v1/conversions", { orderId, basketValue });
 			shop.conversions.set(orderId, id);
@@ -95,7 +101,7 @@ export function startIntake(serviceUrl: string, shops: readonly ShopAccount[], s
 		}
 	}
 
-	const done = Promise.all(Array.from({ length: SENDERS }, send)).then(async () => pool.close());
+	const done = Promise.all(Array.from({ length: senders }, send)).then(async () => pool.close());
 	// Whoever holds it hears of a failure; until somebody does, it must not end the process.
 	done.catch(() => pool.destroy());
 	return {

@@ -21,6 +21,8 @@ import {
 import { openSite, type Site } from "./site.ts";
 
 const SECOND_MS = 1_000;
+const SHOPS = 20;
+const HANGING = 2;
 /** What is under way differs from one moment to the next; a run of five minutes stays well within. */
 const LIVE_MAY_GROW_BYTES = 4_000_000;
 /** Garbage that nobody has collected yet comes and goes by tens of megabytes. */
@@ -56,7 +58,10 @@ export const loadProof: Proof = {
 
 export async function runLoad(options: LoadOptions, progress: Progress): Promise<LoadReport> {
 	await using cleaning = new AsyncDisposableStack();
-	const site = await openSite(options.usesPostgres ? "PostgreSQL" : "SQLite", cleaning);
+	const site = await openSite(options.usesPostgres ? "PostgreSQL" : "SQLite", cleaning, {
+		shops: SHOPS,
+		hanging: HANGING,
+	});
 	try {
 		const report = await loadSite(site, options, progress);
 		checkReport(report, options);

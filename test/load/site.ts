@@ -24,14 +24,23 @@ export interface Site {
 	withWorkplace<Answer>(work: (workplace: Workplace) => Promise<Answer>): Promise<Answer>;
 }
 
-const SHOPS = 20;
-const HANGING = 2;
+export interface SiteOptions {
+	shops: number;
+	/** The first so many of them hang. */
+	hanging: number;
+	/** On top of those every site has. */
+	settings?: Settings;
+}
 
 /** Whatever is opened is closed by `cleaning`, also when opening the next thing fails. */
-export async function openSite(kind: DatabaseKind, cleaning: AsyncDisposableStack): Promise<Site> {
+export async function openSite(
+	kind: DatabaseKind,
+	cleaning: AsyncDisposableStack,
+	{ shops: count, hanging, settings: more = {} }: SiteOptions,
+): Promise<Site> {
 	const databaseUrl = kind === "SQLite" ? undefined : await openPostgresDatabase(cleaning);
 	const home = openHome({ after: (clean) => cleaning.defer(clean) });
-	const shops = await openShops(SHOPS, HANGING);
+	const shops = await openShops(count, hanging);
 	cleaning.defer(() => shops.close());
 	const caFile = join(home.folder, "ca.pem");
 	writeFileSync(caFile, shops.caPem);
@@ -44,6 +53,7 @@ export async function openSite(kind: DatabaseKind, cleaning: AsyncDisposableStac
 		RINGBACK_SECRET_KEY: randomBytes(32).toString("hex"),
 		LOG_LEVEL: "error",
 		NODE_OPTIONS: "--inspect=127.0.0.1:0",
+		...more,
 	};
 	const withWorkplace: Site["withWorkplace"] = async (work) => {
 		const read = readConfig({ ...settings, LOG_LEVEL: "silent" });

@@ -1,0 +1,28 @@
+// Budgets by name, in the memory of this process: a bucket for everybody who called lately, and never more of them
+// than there is room for.
+
+import { type Bucket, type Budget, fullBucket, takeOne } from "../domain/token-bucket.ts";
+
+export interface KeptBudgets {
+	/** Whether this one may still; counts it if so. */
+	take(name: string | number, nowMs: number): boolean;
+}
+
+/**
+ * Beyond `maxKept` whoever has been silent the longest is forgotten, and begins anew with a full burst. A stranger
+ * with that many names is for the next budget to stop.
+ */
+export function createKeptBudgets(budget: Budget, maxKept: number): KeptBudgets {
+	/** The one that called last stands at the end. */
+	const buckets = new Map<string | number, Bucket>();
+	return {
+		take(name, nowMs) {
+			const { isTaken, bucket } = takeOne(buckets.get(name) ?? fullBucket(budget, nowMs), budget, nowMs);
+			buckets.delete(name);
+			buckets.set(name, bucket);
+			const [silent] = buckets.size > maxKept ? buckets.keys() : [];
+			if (silent !== undefined) buckets.delete(silent);
+			return isTaken;
+		},
+	};
+}

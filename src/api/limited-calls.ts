@@ -1,0 +1,93 @@
+// Pixel calls that were not taken, in the inbound log: a row for each would be the flood again, so that there is one
+// for each programme and minute, which says how many there were.
+
+import { fault } from "../domain/fault.ts";
+import type { Clock, Log } from "../ports.ts";
+import { insertInboundCalls } from "../store/inbound.ts";
+import { findProgrammeIds } from "../store/programmes.ts";
+import type { Store } from "../store/store.ts";
+import { inboundRow } from "./inbound-log.ts";
+
+export interface LimitedCalls {
+	/** `programmeId` is what the address names. */
+	note(programmeId: string, block: string | null): void;
+}
+
+interface Tally {
+	calls: number;
+	blocks: Set<string>;
+}
+
+const MINUTE_MS = 60_000;
+/** A flood that names more programmes in a minute is in the service's log alone. */
+const MAX_PROGRAMMES = 100;
+/** More are counted as so many or more. */
+const MAX_BLOCKS = 1_000;
+
+export interface LimitedCallsDeps {
+	store: Pick<Store, "db">;
+	clock: Pick<Clock, "nowMs" | "after">;
+	log: Log;
+	stopSignal?: AbortSignal | undefined;
+}
+
+export function createLimitedCalls({ store, clock, log, stopSignal }: LimitedCallsDeps): LimitedCalls {
+	let tallies = new Map<string, Tally>();
+	let total = 0;
+	let cancel = (): void => undefined;
+	// What was counted before a stop is worth its row too.
+	stopSignal?.addEventListener("abort", () => void write(), { once: true });
+
+	function note(programmeId: string, block: string | null): void {
+		// Nobody is left to write it, and a timer would keep the process.
+		if (stopSignal?.aborted === true) return;
+		if (total++ === 0) cancel = clock.after(MINUTE_MS, () => void write());
+		let tally = tallies.get(programmeId);
+		if (tally === undefined) {
+			if (tallies.size >= MAX_PROGRAMMES) return;
+			tally = { calls: 0, blocks: new Set() };
+			tallies.set(programmeId, tally);
+		}
+		tally.calls++;
+		if (block !== null && tally.blocks.size < MAX_BLOCKS) tally.blocks.add(block);
+	}
+
+	/** Never rejects: it is nobody's answer. */
+	async function write(): Promise<void> {
+		cancel();
+		if (total === 0) return;
+		const [counted, calls, nowMs] = [tallies, total, clock.nowMs()];
+		tallies = new Map();
+		total = 0;
+		log.warn({ calls, programmes: counted.size }, "more pixel calls came than their limits let through");
+		try {
+			const known = await findProgrammeIds(store.db, [...counted.keys()]);
+			const rows = [...counted].flatMap(([publicId, tally]) => {
+				const programmeId = known.get(publicId);
+				return programmeId === undefined ? [] : [rowOf(publicId, programmeId, tally, nowMs)];
+			});
+			await insertInboundCalls(store.db, rows);
+		} catch (error) {
+			log.error({ err: error, calls }, "limited pixel calls could not be logged");
+		}
+	}
+
+	return { note };
+}
+
+function rowOf(publicId: string, programmeId: number, tally: Tally, nowMs: number) {
+	const { code, detail } = fault("pixel_limited", describe(tally));
+	const call = { kind: "pixel", method: "GET", target: `/pixel/${publicId}.gif`, block: null } as const;
+	const end = { programmeId, outcome: code, httpStatus: 200, detail, orderId: null, conversionId: null };
+	return inboundRow(call, end, nowMs);
+}
+
+/** For the shop's people: what happened, what it means for them, and what to do. */
+function describe({ calls, blocks }: Tally): string {
+	const number = new Intl.NumberFormat("en-GB");
+	const counted = calls === 1 ? "1 pixel call was" : `${number.format(calls)} pixel calls were`;
+	const where = blocks.size === 1 ? "1 network" : `${number.format(blocks.size)} networks`;
+	const from =
+		blocks.size === 0 ? "" : ` They came from ${where}${blocks.size < MAX_BLOCKS ? "" : " or more"}.`;
+	return `${counted} not taken in the last minute, because more came than the limits allow.${from} Your server's signed requests are not affected. If these were your customers, report their orders with POST /v1/conversions and tell the network's staff.`;
+}

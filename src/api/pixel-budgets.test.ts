@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createKeptBudgets } from "./kept-budgets.ts";
+import { BLOCK_BUDGET, createPixelBudgets, PROCESS_BUDGET, PROGRAMME_BUDGET } from "./pixel-budgets.ts";
+
+const NOW_MS = Date.UTC(2026, 2, 1, 12);
+
+function countTaken(calls: number, take: (call: number) => boolean): number {
+	return Array.from({ length: calls }, (_, call) => take(call)).filter((isTaken) => isTaken).length;
+}
+
+describe("the budgets of the pixel", () => {
+	test("one block of addresses ends at its own, and everybody else at the same programme goes on", () => {
+		const budgets = createPixelBudgets();
+		const flood = () => budgets.take("5.6.7", "prg_1", NOW_MS);
+		assert.equal(countTaken(100_000, flood), BLOCK_BUDGET.burst);
+		const honest = (call: number) => budgets.take(`9.8.${call}`, "prg_1", NOW_MS);
+		assert.equal(countTaken(1_000, honest), 1_000);
+		const later = () => budgets.take("5.6.7", "prg_1", NOW_MS + 1_000);
+		assert.equal(countTaken(100, later), BLOCK_BUDGET.perSecond);
+	});
+
+	test("a flood from many blocks ends at the programme's, and other programmes go on", () => {
+		const budgets = createPixelBudgets();
+		const flood = (call: number) => budgets.take(`5.${call % 50}.1`, "prg_1", NOW_MS);
+		assert.equal(countTaken(20_000, flood), PROGRAMME_BUDGET.burst);
+		assert.equal(
+			countTaken(1_000, (call) => budgets.take(`9.8.${call}`, "prg_2", NOW_MS)),
+			1_000,
+		);
+	});
+
+	test("behind a proxy that nobody trusts only the programme's and the process's hold", () => {
+		const budgets = createPixelBudgets();
+		assert.equal(
+			countTaken(20_000, () => budgets.take(null, "prg_1", NOW_MS)),
+			PROGRAMME_BUDGET.burst,
+		);
+	});
+
+	test("whatever it names and wherever it comes from, a flood ends at the process's", () => {
+		const budgets = createPixelBudgets();
+		const flood = (call: number) => budgets.take(`2a00:${call}:1`, `prg_${call}`, NOW_MS);
+		assert.equal(countTaken(50_000, flood), PROCESS_BUDGET.burst);
+		assert.equal(
+			countTaken(50_000, (call) => budgets.take(null, `prg_${call}`, NOW_MS + 1_000)),
+			PROCESS_BUDGET.perSecond,
+		);
+	});
+
+	test("a Black Friday's peak passes: 500 a second for an hour, from 2,000 blocks, a fifth of it in one shop", () => {
+		const budgets = createPixelBudgets();
+		let refused = 0;
+		for (let call = 0; call < 3_600 * 500; call++) {
+			const block = `5.${call % 8}.${call % 250}`;
+			const programme = call % 5 === 0 ? "prg_big" : `prg_${call % 97}`;
+			if (!budgets.take(block, programme, NOW_MS + call * 2)) refused++;
+		}
+		assert.equal(refused, 0);
+	});
+
+	test("a block never has more than a sixth of a programme's burst, nor a programme all of the process's", () => {
+		assert.ok(BLOCK_BUDGET.burst * 6 <= PROGRAMME_BUDGET.burst);
+		assert.ok(BLOCK_BUDGET.perSecond * 6 <= PROGRAMME_BUDGET.perSecond);
+		assert.ok(PROGRAMME_BUDGET.burst * 2 <= PROCESS_BUDGET.burst);
+		assert.ok(PROGRAMME_BUDGET.perSecond * 2 <= PROCESS_BUDGET.perSecond);
+	});
+});
+
+test("kept budgets forget whoever was silent the longest, and nobody else", () => {
+	const kept = createKeptBudgets({ burst: 1, perSecond: 0.001 }, 3);
+	for (const name of ["a", "b", "c"]) assert.ok(kept.take(name, NOW_MS));
+	assert.ok(!kept.take("a", NOW_MS), "a is not silent");
+	assert.ok(kept.take("d", NOW_MS));
+	assert.ok(!kept.take("a", NOW_MS));
+	assert.ok(!kept.take("c", NOW_MS));
+	assert.ok(kept.take("b", NOW_MS), "b was forgotten for d, and begins anew");
+});

@@ -1,0 +1,197 @@
+// A stranger who floods the pixel, on both databases: what they leave behind, what others notice, and what the shop's
+// people can read about it.
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { BLOCK_REFUSALS, MAX_TARGET_LENGTH, PROGRAMME_REFUSALS } from "../../src/api/inbound-log.ts";
+import { LATE_MS } from "../../src/api/late-answer.ts";
+import { BLOCK_BUDGET } from "../../src/api/pixel-budgets.ts";
+import { makeShop } from "../../src/api/test-shop.test-support.ts";
+import { createApp } from "../../src/app.ts";
+import { parseRange } from "../../src/domain/address.ts";
+import type { Programme } from "../../src/store/programmes.ts";
+import type { Store } from "../../src/store/store.ts";
+import { createTestSite } from "../../src/web/test-site.test-support.ts";
+import { createClock, type MovableClock, START_MS } from "../support/clock.ts";
+import { eachDatabase } from "../support/databases.ts";
+
+const MINUTE_MS = 60_000;
+const TRUSTED = [parseRange("127.0.0.1")].flatMap((range) => range ?? []);
+
+interface Scene {
+	clock: MovableClock;
+	programme: Programme;
+	/** Statements that reached the database since it was last asked. */
+	countStatements(): number;
+	stop(): void;
+	/** Loads the pixel from that address; whoever is answered late is waited for, while the clock moves. */
+	load(query: string, address: string | null, programmeId?: string): Promise<void>;
+	/** The same without waiting. */
+	start(query: string, address: string | null): Promise<Response>;
+	rows(): Promise<{ outcome: string; detail: string | null; target: string; order_id: string | null }[]>;
+	metrics(): Promise<string>;
+	open(path: string): Promise<string>;
+}
+
+async function openScene(store: Store): Promise<Scene> {
+	const clock = createClock(START_MS);
+	let statements = 0;
+	const db = store.db.withPlugin({
+		transformQuery: ({ node }) => {
+			statements++;
+			return node;
+		},
+		transformResult: async ({ result }) => result,
+	});
+	const counted: Store = {
+		...store,
+		db,
+		transact: (work) => {
+			statements++;
+			return store.transact(work);
+		},
+	};
+	const stopping = new AbortController();
+	const site = createTestSite(counted, {
+		change: { clock, trustedProxies: TRUSTED, stopSignal: stopping.signal },
+	});
+	const { programme } = await makeShop(site.deps);
+	const app = createApp(site.deps);
+	const owner = await site.signIn(await site.addOwner(programme));
+	const start: Scene["start"] = async (query, address) => {
+		const target = `/pixel/${programme.public_id}.gif?${query}`;
+		return request(target, address);
+	};
+	const request = async (target: string, address: string | null): Promise<Response> => {
+		const headers = address === null ? {} : { "x-forwarded-for": address };
+		const incoming = { url: target, headers, socket: { remoteAddress: "127.0.0.1" } };
+		return app.request(target, {}, { incoming });
+	};
+	return {
+		clock,
+		programme,
+		countStatements() {
+			const counted = statements;
+			statements = 0;
+			return counted;
+		},
+		stop: () => stopping.abort(),
+		start,
+		async load(query, address, programmeId = programme.public_id) {
+			const answering = request(`/pixel/${programmeId}.gif?${query}`, address);
+			await clock.moveBy(0);
+			const response = await answering;
+			equal(response.status, 200);
+			equal(response.headers.get("content-type"), "image/gif");
+			equal((await response.arrayBuffer()).byteLength, 43);
+		},
+		rows: () =>
+			store.db
+				.selectFrom("inbound_calls")
+				.select(["outcome", "detail", "target", "order_id"])
+				.where("programme_id", "=", programme.id)
+				.orderBy("id")
+				.execute(),
+		metrics: async () => (await app.request("/metrics")).text(),
+		open: async (path) =>
+			(await owner.open(`/programmes/${programme.public_id}/integration/inbound${path}`)).text,
+	};
+}
+
+eachDatabase("a flood of pixel calls", (database) => {
+	test("from one block of addresses ends at its budget, touches no database, and leaves one row a minute", async () => {
+		const scene = await openScene(database.store);
+		const { burst } = BLOCK_BUDGET;
+		for (let call = 0; call < burst; call++) {
+			await scene.load("orderId=flood-0&basketValue=1", `5.6.7.${call % 256}`);
+		}
+		equal((await scene.rows()).length, burst);
+		scene.countStatements();
+		const late = Array.from({ length: 200 }, (_, call) =>
+			scene.start(`orderId=flood-${call}&basketValue=1`, `5.6.7.${call}`),
+		);
+		await scene.clock.moveBy(LATE_MS - 1);
+		equal(scene.countStatements(), 0, "nothing was read or written for them");
+		await scene.load("orderId=honest-1&basketValue=12.50", "9.8.7.6");
+		const honest = (await scene.rows()).at(-1);
+		deepEqual([honest?.outcome, honest?.order_id], ["PARKED", "honest-1"]);
+		await scene.clock.moveBy(1);
+		for (const answer of late) equal((await answer).headers.get("content-type"), "image/gif");
+		match(await scene.metrics(), /ringback_inbound_calls_total\{kind="pixel",outcome="pixel_limited"\} 200/);
+
+		await scene.clock.moveBy(MINUTE_MS);
+		const rows = (await scene.rows()).slice(burst + 1);
+		deepEqual(
+			rows.map(({ outcome, order_id, target }) => [outcome, order_id, target]),
+			[["pixel_limited", null, `/pixel/${scene.programme.public_id}.gif`]],
+		);
+		match(
+			rows[0]?.detail ?? "",
+			/^200 pixel calls were not taken .* from 1 network\. .*POST \/v1\/conversions/,
+		);
+		match(await scene.open("?result=refused"), /200 pixel calls were not taken/);
+		match(await scene.open("?order=flood-7"), /not here\..*200 pixel calls were not taken/s);
+		await scene.load("orderId=later-1&basketValue=1", "5.6.7.8");
+		equal((await scene.rows()).at(-1)?.outcome, "PARKED", "a minute later the block is heard again");
+		equal(scene.clock.waitingTimers, 0);
+	});
+
+	test("of a programme that there is not leaves no row, and a stop writes what was counted", async () => {
+		const scene = await openScene(database.store);
+		const before = await countRows(database.store);
+		for (let call = 0; call < BLOCK_BUDGET.burst; call++) {
+			await scene.load("orderId=1&basketValue=1", "5.6.7.8", "prg_NOBODY");
+		}
+		// Of those the log keeps what one block may leave.
+		equal((await countRows(database.store)) - before, BLOCK_REFUSALS.burst);
+		const answers = [1, 2, 3].map((order) => scene.start(`orderId=${order}&basketValue=1`, "5.6.7.8"));
+		await scene.clock.moveBy(0);
+		scene.stop();
+		await Promise.all(answers);
+		await scene.clock.moveBy(0);
+		deepEqual(
+			(await scene.rows()).map(({ outcome, detail }) => [outcome, detail?.slice(0, 18)]),
+			[["pixel_limited", "3 pixel calls were"]],
+		);
+		equal(scene.clock.waitingTimers, 0);
+	});
+
+	test("that is refused for what it says is bounded too, and others' refusals still show", async () => {
+		const scene = await openScene(database.store);
+		const calls = BLOCK_REFUSALS.burst + 50;
+		for (let call = 0; call < calls; call++) await scene.load(`orderId=${call}`, "5.6.7.8");
+		equal((await scene.rows()).length, BLOCK_REFUSALS.burst);
+		await scene.load("orderId=mine&basketValue=1,50", "9.8.7.6");
+		const last = (await scene.rows()).at(-1);
+		deepEqual([last?.outcome, last?.order_id], ["malformed_amount", "mine"]);
+		ok(PROGRAMME_REFUSALS.burst >= 5 * BLOCK_REFUSALS.burst, "one block never has all of a programme's");
+	});
+
+	test("with long queries leaves rows of a bounded size that say they were cut", async () => {
+		const scene = await openScene(database.store);
+		const padding = "ö€😀\u0001".repeat(1_000);
+		await scene.load(
+			`orderId=${"ß".repeat(128)}&basketValue=1&junk=${encodeURIComponent(padding)}`,
+			"5.6.7.8",
+		);
+		await scene.load(`orderId=A&basketValue=${"9".repeat(3_000)}&junk=${padding}`, "5.6.7.8");
+		const rows = await scene.rows();
+		deepEqual(
+			rows.map(({ outcome }) => outcome),
+			["PARKED", "amount_too_large"],
+		);
+		for (const row of rows) {
+			ok(row.target.length <= MAX_TARGET_LENGTH, `${row.target.length}`);
+			match(row.target, /^\/pixel\/prg_.*… \(cut: \d{4,5} characters\)$/);
+			ok(Buffer.byteLength(JSON.stringify(row)) <= 2_500, `${Buffer.byteLength(JSON.stringify(row))} bytes`);
+		}
+	});
+});
+
+async function countRows({ db }: Store): Promise<number> {
+	const { rows } = await db
+		.selectFrom("inbound_calls")
+		.select((eb) => eb.fn.countAll<number | string>().as("rows"))
+		.executeTakeFirstOrThrow();
+	return Number(rows);
+}

@@ -1,0 +1,12 @@
+// What the process that measures and the one that floods say to each other.
+
+import { z } from "zod";
+import type { Language } from "../support/forked-process.ts";
+
+/** There is one thing to ask for: how many calls were answered so far. */
+export const FLOOD_LANGUAGE: Language<"flooding", "report", number> = {
+	name: "the flood",
+	opened: z.literal("flooding"),
+	order: z.literal("report"),
+	answer: z.number(),
+};
