@@ -89,5 +89,5 @@ function describe({ calls, blocks }: Tally): string {
 	const where = blocks.size === 1 ? "1 network" : `${number.format(blocks.size)} networks`;
 	const from =
 		blocks.size === 0 ? "" : ` They came from ${where}${blocks.size < MAX_BLOCKS ? "" : " or more"}.`;
-	return `${counted} not taken in the last minute, because more came than the limits allow.${from} Your server's signed requests are not affected. If these were your customers, report their orders with POST /v1/conversions and tell the network's staff.`;
+	return `${counted} not taken in the minute before this entry, because more came than the limits allow.${from} Your server's signed requests are not affected. If these were your customers, report their orders with POST /v1/conversions and tell the network's staff.`;
 }

@@ -31,7 +31,7 @@ export const programmeCreateCommand: Command = {
 		},
 		"no-parking": {
 			type: "boolean",
-			help: "record pixel conversions at once, without the shop's confirmation",
+			help: "record pixel conversions at once, without the shop's confirmation; anyone can call the pixel",
 		},
 		json: JSON_OPTION,
 	},

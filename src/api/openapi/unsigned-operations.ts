@@ -38,7 +38,7 @@ function loadPixel({ publicUrl }: Instance): Operation {
 		operationId: "loadPixel",
 		summary: "Report a sale from the customer's browser",
 		description:
-			"For the shop's thank-you page. It always answers with the image, also when the report is refused: the inbound log on the Integration page says why. The conversion is parked until the shop's server confirms the order with `POST /v1/conversions`; programmes that do not park record it at once. Anyone can call it, so what the shop's server reports always counts, whichever comes first. Other names in the query are left alone.",
+			"For the shop's thank-you page. It always answers with the image, also when the report is refused: the inbound log on the Integration page says why. The conversion is parked until the shop's server confirms the order with `POST /v1/conversions`; programmes that do not park record it at once. Anyone can call it, so a pixel call by itself proves nothing: confirm every order from the shop's server, or review pixel conversions before they are approved. What the shop's server reports always counts, whichever comes first. Of more calls than the limits allow the rest is not taken; the inbound log says how many. Other names in the query are left alone.",
 		tags: ["Pixel"],
 		security: UNSIGNED,
 		parameters: [

@@ -3,6 +3,7 @@
 import { html } from "hono/html";
 import * as z from "zod";
 import { explainOrder } from "../../conversions/explain-order.ts";
+import type { FaultCode } from "../../domain/fault.ts";
 import { readCursor, writeCursor } from "../../store/cursor-pair.ts";
 import { type InboundPage, type ListedCall, listInboundCalls, resultOf } from "../../store/inbound-list.ts";
 import { emptyState, section } from "../components/blocks.ts";
@@ -20,6 +21,7 @@ import { orderAnswer } from "./order-answer.ts";
 import { conversionPath, integrationPath, withQuery } from "./paths.ts";
 
 const PAGE_ROWS = 50;
+const LIMITED: FaultCode = "pixel_limited";
 
 const QUERY = z.object({
 	kind: z.enum(["api", "pixel"], { error: "Choose one of these." }).optional(),
@@ -51,7 +53,7 @@ export async function answerInbound(c: WebContext, deps: WebDeps): Promise<Respo
 	return answerIntegrationPage(c, deps, programme, {
 		tab: "inbound",
 		title: "Inbound log",
-		hint: "Every postback and pixel that named this programme, refused ones too, with the reason.",
+		hint: "Every signed request and pixel call for this programme, including refused ones, with the reason. When very many pixel calls come in at once, those that were not taken are counted in one row per minute.",
 		status: isUnderstood ? 200 : 422,
 		body: html`${explained === null ? null : orderAnswer(explained, programme.public_id)}${section({
 			id: "calls",
@@ -74,8 +76,8 @@ function filterForm(path: string, { typed, problems }: ReadFilters<InboundQuery>
 			...field("kind"),
 			label: "Came as",
 			options: [
-				{ value: "", label: "Postback or pixel" },
-				{ value: "api", label: "Postback" },
+				{ value: "", label: "Signed request or pixel" },
+				{ value: "api", label: "Signed request" },
 				{ value: "pixel", label: "Pixel" },
 			],
 		})}${selectField({
@@ -107,12 +109,12 @@ function table(page: InboundPage, query: InboundQuery, path: string, programmeId
 		stacks: true,
 		columns: [
 			{ title: "When", namesRow: true, cell: ({ atMs }) => timeTag(atMs) },
-			{ title: "Came as", cell: ({ kind }) => (kind === "api" ? "Postback" : "Pixel") },
+			{ title: "Came as", cell: ({ kind }) => (kind === "api" ? "Signed request" : "Pixel") },
 			{ title: "Order", cell: (call) => orderCell(call, programmeId) },
 			{
 				title: "Outcome",
 				cell: (call) =>
-					html`${badge(resultOf(call) === "accepted" ? "good" : "bad", call.outcome)}${
+					html`${badge(toneOf(call), call.outcome)}${
 						call.detail === null ? null : html`<span class="secondary break">${call.detail}</span>`
 					}`,
 			},
@@ -128,6 +130,12 @@ function table(page: InboundPage, query: InboundQuery, path: string, programmeId
 		olderHref: page.next === null ? null : withQuery(path, { ...shown, after: writeCursor(page.next) }),
 		shown: `${page.rows.length} shown`,
 	})}`;
+}
+
+/** Calls that were not taken are no mistake of the shop's. */
+function toneOf(call: ListedCall): "good" | "warn" | "bad" {
+	if (resultOf(call) === "accepted") return "good";
+	return call.outcome === LIMITED ? "warn" : "bad";
 }
 
 function orderCell({ orderId, conversionId }: ListedCall, programmeId: string): Content {
@@ -146,6 +154,6 @@ function emptyOf({ next }: InboundPage, { kind, result, order, after }: InboundQ
 	}
 	return emptyState({
 		title: "Nothing has come in yet",
-		text: "Send a signed postback or place the pixel: the ready snippets are on the set-up page. Every call shows here, refused ones too.",
+		text: "Send a signed request or place the pixel: the ready snippets are on the set-up page. Every call shows here, refused ones too.",
 	});
 }

@@ -30,7 +30,10 @@ export function snippetsSection(path: string, language: ExampleLanguage, values:
 				fillIn(readExample(language, "receiver"), values),
 				`Verify a callback, ${label}`,
 			)}</div></div>`,
-			more("The pixel for your thank-you page", codeBlock(pixelSnippet(values), "The pixel, HTML")),
+			more(
+				"The pixel for your thank-you page",
+				html`<p class="small soft">Anyone can call the pixel, so a pixel call by itself proves nothing. Confirm each order with a signed request from your server.</p>${codeBlock(pixelSnippet(values), "The pixel, HTML")}`,
+			),
 		),
 	});
 }

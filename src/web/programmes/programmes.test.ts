@@ -145,6 +145,10 @@ test("staff create a programme: its owner is invited, and the link to copy is sh
 	const browser = await site.signIn(staff);
 	assert.match((await browser.open("/programmes")).text, /No programme yet/);
 	const form = await browser.open("/programmes/new");
+	assert.match(
+		form.text,
+		/Anyone can call the pixel.*proves nothing.*Keep parking on.*approve pixel conversions by hand/s,
+	);
 	const programmeId = hiddenId(form.text);
 	const email = newEmail("shop");
 	const made = await browser.submit("/programmes/new", { ...TERMS, email, programmeId });

@@ -24,6 +24,7 @@ import {
 	errorsByField,
 	type FieldErrors,
 	nameField,
+	PIXEL_WORTH,
 	pixelFields,
 	rateFields,
 	readDays,
@@ -176,7 +177,7 @@ function fixedFacts(programme: Programme, isStaff: boolean): Html {
 			"Pixels",
 			programme.parks_pixels === 1
 				? `parked until your server confirms them, for at most ${programme.parked_days} days`
-				: "recorded at once",
+				: html`recorded at once, without your server's confirmation. ${PIXEL_WORTH} Check pixel conversions before they are approved, or ask for parking.`,
 		],
 	])}<p class="small soft">Rates and the handling of pixels are agreed with the network: ask its staff to change them.</p>`;
 }

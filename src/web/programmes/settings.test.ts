@@ -21,7 +21,7 @@ test("staff change every term; who did it and from what to what is on record", a
 	const staff = await site.addStaff();
 	const browser = await site.signIn(staff);
 	const path = `/programmes/${programme.public_id}/settings`;
-	assert.match((await browser.open(path)).text, /value="8".*value="2\.5"/s);
+	assert.match((await browser.open(path)).text, /value="8".*value="2\.5".*Anyone can call the pixel/s);
 	const saved = await browser.submit(path, STAFF_FORM);
 	assert.deepEqual([saved.status, saved.location], [303, path]);
 	const row = await read(site);
@@ -62,6 +62,19 @@ test("an owner changes name and approval window; rates and pixels are refused wh
 	assert.equal((await browser.submit(path, { name: "After", approvalDays: "7" })).status, 303);
 	const after = await read(site);
 	assert.deepEqual([after.name, after.approval_days, after.parks_pixels], ["After", 7, 1]);
+});
+
+test("owners read what their pixel is worth where it is not parked, and are not alarmed where it is", async (t) => {
+	const site = await openTestSite(t);
+	const programme = await site.addProgramme();
+	const browser = await site.signIn(await site.addOwner(programme));
+	const path = `/programmes/${programme.public_id}/settings`;
+	assert.doesNotMatch((await browser.open(path)).text, /Anyone can call the pixel/);
+	await site.store.db.updateTable("programmes").set({ parks_pixels: 0 }).execute();
+	assert.match(
+		(await browser.open(path)).text,
+		/recorded at once.*Anyone can call the pixel.*proves nothing/s,
+	);
 });
 
 test("mistakes are said at their fields and change nothing", async (t) => {

@@ -100,18 +100,24 @@ export function rateFields(form: TermsForm, errors: FieldErrors): Html {
 	})}`;
 }
 
+/** Said wherever parking is decided on, or has been. */
+export const PIXEL_WORTH =
+	"Anyone can call the pixel: its address is in the shop's page, so a pixel call by itself proves nothing.";
+
 export function pixelFields(form: TermsForm, errors: FieldErrors): Html {
 	return html`${checkbox({
 		name: "parksPixels",
 		label: "Park pixel conversions until the shop's server confirms them",
 		isChecked: form.parksPixels !== undefined,
-	})}<div class="form-grid">${textField({
-		name: "parkedDays",
-		label: "Parked for at most, days",
-		value: form.parkedDays,
-		error: errors.get("parkedDays") ?? errors.get("parksPixels"),
-		isRequired: true,
-		inputMode: "numeric",
-		hint: "A parked conversion that nobody confirms in this time expires.",
-	})}</div>`;
+	})}<p class="small soft">${PIXEL_WORTH} Keep parking on (recommended): the conversion then counts only after the shop's server has confirmed the order. Without parking, every pixel call is recorded as a sale and approved automatically after the approval window, unless somebody rejects it first: review and approve pixel conversions by hand.</p><div class="form-grid">${textField(
+		{
+			name: "parkedDays",
+			label: "Parked for at most, days",
+			value: form.parkedDays,
+			error: errors.get("parkedDays") ?? errors.get("parksPixels"),
+			isRequired: true,
+			inputMode: "numeric",
+			hint: "A parked conversion that nobody confirms in this time expires.",
+		},
+	)}</div>`;
 }
