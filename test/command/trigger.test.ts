@@ -85,6 +85,20 @@ describe("ringback trigger", { concurrency: 2 }, () => {
 		match(reason.stderr, /^--reason must be one of RETURN/);
 	});
 
+	test("an order id that cannot be told from another one is refused in the service's own words", async (t) => {
+		const site = await openListenSite(t);
+		for (const [orderId, words] of [
+			["mine ", /starts or ends with white space \(U\+0020\)/],
+			["mi\u{200b}ne", /cannot be seen \(U\+200B\)/],
+		] as const) {
+			const ended = await site.run(["trigger", "conversion.recorded", "--order", orderId]);
+			equal(ended.code, 1);
+			match(ended.stderr, words);
+		}
+		const page = await site.client.conversions({});
+		deepEqual(page.ok && page.conversions, []);
+	});
+
 	test("wrong usage ends with 2 and says what there is", async (t) => {
 		const site = await openListenSite(t);
 		const four = /conversion\.recorded, conversion\.approved, conversion\.rejected, conversion\.reversed/;
