@@ -192,7 +192,8 @@ eachDatabase("the inbound log", (database) => {
 		await addCall(store, programme, { outcome: "wrong_currency", order_id: "8", http_status: 422 });
 		await addCall(store, programme, { outcome: "bad_signature", http_status: 401 });
 		const explain = (orderId: string) => explainOrder(store.db, programme.id, orderId);
-		equal((await explain(" #7 ")).conversions.length, 1);
+		equal((await explain("#7")).conversions.length, 1);
+		equal((await explain(" #7 ")).conversions.length, 0, "nothing is trimmed");
 		equal((await explain("7")).otherSpelling, "#7");
 		const refused = await explain("8");
 		deepEqual([refused.calls.map((call) => call.outcome), refused.unreadCalls], [["wrong_currency"], []]);
