@@ -1,5 +1,4 @@
-#!/usr/bin/env node
-// The `ringback` command: finds the subcommand, reads its options, and turns failures into sentences.
+// The `ringback` command (ringback.js starts it): finds the subcommand, reads its options, and turns failures into sentences.
 
 import packageJson from "../package.json" with { type: "json" };
 import {

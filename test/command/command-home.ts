@@ -16,7 +16,7 @@ export interface Home {
 	folder: string;
 	/** The SQLite file that the settings of this home name. */
 	databasePath: string;
-	/** `node src/main.ts …` until it ends. */
+	/** `node src/ringback.js …` until it ends. */
 	run(args: readonly string[], settings?: Settings): Promise<Ended>;
 	start(args: readonly string[], settings?: Settings): Running;
 	/** Any other program of the repository's Node: `demo/main.ts`. */
@@ -61,7 +61,7 @@ export function openHome(t: Cleaning): Home {
 		children.push(child);
 		return watchProcess(child);
 	};
-	const start: Home["start"] = (args, settings) => startScript("src/main.ts", args, settings);
+	const start: Home["start"] = (args, settings) => startScript("src/ringback.js", args, settings);
 	return { folder, databasePath, start, startScript, run: (args, settings) => start(args, settings).ended() };
 }
 
