@@ -116,20 +116,27 @@ import { createReceiver } from "@ringback/receiver";
 import { createExpressReceiver } from "@ringback/receiver/express";
 import { createFastifyReceiver } from "@ringback/receiver/fastify";
 import { createHonoReceiver } from "@ringback/receiver/hono";
-import { createNextReceiver } from "@ringback/receiver/next";
 import express from "express";
 import Fastify from "fastify";
 import { Hono } from "hono";
-import { after, type NextRequest } from "next/server.js";
 
 const options = { secret: process.env["RINGBACK_SIGNING_SECRET"], onEvent: console.log };
 const receiver = createReceiver(options);
 express().use("/postback", createExpressReceiver(receiver));
 Fastify().register(createFastifyReceiver({ url: "/postback", ...receiver }));
 new Hono().all("/postback", createHonoReceiver(receiver));
-export const PUT: (request: NextRequest) => Promise<Response> = createNextReceiver({ ...receiver, after });
 express().use("/postback", createExpressReceiver(options)).post("/other", createExpressReceiver(options));
 Fastify().register(createFastifyReceiver({ url: "/postback", ...options }), { prefix: "/hooks" });
 new Hono().all("/postback", createHonoReceiver(options));
+`;
+
+export const NEXT_CONSUMER = `
+import { createReceiver } from "@ringback/receiver";
+import { createNextReceiver } from "@ringback/receiver/next";
+import { after, type NextRequest } from "next/server.js";
+
+const options = { secret: process.env["RINGBACK_SIGNING_SECRET"], onEvent: console.log };
+const receiver = createReceiver(options);
+export const PUT: (request: NextRequest) => Promise<Response> = createNextReceiver({ ...receiver, after });
 export const POST: (request: NextRequest) => Promise<Response> = createNextReceiver({ ...options, after });
 `;

@@ -31,7 +31,7 @@ export function startProgram(
 ): RunningProgram {
 	const child = spawn(command, args, {
 		cwd: folder,
-		env: environment(settings),
+		env: programEnvironment(process.env, settings),
 		stdio: ["ignore", "pipe", "pipe"],
 	});
 	let output = "";
@@ -85,7 +85,7 @@ export async function runProgram(
 ): Promise<string> {
 	const options = {
 		cwd: folder,
-		env: environment(settings),
+		env: programEnvironment(process.env, settings),
 		timeout: PATIENCE_MS,
 		maxBuffer: LONGEST_OUTPUT_BYTES,
 	};
@@ -98,11 +98,22 @@ export async function runProgram(
 	}
 }
 
-// What `npm test` puts there for its own scripts would lead an npm inside them back to this repository.
-function environment(settings: Settings): NodeJS.ProcessEnv {
-	const own = Object.entries(process.env).filter(([name]) => {
-		const isOfOuterRun = /^npm_(?!config_registry$)/i.test(name) || /^(?:NODE_|RINGBACK_)/.test(name);
-		return !isOfOuterRun;
-	});
+/** Of the program: the machine's, without what `npm test` and the developer's own tools put there. */
+export function programEnvironment(
+	surroundings: NodeJS.ProcessEnv = process.env,
+	settings: Settings = {},
+): NodeJS.ProcessEnv {
+	const own = Object.entries(surroundings).filter(
+		([name]) => !OF_THE_OUTER_RUN.some((each) => each.test(name)),
+	);
 	return { ...Object.fromEntries(own), NO_COLOR: "1", ...settings };
 }
+
+const OF_THE_OUTER_RUN: readonly RegExp[] = [
+	/^RINGBACK_/,
+	// A shop's Node must not run as a test or with a developer's options, but must trust whom the machine trusts.
+	/^NODE_(?!(?:EXTRA_CA_CERTS|USE_SYSTEM_CA|USE_ENV_PROXY|TLS_REJECT_UNAUTHORIZED)$)/,
+	// An npm inside would take this repository for its own; the settings, where its registry is and how to reach it, stay.
+	/^(?:INIT_CWD$|npm_(?!config_))/i,
+	/^npm_config_(?:local_prefix|workspaces?|include_workspace_root)$/i,
+];

@@ -1,0 +1,64 @@
+// A shop's folder: the packed package installed in it, the README's programs written into it, and above it a
+// node_modules with whatever else the programs import, where Node finds it as it would find the shop's own.
+
+import { match } from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { packPackage } from "./packed-package.ts";
+import { makeBusy, readPrograms, writePrograms } from "./readme-programs.ts";
+import { type RunningProgram, type Settings, startProgram } from "./run-program.ts";
+
+export interface ShopFolder {
+	folder: string;
+	/** Starts a program that listens on a free port of this machine. */
+	listen(command: string, args: readonly string[], settings: Settings): Promise<Listening>;
+	/** Of one that need not listen. */
+	start(command: string, args: readonly string[], settings?: Settings): RunningProgram;
+	/** Ends what was started, and removes the folder. */
+	close(): Promise<void>;
+}
+
+export interface Listening {
+	program: RunningProgram;
+	origin: string;
+}
+
+/** For `--import`: frameworks do not all say where they listen. */
+export const ANNOUNCE = `data:text/javascript,${encodeURIComponent(`
+	import { Server } from "node:net";
+	const { emit } = Server.prototype;
+	Server.prototype.emit = function (name, ...more) {
+		if (name === "listening") console.log("listening on " + this.address().port);
+		return emit.call(this, name, ...more);
+	};
+`)}`;
+const LISTENING = /[Ll]istening on (?:http:\/\/127\.0\.0\.1:)?(\d+)/;
+
+/** `parent` has the node_modules. */
+export async function openShopFolder(parent: string): Promise<ShopFolder> {
+	const packed = await packPackage();
+	const folder = mkdtempSync(join(parent, "shop-"));
+	const running: RunningProgram[] = [];
+	await packed.installInto(folder).finally(() => packed.remove());
+	writePrograms(readPrograms(), folder);
+	writePrograms(makeBusy(readPrograms()), folder);
+	const start: ShopFolder["start"] = (command, args, settings) => {
+		const program = startProgram(command, args, folder, settings);
+		running.push(program);
+		return program;
+	};
+	return {
+		folder,
+		start,
+		async listen(command, args, settings) {
+			const program = start(command, args, { PORT: "0", ...settings });
+			const [, port = ""] = await program.said(LISTENING);
+			match(port, /^[1-9]\d*$/);
+			return { program, origin: `http://127.0.0.1:${port}` };
+		},
+		async close() {
+			for (const program of running) await program.stop();
+			rmSync(folder, { recursive: true });
+		},
+	};
+}

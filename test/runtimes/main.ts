@@ -1,0 +1,137 @@
+// `npm run test:runtimes`: the README's programs, run as they stand with the packed package, on every other runtime
+// and in the large framework that the package names. They are fetched when this runs; `npm test` fetches nothing.
+
+import { equal, match, notEqual } from "node:assert/strict";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { sampleEvent } from "../../receiver/src/sample-delivery.ts";
+import { checkTypes, NODE_TYPES } from "../receiver/check-types.ts";
+import { NEXT_CONSUMER } from "../receiver/consumer-programs.ts";
+import { checkReceiver, freshDelivery, SECRET, sendDelivery } from "../receiver/delivery-cases.ts";
+import {
+	checkBusyProgram,
+	checkCommand,
+	checkProgram,
+	checkVectors,
+	QUERY,
+	type ReceiverProgram,
+} from "../receiver/program-cases.ts";
+import { readPrograms, writePrograms } from "../receiver/readme-programs.ts";
+import { runProgram } from "../receiver/run-program.ts";
+import { ANNOUNCE, openShopFolder, type ShopFolder } from "../receiver/shop-folder.ts";
+import { reportNotRun } from "../support/not-run.ts";
+import { type InstalledPackages, installPackages } from "./packages-folder.ts";
+
+const OUR_COMMAND = fileURLToPath(new URL("../../src/ringback.js", import.meta.url));
+const MACHINE = `${process.platform}-${process.arch}`;
+const NEXT = "next/dist/bin/next";
+const DENO_RIGHTS = ["run", "--no-remote", "--allow-net=127.0.0.1", "--allow-env", "--allow-read"];
+
+/** The commands are paths below node_modules. */
+const NODES: readonly ReceiverProgram[] = [18, 20].map((major) => ({
+	title: `Node ${major}`,
+	command: `node${major}-${MACHINE}/bin/node`,
+	program: "receiver.mjs",
+}));
+const RUNTIMES: readonly ReceiverProgram[] = [
+	...NODES,
+	{ title: "Deno", command: `deno-${MACHINE}/deno`, args: DENO_RIGHTS, program: "deno.mjs" },
+	{ title: "Bun", command: `bun-${MACHINE}/bin/bun`, program: "bun.mjs" },
+];
+
+let packages: InstalledPackages;
+let parent: string;
+let shop: ShopFolder;
+
+before(async () => {
+	packages = await installPackages();
+	parent = packages.isThere ? packages.folder : mkdtempSync(join(tmpdir(), "ringback-runtimes-missing-"));
+	shop = await openShopFolder(parent);
+});
+
+after(async () => {
+	await shop.close();
+	if (!packages.isThere) rmSync(parent, { recursive: true });
+});
+
+describe("the README's receiver takes what it should, once, and nothing else", () => {
+	eachOf(RUNTIMES, (runtime) => checkProgram(shop, runtime));
+
+	test("Next.js, built for production", async (t) => {
+		if (isMissing("Next.js", NEXT, t)) return;
+		const next = join(parent, "node_modules", NEXT);
+		const settings = { NEXT_TELEMETRY_DISABLED: "1" };
+		const config = { turbopack: { root: parent } };
+		writeFileSync(join(shop.folder, "next.config.mjs"), `export default ${JSON.stringify(config)};\n`);
+		const route = readPrograms().get("app/postback/route.js") ?? "";
+		const withPath = route.replace(
+			"after,\n})",
+			`after,\n\tpath: ${JSON.stringify(`/restored${QUERY}`)},\n})`,
+		);
+		notEqual(withPath, route);
+		writePrograms(new Map([["app/restored/route.js", withPath]]), shop.folder);
+		// No secret is set here, as on a machine that only builds.
+		await runProgram(process.execPath, [next, "build"], shop.folder, settings);
+		const args = ["--import", ANNOUNCE, next, "start", "--hostname", "127.0.0.1", "--port", "0"];
+		const { program, origin } = await shop.listen(process.execPath, args, { ...settings, ...SECRET });
+		// Next.js writes such a query anew, and then it is no longer what was signed; unless `path` tells.
+		equal(await sendDelivery(origin, freshDelivery({ path: `/postback${QUERY}` })), 401);
+		const other = JSON.stringify({ ...sampleEvent, orderId: "RESTORED" });
+		equal(await sendDelivery(origin, freshDelivery({ path: `/restored${QUERY}`, rawBody: other })), 204);
+		await program.said(/for order RESTORED/);
+		await checkReceiver(program, origin, "/postback?shop=42");
+		await program.stop();
+	});
+});
+
+describe("work that never ends and holds the thread does not keep the answer back", () => {
+	eachOf(RUNTIMES, (runtime) => checkBusyProgram(shop, runtime));
+});
+
+describe("the shared vectors are known, and none is taken altered", () => {
+	eachOf(RUNTIMES, (runtime) => checkVectors(shop, runtime));
+});
+
+describe("the package's command starts by the name a shop types", () => {
+	eachOf(NODES, (runtime) => checkCommand(shop, runtime));
+});
+
+describe("our own command says that this Node is too old for it", () => {
+	eachOf(NODES, async ({ title, command }) => {
+		const program = shop.start(command, [OUR_COMMAND, "serve"]);
+		equal(await program.ended(), 1);
+		match(program.output, new RegExp(`^Ringback needs Node 26, and this is ${title}\\..*\\n$`));
+	});
+});
+
+test("the adapter for Next.js fits its own types", async (t) => {
+	if (isMissing("Next.js", NEXT, t)) return;
+	const options = { module: "nodenext", moduleResolution: "nodenext", lib: ["es2022", "dom"] };
+	const types = { typeRoots: [NODE_TYPES], types: ["node"] };
+	// Theirs are not ours to check.
+	await checkTypes(shop.folder, { "next.ts": NEXT_CONSUMER }, { ...options, ...types, skipLibCheck: true });
+});
+
+function eachOf(
+	runtimes: readonly ReceiverProgram[],
+	check: (runtime: ReceiverProgram) => Promise<void>,
+): void {
+	for (const runtime of runtimes) {
+		test(runtime.title, async (t) => {
+			if (isMissing(runtime.title, runtime.command, t)) return;
+			await check({ ...runtime, command: join(parent, "node_modules", runtime.command) });
+		});
+	}
+}
+
+/** A failure in CI; elsewhere the test is skipped, and the end of the run names what was missing. */
+function isMissing(title: string, path: string, t: TestContext): boolean {
+	if (existsSync(join(parent, "node_modules", path))) return false;
+	const cause = packages.isThere ? `npm has no package of it for ${MACHINE}` : packages.reason;
+	// Without it there is nothing to show this with.
+	t.skip(reportNotRun(`${title} could not be installed: ${cause}.`));
+	return true;
+}
