@@ -11,6 +11,7 @@ const HEIGHT = 900;
 export async function findFlaws(page: Page): Promise<string[]> {
 	const flaws = [...(await page.evaluate<string[]>(STRUCTURE))];
 	await page.evaluate(axe.source);
+	await page.evaluate(SAMPLE_CONTRAST);
 	for (const width of WIDTHS) {
 		await page.setViewportSize({ width, height: HEIGHT });
 		for (const colorScheme of THEMES) {
@@ -54,8 +55,44 @@ const STRUCTURE = `(() => {
 	return flaws;
 })()`;
 
+/**
+ * The contrast of a text follows from its colours, its size and weight, and whatever it lies on: of texts that have all
+ * of that in common one is measured, because measuring each of a page's thousands takes most of the tests' time.
+ */
+const SAMPLE_CONTRAST = `(() => {
+	axe.configure({ rules: [{ id: "color-contrast", selector: "[data-contrast-sample]" }] });
+	const LAYER = ["color", "backgroundColor", "backgroundImage", "opacity", "filter", "mixBlendMode"];
+	const TEXT = ["fontSize", "fontWeight", "textShadow", "webkitTextStrokeWidth", "webkitTextFillColor"];
+	const read = (element, names) => {
+		const style = getComputedStyle(element);
+		return names.map((name) => style[name]).join();
+	};
+	const layers = new Map();
+	const layersOf = (element) => {
+		if (element === null) return "";
+		// What is positioned may lie on something else than its parent.
+		const place = ["absolute", "fixed", "sticky"].includes(getComputedStyle(element).position) ? element.className : "";
+		const known = layers.get(element) ?? [read(element, LAYER), place, layersOf(element.parentElement)].join("/");
+		layers.set(element, known);
+		return known;
+	};
+	const hasText = (element) => element.matches("input, select, textarea") ||
+		[...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim() !== "");
+	globalThis.sampleContrast = () => {
+		layers.clear();
+		const seen = new Set();
+		for (const element of document.querySelectorAll("body, body *")) {
+			element.removeAttribute("data-contrast-sample");
+			if (!hasText(element) || !element.checkVisibility({ visibilityProperty: true })) continue;
+			const look = [layersOf(element), read(element, TEXT), element.matches(":disabled, [aria-disabled=true] *")].join("|");
+			if (!seen.has(look)) element.setAttribute("data-contrast-sample", "");
+			seen.add(look);
+		}
+	};
+})()`;
+
 /** A function of the page: what is wrong, in words. */
-const RUN_AXE = `async (options) => (await axe.run(document, { resultTypes: ["violations"], ...options })).violations.map(
+const RUN_AXE = `async (options) => (sampleContrast(), await axe.run(document, { resultTypes: ["violations"], ...options })).violations.map(
 	({ id, nodes }) => id + ": " + nodes.slice(0, 3).map(({ html, failureSummary }) => html.slice(0, 160) + " " + failureSummary).join(" ; "))`;
 
 const FIND_OVERFLOW = `() => {

@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
-import { openBrowser } from "../support/browser.ts";
+import { findBrowser } from "../support/browser.ts";
 import { comeOverUnknownProxy } from "./page-cases.ts";
 import { fillSampleSite, type SampleSite } from "./sample-site.ts";
 import { shrinkPng } from "./shrink-png.ts";
@@ -151,11 +151,13 @@ async function takeShot(browser: Browser, url: string, site: SampleSite, shot: S
 }
 
 mkdirSync(FOLDER, { recursive: true });
+const found = await findBrowser();
+if (!found.isThere) throw new Error(found.reason);
+const { browser } = found;
 // No engine: what waits for its next attempt goes on waiting. A port of its own, because it is in the pictures.
 const stage = await openStage({
 	settings: { PORT: "8460", RINGBACK_ROLE: "web", RINGBACK_ALLOWED_PRIVATE_RANGES: "" },
 });
-const browser = await openBrowser();
 try {
 	const site = await fillSampleSite(browser, stage.service, { sales: 420 });
 	const wanted = process.argv.slice(2);

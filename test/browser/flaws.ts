@@ -1,0 +1,65 @@
+// The checks of every page find what they are for: on pages with one flaw each.
+
+import { deepEqual, match } from "node:assert/strict";
+import { test } from "node:test";
+import type { Browser } from "playwright-core";
+import { findFlaws } from "./page-checks.ts";
+
+const LINES = "<p>Many lines of the same kind.</p>".repeat(40);
+
+const FLAWED: readonly { what: string; style: string; body: string; flaw: RegExp }[] = [
+	{
+		what: "text that can hardly be read in the dark theme",
+		style:
+			"@media (prefers-color-scheme: dark) { body { background: #000; color: #fff } .late { color: #333 } }",
+		body: `${LINES}<p class="late">Hardly to be read.</p>`,
+		flaw: /^1440 px, dark: color-contrast: .*class="late"/,
+	},
+	{
+		what: "text that can hardly be read on a phone",
+		style: "@media (max-width: 500px) { .late { color: #ddd } }",
+		body: `${LINES}<p class="late">Hardly to be read.</p>`,
+		flaw: /^390 px, light: color-contrast: .*class="late"/,
+	},
+	{
+		what: "text of the same colour on another ground",
+		style: ".ground { background: #222 }",
+		body: `${LINES}<div class="ground"><p id="late">Hardly to be read.</p></div>`,
+		flaw: /^1440 px, light: color-contrast: .*id="late"/,
+	},
+	{
+		what: "something wider than a phone",
+		style: ".late { width: 700px }",
+		body: '<div class="late">Wide.</div>',
+		flaw: /^390 px, light: it is wider than the window because of .*class="late"/,
+	},
+	{
+		what: "a field without a name",
+		style: "",
+		body: '<input id="late" type="text">',
+		flaw: /^1440 px, light: label: .*id="late"/,
+	},
+];
+
+export function testFlaws(browser: () => Browser): void {
+	test("a page without any has none", async () => {
+		deepEqual(await flawsOf(browser(), "", LINES), []);
+	});
+
+	for (const { what, style, body, flaw } of FLAWED) {
+		test(`${what} is found`, async () => {
+			match((await flawsOf(browser(), style, body))[0] ?? "nothing", flaw);
+		});
+	}
+}
+
+async function flawsOf(browser: Browser, style: string, body: string): Promise<string[]> {
+	const page = await browser.newPage();
+	await page.setContent(
+		`<!doctype html><html lang="en"><head><title>Flaws · Ringback</title><meta name="viewport" content="width=device-width">` +
+			`<style>body { background: #fff; color: #111 } ${style}</style></head><body><main><h1>Flaws</h1>${body}</main></body></html>`,
+	);
+	const flaws = await findFlaws(page);
+	await page.close();
+	return flaws;
+}
