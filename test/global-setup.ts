@@ -1,12 +1,14 @@
-// One PostgreSQL for the whole run: `node --test --test-global-setup=test/global-setup.ts`. Test processes
-// inherit its address through the environment.
+// What the whole run shares: `node --test --test-global-setup=test/global-setup.ts`. One PostgreSQL, one store of
+// compiled sources, one list of what could not be tested; test processes inherit where they are by the environment.
 
+import { COMPILE_CACHE } from "./support/compile-cache.ts";
 import { closeNotRunFile, openNotRunFile } from "./support/not-run.ts";
 import { POSTGRES_URL_VARIABLE, type PostgresServer, startPostgres } from "./support/postgres.ts";
 
 let server: PostgresServer | undefined;
 
 export async function globalSetup(): Promise<void> {
+	process.env["NODE_COMPILE_CACHE"] ??= COMPILE_CACHE;
 	openNotRunFile();
 	// What these tests prove does not include a power cut; those that do start a server of their own.
 	server = await startPostgres({ settings: { fsync: "off" } });

@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { COMPILE_CACHE } from "../support/compile-cache.ts";
 import { type Ended, endProcess, type Running, watchProcess } from "../support/watched-process.ts";
 
 export type Settings = Readonly<Record<string, string>>;
@@ -24,8 +25,6 @@ export interface Home {
 }
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-/** Half of a command's time is compiling the same sources again. Goes with node_modules, where tools keep such. */
-const COMPILE_CACHE = join(ROOT, "node_modules", ".cache", "compile");
 
 /** A test, or a suite's own hooks. */
 interface Cleaning {
