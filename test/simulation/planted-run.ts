@@ -33,7 +33,8 @@ if (planted.size !== defect.edits.length)
 process.stdout.write(`${JSON.stringify(await findIt(Number(seeds)))}\n`);
 
 async function findIt(count: number): Promise<{ seed: number; promise: string | null; seen: string } | null> {
-	for (let seed = 1; seed <= count; seed++) {
+	const { seenWith = 1 } = defect ?? {};
+	for (const seed of [seenWith, ...Array.from({ length: count }, (_, index) => index + 1)]) {
 		try {
 			await simulate(seed);
 		} catch (error) {

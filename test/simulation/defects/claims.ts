@@ -82,6 +82,7 @@ export const CLAIM_DEFECTS: readonly Defect[] = [
 			},
 		],
 		breaks: ["5 one live claim, results of its own"],
+		seenWith: 98,
 	},
 	{
 		name: "a clean stop that keeps what it holds",
@@ -93,6 +94,7 @@ export const CLAIM_DEFECTS: readonly Defect[] = [
 			},
 		],
 		breaks: ["5 one live claim, results of its own"],
+		seenWith: 17,
 	},
 	{
 		name: "deliveries dropped after four failures",

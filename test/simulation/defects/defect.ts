@@ -7,6 +7,8 @@ export interface Defect {
 	edits: readonly Edit[];
 	/** Any of these shows that it was seen. */
 	breaks: readonly PromiseName[];
+	/** A seed that shows one that few do: it is tried first, so that the others need not be. */
+	seenWith?: number;
 }
 
 export interface Edit {
