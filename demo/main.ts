@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { createClient } from "@ringback/receiver";
 import { issueKey } from "../src/accounts/keys.ts";
+import { openProgramme } from "../src/accounts/open-programme.ts";
 import { createPerson } from "../src/accounts/people.ts";
 import { savePostbackUrl } from "../src/accounts/postback-url.ts";
-import { createProgramme } from "../src/accounts/programmes.ts";
 import { readConfig } from "../src/config.ts";
 import { parseRange } from "../src/domain/address.ts";
 import type { Result } from "../src/domain/fault.ts";
@@ -52,7 +52,7 @@ async function demonstrate(once: boolean, asJson: boolean): Promise<void> {
 	try {
 		service = await startDemoService(folder, shop.caPem, clock);
 		const { store } = service;
-		const { apiKey, secret } = await openProgramme(service, shop.url);
+		const { apiKey, secret } = await openSampleProgramme(service, shop.url);
 		shop.secret = secret;
 		if (asJson) print(JSON.stringify({ type: "secret", secret }));
 		say(`Ringback listens on ${service.url}, the sample shop on ${shop.url}`);
@@ -96,13 +96,13 @@ async function startDemoService(
 	}
 }
 
-async function openProgramme(
+async function openSampleProgramme(
 	service: Service,
 	postbackUrl: string,
 ): Promise<{ apiKey: string; secret: string }> {
 	const owner = must(await createPerson(service, { email: "owner@shop.example", role: "owner" }));
-	const programme = must(
-		await createProgramme(service, {
+	const { programme } = must(
+		await openProgramme(service, null, {
 			name: "Sample shop",
 			ownerEmail: owner.email,
 			currency: "EUR",

@@ -3,18 +3,12 @@
 
 import { hkdfSync } from "node:crypto";
 import { betterAuth } from "better-auth";
-import { isAPIError } from "better-auth/api";
+import { createAuthEndpoint, isAPIError } from "better-auth/api";
+import { setSessionCookie } from "better-auth/cookies";
 import { twoFactor } from "better-auth/plugins";
 import { z } from "zod";
 import type { Log } from "../ports.ts";
-import { noteAudit } from "../store/audit.ts";
-import { removeInvitations } from "../store/invitations.ts";
-import { findPersonByPublicId } from "../store/people.ts";
-import type { Db } from "../store/store.ts";
-import { composeResetMail } from "./account-mail.ts";
 import type { AccountsDeps } from "./deps.ts";
-import { forgetTurns, WRONG_PASSWORDS_FROM_ANYWHERE } from "./limits.ts";
-import type { MailDispatcher } from "./mail-dispatcher.ts";
 
 export const MIN_PASSWORD_LENGTH = 10;
 /** scrypt reads all of it: a book must not be a way to keep the machine busy. */
@@ -22,12 +16,10 @@ export const MAX_PASSWORD_LENGTH = 128;
 const SESSION_SECONDS = 7 * 86_400;
 /** How old a session may be before using it makes it last longer. */
 const SESSION_RENEWAL_SECONDS = 86_400;
-const RESET_LINK_MINUTES = 60;
 /** For each address and kind of request. The window begins anew with each that is let through. */
 const LIMIT = { window: 60, max: 60 };
 /** A person mistypes a few times a minute; a program that guesses would not be content with it. */
 const SIGN_IN_LIMIT = { window: 60, max: 10 };
-const MAIL_LIMIT = { window: 60, max: 3 };
 /** Five go with one sign-in. What keeps codes from being guessed is the account's own lock, below. */
 const CODE_LIMIT = { window: 10, max: 10 };
 const CODE_LOCK = { maxFailedAttempts: 10, durationSeconds: 15 * 60 };
@@ -39,7 +31,6 @@ const ADDRESS_HEADER = "x-ringback-client-address";
 
 export interface AuthDeps extends Pick<AccountsDeps, "store" | "clock" | "sealingKey"> {
 	log: Log;
-	mails: MailDispatcher;
 	publicUrl: string;
 }
 
@@ -78,8 +69,8 @@ export interface Auth {
 	/** Of the person whose session the visitor has; the newest first. */
 	listSessions(visitor: Visitor): Promise<AuthSession[]>;
 	hashPassword(password: string): Promise<string>;
-	/** Looking at it changes nothing: mail scanners open links, too. */
-	isResetToken(token: string): Promise<boolean>;
+	/** For a session that we gave another token. */
+	sessionCookies(token: string, visitor: Visitor): Promise<readonly string[]>;
 }
 
 export function createAuth(deps: AuthDeps): Auth {
@@ -114,18 +105,15 @@ export function createAuth(deps: AuthDeps): Auth {
 		async hashPassword(password) {
 			return (await auth.$context).password.hash(password);
 		},
-		async isResetToken(token) {
-			// It answers with where to go on, and names the token there only while that is good.
-			const query = { callbackURL: "/" };
-			const options = { params: { token }, query, asResponse: true } as const;
-			const { headers } = await auth.api.requestPasswordResetCallback(options);
-			return new URL(headers.get("location") ?? "/", origin).searchParams.has("token");
+		async sessionCookies(token, visitor) {
+			const options = { body: { token }, headers: visitorHeaders(visitor), returnHeaders: true } as const;
+			return (await auth.api.handOverSession(options)).headers.getSetCookie();
 		},
 	};
 }
 
 /** Exported for the test that holds our tables against what better-auth asks for. */
-export function authOptions({ store, clock, sealingKey, log, mails, publicUrl }: AuthDeps) {
+export function authOptions({ store, sealingKey, log, publicUrl }: AuthDeps) {
 	return {
 		appName: "Ringback",
 		baseURL: new URL(publicUrl).origin,
@@ -148,18 +136,9 @@ export function authOptions({ store, clock, sealingKey, log, mails, publicUrl }:
 			disableSignUp: true,
 			minPasswordLength: MIN_PASSWORD_LENGTH,
 			maxPasswordLength: MAX_PASSWORD_LENGTH,
-			resetPasswordTokenExpiresIn: RESET_LINK_MINUTES * 60,
-			revokeSessionsOnPasswordReset: true,
-			// Not awaited, on purpose: the time a mail takes would tell whether the account exists.
-			sendResetPassword: async ({ user, token }: { user: { email: string }; token: string }) => {
-				mails.send(composeResetMail(user.email, `${publicUrl}/reset-password?token=${token}`));
-			},
-			onPasswordReset: async ({ user }: { user: { id: string; email: string } }) => {
-				await store.transact((trx) => noteReset(trx, user.id, clock.nowMs()));
-				// Whatever was guessed, it was the old one.
-				await forgetTurns(store.db, WRONG_PASSWORDS_FROM_ANYWHERE, user.email);
-			},
 		},
+		// New passwords are chosen by our own links and in our own transactions: see accept-link and passwords.
+		disabledPaths: ["/request-password-reset", "/reset-password", "/change-password", "/set-password"],
 		rateLimit: {
 			enabled: true,
 			storage: "database" as const,
@@ -167,8 +146,7 @@ export function authOptions({ store, clock, sealingKey, log, mails, publicUrl }:
 			...LIMIT,
 			customRules: {
 				"/sign-in/email": SIGN_IN_LIMIT,
-				"/change-password": SIGN_IN_LIMIT,
-				"/request-password-reset": MAIL_LIMIT,
+				"/verify-password": SIGN_IN_LIMIT,
 				"/two-factor/*": CODE_LIMIT,
 			},
 		},
@@ -179,6 +157,7 @@ export function authOptions({ store, clock, sealingKey, log, mails, publicUrl }:
 		},
 		plugins: [
 			twoFactor({ issuer: "Ringback", twoFactorTable: "auth_two_factors", accountLockout: CODE_LOCK }),
+			{ id: "ringback", endpoints: { handOverSession } },
 		],
 		telemetry: { enabled: false },
 		// Its messages, never its details: those may hold what people typed.
@@ -192,13 +171,16 @@ export function authOptions({ store, clock, sealingKey, log, mails, publicUrl }:
 	};
 }
 
-/** A link that staff made for the same purpose has nothing left to do. */
-async function noteReset(trx: Db, publicId: string, nowMs: number): Promise<void> {
-	const person = await findPersonByPublicId(trx, publicId);
-	if (person === undefined) return;
-	await removeInvitations(trx, person.id);
-	await noteAudit(trx, { personId: person.id, action: "password.reset" }, nowMs);
-}
+/** Only for calls from inside: it has no path. */
+const handOverSession = createAuthEndpoint.serverOnly(
+	{ method: "POST", body: z.object({ token: z.string() }) },
+	async (ctx) => {
+		const found = await ctx.context.internalAdapter.findSession(ctx.body.token);
+		if (found === null) throw new Error("a session that is not there");
+		await setSessionCookie(ctx, found);
+		return ctx.json({});
+	},
+);
 
 /** Signs cookies and seals authenticator secrets: a key of its own, so that neither can be used for the other. */
 function deriveSecret(sealingKey: Uint8Array): string {

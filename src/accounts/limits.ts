@@ -32,6 +32,14 @@ export const INVITATIONS_TO_ONE_ADDRESS: Limit = {
 	say: (when) => `This address was sent several invitations within an hour. Send another ${when}.`,
 };
 
+/** Whoever they are for: a person asks once, and again when they mistyped. */
+export const RESET_MAILS_FROM_ONE_ADDRESS: Limit = {
+	name: "reset-mails-from",
+	max: 3,
+	windowMs: MINUTE_MS,
+	say: (when) => `Too many links were asked for from your network. Try again ${when}.`,
+};
+
 export const RESET_MAILS_TO_ONE_ADDRESS: Limit = {
 	name: "reset-mails-to",
 	max: 5,

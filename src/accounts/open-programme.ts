@@ -1,64 +1,129 @@
-// Opening a programme from the page: its terms are agreed, and its owner is invited in the same step.
+// Opening a programme: its terms are agreed, and it gets its owner in the same step. For the page, where the owner is
+// invited, and for the command line, which made the owner before.
 
-import { refuse, succeed } from "../domain/fault.ts";
+import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { currencyDigits } from "../domain/money.ts";
 import { noteAudit } from "../store/audit.ts";
-import { findPersonByEmail } from "../store/people.ts";
-import { insertProgramme, type Programme } from "../store/programmes.ts";
-import {
-	findOrMakePerson,
-	type InvitationsDeps,
-	type Invited,
-	mailInvitation,
-	welcomePerson,
-} from "./invitations.ts";
+import { findPersonByEmail, type Person } from "../store/people.ts";
+import { addOwner, insertProgramme, type Programme } from "../store/programmes.ts";
+import type { Db } from "../store/store.ts";
+import type { AccountsDeps } from "./deps.ts";
+import { findOrMakeInvitee, type Welcomed, welcomePerson } from "./invitations.ts";
 import { INVITATIONS_BY_ONE_PERSON, takeTurn } from "./limits.ts";
+import { lockLinksAs, type Maker } from "./links.ts";
 import { parseEmail } from "./people.ts";
-import { type Checked, faultsOf, parseTerms, refuseAll } from "./programme-terms.ts";
-import { type ProgrammeInput, programmeRow } from "./programmes.ts";
+import {
+	type Checked,
+	faultsOf,
+	parseTerms,
+	refuseAll,
+	type Terms,
+	type TermsInput,
+} from "./programme-terms.ts";
+
+type ProgrammesDeps = Pick<AccountsDeps, "store" | "clock" | "random">;
+
+export interface ProgrammeInput extends TermsInput {
+	ownerEmail: string;
+	currency: string;
+	/** Chosen before, so that a form sent twice makes one programme. */
+	publicId?: string | undefined;
+}
 
 export interface OpenedProgramme {
 	programme: Programme;
-	invited: Invited;
+	/** The owner, with the token of their invitation: `mailInvitation` sends it. */
+	owner: Welcomed;
 }
 
 export async function openProgramme(
-	deps: InvitationsDeps,
-	staffId: number,
-	/** With an id that was chosen before, so that a form sent twice makes one programme. */
-	input: ProgrammeInput & { publicId?: string | undefined },
+	deps: ProgrammesDeps,
+	/** Null: the command line. */
+	maker: Maker | null,
+	input: ProgrammeInput,
 ): Promise<Checked<OpenedProgramme>> {
 	const currency = input.currency.trim().toUpperCase();
-	const digits = currencyDigits(currency);
 	const terms = parseTerms(input);
 	const email = parseEmail(input.ownerEmail);
-	const faults = [...faultsOf(digits), ...(terms.ok ? [] : terms.faults), ...faultsOf(email)];
+	const faults = [
+		...(terms.ok ? [] : terms.faults),
+		...faultsOf(currencyDigits(currency)),
+		...faultsOf(email),
+	];
 	if (!terms.ok || !email.ok || faults.length > 0) return refuseAll(faults);
-	const known = await findPersonByEmail(deps.store.db, email.value);
-	if (known !== undefined && known.role !== "owner") {
-		return refuseAll(faultsOf(ownerMayNotBeStaff(email.value)));
-	}
 	const nowMs = deps.clock.nowMs();
 	// Not by address: the owner of ten programmes is mailed ten times.
-	const tooMany = await takeTurn(deps.store.db, INVITATIONS_BY_ONE_PERSON, String(staffId), nowMs);
+	const tooMany =
+		maker === null
+			? null
+			: await takeTurn(deps.store.db, INVITATIONS_BY_ONE_PERSON, String(maker.personId), nowMs);
 	if (tooMany !== null) return refuseAll([{ ...tooMany, field: "email" }]);
 	const publicId = input.publicId ?? makeId("prg", nowMs, deps.random.bytes(ID_RANDOM_BYTES));
 	// All or nothing: a programme that nobody can look after must not be left behind.
 	const opened = await deps.store.transact(async (trx) => {
-		const owner = await findOrMakePerson(trx, deps, email.value, "owner", true);
+		const signedOut = await lockLinksAs(trx, maker);
+		if (signedOut !== null) return signedOut;
+		const owner = await findOrInviteOwner(trx, deps, maker, email.value);
 		if (!owner.ok) return owner;
-		const programme = await insertProgramme(trx, programmeRow(publicId, currency, terms.value, nowMs));
-		const note = { personId: staffId, programmeId: programme.id, action: "programme.created" } as const;
-		await noteAudit(trx, { ...note, subject: publicId }, nowMs);
-		const welcomed = await welcomePerson(trx, deps, owner.value, { programme, invitedBy: staffId });
-		return succeed({ programme, welcomed });
+		const programme = await insertProgramme(trx, rowOf(publicId, currency, terms.value, nowMs));
+		const note = { personId: maker?.personId ?? null, programmeId: programme.id } as const;
+		await noteAudit(trx, { ...note, action: "programme.created", subject: publicId }, nowMs);
+		const welcomed = await giveOwner(trx, deps, maker, owner.value, programme);
+		if (!welcomed.ok) throw new Error("signed out although the links are locked");
+		return succeed({ programme, owner: welcomed.value });
 	});
-	if (!opened.ok) return refuseAll([opened.fault]);
-	const { programme, welcomed } = opened.value;
-	return succeed({ programme, invited: mailInvitation(deps, welcomed, programme) });
+	return opened.ok ? opened : refuseAll([opened.fault]);
 }
 
-function ownerMayNotBeStaff(email: string): ReturnType<typeof refuse> {
+/** On the command line a mistyped address must not make an account. */
+async function findOrInviteOwner(
+	trx: Db,
+	deps: ProgrammesDeps,
+	maker: Maker | null,
+	email: string,
+): Promise<Result<Person>> {
+	const known = await findPersonByEmail(trx, email);
+	if (known === undefined) {
+		return maker === null ? unknownOwner(email) : findOrMakeInvitee(trx, deps, email, "owner", true);
+	}
+	if (known.role === "owner") return succeed(known);
 	return refuse("email_taken", `${email} cannot own a programme. Use another address.`, "email");
+}
+
+/** `user create` has given the owner their link already: a new one would end it. */
+async function giveOwner(
+	trx: Db,
+	deps: ProgrammesDeps,
+	maker: Maker | null,
+	owner: Person,
+	programme: Programme,
+): Promise<Result<Welcomed>> {
+	if (maker !== null) return welcomePerson(trx, deps, owner, { programme, invitedBy: maker });
+	await addOwner(trx, programme.id, owner.id);
+	const note = { personId: null, programmeId: programme.id, action: "person.invited" } as const;
+	await noteAudit(trx, { ...note, subject: owner.email, detail: owner.role }, deps.clock.nowMs());
+	return succeed({ person: owner, token: null });
+}
+
+function rowOf(publicId: string, currency: string, terms: Terms, nowMs: number) {
+	return {
+		public_id: publicId,
+		name: terms.name,
+		currency,
+		commission_rate: terms.commissionRate,
+		fee_rate: terms.feeRate,
+		approval_days: terms.approvalDays,
+		parks_pixels: terms.parksPixels ? 1 : 0,
+		parked_days: terms.parkedDays,
+		created_at_ms: nowMs,
+	} as const;
+}
+
+function unknownOwner(email: string): ReturnType<typeof refuse> {
+	return refuse(
+		"unknown_person",
+		`Nobody has the email ${email}. Make the account first: ringback user create --email ${email} --role owner`,
+		"owner",
+	);
 }

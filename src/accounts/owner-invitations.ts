@@ -1,31 +1,20 @@
 // An owner asks somebody to look after the programme with them. It says nothing about who has an account, and
-// makes nobody anything, until whoever has the mailbox accepts it: see accept-owner-invitation.
+// makes nobody anything, until whoever has the mailbox accepts it: see accept-link.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { noteAudit } from "../store/audit.ts";
-import {
-	type OwnerInvitation,
-	removeOwnerInvitations,
-	replaceOwnerInvitation,
-} from "../store/owner-invitations.ts";
+import { type Link, removeProgrammeInvitation } from "../store/links.ts";
 import { findPersonByEmail } from "../store/people.ts";
 import { isOwner, type Programme } from "../store/programmes.ts";
 import { composeOwnerInvitationMail } from "./account-mail.ts";
 import type { AccountsDeps } from "./deps.ts";
-import {
-	DAY_MS,
-	hashToken,
-	INVITATION_DAYS,
-	type InvitationsDeps,
-	type SentInvitation,
-	TOKEN_BYTES,
-} from "./invitations.ts";
+import type { InvitationsDeps, SentInvitation } from "./invitations.ts";
+import { INVITATION_DAYS, issueLink, linkPath, lockLinksAs, type Maker } from "./links.ts";
 import { parseEmail } from "./people.ts";
 
 export async function inviteAsOwner(
 	deps: InvitationsDeps,
-	invitedBy: number,
+	invitedBy: Maker,
 	programme: Programme,
 	emailText: string,
 	detail: "owner" | "new link" = "owner",
@@ -33,26 +22,21 @@ export async function inviteAsOwner(
 	const parsed = parseEmail(emailText);
 	if (!parsed.ok) return parsed;
 	const email = parsed.value;
-	const token = deps.random.hex(TOKEN_BYTES);
 	const invited = await deps.store.transact(async (trx) => {
+		const signedOut = await lockLinksAs(trx, invitedBy);
+		if (signedOut !== null) return signedOut;
 		const known = await findPersonByEmail(trx, email);
 		if (known !== undefined && (await isOwner(trx, programme.id, known.id))) return onListAlready(email);
-		const nowMs = deps.clock.nowMs();
-		await replaceOwnerInvitation(trx, {
-			public_id: makeId("inv", nowMs, deps.random.bytes(ID_RANDOM_BYTES)),
-			programme_id: programme.id,
-			email,
-			token_hash: hashToken(token),
-			made_by: invitedBy,
-			created_at_ms: nowMs,
-			expires_at_ms: nowMs + INVITATION_DAYS * DAY_MS,
-		});
-		const note = { personId: invitedBy, programmeId: programme.id, action: "person.invited" } as const;
-		await noteAudit(trx, { ...note, subject: email, detail }, nowMs);
-		return succeed({ isStaff: known?.role === "staff" });
+		const programmeId = programme.id;
+		const order = { purpose: "owner_invitation", email, programmeId, maker: invitedBy } as const;
+		const link = await issueLink(trx, deps, order);
+		if (!link.ok) return link;
+		const note = { personId: invitedBy.personId, programmeId, action: "person.invited" } as const;
+		await noteAudit(trx, { ...note, subject: email, detail }, deps.clock.nowMs());
+		return succeed({ token: link.value, isStaff: known?.role === "staff" });
 	});
 	if (!invited.ok) return invited;
-	const link = `${deps.publicUrl}/welcome/programme/${token}`;
+	const link = `${deps.publicUrl}${linkPath(invited.value.token)}`;
 	// Staff see every programme and own none: there is nothing to accept, and the owner need not know.
 	if (!invited.value.isStaff) {
 		const mail = { to: email, link, programmeName: programme.name, validDays: INVITATION_DAYS };
@@ -61,16 +45,33 @@ export async function inviteAsOwner(
 	return succeed({ person: { email }, link, isMailed: deps.mails.isOn });
 }
 
+/** By anybody who looks after the programme, whoever sent it. */
 export async function withdrawInvitation(
 	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
-	personId: number,
-	{ programme_id: programmeId, email }: OwnerInvitation,
-): Promise<void> {
-	await store.transact(async (trx) => {
-		if (!(await removeOwnerInvitations(trx, programmeId, email))) return;
-		const note = { personId, programmeId, action: "person.removed", subject: email } as const;
-		await noteAudit(trx, { ...note, detail: "invitation" }, clock.nowMs());
+	actor: Maker,
+	programmeId: number,
+	email: string,
+): Promise<Result<true>> {
+	return store.transact(async (trx) => {
+		const signedOut = await lockLinksAs(trx, actor);
+		if (signedOut !== null) return signedOut;
+		if (await removeProgrammeInvitation(trx, programmeId, email)) {
+			const note = {
+				personId: actor.personId,
+				programmeId,
+				action: "person.removed",
+				subject: email,
+			} as const;
+			await noteAudit(trx, { ...note, detail: "invitation" }, clock.nowMs());
+		}
+		return succeed(true);
 	});
+}
+
+/** An invitation that is listed under a programme has an address: that is what it is for. */
+export function addressOf({ email }: Link): string {
+	if (email === null) throw new Error("an owner's invitation without an address");
+	return email;
 }
 
 /** Nothing that the list on the same page does not show. */

@@ -5,33 +5,45 @@ import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { noteAudit } from "../store/audit.ts";
 import type { Person } from "../store/people.ts";
 import { composePasswordLinkMail } from "./account-mail.ts";
-import type { Actor } from "./deps.ts";
-import { type InvitationsDeps, type Invited, makeLink, takeInvitationTurn } from "./invitations.ts";
+import { type InvitationsDeps, type Invited, takeInvitationTurn } from "./invitations.ts";
+import { issueLink, linkPath, type Maker } from "./links.ts";
 
-/** It is handed over by people who are talking to each other, and opens an account that is in use. */
-const PASSWORD_LINK_HOURS = 24;
-
-/** For somebody who has a password; it stays until the link is used. The link goes to whoever asked, never by mail. */
 export async function makePasswordLink(
 	deps: InvitationsDeps,
-	actor: Actor,
+	maker: Maker,
 	person: Person,
 	/** Where it was asked for; null on the list of the staff. */
 	programmeId: number | null,
 ): Promise<Result<Invited>> {
-	if (actor.role !== "staff") return refuse("not_allowed", sayWhomToAsk(person.email));
+	if (maker.role !== "staff") return refuse("not_allowed", sayWhomToAsk(person.email));
 	// Whoever finds a browser signed in must not make the account their own.
-	if (person.id === actor.personId) return refuse("not_allowed", "Change your own password under Account.");
-	const tooMany = await takeInvitationTurn(deps, actor.personId, person.email);
+	if (person.id === maker.personId) return refuse("not_allowed", "Change your own password under Account.");
+	const tooMany = await takeInvitationTurn(deps, maker.personId, person.email);
 	if (tooMany !== null) return { ok: false, fault: tooMany };
-	const link = await deps.store.transact(async (trx) => {
-		const note = { personId: actor.personId, programmeId, action: "password.link_made" } as const;
-		await noteAudit(trx, { ...note, subject: person.email }, deps.clock.nowMs());
-		const lifeMs = PASSWORD_LINK_HOURS * 3_600_000;
-		return makeLink(trx, deps, { personId: person.id, madeBy: actor.personId, lifeMs });
+	return issuePasswordLink(deps, maker, person, programmeId);
+}
+
+/** For somebody who has a password; it stays until the link is used. The link goes to whoever asked, never by mail. */
+export async function issuePasswordLink(
+	deps: InvitationsDeps,
+	/** Null: the command line. */
+	maker: Maker | null,
+	person: Person,
+	programmeId: number | null,
+): Promise<Result<Invited>> {
+	const issued = await deps.store.transact(async (trx) => {
+		const order = { purpose: "password_link", personId: person.id, programmeId, maker } as const;
+		const link = await issueLink(trx, deps, order);
+		if (!link.ok) return link;
+		const personId = maker?.personId ?? null;
+		const note = { personId, programmeId, action: "password.link_made", subject: person.email } as const;
+		await noteAudit(trx, note, deps.clock.nowMs());
+		return link;
 	});
+	if (!issued.ok) return issued;
 	// That there is one, and not the link: the mailbox may be what was lost.
 	deps.mails.send(composePasswordLinkMail(person.email));
+	const link = `${deps.publicUrl}${linkPath(issued.value)}`;
 	return succeed({ person, link, isMailed: deps.mails.isOn, isForPassword: true });
 }
 

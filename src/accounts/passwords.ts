@@ -1,13 +1,31 @@
-// Choosing a password, changing it, and a new one for those who forgot theirs.
+// Choosing a password, changing it, and a link by mail for those who forgot theirs.
 
+import type { EndedAccess } from "../domain/ended-access.ts";
 import { type Result, succeed } from "../domain/fault.ts";
 import { noteAudit } from "../store/audit.ts";
-import { removeInvitations } from "../store/invitations.ts";
-import { findPersonByEmail } from "../store/people.ts";
+import { removeLinksOfPerson } from "../store/links.ts";
+import { findPersonByEmail, findPersonById } from "../store/people.ts";
+import { findSessionRow, hasPassword, resumeSession, setPassword } from "../store/sign-in.ts";
+import { composeResetMail } from "./account-mail.ts";
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH, type Visitor } from "./auth.ts";
-import { faultOf, linkNotValid, passwordTooLong, passwordTooShort } from "./auth-fault.ts";
-import { RESET_MAILS_TO_ONE_ADDRESS, takeTurn } from "./limits.ts";
+import { faultOf, passwordTooLong, passwordTooShort } from "./auth-fault.ts";
+import { endAccess } from "./end-access.ts";
+import type { InvitationsDeps } from "./invitations.ts";
+import { RESET_MAILS_FROM_ONE_ADDRESS, RESET_MAILS_TO_ONE_ADDRESS, takeTurn } from "./limits.ts";
+import { issueLink, linkPath, lockLinksAs, type Maker } from "./links.ts";
 import type { SignInDeps } from "./sign-in.ts";
+
+const SESSION_ID_BYTES = 16;
+const SESSION_TOKEN_BYTES = 32;
+/** Nobody's: what is done for somebody's address is done for this one, too, where nobody has it. */
+const NOBODY_ID = 0;
+
+export interface PasswordChanged {
+	/** What ended with the old password. The session that it was changed in goes on and is not counted. */
+	ended: EndedAccess;
+	/** Of that session, whose token is new. */
+	setCookies: readonly string[];
+}
 
 export function judgePassword(password: string): Result<true> {
 	if (password.length < MIN_PASSWORD_LENGTH) return { ok: false, fault: passwordTooShort() };
@@ -15,65 +33,70 @@ export function judgePassword(password: string): Result<true> {
 	return succeed(true);
 }
 
-/** Ends every other session: whoever knew the old password is out. Resolves to this one's new cookies. */
+/**
+ * Ends every other session and every link: whoever knew the old password is out. better-auth only says whether the
+ * present one is right; what changes is one transaction of ours, because its own would not hold the rest.
+ */
 export async function changePassword(
-	{ auth, store, clock }: SignInDeps,
-	personId: number,
-	change: { currentPassword: string; newPassword: string },
+	{ auth, store, clock, random }: SignInDeps & Pick<InvitationsDeps, "random">,
+	person: Maker,
+	{ currentPassword, newPassword }: { currentPassword: string; newPassword: string },
 	visitor: Visitor,
-): Promise<Result<readonly string[]>> {
-	const answer = await auth.post("/change-password", { ...change, revokeOtherSessions: true }, visitor);
+): Promise<Result<PasswordChanged>> {
+	const judged = judgePassword(newPassword);
+	if (!judged.ok) return judged;
+	const answer = await auth.post("/verify-password", { password: currentPassword }, visitor);
 	if (answer.status !== 200) return { ok: false, fault: faultOf(answer) };
-	await store.transact(async (trx) => {
-		// A link that staff made for it has nothing left to do.
-		await removeInvitations(trx, personId);
-		await noteAudit(trx, { personId, action: "password.changed" }, clock.nowMs());
+	const passwordHash = await auth.hashPassword(newPassword);
+	const renewed = { id: random.hex(SESSION_ID_BYTES), token: random.hex(SESSION_TOKEN_BYTES) };
+	const changed = await store.transact(async (trx) => {
+		// A new password by another way, since the present one was looked at, has ended this session.
+		const signedOut = await lockLinksAs(trx, person);
+		if (signedOut !== null) return signedOut;
+		const [self, session] = [
+			await findPersonById(trx, person.personId),
+			await findSessionRow(trx, person.sessionId),
+		];
+		if (self === undefined || session === undefined) throw new Error("a session without a person");
+		const nowMs = clock.nowMs();
+		const ended = await endAccess(trx, self, { endedBy: self.id, nowMs, keepsOneSession: true });
+		await setPassword(trx, self, passwordHash, nowMs);
+		await resumeSession(trx, session, renewed);
+		await noteAudit(trx, { personId: self.id, action: "password.changed" }, nowMs);
+		return succeed(ended);
 	});
-	return succeed(answer.setCookies);
+	if (!changed.ok) return changed;
+	return succeed({ ended: changed.value, setCookies: await auth.sessionCookies(renewed.token, visitor) });
 }
 
 /** Answers the same whether or not anybody has this address: only a mail may tell. */
 export async function requestPasswordReset(
-	{ auth, store, clock }: Pick<SignInDeps, "auth" | "store" | "clock">,
+	deps: Pick<InvitationsDeps, "store" | "clock" | "random" | "mails" | "publicUrl">,
 	text: string,
-	visitor: Visitor,
+	visitor: Pick<Visitor, "address">,
 ): Promise<Result<true>> {
+	const { store, clock, mails, publicUrl } = deps;
 	const email = text.trim().toLowerCase();
-	// One transaction for either, so that an account costs no more time than none.
-	const tooMany = await store.transact(async (trx) => {
-		const nowMs = clock.nowMs();
-		const refusal = await takeTurn(trx, RESET_MAILS_TO_ONE_ADDRESS, email, nowMs);
-		const person = await findPersonByEmail(trx, email);
-		if (person !== undefined && refusal === null) {
-			// By whoever knows the address: nobody is signed in.
-			await noteAudit(trx, { personId: null, action: "password.reset_asked", subject: email }, nowMs);
-		}
-		return refusal;
-	});
+	const nowMs = clock.nowMs();
+	const tooMany =
+		(await takeTurn(store.db, RESET_MAILS_FROM_ONE_ADDRESS, visitor.address, nowMs)) ??
+		(await takeTurn(store.db, RESET_MAILS_TO_ONE_ADDRESS, email, nowMs));
 	if (tooMany !== null) return { ok: false, fault: tooMany };
-	const answer = await auth.post("/request-password-reset", { email }, visitor);
-	if (answer.status === 429) return { ok: false, fault: faultOf(answer) };
-	// What is no address at all is refused there; here it is just an address that nobody has.
+	// The same work for either, so that an account costs no more time than none.
+	const token = await store.transact(async (trx) => {
+		const found = await findPersonByEmail(trx, email);
+		const person = found !== undefined && (await hasPassword(trx, found.public_id)) ? found : undefined;
+		const personId = person?.id ?? NOBODY_ID;
+		const link = await issueLink(trx, deps, { purpose: "password_mail", personId, maker: null });
+		if (person === undefined || !link.ok) {
+			await removeLinksOfPerson(trx, NOBODY_ID);
+			return null;
+		}
+		// By whoever knows the address: nobody is signed in.
+		await noteAudit(trx, { personId: null, action: "password.reset_asked", subject: email }, nowMs);
+		return link.value;
+	});
+	// Not awaited, on purpose: the time a mail takes would tell whether the account exists.
+	if (token !== null) mails.send(composeResetMail(email, `${publicUrl}${linkPath(token)}`));
 	return succeed(true);
-}
-
-/** Before anybody types a password. Looking at it changes nothing. */
-export async function findResetLink(
-	{ auth }: Pick<SignInDeps, "auth">,
-	token: string,
-): Promise<Result<true>> {
-	return (await auth.isResetToken(token)) ? succeed(true) : { ok: false, fault: linkNotValid() };
-}
-
-/** Ends every session. Signing in is left to the person, with the code of their authenticator if they have one. */
-export async function resetPassword(
-	{ auth }: Pick<SignInDeps, "auth">,
-	token: string,
-	newPassword: string,
-	visitor: Visitor,
-): Promise<Result<true>> {
-	const judged = judgePassword(newPassword);
-	if (!judged.ok) return judged;
-	const answer = await auth.post("/reset-password", { token, newPassword }, visitor);
-	return answer.status === 200 ? succeed(true) : { ok: false, fault: faultOf(answer) };
 }

@@ -2,7 +2,8 @@
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
-import { insertPerson, type Person } from "../store/people.ts";
+import { findPersonByEmail, insertPerson, type Person } from "../store/people.ts";
+import type { Db } from "../store/store.ts";
 import type { Role } from "../store/tables/people.ts";
 import type { AccountsDeps } from "./deps.ts";
 
@@ -10,25 +11,58 @@ import type { AccountsDeps } from "./deps.ts";
 const MAX_EMAIL_LENGTH = 254;
 const MAX_NAME_LENGTH = 100;
 
+type PeopleDeps = Pick<AccountsDeps, "clock" | "random">;
+
 export async function createPerson(
-	{ store, clock, random }: Pick<AccountsDeps, "store" | "clock" | "random">,
+	deps: PeopleDeps & Pick<AccountsDeps, "store">,
 	input: { email: string; role: string },
 ): Promise<Result<Person>> {
 	const email = parseEmail(input.email);
 	if (!email.ok) return email;
 	const role = parseRole(input.role);
 	if (!role.ok) return role;
-	const nowMs = clock.nowMs();
-	const person = await insertPerson(store.db, {
-		public_id: makeId("usr", nowMs, random.bytes(ID_RANDOM_BYTES)),
-		email: email.value,
-		role: role.value,
-		created_at_ms: nowMs,
-	});
+	const person = await makePerson(deps.store.db, deps, email.value, role.value);
 	if (person !== undefined) return succeed(person);
 	return refuse(
 		"email_taken",
 		`${email.value} already has an account. Use that one, or another address.`,
+		"email",
+	);
+}
+
+/** The person's role is theirs already where the address is known: the caller looks at it. */
+export async function findOrMakePerson(
+	trx: Db,
+	deps: PeopleDeps,
+	email: string,
+	role: Role,
+): Promise<Person> {
+	const person = (await makePerson(trx, deps, email, role)) ?? (await findPersonByEmail(trx, email));
+	if (person === undefined) throw new Error("an e-mail that is taken by nobody");
+	return person;
+}
+
+/** Undefined when the e-mail is taken. */
+function makePerson(
+	db: Db,
+	{ clock, random }: PeopleDeps,
+	email: string,
+	role: Role,
+): Promise<Person | undefined> {
+	const nowMs = clock.nowMs();
+	const public_id = makeId("usr", nowMs, random.bytes(ID_RANDOM_BYTES));
+	return insertPerson(db, { public_id, email, role, created_at_ms: nowMs });
+}
+
+export async function requirePersonByEmail(
+	{ store }: Pick<AccountsDeps, "store">,
+	email: string,
+): Promise<Result<Person>> {
+	const person = await findPersonByEmail(store.db, email.trim().toLowerCase());
+	if (person !== undefined) return succeed(person);
+	return refuse(
+		"unknown_person",
+		`Nobody has the email ${email}. Check the spelling, or invite them.`,
 		"email",
 	);
 }

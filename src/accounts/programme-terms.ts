@@ -25,7 +25,14 @@ export interface Terms extends TermsInput {
 }
 
 /** All that is wrong, or what it all means. */
-export type Checked<Value> = { ok: true; value: Value } | { ok: false; faults: readonly [Fault, ...Fault[]] };
+export type Checked<Value> = { ok: true; value: Value } | AllRefused;
+
+/** `fault` is the first of them, for whoever shows one. */
+interface AllRefused {
+	ok: false;
+	fault: Fault;
+	faults: readonly [Fault, ...Fault[]];
+}
 
 export function parseTerms(input: TermsInput): Checked<Terms> {
 	const name = parseProgrammeName(input.name);
@@ -83,8 +90,8 @@ export function faultsOf(...results: readonly Result<unknown>[]): Fault[] {
 	return results.flatMap((result) => (result.ok ? [] : [result.fault]));
 }
 
-export function refuseAll(faults: readonly Fault[]): { ok: false; faults: readonly [Fault, ...Fault[]] } {
+export function refuseAll(faults: readonly Fault[]): AllRefused {
 	const [first, ...others] = faults;
 	if (first === undefined) throw new Error("a refusal needs a fault");
-	return { ok: false, faults: [first, ...others] };
+	return { ok: false, fault: first, faults: [first, ...others] };
 }

@@ -9,8 +9,8 @@ import type { TestContext } from "node:test";
 import { createInstallationWatch } from "../accounts/installation-watch.ts";
 import { issueKey } from "../accounts/keys.ts";
 import { createMailDispatcher } from "../accounts/mail-dispatcher.ts";
+import { openProgramme } from "../accounts/open-programme.ts";
 import { createPerson } from "../accounts/people.ts";
-import { createProgramme } from "../accounts/programmes.ts";
 import { type AllDeps, createApp } from "../app.ts";
 import type { Result } from "../domain/fault.ts";
 import type { Log } from "../ports.ts";
@@ -159,8 +159,8 @@ export async function makeShop(
 ): Promise<{ programme: Programme; credentials: Credentials }> {
 	const ownerEmail = `${randomBytes(4).toString("hex")}@shop.example`;
 	value(await createPerson(deps, { email: ownerEmail, role: "owner" }));
-	const programme = value(
-		await createProgramme(deps, {
+	const { programme } = value(
+		await openProgramme(deps, null, {
 			name: "Shop",
 			ownerEmail,
 			currency: options.currency ?? "EUR",

@@ -1,6 +1,6 @@
 // `ringback programme create`.
 
-import { createProgramme } from "../accounts/programmes.ts";
+import { openProgramme } from "../accounts/open-programme.ts";
 import { type Command, EXIT, JSON_OPTION, sayFault } from "./command.ts";
 import { withWorkplace } from "./with-workplace.ts";
 
@@ -39,7 +39,7 @@ export const programmeCreateCommand: Command = {
 		withWorkplace(screen, async (workplace) => {
 			const asJson = options.flag("json");
 			const days = options.text("approval-days");
-			const made = await createProgramme(workplace, {
+			const opened = await openProgramme(workplace, null, {
 				name: options.text("name"),
 				ownerEmail: options.text("owner"),
 				currency: options.text("currency"),
@@ -48,8 +48,8 @@ export const programmeCreateCommand: Command = {
 				approvalDays: /^\d+$/.test(days) ? Number(days) : Number.NaN,
 				parksPixels: !options.flag("no-parking"),
 			});
-			if (!made.ok) return sayFault(screen, made.fault, asJson);
-			const { public_id: id, name } = made.value;
+			if (!opened.ok) return sayFault(screen, opened.fault, asJson);
+			const { public_id: id, name } = opened.value.programme;
 			if (asJson) screen.out(JSON.stringify({ id, name }));
 			else screen.out(`Made programme ${name}: ${id}\nNext: npx ringback key issue --programme ${id}`);
 			return EXIT.ok;

@@ -2,8 +2,10 @@
 // password.
 
 import { type InvitationsDeps, type Invited, renewInvitation } from "../accounts/invitations.ts";
-import { createPerson } from "../accounts/people.ts";
+import { issuePasswordLink } from "../accounts/password-link.ts";
+import { createPerson, requirePersonByEmail } from "../accounts/people.ts";
 import type { Workplace } from "../service.ts";
+import { hasPassword } from "../store/sign-in.ts";
 import { type Command, EXIT, JSON_OPTION, type Screen, sayFault } from "./command.ts";
 import { withWorkplace } from "./with-workplace.ts";
 
@@ -31,7 +33,7 @@ export const userCreateCommand: Command = {
 				role: options.text("role"),
 			});
 			if (!made.ok) return sayFault(screen, made.fault, asJson);
-			const invited = await renewInvitation(withLinks(workplace), made.value.email, null);
+			const invited = await renewInvitation(withLinks(workplace), made.value, null);
 			if (!invited.ok) return sayFault(screen, invited.fault, asJson);
 			if (!asJson) screen.out(`Made ${made.value.role} ${made.value.email} (${made.value.public_id}).`);
 			return sayLink(screen, invited.value, asJson);
@@ -41,13 +43,19 @@ export const userCreateCommand: Command = {
 export const userLinkCommand: Command = {
 	name: "user link",
 	summary:
-		"Prints a new link with which a person chooses a password, for those who lost theirs. Earlier links stop working.",
+		"Prints a new link with which a person chooses a password, for those who lost theirs. Earlier links of this kind stop working; using it ends their sessions and every other link.",
 	options: { email: EMAIL_OPTION, json: JSON_OPTION },
 	run: (options, screen) =>
 		withWorkplace(screen, async (workplace) => {
 			const asJson = options.flag("json");
-			const invited = await renewInvitation(withLinks(workplace), options.text("email"), null);
-			return invited.ok ? sayLink(screen, invited.value, asJson) : sayFault(screen, invited.fault, asJson);
+			const deps = withLinks(workplace);
+			const person = await requirePersonByEmail(workplace, options.text("email"));
+			if (!person.ok) return sayFault(screen, person.fault, asJson);
+			const hasJoined = await hasPassword(workplace.store.db, person.value.public_id);
+			const made = hasJoined
+				? await issuePasswordLink(deps, null, person.value, null)
+				: await renewInvitation(deps, person.value, null);
+			return made.ok ? sayLink(screen, made.value, asJson) : sayFault(screen, made.fault, asJson);
 		}),
 };
 
@@ -56,12 +64,19 @@ function withLinks(workplace: Workplace): InvitationsDeps {
 	return { ...workplace, publicUrl: publicUrl ?? `http://localhost:${port}` };
 }
 
-function sayLink(screen: Screen, { person, link, isMailed }: Invited, asJson: boolean): number {
+function sayLink(
+	screen: Screen,
+	{ person, link, isMailed, isForPassword }: Invited,
+	asJson: boolean,
+): number {
 	const { public_id: id, email, role } = person;
 	if (asJson) screen.out(JSON.stringify({ id, email, role, link, isMailed }));
 	else {
-		const mailed = isMailed ? " It is being mailed, too." : "";
-		screen.out(`The link to choose a password, good once and for seven days.${mailed}`);
+		screen.out(
+			isForPassword === true
+				? `The link to choose a new password, good once and for 24 hours. Hand it over yourself.${isMailed ? " A mail tells them that it was made." : ""}`
+				: `The link to choose a password, good once and for seven days.${isMailed ? " It is being mailed, too." : ""}`,
+		);
 		screen.out(link ?? "");
 	}
 	return EXIT.ok;

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { ID_RANDOM_BYTES, type IdPrefix, makeId } from "./id.ts";
 
-const PREFIXES: readonly IdPrefix[] = ["cnv", "prg", "dlv", "key", "usr", "ntc", "job", "inv"];
+const PREFIXES: readonly IdPrefix[] = ["cnv", "prg", "dlv", "key", "usr", "ntc", "job", "lnk"];
 const NOW_MS = 1_767_225_600_000;
 /** 50 bits of time. */
 const LAST_MS = 2 ** 50 - 1;

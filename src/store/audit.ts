@@ -14,6 +14,8 @@ export type AuditAction =
 	| "person.signed_in"
 	| "person.signed_out"
 	| "person.removed"
+	| "access.ended"
+	| "link.withdrawn"
 	| "password.changed"
 	| "password.reset_asked"
 	| "password.link_made"

@@ -9,6 +9,7 @@ import { deliveryTables } from "./tables/deliveries.ts";
 import type { Dialect } from "./tables/dialect.ts";
 import { inboundTables } from "./tables/inbound.ts";
 import { keyTables } from "./tables/keys.ts";
+import { linkTables } from "./tables/links.ts";
 import { noticeTables } from "./tables/notices.ts";
 import { peopleTables } from "./tables/people.ts";
 import { programmeTables } from "./tables/programmes.ts";
@@ -29,6 +30,7 @@ export const MIGRATIONS: readonly Migration[] = [
 function firstSchema(dialect: Dialect): readonly string[] {
 	return [
 		peopleTables,
+		linkTables,
 		signInTables,
 		programmeTables,
 		keyTables,

@@ -12,6 +12,8 @@ export interface ListedPerson {
 	hasPassword: boolean;
 	/** The link they were sent is good until then; null when there is none. */
 	linkEndsAtMs: number | null;
+	/** Whoever invited them has lost their access since, and the link ended with it. */
+	isLinkWithdrawn: boolean;
 	deactivatedAtMs: number | null;
 }
 
@@ -58,14 +60,27 @@ async function listPeople(
 				.limit(1)
 				.as("accountId"),
 			eb
-				.selectFrom("invitations")
-				.select((link) => link.fn.max("invitations.expires_at_ms").as("ends"))
-				.whereRef("invitations.person_id", "=", "people.id")
-				.where("invitations.expires_at_ms", ">", nowMs)
+				.selectFrom("links")
+				.select((link) => link.fn.max("links.expires_at_ms").as("ends"))
+				.whereRef("links.person_id", "=", "people.id")
+				// What they asked for by mail is nobody else's business.
+				.where("links.purpose", "<>", "password_mail")
+				.where("links.withdrawn", "is", null)
+				.where("links.expires_at_ms", ">", nowMs)
 				.as("linkEndsAtMs"),
+			eb
+				.selectFrom("links")
+				.select((link) => link.fn.countAll<number>().as("count"))
+				.whereRef("links.person_id", "=", "people.id")
+				.where("links.withdrawn", "is not", null)
+				.as("withdrawnCount"),
 		])
 		.orderBy("people.id")
 		.limit(MAX_PEOPLE_LISTED)
 		.execute();
-	return rows.map(({ accountId, ...person }) => ({ ...person, hasPassword: accountId !== null }));
+	return rows.map(({ accountId, withdrawnCount, ...person }) => ({
+		...person,
+		hasPassword: accountId !== null,
+		isLinkWithdrawn: Number(withdrawnCount ?? 0) > 0,
+	}));
 }

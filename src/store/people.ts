@@ -36,12 +36,3 @@ export async function renamePerson(db: Db, id: number, name: string): Promise<vo
 export async function setDeactivated(db: Db, id: number, atMs: number | null): Promise<void> {
 	await db.updateTable("people").set({ deactivated_at_ms: atMs }).where("id", "=", id).execute();
 }
-
-/** Until the transaction ends, nobody else ends the access of anybody of the staff. */
-export async function lockStaff(trx: Db): Promise<void> {
-	await trx
-		.updateTable("people")
-		.set((eb) => ({ name: eb.ref("name") }))
-		.where("role", "=", "staff")
-		.execute();
-}

@@ -14,8 +14,9 @@ import type {
 } from "./tables/deliveries.ts";
 import type { InboundCallsTable } from "./tables/inbound.ts";
 import type { ApiKeysTable, NoncesTable, SigningSecretsTable } from "./tables/keys.ts";
+import type { LinkLockTable, LinksTable } from "./tables/links.ts";
 import type { NoticesTable } from "./tables/notices.ts";
-import type { InvitationsTable, OwnerInvitationsTable, PeopleTable } from "./tables/people.ts";
+import type { PeopleTable } from "./tables/people.ts";
 import type { EndpointsTable, ProgrammeOwnersTable, ProgrammesTable } from "./tables/programmes.ts";
 import type {
 	AuthAccountsTable,
@@ -46,8 +47,8 @@ export interface Schema {
 	auth_accounts: AuthAccountsTable;
 	auth_sessions: AuthSessionsTable;
 	auth_verifications: AuthVerificationsTable;
-	invitations: InvitationsTable;
-	owner_invitations: OwnerInvitationsTable;
+	links: LinksTable;
+	link_lock: LinkLockTable;
 	limit_counts: LimitCountsTable;
 	spent_codes: SpentCodesTable;
 	audit_entries: AuditEntriesTable;

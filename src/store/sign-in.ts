@@ -1,16 +1,16 @@
-// The few rows of better-auth's tables that we write or ask for ourselves, so that accepting an invitation is
-// one transaction. Everything else in them is better-auth's business.
+// The few rows of better-auth's tables that we write or ask for ourselves, so that using a link and
+// ending somebody's access are one transaction each. Everything else in them is better-auth's business.
 
+import type { Selectable } from "kysely";
+import { pruneLinks } from "./links.ts";
 import type { Person } from "./people.ts";
 import type { Db } from "./store.ts";
+import type { AuthSessionsTable } from "./tables/sign-in.ts";
 
 /** better-auth's word for an account with a password. */
 const PASSWORD_PROVIDER = "credential";
 
-/**
- * A new password for somebody new, or in place of the one they had. Ends every session of theirs, and every link
- * they asked for: the mailbox may be in other hands.
- */
+/** For somebody new, or in place of the one they had: then `endAccess` has to end what the old one opened. */
 export async function setPassword(
 	trx: Db,
 	person: Pick<Person, "public_id" | "email" | "name">,
@@ -47,8 +47,6 @@ export async function setPassword(
 			conflict.columns(["userId", "providerId"]).doUpdateSet({ password: passwordHash, updatedAt: now }),
 		)
 		.execute();
-	await trx.deleteFrom("auth_sessions").where("userId", "=", userId).execute();
-	await trx.deleteFrom("auth_verifications").where("value", "=", userId).execute();
 }
 
 export async function hasPassword(db: Db, personPublicId: string): Promise<boolean> {
@@ -99,6 +97,61 @@ export async function endSession(trx: Db, token: string): Promise<void> {
 	await trx.deleteFrom("auth_sessions").where("token", "=", token).execute();
 }
 
+/** Whether the person whose request this is has not been signed out since it came. */
+export async function isSessionOf(trx: Db, sessionId: string, personId: number): Promise<boolean> {
+	const row = await trx
+		.selectFrom("auth_sessions")
+		.innerJoin("people", "people.public_id", "auth_sessions.userId")
+		.select("auth_sessions.id")
+		.where("auth_sessions.id", "=", sessionId)
+		.where("people.id", "=", personId)
+		.executeTakeFirst();
+	return row !== undefined;
+}
+
+/** Resolves to how many there were. */
+export async function endSessions(trx: Db, personPublicId: string): Promise<number> {
+	const { numDeletedRows } = await trx
+		.deleteFrom("auth_sessions")
+		.where("userId", "=", personPublicId)
+		.executeTakeFirst();
+	return Number(numDeletedRows);
+}
+
+/** Sign-ins that wait for an authenticator's code: a password was enough to begin them. */
+export async function endChallenges(trx: Db, personPublicId: string): Promise<number> {
+	const { numDeletedRows } = await trx
+		.deleteFrom("auth_verifications")
+		.where("value", "=", personPublicId)
+		.executeTakeFirst();
+	return Number(numDeletedRows);
+}
+
+export type SessionRow = Selectable<AuthSessionsTable>;
+
+export async function findSessionRow(trx: Db, sessionId: string): Promise<SessionRow | undefined> {
+	return trx.selectFrom("auth_sessions").selectAll().where("id", "=", sessionId).executeTakeFirst();
+}
+
+/** The same session under a new id and token: whoever copied the old ones has nothing. */
+export async function resumeSession(
+	trx: Db,
+	session: SessionRow,
+	renewed: { id: string; token: string },
+): Promise<void> {
+	const { expiresAt, createdAt, updatedAt } = session;
+	await trx
+		.insertInto("auth_sessions")
+		.values({
+			...session,
+			...renewed,
+			expiresAt: new Date(expiresAt).toISOString(),
+			createdAt: new Date(createdAt).toISOString(),
+			updatedAt: new Date(updatedAt).toISOString(),
+		})
+		.execute();
+}
+
 /** Password, authenticator and sessions: all of them hang on this row. */
 export async function removeSignIn(trx: Db, personPublicId: string): Promise<void> {
 	await trx.deleteFrom("auth_users").where("id", "=", personPublicId).execute();
@@ -116,18 +169,11 @@ export async function listSessionAddresses(db: Db, email: string, limit: number)
 	return rows.flatMap(({ ipAddress }) => ipAddress ?? []);
 }
 
-/** How long an owner's invitation stays on the list after its link has ended, to be sent again. */
-const EXPIRED_SHOWN_MS = 30 * 86_400_000;
-
 /** What has expired opens nothing any more; it would only pile up. */
 export async function pruneSignIn(db: Db, nowMs: number): Promise<void> {
 	const now = new Date(nowMs).toISOString();
 	await db.deleteFrom("auth_sessions").where("expiresAt", "<", now).execute();
 	await db.deleteFrom("auth_verifications").where("expiresAt", "<", now).execute();
-	await db.deleteFrom("invitations").where("expires_at_ms", "<", nowMs).execute();
-	await db
-		.deleteFrom("owner_invitations")
-		.where("expires_at_ms", "<", nowMs - EXPIRED_SHOWN_MS)
-		.execute();
+	await pruneLinks(db, nowMs);
 	await db.deleteFrom("limit_counts").where("ends_at_ms", "<", nowMs).execute();
 }

@@ -64,8 +64,8 @@ async function walkSignIn(site: TestSite, send: Send, owner: Person): Promise<vo
 	await send("/sign-out", browser, "/sign-out");
 	await browser.open("/forgot-password");
 	await send("/forgot-password", browser, "/forgot-password", { email: owner.email });
-	const token = /token=(\S+)/.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
-	await send("/reset-password", browser, "/reset-password", { token, password: PASSWORD });
+	const path = /(\/welcome\/\w+)/.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
+	await send("/welcome/:token", browser, path, { password: PASSWORD });
 }
 
 async function walkAccount(site: TestSite, send: Send): Promise<void> {
@@ -119,10 +119,10 @@ async function walkPeople(site: TestSite, send: Send, programme: Programme, owne
 	await send("/programmes/:programmeId/settings", browser, `${base}/settings`, settings);
 	await send(`${PEOPLE}/invite`, browser, `${base}/people/invite`, { email: newEmail("shop") });
 	await send(`${PEOPLE}/:personId/link`, browser, `${base}/people/${await waiting(site)}/link`);
-	const link = /(\/welcome\/programme\/\w+)/.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
+	const link = /(\/welcome\/\w+)/.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
 	const joining = site.browser();
 	await joining.open(link);
-	await send("/welcome/programme/:token", joining, link, { name: "Nils", password: PASSWORD });
+	await send("/welcome/:token", joining, link, { name: "Nils", password: PASSWORD });
 	await browser.submit(`${base}/people/invite`, { email: newEmail("shop") });
 	await send(`${PEOPLE}/:personId/remove`, browser, `${base}/people/${await waiting(site)}/remove`);
 	const renewed = await site.store.db
@@ -197,8 +197,13 @@ async function walkConversions(
 }
 
 async function waiting({ store }: TestSite): Promise<string> {
-	return (await store.db.selectFrom("owner_invitations").select("public_id").executeTakeFirstOrThrow())
-		.public_id;
+	return (
+		await store.db
+			.selectFrom("links")
+			.select("public_id")
+			.where("email", "is not", null)
+			.executeTakeFirstOrThrow()
+	).public_id;
 }
 
 function personOf({ store }: TestSite, email: string): Promise<Person> {

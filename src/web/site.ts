@@ -25,15 +25,7 @@ import { openSession } from "./session.ts";
 import { mountSignIn } from "./sign-in/sign-in.ts";
 
 /** For everybody: what comes before signing in. */
-const OPEN_PATHS = [
-	"/",
-	"/sign-in/*",
-	"/sign-out",
-	"/forgot-password",
-	"/reset-password",
-	"/welcome/*",
-	"/docs/*",
-];
+const OPEN_PATHS = ["/", "/sign-in/*", "/sign-out", "/forgot-password", "/welcome/*", "/docs/*"];
 const PEOPLE_PATHS = ["/account/*", "/programmes/*", "/review/*", "/people/*"];
 const STAFF_PATHS = ["/review/*", "/people/*"];
 

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { createLog, type KeptLog } from "../../test/support/log.ts";
-import { acceptInvitation } from "../accounts/accept-invitation.ts";
+import { acceptLink } from "../accounts/accept-link.ts";
 import { createAuth } from "../accounts/auth.ts";
 import { createInstallationWatch } from "../accounts/installation-watch.ts";
 import { invitePerson } from "../accounts/invitations.ts";
@@ -110,10 +110,10 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 		const invited = await invitePerson(deps, { email, role, programme, invitedBy: null });
 		assert.ok(invited.ok && invited.value.link !== null);
 		const token = new URL(invited.value.link).pathname.split("/").at(-1) ?? "";
-		const person = await acceptInvitation({ ...deps, auth }, token, { email, name, password: PASSWORD });
-		assert.ok(person.ok);
+		const accepted = await acceptLink({ ...deps, auth }, token, { email, name, password: PASSWORD });
+		assert.ok(accepted.ok);
 		mailbox.length = 0;
-		return person.value;
+		return accepted.value.person;
 	}
 
 	return {

@@ -1,5 +1,6 @@
 // Who is looking at a page.
 
+import type { Maker } from "../accounts/links.ts";
 import { findPersonByPublicId } from "../store/people.ts";
 import { listOwnedProgrammes } from "../store/programme-access.ts";
 import type { Programme } from "../store/programmes.ts";
@@ -25,6 +26,14 @@ export function viewerOf(c: WebContext): Viewer {
 	const viewer = c.get("viewer");
 	if (viewer === null || viewer === undefined) throw new Error("a page that is not behind the sign-in");
 	return viewer;
+}
+
+/** For what must not be done any more once the viewer has been signed out, even a moment ago. */
+export function makerOf(c: WebContext): Maker {
+	const sessionId = c.get("sessionId");
+	if (sessionId === null) throw new Error("a page that is not behind the sign-in");
+	const { personId, role } = viewerOf(c);
+	return { personId, role, sessionId };
 }
 
 /** For pages below /programmes/:programmeId: it is this viewer's, or staff are looking. */

@@ -1,13 +1,13 @@
 // A programme with owners, an API key and a Postback URL, made by the use cases that make real ones.
 
 import { issueKey } from "../../src/accounts/keys.ts";
+import { openProgramme } from "../../src/accounts/open-programme.ts";
 import { createPerson } from "../../src/accounts/people.ts";
 import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
-import { createProgramme } from "../../src/accounts/programmes.ts";
 import { readConfig } from "../../src/config.ts";
 import type { Environment } from "../../src/config-values.ts";
 import { openWorkplace, type Workplace } from "../../src/service.ts";
-import { addOwner, findProgramme } from "../../src/store/programmes.ts";
+import { addOwner } from "../../src/store/programmes.ts";
 import { expectValue } from "../support/shop-programme.ts";
 
 export interface ShopAccount {
@@ -32,8 +32,8 @@ export async function openAccount(
 	const people = [];
 	for (const email of owners)
 		people.push(expectValue(await createPerson(workplace, { email, role: "owner" })));
-	const { public_id: programmeId } = expectValue(
-		await createProgramme(workplace, {
+	const opened = expectValue(
+		await openProgramme(workplace, null, {
 			name,
 			ownerEmail: owners[0] ?? "",
 			currency: "EUR",
@@ -43,8 +43,8 @@ export async function openAccount(
 			parksPixels: true,
 		}),
 	);
-	const programme = await findProgramme(workplace.store.db, programmeId);
-	if (programme === undefined) throw new Error("the programme was just made");
+	const { programme } = opened;
+	const programmeId = programme.public_id;
 	for (const person of people) await addOwner(workplace.store.db, programme.id, person.id);
 	const { key, secret } = expectValue(await issueKey(workplace, programmeId));
 	if (postbackUrl !== undefined) expectValue(await savePostbackUrl(workplace, programmeId, postbackUrl));

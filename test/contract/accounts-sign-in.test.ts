@@ -7,8 +7,8 @@ import { sql } from "kysely";
 import { makeFirstStaffPath } from "../../src/accounts/first-staff.ts";
 import { invitePerson } from "../../src/accounts/invitations.ts";
 import { listAuditOfProgramme } from "../../src/store/audit.ts";
-import { findInvitation } from "../../src/store/invitations.ts";
 import { countUse, forgetUses, uncountUse } from "../../src/store/limit-counts.ts";
+import { findOpenLink } from "../../src/store/links.ts";
 import {
 	findOwnedProgramme,
 	listNewestProgrammes,
@@ -41,15 +41,12 @@ eachDatabase("signing in", (database) => {
 
 		await elsewhere.open("/forgot-password");
 		await elsewhere.submit("/forgot-password", { email });
-		const [, token = ""] = /token=(\S+)$/m.exec(site.mailbox.at(-1)?.text ?? "") ?? [];
-		equal(
-			(await elsewhere.submit("/reset-password", { token, password: NEW_PASSWORD })).location,
-			"/sign-in",
-		);
-		equal((await elsewhere.submit("/reset-password", { token, password: PASSWORD })).status, 410);
+		const reset = /(\/welcome\/\w+)$/m.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
+		equal((await elsewhere.submit(reset, { password: NEW_PASSWORD })).location, "/programmes");
+		equal((await elsewhere.submit(reset, { password: PASSWORD })).status, 410);
 		equal((await browser.open("/account")).status, 303);
-		await elsewhere.open("/sign-in");
-		equal((await elsewhere.submit("/sign-in", { email, password: NEW_PASSWORD })).location, "/");
+		await browser.open("/sign-in");
+		equal((await browser.submit("/sign-in", { email, password: NEW_PASSWORD })).location, "/");
 
 		await elsewhere.open("/account");
 		const setup = await elsewhere.submit("/account/authenticator", { currentPassword: NEW_PASSWORD });
@@ -138,7 +135,7 @@ eachDatabase("signing in", (database) => {
 		});
 		const counts = async () => {
 			const found: number[] = [];
-			for (const table of ["auth_sessions", "auth_verifications", "invitations"] as const) {
+			for (const table of ["auth_sessions", "auth_verifications", "links"] as const) {
 				found.push((await database.store.db.selectFrom(table).select("id").execute()).length);
 			}
 			return found;
@@ -188,7 +185,7 @@ eachDatabase("signing in", (database) => {
 		await owner.open(`/programmes/${programme.public_id}/people`);
 		const email = newEmail("shop");
 		await owner.submit(`/programmes/${programme.public_id}/people/invite`, { email });
-		const link = /(\/welcome\/programme\/\w+)/.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
+		const link = /(\/welcome\/\w+)/.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
 		const readers = [site.browser(), site.browser()];
 		for (const reader of readers) await reader.open(link);
 		const answers = await Promise.all(
@@ -216,7 +213,7 @@ eachDatabase("signing in", (database) => {
 		const { kind, store } = database;
 		await fillProgrammes();
 		for (const run of [
-			(db: typeof store.db) => findInvitation(db, "x", 0),
+			(db: typeof store.db) => findOpenLink(db, "x", 0),
 			(db: typeof store.db) => hasPassword(db, "usr_x"),
 			(db: typeof store.db) => listOwnedProgrammes(db, 77, 50),
 			(db: typeof store.db) => findOwnedProgramme(db, 77, "prg_x"),
@@ -242,7 +239,7 @@ eachDatabase("signing in", (database) => {
 			`insert into people (public_id, email, role, created_at_ms) ${series} select 'usr_fill' || i, i || '@fill.example', 'owner', 0 from n`,
 			"insert into programme_owners (programme_id, person_id) select programmes.id, people.id from programmes, people where programmes.public_id = replace(people.public_id, 'usr_', 'prg_')",
 			`insert into audit_entries (at_ms, person_id, programme_id, action) ${series} select i, i, i, 'person.signed_in' from n`,
-			`insert into invitations (token_hash, person_id, created_at_ms, expires_at_ms) ${series} select 'hash ' || i, i, 0, 1 from n`,
+			`insert into links (public_id, purpose, token_hash, person_id, created_at_ms, expires_at_ms) ${series} select 'lnk_' || i, 'owner_invitation', 'hash ' || i, i, 0, 1 from n`,
 			`insert into auth_users ("id", "name", "email", "emailVerified", "createdAt", "updatedAt") ${series} select 'usr_fill' || i, 'Olga', i || '@fill.example', ${no}, ${moment}, ${moment} from n`,
 			`insert into auth_accounts ("id", "accountId", "providerId", "userId", "createdAt", "updatedAt") ${series} select 'usr_fill' || i, 'x', 'credential', 'usr_fill' || i, ${moment}, ${moment} from n`,
 		]) {

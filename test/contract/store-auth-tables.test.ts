@@ -6,7 +6,6 @@ import { test } from "node:test";
 import { getAuthTables } from "better-auth/db";
 import { getMigrations } from "better-auth/db/migration";
 import { authOptions } from "../../src/accounts/auth.ts";
-import { createMailDispatcher } from "../../src/accounts/mail-dispatcher.ts";
 import { MIGRATIONS, type Migration } from "../../src/store/migrations.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { createTestDatabase, eachDatabase, type SuiteDatabase } from "../support/databases.ts";
@@ -65,7 +64,6 @@ function optionsFor({ store }: Pick<SuiteDatabase, "store">) {
 		log,
 		clock: createClock(),
 		sealingKey: new Uint8Array(32),
-		mails: createMailDispatcher({ mailer: null, log }),
 		publicUrl: "https://ringback.example",
 	});
 }

@@ -92,8 +92,15 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 			[late, START_MS],
 		] as const) {
 			await store.db
-				.insertInto("invitations")
-				.values({ token_hash: newId("usr"), person_id: person.id, created_at_ms: 0, expires_at_ms: endsAtMs })
+				.insertInto("links")
+				.values({
+					public_id: newId("lnk"),
+					purpose: "owner_invitation",
+					token_hash: newId("usr"),
+					person_id: person.id,
+					created_at_ms: 0,
+					expires_at_ms: endsAtMs,
+				})
 				.execute();
 		}
 		const listed = await listOwners(store.db, programme.id, START_MS);
@@ -112,11 +119,14 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 		for (let round = 0; round < 10; round++) {
 			const programme = await addProgramme(store);
 			const [one, other] = [await addPerson(store, "owner"), await addPerson(store, "owner")];
-			for (const { id } of [one, other]) await addOwner(store.db, programme.id, id);
+			for (const person of [one, other]) {
+				await addOwner(store.db, programme.id, person.id);
+				await signIn(store, person);
+			}
 			const remove = (by: Person, whom: Person, at: Store) =>
 				removeProgrammeOwner(
 					{ store: at, clock: createClock() },
-					{ personId: by.id, role: "owner" },
+					{ personId: by.id, role: "owner", sessionId: by.public_id },
 					programme,
 					whom.public_id,
 				);
@@ -130,12 +140,11 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 		const { store, rival } = database;
 		for (let round = 0; round < 10; round++) {
 			const [one, other] = [await addPerson(store, "staff"), await addPerson(store, "staff")];
-			for (const person of [one, other])
-				await store.transact((trx) => setPassword(trx, person, "hash", START_MS));
+			for (const person of [one, other]) await signIn(store, person);
 			const end = (by: Person, whom: Person, at: Store) =>
 				deactivateStaff(
 					{ store: at, clock: createClock() },
-					{ personId: by.id, publicId: by.public_id },
+					{ personId: by.id, role: "staff", sessionId: by.public_id },
 					whom.public_id,
 				);
 			const results = await Promise.all([end(one, other, store), end(other, one, rival)]);
@@ -145,6 +154,23 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 		}
 	});
 });
+
+/** With a session whose id is the person's. */
+async function signIn({ transact, db }: Store, person: Person): Promise<void> {
+	await transact((trx) => setPassword(trx, person, "hash", START_MS));
+	const moment = new Date(START_MS).toISOString();
+	await db
+		.insertInto("auth_sessions")
+		.values({
+			id: person.public_id,
+			userId: person.public_id,
+			token: person.public_id,
+			expiresAt: moment,
+			createdAt: moment,
+			updatedAt: moment,
+		})
+		.execute();
+}
 
 const ROWS = 40_000;
 const PROGRAMMES = 200;
@@ -186,7 +212,7 @@ eachDatabase("plans of what the pages of programmes read", (database) => {
 				(db) => listProgrammes(db, { search: "prg_7", limit: 51 }),
 			],
 			["programmes found by their name", null, (db) => listProgrammes(db, { search: "sHÖp", limit: 51 })],
-			["a programme's owners", "invitations_by_person", (db) => listOwners(db, SMALL_PROGRAMME, START_MS)],
+			["a programme's owners", "links_by_person", (db) => listOwners(db, SMALL_PROGRAMME, START_MS)],
 			["the staff", "people_by_role", (db) => listStaff(db, START_MS)],
 			["a page of notices", "notices_by_programme", (db) => listNotices(db, SMALL_PROGRAMME, 21)],
 			[
@@ -260,9 +286,9 @@ async function fill(store: Store): Promise<void> {
 		ROWS / 4,
 	);
 	await insert(
-		"invitations",
-		"token_hash, person_id, created_at_ms, expires_at_ms",
-		"'t' || i, i, 0, 1",
+		"links",
+		"public_id, purpose, token_hash, person_id, created_at_ms, expires_at_ms",
+		"'lnk_' || i, 'owner_invitation', 't' || i, i, 0, 1",
 		ROWS / 4,
 	);
 	await insert(

@@ -10,9 +10,9 @@ import type { TestContext } from "node:test";
 import { createServer } from "node:tls";
 import { makeCertificates } from "../../demo/certificate.ts";
 import { issueKey } from "../../src/accounts/keys.ts";
+import { openProgramme as openFor } from "../../src/accounts/open-programme.ts";
 import { createPerson } from "../../src/accounts/people.ts";
 import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
-import { createProgramme } from "../../src/accounts/programmes.ts";
 import { readConfig } from "../../src/config.ts";
 import { type Service, startService } from "../../src/service.ts";
 import { createLog } from "../support/log.ts";
@@ -64,9 +64,8 @@ async function openProgramme(service: Service): Promise<LiveProgramme> {
 	const ownerEmail = `${randomBytes(6).toString("hex")}@shop.example`;
 	expectValue(await createPerson(service, { email: ownerEmail, role: "owner" }));
 	const terms = { currency: "EUR", commissionRate: "8", feeRate: "2.5", approvalDays: 30, parksPixels: true };
-	const { id, public_id } = expectValue(
-		await createProgramme(service, { name: "Shop", ownerEmail, ...terms }),
-	);
+	const opened = expectValue(await openFor(service, null, { name: "Shop", ownerEmail, ...terms }));
+	const { id, public_id } = opened.programme;
 	const { key, secret } = expectValue(await issueKey(service, public_id));
 	const { db } = service.store;
 	return {

@@ -1,7 +1,7 @@
 // The shops of a run: their people and programmes, made by the real use cases before anything goes wrong.
 
+import { openProgramme } from "../../src/accounts/open-programme.ts";
 import { createPerson } from "../../src/accounts/people.ts";
-import { createProgramme } from "../../src/accounts/programmes.ts";
 import type { Result } from "../../src/domain/fault.ts";
 import type { Clock, Random } from "../../src/ports.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -24,7 +24,8 @@ export async function openAccounts(
 	for (const [index, terms] of plan.programmes.entries()) {
 		const ownerEmail = `owner-${index}@shop.example`;
 		take(await createPerson(deps, { email: ownerEmail, role: "owner" }));
-		const programme = take(await createProgramme(deps, { ...terms, name: `Shop ${index}`, ownerEmail }));
+		const opened = take(await openProgramme(deps, null, { ...terms, name: `Shop ${index}`, ownerEmail }));
+		const { programme } = opened;
 		accounts.push({
 			id: programme.id,
 			publicId: programme.public_id,

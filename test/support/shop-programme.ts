@@ -3,9 +3,9 @@
 
 import type { Selectable } from "kysely";
 import { issueKey, replaceSecret } from "../../src/accounts/keys.ts";
+import { openProgramme } from "../../src/accounts/open-programme.ts";
 import { createPerson } from "../../src/accounts/people.ts";
 import { removePostbackUrl, savePostbackUrl } from "../../src/accounts/postback-url.ts";
-import { createProgramme } from "../../src/accounts/programmes.ts";
 import { type CallOptions, signedRequest } from "../../src/api/signed-request.test-support.ts";
 import { decideConversion } from "../../src/conversions/decide.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
@@ -251,8 +251,8 @@ export async function openShopProgramme(
 	const { service, shop } = running;
 	const ownerEmail = `${service.random.hex(6)}@shop.example`;
 	expectValue(await createPerson(service, { email: ownerEmail, role: "owner" }));
-	const made = expectValue(
-		await createProgramme(service, {
+	const { programme: made } = expectValue(
+		await openProgramme(service, null, {
 			name: "Shop",
 			ownerEmail,
 			currency: options.currency ?? "EUR",

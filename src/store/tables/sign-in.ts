@@ -34,13 +34,16 @@ export interface AuthSessionsTable {
 	userId: string;
 	token: string;
 	expiresAt: AuthTime;
+	createdAt: AuthTime;
+	updatedAt: AuthTime;
 	ipAddress: string | null;
+	userAgent: string | null;
 }
 
-/** Tokens of reset links and of the second step of signing in, hashed. */
+/** Sign-ins that wait for an authenticator's code, by a hash of what their cookie holds. */
 export interface AuthVerificationsTable {
 	id: string;
-	/** Whose it is, for both. */
+	/** Whose it is. */
 	value: string;
 	expiresAt: AuthTime;
 }
@@ -83,6 +86,7 @@ export function signInTables({ timestamp, boolean, clustered }: Dialect): readon
 			"id" text primary key, "identifier" text not null, "value" text not null, "expiresAt" ${timestamp} not null,
 			"createdAt" ${timestamp} not null, "updatedAt" ${timestamp} not null)`,
 		'create index auth_verifications_by_identifier on auth_verifications ("identifier")',
+		'create index auth_verifications_by_value on auth_verifications ("value")',
 		`create table auth_two_factors (
 			"id" text primary key, "secret" text not null, "backupCodes" text not null,
 			"userId" text not null references auth_users ("id") on delete cascade,

@@ -1,10 +1,18 @@
 // /programmes/:id/people: who looks after the programme; staff and owners alike invite and remove.
 
 import { z } from "zod";
-import { inviteOwner, removeProgrammeOwner, renewOwnerLink } from "../../accounts/programme-owners.ts";
+import { addressOf } from "../../accounts/owner-invitations.ts";
+import {
+	inviteOwner,
+	type OwnerRemoved,
+	removeProgrammeOwner,
+	renewOwnerLink,
+} from "../../accounts/programme-owners.ts";
+import { withinProgramme } from "../../domain/ended-access.ts";
 import type { Fault } from "../../domain/fault.ts";
-import { listOwnerInvitations, type OwnerInvitation } from "../../store/owner-invitations.ts";
+import { type Link, listProgrammeInvitations } from "../../store/links.ts";
 import { type ListedPerson, listOwners } from "../../store/people-list.ts";
+import type { Programme } from "../../store/programmes.ts";
 import { message, padded, pageHeader, section } from "../components/blocks.ts";
 import { csrfField } from "../csrf.ts";
 import type { WebContext, WebDeps } from "../deps.ts";
@@ -12,9 +20,9 @@ import { setFlash } from "../flash.ts";
 import type { Content } from "../html.ts";
 import { answerPage } from "../page.ts";
 import { frameProgramme } from "../programme-frame.ts";
-import { programmeOf, viewerOf } from "../viewer.ts";
+import { makerOf, programmeOf, viewerOf } from "../viewer.ts";
 import { type InvitationView, invitationCard } from "./invitation-card.ts";
-import { inviteForm, peopleTable, sayStaffInvitation } from "./people-table.ts";
+import { inviteForm, peopleTable, sayEnded, sayStaffInvitation } from "./people-table.ts";
 
 export const INVITE_FORM = z.object({ email: z.string().trim().default("") });
 
@@ -24,25 +32,30 @@ export function showOwners(c: WebContext, deps: WebDeps): Promise<Response> {
 
 export async function takeOwnerInvitation(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { email } = INVITE_FORM.parse(await c.req.parseBody());
-	const invited = await inviteOwner(deps, viewerOf(c), programmeOf(c), email);
+	const invited = await inviteOwner(deps, makerOf(c), programmeOf(c), email);
 	// The link is in the answer itself: it is shown this once, and must not pass through an address or a cookie.
 	return answerOwners(c, deps, invited.ok ? { invited: invited.value } : { email, fault: invited.fault });
 }
 
 export async function takeOwnerLink(c: WebContext, deps: WebDeps): Promise<Response> {
 	const personId = c.req.param("personId") ?? "";
-	const renewed = await renewOwnerLink(deps, viewerOf(c), programmeOf(c), personId);
+	const renewed = await renewOwnerLink(deps, makerOf(c), programmeOf(c), personId);
 	return answerOwners(c, deps, renewed.ok ? { invited: renewed.value } : { fault: renewed.fault });
 }
 
 export async function takeOwnerRemoval(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	const viewer = viewerOf(c);
-	const removed = await removeProgrammeOwner(deps, viewer, programme, c.req.param("personId") ?? "");
+	const removed = await removeProgrammeOwner(deps, makerOf(c), programme, c.req.param("personId") ?? "");
 	if (!removed.ok) return answerOwners(c, deps, { fault: removed.fault });
-	const isSelf = removed.value.id === viewer.personId && viewer.role === "owner";
-	setFlash(c, "good", isSelf ? `You left ${programme.name}.` : `${removed.value.email} was removed.`);
-	return c.redirect(isSelf ? "/programmes" : `/programmes/${programme.public_id}/people`, 303);
+	const isSelf = removed.value.personId === viewer.personId;
+	setFlash(
+		c,
+		"good",
+		isSelf ? `You left ${programme.name}.` : sayRemoved(viewer.role, programme, removed.value),
+	);
+	// Whoever leaves is signed out everywhere, as everybody is whose access ends.
+	return c.redirect(isSelf ? "/sign-in" : `/programmes/${programme.public_id}/people`, 303);
 }
 
 interface OwnersState {
@@ -59,8 +72,8 @@ async function answerOwners(
 	const programme = programmeOf(c);
 	const viewer = viewerOf(c);
 	const owners = await listOwners(store.db, programme.id, clock.nowMs());
-	const waiting = (await listOwnerInvitations(store.db, programme.id)).map((invitation) =>
-		waitingPerson(invitation, clock.nowMs()),
+	const waiting = (await listProgrammeInvitations(store.db, programme.id)).map((invitation) =>
+		waitingPerson(invitation, clock.nowMs(), viewer.role),
 	);
 	const path = `/programmes/${programme.public_id}/people`;
 	const csrf = csrfField(c);
@@ -80,13 +93,14 @@ async function answerOwners(
 				people: [...owners, ...waiting],
 				path,
 				csrf,
-				selfId: null,
+				selfId: viewer.personId,
 				mayLinkPassword: () => viewer.role === "staff",
 				mayEnd: (person) => owners.length > 1 || waiting.includes(person),
 				ending: {
 					action: "remove",
 					label: "Remove",
-					confirm: (address) => `Remove ${address} from this programme? They lose access at once.`,
+					confirm: (address) =>
+						`Remove ${address} from this programme? They are signed out at once, and every link they made stops working.`,
 				},
 			}),
 		}),
@@ -114,15 +128,31 @@ function sayInvitation(role: "owner" | "staff", canMail: boolean): string {
 		: "No mail can be sent from here: once you have invited them, ask the network's staff to hand the link over.";
 }
 
-/** Whether or not they have an account: they look the same until they accept. */
-function waitingPerson(invitation: OwnerInvitation, nowMs: number): ListedPerson {
+function sayRemoved(
+	role: "owner" | "staff",
+	programme: Programme,
+	{ email, name, ended }: OwnerRemoved,
+): string {
+	if (ended === null) return `The invitation to ${email} was withdrawn.`;
+	return sayEnded({ email, name }, role === "staff" ? ended : withinProgramme(ended, programme.id));
+}
+
+/**
+ * Whether or not they have an account: they look the same until they accept. An invitation that ended because its
+ * recipient chose a new password, or lost access elsewhere, would tell an owner that there is such an account: to
+ * owners it looks as before until its time is over.
+ */
+function waitingPerson(invitation: Link, nowMs: number, role: "owner" | "staff"): ListedPerson {
+	const isWithdrawn =
+		invitation.withdrawn === "with_maker" || (invitation.withdrawn !== null && role === "staff");
 	return {
 		id: null,
 		publicId: invitation.public_id,
-		email: invitation.email,
+		email: addressOf(invitation),
 		name: "",
 		hasPassword: false,
-		linkEndsAtMs: invitation.expires_at_ms > nowMs ? invitation.expires_at_ms : null,
+		linkEndsAtMs: !isWithdrawn && invitation.expires_at_ms > nowMs ? invitation.expires_at_ms : null,
+		isLinkWithdrawn: isWithdrawn,
 		deactivatedAtMs: null,
 	};
 }

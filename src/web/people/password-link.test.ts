@@ -107,7 +107,7 @@ test("owners make none, neither for each other nor for anybody of theirs elsewhe
 		assert.equal(answer.status, status, where);
 		assert.doesNotMatch(answer.text, LINK);
 	}
-	assert.deepEqual(await site.store.db.selectFrom("invitations").selectAll().execute(), []);
+	assert.deepEqual(await site.store.db.selectFrom("links").selectAll().execute(), []);
 	assert.deepEqual([site.mailbox, await auditOf(site)], [[], []]);
 	const boss = await site.signIn(staff);
 	await boss.open("/people");
@@ -123,7 +123,7 @@ test("a link lets nobody past the authenticator, and ends what was asked for by 
 	const reader = site.browser();
 	await reader.open("/forgot-password");
 	await reader.submit("/forgot-password", { email: owner.email });
-	const [mailed = ""] = /\/reset-password\?token=\S+/.exec(site.mailbox.at(-1)?.text ?? "") ?? [];
+	const [mailed = ""] = /\/welcome\/\w+/.exec(site.mailbox.at(-1)?.text ?? "") ?? [];
 	const welcome = await makeLink(site, programme.public_id, owner);
 	await reader.open(welcome);
 	const used = await reader.submit(welcome, { password: NEW_PASSWORD });
@@ -154,8 +154,8 @@ test("a link ends after a day, with the next one, and when the person chose a pa
 	const reader = site.browser();
 	await reader.open("/forgot-password");
 	await reader.submit("/forgot-password", { email: owner.email });
-	const [, token = ""] = /token=(\S+)/.exec(site.mailbox.at(-1)?.text ?? "") ?? [];
-	await reader.submit("/reset-password", { token, password: PASSWORD });
+	const [mailed = ""] = /\/welcome\/\w+/.exec(site.mailbox.at(-1)?.text ?? "") ?? [];
+	await reader.submit(mailed, { password: PASSWORD });
 	assert.equal(await open(fourth), 410, "chosen by mail");
 });
 

@@ -1,6 +1,7 @@
 // People in a table: who has joined, who still has a link to open, and what can be done about them.
 
 import { html } from "hono/html";
+import { type EndedAccess, sayWithdrawn } from "../../domain/ended-access.ts";
 import type { ListedPerson } from "../../store/people-list.ts";
 import { button, postForm, textField } from "../components/forms.ts";
 import { dataTable } from "../components/lists.ts";
@@ -14,11 +15,11 @@ export interface PeopleTableView {
 	path: string;
 	csrf: Html;
 	ending: { action: "remove" | "deactivate"; label: string; confirm(email: string): string };
-	/** Whoever looks cannot end their own access here; null where they can. */
-	selfId: number | null;
+	/** Whoever looks. */
+	selfId: number;
 	/** Staff hand over links for new passwords; nobody makes one for themselves. */
 	mayLinkPassword(person: ListedPerson): boolean;
-	/** The last one stays. */
+	/** The last owner stays, and nobody of the staff ends their own access. */
 	mayEnd(person: ListedPerson): boolean;
 }
 
@@ -48,7 +49,7 @@ function breakable(email: string): Html {
 	return html`${email.split(/(?<=[@.])/).map((part, index) => (index === 0 ? part : html`<wbr>${part}`))}`;
 }
 
-function personState({ hasPassword, linkEndsAtMs, deactivatedAtMs }: ListedPerson): Html {
+function personState({ hasPassword, linkEndsAtMs, isLinkWithdrawn, deactivatedAtMs }: ListedPerson): Html {
 	if (hasPassword) {
 		const until = linkEndsAtMs === null ? null : html`password link good until ${timeTag(linkEndsAtMs)}`;
 		return html`${badge("good", "Joined")}${until === null ? null : html`<span class="secondary">${until}</span>`}`;
@@ -57,14 +58,21 @@ function personState({ hasPassword, linkEndsAtMs, deactivatedAtMs }: ListedPerso
 		return html`${badge("plain", "Deactivated")}<span class="secondary">${timeTag(deactivatedAtMs)}</span>`;
 	if (linkEndsAtMs !== null)
 		return html`${badge("info", "Invited")}<span class="secondary">link good until ${timeTag(linkEndsAtMs)}</span>`;
-	return badge("warn", "Link expired");
+	if (isLinkWithdrawn)
+		return html`${badge("warn", "Withdrawn")}<span class="secondary">whoever sent it has lost access; send a new link</span>`;
+	return badge("warn", "Link ended");
 }
 
 function actions(view: PeopleTableView, person: ListedPerson): Html {
 	const { path, csrf, ending } = view;
 	const { publicId, email, hasPassword } = person;
 	const hasAccess = person.deactivatedAtMs === null;
-	const mayEnd = view.mayEnd(person) && hasAccess && person.id !== view.selfId;
+	const mayEnd = view.mayEnd(person) && hasAccess;
+	// Nobody yet: what ends is the invitation.
+	const end =
+		person.id === null
+			? { label: "Withdraw", confirm: `Withdraw the invitation to ${email}? Its link stops working.` }
+			: { label: ending.label, confirm: ending.confirm(email) };
 	return html`<div class="row row-end">${
 		hasPassword && !view.mayLinkPassword(person)
 			? null
@@ -81,11 +89,11 @@ function actions(view: PeopleTableView, person: ListedPerson): Html {
 					csrf,
 					className: "row",
 					body: button({
-						label: ending.label,
+						label: end.label,
 						tone: "danger",
 						isSmall: true,
-						confirm: ending.confirm(email),
-						ariaLabel: `${ending.label} ${email}`,
+						confirm: end.confirm,
+						ariaLabel: person.id === null ? `Withdraw the invitation to ${email}` : `${end.label} ${email}`,
 					}),
 				})
 			: null
@@ -126,6 +134,12 @@ export function inviteForm(view: {
 			hint: view.hint,
 		})}<div class="row">${button({ label: "Invite", tone: "primary" })}</div>`,
 	});
+}
+
+export function sayEnded({ email, name }: { email: string; name: string }, ended: EndedAccess): string {
+	const who = name === "" ? email : name;
+	const withdrawn = sayWithdrawn(ended);
+	return `${who}'s access ended${withdrawn === null ? "" : `: ${withdrawn}`}.`;
 }
 
 /** Staff are shown every link. */

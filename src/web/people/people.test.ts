@@ -4,7 +4,7 @@ import { addOwner } from "../../store/programmes.ts";
 import { newEmail, openTestSite, PASSWORD, type TestSite } from "../test-site.test-support.ts";
 
 const LINK = /https:\/\/ringback\.example\/welcome\/(\w+)/;
-const OWNER_LINK = /https:\/\/ringback\.example(\/welcome\/programme\/\w+)/;
+const OWNER_LINK = /https:\/\/ringback\.example(\/welcome\/\w+)/;
 
 test("staff invite another owner, who joins by the link and sees the programme", async (t) => {
 	const site = await openTestSite(t);
@@ -79,12 +79,12 @@ test("an owner is not shown the link of somebody they invite: its holder becomes
 			invited.text,
 			hasMail ? /A mail is on its way/ : /Ask the network&#39;s staff|Ask the network's staff/,
 		);
-		const [, id] = [...invited.text.matchAll(/people\/(inv_\w+)\/link/g)].map((found) => found[1] ?? "");
+		const [, id] = [...invited.text.matchAll(/people\/(lnk_\w+)\/link/g)].map((found) => found[1] ?? "");
 		const renewed = await browser.submit(`${path}/${id}/link`, {});
 		assert.equal(renewed.status, 200);
 		assert.doesNotMatch(renewed.text, LINK);
 		// Staff may hand it over.
-		const again = /people\/(inv_\w+)\/link/.exec((await staff.open(path)).text)?.[1] ?? "";
+		const again = /people\/(lnk_\w+)\/link/.exec((await staff.open(path)).text)?.[1] ?? "";
 		assert.match((await staff.submit(`${path}/${again}/link`, {})).text, OWNER_LINK);
 	}
 });
@@ -112,16 +112,16 @@ for (const hasMail of [true, false]) {
 		const addresses = [newEmail("shop"), staff.email, left.email, colleague.email, pending];
 		for (const email of addresses) {
 			const pages = [await browser.submit(`${path}/invite`, { email }), await browser.open(path)];
-			const id = /people\/(inv_\w+)\/link/.exec(pages[1]?.text ?? "")?.[1] ?? "";
+			const id = /people\/(lnk_\w+)\/link/.exec(pages[1]?.text ?? "")?.[1] ?? "";
 			pages.push(await browser.submit(`${path}/${id}/link`, {}));
-			const renewed = /people\/(inv_\w+)\/link/.exec((await browser.open(path)).text)?.[1] ?? "";
+			const renewed = /people\/(lnk_\w+)\/link/.exec((await browser.open(path)).text)?.[1] ?? "";
 			pages.push(await browser.submit(`${path}/${renewed}/remove`, {}), await browser.open(path));
 			seen.push(
 				pages.map(({ status, text }) =>
 					`${status} ${text}`
 						.replaceAll(email, "E-MAIL")
 						.replaceAll(email.replace("@", "@<wbr>").replaceAll(".", ".<wbr>"), "E-MAIL")
-						.replaceAll(/inv_\w+/g, "inv")
+						.replaceAll(/lnk_\w+/g, "lnk")
 						.replaceAll(/value="[\w-]{43}"/g, "token"),
 				),
 			);
@@ -218,13 +218,13 @@ test("an owner's link ends after seven days, stays on the list, and can be withd
 	const link = OWNER_LINK.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
 	site.moveClock(7 * 86_400_000);
 	assert.equal((await site.browser().open(link)).status, 410);
-	assert.match((await browser.open(path)).text, /Link expired/);
-	const id = /people\/(inv_\w+)\/link/.exec(invited.text)?.[1] ?? "";
+	assert.match((await browser.open(path)).text, /Link ended/);
+	const id = /people\/(lnk_\w+)\/link/.exec(invited.text)?.[1] ?? "";
 	await browser.submit(`${path}/${id}/link`, {});
 	const second = OWNER_LINK.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
 	assert.notEqual(second, link);
 	assert.equal((await site.browser().open(second)).status, 200);
-	const renewed = /people\/(inv_\w+)\/link/.exec((await browser.open(path)).text)?.[1] ?? "";
+	const renewed = /people\/(lnk_\w+)\/link/.exec((await browser.open(path)).text)?.[1] ?? "";
 	assert.equal((await browser.submit(`${path}/${renewed}/remove`, {})).status, 303);
 	assert.equal((await site.browser().open(second)).status, 410);
 	const outsider = await site.signIn(await site.addOwner(await site.addProgramme("Other")));
@@ -255,7 +255,7 @@ test("one address gets five invitations an hour, renewals among them, and a pers
 	const invite = (to: string) => browser.submit(`${path}/invite`, { email: to });
 	await invite(email);
 	for (let renewal = 0; renewal < 4; renewal += 1) {
-		const id = /people\/(inv_\w+)\/link/.exec((await browser.open(path)).text)?.[1] ?? "";
+		const id = /people\/(lnk_\w+)\/link/.exec((await browser.open(path)).text)?.[1] ?? "";
 		assert.equal((await browser.submit(`${path}/${id}/link`, {})).status, 200);
 	}
 	site.moveClock(13 * 60_000);
@@ -332,7 +332,9 @@ test("a removed owner is out at once; the last one stays", async (t) => {
 	const path = `/programmes/${programme.public_id}/people`;
 	assert.match((await first.open(path)).text, new RegExp(`Remove ${two.email}`));
 	assert.equal((await first.submit(`${path}/${two.public_id}/remove`, {})).status, 303);
-	assert.equal((await second.open(path)).status, 404);
+	const out = await second.open(path);
+	assert.match(`${out.status} ${out.location}`, /^303 \/sign-in/, "signed out");
+	assert.equal((await (await site.signIn(two)).open(path)).status, 404);
 	const alone = await first.open(path);
 	assert.doesNotMatch(alone.text, />Remove</);
 	const last = await first.submit(`${path}/${one.public_id}/remove`, {});
@@ -341,7 +343,7 @@ test("a removed owner is out at once; the last one stays", async (t) => {
 	assert.equal((await first.open(path)).status, 200);
 });
 
-test("an owner who leaves lands on their own list", async (t) => {
+test("an owner who leaves is signed out, as everybody is whose access ends, and signs in again for the rest", async (t) => {
 	const site = await openTestSite(t);
 	const programme = await site.addProgramme();
 	const [one] = [await site.addOwner(programme), await site.addOwner(programme)];
@@ -349,8 +351,10 @@ test("an owner who leaves lands on their own list", async (t) => {
 	const path = `/programmes/${programme.public_id}/people`;
 	await browser.open(path);
 	const left = await browser.submit(`${path}/${one.public_id}/remove`, {});
-	assert.deepEqual([left.status, left.location], [303, "/programmes"]);
-	assert.match((await browser.open("/programmes")).text, /You left/);
+	assert.deepEqual([left.status, left.location], [303, "/sign-in"]);
+	assert.match((await browser.open("/sign-in")).text, /You left Shop/);
+	assert.equal((await browser.open("/programmes")).status, 303);
+	assert.equal((await (await site.signIn(one)).open("/programmes")).status, 200);
 });
 
 test("staff invite staff; whoever is deactivated is signed out at once and cannot come back by themselves", async (t) => {

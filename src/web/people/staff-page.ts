@@ -9,10 +9,10 @@ import type { WebContext, WebDeps } from "../deps.ts";
 import { setFlash } from "../flash.ts";
 import type { Content } from "../html.ts";
 import { answerPage } from "../page.ts";
-import { viewerOf } from "../viewer.ts";
+import { makerOf, viewerOf } from "../viewer.ts";
 import { type InvitationView, invitationCard, invitationView } from "./invitation-card.ts";
 import { INVITE_FORM } from "./owners-page.ts";
-import { inviteForm, peopleTable, sayStaffInvitation } from "./people-table.ts";
+import { inviteForm, peopleTable, sayEnded, sayStaffInvitation } from "./people-table.ts";
 
 export function showStaff(c: WebContext, deps: WebDeps): Promise<Response> {
 	return answerStaff(c, deps, {});
@@ -20,7 +20,7 @@ export function showStaff(c: WebContext, deps: WebDeps): Promise<Response> {
 
 export async function takeStaffInvitation(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { email } = INVITE_FORM.parse(await c.req.parseBody());
-	const invited = await inviteStaff(deps, viewerOf(c).personId, email);
+	const invited = await inviteStaff(deps, makerOf(c), email);
 	return answerStaff(
 		c,
 		deps,
@@ -29,7 +29,7 @@ export async function takeStaffInvitation(c: WebContext, deps: WebDeps): Promise
 }
 
 export async function takeStaffLink(c: WebContext, deps: WebDeps): Promise<Response> {
-	const renewed = await renewStaffLink(deps, viewerOf(c).personId, c.req.param("personId") ?? "");
+	const renewed = await renewStaffLink(deps, makerOf(c), c.req.param("personId") ?? "");
 	return answerStaff(
 		c,
 		deps,
@@ -38,9 +38,9 @@ export async function takeStaffLink(c: WebContext, deps: WebDeps): Promise<Respo
 }
 
 export async function takeDeactivation(c: WebContext, deps: WebDeps): Promise<Response> {
-	const ended = await deactivateStaff(deps, viewerOf(c), c.req.param("personId") ?? "");
+	const ended = await deactivateStaff(deps, makerOf(c), c.req.param("personId") ?? "");
 	if (!ended.ok) return answerStaff(c, deps, { fault: ended.fault });
-	setFlash(c, "good", `${ended.value.email} was deactivated and is signed out everywhere.`);
+	setFlash(c, "good", sayEnded(ended.value.person, ended.value.ended));
 	return c.redirect("/people", 303);
 }
 
@@ -76,11 +76,12 @@ async function answerStaff(
 				csrf,
 				selfId,
 				mayLinkPassword: ({ id }) => id !== selfId,
-				mayEnd: () => true,
+				mayEnd: ({ id }) => id !== selfId,
 				ending: {
 					action: "deactivate",
 					label: "Deactivate",
-					confirm: (address) => `Deactivate ${address}? They are signed out everywhere at once.`,
+					confirm: (address) =>
+						`Deactivate ${address}? They are signed out everywhere at once, and every link they made stops working.`,
 				},
 			}),
 		}),

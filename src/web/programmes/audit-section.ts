@@ -15,6 +15,8 @@ const ACTION_WORDS: Readonly<Record<AuditAction, string>> = {
 	"person.signed_in": "Signed in",
 	"person.signed_out": "Signed out",
 	"person.removed": "Person removed",
+	"access.ended": "Access ended",
+	"link.withdrawn": "Link withdrawn",
 	"password.changed": "Password changed",
 	"password.reset_asked": "Password link asked for",
 	"password.link_made": "Password link made",

@@ -2,6 +2,7 @@
 
 import { html } from "hono/html";
 import { z } from "zod";
+import { mailInvitation } from "../../accounts/invitations.ts";
 import { openProgramme } from "../../accounts/open-programme.ts";
 import { DEFAULT_PARKED_DAYS } from "../../accounts/programme-terms.ts";
 import type { Fault } from "../../domain/fault.ts";
@@ -15,7 +16,7 @@ import { setFlash } from "../flash.ts";
 import type { Html } from "../html.ts";
 import { answerPage } from "../page.ts";
 import { invitationCard, invitationView } from "../people/invitation-card.ts";
-import { viewerOf } from "../viewer.ts";
+import { makerOf } from "../viewer.ts";
 import {
 	approvalField,
 	errorsByField,
@@ -59,14 +60,15 @@ export async function takeCreateForm(c: WebContext, deps: WebDeps): Promise<Resp
 		setFlash(c, "info", "This programme was created already. Its owner's link is made anew under People.");
 		return c.redirect(`/programmes/${form.programmeId}/people`, 303);
 	}
-	const opened = await openProgramme(deps, viewerOf(c).personId, {
+	const opened = await openProgramme(deps, makerOf(c), {
 		...readTerms(form),
 		publicId: form.programmeId,
 		currency: form.currency,
 		ownerEmail: form.email,
 	});
 	if (!opened.ok) return answerForm(c, deps, form, opened.faults);
-	const { programme, invited } = opened.value;
+	const { programme, owner } = opened.value;
+	const invited = mailInvitation(deps, owner, programme);
 	const path = `/programmes/${programme.public_id}`;
 	const body = html`${pageHeader({
 		title: "Programme created",

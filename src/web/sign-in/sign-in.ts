@@ -7,8 +7,6 @@ import type { WebEnv } from "../env.ts";
 import { handOnCookies } from "../session.ts";
 import { mountCodePage } from "./code-page.ts";
 import { mountForgotPasswordPage } from "./forgot-password-page.ts";
-import { mountProgrammeInvitationPage } from "./programme-invitation-page.ts";
-import { mountResetPasswordPage } from "./reset-password-page.ts";
 import { mountSignInPage } from "./sign-in-page.ts";
 import { mountWelcomePage } from "./welcome-page.ts";
 
@@ -16,9 +14,7 @@ export function mountSignIn(site: Hono<WebEnv>, deps: WebDeps): void {
 	mountSignInPage(site, deps);
 	mountCodePage(site, deps);
 	mountForgotPasswordPage(site, deps);
-	mountResetPasswordPage(site, deps);
 	mountWelcomePage(site, deps);
-	mountProgrammeInvitationPage(site, deps);
 	site.post("/sign-out", async (c) => {
 		const viewer = c.get("viewer");
 		if (viewer !== null) handOnCookies(c, await signOut(deps, viewer.personId, c.get("visitor")));

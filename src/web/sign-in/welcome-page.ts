@@ -1,53 +1,60 @@
-// /welcome/:token: where a one-time link leads. Makes the first staff account, or lets an invited person in.
+// /welcome/:token: where every one-time link leads. Makes the first staff account, lets an invited person in, adds a
+// programme to an account, or takes a new password.
 
 import type { Hono } from "hono";
-import { html } from "hono/html";
-import { acceptInvitation, findInvitee, type Invitee } from "../../accounts/accept-invitation.ts";
-import { MIN_PASSWORD_LENGTH } from "../../accounts/auth.ts";
+import { type AcceptedLink, acceptLink } from "../../accounts/accept-link.ts";
+import { findLink } from "../../accounts/find-link.ts";
 import { signIn, signOut } from "../../accounts/sign-in.ts";
-import type { Fault } from "../../domain/fault.ts";
+import { sayWithdrawn } from "../../domain/ended-access.ts";
 import type { Person } from "../../store/people.ts";
 import { listOwnedProgrammes } from "../../store/programme-access.ts";
-import { message } from "../components/blocks.ts";
-import { button, linkButton, postForm, textField } from "../components/forms.ts";
-import { csrfField } from "../csrf.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext, WebEnv } from "../env.ts";
+import { setFlash } from "../flash.ts";
 import { readTextFields } from "../form.ts";
-import type { Content, Html } from "../html.ts";
-import { answerPlainPage } from "../page.ts";
 import { handOnCookies } from "../session.ts";
-
-const TITLE = "Welcome to Ringback";
-
-interface WelcomeForm {
-	token: string;
-	invitee: Invitee;
-	email?: string;
-	name?: string;
-	fault?: Fault;
-}
+import { showDeadLink, showLinkForm } from "./welcome-form.ts";
 
 export function mountWelcomePage(site: Hono<WebEnv>, deps: WebDeps): void {
 	site.get("/welcome/:token", async (c) => {
 		const token = c.req.param("token");
-		const found = await findInvitee(deps, token);
-		return found.ok ? showForm(c, { token, ...found.value }) : showDeadLink(c, found.fault);
+		const found = await findLink(deps, token);
+		return found.ok ? showLinkForm(c, { token, opened: found.value }) : showDeadLink(c, found.fault);
 	});
 	site.post("/welcome/:token", async (c) => {
 		const token = c.req.param("token");
 		const { email, name, password } = await readTextFields(c, ["email", "name", "password"]);
-		const accepted = await acceptInvitation(deps, token, { email, name, password });
+		const accepted = await acceptLink(deps, token, { email, name, password });
 		if (!accepted.ok) {
-			const found = await findInvitee(deps, token);
+			const found = await findLink(deps, token);
 			if (!found.ok) return showDeadLink(c, found.fault);
-			return showForm(c, { token, ...found.value, email, name, fault: accepted.fault });
+			return showLinkForm(c, { token, opened: found.value, email, name, fault: accepted.fault });
 		}
-		return letIn(c, deps, accepted.value, password);
+		return goOn(c, deps, accepted.value, password);
 	});
 }
 
-export async function letIn(
+async function goOn(
+	c: WebContext,
+	deps: WebDeps,
+	{ person, programme, hasNewPassword, ended }: AcceptedLink,
+	password: string,
+): Promise<Response> {
+	const path = programme === null ? undefined : `/programmes/${programme.public_id}/integration`;
+	if (ended !== null) {
+		const withdrawn = sayWithdrawn(ended);
+		setFlash(c, "good", `Your password is changed.${withdrawn === null ? "" : ` ${withdrawn}.`}`);
+	}
+	if (hasNewPassword) return letIn(c, deps, person, password, path);
+	setFlash(c, "good", `You look after ${programme?.name ?? "it"} from now on.`);
+	// The link shows that the mailbox is theirs, and lets nobody in: that is left to their password.
+	const isTheirs = c.get("viewer")?.personId === person.id;
+	const next = path ?? "/programmes";
+	return c.redirect(isTheirs ? next : `/sign-in?next=${encodeURIComponent(next)}`, 303);
+}
+
+/** With the password they have just chosen; their authenticator, if they have one, is asked for all the same. */
+async function letIn(
 	c: WebContext,
 	deps: WebDeps,
 	person: Person,
@@ -70,85 +77,4 @@ async function firstPageOf({ store }: WebDeps, { id, role }: Person): Promise<st
 	if (role === "staff") return "/programmes";
 	const [programme] = await listOwnedProgrammes(store.db, id, 1);
 	return programme === undefined ? "/programmes" : `/programmes/${programme.publicId}/integration`;
-}
-
-function showForm(c: WebContext, form: WelcomeForm): Promise<Response> {
-	const { token, invitee, fault } = form;
-	const isKnown = invitee?.hasPassword === true;
-	const title = isKnown ? "Choose a new password" : TITLE;
-	const errorAt = (field: string) => (fault?.field === field ? fault.detail : undefined);
-	const isAtField = ["email", "name", "password"].includes(fault?.field ?? "");
-	const fields = html`
-		${invitee === null ? emailField(form.email ?? "", errorAt("email")) : knownEmail(invitee.email)}
-		${isKnown ? passwordField("New password", errorAt("password")) : newAccountFields(form.name ?? invitee?.name ?? "", errorAt)}
-		${button({ label: isKnown ? "Change password" : "Continue", tone: "primary", isWide: true })}`;
-	const body = html`<div class="stack">
-		<h1>${title}</h1>
-		<p>${lead(invitee)}</p>
-		${fault === undefined || isAtField ? null : message("bad", fault.detail)}
-		${postForm({ action: `/welcome/${encodeURIComponent(token)}`, csrf: csrfField(c), body: fields })}
-	</div>`;
-	return answerPlainPage(c, { title, status: fault?.httpStatus ?? 200, body });
-}
-
-export function newAccountFields(name: string, errorAt: (field: string) => string | undefined): Content {
-	return [
-		textField({
-			name: "name",
-			label: "Your name",
-			value: name,
-			autocomplete: "name",
-			isRequired: true,
-			error: errorAt("name"),
-		}),
-		passwordField("Password", errorAt("password")),
-	];
-}
-
-function passwordField(label: string, error: string | undefined): Html {
-	return textField({
-		name: "password",
-		label,
-		type: "password",
-		autocomplete: "new-password",
-		hint: `At least ${MIN_PASSWORD_LENGTH} characters.`,
-		isRequired: true,
-		error,
-	});
-}
-
-function lead(invitee: Invitee): string {
-	if (invitee === null) {
-		return "You are the first here. This makes the first staff account: it creates programmes and invites everybody else.";
-	}
-	return invitee.hasPassword
-		? "It takes the place of the one you had, and you are signed out everywhere else."
-		: "Choose your password, and you are in.";
-}
-
-function emailField(value: string, error: string | undefined): Content {
-	return textField({
-		name: "email",
-		label: "Email",
-		type: "email",
-		value,
-		autocomplete: "username",
-		isRequired: true,
-		error,
-	});
-}
-
-/** Shown, not asked; the hidden copy is for password managers. */
-export function knownEmail(email: string): Content {
-	return html`<div class="field"><p class="small soft">Email</p><p class="break"><strong>${email}</strong></p>
-		<input type="text" name="username" value="${email}" autocomplete="username" hidden></div>`;
-}
-
-export function showDeadLink(c: WebContext, { detail, httpStatus }: Fault): Promise<Response> {
-	const body = html`<div class="stack">
-		<h1>This link has ended</h1>
-		<p>${detail}</p>
-		<p>${linkButton({ label: "Go to sign-in", href: "/sign-in", tone: "primary" })}</p>
-	</div>`;
-	return answerPlainPage(c, { title: "This link has ended", status: httpStatus, body });
 }

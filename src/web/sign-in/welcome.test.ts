@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { makeFirstStaffPath } from "../../accounts/first-staff.ts";
-import { invitePerson, renewInvitation } from "../../accounts/invitations.ts";
+import { invitePerson } from "../../accounts/invitations.ts";
+import { issuePasswordLink } from "../../accounts/password-link.ts";
 import { openTestSite, PASSWORD, type Shown, type TestSite } from "../test-site.test-support.ts";
 
 const HOUR_MS = 3_600_000;
@@ -177,7 +178,7 @@ test("a new link for somebody who lost the password ends their sessions and keep
 	const site = await openTestSite(t);
 	const staff = await site.addStaff();
 	const lost = await site.signIn(staff);
-	const renewed = await renewInvitation(site.deps, staff.email, null);
+	const renewed = await issuePasswordLink(site.deps, null, staff, null);
 	assert.ok(renewed.ok && renewed.value.link !== null);
 	const path = new URL(renewed.value.link).pathname;
 	assert.equal((await lost.open("/account")).status, 200, "making a link changes nothing yet");
@@ -207,7 +208,7 @@ test("tokens are in the link alone: not in the database, the log or the audit lo
 test("a page that fails on a one-time link logs its route and not its token", async (t) => {
 	const site = await openTestSite(t);
 	const path = await firstPath(site);
-	await site.store.db.schema.dropTable("invitations").execute();
+	await site.store.db.schema.dropTable("links").execute();
 	const answer = await site.browser().open(path);
 	assert.equal(answer.status, 500);
 	assert.match(site.log.text(), /route: '\/welcome\/:token'/);

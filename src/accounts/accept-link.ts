@@ -1,0 +1,185 @@
+// Using a one-time link: the only place that does. Whatever it opens happens in one transaction, and the link is gone
+// with it.
+
+import type { EndedAccess } from "../domain/ended-access.ts";
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { noteAudit } from "../store/audit.ts";
+import {
+	findOpenLink,
+	lockLinks,
+	removeFirstStaffLink,
+	removeLinksOfPerson,
+	spendLink,
+} from "../store/links.ts";
+import { findPersonByEmail, type Person, renamePerson } from "../store/people.ts";
+import { addOwner, type Programme } from "../store/programmes.ts";
+import { hasPassword, setPassword } from "../store/sign-in.ts";
+import type { Db } from "../store/store.ts";
+import type { LinkPurpose } from "../store/tables/links.ts";
+import type { Auth } from "./auth.ts";
+import { linkNotValid } from "./auth-fault.ts";
+import type { AccountsDeps } from "./deps.ts";
+import { endAccess } from "./end-access.ts";
+import { findLink, type OpenedLink, readLink } from "./find-link.ts";
+import { forgetTurns, WRONG_PASSWORDS_FROM_ANYWHERE } from "./limits.ts";
+import { hashToken } from "./links.ts";
+import { judgePassword } from "./passwords.ts";
+import { findOrMakePerson, parseEmail, parsePersonName } from "./people.ts";
+
+export interface AcceptDeps extends Pick<AccountsDeps, "store" | "clock" | "random"> {
+	auth: Pick<Auth, "hashPassword">;
+}
+
+export interface Acceptance {
+	/** Only looked at with the link of the first start. */
+	email: string;
+	/** Only looked at for a new account, as the password is for an owner who has one. */
+	name: string;
+	password: string;
+}
+
+export interface AcceptedLink {
+	purpose: LinkPurpose;
+	person: Person;
+	/** What an owner's invitation was for. */
+	programme: Programme | null;
+	/** The password that was entered is theirs now. */
+	hasNewPassword: boolean;
+	/** What a new password ended; null for somebody who had none. */
+	ended: EndedAccess | null;
+}
+
+/** What was typed, once it has been checked; empty where nothing was asked for. */
+interface Entry {
+	email: string;
+	name: string;
+	passwordHash: string;
+}
+
+export async function acceptLink(
+	deps: AcceptDeps,
+	token: string,
+	acceptance: Acceptance,
+): Promise<Result<AcceptedLink>> {
+	const looked = await findLink(deps, token);
+	if (!looked.ok) return looked;
+	const entry = await readEntry(deps, looked.value, acceptance);
+	if (!entry.ok) return entry;
+	return deps.store.transact(async (trx) => {
+		await lockLinks(trx);
+		const nowMs = deps.clock.nowMs();
+		const link = await findOpenLink(trx, hashToken(token), nowMs);
+		const opened = link === undefined ? undefined : await readLink(trx, link);
+		if (link === undefined || opened === undefined) return { ok: false, fault: linkNotValid() };
+		// The account was there when the page asked for no password, and is gone now.
+		if (entry.value.passwordHash === "" && needsPassword(opened)) return { ok: false, fault: linkNotValid() };
+		if (opened.kind === "first" && !(await mayBecomeFirst(trx, entry.value.email))) {
+			return emailTaken(entry.value.email);
+		}
+		if (!(await spendLink(trx, link.id))) return { ok: false, fault: linkNotValid() };
+		const used = await useLink(trx, deps, opened, entry.value, nowMs);
+		return succeed({ ...used, purpose: link.purpose });
+	});
+}
+
+async function readEntry(
+	{ auth }: Pick<AcceptDeps, "auth">,
+	opened: OpenedLink,
+	acceptance: Acceptance,
+): Promise<Result<Entry>> {
+	if (!needsPassword(opened)) return succeed({ email: "", name: "", passwordHash: "" });
+	const email = opened.kind === "first" ? parseEmail(acceptance.email) : succeed("");
+	if (!email.ok) return email;
+	const name = opened.kind === "password" ? succeed("") : parsePersonName(acceptance.name);
+	if (!name.ok) return name;
+	const judged = judgePassword(acceptance.password);
+	if (!judged.ok) return judged;
+	// Before the transaction: hashing takes its time on purpose, and nobody else should wait for it.
+	const passwordHash = await auth.hashPassword(acceptance.password);
+	return succeed({ email: email.value, name: name.value, passwordHash });
+}
+
+function needsPassword(opened: OpenedLink): boolean {
+	return opened.kind !== "programme" || !opened.hasAccount;
+}
+
+async function useLink(
+	trx: Db,
+	deps: AcceptDeps,
+	opened: OpenedLink,
+	entry: Entry,
+	nowMs: number,
+): Promise<Omit<AcceptedLink, "purpose">> {
+	switch (opened.kind) {
+		case "first": {
+			await removeFirstStaffLink(trx);
+			const person = await findOrMakePerson(trx, deps, entry.email, "staff");
+			return joined(await join(trx, person, entry, null, nowMs));
+		}
+		case "join":
+			return joined(await join(trx, opened.person, entry, null, nowMs));
+		case "programme": {
+			const { programme, email } = opened;
+			const person = opened.person ?? (await findOrMakePerson(trx, deps, email, "owner"));
+			await addOwner(trx, programme.id, person.id);
+			// Somebody who got a password by another link a moment ago keeps that one.
+			if (!opened.hasAccount)
+				return { ...joined(await join(trx, person, entry, programme, nowMs)), programme };
+			await noteJoined(trx, person, programme, nowMs);
+			return { ...joined(person), programme, hasNewPassword: false };
+		}
+		case "password": {
+			const { person } = opened;
+			const ended = await endAccess(trx, person, { endedBy: person.id, nowMs });
+			await setPassword(trx, person, entry.passwordHash, nowMs);
+			const { id: personId, email: subject } = person;
+			await noteAudit(trx, { personId, action: "password.reset", subject, detail: "by link" }, nowMs);
+			// Whatever was guessed, it was the old one.
+			await forgetTurns(trx, WRONG_PASSWORDS_FROM_ANYWHERE, person.email);
+			return { ...joined(person), ended };
+		}
+		default:
+			return opened satisfies never;
+	}
+}
+
+/** Every other link that would let them choose a password ends with it. */
+async function join(
+	trx: Db,
+	person: Person,
+	{ name, passwordHash }: Entry,
+	programme: Programme | null,
+	nowMs: number,
+): Promise<Person> {
+	await removeLinksOfPerson(trx, person.id);
+	await renamePerson(trx, person.id, name);
+	await setPassword(trx, { ...person, name }, passwordHash, nowMs);
+	await forgetTurns(trx, WRONG_PASSWORDS_FROM_ANYWHERE, person.email);
+	await noteJoined(trx, person, programme, nowMs);
+	return { ...person, name };
+}
+
+function joined(person: Person): Omit<AcceptedLink, "purpose"> {
+	return { person, programme: null, hasNewPassword: true, ended: null };
+}
+
+async function noteJoined(
+	trx: Db,
+	person: Person,
+	programme: Programme | null,
+	nowMs: number,
+): Promise<void> {
+	const { id: personId, email: subject, role: detail } = person;
+	const note = { personId, programmeId: programme?.id ?? null, action: "person.joined" } as const;
+	await noteAudit(trx, { ...note, subject, detail }, nowMs);
+}
+
+/** Somebody whom a command made as staff may also come by the link of the first start; nobody else's address may. */
+async function mayBecomeFirst(trx: Db, email: string): Promise<boolean> {
+	const known = await findPersonByEmail(trx, email);
+	return known === undefined || (known.role === "staff" && !(await hasPassword(trx, known.public_id)));
+}
+
+function emailTaken(email: string): ReturnType<typeof refuse> {
+	return refuse("email_taken", `${email} belongs to a shop's owner here. Use another address.`, "email");
+}

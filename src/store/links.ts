@@ -1,0 +1,183 @@
+// One-time links: made, looked at, used and withdrawn. Whoever changes one holds `lockLinks`.
+
+import type { Insertable, Selectable } from "kysely";
+import type { Db } from "./store.ts";
+import type { LinkPurpose, LinksTable } from "./tables/links.ts";
+
+export type Link = Selectable<LinksTable>;
+
+/** As with people: one page holds them all. */
+const MAX_INVITATIONS_LISTED = 500;
+/** How long an invitation stays on the list after its link has ended, to be sent again. */
+const ENDED_SHOWN_MS = 30 * 86_400_000;
+
+/**
+ * To be taken first in every transaction that makes or uses a link, or ends somebody's access. They come one after
+ * the other: a link is used before its maker's access ended or not at all, none is made after it, and no two of them
+ * wait for each other crosswise. All of them are a few short statements that people wait for anyway.
+ */
+export async function lockLinks(trx: Db): Promise<void> {
+	await trx
+		.updateTable("link_lock")
+		.set((eb) => ({ id: eb.ref("id") }))
+		.execute();
+}
+
+/** In place of the one of the same purpose for the same person or address, which stops working. */
+export async function replaceLink(trx: Db, link: Insertable<LinksTable>): Promise<void> {
+	const same = trx.deleteFrom("links").where("purpose", "=", link.purpose);
+	if (link.person_id != null) await same.where("person_id", "=", link.person_id).execute();
+	else if (link.email != null) {
+		await same
+			.where("email", "=", link.email)
+			.where("programme_id", "=", link.programme_id ?? null)
+			.execute();
+	} else await same.execute();
+	await trx.insertInto("links").values(link).execute();
+}
+
+/** Undefined when it has expired, was withdrawn, replaced or used. */
+export async function findOpenLink(db: Db, tokenHash: string, nowMs: number): Promise<Link | undefined> {
+	return db
+		.selectFrom("links")
+		.selectAll()
+		.where("token_hash", "=", tokenHash)
+		.where("expires_at_ms", ">", nowMs)
+		.where("withdrawn", "is", null)
+		.executeTakeFirst();
+}
+
+/** False when somebody else was faster: a link works once. */
+export async function spendLink(trx: Db, id: number): Promise<boolean> {
+	const { numDeletedRows } = await trx
+		.deleteFrom("links")
+		.where("id", "=", id)
+		.where("withdrawn", "is", null)
+		.executeTakeFirst();
+	return numDeletedRows > 0n;
+}
+
+/** Those that would let this person choose a password. An owner's invitation to their address stays. */
+export async function removeLinksOfPerson(trx: Db, personId: number): Promise<void> {
+	await trx.deleteFrom("links").where("person_id", "=", personId).execute();
+}
+
+export async function removeFirstStaffLink(trx: Db): Promise<void> {
+	await trx.deleteFrom("links").where("purpose", "=", "first_staff").execute();
+}
+
+/** Owners' invitations, those that do not work any more too, so that they can be sent again. The oldest first. */
+export async function listProgrammeInvitations(db: Db, programmeId: number): Promise<Link[]> {
+	return db
+		.selectFrom("links")
+		.selectAll()
+		.where("programme_id", "=", programmeId)
+		.where("email", "is not", null)
+		.orderBy("id")
+		.limit(MAX_INVITATIONS_LISTED)
+		.execute();
+}
+
+export async function findProgrammeInvitation(
+	db: Db,
+	programmeId: number,
+	publicId: string,
+): Promise<Link | undefined> {
+	return db
+		.selectFrom("links")
+		.selectAll()
+		.where("public_id", "=", publicId)
+		.where("programme_id", "=", programmeId)
+		.where("email", "is not", null)
+		.executeTakeFirst();
+}
+
+export async function removeProgrammeInvitation(
+	trx: Db,
+	programmeId: number,
+	email: string,
+): Promise<boolean> {
+	const { numDeletedRows } = await trx
+		.deleteFrom("links")
+		.where("programme_id", "=", programmeId)
+		.where("email", "=", email)
+		.executeTakeFirst();
+	return numDeletedRows > 0n;
+}
+
+export interface WithdrawnLink {
+	purpose: LinkPurpose;
+	/** For whom it was. */
+	email: string;
+	programmeId: number | null;
+}
+
+/**
+ * Every link that this person made, and every link that was made for them, by whomever. Invitations to others stay
+ * as withdrawn ones: somebody else may send them again.
+ */
+export async function withdrawLinks(
+	trx: Db,
+	person: { id: number; email: string },
+	nowMs: number,
+): Promise<WithdrawnLink[]> {
+	const rows = await trx
+		.selectFrom("links")
+		.leftJoin("people", "people.id", "links.person_id")
+		.select(["links.id", "links.purpose", "links.programme_id", "links.person_id", "links.email"])
+		.select("people.email as personEmail")
+		.where((eb) =>
+			eb.or([
+				eb("links.made_by", "=", person.id),
+				eb("links.person_id", "=", person.id),
+				eb("links.email", "=", person.email),
+			]),
+		)
+		.where("links.expires_at_ms", ">", nowMs)
+		.where("links.withdrawn", "is", null)
+		.orderBy("links.id")
+		.execute();
+	const isForThem = (row: (typeof rows)[number]) => row.person_id === person.id || row.email === person.email;
+	const isInvitation = (row: (typeof rows)[number]) => row.purpose.endsWith("_invitation");
+	// What is for the person alone has nothing left to be sent again; an owner's invitation is on that owner's list.
+	const kept = rows.filter((row) => isInvitation(row) && row.person_id !== person.id);
+	const gone = rows.filter((row) => !kept.includes(row));
+	await markWithdrawn(trx, kept.filter(isForThem), "with_recipient");
+	await markWithdrawn(
+		trx,
+		kept.filter((row) => !isForThem(row)),
+		"with_maker",
+	);
+	if (gone.length > 0) {
+		const ids = gone.map(({ id }) => id);
+		await trx.deleteFrom("links").where("id", "in", ids).execute();
+	}
+	return rows.map(({ purpose, programme_id, email, personEmail }) => ({
+		purpose,
+		email: email ?? personEmail ?? "",
+		programmeId: programme_id,
+	}));
+}
+
+async function markWithdrawn(
+	trx: Db,
+	rows: readonly { id: number }[],
+	withdrawn: Link["withdrawn"],
+): Promise<void> {
+	if (rows.length === 0) return;
+	const ids = rows.map(({ id }) => id);
+	await trx.updateTable("links").set({ withdrawn }).where("id", "in", ids).execute();
+}
+
+/** What has expired opens nothing any more; it would only pile up. */
+export async function pruneLinks(db: Db, nowMs: number): Promise<void> {
+	await db
+		.deleteFrom("links")
+		.where((eb) =>
+			eb.or([
+				eb("expires_at_ms", "<", nowMs - ENDED_SHOWN_MS),
+				eb.and([eb("expires_at_ms", "<", nowMs), eb("email", "is", null), eb("withdrawn", "is", null)]),
+			]),
+		)
+		.execute();
+}

@@ -1,0 +1,151 @@
+// What the page behind a one-time link asks for, by what the link is for.
+
+import { html } from "hono/html";
+import { MIN_PASSWORD_LENGTH } from "../../accounts/auth.ts";
+import type { OpenedLink } from "../../accounts/find-link.ts";
+import type { Fault } from "../../domain/fault.ts";
+import { message } from "../components/blocks.ts";
+import { button, linkButton, postForm, textField } from "../components/forms.ts";
+import { csrfField } from "../csrf.ts";
+import type { WebContext } from "../env.ts";
+import type { Content } from "../html.ts";
+import { answerPlainPage } from "../page.ts";
+
+export interface LinkForm {
+	token: string;
+	opened: OpenedLink;
+	email?: string;
+	name?: string;
+	fault?: Fault;
+}
+
+interface Parts {
+	title: string;
+	lead: Content;
+	/** Null: asked for. */
+	email: string | null;
+	/** What the name field holds; null where none is asked for. */
+	name: string | null;
+	/** Null where none is asked for. */
+	passwordLabel: string | null;
+	button: string;
+}
+
+export function showLinkForm(c: WebContext, form: LinkForm): Promise<Response> {
+	const { token, opened, fault } = form;
+	const parts = partsOf(opened);
+	const errorAt = (field: string) => (fault?.field === field ? fault.detail : undefined);
+	const isAtField = ["email", "name", "password"].includes(fault?.field ?? "");
+	const fields = html`
+		${parts.email === null ? emailField(form.email ?? "", errorAt("email")) : knownEmail(parts.email)}
+		${parts.name === null ? null : nameField(form.name || parts.name, errorAt("name"))}
+		${parts.passwordLabel === null ? null : passwordField(parts.passwordLabel, errorAt("password"))}
+		${button({ label: parts.button, tone: "primary", isWide: true })}`;
+	const body = html`<div class="stack">
+		<h1>${parts.title}</h1>
+		<p>${parts.lead}</p>
+		${fault === undefined || isAtField ? null : message("bad", fault.detail)}
+		${postForm({ action: `/welcome/${encodeURIComponent(token)}`, csrf: csrfField(c), body: fields })}
+	</div>`;
+	return answerPlainPage(c, { title: parts.title, status: fault?.httpStatus ?? 200, body });
+}
+
+function partsOf(opened: OpenedLink): Parts {
+	const title = "Welcome to Ringback";
+	switch (opened.kind) {
+		case "first":
+			return {
+				title,
+				lead: "You are the first here. This makes the first staff account: it creates programmes and invites everybody else.",
+				email: null,
+				name: "",
+				passwordLabel: "Password",
+				button: "Continue",
+			};
+		case "join":
+			return {
+				title,
+				lead: "Choose your password, and you are in.",
+				email: opened.person.email,
+				name: opened.person.name,
+				passwordLabel: "Password",
+				button: "Continue",
+			};
+		case "programme":
+			return {
+				title: "Look after a programme",
+				lead: html`An owner of <strong class="break">${opened.programme.name}</strong> asks you to look after it with them.${
+					opened.hasAccount
+						? " It is added to your account when you accept."
+						: " Choose your password, and you are in."
+				}`,
+				email: opened.email,
+				name: opened.hasAccount ? null : (opened.person?.name ?? ""),
+				passwordLabel: opened.hasAccount ? null : "Password",
+				button: "Accept",
+			};
+		case "password":
+			return {
+				title: "Choose a new password",
+				lead: "It replaces the one you had. You are signed out everywhere else, and links that you made or that were made for you stop working.",
+				email: opened.person.email,
+				name: null,
+				passwordLabel: "New password",
+				button: "Change password",
+			};
+		default:
+			return opened satisfies never;
+	}
+}
+
+function nameField(value: string, error: string | undefined): Content {
+	return textField({
+		name: "name",
+		label: "Your name",
+		value,
+		autocomplete: "name",
+		isRequired: true,
+		error,
+	});
+}
+
+function passwordField(label: string, error: string | undefined): Content {
+	return textField({
+		name: "password",
+		label,
+		type: "password",
+		autocomplete: "new-password",
+		hint: `At least ${MIN_PASSWORD_LENGTH} characters.`,
+		isRequired: true,
+		error,
+	});
+}
+
+function emailField(value: string, error: string | undefined): Content {
+	return textField({
+		name: "email",
+		label: "Email",
+		type: "email",
+		value,
+		autocomplete: "username",
+		isRequired: true,
+		error,
+	});
+}
+
+/** Shown, not asked; the hidden copy is for password managers. */
+function knownEmail(email: string): Content {
+	return html`<div class="field"><p class="small soft">Email</p><p class="break"><strong>${email}</strong></p>
+		<input type="text" name="username" value="${email}" autocomplete="username" hidden></div>`;
+}
+
+/** What it was for is not known any more. */
+export function showDeadLink(c: WebContext, { detail, httpStatus }: Fault): Promise<Response> {
+	const body = html`<div class="stack">
+		<h1>This link has ended</h1>
+		<p>${detail}</p>
+		<p>${linkButton({ label: "Go to sign-in", href: "/sign-in", tone: "primary" })}</p>
+		<p class="small">Forgot your password? <a href="/forgot-password">Ask for a new link</a></p>
+	</div>`;
+	return answerPlainPage(c, { title: "This link has ended", status: httpStatus, body });
+}
