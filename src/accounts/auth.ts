@@ -138,7 +138,7 @@ export function authOptions({ store, sealingKey, log, publicUrl }: AuthDeps) {
 			maxPasswordLength: MAX_PASSWORD_LENGTH,
 		},
 		// New passwords are chosen by our own links and in our own transactions: see accept-link and passwords.
-		disabledPaths: ["/request-password-reset", "/reset-password", "/change-password", "/set-password"],
+		disabledPaths: ["/request-password-reset", "/reset-password", "/change-password"],
 		rateLimit: {
 			enabled: true,
 			storage: "database" as const,

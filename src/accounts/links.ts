@@ -17,7 +17,7 @@ const TOKEN_BYTES = 32;
 /** Long enough for a holiday weekend, short enough for a mailbox that somebody else reads later. */
 export const INVITATION_DAYS = 7;
 
-export const LINK_LIFE_MS: Readonly<Record<LinkPurpose, number>> = {
+const LINK_LIFE_MS: Readonly<Record<LinkPurpose, number>> = {
 	// It stands in the log of the start.
 	first_staff: DAY_MS,
 	staff_invitation: INVITATION_DAYS * DAY_MS,

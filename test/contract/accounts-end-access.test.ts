@@ -1,0 +1,180 @@
+// Access that ends is over: every way to lose it, and everything that somebody may hold or have made by then. What
+// others hold, and made for others, goes on.
+
+import { deepEqual, equal, match } from "node:assert/strict";
+import { before, test } from "node:test";
+import { issuePasswordLink } from "../../src/accounts/password-link.ts";
+import type { Person } from "../../src/store/people.ts";
+import { addOwner } from "../../src/store/programmes.ts";
+import {
+	type Browser,
+	createTestSite,
+	PASSWORD,
+	type TestSite,
+} from "../../src/web/test-site.test-support.ts";
+import { eachDatabase } from "../support/databases.ts";
+import {
+	askByMail,
+	assertLinkDead,
+	type Holdings,
+	holdEverything,
+	NEW_PASSWORD,
+	openStage,
+	peopleOf,
+	type Stage,
+	submitForLink,
+} from "./access-stage.ts";
+
+interface Case {
+	site: TestSite;
+	stage: Stage;
+	person: Person;
+	held: Holdings;
+}
+
+interface Way {
+	what: string;
+	role: Person["role"];
+	/** Resolves to the sessions that go on. */
+	lose(given: Case): Promise<readonly Browser[]>;
+}
+
+const WAYS: readonly Way[] = [
+	{
+		what: "staff are deactivated",
+		role: "staff",
+		lose: ({ stage, person }) => submit(stage.bossBrowser, `/people/${person.public_id}/deactivate`),
+	},
+	{
+		what: "an owner is removed by another",
+		role: "owner",
+		lose: ({ stage, person }) =>
+			submit(stage.colleagueBrowser, `${peopleOf(stage.programme)}/${person.public_id}/remove`),
+	},
+	{
+		what: "an owner is removed by staff",
+		role: "owner",
+		lose: ({ stage, person }) =>
+			submit(stage.bossBrowser, `${peopleOf(stage.programme)}/${person.public_id}/remove`),
+	},
+	{
+		what: "an owner leaves",
+		role: "owner",
+		lose: ({ stage, person, held }) =>
+			submit(held.sessions[0], `${peopleOf(stage.programme)}/${person.public_id}/remove`),
+	},
+	{
+		what: "an owner of two programmes is removed from one",
+		role: "owner",
+		async lose({ site, stage, person }) {
+			await addOwner(site.store.db, stage.other.id, person.id);
+			return submit(stage.bossBrowser, `${peopleOf(stage.programme)}/${person.public_id}/remove`);
+		},
+	},
+	...(["staff", "owner"] as const).flatMap((role): Way[] => [
+		{
+			what: `${role} change the password under Account`,
+			role,
+			async lose({ held }) {
+				const [here] = held.sessions;
+				await submit(here, "/account/password", { currentPassword: PASSWORD, newPassword: NEW_PASSWORD });
+				return here === undefined ? [] : [here];
+			},
+		},
+		{
+			what: `${role} choose a new password by mail`,
+			role,
+			lose: async ({ site, person }) => choosePassword(site, await askByMail(site, person)),
+		},
+		{
+			what: `${role} choose a new password by a link of the staff`,
+			role,
+			async lose({ site, stage, person }) {
+				const people = role === "staff" ? "/people" : peopleOf(stage.programme);
+				const path = `${people}/${person.public_id}/link`;
+				return choosePassword(site, await submitForLink(site, stage.bossBrowser, path));
+			},
+		},
+		{
+			what: `${role} choose a new password by \`ringback user link\``,
+			role,
+			async lose({ site, person }) {
+				const made = await issuePasswordLink(site.deps, null, person, null);
+				return choosePassword(site, made.ok ? new URL(made.value.link ?? "").pathname : "");
+			},
+		},
+	]),
+];
+
+eachDatabase("access that ends", (database) => {
+	let site: TestSite;
+	let stage: Stage;
+
+	before(async () => {
+		site = createTestSite(database.store, { hasMail: true });
+		stage = await openStage(site);
+	});
+
+	for (const { what, role, lose } of WAYS) {
+		test(`${what}: nothing they hold or made works any more, and what is others' does`, async () => {
+			const person = role === "staff" ? await site.addStaff() : await site.addOwner(stage.programme);
+			const held = await holdEverything(site, stage, person);
+			const goOn = await lose({ site, stage, person, held });
+			for (const browser of held.sessions) {
+				const isIn = (await browser.open("/account")).status === 200;
+				equal(isIn, goOn.includes(browser), "only the session in which a password is changed goes on");
+			}
+			equal((await held.challenge.submit("/sign-in/code", { code: held.nextCode() })).location, "/sign-in");
+			equal((await held.challenge.open("/account")).status, 303, "half a sign-in is none");
+			for (const [link, path] of held.links) await assertLinkDead(site, path, link);
+			const told = await site.store.db
+				.selectFrom("audit_entries")
+				.selectAll()
+				.where("action", "=", "access.ended")
+				.where("subject", "=", person.email)
+				.execute();
+			equal(told.length, 1);
+			match(told[0]?.detail ?? "", /^\d sessions?, 1 unfinished sign-in, .*were withdrawn$/);
+			for (const [link, path] of stage.bystanders.links) {
+				equal((await site.browser().open(path)).status, 200, link);
+			}
+			for (const browser of stage.bystanders.sessions) equal((await browser.open("/account")).status, 200);
+		});
+	}
+
+	test("after all of it, what others hold and made still works to its end", async () => {
+		const { links, challenge, nextCode } = stage.bystanders;
+		equal((await challenge.submit("/sign-in/code", { code: nextCode() })).location, "/");
+		const used: number[] = [];
+		for (const [what, path] of links) {
+			const reader = site.browser();
+			await reader.open(path);
+			// The first of the two for one person ends the other: see the links of a person in people.md.
+			const answer = await reader.submit(path, { name: "Nora", password: NEW_PASSWORD });
+			if (!/for them|by mail/.test(what)) equal(answer.status, 303, what);
+			used.push(answer.status);
+		}
+		deepEqual(used.filter((status) => status === 303).length, links.size - 1);
+	});
+});
+
+async function submit(
+	browser: Browser | undefined,
+	path: string,
+	fields: Readonly<Record<string, string>> = {},
+): Promise<readonly Browser[]> {
+	await browser?.open("/account");
+	const answer = await browser?.submit(path, fields);
+	equal(answer?.status, 303, answer?.text ?? "");
+	return [];
+}
+
+/** Everybody here has an authenticator: no link gets around it. */
+async function choosePassword(site: TestSite, link: string): Promise<readonly Browser[]> {
+	const reader = site.browser();
+	await reader.open(link);
+	const used = await reader.submit(link, { password: NEW_PASSWORD });
+	deepEqual([used.status, used.location], [303, "/sign-in/code"]);
+	equal((await reader.open("/account")).status, 303, "not without a code");
+	return [];
+}
