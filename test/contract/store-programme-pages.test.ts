@@ -20,6 +20,7 @@ import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { analyseAsInService, plansOf } from "../support/query-plan.ts";
 import { addConversion, addProgramme, newId } from "../support/rows.ts";
+import { signInAs } from "../support/signed-in.ts";
 
 eachDatabase("programmes and people as the pages read them", (database) => {
 	test("a slice sums what 64 bits cannot hold, to the last digit, and says where the next begins", async () => {
@@ -121,7 +122,7 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 			const [one, other] = [await addPerson(store, "owner"), await addPerson(store, "owner")];
 			for (const person of [one, other]) {
 				await addOwner(store.db, programme.id, person.id);
-				await signIn(store, person);
+				await signInAs(store, person);
 			}
 			const remove = (by: Person, whom: Person, at: Store) =>
 				removeProgrammeOwner(
@@ -140,7 +141,7 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 		const { store, rival } = database;
 		for (let round = 0; round < 10; round++) {
 			const [one, other] = [await addPerson(store, "staff"), await addPerson(store, "staff")];
-			for (const person of [one, other]) await signIn(store, person);
+			for (const person of [one, other]) await signInAs(store, person);
 			const end = (by: Person, whom: Person, at: Store) =>
 				deactivateStaff(
 					{ store: at, clock: createClock() },
@@ -154,23 +155,6 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 		}
 	});
 });
-
-/** With a session whose id is the person's. */
-async function signIn({ transact, db }: Store, person: Person): Promise<void> {
-	await transact((trx) => setPassword(trx, person, "hash", START_MS));
-	const moment = new Date(START_MS).toISOString();
-	await db
-		.insertInto("auth_sessions")
-		.values({
-			id: person.public_id,
-			userId: person.public_id,
-			token: person.public_id,
-			expiresAt: moment,
-			createdAt: moment,
-			updatedAt: moment,
-		})
-		.execute();
-}
 
 const ROWS = 40_000;
 const PROGRAMMES = 200;

@@ -1,0 +1,197 @@
+// Links at the moment in which somebody's access ends: made, used and withdrawn at once, by several processes. A link
+// works before its maker's access ended, or not at all.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { test } from "node:test";
+import { acceptLink } from "../../src/accounts/accept-link.ts";
+import type { Maker } from "../../src/accounts/links.ts";
+import { createMailDispatcher } from "../../src/accounts/mail-dispatcher.ts";
+import { inviteAsOwner } from "../../src/accounts/owner-invitations.ts";
+import { makePasswordLink } from "../../src/accounts/password-link.ts";
+import { changePassword } from "../../src/accounts/passwords.ts";
+import { createPerson } from "../../src/accounts/people.ts";
+import { removeProgrammeOwner } from "../../src/accounts/programme-owners.ts";
+import { deactivateStaff, inviteStaff } from "../../src/accounts/staff.ts";
+import type { Person } from "../../src/store/people.ts";
+import { addOwner } from "../../src/store/programmes.ts";
+import type { Store } from "../../src/store/store.ts";
+import type { Role } from "../../src/store/tables/people.ts";
+import { newEmail } from "../../src/web/test-site.test-support.ts";
+import { createClock } from "../support/clock.ts";
+import { eachDatabase } from "../support/databases.ts";
+import { createLog } from "../support/log.ts";
+import { addProgramme } from "../support/rows.ts";
+import { expectValue } from "../support/shop-programme.ts";
+import { signInAs } from "../support/signed-in.ts";
+
+/** Enough that each order happens on PostgreSQL, and few enough to take seconds. */
+const ROUNDS = 20;
+
+interface SignedIn {
+	person: Person;
+	maker: Maker;
+}
+
+eachDatabase("links while access ends", (database) => {
+	test("a link that is made while its maker is deactivated does not outlive their access", async () => {
+		for (let round = 0; round < ROUNDS; round++) {
+			const [boss, leaver] = [await addSignedIn("staff"), await addSignedIn("staff")];
+			const made = Promise.all([
+				makePasswordLink(depsOf(database.store), leaver.maker, boss.person, null),
+				inviteStaff(depsOf(database.store), leaver.maker, newEmail("network")),
+			]);
+			const ended = deactivateStaff(depsOf(database.rival), boss.maker, leaver.person.public_id);
+			const [links, removed] = await Promise.all([made, ended]);
+			expectValue(removed);
+			for (const link of links) ok(link.ok || link.fault.code === "not_allowed");
+			deepEqual(await openLinksOf(leaver.person), []);
+		}
+	});
+
+	test("an invitation that is made while its owner is removed does not outlive their access", async () => {
+		const programme = await addProgramme(database.store);
+		for (let round = 0; round < ROUNDS; round++) {
+			const [owner, leaver] = [await addSignedIn("owner"), await addSignedIn("owner")];
+			for (const { person } of [owner, leaver]) await addOwner(database.store.db, programme.id, person.id);
+			const [, removed] = await Promise.all([
+				inviteAsOwner(depsOf(database.store), leaver.maker, programme, newEmail("shop")),
+				removeProgrammeOwner(depsOf(database.rival), owner.maker, programme, leaver.person.public_id),
+			]);
+			expectValue(removed);
+			deepEqual(await openLinksOf(leaver.person), []);
+		}
+	});
+
+	test("a link that is made in a session while its person changes the password does not stay", async () => {
+		for (let round = 0; round < ROUNDS; round++) {
+			const [head, person] = [await addSignedIn("staff"), await addSignedIn("staff")];
+			const auth = {
+				post: async () => ({ status: 200, code: null, body: null, setCookies: [], retryAfterSeconds: null }),
+				hashPassword: async () => "another hash",
+				sessionCookies: async () => [],
+				findSession: async () => null,
+				listSessions: async () => [],
+			};
+			const change = { currentPassword: "the present one", newPassword: "another horse battery" };
+			const visitor = { cookies: "", address: "", userAgent: "" };
+			const [, changed] = await Promise.all([
+				makePasswordLink(depsOf(database.store), person.maker, head.person, null),
+				changePassword({ ...depsOf(database.rival), auth }, person.maker, change, visitor),
+			]);
+			expectValue(changed);
+			deepEqual(await openLinksOf(person.person), []);
+			const sessions = await database.store.db
+				.selectFrom("auth_sessions")
+				.select("id")
+				.where("userId", "=", person.person.public_id)
+				.execute();
+			equal(sessions.length, 1, "the one in which it was changed");
+			ok(sessions[0]?.id !== person.maker.sessionId, "under another name");
+			const late = await makePasswordLink(depsOf(database.store), person.maker, head.person, null);
+			ok(!late.ok, "whoever had a copy of the old session makes nothing");
+		}
+	});
+
+	test("a link that is used while its maker is deactivated was used before that, or not at all", async () => {
+		const outcomes = new Set<string>();
+		for (let round = 0; round < ROUNDS; round++) {
+			const [boss, leaver] = [await addSignedIn("staff"), await addSignedIn("staff")];
+			const token = await linkFor(leaver, boss.person);
+			const end = () => deactivateStaff(depsOf(database.rival), boss.maker, leaver.person.public_id);
+			// Either may be first.
+			const early = round % 2 === 0 ? end() : undefined;
+			const [used, ended] = await Promise.all([accept(database.store, token), early ?? end()]);
+			const hash = await hashOf(boss.person);
+			outcomes.add(`${used.ok} ${ended.ok}`);
+			equal(hash, used.ok ? "chosen" : "hash", "a refused link changes nothing");
+			if (ended.ok) deepEqual(await openLinksOf(leaver.person), []);
+			// A new password signs the boss out, who can then end nobody's access with the old session.
+			else ok(used.ok);
+		}
+		ok(!outcomes.has("false false"), [...outcomes].join());
+	});
+
+	test("people who use each other's links while both are deactivated wait for each other in turn", async () => {
+		for (let round = 0; round < ROUNDS; round++) {
+			const [boss, one, other] = [
+				await addSignedIn("staff"),
+				await addSignedIn("staff"),
+				await addSignedIn("staff"),
+			];
+			const tokens = [await linkFor(one, other.person), await linkFor(other, one.person)];
+			const [first = "", second = ""] = tokens;
+			const results = await Promise.all([
+				accept(database.store, first),
+				deactivateStaff(depsOf(database.rival), boss.maker, one.person.public_id),
+				accept(database.rival, second),
+				deactivateStaff(depsOf(database.store), boss.maker, other.person.public_id),
+			]);
+			ok(results[1].ok && results[3].ok);
+			for (const { person } of [one, other]) {
+				deepEqual(await openLinksOf(person), []);
+				equal(await hashOf(person), undefined, "whatever was chosen, the account is closed");
+			}
+		}
+	});
+
+	test("one link, used by two at once, works for one", async () => {
+		for (let round = 0; round < ROUNDS; round++) {
+			const [boss, person] = [await addSignedIn("staff"), await addSignedIn("staff")];
+			const token = await linkFor(boss, person.person);
+			const used = await Promise.all([accept(database.store, token), accept(database.rival, token)]);
+			deepEqual(used.map(({ ok: isUsed }) => isUsed).toSorted(), [false, true]);
+		}
+	});
+
+	async function addSignedIn(role: Role): Promise<SignedIn> {
+		const place = role === "staff" ? "network" : "shop";
+		const made = await createPerson(depsOf(database.store), { email: newEmail(place), role });
+		const person = expectValue(made);
+		return { person, maker: await signInAs(database.store, person) };
+	}
+
+	async function linkFor({ maker }: SignedIn, person: Person): Promise<string> {
+		const { link } = expectValue(await makePasswordLink(depsOf(database.store), maker, person, null));
+		return link?.split("/").at(-1) ?? "";
+	}
+
+	function accept(store: Store, token: string) {
+		const auth = { hashPassword: async () => "chosen" };
+		const entered = { email: "", name: "", password: "another horse battery" };
+		return acceptLink({ ...depsOf(store), auth }, token, entered);
+	}
+
+	/** Made by them, or for them. */
+	function openLinksOf({ id }: Person): Promise<object[]> {
+		return database.store.db
+			.selectFrom("links")
+			.selectAll()
+			.where((eb) => eb.or([eb("made_by", "=", id), eb("person_id", "=", id)]))
+			.where("withdrawn", "is", null)
+			.execute();
+	}
+
+	async function hashOf({ public_id }: Person): Promise<string | undefined> {
+		const account = database.store.db
+			.selectFrom("auth_accounts")
+			.select("password")
+			.where("userId", "=", public_id);
+		return (await account.executeTakeFirst())?.password;
+	}
+});
+
+function depsOf(store: Store) {
+	const log = createLog();
+	return {
+		store,
+		log,
+		clock: createClock(),
+		random: {
+			bytes: (count: number) => randomBytes(count),
+			hex: (count: number) => randomBytes(count).toString("hex"),
+		},
+		mails: createMailDispatcher({ mailer: null, log }),
+		publicUrl: "https://ringback.example",
+	};
+}

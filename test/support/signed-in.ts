@@ -1,0 +1,22 @@
+// Somebody who is signed in, without the time that hashing a password takes.
+
+import type { Maker } from "../../src/accounts/links.ts";
+import type { Person } from "../../src/store/people.ts";
+import { setPassword } from "../../src/store/sign-in.ts";
+import type { Store } from "../../src/store/store.ts";
+import { START_MS } from "./clock.ts";
+
+/** With one session, whose id is the person's public id. */
+export async function signInAs({ transact }: Store, person: Person): Promise<Maker> {
+	const { id: personId, public_id: id, role } = person;
+	const moment = new Date(START_MS).toISOString();
+	await transact(async (trx) => {
+		await setPassword(trx, person, "hash", START_MS);
+		const times = { expiresAt: moment, createdAt: moment, updatedAt: moment };
+		await trx
+			.insertInto("auth_sessions")
+			.values({ id, userId: id, token: id, ...times })
+			.execute();
+	});
+	return { personId, role, sessionId: id };
+}
