@@ -39,18 +39,28 @@ test("README's first steps make a person, a programme and a key, in words", asyn
 test("with --json each prints one object, and the database holds neither the key nor the secret", async (t) => {
 	const home = openHome(t);
 	const person = onlyJson(
-		await home.run("user create --email a@shop.example --role staff --json".split(" ")),
+		await home.run("user create --email a@shop.example --role owner --json".split(" ")),
 	);
 	deepEqual(Object.keys(person), ["id", "email", "role", "link", "isMailed"]);
 	deepEqual(
 		{ ...person, id: "", link: "" },
-		{ id: "", email: "a@shop.example", role: "staff", link: "", isMailed: false },
+		{ id: "", email: "a@shop.example", role: "owner", link: "", isMailed: false },
 	);
 
 	const programme = onlyJson(
-		await home.run([...programmeArgs({ "--owner": "a@shop.example" }), "--no-parking", "--json"]),
+		await home.run([
+			...programmeArgs({ "--owner": "A@shop.example", "--currency": "eur" }),
+			"--no-parking",
+			"--json",
+		]),
 	);
 	deepEqual({ ...programme, id: "" }, { id: "", name: "Shop" });
+
+	deepEqual(
+		readRow(home, "select person_id, subject from audit_entries where action = 'programme.created'"),
+		{ person_id: null, subject: programme["id"] },
+		"as from the page",
+	);
 
 	const issue = ["key", "issue", "--programme", String(programme["id"]), "--json"];
 	const [first, second] = [onlyJson(await home.run(issue)), onlyJson(await home.run(issue))];
@@ -63,12 +73,16 @@ test("with --json each prints one object, and the database holds neither the key
 	equal(stored.includes(String(first["key"]).slice(4)), false);
 	equal(stored.includes(String(first["secret"]).slice(4)), false);
 	equal(stored.includes(String(person["link"]).split("/").at(-1) ?? ""), false);
-	deepEqual(readRow(home, "select parks_pixels, commission_rate, fee_rate, approval_days from programmes"), {
-		parks_pixels: 0,
-		commission_rate: "8.0000",
-		fee_rate: "2.0000",
-		approval_days: 30,
-	});
+	deepEqual(
+		readRow(home, "select parks_pixels, commission_rate, fee_rate, approval_days, currency from programmes"),
+		{
+			currency: "EUR",
+			parks_pixels: 0,
+			commission_rate: "8.0000",
+			fee_rate: "2.0000",
+			approval_days: 30,
+		},
+	);
 });
 
 test("user link makes a new link in place of the old one, with the public address", async (t) => {
@@ -78,7 +92,7 @@ test("user link makes a new link in place of the old one, with the public addres
 	const renewed = onlyJson(await home.run(["user", "link", "--email", "A@shop.example", "--json"], settings));
 	match(String(renewed["link"]), /^https:\/\/ringback\.example\/welcome\/[0-9a-f]{64}$/);
 	equal(renewed["link"] === made["link"], false);
-	deepEqual(readRow(home, "select count(*) as links from invitations"), { links: 1 });
+	deepEqual(readRow(home, "select count(*) as links from links"), { links: 1 });
 });
 
 const REFUSALS: readonly [title: string, args: readonly string[], error: string, detail: RegExp][] = [
@@ -97,7 +111,13 @@ const REFUSALS: readonly [title: string, args: readonly string[], error: string,
 		"unknown_person",
 		/ringback user create --email nobody@shop\.example --role owner/,
 	],
-	["a bad currency", programmeArgs({ "--currency": "euro" }), "unknown_currency", /euro/],
+	[
+		"staff as an owner",
+		programmeArgs({ "--owner": "staff@network.example" }),
+		"email_taken",
+		/staff@network\.example cannot own a programme/,
+	],
+	["a bad currency", programmeArgs({ "--currency": "euro" }), "unknown_currency", /EURO/],
 	["a bad rate", programmeArgs({ "--commission": "eight" }), "invalid_rate", /commission/],
 	["bad days", programmeArgs({ "--approval-days": "1.5" }), "invalid_days", /from 0 to 3650/],
 	["an unknown programme", ["key", "issue", "--programme", "prg_x"], "unknown_programme", /prg_x/],
@@ -106,6 +126,7 @@ const REFUSALS: readonly [title: string, args: readonly string[], error: string,
 test("a refusal ends with 1, says why in words or as JSON, and makes nothing", async (t) => {
 	const home = openHome(t);
 	equal((await home.run(userArgs("owner@shop.example"))).code, 0);
+	equal((await home.run(userArgs("staff@network.example", "staff"))).code, 0);
 	const before = readEverything(home);
 	for (const [title, args, error, detail] of REFUSALS) {
 		await t.test(title, async () => {
@@ -126,7 +147,7 @@ test("a refusal ends with 1, says why in words or as JSON, and makes nothing", a
 
 test("a second migrate has nothing to do", async (t) => {
 	const home = openHome(t);
-	match(onlyOutput(await home.run(["migrate"])), /^Applied people and programmes; .*now at version \d+\.\n$/);
+	match(onlyOutput(await home.run(["migrate"])), /^Applied first schema\. .*now at version \d+\.\n$/);
 	match(
 		onlyOutput(await home.run(["migrate"])),
 		/^The schema is current \(version \d+\); nothing to do\.\n$/,

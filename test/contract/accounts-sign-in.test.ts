@@ -43,7 +43,7 @@ eachDatabase("signing in", (database) => {
 		await elsewhere.submit("/forgot-password", { email });
 		const reset = /(\/welcome\/\w+)$/m.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
 		equal((await elsewhere.submit(reset, { password: NEW_PASSWORD })).location, "/programmes");
-		equal((await elsewhere.submit(reset, { password: PASSWORD })).status, 410);
+		equal((await site.browser().open(reset)).status, 410);
 		equal((await browser.open("/account")).status, 303);
 		await browser.open("/sign-in");
 		equal((await browser.submit("/sign-in", { email, password: NEW_PASSWORD })).location, "/");
@@ -124,6 +124,7 @@ eachDatabase("signing in", (database) => {
 		const staff = await site.addStaff();
 		const browser = await site.signIn(staff);
 		await browser.open("/account");
+		const inTenMinutes = new Date(Date.now() + 600_000).toISOString();
 		const away = site.browser();
 		await away.open("/forgot-password");
 		await away.submit("/forgot-password", { email: staff.email });
@@ -133,6 +134,10 @@ eachDatabase("signing in", (database) => {
 			programme: null,
 			invitedBy: null,
 		});
+		await sql`insert into auth_verifications ("id", "identifier", "value", "expiresAt", "createdAt", "updatedAt")
+			values ('half a sign-in', 'hash', ${staff.public_id}, ${inTenMinutes}, ${inTenMinutes}, ${inTenMinutes})`.execute(
+			database.store.db,
+		);
 		const counts = async () => {
 			const found: number[] = [];
 			for (const table of ["auth_sessions", "auth_verifications", "links"] as const) {
@@ -141,7 +146,7 @@ eachDatabase("signing in", (database) => {
 			return found;
 		};
 		const before = await counts();
-		// Sessions and reset links live by the machine's clock, invitations by the test's, which is behind it.
+		// What better-auth wrote lives by the machine's clock, links by the test's, which is behind it.
 		await pruneSignIn(database.store.db, Math.min(Date.now(), site.deps.clock.nowMs()));
 		deepEqual(await counts(), before);
 		ok(before.every((count) => count > 0));
