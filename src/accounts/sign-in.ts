@@ -5,9 +5,9 @@ import { z } from "zod";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { noteAudit } from "../store/audit.ts";
-import { findPersonByPublicId, type Person } from "../store/people.ts";
-import { endSession, spendCode } from "../store/sign-in.ts";
-import type { Auth, AuthDeps, Visitor } from "./auth.ts";
+import { findPersonByEmail, findPersonByPublicId, type Person } from "../store/people.ts";
+import { endChallenges, endSession, findPasswordHash, spendCode } from "../store/sign-in.ts";
+import type { Auth, AuthAnswer, AuthDeps, Visitor } from "./auth.ts";
 import { faultOf, wrongCredentials } from "./auth-fault.ts";
 import { forgivePassword, takePasswordTurn } from "./password-turns.ts";
 
@@ -37,12 +37,16 @@ export async function signIn(
 		deps.log.warn({ address: visitor.address, code: tooMany.code }, "a sign-in was refused");
 		return { ok: false, fault: tooMany };
 	}
+	const hash = await findPasswordHash(deps.store.db, credentials.email);
 	const answer = await deps.auth.post("/sign-in/email", credentials, visitor);
 	if (answer.status !== 401) await forgivePassword(deps, credentials.email, visitor.address, answer.status);
 	if (answer.status !== 200) {
 		const fault = faultOf(answer);
 		deps.log.warn({ address: visitor.address, code: fault.code }, "a sign-in was refused");
 		return { ok: false, fault };
+	}
+	if ((await findPasswordHash(deps.store.db, credentials.email)) !== hash) {
+		return refuseOldPassword(deps, credentials.email, answer);
 	}
 	if (CODE_NEEDED.safeParse(answer.body).success) {
 		return succeed({ next: "code", setCookies: answer.setCookies });
@@ -97,6 +101,22 @@ export async function signOut(
 	const answer = await deps.auth.post("/sign-out", {}, visitor);
 	await noteAudit(deps.store.db, { personId, action: "person.signed_out" }, deps.clock.nowMs());
 	return answer.setCookies;
+}
+
+/**
+ * The password was changed while better-auth looked at the old one, and what it opened came too late to be ended with
+ * the rest.
+ */
+async function refuseOldPassword(
+	{ store }: SignInDeps,
+	email: string,
+	{ body }: AuthAnswer,
+): Promise<Result<never>> {
+	const signedIn = SIGNED_IN.safeParse(body);
+	if (signedIn.success) await endSession(store.db, signedIn.data.token);
+	const person = await findPersonByEmail(store.db, email);
+	if (person !== undefined) await endChallenges(store.db, person.public_id);
+	return { ok: false, fault: wrongCredentials() };
 }
 
 /** better-auth knows nothing of it, and has made a session. The same words as for a wrong password. */

@@ -59,6 +59,18 @@ export async function hasPassword(db: Db, personPublicId: string): Promise<boole
 	return row !== undefined;
 }
 
+/** To see whether it has been changed; undefined where nobody has the address, or no password. */
+export async function findPasswordHash(db: Db, email: string): Promise<string | undefined> {
+	const row = await db
+		.selectFrom("auth_accounts")
+		.innerJoin("auth_users", "auth_users.id", "auth_accounts.userId")
+		.select("auth_accounts.password")
+		.where("auth_users.email", "=", email)
+		.where("auth_accounts.providerId", "=", PASSWORD_PROVIDER)
+		.executeTakeFirst();
+	return row?.password;
+}
+
 /** Whether the network has anybody who can sign in and invite others. */
 export async function hasStaffWithPassword(db: Db): Promise<boolean> {
 	const row = await db

@@ -3,9 +3,12 @@
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { before, test } from "node:test";
+import { createAuth } from "../../src/accounts/auth.ts";
 import { issuePasswordLink } from "../../src/accounts/password-link.ts";
+import { signIn } from "../../src/accounts/sign-in.ts";
 import type { Person } from "../../src/store/people.ts";
 import { addOwner } from "../../src/store/programmes.ts";
+import { findPasswordHash, setPassword } from "../../src/store/sign-in.ts";
 import {
 	type Browser,
 	createTestSite,
@@ -156,6 +159,45 @@ eachDatabase("access that ends", (database) => {
 		}
 		deepEqual(used.filter((status) => status === 303).length, links.size - 1);
 	});
+
+	for (const hasAuthenticator of [false, true]) {
+		test(`an old password that is entered while it changes opens nothing, ${hasAuthenticator ? "with" : "without"} an authenticator`, async () => {
+			const person = hasAuthenticator ? stage.bystander : await site.addStaff();
+			const auth = createAuth(site.deps);
+			// The change comes when better-auth has looked at the old one, and before the session is there.
+			const late: typeof auth = {
+				...auth,
+				async post(path, body, visitor) {
+					const answer = await auth.post(path, body, visitor);
+					equal(answer.status, 200);
+					await site.store.transact((trx) => setPassword(trx, person, "another hash", 0));
+					return answer;
+				},
+			};
+			const before = await openOf(person);
+			const visitor = { cookies: "", address: "192.0.2.1", userAgent: "" };
+			const hash = (await findPasswordHash(site.store.db, person.email)) ?? "";
+			// The last of the links above gave the bystander theirs.
+			const password = hasAuthenticator ? NEW_PASSWORD : PASSWORD;
+			const entered = { email: person.email, password };
+			const answer = await signIn({ ...site.deps, auth: late }, entered, visitor);
+			await site.store.transact((trx) => setPassword(trx, person, hash, 0));
+			equal(answer.ok ? "let in" : answer.fault.code, "wrong_credentials");
+			const after = await openOf(person);
+			deepEqual(after, { ...before, challenges: 0 });
+		});
+	}
+
+	async function openOf({ public_id }: Person) {
+		const { db } = site.store;
+		const sessions = await db
+			.selectFrom("auth_sessions")
+			.select("id")
+			.where("userId", "=", public_id)
+			.execute();
+		const challenges = db.selectFrom("auth_verifications").select("id").where("value", "=", public_id);
+		return { sessions: sessions.length, challenges: (await challenges.execute()).length };
+	}
 });
 
 async function submit(
