@@ -12,7 +12,7 @@ export interface ListedPerson {
 	hasPassword: boolean;
 	/** The link they were sent is good until then; null when there is none. */
 	linkEndsAtMs: number | null;
-	/** Whoever invited them has lost their access since, and the link ended with it. */
+	/** The link ended with the access of whoever made it, or whom it was for. */
 	isLinkWithdrawn: boolean;
 	deactivatedAtMs: number | null;
 }

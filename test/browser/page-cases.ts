@@ -181,7 +181,7 @@ async function signInWrongly(page: Page): Promise<void> {
 async function askForLink(page: Page): Promise<void> {
 	await page.getByLabel("Email").fill("nobody@network.example");
 	await press("Send the link")(page);
-	await page.getByRole("heading", { name: "Look into your mailbox" }).waitFor();
+	await page.getByRole("heading", { name: "Check your inbox" }).waitFor();
 }
 
 async function saveWrongUrl(page: Page): Promise<void> {

@@ -95,7 +95,7 @@ export function testTwoMinutePath(browser: () => Browser): void {
 		await page.getByRole("link", { name: "Forgot your password?" }).click();
 		await page.getByLabel("Email").fill(OWNER);
 		await page.getByRole("button", { name: "Send the link" }).click();
-		await page.getByRole("heading", { name: "Look into your mailbox" }).waitFor();
+		await page.getByRole("heading", { name: "Check your inbox" }).waitFor();
 		await page.goto(await linkFromMail(mail, OWNER, 2));
 		await page.getByLabel("New password").fill(`${PASSWORD} staple`);
 		await page.getByRole("button", { name: "Change password" }).click();

@@ -59,7 +59,7 @@ function personState({ hasPassword, linkEndsAtMs, isLinkWithdrawn, deactivatedAt
 	if (linkEndsAtMs !== null)
 		return html`${badge("info", "Invited")}<span class="secondary">link good until ${timeTag(linkEndsAtMs)}</span>`;
 	if (isLinkWithdrawn)
-		return html`${badge("warn", "Withdrawn")}<span class="secondary">whoever sent it has lost access; send a new link</span>`;
+		return html`${badge("warn", "Withdrawn")}<span class="secondary">its link was ended; send a new one</span>`;
 	return badge("warn", "Link ended");
 }
 

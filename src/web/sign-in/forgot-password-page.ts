@@ -47,9 +47,9 @@ function form(c: WebContext, email: string, fault?: Fault): Html {
 
 function sent(email: string): Html {
 	return html`<div class="stack">
-		<h1>Look into your mailbox</h1>
+		<h1>Check your inbox</h1>
 		<p>If <strong class="break">${email}</strong> has an account, a link is on its way there. It works once, for one hour.</p>
-		<p>Nothing came? Look among the junk, check the address, or ask the network's staff for a link.</p>
+		<p>Nothing came? Check your spam folder and the address, or ask the network's staff for a link.</p>
 		<p>${linkButton({ label: "Go to sign-in", href: "/sign-in" })}</p>
 	</div>`;
 }

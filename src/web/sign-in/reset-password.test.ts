@@ -172,7 +172,7 @@ async function askForLink(site: TestSite, email: string): Promise<string> {
 	const browser = site.browser();
 	await browser.open("/forgot-password");
 	const answer = await browser.submit("/forgot-password", { email });
-	assert.match(answer.text, /Look into your mailbox/);
+	assert.match(answer.text, /Check your inbox/);
 	const [, path = ""] =
 		/^https:\/\/ringback\.example(\/welcome\/\w+)$/m.exec(site.mailbox.at(-1)?.text ?? "") ?? [];
 	assert.notEqual(path, "");
