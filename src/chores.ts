@@ -8,6 +8,7 @@ import { expireParked } from "./conversions/expire-parked.ts";
 import type { Clock, Log, Mailer } from "./ports.ts";
 import { pruneJobs } from "./store/bulk-jobs.ts";
 import { pruneCallbackHours } from "./store/callback-hours.ts";
+import { pruneUses } from "./store/limit-counts.ts";
 import {
 	pruneDeliveries,
 	pruneExpired,
@@ -36,6 +37,8 @@ const DAY_MS = 24 * HOUR_MS;
 const WINDOW_INTERVAL_MS = 10 * SECOND_MS;
 const MAIL_LOOK_INTERVAL_MS = 30 * SECOND_MS;
 const NONCE_INTERVAL_MS = 60 * SECOND_MS;
+/** Strangers write them: they stay no longer than they count. */
+const LIMIT_INTERVAL_MS = 60 * SECOND_MS;
 
 export function startChores(deps: ChoresDeps): Chores {
 	const { store, clock, log } = deps;
@@ -52,6 +55,7 @@ export function startChores(deps: ChoresDeps): Chores {
 	start("approve what passed its window", WINDOW_INTERVAL_MS, (isStopping) => approveDue(deps, isStopping));
 	start("expire what nobody confirmed", WINDOW_INTERVAL_MS, (isStopping) => expireParked(deps, isStopping));
 	start("forget old nonces", NONCE_INTERVAL_MS, () => pruneNonces(store, clock.nowMs()));
+	start("forget limits that are over", LIMIT_INTERVAL_MS, () => pruneUses(store.db, clock.nowMs()));
 	start("forget expired sessions and links", HOUR_MS, () => pruneSignIn(store.db, clock.nowMs()));
 	start("remove what is past retention", HOUR_MS, async (isStopping) => {
 		const olderThanMs = clock.nowMs() - deps.retentionDays * DAY_MS;

@@ -24,6 +24,7 @@ test("without any setting the service runs on this machine alone, on a file", ()
 		brand: "Service",
 		allowedPrivateRanges: [],
 		trustedProxies: [],
+		staffAuthenticator: "optional",
 		trustedCa: null,
 		dnsServers: null,
 		smtpUrl: null,
@@ -80,6 +81,11 @@ describe("a good value is taken as it is meant", () => {
 		["RINGBACK_MAX_IN_FLIGHT", { RINGBACK_MAX_IN_FLIGHT: "1" }, { maxInFlight: 1 }],
 		["RINGBACK_RETENTION_DAYS", { RINGBACK_RETENTION_DAYS: "7" }, { retentionDays: 7 }],
 		["RINGBACK_ROLE", { RINGBACK_ROLE: "worker" }, { role: "worker" }],
+		[
+			"RINGBACK_STAFF_AUTHENTICATOR",
+			{ RINGBACK_STAFF_AUTHENTICATOR: "required" },
+			{ staffAuthenticator: "required" },
+		],
 		["LOG_LEVEL", { LOG_LEVEL: "silent" }, { logLevel: "silent" }],
 		["space around a value", { PORT: " 81 " }, { port: 81 }],
 	];
@@ -185,6 +191,10 @@ describe("a wrong value is one problem that names the setting and says what it t
 		[{ RINGBACK_MAX_IN_FLIGHT: "10001" }, /^RINGBACK_MAX_IN_FLIGHT must be .* 1 to 10000,/],
 		[{ RINGBACK_RETENTION_DAYS: "6" }, /^RINGBACK_RETENTION_DAYS must be .* 7 to 36500,/],
 		[{ RINGBACK_ROLE: "boss" }, /^RINGBACK_ROLE must be one of all, web, worker, not "boss"\.$/],
+		[
+			{ RINGBACK_STAFF_AUTHENTICATOR: "yes" },
+			/^RINGBACK_STAFF_AUTHENTICATOR must be one of optional, required, not "yes"\.$/,
+		],
 		[{ LOG_LEVEL: "loud" }, /^LOG_LEVEL must be one of info, warn, error, silent, not "loud"\.$/],
 		[{ RINGBACK_BRANT: "Acme" }, /^RINGBACK_BRANT is not a setting\. Known are .*RINGBACK_BRAND/],
 	];

@@ -17,6 +17,7 @@ import {
 	SettingReader,
 } from "./config-values.ts";
 import type { AddressRange } from "./domain/address.ts";
+import { STAFF_AUTHENTICATOR, type StaffAuthenticator } from "./domain/staff-authenticator.ts";
 import type { WarningSettings } from "./domain/warning.ts";
 import type { DatabaseSetting } from "./store/open.ts";
 
@@ -38,6 +39,8 @@ export interface Config {
 	allowedPrivateRanges: readonly AddressRange[];
 	/** Whose X-Forwarded-For is believed. */
 	trustedProxies: readonly AddressRange[];
+	/** Whether the network's staff must have an authenticator. */
+	staffAuthenticator: StaffAuthenticator;
 	/** PEM text, besides the certificates the system trusts. */
 	trustedCa: string | null;
 	dnsServers: readonly string[] | null;
@@ -68,6 +71,7 @@ const KNOWN = new Set([
 	"RINGBACK_BRAND",
 	"RINGBACK_ALLOWED_PRIVATE_RANGES",
 	"RINGBACK_TRUSTED_PROXIES",
+	"RINGBACK_STAFF_AUTHENTICATOR",
 	"RINGBACK_TRUSTED_CA",
 	"RINGBACK_DNS_SERVERS",
 	"RINGBACK_MAX_IN_FLIGHT_PER_PROGRAMME",
@@ -96,6 +100,7 @@ export function readConfig(environment: Environment = process.env): ConfigResult
 		brand: readBrand(reader),
 		allowedPrivateRanges: readRanges(reader, "RINGBACK_ALLOWED_PRIVATE_RANGES"),
 		trustedProxies: readRanges(reader, "RINGBACK_TRUSTED_PROXIES"),
+		staffAuthenticator: reader.choice("RINGBACK_STAFF_AUTHENTICATOR", STAFF_AUTHENTICATOR, "optional"),
 		trustedCa: readTrustedCa(reader),
 		dnsServers: readDnsServers(reader),
 		smtpUrl,

@@ -145,6 +145,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			brand: config.brand,
 			publicUrl,
 			allowsPrivateRanges: config.allowedPrivateRanges.length > 0,
+			staffAuthenticator: config.staffAuthenticator,
 			trustedProxies: config.trustedProxies,
 			metrics: createMetrics({ clock, engineCounters }),
 			installation: createInstallationWatch({ clock, log }, warningSettings(config)),

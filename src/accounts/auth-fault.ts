@@ -1,7 +1,7 @@
 // What better-auth refuses, as a fault with a sentence that says what to do next.
 
 import { type Fault, fault } from "../domain/fault.ts";
-import { type AuthAnswer, CODE_LOCK_MINUTES, MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from "./auth.ts";
+import { type AuthAnswer, MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from "./auth.ts";
 
 export function wrongCredentials(): Fault {
 	return fault("wrong_credentials", "Email and password do not match. Check both, or choose a new password.");
@@ -26,20 +26,21 @@ export function linkNotValid(): Fault {
 	);
 }
 
-function tooManyAttempts(seconds: number | null): Fault {
-	const wait =
-		seconds === null || seconds === 60 ? "a minute" : seconds === 1 ? "a second" : `${seconds} seconds`;
-	return fault("too_many_attempts", `Too many attempts. Try again in ${wait}.`);
+export function wrongPassword(): Fault {
+	return fault("wrong_password", "This is not your current password. Enter it again.", "currentPassword");
 }
 
-function tooManyCodes(): Fault {
-	return fault("too_many_attempts", `Too many wrong codes. Sign in again in ${CODE_LOCK_MINUTES} minutes.`);
+export function codeStepOver(): Fault {
+	return fault("code_step_over", "This sign-in took too long or too many codes. Begin again.");
+}
+
+/** It was judged, and was not right. */
+export function isWrongCode({ code }: Pick<AuthAnswer, "code">): boolean {
+	return code === "INVALID_CODE" || code === "INVALID_BACKUP_CODE";
 }
 
 /** Throws for what should never come back: that is a fault of ours, not of the person's. */
-export function faultOf({ status, code, retryAfterSeconds }: AuthAnswer): Fault {
-	if (code === "ACCOUNT_TEMPORARILY_LOCKED") return tooManyCodes();
-	if (status === 429) return tooManyAttempts(retryAfterSeconds);
+export function faultOf({ status, code }: AuthAnswer): Fault {
 	// Two at once with the same backup code: the other one was faster.
 	if (status === 409) return fault("wrong_code", "This code has just been used. Enter another one.", "code");
 	switch (code) {
@@ -47,7 +48,7 @@ export function faultOf({ status, code, retryAfterSeconds }: AuthAnswer): Fault 
 		case "INVALID_EMAIL_OR_PASSWORD":
 			return wrongCredentials();
 		case "INVALID_PASSWORD":
-			return fault("wrong_password", "This is not your current password. Enter it again.", "currentPassword");
+			return wrongPassword();
 		case "PASSWORD_TOO_SHORT":
 			return passwordTooShort();
 		case "PASSWORD_TOO_LONG":
@@ -64,7 +65,7 @@ export function faultOf({ status, code, retryAfterSeconds }: AuthAnswer): Fault 
 			return fault("wrong_code", "This is no backup code of yours, or it was used before.", "code");
 		case "TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE":
 		case "INVALID_TWO_FACTOR_COOKIE":
-			return fault("code_step_over", "This sign-in took too long or too many codes. Begin again.");
+			return codeStepOver();
 		case "TOTP_NOT_ENABLED":
 		case "TWO_FACTOR_NOT_ENABLED":
 			return fault("authenticator_not_on", "The authenticator is not set up. Begin with your password.");

@@ -1,35 +1,30 @@
-// better-auth on our own tables: passwords, sessions, authenticator codes and their limits. Its HTTP routes are
-// not mounted; our pages call them from inside, so that its checks and limits hold. The only file that knows it.
+// better-auth on our own tables: passwords, sessions, authenticator codes. Its HTTP routes are not mounted; our pages
+// call them from inside, so that its checks hold. How often is for accounts/limits. The only file that knows it.
 
 import { hkdfSync } from "node:crypto";
-import { betterAuth } from "better-auth";
+import { type BetterAuthPlugin, betterAuth } from "better-auth";
 import { createAuthEndpoint, isAPIError } from "better-auth/api";
 import { setSessionCookie } from "better-auth/cookies";
 import { twoFactor } from "better-auth/plugins";
 import { z } from "zod";
-import type { Log } from "../ports.ts";
+import { BACKUP_CODES, makeBackupCode } from "../domain/authenticator-code.ts";
+import type { Log, Random } from "../ports.ts";
+import { endSession, findPasswordHash, MAX_SESSION_DAYS } from "../store/sign-in.ts";
 import type { AccountsDeps } from "./deps.ts";
 
 export const MIN_PASSWORD_LENGTH = 10;
 /** scrypt reads all of it: a book must not be a way to keep the machine busy. */
 export const MAX_PASSWORD_LENGTH = 128;
-const SESSION_SECONDS = 7 * 86_400;
+const DAY_SECONDS = 86_400;
+export const IDLE_SESSION_DAYS = 7;
 /** How old a session may be before using it makes it last longer. */
-const SESSION_RENEWAL_SECONDS = 86_400;
-/** For each address and kind of request. The window begins anew with each that is let through. */
-const LIMIT = { window: 60, max: 60 };
-/** A person mistypes a few times a minute; a program that guesses would not be content with it. */
-const SIGN_IN_LIMIT = { window: 60, max: 10 };
-/** Five go with one sign-in. What keeps codes from being guessed is the account's own lock, below. */
-const CODE_LIMIT = { window: 10, max: 10 };
-const CODE_LOCK = { maxFailedAttempts: 10, durationSeconds: 15 * 60 };
-export const CODE_LOCK_MINUTES = CODE_LOCK.durationSeconds / 60;
+const SESSION_RENEWAL_SECONDS = DAY_SECONDS;
 
 const BASE_PATH = "/auth";
 /** Set by us on every request inside, so that nobody outside can. */
 const ADDRESS_HEADER = "x-ringback-client-address";
 
-export interface AuthDeps extends Pick<AccountsDeps, "store" | "clock" | "sealingKey"> {
+export interface AuthDeps extends AccountsDeps {
 	log: Log;
 	publicUrl: string;
 }
@@ -39,6 +34,8 @@ export interface Visitor {
 	cookies: string;
 	address: string;
 	userAgent: string;
+	/** The device cookie, as it came; empty when there was none. See accounts/device-cookie. */
+	device: string;
 }
 
 export interface AuthAnswer {
@@ -48,8 +45,6 @@ export interface AuthAnswer {
 	body: unknown;
 	/** To be handed on to the visitor's browser, whole. */
 	setCookies: readonly string[];
-	/** With a 429 of a limit; null where only a lock's end is waited for. */
-	retryAfterSeconds: number | null;
 }
 
 export interface AuthSession {
@@ -68,9 +63,12 @@ export interface Auth {
 	findSession(visitor: Visitor): Promise<{ session: AuthSession; setCookies: readonly string[] } | null>;
 	/** Of the person whose session the visitor has; the newest first. */
 	listSessions(visitor: Visitor): Promise<AuthSession[]>;
+	/** Whose second step the visitor is at; null without a first one. */
+	findChallenge(visitor: Visitor): Promise<string | null>;
 	hashPassword(password: string): Promise<string>;
 	/** For a session that we gave another token. */
 	sessionCookies(token: string, visitor: Visitor): Promise<readonly string[]>;
+	isPassword(email: string, password: string): Promise<boolean>;
 }
 
 export function createAuth(deps: AuthDeps): Auth {
@@ -91,6 +89,10 @@ export function createAuth(deps: AuthDeps): Auth {
 			const found = await auth.api.getSession({ headers: visitorHeaders(visitor), returnHeaders: true });
 			if (found.response === null) return null;
 			const { session, user } = found.response;
+			if (isOver(session, deps.clock.nowMs())) {
+				await endSession(deps.store.db, session.token);
+				return null;
+			}
 			return { session: describeSession(session, user), setCookies: found.headers.getSetCookie() };
 		},
 		async listSessions(visitor) {
@@ -98,9 +100,19 @@ export function createAuth(deps: AuthDeps): Auth {
 			const own = await auth.api.getSession({ headers });
 			if (own === null) return [];
 			const sessions = await auth.api.listSessions({ headers });
+			const nowMs = deps.clock.nowMs();
 			return sessions
+				.filter((session) => !isOver(session, nowMs))
 				.map((session) => describeSession(session, own.user))
 				.sort((one, other) => other.lastUsedAtMs - one.lastUsedAtMs);
+		},
+		async findChallenge(visitor) {
+			return (await auth.api.findChallenge({ headers: visitorHeaders(visitor) })).personPublicId;
+		},
+		async isPassword(email, password) {
+			const hash = await findPasswordHash(deps.store.db, email);
+			if (hash === undefined) return false;
+			return (await auth.$context).password.verify({ hash, password });
 		},
 		async hashPassword(password) {
 			return (await auth.$context).password.hash(password);
@@ -113,7 +125,7 @@ export function createAuth(deps: AuthDeps): Auth {
 }
 
 /** Exported for the test that holds our tables against what better-auth asks for. */
-export function authOptions({ store, sealingKey, log, publicUrl }: AuthDeps) {
+export function authOptions({ store, random, sealingKey, log, publicUrl }: AuthDeps) {
 	return {
 		appName: "Ringback",
 		baseURL: new URL(publicUrl).origin,
@@ -126,8 +138,10 @@ export function authOptions({ store, sealingKey, log, publicUrl }: AuthDeps) {
 		verification: { modelName: "auth_verifications", storeIdentifier: "hashed" as const },
 		session: {
 			modelName: "auth_sessions",
-			expiresIn: SESSION_SECONDS,
+			expiresIn: IDLE_SESSION_DAYS * DAY_SECONDS,
 			updateAge: SESSION_RENEWAL_SECONDS,
+			// Our own pages ask for the password where it matters, however old the session is.
+			freshAge: 0,
 			// A cached session would still be good after it was revoked.
 			cookieCache: { enabled: false },
 		},
@@ -139,25 +153,23 @@ export function authOptions({ store, sealingKey, log, publicUrl }: AuthDeps) {
 		},
 		// New passwords are chosen by our own links and in our own transactions: see accept-link and passwords.
 		disabledPaths: ["/request-password-reset", "/reset-password", "/change-password"],
-		rateLimit: {
-			enabled: true,
-			storage: "database" as const,
-			modelName: "auth_rate_limits",
-			...LIMIT,
-			customRules: {
-				"/sign-in/email": SIGN_IN_LIMIT,
-				"/verify-password": SIGN_IN_LIMIT,
-				"/two-factor/*": CODE_LIMIT,
-			},
-		},
+		// Ours are taken before anything is judged, and cost a stranger who is refused nothing to write.
+		rateLimit: { enabled: false },
+		databaseHooks: { session: { create: { before: keepSignInTime } } },
 		advanced: {
 			cookiePrefix: "ringback",
 			useSecureCookies: publicUrl.startsWith("https:"),
 			ipAddress: { ipAddressHeaders: [ADDRESS_HEADER] },
 		},
 		plugins: [
-			twoFactor({ issuer: "Ringback", twoFactorTable: "auth_two_factors", accountLockout: CODE_LOCK }),
-			{ id: "ringback", endpoints: { handOverSession } },
+			twoFactor({
+				issuer: "Ringback",
+				twoFactorTable: "auth_two_factors",
+				// It counts after judging, so that many codes at once are all judged.
+				accountLockout: { enabled: false },
+				backupCodeOptions: { customBackupCodesGenerate: () => makeBackupCodes(random) },
+			}),
+			ownEndpoints(),
 		],
 		telemetry: { enabled: false },
 		// Its messages, never its details: those may hold what people typed.
@@ -171,7 +183,14 @@ export function authOptions({ store, sealingKey, log, publicUrl }: AuthDeps) {
 	};
 }
 
-/** Only for calls from inside: it has no path. */
+/** Only for calls from inside: they have no path. */
+function ownEndpoints() {
+	return {
+		id: "ringback",
+		endpoints: { handOverSession, findChallenge },
+	} satisfies BetterAuthPlugin;
+}
+
 const handOverSession = createAuthEndpoint.serverOnly(
 	{ method: "POST", body: z.object({ token: z.string() }) },
 	async (ctx) => {
@@ -181,6 +200,32 @@ const handOverSession = createAuthEndpoint.serverOnly(
 		return ctx.json({});
 	},
 );
+
+/** Reads the cookie of the second step as better-auth does, without using it up. */
+const findChallenge = createAuthEndpoint.serverOnly({ method: "GET", requireHeaders: true }, async (ctx) => {
+	const { name } = ctx.context.createAuthCookie("two_factor");
+	const cookie = await ctx.getSignedCookie(name, ctx.context.secret);
+	const found = cookie ? await ctx.context.internalAdapter.findVerificationValue(cookie) : null;
+	return { personPublicId: found?.value ?? null };
+});
+
+function makeBackupCodes({ bytes }: Random): string[] {
+	return Array.from({ length: BACKUP_CODES }, () => makeBackupCode(bytes));
+}
+
+interface WithSession {
+	session: { session: { createdAt: Date } } | null;
+}
+
+/** A session that takes the place of one in use is no new sign-in: the thirty days go on. */
+async function keepSignInTime(_made: object, ctx: { context: WithSession } | null) {
+	const before = ctx?.context.session?.session;
+	return before === undefined ? undefined : { data: { createdAt: before.createdAt } };
+}
+
+function isOver({ createdAt }: { createdAt: Date }, nowMs: number): boolean {
+	return nowMs - createdAt.getTime() >= MAX_SESSION_DAYS * DAY_SECONDS * 1_000;
+}
 
 /** Signs cookies and seals authenticator secrets: a key of its own, so that neither can be used for the other. */
 function deriveSecret(sealingKey: Uint8Array): string {
@@ -208,12 +253,7 @@ async function readAnswer(response: Response, path: string): Promise<AuthAnswer>
 		code: refusal?.code ?? null,
 		body,
 		setCookies: response.headers.getSetCookie(),
-		retryAfterSeconds: readSeconds(response.headers.get("x-retry-after")),
 	};
-}
-
-function readSeconds(text: string | null): number | null {
-	return text !== null && /^\d+$/.test(text) ? Math.max(1, Number(text)) : null;
 }
 
 function describeSession(

@@ -1,60 +1,85 @@
-// How many wrong passwords an account takes: few from one network, more from all of them together. Unknown
-// addresses are counted alike, so that nobody learns who has an account.
+// How many wrong passwords an account takes, on the sign-in page and wherever else it is asked for: few from one
+// network, more from all of them together, and some from each browser that has signed in before. Unknown addresses
+// are counted alike, so that nobody learns who has an account.
 
 import { networkOf } from "../domain/client-address.ts";
-import type { Fault } from "../domain/fault.ts";
-import { listSessionAddresses } from "../store/sign-in.ts";
-import type { AccountsDeps } from "./deps.ts";
+import { type Result, succeed } from "../domain/fault.ts";
+import type { Visitor } from "./auth.ts";
+import { type DeviceDeps, findDevice } from "./device-cookie.ts";
 import {
 	forgetTurns,
 	giveTurnBack,
-	takeTurn,
+	PASSWORDS_FROM_ONE_NETWORK,
+	type Turn,
+	takeTurns,
 	WRONG_PASSWORDS_FROM_ANYWHERE,
+	WRONG_PASSWORDS_FROM_ONE_BROWSER,
 	WRONG_PASSWORDS_FROM_ONE_PLACE,
 } from "./limits.ts";
+import { networkTurns } from "./network-turns.ts";
 
-type TurnDeps = Pick<AccountsDeps, "store" | "clock">;
+type TurnDeps = Pick<DeviceDeps, "store" | "clock" | "sealingKey">;
 
-/** Sessions that are looked at: a person has a handful. */
-const MAX_SESSIONS_LOOKED_AT = 100;
-
-/** Null: the password may be tried. Every try counts as a wrong one until it is forgiven. */
-export async function takePasswordTurn(
-	{ store, clock }: TurnDeps,
-	email: string,
-	address: string,
-): Promise<Fault | null> {
-	const nowMs = clock.nowMs();
-	const here = await takeTurn(store.db, WRONG_PASSWORDS_FROM_ONE_PLACE, placeOf(email, address), nowMs);
-	if (here !== null) return here;
-	const anywhere = await takeTurn(store.db, WRONG_PASSWORDS_FROM_ANYWHERE, email, nowMs);
-	if (anywhere === null || (await isSignedInThere({ store }, email, address))) return null;
-	return anywhere;
+export interface PasswordTurn {
+	/** Of the browser that is known, or else of the network. */
+	here: Turn;
+	/** Null for a browser that is known: it takes nothing from anybody else. */
+	anywhere: Turn | null;
 }
 
-/** It was no wrong password: the right one (200) also makes up for those before it from there. */
+/** Before the password is tried. It counts as a wrong one until it is forgiven. */
+export async function takePasswordTurn(
+	deps: TurnDeps,
+	email: string,
+	visitor: Pick<Visitor, "address" | "device">,
+): Promise<Result<PasswordTurn>> {
+	const turn = await chooseTurn(deps, email, visitor);
+	const turns = [
+		...networkTurns(PASSWORDS_FROM_ONE_NETWORK, visitor.address),
+		turn.here,
+		...(turn.anywhere === null ? [] : [turn.anywhere]),
+	];
+	const refused = await takeTurns(deps.store.db, turns, deps.clock.nowMs());
+	return refused === null ? succeed(turn) : { ok: false, fault: refused };
+}
+
+/** It was no wrong password. The right one also makes up for those before it from there. */
 export async function forgivePassword(
 	{ store }: Pick<TurnDeps, "store">,
-	email: string,
-	address: string,
-	status: number,
+	{ here, anywhere }: PasswordTurn,
+	isRight: boolean,
 ): Promise<void> {
-	const place = placeOf(email, address);
-	if (status === 200) await forgetTurns(store.db, WRONG_PASSWORDS_FROM_ONE_PLACE, place);
-	else await giveTurnBack(store.db, WRONG_PASSWORDS_FROM_ONE_PLACE, place);
-	await giveTurnBack(store.db, WRONG_PASSWORDS_FROM_ANYWHERE, email);
+	if (isRight) await forgetTurns(store.db, here.limit, here.subject);
+	else await giveTurnBack(store.db, here);
+	if (anywhere !== null) await giveTurnBack(store.db, anywhere);
 }
 
-/** Those who guess from elsewhere must not keep somebody out who is at home where they are. */
-async function isSignedInThere(
-	{ store }: Pick<TurnDeps, "store">,
+/** For pages that ask somebody who is signed in for the password again: whoever took the session cannot guess it. */
+export async function withPasswordTurn<Value>(
+	deps: TurnDeps,
 	email: string,
-	address: string,
-): Promise<boolean> {
-	const known = await listSessionAddresses(store.db, email, MAX_SESSIONS_LOOKED_AT);
-	return known.some((other) => networkOf(other) === networkOf(address));
+	visitor: Pick<Visitor, "address" | "device">,
+	tryPassword: () => Promise<Result<Value>>,
+): Promise<Result<Value>> {
+	const taken = await takePasswordTurn(deps, email, visitor);
+	if (!taken.ok) return taken;
+	const tried = await tryPassword();
+	if (tried.ok) await forgivePassword(deps, taken.value, true);
+	else if (tried.fault.code !== "wrong_password") await forgivePassword(deps, taken.value, false);
+	return tried;
 }
 
-function placeOf(email: string, address: string): string {
-	return `${email} ${networkOf(address)}`;
+async function chooseTurn(
+	deps: TurnDeps,
+	email: string,
+	{ address, device }: Pick<Visitor, "address" | "device">,
+): Promise<PasswordTurn> {
+	const known = await findDevice(deps, email, device);
+	if (known !== null) {
+		return { here: { limit: WRONG_PASSWORDS_FROM_ONE_BROWSER, subject: known }, anywhere: null };
+	}
+	return {
+		here: { limit: WRONG_PASSWORDS_FROM_ONE_PLACE, subject: `${email} ${networkOf(address)}` },
+		anywhere: { limit: WRONG_PASSWORDS_FROM_ANYWHERE, subject: email },
+	};
 }

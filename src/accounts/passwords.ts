@@ -8,11 +8,12 @@ import { findPersonByEmail, findPersonById } from "../store/people.ts";
 import { findSessionRow, hasPassword, resumeSession, setPassword } from "../store/sign-in.ts";
 import { composeResetMail } from "./account-mail.ts";
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH, type Visitor } from "./auth.ts";
-import { faultOf, passwordTooLong, passwordTooShort } from "./auth-fault.ts";
+import { passwordTooLong, passwordTooShort, wrongPassword } from "./auth-fault.ts";
 import { endAccess } from "./end-access.ts";
 import type { InvitationsDeps } from "./invitations.ts";
-import { RESET_MAILS_FROM_ONE_ADDRESS, RESET_MAILS_TO_ONE_ADDRESS, takeTurn } from "./limits.ts";
+import { RESET_MAILS_FROM_ONE_NETWORK, RESET_MAILS_TO_ONE_ADDRESS, takeTurns } from "./limits.ts";
 import { issueLink, linkPath, lockLinksAs, type Maker } from "./links.ts";
+import { networkTurns } from "./network-turns.ts";
 import type { SignInDeps } from "./sign-in.ts";
 
 const SESSION_ID_BYTES = 16;
@@ -38,26 +39,24 @@ export function judgePassword(password: string): Result<true> {
  * present one is right; what changes is one transaction of ours, because its own would not hold the rest.
  */
 export async function changePassword(
-	{ auth, store, clock, random }: SignInDeps & Pick<InvitationsDeps, "random">,
+	{ auth, store, clock, random }: Pick<SignInDeps, "auth" | "store" | "clock" | "random">,
 	person: Maker,
 	{ currentPassword, newPassword }: { currentPassword: string; newPassword: string },
 	visitor: Visitor,
 ): Promise<Result<PasswordChanged>> {
 	const judged = judgePassword(newPassword);
 	if (!judged.ok) return judged;
-	const answer = await auth.post("/verify-password", { password: currentPassword }, visitor);
-	if (answer.status !== 200) return { ok: false, fault: faultOf(answer) };
+	const self = await findPersonById(store.db, person.personId);
+	if (self === undefined) throw new Error("a session without a person");
+	if (!(await auth.isPassword(self.email, currentPassword))) return { ok: false, fault: wrongPassword() };
 	const passwordHash = await auth.hashPassword(newPassword);
 	const renewed = { id: random.hex(SESSION_ID_BYTES), token: random.hex(SESSION_TOKEN_BYTES) };
 	const changed = await store.transact(async (trx) => {
 		// A new password by another way, since the present one was looked at, has ended this session.
 		const signedOut = await lockLinksAs(trx, person);
 		if (signedOut !== null) return signedOut;
-		const [self, session] = [
-			await findPersonById(trx, person.personId),
-			await findSessionRow(trx, person.sessionId),
-		];
-		if (self === undefined || session === undefined) throw new Error("a session without a person");
+		const session = await findSessionRow(trx, person.sessionId);
+		if (session === undefined) throw new Error("a session that was there a moment ago");
 		const nowMs = clock.nowMs();
 		const ended = await endAccess(trx, self, { endedBy: self.id, nowMs, keepsOneSession: true });
 		await setPassword(trx, self, passwordHash, nowMs);
@@ -78,9 +77,11 @@ export async function requestPasswordReset(
 	const { store, clock, mails, publicUrl } = deps;
 	const email = text.trim().toLowerCase();
 	const nowMs = clock.nowMs();
-	const tooMany =
-		(await takeTurn(store.db, RESET_MAILS_FROM_ONE_ADDRESS, visitor.address, nowMs)) ??
-		(await takeTurn(store.db, RESET_MAILS_TO_ONE_ADDRESS, email, nowMs));
+	const turns = [
+		...networkTurns(RESET_MAILS_FROM_ONE_NETWORK, visitor.address),
+		{ limit: RESET_MAILS_TO_ONE_ADDRESS, subject: email },
+	];
+	const tooMany = await takeTurns(store.db, turns, nowMs);
 	if (tooMany !== null) return { ok: false, fault: tooMany };
 	// The same work for either, so that an account costs no more time than none.
 	const token = await store.transact(async (trx) => {

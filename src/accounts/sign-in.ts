@@ -2,16 +2,17 @@
 // is answered like a wrong password, and takes as long.
 
 import { z } from "zod";
-import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { sha256Hex } from "../domain/signature.ts";
+import { type Fault, type Result, succeed } from "../domain/fault.ts";
 import { noteAudit } from "../store/audit.ts";
 import { findPersonByEmail, findPersonByPublicId, type Person } from "../store/people.ts";
-import { endChallenges, endSession, findPasswordHash, spendCode } from "../store/sign-in.ts";
+import { endChallenges, endOldChallenges, endSession, findPasswordHash } from "../store/sign-in.ts";
 import type { Auth, AuthAnswer, AuthDeps, Visitor } from "./auth.ts";
-import { faultOf, wrongCredentials } from "./auth-fault.ts";
+import { codeStepOver, faultOf, wrongCredentials } from "./auth-fault.ts";
+import { codeAlreadyUsed, takeNetworkTurn, tryCode } from "./code-turns.ts";
+import { makeDeviceCookie } from "./device-cookie.ts";
 import { forgivePassword, takePasswordTurn } from "./password-turns.ts";
 
-export interface SignInDeps extends Pick<AuthDeps, "store" | "clock" | "log"> {
+export interface SignInDeps extends Omit<AuthDeps, "mails"> {
 	auth: Auth;
 }
 
@@ -20,8 +21,11 @@ export interface SignInStep {
 	setCookies: readonly string[];
 }
 
-/** A code is good for half a minute before and after its own; then it could not be used again anyway. */
-export const CODE_LIFE_MS = 300_000;
+/**
+ * Challenges that wait for their code, of one account. The oldest ends when there is one more: who knows the password
+ * could otherwise hold them all, and the person who begins anew would find no room.
+ */
+const MAX_OPEN_CHALLENGES = 5;
 
 const SIGNED_IN = z.object({ token: z.string(), user: z.object({ id: z.string() }) });
 const CODE_NEEDED = z.object({ twoFactorRedirect: z.literal(true) });
@@ -32,30 +36,25 @@ export async function signIn(
 	visitor: Visitor,
 ): Promise<Result<SignInStep>> {
 	const credentials = { email: email.trim().toLowerCase(), password };
-	const tooMany = await takePasswordTurn(deps, credentials.email, visitor.address);
-	if (tooMany !== null) {
-		deps.log.warn({ address: visitor.address, code: tooMany.code }, "a sign-in was refused");
-		return { ok: false, fault: tooMany };
-	}
+	const turn = await takePasswordTurn(deps, credentials.email, visitor);
+	if (!turn.ok) return refuseSignIn(deps, visitor, turn.fault);
 	const hash = await findPasswordHash(deps.store.db, credentials.email);
 	const answer = await deps.auth.post("/sign-in/email", credentials, visitor);
-	if (answer.status !== 401) await forgivePassword(deps, credentials.email, visitor.address, answer.status);
-	if (answer.status !== 200) {
-		const fault = faultOf(answer);
-		deps.log.warn({ address: visitor.address, code: fault.code }, "a sign-in was refused");
-		return { ok: false, fault };
-	}
+	if (answer.status !== 401) await forgivePassword(deps, turn.value, answer.status === 200);
+	if (answer.status !== 200) return refuseSignIn(deps, visitor, faultOf(answer));
 	if ((await findPasswordHash(deps.store.db, credentials.email)) !== hash) {
 		return refuseOldPassword(deps, credentials.email, answer);
 	}
 	if (CODE_NEEDED.safeParse(answer.body).success) {
+		const person = await findPersonByEmail(deps.store.db, credentials.email);
+		if (person !== undefined) await endOldChallenges(deps.store.db, person.public_id, MAX_OPEN_CHALLENGES);
 		return succeed({ next: "code", setCookies: answer.setCookies });
 	}
 	const { token, user } = SIGNED_IN.parse(answer.body);
 	const person = await requirePerson(deps, user.id);
 	if (person.deactivated_at_ms !== null) return refuseDeactivated(deps, token);
 	await noteAudit(deps.store.db, { personId: person.id, action: "person.signed_in" }, deps.clock.nowMs());
-	return succeed({ next: "home", setCookies: answer.setCookies });
+	return letIn(deps, person, answer.setCookies);
 }
 
 /** The second step: the authenticator's six digits, or one of the backup codes. Each works once. */
@@ -64,37 +63,38 @@ export async function confirmSignIn(
 	text: string,
 	visitor: Visitor,
 ): Promise<Result<SignInStep>> {
-	const code = text.replace(/\s+/g, "");
-	const isBackupCode = !/^\d{6}$/.test(code);
-	const path = isBackupCode ? "/two-factor/verify-backup-code" : "/two-factor/verify-totp";
-	const answer = await deps.auth.post(path, { code }, visitor);
-	if (answer.status !== 200) {
-		const fault = faultOf(answer);
-		deps.log.warn({ address: visitor.address, code: fault.code }, "a sign-in code was refused");
-		return { ok: false, fault };
-	}
+	const tooMany = await takeNetworkTurn(deps, visitor);
+	if (tooMany !== null) return refuseCode(deps, visitor, tooMany);
+	const publicId = await deps.auth.findChallenge(visitor);
+	const person = publicId === null ? undefined : await findPersonByPublicId(deps.store.db, publicId);
+	if (person === undefined) return refuseCode(deps, visitor, codeStepOver());
+	const { id: personId, email } = person;
+	const tried = await tryCode(deps, { personId, publicId: person.public_id, email }, text, visitor);
+	if (!tried.ok) return refuseCode(deps, visitor, tried.fault);
+	const { answer, typed, spend, forgive } = tried.value;
 	const { token, user } = SIGNED_IN.parse(answer.body);
-	const person = await requirePerson(deps, user.id);
+	if (user.id !== person.public_id) throw new Error("a code was judged for another person's session");
 	if (person.deactivated_at_ms !== null) return refuseDeactivated(deps, token);
 	const isFresh = await deps.store.transact(async (trx) => {
 		const nowMs = deps.clock.nowMs();
-		if (!isBackupCode && !(await spendCode(trx, person.id, hashCode(code), nowMs, nowMs + CODE_LIFE_MS))) {
+		if (!(await spend(trx))) {
 			// better-auth has let it in: whoever read the code over a shoulder must not get the session.
 			await endSession(trx, token);
 			return false;
 		}
-		await noteAudit(trx, { personId: person.id, action: "person.signed_in" }, nowMs);
-		if (isBackupCode)
-			await noteAudit(trx, { personId: person.id, action: "authenticator.backup_code_used" }, nowMs);
+		await noteAudit(trx, { personId, action: "person.signed_in" }, nowMs);
+		if (typed.isBackupCode)
+			await noteAudit(trx, { personId, action: "authenticator.backup_code_used" }, nowMs);
 		return true;
 	});
-	if (isFresh) return succeed({ next: "home", setCookies: answer.setCookies });
-	return refuse("code_already_used", "This code was used before. Sign in again with the next one.");
+	if (!isFresh) return refuseCode(deps, visitor, codeAlreadyUsed("Sign in again with the next one."));
+	await forgive();
+	return letIn(deps, person, answer.setCookies);
 }
 
 /** Resolves to the cookies that make the browser forget. */
 export async function signOut(
-	deps: SignInDeps,
+	deps: Pick<SignInDeps, "auth" | "store" | "clock">,
 	personId: number,
 	visitor: Visitor,
 ): Promise<readonly string[]> {
@@ -119,14 +119,29 @@ async function refuseOldPassword(
 	return { ok: false, fault: wrongCredentials() };
 }
 
+/** The browser is known from now on: only here, after the last step. */
+async function letIn(
+	deps: SignInDeps,
+	{ email }: Person,
+	setCookies: readonly string[],
+): Promise<Result<SignInStep>> {
+	return succeed({ next: "home", setCookies: [...setCookies, await makeDeviceCookie(deps, email)] });
+}
+
+function refuseSignIn({ log }: SignInDeps, { address }: Visitor, fault: Fault): Result<never> {
+	log.warn({ address, code: fault.code }, "a sign-in was refused");
+	return { ok: false, fault };
+}
+
+function refuseCode({ log }: SignInDeps, { address }: Visitor, fault: Fault): Result<never> {
+	log.warn({ address, code: fault.code }, "a sign-in code was refused");
+	return { ok: false, fault };
+}
+
 /** better-auth knows nothing of it, and has made a session. The same words as for a wrong password. */
 async function refuseDeactivated({ store }: SignInDeps, token: string): Promise<Result<never>> {
 	await endSession(store.db, token);
 	return { ok: false, fault: wrongCredentials() };
-}
-
-export function hashCode(code: string): string {
-	return sha256Hex(code);
 }
 
 async function requirePerson({ store }: SignInDeps, publicId: string): Promise<Person> {

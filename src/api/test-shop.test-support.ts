@@ -108,6 +108,7 @@ export async function openTestShop(
 		brand: "Service",
 		publicUrl: "https://ringback.example",
 		allowsPrivateRanges: false,
+		staffAuthenticator: "optional",
 		metrics: createMetrics({ clock: { nowMs: () => nowMs }, engineCounters: null }),
 		mails: createMailDispatcher({ mailer: null, log }),
 		installation: createInstallationWatch(

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseRange } from "./address.ts";
-import { blockOf, findClientAddress, networkOf } from "./client-address.ts";
+import { blockOf, findClientAddress, networkOf, siteOf } from "./client-address.ts";
 
 const TRUSTED = ["127.0.0.0/8", "10.0.0.0/8", "2001:db8::/32"].flatMap((text) => parseRange(text) ?? []);
 
@@ -79,3 +79,10 @@ for (const [address, block] of BLOCKS) {
 		assert.equal(blockOf(address), block);
 	});
 }
+
+test("an IPv6 address belongs to a site of 65,536 networks, and an IPv4 address to none", () => {
+	assert.equal(siteOf("2001:db8:1:2::1"), "2001:db8:1");
+	assert.equal(siteOf("2001:db8:1:ffff::9"), siteOf("2001:db8:1::"));
+	assert.notEqual(siteOf("2001:db8:2::1"), siteOf("2001:db8:1::1"));
+	assert.equal(siteOf("198.51.100.7"), null);
+});

@@ -56,6 +56,11 @@ export function blockOf(address: string): string | null {
 	return [first, second, third].map((part) => part.toString(16)).join(":");
 }
 
+/** What a provider hands out at most to one customer: the first 48 bits of an IPv6 address; null for IPv4. */
+export function siteOf(address: string): string | null {
+	return ipaddr.IPv6.isValid(address) ? networkOf(address).split(":").slice(0, 3).join(":") : null;
+}
+
 /** A socket that listens on IPv6 too shows IPv4 callers as ::ffff:192.0.2.1. */
 function plainAddress(text: string): string {
 	return text.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, "");

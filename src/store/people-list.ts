@@ -10,6 +10,7 @@ export interface ListedPerson {
 	/** Empty until they have joined. */
 	name: string;
 	hasPassword: boolean;
+	hasAuthenticator: boolean;
 	/** The link they were sent is good until then; null when there is none. */
 	linkEndsAtMs: number | null;
 	/** The link ended with the access of whoever made it, or whom it was for. */
@@ -60,6 +61,11 @@ async function listPeople(
 				.limit(1)
 				.as("accountId"),
 			eb
+				.selectFrom("auth_users")
+				.select("auth_users.twoFactorEnabled")
+				.whereRef("auth_users.id", "=", "people.public_id")
+				.as("isTwoFactorOn"),
+			eb
 				.selectFrom("links")
 				.select((link) => link.fn.max("links.expires_at_ms").as("ends"))
 				.whereRef("links.person_id", "=", "people.id")
@@ -78,9 +84,11 @@ async function listPeople(
 		.orderBy("people.id")
 		.limit(MAX_PEOPLE_LISTED)
 		.execute();
-	return rows.map(({ accountId, withdrawnCount, ...person }) => ({
+	return rows.map(({ accountId, isTwoFactorOn, withdrawnCount, ...person }) => ({
 		...person,
 		hasPassword: accountId !== null,
+		// 1 on SQLite, true on PostgreSQL.
+		hasAuthenticator: Boolean(isTwoFactorOn),
 		isLinkWithdrawn: Number(withdrawnCount ?? 0) > 0,
 	}));
 }

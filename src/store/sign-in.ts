@@ -9,6 +9,8 @@ import type { AuthSessionsTable } from "./tables/sign-in.ts";
 
 /** better-auth's word for an account with a password. */
 const PASSWORD_PROVIDER = "credential";
+/** From the sign-in on, however much it is used: a session that was taken unnoticed ends by itself. */
+export const MAX_SESSION_DAYS = 30;
 
 /** For somebody new, or in place of the one they had: then `endAccess` has to end what the old one opened. */
 export async function setPassword(
@@ -59,7 +61,7 @@ export async function hasPassword(db: Db, personPublicId: string): Promise<boole
 	return row !== undefined;
 }
 
-/** To see whether it has been changed; undefined where nobody has the address, or no password. */
+/** Undefined for somebody who has no password, or no account. */
 export async function findPasswordHash(db: Db, email: string): Promise<string | undefined> {
 	const row = await db
 		.selectFrom("auth_accounts")
@@ -169,23 +171,31 @@ export async function removeSignIn(trx: Db, personPublicId: string): Promise<voi
 	await trx.deleteFrom("auth_users").where("id", "=", personPublicId).execute();
 }
 
-/** Where this person is signed in at this moment; an address a session. */
-export async function listSessionAddresses(db: Db, email: string, limit: number): Promise<string[]> {
-	const rows = await db
-		.selectFrom("auth_sessions")
-		.innerJoin("auth_users", "auth_users.id", "auth_sessions.userId")
-		.select("auth_sessions.ipAddress")
-		.where("auth_users.email", "=", email)
-		.limit(limit)
+/** Of those who have given their password and owe a code: all but the newest `count`. */
+export async function endOldChallenges(db: Db, personPublicId: string, count: number): Promise<void> {
+	await db
+		.deleteFrom("auth_verifications")
+		.where("value", "=", personPublicId)
+		.where("id", "not in", (eb) =>
+			eb
+				.selectFrom("auth_verifications")
+				.select("id")
+				.where("value", "=", personPublicId)
+				.orderBy("createdAt", "desc")
+				.orderBy("id", "desc")
+				.limit(count),
+		)
 		.execute();
-	return rows.flatMap(({ ipAddress }) => ipAddress ?? []);
 }
 
 /** What has expired opens nothing any more; it would only pile up. */
 export async function pruneSignIn(db: Db, nowMs: number): Promise<void> {
 	const now = new Date(nowMs).toISOString();
-	await db.deleteFrom("auth_sessions").where("expiresAt", "<", now).execute();
+	const oldestSession = new Date(nowMs - MAX_SESSION_DAYS * 86_400_000).toISOString();
+	await db
+		.deleteFrom("auth_sessions")
+		.where((eb) => eb.or([eb("expiresAt", "<", now), eb("createdAt", "<=", oldestSession)]))
+		.execute();
 	await db.deleteFrom("auth_verifications").where("expiresAt", "<", now).execute();
 	await pruneLinks(db, nowMs);
-	await db.deleteFrom("limit_counts").where("ends_at_ms", "<", nowMs).execute();
 }

@@ -10,6 +10,10 @@ import { answerError } from "./error-page.ts";
 import { answerEnded } from "./live.ts";
 import { viewerOf } from "./viewer.ts";
 
+/** Where the authenticator is set up. */
+export const SET_UP_PATH = "/account/authenticator";
+export const CONFIRM_PATH = "/account/authenticator/confirm";
+
 /** How the addresses of all streams end. */
 const LIVE_SUFFIX = "/live";
 
@@ -20,6 +24,15 @@ export const requireSignIn: MiddlewareHandler<WebEnv> = async (c, next) => {
 	if (c.req.method !== "GET") return c.redirect("/sign-in", 303);
 	const { pathname, search } = new URL(c.req.url);
 	return c.redirect(`/sign-in?next=${encodeURIComponent(`${pathname}${search}`)}`, 303);
+};
+
+/** All that staff can do who must set up an authenticator first, besides signing out. */
+const SET_UP_PATHS: readonly string[] = [SET_UP_PATH, CONFIRM_PATH];
+
+/** Where the network asks its staff to have one, whoever has none is led to set it up, whatever they asked for. */
+export const requireAuthenticator: MiddlewareHandler<WebEnv> = async (c, next) => {
+	if (!viewerOf(c).awaitsAuthenticator || SET_UP_PATHS.includes(c.req.path)) return next();
+	return c.req.path.endsWith(LIVE_SUFFIX) ? answerEnded() : c.redirect(SET_UP_PATH, 303);
 };
 
 export const requireStaff: MiddlewareHandler<WebEnv> = async (c, next) =>

@@ -3,10 +3,10 @@
 
 import { getCookie, setCookie } from "hono/cookie";
 import { html } from "hono/html";
+import { createSigner } from "../domain/signing.ts";
 import type { WebDeps } from "./deps.ts";
 import type { FormGuard, WebContext } from "./env.ts";
 import type { Html } from "./html.ts";
-import { createSigner } from "./signing.ts";
 
 export const CSRF_FIELD = "csrf";
 const VISIT_BYTES = 16;

@@ -6,6 +6,7 @@ import type { InstallationWatch } from "../accounts/installation-watch.ts";
 import type { MailDispatcher } from "../accounts/mail-dispatcher.ts";
 import type { BulkRunner } from "../conversions/bulk-runner.ts";
 import type { AddressRange } from "../domain/address.ts";
+import type { StaffAuthenticator } from "../domain/staff-authenticator.ts";
 import type { OpenApiDocument } from "../openapi.ts";
 import type { AddressPolicy, Log, Transport } from "../ports.ts";
 
@@ -25,6 +26,8 @@ export interface WebDeps extends AccountsDeps {
 	allowsPrivateRanges: boolean;
 	/** Notices how people reach the service, and tells staff what to put right. */
 	installation: InstallationWatch;
+	/** Whether staff must have an authenticator before they can do anything. */
+	staffAuthenticator: StaffAuthenticator;
 	/** Whose X-Forwarded-For is believed. */
 	trustedProxies: readonly AddressRange[];
 	/** Judges a Postback URL as every delivery will. */

@@ -12,6 +12,8 @@ export interface DocumentViewer {
 	role: "owner" | "staff";
 	/** More than one: then there is something to switch between. */
 	programmeCount: number;
+	/** Nothing else can be opened until it is set up: links to the rest would only lead back. */
+	awaitsAuthenticator: boolean;
 }
 
 export interface DocumentProgramme {
@@ -155,7 +157,8 @@ const STAFF_LINKS: readonly TopLink[] = [
 const DOCS_LINK: TopLink = { area: "docs", href: "/docs", label: "Docs" };
 
 function topLinks({ viewer, active }: DocumentView): Content {
-	const links = viewer?.role === "staff" ? [...STAFF_LINKS, DOCS_LINK] : [DOCS_LINK];
+	const seesAll = viewer?.role === "staff" && !viewer.awaitsAuthenticator;
+	const links = seesAll ? [...STAFF_LINKS, DOCS_LINK] : [DOCS_LINK];
 	return links.map(({ area, href, label }) => {
 		// On a phone there is no room for all of staff's links: this one is in the account's menu too.
 		const room = area === "docs" && viewer !== null ? html`class="wide-only"` : null;
@@ -167,7 +170,7 @@ function accountMenu({ viewer, csrf }: DocumentView): Html {
 	if (viewer === null) return html`<a href="/sign-in">Sign in</a>`;
 	return html`<details class="menu"><summary>Account</summary><div class="menu-panel">
 	<p class="small soft">${viewer.email}${viewer.role === "staff" ? " · staff" : ""}</p>
-	<a href="/account">Password, sessions, authenticator</a>
+	${viewer.awaitsAuthenticator ? null : html`<a href="/account">Password, sessions, authenticator</a>`}
 	<a href="/docs">Documentation for developers</a>
 	<form method="post" action="/sign-out">${csrf}<button type="submit">Sign out</button></form>
 </div></details>`;

@@ -14,6 +14,9 @@ export interface Viewer {
 	role: "owner" | "staff";
 	/** An owner's own, of which two are counted; none for staff, who see all. */
 	programmeCount: number;
+	hasAuthenticator: boolean;
+	/** Must set up an authenticator before anything else: of the staff, where the network asks it of them. */
+	awaitsAuthenticator: boolean;
 }
 
 export interface FormGuard {

@@ -3,10 +3,10 @@
 
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { z } from "zod";
+import { createSigner } from "../domain/signing.ts";
 import type { WebDeps } from "./deps.ts";
 import type { Flash } from "./document.ts";
 import type { FlashCookie, WebContext } from "./env.ts";
-import { createSigner } from "./signing.ts";
 
 const FLASH_SECONDS = 60;
 /** A cookie has room for 4,096 bytes, and base64 takes a third more. */

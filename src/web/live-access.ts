@@ -8,15 +8,15 @@ import { loadViewer } from "./viewer.ts";
 
 export function createStillAllowed(
 	c: WebContext,
-	{ auth, store }: Pick<WebDeps, "auth" | "store">,
+	deps: Pick<WebDeps, "auth" | "store" | "staffAuthenticator">,
 	programme: Programme,
 ): () => Promise<boolean> {
 	const visitor = c.get("visitor");
 	return async () => {
-		const found = await auth.findSession(visitor);
-		const viewer = found === null ? null : await loadViewer(store.db, found.session.personPublicId);
-		if (viewer === null) return false;
+		const found = await deps.auth.findSession(visitor);
+		const viewer = found === null ? null : await loadViewer(deps, found.session);
+		if (viewer === null || viewer.awaitsAuthenticator) return false;
 		if (viewer.role === "staff") return true;
-		return (await findOwnedProgramme(store.db, viewer.personId, programme.public_id)) !== undefined;
+		return (await findOwnedProgramme(deps.store.db, viewer.personId, programme.public_id)) !== undefined;
 	};
 }

@@ -19,10 +19,10 @@ export async function answerPage(
 	c: WebContext,
 	page: Page & { active: Area; programme?: DocumentProgramme | undefined },
 ): Promise<Response> {
-	const { email, role, programmeCount } = viewerOf(c);
+	const { email, role, programmeCount, awaitsAuthenticator } = viewerOf(c);
 	const document = renderDocument({
 		title: page.title,
-		viewer: { email, role, programmeCount },
+		viewer: { email, role, programmeCount, awaitsAuthenticator },
 		active: page.active,
 		programme: page.programme,
 		flash: c.get("flashCookie").take(c),

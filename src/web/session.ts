@@ -1,7 +1,9 @@
 // The first thing on every page: the cookie becomes a visitor, and, if its session is good, a viewer.
 
 import type { MiddlewareHandler } from "hono";
+import { getCookie } from "hono/cookie";
 import type { Visitor } from "../accounts/auth.ts";
+import { deviceCookieName } from "../accounts/device-cookie.ts";
 import { findClientAddress } from "../domain/client-address.ts";
 import { readArrival, type Warning } from "../domain/warning.ts";
 import { createFormGuard } from "./csrf.ts";
@@ -23,7 +25,7 @@ export function openSession(deps: WebDeps): MiddlewareHandler<WebEnv> {
 		c.set("flashCookie", flashCookie);
 		c.set("allowsPrivateRanges", deps.allowsPrivateRanges);
 		const found = await deps.auth.findSession(visitor);
-		const viewer = found === null ? null : await loadViewer(deps.store.db, found.session.personPublicId);
+		const viewer = found === null ? null : await loadViewer(deps, found.session);
 		c.set("viewer", viewer);
 		c.set("warnings", viewer === null ? [] : watchArrival(c, deps, viewer));
 		c.set("sessionId", viewer === null ? null : (found?.session.id ?? null));
@@ -48,11 +50,12 @@ export function handOnCookies(c: WebContext, setCookies: readonly string[]): voi
 	for (const cookie of setCookies) c.header("set-cookie", cookie, { append: true });
 }
 
-function readVisitor(c: WebContext, { trustedProxies }: Pick<WebDeps, "trustedProxies">): Visitor {
+function readVisitor(c: WebContext, { trustedProxies, publicUrl }: WebDeps): Visitor {
 	const socketAddress = c.env?.incoming?.socket?.remoteAddress;
 	return {
 		cookies: c.req.header("cookie") ?? "",
 		address: findClientAddress(socketAddress, c.req.header("x-forwarded-for"), trustedProxies),
 		userAgent: (c.req.header("user-agent") ?? "").slice(0, MAX_USER_AGENT_LENGTH),
+		device: getCookie(c, deviceCookieName(publicUrl)) ?? "",
 	};
 }

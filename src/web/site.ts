@@ -3,7 +3,7 @@
 
 import { Hono } from "hono";
 import { matchedRoutes } from "hono/route";
-import { requireProgramme, requireSignIn, requireStaff } from "./access.ts";
+import { requireAuthenticator, requireProgramme, requireSignIn, requireStaff } from "./access.ts";
 import { mountAccount } from "./account/account.ts";
 import { mountAssets } from "./assets.ts";
 import { mountConversions } from "./conversions/mount.ts";
@@ -40,7 +40,7 @@ export function createSite(deps: WebDeps): Hono<WebEnv> {
 	mountAssets(site);
 	const session = openSession(deps);
 	for (const path of [...OPEN_PATHS, ...PEOPLE_PATHS]) site.use(path, securePages, session, guardAddress);
-	for (const path of PEOPLE_PATHS) site.use(path, requireSignIn);
+	for (const path of PEOPLE_PATHS) site.use(path, requireSignIn, requireAuthenticator);
 	for (const path of STAFF_PATHS) site.use(path, requireStaff);
 	site.use("/programmes/:programmeId/*", requireProgramme(deps));
 	for (const path of [...OPEN_PATHS, ...PEOPLE_PATHS]) site.use(path, limitForms(), guardForms(deps));

@@ -79,6 +79,7 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 		brand: "Service",
 		publicUrl: options.publicUrl ?? "https://ringback.example",
 		allowsPrivateRanges: false,
+		staffAuthenticator: "optional",
 		metrics: createMetrics({ clock: { nowMs: () => nowMs }, engineCounters: null }),
 		mails: createMailDispatcher({ mailer: options.hasMail === true ? mailer : null, log }),
 		installation: createInstallationWatch(

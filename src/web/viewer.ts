@@ -1,10 +1,12 @@
 // Who is looking at a page.
 
+import type { AuthSession } from "../accounts/auth.ts";
 import type { Maker } from "../accounts/links.ts";
+import { isAuthenticatorRequired } from "../domain/staff-authenticator.ts";
 import { findPersonByPublicId } from "../store/people.ts";
 import { listOwnedProgrammes } from "../store/programme-access.ts";
 import type { Programme } from "../store/programmes.ts";
-import type { Db } from "../store/store.ts";
+import type { WebDeps } from "./deps.ts";
 import type { Viewer, WebContext } from "./env.ts";
 
 export type { Viewer } from "./env.ts";
@@ -13,12 +15,17 @@ export type { Viewer } from "./env.ts";
 const PROGRAMMES_COUNTED = 2;
 
 /** Null for somebody who is no longer welcome: their session is worth nothing from that moment on. */
-export async function loadViewer(db: Db, personPublicId: string): Promise<Viewer | null> {
+export async function loadViewer(
+	{ store: { db }, staffAuthenticator }: Pick<WebDeps, "store" | "staffAuthenticator">,
+	{ personPublicId, hasAuthenticator }: Pick<AuthSession, "personPublicId" | "hasAuthenticator">,
+): Promise<Viewer | null> {
 	const person = await findPersonByPublicId(db, personPublicId);
 	if (person === undefined || person.deactivated_at_ms !== null) return null;
 	const { id: personId, public_id: publicId, email, name, role } = person;
 	const own = role === "staff" ? [] : await listOwnedProgrammes(db, personId, PROGRAMMES_COUNTED);
-	return { personId, publicId, email, name, role, programmeCount: own.length };
+	const awaitsAuthenticator = !hasAuthenticator && isAuthenticatorRequired(staffAuthenticator, role);
+	const programmeCount = own.length;
+	return { personId, publicId, email, name, role, programmeCount, hasAuthenticator, awaitsAuthenticator };
 }
 
 /** For pages behind the sign-in. */

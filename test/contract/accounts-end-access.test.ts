@@ -175,7 +175,7 @@ eachDatabase("access that ends", (database) => {
 				},
 			};
 			const before = await openOf(person);
-			const visitor = { cookies: "", address: "192.0.2.1", userAgent: "" };
+			const visitor = { cookies: "", address: "192.0.2.1", userAgent: "", device: "" };
 			const hash = (await findPasswordHash(site.store.db, person.email)) ?? "";
 			// The last of the links above gave the bystander theirs.
 			const password = hasAuthenticator ? NEW_PASSWORD : PASSWORD;

@@ -67,14 +67,16 @@ eachDatabase("links while access ends", (database) => {
 		for (let round = 0; round < ROUNDS; round++) {
 			const [head, person] = [await addSignedIn("staff"), await addSignedIn("staff")];
 			const auth = {
-				post: async () => ({ status: 200, code: null, body: null, setCookies: [], retryAfterSeconds: null }),
+				post: async () => ({ status: 200, code: null, body: null, setCookies: [] }),
 				hashPassword: async () => "another hash",
 				sessionCookies: async () => [],
 				findSession: async () => null,
 				listSessions: async () => [],
+				findChallenge: async () => null,
+				isPassword: async () => true,
 			};
 			const change = { currentPassword: "the present one", newPassword: "another horse battery" };
-			const visitor = { cookies: "", address: "", userAgent: "" };
+			const visitor = { cookies: "", address: "", userAgent: "", device: "" };
 			const [, changed] = await Promise.all([
 				makePasswordLink(depsOf(database.store), person.maker, head.person, null),
 				changePassword({ ...depsOf(database.rival), auth }, person.maker, change, visitor),

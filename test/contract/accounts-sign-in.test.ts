@@ -1,14 +1,16 @@
 // Signing in from the first link to the last code, on both databases: better-auth writes its own queries, and
 // they have to mean the same on each.
 
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { sql } from "kysely";
 import { makeFirstStaffPath } from "../../src/accounts/first-staff.ts";
 import { invitePerson } from "../../src/accounts/invitations.ts";
+import { takeTurn, takeTurns } from "../../src/accounts/limits.ts";
 import { listAuditOfProgramme } from "../../src/store/audit.ts";
-import { countUse, forgetUses, uncountUse } from "../../src/store/limit-counts.ts";
+import { countUse, forgetUses, pruneUses, readUses, uncountUse } from "../../src/store/limit-counts.ts";
 import { findOpenLink } from "../../src/store/links.ts";
+import type { Person } from "../../src/store/people.ts";
 import {
 	findOwnedProgramme,
 	listNewestProgrammes,
@@ -16,12 +18,13 @@ import {
 } from "../../src/store/programme-access.ts";
 import { hasPassword, pruneSignIn, spendCode } from "../../src/store/sign-in.ts";
 import { codeAt } from "../../src/web/account/totp.test-support.ts";
-import { createTestSite, newEmail, PASSWORD } from "../../src/web/test-site.test-support.ts";
+import { type Browser, createTestSite, newEmail, PASSWORD } from "../../src/web/test-site.test-support.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { analyseAsInService, plansOf } from "../support/query-plan.ts";
 
 const NEW_PASSWORD = "another horse battery";
 const STEP_MS = 30_000;
+const DAY_MS = 86_400_000;
 
 eachDatabase("signing in", (database) => {
 	test("the first link, an invitation, sessions, a new password and an authenticator all work", async () => {
@@ -155,31 +158,131 @@ eachDatabase("signing in", (database) => {
 		equal((await browser.open("/account")).status, 303);
 	});
 
-	test("limits count within their window, begin anew after it, and several at once are all counted", async () => {
+	test("limits count within their window, begin anew after it, and of many at once no more than allowed are counted", async () => {
 		const { db } = database.store;
-		const [first, second] = [await countUse(db, "a", 1_000, 5_000), await countUse(db, "a", 1_000, 5_999)];
+		const limit = { max: 2, windowMs: 1_000 };
+		const count = (subject: string, nowMs: number) => countUse(db, subject, limit, nowMs);
 		deepEqual(
-			[first, second],
-			[
-				{ uses: 1, endsAtMs: 6_000 },
-				{ uses: 2, endsAtMs: 6_000 },
-			],
+			[await count("a", 5_000), await count("a", 5_999), await count("a", 5_999)],
+			[true, true, false],
 		);
-		deepEqual(await countUse(db, "a", 1_000, 6_000), { uses: 1, endsAtMs: 7_000 });
-		const many = await Promise.all(Array.from({ length: 20 }, () => countUse(db, "b", 1_000, 5_000)));
-		deepEqual(
-			many.map(({ uses }) => uses).toSorted((one, other) => one - other),
-			Array.from({ length: 20 }, (_, index) => index + 1),
+		deepEqual(await usesOf("a", 5_999), { uses: 2, endsAtMs: 6_000 }, "a refused one changes nothing");
+		equal(await usesOf("a", 6_000), undefined);
+		equal(await count("a", 6_000), true);
+		deepEqual(await usesOf("a", 6_000), { uses: 1, endsAtMs: 7_000 });
+		const many = await Promise.all(
+			Array.from({ length: 40 }, (_, index) =>
+				countUse(
+					(index % 2 === 0 ? database.store : database.rival).db,
+					"b",
+					{ max: 20, windowMs: 1_000 },
+					5_000,
+				),
+			),
 		);
+		equal(many.filter((isCounted) => isCounted).length, 20);
 		await uncountUse(db, "b");
-		equal((await countUse(db, "b", 1_000, 5_000)).uses, 20);
+		equal((await usesOf("b", 5_000))?.uses, 19);
 		await forgetUses(db, "b");
-		equal((await countUse(db, "b", 1_000, 5_000)).uses, 1);
-		await pruneSignIn(db, 6_500);
+		equal(await usesOf("b", 5_000), undefined);
+		await count("b", 5_000);
+		await pruneUses(db, 6_500);
 		equal(
 			(await db.selectFrom("limit_counts").select("subject").where("subject", "in", ["a", "b"]).execute())
 				.length,
 			1,
+		);
+	});
+
+	test("turns of several limits are taken together or not at all", async () => {
+		const { db } = database.store;
+		const say = (when: string) => `Wait: ${when}.`;
+		const [wide, narrow] = [
+			{ name: "wide", max: 10, windowMs: 90_000, say },
+			{ name: "narrow", max: 3, windowMs: 30_000, say },
+		];
+		const turns = [
+			{ limit: narrow, subject: "x" },
+			{ limit: wide, subject: "x" },
+		];
+		const taken = await Promise.all(
+			Array.from({ length: 12 }, (_, index) =>
+				takeTurns((index % 2 === 0 ? database.store : database.rival).db, turns, 5_000),
+			),
+		);
+		equal(taken.filter((refused) => refused === null).length, 3);
+		for (const refused of taken) ok(refused === null || refused.detail === "Wait: in 30 seconds.");
+		for (let use = 0; use < 7; use += 1) equal(await takeTurn(db, wide, "x", 5_000), null);
+		equal(
+			(await takeTurn(db, wide, "x", 5_000))?.detail,
+			"Wait: in 2 minutes.",
+			"three were counted, not twelve",
+		);
+		equal((await takeTurn(db, wide, "x", 94_500))?.detail, "Wait: in a second.");
+	});
+
+	test("a session ends thirty days after signing in, however much it is used and whatever is changed meanwhile", async () => {
+		const site = createTestSite(database.store);
+		const staff = await site.addStaff();
+		const browser = await site.signIn(staff);
+		const signedInAtMs = Date.now() - 29 * DAY_MS;
+		await moveSignIn(staff, signedInAtMs);
+		const change = { currentPassword: PASSWORD, newPassword: NEW_PASSWORD };
+		await browser.open("/account");
+		equal((await browser.submit("/account/password", change)).status, 303);
+		await browser.open("/account");
+		const secret = await turnOn(browser, NEW_PASSWORD);
+		await browser.open("/account");
+		const off = {
+			currentPassword: NEW_PASSWORD,
+			code: codeAt(secret, Date.now() + STEP_MS),
+		};
+		equal((await browser.submit("/account/authenticator/off", off)).status, 303);
+		deepEqual(await signInTimes(staff), [signedInAtMs], "three new tokens, one sign-in");
+		const page = await browser.open("/account");
+		match(page.text, /A session ends after 7 days without use, and 30 days after signing in\./);
+		// The machine's clock is better-auth's, and the test's is ours.
+		site.moveClock(signedInAtMs + 30 * DAY_MS - 1 - site.deps.clock.nowMs());
+		equal((await browser.open("/account")).status, 200);
+		site.moveClock(1);
+		equal((await browser.open("/account")).status, 303);
+		deepEqual(await signInTimes(staff), [], "and is gone");
+	});
+
+	test("signing in again begins another thirty days, and the list leaves out what is over", async () => {
+		const site = createTestSite(database.store);
+		const staff = await site.addStaff();
+		const [old, browser] = [await site.signIn(staff), await site.signIn(staff)];
+		await old.open("/sign-in");
+		await moveSignIn(staff, Date.now() - 30 * DAY_MS);
+		site.moveClock(Date.now() - site.deps.clock.nowMs());
+		const again = await old.submit("/sign-in", { email: staff.email, password: PASSWORD });
+		equal(again.status, 303);
+		const page = await old.open("/account");
+		equal(page.status, 200);
+		doesNotMatch(page.text, /End all others/, "the other one is over");
+		equal((await browser.open("/account")).status, 303);
+		await moveSignIn(staff, Date.now() - 30 * DAY_MS);
+		await pruneSignIn(database.store.db, Date.now());
+		deepEqual(await signInTimes(staff), []);
+	});
+
+	test("an account opens with a session of days, and shows and ends sessions as with a new one", async () => {
+		const site = createTestSite(database.store);
+		const staff = await site.addStaff();
+		const [browser, other] = [await site.signIn(staff), await site.signIn(staff)];
+		await moveSignIn(staff, Date.now() - 6 * DAY_MS);
+		const page = await browser.open("/account");
+		equal(page.status, 200);
+		const [, sessionId = ""] = /name="sessionId" value="([^"]+)"/.exec(page.text) ?? [];
+		equal((await browser.submit("/account/sessions/end", { sessionId })).status, 303);
+		equal((await other.open("/account")).status, 303);
+		await browser.open("/account");
+		const secret = await turnOn(browser, PASSWORD);
+		match(secret, /^[A-Z2-7]+$/);
+		deepEqual(
+			site.log.lines.filter(({ level }) => level === "error"),
+			[],
 		);
 	});
 
@@ -231,6 +334,23 @@ eachDatabase("signing in", (database) => {
 		deepEqual(newest?.walks, kind === "SQLite" ? ["programmes"] : []);
 	});
 
+	async function usesOf(subject: string, nowMs: number) {
+		return (await readUses(database.store.db, [subject], nowMs)).get(subject);
+	}
+
+	async function moveSignIn({ public_id }: Person, toMs: number): Promise<void> {
+		const createdAt = new Date(toMs).toISOString();
+		const sessions = database.store.db.updateTable("auth_sessions").where("userId", "=", public_id);
+		await sessions.set({ createdAt }).execute();
+	}
+
+	async function signInTimes({ public_id }: Person): Promise<number[]> {
+		const sessions = database.store.db.selectFrom("auth_sessions").where("userId", "=", public_id);
+		return (await sessions.select("createdAt").execute()).map(({ createdAt }) =>
+			new Date(createdAt).getTime(),
+		);
+	}
+
 	/** Large enough that the planner has a choice. */
 	async function fillProgrammes(): Promise<void> {
 		const series =
@@ -253,3 +373,12 @@ eachDatabase("signing in", (database) => {
 		await analyseAsInService(database.store);
 	}
 });
+
+/** Resolves to the authenticator's secret. */
+async function turnOn(browser: Browser, currentPassword: string): Promise<string> {
+	const setup = await browser.submit("/account/authenticator", { currentPassword });
+	const [, secret = ""] = /data-copy="([A-Z2-7]{16,})"/.exec(setup.text) ?? [];
+	const code = codeAt(secret, Date.now());
+	equal((await browser.submit("/account/authenticator/confirm", { code })).status, 303);
+	return secret;
+}

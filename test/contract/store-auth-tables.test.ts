@@ -10,15 +10,9 @@ import { MIGRATIONS, type Migration } from "../../src/store/migrations.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { createTestDatabase, eachDatabase, type SuiteDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";
+import { createRandom } from "../support/random.ts";
 
-const TABLES = [
-	"auth_accounts",
-	"auth_rate_limits",
-	"auth_sessions",
-	"auth_two_factors",
-	"auth_users",
-	"auth_verifications",
-];
+const TABLES = ["auth_accounts", "auth_sessions", "auth_two_factors", "auth_users", "auth_verifications"];
 
 eachDatabase("better-auth's tables", (database) => {
 	test("each has every column that better-auth names, and none is demanded that it does not fill", async () => {
@@ -63,6 +57,7 @@ function optionsFor({ store }: Pick<SuiteDatabase, "store">) {
 		store,
 		log,
 		clock: createClock(),
+		random: createRandom(),
 		sealingKey: new Uint8Array(32),
 		publicUrl: "https://ringback.example",
 	});

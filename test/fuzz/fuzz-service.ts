@@ -67,6 +67,7 @@ export async function openFuzzService(
 		brand: "Service",
 		publicUrl: "https://ringback.example",
 		allowsPrivateRanges: false,
+		staffAuthenticator: "optional",
 		metrics: createMetrics({ clock: { nowMs: () => nowMs }, engineCounters: null }),
 		mails: createMailDispatcher({ mailer: null, log }),
 		installation: createInstallationWatch(

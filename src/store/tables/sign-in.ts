@@ -33,8 +33,9 @@ export interface AuthSessionsTable {
 	id: string;
 	userId: string;
 	token: string;
-	expiresAt: AuthTime;
+	/** When they signed in, also where better-auth has since put a new session in its place. */
 	createdAt: AuthTime;
+	expiresAt: AuthTime;
 	updatedAt: AuthTime;
 	ipAddress: string | null;
 	userAgent: string | null;
@@ -45,6 +46,7 @@ export interface AuthVerificationsTable {
 	id: string;
 	/** Whose it is. */
 	value: string;
+	createdAt: AuthTime;
 	expiresAt: AuthTime;
 }
 
@@ -92,12 +94,11 @@ export function signInTables({ timestamp, boolean, clustered }: Dialect): readon
 			"userId" text not null references auth_users ("id") on delete cascade,
 			"verified" ${boolean}, "failedVerificationCount" integer, "lockedUntil" ${timestamp})`,
 		'create index auth_two_factors_by_user on auth_two_factors ("userId")',
-		`create table auth_rate_limits (
-			"id" text primary key, "key" text not null unique, "count" integer not null, "lastRequest" bigint not null)`,
 		`create table spent_codes (
 			person_id bigint not null, code_hash text not null, expires_at_ms bigint not null,
 			primary key (person_id, code_hash)) ${clustered}`,
 		`create table limit_counts (
 			subject text primary key, uses integer not null, ends_at_ms bigint not null) ${clustered}`,
+		"create index limit_counts_by_end on limit_counts (ends_at_ms)",
 	];
 }

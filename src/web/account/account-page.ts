@@ -1,8 +1,11 @@
 // /account: the page that all three parts of an account stand on.
 
 import { html } from "hono/html";
-import { type AuthSession, MIN_PASSWORD_LENGTH } from "../../accounts/auth.ts";
+import { type AuthSession, IDLE_SESSION_DAYS, MIN_PASSWORD_LENGTH } from "../../accounts/auth.ts";
 import type { Fault } from "../../domain/fault.ts";
+import { isAuthenticatorRequired } from "../../domain/staff-authenticator.ts";
+import { MAX_SESSION_DAYS } from "../../store/sign-in.ts";
+import { SET_UP_PATH } from "../access.ts";
 import { message, padded, pageHeader, section } from "../components/blocks.ts";
 import { button, postForm, textField } from "../components/forms.ts";
 import { dataTable } from "../components/lists.ts";
@@ -24,7 +27,6 @@ export interface AccountFault {
 export async function showAccount(c: WebContext, deps: WebDeps, wrong?: AccountFault): Promise<Response> {
 	const { email, name } = viewerOf(c);
 	const sessions = await deps.auth.listSessions(c.get("visitor"));
-	const own = sessions.find(({ id }) => id === c.get("sessionId"));
 	const faultOf = (form: AccountFault["form"]) => (wrong?.form === form ? wrong.fault : undefined);
 	return answerPage(c, {
 		title: "Account",
@@ -34,7 +36,7 @@ export async function showAccount(c: WebContext, deps: WebDeps, wrong?: AccountF
 			<div class="stack">
 				<div class="columns">
 					${passwordSection(c, faultOf("password"))}
-					${authenticatorSection(c, own?.hasAuthenticator === true, faultOf("authenticator"))}
+					${authenticatorSection(c, deps, faultOf("authenticator"))}
 				</div>
 				${sessionsSection(c, sessions)}
 			</div>`,
@@ -64,23 +66,72 @@ function passwordSection(c: WebContext, fault: Fault | undefined): Html {
 	});
 }
 
-function authenticatorSection(c: WebContext, isOn: boolean, fault: Fault | undefined): Html {
-	const wrong =
-		fault === undefined || fault.field === "currentPassword" ? null : message("bad", fault.detail);
-	const action = isOn ? "/account/authenticator/off" : "/account/authenticator";
-	const fields = html`
-		${currentPasswordField("authenticator-current", fault?.field === "currentPassword" ? fault.detail : undefined)}
-		<div>${isOn ? button({ label: "Turn off", tone: "danger", confirm: "Sign in with the password alone from now on?" }) : button({ label: "Set up" })}</div>`;
+function authenticatorSection(c: WebContext, deps: WebDeps, fault: Fault | undefined): Html {
+	const { hasAuthenticator, role } = viewerOf(c);
+	const atField = (field: string) => (fault?.field === field ? fault.detail : undefined);
+	const isAtField = ["currentPassword", "code"].includes(fault?.field ?? "");
+	const password = currentPasswordField("authenticator-current", atField("currentPassword"));
+	const isRequired = isAuthenticatorRequired(deps.staffAuthenticator, role);
+	const on = isRequired ? REPLACE : TURN_OFF;
+	const form = hasAuthenticator
+		? proofForm(c, on, html`${password}${codeField(atField("code"))}`)
+		: setUpForm(c, password);
 	return section({
 		id: "authenticator",
 		title: "Authenticator",
 		hint: "With it, signing in also needs a code from an app on your phone.",
-		actions: isOn ? badge("good", "On") : badge("plain", "Off"),
-		body: padded(wrong, postForm({ action, csrf: csrfField(c), body: fields })),
+		actions: hasAuthenticator ? badge("good", "On") : badge("plain", "Off"),
+		body: padded(
+			fault === undefined || isAtField ? null : message("bad", fault.detail),
+			hasAuthenticator && isRequired
+				? html`<p>The network asks its staff to have one: you can move it to a new phone, and not turn it off.</p>`
+				: null,
+			form,
+		),
 	});
 }
 
-function currentPasswordField(id: string, error: string | undefined): Html {
+/** Also for the page that staff are led to who must have one. */
+export function setUpForm(c: WebContext, password: Html): Html {
+	const fields = html`${password}<div>${button({ label: "Set up", tone: "primary" })}</div>`;
+	return postForm({ action: SET_UP_PATH, csrf: csrfField(c), body: fields });
+}
+
+const TURN_OFF = {
+	action: "/account/authenticator/off",
+	label: "Turn off",
+	confirm: "Sign in with the password alone from now on?",
+};
+const REPLACE = {
+	action: "/account/authenticator/replace",
+	label: "Set up on a new phone",
+	confirm: "Remove the present authenticator and set up a new one?",
+};
+
+/** For what takes the authenticator away. */
+function proofForm(
+	c: WebContext,
+	{ action, label, confirm }: { action: string; label: string; confirm: string },
+	proof: Html,
+): Html {
+	const fields = html`${proof}<div>${button({ label, tone: "danger", confirm })}</div>`;
+	return postForm({ action, csrf: csrfField(c), body: fields });
+}
+
+function codeField(error: string | undefined): Html {
+	return textField({
+		id: "authenticator-code",
+		name: "code",
+		label: "Code",
+		hint: "The six digits the app shows now, or a backup code.",
+		autocomplete: "one-time-code",
+		isMono: true,
+		isRequired: true,
+		error,
+	});
+}
+
+export function currentPasswordField(id: string, error: string | undefined): Html {
 	return textField({
 		id,
 		name: "currentPassword",
@@ -104,7 +155,7 @@ function sessionsSection(c: WebContext, sessions: readonly AuthSession[]): Html 
 	return section({
 		id: "sessions",
 		title: "Where you are signed in",
-		hint: "A session ends after seven days without use.",
+		hint: `A session ends after ${IDLE_SESSION_DAYS} days without use, and ${MAX_SESSION_DAYS} days after signing in.`,
 		...(others.length === 0 ? {} : { actions: endOthers }),
 		body: dataTable<AuthSession>({
 			caption: "Sessions",

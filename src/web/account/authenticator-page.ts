@@ -8,9 +8,12 @@ import {
 	beginAuthenticator,
 	confirmAuthenticator,
 	disableAuthenticator,
+	type Proof,
+	removeForReplacement,
 } from "../../accounts/authenticator.ts";
 import type { Fault } from "../../domain/fault.ts";
-import { padded, pageHeader, section } from "../components/blocks.ts";
+import { CONFIRM_PATH, SET_UP_PATH } from "../access.ts";
+import { message, padded, pageHeader, section } from "../components/blocks.ts";
 import { button, linkButton, postForm, textField } from "../components/forms.ts";
 import { codeBlock, copyable } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
@@ -22,7 +25,7 @@ import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
 import { handOnCookies } from "../session.ts";
 import { viewerOf } from "../viewer.ts";
-import { showAccount } from "./account-page.ts";
+import { currentPasswordField, setUpForm, showAccount } from "./account-page.ts";
 
 const TITLE = "Set up the authenticator";
 const QR_PIXELS = 200;
@@ -32,28 +35,68 @@ const MAX_SETUP_LENGTH = 2_000;
 const SECRET = /^[A-Z2-7]{16,64}$/;
 
 export function mountAuthenticator(site: Hono<WebEnv>, deps: WebDeps): void {
-	// Answered at once, without a redirect: secret and codes are in this answer alone and kept nowhere.
-	site.post("/account/authenticator", async (c) => {
-		const { currentPassword } = await readTextFields(c, ["currentPassword"]);
-		const begun = await beginAuthenticator(deps, currentPassword, c.get("visitor"));
-		if (!begun.ok) return showAccount(c, deps, { form: "authenticator", fault: begun.fault });
-		return showSetup(c, begun.value);
+	site.get(SET_UP_PATH, async (c) => {
+		if (viewerOf(c).awaitsAuthenticator) return showDuty(c);
+		return c.redirect("/account#authenticator", 303);
 	});
-	site.post("/account/authenticator/confirm", async (c) => {
+	// Answered at once, without a redirect: secret and codes are in this answer alone and kept nowhere.
+	site.post(SET_UP_PATH, async (c) => {
+		const { currentPassword } = await readTextFields(c, ["currentPassword"]);
+		const begun = await beginAuthenticator(deps, viewerOf(c), currentPassword, c.get("visitor"));
+		if (begun.ok) return showSetup(c, begun.value);
+		if (viewerOf(c).awaitsAuthenticator) return showDuty(c, begun.fault);
+		return showAccount(c, deps, { form: "authenticator", fault: begun.fault });
+	});
+	site.post(CONFIRM_PATH, async (c) => {
 		const { code, setup } = await readTextFields(c, ["code", "setup"]);
-		const confirmed = await confirmAuthenticator(deps, viewerOf(c).personId, code, c.get("visitor"));
+		const viewer = viewerOf(c);
+		const confirmed = await confirmAuthenticator(deps, viewer, code, c.get("visitor"));
 		if (!confirmed.ok) return showSetup(c, readSetup(setup), confirmed.fault);
 		handOnCookies(c, confirmed.value);
 		setFlash(c, "good", "The authenticator is on. Signing in now needs its code, too.");
-		return c.redirect("/account#authenticator", 303);
+		return c.redirect(viewer.awaitsAuthenticator ? "/" : "/account#authenticator", 303);
 	});
 	site.post("/account/authenticator/off", async (c) => {
-		const { currentPassword } = await readTextFields(c, ["currentPassword"]);
-		const off = await disableAuthenticator(deps, viewerOf(c).personId, currentPassword, c.get("visitor"));
+		const off = await disableAuthenticator(deps, viewerOf(c), await readProof(c), c.get("visitor"));
 		if (!off.ok) return showAccount(c, deps, { form: "authenticator", fault: off.fault });
 		handOnCookies(c, off.value);
 		setFlash(c, "good", "The authenticator is off. Signing in needs the password alone.");
 		return c.redirect("/account#authenticator", 303);
+	});
+	site.post("/account/authenticator/replace", async (c) => {
+		const removed = await removeForReplacement(deps, viewerOf(c), await readProof(c), c.get("visitor"));
+		if (!removed.ok) return showAccount(c, deps, { form: "authenticator", fault: removed.fault });
+		handOnCookies(c, removed.value);
+		setFlash(c, "info", "The old authenticator is removed. Set up the new one now.");
+		return c.redirect(SET_UP_PATH, 303);
+	});
+}
+
+async function readProof(c: WebContext): Promise<Proof> {
+	const { currentPassword, code } = await readTextFields(c, ["currentPassword", "code"]);
+	return { password: currentPassword, code };
+}
+
+/** Where staff are led who must have an authenticator and have none. */
+function showDuty(c: WebContext, fault?: Fault): Promise<Response> {
+	const isAtField = fault?.field === "currentPassword";
+	const password = currentPasswordField("authenticator-current", isAtField ? fault.detail : undefined);
+	return answerPage(c, {
+		title: TITLE,
+		active: "account",
+		status: fault?.httpStatus ?? 200,
+		body: html`${pageHeader({
+			title: TITLE,
+			hint: "The network asks everybody of its staff to sign in with a code from an app on their phone. Everything else opens once it is set up.",
+		})}<div class="stack">${section({
+			id: "authenticator",
+			title: "Begin with your password",
+			hint: "You need your phone and an authenticator app, such as the one of your password manager.",
+			body: padded(
+				fault === undefined || isAtField ? null : message("bad", fault.detail),
+				setUpForm(c, password),
+			),
+		})}</div>`,
 	});
 }
 
@@ -108,7 +151,9 @@ function readSetup(text: string): AuthenticatorSetup | undefined {
 }
 
 function confirmSection(c: WebContext, title: string, fault?: Fault, setup?: AuthenticatorSetup): Content {
-	const way = setup === undefined ? "Begin again" : "Not now";
+	// Who must have one has nowhere else to go.
+	const isLaterPossible = setup !== undefined && !viewerOf(c).awaitsAuthenticator;
+	const way = isLaterPossible ? "Not now" : "Begin again";
 	const fields = html`${setup === undefined ? null : writeSetup(setup)}
 		${textField({
 			name: "code",
@@ -120,13 +165,11 @@ function confirmSection(c: WebContext, title: string, fault?: Fault, setup?: Aut
 			isRequired: true,
 			error: fault?.detail,
 		})}
-		<div class="row">${button({ label: "Turn on", tone: "primary" })}${linkButton({ label: way, href: "/account#authenticator", tone: "quiet" })}</div>`;
+		<div class="row">${button({ label: "Turn on", tone: "primary" })}${linkButton({ label: way, href: SET_UP_PATH, tone: "quiet" })}</div>`;
 	return section({
 		id: "confirm",
 		title,
-		body: padded(
-			postForm({ action: "/account/authenticator/confirm#confirm", csrf: csrfField(c), body: fields }),
-		),
+		body: padded(postForm({ action: `${CONFIRM_PATH}#confirm`, csrf: csrfField(c), body: fields })),
 	});
 }
 

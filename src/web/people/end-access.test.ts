@@ -194,7 +194,7 @@ test("better-auth's own ways to a new password are closed", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const staff = await site.addStaff();
 	const auth = createAuth(site.deps);
-	const visitor = { cookies: "", address: "192.0.2.1", userAgent: "" };
+	const visitor = { cookies: "", address: "192.0.2.1", userAgent: "", device: "" };
 	const body = { email: staff.email, token: "x", newPassword: NEW_PASSWORD, currentPassword: PASSWORD };
 	for (const path of ["/request-password-reset", "/reset-password", "/change-password"]) {
 		await assert.rejects(auth.post(path, body, visitor), /Not Found/, path);

@@ -151,6 +151,7 @@ function waitingPerson(invitation: Link, nowMs: number, role: "owner" | "staff")
 		email: addressOf(invitation),
 		name: "",
 		hasPassword: false,
+		hasAuthenticator: false,
 		linkEndsAtMs: !isWithdrawn && invitation.expires_at_ms > nowMs ? invitation.expires_at_ms : null,
 		isLinkWithdrawn: isWithdrawn,
 		deactivatedAtMs: null,

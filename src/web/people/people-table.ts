@@ -19,6 +19,8 @@ export interface PeopleTableView {
 	selfId: number;
 	/** Staff hand over links for new passwords; nobody makes one for themselves. */
 	mayLinkPassword(person: ListedPerson): boolean;
+	/** Of the staff it concerns all of them; owners keep it to themselves. */
+	showsAuthenticator?: boolean;
 	/** The last owner stays, and nobody of the staff ends their own access. */
 	mayEnd(person: ListedPerson): boolean;
 }
@@ -39,6 +41,7 @@ export function peopleTable(view: PeopleTableView): Html {
 					}<span class="secondary">${name}</span>`,
 			},
 			{ title: "State", cell: personState },
+			...(view.showsAuthenticator === true ? [{ title: "Authenticator", cell: authenticatorState }] : []),
 			{ title: "Actions", isTitleHidden: true, cell: (person) => actions(view, person) },
 		],
 	});
@@ -61,6 +64,11 @@ function personState({ hasPassword, linkEndsAtMs, isLinkWithdrawn, deactivatedAt
 	if (isLinkWithdrawn)
 		return html`${badge("warn", "Withdrawn")}<span class="secondary">its link was ended; send a new one</span>`;
 	return badge("warn", "Link ended");
+}
+
+function authenticatorState({ hasPassword, hasAuthenticator }: ListedPerson): Html | null {
+	if (!hasPassword) return null;
+	return hasAuthenticator ? badge("good", "On") : badge("plain", "Off");
 }
 
 function actions(view: PeopleTableView, person: ListedPerson): Html {

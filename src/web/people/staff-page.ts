@@ -75,6 +75,7 @@ async function answerStaff(
 				path: "/people",
 				csrf,
 				selfId,
+				showsAuthenticator: true,
 				mayLinkPassword: ({ id }) => id !== selfId,
 				mayEnd: ({ id }) => id !== selfId,
 				ending: {

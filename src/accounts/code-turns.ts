@@ -1,0 +1,97 @@
+// Trying a code of the second step: a turn of the account is taken before better-auth judges it, and a code that was
+// right is spent. Six digits and backup codes count together.
+
+import { readTypedCode, type TypedCode } from "../domain/authenticator-code.ts";
+import { type Fault, fault, type Result, succeed } from "../domain/fault.ts";
+import { sha256Hex } from "../domain/signature.ts";
+import { spendCode } from "../store/sign-in.ts";
+import type { Db } from "../store/store.ts";
+import type { Auth, AuthAnswer, Visitor } from "./auth.ts";
+import { faultOf, isWrongCode } from "./auth-fault.ts";
+import { type DeviceDeps, findDevice } from "./device-cookie.ts";
+import {
+	CODES_FROM_ONE_NETWORK,
+	giveTurnBack,
+	type Turn,
+	takeTurns,
+	WRONG_CODES_FOR_ONE_ACCOUNT,
+	WRONG_CODES_FROM_ONE_BROWSER,
+} from "./limits.ts";
+import { networkTurns } from "./network-turns.ts";
+
+export interface CodeDeps extends Pick<DeviceDeps, "store" | "clock" | "sealingKey"> {
+	auth: Auth;
+}
+
+/** A code is good for half a minute before and after its own; then it could not be used again anyway. */
+const CODE_LIFE_MS = 300_000;
+
+/** Whose code it is. */
+export interface CodeHolder {
+	personId: number;
+	publicId: string;
+	email: string;
+}
+
+/** A code that better-auth found right. What becomes of it is the caller's to say. */
+export interface RightCode {
+	answer: AuthAnswer;
+	typed: TypedCode;
+	/** False: used before. Within the transaction that does what the code was for. */
+	spend(trx: Db): Promise<boolean>;
+	/** For one that was not used before: it was no wrong one. */
+	forgive(): Promise<void>;
+}
+
+/** First of all, before anybody is asked who they are. */
+export function takeNetworkTurn(
+	{ store, clock }: Pick<CodeDeps, "store" | "clock">,
+	{ address }: Pick<Visitor, "address">,
+): Promise<Fault | null> {
+	return takeTurns(store.db, networkTurns(CODES_FROM_ONE_NETWORK, address), clock.nowMs());
+}
+
+export async function tryCode(
+	deps: CodeDeps,
+	holder: CodeHolder,
+	text: string,
+	visitor: Visitor,
+): Promise<Result<RightCode>> {
+	const { store, clock, auth } = deps;
+	const turn = await chooseTurn(deps, holder, visitor);
+	const refused = await takeTurns(store.db, [turn], clock.nowMs());
+	if (refused !== null) return { ok: false, fault: refused };
+	const typed = readTypedCode(text);
+	const path = typed.isBackupCode ? "/two-factor/verify-backup-code" : "/two-factor/verify-totp";
+	const answer = await auth.post(path, { code: typed.code }, visitor);
+	if (answer.status !== 200) {
+		// Nothing was judged: the step is over, or another request with the same challenge was faster.
+		if (!isWrongCode(answer)) await giveTurnBack(store.db, turn);
+		return { ok: false, fault: faultOf(answer) };
+	}
+	return succeed({
+		answer,
+		typed,
+		spend: async (trx) => {
+			const nowMs = clock.nowMs();
+			// better-auth takes a backup code off its list itself.
+			if (typed.isBackupCode) return true;
+			return spendCode(trx, holder.personId, sha256Hex(typed.code), nowMs, nowMs + CODE_LIFE_MS);
+		},
+		forgive: () => giveTurnBack(store.db, turn),
+	});
+}
+
+export function codeAlreadyUsed(what: string): Fault {
+	return fault("code_already_used", `This code was used before. ${what}`, "code");
+}
+
+async function chooseTurn(
+	deps: CodeDeps,
+	{ publicId, email }: CodeHolder,
+	{ device }: Pick<Visitor, "device">,
+): Promise<Turn> {
+	const known = await findDevice(deps, email, device);
+	if (known !== null) return { limit: WRONG_CODES_FROM_ONE_BROWSER, subject: known };
+	return { limit: WRONG_CODES_FOR_ONE_ACCOUNT, subject: publicId };
+}

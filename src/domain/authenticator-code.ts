@@ -1,0 +1,38 @@
+// The codes of the second step: six digits from the app, or a backup code, written so that nobody mistakes one
+// letter for another.
+
+/** Without 0 and O, 1, I and L. */
+const LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ";
+/** 31 to the power of ten is close to 2 to the power of 50; ten guesses in a quarter of an hour get nowhere. */
+const LENGTH = 10;
+export const BACKUP_CODES = 10;
+/** Bytes from here on are thrown away, because they would make the first letters more likely than the last. */
+const EVEN_BYTES = 256 - (256 % LETTERS.length);
+
+export interface TypedCode {
+	isBackupCode: boolean;
+	/** As it is compared: without blanks, a backup code as it was shown. */
+	code: string;
+}
+
+/** Such as 7KQ2M-XW4HT. */
+export function makeBackupCode(randomBytes: (count: number) => Uint8Array): string {
+	let letters = "";
+	while (letters.length < LENGTH) {
+		for (const byte of randomBytes(LENGTH)) {
+			if (byte < EVEN_BYTES) letters += LETTERS[byte % LETTERS.length];
+		}
+	}
+	return hyphenate(letters.slice(0, LENGTH));
+}
+
+/** People type blanks, small letters and no hyphen. */
+export function readTypedCode(text: string): TypedCode {
+	const code = text.replace(/\s+/g, "");
+	if (/^\d{6}$/.test(code)) return { isBackupCode: false, code };
+	return { isBackupCode: true, code: hyphenate(code.replaceAll("-", "").toUpperCase()) };
+}
+
+function hyphenate(letters: string): string {
+	return `${letters.slice(0, LENGTH / 2)}-${letters.slice(LENGTH / 2)}`;
+}

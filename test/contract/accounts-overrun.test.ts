@@ -1,0 +1,267 @@
+// Whoever guesses at a sign-in gets no further by doing it many times at once, from many places, or with a session
+// they took. On both databases, and over two stores as two processes would have them.
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { takePasswordTurn } from "../../src/accounts/password-turns.ts";
+import type { Person } from "../../src/store/people.ts";
+import { codeAt } from "../../src/web/account/totp.test-support.ts";
+import {
+	type Browser,
+	createTestSite,
+	PASSWORD,
+	type TestSite,
+} from "../../src/web/test-site.test-support.ts";
+import { eachDatabase } from "../support/databases.ts";
+
+const WRONG = "wrong horse battery";
+const SESSION_COOKIE = "__Secure-ringback.session_token";
+const DEVICE_COOKIE = "__Host-ringback.device";
+const STEP_MS = 30_000;
+/** Each costs the hash of a password. */
+const CHALLENGES = 24;
+
+eachDatabase("guessing at a sign-in", (database) => {
+	test("of many codes on as many challenges at once ten are judged, though two processes judge them", async () => {
+		const sites = [createTestSite(database.store), createTestSite(database.rival)] as const;
+		const staff = await sites[0].addStaff();
+		const secret = await turnOn(sites[0], staff);
+		const { challenges, browsers } = await openChallenges(sites, staff, CHALLENGES);
+		equal((await openChallengesOf(staff)).length, 5, "the oldest were ended");
+		// As if there were no cap on challenges: the turns alone have to hold.
+		await putBack(challenges);
+		const answers = await Promise.all(
+			browsers.map((browser) => browser.submit("/sign-in/code", { code: "111111" })),
+		);
+		const judged = answers.filter(({ text }) => text.includes("This code is not right"));
+		equal(judged.length, 10);
+		deepEqual(new Set(answers.map(({ status }) => status)), new Set([401, 429]));
+		const late = sites[1].browser();
+		await enterPassword(late, staff);
+		const code = codeAt(secret, Date.now() + STEP_MS);
+		const refused = await late.submit("/sign-in/code", { code });
+		equal(refused.status, 429);
+		match(refused.text, /Too many wrong codes were entered for this account\. Try again in 15 minutes/);
+		sites[1].moveClock(15 * 60_000);
+		equal((await late.submit("/sign-in/code", { code })).location, "/");
+	});
+
+	test("backup codes are guessed no faster than others, and count together with them", async () => {
+		const site = createTestSite(database.store);
+		const staff = await site.addStaff();
+		await turnOn(site, staff);
+		const { challenges, browsers } = await openChallenges([site], staff, 16);
+		await putBack(challenges);
+		const answers = await Promise.all(
+			browsers.map((browser, index) =>
+				browser.submit("/sign-in/code", { code: index % 2 === 0 ? "ABCDE-23456" : "111111" }),
+			),
+		);
+		equal(answers.filter(({ status }) => status === 401).length, 10);
+		equal(answers.filter(({ status }) => status === 429).length, 6);
+	});
+
+	test("a session that was taken guesses no password on the account page", async () => {
+		const site = createTestSite(database.store);
+		const staff = await site.addStaff();
+		const taken = (await site.signIn(staff)).cookies.get(SESSION_COOKIE) ?? "";
+		const forms = ["/account/password", "/account/authenticator"];
+		const statuses: number[] = [];
+		for (let guess = 0; guess < 33; guess += 1) {
+			const thief = site.browser({ address: `198.51.100.${guess >> 3}` });
+			thief.cookies.set(SESSION_COOKIE, taken);
+			await thief.open("/account");
+			const fields = { currentPassword: `${WRONG} ${guess}`, newPassword: WRONG };
+			statuses.push((await thief.submit(forms[guess % 2] ?? "", fields)).status);
+			if (guess % 8 === 7) site.moveClock(60_000);
+		}
+		equal(
+			statuses.filter((status) => status === 422).length,
+			33,
+			"five networks, 33 guesses: within the limit",
+		);
+		await guessEverywhere(site, staff, 27);
+		const thief = site.browser();
+		thief.cookies.set(SESSION_COOKIE, taken);
+		await thief.open("/account");
+		const refused = await thief.submit("/account/password", {
+			currentPassword: PASSWORD,
+			newPassword: WRONG,
+		});
+		equal(refused.status, 429, "sixty for the account, wherever they were typed");
+		match(refused.text, /Too many wrong passwords were tried for this account/);
+	});
+
+	test("a browser that was taken with all its cookies has twenty guesses an hour on the account page", async () => {
+		const site = createTestSite(database.store);
+		const staff = await site.addStaff();
+		const own = await site.signIn(staff);
+		await own.open("/account");
+		const statuses: number[] = [];
+		for (let guess = 0; guess < 33; guess += 1) {
+			const change = { currentPassword: `${WRONG} ${guess}`, newPassword: WRONG };
+			statuses.push((await own.submit("/account/password", change)).status);
+			if (guess % 8 === 7) site.moveClock(60_000);
+		}
+		deepEqual(statuses, [...Array.from({ length: 20 }, () => 422), ...Array.from({ length: 13 }, () => 429)]);
+		const right = await own.submit("/account/password", { currentPassword: PASSWORD, newPassword: WRONG });
+		equal(right.status, 429);
+		equal((await enterPassword(site.browser(), staff)).status, 303, "others are not kept out by it");
+	});
+
+	test("strangers who spent the account's guesses do not keep its own browser out, wherever it is", async () => {
+		const site = createTestSite(database.store);
+		const staff = await site.addStaff();
+		const own = await site.signIn(staff);
+		await own.open("/account");
+		await own.submit("/sign-out", {});
+		await guessEverywhere(site, staff, 60);
+		equal((await enterPassword(site.browser(), staff)).status, 429, "a browser nobody knows");
+		const moved = site.browser({ address: "2001:db8:77::1" });
+		for (const [name, value] of own.cookies) moved.cookies.set(name, value);
+		equal((await enterPassword(moved, staff)).status, 303, "its own, from a network it never was in");
+	});
+
+	test("a device cookie gives twenty guesses an hour, to its account alone, until the password changes", async () => {
+		const site = createTestSite(database.store);
+		const [staff, other] = [await site.addStaff(), await site.addStaff()];
+		const own = await site.signIn(staff);
+		const device = own.cookies.get(DEVICE_COOKIE) ?? "";
+		ok(device.length > 40);
+		await guessEverywhere(site, staff, 60);
+		await guessEverywhere(site, other, 60);
+		equal((await withDevice(site, device, other)).status, 429, "worth nothing for somebody else");
+		const forged = device.replace(/.$/, (last) => (last === "A" ? "B" : "A"));
+		equal((await withDevice(site, forged, staff)).status, 429, "nor when it was changed");
+		const statuses: number[] = [];
+		for (let guess = 0; guess < 22; guess += 1) {
+			statuses.push((await withDevice(site, device, staff, WRONG)).status);
+		}
+		deepEqual(statuses, [...Array.from({ length: 20 }, () => 401), 429, 429]);
+		await own.open("/account");
+		site.moveClock(60 * 60_000);
+		const change = { currentPassword: PASSWORD, newPassword: "another horse battery" };
+		equal((await own.submit("/account/password", change)).status, 303);
+		await guessEverywhere(site, staff, 60);
+		equal((await withDevice(site, device, staff, change.newPassword)).status, 429, "the old one is over");
+		const renewed = own.cookies.get(DEVICE_COOKIE) ?? "";
+		equal(
+			(await withDevice(site, renewed, staff, change.newPassword)).status,
+			303,
+			"and this browser's is new",
+		);
+	});
+
+	test("an address that has to wait writes nothing more, however often and with whatever name it comes", async () => {
+		const site = createTestSite(database.store, { hasMail: true });
+		const guesser = site.browser({ address: "2001:db8:1:2::1" });
+		await guesser.open("/sign-in");
+		for (let guess = 0; guess < 10; guess += 1) {
+			await guesser.submit("/sign-in", { email: `${guess}@shop.example`, password: WRONG });
+			await guesser.submit("/sign-in/code", { code: "111111" });
+			await guesser.submit("/forgot-password", { email: `${guess}@shop.example` });
+		}
+		const before = await site.storedText();
+		const answers = await Promise.all(
+			Array.from({ length: 100 }, async (_, guess) => {
+				// The same customer of a network, however many addresses they have there.
+				const again = site.browser({ address: `2001:db8:1:2::${guess.toString(16)}` });
+				for (const [name, value] of guesser.cookies) again.cookies.set(name, value);
+				again.csrf = guesser.csrf;
+				const email = `late-${guess}@shop.example`;
+				return [
+					(await again.submit("/sign-in", { email, password: WRONG })).status,
+					(await again.submit("/sign-in/code", { code: "111111" })).status,
+					(await again.submit("/forgot-password", { email })).status,
+				].join(" ");
+			}),
+		);
+		deepEqual(new Set(answers), new Set(["429 429 429"]));
+		equal(await site.storedText(), before);
+	});
+
+	test("one who has a whole block of networks gets as far as six of them, and fills no table", async () => {
+		const site = createTestSite(database.store);
+		const statuses: number[] = [];
+		const counts = async () =>
+			(await database.store.db.selectFrom("limit_counts").select("subject").execute()).length;
+		const before = await counts();
+		for (let guess = 0; guess < 90; guess += 1) {
+			const browser = site.browser({ address: `2001:db8:5:${guess.toString(16)}::1` });
+			await browser.open("/sign-in/code");
+			statuses.push((await browser.submit("/sign-in/code", { code: "111111" })).status);
+		}
+		deepEqual([statuses.indexOf(429), statuses.lastIndexOf(303)], [60, 59]);
+		equal((await counts()) - before, 61);
+	});
+
+	/** Everybody's first step is done: all that is missing is a code. */
+	async function openChallenges(sites: readonly TestSite[], person: Person, count: number) {
+		const browsers: Browser[] = [];
+		const challenges: Awaited<ReturnType<typeof allChallenges>> = [];
+		for (let index = 0; index < count; index += 1) {
+			const site = sites[index % sites.length];
+			ok(site !== undefined);
+			const browser = site.browser();
+			equal((await enterPassword(browser, person)).location, "/sign-in/code");
+			const known = new Set(challenges.map(({ id }) => id));
+			challenges.push(...(await allChallenges()).filter(({ id }) => !known.has(id)));
+			browsers.push(browser);
+		}
+		return { browsers, challenges };
+	}
+
+	function allChallenges() {
+		return database.store.db.selectFrom("auth_verifications").selectAll().execute();
+	}
+
+	async function openChallengesOf(person: Person) {
+		return (await allChallenges()).filter(({ value }) => value === person.public_id);
+	}
+
+	async function putBack(challenges: Awaited<ReturnType<typeof allChallenges>>): Promise<void> {
+		for (const challenge of challenges) {
+			const times = Object.fromEntries(
+				Object.entries(challenge).map(([name, value]) => [
+					name,
+					value instanceof Date ? value.toISOString() : value,
+				]),
+			);
+			await database.store.db
+				.insertInto("auth_verifications")
+				.values(times as never)
+				.onConflict((conflict) => conflict.doNothing())
+				.execute();
+		}
+	}
+});
+
+/** As wrong passwords from as many networks would, without the time that hashing takes. */
+async function guessEverywhere({ deps }: TestSite, { email }: Person, count: number): Promise<void> {
+	for (let guess = 0; guess < count; guess += 1) {
+		ok((await takePasswordTurn(deps, email, { address: `203.0.113.${guess}`, device: "" })).ok);
+	}
+}
+
+async function withDevice(site: TestSite, device: string, person: Person, password = PASSWORD) {
+	const browser = site.browser();
+	browser.cookies.set(DEVICE_COOKIE, device);
+	await browser.open("/sign-in");
+	return browser.submit("/sign-in", { email: person.email, password });
+}
+
+async function enterPassword(browser: Browser, { email }: Person) {
+	await browser.open("/sign-in");
+	return browser.submit("/sign-in", { email, password: PASSWORD });
+}
+
+/** Resolves to the authenticator's secret. */
+async function turnOn(site: TestSite, person: Person): Promise<string> {
+	const browser = await site.signIn(person);
+	await browser.open("/account");
+	const page = await browser.submit("/account/authenticator", { currentPassword: PASSWORD });
+	const [, secret = ""] = /data-copy="([A-Z2-7]{16,})"/.exec(page.text) ?? [];
+	const code = codeAt(secret, Date.now());
+	equal((await browser.submit("/account/authenticator/confirm", { code })).status, 303);
+	return secret;
+}
