@@ -19,7 +19,7 @@ const SESSION_COOKIE = "__Secure-ringback.session_token";
 const DEVICE_COOKIE = "__Host-ringback.device";
 const STEP_MS = 30_000;
 /** Each costs the hash of a password. */
-const CHALLENGES = 24;
+const CHALLENGES = 16;
 
 eachDatabase("guessing at a sign-in", (database) => {
 	test("of many codes on as many challenges at once ten are judged, though two processes judge them", async () => {
@@ -50,7 +50,7 @@ eachDatabase("guessing at a sign-in", (database) => {
 		const site = createTestSite(database.store);
 		const staff = await site.addStaff();
 		await turnOn(site, staff);
-		const { challenges, browsers } = await openChallenges([site], staff, 16);
+		const { challenges, browsers } = await openChallenges([site], staff, 13);
 		await putBack(challenges);
 		const answers = await Promise.all(
 			browsers.map((browser, index) =>
@@ -58,38 +58,26 @@ eachDatabase("guessing at a sign-in", (database) => {
 			),
 		);
 		equal(answers.filter(({ status }) => status === 401).length, 10);
-		equal(answers.filter(({ status }) => status === 429).length, 6);
+		equal(answers.filter(({ status }) => status === 429).length, 3);
 	});
 
-	test("a session that was taken guesses no password on the account page", async () => {
+	test("a session that was taken guesses no password on the account page: each form counts for the account", async () => {
 		const site = createTestSite(database.store);
 		const staff = await site.addStaff();
 		const taken = (await site.signIn(staff)).cookies.get(SESSION_COOKIE) ?? "";
-		const forms = ["/account/password", "/account/authenticator"];
-		const statuses: number[] = [];
-		for (let guess = 0; guess < 33; guess += 1) {
-			const thief = site.browser({ address: `198.51.100.${guess >> 3}` });
+		const tryAt = async (path: string, currentPassword: string) => {
+			const thief = site.browser();
 			thief.cookies.set(SESSION_COOKIE, taken);
 			await thief.open("/account");
-			const fields = { currentPassword: `${WRONG} ${guess}`, newPassword: WRONG };
-			statuses.push((await thief.submit(forms[guess % 2] ?? "", fields)).status);
-			if (guess % 8 === 7) site.moveClock(60_000);
-		}
-		equal(
-			statuses.filter((status) => status === 422).length,
-			33,
-			"five networks, 33 guesses: within the limit",
-		);
-		await guessEverywhere(site, staff, 27);
-		const thief = site.browser();
-		thief.cookies.set(SESSION_COOKIE, taken);
-		await thief.open("/account");
-		const refused = await thief.submit("/account/password", {
-			currentPassword: PASSWORD,
-			newPassword: WRONG,
-		});
+			return thief.submit(path, { currentPassword, newPassword: WRONG, code: "111111" });
+		};
+		await guessEverywhere(site, staff, 58);
+		equal((await tryAt("/account/password", WRONG)).status, 422);
+		equal((await tryAt("/account/authenticator", WRONG)).status, 422);
+		const refused = await tryAt("/account/password", PASSWORD);
 		equal(refused.status, 429, "sixty for the account, wherever they were typed");
 		match(refused.text, /Too many wrong passwords were tried for this account/);
+		equal((await tryAt("/account/authenticator", PASSWORD)).status, 429);
 	});
 
 	test("a browser that was taken with all its cookies has twenty guesses an hour on the account page", async () => {
@@ -97,16 +85,38 @@ eachDatabase("guessing at a sign-in", (database) => {
 		const staff = await site.addStaff();
 		const own = await site.signIn(staff);
 		await own.open("/account");
+		await guessEverywhere(site, staff, 16, own.cookies.get(DEVICE_COOKIE));
 		const statuses: number[] = [];
-		for (let guess = 0; guess < 33; guess += 1) {
+		for (let guess = 16; guess < 33; guess += 1) {
 			const change = { currentPassword: `${WRONG} ${guess}`, newPassword: WRONG };
 			statuses.push((await own.submit("/account/password", change)).status);
-			if (guess % 8 === 7) site.moveClock(60_000);
 		}
-		deepEqual(statuses, [...Array.from({ length: 20 }, () => 422), ...Array.from({ length: 13 }, () => 429)]);
+		deepEqual(statuses, [422, 422, 422, 422, ...Array.from({ length: 13 }, () => 429)]);
 		const right = await own.submit("/account/password", { currentPassword: PASSWORD, newPassword: WRONG });
 		equal(right.status, 429);
 		equal((await enterPassword(site.browser(), staff)).status, 303, "others are not kept out by it");
+	});
+
+	test("turning the authenticator off takes a turn for the password and one for the code", async () => {
+		const site = createTestSite(database.store);
+		const staff = await site.addStaff();
+		const browser = site.browser();
+		await enterPassword(browser, staff);
+		const secret = await setUp(browser);
+		const device = browser.cookies.get(DEVICE_COOKIE);
+		await browser.open("/account");
+		const turnOff = (currentPassword: string, code: string) =>
+			browser.submit("/account/authenticator/off", { currentPassword, code });
+		await guessEverywhere(site, staff, 19, device);
+		equal((await turnOff(WRONG, "111111")).status, 422);
+		equal((await turnOff(PASSWORD, codeAt(secret, Date.now() + STEP_MS))).status, 429);
+		site.moveClock(60 * 60_000);
+		const statuses: number[] = [];
+		for (let guess = 0; guess < 9; guess += 1) statuses.push((await turnOff(PASSWORD, "111111")).status);
+		site.moveClock(60_000);
+		for (let guess = 0; guess < 2; guess += 1) statuses.push((await turnOff(PASSWORD, "ABCDE-23456")).status);
+		deepEqual(statuses, [...Array.from({ length: 10 }, () => 401), 429]);
+		equal((await turnOff(PASSWORD, codeAt(secret, Date.now() + STEP_MS))).status, 429, "the right one, too");
 	});
 
 	test("strangers who spent the account's guesses do not keep its own browser out, wherever it is", async () => {
@@ -133,11 +143,12 @@ eachDatabase("guessing at a sign-in", (database) => {
 		equal((await withDevice(site, device, other)).status, 429, "worth nothing for somebody else");
 		const forged = device.replace(/.$/, (last) => (last === "A" ? "B" : "A"));
 		equal((await withDevice(site, forged, staff)).status, 429, "nor when it was changed");
+		await guessEverywhere(site, staff, 18, device);
 		const statuses: number[] = [];
-		for (let guess = 0; guess < 22; guess += 1) {
+		for (let guess = 0; guess < 4; guess += 1) {
 			statuses.push((await withDevice(site, device, staff, WRONG)).status);
 		}
-		deepEqual(statuses, [...Array.from({ length: 20 }, () => 401), 429, 429]);
+		deepEqual(statuses, [401, 401, 429, 429]);
 		await own.open("/account");
 		site.moveClock(60 * 60_000);
 		const change = { currentPassword: PASSWORD, newPassword: "another horse battery" };
@@ -237,10 +248,23 @@ eachDatabase("guessing at a sign-in", (database) => {
 });
 
 /** As wrong passwords from as many networks would, without the time that hashing takes. */
-async function guessEverywhere({ deps }: TestSite, { email }: Person, count: number): Promise<void> {
+async function guessEverywhere(
+	{ deps }: TestSite,
+	{ email }: Person,
+	count: number,
+	device = "",
+): Promise<void> {
 	for (let guess = 0; guess < count; guess += 1) {
-		ok((await takePasswordTurn(deps, email, { address: `203.0.113.${guess}`, device: "" })).ok);
+		ok((await takePasswordTurn(deps, email, { address: newAddress(), device })).ok);
 	}
+}
+
+let addresses = 0;
+
+/** Of the range that is for measurements, and not of the part the browsers have. */
+function newAddress(): string {
+	addresses += 1;
+	return `198.19.${addresses >> 8}.${addresses & 255}`;
 }
 
 async function withDevice(site: TestSite, device: string, person: Person, password = PASSWORD) {
@@ -255,9 +279,12 @@ async function enterPassword(browser: Browser, { email }: Person) {
 	return browser.submit("/sign-in", { email, password: PASSWORD });
 }
 
-/** Resolves to the authenticator's secret. */
 async function turnOn(site: TestSite, person: Person): Promise<string> {
-	const browser = await site.signIn(person);
+	return setUp(await site.signIn(person));
+}
+
+/** Resolves to the authenticator's secret. */
+async function setUp(browser: Browser): Promise<string> {
 	await browser.open("/account");
 	const page = await browser.submit("/account/authenticator", { currentPassword: PASSWORD });
 	const [, secret = ""] = /data-copy="([A-Z2-7]{16,})"/.exec(page.text) ?? [];

@@ -109,6 +109,7 @@ for (const path of [
 	"/account/authenticator",
 	"/account/authenticator/confirm",
 	"/account/authenticator/off",
+	"/account/authenticator/replace",
 ]) {
 	test(`nobody who sends the form of ${path} is led to the sign-in, and nothing changes`, async (t) => {
 		const site = await openTestSite(t);

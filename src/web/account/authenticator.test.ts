@@ -181,7 +181,7 @@ test("codes cannot be guessed: ten wrong ones close an account's second step, al
 	await browser.open("/sign-in/code");
 	const late = await browser.submit("/sign-in/code", { code: codeAt(secret, Date.now() + STEP_MS) });
 	assert.equal(late.status, 429);
-	assert.match(late.text, /Too many wrong codes\. Sign in again in 15 minutes/);
+	assert.match(late.text, /Too many wrong codes were entered for this account\. Try again in 15 minutes/);
 	assert.equal((await browser.open("/account")).status, 303);
 });
 
@@ -216,21 +216,67 @@ test("a set-up that is not one of ours is not drawn", async (t) => {
 	}
 });
 
-test("an authenticator that is on cannot be replaced, and is turned off with the password only", async (t) => {
+test("an authenticator that is on cannot be set up anew, and is turned off with password and code", async (t) => {
 	const site = await openTestSite(t);
 	const staff = await site.addStaff();
-	const { browser } = await turnOn(site, staff);
-	await browser.open("/account");
+	const { browser, secret, usedCode } = await turnOn(site, staff);
+	const page = await browser.open("/account");
+	assert.match(page.text, /id="authenticator-code"/);
 	const again = await browser.submit("/account/authenticator", { currentPassword: PASSWORD });
 	assert.equal(again.status, 409);
 	assert.match(again.text, /on already\. Turn it off first/);
-	const wrong = await browser.submit("/account/authenticator/off", { currentPassword: "x" });
-	assert.equal(wrong.status, 422);
+	const code = codeAt(secret, Date.now() + STEP_MS);
+	const refusals = [
+		[
+			{ currentPassword: "x", code },
+			422,
+			/id="authenticator-current-error">This is not your current password/,
+		],
+		[{ currentPassword: PASSWORD }, 401, /id="authenticator-code-error">This is no backup code/],
+		[
+			{ currentPassword: PASSWORD, code: "000000" },
+			401,
+			/id="authenticator-code-error">This code is not right/,
+		],
+		[
+			{ currentPassword: PASSWORD, code: usedCode },
+			401,
+			/id="authenticator-code-error">This code was used before\. Wait for the next one/,
+		],
+	] as const;
+	for (const [fields, status, words] of refusals) {
+		const refused = await browser.submit("/account/authenticator/off", fields);
+		assert.equal(refused.status, status);
+		assert.match(refused.text, words);
+	}
 	assert.equal((await enterPassword(site.browser(), staff)).location, "/sign-in/code");
-	const off = await browser.submit("/account/authenticator/off", { currentPassword: PASSWORD });
+	const off = await browser.submit("/account/authenticator/off", { currentPassword: PASSWORD, code });
 	assert.equal(off.location, "/account#authenticator");
 	await site.signIn(staff);
 	assert.match(await auditText(site), /"authenticator\.turned_off"/);
+	await browser.open("/account");
+	const twice = await browser.submit("/account/authenticator/off", { currentPassword: PASSWORD, code });
+	assert.equal(twice.status, 409);
+});
+
+test("a code that has just opened a sign-in does not turn the authenticator off; a backup code does, once", async (t) => {
+	const site = await openTestSite(t);
+	const staff = await site.addStaff();
+	const { secret, backupCodes } = await turnOn(site, staff);
+	const browser = site.browser();
+	await enterPassword(browser, staff);
+	const code = codeAt(secret, Date.now() + STEP_MS);
+	assert.equal((await browser.submit("/sign-in/code", { code })).status, 303);
+	await browser.open("/account");
+	const seen = await browser.submit("/account/authenticator/off", { currentPassword: PASSWORD, code });
+	assert.equal(seen.status, 401);
+	const [backup = ""] = backupCodes;
+	const wrong = await browser.submit("/account/authenticator/off", { currentPassword: "x", code: backup });
+	assert.equal(wrong.status, 422);
+	// As people type it. A mistyped password has not used it up.
+	const typed = backup.replace("-", " ").toLowerCase();
+	const off = await browser.submit("/account/authenticator/off", { currentPassword: PASSWORD, code: typed });
+	assert.equal(off.status, 303, off.text);
 });
 
 async function begin(site: TestSite, person: Person): Promise<Setup> {
@@ -240,7 +286,7 @@ async function begin(site: TestSite, person: Person): Promise<Setup> {
 	assert.equal(page.status, 200);
 	assert.match(page.text, /<img src="data:image\/svg\+xml;base64,[A-Za-z0-9+/=]+" alt="QR code/);
 	const [, secret = ""] = /data-copy="([A-Z2-7]{16,})"/.exec(page.text) ?? [];
-	const backupCodes = page.text.match(/\b[A-Za-z0-9]{5}-[A-Za-z0-9]{5}\b(?=\n|<\/code>)/g) ?? [];
+	const backupCodes = page.text.match(/\b[2-9A-HJKMNP-Z]{5}-[2-9A-HJKMNP-Z]{5}\b(?=\n|<\/code>)/g) ?? [];
 	const [, setup = ""] = /name="setup" value="([^"]+)"/.exec(page.text) ?? [];
 	const hidden = { setup: setup.replaceAll("&amp;", "&") };
 	return { browser, secret, backupCodes: [...new Set(backupCodes)], hidden };

@@ -1,0 +1,170 @@
+// Where the network asks its staff to have an authenticator: until it is on, there is nothing else to be had.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Browser, openTestSite, PASSWORD } from "../test-site.test-support.ts";
+import { codeAt } from "./totp.test-support.ts";
+
+const REQUIRED = { change: { staffAuthenticator: "required" } } as const;
+const SET_UP = "/account/authenticator";
+const STEP_MS = 30_000;
+
+test("staff without one are led to set it up from every page, and reach none", async (t) => {
+	const site = await openTestSite(t, REQUIRED);
+	const programme = await site.addProgramme("Secret Shop");
+	const own = `/programmes/${programme.public_id}`;
+	const browser = await site.signIn(await site.addStaff());
+	assert.equal((await browser.open("/")).location, "/programmes");
+	for (const path of [
+		"/account",
+		"/programmes",
+		"/programmes/new",
+		"/review",
+		"/people",
+		own,
+		`${own}/overview`,
+		`${own}/integration`,
+		`${own}/conversions`,
+		`${own}/conversions/export.csv`,
+		`${own}/notices`,
+		`${own}/people`,
+		`${own}/settings`,
+		"/account/authenticator/",
+		"/account/authenticator/off",
+		"/account/nothing",
+	]) {
+		const answer = await browser.open(path);
+		assert.deepEqual([answer.status, answer.location], [303, SET_UP], path);
+		assert.doesNotMatch(answer.text, /Secret Shop/);
+	}
+	const live = await browser.open(`${own}/integration/live`, { accept: "text/event-stream" });
+	assert.match(live.text, /event: (?:end|ended|close)/);
+	assert.doesNotMatch(live.text, /data: </);
+	const page = await browser.open(SET_UP);
+	assert.equal(page.status, 200);
+	assert.match(page.text, /The network asks everybody of its staff/);
+	assert.match(page.text, /Sign out/);
+	assert.doesNotMatch(
+		page.text,
+		/href="\/(?:review|people|programmes|account)"/,
+		"no links that lead back here",
+	);
+});
+
+test("no form of theirs is taken but the set-up and signing out", async (t) => {
+	const site = await openTestSite(t, REQUIRED);
+	const programme = await site.addProgramme();
+	const own = `/programmes/${programme.public_id}`;
+	const browser = await site.signIn(await site.addStaff());
+	await browser.open(SET_UP);
+	const before = await site.storedText();
+	for (const path of [
+		"/programmes/new",
+		"/people/invite",
+		"/account/password",
+		"/account/sessions/end-others",
+		"/account/authenticator/off",
+		"/account/authenticator/replace",
+		`${own}/people/invite`,
+		`${own}/integration/keys`,
+		`${own}/conversions/bulk`,
+	]) {
+		const fields = {
+			email: "x@shop.example",
+			currentPassword: PASSWORD,
+			newPassword: "another horse battery",
+		};
+		const answer = await browser.submit(path, fields);
+		assert.deepEqual([answer.status, answer.location], [303, SET_UP], path);
+	}
+	assert.equal(await site.storedText(), before);
+	assert.equal((await browser.submit("/sign-out", {})).location, "/sign-in");
+});
+
+test("with the password and a code it is on, everything opens, and the next sign-in needs a code", async (t) => {
+	const site = await openTestSite(t, REQUIRED);
+	const staff = await site.addStaff();
+	const browser = await site.signIn(staff);
+	await browser.open(SET_UP);
+	const wrong = await browser.submit(SET_UP, { currentPassword: "x" });
+	assert.equal(wrong.status, 422);
+	assert.match(wrong.text, /id="authenticator-current-error">This is not your current password/);
+	assert.match(wrong.text, /The network asks everybody of its staff/);
+	await setUp(browser);
+	const start = await browser.open("/programmes");
+	assert.equal(start.status, 200);
+	assert.match(start.text, /The authenticator is on/);
+	const again = site.browser();
+	await again.open("/sign-in");
+	const step = await again.submit("/sign-in", { email: staff.email, password: PASSWORD });
+	assert.equal(step.location, "/sign-in/code");
+	assert.equal((await browser.open(SET_UP)).location, "/account#authenticator");
+});
+
+test("they cannot turn it off; for a new phone it is removed, and nothing opens before the new one is on", async (t) => {
+	const site = await openTestSite(t, REQUIRED);
+	const staff = await site.addStaff();
+	const browser = await site.signIn(staff);
+	await browser.open(SET_UP);
+	const secret = await setUp(browser);
+	const page = await browser.open("/account");
+	assert.match(page.text, /you can move it to a new phone, and not turn it off/);
+	assert.doesNotMatch(page.text, /authenticator\/off/);
+	const code = codeAt(secret, Date.now() + STEP_MS);
+	const off = await browser.submit("/account/authenticator/off", { currentPassword: PASSWORD, code });
+	assert.equal(off.status, 403);
+	assert.match(off.text, /The network asks its staff to have an authenticator\. It stays on/);
+	const unproved = await browser.submit("/account/authenticator/replace", {
+		currentPassword: PASSWORD,
+		code: "111111",
+	});
+	assert.equal(unproved.status, 401);
+	assert.equal((await browser.open("/programmes")).status, 200);
+	const moved = await browser.submit("/account/authenticator/replace", { currentPassword: PASSWORD, code });
+	assert.equal(moved.location, SET_UP);
+	assert.equal((await browser.open("/programmes")).location, SET_UP);
+	assert.match((await browser.open(SET_UP)).text, /Begin with your password/);
+	const newSecret = await setUp(browser);
+	assert.notEqual(newSecret, secret);
+	assert.equal((await browser.open("/programmes")).status, 200);
+});
+
+test("owners are not asked for it, and without the setting staff are not either", async (t) => {
+	const site = await openTestSite(t, REQUIRED);
+	const programme = await site.addProgramme();
+	const owner = await site.signIn(await site.addOwner(programme));
+	assert.equal((await owner.open(`/programmes/${programme.public_id}/overview`)).status, 200);
+	const elsewhere = await openTestSite(t);
+	const staff = await elsewhere.signIn(await elsewhere.addStaff());
+	assert.equal((await staff.open("/people")).status, 200);
+	assert.equal((await staff.open(SET_UP)).location, "/account#authenticator");
+});
+
+test("the list of staff shows who has one, and only that", async (t) => {
+	const site = await openTestSite(t);
+	const [first, second] = [await site.addStaff(), await site.addStaff()];
+	const browser = await site.signIn(first);
+	assert.deepEqual(await authenticatorsOf(browser), ["Off", "Off"]);
+	await browser.open("/account");
+	await setUp(browser);
+	assert.deepEqual(await authenticatorsOf(browser), ["On", "Off"]);
+	const programme = await site.addProgramme();
+	await site.addOwner(programme);
+	const owners = await (await site.signIn(second)).open(`/programmes/${programme.public_id}/people`);
+	assert.doesNotMatch(owners.text, /Authenticator/);
+});
+
+async function authenticatorsOf(browser: Browser): Promise<string[]> {
+	const { text } = await browser.open("/people");
+	assert.match(text, />Authenticator</);
+	return [...text.matchAll(/badge[^>]*>(On|Off)</g)].map(([, state = ""]) => state);
+}
+
+/** Resolves to the authenticator's secret. */
+async function setUp(browser: Browser): Promise<string> {
+	const page = await browser.submit(SET_UP, { currentPassword: PASSWORD });
+	const [, secret = ""] = /data-copy="([A-Z2-7]{16,})"/.exec(page.text) ?? [];
+	const code = codeAt(secret, Date.now());
+	assert.equal((await browser.submit(`${SET_UP}/confirm`, { code })).status, 303);
+	return secret;
+}
