@@ -79,8 +79,11 @@ async function walkAccount(site: TestSite, send: Send): Promise<void> {
 	await send("/account/password", browser, "/account/password", change);
 	await browser.open("/account");
 	const password = { currentPassword: PASSWORD };
-	const page = await send("/account/authenticator", browser, "/account/authenticator", password);
-	const secret = /<code[^>]*>([A-Z2-7]{32,})</.exec(page)?.[1] ?? "";
+	const setUp = async () => {
+		const page = await send("/account/authenticator", browser, "/account/authenticator", password);
+		return /<code[^>]*>([A-Z2-7]{32,})</.exec(page)?.[1] ?? "";
+	};
+	const secret = await setUp();
 	const code = codeAt(secret, Date.now());
 	await send("/account/authenticator/confirm", browser, "/account/authenticator/confirm", { code });
 	const second = site.browser();
@@ -89,7 +92,14 @@ async function walkAccount(site: TestSite, send: Send): Promise<void> {
 	await second.open("/sign-in/code");
 	await send("/sign-in/code", second, "/sign-in/code", { code: codeAt(secret, Date.now() + 30_000) });
 	await browser.open("/account");
-	await send("/account/authenticator/off", browser, "/account/authenticator/off", password);
+	const off = { ...password, code: codeAt(secret, Date.now() - 30_000) };
+	await send("/account/authenticator/off", browser, "/account/authenticator/off", off);
+	await browser.open("/account");
+	const newSecret = await setUp();
+	await browser.submit("/account/authenticator/confirm", { code: codeAt(newSecret, Date.now()) });
+	await browser.open("/account");
+	const replace = { ...password, code: codeAt(newSecret, Date.now() + 30_000) };
+	await send("/account/authenticator/replace", browser, "/account/authenticator/replace", replace);
 }
 
 async function walkStaff(site: TestSite, send: Send): Promise<void> {

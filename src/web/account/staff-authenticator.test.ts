@@ -2,6 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Hono } from "hono";
+import { createAuth } from "../../accounts/auth.ts";
+import type { WebEnv } from "../env.ts";
+import { createStillAllowed } from "../live-access.ts";
 import { type Browser, openTestSite, PASSWORD } from "../test-site.test-support.ts";
 import { codeAt } from "./totp.test-support.ts";
 
@@ -38,8 +42,7 @@ test("staff without one are led to set it up from every page, and reach none", a
 		assert.doesNotMatch(answer.text, /Secret Shop/);
 	}
 	const live = await browser.open(`${own}/integration/live`, { accept: "text/event-stream" });
-	assert.match(live.text, /event: (?:end|ended|close)/);
-	assert.doesNotMatch(live.text, /data: </);
+	assert.equal(live.text, "event: ended\ndata:\n\n");
 	const page = await browser.open(SET_UP);
 	assert.equal(page.status, 200);
 	assert.match(page.text, /The network asks everybody of its staff/);
@@ -127,6 +130,28 @@ test("they cannot turn it off; for a new phone it is removed, and nothing opens 
 	const newSecret = await setUp(browser);
 	assert.notEqual(newSecret, secret);
 	assert.equal((await browser.open("/programmes")).status, 200);
+});
+
+test("a stream that is open sends nothing more once the authenticator is gone", async (t) => {
+	const site = await openTestSite(t, REQUIRED);
+	const programme = await site.addProgramme();
+	const browser = await site.signIn(await site.addStaff());
+	await browser.open(SET_UP);
+	const secret = await setUp(browser);
+	const auth = createAuth(site.deps);
+	const mayWatch = async () => {
+		const cookies = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+		const streams = new Hono<WebEnv>().get("/", async (c) => {
+			c.set("visitor", { cookies, address: "198.51.100.7", userAgent: "", device: "" });
+			return c.text(String(await createStillAllowed(c, { ...site.deps, auth }, programme)()));
+		});
+		return (await streams.request("/")).text();
+	};
+	assert.equal(await mayWatch(), "true");
+	await browser.open("/account");
+	const proof = { currentPassword: PASSWORD, code: codeAt(secret, Date.now() + STEP_MS) };
+	assert.equal((await browser.submit("/account/authenticator/replace", proof)).status, 303);
+	assert.equal(await mayWatch(), "false");
 });
 
 test("owners are not asked for it, and without the setting staff are not either", async (t) => {
