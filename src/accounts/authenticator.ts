@@ -84,23 +84,19 @@ export async function disableAuthenticator(
 	visitor: Visitor,
 ): Promise<Result<readonly string[]>> {
 	if (isAuthenticatorRequired(deps.staffAuthenticator, person.role)) {
-		return refuse("not_allowed", "The network asks its staff to have an authenticator. It stays on.");
+		return refuse(
+			"not_allowed",
+			"Staff of this network must have an authenticator, so it stays on. You can move it to a new phone.",
+		);
 	}
-	return turnOff(deps, person, proof, visitor);
+	return removeAuthenticator(deps, person, proof, visitor);
 }
 
-/** For a new phone. Whoever must have an authenticator can do nothing but set up the new one afterwards. */
-export function removeForReplacement(
-	deps: SignInDeps,
-	person: Holder,
-	proof: Proof,
-	visitor: Visitor,
-): Promise<Result<readonly string[]>> {
-	return turnOff(deps, person, proof, visitor);
-}
-
-/** The password comes first: a mistyped one must not use up a backup code. */
-async function turnOff(
+/**
+ * Also for a new phone: whoever must have an authenticator can do nothing but set up the new one afterwards.
+ * The password comes first: a mistyped one must not use up a backup code.
+ */
+export async function removeAuthenticator(
 	deps: SignInDeps,
 	person: Holder,
 	{ password, code }: Proof,

@@ -84,7 +84,7 @@ function authenticatorSection(c: WebContext, deps: WebDeps, fault: Fault | undef
 		body: padded(
 			fault === undefined || isAtField ? null : message("bad", fault.detail),
 			hasAuthenticator && isRequired
-				? html`<p>The network asks its staff to have one: you can move it to a new phone, and not turn it off.</p>`
+				? html`<p>Staff of this network must have an authenticator. You can move it to a new phone, but not turn it off.</p>`
 				: null,
 			form,
 		),

@@ -9,7 +9,7 @@ import {
 	confirmAuthenticator,
 	disableAuthenticator,
 	type Proof,
-	removeForReplacement,
+	removeAuthenticator,
 } from "../../accounts/authenticator.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { CONFIRM_PATH, SET_UP_PATH } from "../access.ts";
@@ -64,7 +64,7 @@ export function mountAuthenticator(site: Hono<WebEnv>, deps: WebDeps): void {
 		return c.redirect("/account#authenticator", 303);
 	});
 	site.post("/account/authenticator/replace", async (c) => {
-		const removed = await removeForReplacement(deps, viewerOf(c), await readProof(c), c.get("visitor"));
+		const removed = await removeAuthenticator(deps, viewerOf(c), await readProof(c), c.get("visitor"));
 		if (!removed.ok) return showAccount(c, deps, { form: "authenticator", fault: removed.fault });
 		handOnCookies(c, removed.value);
 		setFlash(c, "info", "The old authenticator is removed. Set up the new one now.");
@@ -87,11 +87,11 @@ function showDuty(c: WebContext, fault?: Fault): Promise<Response> {
 		status: fault?.httpStatus ?? 200,
 		body: html`${pageHeader({
 			title: TITLE,
-			hint: "The network asks everybody of its staff to sign in with a code from an app on their phone. Everything else opens once it is set up.",
+			hint: "Staff of this network must sign in with a code from an authenticator app. Set yours up to continue.",
 		})}<div class="stack">${section({
 			id: "authenticator",
 			title: "Begin with your password",
-			hint: "You need your phone and an authenticator app, such as the one of your password manager.",
+			hint: "You need an authenticator app, on your phone or in your password manager.",
 			body: padded(
 				fault === undefined || isAtField ? null : message("bad", fault.detail),
 				setUpForm(c, password),

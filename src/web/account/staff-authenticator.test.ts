@@ -45,7 +45,7 @@ test("staff without one are led to set it up from every page, and reach none", a
 	assert.equal(live.text, "event: ended\ndata:\n\n");
 	const page = await browser.open(SET_UP);
 	assert.equal(page.status, 200);
-	assert.match(page.text, /The network asks everybody of its staff/);
+	assert.match(page.text, /Staff of this network must sign in with a code/);
 	assert.match(page.text, /Sign out/);
 	assert.doesNotMatch(
 		page.text,
@@ -92,7 +92,7 @@ test("with the password and a code it is on, everything opens, and the next sign
 	const wrong = await browser.submit(SET_UP, { currentPassword: "x" });
 	assert.equal(wrong.status, 422);
 	assert.match(wrong.text, /id="authenticator-current-error">This is not your current password/);
-	assert.match(wrong.text, /The network asks everybody of its staff/);
+	assert.match(wrong.text, /Staff of this network must sign in with a code/);
 	await setUp(browser);
 	const start = await browser.open("/programmes");
 	assert.equal(start.status, 200);
@@ -111,12 +111,12 @@ test("they cannot turn it off; for a new phone it is removed, and nothing opens 
 	await browser.open(SET_UP);
 	const secret = await setUp(browser);
 	const page = await browser.open("/account");
-	assert.match(page.text, /you can move it to a new phone, and not turn it off/);
+	assert.match(page.text, /You can move it to a new phone, but not turn it off/);
 	assert.doesNotMatch(page.text, /authenticator\/off/);
 	const code = codeAt(secret, Date.now() + STEP_MS);
 	const off = await browser.submit("/account/authenticator/off", { currentPassword: PASSWORD, code });
 	assert.equal(off.status, 403);
-	assert.match(off.text, /The network asks its staff to have an authenticator\. It stays on/);
+	assert.match(off.text, /must have an authenticator, so it stays on/);
 	const unproved = await browser.submit("/account/authenticator/replace", {
 		currentPassword: PASSWORD,
 		code: "111111",
