@@ -46,6 +46,20 @@ eachDatabase("guessing at a sign-in", (database) => {
 		equal((await late.submit("/sign-in/code", { code })).location, "/");
 	});
 
+	test("many sign-ins at once leave five challenges, and the newest of them goes on", async () => {
+		const sites = [createTestSite(database.store), createTestSite(database.rival)] as const;
+		const staff = await sites[0].addStaff();
+		const secret = await turnOn(sites[0], staff);
+		const browsers = Array.from({ length: 12 }, (_, index) => sites[index % 2 === 0 ? 0 : 1].browser());
+		const steps = await Promise.all(browsers.map((browser) => enterPassword(browser, staff)));
+		deepEqual(new Set(steps.map(({ location }) => location)), new Set(["/sign-in/code"]));
+		equal((await openChallengesOf(staff)).length, 5);
+		const last = sites[1].browser();
+		await enterPassword(last, staff);
+		const code = codeAt(secret, Date.now() + STEP_MS);
+		equal((await last.submit("/sign-in/code", { code })).location, "/");
+	});
+
 	test("backup codes are guessed no faster than others, and count together with them", async () => {
 		const site = createTestSite(database.store);
 		const staff = await site.addStaff();

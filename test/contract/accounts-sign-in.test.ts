@@ -253,9 +253,16 @@ eachDatabase("signing in", (database) => {
 		const site = createTestSite(database.store);
 		const staff = await site.addStaff();
 		const [old, browser] = [await site.signIn(staff), await site.signIn(staff)];
-		await old.open("/sign-in");
+		await old.open("/account");
+		await moveSignIn(staff, Date.now() - 29 * DAY_MS);
+		await old.submit("/sign-in", { email: staff.email, password: PASSWORD });
+		ok(
+			(await signInTimes(staff)).some((atMs) => atMs > Date.now() - DAY_MS),
+			"also in a browser whose session is still good",
+		);
 		await moveSignIn(staff, Date.now() - 30 * DAY_MS);
 		site.moveClock(Date.now() - site.deps.clock.nowMs());
+		await old.open("/sign-in");
 		const again = await old.submit("/sign-in", { email: staff.email, password: PASSWORD });
 		equal(again.status, 303);
 		const page = await old.open("/account");
