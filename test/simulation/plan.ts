@@ -62,7 +62,7 @@ export function drawPlan(random: SeededRandom): Plan {
 		faults: {
 			kill: maybe(0.8),
 			stall: maybe(0.5),
-			deploy: maybe(0.3),
+			deploy: maybe(0.6),
 			databaseFailure: maybe(0.02),
 			announcementLoss: random.pick([0, 0.5, 1]),
 			mailRefusal: maybe(0.5),

@@ -28,7 +28,7 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 				put: 'if (verdict.kind === "already" && decision.move === "approve") await oweEvents(trx, deps, "conversion.approved", [present]);\n\t\tif (verdict.kind === "already") return',
 			},
 			{
-				file: "store/migrations.ts",
+				file: "store/tables/deliveries.ts",
 				find: "create unique index events_once_per_conversion",
 				put: "create index events_once_per_conversion",
 			},
