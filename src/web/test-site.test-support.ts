@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { createLog, type KeptLog } from "../../test/support/log.ts";
+import "../../test/support/quick-passwords.ts";
 import { acceptLink } from "../accounts/accept-link.ts";
 import { createAuth } from "../accounts/auth.ts";
 import { createInstallationWatch } from "../accounts/installation-watch.ts";

@@ -7,6 +7,7 @@ import { type Service, startService } from "../../src/service.ts";
 import { type MailServer, startMailServer } from "../notices/mail-server.ts";
 import { createTestDatabase } from "../support/databases.ts";
 import { createLog, type KeptLog } from "../support/log.ts";
+import "../support/quick-passwords.ts";
 import { type Shop, startShop } from "../support/shop.ts";
 
 export interface Stage {
