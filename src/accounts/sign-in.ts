@@ -12,7 +12,7 @@ import { codeAlreadyUsed, takeNetworkTurn, tryCode } from "./code-turns.ts";
 import { makeDeviceCookie } from "./device-cookie.ts";
 import { forgivePassword, takePasswordTurn } from "./password-turns.ts";
 
-export interface SignInDeps extends Omit<AuthDeps, "mails"> {
+export interface SignInDeps extends AuthDeps {
 	auth: Auth;
 }
 
