@@ -14,6 +14,7 @@ import type { Store } from "../../src/store/store.ts";
 import { createTestSite } from "../../src/web/test-site.test-support.ts";
 import { createClock, type MovableClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
+import { until } from "../support/until.ts";
 
 const MINUTE_MS = 60_000;
 const TRUSTED = [parseRange("127.0.0.1")].flatMap((range) => range ?? []);
@@ -92,7 +93,7 @@ async function openScene(store: Store): Promise<Scene> {
 				.where("programme_id", "=", programme.id)
 				.orderBy("id")
 				.execute(),
-		metrics: async () => (await app.request("/metrics")).text(),
+		metrics: async () => (await site.deps.metrics.answer()).text(),
 		open: async (path) =>
 			(await owner.open(`/programmes/${programme.public_id}/integration/inbound${path}`)).text,
 	};
@@ -120,6 +121,7 @@ eachDatabase("a flood of pixel calls", (database) => {
 		match(await scene.metrics(), /ringback_inbound_calls_total\{kind="pixel",outcome="pixel_limited"\} 200/);
 
 		await scene.clock.moveBy(MINUTE_MS);
+		await until(async () => (await scene.rows()).length > burst + 1);
 		const rows = (await scene.rows()).slice(burst + 1);
 		deepEqual(
 			rows.map(({ outcome, order_id, target }) => [outcome, order_id, target]),
@@ -148,7 +150,7 @@ eachDatabase("a flood of pixel calls", (database) => {
 		await scene.clock.moveBy(0);
 		scene.stop();
 		await Promise.all(answers);
-		await scene.clock.moveBy(0);
+		await until(async () => (await scene.rows()).length > 0);
 		deepEqual(
 			(await scene.rows()).map(({ outcome, detail }) => [outcome, detail?.slice(0, 18)]),
 			[["pixel_limited", "3 pixel calls were"]],
