@@ -57,6 +57,19 @@ export interface Mailer {
 	send(mail: Mail): Promise<void>;
 }
 
+/** Bytes that are too many to hold: on a disk, for as long as a request takes. */
+export interface TemporaryFiles {
+	create(): Promise<TemporaryFile>;
+}
+
+export interface TemporaryFile {
+	append(bytes: Uint8Array): Promise<void>;
+	/** From the first byte, as often as asked; a piece at a time. */
+	read(): AsyncIterable<Uint8Array>;
+	/** Whoever made it removes it. */
+	remove(): Promise<void>;
+}
+
 /** Structured log lines; the real one is pino. */
 export interface Log {
 	info(fields: object, message: string): void;

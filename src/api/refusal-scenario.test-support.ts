@@ -39,6 +39,7 @@ type OtherCode =
 	| "malformed_file"
 	| "too_many_rows"
 	| "too_many_exports"
+	| "too_many_uploads"
 	| "nothing_selected"
 	| "unknown_job"
 	| "job_not_ready"

@@ -46,6 +46,7 @@ const HTTP_STATUSES: Readonly<Record<FaultCode, number>> = {
 	unknown_job: 404,
 	job_not_ready: 409,
 	too_many_exports: 429,
+	too_many_uploads: 429,
 	postback_url_malformed: 422,
 	postback_url_too_long: 422,
 	postback_url_not_https: 422,

@@ -46,6 +46,7 @@ const HTTP_STATUS_BY_CODE = {
 	unknown_job: 404,
 	job_not_ready: 409,
 	too_many_exports: 429,
+	too_many_uploads: 429,
 	// The Postback URL, at save and at delivery.
 	postback_url_malformed: 422,
 	postback_url_too_long: 422,

@@ -1,0 +1,89 @@
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readlinkSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { createTemporaryFiles } from "./temporary-files.ts";
+
+test("a file gives back what was appended, from its first byte, as often as asked", async (t) => {
+	const file = await createTemporaryFiles(join(makeFolder(t), "x-")).create();
+	const parts = [new Uint8Array(100_000).fill(1), new Uint8Array(0), new Uint8Array(70_000).fill(2)];
+	for (const part of parts) await file.append(part);
+	const expected = Buffer.concat(parts);
+	for (let time = 0; time < 2; time++) {
+		const chunks = await Array.fromAsync(file.read());
+		ok(Buffer.concat(chunks).equals(expected));
+		ok(chunks.every((chunk) => chunk.length <= 65_536));
+	}
+	await file.remove();
+	await rejects(file.append(new Uint8Array(1)), { code: "EBADF" });
+});
+
+test("a file has no name while it is there, so that nothing can be left of it", async (t) => {
+	const folder = makeFolder(t);
+	const file = await createTemporaryFiles(join(folder, "x-")).create();
+	await file.append(new Uint8Array(10));
+	deepEqual(readdirSync(folder), []);
+	await file.remove();
+});
+
+test("a process that is killed while it writes leaves nothing", async (t) => {
+	const folder = makeFolder(t);
+	const script = join(makeFolder(t), "writer.mjs");
+	const source = new URL("./temporary-files.ts", import.meta.url);
+	writeFileSync(
+		script,
+		`import { createTemporaryFiles } from "${source}";
+		const file = await createTemporaryFiles(${JSON.stringify(join(folder, "x-"))}).create();
+		await file.append(new Uint8Array(1_000_000));
+		process.send("written");
+		setInterval(() => undefined, 1_000);`,
+	);
+	const writer = fork(pathToFileURL(script), { execArgv: [] });
+	t.after(() => writer.kill("SIGKILL"));
+	equal((await once(writer, "message"))[0], "written");
+	writer.kill("SIGKILL");
+	await once(writer, "exit");
+	deepEqual(readdirSync(folder), []);
+});
+
+test("a start removes what one that was killed left, and nothing else", (t) => {
+	const folder = makeFolder(t);
+	const left = `ringback.db.upload-${"0f".repeat(16)}`;
+	const others = [
+		"ringback.db",
+		"ringback.db.key",
+		"ringback.db.upload-notes.txt",
+		`other.db.upload-${"0f".repeat(16)}`,
+	];
+	for (const name of [left, ...others]) writeFileSync(join(folder, name), "");
+	createTemporaryFiles(join(folder, "ringback.db.upload-"));
+	deepEqual(readdirSync(folder).toSorted(), others.toSorted());
+	createTemporaryFiles(join(folder, "not-there", "x-"));
+});
+
+test("only this account may read it", { skip: process.platform !== "linux" }, async (t) => {
+	const folder = makeFolder(t);
+	const file = await createTemporaryFiles(join(folder, "x-")).create();
+	t.after(() => file.remove());
+	const ours = readdirSync("/proc/self/fd").find((fd) => nameOf(fd).startsWith(folder));
+	equal(statSync(`/proc/self/fd/${ours}`).mode & 0o777, 0o600);
+});
+
+/** A descriptor may be closed while it is looked at. */
+function nameOf(fd: string): string {
+	try {
+		return readlinkSync(`/proc/self/fd/${fd}`);
+	} catch {
+		return "";
+	}
+}
+
+function makeFolder(t: TestContext): string {
+	const folder = mkdtempSync(join(tmpdir(), "ringback-temporary-"));
+	t.after(() => rmSync(folder, { recursive: true }));
+	return folder;
+}
