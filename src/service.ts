@@ -28,6 +28,7 @@ import { createBusyShare } from "./outside/load.ts";
 import { createLog } from "./outside/log.ts";
 import { createSmtpMailer, type SmtpMailer } from "./outside/mailer.ts";
 import { createRandom } from "./outside/random.ts";
+import { temporaryFilesBeside, temporaryFilesOfSystem } from "./outside/temporary-files.ts";
 import type { AddressPolicy, Clock, Log, Random, Transport } from "./ports.ts";
 import { newestSecret, type SigningSecret } from "./store/keys.ts";
 import { type MigrationReport, schemaVersion } from "./store/migrate.ts";
@@ -139,6 +140,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		let isStopping = false;
 		const stopping = new AbortController();
 		const engineCounters = worker === null ? null : () => worker.engine.counters;
+		const { database } = config;
 		const appDeps = {
 			...workplace,
 			bulk,
@@ -149,6 +151,8 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			trustedProxies: config.trustedProxies,
 			metrics: createMetrics({ clock, engineCounters }),
 			installation: createInstallationWatch({ clock, log }, warningSettings(config)),
+			temporaryFiles:
+				database.kind === "sqlite" ? temporaryFilesBeside(database.path) : temporaryFilesOfSystem(),
 			isReady: async () => !isStopping,
 			stopSignal: stopping.signal,
 		};

@@ -13,6 +13,7 @@ import { openProgramme } from "../accounts/open-programme.ts";
 import { createPerson } from "../accounts/people.ts";
 import { type AllDeps, createApp } from "../app.ts";
 import type { Result } from "../domain/fault.ts";
+import { temporaryFilesOfSystem } from "../outside/temporary-files.ts";
 import type { Log } from "../ports.ts";
 import type { NewInboundCall } from "../store/inbound.ts";
 import { type Programme, setEndpoint } from "../store/programmes.ts";
@@ -122,6 +123,7 @@ export async function openTestShop(
 		),
 		trustedProxies: [],
 		bulk: { wake: () => undefined },
+		temporaryFiles: temporaryFilesOfSystem(),
 		transport: { lookUp: async () => ({ ok: false, code: "ENOTFOUND" }) },
 		addressPolicy: { allowedPrivateRanges: [] },
 	};

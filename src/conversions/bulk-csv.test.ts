@@ -1,17 +1,44 @@
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { csvLine } from "../domain/csv-cell.ts";
-import { MAX_BULK_ROWS, MAX_FILE_BYTES, readDecisions } from "./bulk-csv.ts";
+import { MAX_BULK_ROWS, readDecisions } from "./bulk-csv.ts";
+import type { CheckedRow } from "./bulk-row.ts";
 
-const turn = async () => undefined;
 const SOUND = { verdict: null, problem: null };
 const bytes = (text: string) => new TextEncoder().encode(text);
-const read = (text: string) => readDecisions(bytes(text), turn);
+/** As a file on a disk comes. */
+const CHUNK_BYTES = 65_536;
 
-async function rowsOf(text: string) {
-	const rows = await read(text);
-	ok(rows.ok, JSON.stringify(rows));
-	return rows.value;
+async function* chunksOf(file: Uint8Array, chunkBytes: number): AsyncGenerator<Uint8Array> {
+	for (let start = 0; start < file.length; start += chunkBytes)
+		yield file.subarray(start, start + chunkBytes);
+}
+
+async function read(file: string | Uint8Array, chunkBytes = CHUNK_BYTES) {
+	const rows: CheckedRow[] = [];
+	const pages: number[] = [];
+	let turns = 0;
+	const result = await readDecisions(chunksOf(typeof file === "string" ? bytes(file) : file, chunkBytes), {
+		take: async (page) => {
+			pages.push(page.length);
+			rows.push(...page);
+		},
+		takeTurn: async () => void turns++,
+	});
+	return { result, rows, pages, turns };
+}
+
+async function rowsOf(text: string, chunkBytes?: number) {
+	const { result, rows } = await read(text, chunkBytes);
+	ok(result.ok, JSON.stringify(result));
+	equal(result.value, rows.length);
+	return rows;
+}
+
+async function refusalOf(file: string | Uint8Array, chunkBytes?: number) {
+	const { result } = await read(file, chunkBytes);
+	ok(!result.ok, JSON.stringify(result));
+	return result.fault;
 }
 
 for (const [what, text] of [
@@ -31,12 +58,67 @@ for (const [what, text] of [
 	["rows that end early", "orderId,decision,reason\nA-1,approve\nB 2,reject,FRAUD\n"],
 ] as const) {
 	test(`reads ${what}`, async () => {
-		deepEqual(await rowsOf(text), [
-			{ line: 2, orderId: "A-1", eventType: "SALE", decision: "approve", reason: "", ...SOUND },
-			{ line: 3, orderId: "B 2", eventType: "SALE", decision: "reject", reason: "FRAUD", ...SOUND },
-		]);
+		const row = { conversionId: "", eventType: "SALE", ...SOUND };
+		// Also a byte at a time: where a block ends means nothing.
+		for (const chunkBytes of [CHUNK_BYTES, 1]) {
+			deepEqual(await rowsOf(text, chunkBytes), [
+				{ ...row, line: 2, orderId: "A-1", decision: "approve", reason: "" },
+				{ ...row, line: 3, orderId: "B 2", decision: "reject", reason: "FRAUD" },
+			]);
+		}
 	});
 }
+
+const CONVERSION = "cnv_01KZ0000000000000000000000";
+
+test("a line that names a conversion need not name its order, and says nothing by an empty cell", async () => {
+	const lines = [
+		"conversionId,orderId,eventType,decision,reason",
+		`${CONVERSION},,,approve,`,
+		` ${CONVERSION} ,A-1,lead,reject,FRAUD`,
+		",A-2,,approve,",
+	];
+	deepEqual(
+		(await rowsOf(lines.join("\n"))).map((row) => [
+			row.conversionId,
+			row.orderId,
+			row.eventType,
+			row.problem,
+		]),
+		[
+			[CONVERSION, "", "", null],
+			[CONVERSION, "A-1", "LEAD", null],
+			["", "A-2", "SALE", null],
+		],
+	);
+	const [alone] = await rowsOf(`Conversion ID;decision\n${CONVERSION};approve\n`);
+	deepEqual([alone?.conversionId, alone?.orderId, alone?.problem], [CONVERSION, "", null]);
+});
+
+for (const [what, orderId] of [
+	["a no-break space before it", "\u00a08001"],
+	["a space behind it", "8001 "],
+	["a tab before it", "\t8001"],
+	["a byte order mark before it", "\ufeff8001"],
+	["a zero-width space in it", "80\u200b01"],
+	["a direction mark in it", "80\u202e01"],
+] as const) {
+	test(`an order id with ${what} is refused on its line, and never taken for the order it looks like`, async () => {
+		// A block per line and one for all: at its start, too, nothing may be dropped.
+		for (const chunkBytes of [CHUNK_BYTES, 17]) {
+			const [first, odd] = await rowsOf(`orderId,decision\n8001,approve\n"${orderId}",approve\n`, chunkBytes);
+			deepEqual([first?.orderId, first?.problem], ["8001", null]);
+			equal(odd?.verdict, "malformed");
+			match(odd?.problem ?? "", /^orderId /);
+			ok(odd?.orderId !== "8001");
+		}
+	});
+}
+
+test("beside a conversionId the order id is kept as it is written, to be compared with what is on record", async () => {
+	const [row] = await rowsOf(`conversionId,orderId,decision\n${CONVERSION},\u00a08001,approve\n`);
+	deepEqual([row?.orderId, row?.problem], ["\u00a08001", null]);
+});
 
 test("an order id that looks like a formula comes back from an export as it was", async () => {
 	const orderIds = ["=1+1", "-5", "@x", "'=quoted"];
@@ -55,9 +137,17 @@ for (const [what, line, problem] of [
 	["no reason to reverse", "A-1,reverse,", /A reason is needed here/],
 	["an unknown reason", "A-1,reject,BORED", /reason must be one of/],
 	["a reason to approve", "A-1,approve,FRAUD", /An approval has no reason/],
+	["a conversionId that is none", "A-1,approve,,8001", /conversionId must be one from an export/],
+	[
+		"another kind of id",
+		"A-1,approve,,prg_01KZ0000000000000000000000",
+		/conversionId must be one from an export/,
+	],
+	["an unknown event type of a conversion", `,approve,,${CONVERSION},VISIT`, /eventType must be one of/],
 ] as const) {
 	test(`a row with ${what} says so on its line, and the others stand`, async () => {
-		const rows = await rowsOf(`orderId,decision,reason\nfirst,approve,\n${line}\nlast,approve,\n`);
+		const header = "orderId,decision,reason,conversionId,eventType";
+		const rows = await rowsOf(`${header}\nfirst,approve,\n${line}\nlast,approve,\n`);
 		deepEqual(
 			rows.map((row) => [row.line, row.problem === null]),
 			[
@@ -83,14 +173,6 @@ test("a row without a decision is left alone, whatever else it holds, and decide
 	equal(rows[1]?.orderId, "x".repeat(200), "bounded, and nothing that no database stores");
 });
 
-test("an order that is decided twice is taken once, and the second line names the first", async () => {
-	const rows = await rowsOf("orderId,eventType,decision\nA,SALE,approve\nA,LEAD,approve\nA,,approve\n");
-	deepEqual(
-		rows.map((row) => row.problem),
-		[null, null, "Line 2 already decides this order. Keep one line for each order."],
-	);
-});
-
 test("what no database stores is kept out of a malformed row", async () => {
 	const [row] = await rowsOf("orderId,decision\nA\0B,approve\n");
 	equal(row?.orderId, "A\u{FFFD}B");
@@ -103,15 +185,21 @@ for (const [what, text, detail] of [
 	["no header", "A-1,approve\n", /Line 1: there is no column “A-1”/],
 	["a misspelt column", "orderId,decision,reson\nA,approve,\n", /Line 1: there is no column “reson”/],
 	["no decision column", "orderId,reason\nA,\n", /Line 1: the column decision is missing/],
+	[
+		"no column that names anything",
+		"decision\napprove\n",
+		/neither a column conversionId nor a column orderId/,
+	],
 	["a column twice", "orderId,decision,order id\nA,approve,B\n", /Line 1: the column orderId is there twice/],
 	["a quote that is never closed", 'orderId,decision\nA,approve\n"B,approve\n', /Line 3 is not valid CSV/],
 	["a quote in the wrong place", 'orderId,decision\nA,approve\n"B"x,approve\n', /Line 3 is not valid CSV/],
 ] as const) {
 	test(`a file with ${what} is refused as a whole, and says what to do`, async () => {
-		const rows = await read(text);
-		ok(!rows.ok);
-		equal(rows.fault.code, "malformed_file");
-		match(rows.fault.detail, detail);
+		for (const chunkBytes of [CHUNK_BYTES, 3]) {
+			const fault = await refusalOf(text, chunkBytes);
+			equal(fault.code, "malformed_file");
+			match(fault.detail, detail);
+		}
 	});
 }
 
@@ -121,47 +209,73 @@ test("another encoding is refused with the line it shows on", async () => {
 		0xfc,
 		...bytes("ller,approve\n"),
 	]);
-	const refused = await readDecisions(latin, turn);
-	ok(!refused.ok);
-	match(refused.fault.detail, /Line 3 is not in UTF-8.*CSV UTF-8/);
-	const wide = await readDecisions(new Uint8Array([0xff, 0xfe, 0x6f, 0]), turn);
-	ok(!wide.ok);
-	match(wide.fault.detail, /UTF-16/);
+	for (const chunkBytes of [CHUNK_BYTES, 1]) {
+		match((await refusalOf(latin, chunkBytes)).detail, /Line 3 is not in UTF-8.*CSV UTF-8/);
+		match((await refusalOf(new Uint8Array([0xff, 0xfe, 0x6f, 0]), chunkBytes)).detail, /UTF-16/);
+	}
 });
 
-test(`${MAX_BULK_ROWS} rows are taken, one more is not, and others get their turn in between`, async () => {
+test("characters of several bytes come through wherever a block ends", async () => {
+	const orderIds = ["Größe-1", "注文番号", "😀"];
+	const text = `orderId,decision\n${orderIds.map((orderId) => `${orderId},approve\n`).join("")}`;
+	for (let chunkBytes = 1; chunkBytes < 20; chunkBytes++) {
+		deepEqual(
+			(await rowsOf(text, chunkBytes)).map((row) => row.orderId),
+			orderIds,
+		);
+	}
+});
+
+test(`${MAX_BULK_ROWS} rows are taken by pages, one more is not, and others get their turn in between`, async () => {
 	const lines = Array.from({ length: MAX_BULK_ROWS }, (_, index) => `order ${index},approve`).join("\n");
-	let turns = 0;
-	const takeTurn = async () => void turns++;
-	const full = await readDecisions(bytes(`orderId,decision\n${lines}\n`), takeTurn);
-	ok(full.ok);
-	equal(full.value.length, MAX_BULK_ROWS);
+	const { result, rows, pages, turns } = await read(`orderId,decision\n${lines}\n`);
+	deepEqual(result, { ok: true, value: MAX_BULK_ROWS });
+	deepEqual([rows.length, rows.at(-1)?.orderId], [MAX_BULK_ROWS, `order ${MAX_BULK_ROWS - 1}`]);
+	deepEqual(new Set(pages), new Set([500]));
 	ok(turns >= MAX_BULK_ROWS / 1_000);
-	const over = await read(`orderId,decision\n${lines}\none more,approve\n`);
-	ok(!over.ok);
-	equal(over.fault.code, "too_many_rows");
-});
-
-test("a file that is too large is refused before it is read", async () => {
-	const refused = await readDecisions(new Uint8Array(MAX_FILE_BYTES + 1), turn);
-	ok(!refused.ok);
-	equal(refused.fault.code, "body_too_large");
+	const over = await refusalOf(`orderId,decision\n${lines}\none more,approve\n`);
+	equal(over.code, "too_many_rows");
 });
 
 test("rows that are blank take their turns, and a line that no row could be is refused unread", async () => {
-	let turns = 0;
-	const takeTurn = async () => void turns++;
-	const blank = await readDecisions(
-		bytes(`orderId,decision\n${",,,\n".repeat(5_000)}A-1,approve\n`),
-		takeTurn,
-	);
-	equal(blank.ok, true);
-	ok(turns >= 10, `${turns} turns`);
-	for (const text of [
-		`orderId,decision${",".repeat(100_000)}\nA,approve\n`,
-		`orderId,decision\n${",".repeat(100_000)}\n`,
-	]) {
-		const refused = await readDecisions(bytes(text), takeTurn);
-		equal(refused.ok ? "read" : refused.fault.code, "malformed_file");
+	const blank = await read(`orderId,decision\n${",,,\n".repeat(5_000)}A-1,approve\n`);
+	equal(blank.result.ok, true);
+	ok(blank.turns >= 10, `${blank.turns} turns`);
+	for (const [text, line] of [
+		[`orderId,decision${",".repeat(100_000)}\nA,approve\n`, 1],
+		[`orderId,decision\n${",".repeat(100_000)}\n`, 2],
+		[`orderId,decision\nA,approve\n${"x".repeat(20_001)}`, 3],
+	] as const) {
+		const fault = await refusalOf(text);
+		deepEqual(
+			[fault.code, fault.detail],
+			["malformed_file", `Line ${line} is too long for a row of decisions.`],
+		);
 	}
+});
+
+test("a file without end is read no further than to the line that is too long", async () => {
+	let chunks = 0;
+	async function* endless(): AsyncGenerator<Uint8Array> {
+		yield bytes("orderId,decision\n");
+		for (;;) {
+			chunks += 1;
+			yield bytes("x".repeat(1_000));
+		}
+	}
+	const read = await readDecisions(endless(), {
+		take: async () => undefined,
+		takeTurn: async () => undefined,
+	});
+	equal(read.ok ? "read" : read.fault.detail, "Line 2 is too long for a row of decisions.");
+	ok(chunks <= 21, `${chunks} chunks were read`);
+});
+
+test("what fails below is not taken for a mistake in the file", async () => {
+	async function* broken(): AsyncGenerator<Uint8Array> {
+		yield bytes("orderId,decision\nA,approve\n");
+		throw new Error("the disk is gone");
+	}
+	const reader = { take: async () => undefined, takeTurn: async () => undefined };
+	await rejects(readDecisions(broken(), reader), /the disk is gone/);
 });

@@ -1,13 +1,13 @@
 // One page of a job's rows: judged for the preview, or decided for good. Both meet the conversions as they are now.
 
-import type { EventType } from "../domain/conversion.ts";
-import { judgeMove } from "../domain/conversion.ts";
+import { judgeMove, parseEventType } from "../domain/conversion.ts";
 import { plainWords } from "../domain/fault.ts";
+import { showUnseen } from "../domain/visible-text.ts";
 import type { BulkJob } from "../store/bulk-jobs.ts";
 import type { BulkRow, JudgedRow } from "../store/bulk-rows.ts";
-import { type Conversion, findManyByOrder } from "../store/conversions.ts";
+import { type Conversion, findManyByOrder, findManyByPublicId } from "../store/conversions.ts";
 import type { Db } from "../store/store.ts";
-import { parseStoredRow } from "./bulk-row.ts";
+import { parseDecision } from "./bulk-row.ts";
 import { refuseUnknownOrder } from "./decide-by-order.ts";
 import { decideMany, type Wish } from "./decide-many.ts";
 import type { InTransaction } from "./deps.ts";
@@ -21,27 +21,31 @@ type Meeting = { kind: "settled"; row: JudgedRow } | { kind: "wish"; seq: number
 
 /** What each row would do. */
 export async function previewPage(trx: Db, job: BulkJob, rows: readonly BulkRow[]): Promise<PageOutcome> {
-	const meetings = await meetConversions(trx, job, rows);
-	const judged = meetings.map((meeting): JudgedRow => {
-		if (meeting.kind === "settled") return meeting.row;
-		const { conversion, decision } = meeting.wish;
-		const verdict = judgeMove(conversion.status, decision.move);
-		const row = { seq: meeting.seq, detail: null, conversion: conversion.public_id };
-		switch (verdict.kind) {
-			case "apply":
-				return { ...row, verdict: "change" };
-			case "already":
-				return { ...row, verdict: "already" };
-			case "refuse":
-				return { ...row, verdict: "refused", detail: plainWords(verdict.fault) };
-			default:
-				return verdict satisfies never;
-		}
+	const known = await findKnown(trx, job, rows);
+	const judged = rows.map((row): JudgedRow => {
+		const meeting = meetConversion(job, row, known);
+		return meeting.kind === "settled" ? meeting.row : foresee(meeting.seq, meeting.wish);
 	});
 	return { rows: judged, owedProgrammeIds: [] };
 }
 
-/** Does what the preview promised and nothing else: a row that it refused stays refused. */
+function foresee(seq: number, { conversion, decision }: Wish): JudgedRow {
+	const { public_id, order_id, event_type } = conversion;
+	const row = { seq, detail: null, conversion: public_id, order: { order_id, event_type } };
+	const verdict = judgeMove(conversion.status, decision.move);
+	switch (verdict.kind) {
+		case "apply":
+			return { ...row, verdict: "change" };
+		case "already":
+			return { ...row, verdict: "already" };
+		case "refuse":
+			return { ...row, verdict: "refused", detail: plainWords(verdict.fault) };
+		default:
+			return verdict satisfies never;
+	}
+}
+
+/** Does what the preview promised and nothing else: to that very conversion, and what it refused stays refused. */
 export async function applyPage(
 	trx: Db,
 	deps: InTransaction,
@@ -49,7 +53,12 @@ export async function applyPage(
 	rows: readonly BulkRow[],
 ): Promise<PageOutcome> {
 	const promised = rows.filter(({ verdict }) => verdict === "change");
-	const meetings = await meetConversions(trx, job, promised);
+	const byId = await findOwn(
+		trx,
+		job,
+		promised.flatMap(({ conversion }) => conversion ?? []),
+	);
+	const meetings = promised.map((row) => meetPromised(job, row, byId.get(row.conversion ?? "")));
 	const wishes = meetings.flatMap((meeting) => (meeting.kind === "wish" ? [meeting] : []));
 	const decided = await decideMany(
 		trx,
@@ -71,33 +80,85 @@ export async function applyPage(
 	return { rows: [...left, ...settled, ...judged], owedProgrammeIds: decided.owedProgrammeIds };
 }
 
-async function meetConversions(trx: Db, job: BulkJob, rows: readonly BulkRow[]): Promise<Meeting[]> {
-	const sound = rows.filter(({ verdict }) => !isSettled(verdict));
-	const orderIds = new Set(sound.map((row) => row.order_id));
-	const byOrder = Map.groupBy(
-		await findManyByOrder(trx, job.programme_id, [...orderIds]),
-		(conversion) => conversion.order_id,
-	);
-	return rows.map((row) => meetConversion(job, row, byOrder.get(row.order_id) ?? []));
-}
-
-/** Before any conversion was looked at. */
-function isSettled(verdict: BulkRow["verdict"]): verdict is "malformed" | "left" {
-	return verdict === "malformed" || verdict === "left";
-}
-
-function meetConversion(job: BulkJob, row: BulkRow, namesakes: readonly Conversion[]): Meeting {
+function meetPromised(job: BulkJob, row: BulkRow, conversion: Conversion | undefined): Meeting {
 	const { seq } = row;
-	const settle = (verdict: JudgedRow["verdict"], detail: string | null): Meeting => ({
+	const settle = (verdict: JudgedRow["verdict"], detail: string): Meeting => ({
 		kind: "settled",
 		row: { seq, verdict, detail, conversion: null },
 	});
-	if (isSettled(row.verdict)) return settle(row.verdict, row.detail);
-	const parsed = parseStoredRow(row, job.decided_by);
-	if (!parsed.ok) return settle("refused", plainWords(parsed.fault));
-	const { orderId, eventType, decision } = parsed.value;
-	const conversion = namesakes.find((namesake) => namesake.event_type === eventType);
-	if (conversion !== undefined) return { kind: "wish", seq, wish: { conversion, decision } };
-	const known: EventType[] = namesakes.map((namesake) => namesake.event_type);
-	return settle("unknown", plainWords(refuseUnknownOrder({ orderId, eventType }, known).fault));
+	const decision = parseDecision(row, job.decided_by);
+	if (!decision.ok) return settle("refused", plainWords(decision.fault));
+	if (conversion !== undefined) return { kind: "wish", seq, wish: { conversion, decision: decision.value } };
+	return settle("unknown", "This conversion was removed after the preview. Nothing was decided about it.");
+}
+
+/** The conversions that a page of rows names, by their ids or by their orders. */
+interface Known {
+	byId: ReadonlyMap<string, Conversion>;
+	byOrder: ReadonlyMap<string, readonly Conversion[]>;
+}
+
+async function findKnown(trx: Db, job: BulkJob, rows: readonly BulkRow[]): Promise<Known> {
+	const ids = rows.flatMap((row) => (row.named_conversion === "" ? [] : [row.named_conversion]));
+	const orderIds = rows.flatMap((row) => (row.named_conversion === "" ? [row.order_id] : []));
+	return {
+		byId: await findOwn(trx, job, ids),
+		byOrder: Map.groupBy(
+			await findManyByOrder(trx, job.programme_id, [...new Set(orderIds)]),
+			(conversion) => conversion.order_id,
+		),
+	};
+}
+
+/** Those of other programmes are as unknown as those that are not there. */
+async function findOwn(trx: Db, job: BulkJob, ids: readonly string[]): Promise<Known["byId"]> {
+	const found = await findManyByPublicId(trx, [...new Set(ids)]);
+	const own = found.filter((conversion) => conversion.programme_id === job.programme_id);
+	return new Map(own.map((conversion) => [conversion.public_id, conversion]));
+}
+
+function meetConversion(job: BulkJob, row: BulkRow, known: Known): Meeting {
+	const { seq } = row;
+	const namesakes = known.byOrder.get(row.order_id) ?? [];
+	const conversion =
+		row.named_conversion === ""
+			? namesakes.find((namesake) => namesake.event_type === row.event_type)
+			: known.byId.get(row.named_conversion);
+	// With the conversion also where the row makes no sense: another line about it may say something else.
+	const settle = (verdict: JudgedRow["verdict"], detail: string | null): Meeting => ({
+		kind: "settled",
+		row: { seq, verdict, detail, conversion: conversion?.public_id ?? null },
+	});
+	if (row.verdict === "malformed" || row.verdict === "left") return settle(row.verdict, row.detail);
+	const decision = parseDecision(row, job.decided_by);
+	if (!decision.ok) return settle("refused", plainWords(decision.fault));
+	if (conversion === undefined) return settle("unknown", whyUnknown(row, namesakes));
+	const disagreement = findDisagreement(row, conversion);
+	if (disagreement !== null) return settle("refused", disagreement);
+	return { kind: "wish", seq, wish: { conversion, decision: decision.value } };
+}
+
+function whyUnknown(row: BulkRow, namesakes: readonly Conversion[]): string {
+	if (row.named_conversion !== "") {
+		return `This programme has no conversion ${row.named_conversion}. Copy the conversionId from an export of this programme, or leave it empty to decide by orderId.`;
+	}
+	const eventType = parseEventType(row.event_type);
+	if (!eventType.ok) return plainWords(eventType.fault);
+	const known = namesakes.map((namesake) => namesake.event_type);
+	const order = { orderId: row.order_id, eventType: eventType.value };
+	return plainWords(refuseUnknownOrder(order, known).fault);
+}
+
+/** What else a line says about the conversion that it names must be true of it; an empty cell says nothing. */
+function findDisagreement(row: BulkRow, { public_id, order_id, event_type }: Conversion): string | null {
+	if (row.named_conversion === "") return null;
+	const says = `Line ${row.line} names conversion ${public_id}`;
+	const advice = `That conversion is ${event_type} ${showUnseen(order_id)}. Correct the line, or leave its conversionId empty to decide by orderId.`;
+	if (row.order_id !== "" && row.order_id !== order_id) {
+		return `${says} but order ${showUnseen(row.order_id)}. ${advice}`;
+	}
+	if (row.event_type !== "" && row.event_type !== event_type) {
+		return `${says} but the event type ${row.event_type}. ${advice}`;
+	}
+	return null;
 }

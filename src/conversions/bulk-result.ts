@@ -33,7 +33,7 @@ export async function* bulkResult(db: Db, job: BulkJob): AsyncGenerator<string> 
 				row.reason,
 				row.outcome === null ? "" : RESULTS[row.outcome],
 				row.detail ?? "",
-				row.conversion ?? "",
+				row.conversion ?? row.named_conversion,
 			]),
 		);
 		if (lines.length > 0) yield lines.join("");

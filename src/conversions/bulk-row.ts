@@ -1,14 +1,16 @@
-// One row of many decisions, checked with the words that the signed API would use.
+// One row of many decisions: which conversion it names, and what it decides, checked with the words that the signed
+// API would use.
 
-import { type EventType, parseEventType } from "../domain/conversion.ts";
+import { parseEventType } from "../domain/conversion.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { parseOrderId } from "../domain/order-id.ts";
-import type { BulkRow } from "../store/bulk-rows.ts";
 import type { Decision } from "./decide.ts";
 import { judgeDecision, parseMove, type Side } from "./decision-rights.ts";
 
 export interface RawRow {
 	line: number;
+	/** Empty where the line names none, and is about an order. */
+	conversionId: string;
 	orderId: string;
 	eventType: string;
 	decision: string;
@@ -22,64 +24,64 @@ export interface CheckedRow extends RawRow {
 	problem: string | null;
 }
 
-export interface OrderDecision {
-	orderId: string;
-	eventType: EventType;
-	decision: Decision;
-}
-
 /** Longer than anything that makes sense; the rest of a cell is of no use to anybody. */
 const MAX_KEPT_CHARACTERS = 200;
+/** As domain/id makes them. */
+const CONVERSION_ID = /^cnv_[0-9A-Z]{26}$/;
 
-/** `lineByOrder` is what the rows before this one are about. */
-export function checkRow(raw: RawRow, lineByOrder: Map<string, number>): CheckedRow {
-	const tidy = {
+export function checkRow(raw: RawRow): CheckedRow {
+	const conversionId = raw.conversionId.trim();
+	const row = keepShowable({
 		line: raw.line,
-		orderId: raw.orderId.trim(),
-		eventType: raw.eventType.trim().toUpperCase() || "SALE",
+		conversionId,
+		// As it is: with a space more or less it would be the name of another order.
+		orderId: raw.orderId,
+		eventType: raw.eventType.trim().toUpperCase() || (conversionId === "" ? "SALE" : ""),
 		decision: raw.decision.trim().toLowerCase(),
 		reason: raw.reason.trim().toUpperCase(),
-	};
+	});
 	// As most lines of an export to which a decision column was added.
-	if (tidy.decision === "") return { ...keepShowable(tidy), verdict: "left", problem: null };
-	const problem = findProblem(tidy, lineByOrder);
-	if (problem === null) return { ...tidy, verdict: null, problem };
-	return { ...keepShowable(tidy), verdict: "malformed", problem };
+	if (row.decision === "") return { ...row, verdict: "left", problem: null };
+	const problem = findProblem({ ...row, orderId: raw.orderId });
+	return { ...row, verdict: problem === null ? null : "malformed", problem };
 }
 
-function findProblem(row: RawRow, lineByOrder: Map<string, number>): string | null {
+function findProblem(row: RawRow): string | null {
+	const target = checkTarget(row);
+	if (!target.ok) return target.fault.detail;
 	// In the name of the shop, which may decide everything: who is deciding is judged where it is known.
-	const parsed = parseRow(row, "shop");
-	if (!parsed.ok) return parsed.fault.detail;
-	const key = `${parsed.value.eventType} ${parsed.value.orderId}`;
-	const earlier = lineByOrder.get(key);
-	if (earlier !== undefined)
-		return `Line ${earlier} already decides this order. Keep one line for each order.`;
-	lineByOrder.set(key, row.line);
-	return null;
+	const decision = parseDecision(row, "shop");
+	return decision.ok ? null : decision.fault.detail;
 }
 
-function parseRow(
-	row: Pick<RawRow, "orderId" | "eventType" | "decision" | "reason">,
+/** That it names a conversion or an order. Whether there is one is looked up later, a page of rows at a time. */
+function checkTarget({ conversionId, orderId, eventType }: RawRow): Result<unknown> {
+	if (conversionId === "") {
+		const order = parseOrderId(orderId);
+		return order.ok ? parseEventType(eventType) : order;
+	}
+	if (!CONVERSION_ID.test(conversionId)) {
+		return refuse(
+			"invalid_field",
+			"conversionId must be one from an export, such as cnv_01KZ…, or be left empty to decide by orderId.",
+			"conversionId",
+		);
+	}
+	// The orderId is not held against what may come in today: it is compared with the one on record.
+	return eventType === "" ? succeed(eventType) : parseEventType(eventType);
+}
+
+/** Of a row as it was read, or as it is stored. */
+export function parseDecision(
+	{ decision, reason }: Pick<RawRow, "decision" | "reason">,
 	side: Side,
-): Result<OrderDecision> {
-	const orderId = parseOrderId(row.orderId);
-	if (!orderId.ok) return orderId;
-	const eventType = parseEventType(row.eventType);
-	if (!eventType.ok) return eventType;
-	const move = parseMove(row.decision);
+): Result<Decision> {
+	const move = parseMove(decision);
 	if (!move.ok) return move;
-	if (move.value === "approve" && row.reason !== "") {
+	if (move.value === "approve" && reason !== "") {
 		return refuse("unknown_field", "An approval has no reason. Leave the reason empty.", "reason");
 	}
-	const decision = judgeDecision(side, move.value, row.reason);
-	if (!decision.ok) return decision;
-	return succeed({ orderId: orderId.value, eventType: eventType.value, decision: decision.value });
-}
-
-/** The same from the store, where the columns have the database's names. */
-export function parseStoredRow(row: BulkRow, side: Side): Result<OrderDecision> {
-	return parseRow({ ...row, orderId: row.order_id, eventType: row.event_type }, side);
+	return judgeDecision(side, move.value, reason);
 }
 
 /** Whatever somebody's program wrote there: bounded, and nothing that a database refuses to store. */
@@ -91,6 +93,7 @@ function keepShowable(row: RawRow): RawRow {
 			.replace(/\p{Cc}/gu, "\u{FFFD}");
 	return {
 		line: row.line,
+		conversionId: keep(row.conversionId),
 		orderId: keep(row.orderId),
 		eventType: keep(row.eventType),
 		decision: keep(row.decision),

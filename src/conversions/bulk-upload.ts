@@ -19,6 +19,12 @@ export interface Decider {
 	side: Side;
 }
 
+export interface UploadedFile {
+	name: string;
+	/** From its first byte, as often as asked. */
+	read(): AsyncIterable<Uint8Array>;
+}
+
 /** As in the other work by pages: a commit's cost disappears, and other writers hardly wait. */
 const PAGE_ROWS = 500;
 
@@ -26,13 +32,22 @@ export async function uploadDecisions(
 	deps: ConversionsDeps,
 	programme: Programme,
 	decider: Decider,
-	file: { name: string; bytes: Uint8Array },
+	file: UploadedFile,
 ): Promise<Result<BulkJob>> {
-	const rows = await readDecisions(file.bytes, () => deps.clock.turn());
-	if (!rows.ok) return rows;
-	return succeed(
-		await storeJob(deps, programme, decider, rows.value, { source: "file", file_name: file.name }),
-	);
+	const takeTurn = () => deps.clock.turn();
+	// Read twice, and never held: a file that is refused at its last line has stored nothing.
+	const checked = await readDecisions(file.read(), { take: async () => undefined, takeTurn });
+	if (!checked.ok) return checked;
+	const origin = { source: "file", file_name: file.name } as const;
+	const job = await openJob(deps, programme, decider, checked.value, origin);
+	let stored = 0;
+	const take = async (rows: readonly CheckedRow[]) => {
+		await storeRows(deps, job, rows, stored);
+		stored += rows.length;
+	};
+	const read = await readDecisions(file.read(), { take, takeTurn });
+	if (!read.ok || stored !== checked.value) throw new Error("an uploaded file changed while it was read");
+	return succeed(await showJob(deps, job));
 }
 
 /** What a person ticked on a page, as a job. Ids of other programmes are as unknown as those of none. */
@@ -56,6 +71,7 @@ export async function selectDecisions(
 		.toSorted((one, other) => other.id - one.id)
 		.map((conversion, index) => ({
 			line: index + 1,
+			conversionId: conversion.public_id,
 			orderId: conversion.order_id,
 			eventType: conversion.event_type,
 			decision: selection.move,
@@ -63,52 +79,69 @@ export async function selectDecisions(
 			verdict: null,
 			problem: null,
 		}));
-	return succeed(await storeJob(deps, programme, decider, rows, { source: "selection", file_name: null }));
+	const origin = { source: "selection", file_name: null } as const;
+	const job = await openJob(deps, programme, decider, rows.length, origin);
+	for (let start = 0; start < rows.length; start += PAGE_ROWS) {
+		await storeRows(deps, job, rows.slice(start, start + PAGE_ROWS), start);
+	}
+	return succeed(await showJob(deps, job));
 }
 
-async function storeJob(
+/** Nobody sees it before it is shown. */
+function openJob(
 	{ store, clock, random }: ConversionsDeps,
 	programme: Programme,
 	decider: Decider,
-	rows: readonly CheckedRow[],
+	rowCount: number,
 	origin: Pick<BulkJobsTable, "source" | "file_name">,
 ): Promise<BulkJob> {
 	const nowMs = clock.nowMs();
-	const job = await insertJob(store.db, {
+	return insertJob(store.db, {
 		...origin,
 		public_id: makeId("job", nowMs, random.bytes(ID_RANDOM_BYTES)),
 		programme_id: programme.id,
 		person_id: decider.personId,
 		decided_by: decider.side,
 		state: "storing",
-		row_count: rows.length,
+		row_count: rowCount,
 		done_rows: 0,
 		claim_until_ms: 0,
 		created_at_ms: nowMs,
 	});
-	for (let start = 0; start < rows.length; start += PAGE_ROWS) {
-		const page = rows.slice(start, start + PAGE_ROWS).map((row, index) => ({
-			job_id: job.id,
-			seq: start + index + 1,
-			line: row.line,
-			order_id: row.orderId,
-			event_type: row.eventType,
-			decision: row.decision,
-			reason: row.reason,
-			verdict: row.verdict,
-			detail: row.problem,
-		}));
-		await store.transact((trx) => insertRows(trx, page));
-		await clock.turn();
-	}
+}
+
+/** A page of them, behind those that are stored. */
+async function storeRows(
+	{ store, clock }: ConversionsDeps,
+	job: BulkJob,
+	rows: readonly CheckedRow[],
+	storedRows: number,
+): Promise<void> {
+	const page = rows.map((row, index) => ({
+		job_id: job.id,
+		seq: storedRows + index + 1,
+		line: row.line,
+		named_conversion: row.conversionId,
+		order_id: row.orderId,
+		event_type: row.eventType,
+		decision: row.decision,
+		reason: row.reason,
+		verdict: row.verdict,
+		detail: row.problem,
+	}));
+	await store.transact((trx) => insertRows(trx, page));
+	await clock.turn();
+}
+
+async function showJob({ store, clock }: ConversionsDeps, job: BulkJob): Promise<BulkJob> {
 	await store.transact(async (trx) => {
 		await moveJob(trx, job.id, "storing", { state: "uploaded" });
 		const note = {
-			personId: decider.personId,
-			programmeId: programme.id,
+			personId: job.person_id,
+			programmeId: job.programme_id,
 			action: "decisions.prepared" as const,
 			subject: job.public_id,
-			detail: `${rows.length} rows`,
+			detail: `${job.row_count} rows`,
 		};
 		await noteAudit(trx, note, clock.nowMs());
 	});

@@ -1,53 +1,34 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { createClock, type MovableClock } from "../../test/support/clock.ts";
 import { eachDatabase } from "../../test/support/databases.ts";
-import { createLog } from "../../test/support/log.ts";
-import { createRandom } from "../../test/support/random.ts";
 import { addConversion, addProgramme, newConversion } from "../../test/support/rows.ts";
-import { type BulkJob, claimJob, findJob } from "../store/bulk-jobs.ts";
-import { countVerdicts, listRows } from "../store/bulk-rows.ts";
+import { type BulkJob, claimJob } from "../store/bulk-jobs.ts";
+import { countVerdicts } from "../store/bulk-rows.ts";
 import type { Programme } from "../store/programmes.ts";
-import type { Store } from "../store/store.ts";
 import { startApplying } from "./bulk-apply.ts";
 import { bulkResult } from "./bulk-result.ts";
 import { startBulkRunner } from "./bulk-runner.ts";
-import { type Decider, uploadDecisions } from "./bulk-upload.ts";
+import {
+	applyJob,
+	type BulkDeps,
+	OWNER,
+	openBulk,
+	reloadJob,
+	rowsOfJob,
+	STAFF,
+	uploadLines,
+} from "./bulk-scene.test-support.ts";
 import { workOffJobs } from "./bulk-work.ts";
 
-const OWNER: Decider = { personId: 1, side: "shop" };
-const STAFF: Decider = { personId: 2, side: "review" };
 const CLAIM_MS = 30_000;
 
 eachDatabase("many decisions", (database) => {
-	const open = () => {
-		const clock = createClock();
-		return { store: database.store, clock, random: createRandom(), log: createLog() };
-	};
+	const open = () => openBulk(database.store);
+	const upload = (deps: BulkDeps, programme: Programme, lines: readonly string[], decider = OWNER) =>
+		uploadLines(deps, programme, ["orderId,eventType,decision,reason", ...lines], decider);
 
-	async function upload(deps: Deps, programme: Programme, lines: readonly string[], decider = OWNER) {
-		const text = ["orderId,eventType,decision,reason", ...lines].join("\n");
-		const file = { name: "decisions.csv", bytes: new TextEncoder().encode(text) };
-		const job = await uploadDecisions(deps, programme, decider, file);
-		ok(job.ok, JSON.stringify(job));
-		return job.value;
-	}
-
-	async function reload({ store }: { store: Store }, job: BulkJob): Promise<BulkJob> {
-		const found = await findJob(store.db, job.programme_id, job.public_id);
-		ok(found !== undefined);
-		return found;
-	}
-
-	async function apply(deps: Deps, job: BulkJob, decider = OWNER) {
-		const started = await startApplying(deps, await reload(deps, job), decider);
-		ok(started.ok, JSON.stringify(started));
-		await workOffJobs(deps, () => false);
-		return reload(deps, job);
-	}
-
-	async function verdicts({ store }: Deps, job: BulkJob) {
-		const rows = await listRows(store.db, { jobId: job.id, afterSeq: 0, limit: 100 });
+	async function verdicts(deps: BulkDeps, job: BulkJob) {
+		const rows = await rowsOfJob(deps, job);
 		return rows.map((row) => [row.order_id, row.verdict, row.outcome]);
 	}
 
@@ -71,7 +52,7 @@ eachDatabase("many decisions", (database) => {
 		]);
 		equal(job.state, "uploaded");
 		await workOffJobs(deps, () => false);
-		equal((await reload(deps, job)).state, "previewed");
+		equal((await reloadJob(deps, job)).state, "previewed");
 		deepEqual(await verdicts(deps, job), [
 			["recorded", "change", null],
 			["approved", "already", null],
@@ -88,7 +69,7 @@ eachDatabase("many decisions", (database) => {
 			.set({ status: "RECORDED" })
 			.where("order_id", "=", "parked")
 			.execute();
-		const done = await apply(deps, job);
+		const done = await applyJob(deps, job);
 		equal(done.state, "done");
 		deepEqual(await countVerdicts(deps.store.db, job.id), {
 			change: 2,
@@ -162,10 +143,10 @@ eachDatabase("many decisions", (database) => {
 			["fraud", "change", null],
 			["fine", "refused", null],
 		]);
-		const byOwner = await startApplying(deps, await reload(deps, job), OWNER);
+		const byOwner = await startApplying(deps, await reloadJob(deps, job), OWNER);
 		ok(!byOwner.ok);
 		equal(byOwner.fault.code, "not_allowed");
-		await apply(deps, job, STAFF);
+		await applyJob(deps, job, STAFF);
 		const row = await deps.store.db
 			.selectFrom("conversions")
 			.selectAll()
@@ -178,17 +159,17 @@ eachDatabase("many decisions", (database) => {
 		const deps = open();
 		const { job, programme } = await uploadMany(deps, 1_200);
 		await workOffJobs(deps, () => false);
-		const started = await startApplying(deps, await reload(deps, job), OWNER);
+		const started = await startApplying(deps, await reloadJob(deps, job), OWNER);
 		ok(started.ok);
 		let turns = 0;
 		const slow = { ...deps, clock: { ...deps.clock, turn: async () => void turns++ } };
 		await workOffJobs(slow, () => turns === 1);
-		const half = await reload(deps, job);
+		const half = await reloadJob(deps, job);
 		deepEqual([half.state, half.done_rows], ["applying", 500]);
 		equal(await countStatus(deps, programme, "APPROVED"), 500);
 		// A clean stop gives the job back: nobody waits for a claim to lapse.
 		await workOffJobs({ ...deps, store: database.rival }, () => false);
-		equal((await reload(deps, job)).state, "done");
+		equal((await reloadJob(deps, job)).state, "done");
 		equal(await countStatus(deps, programme, "APPROVED"), 1_200);
 		const events = await deps.store.db
 			.selectFrom("events")
@@ -205,17 +186,17 @@ eachDatabase("many decisions", (database) => {
 		const nowMs = deps.clock.nowMs();
 		ok(await claimJob(deps.store.db, "the dead", nowMs, nowMs + CLAIM_MS));
 		await workOffJobs(deps, () => false);
-		equal((await reload(deps, job)).state, "uploaded", "it is somebody's");
+		equal((await reloadJob(deps, job)).state, "uploaded", "it is somebody's");
 		await deps.clock.moveBy(CLAIM_MS);
 		await workOffJobs(deps, () => false);
-		equal((await reload(deps, job)).state, "previewed");
+		equal((await reloadJob(deps, job)).state, "previewed");
 	});
 
 	test("a process that lost its claim writes nothing more", async () => {
 		const deps = open();
 		const { job, programme } = await uploadMany(deps, 1_000);
 		await workOffJobs(deps, () => false);
-		ok((await startApplying(deps, await reload(deps, job), OWNER)).ok);
+		ok((await startApplying(deps, await reloadJob(deps, job), OWNER)).ok);
 		// After its first page, everybody else's clock runs ahead and another process takes the job.
 		let turns = 0;
 		const turn = async () => {
@@ -226,7 +207,7 @@ eachDatabase("many decisions", (database) => {
 		};
 		await workOffJobs({ ...deps, clock: { ...deps.clock, turn } }, () => false);
 		equal(await countStatus(deps, programme, "APPROVED"), 500);
-		equal((await reload(deps, job)).claim, "the other");
+		equal((await reloadJob(deps, job)).claim, "the other");
 		await deps.clock.moveBy(3 * CLAIM_MS);
 		await workOffJobs(deps, () => false);
 		equal(await countStatus(deps, programme, "APPROVED"), 1_000);
@@ -240,17 +221,17 @@ eachDatabase("many decisions", (database) => {
 		const woken = await uploadMany(deps, 3);
 		runner.wake();
 		await runner.idle();
-		equal((await reload(deps, woken.job)).state, "previewed");
+		equal((await reloadJob(deps, woken.job)).state, "previewed");
 		const found = await uploadMany(deps, 3);
 		await deps.clock.moveBy(10_000);
 		await runner.idle();
-		equal((await reload(deps, found.job)).state, "previewed");
+		equal((await reloadJob(deps, found.job)).state, "previewed");
 		await runner.stop();
 		equal(deps.clock.waitingTimers, 0);
 		deepEqual(deps.log.lines, []);
 	});
 
-	async function uploadMany(deps: Deps, rows: number) {
+	async function uploadMany(deps: BulkDeps, rows: number) {
 		const programme = await addProgramme(deps.store);
 		const orders = Array.from({ length: rows }, (_, index) => `order ${index}`);
 		for (let start = 0; start < rows; start += 500) {
@@ -268,18 +249,11 @@ eachDatabase("many decisions", (database) => {
 	}
 });
 
-interface Deps {
-	store: Store;
-	clock: MovableClock;
-	random: ReturnType<typeof createRandom>;
-	log: ReturnType<typeof createLog>;
-}
-
-async function countEvents({ store }: Deps): Promise<number> {
+async function countEvents({ store }: BulkDeps): Promise<number> {
 	return (await store.db.selectFrom("events").select("id").execute()).length;
 }
 
-async function countStatus({ store }: Deps, programme: Programme, status: "APPROVED"): Promise<number> {
+async function countStatus({ store }: BulkDeps, programme: Programme, status: "APPROVED"): Promise<number> {
 	const rows = await store.db
 		.selectFrom("conversions")
 		.select("id")

@@ -4,6 +4,7 @@
 import { noteAudit } from "../store/audit.ts";
 import { advanceClaim, type BulkJob, claimJob } from "../store/bulk-jobs.ts";
 import { judgeRows, listRows } from "../store/bulk-rows.ts";
+import { compareRows } from "./bulk-compare.ts";
 import { applyPage, previewPage } from "./bulk-page.ts";
 import type { ConversionsDeps } from "./deps.ts";
 
@@ -52,6 +53,7 @@ async function workOffPage(deps: ConversionsDeps, job: BulkJob): Promise<BulkJob
 		if (advanced === undefined) return { job: undefined, owedProgrammeIds: [] };
 		const page = isPreview ? await previewPage(trx, job, rows) : await applyPage(trx, deps, job, rows);
 		await judgeRows(trx, job.id, isPreview ? "verdict" : "outcome", page.rows);
+		if (isPreview && isLast) await compareRows(trx, deps, job);
 		if (!isPreview) await noteChanges(trx, job, page.rows, nowMs);
 		return { job: advanced, owedProgrammeIds: page.owedProgrammeIds };
 	});

@@ -54,6 +54,8 @@ export interface JudgedRow {
 	verdict: BulkVerdict;
 	detail: string | null;
 	conversion: string | null;
+	/** The order that the conversion turned out to be, where the line only named the conversion. */
+	order?: { order_id: string; event_type: string };
 }
 
 /** `column` says whether this is what the rows would do or what they did. */
@@ -67,10 +69,33 @@ export async function judgeRows(
 	// One statement for the page. Values in text, because PostgreSQL guesses the types of a list from its first row.
 	const values = rows.map(
 		(row) =>
-			sql`(cast(${row.seq} as integer), cast(${row.verdict} as text), cast(${row.detail} as text), cast(${row.conversion} as text))`,
+			sql`(cast(${row.seq} as integer), cast(${row.verdict} as text), cast(${row.detail} as text), cast(${row.conversion} as text), cast(${row.order?.order_id ?? null} as text), cast(${row.order?.event_type ?? null} as text))`,
 	);
-	await sql`with judged (seq, word, detail, conversion) as (values ${sql.join(values)})
+	await sql`with judged (seq, word, detail, conversion, order_id, event_type) as (values ${sql.join(values)})
 		update bulk_rows set ${sql.id(column)} = judged.word, detail = judged.detail,
-			conversion = coalesce(judged.conversion, bulk_rows.conversion)
+			conversion = coalesce(judged.conversion, bulk_rows.conversion),
+			order_id = coalesce(judged.order_id, bulk_rows.order_id),
+			event_type = coalesce(judged.event_type, bulk_rows.event_type)
 		from judged where bulk_rows.job_id = ${jobId} and bulk_rows.seq = judged.seq`.execute(db);
+}
+
+/** The rows whose conversion other rows of the job decide about too, in the order of the file. */
+export async function listRepeatedRows(db: Db, jobId: number): Promise<BulkRow[]> {
+	return db
+		.selectFrom("bulk_rows")
+		.selectAll()
+		.where("job_id", "=", jobId)
+		.where("decision", "!=", "")
+		.where("conversion", "in", (eb) =>
+			eb
+				.selectFrom("bulk_rows")
+				.select("conversion")
+				.where("job_id", "=", jobId)
+				.where("decision", "!=", "")
+				.where("conversion", "is not", null)
+				.groupBy("conversion")
+				.having(sql<boolean>`count(*) > 1`),
+		)
+		.orderBy("seq")
+		.execute();
 }

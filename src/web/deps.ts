@@ -8,7 +8,7 @@ import type { BulkRunner } from "../conversions/bulk-runner.ts";
 import type { AddressRange } from "../domain/address.ts";
 import type { StaffAuthenticator } from "../domain/staff-authenticator.ts";
 import type { OpenApiDocument } from "../openapi.ts";
-import type { AddressPolicy, Log, Transport } from "../ports.ts";
+import type { AddressPolicy, Log, TemporaryFiles, Transport } from "../ports.ts";
 
 export type { WebContext, WebEnv } from "./env.ts";
 
@@ -33,6 +33,8 @@ export interface WebDeps extends AccountsDeps {
 	/** Judges a Postback URL as every delivery will. */
 	transport: Pick<Transport, "lookUp">;
 	addressPolicy: AddressPolicy;
+	/** Where uploads go before anything reads them. */
+	temporaryFiles: TemporaryFiles;
 	/** Told when many decisions wait to be worked on. */
 	bulk: Pick<BulkRunner, "wake">;
 	/** Aborted when the service stops: whoever is only watching is not waited for. */

@@ -2,6 +2,7 @@
 
 import type { Context } from "hono";
 import type { Visitor } from "../accounts/auth.ts";
+import type { Result } from "../domain/fault.ts";
 import type { Warning } from "../domain/warning.ts";
 import type { Programme } from "../store/programmes.ts";
 import type { Flash } from "./document.ts";
@@ -32,6 +33,14 @@ export interface FlashCookie {
 	take(c: WebContext): Flash | undefined;
 }
 
+/** A file that a form brought; there until the request has been answered. */
+export interface Upload {
+	/** As the sender says. */
+	name: string;
+	/** From its first byte, as often as asked. */
+	read(): AsyncIterable<Uint8Array>;
+}
+
 /** `incoming` is there behind @hono/node-server and missing when a request is made in process. */
 export interface WebEnv {
 	Bindings: {
@@ -49,6 +58,8 @@ export interface WebEnv {
 		/** Below /programmes/:programmeId; pages there ask `programmeOf`. */
 		programme: Programme;
 		formGuard: FormGuard;
+		/** Of a form that may bring a file: it, nothing, or why it was not taken. */
+		upload: Result<Upload | null> | undefined;
 		flashCookie: FlashCookie;
 		allowsPrivateRanges: boolean;
 		/** About the installation; empty for everybody but staff. */

@@ -7,12 +7,10 @@ import type { WebDeps } from "./deps.ts";
 import type { WebContext, WebEnv } from "./env.ts";
 import { answerError } from "./error-page.ts";
 import { hasNulInForm } from "./guard-text.ts";
+import { createUploadGuard, isUpload } from "./uploads.ts";
 
-/** 40,000 rows of CSV with long order ids and reasons. */
-const MAX_UPLOAD_BYTES = 16 * 1024 * 1024;
 /** A request pasted into the signature check is the longest: 128 KiB, three times as long when encoded. */
 const MAX_FORM_BYTES = 512 * 1024;
-const UPLOAD_PATH = /^\/programmes\/[^/]+\/conversions\/bulk$/;
 /** Whoever is not signed in has nothing longer to say than a name and a password. */
 const MAX_STRANGER_BYTES = 16 * 1024;
 
@@ -23,21 +21,23 @@ export function limitForms(): MiddlewareHandler<WebEnv> {
 	const onError = (c: WebContext) => answerError(c, "body_too_large");
 	const ofStrangers = bodyLimit({ maxSize: MAX_STRANGER_BYTES, onError });
 	const ofPeople = bodyLimit({ maxSize: MAX_FORM_BYTES, onError });
-	const ofUploads = bodyLimit({ maxSize: MAX_UPLOAD_BYTES, onError });
 	return (c, next) => {
 		if (c.get("viewer") === null) return ofStrangers(c, next);
-		return UPLOAD_PATH.test(c.req.path) ? ofUploads(c, next) : ofPeople(c, next);
+		// Those have limits of their own, and are never held: see uploads.ts.
+		return isUpload(c) ? next() : ofPeople(c, next);
 	};
 }
 
 /** Before any handler that changes something. Only GET, HEAD and POST are spoken here. */
-export function guardForms({ publicUrl }: Pick<WebDeps, "publicUrl">): MiddlewareHandler<WebEnv> {
-	const origin = new URL(publicUrl).origin;
+export function guardForms(deps: Pick<WebDeps, "publicUrl" | "temporaryFiles">): MiddlewareHandler<WebEnv> {
+	const origin = new URL(deps.publicUrl).origin;
+	const guardUpload = createUploadGuard(deps);
 	return async (c, next) => {
 		const { method } = c.req;
 		if (method === "GET" || method === "HEAD") return next();
 		if (method !== "POST") return answerError(c, "method_not_allowed");
 		if (!isFromHere(c, origin)) return answerError(c, "form_not_valid");
+		if (isUpload(c)) return guardUpload(c, next);
 		if (await hasTooManyFields(c)) return answerError(c, "body_too_large");
 		const token = await readToken(c);
 		if (!c.get("formGuard").isOwn(c, token)) return answerError(c, "form_not_valid");

@@ -1,22 +1,23 @@
-// How many files may be made at once: each reads page after page for as long as its reader takes.
+// How many may do something at once that takes the process a while: each person a few, all together some more.
 
-/** One that runs, and one that was started over. */
-export const MAX_EXPORTS_A_PERSON = 2;
-/** For all in this process: a few megabytes at most, and pages for everybody else in between. */
-export const MAX_EXPORTS = 16;
+export interface PlaceLimits {
+	aPerson: number;
+	/** In this process. */
+	inAll: number;
+}
 
-export interface ExportPlaces {
+export interface Places {
 	/** A function that gives the place back, however often it is called; undefined when none is left. */
 	take(personId: number): (() => void) | undefined;
 }
 
-export function createExportPlaces(): ExportPlaces {
+export function createPlaces({ aPerson, inAll }: PlaceLimits): Places {
 	const taken = new Map<symbol, number>();
 	return {
 		take(personId) {
 			const ofPerson = [...taken.values()].filter((holder) => holder === personId).length;
-			if (taken.size >= MAX_EXPORTS || ofPerson >= MAX_EXPORTS_A_PERSON) return undefined;
-			const place = Symbol("export");
+			if (taken.size >= inAll || ofPerson >= aPerson) return undefined;
+			const place = Symbol("place");
 			taken.set(place, personId);
 			return () => void taken.delete(place);
 		},

@@ -43,7 +43,8 @@ export function createSite(deps: WebDeps): Hono<WebEnv> {
 	for (const path of PEOPLE_PATHS) site.use(path, requireSignIn, requireAuthenticator);
 	for (const path of STAFF_PATHS) site.use(path, requireStaff);
 	site.use("/programmes/:programmeId/*", requireProgramme(deps));
-	for (const path of [...OPEN_PATHS, ...PEOPLE_PATHS]) site.use(path, limitForms(), guardForms(deps));
+	const formsGuard = guardForms(deps);
+	for (const path of [...OPEN_PATHS, ...PEOPLE_PATHS]) site.use(path, limitForms(), formsGuard);
 
 	site.get("/", (c) => c.redirect(c.get("viewer") === null ? "/sign-in" : "/programmes", 303));
 	mountGuide(site, deps);

@@ -18,6 +18,7 @@ import { createMetrics } from "../api/metrics.ts";
 import { type AllDeps, createApp } from "../app.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import type { WarningSettings } from "../domain/warning.ts";
+import { temporaryFilesOfSystem } from "../outside/temporary-files.ts";
 import type { Mail } from "../ports.ts";
 import type { Person } from "../store/people.ts";
 import { insertProgramme, type Programme } from "../store/programmes.ts";
@@ -95,6 +96,7 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 		),
 		trustedProxies: [],
 		bulk: { wake: () => undefined },
+		temporaryFiles: temporaryFilesOfSystem(),
 		transport: { lookUp: async () => ({ ok: true, addresses: ["93.184.215.14"] }) },
 		addressPolicy: { allowedPrivateRanges: [] },
 		...options.change,
@@ -208,13 +210,18 @@ export class Browser {
 		return this.send(path, { method: "POST", headers, body: body.toString() });
 	}
 
-	/** The same for fields that come several times, and for uploads. */
+	/** The same for fields that come several times, and for uploads. The token comes first, as on our pages. */
 	submitForm(path: string, form: URLSearchParams | FormData): Promise<Shown> {
-		form.set("csrf", this.csrf);
+		const body = form instanceof FormData ? new FormData() : new URLSearchParams();
+		body.append("csrf", this.csrf);
+		for (const [name, value] of form) {
+			if (body instanceof FormData && value instanceof File) body.append(name, value);
+			else body.append(name, String(value));
+		}
 		return this.send(path, {
 			method: "POST",
 			headers: { "sec-fetch-site": "same-origin", accept: "text/html" },
-			body: form,
+			body,
 		});
 	}
 

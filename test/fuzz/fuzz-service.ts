@@ -11,6 +11,7 @@ import type { Credentials } from "../../src/api/signed-request.test-support.ts";
 import { makeShop } from "../../src/api/test-shop.test-support.ts";
 import { type AllDeps, createApp } from "../../src/app.ts";
 import { httpStatusOf } from "../../src/domain/fault.ts";
+import { temporaryFilesOfSystem } from "../../src/outside/temporary-files.ts";
 import type { Programme } from "../../src/store/programmes.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { createClock, START_MS } from "../support/clock.ts";
@@ -81,6 +82,7 @@ export async function openFuzzService(
 		),
 		trustedProxies: [],
 		bulk: { wake: () => undefined },
+		temporaryFiles: temporaryFilesOfSystem(),
 		transport: { lookUp: async () => ({ ok: false, code: "ENOTFOUND" }) },
 		addressPolicy: { allowedPrivateRanges: [] },
 	};

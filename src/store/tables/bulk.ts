@@ -37,6 +37,8 @@ export interface BulkRowsTable {
 	seq: number;
 	/** The line of the file it stands on; of a selection, its place. */
 	line: number;
+	/** The conversionId that the line says, and empty where it says none: then the order names the conversion. */
+	named_conversion: string;
 	/** As written, also when it makes no sense; checked ones are the domain's words. */
 	order_id: string;
 	event_type: string;
@@ -46,7 +48,7 @@ export interface BulkRowsTable {
 	/** Why not, where it is or was refused. */
 	detail: string | null;
 	outcome: BulkVerdict | null;
-	/** The public id of the conversion it is about. */
+	/** The public id of the conversion that the preview found it to be about: applying decides this one. */
 	conversion: string | null;
 }
 
@@ -62,7 +64,8 @@ export function bulkTables({ selfNumberedId, clustered }: Dialect): readonly str
 		`create index bulk_jobs_to_do on bulk_jobs (claim_until_ms, id) where state in ('uploaded', 'applying')`,
 		`create table bulk_rows (
 			job_id bigint not null, seq integer not null, line integer not null,
-			order_id text not null, event_type text not null, decision text not null, reason text not null,
+			named_conversion text not null, order_id text not null, event_type text not null,
+			decision text not null, reason text not null,
 			verdict text, detail text, outcome text, conversion text,
 			primary key (job_id, seq)) ${clustered}`,
 	];

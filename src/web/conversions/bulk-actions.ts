@@ -6,11 +6,11 @@ import { type BulkJob, findJob } from "../../store/bulk-jobs.ts";
 import type { WebContext } from "../env.ts";
 import { answerError } from "../error-page.ts";
 import { setFlash } from "../flash.ts";
+import type { Places } from "../places.ts";
 import { programmeOf } from "../viewer.ts";
 import { answerCsv } from "./csv-answer.ts";
 import { deciderOf } from "./decider-of.ts";
 import type { ConversionPagesDeps } from "./deps.ts";
-import type { ExportPlaces } from "./export-places.ts";
 
 export async function applyJob(c: WebContext, deps: ConversionPagesDeps): Promise<Response> {
 	const job = await jobOf(c, deps);
@@ -36,7 +36,7 @@ export async function dropJob(c: WebContext, deps: ConversionPagesDeps): Promise
 export async function answerResult(
 	c: WebContext,
 	deps: ConversionPagesDeps,
-	places: ExportPlaces,
+	places: Places,
 ): Promise<Response> {
 	const job = await jobOf(c, deps);
 	if (job === undefined || job.state !== "done") return answerError(c, "not_found");

@@ -4,6 +4,7 @@ import { html } from "hono/html";
 import { MAX_BULK_ROWS } from "../../conversions/bulk-csv.ts";
 import { uploadDecisions } from "../../conversions/bulk-upload.ts";
 import { EVENT_TYPES, REASONS } from "../../domain/conversion.ts";
+import { type Fault, succeed } from "../../domain/fault.ts";
 import { type ListedJob, listJobs } from "../../store/bulk-jobs.ts";
 import type { Programme } from "../../store/programmes.ts";
 import { emptyState, more, padded, pageHeader, section } from "../components/blocks.ts";
@@ -45,23 +46,26 @@ export async function answerUploadForm(
 }
 
 export async function takeUpload(c: WebContext, deps: ConversionPagesDeps): Promise<Response> {
-	const { file } = await c.req.parseBody();
-	if (!(file instanceof File) || file.name === "") {
+	const upload = c.get("upload") ?? succeed(null);
+	if (!upload.ok) return answerRefusal(c, deps, upload.fault);
+	if (upload.value === null) {
 		return answerUploadForm(c, deps, { text: "Choose a CSV file first.", status: 422 });
 	}
 	const programme = programmeOf(c);
 	const job = await uploadDecisions(deps, programme, deciderOf(c), {
-		name: file.name
+		...upload.value,
+		name: upload.value.name
 			.slice(0, MAX_FILE_NAME_CHARACTERS)
 			.toWellFormed()
 			.replace(/\p{Cc}/gu, ""),
-		bytes: new Uint8Array(await file.arrayBuffer()),
 	});
-	if (!job.ok) {
-		return answerUploadForm(c, deps, { text: job.fault.detail, status: job.fault.httpStatus });
-	}
+	if (!job.ok) return answerRefusal(c, deps, job.fault);
 	deps.bulk.wake();
 	return c.redirect(`/programmes/${programme.public_id}/conversions/bulk/${job.value.public_id}`, 303);
+}
+
+function answerRefusal(c: WebContext, deps: ConversionPagesDeps, fault: Fault): Promise<Response> {
+	return answerUploadForm(c, deps, { text: fault.detail, status: fault.httpStatus });
 }
 
 function renderForm(

@@ -1,6 +1,6 @@
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { MAX_FILE_BYTES } from "../../conversions/bulk-csv.ts";
+import { MAX_FILE_BYTES } from "../receive-file.ts";
 import { follow, openScene, submitForm, uploadForm, workOff } from "./scene.test-support.ts";
 
 const HEADER = "orderId,eventType,decision,reason\n";

@@ -3,8 +3,14 @@
 import type { Clock } from "../../ports.ts";
 import type { WebContext } from "../env.ts";
 import { answerError } from "../error-page.ts";
+import type { PlaceLimits, Places } from "../places.ts";
 import { viewerOf } from "../viewer.ts";
-import type { ExportPlaces } from "./export-places.ts";
+
+/**
+ * A person has one that runs, and one that was started over. All together: a few megabytes at most, and pages for
+ * everybody else in between.
+ */
+export const EXPORT_LIMITS: PlaceLimits = { aPerson: 2, inAll: 16 };
 
 /** A reader that takes nothing for so long is gone, or holds the place of somebody who reads. */
 const MAX_STALL_MS = 120_000;
@@ -13,7 +19,7 @@ type StreamClock = Pick<Clock, "turn" | "after">;
 
 export function answerCsv(
 	c: WebContext,
-	{ clock, places }: { clock: StreamClock; places: ExportPlaces },
+	{ clock, places }: { clock: StreamClock; places: Places },
 	fileName: string,
 	lines: AsyncGenerator<string>,
 ): Response | Promise<Response> {

@@ -2,17 +2,17 @@
 
 import { exportConversions } from "../../conversions/export.ts";
 import type { WebContext } from "../env.ts";
+import type { Places } from "../places.ts";
 import { programmeOf } from "../viewer.ts";
 import { answerCsv } from "./csv-answer.ts";
 import type { ConversionPagesDeps } from "./deps.ts";
-import type { ExportPlaces } from "./export-places.ts";
 import { answerListOf } from "./list-page.ts";
 import { parseListQuery, toConversionsQuery } from "./list-query.ts";
 
 export function answerExport(
 	c: WebContext,
 	deps: ConversionPagesDeps,
-	places: ExportPlaces,
+	places: Places,
 ): Response | Promise<Response> {
 	const { store, clock } = deps;
 	const programme = programmeOf(c);

@@ -5,8 +5,7 @@ import type { KyselyPlugin } from "kysely";
 import { sql } from "kysely";
 import { createApp } from "../../app.ts";
 import { exportConversions } from "../../conversions/export.ts";
-import { streamText } from "./csv-answer.ts";
-import { MAX_EXPORTS, MAX_EXPORTS_A_PERSON } from "./export-places.ts";
+import { EXPORT_LIMITS, streamText } from "./csv-answer.ts";
 import { openScene } from "./scene.test-support.ts";
 
 function countQueries(onQuery: () => void): KyselyPlugin {
@@ -189,7 +188,7 @@ test("a person has two files at a time and the third is told so; all together ha
 		const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
 		return app.request(`${base}/export.csv`, { method, headers: { cookie, accept: "text/html" } });
 	};
-	for (let asked = 0; asked < MAX_EXPORTS; asked += 1)
+	for (let asked = 0; asked < EXPORT_LIMITS.inAll; asked += 1)
 		equal((await start(owner.cookies, "HEAD")).status, 200);
 	const [first, second] = [await start(owner.cookies), await start(owner.cookies)];
 	deepEqual([first.status, second.status], [200, 200]);
@@ -199,7 +198,7 @@ test("a person has two files at a time and the third is told so; all together ha
 	match(await first.text(), /order/, "one that is read to its end gives its place back");
 	await second.body?.cancel();
 	const others = [owner];
-	while (others.length < MAX_EXPORTS / MAX_EXPORTS_A_PERSON) {
+	while (others.length < EXPORT_LIMITS.inAll / EXPORT_LIMITS.aPerson) {
 		others.push(await site.signIn(await site.addOwner(programme)));
 	}
 	const running = [];

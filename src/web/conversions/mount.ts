@@ -2,20 +2,21 @@
 
 import type { Hono } from "hono";
 import type { WebContext, WebEnv } from "../env.ts";
+import { createPlaces } from "../places.ts";
 import { answerResult, applyJob, dropJob } from "./bulk-actions.ts";
 import { answerJob } from "./bulk-job-page.ts";
 import { answerUploadForm, takeUpload } from "./bulk-upload-page.ts";
 import { answerConversion } from "./conversion-page.ts";
+import { EXPORT_LIMITS } from "./csv-answer.ts";
 import { decideSelected, decideThis } from "./decide-action.ts";
 import type { ConversionPagesDeps } from "./deps.ts";
 import { answerExport } from "./export-action.ts";
-import { createExportPlaces } from "./export-places.ts";
 import { answerList } from "./list-page.ts";
 
 const BASE = "/programmes/:programmeId/conversions";
 
 export function mountConversions(site: Hono<WebEnv>, deps: ConversionPagesDeps): void {
-	const places = createExportPlaces();
+	const places = createPlaces(EXPORT_LIMITS);
 	site.get(BASE, (c: WebContext) => answerList(c, deps));
 	site.post(`${BASE}/decide`, (c: WebContext) => decideSelected(c, deps));
 	// An address that a refused form left behind, opened again.

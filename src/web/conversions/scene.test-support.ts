@@ -64,9 +64,7 @@ export async function follow(browser: Browser, location: string | null): Promise
 
 /** A form with a file, or with several values of one name. */
 export function submitForm(browser: Browser, path: string, form: FormData | URLSearchParams): Promise<Shown> {
-	form.set("csrf", browser.csrf);
-	const headers = { "sec-fetch-site": "same-origin", accept: "text/html" };
-	return browser.send(path, { method: "POST", headers, body: form });
+	return browser.submitForm(path, form);
 }
 
 export function uploadForm(text: string | Uint8Array<ArrayBuffer>, name = "decisions.csv"): FormData {

@@ -1,0 +1,47 @@
+// Lines of one file about the same conversion, whether they name it by its id or by its order: those that contradict
+// each other decide nothing, and those that say the same decide once.
+
+import { compareLines, type OtherLine } from "../domain/same-order-lines.ts";
+import type { BulkJob } from "../store/bulk-jobs.ts";
+import { type BulkRow, type JudgedRow, judgeRows, listRepeatedRows } from "../store/bulk-rows.ts";
+import type { Db } from "../store/store.ts";
+import type { ConversionsDeps } from "./deps.ts";
+
+/** As in the other work by pages. */
+const PAGE_ROWS = 500;
+
+/** After every row was judged by itself, and before anybody sees the preview: in the transaction that shows it. */
+export async function compareRows(
+	trx: Db,
+	{ clock }: Pick<ConversionsDeps, "clock">,
+	job: BulkJob,
+): Promise<void> {
+	const repeated = Map.groupBy(await listRepeatedRows(trx, job.id), (row) => row.conversion);
+	const judged = [...repeated.values()].flatMap((rows) => {
+		const others = compareLines(rows);
+		return rows.flatMap((row, place) => judgeBeside(row, others[place] ?? null));
+	});
+	for (let start = 0; start < judged.length; start += PAGE_ROWS) {
+		await judgeRows(trx, job.id, "verdict", judged.slice(start, start + PAGE_ROWS));
+		await clock.turn();
+	}
+}
+
+/** Empty when what was found about the row alone stands. */
+function judgeBeside(row: BulkRow, other: OtherLine): JudgedRow[] {
+	const judge = (verdict: JudgedRow["verdict"], detail: string): JudgedRow[] => [
+		{ seq: row.seq, verdict, detail, conversion: null },
+	];
+	if (other === null) return [];
+	if (other.kind === "repeats") {
+		if (row.verdict !== "change") return [];
+		return judge("already", `Line ${other.line} says the same. The order is decided once.`);
+	}
+	// A row that makes no sense has its own reason, and decides nothing anyway.
+	if (row.verdict === "malformed") return [];
+	const [first, second] = [row.line, other.line].toSorted((one, next) => one - next);
+	return judge(
+		"refused",
+		`Line ${first} and line ${second} decide the same order differently. Keep one of them, and upload the file again.`,
+	);
+}

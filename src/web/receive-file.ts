@@ -1,0 +1,165 @@
+// One file out of a multipart form, written to a disk as it comes: no more than a piece of it is ever held. The form's
+// token must stand before the file, as in our own forms: without it nothing is written.
+
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import busboy from "busboy";
+import { type Fault, fault } from "../domain/fault.ts";
+import type { TemporaryFile, TemporaryFiles } from "../ports.ts";
+import { CSRF_FIELD } from "./csrf.ts";
+
+/** 40,000 rows of CSV with long order ids and reasons. */
+export const MAX_FILE_BYTES = 10 * 1_024 * 1_024;
+/** The form around the file: its token, and the headers of its parts. */
+const MAX_FRAME_BYTES = 64 * 1_024;
+export const MAX_UPLOAD_BYTES = MAX_FILE_BYTES + MAX_FRAME_BYTES;
+
+const FILE_FIELD = "file";
+/** Ours has one, of 43 characters. */
+const MAX_FIELDS = 1_000;
+const MAX_FIELD_BYTES = 1_024;
+/** Browsers write three. */
+const MAX_PART_HEADERS = 20;
+
+export type Receipt =
+	/** Whoever gets it removes it. */
+	| { kind: "file"; name: string; file: TemporaryFile }
+	/** The form is ours and no file was chosen. */
+	| { kind: "none" }
+	/** The form is ours, and its file cannot be taken. */
+	| { kind: "refused"; fault: Fault }
+	/** Not ours, or no form at all. */
+	| { kind: "foreign"; code: "form_not_valid" | "invalid_field" | "body_too_large" };
+
+export interface Receiving {
+	/** The form's Content-Type. */
+	type: string;
+	files: TemporaryFiles;
+	isOwn(token: string | undefined): boolean;
+}
+
+/** Takes no more of `body` than it needs to know: the rest is the caller's. */
+export async function receiveFile(
+	body: AsyncIterator<Uint8Array>,
+	{ type, files, isOwn }: Receiving,
+): Promise<Receipt> {
+	let token: string | undefined;
+	let stopped: Receipt | undefined;
+	let name = "";
+	let keeping: Promise<Kept> | undefined;
+	const parser = openParser(type);
+	if (parser === undefined) return { kind: "foreign", code: "form_not_valid" };
+	// Not ended at once: the parser is at work when it tells of these.
+	const stop = (receipt: Receipt) => {
+		stopped ??= receipt;
+	};
+	parser.on("field", (field, value) => {
+		if (field === CSRF_FIELD) token = value;
+	});
+	parser.on("file", (field, stream, info) => {
+		if (!isOwn(token)) stop({ kind: "foreign", code: "form_not_valid" });
+		if (stopped !== undefined || field !== FILE_FIELD || !info.filename) {
+			stream.resume();
+			return;
+		}
+		name = info.filename;
+		stream.once("limit", () => stop(tooLarge()));
+		keeping = keepFile(stream, files, () => parser.destroy());
+	});
+	for (const limit of ["partsLimit", "fieldsLimit", "filesLimit"] as const) {
+		parser.on(limit, () => stop({ kind: "foreign", code: "body_too_large" }));
+	}
+	const isWhole = await feed(parser, body, () => stopped !== undefined, stop);
+	const kept = await keeping;
+	const receipt = stopped ?? judge(isOwn(token), isWhole, name, kept);
+	if (receipt.kind !== "file") await kept?.file?.remove();
+	if (kept?.failure !== undefined) throw kept.failure;
+	return receipt;
+}
+
+function judge(isOwn: boolean, isWhole: boolean, name: string, kept: Kept | undefined): Receipt {
+	if (!isOwn) return { kind: "foreign", code: "form_not_valid" };
+	// Cut off on the way, or with characters that no form has: a file name may hold them.
+	if (!isWhole) return { kind: "foreign", code: "invalid_field" };
+	return kept?.file === undefined ? { kind: "none" } : { kind: "file", name, file: kept.file };
+}
+
+/** Undefined for what names no boundary. */
+function openParser(type: string): busboy.Busboy | undefined {
+	try {
+		return busboy({
+			headers: { "content-type": type },
+			defParamCharset: "utf8",
+			limits: {
+				// It tells when the limit is reached, and not when it is passed.
+				fileSize: MAX_FILE_BYTES + 1,
+				files: 1,
+				fields: MAX_FIELDS,
+				fieldSize: MAX_FIELD_BYTES,
+				parts: MAX_FIELDS,
+				headerPairs: MAX_PART_HEADERS,
+			},
+		});
+	} catch {
+		return undefined;
+	}
+}
+
+/** False when it is not a whole form, or was stopped before its end. */
+async function feed(
+	parser: busboy.Busboy,
+	body: AsyncIterator<Uint8Array>,
+	isStopped: () => boolean,
+	stop: (receipt: Receipt) => void,
+): Promise<boolean> {
+	let bytes = 0;
+	async function* pieces(): AsyncGenerator<Uint8Array> {
+		while (!isStopped()) {
+			const { done, value } = await body.next();
+			if (done === true) return;
+			bytes += value.length;
+			if (bytes > MAX_UPLOAD_BYTES) stop(tooLarge());
+			else yield value;
+		}
+	}
+	try {
+		await pipeline(pieces(), parser);
+		return true;
+	} catch {
+		// Whatever the parser did not understand, and whoever hung up on the way: all the same to us.
+		return false;
+	}
+}
+
+interface Kept {
+	file?: TemporaryFile;
+	/** The disk's, and not the sender's. */
+	failure?: unknown;
+}
+
+async function keepFile(stream: Readable, files: TemporaryFiles, onFailure: () => void): Promise<Kept> {
+	// One that is cut off says so by an error, which the parser tells of, too.
+	stream.on("error", () => undefined);
+	let file: TemporaryFile | undefined;
+	try {
+		file = await files.create();
+		for await (const piece of pieces(stream)) await file.append(piece);
+		return { file };
+	} catch (failure) {
+		onFailure();
+		return file === undefined ? { failure } : { file, failure };
+	}
+}
+
+async function* pieces(stream: Readable): AsyncGenerator<Uint8Array> {
+	try {
+		for await (const piece of stream) if (piece instanceof Uint8Array) yield piece;
+	} catch {
+		// Cut off: known already.
+	}
+}
+
+export function tooLarge(): Receipt {
+	const detail = "The file is larger than 10 MB. Split it into parts.";
+	return { kind: "refused", fault: fault("body_too_large", detail, "file") };
+}
