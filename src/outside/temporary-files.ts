@@ -8,8 +8,8 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import type { TemporaryFile, TemporaryFiles } from "../ports.ts";
 
-/** Enough to be quick; what is held of a file at any time. */
-const CHUNK_BYTES = 65_536;
+/** What is held of a file at any time; and what is read of it before others get their turn, so not more. */
+const CHUNK_BYTES = 16_384;
 const NAME_BYTES = 16;
 const NAME = /^[0-9a-f]{32}$/;
 

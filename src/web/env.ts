@@ -47,6 +47,8 @@ export interface WebEnv {
 		incoming?: {
 			url?: string | undefined;
 			socket?: { remoteAddress?: string | undefined } | undefined;
+			/** The body, piece by piece. */
+			[Symbol.asyncIterator]?(): AsyncIterator<Uint8Array>;
 		};
 	};
 	Variables: {

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { temporaryFilesOfSystem } from "../outside/temporary-files.ts";
+import type { TemporaryFiles } from "../ports.ts";
 import { openTestSite, PASSWORD, type Shown } from "./test-site.test-support.ts";
 
 const OTHERS_TOKEN = "A".repeat(43);
@@ -131,6 +133,132 @@ test("a form of very many fields or parts is refused before it is read, and one 
 		assert.equal((await send(150_000)).status, 413, type);
 	}
 	assert.equal(site.log.text(), "", "nothing of it is our failure");
+});
+
+test("an upload is taken only behind its token, and nothing of it is kept otherwise", async (t) => {
+	let made = 0;
+	let removed = 0;
+	const temporaryFiles: TemporaryFiles = {
+		async create() {
+			made += 1;
+			const file = await temporaryFilesOfSystem().create();
+			return {
+				...file,
+				remove: async () => {
+					removed += 1;
+					await file.remove();
+				},
+			};
+		},
+	};
+	const site = await openTestSite(t, { change: { temporaryFiles } });
+	const programme = await site.addProgramme();
+	const owner = await site.signIn(await site.addOwner(programme));
+	const path = `/programmes/${programme.public_id}/conversions/bulk`;
+	await owner.open(path);
+	const file = new File(["orderId,decision\nA,approve\n"], "decisions.csv");
+	const send = (fields: readonly (readonly [string, string | File])[], headers = {}) => {
+		const body = new FormData();
+		for (const [name, value] of fields) {
+			if (typeof value === "string") body.append(name, value);
+			else body.append(name, value);
+		}
+		return owner.send(path, {
+			method: "POST",
+			headers: { accept: "text/html", "sec-fetch-site": "same-origin", ...headers },
+			body,
+		});
+	};
+	const before = await site.storedText();
+	assertRefused(await send([["file", file]]));
+	assertRefused(
+		await send([
+			["csrf", OTHERS_TOKEN],
+			["file", file],
+		]),
+	);
+	assertRefused(
+		await send([
+			["file", file],
+			["csrf", owner.csrf],
+		]),
+	);
+	assertRefused(await send([["csrf", OTHERS_TOKEN]]));
+	assertRefused(
+		await send(
+			[
+				["csrf", owner.csrf],
+				["file", file],
+			],
+			{ "sec-fetch-site": "cross-site" },
+		),
+	);
+	assert.equal(made, 0, "nothing was written");
+	assert.equal(await site.storedText(), before);
+	const twice = await send([
+		["csrf", owner.csrf],
+		["file", file],
+		["file", file],
+	]);
+	assert.equal(twice.status, 413);
+	const broken = await owner.send(path, {
+		method: "POST",
+		headers: { accept: "text/html", "content-type": "multipart/form-data; boundary=x" },
+		body: `--x\r\nContent-Disposition: form-data; name="csrf"\r\n\r\n${owner.csrf}\r\n--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\norderId,dec`,
+	});
+	assert.equal(broken.status, 422);
+	assert.equal(
+		(
+			await send([
+				["csrf", owner.csrf],
+				["other", file],
+			])
+		).status,
+		422,
+	);
+	const unbounded = {
+		method: "POST",
+		headers: { accept: "text/html", "content-type": "multipart/form-data" },
+		body: "x",
+	};
+	assertRefused(await owner.send(path, unbounded));
+	assert.equal(await site.storedText(), before);
+	assert.equal(
+		(
+			await send([
+				["csrf", owner.csrf],
+				["file", file],
+			])
+		).status,
+		303,
+	);
+	assert.deepEqual([made, removed], [3, 3], "each file that was begun is gone");
+	assert.equal(site.log.text(), "", "nothing of it is our failure");
+});
+
+test("a disk that takes nothing is our failure: it is told and logged, and the place is free again", async (t) => {
+	let isFull = true;
+	const temporaryFiles: TemporaryFiles = {
+		async create() {
+			const file = await temporaryFilesOfSystem().create();
+			const full = async () => {
+				throw new Error("ENOSPC: no space left on device");
+			};
+			return isFull ? { ...file, append: full } : file;
+		},
+	};
+	const site = await openTestSite(t, { change: { temporaryFiles } });
+	const programme = await site.addProgramme();
+	const owner = await site.signIn(await site.addOwner(programme));
+	const path = `/programmes/${programme.public_id}/conversions/bulk`;
+	await owner.open(path);
+	const form = new FormData();
+	form.set("file", new File([`orderId,decision\n${"A,approve\n".repeat(50_000)}`], "decisions.csv"));
+	for (let time = 0; time < 5; time++) assert.equal((await owner.submitForm(path, form)).status, 500);
+	assert.match(site.log.text(), /ENOSPC/);
+	isFull = false;
+	form.set("file", new File(["orderId,decision\nA,approve\n"], "decisions.csv"));
+	assert.equal((await owner.submitForm(path, form)).status, 303);
 });
 
 function assertRefused({ status, text, setCookies }: Shown): void {

@@ -7,7 +7,7 @@ import type { WebDeps } from "./deps.ts";
 import type { WebContext, WebEnv } from "./env.ts";
 import { answerError } from "./error-page.ts";
 import { hasNulInForm } from "./guard-text.ts";
-import { createUploadGuard, isUpload } from "./uploads.ts";
+import { createUploadGuard, isUpload, type UploadDeps } from "./uploads.ts";
 
 /** A request pasted into the signature check is the longest: 128 KiB, three times as long when encoded. */
 const MAX_FORM_BYTES = 512 * 1024;
@@ -29,7 +29,7 @@ export function limitForms(): MiddlewareHandler<WebEnv> {
 }
 
 /** Before any handler that changes something. Only GET, HEAD and POST are spoken here. */
-export function guardForms(deps: Pick<WebDeps, "publicUrl" | "temporaryFiles">): MiddlewareHandler<WebEnv> {
+export function guardForms(deps: Pick<WebDeps, "publicUrl"> & UploadDeps): MiddlewareHandler<WebEnv> {
 	const origin = new URL(deps.publicUrl).origin;
 	const guardUpload = createUploadGuard(deps);
 	return async (c, next) => {

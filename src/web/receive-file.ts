@@ -21,6 +21,8 @@ const MAX_FIELD_BYTES = 1_024;
 /** Browsers write three. */
 const MAX_PART_HEADERS = 20;
 
+const ignore = () => undefined;
+
 export type Receipt =
 	/** Whoever gets it removes it. */
 	| { kind: "file"; name: string; file: TemporaryFile }
@@ -53,10 +55,13 @@ export async function receiveFile(
 	const stop = (receipt: Receipt) => {
 		stopped ??= receipt;
 	};
+	// What is wrong with a form is known by how feeding it ends; told here a second time, it would end the process.
+	parser.on("error", ignore);
 	parser.on("field", (field, value) => {
 		if (field === CSRF_FIELD) token = value;
 	});
 	parser.on("file", (field, stream, info) => {
+		stream.on("error", ignore);
 		if (!isOwn(token)) stop({ kind: "foreign", code: "form_not_valid" });
 		if (stopped !== undefined || field !== FILE_FIELD || !info.filename) {
 			stream.resume();
@@ -72,7 +77,7 @@ export async function receiveFile(
 	const isWhole = await feed(parser, body, () => stopped !== undefined, stop);
 	const kept = await keeping;
 	const receipt = stopped ?? judge(isOwn(token), isWhole, name, kept);
-	if (receipt.kind !== "file") await kept?.file?.remove();
+	if (receipt.kind !== "file" || kept?.failure !== undefined) await kept?.file?.remove();
 	if (kept?.failure !== undefined) throw kept.failure;
 	return receipt;
 }
@@ -138,8 +143,6 @@ interface Kept {
 }
 
 async function keepFile(stream: Readable, files: TemporaryFiles, onFailure: () => void): Promise<Kept> {
-	// One that is cut off says so by an error, which the parser tells of, too.
-	stream.on("error", () => undefined);
 	let file: TemporaryFile | undefined;
 	try {
 		file = await files.create();

@@ -3,7 +3,7 @@
 
 import type { Next } from "hono";
 import { fault, type Result, succeed } from "../domain/fault.ts";
-import type { TemporaryFiles } from "../ports.ts";
+import type { Clock, TemporaryFiles } from "../ports.ts";
 import type { WebDeps } from "./deps.ts";
 import type { Upload, WebContext } from "./env.ts";
 import { answerError } from "./error-page.ts";
@@ -14,17 +14,21 @@ import { viewerOf } from "./viewer.ts";
 const UPLOAD_PATH = /^\/programmes\/[^/]+\/conversions\/bulk$/;
 
 /**
- * A person has one under way, and one that was started over. In all: each holds less than a megabyte, but to read
- * 40,000 rows takes the processor a second or two. One that stalls loses its place with its connection, after
- * 15 seconds (outside/http-server).
+ * A person has one under way, and one that was started over. In all: reading a file of 40,000 rows keeps the processor
+ * busy for a second or two, a few milliseconds at a time, and four together still leave everybody else their turn.
+ * One that stalls loses its place with its connection, after 15 seconds (outside/http-server).
  */
-export const UPLOAD_LIMITS: PlaceLimits = { aPerson: 2, inAll: 8 };
+export const UPLOAD_LIMITS: PlaceLimits = { aPerson: 2, inAll: 4 };
 
 /**
- * Of what is refused, so much is read and thrown away before the answer: a browser that is still sending would show
- * that the connection broke, and not what is wrong.
+ * What is refused is first read to its end and thrown away: a browser that is still sending would show that the
+ * connection broke, and not what is wrong. Whoever sends many such is answered and hung up on, because what is read
+ * leaves its mark on the memory, too, until it is cleaned up.
  */
+const DISCARD_LIMITS: PlaceLimits = { aPerson: 1, inAll: 2 };
 const MAX_DISCARDED_BYTES = 64 * 1_024 * 1_024;
+/** From one such person to the next, or to the same again. */
+const DISCARD_PAUSE_MS = 5_000;
 
 /** Everything else is an ordinary form, with the bounds of one. */
 export function isUpload(c: WebContext): boolean {
@@ -32,35 +36,41 @@ export function isUpload(c: WebContext): boolean {
 	return c.req.method === "POST" && c.get("viewer") !== null && isMultipart && UPLOAD_PATH.test(c.req.path);
 }
 
+export type UploadDeps = Pick<WebDeps, "temporaryFiles" | "clock">;
+type UploadGuard = (c: WebContext, next: Next) => Promise<Response | undefined>;
+
 /** Behind the sign-in and the right to the programme. Hands the file on as `upload`, or why there is none. */
-export function createUploadGuard({ temporaryFiles }: Pick<WebDeps, "temporaryFiles">): UploadGuard {
+export function createUploadGuard({ temporaryFiles: files, clock }: UploadDeps): UploadGuard {
 	const places = createPlaces(UPLOAD_LIMITS);
+	const discards = createPlaces(DISCARD_LIMITS);
+	const inTurn = createQueue(clock);
 	return async (c, next) => {
-		const body = readBody(c);
-		const giveBack = places.take(viewerOf(c).personId);
-		let receipt: Receipt | undefined;
+		const { personId } = viewerOf(c);
+		const body = openBody(c);
+		// Refused by what it says of itself, where it says so: nothing of it is parsed then.
+		const isTooLarge = Number(c.req.header("content-length") ?? 0) > MAX_UPLOAD_BYTES;
+		const giveBack = isTooLarge ? undefined : places.take(personId);
+		let receipt = isTooLarge ? tooLarge() : tooMany();
 		try {
-			receipt = giveBack === undefined ? tooMany() : await receive(c, body, temporaryFiles);
+			if (giveBack !== undefined) receipt = await receive(c, body, files);
 			if (receipt.kind !== "file") {
 				giveBack?.();
-				await discard(body);
+				const endDiscard = discards.take(personId);
+				if (endDiscard === undefined) c.header("connection", "close");
+				else await discard(body).finally(() => clock.after(DISCARD_PAUSE_MS, endDiscard));
 			}
 			if (receipt.kind === "foreign") return await answerError(c, receipt.code);
 			c.set("upload", toUpload(receipt));
-			await next();
+			await (receipt.kind === "file" ? next() : inTurn(next));
 			return undefined;
 		} finally {
-			if (receipt?.kind === "file") await receipt.file.remove();
+			if (receipt.kind === "file") await receipt.file.remove();
 			giveBack?.();
 		}
 	};
 }
 
-type UploadGuard = (c: WebContext, next: Next) => Promise<Response | undefined>;
-
-function receive(c: WebContext, body: Body, files: TemporaryFiles): Promise<Receipt> | Receipt {
-	// Refused by what it says of itself, where it says so: nothing is parsed then.
-	if (Number(c.req.header("content-length") ?? 0) > MAX_UPLOAD_BYTES) return tooLarge();
+function receive(c: WebContext, body: Body, files: TemporaryFiles): Promise<Receipt> {
 	const type = c.req.header("content-type") ?? "";
 	return receiveFile(body, { type, files, isOwn: (token) => c.get("formGuard").isOwn(c, token) });
 }
@@ -84,12 +94,33 @@ function tooMany(): Receipt {
 	return { kind: "refused", fault: fault("too_many_uploads", detail, "file") };
 }
 
+/**
+ * One after the other, and everybody else gets a turn in between: thirty pages that say no, made in one go, would keep
+ * all others waiting for a tenth of a second.
+ */
+function createQueue(clock: Pick<Clock, "turn">): (run: () => Promise<void>) => Promise<void> {
+	let last: Promise<void> = Promise.resolve();
+	return (run) => {
+		const done = last.then(run);
+		last = done.catch(() => undefined).then(() => clock.turn());
+		return done;
+	};
+}
+
 type Body = AsyncIterator<Uint8Array>;
 
-/** To be left wherever it is: whoever stops reading must not break the connection that the answer goes over. */
-function readBody(c: WebContext): Body {
-	const empty = new ReadableStream<Uint8Array>({ start: (controller) => controller.close() });
-	return (c.req.raw.body ?? empty).values({ preventCancel: true });
+/**
+ * Opened when somebody reads it, and not before. As it comes from the socket: the request's own stream would copy it.
+ * Never closed, because that would break the connection that the answer goes over.
+ */
+function openBody(c: WebContext): Body {
+	let reader: Body | undefined;
+	return {
+		next() {
+			reader ??= c.env?.incoming?.[Symbol.asyncIterator]?.() ?? c.req.raw.body?.[Symbol.asyncIterator]();
+			return reader?.next() ?? Promise.resolve({ done: true, value: undefined });
+		},
+	};
 }
 
 async function discard(body: Body): Promise<void> {

@@ -2,6 +2,7 @@
 
 import { html } from "hono/html";
 import { EVENT_TYPES, REASONS } from "../../domain/conversion.ts";
+import { showUnseen } from "../../domain/visible-text.ts";
 import type { BulkRow, VerdictCounts } from "../../store/bulk-rows.ts";
 import type { Programme } from "../../store/programmes.ts";
 import type { BulkVerdict } from "../../store/tables/bulk.ts";
@@ -63,7 +64,7 @@ function columnsFor({ programme, isApplied }: RowsView): readonly Column<BulkRow
 		{ title: "Order", namesRow: true, cell: (row) => orderOf(row, programme.public_id) },
 		{ title: "Decision", cell: decisionOf },
 		{
-			title: isApplied ? "Result" : "Would do",
+			title: isApplied ? "Result" : "Preview",
 			cell: (row) => {
 				const verdict = row.outcome ?? row.verdict;
 				return html`${verdict === null ? null : verdictBadge(verdict, isApplied)}${
@@ -75,10 +76,12 @@ function columnsFor({ programme, isApplied }: RowsView): readonly Column<BulkRow
 }
 
 function orderOf(row: BulkRow, programmePublicId: string): Html {
+	// A line may name nothing but a conversion that is not there.
+	const text = showUnseen(row.order_id === "" ? row.named_conversion : row.order_id);
 	const name =
 		row.conversion === null
-			? html`<span class="order-id mono" title="${row.order_id}">${row.order_id}</span>`
-			: html`<a class="order-id mono" href="/programmes/${programmePublicId}/conversions/${row.conversion}" title="${row.order_id}">${row.order_id}</a>`;
+			? html`<span class="order-id mono" title="${text}">${text}</span>`
+			: html`<a class="order-id mono" href="/programmes/${programmePublicId}/conversions/${row.conversion}" title="${text}">${text}</a>`;
 	const eventType = EVENT_TYPES.find((known) => known === row.event_type);
 	const type = eventType === undefined ? row.event_type : titleCase(eventType);
 	return html`${name}<span class="secondary">${type}</span>`;

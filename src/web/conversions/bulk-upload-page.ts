@@ -107,11 +107,13 @@ function renderForm(
 function renderFormat(role: "owner" | "staff"): Html {
 	const who =
 		role === "staff"
-			? "The review team can reject. To approve and to reverse is the shop's."
-			: "decision is approve, reject or reverse.";
+			? "You can reject. Only the shop can approve or reverse."
+			: "A decision is approve, reject or reverse.";
 	return padded(
 		codeBlock(EXAMPLE, "example file"),
-		html`<p class="small soft">${who} reason is needed to reject or reverse; eventType is SALE when left out. Commas, semicolons and tabs work, and so does an export with a decision column added: rows without a decision are left alone.</p>`,
+		html`<p class="small soft">${who} A reason is needed to reject or reverse. Commas, semicolons and tabs work.</p>`,
+		html`<p class="small soft">The easiest way: export the list, add a column decision and upload the file. Lines without a decision are skipped. Two lines that decide the same order differently are both refused.</p>`,
+		html`<p class="small soft">A line with a conversionId (every export has it) decides exactly that conversion; an orderId or eventType beside it must match. Where the column is missing or the cell is empty, the line decides by orderId, compared character by character with nothing trimmed, and eventType (SALE when left out).</p>`,
 		more(
 			"Event types and reasons",
 			html`<p class="small">${EVENT_TYPES.join(", ")}</p><p class="small">${REASONS.join(", ")}</p>`,

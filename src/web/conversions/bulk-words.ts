@@ -29,11 +29,11 @@ export const VERDICTS: readonly BulkVerdict[] = [
 /** Before and after it is applied. */
 export const VERDICT_WORDS: Readonly<Record<BulkVerdict, readonly [before: string, after: string]>> = {
 	change: ["Will change", "Changed"],
-	already: ["Already so", "Already so"],
+	already: ["No change needed", "No change needed"],
 	refused: ["Refused", "Refused"],
 	unknown: ["Unknown order", "Unknown order"],
-	malformed: ["Malformed", "Malformed"],
-	left: ["Left alone", "Left alone"],
+	malformed: ["Needs fixing", "Needs fixing"],
+	left: ["Skipped (no decision)", "Skipped (no decision)"],
 };
 
 const VERDICT_TONES: Readonly<Record<BulkVerdict, Tone>> = {

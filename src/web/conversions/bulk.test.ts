@@ -74,8 +74,8 @@ test("rows without a decision are left alone: they are no errors, and an export 
 	await workOff(site);
 	const preview = await owner.open(location ?? "");
 	match(preview.text, /Apply 1 change</);
-	match(preview.text, /Left alone/);
-	doesNotMatch(preview.text, /will be left out|Malformed \(/);
+	match(preview.text, /Skipped \(no decision\)/);
+	doesNotMatch(preview.text, /will be left out|Needs fixing \(/);
 	match((await owner.open(`${location}?rows=left`)).text, />two</);
 	await owner.submit(`${location}/apply`, {});
 	await workOff(site);
@@ -188,6 +188,56 @@ for (const [what, form, status, sentence] of [
 		deepEqual(await site.store.db.selectFrom("bulk_jobs").select("id").execute(), []);
 	});
 }
+
+test("the preview shows both of two lines that contradict each other, and a repeated one with the line it repeats", async (t) => {
+	const { site, owner, base, add, read } = await openScene(t);
+	const [one, two] = [await add({ order_id: "one" }), await add({ order_id: "two" })];
+	await owner.open(`${base}/bulk`);
+	const file = uploadForm(`${HEADER}one,,approve,\ntwo,,approve,\none,,reject,FRAUD\ntwo,SALE,approve,\n`);
+	const { location } = await submitForm(owner, `${base}/bulk`, file);
+	await workOff(site);
+	const { text } = await owner.open(location ?? "");
+	equal([...text.matchAll(/Line 2 and line 4 decide the same order differently/g)].length, 2);
+	match(text, /No change needed<\/span><span[^>]*>Line 3 says the same/);
+	match(text, /Apply 1 change</);
+	match(text, /2 rows will be left out/);
+	await owner.submit(`${location}/apply`, {});
+	await workOff(site);
+	deepEqual([(await read(one)).status, (await read(two)).status], ["RECORDED", "APPROVED"]);
+});
+
+test("an order id that looks like another is told apart in the preview, and only the line's own is decided", async (t) => {
+	const { site, owner, base, add, read } = await openScene(t);
+	const genuine = await add({ order_id: "8001" });
+	const lookalike = await add({ order_id: "\u00a08001" });
+	const exported = (await owner.open(`${base}/export.csv`)).text.trimEnd().split("\r\n");
+	const lines = exported.map((line, index) => {
+		if (index === 0) return `${line},decision`;
+		return line.startsWith("\u00a0") ? `${line.replace(",EUR,,", ",EUR,FRAUD,")},reject` : `${line},`;
+	});
+	await owner.open(`${base}/bulk`);
+	const { location } = await submitForm(owner, `${base}/bulk`, uploadForm(lines.join("\r\n")));
+	await workOff(site);
+	const { text } = await owner.open(location ?? "");
+	match(text, />\[U\+00A0\]8001<\/a>/);
+	match(text, />8001<\/a>/);
+	match(text, /Apply 1 change</);
+	await owner.submit(`${location}/apply`, {});
+	await workOff(site);
+	deepEqual([(await read(genuine)).status, (await read(lookalike)).status], ["RECORDED", "REJECTED"]);
+});
+
+test("a line that names a conversion which is not there shows its id in place of an order", async (t) => {
+	const { site, owner, base } = await openScene(t);
+	await owner.open(`${base}/bulk`);
+	const file = uploadForm("conversionId,decision\ncnv_01KZ0000000000000000000000,approve\n");
+	const { location } = await submitForm(owner, `${base}/bulk`, file);
+	await workOff(site);
+	const { text } = await owner.open(location ?? "");
+	match(text, />cnv_01KZ0000000000000000000000<\/span>/);
+	match(text, /This programme has no conversion cnv_01KZ0000000000000000000000/);
+	match((await owner.open(`${base}/bulk`)).text, /decides exactly that conversion/);
+});
 
 test("a long preview is paged, and every row is on one page", async (t) => {
 	const { site, owner, base } = await openScene(t);

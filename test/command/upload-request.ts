@@ -1,0 +1,115 @@
+// A file on its way to a running service, over a real socket, in a form like the one on the page.
+
+import { type ClientRequest, type OutgoingHttpHeaders, request } from "node:http";
+
+const BOUNDARY = "----------------------------the-form";
+const MIB = 1_024 * 1_024;
+
+export interface Sender {
+	cookies: ReadonlyMap<string, string>;
+	csrf: string;
+}
+
+/** The form's own address. */
+export interface UploadPlace {
+	url: string;
+	path: string;
+}
+
+export interface UploadOptions {
+	/** Without a Content-Length: how long it is shows only when it is there. */
+	isChunked?: boolean;
+	/** Whose cookies and token; null: nobody's. */
+	by: Sender | null;
+	csrf?: string;
+	/** Behind the file, where it comes too late. */
+	isTokenLast?: boolean;
+}
+
+export interface UploadAnswer {
+	status: number;
+	text: string;
+	location: string | undefined;
+}
+
+/** As a browser sends it: it reads no answer before everything is sent. */
+export function upload(
+	{ url, path }: UploadPlace,
+	file: Buffer,
+	options: UploadOptions,
+): Promise<UploadAnswer> {
+	const { before, after } = frame(options);
+	const headers: OutgoingHttpHeaders = {
+		...headersOf(options),
+		...(options.isChunked === true
+			? { "transfer-encoding": "chunked" }
+			: { "content-length": before.length + file.length + after.length }),
+	};
+	return new Promise((resolve, reject) => {
+		const sending = request(`${url}${path}`, { method: "POST", headers, agent: false }, (answer) => {
+			answer
+				.setEncoding("utf8")
+				.toArray()
+				.then(
+					(parts) =>
+						resolve({
+							status: answer.statusCode ?? 0,
+							text: parts.join(""),
+							location: answer.headers.location,
+						}),
+					reject,
+				);
+		});
+		sending.on("error", reject);
+		sending.write(before);
+		// A piece at a time, each when the one before is gone: a file of 14 MiB is not held thirty times.
+		let start = 0;
+		const send = () => {
+			while (start < file.length) {
+				const piece = file.subarray(start, start + 65_536);
+				start += piece.length;
+				if (!sending.write(piece)) return void sending.once("drain", send);
+			}
+			sending.end(after);
+		};
+		send();
+	});
+}
+
+/** Only how it begins: the sender stalls then. */
+export function beginUpload({ url, path }: UploadPlace, options: UploadOptions): ClientRequest {
+	const { before } = frame(options);
+	const headers = { ...headersOf(options), "content-length": 1_000_000 };
+	const sending = request(`${url}${path}`, { method: "POST", headers, agent: false });
+	sending.on("error", () => undefined);
+	sending.write(`${before}orderId,decision\n`);
+	return sending;
+}
+
+function headersOf({ by }: UploadOptions): OutgoingHttpHeaders {
+	const cookie = by === null ? "" : [...by.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+	return {
+		"content-type": `multipart/form-data; boundary=${BOUNDARY}`,
+		accept: "text/html",
+		"sec-fetch-site": "same-origin",
+		...(cookie === "" ? {} : { cookie }),
+	};
+}
+
+function frame({ by, csrf = by?.csrf ?? "", isTokenLast }: UploadOptions): { before: string; after: string } {
+	const token = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="csrf"\r\n\r\n${csrf}\r\n`;
+	const file = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="decisions.csv"\r\nContent-Type: text/csv\r\n\r\n`;
+	const end = `--${BOUNDARY}--\r\n`;
+	return isTokenLast === true
+		? { before: file, after: `\r\n${token}${end}` }
+		: { before: `${token}${file}`, after: `\r\n${end}` };
+}
+
+export const FOURTEEN_MIB = Buffer.alloc(14 * MIB, "x,y\n");
+
+/** 9.9 MB of rows that make sense, and a last line that refuses the file: all of it is read, nothing is stored. */
+export function makeLongFile(): Buffer {
+	const reason = "x".repeat(200);
+	const rows = Array.from({ length: 39_999 }, (_, index) => `order ${index},reject,${reason}\n`);
+	return Buffer.from(`orderId,decision,reason\n${rows.join("")}"never closed,approve,\n`);
+}

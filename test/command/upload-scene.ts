@@ -1,0 +1,109 @@
+// `ringback serve` as a process of its own, people who are signed in to it over real sockets, and what their uploads
+// cost it.
+
+import { equal, match } from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import type { TestContext } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import { openSqlite } from "../../src/store/sqlite.ts";
+import { Browser, createTestSite, PASSWORD, START_MS } from "../../src/web/test-site.test-support.ts";
+import { type Home, openHome, type Running } from "./command-home.ts";
+
+/** The one that createTestSite seals with. */
+const SECRET_KEY = "07".repeat(32);
+
+export interface UploadScene {
+	home: Home;
+	running: Running;
+	url: string;
+	/** The page with the form. */
+	path: string;
+	owners: readonly Browser[];
+	staff: Browser;
+}
+
+export async function openUploadScene(t: TestContext, ownerCount: number): Promise<UploadScene> {
+	const home = openHome(t);
+	const { programmeId, emails, staffEmail } = await prepare(home.databasePath, ownerCount);
+	const running = home.start(["serve"], { PORT: "0", RINGBACK_SECRET_KEY: SECRET_KEY, LOG_LEVEL: "warn" });
+	const [, url = ""] = await running.said(/(http:\/\/127\.0\.0\.1:\d+)/);
+	const path = `/programmes/${programmeId}/conversions/bulk`;
+	const signIn = async (email: string) => {
+		const browser = new Browser((target, init) => fetch(`${url}${target}`, { ...init, redirect: "manual" }));
+		await browser.open("/sign-in");
+		equal((await browser.submit("/sign-in", { email, password: PASSWORD })).status, 303);
+		match((await browser.open(path)).text, /Upload a file/);
+		return browser;
+	};
+	const owners: Browser[] = [];
+	for (const email of emails) owners.push(await signIn(email));
+	return { home, running, url, path, owners, staff: await signIn(staffEmail) };
+}
+
+async function prepare(databasePath: string, ownerCount: number) {
+	const store = openSqlite(databasePath);
+	await store.migrate(START_MS);
+	const site = createTestSite(store);
+	const programme = await site.addProgramme();
+	const emails: string[] = [];
+	while (emails.length < ownerCount) emails.push((await site.addOwner(programme)).email);
+	const staffEmail = (await site.addStaff()).email;
+	await store.close();
+	return { programmeId: programme.public_id, emails, staffEmail };
+}
+
+export interface Cost {
+	/** Resident memory, in MiB. */
+	before: number;
+	most: number;
+	after: number;
+	/** How long /healthz took, in milliseconds: half of the time, nine times of ten, and at the most. */
+	healthMs: { asked: number; half: number; nineOfTen: number; most: number };
+}
+
+/** What a process goes through while something is done to it. */
+export async function watchCost<Done>(
+	{ url, running }: Pick<UploadScene, "url" | "running">,
+	act: () => Promise<Done>,
+): Promise<{ cost: Cost; done: Done }> {
+	const before = residentMib(running);
+	const readings: number[] = [before];
+	const healthMs: number[] = [];
+	let isOver = false;
+	const watching = (async () => {
+		while (!isOver) {
+			const startMs = performance.now();
+			equal((await fetch(`${url}/healthz`)).status, 200);
+			healthMs.push(performance.now() - startMs);
+			readings.push(residentMib(running));
+			await wait(20);
+		}
+	})();
+	const done = await act();
+	isOver = true;
+	await watching;
+	const sorted = healthMs.toSorted((one, other) => one - other);
+	const cost = {
+		before,
+		most: Math.max(...readings),
+		after: residentMib(running),
+		healthMs: {
+			asked: sorted.length,
+			half: Math.round(sorted[Math.floor(sorted.length / 2)] ?? 0),
+			nineOfTen: Math.round(sorted[Math.floor(sorted.length * 0.9)] ?? 0),
+			most: Math.round(sorted.at(-1) ?? 0),
+		},
+	};
+	return { cost, done };
+}
+
+function residentMib({ pid }: Running): number {
+	if (process.platform === "linux") {
+		const [, kib] = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+		return Math.round(Number(kib) / 1_024);
+	}
+	return Math.round(
+		Number(execFileSync("ps", ["-o", "rss=", "-p", String(pid)], { encoding: "utf8" })) / 1_024,
+	);
+}
