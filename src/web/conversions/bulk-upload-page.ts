@@ -125,6 +125,7 @@ function renderJobs(base: string, jobs: readonly ListedJob[]): Html {
 	return dataTable<ListedJob>({
 		caption: "Jobs, the newest first",
 		rows: jobs,
+		stacks: true,
 		empty: emptyState({
 			title: "None yet",
 			text: "Upload a file, or select several conversions on the list.",
@@ -132,6 +133,7 @@ function renderJobs(base: string, jobs: readonly ListedJob[]): Html {
 		columns: [
 			{
 				title: "Made from",
+				namesRow: true,
 				cell: (job) =>
 					html`<a class="break" href="${base}/bulk/${job.public_id}">${job.file_name ?? "A selection on the list"}</a>`,
 			},
