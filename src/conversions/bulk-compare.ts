@@ -3,12 +3,18 @@
 
 import { compareLines, type OtherLine } from "../domain/same-order-lines.ts";
 import type { BulkJob } from "../store/bulk-jobs.ts";
-import { type BulkRow, type JudgedRow, judgeRows, listRepeatedRows } from "../store/bulk-rows.ts";
+import {
+	type DecidingRow,
+	type JudgedRow,
+	judgeRows,
+	listDecidingRows,
+	listRepeatedConversions,
+} from "../store/bulk-rows.ts";
 import type { Db } from "../store/store.ts";
 import type { ConversionsDeps } from "./deps.ts";
 
-/** As in the other work by pages. */
-const PAGE_ROWS = 500;
+/** Conversions, and rows to write: as in the other work by pages. */
+const PAGE = 500;
 
 /** After every row was judged by itself, and before anybody sees the preview: in the transaction that shows it. */
 export async function compareRows(
@@ -16,19 +22,28 @@ export async function compareRows(
 	{ clock }: Pick<ConversionsDeps, "clock">,
 	job: BulkJob,
 ): Promise<void> {
-	const repeated = Map.groupBy(await listRepeatedRows(trx, job.id), (row) => row.conversion);
-	const judged = [...repeated.values()].flatMap((rows) => {
-		const others = compareLines(rows);
-		return rows.flatMap((row, place) => judgeBeside(row, others[place] ?? null));
-	});
-	for (let start = 0; start < judged.length; start += PAGE_ROWS) {
-		await judgeRows(trx, job.id, "verdict", judged.slice(start, start + PAGE_ROWS));
+	for (let after = ""; ; ) {
+		const conversions = await listRepeatedConversions(trx, job.id, after, PAGE);
+		const last = conversions.at(-1);
+		if (last === undefined) return;
+		const rows = await listDecidingRows(trx, job.id, conversions);
+		const judged = [...Map.groupBy(rows, (row) => row.conversion).values()].flatMap(judgeTogether);
+		for (let start = 0; start < judged.length; start += PAGE) {
+			await judgeRows(trx, job.id, "verdict", judged.slice(start, start + PAGE));
+			await clock.turn();
+		}
+		after = last;
 		await clock.turn();
 	}
 }
 
+function judgeTogether(rows: readonly DecidingRow[]): JudgedRow[] {
+	const others = compareLines(rows);
+	return rows.flatMap((row, place) => judgeBeside(row, others[place] ?? null));
+}
+
 /** Empty when what was found about the row alone stands. */
-function judgeBeside(row: BulkRow, other: OtherLine): JudgedRow[] {
+function judgeBeside(row: DecidingRow, other: OtherLine): JudgedRow[] {
 	const judge = (verdict: JudgedRow["verdict"], detail: string): JudgedRow[] => [
 		{ seq: row.seq, verdict, detail, conversion: null },
 	];

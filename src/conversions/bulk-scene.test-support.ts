@@ -26,7 +26,7 @@ export function openBulk(store: Store): BulkDeps {
 	return { store, clock: createClock(), random: createRandom(), log: createLog() };
 }
 
-export function fileOf(text: string): UploadedFile {
+function fileOf(text: string): UploadedFile {
 	async function* read() {
 		yield new TextEncoder().encode(text);
 	}

@@ -1,6 +1,6 @@
 // Which conversion a line of a file decides about: the one it names, and never one that only looks like it.
 
-import { deepEqual, equal, match } from "node:assert/strict";
+import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { eachDatabase } from "../../test/support/databases.ts";
 import { addConversion, addProgramme } from "../../test/support/rows.ts";
@@ -18,6 +18,7 @@ import { workOffJobs } from "./bulk-work.ts";
 import { exportConversions } from "./export.ts";
 
 const HEADER = "conversionId,orderId,eventType,decision,reason";
+const SAME_ORDER = "decide the same order differently. Keep one of them, and upload the file again.";
 const NEVER_MADE = "cnv_01KZ0000000000000000000000";
 
 eachDatabase("what a line decides about", (database) => {
@@ -147,8 +148,6 @@ eachDatabase("what a line decides about", (database) => {
 		equal(await statusOf(conversions[0]), "APPROVED");
 	});
 
-	const sameOrder = "decide the same order differently. Keep one of them, and upload the file again.";
-
 	test("two lines that contradict each other are both refused, and each names the other", async () => {
 		const { deps, conversions, statusOf, preview } = await open(["A-1", "A-2"]);
 		const { job, rows } = await preview([
@@ -161,9 +160,9 @@ eachDatabase("what a line decides about", (database) => {
 		deepEqual(
 			rows.map((row) => [row.verdict, row.detail]),
 			[
-				["refused", `Line 2 and line 4 ${sameOrder}`],
+				["refused", `Line 2 and line 4 ${SAME_ORDER}`],
 				["change", null],
-				["refused", `Line 2 and line 4 ${sameOrder}`],
+				["refused", `Line 2 and line 4 ${SAME_ORDER}`],
 				["unknown", rows[3]?.detail],
 			],
 		);
@@ -183,8 +182,8 @@ eachDatabase("what a line decides about", (database) => {
 			deepEqual(
 				rows.map((row) => [row.verdict, row.detail]),
 				[
-					["refused", `Line 2 and line 3 ${sameOrder}`],
-					["refused", `Line 2 and line 3 ${sameOrder}`],
+					["refused", `Line 2 and line 3 ${SAME_ORDER}`],
+					["refused", `Line 2 and line 3 ${SAME_ORDER}`],
 				],
 			);
 			await applyJob(deps, job);
@@ -278,8 +277,7 @@ eachDatabase("what a line decides about", (database) => {
 			move: "reject",
 			reason: "FRAUD",
 		});
-		equal(job.ok, true);
-		if (!job.ok) return;
+		ok(job.ok);
 		await workOffJobs(deps, () => false);
 		await applyJob(deps, job.value, STAFF);
 		deepEqual([await statusOf(genuine), await statusOf(lookalike)], ["RECORDED", "REJECTED"]);

@@ -79,23 +79,40 @@ export async function judgeRows(
 		from judged where bulk_rows.job_id = ${jobId} and bulk_rows.seq = judged.seq`.execute(db);
 }
 
-/** The rows whose conversion other rows of the job decide about too, in the order of the file. */
-export async function listRepeatedRows(db: Db, jobId: number): Promise<BulkRow[]> {
+/** The conversions behind `after` that several rows are about, in the order of their ids. */
+export async function listRepeatedConversions(
+	db: Db,
+	jobId: number,
+	after: string,
+	limit: number,
+): Promise<string[]> {
+	const rows = await db
+		.selectFrom("bulk_rows")
+		.select("conversion")
+		.where("job_id", "=", jobId)
+		.where("conversion", ">", after)
+		.groupBy("conversion")
+		.having(sql<boolean>`count(*) > 1`)
+		.orderBy("conversion")
+		.limit(limit)
+		.execute();
+	return rows.flatMap(({ conversion }) => conversion ?? []);
+}
+
+export type DecidingRow = Pick<BulkRow, "seq" | "line" | "conversion" | "decision" | "reason" | "verdict">;
+
+/** Those that ask for anything, in the order of the file. */
+export async function listDecidingRows(
+	db: Db,
+	jobId: number,
+	conversions: readonly string[],
+): Promise<DecidingRow[]> {
 	return db
 		.selectFrom("bulk_rows")
-		.selectAll()
+		.select(["seq", "line", "conversion", "decision", "reason", "verdict"])
 		.where("job_id", "=", jobId)
+		.where("conversion", "in", conversions)
 		.where("decision", "!=", "")
-		.where("conversion", "in", (eb) =>
-			eb
-				.selectFrom("bulk_rows")
-				.select("conversion")
-				.where("job_id", "=", jobId)
-				.where("decision", "!=", "")
-				.where("conversion", "is not", null)
-				.groupBy("conversion")
-				.having(sql<boolean>`count(*) > 1`),
-		)
 		.orderBy("seq")
 		.execute();
 }

@@ -18,7 +18,7 @@ const UPLOAD_PATH = /^\/programmes\/[^/]+\/conversions\/bulk$/;
  * busy for a second or two, a few milliseconds at a time, and four together still leave everybody else their turn.
  * One that stalls loses its place with its connection, after 15 seconds (outside/http-server).
  */
-export const UPLOAD_LIMITS: PlaceLimits = { aPerson: 2, inAll: 4 };
+const UPLOAD_LIMITS: PlaceLimits = { aPerson: 2, inAll: 4 };
 
 /**
  * What is refused is first read to its end and thrown away: a browser that is still sending would show that the

@@ -6,7 +6,12 @@ import { before, test } from "node:test";
 import { sql } from "kysely";
 import { listConversionsPage } from "../../src/conversions/list.ts";
 import { claimJob, listJobs, pruneJobs } from "../../src/store/bulk-jobs.ts";
-import { countVerdicts, listRows } from "../../src/store/bulk-rows.ts";
+import {
+	countVerdicts,
+	listDecidingRows,
+	listRepeatedConversions,
+	listRows,
+} from "../../src/store/bulk-rows.ts";
 import { listMoves } from "../../src/store/conversion-history.ts";
 import { findManyByOrder, findManyByPublicId } from "../../src/store/conversions.ts";
 import { listForReview } from "../../src/store/review-list.ts";
@@ -101,6 +106,8 @@ eachDatabase("plans of lists", (database) => {
 		await checkPlans(null, (db) => listJobs(db, LARGE.id, 20));
 		await checkPlans(null, (db) => listRows(db, { jobId: 77, afterSeq: 3, limit: 100 }));
 		await checkPlans(null, (db) => countVerdicts(db, 77));
+		await checkPlans("bulk_rows_by_conversion", (db) => listRepeatedConversions(db, 77, "", 500));
+		await checkPlans(null, (db) => listDecidingRows(db, 77, ["cnv1", "cnv2"]));
 		await checkPlans("bulk_jobs_by_age", (db) =>
 			pruneJobs({ ...database.store, db }, createClock(), START_MS - 1, () => false),
 		);
@@ -170,8 +177,8 @@ async function fill(store: Store): Promise<void> {
 	);
 	await insert(
 		"bulk_rows",
-		"job_id, seq, line, order_id, event_type, decision, reason, verdict",
-		"i % 600, i, i, 'order', 'SALE', 'approve', '', 'change'",
+		"job_id, seq, line, named_conversion, order_id, event_type, decision, reason, verdict, conversion",
+		"i % 600, i, i, '', 'order', 'SALE', 'approve', '', 'change', 'cnv' || i / 1200",
 	);
 	await analyseAsInService(store);
 }

@@ -68,5 +68,7 @@ export function bulkTables({ selfNumberedId, clustered }: Dialect): readonly str
 			decision text not null, reason text not null,
 			verdict text, detail text, outcome text, conversion text,
 			primary key (job_id, seq)) ${clustered}`,
+		// Which rows are about the same conversion, without reading the others.
+		"create index bulk_rows_by_conversion on bulk_rows (job_id, conversion) where conversion is not null",
 	];
 }
