@@ -207,8 +207,15 @@ test("the preview shows both of two lines that contradict each other, and a repe
 });
 
 test("an order id that looks like another is told apart in the preview, and only the line's own is decided", async (t) => {
-	const { site, owner, base, add, read } = await openScene(t);
+	const { site, programme, owner, base, add, read } = await openScene(t);
 	const genuine = await add({ order_id: "8001" });
+	await owner.open(`/pixel/${programme.public_id}.gif?orderId=%C2%A08001&basketValue=1`);
+	const stored = await site.store.db.selectFrom("conversions").select("order_id").execute();
+	deepEqual(
+		stored.map((row) => row.order_id),
+		["8001"],
+		"a stranger's pixel cannot bring it in",
+	);
 	const lookalike = await add({ order_id: "\u00a08001" });
 	const exported = (await owner.open(`${base}/export.csv`)).text.trimEnd().split("\r\n");
 	const lines = exported.map((line, index) => {
