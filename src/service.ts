@@ -8,6 +8,7 @@ import { createMailDispatcher, type MailDispatcher } from "./accounts/mail-dispa
 import { createMetrics } from "./api/metrics.ts";
 import { createApp, createMetricsApp, createWorkerApp } from "./app.ts";
 import { Engine } from "./callbacks/engine.ts";
+import { logForbiddenAddresses } from "./callbacks/forbidden-addresses.ts";
 import { createPass } from "./callbacks/pass.ts";
 import { startChores } from "./chores.ts";
 import { type Config, warningSettings } from "./config.ts";
@@ -232,6 +233,7 @@ function startWorker(workplace: Workplace, publicUrl: string): { engine: Engine;
 	const { config } = workplace;
 	const engine = new Engine({
 		...workplace,
+		transport: logForbiddenAddresses(workplace.transport, workplace.log),
 		runPass: createPass(workplace.store, workplace.random),
 		brand: config.brand,
 		caps: { perProgramme: config.maxInFlightPerProgramme, overall: config.maxInFlight },

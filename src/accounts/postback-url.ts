@@ -1,8 +1,8 @@
 // Saving and removing a programme's Postback URL, with the same verdict as every delivery will give.
 
-import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { type Result, succeed } from "../domain/fault.ts";
 import { judgeHost, parsePostbackUrl } from "../domain/postback-url.ts";
-import type { AddressPolicy, Transport } from "../ports.ts";
+import type { AddressPolicy, Log, LookUp, Transport } from "../ports.ts";
 import { noteAudit } from "../store/audit.ts";
 import { findProgramme, presentUrl, removeEndpoint, setEndpoint } from "../store/programmes.ts";
 import type { AccountsDeps } from "./deps.ts";
@@ -11,6 +11,8 @@ import { unknownProgramme } from "./programmes.ts";
 export interface PostbackUrlDeps extends Pick<AccountsDeps, "store" | "clock"> {
 	transport: Pick<Transport, "lookUp">;
 	addressPolicy: AddressPolicy;
+	/** What a name stands for is told here and to nobody else: owners must not map the network from the page. */
+	log: Log;
 }
 
 export interface SavedPostbackUrl {
@@ -29,15 +31,12 @@ export async function savePostbackUrl(
 	if (!parsed.ok) return parsed;
 	const url = parsed.value;
 	const lookUp = url.isLiteral ? undefined : await deps.transport.lookUp(url.hostname);
-	if (lookUp?.ok === false) {
-		return refuse(
-			"postback_url_unresolvable",
-			`${url.hostname} has no address now (${lookUp.code}). Check the spelling, or save again when its DNS works.`,
-			"postbackUrl",
-		);
+	const addresses = lookUp?.ok === true ? lookUp.addresses : [];
+	const judged = judgeHost(url, addresses, deps.addressPolicy.allowedPrivateRanges);
+	if (!judged.ok) {
+		logRefusal(deps.log, programmePublicId, url.hostname, judged.fault.code, lookUp);
+		return judged;
 	}
-	const judged = judgeHost(url, lookUp?.addresses ?? [], deps.addressPolicy.allowedPrivateRanges);
-	if (!judged.ok) return judged;
 	const programme = await findProgramme(deps.store.db, programmePublicId);
 	if (programme === undefined) return unknownProgramme(programmePublicId);
 	const nowMs = deps.clock.nowMs();
@@ -72,4 +71,15 @@ export async function removePostbackUrl(
 	});
 	store.announceChange(programme.id);
 	return succeed(cancelled);
+}
+
+function logRefusal(
+	log: Log,
+	programme: string,
+	host: string,
+	code: string,
+	lookUp: LookUp | undefined,
+): void {
+	const answer = lookUp?.ok === false ? { dns: lookUp.code } : { addresses: lookUp?.addresses ?? [host] };
+	log.warn({ programme, host, code, ...answer }, "a Postback URL was not saved");
 }

@@ -94,8 +94,9 @@ function describeOutcome(outcome: Outcome): string | null {
 			return null;
 		case "network-error":
 			return `${outcome.code} (${outcome.stage})`;
+		// Its reason names the address behind the shop's name: that is for the log, not for a page.
 		case "forbidden-address":
-			return outcome.reason;
+			return null;
 		default:
 			return outcome satisfies never;
 	}

@@ -268,7 +268,7 @@ test("a public literal gives itself to dial, whatever a look-up may have said", 
 	}
 });
 
-test("one private address among public ones refuses the host and is named with its reason", () => {
+test("one private address among public ones refuses the host, and is not told to whoever asked", () => {
 	const result = judgeHost(accepted(BASE), ["93.184.215.14", "10.0.0.5"], []);
 	assert.deepEqual(result, {
 		ok: false,
@@ -277,8 +277,8 @@ test("one private address among public ones refuses the host and is named with i
 			httpStatus: 422,
 			field: "postbackUrl",
 			detail:
-				"shop.example is refused: 10.0.0.5 is in a private network (10.0.0.0/8). " +
-				"The Postback URL must point to a public address.",
+				"shop.example resolves to a private or internal address. Enter the name of a server that can be " +
+				"reached from the internet, or correct the name's DNS record and save again.",
 		},
 	});
 });

@@ -57,17 +57,16 @@ export function judgeHost(
 	if (judged.length === 0) {
 		return refuseUrl(
 			"postback_url_unresolvable",
-			`No address was found for ${url.hostname}. Check its spelling and its public DNS record.`,
+			`No address was found for ${url.hostname}. Check its spelling and its public DNS record, or save again when its DNS works.`,
 		);
 	}
 	const verdict = judgeAddresses(judged, allowed);
 	if (verdict.public) return succeed(judged);
-	// The reason names the address: said once where the address is the host.
-	const finding = url.isLiteral ? verdict.reason : `${url.hostname} is refused: ${verdict.reason}`;
-	return refuseUrl(
-		"postback_url_forbidden_address",
-		`${finding}. The Postback URL must point to a public address.`,
-	);
+	// Only an address that was typed is repeated: what a name stands for may be the inside of somebody's network.
+	const finding = url.isLiteral
+		? `${verdict.reason}. The Postback URL must point to a public address.`
+		: `${url.hostname} resolves to a private or internal address. Enter the name of a server that can be reached from the internet, or correct the name's DNS record and save again.`;
+	return refuseUrl("postback_url_forbidden_address", finding);
 }
 
 function refuseText(entered: string): Refusal | undefined {

@@ -5,6 +5,7 @@ import { issueKey, replaceSecret } from "../../src/accounts/keys.ts";
 import { removePostbackUrl, savePostbackUrl } from "../../src/accounts/postback-url.ts";
 import type { Result } from "../../src/domain/fault.ts";
 import type { LookUp } from "../../src/ports.ts";
+import { createLog } from "../support/log.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import { demand } from "./broken.ts";
 import { PRIVATE_ADDRESSES } from "./network.ts";
@@ -43,7 +44,7 @@ export function createConfiguration(site: ConfigurationSite): Configuration {
 		};
 		const result = await answerOrNothing(() =>
 			savePostbackUrl(
-				{ ...process, transport, addressPolicy: { allowedPrivateRanges: [] } },
+				{ ...process, transport, addressPolicy: { allowedPrivateRanges: [] }, log: createLog() },
 				account.publicId,
 				url,
 			),

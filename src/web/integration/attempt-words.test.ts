@@ -2,7 +2,13 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { describe, test } from "node:test";
 import { curlCommand, rebuildRequest, requestText } from "./attempt-request.ts";
-import { type AttemptOutcome, type DeliveryFate, describeAttempt, describeNext } from "./attempt-words.ts";
+import {
+	type AttemptOutcome,
+	type DeliveryFate,
+	describeAttempt,
+	describeNext,
+	technicalDetail,
+} from "./attempt-words.ts";
 
 describe("an attempt in words", () => {
 	const answered = (status: number): AttemptOutcome => ({
@@ -32,10 +38,12 @@ describe("an attempt in words", () => {
 		[network(""), "Network error", /unknown error/],
 		[{ result: "timeout", http_status: null, detail: null }, "No answer in 5 s", /within 5 seconds/],
 		[
-			{ result: "forbidden-address", http_status: null, detail: "10.0.0.1 is private" },
+			{ result: "forbidden-address", http_status: null, detail: null },
 			"Private address",
-			/10\.0\.0\.1/,
+			/Nothing was sent.*private or internal address/,
 		],
+		[network("ETIMEOUT (look-up)"), "Name look-up failed", /name servers/],
+		[network("ECONNREFUSED (look-up)"), "Name look-up failed", /name servers/],
 		[{ result: "interrupted", http_status: null, detail: null }, "Interrupted", /does not count/],
 	];
 	for (const [outcome, title, advice] of cases) {
@@ -46,6 +54,22 @@ describe("an attempt in words", () => {
 			equal(words.tone === "good", title === "HTTP 204");
 		});
 	}
+
+	test("a forbidden address and how our resolver failed are never shown, whatever was stored", () => {
+		const forbidden = {
+			result: "forbidden-address",
+			http_status: null,
+			detail: "10.0.0.1 is private",
+		} as const;
+		const hidden = [forbidden, network("ECONNREFUSED (look-up)"), network("EREFUSED (look-up)")];
+		for (const outcome of hidden) {
+			equal(technicalDetail(outcome), null, outcome.detail ?? "");
+			ok(!/10\.0\.0\.1|REFUSED/.test(describeAttempt(outcome).advice));
+		}
+		for (const shown of ["ENOTFOUND (look-up)", "ECONNREFUSED (connect)"]) {
+			equal(technicalDetail(network(shown)), shown);
+		}
+	});
 
 	test("an attempt itself promises nothing: only its delivery knows whether another follows", () => {
 		for (const [outcome] of cases) ok(!/again/.test(describeAttempt(outcome).advice), outcome.result);

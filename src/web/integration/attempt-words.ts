@@ -39,7 +39,8 @@ export function describeAttempt({ result, http_status: status, detail }: Attempt
 			return {
 				tone: "bad",
 				title: "Private address",
-				advice: `Nothing was sent: ${detail ?? "the address is not public"}. The Postback URL must point to a public address.`,
+				advice:
+					"Nothing was sent: the Postback URL leads to a private or internal address. Enter one that can be reached from the internet, or correct the DNS record of its host.",
 			};
 		case "interrupted":
 			return {
@@ -112,18 +113,44 @@ function adviceForOther(status: number): string {
 /** `detail` is the code and the stage that the engine wrote: "ECONNREFUSED (connect)". */
 function describeNetworkError(detail: string): AttemptWords {
 	const code = /^\S+/.exec(detail)?.[0] ?? "";
-	const [title, advice] = NETWORK_ADVICE.get(code) ?? [
-		"Network error",
-		`The connection failed with ${detail || "an unknown error"}. Check that the server can be reached from outside.`,
-	];
+	const byStage = isFromOurResolver(detail) ? NO_DNS : undefined;
+	const [title, advice] = byStage ??
+		NETWORK_ADVICE.get(code) ?? [
+			"Network error",
+			`The connection failed with ${detail || "an unknown error"}. Check that the server can be reached from outside.`,
+		];
 	return { tone: "bad", title, advice };
 }
+
+/** For the page: the engine's own words, as far as they are about the shop's side. */
+export function technicalDetail({ result, detail }: AttemptOutcome): string | null {
+	const isOurs = result !== "network-error" || isFromOurResolver(detail ?? "");
+	return isOurs ? null : detail;
+}
+
+/** What name servers say of a name is the shop's to mend; how we fail to reach ours is nobody's business there. */
+function isFromOurResolver(detail: string): boolean {
+	const [, code] = /^(\S+) \(look-up\)$/.exec(detail) ?? [];
+	return code !== undefined && !DNS_ANSWERS.has(code);
+}
+
+const DNS_ANSWERS: ReadonlySet<string> = new Set([
+	"ENOTFOUND",
+	"ENODATA",
+	"ESERVFAIL",
+	"ETIMEOUT",
+	"TOO_MANY_ADDRESSES",
+]);
 
 type TitleAndAdvice = readonly [title: string, advice: string];
 
 const NO_NAME: TitleAndAdvice = [
 	"Name not found",
 	"The host has no address in the DNS. Check its spelling and its record.",
+];
+const NO_DNS: TitleAndAdvice = [
+	"Name look-up failed",
+	"The DNS gave no answer for this host. Check the name servers of the domain.",
 ];
 const RESET: TitleAndAdvice = [
 	"Connection closed",
@@ -153,12 +180,7 @@ const NETWORK_ADVICE: ReadonlyMap<string, TitleAndAdvice> = new Map<string, Titl
 	],
 	["ENOTFOUND", NO_NAME],
 	["ENODATA", NO_NAME],
-	["NXDOMAIN", NO_NAME],
-	["EAI_AGAIN", ["Name look-up failed", "The DNS did not answer. Check the name servers of the domain."]],
-	[
-		"SERVFAIL",
-		["Name look-up failed", "The DNS answered with a failure. Check the name servers of the domain."],
-	],
+	["ETIMEOUT", NO_DNS],
 	[
 		"ESERVFAIL",
 		["Name look-up failed", "The DNS answered with a failure. Check the name servers of the domain."],

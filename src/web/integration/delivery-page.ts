@@ -24,7 +24,7 @@ import { answerPage } from "../page.ts";
 import { frameProgramme } from "../programme-frame.ts";
 import { programmeOf } from "../viewer.ts";
 import { curlCommand, rebuildRequest, requestText } from "./attempt-request.ts";
-import { describeAttempt, describeNext } from "./attempt-words.ts";
+import { describeAttempt, describeNext, technicalDetail } from "./attempt-words.ts";
 import { liveConnector, liveDot, partial } from "./live-parts.ts";
 import { conversionPath, deliveryPath, integrationPath, withQuery } from "./paths.ts";
 
@@ -150,6 +150,7 @@ function attemptSection(
 	next: Content,
 ): Html {
 	const words = describeAttempt(attempt);
+	const detail = technicalDetail(attempt);
 	const request = rebuildRequest(attempt, delivery, brand);
 	const checkHref = withQuery(`${integrationPath(programme.public_id)}/signature`, {
 		delivery: delivery.publicId,
@@ -167,9 +168,9 @@ function attemptSection(
 			facts([
 				["Sent to", attempt.url === null ? "—" : html`<span class="mono">${attempt.url}</span>`],
 				["Took", duration(attempt)],
-				...(attempt.detail === null
+				...(detail === null
 					? []
-					: [["In the system's words", html`<span class="mono">${attempt.detail}</span>`] as const]),
+					: [["Technical detail", html`<span class="mono">${detail}</span>`] as const]),
 			]),
 			request === null
 				? null

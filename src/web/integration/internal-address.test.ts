@@ -1,0 +1,43 @@
+// What an owner learns of the network behind a name: that it is not public, and never its address.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { LookUp } from "../../ports.ts";
+import { openTestSite } from "../test-site.test-support.ts";
+
+const HOST = "postgres-primary.corp.internal";
+const INSIDE = "10.20.30.40";
+
+const ANSWERS: readonly [what: string, answer: LookUp, word: RegExp][] = [
+	["a private address", { ok: true, addresses: ["93.184.215.14", INSIDE] }, /private or internal address/],
+	["a resolver that fails", { ok: false, code: "ECONNREFUSED" }, /No address was found/],
+];
+
+for (const [what, answer, words] of ANSWERS) {
+	test(`saving a URL whose host has ${what} says what to do, and only the log says what it was`, async (t) => {
+		const site = await openTestSite(t, { change: { transport: { lookUp: async () => answer } } });
+		const programme = await site.addProgramme();
+		const browser = await site.signIn(await site.addOwner(programme));
+		const path = `/programmes/${programme.public_id}/integration`;
+		await browser.open(path);
+		const refused = await browser.submit(`${path}/postback-url`, { postbackUrl: `https://${HOST}/x` });
+		assert.equal(refused.status, 422);
+		assert.match(refused.text, words);
+		assert.match(refused.text, /DNS/);
+		const secret = answer.ok ? INSIDE : answer.code;
+		assert.equal(refused.text.includes(secret), false);
+		assert.equal((await site.storedText()).includes(secret), false);
+		const line = site.log.lines.find(({ message }) => message === "a Postback URL was not saved");
+		assert.ok(JSON.stringify(line).includes(HOST) && JSON.stringify(line).includes(secret));
+	});
+}
+
+test("an address that the owner typed is repeated, with what is wrong with it", async (t) => {
+	const site = await openTestSite(t);
+	const programme = await site.addProgramme();
+	const browser = await site.signIn(await site.addOwner(programme));
+	const path = `/programmes/${programme.public_id}/integration`;
+	await browser.open(path);
+	const refused = await browser.submit(`${path}/postback-url`, { postbackUrl: `https://${INSIDE}/x` });
+	assert.match(refused.text, /10\.20\.30\.40 is in a private network/);
+});
