@@ -45,7 +45,14 @@ export async function seedDue(
 		);
 		await store.db
 			.insertInto("signing_secrets")
-			.values({ programme_id: programme.id, sealed, created_at_ms: nowMs })
+			.values({
+				public_id: makeId("sec", nowMs, random.bytes(ID_RANDOM_BYTES)),
+				programme_id: programme.id,
+				sealed,
+				hint: "seed",
+				created_at_ms: nowMs,
+				activated_at_ms: nowMs,
+			})
 			.execute();
 		programmeIds.push(programme.id);
 	}

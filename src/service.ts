@@ -31,9 +31,9 @@ import { createSmtpMailer, type SmtpMailer } from "./outside/mailer.ts";
 import { createRandom } from "./outside/random.ts";
 import { temporaryFilesBeside, temporaryFilesOfSystem } from "./outside/temporary-files.ts";
 import type { AddressPolicy, Clock, Log, Random, Transport } from "./ports.ts";
-import { newestSecret, type SigningSecret } from "./store/keys.ts";
 import { type MigrationReport, schemaVersion } from "./store/migrate.ts";
 import { openStore } from "./store/open.ts";
+import { newestSecret, type SigningSecret } from "./store/signing-secrets.ts";
 import type { Store } from "./store/store.ts";
 import { isDatabaseUnavailable } from "./store/unavailable.ts";
 

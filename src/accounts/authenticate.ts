@@ -13,14 +13,12 @@ import {
 	signingKey,
 	TIMESTAMP_TOLERANCE_SECONDS,
 } from "../domain/signature.ts";
-import { findApiKeyByHash, findUsableSecrets, noteKeyUse } from "../store/keys.ts";
+import { findApiKeyByHash, noteKeyUse } from "../store/keys.ts";
 import { spendNonce } from "../store/nonces.ts";
 import { findProgrammesById, type Programme } from "../store/programmes.ts";
+import { findUsableSecrets } from "../store/signing-secrets.ts";
 import type { Db } from "../store/store.ts";
 import type { AccountsDeps } from "./deps.ts";
-
-/** A replaced secret stays good for inbound requests this long, so that a shop can change over. */
-export const REPLACED_SECRET_GRACE_MS = 24 * 60 * 60_000;
 
 /** "Last used" is for people who wonder whether a key can go: to the hour is enough, and costs next to nothing. */
 const KEY_USE_NOTED_EVERY_MS = 60 * 60_000;
@@ -188,7 +186,7 @@ class OpenedKeys {
 
 	async of(programmeId: number): Promise<KeyObject[]> {
 		const { store, clock, sealingKey } = this.#deps;
-		const secrets = await findUsableSecrets(store.db, programmeId, clock.nowMs() - REPLACED_SECRET_GRACE_MS);
+		const secrets = await findUsableSecrets(store.db, programmeId, clock.nowMs());
 		return secrets.map(({ id, sealed }) => {
 			const kept = this.#keys.get(id);
 			if (kept !== undefined) return kept;

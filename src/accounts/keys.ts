@@ -1,27 +1,19 @@
-// API keys and signing secrets. The first key of a programme brings its secret (contract section 5);
-// both are shown once. Keys are kept as hashes, secrets sealed.
+// API keys. The first key of a programme brings its signing secret (contract section 5); both are shown once, and
+// of a key only its hash is kept.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
-import { SEALING_IV_BYTES, sealSecret } from "../domain/sealing.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { noteAudit } from "../store/audit.ts";
-import {
-	countUsableKeys,
-	hasSecret,
-	insertApiKey,
-	insertSecret,
-	retirePresentSecret,
-	revokeApiKey,
-} from "../store/keys.ts";
+import { countUsableKeys, insertApiKey, revokeApiKey } from "../store/keys.ts";
 import { findProgramme, lockProgramme } from "../store/programmes.ts";
-import type { Db } from "../store/store.ts";
+import { findActiveSecret } from "../store/signing-secrets.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { unknownProgramme } from "./programmes.ts";
+import { makeSecret } from "./signing-secret.ts";
 
-/** 256 bits each: nobody guesses one, so a plain hash of the key is enough. */
+/** 256 bits: nobody guesses one, so a plain hash is enough. */
 const KEY_BYTES = 32;
-const SECRET_BYTES = 32;
 const HINT_LENGTH = 4;
 /** One for each of a shop's systems is plenty; the page shows them all, each with its button. */
 export const MAX_USABLE_KEYS = 50;
@@ -61,30 +53,10 @@ export async function issueKey(
 		});
 		const note = { personId, programmeId: programme.id, action: "key.issued", subject: keyId } as const;
 		await noteAudit(trx, note, nowMs);
-		const isFirst = !(await hasSecret(trx, programme.id));
-		const secret = isFirst ? await makeSecret(trx, deps, programme.id, nowMs) : null;
-		return succeed({ keyId, key, secret });
+		const isFirst = (await findActiveSecret(trx, programme.id)) === undefined;
+		const made = isFirst ? await makeSecret(trx, deps, programme.id, nowMs, nowMs) : null;
+		return succeed({ keyId, key, secret: made?.secret ?? null });
 	});
-}
-
-/** The next attempt signs with the new one; inbound requests may use the old one for a day more. */
-export async function replaceSecret(
-	deps: AccountsDeps,
-	programmePublicId: string,
-	personId: number | null = null,
-): Promise<Result<string>> {
-	const programme = await findProgramme(deps.store.db, programmePublicId);
-	if (programme === undefined) return unknownProgramme(programmePublicId);
-	const nowMs = deps.clock.nowMs();
-	const secret = await deps.store.transact(async (trx) => {
-		await lockProgramme(trx, programme.id);
-		await retirePresentSecret(trx, programme.id, nowMs);
-		const note = { personId, programmeId: programme.id, action: "secret.replaced" } as const;
-		await noteAudit(trx, note, nowMs);
-		return makeSecret(trx, deps, programme.id, nowMs);
-	});
-	deps.store.announceChange(programme.id);
-	return succeed(secret);
 }
 
 /** Of this programme's keys only: another shop's id is as unknown here as one that never was. */
@@ -105,19 +77,4 @@ export async function revokeKey(
 		await noteAudit(trx, { personId, programmeId, action: "key.revoked", subject: keyId }, nowMs);
 		return succeed(true);
 	});
-}
-
-async function makeSecret(
-	trx: Db,
-	{ random, sealingKey }: AccountsDeps,
-	programmeId: number,
-	nowMs: number,
-): Promise<string> {
-	const secret = `rbs_${random.hex(SECRET_BYTES)}`;
-	await insertSecret(trx, {
-		programme_id: programmeId,
-		sealed: sealSecret(sealingKey, programmeId, secret, random.bytes(SEALING_IV_BYTES)),
-		created_at_ms: nowMs,
-	});
-	return secret;
 }

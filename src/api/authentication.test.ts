@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { replaceSecret } from "../accounts/keys.ts";
+import { replaceSecret } from "../../test/support/replace-secret.ts";
 import { createApp } from "../app.ts";
 import { signedRequest } from "./signed-request.test-support.ts";
 import { DAY_MS, openTestShop, read, START_MS, value } from "./test-shop.test-support.ts";

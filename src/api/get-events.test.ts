@@ -12,7 +12,8 @@ import type {
 	UnknownRow,
 } from "kysely";
 import { createClock, type MovableClock, settle } from "../../test/support/clock.ts";
-import { replaceSecret, revokeKey } from "../accounts/keys.ts";
+import { replaceSecret } from "../../test/support/replace-secret.ts";
+import { revokeKey } from "../accounts/keys.ts";
 import { MAX_STREAMS, MAX_STREAMS_A_PROGRAMME } from "./get-events.ts";
 import { type Credentials, signedRequest } from "./signed-request.test-support.ts";
 import { makeShop, openTestShop, read, START_MS, type TestShop } from "./test-shop.test-support.ts";

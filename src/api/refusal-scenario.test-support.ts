@@ -22,6 +22,8 @@ type OtherCode =
 	| "unknown_person"
 	| "unknown_key"
 	| "too_many_keys"
+	| "secret_already_prepared"
+	| "secret_not_prepared"
 	| "wrong_credentials"
 	| "wrong_code"
 	| "code_already_used"

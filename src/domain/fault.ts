@@ -68,6 +68,8 @@ const HTTP_STATUS_BY_CODE = {
 	unknown_person: 404,
 	unknown_key: 404,
 	too_many_keys: 409,
+	secret_already_prepared: 409,
+	secret_not_prepared: 409,
 	delivery_not_finished: 409,
 	delivery_cancelled: 409,
 	no_postback_url: 409,

@@ -3,6 +3,7 @@ import { createHash, createHmac } from "node:crypto";
 import { describe, test } from "node:test";
 import { headerNames } from "./signature.ts";
 import { type DiagnosisContext, diagnoseSignature, type PastedRequest } from "./signature-diagnosis.ts";
+import type { SecretStanding } from "./signature-secrets.ts";
 
 const NOW_MS = Date.UTC(2026, 2, 1, 12);
 const SECRET = "rbs_0123456789abcdef";
@@ -10,8 +11,8 @@ const PREVIOUS = "rbs_fedcba9876543210";
 const CONTEXT: DiagnosisContext = {
 	names: headerNames("Service"),
 	secrets: [
-		{ text: SECRET, name: "the programme's present secret" },
-		{ text: PREVIOUS, name: "the programme's previous secret" },
+		{ text: SECRET, name: "the programme's active secret", standing: { kind: "right" } },
+		{ text: PREVIOUS, name: "the programme's previous secret", standing: { kind: "other" } },
 	],
 	origins: ["https://ringback.example"],
 	nowMs: NOW_MS,
@@ -141,10 +142,12 @@ test("two mistakes at once are both named", () => {
 });
 
 test("the programme's own secret is recognised when another one was pasted to check with", () => {
-	const secrets = [{ text: "rbs_typo", name: "the secret you pasted" }, ...CONTEXT.secrets];
+	const own = CONTEXT.secrets.map((secret) => ({ ...secret, standing: { kind: "other" } as const }));
+	const asked = { text: "rbs_typo", name: "the secret you pasted", standing: { kind: "right" } as const };
+	const secrets = [asked, ...own];
 	const request = pasted();
 	deepEqual(wrongParts(request, { ...CONTEXT, secrets }), ["secret"]);
-	match(textOf("secret", request, { ...CONTEXT, secrets }), /the programme's present secret/);
+	match(textOf("secret", request, { ...CONTEXT, secrets }), /the programme's active secret/);
 });
 
 describe("the timestamp", () => {
@@ -230,42 +233,58 @@ test("no step ever repeats a secret", () => {
 	}
 });
 
-describe("a request that was signed with a secret that has been replaced", () => {
+describe("a request that was signed with another of the programme's secrets", () => {
 	const goodUntilMs = NOW_MS + 60_000;
-	const [present, previous] = [
-		{ text: SECRET, name: "the programme's present secret" },
-		{ text: PREVIOUS, name: "the programme's previous secret", goodUntilMs },
+	const endedAtMs = NOW_MS - 60_000;
+	const withStanding = (standing: SecretStanding): DiagnosisContext => ({
+		...CONTEXT,
+		secrets: [
+			{ text: SECRET, name: "the programme's active secret", standing: { kind: "right" } },
+			{ text: PREVIOUS, name: "the programme's other secret", standing },
+		],
+	});
+	const toUs = pasted({ secret: PREVIOUS });
+	const fromUs = { ...toUs, headers: `${toUs.headers}\nX-Service-Event: conversion.approved` };
+	const elsewhere = pasted({ secret: PREVIOUS, target: "/postback" }, { target: "/postback" });
+	const late = pasted({ secret: PREVIOUS, timestamp: String(goodUntilMs / 1000) });
+	const replaced = { kind: "replaced", goodUntilMs } as const;
+	const ended = { kind: "ended", atMs: endedAtMs } as const;
+	const CASES: readonly [
+		what: string,
+		standing: SecretStanding,
+		request: PastedRequest,
+		isGood: boolean,
+		text: RegExp,
+		nowMs?: number,
+	][] = [
+		["prepared, to us", { kind: "prepared" }, toUs, true, /We accept it\. .* once you activate it/],
+		[
+			"prepared, from us",
+			{ kind: "prepared" },
+			fromUs,
+			false,
+			/signed with the active one until you activate/,
+		],
+		["replaced, to us", replaced, toUs, true, /We accept it until 2026-03-01 12:01 UTC/],
+		["replaced, to us, when its day is over", replaced, late, false, /We accepted it until/, goodUntilMs],
+		["replaced, from us", replaced, fromUs, false, /signed with the active one since then/],
+		["replaced, from us to any path", replaced, elsewhere, false, /signed with the active one since then/],
+		["ended, to us", ended, toUs, false, /ended on 2026-03-01 11:59 UTC .* sign with the active one/],
+		["ended, from us", ended, fromUs, false, /ended on .* verify with the active one/],
+		[
+			"tried for its name only",
+			{ kind: "other" },
+			toUs,
+			false,
+			/another secret: the programme's other secret\.$/,
+		],
 	];
-	const context = { ...CONTEXT, secrets: [present, previous] };
-	const request = pasted({ secret: PREVIOUS });
-	const secretStep = (asked: PastedRequest, at: DiagnosisContext) => {
-		const { isGood, steps } = diagnoseSignature(asked, at);
-		const step = steps.find(({ part }) => part === "secret");
-		return [isGood, step?.verdict, step?.text ?? ""] as const;
-	};
-
-	test("to us, while that one is still good: accepted, with a note until when", () => {
-		const [isGood, verdict, text] = secretStep(request, context);
-		deepEqual([isGood, verdict], [true, "warn"]);
-		match(text, /previous secret\. We take that one until 2026-03-01 12:01 UTC/);
-	});
-
-	test("to us, from the moment on that it is not: refused", () => {
-		const [isGood, verdict, text] = secretStep(
-			pasted({ secret: PREVIOUS, timestamp: String(goodUntilMs / 1000) }),
-			{ ...context, nowMs: goodUntilMs },
-		);
-		deepEqual([isGood, verdict], [false, "bad"]);
-		match(text, /We took that one until 2026-03-01 12:01 UTC/);
-	});
-
-	test("from us: that one signs no callback any more, whatever the path", () => {
-		const callback = { ...request, headers: `${request.headers}\nX-Service-Event: conversion.approved` };
-		const elsewhere = pasted({ secret: PREVIOUS, target: "/postback" }, { target: "/postback" });
-		for (const asked of [callback, elsewhere]) {
-			const [isGood, verdict, text] = secretStep(asked, context);
-			deepEqual([isGood, verdict], [false, "bad"]);
-			match(text, /Callbacks are signed with the present one since then/);
-		}
-	});
+	for (const [what, standing, request, isGood, text, nowMs = NOW_MS] of CASES) {
+		test(`${what}: ${isGood ? "accepted, with a note" : "refused"}`, () => {
+			const found = diagnoseSignature(request, { ...withStanding(standing), nowMs });
+			const step = found.steps.find(({ part }) => part === "secret");
+			deepEqual([found.isGood, step?.verdict], [isGood, isGood ? "warn" : "bad"]);
+			match(step?.text ?? "", text);
+		});
+	}
 });

@@ -1,16 +1,24 @@
-// Which secret a request was signed with, and what that means: one that was replaced is still good for requests to
-// us for a while, but nothing that we send is signed with it any more.
+// Which secret a request was signed with, and what that means: requests to us may be signed with more secrets than
+// the one that we sign with (domain/secret-life).
 
 import type { HeaderNames } from "./signature.ts";
 import { secretVariants, type Variant } from "./signature-variants.ts";
 
-/** The first is the one to check with; the others are tried to say which one it was. */
+export type SecretStanding =
+	/** The one to check with. */
+	| { kind: "right" }
+	| { kind: "prepared" }
+	| { kind: "replaced"; goodUntilMs: number }
+	/** Discarded, or ended by a person or by time. */
+	| { kind: "ended"; atMs: number }
+	/** Tried only to say which one it was. */
+	| { kind: "other" };
+
 export interface KnownSecret {
 	text: string;
 	/** As it reads in a sentence: "the secret you pasted". */
 	name: string;
-	/** Of one that a newer has replaced: until when requests to us may still be signed with it. */
-	goodUntilMs?: number;
+	standing: SecretStanding;
 }
 
 /** Ours name their event. Without that header it is the path: a callback goes wherever the shop listens. */
@@ -28,25 +36,63 @@ export function nameSecrets(
 	isRequestToUs: boolean,
 	nowMs: number,
 ): SecretVariant[] {
-	return secrets.flatMap(({ text, name, goodUntilMs }, index) => {
-		const advice = goodUntilMs === undefined ? "" : adviseChange(goodUntilMs, isRequestToUs, nowMs);
-		const isStillGood = goodUntilMs !== undefined && isRequestToUs && nowMs < goodUntilMs;
+	return secrets.flatMap(({ text, name, standing }) => {
+		const { isGood, advice } = judgeStanding(standing, isRequestToUs, nowMs);
 		return secretVariants(text).map(({ value, mistake }) => {
-			if (index === 0) return { value, mistake, note: null };
-			if (isStillGood && mistake === null)
-				return { value, mistake, note: `It was signed with ${name}. ${advice}` };
+			if (isGood && mistake === null) {
+				return { value, mistake, note: advice === "" ? null : `It was signed with ${name}. ${advice}` };
+			}
+			if (standing.kind === "right") return { value, mistake, note: null };
 			const found = [`It was signed with another secret: ${name}.`, mistake ?? "", advice];
 			return { value, mistake: found.filter((part) => part !== "").join(" "), note: null };
 		});
 	});
 }
 
-function adviseChange(goodUntilMs: number, isRequestToUs: boolean, nowMs: number): string {
-	if (!isRequestToUs) return "Callbacks are signed with the present one since then: verify with that.";
+function judgeStanding(
+	standing: SecretStanding,
+	isRequestToUs: boolean,
+	nowMs: number,
+): { isGood: boolean; advice: string } {
+	switch (standing.kind) {
+		case "right":
+			return { isGood: true, advice: "" };
+		case "other":
+			return { isGood: false, advice: "" };
+		case "prepared":
+			return isRequestToUs
+				? { isGood: true, advice: "We accept it. Callbacks are signed with it once you activate it." }
+				: {
+						isGood: false,
+						advice: "Callbacks are signed with the active one until you activate this: verify with both.",
+					};
+		case "replaced":
+			return judgeReplaced(standing.goodUntilMs, isRequestToUs, nowMs);
+		case "ended":
+			return {
+				isGood: false,
+				advice: `It ended on ${utcMinute(standing.atMs)} and is good for nothing: ${isRequestToUs ? "sign" : "verify"} with the active one.`,
+			};
+		default:
+			return standing satisfies never;
+	}
+}
+
+function judgeReplaced(
+	goodUntilMs: number,
+	isRequestToUs: boolean,
+	nowMs: number,
+): { isGood: boolean; advice: string } {
+	if (!isRequestToUs) {
+		return {
+			isGood: false,
+			advice: "Callbacks are signed with the active one since then: verify with that.",
+		};
+	}
 	const until = utcMinute(goodUntilMs);
 	return nowMs < goodUntilMs
-		? `We take that one until ${until}: change to the present one before then.`
-		: `We took that one until ${until}: sign with the present one.`;
+		? { isGood: true, advice: `We accept it until ${until}: change to the active one before then.` }
+		: { isGood: false, advice: `We accepted it until ${until}: sign with the active one.` };
 }
 
 export function utcMinute(atMs: number): string {

@@ -65,7 +65,7 @@ function missing(): never {
 	throw new Error("an inserted event did not come back with its id");
 }
 
-/** Of these programmes, those that have a Postback URL and a signing secret now: contract section 1, rule 4. */
+/** Of these programmes, those that have a Postback URL and an active signing secret now: contract section 1, rule 4. */
 export async function programmesOwedEvents(
 	trx: Db,
 	programmeIds: readonly number[],
@@ -76,6 +76,7 @@ export async function programmesOwedEvents(
 		.innerJoin("signing_secrets", (join) =>
 			join
 				.onRef("signing_secrets.programme_id", "=", "programmes.id")
+				.on("signing_secrets.activated_at_ms", "is not", null)
 				.on("signing_secrets.replaced_at_ms", "is", null),
 		)
 		.select(["programmes.id", "programmes.public_id", "programmes.endpoint_epoch"])

@@ -219,7 +219,8 @@ async function readTargets(trx: Db, programmeIds: readonly number[]): Promise<Ca
 				and n.ended_at_ms is null) as "isFailing"
 			from programmes p
 			left join endpoints e on e.id = p.endpoint_id
-			left join signing_secrets s on s.programme_id = p.id and s.replaced_at_ms is null
+			left join signing_secrets s on s.programme_id = p.id and s.activated_at_ms is not null
+				and s.replaced_at_ms is null
 			where p.id = any(${programmeIds}::bigint[])`.execute(trx);
 	return rows;
 }

@@ -75,7 +75,8 @@ function prepareStatements(database: DatabaseSync) {
 					and n.ended_at_ms is null) as failing
 				from programmes p
 				left join endpoints e on e.id = p.endpoint_id
-				left join signing_secrets s on s.programme_id = p.id and s.replaced_at_ms is null
+				left join signing_secrets s on s.programme_id = p.id and s.activated_at_ms is not null
+					and s.replaced_at_ms is null
 				where p.id = ?`,
 		),
 		firstDue: prepare("select min(due_at_ms) as due from queue where programme_id = ?"),

@@ -157,6 +157,10 @@ async function walkIntegration(
 	await browser.open(base);
 	await at("/keys");
 	await at("/secret");
+	await at("/secret/discard", { secretId: await newestSecretId(site) });
+	await at("/secret");
+	await at("/secret/activate", { secretId: await newestSecretId(site) });
+	await at("/secret/end");
 	const { public_id: keyId } = await site.store.db
 		.selectFrom("api_keys")
 		.selectAll()
@@ -204,6 +208,11 @@ async function walkConversions(
 	await staff.open("/review");
 	const reject = { reason: "FRAUD", conversion: three.public_id };
 	await send("/review/reject", staff, "/review/reject", reject);
+}
+
+async function newestSecretId({ store }: TestSite): Promise<string> {
+	const newest = store.db.selectFrom("signing_secrets").select("public_id").orderBy("id", "desc");
+	return (await newest.executeTakeFirstOrThrow()).public_id;
 }
 
 async function waiting({ store }: TestSite): Promise<string> {

@@ -11,13 +11,13 @@ import type { Result } from "../../src/domain/fault.ts";
 import { SEALING_IV_BYTES, sealSecret } from "../../src/domain/sealing.ts";
 import { openWorkplace, type Service, startService, type Workplace } from "../../src/service.ts";
 import { insertConversion } from "../../src/store/conversions.ts";
-import { insertSecret } from "../../src/store/keys.ts";
 import { insertOwedEvents, type OwedEvent } from "../../src/store/outbox.ts";
 import { insertProgramme, type Programme, setEndpoint } from "../../src/store/programmes.ts";
+import { insertSecret } from "../../src/store/signing-secrets.ts";
 import type { Db } from "../../src/store/store.ts";
 import type { AttemptsTable, DeliveriesTable } from "../../src/store/tables/deliveries.ts";
 import { createLog, type KeptLog } from "../support/log.ts";
-import { newConversion, newOwedEvent, newProgramme } from "../support/rows.ts";
+import { newConversion, newOwedEvent, newProgramme, newSecret } from "../support/rows.ts";
 
 export interface SiteSettings {
 	dnsServer: string;
@@ -90,7 +90,7 @@ export function addProgrammes(workplace: Workplace, count: number): Promise<Prog
 				`rbs_${randomBytes(32).toString("hex")}`,
 				randomBytes(SEALING_IV_BYTES),
 			);
-			await insertSecret(trx, { programme_id: programme.id, sealed, created_at_ms: nowMs });
+			await insertSecret(trx, newSecret(programme.id, { sealed, activated_at_ms: nowMs }));
 			programmes.push(programme);
 		}
 		return programmes;

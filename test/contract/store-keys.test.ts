@@ -1,19 +1,10 @@
-// API keys, signing secrets and nonces on both databases.
+// API keys and nonces on both databases.
 
-import { deepEqual, equal } from "node:assert/strict";
+import { equal } from "node:assert/strict";
 import { test } from "node:test";
-import {
-	findApiKeyByHash,
-	findUsableSecrets,
-	hasSecret,
-	insertApiKey,
-	insertSecret,
-	retirePresentSecret,
-	revokeApiKey,
-} from "../../src/store/keys.ts";
+import { findApiKeyByHash, insertApiKey, revokeApiKey } from "../../src/store/keys.ts";
 import { spendNonce } from "../../src/store/nonces.ts";
 import { pruneNonces } from "../../src/store/prune.ts";
-import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { addProgramme, newId } from "../support/rows.ts";
@@ -21,7 +12,7 @@ import { addProgramme, newId } from "../support/rows.ts";
 /** More than a pool holds, so that some of them have to wait. */
 const RIVALS = 16;
 
-eachDatabase("keys and secrets", (database) => {
+eachDatabase("keys", (database) => {
 	test("a key is found by its hash, and revoking it works once", async () => {
 		const { store } = database;
 		const { id } = await addProgramme(store);
@@ -41,52 +32,6 @@ eachDatabase("keys and secrets", (database) => {
 		);
 		equal(revoked.filter(Boolean).length, 1);
 		equal(await findApiKeyByHash(store.db, "another hash"), undefined);
-	});
-
-	test("a replaced secret stays usable for as long as is asked, behind the present one", async () => {
-		const { store } = database;
-		const { id } = await addProgramme(store);
-		await store.transact((trx) => replaceSecret(trx, id, "second", START_MS + 100));
-		await store.transact((trx) => replaceSecret(trx, id, "third", START_MS + 200));
-		const usable = async (afterMs: number) =>
-			(await findUsableSecrets(store.db, id, afterMs)).map(({ sealed }) => sealed);
-		deepEqual(await usable(START_MS), ["third", "second", "sealed"]);
-		deepEqual(await usable(START_MS + 100), ["third", "second"]);
-		deepEqual(await usable(START_MS + 200), ["third"]);
-	});
-
-	test("a second present secret is refused", async () => {
-		const { store } = database;
-		const { id } = await addProgramme(store);
-		const second = insertSecret(store.db, { programme_id: id, sealed: "two", created_at_ms: START_MS });
-		equal(await second.then(isStored, isRefused), false);
-		deepEqual(await presentSecrets(store, id), ["sealed"]);
-	});
-
-	test("a programme has one present secret however many replace it at once", async () => {
-		const { store, rival } = database;
-		const { id } = await addProgramme(store);
-		const stored = await Promise.all(
-			Array.from({ length: RIVALS }, (_, n) => {
-				const { transact } = n % 2 === 0 ? store : rival;
-				return transact((trx) => replaceSecret(trx, id, `secret ${n}`, START_MS + n)).then(
-					isStored,
-					isRefused,
-				);
-			}),
-		);
-		equal((await presentSecrets(store, id)).length, 1);
-		equal(await hasSecret(store.db, id), true);
-		// Nobody who was told "stored" lost it: the first one and every stored replacement are on record.
-		const all = await findUsableSecrets(store.db, id, 0);
-		equal(all.length, 1 + stored.filter(Boolean).length);
-	});
-
-	test("retiring without a replacement leaves the programme without a secret", async () => {
-		const { store } = database;
-		const { id } = await addProgramme(store);
-		await retirePresentSecret(store.db, id, START_MS + 1);
-		equal(await hasSecret(store.db, id), false);
 	});
 });
 
@@ -129,15 +74,6 @@ eachDatabase("nonces", (database) => {
 		equal(await spendNonce(store.db, 3, "still good", START_MS), false);
 	});
 });
-
-async function replaceSecret(trx: Store["db"], id: number, sealed: string, nowMs: number): Promise<void> {
-	await retirePresentSecret(trx, id, nowMs);
-	await insertSecret(trx, { programme_id: id, sealed, created_at_ms: nowMs });
-}
-
-async function presentSecrets(store: Store, id: number): Promise<string[]> {
-	return (await findUsableSecrets(store.db, id, Number.MAX_SAFE_INTEGER)).map(({ sealed }) => sealed);
-}
 
 const isStored = (): boolean => true;
 const isRefused = (): boolean => false;

@@ -3,7 +3,6 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { insertMoves, updateIfStill } from "../../src/store/conversions.ts";
-import { retirePresentSecret } from "../../src/store/keys.ts";
 import { insertOwedEvents, programmesOwedEvents } from "../../src/store/outbox.ts";
 import { removeEndpoint } from "../../src/store/programmes.ts";
 import { START_MS } from "../support/clock.ts";
@@ -128,7 +127,12 @@ eachDatabase("the outbox", (database) => {
 			await addProgramme(store),
 		];
 		await store.transact((trx) => removeEndpoint(trx, noUrl.id, START_MS));
-		await retirePresentSecret(store.db, noSecret.id, START_MS);
+		// Only prepared: nothing may be signed with it yet.
+		await store.db
+			.updateTable("signing_secrets")
+			.set({ activated_at_ms: null })
+			.where("programme_id", "=", noSecret.id)
+			.execute();
 		const owed = await programmesOwedEvents(store.db, [ready.id, noUrl.id, noSecret.id]);
 		deepEqual([...owed], [[ready.id, { publicId: ready.public_id, endpointEpoch: 0 }]]);
 		equal((await programmesOwedEvents(store.db, [])).size, 0);

@@ -1,10 +1,18 @@
 // What owners change on the integration page while deliveries are under way: the Postback URL saved, moved and
-// removed, the secret replaced. Afterwards the database says what is in force.
+// removed, the secret replaced step by step. Afterwards the database says what is in force.
 
-import { issueKey, replaceSecret } from "../../src/accounts/keys.ts";
+import { issueKey } from "../../src/accounts/keys.ts";
 import { removePostbackUrl, savePostbackUrl } from "../../src/accounts/postback-url.ts";
+import {
+	activateSecret,
+	discardSecret,
+	endReplacedSecrets,
+	prepareSecret,
+} from "../../src/accounts/signing-secret.ts";
 import type { Result } from "../../src/domain/fault.ts";
+import { openSecret } from "../../src/domain/sealing.ts";
 import type { LookUp } from "../../src/ports.ts";
+import { findPreparedSecret } from "../../src/store/signing-secrets.ts";
 import { createLog } from "../support/log.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import { demand } from "./broken.ts";
@@ -72,13 +80,35 @@ export function createConfiguration(site: ConfigurationSite): Configuration {
 			demandInForce(account, "secrets", result.value.secret);
 	}
 
-	async function replace(process: ServiceProcess, account: ShopAccount): Promise<void> {
+	/** Signs nothing yet: the auditor knows only the active one. */
+	async function prepare(process: ServiceProcess, account: ShopAccount): Promise<void> {
 		const result = await answerOrNothing(() =>
-			replaceSecret({ ...process, sealingKey: site.sealingKey }, account.publicId),
+			prepareSecret({ ...process, sealingKey: site.sealingKey }, account.publicId),
 		);
 		site.readAccount(account);
-		note("replace", account, result);
-		if (result?.ok === true) demandInForce(account, "secrets", result.value);
+		note("prepare", account, result);
+	}
+
+	async function activate(process: ServiceProcess, account: ShopAccount): Promise<void> {
+		const found = await answerOrNothing(() => findPreparedSecret(process.store.db, account.id));
+		if (!found) return prepare(process, account);
+		const result = await answerOrNothing(() => activateSecret(process, account.publicId, found.public_id));
+		site.readAccount(account);
+		note("activate", account, result);
+		if (result?.ok === true)
+			demandInForce(account, "secrets", openSecret(site.sealingKey, account.id, found.sealed));
+	}
+
+	async function discard(process: ServiceProcess, account: ShopAccount): Promise<void> {
+		const found = await answerOrNothing(() => findPreparedSecret(process.store.db, account.id));
+		if (!found) return;
+		const result = await answerOrNothing(() => discardSecret(process, account.publicId, found.public_id));
+		note("discard", account, result);
+	}
+
+	async function endReplaced(process: ServiceProcess, account: ShopAccount): Promise<void> {
+		const result = await answerOrNothing(() => endReplacedSecrets(process, account.publicId));
+		note("end", account, result);
 	}
 
 	async function remove(process: ServiceProcess, account: ShopAccount): Promise<void> {
@@ -96,7 +126,9 @@ export function createConfiguration(site: ConfigurationSite): Configuration {
 		saveUrl,
 		issueKey: issue,
 		changeSomething(process, account) {
-			const change = random.pick([saveUrl, saveUrl, saveUrl, remove, replace, replace, issue]);
+			const urls = [saveUrl, saveUrl, saveUrl, remove];
+			const secrets = [prepare, activate, activate, endReplaced, discard];
+			const change = random.pick([...urls, ...secrets, issue]);
 			return change(process, account);
 		},
 	};

@@ -2,15 +2,16 @@
 
 import { ID_RANDOM_BYTES, type IdPrefix, makeId } from "../../src/domain/id.ts";
 import { type Conversion, insertConversion, type NewConversion } from "../../src/store/conversions.ts";
-import { insertSecret } from "../../src/store/keys.ts";
 import { insertOwedEvents, type OwedEvent } from "../../src/store/outbox.ts";
 import { insertProgramme, type Programme, setEndpoint } from "../../src/store/programmes.ts";
 import type { AttemptRecord, ClaimedDelivery, Settlement } from "../../src/store/queue.ts";
+import { insertSecret } from "../../src/store/signing-secrets.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";
 import { createRandom } from "./random.ts";
 
 type NewProgramme = Parameters<typeof insertProgramme>[1];
+type NewSecret = Parameters<typeof insertSecret>[1];
 
 const random = createRandom();
 
@@ -23,9 +24,22 @@ export async function addProgramme(store: Store): Promise<Programme> {
 	return store.transact(async (trx) => {
 		const programme = await insertProgramme(trx, newProgramme());
 		await setEndpoint(trx, programme.id, "https://shop.example/postback", START_MS);
-		await insertSecret(trx, { programme_id: programme.id, sealed: "sealed", created_at_ms: START_MS });
+		await insertSecret(trx, newSecret(programme.id));
 		return programme;
 	});
+}
+
+/** An active one, unless told otherwise. */
+export function newSecret(programmeId: number, change: Partial<NewSecret> = {}): NewSecret {
+	return {
+		public_id: newId("sec"),
+		programme_id: programmeId,
+		sealed: "sealed",
+		hint: "abcd",
+		created_at_ms: START_MS,
+		activated_at_ms: START_MS,
+		...change,
+	};
 }
 
 export function newProgramme(change: Partial<NewProgramme> = {}): NewProgramme {

@@ -2,7 +2,7 @@
 // its deliveries. Where the integration page would be used, the page's own use case is called.
 
 import type { Selectable } from "kysely";
-import { issueKey, replaceSecret } from "../../src/accounts/keys.ts";
+import { issueKey } from "../../src/accounts/keys.ts";
 import { openProgramme } from "../../src/accounts/open-programme.ts";
 import { createPerson } from "../../src/accounts/people.ts";
 import { removePostbackUrl, savePostbackUrl } from "../../src/accounts/postback-url.ts";
@@ -18,6 +18,7 @@ import type { AttemptsTable, DeliveriesTable } from "../../src/store/tables/deli
 import type { NoticesTable } from "../../src/store/tables/notices.ts";
 import type { ReceivedCallback } from "./callback-form.ts";
 import type { MovableClock } from "./clock.ts";
+import { replaceSecret } from "./replace-secret.ts";
 import type { AnswerRequest, Shop } from "./shop.ts";
 import type { Condition } from "./until.ts";
 

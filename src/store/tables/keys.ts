@@ -19,12 +19,19 @@ export interface ApiKeysTable {
 
 export interface SigningSecretsTable {
 	id: Generated<number>;
+	public_id: string;
 	programme_id: number;
 	/** AES-256-GCM: see domain/sealing. */
 	sealed: string;
+	/** Its last characters, so that people can tell secrets apart. */
+	hint: string;
 	created_at_ms: number;
+	/** Null while it is only prepared: see domain/secret-life. */
+	activated_at_ms: number | null;
 	/** Set when a newer one took its place; still good for inbound requests for a while. */
 	replaced_at_ms: number | null;
+	/** Set when it was discarded, or ended before its time. */
+	ended_at_ms: number | null;
 }
 
 export interface NoncesTable {
@@ -42,10 +49,14 @@ export function keyTables({ selfNumberedId, clustered }: Dialect): readonly stri
 		"create index api_keys_by_programme on api_keys (programme_id)",
 		"create index api_keys_usable on api_keys (programme_id) where revoked_at_ms is null",
 		`create table signing_secrets (
-			id ${selfNumberedId}, programme_id bigint not null references programmes(id),
-			sealed text not null, created_at_ms bigint not null, replaced_at_ms bigint)`,
-		// At most one secret of a programme is the present one, whoever else is replacing it just now.
-		"create unique index signing_secrets_present on signing_secrets (programme_id) where replaced_at_ms is null",
+			id ${selfNumberedId}, public_id text not null unique,
+			programme_id bigint not null references programmes(id), sealed text not null, hint text not null,
+			created_at_ms bigint not null, activated_at_ms bigint, replaced_at_ms bigint, ended_at_ms bigint)`,
+		// At most one secret of a programme is active, and at most one prepared, whoever else is at it just now.
+		`create unique index signing_secrets_active on signing_secrets (programme_id)
+			where activated_at_ms is not null and replaced_at_ms is null`,
+		`create unique index signing_secrets_prepared on signing_secrets (programme_id)
+			where activated_at_ms is null and ended_at_ms is null`,
 		"create index signing_secrets_by_programme on signing_secrets (programme_id, replaced_at_ms)",
 		`create table nonces (
 			programme_id bigint not null, nonce text not null, expires_at_ms bigint not null,

@@ -5,7 +5,6 @@ import { existsSync, readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { verifyPostback } from "@ringback/receiver";
 import { lexer, type Token, walkTokens } from "marked";
-import { REPLACED_SECRET_GRACE_MS } from "../../accounts/authenticate.ts";
 import { readConfig } from "../../config.ts";
 import { EVENT_TYPES, judgeMove, judgeReport, REASONS, type Status } from "../../domain/conversion.ts";
 import { composeEvent } from "../../domain/event.ts";
@@ -13,6 +12,7 @@ import { EVENT_NAMES } from "../../domain/event-name.ts";
 import { MAIL_INTERVAL_MS } from "../../domain/notice.ts";
 import { parsePostbackUrl } from "../../domain/postback-url.ts";
 import { MAX_ATTEMPTS, RETRY_DELAYS_MS } from "../../domain/retry.ts";
+import { REPLACED_SECRET_GRACE_MS } from "../../domain/secret-life.ts";
 import { headerNames, TIMESTAMP_TOLERANCE_SECONDS } from "../../domain/signature.ts";
 import { DEADLINE_MS } from "../../outside/https-transport.ts";
 import { CLAIM_LAPSE_MS } from "../../store/queue.ts";
@@ -233,7 +233,7 @@ describe("the limits", () => {
 			`we wait ${DEADLINE_MS / SECOND_MS} seconds`,
 			`at most one mail in ${MAIL_INTERVAL_MS / MINUTE_MS} minutes`,
 			`more than ${TIMESTAMP_TOLERANCE_SECONDS} seconds away`,
-			`good for another ${REPLACED_SECRET_GRACE_MS / HOUR_MS} hours`,
+			`it ends ${REPLACED_SECRET_GRACE_MS / HOUR_MS} hours after the activation`,
 		];
 		assert.deepEqual(
 			sentences.filter((sentence) => !TEXT.includes(sentence)),

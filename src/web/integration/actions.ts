@@ -1,6 +1,6 @@
 // What the buttons of the integration page do: parse, call one use case, say how it went, back to the page.
 
-import { issueKey, replaceSecret, revokeKey } from "../../accounts/keys.ts";
+import { issueKey, revokeKey } from "../../accounts/keys.ts";
 import { removePostbackUrl, savePostbackUrl } from "../../accounts/postback-url.ts";
 import { resendDelivery, resendFailedSince } from "../../callbacks/resend.ts";
 import { judgeTestDecision, parseMove, sideOf } from "../../conversions/decision-rights.ts";
@@ -27,14 +27,6 @@ export const postKey: Action = async (c, deps) => {
 	if (!issued.ok) return backWithFault(c, issued.fault);
 	const { key, secret } = issued.value;
 	handOverIssued(c, deps, programme, personId, { key, secret });
-	return back(c, "keys");
-};
-
-export const postSecret: Action = async (c, deps) => {
-	const { programme, personId } = whoAndWhere(c);
-	const replaced = await replaceSecret(deps, programme.public_id, personId);
-	if (!replaced.ok) return backWithFault(c, replaced.fault);
-	handOverIssued(c, deps, programme, personId, { key: null, secret: replaced.value });
 	return back(c, "keys");
 };
 
@@ -138,17 +130,17 @@ function parseUtcMinute(text: string): number | null {
 	return Number.isNaN(atMs) ? null : atMs;
 }
 
-function whoAndWhere(c: WebContext) {
+export function whoAndWhere(c: WebContext) {
 	return { programme: programmeOf(c), personId: viewerOf(c).personId };
 }
 
 /** To the top, where the message stands; to a section only where that section itself tells the result. */
-function back(c: WebContext, section?: "keys" | "test"): Response {
+export function back(c: WebContext, section?: "keys" | "test"): Response {
 	const path = integrationPath(programmeOf(c).public_id);
 	return c.redirect(section === undefined ? path : `${path}#${section}`, 303);
 }
 
-function backWithFault(c: WebContext, { detail }: Fault): Response {
+export function backWithFault(c: WebContext, { detail }: Fault): Response {
 	setFlash(c, "bad", detail);
 	return back(c);
 }

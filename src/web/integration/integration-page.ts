@@ -13,8 +13,9 @@ import {
 	newestProgress,
 } from "../../store/delivery-list.ts";
 import { type IntegrationChecks, readIntegrationChecks } from "../../store/integration-checks.ts";
-import { findUsableSecrets, listApiKeys } from "../../store/keys.ts";
+import { listApiKeys } from "../../store/keys.ts";
 import { type Programme, presentUrl } from "../../store/programmes.ts";
+import { findUsableSecrets, type SigningSecret, stateOf } from "../../store/signing-secrets.ts";
 import type { Db } from "../../store/store.ts";
 import { findNewestTest } from "../../store/test-conversion.ts";
 import { csrfField } from "../csrf.ts";
@@ -78,7 +79,8 @@ ${keysSection({
 	path,
 	csrf,
 	keys: await listApiKeys(db, programme.id, MAX_REVOKED_SHOWN),
-	secretMadeAtMs: live.secretMadeAtMs,
+	secrets: live.secrets,
+	nowMs: deps.clock.nowMs(),
 	isNext: next === "key",
 	issued,
 })}
@@ -97,7 +99,7 @@ ${testSection(test)}
 ${deliveriesSection(deliveries)}
 <div id="${HEALTH_TARGET}">${healthStrip(live.health)}</div>
 ${healthSection(live.health)}
-${snippetsSection(path, parseLanguage(c.req.query("lang")), values)}`,
+${snippetsSection(path, parseLanguage(c.req.query("lang")), values, live.secrets.length > 1)}`,
 	});
 }
 
@@ -122,7 +124,7 @@ export async function fingerprintOf(db: Db, programme: Programme): Promise<strin
 
 interface Live {
 	url: string | null;
-	secretMadeAtMs: number | null;
+	secrets: readonly SigningSecret[];
 	checks: IntegrationChecks;
 	health: CallbackHealth;
 	test: TestView;
@@ -140,7 +142,7 @@ async function loadLive(
 	const { db } = store;
 	const nowMs = clock.nowMs();
 	const url = (await presentUrl(db, programme.id)) ?? null;
-	const [secret] = await findUsableSecrets(db, programme.id, nowMs);
+	const secrets = await findUsableSecrets(db, programme.id, nowMs);
 	const conversion = (await findNewestTest(db, programme.id)) ?? null;
 	const ofTest = conversion === null ? [] : await listDeliveriesOfConversion(db, conversion.id);
 	const checks = await readIntegrationChecks(db, programme.id);
@@ -156,12 +158,12 @@ async function loadLive(
 	};
 	return {
 		url,
-		secretMadeAtMs: secret?.created_at_ms ?? null,
+		secrets,
 		checks,
 		health: await readCallbackHealth(db, programme.id, nowMs),
 		test: {
 			...common,
-			hasSecret: secret !== undefined,
+			hasSecret: secrets.some((secret) => stateOf(secret, nowMs) === "active"),
 			conversion,
 			deliveries: ofTest,
 			lastAttempts: await listLastAttempts(

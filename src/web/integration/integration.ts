@@ -15,7 +15,6 @@ import {
 	postResend,
 	postResendFailed,
 	postRevocation,
-	postSecret,
 	postTest,
 	postTestMove,
 	postUrl,
@@ -25,6 +24,7 @@ import { answerDelivery, deliveryFingerprint, renderDeliveryLive } from "./deliv
 import { answerInbound } from "./inbound-page.ts";
 import { answerIntegration, fingerprintOf, renderLive } from "./integration-page.ts";
 import { deliveryPath, integrationPath } from "./paths.ts";
+import { postSecret, postSecretActivation, postSecretDiscard, postSecretEnd } from "./secret-actions.ts";
 import { answerSignatureCheck, answerSignaturePage } from "./signature-page.ts";
 
 const INTEGRATION = "/programmes/:programmeId/integration";
@@ -41,6 +41,9 @@ const ACTIONS: readonly (readonly [path: string, action: Action])[] = [
 	[`${INTEGRATION}/keys`, postKey],
 	[`${INTEGRATION}/keys/:keyId/revoke`, postRevocation],
 	[`${INTEGRATION}/secret`, postSecret],
+	[`${INTEGRATION}/secret/activate`, postSecretActivation],
+	[`${INTEGRATION}/secret/discard`, postSecretDiscard],
+	[`${INTEGRATION}/secret/end`, postSecretEnd],
 	[`${INTEGRATION}/postback-url`, postUrl],
 	[`${INTEGRATION}/postback-url/remove`, postUrlRemoval],
 	[`${INTEGRATION}/test`, postTest],

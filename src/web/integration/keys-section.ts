@@ -1,4 +1,4 @@
-// API keys and the signing secret: issue, show once, replace, revoke.
+// API keys and the signing secret: issue, show once, revoke.
 
 import { html } from "hono/html";
 import type { ApiKey } from "../../store/keys.ts";
@@ -8,14 +8,11 @@ import { dataTable } from "../components/lists.ts";
 import { badge, copyable, timeTag } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
 import type { Issued } from "./issued-cookie.ts";
+import { type SecretsView, secretPart } from "./secret-section.ts";
 import { API_KEY_VARIABLE, SECRET_VARIABLE } from "./snippet-values.ts";
 
-export interface KeysView {
-	path: string;
-	csrf: Html;
+export interface KeysView extends SecretsView {
 	keys: readonly ApiKey[];
-	/** When the present secret was made; null without one. */
-	secretMadeAtMs: number | null;
 	/** Issuing one is what to do next. */
 	isNext: boolean;
 	/** Shown this one time. */
@@ -27,18 +24,20 @@ export function keysSection(view: KeysView): Html {
 	return section({
 		id: "keys",
 		title: "API keys and signing secret",
-		hint: "A key names the programme, the secret signs in both directions. Both are shown once.",
+		hint: "The API key identifies your programme; the secret signs your requests and our callbacks. Both are shown once.",
 		actions: postForm({
 			action: `${path}/keys`,
 			csrf,
 			className: "row",
 			body: button({ label: "Issue API key", ...(view.isNext ? { tone: "primary" } : {}) }),
 		}),
-		body: html`${issued === null ? null : padded(issuedOnce(issued))}${keyTable(view)}${
-			view.secretMadeAtMs === null ? null : padded(secretRow(view, view.secretMadeAtMs))
-		}`,
+		body: html`${issued === null ? null : padded(issuedOnce(issued))}${keyTable(view)}${secretPart(view)}`,
 	});
 }
+
+/** A secret without a key is one that was prepared. */
+const PREPARED =
+	"It is prepared, not active: add it to your receiver beside the old one, then activate it below.";
 
 function issuedOnce({ key, secret }: Issued): Html {
 	const parts: Content[] = [
@@ -47,7 +46,9 @@ function issuedOnce({ key, secret }: Issued): Html {
 		} again.</strong></p>`,
 	];
 	if (key !== null) parts.push(shownOnce("API key", API_KEY_VARIABLE, key));
-	if (secret !== null) parts.push(shownOnce("Signing secret", SECRET_VARIABLE, secret));
+	if (secret !== null)
+		parts.push(shownOnce(key === null ? "New signing secret" : "Signing secret", SECRET_VARIABLE, secret));
+	if (key === null && secret !== null) parts.push(html`<p class="small">${PREPARED}</p>`);
 	return message("good", html`<div class="stack-tight">${parts}</div>`);
 }
 
@@ -61,7 +62,7 @@ function keyTable({ keys, path, csrf }: KeysView): Html {
 		rows: keys,
 		empty: emptyState({
 			title: "No API key yet",
-			text: "Issue the first one: the signing secret comes with it, and without a secret no callback is sent.",
+			text: "Your first key comes with a signing secret. Without a secret no callback is sent.",
 		}),
 		stacks: true,
 		columns: [
@@ -101,22 +102,4 @@ function keyTable({ keys, path, csrf }: KeysView): Html {
 			},
 		],
 	});
-}
-
-function secretRow({ path, csrf }: KeysView, madeAtMs: number): Html {
-	return html`<div class="row-end"><div class="grow">
-	<h3>Signing secret</h3>
-	<p class="small soft">Made ${timeTag(madeAtMs)}. When you replace it, the next callback is signed with the new one at once; your own requests may use the old one for 24 hours more.</p>
-</div>${postForm({
-		action: `${path}/secret`,
-		csrf,
-		className: "row",
-		body: button({
-			label: "Replace secret",
-			tone: "danger",
-			isSmall: true,
-			confirm:
-				"Replace the signing secret? The next callback is signed with the new one: your receiver needs it first, or must accept both.",
-		}),
-	})}</div>`;
 }

@@ -1,20 +1,29 @@
 // Ready snippets with the programme's own values, both directions, one tab a language: the files of examples/.
 
 import { html } from "hono/html";
-import { more, padded, section, tabs } from "../components/blocks.ts";
+import { message, more, padded, section, tabs } from "../components/blocks.ts";
 import { codeBlock } from "../components/text.ts";
 import { EXAMPLE_LANGUAGES, type ExampleLanguage, fillIn, readExample } from "../examples.ts";
 import type { Html } from "../html.ts";
 import { withQuery } from "./paths.ts";
 import { API_KEY_VARIABLE, pixelSnippet, SECRET_VARIABLE, type SnippetValues } from "./snippet-values.ts";
 
-export function snippetsSection(path: string, language: ExampleLanguage, values: SnippetValues): Html {
+const WHILE_REPLACING = html`The signing secret is being replaced. Sign your requests with the new one, and let your receiver accept both until the old one has ended: in Node, give <code>secret</code> as a list. <a href="/docs#replacing-the-secret-without-losing-a-callback">How to replace it</a>`;
+
+export function snippetsSection(
+	path: string,
+	language: ExampleLanguage,
+	values: SnippetValues,
+	/** More than one secret is good for something just now. */
+	isReplacing: boolean,
+): Html {
 	const label = EXAMPLE_LANGUAGES.find(({ value }) => value === language)?.label ?? "";
 	return section({
 		id: "snippets",
 		title: "Ready snippets",
 		hint: html`With this programme's values. Put the key into <code>${API_KEY_VARIABLE}</code> and the secret into <code>${SECRET_VARIABLE}</code>. <a href="/docs#the-rules">The rules they keep, and why</a>`,
 		body: padded(
+			isReplacing ? message("info", WHILE_REPLACING) : null,
 			tabs(
 				"Language",
 				EXAMPLE_LANGUAGES.map((other) => ({

@@ -62,7 +62,7 @@ test("every folder of examples/ is shown, and no other", () => {
 test("the section shows both directions in the language asked for, and Node when there is no such", () => {
 	const values = { publicUrl: PUBLIC_URL, brand: "Acme", programId: "prg_1" };
 	const shown = (language: string | undefined) =>
-		String(snippetsSection("/integration", parseLanguage(language), values));
+		String(snippetsSection("/integration", parseLanguage(language), values, false));
 	match(shown("csharp"), /aria-current="true">C#<[\s\S]*static class Sender[\s\S]*static class Receiver/);
 	match(shown("curl"), /aria-current="true">Node</);
 	equal(shown(undefined), shown("node"));

@@ -1,0 +1,84 @@
+// Replacing the signing secret on the page, step by step, with the API asked after each.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Browser, TestSite } from "../test-site.test-support.ts";
+import { issue, openShop, report, SECRET } from "./integration-shop.test-support.ts";
+
+const HOUR_MS = 3_600_000;
+
+test("prepare shows the new secret once; both are good for requests, and the page says what comes next", async (t) => {
+	const shop = await openShop(t);
+	const { key, secret } = await issue(shop.browser, shop.path);
+	const prepared = await prepare(shop.browser, shop.path);
+	assert.ok(prepared.secret !== "" && prepared.secret !== secret);
+	assert.match(prepared.text, /prepared, not active/);
+	assert.match(prepared.text, /let your receiver accept both/, "the snippets say it too");
+	const again = (await shop.browser.open(shop.path)).text;
+	assert.doesNotMatch(again, SECRET);
+	assert.ok(
+		again.includes(`rbs_…${secret.slice(-4)}`) && again.includes(`rbs_…${prepared.secret.slice(-4)}`),
+	);
+	assert.doesNotMatch(again, /Prepare new secret/);
+	for (const used of [secret, prepared.secret]) {
+		assert.equal((await report(shop.site, { key, secret: used }, used)).status, 201);
+	}
+	// Nobody has to be told twice, and the one that was shown stays the one.
+	await shop.browser.submit(`${shop.path}/secret`, {});
+	assert.match((await shop.browser.open(shop.path)).text, /A new secret is prepared already/);
+	assert.equal((await report(shop.site, { key, secret: prepared.secret }, "again")).status, 201);
+});
+
+test("activate makes the old one a replaced one for 24 hours, and end it now ends it at once", async (t) => {
+	const shop = await openShop(t);
+	const { key, secret } = await issue(shop.browser, shop.path);
+	const prepared = await prepare(shop.browser, shop.path);
+	const activated = await shop.browser.submit(`${shop.path}/secret/activate`, {
+		secretId: prepared.secretId,
+	});
+	assert.equal(activated.status, 303);
+	const page = (await shop.browser.open(shop.path)).text;
+	assert.match(page, /callbacks are signed with it/);
+	assert.match(page, /Replaced/);
+	shop.site.moveClock(23 * HOUR_MS);
+	assert.equal((await report(shop.site, { key, secret }, "1")).status, 201);
+	await shop.browser.submit(`${shop.path}/secret/end`, {});
+	assert.match((await shop.browser.open(shop.path)).text, /The old secret has ended/);
+	assert.equal((await report(shop.site, { key, secret }, "2")).status, 401);
+	assert.equal((await report(shop.site, { key, secret: prepared.secret }, "3")).status, 201);
+	assert.doesNotMatch((await shop.browser.open(shop.path)).text, /End it now/);
+	assert.deepEqual(await audited(shop.site), ["secret.prepared", "secret.activated", "secret.ended"]);
+});
+
+test("a discarded secret is refused at once, and activating it afterwards changes nothing", async (t) => {
+	const shop = await openShop(t);
+	const { key, secret } = await issue(shop.browser, shop.path);
+	const prepared = await prepare(shop.browser, shop.path);
+	await shop.browser.submit(`${shop.path}/secret/discard`, { secretId: prepared.secretId });
+	assert.equal((await report(shop.site, { key, secret: prepared.secret }, "1")).status, 401);
+	await shop.browser.submit(`${shop.path}/secret/activate`, { secretId: prepared.secretId });
+	assert.match((await shop.browser.open(shop.path)).text, /not prepared any more/);
+	assert.equal((await report(shop.site, { key, secret }, "2")).status, 201);
+	assert.deepEqual(await audited(shop.site), ["secret.prepared", "secret.discarded"]);
+});
+
+async function prepare(browser: Browser, path: string) {
+	await browser.submit(`${path}/secret`, {});
+	const { text } = await browser.open(path);
+	return {
+		text,
+		secret: SECRET.exec(text)?.[0] ?? "",
+		secretId: /value="(sec_\w+)"/.exec(text)?.[1] ?? "",
+	};
+}
+
+async function audited({ store }: TestSite): Promise<string[]> {
+	const rows = await store.db
+		.selectFrom("audit_entries")
+		.select(["action", "person_id"])
+		.orderBy("id")
+		.execute();
+	const ofSecrets = rows.filter(({ action }) => action.startsWith("secret."));
+	assert.ok(ofSecrets.every(({ person_id }) => person_id !== null));
+	return ofSecrets.map(({ action }) => action);
+}

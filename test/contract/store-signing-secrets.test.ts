@@ -1,0 +1,175 @@
+// Replacing a signing secret on both databases: one prepared and one active at most, whoever else is at it, and
+// each step done once however often it is asked for.
+
+import { deepEqual, equal } from "node:assert/strict";
+import { test } from "node:test";
+import type { AccountsDeps } from "../../src/accounts/deps.ts";
+import {
+	activateSecret,
+	discardSecret,
+	endReplacedSecrets,
+	prepareSecret,
+} from "../../src/accounts/signing-secret.ts";
+import type { Result } from "../../src/domain/fault.ts";
+import { REPLACED_SECRET_GRACE_MS } from "../../src/domain/secret-life.ts";
+import type { Programme } from "../../src/store/programmes.ts";
+import { findUsableSecrets, insertSecret, stateOf } from "../../src/store/signing-secrets.ts";
+import type { Store } from "../../src/store/store.ts";
+import { START_MS } from "../support/clock.ts";
+import { eachDatabase } from "../support/databases.ts";
+import { createRandom } from "../support/random.ts";
+import { addProgramme, newSecret } from "../support/rows.ts";
+import { expectValue } from "../support/shop-programme.ts";
+
+/** More than a pool holds, so that some of them have to wait. */
+const RIVALS = 16;
+const random = createRandom();
+
+eachDatabase("signing secrets", (database) => {
+	const depsOf = (store: Store, nowMs = START_MS): AccountsDeps => ({
+		store,
+		random,
+		sealingKey: new Uint8Array(32).fill(7),
+		clock: { nowMs: () => nowMs, after: () => () => undefined, turn: async () => undefined },
+	});
+	/** By many, through two connections to the same database. */
+	const race = <Value>(act: (deps: AccountsDeps, n: number) => Promise<Value>): Promise<Value[]> =>
+		Promise.all(
+			Array.from({ length: RIVALS }, (_, n) => act(depsOf(n % 2 === 0 ? database.store : database.rival), n)),
+		);
+	const prepare = async (programme: Programme, nowMs?: number) =>
+		expectValue(await prepareSecret(depsOf(database.store, nowMs), programme.public_id));
+	const activate = async (programme: Programme, secretId: string, nowMs?: number) =>
+		activateSecret(depsOf(database.store, nowMs), programme.public_id, secretId);
+	const states = async (programme: Programme, nowMs = START_MS) => {
+		const rows = await database.store.db
+			.selectFrom("signing_secrets")
+			.selectAll()
+			.where("programme_id", "=", programme.id)
+			.orderBy("id")
+			.execute();
+		return rows.map((row) => stateOf(row, nowMs));
+	};
+	const audited = async (programme: Programme) => {
+		const rows = await database.store.db
+			.selectFrom("audit_entries")
+			.select("action")
+			.where("programme_id", "=", programme.id)
+			.orderBy("id")
+			.execute();
+		return rows.map(({ action }) => action);
+	};
+
+	test("prepared, activated, and the old one good for a day or until it is ended", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const { secretId } = await prepare(programme);
+		deepEqual(await states(programme), ["active", "prepared"]);
+		equal((await activate(programme, secretId, START_MS + 10)).ok, true);
+		deepEqual(await states(programme, START_MS + 10), ["replaced", "active"]);
+		const usable = async (nowMs: number) => (await findUsableSecrets(store.db, programme.id, nowMs)).length;
+		const dayLaterMs = START_MS + 10 + REPLACED_SECRET_GRACE_MS;
+		deepEqual([await usable(dayLaterMs - 1), await usable(dayLaterMs)], [2, 1]);
+		const ended = await endReplacedSecrets(depsOf(store, START_MS + 20), programme.public_id);
+		equal(expectValue(ended), 1);
+		equal(await usable(START_MS + 20), 1);
+		deepEqual(await states(programme, START_MS + 20), ["ended", "active"]);
+		deepEqual(await audited(programme), ["secret.prepared", "secret.activated", "secret.ended"]);
+	});
+
+	test("two rapid replacements leave two old ones, and both are ended at once", async () => {
+		const programme = await addProgramme(database.store);
+		for (const atMs of [START_MS + 1, START_MS + 2]) {
+			const { secretId } = await prepare(programme, atMs);
+			equal((await activate(programme, secretId, atMs)).ok, true);
+		}
+		const ended = await endReplacedSecrets(depsOf(database.store, START_MS + 3), programme.public_id);
+		equal(expectValue(ended), 2);
+		deepEqual(await states(programme, START_MS + 3), ["ended", "ended", "active"]);
+		equal(expectValue(await endReplacedSecrets(depsOf(database.store), programme.public_id)), 0);
+	});
+
+	test("of many who prepare at once one does, and the others are told", async () => {
+		const programme = await addProgramme(database.store);
+		const made = await race((deps) => prepareSecret(deps, programme.public_id));
+		deepEqual(codesOf(made), { made: 1, secret_already_prepared: RIVALS - 1 });
+		deepEqual(await states(programme), ["active", "prepared"]);
+		deepEqual(await audited(programme), ["secret.prepared"]);
+	});
+
+	test("activated by many at once it is activated once", async () => {
+		const programme = await addProgramme(database.store);
+		const { secretId } = await prepare(programme);
+		const activated = await race((deps) => activateSecret(deps, programme.public_id, secretId));
+		deepEqual(codesOf(activated), { made: RIVALS });
+		deepEqual(await states(programme), ["replaced", "active"]);
+		deepEqual(await audited(programme), ["secret.prepared", "secret.activated"]);
+	});
+
+	test("activated and discarded at once it is one or the other, and never without an active secret", async () => {
+		const programme = await addProgramme(database.store);
+		const { secretId } = await prepare(programme);
+		await race((deps, n) =>
+			n % 4 < 2
+				? activateSecret(deps, programme.public_id, secretId)
+				: discardSecret(deps, programme.public_id, secretId),
+		);
+		const found = (await states(programme)).join();
+		equal(found === "replaced,active" || found === "active,ended", true, found);
+		equal((await audited(programme)).length, 2);
+	});
+
+	test("a discarded one is good for nothing, and another can be prepared", async () => {
+		const programme = await addProgramme(database.store);
+		const { secretId } = await prepare(programme);
+		const discard = () => discardSecret(depsOf(database.store), programme.public_id, secretId);
+		deepEqual([(await discard()).ok, (await discard()).ok], [true, true]);
+		equal((await findUsableSecrets(database.store.db, programme.id, START_MS)).length, 1);
+		deepEqual(codesOf([await activate(programme, secretId)]), { secret_not_prepared: 1 });
+		await prepare(programme);
+		deepEqual(await states(programme), ["active", "ended", "prepared"]);
+		deepEqual(await audited(programme), ["secret.prepared", "secret.discarded", "secret.prepared"]);
+	});
+
+	test("the active one cannot be discarded, and another programme's cannot be touched", async () => {
+		const [mine, other] = [await addProgramme(database.store), await addProgramme(database.store)];
+		const { secretId } = await prepare(mine);
+		const deps = depsOf(database.store);
+		const foreign = [
+			await activateSecret(deps, other.public_id, secretId),
+			await discardSecret(deps, other.public_id, secretId),
+		];
+		deepEqual(codesOf(foreign), { secret_not_prepared: 2 });
+		equal((await activate(mine, secretId)).ok, true);
+		deepEqual(codesOf([await discardSecret(deps, mine.public_id, secretId)]), { secret_not_prepared: 1 });
+		deepEqual([await states(mine), await states(other)], [["replaced", "active"], ["active"]]);
+	});
+
+	test("without a secret there is nothing to replace", async () => {
+		const programme = await addProgramme(database.store);
+		await database.store.db.deleteFrom("signing_secrets").where("programme_id", "=", programme.id).execute();
+		const made = await prepareSecret(depsOf(database.store), programme.public_id);
+		deepEqual(codesOf([made]), { no_signing_secret: 1 });
+	});
+
+	test("the database itself refuses a second active and a second prepared one", async () => {
+		const programme = await addProgramme(database.store);
+		const insert = (change: { activated_at_ms: number | null }) =>
+			insertSecret(database.store.db, newSecret(programme.id, change)).then(isStored, isRefused);
+		equal(await insert({ activated_at_ms: START_MS }), false);
+		equal(await insert({ activated_at_ms: null }), true);
+		equal(await insert({ activated_at_ms: null }), false);
+	});
+});
+
+function codesOf(results: readonly Result<unknown>[]): Record<string, number> {
+	const counts: Record<string, number> = {};
+	for (const result of results) {
+		const code = result.ok ? "made" : result.fault.code;
+		counts[code] = (counts[code] ?? 0) + 1;
+	}
+	return counts;
+}
+
+const isStored = (): boolean => true;
+const isRefused = (): boolean => false;

@@ -1,0 +1,13 @@
+// Both steps of a replacement at once, for tests that are about what comes after it.
+
+import type { AccountsDeps } from "../../src/accounts/deps.ts";
+import { activateSecret, prepareSecret } from "../../src/accounts/signing-secret.ts";
+import { type Result, succeed } from "../../src/domain/fault.ts";
+
+/** Resolves to the new secret, which callbacks are signed with from now on. */
+export async function replaceSecret(deps: AccountsDeps, programmeId: string): Promise<Result<string>> {
+	const prepared = await prepareSecret(deps, programmeId);
+	if (!prepared.ok) return prepared;
+	const activated = await activateSecret(deps, programmeId, prepared.value.secretId);
+	return activated.ok ? succeed(prepared.value.secret) : activated;
+}
