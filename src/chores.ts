@@ -9,6 +9,7 @@ import type { Clock, Log, Mailer } from "./ports.ts";
 import { pruneJobs } from "./store/bulk-jobs.ts";
 import { pruneCallbackHours } from "./store/callback-hours.ts";
 import { pruneUses } from "./store/limit-counts.ts";
+import { pruneMails } from "./store/mail-queue.ts";
 import {
 	pruneDeliveries,
 	pruneExpired,
@@ -36,6 +37,8 @@ const DAY_MS = 24 * HOUR_MS;
 /** Windows are days long; this is how late their end may be noticed. */
 const WINDOW_INTERVAL_MS = 10 * SECOND_MS;
 const MAIL_LOOK_INTERVAL_MS = 30 * SECOND_MS;
+/** Longer than any of them is tried for, and than the next one on the same topic has to wait. */
+const MAILS_KEPT_MS = 7 * DAY_MS;
 const NONCE_INTERVAL_MS = 60 * SECOND_MS;
 /** Strangers write them: they stay no longer than they count. */
 const LIMIT_INTERVAL_MS = 60 * SECOND_MS;
@@ -57,6 +60,7 @@ export function startChores(deps: ChoresDeps): Chores {
 	start("forget old nonces", NONCE_INTERVAL_MS, () => pruneNonces(store, clock.nowMs()));
 	start("forget limits that are over", LIMIT_INTERVAL_MS, () => pruneUses(store.db, clock.nowMs()));
 	start("forget expired sessions and links", HOUR_MS, () => pruneSignIn(store.db, clock.nowMs()));
+	start("forget old mails", HOUR_MS, () => pruneMails(store.db, clock.nowMs() - MAILS_KEPT_MS));
 	start("remove what is past retention", HOUR_MS, async (isStopping) => {
 		const olderThanMs = clock.nowMs() - deps.retentionDays * DAY_MS;
 		await pruneDeliveries(store, clock, olderThanMs, isStopping);

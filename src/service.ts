@@ -5,6 +5,7 @@ import packageJson from "../package.json" with { type: "json" };
 import { makeFirstStaffPath } from "./accounts/first-staff.ts";
 import { createInstallationWatch } from "./accounts/installation-watch.ts";
 import { createMailDispatcher, type MailDispatcher } from "./accounts/mail-dispatcher.ts";
+import { startTelling } from "./accounts/tell-changes.ts";
 import { createMetrics } from "./api/metrics.ts";
 import { createApp, createMetricsApp, createWorkerApp } from "./app.ts";
 import { Engine } from "./callbacks/engine.ts";
@@ -46,7 +47,7 @@ export interface Workplace {
 	log: Log;
 	transport: Transport;
 	mailer: SmtpMailer | null;
-	/** Mail about accounts, sent by the way. */
+	/** Mail about accounts, written first and sent by the way. */
 	mails: MailDispatcher;
 	sealingKey: Uint8Array;
 	addressPolicy: AddressPolicy;
@@ -94,7 +95,18 @@ export async function openWorkplace(config: Config, options: OpenOptions = {}): 
 		});
 		const { smtpUrl, mailFrom } = config;
 		const mailer = smtpUrl === null || mailFrom === null ? null : createSmtpMailer(smtpUrl, mailFrom);
-		const mails = createMailDispatcher({ mailer, log });
+		const mails = createMailDispatcher({
+			store,
+			clock,
+			random,
+			sealingKey,
+			mailer,
+			log,
+			network: {
+				brand: config.brand,
+				publicUrl: config.publicUrl ?? `http://localhost:${config.port}`,
+			},
+		});
 		return {
 			config,
 			store,
@@ -138,6 +150,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		const worker = config.role === "web" ? null : startWorker(workplace, publicUrl);
 		// In every process: whichever is there takes up what another left behind.
 		const bulk = startBulkRunner(workplace);
+		const telling = startTelling({ ...workplace, publicUrl });
 		let isStopping = false;
 		const stopping = new AbortController();
 		const engineCounters = worker === null ? null : () => worker.engine.counters;
@@ -172,7 +185,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 				stopping.abort();
 				const closing = listeners.map((listener) => listener.close());
 				// Together: nothing more is claimed while somebody is still being answered.
-				await Promise.all([...closing, worker?.stop(), bulk.stop()]);
+				await Promise.all([...closing, worker?.stop(), bulk.stop(), telling.stop()]);
 				await workplace.close();
 			},
 		};
@@ -243,6 +256,7 @@ function startWorker(workplace: Workplace, publicUrl: string): { engine: Engine;
 	const chores = startChores({
 		...workplace,
 		publicUrl,
+		brand: config.brand,
 		retentionDays: config.retentionDays,
 	});
 	return {

@@ -36,6 +36,8 @@ export interface Acceptance {
 	/** Only looked at for a new account, as the password is for an owner who has one. */
 	name: string;
 	password: string;
+	/** Where it was done from: told to somebody whose password it changes. */
+	address?: string;
 }
 
 export interface AcceptedLink {
@@ -54,6 +56,7 @@ interface Entry {
 	email: string;
 	name: string;
 	passwordHash: string;
+	address: string | null;
 }
 
 export async function acceptLink(
@@ -87,7 +90,8 @@ async function readEntry(
 	opened: OpenedLink,
 	acceptance: Acceptance,
 ): Promise<Result<Entry>> {
-	if (!needsPassword(opened)) return succeed({ email: "", name: "", passwordHash: "" });
+	const address = acceptance.address ?? null;
+	if (!needsPassword(opened)) return succeed({ email: "", name: "", passwordHash: "", address });
 	const email = opened.kind === "first" ? parseEmail(acceptance.email) : succeed("");
 	if (!email.ok) return email;
 	const name = opened.kind === "password" ? succeed("") : parsePersonName(acceptance.name);
@@ -96,7 +100,7 @@ async function readEntry(
 	if (!judged.ok) return judged;
 	// Before the transaction: hashing takes its time on purpose, and nobody else should wait for it.
 	const passwordHash = await auth.hashPassword(acceptance.password);
-	return succeed({ email: email.value, name: name.value, passwordHash });
+	return succeed({ email: email.value, name: name.value, passwordHash, address });
 }
 
 function needsPassword(opened: OpenedLink): boolean {
@@ -133,7 +137,8 @@ async function useLink(
 			const ended = await endAccess(trx, person, { endedBy: person.id, nowMs });
 			await setPassword(trx, person, entry.passwordHash, nowMs);
 			const { id: personId, email: subject } = person;
-			await noteAudit(trx, { personId, action: "password.reset", subject, detail: "by link" }, nowMs);
+			const note = { personId, action: "password.reset", subject, detail: "by link" } as const;
+			await noteAudit(trx, { ...note, address: entry.address }, nowMs);
 			// Whatever was guessed, it was the old one.
 			await forgetTurns(trx, WRONG_PASSWORDS_FROM_ANYWHERE, person.email);
 			return { ...joined(person), ended };

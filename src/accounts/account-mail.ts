@@ -1,6 +1,13 @@
-// The words of the mails about accounts. Plain text: it must be readable in any client, on any phone.
+// The words of the mails that somebody asked for: invitations, and links for a new password. Plain text: it must be
+// readable in any client, on any phone. What strangers chose is quoted; the dispatcher adds which network it is from.
 
-import type { Mail } from "../ports.ts";
+import { quote } from "../domain/mail-text.ts";
+import type { AccountMail } from "./mail-dispatcher.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** For what holds no link: older than this it is no news. */
+const NEWS_DAYS = 2;
 
 export interface InvitationMail {
 	to: string;
@@ -10,15 +17,17 @@ export interface InvitationMail {
 	validDays: number;
 }
 
-export function composeInvitationMail({ to, link, programmeName, validDays }: InvitationMail): Mail {
+export function composeInvitationMail({ to, link, programmeName, validDays }: InvitationMail): AccountMail {
 	const what =
 		programmeName === null
-			? "You are invited to join the staff on Ringback."
-			: `You are invited to look after the programme "${oneLine(programmeName)}" on Ringback.`;
+			? "You are invited to join the network's staff on Ringback."
+			: `You are invited to manage the programme ${quote(programmeName)} on Ringback.`;
 	return {
-		to: [to],
+		to,
 		subject:
-			programmeName === null ? "Your account on Ringback" : `Your account for ${oneLine(programmeName)}`,
+			programmeName === null
+				? "You're invited to join the staff"
+				: `You're invited to manage ${quote(programmeName)}`,
 		text: [
 			what,
 			"",
@@ -27,43 +36,51 @@ export function composeInvitationMail({ to, link, programmeName, validDays }: In
 			"",
 			"If you did not expect this mail, do nothing: without the link there is no account.",
 		].join("\n"),
+		goodForMs: validDays * DAY_MS,
 	};
 }
 
 /** From another owner, to whoever has the mailbox: the page behind the link knows whether they need a password. */
-export function composeOwnerInvitationMail({ to, link, programmeName, validDays }: InvitationMail): Mail {
-	const name = oneLine(programmeName ?? "");
+export function composeOwnerInvitationMail({
+	to,
+	link,
+	programmeName,
+	validDays,
+}: InvitationMail): AccountMail {
+	const name = quote(programmeName ?? "");
 	return {
-		to: [to],
-		subject: `Will you look after ${name}?`,
+		to,
+		subject: `You're invited to manage ${name}`,
 		text: [
-			`An owner of the programme "${name}" asks you to look after it with them on Ringback.`,
+			`An owner of the programme ${name} invites you to manage it with them on Ringback.`,
 			"",
 			`Open this link to accept. It works once, and for ${days(validDays)}:`,
 			link,
 			"",
 			"If you did not expect this mail, do nothing: nothing changes until you accept.",
 		].join("\n"),
+		goodForMs: validDays * DAY_MS,
 	};
 }
 
 /** For somebody who can sign in already: nothing to set up, only something new to see. */
-export function composeAccessMail(to: string, programmeName: string, publicUrl: string): Mail {
+export function composeAccessMail(to: string, programmeName: string, publicUrl: string): AccountMail {
 	return {
-		to: [to],
-		subject: `You now have access to ${oneLine(programmeName)}`,
+		to,
+		subject: `You now have access to ${quote(programmeName)}`,
 		text: [
-			`The programme "${oneLine(programmeName)}" has been added to your account on Ringback.`,
+			`The programme ${quote(programmeName)} has been added to your account on Ringback.`,
 			"",
 			"Sign in as usual:",
 			`${publicUrl}/sign-in`,
 		].join("\n"),
+		goodForMs: NEWS_DAYS * DAY_MS,
 	};
 }
 
-export function composeResetMail(to: string, link: string): Mail {
+export function composeResetMail(to: string, link: string): AccountMail {
 	return {
-		to: [to],
+		to,
 		subject: "Choose a new password",
 		text: [
 			"Somebody, probably you, asked for a new password on Ringback.",
@@ -73,26 +90,8 @@ export function composeResetMail(to: string, link: string): Mail {
 			"",
 			"If it was not you, do nothing: your password stays as it is.",
 		].join("\n"),
+		goodForMs: HOUR_MS,
 	};
-}
-
-/** Without the link, which somebody hands over: whoever reads this mailbox is told, and let in nowhere. */
-export function composePasswordLinkMail(to: string): Mail {
-	return {
-		to: [to],
-		subject: "A link for a new password was made",
-		text: [
-			"The network's staff made a link with which a new password for your account on Ringback can be chosen.",
-			"",
-			"If you asked for it, they give it to you themselves: it is not in this mail.",
-			"If you did not, tell them at once. Your password stays as it is until the link is used.",
-		].join("\n"),
-	};
-}
-
-/** The name came from a form: line breaks in a subject would be header injection. */
-function oneLine(text: string): string {
-	return text.replace(/[\r\n]+/g, " ");
 }
 
 function days(count: number): string {

@@ -60,11 +60,8 @@ export async function confirmAuthenticator(
 	await deps.store.transact(async (trx) => {
 		// Seen on this screen just now: it must not open the next sign-in.
 		await tried.value.spend(trx);
-		await noteAudit(
-			trx,
-			{ personId: person.personId, action: "authenticator.turned_on" },
-			deps.clock.nowMs(),
-		);
+		const note = { personId: person.personId, action: "authenticator.turned_on" } as const;
+		await noteAudit(trx, { ...note, address: visitor.address }, deps.clock.nowMs());
 	});
 	await tried.value.forgive();
 	return succeed(tried.value.answer.setCookies);
@@ -118,7 +115,9 @@ export async function removeAuthenticator(
 		const answer = await deps.auth.post("/two-factor/disable", { password }, visitor);
 		if (answer.status !== 200) return { ok: false, fault: faultOf(answer) };
 		const note = { personId: person.personId, action: "authenticator.turned_off" } as const;
-		await noteAudit(deps.store.db, note, deps.clock.nowMs());
+		await deps.store.transact((trx) =>
+			noteAudit(trx, { ...note, address: visitor.address }, deps.clock.nowMs()),
+		);
 		return succeed(answer.setCookies);
 	});
 }

@@ -35,6 +35,7 @@ export async function issueKey(
 	if (programme === undefined) return unknownProgramme(programmePublicId);
 	const nowMs = deps.clock.nowMs();
 	const key = `rbk_${deps.random.hex(KEY_BYTES)}`;
+	const hint = key.slice(-HINT_LENGTH);
 	const keyId = makeId("key", nowMs, deps.random.bytes(ID_RANDOM_BYTES));
 	return deps.store.transact(async (trx): Promise<Result<IssuedKey>> => {
 		await lockProgramme(trx, programme.id);
@@ -48,11 +49,11 @@ export async function issueKey(
 			public_id: keyId,
 			programme_id: programme.id,
 			hash: sha256Hex(key),
-			hint: key.slice(-HINT_LENGTH),
+			hint,
 			created_at_ms: nowMs,
 		});
 		const note = { personId, programmeId: programme.id, action: "key.issued", subject: keyId } as const;
-		await noteAudit(trx, note, nowMs);
+		await noteAudit(trx, { ...note, detail: showHint(hint) }, nowMs);
 		const isFirst = (await findActiveSecret(trx, programme.id)) === undefined;
 		const made = isFirst ? await makeSecret(trx, deps, programme.id, nowMs, nowMs) : null;
 		return succeed({ keyId, key, secret: made?.secret ?? null });
@@ -68,13 +69,20 @@ export async function revokeKey(
 ): Promise<Result<true>> {
 	const nowMs = clock.nowMs();
 	return store.transact(async (trx): Promise<Result<true>> => {
-		if (!(await revokeApiKey(trx, programmeId, keyId, nowMs))) {
+		const revoked = await revokeApiKey(trx, programmeId, keyId, nowMs);
+		if (revoked === undefined) {
 			return refuse(
 				"unknown_key",
 				`There is no usable key ${keyId}: check the id, or it was revoked before.`,
 			);
 		}
-		await noteAudit(trx, { personId, programmeId, action: "key.revoked", subject: keyId }, nowMs);
+		const note = { personId, programmeId, action: "key.revoked", subject: keyId } as const;
+		await noteAudit(trx, { ...note, detail: showHint(revoked.hint) }, nowMs);
 		return succeed(true);
 	});
+}
+
+/** As the page shows it. */
+function showHint(hint: string): string {
+	return `rbk_…${hint}`;
 }

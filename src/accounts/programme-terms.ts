@@ -1,10 +1,10 @@
 // The terms of a programme as people type them: each checked by itself, so that a form can show every mistake
 // at its field at once.
 
+import { MAX_NAME_LENGTH, parseName } from "../domain/display-name.ts";
 import { type Fault, type Result, refuse, succeed } from "../domain/fault.ts";
 import { parseRate } from "../domain/money.ts";
 
-const MAX_NAME_LENGTH = 100;
 /** Ten years: longer is a typing error. */
 const MAX_DAYS = 3_650;
 /** How long a parked pixel conversion waits for the shop's postback. */
@@ -54,8 +54,8 @@ export function parseTerms(input: TermsInput): Checked<Terms> {
 }
 
 function parseProgrammeName(text: string): Result<string> {
-	const name = text.trim();
-	if (name.length > 0 && name.length <= MAX_NAME_LENGTH && !/\p{Cc}/u.test(name)) return succeed(name);
+	const name = parseName(text);
+	if (name !== null) return succeed(name);
 	return refuse(
 		"invalid_name",
 		`A programme's name has 1 to ${MAX_NAME_LENGTH} characters, without line breaks or others that cannot be seen.`,

@@ -83,8 +83,10 @@ export async function confirmSignIn(
 			return false;
 		}
 		await noteAudit(trx, { personId, action: "person.signed_in" }, nowMs);
-		if (typed.isBackupCode)
-			await noteAudit(trx, { personId, action: "authenticator.backup_code_used" }, nowMs);
+		if (typed.isBackupCode) {
+			const note = { personId, action: "authenticator.backup_code_used" } as const;
+			await noteAudit(trx, { ...note, address: visitor.address }, nowMs);
+		}
 		return true;
 	});
 	if (!isFresh) return refuseCode(deps, visitor, codeAlreadyUsed("Sign in again with the next one."));

@@ -6,9 +6,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { MAIL_OFF } from "../../test/support/mail-off.ts";
 import { createInstallationWatch } from "../accounts/installation-watch.ts";
 import { issueKey } from "../accounts/keys.ts";
-import { createMailDispatcher } from "../accounts/mail-dispatcher.ts";
 import { openProgramme } from "../accounts/open-programme.ts";
 import { createPerson } from "../accounts/people.ts";
 import { type AllDeps, createApp } from "../app.ts";
@@ -111,7 +111,7 @@ export async function openTestShop(
 		allowsPrivateRanges: false,
 		staffAuthenticator: "optional",
 		metrics: createMetrics({ clock: { nowMs: () => nowMs }, engineCounters: null }),
-		mails: createMailDispatcher({ mailer: null, log }),
+		mails: MAIL_OFF,
 		installation: createInstallationWatch(
 			{ clock: { nowMs: () => nowMs }, log },
 			{

@@ -21,6 +21,7 @@ export interface MailOwnersDeps {
 	log: Log;
 	mailer: Mailer;
 	publicUrl: string;
+	brand: string;
 }
 
 /** While a mail is under way, and when the mail server did not take it. */
@@ -38,7 +39,7 @@ export async function mailOwners(deps: MailOwnersDeps, isStopping: () => boolean
 }
 
 async function mailOne(deps: MailOwnersDeps, found: readonly Notice[]): Promise<void> {
-	const { store, clock, log, mailer, publicUrl } = deps;
+	const { store, clock, log, mailer } = deps;
 	const programmeId = found[0]?.programme_id;
 	if (programmeId === undefined) return;
 	const programme = (await findProgrammesById(store.db, [programmeId])).get(programmeId);
@@ -62,7 +63,7 @@ async function mailOne(deps: MailOwnersDeps, found: readonly Notice[]): Promise<
 		if (await claimMail(store.db, notice, nowMs + MAIL_CLAIM_MS)) notices.push(notice);
 	}
 	try {
-		await mailer.send({ to, ...composeNoticeMail(programme, notices, publicUrl) });
+		await mailer.send({ to, ...composeNoticeMail(programme, notices, deps) });
 	} catch (error) {
 		log.warn({ err: error, programmeId }, "a notice could not be mailed; trying again in a minute");
 		await changeLastMailed(store.db, programmeId, nowMs, lastMailedAtMs);

@@ -6,7 +6,7 @@ import type { Programme } from "../store/programmes.ts";
 import { composeNoticeMail } from "./notice-mail.ts";
 
 const OPENED_AT_MS = Date.UTC(2026, 0, 15, 12, 5);
-const PUBLIC_URL = "https://ringback.example";
+const NETWORK = { brand: "Service", publicUrl: "https://ringback.example" };
 
 const PROGRAMME: Programme = {
 	id: 1,
@@ -49,17 +49,21 @@ function notice(change: Partial<Notice> = {}): Notice {
 }
 
 test("the first failure: what failed, why, when, and where to look", () => {
-	const { subject, text } = composeNoticeMail(PROGRAMME, [notice()], PUBLIC_URL);
-	equal(subject, "1 callback failed: Sample shop");
-	match(text, /^Programme: Sample shop \(prg_1\)$/m);
+	const { subject, text } = composeNoticeMail(PROGRAMME, [notice()], NETWORK);
+	equal(subject, '1 callback failed: "Sample shop"');
+	match(text, /^Programme: "Sample shop" \(prg_1\)$/m);
 	match(text, /^1 callback to your shop finally failed\. The last one, at 2026-01-15 12:05 UTC: .*HTTP 404/m);
 	match(text, /^https:\/\/ringback\.example$/m);
+	match(
+		text,
+		/\nThis mail was sent by the affiliate network ringback\.example at https:\/\/ringback\.example\n$/,
+	);
 });
 
 test("a digest tells what is new, and how many there are since it began", () => {
 	const digest = notice({ failures: 250, mailed_failures: 1, updated_at_ms: OPENED_AT_MS + 900_000 });
-	const { subject, text } = composeNoticeMail(PROGRAMME, [digest], PUBLIC_URL);
-	equal(subject, "249 callbacks failed: Sample shop");
+	const { subject, text } = composeNoticeMail(PROGRAMME, [digest], NETWORK);
+	equal(subject, '249 callbacks failed: "Sample shop"');
 	match(text, /^249 callbacks to your shop finally failed \(250 since 2026-01-15 12:05 UTC\)\./m);
 	match(text, /The last one, at 2026-01-15 12:20 UTC/);
 });
@@ -74,7 +78,7 @@ const CAUSES: readonly [Verdict, number | null, RegExp][] = [
 
 for (const [last_verdict, last_http_status, expected] of CAUSES) {
 	test(`the cause is told so that one can act on it: ${last_verdict}, HTTP ${last_http_status}`, () => {
-		const { text } = composeNoticeMail(PROGRAMME, [notice({ last_verdict, last_http_status })], PUBLIC_URL);
+		const { text } = composeNoticeMail(PROGRAMME, [notice({ last_verdict, last_http_status })], NETWORK);
 		match(text, expected);
 		doesNotMatch(text, /null|undefined/);
 	});
@@ -89,15 +93,15 @@ test("a shop that works again is the subject, and the failures before it are in 
 		last_http_status: null,
 		opened_at_ms: OPENED_AT_MS + 60_000,
 	});
-	const { subject, text } = composeNoticeMail(PROGRAMME, [ended, again], PUBLIC_URL);
-	equal(subject, "Callbacks work again: Sample shop");
+	const { subject, text } = composeNoticeMail(PROGRAMME, [ended, again], NETWORK);
+	equal(subject, 'Callbacks work again: "Sample shop"');
 	match(text, /^2 callbacks to your shop finally failed/m);
 	match(text, /^Since 2026-01-15 12:06 UTC your shop answers callbacks again\.$/m);
 });
 
 test("a line break in the programme's name adds no header and no line", () => {
 	const programme = { ...PROGRAMME, name: "Shop\r\nBcc: everybody@example.org" };
-	const { subject, text } = composeNoticeMail(programme, [notice()], PUBLIC_URL);
+	const { subject, text } = composeNoticeMail(programme, [notice()], NETWORK);
 	doesNotMatch(subject, /[\r\n]/);
-	deepEqual(text.split("\n").slice(0, 1), ["Programme: Shop Bcc: everybody@example.org (prg_1)"]);
+	deepEqual(text.split("\n").slice(0, 1), ['Programme: "Shop Bcc: everybody[at]example[.]org" (prg_1)']);
 });

@@ -1,5 +1,5 @@
-// Signing secrets at rest: AES-256-GCM under the service's own key, bound to the programme they belong to,
-// so that a sealed secret copied onto another programme's row does not open.
+// Secrets at rest: AES-256-GCM under the service's own key, bound to what they belong to, so that a sealed secret
+// copied onto another programme's row does not open.
 
 import { createCipheriv, createDecipheriv } from "node:crypto";
 
@@ -11,20 +11,37 @@ const TAG_BYTES = 16;
 
 /** `iv` must be fresh random bytes every time: GCM breaks when one is used twice. */
 export function sealSecret(key: Uint8Array, programmeId: number, secret: string, iv: Uint8Array): string {
-	const cipher = createCipheriv(ALGORITHM, key, iv).setAAD(boundTo(programmeId));
-	return Buffer.concat([iv, cipher.update(secret, "utf8"), cipher.final(), cipher.getAuthTag()]).toString(
-		"base64",
-	);
+	return seal(key, `programme:${programmeId}`, secret, iv);
 }
 
 /** Null when the key is not the one it was sealed with, or somebody changed it. */
 export function openSecret(key: Uint8Array, programmeId: number, sealed: string): string | null {
+	return open(key, `programme:${programmeId}`, sealed);
+}
+
+/** A mail on its way may hold a link that lets somebody in. Bound to its reader: no row opens for another address. */
+export function sealMail(key: Uint8Array, to: string, text: string, iv: Uint8Array): string {
+	return seal(key, `mail:${to}`, text, iv);
+}
+
+export function openMail(key: Uint8Array, to: string, sealed: string): string | null {
+	return open(key, `mail:${to}`, sealed);
+}
+
+function seal(key: Uint8Array, boundTo: string, text: string, iv: Uint8Array): string {
+	const cipher = createCipheriv(ALGORITHM, key, iv).setAAD(Buffer.from(boundTo));
+	return Buffer.concat([iv, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]).toString(
+		"base64",
+	);
+}
+
+function open(key: Uint8Array, boundTo: string, sealed: string): string | null {
 	const bytes = Buffer.from(sealed, "base64");
 	if (bytes.length < SEALING_IV_BYTES + TAG_BYTES) return null;
 	const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, SEALING_IV_BYTES), {
 		authTagLength: TAG_BYTES,
 	})
-		.setAAD(boundTo(programmeId))
+		.setAAD(Buffer.from(boundTo))
 		.setAuthTag(bytes.subarray(-TAG_BYTES));
 	try {
 		const text = decipher.update(bytes.subarray(SEALING_IV_BYTES, -TAG_BYTES));
@@ -33,8 +50,4 @@ export function openSecret(key: Uint8Array, programmeId: number, sealed: string)
 		// The only thing `final` throws for is a tag that does not match.
 		return null;
 	}
-}
-
-function boundTo(programmeId: number): Buffer {
-	return Buffer.from(`programme:${programmeId}`);
 }

@@ -3,6 +3,7 @@
 
 import type { HeaderNames } from "./signature.ts";
 import { secretVariants, type Variant } from "./signature-variants.ts";
+import { utcMinute } from "./utc-minute.ts";
 
 export type SecretStanding =
 	/** The one to check with. */
@@ -93,8 +94,4 @@ function judgeReplaced(
 	return nowMs < goodUntilMs
 		? { isGood: true, advice: `We accept it until ${until}: change to the active one before then.` }
 		: { isGood: false, advice: `We accepted it until ${until}: sign with the active one.` };
-}
-
-export function utcMinute(atMs: number): string {
-	return `${new Date(atMs).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }

@@ -2,6 +2,8 @@
 // ever goes into it.
 
 import type { Selectable } from "kysely";
+import type { ToldAction } from "../domain/told-changes.ts";
+import { markToTell, type Noted } from "./changes-to-tell.ts";
 import type { Db } from "./store.ts";
 import type { AuditEntriesTable } from "./tables/audit.ts";
 
@@ -9,31 +11,15 @@ export type AuditEntry = Selectable<AuditEntriesTable>;
 
 /** `area.what-happened`; a new one is added here, none is renamed, because old entries keep theirs. */
 export type AuditAction =
-	| "person.invited"
-	| "person.joined"
+	| ToldAction
 	| "person.signed_in"
 	| "person.signed_out"
-	| "person.removed"
 	| "access.ended"
 	| "link.withdrawn"
-	| "password.changed"
 	| "password.reset_asked"
-	| "password.link_made"
-	| "password.reset"
 	| "sessions.revoked"
-	| "authenticator.turned_on"
-	| "authenticator.turned_off"
-	| "authenticator.backup_code_used"
 	| "programme.created"
 	| "programme.changed"
-	| "key.issued"
-	| "key.revoked"
-	| "secret.prepared"
-	| "secret.activated"
-	| "secret.discarded"
-	| "secret.ended"
-	| "postback_url.saved"
-	| "postback_url.removed"
 	| "conversion.decided"
 	| "conversions.decided"
 	| "decisions.prepared"
@@ -42,7 +28,7 @@ export type AuditAction =
 	| "delivery.resent"
 	| "deliveries.resent";
 
-export interface AuditNote {
+export interface AuditNote extends Noted {
 	/** Null: the command line, or the service itself. */
 	personId: number | null;
 	programmeId?: number | null;
@@ -50,10 +36,13 @@ export interface AuditNote {
 	/** The public id or e-mail of what it was done to. */
 	subject?: string | null;
 	detail?: string | null;
+	/** Where it came from: given for changes to somebody's account, and told to them. */
+	address?: string | null;
 }
 
+/** Also marks what people are to be mailed about: see domain/told-changes. */
 export async function noteAudit(trx: Db, note: AuditNote, nowMs: number): Promise<void> {
-	await trx
+	const { id } = await trx
 		.insertInto("audit_entries")
 		.values({
 			at_ms: nowMs,
@@ -62,8 +51,11 @@ export async function noteAudit(trx: Db, note: AuditNote, nowMs: number): Promis
 			action: note.action,
 			subject: note.subject ?? null,
 			detail: note.detail ?? null,
+			address: note.address ?? null,
 		})
-		.execute();
+		.returning("id")
+		.executeTakeFirstOrThrow();
+	await markToTell(trx, id, note, nowMs);
 }
 
 /** Newest first; `beforeId` is the last entry of the page before. */

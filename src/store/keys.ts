@@ -33,21 +33,21 @@ export async function noteKeyUse(trx: Db, id: number, atMs: number): Promise<voi
 		.execute();
 }
 
-/** False when the programme has no such key, or it had been revoked before. */
+/** The key as it is now; undefined when the programme has no such key, or it had been revoked before. */
 export async function revokeApiKey(
 	db: Db,
 	programmeId: number,
 	publicId: string,
 	nowMs: number,
-): Promise<boolean> {
-	const { numUpdatedRows } = await db
+): Promise<ApiKey | undefined> {
+	return db
 		.updateTable("api_keys")
 		.set({ revoked_at_ms: nowMs })
 		.where("public_id", "=", publicId)
 		.where("programme_id", "=", programmeId)
 		.where("revoked_at_ms", "is", null)
+		.returningAll()
 		.executeTakeFirst();
-	return numUpdatedRows > 0n;
 }
 
 /** All that can be used, and behind them the newest that were revoked: a key in use is never out of sight. */

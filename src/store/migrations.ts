@@ -10,6 +10,7 @@ import type { Dialect } from "./tables/dialect.ts";
 import { inboundTables } from "./tables/inbound.ts";
 import { keyTables } from "./tables/keys.ts";
 import { linkTables } from "./tables/links.ts";
+import { mailTables } from "./tables/mails.ts";
 import { noticeTables } from "./tables/notices.ts";
 import { peopleTables } from "./tables/people.ts";
 import { programmeTables } from "./tables/programmes.ts";
@@ -40,5 +41,6 @@ function firstSchema(dialect: Dialect): readonly string[] {
 		inboundTables,
 		bulkTables,
 		auditTables,
+		mailTables,
 	].flatMap((tablesOf) => tablesOf(dialect));
 }

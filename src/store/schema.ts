@@ -15,6 +15,7 @@ import type {
 import type { InboundCallsTable } from "./tables/inbound.ts";
 import type { ApiKeysTable, NoncesTable, SigningSecretsTable } from "./tables/keys.ts";
 import type { LinkLockTable, LinksTable } from "./tables/links.ts";
+import type { ChangesToTellTable, MailQueueTable } from "./tables/mails.ts";
 import type { NoticesTable } from "./tables/notices.ts";
 import type { PeopleTable } from "./tables/people.ts";
 import type { EndpointsTable, ProgrammeOwnersTable, ProgrammesTable } from "./tables/programmes.ts";
@@ -52,6 +53,8 @@ export interface Schema {
 	limit_counts: LimitCountsTable;
 	spent_codes: SpentCodesTable;
 	audit_entries: AuditEntriesTable;
+	mail_queue: MailQueueTable;
+	changes_to_tell: ChangesToTellTable;
 	bulk_jobs: BulkJobsTable;
 	bulk_rows: BulkRowsTable;
 	callback_hours: CallbackHoursTable;

@@ -14,6 +14,7 @@ import { createAuth } from "../accounts/auth.ts";
 import { createInstallationWatch } from "../accounts/installation-watch.ts";
 import { invitePerson } from "../accounts/invitations.ts";
 import { createMailDispatcher } from "../accounts/mail-dispatcher.ts";
+import { tellChanges } from "../accounts/tell-changes.ts";
 import { createMetrics } from "../api/metrics.ts";
 import { type AllDeps, createApp } from "../app.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
@@ -42,6 +43,8 @@ export interface TestSite {
 	log: KeptLog;
 	/** Everything that was mailed. */
 	mailbox: Mail[];
+	/** Mails what people are to hear of, as a running service does every few seconds. */
+	tellChanges(): Promise<void>;
 	moveClock(byMs: number): void;
 	/** Somebody else's browser, at an address of its own. */
 	browser(options?: BrowserOptions): Browser;
@@ -72,18 +75,30 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 	const mailbox: Mail[] = [];
 	let nowMs = START_MS;
 	const mailer = { send: async (mail: Mail) => void mailbox.push(mail) };
-	const deps: AllDeps = {
+	const publicUrl = options.publicUrl ?? "https://ringback.example";
+	const common = {
 		store,
 		clock: { nowMs: () => nowMs, after: () => () => undefined, turn: async () => undefined },
-		random: { bytes: (count) => randomBytes(count), hex: (count) => randomBytes(count).toString("hex") },
+		random: {
+			bytes: (count: number) => randomBytes(count),
+			hex: (count: number) => randomBytes(count).toString("hex"),
+		},
 		sealingKey: new Uint8Array(32).fill(7),
 		log,
+	};
+	const mails = createMailDispatcher({
+		...common,
+		mailer: options.hasMail === true ? mailer : null,
+		network: { brand: "Service", publicUrl },
+	});
+	const deps: AllDeps = {
+		...common,
 		brand: "Service",
-		publicUrl: options.publicUrl ?? "https://ringback.example",
+		publicUrl,
 		allowsPrivateRanges: false,
 		staffAuthenticator: "optional",
 		metrics: createMetrics({ clock: { nowMs: () => nowMs }, engineCounters: null }),
-		mails: createMailDispatcher({ mailer: options.hasMail === true ? mailer : null, log }),
+		mails,
 		installation: createInstallationWatch(
 			{ clock: { nowMs: () => nowMs }, log },
 			{
@@ -103,7 +118,12 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 	};
 	const app = createApp(deps);
 	const auth = createAuth(deps);
-	const request: Request = (path, init, env) => app.request(path, init, env);
+	const request: Request = async (path, init, env) => {
+		const answer = await app.request(path, init, env);
+		// Nobody waits for mails but a test that looks into the mailbox.
+		await mails.settled();
+		return answer;
+	};
 
 	async function join(
 		email: string,
@@ -116,7 +136,10 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 		const token = new URL(invited.value.link).pathname.split("/").at(-1) ?? "";
 		const accepted = await acceptLink({ ...deps, auth }, token, { email, name, password: PASSWORD });
 		assert.ok(accepted.ok);
+		await mails.settled();
 		mailbox.length = 0;
+		// Known long ago, to every test that begins with somebody who has joined.
+		await store.db.deleteFrom("changes_to_tell").execute();
 		return accepted.value.person;
 	}
 
@@ -125,6 +148,11 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 		store,
 		log,
 		mailbox,
+		async tellChanges() {
+			await tellChanges(deps, () => false);
+			mails.wake();
+			await mails.settled();
+		},
 		moveClock: (byMs) => {
 			nowMs += byMs;
 		},

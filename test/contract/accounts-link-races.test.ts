@@ -6,7 +6,6 @@ import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { acceptLink } from "../../src/accounts/accept-link.ts";
 import type { Maker } from "../../src/accounts/links.ts";
-import { createMailDispatcher } from "../../src/accounts/mail-dispatcher.ts";
 import { inviteAsOwner } from "../../src/accounts/owner-invitations.ts";
 import { makePasswordLink } from "../../src/accounts/password-link.ts";
 import { changePassword } from "../../src/accounts/passwords.ts";
@@ -21,6 +20,7 @@ import { newEmail } from "../../src/web/test-site.test-support.ts";
 import { createClock } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";
+import { MAIL_OFF } from "../support/mail-off.ts";
 import { addProgramme } from "../support/rows.ts";
 import { expectValue } from "../support/shop-programme.ts";
 import { signInAs } from "../support/signed-in.ts";
@@ -193,7 +193,7 @@ function depsOf(store: Store) {
 			bytes: (count: number) => randomBytes(count),
 			hex: (count: number) => randomBytes(count).toString("hex"),
 		},
-		mails: createMailDispatcher({ mailer: null, log }),
+		mails: MAIL_OFF,
 		publicUrl: "https://ringback.example",
 	};
 }

@@ -5,9 +5,10 @@ import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
 import { test } from "node:test";
 import { type PostbackRequest, verifyPostback } from "@ringback/receiver";
+import { prepareSecret } from "../../src/accounts/signing-secret.ts";
 import { BODY_FIELDS, type ReceivedCallback } from "../support/callback-form.ts";
 import { eachService } from "../support/running-service.ts";
-import type { ShopProgramme } from "../support/shop-programme.ts";
+import { expectValue, type ShopProgramme } from "../support/shop-programme.ts";
 
 eachService("section 5, authentication", (running) => {
 	const receive = async (programme: ShopProgramme, orderId: string): Promise<ReceivedCallback> => {
@@ -132,6 +133,23 @@ eachService("section 5, authentication", (running) => {
 			if (field === "sentAt") continue;
 			deepEqual([second?.[field], third?.[field]], [first?.[field], first?.[field]], field);
 		}
+	});
+
+	test("contract 5 signed: a prepared secret signs nothing, and is good for the shop's own requests", async () => {
+		const programme = await running.openProgramme();
+		const active = programme.secret;
+		programme.answer = () => ({ status: 503 });
+		await programme.record("A-1");
+		await programme.settled();
+		const prepared = expectValue(await prepareSecret(running.service, programme.programId));
+		await programme.retryNow();
+		for (const callback of programme.received) {
+			equal((await verify(callback, { secret: active })).ok, true);
+			equal((await verify(callback, { secret: prepared.secret })).ok, false);
+		}
+		programme.secret = prepared.secret;
+		equal((await programme.call("GET", "/v1/conversions")).status, 200);
+		programme.secret = active;
 	});
 
 	test("contract 5 signed: once the secret is replaced the next attempt signs with the new one", async () => {

@@ -4,7 +4,6 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { sql } from "kysely";
 import { createInstallationWatch } from "../../src/accounts/installation-watch.ts";
-import { createMailDispatcher } from "../../src/accounts/mail-dispatcher.ts";
 import type { AppDeps } from "../../src/api/deps.ts";
 import { createMetrics } from "../../src/api/metrics.ts";
 import type { Credentials } from "../../src/api/signed-request.test-support.ts";
@@ -16,6 +15,7 @@ import type { Programme } from "../../src/store/programmes.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { createLog } from "../support/log.ts";
+import { MAIL_OFF } from "../support/mail-off.ts";
 import { createSeededRandom, randomPort } from "../support/seeded-random.ts";
 
 export interface FuzzService {
@@ -70,7 +70,7 @@ export async function openFuzzService(
 		allowsPrivateRanges: false,
 		staffAuthenticator: "optional",
 		metrics: createMetrics({ clock: { nowMs: () => nowMs }, engineCounters: null }),
-		mails: createMailDispatcher({ mailer: null, log }),
+		mails: MAIL_OFF,
 		installation: createInstallationWatch(
 			{ clock: { nowMs: () => nowMs }, log },
 			{

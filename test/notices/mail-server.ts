@@ -73,7 +73,9 @@ function parseMail(raw: string): Pick<ReceivedMail, "headers" | "text"> {
 		.slice(0, headEnd)
 		.replace(/\r\n[ \t]+/g, " ")
 		.split("\r\n");
-	const headers = new Map(lines.map((line) => [nameOf(line), line.slice(line.indexOf(":") + 1).trim()]));
+	const headers = new Map(
+		lines.map((line) => [nameOf(line), readWords(line.slice(line.indexOf(":") + 1).trim())]),
+	);
 	const body = raw.slice(headEnd + 4);
 	const isQuoted = headers.get("content-transfer-encoding") === "quoted-printable";
 	return { headers, text: isQuoted ? readQuoted(body) : body };
@@ -85,7 +87,16 @@ function nameOf(line: string): string {
 
 /** RFC 2045 section 6.7. */
 function readQuoted(body: string): string {
-	return body
+	const bytes = body
 		.replace(/=\r\n/g, "")
 		.replace(/=([0-9A-F]{2})/g, (_all, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+	return Buffer.from(bytes, "latin1").toString("utf8");
+}
+
+/** RFC 2047: what is not plain ASCII, in words of a header. White space between two of them is not part of it. */
+function readWords(value: string): string {
+	const joined = value.replace(/\?=\s+=\?UTF-8\?Q\?/gi, "");
+	return joined
+		.replace(/=\?UTF-8\?Q\?(.*?)\?=/gi, (_all, text: string) => readQuoted(text.replaceAll("_", " ")))
+		.replace(/=\?UTF-8\?B\?(.*?)\?=/gi, (_all, text: string) => Buffer.from(text, "base64").toString("utf8"));
 }

@@ -29,9 +29,9 @@ for (const kind of DATABASE_KINDS) {
 			const [mail] = site.mail.mails;
 			ok(mail !== undefined && mail.atMs - soldAtMs < LATENESS_MS);
 			deepEqual(mail.to.toSorted(), owners);
-			equal(subject(mail), "1 callback failed: Failing");
+			equal(subject(mail), '1 callback failed: "Failing"');
 			equal(mail.headers.get("from"), "Ringback <rb@network.example>");
-			match(mail.text, new RegExp(`Programme: Failing \\(${failing.programmeId}\\)`));
+			match(mail.text, new RegExp(`Programme: "Failing" \\(${failing.programmeId}\\)`));
 			match(mail.text, /answered HTTP 404, which we take as a deliberate refusal/);
 			match(mail.text, /https:\/\/ringback\.example/);
 			const [notice, ...more] = await site.notices(failing);
@@ -57,7 +57,7 @@ for (const kind of DATABASE_KINDS) {
 			const [, digest] = site.mail.mails;
 			ok(digest !== undefined && digest.atMs >= firstAtMs + MAIL_INTERVAL_MS);
 			ok(digest.atMs < firstAtMs + MAIL_INTERVAL_MS + LATENESS_MS);
-			equal(subject(digest), "5 callbacks failed: Shop");
+			equal(subject(digest), '5 callbacks failed: "Shop"');
 			match(digest.text, /5 callbacks to your shop finally failed \(6 since 2026-01-15 12:00 UTC\)/);
 			await site.until(async () => (await site.notices(shop))[0]?.mail_due_at_ms === null);
 			await site.clock.moveBy(2 * MAIL_INTERVAL_MS);
@@ -77,8 +77,8 @@ for (const kind of DATABASE_KINDS) {
 			deepEqual(
 				site.mail.mails.map((mail) => [subject(mail), ...mail.to]),
 				[
-					["1 callback failed: Early", "early@shop.example"],
-					["1 callback failed: Late", "late@shop.example"],
+					['1 callback failed: "Early"', "early@shop.example"],
+					['1 callback failed: "Late"', "late@shop.example"],
 				],
 			);
 		});
@@ -103,7 +103,7 @@ for (const kind of DATABASE_KINDS) {
 			await site.untilLater(() => site.mail.mails.length === 2);
 			const [, again] = site.mail.mails;
 			ok(again !== undefined && again.atMs >= firstAtMs + MAIL_INTERVAL_MS);
-			equal(subject(again), "Callbacks work again: Shop");
+			equal(subject(again), 'Callbacks work again: "Shop"');
 			match(again.text, /Since 2026-01-15 12:00 UTC your shop answers callbacks again\./);
 
 			await site.clock.moveTo(again.atMs + 2 * MAIL_INTERVAL_MS);
@@ -115,7 +115,7 @@ for (const kind of DATABASE_KINDS) {
 			const mendedAtMs = site.clock.nowMs();
 			await site.sell(shop);
 			await site.until(() => site.mail.mails.length === 4);
-			equal(subject(site.mail.mails[3]), "Callbacks work again: Shop");
+			equal(subject(site.mail.mails[3]), 'Callbacks work again: "Shop"');
 			ok((site.mail.mails[3]?.atMs ?? 0) - mendedAtMs < LATENESS_MS);
 		});
 
@@ -162,7 +162,7 @@ for (const kind of DATABASE_KINDS) {
 			await site.clock.moveTo(nowMs + MINUTE_MS - 1);
 			equal(site.mail.mails.length, 0, "it might still be at it");
 			await site.untilLater(() => site.mail.mails.length === 1);
-			equal(subject(site.mail.mails[0]), "7 callbacks failed: Shop");
+			equal(subject(site.mail.mails[0]), '7 callbacks failed: "Shop"');
 		});
 
 		test("a stop finishes the mail under way and leaves the others for the next start", async (t) => {
@@ -181,8 +181,8 @@ for (const kind of DATABASE_KINDS) {
 			await site.start();
 			await site.untilLater(() => site.mail.mails.length === 2);
 			deepEqual(site.mail.mails.map((mail) => subject(mail)).toSorted(), [
-				"1 callback failed: First",
-				"1 callback failed: Second",
+				'1 callback failed: "First"',
+				'1 callback failed: "Second"',
 			]);
 		});
 
@@ -212,7 +212,7 @@ for (const kind of DATABASE_KINDS) {
 			deepEqual(mail?.to, ["owner@shop.example"]);
 			equal(mail?.headers.has("bcc"), false);
 			equal(mail?.headers.has("x-evil"), false);
-			equal(subject(mail), "1 callback failed: Shop Bcc: thief@evil.example Hello, X-Evil: 1");
+			equal(subject(mail), '1 callback failed: "Shop Bcc: thief[at]evil[.]example Hello, X-Evil: 1"');
 		});
 	});
 }

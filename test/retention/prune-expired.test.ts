@@ -249,8 +249,8 @@ eachDatabase("retention of expired conversions", (database) => {
 		await add("younger", "EXPIRED", CUTOFF_MS + HOUR_MS / 2);
 		await add("sale", "RECORDED", own.nowMs() + 900 * DAY_MS);
 		const log = createLog();
-		const publicUrl = "https://ringback.example";
-		const chores = startChores({ store, clock: own, random, log, mailer: null, publicUrl, retentionDays });
+		const network = { brand: "Service", publicUrl: "https://ringback.example" };
+		const chores = startChores({ store, clock: own, random, log, mailer: null, ...network, retentionDays });
 		t.after(() => chores.stop());
 		for (const left of [["younger", "sale"], ["sale"]]) {
 			const isDone = async () => isDeepStrictEqual((await remaining()).orders, left);

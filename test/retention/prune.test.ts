@@ -238,6 +238,7 @@ eachDatabase("retention", (database) => {
 			log,
 			mailer: null,
 			publicUrl: "https://ringback.example",
+			brand: "Service",
 			retentionDays: 7,
 		});
 		t.after(() => chores.stop());

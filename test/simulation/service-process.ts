@@ -92,6 +92,7 @@ export class ServiceProcess implements Owner {
 			log,
 			mailer: { send: (mail) => this.#mail(mail) },
 			publicUrl: "https://ringback.example",
+			brand: "Service",
 			retentionDays: RETENTION_DAYS,
 		});
 	}

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { MAIL_OFF } from "../../../test/support/mail-off.ts";
 import { openTestSite, PASSWORD, type TestSite } from "../test-site.test-support.ts";
 
 const NEW_PASSWORD = "another horse battery";
@@ -75,6 +76,7 @@ test("a mail server that hangs keeps nobody waiting, and its failure does not re
 	const site = await openTestSite(t, {
 		change: {
 			mails: {
+				...MAIL_OFF,
 				isOn: true,
 				send: () => {
 					sent += 1;

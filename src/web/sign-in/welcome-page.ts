@@ -24,7 +24,12 @@ export function mountWelcomePage(site: Hono<WebEnv>, deps: WebDeps): void {
 	site.post("/welcome/:token", async (c) => {
 		const token = c.req.param("token");
 		const { email, name, password } = await readTextFields(c, ["email", "name", "password"]);
-		const accepted = await acceptLink(deps, token, { email, name, password });
+		const accepted = await acceptLink(deps, token, {
+			email,
+			name,
+			password,
+			address: c.get("visitor").address,
+		});
 		if (!accepted.ok) {
 			const found = await findLink(deps, token);
 			if (!found.ok) return showDeadLink(c, found.fault);

@@ -94,6 +94,7 @@ test("an invited owner chooses a password and lands on the integration of their 
 	const site = await openTestSite(t, { hasMail: true });
 	const programme = await site.addProgramme("Shoes & Co");
 	const path = await invite(site, "owner@shop.example", programme);
+	await site.deps.mails.settled();
 	assert.deepEqual(site.mailbox[0]?.to, ["owner@shop.example"]);
 	assert.match(site.mailbox[0]?.text ?? "", new RegExp(`^https://ringback\\.example${path}$`, "m"));
 	assert.match(site.mailbox[0]?.subject ?? "", /Shoes & Co/);
@@ -147,7 +148,8 @@ test("somebody who can sign in already gets the programme without a link, and a 
 	});
 	assert.ok(invited.ok);
 	assert.equal(invited.value.link, null);
-	assert.match(site.mailbox[0]?.subject ?? "", /access to Two/);
+	await site.deps.mails.settled();
+	assert.match(site.mailbox[0]?.subject ?? "", /access to "Two"/);
 	const browser = await site.signIn(owner);
 	assert.equal((await browser.open("/account")).status, 200);
 });

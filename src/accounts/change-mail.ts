@@ -1,0 +1,135 @@
+// The words of the mails that tell people what was changed: what, when, who, from where, and what to do if it was not
+// them. Plain text: it must be readable in any client, on any phone.
+
+import { quote } from "../domain/mail-text.ts";
+import { isTold, type ToldAction } from "../domain/told-changes.ts";
+import { utcMinute } from "../domain/utc-minute.ts";
+import type { Mail } from "../ports.ts";
+import type { Change } from "../store/changes-to-tell.ts";
+import type { Programme } from "../store/programmes.ts";
+
+/** More would not be read; the programme's pages show everything. */
+const MAX_LISTED = 20;
+
+/** What happened, as a sentence whose end says who did it. */
+const SENTENCES: Readonly<Record<ToldAction, (change: Change) => string>> = {
+	"password.changed": () => "The password of your account was changed",
+	"password.reset": () => "A new password for your account was chosen with a link",
+	"password.link_made": () =>
+		"A link with which a new password for your account can be chosen was created; your password stays as it is until the link is used",
+	"authenticator.turned_on": () => "The authenticator of your account was turned on",
+	"authenticator.turned_off": () => "The authenticator of your account was turned off",
+	"authenticator.backup_code_used": () => "A backup code was used to sign in to your account",
+	"key.issued": ({ detail }) => `A new API key${named(detail)} was issued`,
+	"key.revoked": ({ detail }) => `The API key${named(detail)} was revoked`,
+	"secret.prepared": ({ subject }) => `A new signing secret${named(subject)} was prepared`,
+	"secret.activated": ({ subject }) =>
+		`The new signing secret${named(subject)} was activated: callbacks are signed with it`,
+	"secret.discarded": ({ subject }) => `The prepared signing secret${named(subject)} was discarded`,
+	"secret.ended": ({ subject }) => `The old signing secret${named(subject)} was ended`,
+	"postback_url.saved": ({ subject }) => `The Postback URL ${quote(subject ?? "")} was saved`,
+	"postback_url.removed": () => "The Postback URL was removed: status changes are no longer sent",
+	"person.invited": ({ subject }) => `${subject ?? "Somebody"} was invited to the programme`,
+	"person.joined": ({ subject }) => `${subject ?? "Somebody"} joined the programme`,
+	"person.removed": ({ subject, detail }) =>
+		detail === "invitation"
+			? `The invitation of ${subject ?? "somebody"} was withdrawn`
+			: `The access of ${subject ?? "somebody"} was ended`,
+};
+
+const SUBJECTS: Readonly<Record<ToldAction, string>> = {
+	"password.changed": "Your password was changed",
+	"password.reset": "Your password was changed",
+	"password.link_made": "A link for a new password was created",
+	"authenticator.turned_on": "Your authenticator was turned on",
+	"authenticator.turned_off": "Your authenticator was turned off",
+	"authenticator.backup_code_used": "A backup code was used",
+	"key.issued": "New API key",
+	"key.revoked": "API key revoked",
+	"secret.prepared": "New signing secret prepared",
+	"secret.activated": "New signing secret activated",
+	"secret.discarded": "Prepared signing secret discarded",
+	"secret.ended": "Old signing secret ended",
+	"postback_url.saved": "Postback URL saved",
+	"postback_url.removed": "Postback URL removed",
+	"person.invited": "Person invited",
+	"person.joined": "Person joined",
+	"person.removed": "Access ended",
+};
+
+export function composeProgrammeChangeMail(
+	programme: Pick<Programme, "name" | "public_id">,
+	changes: readonly Change[],
+	publicUrl: string,
+): Omit<Mail, "to"> {
+	const name = quote(programme.name);
+	const page = `${publicUrl}/programmes/${programme.public_id}`;
+	return {
+		subject: `${headline(changes, "changes to the programme")}: ${name}`,
+		text: [
+			`In the programme ${name} (${programme.public_id}):`,
+			"",
+			...listChanges(changes),
+			"",
+			"If you did not expect this:",
+			"1. Sign in and check keys, signing secret and Postback URL. Revoke what you do not know:",
+			`   ${page}/integration`,
+			"2. Check who has access, and remove whoever should not:",
+			`   ${page}/people`,
+			"3. Choose a new password for your account, and end all other sessions:",
+			`   ${publicUrl}/account`,
+			"4. Tell the network's staff.",
+		].join("\n"),
+	};
+}
+
+export function composeAccountChangeMail(
+	email: string,
+	changes: readonly Change[],
+	publicUrl: string,
+): Omit<Mail, "to"> {
+	return {
+		subject: headline(changes, "changes to your account"),
+		text: [
+			...listChanges(changes, email),
+			"",
+			"If it was you, there is nothing to do. If it was not:",
+			"1. Choose a new password at once. This ends every session of your account:",
+			`   ${publicUrl}/forgot-password`,
+			"2. Sign in, and check the authenticator and where you are signed in:",
+			`   ${publicUrl}/account`,
+			"3. Tell the network's staff.",
+		].join("\n"),
+	};
+}
+
+function headline(changes: readonly Change[], many: string): string {
+	const [only, ...others] = changes;
+	if (only !== undefined && others.length === 0 && isTold(only.action)) return SUBJECTS[only.action];
+	return `${changes.length} ${many}`;
+}
+
+/** `own` is the reader's address, where the account is theirs. */
+function listChanges(changes: readonly Change[], own: string | null = null): string[] {
+	const lines = changes.slice(0, MAX_LISTED).map((change) => sayChange(change, own));
+	const rest = changes.length - MAX_LISTED;
+	return rest > 0 ? [...lines, `… and ${rest} more.`] : lines;
+}
+
+function sayChange(change: Change, own: string | null): string {
+	const what = isTold(change.action) ? SENTENCES[change.action](change) : change.action;
+	const from = change.address === null ? "" : ` From the network address ${change.address}.`;
+	return `${utcMinute(change.at_ms)}: ${what}. Done by ${sayActor(change, own)}.${from}`;
+}
+
+function sayActor({ actor, action }: Change, own: string | null): string {
+	if (actor === null) return "the service's command line";
+	if (actor.email === own)
+		return action === "password.reset" ? "whoever used the link" : "whoever is signed in as you";
+	const staff = actor.role === "staff" ? ", network staff" : "";
+	return actor.name === "" ? `${actor.email}${staff}` : `${quote(actor.name)} (${actor.email}${staff})`;
+}
+
+function named(hint: string | null): string {
+	return hint === null ? "" : ` ${hint}`;
+}

@@ -1,0 +1,24 @@
+import { equal } from "node:assert/strict";
+import { test } from "node:test";
+import { MAX_NAME_LENGTH, parseName } from "./display-name.ts";
+
+const GOOD = ["Garden & Tools", "Łódź", "北京", "می\u200cخواهم", "shop.example", "x".repeat(MAX_NAME_LENGTH)];
+for (const name of GOOD) test(`${JSON.stringify(name)} is a name`, () => equal(parseName(name), name));
+
+const BAD: readonly [what: string, text: string][] = [
+	["nothing", "  "],
+	["too long", "x".repeat(MAX_NAME_LENGTH + 1)],
+	["a line break", "Shop\nBcc: x"],
+	["a NUL", "a\0b"],
+	["a line separator", "a\u2028b"],
+	["turned around", "Shop \u202egnp.exe"],
+	["isolated", "a\u2066b\u2069"],
+	["a mark of direction", "a\u200fb"],
+	["a zero-width space", "pay\u200bpal"],
+	["a word joiner", "pay\u2060pal"],
+	["a byte-order mark inside", "pay\ufeffpal"],
+	["a lone surrogate", "a\ud800b"],
+];
+for (const [what, text] of BAD) test(`${what} is refused`, () => equal(parseName(text), null));
+
+test("white space at the ends is taken off", () => equal(parseName("  Shop \t"), "Shop"));

@@ -1,0 +1,17 @@
+// Names that people choose, of themselves and of programmes: others read them, on pages and in mails.
+
+/** Ours: long enough for any name, short enough for a line. */
+export const MAX_NAME_LENGTH = 100;
+
+/**
+ * What would let a name look like something else: control characters, line separators, those that turn the text
+ * around, and those without width. Not the joiners (U+200C, U+200D), which Persian and Indic names are spelled with.
+ */
+const MISLEADING = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/u;
+
+/** Null for what is no name. White space at the ends is not part of it. */
+export function parseName(text: string): string | null {
+	const name = text.trim();
+	const isName = name.length >= 1 && name.length <= MAX_NAME_LENGTH && !MISLEADING.test(name);
+	return isName ? name : null;
+}

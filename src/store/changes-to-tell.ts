@@ -1,0 +1,129 @@
+// Audit entries that people have yet to be mailed about. They are marked by whoever writes the entry, in its own
+// transaction, so that no change goes untold and nothing that was rolled back is told.
+
+import { audienceOf } from "../domain/told-changes.ts";
+import { findPersonByEmail } from "./people.ts";
+import type { Db } from "./store.ts";
+import type { Role } from "./tables/people.ts";
+
+export interface Change {
+	id: number;
+	at_ms: number;
+	action: string;
+	subject: string | null;
+	detail: string | null;
+	address: string | null;
+	/** Null: the command line, or the service itself. */
+	actor: { name: string; email: string; role: Role } | null;
+}
+
+/** What of an audit entry says who is to be told. */
+export interface Noted {
+	personId: number | null;
+	programmeId?: number | null;
+	action: string;
+	subject?: string | null;
+	detail?: string | null;
+}
+
+interface DueTopic {
+	topic: string;
+	personId: number | null;
+	programmeId: number | null;
+}
+
+export async function markToTell(trx: Db, entryId: number, note: Noted, nowMs: number): Promise<void> {
+	const topics = await topicsOf(trx, note);
+	if (topics.length === 0) return;
+	const rows = topics.map(({ topic, personId, programmeId }) => ({
+		audit_entry_id: entryId,
+		topic,
+		person_id: personId,
+		programme_id: programmeId,
+		due_at_ms: nowMs,
+	}));
+	await trx.insertInto("changes_to_tell").values(rows).execute();
+}
+
+async function topicsOf(trx: Db, note: Noted): Promise<DueTopic[]> {
+	switch (audienceOf(note.action)) {
+		case undefined:
+			return [];
+		case "person":
+			return ofPerson((await findSubject(trx, note)) ?? note.personId);
+		case "owners":
+			// A link that was lost and made anew brings nobody new.
+			if (note.action === "person.invited" && note.detail === "new link") return [];
+			if (typeof note.programmeId === "number") return ofProgrammes([note.programmeId]);
+			// One of the staff whose access was ended; or an owner who has joined, wherever they were invited.
+			if (note.action === "person.removed") return ofPerson(await findSubject(trx, note));
+			if (note.action === "person.joined" && note.personId !== null)
+				return ofProgrammes(await programmesOf(trx, note.personId));
+			return [];
+	}
+}
+
+function ofPerson(personId: number | null | undefined): DueTopic[] {
+	if (personId === null || personId === undefined) return [];
+	return [{ topic: `person:${personId}`, personId, programmeId: null }];
+}
+
+function ofProgrammes(ids: readonly number[]): DueTopic[] {
+	return ids.map((programmeId) => ({ topic: `programme:${programmeId}`, personId: null, programmeId }));
+}
+
+/** Whose account it was done to, where that is somebody else than who did it. */
+async function findSubject(trx: Db, { subject }: Noted): Promise<number | undefined> {
+	if (subject === null || subject === undefined || !subject.includes("@")) return undefined;
+	return (await findPersonByEmail(trx, subject))?.id;
+}
+
+async function programmesOf(trx: Db, personId: number): Promise<number[]> {
+	const rows = await trx
+		.selectFrom("programme_owners")
+		.select("programme_id")
+		.where("person_id", "=", personId)
+		.execute();
+	return rows.map((row) => row.programme_id);
+}
+
+/** The topic that has waited the longest. */
+export async function findDueTopic(db: Db, nowMs: number): Promise<DueTopic | undefined> {
+	return db
+		.selectFrom("changes_to_tell")
+		.select(["topic", "person_id as personId", "programme_id as programmeId"])
+		.where("due_at_ms", "<=", nowMs)
+		.orderBy("due_at_ms")
+		.limit(1)
+		.executeTakeFirst();
+}
+
+export async function postponeTopic(db: Db, topic: string, dueAtMs: number): Promise<void> {
+	await db.updateTable("changes_to_tell").set({ due_at_ms: dueAtMs }).where("topic", "=", topic).execute();
+}
+
+/** In the transaction that writes the mail. Empty when another process was faster. The oldest first. */
+export async function takeChanges(trx: Db, topic: string): Promise<Change[]> {
+	const taken = await trx
+		.deleteFrom("changes_to_tell")
+		.where("topic", "=", topic)
+		.returning("audit_entry_id")
+		.execute();
+	if (taken.length === 0) return [];
+	const rows = await trx
+		.selectFrom("audit_entries as entry")
+		.leftJoin("people", "people.id", "entry.person_id")
+		.select(["entry.id", "entry.at_ms", "entry.action", "entry.subject", "entry.detail", "entry.address"])
+		.select(["people.name", "people.email", "people.role"])
+		.where(
+			"entry.id",
+			"in",
+			taken.map((row) => row.audit_entry_id),
+		)
+		.orderBy("entry.id")
+		.execute();
+	return rows.map(({ name, email, role, ...entry }) => ({
+		...entry,
+		actor: name === null || email === null || role === null ? null : { name, email, role },
+	}));
+}

@@ -1,0 +1,150 @@
+// What people hear by mail of their account and their programme, done by the pages themselves.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Mail } from "../../ports.ts";
+import type { Person } from "../../store/people.ts";
+import { type Browser, openTestSite, PASSWORD, type TestSite } from "../test-site.test-support.ts";
+import { codeAt } from "./totp.test-support.ts";
+
+const NEW_PASSWORD = "another horse battery";
+const ADDRESS = "203.0.113.9";
+const MINUTE_MS = 60_000;
+const CODE_STEP_MS = 30_000;
+
+test("a changed password, the authenticator on, a backup code and the authenticator off are each told to the person", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const staff = await site.addStaff();
+	await site.addStaff();
+	const browser = await signInFrom(site, staff);
+	await browser.open("/account");
+	await browser.submit("/account/password", { currentPassword: PASSWORD, newPassword: NEW_PASSWORD });
+	await isTold(site, staff, "Your password was changed");
+
+	await browser.open("/account");
+	const setUp = (await browser.submit("/account/authenticator", { currentPassword: NEW_PASSWORD })).text;
+	const secret = /data-copy="([A-Z2-7]{16,})"/.exec(setUp)?.[1] ?? "";
+	const backupCode = /<code>([0-9A-Za-z]{5}-[0-9A-Za-z]{5})\n/.exec(setUp)?.[1] ?? "";
+	assert.ok(secret !== "" && backupCode !== "", setUp);
+	await browser.submit("/account/authenticator/confirm", { code: codeAt(secret, Date.now()) });
+	await isTold(site, staff, "Your authenticator was turned on");
+
+	const other = site.browser({ address: ADDRESS });
+	await other.open("/sign-in");
+	await other.submit("/sign-in", { email: staff.email, password: NEW_PASSWORD });
+	await other.open("/sign-in/code");
+	assert.equal((await other.submit("/sign-in/code", { code: backupCode })).status, 303);
+	await isTold(site, staff, "A backup code was used");
+
+	await other.open("/account");
+	const code = codeAt(secret, Date.now() + CODE_STEP_MS);
+	await other.submit("/account/authenticator/off", { currentPassword: NEW_PASSWORD, code });
+	await isTold(site, staff, "Your authenticator was turned off");
+});
+
+test("a link that staff made is told to the person with who made it, and its use as well", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const programme = await site.addProgramme();
+	const owner = await site.addOwner(programme);
+	const staff = await site.addStaff("sam@network.example", "Sam Staff");
+	const path = `/programmes/${programme.public_id}/people`;
+	const boss = await site.signIn(staff);
+	await boss.open(path);
+	const { text } = await boss.submit(`${path}/${owner.public_id}/link`, {});
+	const [link = ""] = /\/welcome\/[\w-]+/.exec(text) ?? [];
+	const [mail] = await tellLater(site);
+	assert.deepEqual([mail?.to, mail?.subject], [[owner.email], "A link for a new password was created"]);
+	assert.match(mail?.text ?? "", /Done by "Sam Staff" \(sam@network\.example, network staff\)/);
+	assert.equal(mail?.text.includes(link), false, "the mailbox may be what was lost");
+	const browser = site.browser({ address: ADDRESS });
+	await browser.open(link);
+	await browser.submit(link, { password: NEW_PASSWORD });
+	await isTold(site, owner, "Your password was changed");
+});
+
+test("a new password by the mailed link is told to the person, when it is used and not before", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const staff = await site.addStaff();
+	const browser = site.browser({ address: ADDRESS });
+	await browser.open("/forgot-password");
+	await browser.submit("/forgot-password", { email: staff.email });
+	const [path = ""] = /\/(?:reset-password\?token=|welcome\/)\S+/.exec(site.mailbox[0]?.text ?? "") ?? [];
+	site.mailbox.length = 0;
+	await site.tellChanges();
+	assert.deepEqual(site.mailbox, []);
+	await browser.open(path);
+	await browser.submit(path.replace(/\?.*/, ""), {
+		password: NEW_PASSWORD,
+		newPassword: NEW_PASSWORD,
+		token: path.replace(/.*[=/]/, ""),
+	});
+	await isTold(site, staff, "Your password was changed");
+});
+
+test("owners hear of people who are invited, join and are removed; the invited have a mail of their own", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const programme = await site.addProgramme("Garden & Tools");
+	const owner = await site.addOwner(programme, "olga@shop.example", "Olga Owner");
+	const browser = await site.signIn(owner);
+	const path = `/programmes/${programme.public_id}/people`;
+	await browser.open(path);
+	await browser.submit(`${path}/invite`, { email: "new@shop.example" });
+	const link = /https:\/\/ringback\.example(\/welcome\/\S+)/.exec(site.mailbox[0]?.text ?? "")?.[1] ?? "";
+	assert.match(site.mailbox[0]?.subject ?? "", /You're invited to manage "Garden & Tools"/);
+	site.mailbox.length = 0;
+	await site.tellChanges();
+	const [invited, ...none] = site.mailbox;
+	assert.deepEqual([invited?.to, none], [["olga@shop.example"], []]);
+	assert.equal(invited?.subject, 'Person invited: "Garden & Tools"');
+	assert.match(
+		invited?.text ?? "",
+		/new@shop\.example was invited .* Done by "Olga Owner" \(olga@shop\.example\)/,
+	);
+
+	const guest = site.browser();
+	await guest.open(link);
+	await guest.submit(link, { name: "New Person", password: PASSWORD });
+	const told = await tellLater(site);
+	assert.deepEqual(recipients(told), ["new@shop.example", "olga@shop.example"]);
+	assert.match(told[0]?.text ?? "", /new@shop\.example joined the programme/);
+
+	const joined = await site.store.db
+		.selectFrom("people")
+		.selectAll()
+		.where("email", "=", "new@shop.example")
+		.executeTakeFirstOrThrow();
+	await browser.open(path);
+	await browser.submit(`${path}/${joined.public_id}/remove`, {});
+	const removed = await tellLater(site);
+	assert.deepEqual(recipients(removed), ["new@shop.example", "olga@shop.example"]);
+	assert.match(removed[0]?.text ?? "", /The access of new@shop\.example was ended/);
+});
+
+async function signInFrom(site: TestSite, { email }: Person): Promise<Browser> {
+	const browser = site.browser({ address: ADDRESS });
+	await browser.open("/sign-in");
+	assert.equal((await browser.submit("/sign-in", { email, password: PASSWORD })).status, 303);
+	return browser;
+}
+
+/** By one mail, to them alone, that says from where it was done. */
+async function isTold(site: TestSite, { email }: Person, subject: string): Promise<void> {
+	const [mail, ...others] = await tellLater(site);
+	assert.deepEqual([mail?.to, mail?.subject, others], [[email], subject, []]);
+	assert.match(mail?.text ?? "", /2026-03-\d\d \d\d:\d\d UTC: /);
+	assert.match(mail?.text ?? "", /From the network address 203\.0\.113\.9\./);
+	assert.match(mail?.text ?? "", /https:\/\/ringback\.example\/forgot-password$/m);
+	assert.match(mail?.text ?? "", /sent by the affiliate network ringback\.example/);
+}
+
+/** When more may be told again. */
+async function tellLater(site: TestSite): Promise<Mail[]> {
+	site.mailbox.length = 0;
+	site.moveClock(15 * MINUTE_MS);
+	await site.tellChanges();
+	return site.mailbox;
+}
+
+function recipients(mails: readonly Mail[]): string[] {
+	return mails.flatMap(({ to }) => to).toSorted();
+}
