@@ -121,7 +121,7 @@ export async function openWorkplace(config: Config, options: OpenOptions = {}): 
 			migration,
 			async close() {
 				await transport.close();
-				await mails.settled();
+				await mails.stop();
 				mailer?.close();
 				await store.close();
 			},

@@ -37,6 +37,8 @@ export interface MailDispatcher {
 	wake(): void;
 	/** Resolves when nothing is under way. */
 	settled(): Promise<void>;
+	/** Finishes the mail under way and leaves the others to the next start. */
+	stop(): Promise<void>;
 }
 
 export interface MailDispatcherDeps {
@@ -51,14 +53,17 @@ export interface MailDispatcherDeps {
 
 /** While a mail is under way; should this process die, another takes it up after this. */
 const CLAIM_MS = 120_000;
-/** Per round, so that a stop need not wait for all of them. */
+/** Per round; the next one takes the rest. */
 const MAX_MAILS_A_ROUND = 100;
+/** By then the answer to whoever asked is on its way. */
+const TURNS_BEFORE_WRITING = 3;
 
 export function createMailDispatcher(deps: MailDispatcherDeps): MailDispatcher {
-	const { store, log, mailer } = deps;
+	const { store, clock, log, mailer } = deps;
 	const underWay = new Set<Promise<void>>();
 	let isWanted = false;
 	let isRunning = false;
+	let isStopping = false;
 
 	/** Everything that nobody waits for goes through here, so that a stop can. */
 	function supervise(work: Promise<void>, failure: string): void {
@@ -76,7 +81,8 @@ export function createMailDispatcher(deps: MailDispatcherDeps): MailDispatcher {
 		const rounds = async () => {
 			while (isWanted) {
 				isWanted = false;
-				await sendDue({ ...deps, mailer });
+				// A command that mails somebody stops right after: its one mail still goes.
+				await sendDue({ ...deps, mailer }, () => (isStopping ? 1 : MAX_MAILS_A_ROUND));
 			}
 		};
 		supervise(
@@ -95,13 +101,26 @@ export function createMailDispatcher(deps: MailDispatcherDeps): MailDispatcher {
 		send(mail) {
 			if (mailer === null) return;
 			// Neither the text nor the address is logged: the one holds a link, the other is nobody's business.
-			supervise(writeMail(store.db, deps, mail).then(wake), "a mail could not be written; it is lost");
+			supervise(writeLater(mail), "a mail could not be written; it is lost");
 		},
 		wake,
-		async settled() {
-			while (underWay.size > 0) await Promise.all(underWay);
+		settled,
+		async stop() {
+			isStopping = true;
+			await settled();
 		},
 	};
+
+	/** Once the answer is out: the time of a write would tell whether there is anybody to mail. */
+	async function writeLater(mail: AccountMail): Promise<void> {
+		for (let turn = 0; turn < TURNS_BEFORE_WRITING; turn++) await clock.turn();
+		await writeMail(store.db, deps, mail);
+		wake();
+	}
+
+	async function settled(): Promise<void> {
+		while (underWay.size > 0) await Promise.all(underWay);
+	}
 }
 
 async function writeMail(
@@ -125,8 +144,8 @@ async function writeMail(
 type SendingDeps = MailDispatcherDeps & { mailer: Mailer };
 
 /** Ends with the first that is not taken: the next would most likely wait for the same server in vain. */
-async function sendDue(deps: SendingDeps): Promise<void> {
-	for (let sent = 0; sent < MAX_MAILS_A_ROUND; sent++) {
+async function sendDue(deps: SendingDeps, limit: () => number): Promise<void> {
+	for (let sent = 0; sent < limit(); sent++) {
 		const mail = await findDueMail(deps.store.db, deps.clock.nowMs());
 		if (mail === undefined) return;
 		if (!(await claimQueuedMail(deps.store.db, mail, deps.clock.nowMs() + CLAIM_MS))) continue;

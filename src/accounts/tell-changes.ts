@@ -48,9 +48,10 @@ export function startTelling(deps: TellDeps): Teller {
 	}
 
 	function rest(): void {
+		if (isStopping) return;
 		// Also for what failed before: its mail may be due by now.
 		deps.mails.wake();
-		if (!isStopping) cancel = deps.clock.after(LOOK_INTERVAL_MS, look);
+		cancel = deps.clock.after(LOOK_INTERVAL_MS, look);
 	}
 
 	return {

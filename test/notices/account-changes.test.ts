@@ -181,6 +181,25 @@ for (const kind of DATABASE_KINDS) {
 			doesNotMatch(site.log.text(), /one@shop\.example/);
 		});
 
+		test("a stop finishes the mail under way and leaves the others to the next start", async (t) => {
+			const site = await openSite(t, kind);
+			await site.start();
+			const owners = ["a@shop.example", "b@shop.example", "c@shop.example"];
+			const shop = await site.addShop({ owners });
+			site.mail.holds = true;
+			await issueKey(site.service(), shop.programmeId);
+			await site.clock.moveBy(LOOK_MS);
+			await site.until(() => site.mail.held.length === 1);
+			const stopped = site.stop();
+			site.mail.holds = false;
+			for (const release of site.mail.held) release();
+			await stopped;
+			ok(site.mail.mails.length < owners.length, `${site.mail.mails.length} were sent`);
+			await site.start();
+			await mails(site, owners.length);
+			deepEqual(site.mail.mails.flatMap(({ to }) => to).toSorted(), owners);
+		});
+
 		test("a server that hangs in the middle of a mail keeps no page waiting", async (t) => {
 			const site = await openSite(t, kind);
 			await site.start();

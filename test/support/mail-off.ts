@@ -8,4 +8,5 @@ export const MAIL_OFF: MailDispatcher = {
 	send: () => undefined,
 	wake: () => undefined,
 	settled: async () => undefined,
+	stop: async () => undefined,
 };
