@@ -47,12 +47,12 @@ export const RESET_MAILS_TO_ONE_ADDRESS: Limit = {
 		`Several links were asked for with this address. Look into the mailbox, or try again ${when}.`,
 };
 
-/** Nobody has forgotten more passwords than this. */
+/** Whoever they are for: a person asks once, and again when they mistyped. */
 export const RESET_MAILS_FROM_ONE_NETWORK: Limit = {
 	name: "reset-mails-from",
 	max: 3,
 	windowMs: MINUTE_MS,
-	say: sayTooMany,
+	say: (when) => `Too many links were asked for from your network. Try again ${when}.`,
 };
 
 /** A person mistypes a few times a minute; a program that guesses would not be content with it. */
