@@ -17,13 +17,7 @@ import { startBulkRunner } from "./conversions/bulk-runner.ts";
 import { openSecret, SEALING_KEY_BYTES } from "./domain/sealing.ts";
 import { findSettingWarnings } from "./domain/warning.ts";
 import { realClock } from "./outside/clock.ts";
-import {
-	type HttpServer,
-	type ListenOptions,
-	listen,
-	METRICS_LIMITS,
-	PUBLIC_LIMITS,
-} from "./outside/http-server.ts";
+import { type EarlyListener, listenEarly, METRICS_LIMITS, PUBLIC_LIMITS } from "./outside/http-server.ts";
 import { createHttpsTransport } from "./outside/https-transport.ts";
 import { KeyFileError, readKeyFile, readOrMakeKeyFile } from "./outside/key-file.ts";
 import { createBusyShare } from "./outside/load.ts";
@@ -137,11 +131,11 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 	warnAtStart(workplace);
 	const { clock, log } = workplace;
 	const startedAtMs = clock.nowMs();
-	const listeners: HttpServer[] = [];
+	const listeners: EarlyListener[] = [];
 	try {
 		const welcomePath = config.role === "worker" ? null : await offerFirstStaff(workplace);
 		const { host, port, trustedProxies } = config;
-		// Before the rest, because only now the port is known; whoever asks already waits until the app is there.
+		// Before the rest, because only now the port is known.
 		const site = await listenEarly({ host, port, trustedProxies, limits: PUBLIC_LIMITS, log });
 		listeners.push(site);
 		const numbers = await listenForMetrics(config, log);
@@ -194,16 +188,6 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		await workplace.close();
 		throw error;
 	}
-}
-
-interface EarlyListener extends HttpServer {
-	serve(app: Pick<ReturnType<typeof createApp>, "fetch">): void;
-}
-
-async function listenEarly(options: Omit<ListenOptions, "fetch">): Promise<EarlyListener> {
-	const app = Promise.withResolvers<Parameters<EarlyListener["serve"]>[0]>();
-	const fetch: ListenOptions["fetch"] = async (request, env) => (await app.promise).fetch(request, env);
-	return { ...(await listen({ ...options, fetch })), serve: app.resolve };
 }
 
 /** Several processes on one machine: the address that nobody chose is the first one's, the others do without. */

@@ -84,6 +84,17 @@ function urlOf({ family, address, port }: AddressInfo): string {
 	return `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
 }
 
+export interface EarlyListener extends HttpServer {
+	serve(app: Pick<ListenOptions, "fetch">): void;
+}
+
+/** For an app that must know its port before it can be made: whoever asks already waits until it is there. */
+export async function listenEarly(options: Omit<ListenOptions, "fetch">): Promise<EarlyListener> {
+	const app = Promise.withResolvers<Pick<ListenOptions, "fetch">>();
+	const fetch: ListenOptions["fetch"] = async (request, env) => (await app.promise).fetch(request, env);
+	return { ...(await listen({ ...options, fetch })), serve: app.resolve };
+}
+
 function closeServer(server: Server): Promise<void> {
 	return new Promise((resolve) => {
 		// Once it is closing, Node itself checks no request's time any more.
