@@ -12,6 +12,8 @@ import { type Home, openHome, type Running } from "./command-home.ts";
 
 /** The one that createTestSite seals with. */
 const SECRET_KEY = "07".repeat(32);
+/** The people were made with it, so that the service has to know it, too. */
+const QUICK_PASSWORDS = `--import=${new URL("../support/quick-passwords.ts", import.meta.url)}`;
 
 export interface UploadScene {
 	home: Home;
@@ -26,7 +28,12 @@ export interface UploadScene {
 export async function openUploadScene(t: TestContext, ownerCount: number): Promise<UploadScene> {
 	const home = openHome(t);
 	const { programmeId, emails, staffEmail } = await prepare(home.databasePath, ownerCount);
-	const running = home.start(["serve"], { PORT: "0", RINGBACK_SECRET_KEY: SECRET_KEY, LOG_LEVEL: "warn" });
+	const running = home.start(["serve"], {
+		PORT: "0",
+		RINGBACK_SECRET_KEY: SECRET_KEY,
+		LOG_LEVEL: "warn",
+		NODE_OPTIONS: QUICK_PASSWORDS,
+	});
 	const [, url = ""] = await running.said(/(http:\/\/127\.0\.0\.1:\d+)/);
 	const path = `/programmes/${programmeId}/conversions/bulk`;
 	const signIn = async (email: string) => {

