@@ -89,28 +89,14 @@ export async function openWorkplace(config: Config, options: OpenOptions = {}): 
 		});
 		const { smtpUrl, mailFrom } = config;
 		const mailer = smtpUrl === null || mailFrom === null ? null : createSmtpMailer(smtpUrl, mailFrom);
-		const mails = createMailDispatcher({
-			store,
-			clock,
-			random,
-			sealingKey,
-			mailer,
-			log,
-			network: {
-				brand: config.brand,
-				publicUrl: config.publicUrl ?? `http://localhost:${config.port}`,
-			},
-		});
+		const publicUrl = config.publicUrl ?? `http://localhost:${config.port}`;
+		const parts = { store, clock, random, log, sealingKey, mailer };
+		const mails = createMailDispatcher({ ...parts, network: { brand: config.brand, publicUrl } });
 		return {
+			...parts,
 			config,
-			store,
-			clock,
-			random,
-			log,
 			transport,
-			mailer,
 			mails,
-			sealingKey,
 			addressPolicy: { allowedPrivateRanges: config.allowedPrivateRanges },
 			migration,
 			async close() {
