@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 import { sql } from "kysely";
 import { readConfig, warningSettings } from "../config.ts";
 import { findSettingWarnings } from "../domain/warning.ts";
-import { openWorkplace, StartError, type Workplace } from "../service.ts";
+import type { Workplace } from "../service.ts";
 import { SchemaTooNewError } from "../store/migrate.ts";
 import { MIGRATIONS } from "../store/migrations.ts";
 import type { Store } from "../store/store.ts";
@@ -34,6 +34,7 @@ export const doctorCommand: Command = {
 };
 
 async function examine(): Promise<Finding[]> {
+	const { openWorkplace, StartError } = await import("../service.ts");
 	const read = readConfig();
 	if (!read.ok) return read.problems.map((detail) => ({ check: "settings", state: "problem", detail }));
 	const settings: Finding = { check: "settings", state: "ok", detail: "all settings can be read" };

@@ -3,7 +3,7 @@
 import { resolve } from "node:path";
 import { readConfig, warningSettings } from "../config.ts";
 import { findSettingWarnings } from "../domain/warning.ts";
-import { type Service, startService } from "../service.ts";
+import type { Service } from "../service.ts";
 import { type Command, EXIT, JSON_OPTION, type Screen } from "./command.ts";
 import { sayProblems } from "./with-workplace.ts";
 
@@ -17,6 +17,7 @@ export const serveCommand: Command = {
 		if (!read.ok) return sayProblems(screen, read.problems);
 		// Listened for from now on: whoever reads "listens" may ask it to stop at once.
 		const stopping = stopSignal(screen);
+		const { startService } = await import("../service.ts");
 		const service = await startService(read.config);
 		if (options.flag("json")) sayStartedAsJson(service, screen);
 		else sayStarted(service, screen);

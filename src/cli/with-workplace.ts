@@ -1,7 +1,7 @@
 // Opens what a command works with, hands it over, and closes it whatever happens.
 
 import { readConfig } from "../config.ts";
-import { openWorkplace, type Workplace } from "../service.ts";
+import type { Workplace } from "../service.ts";
 import { EXIT, type Screen } from "./command.ts";
 
 export async function withWorkplace(
@@ -12,6 +12,8 @@ export async function withWorkplace(
 	if (!read.ok) return sayProblems(screen, read.problems);
 	// A command speaks for itself; the log stays for what goes wrong.
 	const level = read.config.logLevel === "info" ? "warn" : read.config.logLevel;
+	// Loaded when it is needed: what only prints a text, or is the shop's, does without the whole service.
+	const { openWorkplace } = await import("../service.ts");
 	const workplace = await openWorkplace({ ...read.config, logLevel: level });
 	try {
 		return await work(workplace);
