@@ -4,10 +4,9 @@ import { match, ok } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import type { MailServer } from "../notices/mail-server.ts";
+import { PATIENCE_MS } from "../support/patience.ts";
 
 export const PASSWORD = "correct horse battery";
-/** Milliseconds on an idle machine. */
-const GIVE_UP_AFTER_MS = 20_000;
 export const STAFF_EMAIL = "mira@network.example";
 
 /** Ends on the list of programmes. */
@@ -50,7 +49,7 @@ export async function createProgramme(
 
 /** The link of the newest mail to this address, once there are so many. */
 export async function linkFromMail(mail: MailServer, to: string, count = 1): Promise<string> {
-	const giveUpAtMs = performance.now() + GIVE_UP_AFTER_MS;
+	const giveUpAtMs = performance.now() + PATIENCE_MS;
 	for (;;) {
 		const mails = mail.mails.filter((candidate) => candidate.to.includes(to));
 		const link = /^https?:\S+$/m.exec(mails[count - 1]?.text ?? "")?.[0];

@@ -3,6 +3,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser, Locator, Page } from "playwright-core";
+import { PATIENCE_MS } from "../support/patience.ts";
 import {
 	becomeFirstStaff,
 	createProgramme,
@@ -15,7 +16,6 @@ import { openStage, type Stage } from "./stage.ts";
 import { openVisitor } from "./visitor.ts";
 
 const OWNER = "jonas@nordlicht.example";
-const GIVE_UP_AFTER_MS = 20_000;
 
 export function testScriptsOff(browser: () => Browser): void {
 	let stage: Stage;
@@ -75,7 +75,7 @@ export function testScriptsOff(browser: () => Browser): void {
 }
 
 async function reloadUntil(page: Page, wanted: Locator): Promise<void> {
-	const giveUpAtMs = performance.now() + GIVE_UP_AFTER_MS;
+	const giveUpAtMs = performance.now() + PATIENCE_MS;
 	while ((await wanted.count()) === 0) {
 		ok(performance.now() < giveUpAtMs, `it never came: ${wanted}`);
 		await page.goto(page.url().replace(/#.*/, ""));

@@ -3,6 +3,7 @@
 
 import { deepEqual } from "node:assert/strict";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import { PATIENCE_MS } from "../support/patience.ts";
 
 export interface Visitor {
 	page: Page;
@@ -18,9 +19,6 @@ export interface VisitorOptions extends BrowserContextOptions {
 	isOffNow?: () => boolean;
 }
 
-/** Milliseconds on an idle machine; a busy one may take its time. */
-const GIVE_UP_AFTER_MS = 20_000;
-
 export async function openVisitor(
 	browser: Browser,
 	baseURL: string,
@@ -34,7 +32,7 @@ export async function openVisitor(
 		reducedMotion: "reduce",
 		...options,
 	});
-	context.setDefaultTimeout(GIVE_UP_AFTER_MS);
+	context.setDefaultTimeout(PATIENCE_MS);
 	const complaints: string[] = [];
 	const complain = (text: string) => {
 		if (!isOffNow()) complaints.push(text);

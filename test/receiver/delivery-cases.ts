@@ -3,6 +3,7 @@
 import { equal } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { sampleDelivery, sampleEvent, sampleSecret } from "../../receiver/src/sample-delivery.ts";
+import { PATIENCE_MS } from "../support/patience.ts";
 import type { RunningProgram } from "./run-program.ts";
 
 /** What the programs under test are given, by the name that shops use. */
@@ -11,8 +12,6 @@ export const SECRET = { RINGBACK_SIGNING_SECRET: sampleSecret };
 export type Delivery = ReturnType<typeof sampleDelivery>;
 
 const TOO_LARGE_BYTES = 65_537;
-/** An answer takes milliseconds; one that has not come after this waits for something that never happens. */
-const PATIENCE_MS = 20_000;
 
 /** Signed this second, with a nonce of its own. */
 export function freshDelivery(changes: Parameters<typeof sampleDelivery>[0] = {}): Delivery {

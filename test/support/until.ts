@@ -2,11 +2,10 @@
 
 import { setTimeout as wait } from "node:timers/promises";
 import type { MovableClock } from "./clock.ts";
+import { PATIENCE_MS } from "./patience.ts";
 
 export type Condition = () => boolean | Promise<boolean>;
 
-/** Milliseconds on an idle machine, a second or two for a command; a delivery that hangs ends after five. */
-const GIVE_UP_AFTER_MS = 20_000;
 /** Short at first; whoever waits for a five-second deadline need not ask a thousand times a second. */
 const FIRST_PAUSE_MS = 1;
 const LAST_PAUSE_MS = 10;
@@ -17,10 +16,10 @@ export async function until(
 	describe: () => string = () => "it never came true",
 	pause: (pauseMs: number) => Promise<unknown> = wait,
 ): Promise<void> {
-	const giveUpAtMs = performance.now() + GIVE_UP_AFTER_MS;
+	const giveUpAtMs = performance.now() + PATIENCE_MS;
 	let pauseMs = FIRST_PAUSE_MS;
 	while (!(await condition())) {
-		if (performance.now() > giveUpAtMs) throw new Error(`waited ${GIVE_UP_AFTER_MS} ms; ${describe()}`);
+		if (performance.now() > giveUpAtMs) throw new Error(`waited ${PATIENCE_MS} ms; ${describe()}`);
 		await pause(pauseMs);
 		pauseMs = Math.min(LAST_PAUSE_MS, pauseMs * 1.05);
 	}

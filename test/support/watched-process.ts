@@ -2,6 +2,7 @@
 
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { PATIENCE_MS } from "./patience.ts";
 import { until } from "./until.ts";
 
 export interface Ended {
@@ -23,9 +24,6 @@ export interface Running {
 	said(pattern: RegExp): Promise<RegExpExecArray>;
 	ended(): Promise<Ended>;
 }
-
-/** A loaded machine needs a second or two for a command; whatever takes this long is stuck. */
-const PATIENCE_MS = 20_000;
 
 export function watchProcess(child: ChildProcess): Running {
 	let stdout = "";
