@@ -1,0 +1,20 @@
+// SECURITY.md promises a test for each row: every file that it names is there.
+
+import { deepEqual, ok } from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+
+const ROOT = new URL("../../", import.meta.url);
+const PAGE = readFileSync(new URL("SECURITY.md", ROOT), "utf8");
+const ROWS = PAGE.split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| attack |"));
+
+test("each row of SECURITY.md names tests, and each of them exists", () => {
+	ok(ROWS.length > 30, `${ROWS.length} rows`);
+	const missing = ROWS.flatMap((row) => {
+		const [attack = "", , tests = ""] = row.split(" | ");
+		const named = [...tests.matchAll(/`([^`]+\.test\.ts)`/g)].flatMap(([, path]) => path ?? []);
+		if (named.length === 0) return [`${attack}: names no test`];
+		return named.filter((path) => !existsSync(new URL(path, ROOT))).map((path) => `${attack}: ${path}`);
+	});
+	deepEqual(missing, []);
+});
