@@ -50,7 +50,7 @@ test("the reckoning of random addresses agrees with every edge and neighbour tha
 
 test("a look-up that timed out has no verdict, unless that is what the entry expects; all else has one", () => {
 	const at = { host: "slow.names.example" };
-	const judged = { url: "https://slow.names.example/", refusal: null, isStored: true };
+	const judged = { url: "https://slow.names.example/", refusal: null, isStored: true, logged: {} };
 	const timedOut = { result: "network-error", detail: "ETIMEOUT (look-up)", http_status: null } as const;
 	const delivery = { id: 1, state: "pending", attempts: 1, last_verdict: "retry" } as const;
 	const result = { programmeId: 1, delivery, attempt: timedOut };
@@ -61,8 +61,9 @@ test("a look-up that timed out has no verdict, unless that is what the entry exp
 	const late = { ...result, attempt: { ...timedOut, result: "timeout", detail: null } } as const;
 	equal(isMissed({ ...judged, entry: { what: "slow", at, expect: unresolvable("ETIMEOUT") } }, late), true);
 	const entry = { what: "slow", at, expect: forbidden("10.0.0.1") };
-	const refusal = "postback_url_unresolvable: slow has no address now (ETIMEOUT).";
-	equal(isMissed({ ...judged, entry, refusal, isStored: false }, undefined), true);
+	const refusal = "postback_url_unresolvable: No address was found for slow.";
+	const logged = { dns: "ETIMEOUT" };
+	equal(isMissed({ ...judged, entry, refusal, logged, isStored: false }, undefined), true);
 	const answered = { ...result, attempt: { ...timedOut, detail: "ENOTFOUND (look-up)" } };
 	equal(isMissed({ ...judged, entry }, answered), false);
 });

@@ -187,9 +187,9 @@ export function isUnheard({ attempt }: DeliveryResult): boolean {
 	return attempt?.detail === `${LOOK_UP_TIMEOUT} (look-up)`;
 }
 
-/** Of a URL that somebody wanted to save. */
-export function isLookUpTimedOut(saved: Result<unknown>): boolean {
-	return !saved.ok && saved.fault.detail.includes(`(${LOOK_UP_TIMEOUT})`);
+/** Of a URL that somebody wanted to save. The answer does not say why: it may be this machine that was too slow. */
+export function isUnresolved(saved: Result<unknown>): boolean {
+	return !saved.ok && saved.fault.code === "postback_url_unresolvable";
 }
 
 /** Puts off whatever waits for its retry: a minute later it would come in the middle of something else. */

@@ -11,7 +11,7 @@ import { startZoneServer } from "../support/zone-server.ts";
 import { isPublic } from "./address-oracle.ts";
 import { askAgain } from "./ask-again.ts";
 import { answerWith } from "./corpus/entry.ts";
-import { createDeliverySite, isLookUpTimedOut, LOOK_UP_TIMEOUT } from "./delivery-site.ts";
+import { createDeliverySite, isUnresolved, LOOK_UP_TIMEOUT } from "./delivery-site.ts";
 import { type DialGuard, guardDials, STOPPED } from "./dial-guard.ts";
 import { type DrawnHost, drawnHost } from "./random-address.ts";
 
@@ -80,7 +80,7 @@ async function checkSaving(
 ): Promise<void> {
 	const saved = await askAgain(
 		() => savePostbackUrl(workplace, "prg_none", `https://${host}/`),
-		isLookUpTimedOut,
+		isUnresolved,
 	);
 	const code = saved.ok ? "saved" : saved.fault.code;
 	const wanted = isGood ? "unknown_programme" : "postback_url_forbidden_address";

@@ -5,6 +5,7 @@ import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
 import type { Service } from "../../src/service.ts";
 import type { Programme } from "../../src/store/programmes.ts";
 import type { Question, Reply } from "../support/dns-message.ts";
+import type { KeptLog } from "../support/log.ts";
 import { type Shop, startShop } from "../support/shop.ts";
 import { startZoneServer } from "../support/zone-server.ts";
 import { askAgain } from "./ask-again.ts";
@@ -16,7 +17,7 @@ import {
 	createDeliverySite,
 	type DeliveryResult,
 	forceUrls,
-	isLookUpTimedOut,
+	isUnresolved,
 	oweEvents,
 	postponeRetries,
 } from "./delivery-site.ts";
@@ -53,6 +54,7 @@ export interface Stage {
 	/** Whatever must not have happened, in words. */
 	findBroken(): string[];
 	readonly dials: readonly Dial[];
+	readonly log: KeptLog;
 	close(): Promise<void>;
 }
 
@@ -103,10 +105,7 @@ export async function openStage(): Promise<Stage> {
 		},
 		async save(programme, host) {
 			const url = shop.url("/", host);
-			const saved = await askAgain(
-				() => savePostbackUrl(service, programme.public_id, url),
-				isLookUpTimedOut,
-			);
+			const saved = await askAgain(() => savePostbackUrl(service, programme.public_id, url), isUnresolved);
 			return saved.ok ? "saved" : saved.fault.code;
 		},
 		async deliver(programmes) {
@@ -126,6 +125,7 @@ export async function openStage(): Promise<Stage> {
 			...site.log.lines.filter(({ level }) => level === "error").map(({ message }) => `logged: ${message}`),
 		],
 		dials: guard.dials,
+		log: site.log,
 		close: () => opened.disposeAsync(),
 	};
 }

@@ -5,6 +5,7 @@ import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
 import type { Result } from "../../src/domain/fault.ts";
 import type { Service, Workplace } from "../../src/service.ts";
 import { type Programme, presentUrl } from "../../src/store/programmes.ts";
+import type { KeptLog } from "../support/log.ts";
 import { BrokenPromise, type Progress } from "../support/proof.ts";
 import { startZoneServer } from "../support/zone-server.ts";
 import { openCanaries } from "./canaries.ts";
@@ -26,6 +27,7 @@ import {
 	type Finding,
 	isMissed,
 	type JudgedCase,
+	type LoggedRefusal,
 } from "./verdict-check.ts";
 
 export interface CorpusCounts {
@@ -68,11 +70,12 @@ export async function saveAndDeliver(
 		const port = canary?.port ?? FIRST_PORT + index;
 		urls.push("url" in at ? at.url : `https://${at.host}:${port}/postback`);
 	}
-	const cases = await saveAll(await site.openWorkplace(), entries, urls, progress);
+	const cases = await saveAll(await site.openWorkplace(), entries, urls, progress, site.log);
 	moment.isSaved = true;
 	const saveDials = guard.dials.length;
 	const results = await deliverAll(await site.startService(), cases, progress);
 
+	const reasons = readReasons(site.log);
 	const unheard = new Set(cases.filter((one, index) => isMissed(one, results[index])));
 	const unheardPorts = new Set([...unheard].map(({ url }) => Number(URL.parse(url)?.port)));
 	const judged = cases.filter((one) => !unheard.has(one));
@@ -92,7 +95,10 @@ export async function saveAndDeliver(
 		),
 		...judged.flatMap((one) => checkSave(one).map((what) => ({ of: one, what }))),
 		...judged.flatMap((one) =>
-			checkDelivery(one, results[cases.indexOf(one)]).map((what) => ({ of: one, what })),
+			checkDelivery(one, results[cases.indexOf(one)], reasons.get(hostOf(one.url))).map((what) => ({
+				of: one,
+				what,
+			})),
 		),
 	];
 	const { excused = [], broken = [] } = Object.groupBy(findings, ({ of }) =>
@@ -144,6 +150,7 @@ async function saveAll(
 	entries: readonly Entry[],
 	urls: readonly string[],
 	progress: Progress,
+	log: KeptLog,
 ): Promise<Case[]> {
 	const programmes = await addProgrammes(workplace, entries.length);
 	const waiting = entries.entries();
@@ -155,7 +162,8 @@ async function saveAll(
 			if (programme === undefined || url === undefined) throw new Error("every entry has its programme");
 			const refusal = describeRefusal(await savePostbackUrl(workplace, programme.public_id, url));
 			const isStored = (await presentUrl(workplace.store.db, programme.id)) !== undefined;
-			cases[index] = { entry, url, programme, refusal, isStored };
+			const logged = readRefusal(log, programme);
+			cases[index] = { entry, url, programme, refusal, isStored, logged };
 			progress(`saved ${index + 1} of ${entries.length}`);
 		}
 	};
@@ -169,6 +177,24 @@ async function saveAll(
 		await workplace.close();
 	}
 	return cases;
+}
+
+function readRefusal({ lines }: KeptLog, { public_id }: Programme): LoggedRefusal {
+	const line = lines.findLast(({ fields }) => "programme" in fields && fields.programme === public_id);
+	return line?.fields ?? {};
+}
+
+/** By host and port: why callbacks there were not sent. */
+function readReasons({ lines }: KeptLog): ReadonlyMap<string, string> {
+	return new Map(
+		lines.flatMap(({ fields }) =>
+			"host" in fields && "reason" in fields ? [[String(fields.host), String(fields.reason)]] : [],
+		),
+	);
+}
+
+function hostOf(url: string): string {
+	return URL.parse(url)?.host ?? "";
 }
 
 function describeRefusal(saved: Result<unknown>): string | null {
