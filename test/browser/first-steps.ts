@@ -47,12 +47,13 @@ export async function createProgramme(
 	return link ?? "";
 }
 
-/** The link of the newest mail to this address, once there are so many. */
-export async function linkFromMail(mail: MailServer, to: string, count = 1): Promise<string> {
+/** The link of the first mail to this address whose subject is like this. */
+export async function linkFromMail(mail: MailServer, to: string, subject: RegExp): Promise<string> {
 	const giveUpAtMs = performance.now() + PATIENCE_MS;
 	for (;;) {
 		const mails = mail.mails.filter((candidate) => candidate.to.includes(to));
-		const link = /^https?:\S+$/m.exec(mails[count - 1]?.text ?? "")?.[0];
+		const found = mails.find(({ headers }) => subject.test(headers.get("subject") ?? ""));
+		const link = /^https?:\S+$/m.exec(found?.text ?? "")?.[0];
 		if (link !== undefined) return link;
 		if (performance.now() > giveUpAtMs)
 			throw new Error(`no link in a mail to ${to}: ${JSON.stringify(mails.map(({ text }) => text))}`);

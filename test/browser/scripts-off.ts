@@ -32,7 +32,7 @@ export function testScriptsOff(browser: () => Browser): void {
 		await createProgramme(staff.page, { name: "Nordlicht Outdoor", ownerEmail: OWNER });
 		const owner = await openVisitor(browser(), service.url, off);
 		const { page } = owner;
-		const main = await joinAsOwner(page, await linkFromMail(mail, OWNER));
+		const main = await joinAsOwner(page, await linkFromMail(mail, OWNER, /invited to manage/));
 		ok((await issueKey(page)).secret.length > 30);
 		equal(await page.locator("button[data-copy]:visible").count(), 0, "no button that does nothing");
 		equal(await page.locator(".live-dot:visible").count(), 0, "nothing is live");
