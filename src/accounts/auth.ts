@@ -140,7 +140,7 @@ export function authOptions({ store, random, sealingKey, log, publicUrl }: AuthD
 			modelName: "auth_sessions",
 			expiresIn: IDLE_SESSION_DAYS * DAY_SECONDS,
 			updateAge: SESSION_RENEWAL_SECONDS,
-			// Our own pages ask for the password where it matters, however old the session is.
+			// Our own rule decides when an old session is asked for the password: see domain/recent-password.
 			freshAge: 0,
 			// A cached session would still be good after it was revoked.
 			cookieCache: { enabled: false },

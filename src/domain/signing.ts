@@ -1,5 +1,5 @@
-// Short texts that only this service can have written: form tokens, flash messages, device cookies. A key for each
-// use, so that a token for one is worth nothing for another.
+// Short texts that only this service can have written: form tokens, flash messages, cookies about a browser or
+// a password. A key for each use, so that a token for one is worth nothing for another.
 
 import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
 
@@ -8,7 +8,10 @@ export interface Signer {
 	isSignature(signature: string, text: string): boolean;
 }
 
-export function createSigner(sealingKey: Uint8Array, use: "forms" | "flash" | "devices"): Signer {
+export function createSigner(
+	sealingKey: Uint8Array,
+	use: "forms" | "flash" | "devices" | "confirmations",
+): Signer {
 	const key = Buffer.from(hkdfSync("sha256", sealingKey, "", `ringback ${use}`, 32));
 	const sign = (text: string): string => createHmac("sha256", key).update(text).digest("base64url");
 	return {

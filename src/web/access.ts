@@ -13,6 +13,8 @@ import { viewerOf } from "./viewer.ts";
 /** Where the authenticator is set up. */
 export const SET_UP_PATH = "/account/authenticator";
 export const CONFIRM_PATH = "/account/authenticator/confirm";
+/** Where the password is asked for again, before the account opens. */
+export const ENTER_PASSWORD_PATH = "/account/enter-password";
 
 /** How the addresses of all streams end. */
 const LIVE_SUFFIX = "/live";
@@ -27,7 +29,7 @@ export const requireSignIn: MiddlewareHandler<WebEnv> = async (c, next) => {
 };
 
 /** All that staff can do who must set up an authenticator first, besides signing out. */
-const SET_UP_PATHS: readonly string[] = [SET_UP_PATH, CONFIRM_PATH];
+const SET_UP_PATHS: readonly string[] = [SET_UP_PATH, CONFIRM_PATH, ENTER_PASSWORD_PATH];
 
 /** Where the network asks its staff to have one, whoever has none is led to set it up, whatever they asked for. */
 export const requireAuthenticator: MiddlewareHandler<WebEnv> = async (c, next) => {

@@ -5,6 +5,7 @@ import { Hono } from "hono";
 import { matchedRoutes } from "hono/route";
 import { requireAuthenticator, requireProgramme, requireSignIn, requireStaff } from "./access.ts";
 import { mountAccount } from "./account/account.ts";
+import { requireRecentPassword } from "./account/enter-password-page.ts";
 import { mountAssets } from "./assets.ts";
 import { mountConversions } from "./conversions/mount.ts";
 import type { WebDeps } from "./deps.ts";
@@ -41,6 +42,7 @@ export function createSite(deps: WebDeps): Hono<WebEnv> {
 	const session = openSession(deps);
 	for (const path of [...OPEN_PATHS, ...PEOPLE_PATHS]) site.use(path, securePages, session, guardAddress);
 	for (const path of PEOPLE_PATHS) site.use(path, requireSignIn, requireAuthenticator);
+	site.use("/account/*", requireRecentPassword(deps));
 	for (const path of STAFF_PATHS) site.use(path, requireStaff);
 	site.use("/programmes/:programmeId/*", requireProgramme(deps));
 	const formsGuard = guardForms(deps);

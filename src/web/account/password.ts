@@ -2,6 +2,7 @@
 
 import type { Hono } from "hono";
 import { makeDeviceCookie } from "../../accounts/device-cookie.ts";
+import { makeConfirmationCookie } from "../../accounts/password-confirmation.ts";
 import { withPasswordTurn } from "../../accounts/password-turns.ts";
 import { changePassword } from "../../accounts/passwords.ts";
 import { sayWithdrawn } from "../../domain/ended-access.ts";
@@ -12,6 +13,7 @@ import { readTextFields } from "../form.ts";
 import { handOnCookies } from "../session.ts";
 import { makerOf, viewerOf } from "../viewer.ts";
 import { showAccount } from "./account-page.ts";
+import { signInOf } from "./enter-password-page.ts";
 
 export function mountPassword(site: Hono<WebEnv>, deps: WebDeps): void {
 	site.post("/account/password", async (c) => {
@@ -23,8 +25,8 @@ export function mountPassword(site: Hono<WebEnv>, deps: WebDeps): void {
 		);
 		if (!changed.ok) return showAccount(c, deps, { form: "password", fault: changed.fault });
 		handOnCookies(c, changed.value.setCookies);
-		// The new password ended every device cookie; this browser is the person's own.
-		handOnCookies(c, [await makeDeviceCookie(deps, email)]);
+		// The new password ended both of them; this browser is the person's own, and both passwords were given here.
+		handOnCookies(c, [await makeDeviceCookie(deps, email), await makeConfirmationCookie(deps, signInOf(c))]);
 		const withdrawn = sayWithdrawn(changed.value.ended);
 		setFlash(c, "good", `Your password is changed.${withdrawn === null ? "" : ` ${withdrawn}.`}`);
 		return c.redirect("/account", 303);

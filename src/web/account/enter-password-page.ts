@@ -1,0 +1,103 @@
+// /account/enter-password: what comes before every page of the account when the sign-in is not of today.
+
+import type { Hono, MiddlewareHandler } from "hono";
+import { getCookie } from "hono/cookie";
+import { html } from "hono/html";
+import {
+	confirmationCookieName,
+	confirmPassword,
+	readConfirmation,
+	type SignInMoment,
+} from "../../accounts/password-confirmation.ts";
+import type { Fault } from "../../domain/fault.ts";
+import { isPasswordRecent } from "../../domain/recent-password.ts";
+import { ENTER_PASSWORD_PATH } from "../access.ts";
+import { card, message, pageHeader } from "../components/blocks.ts";
+import { button, postForm, textField } from "../components/forms.ts";
+import { csrfField } from "../csrf.ts";
+import type { WebDeps } from "../deps.ts";
+import type { WebContext, WebEnv } from "../env.ts";
+import { readTextFields } from "../form.ts";
+import { answerPage, ownPath } from "../page.ts";
+import { handOnCookies } from "../session.ts";
+import { viewerOf } from "../viewer.ts";
+
+const ACCOUNT_PATH = "/account";
+const TITLE = "Enter your password to go on";
+
+/** A form is not kept: after the password they are at the account, where they can send it again. */
+export function requireRecentPassword(deps: WebDeps): MiddlewareHandler<WebEnv> {
+	return async (c, next) => {
+		if (c.req.path === ENTER_PASSWORD_PATH || (await hasRecentPassword(c, deps))) return next();
+		if (c.req.method !== "GET") return c.redirect(ENTER_PASSWORD_PATH, 303);
+		const { pathname, search } = new URL(c.req.url);
+		return c.redirect(`${ENTER_PASSWORD_PATH}?next=${encodeURIComponent(`${pathname}${search}`)}`, 303);
+	};
+}
+
+export function mountEnterPassword(site: Hono<WebEnv>, deps: WebDeps): void {
+	site.get(ENTER_PASSWORD_PATH, async (c) => {
+		const next = accountPath(c.req.query("next"));
+		return (await hasRecentPassword(c, deps)) ? c.redirect(next, 303) : showForm(c, next);
+	});
+	site.post(ENTER_PASSWORD_PATH, async (c) => {
+		const { currentPassword, next: asked } = await readTextFields(c, ["currentPassword", "next"]);
+		const next = accountPath(asked);
+		const confirmed = await confirmPassword(deps, signInOf(c), currentPassword, c.get("visitor"));
+		if (!confirmed.ok) return showForm(c, next, confirmed.fault);
+		handOnCookies(c, [confirmed.value]);
+		return c.redirect(next, 303);
+	});
+}
+
+export function signInOf(c: WebContext): SignInMoment {
+	const signedInAtMs = c.get("signedInAtMs");
+	if (signedInAtMs === null) throw new Error("a page that is not behind the sign-in");
+	return { email: viewerOf(c).email, signedInAtMs };
+}
+
+async function hasRecentPassword(c: WebContext, deps: WebDeps): Promise<boolean> {
+	const signIn = signInOf(c);
+	const cookie = getCookie(c, confirmationCookieName(deps.publicUrl)) ?? "";
+	const confirmedAtMs = await readConfirmation(deps, signIn, cookie);
+	return isPasswordRecent({ signedInAtMs: signIn.signedInAtMs, confirmedAtMs }, deps.clock.nowMs());
+}
+
+/** As a browser would read it, dots resolved: a link must not choose another place to land. */
+function accountPath(text: string | undefined): string {
+	const own = ownPath(text);
+	if (own === null) return ACCOUNT_PATH;
+	const { pathname, search } = new URL(own, "http://localhost");
+	const isBelow = pathname === ACCOUNT_PATH || pathname.startsWith(`${ACCOUNT_PATH}/`);
+	return isBelow ? `${pathname}${search}` : ACCOUNT_PATH;
+}
+
+function showForm(c: WebContext, next: string, fault?: Fault): Promise<Response> {
+	const isAtField = fault?.field === "currentPassword";
+	const fields = html`
+		<input type="hidden" name="next" value="${next}">
+		${textField({
+			name: "currentPassword",
+			label: "Password",
+			type: "password",
+			autocomplete: "current-password",
+			isRequired: true,
+			hasFocus: true,
+			error: isAtField ? fault.detail : undefined,
+		})}
+		<div>${button({ label: "Continue", tone: "primary" })}</div>`;
+	return answerPage(c, {
+		title: TITLE,
+		active: "account",
+		status: fault?.httpStatus ?? 200,
+		body: html`${pageHeader({
+			title: TITLE,
+			hint: "You signed in more than a day ago. Your account needs the password again.",
+		})}
+			${card(
+				fault === undefined || isAtField ? null : message("bad", fault.detail),
+				postForm({ action: ENTER_PASSWORD_PATH, csrf: csrfField(c), body: fields }),
+				html`<p class="small"><a href="/forgot-password">Forgot your password?</a></p>`,
+			)}`,
+	});
+}
