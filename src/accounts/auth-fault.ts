@@ -34,6 +34,10 @@ export function codeStepOver(): Fault {
 	return fault("code_step_over", "This sign-in took too long or too many codes. Begin again.");
 }
 
+export function notSixDigits(): Fault {
+	return fault("wrong_code", "Enter the six digits that the app shows now.", "code");
+}
+
 /** It was judged, and was not right. */
 export function isWrongCode({ code }: Pick<AuthAnswer, "code">): boolean {
 	return code === "INVALID_CODE" || code === "INVALID_BACKUP_CODE";
@@ -67,6 +71,7 @@ export function faultOf({ status, code }: AuthAnswer): Fault {
 		case "INVALID_TWO_FACTOR_COOKIE":
 			return codeStepOver();
 		case "TOTP_NOT_ENABLED":
+		case "BACKUP_CODES_NOT_ENABLED":
 		case "TWO_FACTOR_NOT_ENABLED":
 			return fault("authenticator_not_on", "The authenticator is not set up. Begin with your password.");
 		default:

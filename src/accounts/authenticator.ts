@@ -55,7 +55,7 @@ export async function confirmAuthenticator(
 	}
 	const tooMany = await takeNetworkTurn(deps, visitor);
 	if (tooMany !== null) return { ok: false, fault: tooMany };
-	const tried = await tryCode(deps, person, code, visitor);
+	const tried = await tryCode(deps, person, { text: code, accepts: "app" }, visitor);
 	if (!tried.ok) return tried;
 	await deps.store.transact(async (trx) => {
 		// Seen on this screen just now: it must not open the next sign-in.
@@ -106,7 +106,7 @@ export async function removeAuthenticator(
 	if (tooMany !== null) return { ok: false, fault: tooMany };
 	return withPasswordTurn(deps, person.email, visitor, async () => {
 		if (!(await deps.auth.isPassword(person.email, password))) return { ok: false, fault: wrongPassword() };
-		const tried = await tryCode(deps, person, code, visitor);
+		const tried = await tryCode(deps, person, { text: code, accepts: "either" }, visitor);
 		if (!tried.ok) return tried;
 		if (!(await deps.store.transact(tried.value.spend))) {
 			return { ok: false, fault: codeAlreadyUsed("Wait for the next one.") };

@@ -7,7 +7,7 @@ import { sha256Hex } from "../domain/signature.ts";
 import { spendCode } from "../store/sign-in.ts";
 import type { Db } from "../store/store.ts";
 import type { Auth, AuthAnswer, Visitor } from "./auth.ts";
-import { faultOf, isWrongCode } from "./auth-fault.ts";
+import { faultOf, isWrongCode, notSixDigits } from "./auth-fault.ts";
 import { type DeviceDeps, findDevice } from "./device-cookie.ts";
 import {
 	CODES_FROM_ONE_NETWORK,
@@ -33,6 +33,12 @@ export interface CodeHolder {
 	email: string;
 }
 
+export interface EnteredCode {
+	text: string;
+	/** To set the app up only its own digits will do: a backup code is on the same page, and shows nothing of the app. */
+	accepts: "app" | "either";
+}
+
 /** A code that better-auth found right. What becomes of it is the caller's to say. */
 export interface RightCode {
 	answer: AuthAnswer;
@@ -54,14 +60,15 @@ export function takeNetworkTurn(
 export async function tryCode(
 	deps: CodeDeps,
 	holder: CodeHolder,
-	text: string,
+	{ text, accepts }: EnteredCode,
 	visitor: Visitor,
 ): Promise<Result<RightCode>> {
 	const { store, clock, auth } = deps;
+	const typed = readTypedCode(text);
+	if (typed.isBackupCode && accepts === "app") return { ok: false, fault: notSixDigits() };
 	const turn = await chooseTurn(deps, holder, visitor);
 	const refused = await takeTurns(store.db, [turn], clock.nowMs());
 	if (refused !== null) return { ok: false, fault: refused };
-	const typed = readTypedCode(text);
 	const path = typed.isBackupCode ? "/two-factor/verify-backup-code" : "/two-factor/verify-totp";
 	const answer = await auth.post(path, { code: typed.code }, visitor);
 	if (answer.status !== 200) {

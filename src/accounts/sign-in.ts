@@ -69,7 +69,8 @@ export async function confirmSignIn(
 	const person = publicId === null ? undefined : await findPersonByPublicId(deps.store.db, publicId);
 	if (person === undefined) return refuseCode(deps, visitor, codeStepOver());
 	const { id: personId, email } = person;
-	const tried = await tryCode(deps, { personId, publicId: person.public_id, email }, text, visitor);
+	const holder = { personId, publicId: person.public_id, email };
+	const tried = await tryCode(deps, holder, { text, accepts: "either" }, visitor);
 	if (!tried.ok) return refuseCode(deps, visitor, tried.fault);
 	const { answer, typed, spend, forgive } = tried.value;
 	const { token, user } = SIGNED_IN.parse(answer.body);
