@@ -34,6 +34,10 @@ export function codeStepOver(): Fault {
 	return fault("code_step_over", "This sign-in took too long or too many codes. Begin again.");
 }
 
+export function authenticatorNotSetUp(): Fault {
+	return fault("authenticator_not_on", "The authenticator is not set up. Begin with your password.");
+}
+
 export function notSixDigits(): Fault {
 	return fault("wrong_code", "Enter the six digits that the app shows now.", "code");
 }
@@ -73,7 +77,7 @@ export function faultOf({ status, code }: AuthAnswer): Fault {
 		case "TOTP_NOT_ENABLED":
 		case "BACKUP_CODES_NOT_ENABLED":
 		case "TWO_FACTOR_NOT_ENABLED":
-			return fault("authenticator_not_on", "The authenticator is not set up. Begin with your password.");
+			return authenticatorNotSetUp();
 		default:
 			throw new Error(`better-auth refused with ${status} ${code ?? "and no code"}`);
 	}

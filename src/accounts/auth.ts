@@ -151,8 +151,8 @@ export function authOptions({ store, random, sealingKey, log, publicUrl }: AuthD
 			minPasswordLength: MIN_PASSWORD_LENGTH,
 			maxPasswordLength: MAX_PASSWORD_LENGTH,
 		},
-		// New passwords are chosen by our own links and in our own transactions: see accept-link and passwords.
-		disabledPaths: ["/request-password-reset", "/reset-password", "/change-password"],
+		// What they would change belongs in a transaction of ours: see accept-link, passwords and authenticator.
+		disabledPaths: ["/request-password-reset", "/reset-password", "/change-password", "/two-factor/disable"],
 		// Ours are taken before anything is judged, and cost a stranger who is refused nothing to write.
 		rateLimit: { enabled: false },
 		databaseHooks: { session: { create: { before: keepSignInTime } } },

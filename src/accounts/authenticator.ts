@@ -5,11 +5,21 @@ import { z } from "zod";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { isAuthenticatorRequired, type StaffAuthenticator } from "../domain/staff-authenticator.ts";
 import { noteAudit } from "../store/audit.ts";
+import {
+	isAuthenticatorOn,
+	leaveSetupToUs,
+	turnAuthenticatorOff,
+	turnAuthenticatorOn,
+} from "../store/authenticator.ts";
+import { endSession, findSessionRow, resumeSession } from "../store/sign-in.ts";
+import type { Db } from "../store/store.ts";
 import type { Role } from "../store/tables/people.ts";
-import type { Visitor } from "./auth.ts";
-import { faultOf, wrongPassword } from "./auth-fault.ts";
+import type { AuthSession, Visitor } from "./auth.ts";
+import { authenticatorNotSetUp, faultOf, wrongPassword } from "./auth-fault.ts";
 import { type CodeHolder, codeAlreadyUsed, takeNetworkTurn, tryCode } from "./code-turns.ts";
+import { lockLinksAs } from "./links.ts";
 import { withPasswordTurn } from "./password-turns.ts";
+import { makeSessionNames } from "./sessions.ts";
 import type { SignInDeps } from "./sign-in.ts";
 
 export interface AuthenticatorSetup {
@@ -32,7 +42,7 @@ export async function beginAuthenticator(
 	visitor: Visitor,
 ): Promise<Result<AuthenticatorSetup>> {
 	// better-auth would put the new secret in the old one's place at once, before any code has proved it.
-	if (await isOn(deps, visitor)) {
+	if ((await findOwnSession(deps, visitor)).hasAuthenticator) {
 		return refuse("authenticator_already_on", "The authenticator is on already. Turn it off first.");
 	}
 	return withPasswordTurn(deps, email, visitor, async () => {
@@ -50,21 +60,31 @@ export async function confirmAuthenticator(
 	code: string,
 	visitor: Visitor,
 ): Promise<Result<readonly string[]>> {
-	if (await isOn(deps, visitor)) {
-		return refuse("authenticator_already_on", "The authenticator is on already. Nothing is left to do.");
-	}
+	const session = await findOwnSession(deps, visitor);
+	if (session.hasAuthenticator) return alreadyOn();
 	const tooMany = await takeNetworkTurn(deps, visitor);
 	if (tooMany !== null) return { ok: false, fault: tooMany };
+	const setupId = await leaveSetupToUs(deps.store.db, person.publicId);
+	if (setupId === undefined) return { ok: false, fault: authenticatorNotSetUp() };
 	const tried = await tryCode(deps, person, { text: code, accepts: "app" }, visitor);
 	if (!tried.ok) return tried;
-	await deps.store.transact(async (trx) => {
-		// Seen on this screen just now: it must not open the next sign-in.
-		await tried.value.spend(trx);
-		const note = { personId: person.personId, action: "authenticator.turned_on" } as const;
-		await noteAudit(trx, { ...note, address: visitor.address }, deps.clock.nowMs());
-	});
-	await tried.value.forgive();
-	return succeed(tried.value.answer.setCookies);
+	const { spend, forgive } = tried.value;
+	const changed = await commitChange(
+		deps,
+		{ person, session, visitor },
+		"authenticator.turned_on",
+		async (trx) => {
+			if (await isAuthenticatorOn(trx, person.publicId)) return alreadyOn();
+			if (!(await turnAuthenticatorOn(trx, person.publicId, setupId))) {
+				return { ok: false, fault: authenticatorNotSetUp() };
+			}
+			// Seen on this screen just now: it must not open the next sign-in.
+			await spend(trx);
+			return succeed(true);
+		},
+	);
+	if (changed.ok) await forgive();
+	return changed;
 }
 
 export interface Proof {
@@ -99,29 +119,74 @@ export async function removeAuthenticator(
 	{ password, code }: Proof,
 	visitor: Visitor,
 ): Promise<Result<readonly string[]>> {
-	if (!(await isOn(deps, visitor))) {
-		return refuse("authenticator_not_on", "The authenticator is off already. Nothing is left to do.");
-	}
+	const session = await findOwnSession(deps, visitor);
+	if (!session.hasAuthenticator) return alreadyOff();
 	const tooMany = await takeNetworkTurn(deps, visitor);
 	if (tooMany !== null) return { ok: false, fault: tooMany };
 	return withPasswordTurn(deps, person.email, visitor, async () => {
 		if (!(await deps.auth.isPassword(person.email, password))) return { ok: false, fault: wrongPassword() };
 		const tried = await tryCode(deps, person, { text: code, accepts: "either" }, visitor);
 		if (!tried.ok) return tried;
-		if (!(await deps.store.transact(tried.value.spend))) {
-			return { ok: false, fault: codeAlreadyUsed("Wait for the next one.") };
-		}
-		await tried.value.forgive();
-		const answer = await deps.auth.post("/two-factor/disable", { password }, visitor);
-		if (answer.status !== 200) return { ok: false, fault: faultOf(answer) };
-		const note = { personId: person.personId, action: "authenticator.turned_off" } as const;
-		await deps.store.transact((trx) =>
-			noteAudit(trx, { ...note, address: visitor.address }, deps.clock.nowMs()),
+		const { spend, forgive } = tried.value;
+		const changed = await commitChange(
+			deps,
+			{ person, session, visitor },
+			"authenticator.turned_off",
+			async (trx) => {
+				if (!(await isAuthenticatorOn(trx, person.publicId))) return alreadyOff();
+				if (!(await spend(trx))) return { ok: false, fault: codeAlreadyUsed("Wait for the next one.") };
+				await turnAuthenticatorOff(trx, person.publicId);
+				return succeed(true);
+			},
 		);
-		return succeed(answer.setCookies);
+		if (changed.ok) await forgive();
+		return changed;
 	});
 }
 
-async function isOn({ auth }: Pick<SignInDeps, "auth">, visitor: Visitor): Promise<boolean> {
-	return (await auth.findSession(visitor))?.session.hasAuthenticator === true;
+interface Change {
+	person: Holder;
+	session: AuthSession;
+	visitor: Visitor;
+}
+
+/**
+ * All of it or nothing: the change, the session's new token, and the note from which the person is told. By then better-auth
+ * has only judged the code. Refused when the session has ended meanwhile, or by the change itself.
+ */
+async function commitChange(
+	{ store, clock, random, auth }: SignInDeps,
+	{ person: { personId, role }, session, visitor }: Change,
+	action: "authenticator.turned_on" | "authenticator.turned_off",
+	apply: (trx: Db) => Promise<Result<true>>,
+): Promise<Result<readonly string[]>> {
+	const renewed = makeSessionNames(random);
+	const changed = await store.transact(async (trx) => {
+		const signedOut = await lockLinksAs(trx, { personId, role, sessionId: session.id });
+		if (signedOut !== null) return signedOut;
+		const row = await findSessionRow(trx, session.id);
+		if (row === undefined) throw new Error("a session that was there a moment ago");
+		const applied = await apply(trx);
+		if (!applied.ok) return applied;
+		await endSession(trx, row.token);
+		await resumeSession(trx, row, renewed);
+		await noteAudit(trx, { personId, action, address: visitor.address }, clock.nowMs());
+		return applied;
+	});
+	if (!changed.ok) return changed;
+	return succeed(await auth.sessionCookies(renewed.token, visitor));
+}
+
+async function findOwnSession({ auth }: Pick<SignInDeps, "auth">, visitor: Visitor): Promise<AuthSession> {
+	const found = await auth.findSession(visitor);
+	if (found === null) throw new Error("a page that is not behind the sign-in");
+	return found.session;
+}
+
+function alreadyOn(): ReturnType<typeof refuse> {
+	return refuse("authenticator_already_on", "The authenticator is on already. Nothing is left to do.");
+}
+
+function alreadyOff(): ReturnType<typeof refuse> {
+	return refuse("authenticator_not_on", "The authenticator is off already. Nothing is left to do.");
 }

@@ -14,10 +14,9 @@ import type { InvitationsDeps } from "./invitations.ts";
 import { RESET_MAILS_FROM_ONE_NETWORK, RESET_MAILS_TO_ONE_ADDRESS, takeTurns } from "./limits.ts";
 import { issueLink, linkPath, lockLinksAs, type Maker } from "./links.ts";
 import { networkTurns } from "./network-turns.ts";
+import { makeSessionNames } from "./sessions.ts";
 import type { SignInDeps } from "./sign-in.ts";
 
-const SESSION_ID_BYTES = 16;
-const SESSION_TOKEN_BYTES = 32;
 /** Nobody's: what is done for somebody's address is done for this one, too, where nobody has it. */
 const NOBODY_ID = 0;
 
@@ -50,7 +49,7 @@ export async function changePassword(
 	if (self === undefined) throw new Error("a session without a person");
 	if (!(await auth.isPassword(self.email, currentPassword))) return { ok: false, fault: wrongPassword() };
 	const passwordHash = await auth.hashPassword(newPassword);
-	const renewed = { id: random.hex(SESSION_ID_BYTES), token: random.hex(SESSION_TOKEN_BYTES) };
+	const renewed = makeSessionNames(random);
 	const changed = await store.transact(async (trx) => {
 		// A new password by another way, since the present one was looked at, has ended this session.
 		const signedOut = await lockLinksAs(trx, person);

@@ -2,10 +2,19 @@
 // the cookie.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
+import type { Random } from "../ports.ts";
 import { noteAudit } from "../store/audit.ts";
 import type { Visitor } from "./auth.ts";
 import { faultOf } from "./auth-fault.ts";
 import type { SignInDeps } from "./sign-in.ts";
+
+const SESSION_ID_BYTES = 16;
+const SESSION_TOKEN_BYTES = 32;
+
+/** For a session that goes on when others end: whoever copied its cookie has nothing. */
+export function makeSessionNames({ hex }: Random): { id: string; token: string } {
+	return { id: hex(SESSION_ID_BYTES), token: hex(SESSION_TOKEN_BYTES) };
+}
 
 export async function revokeSession(
 	{ auth, store, clock }: SignInDeps,

@@ -22,6 +22,7 @@ import type { EndpointsTable, ProgrammeOwnersTable, ProgrammesTable } from "./ta
 import type {
 	AuthAccountsTable,
 	AuthSessionsTable,
+	AuthTwoFactorsTable,
 	AuthUsersTable,
 	AuthVerificationsTable,
 	LimitCountsTable,
@@ -47,6 +48,7 @@ export interface Schema {
 	auth_users: AuthUsersTable;
 	auth_accounts: AuthAccountsTable;
 	auth_sessions: AuthSessionsTable;
+	auth_two_factors: AuthTwoFactorsTable;
 	auth_verifications: AuthVerificationsTable;
 	links: LinksTable;
 	link_lock: LinkLockTable;

@@ -3,7 +3,10 @@
 
 import { deepEqual, equal, match, notEqual } from "node:assert/strict";
 import { before, test } from "node:test";
+import { type Auth, createAuth, type Visitor } from "../../src/accounts/auth.ts";
+import { confirmAuthenticator, removeAuthenticator } from "../../src/accounts/authenticator.ts";
 import type { Person } from "../../src/store/people.ts";
+import { endSessions } from "../../src/store/sign-in.ts";
 import { codeAt } from "../../src/web/account/totp.test-support.ts";
 import {
 	type Browser,
@@ -71,6 +74,127 @@ eachDatabase("the authenticator", (database) => {
 		}
 	});
 
+	test("when the change cannot be noted it does not happen, either way, and the session goes on", async () => {
+		const staff = await site.addStaff();
+		const { browser, secret } = await begin(staff);
+		const on = { code: codeAt(secret, Date.now()) };
+		equal(await withoutAuditLog(() => browser.submit(CONFIRM, on)), 500);
+		await isOff(staff);
+		equal((await browser.open("/account")).status, 200);
+		equal((await browser.submit(CONFIRM, on)).status, 303, "and the code is not used up");
+		await browser.open("/account");
+		const off = { currentPassword: PASSWORD, code: codeAt(secret, Date.now() + STEP_MS) };
+		equal(await withoutAuditLog(() => browser.submit(OFF, off)), 500);
+		equal((await enterPassword(site.browser(), staff)).location, "/sign-in/code");
+		deepEqual(await notesOf(staff), ["authenticator.turned_on"]);
+		await browser.open("/account");
+		equal((await browser.submit(OFF, off)).status, 303);
+		await isOff(staff);
+		deepEqual(await notesOf(staff), ["authenticator.turned_on", "authenticator.turned_off"]);
+		deepEqual(await setupsOf(staff), []);
+	});
+
+	test("the session goes on under another token each time, as old as it is, and the old token is worth nothing", async () => {
+		const staff = await site.addStaff();
+		const { browser, secret } = await begin(staff);
+		const [before] = await sessionsOf(staff);
+		const changes = [
+			[CONFIRM, { code: codeAt(secret, Date.now()) }],
+			[OFF, { currentPassword: PASSWORD, code: codeAt(secret, Date.now() + STEP_MS) }],
+		] as const;
+		for (const [path, fields] of changes) {
+			const copied = site.browser();
+			for (const [name, value] of browser.cookies) copied.cookies.set(name, value);
+			equal((await copied.open("/account")).status, 200);
+			equal((await browser.submit(path, fields)).status, 303);
+			equal((await copied.open("/account")).status, 303);
+			equal((await browser.open("/account")).status, 200);
+		}
+		const [after, ...others] = await sessionsOf(staff);
+		deepEqual([after?.createdAt, others], [before?.createdAt, []]);
+	});
+
+	test("of two who send the code that turns it on at once one does, and it is told once", async () => {
+		const staff = await site.addStaff();
+		const { browser, secret } = await begin(staff);
+		const on = { code: codeAt(secret, Date.now()) };
+		const both = await Promise.all([browser.submit(CONFIRM, on), browser.submit(CONFIRM, on)]);
+		equal(both.filter(({ status }) => status === 303).length, 1);
+		const again = site.browser();
+		await enterPassword(again, staff);
+		equal(
+			(await again.submit("/sign-in/code", { code: codeAt(secret, Date.now() + STEP_MS) })).location,
+			"/",
+		);
+		deepEqual(await notesOf(staff), ["authenticator.turned_on"]);
+	});
+
+	test("a set-up that is begun anew while the old one's code is judged stays off", async () => {
+		const staff = await site.addStaff();
+		const { browser, secret } = await begin(staff);
+		const visitor = visitorOf(browser);
+		const late = withAfter(async () => {
+			const renewed = await createAuth(site.deps).post("/two-factor/enable", { password: PASSWORD }, visitor);
+			equal(renewed.status, 200);
+		});
+		const code = codeAt(secret, Date.now());
+		const answer = await confirmAuthenticator({ ...site.deps, auth: late }, holderOf(staff), code, visitor);
+		equal(answer.ok ? "on" : answer.fault.code, "authenticator_not_on");
+		await isOff(staff);
+		deepEqual(await notesOf(staff), []);
+	});
+
+	test("a session that ends while a code is judged turns nothing on or off", async () => {
+		const staff = await site.addStaff();
+		const { browser, secret } = await turnOn(staff);
+		const late = withAfter(async () => {
+			await endSessions(site.store.db, staff.public_id);
+		});
+		const proof = { password: PASSWORD, code: codeAt(secret, Date.now() + STEP_MS) };
+		const deps = { ...site.deps, auth: late };
+		const answer = await removeAuthenticator(deps, holderOf(staff), proof, visitorOf(browser));
+		equal(answer.ok ? "off" : answer.fault.code, "not_allowed");
+		equal((await enterPassword(site.browser(), staff)).location, "/sign-in/code");
+		deepEqual(await sessionsOf(staff), []);
+	});
+
+	/** Comes between better-auth's answer and what we do with it. */
+	function withAfter(work: () => Promise<void>): Auth {
+		const auth = createAuth(site.deps);
+		return {
+			...auth,
+			async post(path, body, visitor) {
+				const answer = await auth.post(path, body, visitor);
+				equal(answer.status, 200);
+				await work();
+				return answer;
+			},
+		};
+	}
+
+	/** As when the process ends at that moment: nothing can be written to it. */
+	async function withoutAuditLog(work: () => Promise<{ status: number }>): Promise<number> {
+		const { schema } = site.store.db;
+		await schema.alterTable("audit_entries").renameTo("audit_entries_away").execute();
+		try {
+			return (await work()).status;
+		} finally {
+			await schema.alterTable("audit_entries_away").renameTo("audit_entries").execute();
+		}
+	}
+
+	function sessionsOf({ public_id }: Person) {
+		return site.store.db.selectFrom("auth_sessions").selectAll().where("userId", "=", public_id).execute();
+	}
+
+	function setupsOf({ public_id }: Person) {
+		return site.store.db
+			.selectFrom("auth_two_factors")
+			.select("id")
+			.where("userId", "=", public_id)
+			.execute();
+	}
+
 	async function begin(person: Person) {
 		const browser = await site.signIn(person);
 		await browser.open("/account");
@@ -110,4 +234,13 @@ async function enterPassword(browser: Browser, { email }: Person) {
 	const answer = await browser.submit("/sign-in", { email, password: PASSWORD });
 	await browser.open("/sign-in/code");
 	return answer;
+}
+
+function holderOf({ id: personId, public_id: publicId, email, role }: Person) {
+	return { personId, publicId, email, role };
+}
+
+function visitorOf(browser: Browser): Visitor {
+	const cookies = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+	return { cookies, address: "192.0.2.1", userAgent: "", device: "" };
 }

@@ -50,6 +50,13 @@ export interface AuthVerificationsTable {
 	expiresAt: AuthTime;
 }
 
+/** An authenticator that is set up; whether it is on stands with the user. */
+export interface AuthTwoFactorsTable {
+	id: string;
+	userId: string;
+	verified: ColumnType<number | boolean | null, 0 | 1, 0 | 1>;
+}
+
 /** Authenticator codes that have been used: each is good for 90 seconds, and for one sign-in. */
 export interface SpentCodesTable {
 	person_id: number;

@@ -1,0 +1,51 @@
+// Whether somebody's authenticator is on, written by us alone: better-auth makes the set-up and judges codes, and the
+// change itself belongs in the transaction that notes it.
+
+import type { Db } from "./store.ts";
+
+/**
+ * Before the first code of a set-up is judged. better-auth takes a set-up that is not yet verified for one that it has
+ * to turn on itself, in steps that are no transaction; of one that is verified it judges the code and no more. Resolves
+ * to the set-up's id; undefined when none was begun, or two at once, of which nobody can say whose code is judged.
+ */
+export async function leaveSetupToUs(db: Db, personPublicId: string): Promise<string | undefined> {
+	const [setup, ...others] = await db
+		.updateTable("auth_two_factors")
+		.set({ verified: 1 })
+		.where("userId", "=", personPublicId)
+		.returning("id")
+		.execute();
+	return others.length === 0 ? setup?.id : undefined;
+}
+
+/** False: another set-up has taken the place of the one whose code was right. */
+export async function turnAuthenticatorOn(
+	trx: Db,
+	personPublicId: string,
+	setupId: string,
+): Promise<boolean> {
+	const { numUpdatedRows } = await trx
+		.updateTable("auth_users")
+		.set({ twoFactorEnabled: 1 })
+		.where("id", "=", personPublicId)
+		.where("id", "in", (eb) =>
+			eb.selectFrom("auth_two_factors").select("userId").where("auth_two_factors.id", "=", setupId),
+		)
+		.executeTakeFirst();
+	return numUpdatedRows > 0n;
+}
+
+/** The secret and the backup codes go with it. */
+export async function turnAuthenticatorOff(trx: Db, personPublicId: string): Promise<void> {
+	await trx.updateTable("auth_users").set({ twoFactorEnabled: 0 }).where("id", "=", personPublicId).execute();
+	await trx.deleteFrom("auth_two_factors").where("userId", "=", personPublicId).execute();
+}
+
+export async function isAuthenticatorOn(trx: Db, personPublicId: string): Promise<boolean> {
+	const user = await trx
+		.selectFrom("auth_users")
+		.select("twoFactorEnabled")
+		.where("id", "=", personPublicId)
+		.executeTakeFirst();
+	return Boolean(user?.twoFactorEnabled);
+}
