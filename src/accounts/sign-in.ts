@@ -4,8 +4,10 @@
 import { z } from "zod";
 import { type Fault, type Result, succeed } from "../domain/fault.ts";
 import { noteAudit } from "../store/audit.ts";
+import { lockLinks } from "../store/links.ts";
 import { findPersonByEmail, findPersonByPublicId, type Person } from "../store/people.ts";
 import { endChallenges, endOldChallenges, endSession, findPasswordHash } from "../store/sign-in.ts";
+import type { Db } from "../store/store.ts";
 import type { Auth, AuthAnswer, AuthDeps, Visitor } from "./auth.ts";
 import { codeStepOver, faultOf, wrongCredentials } from "./auth-fault.ts";
 import { codeAlreadyUsed, takeNetworkTurn, tryCode } from "./code-turns.ts";
@@ -42,7 +44,7 @@ export async function signIn(
 	const answer = await deps.auth.post("/sign-in/email", credentials, visitor);
 	if (answer.status !== 401) await forgivePassword(deps, turn.value, answer.status === 200);
 	if (answer.status !== 200) return refuseSignIn(deps, visitor, faultOf(answer));
-	if ((await findPasswordHash(deps.store.db, credentials.email)) !== hash) {
+	if (!(await deps.store.transact((trx) => isStillPassword(trx, credentials.email, hash)))) {
 		return refuseOldPassword(deps, credentials.email, answer);
 	}
 	if (CODE_NEEDED.safeParse(answer.body).success) {
@@ -69,6 +71,7 @@ export async function confirmSignIn(
 	const person = publicId === null ? undefined : await findPersonByPublicId(deps.store.db, publicId);
 	if (person === undefined) return refuseCode(deps, visitor, codeStepOver());
 	const { id: personId, email } = person;
+	const hash = await findPasswordHash(deps.store.db, email);
 	const holder = { personId, publicId: person.public_id, email };
 	const tried = await tryCode(deps, holder, { text, accepts: "either" }, visitor);
 	if (!tried.ok) return refuseCode(deps, visitor, tried.fault);
@@ -76,21 +79,26 @@ export async function confirmSignIn(
 	const { token, user } = SIGNED_IN.parse(answer.body);
 	if (user.id !== person.public_id) throw new Error("a code was judged for another person's session");
 	if (person.deactivated_at_ms !== null) return refuseDeactivated(deps, token);
-	const isFresh = await deps.store.transact(async (trx) => {
+	const refused = await deps.store.transact(async (trx) => {
 		const nowMs = deps.clock.nowMs();
-		if (!(await spend(trx))) {
-			// better-auth has let it in: whoever read the code over a shoulder must not get the session.
+		// better-auth has let it in by now, whatever we say.
+		if (!(await isStillPassword(trx, email, hash))) {
 			await endSession(trx, token);
-			return false;
+			return codeStepOver();
+		}
+		if (!(await spend(trx))) {
+			// Whoever read the code over a shoulder must not get the session.
+			await endSession(trx, token);
+			return codeAlreadyUsed("Sign in again with the next one.");
 		}
 		await noteAudit(trx, { personId, action: "person.signed_in" }, nowMs);
 		if (typed.isBackupCode) {
 			const note = { personId, action: "authenticator.backup_code_used" } as const;
 			await noteAudit(trx, { ...note, address: visitor.address }, nowMs);
 		}
-		return true;
+		return null;
 	});
-	if (!isFresh) return refuseCode(deps, visitor, codeAlreadyUsed("Sign in again with the next one."));
+	if (refused !== null) return refuseCode(deps, visitor, refused);
 	await forgive();
 	return letIn(deps, person, answer.setCookies);
 }
@@ -104,6 +112,15 @@ export async function signOut(
 	const answer = await deps.auth.post("/sign-out", {}, visitor);
 	await noteAudit(deps.store.db, { personId, action: "person.signed_out" }, deps.clock.nowMs());
 	return answer.setCookies;
+}
+
+/**
+ * After better-auth has made a session: with the lock that every change of a password holds. One that began before has
+ * been committed by then, and one that comes later finds the session and ends it.
+ */
+async function isStillPassword(trx: Db, email: string, hash: string | undefined): Promise<boolean> {
+	await lockLinks(trx);
+	return (await findPasswordHash(trx, email)) === hash;
 }
 
 /**

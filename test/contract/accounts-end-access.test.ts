@@ -3,9 +3,9 @@
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { before, test } from "node:test";
-import { createAuth } from "../../src/accounts/auth.ts";
+import { type Auth, createAuth } from "../../src/accounts/auth.ts";
 import { issuePasswordLink } from "../../src/accounts/password-link.ts";
-import { signIn } from "../../src/accounts/sign-in.ts";
+import { confirmSignIn, signIn } from "../../src/accounts/sign-in.ts";
 import type { Person } from "../../src/store/people.ts";
 import { addOwner } from "../../src/store/programmes.ts";
 import { findPasswordHash, setPassword } from "../../src/store/sign-in.ts";
@@ -164,16 +164,7 @@ eachDatabase("access that ends", (database) => {
 		test(`an old password that is entered while it changes opens nothing, ${hasAuthenticator ? "with" : "without"} an authenticator`, async () => {
 			const person = hasAuthenticator ? stage.bystander : await site.addStaff();
 			const auth = createAuth(site.deps);
-			// The change comes when better-auth has looked at the old one, and before the session is there.
-			const late: typeof auth = {
-				...auth,
-				async post(path, body, visitor) {
-					const answer = await auth.post(path, body, visitor);
-					equal(answer.status, 200);
-					await site.store.transact((trx) => setPassword(trx, person, "another hash", 0));
-					return answer;
-				},
-			};
+			const late = changesPasswordAfter(auth, person);
 			const before = await openOf(person);
 			const visitor = { cookies: "", address: "192.0.2.1", userAgent: "", device: "" };
 			const hash = (await findPasswordHash(site.store.db, person.email)) ?? "";
@@ -186,6 +177,39 @@ eachDatabase("access that ends", (database) => {
 			const after = await openOf(person);
 			deepEqual(after, { ...before, challenges: 0 });
 		});
+	}
+
+	test("a code that is entered while the password changes opens nothing", async () => {
+		const person = await site.addStaff();
+		const held = await holdEverything(site, stage, person);
+		const auth = createAuth(site.deps);
+		const cookies = [...held.challenge.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+		const visitor = { cookies, address: "192.0.2.1", userAgent: "", device: "" };
+		const before = await openOf(person);
+		const deps = { ...site.deps, auth: changesPasswordAfter(auth, person) };
+		const answer = await confirmSignIn(deps, held.nextCode(), visitor);
+		equal(answer.ok ? "let in" : answer.fault.code, "code_step_over");
+		deepEqual(await openOf(person), { ...before, challenges: 0 });
+		const signedIn = await site.store.db
+			.selectFrom("audit_entries")
+			.select("id")
+			.where("person_id", "=", person.id)
+			.where("action", "=", "person.signed_in")
+			.execute();
+		equal(signedIn.length, 2, "the two of before");
+	});
+
+	/** The change comes when better-auth has looked at what was entered, and before what it opens is there. */
+	function changesPasswordAfter(auth: Auth, person: Person): Auth {
+		return {
+			...auth,
+			async post(path, body, visitor) {
+				const answer = await auth.post(path, body, visitor);
+				equal(answer.status, 200);
+				await site.store.transact((trx) => setPassword(trx, person, "another hash", 0));
+				return answer;
+			},
+		};
 	}
 
 	async function openOf({ public_id }: Person) {
