@@ -21,8 +21,8 @@ import { linkNotValid } from "./auth-fault.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { endAccess } from "./end-access.ts";
 import { findLink, type OpenedLink, readLink } from "./find-link.ts";
-import { forgetTurns, WRONG_PASSWORDS_FROM_ANYWHERE } from "./limits.ts";
 import { hashToken } from "./links.ts";
+import { forgetWrongPasswords } from "./password-turns.ts";
 import { judgePassword } from "./passwords.ts";
 import { findOrMakePerson, parseEmail, parsePersonName } from "./people.ts";
 
@@ -36,7 +36,7 @@ export interface Acceptance {
 	/** Only looked at for a new account, as the password is for an owner who has one. */
 	name: string;
 	password: string;
-	/** Where it was done from: told to somebody whose password it changes. */
+	/** Where it was done from: told to somebody whose password it changes, who is let in there. */
 	address?: string;
 }
 
@@ -139,8 +139,7 @@ async function useLink(
 			const { id: personId, email: subject } = person;
 			const note = { personId, action: "password.reset", subject, detail: "by link" } as const;
 			await noteAudit(trx, { ...note, address: entry.address }, nowMs);
-			// Whatever was guessed, it was the old one.
-			await forgetTurns(trx, WRONG_PASSWORDS_FROM_ANYWHERE, person.email);
+			await forgetWrongPasswords(trx, person.email, entry.address);
 			return { ...joined(person), ended };
 		}
 		default:
@@ -152,14 +151,14 @@ async function useLink(
 async function join(
 	trx: Db,
 	person: Person,
-	{ name, passwordHash }: Entry,
+	{ name, passwordHash, address }: Entry,
 	programme: Programme | null,
 	nowMs: number,
 ): Promise<Person> {
 	await removeLinksOfPerson(trx, person.id);
 	await renamePerson(trx, person.id, name);
 	await setPassword(trx, { ...person, name }, passwordHash, nowMs);
-	await forgetTurns(trx, WRONG_PASSWORDS_FROM_ANYWHERE, person.email);
+	await forgetWrongPasswords(trx, person.email, address);
 	await noteJoined(trx, person, programme, nowMs);
 	return { ...person, name };
 }

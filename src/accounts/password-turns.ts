@@ -4,6 +4,7 @@
 
 import { networkOf } from "../domain/client-address.ts";
 import { type Result, succeed } from "../domain/fault.ts";
+import type { Db } from "../store/store.ts";
 import type { Visitor } from "./auth.ts";
 import { type DeviceDeps, findDevice } from "./device-cookie.ts";
 import {
@@ -54,6 +55,17 @@ export async function forgivePassword(
 	if (anywhere !== null) await giveTurnBack(store.db, anywhere);
 }
 
+/**
+ * In the transaction that sets a new password: whatever was guessed, it was the old one. `address` is where the new one
+ * is used next; null where nobody knows. A known browser has no guesses left to forget: its cookie ends with the old one.
+ */
+export async function forgetWrongPasswords(trx: Db, email: string, address: string | null): Promise<void> {
+	await forgetTurns(trx, WRONG_PASSWORDS_FROM_ANYWHERE, email);
+	if (address === null) return;
+	const { limit, subject } = turnFrom(email, address);
+	await forgetTurns(trx, limit, subject);
+}
+
 /** For pages that ask somebody who is signed in for the password again: whoever took the session cannot guess it. */
 export async function withPasswordTurn<Value>(
 	deps: TurnDeps,
@@ -79,7 +91,11 @@ async function chooseTurn(
 		return { here: { limit: WRONG_PASSWORDS_FROM_ONE_BROWSER, subject: known }, anywhere: null };
 	}
 	return {
-		here: { limit: WRONG_PASSWORDS_FROM_ONE_PLACE, subject: `${email} ${networkOf(address)}` },
+		here: turnFrom(email, address),
 		anywhere: { limit: WRONG_PASSWORDS_FROM_ANYWHERE, subject: email },
 	};
+}
+
+function turnFrom(email: string, address: string): Turn {
+	return { limit: WRONG_PASSWORDS_FROM_ONE_PLACE, subject: `${email} ${networkOf(address)}` };
 }

@@ -14,6 +14,7 @@ import type { InvitationsDeps } from "./invitations.ts";
 import { RESET_MAILS_FROM_ONE_NETWORK, RESET_MAILS_TO_ONE_ADDRESS, takeTurns } from "./limits.ts";
 import { issueLink, linkPath, lockLinksAs, type Maker } from "./links.ts";
 import { networkTurns } from "./network-turns.ts";
+import { forgetWrongPasswords } from "./password-turns.ts";
 import { makeSessionNames } from "./sessions.ts";
 import type { SignInDeps } from "./sign-in.ts";
 
@@ -60,6 +61,7 @@ export async function changePassword(
 		const ended = await endAccess(trx, self, { endedBy: self.id, nowMs, keepsOneSession: true });
 		await setPassword(trx, self, passwordHash, nowMs);
 		await resumeSession(trx, session, renewed);
+		await forgetWrongPasswords(trx, self.email, visitor.address);
 		const note = { personId: self.id, action: "password.changed", address: visitor.address } as const;
 		await noteAudit(trx, note, nowMs);
 		return succeed(ended);

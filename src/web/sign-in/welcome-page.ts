@@ -5,7 +5,7 @@ import type { Hono } from "hono";
 import { type AcceptedLink, acceptLink } from "../../accounts/accept-link.ts";
 import { findLink } from "../../accounts/find-link.ts";
 import { signIn, signOut } from "../../accounts/sign-in.ts";
-import { sayWithdrawn } from "../../domain/ended-access.ts";
+import { type EndedAccess, sayWithdrawn } from "../../domain/ended-access.ts";
 import type { Person } from "../../store/people.ts";
 import { listOwnedProgrammes } from "../../store/programme-access.ts";
 import type { WebDeps } from "../deps.ts";
@@ -46,11 +46,11 @@ async function goOn(
 	password: string,
 ): Promise<Response> {
 	const path = programme === null ? undefined : `/programmes/${programme.public_id}/integration`;
-	if (ended !== null) {
-		const withdrawn = sayWithdrawn(ended);
-		setFlash(c, "good", `Your password is changed.${withdrawn === null ? "" : ` ${withdrawn}.`}`);
+	if (hasNewPassword) {
+		const said = sayNewPassword(ended);
+		if (ended !== null) setFlash(c, "good", said);
+		return letIn(c, deps, { person, password, said, path });
 	}
-	if (hasNewPassword) return letIn(c, deps, person, password, path);
 	setFlash(c, "good", `You look after ${programme?.name ?? "it"} from now on.`);
 	// The link shows that the mailbox is theirs, and lets nobody in: that is left to their password.
 	const isTheirs = c.get("viewer")?.personId === person.id;
@@ -58,20 +58,35 @@ async function goOn(
 	return c.redirect(isTheirs ? next : `/sign-in?next=${encodeURIComponent(next)}`, 303);
 }
 
+function sayNewPassword(ended: EndedAccess | null): string {
+	if (ended === null) return "Your password is set.";
+	const withdrawn = sayWithdrawn(ended);
+	return `Your password is changed.${withdrawn === null ? "" : ` ${withdrawn}.`}`;
+}
+
+interface Newcomer {
+	person: Person;
+	password: string;
+	/** What has happened, also when they are not let in. */
+	said: string;
+	/** Where they begin; by default where their role has its work. */
+	path: string | undefined;
+}
+
 /** With the password they have just chosen; their authenticator, if they have one, is asked for all the same. */
 async function letIn(
 	c: WebContext,
 	deps: WebDeps,
-	person: Person,
-	password: string,
-	/** Where they begin; by default where their role has its work. */
-	path?: string,
+	{ person, password, said, path }: Newcomer,
 ): Promise<Response> {
 	const visitor = c.get("visitor");
 	const before = c.get("viewer");
 	if (before !== null) await signOut(deps, before.personId, visitor);
 	const signedIn = await signIn(deps, { email: person.email, password }, visitor);
-	if (!signedIn.ok) return c.redirect("/sign-in", 303);
+	if (!signedIn.ok) {
+		setFlash(c, "bad", `${said} You are not signed in yet. ${signedIn.fault.detail}`);
+		return c.redirect("/sign-in", 303);
+	}
 	handOnCookies(c, signedIn.value.setCookies);
 	if (signedIn.value.next === "code") return c.redirect("/sign-in/code", 303);
 	return c.redirect(path ?? (await firstPageOf(deps, person)), 303);
