@@ -38,41 +38,69 @@ interface Case {
 interface Way {
 	what: string;
 	role: Person["role"];
-	/** Resolves to the sessions that go on. */
-	lose(given: Case): Promise<readonly Browser[]>;
+	lose(given: Case): Promise<Lost>;
+	/** How the message begins that whoever did it reads next; what was withdrawn follows. */
+	says(given: Case): string;
+	/** Alone: what else somebody had is not another owner's to know. */
+	isToldOfProgramme?: true;
 }
+
+interface Lost {
+	/** The sessions that go on. */
+	goOn: readonly Browser[];
+	/** The page that whoever did it sees next. */
+	page: string;
+}
+
+const LEFT_ACCESS = "Olga Owner&#39;s access ended: ";
+const CHANGED = "Your password is changed. ";
 
 const WAYS: readonly Way[] = [
 	{
 		what: "staff are deactivated",
 		role: "staff",
-		lose: ({ stage, person }) => submit(stage.bossBrowser, `/people/${person.public_id}/deactivate`),
+		lose: ({ stage, person }) =>
+			submit(stage.bossBrowser, `/people/${person.public_id}/deactivate`, { next: "/people" }),
+		says: () => "Sam Staff&#39;s access ended: ",
 	},
 	{
 		what: "an owner is removed by another",
 		role: "owner",
 		lose: ({ stage, person }) =>
-			submit(stage.colleagueBrowser, `${peopleOf(stage.programme)}/${person.public_id}/remove`),
+			submit(stage.colleagueBrowser, `${peopleOf(stage.programme)}/${person.public_id}/remove`, {
+				next: peopleOf(stage.programme),
+			}),
+		says: () => LEFT_ACCESS,
+		isToldOfProgramme: true,
 	},
 	{
 		what: "an owner is removed by staff",
 		role: "owner",
 		lose: ({ stage, person }) =>
-			submit(stage.bossBrowser, `${peopleOf(stage.programme)}/${person.public_id}/remove`),
+			submit(stage.bossBrowser, `${peopleOf(stage.programme)}/${person.public_id}/remove`, {
+				next: peopleOf(stage.programme),
+			}),
+		says: () => LEFT_ACCESS,
 	},
 	{
 		what: "an owner leaves",
 		role: "owner",
 		lose: ({ stage, person, held }) =>
-			submit(held.sessions[0], `${peopleOf(stage.programme)}/${person.public_id}/remove`),
+			submit(held.sessions[0], `${peopleOf(stage.programme)}/${person.public_id}/remove`, {
+				next: "/sign-in",
+			}),
+		says: ({ stage }) => `You left ${stage.programme.name}. `,
 	},
 	{
 		what: "an owner of two programmes is removed from one",
 		role: "owner",
 		async lose({ site, stage, person }) {
 			await addOwner(site.store.db, stage.other.id, person.id);
-			return submit(stage.bossBrowser, `${peopleOf(stage.programme)}/${person.public_id}/remove`);
+			return submit(stage.bossBrowser, `${peopleOf(stage.programme)}/${person.public_id}/remove`, {
+				next: peopleOf(stage.programme),
+			});
 		},
+		says: () => LEFT_ACCESS,
 	},
 	...(["staff", "owner"] as const).flatMap((role): Way[] => [
 		{
@@ -80,14 +108,17 @@ const WAYS: readonly Way[] = [
 			role,
 			async lose({ held }) {
 				const [here] = held.sessions;
-				await submit(here, "/account/password", { currentPassword: PASSWORD, newPassword: NEW_PASSWORD });
-				return here === undefined ? [] : [here];
+				const fields = { currentPassword: PASSWORD, newPassword: NEW_PASSWORD };
+				const { page } = await submit(here, "/account/password", { fields, next: "/account" });
+				return { goOn: here === undefined ? [] : [here], page };
 			},
+			says: () => CHANGED,
 		},
 		{
 			what: `${role} choose a new password by mail`,
 			role,
 			lose: async ({ site, person }) => choosePassword(site, await askByMail(site, person)),
+			says: () => CHANGED,
 		},
 		{
 			what: `${role} choose a new password by a link of the staff`,
@@ -97,6 +128,7 @@ const WAYS: readonly Way[] = [
 				const path = `${people}/${person.public_id}/link`;
 				return choosePassword(site, await submitForLink(site, stage.bossBrowser, path));
 			},
+			says: () => CHANGED,
 		},
 		{
 			what: `${role} choose a new password by \`ringback user link\``,
@@ -105,6 +137,7 @@ const WAYS: readonly Way[] = [
 				const made = await issuePasswordLink(site.deps, null, person, null);
 				return choosePassword(site, made.ok ? new URL(made.value.link ?? "").pathname : "");
 			},
+			says: () => CHANGED,
 		},
 	]),
 ];
@@ -118,11 +151,12 @@ eachDatabase("access that ends", (database) => {
 		stage = await openStage(site);
 	});
 
-	for (const { what, role, lose } of WAYS) {
-		test(`${what}: nothing they hold or made works any more, and what is others' does`, async () => {
+	for (const { what, role, lose, says, isToldOfProgramme } of WAYS) {
+		test(`${what}: nothing they hold or made works any more, it is said, and what is others' does`, async () => {
 			const person = role === "staff" ? await site.addStaff() : await site.addOwner(stage.programme);
 			const held = await holdEverything(site, stage, person);
-			const goOn = await lose({ site, stage, person, held });
+			const given = { site, stage, person, held };
+			const { goOn, page } = await lose(given);
 			for (const browser of held.sessions) {
 				const isIn = (await browser.open("/account")).status === 200;
 				equal(isIn, goOn.includes(browser), "only the session in which a password is changed goes on");
@@ -138,6 +172,17 @@ eachDatabase("access that ends", (database) => {
 				.execute();
 			equal(told.length, 1);
 			match(told[0]?.detail ?? "", /^\d sessions?, 1 unfinished sign-in, .*were withdrawn$/);
+			const [, said = page] = page.split(says(given));
+			if (isToldOfProgramme) {
+				const links = `1 invitation to \\S+ and 1 password link for ${person.email}`;
+				match(said, new RegExp(`^2 sessions, 1 unfinished sign-in, ${links} were withdrawn\\.`));
+			} else {
+				equal(
+					said.startsWith(`${told[0]?.detail}.`),
+					true,
+					`${said.slice(0, 400)}\nis not\n${told[0]?.detail}`,
+				);
+			}
 			for (const [link, path] of stage.bystanders.links) {
 				equal((await site.browser().open(path)).status, 200, link);
 			}
@@ -227,20 +272,21 @@ eachDatabase("access that ends", (database) => {
 async function submit(
 	browser: Browser | undefined,
 	path: string,
-	fields: Readonly<Record<string, string>> = {},
-): Promise<readonly Browser[]> {
+	{ fields = {}, next }: { fields?: Readonly<Record<string, string>>; next: string },
+): Promise<Lost> {
 	await browser?.open("/account");
 	const answer = await browser?.submit(path, fields);
 	equal(answer?.status, 303, answer?.text ?? "");
-	return [];
+	return { goOn: [], page: (await browser?.open(next))?.text ?? "" };
 }
 
 /** Everybody here has an authenticator: no link gets around it. */
-async function choosePassword(site: TestSite, link: string): Promise<readonly Browser[]> {
+async function choosePassword(site: TestSite, link: string): Promise<Lost> {
 	const reader = site.browser();
 	await reader.open(link);
 	const used = await reader.submit(link, { password: NEW_PASSWORD });
 	deepEqual([used.status, used.location], [303, "/sign-in/code"]);
+	const page = (await reader.open("/sign-in/code")).text;
 	equal((await reader.open("/account")).status, 303, "not without a code");
-	return [];
+	return { goOn: [], page };
 }

@@ -8,7 +8,7 @@ import {
 	removeProgrammeOwner,
 	renewOwnerLink,
 } from "../../accounts/programme-owners.ts";
-import { withinProgramme } from "../../domain/ended-access.ts";
+import { sayWithdrawn, withinProgramme } from "../../domain/ended-access.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { type Link, listProgrammeInvitations } from "../../store/links.ts";
 import { type ListedPerson, listOwners } from "../../store/people-list.ts";
@@ -52,7 +52,7 @@ export async function takeOwnerRemoval(c: WebContext, deps: WebDeps): Promise<Re
 	setFlash(
 		c,
 		"good",
-		isSelf ? `You left ${programme.name}.` : sayRemoved(viewer.role, programme, removed.value),
+		isSelf ? sayLeft(programme, removed.value) : sayRemoved(viewer.role, programme, removed.value),
 	);
 	// Whoever leaves is signed out everywhere, as everybody is whose access ends.
 	return c.redirect(isSelf ? "/sign-in" : `/programmes/${programme.public_id}/people`, 303);
@@ -126,6 +126,12 @@ function sayInvitation(role: "owner" | "staff", canMail: boolean): string {
 	return canMail
 		? "They get a link by mail, and look after the programme once they have accepted."
 		: "No mail can be sent from here: once you have invited them, ask the network's staff to hand the link over.";
+}
+
+/** All of it was theirs, also what did not belong to this programme. */
+function sayLeft({ name }: Programme, { ended }: OwnerRemoved): string {
+	const withdrawn = ended === null ? null : sayWithdrawn(ended);
+	return `You left ${name}.${withdrawn === null ? "" : ` ${withdrawn}.`}`;
 }
 
 function sayRemoved(
