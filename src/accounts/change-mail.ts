@@ -37,6 +37,9 @@ const SENTENCES: Readonly<Record<ToldAction, (change: Change) => string>> = {
 			: `The access of ${subject ?? "somebody"} was ended`,
 };
 
+/** For those who cannot sign in, or see the programme, any more. */
+const ASK_STAFF = "If you did not expect this, ask the network's staff.";
+
 const SUBJECTS: Readonly<Record<ToldAction, string>> = {
 	"password.changed": "Your password was changed",
 	"password.reset": "Your password was changed",
@@ -87,19 +90,43 @@ export function composeAccountChangeMail(
 	email: string,
 	changes: readonly Change[],
 	publicUrl: string,
+	isDeactivated: boolean,
 ): Omit<Mail, "to"> {
+	const advice = [
+		"If it was you, there is nothing to do. If it was not:",
+		"1. Choose a new password at once. This ends every session of your account:",
+		`   ${publicUrl}/forgot-password`,
+		"2. Sign in, and check the authenticator and where you are signed in:",
+		`   ${publicUrl}/account`,
+		"3. Tell the network's staff.",
+	];
 	return {
 		subject: headline(changes, "changes to your account"),
-		text: [
-			...listChanges(changes, email),
-			"",
-			"If it was you, there is nothing to do. If it was not:",
-			"1. Choose a new password at once. This ends every session of your account:",
-			`   ${publicUrl}/forgot-password`,
-			"2. Sign in, and check the authenticator and where you are signed in:",
-			`   ${publicUrl}/account`,
-			"3. Tell the network's staff.",
-		].join("\n"),
+		text: [...listChanges(changes, email), "", ...(isDeactivated ? [ASK_STAFF] : advice)].join("\n"),
+	};
+}
+
+/** To whoever was removed from programmes, or from the staff. No links: those pages are closed to them. */
+export function composeRemovalMail(
+	email: string,
+	removals: readonly Change[],
+	programmes: ReadonlyMap<number, Pick<Programme, "name">>,
+): Omit<Mail, "to"> {
+	const names = removals.map(({ programme_id }) =>
+		programme_id === null ? undefined : programmes.get(programme_id)?.name,
+	);
+	const [name, ...others] = names;
+	const lines = removals.map((removal, index) => {
+		const lost = names[index];
+		const what =
+			lost === undefined
+				? "Your access as one of the network's staff was ended"
+				: `Your access to the programme ${quote(lost)} was ended`;
+		return sayLine(removal, what, email);
+	});
+	return {
+		subject: `Your access was ended${name === undefined || others.length > 0 ? "" : `: ${quote(name)}`}`,
+		text: [...lines, "", ASK_STAFF].join("\n"),
 	};
 }
 
@@ -118,6 +145,10 @@ function listChanges(changes: readonly Change[], own: string | null = null): str
 
 function sayChange(change: Change, own: string | null): string {
 	const what = isTold(change.action) ? SENTENCES[change.action](change) : change.action;
+	return sayLine(change, what, own);
+}
+
+function sayLine(change: Change, what: string, own: string | null): string {
 	const from = change.address === null ? "" : ` From the network address ${change.address}.`;
 	return `${utcMinute(change.at_ms)}: ${what}. Done by ${sayActor(change, own)}.${from}`;
 }

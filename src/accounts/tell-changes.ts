@@ -1,14 +1,14 @@
 // Turns changes that people have yet to be told of into mails: at once for the first, then together for those that
 // follow, so that a busy hour is not a flood. The mail is written in the transaction that takes the changes.
 
-import { audienceOf, tellAtMs } from "../domain/told-changes.ts";
+import { tellAtMs } from "../domain/told-changes.ts";
 import type { Clock, Log } from "../ports.ts";
 import { type Change, findDueTopic, postponeTopic, takeChanges } from "../store/changes-to-tell.ts";
 import { lastMailOn } from "../store/mail-queue.ts";
 import { findPersonById } from "../store/people.ts";
 import { findProgrammesById, ownerEmails } from "../store/programmes.ts";
 import type { Db, Store } from "../store/store.ts";
-import { composeAccountChangeMail, composeProgrammeChangeMail } from "./change-mail.ts";
+import { composeAccountChangeMail, composeProgrammeChangeMail, composeRemovalMail } from "./change-mail.ts";
 import type { MailDispatcher } from "./mail-dispatcher.ts";
 
 export interface TellDeps {
@@ -27,8 +27,11 @@ export interface Teller {
 const LOOK_INTERVAL_MS = 5_000;
 /** Per round, so that other work gets its turn; the next round takes the rest. */
 const MAX_TOPICS_A_ROUND = 50;
-/** News this old is of no use to anybody. */
-const GOOD_FOR_MS = 2 * 86_400_000;
+/**
+ * From when the mail is written: after this it is not sent any more. What had to wait for a mail server to be set up is
+ * still told, because each line says when it happened.
+ */
+const SENT_WITHIN_MS = 2 * 86_400_000;
 
 /** In every process that has a mail server: whichever is there tells. Without one it waits on record. */
 export function startTelling(deps: TellDeps): Teller {
@@ -72,30 +75,28 @@ export async function tellChanges(deps: TellDeps, isStopping: () => boolean): Pr
 /** False when nothing is due. */
 async function tellOne({ store, clock, mails, publicUrl }: TellDeps): Promise<boolean> {
 	const nowMs = clock.nowMs();
-	const due = await findDueTopic(store.db, nowMs);
-	if (due === undefined) return false;
-	const { topic, personId, programmeId } = due;
+	const topic = await findDueTopic(store.db, nowMs);
+	if (topic === undefined) return false;
 	await store.transact(async (trx) => {
-		const audience = personId === null ? "owners" : "person";
-		const allowedAtMs = tellAtMs(audience, nowMs, await lastMailOn(trx, topic));
-		if (allowedAtMs > nowMs) return postponeTopic(trx, topic, allowedAtMs);
-		const changes = await takeChanges(trx, topic);
+		const allowedAtMs = tellAtMs(topic.audience, nowMs, await lastMailOn(trx, topic.name));
+		if (allowedAtMs > nowMs) return postponeTopic(trx, topic.name, allowedAtMs);
+		const changes = await takeChanges(trx, topic.name);
 		if (changes.length === 0) return;
 		const written =
-			personId === null
-				? await writeToOwners(trx, programmeId ?? 0, changes, publicUrl)
-				: await writeToPerson(trx, personId, changes, publicUrl);
-		if (written === null) return;
-		for (const to of written.to) {
-			await mails.enqueue(trx, { to, ...written.mail, goodForMs: GOOD_FOR_MS, topic });
+			topic.audience === "person"
+				? await writeToPerson(trx, topic.personId, changes, publicUrl)
+				: await writeToOwners(trx, topic.programmeId, changes, publicUrl);
+		for (const mail of written) {
+			await mails.enqueue(trx, { ...mail, goodForMs: SENT_WITHIN_MS, topic: topic.name });
 		}
 	});
 	return true;
 }
 
 interface Written {
-	to: readonly string[];
-	mail: { subject: string; text: string };
+	to: string;
+	subject: string;
+	text: string;
 }
 
 async function writeToPerson(
@@ -103,10 +104,23 @@ async function writeToPerson(
 	personId: number,
 	changes: readonly Change[],
 	publicUrl: string,
-): Promise<Written | null> {
+): Promise<Written[]> {
 	const person = await findPersonById(trx, personId);
-	if (person === undefined) return null;
-	return { to: [person.email], mail: composeAccountChangeMail(person.email, changes, publicUrl) };
+	if (person === undefined) return [];
+	const { email: to, deactivated_at_ms } = person;
+	// Each on its own: what to do about a changed password is no use to somebody who is kept out.
+	const removals = changes.filter(({ action }) => action === "person.removed");
+	const others = changes.filter(({ action }) => action !== "person.removed");
+	const written: Written[] = [];
+	if (removals.length > 0) {
+		const ids = removals.flatMap(({ programme_id }) => programme_id ?? []);
+		written.push({ to, ...composeRemovalMail(to, removals, await findProgrammesById(trx, ids)) });
+	}
+	if (others.length > 0) {
+		const isDeactivated = deactivated_at_ms !== null;
+		written.push({ to, ...composeAccountChangeMail(to, others, publicUrl, isDeactivated) });
+	}
+	return written;
 }
 
 async function writeToOwners(
@@ -114,17 +128,14 @@ async function writeToOwners(
 	programmeId: number,
 	changes: readonly Change[],
 	publicUrl: string,
-): Promise<Written | null> {
+): Promise<Written[]> {
 	const programme = (await findProgrammesById(trx, [programmeId])).get(programmeId);
-	if (programme === undefined) return null;
+	if (programme === undefined) return [];
 	const to = new Set(await ownerEmails(trx, programmeId));
-	for (const change of changes) {
-		const { action, subject, detail } = change;
-		if (subject === null || audienceOf(action) !== "owners") continue;
-		// Whoever was removed hears of it too: perhaps it was a thief who did it. Whoever was invited has a mail
-		// of their own.
-		if (action === "person.removed" && detail === "owner") to.add(subject);
-		if (action === "person.invited" && changes.length === 1) to.delete(subject);
-	}
-	return { to: [...to], mail: composeProgrammeChangeMail(programme, changes, publicUrl) };
+	// Whoever was invited has a mail of their own.
+	const [only, ...others] = changes;
+	if (only?.action === "person.invited" && only.subject !== null && others.length === 0)
+		to.delete(only.subject);
+	const mail = composeProgrammeChangeMail(programme, changes, publicUrl);
+	return [...to].map((address) => ({ to: address, ...mail }));
 }

@@ -9,6 +9,7 @@ import type { Role } from "./tables/people.ts";
 export interface Change {
 	id: number;
 	at_ms: number;
+	programme_id: number | null;
 	action: string;
 	subject: string | null;
 	detail: string | null;
@@ -26,27 +27,27 @@ export interface Noted {
 	detail?: string | null;
 }
 
-interface DueTopic {
-	topic: string;
-	personId: number | null;
-	programmeId: number | null;
-}
+/** What goes together in one mail: changes to one person's account, or to one programme. */
+export type Topic =
+	| { name: string; audience: "person"; personId: number }
+	| { name: string; audience: "owners"; programmeId: number };
 
 export async function markToTell(trx: Db, entryId: number, note: Noted, nowMs: number): Promise<void> {
 	const topics = await topicsOf(trx, note);
 	if (topics.length === 0) return;
-	const rows = topics.map(({ topic, personId, programmeId }) => ({
+	const rows = topics.map((topic) => ({
 		audit_entry_id: entryId,
-		topic,
-		person_id: personId,
-		programme_id: programmeId,
+		topic: topic.name,
+		person_id: topic.audience === "person" ? topic.personId : null,
+		programme_id: topic.audience === "owners" ? topic.programmeId : null,
 		due_at_ms: nowMs,
 	}));
 	await trx.insertInto("changes_to_tell").values(rows).execute();
 }
 
-async function topicsOf(trx: Db, note: Noted): Promise<DueTopic[]> {
-	switch (audienceOf(note.action)) {
+async function topicsOf(trx: Db, note: Noted): Promise<Topic[]> {
+	const audience = audienceOf(note.action);
+	switch (audience) {
 		case undefined:
 			return [];
 		case "person":
@@ -54,22 +55,26 @@ async function topicsOf(trx: Db, note: Noted): Promise<DueTopic[]> {
 		case "owners":
 			// A link that was lost and made anew brings nobody new.
 			if (note.action === "person.invited" && note.detail === "new link") return [];
-			if (typeof note.programmeId === "number") return ofProgrammes([note.programmeId]);
-			// One of the staff whose access was ended; or an owner who has joined, wherever they were invited.
-			if (note.action === "person.removed") return ofPerson(await findSubject(trx, note));
-			if (note.action === "person.joined" && note.personId !== null)
-				return ofProgrammes(await programmesOf(trx, note.personId));
-			return [];
+			return [...(await ofRemoved(trx, note)), ...ofProgrammes(await programmesOf(trx, note))];
+		default:
+			return audience satisfies never;
 	}
 }
 
-function ofPerson(personId: number | null | undefined): DueTopic[] {
-	if (personId === null || personId === undefined) return [];
-	return [{ topic: `person:${personId}`, personId, programmeId: null }];
+/** They hear of it apart from the owners: what else happened is no longer theirs to know. */
+async function ofRemoved(trx: Db, note: Noted): Promise<Topic[]> {
+	// Whose invitation was withdrawn had no access.
+	if (note.action !== "person.removed" || note.detail === "invitation") return [];
+	return ofPerson(await findSubject(trx, note));
 }
 
-function ofProgrammes(ids: readonly number[]): DueTopic[] {
-	return ids.map((programmeId) => ({ topic: `programme:${programmeId}`, personId: null, programmeId }));
+function ofPerson(personId: number | null | undefined): Topic[] {
+	if (personId === null || personId === undefined) return [];
+	return [{ name: `person:${personId}`, audience: "person", personId }];
+}
+
+function ofProgrammes(ids: readonly number[]): Topic[] {
+	return ids.map((programmeId) => ({ name: `programme:${programmeId}`, audience: "owners", programmeId }));
 }
 
 /** Whose account it was done to, where that is somebody else than who did it. */
@@ -78,7 +83,10 @@ async function findSubject(trx: Db, { subject }: Noted): Promise<number | undefi
 	return (await findPersonByEmail(trx, subject))?.id;
 }
 
-async function programmesOf(trx: Db, personId: number): Promise<number[]> {
+async function programmesOf(trx: Db, { programmeId, action, personId }: Noted): Promise<number[]> {
+	if (typeof programmeId === "number") return [programmeId];
+	// Somebody who has joined, wherever they were invited.
+	if (action !== "person.joined" || personId === null) return [];
 	const rows = await trx
 		.selectFrom("programme_owners")
 		.select("programme_id")
@@ -88,14 +96,19 @@ async function programmesOf(trx: Db, personId: number): Promise<number[]> {
 }
 
 /** The topic that has waited the longest. */
-export async function findDueTopic(db: Db, nowMs: number): Promise<DueTopic | undefined> {
-	return db
+export async function findDueTopic(db: Db, nowMs: number): Promise<Topic | undefined> {
+	const row = await db
 		.selectFrom("changes_to_tell")
-		.select(["topic", "person_id as personId", "programme_id as programmeId"])
+		.select(["topic as name", "person_id as personId", "programme_id as programmeId"])
 		.where("due_at_ms", "<=", nowMs)
 		.orderBy("due_at_ms")
 		.limit(1)
 		.executeTakeFirst();
+	if (row === undefined) return undefined;
+	const { name, personId, programmeId } = row;
+	if (personId !== null) return { name, audience: "person", personId };
+	if (programmeId !== null) return { name, audience: "owners", programmeId };
+	throw new Error(`a change to tell nobody of: ${name}`);
 }
 
 export async function postponeTopic(db: Db, topic: string, dueAtMs: number): Promise<void> {
@@ -113,7 +126,8 @@ export async function takeChanges(trx: Db, topic: string): Promise<Change[]> {
 	const rows = await trx
 		.selectFrom("audit_entries as entry")
 		.leftJoin("people", "people.id", "entry.person_id")
-		.select(["entry.id", "entry.at_ms", "entry.action", "entry.subject", "entry.detail", "entry.address"])
+		.select(["entry.id", "entry.at_ms", "entry.programme_id", "entry.action"])
+		.select(["entry.subject", "entry.detail", "entry.address"])
 		.select(["people.name", "people.email", "people.role"])
 		.where(
 			"entry.id",

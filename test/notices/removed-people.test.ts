@@ -1,0 +1,103 @@
+// Whoever loses access hears of that, and of nothing else: what happens afterwards is no longer theirs to know. A
+// real service, a real SMTP server, both databases.
+
+import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
+import { describe, test } from "node:test";
+import { issueKey } from "../../src/accounts/keys.ts";
+import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
+import { noteAudit } from "../../src/store/audit.ts";
+import { findPersonByEmail, setDeactivated } from "../../src/store/people.ts";
+import { DATABASE_KINDS } from "../support/open-store.ts";
+import { expectValue } from "../support/shop-programme.ts";
+import { openSite, type Site } from "./notice-site.ts";
+
+const MINUTE_MS = 60_000;
+const LOOK_MS = 5_000;
+const STAYS = "stays@shop.example";
+const REMOVED = "removed@shop.example";
+
+for (const kind of DATABASE_KINDS) {
+	describe(`mails to people whose access ended (${kind})`, { concurrency: 2 }, () => {
+		test("a removed owner hears of the removal alone, whatever is told together with it", async (t) => {
+			const site = await openSite(t, kind);
+			await site.start();
+			const shop = await site.addShop({ name: "Garden & Tools", owners: [STAYS, REMOVED] });
+			const actor = await person(site, STAYS);
+			const { id: removedId } = await person(site, REMOVED);
+			// The first mail, so that what follows waits and goes together.
+			await savePostbackUrl(site.service(), shop.programmeId, site.shop.url("/first"), actor.id);
+			await site.clock.moveBy(LOOK_MS);
+			await site.until(() => site.mail.mails.length === 2);
+			const before = expectValue(await issueKey(site.service(), shop.programmeId, actor.id));
+			await site.store.transact(async (trx) => {
+				await trx.deleteFrom("programme_owners").where("person_id", "=", removedId).execute();
+				const note = { personId: actor.id, programmeId: shop.programmeRow, detail: "owner" } as const;
+				await noteAudit(
+					trx,
+					{ ...note, action: "person.removed", subject: REMOVED },
+					site.clock.nowMs(),
+				);
+				await noteAudit(
+					trx,
+					{ ...note, action: "person.invited", subject: "new@shop.example" },
+					site.clock.nowMs(),
+				);
+			});
+			const after = expectValue(await issueKey(site.service(), shop.programmeId, actor.id));
+			await savePostbackUrl(site.service(), shop.programmeId, site.shop.url("/second"), actor.id);
+			await site.clock.moveBy(16 * MINUTE_MS);
+			await site.until(() => site.mail.mails.length === 4);
+			const toRemoved = mailsTo(site, REMOVED).slice(1);
+			equal(toRemoved.length, 1);
+			equal(toRemoved[0]?.headers.get("subject"), 'Your access was ended: "Garden & Tools"');
+			const text = toRemoved[0]?.text ?? "";
+			match(text, /Your access to the programme "Garden & Tools" was ended\. Done by stays@shop\.example\./);
+			match(text, /If you did not expect this, ask the network's staff\./);
+			for (const { key } of [before, after]) equal(text.includes(key.slice(-4)), false);
+			doesNotMatch(text, /API key|secret|Postback|second|new@shop|programmes\/prg_|password|\/account/);
+			const [, told] = mailsTo(site, STAYS);
+			equal(told?.headers.get("subject"), '5 changes to the programme: "Garden & Tools"');
+			for (const { key } of [before, after]) ok(told?.text.includes(`rbk_…${key.slice(-4)}`));
+			match(told?.text ?? "", /The access of removed@shop\.example was ended/);
+			await site.clock.moveBy(20 * MINUTE_MS);
+			equal(site.mail.mails.length, 4);
+		});
+
+		test("deactivated staff are told whom to ask, and not to choose a password that opens nothing", async (t) => {
+			const site = await openSite(t, kind);
+			await site.start();
+			await site.addShop({ owners: [STAYS, REMOVED] });
+			await site.store.db.updateTable("people").set({ role: "staff" }).execute();
+			const [actor, left] = [await person(site, STAYS), await person(site, REMOVED)];
+			const nowMs = site.clock.nowMs();
+			await site.store.transact(async (trx) => {
+				await noteAudit(trx, { personId: left.id, action: "password.changed" }, nowMs);
+				await setDeactivated(trx, left.id, nowMs);
+				const note = { personId: actor.id, action: "person.removed", subject: left.email } as const;
+				await noteAudit(trx, { ...note, detail: "staff" }, nowMs);
+			});
+			await site.clock.moveBy(LOOK_MS);
+			await site.until(() => site.mail.mails.length === 2);
+			deepEqual(
+				mailsTo(site, REMOVED)
+					.map(({ headers }) => headers.get("subject"))
+					.toSorted(),
+				["Your access was ended", "Your password was changed"],
+			);
+			for (const { text } of mailsTo(site, REMOVED)) {
+				match(text, /If you did not expect this, ask the network's staff\./);
+				doesNotMatch(text, /Choose a new password|forgot-password|\/account/);
+			}
+		});
+	});
+}
+
+function mailsTo({ mail }: Site, address: string) {
+	return mail.mails.filter(({ to }) => to.includes(address));
+}
+
+async function person({ store }: Site, email: string) {
+	const found = await findPersonByEmail(store.db, email);
+	ok(found !== undefined);
+	return found;
+}
