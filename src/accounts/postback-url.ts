@@ -4,7 +4,7 @@ import { type Result, succeed } from "../domain/fault.ts";
 import { judgeHost, parsePostbackUrl } from "../domain/postback-url.ts";
 import type { AddressPolicy, Log, LookUp, Transport } from "../ports.ts";
 import { noteAudit } from "../store/audit.ts";
-import { findProgramme, presentUrl, removeEndpoint, setEndpoint } from "../store/programmes.ts";
+import { findProgramme, lockProgramme, presentUrl, removeEndpoint, setEndpoint } from "../store/programmes.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { unknownProgramme } from "./programmes.ts";
 
@@ -41,8 +41,11 @@ export async function savePostbackUrl(
 	if (programme === undefined) return unknownProgramme(programmePublicId);
 	const nowMs = deps.clock.nowMs();
 	const replaced = await deps.store.transact(async (trx) => {
+		// Two who save the same at the same moment: one of them changes something.
+		await lockProgramme(trx, programme.id);
 		const before = (await presentUrl(trx, programme.id)) ?? null;
 		await setEndpoint(trx, programme.id, url.href, nowMs);
+		if (before === url.href) return before;
 		// Without the query: shops put tokens there.
 		const subject = url.href.replace(/\?.*$/s, "?…");
 		const note = { personId, programmeId: programme.id, action: "postback_url.saved", subject } as const;
@@ -63,7 +66,10 @@ export async function removePostbackUrl(
 	if (programme === undefined) return unknownProgramme(programmePublicId);
 	const nowMs = clock.nowMs();
 	const cancelled = await store.transact(async (trx) => {
+		await lockProgramme(trx, programme.id);
+		const before = await presentUrl(trx, programme.id);
 		const count = await removeEndpoint(trx, programme.id, nowMs);
+		if (before === undefined) return count;
 		const detail = `${count} pending deliveries cancelled`;
 		const note = { personId, programmeId: programme.id, action: "postback_url.removed", detail } as const;
 		await noteAudit(trx, note, nowMs);
