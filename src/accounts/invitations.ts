@@ -11,7 +11,7 @@ import type { Db } from "../store/store.ts";
 import type { Role } from "../store/tables/people.ts";
 import { composeAccessMail, composeInvitationMail } from "./account-mail.ts";
 import type { AccountsDeps } from "./deps.ts";
-import { INVITATIONS_BY_ONE_PERSON, INVITATIONS_TO_ONE_ADDRESS, takeTurn } from "./limits.ts";
+import { INVITATIONS_BY_ONE_PERSON, INVITATIONS_TO_ONE_ADDRESS, takeTurns } from "./limits.ts";
 import { INVITATION_DAYS, issueLink, linkPath, lockLinksAs, type Maker } from "./links.ts";
 import type { MailDispatcher } from "./mail-dispatcher.ts";
 import { findOrMakePerson, parseEmail, parseRole } from "./people.ts";
@@ -131,11 +131,11 @@ export async function takeInvitationTurn(
 	invitedBy: number,
 	email: string,
 ): Promise<Fault | null> {
-	const nowMs = clock.nowMs();
-	return (
-		(await takeTurn(store.db, INVITATIONS_BY_ONE_PERSON, String(invitedBy), nowMs)) ??
-		(await takeTurn(store.db, INVITATIONS_TO_ONE_ADDRESS, email.trim().toLowerCase(), nowMs))
-	);
+	const turns = [
+		{ limit: INVITATIONS_BY_ONE_PERSON, subject: String(invitedBy) },
+		{ limit: INVITATIONS_TO_ONE_ADDRESS, subject: email.trim().toLowerCase() },
+	];
+	return takeTurns(store.db, turns, clock.nowMs());
 }
 
 /** Refused for somebody of the other role, and where there is nothing to invite them to. */

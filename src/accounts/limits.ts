@@ -28,7 +28,7 @@ export const INVITATIONS_BY_ONE_PERSON: Limit = {
 	name: "invitations-by",
 	max: 50,
 	windowMs: 60 * MINUTE_MS,
-	say: (when) => `You have sent ${INVITATIONS_BY_ONE_PERSON.max} invitations within an hour. Go on ${when}.`,
+	say: (when) => `You have sent ${INVITATIONS_BY_ONE_PERSON.max} invitations within an hour. Try again ${when}.`,
 };
 
 /** Whoever sends them: a mailbox takes a few that were lost, and no flood. */
@@ -44,7 +44,7 @@ export const RESET_MAILS_TO_ONE_ADDRESS: Limit = {
 	max: 5,
 	windowMs: 60 * MINUTE_MS,
 	say: (when) =>
-		`Several links were asked for with this address. Look into the mailbox, or try again ${when}.`,
+		`Several links were requested for this address. Check your inbox and spam folder, or try again ${when}.`,
 };
 
 /** Whoever they are for: a person asks once, and again when they mistyped. */

@@ -117,7 +117,7 @@ test("an address gets five links an hour, whoever asks and whether or not it has
 		for (let asked = 0; asked < 5; asked += 1) assert.equal((await ask()).status, 200);
 		const refused = await ask();
 		assert.equal(refused.status, 429);
-		assert.match(refused.text, /Look into the mailbox, or try again in 60 minutes/);
+		assert.match(refused.text, /Check your inbox and spam folder, or try again in 60 minutes/);
 	}
 	assert.equal(site.mailbox.length, 5);
 	const asked = await site.store.db
