@@ -185,5 +185,5 @@ async function mayBecomeFirst(trx: Db, email: string): Promise<boolean> {
 }
 
 function emailTaken(email: string): ReturnType<typeof refuse> {
-	return refuse("email_taken", `${email} belongs to a shop's owner here. Use another address.`, "email");
+	return refuse("email_taken", `${email} has an account here already. Use another address.`, "email");
 }

@@ -52,7 +52,7 @@ function sayStarted({ url, metricsUrl, config, migration, welcomeLink }: Service
 	screen.out(`  role     ${config.role}`);
 	screen.out(`  metrics  ${metricsUrl === null ? "off" : `${metricsUrl}/metrics`}`);
 	screen.out(
-		`  mail     ${config.smtpUrl === null ? "off (set SMTP_URL to tell owners about failed callbacks)" : "on"}`,
+		`  mail     ${config.smtpUrl === null ? "off (set SMTP_URL to tell people about failed callbacks and changes to accounts and programmes)" : "on"}`,
 	);
 	for (const { kind, title, text } of findSettingWarnings(warningSettings(config))) {
 		// Its own line says it already.

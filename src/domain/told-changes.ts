@@ -44,7 +44,7 @@ export function tellAtMs(audience: Audience, nowMs: number, lastToldAtMs: number
 	return lastToldAtMs === null ? nowMs : Math.max(nowMs, lastToldAtMs + INTERVALS_MS[audience]);
 }
 
-/** When a mail server does not take a mail: seven tries over about a day. */
+/** When a mail server does not take a mail: eight tries, the first one included, over about a day. */
 const MAIL_RETRY_DELAYS_MS = [1, 5, 15, 60, 180, 360, 720].map((minutes) => minutes * 60_000);
 
 /** Null when it is given up: too many tries, or it would come too late to be of use. */

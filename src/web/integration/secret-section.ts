@@ -56,21 +56,26 @@ function secretTable(view: SecretsView): Html {
 }
 
 function stateCell(secret: SigningSecret, nowMs: number): Html {
-	switch (stateOf(secret, nowMs)) {
+	const state = stateOf(secret, nowMs);
+	switch (state) {
 		case "active":
 			return html`${badge("good", "Active")} <span class="small soft">Signs callbacks. Accepted in your requests.</span>`;
 		case "prepared":
 			return html`${badge("info", "Prepared")} <span class="small soft">Accepted in your requests. Does not sign callbacks yet.</span>`;
 		case "replaced":
-		case "ended":
 			return html`${badge("warn", "Replaced")} <span class="small soft">Accepted in your requests until ${timeTag(goodUntilMs(secret) ?? nowMs)}.</span>`;
+		case "ended":
+			return html`${badge("plain", "Ended")} <span class="small soft">No longer accepted in your requests.</span>`;
+		default:
+			return state satisfies never;
 	}
 }
 
 function actions(secret: SigningSecret, { path, csrf, nowMs }: SecretsView): Content {
 	const { hint } = secret;
 	const named = html`${csrf}<input type="hidden" name="secretId" value="${secret.public_id}">`;
-	switch (stateOf(secret, nowMs)) {
+	const state = stateOf(secret, nowMs);
+	switch (state) {
 		case "prepared":
 			return html`<div class="row-end">${postForm({
 				action: `${path}/secret/activate`,
@@ -112,6 +117,8 @@ function actions(secret: SigningSecret, { path, csrf, nowMs }: SecretsView): Con
 		case "active":
 		case "ended":
 			return null;
+		default:
+			return state satisfies never;
 	}
 }
 
