@@ -64,6 +64,14 @@ export function warningSettings(config: Config): WarningSettings {
 	};
 }
 
+/** The address in links and mails: what was set, or where the service listens. `port` is the real one, once known. */
+export function publicUrlAt({ publicUrl, host }: Pick<Config, "publicUrl" | "host">, port: number): string {
+	if (publicUrl !== null) return publicUrl;
+	const isAnywhere = host === "0.0.0.0" || host === "::";
+	const name = host.includes(":") ? `[${host}]` : host;
+	return `http://${isAnywhere ? "localhost" : name}:${port}`;
+}
+
 export type ConfigResult = { ok: true; config: Config } | { ok: false; problems: readonly string[] };
 
 const KNOWN = new Set([

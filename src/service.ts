@@ -12,7 +12,7 @@ import { Engine } from "./callbacks/engine.ts";
 import { logForbiddenAddresses } from "./callbacks/forbidden-addresses.ts";
 import { createPass } from "./callbacks/pass.ts";
 import { startChores } from "./chores.ts";
-import { type Config, warningSettings } from "./config.ts";
+import { type Config, publicUrlAt, warningSettings } from "./config.ts";
 import { startBulkRunner } from "./conversions/bulk-runner.ts";
 import { openSecret, SEALING_KEY_BYTES } from "./domain/sealing.ts";
 import { findSettingWarnings } from "./domain/warning.ts";
@@ -43,6 +43,8 @@ export interface Workplace {
 	mailer: SmtpMailer | null;
 	/** Mail about accounts, written first and sent by the way. */
 	mails: MailDispatcher;
+	/** What links and mails begin with. */
+	publicUrl: string;
 	sealingKey: Uint8Array;
 	addressPolicy: AddressPolicy;
 	migration: MigrationReport;
@@ -70,7 +72,27 @@ export interface OpenOptions {
 	schema?: "migrate" | "inspect";
 }
 
+/** What is there before it is known where the service listens. */
+type Ground = Omit<Workplace, "mails" | "publicUrl">;
+
 export async function openWorkplace(config: Config, options: OpenOptions = {}): Promise<Workplace> {
+	return furnish(await openGround(config, options), publicUrlAt(config, config.port));
+}
+
+function furnish(ground: Ground, publicUrl: string): Workplace {
+	const mails = createMailDispatcher({ ...ground, network: { brand: ground.config.brand, publicUrl } });
+	return {
+		...ground,
+		mails,
+		publicUrl,
+		async close() {
+			await mails.stop();
+			await ground.close();
+		},
+	};
+}
+
+async function openGround(config: Config, options: OpenOptions): Promise<Ground> {
 	const clock = options.clock ?? realClock;
 	const log = options.log ?? createLog(config.logLevel);
 	const random = createRandom();
@@ -89,19 +111,19 @@ export async function openWorkplace(config: Config, options: OpenOptions = {}): 
 		});
 		const { smtpUrl, mailFrom } = config;
 		const mailer = smtpUrl === null || mailFrom === null ? null : createSmtpMailer(smtpUrl, mailFrom);
-		const publicUrl = config.publicUrl ?? `http://localhost:${config.port}`;
-		const parts = { store, clock, random, log, sealingKey, mailer };
-		const mails = createMailDispatcher({ ...parts, network: { brand: config.brand, publicUrl } });
 		return {
-			...parts,
 			config,
+			store,
+			clock,
+			random,
+			log,
+			sealingKey,
+			mailer,
 			transport,
-			mails,
 			addressPolicy: { allowedPrivateRanges: config.allowedPrivateRanges },
 			migration,
 			async close() {
 				await transport.close();
-				await mails.stop();
 				mailer?.close();
 				await store.close();
 			},
@@ -113,24 +135,25 @@ export async function openWorkplace(config: Config, options: OpenOptions = {}): 
 }
 
 export async function startService(config: Config, options: OpenOptions = {}): Promise<Service> {
-	const workplace = await openWorkplace(config, options);
-	warnAtStart(workplace);
-	const { clock, log } = workplace;
+	const ground = await openGround(config, options);
+	warnAtStart(ground);
+	const { clock, log } = ground;
 	const startedAtMs = clock.nowMs();
 	const listeners: EarlyListener[] = [];
 	try {
-		const welcomePath = config.role === "worker" ? null : await offerFirstStaff(workplace);
+		const welcomePath = config.role === "worker" ? null : await offerFirstStaff(ground);
 		const { host, port, trustedProxies } = config;
 		// Before the rest, because only now the port is known.
 		const site = await listenEarly({ host, port, trustedProxies, limits: PUBLIC_LIMITS, log });
 		listeners.push(site);
 		const numbers = await listenForMetrics(config, log);
 		if (numbers !== null) listeners.push(numbers);
-		const publicUrl = config.publicUrl ?? site.url.replace(/\/\/(0\.0\.0\.0|\[::\]):/, "//localhost:");
-		const worker = config.role === "web" ? null : startWorker(workplace, publicUrl);
+		const workplace = furnish(ground, publicUrlAt(config, site.port));
+		const { publicUrl } = workplace;
+		const worker = config.role === "web" ? null : startWorker(workplace);
 		// In every process: whichever is there takes up what another left behind.
 		const bulk = startBulkRunner(workplace);
-		const telling = startTelling({ ...workplace, publicUrl });
+		const telling = startTelling(workplace);
 		let isStopping = false;
 		const stopping = new AbortController();
 		const engineCounters = worker === null ? null : () => worker.engine.counters;
@@ -139,7 +162,6 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			...workplace,
 			bulk,
 			brand: config.brand,
-			publicUrl,
 			allowsPrivateRanges: config.allowedPrivateRanges.length > 0,
 			staffAuthenticator: config.staffAuthenticator,
 			trustedProxies: config.trustedProxies,
@@ -171,7 +193,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		};
 	} catch (error) {
 		await Promise.all(listeners.map((listener) => listener.close()));
-		await workplace.close();
+		await ground.close();
 		throw error;
 	}
 }
@@ -198,7 +220,7 @@ async function listenForMetrics(config: Config, log: Log): Promise<EarlyListener
 }
 
 /** A database that takes nothing just now must not keep callbacks from going out: the next start offers it again. */
-async function offerFirstStaff(workplace: Workplace): Promise<string | null> {
+async function offerFirstStaff(workplace: Ground): Promise<string | null> {
 	try {
 		return await makeFirstStaffPath(workplace);
 	} catch (error) {
@@ -212,7 +234,7 @@ async function offerFirstStaff(workplace: Workplace): Promise<string | null> {
 }
 
 /** What delivers callbacks and does the periodic work. */
-function startWorker(workplace: Workplace, publicUrl: string): { engine: Engine; stop(): Promise<void> } {
+function startWorker(workplace: Workplace): { engine: Engine; stop(): Promise<void> } {
 	const { config } = workplace;
 	const engine = new Engine({
 		...workplace,
@@ -225,7 +247,6 @@ function startWorker(workplace: Workplace, publicUrl: string): { engine: Engine;
 	});
 	const chores = startChores({
 		...workplace,
-		publicUrl,
 		brand: config.brand,
 		retentionDays: config.retentionDays,
 	});
@@ -270,7 +291,7 @@ function checkSealingKey(key: Uint8Array, sealed: SigningSecret | undefined): vo
 	);
 }
 
-function warnAtStart({ config, log }: Workplace): void {
+function warnAtStart({ config, log }: Ground): void {
 	for (const { kind, title, text } of findSettingWarnings(warningSettings(config))) {
 		const ranges = config.allowedPrivateRanges.map((range) => range.text);
 		log.warn({ kind, ...(kind === "private_ranges" ? { ranges } : {}) }, `${title}. ${text}`);

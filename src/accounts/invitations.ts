@@ -43,13 +43,6 @@ export interface Invited extends SentInvitation {
 	person: Person;
 }
 
-/** What a transaction has made, to be handed to `mailInvitation` when it has ended well. */
-export interface Welcomed {
-	person: Person;
-	/** Null for somebody who can sign in already. */
-	token: string | null;
-}
-
 export async function invitePerson(deps: InvitationsDeps, input: InvitationInput): Promise<Result<Invited>> {
 	const email = parseEmail(input.email);
 	if (!email.ok) return email;
@@ -61,16 +54,20 @@ export async function invitePerson(deps: InvitationsDeps, input: InvitationInput
 		const found = await findOrMakeInvitee(trx, deps, email.value, role.value, input.programme !== null);
 		return found.ok ? welcomePerson(trx, deps, found.value, input) : found;
 	});
-	return welcomed.ok ? succeed(mailInvitation(deps, welcomed.value, input.programme)) : welcomed;
+	deps.mails.wake();
+	return welcomed;
 }
 
-/** In the caller's transaction. Somebody who had left and is asked back may sign in again. */
+/**
+ * In the caller's transaction, which writes the mail too: to be followed by `wake`. Somebody who had left and is asked
+ * back may sign in again.
+ */
 export async function welcomePerson(
 	trx: Db,
-	deps: Pick<InvitationsDeps, "clock" | "random">,
+	deps: Omit<InvitationsDeps, "store">,
 	person: Person,
 	{ programme, invitedBy }: Pick<InvitationInput, "programme" | "invitedBy">,
-): Promise<Result<Welcomed>> {
+): Promise<Result<Invited>> {
 	const link = (await hasPassword(trx, person.public_id))
 		? succeed(null)
 		: await issueInvitation(trx, deps, person, programme?.id ?? null, invitedBy);
@@ -80,7 +77,7 @@ export async function welcomePerson(
 		await removeProgrammeInvitation(trx, programme.id, person.email);
 	}
 	await noteInvited(trx, deps, person, { programmeId: programme?.id ?? null, invitedBy }, person.role);
-	return succeed({ person, token: link.value });
+	return succeed(await writeInvitation(trx, deps, person, link.value, programme));
 }
 
 /** A new link for somebody who has not joined yet. The one before stops working. */
@@ -93,11 +90,12 @@ export async function renewInvitation(
 ): Promise<Result<Invited>> {
 	const renewed = await deps.store.transact(async (trx) => {
 		const link = await issueInvitation(trx, deps, person, programmeId, invitedBy);
-		if (link.ok) await noteInvited(trx, deps, person, { programmeId, invitedBy }, "new link");
-		return link;
+		if (!link.ok) return link;
+		await noteInvited(trx, deps, person, { programmeId, invitedBy }, "new link");
+		return succeed(await writeInvitation(trx, deps, person, link.value, null));
 	});
-	if (!renewed.ok) return renewed;
-	return succeed(mailInvitation(deps, { person, token: renewed.value }, null));
+	deps.mails.wake();
+	return renewed;
 }
 
 async function issueInvitation(
@@ -152,18 +150,21 @@ export async function findOrMakeInvitee(
 	return refuse("email_taken", `${email} has an account already. Use another address.`, "email");
 }
 
-export function mailInvitation(
+async function writeInvitation(
+	trx: Db,
 	{ mails, publicUrl }: Pick<InvitationsDeps, "mails" | "publicUrl">,
-	{ person, token }: Welcomed,
+	person: Person,
+	/** Null for somebody who can sign in already. */
+	token: string | null,
 	programme: Pick<Programme, "name"> | null,
-): Invited {
+): Promise<Invited> {
 	const programmeName = programme?.name ?? null;
 	const link = token === null ? null : `${publicUrl}${linkPath(token)}`;
 	if (link !== null) {
 		const mail = { to: person.email, link, programmeName, validDays: INVITATION_DAYS };
-		mails.send(composeInvitationMail(mail));
+		await mails.enqueue(trx, composeInvitationMail(mail));
 	} else if (programmeName !== null) {
-		mails.send(composeAccessMail(person.email, programmeName, publicUrl));
+		await mails.enqueue(trx, composeAccessMail(person.email, programmeName, publicUrl));
 	}
 	return { person, link, isMailed: mails.isOn };
 }

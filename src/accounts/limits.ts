@@ -28,7 +28,8 @@ export const INVITATIONS_BY_ONE_PERSON: Limit = {
 	name: "invitations-by",
 	max: 50,
 	windowMs: 60 * MINUTE_MS,
-	say: (when) => `You have sent ${INVITATIONS_BY_ONE_PERSON.max} invitations within an hour. Try again ${when}.`,
+	say: (when) =>
+		`You have sent ${INVITATIONS_BY_ONE_PERSON.max} invitations within an hour. Try again ${when}.`,
 };
 
 /** Whoever sends them: a mailbox takes a few that were lost, and no flood. */

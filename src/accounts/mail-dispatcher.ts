@@ -1,5 +1,5 @@
-// Mail about accounts. It is written into the database first, best with what it tells of, and sent by the way: a page
-// answers at once, in the same time whether or not a mail goes out, and a restart loses none. What the mail server
+// Mail about accounts. It is written into the database first, in the transaction of what it tells of, and sent by the
+// way: a page answers at once, in the same time whether or not a mail goes out, and a restart loses none. What the mail server
 // does not take is tried again; whoever stops the service waits for the one that is under way.
 
 import { type Network, withSender } from "../domain/mail-text.ts";
@@ -24,6 +24,8 @@ export interface AccountMail {
 	goodForMs: number;
 	/** Where more of the same would be a flood. */
 	topic?: string;
+	/** Written like any other, so that the time it takes tells nothing, and never sent. */
+	isWithheld?: boolean;
 }
 
 export interface MailDispatcher {
@@ -31,9 +33,12 @@ export interface MailDispatcher {
 	isOn: boolean;
 	/** In the transaction of what it tells of. To be followed by `wake` when that has ended well. */
 	enqueue(trx: Db, mail: AccountMail): Promise<void>;
-	/** Outside of any transaction, and nobody waits for it. */
+	/**
+	 * Outside of any transaction, after the answer, and a restart may lose it: for a link that somebody forgot their
+	 * password for, where writing it before the answer would tell who has an account.
+	 */
 	send(mail: AccountMail): void;
-	/** Sends what is due now. */
+	/** Sends what is due now, once the answer to whoever asked is on its way. */
 	wake(): void;
 	/** Resolves when nothing is under way. */
 	settled(): Promise<void>;
@@ -56,7 +61,7 @@ const CLAIM_MS = 120_000;
 /** Per round; the next one takes the rest. */
 const MAX_MAILS_A_ROUND = 100;
 /** By then the answer to whoever asked is on its way. */
-const TURNS_BEFORE_WRITING = 3;
+const TURNS_BEFORE_WORK = 3;
 
 export function createMailDispatcher(deps: MailDispatcherDeps): MailDispatcher {
 	const { store, clock, log, mailer } = deps;
@@ -79,6 +84,7 @@ export function createMailDispatcher(deps: MailDispatcherDeps): MailDispatcher {
 		if (isRunning) return;
 		isRunning = true;
 		const rounds = async () => {
+			await letAnswerOut();
 			while (isWanted) {
 				isWanted = false;
 				// A command that mails somebody stops right after: its one mail still goes.
@@ -113,9 +119,13 @@ export function createMailDispatcher(deps: MailDispatcherDeps): MailDispatcher {
 
 	/** Once the answer is out: the time of a write would tell whether there is anybody to mail. */
 	async function writeLater(mail: AccountMail): Promise<void> {
-		for (let turn = 0; turn < TURNS_BEFORE_WRITING; turn++) await clock.turn();
+		await letAnswerOut();
 		await writeMail(store.db, deps, mail);
 		wake();
+	}
+
+	async function letAnswerOut(): Promise<void> {
+		for (let turn = 0; turn < TURNS_BEFORE_WORK; turn++) await clock.turn();
 	}
 
 	async function settled(): Promise<void> {
@@ -126,17 +136,18 @@ export function createMailDispatcher(deps: MailDispatcherDeps): MailDispatcher {
 async function writeMail(
 	db: Db,
 	{ clock, random, sealingKey, network }: MailDispatcherDeps,
-	{ to, subject, text, goodForMs, topic }: AccountMail,
+	{ to, subject, text, goodForMs, topic, isWithheld = false }: AccountMail,
 ): Promise<void> {
 	const nowMs = clock.nowMs();
 	const signed = withSender(text, network);
+	const sealed = sealMail(sealingKey, to, signed, random.bytes(SEALING_IV_BYTES));
 	await insertMail(db, {
 		to_address: to,
 		topic: topic ?? null,
 		subject,
-		sealed_text: sealMail(sealingKey, to, signed, random.bytes(SEALING_IV_BYTES)),
+		sealed_text: isWithheld ? null : sealed,
 		created_at_ms: nowMs,
-		due_at_ms: nowMs,
+		due_at_ms: isWithheld ? null : nowMs,
 		good_until_ms: nowMs + goodForMs,
 	});
 }

@@ -9,7 +9,7 @@ import { findPersonByEmail, type Person } from "../store/people.ts";
 import { addOwner, insertProgramme, type Programme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
 import type { AccountsDeps } from "./deps.ts";
-import { findOrMakeInvitee, type Welcomed, welcomePerson } from "./invitations.ts";
+import { findOrMakeInvitee, type InvitationsDeps, type Invited, welcomePerson } from "./invitations.ts";
 import { INVITATIONS_BY_ONE_PERSON, takeTurn } from "./limits.ts";
 import { lockLinksAs, type Maker } from "./links.ts";
 import { parseEmail } from "./people.ts";
@@ -33,14 +33,19 @@ export interface ProgrammeInput extends TermsInput {
 
 export interface OpenedProgramme {
 	programme: Programme;
-	/** The owner, with the token of their invitation: `mailInvitation` sends it. */
-	owner: Welcomed;
+	/** With the link of their invitation. */
+	owner: Invited;
+}
+
+/** Who invites the owner, and how the mail gets to them. */
+export interface Inviter extends Pick<InvitationsDeps, "mails" | "publicUrl"> {
+	maker: Maker;
 }
 
 export async function openProgramme(
 	deps: ProgrammesDeps,
-	/** Null: the command line. */
-	maker: Maker | null,
+	/** Null: the command line, where the owner has an account already and nobody is mailed. */
+	inviter: Inviter | null,
 	input: ProgrammeInput,
 ): Promise<Checked<OpenedProgramme>> {
 	const currency = input.currency.trim().toUpperCase();
@@ -52,6 +57,7 @@ export async function openProgramme(
 		...faultsOf(email),
 	];
 	if (!terms.ok || !email.ok || faults.length > 0) return refuseAll(faults);
+	const maker = inviter?.maker ?? null;
 	const nowMs = deps.clock.nowMs();
 	// Not by address: the owner of ten programmes is mailed ten times.
 	const tooMany =
@@ -69,10 +75,11 @@ export async function openProgramme(
 		const programme = await insertProgramme(trx, rowOf(publicId, currency, terms.value, nowMs));
 		const note = { personId: maker?.personId ?? null, programmeId: programme.id } as const;
 		await noteAudit(trx, { ...note, action: "programme.created", subject: publicId }, nowMs);
-		const welcomed = await giveOwner(trx, deps, maker, owner.value, programme);
+		const welcomed = await giveOwner(trx, deps, inviter, owner.value, programme);
 		if (!welcomed.ok) throw new Error("signed out although the links are locked");
 		return succeed({ programme, owner: welcomed.value });
 	});
+	inviter?.mails.wake();
 	return opened.ok ? opened : refuseAll([opened.fault]);
 }
 
@@ -95,15 +102,17 @@ async function findOrInviteOwner(
 async function giveOwner(
 	trx: Db,
 	deps: ProgrammesDeps,
-	maker: Maker | null,
+	inviter: Inviter | null,
 	owner: Person,
 	programme: Programme,
-): Promise<Result<Welcomed>> {
-	if (maker !== null) return welcomePerson(trx, deps, owner, { programme, invitedBy: maker });
+): Promise<Result<Invited>> {
+	if (inviter !== null) {
+		return welcomePerson(trx, { ...deps, ...inviter }, owner, { programme, invitedBy: inviter.maker });
+	}
 	await addOwner(trx, programme.id, owner.id);
 	const note = { personId: null, programmeId: programme.id, action: "person.invited" } as const;
 	await noteAudit(trx, { ...note, subject: owner.email, detail: owner.role }, deps.clock.nowMs());
-	return succeed({ person: owner, token: null });
+	return succeed({ person: owner, link: null, isMailed: false });
 }
 
 function rowOf(publicId: string, currency: string, terms: Terms, nowMs: number) {

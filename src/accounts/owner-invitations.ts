@@ -33,16 +33,15 @@ export async function inviteAsOwner(
 		if (!link.ok) return link;
 		const note = { personId: invitedBy.personId, programmeId, action: "person.invited" } as const;
 		await noteAudit(trx, { ...note, subject: email, detail }, deps.clock.nowMs());
-		return succeed({ token: link.value, isStaff: known?.role === "staff" });
+		const url = `${deps.publicUrl}${linkPath(link.value)}`;
+		const mail = { to: email, link: url, programmeName: programme.name, validDays: INVITATION_DAYS };
+		// Staff see every programme and own none: there is nothing to accept, and the owner need not know.
+		const isWithheld = known?.role === "staff";
+		await deps.mails.enqueue(trx, { ...composeOwnerInvitationMail(mail), isWithheld });
+		return succeed({ person: { email }, link: url, isMailed: deps.mails.isOn });
 	});
-	if (!invited.ok) return invited;
-	const link = `${deps.publicUrl}${linkPath(invited.value.token)}`;
-	// Staff see every programme and own none: there is nothing to accept, and the owner need not know.
-	if (!invited.value.isStaff) {
-		const mail = { to: email, link, programmeName: programme.name, validDays: INVITATION_DAYS };
-		deps.mails.send(composeOwnerInvitationMail(mail));
-	}
-	return succeed({ person: { email }, link, isMailed: deps.mails.isOn });
+	deps.mails.wake();
+	return invited;
 }
 
 /** By anybody who looks after the programme, whoever sent it. */

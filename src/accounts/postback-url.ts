@@ -4,7 +4,13 @@ import { type Result, succeed } from "../domain/fault.ts";
 import { judgeHost, parsePostbackUrl } from "../domain/postback-url.ts";
 import type { AddressPolicy, Log, LookUp, Transport } from "../ports.ts";
 import { noteAudit } from "../store/audit.ts";
-import { findProgramme, lockProgramme, presentUrl, removeEndpoint, setEndpoint } from "../store/programmes.ts";
+import {
+	findProgramme,
+	lockProgramme,
+	presentUrl,
+	removeEndpoint,
+	setEndpoint,
+} from "../store/programmes.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { unknownProgramme } from "./programmes.ts";
 

@@ -1,10 +1,9 @@
 // `ringback user create` and `ringback user link`: a person, and the one-time link with which they choose their
 // password.
 
-import { type InvitationsDeps, type Invited, renewInvitation } from "../accounts/invitations.ts";
+import { type Invited, renewInvitation } from "../accounts/invitations.ts";
 import { issuePasswordLink } from "../accounts/password-link.ts";
 import { createPerson, requirePersonByEmail } from "../accounts/people.ts";
-import type { Workplace } from "../service.ts";
 import { hasPassword } from "../store/sign-in.ts";
 import { type Command, EXIT, JSON_OPTION, type Screen, sayFault } from "./command.ts";
 import { withWorkplace } from "./with-workplace.ts";
@@ -33,7 +32,7 @@ export const userCreateCommand: Command = {
 				role: options.text("role"),
 			});
 			if (!made.ok) return sayFault(screen, made.fault, asJson);
-			const invited = await renewInvitation(withLinks(workplace), made.value, null);
+			const invited = await renewInvitation(workplace, made.value, null);
 			if (!invited.ok) return sayFault(screen, invited.fault, asJson);
 			if (!asJson) screen.out(`Made ${made.value.role} ${made.value.email} (${made.value.public_id}).`);
 			return sayLink(screen, invited.value, asJson);
@@ -48,21 +47,15 @@ export const userLinkCommand: Command = {
 	run: (options, screen) =>
 		withWorkplace(screen, async (workplace) => {
 			const asJson = options.flag("json");
-			const deps = withLinks(workplace);
 			const person = await requirePersonByEmail(workplace, options.text("email"));
 			if (!person.ok) return sayFault(screen, person.fault, asJson);
 			const hasJoined = await hasPassword(workplace.store.db, person.value.public_id);
 			const made = hasJoined
-				? await issuePasswordLink(deps, null, person.value, null)
-				: await renewInvitation(deps, person.value, null);
+				? await issuePasswordLink(workplace, null, person.value, null)
+				: await renewInvitation(workplace, person.value, null);
 			return made.ok ? sayLink(screen, made.value, asJson) : sayFault(screen, made.fault, asJson);
 		}),
 };
-
-function withLinks(workplace: Workplace): InvitationsDeps {
-	const { publicUrl, port } = workplace.config;
-	return { ...workplace, publicUrl: publicUrl ?? `http://localhost:${port}` };
-}
 
 function sayLink(
 	screen: Screen,

@@ -156,7 +156,7 @@ async function open(
 		return closed;
 	};
 	t.after(() => within(SOON_MS, close()));
-	return { url: server.url, close };
+	return { ...server, close };
 }
 
 async function sendHalf(t: TestContext, server: HttpServer, text: string): Promise<Socket> {

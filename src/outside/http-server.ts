@@ -59,6 +59,7 @@ export interface ListenOptions {
 
 export interface HttpServer {
 	url: string;
+	port: number;
 	/** Answers what has been asked, takes nothing new. Whoever has not finished asking in time is hung up on. */
 	close(): Promise<void>;
 }
@@ -75,7 +76,8 @@ export function listen({ fetch, host, port, limits, ...guarding }: ListenOptions
 		server.once("error", reject);
 		server.listen(port, host, () => {
 			server.off("error", reject);
-			resolve({ url: urlOf(server.address() as AddressInfo), close: () => closeServer(server) });
+			const address = server.address() as AddressInfo;
+			resolve({ url: urlOf(address), port: address.port, close: () => closeServer(server) });
 		});
 	});
 }

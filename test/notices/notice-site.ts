@@ -24,7 +24,7 @@ export interface Site {
 	service(): Service;
 	/** A store of the test's own, migrated. */
 	store: Store;
-	start(options?: { withoutMail?: boolean }): Promise<void>;
+	start(options?: { withoutMail?: boolean; withoutPublicUrl?: boolean }): Promise<void>;
 	stop(): Promise<void>;
 	addShop(options?: AccountOptions): Promise<ShopAccount>;
 	/** So many sales; each owes the shop one callback. */
@@ -64,9 +64,13 @@ export async function openSite(t: TestContext, kind: DatabaseKind): Promise<Site
 			if (service === null) throw new Error("the service is not started");
 			return service;
 		},
-		async start({ withoutMail = false } = {}) {
+		async start({ withoutMail = false, withoutPublicUrl = false } = {}) {
 			const url = withoutMail ? null : mail.url;
-			service = await startService(configFor(database, shop, url), { clock, log });
+			const config = configFor(database, shop, url);
+			service = await startService(withoutPublicUrl ? { ...config, publicUrl: null } : config, {
+				clock,
+				log,
+			});
 		},
 		async stop() {
 			const stopping = service;

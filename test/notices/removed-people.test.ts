@@ -32,11 +32,7 @@ for (const kind of DATABASE_KINDS) {
 			await site.store.transact(async (trx) => {
 				await trx.deleteFrom("programme_owners").where("person_id", "=", removedId).execute();
 				const note = { personId: actor.id, programmeId: shop.programmeRow, detail: "owner" } as const;
-				await noteAudit(
-					trx,
-					{ ...note, action: "person.removed", subject: REMOVED },
-					site.clock.nowMs(),
-				);
+				await noteAudit(trx, { ...note, action: "person.removed", subject: REMOVED }, site.clock.nowMs());
 				await noteAudit(
 					trx,
 					{ ...note, action: "person.invited", subject: "new@shop.example" },

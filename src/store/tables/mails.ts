@@ -10,10 +10,10 @@ export interface MailQueueTable {
 	/** What it is about, where more of the same would be a flood; null for a mail that somebody asked for. */
 	topic: string | null;
 	subject: string;
-	/** Sealed, because it may hold a link that lets somebody in; null once it was sent or given up. */
+	/** Sealed, because it may hold a link that lets somebody in; null once it was sent or given up, and where it is withheld. */
 	sealed_text: string | null;
 	created_at_ms: number;
-	/** When it may be sent next; null once it was sent or given up. */
+	/** When it may be sent next; null once it was sent or given up, and where it is withheld. */
 	due_at_ms: number | null;
 	tries: Generated<number>;
 	/** After this it is of no use to anybody. */

@@ -128,6 +128,16 @@ for (const hasMail of [true, false]) {
 		}
 		for (const pages of seen) assert.deepEqual(pages, seen[0]);
 		assert.deepEqual(await site.store.db.selectFrom("people").selectAll().execute(), peopleBefore);
+		// The same work for every address: the time of the answer must not tell who is staff.
+		for (const email of addresses) {
+			const rows = await site.store.db
+				.selectFrom("mail_queue")
+				.select("id")
+				.where("to_address", "=", email)
+				.where("subject", "like", '%"Mine"')
+				.execute();
+			assert.equal(rows.length, hasMail ? 2 : 0, email);
+		}
 		const mailed = new Set(site.mailbox.flatMap(({ to }) => to));
 		assert.deepEqual(
 			mailed,

@@ -2,7 +2,6 @@
 
 import { html } from "hono/html";
 import { z } from "zod";
-import { mailInvitation } from "../../accounts/invitations.ts";
 import { openProgramme } from "../../accounts/open-programme.ts";
 import { DEFAULT_PARKED_DAYS } from "../../accounts/programme-terms.ts";
 import type { Fault } from "../../domain/fault.ts";
@@ -60,15 +59,18 @@ export async function takeCreateForm(c: WebContext, deps: WebDeps): Promise<Resp
 		setFlash(c, "info", "This programme was created already. Its owner's link is made anew under People.");
 		return c.redirect(`/programmes/${form.programmeId}/people`, 303);
 	}
-	const opened = await openProgramme(deps, makerOf(c), {
-		...readTerms(form),
-		publicId: form.programmeId,
-		currency: form.currency,
-		ownerEmail: form.email,
-	});
+	const opened = await openProgramme(
+		deps,
+		{ ...deps, maker: makerOf(c) },
+		{
+			...readTerms(form),
+			publicId: form.programmeId,
+			currency: form.currency,
+			ownerEmail: form.email,
+		},
+	);
 	if (!opened.ok) return answerForm(c, deps, form, opened.faults);
 	const { programme, owner } = opened.value;
-	const invited = mailInvitation(deps, owner, programme);
 	const path = `/programmes/${programme.public_id}`;
 	const body = html`${pageHeader({
 		title: "Programme created",
@@ -77,7 +79,7 @@ export async function takeCreateForm(c: WebContext, deps: WebDeps): Promise<Resp
 			linkButton({ label: "Go to Integration", href: `${path}/integration`, tone: "primary" }),
 			linkButton({ label: "All programmes", href: "/programmes" }),
 		],
-	})}${invitationCard(invitationView(invited))}`;
+	})}${invitationCard(invitationView(owner))}`;
 	return answerPage(c, {
 		title: "Programme created",
 		active: "programmes",

@@ -1,0 +1,49 @@
+// Invitations by mail: none is lost by a restart, and every address in a mail is the same. A real service, a real SMTP
+// server, both databases.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { describe, test } from "node:test";
+import { invitePerson, renewInvitation } from "../../src/accounts/invitations.ts";
+import { createMailDispatcher } from "../../src/accounts/mail-dispatcher.ts";
+import { findPersonByEmail } from "../../src/store/people.ts";
+import { DATABASE_KINDS } from "../support/open-store.ts";
+import { expectValue } from "../support/shop-programme.ts";
+import { openSite } from "./notice-site.ts";
+
+for (const kind of DATABASE_KINDS) {
+	describe(`invitations by mail (${kind})`, { concurrency: 2 }, () => {
+		test("a process that dies right after an invitation leaves its mail to the next one", async (t) => {
+			const site = await openSite(t, kind);
+			await site.start();
+			const service = site.service();
+			// As a process that dies with the commit: nothing that comes later ever happens.
+			const clock = { ...site.clock, turn: () => new Promise<void>(() => undefined) };
+			const network = { brand: "Service", publicUrl: service.publicUrl };
+			const dying = { ...service, mails: createMailDispatcher({ ...service, clock, network }) };
+			const email = "new@network.example";
+			const input = { email, role: "staff", programme: null, invitedBy: null };
+			const links = [expectValue(await invitePerson(dying, input)).link];
+			const person = await findPersonByEmail(site.store.db, email);
+			ok(person !== undefined);
+			links.push(expectValue(await renewInvitation(dying, person, null)).link);
+			service.mails.wake();
+			await site.until(() => site.mail.mails.length === 2);
+			for (const [index, { to, text }] of site.mail.mails.entries()) {
+				deepEqual(to, [email]);
+				ok(text.includes(links[index] ?? "no link"), text);
+			}
+		});
+
+		test("without PUBLIC_URL the link, and the line that says who writes, name the port that is listened on", async (t) => {
+			const site = await openSite(t, kind);
+			await site.start({ withoutPublicUrl: true });
+			const service = site.service();
+			const input = { email: "new@network.example", role: "staff", programme: null, invitedBy: null };
+			expectValue(await invitePerson(service, input));
+			await site.until(() => site.mail.mails.length === 1);
+			const addresses = site.mail.mails[0]?.text.match(/https?:\/\/[^\s/]+/g) ?? [];
+			deepEqual(addresses, [service.url, service.url]);
+			equal(service.publicUrl, service.url);
+		});
+	});
+}
