@@ -23,7 +23,7 @@ export interface CodeDeps extends Pick<DeviceDeps, "store" | "clock" | "sealingK
 	auth: Auth;
 }
 
-/** A code is good for half a minute before and after its own; then it could not be used again anyway. */
+/** A code is accepted for 90 seconds; remembering it for five minutes is more than enough. */
 const CODE_LIFE_MS = 300_000;
 
 /** Whose code it is. */

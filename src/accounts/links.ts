@@ -35,7 +35,7 @@ export interface Maker extends Actor {
 
 export interface LinkOrder {
 	purpose: LinkPurpose;
-	/** For whom: a person, or an address that is nobody's business. Neither for the first start. */
+	/** For whom: a person, or an address, whether or not it has an account. Neither for the first start. */
 	personId?: number;
 	email?: string;
 	programmeId?: number | null;

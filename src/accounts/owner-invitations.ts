@@ -75,5 +75,5 @@ export function addressOf({ email }: Link): string {
 
 /** Nothing that the list on the same page does not show. */
 function onListAlready(email: string): ReturnType<typeof refuse> {
-	return refuse("email_taken", `${email} looks after this programme already.`, "email");
+	return refuse("email_taken", `${email} manages this programme already.`, "email");
 }

@@ -51,7 +51,7 @@ export async function receiveFile(
 	let keeping: Promise<Kept> | undefined;
 	const parser = openParser(type);
 	if (parser === undefined) return { kind: "foreign", code: "form_not_valid" };
-	// Not ended at once: the parser is at work when it tells of these.
+	// Only noted here: busboy is in the middle of a write when it emits these.
 	const stop = (receipt: Receipt) => {
 		stopped ??= receipt;
 	};

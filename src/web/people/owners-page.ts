@@ -81,7 +81,7 @@ async function answerOwners(
 	const body: Content = [
 		pageHeader({
 			title: "People",
-			hint: "Who looks after this programme. They are mailed when callbacks fail.",
+			hint: "Who manages this programme. They are mailed when callbacks fail.",
 		}),
 		fault === undefined || atField !== undefined ? null : message("bad", fault.detail),
 		invited === undefined ? null : invitationCard(invited),
@@ -124,7 +124,7 @@ async function answerOwners(
 function sayInvitation(role: "owner" | "staff", canMail: boolean): string {
 	if (role === "staff") return sayStaffInvitation(canMail);
 	return canMail
-		? "They get a link by mail, and look after the programme once they have accepted."
+		? "They get a link by mail, and manage the programme once they have accepted."
 		: "No mail can be sent from here: once you have invited them, ask the network's staff to hand the link over.";
 }
 

@@ -251,7 +251,7 @@ test("whoever looks after the programme already is not invited again", async (t)
 	await browser.open(path);
 	const refused = await browser.submit(`${path}/invite`, { email: owner.email });
 	assert.equal(refused.status, 409);
-	assert.match(refused.text, /looks after this programme already/);
+	assert.match(refused.text, /manages this programme already/);
 	assert.deepEqual(site.mailbox, []);
 });
 

@@ -60,7 +60,7 @@ function renderProgrammes(view: ProgrammesView): Html {
 				hint: "Every shop on this service, the newest first.",
 				actions: create,
 			})
-		: pageHeader({ title: "Programmes", hint: "The programmes you look after." });
+		: pageHeader({ title: "Programmes", hint: "The programmes you manage." });
 	const isSearchable = isStaff && !(rows.length === 0 && search === "" && isFirstPage);
 	return html`${header}<div class="card">${isSearchable ? searchBar(search) : null}${programmeTable(
 		rows,

@@ -73,8 +73,8 @@ function partsOf(opened: OpenedLink): Parts {
 			};
 		case "programme":
 			return {
-				title: "Look after a programme",
-				lead: html`An owner of <strong class="break">${opened.programme.name}</strong> asks you to look after it with them.${
+				title: "Manage a programme",
+				lead: html`An owner of <strong class="break">${opened.programme.name}</strong> asks you to manage it with them.${
 					opened.hasAccount
 						? " It is added to your account when you accept."
 						: " Choose your password, and you are in."

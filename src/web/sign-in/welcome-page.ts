@@ -51,7 +51,7 @@ async function goOn(
 		if (ended !== null) setFlash(c, "good", said);
 		return letIn(c, deps, { person, password, said, path });
 	}
-	setFlash(c, "good", `You look after ${programme?.name ?? "it"} from now on.`);
+	setFlash(c, "good", `You now manage ${programme?.name ?? "this programme"}.`);
 	// The link shows that the mailbox is theirs, and lets nobody in: that is left to their password.
 	const isTheirs = c.get("viewer")?.personId === person.id;
 	const next = path ?? "/programmes";
