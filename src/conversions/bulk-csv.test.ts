@@ -170,7 +170,7 @@ test("a row without a decision is left alone, whatever else it holds, and decide
 			[null, null],
 		],
 	);
-	equal(rows[1]?.orderId, "x".repeat(200), "bounded, and nothing that no database stores");
+	equal(rows[1]?.orderId, "x".repeat(256), "bounded, and nothing that no database stores");
 });
 
 test("what no database stores is kept out of a malformed row", async () => {

@@ -3,7 +3,7 @@
 
 import { parseEventType } from "../domain/conversion.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { parseOrderId } from "../domain/order-id.ts";
+import { MAX_ORDER_ID_CHARACTERS, parseOrderId } from "../domain/order-id.ts";
 import type { Decision } from "./decide.ts";
 import { judgeDecision, parseMove, type Side } from "./decision-rights.ts";
 
@@ -24,8 +24,8 @@ export interface CheckedRow extends RawRow {
 	problem: string | null;
 }
 
-/** Longer than anything that makes sense; the rest of a cell is of no use to anybody. */
-const MAX_KEPT_CHARACTERS = 200;
+/** In UTF-16 units. The longest that makes sense is an order id of characters that take two each, as emoji do. */
+const MAX_KEPT_UNITS = 2 * MAX_ORDER_ID_CHARACTERS;
 /** As domain/id makes them. */
 const CONVERSION_ID = /^cnv_[0-9A-Z]{26}$/;
 
@@ -88,7 +88,7 @@ export function parseDecision(
 function keepShowable(row: RawRow): RawRow {
 	const keep = (text: string) =>
 		text
-			.slice(0, MAX_KEPT_CHARACTERS)
+			.slice(0, MAX_KEPT_UNITS)
 			.toWellFormed()
 			.replace(/\p{Cc}/gu, "\u{FFFD}");
 	return {

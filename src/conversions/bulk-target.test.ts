@@ -4,6 +4,7 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { eachDatabase } from "../../test/support/databases.ts";
 import { addConversion, addProgramme } from "../../test/support/rows.ts";
+import { MAX_ORDER_ID_CHARACTERS } from "../domain/order-id.ts";
 import type { Conversion } from "../store/conversions.ts";
 import {
 	applyJob,
@@ -117,6 +118,23 @@ eachDatabase("what a line decides about", (database) => {
 		const { conversions, preview } = await open(["\u00a08001"]);
 		const { rows } = await preview([HEADER, `${conversions[0]?.public_id},8001,,reject,FRAUD`]);
 		match(rows[0]?.detail ?? "", /but order 8001\. That conversion is SALE \[U\+00A0\]8001\./);
+	});
+
+	test("the longest order id there may be is found by its order id, and agrees with its conversionId", async () => {
+		const longest = "😀".repeat(MAX_ORDER_ID_CHARACTERS);
+		const { deps, conversions, statusOf, preview } = await open([longest]);
+		const named = await preview([HEADER, `${conversions[0]?.public_id},${longest},,approve,`]);
+		deepEqual(
+			named.rows.map((row) => [row.verdict, row.detail]),
+			[["change", null]],
+		);
+		const { job, rows } = await preview([HEADER, `,${longest},,approve,`]);
+		deepEqual(
+			rows.map((row) => [row.order_id, row.verdict]),
+			[[longest, "change"]],
+		);
+		await applyJob(deps, job);
+		equal(await statusOf(conversions[0]), "APPROVED");
 	});
 
 	test("an id of another programme is as unknown as one that was never made", async () => {
