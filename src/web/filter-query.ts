@@ -42,10 +42,19 @@ export function writeFilters(query: Readonly<Record<string, string | undefined>>
 	return text === "" ? "" : `?${text}`;
 }
 
-/** An order id, or how it starts. Judged by the intake's own rule: what cannot be there cannot be looked for. */
+/** A whole order id. Judged by the intake's own rule: what cannot be there cannot be looked for. */
 export function orderIdFilter() {
-	return z.string().superRefine((text, context) => {
-		const parsed = parseOrderId(text);
-		if (!parsed.ok) context.addIssue({ code: "custom", message: plainWords(parsed.fault) });
-	});
+	return z.string().superRefine((text, context) => refineOrderId(text, context));
+}
+
+/** An order id, or how it starts. A space at the end may be one inside of the id, so something may follow it. */
+export function orderStartFilter() {
+	return z
+		.string()
+		.superRefine((text, context) => refineOrderId(text.endsWith(" ") ? `${text}-` : text, context));
+}
+
+function refineOrderId(text: string, context: z.RefinementCtx): void {
+	const parsed = parseOrderId(text);
+	if (!parsed.ok) context.addIssue({ code: "custom", message: plainWords(parsed.fault) });
 }

@@ -4,7 +4,7 @@ import * as z from "zod";
 import type { ConversionsQuery } from "../../conversions/list.ts";
 import { EVENT_TYPES, STATUSES } from "../../domain/conversion.ts";
 import { dayEndMs, dayStartMs, isTimeZone } from "../../domain/zone-day.ts";
-import { orderIdFilter, type ReadFilters, readFilters, writeFilters } from "../filter-query.ts";
+import { orderStartFilter, type ReadFilters, readFilters, writeFilters } from "../filter-query.ts";
 
 const DAY = z.iso.date({ error: "Enter a day such as 2026-03-01." }).optional();
 
@@ -16,7 +16,7 @@ const QUERY = z.object({
 	to: DAY,
 	/** Whose days they are. One that is not known here is UTC, as the fields then say. */
 	zone: z.string().refine(isTimeZone).optional().catch(undefined),
-	orderId: orderIdFilter().optional(),
+	orderId: orderStartFilter().optional(),
 	/** Where a page went on. One that no list of ours wrote begins at the beginning. */
 	cursor: z
 		.string()

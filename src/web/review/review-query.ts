@@ -2,7 +2,7 @@
 
 import * as z from "zod";
 import { STATUSES } from "../../domain/conversion.ts";
-import { orderIdFilter, type ReadFilters, readFilters, writeFilters } from "../filter-query.ts";
+import { orderStartFilter, type ReadFilters, readFilters, writeFilters } from "../filter-query.ts";
 
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -33,7 +33,7 @@ const QUERY = z.object({
 	status: z
 		.union([z.enum(STATUSES), z.literal("")], { error: "There is no such status. Choose one." })
 		.optional(),
-	orderId: orderIdFilter().optional(),
+	orderId: orderStartFilter().optional(),
 	/** More digits than any currency needs. */
 	minBasket: z
 		.string()

@@ -85,6 +85,23 @@ test("staff find an order of any programme by its id or how it starts, and are l
 	deepEqual(rowsOf((await staff.open(wider)).text), [approved.public_id]);
 });
 
+test("an order id with a space in it is found by how it starts, also up to that space", async (t) => {
+	const { site, add } = await openScene(t);
+	const spaced = await add({ order_id: "1 001" });
+	await add({ order_id: "1001" });
+	const staff = await site.signIn(await site.addStaff());
+	for (const typed of ["1+", "1+0", "1+001"]) {
+		deepEqual(rowsOf((await staff.open(`/review?orderId=${typed}`)).text), [spaced.public_id], typed);
+	}
+	for (const typed of ["+1", "1%C2%A0", `${"x".repeat(128)}+`]) {
+		match(
+			(await staff.open(`/review?orderId=${typed}`)).text,
+			/The order id (?:starts or ends|must have)/,
+			typed,
+		);
+	}
+});
+
 test("rejecting several with a reason tells what happened to each kind, and is written down", async (t) => {
 	const { site, add, read, audit } = await openScene(t);
 	const other = await site.addProgramme("Other");
