@@ -1,9 +1,13 @@
 // How many may do something at once that takes the process a while: each person a few, all together some more.
 
+import type { Clock } from "../ports.ts";
+
 export interface PlaceLimits {
 	aPerson: number;
 	/** In this process. */
 	inAll: number;
+	/** For how long a place stays taken after it was given back. */
+	pauseMs?: number;
 }
 
 export interface Places {
@@ -11,15 +15,28 @@ export interface Places {
 	take(personId: number): (() => void) | undefined;
 }
 
-export function createPlaces({ aPerson, inAll }: PlaceLimits): Places {
-	const taken = new Map<symbol, number>();
+interface Place {
+	personId: number;
+	/** Compared when the next one asks, because a timer would keep the process. */
+	freeAtMs: number;
+}
+
+export function createPlaces(
+	{ aPerson, inAll, pauseMs = 0 }: PlaceLimits,
+	clock: Pick<Clock, "nowMs">,
+): Places {
+	let taken: Place[] = [];
 	return {
 		take(personId) {
-			const ofPerson = [...taken.values()].filter((holder) => holder === personId).length;
-			if (taken.size >= inAll || ofPerson >= aPerson) return undefined;
-			const place = Symbol("place");
-			taken.set(place, personId);
-			return () => void taken.delete(place);
+			const nowMs = clock.nowMs();
+			taken = taken.filter(({ freeAtMs }) => freeAtMs > nowMs);
+			const ofPerson = taken.filter((place) => place.personId === personId).length;
+			if (taken.length >= inAll || ofPerson >= aPerson) return undefined;
+			const place = { personId, freeAtMs: Number.POSITIVE_INFINITY };
+			taken.push(place);
+			return () => {
+				place.freeAtMs = Math.min(place.freeAtMs, clock.nowMs() + pauseMs);
+			};
 		},
 	};
 }

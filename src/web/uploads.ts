@@ -25,10 +25,8 @@ const UPLOAD_LIMITS: PlaceLimits = { aPerson: 2, inAll: 4 };
  * connection broke, and not what is wrong. Whoever sends many such is answered and hung up on, because what is read
  * leaves its mark on the memory, too, until it is cleaned up.
  */
-const DISCARD_LIMITS: PlaceLimits = { aPerson: 1, inAll: 2 };
+const DISCARD_LIMITS: PlaceLimits = { aPerson: 1, inAll: 2, pauseMs: 5_000 };
 const MAX_DISCARDED_BYTES = 64 * 1_024 * 1_024;
-/** From one such person to the next, or to the same again. */
-const DISCARD_PAUSE_MS = 5_000;
 
 /** Everything else is an ordinary form, with the bounds of one. */
 export function isUpload(c: WebContext): boolean {
@@ -41,8 +39,8 @@ type UploadGuard = (c: WebContext, next: Next) => Promise<Response | undefined>;
 
 /** Behind the sign-in and the right to the programme. Hands the file on as `upload`, or why there is none. */
 export function createUploadGuard({ temporaryFiles: files, clock }: UploadDeps): UploadGuard {
-	const places = createPlaces(UPLOAD_LIMITS);
-	const discards = createPlaces(DISCARD_LIMITS);
+	const places = createPlaces(UPLOAD_LIMITS, clock);
+	const discards = createPlaces(DISCARD_LIMITS, clock);
 	const inTurn = createQueue(clock);
 	return async (c, next) => {
 		const { personId } = viewerOf(c);
@@ -57,7 +55,7 @@ export function createUploadGuard({ temporaryFiles: files, clock }: UploadDeps):
 				giveBack?.();
 				const endDiscard = discards.take(personId);
 				if (endDiscard === undefined) c.header("connection", "close");
-				else await discard(body).finally(() => clock.after(DISCARD_PAUSE_MS, endDiscard));
+				else await discard(body).finally(endDiscard);
 			}
 			if (receipt.kind === "foreign") return await answerError(c, receipt.code);
 			c.set("upload", toUpload(receipt));

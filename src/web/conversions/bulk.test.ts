@@ -1,6 +1,8 @@
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
+import { createClock } from "../../../test/support/clock.ts";
 import { MAX_FILE_BYTES } from "../receive-file.ts";
+import { START_MS } from "../test-site.test-support.ts";
 import { follow, openScene, submitForm, uploadForm, workOff } from "./scene.test-support.ts";
 
 const HEADER = "orderId,eventType,decision,reason\n";
@@ -188,6 +190,14 @@ for (const [what, form, status, sentence] of [
 		deepEqual(await site.store.db.selectFrom("bulk_jobs").select("id").execute(), []);
 	});
 }
+
+test("a refused upload leaves no timer behind, which would keep a process that has stopped", async (t) => {
+	const clock = createClock(START_MS);
+	const { owner, base } = await openScene(t, "Shop", { change: { clock } });
+	await owner.open(`${base}/bulk`);
+	equal((await submitForm(owner, `${base}/bulk`, new FormData())).status, 422);
+	equal(clock.waitingTimers, 0);
+});
 
 test("the preview shows both of two lines that contradict each other, and a repeated one with the line it repeats", async (t) => {
 	const { site, owner, base, add, read } = await openScene(t);

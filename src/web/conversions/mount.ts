@@ -16,7 +16,7 @@ import { answerList } from "./list-page.ts";
 const BASE = "/programmes/:programmeId/conversions";
 
 export function mountConversions(site: Hono<WebEnv>, deps: ConversionPagesDeps): void {
-	const places = createPlaces(EXPORT_LIMITS);
+	const places = createPlaces(EXPORT_LIMITS, deps.clock);
 	site.get(BASE, (c: WebContext) => answerList(c, deps));
 	site.post(`${BASE}/decide`, (c: WebContext) => decideSelected(c, deps));
 	// An address that a refused form left behind, opened again.

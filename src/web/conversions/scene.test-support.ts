@@ -10,6 +10,7 @@ import {
 	type Browser,
 	openTestSite,
 	type Shown,
+	type SiteOptions,
 	START_MS,
 	type TestSite,
 } from "../test-site.test-support.ts";
@@ -26,8 +27,8 @@ export interface Scene {
 	audit(): Promise<(string | null)[][]>;
 }
 
-export async function openScene(t: TestContext, name = "Shop"): Promise<Scene> {
-	const site = await openTestSite(t);
+export async function openScene(t: TestContext, name = "Shop", options: SiteOptions = {}): Promise<Scene> {
+	const site = await openTestSite(t, options);
 	const programme = await site.addProgramme(name);
 	const owner = await site.signIn(await site.addOwner(programme));
 	return {
