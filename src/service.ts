@@ -6,6 +6,7 @@ import { makeFirstStaffPath } from "./accounts/first-staff.ts";
 import { createInstallationWatch } from "./accounts/installation-watch.ts";
 import { createMailDispatcher, type MailDispatcher } from "./accounts/mail-dispatcher.ts";
 import { startTelling } from "./accounts/tell-changes.ts";
+import { createLimitedCalls } from "./api/limited-calls.ts";
 import { createMetrics } from "./api/metrics.ts";
 import { createApp, createMetricsApp, createWorkerApp } from "./app.ts";
 import { Engine } from "./callbacks/engine.ts";
@@ -158,6 +159,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		const stopping = new AbortController();
 		const engineCounters = worker === null ? null : () => worker.engine.counters;
 		const { database } = config;
+		const limitedCalls = createLimitedCalls(workplace);
 		const appDeps = {
 			...workplace,
 			bulk,
@@ -166,6 +168,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			staffAuthenticator: config.staffAuthenticator,
 			trustedProxies: config.trustedProxies,
 			metrics: createMetrics({ clock, engineCounters }),
+			limitedCalls,
 			installation: createInstallationWatch({ clock, log }, warningSettings(config)),
 			temporaryFiles:
 				database.kind === "sqlite" ? temporaryFilesBeside(database.path) : temporaryFilesOfSystem(),
@@ -188,6 +191,8 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 				const closing = listeners.map((listener) => listener.close());
 				// Together: nothing more is claimed while somebody is still being answered.
 				await Promise.all([...closing, worker?.stop(), bulk.stop(), telling.stop()]);
+				// After the last call was answered, and while there is a database to write it to.
+				await limitedCalls.stop();
 				await workplace.close();
 			},
 		};

@@ -17,12 +17,21 @@ export interface AppDeps extends AccountsDeps {
 	installation: InstallationWatch;
 	/** Counts calls here; read on the metrics address, which is another app. */
 	metrics: Metrics;
+	/** Counts the pixel calls that were not taken; whoever stops the service has it write them down. */
+	limitedCalls: LimitedCalls;
 	/** Whose X-Forwarded-For says who is calling. */
 	trustedProxies: readonly AddressRange[];
 	/** What /readyz asks besides the database: false, for example, while the service is stopping. */
 	isReady?: () => Promise<boolean>;
 	/** Aborted when the service stops: whoever is only listening is not waited for. */
 	stopSignal?: AbortSignal | undefined;
+}
+
+export interface LimitedCalls {
+	/** `programmeId` is what the address names. */
+	note(programmeId: string, block: string | null): void;
+	/** Resolves once everything counted is stored; to be called when no more calls come, and before the store closes. */
+	stop(): Promise<void>;
 }
 
 /** Both are there behind @hono/node-server and missing when a request is made in process. */

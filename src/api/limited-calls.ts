@@ -6,12 +6,8 @@ import type { Clock, Log } from "../ports.ts";
 import { insertInboundCalls } from "../store/inbound.ts";
 import { findProgrammeIds } from "../store/programmes.ts";
 import type { Store } from "../store/store.ts";
+import type { LimitedCalls } from "./deps.ts";
 import { inboundRow } from "./inbound-log.ts";
-
-export interface LimitedCalls {
-	/** `programmeId` is what the address names. */
-	note(programmeId: string, block: string | null): void;
-}
 
 interface Tally {
 	calls: number;
@@ -28,20 +24,17 @@ export interface LimitedCallsDeps {
 	store: Pick<Store, "db">;
 	clock: Pick<Clock, "nowMs" | "after">;
 	log: Log;
-	stopSignal?: AbortSignal | undefined;
 }
 
-export function createLimitedCalls({ store, clock, log, stopSignal }: LimitedCallsDeps): LimitedCalls {
+export function createLimitedCalls({ store, clock, log }: LimitedCallsDeps): LimitedCalls {
 	let tallies = new Map<string, Tally>();
 	let total = 0;
 	let cancel = (): void => undefined;
-	// What was counted before a stop is worth its row too.
-	stopSignal?.addEventListener("abort", () => void write(), { once: true });
+	/** One after the other, and whoever stops waits for the last. */
+	let written: Promise<void> = Promise.resolve();
 
 	function note(programmeId: string, block: string | null): void {
-		// Nobody is left to write it, and a timer would keep the process.
-		if (stopSignal?.aborted === true) return;
-		if (total++ === 0) cancel = clock.after(MINUTE_MS, () => void write());
+		if (total++ === 0) cancel = clock.after(MINUTE_MS, () => void writeNext());
 		let tally = tallies.get(programmeId);
 		if (tally === undefined) {
 			if (tallies.size >= MAX_PROGRAMMES) return;
@@ -50,6 +43,11 @@ export function createLimitedCalls({ store, clock, log, stopSignal }: LimitedCal
 		}
 		tally.calls++;
 		if (block !== null && tally.blocks.size < MAX_BLOCKS) tally.blocks.add(block);
+	}
+
+	function writeNext(): Promise<void> {
+		written = written.then(write);
+		return written;
 	}
 
 	/** Never rejects: it is nobody's answer. */
@@ -72,7 +70,7 @@ export function createLimitedCalls({ store, clock, log, stopSignal }: LimitedCal
 		}
 	}
 
-	return { note };
+	return { note, stop: writeNext };
 }
 
 function rowOf(publicId: string, programmeId: number, tally: Tally, nowMs: number) {

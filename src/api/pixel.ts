@@ -15,7 +15,6 @@ import { checkFields, parseQuery } from "./fields.ts";
 import { callerBlock, type InboundCall, readInboundCall } from "./inbound-call.ts";
 import { type InboundEnd, inboundRow, type RefusalLog } from "./inbound-log.ts";
 import { createLateAnswer } from "./late-answer.ts";
-import { createLimitedCalls } from "./limited-calls.ts";
 import { mentionedOrderId } from "./mentioned-order.ts";
 import type { Metrics } from "./metrics.ts";
 import { createPixelBudgets } from "./pixel-budgets.ts";
@@ -48,7 +47,6 @@ export function createPixel(
 ): (c: AppContext) => Promise<Response> {
 	const budgets = createPixelBudgets();
 	const turns = createPixelTurns(deps.clock);
-	const limited = createLimitedCalls(deps);
 	const answerLate = createLateAnswer(deps.clock, deps.stopSignal);
 	return async (c) => {
 		const programmeId = PATH.exec(c.req.path)?.[1];
@@ -63,7 +61,7 @@ export function createPixel(
 		const taken = budgets.take(block, programmeId ?? "", deps.clock.nowMs())
 			? turns.take(() => takeReport(readInboundCall(c, deps, "pixel"), programmeId))
 			: undefined;
-		if (taken === undefined) limited.note(programmeId ?? "", block);
+		if (taken === undefined) deps.limitedCalls.note(programmeId ?? "", block);
 		return taken;
 	}
 

@@ -6,22 +6,20 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { MAIL_OFF } from "../../test/support/mail-off.ts";
-import { createInstallationWatch } from "../accounts/installation-watch.ts";
+import type { AccountsDeps } from "../accounts/deps.ts";
 import { issueKey } from "../accounts/keys.ts";
 import { openProgramme } from "../accounts/open-programme.ts";
 import { createPerson } from "../accounts/people.ts";
 import { type AllDeps, createApp } from "../app.ts";
 import type { Result } from "../domain/fault.ts";
-import { temporaryFilesOfSystem } from "../outside/temporary-files.ts";
 import type { Log } from "../ports.ts";
 import type { NewInboundCall } from "../store/inbound.ts";
 import { type Programme, setEndpoint } from "../store/programmes.ts";
 import { openSqlite } from "../store/sqlite.ts";
 import type { Store } from "../store/store.ts";
 import type { AppDeps } from "./deps.ts";
-import { createMetrics } from "./metrics.ts";
 import { type CallOptions, type Credentials, signedRequest } from "./signed-request.test-support.ts";
+import { makeTestDeps } from "./test-deps.test-support.ts";
 
 export const START_MS = Date.UTC(2026, 2, 1, 12);
 export const DAY_MS = 86_400_000;
@@ -100,33 +98,12 @@ export async function openTestShop(
 		warn: (fields) => complaints.push(fields),
 		error: (fields) => complaints.push(fields),
 	};
-	const base: AllDeps = {
+	const base = makeTestDeps({
 		store,
 		clock: { nowMs: () => nowMs, after: () => () => undefined, turn: async () => undefined },
 		random: { bytes: (count) => randomBytes(count), hex: (count) => randomBytes(count).toString("hex") },
-		sealingKey: new Uint8Array(32).fill(7),
 		log,
-		brand: "Service",
-		publicUrl: "https://ringback.example",
-		allowsPrivateRanges: false,
-		staffAuthenticator: "optional",
-		metrics: createMetrics({ clock: { nowMs: () => nowMs }, engineCounters: null }),
-		mails: MAIL_OFF,
-		installation: createInstallationWatch(
-			{ clock: { nowMs: () => nowMs }, log },
-			{
-				publicUrl: "https://ringback.example",
-				trustedProxies: [],
-				hasMail: true,
-				allowsPrivateRanges: false,
-			},
-		),
-		trustedProxies: [],
-		bulk: { wake: () => undefined },
-		temporaryFiles: temporaryFilesOfSystem(),
-		transport: { lookUp: async () => ({ ok: false, code: "ENOTFOUND" }) },
-		addressPolicy: { allowedPrivateRanges: [] },
-	};
+	});
 	const deps = { ...base, ...options.change?.(base) };
 	const { programme, credentials } = await makeShop(base, options);
 	const announced: number[] = [];
@@ -157,7 +134,7 @@ export async function read(response: Response): Promise<Answered> {
 
 /** Another programme in the same store, for what must not be seen from outside. */
 export async function makeShop(
-	deps: AppDeps,
+	deps: AccountsDeps,
 	options: { parksPixels?: boolean; currency?: string } = {},
 ): Promise<{ programme: Programme; credentials: Credentials }> {
 	const ownerEmail = `${randomBytes(4).toString("hex")}@shop.example`;

@@ -15,11 +15,10 @@ import { createInstallationWatch } from "../accounts/installation-watch.ts";
 import { invitePerson } from "../accounts/invitations.ts";
 import { createMailDispatcher } from "../accounts/mail-dispatcher.ts";
 import { tellChanges } from "../accounts/tell-changes.ts";
-import { createMetrics } from "../api/metrics.ts";
+import { makeTestDeps, SOUND_INSTALLATION } from "../api/test-deps.test-support.ts";
 import { type AllDeps, createApp } from "../app.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import type { WarningSettings } from "../domain/warning.ts";
-import { temporaryFilesOfSystem } from "../outside/temporary-files.ts";
 import type { Mail } from "../ports.ts";
 import type { Person } from "../store/people.ts";
 import { insertProgramme, type Programme } from "../store/programmes.ts";
@@ -83,37 +82,20 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 			bytes: (count: number) => randomBytes(count),
 			hex: (count: number) => randomBytes(count).toString("hex"),
 		},
-		sealingKey: new Uint8Array(32).fill(7),
 		log,
 	};
+	const base = makeTestDeps(common);
 	const mails = createMailDispatcher({
-		...common,
+		...base,
 		mailer: options.hasMail === true ? mailer : null,
 		network: { brand: "Service", publicUrl },
 	});
 	const deps: AllDeps = {
-		...common,
-		brand: "Service",
+		...base,
 		publicUrl,
-		allowsPrivateRanges: false,
-		staffAuthenticator: "optional",
-		metrics: createMetrics({ clock: { nowMs: () => nowMs }, engineCounters: null }),
 		mails,
-		installation: createInstallationWatch(
-			{ clock: { nowMs: () => nowMs }, log },
-			{
-				publicUrl: "https://ringback.example",
-				trustedProxies: [],
-				hasMail: true,
-				allowsPrivateRanges: false,
-				...options.warned,
-			},
-		),
-		trustedProxies: [],
-		bulk: { wake: () => undefined },
-		temporaryFiles: temporaryFilesOfSystem(),
+		installation: createInstallationWatch(common, { ...SOUND_INSTALLATION, ...options.warned }),
 		transport: { lookUp: async () => ({ ok: true, addresses: ["93.184.215.14"] }) },
-		addressPolicy: { allowedPrivateRanges: [] },
 		...options.change,
 	};
 	const app = createApp(deps);

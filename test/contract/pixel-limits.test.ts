@@ -5,6 +5,7 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { BLOCK_REFUSALS, MAX_TARGET_LENGTH, PROGRAMME_REFUSALS } from "../../src/api/inbound-log.ts";
 import { LATE_MS } from "../../src/api/late-answer.ts";
+import { createLimitedCalls } from "../../src/api/limited-calls.ts";
 import { BLOCK_BUDGET } from "../../src/api/pixel-budgets.ts";
 import { makeShop } from "../../src/api/test-shop.test-support.ts";
 import { createApp } from "../../src/app.ts";
@@ -14,6 +15,7 @@ import type { Store } from "../../src/store/store.ts";
 import { createTestSite } from "../../src/web/test-site.test-support.ts";
 import { createClock, type MovableClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
+import { createLog } from "../support/log.ts";
 import { until } from "../support/until.ts";
 
 const MINUTE_MS = 60_000;
@@ -24,7 +26,8 @@ interface Scene {
 	programme: Programme;
 	/** Statements that reached the database since it was last asked. */
 	countStatements(): number;
-	stop(): void;
+	/** As the service does: nobody is kept waiting, then what was counted is written. */
+	stop(answers: readonly Promise<Response>[]): Promise<void>;
 	/** Loads the pixel from that address; whoever is answered late is waited for, while the clock moves. */
 	load(query: string, address: string | null, programmeId?: string): Promise<void>;
 	/** The same without waiting. */
@@ -53,8 +56,9 @@ async function openScene(store: Store): Promise<Scene> {
 		},
 	};
 	const stopping = new AbortController();
+	const limitedCalls = createLimitedCalls({ store: counted, clock, log: createLog() });
 	const site = createTestSite(counted, {
-		change: { clock, trustedProxies: TRUSTED, stopSignal: stopping.signal },
+		change: { clock, trustedProxies: TRUSTED, stopSignal: stopping.signal, limitedCalls },
 	});
 	const { programme } = await makeShop(site.deps);
 	const app = createApp(site.deps);
@@ -76,7 +80,11 @@ async function openScene(store: Store): Promise<Scene> {
 			statements = 0;
 			return counted;
 		},
-		stop: () => stopping.abort(),
+		async stop(answers) {
+			stopping.abort();
+			await Promise.all(answers);
+			await limitedCalls.stop();
+		},
 		start,
 		async load(query, address, programmeId = programme.public_id) {
 			const answering = request(`/pixel/${programmeId}.gif?${query}`, address);
@@ -148,9 +156,7 @@ eachDatabase("a flood of pixel calls", (database) => {
 		equal((await countRows(database.store)) - before, BLOCK_REFUSALS.burst);
 		const answers = [1, 2, 3].map((order) => scene.start(`orderId=${order}&basketValue=1`, "5.6.7.8"));
 		await scene.clock.moveBy(0);
-		scene.stop();
-		await Promise.all(answers);
-		await until(async () => (await scene.rows()).length > 0);
+		await scene.stop(answers);
 		deepEqual(
 			(await scene.rows()).map(({ outcome, detail }) => [outcome, detail?.slice(0, 18)]),
 			[["pixel_limited", "3 pixel calls were"]],

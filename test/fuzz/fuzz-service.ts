@@ -3,19 +3,16 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { sql } from "kysely";
-import { createInstallationWatch } from "../../src/accounts/installation-watch.ts";
 import type { AppDeps } from "../../src/api/deps.ts";
-import { createMetrics } from "../../src/api/metrics.ts";
 import type { Credentials } from "../../src/api/signed-request.test-support.ts";
+import { makeTestDeps } from "../../src/api/test-deps.test-support.ts";
 import { makeShop } from "../../src/api/test-shop.test-support.ts";
-import { type AllDeps, createApp } from "../../src/app.ts";
+import { createApp } from "../../src/app.ts";
 import { httpStatusOf } from "../../src/domain/fault.ts";
-import { temporaryFilesOfSystem } from "../../src/outside/temporary-files.ts";
 import type { Programme } from "../../src/store/programmes.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { createLog } from "../support/log.ts";
-import { MAIL_OFF } from "../support/mail-off.ts";
 import { createSeededRandom, randomPort } from "../support/seeded-random.ts";
 
 export interface FuzzService {
@@ -59,33 +56,12 @@ export async function openFuzzService(
 	let nowMs = START_MS;
 	let orders = 0;
 	const log = createLog();
-	const deps: AllDeps = {
+	const deps = makeTestDeps({
 		store,
 		clock: { ...clock, nowMs: () => nowMs },
 		random: randomPort(createSeededRandom(seed)),
-		sealingKey: new Uint8Array(32).fill(7),
 		log,
-		brand: "Service",
-		publicUrl: "https://ringback.example",
-		allowsPrivateRanges: false,
-		staffAuthenticator: "optional",
-		metrics: createMetrics({ clock: { nowMs: () => nowMs }, engineCounters: null }),
-		mails: MAIL_OFF,
-		installation: createInstallationWatch(
-			{ clock: { nowMs: () => nowMs }, log },
-			{
-				publicUrl: "https://ringback.example",
-				trustedProxies: [],
-				hasMail: true,
-				allowsPrivateRanges: false,
-			},
-		),
-		trustedProxies: [],
-		bulk: { wake: () => undefined },
-		temporaryFiles: temporaryFilesOfSystem(),
-		transport: { lookUp: async () => ({ ok: false, code: "ENOTFOUND" }) },
-		addressPolicy: { allowedPrivateRanges: [] },
-	};
+	});
 	const { programme, credentials } = await makeShop(deps, shop);
 	const app = createApp(deps);
 	return {
