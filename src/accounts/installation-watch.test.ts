@@ -95,10 +95,21 @@ test("it remembers a few, the latest, and takes no more memory than that", () =>
 	match(titles.at(-1) ?? "", /made-up-499\.example$/);
 });
 
-test("without PUBLIC_URL staff are told where they came by a public name, and not on the machine itself", () => {
+test("without PUBLIC_URL staff are told wherever they came by, except on the machine itself", () => {
 	const { shown } = open({ publicUrl: null, hasMail: false, allowsPrivateRanges: true });
-	deepEqual(shown(OWN), ["mail_off"]);
-	deepEqual(shown(PLAIN), ["no_public_url", "mail_off"]);
+	for (const host of ["localhost:8080", "app.localhost", "127.0.0.1:8080", "[::1]:8080"]) {
+		deepEqual(shown({ ...OWN, host }), ["mail_off"], host);
+	}
+	for (const host of [
+		"rb.example",
+		"rb.corp.internal",
+		"ringback",
+		"10.1.2.3:8080",
+		"[fd00::1]",
+		undefined,
+	]) {
+		deepEqual(shown({ ...OWN, host }), ["no_public_url", "mail_off"], host ?? "no host");
+	}
 });
 
 test("a plain PUBLIC_URL is said once, also when requests show it too", () => {

@@ -5,7 +5,7 @@ import {
 	type Arrival,
 	describeSighting,
 	findSettingWarnings,
-	isPublicHost,
+	isLoopbackHost,
 	judgeArrival,
 	type Sighting,
 	type Warning,
@@ -82,10 +82,10 @@ export function createInstallationWatch(
 		},
 		warningsFor({ host }) {
 			forgetFaded(remembered, clock.nowMs());
-			const isAtPublicHost = host !== undefined && isPublicHost(host);
-			// Private ranges are said on every page already; at a private address nobody needs PUBLIC_URL.
+			const isOwnMachine = host !== undefined && isLoopbackHost(host);
+			// Private ranges are said on every page already; whoever tries it on their own machine needs no PUBLIC_URL.
 			const ofSettings = findSettingWarnings(settings).filter(
-				({ kind }) => kind !== "private_ranges" && (kind !== "no_public_url" || isAtPublicHost),
+				({ kind }) => kind !== "private_ranges" && (kind !== "no_public_url" || !isOwnMachine),
 			);
 			const seen = [...remembered.values()]
 				.filter(isRaised)

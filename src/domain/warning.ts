@@ -1,6 +1,6 @@
 // What the network's staff are warned of about their own installation, each with what to do about it.
 
-import { type AddressRange, isAddress, isInRanges, judgeAddress } from "./address.ts";
+import { type AddressRange, isAddress, isInRanges, judgeAddress, parseRange } from "./address.ts";
 import { findClientAddress } from "./client-address.ts";
 
 export interface Warning {
@@ -118,6 +118,14 @@ export function isPublicHost(host: string): boolean {
 	if (isAddress(name)) return judgeAddress(name, []).public;
 	const isName = name.length <= 253 && /^[a-z\d_-]+(?:\.[a-z\d_-]+)+$/.test(name);
 	return isName && !PRIVATE_NAME.test(name);
+}
+
+const LOOPBACK = ["127.0.0.0/8", "::1"].flatMap((text) => parseRange(text) ?? []);
+
+/** As the Host header gives it: somebody tries the service on their own machine. */
+export function isLoopbackHost(host: string): boolean {
+	const name = hostNameOf(host);
+	return /(?:^|\.)localhost$/.test(name) || isInRanges(name, LOOPBACK);
 }
 
 function hostNameOf(host: string): string {
