@@ -4,7 +4,7 @@ import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { type ClientRequest, request } from "node:http";
 import { createServer } from "node:net";
 import { type TestContext, test } from "node:test";
-import { FLOOD_LANGUAGE } from "../../test/support/flood-language.ts";
+import { CONNECTION_FLOOD_LANGUAGE } from "../../test/support/connection-flood-language.ts";
 import { forkProcess } from "../../test/support/forked-process.ts";
 import { createLog } from "../../test/support/log.ts";
 import { until } from "../../test/support/until.ts";
@@ -38,9 +38,9 @@ test("2,500 half-open connections from one address: another's calls are answered
 	const { server, log } = await open(t, PUBLIC_LIMITS);
 	const { server: numbers } = await open(t, METRICS_LIMITS);
 	const flood = await forkProcess(
-		new URL("../../test/support/flood-process.ts", import.meta.url),
+		new URL("../../test/support/connection-flood-process.ts", import.meta.url),
 		[],
-		FLOOD_LANGUAGE,
+		CONNECTION_FLOOD_LANGUAGE,
 	);
 	t.after(() => flood.close());
 	const flooding = flood.ask({

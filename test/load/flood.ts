@@ -6,8 +6,8 @@ import { BLOCK_BUDGET, PROGRAMME_BUDGET } from "../../src/api/pixel-budgets.ts";
 import type { Budget } from "../../src/domain/token-bucket.ts";
 import type { ShopAccount } from "../command/shop-account.ts";
 import { forkProcess } from "../support/forked-process.ts";
-import { FLOOD_LANGUAGE } from "./flood-language.ts";
 import { startIntake } from "./intake.ts";
+import { PIXEL_FLOOD_LANGUAGE } from "./pixel-flood-language.ts";
 import { judgeLatency, type Latency } from "./report.ts";
 import { openSite, type Site } from "./site.ts";
 
@@ -63,9 +63,9 @@ export async function runFlood({
 	await measure(site, seed, seconds / 2);
 	const before = await measure(site, seed + 1, seconds);
 	const args = [site.serviceUrl, shop.programmeId, String(CONNECTIONS), forwardedFor ?? ""];
-	const script = new URL("./flood-process.ts", import.meta.url);
+	const script = new URL("./pixel-flood-process.ts", import.meta.url);
 	const startedMs = performance.now();
-	const flood = await forkProcess(script, args, FLOOD_LANGUAGE);
+	const flood = await forkProcess(script, args, PIXEL_FLOOD_LANGUAGE);
 	cleaning.defer(() => flood.close());
 	const during = await measure(site, seed + 2, seconds);
 	const floodCalls = await flood.ask("report");

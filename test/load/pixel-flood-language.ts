@@ -4,8 +4,8 @@ import { z } from "zod";
 import type { Language } from "../support/forked-process.ts";
 
 /** There is one thing to ask for: how many calls were answered so far. */
-export const FLOOD_LANGUAGE: Language<"flooding", "report", number> = {
-	name: "the flood",
+export const PIXEL_FLOOD_LANGUAGE: Language<"flooding", "report", number> = {
+	name: "the flood of pixel calls",
 	opened: z.literal("flooding"),
 	order: z.literal("report"),
 	answer: z.number(),

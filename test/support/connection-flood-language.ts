@@ -14,8 +14,8 @@ const answer = z.object({ open: z.number(), opened: z.number() });
 export type FloodOrder = z.infer<typeof order>;
 export type FloodAnswer = z.infer<typeof answer>;
 
-export const FLOOD_LANGUAGE: Language<null, FloodOrder, FloodAnswer> = {
-	name: "the flood",
+export const CONNECTION_FLOOD_LANGUAGE: Language<null, FloodOrder, FloodAnswer> = {
+	name: "the flood of connections",
 	opened: z.null(),
 	order,
 	answer,
