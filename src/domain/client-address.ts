@@ -6,6 +6,9 @@ import { type AddressRange, isAddress, isInRanges } from "./address.ts";
 /** When there is no address to name; all who have none share its limits. */
 const UNKNOWN = "0.0.0.0";
 
+/** Of 16 bits each: an IPv6 /48. */
+const SITE_PARTS = 3;
+
 /** Where no customer's call comes from without a proxy: one's own machine and network. */
 const INSIDE: readonly string[] = [
 	"unspecified",
@@ -38,8 +41,7 @@ export function findClientAddress(
 /** What one customer of a network has: an IPv4 address, or the first 64 bits of an IPv6 one. */
 export function networkOf(address: string): string {
 	if (!ipaddr.IPv6.isValid(address)) return address;
-	const [first = 0, second = 0, third = 0, fourth = 0] = ipaddr.IPv6.parse(address).parts;
-	return [first, second, third, fourth].map((part) => part.toString(16)).join(":");
+	return firstParts(ipaddr.IPv6.parse(address), 4);
 }
 
 /**
@@ -52,13 +54,20 @@ export function blockOf(address: string): string | null {
 	const parsed = ipaddr.parse(address);
 	if (INSIDE.includes(parsed.range())) return null;
 	if (parsed instanceof ipaddr.IPv4) return parsed.octets.slice(0, 3).join(".");
-	const [first = 0, second = 0, third = 0] = parsed.parts;
-	return [first, second, third].map((part) => part.toString(16)).join(":");
+	return firstParts(parsed, SITE_PARTS);
 }
 
 /** What a provider hands out at most to one customer: the first 48 bits of an IPv6 address; null for IPv4. */
 export function siteOf(address: string): string | null {
-	return ipaddr.IPv6.isValid(address) ? networkOf(address).split(":").slice(0, 3).join(":") : null;
+	return ipaddr.IPv6.isValid(address) ? firstParts(ipaddr.IPv6.parse(address), SITE_PARTS) : null;
+}
+
+/** Of 16 bits each. */
+function firstParts({ parts }: ipaddr.IPv6, count: number): string {
+	return parts
+		.slice(0, count)
+		.map((part) => part.toString(16))
+		.join(":");
 }
 
 /** A socket that listens on IPv6 too shows IPv4 callers as ::ffff:192.0.2.1. */

@@ -3,6 +3,7 @@
 // pass for another one on a page or in a file is refused where it comes in.
 
 import { type Result, refuse, succeed } from "./fault.ts";
+import { codePointOf } from "./visible-text.ts";
 
 export const MAX_ORDER_ID_CHARACTERS = 128;
 
@@ -29,21 +30,16 @@ export function parseOrderId(text: string): Result<string> {
 	const invisible = INVISIBLE.exec(text)?.[0];
 	if (invisible !== undefined) {
 		return refuseOrder(
-			`holds a character that cannot be seen (${codePoint(invisible)}), so it could pass for another order. Remove the character.`,
+			`holds a character that cannot be seen (${codePointOf(invisible)}), so it could pass for another order. Remove the character.`,
 		);
 	}
 	const space = OUTER_SPACE.exec(text)?.[0];
 	if (space !== undefined) {
 		return refuseOrder(
-			`starts or ends with white space (${codePoint(space)}). Remove it: order ids are compared as they are, and nothing is trimmed.`,
+			`starts or ends with white space (${codePointOf(space)}). Remove it: order ids are compared as they are, and nothing is trimmed.`,
 		);
 	}
 	return succeed(text);
-}
-
-/** As Unicode's own tables name it, so that a developer can look for it: U+00A0. */
-function codePoint(character: string): string {
-	return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
 function refuseOrder(sentence: string): ReturnType<typeof refuse> {

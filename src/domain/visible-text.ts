@@ -14,6 +14,7 @@ export function showUnseen(text: string): string {
 	);
 }
 
-function codePointOf(character: string): string {
+/** As Unicode's own tables name it, so that a developer can look for it: U+00A0. */
+export function codePointOf(character: string): string {
 	return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 }

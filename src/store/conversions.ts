@@ -54,13 +54,7 @@ export async function updateIfStill(
 	status: Status,
 	change: Updateable<ConversionsTable>,
 ): Promise<Conversion | undefined> {
-	return db
-		.updateTable("conversions")
-		.set(change)
-		.where("id", "=", id)
-		.where("status", "=", status)
-		.returningAll()
-		.executeTakeFirst();
+	return updateOne(db, id, status, change).executeTakeFirst();
 }
 
 /** Undefined when somebody else moved or confirmed it in the meantime. A confirmation may leave the status as it is. */
@@ -70,14 +64,16 @@ export async function updateIfUnconfirmed(
 	status: Status,
 	change: Updateable<ConversionsTable>,
 ): Promise<Conversion | undefined> {
+	return updateOne(db, id, status, change).where("confirmed_at_ms", "is", null).executeTakeFirst();
+}
+
+function updateOne(db: Db, id: number, status: Status, change: Updateable<ConversionsTable>) {
 	return db
 		.updateTable("conversions")
 		.set(change)
 		.where("id", "=", id)
 		.where("status", "=", status)
-		.where("confirmed_at_ms", "is", null)
-		.returningAll()
-		.executeTakeFirst();
+		.returningAll();
 }
 
 /** Returns just those that were still in that status, and are changed now. */
