@@ -27,8 +27,8 @@ import { createSmtpMailer, type SmtpMailer } from "./outside/mailer.ts";
 import { createRandom } from "./outside/random.ts";
 import { temporaryFilesBeside, temporaryFilesOfSystem } from "./outside/temporary-files.ts";
 import type { AddressPolicy, Clock, Log, Random, Transport } from "./ports.ts";
-import { type MigrationReport, schemaVersion } from "./store/migrate.ts";
-import { openStore } from "./store/open.ts";
+import type { MigrationReport } from "./store/migrate.ts";
+import { openStore, prepareSchema } from "./store/open.ts";
 import { newestSecret, type SigningSecret } from "./store/signing-secrets.ts";
 import type { Store } from "./store/store.ts";
 import { isDatabaseUnavailable } from "./store/unavailable.ts";
@@ -100,7 +100,7 @@ async function openGround(config: Config, options: OpenOptions): Promise<Ground>
 	const store = openStore(config.database, { clock, log });
 	try {
 		const schema = options.schema ?? "migrate";
-		const migration = await prepareSchema(store, schema, clock);
+		const migration = await prepareSchema(store, schema, clock.nowMs());
 		const sealed = migration.version > 0 ? await newestSecret(store.db) : undefined;
 		// Never a new key for secrets that were sealed with another: it would only hide what is missing.
 		const sealingKey = findSealingKey(config, log, schema === "migrate" && sealed === undefined);
@@ -261,15 +261,6 @@ function startWorker(workplace: Workplace): { engine: Engine; stop(): Promise<vo
 			await Promise.all([engine.stop(), chores.stop()]);
 		},
 	};
-}
-
-async function prepareSchema(
-	store: Store,
-	schema: "migrate" | "inspect",
-	clock: Clock,
-): Promise<MigrationReport> {
-	if (schema === "migrate") return store.migrate(clock.nowMs());
-	return { version: await schemaVersion(store.db), applied: [] };
 }
 
 function findSealingKey({ secretKey, database }: Config, log: Log, mayMake: boolean): Uint8Array {
