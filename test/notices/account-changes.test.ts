@@ -66,7 +66,7 @@ for (const kind of DATABASE_KINDS) {
 			doesNotMatch(told, /rbk_[0-9a-f]{8}|rbs_[0-9a-f]{8}/);
 			equal(subject(site.mail.mails[0]), '9 changes to the programme: "Shop"');
 			const firstAtMs = site.mail.mails[0]?.atMs ?? 0;
-			await removePostbackUrl(site.service(), shop.programmeId);
+			await savePostbackUrl(site.service(), shop.programmeId, site.shop.url());
 			await site.clock.moveTo(firstAtMs + 14 * MINUTE_MS);
 			await issueKey(site.service(), shop.programmeId);
 			equal(site.mail.mails.length, 1, "nothing within the fifteen minutes");
