@@ -11,12 +11,13 @@ import {
 	turnAuthenticatorOff,
 	turnAuthenticatorOn,
 } from "../store/authenticator.ts";
-import { endSession, findSessionRow, resumeSession } from "../store/sign-in.ts";
+import { endSession, endSessions, findSessionRow, resumeSession } from "../store/sign-in.ts";
 import type { Db } from "../store/store.ts";
 import type { Role } from "../store/tables/people.ts";
 import type { AuthSession, Visitor } from "./auth.ts";
 import { authenticatorNotSetUp, faultOf, wrongPassword } from "./auth-fault.ts";
 import { type CodeHolder, codeAlreadyUsed, takeNetworkTurn, tryCode } from "./code-turns.ts";
+import { makeDeviceCookie } from "./device-cookie.ts";
 import { lockLinksAs } from "./links.ts";
 import { withPasswordTurn } from "./password-turns.ts";
 import { makeSessionNames } from "./sessions.ts";
@@ -155,11 +156,12 @@ interface Change {
  * has only judged the code. Refused when the session has ended meanwhile, or by the change itself.
  */
 async function commitChange(
-	{ store, clock, random, auth }: SignInDeps,
-	{ person: { personId, role }, session, visitor }: Change,
+	deps: SignInDeps,
+	{ person: { personId, role, email }, session, visitor }: Change,
 	action: "authenticator.turned_on" | "authenticator.turned_off",
 	apply: (trx: Db) => Promise<Result<true>>,
 ): Promise<Result<readonly string[]>> {
+	const { store, clock, random, auth } = deps;
 	const renewed = makeSessionNames(random);
 	const changed = await store.transact(async (trx) => {
 		const signedOut = await lockLinksAs(trx, { personId, role, sessionId: session.id });
@@ -168,13 +170,17 @@ async function commitChange(
 		if (row === undefined) throw new Error("a session that was there a moment ago");
 		const applied = await apply(trx);
 		if (!applied.ok) return applied;
-		await endSession(trx, row.token);
+		// What the password alone has opened elsewhere must not outlive the moment from which it is not enough.
+		if (action === "authenticator.turned_on") await endSessions(trx, row.userId);
+		else await endSession(trx, row.token);
 		await resumeSession(trx, row, renewed);
 		await noteAudit(trx, { personId, action, address: visitor.address }, clock.nowMs());
 		return applied;
 	});
 	if (!changed.ok) return changed;
-	return succeed(await auth.sessionCookies(renewed.token, visitor));
+	// The cookie that knows this browser was signed for the account as it was before.
+	const device = await makeDeviceCookie(deps, email);
+	return succeed([...(await auth.sessionCookies(renewed.token, visitor)), device]);
 }
 
 async function findOwnSession({ auth }: Pick<SignInDeps, "auth">, visitor: Visitor): Promise<AuthSession> {

@@ -138,9 +138,23 @@ function headline(changes: readonly Change[], many: string): string {
 
 /** `own` is the reader's address, where the account is theirs. */
 function listChanges(changes: readonly Change[], own: string | null = null): string[] {
-	const lines = changes.slice(0, MAX_LISTED).map((change) => sayChange(change, own));
-	const rest = changes.length - MAX_LISTED;
-	return rest > 0 ? [...lines, `… and ${rest} more.`] : lines;
+	if (changes.length <= MAX_LISTED) return changes.map((change) => sayChange(change, own));
+	const harmlessLast = changes.toSorted((one, other) => Number(isHarmless(one)) - Number(isHarmless(other)));
+	const listed = new Set(harmlessLast.slice(0, MAX_LISTED));
+	const lines = changes.filter((change) => listed.has(change)).map((change) => sayChange(change, own));
+	return [...lines, `… and ${changes.length - MAX_LISTED} more. In all: ${countKinds(changes)}.`];
+}
+
+/** Nobody gets in by them. Whoever makes many in order to hide another change must not push that one out of the mail. */
+function isHarmless({ action }: Change): boolean {
+	return action === "secret.prepared" || action === "secret.discarded" || action === "key.revoked";
+}
+
+function countKinds(changes: readonly Change[]): string {
+	const byKind = Object.groupBy(changes, ({ action }) => (isTold(action) ? SUBJECTS[action] : action));
+	return Object.entries(byKind)
+		.map(([kind, ofKind = []]) => `${kind} (${ofKind.length})`)
+		.join(", ");
 }
 
 function sayChange(change: Change, own: string | null): string {

@@ -1,8 +1,10 @@
 // The cookie of a browser that has signed in to an account before. It opens nothing: it only gives that browser
 // guesses of its own, so that strangers who spend the account's do not keep the person out.
-// Signed together with the password's hash, so that a new password, however it came about, ends them all.
+// Signed together with the password's hash, so that a new password, however it came about, ends them all; and with the
+// authenticator that was on, so that those whom the password alone let in have no guesses at its codes.
 
 import { createSigner } from "../domain/signing.ts";
+import { findAuthenticatorId } from "../store/authenticator.ts";
 import { findPasswordHash } from "../store/sign-in.ts";
 import type { AccountsDeps } from "./deps.ts";
 
@@ -51,5 +53,6 @@ async function signedText(
 	name: string,
 	madeAtMs: number,
 ): Promise<string> {
-	return JSON.stringify([email, name, madeAtMs, (await findPasswordHash(store.db, email)) ?? null]);
+	const passwordHash = (await findPasswordHash(store.db, email)) ?? null;
+	return JSON.stringify([email, name, madeAtMs, passwordHash, await findAuthenticatorId(store.db, email)]);
 }

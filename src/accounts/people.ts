@@ -69,10 +69,12 @@ export async function requirePersonByEmail(
 
 export function parseEmail(text: string): Result<string> {
 	const email = text.trim().toLowerCase();
-	// Only what any mail server would refuse too; whether it exists is known when mail arrives.
+	// Whether it exists is known when mail arrives. Beyond what mail servers refuse: characters that are drawn as nothing or
+	// turn the text around, and slashes, with which an address could pass for another or for a link.
 	if (
 		email.length <= MAX_EMAIL_LENGTH &&
-		/^[^\s@<>"',;:\\]+@[^\s@<>"',;:\\]+\.[^\s@<>"',;:\\.]+$/.test(email)
+		/^[^\s@<>"',;:\\/]+@[^\s@<>"',;:\\/]+\.[^\s@<>"',;:\\/.]+$/.test(email) &&
+		!/[\p{Cc}\p{Default_Ignorable_Code_Point}]/u.test(email)
 	) {
 		return succeed(email);
 	}

@@ -41,6 +41,17 @@ export async function turnAuthenticatorOff(trx: Db, personPublicId: string): Pro
 	await trx.deleteFrom("auth_two_factors").where("userId", "=", personPublicId).execute();
 }
 
+/** Of the authenticator that is on; null without one. */
+export async function findAuthenticatorId(db: Db, email: string): Promise<string | null> {
+	const row = await db
+		.selectFrom("auth_two_factors")
+		.innerJoin("auth_users", "auth_users.id", "auth_two_factors.userId")
+		.select(["auth_two_factors.id", "auth_users.twoFactorEnabled"])
+		.where("auth_users.email", "=", email)
+		.executeTakeFirst();
+	return row !== undefined && row.twoFactorEnabled ? row.id : null;
+}
+
 export async function isAuthenticatorOn(trx: Db, personPublicId: string): Promise<boolean> {
 	const user = await trx
 		.selectFrom("auth_users")

@@ -97,6 +97,18 @@ test("user link makes a new link in place of the old one, with the public addres
 
 const REFUSALS: readonly [title: string, args: readonly string[], error: string, detail: RegExp][] = [
 	["a bad e-mail", userArgs("owner at shop"), "invalid_email", /"owner at shop" is not an email address/],
+	[
+		"an e-mail with a letter nobody sees",
+		userArgs("owner\u200b@shop.example"),
+		"invalid_email",
+		/not an email/,
+	],
+	[
+		"an e-mail that would pass for a link",
+		userArgs("a.example/pay@b.example"),
+		"invalid_email",
+		/not an email/,
+	],
 	["a taken e-mail", userArgs("OWNER@shop.example"), "email_taken", /already has an account/],
 	[
 		"a link for nobody",

@@ -5,6 +5,7 @@ import { deepEqual, equal, match, notEqual } from "node:assert/strict";
 import { before, test } from "node:test";
 import { type Auth, createAuth, type Visitor } from "../../src/accounts/auth.ts";
 import { confirmAuthenticator, removeAuthenticator } from "../../src/accounts/authenticator.ts";
+import { findDevice } from "../../src/accounts/device-cookie.ts";
 import type { Person } from "../../src/store/people.ts";
 import { endSessions } from "../../src/store/sign-in.ts";
 import { codeAt } from "../../src/web/account/totp.test-support.ts";
@@ -16,6 +17,7 @@ import {
 } from "../../src/web/test-site.test-support.ts";
 import { eachDatabase } from "../support/databases.ts";
 
+const DEVICE_COOKIE = "__Host-ringback.device";
 const STEP_MS = 30_000;
 const CONFIRM = "/account/authenticator/confirm";
 const OFF = "/account/authenticator/off";
@@ -112,6 +114,23 @@ eachDatabase("the authenticator", (database) => {
 		}
 		const [after, ...others] = await sessionsOf(staff);
 		deepEqual([after?.createdAt, others], [before?.createdAt, []]);
+	});
+
+	test("what the password alone has opened ends when it goes on: other sessions, and known browsers", async () => {
+		const staff = await site.addStaff();
+		const thief = await site.signIn(staff);
+		const known = thief.cookies.get(DEVICE_COOKIE) ?? "";
+		equal(
+			(await findDevice(site.deps, staff.email, known)) === null,
+			false,
+			"known while the password is enough",
+		);
+		const { browser } = await turnOn(staff);
+		equal((await thief.open("/programmes")).status, 303);
+		equal((await browser.open("/programmes")).status, 200);
+		equal(await findDevice(site.deps, staff.email, known), null);
+		const own = browser.cookies.get(DEVICE_COOKIE) ?? "";
+		equal((await findDevice(site.deps, staff.email, own)) === null, false, "this browser stays known");
 	});
 
 	test("of two who send the code that turns it on at once one does, and it is told once", async () => {

@@ -53,7 +53,11 @@ export function mountAuthenticator(site: Hono<WebEnv>, deps: WebDeps): void {
 		const confirmed = await confirmAuthenticator(deps, viewer, code, c.get("visitor"));
 		if (!confirmed.ok) return showSetup(c, readSetup(setup), confirmed.fault);
 		handOnCookies(c, confirmed.value);
-		setFlash(c, "good", "The authenticator is on. Signing in now needs its code, too.");
+		setFlash(
+			c,
+			"good",
+			"The authenticator is on. Signing in now needs its code, too, and all your other sessions have ended.",
+		);
 		return c.redirect(viewer.awaitsAuthenticator ? "/" : "/account#authenticator", 303);
 	});
 	site.post("/account/authenticator/off", async (c) => {

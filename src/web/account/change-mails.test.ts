@@ -117,7 +117,10 @@ test("owners hear of people who are invited, join and are removed; the invited h
 	await browser.submit(`${path}/${joined.public_id}/remove`, {});
 	const removed = await tellLater(site);
 	assert.deepEqual(recipients(removed), ["new@shop.example", "olga@shop.example"]);
-	assert.match(removed[0]?.text ?? "", /The access of new@shop\.example was ended/);
+	const textTo = (address: string) => removed.find(({ to }) => to.includes(address))?.text ?? "";
+	assert.match(textTo("olga@shop.example"), /The access of new@shop\.example was ended/);
+	assert.match(textTo("new@shop.example"), /Your access to the programme "Garden & Tools" was ended/);
+	assert.doesNotMatch(textTo("new@shop.example"), /\/programmes\//);
 });
 
 async function signInFrom(site: TestSite, { email }: Person): Promise<Browser> {
