@@ -5,6 +5,7 @@ import { type MailOwnersDeps, mailOwners } from "./callbacks/mail-owners.ts";
 import { approveDue } from "./conversions/approve-due.ts";
 import type { ConversionsDeps } from "./conversions/deps.ts";
 import { expireParked } from "./conversions/expire-parked.ts";
+import { DAY_MS, HOUR_MS, SECOND_MS } from "./domain/time.ts";
 import type { Clock, Log, Mailer } from "./ports.ts";
 import { pruneJobs } from "./store/bulk-jobs.ts";
 import { pruneCallbackHours } from "./store/callback-hours.ts";
@@ -31,9 +32,6 @@ export interface Chores {
 	stop(): Promise<void>;
 }
 
-const SECOND_MS = 1_000;
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 /** Windows are days long; this is how late their end may be noticed. */
 const WINDOW_INTERVAL_MS = 10 * SECOND_MS;
 const MAIL_LOOK_INTERVAL_MS = 30 * SECOND_MS;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { HOUR_MS } from "../domain/time.ts";
 import {
 	composeAccessMail,
 	composeInvitationMail,
@@ -9,7 +10,6 @@ import {
 
 const LINK = "https://ringback.example/welcome/abc";
 const TO = "a@shop.example";
-const HOUR_MS = 3_600_000;
 
 test("a mail has its link on a line of its own, says how long it works, and is not sent later than that", () => {
 	const invitation = { to: TO, link: LINK, programmeName: "Shop", validDays: 7 };

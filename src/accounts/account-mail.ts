@@ -2,10 +2,9 @@
 // readable in any client, on any phone. What strangers chose is quoted; the dispatcher adds which network it is from.
 
 import { quote } from "../domain/mail-text.ts";
+import { DAY_MS, HOUR_MS } from "../domain/time.ts";
 import type { AccountMail } from "./mail-dispatcher.ts";
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 /** For what holds no link: older than this it is no news. */
 const NEWS_DAYS = 2;
 

@@ -2,8 +2,8 @@
 // them. Plain text: it must be readable in any client, on any phone.
 
 import { quote } from "../domain/mail-text.ts";
+import { utcMinute } from "../domain/time.ts";
 import { isTold, type ToldAction } from "../domain/told-changes.ts";
-import { utcMinute } from "../domain/utc-minute.ts";
 import type { Mail } from "../ports.ts";
 import type { Change } from "../store/changes-to-tell.ts";
 import type { Programme } from "../store/programmes.ts";

@@ -5,7 +5,7 @@ import { openSecret } from "../domain/sealing.ts";
 import { headerNames } from "../domain/signature.ts";
 import { type Diagnosis, diagnoseSignature, type PastedRequest } from "../domain/signature-diagnosis.ts";
 import type { KnownSecret } from "../domain/signature-secrets.ts";
-import { utcMinute } from "../domain/utc-minute.ts";
+import { utcMinute } from "../domain/time.ts";
 import { type Programme, presentUrl } from "../store/programmes.ts";
 import {
 	findUsableSecrets,

@@ -3,10 +3,10 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../../test/support/log.ts";
+import { HOUR_MS } from "../domain/time.ts";
 import type { Arrival, WarningSettings } from "../domain/warning.ts";
 import { createInstallationWatch, type ProvenCaller } from "./installation-watch.ts";
 
-const HOUR_MS = 3_600_000;
 const SETTINGS: WarningSettings = {
 	publicUrl: "http://localhost:8080",
 	trustedProxies: [],

@@ -3,11 +3,9 @@
 
 import { type Fault, fault } from "../domain/fault.ts";
 import { sha256Hex } from "../domain/signature.ts";
+import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
 import { countUse, forgetUses, readUses, uncountUse } from "../store/limit-counts.ts";
 import type { Db } from "../store/store.ts";
-
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60 * SECOND_MS;
 
 export interface Limit {
 	name: string;

@@ -3,14 +3,13 @@
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { sha256Hex } from "../domain/signature.ts";
+import { DAY_MS, HOUR_MS } from "../domain/time.ts";
 import { lockLinks, replaceLink } from "../store/links.ts";
 import { isSessionOf } from "../store/sign-in.ts";
 import type { Db } from "../store/store.ts";
 import type { LinkPurpose } from "../store/tables/links.ts";
 import type { AccountsDeps, Actor } from "./deps.ts";
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 /** 256 bits: nobody guesses one, so a plain hash is enough at rest. */
 const TOKEN_BYTES = 32;
 

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { replaceSecret } from "../../test/support/replace-secret.ts";
 import { createApp } from "../app.ts";
+import { DAY_MS } from "../domain/time.ts";
 import { signedRequest } from "./signed-request.test-support.ts";
-import { DAY_MS, openTestShop, read, START_MS, value } from "./test-shop.test-support.ts";
+import { openTestShop, read, START_MS, value } from "./test-shop.test-support.ts";
 
 const SALE = { orderId: "A-1", basketValue: "100.00" };
 

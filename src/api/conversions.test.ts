@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { DAY_MS } from "../domain/time.ts";
 import { signedRequest } from "./signed-request.test-support.ts";
 import {
 	type Answered,
-	DAY_MS,
 	makeShop,
 	openTestShop,
 	read,

@@ -3,6 +3,7 @@
 
 import { type EngineCounters, oldestDueAgeMs } from "../callbacks/counters.ts";
 import { fault } from "../domain/fault.ts";
+import { SECOND_MS } from "../domain/time.ts";
 import type { AppDeps } from "./deps.ts";
 import { problemAnswer } from "./problem.ts";
 
@@ -31,7 +32,6 @@ interface Readiness {
 
 /** Load balancers wait a few seconds; a database that needs longer is not ready. */
 const READY_TIMEOUT_MS = 2_000;
-const SECOND_MS = 1_000;
 
 const HEADERS = { "content-type": "application/json", "cache-control": "no-store" };
 

@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createClock } from "../../test/support/clock.ts";
 import { createLog } from "../../test/support/log.ts";
+import { MINUTE_MS } from "../domain/time.ts";
 import { createLimitedCalls } from "./limited-calls.ts";
 import { makeShop, openTestShop } from "./test-shop.test-support.ts";
-
-const MINUTE_MS = 60_000;
 
 test("a flood that names thousands of programmes from thousands of networks leaves a row for those that there are", async (t) => {
 	const shop = await openTestShop(t);

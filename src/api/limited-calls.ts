@@ -2,6 +2,7 @@
 // for each programme and minute, which says how many there were.
 
 import { fault } from "../domain/fault.ts";
+import { MINUTE_MS } from "../domain/time.ts";
 import type { Clock, Log } from "../ports.ts";
 import { insertInboundCalls } from "../store/inbound.ts";
 import { findProgrammeIds } from "../store/programmes.ts";
@@ -14,7 +15,6 @@ interface Tally {
 	blocks: Set<string>;
 }
 
-const MINUTE_MS = 60_000;
 /** A flood that names more programmes in a minute is in the service's log alone. */
 const MAX_PROGRAMMES = 100;
 /** More are counted as so many or more. */

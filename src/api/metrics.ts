@@ -3,6 +3,7 @@
 
 import { Counter, Gauge, Registry } from "prom-client";
 import { type EngineCounters, oldestDueAgeMs } from "../callbacks/counters.ts";
+import { SECOND_MS } from "../domain/time.ts";
 import type { Clock } from "../ports.ts";
 import type { InboundKind } from "../store/tables/inbound.ts";
 
@@ -17,8 +18,6 @@ export interface MetricsDeps {
 	/** Null in a process that has no callback engine. */
 	engineCounters: (() => EngineCounters) | null;
 }
-
-const SECOND_MS = 1_000;
 
 export function createMetrics({ clock, engineCounters }: MetricsDeps): Metrics {
 	const registry = new Registry();

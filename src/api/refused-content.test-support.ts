@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { expireParked } from "../conversions/expire-parked.ts";
+import { DAY_MS } from "../domain/time.ts";
 import { MAX_BODY_BYTES } from "./body.ts";
 import { MAX_STREAMS_A_PROGRAMME } from "./get-events.ts";
 import {
@@ -13,7 +14,7 @@ import {
 	type Scenario,
 } from "./refusal-scenario.test-support.ts";
 import { signedRequest } from "./signed-request.test-support.ts";
-import { DAY_MS, type TestShop } from "./test-shop.test-support.ts";
+import type { TestShop } from "./test-shop.test-support.ts";
 
 const get = (target: string) => (shop: TestShop) => shop.call("GET", target);
 const park = async (shop: TestShop) =>

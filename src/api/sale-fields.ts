@@ -2,9 +2,9 @@
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { currencyDigits, parseAmount } from "../domain/money.ts";
+import { MINUTE_MS } from "../domain/time.ts";
 import type { Programme } from "../store/programmes.ts";
 
-const MINUTE_MS = 60_000;
 /** As far as clocks may differ elsewhere too: contract section 8. */
 const MAX_FUTURE_MS = 5 * MINUTE_MS;
 /** No shop reports a sale from before; a time of 1970 is a clock that was never set. */

@@ -22,7 +22,6 @@ import { type CallOptions, type Credentials, signedRequest } from "./signed-requ
 import { makeTestDeps } from "./test-deps.test-support.ts";
 
 export const START_MS = Date.UTC(2026, 2, 1, 12);
-export const DAY_MS = 86_400_000;
 
 export interface TestShop {
 	deps: AllDeps;

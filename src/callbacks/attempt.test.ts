@@ -4,6 +4,7 @@ import { verifyPostback } from "@ringback/receiver";
 import { createRandom } from "../../test/support/random.ts";
 import { composeEvent } from "../domain/event.ts";
 import { signingKey } from "../domain/signature.ts";
+import { MINUTE_MS } from "../domain/time.ts";
 import type { Outcome } from "../domain/verdict.ts";
 import type { ClaimedDelivery } from "../store/queue.ts";
 import { createPreparer, type PreparedAttempt, settleAnswer } from "./attempt.ts";
@@ -11,7 +12,6 @@ import type { LaneTarget } from "./lanes.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 15, 12, 0, 0, 999);
 const SECRET = "rbs_0123456789abcdef";
-const MINUTE_MS = 60_000;
 
 const TARGET: LaneTarget = {
 	url: "https://shop.example/postback?shop=1",

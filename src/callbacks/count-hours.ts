@@ -1,7 +1,7 @@
 // How many attempts of a batch were answered 2xx, by programme and hour.
 
+import { HOUR_MS } from "../domain/time.ts";
 import type { CallbackCount } from "../store/callback-hours.ts";
-import { HOUR_MS } from "../store/callback-hours.ts";
 import type { Settlement } from "../store/queue.ts";
 
 export function countHours(settlements: readonly Settlement[]): CallbackCount[] {

@@ -1,6 +1,7 @@
 // How a programme's callbacks are doing: the last 24 hours, the answers' speed, what waits, the last 14 days.
 
-import { HOUR_MS, listCallbackHours } from "../store/callback-hours.ts";
+import { DAY_MS, utcDay } from "../domain/time.ts";
+import { listCallbackHours } from "../store/callback-hours.ts";
 import { findOldestPending, newestAnswerTimes, type Pending } from "../store/delivery-health.ts";
 import type { Db } from "../store/store.ts";
 
@@ -15,7 +16,6 @@ export interface CallbackHealth {
 	days: readonly { day: string; delivered: number; failed: number }[];
 }
 
-const DAY_MS = 24 * HOUR_MS;
 const CHART_DAYS = 14;
 const PERCENTILE = 0.95;
 
@@ -36,7 +36,7 @@ export async function readCallbackHealth(
 			const day = today - CHART_DAYS + 1 + index;
 			const ofDay = hours.filter(({ hourMs }) => Math.floor(hourMs / DAY_MS) === day);
 			return {
-				day: new Date(day * DAY_MS).toISOString().slice(0, 10),
+				day: utcDay(day * DAY_MS),
 				delivered: sum(ofDay.map(({ delivered }) => delivered)),
 				failed: sum(ofDay.map(({ failed }) => failed)),
 			};

@@ -1,7 +1,7 @@
 // The words of a notice mail. Plain text: it must be readable in any client, on any phone.
 
 import { type Network, quote, withSender } from "../domain/mail-text.ts";
-import { utcMinute } from "../domain/utc-minute.ts";
+import { utcMinute } from "../domain/time.ts";
 import type { Mail } from "../ports.ts";
 import type { Notice } from "../store/notices.ts";
 import type { Programme } from "../store/programmes.ts";

@@ -2,10 +2,9 @@
 
 import type { EventType, Source, Status } from "../domain/conversion.ts";
 import { shareOf } from "../domain/money.ts";
+import { DAY_MS } from "../domain/time.ts";
 import type { NewConversion } from "../store/conversions.ts";
 import type { Programme } from "../store/programmes.ts";
-
-const DAY_MS = 24 * 60 * 60_000;
 
 export interface Report {
 	source: Source;

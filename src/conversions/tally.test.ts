@@ -4,11 +4,11 @@ import { createClock, type MovableClock, START_MS } from "../../test/support/clo
 import { createLog } from "../../test/support/log.ts";
 import { addConversion, addProgramme } from "../../test/support/rows.ts";
 import { untilOnClock } from "../../test/support/until.ts";
+import { DAY_MS } from "../domain/time.ts";
 import { openSqlite } from "../store/sqlite.ts";
 import type { Store } from "../store/store.ts";
 import { createTallies } from "./tally.ts";
 
-const DAY_MS = 86_400_000;
 const TODAY = Math.floor(START_MS / DAY_MS);
 
 test("counts by status and day, sums amounts exactly, and leaves tests and other programmes out", async (t) => {

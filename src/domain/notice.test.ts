@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { MAIL_INTERVAL_MS, mailDueAtMs } from "./notice.ts";
+import { MINUTE_MS } from "./time.ts";
 
 const NOW_MS = 1_767_225_600_000;
-const MINUTE_MS = 60_000;
 
 test("the owner of a programme that was never mailed is told at once", () => {
 	assert.equal(mailDueAtMs(NOW_MS, null), NOW_MS);

@@ -1,10 +1,12 @@
 // Whether somebody gave their password recently enough to open their account. An old session may be in a browser
 // that was left open, or in somebody else's hands.
 
+import { DAY_MS, HOUR_MS } from "./time.ts";
+
 /** A day: whoever signed in today is not asked a second time. */
-export const FRESH_SIGN_IN_MS = 24 * 60 * 60_000;
+export const FRESH_SIGN_IN_MS = DAY_MS;
 /** An hour: long enough to set up an authenticator and look through the sessions in one visit. */
-export const CONFIRMATION_MS = 60 * 60_000;
+export const CONFIRMATION_MS = HOUR_MS;
 
 export interface PasswordTimes {
 	signedInAtMs: number;

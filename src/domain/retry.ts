@@ -1,7 +1,6 @@
 // When a failed attempt is tried again: contract section 8.
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
+import { HOUR_MS, MINUTE_MS } from "./time.ts";
 
 export const RETRY_DELAYS_MS: readonly number[] = [
 	1 * MINUTE_MS,

@@ -7,6 +7,8 @@
 // Requests to us may be signed with the prepared, the active or a replaced one, so that a shop can change over at
 // its own pace. The first secret of a programme is active from the start.
 
+import { DAY_MS } from "./time.ts";
+
 export type SecretState = "prepared" | "active" | "replaced" | "ended";
 
 export interface SecretTimes {
@@ -17,7 +19,7 @@ export interface SecretTimes {
 }
 
 /** A replaced secret stays good for inbound requests this long, so that a shop can change over. */
-export const REPLACED_SECRET_GRACE_MS = 24 * 60 * 60_000;
+export const REPLACED_SECRET_GRACE_MS = DAY_MS;
 
 export function secretState(
 	{ activatedAtMs, replacedAtMs, endedAtMs }: SecretTimes,

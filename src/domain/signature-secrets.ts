@@ -3,7 +3,7 @@
 
 import type { HeaderNames } from "./signature.ts";
 import { secretVariants, type Variant } from "./signature-variants.ts";
-import { utcMinute } from "./utc-minute.ts";
+import { utcMinute } from "./time.ts";
 
 export type SecretStanding =
 	/** The one to check with. */

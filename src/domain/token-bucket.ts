@@ -1,6 +1,8 @@
 // A budget for what may come often but not without end: so many at once, and so many a second in the long run. A
 // bucket holds what is left of the burst and fills up again with time.
 
+import { SECOND_MS } from "./time.ts";
+
 export interface Budget {
 	/** As many at once, after a while without any. */
 	burst: number;
@@ -12,8 +14,6 @@ export interface Bucket {
 	left: number;
 	atMs: number;
 }
-
-const SECOND_MS = 1_000;
 
 export function fullBucket({ burst }: Budget, nowMs: number): Bucket {
 	return { left: burst, atMs: nowMs };

@@ -1,10 +1,9 @@
 import { equal } from "node:assert/strict";
 import { test } from "node:test";
+import { DAY_MS, MINUTE_MS } from "./time.ts";
 import { audienceOf, nextMailTryAtMs, tellAtMs } from "./told-changes.ts";
 
 const NOW_MS = Date.UTC(2026, 2, 1, 12);
-const MINUTE_MS = 60_000;
-const DAY_MS = 1_440 * MINUTE_MS;
 
 test("account changes go to the person, changes of a programme to its owners, everything else to nobody", () => {
 	for (const action of ["password.changed", "authenticator.turned_off"]) equal(audienceOf(action), "person");

@@ -1,8 +1,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
+import { HOUR_MS } from "./time.ts";
 import { dayEndMs, dayStartMs, isTimeZone } from "./zone-day.ts";
-
-const HOUR_MS = 3_600_000;
 
 for (const [zone, day, start, hours] of [
 	["UTC", "2026-11-15", "2026-11-15T00:00:00.000Z", 24],

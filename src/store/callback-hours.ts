@@ -3,8 +3,6 @@
 
 import type { Db } from "./store.ts";
 
-export const HOUR_MS = 3_600_000;
-
 export interface CallbackCount {
 	programmeId: number;
 	hourMs: number;

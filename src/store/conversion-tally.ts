@@ -3,6 +3,7 @@
 
 import { sql } from "kysely";
 import type { Status } from "../domain/conversion.ts";
+import { DAY_MS } from "../domain/time.ts";
 import type { Db } from "./store.ts";
 
 export interface TallyGroup {
@@ -28,8 +29,6 @@ export interface TallySlice {
  * Each is summed in two halves, which also keeps both below what a JavaScript number holds exactly.
  */
 const HALF = 100_000_000;
-
-const DAY_MS = 86_400_000;
 
 export async function tallySlice(
 	db: Db,

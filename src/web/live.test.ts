@@ -2,10 +2,9 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { createClock, type MovableClock, settle } from "../../test/support/clock.ts";
 import { createLog } from "../../test/support/log.ts";
+import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
 import { LiveStreams, MAX_STREAMS, MAX_STREAMS_A_PERSON } from "./live.ts";
 
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60_000;
 const OPENED = "event: opened\ndata:\n\n";
 const FULL = "event: full\ndata:\n\n";
 

@@ -3,8 +3,9 @@
 import { bodySentAt } from "../../src/domain/event.ts";
 import { RETRY_DELAYS_MS } from "../../src/domain/retry.ts";
 import { canonicalString, sha256Hex, sign, signingKey } from "../../src/domain/signature.ts";
+import { HOUR_MS } from "../../src/domain/time.ts";
 import { judgeOutcome, type Outcome, type Verdict } from "../../src/domain/verdict.ts";
-import { addCallbackCounts, HOUR_MS } from "../../src/store/callback-hours.ts";
+import { addCallbackCounts } from "../../src/store/callback-hours.ts";
 import type { Programme } from "../../src/store/programmes.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";

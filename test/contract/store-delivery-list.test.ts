@@ -6,13 +6,9 @@ import { sql } from "kysely";
 import { countHours } from "../../src/callbacks/count-hours.ts";
 import { readCallbackHealth } from "../../src/callbacks/health.ts";
 import { explainOrder } from "../../src/conversions/explain-order.ts";
+import { HOUR_MS } from "../../src/domain/time.ts";
 import { findDeliveryDetail, listAttempts } from "../../src/store/attempt-list.ts";
-import {
-	addCallbackCounts,
-	HOUR_MS,
-	listCallbackHours,
-	pruneCallbackHours,
-} from "../../src/store/callback-hours.ts";
+import { addCallbackCounts, listCallbackHours, pruneCallbackHours } from "../../src/store/callback-hours.ts";
 import { type CursorPair, readCursor, writeCursor } from "../../src/store/cursor-pair.ts";
 import { MAX_COUNTED_PENDING } from "../../src/store/delivery-health.ts";
 import { type DeliveryFilter, listDeliveries, newestProgress } from "../../src/store/delivery-list.ts";

@@ -3,6 +3,7 @@
 import type { Reason, Status } from "../../domain/conversion.ts";
 import { bodySentAt, composeEvent } from "../../domain/event.ts";
 import type { EventName } from "../../domain/event-name.ts";
+import { DAY_MS } from "../../domain/time.ts";
 
 export const EXAMPLE_PROGRAM_ID = "prg_01KJ9V5C00ABCDEFGHJKMNPQRS";
 export const EXAMPLE_CONVERSION_ID = "cnv_01KJ9XMZ00ABCDEFGHJKMNPQRS";
@@ -11,7 +12,6 @@ export const EXAMPLE_ORDER_ID = "ORDER-1001";
 const SOLD_AT_MS = Date.UTC(2026, 2, 1, 11, 30);
 /** The moment every example request is signed at. */
 export const EXAMPLE_NOW_MS = SOLD_AT_MS + 1_000;
-const DAY_MS = 24 * 60 * 60_000;
 const APPROVAL_DAYS = 30;
 
 export interface ExampleState {

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { MINUTE_MS } from "../../domain/time.ts";
 import type { Mail } from "../../ports.ts";
 import type { Person } from "../../store/people.ts";
 import { type Browser, openTestSite, PASSWORD, type TestSite } from "../test-site.test-support.ts";
@@ -9,7 +10,6 @@ import { codeAt } from "./totp.test-support.ts";
 
 const NEW_PASSWORD = "another horse battery";
 const ADDRESS = "203.0.113.9";
-const MINUTE_MS = 60_000;
 const CODE_STEP_MS = 30_000;
 
 test("a changed password, the authenticator on, a backup code and the authenticator off are each told to the person", async (t) => {

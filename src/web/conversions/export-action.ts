@@ -1,6 +1,7 @@
 // The list as a file: the same filters, every row.
 
 import { exportConversions } from "../../conversions/export.ts";
+import { utcDay } from "../../domain/time.ts";
 import type { WebContext } from "../env.ts";
 import type { Places } from "../places.ts";
 import { programmeOf } from "../viewer.ts";
@@ -19,7 +20,7 @@ export function answerExport(
 	const filters = parseListQuery(new URL(c.req.url).search);
 	// The page that says which filter is not understood: a file of everything would be taken for the answer.
 	if (Object.keys(filters.problems).length > 0) return answerListOf(c, deps, filters);
-	const day = new Date(clock.nowMs()).toISOString().slice(0, 10);
+	const day = utcDay(clock.nowMs());
 	const lines = exportConversions(store.db, programme, toConversionsQuery(filters.query));
 	return answerCsv(c, { clock, places }, `conversions-${programme.public_id}-${day}.csv`, lines);
 }

@@ -4,6 +4,7 @@ import { equal } from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { addConversion } from "../../../test/support/rows.ts";
 import { workOffJobs } from "../../conversions/bulk-work.ts";
+import { DAY_MS } from "../../domain/time.ts";
 import type { Conversion } from "../../store/conversions.ts";
 import type { Programme } from "../../store/programmes.ts";
 import {
@@ -14,8 +15,6 @@ import {
 	START_MS,
 	type TestSite,
 } from "../test-site.test-support.ts";
-
-const DAY_MS = 24 * 60 * 60_000;
 
 export interface Scene {
 	site: TestSite;

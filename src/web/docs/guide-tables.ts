@@ -2,12 +2,9 @@
 
 import { concludeAttempt } from "../../domain/delivery.ts";
 import { MAX_ATTEMPTS, RETRY_DELAYS_MS } from "../../domain/retry.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../domain/time.ts";
 import { judgeOutcome, type Outcome } from "../../domain/verdict.ts";
 import { type AttemptOutcome, describeAttempt } from "../integration/attempt-words.ts";
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 
 interface AnswerRow {
 	answer: string;

@@ -14,6 +14,7 @@ import { parsePostbackUrl } from "../../domain/postback-url.ts";
 import { MAX_ATTEMPTS, RETRY_DELAYS_MS } from "../../domain/retry.ts";
 import { REPLACED_SECRET_GRACE_MS } from "../../domain/secret-life.ts";
 import { headerNames, TIMESTAMP_TOLERANCE_SECONDS } from "../../domain/signature.ts";
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../domain/time.ts";
 import { DEADLINE_MS } from "../../outside/https-transport.ts";
 import { CLAIM_LAPSE_MS } from "../../store/queue.ts";
 import { EXAMPLE_LANGUAGES } from "../examples.ts";
@@ -29,9 +30,6 @@ const TEXT = foldExamples(GUIDE);
 /** Where a part begins that the build writes. */
 const GENERATED = /^(?=<!-- (?:generated|example): )/m;
 const GENERATED_NAME = /^<!-- (?:generated|example): (\S+) -->/;
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
 
 test("what the build writes into it is what stands there: `npm run docs` has been run", () => {
 	const stands = GUIDE.split(GENERATED);

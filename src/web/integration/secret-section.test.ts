@@ -2,10 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { HOUR_MS } from "../../domain/time.ts";
 import type { Browser, TestSite } from "../test-site.test-support.ts";
 import { issue, openShop, report, SECRET } from "./integration-shop.test-support.ts";
-
-const HOUR_MS = 3_600_000;
 
 test("prepare shows the new secret once; both are good for requests, and the page says what comes next", async (t) => {
 	const shop = await openShop(t);

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { addConversion } from "../../../test/support/rows.ts";
+import { DAY_MS } from "../../domain/time.ts";
 import { setEndpoint } from "../../store/programmes.ts";
 import { openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";
-
-const DAY_MS = 86_400_000;
 
 test("before anything has come in, the overview says the next step and shows no empty chart", async (t) => {
 	const { open, path } = await openOverview(t);

@@ -3,11 +3,11 @@
 import { html } from "hono/html";
 import type { Tally } from "../../conversions/tally.ts";
 import type { Status } from "../../domain/conversion.ts";
+import { DAY_MS, utcDay } from "../../domain/time.ts";
 import { type ChartSeries, chart } from "../components/chart.ts";
 import type { Html } from "../html.ts";
 
 const DAYS_SHOWN = 30;
-const DAY_MS = 86_400_000;
 
 /** Expired ones never counted for anybody: they are in the table alone. */
 const SERIES: readonly { status: Status; label: string; colour: ChartSeries["colour"] }[] = [
@@ -26,7 +26,7 @@ export function statusChart(tally: Tally, nowMs: number): Html {
 		title: "Conversions a day, last 30 days (UTC)",
 		isStacked: true,
 		empty: html`<p class="soft">No conversion has come in during the last ${DAYS_SHOWN} days.</p>`,
-		days: days.map((day) => new Date(day * DAY_MS).toISOString().slice(0, 10)),
+		days: days.map((day) => utcDay(day * DAY_MS)),
 		series: SERIES.map(({ status, label, colour }) => ({
 			label,
 			colour,

@@ -2,10 +2,8 @@
 
 import * as z from "zod";
 import { STATUSES } from "../../domain/conversion.ts";
+import { DAY_MS } from "../../domain/time.ts";
 import { orderStartFilter, type ReadFilters, readFilters, writeFilters } from "../filter-query.ts";
-
-const HOUR_MS = 60 * 60_000;
-const DAY_MS = 24 * HOUR_MS;
 
 /** How old a conversion may be, in words of the address. */
 const AGES = {

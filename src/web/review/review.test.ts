@@ -1,9 +1,9 @@
 import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
 import { test } from "node:test";
+import { DAY_MS } from "../../domain/time.ts";
 import { follow, openScene, submitForm } from "../conversions/scene.test-support.ts";
 import { START_MS } from "../test-site.test-support.ts";
 
-const DAY_MS = 24 * 60 * 60_000;
 const rowsOf = (text: string) =>
 	[...text.matchAll(/name="conversion" value="(\w+)"/g)].map((found) => found[1]);
 

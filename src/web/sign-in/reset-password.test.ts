@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MAIL_OFF } from "../../../test/support/mail-off.ts";
+import { HOUR_MS } from "../../domain/time.ts";
 import { openTestSite, PASSWORD, type TestSite } from "../test-site.test-support.ts";
 
 const NEW_PASSWORD = "another horse battery";
-const HOUR_MS = 3_600_000;
 
 test("a link by mail lets a person choose a new password, once, and ends every session", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });

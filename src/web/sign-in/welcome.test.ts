@@ -3,10 +3,9 @@ import { test } from "node:test";
 import { makeFirstStaffPath } from "../../accounts/first-staff.ts";
 import { invitePerson } from "../../accounts/invitations.ts";
 import { issuePasswordLink } from "../../accounts/password-link.ts";
+import { DAY_MS, HOUR_MS } from "../../domain/time.ts";
 import { openTestSite, PASSWORD, type Shown, type TestSite } from "../test-site.test-support.ts";
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const FIRST = { email: "first@network.example", name: "Fay First", password: PASSWORD };
 
 test("the link of the first start makes the first staff account, signs it in, and then is dead", async (t) => {

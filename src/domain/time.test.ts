@@ -1,6 +1,6 @@
 import { equal } from "node:assert/strict";
 import { test } from "node:test";
-import { utcMinute } from "./utc-minute.ts";
+import { utcMinute } from "./time.ts";
 
 for (const [at, words] of [
 	["2026-03-01T12:00:00.000Z", "2026-03-01 12:00 UTC"],
