@@ -5,7 +5,7 @@
 // A refusal after authentication commits the nonce and the log row and nothing else: endpoints return faults
 // before they write. If our side fails, the nonce is not spent.
 
-import { acceptNonce, type Caller, createAuthenticator } from "../accounts/authenticate.ts";
+import { acceptNonce, type Caller, createIdentifyCaller } from "../accounts/identify-caller.ts";
 import type { InTransaction } from "../conversions/deps.ts";
 import { type Fault, fault, type Result } from "../domain/fault.ts";
 import { headerNames } from "../domain/signature.ts";
@@ -64,7 +64,7 @@ export interface SignedCalls {
 export function createSignedCalls(deps: AppDeps, refusals: RefusalLog, metrics: Metrics): SignedCalls {
 	const { store, clock, log } = deps;
 	const names = headerNames(deps.brand);
-	const authenticator = createAuthenticator(deps, names);
+	const identifyCaller = createIdentifyCaller(deps, names);
 
 	async function refuseUnheard(
 		call: InboundCall,
@@ -80,7 +80,7 @@ export function createSignedCalls(deps: AppDeps, refusals: RefusalLog, metrics: 
 	async function hear(c: AppContext, call: InboundCall, endpoint: Endpoint): Promise<Response> {
 		const body = await readBody(c.req.raw);
 		if (!body.ok) return refuseUnheard(call, body.fault);
-		const { result: authentic, programme } = await authenticator.authenticate({
+		const { result: identified, programme } = await identifyCaller({
 			method: call.method,
 			target: call.target,
 			authorization: c.req.header("authorization"),
@@ -89,8 +89,8 @@ export function createSignedCalls(deps: AppDeps, refusals: RefusalLog, metrics: 
 			signature: c.req.header(names.signature),
 			rawBody: body.value,
 		});
-		if (!authentic.ok) return refuseUnheard(call, authentic.fault, programme);
-		const caller = authentic.value;
+		if (!identified.ok) return refuseUnheard(call, identified.fault, programme);
+		const caller = identified.value;
 		deps.installation.note(
 			readArrival((name) => c.req.header(name), c.env?.incoming?.socket?.remoteAddress),
 			{ isStaff: false, name: `programme ${caller.programme.id}` },

@@ -13,6 +13,7 @@ import {
 	signingKey,
 	TIMESTAMP_TOLERANCE_SECONDS,
 } from "../domain/signature.ts";
+import { HOUR_MS } from "../domain/time.ts";
 import { findApiKeyByHash, noteKeyUse } from "../store/keys.ts";
 import { spendNonce } from "../store/nonces.ts";
 import { findProgrammesById, type Programme } from "../store/programmes.ts";
@@ -21,7 +22,7 @@ import type { Db } from "../store/store.ts";
 import type { AccountsDeps } from "./deps.ts";
 
 /** "Last used" is for people who wonder whether a key can go: to the hour is enough, and costs next to nothing. */
-const KEY_USE_NOTED_EVERY_MS = 60 * 60_000;
+const KEY_USE_NOTED_EVERY_MS = HOUR_MS;
 
 export interface SignedRequest {
 	method: string;
@@ -44,28 +45,26 @@ export interface Caller {
 	nonceExpiresAtMs: number;
 }
 
-export interface Authenticator {
-	/** `programme` comes along with a refusal once the key has named it, for the inbound log. */
-	authenticate(request: SignedRequest): Promise<{ result: Result<Caller>; programme: Programme | undefined }>;
-}
+/** `programme` comes along with a refusal once the key has named it, for the inbound log. */
+export type IdentifyCaller = (
+	request: SignedRequest,
+) => Promise<{ result: Result<Caller>; programme: Programme | undefined }>;
 
-export function createAuthenticator(
+export function createIdentifyCaller(
 	deps: Pick<AccountsDeps, "store" | "clock" | "sealingKey">,
 	headers: HeaderNames,
-): Authenticator {
+): IdentifyCaller {
 	const openedKeys = new OpenedKeys(deps);
-	return {
-		async authenticate(request) {
-			const named = await nameProgramme(deps, request.authorization);
-			if (!named.ok) return { result: named, programme: undefined };
-			const { programme } = named.value;
-			const trio = parseTrio(request, headers, deps.clock.nowMs());
-			if (!trio.ok) return { result: trio, programme };
-			const keys = await openedKeys.of(programme.id);
-			const verified = verifySignature(keys, request, trio.value, headers);
-			const caller = { ...named.value, ...spendable(trio.value) };
-			return { result: verified.ok ? succeed(caller) : verified, programme };
-		},
+	return async (request) => {
+		const named = await nameProgramme(deps, request.authorization);
+		if (!named.ok) return { result: named, programme: undefined };
+		const { programme } = named.value;
+		const trio = parseTrio(request, headers, deps.clock.nowMs());
+		if (!trio.ok) return { result: trio, programme };
+		const keys = await openedKeys.of(programme.id);
+		const verified = verifySignature(keys, request, trio.value, headers);
+		const caller = { ...named.value, ...spendable(trio.value) };
+		return { result: verified.ok ? succeed(caller) : verified, programme };
 	};
 }
 
