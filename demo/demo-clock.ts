@@ -31,7 +31,7 @@ export function createDemoClock(): DemoClock {
 
 	return {
 		nowMs,
-		turn: () => new Promise((resolve) => setImmediate(resolve)),
+		yieldLoop: () => new Promise((resolve) => setImmediate(resolve)),
 		after(delayMs, run) {
 			const entry: Waiting = { atMs: nowMs() + delayMs, run, timer: setTimeout(() => undefined, 0) };
 			waiting.add(entry);

@@ -8,8 +8,8 @@ export interface Clock {
 	nowMs(): number;
 	/** Calls `run` once after `delayMs`; the returned function cancels it. */
 	after(delayMs: number, run: () => void): () => void;
-	/** A later turn of the event loop: long work in pages takes one in between, so that everything else gets on. */
-	turn(): Promise<void>;
+	/** Lets everything else that waits for the event loop go first: long work calls it between two batches. */
+	yieldLoop(): Promise<void>;
 }
 
 export interface Random {

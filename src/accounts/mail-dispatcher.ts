@@ -125,7 +125,7 @@ export function createMailDispatcher(deps: MailDispatcherDeps): MailDispatcher {
 	}
 
 	async function letAnswerOut(): Promise<void> {
-		for (let turn = 0; turn < TURNS_BEFORE_WORK; turn++) await clock.turn();
+		for (let turn = 0; turn < TURNS_BEFORE_WORK; turn++) await clock.yieldLoop();
 	}
 
 	async function settled(): Promise<void> {

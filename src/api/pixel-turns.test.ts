@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { settle } from "../../test/support/clock.ts";
 import { createPixelTurns, MAX_AT_ONCE, MAX_WAITING } from "./pixel-turns.ts";
 
-const TURNING = { turn: () => new Promise<void>((resolve) => setImmediate(resolve)) };
+const TURNING = { yieldLoop: () => new Promise<void>((resolve) => setImmediate(resolve)) };
 
 test("few work at once, the others in the order of their coming, and one too many is not taken", async () => {
 	const turns = createPixelTurns(TURNING);

@@ -13,7 +13,7 @@ export const MAX_AT_ONCE = 2;
 /** Two seconds of a Black Friday's calls, and three times what one block of addresses may send at once. */
 export const MAX_WAITING = 1_000;
 
-export function createPixelTurns(clock: Pick<Clock, "turn">): PixelTurns {
+export function createPixelTurns(clock: Pick<Clock, "yieldLoop">): PixelTurns {
 	let working = 0;
 	/** Whoever came first goes first. */
 	const waiting: (() => void)[] = [];
@@ -25,7 +25,7 @@ export function createPixelTurns(clock: Pick<Clock, "turn">): PixelTurns {
 			return await work();
 		} finally {
 			// A file database answers without ever going back to the event loop: without this nobody else would be read.
-			await clock.turn();
+			await clock.yieldLoop();
 			// The turn goes over to the next; it is given back only when nobody waits.
 			const next = waiting.shift();
 			if (next === undefined) working--;

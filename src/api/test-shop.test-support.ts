@@ -99,7 +99,7 @@ export async function openTestShop(
 	};
 	const base = makeTestDeps({
 		store,
-		clock: { nowMs: () => nowMs, after: () => () => undefined, turn: async () => undefined },
+		clock: { nowMs: () => nowMs, after: () => () => undefined, yieldLoop: async () => undefined },
 		random: { bytes: (count) => randomBytes(count), hex: (count) => randomBytes(count).toString("hex") },
 		log,
 	});

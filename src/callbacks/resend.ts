@@ -70,7 +70,7 @@ export async function resendFailedSince(
 		resent += page.started.length;
 		store.announceDue([programmeId]);
 		if (page.found < PAGE_ROWS) return succeed(resent);
-		await clock.turn();
+		await clock.yieldLoop();
 	}
 }
 

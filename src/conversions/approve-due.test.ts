@@ -18,7 +18,7 @@ eachDatabase("the approval window", (database) => {
 			await store.db.insertInto("conversions").values(rows).execute();
 		}
 		let turns = 0;
-		const clock = { ...createClock(), turn: async () => void turns++ };
+		const clock = { ...createClock(), yieldLoop: async () => void turns++ };
 		const deps = { store, clock, random: createRandom() };
 		equal(await approveDue(deps, () => turns === 2), 2 * PAGE_ROWS);
 		equal(turns, 2);

@@ -17,7 +17,7 @@ export async function approveDue(deps: ConversionsDeps, isStopping: () => boolea
 		deps.store.announceDue(page.owedProgrammeIds);
 		approved += page.count;
 		if (page.count < PAGE_ROWS) break;
-		await deps.clock.turn();
+		await deps.clock.yieldLoop();
 	}
 	return approved;
 }

@@ -30,10 +30,10 @@ export async function compareRows(
 		const judged = [...Map.groupBy(rows, (row) => row.conversion).values()].flatMap(judgeTogether);
 		for (let start = 0; start < judged.length; start += PAGE) {
 			await judgeRows(trx, job.id, "verdict", judged.slice(start, start + PAGE));
-			await clock.turn();
+			await clock.yieldLoop();
 		}
 		after = last;
-		await clock.turn();
+		await clock.yieldLoop();
 	}
 }
 

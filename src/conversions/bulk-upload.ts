@@ -34,7 +34,7 @@ export async function uploadDecisions(
 	decider: Decider,
 	file: UploadedFile,
 ): Promise<Result<BulkJob>> {
-	const takeTurn = () => deps.clock.turn();
+	const takeTurn = () => deps.clock.yieldLoop();
 	// Read twice, and never held: a file that is refused at its last line has stored nothing.
 	const checked = await readDecisions(file.read(), { take: async () => undefined, takeTurn });
 	if (!checked.ok) return checked;
@@ -130,7 +130,7 @@ async function storeRows(
 		detail: row.problem,
 	}));
 	await store.transact((trx) => insertRows(trx, page));
-	await clock.turn();
+	await clock.yieldLoop();
 }
 
 async function showJob({ store, clock }: ConversionsDeps, job: BulkJob): Promise<BulkJob> {

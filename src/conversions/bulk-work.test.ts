@@ -162,7 +162,7 @@ eachDatabase("many decisions", (database) => {
 		const started = await startApplying(deps, await reloadJob(deps, job), OWNER);
 		ok(started.ok);
 		let turns = 0;
-		const slow = { ...deps, clock: { ...deps.clock, turn: async () => void turns++ } };
+		const slow = { ...deps, clock: { ...deps.clock, yieldLoop: async () => void turns++ } };
 		await workOffJobs(slow, () => turns === 1);
 		const half = await reloadJob(deps, job);
 		deepEqual([half.state, half.done_rows], ["applying", 500]);
@@ -205,7 +205,7 @@ eachDatabase("many decisions", (database) => {
 			const late = deps.clock.nowMs() + CLAIM_MS;
 			ok(await claimJob(database.rival.db, "the other", late, late + CLAIM_MS));
 		};
-		await workOffJobs({ ...deps, clock: { ...deps.clock, turn } }, () => false);
+		await workOffJobs({ ...deps, clock: { ...deps.clock, yieldLoop: turn } }, () => false);
 		equal(await countStatus(deps, programme, "APPROVED"), 500);
 		equal((await reloadJob(deps, job)).claim, "the other");
 		await deps.clock.moveBy(3 * CLAIM_MS);

@@ -32,7 +32,7 @@ async function workOffJob(deps: ConversionsDeps, claimed: BulkJob, isStopping: (
 			return;
 		}
 		job = await workOffPage(deps, job);
-		await deps.clock.turn();
+		await deps.clock.yieldLoop();
 	}
 }
 

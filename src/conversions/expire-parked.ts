@@ -28,7 +28,7 @@ export async function expireParked(
 		});
 		expired += count;
 		if (count < PAGE_ROWS) break;
-		await clock.turn();
+		await clock.yieldLoop();
 	}
 	return expired;
 }

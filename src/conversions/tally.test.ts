@@ -59,7 +59,7 @@ test("a reader waits for 30 ms and no longer: a large programme is counted besid
 	const { id } = await addProgramme(store);
 	await fill(store, id, 2_001);
 	const gate = createGate();
-	const tallies = createTallies({ ...deps, clock: { ...clock, turn: () => gate.passed } });
+	const tallies = createTallies({ ...deps, clock: { ...clock, yieldLoop: () => gate.passed } });
 	const first = tallies.look(id);
 	await untilOnClock(clock, "the reader waits", () => clock.waitingTimers > 0, 0);
 	await clock.moveBy(30);
@@ -76,7 +76,7 @@ test("a count that took long is kept for twenty times as long, then made anew", 
 	await addConversion(store, id);
 	const startMs = clock.nowMs();
 	let turns = 0;
-	const slow = { ...clock, nowMs: () => clock.nowMs() + turns * 1_000, turn: async () => void turns++ };
+	const slow = { ...clock, nowMs: () => clock.nowMs() + turns * 1_000, yieldLoop: async () => void turns++ };
 	const tallies = createTallies({ ...deps, clock: slow });
 	assert.equal((await tallies.look(id)).tally?.totals.get("RECORDED")?.count, 1);
 	await addConversion(store, id);
@@ -110,7 +110,7 @@ test("a stop ends the count under way, and no other begins", async (t) => {
 	const { id } = await addProgramme(store);
 	await addConversion(store, id);
 	const stopping = new AbortController();
-	const clock = { ...deps.clock, turn: async () => stopping.abort() };
+	const clock = { ...deps.clock, yieldLoop: async () => stopping.abort() };
 	const tallies = createTallies({ ...deps, clock, stopSignal: stopping.signal });
 	assert.deepEqual(await tallies.look(id), { tally: null, isCounting: false });
 	assert.deepEqual(await tallies.look(id), { tally: null, isCounting: false });

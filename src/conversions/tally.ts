@@ -113,7 +113,7 @@ async function countAll(
 			days.set(group.day, day);
 		}
 		afterId = lastId;
-		await clock.turn();
+		await clock.yieldLoop();
 	}
 	return null;
 }

@@ -11,5 +11,5 @@ export const realClock: Clock = {
 		const timer = setTimeout(run, Math.min(Math.max(0, delayMs), MAX_TIMER_MS));
 		return () => clearTimeout(timer);
 	},
-	turn: () => new Promise((resolve) => setImmediate(resolve)),
+	yieldLoop: () => new Promise((resolve) => setImmediate(resolve)),
 };

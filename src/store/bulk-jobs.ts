@@ -121,6 +121,6 @@ export async function pruneJobs(
 			.executeTakeFirst();
 		if (old === undefined) return;
 		await store.transact((trx) => deleteJob(trx, old.id));
-		await clock.turn();
+		await clock.yieldLoop();
 	}
 }

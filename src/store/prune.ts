@@ -32,7 +32,7 @@ export async function pruneDeliveries(
 			.filter((row) => row.finished_at_ms !== null && row.finished_at_ms < olderThanMs)
 			.map((row) => row.id);
 		if (ids.length > 0) removed += await store.transact((trx) => removeDeliveries(trx, ids));
-		await clock.turn();
+		await clock.yieldLoop();
 	}
 	return removed;
 }
@@ -83,7 +83,7 @@ export async function pruneInboundCalls(
 		if (ids.length === 0) break;
 		await store.db.deleteFrom("inbound_calls").where("id", "in", ids).execute();
 		removed += ids.length;
-		await clock.turn();
+		await clock.yieldLoop();
 	}
 	return removed;
 }
@@ -100,7 +100,7 @@ export async function pruneExpired(
 		const ids = await longestExpired(store.db, olderThanMs);
 		if (ids.length === 0) break;
 		removed += await store.transact((trx) => removeExpired(trx, ids));
-		await clock.turn();
+		await clock.yieldLoop();
 	}
 	return removed;
 }

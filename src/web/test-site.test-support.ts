@@ -77,7 +77,7 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 	const publicUrl = options.publicUrl ?? "https://ringback.example";
 	const common = {
 		store,
-		clock: { nowMs: () => nowMs, after: () => () => undefined, turn: async () => undefined },
+		clock: { nowMs: () => nowMs, after: () => () => undefined, yieldLoop: async () => undefined },
 		random: {
 			bytes: (count: number) => randomBytes(count),
 			hex: (count: number) => randomBytes(count).toString("hex"),

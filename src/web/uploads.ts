@@ -96,11 +96,11 @@ function tooMany(): Receipt {
  * One after the other, and everybody else gets a turn in between: thirty pages that say no, made in one go, would keep
  * all others waiting for a tenth of a second.
  */
-function createQueue(clock: Pick<Clock, "turn">): (run: () => Promise<void>) => Promise<void> {
+function createQueue(clock: Pick<Clock, "yieldLoop">): (run: () => Promise<void>) => Promise<void> {
 	let last: Promise<void> = Promise.resolve();
 	return (run) => {
 		const done = last.then(run);
-		last = done.catch(() => undefined).then(() => clock.turn());
+		last = done.catch(() => undefined).then(() => clock.yieldLoop());
 		return done;
 	};
 }

@@ -44,7 +44,7 @@ export async function writeHistory(history: History): Promise<void> {
 		const clock: Clock = {
 			nowMs: () => step.atMs,
 			after: () => () => undefined,
-			turn: async () => undefined,
+			yieldLoop: async () => undefined,
 		};
 		await step.run({ store, clock, random });
 	}

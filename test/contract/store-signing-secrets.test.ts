@@ -30,7 +30,7 @@ eachDatabase("signing secrets", (database) => {
 		store,
 		random,
 		sealingKey: new Uint8Array(32).fill(7),
-		clock: { nowMs: () => nowMs, after: () => () => undefined, turn: async () => undefined },
+		clock: { nowMs: () => nowMs, after: () => () => undefined, yieldLoop: async () => undefined },
 	});
 	/** By many, through two connections to the same database. */
 	const race = <Value>(act: (deps: AccountsDeps, n: number) => Promise<Value>): Promise<Value[]> =>

@@ -17,7 +17,7 @@ for (const kind of DATABASE_KINDS) {
 			await site.start();
 			const service = site.service();
 			// As a process that dies with the commit: nothing that comes later ever happens.
-			const clock = { ...site.clock, turn: () => new Promise<void>(() => undefined) };
+			const clock = { ...site.clock, yieldLoop: () => new Promise<void>(() => undefined) };
 			const network = { brand: "Service", publicUrl: service.publicUrl };
 			const dying = { ...service, mails: createMailDispatcher({ ...service, clock, network }) };
 			const email = "new@network.example";

@@ -19,7 +19,7 @@ export async function openAccounts(
 ): Promise<ShopAccount[]> {
 	const clock: Pick<Clock, "nowMs"> = { nowMs: () => nowMs };
 	const random: Random = randomPort(drawn);
-	const deps = { store, random, clock: { ...clock, after: never, turn: never } };
+	const deps = { store, random, clock: { ...clock, after: never, yieldLoop: never } };
 	const accounts: ShopAccount[] = [];
 	for (const [index, terms] of plan.programmes.entries()) {
 		const ownerEmail = `owner-${index}@shop.example`;

@@ -68,7 +68,7 @@ export class ServiceProcess implements Owner {
 		this.clock = {
 			nowMs: () => timeline.nowMs + this.clockOffsetMs,
 			after: (delayMs, run) => timeline.setTimer(this, delayMs, run),
-			turn: () => new Promise((resolve) => timeline.setTimer(this, 0, resolve)),
+			yieldLoop: () => new Promise((resolve) => timeline.setTimer(this, 0, resolve)),
 		};
 		const { store, clock, random } = this;
 		const log = attentiveLog(site);

@@ -40,7 +40,7 @@ export function createClock(startMs: number = START_MS): MovableClock {
 
 	return {
 		nowMs: () => nowMs,
-		turn: () => new Promise((resolve) => setImmediate(resolve)),
+		yieldLoop: () => new Promise((resolve) => setImmediate(resolve)),
 		after(delayMs, run) {
 			const timer = { atMs: nowMs + delayMs, run };
 			timers.add(timer);

@@ -15,7 +15,7 @@ export const EXPORT_LIMITS: PlaceLimits = { aPerson: 2, inAll: 16 };
 /** A reader that takes nothing for so long is gone, or holds the place of somebody who reads. */
 const MAX_STALL_MS = 120_000;
 
-type StreamClock = Pick<Clock, "turn" | "after">;
+type StreamClock = Pick<Clock, "yieldLoop" | "after">;
 
 export function answerCsv(
 	c: WebContext,
@@ -60,7 +60,7 @@ export function streamText(
 			async pull(controller) {
 				cancelWait();
 				try {
-					await clock.turn();
+					await clock.yieldLoop();
 					const { value, done } = await parts.next();
 					if (done === true) {
 						controller.close();

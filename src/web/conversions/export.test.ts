@@ -18,7 +18,7 @@ function countQueries(onQuery: () => void): KyselyPlugin {
 	};
 }
 
-const CLOCK = { turn: async () => nextTurn(), after: () => () => undefined };
+const CLOCK = { yieldLoop: async () => nextTurn(), after: () => () => undefined };
 
 test("the export holds every column, defuses formulas, and marks its encoding", async (t) => {
 	const { owner, base, add } = await openScene(t);

@@ -165,9 +165,9 @@ test("a live page is pushed its parts over a stream, to those who may see it", a
 	const browser = await site.signIn(owner);
 	const stopping = browser.open(`/programmes/${programme.public_id}/integration/live?seen=old`);
 	// The first look, and then the service stops.
-	while (timers.length === 0) await site.deps.clock.turn();
+	while (timers.length === 0) await site.deps.clock.yieldLoop();
 	timers.shift()?.();
-	while (timers.length === 0) await site.deps.clock.turn();
+	while (timers.length === 0) await site.deps.clock.yieldLoop();
 	site.stop();
 	const { status, text, headers } = await stopping;
 	assert.deepEqual([status, headers.get("content-type")], [200, "text/event-stream; charset=utf-8"]);
@@ -201,7 +201,7 @@ test("asking for a stream's headers alone opens none, so that it takes nobody's 
 	}
 	assert.equal(timers.length, 0);
 	const watching = browser.open(`/programmes/${programme.public_id}/integration/live`);
-	while (timers.length === 0) await site.deps.clock.turn();
+	while (timers.length === 0) await site.deps.clock.yieldLoop();
 	site.stop();
 	assert.equal((await watching).status, 200);
 });
@@ -226,7 +226,7 @@ async function openFilledShop(
 	const opened = await openTestSite(t, { change: { stopSignal: stopping.signal } });
 	const { deps, store } = opened;
 	const site = { ...opened, stop: () => stopping.abort() };
-	deps.clock.turn = () => new Promise((resolve) => setImmediate(resolve));
+	deps.clock.yieldLoop = () => new Promise((resolve) => setImmediate(resolve));
 	deps.clock.after = (_, run) => {
 		after(run);
 		return () => undefined;
