@@ -1,5 +1,6 @@
 // Why a callback finally failed, and what to do about it: the same words in the mail and on the page.
 
+import { attemptsInWords, retrySpanInWords } from "../domain/retry.ts";
 import type { Verdict } from "../domain/verdict.ts";
 
 export interface FailureCause {
@@ -14,16 +15,18 @@ export function explainFailure(verdict: Verdict | null, httpStatus: number | nul
 	return CAUSES[verdict](httpStatus);
 }
 
+const ALL_ATTEMPTS = `${attemptsInWords()} over ${retrySpanInWords()}`;
+
 const CAUSES: Readonly<Record<Verdict, (status: number | null) => FailureCause>> = {
 	delivered: () => ({ cause: "delivered.", advice: "" }),
 	retry: (status) =>
 		status === null
 			? {
-					cause: "no answer came in seven attempts over a day and a half.",
+					cause: `no answer came in ${ALL_ATTEMPTS}.`,
 					advice: "Check that the server behind the Postback URL runs and can be reached from outside.",
 				}
 			: {
-					cause: `seven attempts over a day and a half; your shop last answered HTTP ${status}.`,
+					cause: `${ALL_ATTEMPTS}; your shop last answered HTTP ${status}.`,
 					advice: "Look into your server's log at the time of the last attempt.",
 				},
 	refused: (status) => ({

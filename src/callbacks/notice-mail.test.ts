@@ -69,7 +69,7 @@ test("a digest tells what is new, and how many there are since it began", () => 
 });
 
 const CAUSES: readonly [Verdict, number | null, RegExp][] = [
-	["retry", null, /no answer came in seven attempts/],
+	["retry", null, /no answer came in seven attempts over a day and a half\./],
 	["retry", 503, /seven attempts .* last answered HTTP 503/],
 	["refused", 401, /answered HTTP 401, .* deliberate refusal/],
 	["redirect", 302, /redirect \(HTTP 302\), which we do not follow\. Enter the final URL/],
