@@ -5,7 +5,7 @@ import type { Warning } from "../domain/warning.ts";
 import { assetUrl } from "./assets.ts";
 import { message } from "./components/blocks.ts";
 import { warningList } from "./components/warning-list.ts";
-import type { Content, Html } from "./html.ts";
+import { attrs, type Content, type Html } from "./html.ts";
 
 export interface DocumentViewer {
 	email: string;
@@ -82,9 +82,9 @@ export function renderDocument(view: DocumentView): Html {
 	<header class="topbar">
 		${brand("/")}
 		${programme === undefined ? null : programmeName(view.viewer, programme)}
-		<nav class="topbar-links${view.viewer?.role === "staff" ? " topbar-links-staff" : ""}" aria-label="Ringback">${topLinks(view)}${accountMenu(view)}</nav>
+		<nav${attrs({ class: ["topbar-links", view.viewer?.role === "staff" && "topbar-links-staff"] })} aria-label="Ringback">${topLinks(view)}${accountMenu(view)}</nav>
 	</header>
-	<div class="frame ${programme === undefined ? "frame-plain" : ""}">
+	<div${attrs({ class: ["frame", programme === undefined && "frame-plain"] })}>
 		${programme === undefined ? null : sidebar(programme, view.active)}
 		<main id="main" tabindex="-1">
 			${view.allowsPrivateRanges ? privateRangesWarning() : null}
@@ -161,8 +161,8 @@ function topLinks({ viewer, active }: DocumentView): Content {
 	const links = seesAll ? [...STAFF_LINKS, DOCS_LINK] : [DOCS_LINK];
 	return links.map(({ area, href, label }) => {
 		// On a phone there is no room for all of staff's links: this one is in the account's menu too.
-		const room = area === "docs" && viewer !== null ? html`class="wide-only"` : null;
-		return html`<a href="${href}" ${room} ${current(area === active)}>${label}</a>`;
+		const isWideOnly = area === "docs" && viewer !== null;
+		return html`<a${attrs({ href, class: [isWideOnly && "wide-only"], "aria-current": area === active && "page" })}>${label}</a>`;
 	});
 }
 
@@ -179,16 +179,12 @@ function accountMenu({ viewer, csrf }: DocumentView): Html {
 function sidebar({ publicId, openNotices = 0 }: DocumentProgramme, active: Area): Html {
 	return html`<nav class="sidebar" aria-label="Programme">${PROGRAMME_PAGES.map(
 		({ area, path, label }) =>
-			html`<a href="/programmes/${publicId}/${path}" ${current(area === active)}>${label}${
+			html`<a href="/programmes/${publicId}/${path}"${attrs({ "aria-current": area === active && "page" })}>${label}${
 				area === "notices" && openNotices > 0
 					? html`<span class="badge badge-bad">${openNotices}<span class="visually-hidden"> open</span></span>`
 					: null
 			}</a>`,
 	)}</nav>`;
-}
-
-function current(isCurrent: boolean): Html | null {
-	return isCurrent ? html`aria-current="page"` : null;
 }
 
 function privateRangesWarning(): Html {

@@ -1,7 +1,7 @@
 // How a page is laid out: its header, sections, facts, steps, messages, and what stands where a list is empty.
 
 import { html } from "hono/html";
-import type { Content, Html } from "../html.ts";
+import { attrs, type Content, type Html } from "../html.ts";
 import type { Tone } from "./text.ts";
 
 export function pageHeader(header: { title: string; hint?: Content; actions?: Content }): Html {
@@ -66,8 +66,10 @@ export function statStrip(stats: readonly { label: string; value: Content; hint?
 
 export function steps(list: readonly { isDone: boolean; title: string; text: Content }[]): Html {
 	return html`<ol class="steps">${list.map(
-		({ isDone, title, text }) =>
-			html`<li class="step ${isDone ? "step-done" : ""}"><span class="step-mark" aria-hidden="true"></span><div><h3>${title}<span class="visually-hidden">${isDone ? ": done" : ": to do"}</span></h3><p class="small soft">${text}</p></div></li>`,
+		({ isDone, title, text }) => html`<li${attrs({ class: ["step", isDone && "step-done"] })}>
+	<span class="step-mark" aria-hidden="true"></span>
+	<div><h3>${title}<span class="visually-hidden">${isDone ? ": done" : ": to do"}</span></h3><p class="small soft">${text}</p></div>
+</li>`,
 	)}</ol>`;
 }
 
@@ -77,7 +79,7 @@ export function tabs(
 	list: readonly { label: string; href: string; isActive: boolean }[],
 ): Html {
 	return html`<nav class="tabs-list" aria-label="${label}">${list.map(
-		(tab) => html`<a href="${tab.href}" ${tab.isActive ? html`aria-current="true"` : null}>${tab.label}</a>`,
+		(tab) => html`<a${attrs({ href: tab.href, "aria-current": tab.isActive && "true" })}>${tab.label}</a>`,
 	)}</nav>`;
 }
 

@@ -1,7 +1,7 @@
 // Forms and their fields: every field has a label, a hint it is described by, and an error that is announced.
 
 import { html } from "hono/html";
-import type { Content, Html } from "../html.ts";
+import { attrs, type Content, type Html } from "../html.ts";
 
 export interface FieldFrame {
 	name: string;
@@ -26,43 +26,44 @@ export interface TextField extends FieldFrame {
 }
 
 export function textField(field: TextField): Html {
-	const { value = "", type = "text", autocomplete, placeholder, maxLength, inputMode } = field;
 	return frame(
 		field,
-		html`<input ${common(field)} type="${type}" value="${value}" class="${field.isMono === true ? "mono" : ""}"${attribute(
-			"autocomplete",
-			autocomplete,
-		)}${attribute("placeholder", placeholder)}${attribute("maxlength", maxLength)}${attribute("inputmode", inputMode)}${field.hasFocus === true ? html` autofocus` : null}>`,
+		html`<input${controlAttrs(field)}${attrs({
+			type: field.type ?? "text",
+			value: field.value ?? "",
+			class: [field.isMono === true && "mono"],
+			autocomplete: field.autocomplete,
+			placeholder: field.placeholder,
+			maxlength: field.maxLength,
+			inputmode: field.inputMode,
+			autofocus: field.hasFocus,
+		})}>`,
 	);
 }
 
 export function textArea(field: FieldFrame & { value?: string; rows?: number }): Html {
 	return frame(
 		field,
-		html`<textarea ${common(field)} class="mono" rows="${field.rows ?? 6}" spellcheck="false">${field.value ?? ""}</textarea>`,
+		html`<textarea${controlAttrs(field)} class="mono" rows="${field.rows ?? 6}" spellcheck="false">${field.value ?? ""}</textarea>`,
 	);
 }
 
 export function selectField(
 	field: FieldFrame & { value?: string; options: readonly { value: string; label: string }[] },
 ): Html {
-	return frame(
-		field,
-		html`<select ${common(field)}>${field.options.map(
-			({ value, label }) =>
-				html`<option value="${value}" ${value === field.value ? html`selected` : null}>${label}</option>`,
-		)}</select>`,
+	const options = field.options.map(
+		({ value, label }) => html`<option${attrs({ value, selected: value === field.value })}>${label}</option>`,
 	);
+	return frame(field, html`<select${controlAttrs(field)}>${options}</select>`);
 }
 
 export function fileField(field: FieldFrame & { accept: string }): Html {
-	return frame(field, html`<input ${common(field)} type="file" accept="${field.accept}">`);
+	return frame(field, html`<input${controlAttrs(field)} type="file" accept="${field.accept}">`);
 }
 
 export function checkbox(box: { name: string; value?: string; label: Content; isChecked?: boolean }): Html {
-	return html`<label class="check"><input type="checkbox" name="${box.name}" value="${box.value ?? "on"}" ${
-		box.isChecked === true ? html`checked` : null
-	}><span>${box.label}</span></label>`;
+	const values = { name: box.name, value: box.value ?? "on", checked: box.isChecked };
+	return html`<label class="check"><input type="checkbox"${attrs(values)}><span>${box.label}</span></label>`;
 }
 
 export interface Button {
@@ -81,16 +82,20 @@ export interface Button {
 }
 
 export function button(look: Button): Html {
-	return html`<button type="submit" class="${classes(look)}"${attribute("name", look.name)}${attribute("value", look.value)}${attribute(
-		"data-confirm",
-		look.confirm,
-	)}${attribute("aria-label", look.ariaLabel)}${look.skipsChecks === true ? html` formnovalidate` : null}>${look.label}</button>`;
+	return html`<button type="submit"${attrs({
+		class: classes(look),
+		name: look.name,
+		value: look.value,
+		"data-confirm": look.confirm,
+		"aria-label": look.ariaLabel,
+		formnovalidate: look.skipsChecks,
+	})}>${look.label}</button>`;
 }
 
 export function linkButton(
 	look: Pick<Button, "label" | "tone" | "isSmall" | "isWide"> & { href: string },
 ): Html {
-	return html`<a class="${classes(look)}" href="${look.href}">${look.label}</a>`;
+	return html`<a${attrs({ class: classes(look), href: look.href })}>${look.label}</a>`;
 }
 
 /** `csrf` is the hidden field of this reader's session. */
@@ -101,48 +106,35 @@ export function postForm(form: {
 	className?: string;
 	isUpload?: boolean;
 }): Html {
-	return html`<form method="post" action="${form.action}" class="${form.className ?? "stack"}"${attribute(
-		"enctype",
-		form.isUpload === true ? "multipart/form-data" : undefined,
-	)}>${form.csrf}${form.body}</form>`;
+	return html`<form method="post"${attrs({
+		action: form.action,
+		class: form.className ?? "stack",
+		enctype: form.isUpload === true && "multipart/form-data",
+	})}>${form.csrf}${form.body}</form>`;
 }
 
-function classes({ tone, isSmall, isWide }: Pick<Button, "tone" | "isSmall" | "isWide">): string {
+function classes({ tone, isSmall, isWide }: Pick<Button, "tone" | "isSmall" | "isWide">) {
 	return [
 		"button",
-		tone && `button-${tone}`,
+		tone !== undefined && `button-${tone}`,
 		isSmall === true && "button-small",
 		isWide === true && "button-wide",
-	]
-		.filter((name) => typeof name === "string")
-		.join(" ");
+	];
 }
 
-function idOf({ id, name }: FieldFrame): string {
-	return id ?? name;
+function controlAttrs(field: FieldFrame): Html {
+	const { name, id = name, hint, error } = field;
+	return attrs({
+		id,
+		name,
+		"aria-describedby": [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`],
+		"aria-invalid": error !== undefined && "true",
+		required: field.isRequired,
+	});
 }
 
-function common(field: FieldFrame): Html {
-	const id = idOf(field);
-	const described = [
-		field.hint === undefined ? "" : `${id}-hint`,
-		field.error === undefined ? "" : `${id}-error`,
-	]
-		.filter((part) => part !== "")
-		.join(" ");
-	return html`id="${id}" name="${field.name}"${attribute("aria-describedby", described === "" ? undefined : described)}${attribute(
-		"aria-invalid",
-		field.error === undefined ? undefined : "true",
-	)}${field.isRequired === true ? html` required` : null}`;
-}
-
-function frame(field: FieldFrame, control: Html): Html {
-	const id = idOf(field);
-	return html`<div class="field"><label for="${id}">${field.label}</label>${control}${
-		field.hint === undefined ? null : html`<p class="field-hint" id="${id}-hint">${field.hint}</p>`
-	}${field.error === undefined ? null : html`<p class="field-error" id="${id}-error">${field.error}</p>`}</div>`;
-}
-
-function attribute(name: string, value: string | number | undefined): Html | null {
-	return value === undefined ? null : html` ${name}="${value}"`;
+function frame({ name, id = name, label, hint, error }: FieldFrame, control: Html): Html {
+	return html`<div class="field"><label for="${id}">${label}</label>${control}${
+		hint === undefined ? null : html`<p class="field-hint" id="${id}-hint">${hint}</p>`
+	}${error === undefined ? null : html`<p class="field-error" id="${id}-error">${error}</p>`}</div>`;
 }
