@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DAY_MS } from "../domain/time.ts";
+import type { ConversionBody } from "./answers.ts";
 import { signedRequest } from "./signed-request.test-support.ts";
 import {
 	type Answered,
 	makeShop,
 	openTestShop,
 	read,
-	type ShownConversion,
 	START_MS,
 	type TestShop,
 } from "./test-shop.test-support.ts";
 
 const SALE = { orderId: "A-1", basketValue: "100.00" };
 
-function conversionOf({ json }: Answered): ShownConversion {
+function conversionOf({ json }: Answered): ConversionBody {
 	assert.ok(json.conversion !== undefined);
 	return json.conversion;
 }

@@ -7,10 +7,10 @@ import { parseOrderId } from "../domain/order-id.ts";
 import { type ConversionFilter, findByPublicId, listConversions } from "../store/conversions.ts";
 import type { Programme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
-import { conversionJson } from "./conversion-json.ts";
+import { type Answer, conversionBody } from "./answers.ts";
 import { checkFields, parseQuery } from "./fields.ts";
 import { mentionedOrderId } from "./mentioned-order.ts";
-import type { Answer, Endpoint } from "./signed-call.ts";
+import type { Endpoint } from "./signed-call.ts";
 import { ORDER_ID } from "./wire-fields.ts";
 
 const DEFAULT_PAGE_ROWS = 50;
@@ -64,7 +64,7 @@ export const getConversion: Endpoint = async (trx, _deps, { programme, id }) => 
 		);
 		return { result, orderId: null };
 	}
-	const body = { conversion: conversionJson(conversion, programme) };
+	const body = { conversion: conversionBody(conversion, programme) };
 	return {
 		result: succeed({
 			outcome: "SHOWN",
@@ -107,7 +107,7 @@ async function readPage(trx: Db, programme: Programme, filter: ConversionFilter)
 	const rows = await listConversions(trx, { ...filter, limit: filter.limit + 1 });
 	const page = rows.slice(0, filter.limit);
 	const nextCursor = rows.length > page.length ? (page.at(-1)?.public_id ?? null) : null;
-	const conversions = page.map((conversion) => conversionJson(conversion, programme));
+	const conversions = page.map((conversion) => conversionBody(conversion, programme));
 	return {
 		outcome: "LISTED",
 		httpStatus: 200,

@@ -58,7 +58,7 @@ export function createGetEvents(deps: AppDeps): Endpoint {
 		const result = succeed({
 			outcome: "LISTENING",
 			httpStatus: 200 as const,
-			body: {},
+			body: null,
 			conversionId: null,
 			owedProgrammeIds: [],
 			openStream: () => streams.answer(programme.id, source),

@@ -4,6 +4,7 @@
 import { type EngineCounters, oldestDueAgeMs } from "../callbacks/counters.ts";
 import { fault } from "../domain/fault.ts";
 import { SECOND_MS } from "../domain/time.ts";
+import type { Alive, Ready } from "./answers.ts";
 import type { AppDeps } from "./deps.ts";
 import { problemAnswer } from "./problem.ts";
 
@@ -45,9 +46,9 @@ export function createHealth(deps: HealthDeps): Health {
 		return underWay;
 	};
 	return {
-		answerAlive: () => answer(200, { status: "ok" }),
+		answerAlive: () => answer<Alive>(200, { status: "ok" }),
 		async answerReady() {
-			if (isReady(await check())) return answer(200, { status: "ready" });
+			if (isReady(await check())) return answer<Ready>(200, { status: "ready" });
 			return problemAnswer(deps, fault("unavailable", "The service is not ready. Ask again in a moment."));
 		},
 		async answerDetails(about) {
@@ -66,7 +67,7 @@ export function createHealth(deps: HealthDeps): Health {
 	};
 }
 
-function answer(status: number, body: object): Response {
+function answer<Body extends object>(status: number, body: Body): Response {
 	return new Response(JSON.stringify(body), { status, headers: HEADERS });
 }
 

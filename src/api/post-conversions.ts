@@ -7,7 +7,7 @@ import { parseEventType } from "../domain/conversion.ts";
 import { type Result, succeed } from "../domain/fault.ts";
 import { parseOrderId } from "../domain/order-id.ts";
 import type { Programme } from "../store/programmes.ts";
-import { decidedAnswer } from "./conversion-json.ts";
+import { decidedAnswer } from "./answers.ts";
 import { checkFields, parseJson } from "./fields.ts";
 import { mentionedOrderId } from "./mentioned-order.ts";
 import { parseBasket, parseOccurredAt } from "./sale-fields.ts";

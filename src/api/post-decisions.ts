@@ -6,7 +6,7 @@ import { decideByOrder, type OrderName } from "../conversions/decide-by-order.ts
 import { parseEventType, parseReason } from "../domain/conversion.ts";
 import { type Result, succeed } from "../domain/fault.ts";
 import { parseOrderId } from "../domain/order-id.ts";
-import { decidedAnswer } from "./conversion-json.ts";
+import { decidedAnswer } from "./answers.ts";
 import { checkFields, parseJson } from "./fields.ts";
 import { mentionedOrderId } from "./mentioned-order.ts";
 import type { Endpoint } from "./signed-call.ts";

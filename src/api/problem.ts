@@ -1,7 +1,9 @@
 // A fault as an answer: RFC 9457, with the fault's stable code beside the standard's members.
 
-import { type Fault, fault, httpStatusOf } from "../domain/fault.ts";
+import type * as z from "zod";
+import { type Fault, type FaultCode, fault, httpStatusOf } from "../domain/fault.ts";
 import { isDatabaseUnavailable } from "../store/unavailable.ts";
+import type { PROBLEM } from "./answers.ts";
 import type { AppDeps } from "./deps.ts";
 
 /** A database that restarts is back within seconds; asking sooner helps nobody. */
@@ -14,13 +16,16 @@ const SPELLINGS: ReadonlyMap<string, string> = new Map([
 	["https", "HTTPS"],
 ]);
 
+/** As the API's problems are described; people at pages meet codes that the API does not answer. */
+export type Problem = Omit<z.output<typeof PROBLEM>, "code"> & { code: FaultCode };
+
 export function problemAnswer(
 	deps: Pick<AppDeps, "publicUrl" | "brand">,
 	found: Fault,
 	headers: Readonly<Record<string, string>> = {},
 ): Response {
 	const { httpStatus } = found;
-	return new Response(JSON.stringify(problemJson(deps, found)), {
+	return new Response(JSON.stringify(problemBody(deps, found)), {
 		status: httpStatus,
 		headers: {
 			"content-type": "application/problem+json",
@@ -33,10 +38,10 @@ export function problemAnswer(
 	});
 }
 
-export function problemJson(
+export function problemBody(
 	{ publicUrl }: Pick<AppDeps, "publicUrl">,
 	{ code, httpStatus, detail, field }: Fault,
-): object {
+): Problem {
 	return {
 		type: `${publicUrl}/problems/${code}`,
 		title: titleOf(code),

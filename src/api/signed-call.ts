@@ -14,6 +14,7 @@ import { noteFirstTime } from "../store/first-times.ts";
 import { insertInboundCalls } from "../store/inbound.ts";
 import type { Programme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
+import type { Answer } from "./answers.ts";
 import { readBody } from "./body.ts";
 import type { AppContext, AppDeps, AppEnv } from "./deps.ts";
 import { type InboundCall, readInboundCall } from "./inbound-call.ts";
@@ -34,16 +35,6 @@ export interface AuthenticCall {
 	query: URLSearchParams;
 	/** The `:id` of the path; empty where the path has none. */
 	id: string;
-}
-
-export interface Answer {
-	outcome: string;
-	httpStatus: 200 | 201;
-	body: object;
-	conversionId: number | null;
-	owedProgrammeIds: readonly number[];
-	/** Instead of the body: what goes on after the transaction. Undefined where there is no room for it any more. */
-	openStream?: () => Response | undefined;
 }
 
 export interface Handled {

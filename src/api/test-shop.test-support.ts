@@ -17,7 +17,9 @@ import type { NewInboundCall } from "../store/inbound.ts";
 import { type Programme, setEndpoint } from "../store/programmes.ts";
 import { openSqlite } from "../store/sqlite.ts";
 import type { Store } from "../store/store.ts";
+import type { ConversionPage, OutcomeBody } from "./answers.ts";
 import type { AppDeps } from "./deps.ts";
+import type { Problem } from "./problem.ts";
 import { type CallOptions, type Credentials, signedRequest } from "./signed-request.test-support.ts";
 import { makeTestDeps } from "./test-deps.test-support.ts";
 
@@ -48,36 +50,7 @@ export interface Answered {
 }
 
 /** What the tests look at, of answers and problems alike. */
-export interface AnswerJson {
-	outcome?: string;
-	conversion?: ShownConversion;
-	conversions?: ShownConversion[];
-	nextCursor?: string | null;
-	type?: string;
-	title?: string;
-	status?: number;
-	detail?: string;
-	code?: string;
-	field?: string;
-}
-
-export interface ShownConversion {
-	id: string;
-	orderId: string;
-	status: string;
-	eventType: string;
-	basketValue: string;
-	commission: string;
-	currency: string;
-	reason: string | null;
-	test: boolean;
-	source: string;
-	pixelBasketValue: string | null;
-	decidedBy: string | null;
-	occurredAt: string;
-	approvesAt: string | null;
-	expiresAt: string | null;
-}
+export type AnswerJson = Partial<OutcomeBody & ConversionPage & Problem>;
 
 export async function openTestShop(
 	t: TestContext,

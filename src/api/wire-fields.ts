@@ -7,6 +7,11 @@ import { MAX_CURRENCY_DIGITS, MAX_WHOLE_DIGITS } from "../domain/money.ts";
 import { MAX_ORDER_ID_CHARACTERS } from "../domain/order-id.ts";
 import { TIME_PATTERN } from "./sale-fields.ts";
 
+/** Of the one order that every example tells of. */
+export const EXAMPLE_PROGRAM_ID = "prg_01KJ9V5C00ABCDEFGHJKMNPQRS";
+export const EXAMPLE_CONVERSION_ID = "cnv_01KJ9XMZ00ABCDEFGHJKMNPQRS";
+export const EXAMPLE_ORDER_ID = "ORDER-1001";
+
 /** Written with \x, which the regular expressions of every language know. */
 const NO_CONTROL_CHARACTER = "[^\\x00-\\x1F\\x7F-\\x9F]";
 const NO_SPACE_EITHER = "[^\\s\\x00-\\x1F\\x7F-\\x9F]";
@@ -17,7 +22,7 @@ export const ORDER_ID = z.string().meta({
 	pattern: `^${NO_SPACE_EITHER}(${NO_CONTROL_CHARACTER}*${NO_SPACE_EITHER})?$`,
 	description:
 		"The shop's own name for the order: any text that does not start or end with white space and holds no control characters, no line breaks and no characters that cannot be seen, such as zero-width spaces, direction marks and variation selectors. It is compared as it is and nothing is trimmed, so spell it the same everywhere.",
-	examples: ["ORDER-1001"],
+	examples: [EXAMPLE_ORDER_ID],
 });
 
 export const EVENT_TYPE = z.string().meta({

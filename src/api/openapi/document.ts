@@ -1,16 +1,15 @@
 // The API and its callbacks as an OpenAPI 3.1 document, written for this instance: its brand in the names of the
 // headers, its address as the server.
 
-import type { OpenApiDocument, Tag } from "../../openapi.ts";
-import { conversionPaths } from "./conversion-operations.ts";
-import { decisionPaths } from "./decision-operations.ts";
+import type { ApiResponse, JsonSchema, OpenApiDocument, Operation, PathItem, Tag } from "../../openapi.ts";
+import { CONVERSION_PAGE, LISTENING, ONE_CONVERSION, PROBLEM } from "../answers.ts";
+import { exampleConversion } from "./example-values.ts";
+import { componentSchemas } from "./json-schema.ts";
 import { listProblems } from "./problem-list.ts";
-import { openToMore } from "./published.ts";
-import { answerSchemas } from "./schemas.ts";
+import { signedPaths } from "./signed-operations.ts";
 import { explainSigning, type Instance, securitySchemes } from "./signing.ts";
-import { streamPaths, streamSchemas } from "./stream-operation.ts";
 import { unsignedPaths } from "./unsigned-operations.ts";
-import { callbackSchemas, webhooks } from "./webhooks.ts";
+import { CALLBACK_BODIES, webhooks } from "./webhooks.ts";
 
 const TAGS: readonly Tag[] = [
 	{
@@ -39,19 +38,21 @@ export function describeApi(instance: Instance): OpenApiDocument {
 		},
 		servers: [{ url: instance.publicUrl, description: "This service" }],
 		tags: TAGS,
-		paths: {
-			...conversionPaths(instance),
-			...decisionPaths(instance),
-			...streamPaths(instance),
-			...unsignedPaths(instance),
-		},
+		paths: { ...signedPaths(instance), ...unsignedPaths(instance) },
 		webhooks: webhooks(instance),
 		components: {
-			schemas: { ...answerSchemas(), ...callbackSchemas(), ...streamSchemas() },
+			schemas: namedSchemas(),
 			securitySchemes: securitySchemes(instance.brand),
 		},
 		"x-problems": listProblems(),
 	};
+}
+
+function namedSchemas(): Record<string, JsonSchema> {
+	const schemas = componentSchemas([CONVERSION_PAGE, ONE_CONVERSION, PROBLEM, ...CALLBACK_BODIES, LISTENING]);
+	// The example is made of the schema's own type, so that the schema cannot name it.
+	const conversion = { ...schemas["Conversion"], examples: [exampleConversion("conversion.recorded")] };
+	return { ...schemas, Conversion: conversion };
 }
 
 /** As long as an upgrade may take to show. */
@@ -66,4 +67,54 @@ export function createDocumentAnswer(document: OpenApiDocument): () => Response 
 		"access-control-allow-origin": "*",
 	};
 	return () => new Response(text, { headers });
+}
+
+/**
+ * The document as shops get it. Ours is strict, so that no answer changes unnoticed; theirs must go on holding when
+ * an answer gains a field or a word: a shop that checks or generates by it would break on that day.
+ */
+function openToMore(document: OpenApiDocument): OpenApiDocument {
+	return {
+		...document,
+		paths: mapValues(document.paths, openPath),
+		components: { ...document.components, schemas: mapValues(document.components.schemas, openSchema) },
+	};
+}
+
+function openPath(item: PathItem): PathItem {
+	return mapValues(item, (operation: Operation) => ({
+		...operation,
+		responses: mapValues(operation.responses, openResponse),
+	}));
+}
+
+function openResponse(response: ApiResponse): ApiResponse {
+	if (response.content === undefined) return response;
+	const content = mapValues(response.content, ({ schema, ...media }) => ({
+		...media,
+		...(schema === undefined ? {} : { schema: openSchema(schema) }),
+	}));
+	return { ...response, content };
+}
+
+/** What is known today stays in it, for people and for generators. */
+function openSchema({ additionalProperties: _, enum: known, type, ...rest }: JsonSchema): JsonSchema {
+	const { properties, items, oneOf, allOf } = rest;
+	return {
+		...rest,
+		...(known === undefined
+			? { ...(type === undefined ? {} : { type }) }
+			: { anyOf: [{ enum: known }, { type: type ?? "string" }] }),
+		...(properties === undefined ? {} : { properties: mapValues(properties, openSchema) }),
+		...(items === undefined ? {} : { items: openSchema(items) }),
+		...(oneOf === undefined ? {} : { oneOf: oneOf.map(openSchema) }),
+		...(allOf === undefined ? {} : { allOf: allOf.map(openSchema) }),
+	};
+}
+
+function mapValues<Value, Other>(
+	record: Readonly<Record<string, Value>>,
+	change: (value: Value) => Other,
+): Record<string, Other> {
+	return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
 }

@@ -4,17 +4,15 @@ import type { Reason, Status } from "../../domain/conversion.ts";
 import { bodySentAt, composeEvent } from "../../domain/event.ts";
 import type { EventName } from "../../domain/event-name.ts";
 import { DAY_MS } from "../../domain/time.ts";
-
-export const EXAMPLE_PROGRAM_ID = "prg_01KJ9V5C00ABCDEFGHJKMNPQRS";
-export const EXAMPLE_CONVERSION_ID = "cnv_01KJ9XMZ00ABCDEFGHJKMNPQRS";
-export const EXAMPLE_ORDER_ID = "ORDER-1001";
+import type { ConversionBody } from "../answers.ts";
+import { EXAMPLE_CONVERSION_ID, EXAMPLE_ORDER_ID, EXAMPLE_PROGRAM_ID } from "../wire-fields.ts";
 
 const SOLD_AT_MS = Date.UTC(2026, 2, 1, 11, 30);
 /** The moment every example request is signed at. */
 export const EXAMPLE_NOW_MS = SOLD_AT_MS + 1_000;
 const APPROVAL_DAYS = 30;
 
-export interface ExampleState {
+interface ExampleState {
 	status: Status;
 	reason: Reason | null;
 	/** Days after the sale. */
@@ -31,7 +29,7 @@ const STATE_BY_EVENT: Readonly<Record<EventName, ExampleState>> = {
 const AMOUNTS = { basketValue: "129.90", commission: "10.39", networkFee: "3.25", currency: "EUR" };
 
 /** The conversion as the API shows it after the event. */
-export function exampleConversion(event: EventName): object {
+export function exampleConversion(event: EventName): ConversionBody {
 	const { status, reason } = STATE_BY_EVENT[event];
 	return {
 		id: EXAMPLE_CONVERSION_ID,

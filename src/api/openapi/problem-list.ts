@@ -1,7 +1,7 @@
 // Every problem that a caller of the API can meet, and what to do about it. What people meet on pages alone is
 // not here.
 
-import { type FaultCode, httpStatusOf } from "../../domain/fault.ts";
+import { type FaultCode, fault } from "../../domain/fault.ts";
 import { MAX_WHOLE_DIGITS } from "../../domain/money.ts";
 import { TIMESTAMP_TOLERANCE_SECONDS } from "../../domain/signature.ts";
 import type { ProblemEntry } from "../../openapi.ts";
@@ -111,21 +111,22 @@ const LIST = { ...CALLER, ...BODY, ...FIELDS, ...STATE, ...ANYWHERE };
 
 export type ApiProblemCode = keyof typeof LIST;
 
+export const API_PROBLEM_CODES = codesOf(LIST);
 export const CALLER_CODES = codesOf(CALLER);
 export const BODY_CODES = codesOf(BODY);
 export const OWN_CODES: readonly ApiProblemCode[] = ["internal", "unavailable"];
 
 export function listProblems(): ProblemEntry[] {
-	return codesOf(LIST).map((code) => {
-		const [meaning, remedy] = LIST[code];
-		return { code, status: statusOf(code), meaning, remedy };
-	});
+	return API_PROBLEM_CODES.map(describeProblem);
+}
+
+export function describeProblem(code: ApiProblemCode): ProblemEntry {
+	const [meaning, remedy] = LIST[code];
+	return { code, status: statusOf(code), meaning, remedy };
 }
 
 export function statusOf(code: ApiProblemCode): number {
-	const status = httpStatusOf(code);
-	if (status === undefined) throw new Error(`${code} is no fault of ours`);
-	return status;
+	return fault(code, "").httpStatus;
 }
 
 function codesOf<Code extends string>(words: Readonly<Record<Code, unknown>>): Code[] {

@@ -1,33 +1,37 @@
 // What is called without a signature: the pixel by browsers, health by load balancers and supervisors.
 
-import type { ApiResponse, Operation, PathItem } from "../../openapi.ts";
+import type { Operation, PathItem } from "../../openapi.ts";
+import { ALIVE, READY } from "../answers.ts";
 import { PIXEL_QUERY } from "../pixel.ts";
-import { jsonAnswer, problemAnswers } from "./answers.ts";
-import { EXAMPLE_ORDER_ID, EXAMPLE_PROGRAM_ID } from "./example-values.ts";
-import { queryParameters } from "./request-schemas.ts";
-import { strictObject } from "./schemas.ts";
+import { EXAMPLE_ORDER_ID, EXAMPLE_PROGRAM_ID } from "../wire-fields.ts";
+import { queryParameters } from "./json-schema.ts";
+import { jsonAnswer, problemAnswers } from "./operation.ts";
 import { type Instance, UNSIGNED } from "./signing.ts";
 
 export function unsignedPaths(instance: Instance): Record<string, PathItem> {
+	const operators = { tags: ["Operators"], security: UNSIGNED };
 	return {
 		"/pixel/{programId}.gif": { get: loadPixel(instance) },
 		"/healthz": {
-			get: operatorsCall(
-				"checkAlive",
-				"Does the process live",
-				"For a supervisor: it answers as long as the process does.",
-				{
-					"200": statusAnswer("ok", "It lives."),
-				},
-			),
+			get: {
+				operationId: "checkAlive",
+				summary: "Does the process live",
+				description: "For a supervisor: it answers as long as the process does.",
+				...operators,
+				responses: { "200": jsonAnswer("It lives.", ALIVE, "ok", { status: "ok" }) },
+			},
 		},
 		"/readyz": {
-			get: operatorsCall(
-				"checkReady",
-				"Can it work",
-				"For a load balancer: not while it starts, stops, or is without its database.",
-				{ "200": statusAnswer("ready", "It can."), ...problemAnswers(instance, ["unavailable"]) },
-			),
+			get: {
+				operationId: "checkReady",
+				summary: "Can it work",
+				description: "For a load balancer: not while it starts, stops, or is without its database.",
+				...operators,
+				responses: {
+					"200": jsonAnswer("It can.", READY, "ready", { status: "ready" }),
+					...problemAnswers(instance, ["unavailable"]),
+				},
+			},
 		},
 	};
 }
@@ -57,20 +61,4 @@ function loadPixel({ publicUrl }: Instance): Operation {
 			{ lang: "HTML", label: "HTML", source: `<img src="${src}" width="1" height="1" alt="">` },
 		],
 	};
-}
-
-function operatorsCall(
-	operationId: string,
-	summary: string,
-	description: string,
-	responses: Record<string, ApiResponse>,
-): Operation {
-	return { operationId, summary, description, tags: ["Operators"], security: UNSIGNED, responses };
-}
-
-function statusAnswer(status: string, description: string): ApiResponse {
-	const schema = strictObject(description, {
-		status: { type: "string", const: status, description: "Always this word." },
-	});
-	return jsonAnswer(description, schema, { [status]: { status } });
 }

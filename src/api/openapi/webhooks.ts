@@ -1,13 +1,15 @@
 // The callback: what the service sends to the shop's Postback URL, and what it makes of each answer.
 
+import * as z from "zod";
 import { REASONS, type Status } from "../../domain/conversion.ts";
 import { EVENT_NAMES, type EventName } from "../../domain/event-name.ts";
 import { MAX_ATTEMPTS, RETRY_DELAYS_MS } from "../../domain/retry.ts";
 import { headerNames, TIMESTAMP_TOLERANCE_SECONDS, userAgent } from "../../domain/signature.ts";
 import { judgeOutcome, type Outcome, type Verdict } from "../../domain/verdict.ts";
 import type { ApiResponse, JsonSchema, Operation, Parameter } from "../../openapi.ts";
+import { CONVERSION_ID, SUBJECT_FIELDS, UTC_TIME } from "../answers.ts";
 import { exampleCallback, exampleSentAtMs } from "./example-values.ts";
-import { CONVERSION_ID, SUBJECT_FIELDS, schemaRef, strictObject, UTC_TIME } from "./schemas.ts";
+import { jsonSchema } from "./json-schema.ts";
 import { EXAMPLE_NONCE, type Instance, signExample, UNSIGNED } from "./signing.ts";
 
 /** Where the examples are sent to: what is signed is the path and query of the saved URL. */
@@ -53,41 +55,44 @@ const WORDS_BY_EVENT: Readonly<Record<EventName, EventWords>> = {
 	},
 };
 
-export function webhooks(instance: Instance): Record<string, { post: Operation }> {
-	return Object.fromEntries(EVENT_NAMES.map((event) => [event, { post: webhook(instance, event) }]));
-}
-
 /** The 14 fields, once for each event: an approval has no reason, a rejection never lacks one. */
-export function callbackSchemas(): Record<string, JsonSchema> {
-	const schemas = EVENT_NAMES.map((event) => [WORDS_BY_EVENT[event].schema, callbackSchema(event)]);
-	const anyOfThem = EVENT_NAMES.map((event) => schemaRef(WORDS_BY_EVENT[event].schema));
-	return {
-		...Object.fromEntries(schemas),
-		Event: { oneOf: anyOfThem, description: "The body of a callback: one of the four events." },
-	};
-}
+const CALLBACKS = EVENT_NAMES.map((event) => ({ event, body: callbackBody(event) }));
 
-function callbackSchema(event: EventName): JsonSchema {
-	const { status, hasReason, summary } = WORDS_BY_EVENT[event];
+const ANY_CALLBACK = z
+	.xor(CALLBACKS.map(({ body }) => body))
+	.meta({ id: "Event", description: "The body of a callback: one of the four events." });
+
+export const CALLBACK_BODIES = [...CALLBACKS.map(({ body }) => body), ANY_CALLBACK];
+
+function callbackBody(event: EventName) {
+	const { schema: id, status, hasReason, summary } = WORDS_BY_EVENT[event];
 	const { orderId, programId, eventType, test, occurredAt, ...amounts } = SUBJECT_FIELDS;
-	return strictObject(`${summary}.`, {
-		event: { type: "string", const: event, description: "The event's name, as in the header." },
-		conversionId: CONVERSION_ID,
-		orderId,
-		programId,
-		status: { type: "string", const: status, description: "The status at the moment of the event." },
-		eventType,
-		...amounts,
-		reason: hasReason
-			? { type: "string", enum: REASONS, description: "Why." }
-			: { type: "null", description: "Set for rejections and reversals only." },
-		test,
-		occurredAt,
-		sentAt: { ...UTC_TIME, description: "The time of this attempt." },
-	});
+	return z
+		.strictObject({
+			event: z.literal(event).describe("The event's name, as in the header."),
+			conversionId: CONVERSION_ID,
+			orderId,
+			programId,
+			status: z.literal(status).describe("The status at the moment of the event."),
+			eventType,
+			...amounts,
+			reason: hasReason
+				? z.enum(REASONS).describe("Why.")
+				: z.null().describe("Set for rejections and reversals only."),
+			test,
+			occurredAt,
+			sentAt: UTC_TIME.describe("The time of this attempt."),
+		})
+		.meta({ id, description: `${summary}.` });
 }
 
-function webhook(instance: Instance, event: EventName): Operation {
+export function webhooks(instance: Instance): Record<string, { post: Operation }> {
+	return Object.fromEntries(
+		CALLBACKS.map(({ event, body }) => [event, { post: webhook(instance, event, jsonSchema(body)) }]),
+	);
+}
+
+function webhook(instance: Instance, event: EventName, body: JsonSchema): Operation {
 	const { schema, summary, description } = WORDS_BY_EVENT[event];
 	return {
 		operationId: schema.charAt(0).toLowerCase() + schema.slice(1),
@@ -103,7 +108,7 @@ function webhook(instance: Instance, event: EventName): Operation {
 				"The signature covers these bytes as they came; a body that is parsed and serialised again has others.",
 			content: {
 				"application/json": {
-					schema: schemaRef(schema),
+					schema: body,
 					examples: { event: { value: JSON.parse(exampleCallback(event)) } },
 				},
 			},

@@ -1,0 +1,212 @@
+// What the API answers. Each answer is defined once, as a zod schema: it gives the type of what handlers return, the
+// schema in /openapi.json, and what test/openapi holds the real answers against. Strict on purpose: a field that an
+// answer gains, loses or changes and this file does not, fails the tests. What shops get is open to more:
+// openapi/document.ts. Nothing is parsed while the service runs: the compiler has checked it.
+
+import * as z from "zod";
+import type { DecisionOutcome } from "../conversions/decide.ts";
+import type { Decided } from "../conversions/deps.ts";
+import type { RecordOutcome } from "../conversions/report.ts";
+import { DECIDERS, EVENT_TYPES, REASONS, SOURCES, STATUSES } from "../domain/conversion.ts";
+import type { Conversion } from "../store/conversions.ts";
+import type { Programme } from "../store/programmes.ts";
+import { API_PROBLEM_CODES } from "./openapi/problem-list.ts";
+import {
+	AMOUNT_PATTERN,
+	CURRENCY_PATTERN,
+	EXAMPLE_CONVERSION_ID,
+	EXAMPLE_ORDER_ID,
+	EXAMPLE_PROGRAM_ID,
+} from "./wire-fields.ts";
+
+/** What an endpoint says of a call that it took. */
+export interface Answer {
+	/** For the inbound log and the metrics. */
+	outcome: string;
+	httpStatus: 200 | 201;
+	body: OutcomeBody | ConversionPage | OneConversion | null;
+	conversionId: number | null;
+	owedProgrammeIds: readonly number[];
+	/** Instead of the body: what goes on after the transaction. Undefined where there is no room for it any more. */
+	openStream?: () => Response | undefined;
+}
+
+type Outcome = RecordOutcome | DecisionOutcome;
+
+const AMOUNT = z
+	.string()
+	.regex(new RegExp(AMOUNT_PATTERN))
+	.meta({ examples: ["129.90"] });
+
+/** As Date.prototype.toISOString writes it. */
+export const UTC_TIME = z
+	.string()
+	.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+	.meta({ format: "date-time" });
+
+export const CONVERSION_ID = idOf("cnv").meta({
+	description: "The conversion's id.",
+	examples: [EXAMPLE_CONVERSION_ID],
+});
+
+/** What a conversion and the callback's body have in common, each field described once. */
+export const SUBJECT_FIELDS = {
+	orderId: z.string().meta({ description: "The shop's own order id.", examples: [EXAMPLE_ORDER_ID] }),
+	programId: idOf("prg").meta({
+		description: "The programme it belongs to.",
+		examples: [EXAMPLE_PROGRAM_ID],
+	}),
+	eventType: z.enum(EVENT_TYPES).describe("The kind of conversion."),
+	basketValue: AMOUNT.describe("The order's value, with exactly the currency's decimals."),
+	commission: AMOUNT.describe("The affiliate's commission, fixed when the conversion was recorded."),
+	networkFee: AMOUNT.describe("The network's fee, fixed when the conversion was recorded."),
+	currency: z
+		.string()
+		.regex(new RegExp(CURRENCY_PATTERN))
+		.meta({ description: "ISO 4217 code.", examples: ["EUR"] }),
+	test: z.boolean().describe("True for a test conversion."),
+	occurredAt: UTC_TIME.describe("The time of the sale."),
+};
+
+const { orderId, programId, eventType, test, occurredAt, ...amounts } = SUBJECT_FIELDS;
+
+const CONVERSION = z
+	.strictObject({
+		id: CONVERSION_ID,
+		orderId,
+		programId,
+		status: z
+			.enum(STATUSES)
+			.describe(
+				"Where it stands. `PARKED` (a browser's report that waits for the shop's server) and `EXPIRED` (nobody confirmed it in time) are in no callback.",
+			),
+		eventType,
+		...amounts,
+		reason: z.enum(REASONS).nullable().describe("Why it was rejected or reversed; null otherwise."),
+		test,
+		source: z.enum(SOURCES).describe("Who reported the sale."),
+		pixelBasketValue: AMOUNT.nullable().meta({
+			description: "What the browser's pixel had claimed; null when there was none.",
+			examples: [null],
+		}),
+		decidedBy: z
+			.enum(DECIDERS)
+			.nullable()
+			.describe(
+				"Who approved, rejected or reversed it: the shop, the review team, or the approval window; null before.",
+			),
+		occurredAt,
+		createdAt: UTC_TIME.describe("When it was recorded, or first reported by a pixel."),
+		approvesAt: UTC_TIME.nullable().describe(
+			"While `RECORDED`: when it is approved by itself; null otherwise.",
+		),
+		expiresAt: UTC_TIME.nullable().describe("While `PARKED`: when it expires unconfirmed; null otherwise."),
+	})
+	.meta({ id: "Conversion", description: "A conversion as it is now." });
+export type ConversionBody = z.output<typeof CONVERSION>;
+
+export const CONVERSION_PAGE = z
+	.strictObject({
+		conversions: z.array(CONVERSION).describe("At most `limit`."),
+		nextCursor: z
+			.string()
+			.nullable()
+			.meta({
+				description: "To be sent as `cursor` for the next page; null on the last.",
+				examples: [EXAMPLE_CONVERSION_ID],
+			}),
+	})
+	.meta({ id: "ConversionPage", description: "A page of conversions, the newest first." });
+export type ConversionPage = z.output<typeof CONVERSION_PAGE>;
+
+export const ONE_CONVERSION = z
+	.strictObject({ conversion: CONVERSION })
+	.meta({ id: "OneConversion", description: "One conversion." });
+type OneConversion = z.output<typeof ONE_CONVERSION>;
+
+/** Of one operation: the outcome words it answers, and the conversion. */
+export function outcomeAnswer(outcomes: readonly Outcome[], description: string) {
+	return z
+		.strictObject({ outcome: z.enum(outcomes).describe("What was done."), conversion: CONVERSION })
+		.meta({ description });
+}
+export type OutcomeBody = z.output<ReturnType<typeof outcomeAnswer>>;
+
+/** OpenAPI 3.1 has no place for what a stream is made of: this one is named in the answer's description. */
+export const LISTENING = z
+	.strictObject({
+		programId: z.string().meta({ description: "Whose events will come.", examples: [EXAMPLE_PROGRAM_ID] }),
+		testOnly: z.boolean().describe("Only those of test conversions."),
+	})
+	.meta({ id: "Listening", description: "The first message of a stream." });
+export type Listening = z.output<typeof LISTENING>;
+
+export const ALIVE = statusAnswer("ok", "It lives.");
+export type Alive = z.output<typeof ALIVE>;
+export const READY = statusAnswer("ready", "It can.");
+export type Ready = z.output<typeof READY>;
+
+export const PROBLEM = z
+	.strictObject({
+		type: z.url().describe("An address that explains the code."),
+		title: z.string().describe("The same for every problem of a code."),
+		status: z.int().min(400).max(599).describe("The HTTP status again."),
+		detail: z.string().min(1).describe("What is wrong with this request, and what to do next."),
+		code: z.enum(API_PROBLEM_CODES).meta({
+			id: "ProblemCode",
+			description: "Stable: codes are added, never renamed, and never change their meaning.",
+		}),
+		field: z.string().optional().describe("The field at fault, where there is one."),
+	})
+	.meta({ id: "Problem", description: "A refusal, as RFC 9457 has it." });
+
+function idOf(prefix: string) {
+	return z.string().regex(new RegExp(`^${prefix}_[0-9A-Z]{26}$`));
+}
+
+function statusAnswer<const Status extends string>(status: Status, description: string) {
+	return z.strictObject({ status: z.literal(status).describe("Always this word.") }).meta({ description });
+}
+
+export function decidedAnswer(
+	{ outcome, conversion, owedProgrammeIds }: Decided<Outcome>,
+	programme: Programme,
+): Answer {
+	return {
+		outcome,
+		httpStatus: outcome === "RECORDED" ? 201 : 200,
+		body: { outcome, conversion: conversionBody(conversion, programme) },
+		conversionId: conversion.id,
+		owedProgrammeIds,
+	};
+}
+
+/** Amounts are strings, times ISO 8601 in UTC with milliseconds, as in the callback's body (contract section 2.1). */
+export function conversionBody(conversion: Conversion, programme: Programme): ConversionBody {
+	const { status, window_ends_at_ms: windowEndsAtMs } = conversion;
+	const windowEndsAt = windowEndsAtMs === null ? null : isoTime(windowEndsAtMs);
+	return {
+		id: conversion.public_id,
+		orderId: conversion.order_id,
+		programId: programme.public_id,
+		status,
+		eventType: conversion.event_type,
+		basketValue: conversion.basket_value,
+		commission: conversion.commission,
+		networkFee: conversion.network_fee,
+		currency: conversion.currency,
+		reason: conversion.reason,
+		test: conversion.test === 1,
+		source: conversion.source,
+		pixelBasketValue: conversion.pixel_basket_value,
+		decidedBy: conversion.decided_by,
+		occurredAt: isoTime(conversion.occurred_at_ms),
+		createdAt: isoTime(conversion.created_at_ms),
+		approvesAt: status === "RECORDED" ? windowEndsAt : null,
+		expiresAt: status === "PARKED" ? windowEndsAt : null,
+	};
+}
+
+function isoTime(atMs: number): string {
+	return new Date(atMs).toISOString();
+}
