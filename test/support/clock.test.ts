@@ -46,3 +46,13 @@ test("a cancelled timer does not fire, and the clock does not go back", async ()
 	equal(clock.waitingTimers, 0);
 	await rejects(clock.moveTo(START_MS), RangeError);
 });
+
+test("a clock that leaps shows everything that fires the time of its arrival", async () => {
+	const clock = createClock(START_MS, { leaps: true });
+	const fired: number[] = [];
+	clock.after(20, () => fired.push(clock.nowMs() - START_MS));
+	clock.after(10, () => fired.push(clock.nowMs() - START_MS));
+	clock.after(31, () => fired.push(clock.nowMs() - START_MS));
+	await clock.moveBy(30);
+	deepEqual(fired, [30, 30]);
+});

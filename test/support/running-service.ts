@@ -9,9 +9,9 @@ import { type Certificates, makeCertificates } from "../../demo/certificate.ts";
 import { type Config, readConfig } from "../../src/config.ts";
 import { type Service, startService } from "../../src/service.ts";
 import { checkForm, type ReceivedCallback, readCallback } from "./callback-form.ts";
+import { createClock, START_MS } from "./clock.ts";
 import { createTestDatabase, type TestDatabase } from "./databases.ts";
 import { checkBooks } from "./delivery-books.ts";
-import { createLeapingClock } from "./leaping-clock.ts";
 import { createLog } from "./log.ts";
 import { DATABASE_KINDS, type DatabaseKind } from "./open-store.ts";
 import { type Shop, type ShopAnswer, type ShopRequest, startShop } from "./shop.ts";
@@ -52,7 +52,7 @@ export function eachService(
 }
 
 class RunningServiceOf implements RunningService {
-	readonly clock = createLeapingClock();
+	readonly clock = createClock(START_MS, { leaps: true });
 	readonly log = createLog();
 	readonly received: ReceivedCallback[] = [];
 	brand = "Service";
