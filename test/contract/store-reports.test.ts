@@ -1,7 +1,7 @@
 // Reports of one order in every order of arrival, on both databases: the shop's signed postback counts, whatever a pixel
 // left before it and whenever a pixel comes after it; several at once do it once.
 
-import { deepEqual, equal, ok } from "node:assert/strict";
+import { deepEqual, equal, ok, partialDeepStrictEqual } from "node:assert/strict";
 import { test } from "node:test";
 import { approveDue } from "../../src/conversions/approve-due.ts";
 import { decideByOrder } from "../../src/conversions/decide-by-order.ts";
@@ -10,6 +10,7 @@ import { expireParked } from "../../src/conversions/expire-parked.ts";
 import { listConversionsPage } from "../../src/conversions/list.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
 import type { Report } from "../../src/conversions/report.ts";
+import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import { listMoves } from "../../src/store/conversion-history.ts";
 import { findByOrder } from "../../src/store/conversions.ts";
 import { insertInboundCalls } from "../../src/store/inbound.ts";
@@ -19,13 +20,21 @@ import { pruneExpired } from "../../src/store/prune.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createClock } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
+import { type Act, carryOut, endWindow, type Terms, UNKNOWN } from "../support/lifecycle-model.ts";
 import { createRandom } from "../support/random.ts";
 import { addConversion, addProgramme } from "../support/rows.ts";
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 const APPROVAL_DAYS = 300;
 const PARKED_DAYS = 30;
+/** Of a programme as `addProgramme` makes it, but for the windows. */
+const TERMS: Omit<Terms, "parksPixels"> = {
+	currency: "EUR",
+	currencyDigits: 2,
+	commissionRate: "7.5000",
+	feeRate: "2.0000",
+	approvalDays: APPROVAL_DAYS,
+	parkedDays: PARKED_DAYS,
+};
 
 const STRANGERS_AMOUNT = "99999.00";
 const SERVERS_AMOUNT = "500.00";
@@ -43,73 +52,29 @@ const never = () => false;
 
 type Step = "pixel" | "server" | "server again" | "wait" | "approve";
 
-/** What the server is answered, step by step, and the events that the order owes in the end. */
-interface Expected {
-	answers: readonly string[];
-	events: readonly string[];
-}
-
-interface Story {
-	steps: readonly Step[];
-	/** By whether the programme parks pixels. */
-	parking: Expected;
-	recording: Expected;
-}
-
-const told = ["conversion.recorded"];
-
-const STORIES: readonly Story[] = [
-	{
-		steps: ["server", "pixel"],
-		parking: { answers: ["RECORDED"], events: told },
-		recording: { answers: ["RECORDED"], events: told },
-	},
-	{
-		steps: ["pixel", "server"],
-		parking: { answers: ["CONFIRMED"], events: [] },
-		recording: { answers: ["CONFIRMED"], events: told },
-	},
-	{
-		steps: ["pixel", "server", "server again"],
-		parking: { answers: ["CONFIRMED", "DUPLICATE"], events: [] },
-		recording: { answers: ["CONFIRMED", "DUPLICATE"], events: told },
-	},
-	{
-		steps: ["pixel", "server", "pixel", "server again"],
-		parking: { answers: ["CONFIRMED", "DUPLICATE"], events: [] },
-		recording: { answers: ["CONFIRMED", "DUPLICATE"], events: told },
-	},
-	{
-		steps: ["server", "pixel", "server again"],
-		parking: { answers: ["RECORDED", "DUPLICATE"], events: told },
-		recording: { answers: ["RECORDED", "DUPLICATE"], events: told },
-	},
-	{
-		steps: ["pixel", "pixel", "server"],
-		parking: { answers: ["CONFIRMED"], events: [] },
-		recording: { answers: ["CONFIRMED"], events: told },
-	},
-	{
-		steps: ["pixel", "wait", "server"],
-		parking: { answers: ["RECORDED"], events: told },
-		recording: { answers: ["CONFIRMED"], events: told },
-	},
-	{
-		steps: ["pixel", "wait", "pixel", "server", "pixel", "server again"],
-		parking: { answers: ["RECORDED", "DUPLICATE"], events: told },
-		recording: { answers: ["CONFIRMED", "DUPLICATE"], events: told },
-	},
-	{
-		steps: ["pixel", "server", "approve", "pixel", "server again"],
-		parking: { answers: ["CONFIRMED", "DUPLICATE"], events: ["conversion.approved"] },
-		recording: { answers: ["CONFIRMED", "DUPLICATE"], events: [...told, "conversion.approved"] },
-	},
-	{
-		steps: ["pixel", "wait", "server", "approve"],
-		parking: { answers: ["RECORDED"], events: [...told, "conversion.approved"] },
-		recording: { answers: ["CONFIRMED"], events: [...told, "conversion.approved"] },
-	},
+const STORIES: readonly (readonly Step[])[] = [
+	["server", "pixel"],
+	["pixel", "server"],
+	["pixel", "server", "server again"],
+	["pixel", "server", "pixel", "server again"],
+	["server", "pixel", "server again"],
+	["pixel", "pixel", "server"],
+	["pixel", "wait", "server"],
+	["pixel", "wait", "pixel", "server", "pixel", "server again"],
+	["pixel", "server", "approve", "pixel", "server again"],
+	["pixel", "wait", "server", "approve"],
 ];
+
+/** Null for waiting. */
+function actOf(step: Step, nowMs: number, namesTime: boolean): Act | null {
+	if (step === "wait") return null;
+	if (step === "approve") return { kind: "approve" };
+	if (step === "pixel") return { kind: "report", ...PIXEL };
+	const isFirst = step === "server";
+	const soldAtMs = isFirst && !namesTime ? null : nowMs - (isFirst ? 1 : 9) * DAY_MS;
+	const basketValue = isFirst ? SERVERS_AMOUNT : LATER_AMOUNT;
+	return { kind: "report", ...POSTBACK, basketValue, occurredAtMs: soldAtMs };
+}
 
 eachDatabase("reports of one order", (database) => {
 	const clock = createClock();
@@ -143,69 +108,59 @@ eachDatabase("reports of one order", (database) => {
 		return events.where("conversion_id", "=", conversionId).orderBy("id").execute();
 	}
 
-	for (const { steps, ...expected } of STORIES) {
-		for (const setting of ["parking", "recording"] as const) {
+	for (const steps of STORIES) {
+		for (const parksPixels of [true, false]) {
 			for (const namesTime of [true, false]) {
-				const title = `${steps.join(", ")}: ${setting}, ${namesTime ? "with" : "without"} the time of the sale`;
-				test(title, () => live(steps, setting, namesTime, expected[setting]));
+				const setting = `${parksPixels ? "parking" : "recording"}, ${namesTime ? "with" : "without"} the time of the sale`;
+				test(`${steps.join(", ")}: ${setting}`, () => live(steps, parksPixels, namesTime));
 			}
 		}
 	}
 
-	async function live(
-		steps: readonly Step[],
-		setting: "parking" | "recording",
-		namesTime: boolean,
-		expected: Expected,
-	): Promise<void> {
-		const programme = await openProgramme(setting === "parking");
-		const answers: string[] = [];
-		let reportedAtMs = 0;
+	/** Every answer, and what is stored and owed in the end, is what the model says. */
+	async function live(steps: readonly Step[], parksPixels: boolean, namesTime: boolean): Promise<void> {
+		const programme = await openProgramme(parksPixels);
+		const terms = { ...TERMS, parksPixels };
+		let expected = UNKNOWN;
 		for (const step of steps) {
 			await clock.moveBy(MINUTE_MS);
-			const nowMs = clock.nowMs();
-			if (step === "pixel") await report(programme, PIXEL);
-			if (step === "wait") await waitPastIt();
-			if (step === "approve") {
-				const decision = { move: "approve", decidedBy: "shop" } as const;
-				await database.store.transact((trx) => decideByOrder(trx, deps(), programme, ORDER, decision));
-			}
-			if (step === "server") {
-				reportedAtMs = nowMs;
-				const said = { ...POSTBACK, occurredAtMs: namesTime ? nowMs - DAY_MS : null };
-				answers.push((await report(programme, said)).outcome);
-			}
-			if (step === "server again") {
-				const said = { ...POSTBACK, basketValue: LATER_AMOUNT, occurredAtMs: nowMs - 9 * DAY_MS };
-				answers.push((await report(programme, said)).outcome);
+			const act = actOf(step, clock.nowMs(), namesTime);
+			if (act === null) {
+				await waitPastIt();
+				expected = endWindow(expected, clock.nowMs(), terms, true);
+			} else {
+				const { answer, next } = carryOut(expected, act, clock.nowMs(), terms, true);
+				equal(await perform(programme, act), answer, step);
+				expected = next;
 			}
 		}
-		deepEqual(answers, expected.answers);
 		const stored = await findByOrder(database.store.db, programme.id, ORDER.orderId, ORDER.eventType);
 		ok(stored !== undefined);
-		const isDecided = steps.includes("approve");
 		deepEqual(
-			[stored.basket_value, stored.commission, stored.occurred_at_ms, stored.window_ends_at_ms],
-			[
-				SERVERS_AMOUNT,
-				"37.50",
-				namesTime ? reportedAtMs - DAY_MS : reportedAtMs,
-				isDecided ? null : reportedAtMs + APPROVAL_DAYS * DAY_MS,
-			],
-			"amounts, time and window are the server's",
+			[stored.status, stored.basket_value, stored.commission, stored.pixel_basket_value],
+			[expected.status, SERVERS_AMOUNT, "37.50", expected.pixelBasketValue],
+			"the amounts are the server's, and the pixel's claim stays visible",
 		);
-		equal(
-			stored.pixel_basket_value,
-			steps[0] === "pixel" ? STRANGERS_AMOUNT : null,
-			"the claim stays visible",
+		deepEqual(
+			[stored.occurred_at_ms, stored.window_ends_at_ms],
+			[expected.occurredAtMs, expected.windowEndsAtMs],
 		);
 		const events = await eventsOf(stored.id);
 		deepEqual(
 			events.map(({ name }) => name),
-			expected.events,
+			[...expected.events.keys()],
 		);
-		const decided = events.find(({ name }) => name === "conversion.approved");
-		if (decided !== undefined) equal(JSON.parse(decided.body).basketValue, SERVERS_AMOUNT);
+		for (const { name, body } of events)
+			partialDeepStrictEqual(JSON.parse(body), expected.events.get(name), name);
+	}
+
+	async function perform(programme: Programme, act: Act): Promise<string> {
+		if (act.kind === "report") return (await report(programme, { ...ORDER, ...act })).outcome;
+		const decision = { move: "approve", decidedBy: "shop" } as const;
+		const decided = await database.store.transact((trx) =>
+			decideByOrder(trx, deps(), programme, ORDER, decision),
+		);
+		return decided.ok ? decided.value.outcome : decided.fault.code;
 	}
 
 	test("the window of a confirmed order counts from the confirmation, parked or not", async () => {

@@ -9,36 +9,56 @@ import type { Decision } from "../../src/conversions/decide.ts";
 import { decideByOrder } from "../../src/conversions/decide-by-order.ts";
 import { expireParked } from "../../src/conversions/expire-parked.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
-import { type EventType, REASONS, type Reason } from "../../src/domain/conversion.ts";
+import { type EventType, REASONS } from "../../src/domain/conversion.ts";
+import { HOUR_MS } from "../../src/domain/time.ts";
 import { type Programme, removeEndpoint, setEndpoint } from "../../src/store/programmes.ts";
+import {
+	type Act,
+	carryOut,
+	endWindow,
+	type LifeState,
+	type OwedBody,
+	type Terms,
+	UNKNOWN,
+} from "../support/lifecycle-model.ts";
 import type { FuzzProperty } from "./fuzz-property.ts";
 import { type FuzzService, openFuzzService } from "./fuzz-service.ts";
-import {
-	keyOf,
-	type Model,
-	type ModelMove,
-	type ModelReport,
-	modelDecide,
-	modelReport,
-	modelWait,
-} from "./lifecycle-model.ts";
+
+type ProgrammeName = "parking" | "recording";
+
+/** What the model says there is. */
+interface Expected {
+	/** By programme, order and event type. */
+	conversions: Map<string, LifeState>;
+	/** Programmes that have a Postback URL now. */
+	withUrl: Set<ProgrammeName>;
+}
 
 interface Real {
 	service: FuzzService;
-	programmes: Readonly<Record<"parking" | "recording", Programme>>;
+	programmes: Readonly<Record<ProgrammeName, Programme>>;
 	meet(kind: string): void;
 }
 
-type Step = fc.AsyncCommand<Model, Real>;
+type Step = fc.AsyncCommand<Expected, Real>;
+
+/** As `makeShop` opens programmes. */
+const TERMS: Omit<Terms, "parksPixels"> = {
+	currency: "EUR",
+	currencyDigits: 2,
+	commissionRate: "8",
+	feeRate: "2.5",
+	approvalDays: 30,
+	parkedDays: 30,
+};
 
 /** Few, so that steps meet each other. An order is its id and its event type. */
 const ORDERS = ["A SALE", "A LEAD"] as const;
 const ANY_ORDER = fc.constantFrom(...ORDERS);
 const ANY_PROGRAMME = fc.constantFrom("parking" as const, "recording" as const);
-const HOUR_MS = 60 * 60_000;
 
 const REPORT = fc
-	.record<ModelReport>({
+	.record({
 		programme: ANY_PROGRAMME,
 		source: fc.constantFrom("pixel", "postback"),
 		order: ANY_ORDER,
@@ -48,52 +68,86 @@ const REPORT = fc
 	})
 	// A browser cannot report a test, and its clock is not asked.
 	.map((report) => (report.source === "pixel" ? { ...report, isTest: false, occurredAtMs: null } : report))
-	.map((report) =>
-		makeStep(`${report.source} ${JSON.stringify(report)}`, async (model, { service, programmes, meet }) => {
-			const { orderId, eventType } = splitOrder(report.order);
-			const programme = programmes[report.programme];
-			const { source, basketValue, occurredAtMs, isTest } = report;
-			const sale = { source, orderId, eventType, basketValue, occurredAtMs, isTest };
-			const before = model.conversions.get(keyOf(report.programme, report.order))?.status;
-			const { store } = service.deps;
-			const result = await store.transact((trx) => recordConversion(trx, service.deps, programme, sale));
-			const word = result.ok ? result.value.outcome : result.fault.code;
-			equal(word, modelReport(model, report, service.nowMs()));
-			meet(word);
-			if (before === "EXPIRED" && word === "RECORDED") meet("late RECORDED");
-			if (before === "RECORDED" && word === "CONFIRMED") meet("CONFIRMED without parking");
-		}),
+	.map(({ programme, order, ...report }) =>
+		makeStep(
+			`${programme} ${order} ${JSON.stringify(report)}`,
+			async (model, { service, programmes, meet }) => {
+				const sale = { ...report, ...splitOrder(order) };
+				const { store } = service.deps;
+				const result = await store.transact((trx) =>
+					recordConversion(trx, service.deps, programmes[programme], sale),
+				);
+				const word = result.ok ? result.value.outcome : result.fault.code;
+				const before = expectAct(
+					model,
+					programme,
+					order,
+					{ kind: "report", ...report },
+					word,
+					service.nowMs(),
+				);
+				meet(word);
+				if (before === "EXPIRED" && word === "RECORDED") meet("late RECORDED");
+				if (before === "RECORDED" && word === "CONFIRMED") meet("CONFIRMED without parking");
+			},
+		),
 	);
 
 const DECISION = fc
 	.record({
 		programme: ANY_PROGRAMME,
 		order: ANY_ORDER,
-		move: fc.constantFrom<ModelMove>("approve", "reject", "reverse"),
+		move: fc.constantFrom("approve", "reject", "reverse"),
 		reason: fc.constantFrom(...REASONS),
 	})
 	.map(({ programme, order, move, reason }) =>
 		makeStep(`${move} ${programme} ${order} ${reason}`, async (model, { service, programmes, meet }) => {
 			const { store } = service.deps;
-			const decision = decisionOf(move, reason);
+			const decision: Decision =
+				move === "approve" ? { move, decidedBy: "shop" } : { move, decidedBy: "shop", reason };
 			const result = await store.transact((trx) =>
 				decideByOrder(trx, service.deps, programmes[programme], splitOrder(order), decision),
 			);
-			const present = model.conversions.get(keyOf(programme, order))?.status ?? "";
 			const word = result.ok ? result.value.outcome : result.fault.code;
-			equal(word, modelDecide(model, programme, order, move, move === "approve" ? null : reason));
-			if (!result.ok) ok(result.fault.detail.includes(present), "a refusal names the present status");
+			const act: Act = move === "approve" ? { kind: move } : { kind: move, reason };
+			const present = expectAct(model, programme, order, act, word, service.nowMs());
+			if (word === "move_not_allowed" && !result.ok)
+				ok(result.fault.detail.includes(present), "a refusal names the present status");
 			meet(word);
 		}),
 	);
 
+/** Holds the service's answer against the model's, and gives the status before it. */
+function expectAct(
+	{ conversions, withUrl }: Expected,
+	programme: ProgrammeName,
+	order: string,
+	act: Act,
+	word: string,
+	nowMs: number,
+): LifeState["status"] {
+	const key = `${programme} ${order}`;
+	const before = conversions.get(key) ?? UNKNOWN;
+	const { answer, next } = carryOut(before, act, nowMs, termsOf(programme), withUrl.has(programme));
+	equal(word, answer);
+	if (next.status !== "NONE") conversions.set(key, next);
+	return before.status;
+}
+
 /** Mostly beyond the window: few walks have something that waits for its end. */
 const WAIT = fc.constantFrom(1, 20 * 24, 31 * 24, 31 * 24).map((hours) =>
-	makeStep(`wait ${hours} h`, async (model, { service }) => {
+	makeStep(`wait ${hours} h`, async ({ conversions, withUrl }, { service }) => {
 		service.moveClock(hours * HOUR_MS);
 		await approveDue(service.deps, () => false);
 		await expireParked(service.deps, () => false);
-		modelWait(model, service.nowMs());
+		const nowMs = service.nowMs();
+		for (const [key, state] of conversions) {
+			const programme = key.startsWith("parking") ? "parking" : "recording";
+			const next = endWindow(state, nowMs, termsOf(programme), withUrl.has(programme));
+			// Retention counts from when it expired.
+			const hasExpired = next !== state && next.status === "EXPIRED";
+			conversions.set(key, hasExpired ? { ...next, windowEndsAtMs: nowMs } : next);
+		}
 	}),
 );
 
@@ -117,7 +171,7 @@ const WALKS: FuzzProperty = {
 	share: 0.2,
 	async open({ seed, meet }) {
 		const service = await openFuzzService(seed);
-		const walks = fc.commands<Model, Real, false>([REPORT, REPORT, DECISION, DECISION, WAIT, URL_CHANGE], {
+		const walks = fc.commands<Expected, Real, false>([REPORT, REPORT, DECISION, DECISION, WAIT, URL_CHANGE], {
 			size: "max",
 			maxCommands: 40,
 		});
@@ -125,9 +179,13 @@ const WALKS: FuzzProperty = {
 			const parking = (await makeShop(service.deps, { parksPixels: true })).programme;
 			const recording = (await makeShop(service.deps, { parksPixels: false })).programme;
 			const programmes = { parking, recording };
-			const model: Model = { conversions: new Map(), withUrl: new Set(["parking", "recording"]) };
+			const model: Expected = { conversions: new Map(), withUrl: new Set(["parking", "recording"]) };
 			await fc.asyncModelRun(() => ({ model, real: { service, programmes, meet } }), steps);
-			deepEqual(await readConversions(service, programmes), model.conversions, "what is stored");
+			deepEqual(
+				await readConversions(service, programmes),
+				withEventsInOrder(model.conversions),
+				"what is stored",
+			);
 			// What this walk leaves waiting would only be in the way of the next.
 			await service.deps.store.db.updateTable("conversions").set({ window_ends_at_ms: null }).execute();
 		});
@@ -146,50 +204,57 @@ function makeStep(name: string, run: Step["run"]): Step {
 	};
 }
 
+/** Two maps are equal whatever their order; two lists are not. */
+type InOrder = Omit<LifeState, "events"> & { events: [name: string, body: OwedBody][] };
+
+function withEventsInOrder(conversions: ReadonlyMap<string, LifeState>): Map<string, InOrder> {
+	return new Map([...conversions].map(([key, state]) => [key, { ...state, events: [...state.events] }]));
+}
+
 async function readConversions(
 	{ deps }: FuzzService,
 	programmes: Real["programmes"],
-): Promise<Model["conversions"]> {
+): Promise<Map<string, InOrder>> {
 	const { db } = deps.store;
-	const found: Model["conversions"] = new Map();
+	const found = new Map<string, InOrder>();
 	for (const [name, { id }] of Object.entries(programmes)) {
-		const rows = await db
-			.selectFrom("conversions")
-			.selectAll()
-			.where("programme_id", "=", id)
-			.orderBy("id")
-			.execute();
-		for (const row of rows) {
+		const rows = db.selectFrom("conversions").selectAll().where("programme_id", "=", id).orderBy("id");
+		for (const row of await rows.execute()) {
 			const events = await db
 				.selectFrom("events")
 				.innerJoin("deliveries", "deliveries.id", "events.id")
-				.select("events.name")
+				.select(["events.name", "events.body"])
 				.where("conversion_id", "=", row.id)
 				.orderBy("events.id")
 				.execute();
-			found.set(keyOf(name, `${row.order_id} ${row.event_type}`), {
+			found.set(`${name} ${row.order_id} ${row.event_type}`, {
 				status: row.status,
 				basketValue: row.basket_value,
 				pixelBasketValue: row.pixel_basket_value,
-				isHearsay: row.source === "pixel" && row.confirmed_at_ms === null,
+				isUnsigned: row.source === "pixel" && row.confirmed_at_ms === null,
 				occurredAtMs: row.occurred_at_ms,
-				isTest: row.test === 1,
+				test: row.test === 1,
 				reason: row.reason,
-				events: events.map((event) => event.name),
-				endsAtMs: row.window_ends_at_ms,
+				events: events.map((event) => [event.name, readOwed(event.body)]),
+				windowEndsAtMs: row.window_ends_at_ms,
 			});
 		}
 	}
 	return found;
 }
 
+function readOwed(text: string): OwedBody {
+	const { status, basketValue, commission, networkFee, reason, test, occurredAt } = JSON.parse(text);
+	return { status, basketValue, commission, networkFee, reason, test, occurredAt };
+}
+
+function termsOf(programme: ProgrammeName): Terms {
+	return { ...TERMS, parksPixels: programme === "parking" };
+}
+
 function splitOrder(order: string): { orderId: string; eventType: EventType } {
 	const [orderId = "", eventType] = order.split(" ");
 	return { orderId, eventType: eventType === "LEAD" ? "LEAD" : "SALE" };
-}
-
-function decisionOf(move: ModelMove, reason: Reason): Decision {
-	return move === "approve" ? { move, decidedBy: "shop" } : { move, decidedBy: "shop", reason };
 }
 
 export const LIFECYCLE_PROPERTIES: readonly FuzzProperty[] = [WALKS];

@@ -1,10 +1,10 @@
-// Holds the conversions and events in the database against the workload's books: what was answered is stored, what
+// Holds the conversions and events in the database against the workload's ledger: what was answered is stored, what
 // was owed is owed, and nothing else is there.
 
 import type { DatabaseSync } from "node:sqlite";
+import type { LifeState, OwedBody } from "../support/lifecycle-model.ts";
 import { demand } from "./broken.ts";
-import type { LifeState, OwedBody } from "./expected-life.ts";
-import type { Order, OrderBooks } from "./order-books.ts";
+import type { Order, OrderLedger } from "./order-ledger.ts";
 
 interface ConversionRow {
 	id: number;
@@ -26,7 +26,7 @@ interface ConversionRow {
 }
 
 /** Narrows every order to the states that agree with the database. */
-export function auditLives(database: DatabaseSync, books: OrderBooks): void {
+export function auditLives(database: DatabaseSync, ledger: OrderLedger): void {
 	const conversions = database
 		.prepare(
 			`select c.*, (select to_status from moves m where m.conversion_id = c.id order by m.id desc limit 1) as moved_to
@@ -40,12 +40,12 @@ export function auditLives(database: DatabaseSync, books: OrderBooks): void {
 	const eventsOf = Map.groupBy(events, (row) => Number(row["conversion_id"]));
 	const isPlain = byOrder.size === conversions.length;
 	demand(isPlain, "2 one event per move", () => "an order has two conversions");
-	for (const order of books.orders) {
+	for (const order of ledger.orders) {
 		const row = byOrder.get(`${order.account.id} ${order.eventType} ${order.orderId}`);
 		if (row !== undefined) byOrder.delete(`${order.account.id} ${order.eventType} ${order.orderId}`);
 		const owed = row === undefined ? [] : (eventsOf.get(row.id) ?? []);
 		if (row !== undefined) eventsOf.delete(row.id);
-		auditOrder(order, books, row, owed);
+		auditOrder(order, ledger, row, owed);
 	}
 	const strays = [...byOrder.keys(), ...eventsOf.keys()];
 	demand(strays.length === 0, "nothing unexpected", () => `nobody reported ${strays.join(", ")}`);
@@ -53,11 +53,11 @@ export function auditLives(database: DatabaseSync, books: OrderBooks): void {
 
 function auditOrder(
 	order: Order,
-	books: OrderBooks,
+	ledger: OrderLedger,
 	row: ConversionRow | undefined,
 	events: readonly Record<string, unknown>[],
 ): void {
-	const possible = books.statesNow(order);
+	const possible = ledger.statesNow(order);
 	const stored = possible.filter((state) => isStoredAs(state, row));
 	demand(stored.length > 0, "1 what was answered is stored", () => {
 		const statuses = possible.map(({ status, basketValue }) => `${status} ${basketValue}`).join(" or ");

@@ -3,7 +3,7 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { openSecret } from "../../src/domain/sealing.ts";
-import type { Terms } from "./expected-life.ts";
+import type { Terms } from "../support/lifecycle-model.ts";
 
 export interface ShopAccount {
 	id: number;

@@ -16,7 +16,7 @@ import { createMailServer } from "./mail-server.ts";
 import { createNetwork } from "./network.ts";
 import { auditNotices } from "./notice-auditor.ts";
 import { openAccounts } from "./opening.ts";
-import { createOrderBooks } from "./order-books.ts";
+import { createOrderLedger } from "./order-ledger.ts";
 import { clockSpread, drawPlan } from "./plan.ts";
 import { scheduleLife } from "./schedule.ts";
 import { auditCleanStop, createSettlingAuditor } from "./settling-auditor.ts";
@@ -83,14 +83,14 @@ export async function simulate(seed: number): Promise<RunReport> {
 	let settledCount = 0;
 	const watchSettling = createSettlingAuditor(database, attempt);
 	const readAccount = createAccountReader(database, sealingKey);
-	const books = createOrderBooks(() => timeline.nowMs, clockSpread(plan));
+	const ledger = createOrderLedger(() => timeline.nowMs, clockSpread(plan));
 	const auditor = createStreamAuditor({
 		timeline,
 		database,
 		plan,
 		brand: BRAND,
 		accounts,
-		expectations: books,
+		expectations: ledger,
 		attempt,
 		trace,
 	});
@@ -138,7 +138,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 	const workload = createWorkload({
 		random: fork(),
 		accounts,
-		books,
+		ledger,
 		pickProcess: cluster.pick,
 		pickFinished(account) {
 			const rows = finished.all(account.id);
@@ -175,7 +175,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 		supervise,
 	});
 	await timeline.liveUntil(START_MS + plan.days * DAY_MS, watch);
-	auditLives(database, books);
+	auditLives(database, ledger);
 	auditDeliveries(database, { plan, accounts, calmSinceMs: timeline.nowMs }, auditor.sent);
 
 	isCalm = true;
@@ -186,7 +186,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 	}
 	await timeline.liveUntil(timeline.nowMs + CALM_DAYS * DAY_MS, watch);
 	watch.demandNothingWaits();
-	auditLives(database, books);
+	auditLives(database, ledger);
 	const totals = auditDeliveries(database, { plan, accounts, calmSinceMs }, auditor.sent);
 	auditResends(totals, workload.resent);
 	auditNotices(
@@ -201,7 +201,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 	return {
 		digest: tracing.digest("hex"),
 		virtualDays: plan.days + CALM_DAYS,
-		orders: books.orders.length,
+		orders: ledger.orders.length,
 		deliveries: totals.deliveries,
 		requests: totals.requests,
 		kills: cluster.kills,

@@ -1,23 +1,23 @@
 // What shops, owners and staff do: sales, pixels, confirmations, decisions, repeats, several at once, each through
-// the real use case in some process. Every answer is held against the workload's own books.
+// the real use case in some process. Every answer is held against the workload's own ledger.
 
 import { resendDelivery, resendFailedSince } from "../../src/callbacks/resend.ts";
 import { decideByOrder } from "../../src/conversions/decide-by-order.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
 import { EVENT_TYPES, REASONS } from "../../src/domain/conversion.ts";
 import { findProgramme } from "../../src/store/programmes.ts";
+import type { Act, Answered } from "../support/lifecycle-model.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import { Broken, demand } from "./broken.ts";
-import type { Act, Answered } from "./expected-life.ts";
 import { DatabaseFailed, Killed } from "./mishaps.ts";
-import type { Order, OrderBooks } from "./order-books.ts";
+import type { Order, OrderLedger } from "./order-ledger.ts";
 import type { ServiceProcess } from "./service-process.ts";
 import type { ShopAccount } from "./shop-account.ts";
 
 export interface WorkloadSite {
 	random: SeededRandom;
 	accounts: readonly ShopAccount[];
-	books: OrderBooks;
+	ledger: OrderLedger;
 	/** A process that can be called now; undefined while none is up. */
 	pickProcess(): ServiceProcess | undefined;
 	/** Some delivery of this shop that is not pending. */
@@ -46,7 +46,7 @@ const SERVER_SHARE = 0.3;
 const MAX_RESEND_AGE_MS = 5 * 24 * 60 * 60_000;
 
 export function createWorkload(site: WorkloadSite): Workload {
-	const { random, books } = site;
+	const { random, ledger } = site;
 	const resent = new Map(site.accounts.map((account) => [account, { surely: 0, perhaps: 0 }]));
 	let nextOrder = 1;
 
@@ -57,12 +57,12 @@ export function createWorkload(site: WorkloadSite): Workload {
 	}
 
 	function pickOrder(account: ShopAccount): Order {
-		const known = books.orders.filter((order) => order.account === account);
+		const known = ledger.orders.filter((order) => order.account === account);
 		const unsigned = known.filter(({ states }) => states.some(({ isUnsigned }) => isUnsigned));
 		if (unsigned.length > 0 && random.chance(SERVER_SHARE)) return random.pick(unsigned);
 		if (known.length > 0 && !random.chance(NEW_ORDER_SHARE)) return random.pick(known);
 		const eventType = random.chance(0.8) ? "SALE" : random.pick(EVENT_TYPES);
-		return books.open(account, `order-${nextOrder++}`, eventType);
+		return ledger.open(account, `order-${nextOrder++}`, eventType);
 	}
 
 	/** Sometimes several at once, through different processes: whoever comes first, the answers must fit. */
@@ -70,12 +70,12 @@ export function createWorkload(site: WorkloadSite): Workload {
 		const together = random.chance(0.25) ? random.between(2, 3) : 1;
 		const acts = Array.from({ length: together }, () => drawAct(order));
 		const answered = await Promise.all(acts.map((drawn) => carryOut(order, drawn)));
-		books.note(order, answered);
+		ledger.note(order, answered);
 	}
 
 	function drawAct(order: Order): Act {
 		const { account } = order;
-		const states = books.statesNow(order);
+		const states = ledger.statesNow(order);
 		const isNew = states.every(({ status }) => status === "NONE");
 		const awaitsServer = states.some(({ isUnsigned }) => isUnsigned) && random.chance(SERVER_SHARE);
 		const kind =

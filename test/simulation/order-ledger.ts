@@ -1,6 +1,5 @@
-// The workload's own books: for every order, the states its conversion may be in.
+// The workload's own ledger: for every order, the states its conversion may be in.
 
-import { demand } from "./broken.ts";
 import {
 	type Answered,
 	explain,
@@ -8,7 +7,8 @@ import {
 	letWindowsPass,
 	type OwedBody,
 	UNKNOWN,
-} from "./expected-life.ts";
+} from "../support/lifecycle-model.ts";
+import { demand } from "./broken.ts";
 import { owedSince, owesEvents, type ShopAccount } from "./shop-account.ts";
 
 export interface Order {
@@ -18,7 +18,7 @@ export interface Order {
 	states: LifeState[];
 }
 
-export interface OrderBooks {
+export interface OrderLedger {
 	readonly orders: readonly Order[];
 	open(account: ShopAccount, orderId: string, eventType: string): Order;
 	/** What was answered, in whatever order it was carried out. */
@@ -29,7 +29,7 @@ export interface OrderBooks {
 }
 
 /** `windowsSeenMs` is how far ahead of the true time the fastest clock may be. */
-export function createOrderBooks(nowMs: () => number, windowsSeenMs: number): OrderBooks {
+export function createOrderLedger(nowMs: () => number, windowsSeenMs: number): OrderLedger {
 	const orders: Order[] = [];
 	const byName = new Map<string, Order>();
 

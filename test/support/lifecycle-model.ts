@@ -1,6 +1,10 @@
-// What must happen to a conversion, from the lifecycle in docs and nothing else: its own table and its own
-// arithmetic, so that a mistake in src/domain cannot agree with itself. Where a call was not answered, or a window
-// may or may not have passed, several states are possible; every answer narrows them.
+// The one model of a conversion's lifecycle that tests hold the service against. Written from contract sections 2, 3
+// and 6 alone: it has its own table and its own arithmetic and imports nothing of ours, so that a mistake in src/domain
+// is not repeated here.
+//
+// `carryOut` and `endWindow` say what one act or one ended window leads to. Where a call was not answered, or a window
+// may or may not have been noticed, several states are possible: `explain` and `letWindowsPass` follow all of them,
+// and every answer narrows them.
 
 export interface Terms {
 	currency: string;
@@ -71,7 +75,8 @@ export const UNKNOWN: LifeState = {
 
 const DAY_MS = 24 * 60 * 60_000;
 
-interface Step {
+export interface Step {
+	/** The outcome word, or the code of the refusal. */
 	answer: string;
 	next: LifeState;
 }
@@ -105,15 +110,20 @@ export function letWindowsPass(
 ): LifeState[] {
 	const reached = [...states];
 	for (const state of states) {
-		if (state.windowEndsAtMs === null || state.windowEndsAtMs > byMs) continue;
-		if (state.status === "PARKED") reached.push({ ...state, status: "EXPIRED", windowEndsAtMs: null });
-		if (state.status !== "RECORDED") continue;
-		for (const owes of owed) reached.push(move(state, "APPROVED", null, terms, owes));
+		for (const owes of owed) reached.push(endWindow(state, byMs, terms, owes));
 	}
 	return withoutTwins(reached);
 }
 
-function carryOut(state: LifeState, act: Act, nowMs: number, terms: Terms, owes: boolean): Step {
+/** What was recorded is approved, what was parked expires; anything else stays as it is. */
+export function endWindow(state: LifeState, nowMs: number, terms: Terms, owes: boolean): LifeState {
+	if (state.windowEndsAtMs === null || state.windowEndsAtMs > nowMs) return state;
+	if (state.status === "PARKED") return { ...state, status: "EXPIRED", windowEndsAtMs: null };
+	return state.status === "RECORDED" ? move(state, "APPROVED", null, terms, owes) : state;
+}
+
+/** `owes`: the programme has a Postback URL and a secret at that moment; without them nothing is owed, ever. */
+export function carryOut(state: LifeState, act: Act, nowMs: number, terms: Terms, owes: boolean): Step {
 	switch (act.kind) {
 		case "report":
 			return report(state, act, nowMs, terms, owes);
