@@ -2,8 +2,8 @@
 // outside/: everything else sees ports.
 
 import packageJson from "../package.json" with { type: "json" };
-import { makeFirstStaffPath } from "./accounts/first-staff.ts";
 import { createInstallationWatch } from "./accounts/installation-watch.ts";
+import { makeFirstStaffPath } from "./accounts/links.ts";
 import { createMailDispatcher, type MailDispatcher } from "./accounts/mail-dispatcher.ts";
 import { startTelling } from "./accounts/tell-changes.ts";
 import { createLimitedCalls } from "./api/limited-calls.ts";

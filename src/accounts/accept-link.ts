@@ -4,24 +4,16 @@
 import type { EndedAccess } from "../domain/ended-access.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { noteAudit } from "../store/audit.ts";
-import {
-	findOpenLink,
-	lockLinks,
-	removeFirstStaffLink,
-	removeLinksOfPerson,
-	spendLink,
-} from "../store/links.ts";
+import { removeFirstStaffLink, removeLinksOfPerson, spendLink } from "../store/links.ts";
 import { findPersonByEmail, type Person, renamePerson } from "../store/people.ts";
 import { addOwner, type Programme } from "../store/programmes.ts";
 import { hasPassword, setPassword } from "../store/sign-in.ts";
 import type { Db } from "../store/store.ts";
 import type { LinkPurpose } from "../store/tables/links.ts";
 import type { Auth } from "./auth.ts";
-import { linkNotValid } from "./auth-fault.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { endAccess } from "./end-access.ts";
-import { findLink, type OpenedLink, readLink } from "./find-link.ts";
-import { hashToken } from "./links.ts";
+import { findLink, linkNotValid, type OpenedLink, readLink, transactAs } from "./links.ts";
 import { forgetWrongPasswords } from "./password-turns.ts";
 import { judgePassword } from "./passwords.ts";
 import { findOrMakePerson, parseEmail, parsePersonName } from "./people.ts";
@@ -68,18 +60,18 @@ export async function acceptLink(
 	if (!looked.ok) return looked;
 	const entry = await readEntry(deps, looked.value, acceptance);
 	if (!entry.ok) return entry;
-	return deps.store.transact(async (trx) => {
-		await lockLinks(trx);
+	return transactAs(deps.store, null, async (trx) => {
 		const nowMs = deps.clock.nowMs();
-		const link = await findOpenLink(trx, hashToken(token), nowMs);
-		const opened = link === undefined ? undefined : await readLink(trx, link);
-		if (link === undefined || opened === undefined) return { ok: false, fault: linkNotValid() };
+		const read = await readLink(trx, token, nowMs);
+		if (read === undefined) return linkNotValid();
+		const { link, opened } = read;
 		// The account was there when the page asked for no password, and is gone now.
-		if (entry.value.passwordHash === "" && needsPassword(opened)) return { ok: false, fault: linkNotValid() };
-		if (opened.kind === "first" && !(await mayBecomeFirst(trx, entry.value.email))) {
-			return emailTaken(entry.value.email);
+		if (entry.value.passwordHash === "" && needsPassword(opened)) return linkNotValid();
+		const { email } = entry.value;
+		if (opened.kind === "first" && !(await mayBecomeFirst(trx, email))) {
+			return refuse("email_taken", `${email} has an account here already. Use another address.`, "email");
 		}
-		if (!(await spendLink(trx, link.id))) return { ok: false, fault: linkNotValid() };
+		if (!(await spendLink(trx, link.id))) return linkNotValid();
 		const used = await useLink(trx, deps, opened, entry.value, nowMs);
 		return succeed({ ...used, purpose: link.purpose });
 	});
@@ -182,8 +174,4 @@ async function noteJoined(
 async function mayBecomeFirst(trx: Db, email: string): Promise<boolean> {
 	const known = await findPersonByEmail(trx, email);
 	return known === undefined || (known.role === "staff" && !(await hasPassword(trx, known.public_id)));
-}
-
-function emailTaken(email: string): ReturnType<typeof refuse> {
-	return refuse("email_taken", `${email} has an account here already. Use another address.`, "email");
 }

@@ -12,7 +12,7 @@ const LINK = "https://ringback.example/welcome/abc";
 const TO = "a@shop.example";
 
 test("a mail has its link on a line of its own, says how long it works, and is not sent later than that", () => {
-	const invitation = { to: TO, link: LINK, programmeName: "Shop", validDays: 7 };
+	const invitation = { to: TO, link: LINK, role: "owner", programmeName: "Shop", validDays: 7 } as const;
 	for (const mail of [composeInvitationMail(invitation), composeOwnerInvitationMail(invitation)]) {
 		assert.match(mail.text, new RegExp(`7 days:\n${LINK}\n`));
 		assert.match(mail.text, /did not expect/);
@@ -29,7 +29,7 @@ test("a mail has its link on a line of its own, says how long it works, and is n
 test("the only link in an invitation is ours, whatever the programme is called", () => {
 	const programmeName =
 		'Shop". Confirm at https://evil.example/login\r\nBcc: all@shop.example\n\nClick www.evil.example';
-	const invitation = { to: TO, link: LINK, programmeName, validDays: 7 };
+	const invitation = { to: TO, link: LINK, role: "owner", programmeName, validDays: 7 } as const;
 	for (const { subject, text } of [
 		composeInvitationMail(invitation),
 		composeOwnerInvitationMail(invitation),

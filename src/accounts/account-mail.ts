@@ -3,6 +3,7 @@
 
 import { quote } from "../domain/mail-text.ts";
 import { DAY_MS, HOUR_MS } from "../domain/time.ts";
+import type { Role } from "../store/tables/people.ts";
 import type { AccountMail } from "./mail-dispatcher.ts";
 
 /** For what holds no link: older than this it is no news. */
@@ -11,24 +12,29 @@ const NEWS_DAYS = 2;
 export interface InvitationMail {
 	to: string;
 	link: string;
-	/** Null for the network's own staff. */
-	programmeName: string | null;
+	programmeName: string;
 	validDays: number;
 }
 
-export function composeInvitationMail({ to, link, programmeName, validDays }: InvitationMail): AccountMail {
-	const what =
-		programmeName === null
-			? "You are invited to join the network's staff on Ringback."
-			: `You are invited to manage the programme ${quote(programmeName)} on Ringback.`;
+export function composeInvitationMail({
+	to,
+	link,
+	role,
+	programmeName,
+	validDays,
+}: Omit<InvitationMail, "programmeName"> & { role: Role; programmeName: string | null }): AccountMail {
+	const name = programmeName === null ? null : quote(programmeName);
+	const [what, where] =
+		role === "staff"
+			? ["join the staff", "join the network's staff"]
+			: name === null
+				? ["manage a programme", "manage a programme"]
+				: [`manage ${name}`, `manage the programme ${name}`];
 	return {
 		to,
-		subject:
-			programmeName === null
-				? "You're invited to join the staff"
-				: `You're invited to manage ${quote(programmeName)}`,
+		subject: `You're invited to ${what}`,
 		text: [
-			what,
+			`You are invited to ${where} on Ringback.`,
 			"",
 			`Open this link to choose your password. It works once, and for ${days(validDays)}:`,
 			link,
@@ -46,7 +52,7 @@ export function composeOwnerInvitationMail({
 	programmeName,
 	validDays,
 }: InvitationMail): AccountMail {
-	const name = quote(programmeName ?? "");
+	const name = quote(programmeName);
 	return {
 		to,
 		subject: `You're invited to manage ${name}`,

@@ -1,29 +1,10 @@
 // What better-auth refuses, as a fault with a sentence that says what to do next.
 
 import { type Fault, fault } from "../domain/fault.ts";
-import { type AuthAnswer, MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from "./auth.ts";
+import type { AuthAnswer } from "./auth.ts";
 
 export function wrongCredentials(): Fault {
 	return fault("wrong_credentials", "Email and password do not match. Check both, or choose a new password.");
-}
-
-export function passwordTooShort(): Fault {
-	return fault(
-		"password_too_short",
-		`A password has at least ${MIN_PASSWORD_LENGTH} characters. A few words in a row are easy to remember.`,
-		"password",
-	);
-}
-
-export function passwordTooLong(): Fault {
-	return fault("password_too_long", `A password has at most ${MAX_PASSWORD_LENGTH} characters.`, "password");
-}
-
-export function linkNotValid(): Fault {
-	return fault(
-		"link_not_valid",
-		"This link does not work any more: it was used, it has expired, or a newer one took its place. Ask for a new one.",
-	);
 }
 
 export function wrongPassword(): Fault {
@@ -57,12 +38,6 @@ export function faultOf({ status, code }: AuthAnswer): Fault {
 			return wrongCredentials();
 		case "INVALID_PASSWORD":
 			return wrongPassword();
-		case "PASSWORD_TOO_SHORT":
-			return passwordTooShort();
-		case "PASSWORD_TOO_LONG":
-			return passwordTooLong();
-		case "INVALID_TOKEN":
-			return linkNotValid();
 		case "INVALID_CODE":
 			return fault(
 				"wrong_code",

@@ -18,7 +18,7 @@ import type { AuthSession, Visitor } from "./auth.ts";
 import { authenticatorNotSetUp, faultOf, wrongPassword } from "./auth-fault.ts";
 import { type CodeHolder, codeAlreadyUsed, takeNetworkTurn, tryCode } from "./code-turns.ts";
 import { makeDeviceCookie } from "./device-cookie.ts";
-import { lockLinksAs } from "./links.ts";
+import { transactAs } from "./links.ts";
 import { withPasswordTurn } from "./password-turns.ts";
 import { makeSessionNames } from "./sessions.ts";
 import type { SignInDeps } from "./sign-in.ts";
@@ -163,9 +163,7 @@ async function commitChange(
 ): Promise<Result<readonly string[]>> {
 	const { store, clock, random, auth } = deps;
 	const renewed = makeSessionNames(random);
-	const changed = await store.transact(async (trx) => {
-		const signedOut = await lockLinksAs(trx, { personId, role, sessionId: session.id });
-		if (signedOut !== null) return signedOut;
+	const changed = await transactAs(store, { personId, role, sessionId: session.id }, async (trx) => {
 		const row = await findSessionRow(trx, session.id);
 		if (row === undefined) throw new Error("a session that was there a moment ago");
 		const applied = await apply(trx);

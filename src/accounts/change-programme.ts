@@ -11,9 +11,11 @@ import {
 	type Checked,
 	parseTerms,
 	refuseAll,
+	rowOfTerms,
 	shortenRate,
 	type Terms,
 	type TermsInput,
+	termsOf,
 } from "./programme-terms.ts";
 
 /** What only staff may change. */
@@ -62,7 +64,7 @@ export async function changeProgramme(
 		const changes = changed.map(
 			(term) => `${LABELS[term]}: ${sayTerm(before[term])} → ${sayTerm(after[term])}`,
 		);
-		await updateProgramme(trx, programme.id, rowOf(after));
+		await updateProgramme(trx, programme.id, rowOfTerms(after));
 		const note = {
 			personId: actor.personId,
 			programmeId: programme.id,
@@ -73,28 +75,6 @@ export async function changeProgramme(
 		await noteAudit(trx, note, clock.nowMs());
 		return succeed(changes);
 	});
-}
-
-function rowOf(terms: Terms) {
-	return {
-		name: terms.name,
-		commission_rate: terms.commissionRate,
-		fee_rate: terms.feeRate,
-		approval_days: terms.approvalDays,
-		parks_pixels: terms.parksPixels ? 1 : 0,
-		parked_days: terms.parkedDays,
-	} as const;
-}
-
-export function termsOf(programme: Programme): Terms {
-	return {
-		name: programme.name,
-		commissionRate: programme.commission_rate,
-		feeRate: programme.fee_rate,
-		approvalDays: programme.approval_days,
-		parksPixels: programme.parks_pixels === 1,
-		parkedDays: programme.parked_days,
-	};
 }
 
 function sayTerm(value: string | number | boolean): string {

@@ -1,18 +1,19 @@
-// Inviting people: the account is made at once, and a one-time link lets its owner choose the password. The link
-// is mailed where mail is set up, and shown to staff, who may hand it over.
+// Inviting people, and links for a new password made by staff. Staff know who has an account: what they ask for makes the
+// account, or adds the programme to it, at once. An owner's invitation tells nothing about who has an account, and makes
+// nobody anything, until whoever has the mailbox accepts it.
 
-import { type Fault, type Result, refuse, succeed } from "../domain/fault.ts";
+import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { noteAudit } from "../store/audit.ts";
 import { removeProgrammeInvitation } from "../store/links.ts";
-import { type Person, setDeactivated } from "../store/people.ts";
-import { addOwner, type Programme } from "../store/programmes.ts";
+import { findPersonByEmail, type Person, setDeactivated } from "../store/people.ts";
+import { addOwner, isOwner, type Programme } from "../store/programmes.ts";
 import { hasPassword } from "../store/sign-in.ts";
 import type { Db } from "../store/store.ts";
 import type { Role } from "../store/tables/people.ts";
-import { composeAccessMail, composeInvitationMail } from "./account-mail.ts";
+import { composeAccessMail, composeInvitationMail, composeOwnerInvitationMail } from "./account-mail.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { INVITATIONS_BY_ONE_PERSON, INVITATIONS_TO_ONE_ADDRESS, takeTurns } from "./limits.ts";
-import { INVITATION_DAYS, issueLink, linkPath, lockLinksAs, type Maker } from "./links.ts";
+import { INVITATION_DAYS, issueLink, linkPath, type Maker, transactAs } from "./links.ts";
 import type { MailDispatcher } from "./mail-dispatcher.ts";
 import { findOrMakePerson, parseEmail, parseRole } from "./people.ts";
 
@@ -21,41 +22,38 @@ export interface InvitationsDeps extends Pick<AccountsDeps, "store" | "clock" | 
 	publicUrl: string;
 }
 
+/** What an owner is to look after; null for staff, and on the command line. */
+type InvitedTo = Pick<Programme, "id" | "name"> | null;
+
 export interface InvitationInput {
 	email: string;
 	role: string;
-	/** What an owner is to look after; null for staff. */
-	programme: Pick<Programme, "id" | "name" | "public_id"> | null;
+	programme: InvitedTo;
 	/** Null: the command line. */
 	invitedBy: Maker | null;
 }
 
-export interface SentInvitation {
-	person: Pick<Person, "email">;
-	/** Null for somebody who can sign in already. Shown this once. */
+export interface SentLink {
+	email: string;
+	/** Shown this once. Null for somebody who can sign in already, and where it goes by mail alone. */
 	link: string | null;
+	/** There is one, and it is not for whoever asked. */
+	isLinkWithheld: boolean;
 	isMailed: boolean;
 	/** Not an invitation: somebody who has joined chooses a new password with it. */
-	isForPassword?: boolean;
+	isForPassword: boolean;
 }
 
-export interface Invited extends SentInvitation {
-	person: Person;
-}
-
-export async function invitePerson(deps: InvitationsDeps, input: InvitationInput): Promise<Result<Invited>> {
+export async function invitePerson(deps: InvitationsDeps, input: InvitationInput): Promise<Result<SentLink>> {
 	const email = parseEmail(input.email);
 	if (!email.ok) return email;
 	const role = parseRole(input.role);
 	if (!role.ok) return role;
-	const welcomed = await deps.store.transact(async (trx) => {
-		const signedOut = await lockLinksAs(trx, input.invitedBy);
-		if (signedOut !== null) return signedOut;
-		const found = await findOrMakeInvitee(trx, deps, email.value, role.value, input.programme !== null);
-		return found.ok ? welcomePerson(trx, deps, found.value, input) : found;
+	const { programme, invitedBy } = input;
+	return sendAs(deps, invitedBy, email.value, async (trx) => {
+		const found = await findOrMakeInvitee(trx, deps, email.value, role.value, programme !== null);
+		return found.ok ? succeed(await welcomePerson(trx, deps, found.value, programme, invitedBy)) : found;
 	});
-	deps.mails.wake();
-	return welcomed;
 }
 
 /**
@@ -66,74 +64,31 @@ export async function welcomePerson(
 	trx: Db,
 	deps: Omit<InvitationsDeps, "store">,
 	person: Person,
-	{ programme, invitedBy }: Pick<InvitationInput, "programme" | "invitedBy">,
-): Promise<Result<Invited>> {
-	const link = (await hasPassword(trx, person.public_id))
-		? succeed(null)
-		: await issueInvitation(trx, deps, person, programme?.id ?? null, invitedBy);
-	if (!link.ok) return link;
-	if (programme !== null) {
-		await addOwner(trx, programme.id, person.id);
-		await removeProgrammeInvitation(trx, programme.id, person.email);
-	}
-	await noteInvited(trx, deps, person, { programmeId: programme?.id ?? null, invitedBy }, person.role);
-	return succeed(await writeInvitation(trx, deps, person, link.value, programme));
-}
-
-/** A new link for somebody who has not joined yet. The one before stops working. */
-export async function renewInvitation(
-	deps: InvitationsDeps,
-	person: Person,
-	invitedBy: Maker | null,
-	/** Where it was asked for; null for staff, and on the command line. */
-	programmeId: number | null = null,
-): Promise<Result<Invited>> {
-	const renewed = await deps.store.transact(async (trx) => {
-		const link = await issueInvitation(trx, deps, person, programmeId, invitedBy);
-		if (!link.ok) return link;
-		await noteInvited(trx, deps, person, { programmeId, invitedBy }, "new link");
-		return succeed(await writeInvitation(trx, deps, person, link.value, null));
-	});
-	deps.mails.wake();
-	return renewed;
-}
-
-async function issueInvitation(
-	trx: Db,
-	deps: Pick<InvitationsDeps, "clock" | "random">,
-	{ id: personId, role }: Person,
-	programmeId: number | null,
+	programme: InvitedTo,
 	maker: Maker | null,
-): Promise<Result<string>> {
+	isRenewed = false,
+): Promise<SentLink> {
+	const { mails, publicUrl } = deps;
+	const { id: personId, email, role } = person;
+	const programmeId = programme?.id ?? null;
+	if (programme !== null && !isRenewed) {
+		await addOwner(trx, programme.id, personId);
+		await removeProgrammeInvitation(trx, programme.id, email);
+	}
+	const note = { personId: maker?.personId ?? null, programmeId, action: "person.invited" } as const;
+	const detail = isRenewed ? "new link" : role;
+	await noteAudit(trx, { ...note, subject: email, detail }, deps.clock.nowMs());
+	if (await hasPassword(trx, person.public_id)) {
+		if (programme !== null) await mails.enqueue(trx, composeAccessMail(email, programme.name, publicUrl));
+		return sentLink(deps, maker, { email, link: null });
+	}
+	await setDeactivated(trx, personId, null);
 	const purpose = role === "staff" ? "staff_invitation" : "owner_invitation";
-	const link = await issueLink(trx, deps, { purpose, personId, programmeId, maker });
-	if (link.ok) await setDeactivated(trx, personId, null);
-	return link;
-}
-
-async function noteInvited(
-	trx: Db,
-	{ clock }: Pick<InvitationsDeps, "clock">,
-	{ email: subject }: Person,
-	{ programmeId, invitedBy }: { programmeId: number | null; invitedBy: Maker | null },
-	detail: string,
-): Promise<void> {
-	const personId = invitedBy?.personId ?? null;
-	const note = { personId, programmeId, action: "person.invited", subject, detail } as const;
-	await noteAudit(trx, note, clock.nowMs());
-}
-
-/** To be asked by whatever a page lets people do: each invitation may become a mail. Null: go ahead. */
-export async function takeInvitationTurn(
-	{ store, clock }: Pick<InvitationsDeps, "store" | "clock">,
-	invitedBy: number,
-	email: string,
-): Promise<Fault | null> {
-	const turns = [
-		{ limit: INVITATIONS_BY_ONE_PERSON, subject: String(invitedBy) },
-		{ limit: INVITATIONS_TO_ONE_ADDRESS, subject: email.trim().toLowerCase() },
-	];
-	return takeTurns(store.db, turns, clock.nowMs());
+	const token = await issueLink(trx, deps, { purpose, personId, programmeId, maker });
+	const link = `${publicUrl}${linkPath(token)}`;
+	const invitation = { to: email, link, role, programmeName: programme?.name ?? null };
+	await mails.enqueue(trx, composeInvitationMail({ ...invitation, validDays: INVITATION_DAYS }));
+	return sentLink(deps, maker, { email, link });
 }
 
 /** Refused for somebody of the other role, and where there is nothing to invite them to. */
@@ -150,21 +105,112 @@ export async function findOrMakeInvitee(
 	return refuse("email_taken", `${email} has an account already. Use another address.`, "email");
 }
 
-async function writeInvitation(
-	trx: Db,
-	{ mails, publicUrl }: Pick<InvitationsDeps, "mails" | "publicUrl">,
+/** An owner asks somebody to look after the programme with them. */
+export async function inviteAsOwner(
+	deps: InvitationsDeps,
+	maker: Maker,
+	programme: Programme,
+	emailText: string,
+	detail: "owner" | "new link" = "owner",
+): Promise<Result<SentLink>> {
+	const parsed = parseEmail(emailText);
+	if (!parsed.ok) return parsed;
+	const email = parsed.value;
+	return sendAs(deps, maker, email, async (trx) => {
+		const known = await findPersonByEmail(trx, email);
+		if (known !== undefined && (await isOwner(trx, programme.id, known.id))) {
+			// Nothing that the list on the same page does not show.
+			return refuse("email_taken", `${email} manages this programme already.`, "email");
+		}
+		const programmeId = programme.id;
+		const token = await issueLink(trx, deps, { purpose: "owner_invitation", email, programmeId, maker });
+		const note = { personId: maker.personId, programmeId, action: "person.invited" } as const;
+		await noteAudit(trx, { ...note, subject: email, detail }, deps.clock.nowMs());
+		const link = `${deps.publicUrl}${linkPath(token)}`;
+		const invitation = { to: email, link, programmeName: programme.name, validDays: INVITATION_DAYS };
+		// Staff see every programme and own none: there is nothing to accept, and the owner need not know.
+		const isWithheld = known?.role === "staff";
+		await deps.mails.enqueue(trx, { ...composeOwnerInvitationMail(invitation), isWithheld });
+		return succeed(sentLink(deps, maker, { email, link }));
+	});
+}
+
+/**
+ * For one who has not joined, or was deactivated, to join with; for one who has, to choose a new password with. The one
+ * before stops working.
+ */
+export async function renewLink(
+	deps: InvitationsDeps,
+	/** Null: the command line. */
+	maker: Maker | null,
 	person: Person,
-	/** Null for somebody who can sign in already. */
-	token: string | null,
-	programme: Pick<Programme, "name"> | null,
-): Promise<Invited> {
-	const programmeName = programme?.name ?? null;
-	const link = token === null ? null : `${publicUrl}${linkPath(token)}`;
-	if (link !== null) {
-		const mail = { to: person.email, link, programmeName, validDays: INVITATION_DAYS };
-		await mails.enqueue(trx, composeInvitationMail(mail));
-	} else if (programmeName !== null) {
-		await mails.enqueue(trx, composeAccessMail(person.email, programmeName, publicUrl));
+	/** Where it was asked for; null on the list of the staff. */
+	programme: InvitedTo,
+): Promise<Result<SentLink>> {
+	if (await hasPassword(deps.store.db, person.public_id)) {
+		return makePasswordLink(deps, maker, person, programme?.id ?? null);
 	}
-	return { person, link, isMailed: mails.isOn };
+	return sendAs(deps, maker, person.email, async (trx) =>
+		succeed(await welcomePerson(trx, deps, person, programme, maker, true)),
+	);
+}
+
+/**
+ * For those who lost their mailbox, or where no mail can be sent; the password they have stays until the link is used. It
+ * goes to whoever asked, never by mail, and owners cannot make one: whoever holds it becomes that person.
+ */
+export async function makePasswordLink(
+	deps: InvitationsDeps,
+	maker: Maker | null,
+	{ id: personId, email }: Person,
+	programmeId: number | null,
+): Promise<Result<SentLink>> {
+	if (maker?.role === "owner") {
+		const whomToAsk =
+			"Whoever forgot theirs chooses a new one on the sign-in page, or asks the network's staff for a link.";
+		return refuse("not_allowed", `${email} has a password already. ${whomToAsk}`);
+	}
+	// Whoever finds a browser signed in must not make the account their own.
+	if (personId === maker?.personId) return refuse("not_allowed", "Change your own password under Account.");
+	return sendAs(deps, maker, email, async (trx) => {
+		const token = await issueLink(trx, deps, { purpose: "password_link", personId, programmeId, maker });
+		// The person is mailed that there is one, and not the link: the mailbox may be what was lost.
+		const note = { personId: maker?.personId ?? null, programmeId, action: "password.link_made" } as const;
+		await noteAudit(trx, { ...note, subject: email }, deps.clock.nowMs());
+		const link = `${deps.publicUrl}${linkPath(token)}`;
+		return succeed(sentLink(deps, maker, { email, link, isForPassword: true }));
+	});
+}
+
+/** Each may become a mail: it counts against the limits of whoever asks on a page. The mails it wrote are then sent. */
+async function sendAs(
+	deps: InvitationsDeps,
+	maker: Maker | null,
+	email: string,
+	work: (trx: Db) => Promise<Result<SentLink>>,
+): Promise<Result<SentLink>> {
+	if (maker !== null) {
+		const uses = [
+			{ limit: INVITATIONS_BY_ONE_PERSON, subject: String(maker.personId) },
+			{ limit: INVITATIONS_TO_ONE_ADDRESS, subject: email },
+		];
+		const tooMany = await takeTurns(deps.store.db, uses, deps.clock.nowMs());
+		if (tooMany !== null) return { ok: false, fault: tooMany };
+	}
+	const sent = await transactAs(deps.store, maker, work);
+	deps.mails.wake();
+	return sent;
+}
+
+/**
+ * Whoever holds the link becomes that person, wherever they are invited now or later. Owners only have it mailed: the
+ * mailbox is what proves who somebody is.
+ */
+function sentLink(
+	{ mails }: Pick<InvitationsDeps, "mails">,
+	maker: Maker | null,
+	{ email, link, isForPassword = false }: { email: string; link: string | null; isForPassword?: boolean },
+): SentLink {
+	const isLinkWithheld = maker?.role === "owner" && link !== null;
+	return { email, link: isLinkWithheld ? null : link, isLinkWithheld, isMailed: mails.isOn, isForPassword };
 }

@@ -1,12 +1,14 @@
-// Making a one-time link, for whatever purpose: the only place that does. Using one is in accept-link.
+// One-time links: issued and read here, used in accept-link. There is no other place that does either.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { DAY_MS, HOUR_MS } from "../domain/time.ts";
-import { lockLinks, replaceLink } from "../store/links.ts";
-import { isSessionOf } from "../store/sign-in.ts";
-import type { Db } from "../store/store.ts";
+import { findOpenLink, type Link, lockLinks, replaceLink } from "../store/links.ts";
+import { findPersonByEmail, findPersonById, type Person } from "../store/people.ts";
+import { findProgrammesById, type Programme } from "../store/programmes.ts";
+import { hasPassword, hasStaffWithPassword, isSessionOf } from "../store/sign-in.ts";
+import type { Db, Store } from "../store/store.ts";
 import type { LinkPurpose } from "../store/tables/links.ts";
 import type { AccountsDeps, Actor } from "./deps.ts";
 
@@ -43,22 +45,34 @@ export interface LinkOrder {
 }
 
 /**
- * In the caller's transaction. Resolves to the token, which is stored nowhere. Refused when whoever makes it has lost
- * their access since their request came: nothing would take the link back any more.
+ * A transaction in which somebody makes a link, or takes somebody's access. It holds `lockLinks`: until it ends, nobody
+ * takes the maker's own access. Refused when they have been signed out since their request came: nothing would take
+ * back what they make now.
  */
+export function transactAs<Value>(
+	{ transact }: Pick<Store, "transact">,
+	maker: Maker | null,
+	work: (trx: Db) => Promise<Result<Value>>,
+): Promise<Result<Value>> {
+	return transact(async (trx) => {
+		await lockLinks(trx);
+		if (maker === null || (await isSessionOf(trx, maker.sessionId, maker.personId))) return work(trx);
+		return refuse("not_allowed", "You have been signed out. Nothing was changed. Sign in again to go on.");
+	});
+}
+
+/** Within `transactAs`. Resolves to the token, which is stored nowhere. */
 export async function issueLink(
 	trx: Db,
 	{ clock, random }: Pick<AccountsDeps, "clock" | "random">,
 	{ purpose, personId, email, programmeId, maker }: LinkOrder,
-): Promise<Result<string>> {
-	const signedOut = await lockLinksAs(trx, maker);
-	if (signedOut !== null) return signedOut;
+): Promise<string> {
 	const token = random.hex(TOKEN_BYTES);
 	const nowMs = clock.nowMs();
 	await replaceLink(trx, {
 		public_id: makeId("lnk", nowMs, random.bytes(ID_RANDOM_BYTES)),
 		purpose,
-		token_hash: hashToken(token),
+		token_hash: sha256Hex(token),
 		person_id: personId ?? null,
 		email: email ?? null,
 		programme_id: programmeId ?? null,
@@ -67,23 +81,103 @@ export async function issueLink(
 		expires_at_ms: nowMs + LINK_LIFE_MS[purpose],
 		withdrawn: null,
 	});
-	return succeed(token);
-}
-
-/**
- * First in every transaction in which somebody makes a link, or takes somebody's access. Null: go ahead, and until the
- * transaction ends nobody takes theirs. Refused when they have been signed out since their request came.
- */
-export async function lockLinksAs(trx: Db, maker: Maker | null): Promise<ReturnType<typeof refuse> | null> {
-	await lockLinks(trx);
-	if (maker === null || (await isSessionOf(trx, maker.sessionId, maker.personId))) return null;
-	return refuse("not_allowed", "You have been signed out. Nothing was changed. Sign in again to go on.");
-}
-
-export function hashToken(token: string): string {
-	return sha256Hex(token);
+	return token;
 }
 
 export function linkPath(token: string): string {
 	return `/welcome/${token}`;
+}
+
+/**
+ * The first start: as long as nobody of the staff can sign in, every start gives out one link that makes the first staff
+ * account, and those of earlier starts stop working. Null once somebody can. The path alone, because where the service
+ * listens is known only later.
+ */
+export async function makeFirstStaffPath(
+	deps: Pick<AccountsDeps, "store" | "clock" | "random">,
+): Promise<string | null> {
+	return deps.store.transact(async (trx) => {
+		await lockLinks(trx);
+		if (await hasStaffWithPassword(trx)) return null;
+		return linkPath(await issueLink(trx, deps, { purpose: "first_staff", maker: null }));
+	});
+}
+
+export type OpenedLink =
+	/** Its reader says who they are. */
+	| { kind: "first" }
+	/** An account waits for a name and a password. */
+	| { kind: "join"; person: Person }
+	/** An owner asks for help with a programme; `person` is null for an address that has no account yet. */
+	| { kind: "programme"; email: string; person: Person | null; programme: Programme; hasAccount: boolean }
+	/** A new password in place of the one they have. */
+	| { kind: "password"; person: Person };
+
+/** What the link opens, for the page behind it. Looking changes nothing: mail scanners open links, too. */
+export async function findLink(
+	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
+	token: string,
+): Promise<Result<OpenedLink>> {
+	const read = await readLink(store.db, token, clock.nowMs());
+	return read === undefined ? linkNotValid() : succeed(read.opened);
+}
+
+/** Undefined when it does not work any more, or there is nothing left for it to do. */
+export async function readLink(
+	db: Db,
+	token: string,
+	nowMs: number,
+): Promise<{ link: Link; opened: OpenedLink } | undefined> {
+	const link = await findOpenLink(db, sha256Hex(token), nowMs);
+	const opened = link === undefined ? undefined : await readPurpose(db, link);
+	return link === undefined || opened === undefined ? undefined : { link, opened };
+}
+
+async function readPurpose(db: Db, link: Link): Promise<OpenedLink | undefined> {
+	switch (link.purpose) {
+		case "first_staff":
+			return (await hasStaffWithPassword(db)) ? undefined : { kind: "first" };
+		case "staff_invitation":
+			return readPersonsLink(db, link, "join");
+		case "owner_invitation":
+			return link.email === null
+				? readPersonsLink(db, link, "join")
+				: readProgrammeLink(db, link, link.email);
+		case "password_link":
+		case "password_mail":
+			return readPersonsLink(db, link, "password");
+		default:
+			return link.purpose satisfies never;
+	}
+}
+
+async function readPersonsLink(
+	db: Db,
+	{ person_id }: Link,
+	kind: "join" | "password",
+): Promise<OpenedLink | undefined> {
+	const person = person_id === null ? undefined : await findPersonById(db, person_id);
+	if (person === undefined || person.deactivated_at_ms !== null) return undefined;
+	return (await hasPassword(db, person.public_id)) === (kind === "password") ? { kind, person } : undefined;
+}
+
+/** Staff see every programme and own none: for them there is nothing to accept. */
+async function readProgrammeLink(
+	db: Db,
+	{ programme_id }: Link,
+	email: string,
+): Promise<OpenedLink | undefined> {
+	if (programme_id === null) return undefined;
+	const programme = (await findProgrammesById(db, [programme_id])).get(programme_id);
+	const person = await findPersonByEmail(db, email);
+	if (programme === undefined || person?.role === "staff") return undefined;
+	const hasAccount = person !== undefined && (await hasPassword(db, person.public_id));
+	return { kind: "programme", email, person: person ?? null, programme, hasAccount };
+}
+
+export function linkNotValid(): ReturnType<typeof refuse> {
+	return refuse(
+		"link_not_valid",
+		"This link does not work any more: it was used, it has expired, or a newer one took its place. Ask for a new one.",
+	);
 }

@@ -9,16 +9,16 @@ import { findPersonByEmail, type Person } from "../store/people.ts";
 import { addOwner, insertProgramme, type Programme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
 import type { AccountsDeps } from "./deps.ts";
-import { findOrMakeInvitee, type InvitationsDeps, type Invited, welcomePerson } from "./invitations.ts";
+import { findOrMakeInvitee, type InvitationsDeps, type SentLink, welcomePerson } from "./invitations.ts";
 import { INVITATIONS_BY_ONE_PERSON, takeTurn } from "./limits.ts";
-import { lockLinksAs, type Maker } from "./links.ts";
+import { type Maker, transactAs } from "./links.ts";
 import { parseEmail } from "./people.ts";
 import {
 	type Checked,
 	faultsOf,
 	parseTerms,
 	refuseAll,
-	type Terms,
+	rowOfTerms,
 	type TermsInput,
 } from "./programme-terms.ts";
 
@@ -33,8 +33,8 @@ export interface ProgrammeInput extends TermsInput {
 
 export interface OpenedProgramme {
 	programme: Programme;
-	/** With the link of their invitation. */
-	owner: Invited;
+	/** The owner's invitation; null on the command line. */
+	owner: SentLink | null;
 }
 
 /** Who invites the owner, and how the mail gets to them. */
@@ -67,17 +67,18 @@ export async function openProgramme(
 	if (tooMany !== null) return refuseAll([{ ...tooMany, field: "email" }]);
 	const publicId = input.publicId ?? makeId("prg", nowMs, deps.random.bytes(ID_RANDOM_BYTES));
 	// All or nothing: a programme that nobody can look after must not be left behind.
-	const opened = await deps.store.transact(async (trx) => {
-		const signedOut = await lockLinksAs(trx, maker);
-		if (signedOut !== null) return signedOut;
+	const opened = await transactAs(deps.store, maker, async (trx) => {
 		const owner = await findOrInviteOwner(trx, deps, maker, email.value);
 		if (!owner.ok) return owner;
-		const programme = await insertProgramme(trx, rowOf(publicId, currency, terms.value, nowMs));
+		const programme = await insertProgramme(trx, {
+			public_id: publicId,
+			currency,
+			created_at_ms: nowMs,
+			...rowOfTerms(terms.value),
+		});
 		const note = { personId: maker?.personId ?? null, programmeId: programme.id } as const;
 		await noteAudit(trx, { ...note, action: "programme.created", subject: publicId }, nowMs);
-		const welcomed = await giveOwner(trx, deps, inviter, owner.value, programme);
-		if (!welcomed.ok) throw new Error("signed out although the links are locked");
-		return succeed({ programme, owner: welcomed.value });
+		return succeed({ programme, owner: await giveOwner(trx, deps, inviter, owner.value, programme) });
 	});
 	inviter?.mails.wake();
 	return opened.ok ? opened : refuseAll([opened.fault]);
@@ -105,28 +106,14 @@ async function giveOwner(
 	inviter: Inviter | null,
 	owner: Person,
 	programme: Programme,
-): Promise<Result<Invited>> {
+): Promise<SentLink | null> {
 	if (inviter !== null) {
-		return welcomePerson(trx, { ...deps, ...inviter }, owner, { programme, invitedBy: inviter.maker });
+		return welcomePerson(trx, { ...deps, ...inviter }, owner, programme, inviter.maker);
 	}
 	await addOwner(trx, programme.id, owner.id);
 	const note = { personId: null, programmeId: programme.id, action: "person.invited" } as const;
 	await noteAudit(trx, { ...note, subject: owner.email, detail: owner.role }, deps.clock.nowMs());
-	return succeed({ person: owner, link: null, isMailed: false });
-}
-
-function rowOf(publicId: string, currency: string, terms: Terms, nowMs: number) {
-	return {
-		public_id: publicId,
-		name: terms.name,
-		currency,
-		commission_rate: terms.commissionRate,
-		fee_rate: terms.feeRate,
-		approval_days: terms.approvalDays,
-		parks_pixels: terms.parksPixels ? 1 : 0,
-		parked_days: terms.parkedDays,
-		created_at_ms: nowMs,
-	} as const;
+	return null;
 }
 
 function unknownOwner(email: string): ReturnType<typeof refuse> {

@@ -1,18 +1,18 @@
 // Choosing a password, changing it, and a link by mail for those who forgot theirs.
 
 import type { EndedAccess } from "../domain/ended-access.ts";
-import { type Result, succeed } from "../domain/fault.ts";
+import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { noteAudit } from "../store/audit.ts";
-import { removeLinksOfPerson } from "../store/links.ts";
+import { lockLinks, removeLinksOfPerson } from "../store/links.ts";
 import { findPersonByEmail, findPersonById } from "../store/people.ts";
 import { findSessionRow, hasPassword, resumeSession, setPassword } from "../store/sign-in.ts";
 import { composeResetMail } from "./account-mail.ts";
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH, type Visitor } from "./auth.ts";
-import { passwordTooLong, passwordTooShort, wrongPassword } from "./auth-fault.ts";
+import { wrongPassword } from "./auth-fault.ts";
 import { endAccess } from "./end-access.ts";
 import type { InvitationsDeps } from "./invitations.ts";
 import { RESET_MAILS_FROM_ONE_NETWORK, RESET_MAILS_TO_ONE_ADDRESS, takeTurns } from "./limits.ts";
-import { issueLink, linkPath, lockLinksAs, type Maker } from "./links.ts";
+import { issueLink, linkPath, type Maker, transactAs } from "./links.ts";
 import { networkTurns } from "./network-turns.ts";
 import { forgetWrongPasswords } from "./password-turns.ts";
 import { makeSessionNames } from "./sessions.ts";
@@ -29,8 +29,17 @@ export interface PasswordChanged {
 }
 
 export function judgePassword(password: string): Result<true> {
-	if (password.length < MIN_PASSWORD_LENGTH) return { ok: false, fault: passwordTooShort() };
-	if (password.length > MAX_PASSWORD_LENGTH) return { ok: false, fault: passwordTooLong() };
+	if (password.length < MIN_PASSWORD_LENGTH) {
+		return refuse(
+			"password_too_short",
+			`A password has at least ${MIN_PASSWORD_LENGTH} characters. A few words in a row are easy to remember.`,
+			"password",
+		);
+	}
+	if (password.length > MAX_PASSWORD_LENGTH) {
+		const tooLong = `A password has at most ${MAX_PASSWORD_LENGTH} characters.`;
+		return refuse("password_too_long", tooLong, "password");
+	}
 	return succeed(true);
 }
 
@@ -51,10 +60,8 @@ export async function changePassword(
 	if (!(await auth.isPassword(self.email, currentPassword))) return { ok: false, fault: wrongPassword() };
 	const passwordHash = await auth.hashPassword(newPassword);
 	const renewed = makeSessionNames(random);
-	const changed = await store.transact(async (trx) => {
-		// A new password by another way, since the present one was looked at, has ended this session.
-		const signedOut = await lockLinksAs(trx, person);
-		if (signedOut !== null) return signedOut;
+	// A new password by another way, since the present one was looked at, has ended this session: then it is refused.
+	const changed = await transactAs(store, person, async (trx) => {
 		const session = await findSessionRow(trx, person.sessionId);
 		if (session === undefined) throw new Error("a session that was there a moment ago");
 		const nowMs = clock.nowMs();
@@ -87,17 +94,18 @@ export async function requestPasswordReset(
 	if (tooMany !== null) return { ok: false, fault: tooMany };
 	// The same work for either, so that an account costs no more time than none.
 	const token = await store.transact(async (trx) => {
+		await lockLinks(trx);
 		const found = await findPersonByEmail(trx, email);
 		const person = found !== undefined && (await hasPassword(trx, found.public_id)) ? found : undefined;
 		const personId = person?.id ?? NOBODY_ID;
-		const link = await issueLink(trx, deps, { purpose: "password_mail", personId, maker: null });
-		if (person === undefined || !link.ok) {
+		const issued = await issueLink(trx, deps, { purpose: "password_mail", personId, maker: null });
+		if (person === undefined) {
 			await removeLinksOfPerson(trx, NOBODY_ID);
 			return null;
 		}
 		// By whoever knows the address: nobody is signed in.
 		await noteAudit(trx, { personId: null, action: "password.reset_asked", subject: email }, nowMs);
-		return link.value;
+		return issued;
 	});
 	// Not awaited, on purpose: the time a mail takes would tell whether the account exists.
 	if (token !== null) mails.send(composeResetMail(email, `${publicUrl}${linkPath(token)}`));

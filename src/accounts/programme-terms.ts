@@ -4,6 +4,7 @@
 import { MAX_NAME_LENGTH, parseName } from "../domain/display-name.ts";
 import { type Fault, type Result, refuse, succeed } from "../domain/fault.ts";
 import { parseRate } from "../domain/money.ts";
+import type { Programme } from "../store/programmes.ts";
 
 /** Ten years: longer is a typing error. */
 const MAX_DAYS = 3_650;
@@ -38,8 +39,8 @@ export function parseTerms(input: TermsInput): Checked<Terms> {
 	const name = parseProgrammeName(input.name);
 	const commissionRate = parseRate(input.commissionRate, "commission");
 	const feeRate = parseRate(input.feeRate, "fee");
-	const approvalDays = parseApprovalDays(input.approvalDays);
-	const parkedDays = parseParkedDays(input.parkedDays ?? DEFAULT_PARKED_DAYS);
+	const approvalDays = parseDays(input.approvalDays, 0, "approvalDays");
+	const parkedDays = parseDays(input.parkedDays ?? DEFAULT_PARKED_DAYS, 1, "parkedDays");
 	if (name.ok && commissionRate.ok && feeRate.ok && approvalDays.ok && parkedDays.ok) {
 		return succeed({
 			name: name.value,
@@ -53,6 +54,28 @@ export function parseTerms(input: TermsInput): Checked<Terms> {
 	return refuseAll(faultsOf(name, commissionRate, feeRate, approvalDays, parkedDays));
 }
 
+export function rowOfTerms(terms: Terms) {
+	return {
+		name: terms.name,
+		commission_rate: terms.commissionRate,
+		fee_rate: terms.feeRate,
+		approval_days: terms.approvalDays,
+		parks_pixels: terms.parksPixels ? 1 : 0,
+		parked_days: terms.parkedDays,
+	} as const;
+}
+
+export function termsOf(programme: Programme): Terms {
+	return {
+		name: programme.name,
+		commissionRate: programme.commission_rate,
+		feeRate: programme.fee_rate,
+		approvalDays: programme.approval_days,
+		parksPixels: programme.parks_pixels === 1,
+		parkedDays: programme.parked_days,
+	};
+}
+
 function parseProgrammeName(text: string): Result<string> {
 	const name = parseName(text);
 	if (name !== null) return succeed(name);
@@ -63,22 +86,10 @@ function parseProgrammeName(text: string): Result<string> {
 	);
 }
 
-function parseApprovalDays(days: number): Result<number> {
-	if (Number.isInteger(days) && days >= 0 && days <= MAX_DAYS) return succeed(days);
-	return refuse(
-		"invalid_days",
-		`The approval window is a whole number of days from 0 to ${MAX_DAYS}.`,
-		"approvalDays",
-	);
-}
-
-function parseParkedDays(days: number): Result<number> {
-	if (Number.isInteger(days) && days >= 1 && days <= MAX_DAYS) return succeed(days);
-	return refuse(
-		"invalid_days",
-		`A parked conversion waits a whole number of days from 1 to ${MAX_DAYS}.`,
-		"parkedDays",
-	);
+function parseDays(days: number, least: number, field: "approvalDays" | "parkedDays"): Result<number> {
+	if (Number.isInteger(days) && days >= least && days <= MAX_DAYS) return succeed(days);
+	const what = field === "approvalDays" ? "The approval window is" : "A parked conversion waits";
+	return refuse("invalid_days", `${what} a whole number of days from ${least} to ${MAX_DAYS}.`, field);
 }
 
 /** "7.5000" as people write it: 7.5. */

@@ -1,10 +1,9 @@
 // `ringback user create` and `ringback user link`: a person, and the one-time link with which they choose their
 // password.
 
-import { type Invited, renewInvitation } from "../accounts/invitations.ts";
-import { issuePasswordLink } from "../accounts/password-link.ts";
+import { renewLink, type SentLink } from "../accounts/invitations.ts";
 import { createPerson, requirePersonByEmail } from "../accounts/people.ts";
-import { hasPassword } from "../store/sign-in.ts";
+import type { Person } from "../store/people.ts";
 import { type Command, EXIT, JSON_OPTION, type Screen, sayFault } from "./command.ts";
 import { withWorkplace } from "./with-workplace.ts";
 
@@ -32,10 +31,10 @@ export const userCreateCommand: Command = {
 				role: options.text("role"),
 			});
 			if (!made.ok) return sayFault(screen, made.fault, asJson);
-			const invited = await renewInvitation(workplace, made.value, null);
+			const invited = await renewLink(workplace, null, made.value, null);
 			if (!invited.ok) return sayFault(screen, invited.fault, asJson);
 			if (!asJson) screen.out(`Made ${made.value.role} ${made.value.email} (${made.value.public_id}).`);
-			return sayLink(screen, invited.value, asJson);
+			return sayLink(screen, made.value, invited.value, asJson);
 		}),
 };
 
@@ -49,24 +48,23 @@ export const userLinkCommand: Command = {
 			const asJson = options.flag("json");
 			const person = await requirePersonByEmail(workplace, options.text("email"));
 			if (!person.ok) return sayFault(screen, person.fault, asJson);
-			const hasJoined = await hasPassword(workplace.store.db, person.value.public_id);
-			const made = hasJoined
-				? await issuePasswordLink(workplace, null, person.value, null)
-				: await renewInvitation(workplace, person.value, null);
-			return made.ok ? sayLink(screen, made.value, asJson) : sayFault(screen, made.fault, asJson);
+			const made = await renewLink(workplace, null, person.value, null);
+			return made.ok
+				? sayLink(screen, person.value, made.value, asJson)
+				: sayFault(screen, made.fault, asJson);
 		}),
 };
 
 function sayLink(
 	screen: Screen,
-	{ person, link, isMailed, isForPassword }: Invited,
+	{ public_id: id, email, role }: Person,
+	{ link, isMailed, isForPassword }: SentLink,
 	asJson: boolean,
 ): number {
-	const { public_id: id, email, role } = person;
 	if (asJson) screen.out(JSON.stringify({ id, email, role, link, isMailed }));
 	else {
 		screen.out(
-			isForPassword === true
+			isForPassword
 				? `The link to choose a new password, good once and for 24 hours. Hand it over yourself.${isMailed ? " A mail tells them that it was made." : ""}`
 				: `The link to choose a password, good once and for seven days.${isMailed ? " It is being mailed, too." : ""}`,
 		);

@@ -49,7 +49,7 @@ export async function findAuthenticatorId(db: Db, email: string): Promise<string
 		.select(["auth_two_factors.id", "auth_users.twoFactorEnabled"])
 		.where("auth_users.email", "=", email)
 		.executeTakeFirst();
-	return row !== undefined && row.twoFactorEnabled ? row.id : null;
+	return row?.twoFactorEnabled ? row.id : null;
 }
 
 export async function isAuthenticatorOn(trx: Db, personPublicId: string): Promise<boolean> {

@@ -1,15 +1,18 @@
 // One-time links: made, looked at, used and withdrawn. Whoever changes one holds `lockLinks`.
 
-import type { Insertable, Selectable } from "kysely";
+import type { Insertable, NotNull, Selectable } from "kysely";
+import { DAY_MS } from "../domain/time.ts";
 import type { Db } from "./store.ts";
 import type { LinkPurpose, LinksTable } from "./tables/links.ts";
 
 export type Link = Selectable<LinksTable>;
+/** What an owner sent: it is for an address, whether or not that has an account. */
+export type ProgrammeInvitation = Link & { email: string };
 
 /** As with people: one page holds them all. */
 const MAX_INVITATIONS_LISTED = 500;
 /** How long an invitation stays on the list after its link has ended, to be sent again. */
-const ENDED_SHOWN_MS = 30 * 86_400_000;
+const ENDED_SHOWN_MS = 30 * DAY_MS;
 
 /**
  * To be taken first in every transaction that makes or uses a link, or ends somebody's access. They come one after
@@ -67,29 +70,25 @@ export async function removeFirstStaffLink(trx: Db): Promise<void> {
 }
 
 /** Owners' invitations, those that do not work any more too, so that they can be sent again. The oldest first. */
-export async function listProgrammeInvitations(db: Db, programmeId: number): Promise<Link[]> {
-	return db
-		.selectFrom("links")
-		.selectAll()
-		.where("programme_id", "=", programmeId)
-		.where("email", "is not", null)
-		.orderBy("id")
-		.limit(MAX_INVITATIONS_LISTED)
-		.execute();
+export async function listProgrammeInvitations(db: Db, programmeId: number): Promise<ProgrammeInvitation[]> {
+	return programmeInvitations(db, programmeId).orderBy("id").limit(MAX_INVITATIONS_LISTED).execute();
 }
 
 export async function findProgrammeInvitation(
 	db: Db,
 	programmeId: number,
 	publicId: string,
-): Promise<Link | undefined> {
+): Promise<ProgrammeInvitation | undefined> {
+	return programmeInvitations(db, programmeId).where("public_id", "=", publicId).executeTakeFirst();
+}
+
+function programmeInvitations(db: Db, programmeId: number) {
 	return db
 		.selectFrom("links")
 		.selectAll()
-		.where("public_id", "=", publicId)
 		.where("programme_id", "=", programmeId)
 		.where("email", "is not", null)
-		.executeTakeFirst();
+		.$narrowType<{ email: NotNull }>();
 }
 
 export async function removeProgrammeInvitation(

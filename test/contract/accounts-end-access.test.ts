@@ -4,7 +4,7 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { before, test } from "node:test";
 import { type Auth, createAuth } from "../../src/accounts/auth.ts";
-import { issuePasswordLink } from "../../src/accounts/password-link.ts";
+import { makePasswordLink } from "../../src/accounts/invitations.ts";
 import { confirmSignIn, signIn } from "../../src/accounts/sign-in.ts";
 import type { Person } from "../../src/store/people.ts";
 import { addOwner } from "../../src/store/programmes.ts";
@@ -134,7 +134,7 @@ const WAYS: readonly Way[] = [
 			what: `${role} choose a new password by \`ringback user link\``,
 			role,
 			async lose({ site, person }) {
-				const made = await issuePasswordLink(site.deps, null, person, null);
+				const made = await makePasswordLink(site.deps, null, person, null);
 				return choosePassword(site, made.ok ? new URL(made.value.link ?? "").pathname : "");
 			},
 			says: () => CHANGED,

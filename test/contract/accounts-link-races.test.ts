@@ -5,13 +5,11 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { acceptLink } from "../../src/accounts/accept-link.ts";
+import { inviteAsOwner, invitePerson, makePasswordLink } from "../../src/accounts/invitations.ts";
 import type { Maker } from "../../src/accounts/links.ts";
-import { inviteAsOwner } from "../../src/accounts/owner-invitations.ts";
-import { makePasswordLink } from "../../src/accounts/password-link.ts";
+import { deactivateStaff, removeProgrammeOwner } from "../../src/accounts/owners-and-staff.ts";
 import { changePassword } from "../../src/accounts/passwords.ts";
 import { createPerson } from "../../src/accounts/people.ts";
-import { removeProgrammeOwner } from "../../src/accounts/programme-owners.ts";
-import { deactivateStaff, inviteStaff } from "../../src/accounts/staff.ts";
 import type { Person } from "../../src/store/people.ts";
 import { addOwner } from "../../src/store/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -39,7 +37,12 @@ eachDatabase("links while access ends", (database) => {
 			const [boss, leaver] = [await addSignedIn("staff"), await addSignedIn("staff")];
 			const made = Promise.all([
 				makePasswordLink(depsOf(database.store), leaver.maker, boss.person, null),
-				inviteStaff(depsOf(database.store), leaver.maker, newEmail("network")),
+				invitePerson(depsOf(database.store), {
+					email: newEmail("network"),
+					role: "staff",
+					programme: null,
+					invitedBy: leaver.maker,
+				}),
 			]);
 			const ended = deactivateStaff(depsOf(database.rival), boss.maker, leaver.person.public_id);
 			const [links, removed] = await Promise.all([made, ended]);

@@ -4,9 +4,9 @@
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { sql } from "kysely";
-import { makeFirstStaffPath } from "../../src/accounts/first-staff.ts";
 import { invitePerson } from "../../src/accounts/invitations.ts";
 import { takeTurn, takeTurns } from "../../src/accounts/limits.ts";
+import { makeFirstStaffPath } from "../../src/accounts/links.ts";
 import { listAuditOfProgramme } from "../../src/store/audit.ts";
 import { countUse, forgetUses, pruneUses, readUses, uncountUse } from "../../src/store/limit-counts.ts";
 import { findOpenLink } from "../../src/store/links.ts";

@@ -4,8 +4,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { before, test } from "node:test";
 import { sql } from "kysely";
-import { removeProgrammeOwner } from "../../src/accounts/programme-owners.ts";
-import { deactivateStaff } from "../../src/accounts/staff.ts";
+import { deactivateStaff, removeProgrammeOwner } from "../../src/accounts/owners-and-staff.ts";
 import { listAuditOfProgramme } from "../../src/store/audit.ts";
 import { tallySlice } from "../../src/store/conversion-tally.ts";
 import { findOpenNotice, listNotices } from "../../src/store/notice-list.ts";

@@ -3,7 +3,7 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
-import { invitePerson, renewInvitation } from "../../src/accounts/invitations.ts";
+import { invitePerson, renewLink } from "../../src/accounts/invitations.ts";
 import { createMailDispatcher } from "../../src/accounts/mail-dispatcher.ts";
 import { findPersonByEmail } from "../../src/store/people.ts";
 import { DATABASE_KINDS } from "../support/open-store.ts";
@@ -25,7 +25,7 @@ for (const kind of DATABASE_KINDS) {
 			const links = [expectValue(await invitePerson(dying, input)).link];
 			const person = await findPersonByEmail(site.store.db, email);
 			ok(person !== undefined);
-			links.push(expectValue(await renewInvitation(dying, person, null)).link);
+			links.push(expectValue(await renewLink(dying, null, person, null)).link);
 			service.mails.wake();
 			await site.until(() => site.mail.mails.length === 2);
 			for (const [index, { to, text }] of site.mail.mails.entries()) {

@@ -1,33 +1,24 @@
 // The link of an invitation, shown once to whoever made it, and whether it was mailed.
 
 import { html } from "hono/html";
-import type { SentInvitation } from "../../accounts/invitations.ts";
+import type { SentLink } from "../../accounts/invitations.ts";
 import { padded, section } from "../components/blocks.ts";
 import { copyable } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
 
-export interface InvitationView extends Pick<SentInvitation, "link" | "isMailed" | "isForPassword"> {
-	email: string;
-	isLinkWithheld?: boolean;
-}
-
-export function invitationView({ person, ...sent }: SentInvitation): InvitationView {
-	return { ...sent, email: person.email };
-}
-
-export function invitationCard(invited: InvitationView): Html {
+export function invitationCard(invited: SentLink): Html {
 	return section({
 		id: "invitation",
-		title: `${invited.isForPassword === true ? "New password" : "Invitation"} for ${invited.email}`,
+		title: `${invited.isForPassword ? "New password" : "Invitation"} for ${invited.email}`,
 		body: padded(html`<div class="stack">${describe(invited)}</div>`),
 	});
 }
 
-function describe({ link, isMailed, isLinkWithheld, isForPassword, email }: InvitationView): Content {
-	if (link !== null && isForPassword === true) return describePasswordLink(link, isMailed, email);
+function describe({ link, isMailed, isLinkWithheld, isForPassword, email }: SentLink): Content {
+	if (link !== null && isForPassword) return describePasswordLink(link, isMailed, email);
 	if (link !== null) return describeLink(link, isMailed);
 	if (isMailed) return html`<p class="break">A mail is on its way to ${email}.</p>`;
-	if (isLinkWithheld === true) {
+	if (isLinkWithheld) {
 		return html`<p class="break">No mail can be sent from here, and only the network's staff may hand over a link: it makes its holder ${email}. Ask the network's staff for it.</p>`;
 	}
 	return html`<p class="break">${email} can sign in already and finds the programme there. No mail can be sent from here, so tell them yourself.</p>`;

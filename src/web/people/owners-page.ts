@@ -1,16 +1,16 @@
 // /programmes/:id/people: who looks after the programme; staff and owners alike invite and remove.
 
 import { z } from "zod";
-import { addressOf } from "../../accounts/owner-invitations.ts";
+import type { SentLink } from "../../accounts/invitations.ts";
 import {
 	inviteOwner,
 	type OwnerRemoved,
 	removeProgrammeOwner,
 	renewOwnerLink,
-} from "../../accounts/programme-owners.ts";
+} from "../../accounts/owners-and-staff.ts";
 import { sayWithdrawn, withinProgramme } from "../../domain/ended-access.ts";
 import type { Fault } from "../../domain/fault.ts";
-import { type Link, listProgrammeInvitations } from "../../store/links.ts";
+import { listProgrammeInvitations, type ProgrammeInvitation } from "../../store/links.ts";
 import { type ListedPerson, listOwners } from "../../store/people-list.ts";
 import type { Programme } from "../../store/programmes.ts";
 import { message, padded, pageHeader, section } from "../components/blocks.ts";
@@ -21,7 +21,7 @@ import type { Content } from "../html.ts";
 import { answerPage } from "../page.ts";
 import { frameProgramme } from "../programme-frame.ts";
 import { makerOf, programmeOf, viewerOf } from "../viewer.ts";
-import { type InvitationView, invitationCard } from "./invitation-card.ts";
+import { invitationCard } from "./invitation-card.ts";
 import { inviteForm, peopleTable, sayEnded, sayStaffInvitation } from "./people-table.ts";
 
 export const INVITE_FORM = z.object({ email: z.string().trim().default("") });
@@ -61,7 +61,7 @@ export async function takeOwnerRemoval(c: WebContext, deps: WebDeps): Promise<Re
 interface OwnersState {
 	email?: string;
 	fault?: Fault;
-	invited?: InvitationView;
+	invited?: SentLink;
 }
 
 async function answerOwners(
@@ -148,13 +148,17 @@ function sayRemoved(
  * recipient chose a new password, or lost access elsewhere, would tell an owner that there is such an account: to
  * owners it looks as before until its time is over.
  */
-function waitingPerson(invitation: Link, nowMs: number, role: "owner" | "staff"): ListedPerson {
+function waitingPerson(
+	invitation: ProgrammeInvitation,
+	nowMs: number,
+	role: "owner" | "staff",
+): ListedPerson {
 	const isWithdrawn =
 		invitation.withdrawn === "with_maker" || (invitation.withdrawn !== null && role === "staff");
 	return {
 		id: null,
 		publicId: invitation.public_id,
-		email: addressOf(invitation),
+		email: invitation.email,
 		name: "",
 		hasPassword: false,
 		hasAuthenticator: false,

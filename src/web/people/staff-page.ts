@@ -1,6 +1,7 @@
 // /people: the network's own people. Whoever is deactivated is signed out everywhere at once.
 
-import { deactivateStaff, inviteStaff, renewStaffLink } from "../../accounts/staff.ts";
+import { invitePerson, type SentLink } from "../../accounts/invitations.ts";
+import { deactivateStaff, renewStaffLink } from "../../accounts/owners-and-staff.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { listStaff } from "../../store/people-list.ts";
 import { message, padded, pageHeader, section } from "../components/blocks.ts";
@@ -10,7 +11,7 @@ import { setFlash } from "../flash.ts";
 import type { Content } from "../html.ts";
 import { answerPage } from "../page.ts";
 import { makerOf, viewerOf } from "../viewer.ts";
-import { type InvitationView, invitationCard, invitationView } from "./invitation-card.ts";
+import { invitationCard } from "./invitation-card.ts";
 import { INVITE_FORM } from "./owners-page.ts";
 import { inviteForm, peopleTable, sayEnded, sayStaffInvitation } from "./people-table.ts";
 
@@ -20,21 +21,14 @@ export function showStaff(c: WebContext, deps: WebDeps): Promise<Response> {
 
 export async function takeStaffInvitation(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { email } = INVITE_FORM.parse(await c.req.parseBody());
-	const invited = await inviteStaff(deps, makerOf(c), email);
-	return answerStaff(
-		c,
-		deps,
-		invited.ok ? { invited: invitationView(invited.value) } : { email, fault: invited.fault },
-	);
+	const invitation = { email, role: "staff", programme: null, invitedBy: makerOf(c) };
+	const invited = await invitePerson(deps, invitation);
+	return answerStaff(c, deps, invited.ok ? { invited: invited.value } : { email, fault: invited.fault });
 }
 
 export async function takeStaffLink(c: WebContext, deps: WebDeps): Promise<Response> {
 	const renewed = await renewStaffLink(deps, makerOf(c), c.req.param("personId") ?? "");
-	return answerStaff(
-		c,
-		deps,
-		renewed.ok ? { invited: invitationView(renewed.value) } : { fault: renewed.fault },
-	);
+	return answerStaff(c, deps, renewed.ok ? { invited: renewed.value } : { fault: renewed.fault });
 }
 
 export async function takeDeactivation(c: WebContext, deps: WebDeps): Promise<Response> {
@@ -47,7 +41,7 @@ export async function takeDeactivation(c: WebContext, deps: WebDeps): Promise<Re
 interface StaffState {
 	email?: string;
 	fault?: Fault;
-	invited?: InvitationView;
+	invited?: SentLink;
 }
 
 async function answerStaff(

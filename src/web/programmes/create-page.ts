@@ -14,7 +14,7 @@ import type { WebContext, WebDeps } from "../deps.ts";
 import { setFlash } from "../flash.ts";
 import type { Html } from "../html.ts";
 import { answerPage } from "../page.ts";
-import { invitationCard, invitationView } from "../people/invitation-card.ts";
+import { invitationCard } from "../people/invitation-card.ts";
 import { makerOf } from "../viewer.ts";
 import {
 	approvalField,
@@ -79,7 +79,7 @@ export async function takeCreateForm(c: WebContext, deps: WebDeps): Promise<Resp
 			linkButton({ label: "Go to Integration", href: `${path}/integration`, tone: "primary" }),
 			linkButton({ label: "All programmes", href: "/programmes" }),
 		],
-	})}${invitationCard(invitationView(owner))}`;
+	})}${owner === null ? null : invitationCard(owner)}`;
 	return answerPage(c, {
 		title: "Programme created",
 		active: "programmes",

@@ -2,8 +2,8 @@
 
 import { html } from "hono/html";
 import { z } from "zod";
-import { changeProgramme, termsOf } from "../../accounts/change-programme.ts";
-import { shortenRate, type TermsInput } from "../../accounts/programme-terms.ts";
+import { changeProgramme } from "../../accounts/change-programme.ts";
+import { shortenRate, type TermsInput, termsOf } from "../../accounts/programme-terms.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { listAuditOfProgramme } from "../../store/audit.ts";
 import { findProgrammesById, type Programme } from "../../store/programmes.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { changeProgramme, termsOf } from "../../accounts/change-programme.ts";
-import { shortenRate } from "../../accounts/programme-terms.ts";
+import { changeProgramme } from "../../accounts/change-programme.ts";
+import { shortenRate, termsOf } from "../../accounts/programme-terms.ts";
 import { noteAudit } from "../../store/audit.ts";
 import { openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";
 

@@ -2,7 +2,7 @@
 
 import { html } from "hono/html";
 import { MIN_PASSWORD_LENGTH } from "../../accounts/auth.ts";
-import type { OpenedLink } from "../../accounts/find-link.ts";
+import type { OpenedLink } from "../../accounts/links.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { message } from "../components/blocks.ts";
 import { button, linkButton, postForm, textField } from "../components/forms.ts";

@@ -3,7 +3,7 @@
 
 import type { Hono } from "hono";
 import { type AcceptedLink, acceptLink } from "../../accounts/accept-link.ts";
-import { findLink } from "../../accounts/find-link.ts";
+import { findLink } from "../../accounts/links.ts";
 import { signIn, signOut } from "../../accounts/sign-in.ts";
 import { type EndedAccess, sayWithdrawn } from "../../domain/ended-access.ts";
 import type { Person } from "../../store/people.ts";

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { makeFirstStaffPath } from "../../accounts/first-staff.ts";
-import { invitePerson } from "../../accounts/invitations.ts";
-import { issuePasswordLink } from "../../accounts/password-link.ts";
+import { invitePerson, makePasswordLink } from "../../accounts/invitations.ts";
+import { makeFirstStaffPath } from "../../accounts/links.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/time.ts";
 import { openTestSite, PASSWORD, type Shown, type TestSite } from "../test-site.test-support.ts";
 
@@ -179,7 +178,7 @@ test("a new link for somebody who lost the password ends their sessions and keep
 	const site = await openTestSite(t);
 	const staff = await site.addStaff();
 	const lost = await site.signIn(staff);
-	const renewed = await issuePasswordLink(site.deps, null, staff, null);
+	const renewed = await makePasswordLink(site.deps, null, staff, null);
 	assert.ok(renewed.ok && renewed.value.link !== null);
 	const path = new URL(renewed.value.link).pathname;
 	assert.equal((await lost.open("/account")).status, 200, "making a link changes nothing yet");
