@@ -334,12 +334,12 @@ async function open(t: TestContext) {
 	return { shop, clock, counter, listen, refuse, stop: () => stopping.abort() };
 }
 
-/** How often the feed was read: its query is the only one in words of its own. */
+/** How often the feed was read: its query is the only one over a query. */
 class ReadingCounter implements KyselyPlugin {
 	count = 0;
 
 	transformQuery({ node }: PluginTransformQueryArgs): RootOperationNode {
-		if (node.kind === "RawNode") this.count++;
+		if (/"AliasNode".*"passed"/.test(JSON.stringify(node))) this.count++;
 		return node;
 	}
 

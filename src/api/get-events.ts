@@ -3,13 +3,13 @@
 
 import * as z from "zod";
 import { hasReached, readFeed, startOfFeed } from "../conversions/event-feed.ts";
-import { CURSOR_IV_BYTES, deriveCursorKey, readCursor, writeCursor } from "../domain/event-cursor.ts";
-import type { EventPosition } from "../domain/event-position.ts";
+import { deriveCursorKey, type EventPosition, readCursor, writeCursor } from "../domain/event-cursor.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { SEALING_IV_BYTES } from "../domain/sealing.ts";
 import { EventStreams, type StreamSource } from "../server-sent-events.ts";
+import type { MoveStore } from "../store/announced-moves.ts";
 import { isKeyUsable } from "../store/keys.ts";
 import type { Programme } from "../store/programmes.ts";
-import type { Db } from "../store/store.ts";
 import type { AppDeps } from "./deps.ts";
 import { checkFields, parseQuery } from "./fields.ts";
 import { type AuthenticCall, type Endpoint, type Handled, tooManyStreams } from "./signed-call.ts";
@@ -34,7 +34,7 @@ export const EVENTS_QUERY = z.strictObject({
 		.optional(),
 });
 
-interface Wish {
+interface StreamRequest {
 	position: EventPosition;
 	testOnly: boolean;
 }
@@ -49,12 +49,13 @@ export function createGetEvents(deps: AppDeps): Endpoint {
 	});
 	return async (trx, _deps, call): Promise<Handled> => {
 		const { programme } = call;
-		const wish = await parseWish(trx, cursorKey, programme, call.query);
-		if (!wish.ok) return { result: wish, orderId: null };
+		const { moveOrder } = deps.store;
+		const asked = await parseRequest({ db: trx, moveOrder }, cursorKey, programme, call.query);
+		if (!asked.ok) return { result: asked, orderId: null };
 		if (!streams.hasRoom(programme.id)) {
 			return { result: { ok: false, fault: tooManyStreams() }, orderId: null };
 		}
-		const source = createSource(deps, cursorKey, call, wish.value);
+		const source = createSource(deps, cursorKey, call, asked.value);
 		const result = succeed({
 			outcome: "LISTENING",
 			httpStatus: 200 as const,
@@ -67,12 +68,12 @@ export function createGetEvents(deps: AppDeps): Endpoint {
 	};
 }
 
-async function parseWish(
-	trx: Db,
+async function parseRequest(
+	store: MoveStore,
 	cursorKey: Uint8Array,
 	programme: Programme,
 	query: URLSearchParams,
-): Promise<Result<Wish>> {
+): Promise<Result<StreamRequest>> {
 	const names = parseQuery(query);
 	if (!names.ok) return names;
 	const fields = checkFields(EVENTS_QUERY, names.value);
@@ -82,9 +83,9 @@ async function parseWish(
 		return refuse("invalid_field", "test must be true or false, or left out.", "test");
 	}
 	const testOnly = test === "true";
-	if (after === undefined) return succeed({ position: await startOfFeed(trx), testOnly });
+	if (after === undefined) return succeed({ position: await startOfFeed(store), testOnly });
 	const position = readCursor(cursorKey, programme.id, after);
-	if (position !== null && (await hasReached(trx, position))) return succeed({ position, testOnly });
+	if (position !== null && (await hasReached(store, position))) return succeed({ position, testOnly });
 	return refuse(
 		"malformed_cursor",
 		"This cursor is not one of this programme's. Take the id of an event as it is, or leave it out to listen from now on.",
@@ -96,28 +97,28 @@ function createSource(
 	{ store, clock, random }: AppDeps,
 	cursorKey: Uint8Array,
 	{ programme, keyId, hangUp }: AuthenticCall,
-	{ position: start, testOnly }: Wish,
+	{ position: start, testOnly }: StreamRequest,
 ): StreamSource {
 	let position = start;
 	const idLine = (at: EventPosition): string =>
-		`id: ${writeCursor(cursorKey, random.bytes(CURSOR_IV_BYTES), programme.id, at)}\n`;
+		`id: ${writeCursor(cursorKey, random.bytes(SEALING_IV_BYTES), programme.id, at)}\n`;
 	const greeting = JSON.stringify({ programId: programme.public_id, testOnly });
 	return {
 		opening: `event: listening\n${idLine(start)}data: ${greeting}\n\n`,
 		async look() {
-			const page = await readFeed(store, programme, position, { testOnly, nowMs: clock.nowMs() });
-			if (page.events.length === 0 && !page.hasMore) {
-				position = page.position;
+			const batch = await readFeed(store, programme, position, { testOnly, nowMs: clock.nowMs() });
+			if (batch.events.length === 0 && !batch.hasMore) {
+				position = batch.position;
 				return null;
 			}
 			return {
-				hasMore: page.hasMore,
+				hasMore: batch.hasMore,
 				async compose() {
-					position = page.position;
-					const messages = page.events.map(
+					position = batch.position;
+					const messages = batch.events.map(
 						({ event, body, position: behind }) => `event: ${event}\n${idLine(behind)}data: ${body}\n\n`,
 					);
-					// Nothing, where the page was other shops': a word at that moment would tell how many they sell.
+					// Nothing, where the batch was other shops': a word at that moment would tell how many they sell.
 					return messages.join("");
 				},
 			};
@@ -125,7 +126,7 @@ function createSource(
 		isAllowed: () => isKeyUsable(store.db, keyId),
 		// Whoever comes back with a revoked key is told so.
 		farewell: "",
-		// With the place reached, so that whoever comes back need not go through everybody else's events again.
+		// With the position reached, so that whoever comes back need not go through everybody else's events again.
 		heartbeat: () => `: still here\n${idLine(position)}\n`,
 		hangUp,
 	};

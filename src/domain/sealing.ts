@@ -11,31 +11,32 @@ const TAG_BYTES = 16;
 
 /** `iv` must be fresh random bytes every time: GCM breaks when one is used twice. */
 export function sealSecret(key: Uint8Array, programmeId: number, secret: string, iv: Uint8Array): string {
-	return seal(key, `programme:${programmeId}`, secret, iv);
+	return sealText(key, `programme:${programmeId}`, secret, iv);
 }
 
 /** Null when the key is not the one it was sealed with, or somebody changed it. */
 export function openSecret(key: Uint8Array, programmeId: number, sealed: string): string | null {
-	return open(key, `programme:${programmeId}`, sealed);
+	return openText(key, `programme:${programmeId}`, sealed);
 }
 
 /** A mail on its way may hold a link that lets somebody in. Bound to its reader: no row opens for another address. */
 export function sealMail(key: Uint8Array, to: string, text: string, iv: Uint8Array): string {
-	return seal(key, `mail:${to}`, text, iv);
+	return sealText(key, `mail:${to}`, text, iv);
 }
 
 export function openMail(key: Uint8Array, to: string, sealed: string): string | null {
-	return open(key, `mail:${to}`, sealed);
+	return openText(key, `mail:${to}`, sealed);
 }
 
-function seal(key: Uint8Array, boundTo: string, text: string, iv: Uint8Array): string {
+/** `boundTo` says what the text belongs to: it opens with the same words only. */
+export function sealText(key: Uint8Array, boundTo: string, text: string, iv: Uint8Array): string {
 	const cipher = createCipheriv(ALGORITHM, key, iv).setAAD(Buffer.from(boundTo));
 	return Buffer.concat([iv, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]).toString(
 		"base64",
 	);
 }
 
-function open(key: Uint8Array, boundTo: string, sealed: string): string | null {
+export function openText(key: Uint8Array, boundTo: string, sealed: string): string | null {
 	const bytes = Buffer.from(sealed, "base64");
 	if (bytes.length < SEALING_IV_BYTES + TAG_BYTES) return null;
 	const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, SEALING_IV_BYTES), {

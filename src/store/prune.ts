@@ -2,6 +2,7 @@
 // its own transaction, so that nobody waits for it. Nonces and notices are few and go at once.
 
 import type { Clock } from "../ports.ts";
+import { findNewestMove } from "./announced-moves.ts";
 import type { Db, Store } from "./store.ts";
 
 const BATCH_ROWS = 500;
@@ -97,7 +98,7 @@ export async function pruneExpired(
 ): Promise<number> {
 	let removed = 0;
 	while (!isStopping()) {
-		const ids = await longestExpired(store.db, olderThanMs);
+		const ids = await longestExpired(store, olderThanMs);
 		if (ids.length === 0) break;
 		removed += await store.transact((trx) => removeExpired(trx, ids));
 		await clock.yieldLoop();
@@ -106,13 +107,13 @@ export async function pruneExpired(
 }
 
 /** Along conversions_by_window. */
-async function longestExpired(db: Db, olderThanMs: number): Promise<number[]> {
-	const rows = await db
+async function longestExpired(store: Store, olderThanMs: number): Promise<number[]> {
+	const rows = await store.db
 		.selectFrom("conversions")
 		.select("id")
 		.where("status", "=", "EXPIRED")
 		.where("window_ends_at_ms", "<", olderThanMs)
-		.where("id", "not in", await newestConversions(db))
+		.where("id", "not in", await newestConversions(store))
 		.orderBy("window_ends_at_ms")
 		.limit(BATCH_ROWS)
 		.execute();
@@ -123,11 +124,10 @@ async function longestExpired(db: Db, olderThanMs: number): Promise<number[]> {
  * The newest row and the one with the newest move stay until there is a newer one: SQLite gives the number of a removed
  * last row again, and a listener's cursor must not be ahead of the moves.
  */
-async function newestConversions(db: Db): Promise<number[]> {
-	const rows = db.selectFrom("conversions").select("id").where("id", ">", 0);
-	const moves = db.selectFrom("moves").select("conversion_id").where("id", ">", 0);
+async function newestConversions(store: Store): Promise<number[]> {
+	const rows = store.db.selectFrom("conversions").select("id").where("id", ">", 0);
 	const row = await rows.orderBy("id", "desc").limit(1).executeTakeFirst();
-	const move = await moves.orderBy("id", "desc").limit(1).executeTakeFirst();
+	const move = await findNewestMove(store, "all");
 	return [row?.id ?? 0, move?.conversion_id ?? 0];
 }
 

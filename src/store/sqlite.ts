@@ -4,7 +4,7 @@
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { type Driver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
+import { type Driver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler, sql } from "kysely";
 import { applyMigrations } from "./migrate.ts";
 import type { Schema } from "./schema.ts";
 import { SqliteDriver } from "./sqlite-driver.ts";
@@ -28,6 +28,8 @@ const DIALECT: Dialect = {
 	boolean: "integer",
 	// It always compares bytes.
 	bytewiseText: "text",
+	transactionNumber: [],
+	moveKey: "id integer primary key",
 };
 
 /** `path` is a file, or ":memory:". Its folder is made when missing. */
@@ -63,6 +65,8 @@ export function createSqliteStore(database: DatabaseSync): Store {
 			db.transaction().execute((trx) => applyMigrations(trx, DIALECT, nowMs, migrations)),
 		transact: (work) => db.transaction().execute(work),
 		queue: createSqliteQueue(database),
+		// One writer at a time: whoever has a number ends before the next is given.
+		moveOrder: { transaction: sql`moves.id`, endedBelow: sql`9223372036854775807` },
 		announceDue: (programmeIds) => listeners.tell(programmeIds),
 		announceChange: (programmeId) => listeners.tell([programmeId]),
 		onDue: (listener) => listeners.add(listener),

@@ -1,6 +1,7 @@
 // The store as the rest of the house sees it: one Kysely for both databases, one way to run a
 // transaction, the hot queue, and the word that something has become due.
 
+import type { RawBuilder } from "kysely";
 import type { MigrationReport } from "./migrate.ts";
 import type { Migration } from "./migrations.ts";
 import type { Queue } from "./queue.ts";
@@ -17,6 +18,7 @@ export interface Store {
 	/** All or nothing, durable once it resolves. */
 	transact<Value>(work: (trx: Db) => Promise<Value>): Promise<Value>;
 	queue: Queue;
+	moveOrder: MoveOrder;
 	/** To be called after the commit that made deliveries due: wakes engines here and in other processes. */
 	announceDue(programmeIds: readonly number[]): void;
 	/** A programme's URL or secret has changed: every engine must read it before it sends anything more. */
@@ -24,6 +26,17 @@ export interface Store {
 	/** Returns how to stop listening. */
 	onDue(listener: DueListener): () => void;
 	close(): Promise<void>;
+}
+
+/** The order in which listeners are told of moves: see announced-moves. */
+export interface MoveOrder {
+	/**
+	 * Of a row of `moves`: the number of the transaction that wrote it, or a later one. Never lower than that of an
+	 * earlier move of the same conversion.
+	 */
+	transaction: RawBuilder<number>;
+	/** All transactions with a lower number have ended. */
+	endedBelow: RawBuilder<number>;
 }
 
 /** "anywhere": something may have become due that nobody could name; the queue itself has to be asked. */

@@ -5,7 +5,7 @@ import { deepEqual, equal, ok, partialDeepStrictEqual } from "node:assert/strict
 import { test } from "node:test";
 import { approveDue } from "../../src/conversions/approve-due.ts";
 import { decideByOrder } from "../../src/conversions/decide-by-order.ts";
-import { readFeed, startOfFeed } from "../../src/conversions/event-feed.ts";
+import { startOfFeed } from "../../src/conversions/event-feed.ts";
 import { expireParked } from "../../src/conversions/expire-parked.ts";
 import { listConversionsPage } from "../../src/conversions/list.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
@@ -21,6 +21,7 @@ import type { Store } from "../../src/store/store.ts";
 import { createClock } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { type Act, carryOut, endWindow, type Terms, UNKNOWN } from "../support/lifecycle-model.ts";
+import { startListening } from "../support/listener.ts";
 import { createRandom } from "../support/random.ts";
 import { addConversion, addProgramme } from "../support/rows.ts";
 
@@ -284,7 +285,7 @@ eachDatabase("reports of one order", (database) => {
 	test("whoever reads the events later sees the pixel's amount in what was announced before the confirmation", async () => {
 		const { store } = database;
 		const programme = await openProgramme(false);
-		const start = await startOfFeed(store.db);
+		const start = await startOfFeed(store);
 		await report(programme, PIXEL);
 		const pixelAtMs = clock.nowMs();
 		await clock.moveBy(DAY_MS);
@@ -292,8 +293,9 @@ eachDatabase("reports of one order", (database) => {
 		const decision = { move: "approve", decidedBy: "shop" } as const;
 		await store.transact((trx) => decideByOrder(trx, deps(), programme, ORDER, decision));
 		const nowMs = clock.nowMs();
-		const { events } = await readFeed(store, programme, start, { testOnly: false, nowMs });
-		const bodies = events.map(({ body }) => JSON.parse(body));
+		const listener = await startListening(store, programme, { from: start, nowMs });
+		await listener.catchUp();
+		const bodies = listener.events.map(({ body }) => JSON.parse(body));
 		deepEqual(
 			bodies.map(({ event, basketValue, occurredAt, test: isTest }) => [
 				event,
@@ -313,7 +315,8 @@ eachDatabase("reports of one order", (database) => {
 			owed.map((body) => ({ ...body, sentAt })),
 			"as the callbacks have it",
 		);
-		const tests = await readFeed(store, programme, start, { testOnly: true, nowMs });
+		const tests = await startListening(store, programme, { from: start, testOnly: true, nowMs });
+		await tests.catchUp();
 		deepEqual(
 			tests.events.map(({ event }) => event),
 			["conversion.approved"],

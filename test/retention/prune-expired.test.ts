@@ -6,11 +6,10 @@ import { before, beforeEach, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { sql } from "kysely";
 import { startChores } from "../../src/chores.ts";
-import { hasReached, readFeed, startOfFeed } from "../../src/conversions/event-feed.ts";
+import { hasReached } from "../../src/conversions/event-feed.ts";
 import { exportConversions } from "../../src/conversions/export.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
 import type { Report } from "../../src/conversions/report.ts";
-import type { EventPosition } from "../../src/domain/event-position.ts";
 import {
 	type Conversion,
 	findByOrder,
@@ -26,6 +25,7 @@ import { renewExpired } from "../../src/store/renew-expired.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
+import { startListening } from "../support/listener.ts";
 import { createLog } from "../support/log.ts";
 import { analyseAsInService, plansOf } from "../support/query-plan.ts";
 import { createRandom } from "../support/random.ts";
@@ -132,21 +132,19 @@ eachDatabase("retention of expired conversions", (database) => {
 		const { store } = database;
 		await add("sale", "RECORDED");
 		const newest = await add("newest", "EXPIRED");
-		const position = await startOfFeed(store.db);
+		const listener = await startListening(store, programme);
+		await listener.catchUp();
+		listener.told = [];
 		equal(await prune(), 0);
 		const next = await add("next", "RECORDED");
 		notEqual(next.id, newest.id);
-		const told = await readFeed(store, programme, position, { testOnly: false, nowMs: START_MS });
-		deepEqual(
-			told.events.map(({ body }) => JSON.parse(body).orderId),
-			["next"],
-			"whoever listens misses nothing",
-		);
+		await listener.catchUp();
+		deepEqual(listener.told, ["recorded next RECORDED null"], "whoever listens misses nothing");
 		equal(await prune(), 1);
 		deepEqual(await remaining(), { orders: ["sale", "next"], moves: 2 });
 	});
 
-	test("a listener's place at the newest move is still known when that move's conversion is an old one", async () => {
+	test("a listener's position at the newest move is still known when that move's conversion is an old one", async () => {
 		const { store } = database;
 		const slow = await add("slow", "PARKED");
 		await add("sale", "RECORDED");
@@ -154,18 +152,22 @@ eachDatabase("retention of expired conversions", (database) => {
 		await insertMoves(store.db, [
 			{ conversion_id: slow.id, move: "expire", to_status: "EXPIRED", at_ms: OLD_MS },
 		]);
-		const position = await startOfFeed(store.db);
+		const listener = await startListening(store, programme);
+		await listener.catchUp();
+		const { position } = listener;
 		equal(await prune(), 0);
-		equal(await hasReached(store.db, position), true);
+		equal(await hasReached(store, position), true);
 		await add("next", "RECORDED");
 		equal(await prune(), 1);
-		equal(await hasReached(store.db, position), true);
+		equal(await hasReached(store, position), true);
 	});
 
-	test("a listener from before them is told every event, and told once, in few looks", async () => {
+	test("a listener from before them is told every event, and told once", async () => {
 		const { store } = database;
 		await add("first", "RECORDED");
-		const start = await startOfFeed(store.db);
+		const listener = await startListening(store, programme);
+		await listener.catchUp();
+		listener.told = [];
 		const sales = Array.from({ length: 260 }, (_, n) => `sale ${n}`);
 		await addAll(
 			sales.flatMap((sale) => [
@@ -174,16 +176,11 @@ eachDatabase("retention of expired conversions", (database) => {
 			]),
 		);
 		equal(await prune(), 260);
-		const told: string[] = [];
-		let position: EventPosition = start;
-		let looks = 0;
-		for (let hasMore = true; hasMore; looks++) {
-			const page = await readFeed(store, programme, position, { testOnly: false, nowMs: START_MS });
-			told.push(...page.events.map(({ body }) => JSON.parse(body).orderId));
-			({ position, hasMore } = page);
-		}
-		deepEqual(told, sales);
-		ok(looks < 10, `${looks} looks`);
+		await listener.catchUp();
+		deepEqual(
+			listener.told,
+			sales.map((sale) => `recorded ${sale} RECORDED null`),
+		);
 	});
 
 	test("a postback for an order that was removed is a sale like any other", async () => {

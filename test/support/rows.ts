@@ -79,7 +79,7 @@ export function newConversion(programmeId: number, change: Partial<NewConversion
 }
 
 export async function addConversion(
-	store: Store,
+	store: Pick<Store, "db">,
 	programmeId: number,
 	change: Partial<NewConversion> = {},
 ): Promise<Conversion> {

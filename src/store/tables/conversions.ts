@@ -50,7 +50,12 @@ export interface MovesTable {
 	announced_body: string | null;
 }
 
-export function conversionTables({ selfNumberedId, bytewiseText }: Dialect): readonly string[] {
+export function conversionTables({
+	selfNumberedId,
+	bytewiseText,
+	transactionNumber,
+	moveKey,
+}: Dialect): readonly string[] {
 	return [
 		// An order is looked for by how its id starts, hence its bytewise text.
 		`create table conversions (
@@ -72,8 +77,9 @@ export function conversionTables({ selfNumberedId, bytewiseText }: Dialect): rea
 		// says it: PostgreSQL would otherwise look for one shop's order here too, among those of all shops.
 		"create index conversions_by_any_order on conversions (order_id, id) where id > 0",
 		"create index conversions_tests on conversions (programme_id, id) where source = 'test'",
+		...transactionNumber,
 		`create table moves (
-			id ${selfNumberedId}, conversion_id bigint not null, move text not null, to_status text not null,
+			${moveKey}, conversion_id bigint not null, move text not null, to_status text not null,
 			decided_by text, person_id bigint, reason text, at_ms bigint not null, announced_body text)`,
 		"create index moves_by_conversion on moves (conversion_id, id)",
 	];

@@ -15,4 +15,8 @@ export interface Dialect {
 	boolean: string;
 	/** A text that compares byte by byte, so that what starts alike lies together in its indexes. */
 	bytewiseText: string;
+	/** What `moveKey` needs before it. */
+	transactionNumber: readonly string[];
+	/** The columns that order `moves` for listeners, and its primary key: see `MoveOrder`. */
+	moveKey: string;
 }

@@ -1,0 +1,58 @@
+// Somebody who listens to a programme's events, at the feed itself.
+
+import { equal } from "node:assert/strict";
+import { type FeedEvent, hasReached, readFeed, startOfFeed } from "../../src/conversions/event-feed.ts";
+import type { EventPosition } from "../../src/domain/event-cursor.ts";
+import type { MoveStore } from "../../src/store/announced-moves.ts";
+import type { Programme } from "../../src/store/programmes.ts";
+import { START_MS } from "./clock.ts";
+import { until } from "./until.ts";
+
+export interface Listener {
+	position: EventPosition;
+	events: FeedEvent[];
+	/** Event, order, status and reason of each. */
+	told: string[];
+	/** How many events came in each. */
+	batches: number[];
+	/** True when there is more. */
+	look(): Promise<boolean>;
+	/** Until the newest move was passed: on PostgreSQL another suite's transaction may hold it back for a moment. */
+	catchUp(): Promise<void>;
+}
+
+export async function startListening(
+	store: MoveStore,
+	programme: Pick<Programme, "id" | "public_id">,
+	{ from, ...change }: { from?: EventPosition; testOnly?: boolean; nowMs?: number } = {},
+): Promise<Listener> {
+	const options = { testOnly: false, nowMs: START_MS, ...change };
+	const listener: Listener = {
+		position: from ?? (await startOfFeed(store)),
+		events: [],
+		told: [],
+		batches: [],
+		async look() {
+			const { events, position, hasMore } = await readFeed(store, programme, listener.position, options);
+			listener.position = position;
+			listener.events.push(...events);
+			listener.told.push(...events.map(tell));
+			listener.batches.push(events.length);
+			return hasMore;
+		},
+		async catchUp() {
+			await until(async () => {
+				const hasMore = await listener.look();
+				const { transaction, id } = listener.position;
+				return !hasMore && !(await hasReached(store, { transaction, id: id + 1 }));
+			});
+		},
+	};
+	return listener;
+}
+
+function tell({ event, body }: FeedEvent): string {
+	const { orderId, status, reason, event: named } = JSON.parse(body);
+	equal(named, event);
+	return `${event.replace("conversion.", "")} ${orderId} ${status} ${reason}`;
+}
