@@ -1,52 +1,76 @@
-// Who may open what: an owner their own programmes, staff all of them. What is not theirs is answered exactly
-// like what does not exist.
+// The guards of a route, in their order: headers, session, address, who may open it, the form. Owners open their own
+// programmes, staff all of them. What is not theirs is answered exactly like what does not exist.
 
 import type { MiddlewareHandler } from "hono";
 import { findOwnedProgramme } from "../store/programme-access.ts";
 import { findProgramme } from "../store/programmes.ts";
+import { requireRecentPassword } from "./account/enter-password-page.ts";
 import type { WebDeps } from "./deps.ts";
 import type { WebEnv } from "./env.ts";
 import { answerError } from "./error-page.ts";
+import { createFormGuards } from "./guard-forms.ts";
+import { guardAddress } from "./guard-text.ts";
 import { answerEnded } from "./live.ts";
+import { AUTHENTICATOR_PATH, SIGN_IN_PATH, withNext } from "./paths.ts";
+import type { Access } from "./routes.ts";
+import { securePages } from "./security-headers.ts";
+import { openSession } from "./session.ts";
 import { viewerOf } from "./viewer.ts";
 
-/** Where the authenticator is set up. */
-export const SET_UP_PATH = "/account/authenticator";
-export const CONFIRM_PATH = "/account/authenticator/confirm";
-/** Where the password is asked for again, before the account opens. */
-export const ENTER_PASSWORD_PATH = "/account/enter-password";
+type Guard = MiddlewareHandler<WebEnv>;
 
-/** How the addresses of all streams end. */
-const LIVE_SUFFIX = "/live";
+interface Guarded {
+	access: Access;
+	isStream?: true;
+	takesFile?: true;
+}
 
-/** Nobody is sent to sign in, and comes back to the page they asked for. */
-export const requireSignIn: MiddlewareHandler<WebEnv> = async (c, next) => {
-	if (c.get("viewer") !== null) return next();
-	if (c.req.path.endsWith(LIVE_SUFFIX)) return answerEnded();
-	if (c.req.method !== "GET") return c.redirect("/sign-in", 303);
-	const { pathname, search } = new URL(c.req.url);
-	return c.redirect(`/sign-in?next=${encodeURIComponent(`${pathname}${search}`)}`, 303);
-};
+export function createGuards(deps: WebDeps): (route: Guarded) => readonly Guard[] {
+	const session = openSession(deps);
+	const guardForms = createFormGuards(deps);
+	const recentPassword = requireRecentPassword(deps);
+	const programme = requireProgramme(deps);
+	return ({ access, isStream = false, takesFile = false }) => {
+		const signIn = requireSignIn(isStream);
+		const signedIn = [signIn, requireAuthenticator(isStream)];
+		const guards: Readonly<Record<Access, readonly Guard[]>> = {
+			anyone: [],
+			"signed-in": signedIn,
+			programme: [...signedIn, programme],
+			staff: [...signedIn, requireStaff],
+			account: [...signedIn, recentPassword],
+			"account-authenticator": [signIn, recentPassword],
+			"account-password": [signIn],
+		};
+		return [securePages, session, guardAddress, ...guards[access], ...guardForms(takesFile)];
+	};
+}
 
-/** All that staff can do who must set up an authenticator first, besides signing out. */
-const SET_UP_PATHS: readonly string[] = [SET_UP_PATH, CONFIRM_PATH, ENTER_PASSWORD_PATH];
+/** Whoever is not signed in is led to the sign-in, and from there back to the page they asked for. */
+function requireSignIn(isStream: boolean): Guard {
+	return async (c, next) => {
+		if (c.get("viewer") !== null) return next();
+		if (isStream) return answerEnded();
+		if (c.req.method !== "GET") return c.redirect(SIGN_IN_PATH, 303);
+		const { pathname, search } = new URL(c.req.url);
+		return c.redirect(withNext(SIGN_IN_PATH, `${pathname}${search}`), 303);
+	};
+}
 
 /** Where the network asks its staff to have one, whoever has none is led to set it up, whatever they asked for. */
-export const requireAuthenticator: MiddlewareHandler<WebEnv> = async (c, next) => {
-	if (!viewerOf(c).awaitsAuthenticator || SET_UP_PATHS.includes(c.req.path)) return next();
-	return c.req.path.endsWith(LIVE_SUFFIX) ? answerEnded() : c.redirect(SET_UP_PATH, 303);
-};
+function requireAuthenticator(isStream: boolean): Guard {
+	return async (c, next) => {
+		if (!viewerOf(c).awaitsAuthenticator) return next();
+		return isStream ? answerEnded() : c.redirect(AUTHENTICATOR_PATH, 303);
+	};
+}
 
-export const requireStaff: MiddlewareHandler<WebEnv> = async (c, next) =>
+const requireStaff: Guard = async (c, next) =>
 	viewerOf(c).role === "staff" ? next() : answerError(c, "not_found");
 
-/** The form that makes a programme is no programme; below it there is nothing. */
-const CREATE_PATH = "/programmes/new";
-
-export function requireProgramme({ store }: Pick<WebDeps, "store">): MiddlewareHandler<WebEnv> {
+function requireProgramme({ store }: Pick<WebDeps, "store">): Guard {
 	return async (c, next) => {
 		const publicId = c.req.param("programmeId") ?? "";
-		if (c.req.path === CREATE_PATH) return next();
 		const viewer = viewerOf(c);
 		const programme =
 			viewer.role === "staff"

@@ -5,12 +5,15 @@ import type { AccountsDeps } from "../accounts/deps.ts";
 import type { InstallationWatch } from "../accounts/installation-watch.ts";
 import type { MailDispatcher } from "../accounts/mail-dispatcher.ts";
 import type { BulkRunner } from "../conversions/bulk-runner.ts";
+import type { Tallies } from "../conversions/tally.ts";
 import type { AddressRange } from "../domain/address.ts";
 import type { StaffAuthenticator } from "../domain/staff-authenticator.ts";
 import type { OpenApiDocument } from "../openapi.ts";
 import type { AddressPolicy, Log, TemporaryFiles, Transport } from "../ports.ts";
+import type { LiveStreams } from "./live.ts";
+import type { Slots } from "./slots.ts";
 
-export type { WebContext, WebEnv } from "./env.ts";
+export type { WebContext } from "./env.ts";
 
 export interface WebDeps extends AccountsDeps {
 	auth: Auth;
@@ -39,4 +42,13 @@ export interface WebDeps extends AccountsDeps {
 	bulk: Pick<BulkRunner, "wake">;
 	/** Aborted when the service stops: whoever is only watching is not waited for. */
 	stopSignal?: AbortSignal | undefined;
+}
+
+/** With what the pages keep between two requests; made once, in site.ts. */
+export interface PageDeps extends WebDeps {
+	/** Sums for the overview, counted in the background. */
+	tallies: Tallies;
+	streams: LiveStreams;
+	/** How many files may be on their way at once. */
+	exportSlots: Slots;
 }

@@ -6,6 +6,22 @@ import { assetUrl } from "./assets.ts";
 import { message } from "./components/blocks.ts";
 import { warningList } from "./components/warning-list.ts";
 import { attrs, type Content, type Html } from "./html.ts";
+import {
+	ACCOUNT_PATH,
+	conversionsPath,
+	DOCS_PATH,
+	integrationPath,
+	noticesPath,
+	overviewPath,
+	ownersPath,
+	PROGRAMMES_PATH,
+	REVIEW_PATH,
+	SIGN_IN_PATH,
+	SIGN_OUT_PATH,
+	STAFF_PATH,
+	START_PATH,
+	settingsPath,
+} from "./paths.ts";
 
 export interface DocumentViewer {
 	email: string;
@@ -62,13 +78,13 @@ export interface DocumentView {
 	body: Content;
 }
 
-const PROGRAMME_PAGES: readonly { area: Area; path: string; label: string }[] = [
-	{ area: "overview", path: "overview", label: "Overview" },
-	{ area: "conversions", path: "conversions", label: "Conversions" },
-	{ area: "integration", path: "integration", label: "Integration" },
-	{ area: "notices", path: "notices", label: "Notices" },
-	{ area: "people", path: "people", label: "People" },
-	{ area: "settings", path: "settings", label: "Settings" },
+const PROGRAMME_PAGES: readonly { area: Area; path(programmeId: string): string; label: string }[] = [
+	{ area: "overview", path: overviewPath, label: "Overview" },
+	{ area: "conversions", path: conversionsPath, label: "Conversions" },
+	{ area: "integration", path: integrationPath, label: "Integration" },
+	{ area: "notices", path: noticesPath, label: "Notices" },
+	{ area: "people", path: ownersPath, label: "People" },
+	{ area: "settings", path: settingsPath, label: "Settings" },
 ];
 
 export function renderDocument(view: DocumentView): Html {
@@ -80,7 +96,7 @@ export function renderDocument(view: DocumentView): Html {
 		html`<body>
 	<a class="skip-link" href="#main">Skip to content</a>
 	<header class="topbar">
-		${brand("/")}
+		${brand()}
 		${programme === undefined ? null : programmeName(view.viewer, programme)}
 		<nav${attrs({ class: ["topbar-links", view.viewer?.role === "staff" && "topbar-links-staff"] })} aria-label="Ringback">${topLinks(view)}${accountMenu(view)}</nav>
 	</header>
@@ -103,7 +119,7 @@ export function renderPlainDocument(view: { title: string; flash?: Flash | undef
 		`${view.title} · Ringback`,
 		false,
 		html`<body class="plain-page">
-	<header>${brand("/")}</header>
+	<header>${brand()}</header>
 	<main id="main" tabindex="-1">
 		${view.flash === undefined ? null : message(view.flash.tone, view.flash.text)}
 		<div class="card"><div class="card-body">${view.body}</div></div>
@@ -132,14 +148,14 @@ ${body}
 </html>`;
 }
 
-function brand(href: string): Html {
-	return html`<a class="brand" href="${href}"><svg class="brand-mark" viewBox="0 0 24 24" aria-hidden="true"><path d="M4 12a8 8 0 1 0 8-8"/><path d="M12 8a4 4 0 1 1-4 4"/><circle cx="12" cy="12" r="0.6"/></svg>Ringback</a>`;
+function brand(): Html {
+	return html`<a class="brand" href="${START_PATH}"><svg class="brand-mark" viewBox="0 0 24 24" aria-hidden="true"><path d="M4 12a8 8 0 1 0 8-8"/><path d="M12 8a4 4 0 1 1-4 4"/><circle cx="12" cy="12" r="0.6"/></svg>Ringback</a>`;
 }
 
 function programmeName(viewer: DocumentViewer | null, { publicId, name }: DocumentProgramme): Html {
 	const isAlone = viewer?.role === "owner" && viewer.programmeCount < 2;
-	return html`<div class="topbar-programme"><a href="/programmes/${publicId}/overview">${name}</a>${
-		isAlone ? null : html`<a class="small soft" href="/programmes">Switch</a>`
+	return html`<div class="topbar-programme"><a href="${overviewPath(publicId)}">${name}</a>${
+		isAlone ? null : html`<a class="small soft" href="${PROGRAMMES_PATH}">Switch</a>`
 	}</div>`;
 }
 
@@ -150,11 +166,11 @@ interface TopLink {
 }
 
 const STAFF_LINKS: readonly TopLink[] = [
-	{ area: "programmes", href: "/programmes", label: "Programmes" },
-	{ area: "review", href: "/review", label: "Review" },
-	{ area: "staff", href: "/people", label: "Staff" },
+	{ area: "programmes", href: PROGRAMMES_PATH, label: "Programmes" },
+	{ area: "review", href: REVIEW_PATH, label: "Review" },
+	{ area: "staff", href: STAFF_PATH, label: "Staff" },
 ];
-const DOCS_LINK: TopLink = { area: "docs", href: "/docs", label: "Docs" };
+const DOCS_LINK: TopLink = { area: "docs", href: DOCS_PATH, label: "Docs" };
 
 function topLinks({ viewer, active }: DocumentView): Content {
 	const seesAll = viewer?.role === "staff" && !viewer.awaitsAuthenticator;
@@ -167,19 +183,19 @@ function topLinks({ viewer, active }: DocumentView): Content {
 }
 
 function accountMenu({ viewer, csrf }: DocumentView): Html {
-	if (viewer === null) return html`<a href="/sign-in">Sign in</a>`;
+	if (viewer === null) return html`<a href="${SIGN_IN_PATH}">Sign in</a>`;
 	return html`<details class="menu"><summary>Account</summary><div class="menu-panel">
 	<p class="small soft">${viewer.email}${viewer.role === "staff" ? " · staff" : ""}</p>
-	${viewer.awaitsAuthenticator ? null : html`<a href="/account">Password, sessions, authenticator</a>`}
-	<a href="/docs">Documentation for developers</a>
-	<form method="post" action="/sign-out">${csrf}<button type="submit">Sign out</button></form>
+	${viewer.awaitsAuthenticator ? null : html`<a href="${ACCOUNT_PATH}">Password, sessions, authenticator</a>`}
+	<a href="${DOCS_PATH}">Documentation for developers</a>
+	<form method="post" action="${SIGN_OUT_PATH}">${csrf}<button type="submit">Sign out</button></form>
 </div></details>`;
 }
 
 function sidebar({ publicId, openNotices = 0 }: DocumentProgramme, active: Area): Html {
 	return html`<nav class="sidebar" aria-label="Programme">${PROGRAMME_PAGES.map(
 		({ area, path, label }) =>
-			html`<a href="/programmes/${publicId}/${path}"${attrs({ "aria-current": area === active && "page" })}>${label}${
+			html`<a href="${path(publicId)}"${attrs({ "aria-current": area === active && "page" })}>${label}${
 				area === "notices" && openNotices > 0
 					? html`<span class="badge badge-bad">${openNotices}<span class="visually-hidden"> open</span></span>`
 					: null

@@ -5,7 +5,7 @@ import type { Visitor } from "../accounts/auth.ts";
 import type { Result } from "../domain/fault.ts";
 import type { Warning } from "../domain/warning.ts";
 import type { Programme } from "../store/programmes.ts";
-import type { Flash } from "./document.ts";
+import type { DocumentProgramme, Flash } from "./document.ts";
 
 export interface Viewer {
 	personId: number;
@@ -61,6 +61,8 @@ export interface WebEnv {
 		signedInAtMs: number | null;
 		/** Below /programmes/:programmeId; pages there ask `programmeOf`. */
 		programme: Programme;
+		/** The programme as it stands in the frame around its pages. */
+		readFrame(programme: Programme): Promise<DocumentProgramme>;
 		formGuard: FormGuard;
 		/** Of a form that may bring a file: it, nothing, or why it was not taken. */
 		upload: Result<Upload | null> | undefined;

@@ -9,6 +9,7 @@ import { linkButton } from "./components/forms.ts";
 import type { WebContext } from "./env.ts";
 import type { Html } from "./html.ts";
 import { answerPage, answerPlainPage } from "./page.ts";
+import { START_PATH } from "./paths.ts";
 
 type ErrorCode = Extract<
 	FaultCode,
@@ -57,11 +58,11 @@ const WORDS: Readonly<Record<ErrorCode, { title: string; text: string }>> = {
 export function answerError(c: WebContext, code: ErrorCode): Promise<Response> {
 	const { title, text } = WORDS[code];
 	const status = httpStatusOf(code) ?? 500;
-	const way = linkButton({ label: "Go to the start", href: "/", tone: "primary" });
+	const way = linkButton({ label: "Go to the start", href: START_PATH, tone: "primary" });
 	const viewer = c.get("viewer") ?? null;
 	if (viewer !== null) {
 		const body = html`${pageHeader({ title, hint: text })}<p>${way}</p>`;
-		return answerPage(c, { title, active: "account", status, body });
+		return answerPage(c, { title, active: "account", status, isOutsideProgramme: true, body });
 	}
 	return answerPlainPage(c, { title, status, body: plainBody(title, text, way) });
 }

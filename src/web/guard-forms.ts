@@ -7,7 +7,7 @@ import type { WebDeps } from "./deps.ts";
 import type { WebContext, WebEnv } from "./env.ts";
 import { answerError } from "./error-page.ts";
 import { hasNulInForm } from "./guard-text.ts";
-import { createUploadGuard, isUpload, type UploadDeps } from "./uploads.ts";
+import { createUploadGuard, isUpload, type UploadDeps, type UploadGuard } from "./uploads.ts";
 
 /** A request pasted into the signature check is the longest: 128 KiB, three times as long when encoded. */
 const MAX_FORM_BYTES = 512 * 1024;
@@ -17,27 +17,39 @@ const MAX_STRANGER_BYTES = 16 * 1024;
 /** A selection of a whole page has some sixty. What has hundreds of thousands takes seconds to read. */
 const MAX_FIELDS = 1_000;
 
-export function limitForms(): MiddlewareHandler<WebEnv> {
+/** Before any handler that changes something: what bounds the form, and what says whether it is ours. */
+export function createFormGuards(
+	deps: Pick<WebDeps, "publicUrl"> & UploadDeps,
+): (takesFile: boolean) => readonly MiddlewareHandler<WebEnv>[] {
+	const origin = new URL(deps.publicUrl).origin;
+	const guardUpload = createUploadGuard(deps);
+	return (takesFile) => {
+		const isFile = (c: WebContext) => takesFile && isUpload(c);
+		return [limitForms(isFile), guardForms(origin, isFile, guardUpload)];
+	};
+}
+
+type IsFile = (c: WebContext) => boolean;
+
+function limitForms(isFile: IsFile): MiddlewareHandler<WebEnv> {
 	const onError = (c: WebContext) => answerError(c, "body_too_large");
 	const ofStrangers = bodyLimit({ maxSize: MAX_STRANGER_BYTES, onError });
 	const ofPeople = bodyLimit({ maxSize: MAX_FORM_BYTES, onError });
 	return (c, next) => {
 		if (c.get("viewer") === null) return ofStrangers(c, next);
-		// Those have limits of their own, and are never held: see uploads.ts.
-		return isUpload(c) ? next() : ofPeople(c, next);
+		// Files have limits of their own, and are never held: see uploads.ts.
+		return isFile(c) ? next() : ofPeople(c, next);
 	};
 }
 
-/** Before any handler that changes something. Only GET, HEAD and POST are spoken here. */
-export function guardForms(deps: Pick<WebDeps, "publicUrl"> & UploadDeps): MiddlewareHandler<WebEnv> {
-	const origin = new URL(deps.publicUrl).origin;
-	const guardUpload = createUploadGuard(deps);
+/** Only GET, HEAD and POST are spoken here. */
+function guardForms(origin: string, isFile: IsFile, guardUpload: UploadGuard): MiddlewareHandler<WebEnv> {
 	return async (c, next) => {
 		const { method } = c.req;
 		if (method === "GET" || method === "HEAD") return next();
 		if (method !== "POST") return answerError(c, "method_not_allowed");
 		if (!isFromHere(c, origin)) return answerError(c, "form_not_valid");
-		if (isUpload(c)) return guardUpload(c, next);
+		if (isFile(c)) return guardUpload(c, next);
 		if (await hasTooManyFields(c)) return answerError(c, "body_too_large");
 		const token = await readToken(c);
 		if (!c.get("formGuard").isOwn(c, token)) return answerError(c, "form_not_valid");

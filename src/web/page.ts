@@ -1,9 +1,10 @@
-// A page as an answer: the document around it knows the reader, the message of the last form, and the token
-// of the next.
+// A page as an answer: the document around it knows the reader, the programme of the address, the message of the
+// last form, and the token of the next.
 
 import type { StatusCode } from "hono/utils/http-status";
+import type { Programme } from "../store/programmes.ts";
 import { csrfField } from "./csrf.ts";
-import { type Area, type DocumentProgramme, renderDocument, renderPlainDocument } from "./document.ts";
+import { type Area, renderDocument, renderPlainDocument } from "./document.ts";
 import type { WebContext } from "./env.ts";
 import type { Content } from "./html.ts";
 import { viewerOf } from "./viewer.ts";
@@ -17,14 +18,20 @@ export interface Page {
 
 export async function answerPage(
 	c: WebContext,
-	page: Page & { active: Area; programme?: DocumentProgramme | undefined },
+	page: Page & {
+		active: Area;
+		/** True where nothing of the programme in the address is to be told, not even its name. */
+		isOutsideProgramme?: boolean;
+	},
 ): Promise<Response> {
+	const programme: Programme | undefined = c.get("programme");
+	const isFramed = programme !== undefined && page.isOutsideProgramme !== true;
 	const { email, role, programmeCount, awaitsAuthenticator } = viewerOf(c);
 	const document = renderDocument({
 		title: page.title,
 		viewer: { email, role, programmeCount, awaitsAuthenticator },
 		active: page.active,
-		programme: page.programme,
+		programme: isFramed ? await c.get("readFrame")(programme) : undefined,
 		flash: c.get("flashCookie").take(c),
 		csrf: csrfField(c),
 		allowsPrivateRanges: c.get("allowsPrivateRanges"),
@@ -43,11 +50,4 @@ export async function answerPlainPage(c: WebContext, page: Page): Promise<Respon
 function answerHtml(c: WebContext, html: string, status = 200): Response | Promise<Response> {
 	c.status(status as StatusCode);
 	return c.html(html);
-}
-
-/** Only paths of our own: whoever writes a link must not choose where people land after signing in. */
-export function ownPath(text: string | undefined): string | null {
-	if (text === undefined || text.includes("\\") || /\p{Cc}/u.test(text)) return null;
-	// Two slashes at the start would name another host, and browsers take a backslash for a slash.
-	return /^\/(?!\/)/.test(text) ? text : null;
 }

@@ -6,8 +6,11 @@ import type { Visitor } from "../accounts/auth.ts";
 import { deviceCookieName } from "../accounts/device-cookie.ts";
 import { findClientAddress } from "../domain/client-address.ts";
 import { readArrival, type Warning } from "../domain/warning.ts";
+import { findOpenNotice } from "../store/notice-list.ts";
+import type { Programme } from "../store/programmes.ts";
 import { createFormGuard } from "./csrf.ts";
 import type { WebDeps } from "./deps.ts";
+import type { DocumentProgramme } from "./document.ts";
 import type { WebContext, WebEnv } from "./env.ts";
 import { createFlashCookie } from "./flash.ts";
 import { loadViewer, type Viewer } from "./viewer.ts";
@@ -24,6 +27,7 @@ export function openSession(deps: WebDeps): MiddlewareHandler<WebEnv> {
 		c.set("formGuard", formGuard);
 		c.set("flashCookie", flashCookie);
 		c.set("allowsPrivateRanges", deps.allowsPrivateRanges);
+		c.set("readFrame", (programme) => readFrame(deps, programme));
 		const found = await deps.auth.findSession(visitor);
 		const viewer = found === null ? null : await loadViewer(deps, found.session);
 		c.set("viewer", viewer);
@@ -38,6 +42,12 @@ export function openSession(deps: WebDeps): MiddlewareHandler<WebEnv> {
 		}
 		return next();
 	};
+}
+
+/** Its name, and how many notices are open. */
+async function readFrame({ store }: WebDeps, { id, public_id, name }: Programme): Promise<DocumentProgramme> {
+	const open = await findOpenNotice(store.db, id);
+	return { publicId: public_id, name, openNotices: open === undefined ? 0 : 1 };
 }
 
 /** What staff are to be told on this page. */

@@ -1,16 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createAuth } from "../accounts/auth.ts";
-import { describeApi } from "../api/openapi/document.ts";
-import { createSite } from "./site.ts";
-import { Browser, openTestSite, type Shown, type TestSite } from "./test-site.test-support.ts";
-import { programmeOf, viewerOf } from "./viewer.ts";
+import { openTestSite, type Shown } from "./test-site.test-support.ts";
 
 const CSP =
 	"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
-
-/** A page that says what it was given, below every guarded address. */
-const PROBES = ["/programmes/:programmeId/probe", "/review/probe", "/people/probe"];
 
 test("every page has the headers that keep browsers from doing more than they should", async (t) => {
 	const site = await openTestSite(t);
@@ -61,67 +54,67 @@ test("style and scripts are there, kept for a year, and their address changes wi
 	assert.equal((await site.browser().open("/assets/none.js")).status, 404);
 });
 
-test("an owner opens their programme, staff open any, and nobody is led to the sign-in", async (t) => {
-	const site = await openTestSite(t);
-	const open = probes(site);
-	const programme = await site.addProgramme();
-	const [owner, staff] = [await site.addOwner(programme), await site.addStaff()];
-	const path = `/programmes/${programme.public_id}/probe`;
-	const own = await open(path, await site.signIn(owner));
-	assert.deepEqual([own.status, own.text], [200, `${owner.email} ${programme.public_id}`]);
-	assert.equal((await open(path, await site.signIn(staff))).status, 200);
-	const nobody = await open(path, site.browser());
-	assert.deepEqual([nobody.status, nobody.location], [303, `/sign-in?next=${encodeURIComponent(path)}`]);
-});
-
-test("another shop's programme is answered byte for byte like one that does not exist", async (t) => {
-	const site = await openTestSite(t);
-	const open = probes(site);
-	const [mine, theirs] = [await site.addProgramme("Mine"), await site.addProgramme("Theirs")];
-	await site.addOwner(theirs);
-	const browser = await site.signIn(await site.addOwner(mine));
-	const foreign = await open(`/programmes/${theirs.public_id}/probe`, browser);
-	const missing = await open(`/programmes/${theirs.public_id.replace(/.$/, "!")}/probe`, browser);
-	assert.equal(foreign.status, 404);
-	assert.deepEqual([foreign.status, foreign.text], [missing.status, missing.text]);
-	assert.deepEqual([...foreign.headers], [...missing.headers]);
-	assert.doesNotMatch(foreign.text, /Theirs/);
-	const posted = await open(`/programmes/${theirs.public_id}/probe`, browser, { csrf: browser.csrf });
-	assert.equal(posted.status, 404);
-});
-
 test("an owner who was removed from a programme has lost it at the next page", async (t) => {
 	const site = await openTestSite(t);
-	const open = probes(site);
 	const programme = await site.addProgramme();
 	const owner = await site.addOwner(programme);
 	const browser = await site.signIn(owner);
-	const path = `/programmes/${programme.public_id}/probe`;
-	assert.equal((await open(path, browser)).status, 200);
+	const path = `/programmes/${programme.public_id}/overview`;
+	assert.equal((await browser.open(path)).status, 200);
 	await site.store.db.deleteFrom("programme_owners").where("person_id", "=", owner.id).execute();
-	assert.equal((await open(path, browser)).status, 404);
-});
-
-test("review and people are for staff; for owners there is nothing there", async (t) => {
-	const site = await openTestSite(t);
-	const open = probes(site);
-	const [staff, owner] = [
-		await site.signIn(await site.addStaff()),
-		await site.signIn(await site.addOwner(await site.addProgramme())),
-	];
-	for (const path of ["/review/probe", "/people/probe"]) {
-		assert.equal((await open(path, staff)).status, 200);
-		assert.equal((await open(path, owner)).status, 404);
-		assert.equal((await open(path, site.browser())).status, 303);
-		assert.equal((await open(path, owner, { csrf: owner.csrf })).status, 404);
-	}
+	assert.equal((await browser.open(path)).status, 404);
 });
 
 test("the form that makes a programme is not taken for a programme, and there is nothing below it", async (t) => {
 	const site = await openTestSite(t);
 	const staff = await site.signIn(await site.addStaff());
 	assert.equal((await staff.open("/programmes/new")).status, 200);
-	assert.equal((await probes(site)("/programmes/new/probe", staff)).status, 404);
+	assert.equal((await staff.open("/programmes/new/overview")).status, 404);
+});
+
+test("what is in no table is guarded like its neighbours: nobody learns what is there and what is not", async (t) => {
+	const site = await openTestSite(t);
+	const programme = await site.addProgramme();
+	const owner = await site.signIn(await site.addOwner(programme));
+	await owner.open("/account");
+	const paths = [
+		`/programmes/${programme.public_id}`,
+		"/programmes/x/y",
+		"/review/x",
+		"/people/x",
+		"/account/x",
+	];
+	for (const path of paths) {
+		const nobody = await site.browser().open(path);
+		assert.deepEqual([nobody.status, nobody.location], [303, `/sign-in?next=${encodeURIComponent(path)}`]);
+		assert.equal((await owner.open(path)).status, 404, path);
+	}
+	for (const path of ["/sign-in", "/account", "/programmes", `/programmes/${programme.public_id}/settings`]) {
+		for (const method of ["PUT", "DELETE", "PATCH"]) {
+			const headers = { accept: "text/html" };
+			assert.equal((await owner.send(path, { method, headers })).status, 405, `${method} ${path}`);
+		}
+	}
+});
+
+test("the address of a form, opened, leads to the page above it that has the form", async (t) => {
+	const site = await openTestSite(t);
+	const programme = await site.addProgramme();
+	const staff = await site.signIn(await site.addStaff());
+	const own = `/programmes/${programme.public_id}`;
+	for (const [form, page] of [
+		[`${own}/integration/keys/key_x/revoke`, `${own}/integration`],
+		[`${own}/deliveries/dlv_x/resend`, `${own}/deliveries/dlv_x`],
+		[`${own}/conversions/decide`, `${own}/conversions`],
+		[`${own}/conversions/a%20b/decide`, `${own}/conversions/a%20b`],
+		[`${own}/people/invite`, `${own}/people`],
+		["/account/sessions/end", "/account"],
+		["/review/reject", "/review"],
+		["/sign-out", "/"],
+	] as const) {
+		const { status, location } = await staff.open(form);
+		assert.deepEqual([status, location], [303, page]);
+	}
 });
 
 test("people get a page for an address that is not there; programs get the API's answer", async (t) => {
@@ -166,27 +159,3 @@ test("a message is shown once, and one that we did not write not at all", async 
 	assert.doesNotMatch((await browser.open("/sign-in")).text, /555-1234/);
 	assert.equal(browser.cookies.has("__Host-ringback.flash"), false);
 });
-
-/** Opens a page of the site that has probes mounted; with a token, by POST. */
-function probes(site: TestSite): (path: string, browser: Browser, form?: { csrf: string }) => Promise<Shown> {
-	const app = createSite({
-		...site.deps,
-		auth: createAuth(site.deps),
-		apiDocument: describeApi(site.deps),
-	});
-	for (const path of PROBES) {
-		app.all(path, (c) => {
-			const programme = path.includes(":") ? programmeOf(c).public_id : "";
-			return c.text(`${viewerOf(c).email} ${programme}`);
-		});
-	}
-	return async (path, browser, form) => {
-		const copy = new Browser((where, init, env) => app.request(where, init, env));
-		for (const [name, value] of browser.cookies) copy.cookies.set(name, value);
-		if (form !== undefined) return copy.submit(path, {}, form);
-		// Not as HTML: the site's own answer to unknown addresses stands before the probes.
-		const shown = await copy.open(path, { accept: "*/*" });
-		if (copy.csrf !== "") browser.csrf = copy.csrf;
-		return shown;
-	};
-}

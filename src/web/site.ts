@@ -1,36 +1,50 @@
-// Every page in one place, and before them what no page may go without: headers, session, sign-in, the right to
-// the programme, the guard of its forms.
+// The pages: all tables of routes, and before each route the guards it asks for.
 
 import { Hono } from "hono";
 import { matchedRoutes } from "hono/route";
-import { requireAuthenticator, requireProgramme, requireSignIn, requireStaff } from "./access.ts";
-import { mountAccount } from "./account/account.ts";
-import { requireRecentPassword } from "./account/enter-password-page.ts";
+import { createTallies } from "../conversions/tally.ts";
+import { createGuards } from "./access.ts";
+import { ACCOUNT_ROUTES } from "./account/routes.ts";
 import { mountAssets } from "./assets.ts";
-import { mountConversions } from "./conversions/mount.ts";
-import type { WebDeps } from "./deps.ts";
-import { mountApiReference } from "./docs/api-page.ts";
-import { mountGuide } from "./docs/guide-page.ts";
+import { EXPORT_LIMITS } from "./conversions/csv-answer.ts";
+import { CONVERSION_ROUTES } from "./conversions/routes.ts";
+import type { PageDeps, WebDeps } from "./deps.ts";
+import { DOCS_ROUTES } from "./docs/routes.ts";
 import type { WebContext, WebEnv } from "./env.ts";
 import { answerError, errorCodeOf } from "./error-page.ts";
-import { guardForms, limitForms } from "./guard-forms.ts";
-import { guardAddress } from "./guard-text.ts";
-import { mountIntegration } from "./integration/integration.ts";
-import { mountNotices } from "./notices/notices.ts";
-import { mountOverview } from "./overview/overview.ts";
-import { mountPeople } from "./people/people.ts";
-import { mountProgrammes } from "./programmes/programmes.ts";
-import { mountReview } from "./review/mount.ts";
+import { INTEGRATION_ROUTES } from "./integration/routes.ts";
+import { LiveStreams } from "./live.ts";
+import { NOTICE_ROUTES } from "./notices/routes.ts";
+import { OVERVIEW_ROUTES } from "./overview/routes.ts";
+import { PEOPLE_ROUTES } from "./people/routes.ts";
+import { PROGRAMME_ROUTES } from "./programmes/routes.ts";
+import { REVIEW_ROUTES } from "./review/routes.ts";
+import type { Access, Route } from "./routes.ts";
 import { securePages } from "./security-headers.ts";
-import { openSession } from "./session.ts";
-import { mountSignIn } from "./sign-in/sign-in.ts";
+import { SIGN_IN_ROUTES } from "./sign-in/routes.ts";
+import { createSlots } from "./slots.ts";
 
-/** For everybody: what comes before signing in. */
-const OPEN_PATHS = ["/", "/sign-in/*", "/sign-out", "/forgot-password", "/welcome/*", "/docs/*"];
-const PEOPLE_PATHS = ["/account/*", "/programmes/*", "/review/*", "/people/*"];
-const STAFF_PATHS = ["/review/*", "/people/*"];
+/** The first that fits an address answers: fixed words stand before parameters. */
+const ROUTES: readonly Route[] = [
+	...SIGN_IN_ROUTES,
+	...DOCS_ROUTES,
+	...ACCOUNT_ROUTES,
+	...PROGRAMME_ROUTES,
+	...OVERVIEW_ROUTES,
+	...INTEGRATION_ROUTES,
+	...PEOPLE_ROUTES,
+	...NOTICE_ROUTES,
+	...CONVERSION_ROUTES,
+	...REVIEW_ROUTES,
+];
 
-export function createSite(deps: WebDeps): Hono<WebEnv> {
+export function createSite(webDeps: WebDeps): Hono<WebEnv> {
+	const deps: PageDeps = {
+		...webDeps,
+		tallies: createTallies(webDeps),
+		streams: new LiveStreams(webDeps),
+		exportSlots: createSlots(EXPORT_LIMITS, webDeps.clock),
+	};
 	const site = new Hono<WebEnv>();
 	site.onError((error, c) => {
 		// The route and not the path: one-time links hold their token there.
@@ -39,27 +53,18 @@ export function createSite(deps: WebDeps): Hono<WebEnv> {
 	});
 	site.use("/assets/*", securePages);
 	mountAssets(site);
-	const session = openSession(deps);
-	for (const path of [...OPEN_PATHS, ...PEOPLE_PATHS]) site.use(path, securePages, session, guardAddress);
-	for (const path of PEOPLE_PATHS) site.use(path, requireSignIn, requireAuthenticator);
-	site.use("/account/*", requireRecentPassword(deps));
-	for (const path of STAFF_PATHS) site.use(path, requireStaff);
-	site.use("/programmes/:programmeId/*", requireProgramme(deps));
-	const formsGuard = guardForms(deps);
-	for (const path of [...OPEN_PATHS, ...PEOPLE_PATHS]) site.use(path, limitForms(), formsGuard);
 
-	site.get("/", (c) => c.redirect(c.get("viewer") === null ? "/sign-in" : "/programmes", 303));
-	mountGuide(site, deps);
-	mountApiReference(site, deps);
-	mountSignIn(site, deps);
-	mountAccount(site, deps);
-	mountProgrammes(site, deps);
-	mountOverview(site, deps);
-	mountIntegration(site, deps);
-	mountPeople(site, deps);
-	mountNotices(site, deps);
-	mountConversions(site, deps);
-	mountReview(site, deps);
+	const guardsOf = createGuards(deps);
+	for (const route of ROUTES) {
+		const guards = guardsOf(route);
+		site.on([route.method], [route.path], ...guards, (c) => answerRoute(c, deps, route));
+		const page = pageAbove(route);
+		if (page === undefined) continue;
+		// The address that a refused form left behind, opened again.
+		site.on(["GET"], [route.path], ...guards, (c) => c.redirect(fillIn(c, page), 303));
+	}
+	// Other methods, and addresses that are in no table.
+	for (const [path, access] of unlistedPaths()) site.use(path, ...guardsOf({ access }));
 
 	// Programs get the API's answer to an address that is not there; people get a page.
 	site.get("*", async (c, next) => {
@@ -72,7 +77,39 @@ export function createSite(deps: WebDeps): Hono<WebEnv> {
 	return site;
 }
 
-/** As it is written here, with ":token" in place of the token. */
+function answerRoute(c: WebContext, deps: PageDeps, route: Route): Response | Promise<Response> {
+	const isStream = route.method === "GET" && route.isStream === true;
+	// Hono answers HEAD as GET and drops the body: a stream that nobody reads would stay open.
+	if (isStream && c.req.method !== "GET") return answerError(c, "method_not_allowed");
+	return route.answer(c, deps);
+}
+
+/** For an address that only takes a form: the nearest one above it that is a page. */
+function pageAbove({ method, path }: Route): string | undefined {
+	const isPage = (above: string) => ROUTES.some((route) => route.method === "GET" && route.path === above);
+	if (method === "GET" || isPage(path)) return undefined;
+	let above = path;
+	do above = above.slice(0, above.lastIndexOf("/"));
+	while (above !== "" && !isPage(above));
+	return above === "" ? "/" : above;
+}
+
+function fillIn(c: WebContext, path: string): string {
+	return path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(c.req.param(name) ?? ""));
+}
+
+/** Below the first word of each address: as its routes where they all have one access, signed in where they differ. */
+function unlistedPaths(): ReadonlyMap<string, Access> {
+	const found = new Map<string, Access>();
+	for (const { path, access } of ROUTES) {
+		const pattern = path === "/" ? path : path.replace(/^(\/[^/]+).*/, "$1/*");
+		const known = found.get(pattern) ?? access;
+		found.set(pattern, known === access ? access : "signed-in");
+	}
+	return found;
+}
+
+/** As it stands in the table, with ":token" in place of the token. */
 function routeOf(c: WebContext): string {
-	return matchedRoutes(c).findLast(({ path }) => !path.endsWith("*"))?.path ?? "*";
+	return matchedRoutes(c).find(({ path }) => !path.endsWith("*"))?.path ?? "*";
 }

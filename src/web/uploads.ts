@@ -7,47 +7,44 @@ import type { Clock, TemporaryFiles } from "../ports.ts";
 import type { WebDeps } from "./deps.ts";
 import type { Upload, WebContext } from "./env.ts";
 import { answerError } from "./error-page.ts";
-import { createPlaces, type PlaceLimits } from "./places.ts";
 import { MAX_UPLOAD_BYTES, type Receipt, receiveFile, tooLarge } from "./receive-file.ts";
+import { createSlots, type SlotLimits } from "./slots.ts";
 import { viewerOf } from "./viewer.ts";
-
-const UPLOAD_PATH = /^\/programmes\/[^/]+\/conversions\/bulk$/;
 
 /**
  * A person has one under way, and one that was started over. In all: reading a file of 40,000 rows keeps the processor
  * busy for a second or two, a few milliseconds at a time, and four together still leave everybody else their turn.
- * One that stalls loses its place with its connection, after 15 seconds (outside/http-server).
+ * One that stalls loses its slot with its connection, after 15 seconds (outside/http-server).
  */
-const UPLOAD_LIMITS: PlaceLimits = { aPerson: 2, inAll: 4 };
+const UPLOAD_LIMITS: SlotLimits = { aPerson: 2, inAll: 4 };
 
 /**
  * What is refused is first read to its end and thrown away: a browser that is still sending would show that the
  * connection broke, and not what is wrong. Whoever sends many such is answered and hung up on, because what is read
  * leaves its mark on the memory, too, until it is cleaned up.
  */
-const DISCARD_LIMITS: PlaceLimits = { aPerson: 1, inAll: 2, pauseMs: 5_000 };
+const DISCARD_LIMITS: SlotLimits = { aPerson: 1, inAll: 2, pauseMs: 5_000 };
 const MAX_DISCARDED_BYTES = 64 * 1_024 * 1_024;
 
-/** Everything else is an ordinary form, with the bounds of one. */
+/** Asked where a file is taken. Everything else is an ordinary form, with the bounds of one. */
 export function isUpload(c: WebContext): boolean {
-	const isMultipart = /^multipart\/form-data\b/i.test(c.req.header("content-type") ?? "");
-	return c.req.method === "POST" && c.get("viewer") !== null && isMultipart && UPLOAD_PATH.test(c.req.path);
+	return c.req.method === "POST" && /^multipart\/form-data\b/i.test(c.req.header("content-type") ?? "");
 }
 
 export type UploadDeps = Pick<WebDeps, "temporaryFiles" | "clock">;
-type UploadGuard = (c: WebContext, next: Next) => Promise<Response | undefined>;
+export type UploadGuard = (c: WebContext, next: Next) => Promise<Response | undefined>;
 
 /** Behind the sign-in and the right to the programme. Hands the file on as `upload`, or why there is none. */
 export function createUploadGuard({ temporaryFiles: files, clock }: UploadDeps): UploadGuard {
-	const places = createPlaces(UPLOAD_LIMITS, clock);
-	const discards = createPlaces(DISCARD_LIMITS, clock);
+	const slots = createSlots(UPLOAD_LIMITS, clock);
+	const discards = createSlots(DISCARD_LIMITS, clock);
 	const inTurn = createQueue(clock);
 	return async (c, next) => {
 		const { personId } = viewerOf(c);
 		const body = openBody(c);
 		// Refused by what it says of itself, where it says so: nothing of it is parsed then.
 		const isTooLarge = Number(c.req.header("content-length") ?? 0) > MAX_UPLOAD_BYTES;
-		const giveBack = isTooLarge ? undefined : places.take(personId);
+		const giveBack = isTooLarge ? undefined : slots.take(personId);
 		let receipt = isTooLarge ? tooLarge() : tooMany();
 		try {
 			if (giveBack !== undefined) receipt = await receive(c, body, files);

@@ -1,22 +1,29 @@
 // /account: the page that all three parts of an account stand on.
 
 import { html } from "hono/html";
-import { type AuthSession, IDLE_SESSION_DAYS, MIN_PASSWORD_LENGTH } from "../../accounts/auth.ts";
+import { MIN_PASSWORD_LENGTH } from "../../accounts/auth.ts";
+import { makeDeviceCookie } from "../../accounts/device-cookie.ts";
+import { makeConfirmationCookie } from "../../accounts/password-confirmation.ts";
+import { withPasswordTurn } from "../../accounts/password-turns.ts";
+import { changePassword } from "../../accounts/passwords.ts";
+import { sayWithdrawn } from "../../domain/ended-access.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { isAuthenticatorRequired } from "../../domain/staff-authenticator.ts";
-import { MAX_SESSION_DAYS } from "../../store/sign-in.ts";
-import { SET_UP_PATH } from "../access.ts";
 import { message, padded, pageHeader, section } from "../components/blocks.ts";
 import { button, postForm, textField } from "../components/forms.ts";
-import { dataTable } from "../components/lists.ts";
-import { badge, timeTag } from "../components/text.ts";
+import { badge } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
-import type { Content, Html } from "../html.ts";
+import { setFlash } from "../flash.ts";
+import { readTextFields } from "../form.ts";
+import type { Html } from "../html.ts";
 import { answerPage } from "../page.ts";
-import { viewerOf } from "../viewer.ts";
-import { describeBrowser } from "./browser-name.ts";
+import { ACCOUNT_PATH, AUTHENTICATOR_PATH } from "../paths.ts";
+import { handOnCookies } from "../session.ts";
+import { makerOf, viewerOf } from "../viewer.ts";
+import { signInOf } from "./enter-password-page.ts";
+import { sessionsSection } from "./sessions.ts";
 
 /** Which form of the page the fault is about. */
 export interface AccountFault {
@@ -43,6 +50,22 @@ export async function showAccount(c: WebContext, deps: WebDeps, wrong?: AccountF
 	});
 }
 
+export async function changeOwnPassword(c: WebContext, deps: WebDeps): Promise<Response> {
+	const change = await readTextFields(c, ["currentPassword", "newPassword"]);
+	const { email } = viewerOf(c);
+	const visitor = c.get("visitor");
+	const changed = await withPasswordTurn(deps, email, visitor, () =>
+		changePassword(deps, makerOf(c), change, visitor),
+	);
+	if (!changed.ok) return showAccount(c, deps, { form: "password", fault: changed.fault });
+	handOnCookies(c, changed.value.setCookies);
+	// The new password ended both of them; this browser is the person's own, and both passwords were given here.
+	handOnCookies(c, [await makeDeviceCookie(deps, email), await makeConfirmationCookie(deps, signInOf(c))]);
+	const withdrawn = sayWithdrawn(changed.value.ended);
+	setFlash(c, "good", `Your password is changed.${withdrawn === null ? "" : ` ${withdrawn}.`}`);
+	return c.redirect(ACCOUNT_PATH, 303);
+}
+
 function passwordSection(c: WebContext, fault: Fault | undefined): Html {
 	const fields = html`
 		${currentPasswordField("password-current", fault?.field === "currentPassword" ? fault.detail : undefined)}
@@ -61,7 +84,7 @@ function passwordSection(c: WebContext, fault: Fault | undefined): Html {
 		title: "Password",
 		body: padded(
 			fault === undefined || fault.field !== undefined ? null : message("bad", fault.detail),
-			postForm({ action: "/account/password", csrf: csrfField(c), body: fields }),
+			postForm({ action: `${ACCOUNT_PATH}/password`, csrf: csrfField(c), body: fields }),
 		),
 	});
 }
@@ -94,16 +117,16 @@ function authenticatorSection(c: WebContext, deps: WebDeps, fault: Fault | undef
 /** Also for the page that staff are led to who must have one. */
 export function setUpForm(c: WebContext, password: Html): Html {
 	const fields = html`${password}<div>${button({ label: "Set up", tone: "primary" })}</div>`;
-	return postForm({ action: SET_UP_PATH, csrf: csrfField(c), body: fields });
+	return postForm({ action: AUTHENTICATOR_PATH, csrf: csrfField(c), body: fields });
 }
 
 const TURN_OFF = {
-	action: "/account/authenticator/off",
+	action: `${AUTHENTICATOR_PATH}/off`,
 	label: "Turn off",
 	confirm: "Sign in with the password alone from now on?",
 };
 const REPLACE = {
-	action: "/account/authenticator/replace",
+	action: `${AUTHENTICATOR_PATH}/replace`,
 	label: "Set up on a new phone",
 	confirm: "Remove the present authenticator and set up a new one?",
 };
@@ -140,52 +163,5 @@ export function currentPasswordField(id: string, error: string | undefined): Htm
 		autocomplete: "current-password",
 		isRequired: true,
 		error,
-	});
-}
-
-function sessionsSection(c: WebContext, sessions: readonly AuthSession[]): Html {
-	const ownId = c.get("sessionId");
-	const others = sessions.filter(({ id }) => id !== ownId);
-	const endOthers = postForm({
-		action: "/account/sessions/end-others",
-		csrf: csrfField(c),
-		className: "row",
-		body: button({ label: "End all others", isSmall: true }),
-	});
-	return section({
-		id: "sessions",
-		title: "Where you are signed in",
-		hint: `A session ends after ${IDLE_SESSION_DAYS} days without use, and ${MAX_SESSION_DAYS} days after signing in.`,
-		...(others.length === 0 ? {} : { actions: endOthers }),
-		body: dataTable<AuthSession>({
-			caption: "Sessions",
-			rows: sessions,
-			stacks: true,
-			empty: null,
-			columns: [
-				{ title: "Browser", namesRow: true, cell: ({ userAgent }) => describeBrowser(userAgent) },
-				{ title: "Address", cell: ({ address }) => html`<span class="mono">${address}</span>` },
-				{ title: "Signed in", cell: ({ createdAtMs }) => timeTag(createdAtMs) },
-				{
-					title: "End it",
-					isTitleHidden: true,
-					isNumber: true,
-					cell: (session) => (session.id === ownId ? badge("info", "This one") : endForm(c, session)),
-				},
-			],
-		}),
-	});
-}
-
-function endForm(c: WebContext, { id, userAgent }: AuthSession): Content {
-	return postForm({
-		action: "/account/sessions/end",
-		csrf: csrfField(c),
-		className: "row",
-		body: html`<input type="hidden" name="sessionId" value="${id}">${button({
-			label: "End",
-			isSmall: true,
-			ariaLabel: `End the session of ${describeBrowser(userAgent)}`,
-		})}`,
 	});
 }

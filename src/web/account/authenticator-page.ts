@@ -1,6 +1,5 @@
 // /account/authenticator: the QR code and the backup codes, shown once, and the code that proves it works.
 
-import type { Hono } from "hono";
 import { html } from "hono/html";
 import { renderSVG } from "uqr";
 import {
@@ -12,21 +11,23 @@ import {
 	removeAuthenticator,
 } from "../../accounts/authenticator.ts";
 import type { Fault } from "../../domain/fault.ts";
-import { CONFIRM_PATH, SET_UP_PATH } from "../access.ts";
 import { message, padded, pageHeader, section } from "../components/blocks.ts";
 import { button, linkButton, postForm, textField } from "../components/forms.ts";
 import { codeBlock, copyable } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
 import type { WebDeps } from "../deps.ts";
-import type { WebContext, WebEnv } from "../env.ts";
+import type { WebContext } from "../env.ts";
 import { setFlash } from "../flash.ts";
 import { readTextFields } from "../form.ts";
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
+import { ACCOUNT_PATH, AUTHENTICATOR_PATH, START_PATH } from "../paths.ts";
 import { handOnCookies } from "../session.ts";
 import { viewerOf } from "../viewer.ts";
 import { currentPasswordField, setUpForm, showAccount } from "./account-page.ts";
 
+/** Of the account page. */
+const SECTION = `${ACCOUNT_PATH}#authenticator`;
 const TITLE = "Set up the authenticator";
 const QR_PIXELS = 200;
 /** A key, a name and ten codes are some five hundred characters. */
@@ -34,46 +35,47 @@ const MAX_SETUP_LENGTH = 2_000;
 /** Base 32. */
 const SECRET = /^[A-Z2-7]{16,64}$/;
 
-export function mountAuthenticator(site: Hono<WebEnv>, deps: WebDeps): void {
-	site.get(SET_UP_PATH, async (c) => {
-		if (viewerOf(c).awaitsAuthenticator) return showDuty(c);
-		return c.redirect("/account#authenticator", 303);
-	});
-	// Answered at once, without a redirect: secret and codes are in this answer alone and kept nowhere.
-	site.post(SET_UP_PATH, async (c) => {
-		const { currentPassword } = await readTextFields(c, ["currentPassword"]);
-		const begun = await beginAuthenticator(deps, viewerOf(c), currentPassword, c.get("visitor"));
-		if (begun.ok) return showSetup(c, begun.value);
-		if (viewerOf(c).awaitsAuthenticator) return showDuty(c, begun.fault);
-		return showAccount(c, deps, { form: "authenticator", fault: begun.fault });
-	});
-	site.post(CONFIRM_PATH, async (c) => {
-		const { code, setup } = await readTextFields(c, ["code", "setup"]);
-		const viewer = viewerOf(c);
-		const confirmed = await confirmAuthenticator(deps, viewer, code, c.get("visitor"));
-		if (!confirmed.ok) return showSetup(c, readSetup(setup), confirmed.fault);
-		handOnCookies(c, confirmed.value);
-		setFlash(
-			c,
-			"good",
-			"The authenticator is on. Signing in now needs its code, too, and all your other sessions have ended.",
-		);
-		return c.redirect(viewer.awaitsAuthenticator ? "/" : "/account#authenticator", 303);
-	});
-	site.post("/account/authenticator/off", async (c) => {
-		const off = await disableAuthenticator(deps, viewerOf(c), await readProof(c), c.get("visitor"));
-		if (!off.ok) return showAccount(c, deps, { form: "authenticator", fault: off.fault });
-		handOnCookies(c, off.value);
-		setFlash(c, "good", "The authenticator is off. Signing in needs the password alone.");
-		return c.redirect("/account#authenticator", 303);
-	});
-	site.post("/account/authenticator/replace", async (c) => {
-		const removed = await removeAuthenticator(deps, viewerOf(c), await readProof(c), c.get("visitor"));
-		if (!removed.ok) return showAccount(c, deps, { form: "authenticator", fault: removed.fault });
-		handOnCookies(c, removed.value);
-		setFlash(c, "info", "The old authenticator is removed. Set up the new one now.");
-		return c.redirect(SET_UP_PATH, 303);
-	});
+export async function showSetUp(c: WebContext): Promise<Response> {
+	return viewerOf(c).awaitsAuthenticator ? showDuty(c) : c.redirect(SECTION, 303);
+}
+
+/** Answered at once, without a redirect: secret and codes are in this answer alone and kept nowhere. */
+export async function beginSetUp(c: WebContext, deps: WebDeps): Promise<Response> {
+	const { currentPassword } = await readTextFields(c, ["currentPassword"]);
+	const begun = await beginAuthenticator(deps, viewerOf(c), currentPassword, c.get("visitor"));
+	if (begun.ok) return showKey(c, begun.value);
+	if (viewerOf(c).awaitsAuthenticator) return showDuty(c, begun.fault);
+	return showAccount(c, deps, { form: "authenticator", fault: begun.fault });
+}
+
+export async function confirmSetUp(c: WebContext, deps: WebDeps): Promise<Response> {
+	const { code, setup } = await readTextFields(c, ["code", "setup"]);
+	const viewer = viewerOf(c);
+	const confirmed = await confirmAuthenticator(deps, viewer, code, c.get("visitor"));
+	if (!confirmed.ok) return showKey(c, readSetup(setup), confirmed.fault);
+	handOnCookies(c, confirmed.value);
+	setFlash(
+		c,
+		"good",
+		"The authenticator is on. Signing in now needs its code, too, and all your other sessions have ended.",
+	);
+	return c.redirect(viewer.awaitsAuthenticator ? START_PATH : SECTION, 303);
+}
+
+export async function turnOffAuthenticator(c: WebContext, deps: WebDeps): Promise<Response> {
+	const off = await disableAuthenticator(deps, viewerOf(c), await readProof(c), c.get("visitor"));
+	if (!off.ok) return showAccount(c, deps, { form: "authenticator", fault: off.fault });
+	handOnCookies(c, off.value);
+	setFlash(c, "good", "The authenticator is off. Signing in needs the password alone.");
+	return c.redirect(SECTION, 303);
+}
+
+export async function replaceAuthenticator(c: WebContext, deps: WebDeps): Promise<Response> {
+	const removed = await removeAuthenticator(deps, viewerOf(c), await readProof(c), c.get("visitor"));
+	if (!removed.ok) return showAccount(c, deps, { form: "authenticator", fault: removed.fault });
+	handOnCookies(c, removed.value);
+	setFlash(c, "info", "The old authenticator is removed. Set up the new one now.");
+	return c.redirect(AUTHENTICATOR_PATH, 303);
 }
 
 async function readProof(c: WebContext): Promise<Proof> {
@@ -105,7 +107,7 @@ function showDuty(c: WebContext, fault?: Fault): Promise<Response> {
 }
 
 /** Without a set-up: the form came from elsewhere, and only a code can be entered. */
-function showSetup(c: WebContext, setup: AuthenticatorSetup | undefined, fault?: Fault): Promise<Response> {
+function showKey(c: WebContext, setup: AuthenticatorSetup | undefined, fault?: Fault): Promise<Response> {
 	const hint = "It is on once you have entered a code.";
 	const body =
 		setup === undefined
@@ -169,11 +171,13 @@ function confirmSection(c: WebContext, title: string, fault?: Fault, setup?: Aut
 			isRequired: true,
 			error: fault?.detail,
 		})}
-		<div class="row">${button({ label: "Turn on", tone: "primary" })}${linkButton({ label: way, href: SET_UP_PATH, tone: "quiet" })}</div>`;
+		<div class="row">${button({ label: "Turn on", tone: "primary" })}${linkButton({ label: way, href: AUTHENTICATOR_PATH, tone: "quiet" })}</div>`;
 	return section({
 		id: "confirm",
 		title,
-		body: padded(postForm({ action: `${CONFIRM_PATH}#confirm`, csrf: csrfField(c), body: fields })),
+		body: padded(
+			postForm({ action: `${AUTHENTICATOR_PATH}/confirm#confirm`, csrf: csrfField(c), body: fields }),
+		),
 	});
 }
 

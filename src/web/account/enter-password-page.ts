@@ -1,6 +1,6 @@
 // /account/enter-password: what comes before every page of the account when the sign-in is not of today.
 
-import type { Hono, MiddlewareHandler } from "hono";
+import type { MiddlewareHandler } from "hono";
 import { getCookie } from "hono/cookie";
 import { html } from "hono/html";
 import {
@@ -11,43 +11,41 @@ import {
 } from "../../accounts/password-confirmation.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { isPasswordRecent } from "../../domain/recent-password.ts";
-import { ENTER_PASSWORD_PATH } from "../access.ts";
 import { card, message, pageHeader } from "../components/blocks.ts";
 import { button, postForm, textField } from "../components/forms.ts";
 import { csrfField } from "../csrf.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext, WebEnv } from "../env.ts";
 import { readTextFields } from "../form.ts";
-import { answerPage, ownPath } from "../page.ts";
+import { answerPage } from "../page.ts";
+import { ACCOUNT_PATH, ENTER_PASSWORD_PATH, FORGOT_PASSWORD_PATH, ownPath, withNext } from "../paths.ts";
 import { handOnCookies } from "../session.ts";
 import { viewerOf } from "../viewer.ts";
 
-const ACCOUNT_PATH = "/account";
 const TITLE = "Enter your password to go on";
 
 /** A form is not kept: after the password they are at the account, where they can send it again. */
 export function requireRecentPassword(deps: WebDeps): MiddlewareHandler<WebEnv> {
 	return async (c, next) => {
-		if (c.req.path === ENTER_PASSWORD_PATH || (await hasRecentPassword(c, deps))) return next();
+		if (await hasRecentPassword(c, deps)) return next();
 		if (c.req.method !== "GET") return c.redirect(ENTER_PASSWORD_PATH, 303);
 		const { pathname, search } = new URL(c.req.url);
-		return c.redirect(`${ENTER_PASSWORD_PATH}?next=${encodeURIComponent(`${pathname}${search}`)}`, 303);
+		return c.redirect(withNext(ENTER_PASSWORD_PATH, `${pathname}${search}`), 303);
 	};
 }
 
-export function mountEnterPassword(site: Hono<WebEnv>, deps: WebDeps): void {
-	site.get(ENTER_PASSWORD_PATH, async (c) => {
-		const next = accountPath(c.req.query("next"));
-		return (await hasRecentPassword(c, deps)) ? c.redirect(next, 303) : showForm(c, next);
-	});
-	site.post(ENTER_PASSWORD_PATH, async (c) => {
-		const { currentPassword, next: asked } = await readTextFields(c, ["currentPassword", "next"]);
-		const next = accountPath(asked);
-		const confirmed = await confirmPassword(deps, signInOf(c), currentPassword, c.get("visitor"));
-		if (!confirmed.ok) return showForm(c, next, confirmed.fault);
-		handOnCookies(c, [confirmed.value]);
-		return c.redirect(next, 303);
-	});
+export async function showEnterPassword(c: WebContext, deps: WebDeps): Promise<Response> {
+	const next = accountPath(c.req.query("next"));
+	return (await hasRecentPassword(c, deps)) ? c.redirect(next, 303) : showForm(c, next);
+}
+
+export async function enterPassword(c: WebContext, deps: WebDeps): Promise<Response> {
+	const { currentPassword, next: asked } = await readTextFields(c, ["currentPassword", "next"]);
+	const next = accountPath(asked);
+	const confirmed = await confirmPassword(deps, signInOf(c), currentPassword, c.get("visitor"));
+	if (!confirmed.ok) return showForm(c, next, confirmed.fault);
+	handOnCookies(c, [confirmed.value]);
+	return c.redirect(next, 303);
 }
 
 export function signInOf(c: WebContext): SignInMoment {
@@ -97,7 +95,7 @@ function showForm(c: WebContext, next: string, fault?: Fault): Promise<Response>
 			${card(
 				fault === undefined || isAtField ? null : message("bad", fault.detail),
 				postForm({ action: ENTER_PASSWORD_PATH, csrf: csrfField(c), body: fields }),
-				html`<p class="small"><a href="/forgot-password">Forgot your password?</a></p>`,
+				html`<p class="small"><a href="${FORGOT_PASSWORD_PATH}">Forgot your password?</a></p>`,
 			)}`,
 	});
 }

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { Hono } from "hono";
 import { createAuth } from "../../accounts/auth.ts";
 import type { WebEnv } from "../env.ts";
-import { createStillAllowed } from "../live-access.ts";
+import { createStillAllowed } from "../live-page.ts";
 import { type Browser, openTestSite, PASSWORD } from "../test-site.test-support.ts";
 import { codeAt } from "./totp.test-support.ts";
 
@@ -143,7 +143,8 @@ test("a stream that is open sends nothing more once the authenticator is gone", 
 		const cookies = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
 		const streams = new Hono<WebEnv>().get("/", async (c) => {
 			c.set("visitor", { cookies, address: "198.51.100.7", userAgent: "", device: "" });
-			return c.text(String(await createStillAllowed(c, { ...site.deps, auth }, programme)()));
+			c.set("programme", programme);
+			return c.text(String(await createStillAllowed(c, { ...site.deps, auth })()));
 		});
 		return (await streams.request("/")).text();
 	};

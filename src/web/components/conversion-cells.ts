@@ -4,6 +4,7 @@ import { html } from "hono/html";
 import type { Status } from "../../domain/conversion.ts";
 import type { Conversion } from "../../store/conversions.ts";
 import type { Html } from "../html.ts";
+import { conversionPath } from "../paths.ts";
 import {
 	decidedByWords,
 	isUnconfirmed,
@@ -29,7 +30,7 @@ export function statusBadge(status: Status): Html {
 
 /** Long ids are cut with an ellipsis where there is no room; the whole one is in its title. */
 function orderLink(conversion: Conversion, programmePublicId: string): Html {
-	return html`<a class="order-id mono" href="/programmes/${programmePublicId}/conversions/${conversion.public_id}" title="${conversion.order_id}">${conversion.order_id}</a>`;
+	return html`<a class="order-id mono" href="${conversionPath(programmePublicId, conversion.public_id)}" title="${conversion.order_id}">${conversion.order_id}</a>`;
 }
 
 export function orderCell(conversion: Conversion, programmePublicId: string): Html {

@@ -6,13 +6,13 @@ import { type BulkJob, findJob } from "../../store/bulk-jobs.ts";
 import type { WebContext } from "../env.ts";
 import { answerError } from "../error-page.ts";
 import { setFlash } from "../flash.ts";
-import type { Places } from "../places.ts";
+import { bulkJobPath, bulkPath } from "../paths.ts";
 import { programmeOf } from "../viewer.ts";
 import { answerCsv } from "./csv-answer.ts";
 import { deciderOf } from "./decider-of.ts";
 import type { ConversionPagesDeps } from "./deps.ts";
 
-export async function applyJob(c: WebContext, deps: ConversionPagesDeps): Promise<Response> {
+export async function applyDecisions(c: WebContext, deps: ConversionPagesDeps): Promise<Response> {
 	const job = await jobOf(c, deps);
 	if (job === undefined) return answerError(c, "not_found");
 	const started = await startApplying(deps, job, deciderOf(c));
@@ -21,7 +21,7 @@ export async function applyJob(c: WebContext, deps: ConversionPagesDeps): Promis
 	return c.redirect(hrefOf(c, job), 303);
 }
 
-export async function dropJob(c: WebContext, deps: ConversionPagesDeps): Promise<Response> {
+export async function discardDecisions(c: WebContext, deps: ConversionPagesDeps): Promise<Response> {
 	const job = await jobOf(c, deps);
 	if (job === undefined) return answerError(c, "not_found");
 	const discarded = await discardJob(deps, job, deciderOf(c));
@@ -30,18 +30,14 @@ export async function dropJob(c: WebContext, deps: ConversionPagesDeps): Promise
 		return c.redirect(hrefOf(c, job), 303);
 	}
 	setFlash(c, "info", "Discarded. Nothing was changed.");
-	return c.redirect(`/programmes/${programmeOf(c).public_id}/conversions/bulk`, 303);
+	return c.redirect(bulkPath(programmeOf(c).public_id), 303);
 }
 
-export async function answerResult(
-	c: WebContext,
-	deps: ConversionPagesDeps,
-	places: Places,
-): Promise<Response> {
+export async function showResult(c: WebContext, deps: ConversionPagesDeps): Promise<Response> {
 	const job = await jobOf(c, deps);
 	if (job === undefined || job.state !== "done") return answerError(c, "not_found");
 	const lines = bulkResult(deps.store.db, job);
-	return answerCsv(c, { clock: deps.clock, places }, `result-${job.public_id}.csv`, lines);
+	return answerCsv(c, deps, `result-${job.public_id}.csv`, lines);
 }
 
 function jobOf(c: WebContext, { store }: ConversionPagesDeps): Promise<BulkJob | undefined> {
@@ -49,5 +45,5 @@ function jobOf(c: WebContext, { store }: ConversionPagesDeps): Promise<BulkJob |
 }
 
 function hrefOf(c: WebContext, job: BulkJob): string {
-	return `/programmes/${programmeOf(c).public_id}/conversions/bulk/${job.public_id}`;
+	return bulkJobPath(programmeOf(c).public_id, job.public_id);
 }

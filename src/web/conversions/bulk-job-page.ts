@@ -14,7 +14,7 @@ import type { WebContext } from "../env.ts";
 import { answerError } from "../error-page.ts";
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
-import { frameProgramme } from "../programme-frame.ts";
+import { bulkJobPath } from "../paths.ts";
 import { programmeOf } from "../viewer.ts";
 import { bulkRowTable, type RowsView } from "./bulk-row-table.ts";
 import { VERDICT_WORDS, VERDICTS } from "./bulk-words.ts";
@@ -23,7 +23,7 @@ import type { ConversionPagesDeps } from "./deps.ts";
 
 const PAGE_ROWS = 100;
 
-export async function answerJob(c: WebContext, { store }: ConversionPagesDeps): Promise<Response> {
+export async function showJob(c: WebContext, { store }: ConversionPagesDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	const job = await findJob(store.db, programme.id, c.req.param("jobId") ?? "");
 	if (job === undefined) return answerError(c, "not_found");
@@ -34,11 +34,10 @@ export async function answerJob(c: WebContext, { store }: ConversionPagesDeps): 
 	const rows = isMoving
 		? []
 		: await listRows(store.db, { jobId: job.id, afterSeq, limit: PAGE_ROWS + 1, verdict });
-	const href = `/programmes/${programme.public_id}/conversions/bulk/${job.public_id}`;
+	const href = bulkJobPath(programme.public_id, job.public_id);
 	return answerPage(c, {
 		title: titleOf(job),
 		active: "conversions",
-		programme: await frameProgramme(store.db, programme),
 		body: renderJob(
 			job,
 			href,

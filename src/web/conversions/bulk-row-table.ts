@@ -12,6 +12,7 @@ import { type Column, dataTable } from "../components/lists.ts";
 import { stepPager } from "../components/step-pager.ts";
 import { count } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
+import { conversionPath } from "../paths.ts";
 import { VERDICT_WORDS, VERDICTS, verdictBadge } from "./bulk-words.ts";
 
 export interface RowsView {
@@ -81,7 +82,7 @@ function orderOf(row: BulkRow, programmePublicId: string): Html {
 	const name =
 		row.conversion === null
 			? html`<span class="order-id mono" title="${text}">${text}</span>`
-			: html`<a class="order-id mono" href="/programmes/${programmePublicId}/conversions/${row.conversion}" title="${text}">${text}</a>`;
+			: html`<a class="order-id mono" href="${conversionPath(programmePublicId, row.conversion)}" title="${text}">${text}</a>`;
 	const eventType = EVENT_TYPES.find((known) => known === row.event_type);
 	const type = eventType === undefined ? row.event_type : titleCase(eventType);
 	return html`${name}<span class="secondary">${type}</span>`;

@@ -15,7 +15,7 @@ import { csrfField } from "../csrf.ts";
 import type { WebContext } from "../env.ts";
 import type { Html } from "../html.ts";
 import { answerPage } from "../page.ts";
-import { frameProgramme } from "../programme-frame.ts";
+import { bulkJobPath, conversionsPath } from "../paths.ts";
 import { programmeOf, viewerOf } from "../viewer.ts";
 import { jobBadge } from "./bulk-words.ts";
 import { deciderOf } from "./decider-of.ts";
@@ -29,7 +29,7 @@ A-1001,SALE,approve,
 A-1002,,reject,FRAUD
 A-1003,LEAD,reverse,RETURN`;
 
-export async function answerUploadForm(
+export async function showUploadForm(
 	c: WebContext,
 	{ store }: ConversionPagesDeps,
 	error?: { text: string; status: number },
@@ -39,17 +39,16 @@ export async function answerUploadForm(
 	return answerPage(c, {
 		title: "Decide by CSV",
 		active: "conversions",
-		programme: await frameProgramme(store.db, programme),
 		status: error?.status ?? 200,
 		body: renderForm(programme, jobs, viewerOf(c).role, csrfField(c), error?.text),
 	});
 }
 
-export async function takeUpload(c: WebContext, deps: ConversionPagesDeps): Promise<Response> {
+export async function uploadFile(c: WebContext, deps: ConversionPagesDeps): Promise<Response> {
 	const upload = c.get("upload") ?? succeed(null);
 	if (!upload.ok) return answerRefusal(c, deps, upload.fault);
 	if (upload.value === null) {
-		return answerUploadForm(c, deps, { text: "Choose a CSV file first.", status: 422 });
+		return showUploadForm(c, deps, { text: "Choose a CSV file first.", status: 422 });
 	}
 	const programme = programmeOf(c);
 	const job = await uploadDecisions(deps, programme, deciderOf(c), {
@@ -61,11 +60,11 @@ export async function takeUpload(c: WebContext, deps: ConversionPagesDeps): Prom
 	});
 	if (!job.ok) return answerRefusal(c, deps, job.fault);
 	deps.bulk.wake();
-	return c.redirect(`/programmes/${programme.public_id}/conversions/bulk/${job.value.public_id}`, 303);
+	return c.redirect(bulkJobPath(programme.public_id, job.value.public_id), 303);
 }
 
 function answerRefusal(c: WebContext, deps: ConversionPagesDeps, fault: Fault): Promise<Response> {
-	return answerUploadForm(c, deps, { text: fault.detail, status: fault.httpStatus });
+	return showUploadForm(c, deps, { text: fault.detail, status: fault.httpStatus });
 }
 
 function renderForm(
@@ -75,7 +74,7 @@ function renderForm(
 	csrf: Html,
 	error: string | undefined,
 ): Html {
-	const base = `/programmes/${programme.public_id}/conversions`;
+	const base = conversionsPath(programme.public_id);
 	const header = pageHeader({
 		title: "Decide by CSV",
 		hint: `Up to ${count(MAX_BULK_ROWS)} rows in one file. You see what would change before anything does.`,

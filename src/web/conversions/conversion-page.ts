@@ -23,14 +23,14 @@ import type { WebContext } from "../env.ts";
 import { answerError } from "../error-page.ts";
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
-import { frameProgramme } from "../programme-frame.ts";
+import { conversionsPath, integrationPath } from "../paths.ts";
 import { programmeOf, type Viewer, viewerOf } from "../viewer.ts";
 import { deliveryTable } from "./delivery-table.ts";
 import type { ConversionPagesDeps } from "./deps.ts";
 import { moveTimeline } from "./move-timeline.ts";
 import { movesFor } from "./moves-for.ts";
 
-export async function answerConversion(
+export async function showConversion(
 	c: WebContext,
 	{ store, clock }: ConversionPagesDeps,
 	refused?: RefusedDecision,
@@ -43,7 +43,6 @@ export async function answerConversion(
 	return answerPage(c, {
 		title: `Order ${conversion.order_id}`,
 		active: "conversions",
-		programme: await frameProgramme(store.db, programme),
 		status: refused?.fault.httpStatus ?? 200,
 		body: renderConversion({
 			programme,
@@ -71,7 +70,7 @@ interface ConversionView {
 
 function renderConversion(view: ConversionView): Html {
 	const { programme, conversion } = view;
-	const base = `/programmes/${programme.public_id}/conversions`;
+	const base = conversionsPath(programme.public_id);
 	const header = pageHeader({
 		title: `Order ${conversion.order_id}`,
 		hint: html`<span class="row">${statusBadge(conversion.status)}${conversion.test === 1 ? html`<span class="test-mark">Test conversion: stays out of totals</span>` : null}</span>`,
@@ -124,7 +123,7 @@ function explainSilence({ programme, conversion, moves }: ConversionView): Html 
 		text: "Only changes after the Postback URL was saved are sent, and only once a signing secret exists. Deliveries past their retention are removed.",
 		action: linkButton({
 			label: "Status callback",
-			href: `/programmes/${programme.public_id}/integration#callback`,
+			href: `${integrationPath(programme.public_id)}#callback`,
 		}),
 	});
 }

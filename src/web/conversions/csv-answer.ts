@@ -3,23 +3,23 @@
 import type { Clock } from "../../ports.ts";
 import type { WebContext } from "../env.ts";
 import { answerError } from "../error-page.ts";
-import type { PlaceLimits, Places } from "../places.ts";
+import type { SlotLimits, Slots } from "../slots.ts";
 import { viewerOf } from "../viewer.ts";
 
 /**
  * A person has one that runs, and one that was started over. All together: a few megabytes at most, and pages for
  * everybody else in between.
  */
-export const EXPORT_LIMITS: PlaceLimits = { aPerson: 2, inAll: 16 };
+export const EXPORT_LIMITS: SlotLimits = { aPerson: 2, inAll: 16 };
 
-/** A reader that takes nothing for so long is gone, or holds the place of somebody who reads. */
+/** A reader that takes nothing for so long is gone, or holds the slot of somebody who reads. */
 const MAX_STALL_MS = 120_000;
 
 type StreamClock = Pick<Clock, "yieldLoop" | "after">;
 
 export function answerCsv(
 	c: WebContext,
-	{ clock, places }: { clock: StreamClock; places: Places },
+	{ clock, exportSlots }: { clock: StreamClock; exportSlots: Slots },
 	fileName: string,
 	lines: AsyncGenerator<string>,
 ): Response | Promise<Response> {
@@ -27,9 +27,9 @@ export function answerCsv(
 		"content-type": "text/csv; charset=utf-8",
 		"content-disposition": `attachment; filename="${fileName}"`,
 	};
-	// Hono answers HEAD as GET and drops the body: a file that nobody reads would keep its place.
+	// Hono answers HEAD as GET and drops the body: a file that nobody reads would keep its slot.
 	if (c.req.method !== "GET") return c.body(null, 200, headers);
-	const giveBack = places.take(viewerOf(c).personId);
+	const giveBack = exportSlots.take(viewerOf(c).personId);
 	if (giveBack === undefined) return answerError(c, "too_many_exports");
 	return c.body(streamText(lines, clock, giveBack), 200, headers);
 }

@@ -10,13 +10,14 @@ import type { Conversion } from "../../store/conversions.ts";
 import type { WebContext } from "../env.ts";
 import { answerError } from "../error-page.ts";
 import { setFlash } from "../flash.ts";
+import { conversionsPath } from "../paths.ts";
 import { programmeOf } from "../viewer.ts";
-import { answerConversion } from "./conversion-page.ts";
+import { showConversion } from "./conversion-page.ts";
 import { deciderOf } from "./decider-of.ts";
 import type { ConversionPagesDeps } from "./deps.ts";
-import { answerListOf } from "./list-page.ts";
+import { showListOf } from "./list-page.ts";
 import { parseListQuery, writeListQuery } from "./list-query.ts";
-import { answerQuestion } from "./question-page.ts";
+import { showQuestion } from "./question-page.ts";
 
 /** As many as a page shows, and some. */
 const MAX_SELECTED = 200;
@@ -42,9 +43,9 @@ const DONE: Readonly<Record<DecisionMove, string>> = {
 export async function decideSelected(c: WebContext, deps: ConversionPagesDeps): Promise<Response> {
 	const form = FORM.parse(await c.req.parseBody({ all: true }));
 	const filters = parseListQuery(form.back ?? "");
-	const base = `/programmes/${programmeOf(c).public_id}/conversions`;
+	const base = conversionsPath(programmeOf(c).public_id);
 	const refuse = (fault: Fault) => {
-		return answerListOf(c, deps, filters, { ticked: form.conversion, reason: form.reason, fault });
+		return showListOf(c, deps, filters, { ticked: form.conversion, reason: form.reason, fault });
 	};
 	const [only, ...others] = form.conversion;
 	if (only !== undefined && others.length === 0) {
@@ -60,16 +61,16 @@ export async function decideSelected(c: WebContext, deps: ConversionPagesDeps): 
 	return c.redirect(`${base}/bulk/${job.value.public_id}`, 303);
 }
 
-export async function decideThis(c: WebContext, deps: ConversionPagesDeps): Promise<Response> {
+export async function decideConversion(c: WebContext, deps: ConversionPagesDeps): Promise<Response> {
 	const form = FORM.parse(await c.req.parseBody({ all: true }));
-	const base = `/programmes/${programmeOf(c).public_id}/conversions`;
+	const base = conversionsPath(programmeOf(c).public_id);
 	const conversionId = c.req.param("conversionId") ?? "";
 	const backHref =
 		form.back === undefined
 			? `${base}/${encodeURIComponent(conversionId)}`
 			: base + writeListQuery(parseListQuery(form.back).query);
 	return decideOnly(c, deps, { ...form, conversionId, backHref }, (fault) =>
-		answerConversion(c, deps, { ticked: [], reason: form.reason, fault }),
+		showConversion(c, deps, { ticked: [], reason: form.reason, fault }),
 	);
 }
 
@@ -89,7 +90,7 @@ async function decideOnly(
 	if (!judged.ok) return refuse(judged.fault);
 	const { conversion, outcome } = judged.value;
 	if (isAsked && outcome === "changed") {
-		return answerQuestion(c, deps, { ...wish, move, conversion, back: wish.back });
+		return showQuestion(c, { ...wish, move, conversion, back: wish.back });
 	}
 	setFlash(c, ...describeOutcome(conversion, move, outcome));
 	return c.redirect(wish.backHref, 303);

@@ -6,6 +6,7 @@ import { lastAnswer, nextAttempt, resentMark, stateBadge } from "../components/d
 import { dataTable } from "../components/lists.ts";
 import { count, timeTag } from "../components/text.ts";
 import type { Html } from "../html.ts";
+import { deliveryPath } from "../paths.ts";
 
 export function deliveryTable(
 	programmePublicId: string,
@@ -22,7 +23,7 @@ export function deliveryTable(
 				title: "Event",
 				namesRow: true,
 				cell: (row) =>
-					html`<a class="mono nowrap" href="/programmes/${programmePublicId}/deliveries/${row.publicId}">${row.event}</a>`,
+					html`<a class="mono nowrap" href="${deliveryPath(programmePublicId, row.publicId)}">${row.event}</a>`,
 			},
 			{ title: "State", cell: (row) => html`${stateBadge(row)} ${resentMark(row.run)}` },
 			{ title: "Attempts", isNumber: true, cell: (row) => count(row.attempts) },

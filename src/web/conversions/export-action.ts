@@ -3,24 +3,19 @@
 import { exportConversions } from "../../conversions/export.ts";
 import { utcDay } from "../../domain/time.ts";
 import type { WebContext } from "../env.ts";
-import type { Places } from "../places.ts";
 import { programmeOf } from "../viewer.ts";
 import { answerCsv } from "./csv-answer.ts";
 import type { ConversionPagesDeps } from "./deps.ts";
-import { answerListOf } from "./list-page.ts";
+import { showListOf } from "./list-page.ts";
 import { parseListQuery, toConversionsQuery } from "./list-query.ts";
 
-export function answerExport(
-	c: WebContext,
-	deps: ConversionPagesDeps,
-	places: Places,
-): Response | Promise<Response> {
+export function showExport(c: WebContext, deps: ConversionPagesDeps): Response | Promise<Response> {
 	const { store, clock } = deps;
 	const programme = programmeOf(c);
 	const filters = parseListQuery(new URL(c.req.url).search);
 	// The page that says which filter is not understood: a file of everything would be taken for the answer.
-	if (Object.keys(filters.problems).length > 0) return answerListOf(c, deps, filters);
+	if (Object.keys(filters.problems).length > 0) return showListOf(c, deps, filters);
 	const day = utcDay(clock.nowMs());
 	const lines = exportConversions(store.db, programme, toConversionsQuery(filters.query));
-	return answerCsv(c, { clock, places }, `conversions-${programme.public_id}-${day}.csv`, lines);
+	return answerCsv(c, deps, `conversions-${programme.public_id}-${day}.csv`, lines);
 }

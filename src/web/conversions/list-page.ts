@@ -16,7 +16,7 @@ import type { WebContext } from "../env.ts";
 import type { ReadFilters } from "../filter-query.ts";
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
-import { frameProgramme } from "../programme-frame.ts";
+import { conversionsPath, integrationPath } from "../paths.ts";
 import { programmeOf, viewerOf } from "../viewer.ts";
 import type { ConversionPagesDeps } from "./deps.ts";
 import { listFilters } from "./list-filters.ts";
@@ -42,11 +42,11 @@ interface ListView {
 	refused: RefusedDecision | undefined;
 }
 
-export function answerList(c: WebContext, deps: ConversionPagesDeps): Promise<Response> {
-	return answerListOf(c, deps, parseListQuery(new URL(c.req.url).search));
+export function showConversions(c: WebContext, deps: ConversionPagesDeps): Promise<Response> {
+	return showListOf(c, deps, parseListQuery(new URL(c.req.url).search));
 }
 
-export async function answerListOf(
+export async function showListOf(
 	c: WebContext,
 	{ store }: ConversionPagesDeps,
 	filters: ReadFilters<ListQuery>,
@@ -60,7 +60,6 @@ export async function answerListOf(
 	return answerPage(c, {
 		title: "Conversions",
 		active: "conversions",
-		programme: await frameProgramme(store.db, programme),
 		status: refused?.fault.httpStatus ?? (isUnderstood ? 200 : 422),
 		body: renderList({ programme, filters, page, role: viewerOf(c).role, csrf: csrfField(c), refused }),
 	});
@@ -69,7 +68,7 @@ export async function answerListOf(
 function renderList(view: ListView): Html {
 	const { programme, filters, page } = view;
 	const { query } = filters;
-	const base = `/programmes/${programme.public_id}/conversions`;
+	const base = conversionsPath(programme.public_id);
 	const header = pageHeader({
 		title: "Conversions",
 		hint: "Every sale that was reported, and what became of it.",
@@ -173,7 +172,7 @@ function renderEmpty(programme: Programme, base: string, query: ListQuery, page:
 		action: linkButton({
 			label: "Go to Integration",
 			tone: "primary",
-			href: `/programmes/${programme.public_id}/integration`,
+			href: integrationPath(programme.public_id),
 		}),
 	});
 }

@@ -12,9 +12,8 @@ import { amount } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
 import type { WebContext } from "../env.ts";
 import { answerPage } from "../page.ts";
-import { frameProgramme } from "../programme-frame.ts";
+import { conversionPath } from "../paths.ts";
 import { programmeOf } from "../viewer.ts";
-import type { ConversionPagesDeps } from "./deps.ts";
 
 export interface Question {
 	conversion: Conversion;
@@ -27,20 +26,14 @@ export interface Question {
 
 const VERBS = { reject: "Reject", reverse: "Reverse" } as const;
 
-export async function answerQuestion(
-	c: WebContext,
-	{ store }: ConversionPagesDeps,
-	question: Question,
-): Promise<Response> {
+export async function showQuestion(c: WebContext, question: Question): Promise<Response> {
 	const { conversion, move, backHref } = question;
-	const programme = programmeOf(c);
 	const title = `${VERBS[move]} order ${conversion.order_id}?`;
 	const reason = REASONS.find((known) => known === question.reason);
 	const fields = { decision: move, reason: question.reason, sure: "yes", back: question.back };
 	return answerPage(c, {
 		title,
 		active: "conversions",
-		programme: await frameProgramme(store.db, programme),
 		body: html`<div class="long-title">${pageHeader({
 			title,
 			hint: "This cannot be undone. The shop is told, with the reason.",
@@ -53,7 +46,7 @@ export async function answerQuestion(
 				["Reason", reason === undefined ? null : reasonWords(reason)],
 			]),
 			postForm({
-				action: `/programmes/${programme.public_id}/conversions/${conversion.public_id}/decide`,
+				action: `${conversionPath(programmeOf(c).public_id, conversion.public_id)}/decide`,
 				csrf: csrfField(c),
 				className: "row",
 				body: html`${Object.entries(fields).map(([name, value]) =>

@@ -1,17 +1,16 @@
 // /docs/api: the reference, made from the same document that /openapi.json answers. By our own pages, because
 // the usual viewers need inline styles or scripts, which the content security policy forbids.
 
-import type { Hono } from "hono";
 import { html } from "hono/html";
 import type { HttpMethod, OpenApiDocument, Operation } from "../../openapi.ts";
-import type { WebEnv } from "../env.ts";
+import type { WebContext } from "../env.ts";
 import type { Html } from "../html.ts";
 import { COMMON_PARTS, callbackSections } from "./api-callbacks.ts";
 import { fieldRows, fieldTable, schemaAnchor } from "./api-fields.ts";
 import { operationSection } from "./api-operation.ts";
 import { problemsByStatus, problemTables, statusAnchor } from "./api-problems.ts";
 import { renderLine, renderText } from "./api-text.ts";
-import { answerDocs, type OutlineEntry } from "./docs-document.ts";
+import { answerDocs, type DocsPage, type OutlineEntry } from "./docs-document.ts";
 
 /** Those that several calls speak of; the others stand where they are used. */
 const SHOWN_SCHEMAS = ["Conversion", "ConversionPage", "OneConversion", "Listening", "Problem"];
@@ -22,14 +21,21 @@ interface Call {
 	operation: Operation;
 }
 
-export function mountApiReference(site: Hono<WebEnv>, deps: { apiDocument: OpenApiDocument }): void {
-	const { apiDocument } = deps;
-	// Made once: the document does not change while the service runs.
-	let page: { outline: OutlineEntry[]; body: Html } | undefined;
-	site.get("/docs/api", (c) => {
-		page ??= { outline: outlineOf(apiDocument), body: bodyOf(apiDocument) };
-		return answerDocs(c, { title: "API reference", active: "api", ...page });
-	});
+/** Made once: the document does not change while the service runs. */
+const pages = new WeakMap<OpenApiDocument, DocsPage>();
+
+export function showApiReference(
+	c: WebContext,
+	{ apiDocument }: { apiDocument: OpenApiDocument },
+): Promise<Response> {
+	const page = pages.get(apiDocument) ?? {
+		title: "API reference",
+		active: "api",
+		outline: outlineOf(apiDocument),
+		body: bodyOf(apiDocument),
+	};
+	pages.set(apiDocument, page);
+	return answerDocs(c, page);
 }
 
 function outlineOf(document: OpenApiDocument): OutlineEntry[] {

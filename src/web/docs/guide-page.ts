@@ -2,12 +2,11 @@
 // for: nothing has to wait for it at the start), with this instance's brand and address filled in.
 
 import { readFileSync } from "node:fs";
-import type { Hono } from "hono";
 import { html } from "hono/html";
 import { userAgent } from "../../domain/signature.ts";
 import { tabs } from "../components/blocks.ts";
 import { codeBlock } from "../components/text.ts";
-import type { WebEnv } from "../env.ts";
+import type { WebContext } from "../env.ts";
 import {
 	EXAMPLE_LANGUAGES,
 	type ExampleLanguage,
@@ -31,20 +30,17 @@ const NEUTRAL_BRAND = "RINGBACK_BRAND=Service";
 /** Documents of the repository that are pages of the site; the others lead nowhere from here. */
 const PAGES: ReadonlyMap<string, string> = new Map([["api.md", "/docs/api"]]);
 
-export function mountGuide(site: Hono<WebEnv>, instance: ExampleValues): void {
-	const pages = new Map<ExampleLanguage, DocsPage>();
-	const pageIn = (language: ExampleLanguage): DocsPage => {
-		const known = pages.get(language);
-		if (known !== undefined) return known;
-		const page = renderGuide(language, instance);
-		pages.set(language, page);
-		return page;
-	};
-	site.get("/docs", (c) => {
-		const asked = c.req.query("lang");
-		const [first] = EXAMPLE_LANGUAGES;
-		return answerDocs(c, pageIn((EXAMPLE_LANGUAGES.find(({ value }) => value === asked) ?? first).value));
-	});
+/** By language, for the instance whose values they hold. */
+const pages = new WeakMap<ExampleValues, Map<ExampleLanguage, DocsPage>>();
+
+export function showGuide(c: WebContext, instance: ExampleValues): Promise<Response> {
+	const asked = c.req.query("lang");
+	const [first] = EXAMPLE_LANGUAGES;
+	const { value: language } = EXAMPLE_LANGUAGES.find(({ value }) => value === asked) ?? first;
+	const known = pages.get(instance) ?? new Map<ExampleLanguage, DocsPage>();
+	const page = known.get(language) ?? renderGuide(language, instance);
+	pages.set(instance, known.set(language, page));
+	return answerDocs(c, page);
 }
 
 function renderGuide(language: ExampleLanguage, instance: ExampleValues): DocsPage {

@@ -14,14 +14,14 @@ import type { WebContext } from "../env.ts";
 import { answerError } from "../error-page.ts";
 import { setFlash } from "../flash.ts";
 import { readTextFields } from "../form.ts";
+import { deliveryPath, integrationPath } from "../paths.ts";
 import { programmeOf, viewerOf } from "../viewer.ts";
-import { answerIntegration } from "./integration-page.ts";
+import { showIntegration } from "./integration-page.ts";
 import { handOverIssued } from "./issued-cookie.ts";
-import { deliveryPath, integrationPath } from "./paths.ts";
 
 export type Action = (c: WebContext, deps: WebDeps) => Promise<Response>;
 
-export const postKey: Action = async (c, deps) => {
+export const issueApiKey: Action = async (c, deps) => {
 	const { programme, personId } = whoAndWhere(c);
 	const issued = await issueKey(deps, programme.public_id, personId);
 	if (!issued.ok) return backWithFault(c, issued.fault);
@@ -30,7 +30,7 @@ export const postKey: Action = async (c, deps) => {
 	return back(c, "keys");
 };
 
-export const postRevocation: Action = async (c, deps) => {
+export const revokeApiKey: Action = async (c, deps) => {
 	const { programme, personId } = whoAndWhere(c);
 	const revoked = await revokeKey(deps, programme.id, c.req.param("keyId") ?? "", personId);
 	if (!revoked.ok) return backWithFault(c, revoked.fault);
@@ -38,11 +38,11 @@ export const postRevocation: Action = async (c, deps) => {
 	return back(c);
 };
 
-export const postUrl: Action = async (c, deps) => {
+export const saveUrl: Action = async (c, deps) => {
 	const { programme, personId } = whoAndWhere(c);
 	const { postbackUrl } = await readTextFields(c, ["postbackUrl"]);
 	const saved = await savePostbackUrl(deps, programme.public_id, postbackUrl, personId);
-	if (!saved.ok) return answerIntegration(c, deps, { value: postbackUrl, error: saved.fault.detail });
+	if (!saved.ok) return showIntegration(c, deps, { value: postbackUrl, error: saved.fault.detail });
 	const { url, replaced } = saved.value;
 	const isOther = replaced !== null && replaced !== url;
 	const { count: waiting } = isOther ? await findOldestPending(deps.store.db, programme.id) : { count: 0 };
@@ -52,7 +52,7 @@ export const postUrl: Action = async (c, deps) => {
 	return back(c);
 };
 
-export const postUrlRemoval: Action = async (c, deps) => {
+export const removeUrl: Action = async (c, deps) => {
 	const { programme, personId } = whoAndWhere(c);
 	const removed = await removePostbackUrl(deps, programme.public_id, personId);
 	if (!removed.ok) return backWithFault(c, removed.fault);
@@ -61,12 +61,12 @@ export const postUrlRemoval: Action = async (c, deps) => {
 	return back(c);
 };
 
-export const postTest: Action = async (c, deps) => {
+export const sendTest: Action = async (c, deps) => {
 	const { programme, personId } = whoAndWhere(c);
 	return afterTest(c, await sendTestConversion(deps, programme, personId));
 };
 
-export const postTestMove: Action = async (c, deps) => {
+export const moveTest: Action = async (c, deps) => {
 	const { programme, personId } = whoAndWhere(c);
 	const { move, reason } = await readTextFields(c, ["move", "reason"]);
 	const parsed = parseMove(move);
@@ -91,7 +91,7 @@ function afterTest(c: WebContext, sent: Result<TestSent>): Response {
 	return back(c, "test");
 }
 
-export const postResend: Action = async (c, deps) => {
+export const resendPostback: Action = async (c, deps) => {
 	const { programme, personId } = whoAndWhere(c);
 	const deliveryId = c.req.param("deliveryId") ?? "";
 	const resent = await resendDelivery(deps, programme.id, deliveryId, personId);
@@ -101,7 +101,7 @@ export const postResend: Action = async (c, deps) => {
 	return c.redirect(deliveryPath(programme.public_id, deliveryId), 303);
 };
 
-export const postResendFailed: Action = async (c, deps) => {
+export const resendFailed: Action = async (c, deps) => {
 	const { programme, personId } = whoAndWhere(c);
 	const { since } = await readTextFields(c, ["since"]);
 	const sinceMs = parseUtcMinute(since);

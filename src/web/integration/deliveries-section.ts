@@ -19,9 +19,9 @@ import { wholeOrderSearch } from "../components/order-search.ts";
 import { badge, timeTag } from "../components/text.ts";
 import type { ReadFilters } from "../filter-query.ts";
 import type { Content, Html } from "../html.ts";
+import { liveDot } from "../live-page.ts";
+import { deliveryPath, withQuery } from "../paths.ts";
 import type { DeliveriesQuery } from "./deliveries-query.ts";
-import { liveDot } from "./live-parts.ts";
-import { deliveryPath, withQuery } from "./paths.ts";
 
 export interface DeliveriesView {
 	programmeId: string;

@@ -10,27 +10,25 @@ import {
 	listAttempts,
 } from "../../store/attempt-list.ts";
 import type { Programme } from "../../store/programmes.ts";
-import type { Db } from "../../store/store.ts";
 import { card, emptyState, facts, message, more, padded, pageHeader, section } from "../components/blocks.ts";
 import { nextAttempt, resentMark, stateBadge } from "../components/delivery-words.ts";
 import { button, linkButton, postForm } from "../components/forms.ts";
 import { badge, codeBlock, timeTag } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
-import type { WebDeps } from "../deps.ts";
+import type { PageDeps, WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import { answerError } from "../error-page.ts";
 import type { Content, Html } from "../html.ts";
+import { answerStream, liveConnector, liveDot, partial } from "../live-page.ts";
 import { answerPage } from "../page.ts";
-import { frameProgramme } from "../programme-frame.ts";
+import { conversionPath, deliveryPath, integrationPath, signaturePath, withQuery } from "../paths.ts";
 import { programmeOf } from "../viewer.ts";
 import { curlCommand, rebuildRequest, requestText } from "./attempt-request.ts";
 import { describeAttempt, describeNext, technicalDetail } from "./attempt-words.ts";
-import { liveConnector, liveDot, partial } from "./live-parts.ts";
-import { conversionPath, deliveryPath, integrationPath, withQuery } from "./paths.ts";
 
 const DELIVERY_TARGET = "delivery-live";
 
-export async function answerDelivery(c: WebContext, deps: WebDeps): Promise<Response> {
+export async function showDelivery(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	const { db } = deps.store;
 	const delivery = await findDeliveryDetail(db, programme.id, c.req.param("deliveryId") ?? "");
@@ -39,7 +37,6 @@ export async function answerDelivery(c: WebContext, deps: WebDeps): Promise<Resp
 	return answerPage(c, {
 		title: `${delivery.event} for ${delivery.orderId}`,
 		active: "integration",
-		programme: await frameProgramme(db, programme),
 		body: html`${liveConnector(`${path}/live?seen=${fingerprintOf(delivery)}`)}
 ${pageHeader({
 	title: delivery.event,
@@ -50,20 +47,21 @@ ${pageHeader({
 	});
 }
 
-export async function renderDeliveryLive(
-	c: WebContext,
-	deps: WebDeps,
-	programme: Programme,
-	deliveryId: string,
-): Promise<string> {
-	const delivery = await findDeliveryDetail(deps.store.db, programme.id, deliveryId);
-	if (delivery === undefined) return "";
-	return String(await partial(DELIVERY_TARGET, await renderParts(c, deps, programme, delivery)));
-}
-
-export async function deliveryFingerprint(db: Db, programmeId: number, deliveryId: string): Promise<string> {
-	const delivery = await findDeliveryDetail(db, programmeId, deliveryId);
-	return delivery === undefined ? "gone" : fingerprintOf(delivery);
+export async function watchDelivery(c: WebContext, deps: PageDeps): Promise<Response> {
+	const programme = programmeOf(c);
+	const find = () => findDeliveryDetail(deps.store.db, programme.id, c.req.param("deliveryId") ?? "");
+	if ((await find()) === undefined) return answerError(c, "not_found");
+	return answerStream(c, deps, {
+		async fingerprint() {
+			const delivery = await find();
+			return delivery === undefined ? "gone" : fingerprintOf(delivery);
+		},
+		async render() {
+			const delivery = await find();
+			if (delivery === undefined) return "";
+			return String(await partial(DELIVERY_TARGET, await renderParts(c, deps, programme, delivery)));
+		},
+	});
 }
 
 function fingerprintOf({ state, run, attempts, dueAtMs, claim }: DeliveryDetail): string {
@@ -152,7 +150,7 @@ function attemptSection(
 	const words = describeAttempt(attempt);
 	const detail = technicalDetail(attempt);
 	const request = rebuildRequest(attempt, delivery, brand);
-	const checkHref = withQuery(`${integrationPath(programme.public_id)}/signature`, {
+	const checkHref = withQuery(signaturePath(programme.public_id), {
 		delivery: delivery.publicId,
 		attempt: String(attempt.seq),
 	});

@@ -4,37 +4,34 @@ import { html } from "hono/html";
 import type { Programme } from "../../store/programmes.ts";
 import { pageHeader, tabs } from "../components/blocks.ts";
 import { copyable } from "../components/text.ts";
-import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
-import { frameProgramme } from "../programme-frame.ts";
-import { integrationPath } from "./paths.ts";
+import { inboundPath, integrationPath, signaturePath } from "../paths.ts";
+import { programmeOf } from "../viewer.ts";
 
 export type IntegrationTab = "set-up" | "inbound" | "signature";
 
-const TABS: readonly { tab: IntegrationTab; label: string; path: string }[] = [
-	{ tab: "set-up", label: "Set-up and postbacks", path: "" },
-	{ tab: "inbound", label: "Inbound log", path: "/inbound" },
-	{ tab: "signature", label: "Check a signature", path: "/signature" },
+const TABS: readonly { tab: IntegrationTab; label: string; path(programmeId: string): string }[] = [
+	{ tab: "set-up", label: "Set-up and postbacks", path: integrationPath },
+	{ tab: "inbound", label: "Inbound log", path: inboundPath },
+	{ tab: "signature", label: "Check a signature", path: signaturePath },
 ];
 
-export async function answerIntegrationPage(
+export function answerTab(
 	c: WebContext,
-	deps: Pick<WebDeps, "store">,
-	programme: Programme,
 	page: { tab: IntegrationTab; title: string; hint: Content; status?: number; body: Content },
 ): Promise<Response> {
+	const programme = programmeOf(c);
 	return answerPage(c, {
 		title: page.title,
 		active: "integration",
-		programme: await frameProgramme(deps.store.db, programme),
 		...(page.status === undefined ? {} : { status: page.status }),
 		body: html`${pageHeader({ title: page.title, hint: page.hint, actions: programmeId(programme) })}${tabs(
 			"Integration",
 			TABS.map(({ tab, label, path }) => ({
 				label,
-				href: integrationPath(programme.public_id) + path,
+				href: path(programme.public_id),
 				isActive: tab === page.tab,
 			})),
 		)}${page.body}`,

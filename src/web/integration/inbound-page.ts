@@ -15,10 +15,10 @@ import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import { orderIdFilter, type ReadFilters, readFilters } from "../filter-query.ts";
 import type { Content, Html } from "../html.ts";
+import { conversionPath, inboundPath, withQuery } from "../paths.ts";
 import { programmeOf } from "../viewer.ts";
-import { answerIntegrationPage } from "./frame.ts";
+import { answerTab } from "./frame.ts";
 import { orderAnswer } from "./order-answer.ts";
-import { conversionPath, integrationPath, withQuery } from "./paths.ts";
 
 const PAGE_ROWS = 50;
 const LIMITED: FaultCode = "pixel_limited";
@@ -32,11 +32,11 @@ const QUERY = z.object({
 });
 type InboundQuery = z.output<typeof QUERY>;
 
-export async function answerInbound(c: WebContext, deps: WebDeps): Promise<Response> {
+export async function showInbound(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	const { db } = deps.store;
 	const filters = readFilters(QUERY, new URL(c.req.url).search);
-	const path = `${integrationPath(programme.public_id)}/inbound`;
+	const path = inboundPath(programme.public_id);
 	const { kind, result, order, after } = filters.query;
 	const isUnderstood = Object.keys(filters.problems).length === 0;
 	const page = isUnderstood
@@ -50,7 +50,7 @@ export async function answerInbound(c: WebContext, deps: WebDeps): Promise<Respo
 			})
 		: null;
 	const explained = page === null || order === undefined ? null : await explainOrder(db, programme.id, order);
-	return answerIntegrationPage(c, deps, programme, {
+	return answerTab(c, {
 		tab: "inbound",
 		title: "Inbound log",
 		hint: "Every signed request and pixel call for this programme, including refused ones, with the reason. When very many pixel calls come in at once, those that were not taken are counted in one row per minute.",

@@ -19,10 +19,12 @@ import { findUsableSecrets, type SigningSecret, stateOf } from "../../store/sign
 import type { Db } from "../../store/store.ts";
 import { findNewestTest } from "../../store/test-conversion.ts";
 import { csrfField } from "../csrf.ts";
-import type { WebDeps } from "../deps.ts";
+import type { PageDeps, WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import type { ReadFilters } from "../filter-query.ts";
 import type { Content } from "../html.ts";
+import { answerStream, liveConnector, partial } from "../live-page.ts";
+import { integrationPath } from "../paths.ts";
 import { programmeOf, viewerOf } from "../viewer.ts";
 import { type CallbackView, callbackSection, WAITING_TARGET, waiting } from "./callback-section.ts";
 import { checkSteps } from "./checks.ts";
@@ -33,12 +35,10 @@ import {
 	deliveriesSection,
 	deliveriesTable,
 } from "./deliveries-section.ts";
-import { answerIntegrationPage } from "./frame.ts";
+import { answerTab } from "./frame.ts";
 import { HEALTH_CHART_TARGET, healthChart, healthSection, healthStrip } from "./health-section.ts";
 import { takeIssued } from "./issued-cookie.ts";
 import { keysSection } from "./keys-section.ts";
-import { liveConnector, partial } from "./live-parts.ts";
-import { integrationPath } from "./paths.ts";
 import { parseLanguage } from "./snippet-values.ts";
 import { snippetsSection } from "./snippets-section.ts";
 import { TEST_TARGET, type TestView, testResult, testSection } from "./test-section.ts";
@@ -51,7 +51,7 @@ const CHECKS_TARGET = "checks-live";
 const HEALTH_TARGET = "health-live";
 const FINGERPRINT_LENGTH = 16;
 
-export async function answerIntegration(
+export async function showIntegration(
 	c: WebContext,
 	deps: WebDeps,
 	refused: CallbackView["refused"] = null,
@@ -67,7 +67,7 @@ export async function answerIntegration(
 	const { test, deliveries, next } = live;
 	const csrf = csrfField(c);
 	const values = { publicUrl: deps.publicUrl, brand: deps.brand, programId: programme.public_id };
-	return answerIntegrationPage(c, deps, programme, {
+	return answerTab(c, {
 		tab: "set-up",
 		title: "Integration",
 		hint: "Your server reports sales to us with signed requests; we tell it of every status change.",
@@ -103,8 +103,16 @@ ${snippetsSection(path, parseLanguage(c.req.query("lang")), values, live.secrets
 	});
 }
 
+export function watchIntegration(c: WebContext, deps: PageDeps): Response {
+	const programme = programmeOf(c);
+	return answerStream(c, deps, {
+		fingerprint: () => fingerprintOf(deps.store.db, programme),
+		render: () => renderLive(c, deps, programme),
+	});
+}
+
 /** What the stream pushes when something has changed. */
-export async function renderLive(c: WebContext, deps: WebDeps, programme: Programme): Promise<string> {
+async function renderLive(c: WebContext, deps: WebDeps, programme: Programme): Promise<string> {
 	const live = await loadLive(c, deps, programme, NO_FILTERS);
 	const { url, health } = live;
 	const parts: readonly (readonly [target: string, content: Content])[] = [
@@ -118,7 +126,7 @@ export async function renderLive(c: WebContext, deps: WebDeps, programme: Progra
 	return String(await html`${parts.map(([target, content]) => partial(target, content))}`);
 }
 
-export async function fingerprintOf(db: Db, programme: Programme): Promise<string> {
+async function fingerprintOf(db: Db, programme: Programme): Promise<string> {
 	return sha256Hex(await newestProgress(db, programme.id)).slice(0, FINGERPRINT_LENGTH);
 }
 

@@ -9,7 +9,7 @@ import { message } from "../components/blocks.ts";
 import { isUnconfirmed, titleCase } from "../components/conversion-words.ts";
 import { timeTag } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
-import { conversionPath, integrationPath, withQuery } from "./paths.ts";
+import { conversionPath, integrationPath, withQuery } from "../paths.ts";
 
 const STATUS_WORDS: Readonly<Record<Status, string>> = {
 	PARKED: "reported by a pixel and waiting for your server's postback to confirm it",

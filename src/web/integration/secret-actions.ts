@@ -11,7 +11,7 @@ import { readTextFields } from "../form.ts";
 import { type Action, back, backWithFault, whoAndWhere } from "./actions.ts";
 import { handOverIssued } from "./issued-cookie.ts";
 
-export const postSecret: Action = async (c, deps) => {
+export const issueNextSecret: Action = async (c, deps) => {
 	const { programme, personId } = whoAndWhere(c);
 	const prepared = await prepareSecret(deps, programme.public_id, personId);
 	if (!prepared.ok) return backWithFault(c, prepared.fault);
@@ -19,7 +19,7 @@ export const postSecret: Action = async (c, deps) => {
 	return back(c, "keys");
 };
 
-export const postSecretActivation: Action = async (c, deps) => {
+export const activateNextSecret: Action = async (c, deps) => {
 	const { programme, personId } = whoAndWhere(c);
 	const { secretId } = await readTextFields(c, ["secretId"]);
 	const activated = await activateSecret(deps, programme.public_id, secretId, personId);
@@ -32,7 +32,7 @@ export const postSecretActivation: Action = async (c, deps) => {
 	return back(c);
 };
 
-export const postSecretDiscard: Action = async (c, deps) => {
+export const discardNextSecret: Action = async (c, deps) => {
 	const { programme, personId } = whoAndWhere(c);
 	const { secretId } = await readTextFields(c, ["secretId"]);
 	const discarded = await discardSecret(deps, programme.public_id, secretId, personId);
@@ -41,7 +41,7 @@ export const postSecretDiscard: Action = async (c, deps) => {
 	return back(c);
 };
 
-export const postSecretEnd: Action = async (c, deps) => {
+export const endOldSecret: Action = async (c, deps) => {
 	const { programme, personId } = whoAndWhere(c);
 	const ended = await endReplacedSecrets(deps, programme.public_id, personId);
 	if (!ended.ok) return backWithFault(c, ended.fault);

@@ -21,10 +21,10 @@ import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import { readTextFields } from "../form.ts";
 import type { Html } from "../html.ts";
+import { signaturePath } from "../paths.ts";
 import { programmeOf } from "../viewer.ts";
 import { rebuildRequest } from "./attempt-request.ts";
-import { answerIntegrationPage } from "./frame.ts";
-import { integrationPath } from "./paths.ts";
+import { answerTab } from "./frame.ts";
 
 /** Every spelling of the body is hashed: no request of either direction comes near. */
 const MAX_PASTED_LENGTH = 131_072;
@@ -32,12 +32,12 @@ const EMPTY: PastedRequest = { method: "POST", target: "/v1/conversions", header
 const METHODS = ["POST", "GET", "PUT", "PATCH", "DELETE"] as const;
 const ATTEMPT = z.object({ delivery: z.string(), attempt: z.coerce.number().int() });
 
-export async function answerSignaturePage(c: WebContext, deps: WebDeps): Promise<Response> {
+export async function showSignatureForm(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	return render(c, deps, programme, (await pastedFromAttempt(c, deps, programme)) ?? EMPTY, null);
 }
 
-export async function answerSignatureCheck(c: WebContext, deps: WebDeps): Promise<Response> {
+export async function checkPasted(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	const fields = await readTextFields(c, ["method", "target", "headers", "body", "secret"]);
 	const { secret, ...pasted } = fields;
@@ -79,7 +79,7 @@ function render(
 	pasted: PastedRequest,
 	found: Diagnosis | string | null,
 ): Promise<Response> {
-	return answerIntegrationPage(c, deps, programme, {
+	return answerTab(c, {
 		tab: "signature",
 		title: "Check a signature",
 		hint: "Paste a request of either direction, yours to us or ours to you, and see which part differs from what was signed.",
@@ -88,9 +88,7 @@ function render(
 			id: "paste",
 			title: "The request",
 			hint: "Nothing of it is kept.",
-			body: padded(
-				form(`${integrationPath(programme.public_id)}/signature`, csrfField(c), pasted, deps.brand),
-			),
+			body: padded(form(signaturePath(programme.public_id), csrfField(c), pasted, deps.brand)),
 		})}`,
 	});
 }

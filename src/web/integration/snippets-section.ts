@@ -5,7 +5,7 @@ import { message, more, padded, section, tabs } from "../components/blocks.ts";
 import { codeBlock } from "../components/text.ts";
 import { EXAMPLE_LANGUAGES, type ExampleLanguage, fillIn, readExample } from "../examples.ts";
 import type { Html } from "../html.ts";
-import { withQuery } from "./paths.ts";
+import { withQuery } from "../paths.ts";
 import { API_KEY_VARIABLE, pixelSnippet, SECRET_VARIABLE, type SnippetValues } from "./snippet-values.ts";
 
 const WHILE_REPLACING = html`The signing secret is being replaced. Sign your requests with the new one, and let your receiver accept both until the old one has ended: in Node, give <code>secret</code> as a list. <a href="/docs#replacing-the-secret-without-losing-a-callback">How to replace it</a>`;

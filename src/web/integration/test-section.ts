@@ -14,8 +14,8 @@ import { button, postForm, selectField } from "../components/forms.ts";
 import { dataTable } from "../components/lists.ts";
 import { timeTag } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
+import { conversionPath, deliveryPath } from "../paths.ts";
 import { describeAttempt } from "./attempt-words.ts";
-import { conversionPath, deliveryPath } from "./paths.ts";
 
 export interface TestView {
 	programmeId: string;

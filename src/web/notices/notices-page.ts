@@ -12,7 +12,7 @@ import { badge, count, timeTag } from "../components/text.ts";
 import type { WebContext, WebDeps } from "../deps.ts";
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
-import { frameProgramme } from "../programme-frame.ts";
+import { deliveryPath, integrationPath, noticesPath, withQuery } from "../paths.ts";
 import { programmeOf } from "../viewer.ts";
 
 const PAGE_ROWS = 20;
@@ -29,7 +29,6 @@ export async function showNotices(c: WebContext, { store, mails }: WebDeps): Pro
 	return answerPage(c, {
 		title: "Notices",
 		active: "notices",
-		programme: await frameProgramme(store.db, programme),
 		body: renderNotices({ programme, found, isFirstPage: before === undefined, canMail: mails.isOn }),
 	});
 }
@@ -43,24 +42,24 @@ interface NoticesView {
 }
 
 function renderNotices({ programme, found, isFirstPage, canMail }: NoticesView): Content {
-	const path = `/programmes/${programme.public_id}`;
+	const path = noticesPath(programme.public_id);
 	const rows = found.slice(0, PAGE_ROWS);
 	return [
 		pageHeader({
 			title: "Notices",
 			hint: "What the owners are told about callbacks: at once when the first fails, then at most every 15 minutes.",
 		}),
-		rows.length === 0 ? html`<div class="card">${noNotices(programme, path)}</div>` : null,
-		...rows.map((notice) => noticeCard(notice, path, canMail)),
+		rows.length === 0 ? html`<div class="card">${noNotices(programme)}</div>` : null,
+		...rows.map((notice) => noticeCard(notice, programme.public_id, canMail)),
 		pager({
-			newestHref: isFirstPage ? null : `${path}/notices`,
-			olderHref: found.length > PAGE_ROWS ? `${path}/notices?before=${rows.at(-1)?.id}` : null,
+			newestHref: isFirstPage ? null : path,
+			olderHref: found.length > PAGE_ROWS ? withQuery(path, { before: String(rows.at(-1)?.id) }) : null,
 			shown: `${rows.length} shown`,
 		}),
 	];
 }
 
-function noNotices(programme: Programme, path: string): Html {
+function noNotices(programme: Programme): Html {
 	if (programme.endpoint_id !== null) {
 		return emptyState({
 			isAlone: true,
@@ -72,14 +71,18 @@ function noNotices(programme: Programme, path: string): Html {
 		isAlone: true,
 		title: "Nothing to tell",
 		text: "No Postback URL is saved, so no callback is sent. Save one to be told of every status change.",
-		action: linkButton({ label: "Go to Integration", href: `${path}/integration`, tone: "primary" }),
+		action: linkButton({
+			label: "Go to Integration",
+			href: integrationPath(programme.public_id),
+			tone: "primary",
+		}),
 	});
 }
 
-function noticeCard(notice: ListedNotice, path: string, canMail: boolean): Html {
+function noticeCard(notice: ListedNotice, programmeId: string, canMail: boolean): Html {
 	return html`<article class="card" id="${notice.public_id}" aria-labelledby="${notice.public_id}-title">
 	<div class="section-head"><div><h2 id="${notice.public_id}-title">${title(notice)}</h2></div><div class="row">${state(notice)}</div></div>
-	<div class="card-body">${notice.kind === "callbacks_failing" ? failingBody(notice, path, canMail) : workingBody(notice, canMail)}</div>
+	<div class="card-body">${notice.kind === "callbacks_failing" ? failingBody(notice, programmeId, canMail) : workingBody(notice, canMail)}</div>
 </article>`;
 }
 
@@ -99,12 +102,12 @@ function state({ kind, ended_at_ms }: ListedNotice): Html {
 	return ended_at_ms === null ? badge("bad", "Open") : badge("plain", "Over");
 }
 
-function failingBody(notice: ListedNotice, path: string, canMail: boolean): Html {
+function failingBody(notice: ListedNotice, programmeId: string, canMail: boolean): Html {
 	const { cause, advice } = explainFailure(notice.last_verdict, notice.last_http_status);
 	const last =
 		notice.lastDeliveryPublicId === null
 			? null
-			: html` <a href="${path}/deliveries/${notice.lastDeliveryPublicId}">Open that delivery</a>`;
+			: html` <a href="${deliveryPath(programmeId, notice.lastDeliveryPublicId)}">Open that delivery</a>`;
 	return html`${facts([
 		["Since", timeTag(notice.opened_at_ms)],
 		["Until", notice.ended_at_ms === null ? "still failing" : timeTag(notice.ended_at_ms)],
@@ -112,7 +115,7 @@ function failingBody(notice: ListedNotice, path: string, canMail: boolean): Html
 		["Last cause", html`${timeTag(notice.updated_at_ms)}: ${cause}${last}`],
 		["What to do", html`${advice} Then send the failed ones again from the list of postbacks.`],
 		["Mail", mailed(notice, canMail)],
-	])}<p>${linkButton({ label: "Failed postbacks", href: `${path}/integration?state=failed#deliveries`, isSmall: true })}</p>`;
+	])}<p>${linkButton({ label: "Failed postbacks", href: `${integrationPath(programmeId)}?state=failed#deliveries`, isSmall: true })}</p>`;
 }
 
 function workingBody(notice: ListedNotice, canMail: boolean): Html {

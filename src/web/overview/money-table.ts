@@ -8,6 +8,7 @@ import { statusBadge } from "../components/conversion-cells.ts";
 import { dataTable } from "../components/lists.ts";
 import { amount, count } from "../components/text.ts";
 import type { Html } from "../html.ts";
+import { conversionsPath, withQuery } from "../paths.ts";
 
 /** In the order of a conversion's life, with what the word alone does not say. */
 const ROWS: readonly (readonly [status: Status, hint: string])[] = [
@@ -41,7 +42,7 @@ export function moneyTable(programme: { public_id: string; currency: string }, t
 			{
 				title: "Status",
 				cell: ({ status, hint }) =>
-					html`<a href="/programmes/${programme.public_id}/conversions?status=${status}">${statusBadge(status)}</a> <span class="small soft">${hint}</span>`,
+					html`<a href="${withQuery(conversionsPath(programme.public_id), { status })}">${statusBadge(status)}</a> <span class="small soft">${hint}</span>`,
 			},
 			{ title: "Conversions", isNumber: true, cell: ({ total }) => count(total.count) },
 			{ title: "Basket", isNumber: true, cell: ({ total }) => money(total.basketMinor) },

@@ -3,7 +3,7 @@
 import { html } from "hono/html";
 import { explainFailure } from "../../callbacks/failure-cause.ts";
 import { type CallbackHealth, readCallbackHealth } from "../../callbacks/health.ts";
-import type { Tallies, TallyLook } from "../../conversions/tally.ts";
+import type { TallyLook } from "../../conversions/tally.ts";
 import { findOpenNotice } from "../../store/notice-list.ts";
 import type { Notice } from "../../store/notices.ts";
 import { hasConversions } from "../../store/programme-list.ts";
@@ -11,15 +11,16 @@ import type { Programme } from "../../store/programmes.ts";
 import { emptyState, message, padded, pageHeader, section } from "../components/blocks.ts";
 import { linkButton } from "../components/forms.ts";
 import { count, timeTag } from "../components/text.ts";
-import type { WebContext, WebDeps } from "../deps.ts";
+import type { PageDeps, WebContext } from "../deps.ts";
 import type { Content, Html } from "../html.ts";
 import { healthStrip } from "../integration/health-section.ts";
 import { answerPage } from "../page.ts";
+import { integrationPath, noticesPath, overviewPath } from "../paths.ts";
 import { programmeOf } from "../viewer.ts";
 import { moneyTable } from "./money-table.ts";
 import { statusChart } from "./status-chart.ts";
 
-export async function showOverview(c: WebContext, deps: WebDeps, tallies: Tallies): Promise<Response> {
+export async function showOverview(c: WebContext, deps: PageDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	const { db } = deps.store;
 	const nowMs = deps.clock.nowMs();
@@ -28,26 +29,21 @@ export async function showOverview(c: WebContext, deps: WebDeps, tallies: Tallie
 		programme,
 		nowMs,
 		openNotice,
-		look: await tallies.look(programme.id),
+		look: await deps.tallies.look(programme.id),
 		isNew: !(await hasConversions(db, programme.id)),
 		health: await readCallbackHealth(db, programme.id, nowMs),
 	};
 	return answerPage(c, {
 		title: "Overview",
 		active: "overview",
-		programme: {
-			publicId: programme.public_id,
-			name: programme.name,
-			openNotices: openNotice === undefined ? 0 : 1,
-		},
 		body: renderOverview(view),
 	});
 }
 
 /** What changes while a large programme is being counted: fetched again by itself until it is done. */
-export async function showTotals(c: WebContext, deps: WebDeps, tallies: Tallies): Promise<Response> {
+export async function showTotals(c: WebContext, deps: PageDeps): Promise<Response> {
 	const programme = programmeOf(c);
-	const look = await tallies.look(programme.id);
+	const look = await deps.tallies.look(programme.id);
 	return c.html(await totals(programme, look, deps.clock.nowMs()));
 }
 
@@ -63,7 +59,7 @@ interface OverviewView {
 
 function renderOverview(view: OverviewView): Content {
 	const { programme, openNotice, isNew, health } = view;
-	const path = `/programmes/${programme.public_id}`;
+	const integration = integrationPath(programme.public_id);
 	const header = pageHeader({
 		title: "Overview",
 		hint: "Test conversions are left out of every number here.",
@@ -75,13 +71,13 @@ function renderOverview(view: OverviewView): Content {
 				isAlone: true,
 				title: "No conversion yet",
 				text: "Issue an API key, sign a request and report a sale, or send a test conversion: the Integration page takes you through it.",
-				action: linkButton({ label: "Go to Integration", href: `${path}/integration`, tone: "primary" }),
+				action: linkButton({ label: "Go to Integration", href: integration, tone: "primary" }),
 			})}</div>`,
 		];
 	}
 	return [
 		header,
-		openNotice === undefined ? null : failingMessage(openNotice, path),
+		openNotice === undefined ? null : failingMessage(openNotice, programme),
 		totals(programme, view.look, view.nowMs),
 		section({
 			id: "callbacks",
@@ -92,7 +88,7 @@ function renderOverview(view: OverviewView): Content {
 					: "How the shop answers.",
 			actions: linkButton({
 				label: programme.endpoint_id === null ? "Set up callbacks" : "Postbacks sent",
-				href: `${path}/integration#${programme.endpoint_id === null ? "callback" : "deliveries"}`,
+				href: `${integration}#${programme.endpoint_id === null ? "callback" : "deliveries"}`,
 				isSmall: true,
 			}),
 			body: padded(healthStrip(health)),
@@ -100,17 +96,17 @@ function renderOverview(view: OverviewView): Content {
 	];
 }
 
-function failingMessage(notice: Notice, path: string): Html {
+function failingMessage(notice: Notice, { public_id: programmeId }: Programme): Html {
 	const { cause, advice } = explainFailure(notice.last_verdict, notice.last_http_status);
 	const failed = notice.failures === 1 ? "1 callback" : `${count(notice.failures)} callbacks`;
 	return message(
 		"bad",
-		html`<strong>Callbacks are failing</strong> since ${timeTag(notice.opened_at_ms)}: ${failed} finally failed. The last one: ${cause} ${advice} <a href="${path}/notices">What to do</a>`,
+		html`<strong>Callbacks are failing</strong> since ${timeTag(notice.opened_at_ms)}: ${failed} finally failed. The last one: ${cause} ${advice} <a href="${noticesPath(programmeId)}">What to do</a>`,
 	);
 }
 
 function totals(programme: Programme, { tally, isCounting }: TallyLook, nowMs: number): Html {
-	const path = `/programmes/${programme.public_id}/overview`;
+	const path = overviewPath(programme.public_id);
 	const again = isCounting
 		? html`hx-get="${path}/totals" hx-trigger="load delay:1s" hx-swap="outerHTML"`
 		: null;

@@ -19,7 +19,7 @@ import type { WebContext, WebDeps } from "../deps.ts";
 import { setFlash } from "../flash.ts";
 import type { Content } from "../html.ts";
 import { answerPage } from "../page.ts";
-import { frameProgramme } from "../programme-frame.ts";
+import { ownersPath, SIGN_IN_PATH } from "../paths.ts";
 import { makerOf, programmeOf, viewerOf } from "../viewer.ts";
 import { invitationCard } from "./invitation-card.ts";
 import { inviteForm, peopleTable, sayEnded, sayStaffInvitation } from "./people-table.ts";
@@ -30,20 +30,20 @@ export function showOwners(c: WebContext, deps: WebDeps): Promise<Response> {
 	return answerOwners(c, deps, {});
 }
 
-export async function takeOwnerInvitation(c: WebContext, deps: WebDeps): Promise<Response> {
+export async function inviteAnotherOwner(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { email } = INVITE_FORM.parse(await c.req.parseBody());
 	const invited = await inviteOwner(deps, makerOf(c), programmeOf(c), email);
 	// The link is in the answer itself: it is shown this once, and must not pass through an address or a cookie.
 	return answerOwners(c, deps, invited.ok ? { invited: invited.value } : { email, fault: invited.fault });
 }
 
-export async function takeOwnerLink(c: WebContext, deps: WebDeps): Promise<Response> {
+export async function linkOwner(c: WebContext, deps: WebDeps): Promise<Response> {
 	const personId = c.req.param("personId") ?? "";
 	const renewed = await renewOwnerLink(deps, makerOf(c), programmeOf(c), personId);
 	return answerOwners(c, deps, renewed.ok ? { invited: renewed.value } : { fault: renewed.fault });
 }
 
-export async function takeOwnerRemoval(c: WebContext, deps: WebDeps): Promise<Response> {
+export async function removeOwner(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	const viewer = viewerOf(c);
 	const removed = await removeProgrammeOwner(deps, makerOf(c), programme, c.req.param("personId") ?? "");
@@ -55,7 +55,7 @@ export async function takeOwnerRemoval(c: WebContext, deps: WebDeps): Promise<Re
 		isSelf ? sayLeft(programme, removed.value) : sayRemoved(viewer.role, programme, removed.value),
 	);
 	// Whoever leaves is signed out everywhere, as everybody is whose access ends.
-	return c.redirect(isSelf ? "/sign-in" : `/programmes/${programme.public_id}/people`, 303);
+	return c.redirect(isSelf ? SIGN_IN_PATH : ownersPath(programme.public_id), 303);
 }
 
 interface OwnersState {
@@ -75,7 +75,7 @@ async function answerOwners(
 	const waiting = (await listProgrammeInvitations(store.db, programme.id)).map((invitation) =>
 		waitingPerson(invitation, clock.nowMs(), viewer.role),
 	);
-	const path = `/programmes/${programme.public_id}/people`;
+	const path = ownersPath(programme.public_id);
 	const csrf = csrfField(c);
 	const atField = fault?.field === "email" ? fault.detail : undefined;
 	const body: Content = [
@@ -115,7 +115,6 @@ async function answerOwners(
 	return answerPage(c, {
 		title: "People",
 		active: "people",
-		programme: await frameProgramme(store.db, programme),
 		status: fault?.httpStatus ?? 200,
 		body,
 	});

@@ -10,6 +10,7 @@ import type { WebContext, WebDeps } from "../deps.ts";
 import { setFlash } from "../flash.ts";
 import type { Content } from "../html.ts";
 import { answerPage } from "../page.ts";
+import { STAFF_PATH } from "../paths.ts";
 import { makerOf, viewerOf } from "../viewer.ts";
 import { invitationCard } from "./invitation-card.ts";
 import { INVITE_FORM } from "./owners-page.ts";
@@ -19,23 +20,23 @@ export function showStaff(c: WebContext, deps: WebDeps): Promise<Response> {
 	return answerStaff(c, deps, {});
 }
 
-export async function takeStaffInvitation(c: WebContext, deps: WebDeps): Promise<Response> {
+export async function inviteColleague(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { email } = INVITE_FORM.parse(await c.req.parseBody());
 	const invitation = { email, role: "staff", programme: null, invitedBy: makerOf(c) };
 	const invited = await invitePerson(deps, invitation);
 	return answerStaff(c, deps, invited.ok ? { invited: invited.value } : { email, fault: invited.fault });
 }
 
-export async function takeStaffLink(c: WebContext, deps: WebDeps): Promise<Response> {
+export async function linkStaff(c: WebContext, deps: WebDeps): Promise<Response> {
 	const renewed = await renewStaffLink(deps, makerOf(c), c.req.param("personId") ?? "");
 	return answerStaff(c, deps, renewed.ok ? { invited: renewed.value } : { fault: renewed.fault });
 }
 
-export async function takeDeactivation(c: WebContext, deps: WebDeps): Promise<Response> {
+export async function deactivatePerson(c: WebContext, deps: WebDeps): Promise<Response> {
 	const ended = await deactivateStaff(deps, makerOf(c), c.req.param("personId") ?? "");
 	if (!ended.ok) return answerStaff(c, deps, { fault: ended.fault });
 	setFlash(c, "good", sayEnded(ended.value.person, ended.value.ended));
-	return c.redirect("/people", 303);
+	return c.redirect(STAFF_PATH, 303);
 }
 
 interface StaffState {
@@ -66,7 +67,7 @@ async function answerStaff(
 			body: peopleTable({
 				caption: "Staff",
 				people,
-				path: "/people",
+				path: STAFF_PATH,
 				csrf,
 				selfId,
 				showsAuthenticator: true,
@@ -84,7 +85,7 @@ async function answerStaff(
 			id: "invite",
 			title: "Invite staff",
 			body: padded(
-				inviteForm({ path: "/people", csrf, email, error: atField, hint: sayStaffInvitation(mails.isOn) }),
+				inviteForm({ path: STAFF_PATH, csrf, email, error: atField, hint: sayStaffInvitation(mails.isOn) }),
 			),
 		}),
 	];

@@ -14,6 +14,7 @@ import type { WebContext, WebDeps } from "../deps.ts";
 import { setFlash } from "../flash.ts";
 import type { Html } from "../html.ts";
 import { answerPage } from "../page.ts";
+import { CREATE_PROGRAMME_PATH, integrationPath, ownersPath, PROGRAMMES_PATH } from "../paths.ts";
 import { invitationCard } from "../people/invitation-card.ts";
 import { makerOf } from "../viewer.ts";
 import {
@@ -50,14 +51,14 @@ export async function showCreateForm(c: WebContext, deps: WebDeps): Promise<Resp
 	return answerForm(c, deps, form, []);
 }
 
-export async function takeCreateForm(c: WebContext, deps: WebDeps): Promise<Response> {
+export async function createProgramme(c: WebContext, deps: WebDeps): Promise<Response> {
 	const form = FORM.parse(await c.req.parseBody());
 	if (
 		form.programmeId !== undefined &&
 		(await findProgramme(deps.store.db, form.programmeId)) !== undefined
 	) {
 		setFlash(c, "info", "This programme was created already. Its owner's link is made anew under People.");
-		return c.redirect(`/programmes/${form.programmeId}/people`, 303);
+		return c.redirect(ownersPath(form.programmeId), 303);
 	}
 	const opened = await openProgramme(
 		deps,
@@ -71,19 +72,18 @@ export async function takeCreateForm(c: WebContext, deps: WebDeps): Promise<Resp
 	);
 	if (!opened.ok) return answerForm(c, deps, form, opened.faults);
 	const { programme, owner } = opened.value;
-	const path = `/programmes/${programme.public_id}`;
+	c.set("programme", programme);
 	const body = html`${pageHeader({
 		title: "Programme created",
 		hint: `${programme.name} is ready. Its owner sets everything else up on the Integration page.`,
 		actions: [
-			linkButton({ label: "Go to Integration", href: `${path}/integration`, tone: "primary" }),
-			linkButton({ label: "All programmes", href: "/programmes" }),
+			linkButton({ label: "Go to Integration", href: integrationPath(programme.public_id), tone: "primary" }),
+			linkButton({ label: "All programmes", href: PROGRAMMES_PATH }),
 		],
 	})}${owner === null ? null : invitationCard(owner)}`;
 	return answerPage(c, {
 		title: "Programme created",
 		active: "programmes",
-		programme: { publicId: programme.public_id, name: programme.name },
 		body,
 	});
 }
@@ -102,7 +102,7 @@ function answerForm(
 	${pixelFields(form, errors)}
 	<div class="row">${button({ label: "Create programme", tone: "primary" })}${linkButton({
 		label: "Cancel",
-		href: "/programmes",
+		href: PROGRAMMES_PATH,
 		tone: "quiet",
 	})}</div>`;
 	const body = html`${pageHeader({ title: "Create programme" })}${
@@ -111,7 +111,7 @@ function answerForm(
 		id: "terms",
 		title: "Terms and owner",
 		hint: "Rates and the approval window can be changed later, for new conversions.",
-		body: padded(postForm({ action: "/programmes/new", csrf: csrfField(c), body: fields })),
+		body: padded(postForm({ action: CREATE_PROGRAMME_PATH, csrf: csrfField(c), body: fields })),
 	})}`;
 	const status = faults.length === 0 ? 200 : 422;
 	return answerPage(c, { title: "Create programme", active: "programmes", status, body });

@@ -9,6 +9,13 @@ import { filterBar, pager } from "../components/lists.ts";
 import type { WebContext, WebDeps } from "../deps.ts";
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
+import {
+	CREATE_PROGRAMME_PATH,
+	integrationPath,
+	overviewPath,
+	PROGRAMMES_PATH,
+	withQuery,
+} from "../paths.ts";
 import { viewerOf } from "../viewer.ts";
 import { programmeTable } from "./programme-table.ts";
 
@@ -35,8 +42,8 @@ export async function showProgrammes(c: WebContext, { store }: WebDeps): Promise
 	const isAlone = !isStaff && found.length === 1 && search === "" && before === undefined;
 	if (isAlone && only !== undefined) {
 		// Until something has come in, the next step is on the page that says how.
-		const page = (await hasConversions(store.db, only.id)) ? "overview" : "integration";
-		return c.redirect(`/programmes/${only.publicId}/${page}`, 303);
+		const pathOf = (await hasConversions(store.db, only.id)) ? overviewPath : integrationPath;
+		return c.redirect(pathOf(only.publicId), 303);
 	}
 	const body = renderProgrammes({ found, search, isStaff, isFirstPage: before === undefined });
 	return answerPage(c, { title: "Programmes", active: "programmes", body });
@@ -53,7 +60,7 @@ interface ProgrammesView {
 function renderProgrammes(view: ProgrammesView): Html {
 	const { found, search, isStaff, isFirstPage } = view;
 	const rows = found.slice(0, PAGE_ROWS);
-	const create = linkButton({ label: "Create programme", href: "/programmes/new", tone: "primary" });
+	const create = linkButton({ label: "Create programme", href: CREATE_PROGRAMME_PATH, tone: "primary" });
 	const header = isStaff
 		? pageHeader({
 				title: "Programmes",
@@ -74,7 +81,7 @@ function renderProgrammes(view: ProgrammesView): Html {
 
 function searchBar(search: string): Html {
 	return filterBar({
-		action: "/programmes",
+		action: PROGRAMMES_PATH,
 		label: "Find a programme",
 		fields: html`<div class="field-search">${textField({
 			name: "search",
@@ -83,7 +90,7 @@ function searchBar(search: string): Html {
 			value: search,
 			maxLength: MAX_SEARCH_LENGTH,
 		})}</div>`,
-		...(search === "" ? {} : { clearHref: "/programmes" }),
+		...(search === "" ? {} : { clearHref: PROGRAMMES_PATH }),
 	});
 }
 
@@ -93,7 +100,7 @@ function noProgrammes({ search, isStaff, isFirstPage }: ProgrammesView, create: 
 			isAlone: true,
 			title: "No programme found",
 			text: "Search for part of the name, or for the whole id (prg_…).",
-			action: linkButton({ label: "Show all", href: "/programmes" }),
+			action: linkButton({ label: "Show all", href: PROGRAMMES_PATH }),
 		});
 	}
 	if (isStaff) {
@@ -112,8 +119,5 @@ function noProgrammes({ search, isStaff, isFirstPage }: ProgrammesView, create: 
 }
 
 function address(search: string, before?: number): string {
-	const query = new URLSearchParams();
-	if (search !== "") query.set("search", search);
-	if (before !== undefined) query.set("before", String(before));
-	return query.size === 0 ? "/programmes" : `/programmes?${query}`;
+	return withQuery(PROGRAMMES_PATH, { search, before: before?.toString() });
 }

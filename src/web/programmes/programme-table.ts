@@ -5,6 +5,7 @@ import { type ListedProgramme, WAITING_COUNTED } from "../../store/programme-lis
 import { dataTable } from "../components/lists.ts";
 import { badge, count, timeTag } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
+import { conversionsPath, overviewPath } from "../paths.ts";
 
 export function programmeTable(rows: readonly ListedProgramme[], empty: Content): Html {
 	return dataTable({
@@ -16,7 +17,7 @@ export function programmeTable(rows: readonly ListedProgramme[], empty: Content)
 			{
 				title: "Programme",
 				namesRow: true,
-				cell: ({ publicId, name }) => html`<a href="/programmes/${publicId}/overview">${name}</a>`,
+				cell: ({ publicId, name }) => html`<a href="${overviewPath(publicId)}">${name}</a>`,
 			},
 			{ title: "Currency", cell: ({ currency }) => currency },
 			{ title: "Callbacks", cell: callbackState },
@@ -26,7 +27,7 @@ export function programmeTable(rows: readonly ListedProgramme[], empty: Content)
 				cell: ({ publicId, waiting }) =>
 					waiting === 0
 						? html`<span class="faint">0</span>`
-						: html`<a href="/programmes/${publicId}/conversions?status=RECORDED">${sayWaiting(waiting)}</a>`,
+						: html`<a href="${conversionsPath(publicId)}?status=RECORDED">${sayWaiting(waiting)}</a>`,
 			},
 		],
 	});

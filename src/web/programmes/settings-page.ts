@@ -16,7 +16,7 @@ import type { WebContext, WebDeps } from "../deps.ts";
 import { setFlash } from "../flash.ts";
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
-import { frameProgramme } from "../programme-frame.ts";
+import { settingsPath } from "../paths.ts";
 import { programmeOf, viewerOf } from "../viewer.ts";
 import { auditSection } from "./audit-section.ts";
 import {
@@ -48,7 +48,7 @@ export function showSettings(c: WebContext, deps: WebDeps): Promise<Response> {
 	return answerSettings(c, deps, { form, shown: form, faults: [] });
 }
 
-export async function takeSettings(c: WebContext, deps: WebDeps): Promise<Response> {
+export async function saveSettings(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	const viewer = viewerOf(c);
 	const body = await c.req.parseBody();
@@ -59,7 +59,7 @@ export async function takeSettings(c: WebContext, deps: WebDeps): Promise<Respon
 	if (!changed.ok) return answerRefused(c, deps, { form, shown, faults: changed.faults });
 	if (changed.value.length === 0) setFlash(c, "info", "Nothing was changed.");
 	else setFlash(c, "good", `Saved. It holds for new conversions. ${changed.value.join("; ")}.`);
-	return c.redirect(`/programmes/${programme.public_id}/settings`, 303);
+	return c.redirect(settingsPath(programme.public_id), 303);
 }
 
 interface SettingsState {
@@ -112,7 +112,7 @@ async function answerSettings(
 	const programme = programmeOf(c);
 	const isStaff = viewerOf(c).role === "staff";
 	const errors = errorsByField(faults);
-	const action = `/programmes/${programme.public_id}/settings`;
+	const action = settingsPath(programme.public_id);
 	const fields = html`${writeShown(shown)}${isStaff ? staffFields(form, errors) : ownerFields(form, errors)}
 	<div class="row">${button({ label: "Save", tone: "primary" })}</div>`;
 	const body: Content = [
@@ -130,7 +130,6 @@ async function answerSettings(
 	return answerPage(c, {
 		title: "Settings",
 		active: "settings",
-		programme: await frameProgramme(store.db, programme),
 		status: faults.length === 0 ? 200 : faults[0]?.code === "changed_meanwhile" ? 409 : 422,
 		body,
 	});
@@ -140,7 +139,7 @@ async function readAudit(c: WebContext, db: Db, { id, public_id }: Programme): P
 	const { audit: before } = QUERY.parse(c.req.query());
 	const found = await listAuditOfProgramme(db, id, AUDIT_ROWS + 1, before);
 	const entries = found.slice(0, AUDIT_ROWS);
-	const path = `/programmes/${public_id}/settings`;
+	const path = settingsPath(public_id);
 	return auditSection(entries, {
 		newestHref: before === undefined ? null : `${path}#audit`,
 		olderHref: found.length > AUDIT_ROWS ? `${path}?audit=${entries.at(-1)?.id}#audit` : null,

@@ -7,7 +7,7 @@ import { plainWords } from "../../domain/fault.ts";
 import { deciderOf } from "../conversions/decider-of.ts";
 import type { WebContext } from "../env.ts";
 import { setFlash } from "../flash.ts";
-import { answerReviewOf } from "./review-page.ts";
+import { showReviewOf } from "./review-page.ts";
 import { parseReviewQuery, writeReviewQuery } from "./review-query.ts";
 
 /** As many as a page shows, and some. */
@@ -26,7 +26,7 @@ export async function rejectSelected(c: WebContext, deps: ConversionsDeps): Prom
 	const filters = parseReviewQuery(form.back);
 	if (!rejected.ok) {
 		const refused = { ticked: form.conversion, reason: form.reason, fault: rejected.fault };
-		return answerReviewOf(c, deps, filters, refused);
+		return showReviewOf(c, deps, filters, refused);
 	}
 	setFlash(c, rejected.value.refused.length === 0 ? "good" : "warn", describe(rejected.value));
 	return c.redirect(`/review${writeReviewQuery(filters.query)}`, 303);

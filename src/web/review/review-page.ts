@@ -36,11 +36,11 @@ interface ReviewView {
 	refused: RefusedDecision | undefined;
 }
 
-export function answerReview(c: WebContext, deps: ConversionsDeps): Promise<Response> {
-	return answerReviewOf(c, deps, parseReviewQuery(new URL(c.req.url).search));
+export function showReview(c: WebContext, deps: ConversionsDeps): Promise<Response> {
+	return showReviewOf(c, deps, parseReviewQuery(new URL(c.req.url).search));
 }
 
-export async function answerReviewOf(
+export async function showReviewOf(
 	c: WebContext,
 	deps: ConversionsDeps,
 	filters: ReadFilters<ReviewQuery>,

@@ -1,16 +1,25 @@
-// /sign-in: e-mail and password.
+// /sign-in: e-mail and password; and the way out again.
 
-import type { Hono } from "hono";
 import { html } from "hono/html";
-import { signIn } from "../../accounts/sign-in.ts";
+import { signIn, signOut } from "../../accounts/sign-in.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { message } from "../components/blocks.ts";
 import { button, postForm, textField } from "../components/forms.ts";
 import { csrfField } from "../csrf.ts";
 import type { WebDeps } from "../deps.ts";
-import type { WebContext, WebEnv } from "../env.ts";
+import type { WebContext } from "../env.ts";
 import { readTextFields } from "../form.ts";
-import { answerPlainPage, ownPath } from "../page.ts";
+import { answerPlainPage } from "../page.ts";
+import {
+	CODE_PATH,
+	DOCS_PATH,
+	FORGOT_PASSWORD_PATH,
+	ownPath,
+	PROGRAMMES_PATH,
+	SIGN_IN_PATH,
+	START_PATH,
+	withNext,
+} from "../paths.ts";
 import { handOnCookies } from "../session.ts";
 
 interface SignInForm {
@@ -20,21 +29,29 @@ interface SignInForm {
 	fault?: Fault;
 }
 
-export function mountSignInPage(site: Hono<WebEnv>, deps: WebDeps): void {
-	site.get("/sign-in", async (c) => {
-		const next = ownPath(c.req.query("next")) ?? "";
-		if (c.get("viewer") !== null) return c.redirect(next === "" ? "/" : next, 303);
-		return showForm(c, { email: "", next });
-	});
-	site.post("/sign-in", async (c) => {
-		const { email, password, next: asked } = await readTextFields(c, ["email", "password", "next"]);
-		const next = ownPath(asked) ?? "";
-		const signedIn = await signIn(deps, { email, password }, c.get("visitor"));
-		if (!signedIn.ok) return showForm(c, { email, next, fault: signedIn.fault });
-		handOnCookies(c, signedIn.value.setCookies);
-		if (signedIn.value.next === "home") return c.redirect(next === "" ? "/" : next, 303);
-		return c.redirect(next === "" ? "/sign-in/code" : `/sign-in/code?next=${encodeURIComponent(next)}`, 303);
-	});
+export function showStart(c: WebContext): Response {
+	return c.redirect(c.get("viewer") === null ? SIGN_IN_PATH : PROGRAMMES_PATH, 303);
+}
+
+export async function showSignIn(c: WebContext): Promise<Response> {
+	const next = ownPath(c.req.query("next")) ?? "";
+	if (c.get("viewer") !== null) return c.redirect(next || START_PATH, 303);
+	return showForm(c, { email: "", next });
+}
+
+export async function takeIn(c: WebContext, deps: WebDeps): Promise<Response> {
+	const { email, password, next: asked } = await readTextFields(c, ["email", "password", "next"]);
+	const next = ownPath(asked) ?? "";
+	const signedIn = await signIn(deps, { email, password }, c.get("visitor"));
+	if (!signedIn.ok) return showForm(c, { email, next, fault: signedIn.fault });
+	handOnCookies(c, signedIn.value.setCookies);
+	return c.redirect(signedIn.value.next === "home" ? next || START_PATH : withNext(CODE_PATH, next), 303);
+}
+
+export async function leave(c: WebContext, deps: WebDeps): Promise<Response> {
+	const viewer = c.get("viewer");
+	if (viewer !== null) handOnCookies(c, await signOut(deps, viewer.personId, c.get("visitor")));
+	return c.redirect(SIGN_IN_PATH, 303);
 }
 
 function showForm(c: WebContext, { email, next, fault }: SignInForm): Promise<Response> {
@@ -46,8 +63,8 @@ function showForm(c: WebContext, { email, next, fault }: SignInForm): Promise<Re
 	const body = html`<div class="stack">
 		<h1>Sign in</h1>
 		${fault === undefined ? null : message("bad", fault.detail)}
-		${postForm({ action: "/sign-in", csrf: csrfField(c), body: fields })}
-		<p class="small"><a href="/forgot-password">Forgot your password?</a> · <a href="/docs">Documentation for developers</a></p>
+		${postForm({ action: SIGN_IN_PATH, csrf: csrfField(c), body: fields })}
+		<p class="small"><a href="${FORGOT_PASSWORD_PATH}">Forgot your password?</a> · <a href="${DOCS_PATH}">Documentation for developers</a></p>
 	</div>`;
 	return answerPlainPage(c, { title: "Sign in", status: fault?.httpStatus ?? 200, body });
 }

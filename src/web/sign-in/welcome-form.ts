@@ -10,6 +10,7 @@ import { csrfField } from "../csrf.ts";
 import type { WebContext } from "../env.ts";
 import type { Content } from "../html.ts";
 import { answerPlainPage } from "../page.ts";
+import { FORGOT_PASSWORD_PATH, SIGN_IN_PATH, welcomePath } from "../paths.ts";
 
 export interface LinkForm {
 	token: string;
@@ -45,7 +46,7 @@ export function showLinkForm(c: WebContext, form: LinkForm): Promise<Response> {
 		<h1>${parts.title}</h1>
 		<p>${parts.lead}</p>
 		${fault === undefined || isAtField ? null : message("bad", fault.detail)}
-		${postForm({ action: `/welcome/${encodeURIComponent(token)}`, csrf: csrfField(c), body: fields })}
+		${postForm({ action: welcomePath(encodeURIComponent(token)), csrf: csrfField(c), body: fields })}
 	</div>`;
 	return answerPlainPage(c, { title: parts.title, status: fault?.httpStatus ?? 200, body });
 }
@@ -144,8 +145,8 @@ export function showDeadLink(c: WebContext, { detail, httpStatus }: Fault): Prom
 	const body = html`<div class="stack">
 		<h1>This link has ended</h1>
 		<p>${detail}</p>
-		<p>${linkButton({ label: "Go to sign-in", href: "/sign-in", tone: "primary" })}</p>
-		<p class="small">Forgot your password? <a href="/forgot-password">Ask for a new link</a></p>
+		<p>${linkButton({ label: "Go to sign-in", href: SIGN_IN_PATH, tone: "primary" })}</p>
+		<p class="small">Forgot your password? <a href="${FORGOT_PASSWORD_PATH}">Ask for a new link</a></p>
 	</div>`;
 	return answerPlainPage(c, { title: "This link has ended", status: httpStatus, body });
 }

@@ -1,7 +1,6 @@
 // /welcome/:token: where every one-time link leads. Makes the first staff account, lets an invited person in, adds a
 // programme to an account, or takes a new password.
 
-import type { Hono } from "hono";
 import { type AcceptedLink, acceptLink } from "../../accounts/accept-link.ts";
 import { findLink } from "../../accounts/links.ts";
 import { signIn, signOut } from "../../accounts/sign-in.ts";
@@ -9,34 +8,28 @@ import { type EndedAccess, sayWithdrawn } from "../../domain/ended-access.ts";
 import type { Person } from "../../store/people.ts";
 import { listOwnedProgrammes } from "../../store/programme-access.ts";
 import type { WebDeps } from "../deps.ts";
-import type { WebContext, WebEnv } from "../env.ts";
+import type { WebContext } from "../env.ts";
 import { setFlash } from "../flash.ts";
 import { readTextFields } from "../form.ts";
+import { CODE_PATH, integrationPath, PROGRAMMES_PATH, SIGN_IN_PATH, withNext } from "../paths.ts";
 import { handOnCookies } from "../session.ts";
 import { showDeadLink, showLinkForm } from "./welcome-form.ts";
 
-export function mountWelcomePage(site: Hono<WebEnv>, deps: WebDeps): void {
-	site.get("/welcome/:token", async (c) => {
-		const token = c.req.param("token");
-		const found = await findLink(deps, token);
-		return found.ok ? showLinkForm(c, { token, opened: found.value }) : showDeadLink(c, found.fault);
-	});
-	site.post("/welcome/:token", async (c) => {
-		const token = c.req.param("token");
-		const { email, name, password } = await readTextFields(c, ["email", "name", "password"]);
-		const accepted = await acceptLink(deps, token, {
-			email,
-			name,
-			password,
-			address: c.get("visitor").address,
-		});
-		if (!accepted.ok) {
-			const found = await findLink(deps, token);
-			if (!found.ok) return showDeadLink(c, found.fault);
-			return showLinkForm(c, { token, opened: found.value, email, name, fault: accepted.fault });
-		}
-		return goOn(c, deps, accepted.value, password);
-	});
+export async function showWelcome(c: WebContext, deps: WebDeps): Promise<Response> {
+	const token = c.req.param("token") ?? "";
+	const found = await findLink(deps, token);
+	return found.ok ? showLinkForm(c, { token, opened: found.value }) : showDeadLink(c, found.fault);
+}
+
+export async function acceptWelcome(c: WebContext, deps: WebDeps): Promise<Response> {
+	const token = c.req.param("token") ?? "";
+	const { email, name, password } = await readTextFields(c, ["email", "name", "password"]);
+	const { address } = c.get("visitor");
+	const accepted = await acceptLink(deps, token, { email, name, password, address });
+	if (accepted.ok) return goOn(c, deps, accepted.value, password);
+	const found = await findLink(deps, token);
+	if (!found.ok) return showDeadLink(c, found.fault);
+	return showLinkForm(c, { token, opened: found.value, email, name, fault: accepted.fault });
 }
 
 async function goOn(
@@ -45,7 +38,7 @@ async function goOn(
 	{ person, programme, hasNewPassword, ended }: AcceptedLink,
 	password: string,
 ): Promise<Response> {
-	const path = programme === null ? undefined : `/programmes/${programme.public_id}/integration`;
+	const path = programme === null ? undefined : integrationPath(programme.public_id);
 	if (hasNewPassword) {
 		const said = sayNewPassword(ended);
 		if (ended !== null) setFlash(c, "good", said);
@@ -54,8 +47,8 @@ async function goOn(
 	setFlash(c, "good", `You now manage ${programme?.name ?? "this programme"}.`);
 	// The link shows that the mailbox is theirs, and lets nobody in: that is left to their password.
 	const isTheirs = c.get("viewer")?.personId === person.id;
-	const next = path ?? "/programmes";
-	return c.redirect(isTheirs ? next : `/sign-in?next=${encodeURIComponent(next)}`, 303);
+	const next = path ?? PROGRAMMES_PATH;
+	return c.redirect(isTheirs ? next : withNext(SIGN_IN_PATH, next), 303);
 }
 
 function sayNewPassword(ended: EndedAccess | null): string {
@@ -85,16 +78,16 @@ async function letIn(
 	const signedIn = await signIn(deps, { email: person.email, password }, visitor);
 	if (!signedIn.ok) {
 		setFlash(c, "bad", `${said} You are not signed in yet. ${signedIn.fault.detail}`);
-		return c.redirect("/sign-in", 303);
+		return c.redirect(SIGN_IN_PATH, 303);
 	}
 	handOnCookies(c, signedIn.value.setCookies);
-	if (signedIn.value.next === "code") return c.redirect("/sign-in/code", 303);
+	if (signedIn.value.next === "code") return c.redirect(CODE_PATH, 303);
 	return c.redirect(path ?? (await firstPageOf(deps, person)), 303);
 }
 
 /** An owner begins where the work is: at the integration of their programme. */
 async function firstPageOf({ store }: WebDeps, { id, role }: Person): Promise<string> {
-	if (role === "staff") return "/programmes";
+	if (role === "staff") return PROGRAMMES_PATH;
 	const [programme] = await listOwnedProgrammes(store.db, id, 1);
-	return programme === undefined ? "/programmes" : `/programmes/${programme.publicId}/integration`;
+	return programme === undefined ? PROGRAMMES_PATH : integrationPath(programme.publicId);
 }

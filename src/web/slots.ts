@@ -2,40 +2,37 @@
 
 import type { Clock } from "../ports.ts";
 
-export interface PlaceLimits {
+export interface SlotLimits {
 	aPerson: number;
 	/** In this process. */
 	inAll: number;
-	/** For how long a place stays taken after it was given back. */
+	/** For how long a slot stays taken after it was given back. */
 	pauseMs?: number;
 }
 
-export interface Places {
-	/** A function that gives the place back, however often it is called; undefined when none is left. */
+export interface Slots {
+	/** A function that gives the slot back, however often it is called; undefined when none is left. */
 	take(personId: number): (() => void) | undefined;
 }
 
-interface Place {
+interface Slot {
 	personId: number;
 	/** Compared when the next one asks, because a timer would keep the process. */
 	freeAtMs: number;
 }
 
-export function createPlaces(
-	{ aPerson, inAll, pauseMs = 0 }: PlaceLimits,
-	clock: Pick<Clock, "nowMs">,
-): Places {
-	let taken: Place[] = [];
+export function createSlots({ aPerson, inAll, pauseMs = 0 }: SlotLimits, clock: Pick<Clock, "nowMs">): Slots {
+	let taken: Slot[] = [];
 	return {
 		take(personId) {
 			const nowMs = clock.nowMs();
 			taken = taken.filter(({ freeAtMs }) => freeAtMs > nowMs);
-			const ofPerson = taken.filter((place) => place.personId === personId).length;
+			const ofPerson = taken.filter((slot) => slot.personId === personId).length;
 			if (taken.length >= inAll || ofPerson >= aPerson) return undefined;
-			const place = { personId, freeAtMs: Number.POSITIVE_INFINITY };
-			taken.push(place);
+			const slot = { personId, freeAtMs: Number.POSITIVE_INFINITY };
+			taken.push(slot);
 			return () => {
-				place.freeAtMs = Math.min(place.freeAtMs, clock.nowMs() + pauseMs);
+				slot.freeAtMs = Math.min(slot.freeAtMs, clock.nowMs() + pauseMs);
 			};
 		},
 	};

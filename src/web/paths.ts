@@ -1,0 +1,62 @@
+// Every address of the pages, written once: links, forms, redirects and the route tables all ask here. The tables
+// ask with the parameter's name in place of its value: `integrationPath(":programmeId")`.
+
+export const START_PATH = "/";
+export const SIGN_IN_PATH = "/sign-in";
+export const CODE_PATH = "/sign-in/code";
+export const SIGN_OUT_PATH = "/sign-out";
+export const FORGOT_PASSWORD_PATH = "/forgot-password";
+export const DOCS_PATH = "/docs";
+export const API_REFERENCE_PATH = "/docs/api";
+
+export const ACCOUNT_PATH = "/account";
+/** Where the password is asked for again, before the account opens. */
+export const ENTER_PASSWORD_PATH = "/account/enter-password";
+/** Where the authenticator is set up. */
+export const AUTHENTICATOR_PATH = "/account/authenticator";
+
+export const PROGRAMMES_PATH = "/programmes";
+export const CREATE_PROGRAMME_PATH = "/programmes/new";
+export const REVIEW_PATH = "/review";
+export const STAFF_PATH = "/people";
+
+export const overviewPath = (programmeId: string) => `/programmes/${programmeId}/overview`;
+export const conversionsPath = (programmeId: string) => `/programmes/${programmeId}/conversions`;
+export const integrationPath = (programmeId: string) => `/programmes/${programmeId}/integration`;
+export const noticesPath = (programmeId: string) => `/programmes/${programmeId}/notices`;
+export const ownersPath = (programmeId: string) => `/programmes/${programmeId}/people`;
+export const settingsPath = (programmeId: string) => `/programmes/${programmeId}/settings`;
+
+export const conversionPath = (programmeId: string, conversionId: string) =>
+	`${conversionsPath(programmeId)}/${conversionId}`;
+/** Where decisions are uploaded as a file. */
+export const bulkPath = (programmeId: string) => `${conversionsPath(programmeId)}/bulk`;
+export const bulkJobPath = (programmeId: string, jobId: string) => `${bulkPath(programmeId)}/${jobId}`;
+
+export const inboundPath = (programmeId: string) => `${integrationPath(programmeId)}/inbound`;
+export const signaturePath = (programmeId: string) => `${integrationPath(programmeId)}/signature`;
+export const deliveryPath = (programmeId: string, deliveryId: string) =>
+	`/programmes/${programmeId}/deliveries/${deliveryId}`;
+
+/** A one-time link. */
+export const welcomePath = (token: string) => `/welcome/${token}`;
+
+/** With where to go on afterwards; the page that is led to checks that it is ours. */
+export function withNext(path: string, next: string): string {
+	return next === "" ? path : `${path}?next=${encodeURIComponent(next)}`;
+}
+
+/** A path with the parameters that have a value. */
+export function withQuery(path: string, query: Readonly<Record<string, string | undefined>>): string {
+	const set = Object.entries(query).filter(
+		(entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== "",
+	);
+	return set.length === 0 ? path : `${path}?${new URLSearchParams(set)}`;
+}
+
+/** Only paths of our own: whoever writes a link must not choose where people land after signing in. */
+export function ownPath(text: string | undefined): string | null {
+	if (text === undefined || text.includes("\\") || /\p{Cc}/u.test(text)) return null;
+	// Two slashes at the start would name another host, and browsers take a backslash for a slash.
+	return /^\/(?!\/)/.test(text) ? text : null;
+}

@@ -1,0 +1,45 @@
+// What a route is. Every area of the pages has one table of them, its `routes.ts`; site.ts walks all tables and puts
+// before each answer the guards that its `access` asks for. No page exists outside of the tables, so none is
+// without its guards.
+
+import type { PageDeps } from "./deps.ts";
+import type { WebContext } from "./env.ts";
+
+/** Who may open it. Everybody else is led to sign in, or answered as if it were not there. */
+export type Access =
+	| "anyone"
+	/** Signed in, with an authenticator where the network asks its staff for one: so are all that follow. */
+	| "signed-in"
+	/** The owners of the programme in the address, and staff. */
+	| "programme"
+	| "staff"
+	/** One's own account: the password was given within a day. */
+	| "account"
+	/** The same, also for staff who must set up their authenticator first. */
+	| "account-authenticator"
+	/** The page that asks for the password again: signed in is enough. */
+	| "account-password";
+
+export type Answer = (c: WebContext, deps: PageDeps) => Response | Promise<Response>;
+
+interface CommonRoute {
+	/** As Hono reads it, with ":programmeId" for what changes. */
+	path: string;
+	access: Access;
+	answer: Answer;
+}
+
+export interface PageRoute extends CommonRoute {
+	method: "GET";
+	/** Answers with server-sent events: HEAD is refused, and whoever is not signed in hears that it has ended. */
+	isStream?: true;
+}
+
+/** A form. Its token is checked before; asked for by GET, it leads to the nearest page above it. */
+export interface FormRoute extends CommonRoute {
+	method: "POST";
+	/** May bring a file: see uploads.ts. */
+	takesFile?: true;
+}
+
+export type Route = PageRoute | FormRoute;
