@@ -208,6 +208,10 @@ test("a listing goes through all pages, newest first, and shows no other program
 	assert.deepEqual(first.orders, ["A-5", "A-4"]);
 	const second = await list(`?limit=2&cursor=${first.nextCursor}`);
 	assert.deepEqual(second.orders, ["A-3", "A-2"]);
+	const foreign = signedRequest("GET", `/v1/conversions?cursor=${first.nextCursor}`, other.credentials, {
+		nowMs: START_MS,
+	});
+	assert.equal((await read(await shop.request(foreign))).json.code, "malformed_cursor", "another shop's");
 	assert.deepEqual(await list(`?limit=2&cursor=${second.nextCursor}`), { orders: ["A-1"], nextCursor: null });
 	assert.deepEqual(await list(""), { orders: ["A-5", "A-4", "A-3", "A-2", "A-1"], nextCursor: null });
 	assert.deepEqual(await list("?limit=5"), { orders: ["A-5", "A-4", "A-3", "A-2", "A-1"], nextCursor: null });

@@ -2,9 +2,11 @@
 
 import * as z from "zod";
 import { STATUSES, type Status } from "../domain/conversion.ts";
+import { type Cursor, readCursor, writeCursor } from "../domain/cursor.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { parseOrderId } from "../domain/order-id.ts";
-import { type ConversionFilter, findByPublicId, listConversions } from "../store/conversions.ts";
+import { listConversions } from "../store/conversion-list.ts";
+import { findByPublicId } from "../store/conversions.ts";
 import type { Programme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
 import { type Answer, conversionBody } from "./answers.ts";
@@ -41,18 +43,19 @@ export const CONVERSIONS_QUERY = z.strictObject({
 		.string()
 		.meta({
 			description: "`nextCursor` of the page before, as it is; left out for the newest page.",
-			examples: ["cnv_01KJ9XMZ00ABCDEFGHJKMNPQRS"],
+			examples: ["mJx0Yw9Vq3bT5kL1ZrE8Sg"],
 		})
 		.optional(),
 });
 
-export const getConversions: Endpoint = async (trx, _deps, { programme, query }) => {
+export const getConversions: Endpoint = async (trx, { sealingKey }, { programme, query }) => {
 	const names = parseQuery(query);
 	if (!names.ok) return { result: names, orderId: null };
 	const orderId = mentionedOrderId(names.value);
-	const filter = await parseFilter(trx, programme, names.value);
+	const list: List = { sealingKey, programme, name: `conversions of programme:${programme.id}` };
+	const filter = parseFilter(list, names.value);
 	if (!filter.ok) return { result: filter, orderId };
-	return { result: succeed(await readPage(trx, programme, filter.value)), orderId };
+	return { result: succeed(await readPage(trx, list, filter.value)), orderId };
 };
 
 export const getConversion: Endpoint = async (trx, _deps, { programme, id }) => {
@@ -77,11 +80,21 @@ export const getConversion: Endpoint = async (trx, _deps, { programme, id }) => 
 	};
 };
 
-async function parseFilter(
-	trx: Db,
-	programme: Programme,
-	query: Record<string, string>,
-): Promise<Result<ConversionFilter>> {
+interface List {
+	sealingKey: Uint8Array;
+	programme: Programme;
+	/** For its cursors. */
+	name: string;
+}
+
+interface ListFilter {
+	status: Status | undefined;
+	orderId: string | undefined;
+	after: Cursor | undefined;
+	limit: number;
+}
+
+function parseFilter(list: List, query: Record<string, string>): Result<ListFilter> {
 	const fields = checkFields(CONVERSIONS_QUERY, query);
 	if (!fields.ok) return fields;
 	const { status, orderId, limit, cursor } = fields.value;
@@ -91,23 +104,20 @@ async function parseFilter(
 	if (!parsedOrderId.ok) return parsedOrderId;
 	const parsedLimit = limit === undefined ? succeed(DEFAULT_PAGE_ROWS) : parseLimit(limit);
 	if (!parsedLimit.ok) return parsedLimit;
-	const beforeId = cursor === undefined ? succeed(undefined) : await parseCursor(trx, programme, cursor);
-	if (!beforeId.ok) return beforeId;
+	const after = cursor === undefined ? succeed(undefined) : parseCursor(list, cursor);
+	if (!after.ok) return after;
 	return succeed({
-		programmeId: programme.id,
 		status: parsedStatus.value,
 		orderId: parsedOrderId.value,
-		beforeId: beforeId.value,
+		after: after.value,
 		limit: parsedLimit.value,
 	});
 }
 
-/** One row more than the page is read: it tells whether there is a next page. */
-async function readPage(trx: Db, programme: Programme, filter: ConversionFilter): Promise<Answer> {
-	const rows = await listConversions(trx, { ...filter, limit: filter.limit + 1 });
-	const page = rows.slice(0, filter.limit);
-	const nextCursor = rows.length > page.length ? (page.at(-1)?.public_id ?? null) : null;
-	const conversions = page.map((conversion) => conversionBody(conversion, programme));
+async function readPage(trx: Db, { sealingKey, programme, name }: List, filter: ListFilter): Promise<Answer> {
+	const { rows, next } = await listConversions(trx, { ...filter, programmeId: programme.id });
+	const conversions = rows.map((conversion) => conversionBody(conversion, programme));
+	const nextCursor = next === null ? null : writeCursor(sealingKey, name, next);
 	return {
 		outcome: "LISTED",
 		httpStatus: 200,
@@ -129,13 +139,12 @@ function parseLimit(text: string): Result<number> {
 	return refuse("invalid_field", `limit must be a whole number from 1 to ${MAX_PAGE_ROWS}.`, "limit");
 }
 
-/** A cursor is the public id of the page's last row: row numbers would tell a shop how many others sell. */
-async function parseCursor(trx: Db, programme: Programme, cursor: string): Promise<Result<number>> {
-	const last = PUBLIC_ID.test(cursor) ? await findByPublicId(trx, programme.id, cursor) : undefined;
-	if (last !== undefined) return succeed(last.id);
+function parseCursor({ sealingKey, name }: List, text: string): Result<Cursor> {
+	const cursor = readCursor(sealingKey, name, text);
+	if (cursor !== undefined) return succeed(cursor);
 	return refuse(
 		"malformed_cursor",
-		"This cursor is not one of ours, or its conversion was removed since. Take nextCursor from the page before, as it is, or leave it out to start again.",
+		"This cursor is not one of ours. Take nextCursor from the page before, as it is, or leave it out to start again.",
 		"cursor",
 	);
 }

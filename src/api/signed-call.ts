@@ -44,7 +44,9 @@ export interface Handled {
 }
 
 /** Parses, calls one use case, and says what to answer; all of it inside the caller's transaction. */
-export type Endpoint = (trx: Db, deps: InTransaction, call: AuthenticCall) => Promise<Handled>;
+export type Endpoint = (trx: Db, deps: EndpointDeps, call: AuthenticCall) => Promise<Handled>;
+
+type EndpointDeps = InTransaction & Pick<AppDeps, "sealingKey">;
 
 export interface SignedCalls {
 	serve(c: AppContext, endpoint: Endpoint): Promise<Response>;

@@ -50,7 +50,9 @@ eachDatabase("what a line decides about", (database) => {
 		// Nothing lets it in any more: it is put where an older version would have left it.
 		const { deps, programme, conversions, statusOf, preview } = await open(["8001", "\u00a08001"]);
 		const [genuine, lookalike] = conversions;
-		const exported = (await textOf(exportConversions(deps.store.db, programme, {}))).trimEnd().split("\r\n");
+		const exported = (await textOf(exportConversions(deps.store.db, { programmeId: programme.id })))
+			.trimEnd()
+			.split("\r\n");
 		const header = exported[0]?.split(",") ?? [];
 		const lines = exported.map((line, index) => {
 			if (index === 0) return `${line},decision`;

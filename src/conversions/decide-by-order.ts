@@ -3,7 +3,8 @@
 import type { EventType } from "../domain/conversion.ts";
 import { EVENT_TYPES } from "../domain/conversion.ts";
 import { type Result, refuse } from "../domain/fault.ts";
-import { findByOrder, listConversions } from "../store/conversions.ts";
+import { listConversions } from "../store/conversion-list.ts";
+import { findByOrder } from "../store/conversions.ts";
 import type { Programme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
 import { type Decision, type DecisionOutcome, decideConversion } from "./decide.ts";
@@ -23,7 +24,7 @@ export async function decideByOrder(
 ): Promise<Result<Decided<DecisionOutcome>>> {
 	const found = await findByOrder(trx, programme.id, orderId, eventType);
 	if (found !== undefined) return decideConversion(trx, deps, found, decision);
-	const namesakes = await listConversions(trx, {
+	const { rows: namesakes } = await listConversions(trx, {
 		programmeId: programme.id,
 		orderId,
 		limit: EVENT_TYPES.length,

@@ -1,7 +1,8 @@
 // "Why is order 1234 not here?": what is known of an order id, what came in for it, and, when nothing did, the
 // refused calls that could have been it.
 
-import { type Conversion, listConversions } from "../store/conversions.ts";
+import { listConversions } from "../store/conversion-list.ts";
+import type { Conversion } from "../store/conversions.ts";
 import { type ListedCall, listInboundCalls, resultOf } from "../store/inbound-list.ts";
 import type { Db } from "../store/store.ts";
 
@@ -19,7 +20,7 @@ export interface OrderExplanation {
 const MAX_SHOWN = 10;
 
 export async function explainOrder(db: Db, programmeId: number, orderId: string): Promise<OrderExplanation> {
-	const conversions = await listConversions(db, { programmeId, orderId, limit: MAX_SHOWN });
+	const { rows: conversions } = await listConversions(db, { programmeId, orderId, limit: MAX_SHOWN });
 	const calls = await listInboundCalls(db, { programmeId, orderId, limit: MAX_SHOWN });
 	const isUnknown = conversions.length === 0 && calls.rows.length === 0;
 	return {
@@ -42,8 +43,8 @@ async function findOtherSpelling(db: Db, programmeId: number, orderId: string): 
 	]);
 	for (const spelling of spellings) {
 		if (spelling === orderId || spelling === "") continue;
-		const [found] = await listConversions(db, { programmeId, orderId: spelling, limit: 1 });
-		if (found !== undefined) return spelling;
+		const { rows } = await listConversions(db, { programmeId, orderId: spelling, limit: 1 });
+		if (rows.length > 0) return spelling;
 	}
 	return null;
 }

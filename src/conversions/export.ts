@@ -1,15 +1,13 @@
-// A programme's conversions as CSV, any number of them: read a page at a time, and only when the reader has taken
+// Conversions as CSV, any number of them: read a batch at a time, and only when the reader has taken
 // what was there. UTF-8 with a byte order mark, because spreadsheets guess wrong without one.
 
 import { csvLine } from "../domain/csv-cell.ts";
-import { findBorders } from "../store/conversion-list.ts";
+import { type ConversionFilter, readAllConversions } from "../store/conversion-list.ts";
 import type { Conversion } from "../store/conversions.ts";
-import type { Programme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
-import { type ConversionsQuery, listConversionsPage } from "./list.ts";
 
 /** About 200 KB of text: all that an export ever holds. */
-const PAGE_ROWS = 1_000;
+const BATCH_ROWS = 1_000;
 const BYTE_ORDER_MARK = "\u{FEFF}";
 
 const COLUMNS: readonly (readonly [name: string, cell: (conversion: Conversion) => string])[] = [
@@ -31,21 +29,11 @@ const COLUMNS: readonly (readonly [name: string, cell: (conversion: Conversion) 
 	["conversionId", (row) => row.public_id],
 ];
 
-export async function* exportConversions(
-	db: Db,
-	programme: Pick<Programme, "id">,
-	query: ConversionsQuery,
-): AsyncGenerator<string> {
+export async function* exportConversions(db: Db, filter: ConversionFilter): AsyncGenerator<string> {
 	yield BYTE_ORDER_MARK + csvLine(COLUMNS.map(([name]) => name));
-	// Once for the whole file: to look for them takes forty statements. A search by order needs none.
-	const borders = query.orderId === undefined ? await findBorders(db, query) : undefined;
-	let after: Conversion | undefined;
-	do {
-		const page = await listConversionsPage(db, programme, query, PAGE_ROWS, { borders, after });
-		if (page.rows.length > 0)
-			yield page.rows.map((row) => csvLine(COLUMNS.map(([, cell]) => cell(row)))).join("");
-		after = page.last ?? undefined;
-	} while (after !== undefined);
+	for await (const batch of readAllConversions(db, filter, BATCH_ROWS)) {
+		if (batch.length > 0) yield batch.map((row) => csvLine(COLUMNS.map(([, cell]) => cell(row)))).join("");
+	}
 }
 
 function isoTime(atMs: number | null): string {

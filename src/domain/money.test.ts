@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { Fault, FaultCode, Result } from "./fault.ts";
-import { currencyDigits, parseAmount, parseRate, shareOf } from "./money.ts";
+import { currencyDigits, isAtLeast, parseAmount, parseRate, shareOf } from "./money.ts";
 
 const CURRENCY_BY_DIGITS = { 0: "JPY", 2: "EUR", 3: "BHD", 4: "CLF" } as const;
 const CURRENCIES = Object.values(CURRENCY_BY_DIGITS);
@@ -265,3 +265,16 @@ function shapeOf(result: Result<unknown>): [FaultCode, string | undefined] {
 	const { code, field } = refused(result);
 	return [code, field];
 }
+
+test("amounts are compared as numbers, whatever their digits", () => {
+	for (const [amount, least, expected] of [
+		["10.00", "9.5", true],
+		["9.50", "10", false],
+		["99.50", "99.5", true],
+		["99.50", "99.51", false],
+		["1299", "1299.0001", false],
+		["999999999999.9999", "999999999999", true],
+	] as const) {
+		assert.equal(isAtLeast(amount, least), expected, `${amount} and ${least}`);
+	}
+});

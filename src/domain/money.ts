@@ -104,6 +104,13 @@ export function shareOf(amount: string, rate: string): string {
 	return formatMinor((scaled + RATE_UNITS_PER_WHOLE / 2n) / RATE_UNITS_PER_WHOLE, digits);
 }
 
+/** Compared as numbers: "9.50" is less than "10". Amounts of different digits, too. */
+export function isAtLeast(amount: string, least: string): boolean {
+	const digits = Math.max(decimalCount(amount), decimalCount(least));
+	const scale = (text: string) => minorUnits(text) * 10n ** BigInt(digits - decimalCount(text));
+	return scale(amount) >= scale(least);
+}
+
 function decimalCount(amount: string): number {
 	const point = amount.indexOf(".");
 	return point === -1 ? 0 : amount.length - point - 1;

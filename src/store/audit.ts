@@ -4,6 +4,7 @@
 import type { Selectable } from "kysely";
 import type { ToldAction } from "../domain/told-changes.ts";
 import { markToTell, type Noted } from "./changes-to-tell.ts";
+import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
 import type { Db } from "./store.ts";
 import type { AuditEntriesTable } from "./tables/audit.ts";
 
@@ -58,19 +59,22 @@ export async function noteAudit(trx: Db, note: AuditNote, nowMs: number): Promis
 	await markToTell(trx, id, note, nowMs);
 }
 
-/** Newest first; `beforeId` is the last entry of the page before. */
+/** Newest first. */
 export async function listAuditOfProgramme(
 	db: Db,
 	programmeId: number,
-	limit: number,
-	beforeId?: number,
-): Promise<(AuditEntry & { email: string | null })[]> {
-	let query = db
-		.selectFrom("audit_entries")
-		.leftJoin("people", "people.id", "audit_entries.person_id")
-		.selectAll("audit_entries")
-		.select("people.email")
-		.where("audit_entries.programme_id", "=", programmeId);
-	if (beforeId !== undefined) query = query.where("audit_entries.id", "<", beforeId);
-	return query.orderBy("audit_entries.id", "desc").limit(limit).execute();
+	page: PageRequest,
+): Promise<ListPage<AuditEntry & { email: string | null }>> {
+	return readNewestFirst(page, (beforeId, limit) =>
+		db
+			.selectFrom("audit_entries")
+			.leftJoin("people", "people.id", "audit_entries.person_id")
+			.selectAll("audit_entries")
+			.select("people.email")
+			.where("audit_entries.programme_id", "=", programmeId)
+			.where("audit_entries.id", "<", beforeId)
+			.orderBy("audit_entries.id", "desc")
+			.limit(limit)
+			.execute(),
+	);
 }

@@ -1,162 +1,151 @@
-// Lists of one programme's conversions as people ask for them. A filtered list is the merge of its buckets (status,
-// event type, test or not), each read along one index: a page costs the same among a thousand rows and a million.
+// The one list of conversions: for the API, the pages, Review and the export. The newest first, or by how the order
+// id starts.
 
-import { type RawBuilder, sql } from "kysely";
-import { EVENT_TYPES, type EventType, STATUSES, type Status } from "../domain/conversion.ts";
+import { sql } from "kysely";
+import type { Cursor } from "../domain/cursor.ts";
+import { isAtLeast } from "../domain/money.ts";
+import {
+	type BucketFilter,
+	bucketsOf,
+	findIdRange,
+	readNewestIds,
+	type TimeFilter,
+} from "./conversion-buckets.ts";
 import type { Conversion } from "./conversions.ts";
+import {
+	cursorById,
+	endId,
+	type ListPage,
+	type ListWalk,
+	type PageRequest,
+	readListPage,
+} from "./list-page.ts";
 import type { Db } from "./store.ts";
 
-export interface ConversionListFilter {
-	status?: Status | undefined;
-	eventType?: EventType | undefined;
-	isTest?: boolean | undefined;
-	/** Recorded at this moment or later. */
-	fromMs?: number | undefined;
-	/** Recorded before this moment. */
-	beforeMs?: number | undefined;
+/** Everything may be left out. */
+export interface ConversionFilter extends BucketFilter, TimeFilter {
+	/** The whole order id: of one programme there are as many as event types, at most. */
+	orderId?: string | undefined;
+	/** How the order id starts. Listed by order id, the exact one first. */
+	orderStart?: string | undefined;
+	/** A decimal, in whatever currency a programme has. */
+	minBasket?: string | undefined;
 }
 
-export interface ListPlace {
-	programmeId: number;
-	/** Only rows older than this one: how a listing goes on. */
-	beforeId?: number | undefined;
-	limit: number;
-	/** Where the filter's moments lie, for whoever reads page after page and has looked already. */
-	borders?: IdBorders | undefined;
-}
+/** Sorts behind everything that can follow the start of an order id. */
+const LAST_CHARACTER = "\u{10FFFF}";
 
-/** Moments as places among the ids: from `firstId` on, to before `lateId`. */
-export interface IdBorders {
-	firstId: number;
-	lateId: number;
-}
-
-/**
- * Ids are given in the order of time, but for what processes with their own clocks do at the same moment: within
- * this much of a border rows are looked at one by one.
- */
-const CLOCK_SLACK_MS = 60_000;
-
-/** The newest first. */
-export async function listByFilter(
+export async function listConversions(
 	db: Db,
-	place: ListPlace,
-	filter: ConversionListFilter,
-): Promise<Conversion[]> {
-	const ids = await listIds(db, place, filter);
-	if (ids.length === 0) return [];
-	return db.selectFrom("conversions").selectAll().where("id", "in", ids).orderBy("id", "desc").execute();
+	{ after, limit, ...filter }: ConversionFilter & PageRequest,
+): Promise<ListPage<Conversion>> {
+	return readListPage(await openWalk(db, filter, after), limit);
 }
 
-export async function listIds(db: Db, place: ListPlace, filter: ConversionListFilter): Promise<number[]> {
-	const range = await rangeOf(db, filter, place);
-	const buckets = bucketsOf(filter).map((bucket) => ({ programme_id: place.programmeId, ...bucket }));
-	return mergeBuckets(db, buckets, range, place.limit);
-}
-
-/** Values of an index's first columns: its rows lie together there, in the order of their ids. */
-export type Bucket = Readonly<Record<string, string | number>>;
-
-function bucketsOf({ status, eventType, isTest }: ConversionListFilter): Bucket[] {
-	if (status === undefined && eventType === undefined && isTest === undefined) return [{}];
-	const statuses = status === undefined ? STATUSES : [status];
-	const eventTypes = eventType === undefined ? EVENT_TYPES : [eventType];
-	const tests = isTest === undefined ? [0, 1] : [isTest ? 1 : 0];
-	return statuses.flatMap((oneStatus) =>
-		eventTypes.flatMap((oneType) => tests.map((test) => ({ status: oneStatus, event_type: oneType, test }))),
-	);
-}
-
-export async function mergeBuckets(
+/** Every row of the list, some at a time. Rows may come, move or be removed meanwhile: none is listed twice. */
+export async function* readAllConversions(
 	db: Db,
-	buckets: readonly Bucket[],
-	range: IdRange,
-	limit: number,
-): Promise<number[]> {
-	const parts = buckets.map((bucket, index) => readBucket(bucket, range, limit, index));
-	const merged = sql<{ id: number }>`${sql.join(parts, sql` union all `)} order by id desc limit ${limit}`;
-	return (await merged.execute(db)).rows.map(({ id }) => id);
+	filter: ConversionFilter,
+	batchRows: number,
+): AsyncGenerator<readonly Conversion[]> {
+	const { read, matches = () => true } = await openWalk(db, filter, undefined);
+	let last: Conversion | undefined;
+	do {
+		const batch = await read(last, batchRows);
+		yield batch.filter(matches);
+		last = batch.length < batchRows ? undefined : batch.at(-1);
+	} while (last !== undefined);
 }
 
-/**
- * The newest ids of a bucket, as a stretch of its index, said twice. PostgreSQL reads the comparison of whole rows:
- * with `=` it would be free to walk the newest rows of everybody in the hope of meeting this bucket's soon, and for
- * a large shop that has stopped selling that is the whole table. SQLite, which does not see the id in such a
- * comparison, reads the columns one by one. Wrapped, because SQLite takes a limit inside a union only so.
- */
-function readBucket(bucket: Bucket, range: IdRange, limit: number, index: number): RawBuilder<unknown> {
-	const columns = [...Object.keys(bucket), "id"].map((name) => sql.ref(name));
-	const row = (id: number) => sql`(${sql.join([...Object.values(bucket), id])})`;
-	const order = columns.map((column) => sql`${column} desc`);
-	const oneByOne = [
-		...Object.entries(bucket).map(([name, value]) => sql`${sql.ref(name)} is not distinct from ${value}`),
-		sql`id >= ${range.firstId} and id < ${range.endId}`,
-	];
-	return sql`select id from (select id from conversions
-		where (${sql.join(columns)}) >= ${row(range.firstId)} and (${sql.join(columns)}) < ${row(range.endId)}
-			and ${sql.join(oneByOne, sql` and `)} ${range.exactly}
-		order by ${sql.join(order)} limit ${limit}) as ${sql.id(`bucket_${index}`)}`;
-}
-
-/** From `firstId` on, to before `endId`, and there `exactly`. */
-export interface IdRange {
-	firstId: number;
-	endId: number;
-	exactly: RawBuilder<unknown>;
-}
-
-export async function rangeOf(
+async function openWalk(
 	db: Db,
-	filter: TimeFilter,
-	{ beforeId, borders }: Pick<ListPlace, "beforeId" | "borders">,
-): Promise<IdRange> {
-	const { firstId, lateId } = borders ?? (await findBorders(db, filter));
-	const { fromMs, beforeMs } = filter;
-	const from = fromMs === undefined ? sql`` : sql` and created_at_ms >= ${fromMs}`;
-	const before = beforeMs === undefined ? sql`` : sql` and created_at_ms < ${beforeMs}`;
-	return { firstId, endId: Math.min(lateId, beforeId ?? lateId), exactly: sql`${from}${before}` };
+	filter: ConversionFilter,
+	after: Cursor | undefined,
+): Promise<ListWalk<Conversion>> {
+	if (filter.orderId !== undefined) return walkOrder(db, filter, filter.orderId, after);
+	if (filter.orderStart !== undefined) return walkOrderStart(db, filter, filter.orderStart, after);
+	const { programmeId, eventType, isTest, minBasket } = filter;
+	const range = await findIdRange(db, filter);
+	const buckets = bucketsOf(filter);
+	return {
+		async read(last, limit) {
+			const upToPage = { ...range, endId: Math.min(range.endId, endId(last ?? after)) };
+			const ids = await readNewestIds(db, buckets, upToPage, limit);
+			if (ids.length === 0) return [];
+			return db.selectFrom("conversions").selectAll().where("id", "in", ids).orderBy("id", "desc").execute();
+		},
+		matches: matcherOf(programmeId === undefined ? { eventType, isTest, minBasket } : { minBasket }),
+		cursorOf: cursorById,
+	};
 }
 
-type TimeFilter = Pick<ConversionListFilter, "fromMs" | "beforeMs">;
-
-/**
- * Moments become places among the ids, so that no index has to know about time. Rows that come later have higher
- * ids than any border found: a listing that goes down may keep them.
- */
-export async function findBorders(db: Db, { fromMs, beforeMs }: TimeFilter): Promise<IdBorders> {
-	const firstId = fromMs === undefined ? 0 : await firstIdRecordedAt(db, fromMs - CLOCK_SLACK_MS);
-	const lateId =
-		beforeMs === undefined ? Number.MAX_SAFE_INTEGER : await firstIdRecordedAt(db, beforeMs + CLOCK_SLACK_MS);
-	return { firstId, lateId };
+/** The newest first. Sorted here: SQLite would walk the whole programme in order instead of finding the order. */
+function walkOrder(
+	db: Db,
+	filter: ConversionFilter,
+	orderId: string,
+	after: Cursor | undefined,
+): ListWalk<Conversion> {
+	return {
+		async read(last, limit) {
+			const rows = await selectOrders(db, filter).where("order_id", "=", orderId).execute();
+			const behind = rows.filter(({ id }) => id < endId(last ?? after));
+			return behind.toSorted((one, other) => other.id - one.id).slice(0, limit);
+		},
+		matches: matcherOf(filter),
+		cursorOf: cursorById,
+	};
 }
 
-/** By halving: some twenty looks at the primary key for a million rows. */
-async function firstIdRecordedAt(db: Db, atMs: number): Promise<number> {
-	let low = (await endId(db, "asc")) ?? 0;
-	let high = ((await endId(db, "desc")) ?? 0) + 1;
-	while (low < high) {
-		const middle = Math.floor((low + high) / 2);
-		const row = await db
-			.selectFrom("conversions")
-			.select(["id", "created_at_ms"])
-			.where("id", ">=", middle)
-			.orderBy("id")
-			.limit(1)
-			.executeTakeFirst();
-		if (row === undefined || row.id >= high || row.created_at_ms >= atMs) high = middle;
-		else low = row.id + 1;
-	}
-	return low;
+async function walkOrderStart(
+	db: Db,
+	filter: ConversionFilter,
+	start: string,
+	after: Cursor | undefined,
+): Promise<ListWalk<Conversion>> {
+	const first =
+		after === undefined
+			? undefined
+			: await db.selectFrom("conversions").selectAll().where("id", "=", after.id).executeTakeFirst();
+	// Each in the order of its own index, so that nothing has to be sorted.
+	const second = filter.programmeId === undefined ? "id" : "event_type";
+	return {
+		read(last = first, limit) {
+			let query = selectOrders(db, filter)
+				.where("order_id", ">=", start)
+				.where("order_id", "<", start + LAST_CHARACTER);
+			if (last !== undefined) {
+				query = query.where((eb) =>
+					eb(eb.refTuple("order_id", second), ">", eb.tuple(last.order_id, last[second])),
+				);
+			}
+			return query.orderBy("order_id").orderBy(second).limit(limit).execute();
+		},
+		matches: matcherOf(filter),
+		cursorOf: cursorById,
+	};
 }
 
-/** The first id, or the last. One at a time: asked for both, SQLite reads the whole table. */
-async function endId(db: Db, direction: "asc" | "desc"): Promise<number | undefined> {
-	const row = await db
-		.selectFrom("conversions")
-		.select("id")
-		.where("id", ">", 0)
-		.orderBy("id", direction)
-		.limit(1)
-		.executeTakeFirst();
-	return row?.id;
+/** Along conversions_by_order; or along conversions_by_any_order, whose condition has to be said in its own words. */
+function selectOrders(db: Db, { programmeId }: ConversionFilter) {
+	const query = db.selectFrom("conversions").selectAll();
+	return programmeId === undefined
+		? query.where(sql<boolean>`id > 0`)
+		: query.where("programme_id", "=", programmeId);
+}
+
+/** Undefined when no filter is set. */
+function matcherOf(
+	filter: Omit<ConversionFilter, "programmeId" | "orderId" | "orderStart">,
+): ((conversion: Conversion) => boolean) | undefined {
+	const { status, eventType, isTest, fromMs, beforeMs, minBasket } = filter;
+	const set = [status, eventType, isTest, fromMs, beforeMs, minBasket].filter((value) => value !== undefined);
+	if (set.length === 0) return undefined;
+	return (conversion) =>
+		(status === undefined || conversion.status === status) &&
+		(eventType === undefined || conversion.event_type === eventType) &&
+		(isTest === undefined || (conversion.test === 1) === isTest) &&
+		(fromMs === undefined || conversion.created_at_ms >= fromMs) &&
+		(beforeMs === undefined || conversion.created_at_ms < beforeMs) &&
+		(minBasket === undefined || isAtLeast(conversion.basket_value, minBasket));
 }

@@ -172,28 +172,3 @@ export async function keepAnnouncedBody(
 		.where("move", "=", move)
 		.execute();
 }
-
-export interface ConversionFilter {
-	programmeId: number;
-	status?: Status | undefined;
-	orderId?: string | undefined;
-	/** Only rows older than this one: how a listing goes on. */
-	beforeId?: number | undefined;
-	limit: number;
-}
-
-/** The newest first. */
-export async function listConversions(db: Db, filter: ConversionFilter): Promise<Conversion[]> {
-	const { status, orderId, beforeId } = filter;
-	const rows = await db
-		.selectFrom("conversions")
-		.selectAll()
-		.where("programme_id", "=", filter.programmeId)
-		.$if(status !== undefined, (query) => query.where("status", "=", status ?? "RECORDED"))
-		.$if(orderId !== undefined, (query) => query.where("order_id", "=", orderId ?? ""))
-		.$if(beforeId !== undefined, (query) => query.where("id", "<", beforeId ?? 0))
-		// An order has a handful. With both, SQLite walks the programme in order instead of finding the order.
-		.$if(orderId === undefined, (query) => query.orderBy("id", "desc").limit(filter.limit))
-		.execute();
-	return rows.toSorted((a, b) => b.id - a.id).slice(0, filter.limit);
-}

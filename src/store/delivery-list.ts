@@ -1,60 +1,45 @@
-// "Postbacks sent to your shop": a programme's deliveries as a list. Every question walks an index that fits it
-// and looks at a bounded number of rows; where a filter leaves few of them, the next page goes on from there.
+// "Postbacks sent to your shop": a programme's deliveries as a list, along the index that fits the question.
 
+import type { Cursor } from "../domain/cursor.ts";
 import type { DeliveryState } from "../domain/delivery.ts";
 import type { EventName } from "../domain/event-name.ts";
-import type { CursorPair } from "./cursor-pair.ts";
+import { endId, type ListPage, type PageRequest, readListPage } from "./list-page.ts";
 import type { Db } from "./store.ts";
 
-export interface DeliveryFilter {
+export interface DeliveryFilter extends PageRequest {
 	programmeId: number;
 	state?: DeliveryState | undefined;
 	event?: EventName | undefined;
+	/** The whole one. */
 	orderId?: string | undefined;
-	/** Where the page before ended. */
-	after?: CursorPair | undefined;
-	limit: number;
 }
 
 export type ListedDelivery = Awaited<ReturnType<typeof readNewest>>[number];
 
-export interface DeliveryPage {
-	rows: ListedDelivery[];
-	next: CursorPair | null;
-}
-
-/** Rows that one page looks at: some milliseconds, also when the filter leaves none of them. */
-const MAX_LOOKED_AT = 2_000;
-const CHUNK_ROWS = 250;
 /** More than a page shows at once. */
 const WATCHED_ROWS = 50;
 /** An order has a conversion for each of seven event types, and each of them four events. */
 const MAX_OF_ONE_ORDER = 28;
 
 /** The newest first; failed ones by when they failed, pending ones by when they are due. */
-export async function listDeliveries(db: Db, filter: DeliveryFilter): Promise<DeliveryPage> {
-	const { state, event, orderId, limit } = filter;
+export async function listDeliveries(db: Db, filter: DeliveryFilter): Promise<ListPage<ListedDelivery>> {
+	const { state, event, orderId } = filter;
 	const matches = (row: ListedDelivery) =>
 		(state === undefined || row.state === state) && (event === undefined || row.event === event);
 	if (orderId !== undefined) {
-		return { rows: (await readOfOrder(db, filter.programmeId, orderId)).filter(matches), next: null };
+		const rows = await readOfOrder(db, filter.programmeId, orderId);
+		return { rows: rows.filter(matches), next: null, isPartial: false };
 	}
 	const isFiltered = event !== undefined || state === "delivered" || state === "cancelled";
-	const chunkRows = isFiltered ? CHUNK_ROWS : limit + 1;
-	const rows: ListedDelivery[] = [];
-	let after = filter.after;
-	for (let looked = 0; looked < MAX_LOOKED_AT; looked += chunkRows) {
-		const chunk = await readChunk(db, filter, after, chunkRows);
-		for (const row of chunk) {
-			if (matches(row)) {
-				if (rows.length === limit) return { rows, next: after ?? null };
-				rows.push(row);
-			}
-			after = placeOf(row, state);
-		}
-		if (chunk.length < chunkRows) return { rows, next: null };
-	}
-	return { rows, next: after ?? null };
+	const cursorOf = (row: ListedDelivery) => ({ at: sortedBy(row, state), id: row.id });
+	return readListPage(
+		{
+			read: (last, limit) => readRows(db, filter, last === undefined ? filter.after : cursorOf(last), limit),
+			matches: isFiltered ? matches : undefined,
+			cursorOf,
+		},
+		filter.limit,
+	);
 }
 
 /** What the newest deliveries and calls have come to: compared every second by whoever watches them. */
@@ -83,30 +68,21 @@ export async function listDeliveriesOfConversion(db: Db, conversionId: number): 
 		.execute();
 }
 
-function readChunk(
-	db: Db,
-	{ programmeId, state }: DeliveryFilter,
-	after: CursorPair | undefined,
-	limit: number,
-): Promise<ListedDelivery[]> {
-	switch (state) {
-		case "failed":
-			return readFailed(db, programmeId, after, limit);
-		case "pending":
-			return readPending(db, programmeId, after, limit);
-		case "delivered":
-		case "cancelled":
-		case undefined:
-			return readNewest(db, programmeId, after, limit);
-		default:
-			return state satisfies never;
-	}
+function sortedBy(row: ListedDelivery, state: DeliveryState | undefined): number {
+	if (state === "failed") return row.failedAtMs ?? 0;
+	if (state === "pending") return row.dueAtMs ?? 0;
+	return row.id;
 }
 
-function placeOf(row: ListedDelivery, state: DeliveryState | undefined): CursorPair {
-	if (state === "failed") return { at: row.failedAtMs ?? 0, id: row.id };
-	if (state === "pending") return { at: row.dueAtMs ?? 0, id: row.id };
-	return { at: row.id, id: row.id };
+function readRows(
+	db: Db,
+	{ programmeId, state }: DeliveryFilter,
+	after: Cursor | undefined,
+	limit: number,
+): Promise<ListedDelivery[]> {
+	if (state === "failed") return readFailed(db, programmeId, after, limit);
+	if (state === "pending") return readPending(db, programmeId, after, limit);
+	return readNewest(db, programmeId, after, limit);
 }
 
 /** What every list of deliveries, and each one's own page, shows of them. */
@@ -136,29 +112,24 @@ export function selectDeliveries(db: Db) {
 }
 
 /** Along deliveries_by_programme. */
-function readNewest(db: Db, programmeId: number, after: CursorPair | undefined, limit: number) {
+function readNewest(db: Db, programmeId: number, after: Cursor | undefined, limit: number) {
 	return selectDeliveries(db)
 		.where("deliveries.programme_id", "=", programmeId)
-		.$if(after !== undefined, (query) => query.where("deliveries.id", "<", after?.id ?? 0))
+		.where("deliveries.id", "<", endId(after))
 		.orderBy("deliveries.id", "desc")
 		.limit(limit)
 		.execute();
 }
 
 /** Along deliveries_failed. */
-function readFailed(db: Db, programmeId: number, after: CursorPair | undefined, limit: number) {
+function readFailed(db: Db, programmeId: number, after: Cursor | undefined, limit: number) {
 	return selectDeliveries(db)
 		.where("deliveries.programme_id", "=", programmeId)
 		.where("deliveries.failed_at_ms", "is not", null)
 		.$if(after !== undefined, (query) =>
-			query
-				.where("deliveries.failed_at_ms", "<=", after?.at ?? 0)
-				.where((eb) =>
-					eb.or([
-						eb("deliveries.failed_at_ms", "<", after?.at ?? 0),
-						eb("deliveries.id", "<", after?.id ?? 0),
-					]),
-				),
+			query.where(({ eb, refTuple, tuple }) =>
+				eb(refTuple("deliveries.failed_at_ms", "deliveries.id"), "<", tuple(after?.at ?? 0, after?.id ?? 0)),
+			),
 		)
 		.orderBy("deliveries.failed_at_ms", "desc")
 		.orderBy("deliveries.id", "desc")
@@ -167,15 +138,13 @@ function readFailed(db: Db, programmeId: number, after: CursorPair | undefined, 
 }
 
 /** Along queue_by_due: the queue has a row exactly while a delivery is pending. */
-function readPending(db: Db, programmeId: number, after: CursorPair | undefined, limit: number) {
+function readPending(db: Db, programmeId: number, after: Cursor | undefined, limit: number) {
 	return selectDeliveries(db)
 		.where("queue.programme_id", "=", programmeId)
 		.$if(after !== undefined, (query) =>
-			query
-				.where("queue.due_at_ms", ">=", after?.at ?? 0)
-				.where((eb) =>
-					eb.or([eb("queue.due_at_ms", ">", after?.at ?? 0), eb("queue.id", ">", after?.id ?? 0)]),
-				),
+			query.where(({ eb, refTuple, tuple }) =>
+				eb(refTuple("queue.due_at_ms", "queue.id"), ">", tuple(after?.at ?? 0, after?.id ?? 0)),
+			),
 		)
 		.orderBy("queue.due_at_ms")
 		.orderBy("queue.id")

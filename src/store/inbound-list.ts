@@ -1,50 +1,29 @@
-// The inbound log as a list: every postback and pixel of a programme, refused ones too. Like the deliveries it
-// walks an index and looks at a bounded number of rows a page.
+// The inbound log as a list: every postback and pixel of a programme, refused ones too.
 
-import type { CursorPair } from "./cursor-pair.ts";
+import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
 import type { Db } from "./store.ts";
 
 export type InboundResult = "accepted" | "refused";
 
-export interface InboundFilter {
+export interface InboundFilter extends PageRequest {
 	programmeId: number;
 	kind?: "api" | "pixel" | undefined;
 	result?: InboundResult | undefined;
 	orderId?: string | undefined;
-	after?: CursorPair | undefined;
-	limit: number;
 }
 
 export type ListedCall = Awaited<ReturnType<typeof readCalls>>[number];
 
-export interface InboundPage {
-	rows: ListedCall[];
-	next: CursorPair | null;
-}
-
-const MAX_LOOKED_AT = 2_000;
-const CHUNK_ROWS = 250;
-
 /** The newest first. */
-export async function listInboundCalls(db: Db, filter: InboundFilter): Promise<InboundPage> {
-	const { kind, result, limit } = filter;
+export async function listInboundCalls(db: Db, filter: InboundFilter): Promise<ListPage<ListedCall>> {
+	const { kind, result } = filter;
 	const matches = (row: ListedCall) =>
 		(kind === undefined || row.kind === kind) && (result === undefined || resultOf(row) === result);
-	const chunkRows = kind === undefined && result === undefined ? limit + 1 : CHUNK_ROWS;
-	const rows: ListedCall[] = [];
-	let after = filter.after;
-	for (let looked = 0; looked < MAX_LOOKED_AT; looked += chunkRows) {
-		const chunk = await readCalls(db, filter, after, chunkRows);
-		for (const row of chunk) {
-			if (matches(row)) {
-				if (rows.length === limit) return { rows, next: after ?? null };
-				rows.push(row);
-			}
-			after = { at: row.id, id: row.id };
-		}
-		if (chunk.length < chunkRows) return { rows, next: null };
-	}
-	return { rows, next: after ?? null };
+	return readNewestFirst(
+		filter,
+		(beforeId, limit) => readCalls(db, filter, beforeId, limit),
+		(kind ?? result) === undefined ? undefined : matches,
+	);
 }
 
 /** By the word and not by the status: a browser gets its image with 200 whatever became of the report. */
@@ -54,12 +33,7 @@ export function resultOf({ outcome }: { outcome: string }): InboundResult {
 }
 
 /** Along inbound_calls_by_order or inbound_calls_by_programme. */
-function readCalls(
-	db: Db,
-	{ programmeId, orderId }: InboundFilter,
-	after: CursorPair | undefined,
-	limit: number,
-) {
+function readCalls(db: Db, { programmeId, orderId }: InboundFilter, beforeId: number, limit: number) {
 	return db
 		.selectFrom("inbound_calls")
 		.leftJoin("conversions", "conversions.id", "inbound_calls.conversion_id")
@@ -77,7 +51,7 @@ function readCalls(
 		])
 		.where("inbound_calls.programme_id", "=", programmeId)
 		.$if(orderId !== undefined, (query) => query.where("inbound_calls.order_id", "=", orderId ?? ""))
-		.$if(after !== undefined, (query) => query.where("inbound_calls.id", "<", after?.id ?? 0))
+		.where("inbound_calls.id", "<", beforeId)
 		.orderBy("inbound_calls.id", "desc")
 		.limit(limit)
 		.execute();

@@ -1,6 +1,7 @@
 // Notices as their page shows them, with the delivery that failed last.
 
 import { sql } from "kysely";
+import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
 import type { Notice } from "./notices.ts";
 import type { Db } from "./store.ts";
 
@@ -9,23 +10,24 @@ export interface ListedNotice extends Notice {
 	lastDeliveryPublicId: string | null;
 }
 
-/** The newest first; `beforeId` is the last of the page before. */
+/** The newest first. */
 export async function listNotices(
 	db: Db,
 	programmeId: number,
-	limit: number,
-	beforeId?: number,
-): Promise<ListedNotice[]> {
-	return db
-		.selectFrom("notices")
-		.leftJoin("deliveries", "deliveries.id", "notices.last_delivery_id")
-		.selectAll("notices")
-		.select("deliveries.public_id as lastDeliveryPublicId")
-		.where("notices.programme_id", "=", programmeId)
-		.$if(beforeId !== undefined, (query) => query.where("notices.id", "<", beforeId ?? 0))
-		.orderBy("notices.id", "desc")
-		.limit(limit)
-		.execute();
+	page: PageRequest,
+): Promise<ListPage<ListedNotice>> {
+	return readNewestFirst(page, (beforeId, limit) =>
+		db
+			.selectFrom("notices")
+			.leftJoin("deliveries", "deliveries.id", "notices.last_delivery_id")
+			.selectAll("notices")
+			.select("deliveries.public_id as lastDeliveryPublicId")
+			.where("notices.programme_id", "=", programmeId)
+			.where("notices.id", "<", beforeId)
+			.orderBy("notices.id", "desc")
+			.limit(limit)
+			.execute(),
+	);
 }
 
 /** One at most: see the index notices_open. */

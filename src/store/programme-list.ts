@@ -2,6 +2,7 @@
 
 import { sql } from "kysely";
 import { foldText } from "../domain/folded-text.ts";
+import { endId, type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
 import type { Db } from "./store.ts";
 
 export interface ListedProgramme {
@@ -22,21 +23,27 @@ export const WAITING_COUNTED = 1_000;
 const NAMES_AT_ONCE = 1_000;
 const ID_PREFIX = "prg_";
 
-export interface ProgrammeFilter {
+export interface ProgrammeFilter extends PageRequest {
 	/** Only this person's. */
 	ownerId?: number | undefined;
 	/** Part of the name, as domain/folded-text compares; or a whole id. */
 	search?: string | undefined;
-	/** Only programmes older than this one: how a listing goes on. */
-	beforeId?: number | undefined;
-	limit: number;
 }
 
 /** The newest first. */
-export async function listProgrammes(db: Db, filter: ProgrammeFilter): Promise<ListedProgramme[]> {
-	const { ownerId, search, beforeId } = filter;
+export async function listProgrammes(db: Db, filter: ProgrammeFilter): Promise<ListPage<ListedProgramme>> {
+	return readNewestFirst(filter, (beforeId, limit) => readProgrammes(db, filter, beforeId, limit));
+}
+
+async function readProgrammes(
+	db: Db,
+	{ ownerId, search }: ProgrammeFilter,
+	beforeId: number,
+	limit: number,
+): Promise<ListedProgramme[]> {
 	const isById = search?.startsWith(ID_PREFIX) === true;
-	const named = search === undefined || isById ? undefined : await findByName(db, filter, search);
+	const named =
+		search === undefined || isById ? undefined : await findByName(db, ownerId, search, beforeId, limit);
 	if (named?.length === 0) return [];
 	const rows = await db
 		.selectFrom("programmes")
@@ -71,9 +78,9 @@ export async function listProgrammes(db: Db, filter: ProgrammeFilter): Promise<L
 		.$if(ownerId !== undefined, (query) => query.where(isOwnedBy(ownerId ?? 0)))
 		.$if(isById, (query) => query.where("programmes.public_id", "=", search ?? ""))
 		.$if(named !== undefined, (query) => query.where("programmes.id", "in", named ?? []))
-		.$if(beforeId !== undefined, (query) => query.where("programmes.id", "<", beforeId ?? 0))
+		.where("programmes.id", "<", beforeId)
 		.orderBy("programmes.id", "desc")
-		.limit(filter.limit)
+		.limit(limit)
 		.execute();
 	return rows.map(({ endpointId, waiting, ...row }) => ({
 		...row,
@@ -88,34 +95,28 @@ export async function listProgrammes(db: Db, filter: ProgrammeFilter): Promise<L
  */
 async function findByName(
 	db: Db,
-	{ ownerId, beforeId, limit }: ProgrammeFilter,
+	ownerId: number | undefined,
 	search: string,
+	beforeId: number,
+	limit: number,
 ): Promise<number[]> {
 	const wanted = foldText(search);
 	const found: number[] = [];
 	let before = beforeId;
 	while (found.length < limit) {
-		const names = await readNames(db, ownerId, before);
+		const names = await db
+			.selectFrom("programmes")
+			.select(["programmes.id", "programmes.name"])
+			.$if(ownerId !== undefined, (query) => query.where(isOwnedBy(ownerId ?? 0)))
+			.where("programmes.id", "<", before)
+			.orderBy("programmes.id", "desc")
+			.limit(NAMES_AT_ONCE)
+			.execute();
 		found.push(...names.filter(({ name }) => foldText(name).includes(wanted)).map(({ id }) => id));
-		before = names.at(-1)?.id;
 		if (names.length < NAMES_AT_ONCE) break;
+		before = endId(names.at(-1));
 	}
 	return found.slice(0, limit);
-}
-
-async function readNames(
-	db: Db,
-	ownerId: number | undefined,
-	beforeId: number | undefined,
-): Promise<{ id: number; name: string }[]> {
-	return db
-		.selectFrom("programmes")
-		.select(["programmes.id", "programmes.name"])
-		.$if(ownerId !== undefined, (query) => query.where(isOwnedBy(ownerId ?? 0)))
-		.$if(beforeId !== undefined, (query) => query.where("programmes.id", "<", beforeId ?? 0))
-		.orderBy("programmes.id", "desc")
-		.limit(NAMES_AT_ONCE)
-		.execute();
 }
 
 function isOwnedBy(personId: number) {

@@ -1,9 +1,12 @@
-// Filters as they stand in an address. What is not understood there is told at its field, and nothing is listed: the
-// whole list would be taken for the answer.
+// A list's filters and pages as they stand in its address. What is not understood there is told at its field, and
+// nothing is listed: the whole list would be taken for the answer.
 
 import * as z from "zod";
+import { type Cursor, readCursor, writeCursor } from "../domain/cursor.ts";
 import { plainWords } from "../domain/fault.ts";
 import { parseOrderId } from "../domain/order-id.ts";
+import type { ListPage } from "../store/list-page.ts";
+import type { Pages } from "./components/lists.ts";
 
 export interface ReadFilters<Query> {
 	/** What is understood. */
@@ -40,6 +43,47 @@ export function writeFilters(query: Readonly<Record<string, string | undefined>>
 	for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, value);
 	const text = search.toString();
 	return text === "" ? "" : `?${text}`;
+}
+
+/** A list of which an address shows one page. */
+export interface PagedList {
+	/** Which list it is, and whose: see domain/cursor. */
+	name: string;
+	path: string;
+	/** As it stands in the address, with the cursor. */
+	query: Readonly<Record<string, string | undefined>>;
+	/** Which part of the query the cursor is. */
+	cursorName: string;
+	/** Where on the page the list is: "#deliveries". */
+	hash?: string;
+}
+
+interface CursorKey {
+	sealingKey: Uint8Array;
+}
+
+/** Undefined for the first page, which is also what a cursor shows that no list of ours wrote. */
+export function cursorOf(
+	{ sealingKey }: CursorKey,
+	{ name, query, cursorName }: PagedList,
+): Cursor | undefined {
+	return readCursor(sealingKey, name, query[cursorName]);
+}
+
+export function pagesOf(
+	key: CursorKey,
+	list: PagedList,
+	{ rows, next }: ListPage<unknown>,
+	shown = `${rows.length} shown`,
+): Pages {
+	const { name, path, query, cursorName, hash = "" } = list;
+	const href = (cursor: string | undefined) =>
+		`${path}${writeFilters({ ...query, [cursorName]: cursor })}${hash}`;
+	return {
+		newestHref: cursorOf(key, list) === undefined ? null : href(undefined),
+		olderHref: next === null ? null : href(writeCursor(key.sealingKey, name, next)),
+		shown,
+	};
 }
 
 /** A whole order id. Judged by the intake's own rule: what cannot be there cannot be looked for. */

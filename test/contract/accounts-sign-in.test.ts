@@ -313,7 +313,7 @@ eachDatabase("signing in", (database) => {
 			(db: typeof store.db) => hasPassword(db, "usr_x"),
 			(db: typeof store.db) => listOwnedProgrammes(db, 77, 50),
 			(db: typeof store.db) => findOwnedProgramme(db, 77, "prg_x"),
-			(db: typeof store.db) => listAuditOfProgramme(db, 77, 50),
+			(db: typeof store.db) => listAuditOfProgramme(db, 77, { limit: 50 }),
 		]) {
 			for (const plan of await plansOf(kind, store.db, run)) deepEqual(plan.walks, [], String(run));
 		}

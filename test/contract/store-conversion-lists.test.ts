@@ -3,16 +3,20 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { before, test } from "node:test";
 import { sql } from "kysely";
-import { listConversionsPage } from "../../src/conversions/list.ts";
 import { EVENT_TYPES, STATUSES } from "../../src/domain/conversion.ts";
+import type { Cursor } from "../../src/domain/cursor.ts";
+import { HOUR_MS } from "../../src/domain/time.ts";
+import {
+	type ConversionFilter,
+	listConversions,
+	readAllConversions,
+} from "../../src/store/conversion-list.ts";
 import type { Conversion } from "../../src/store/conversions.ts";
 import type { Programme } from "../../src/store/programmes.ts";
-import { listForReview, type ReviewFilter, type ReviewRow } from "../../src/store/review-list.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { addProgramme, newConversion } from "../support/rows.ts";
 
-const HOUR_MS = 3_600_000;
 const ROWS = 400;
 
 eachDatabase("lists of conversions", (database) => {
@@ -39,16 +43,26 @@ eachDatabase("lists of conversions", (database) => {
 
 	const own = () => all.filter((row) => row.programme_id === programme.id);
 
-	async function readAll(query: Parameters<typeof listConversionsPage>[2], limit = 7): Promise<string[]> {
-		const orders: string[] = [];
-		for (let cursor: string | undefined, page = 0; page < 1_000; page++) {
-			const found = await listConversionsPage(database.store.db, programme, { ...query, cursor }, limit);
+	/** Of all programmes, page by page. */
+	async function review(filter: ConversionFilter, limit = 9): Promise<Conversion[]> {
+		const rows: Conversion[] = [];
+		for (let after: Cursor | undefined, page = 0; page < 1_000; page++) {
+			const found = await listConversions(database.store.db, { ...filter, after, limit });
 			ok(found.rows.length <= limit);
-			orders.push(...found.rows.map((row) => row.order_id));
-			if (found.nextCursor === null) return orders;
-			cursor = found.nextCursor;
+			rows.push(...found.rows);
+			if (found.next === null) return rows;
+			after = found.next;
 		}
 		throw new Error("the list does not end");
+	}
+
+	async function readAll(filter: ConversionFilter, limit = 7): Promise<string[]> {
+		const rows = await review({ ...filter, programmeId: programme.id }, limit);
+		const batches: Conversion[] = [];
+		const all = readAllConversions(database.store.db, { ...filter, programmeId: programme.id }, limit);
+		for await (const batch of all) batches.push(...batch);
+		deepEqual(names(batches), names(rows), "the export reads the same list");
+		return names(rows);
 	}
 
 	const names = (rows: readonly Conversion[]) => rows.map((row) => row.order_id);
@@ -93,11 +107,32 @@ eachDatabase("lists of conversions", (database) => {
 		const expected = names(own())
 			.filter((orderId) => orderId.startsWith("A-1"))
 			.toSorted();
-		deepEqual(await readAll({ orderId: "A-1" }), expected);
-		deepEqual(await readAll({ orderId: "A-100" }), ["A-100"]);
-		deepEqual(await readAll({ orderId: "a-1" }), [], "ids differ by case");
-		deepEqual(await readAll({ orderId: "%" }), [], "nothing is a wildcard");
-		deepEqual(await readAll({ orderId: "A-004" }), [], "it is another shop's");
+		deepEqual(await readAll({ orderStart: "A-1" }), expected);
+		deepEqual(await readAll({ orderStart: "A-100" }), ["A-100"]);
+		deepEqual(await readAll({ orderStart: "a-1" }), [], "ids differ by case");
+		deepEqual(await readAll({ orderStart: "%" }), [], "nothing is a wildcard");
+		deepEqual(await readAll({ orderStart: "A-004" }), [], "it is another shop's");
+	});
+
+	test("a whole order id finds what has exactly this one, the newest first, with filters and by page", async () => {
+		const [sale, lead] = ["SALE", "LEAD"] as const;
+		const rows = [sale, lead].map((event_type) =>
+			newConversion(programme.id, {
+				order_id: "A-1",
+				event_type,
+				status: event_type === sale ? "APPROVED" : "RECORDED",
+			}),
+		);
+		const added = await database.store.db.insertInto("conversions").values(rows).returningAll().execute();
+		const types = async (filter: ConversionFilter, limit: number) =>
+			(await review({ ...filter, programmeId: programme.id, orderId: "A-1" }, limit)).map(
+				(row) => row.event_type,
+			);
+		for (const limit of [1, 2, 9]) deepEqual(await types({}, limit), [lead, sale]);
+		deepEqual(await types({ status: "APPROVED" }, 9), [sale]);
+		deepEqual(await readAll({ orderId: "A-" }), []);
+		const ids = added.map(({ id }) => id);
+		await database.store.db.deleteFrom("conversions").where("id", "in", ids).execute();
 	});
 
 	test("what starts alike is found whatever the database's language sorts", async () => {
@@ -105,8 +140,8 @@ eachDatabase("lists of conversions", (database) => {
 		const rows = odd.map((orderId) => newConversion(programme.id, { order_id: orderId }));
 		const added = await database.store.db.insertInto("conversions").values(rows).returningAll().execute();
 		all = [...added.toSorted((one, next) => next.id - one.id), ...all];
-		equal((await readAll({ orderId: "Z/" }, 2)).length, odd.length);
-		for (const orderId of odd) deepEqual(await readAll({ orderId }), [orderId]);
+		equal((await readAll({ orderStart: "Z/" }, 2)).length, odd.length);
+		for (const orderId of odd) deepEqual(await readAll({ orderStart: orderId }), [orderId]);
 	});
 
 	test("the index of order ids is in the order of bytes, also where the database has a language", async () => {
@@ -123,29 +158,24 @@ eachDatabase("lists of conversions", (database) => {
 			.filter((row) => row.order_id.startsWith("A-") && row.status === "REVERSED")
 			.map((row) => row.order_id)
 			.toSorted();
-		deepEqual(await readAll({ orderId: "A-", status: "REVERSED" }), expected);
+		deepEqual(await readAll({ orderStart: "A-", status: "REVERSED" }), expected);
 	});
 
-	test("another programme's row is no cursor here", async () => {
-		const foreign = all.find((row) => row.programme_id === other.id);
-		const page = await listConversionsPage(database.store.db, programme, { cursor: foreign?.public_id }, 10);
-		equal(page.rows[0]?.id, own()[0]?.id);
+	test("a list goes on behind its last row although that has been removed", async () => {
+		const { store } = database;
+		const { id: programmeId } = await addProgramme(store);
+		const rows = ["B-1", "B-2", "B-3"].map((order_id) => newConversion(programmeId, { order_id }));
+		await store.db.insertInto("conversions").values(rows).execute();
+		const first = await listConversions(store.db, { programmeId, limit: 2 });
+		deepEqual(names(first.rows), ["B-3", "B-2"]);
+		await store.db.deleteFrom("conversions").where("order_id", "=", "B-2").execute();
+		const second = await listConversions(store.db, { programmeId, limit: 2, after: first.next ?? undefined });
+		deepEqual([names(second.rows), second.next], [["B-1"], null]);
+		await store.db.deleteFrom("conversions").where("programme_id", "=", programmeId).execute();
 	});
 
-	async function review(filter: Omit<ReviewFilter, "limit" | "afterId">, limit = 9): Promise<ReviewRow[]> {
-		const rows: ReviewRow[] = [];
-		for (let afterId: number | undefined, page = 0; page < 1_000; page++) {
-			const found = await listForReview(database.store.db, { ...filter, afterId, limit });
-			rows.push(...found.rows);
-			if (found.nextAfterId === null) return rows;
-			afterId = found.nextAfterId;
-		}
-		throw new Error("the list does not end");
-	}
-
-	test("Review lists all programmes with their names, and each filter narrows it", async () => {
+	test("Review lists all programmes, and each filter narrows it", async () => {
 		deepEqual(names(await review({})), names(all));
-		equal((await review({}))[0]?.programme_name, "Shop");
 		deepEqual(
 			names(await review({ programmeId: other.id })),
 			names(all.filter((row) => row.programme_id === other.id)),
@@ -165,9 +195,9 @@ eachDatabase("lists of conversions", (database) => {
 				.toSorted((one, next) => (one.order_id < next.order_id ? -1 : 1));
 		const found = startsWith("A-1");
 		ok(new Set(found.map((row) => row.programme_id)).size > 1);
-		deepEqual(names(await review({ orderId: "A-1" })), names(found));
-		deepEqual(names(await review({ orderId: "A-104" })), ["A-104"]);
-		deepEqual(names(await review({ orderId: "a-1" })), []);
+		deepEqual(names(await review({ orderStart: "A-1" })), names(found));
+		deepEqual(names(await review({ orderStart: "A-104" })), ["A-104"]);
+		deepEqual(names(await review({ orderStart: "a-1" })), []);
 		for (const change of [
 			{ status: "REJECTED" },
 			{ minBasket: "120.5" },
@@ -180,7 +210,11 @@ eachDatabase("lists of conversions", (database) => {
 					(!("programmeId" in change) || row.programme_id === change.programmeId),
 			);
 			ok(expected.length > 10 && expected.length < found.length, JSON.stringify(change));
-			deepEqual(names(await review({ orderId: "A-1", ...change })), names(expected), JSON.stringify(change));
+			deepEqual(
+				names(await review({ orderStart: "A-1", ...change })),
+				names(expected),
+				JSON.stringify(change),
+			);
 		}
 	});
 
@@ -191,13 +225,13 @@ eachDatabase("lists of conversions", (database) => {
 		const added = await database.store.db.insertInto("conversions").values(rows).returningAll().execute();
 		all = [...added.toSorted((one, next) => next.id - one.id), ...all];
 		for (const limit of [1, 3, 50]) {
-			const ids = (await review({ orderId: "SAME" }, limit)).map(({ id }) => id);
+			const ids = (await review({ orderStart: "SAME" }, limit)).map(({ id }) => id);
 			deepEqual(
 				ids,
 				added.map(({ id }) => id).toSorted((one, next) => one - next),
 			);
 		}
-		const ofOne = await review({ orderId: "SAME", programmeId: other.id }, 2);
+		const ofOne = await review({ orderStart: "SAME", programmeId: other.id }, 2);
 		deepEqual(
 			ofOne.map((row) => row.event_type),
 			EVENT_TYPES.toSorted(),

@@ -6,7 +6,6 @@ import {
 	findByOrder,
 	findByPublicId,
 	insertConversion,
-	listConversions,
 	updateIfStill,
 	updateWindowEnded,
 	type WindowMove,
@@ -80,25 +79,6 @@ eachDatabase("conversions", (database) => {
 			rival.transact((trx) => updateIfStill(trx, conversion.id, "RECORDED", { status: "REJECTED" })),
 		]);
 		equal(moved.filter((one) => one !== undefined).length, 1);
-	});
-
-	test("a listing is the newest first, goes on where it stopped and keeps to its filters", async () => {
-		const { store } = database;
-		const { id } = await addProgramme(store);
-		const stranger = await addProgramme(store);
-		const rows = [];
-		for (const status of ["RECORDED", "APPROVED", "RECORDED", "RECORDED"] as const) {
-			rows.push(await addConversion(store, id, { status }));
-			await addConversion(store, stranger.id);
-		}
-		const ids = rows.map((row) => row.id).reverse();
-		const list = async (filter: object) =>
-			(await listConversions(store.db, { programmeId: id, limit: 10, ...filter })).map((row) => row.id);
-		deepEqual(await list({}), ids);
-		deepEqual(await list({ limit: 2 }), ids.slice(0, 2));
-		deepEqual(await list({ limit: 2, beforeId: ids[1] }), ids.slice(2));
-		deepEqual(await list({ status: "APPROVED" }), [rows[1]?.id]);
-		deepEqual(await list({ orderId: rows[3]?.order_id }), [rows[3]?.id]);
 	});
 });
 

@@ -6,10 +6,10 @@ import { sql } from "kysely";
 import { countHours } from "../../src/callbacks/count-hours.ts";
 import { readCallbackHealth } from "../../src/callbacks/health.ts";
 import { explainOrder } from "../../src/conversions/explain-order.ts";
+import type { Cursor } from "../../src/domain/cursor.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
 import { findDeliveryDetail, listAttempts } from "../../src/store/attempt-list.ts";
 import { addCallbackCounts, listCallbackHours, pruneCallbackHours } from "../../src/store/callback-hours.ts";
-import { type CursorPair, readCursor, writeCursor } from "../../src/store/cursor-pair.ts";
 import { MAX_COUNTED_PENDING } from "../../src/store/delivery-health.ts";
 import { type DeliveryFilter, listDeliveries, newestProgress } from "../../src/store/delivery-list.ts";
 import { insertInboundCalls } from "../../src/store/inbound.ts";
@@ -99,7 +99,7 @@ eachDatabase("the list of deliveries", (database) => {
 			.execute();
 		const filter = { programmeId: programme.id, event: "conversion.approved", limit: 5 } as const;
 		const page = await listDeliveries(store.db, filter);
-		deepEqual(page.rows, []);
+		deepEqual([page.rows, page.isPartial], [[], true]);
 		ok(page.next !== null);
 		const next = await listDeliveries(store.db, { ...filter, after: page.next });
 		deepEqual([next.rows.map((row) => row.id), next.next], [[first], null]);
@@ -279,16 +279,9 @@ eachDatabase("the health of callbacks", (database) => {
 	});
 });
 
-test("a cursor survives its way through an address, and what is none is the beginning", () => {
-	const cursor = { at: START_MS, id: 42 };
-	deepEqual(readCursor(writeCursor(cursor)), cursor);
-	for (const text of [undefined, "", "1", "1.2.3", "a.b", "-1.2", "1e3.1"])
-		equal(readCursor(text), undefined);
-});
-
 async function walkPages(store: Store, filter: DeliveryFilter): Promise<number[][]> {
 	const pages: number[][] = [];
-	let after: CursorPair | undefined;
+	let after: Cursor | undefined;
 	do {
 		const page = await listDeliveries(store.db, { ...filter, after });
 		pages.push(page.rows.map((row) => row.id));

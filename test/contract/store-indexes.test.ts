@@ -1,10 +1,10 @@
 // The queries that run all day use their indexes on both databases: with tables large enough that the planner has
 // a choice, and with what it knows in service.
 
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepEqual, equal, ok } from "node:assert/strict";
 import { before, test } from "node:test";
 import { sql } from "kysely";
-import { hasWindowEnded, listConversions, updateWindowEnded } from "../../src/store/conversions.ts";
+import { hasWindowEnded, updateWindowEnded } from "../../src/store/conversions.ts";
 import { failedSince } from "../../src/store/deliveries.ts";
 import { findNoticesToMail } from "../../src/store/notices.ts";
 import { createSqliteQueue } from "../../src/store/sqlite-queue.ts";
@@ -66,31 +66,6 @@ eachDatabase("indexes", (database) => {
 			await checkPlan("conversions_by_window", (db) => hasWindowEnded(db, move.from, move.endedBeforeMs));
 		});
 	}
-
-	for (const [title, filter] of [
-		["the first page", {}],
-		["a later page", { beforeId: ROWS / 2 }],
-	] as const) {
-		test(`${title} of a programme's conversions is read along its index`, async () => {
-			await checkPlan("conversions_by_programme", (db) =>
-				listConversions(db, { programmeId: SMALL_PROGRAMME, limit: 50, ...filter }),
-			);
-		});
-	}
-
-	test("one status of a programme's conversions is read along an index of the programme's", async () => {
-		const { kind, store } = database;
-		const filter = { programmeId: SMALL_PROGRAMME, status: "REJECTED", limit: 50 } as const;
-		const [plan] = await plansOf(kind, store.db, (db) => listConversions(db, filter));
-		deepEqual(plan?.walks, []);
-		match(plan?.indexes.join() ?? "", /^conversions_by_(?:programme|bucket)$/);
-	});
-
-	test("an order is found by its number", async () => {
-		await checkPlan("conversions_by_order", (db) =>
-			listConversions(db, { programmeId: LARGE_PROGRAMME, orderId: "order 2", limit: 50 }),
-		);
-	});
 
 	test("failed deliveries are found without reading the delivered ones", async () => {
 		for (const programmeId of [LARGE_PROGRAMME, SMALL_PROGRAMME]) {

@@ -4,7 +4,6 @@
 import { deepEqual, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
 import { sql } from "kysely";
-import { listConversionsPage } from "../../src/conversions/list.ts";
 import { claimJob, listJobs, pruneJobs } from "../../src/store/bulk-jobs.ts";
 import {
 	countVerdicts,
@@ -13,8 +12,8 @@ import {
 	listRows,
 } from "../../src/store/bulk-rows.ts";
 import { listMoves } from "../../src/store/conversion-history.ts";
+import { listConversions } from "../../src/store/conversion-list.ts";
 import { findManyByOrder, findManyByPublicId } from "../../src/store/conversions.ts";
-import { listForReview } from "../../src/store/review-list.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
@@ -26,6 +25,7 @@ const PROGRAMMES = 3_000;
 const LARGE = { id: 1 };
 const SMALL = { id: 7 };
 const MIDDLE_MS = START_MS + ROWS / 2;
+const MIDDLE = { at: ROWS / 2, id: ROWS / 2 };
 
 eachDatabase("plans of lists", (database) => {
 	before(() => fill(database.store));
@@ -34,7 +34,7 @@ eachDatabase("plans of lists", (database) => {
 		const size = programme === LARGE ? "large" : "small";
 		for (const [title, query, index] of [
 			["the first page", {}, "conversions_by_programme"],
-			["a later page", { cursor: "cnv00030001" }, "conversions_by_programme"],
+			["a later page", { after: MIDDLE }, "conversions_by_programme"],
 			["a rare status", { status: "REVERSED" }, "conversions_by_bucket"],
 			["a common status", { status: "APPROVED" }, "conversions_by_bucket"],
 			["an event type nobody has", { eventType: "INSTALL" }, "conversions_by_bucket"],
@@ -46,23 +46,26 @@ eachDatabase("plans of lists", (database) => {
 			],
 			["a range of time", { fromMs: MIDDLE_MS, beforeMs: MIDDLE_MS + 500 }, "conversions_by_programme"],
 			["a status in a range", { status: "REJECTED", beforeMs: MIDDLE_MS }, "conversions_by_bucket"],
-			["an order id", { orderId: "order 30" }, "conversions_by_order"],
-			["an order id, a later page", { orderId: "order 3", cursor: "cnv00030001" }, "conversions_by_order"],
+			["a whole order id", { orderId: "order 30" }, "conversions_by_order"],
+			["an order id", { orderStart: "order 30" }, "conversions_by_order"],
+			["an order id, a later page", { orderStart: "order 3", after: MIDDLE }, "conversions_by_order"],
 		] as const) {
 			test(`${title} of a ${size} programme is read along an index`, async () => {
 				// A handful of rows may be read by any index and sorted.
 				const expected = programme === LARGE ? index : null;
-				await checkPlans(expected, (db) => listConversionsPage(db, programme, query, 50));
+				await checkPlans(expected, (db) =>
+					listConversions(db, { programmeId: programme.id, limit: 50, ...query }),
+				);
 			});
 		}
 	}
 
 	test("a later page begins where the one before ended, and does not read up to there", async () => {
 		if (database.kind !== "SQLite") return; // PostgreSQL's index conditions hold the whole row.
-		const deep = { beforeMs: MIDDLE_MS, cursor: "cnv00030001" };
+		const deep = { beforeMs: MIDDLE_MS, after: MIDDLE };
 		for (const filter of [{}, { status: "APPROVED" }] as const) {
 			const plans = await plansOf(database.kind, database.store.db, (db) =>
-				listConversionsPage(db, LARGE, { ...deep, ...filter }, 50),
+				listConversions(db, { programmeId: LARGE.id, limit: 50, ...deep, ...filter }),
 			);
 			const searches = plans.flatMap(({ lines }) => lines).filter((line) => line.includes("conversions_by_"));
 			ok(searches.length > 0);
@@ -72,16 +75,16 @@ eachDatabase("plans of lists", (database) => {
 
 	for (const [title, filter, index] of [
 		["a rare status", { status: "REVERSED" }, "conversions_by_status"],
-		["a common status", { status: "APPROVED", afterId: ROWS / 2 }, "conversions_by_status"],
+		["a common status", { status: "APPROVED", after: MIDDLE }, "conversions_by_status"],
 		["large amounts", { status: "RECORDED", minBasket: "100000" }, "conversions_by_status"],
 		["one programme", { programmeId: LARGE.id, status: "RECORDED" }, "conversions_by_bucket"],
-		["an order id", { orderId: "order 30" }, "conversions_by_any_order"],
-		["an order id of a status", { orderId: "order 3", status: "REVERSED" }, "conversions_by_any_order"],
-		["an order id, a later page", { orderId: "order 3", afterId: ROWS / 2 }, "conversions_by_any_order"],
-		["a programme's order id", { programmeId: LARGE.id, orderId: "order 30" }, "conversions_by_order"],
+		["an order id", { orderStart: "order 30" }, "conversions_by_any_order"],
+		["an order id of a status", { orderStart: "order 3", status: "REVERSED" }, "conversions_by_any_order"],
+		["an order id, a later page", { orderStart: "order 3", after: MIDDLE }, "conversions_by_any_order"],
+		["a programme's order id", { programmeId: LARGE.id, orderStart: "order 30" }, "conversions_by_order"],
 	] as const) {
 		test(`Review of ${title} is read along an index`, async () => {
-			await checkPlans(index, (db) => listForReview(db, { ...filter, limit: 50 }));
+			await checkPlans(index, (db) => listConversions(db, { limit: 50, ...filter }));
 		});
 	}
 

@@ -55,7 +55,8 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 		equal(await hasConversions(store.db, id), false);
 		await addConversion(store, id, { test: 1 });
 		for (let n = 0; n < 1_001; n++) await addConversion(store, id);
-		const [listed] = await listProgrammes(store.db, { search: public_id, limit: 5 });
+		const { rows } = await listProgrammes(store.db, { search: public_id, limit: 5 });
+		const [listed] = rows;
 		deepEqual(
 			[listed?.publicId, listed?.waiting, listed?.hasUrl, listed?.failingSinceMs],
 			[public_id, 1_000, true, null],
@@ -71,7 +72,7 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 		for (const search of [undefined, "SHOP", "shöp", theirs.public_id]) {
 			const found = await listProgrammes(store.db, { ownerId: owner.id, search, limit: 50 });
 			deepEqual(
-				found.map(({ id }) => id),
+				found.rows.map(({ id }) => id),
 				search === theirs.public_id ? [] : [mine.id],
 			);
 		}
@@ -173,38 +174,42 @@ eachDatabase("plans of what the pages of programmes read", (database) => {
 				(db) => tallySlice(db, SMALL_PROGRAMME, ROWS / 2, 2_000),
 			],
 			["whether anything came in", null, (db) => hasConversions(db, SMALL_PROGRAMME)],
-			["the first page of programmes", "notices_open", (db) => listProgrammes(db, { limit: 51 })],
+			["the first page of programmes", "notices_open", (db) => listProgrammes(db, { limit: 50 })],
 			[
 				"a later page of programmes",
 				"notices_open",
-				(db) => listProgrammes(db, { beforeId: 100, limit: 51 }),
+				(db) => listProgrammes(db, { after: { at: 100, id: 100 }, limit: 50 }),
 			],
 			[
 				"an owner's programmes",
 				"programme_owners_by_person",
-				(db) => listProgrammes(db, { ownerId: 7, limit: 51 }),
+				(db) => listProgrammes(db, { ownerId: 7, limit: 50 }),
 			],
 			[
 				"an owner's programmes and what waits there",
 				"conversions_by_bucket",
-				(db) => listProgrammes(db, { ownerId: 7, limit: 51 }),
+				(db) => listProgrammes(db, { ownerId: 7, limit: 50 }),
 			],
 			[
 				"a programme found by its id",
 				"conversions_by_bucket",
-				(db) => listProgrammes(db, { search: "prg_7", limit: 51 }),
+				(db) => listProgrammes(db, { search: "prg_7", limit: 50 }),
 			],
-			["programmes found by their name", null, (db) => listProgrammes(db, { search: "sHÖp", limit: 51 })],
+			["programmes found by their name", null, (db) => listProgrammes(db, { search: "sHÖp", limit: 50 })],
 			["a programme's owners", "links_by_person", (db) => listOwners(db, SMALL_PROGRAMME, START_MS)],
 			["the staff", "people_by_role", (db) => listStaff(db, START_MS)],
-			["a page of notices", "notices_by_programme", (db) => listNotices(db, SMALL_PROGRAMME, 21)],
+			["a page of notices", "notices_by_programme", (db) => listNotices(db, SMALL_PROGRAMME, { limit: 20 })],
 			[
 				"a later page of notices",
 				"notices_by_programme",
-				(db) => listNotices(db, SMALL_PROGRAMME, 21, ROWS / 2),
+				(db) => listNotices(db, SMALL_PROGRAMME, { after: { at: ROWS / 2, id: ROWS / 2 }, limit: 20 }),
 			],
 			["the open notice", "notices_open", (db) => findOpenNotice(db, LARGE_PROGRAMME)],
-			["who did what", "audit_entries_by_programme", (db) => listAuditOfProgramme(db, SMALL_PROGRAMME, 50)],
+			[
+				"who did what",
+				"audit_entries_by_programme",
+				(db) => listAuditOfProgramme(db, SMALL_PROGRAMME, { limit: 50 }),
+			],
 		];
 
 	for (const [what, index, run] of READS) {

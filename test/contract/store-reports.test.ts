@@ -7,11 +7,11 @@ import { approveDue } from "../../src/conversions/approve-due.ts";
 import { decideByOrder } from "../../src/conversions/decide-by-order.ts";
 import { startOfFeed } from "../../src/conversions/event-feed.ts";
 import { expireParked } from "../../src/conversions/expire-parked.ts";
-import { listConversionsPage } from "../../src/conversions/list.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
 import type { Report } from "../../src/conversions/report.ts";
 import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import { listMoves } from "../../src/store/conversion-history.ts";
+import { listConversions } from "../../src/store/conversion-list.ts";
 import { findByOrder } from "../../src/store/conversions.ts";
 import { insertInboundCalls } from "../../src/store/inbound.ts";
 import { listInboundCalls } from "../../src/store/inbound-list.ts";
@@ -232,7 +232,9 @@ eachDatabase("reports of one order", (database) => {
 		const [logged] = (await listInboundCalls(db, { programmeId: programme.id, limit: 5 })).rows;
 		equal(logged?.conversionId, conversion.public_id);
 		const listed = async (query: object) =>
-			(await listConversionsPage(db, programme, query, 10)).rows.map(({ order_id }) => order_id);
+			(await listConversions(db, { programmeId: programme.id, limit: 10, ...query })).rows.map(
+				({ order_id }) => order_id,
+			);
 		deepEqual(await listed({}), ["A-1", "A-2"], "the newest first");
 		deepEqual(await listed({ fromMs: clock.nowMs() }), ["A-1"]);
 		deepEqual(await listed({ beforeMs: clock.nowMs() }), ["A-2"]);

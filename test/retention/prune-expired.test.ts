@@ -230,7 +230,7 @@ eachDatabase("retention of expired conversions", (database) => {
 		await addAll(Array.from({ length: 999 }, (_, n) => [`sale ${n}`, "RECORDED"]));
 		const lines: string[] = [];
 		let chunks = 0;
-		for await (const chunk of exportConversions(store.db, programme, {})) {
+		for await (const chunk of exportConversions(store.db, { programmeId: programme.id })) {
 			lines.push(...chunk.trim().split("\r\n"));
 			if (++chunks === 2) equal(await prune(), 1);
 		}

@@ -70,7 +70,7 @@ export function conversionTables({
 		// Without the status in it, SQLite, which nobody analyses, reads all that are open to find the windows.
 		`create index conversions_by_window on conversions (status, window_ends_at_ms)
 			where window_ends_at_ms is not null`,
-		// A filtered list is the merge of the buckets that its filter names: see store/conversion-list.
+		// A filtered list is the merge of the buckets that its filter names: see store/conversion-buckets.
 		"create index conversions_by_bucket on conversions (programme_id, status, event_type, test, id)",
 		"create index conversions_by_status on conversions (status, id)",
 		// Review looks for an order without knowing the shop. The condition holds for every row, and only Review's query

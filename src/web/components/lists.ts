@@ -80,15 +80,24 @@ export function filterBar(bar: {
 	}</div></form>`;
 }
 
-export function pager(pages: {
+export interface Pages {
 	newestHref: string | null;
 	olderHref: string | null;
+	/** What this page shows, in words. */
 	shown: string;
-}): Html | null {
-	if (pages.newestHref === null && pages.olderHref === null) return null;
-	return html`<nav class="pager" aria-label="Pages"><span class="small faint">${pages.shown}</span><span class="row">${
-		pages.newestHref === null
+}
+
+/** The links of a list that does not fit onto one page. One that is read from its beginning has its own words. */
+export function pager(
+	{ newestHref, olderHref, shown }: Pages,
+	[newest, older]: readonly [string, string] = ["Newest", "Older"],
+): Html | null {
+	if (newestHref === null && olderHref === null) return null;
+	return html`<nav class="pager" aria-label="Pages"><span class="small faint">${shown}</span><span class="row">${
+		newestHref === null ? null : html`<a class="button button-small" href="${newestHref}">${newest}</a>`
+	}${
+		olderHref === null
 			? null
-			: html`<a class="button button-small" href="${pages.newestHref}">Newest</a>`
-	}${pages.olderHref === null ? null : html`<a class="button button-small" href="${pages.olderHref}" rel="next">Older</a>`}</span></nav>`;
+			: html`<a class="button button-small" href="${olderHref}" rel="next">${older}</a>`
+	}</span></nav>`;
 }

@@ -8,8 +8,7 @@ import type { Programme } from "../../store/programmes.ts";
 import type { BulkVerdict } from "../../store/tables/bulk.ts";
 import { emptyState, section, tabs } from "../components/blocks.ts";
 import { reasonWords, titleCase } from "../components/conversion-words.ts";
-import { type Column, dataTable } from "../components/lists.ts";
-import { stepPager } from "../components/step-pager.ts";
+import { type Column, dataTable, pager } from "../components/lists.ts";
 import { count } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
 import { conversionPath } from "../paths.ts";
@@ -50,12 +49,17 @@ export function bulkRowTable(view: RowsView): Html {
 			rows: shown,
 			stacks: true,
 			empty: emptyState({ title: "No such rows", text: "Choose another kind above." }),
-		})}${stepPager({
-			firstHref: view.afterSeq === 0 ? null : firstHref,
-			nextHref:
-				view.rows.length > shown.length && last !== undefined ? `${firstHref}${sign}after=${last.seq}` : null,
-			shown: `${count(shown.length)} on this page`,
-		})}`,
+		})}${pager(
+			{
+				newestHref: view.afterSeq === 0 ? null : firstHref,
+				olderHref:
+					view.rows.length > shown.length && last !== undefined
+						? `${firstHref}${sign}after=${last.seq}`
+						: null,
+				shown: `${count(shown.length)} on this page`,
+			},
+			["First", "Next"],
+		)}`,
 	});
 }
 

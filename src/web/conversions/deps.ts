@@ -9,4 +9,6 @@ export interface ConversionPagesDeps extends ConversionsDeps {
 	bulk: Pick<BulkRunner, "wake">;
 	/** How many files may be on their way at once. */
 	exportSlots: Slots;
+	/** Seals the cursors of lists. */
+	sealingKey: Uint8Array;
 }

@@ -1,19 +1,20 @@
 // The page "Conversions": every sale of a programme, what became of it, and the buttons to decide.
 
 import { html } from "hono/html";
-import { type ConversionsPage, listConversionsPage } from "../../conversions/list.ts";
+import { listConversions } from "../../store/conversion-list.ts";
 import type { Conversion } from "../../store/conversions.ts";
+import type { ListPage } from "../../store/list-page.ts";
 import type { Programme } from "../../store/programmes.ts";
 import { emptyState, pageHeader } from "../components/blocks.ts";
 import { orderCell, statusCell } from "../components/conversion-cells.ts";
 import { decisionBar, type RefusedDecision, refusalMessage } from "../components/decision-bar.ts";
 import { linkButton, postForm } from "../components/forms.ts";
-import { type Column, dataTable, pager } from "../components/lists.ts";
+import { type Column, dataTable, type Pages, pager } from "../components/lists.ts";
 import { selectColumn } from "../components/select-column.ts";
 import { amount, timeTag } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
 import type { WebContext } from "../env.ts";
-import type { ReadFilters } from "../filter-query.ts";
+import { cursorOf, pagesOf, type ReadFilters } from "../filter-query.ts";
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
 import { conversionsPath, integrationPath } from "../paths.ts";
@@ -24,7 +25,7 @@ import {
 	isFiltered,
 	type ListQuery,
 	parseListQuery,
-	toConversionsQuery,
+	toConversionFilter,
 	writeListQuery,
 } from "./list-query.ts";
 import { movesFor } from "./moves-for.ts";
@@ -36,7 +37,7 @@ interface ListView {
 	programme: Programme;
 	filters: ReadFilters<ListQuery>;
 	/** Null when a filter is not understood: nothing is listed then. */
-	page: ConversionsPage | null;
+	page: (ListPage<Conversion> & { links: Pages }) | null;
 	role: "owner" | "staff";
 	csrf: Html;
 	refused: RefusedDecision | undefined;
@@ -48,21 +49,43 @@ export function showConversions(c: WebContext, deps: ConversionPagesDeps): Promi
 
 export async function showListOf(
 	c: WebContext,
-	{ store }: ConversionPagesDeps,
+	deps: ConversionPagesDeps,
 	filters: ReadFilters<ListQuery>,
 	refused?: RefusedDecision,
 ): Promise<Response> {
 	const programme = programmeOf(c);
 	const isUnderstood = Object.keys(filters.problems).length === 0;
-	const page = isUnderstood
-		? await listConversionsPage(store.db, programme, toConversionsQuery(filters.query), PAGE_ROWS)
-		: null;
+	const page = isUnderstood ? await readPage(deps, programme, filters.query) : null;
 	return answerPage(c, {
 		title: "Conversions",
 		active: "conversions",
 		status: refused?.fault.httpStatus ?? (isUnderstood ? 200 : 422),
 		body: renderList({ programme, filters, page, role: viewerOf(c).role, csrf: csrfField(c), refused }),
 	});
+}
+
+async function readPage(
+	deps: ConversionPagesDeps,
+	programme: Programme,
+	query: ListQuery,
+): Promise<ListView["page"]> {
+	const list = {
+		name: `conversions of programme:${programme.id}`,
+		path: conversionsPath(programme.public_id),
+		query,
+		cursorName: "cursor",
+	};
+	const filter = toConversionFilter(programme.id, query);
+	const page = await listConversions(deps.store.db, {
+		...filter,
+		after: cursorOf(deps, list),
+		limit: PAGE_ROWS,
+	});
+	return { ...page, links: pagesOf(deps, list, page, describeShown(page)) };
+}
+
+function describeShown({ rows, isPartial }: ListPage<unknown>): string {
+	return isPartial ? `${rows.length} found so far. Go on to look further.` : `${rows.length} on this page`;
 }
 
 function renderList(view: ListView): Html {
@@ -95,20 +118,13 @@ function renderNotUnderstood(base: string): Html {
 	});
 }
 
-function renderPage(view: ListView, base: string, page: ConversionsPage): Html {
+function renderPage(view: ListView, base: string, page: NonNullable<ListView["page"]>): Html {
 	const { query } = view.filters;
 	return html`${
 		page.rows.length === 0
 			? renderEmpty(view.programme, base, query, page)
 			: renderRows(view, base, page.rows)
-	}${pager({
-		newestHref: query.cursor === undefined ? null : `${base}${writeListQuery(query, { cursor: undefined })}`,
-		olderHref:
-			page.nextCursor === null ? null : `${base}${writeListQuery(query, { cursor: page.nextCursor })}`,
-		shown: page.isPartial
-			? `${page.rows.length} found so far. Go on to look further.`
-			: `${page.rows.length} on this page`,
-	})}`;
+	}${pager(page.links)}`;
 }
 
 function renderRows(view: ListView, base: string, rows: readonly Conversion[]): Html {
@@ -152,7 +168,7 @@ function columnsFor(
 	];
 }
 
-function renderEmpty(programme: Programme, base: string, query: ListQuery, page: ConversionsPage): Content {
+function renderEmpty(programme: Programme, base: string, query: ListQuery, page: ListPage<unknown>): Content {
 	if (page.isPartial) {
 		return emptyState({
 			title: "None among these orders",

@@ -1,9 +1,9 @@
 // The filters of the list as they stand in its address.
 
 import * as z from "zod";
-import type { ConversionsQuery } from "../../conversions/list.ts";
 import { EVENT_TYPES, STATUSES } from "../../domain/conversion.ts";
 import { dayEndMs, dayStartMs, isTimeZone } from "../../domain/zone-day.ts";
+import type { ConversionFilter } from "../../store/conversion-list.ts";
 import { orderStartFilter, type ReadFilters, readFilters, writeFilters } from "../filter-query.ts";
 
 const DAY = z.iso.date({ error: "Enter a day such as 2026-03-01." }).optional();
@@ -18,11 +18,7 @@ const QUERY = z.object({
 	zone: z.string().refine(isTimeZone).optional().catch(undefined),
 	orderId: orderStartFilter().optional(),
 	/** Where a page went on. One that no list of ours wrote begins at the beginning. */
-	cursor: z
-		.string()
-		.regex(/^[0-9A-Za-z_]{1,64}$/)
-		.optional()
-		.catch(undefined),
+	cursor: z.string().optional(),
 });
 
 export type ListQuery = z.output<typeof QUERY>;
@@ -32,16 +28,16 @@ export function parseListQuery(search: string): ReadFilters<ListQuery> {
 }
 
 /** The last day is included. */
-export function toConversionsQuery(query: ListQuery): ConversionsQuery {
+export function toConversionFilter(programmeId: number, query: ListQuery): ConversionFilter {
 	const { from, to, zone = "UTC" } = query;
 	return {
+		programmeId,
 		status: query.status,
 		eventType: query.eventType,
 		isTest: query.test === undefined ? undefined : query.test === "yes",
 		fromMs: from === undefined ? undefined : dayStartMs(from, zone),
 		beforeMs: to === undefined ? undefined : dayEndMs(to, zone),
-		orderId: query.orderId,
-		cursor: query.cursor,
+		orderStart: query.orderId,
 	};
 }
 

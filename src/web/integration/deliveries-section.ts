@@ -2,8 +2,8 @@
 // pushed when something changes; the filter above it stays under the reader's fingers.
 
 import { html } from "hono/html";
-import { writeCursor } from "../../store/cursor-pair.ts";
-import type { DeliveryPage, ListedDelivery } from "../../store/delivery-list.ts";
+import type { ListedDelivery } from "../../store/delivery-list.ts";
+import type { ListPage } from "../../store/list-page.ts";
 import { emptyState, more, padded, section } from "../components/blocks.ts";
 import {
 	EVENT_OPTIONS,
@@ -14,13 +14,13 @@ import {
 	stateBadge,
 } from "../components/delivery-words.ts";
 import { button, postForm, selectField, textField } from "../components/forms.ts";
-import { dataTable, filterBar, pager } from "../components/lists.ts";
+import { dataTable, filterBar, type Pages, pager } from "../components/lists.ts";
 import { wholeOrderSearch } from "../components/order-search.ts";
 import { badge, timeTag } from "../components/text.ts";
 import type { ReadFilters } from "../filter-query.ts";
 import type { Content, Html } from "../html.ts";
 import { liveDot } from "../live-page.ts";
-import { deliveryPath, withQuery } from "../paths.ts";
+import { deliveryPath } from "../paths.ts";
 import type { DeliveriesQuery } from "./deliveries-query.ts";
 
 export interface DeliveriesView {
@@ -29,7 +29,8 @@ export interface DeliveriesView {
 	csrf: Html;
 	filters: ReadFilters<DeliveriesQuery>;
 	/** Null when a filter is not understood: nothing is listed then. */
-	page: DeliveryPage | null;
+	page: ListPage<ListedDelivery> | null;
+	pages: Pages | null;
 	hasUrl: boolean;
 	nowMs: number;
 	isLive: boolean;
@@ -79,9 +80,8 @@ function filterForm({ path, filters: { typed, problems } }: DeliveriesView, isFi
 
 /** What is pushed. */
 export function deliveriesTable(view: DeliveriesView): Html {
-	const { page, path, nowMs, programmeId } = view;
-	const { query } = view.filters;
-	if (page === null) {
+	const { page, pages, path, nowMs, programmeId } = view;
+	if (page === null || pages === null) {
 		return emptyState({
 			title: "This filter is not understood",
 			text: html`Correct it above, or <a href="${path}#deliveries">see all postbacks</a>.`,
@@ -115,24 +115,10 @@ export function deliveriesTable(view: DeliveriesView): Html {
 			{ title: "Next attempt", cell: (row) => nextAttempt(row, nowMs) },
 			{ title: "When", cell: (row) => timeTag(row.lastAttemptAtMs ?? row.createdAtMs) },
 		],
-	})}${pager({
-		newestHref:
-			query.after === undefined
-				? null
-				: `${withQuery(path, { ...shown(query), after: undefined })}#deliveries`,
-		olderHref:
-			page.next === null
-				? null
-				: `${withQuery(path, { ...shown(query), after: writeCursor(page.next) })}#deliveries`,
-		shown: `${page.rows.length} shown`,
-	})}`;
+	})}${pager(pages)}`;
 }
 
-function shown({ state, event, order }: DeliveriesQuery): Record<string, string | undefined> {
-	return { state, event, order };
-}
-
-function emptyOf({ filters: { query }, hasUrl }: DeliveriesView, page: DeliveryPage): Content {
+function emptyOf({ filters: { query }, hasUrl }: DeliveriesView, page: ListPage<ListedDelivery>): Content {
 	if (query.order !== undefined) {
 		return emptyState({
 			title: `Nothing was sent for order ${query.order}`,

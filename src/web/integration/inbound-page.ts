@@ -4,18 +4,18 @@ import { html } from "hono/html";
 import * as z from "zod";
 import { explainOrder } from "../../conversions/explain-order.ts";
 import type { FaultCode } from "../../domain/fault.ts";
-import { readCursor, writeCursor } from "../../store/cursor-pair.ts";
-import { type InboundPage, type ListedCall, listInboundCalls, resultOf } from "../../store/inbound-list.ts";
+import { type ListedCall, listInboundCalls, resultOf } from "../../store/inbound-list.ts";
+import type { ListPage } from "../../store/list-page.ts";
 import { emptyState, section } from "../components/blocks.ts";
 import { selectField } from "../components/forms.ts";
-import { dataTable, filterBar, pager } from "../components/lists.ts";
+import { dataTable, filterBar, type Pages, pager } from "../components/lists.ts";
 import { wholeOrderSearch } from "../components/order-search.ts";
 import { badge, timeTag } from "../components/text.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
-import { orderIdFilter, type ReadFilters, readFilters } from "../filter-query.ts";
+import { cursorOf, orderIdFilter, pagesOf, type ReadFilters, readFilters } from "../filter-query.ts";
 import type { Content, Html } from "../html.ts";
-import { conversionPath, inboundPath, withQuery } from "../paths.ts";
+import { conversionPath, inboundPath } from "../paths.ts";
 import { programmeOf } from "../viewer.ts";
 import { answerTab } from "./frame.ts";
 import { orderAnswer } from "./order-answer.ts";
@@ -37,7 +37,9 @@ export async function showInbound(c: WebContext, deps: WebDeps): Promise<Respons
 	const { db } = deps.store;
 	const filters = readFilters(QUERY, new URL(c.req.url).search);
 	const path = inboundPath(programme.public_id);
-	const { kind, result, order, after } = filters.query;
+	const { query } = filters;
+	const { kind, result, order } = query;
+	const list = { name: `calls of programme:${programme.id}`, path, query, cursorName: "after" };
 	const isUnderstood = Object.keys(filters.problems).length === 0;
 	const page = isUnderstood
 		? await listInboundCalls(db, {
@@ -45,7 +47,7 @@ export async function showInbound(c: WebContext, deps: WebDeps): Promise<Respons
 				kind,
 				result,
 				orderId: order,
-				after: readCursor(after),
+				after: cursorOf(deps, list),
 				limit: PAGE_ROWS,
 			})
 		: null;
@@ -60,7 +62,9 @@ export async function showInbound(c: WebContext, deps: WebDeps): Promise<Respons
 			title: "Calls",
 			hint: "Why is an order not here? Search for its id.",
 			body: html`${filterForm(path, filters)}${
-				page === null ? notUnderstood(path) : table(page, filters.query, path, programme.public_id)
+				page === null
+					? notUnderstood(path)
+					: table(page, query, pagesOf(deps, list, page), programme.public_id)
 			}`,
 		})}`,
 	});
@@ -100,8 +104,7 @@ function notUnderstood(path: string): Html {
 	});
 }
 
-function table(page: InboundPage, query: InboundQuery, path: string, programmeId: string): Html {
-	const { after, ...shown } = query;
+function table(page: ListPage<ListedCall>, query: InboundQuery, pages: Pages, programmeId: string): Html {
 	return html`${dataTable<ListedCall>({
 		caption: "Inbound calls",
 		rows: page.rows,
@@ -125,11 +128,7 @@ function table(page: InboundPage, query: InboundQuery, path: string, programmeId
 					html`<div class="mono small cell-clip" title="${method} ${target}">${method} ${target}</div>`,
 			},
 		],
-	})}${pager({
-		newestHref: after === undefined ? null : withQuery(path, shown),
-		olderHref: page.next === null ? null : withQuery(path, { ...shown, after: writeCursor(page.next) }),
-		shown: `${page.rows.length} shown`,
-	})}`;
+	})}${pager(pages)}`;
 }
 
 /** Calls that were not taken are no mistake of the shop's. */
@@ -146,7 +145,7 @@ function orderCell({ orderId, conversionId }: ListedCall, programmeId: string): 
 		: html`<a href="${conversionPath(programmeId, conversionId)}">${text}</a>`;
 }
 
-function emptyOf({ next }: InboundPage, { kind, result, order, after }: InboundQuery): Html {
+function emptyOf({ next }: ListPage<ListedCall>, { kind, result, order, after }: InboundQuery): Html {
 	if ((kind ?? result ?? order ?? after) !== undefined) {
 		const text =
 			next === null ? "Choose other filters, or clear them." : "None among those looked at: “Older” goes on.";

@@ -5,13 +5,7 @@ import { html } from "hono/html";
 import { type CallbackHealth, readCallbackHealth } from "../../callbacks/health.ts";
 import { sha256Hex } from "../../domain/signature.ts";
 import { listLastAttempts } from "../../store/attempt-list.ts";
-import { readCursor } from "../../store/cursor-pair.ts";
-import {
-	type DeliveryPage,
-	listDeliveries,
-	listDeliveriesOfConversion,
-	newestProgress,
-} from "../../store/delivery-list.ts";
+import { listDeliveries, listDeliveriesOfConversion, newestProgress } from "../../store/delivery-list.ts";
 import { type IntegrationChecks, readIntegrationChecks } from "../../store/integration-checks.ts";
 import { listApiKeys } from "../../store/keys.ts";
 import { type Programme, presentUrl } from "../../store/programmes.ts";
@@ -21,7 +15,7 @@ import { findNewestTest } from "../../store/test-conversion.ts";
 import { csrfField } from "../csrf.ts";
 import type { PageDeps, WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
-import type { ReadFilters } from "../filter-query.ts";
+import { cursorOf, type PagedList, pagesOf, type ReadFilters } from "../filter-query.ts";
 import type { Content } from "../html.ts";
 import { answerStream, liveConnector, partial } from "../live-page.ts";
 import { integrationPath } from "../paths.ts";
@@ -143,10 +137,11 @@ interface Live {
 
 async function loadLive(
 	c: WebContext,
-	{ store, clock }: WebDeps,
+	deps: WebDeps,
 	programme: Programme,
 	filters: ReadFilters<DeliveriesQuery>,
 ): Promise<Live> {
+	const { store, clock } = deps;
 	const { db } = store;
 	const nowMs = clock.nowMs();
 	const url = (await presentUrl(db, programme.id)) ?? null;
@@ -183,7 +178,7 @@ async function loadLive(
 		deliveries: {
 			...common,
 			filters,
-			page: isUnderstood ? await readPage(db, programme, query) : null,
+			...(isUnderstood ? await readDeliveries(deps, programme, query) : { page: null, pages: null }),
 			isLive: isUnderstood && Object.values(query).every((value) => value === undefined),
 		},
 		next,
@@ -196,13 +191,25 @@ function nextStep(hasKey: boolean, hasUrl: boolean, hasTest: boolean): Live["nex
 	return hasTest ? null : "test";
 }
 
-function readPage(db: Db, programme: Programme, query: DeliveriesQuery): Promise<DeliveryPage> {
-	return listDeliveries(db, {
+async function readDeliveries(
+	deps: WebDeps,
+	programme: Programme,
+	query: DeliveriesQuery,
+): Promise<Pick<DeliveriesView, "page" | "pages">> {
+	const list: PagedList = {
+		name: `deliveries of programme:${programme.id}`,
+		path: integrationPath(programme.public_id),
+		query,
+		cursorName: "after",
+		hash: "#deliveries",
+	};
+	const page = await listDeliveries(deps.store.db, {
 		programmeId: programme.id,
 		state: query.state,
 		event: query.event,
 		orderId: query.order,
-		after: readCursor(query.after),
+		after: cursorOf(deps, list),
 		limit: PAGE_ROWS,
 	});
+	return { page, pages: pagesOf(deps, list, page) };
 }

@@ -7,43 +7,52 @@ import { type ListedNotice, listNotices } from "../../store/notice-list.ts";
 import type { Programme } from "../../store/programmes.ts";
 import { emptyState, facts, pageHeader } from "../components/blocks.ts";
 import { linkButton } from "../components/forms.ts";
-import { pager } from "../components/lists.ts";
+import { type Pages, pager } from "../components/lists.ts";
 import { badge, count, timeTag } from "../components/text.ts";
 import type { WebContext, WebDeps } from "../deps.ts";
+import { cursorOf, pagesOf } from "../filter-query.ts";
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
-import { deliveryPath, integrationPath, noticesPath, withQuery } from "../paths.ts";
+import { deliveryPath, integrationPath, noticesPath } from "../paths.ts";
 import { programmeOf } from "../viewer.ts";
 
 const PAGE_ROWS = 20;
 
 const QUERY = z.object({
-	/** The last notice of the page before; anything else begins at the beginning. */
-	before: z.coerce.number().int().positive().optional().catch(undefined),
+	/** Where the page before ended; anything else begins at the beginning. */
+	before: z.string().optional().catch(undefined),
 });
 
-export async function showNotices(c: WebContext, { store, mails }: WebDeps): Promise<Response> {
+export async function showNotices(c: WebContext, deps: WebDeps): Promise<Response> {
+	const { store, mails } = deps;
 	const programme = programmeOf(c);
-	const { before } = QUERY.parse(c.req.query());
-	const found = await listNotices(store.db, programme.id, PAGE_ROWS + 1, before);
+	const list = {
+		name: `notices of programme:${programme.id}`,
+		path: noticesPath(programme.public_id),
+		query: QUERY.parse(c.req.query()),
+		cursorName: "before",
+	};
+	const page = await listNotices(store.db, programme.id, { after: cursorOf(deps, list), limit: PAGE_ROWS });
 	return answerPage(c, {
 		title: "Notices",
 		active: "notices",
-		body: renderNotices({ programme, found, isFirstPage: before === undefined, canMail: mails.isOn }),
+		body: renderNotices({
+			programme,
+			rows: page.rows,
+			pages: pagesOf(deps, list, page),
+			canMail: mails.isOn,
+		}),
 	});
 }
 
 interface NoticesView {
 	programme: Programme;
-	/** One more than a page holds when there is another page. */
-	found: readonly ListedNotice[];
-	isFirstPage: boolean;
+	rows: readonly ListedNotice[];
+	pages: Pages;
 	canMail: boolean;
 }
 
-function renderNotices({ programme, found, isFirstPage, canMail }: NoticesView): Content {
-	const path = noticesPath(programme.public_id);
-	const rows = found.slice(0, PAGE_ROWS);
+function renderNotices({ programme, rows, pages, canMail }: NoticesView): Content {
 	return [
 		pageHeader({
 			title: "Notices",
@@ -51,11 +60,7 @@ function renderNotices({ programme, found, isFirstPage, canMail }: NoticesView):
 		}),
 		rows.length === 0 ? html`<div class="card">${noNotices(programme)}</div>` : null,
 		...rows.map((notice) => noticeCard(notice, programme.public_id, canMail)),
-		pager({
-			newestHref: isFirstPage ? null : path,
-			olderHref: found.length > PAGE_ROWS ? withQuery(path, { before: String(rows.at(-1)?.id) }) : null,
-			shown: `${rows.length} shown`,
-		}),
+		pager(pages),
 	];
 }
 

@@ -5,17 +5,12 @@ import { z } from "zod";
 import { hasConversions, type ListedProgramme, listProgrammes } from "../../store/programme-list.ts";
 import { emptyState, pageHeader } from "../components/blocks.ts";
 import { linkButton, textField } from "../components/forms.ts";
-import { filterBar, pager } from "../components/lists.ts";
+import { filterBar, type Pages, pager } from "../components/lists.ts";
 import type { WebContext, WebDeps } from "../deps.ts";
+import { cursorOf, pagesOf } from "../filter-query.ts";
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
-import {
-	CREATE_PROGRAMME_PATH,
-	integrationPath,
-	overviewPath,
-	PROGRAMMES_PATH,
-	withQuery,
-} from "../paths.ts";
+import { CREATE_PROGRAMME_PATH, integrationPath, overviewPath, PROGRAMMES_PATH } from "../paths.ts";
 import { viewerOf } from "../viewer.ts";
 import { programmeTable } from "./programme-table.ts";
 
@@ -24,42 +19,52 @@ const MAX_SEARCH_LENGTH = 100;
 
 const QUERY = z.object({
 	search: z.string().trim().max(MAX_SEARCH_LENGTH).catch("").default(""),
-	/** The last programme of the page before; anything else begins at the beginning. */
-	before: z.coerce.number().int().positive().optional().catch(undefined),
+	/** Where the page before ended; anything else begins at the beginning. */
+	before: z.string().optional().catch(undefined),
 });
 
-export async function showProgrammes(c: WebContext, { store }: WebDeps): Promise<Response> {
+export async function showProgrammes(c: WebContext, deps: WebDeps): Promise<Response> {
+	const { store } = deps;
 	const viewer = viewerOf(c);
 	const { search, before } = QUERY.parse(c.req.query());
 	const isStaff = viewer.role === "staff";
-	const found = await listProgrammes(store.db, {
+	const query = { search: search === "" ? undefined : search, before };
+	const list = { name: "programmes", path: PROGRAMMES_PATH, query, cursorName: "before" };
+	const after = cursorOf(deps, list);
+	const page = await listProgrammes(store.db, {
 		ownerId: isStaff ? undefined : viewer.personId,
-		search: search === "" ? undefined : search,
-		beforeId: before,
-		limit: PAGE_ROWS + 1,
+		search: query.search,
+		after,
+		limit: PAGE_ROWS,
 	});
-	const [only] = found;
-	const isAlone = !isStaff && found.length === 1 && search === "" && before === undefined;
+	const [only] = page.rows;
+	const isFirstPage = after === undefined;
+	const isAlone = !isStaff && page.rows.length === 1 && search === "" && isFirstPage;
 	if (isAlone && only !== undefined) {
 		// Until something has come in, the next step is on the page that says how.
 		const pathOf = (await hasConversions(store.db, only.id)) ? overviewPath : integrationPath;
 		return c.redirect(pathOf(only.publicId), 303);
 	}
-	const body = renderProgrammes({ found, search, isStaff, isFirstPage: before === undefined });
+	const body = renderProgrammes({
+		rows: page.rows,
+		pages: pagesOf(deps, list, page),
+		search,
+		isStaff,
+		isFirstPage,
+	});
 	return answerPage(c, { title: "Programmes", active: "programmes", body });
 }
 
 interface ProgrammesView {
-	/** One more than a page holds when there is another page. */
-	found: readonly ListedProgramme[];
+	rows: readonly ListedProgramme[];
+	pages: Pages;
 	search: string;
 	isStaff: boolean;
 	isFirstPage: boolean;
 }
 
 function renderProgrammes(view: ProgrammesView): Html {
-	const { found, search, isStaff, isFirstPage } = view;
-	const rows = found.slice(0, PAGE_ROWS);
+	const { rows, search, isStaff, isFirstPage } = view;
 	const create = linkButton({ label: "Create programme", href: CREATE_PROGRAMME_PATH, tone: "primary" });
 	const header = isStaff
 		? pageHeader({
@@ -72,11 +77,7 @@ function renderProgrammes(view: ProgrammesView): Html {
 	return html`${header}<div class="card">${isSearchable ? searchBar(search) : null}${programmeTable(
 		rows,
 		noProgrammes(view, create),
-	)}${pager({
-		newestHref: isFirstPage ? null : address(search),
-		olderHref: found.length > PAGE_ROWS ? address(search, rows.at(-1)?.id) : null,
-		shown: `${rows.length} shown`,
-	})}</div>`;
+	)}${pager(view.pages)}</div>`;
 }
 
 function searchBar(search: string): Html {
@@ -116,8 +117,4 @@ function noProgrammes({ search, isStaff, isFirstPage }: ProgrammesView, create: 
 		title: "You have no programme",
 		text: "Nobody has added you to one, or you were removed. Ask the network's staff to invite you.",
 	});
-}
-
-function address(search: string, before?: number): string {
-	return withQuery(PROGRAMMES_PATH, { search, before: before?.toString() });
 }

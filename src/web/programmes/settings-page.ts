@@ -7,12 +7,12 @@ import { shortenRate, type TermsInput, termsOf } from "../../accounts/programme-
 import type { Fault } from "../../domain/fault.ts";
 import { listAuditOfProgramme } from "../../store/audit.ts";
 import { findProgrammesById, type Programme } from "../../store/programmes.ts";
-import type { Db } from "../../store/store.ts";
 import { facts, message, padded, pageHeader, section } from "../components/blocks.ts";
 import { button, postForm } from "../components/forms.ts";
 import { copyable, dayTag } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
 import type { WebContext, WebDeps } from "../deps.ts";
+import { cursorOf, pagesOf } from "../filter-query.ts";
 import { setFlash } from "../flash.ts";
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
@@ -39,8 +39,8 @@ const SHOWN_FIELD = "shown";
 const TERM_NAMES = TERMS_FORM.keyof().options;
 
 const QUERY = z.object({
-	/** The last entry of the page before; anything else begins at the beginning. */
-	audit: z.coerce.number().int().positive().optional().catch(undefined),
+	/** Where the page before ended; anything else begins at the beginning. */
+	audit: z.string().optional().catch(undefined),
 });
 
 export function showSettings(c: WebContext, deps: WebDeps): Promise<Response> {
@@ -106,7 +106,7 @@ function wantedBy(role: "owner" | "staff", form: TermsForm): Partial<TermsInput>
 
 async function answerSettings(
 	c: WebContext,
-	{ store }: WebDeps,
+	deps: WebDeps,
 	{ form, shown, faults }: SettingsState,
 ): Promise<Response> {
 	const programme = programmeOf(c);
@@ -125,7 +125,7 @@ async function answerSettings(
 			body: padded(postForm({ action, csrf: csrfField(c), body: fields })),
 		}),
 		section({ id: "about", title: "About this programme", body: padded(fixedFacts(programme, isStaff)) }),
-		isStaff ? await readAudit(c, store.db, programme) : null,
+		isStaff ? await readAudit(c, deps, programme) : null,
 	];
 	return answerPage(c, {
 		title: "Settings",
@@ -135,16 +135,17 @@ async function answerSettings(
 	});
 }
 
-async function readAudit(c: WebContext, db: Db, { id, public_id }: Programme): Promise<Html> {
-	const { audit: before } = QUERY.parse(c.req.query());
-	const found = await listAuditOfProgramme(db, id, AUDIT_ROWS + 1, before);
-	const entries = found.slice(0, AUDIT_ROWS);
-	const path = settingsPath(public_id);
-	return auditSection(entries, {
-		newestHref: before === undefined ? null : `${path}#audit`,
-		olderHref: found.length > AUDIT_ROWS ? `${path}?audit=${entries.at(-1)?.id}#audit` : null,
-		shown: `${entries.length} shown`,
-	});
+async function readAudit(c: WebContext, deps: WebDeps, { id, public_id }: Programme): Promise<Html> {
+	const list = {
+		name: `audit of programme:${id}`,
+		path: settingsPath(public_id),
+		query: QUERY.parse(c.req.query()),
+		cursorName: "audit",
+		hash: "#audit",
+	};
+	const after = cursorOf(deps, list);
+	const page = await listAuditOfProgramme(deps.store.db, id, { after, limit: AUDIT_ROWS });
+	return auditSection(page.rows, pagesOf(deps, list, page));
 }
 
 function staffFields(form: TermsForm, errors: FieldErrors): Html {

@@ -2,9 +2,9 @@
 
 import * as z from "zod";
 import { type RejectedMany, rejectMany } from "../../conversions/decide-from-page.ts";
-import type { ConversionsDeps } from "../../conversions/deps.ts";
 import { plainWords } from "../../domain/fault.ts";
 import { deciderOf } from "../conversions/decider-of.ts";
+import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import { setFlash } from "../flash.ts";
 import { showReviewOf } from "./review-page.ts";
@@ -19,7 +19,7 @@ const FORM = z.object({
 	conversion: z.union([z.string().transform((id) => [id]), z.array(z.string()).max(MAX_SELECTED)]).catch([]),
 });
 
-export async function rejectSelected(c: WebContext, deps: ConversionsDeps): Promise<Response> {
+export async function rejectSelected(c: WebContext, deps: WebDeps): Promise<Response> {
 	const form = FORM.parse(await c.req.parseBody({ all: true }));
 	const wish = { conversionIds: form.conversion, reason: form.reason };
 	const rejected = await rejectMany(deps, deciderOf(c), wish);

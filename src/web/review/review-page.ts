@@ -1,21 +1,23 @@
 // Review: the conversions of all programmes, for the staff who look for what should not be paid.
 
 import { html } from "hono/html";
-import type { ConversionsDeps } from "../../conversions/deps.ts";
+import { listConversions } from "../../store/conversion-list.ts";
+import type { Conversion } from "../../store/conversions.ts";
+import type { ListPage } from "../../store/list-page.ts";
 import { listNewestProgrammes, type ProgrammeName } from "../../store/programme-access.ts";
-import { findProgramme, type Programme } from "../../store/programmes.ts";
-import { listForReview, type ReviewPage, type ReviewRow } from "../../store/review-list.ts";
+import { findProgramme, findProgrammesById, type Programme } from "../../store/programmes.ts";
 import { emptyState, pageHeader } from "../components/blocks.ts";
 import { orderCell, statusCell } from "../components/conversion-cells.ts";
 import { STATUS_WORDS } from "../components/conversion-words.ts";
 import { decisionBar, type RefusedDecision, refusalMessage } from "../components/decision-bar.ts";
 import { linkButton, postForm } from "../components/forms.ts";
-import { type Column, dataTable, pager } from "../components/lists.ts";
+import { type Column, dataTable, type Pages, pager } from "../components/lists.ts";
 import { selectColumn } from "../components/select-column.ts";
 import { amount, timeTag } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
+import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
-import type { ReadFilters } from "../filter-query.ts";
+import { cursorOf, pagesOf, type ReadFilters } from "../filter-query.ts";
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
 import { reviewFilters } from "./review-filters.ts";
@@ -24,7 +26,16 @@ import { parseReviewQuery, type ReviewQuery, recordedBetween, writeReviewQuery }
 const PAGE_ROWS = 50;
 /** More do not fit into a menu; an older programme's conversions are found on its own page. */
 const PROGRAMMES_IN_MENU = 50;
-const NO_ROWS: ReviewPage = { rows: [], nextAfterId: null, isPartial: false };
+const NO_ROWS: ListPage<Conversion> = { rows: [], next: null, isPartial: false };
+
+interface ReviewRow extends Conversion {
+	programme_public_id: string;
+	programme_name: string;
+}
+
+interface ReviewPage extends ListPage<ReviewRow> {
+	links: Pages;
+}
 
 interface ReviewView {
 	filters: ReadFilters<ReviewQuery>;
@@ -36,13 +47,13 @@ interface ReviewView {
 	refused: RefusedDecision | undefined;
 }
 
-export function showReview(c: WebContext, deps: ConversionsDeps): Promise<Response> {
+export function showReview(c: WebContext, deps: WebDeps): Promise<Response> {
 	return showReviewOf(c, deps, parseReviewQuery(new URL(c.req.url).search));
 }
 
 export async function showReviewOf(
 	c: WebContext,
-	deps: ConversionsDeps,
+	deps: WebDeps,
 	filters: ReadFilters<ReviewQuery>,
 	refused?: RefusedDecision,
 ): Promise<Response> {
@@ -61,21 +72,37 @@ export async function showReviewOf(
 }
 
 async function readPage(
-	{ store, clock }: ConversionsDeps,
+	deps: WebDeps,
 	query: ReviewQuery,
 	programme: Programme | undefined,
 ): Promise<ReviewPage> {
-	if (query.programme !== undefined && programme === undefined) return NO_ROWS;
-	return listForReview(store.db, {
-		programmeId: programme?.id,
-		orderId: query.orderId,
-		// What can still be rejected, unless asked for something else.
-		status: query.status === "" ? undefined : (query.status ?? "RECORDED"),
-		minBasket: query.minBasket,
-		...recordedBetween(query.age, clock.nowMs()),
-		afterId: query.after === undefined ? undefined : Number(query.after),
-		limit: PAGE_ROWS,
-	});
+	const { store, clock } = deps;
+	const list = { name: "review", path: "/review", query, cursorName: "after" };
+	const isUnknown = query.programme !== undefined && programme === undefined;
+	const page = isUnknown
+		? NO_ROWS
+		: await listConversions(store.db, {
+				programmeId: programme?.id,
+				orderStart: query.orderId,
+				// What can still be rejected, unless asked for something else.
+				status: query.status === "" ? undefined : (query.status ?? "RECORDED"),
+				minBasket: query.minBasket,
+				...recordedBetween(query.age, clock.nowMs()),
+				after: cursorOf(deps, list),
+				limit: PAGE_ROWS,
+			});
+	const programmes = await findProgrammesById(store.db, [
+		...new Set(page.rows.map((row) => row.programme_id)),
+	]);
+	const rows = page.rows.map((row) => ({
+		...row,
+		programme_public_id: programmes.get(row.programme_id)?.public_id ?? "",
+		programme_name: programmes.get(row.programme_id)?.name ?? "",
+	}));
+	const shown = page.isPartial
+		? `${page.rows.length} found so far. Go on to look further.`
+		: `${page.rows.length} on this page`;
+	return { ...page, rows, links: pagesOf(deps, list, page, shown) };
 }
 
 function renderReview(view: ReviewView): Html {
@@ -101,16 +128,7 @@ function renderNotUnderstood(): Html {
 
 function renderPage(view: ReviewView, page: ReviewPage): Html {
 	const { query } = view.filters;
-	return html`${page.rows.length === 0 ? renderEmpty(query, page) : renderRows(view, page.rows)}${pager({
-		newestHref: query.after === undefined ? null : `/review${writeReviewQuery(query, { after: undefined })}`,
-		olderHref:
-			page.nextAfterId === null
-				? null
-				: `/review${writeReviewQuery(query, { after: String(page.nextAfterId) })}`,
-		shown: page.isPartial
-			? `${page.rows.length} found so far. Go on to look further.`
-			: `${page.rows.length} on this page`,
-	})}`;
+	return html`${page.rows.length === 0 ? renderEmpty(query, page) : renderRows(view, page.rows)}${pager(page.links)}`;
 }
 
 function renderRows({ filters: { query }, csrf, refused }: ReviewView, rows: readonly ReviewRow[]): Html {

@@ -40,11 +40,7 @@ const QUERY = z.object({
 		.optional(),
 	age: z.enum(AGE_NAMES, { error: "Choose one of these." }).optional(),
 	/** Where a page went on. */
-	after: z
-		.string()
-		.regex(/^\d{1,15}$/)
-		.optional()
-		.catch(undefined),
+	after: z.string().optional(),
 });
 
 export type ReviewQuery = z.output<typeof QUERY>;
