@@ -60,7 +60,7 @@ function statementsFor({ conversions, large, small, endsAtMs }: History, first: 
 		...deliveriesOf("conversion.recorded", sql`i * 2 - 1`, { numbers, programme, at }),
 		...deliveriesOf("conversion.approved", sql`i * 2`, { numbers, programme, at }),
 		sql`insert into inbound_calls (programme_id, kind, method, target, outcome, http_status, order_id,
-				conversion_id, at_ms)
+				conversion, at_ms)
 			${numbers} select ${programme}, 'api', 'POST', '/v1/conversions', 'RECORDED', 201,
 				'ORDER-' || ${number}, i, ${at} from n`,
 	];

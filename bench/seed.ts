@@ -13,7 +13,7 @@ import { SAMPLE_SUBJECT } from "./sample.ts";
 /** The same for every process of a run. */
 export const BENCH_SEALING_KEY: Uint8Array = createHash("sha256").update("ringback bench").digest();
 
-const ROWS_PER_TRANSACTION = 5_000;
+const ROWS_PER_TRANSACTION = 2_500;
 
 export async function seedDue(
 	store: Store,

@@ -2,9 +2,8 @@
 // Each chore runs by itself, never twice at once, and its failure is logged and tried again.
 
 import { type MailOwnersDeps, mailOwners } from "./callbacks/mail-owners.ts";
-import { approveDue } from "./conversions/approve-due.ts";
 import type { ConversionsDeps } from "./conversions/deps.ts";
-import { expireParked } from "./conversions/expire-parked.ts";
+import { approveDue, expireParked } from "./conversions/end-windows.ts";
 import { DAY_MS, HOUR_MS, SECOND_MS } from "./domain/time.ts";
 import type { Clock, Log, Mailer } from "./ports.ts";
 import { pruneJobs } from "./store/bulk-jobs.ts";

@@ -6,7 +6,7 @@
 import * as z from "zod";
 import type { DecisionOutcome } from "../conversions/decide.ts";
 import type { Decided } from "../conversions/deps.ts";
-import type { RecordOutcome } from "../conversions/report.ts";
+import type { RecordOutcome } from "../conversions/record.ts";
 import { DECIDERS, EVENT_TYPES, REASONS, SOURCES, STATUSES } from "../domain/conversion.ts";
 import type { Conversion } from "../store/conversions.ts";
 import type { Programme } from "../store/programmes.ts";
@@ -25,7 +25,7 @@ export interface Answer {
 	outcome: string;
 	httpStatus: 200 | 201;
 	body: OutcomeBody | ConversionPage | OneConversion | null;
-	conversionId: number | null;
+	conversionId: string | null;
 	owedProgrammeIds: readonly number[];
 	/** Instead of the body: what goes on after the transaction. Undefined where there is no room for it any more. */
 	openStream?: () => Response | undefined;
@@ -176,7 +176,7 @@ export function decidedAnswer(
 		outcome,
 		httpStatus: outcome === "RECORDED" ? 201 : 200,
 		body: { outcome, conversion: conversionBody(conversion, programme) },
-		conversionId: conversion.id,
+		conversionId: conversion.public_id,
 		owedProgrammeIds,
 	};
 }

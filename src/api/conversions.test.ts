@@ -76,7 +76,7 @@ test("a first report is recorded, answered in full, logged, and its event is owe
 			http_status: 201,
 			detail: null,
 			order_id: "A-1",
-			conversion_id: 1,
+			conversion: id,
 			at_ms: START_MS,
 		},
 	);
@@ -230,7 +230,7 @@ test("one conversion is shown by its id, with what the listing shows", async (t)
 	const listed = await shop.call("GET", "/v1/conversions?orderId=A-1");
 	assert.deepEqual(listed.json, { conversions: [made], nextCursor: null });
 	const row = (await shop.inbound()).at(-2);
-	assert.deepEqual([row?.outcome, row?.order_id, row?.conversion_id], ["SHOWN", "A-1", 1]);
+	assert.deepEqual([row?.outcome, row?.order_id, row?.conversion], ["SHOWN", "A-1", made.id]);
 });
 
 test("the window's end is shown while it counts, and the wait's end while it is parked", async (t) => {

@@ -73,7 +73,7 @@ export const getConversion: Endpoint = async (trx, _deps, { programme, id }) => 
 			outcome: "SHOWN",
 			httpStatus: 200,
 			body,
-			conversionId: conversion.id,
+			conversionId: conversion.public_id,
 			owedProgrammeIds: [],
 		}),
 		orderId: conversion.order_id,

@@ -34,7 +34,7 @@ export interface InboundEnd {
 	httpStatus: number;
 	detail: string | null;
 	orderId: string | null;
-	conversionId: number | null;
+	conversionId: string | null;
 }
 
 export function inboundRow(call: InboundCall, end: InboundEnd, atMs: number): NewInboundCall {
@@ -47,7 +47,7 @@ export function inboundRow(call: InboundCall, end: InboundEnd, atMs: number): Ne
 		http_status: end.httpStatus,
 		detail: end.detail === null ? null : storable(end.detail, MAX_DETAIL_LENGTH),
 		order_id: end.orderId,
-		conversion_id: end.conversionId,
+		conversion: end.conversionId,
 		at_ms: atMs,
 	};
 }

@@ -3,8 +3,8 @@
 
 import * as z from "zod";
 import { unknownProgramme } from "../accounts/programmes.ts";
+import type { Report } from "../conversions/record.ts";
 import { recordConversion } from "../conversions/record.ts";
-import type { Report } from "../conversions/report.ts";
 import { parseEventType } from "../domain/conversion.ts";
 import { type Fault, type FaultCode, type Result, succeed } from "../domain/fault.ts";
 import { parseOrderId } from "../domain/order-id.ts";
@@ -91,7 +91,7 @@ export function createPixel(
 				? {
 						...endOf(programme.id, report.orderId),
 						outcome: result.value.outcome,
-						conversionId: result.value.conversion.id,
+						conversionId: result.value.conversion.public_id,
 					}
 				: refusedEnd(result.fault, programme.id, report.orderId);
 			await insertInboundCalls(trx, [inboundRow(call, end, deps.clock.nowMs())]);

@@ -1,8 +1,8 @@
 // POST /v1/conversions: the shop's server reports a sale, or confirms what a pixel reported.
 
 import * as z from "zod";
+import type { Report } from "../conversions/record.ts";
 import { recordConversion } from "../conversions/record.ts";
-import type { Report } from "../conversions/report.ts";
 import { parseEventType } from "../domain/conversion.ts";
 import { type Result, succeed } from "../domain/fault.ts";
 import { parseOrderId } from "../domain/order-id.ts";

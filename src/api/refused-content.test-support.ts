@@ -1,7 +1,7 @@
 // Calls refused for what they say: a table, by code.
 
 import assert from "node:assert/strict";
-import { expireParked } from "../conversions/expire-parked.ts";
+import { expireParked } from "../conversions/end-windows.ts";
 import { DAY_MS } from "../domain/time.ts";
 import { MAX_BODY_BYTES } from "./body.ts";
 import { MAX_STREAMS_A_PROGRAMME } from "./get-events.ts";

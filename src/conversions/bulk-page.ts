@@ -8,8 +8,8 @@ import type { BulkRow, JudgedRow } from "../store/bulk-rows.ts";
 import { type Conversion, findManyByOrder, findManyByPublicId } from "../store/conversions.ts";
 import type { Db } from "../store/store.ts";
 import { parseDecision } from "./bulk-row.ts";
+import { type DecisionRequest, decideMany } from "./decide.ts";
 import { refuseUnknownOrder } from "./decide-by-order.ts";
-import { decideMany, type Wish } from "./decide-many.ts";
 import type { InTransaction } from "./deps.ts";
 
 export interface PageOutcome {
@@ -17,19 +17,21 @@ export interface PageOutcome {
 	owedProgrammeIds: readonly number[];
 }
 
-type Meeting = { kind: "settled"; row: JudgedRow } | { kind: "wish"; seq: number; wish: Wish };
+type Meeting =
+	| { kind: "settled"; row: JudgedRow }
+	| { kind: "request"; seq: number; request: DecisionRequest };
 
 /** What each row would do. */
 export async function previewPage(trx: Db, job: BulkJob, rows: readonly BulkRow[]): Promise<PageOutcome> {
 	const known = await findKnown(trx, job, rows);
 	const judged = rows.map((row): JudgedRow => {
 		const meeting = meetConversion(job, row, known);
-		return meeting.kind === "settled" ? meeting.row : foresee(meeting.seq, meeting.wish);
+		return meeting.kind === "settled" ? meeting.row : foresee(meeting.seq, meeting.request);
 	});
 	return { rows: judged, owedProgrammeIds: [] };
 }
 
-function foresee(seq: number, { conversion, decision }: Wish): JudgedRow {
+function foresee(seq: number, { conversion, decision }: DecisionRequest): JudgedRow {
 	const { public_id, order_id, event_type } = conversion;
 	const row = { seq, detail: null, conversion: public_id, order: { order_id, event_type } };
 	const verdict = judgeMove(conversion.status, decision.move);
@@ -59,19 +61,19 @@ export async function applyPage(
 		promised.flatMap(({ conversion }) => conversion ?? []),
 	);
 	const meetings = promised.map((row) => meetPromised(job, row, byId.get(row.conversion ?? "")));
-	const wishes = meetings.flatMap((meeting) => (meeting.kind === "wish" ? [meeting] : []));
+	const requested = meetings.flatMap((meeting) => (meeting.kind === "request" ? [meeting] : []));
 	const decided = await decideMany(
 		trx,
 		deps,
-		wishes.map(({ wish }) => wish),
+		requested.map(({ request }) => request),
 		job.person_id,
 	);
-	const judged = wishes.map(({ seq, wish }, index): JudgedRow => {
+	const judged = requested.map(({ seq, request }, index): JudgedRow => {
 		const result = decided.results[index];
-		const row = { seq, detail: null, conversion: wish.conversion.public_id };
+		const row = { seq, detail: null, conversion: request.conversion.public_id };
 		if (result === undefined) throw new Error("a decision came back without its result");
 		if (!result.ok) return { ...row, verdict: "refused", detail: plainWords(result.fault) };
-		return { ...row, verdict: result.value === "changed" ? "change" : "already" };
+		return { ...row, verdict: result.value.outcome === "changed" ? "change" : "already" };
 	});
 	const settled = meetings.flatMap((meeting) => (meeting.kind === "settled" ? [meeting.row] : []));
 	const left = rows.flatMap(({ seq, verdict, detail, conversion }) =>
@@ -88,7 +90,8 @@ function meetPromised(job: BulkJob, row: BulkRow, conversion: Conversion | undef
 	});
 	const decision = parseDecision(row, job.decided_by);
 	if (!decision.ok) return settle("refused", plainWords(decision.fault));
-	if (conversion !== undefined) return { kind: "wish", seq, wish: { conversion, decision: decision.value } };
+	if (conversion !== undefined)
+		return { kind: "request", seq, request: { conversion, decision: decision.value } };
 	return settle("unknown", "This conversion was removed after the preview. Nothing was decided about it.");
 }
 
@@ -135,7 +138,7 @@ function meetConversion(job: BulkJob, row: BulkRow, known: Known): Meeting {
 	if (conversion === undefined) return settle("unknown", whyUnknown(row, namesakes));
 	const disagreement = findDisagreement(row, conversion);
 	if (disagreement !== null) return settle("refused", disagreement);
-	return { kind: "wish", seq, wish: { conversion, decision: decision.value } };
+	return { kind: "request", seq, request: { conversion, decision: decision.value } };
 }
 
 function whyUnknown(row: BulkRow, namesakes: readonly Conversion[]): string {

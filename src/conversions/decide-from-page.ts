@@ -8,17 +8,11 @@ import { type Conversion, findByPublicId, findManyByPublicId } from "../store/co
 import type { Programme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
 import type { Decider } from "./bulk-upload.ts";
-import type { Decision } from "./decide.ts";
-import { decideMany } from "./decide-many.ts";
+import { type DecidedRequest, type Decision, decideMany } from "./decide.ts";
 import { type DecisionMove, judgeDecision } from "./decision-rights.ts";
 import type { ConversionsDeps } from "./deps.ts";
 
-export interface DecidedOnPage {
-	conversion: Conversion;
-	outcome: "changed" | "already";
-}
-
-export interface WishOnPage {
+export interface AskedOnPage {
 	conversionId: string;
 	move: DecisionMove;
 	reason: string;
@@ -29,13 +23,13 @@ export async function previewOne(
 	{ store }: ConversionsDeps,
 	programme: Programme,
 	decider: Decider,
-	wish: WishOnPage,
-): Promise<Result<DecidedOnPage>> {
-	const decision = judgeDecision(decider.side, wish.move, wish.reason);
+	asked: AskedOnPage,
+): Promise<Result<DecidedRequest>> {
+	const decision = judgeDecision(decider.side, asked.move, asked.reason);
 	if (!decision.ok) return decision;
-	const conversion = await findByPublicId(store.db, programme.id, wish.conversionId);
+	const conversion = await findByPublicId(store.db, programme.id, asked.conversionId);
 	if (conversion === undefined) return refuseUnknownConversion();
-	const verdict = judgeMove(conversion.status, wish.move);
+	const verdict = judgeMove(conversion.status, asked.move);
 	if (verdict.kind === "refuse") return { ok: false, fault: verdict.fault };
 	return succeed({ conversion, outcome: verdict.kind === "apply" ? "changed" : "already" });
 }
@@ -44,20 +38,19 @@ export async function decideOne(
 	deps: ConversionsDeps,
 	programme: Programme,
 	decider: Decider,
-	wish: WishOnPage,
-): Promise<Result<DecidedOnPage>> {
-	const decision = judgeDecision(decider.side, wish.move, wish.reason);
+	asked: AskedOnPage,
+): Promise<Result<DecidedRequest>> {
+	const decision = judgeDecision(decider.side, asked.move, asked.reason);
 	if (!decision.ok) return decision;
 	const done = await deps.store.transact(async (trx) => {
-		const conversion = await findByPublicId(trx, programme.id, wish.conversionId);
+		const conversion = await findByPublicId(trx, programme.id, asked.conversionId);
 		if (conversion === undefined) return null;
 		return decideAndNote(trx, deps, decider, [conversion], decision.value);
 	});
 	const [only] = done?.decided ?? [];
 	if (done === null || only === undefined) return refuseUnknownConversion();
 	deps.store.announceDue(done.owedProgrammeIds);
-	if (!only.result.ok) return only.result;
-	return succeed({ conversion: only.conversion, outcome: only.result.value });
+	return only.result;
 }
 
 function refuseUnknownConversion(): ReturnType<typeof refuse> {
@@ -74,12 +67,12 @@ export interface RejectedMany {
 export async function rejectMany(
 	deps: ConversionsDeps,
 	decider: Decider,
-	wish: { conversionIds: readonly string[]; reason: string },
+	asked: { conversionIds: readonly string[]; reason: string },
 ): Promise<Result<RejectedMany>> {
-	const decision = judgeDecision(decider.side, "reject", wish.reason);
+	const decision = judgeDecision(decider.side, "reject", asked.reason);
 	if (!decision.ok) return decision;
 	const done = await deps.store.transact(async (trx) => {
-		const found = await findManyByPublicId(trx, [...new Set(wish.conversionIds)]);
+		const found = await findManyByPublicId(trx, [...new Set(asked.conversionIds)]);
 		return decideAndNote(trx, deps, decider, found, decision.value);
 	});
 	deps.store.announceDue(done.owedProgrammeIds);
@@ -89,7 +82,7 @@ export async function rejectMany(
 			"Nothing is selected. Tick the conversions first, then choose what to do.",
 		);
 	}
-	const outcomes = done.decided.map(({ result }) => (result.ok ? result.value : "refused"));
+	const outcomes = done.decided.map(({ result }) => (result.ok ? result.value.outcome : "refused"));
 	return succeed({
 		changed: outcomes.filter((outcome) => outcome === "changed").length,
 		already: outcomes.filter((outcome) => outcome === "already").length,
@@ -106,15 +99,15 @@ async function decideAndNote(
 	conversions: readonly Conversion[],
 	decision: Decision,
 ) {
-	const wishes = conversions.map((conversion) => ({ conversion, decision }));
-	const { results, owedProgrammeIds } = await decideMany(trx, deps, wishes, personId);
+	const requests = conversions.map((conversion) => ({ conversion, decision }));
+	const { results, owedProgrammeIds } = await decideMany(trx, deps, requests, personId);
 	const decided = conversions.flatMap((conversion, index) => {
 		const result = results[index];
 		return result === undefined ? [] : [{ conversion, result }];
 	});
 	const reason = decision.move === "approve" ? "" : ` (${decision.reason})`;
 	for (const { conversion, result } of decided) {
-		if (!result.ok || result.value !== "changed") continue;
+		if (!result.ok || result.value.outcome !== "changed") continue;
 		const note = {
 			personId,
 			programmeId: conversion.programme_id,

@@ -9,18 +9,23 @@ import { insertOwedEvents, type OwedEvent, programmesOwedEvents } from "../store
 import type { Db } from "../store/store.ts";
 import type { InTransaction } from "./deps.ts";
 
-/** Resolves to the programmes that now have something due. */
+export interface Announcement {
+	event: EventName;
+	/** As it is after the move that is announced. */
+	conversion: Conversion;
+}
+
+/** At most one for each conversion. Resolves to the programmes that now have something due. */
 export async function oweEvents(
 	trx: Db,
 	{ clock, random }: InTransaction,
-	event: EventName,
-	conversions: readonly Conversion[],
+	announcements: readonly Announcement[],
 ): Promise<readonly number[]> {
-	const programmeIds = [...new Set(conversions.map((conversion) => conversion.programme_id))];
+	const programmeIds = [...new Set(announcements.map(({ conversion }) => conversion.programme_id))];
 	const targets = await programmesOwedEvents(trx, programmeIds);
 	const nowMs = clock.nowMs();
 	const owed: OwedEvent[] = [];
-	for (const conversion of conversions) {
+	for (const { event, conversion } of announcements) {
 		const target = targets.get(conversion.programme_id);
 		if (target === undefined) continue;
 		owed.push({

@@ -5,6 +5,7 @@ import {
 	judgeMove,
 	judgeReport,
 	type KnownOrder,
+	moveRule,
 	parseEventType,
 	parseReason,
 	REASONS,
@@ -12,6 +13,7 @@ import {
 	type Source,
 	STATUSES,
 	type Status,
+	startsAnew,
 } from "./conversion.ts";
 import { EVENT_NAMES, type EventName } from "./event-name.ts";
 import { plainWords } from "./fault.ts";
@@ -41,11 +43,22 @@ for (const present of STATUSES) {
 		const expected = MATRIX[present][i];
 		test(`contract 3: to ${move} a conversion that is ${present} gives ${describe(expected)}`, () => {
 			const verdict = judgeMove(present, move);
-			const found = verdict.kind === "apply" ? [verdict.to, verdict.announces] : verdict.kind;
+			const { to, announces } = moveRule(move);
+			const found = verdict.kind === "apply" ? [to, announces] : verdict.kind;
 			assert.deepEqual(found, expected);
 		});
 	}
 }
+
+test("what was never on the wire starts anew with the server's report, and nothing else does", () => {
+	const moves = ["record", "park", "confirm", ...MOVES] as const;
+	const anew = STATUSES.flatMap((from) =>
+		moves.flatMap((move) =>
+			moveRule(move).from.includes(from) && startsAnew(from, move) ? [`${from} ${move}`] : [],
+		),
+	);
+	assert.deepEqual(anew, ["PARKED confirm", "EXPIRED record"]);
+});
 
 test("a refused move names the present status and says what to do instead", () => {
 	for (const present of STATUSES) {
@@ -126,7 +139,9 @@ for (const [known, byServer, byParkingPixel, byRecordingPixel] of REPORTS) {
 			known === null ? null : { source: known[0], status: known[1], isConfirmed: known[2] === "confirmed" };
 		const judge = (source: Source, parksPixels: boolean) => {
 			const verdict = judgeReport(source, parksPixels, order);
-			return verdict.kind === "apply" ? [verdict.move, verdict.to, verdict.announces] : verdict.kind;
+			if (verdict.kind !== "apply") return verdict.kind;
+			const { to, announces } = moveRule(verdict.move);
+			return [verdict.move, to, announces];
 		};
 		for (const parksPixels of [true, false]) {
 			for (const source of SOURCES.filter((one) => one !== "pixel")) {
@@ -155,16 +170,17 @@ test("contract 3 rules 1 and 2: no sequence of reports and moves announces an ev
 			for (const parksPixels of [true, false]) {
 				const verdict = judgeReport(source, parksPixels, order);
 				if (verdict.kind === "duplicate") continue;
-				if (verdict.move === "confirm") assert.equal(verdict.announces, null);
+				const { to, announces } = moveRule(verdict.move);
+				if (verdict.move === "confirm") assert.equal(announces, null);
 				const isConfirmed = verdict.move === "confirm";
 				const reporter = isConfirmed && order !== null ? order.source : source;
-				go({ source: reporter, status: verdict.to, isConfirmed }, verdict.announces);
+				go({ source: reporter, status: to, isConfirmed }, announces);
 			}
 		}
 		for (const move of order === null ? [] : MOVES) {
 			const verdict = order === null ? null : judgeMove(order.status, move);
-			if (order !== null && verdict?.kind === "apply")
-				go({ ...order, status: verdict.to }, verdict.announces);
+			const { to, announces } = moveRule(move);
+			if (order !== null && verdict?.kind === "apply") go({ ...order, status: to }, announces);
 		}
 	}
 	assert.ok(ends.has("postback REVERSED 3"), "recorded, approved and reversed, each told once");

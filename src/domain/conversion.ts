@@ -80,14 +80,24 @@ const MOVES: Readonly<Record<Move, MoveRule>> = {
 /** Moves that are judged by the status alone. What a report does is judged by judgeReport. */
 type DecisionOrExpiry = Exclude<Move, ReportMove>;
 
-export type MoveVerdict =
-	| { kind: "apply"; to: Status; announces: EventName | null }
-	| { kind: "already" }
-	| { kind: "refuse"; fault: Fault };
+/** Where a move starts and ends, and what it announces. */
+export function moveRule(move: Move): MoveRule {
+	return MOVES[move];
+}
+
+/**
+ * PARKED and EXPIRED are never on the wire: to everybody but the pixel the sale begins with the server's report. So it
+ * gets that day, and a place among that day's sales.
+ */
+export function startsAnew(from: Status, move: Move): boolean {
+	return (from === "PARKED" || from === "EXPIRED") && MOVES[move].to === "RECORDED";
+}
+
+export type MoveVerdict = { kind: "apply" } | { kind: "already" } | { kind: "refuse"; fault: Fault };
 
 export function judgeMove(present: Status, move: DecisionOrExpiry): MoveVerdict {
 	const rule = MOVES[move];
-	if (rule.from.includes(present)) return { kind: "apply", to: rule.to, announces: rule.announces };
+	if (rule.from.includes(present)) return { kind: "apply" };
 	if (present === rule.to) return { kind: "already" };
 	const plain = plainRefusal(present, rule);
 	return { kind: "refuse", fault: fault("move_not_allowed", refusal(present, rule), undefined, plain) };
@@ -125,17 +135,14 @@ export interface KnownOrder {
 	isConfirmed: boolean;
 }
 
-export type ReportVerdict =
-	| { kind: "apply"; move: ReportMove; to: Status; announces: EventName | null }
-	| { kind: "duplicate" };
+export type ReportVerdict = { kind: "apply"; move: ReportMove } | { kind: "duplicate" };
 
 /** What a report makes of an order; `known` is null for the first report. */
 export function judgeReport(source: Source, parksPixels: boolean, known: KnownOrder | null): ReportVerdict {
 	const move = reportMove(source, parksPixels, known);
 	if (move === null) return { kind: "duplicate" };
-	const { from, to, announces } = MOVES[move];
-	const mayStart = known === null || from.includes(known.status);
-	return mayStart ? { kind: "apply", move, to, announces } : { kind: "duplicate" };
+	const mayStart = known === null || MOVES[move].from.includes(known.status);
+	return mayStart ? { kind: "apply", move } : { kind: "duplicate" };
 }
 
 function reportMove(source: Source, parksPixels: boolean, known: KnownOrder | null): ReportMove | null {

@@ -36,7 +36,7 @@ export function resultOf({ outcome }: { outcome: string }): InboundResult {
 function readCalls(db: Db, { programmeId, orderId }: InboundFilter, beforeId: number, limit: number) {
 	return db
 		.selectFrom("inbound_calls")
-		.leftJoin("conversions", "conversions.id", "inbound_calls.conversion_id")
+		.leftJoin("conversions", "conversions.public_id", "inbound_calls.conversion")
 		.select([
 			"inbound_calls.id",
 			"inbound_calls.kind",

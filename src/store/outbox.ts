@@ -13,22 +13,15 @@ export interface OwedEvent {
 	body: string;
 }
 
-/** Rows per statement: both databases limit the parameters of one, and memory stays flat. */
-const ROWS_PER_INSERT = 500;
-
+/** At most one for each conversion, and no more than conversions/make-moves takes at once. */
 export async function insertOwedEvents(trx: Db, owed: readonly OwedEvent[], nowMs: number): Promise<void> {
-	for (let start = 0; start < owed.length; start += ROWS_PER_INSERT) {
-		await insertBatch(trx, owed.slice(start, start + ROWS_PER_INSERT), nowMs);
-	}
-}
-
-async function insertBatch(trx: Db, owed: readonly OwedEvent[], nowMs: number): Promise<void> {
+	if (owed.length === 0) return;
 	const events = await trx
 		.insertInto("events")
 		.values(owed.map(({ conversionId, name, body }) => ({ conversion_id: conversionId, name, body })))
 		.returning(["id", "conversion_id"])
 		.execute();
-	// Neither database promises the order of returned rows; within a batch a conversion has one event.
+	// Neither database promises the order of returned rows; within a set a conversion has one event.
 	const idByConversion = new Map(events.map((event) => [event.conversion_id, event.id]));
 	const rows = owed.map((event) => ({ ...event, id: idByConversion.get(event.conversionId) ?? missing() }));
 	await trx

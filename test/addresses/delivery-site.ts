@@ -10,7 +10,7 @@ import { type Config, readConfig } from "../../src/config.ts";
 import type { Result } from "../../src/domain/fault.ts";
 import { SEALING_IV_BYTES, sealSecret } from "../../src/domain/sealing.ts";
 import { openWorkplace, type Service, startService, type Workplace } from "../../src/service.ts";
-import { insertConversion } from "../../src/store/conversions.ts";
+import { insertConversions } from "../../src/store/conversion-moves.ts";
 import { insertOwedEvents, type OwedEvent } from "../../src/store/outbox.ts";
 import { insertProgramme, type Programme, setEndpoint } from "../../src/store/programmes.ts";
 import { insertSecret } from "../../src/store/signing-secrets.ts";
@@ -117,10 +117,9 @@ export async function oweEvents(
 		const events: OwedEvent[] = [];
 		for (const programme of programmes) {
 			// No window: the chore that approves what is old must not add events of its own.
-			const conversion = await insertConversion(
-				trx,
+			const [conversion] = await insertConversions(trx, [
 				newConversion(programme.id, { created_at_ms: nowMs, updated_at_ms: nowMs, window_ends_at_ms: null }),
-			);
+			]);
 			if (conversion === undefined) throw new Error("the programme already has this order");
 			events.push(newOwedEvent(programme, conversion.id));
 		}

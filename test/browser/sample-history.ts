@@ -1,11 +1,10 @@
 // A month of a shop's life in the database: sales, decisions and callbacks at the times they would have had. The
 // use cases make it with a clock of the past; only what a shop answered is written by hand. The same every time.
 
-import { approveDue } from "../../src/conversions/approve-due.ts";
 import { type Decision, decideConversion } from "../../src/conversions/decide.ts";
-import { expireParked } from "../../src/conversions/expire-parked.ts";
+import { approveDue, expireParked } from "../../src/conversions/end-windows.ts";
+import type { Report } from "../../src/conversions/record.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
-import type { Report } from "../../src/conversions/report.ts";
 import { sendTestConversion, walkTestConversion } from "../../src/conversions/send-test.ts";
 import { EVENT_TYPES, REASONS } from "../../src/domain/conversion.ts";
 import type { Clock, Random } from "../../src/ports.ts";
@@ -154,7 +153,7 @@ async function noteCall(
 			outcome: conversion.status,
 			http_status: isPixel ? 200 : 201,
 			order_id: conversion.order_id,
-			conversion_id: conversion.id,
+			conversion: conversion.public_id,
 			at_ms: clock.nowMs(),
 		},
 	]);

@@ -4,9 +4,9 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { before, type TestContext, test } from "node:test";
 import { sql } from "kysely";
-import { approveDue } from "../../src/conversions/approve-due.ts";
+import { approveDue } from "../../src/conversions/end-windows.ts";
 import { hasReached, readFeed, startOfFeed } from "../../src/conversions/event-feed.ts";
-import { insertMoves, type NewMove, updateIfStill } from "../../src/store/conversions.ts";
+import { insertMoves, type NewMove } from "../../src/store/conversion-moves.ts";
 import type { Programme } from "../../src/store/programmes.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
@@ -146,7 +146,7 @@ eachDatabase("the feed of events", (database) => {
 					return recorded;
 				});
 				await mine.transact(async (trx) => {
-					await updateIfStill(trx, id, "RECORDED", { status: "APPROVED" });
+					await trx.updateTable("conversions").set({ status: "APPROVED" }).where("id", "=", id).execute();
 					await addMove(trx, id, "approve", "APPROVED");
 				});
 			}),

@@ -2,12 +2,15 @@
 
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
-import { insertMoves, updateIfStill } from "../../src/store/conversions.ts";
+import { decideConversion } from "../../src/conversions/decide.ts";
 import { insertOwedEvents, programmesOwedEvents } from "../../src/store/outbox.ts";
 import { removeEndpoint } from "../../src/store/programmes.ts";
-import { START_MS } from "../support/clock.ts";
+import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
+import { createRandom } from "../support/random.ts";
 import { addConversion, addProgramme, newOwedEvent } from "../support/rows.ts";
+
+const deps = { clock: createClock(), random: createRandom() };
 
 eachDatabase("the outbox", (database) => {
 	const counts = async () => {
@@ -46,11 +49,8 @@ eachDatabase("the outbox", (database) => {
 		const conversion = await addConversion(store, programme.id);
 		const before = await counts();
 		const crash = store.transact(async (trx) => {
-			await updateIfStill(trx, conversion.id, "RECORDED", { status: "APPROVED" });
-			await insertMoves(trx, [
-				{ conversion_id: conversion.id, move: "approve", to_status: "APPROVED", at_ms: START_MS },
-			]);
-			await insertOwedEvents(trx, [newOwedEvent(programme, conversion.id)], START_MS);
+			const decided = await decideConversion(trx, deps, conversion, { move: "approve", decidedBy: "shop" });
+			equal(decided.ok && decided.value.owedProgrammeIds.length, 1);
 			throw new Error("the machine caught fire");
 		});
 		await rejects(crash, /caught fire/);
@@ -70,7 +70,7 @@ eachDatabase("the outbox", (database) => {
 		await store.transact((trx) => insertOwedEvents(trx, [newOwedEvent(programme, conversion.id)], START_MS));
 		const before = await counts();
 		const again = store.transact(async (trx) => {
-			await updateIfStill(trx, conversion.id, "RECORDED", { status: "APPROVED" });
+			await decideConversion(trx, deps, conversion, { move: "approve", decidedBy: "shop" });
 			await insertOwedEvents(trx, [newOwedEvent(programme, conversion.id)], START_MS);
 		});
 		await rejects(again);

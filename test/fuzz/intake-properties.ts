@@ -131,7 +131,7 @@ const PIXEL: FuzzProperty = {
 				equal((await response.arrayBuffer()).byteLength, 43);
 				const { outcome, ...kept } = await service.deps.store.db
 					.selectFrom("inbound_calls")
-					.leftJoin("conversions", "conversions.id", "inbound_calls.conversion_id")
+					.leftJoin("conversions", "conversions.public_id", "inbound_calls.conversion")
 					.select(["outcome", "conversions.order_id", "basket_value", "event_type"])
 					.orderBy("inbound_calls.id", "desc")
 					.limit(1)

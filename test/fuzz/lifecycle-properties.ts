@@ -4,10 +4,9 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import fc from "fast-check";
 import { makeShop } from "../../src/api/test-shop.test-support.ts";
-import { approveDue } from "../../src/conversions/approve-due.ts";
 import type { Decision } from "../../src/conversions/decide.ts";
 import { decideByOrder } from "../../src/conversions/decide-by-order.ts";
-import { expireParked } from "../../src/conversions/expire-parked.ts";
+import { approveDue, expireParked } from "../../src/conversions/end-windows.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
 import { type EventType, REASONS } from "../../src/domain/conversion.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";

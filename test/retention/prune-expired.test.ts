@@ -8,20 +8,14 @@ import { sql } from "kysely";
 import { startChores } from "../../src/chores.ts";
 import { hasReached } from "../../src/conversions/event-feed.ts";
 import { exportConversions } from "../../src/conversions/export.ts";
-import { recordConversion } from "../../src/conversions/record.ts";
-import type { Report } from "../../src/conversions/report.ts";
-import {
-	type Conversion,
-	findByOrder,
-	insertConversion,
-	insertMoves,
-	updateIfStill,
-} from "../../src/store/conversions.ts";
+import { makeMoves } from "../../src/conversions/make-moves.ts";
+import { type Report, recordConversion } from "../../src/conversions/record.ts";
+import { insertConversions, insertMoves } from "../../src/store/conversion-moves.ts";
+import { type Conversion, findByOrder } from "../../src/store/conversions.ts";
 import { insertInboundCalls } from "../../src/store/inbound.ts";
 import { listInboundCalls } from "../../src/store/inbound-list.ts";
 import type { Programme } from "../../src/store/programmes.ts";
 import { pruneExpired } from "../../src/store/prune.ts";
-import { renewExpired } from "../../src/store/renew-expired.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
@@ -44,9 +38,15 @@ type Added = "EXPIRED" | "PARKED" | "RECORDED";
 const HISTORY = { RECORDED: ["RECORDED"], PARKED: ["PARKED"], EXPIRED: ["PARKED", "EXPIRED"] } as const;
 const MOVE_TO = { RECORDED: "record", PARKED: "park", EXPIRED: "expire" } as const;
 
+const clock = createClock();
+const deps = { clock, random: createRandom() };
+
+/** As the server's postback does. */
+async function renew(trx: Db, known: Conversion): Promise<void> {
+	await makeMoves(trx, deps, [{ move: "record", known, change: { source: "postback" } }]);
+}
+
 eachDatabase("retention of expired conversions", (database) => {
-	const clock = createClock();
-	const random = createRandom();
 	let programme: Programme;
 
 	beforeEach(async () => {
@@ -63,7 +63,7 @@ eachDatabase("retention of expired conversions", (database) => {
 			for (const [orderId, status, endedAtMs = OLD_MS] of added) {
 				const source = status === "RECORDED" ? "postback" : "pixel";
 				const change = { order_id: orderId, status, source, window_ends_at_ms: endedAtMs } as const;
-				const row = await insertConversion(trx, newConversion(programme.id, change));
+				const [row] = await insertConversions(trx, [newConversion(programme.id, change)]);
 				ok(row !== undefined);
 				rows.push(row);
 				const moves = HISTORY[status].map((to_status) => ({ to_status, move: MOVE_TO[to_status] }));
@@ -120,12 +120,12 @@ eachDatabase("retention of expired conversions", (database) => {
 		const interrupted: Store = {
 			...store,
 			async transact(work) {
-				await store.transact((trx) => renewExpired(trx, row.id, { status: "RECORDED", source: "postback" }));
+				await store.transact((trx) => renew(trx, row));
 				return store.transact(work);
 			},
 		};
 		equal(await prune(never, interrupted), 1, "only what went is counted");
-		deepEqual(await remaining(), { orders: ["sale", "raced"], moves: 3 });
+		deepEqual(await remaining(), { orders: ["sale", "raced"], moves: 4 });
 	});
 
 	test("the newest row and the newest move stay until there is a newer one: no number is given twice", async () => {
@@ -148,10 +148,8 @@ eachDatabase("retention of expired conversions", (database) => {
 		const { store } = database;
 		const slow = await add("slow", "PARKED");
 		await add("sale", "RECORDED");
-		await updateIfStill(store.db, slow.id, "PARKED", { status: "EXPIRED" });
-		await insertMoves(store.db, [
-			{ conversion_id: slow.id, move: "expire", to_status: "EXPIRED", at_ms: OLD_MS },
-		]);
+		const expiry = { move: "expire", known: slow, change: { window_ends_at_ms: OLD_MS } } as const;
+		await makeMoves(store.db, deps, [expiry]);
 		const listener = await startListening(store, programme);
 		await listener.catchUp();
 		const { position } = listener;
@@ -195,7 +193,6 @@ eachDatabase("retention of expired conversions", (database) => {
 			occurredAtMs: null,
 			isTest: false,
 		};
-		const deps = { clock, random };
 		const result = await database.store.transact((trx) => recordConversion(trx, deps, programme, report));
 		ok(result.ok);
 		deepEqual([result.value.outcome, result.value.conversion.pixel_basket_value], ["RECORDED", null]);
@@ -203,7 +200,7 @@ eachDatabase("retention of expired conversions", (database) => {
 
 	test("a call that is still in the log names its order without a link to what was removed", async () => {
 		const { db } = database.store;
-		const { id } = await add("forgotten", "EXPIRED");
+		const { public_id: conversion } = await add("forgotten", "EXPIRED");
 		await add("sale", "RECORDED");
 		const call = {
 			kind: "pixel",
@@ -212,7 +209,7 @@ eachDatabase("retention of expired conversions", (database) => {
 			outcome: "DUPLICATE",
 			http_status: 200,
 		} as const;
-		const names = { programme_id: programme.id, order_id: "forgotten", conversion_id: id, at_ms: START_MS };
+		const names = { programme_id: programme.id, order_id: "forgotten", conversion, at_ms: START_MS };
 		await insertInboundCalls(db, [{ ...call, ...names }]);
 		await prune();
 		const { rows } = await listInboundCalls(db, { programmeId: programme.id, limit: 5 });
@@ -247,7 +244,7 @@ eachDatabase("retention of expired conversions", (database) => {
 		await add("sale", "RECORDED", own.nowMs() + 900 * DAY_MS);
 		const log = createLog();
 		const network = { brand: "Service", publicUrl: "https://ringback.example" };
-		const chores = startChores({ store, clock: own, random, log, mailer: null, ...network, retentionDays });
+		const chores = startChores({ ...deps, store, clock: own, log, mailer: null, ...network, retentionDays });
 		t.after(() => chores.stop());
 		for (const left of [["younger", "sale"], ["sale"]]) {
 			const isDone = async () => isDeepStrictEqual((await remaining()).orders, left);
@@ -274,14 +271,14 @@ eachDatabase("plans of what happens to expired conversions", (database) => {
 			"conversions",
 			`public_id, programme_id, order_id, event_type, status, basket_value, commission, network_fee, currency,
 				test, source, occurred_at_ms, created_at_ms, window_ends_at_ms, updated_at_ms`,
-			`'cnv' || i, i % 50, 'order ' || i, 'SALE', case when i % 100 = 1 then 'EXPIRED' else 'APPROVED' end,
+			`'cnv' || i, i % 50, 'order ' || i, 'SALE', case i % 100 when 1 then 'EXPIRED' when 2 then 'PARKED' else 'APPROVED' end,
 				'1', '1', '1', 'EUR', 0, 'pixel', 0, 0, case when i % 100 = 1 then ${START_MS} + i end, 0`,
 		);
 		await insert("moves", "conversion_id, move, to_status, at_ms", "i, 'park', 'PARKED', 0");
 		await insert(
 			"inbound_calls",
-			"programme_id, kind, method, target, outcome, http_status, order_id, conversion_id, at_ms",
-			"i % 50, 'pixel', 'GET', '/', 'PARKED', 200, 'order ' || i, i, 0",
+			"programme_id, kind, method, target, outcome, http_status, order_id, conversion, at_ms",
+			"i % 50, 'pixel', 'GET', '/', 'PARKED', 200, 'order ' || i, 'cnv' || i, 0",
 		);
 		await analyseAsInService(database.store);
 	});
@@ -297,11 +294,12 @@ eachDatabase("plans of what happens to expired conversions", (database) => {
 		});
 	});
 
-	test("one is recorded anew without reading other rows, moves or calls", async () => {
-		const row = await findByOrder(database.store.db, (ROWS - 99) % 50, `order ${ROWS - 99}`, "SALE");
-		equal(row?.status, "EXPIRED");
-		await checkPlans(["moves_by_conversion", "inbound_calls_by_order"], (db) =>
-			renewExpired(db, row?.id ?? 0, { status: "RECORDED" }),
+	test("one is confirmed without reading other rows or moves", async () => {
+		const row = await findByOrder(database.store.db, (ROWS - 98) % 50, `order ${ROWS - 98}`, "SALE");
+		equal(row?.status, "PARKED");
+		ok(row !== undefined);
+		await checkPlans(["moves_by_conversion"], (db) =>
+			makeMoves(db, deps, [{ move: "confirm", known: row, change: {} }]),
 		);
 	});
 

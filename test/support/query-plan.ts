@@ -66,6 +66,8 @@ export class RememberingDatabase extends DatabaseSync {
 function readPlan(lines: readonly string[]): QueryPlan {
 	const find = (...patterns: readonly RegExp[]) =>
 		lines.flatMap((line) => patterns.flatMap((pattern) => pattern.exec(line)?.[1] ?? []));
+	// What a statement brings along itself: "MATERIALIZE next".
+	const lists = find(/^MATERIALIZE (\w+)/);
 	return {
 		lines,
 		// SQLite: "SEARCH queue USING INDEX queue_by_due"; PostgreSQL: "Index Scan using queue_by_due on queue q".
@@ -74,6 +76,6 @@ function readPlan(lines: readonly string[]): QueryPlan {
 			/Index (?:Only )?Scan (?:Backward )?using (\w+)/,
 			/Bitmap Index Scan on (\w+)/,
 		),
-		walks: find(/^SCAN (?!CONSTANT ROW)(\w+)/, /Seq Scan on (\w+)/),
+		walks: find(/^SCAN (?!CONSTANT ROW)(\w+)/, /Seq Scan on (\w+)/).filter((name) => !lists.includes(name)),
 	};
 }

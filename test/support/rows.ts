@@ -1,7 +1,8 @@
 // Rows to begin a store test with, and the short way to the outcomes that end a claim.
 
 import { ID_RANDOM_BYTES, type IdPrefix, makeId } from "../../src/domain/id.ts";
-import { type Conversion, insertConversion, type NewConversion } from "../../src/store/conversions.ts";
+import { insertConversions } from "../../src/store/conversion-moves.ts";
+import type { Conversion, NewConversion } from "../../src/store/conversions.ts";
 import { insertOwedEvents, type OwedEvent } from "../../src/store/outbox.ts";
 import { insertProgramme, type Programme, setEndpoint } from "../../src/store/programmes.ts";
 import type { AttemptRecord, ClaimedDelivery, Settlement } from "../../src/store/queue.ts";
@@ -83,7 +84,7 @@ export async function addConversion(
 	programmeId: number,
 	change: Partial<NewConversion> = {},
 ): Promise<Conversion> {
-	const conversion = await insertConversion(store.db, newConversion(programmeId, change));
+	const [conversion] = await insertConversions(store.db, [newConversion(programmeId, change)]);
 	if (conversion === undefined) throw new Error("the programme already has this order");
 	return conversion;
 }

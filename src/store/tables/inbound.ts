@@ -18,7 +18,8 @@ export interface InboundCallsTable {
 	http_status: number;
 	detail: string | null;
 	order_id: string | null;
-	conversion_id: number | null;
+	/** Its public id, which stays when its row gets a new number. */
+	conversion: string | null;
 	at_ms: number;
 }
 
@@ -26,7 +27,7 @@ export function inboundTables({ selfNumberedId }: Dialect): readonly string[] {
 	return [
 		`create table inbound_calls (
 			id ${selfNumberedId}, programme_id bigint, kind text not null, method text not null, target text not null,
-			outcome text not null, http_status integer not null, detail text, order_id text, conversion_id bigint,
+			outcome text not null, http_status integer not null, detail text, order_id text, conversion text,
 			at_ms bigint not null)`,
 		"create index inbound_calls_by_programme on inbound_calls (programme_id, id)",
 		// "Why is order 1234 not here?" must not read every call there ever was.

@@ -1,6 +1,6 @@
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { expireParked } from "../../conversions/expire-parked.ts";
+import { expireParked } from "../../conversions/end-windows.ts";
 import { recordConversion } from "../../conversions/record.ts";
 import { EVENT_TYPES, STATUSES } from "../../domain/conversion.ts";
 import { updateProgramme } from "../../store/programmes.ts";

@@ -6,7 +6,14 @@ import { describe, test } from "node:test";
 import { verifyPostback } from "@ringback/receiver";
 import { lexer, type Token, walkTokens } from "marked";
 import { readConfig } from "../../config.ts";
-import { EVENT_TYPES, judgeMove, judgeReport, REASONS, type Status } from "../../domain/conversion.ts";
+import {
+	EVENT_TYPES,
+	judgeMove,
+	judgeReport,
+	moveRule,
+	REASONS,
+	type Status,
+} from "../../domain/conversion.ts";
 import { composeEvent } from "../../domain/event.ts";
 import { EVENT_NAMES } from "../../domain/event-name.ts";
 import { MAIL_INTERVAL_MS } from "../../domain/notice.ts";
@@ -256,13 +263,14 @@ function statusesOnTheWire(): Status[] {
 
 function firstRecorded(): Status[] {
 	const verdict = judgeReport("postback", true, null);
-	return verdict.kind === "apply" ? [verdict.to] : [];
+	return verdict.kind === "apply" ? [moveRule(verdict.move).to] : [];
 }
 
 function announcedFrom(status: Status): Status[] {
 	return (["expire", "approve", "reject", "reverse"] as const).flatMap((move) => {
 		const verdict = judgeMove(status, move);
-		return verdict.kind === "apply" && verdict.announces !== null ? [verdict.to] : [];
+		const { to, announces } = moveRule(move);
+		return verdict.kind === "apply" && announces !== null ? [to] : [];
 	});
 }
 

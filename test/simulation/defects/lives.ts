@@ -24,8 +24,23 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 		edits: [
 			{
 				file: "conversions/decide.ts",
-				find: 'if (verdict.kind === "already") return',
-				put: 'if (verdict.kind === "already" && decision.move === "approve") await oweEvents(trx, deps, "conversion.approved", [present]);\n\t\tif (verdict.kind === "already") return',
+				find: 'if (verdict.kind === "already") {',
+				put: 'if (verdict.kind === "already" && request.decision.move === "approve") repeated.push({ event: "conversion.approved", conversion: present });\n\t\t\tif (verdict.kind === "already") {',
+			},
+			{
+				file: "conversions/decide.ts",
+				find: "const steps: Step[] = [];",
+				put: "const steps: Step[] = [];\n\t\tconst repeated: Announcement[] = [];",
+			},
+			{
+				file: "conversions/decide.ts",
+				find: "const made = await makeMoves(trx, deps, steps);",
+				put: "await oweEvents(trx, deps, repeated);\n\t\tconst made = await makeMoves(trx, deps, steps);",
+			},
+			{
+				file: "conversions/decide.ts",
+				find: 'import { makeMoves, type Step } from "./make-moves.ts";',
+				put: 'import { makeMoves, type Step } from "./make-moves.ts";\nimport { type Announcement, oweEvents } from "./owe.ts";',
 			},
 			{
 				file: "store/tables/deliveries.ts",
@@ -39,9 +54,9 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 		name: "an event for a confirmed pixel conversion",
 		edits: [
 			{
-				file: "conversions/record.ts",
-				find: "verdict.announces === null ? [] : await oweEvents(trx, deps, verdict.announces, [conversion]);",
-				put: 'verdict.announces === null && known?.status !== "PARKED" ? [] : await oweEvents(trx, deps, verdict.announces ?? "conversion.recorded", [conversion]);',
+				file: "conversions/make-moves.ts",
+				find: "const event = moveRule(step.move).announces;",
+				put: 'const isConfirmed = step.move === "confirm" && step.known?.status === "PARKED";\n\tconst event = isConfirmed ? "conversion.recorded" : moveRule(step.move).announces;',
 			},
 		],
 		breaks: ["2 one event per move", "the body is the event as it happened"],
@@ -50,9 +65,9 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 		name: "a second event for a pixel conversion that was confirmed without parking",
 		edits: [
 			{
-				file: "conversions/record.ts",
-				find: "verdict.announces === null ? [] : await oweEvents(trx, deps, verdict.announces, [conversion]);",
-				put: 'verdict.announces === null && known?.status !== "RECORDED" ? [] : await oweEvents(trx, deps, verdict.announces ?? "conversion.recorded", [conversion]);',
+				file: "conversions/make-moves.ts",
+				find: "const event = moveRule(step.move).announces;",
+				put: 'const isConfirmed = step.move === "confirm" && step.known?.status === "RECORDED";\n\tconst event = isConfirmed ? "conversion.recorded" : moveRule(step.move).announces;',
 			},
 			{
 				file: "store/tables/deliveries.ts",
@@ -77,9 +92,9 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 		name: "a pixel's amount that survives the confirmation",
 		edits: [
 			{
-				file: "conversions/confirm.ts",
-				find: "pixel_basket_value: reported.basket_value,",
-				put: "pixel_basket_value: reported.basket_value,\n\t\tbasket_value: reported.basket_value,",
+				file: "conversions/record.ts",
+				find: "pixel_basket_value: known.basket_value",
+				put: "pixel_basket_value: known.basket_value, basket_value: known.basket_value",
 			},
 		],
 		breaks: ["1 what was answered is stored", "the body is the event as it happened"],
@@ -88,9 +103,9 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 		name: "a pixel's time that survives the confirmation",
 		edits: [
 			{
-				file: "conversions/confirm.ts",
-				find: "pixel_basket_value: reported.basket_value,",
-				put: "pixel_basket_value: reported.basket_value,\n\t\toccurred_at_ms: report.occurredAtMs ?? reported.occurred_at_ms,",
+				file: "conversions/record.ts",
+				find: "pixel_basket_value: known.basket_value",
+				put: "pixel_basket_value: known.basket_value, occurred_at_ms: report.occurredAtMs ?? known.occurred_at_ms",
 			},
 		],
 		breaks: ["1 what was answered is stored", "the body is the event as it happened"],
@@ -126,9 +141,9 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 		name: "a confirmed conversion whose window never ends",
 		edits: [
 			{
-				file: "conversions/confirm.ts",
-				find: "pixel_basket_value: reported.basket_value,",
-				put: "pixel_basket_value: reported.basket_value,\n\t\twindow_ends_at_ms: null,",
+				file: "conversions/record.ts",
+				find: "confirmed_at_ms: nowMs",
+				put: "confirmed_at_ms: nowMs, window_ends_at_ms: null",
 			},
 		],
 		breaks: ["1 what was answered is stored"],
@@ -137,20 +152,20 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 		name: "a window of the wrong length",
 		edits: [
 			{
-				file: "conversions/report.ts",
-				find: 'status === "PARKED" ? programme.parked_days : programme.approval_days',
+				file: "conversions/record.ts",
+				find: 'move === "park" ? programme.parked_days : programme.approval_days',
 				put: "programme.parked_days",
 			},
 		],
 		breaks: ["1 what was answered is stored", "the body is the event as it happened"],
 	},
 	{
-		name: "a decision without its place in the history",
+		name: "a decision that the history does not tell",
 		edits: [
 			{
-				file: "conversions/decide.ts",
-				find: "move: decision.move,\n\t\t\t\t\tto_status: verdict.to,",
-				put: 'move: decision.move,\n\t\t\t\t\tto_status: "RECORDED",',
+				file: "conversions/make-moves.ts",
+				find: "to_status: conversion.status,",
+				put: 'to_status: "RECORDED",',
 			},
 		],
 		breaks: ["1 what was answered is stored"],

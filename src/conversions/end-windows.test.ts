@@ -4,7 +4,7 @@ import { createClock, START_MS } from "../../test/support/clock.ts";
 import { eachDatabase } from "../../test/support/databases.ts";
 import { createRandom } from "../../test/support/random.ts";
 import { addProgramme, newConversion } from "../../test/support/rows.ts";
-import { approveDue } from "./approve-due.ts";
+import { approveDue } from "./end-windows.ts";
 
 const PAGE_ROWS = 500;
 

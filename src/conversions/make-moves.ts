@@ -1,0 +1,159 @@
+// The one way a conversion changes. A use case judges what should happen and hands it over here as steps, one or many:
+// the rows are written unless somebody changed them since they were read, each gets its line of history, and what the
+// domain's table announces is owed. All of it in the caller's transaction, in a fixed number of statements however many
+// steps there are, so that a status change and its event are stored together or not at all.
+
+import { type DecidedBy, type Move, moveRule, type Reason, startsAnew } from "../domain/conversion.ts";
+import {
+	type Change,
+	insertConversions,
+	insertMoves,
+	keepAnnouncedBodies,
+	relinkMoves,
+	removeUnlessChanged,
+	updateUnlessChanged,
+} from "../store/conversion-moves.ts";
+import type { Conversion, NewConversion } from "../store/conversions.ts";
+import type { Db } from "../store/store.ts";
+import type { InTransaction } from "./deps.ts";
+import { type Announcement, oweEvents } from "./owe.ts";
+
+/** Both databases limit the parameters of a statement: this many rows of the widest one stay far below. */
+export const MAX_STEPS = 500;
+
+/** What a step leaves to this file: the status follows from the move, the times are now. */
+type Derived = "status" | "created_at_ms" | "updated_at_ms";
+
+export type Step = {
+	move: Move;
+	/** For the history. */
+	decidedBy?: DecidedBy;
+	personId?: number | null;
+	reason?: Reason | null;
+} & (FirstReport | NextMove);
+
+interface FirstReport {
+	known: null;
+	sale: Omit<NewConversion, Derived>;
+}
+
+interface NextMove {
+	/** As it was read. */
+	known: Conversion;
+	change: Partial<Omit<Conversion, Derived | "id" | "public_id">>;
+	/** What was announced of it before, where the change would make that untrue. */
+	announcedBody?: string;
+}
+
+export interface MadeMoves {
+	/** In the order of the steps; undefined where somebody else was faster: look again, and judge again. */
+	conversions: readonly (Conversion | undefined)[];
+	/** To be told to the engines after the commit. */
+	owedProgrammeIds: readonly number[];
+}
+
+/** No two steps may be about the same conversion or the same order. */
+export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly Step[]): Promise<MadeMoves> {
+	if (steps.length > MAX_STEPS)
+		throw new Error(`${steps.length} steps at once; at most ${MAX_STEPS} are taken`);
+	const nowMs = deps.clock.nowMs();
+	const written = new Map([
+		...(await writeStarts(trx, steps, nowMs)),
+		...(await writeChanges(trx, steps, nowMs)),
+	]);
+	const made = steps.flatMap((step) => {
+		const conversion = written.get(step);
+		return conversion === undefined ? [] : [{ step, conversion }];
+	});
+	await keepAnnouncedBodies(
+		trx,
+		made.flatMap(({ step, conversion }) =>
+			step.known === null || step.announcedBody === undefined
+				? []
+				: [{ conversionId: conversion.id, body: step.announcedBody }],
+		),
+	);
+	await insertMoves(
+		trx,
+		made.map(({ step, conversion }) => ({
+			conversion_id: conversion.id,
+			move: step.move,
+			to_status: conversion.status,
+			decided_by: step.decidedBy ?? null,
+			person_id: step.personId ?? null,
+			reason: step.reason ?? null,
+			at_ms: nowMs,
+		})),
+	);
+	const owedProgrammeIds = await oweEvents(trx, deps, made.flatMap(announcementOf));
+	return { conversions: steps.map((step) => written.get(step)), owedProgrammeIds };
+}
+
+function announcementOf({ step, conversion }: { step: Step; conversion: Conversion }): Announcement[] {
+	const event = moveRule(step.move).announces;
+	return event === null ? [] : [{ event, conversion }];
+}
+
+/** First reports, and conversions that start anew: removed and stored again under a new number. */
+async function writeStarts(trx: Db, steps: readonly Step[], nowMs: number): Promise<Map<Step, Conversion>> {
+	const renewals = steps.flatMap((step) =>
+		step.known !== null && isRenewal(step) ? [{ step, known: step.known }] : [],
+	);
+	const removed = await removeUnlessChanged(
+		trx,
+		renewals.map(({ known }) => known),
+	);
+	const rows = new Map<Step, NewConversion>();
+	for (const step of steps) {
+		const times = { status: moveRule(step.move).to, created_at_ms: nowMs, updated_at_ms: nowMs };
+		if (step.known === null) {
+			rows.set(step, { ...step.sale, ...times });
+		} else if (removed.has(step.known.id)) {
+			const { id: _, ...kept } = step.known;
+			rows.set(step, { ...kept, ...step.change, ...times });
+		}
+	}
+	// In the order of the unique index, so that two processes never wait for each other's orders.
+	const stored = await insertConversions(trx, [...rows.values()].sort(byOrder));
+	const byPublicId = new Map(stored.map((conversion) => [conversion.public_id, conversion]));
+	const started = new Map<Step, Conversion>();
+	for (const [step, { public_id }] of rows) {
+		const conversion = byPublicId.get(public_id);
+		if (conversion !== undefined) started.set(step, conversion);
+		else if (step.known !== null) throw new Error("an order was taken while its row was being replaced");
+	}
+	await relinkMoves(
+		trx,
+		[...started].flatMap(([{ known }, { id }]) => (known === null ? [] : [{ fromId: known.id, toId: id }])),
+	);
+	return started;
+}
+
+function byOrder(a: NewConversion, b: NewConversion): number {
+	if (a.programme_id !== b.programme_id) return a.programme_id - b.programme_id;
+	const [first, second] = [a, b].map(({ order_id, event_type }) => `${order_id}\n${event_type}`);
+	return (first ?? "") < (second ?? "") ? -1 : 1;
+}
+
+async function writeChanges(trx: Db, steps: readonly Step[], nowMs: number): Promise<Map<Step, Conversion>> {
+	const changes = new Map<Step, Change>();
+	for (const step of steps) {
+		if (step.known === null || isRenewal(step)) continue;
+		const { known: before, change } = step;
+		const after = { ...before, ...change, status: moveRule(step.move).to, updated_at_ms: nowMs };
+		changes.set(step, { before, after });
+	}
+	// In the order of the ids, for the same reason.
+	const ordered = [...changes.values()].sort((a, b) => a.before.id - b.before.id);
+	const changed = await updateUnlessChanged(trx, ordered);
+	return new Map(
+		[...changes].flatMap(([step, { after }]) => (changed.has(after.id) ? [[step, after] as const] : [])),
+	);
+}
+
+/** Throws for a step that the table of moves does not know: whoever made it has not judged it. */
+function isRenewal({ move, known }: Step): boolean {
+	if (known === null) return false;
+	if (!moveRule(move).from.includes(known.status)) throw new Error(`${known.status} cannot ${move}`);
+	return startsAnew(known.status, move);
+}

@@ -1,0 +1,307 @@
+// Making moves on both databases: a set of any size in the same number of statements, each row once, and nothing for
+// what somebody else changed in the meantime.
+
+import { deepEqual, equal, rejects } from "node:assert/strict";
+import { test } from "node:test";
+import type { KyselyPlugin } from "kysely";
+import { approveDue } from "../../src/conversions/end-windows.ts";
+import { MAX_STEPS, makeMoves, type Step } from "../../src/conversions/make-moves.ts";
+import type { Status } from "../../src/domain/conversion.ts";
+import { listMoves } from "../../src/store/conversion-history.ts";
+import { insertConversions } from "../../src/store/conversion-moves.ts";
+import {
+	type Conversion,
+	findByOrder,
+	findByPublicId,
+	listWindowEnded,
+} from "../../src/store/conversions.ts";
+import type { Programme } from "../../src/store/programmes.ts";
+import type { Db, Store } from "../../src/store/store.ts";
+import { createClock, START_MS } from "../support/clock.ts";
+import { eachDatabase } from "../support/databases.ts";
+import { createRandom } from "../support/random.ts";
+import { addConversion, addProgramme, newConversion } from "../support/rows.ts";
+
+const deps = { clock: createClock(), random: createRandom() };
+const never = () => false;
+
+type Kind = keyof typeof KINDS;
+
+/** Every kind of step there is: where it starts, where it ends, and what it announces. */
+const KINDS = {
+	record: { from: null, to: "RECORDED", announces: "conversion.recorded" },
+	park: { from: null, to: "PARKED", announces: null },
+	"record an expired one": { from: "EXPIRED", to: "RECORDED", announces: "conversion.recorded" },
+	"confirm a parked one": { from: "PARKED", to: "RECORDED", announces: null },
+	"confirm a recorded one": { from: "RECORDED", to: "RECORDED", announces: null },
+	expire: { from: "PARKED", to: "EXPIRED", announces: null },
+	approve: { from: "RECORDED", to: "APPROVED", announces: "conversion.approved" },
+	reject: { from: "RECORDED", to: "REJECTED", announces: "conversion.rejected" },
+	reverse: { from: "APPROVED", to: "REVERSED", announces: "conversion.reversed" },
+} as const;
+const ALL_KINDS = Object.keys(KINDS) as readonly Kind[];
+
+async function makeStep(store: Store, { id }: Programme, kind: Kind): Promise<Step> {
+	const { from } = KINDS[kind];
+	if (from === null) {
+		const { status: _, created_at_ms: __, updated_at_ms: ___, ...sale } = newConversion(id);
+		return { move: kind === "park" ? "park" : "record", known: null, sale };
+	}
+	const known = await addConversion(store, id, { status: from, source: "pixel" });
+	const by = { decidedBy: "shop", reason: "FRAUD" } as const;
+	switch (kind) {
+		case "record an expired one":
+			return { move: "record", known, change: { basket_value: "7.00", source: "postback" } };
+		case "confirm a parked one":
+			return { move: "confirm", known, change: { basket_value: "7.00", confirmed_at_ms: START_MS } };
+		case "confirm a recorded one":
+			return {
+				move: "confirm",
+				known,
+				change: { basket_value: "7.00", confirmed_at_ms: START_MS },
+				announcedBody: "{}",
+			};
+		case "expire":
+			return { move: "expire", known, change: { window_ends_at_ms: START_MS } };
+		case "approve":
+			return { move: "approve", known, change: { decided_by: "shop" }, decidedBy: "shop" };
+		case "reject":
+		case "reverse":
+			return { move: kind, known, change: { decided_by: "shop", reason: by.reason }, ...by };
+		default:
+			throw new Error(`${kind} starts from nothing`);
+	}
+}
+
+eachDatabase("making moves", (database) => {
+	const transact = (steps: readonly Step[], store: Store = database.store) =>
+		store.transact((trx) => makeMoves(trx, deps, steps));
+
+	async function stepsOf(programme: Programme, count: number): Promise<Step[]> {
+		const steps: Step[] = [];
+		for (let n = 0; n < count; n++) {
+			for (const kind of ALL_KINDS) steps.push(await makeStep(database.store, programme, kind));
+		}
+		return steps;
+	}
+
+	async function eventOf({ id }: Conversion): Promise<string | null> {
+		const events = database.store.db.selectFrom("events").select("name").where("conversion_id", "=", id);
+		return (await events.executeTakeFirst())?.name ?? null;
+	}
+
+	test("every kind of step in one set: status, history and event of each", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const { conversions, owedProgrammeIds } = await transact(await stepsOf(programme, 1));
+		deepEqual(owedProgrammeIds, [programme.id]);
+		const found: [kind: string, status: Status, event: string | null][] = [];
+		for (const [index, kind] of ALL_KINDS.entries()) {
+			const made = conversions[index];
+			const stored = await findByPublicId(store.db, programme.id, made?.public_id ?? "");
+			deepEqual({ ...made }, { ...stored }, kind);
+			if (stored === undefined) continue;
+			const last = (await listMoves(store.db, stored.id)).at(-1);
+			equal(last?.to_status, stored.status);
+			found.push([kind, stored.status, await eventOf(stored)]);
+		}
+		deepEqual(
+			found,
+			ALL_KINDS.map((kind) => [kind, KINDS[kind].to, KINDS[kind].announces]),
+		);
+	});
+
+	test("a set of 180 takes as many statements as a set of 9", async () => {
+		const programme = await addProgramme(database.store);
+		const statementsFor = async (steps: readonly Step[]) => {
+			let statements = 0;
+			const counter: KyselyPlugin = {
+				transformQuery({ node }) {
+					statements += 1;
+					return node;
+				},
+				transformResult: async ({ result }) => result,
+			};
+			await database.store.transact((trx: Db) => makeMoves(trx.withPlugin(counter), deps, steps));
+			return statements;
+		};
+		const few = await statementsFor(await stepsOf(programme, 1));
+		equal(await statementsFor(await stepsOf(programme, 20)), few);
+		equal(few, 10);
+	});
+
+	for (const kind of ALL_KINDS) {
+		test(`${kind}: what somebody else changed since it was read stays as it is, and its neighbours are written`, async () => {
+			const { store, rival } = database;
+			const programme = await addProgramme(store);
+			const [first, last] = [
+				await makeStep(store, programme, "approve"),
+				await makeStep(store, programme, "record"),
+			];
+			const step = await makeStep(store, programme, kind);
+			const theirs = await transact([step], rival);
+			const [own] = theirs.conversions;
+			const before = await listMoves(store.db, own?.id ?? 0);
+			const { conversions } = await transact([first, step, last]);
+			deepEqual(
+				conversions.map((conversion) => conversion?.status),
+				["APPROVED", undefined, "RECORDED"],
+			);
+			deepEqual({ ...(await findByPublicId(store.db, programme.id, own?.public_id ?? "")) }, { ...own });
+			deepEqual(await listMoves(store.db, own?.id ?? 0), before);
+		});
+	}
+
+	test("what the server reports first starts anew: today, behind today's sales, with its name and its history", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		for (const kind of ["confirm a parked one", "record an expired one"] as const) {
+			const step = await makeStep(store, programme, kind);
+			const since = await addConversion(store, programme.id);
+			const { conversions } = await store.transact((trx) =>
+				makeMoves(trx, { ...deps, clock: createClock(START_MS + 5) }, [step]),
+			);
+			const [anew] = conversions;
+			equal(anew?.public_id, step.known?.public_id);
+			equal(anew?.created_at_ms, START_MS + 5);
+			equal((anew?.id ?? 0) > since.id, true);
+			equal(
+				await findByOrder(store.db, programme.id, step.known?.order_id ?? "", "SALE").then((row) => row?.id),
+				anew?.id,
+			);
+		}
+	});
+
+	test("of many first reports of one order at once one is stored", async () => {
+		const { store, rival } = database;
+		const { id } = await addProgramme(store);
+		const {
+			status: _,
+			created_at_ms: __,
+			updated_at_ms: ___,
+			...sale
+		} = newConversion(id, { order_id: "raced" });
+		const made = await Promise.all(
+			Array.from({ length: 12 }, (_, n) =>
+				transact(
+					[{ move: "record", known: null, sale: { ...sale, public_id: `cnv_${id}_${n}` } }],
+					n % 2 === 0 ? store : rival,
+				),
+			),
+		);
+		equal(made.filter(({ conversions }) => conversions[0] !== undefined).length, 1);
+	});
+
+	test("of an approval and a rejection at once one happens", async () => {
+		const { store, rival } = database;
+		const programme = await addProgramme(store);
+		const known = await addConversion(store, programme.id);
+		const moved = await Promise.all([
+			transact([{ move: "approve", known, change: {} }], store),
+			transact([{ move: "reject", known, change: {} }], rival),
+		]);
+		equal(moved.filter(({ conversions }) => conversions[0] !== undefined).length, 1);
+	});
+
+	test("two processes that move the same rows in opposite orders do not lock each other out", async () => {
+		const { store, rival } = database;
+		const programme = await addProgramme(store);
+		for (let round = 0; round < 5; round++) {
+			const steps = await stepsOf(programme, 4);
+			const made = await Promise.all([transact(steps, store), transact(steps.toReversed(), rival)]);
+			const count = made.flatMap(({ conversions }) => conversions).filter((one) => one !== undefined).length;
+			equal(count, steps.length);
+		}
+	});
+
+	test("a step that the table of moves does not know, or one too many, stores nothing", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const rejected = await addConversion(store, programme.id, { status: "REJECTED" });
+		const good = await makeStep(store, programme, "record");
+		const orderId = good.known === null ? good.sale.order_id : "";
+		await rejects(
+			transact([good, { move: "approve", known: rejected, change: {} }]),
+			/REJECTED cannot approve/,
+		);
+		await rejects(transact(Array.from({ length: MAX_STEPS + 1 }, () => good)), /at most 500/);
+		equal(await findByOrder(store.db, programme.id, orderId, "SALE"), undefined);
+	});
+
+	test("the same order is another conversion for another event type, programme or spelling", async () => {
+		const { store } = database;
+		const { id } = await addProgramme(store);
+		const other = await addProgramme(store);
+		await addConversion(store, id, { order_id: "a-2" });
+		for (const change of [{ event_type: "LEAD" }, { programme_id: other.id }, { order_id: "A-2" }] as const) {
+			const conversion = newConversion(id, { order_id: "a-2", ...change });
+			equal((await insertConversions(store.db, [conversion]))[0]?.public_id, conversion.public_id);
+		}
+		deepEqual(await insertConversions(store.db, [newConversion(id, { order_id: "a-2" })]), []);
+	});
+
+	test("a conversion is not found under another programme", async () => {
+		const { store } = database;
+		const owner = await addProgramme(store);
+		const stranger = await addProgramme(store);
+		const { public_id } = await addConversion(store, owner.id);
+		equal((await findByPublicId(store.db, owner.id, public_id))?.public_id, public_id);
+		equal(await findByPublicId(store.db, stranger.id, public_id), undefined);
+	});
+});
+
+eachDatabase("windows that have ended", (database) => {
+	test("they are listed the oldest first, and only those of the status asked for", async () => {
+		const { store } = database;
+		const { id } = await addProgramme(store);
+		const ended = [];
+		for (const agoMs of [1, 3, 2, 0]) {
+			ended.push(await addConversion(store, id, { window_ends_at_ms: START_MS - agoMs }));
+		}
+		const [newer, oldest, older, newest] = ended.map((row) => row.id);
+		await addConversion(store, id, { window_ends_at_ms: START_MS + 1 });
+		await addConversion(store, id, { window_ends_at_ms: null });
+		await addConversion(store, id, { status: "REJECTED" });
+		const parked = await addConversion(store, id, { status: "PARKED" });
+		const list = async (status: Status, limit: number) =>
+			(await listWindowEnded(store.db, status, START_MS, limit)).map((row) => row.id);
+		deepEqual(await list("RECORDED", 3), [oldest, older, newer]);
+		deepEqual(await list("RECORDED", 10), [oldest, older, newer, newest]);
+		deepEqual(await list("PARKED", 10), [parked.id]);
+	});
+
+	test("each is approved once, with one event, when several processes approve at the same time", async () => {
+		const { store, rival } = database;
+		// Those of the test before must not be counted.
+		await approveDue({ ...deps, store }, never);
+		const programme = await addProgramme(store);
+		const rows = Array.from({ length: 1_200 }, (_, n) =>
+			newConversion(programme.id, { window_ends_at_ms: START_MS - n }),
+		);
+		for (let from = 0; from < rows.length; from += 400) {
+			await insertConversions(store.db, rows.slice(from, from + 400));
+		}
+		const counts = await Promise.all(
+			[store, rival, store, rival].map((one) => approveDue({ ...deps, store: one }, never)),
+		);
+		// One that found its batch taken by others leaves the rest to the next round.
+		counts.push(await approveDue({ ...deps, store }, never));
+		const events = await store.db
+			.selectFrom("deliveries")
+			.select("id")
+			.where("programme_id", "=", programme.id)
+			.execute();
+		equal(events.length, 1_200);
+		equal(
+			counts.reduce((sum, count) => sum + count, 0),
+			1_200,
+		);
+		const left = await store.db
+			.selectFrom("conversions")
+			.select("id")
+			.where("programme_id", "=", programme.id)
+			.where("status", "=", "RECORDED")
+			.execute();
+		equal(left.length, 0);
+	});
+});
