@@ -16,12 +16,16 @@ const CACHE_SECONDS = 31_536_000;
 const SCRIPT = "text/javascript; charset=utf-8";
 const STYLE = "text/css; charset=utf-8";
 
+/** Sent as one file, in this order; docs.css goes to the pages of /docs alone. */
+const SHEETS = ["base.css", "frame.css", "pieces.css", "forms.css", "tables.css"];
+
 const packages = createRequire(import.meta.url);
 
 const ASSETS: ReadonlyMap<string, Asset> = new Map(
 	(
 		[
-			["style.css", ownFile("style.css"), STYLE],
+			["style.css", SHEETS.map(ownFile).join("\n"), STYLE],
+			["docs.css", ownFile("docs.css"), STYLE],
 			["page.js", ownFile("page.js"), SCRIPT],
 			["icon.svg", ownFile("icon.svg"), "image/svg+xml"],
 			// In one file: htmx looks at the page in the next turn, and whatever comes later finds no streams to open.

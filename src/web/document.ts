@@ -92,7 +92,7 @@ export function renderDocument(view: DocumentView): Html {
 	const where = programme === undefined ? "Ringback" : `${programme.name} · Ringback`;
 	return skeleton(
 		`${view.title} · ${where}`,
-		AREAS_WITH_CHARTS.includes(view.active),
+		{ hasCharts: AREAS_WITH_CHARTS.includes(view.active), isDocs: view.active === "docs" },
 		html`<body>
 	<a class="skip-link" href="#main">Skip to content</a>
 	<header class="topbar">
@@ -117,7 +117,7 @@ export function renderDocument(view: DocumentView): Html {
 export function renderPlainDocument(view: { title: string; flash?: Flash | undefined; body: Content }): Html {
 	return skeleton(
 		`${view.title} · Ringback`,
-		false,
+		{ hasCharts: false, isDocs: false },
 		html`<body class="plain-page">
 	<header>${brand()}</header>
 	<main id="main" tabindex="-1">
@@ -128,7 +128,8 @@ export function renderPlainDocument(view: { title: string; flash?: Flash | undef
 	);
 }
 
-function skeleton(title: string, hasCharts: boolean, body: Html): Html {
+function skeleton(title: string, needs: { hasCharts: boolean; isDocs: boolean }, body: Html): Html {
+	const { hasCharts, isDocs } = needs;
 	return html`<!doctype html>
 <html lang="en">
 <head>
@@ -140,6 +141,7 @@ function skeleton(title: string, hasCharts: boolean, body: Html): Html {
 	<link rel="icon" href="${assetUrl("icon.svg")}" type="image/svg+xml">
 	${hasCharts ? html`<link rel="stylesheet" href="${assetUrl("uplot.css")}">` : null}
 	<link rel="stylesheet" href="${assetUrl("style.css")}">
+	${isDocs ? html`<link rel="stylesheet" href="${assetUrl("docs.css")}">` : null}
 	${hasCharts ? html`<script src="${assetUrl("uplot.js")}" defer></script>` : null}
 	<script src="${assetUrl("page.js")}" defer></script>
 	<script src="${assetUrl("htmx.js")}" defer></script>

@@ -46,8 +46,14 @@
 		}, 1_500);
 	}
 
-	function colourOf(name) {
-		return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+	/** As the theme has it: the variable's own text names the colours of both. */
+	function colourOf(plot, name) {
+		const probe = document.createElement("span");
+		probe.style.color = `var(--${name})`;
+		plot.append(probe);
+		const { color } = getComputedStyle(probe);
+		probe.remove();
+		return color;
 	}
 
 	/** Stacked bars are drawn from the top of the pile down, so that each shows only its own part. */
@@ -75,8 +81,8 @@
 		const shown = isStacked ? pile(series) : series.map(({ values }) => values);
 		const order = series.map((_, index) => index);
 		if (isStacked) order.reverse();
-		const ink = colourOf("ink-faint");
-		const line = colourOf("line");
+		const ink = colourOf(plot, "ink-faint");
+		const line = colourOf(plot, "line");
 		const font = "12px system-ui, sans-serif";
 		plot.replaceChildren();
 		new window.uPlot(
@@ -113,9 +119,9 @@
 					{ label: "Day", value: (_, index) => (index === null ? "" : (days[index] ?? "")) },
 					...order.map((index) => ({
 						label: series[index].label,
-						stroke: colourOf(`chart-${series[index].colour}`),
+						stroke: colourOf(plot, `chart-${series[index].colour}`),
 						width: isStacked ? 0 : 2,
-						fill: isStacked ? colourOf(`chart-${series[index].colour}`) : undefined,
+						fill: isStacked ? colourOf(plot, `chart-${series[index].colour}`) : undefined,
 						paths: isStacked ? window.uPlot.paths.bars({ size: [0.64, 44] }) : undefined,
 						value: (_, __, ___, at) => (at === null ? "" : String(series[index].values[at])),
 						points: { show: !isStacked && days.length < 40 },

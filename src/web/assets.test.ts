@@ -1,0 +1,121 @@
+// The style sheets, checked over every template: one scale of sizes, weights and steps, and nothing that no page uses.
+
+import { deepEqual, ok } from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { test } from "node:test";
+
+const FOLDER = new URL("./", import.meta.url);
+
+test("a class in a style sheet is used by a template, and a variable by a rule or a script", () => {
+	const sheets = readSheets();
+	deepEqual(findUnused(sheets, readTemplates()), []);
+	ok(
+		sheets.length >= 6 && parseSheet(sheets.join("\n")).declarations.length > 500,
+		"the sheets were not found",
+	);
+});
+
+test("sizes, weights and spacings are those of the scale: six, four and eight", () => {
+	const all = readSheets().join("\n");
+	deepEqual(findOffScale(all), []);
+	const names = new Set(parseSheet(all).declarations.map(({ property }) => property));
+	const count = (prefix: string) => [...names].filter((name) => name.startsWith(prefix)).length;
+	// Besides the six, the one that says what becomes of any of them in letters of one width.
+	deepEqual([count("--size-"), count("--weight-"), count("--space-")], [6 + 1, 4, 8]);
+});
+
+test("the check finds what it is there for", () => {
+	const OFF_SCALE = [
+		"a { font-size: 15px; }",
+		"a { b { font-size: 1rem; } }",
+		"a { font: 500 15px / 1.5 serif; }",
+		"a { font-weight: 550; }",
+		"a { font-weight: bold; }",
+		"a { padding: 6px 14px; }",
+		"a { margin-top: calc(-1 * 3px); }",
+		"a { gap: 0.5rem; }",
+		"a { @media (max-width: 1px) { left: 7px; } }",
+	];
+	for (const sheet of OFF_SCALE) deepEqual(findOffScale(sheet).length, 1, sheet);
+	const ON_SCALE =
+		"a { font: var(--weight-medium) var(--size-small) / 1.3 serif; padding: 0 var(--space-1); margin: 0 auto; gap: 0.2em; width: 7px; }";
+	deepEqual(findOffScale(ON_SCALE), []);
+	const sheet =
+		":root { --a: 1px; --b: 1px; } .card, p.old-card > .tone-good { & .tone-odd { top: var(--a); } }";
+	const template = `<p class="card tone-\${tone}">old-cards</p>, "good"`;
+	deepEqual(findUnused([sheet], [template]), [".old-card", ".tone-odd", "--b"]);
+});
+
+function readSheets(): string[] {
+	return globSync("assets/*.css", { cwd: FOLDER }).map((path) => readFileSync(new URL(path, FOLDER), "utf8"));
+}
+
+function readTemplates(): string[] {
+	const paths = globSync(["**/*.ts", "assets/page.js"], { cwd: FOLDER }).filter(
+		(path) => !/\.test(?:-support)?\.ts$/.test(path),
+	);
+	const ofCharts = createRequire(import.meta.url).resolve("uplot/dist/uPlot.min.css");
+	const names = readFileSync(ofCharts, "utf8").matchAll(/\.(u-[a-z-]+)/g);
+	return [
+		...paths.map((path) => readFileSync(new URL(path, FOLDER), "utf8")),
+		...[...names].map(([, name]) => `"${name}"`),
+	];
+}
+
+interface Sheet {
+	selectors: string[];
+	declarations: { property: string; value: string }[];
+}
+
+function parseSheet(text: string): Sheet {
+	const sheet: Sheet = { selectors: [], declarations: [] };
+	const pieces = text.replace(/\/\*.*?\*\//gs, "").matchAll(/([^{};]+)([{;])/g);
+	for (const [, piece = "", end] of pieces) {
+		const [property = "", ...value] = piece.trim().split(":");
+		if (end === ";") sheet.declarations.push({ property, value: value.join(":").trim() });
+		else if (!property.startsWith("@")) sheet.selectors.push(piece.trim());
+	}
+	return sheet;
+}
+
+function findOffScale(text: string): string[] {
+	return parseSheet(text)
+		.declarations.filter(({ property, value }) => !isOnScale(property, value))
+		.map(({ property, value }) => `${property}: ${value}`);
+}
+
+/** What is in proportion to the text or the window (em, lh, %, vh) is no step, and may be anything. */
+function isOnScale(property: string, value: string): boolean {
+	if (property === "font-size") return /^(?:var\(--size-\w+\)|inherit)$/.test(value);
+	if (property === "font-weight") return /^var\(--weight-\w+\)$/.test(value);
+	if (property === "font") return /^(?:var\(--weight-\w+\) var\(--size-\w+\) .*|inherit)$/.test(value);
+	const isSpacing = /^(?:scroll-)?(?:margin|padding|(?:row-|column-)?gap|inset|top|right|bottom|left)\b/;
+	return !(isSpacing.test(property) && /\d(?:px|rem|pt|ch|cm|mm|in)\b/.test(value));
+}
+
+function findUnused(sheets: readonly string[], templates: readonly string[]): string[] {
+	const { selectors, declarations } = parseSheet(sheets.join("\n"));
+	const classes = new Set(selectors.flatMap((selector) => selector.match(/(?<=\.)[a-z][\w-]*/g) ?? []));
+	const variables = declarations.map(({ property }) => property).filter((name) => name.startsWith("--"));
+	const source = templates.join("\n");
+	const asked = new Set([...sheets.join("\n").matchAll(/var\((--[\w-]+)/g)].map(([, name = ""]) => name));
+	const { words, beginnings } = wordsOf(source);
+	const isSaid = (name: string) =>
+		words.has(name) ||
+		beginnings.some((start) => name.startsWith(start) && words.has(name.slice(start.length)));
+	return [
+		...[...classes].filter((name) => !isSaid(name)).map((name) => `.${name}`),
+		...new Set(variables.filter((name) => !asked.has(name) && !isSaid(name.slice(2)))),
+	];
+}
+
+/** Words in class attributes and in texts of nothing but such words; and beginnings: `badge-${tone}`. */
+function wordsOf(source: string): { words: ReadonlySet<string>; beginnings: readonly string[] } {
+	const attributes = [...source.matchAll(/class="([^"]*)"/g)];
+	const texts = [...source.matchAll(/"([a-z][a-z0-9-]*(?: [a-z][a-z0-9-]*)*)"/g)];
+	return {
+		words: new Set([...attributes, ...texts].flatMap(([, text = ""]) => text.split(/[^\w-]+/))),
+		beginnings: [...source.matchAll(/([a-z][a-z0-9-]*-)\$\{/g)].map(([, start = ""]) => start),
+	};
+}
