@@ -2,7 +2,7 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { buildGuide } from "../src/web/docs/guide-build.ts";
-import { GUIDE_FILE } from "../src/web/docs/guide-file.ts";
+import { GUIDE_FILE } from "../src/web/docs/guide-examples.ts";
 
 const before = readFileSync(GUIDE_FILE, "utf8");
 const after = buildGuide(before);

@@ -4,7 +4,7 @@ import { html } from "hono/html";
 import type { JsonSchema, OpenApiDocument, Parameter } from "../../openapi.ts";
 import { dataTable } from "../components/lists.ts";
 import type { Content, Html } from "../html.ts";
-import { renderLine } from "./api-text.ts";
+import { renderLine } from "./markdown.ts";
 
 export interface FieldRow {
 	name: string;
@@ -16,6 +16,14 @@ export interface FieldRow {
 
 export function schemaAnchor(name: string): string {
 	return `schema-${name}`;
+}
+
+export function problemAnchor(code: string): string {
+	return `problem-${code}`;
+}
+
+export function statusAnchor(status: string): string {
+	return `problems-${status}`;
 }
 
 /** The schema itself where it is only named. */
@@ -99,6 +107,6 @@ function listOf(values: readonly unknown[]): Content {
 	return values.map((value, index) => html`${index === 0 ? "" : ", "}<code>${String(value)}</code>`);
 }
 
-function refName({ $ref }: JsonSchema): string | undefined {
+export function refName({ $ref }: { $ref?: string | undefined }): string | undefined {
 	return $ref?.split("/").at(-1);
 }

@@ -2,15 +2,14 @@
 // the usual viewers need inline styles or scripts, which the content security policy forbids.
 
 import { html } from "hono/html";
-import type { HttpMethod, OpenApiDocument, Operation } from "../../openapi.ts";
+import type { HttpMethod, OpenApiDocument, Operation, ProblemEntry } from "../../openapi.ts";
+import { dataTable } from "../components/lists.ts";
 import type { WebContext } from "../env.ts";
 import type { Html } from "../html.ts";
-import { COMMON_PARTS, callbackSections } from "./api-callbacks.ts";
-import { fieldRows, fieldTable, schemaAnchor } from "./api-fields.ts";
-import { operationSection } from "./api-operation.ts";
-import { problemsByStatus, problemTables, statusAnchor } from "./api-problems.ts";
-import { renderLine, renderText } from "./api-text.ts";
+import { COMMON_PARTS, callbackSections, operationSection } from "./api-calls.ts";
+import { fieldRows, fieldTable, problemAnchor, schemaAnchor, statusAnchor } from "./api-fields.ts";
 import { answerDocs, type DocsPage, type OutlineEntry } from "./docs-document.ts";
+import { renderLine, renderText } from "./markdown.ts";
 
 /** Those that several calls speak of; the others stand where they are used. */
 const SHOWN_SCHEMAS = ["Conversion", "ConversionPage", "OneConversion", "Listening", "Problem"];
@@ -70,7 +69,7 @@ function bodyOf(document: OpenApiDocument): Html {
 	const [server] = document.servers;
 	return html`<p>${document.info.summary}. The same as a document for your tools: <a href="/openapi.json">OpenAPI 3.1</a>. The server is <code class="break">${server?.url ?? ""}</code>.</p>
 <h2 id="signing">Signing</h2>
-${renderText(document.info.description)}
+${renderText(document.info.description, "Canonical string")}
 ${document.tags.map(
 	({ name, description }) => html`<h2 id="${tagAnchor(name)}">${name}</h2><p>${renderLine(description)}</p>
 ${callsOf(document, name).map(({ method, path, operation }) => operationSection(document, method, path, operation))}
@@ -87,6 +86,31 @@ function schemaSection(document: OpenApiDocument, name: string): Html {
 	const schema = document.components.schemas[name] ?? {};
 	return html`<h3 id="${schemaAnchor(name)}">${name}</h3><p>${renderLine(schema.description ?? "")}</p>
 ${fieldTable(`Fields of ${name}`, fieldRows(schema), "answer")}`;
+}
+
+function problemsByStatus(document: OpenApiDocument): [status: string, problems: ProblemEntry[]][] {
+	const byStatus = Map.groupBy(document["x-problems"], ({ status }) => String(status));
+	return [...byStatus].sort(([one], [other]) => Number(one) - Number(other));
+}
+
+function problemTables(document: OpenApiDocument): Html[] {
+	return problemsByStatus(document).map(
+		([status, problems]) =>
+			html`<h3 id="${statusAnchor(status)}">Status ${status}</h3>${dataTable({
+				caption: `Problems with status ${status}`,
+				rows: problems,
+				empty: null,
+				rowId: ({ code }) => problemAnchor(code),
+				columns: [
+					{ title: "Code", cell: ({ code }) => html`<code>${code}</code>` },
+					{
+						title: "Meaning, and what to do",
+						cell: ({ meaning, remedy }) =>
+							html`${renderLine(meaning)}<span class="api-remedy">${renderLine(remedy)}</span>`,
+					},
+				],
+			})}`,
+	);
 }
 
 function callsOf(document: OpenApiDocument, tag: string): Call[] {

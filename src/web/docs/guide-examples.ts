@@ -1,7 +1,10 @@
-// The receivers and senders of examples/ inside the guide: between two comments each, written there by the build
-// and folded back into one place by the page, which has tabs for them.
+// The guide's file, and the receivers and senders of examples/ in it: between two comments each, written there by the
+// build and folded back into one place by the page, which has tabs for them.
 
 import { EXAMPLE_LANGUAGES, type ExampleLanguage, type ExampleRole, readExample } from "../examples.ts";
+
+/** In docs/, where people look for it. */
+export const GUIDE_FILE = new URL("../../../docs/receiver-guide.md", import.meta.url);
 
 export const EXAMPLE_ROLES: readonly ExampleRole[] = ["receiver", "sender"];
 

@@ -17,9 +17,8 @@ import {
 } from "../examples.ts";
 import type { Html } from "../html.ts";
 import { answerDocs, type DocsPage } from "./docs-document.ts";
-import { EXAMPLE_ROLES, foldExamples } from "./guide-examples.ts";
-import { GUIDE_FILE } from "./guide-file.ts";
-import { renderMarkdown } from "./guide-markdown.ts";
+import { EXAMPLE_ROLES, foldExamples, GUIDE_FILE } from "./guide-examples.ts";
+import { renderMarkdown } from "./markdown.ts";
 
 const GUIDE = foldExamples(readFileSync(GUIDE_FILE, "utf8"));
 

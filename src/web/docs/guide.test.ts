@@ -26,10 +26,9 @@ import { DEADLINE_MS } from "../../outside/https-transport.ts";
 import { CLAIM_LAPSE_MS } from "../../store/queue.ts";
 import { EXAMPLE_LANGUAGES } from "../examples.ts";
 import { buildGuide } from "./guide-build.ts";
-import { EXAMPLE_ROLES, foldExamples } from "./guide-examples.ts";
-import { GUIDE_FILE } from "./guide-file.ts";
-import { headingId } from "./guide-markdown.ts";
+import { EXAMPLE_ROLES, foldExamples, GUIDE_FILE } from "./guide-examples.ts";
 import { SAMPLE_SECRET, SAMPLE_TARGET, sampleBody, sampleHeaders } from "./guide-request.ts";
+import { headingId } from "./markdown.ts";
 
 const GUIDE = readFileSync(GUIDE_FILE, "utf8");
 /** Without the examples: they have tests of their own. */

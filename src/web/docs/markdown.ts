@@ -1,11 +1,12 @@
-// Markdown of our own documents as markup of our pages: marked finds the structure, and every text goes through
-// the same escaping as on any page. Raw markup shows as text, but for comments, which only the build reads.
+// Markdown of our own documents as markup of our pages: the guide, and the descriptions in the API document. marked
+// finds the structure, and every text goes through the same escaping as on any page. Raw markup shows as text, but
+// for comments, which only the build reads.
 
 import { html } from "hono/html";
-import { lexer, type MarkedToken, type Token, type Tokens } from "marked";
+import { Lexer, lexer, type MarkedToken, type Token, type Tokens } from "marked";
 import { dataTable } from "../components/lists.ts";
 import { codeBlock } from "../components/text.ts";
-import type { Content, Html } from "../html.ts";
+import { attrs, type Content, type Html } from "../html.ts";
 import type { OutlineEntry } from "./docs-document.ts";
 
 export interface MarkdownPlaces {
@@ -13,6 +14,8 @@ export interface MarkdownPlaces {
 	linkTo(href: string): string | null;
 	/** What stands in place of a comment; null for nothing. */
 	fillComment(comment: string): Html | null;
+	/** What a block of code is; without it, the heading above it names it. */
+	codeLabel?: string;
 }
 
 export interface RenderedMarkdown {
@@ -37,6 +40,19 @@ export function renderMarkdown(markdown: string, places: MarkdownPlaces): Render
 			.filter(({ depth }) => depth <= OUTLINE_DEPTH)
 			.map(({ tokens, depth }) => ({ id: headingId(plainText(tokens)), text: plainText(tokens), depth })),
 	};
+}
+
+const NOWHERE: MarkdownPlaces = { linkTo: () => null, fillComment: () => null };
+
+/** A description: no title, and links lead nowhere. */
+export function renderText(text: string, codeLabel = "Code"): Content {
+	const writer = new Writer({ ...NOWHERE, codeLabel });
+	return ownTokens(lexer(text)).map((token) => writer.block(token));
+}
+
+/** One line: for cells of tables. */
+export function renderLine(text: string): Content {
+	return new Writer(NOWHERE).inline(Lexer.lexInline(text));
 }
 
 /** As GitHub makes it, so that a link to a part of the document works in both places. */
@@ -68,7 +84,7 @@ class Writer {
 			case "list":
 				return this.#list(token);
 			case "code":
-				return codeBlock(token.text, this.#label(`Code in “${this.#heading}”`));
+				return codeBlock(token.text, this.#label(this.#places.codeLabel ?? `Code in “${this.#heading}”`));
 			case "table":
 				return this.#table(token);
 			case "blockquote":
@@ -114,15 +130,12 @@ class Writer {
 		return depth === 3 ? html`<h3 id="${id}">${content}</h3>` : html`<h4 id="${id}">${content}</h4>`;
 	}
 
-	#list({ ordered, items, loose }: Tokens.List): Html {
+	#list({ ordered, items }: Tokens.List): Html {
 		const entries = items.map(
 			({ tokens, task }) =>
-				html`<li class="${task ? "task" : ""}">${ownTokens(tokens).map((token) => this.block(token))}</li>`,
+				html`<li${attrs({ class: [task && "task"] })}>${ownTokens(tokens).map((token) => this.block(token))}</li>`,
 		);
-		const className = loose ? "loose" : "";
-		return ordered
-			? html`<ol class="${className}">${entries}</ol>`
-			: html`<ul class="${className}">${entries}</ul>`;
+		return ordered ? html`<ol>${entries}</ol>` : html`<ul>${entries}</ul>`;
 	}
 
 	#table({ header, rows }: Tokens.Table): Html {

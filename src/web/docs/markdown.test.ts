@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { html } from "hono/html";
-import { headingId, renderMarkdown } from "./guide-markdown.ts";
+import { headingId, renderMarkdown } from "./markdown.ts";
 
 const PLACES = {
 	linkTo: (href: string) => (href.startsWith("#") || href === "/known" ? href : null),
@@ -71,7 +71,7 @@ test("no two code blocks or tables of a page have the same name", () => {
 test("lists, quotes, tasks and tables keep their structure", () => {
 	assert.equal(
 		render("1. one\n2. two\n\n- [ ] do *it*"),
-		'<ol class=""><li class="">one</li><li class="">two</li></ol><ul class=""><li class="task"><span class="tick-box" aria-hidden="true"></span>do <em>it</em></li></ul>',
+		'<ol><li>one</li><li>two</li></ol><ul><li class="task"><span class="tick-box" aria-hidden="true"></span>do <em>it</em></li></ul>',
 	);
 	assert.match(
 		render("| a | b |\n|---|--:|\n| `x` | 2 |"),
