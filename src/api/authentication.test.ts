@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { replaceSecret } from "../../test/support/replace-secret.ts";
+import { expectValue } from "../../test/support/shop-account.ts";
+import { signedRequest } from "../../test/support/signed-request.ts";
 import { createApp } from "../app.ts";
 import { DAY_MS } from "../domain/time.ts";
-import { signedRequest } from "./signed-request.test-support.ts";
-import { openTestShop, read, START_MS, value } from "./test-shop.test-support.ts";
+import { openTestShop, read, START_MS } from "./test-shop.test-support.ts";
 
 const SALE = { orderId: "A-1", basketValue: "100.00" };
 
@@ -72,7 +73,7 @@ test("an upper-case signature is accepted", async (t) => {
 
 test("a replaced secret is good for 24 hours more, and the new one at once", async (t) => {
 	const shop = await openTestShop(t);
-	const newSecret = value(await replaceSecret(shop.deps, shop.programme.public_id));
+	const newSecret = expectValue(await replaceSecret(shop.deps, shop.programme.public_id));
 	const signWith = async (secret: string, nowMs: number) => {
 		const credentials = { ...shop.credentials, secret };
 		return read(await shop.request(signedRequest("GET", "/v1/conversions", credentials, { nowMs })));

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { signedRequest } from "../../test/support/signed-request.ts";
 import { DAY_MS } from "../domain/time.ts";
 import type { ConversionBody } from "./answers.ts";
-import { signedRequest } from "./signed-request.test-support.ts";
 import {
 	type Answered,
 	makeShop,

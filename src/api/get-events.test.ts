@@ -13,9 +13,9 @@ import type {
 } from "kysely";
 import { createClock, type MovableClock, settle } from "../../test/support/clock.ts";
 import { replaceSecret } from "../../test/support/replace-secret.ts";
+import { type Credentials, signedRequest } from "../../test/support/signed-request.ts";
 import { revokeKey } from "../accounts/keys.ts";
 import { MAX_STREAMS, MAX_STREAMS_A_PROGRAMME } from "./get-events.ts";
-import { type Credentials, signedRequest } from "./signed-request.test-support.ts";
 import { makeShop, openTestShop, read, START_MS, type TestShop } from "./test-shop.test-support.ts";
 
 const LOOK_MS = 500;

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { CallOptions } from "../../test/support/signed-request.ts";
 import type { FaultCode } from "../domain/fault.ts";
-import type { CallOptions } from "./signed-request.test-support.ts";
 import { type Answered, openTestShop, type TestShop } from "./test-shop.test-support.ts";
 
 /** Met on the pages, by the command, or in the pixel's log alone. `internal` and `unavailable`: failures.test.ts. */

@@ -1,5 +1,7 @@
 // Calls refused for who is calling, or for what they cannot prove: a table, by code.
 
+import { expectValue } from "../../test/support/shop-account.ts";
+import { signedRequest } from "../../test/support/signed-request.ts";
 import { issueKey, revokeKey } from "../accounts/keys.ts";
 import {
 	type CallerCode,
@@ -9,8 +11,7 @@ import {
 	SALE,
 	type Scenario,
 } from "./refusal-scenario.test-support.ts";
-import { signedRequest } from "./signed-request.test-support.ts";
-import { read, START_MS, value } from "./test-shop.test-support.ts";
+import { read, START_MS } from "./test-shop.test-support.ts";
 
 const unsigned = (
 	what: string,
@@ -34,8 +35,8 @@ export const CALLER_SCENARIOS: Readonly<Record<CallerCode, readonly Scenario[]>>
 			what: "a key that was revoked",
 			status: 401,
 			call: async (shop) => {
-				const second = value(await issueKey(shop.deps, shop.programme.public_id));
-				value(await revokeKey(shop.deps, shop.programme.id, second.keyId));
+				const second = expectValue(await issueKey(shop.deps, shop.programme.public_id));
+				expectValue(await revokeKey(shop.deps, shop.programme.id, second.keyId));
 				const credentials = { key: second.key, secret: shop.credentials.secret };
 				const options = { body: SALE, nowMs: START_MS };
 				return read(await shop.request(signedRequest("POST", "/v1/conversions", credentials, options)));

@@ -1,6 +1,7 @@
 // Calls refused for what they say: a table, by code.
 
 import assert from "node:assert/strict";
+import { signedRequest } from "../../test/support/signed-request.ts";
 import { expireParked } from "../conversions/end-windows.ts";
 import { DAY_MS } from "../domain/time.ts";
 import { MAX_BODY_BYTES } from "./body.ts";
@@ -13,7 +14,6 @@ import {
 	SALE,
 	type Scenario,
 } from "./refusal-scenario.test-support.ts";
-import { signedRequest } from "./signed-request.test-support.ts";
 import type { TestShop } from "./test-shop.test-support.ts";
 
 const get = (target: string) => (shop: TestShop) => shop.call("GET", target);

@@ -1,27 +1,21 @@
 // A whole service in a folder of its own, with one shop: a real SQLite file, a clock that tests move, and an
 // app that answers in process.
 
-import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { makeAppDeps } from "../../test/support/app-deps.ts";
+import { createRandom } from "../../test/support/random.ts";
+import { addAccount } from "../../test/support/shop-account.ts";
+import { type CallOptions, type Credentials, signedRequest } from "../../test/support/signed-request.ts";
+import { createSqliteDatabase } from "../../test/support/sqlite-database.ts";
 import type { AccountsDeps } from "../accounts/deps.ts";
-import { issueKey } from "../accounts/keys.ts";
-import { openProgramme } from "../accounts/open-programme.ts";
-import { createPerson } from "../accounts/people.ts";
 import { type AllDeps, createApp } from "../app.ts";
-import type { Result } from "../domain/fault.ts";
 import type { Log } from "../ports.ts";
 import type { NewInboundCall } from "../store/inbound.ts";
 import { type Programme, setEndpoint } from "../store/programmes.ts";
-import { openSqlite } from "../store/sqlite.ts";
 import type { Store } from "../store/store.ts";
 import type { ConversionPage, OutcomeBody } from "./answers.ts";
 import type { AppDeps } from "./deps.ts";
 import type { Problem } from "./problem.ts";
-import { type CallOptions, type Credentials, signedRequest } from "./signed-request.test-support.ts";
-import { makeTestDeps } from "./test-deps.test-support.ts";
 
 export const START_MS = Date.UTC(2026, 2, 1, 12);
 
@@ -56,12 +50,9 @@ export async function openTestShop(
 	t: TestContext,
 	options: { parksPixels?: boolean; currency?: string; change?: (deps: AppDeps) => Partial<AppDeps> } = {},
 ): Promise<TestShop> {
-	const folder = mkdtempSync(join(tmpdir(), "ringback-api-"));
-	const store = openSqlite(join(folder, "test.db"));
-	t.after(async () => {
-		await store.close();
-		rmSync(folder, { recursive: true });
-	});
+	const database = createSqliteDatabase();
+	t.after(database.remove);
+	const store = database.open();
 	await store.migrate(START_MS);
 	let nowMs = START_MS;
 	const complaints: object[] = [];
@@ -70,10 +61,10 @@ export async function openTestShop(
 		warn: (fields) => complaints.push(fields),
 		error: (fields) => complaints.push(fields),
 	};
-	const base = makeTestDeps({
+	const base = makeAppDeps({
 		store,
 		clock: { nowMs: () => nowMs, after: () => () => undefined, yieldLoop: async () => undefined },
-		random: { bytes: (count) => randomBytes(count), hex: (count) => randomBytes(count).toString("hex") },
+		random: createRandom(),
 		log,
 	});
 	const deps = { ...base, ...options.change?.(base) };
@@ -109,27 +100,9 @@ export async function makeShop(
 	deps: AccountsDeps,
 	options: { parksPixels?: boolean; currency?: string } = {},
 ): Promise<{ programme: Programme; credentials: Credentials }> {
-	const ownerEmail = `${randomBytes(4).toString("hex")}@shop.example`;
-	value(await createPerson(deps, { email: ownerEmail, role: "owner" }));
-	const { programme } = value(
-		await openProgramme(deps, null, {
-			name: "Shop",
-			ownerEmail,
-			currency: options.currency ?? "EUR",
-			commissionRate: "8",
-			feeRate: "2.5",
-			approvalDays: 30,
-			parksPixels: options.parksPixels ?? true,
-		}),
-	);
-	const { key, secret } = value(await issueKey(deps, programme.public_id));
+	const { programme, apiKey: key, secret } = await addAccount(deps, options);
 	await setEndpoint(deps.store.db, programme.id, "https://shop.example/postback", deps.clock.nowMs());
-	return { programme, credentials: { key, secret: secret ?? "" } };
-}
-
-export function value<Value>(result: Result<Value>): Value {
-	if (result.ok) return result.value;
-	throw new Error(`${result.fault.code}: ${result.fault.detail}`);
+	return { programme, credentials: { key, secret } };
 }
 
 async function readStored({ db }: Store): Promise<object> {

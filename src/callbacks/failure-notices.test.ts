@@ -1,9 +1,9 @@
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { START_MS } from "../../test/support/clock.ts";
-import { openStore } from "../../test/support/open-store.ts";
 import { createRandom } from "../../test/support/random.ts";
 import { addProgramme, delivered, failed, retried } from "../../test/support/rows.ts";
+import { openStore } from "../../test/support/test-database.ts";
 import { MAIL_INTERVAL_MS } from "../domain/notice.ts";
 import { changeLastMailed } from "../store/notices.ts";
 import type { ClaimedDelivery, Settlement } from "../store/queue.ts";

@@ -3,26 +3,24 @@
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { createLog, type KeptLog } from "../../test/support/log.ts";
 import "../../test/support/quick-passwords.ts";
+import { makeAppDeps, SOUND_INSTALLATION } from "../../test/support/app-deps.ts";
+import { createRandom } from "../../test/support/random.ts";
+import { newProgramme } from "../../test/support/rows.ts";
+import { createSqliteDatabase } from "../../test/support/sqlite-database.ts";
 import { acceptLink } from "../accounts/accept-link.ts";
 import { createAuth } from "../accounts/auth.ts";
 import { createInstallationWatch } from "../accounts/installation-watch.ts";
 import { invitePerson } from "../accounts/invitations.ts";
 import { createMailDispatcher } from "../accounts/mail-dispatcher.ts";
 import { tellChanges } from "../accounts/tell-changes.ts";
-import { makeTestDeps, SOUND_INSTALLATION } from "../api/test-deps.test-support.ts";
 import { type AllDeps, createApp } from "../app.ts";
-import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import type { WarningSettings } from "../domain/warning.ts";
 import type { Mail } from "../ports.ts";
 import type { Person } from "../store/people.ts";
 import { insertProgramme, type Programme } from "../store/programmes.ts";
-import { openSqlite } from "../store/sqlite.ts";
 import type { Store } from "../store/store.ts";
 
 export const START_MS = Date.UTC(2026, 2, 1, 12);
@@ -58,12 +56,9 @@ export interface TestSite {
 }
 
 export async function openTestSite(t: TestContext, options: SiteOptions = {}): Promise<TestSite> {
-	const folder = mkdtempSync(join(tmpdir(), "ringback-site-"));
-	const store = openSqlite(join(folder, "test.db"));
-	t.after(async () => {
-		await store.close();
-		rmSync(folder, { recursive: true });
-	});
+	const database = createSqliteDatabase();
+	t.after(database.remove);
+	const store = database.open();
 	await store.migrate(START_MS);
 	return createTestSite(store, options);
 }
@@ -78,13 +73,10 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 	const common = {
 		store,
 		clock: { nowMs: () => nowMs, after: () => () => undefined, yieldLoop: async () => undefined },
-		random: {
-			bytes: (count: number) => randomBytes(count),
-			hex: (count: number) => randomBytes(count).toString("hex"),
-		},
+		random: createRandom(),
 		log,
 	};
-	const base = makeTestDeps(common);
+	const base = makeAppDeps(common);
 	const mails = createMailDispatcher({
 		...base,
 		mailer: options.hasMail === true ? mailer : null,
@@ -140,17 +132,10 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 		},
 		browser: (browserOptions) => new Browser(request, browserOptions),
 		addProgramme: (name = "Shop") =>
-			insertProgramme(store.db, {
-				public_id: makeId("prg", nowMs, randomBytes(ID_RANDOM_BYTES)),
-				name,
-				currency: "EUR",
-				commission_rate: "8.0000",
-				fee_rate: "2.5000",
-				approval_days: 30,
-				parks_pixels: 1,
-				parked_days: 30,
-				created_at_ms: nowMs,
-			}),
+			insertProgramme(
+				store.db,
+				newProgramme({ name, commission_rate: "8.0000", fee_rate: "2.5000", created_at_ms: nowMs }),
+			),
 		addStaff: (email = newEmail("network"), name = "Sam Staff") => join(email, "staff", name, null),
 		addOwner: (programme, email = newEmail("shop"), name = "Olga Owner") =>
 			join(email, "owner", name, programme),

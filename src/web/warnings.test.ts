@@ -2,7 +2,7 @@
 
 import { doesNotMatch, equal, match } from "node:assert/strict";
 import { test } from "node:test";
-import { signedRequest } from "../api/signed-request.test-support.ts";
+import { signedRequest } from "../../test/support/signed-request.ts";
 import { makeShop } from "../api/test-shop.test-support.ts";
 import { createApp } from "../app.ts";
 import { openTestSite, START_MS } from "./test-site.test-support.ts";

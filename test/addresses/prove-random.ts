@@ -11,7 +11,7 @@ import { startZoneServer } from "../support/zone-server.ts";
 import { isPublic } from "./address-oracle.ts";
 import { askAgain } from "./ask-again.ts";
 import { answerWith } from "./corpus/entry.ts";
-import { createDeliverySite, isUnresolved, LOOK_UP_TIMEOUT } from "./delivery-site.ts";
+import { isUnresolved, LOOK_UP_TIMEOUT, prepareDelivery } from "./delivery-service.ts";
 import { type DialGuard, guardDials, STOPPED } from "./dial-guard.ts";
 import { type DrawnHost, drawnHost } from "./random-address.ts";
 
@@ -40,11 +40,11 @@ export async function proveRandom(
 		return answerWith(address)[type];
 	});
 	cleaning.defer(() => names.close());
-	const site = createDeliverySite({ dnsServer: names.address, allowedRanges: "" });
-	cleaning.defer(() => site.remove());
+	const opened = await prepareDelivery({ dnsServer: names.address, allowedRanges: "" });
+	cleaning.defer(opened.close);
 	const guard = guardDials(() => false);
 	cleaning.defer(() => guard.remove());
-	const workplace = await site.openWorkplace();
+	const workplace = await opened.openWorkplace();
 	cleaning.defer(() => workplace.close());
 	const property = fc.asyncProperty(drawnHost, async (drawn) => {
 		counts.addresses += 1;

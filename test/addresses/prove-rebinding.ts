@@ -4,7 +4,7 @@
 import { BrokenPromise, type Progress } from "../support/proof.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
 import { type Answers, answerWith } from "./corpus/entry.ts";
-import { type DeliveryResult, isTimedOut } from "./delivery-site.ts";
+import { type DeliveryResult, isTimedOut } from "./delivery-service.ts";
 import { SCENES } from "./rebinding-scenes.ts";
 import { BAD, GOOD, openStage, type Stage } from "./rebinding-stage.ts";
 

@@ -4,7 +4,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { askAgain } from "./ask-again.ts";
 import { answerWith } from "./corpus/entry.ts";
-import { type DeliveryResult, isTimedOut, isUnheard } from "./delivery-site.ts";
+import { type DeliveryResult, isTimedOut, isUnheard } from "./delivery-service.ts";
 import { BAD, GOOD, type Stage } from "./rebinding-stage.ts";
 
 export interface Scene {

@@ -14,13 +14,13 @@ import type { Answers } from "./corpus/entry.ts";
 import {
 	addProgrammes,
 	awaitDeliveries,
-	createDeliverySite,
 	type DeliveryResult,
 	forceUrls,
 	isUnresolved,
 	oweEvents,
 	postponeRetries,
-} from "./delivery-site.ts";
+	prepareDelivery,
+} from "./delivery-service.ts";
 import { type Dial, guardDials, isThisMachine } from "./dial-guard.ts";
 
 /** Stands for the public internet: allowed, and the shop lives there. */
@@ -75,18 +75,17 @@ export async function openStage(): Promise<Stage> {
 	const canaries = openCanaries();
 	opening.defer(() => canaries.close());
 	for (const address of BAD) await canaries.listen(address, shop.port);
-	const site = createDeliverySite({
+	const delivery = await prepareDelivery({
 		dnsServer: names.address,
 		allowedRanges: ALLOWED_RANGE,
 		trustedCa: shop.caPem,
 	});
-	opening.defer(() => site.remove());
+	opening.defer(delivery.close);
 	const guard = guardDials(isThisMachine);
 	opening.defer(() => guard.remove());
 	const clock = shiftTime();
 	opening.defer(() => clock.restore());
-	const service = await site.startService();
-	opening.defer(() => service.stop());
+	const service = await delivery.start();
 	const opened = opening.move();
 	let made = 0;
 
@@ -122,10 +121,12 @@ export async function openStage(): Promise<Stage> {
 			),
 			...guard.dials.flatMap(({ host }) => (host === GOOD ? [] : [`${host} was dialled`])),
 			...(guard.systemConnects === guard.dials.length ? [] : ["connections went past the guard"]),
-			...site.log.lines.filter(({ level }) => level === "error").map(({ message }) => `logged: ${message}`),
+			...delivery.log.lines
+				.filter(({ level }) => level === "error")
+				.map(({ message }) => `logged: ${message}`),
 		],
 		dials: guard.dials,
-		log: site.log,
+		log: delivery.log,
 		close: () => opened.disposeAsync(),
 	};
 }

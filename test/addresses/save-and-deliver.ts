@@ -13,11 +13,11 @@ import type { Entry } from "./corpus/entry.ts";
 import {
 	addProgrammes,
 	awaitDeliveries,
-	createDeliverySite,
 	type DeliveryResult,
 	forceUrls,
 	oweEvents,
-} from "./delivery-site.ts";
+	prepareDelivery,
+} from "./delivery-service.ts";
 import { guardDials, isThisMachine } from "./dial-guard.ts";
 import {
 	checkDelivery,
@@ -58,8 +58,8 @@ export async function saveAndDeliver(
 	const moment: Moment = { isSaved: false };
 	const names = await startZoneServer(answerFrom(entries, moment));
 	cleaning.defer(() => names.close());
-	const site = createDeliverySite({ dnsServer: names.address, allowedRanges: "" });
-	cleaning.defer(() => site.remove());
+	const opened = await prepareDelivery({ dnsServer: names.address, allowedRanges: "" });
+	cleaning.defer(opened.close);
 	// Public addresses are not ours to call. A dial to this machine, as forbidden, would ring a canary.
 	const guard = guardDials(isThisMachine);
 	cleaning.defer(() => guard.remove());
@@ -70,12 +70,13 @@ export async function saveAndDeliver(
 		const port = canary?.port ?? FIRST_PORT + index;
 		urls.push("url" in at ? at.url : `https://${at.host}:${port}/postback`);
 	}
-	const cases = await saveAll(await site.openWorkplace(), entries, urls, progress, site.log);
+	const cases = await saveAll(await opened.openWorkplace(), entries, urls, progress, opened.log);
 	moment.isSaved = true;
 	const saveDials = guard.dials.length;
-	const results = await deliverAll(await site.startService(), cases, progress);
+	const results = await deliverAll(await opened.start(), cases, progress);
+	await opened.stop();
 
-	const reasons = readReasons(site.log);
+	const reasons = readReasons(opened.log);
 	const unheard = new Set(cases.filter((one, index) => isMissed(one, results[index])));
 	const unheardPorts = new Set([...unheard].map(({ url }) => Number(URL.parse(url)?.port)));
 	const judged = cases.filter((one) => !unheard.has(one));
@@ -87,7 +88,7 @@ export async function saveAndDeliver(
 			),
 			...(guard.systemConnects === 0 ? [] : [`the system was asked for ${guard.systemConnects} connections`]),
 			...(saveDials === 0 ? [] : [`saving dialled ${saveDials} times, and it must only look up`]),
-			...site.log.lines.filter(({ level }) => level === "error").map(({ message }) => `logged: ${message}`),
+			...opened.log.lines.filter(({ level }) => level === "error").map(({ message }) => `logged: ${message}`),
 		].map((what) => ({ of: undefined, what })),
 		...checkDials(
 			judged,
@@ -206,19 +207,15 @@ async function deliverAll(
 	cases: readonly Case[],
 	progress: Progress,
 ): Promise<DeliveryResult[]> {
-	try {
-		const ids = await oweEvents(
-			service,
-			cases.map(({ programme }) => programme),
-		);
-		const results = await awaitDeliveries(service.store.db, ids, service.clock.nowMs(), (left) =>
-			progress(`delivered ${ids.length - left} of ${ids.length}`),
-		);
-		const byProgramme = new Map(results.map((result) => [result.programmeId, result]));
-		return cases.flatMap(({ programme }) => byProgramme.get(programme.id) ?? []);
-	} finally {
-		await service.stop();
-	}
+	const ids = await oweEvents(
+		service,
+		cases.map(({ programme }) => programme),
+	);
+	const results = await awaitDeliveries(service.store.db, ids, service.clock.nowMs(), (left) =>
+		progress(`delivered ${ids.length - left} of ${ids.length}`),
+	);
+	const byProgramme = new Map(results.map((result) => [result.programmeId, result]));
+	return cases.flatMap(({ programme }) => byProgramme.get(programme.id) ?? []);
 }
 
 function describeBroken(broken: readonly string[]): string {

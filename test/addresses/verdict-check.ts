@@ -4,7 +4,7 @@
 import { isIP } from "node:net";
 import { addressKey } from "../support/address-number.ts";
 import type { Entry, Expectation } from "./corpus/entry.ts";
-import { type DeliveryResult, LOOK_UP_TIMEOUT } from "./delivery-site.ts";
+import { type DeliveryResult, LOOK_UP_TIMEOUT } from "./delivery-service.ts";
 import { type Dial, STOPPED } from "./dial-guard.ts";
 
 export interface JudgedCase {

@@ -3,7 +3,7 @@
 import { match, ok } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Page } from "playwright-core";
-import type { MailServer } from "../notices/mail-server.ts";
+import type { MailServer } from "../support/mail-server.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
 
 export const PASSWORD = "correct horse battery";

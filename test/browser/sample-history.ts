@@ -13,7 +13,7 @@ import { insertInboundCalls } from "../../src/store/inbound.ts";
 import type { Programme } from "../../src/store/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
-import { expectValue } from "../support/shop-programme.ts";
+import { expectValue } from "../support/shop-account.ts";
 import { type History, settleDeliveries } from "./sample-answers.ts";
 
 const MINUTE_MS = 60_000;

@@ -9,7 +9,7 @@ import { ID_RANDOM_BYTES, makeId } from "../../src/domain/id.ts";
 import type { Service } from "../../src/service.ts";
 import { findProgramme, type Programme, setEndpoint } from "../../src/store/programmes.ts";
 import type { NoticesTable } from "../../src/store/tables/notices.ts";
-import { expectValue } from "../support/shop-programme.ts";
+import { expectValue } from "../support/shop-account.ts";
 import { becomeFirstStaff, createProgramme, joinAsOwner } from "./first-steps.ts";
 import { OUTAGE_DAYS_AGO, SAMPLE_PATH } from "./sample-answers.ts";
 import { writeHistory } from "./sample-history.ts";

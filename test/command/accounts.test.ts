@@ -3,7 +3,7 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import { type Ended, type Home, hasStack, openHome } from "./command-home.ts";
+import { type Ended, type Home, hasStack, openHome } from "../support/command-home.ts";
 
 const PROGRAMME = {
 	"--name": "Shop",

@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { existsSync, readdirSync } from "node:fs";
 import { createServer } from "node:net";
 import { after, before, describe, type TestContext, test } from "node:test";
-import { type Home, hasStack, openHome } from "./command-home.ts";
+import { type Home, hasStack, openHome } from "../support/command-home.ts";
 
 interface PrintedRequest {
 	type: string;

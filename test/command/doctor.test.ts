@@ -6,11 +6,11 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { describe, type TestContext, test } from "node:test";
 import { SMTPServer } from "smtp-server";
-import { createTestDatabase } from "../support/databases.ts";
+import { type Ended, type Home, hasStack, openHome, type Settings } from "../support/command-home.ts";
 import { startNameServer } from "../support/name-server.ts";
 import { portOf } from "../support/port-of.ts";
-import { type Ended, type Home, hasStack, openHome, type Settings } from "./command-home.ts";
-import { prepareDatabase } from "./shop-account.ts";
+import { prepareDatabase } from "../support/prepare-database.ts";
+import { createTestDatabase } from "../support/test-database.ts";
 
 const KEY = "ab".repeat(32);
 const PASSWORD = "hunter2-do-not-print";

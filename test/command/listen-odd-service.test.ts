@@ -4,9 +4,9 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import { describe, test } from "node:test";
+import { hasStack, openHome, type Running } from "../support/command-home.ts";
 import { portOf } from "../support/port-of.ts";
 import { until } from "../support/until.ts";
-import { hasStack, openHome, type Running } from "./command-home.ts";
 
 interface Cleaning {
 	after(clean: () => Promise<void>): void;

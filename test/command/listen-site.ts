@@ -5,10 +5,11 @@ import { writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { type Client, createClient, type PostbackEvent, verifyPostback } from "@ringback/receiver";
+import { type Ended, type Home, openHome, type Running, type Settings } from "../support/command-home.ts";
 import { portOf } from "../support/port-of.ts";
+import { prepareDatabase } from "../support/prepare-database.ts";
+import type { AccountOptions, ShopAccount } from "../support/shop-account.ts";
 import { until } from "../support/until.ts";
-import { type Ended, type Home, openHome, type Running, type Settings } from "./command-home.ts";
-import { type AccountOptions, prepareDatabase, type ShopAccount } from "./shop-account.ts";
 
 export interface LocalReceiver {
 	readonly url: string;

@@ -3,10 +3,10 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { createServer } from "node:http";
 import { describe, test } from "node:test";
+import { hasStack } from "../support/command-home.ts";
 import { portOf } from "../support/port-of.ts";
 import { startShop } from "../support/shop.ts";
 import { until } from "../support/until.ts";
-import { hasStack } from "./command-home.ts";
 import { openListenSite, shown, untilReceived } from "./listen-site.ts";
 
 describe("ringback listen", { concurrency: 2 }, () => {

@@ -9,12 +9,13 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, type TestContext, test } from "node:test";
-import { signedRequest } from "../../src/api/signed-request.test-support.ts";
+import { type Home, openHome, type Running, type Settings } from "../support/command-home.ts";
+import { prepareDatabase } from "../support/prepare-database.ts";
 import { type AnswerRequest, type Shop, startShop } from "../support/shop.ts";
+import type { ShopAccount } from "../support/shop-account.ts";
 import { createShopClient, type ShopClient } from "../support/shop-client.ts";
+import { signedRequest } from "../support/signed-request.ts";
 import { until } from "../support/until.ts";
-import { type Home, openHome, type Running, type Settings } from "./command-home.ts";
-import { prepareDatabase, type ShopAccount } from "./shop-account.ts";
 
 /** Five seconds are promised; the rest is for a machine that runs every other test at the same time. */
 const STOP_LIMIT_MS = 12_000;

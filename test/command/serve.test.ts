@@ -6,12 +6,12 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { createTestDatabase } from "../support/databases.ts";
+import { type Ended, hasStack, openHome, type Settings } from "../support/command-home.ts";
 import { portOf } from "../support/port-of.ts";
+import { prepareDatabase } from "../support/prepare-database.ts";
 import { startShop } from "../support/shop.ts";
 import { createShopClient } from "../support/shop-client.ts";
-import { type Ended, hasStack, openHome, type Settings } from "./command-home.ts";
-import { prepareDatabase } from "./shop-account.ts";
+import { createTestDatabase } from "../support/test-database.ts";
 
 const KEY = "ab".repeat(32);
 const PASSWORD = "hunter2-do-not-print";

@@ -7,9 +7,9 @@ import { createServer, type RequestListener } from "node:http";
 import { describe, test } from "node:test";
 import { createReceiver, verifyPostback } from "@ringback/receiver";
 import receiverPackage from "../../receiver/package.json" with { type: "json" };
+import { hasStack } from "../support/command-home.ts";
 import { portOf } from "../support/port-of.ts";
 import { until } from "../support/until.ts";
-import { hasStack } from "./command-home.ts";
 import { openListenSite, untilReceived } from "./listen-site.ts";
 
 interface Cleaning {

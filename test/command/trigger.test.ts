@@ -2,7 +2,7 @@
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
-import { hasStack } from "./command-home.ts";
+import { hasStack } from "../support/command-home.ts";
 import { openListenSite, shown, untilReceived } from "./listen-site.ts";
 
 describe("ringback trigger", { concurrency: 2 }, () => {

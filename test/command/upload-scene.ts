@@ -8,7 +8,7 @@ import type { TestContext } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { Browser, createTestSite, PASSWORD, START_MS } from "../../src/web/test-site.test-support.ts";
-import { type Home, openHome, type Running } from "./command-home.ts";
+import { type Home, openHome, type Running } from "../support/command-home.ts";
 
 /** The one that createTestSite seals with. */
 const SECRET_KEY = "07".repeat(32);

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { hasStack, openHome } from "./command-home.ts";
+import { hasStack, openHome } from "../support/command-home.ts";
 
 const COMMANDS = [
 	"serve",

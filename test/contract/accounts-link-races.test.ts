@@ -20,7 +20,7 @@ import { eachDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";
 import { MAIL_OFF } from "../support/mail-off.ts";
 import { addProgramme } from "../support/rows.ts";
-import { expectValue } from "../support/shop-programme.ts";
+import { expectValue } from "../support/shop-account.ts";
 import { signInAs } from "../support/signed-in.ts";
 
 /** Enough that each order happens on PostgreSQL, and few enough to take seconds. */

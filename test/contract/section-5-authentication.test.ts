@@ -8,7 +8,8 @@ import { type PostbackRequest, verifyPostback } from "@ringback/receiver";
 import { prepareSecret } from "../../src/accounts/signing-secret.ts";
 import { BODY_FIELDS, type ReceivedCallback } from "../support/callback-form.ts";
 import { eachService } from "../support/running-service.ts";
-import { expectValue, type ShopProgramme } from "../support/shop-programme.ts";
+import { expectValue } from "../support/shop-account.ts";
+import type { ShopProgramme } from "../support/shop-programme.ts";
 
 eachService("section 5, authentication", (running) => {
 	const receive = async (programme: ShopProgramme, orderId: string): Promise<ReceivedCallback> => {

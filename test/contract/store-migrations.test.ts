@@ -9,10 +9,9 @@ import { SchemaTooNewError, UnreleasedSchemaError } from "../../src/store/migrat
 import { MIGRATIONS, type Migration } from "../../src/store/migrations.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "../support/clock.ts";
-import { createTestDatabase, type TestDatabase } from "../support/databases.ts";
-import { DATABASE_KINDS } from "../support/open-store.ts";
 import { claimOne, settle } from "../support/queue-rows.ts";
 import { addDelivery, addProgramme, delivered } from "../support/rows.ts";
+import { createTestDatabase, DATABASE_KINDS, type TestDatabase } from "../support/test-database.ts";
 
 const NAMES = MIGRATIONS.map((migration) => migration.name);
 

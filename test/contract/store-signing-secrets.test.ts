@@ -19,7 +19,7 @@ import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { createRandom } from "../support/random.ts";
 import { addProgramme, newSecret } from "../support/rows.ts";
-import { expectValue } from "../support/shop-programme.ts";
+import { expectValue } from "../support/shop-account.ts";
 
 /** More than a pool holds, so that some of them have to wait. */
 const RIVALS = 16;

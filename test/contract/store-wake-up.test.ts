@@ -6,10 +6,10 @@ import { sql } from "kysely";
 import { openPostgres } from "../../src/store/postgres.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createClock } from "../support/clock.ts";
-import { createTestDatabase, eachDatabase } from "../support/databases.ts";
+import { eachDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";
-import { DATABASE_KINDS } from "../support/open-store.ts";
 import { startPostgres } from "../support/postgres.ts";
+import { createTestDatabase, DATABASE_KINDS } from "../support/test-database.ts";
 
 eachDatabase("the word that something is due", (database) => {
 	test("an engine hears what its own process announces, until it stops listening", async () => {

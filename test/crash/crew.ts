@@ -1,7 +1,7 @@
 // The service processes of a round: real ones, started, asked to stop and killed. One that ends by itself is a
 // broken promise.
 
-import type { Home, Running, Settings } from "../command/command-home.ts";
+import type { Home, Running, Settings } from "../support/command-home.ts";
 import type { Role } from "./plan.ts";
 
 export interface Crew {

@@ -1,7 +1,7 @@
 // The shop's server: reports orders step by step at a steady pace, and asks again whatever was not answered,
 // as the API's documents tell it to. Keeps what it was answered, which must never be lost.
 
-import type { ShopAccount } from "../command/shop-account.ts";
+import type { ShopAccount } from "../support/shop-account.ts";
 import { CallRefused, createShopClient, type ShopClient } from "../support/shop-client.ts";
 import { type PlannedOrder, STATUS_AFTER, type Step } from "./orders.ts";
 

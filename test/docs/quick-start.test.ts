@@ -6,9 +6,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { type Home, openHome, type Running, type Settings } from "../command/command-home.ts";
-import { prepareDatabase } from "../command/shop-account.ts";
-import { packPackage } from "../receiver/packed-package.ts";
+import { type Home, openHome, type Running, type Settings } from "../support/command-home.ts";
+import { packPackage } from "../support/packed-package.ts";
+import { prepareDatabase } from "../support/prepare-database.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const GUIDE = readFileSync(join(ROOT, "docs/receiver-guide.md"), "utf8");

@@ -1,23 +1,15 @@
 // A whole Ringback on the machine's own clock and a real SQLite file, with programmes whose callbacks go through
 // a TLS front to a plain port, as they do at a shop. The front passes bytes on unchanged and keeps a copy.
 
-import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
 import { connect, type Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { createServer } from "node:tls";
 import { makeCertificates } from "../../demo/certificate.ts";
-import { issueKey } from "../../src/accounts/keys.ts";
-import { openProgramme as openFor } from "../../src/accounts/open-programme.ts";
-import { createPerson } from "../../src/accounts/people.ts";
 import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
-import { readConfig } from "../../src/config.ts";
-import { type Service, startService } from "../../src/service.ts";
-import { createLog } from "../support/log.ts";
+import type { Service } from "../../src/service.ts";
+import { openService } from "../support/open-service.ts";
 import { portOf } from "../support/port-of.ts";
-import { expectValue } from "../support/shop-programme.ts";
+import { addAccount, expectValue } from "../support/shop-account.ts";
 
 export interface LiveProgramme {
 	readonly key: string;
@@ -38,39 +30,17 @@ export interface LiveRingback {
 const CERTIFICATES = makeCertificates({ names: ["127.0.0.1"] });
 
 export async function startRingback(brand: string): Promise<LiveRingback> {
-	const folder = mkdtempSync(join(tmpdir(), "ringback-live-"));
-	const read = readConfig({
-		DATABASE_URL: `sqlite:${join(folder, "ringback.db")}`,
-		PORT: "0",
-		RINGBACK_METRICS_ADDRESS: "off",
-		RINGBACK_BRAND: brand,
-		RINGBACK_SECRET_KEY: randomBytes(32).toString("hex"),
-		RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
-	});
-	if (!read.ok) throw new Error(read.problems.join(" "));
-	const { caPem } = await CERTIFICATES;
-	const service = await startService({ ...read.config, trustedCa: caPem }, { log: createLog() });
-	return {
-		url: service.url,
-		openProgramme: () => openProgramme(service),
-		async stop() {
-			await service.stop();
-			rmSync(folder, { recursive: true });
-		},
-	};
+	const { caPem: trustedCa } = await CERTIFICATES;
+	const { service, close } = await openService({ trustedCa, settings: { RINGBACK_BRAND: brand } });
+	return { url: service.url, openProgramme: () => openProgramme(service), stop: close };
 }
 
 async function openProgramme(service: Service): Promise<LiveProgramme> {
-	const ownerEmail = `${randomBytes(6).toString("hex")}@shop.example`;
-	expectValue(await createPerson(service, { email: ownerEmail, role: "owner" }));
-	const terms = { currency: "EUR", commissionRate: "8", feeRate: "2.5", approvalDays: 30, parksPixels: true };
-	const opened = expectValue(await openFor(service, null, { name: "Shop", ownerEmail, ...terms }));
-	const { id, public_id } = opened.programme;
-	const { key, secret } = expectValue(await issueKey(service, public_id));
+	const { programmeId, programmeRow: id, apiKey: key, secret } = await addAccount(service);
 	const { db } = service.store;
 	return {
 		key,
-		secret: secret ?? "",
+		secret,
 		async orderIds() {
 			const rows = db
 				.selectFrom("conversions")
@@ -85,7 +55,7 @@ async function openProgramme(service: Service): Promise<LiveProgramme> {
 		},
 		async deliverTo(t, port, target) {
 			const front = await openFront(t, port);
-			expectValue(await savePostbackUrl(service, public_id, `https://127.0.0.1:${front.port}${target}`));
+			expectValue(await savePostbackUrl(service, programmeId, `https://127.0.0.1:${front.port}${target}`));
 			return front.passed;
 		},
 	};

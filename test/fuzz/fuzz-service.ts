@@ -4,16 +4,16 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { sql } from "kysely";
 import type { AppDeps } from "../../src/api/deps.ts";
-import type { Credentials } from "../../src/api/signed-request.test-support.ts";
-import { makeTestDeps } from "../../src/api/test-deps.test-support.ts";
 import { makeShop } from "../../src/api/test-shop.test-support.ts";
 import { createApp } from "../../src/app.ts";
 import { httpStatusOf } from "../../src/domain/fault.ts";
 import type { Programme } from "../../src/store/programmes.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
+import { makeAppDeps } from "../support/app-deps.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { createLog } from "../support/log.ts";
 import { createSeededRandom, randomPort } from "../support/seeded-random.ts";
+import type { Credentials } from "../support/signed-request.ts";
 
 export interface FuzzService {
 	deps: AppDeps;
@@ -56,7 +56,7 @@ export async function openFuzzService(
 	let nowMs = START_MS;
 	let orders = 0;
 	const log = createLog();
-	const deps = makeTestDeps({
+	const deps = makeAppDeps({
 		store,
 		clock: { ...clock, nowMs: () => nowMs },
 		random: randomPort(createSeededRandom(seed)),

@@ -3,8 +3,8 @@
 
 import { deepEqual, equal, notDeepEqual, ok } from "node:assert/strict";
 import fc from "fast-check";
-import { signedRequest } from "../../src/api/signed-request.test-support.ts";
 import { httpStatusOf } from "../../src/domain/fault.ts";
+import { signedRequest } from "../support/signed-request.ts";
 import { ANY_TEXT } from "./any-event.ts";
 import { ANY_BODY, ANY_CONTENT_HEADERS, ANY_FIELD_CHANGE, type JsonField, writeJson } from "./any-json.ts";
 import type { FuzzProperty } from "./fuzz-property.ts";

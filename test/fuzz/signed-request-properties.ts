@@ -3,8 +3,8 @@
 
 import { deepEqual, equal, notDeepEqual, ok } from "node:assert/strict";
 import fc from "fast-check";
-import { signedRequest } from "../../src/api/signed-request.test-support.ts";
 import { makeShop } from "../../src/api/test-shop.test-support.ts";
+import { signedRequest } from "../support/signed-request.ts";
 import type { FuzzProperty } from "./fuzz-property.ts";
 import { type FuzzService, openFuzzService, readAnswer } from "./fuzz-service.ts";
 import { anyRequestChange, type HeaderTampering, type RequestChange } from "./request-change.ts";

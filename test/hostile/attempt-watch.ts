@@ -2,7 +2,7 @@
 
 import { setTimeout as wait } from "node:timers/promises";
 import type { ShopProgramme } from "../support/shop-programme.ts";
-import type { HostileSite } from "./hostile-site.ts";
+import type { HostileSetup } from "./hostile-setup.ts";
 
 export interface AttemptWatch {
 	/** Until the programme has one attempt more than it had before `act`. */
@@ -14,12 +14,12 @@ const LOOK_EVERY_MS = 25;
 /** An attempt takes five seconds at most; the rest is for a busy machine to store it. */
 const STORED_WITHIN_MS = 30_000;
 
-export function watchAttempts(site: HostileSite): AttemptWatch {
+export function watchAttempts(setup: HostileSetup): AttemptWatch {
 	let counts: ReadonlyMap<number, number> = new Map();
 	let isStopped = false;
 	const look = async () => {
 		while (!isStopped) {
-			counts = await site.countAttempts();
+			counts = await setup.countAttempts();
 			await wait(LOOK_EVERY_MS);
 		}
 	};
@@ -28,7 +28,7 @@ export function watchAttempts(site: HostileSite): AttemptWatch {
 	looking.catch(() => undefined);
 	return {
 		async untilOneMore({ id, programId }, act) {
-			const before = (await site.countAttempts()).get(id) ?? 0;
+			const before = (await setup.countAttempts()).get(id) ?? 0;
 			const startedMs = performance.now();
 			await act();
 			while ((counts.get(id) ?? 0) <= before) {

@@ -2,11 +2,11 @@
 // sockets, the log, every request that went out, and the delivery log against what the shops saw.
 
 import { checkForm } from "../support/callback-form.ts";
-import { checkBooks } from "../support/delivery-books.ts";
+import { checkLedger } from "../support/delivery-ledger.ts";
 import { BrokenPromise, type Progress, type Proof } from "../support/proof.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
 import { ATTACKS } from "./attacks.ts";
-import { BRAND, type HostileSite, openHostileSite } from "./hostile-site.ts";
+import { BRAND, type HostileSetup, openHostileSetup } from "./hostile-setup.ts";
 import { measureHeld, watchResident } from "./memory.ts";
 import { type RoundResult, runRound, type Victim } from "./round.ts";
 import { watchStalls } from "./stalls.ts";
@@ -85,30 +85,30 @@ async function runRounds(
 ): Promise<void> {
 	progress("the shops open");
 	await using cleaning = new AsyncDisposableStack();
-	const site = await openHostileSite(cleaning);
-	const victims = await openVictims(site);
+	const setup = await openHostileSetup(cleaning);
+	const victims = await openVictims(setup);
 	const heldBefore = measureHeld();
 	while (tally.rounds < rounds) {
 		progress(`round ${tally.rounds + 1} of ${rounds}, ${tally.attacks} attacks so far`);
-		printRound(await tallyRound(site, victims, seed + tally.rounds, tally), print);
+		printRound(await tallyRound(setup, victims, seed + tally.rounds, tally), print);
 		tally.heldGrowth = measureHeld() - heldBefore;
 		checkMemory(tally);
-		if (site.street.decoyConnections > 0) throw new Error("somebody came to where redirects lead");
+		if (setup.shops.decoyConnections > 0) throw new Error("somebody came to where redirects lead");
 		tally.rounds++;
 	}
-	tally.requests = await checkRequests(site);
-	await checkStop(site);
+	tally.requests = await checkRequests(setup);
+	await checkStop(setup);
 }
 
 async function tallyRound(
-	site: HostileSite,
+	setup: HostileSetup,
 	victims: readonly Victim[],
 	seed: number,
 	tally: Tally,
 ): Promise<RoundResult> {
 	const resident = watchResident();
 	try {
-		const result = await runRound(site, victims, createSeededRandom(seed));
+		const result = await runRound(setup, victims, createSeededRandom(seed));
 		tally.attacks += result.suffered.length;
 		tally.neighbourMs.push(...result.neighbourMs);
 		tally.longestBusyMs = Math.max(tally.longestBusyMs, result.stalls.longestBusyMs);
@@ -118,7 +118,7 @@ async function tallyRound(
 	}
 }
 
-async function openVictims({ openProgramme }: HostileSite): Promise<Victim[]> {
+async function openVictims({ openProgramme }: HostileSetup): Promise<Victim[]> {
 	const victims: Victim[] = [];
 	for (const attack of ATTACKS) {
 		victims.push({ attack, programme: await openProgramme(null), sentBytes: 0 });
@@ -134,20 +134,20 @@ function checkMemory({ residentGrowth, heldGrowth, rounds }: Tally): void {
 }
 
 /** Every request of every shop is held against the contract, and against the delivery log. */
-async function checkRequests(site: HostileSite): Promise<number> {
-	const received = site.gatherReceived();
+async function checkRequests(setup: HostileSetup): Promise<number> {
+	const received = setup.gatherReceived();
 	for (const callback of received) await checkForm(callback, BRAND);
-	await checkBooks(site.service.store.db, received, BRAND);
-	const errors = site.log.lines.filter(({ level }) => level === "error");
+	await checkLedger(setup.service.store.db, received, BRAND);
+	const errors = setup.log.lines.filter(({ level }) => level === "error");
 	if (errors.length > 0)
 		throw new Error(`the service logged: ${errors.map(({ message }) => message).join("; ")}`);
 	return received.length;
 }
 
-async function checkStop(site: HostileSite): Promise<void> {
+async function checkStop(setup: HostileSetup): Promise<void> {
 	const stalls = watchStalls();
 	const startedMs = performance.now();
-	await site.stop();
+	await setup.stop();
 	const tookMs = Math.round(performance.now() - startedMs);
 	stalls.stop();
 	if (tookMs > STOPPED_WITHIN_MS + stalls.longestMs) throw new Error(`the service took ${tookMs} ms to stop`);

@@ -8,8 +8,8 @@ import { findArrivalFaults } from "./arrival-check.ts";
 import { type Attack, answers, type Expected } from "./attack.ts";
 import { findFaults, LATE_MS, readLatest, type StoredAttempt } from "./attempt-check.ts";
 import { type AttemptWatch, watchAttempts } from "./attempt-watch.ts";
-import type { HostileSite } from "./hostile-site.ts";
-import type { ShopStreet } from "./shop-street.ts";
+import type { HostileSetup } from "./hostile-setup.ts";
+import type { HostileShops } from "./hostile-shops.ts";
 import { type StallWatch, watchStalls } from "./stalls.ts";
 
 export interface Victim {
@@ -50,19 +50,19 @@ const SURELY_KEPT_MS = 3_000;
 const MAX_TRIES = 5;
 
 export async function runRound(
-	site: HostileSite,
+	setup: HostileSetup,
 	victims: readonly Victim[],
 	random: SeededRandom,
 ): Promise<RoundResult> {
-	const watch = watchAttempts(site);
+	const watch = watchAttempts(setup);
 	const stalls = watchStalls();
 	let isOver = false;
-	const neighbour = Promise.allSettled([visitNeighbour(site, stalls, () => isOver)]);
+	const neighbour = Promise.allSettled([visitNeighbour(setup, stalls, () => isOver)]);
 	const all = victims.map((victim) => ({ victim, delayMs: random.between(0, SPREAD_MS) }));
 	const results = await Promise.allSettled(
 		all.map(async ({ victim, delayMs }) => {
 			await wait(delayMs);
-			return suffer(site, watch, stalls, victim);
+			return suffer(setup, watch, stalls, victim);
 		}),
 	);
 	isOver = true;
@@ -87,7 +87,7 @@ function readMessage(error: unknown): string {
 }
 
 async function suffer(
-	{ service, street }: HostileSite,
+	{ service, shops }: HostileSetup,
 	watch: AttemptWatch,
 	stalls: StallWatch,
 	victim: Victim,
@@ -102,15 +102,15 @@ async function suffer(
 		return stored;
 	};
 
-	await programme.saveUrl(street.url(name));
-	const { before, stored } = await provoke(street, attack, deliver);
+	await programme.saveUrl(shops.url(name));
+	const { before, stored } = await provoke(shops, attack, deliver);
 	// A refusal first: an early or a second answer of the attack would be taken for success.
-	await street.behave(name, 404);
+	await shops.behave(name, 404);
 	await deliver("the first delivery after it", answers(404, "refused"));
-	await street.behave(name, 226);
+	await shops.behave(name, 226);
 	await deliver("the second delivery after it", answers(226, "delivered"));
-	const sentBytes = await waitUntilClosed(street, stalls, name);
-	const arrivalFaults = findArrivalFaults(street.requests, stored.attempt, before?.attempt ?? null);
+	const sentBytes = await waitUntilClosed(shops, stalls, name);
+	const arrivalFaults = findArrivalFaults(shops.requests, stored.attempt, before?.attempt ?? null);
 	if (arrivalFaults.length > 0) throw new Error(`a shop that ${name}: ${arrivalFaults.join("; ")}`);
 	const newBytes = sentBytes - victim.sentBytes;
 	victim.sentBytes = sentBytes;
@@ -124,17 +124,17 @@ type Deliver = (what: string, expected: readonly Expected[]) => Promise<StoredAt
 
 /** The attack, and what came just before it on the connection to be kept. */
 async function provoke(
-	street: ShopStreet,
+	shops: HostileShops,
 	{ name, isOnKept, expected }: Attack,
 	deliver: Deliver,
 ): Promise<{ before: StoredAttempt | null; stored: StoredAttempt }> {
 	for (let tries = 0; tries < MAX_TRIES; tries++) {
 		let before: StoredAttempt | null = null;
 		if (isOnKept === true) {
-			await street.behave(name, 204);
+			await shops.behave(name, 204);
 			before = await deliver("the delivery before the attack", answers(204, "delivered"));
 		}
-		await street.attack(name);
+		await shops.attack(name);
 		const stored = await deliver("the attack", expected);
 		if (before === null || measureGap(before, stored) < SURELY_KEPT_MS) return { before, stored };
 	}
@@ -145,10 +145,10 @@ function measureGap({ attempt: { started_at_ms, took_ms } }: StoredAttempt, next
 	return next.attempt.started_at_ms - started_at_ms - (took_ms ?? 0);
 }
 
-async function waitUntilClosed(street: ShopStreet, stalls: StallWatch, name: string): Promise<number> {
+async function waitUntilClosed(shops: HostileShops, stalls: StallWatch, name: string): Promise<number> {
 	const sinceMs = performance.now();
 	for (;;) {
-		const { openConnections, sentBytes } = await street.report(name);
+		const { openConnections, sentBytes } = await shops.report(name);
 		if (openConnections === 0) return sentBytes;
 		if (performance.now() - sinceMs > CLOSED_WITHIN_MS + stalls.longestMs) {
 			throw new Error(`a shop that ${name}: ${openConnections} connections are still open`);
@@ -158,16 +158,16 @@ async function waitUntilClosed(street: ShopStreet, stalls: StallWatch, name: str
 }
 
 async function visitNeighbour(
-	site: HostileSite,
+	setup: HostileSetup,
 	stalls: StallWatch,
 	isOver: () => boolean,
 ): Promise<number[]> {
 	const tookMs: number[] = [];
 	while (!isOver()) {
-		const before = site.received.length;
-		await site.neighbour.record(site.service.random.hex(8));
+		const before = setup.received.length;
+		await setup.neighbour.record(setup.service.random.hex(8));
 		const startedMs = performance.now();
-		while (site.received.length === before) {
+		while (setup.received.length === before) {
 			if (performance.now() - startedMs > NEIGHBOUR_MS + stalls.longestMs) {
 				throw new Error(`the neighbour's delivery took more than ${NEIGHBOUR_MS} ms`);
 			}

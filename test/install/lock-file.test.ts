@@ -29,7 +29,7 @@ const MACHINES = [
 
 const root = new URL("../../", import.meta.url);
 const packages = readLock("package-lock.json");
-const runtimes = readLock("test/runtimes/packages/package-lock.json");
+const runtimes = readLock("test/receiver/runtimes/packages/package-lock.json");
 
 describe("the Node that runs the service is in the lock file, with its hash and without a script", () => {
 	for (const machine of MACHINES) {
@@ -93,7 +93,7 @@ describe("the runtimes that the receiver is tried on are in their lock file, wit
 
 for (const [name, lock] of [
 	["package-lock.json", packages],
-	["test/runtimes/packages/package-lock.json", runtimes],
+	["test/receiver/runtimes/packages/package-lock.json", runtimes],
 ] as const) {
 	test(`every package of ${name} has a hash, and none says which registry it came from`, () => {
 		const installed = [...lock].filter(([path, { link }]) => /(?:^|\/)node_modules\//.test(path) && !link);

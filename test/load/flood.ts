@@ -4,8 +4,8 @@
 import { setTimeout as timePasses } from "node:timers/promises";
 import { BLOCK_BUDGET, PROGRAMME_BUDGET } from "../../src/api/pixel-budgets.ts";
 import type { Budget } from "../../src/domain/token-bucket.ts";
-import type { ShopAccount } from "../command/shop-account.ts";
 import { forkProcess } from "../support/forked-process.ts";
+import type { ShopAccount } from "../support/shop-account.ts";
 import { startIntake } from "./intake.ts";
 import { PIXEL_FLOOD_LANGUAGE } from "./pixel-flood-language.ts";
 import { judgeLatency, type Latency } from "./report.ts";

@@ -5,8 +5,8 @@ import { randomBytes } from "node:crypto";
 import { Pool } from "undici";
 import { z } from "zod";
 import { canonicalString, sha256Hex, sign, signingKey } from "../../src/domain/signature.ts";
-import type { ShopAccount } from "../command/shop-account.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
+import type { ShopAccount } from "../support/shop-account.ts";
 
 export interface Intake {
 	/** By shop: the conversions it was answered, and the events that it is therefore owed. */
@@ -37,7 +37,7 @@ const ANSWER_TIMEOUT_MS = 30_000;
 
 export function startIntake(
 	serviceUrl: string,
-	shops: readonly ShopAccount[],
+	shops: readonly Pick<ShopAccount, "apiKey" | "secret">[],
 	seed: number,
 	senders = SENDERS,
 	orderPrefix = "order-",

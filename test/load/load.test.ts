@@ -79,7 +79,7 @@ test("an answer that is no JSON ends the run and is shown with its status", asyn
 	const server = createServer((_, response) => response.writeHead(502).end("<html>Bad Gateway</html>"));
 	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 	try {
-		const account = { programmeId: "prg_1", programmeRow: 1, apiKey: "rbk_1", secret: "rbs_1" };
+		const account = { apiKey: "rbk_1", secret: "rbs_1" };
 		const { done } = startIntake(`http://127.0.0.1:${portOf(server)}`, [account], 1);
 		await rejects(done, /answered 502 .*<html>Bad Gateway/);
 	} finally {

@@ -1,7 +1,7 @@
 // After the run, with the service stopped: is anything missing that somebody was promised?
 
 import type { Db } from "../../src/store/schema.ts";
-import type { ShopAccount } from "../command/shop-account.ts";
+import type { ShopAccount } from "../support/shop-account.ts";
 import type { AnsweredShop } from "./intake.ts";
 import type { ShopArrivals } from "./shops-language.ts";
 

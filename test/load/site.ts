@@ -6,10 +6,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readConfig } from "../../src/config.ts";
 import { openWorkplace, type Workplace } from "../../src/service.ts";
-import { openHome, type Running, type Settings } from "../command/command-home.ts";
-import { openAccount, type ShopAccount } from "../command/shop-account.ts";
-import type { DatabaseKind } from "../support/open-store.ts";
+import { openHome, type Running, type Settings } from "../support/command-home.ts";
 import { createPostgresAtHand } from "../support/postgres-at-hand.ts";
+import { openAccount, type ShopAccount } from "../support/shop-account.ts";
+import type { DatabaseKind } from "../support/test-database.ts";
 import { openShops, type Shops } from "./shops.ts";
 
 export interface Site {

@@ -14,10 +14,10 @@ import {
 import { tellChanges } from "../../src/accounts/tell-changes.ts";
 import { noteAudit } from "../../src/store/audit.ts";
 import { findPersonByEmail } from "../../src/store/people.ts";
-import type { ShopAccount } from "../command/shop-account.ts";
-import { DATABASE_KINDS } from "../support/open-store.ts";
-import { expectValue } from "../support/shop-programme.ts";
-import type { ReceivedMail } from "./mail-server.ts";
+import type { ReceivedMail } from "../support/mail-server.ts";
+import type { ShopAccount } from "../support/shop-account.ts";
+import { expectValue } from "../support/shop-account.ts";
+import { DATABASE_KINDS } from "../support/test-database.ts";
 import { openSite, type Site } from "./notice-site.ts";
 
 const MINUTE_MS = 60_000;

@@ -6,8 +6,8 @@ import { describe, test } from "node:test";
 import { invitePerson, renewLink } from "../../src/accounts/invitations.ts";
 import { createMailDispatcher } from "../../src/accounts/mail-dispatcher.ts";
 import { findPersonByEmail } from "../../src/store/people.ts";
-import { DATABASE_KINDS } from "../support/open-store.ts";
-import { expectValue } from "../support/shop-programme.ts";
+import { expectValue } from "../support/shop-account.ts";
+import { DATABASE_KINDS } from "../support/test-database.ts";
 import { openSite } from "./notice-site.ts";
 
 for (const kind of DATABASE_KINDS) {

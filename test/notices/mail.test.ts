@@ -5,9 +5,9 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { MAIL_INTERVAL_MS } from "../../src/domain/notice.ts";
 import { addFailures, claimMail } from "../../src/store/notices.ts";
-import { DATABASE_KINDS } from "../support/open-store.ts";
+import type { ReceivedMail } from "../support/mail-server.ts";
 import { newId } from "../support/rows.ts";
-import type { ReceivedMail } from "./mail-server.ts";
+import { DATABASE_KINDS } from "../support/test-database.ts";
 import { openSite } from "./notice-site.ts";
 
 const MINUTE_MS = 60_000;

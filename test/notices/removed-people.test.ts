@@ -7,8 +7,8 @@ import { issueKey } from "../../src/accounts/keys.ts";
 import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
 import { noteAudit } from "../../src/store/audit.ts";
 import { findPersonByEmail, setDeactivated } from "../../src/store/people.ts";
-import { DATABASE_KINDS } from "../support/open-store.ts";
-import { expectValue } from "../support/shop-programme.ts";
+import { expectValue } from "../support/shop-account.ts";
+import { DATABASE_KINDS } from "../support/test-database.ts";
 import { openSite, type Site } from "./notice-site.ts";
 
 const MINUTE_MS = 60_000;

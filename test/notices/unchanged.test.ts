@@ -3,8 +3,8 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { removePostbackUrl, savePostbackUrl } from "../../src/accounts/postback-url.ts";
-import { DATABASE_KINDS } from "../support/open-store.ts";
-import { expectValue } from "../support/shop-programme.ts";
+import { expectValue } from "../support/shop-account.ts";
+import { DATABASE_KINDS } from "../support/test-database.ts";
 import { openSite } from "./notice-site.ts";
 
 const MINUTE_MS = 60_000;

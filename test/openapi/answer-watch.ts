@@ -2,8 +2,8 @@
 // taken must be as described, and one that is refused for its form must not.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
-import { signedRequest } from "../../src/api/signed-request.test-support.ts";
 import { read, type TestShop } from "../../src/api/test-shop.test-support.ts";
+import { signedRequest } from "../support/signed-request.ts";
 import { type DescribedApi, type DescribedOperation, mediaTypeOf, responseFor } from "./described-api.ts";
 
 /** A refusal with one of these is about the form of a request, which a schema can describe. */

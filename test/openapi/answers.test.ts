@@ -10,8 +10,9 @@ import { describeApi } from "../../src/api/openapi/document.ts";
 import { SALE, type Scenario } from "../../src/api/refusal-scenario.test-support.ts";
 import { CALLER_SCENARIOS } from "../../src/api/refused-callers.test-support.ts";
 import { CONTENT_SCENARIOS } from "../../src/api/refused-content.test-support.ts";
-import { type CallOptions, signedRequest } from "../../src/api/signed-request.test-support.ts";
-import { openTestShop, type TestShop, value } from "../../src/api/test-shop.test-support.ts";
+import { openTestShop, type TestShop } from "../../src/api/test-shop.test-support.ts";
+import { expectValue } from "../../test/support/shop-account.ts";
+import { type CallOptions, signedRequest } from "../support/signed-request.ts";
 import { AnswerWatch } from "./answer-watch.ts";
 import { DescribedApi } from "./described-api.ts";
 
@@ -200,8 +201,8 @@ function wordsOf(
 }
 
 async function callWithRevokedKey(shop: TestShop, method: string, target: string) {
-	const { key, keyId } = value(await issueKey(shop.deps, shop.programme.public_id));
-	value(await revokeKey(shop.deps, shop.programme.id, keyId));
+	const { key, keyId } = expectValue(await issueKey(shop.deps, shop.programme.public_id));
+	expectValue(await revokeKey(shop.deps, shop.programme.id, keyId));
 	return shop.call(method, target, { headers: { authorization: `Bearer ${key}` } });
 }
 

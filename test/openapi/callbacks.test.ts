@@ -3,11 +3,11 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { describeApi } from "../../src/api/openapi/document.ts";
-import { signedRequest } from "../../src/api/signed-request.test-support.ts";
 import { EVENT_NAMES } from "../../src/domain/event-name.ts";
 import type { ReceivedCallback } from "../support/callback-form.ts";
 import { eachService, type RunningService } from "../support/running-service.ts";
 import type { ShopProgramme } from "../support/shop-programme.ts";
+import { signedRequest } from "../support/signed-request.ts";
 import { DescribedApi } from "./described-api.ts";
 
 eachService(

@@ -4,9 +4,8 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { type RecordResult, signRequest } from "@ringback/receiver";
 import { issueKey, revokeKey } from "../../src/accounts/keys.ts";
-import { openAccount } from "../command/shop-account.ts";
 import { replaceSecret } from "../support/replace-secret.ts";
-import { expectValue } from "../support/shop-programme.ts";
+import { expectValue, openAccount } from "../support/shop-account.ts";
 import { startLiveService } from "./live-service.ts";
 
 const live = await startLiveService();

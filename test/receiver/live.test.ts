@@ -10,11 +10,11 @@ import { join } from "node:path";
 import { after, before, beforeEach, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import type { PostbackEvent, StoreEvent } from "@ringback/receiver";
+import { type PackedPackage, packPackage } from "../support/packed-package.ts";
 import { portOf } from "../support/port-of.ts";
 import { eachService } from "../support/running-service.ts";
 import type { AnswerRequest, ShopRequest } from "../support/shop.ts";
 import type { ShopProgramme } from "../support/shop-programme.ts";
-import { type PackedPackage, packPackage } from "./packed-package.ts";
 
 let packed: PackedPackage;
 let folder: string;

@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { publint } from "publint";
+import { type PackedPackage, packPackage } from "../support/packed-package.ts";
 import { checkTypes, NODE_TYPES } from "./check-types.ts";
 import { NODE_CONSUMER, WEB_CONSUMER } from "./consumer-programs.ts";
-import { type PackedPackage, packPackage } from "./packed-package.ts";
 import { readTypedPrograms } from "./readme-programs.ts";
 
 /** Half as much again as it weighs; more means that something slipped in. */

@@ -1,5 +1,5 @@
 // The README's programs, run as they stand with the packed package: on this Node, and in the frameworks that came with
-// the install. test/runtimes has the other runtimes and the large framework.
+// the install. test/receiver/runtimes has the other runtimes and the large framework.
 
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";

@@ -4,7 +4,7 @@
 import { match } from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { packPackage } from "./packed-package.ts";
+import { packPackage } from "../support/packed-package.ts";
 import { makeBusy, readPrograms, writePrograms } from "./readme-programs.ts";
 import { type RunningProgram, type Settings, startProgram } from "./run-program.ts";
 

@@ -1,25 +1,10 @@
-// One suite, both databases: a real SQLite file and a real PostgreSQL database, made for the suite and
-// removed after it. Removing proves that everything opened was closed.
+// One suite, both databases: a real SQLite file and a real PostgreSQL database, made for the suite and removed
+// after it.
 
-import { deepEqual } from "node:assert/strict";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { basename, dirname, join } from "node:path";
 import { after, before, describe } from "node:test";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";
-import { DATABASE_KINDS, type DatabaseKind, openStore } from "./open-store.ts";
-import { createPostgresAtHand } from "./postgres-at-hand.ts";
-
-export interface TestDatabase {
-	kind: DatabaseKind;
-	/** A file's path or a URL. */
-	location: string;
-	/** A store with connections of its own, as another process would have. */
-	open(): Store;
-	/** Closes the stores and removes the database; fails when anything else is still connected. */
-	remove(): Promise<void>;
-}
+import { createTestDatabase, DATABASE_KINDS, type DatabaseKind, type TestDatabase } from "./test-database.ts";
 
 /** What a suite gets; all but the kind is there from the first test on, and `store` is migrated. */
 export interface SuiteDatabase {
@@ -60,52 +45,6 @@ export function eachDatabase(title: string, define: (database: SuiteDatabase) =>
 			});
 		});
 	}
-}
-
-/** An empty database. */
-export async function createTestDatabase(kind: DatabaseKind): Promise<TestDatabase> {
-	const { location, drop } = kind === "SQLite" ? makeSqliteFile() : await makePostgresDatabase();
-	const stores: Store[] = [];
-	return {
-		kind,
-		location,
-		open() {
-			const store = openStore(kind, location);
-			stores.push(store);
-			return store;
-		},
-		async remove() {
-			for (const store of stores) await store.close();
-			await drop();
-		},
-	};
-}
-
-interface MadeDatabase {
-	location: string;
-	drop(): Promise<void>;
-}
-
-function makeSqliteFile(): MadeDatabase {
-	const location = join(mkdtempSync(join(tmpdir(), "ringback-sqlite-")), "ringback.db");
-	return { location, drop: async () => removeSqliteFile(location) };
-}
-
-function removeSqliteFile(path: string): void {
-	// The last connection to close takes the write-ahead log with it: a file beside this one is a leak.
-	const left = readdirSync(dirname(path));
-	rmSync(dirname(path), { recursive: true });
-	deepEqual(left, left.length === 0 ? [] : [basename(path)], "a connection to the SQLite file is still open");
-}
-
-/** A server of its own only where a test file is run alone, without test/global-setup.ts. */
-const postgres = createPostgresAtHand({ settings: { fsync: "off" } });
-
-after(() => postgres.stop());
-
-async function makePostgresDatabase(): Promise<MadeDatabase> {
-	const { url, drop } = await postgres.createDatabase();
-	return { location: url, drop };
 }
 
 function made<Value>(value: Value | undefined): Value {

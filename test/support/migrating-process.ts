@@ -3,7 +3,7 @@
 
 import { once } from "node:events";
 import { START_MS } from "./clock.ts";
-import { DATABASE_KINDS, openStore } from "./open-store.ts";
+import { DATABASE_KINDS, openStore } from "./test-database.ts";
 
 const [, , kindArgument, location = ""] = process.argv;
 const kind = DATABASE_KINDS.find((known) => known === kindArgument);

@@ -3,7 +3,7 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { CompiledQuery, type KyselyPlugin } from "kysely";
 import type { Db, Store } from "../../src/store/store.ts";
-import type { DatabaseKind } from "./open-store.ts";
+import type { DatabaseKind } from "./test-database.ts";
 
 export interface QueryPlan {
 	indexes: readonly string[];

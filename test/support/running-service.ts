@@ -2,18 +2,14 @@
 // about, after it every request that any shop received is held against the contract, and after the last one
 // the delivery log against what the shops saw.
 
-import { deepEqual, equal, ok } from "node:assert/strict";
-import { randomBytes } from "node:crypto";
+import { equal, ok } from "node:assert/strict";
 import { after, afterEach, before, describe } from "node:test";
 import { type Certificates, makeCertificates } from "../../demo/certificate.ts";
-import { type Config, readConfig } from "../../src/config.ts";
-import { type Service, startService } from "../../src/service.ts";
+import type { Service } from "../../src/service.ts";
 import { checkForm, type ReceivedCallback, readCallback } from "./callback-form.ts";
 import { createClock, START_MS } from "./clock.ts";
-import { createTestDatabase, type TestDatabase } from "./databases.ts";
-import { checkBooks } from "./delivery-books.ts";
-import { createLog } from "./log.ts";
-import { DATABASE_KINDS, type DatabaseKind } from "./open-store.ts";
+import { checkLedger } from "./delivery-ledger.ts";
+import { assertNoErrors, type OpenedService, openService, type Settings } from "./open-service.ts";
 import { type Shop, type ShopAnswer, type ShopRequest, startShop } from "./shop.ts";
 import {
 	openShopProgramme,
@@ -21,6 +17,7 @@ import {
 	type ServiceAtHand,
 	type ShopProgramme,
 } from "./shop-programme.ts";
+import { DATABASE_KINDS, type DatabaseKind } from "./test-database.ts";
 import { type Condition, untilOnClock } from "./until.ts";
 
 export interface RunningService extends ServiceAtHand {
@@ -28,9 +25,6 @@ export interface RunningService extends ServiceAtHand {
 	/** Another machine of the same shop, with the same certificate unless another is given. */
 	startShop(certificates?: Certificates): Promise<Shop>;
 }
-
-/** Environment variables, as an operator would set them. */
-type Settings = Readonly<Record<string, string>>;
 
 export function eachService(
 	title: string,
@@ -53,7 +47,6 @@ export function eachService(
 
 class RunningServiceOf implements RunningService {
 	readonly clock = createClock(START_MS, { leaps: true });
-	readonly log = createLog();
 	readonly received: ReceivedCallback[] = [];
 	brand = "Service";
 	readonly #kind: DatabaseKind;
@@ -63,16 +56,15 @@ class RunningServiceOf implements RunningService {
 	readonly #shops: Shop[] = [];
 	readonly #nonces = new Set<string>();
 	#checked = 0;
-	#database: TestDatabase | undefined;
 	#certificates: Certificates | undefined;
-	#service: Service | undefined;
+	#running: OpenedService | undefined;
 
 	constructor(kind: DatabaseKind) {
 		this.#kind = kind;
 	}
 
 	get service(): Service {
-		return made(this.#service);
+		return made(this.#running).service;
 	}
 
 	get shop(): Shop {
@@ -82,11 +74,14 @@ class RunningServiceOf implements RunningService {
 	async start(settings: Settings): Promise<void> {
 		this.#certificates = await makeCertificates({ names: ["127.0.0.1", "*.shop.example"] });
 		await this.startShop();
-		this.#database = await createTestDatabase(this.#kind);
-		const config = configOf(this.#database, settings);
-		this.brand = config.brand;
-		const { clock, log } = this;
-		this.#service = await startService({ ...config, trustedCa: this.#certificates.caPem }, { clock, log });
+		this.#running = await openService({
+			database: this.#kind,
+			clock: this.clock,
+			trustedCa: this.#certificates.caPem,
+			// A century: the tests leap over months, and at the end the delivery log must be complete.
+			settings: { RINGBACK_RETENTION_DAYS: "36500", ...settings },
+		});
+		this.brand = this.service.config.brand;
 	}
 
 	async startShop(certificates: Certificates = made(this.#certificates)): Promise<Shop> {
@@ -138,36 +133,18 @@ class RunningServiceOf implements RunningService {
 	}
 
 	async end(): Promise<void> {
-		await this.#service?.stop();
+		const opening = made(this.#running);
+		await opening.stop();
 		for (const shop of this.#shops) await shop.close();
-		const database = made(this.#database);
-		await checkBooks(database.open().db, this.received, this.brand);
-		await database.remove();
-		deepEqual(
-			this.log.lines.filter(({ level }) => level === "error"),
-			[],
-		);
+		await checkLedger(opening.database.open().db, this.received, this.brand);
+		await opening.close();
+		assertNoErrors(opening.log);
 		for (const { secret, key } of this.#programmes.values()) {
 			for (const word of [secret, key])
-				ok(word === "" || !this.log.text().includes(word), "a secret was logged");
+				ok(word === "" || !opening.log.text().includes(word), "a secret was logged");
 		}
 		equal(this.clock.waitingTimers, 0, "timers are left after a clean stop");
 	}
-}
-
-function configOf({ kind, location }: TestDatabase, settings: Settings): Config {
-	const read = readConfig({
-		DATABASE_URL: kind === "SQLite" ? `sqlite:${location}` : location,
-		PORT: "0",
-		RINGBACK_METRICS_ADDRESS: "off",
-		RINGBACK_SECRET_KEY: randomBytes(32).toString("hex"),
-		RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
-		// A century: the tests leap over months, and at the end the books must be complete.
-		RINGBACK_RETENTION_DAYS: "36500",
-		...settings,
-	});
-	if (!read.ok) throw new Error(read.problems.join(" "));
-	return read.config;
 }
 
 function made<Value>(value: Value | undefined): Value {

@@ -3,14 +3,10 @@
 
 import type { Selectable } from "kysely";
 import { issueKey } from "../../src/accounts/keys.ts";
-import { openProgramme } from "../../src/accounts/open-programme.ts";
-import { createPerson } from "../../src/accounts/people.ts";
 import { removePostbackUrl, savePostbackUrl } from "../../src/accounts/postback-url.ts";
-import { type CallOptions, signedRequest } from "../../src/api/signed-request.test-support.ts";
 import { decideConversion } from "../../src/conversions/decide.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
 import type { Reason } from "../../src/domain/conversion.ts";
-import type { Result } from "../../src/domain/fault.ts";
 import type { Service } from "../../src/service.ts";
 import { findByOrder } from "../../src/store/conversions.ts";
 import { findProgramme } from "../../src/store/programmes.ts";
@@ -20,6 +16,8 @@ import type { ReceivedCallback } from "./callback-form.ts";
 import type { MovableClock } from "./clock.ts";
 import { replaceSecret } from "./replace-secret.ts";
 import type { AnswerRequest, Shop } from "./shop.ts";
+import { addProgrammeOf, expectValue, type ProgrammeTerms } from "./shop-account.ts";
+import { type CallOptions, signedRequest } from "./signed-request.ts";
 import type { Condition } from "./until.ts";
 
 export interface ServiceAtHand {
@@ -33,10 +31,7 @@ export interface ServiceAtHand {
 	until(what: string, condition: Condition, tickMs?: number): Promise<void>;
 }
 
-export interface ProgrammeOptions {
-	currency?: string;
-	approvalDays?: number;
-	parksPixels?: boolean;
+export interface ProgrammeOptions extends ProgrammeTerms {
 	/** Null: none is saved. */
 	url?: string | null;
 	/** False: no API key was ever issued, so there is no secret either. */
@@ -247,31 +242,12 @@ export class ShopProgramme {
 
 export async function openShopProgramme(
 	running: ServiceAtHand,
-	options: ProgrammeOptions,
+	{ url = running.shop.url(DEFAULT_PATH), hasKey = true, ...terms }: ProgrammeOptions,
 ): Promise<ShopProgramme> {
-	const { service, shop } = running;
-	const ownerEmail = `${service.random.hex(6)}@shop.example`;
-	expectValue(await createPerson(service, { email: ownerEmail, role: "owner" }));
-	const { programme: made } = expectValue(
-		await openProgramme(service, null, {
-			name: "Shop",
-			ownerEmail,
-			currency: options.currency ?? "EUR",
-			commissionRate: "8",
-			feeRate: "2.5",
-			// Ten years, so that no test meets the window by leaping over it.
-			approvalDays: options.approvalDays ?? 3_650,
-			parksPixels: options.parksPixels ?? true,
-		}),
-	);
-	const programme = new ShopProgramme(running, made.id, made.public_id);
-	if (options.hasKey !== false) await programme.issueKey();
-	const url = options.url === undefined ? shop.url(DEFAULT_PATH) : options.url;
+	// Ten years, so that no test meets the window by leaping over it.
+	const { id, public_id } = await addProgrammeOf(running.service, { approvalDays: 3_650, ...terms });
+	const programme = new ShopProgramme(running, id, public_id);
+	if (hasKey) await programme.issueKey();
 	if (url !== null) await programme.saveUrl(url);
 	return programme;
-}
-
-export function expectValue<Value>(result: Result<Value>): Value {
-	if (result.ok) return result.value;
-	throw new Error(`${result.fault.code}: ${result.fault.detail}`);
 }

@@ -1,7 +1,7 @@
 // A shop's owner before the integration page, with the few steps that most of its tests begin with.
 
 import type { TestContext } from "node:test";
-import { signedRequest } from "../../api/signed-request.test-support.ts";
+import { signedRequest } from "../../../test/support/signed-request.ts";
 import { createApp } from "../../app.ts";
 import type { Programme } from "../../store/programmes.ts";
 import { type Browser, openTestSite, type TestSite } from "../test-site.test-support.ts";

@@ -1,13 +1,13 @@
 // What an app in a test is wired up with, besides its store, clock, random and log: an installation that is as it
 // should be, with mail off and names that lead nowhere.
 
-import { MAIL_OFF } from "../../test/support/mail-off.ts";
-import { createInstallationWatch } from "../accounts/installation-watch.ts";
-import type { AllDeps } from "../app.ts";
-import type { WarningSettings } from "../domain/warning.ts";
-import { temporaryFilesOfSystem } from "../outside/temporary-files.ts";
-import { createLimitedCalls } from "./limited-calls.ts";
-import { createMetrics } from "./metrics.ts";
+import { createInstallationWatch } from "../../src/accounts/installation-watch.ts";
+import { createLimitedCalls } from "../../src/api/limited-calls.ts";
+import { createMetrics } from "../../src/api/metrics.ts";
+import type { AllDeps } from "../../src/app.ts";
+import type { WarningSettings } from "../../src/domain/warning.ts";
+import { temporaryFilesOfSystem } from "../../src/outside/temporary-files.ts";
+import { MAIL_OFF } from "./mail-off.ts";
 
 export const SOUND_INSTALLATION: WarningSettings = {
 	publicUrl: "https://ringback.example",
@@ -16,7 +16,7 @@ export const SOUND_INSTALLATION: WarningSettings = {
 	allowsPrivateRanges: false,
 };
 
-export function makeTestDeps(parts: Pick<AllDeps, "store" | "clock" | "random" | "log">): AllDeps {
+export function makeAppDeps(parts: Pick<AllDeps, "store" | "clock" | "random" | "log">): AllDeps {
 	return {
 		...parts,
 		sealingKey: new Uint8Array(32).fill(7),

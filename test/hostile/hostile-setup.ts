@@ -1,24 +1,21 @@
 // The service in this process as in production, real clock and five-second deadline included, with a programme
 // at every hostile shop and one at a healthy neighbour's.
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { type Config, readConfig } from "../../src/config.ts";
 import { realClock } from "../../src/outside/clock.ts";
-import { type Service, startService } from "../../src/service.ts";
+import type { Service } from "../../src/service.ts";
 import { type ReceivedCallback, readCallback } from "../support/callback-form.ts";
-import { createLog, type KeptLog } from "../support/log.ts";
-import { type Shop, startShop } from "../support/shop.ts";
+import type { KeptLog } from "../support/log.ts";
+import { openService } from "../support/open-service.ts";
+import { startShop } from "../support/shop.ts";
 import { openShopProgramme, type ShopProgramme } from "../support/shop-programme.ts";
 import { until } from "../support/until.ts";
-import { openShopStreet, type ShopStreet } from "./shop-street.ts";
+import { type HostileShops, openHostileShops } from "./hostile-shops.ts";
 
-export interface HostileSite {
+export interface HostileSetup {
 	readonly service: Service;
 	readonly log: KeptLog;
-	readonly street: ShopStreet;
+	readonly shops: HostileShops;
 	readonly neighbour: ShopProgramme;
 	/** What the neighbour's shop got, in the order of arrival. */
 	readonly received: readonly ReceivedCallback[];
@@ -34,8 +31,8 @@ export interface HostileSite {
 export const BRAND = "Service";
 
 /** Whatever is opened is closed by `cleaning`, also when opening the next thing fails. */
-export async function openHostileSite(cleaning: AsyncDisposableStack): Promise<HostileSite> {
-	const street = cleaning.adopt(await openShopStreet(), ({ close }) => close());
+export async function openHostileSetup(cleaning: AsyncDisposableStack): Promise<HostileSetup> {
+	const shops = cleaning.adopt(await openHostileShops(), ({ close }) => close());
 	const received: ReceivedCallback[] = [];
 	const programmes: ShopProgramme[] = [];
 	const shop = await startShop({
@@ -46,16 +43,9 @@ export async function openHostileSite(cleaning: AsyncDisposableStack): Promise<H
 		},
 	});
 	cleaning.defer(() => shop.close());
-	const folder = mkdtempSync(join(tmpdir(), "ringback-hostile-"));
-	cleaning.defer(() => rmSync(folder, { recursive: true }));
-	const log = createLog();
-	const service = await startService(configOf(folder, street, shop), { log });
-	let stopped: Promise<void> | undefined;
-	const stop = () => {
-		stopped ??= service.stop();
-		return stopped;
-	};
-	cleaning.defer(stop);
+	const opened = await openService({ trustedCa: shops.trustedCa + shop.caPem });
+	cleaning.defer(opened.close);
+	const { service, log, stop } = opened;
 	const openProgramme = async (url: string | null) => {
 		const programme = await openShopProgramme(
 			{
@@ -75,7 +65,7 @@ export async function openHostileSite(cleaning: AsyncDisposableStack): Promise<H
 	return {
 		service,
 		log,
-		street,
+		shops,
 		neighbour,
 		received,
 		openProgramme,
@@ -89,7 +79,7 @@ export async function openHostileSite(cleaning: AsyncDisposableStack): Promise<H
 		},
 		gatherReceived: () => [
 			...received,
-			...street.requests.map((request) => {
+			...shops.requests.map((request) => {
 				const read = readCallback(request);
 				const secret = programmes.find(({ programId }) => programId === read.body.programId)?.secret ?? "";
 				return { ...read, serviceNowMs: request.arrivedAtMs, secret, answered: request.answered };
@@ -97,17 +87,6 @@ export async function openHostileSite(cleaning: AsyncDisposableStack): Promise<H
 		],
 		stop,
 	};
-}
-
-function configOf(folder: string, street: ShopStreet, shop: Shop): Config {
-	const read = readConfig({
-		DATABASE_URL: `sqlite:${join(folder, "ringback.db")}`,
-		PORT: "0",
-		RINGBACK_METRICS_ADDRESS: "off",
-		RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
-	});
-	if (!read.ok) throw new Error(read.problems.join(" "));
-	return { ...read.config, trustedCa: street.trustedCa + shop.caPem };
 }
 
 /** Real time passes by itself; whoever wants to be later waits. */

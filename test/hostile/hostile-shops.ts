@@ -2,9 +2,9 @@
 
 import { forkProcess } from "../support/forked-process.ts";
 import type { SeenRequest, ShopReport } from "./hostile-shop.ts";
-import { type Order, STREET_LANGUAGE } from "./street-language.ts";
+import { type Order, SHOPS_LANGUAGE } from "./shops-language.ts";
 
-export interface ShopStreet {
+export interface HostileShops {
 	/** PEM of the CAs that the service must trust to get as far as each attack. */
 	readonly trustedCa: string;
 	/** Of every shop, in the order of the reports. */
@@ -19,8 +19,8 @@ export interface ShopStreet {
 	close(): Promise<void>;
 }
 
-export async function openShopStreet(): Promise<ShopStreet> {
-	const child = await forkProcess(new URL("./shop-process.ts", import.meta.url), [], STREET_LANGUAGE);
+export async function openHostileShops(): Promise<HostileShops> {
+	const child = await forkProcess(new URL("./shop-process.ts", import.meta.url), [], SHOPS_LANGUAGE);
 	const { ports, trustedCa } = child.opened;
 	const requests: SeenRequest[] = [];
 	let decoyConnections = 0;

@@ -3,7 +3,7 @@
 
 import { once } from "node:events";
 import { SMTPServer } from "smtp-server";
-import { portOf } from "../support/port-of.ts";
+import { portOf } from "./port-of.ts";
 
 export interface ReceivedMail {
 	/** From the envelope: who really gets it. */

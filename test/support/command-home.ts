@@ -6,12 +6,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { COMPILE_CACHE } from "../support/compile-cache.ts";
-import { type Ended, endProcess, type Running, watchProcess } from "../support/watched-process.ts";
+import { COMPILE_CACHE } from "./compile-cache.ts";
+import { type Ended, endProcess, type Running, watchProcess } from "./watched-process.ts";
 
 export type Settings = Readonly<Record<string, string>>;
 
-export type { Ended, Running } from "../support/watched-process.ts";
+export type { Ended, Running } from "./watched-process.ts";
 
 export interface Home {
 	folder: string;
@@ -24,7 +24,7 @@ export interface Home {
 	startScript(script: string, args: readonly string[], settings?: Settings): Running;
 }
 
-const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** A test, or a suite's own hooks. */
 interface Cleaning {

@@ -7,10 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { sampleEvent } from "../../receiver/src/sample-delivery.ts";
-import { checkTypes, NODE_TYPES } from "../receiver/check-types.ts";
-import { NEXT_CONSUMER } from "../receiver/consumer-programs.ts";
-import { checkReceiver, freshDelivery, SECRET, sendDelivery } from "../receiver/delivery-cases.ts";
+import { sampleEvent } from "../../../receiver/src/sample-delivery.ts";
+import { reportNotRun } from "../../support/not-run.ts";
+import { checkTypes, NODE_TYPES } from "../check-types.ts";
+import { NEXT_CONSUMER } from "../consumer-programs.ts";
+import { checkReceiver, freshDelivery, SECRET, sendDelivery } from "../delivery-cases.ts";
 import {
 	checkBusyProgram,
 	checkCommand,
@@ -18,14 +19,13 @@ import {
 	checkVectors,
 	QUERY,
 	type ReceiverProgram,
-} from "../receiver/program-cases.ts";
-import { readPrograms, writePrograms } from "../receiver/readme-programs.ts";
-import { runProgram } from "../receiver/run-program.ts";
-import { ANNOUNCE, openShopFolder, type ShopFolder } from "../receiver/shop-folder.ts";
-import { reportNotRun } from "../support/not-run.ts";
+} from "../program-cases.ts";
+import { readPrograms, writePrograms } from "../readme-programs.ts";
+import { runProgram } from "../run-program.ts";
+import { ANNOUNCE, openShopFolder, type ShopFolder } from "../shop-folder.ts";
 import { type InstalledPackages, installPackages } from "./packages-folder.ts";
 
-const OUR_COMMAND = fileURLToPath(new URL("../../src/ringback.js", import.meta.url));
+const OUR_COMMAND = fileURLToPath(new URL("../../../src/ringback.js", import.meta.url));
 const MACHINE = `${process.platform}-${process.arch}`;
 const NEXT = "next/dist/bin/next";
 const DENO_RIGHTS = ["run", "--no-remote", "--allow-net=127.0.0.1", "--allow-env", "--allow-read"];

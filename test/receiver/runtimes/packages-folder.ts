@@ -6,12 +6,12 @@ import { copyFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { runProgram } from "../receiver/run-program.ts";
+import { runProgram } from "../run-program.ts";
 
 const LISTS = fileURLToPath(new URL("packages/", import.meta.url));
 const LIST_NAMES = ["package.json", "package-lock.json"];
 /** npm's settings for this checkout, which it reads only in the folder where it runs. */
-const PROJECT_SETTINGS = fileURLToPath(new URL("../../.npmrc", import.meta.url));
+const PROJECT_SETTINGS = fileURLToPath(new URL("../../../.npmrc", import.meta.url));
 /** One more try and no more: npm's own patience with a registry that is not there lasts for minutes. */
 const RETRY_OPTIONS = ["--fetch-retries=1", "--fetch-retry-mintimeout=2000", "--fetch-retry-maxtimeout=2000"];
 const INSTALL_OPTIONS = ["--no-save", "--ignore-scripts", "--prefer-offline"];

@@ -34,7 +34,7 @@ const request = z.object({
 	answered: z.number().nullable(),
 });
 
-export const STREET_LANGUAGE: Language<Opened, Order, Answer> = {
+export const SHOPS_LANGUAGE: Language<Opened, Order, Answer> = {
 	name: "the hostile shops",
 	opened: z.object({ ports: z.map(z.string(), z.number()), trustedCa: z.string() }),
 	order,

@@ -10,7 +10,7 @@ import { CONTRACT_ATTEMPTS, meaningOf } from "./contract-verdict.ts";
 
 type AttemptRow = Selectable<AttemptsTable>;
 
-export async function checkBooks(
+export async function checkLedger(
 	db: Db,
 	received: readonly ReceivedCallback[],
 	brand: string,

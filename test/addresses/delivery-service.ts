@@ -2,24 +2,21 @@
 // database, as if they had been saved before the policy or the name server changed its mind.
 
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Selectable } from "kysely";
-import { type Config, readConfig } from "../../src/config.ts";
 import type { Result } from "../../src/domain/fault.ts";
 import { SEALING_IV_BYTES, sealSecret } from "../../src/domain/sealing.ts";
-import { openWorkplace, type Service, startService, type Workplace } from "../../src/service.ts";
+import { DAY_MS } from "../../src/domain/time.ts";
+import type { Workplace } from "../../src/service.ts";
 import { insertConversions } from "../../src/store/conversion-moves.ts";
 import { insertOwedEvents, type OwedEvent } from "../../src/store/outbox.ts";
 import { insertProgramme, type Programme, setEndpoint } from "../../src/store/programmes.ts";
 import { insertSecret } from "../../src/store/signing-secrets.ts";
 import type { Db } from "../../src/store/store.ts";
 import type { AttemptsTable, DeliveriesTable } from "../../src/store/tables/deliveries.ts";
-import { createLog, type KeptLog } from "../support/log.ts";
+import { type OpenedService, prepareService } from "../support/open-service.ts";
 import { newConversion, newOwedEvent, newProgramme, newSecret } from "../support/rows.ts";
 
-export interface SiteSettings {
+export interface DeliverySettings {
 	dnsServer: string;
 	/** CIDR ranges with commas between them, as in the environment; empty in production. */
 	allowedRanges: string;
@@ -33,47 +30,27 @@ export interface DeliveryResult {
 	attempt: Pick<Selectable<AttemptsTable>, "result" | "detail" | "http_status"> | undefined;
 }
 
-export interface DeliverySite {
-	readonly log: KeptLog;
-	/** What pages work with; nothing is delivered by it. */
-	openWorkplace(): Promise<Workplace>;
-	startService(): Promise<Service>;
-	remove(): void;
-}
-
 /** What the resolver says when nobody answers it in time. */
 export const LOOK_UP_TIMEOUT = "ETIMEOUT";
 /** Two queries each, and a socket has room for a few hundred packets: one that is lost costs a second. */
 const MAX_LOOK_UPS_AT_ONCE = 64;
 const GIVE_UP_AFTER_MS = 60_000;
 const PAUSE_MS = 20;
-const DAY_MS = 86_400_000;
 
-export function createDeliverySite(settings: SiteSettings): DeliverySite {
-	const folder = mkdtempSync(join(tmpdir(), "ringback-addresses-"));
-	const log = createLog();
-	const config = { ...readSettings(folder, settings), trustedCa: settings.trustedCa ?? null };
-	return {
-		log,
-		openWorkplace: () => openWorkplace(config, { log }),
-		startService: () => startService(config, { log }),
-		remove: () => rmSync(folder, { recursive: true }),
-	};
-}
-
-function readSettings(folder: string, { dnsServer, allowedRanges }: SiteSettings): Config {
-	const read = readConfig({
-		DATABASE_URL: `sqlite:${join(folder, "ringback.db")}`,
-		PORT: "0",
-		RINGBACK_METRICS_ADDRESS: "off",
-		RINGBACK_SECRET_KEY: randomBytes(32).toString("hex"),
-		RINGBACK_DNS_SERVERS: dnsServer,
-		RINGBACK_ALLOWED_PRIVATE_RANGES: allowedRanges,
-		RINGBACK_MAX_IN_FLIGHT: String(MAX_LOOK_UPS_AT_ONCE),
-		RINGBACK_ROLE: "worker",
+export function prepareDelivery({
+	dnsServer,
+	allowedRanges,
+	trustedCa,
+}: DeliverySettings): Promise<OpenedService> {
+	return prepareService({
+		...(trustedCa === undefined ? {} : { trustedCa }),
+		settings: {
+			RINGBACK_DNS_SERVERS: dnsServer,
+			RINGBACK_ALLOWED_PRIVATE_RANGES: allowedRanges,
+			RINGBACK_MAX_IN_FLIGHT: String(MAX_LOOK_UPS_AT_ONCE),
+			RINGBACK_ROLE: "worker",
+		},
 	});
-	if (!read.ok) throw new Error(read.problems.join(" "));
-	return read.config;
 }
 
 /** Each with a signing secret and without a URL. */

@@ -1,0 +1,108 @@
+// The real service inside this process: `startService` with the settings an operator would make, over a database of its
+// own. Every suite that needs the whole service opens it here; a suite adds its shops, its mail server or its checks.
+
+import { deepEqual } from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { readConfig } from "../../src/config.ts";
+import type { Clock } from "../../src/ports.ts";
+import { openWorkplace, type Service, startService, type Workplace } from "../../src/service.ts";
+import { createLog, type KeptLog } from "./log.ts";
+import { createTestDatabase, type DatabaseKind, type TestDatabase } from "./test-database.ts";
+
+/** Environment variables. */
+export type Settings = Readonly<Record<string, string>>;
+
+export interface ServiceOptions {
+	/** A SQLite file unless told otherwise. */
+	database?: DatabaseKind;
+	/** The machine's own unless a test moves time. */
+	clock?: Clock;
+	/** Certificates (PEM) that callbacks trust: those of the test's shops. */
+	trustedCa?: string;
+	/** On top of those below. */
+	settings?: Settings;
+}
+
+export interface OpenedService {
+	/** Fails while it is not running. */
+	readonly service: Service;
+	readonly database: TestDatabase;
+	/** Of all that ran over this database. */
+	readonly log: KeptLog;
+	/** Again after a stop, on the port it had; with other settings than before, if any are given. */
+	start(settings?: Settings): Promise<Service>;
+	/** Once; whoever asks again waits for the same stop. */
+	stop(): Promise<void>;
+	/** What a command works with: nothing is delivered, and nobody listens. */
+	openWorkplace(): Promise<Workplace>;
+	/** Stops the service, removes the database, and fails when something is still connected to it. */
+	close(): Promise<void>;
+}
+
+export async function openService(options: ServiceOptions = {}): Promise<OpenedService> {
+	const opened = await prepareService(options);
+	try {
+		await opened.start();
+		return opened;
+	} catch (error) {
+		await opened.close();
+		throw error;
+	}
+}
+
+/** The same, not started yet. */
+export async function prepareService(options: ServiceOptions = {}): Promise<OpenedService> {
+	const { database: kind = "SQLite", clock, trustedCa = null, settings: first = {} } = options;
+	const database = await createTestDatabase(kind);
+	const log = createLog();
+	const outside = clock === undefined ? { log } : { clock, log };
+	const secretKey = randomBytes(32).toString("hex");
+	let service: Service | null = null;
+	let stopping: Promise<void> = Promise.resolve();
+	let port = "0";
+
+	const configOf = (settings: Settings) => {
+		const read = readConfig({
+			DATABASE_URL: database.url,
+			PORT: port,
+			RINGBACK_METRICS_ADDRESS: "off",
+			RINGBACK_SECRET_KEY: secretKey,
+			RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
+			...settings,
+		});
+		if (!read.ok) throw new Error(read.problems.join(" "));
+		return { ...read.config, trustedCa };
+	};
+	const stop = () => {
+		if (service !== null) stopping = service.stop();
+		service = null;
+		return stopping;
+	};
+	return {
+		get service() {
+			if (service === null) throw new Error("the service is not running");
+			return service;
+		},
+		database,
+		log,
+		async start(settings = first) {
+			service = await startService(configOf(settings), outside);
+			({ port } = new URL(service.url));
+			return service;
+		},
+		stop,
+		openWorkplace: () => openWorkplace(configOf(first), outside),
+		async close() {
+			await stop();
+			await database.remove();
+		},
+	};
+}
+
+export function assertNoErrors({ lines }: KeptLog): void {
+	deepEqual(
+		lines.filter(({ level }) => level === "error"),
+		[],
+		"the service logged an error",
+	);
+}

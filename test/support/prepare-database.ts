@@ -1,0 +1,21 @@
+// A shop's account in the database of a process that is not started yet.
+
+import { readConfig } from "../../src/config.ts";
+import type { Environment } from "../../src/config-values.ts";
+import { openWorkplace } from "../../src/service.ts";
+import { type AccountOptions, openAccount, type ShopAccount } from "./shop-account.ts";
+
+/** In a database that nobody has open: migrates it first. */
+export async function prepareDatabase(
+	environment: Environment,
+	options: AccountOptions = {},
+): Promise<ShopAccount> {
+	const read = readConfig({ LOG_LEVEL: "silent", ...environment });
+	if (!read.ok) throw new Error(read.problems.join("\n"));
+	const workplace = await openWorkplace(read.config);
+	try {
+		return await openAccount(workplace, { owners: ["owner@shop.example"], ...options });
+	} finally {
+		await workplace.close();
+	}
+}

@@ -1,0 +1,81 @@
+// A programme with owners, an API key and a Postback URL, made by the use cases that make real ones.
+
+import { randomBytes } from "node:crypto";
+import type { AccountsDeps } from "../../src/accounts/deps.ts";
+import { issueKey } from "../../src/accounts/keys.ts";
+import { openProgramme } from "../../src/accounts/open-programme.ts";
+import { createPerson } from "../../src/accounts/people.ts";
+import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
+import type { Result } from "../../src/domain/fault.ts";
+import type { Workplace } from "../../src/service.ts";
+import { addOwner, type Programme } from "../../src/store/programmes.ts";
+
+export interface ShopAccount {
+	programme: Programme;
+	programmeId: string;
+	/** Its key inside the database. */
+	programmeRow: number;
+	apiKey: string;
+	secret: string;
+}
+
+export interface ProgrammeTerms {
+	name?: string;
+	currency?: string;
+	approvalDays?: number;
+	parksPixels?: boolean;
+	/** Somebody new if none is named. */
+	owners?: readonly string[];
+}
+
+export interface AccountOptions extends ProgrammeTerms {
+	/** None: no callbacks are owed. */
+	postbackUrl?: string;
+}
+
+/** With its owners, and without a key. */
+export async function addProgrammeOf(
+	deps: Pick<AccountsDeps, "store" | "clock" | "random">,
+	{ owners = [`${randomBytes(6).toString("hex")}@shop.example`], ...terms }: ProgrammeTerms = {},
+): Promise<Programme> {
+	const people = [];
+	for (const email of owners) people.push(expectValue(await createPerson(deps, { email, role: "owner" })));
+	const { programme } = expectValue(
+		await openProgramme(deps, null, {
+			name: "Shop",
+			ownerEmail: owners[0] ?? "",
+			currency: "EUR",
+			commissionRate: "8",
+			feeRate: "2.5",
+			approvalDays: 30,
+			parksPixels: true,
+			...terms,
+		}),
+	);
+	for (const person of people) await addOwner(deps.store.db, programme.id, person.id);
+	return programme;
+}
+
+/** With a key and its secret, and without a Postback URL. */
+export async function addAccount(deps: AccountsDeps, terms: ProgrammeTerms = {}): Promise<ShopAccount> {
+	const programme = await addProgrammeOf(deps, terms);
+	const programmeId = programme.public_id;
+	const { key, secret } = expectValue(await issueKey(deps, programmeId));
+	return { programme, programmeId, programmeRow: programme.id, apiKey: key, secret: secret ?? "" };
+}
+
+export async function openAccount(
+	workplace: Workplace,
+	{ postbackUrl, ...terms }: AccountOptions = {},
+): Promise<ShopAccount> {
+	const account = await addAccount(workplace, terms);
+	if (postbackUrl !== undefined) {
+		expectValue(await savePostbackUrl(workplace, account.programmeId, postbackUrl));
+	}
+	return account;
+}
+
+export function expectValue<Value>(result: Result<Value>): Value {
+	if (result.ok) return result.value;
+	throw new Error(`${result.fault.code}: ${result.fault.detail}`);
+}

@@ -1,0 +1,52 @@
+// A real SQLite file for a test, in a folder of its own. Apart from test-database.ts, because most tests need nothing
+// else, and loading PostgreSQL's client takes each of their processes a tenth of a second.
+
+import { deepEqual } from "node:assert/strict";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { openSqlite } from "../../src/store/sqlite.ts";
+import type { Store } from "../../src/store/store.ts";
+import type { TestDatabase } from "./test-database.ts";
+
+export function createSqliteDatabase(): TestDatabase {
+	const location = join(mkdtempSync(join(tmpdir(), "ringback-sqlite-")), "ringback.db");
+	return keepDatabase({
+		kind: "SQLite",
+		location,
+		url: `sqlite:${location}`,
+		openStore: () => openSqlite(location),
+		drop: async () => removeFile(location),
+	});
+}
+
+/** Over whatever makes and drops it: closes every store that was opened before it goes. */
+export function keepDatabase({
+	openStore,
+	drop,
+	...names
+}: Pick<TestDatabase, "kind" | "location" | "url"> & {
+	openStore(): Store;
+	drop(): Promise<void>;
+}): TestDatabase {
+	const stores: Store[] = [];
+	return {
+		...names,
+		open() {
+			const store = openStore();
+			stores.push(store);
+			return store;
+		},
+		async remove() {
+			for (const store of stores) await store.close();
+			await drop();
+		},
+	};
+}
+
+function removeFile(path: string): void {
+	// The last connection to close takes the write-ahead log with it: a file beside this one is a leak.
+	const left = readdirSync(dirname(path));
+	rmSync(dirname(path), { recursive: true });
+	deepEqual(left, left.length === 0 ? [] : [basename(path)], "a connection to the SQLite file is still open");
+}

@@ -1,0 +1,45 @@
+// A real database of either kind for a test: made empty, and removed at the end. Removing proves that everything
+// opened was closed. No test file's hooks are used here, because proofs and processes that a test starts use it too.
+
+import { openPostgres } from "../../src/store/postgres.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
+import type { Store } from "../../src/store/store.ts";
+import { createClock } from "./clock.ts";
+import { createLog } from "./log.ts";
+import { createPostgresAtHand } from "./postgres-at-hand.ts";
+import { createSqliteDatabase, keepDatabase } from "./sqlite-database.ts";
+
+export const DATABASE_KINDS = ["SQLite", "PostgreSQL"] as const;
+export type DatabaseKind = (typeof DATABASE_KINDS)[number];
+
+export interface TestDatabase {
+	kind: DatabaseKind;
+	/** A file's path or a URL. */
+	location: string;
+	/** As in DATABASE_URL. */
+	url: string;
+	/** A store with connections of its own, as another process would have. */
+	open(): Store;
+	/** Closes the stores and removes the database; fails when anything else is still connected. */
+	remove(): Promise<void>;
+}
+
+/** `location` is a file's path or a URL. */
+export function openStore(kind: DatabaseKind, location: string): Store {
+	return kind === "SQLite"
+		? openSqlite(location)
+		: openPostgres(location, { clock: createClock(), log: createLog() });
+}
+
+/** An empty database. */
+export async function createTestDatabase(kind: DatabaseKind): Promise<TestDatabase> {
+	if (kind === "SQLite") return createSqliteDatabase();
+	const { url, drop } = await postgres.createDatabase();
+	return keepDatabase({ kind, location: url, url, openStore: () => openStore(kind, url), drop });
+}
+
+/**
+ * A server of its own only where a test file is run alone, without test/global-setup.ts. It ends with this process
+ * (postgres-keeper.ts).
+ */
+const postgres = createPostgresAtHand({ settings: { fsync: "off" } });
