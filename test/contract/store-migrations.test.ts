@@ -11,7 +11,8 @@ import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "../support/clock.ts";
 import { claimOne, settle } from "../support/queue-rows.ts";
 import { addDelivery, addProgramme, delivered } from "../support/rows.ts";
-import { createTestDatabase, DATABASE_KINDS, type TestDatabase } from "../support/test-database.ts";
+import type { TestDatabase } from "../support/sqlite-database.ts";
+import { createTestDatabase, DATABASE_KINDS } from "../support/test-database.ts";
 
 const NAMES = MIGRATIONS.map((migration) => migration.name);
 

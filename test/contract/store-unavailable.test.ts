@@ -8,7 +8,8 @@ import { test } from "node:test";
 import { sql } from "kysely";
 import type { Db } from "../../src/store/store.ts";
 import { isDatabaseUnavailable } from "../../src/store/unavailable.ts";
-import { createTestDatabase, openStore, type TestDatabase } from "../support/test-database.ts";
+import type { TestDatabase } from "../support/sqlite-database.ts";
+import { createTestDatabase, openStore } from "../support/test-database.ts";
 
 test("a PostgreSQL connection that breaks under a transaction's query is out of reach", async () => {
 	await onPostgres(async (database) => {

@@ -3,7 +3,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { runProgram } from "./run-program.ts";
+import { runProgram } from "../support/run-program.ts";
 
 const MODULES = fileURLToPath(new URL("../../node_modules/", import.meta.url));
 const STRICT = {

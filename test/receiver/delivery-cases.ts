@@ -4,7 +4,7 @@ import { equal } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { sampleDelivery, sampleEvent, sampleSecret } from "../../receiver/src/sample-delivery.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
-import type { RunningProgram } from "./run-program.ts";
+import type { RunningProgram } from "../support/run-program.ts";
 
 /** What the programs under test are given, by the name that shops use. */
 export const SECRET = { RINGBACK_SIGNING_SECRET: sampleSecret };

@@ -5,8 +5,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { sampleEvent } from "../../receiver/src/sample-delivery.ts";
+import { runProgram } from "../support/run-program.ts";
 import { checkReceiver, freshDelivery, repeatDelivery, SECRET, sendDelivery } from "./delivery-cases.ts";
-import { runProgram } from "./run-program.ts";
 import type { ShopFolder } from "./shop-folder.ts";
 import { VECTORS_PROGRAM } from "./vectors-program.ts";
 

@@ -5,8 +5,8 @@ import { match } from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { packPackage } from "../support/packed-package.ts";
+import { type RunningProgram, type Settings, startProgram } from "../support/run-program.ts";
 import { makeBusy, readPrograms, writePrograms } from "./readme-programs.ts";
-import { type RunningProgram, type Settings, startProgram } from "./run-program.ts";
 
 export interface ShopFolder {
 	folder: string;

@@ -4,7 +4,8 @@
 import { after, before, describe } from "node:test";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";
-import { createTestDatabase, DATABASE_KINDS, type DatabaseKind, type TestDatabase } from "./test-database.ts";
+import type { TestDatabase } from "./sqlite-database.ts";
+import { createTestDatabase, DATABASE_KINDS, type DatabaseKind } from "./test-database.ts";
 
 /** What a suite gets; all but the kind is there from the first test on, and `store` is migrated. */
 export interface SuiteDatabase {

@@ -7,7 +7,8 @@ import { readConfig } from "../../src/config.ts";
 import type { Clock } from "../../src/ports.ts";
 import { openWorkplace, type Service, startService, type Workplace } from "../../src/service.ts";
 import { createLog, type KeptLog } from "./log.ts";
-import { createTestDatabase, type DatabaseKind, type TestDatabase } from "./test-database.ts";
+import type { TestDatabase } from "./sqlite-database.ts";
+import { createTestDatabase, type DatabaseKind } from "./test-database.ts";
 
 /** Environment variables. */
 export type Settings = Readonly<Record<string, string>>;

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stageReceiver } from "../../receiver/stage.ts";
-import { runProgram } from "../receiver/run-program.ts";
+import { runProgram } from "./run-program.ts";
 
 /** Nothing is asked of a registry on the side, and nothing said that is no error: `--json` is to be all there is. */
 const QUIETLY = ["--loglevel=error", "--no-audit", "--no-fund", "--no-update-notifier"];

@@ -7,7 +7,18 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
-import type { TestDatabase } from "./test-database.ts";
+
+export interface TestDatabase {
+	kind: "SQLite" | "PostgreSQL";
+	/** A file's path or a URL. */
+	location: string;
+	/** As in DATABASE_URL. */
+	url: string;
+	/** A store with connections of its own, as another process would have. */
+	open(): Store;
+	/** Closes the stores and removes the database; fails when anything else is still connected. */
+	remove(): Promise<void>;
+}
 
 export function createSqliteDatabase(): TestDatabase {
 	const location = join(mkdtempSync(join(tmpdir(), "ringback-sqlite-")), "ringback.db");

@@ -7,22 +7,10 @@ import type { Store } from "../../src/store/store.ts";
 import { createClock } from "./clock.ts";
 import { createLog } from "./log.ts";
 import { createPostgresAtHand } from "./postgres-at-hand.ts";
-import { createSqliteDatabase, keepDatabase } from "./sqlite-database.ts";
+import { createSqliteDatabase, keepDatabase, type TestDatabase } from "./sqlite-database.ts";
 
 export const DATABASE_KINDS = ["SQLite", "PostgreSQL"] as const;
 export type DatabaseKind = (typeof DATABASE_KINDS)[number];
-
-export interface TestDatabase {
-	kind: DatabaseKind;
-	/** A file's path or a URL. */
-	location: string;
-	/** As in DATABASE_URL. */
-	url: string;
-	/** A store with connections of its own, as another process would have. */
-	open(): Store;
-	/** Closes the stores and removes the database; fails when anything else is still connected. */
-	remove(): Promise<void>;
-}
 
 /** `location` is a file's path or a URL. */
 export function openStore(kind: DatabaseKind, location: string): Store {

@@ -15,6 +15,7 @@ export function findUntidy(files: readonly SourceFile[]): Finding[] {
 	return [
 		...files.flatMap((file) => [
 			...checkImports(file),
+			...checkSuites(file),
 			...checkOutsideWorld(file),
 			...checkLanguage(file),
 			...checkName(file),
@@ -76,6 +77,29 @@ function checkImports(file: SourceFile): Finding[] {
 		}
 	}
 	return findings;
+}
+
+/** Suites stand side by side on test/support, and nothing in it knows who stands on it. */
+function checkSuites(file: SourceFile): Finding[] {
+	const suite = suiteOf(file.path);
+	if (suite === null && !isTest(file.path)) return [];
+	return readImports(file).flatMap(({ target, line }) => {
+		if (target === null) return [];
+		const problem = (what: string) => [{ path: file.path, line, problem: `${what} (${target})` }];
+		const targetSuite = suiteOf(target);
+		if (targetSuite !== null && targetSuite !== suite && targetSuite !== "support")
+			return problem("what several suites need belongs in test/support");
+		if (suite === "support" && targetSuite === null && isTest(target))
+			return problem("test/support must not import the test file of a room");
+		return [];
+	});
+}
+
+/** The folder below test; null for files elsewhere, and empty for one directly in test. */
+function suiteOf(path: string): string | null {
+	const [top, second = "", third] = path.split("/");
+	if (top !== "test") return null;
+	return third === undefined ? "" : second;
 }
 
 /** The folder below src, a file directly in src by its name, or the top folder. */

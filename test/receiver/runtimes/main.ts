@@ -9,6 +9,7 @@ import { after, before, describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { sampleEvent } from "../../../receiver/src/sample-delivery.ts";
 import { reportNotRun } from "../../support/not-run.ts";
+import { runProgram } from "../../support/run-program.ts";
 import { checkTypes, NODE_TYPES } from "../check-types.ts";
 import { NEXT_CONSUMER } from "../consumer-programs.ts";
 import { checkReceiver, freshDelivery, SECRET, sendDelivery } from "../delivery-cases.ts";
@@ -21,7 +22,6 @@ import {
 	type ReceiverProgram,
 } from "../program-cases.ts";
 import { readPrograms, writePrograms } from "../readme-programs.ts";
-import { runProgram } from "../run-program.ts";
 import { ANNOUNCE, openShopFolder, type ShopFolder } from "../shop-folder.ts";
 import { type InstalledPackages, installPackages } from "./packages-folder.ts";
 

@@ -6,7 +6,7 @@ import { copyFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { runProgram } from "../run-program.ts";
+import { runProgram } from "../../support/run-program.ts";
 
 const LISTS = fileURLToPath(new URL("packages/", import.meta.url));
 const LIST_NAMES = ["package.json", "package-lock.json"];

@@ -4,7 +4,7 @@ import { equal } from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { promisify } from "node:util";
-import { until } from "../support/until.ts";
+import { until } from "./until.ts";
 
 export type Settings = Readonly<Record<string, string>>;
 
