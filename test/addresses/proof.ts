@@ -27,7 +27,7 @@ export const addressesProof: Proof = {
 			`${corpus.entries} entries through save and delivery`,
 			`${corpus.questions} DNS questions`,
 			`${corpus.canaries} canaries silent`,
-			`${rebinding.scenes} scenes and ${rebinding.rounds} rounds of rebinding`,
+			`${rebinding.cases} cases and ${rebinding.rounds} rounds of rebinding`,
 			`${rebinding.delivered} delivered and ${rebinding.refused} refused there`,
 			`${random.addresses} random addresses (${random.passed} public, ${random.refused} reserved)`,
 			`seed ${seed}`,

@@ -1,15 +1,15 @@
-// Plays the scenes of rebinding, then rounds of chance: many shops at once whose names say something else in
+// Runs the cases of rebinding, then rounds of chance: many shops at once whose names say something else in
 // every round, each delivery held against what its name stood for in that round.
 
 import { BrokenPromise, type Progress } from "../support/proof.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
 import { type Answers, answerWith } from "./corpus/entry.ts";
 import { type DeliveryResult, isTimedOut } from "./delivery-service.ts";
-import { SCENES } from "./rebinding-scenes.ts";
-import { BAD, GOOD, openStage, type Stage } from "./rebinding-stage.ts";
+import { CASES } from "./rebinding-cases.ts";
+import { BAD, GOOD, openRebinding, type RebindingSetup } from "./rebinding-setup.ts";
 
 export interface RebindingCounts {
-	scenes: number;
+	cases: number;
 	rounds: number;
 	delivered: number;
 	refused: number;
@@ -33,18 +33,18 @@ export async function proveRebinding(
 	progress: Progress,
 	replay: string,
 ): Promise<RebindingCounts> {
-	const stage = await openStage();
+	const setup = await openRebinding();
 	try {
-		for (const [index, { title, play }] of SCENES.entries()) {
-			progress(`scene ${index + 1} of ${SCENES.length}: ${title}`);
-			await play(stage).catch((error: unknown) => {
-				throw new BrokenPromise(`scene "${title}"`, replay, error);
+		for (const [index, { title, run }] of CASES.entries()) {
+			progress(`case ${index + 1} of ${CASES.length}: ${title}`);
+			await run(setup).catch((error: unknown) => {
+				throw new BrokenPromise(`case "${title}"`, replay, error);
 			});
-			stopIfBroken(stage, `in scene "${title}"`, replay);
+			stopIfBroken(setup, `in case "${title}"`, replay);
 		}
-		const counts = { scenes: SCENES.length, rounds, delivered: 0, refused: 0 };
-		const names = Array.from({ length: SHOPS }, stage.newName);
-		const shops = await stage.addShops(names);
+		const counts = { cases: CASES.length, rounds, delivered: 0, refused: 0 };
+		const names = Array.from({ length: SHOPS }, setup.newName);
+		const shops = await setup.addShops(names);
 		const random = createSeededRandom(seed);
 		/** By shop: what its name has stood for since the product last had to ask. */
 		const mayBe = names.map(() => new Set<Kind>());
@@ -52,13 +52,13 @@ export async function proveRebinding(
 			progress(`round ${round} of ${rounds}`);
 			const wishes = names.map(() => drawWish(random));
 			for (const [index, name] of names.entries())
-				stage.zone.set(name, wishes[index]?.answers ?? answerWith());
+				setup.zone.set(name, wishes[index]?.answers ?? answerWith());
 			if (!random.chance(SHARE_KEPT)) {
-				stage.forgetNames();
+				setup.forgetNames();
 				for (const kinds of mayBe) kinds.clear();
 			}
 			for (const [index, { kind }] of wishes.entries()) mayBe[index]?.add(kind);
-			for (const [index, result] of (await stage.deliver(shops)).entries()) {
+			for (const [index, result] of (await setup.deliver(shops)).entries()) {
 				if (isTimedOut(result)) continue;
 				const kind = readKind(result);
 				if (kind === undefined || mayBe[index]?.has(kind) !== true) {
@@ -71,11 +71,11 @@ export async function proveRebinding(
 				if (kind === "delivered") counts.delivered += 1;
 				if (kind === "forbidden") counts.refused += 1;
 			}
-			stopIfBroken(stage, `in round ${round}`, replay);
+			stopIfBroken(setup, `in round ${round}`, replay);
 		}
-		return { ...counts, dials: stage.dials.length };
+		return { ...counts, dials: setup.dials.length };
 	} finally {
-		await stage.close();
+		await setup.close();
 	}
 }
 
@@ -106,7 +106,7 @@ function readKind({ delivery, attempt }: DeliveryResult): Kind | undefined {
 	return delivery.state === "pending" && isUnresolved ? "unresolvable" : undefined;
 }
 
-function stopIfBroken(stage: Stage, where: string, replay: string): void {
-	const broken = stage.findBroken();
+function stopIfBroken(setup: RebindingSetup, where: string, replay: string): void {
+	const broken = setup.findBroken();
 	if (broken.length > 0) throw new BrokenPromise(`${where}: ${broken.join("; ")}`, replay);
 }

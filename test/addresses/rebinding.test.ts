@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { noProgress } from "../support/proof.ts";
 import { answerWith } from "./corpus/entry.ts";
 import { proveRebinding } from "./prove-rebinding.ts";
-import { BAD, GOOD, openStage } from "./rebinding-stage.ts";
+import { BAD, GOOD, openRebinding } from "./rebinding-setup.ts";
 
 const ROUNDS = 5;
 const SEED = 3;
@@ -17,19 +17,19 @@ test("names that turn forbidden get not one connection, and those that turn publ
 });
 
 test("a call to a forbidden address is noticed, by its canary and by the guard", async () => {
-	const stage = await openStage();
+	const setup = await openRebinding();
 	try {
-		const name = stage.newName();
-		stage.zone.set(name, answerWith(GOOD));
-		await stage.deliver(await stage.addShops([name]));
-		ok(stage.dials.length > 0 && stage.findBroken().length === 0, stage.findBroken().join());
+		const name = setup.newName();
+		setup.zone.set(name, answerWith(GOOD));
+		await setup.deliver(await setup.addShops([name]));
+		ok(setup.dials.length > 0 && setup.findBroken().length === 0, setup.findBroken().join());
 		const [forbidden] = BAD;
-		await fetch(stage.url(forbidden)).catch(() => undefined);
-		const broken = stage.findBroken().join();
+		await fetch(setup.url(forbidden)).catch(() => undefined);
+		const broken = setup.findBroken().join();
 		ok(broken.includes(`${forbidden} was dialled`), broken);
 		// Only where this machine has all of the loopback network.
 		if (process.platform === "linux") ok(broken.includes(`${forbidden} was called 1 times`), broken);
 	} finally {
-		await stage.close();
+		await setup.close();
 	}
 });

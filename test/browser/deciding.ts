@@ -7,7 +7,7 @@ import type { Browser } from "playwright-core";
 import { findProgramme } from "../../src/store/programmes.ts";
 import { addConversion } from "../support/rows.ts";
 import { becomeFirstStaff, createProgramme, joinAsOwner } from "./first-steps.ts";
-import { openStage, type Stage } from "./stage.ts";
+import { openSetup, type Setup } from "./setup.ts";
 import { openVisitor } from "./visitor.ts";
 
 /** Half past midnight in Berlin, where the visitor is; still the day before in UTC. */
@@ -15,12 +15,12 @@ const EARLY = { order_id: "EARLY", created_at_ms: Date.UTC(2025, 10, 14, 23, 30)
 const LATER = { order_id: "LATER", created_at_ms: Date.UTC(2025, 10, 15, 12) };
 
 export function testDeciding(browser: () => Browser): void {
-	let stage: Stage;
+	let setup: Setup;
 	let list: string;
 	let storageState: Awaited<ReturnType<Awaited<ReturnType<typeof openVisitor>>["context"]["storageState"]>>;
 	before(async () => {
-		stage = await openStage({ settings: { RINGBACK_ROLE: "web" } });
-		const { service } = stage;
+		setup = await openSetup({ settings: { RINGBACK_ROLE: "web" } });
+		const { service } = setup;
 		const staff = await openVisitor(browser(), service.url);
 		await becomeFirstStaff(staff.page, service.welcomeLink);
 		const shop = { name: "Nordlicht Outdoor", ownerEmail: "jonas@nordlicht.example" };
@@ -37,12 +37,12 @@ export function testDeciding(browser: () => Browser): void {
 			await addConversion(service.store, programme.id, { ...row, basket_value: "9999999.99" });
 		}
 	});
-	after(() => stage.close());
+	after(() => setup.close());
 
 	const orders = ".order-id";
 
 	test("a day is the reader's own where scripts run, and says that it is UTC's where they do not", async () => {
-		const here = await openVisitor(browser(), stage.service.url, { storageState });
+		const here = await openVisitor(browser(), setup.service.url, { storageState });
 		await here.page.goto(list);
 		await here.page.getByLabel("From", { exact: true }).fill("2025-11-15");
 		await here.page.getByRole("button", { name: "Show" }).click();
@@ -52,7 +52,7 @@ export function testDeciding(browser: () => Browser): void {
 		await here.leave();
 
 		const elsewhere = { storageState, timezoneId: "America/Los_Angeles" };
-		const other = await openVisitor(browser(), stage.service.url, elsewhere);
+		const other = await openVisitor(browser(), setup.service.url, elsewhere);
 		await other.page.goto(shared);
 		await other.page.getByLabel("From (Europe/Berlin)").waitFor();
 		deepEqual(
@@ -62,7 +62,7 @@ export function testDeciding(browser: () => Browser): void {
 		);
 		await other.leave();
 
-		const off = await openVisitor(browser(), stage.service.url, { storageState, javaScriptEnabled: false });
+		const off = await openVisitor(browser(), setup.service.url, { storageState, javaScriptEnabled: false });
 		await off.page.goto(list);
 		await off.page.getByLabel("From (UTC)").fill("2025-11-15");
 		await off.page.getByRole("button", { name: "Show" }).click();
@@ -73,7 +73,7 @@ export function testDeciding(browser: () => Browser): void {
 
 	test("on a phone everything of a row is in sight, and it is still a table to whoever listens", async () => {
 		const viewport = { width: 390, height: 844 };
-		const visitor = await openVisitor(browser(), stage.service.url, { storageState, viewport });
+		const visitor = await openVisitor(browser(), setup.service.url, { storageState, viewport });
 		const { page } = visitor;
 		await page.goto(list);
 		const table = page.getByRole("table", { name: "Conversions, the newest first" });
@@ -94,7 +94,7 @@ export function testDeciding(browser: () => Browser): void {
 	for (const javaScriptEnabled of [true, false]) {
 		const scripts = javaScriptEnabled ? "on" : "off";
 		test(`rejecting one needs a reason, and is asked about first, with scripts ${scripts}`, async () => {
-			const visitor = await openVisitor(browser(), stage.service.url, { storageState, javaScriptEnabled });
+			const visitor = await openVisitor(browser(), setup.service.url, { storageState, javaScriptEnabled });
 			const { page } = visitor;
 			const order = javaScriptEnabled ? "EARLY" : "LATER";
 			await page.goto(list);
@@ -118,10 +118,10 @@ export function testDeciding(browser: () => Browser): void {
 	}
 
 	test("approving needs no reason", async () => {
-		const visitor = await openVisitor(browser(), stage.service.url, { storageState });
+		const visitor = await openVisitor(browser(), setup.service.url, { storageState });
 		const { page } = visitor;
-		const programme = await findProgramme(stage.service.store.db, list.split("/").at(-2) ?? "");
-		await addConversion(stage.service.store, programme?.id ?? 0, { order_id: "GOOD" });
+		const programme = await findProgramme(setup.service.store.db, list.split("/").at(-2) ?? "");
+		await addConversion(setup.service.store, programme?.id ?? 0, { order_id: "GOOD" });
 		await page.goto(list);
 		await page.getByLabel("Select order GOOD").check();
 		await page.getByRole("button", { name: "Approve" }).click();

@@ -4,21 +4,21 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { openStage, type Stage } from "./stage.ts";
+import { openSetup, type Setup } from "./setup.ts";
 import { openVisitor } from "./visitor.ts";
 
 const DESK = { width: 1440, height: 900 };
 const PHONE = { width: 390, height: 844 };
 
 export function testDocs(browser: () => Browser): void {
-	let stage: Stage;
+	let setup: Setup;
 	before(async () => {
-		stage = await openStage({ settings: { RINGBACK_ROLE: "web", RINGBACK_BRAND: "Acme" } });
+		setup = await openSetup({ settings: { RINGBACK_ROLE: "web", RINGBACK_BRAND: "Acme" } });
 	});
-	after(() => stage.close());
+	after(() => setup.close());
 
 	test("on a desk the outline stays beside the text and marks the part that is read", async () => {
-		const visitor = await openVisitor(browser(), stage.service.url, { viewport: DESK });
+		const visitor = await openVisitor(browser(), setup.service.url, { viewport: DESK });
 		const { page } = visitor;
 		await page.goto("/docs");
 		const outline = page.getByRole("navigation", { name: "On this page" });
@@ -35,7 +35,7 @@ export function testDocs(browser: () => Browser): void {
 	});
 
 	test("on a phone without scripts the outline unfolds, and a language is a link away", async () => {
-		const visitor = await openVisitor(browser(), stage.service.url, {
+		const visitor = await openVisitor(browser(), setup.service.url, {
 			viewport: PHONE,
 			javaScriptEnabled: false,
 		});
@@ -56,7 +56,7 @@ export function testDocs(browser: () => Browser): void {
 	});
 
 	test("a line of text has some seventy letters, and wide things scroll by themselves", async () => {
-		const visitor = await openVisitor(browser(), stage.service.url, { viewport: DESK });
+		const visitor = await openVisitor(browser(), setup.service.url, { viewport: DESK });
 		const { page } = visitor;
 		await page.goto("/docs");
 		const letters = await page.evaluate<number>(LETTERS_A_LINE);
@@ -67,7 +67,7 @@ export function testDocs(browser: () => Browser): void {
 	});
 
 	test("on paper there is the text alone, with nothing cut off", async () => {
-		const visitor = await openVisitor(browser(), stage.service.url, { viewport: DESK });
+		const visitor = await openVisitor(browser(), setup.service.url, { viewport: DESK });
 		const { page } = visitor;
 		await page.goto("/docs");
 		await page.emulateMedia({ media: "print" });

@@ -7,23 +7,23 @@ import type { Browser } from "playwright-core";
 import { becomeFirstStaff, createProgramme } from "./first-steps.ts";
 import { type Case, LONG_ORDER, MARKUP_ORDER, NAME, NOBODYS, ownersPages, staffPages } from "./page-cases.ts";
 import { findFlaws, findInline } from "./page-checks.ts";
-import { fillSampleSite, type SampleSite } from "./sample-site.ts";
-import { openStage, type Stage } from "./stage.ts";
+import { fillSampleNetwork, type SampleNetwork } from "./sample-network.ts";
+import { openSetup, type Setup } from "./setup.ts";
 import { openVisitor, type Visitor } from "./visitor.ts";
 
 export function testEveryPage(browser: () => Browser): void {
-	let stage: Stage;
-	let site: SampleSite;
+	let setup: Setup;
+	let site: SampleNetwork;
 	before(async () => {
 		// No engine: what waits for its next attempt goes on waiting.
-		stage = await openStage({ settings: { RINGBACK_ROLE: "web" } });
+		setup = await openSetup({ settings: { RINGBACK_ROLE: "web" } });
 		const orderIds = [LONG_ORDER, MARKUP_ORDER];
-		site = await fillSampleSite(browser(), stage.service, { mainName: NAME, sales: 32, orderIds });
+		site = await fillSampleNetwork(browser(), setup.service, { mainName: NAME, sales: 32, orderIds });
 	});
-	after(() => stage.close());
+	after(() => setup.close());
 
 	test("the pages of the first start, while there is nothing to see", async (t) => {
-		const first = await openStage();
+		const first = await openSetup();
 		t.after(() => first.close());
 		const visitor = await openVisitor(browser(), first.service.url);
 		const { page } = visitor;
@@ -48,7 +48,7 @@ export function testEveryPage(browser: () => Browser): void {
 	for (const [reader, cases] of Object.entries(readers)) {
 		test(`every page as ${reader === "nobody" ? "nobody" : `the ${reader}`} sees it`, async (t) => {
 			const storageState = reader === "nobody" ? undefined : site[reader === "owner" ? "owner" : "staff"];
-			const visitor = await openVisitor(browser(), stage.service.url, storageState && { storageState });
+			const visitor = await openVisitor(browser(), setup.service.url, storageState && { storageState });
 			const fragments = new Set<string>();
 			for (const page of cases()) {
 				await t.test(page.what, () => lookAt(visitor, page, fragments));

@@ -4,7 +4,7 @@ import { equal, match, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { becomeFirstStaff, createProgramme, issueKey, joinAsOwner, PASSWORD } from "./first-steps.ts";
-import { openStage, type Stage } from "./stage.ts";
+import { openSetup, type Setup } from "./setup.ts";
 import { openVisitor } from "./visitor.ts";
 
 const OWNER = "jonas@nordlicht.example";
@@ -12,10 +12,10 @@ const OWNER = "jonas@nordlicht.example";
 const MOST_TABS = 60;
 
 export function testKeyboard(browser: () => Browser): void {
-	let stage: Stage;
+	let setup: Setup;
 	before(async () => {
-		stage = await openStage();
-		const { service } = stage;
+		setup = await openSetup();
+		const { service } = setup;
 		const staff = await openVisitor(browser(), service.url);
 		await becomeFirstStaff(staff.page, service.welcomeLink);
 		const link = await createProgramme(staff.page, { name: "Nordlicht Outdoor", ownerEmail: OWNER });
@@ -25,10 +25,10 @@ export function testKeyboard(browser: () => Browser): void {
 		await issueKey(owner.page);
 		await owner.leave();
 	});
-	after(() => stage.close());
+	after(() => setup.close());
 
 	test("signing in, saving an URL and sending a test need no mouse", async () => {
-		const { service, shop } = stage;
+		const { service, shop } = setup;
 		const owner = await openVisitor(browser(), service.url);
 		const { page } = owner;
 		await page.goto("/sign-in");
@@ -56,7 +56,7 @@ export function testKeyboard(browser: () => Browser): void {
 	});
 
 	test("the account's menu opens with Enter, and Escape closes it and gives the focus back", async () => {
-		const owner = await openVisitor(browser(), stage.service.url);
+		const owner = await openVisitor(browser(), setup.service.url);
 		const { page } = owner;
 		await page.goto("/sign-in");
 		await page.getByLabel("Email").fill(OWNER);

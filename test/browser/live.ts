@@ -15,7 +15,7 @@ import {
 	savePostbackUrl,
 	signIn,
 } from "./first-steps.ts";
-import { openStage, type Stage } from "./stage.ts";
+import { openSetup, type Setup } from "./setup.ts";
 import { deliveredRow } from "./two-minute-path.ts";
 import { openVisitor } from "./visitor.ts";
 
@@ -24,11 +24,11 @@ const OWNER = "jonas@nordlicht.example";
 const LONGEST_WAIT_FOR_ROOM_MS = 80_000;
 
 export function testLive(browser: () => Browser): void {
-	let stage: Stage;
+	let setup: Setup;
 	let main: string;
 	before(async () => {
-		stage = await openStage();
-		const { service, shop } = stage;
+		setup = await openSetup();
+		const { service, shop } = setup;
 		const staff = await openVisitor(browser(), service.url);
 		await becomeFirstStaff(staff.page, service.welcomeLink);
 		const link = await createProgramme(staff.page, { name: "Nordlicht Outdoor", ownerEmail: OWNER });
@@ -39,10 +39,10 @@ export function testLive(browser: () => Browser): void {
 		await savePostbackUrl(owner.page, shop.url("/ringback"));
 		await owner.leave();
 	});
-	after(() => stage.close());
+	after(() => setup.close());
 
 	test("a delivery's row goes on from sending to failed, and to delivered after a resend, without a reload", async () => {
-		const { service, shop } = stage;
+		const { service, shop } = setup;
 		const watcher = await openVisitor(browser(), service.url);
 		await signIn(watcher.page, OWNER);
 		const storageState = await watcher.context.storageState();
@@ -77,7 +77,7 @@ export function testLive(browser: () => Browser): void {
 	});
 
 	test("a page whose stream could not be opened, and later was cut, comes back by itself and shows what it missed", async (t) => {
-		const { service } = stage;
+		const { service } = setup;
 		const other = await openVisitor(browser(), service.url);
 		await signIn(other.page, OWNER);
 		await other.page.goto(`${main}/integration`);
@@ -118,7 +118,7 @@ export function testLive(browser: () => Browser): void {
 	});
 
 	test("a page that finds no room says that it is not live, leaves room to load others, and is live when there is", async () => {
-		const { service } = stage;
+		const { service } = setup;
 		const reader = await openVisitor(browser(), service.url);
 		const { context } = reader;
 		await signIn(reader.page, OWNER);
@@ -147,7 +147,7 @@ export function testLive(browser: () => Browser): void {
 	});
 
 	test("a session that was ended elsewhere: the next click leads to sign-in, and from there back", async () => {
-		const { service } = stage;
+		const { service } = setup;
 		const here = await openVisitor(browser(), service.url);
 		await signIn(here.page, OWNER);
 		await here.page.goto(`${main}/settings`);

@@ -2,7 +2,7 @@
 
 import type { Page } from "playwright-core";
 import { PASSWORD } from "./first-steps.ts";
-import type { SampleSite } from "./sample-site.ts";
+import type { SampleNetwork } from "./sample-network.ts";
 
 /** As long as a name may be, in one word that nothing can break, and markup. */
 export const NAME =
@@ -33,7 +33,7 @@ export const NOBODYS: readonly Case[] = [
 	{ what: "the API reference", path: "/docs/api" },
 ];
 
-export function ownersPages({ main, fresh }: SampleSite): Case[] {
+export function ownersPages({ main, fresh }: SampleNetwork): Case[] {
 	const at = (path: string) => `${main}${path}`;
 	return [
 		{ what: "overview", path: at("/overview") },
@@ -124,7 +124,7 @@ export function ownersPages({ main, fresh }: SampleSite): Case[] {
 	];
 }
 
-export function staffPages({ main, fresh }: SampleSite): Case[] {
+export function staffPages({ main, fresh }: SampleNetwork): Case[] {
 	return [
 		{ what: "programmes", path: "/programmes" },
 		{ what: "programmes, none found", path: "/programmes?search=nothing" },

@@ -12,20 +12,20 @@ import {
 	linkFromMail,
 	savePostbackUrl,
 } from "./first-steps.ts";
-import { openStage, type Stage } from "./stage.ts";
+import { openSetup, type Setup } from "./setup.ts";
 import { openVisitor } from "./visitor.ts";
 
 const OWNER = "jonas@nordlicht.example";
 
 export function testScriptsOff(browser: () => Browser): void {
-	let stage: Stage;
+	let setup: Setup;
 	before(async () => {
-		stage = await openStage();
+		setup = await openSetup();
 	});
-	after(() => stage.close());
+	after(() => setup.close());
 
 	test("the whole path, with a reload wherever something arrives", async () => {
-		const { service, shop, mail } = stage;
+		const { service, shop, mail } = setup;
 		const off = { javaScriptEnabled: false };
 		const staff = await openVisitor(browser(), service.url, off);
 		await becomeFirstStaff(staff.page, service.welcomeLink);

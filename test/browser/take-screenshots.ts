@@ -5,15 +5,15 @@ import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { findBrowser } from "../support/browser.ts";
 import { comeOverUnknownProxy } from "./page-cases.ts";
-import { fillSampleSite, type SampleSite } from "./sample-site.ts";
+import { fillSampleNetwork, type SampleNetwork } from "./sample-network.ts";
+import { openSetup } from "./setup.ts";
 import { shrinkPng } from "./shrink-png.ts";
-import { openStage } from "./stage.ts";
 import { openVisitor } from "./visitor.ts";
 
 interface Shot {
 	name: string;
 	as: "owner" | "staff" | "nobody";
-	path: (site: SampleSite) => string;
+	path: (site: SampleNetwork) => string;
 	isDark?: true;
 	isNarrow?: true;
 	/** What somebody does before the picture is taken. */
@@ -135,7 +135,7 @@ async function uploadDecisions(page: Page): Promise<void> {
 	await page.getByRole("button", { name: /apply/i }).waitFor();
 }
 
-async function takeShot(browser: Browser, url: string, site: SampleSite, shot: Shot): Promise<void> {
+async function takeShot(browser: Browser, url: string, site: SampleNetwork, shot: Shot): Promise<void> {
 	const visitor = await openVisitor(browser, url, {
 		viewport: shot.isNarrow === true ? { width: 390, height: 844 } : { width: 1440, height: 900 },
 		colorScheme: shot.isDark === true ? "dark" : "light",
@@ -155,15 +155,15 @@ const found = await findBrowser();
 if (!found.isThere) throw new Error(found.reason);
 const { browser } = found;
 // No engine: what waits for its next attempt goes on waiting. A port of its own, because it is in the pictures.
-const stage = await openStage({
+const setup = await openSetup({
 	settings: { PORT: "8460", RINGBACK_ROLE: "web", RINGBACK_ALLOWED_PRIVATE_RANGES: "" },
 });
 try {
-	const site = await fillSampleSite(browser, stage.service, { sales: 420 });
+	const site = await fillSampleNetwork(browser, setup.service, { sales: 420 });
 	const wanted = process.argv.slice(2);
 	const shots = wanted.length === 0 ? SHOTS : SHOTS.filter(({ name }) => wanted.includes(name));
-	for (const shot of shots) await takeShot(browser, stage.service.url, site, shot);
+	for (const shot of shots) await takeShot(browser, setup.service.url, site, shot);
 } finally {
 	await browser.close();
-	await stage.close();
+	await setup.close();
 }

@@ -12,7 +12,7 @@ import {
 	PASSWORD,
 	savePostbackUrl,
 } from "./first-steps.ts";
-import { openStage, type Stage } from "./stage.ts";
+import { openSetup, type Setup } from "./setup.ts";
 import { openVisitor } from "./visitor.ts";
 
 const OWNER = "jonas@nordlicht.example";
@@ -20,15 +20,15 @@ const OWNER = "jonas@nordlicht.example";
 const LONGEST_PATH_MS = 30_000;
 
 export function testTwoMinutePath(browser: () => Browser): void {
-	let stage: Stage;
+	let setup: Setup;
 	before(async () => {
-		stage = await openStage();
+		setup = await openSetup();
 	});
-	after(() => stage.close());
+	after(() => setup.close());
 
 	test("from the link of the first start to a callback that arrives before the reader's eyes", async (t) => {
 		const startedAtMs = performance.now();
-		const { service, shop, mail } = stage;
+		const { service, shop, mail } = setup;
 		const staff = await openVisitor(browser(), service.url);
 		await becomeFirstStaff(staff.page, service.welcomeLink);
 		const copied = await createProgramme(staff.page, { name: "Nordlicht Outdoor", ownerEmail: OWNER });
@@ -87,7 +87,7 @@ export function testTwoMinutePath(browser: () => Browser): void {
 	});
 
 	test("a password that was forgotten is chosen anew by a link from the mail", async () => {
-		const { service, mail } = stage;
+		const { service, mail } = setup;
 		const owner = await openVisitor(browser(), service.url);
 		const { page } = owner;
 		await page.goto("/sign-in");

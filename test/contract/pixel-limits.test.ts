@@ -21,7 +21,7 @@ import { until } from "../support/until.ts";
 const MINUTE_MS = 60_000;
 const TRUSTED = [parseRange("127.0.0.1")].flatMap((range) => range ?? []);
 
-interface Scene {
+interface PixelSetup {
 	clock: MovableClock;
 	programme: Programme;
 	/** Statements that reached the database since it was last asked. */
@@ -37,7 +37,7 @@ interface Scene {
 	open(path: string): Promise<string>;
 }
 
-async function openScene(store: Store): Promise<Scene> {
+async function openPixels(store: Store): Promise<PixelSetup> {
 	const clock = createClock(START_MS);
 	let statements = 0;
 	const db = store.db.withPlugin({
@@ -63,7 +63,7 @@ async function openScene(store: Store): Promise<Scene> {
 	const { programme } = await makeShop(site.deps);
 	const app = createApp(site.deps);
 	const owner = await site.signIn(await site.addOwner(programme));
-	const start: Scene["start"] = async (query, address) => {
+	const start: PixelSetup["start"] = async (query, address) => {
 		const target = `/pixel/${programme.public_id}.gif?${query}`;
 		return request(target, address);
 	};
@@ -109,81 +109,81 @@ async function openScene(store: Store): Promise<Scene> {
 
 eachDatabase("a flood of pixel calls", (database) => {
 	test("from one block of addresses ends at its budget, touches no database, and leaves one row a minute", async () => {
-		const scene = await openScene(database.store);
+		const setup = await openPixels(database.store);
 		const { burst } = BLOCK_BUDGET;
 		for (let call = 0; call < burst; call++) {
-			await scene.load("orderId=flood-0&basketValue=1", `5.6.7.${call % 256}`);
+			await setup.load("orderId=flood-0&basketValue=1", `5.6.7.${call % 256}`);
 		}
-		equal((await scene.rows()).length, burst);
-		scene.countStatements();
+		equal((await setup.rows()).length, burst);
+		setup.countStatements();
 		const late = Array.from({ length: 200 }, (_, call) =>
-			scene.start(`orderId=flood-${call}&basketValue=1`, `5.6.7.${call}`),
+			setup.start(`orderId=flood-${call}&basketValue=1`, `5.6.7.${call}`),
 		);
-		await scene.clock.moveBy(LATE_MS - 1);
-		equal(scene.countStatements(), 0, "nothing was read or written for them");
-		await scene.load("orderId=honest-1&basketValue=12.50", "9.8.7.6");
-		const honest = (await scene.rows()).at(-1);
+		await setup.clock.moveBy(LATE_MS - 1);
+		equal(setup.countStatements(), 0, "nothing was read or written for them");
+		await setup.load("orderId=honest-1&basketValue=12.50", "9.8.7.6");
+		const honest = (await setup.rows()).at(-1);
 		deepEqual([honest?.outcome, honest?.order_id], ["PARKED", "honest-1"]);
-		await scene.clock.moveBy(1);
+		await setup.clock.moveBy(1);
 		for (const answer of late) equal((await answer).headers.get("content-type"), "image/gif");
-		match(await scene.metrics(), /ringback_inbound_calls_total\{kind="pixel",outcome="pixel_limited"\} 200/);
+		match(await setup.metrics(), /ringback_inbound_calls_total\{kind="pixel",outcome="pixel_limited"\} 200/);
 
-		await scene.clock.moveBy(MINUTE_MS);
-		await until(async () => (await scene.rows()).length > burst + 1);
-		const rows = (await scene.rows()).slice(burst + 1);
+		await setup.clock.moveBy(MINUTE_MS);
+		await until(async () => (await setup.rows()).length > burst + 1);
+		const rows = (await setup.rows()).slice(burst + 1);
 		deepEqual(
 			rows.map(({ outcome, order_id, target }) => [outcome, order_id, target]),
-			[["pixel_limited", null, `/pixel/${scene.programme.public_id}.gif`]],
+			[["pixel_limited", null, `/pixel/${setup.programme.public_id}.gif`]],
 		);
 		match(
 			rows[0]?.detail ?? "",
 			/^200 pixel calls were not taken .* from 1 network\. .*POST \/v1\/conversions/,
 		);
-		match(await scene.open("?result=refused"), /200 pixel calls were not taken/);
-		match(await scene.open("?order=flood-7"), /not here\..*200 pixel calls were not taken/s);
-		await scene.load("orderId=later-1&basketValue=1", "5.6.7.8");
-		equal((await scene.rows()).at(-1)?.outcome, "PARKED", "a minute later the block is heard again");
-		equal(scene.clock.waitingTimers, 0);
+		match(await setup.open("?result=refused"), /200 pixel calls were not taken/);
+		match(await setup.open("?order=flood-7"), /not here\..*200 pixel calls were not taken/s);
+		await setup.load("orderId=later-1&basketValue=1", "5.6.7.8");
+		equal((await setup.rows()).at(-1)?.outcome, "PARKED", "a minute later the block is heard again");
+		equal(setup.clock.waitingTimers, 0);
 	});
 
 	test("of a programme that there is not leaves no row, and a stop writes what was counted", async () => {
-		const scene = await openScene(database.store);
+		const setup = await openPixels(database.store);
 		const before = await countRows(database.store);
 		for (let call = 0; call < BLOCK_BUDGET.burst; call++) {
-			await scene.load("orderId=1&basketValue=1", "5.6.7.8", "prg_NOBODY");
+			await setup.load("orderId=1&basketValue=1", "5.6.7.8", "prg_NOBODY");
 		}
 		// Of those the log keeps what one block may leave.
 		equal((await countRows(database.store)) - before, BLOCK_REFUSALS.burst);
-		const answers = [1, 2, 3].map((order) => scene.start(`orderId=${order}&basketValue=1`, "5.6.7.8"));
-		await scene.clock.moveBy(0);
-		await scene.stop(answers);
+		const answers = [1, 2, 3].map((order) => setup.start(`orderId=${order}&basketValue=1`, "5.6.7.8"));
+		await setup.clock.moveBy(0);
+		await setup.stop(answers);
 		deepEqual(
-			(await scene.rows()).map(({ outcome, detail }) => [outcome, detail?.slice(0, 18)]),
+			(await setup.rows()).map(({ outcome, detail }) => [outcome, detail?.slice(0, 18)]),
 			[["pixel_limited", "3 pixel calls were"]],
 		);
-		equal(scene.clock.waitingTimers, 0);
+		equal(setup.clock.waitingTimers, 0);
 	});
 
 	test("that is refused for what it says is bounded too, and others' refusals still show", async () => {
-		const scene = await openScene(database.store);
+		const setup = await openPixels(database.store);
 		const calls = BLOCK_REFUSALS.burst + 50;
-		for (let call = 0; call < calls; call++) await scene.load(`orderId=${call}`, "5.6.7.8");
-		equal((await scene.rows()).length, BLOCK_REFUSALS.burst);
-		await scene.load("orderId=mine&basketValue=1,50", "9.8.7.6");
-		const last = (await scene.rows()).at(-1);
+		for (let call = 0; call < calls; call++) await setup.load(`orderId=${call}`, "5.6.7.8");
+		equal((await setup.rows()).length, BLOCK_REFUSALS.burst);
+		await setup.load("orderId=mine&basketValue=1,50", "9.8.7.6");
+		const last = (await setup.rows()).at(-1);
 		deepEqual([last?.outcome, last?.order_id], ["malformed_amount", "mine"]);
 		ok(PROGRAMME_REFUSALS.burst >= 5 * BLOCK_REFUSALS.burst, "one block never has all of a programme's");
 	});
 
 	test("with long queries leaves rows of a bounded size that say they were cut", async () => {
-		const scene = await openScene(database.store);
+		const setup = await openPixels(database.store);
 		const padding = "ö€😀\u0001".repeat(1_000);
-		await scene.load(
+		await setup.load(
 			`orderId=${"ß".repeat(128)}&basketValue=1&junk=${encodeURIComponent(padding)}`,
 			"5.6.7.8",
 		);
-		await scene.load(`orderId=A&basketValue=${"9".repeat(3_000)}&junk=${padding}`, "5.6.7.8");
-		const rows = await scene.rows();
+		await setup.load(`orderId=A&basketValue=${"9".repeat(3_000)}&junk=${padding}`, "5.6.7.8");
+		const rows = await setup.rows();
 		deepEqual(
 			rows.map(({ outcome }) => outcome),
 			["PARKED", "amount_too_large"],

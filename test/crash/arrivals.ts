@@ -3,7 +3,7 @@
 
 import { equal, ok } from "node:assert/strict";
 import { mayGoOn, tell } from "./balance.ts";
-import type { AttemptEntry, Books, DeliveryEntry } from "./books.ts";
+import type { AttemptEntry, DeliveryEntry, Ledger } from "./ledger.ts";
 import type { Arrival } from "./receiving-shop.ts";
 
 export interface ArrivalCounts {
@@ -17,7 +17,7 @@ export interface ArrivalCounts {
 
 /** `kills`: by delivery, the claims that were live when a process was killed. */
 export function checkArrivals(
-	books: Books,
+	ledger: Ledger,
 	arrivals: readonly Arrival[],
 	kills: ReadonlyMap<string, ReadonlySet<number>>,
 ): ArrivalCounts {
@@ -25,9 +25,9 @@ export function checkArrivals(
 	equal(nonces.size, arrivals.length, "no nonce comes twice");
 	const arrivalsOf = Map.groupBy(arrivals, ({ key }) => key);
 	const counts: ArrivalCounts = { reached: 0, retried: 0, duplicates: 0 };
-	const known = new Set(books.deliveries.map(({ key }) => key));
+	const known = new Set(ledger.deliveries.map(({ key }) => key));
 	for (const key of arrivalsOf.keys()) ok(known.has(key), `${key} arrived and is owed to nobody`);
-	for (const delivery of books.deliveries) {
+	for (const delivery of ledger.deliveries) {
 		checkOne(delivery, arrivalsOf.get(delivery.key) ?? [], kills.get(delivery.key)?.size ?? 0, counts);
 	}
 	return counts;

@@ -1,11 +1,11 @@
-// The check itself: sound books pass, and every way in which a promise can be broken is found.
+// The check itself: sound ledger pass, and every way in which a promise can be broken is found.
 
 import { deepEqual, throws } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { checkArrivals } from "./arrivals.ts";
 import { checkEnd } from "./balance.ts";
-import type { AttemptEntry, DeliveryEntry } from "./books.ts";
 import type { AnsweredOrder } from "./intake.ts";
+import type { AttemptEntry, DeliveryEntry } from "./ledger.ts";
 import type { Arrival } from "./receiving-shop.ts";
 
 const QUIET_AT_MS = 1_000_000;
@@ -59,7 +59,7 @@ function makeSoundRound() {
 		recorded,
 		approved,
 		order,
-		books: { conversions: [order, parked], deliveries: [recorded, approved], strays },
+		ledger: { conversions: [order, parked], deliveries: [recorded, approved], strays },
 		witnessed: {
 			answered: new Map<string, AnsweredOrder>([
 				["1-0", { conversionId: "cnv_a", status: "APPROVED", nextStatus: null }],
@@ -92,12 +92,12 @@ function arrival(key: string, nonce: string, httpStatus: number): Arrival {
 	return { key, nonce, httpStatus };
 }
 
-function check({ books, witnessed, arrivals }: Draft) {
-	checkEnd(books, witnessed, QUIET_AT_MS);
-	return checkArrivals(books, arrivals, witnessed.hits);
+function check({ ledger, witnessed, arrivals }: Draft) {
+	checkEnd(ledger, witnessed, QUIET_AT_MS);
+	return checkArrivals(ledger, arrivals, witnessed.hits);
 }
 
-test("sound books balance, and what came again is counted by why it did", () => {
+test("sound ledger balance, and what came again is counted by why it did", () => {
 	deepEqual(check(makeSoundRound()), { reached: 2, retried: 0, duplicates: 1 });
 	const retried = makeSoundRound();
 	retried.arrivals.push(arrival(retried.approved.key, "n4", 503));
@@ -122,7 +122,11 @@ function makePending(delivery: Mutable<DeliveryEntry>): void {
 const QUEUED = { dueAtMs: RETRY_AT_MS, claim: null, counted: 1, seq: 1 };
 
 const DEFECTS: ReadonlyArray<readonly [title: string, plant: (draft: Draft) => void, finding: RegExp]> = [
-	["an answered conversion is gone", ({ books }) => books.conversions.pop(), /1-1 was answered.*not stored/],
+	[
+		"an answered conversion is gone",
+		({ ledger }) => ledger.conversions.pop(),
+		/1-1 was answered.*not stored/,
+	],
 	[
 		"a conversion has another id than was answered",
 		({ order }) => {
@@ -132,11 +136,11 @@ const DEFECTS: ReadonlyArray<readonly [title: string, plant: (draft: Draft) => v
 	],
 	[
 		"an answered move is not stored",
-		({ order, books, witnessed }) => {
+		({ order, ledger, witnessed }) => {
 			order.status = "RECORDED";
 			order.moves.pop();
 			order.events.pop();
-			books.deliveries.pop();
+			ledger.deliveries.pop();
 			witnessed.earlier.deliveries = [];
 		},
 		/answered as APPROVED and is stored as RECORDED/,
@@ -156,7 +160,7 @@ const DEFECTS: ReadonlyArray<readonly [title: string, plant: (draft: Draft) => v
 		({ order }) => order.moves.reverse(),
 		/status of its last move/,
 	],
-	["an event has no delivery", ({ books }) => books.strays.push("event 7"), /belongs to nothing/],
+	["an event has no delivery", ({ ledger }) => ledger.strays.push("event 7"), /belongs to nothing/],
 	[
 		"somebody is stored whom nobody was answered about",
 		({ witnessed }) => witnessed.answered.delete("1-1"),
@@ -197,8 +201,8 @@ const DEFECTS: ReadonlyArray<readonly [title: string, plant: (draft: Draft) => v
 	],
 	[
 		"a delivery that was there is gone",
-		({ books, order }) => {
-			books.deliveries.shift();
+		({ ledger, order }) => {
+			ledger.deliveries.shift();
 			order.moves.shift();
 			order.events.shift();
 		},
@@ -250,7 +254,7 @@ const DEFECTS: ReadonlyArray<readonly [title: string, plant: (draft: Draft) => v
 		/the state is what the last attempt makes it/,
 	],
 	[
-		"an attempt is interrupted that no stroke hit",
+		"an attempt is interrupted that no crash hit",
 		({ witnessed }) => witnessed.hits.clear(),
 		/and hit 0 times/,
 	],
@@ -320,7 +324,7 @@ const DEFECTS: ReadonlyArray<readonly [title: string, plant: (draft: Draft) => v
 	],
 ];
 
-describe("books that do not balance are found out", () => {
+describe("ledger that do not balance are found out", () => {
 	for (const [title, plant, finding] of DEFECTS) {
 		test(`when ${title}`, () => {
 			const draft = makeSoundRound();

@@ -1,17 +1,17 @@
-// Do the books balance? What is stored, held against what the shop's server was answered and what arrived at
+// Do the ledger balance? What is stored, held against what the shop's server was answered and what arrived at
 // the shop. Throws at the first entry that does not, with its story.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { CONTRACT_ATTEMPTS, meaningOf } from "../support/contract-verdict.ts";
-import type { AttemptEntry, Books, ConversionEntry, DeliveryEntry } from "./books.ts";
 import type { AnsweredOrder } from "./intake.ts";
+import type { AttemptEntry, ConversionEntry, DeliveryEntry, Ledger } from "./ledger.ts";
 
 /** What the round saw with its own eyes. */
 export interface Witnessed {
 	answered: ReadonlyMap<string, AnsweredOrder>;
-	/** The books as they were read the time before. */
-	earlier: Books | null;
-	/** By delivery, the claims that were live when a stroke fell. */
+	/** The ledger as they were read the time before. */
+	earlier: Ledger | null;
+	/** By delivery, the claims that were live when a crash fell. */
 	hits: ReadonlyMap<string, ReadonlySet<number>>;
 	/** By delivery, the claims that nobody came back for, and that time was moved on for. */
 	lapsed: ReadonlyMap<string, ReadonlySet<number>>;
@@ -25,22 +25,22 @@ const ANNOUNCED_BY: Readonly<Record<string, string>> = {
 	reverse: "conversion.reversed",
 };
 
-export function checkBalance(books: Books, witnessed: Witnessed): void {
-	deepEqual(books.strays, [], "nothing is stored that belongs to nothing");
-	checkAnswers(books, witnessed.answered);
-	for (const conversion of books.conversions) checkOwed(conversion);
-	for (const delivery of books.deliveries) {
+export function checkBalance(ledger: Ledger, witnessed: Witnessed): void {
+	deepEqual(ledger.strays, [], "nothing is stored that belongs to nothing");
+	checkAnswers(ledger, witnessed.answered);
+	for (const conversion of ledger.conversions) checkOwed(conversion);
+	for (const delivery of ledger.deliveries) {
 		checkDelivery(delivery);
 		checkInterrupted(delivery, witnessed);
 	}
-	if (witnessed.earlier !== null) checkFinals(witnessed.earlier, books);
+	if (witnessed.earlier !== null) checkFinals(witnessed.earlier, ledger);
 }
 
 /** When no service runs any more. `quietAtMs`: when nothing was due or under way, seen from outside. */
-export function checkEnd(books: Books, witnessed: Witnessed, quietAtMs: number): void {
-	checkBalance(books, witnessed);
-	equal(books.conversions.length, witnessed.answered.size, "stored is what was answered, and nothing else");
-	for (const delivery of books.deliveries) {
+export function checkEnd(ledger: Ledger, witnessed: Witnessed, quietAtMs: number): void {
+	checkBalance(ledger, witnessed);
+	equal(ledger.conversions.length, witnessed.answered.size, "stored is what was answered, and nothing else");
+	for (const delivery of ledger.deliveries) {
 		const { queued, key } = delivery;
 		const interrupted = delivery.log.filter(({ result }) => result === "interrupted").length;
 		const lapsed = witnessed.lapsed.get(key)?.size ?? 0;
@@ -52,9 +52,9 @@ export function checkEnd(books: Books, witnessed: Witnessed, quietAtMs: number):
 	}
 }
 
-function checkAnswers(books: Books, answered: ReadonlyMap<string, AnsweredOrder>): void {
-	const stored = new Map(books.conversions.map((conversion) => [conversion.orderId, conversion]));
-	equal(stored.size, books.conversions.length, "one conversion for each order");
+function checkAnswers(ledger: Ledger, answered: ReadonlyMap<string, AnsweredOrder>): void {
+	const stored = new Map(ledger.conversions.map((conversion) => [conversion.orderId, conversion]));
+	equal(stored.size, ledger.conversions.length, "one conversion for each order");
 	for (const [orderId, { conversionId, status, nextStatus }] of answered) {
 		const conversion = stored.get(orderId);
 		ok(conversion !== undefined, `order ${orderId} was answered with ${conversionId} and is not stored`);
@@ -110,7 +110,7 @@ export function mayGoOn({ result, httpStatus }: AttemptEntry): boolean {
 	return meaningOf(result, httpStatus) === "again";
 }
 
-/** Shown as interrupted is only what a stroke hit. */
+/** Shown as interrupted is only what a crash hit. */
 function checkInterrupted(delivery: DeliveryEntry, { hits }: Witnessed): void {
 	const interrupted = delivery.log.filter(({ result }) => result === "interrupted").length;
 	const claims = hits.get(delivery.key)?.size ?? 0;
@@ -118,14 +118,14 @@ function checkInterrupted(delivery: DeliveryEntry, { hits }: Witnessed): void {
 }
 
 /** None final twice: what had ended is there, and as it was. */
-function checkFinals(earlier: Books, books: Books): void {
-	const now = new Map(books.deliveries.map((delivery) => [delivery.key, delivery]));
+function checkFinals(earlier: Ledger, ledger: Ledger): void {
+	const now = new Map(ledger.deliveries.map((delivery) => [delivery.key, delivery]));
 	for (const before of earlier.deliveries) {
 		const after = now.get(before.key);
 		ok(after !== undefined, `${tell(before)}: it has vanished`);
 		if (before.state !== "pending") deepEqual(after, before, `${tell(before)}: it was final and has changed`);
 	}
-	const kept = new Set(books.conversions.map(({ publicId }) => publicId));
+	const kept = new Set(ledger.conversions.map(({ publicId }) => publicId));
 	for (const { publicId } of earlier.conversions) ok(kept.has(publicId), `${publicId} has vanished`);
 }
 

@@ -23,7 +23,7 @@ test("twelve crashes lose nothing, repeat only what they hit, and leave final st
 		const rounds = (tally.byKind.get(kind)?.rounds ?? 0) + (kind === "disk-full" ? tally.leftOut : 0);
 		equal(rounds, ROUNDS_OF_A_KIND, kind);
 	}
-	// One round of each kind has a stroke that cannot miss: see drawSureRound.
+	// One round of each kind has a crash that cannot miss: see drawSureRound.
 	provesEnough(count("hit", ["sqlite-kill"]) > 0, "no kill hit a delivery on SQLite");
 	provesEnough(count("hit", ["postgres-kill"]) > 0, "no kill hit a delivery on PostgreSQL");
 	provesEnough(count("interrupted") > 0, "nothing was interrupted");

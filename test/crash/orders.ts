@@ -38,7 +38,7 @@ const STORIES: readonly (readonly Step[])[] = [
 	["pixel", "record", "approve"],
 ];
 
-/** Long enough that a stroke meets requests under way, far below the five seconds of an attempt. */
+/** Long enough that a crash meets requests under way, far below the five seconds of an attempt. */
 const SLOW_MS: readonly [least: number, most: number] = [60, 250];
 const USUAL_MS: readonly [least: number, most: number] = [0, 20];
 

@@ -11,12 +11,12 @@ export type Role = "all" | "web" | "worker";
 
 export type Happening = "answer" | "arrival";
 
-/** When a stroke falls: after so many of these, counted together, or so long after a start. */
+/** When a crash falls: after so many of these, counted together, or so long after a start. */
 export type Moment =
 	| { kind: "happenings"; counted: readonly Happening[]; count: number }
 	| { kind: "start"; delayMs: number };
 
-export type Stroke =
+export type Crash =
 	/** `politeMs`: the process is asked to stop so long before, and dies in the middle of it. */
 	| { kind: "kill"; victims: readonly number[]; politeMs: number | null }
 	/** All services, in good order, in the middle of the work. */
@@ -26,9 +26,9 @@ export type Stroke =
 
 export interface Phase {
 	moment: Moment;
-	stroke: Stroke;
+	crash: Crash;
 	orders: readonly PlannedOrder[];
-	/** How much time goes by if nobody is left running behind the stroke; null for none. */
+	/** How much time goes by if nobody is left running behind the crash; null for none. */
 	passesMs: number | null;
 }
 
@@ -44,7 +44,7 @@ export interface RoundPlan {
 	diskChoice: number;
 }
 
-/** Few enough for a round of seconds; enough that a stroke falls in the middle of them. */
+/** Few enough for a round of seconds; enough that a crash falls in the middle of them. */
 const ORDERS_A_PHASE: readonly [least: number, most: number] = [16, 24];
 /** The least a phase makes happen is an answer and an arrival for most of its orders. */
 const KILL_AFTER: readonly [least: number, most: number] = [1, 30];
@@ -96,41 +96,41 @@ export function drawRound(seed: number, kind: Kind): RoundPlan {
 }
 
 /**
- * A stroke that cannot miss: everybody is killed while a shop has a request that it has not answered yet, or the
+ * A crash that cannot miss: everybody is killed while a shop has a request that it has not answered yet, or the
  * database goes away while reports still come in. What was hit comes again; so does a callback that was refused.
  */
 function drawSureRound(random: SeededRandom, seed: number, kind: Kind, roles: readonly Role[]): RoundPlan {
-	const stroke = sureStroke(kind, roles, random.between(...SURE_AFTER));
+	const crash = sureCrash(kind, roles, random.between(...SURE_AFTER));
 	const [first, ...others] = drawOrders(random, "1", random.between(...ORDERS_A_PHASE));
 	if (first === undefined) throw new RangeError("a phase has orders");
-	const isDownAfter = stroke.stroke.kind === "kill";
+	const isDownAfter = crash.crash.kind === "kill";
 	return {
 		seed,
 		kind,
 		roles,
-		phases: [{ ...stroke, orders: [inTrouble(first), ...others], passesMs: isDownAfter ? RETRY_MS : null }],
+		phases: [{ ...crash, orders: [inTrouble(first), ...others], passesMs: isDownAfter ? RETRY_MS : null }],
 		lastPassesMs: isDownAfter ? null : RETRY_MS,
 		diskChoice: diskChoiceOf(seed),
 	};
 }
 
-function sureStroke(kind: Kind, roles: readonly Role[], count: number): Pick<Phase, "moment" | "stroke"> {
+function sureCrash(kind: Kind, roles: readonly Role[], count: number): Pick<Phase, "moment" | "crash"> {
 	switch (kind) {
 		case "sqlite-kill":
 		case "postgres-kill":
 			return {
 				moment: { kind: "happenings", counted: ["arrival"], count },
-				stroke: { kind: "kill", victims: roles.map((_, index) => index), politeMs: null },
+				crash: { kind: "kill", victims: roles.map((_, index) => index), politeMs: null },
 			};
 		case "postgres-restart":
 			return {
 				moment: { kind: "happenings", counted: ["answer"], count },
-				stroke: { kind: "restart", way: "immediate" },
+				crash: { kind: "restart", way: "immediate" },
 			};
 		case "disk-full":
 			return {
 				moment: { kind: "happenings", counted: ["answer"], count },
-				stroke: { kind: "fill", ending: "room" },
+				crash: { kind: "fill", ending: "room" },
 			};
 		default:
 			return kind satisfies never;
@@ -144,17 +144,17 @@ function drawRoles(random: SeededRandom, kind: Kind): readonly Role[] {
 
 function drawPhase(random: SeededRandom, kind: Kind, roles: readonly Role[], name: string): Phase {
 	return {
-		...drawStroke(random, kind, roles),
+		...drawCrash(random, kind, roles),
 		orders: drawOrders(random, name, random.between(...ORDERS_A_PHASE)),
 		passesMs: random.chance(0.8) ? random.pick(PASSING_MS) : null,
 	};
 }
 
-function drawStroke(
+function drawCrash(
 	random: SeededRandom,
 	kind: Kind,
 	roles: readonly Role[],
-): Pick<Phase, "moment" | "stroke"> {
+): Pick<Phase, "moment" | "crash"> {
 	switch (kind) {
 		case "sqlite-kill":
 		case "postgres-kill":
@@ -162,13 +162,13 @@ function drawStroke(
 		case "postgres-restart":
 			return {
 				moment: drawMoment(random, KILL_AFTER),
-				stroke: { kind: "restart", way: random.pick(["fast", "immediate"]) },
+				crash: { kind: "restart", way: random.pick(["fast", "immediate"]) },
 			};
 		case "disk-full":
 			return {
 				moment: drawMoment(random, FILL_AFTER),
 				// Mostly the promise itself: it goes on without a restart.
-				stroke: { kind: "fill", ending: random.pick(["room", "room", "killed", "killed and started"]) },
+				crash: { kind: "fill", ending: random.pick(["room", "room", "killed", "killed and started"]) },
 			};
 		default:
 			return kind satisfies never;
@@ -179,24 +179,22 @@ function drawMoment(random: SeededRandom, [least, most]: readonly [number, numbe
 	return { kind: "happenings", counted: ["answer", "arrival"], count: random.between(least, most) };
 }
 
-function drawKill(random: SeededRandom, roles: readonly Role[]): Pick<Phase, "moment" | "stroke"> {
+function drawKill(random: SeededRandom, roles: readonly Role[]): Pick<Phase, "moment" | "crash"> {
 	const all = roles.map((_, index) => index);
 	const victims = random.chance(0.4) ? all : [random.pick(all)];
 	const happenings = drawMoment(random, KILL_AFTER);
 	const way = random.fraction();
-	if (way > 0.85) return { moment: happenings, stroke: { kind: "stop" } };
+	if (way > 0.85) return { moment: happenings, crash: { kind: "stop" } };
 	if (way < 0.2) {
 		const moment: Moment = { kind: "start", delayMs: random.between(0, MAX_START_DELAY_MS) };
-		return { moment, stroke: { kind: "kill", victims, politeMs: null } };
+		return { moment, crash: { kind: "kill", victims, politeMs: null } };
 	}
 	const politeMs = way < 0.35 ? random.between(0, MAX_POLITE_MS) : null;
-	return { moment: happenings, stroke: { kind: "kill", victims, politeMs } };
+	return { moment: happenings, crash: { kind: "kill", victims, politeMs } };
 }
 
 /** For people, in a failure's message. */
 export function describeRound({ kind, seed, roles, phases }: RoundPlan): string {
-	const strokes = phases.map(
-		({ stroke, moment }) => `${JSON.stringify(stroke)} at ${JSON.stringify(moment)}`,
-	);
-	return `${kind}, seed ${seed}, roles ${roles.join(" + ")}: ${strokes.join("; ")}`;
+	const crashes = phases.map(({ crash, moment }) => `${JSON.stringify(crash)} at ${JSON.stringify(moment)}`);
+	return `${kind}, seed ${seed}, roles ${roles.join(" + ")}: ${crashes.join("; ")}`;
 }

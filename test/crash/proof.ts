@@ -7,7 +7,7 @@ import { type PostgresServer, startPostgres } from "../support/postgres.ts";
 import { BrokenPromise, type Progress, type Proof } from "../support/proof.ts";
 import { findDiskWays } from "./full-disk.ts";
 import { describeRound, drawRound, KINDS, type Kind, kindOf } from "./plan.ts";
-import { type RoundReport, runRound, type Stage } from "./round.ts";
+import { type RoundReport, runRound, type SharedParts } from "./round.ts";
 
 export interface CrashRun {
 	rounds: number;
@@ -44,7 +44,7 @@ const MAX_SEED = 2 ** 31 - 1;
 export const crashProof: Proof = {
 	name: "crash",
 	summary:
-		"Kills services, restarts PostgreSQL and fills the disk at random moments; the books must balance.",
+		"Kills services, restarts PostgreSQL and fills the disk at random moments; the ledger must balance.",
 	options: {
 		rounds: { value: "N", help: "How many rounds", preset: 100, least: 1 },
 		seed: {
@@ -72,17 +72,17 @@ export async function runCrashes({ rounds, seed, kind }: CrashRun, progress: Pro
 	const byKind = new Map<Kind, Tally>();
 	const diskWays = new Map<string, number>();
 	let leftOut = 0;
-	const { stage, close } = await openStage();
+	const { shared, close } = await openStage();
 	try {
 		for (let round = 0; round < rounds; round++) {
 			const roundSeed = (seed + round) % MAX_SEED;
 			const plan = drawRound(roundSeed, kind ?? kindOf(roundSeed));
 			progress(`round ${round + 1} of ${rounds}, ${plan.kind}, seed ${roundSeed}`);
-			if (plan.kind === "disk-full" && stage.diskWays.length === 0) {
+			if (plan.kind === "disk-full" && shared.diskWays.length === 0) {
 				leftOut++;
 				continue;
 			}
-			const report = await runRound(plan, stage).catch((error: unknown) => {
+			const report = await runRound(plan, shared).catch((error: unknown) => {
 				const replay = `npm run crash -- --rounds 1 --seed ${roundSeed} --kind ${KINDS.indexOf(plan.kind) + 1}`;
 				throw new BrokenPromise(`round ${round + 1} (${describeRound(plan)})`, replay, error);
 			});
@@ -95,9 +95,9 @@ export async function runCrashes({ rounds, seed, kind }: CrashRun, progress: Pro
 	return { byKind, diskWays, leftOut };
 }
 
-async function openStage(): Promise<{ stage: Stage; close: () => Promise<void> }> {
+async function openStage(): Promise<{ shared: SharedParts; close: () => Promise<void> }> {
 	let server: Promise<PostgresServer> | undefined;
-	const stage: Stage = {
+	const shared: SharedParts = {
 		certificates: await makeCertificates({ names: ["127.0.0.1"] }),
 		// A cluster of its own, because it is restarted. Nobody cuts the power: what a killed server has written is
 		// in the system's hands, and syncing it would only take seconds of each recovery.
@@ -107,7 +107,7 @@ async function openStage(): Promise<{ stage: Stage; close: () => Promise<void> }
 		},
 		diskWays: await findDiskWays(),
 	};
-	return { stage, close: async () => (await server)?.stop() };
+	return { shared, close: async () => (await server)?.stop() };
 }
 
 function addToTally(byKind: Map<Kind, Tally>, kind: Kind, report: RoundReport): void {

@@ -1,5 +1,5 @@
 // The shop's endpoint: a real HTTPS server that takes callbacks in the manner the plan says, checks each with
-// the library a shop installs, and keeps what arrived for the books.
+// the library a shop installs, and keeps what arrived for the ledger.
 
 import type { Certificates } from "../../demo/certificate.ts";
 import { checkForm, readCallback } from "../support/callback-form.ts";
@@ -7,7 +7,7 @@ import { type ShopAnswer, type ShopRequest, startShop } from "../support/shop.ts
 import type { Manner, PlannedOrder } from "./orders.ts";
 
 export interface Arrival {
-	/** Of the delivery: see books.ts. */
+	/** Of the delivery: see ledger.ts. */
 	key: string;
 	nonce: string;
 	/** What it was answered; null when the shop hung up. */

@@ -1,5 +1,5 @@
-// One round: a fresh database, services over it, steady intake, one or two strokes of fate, and then everything
-// that is due must end. The books are checked behind each stroke and at the end.
+// One round: a fresh database, services over it, steady intake, one or two crashes, and then everything that is
+// due must end. What is stored is checked behind each crash and at the end.
 
 import { ok } from "node:assert/strict";
 import type { Certificates } from "../../demo/certificate.ts";
@@ -7,17 +7,17 @@ import { CLAIM_LAPSE_MS } from "../../src/store/queue.ts";
 import type { PostgresServer } from "../support/postgres.ts";
 import { type ArrivalCounts, checkArrivals } from "./arrivals.ts";
 import { checkEnd } from "./balance.ts";
-import type { Books } from "./books.ts";
+import { type AwaitedMoment, awaitMoment, causeCrash } from "./crashes.ts";
 import type { DiskWay } from "./full-disk.ts";
 import { createIntake } from "./intake.ts";
+import type { Ledger } from "./ledger.ts";
 import type { Kind, Phase, RoundPlan } from "./plan.ts";
 import { openReceivingShop } from "./receiving-shop.ts";
-import { checkReleased, look, passTime, type Scene, untilQuiet, witnessedIn } from "./scene.ts";
-import { openSite } from "./site.ts";
-import { type AwaitedMoment, awaitMoment, strike } from "./strokes.ts";
+import { checkReleased, look, passTime, type RoundState, untilQuiet, witnessedIn } from "./round-state.ts";
+import { openSetup } from "./setup.ts";
 
 /** What rounds share, because it costs seconds to make. */
-export interface Stage {
+export interface SharedParts {
 	certificates: Certificates;
 	postgres: () => Promise<PostgresServer>;
 	diskWays: readonly DiskWay[];
@@ -31,7 +31,7 @@ export interface RoundReport extends ArrivalCounts {
 	broken: number;
 	owed: number;
 	arrived: number;
-	/** Deliveries that were in somebody's hands when a stroke fell. */
+	/** Deliveries that were in somebody's hands when a crash fell. */
 	hit: number;
 	interrupted: number;
 	diskWay: DiskWay | null;
@@ -48,13 +48,13 @@ const REFUSALS: Readonly<Record<Kind, readonly number[]>> = {
 	"disk-full": [503],
 };
 
-export async function runRound(plan: RoundPlan, stage: Stage): Promise<RoundReport> {
+export async function runRound(plan: RoundPlan, shared: SharedParts): Promise<RoundReport> {
 	const cleanups: (() => Promise<void>)[] = [];
-	let scene: Scene | undefined;
+	let round: RoundState | undefined;
 	let moment: AwaitedMoment | undefined;
 	try {
 		const orders = plan.phases.flatMap((phase) => phase.orders);
-		const { certificates } = stage;
+		const { certificates } = shared;
 		const shop = await openReceivingShop({
 			orders,
 			certificates,
@@ -62,13 +62,13 @@ export async function runRound(plan: RoundPlan, stage: Stage): Promise<RoundRepo
 		});
 		cleanups.push(() => shop.close());
 		const cleaning = { after: (clean: () => Promise<void>) => void cleanups.push(clean) };
-		const site = await openSite({ plan, shop, ...stage, cleaning });
-		shop.secret = site.account.secret;
+		const setup = await openSetup({ plan, shop, ...shared, cleaning });
+		shop.secret = setup.account.secret;
 		const refusals = REFUSALS[plan.kind];
 		const onAnswer = () => moment?.count("answer");
-		const intake = createIntake({ account: site.account, refusals, onAnswer });
-		scene = {
-			site,
+		const intake = createIntake({ account: setup.account, refusals, onAnswer });
+		round = {
+			setup,
 			shop,
 			intake,
 			hits: new Map(),
@@ -80,80 +80,80 @@ export async function runRound(plan: RoundPlan, stage: Stage): Promise<RoundRepo
 		};
 		for (const phase of plan.phases) {
 			moment = awaitMoment(phase.moment);
-			await livePhase(scene, phase, moment).finally(moment.forget);
+			await livePhase(round, phase, moment).finally(moment.forget);
 		}
-		const books = await finish(scene, plan.lastPassesMs);
-		await site.remove();
-		return report(scene, books);
+		const ledger = await finish(round, plan.lastPassesMs);
+		await setup.remove();
+		return report(round, ledger);
 	} catch (error) {
 		// The services' own words say most about what went wrong.
-		throw new Error(`${String(error)}\n${scene?.site.crew.logs() ?? ""}`, { cause: error });
+		throw new Error(`${String(error)}\n${round?.setup.processes.logs() ?? ""}`, { cause: error });
 	} finally {
-		if (scene !== undefined) scene.isAbandoned = true;
+		if (round !== undefined) round.isAbandoned = true;
 		for (const clean of cleanups.reverse()) await clean();
 	}
 }
 
-async function livePhase(scene: Scene, phase: Phase, moment: AwaitedMoment): Promise<void> {
-	const { crew } = scene.site;
-	scene.intake.add(phase.orders);
-	let isStruck = false;
-	const striking = moment.come
-		.then(() => strike(scene, phase.stroke))
+async function livePhase(round: RoundState, phase: Phase, moment: AwaitedMoment): Promise<void> {
+	const { processes } = round.setup;
+	round.intake.add(phase.orders);
+	let hasCrashed = false;
+	const crashing = moment.come
+		.then(() => causeCrash(round, phase.crash))
 		.then(() => {
-			isStruck = true;
+			hasCrashed = true;
 		});
-	const starting = crew.startAll();
+	const starting = processes.startAll();
 	// A service may refuse to start without its database: only a kill falls on one that is still starting.
-	const ready = phase.stroke.kind === "kill" ? Promise.resolve() : starting;
+	const ready = phase.crash.kind === "kill" ? Promise.resolve() : starting;
 	const working = ready
-		.then(() => scene.intake.work(crew.doors, () => isStruck || scene.isAbandoned))
+		.then(() => round.intake.work(processes.doors, () => hasCrashed || round.isAbandoned))
 		.then(moment.force);
-	await inTime([starting, working, striking]);
-	crew.checkAlive();
+	await inTime([starting, working, crashing]);
+	processes.checkAlive();
 	// What goes on by itself has to, before anybody is started again.
-	if (phase.stroke.kind !== "kill" && !crew.isDown) {
-		ok(scene.intake.isDone, "every report is answered in the end, by the services that were there");
-		await untilQuiet(scene);
+	if (phase.crash.kind !== "kill" && !processes.isDown) {
+		ok(round.intake.isDone, "every report is answered in the end, by the services that were there");
+		await untilQuiet(round);
 	}
-	const books = await look(scene);
-	if (crew.isDown && phase.passesMs !== null) await passTime(scene, books, phase.passesMs);
+	const ledger = await look(round);
+	if (processes.isDown && phase.passesMs !== null) await passTime(round, ledger, phase.passesMs);
 }
 
-async function finish(scene: Scene, lastPassesMs: number | null): Promise<Books> {
-	await goOnAndStop(scene);
-	const books = await look(scene);
-	checkReleased(scene, books);
-	const isLeft = books.deliveries.some(({ queued }) => queued !== null && queued.claim !== null);
-	if (!isLeft && lastPassesMs === null) return books;
-	await passTime(scene, books, lastPassesMs ?? CLAIM_LAPSE_MS);
-	await goOnAndStop(scene);
-	return look(scene);
+async function finish(round: RoundState, lastPassesMs: number | null): Promise<Ledger> {
+	await goOnAndStop(round);
+	const ledger = await look(round);
+	checkReleased(round, ledger);
+	const isLeft = ledger.deliveries.some(({ queued }) => queued !== null && queued.claim !== null);
+	if (!isLeft && lastPassesMs === null) return ledger;
+	await passTime(round, ledger, lastPassesMs ?? CLAIM_LAPSE_MS);
+	await goOnAndStop(round);
+	return look(round);
 }
 
 /** Half of a round is the starting of processes: the fewest that can bring it to its end. */
-async function goOnAndStop(scene: Scene): Promise<void> {
-	const { site, intake } = scene;
+async function goOnAndStop(round: RoundState): Promise<void> {
+	const { setup, intake } = round;
 	await inTime([
-		site.crew.startEnough(!intake.isDone),
-		intake.work(site.crew.doors, () => scene.isAbandoned),
+		setup.processes.startEnough(!intake.isDone),
+		intake.work(setup.processes.doors, () => round.isAbandoned),
 	]);
-	await untilQuiet(scene);
-	await site.crew.stopAll();
+	await untilQuiet(round);
+	await setup.processes.stopAll();
 }
 
-function report(scene: Scene, books: Books): RoundReport {
-	const { intake, shop, site, hits, kills } = scene;
-	checkEnd(books, witnessedIn(scene), scene.quietAtMs);
-	const log = books.deliveries.flatMap((delivery) => delivery.log);
+function report(round: RoundState, ledger: Ledger): RoundReport {
+	const { intake, shop, setup, hits, kills } = round;
+	checkEnd(ledger, witnessedIn(round), round.quietAtMs);
+	const log = ledger.deliveries.flatMap((delivery) => delivery.log);
 	return {
 		...intake.counts,
-		...checkArrivals(books, shop.arrivals, kills),
-		owed: books.deliveries.length,
+		...checkArrivals(ledger, shop.arrivals, kills),
+		owed: ledger.deliveries.length,
 		arrived: shop.arrivals.length,
 		hit: hits.size,
 		interrupted: log.filter(({ result }) => result === "interrupted").length,
-		diskWay: site.disk?.way ?? null,
+		diskWay: setup.disk?.way ?? null,
 	};
 }
 

@@ -23,7 +23,7 @@ export interface HostileSetup {
 	openProgramme(url: string | null): Promise<ShopProgramme>;
 	/** Attempts stored so far, by programme; asked for all at once, because a hundred wait at the same time. */
 	countAttempts(): Promise<ReadonlyMap<number, number>>;
-	/** Everything received anywhere, as the auditors of requests and books want it. */
+	/** Everything received anywhere, as the checks of requests and of the delivery log want it. */
 	gatherReceived(): readonly ReceivedCallback[];
 	stop(): Promise<void>;
 }

@@ -9,7 +9,7 @@ import type { ShopAccount } from "../support/shop-account.ts";
 import { startIntake } from "./intake.ts";
 import { PIXEL_FLOOD_LANGUAGE } from "./pixel-flood-language.ts";
 import { judgeLatency, type Latency } from "./report.ts";
-import { openSite, type Site } from "./site.ts";
+import { openSetup, type Setup } from "./setup.ts";
 
 export interface FloodOptions {
 	/** For each of the two measurements. */
@@ -52,46 +52,46 @@ export async function runFlood({
 	forwardedFor,
 }: FloodOptions): Promise<FloodReport> {
 	await using cleaning = new AsyncDisposableStack();
-	const site = await openSite(usesPostgres ? "PostgreSQL" : "SQLite", cleaning, {
+	const setup = await openSetup(usesPostgres ? "PostgreSQL" : "SQLite", cleaning, {
 		shops: 1,
 		hanging: 0,
 		settings: { RINGBACK_TRUSTED_PROXIES: "127.0.0.1" },
 	});
-	const [shop] = site.accounts;
+	const [shop] = setup.accounts;
 	if (shop === undefined) throw new RangeError("no shop");
 	// What is compiled and cached on the first calls would count as the time before.
-	await measure(site, seed, seconds / 2);
-	const before = await measure(site, seed + 1, seconds);
-	const args = [site.serviceUrl, shop.programmeId, String(CONNECTIONS), forwardedFor ?? ""];
+	await measure(setup, seed, seconds / 2);
+	const before = await measure(setup, seed + 1, seconds);
+	const args = [setup.serviceUrl, shop.programmeId, String(CONNECTIONS), forwardedFor ?? ""];
 	const script = new URL("./pixel-flood-process.ts", import.meta.url);
 	const startedMs = performance.now();
 	const flood = await forkProcess(script, args, PIXEL_FLOOD_LANGUAGE);
 	cleaning.defer(() => flood.close());
-	const during = await measure(site, seed + 2, seconds);
+	const during = await measure(setup, seed + 2, seconds);
 	const floodCalls = await flood.ask("report");
 	const floodSeconds = (performance.now() - startedMs) / SECOND_MS;
 	await flood.close();
-	await stop(site);
-	const left = await countLeft(site, shop);
+	await stop(setup);
+	const left = await countLeft(setup, shop);
 	const budget = forwardedFor === null ? PROGRAMME_BUDGET : BLOCK_BUDGET;
 	return { before, during, floodCalls, floodSeconds, budget, ...left };
 }
 
-async function measure(site: Site, seed: number, seconds: number): Promise<Latency & { calls: number }> {
-	const intake = startIntake(site.serviceUrl, site.accounts, seed, SENDERS, `${seed}-`);
+async function measure(setup: Setup, seed: number, seconds: number): Promise<Latency & { calls: number }> {
+	const intake = startIntake(setup.serviceUrl, setup.accounts, seed, SENDERS, `${seed}-`);
 	await Promise.race([intake.done, timePasses(seconds * SECOND_MS)]);
 	await intake.stop();
 	return { ...judgeLatency(intake.latenciesMs), calls: intake.latenciesMs.length };
 }
 
-async function stop({ service }: Site): Promise<void> {
+async function stop({ service }: Setup): Promise<void> {
 	service.kill("SIGTERM");
 	const { code, stderr } = await service.ended();
 	if (code !== 0) throw new Error(`the service ended with ${code}: ${stderr}`);
 }
 
-function countLeft(site: Site, { programmeRow }: ShopAccount): Promise<{ parked: number; logged: number }> {
-	return site.withWorkplace(async ({ store: { db } }) => {
+function countLeft(setup: Setup, { programmeRow }: ShopAccount): Promise<{ parked: number; logged: number }> {
+	return setup.withWorkplace(async ({ store: { db } }) => {
 		const count = async (table: "conversions" | "inbound_calls", column: "source" | "kind") => {
 			const { rows } = await db
 				.selectFrom(table)

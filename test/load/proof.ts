@@ -19,7 +19,7 @@ import {
 	type LoadOptions,
 	type LoadReport,
 } from "./report.ts";
-import { openSite, type Site } from "./site.ts";
+import { openSetup, type Setup } from "./setup.ts";
 
 const SECOND_MS = 1_000;
 const SHOPS = 20;
@@ -80,12 +80,12 @@ async function runFloods(
 
 export async function runLoad(options: LoadOptions, progress: Progress): Promise<LoadReport> {
 	await using cleaning = new AsyncDisposableStack();
-	const site = await openSite(options.usesPostgres ? "PostgreSQL" : "SQLite", cleaning, {
+	const setup = await openSetup(options.usesPostgres ? "PostgreSQL" : "SQLite", cleaning, {
 		shops: SHOPS,
 		hanging: HANGING,
 	});
 	try {
-		const report = await loadSite(site, options, progress);
+		const report = await runOver(setup, options, progress);
 		checkReport(report, options);
 		return report;
 	} catch (error) {
@@ -94,12 +94,12 @@ export async function runLoad(options: LoadOptions, progress: Progress): Promise
 	}
 }
 
-async function loadSite(site: Site, options: LoadOptions, progress: Progress): Promise<LoadReport> {
-	const liveHeap = await openLiveHeap(site.inspectorUrl);
+async function runOver(setup: Setup, options: LoadOptions, progress: Progress): Promise<LoadReport> {
+	const liveHeap = await openLiveHeap(setup.inspectorUrl);
 	const startedMs = performance.now();
-	const intake = startIntake(site.serviceUrl, site.accounts, options.seed);
+	const intake = startIntake(setup.serviceUrl, setup.accounts, options.seed);
 	const watch = watchMetrics({
-		metricsUrl: site.metricsUrl,
+		metricsUrl: setup.metricsUrl,
 		liveHeap,
 		loadMs: options.seconds * SECOND_MS,
 		onSample: (sample) => progress(describeSample(sample, intake)),
@@ -113,13 +113,13 @@ async function loadSite(site: Site, options: LoadOptions, progress: Progress): P
 		await Promise.all([intake.stop(), watch.stop()]);
 	}
 	const tookSeconds = (performance.now() - startedMs) / SECOND_MS;
-	const drainSeconds = await drain(site, intake, watch, options.drainSeconds * SECOND_MS);
+	const drainSeconds = await drain(setup, intake, watch, options.drainSeconds * SECOND_MS);
 	// First: a process does not end while somebody inspects it.
 	liveHeap.close();
-	await stopService(site);
-	const arrivals = await site.shops.arrivals();
-	const losses = await site.withWorkplace(({ store }) =>
-		findLosses(store.db, site.accounts, intake.answered, arrivals, site.shops.hanging),
+	await stopService(setup);
+	const arrivals = await setup.shops.arrivals();
+	const losses = await setup.withWorkplace(({ store }) =>
+		findLosses(store.db, setup.accounts, intake.answered, arrivals, setup.shops.hanging),
 	);
 	const residentSizes = watch.samples.map(({ residentBytes }) => residentBytes);
 	return {
@@ -162,8 +162,8 @@ function checkReport(report: LoadReport, options: LoadOptions): void {
  * Until every event of a shop that answers is stored as delivered, or the time for it is over: what is left then
  * is judged with the losses. From that moment only the shops that hang have anything in memory.
  */
-async function drain(site: Site, intake: Intake, watch: Watch, limitMs: number): Promise<number> {
-	const { hanging } = site.shops;
+async function drain(setup: Setup, intake: Intake, watch: Watch, limitMs: number): Promise<number> {
+	const { hanging } = setup.shops;
 	const owed = intake.answered.slice(hanging).reduce((sum, { events }) => sum + events.size, 0);
 	const startedMs = performance.now();
 	for (;;) {
@@ -179,7 +179,7 @@ async function drain(site: Site, intake: Intake, watch: Watch, limitMs: number):
 	}
 }
 
-async function stopService({ service }: Site): Promise<void> {
+async function stopService({ service }: Setup): Promise<void> {
 	service.kill("SIGTERM");
 	const { code, stderr } = await service.ended();
 	if (code !== 0) throw new Error(`the service ended with ${code}: ${stderr}`);

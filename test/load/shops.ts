@@ -1,4 +1,4 @@
-// The street of shops that callbacks go to: the first ones hang, the others answer at once.
+// The shops that callbacks go to: the first ones hang, the others answer at once.
 
 import { forkProcess } from "../support/forked-process.ts";
 import { SHOPS_LANGUAGE, type ShopArrivals } from "./shops-language.ts";

@@ -18,7 +18,7 @@ import type { ReceivedMail } from "../support/mail-server.ts";
 import type { ShopAccount } from "../support/shop-account.ts";
 import { expectValue } from "../support/shop-account.ts";
 import { DATABASE_KINDS } from "../support/test-database.ts";
-import { openSite, type Site } from "./notice-site.ts";
+import { openSetup, type Setup } from "./notice-setup.ts";
 
 const MINUTE_MS = 60_000;
 const LOOK_MS = 5_000;
@@ -27,15 +27,15 @@ const OWNERS = ["one@shop.example", "two@shop.example"];
 for (const kind of DATABASE_KINDS) {
 	describe(`changes by mail (${kind})`, { concurrency: 2 }, () => {
 		test("a new key is told at once to every owner, with who, when and what to do, and to nobody else", async (t) => {
-			const site = await openSite(t, kind);
-			await site.start();
-			const shop = await site.addShop({ name: "Garden & Tools", owners: OWNERS });
-			await site.addShop({ name: "Other", owners: ["else@other.example"] });
-			const { id } = await person(site, "one@shop.example");
-			const { key } = expectValue(await issueKey(site.service(), shop.programmeId, id));
-			await mails(site, 2);
-			deepEqual(site.mail.mails.flatMap(({ to }) => to).toSorted(), OWNERS);
-			const [mail] = site.mail.mails;
+			const setup = await openSetup(t, kind);
+			await setup.start();
+			const shop = await setup.addShop({ name: "Garden & Tools", owners: OWNERS });
+			await setup.addShop({ name: "Other", owners: ["else@other.example"] });
+			const { id } = await person(setup, "one@shop.example");
+			const { key } = expectValue(await issueKey(setup.service(), shop.programmeId, id));
+			await mails(setup, 2);
+			deepEqual(setup.mail.mails.flatMap(({ to }) => to).toSorted(), OWNERS);
+			const [mail] = setup.mail.mails;
 			equal(subject(mail), 'New API key: "Garden & Tools"');
 			const text = textOf(mail);
 			match(
@@ -51,70 +51,70 @@ for (const kind of DATABASE_KINDS) {
 			);
 			equal(text.includes(key), false);
 			// Twenty minutes later nothing more has come.
-			await site.clock.moveBy(20 * MINUTE_MS);
-			equal(site.mail.mails.length, 2);
+			await setup.clock.moveBy(20 * MINUTE_MS);
+			equal(setup.mail.mails.length, 2);
 		});
 
 		test("every step of a programme's life is told; what follows within fifteen minutes is one mail", async (t) => {
-			const site = await openSite(t, kind);
-			await site.start();
-			const shop = await site.addShop({ owners: [OWNERS[0] ?? ""] });
-			await walk(site, shop);
-			await mails(site, 1);
-			const told = textOf(site.mail.mails[0]);
+			const setup = await openSetup(t, kind);
+			await setup.start();
+			const shop = await setup.addShop({ owners: [OWNERS[0] ?? ""] });
+			await walk(setup, shop);
+			await mails(setup, 1);
+			const told = textOf(setup.mail.mails[0]);
 			for (const words of WALKED) match(told, words);
 			doesNotMatch(told, /rbk_[0-9a-f]{8}|rbs_[0-9a-f]{8}/);
-			equal(subject(site.mail.mails[0]), '9 changes to the programme: "Shop"');
-			const firstAtMs = site.mail.mails[0]?.atMs ?? 0;
-			await savePostbackUrl(site.service(), shop.programmeId, site.shop.url());
-			await site.clock.moveTo(firstAtMs + 14 * MINUTE_MS);
-			await issueKey(site.service(), shop.programmeId);
-			equal(site.mail.mails.length, 1, "nothing within the fifteen minutes");
-			await site.clock.moveTo(firstAtMs + 15 * MINUTE_MS);
-			await mails(site, 2);
-			equal(subject(site.mail.mails[1]), '2 changes to the programme: "Shop"');
+			equal(subject(setup.mail.mails[0]), '9 changes to the programme: "Shop"');
+			const firstAtMs = setup.mail.mails[0]?.atMs ?? 0;
+			await savePostbackUrl(setup.service(), shop.programmeId, setup.shop.url());
+			await setup.clock.moveTo(firstAtMs + 14 * MINUTE_MS);
+			await issueKey(setup.service(), shop.programmeId);
+			equal(setup.mail.mails.length, 1, "nothing within the fifteen minutes");
+			await setup.clock.moveTo(firstAtMs + 15 * MINUTE_MS);
+			await mails(setup, 2);
+			equal(subject(setup.mail.mails[1]), '2 changes to the programme: "Shop"');
 		});
 
 		test("a mailbox that is flooded with changes gets a bounded mail", async (t) => {
-			const site = await openSite(t, kind);
-			await site.start();
-			const shop = await site.addShop({ owners: [OWNERS[0] ?? ""] });
+			const setup = await openSetup(t, kind);
+			await setup.start();
+			const shop = await setup.addShop({ owners: [OWNERS[0] ?? ""] });
 			for (let n = 0; n < 30; n++) {
-				await savePostbackUrl(site.service(), shop.programmeId, site.shop.url(`/p${n}`));
+				await savePostbackUrl(setup.service(), shop.programmeId, setup.shop.url(`/p${n}`));
 			}
-			await mails(site, 1);
-			const text = textOf(site.mail.mails[0]);
+			await mails(setup, 1);
+			const text = textOf(setup.mail.mails[0]);
 			equal(text.match(/was saved/g)?.length, 20);
 			match(text, /… and 10 more\./);
 		});
 
 		test("an account's change goes to its person alone, with the network address; a removed owner hears of it", async (t) => {
-			const site = await openSite(t, kind);
-			await site.start();
-			const shop = await site.addShop({ owners: OWNERS });
-			const thief = await person(site, "one@shop.example");
-			const victim = await person(site, "two@shop.example");
-			const nowMs = site.clock.nowMs();
+			const setup = await openSetup(t, kind);
+			await setup.start();
+			const shop = await setup.addShop({ owners: OWNERS });
+			const thief = await person(setup, "one@shop.example");
+			const victim = await person(setup, "two@shop.example");
+			const nowMs = setup.clock.nowMs();
 			const address = "203.0.113.9";
-			await site.store.transact((trx) =>
+			await setup.store.transact((trx) =>
 				noteAudit(trx, { personId: victim.id, action: "password.changed", address }, nowMs),
 			);
-			await mails(site, 1);
-			const [mail] = site.mail.mails;
+			await mails(setup, 1);
+			const [mail] = setup.mail.mails;
 			deepEqual([mail?.to, subject(mail)], [["two@shop.example"], "Your password was changed"]);
 			match(textOf(mail), /From the network address 203\.0\.113\.9\./);
 			match(textOf(mail), /https:\/\/ringback\.example\/forgot-password$/m);
 			const { programmeRow: programmeId } = shop;
-			await site.store.transact(async (trx) => {
+			await setup.store.transact(async (trx) => {
 				await trx.deleteFrom("programme_owners").where("person_id", "=", victim.id).execute();
 				const note = { personId: thief.id, programmeId, action: "person.removed" } as const;
 				await noteAudit(trx, { ...note, subject: victim.email, detail: "owner" }, nowMs);
 			});
 			// The mail about the password was the last to this person: the next waits a minute.
-			await site.clock.moveBy(MINUTE_MS);
-			await mails(site, 3);
+			await setup.clock.moveBy(MINUTE_MS);
+			await mails(setup, 3);
 			deepEqual(
-				site.mail.mails
+				setup.mail.mails
 					.slice(1)
 					.flatMap(({ to }) => to)
 					.toSorted(),
@@ -123,110 +123,110 @@ for (const kind of DATABASE_KINDS) {
 		});
 
 		test("what is rolled back is told to nobody, and without a mail server nothing breaks", async (t) => {
-			const site = await openSite(t, kind);
-			await site.start({ withoutMail: true });
-			const shop = await site.addShop({ owners: OWNERS });
-			const { id } = await person(site, "one@shop.example");
+			const setup = await openSetup(t, kind);
+			await setup.start({ withoutMail: true });
+			const shop = await setup.addShop({ owners: OWNERS });
+			const { id } = await person(setup, "one@shop.example");
 			const note = { personId: id, action: "password.changed" } as const;
-			const failed = site.store.transact(async (trx) => {
-				await noteAudit(trx, note, site.clock.nowMs());
+			const failed = setup.store.transact(async (trx) => {
+				await noteAudit(trx, note, setup.clock.nowMs());
 				throw new Error("rolled back");
 			});
 			await failed.catch(() => undefined);
-			deepEqual(await site.store.db.selectFrom("changes_to_tell").selectAll().execute(), []);
-			expectValue(await issueKey(site.service(), shop.programmeId));
-			await site.clock.moveBy(MINUTE_MS);
-			equal(site.mail.mails.length, 0);
+			deepEqual(await setup.store.db.selectFrom("changes_to_tell").selectAll().execute(), []);
+			expectValue(await issueKey(setup.service(), shop.programmeId));
+			await setup.clock.moveBy(MINUTE_MS);
+			equal(setup.mail.mails.length, 0);
 			// Told once there is a mail server, as long as it is news.
-			await site.stop();
-			await site.start();
-			await mails(site, 2);
+			await setup.stop();
+			await setup.start();
+			await mails(setup, 2);
 		});
 
 		test("a restart between the change and its mail loses nothing, and two processes tell it once", async (t) => {
-			const site = await openSite(t, kind);
-			await site.start({ withoutMail: true });
-			const shop = await site.addShop({ owners: OWNERS });
-			await issueKey(site.service(), shop.programmeId);
-			await site.stop();
-			await site.start();
-			const deps = { ...site.service(), publicUrl: "https://ringback.example" };
+			const setup = await openSetup(t, kind);
+			await setup.start({ withoutMail: true });
+			const shop = await setup.addShop({ owners: OWNERS });
+			await issueKey(setup.service(), shop.programmeId);
+			await setup.stop();
+			await setup.start();
+			const deps = { ...setup.service(), publicUrl: "https://ringback.example" };
 			const isStopping = () => false;
 			const rounds = Array.from({ length: 8 }, () => tellChanges(deps, isStopping));
 			await Promise.all(rounds);
-			await mails(site, 2);
-			await site.clock.moveBy(20 * MINUTE_MS);
-			equal(site.mail.mails.length, 2);
+			await mails(setup, 2);
+			await setup.clock.moveBy(20 * MINUTE_MS);
+			equal(setup.mail.mails.length, 2);
 		});
 
 		test("a mail that the server does not take is kept sealed, tried again, and sent once", async (t) => {
-			const site = await openSite(t, kind);
-			await site.start();
-			const shop = await site.addShop({ owners: [OWNERS[0] ?? ""] });
-			await site.mail.goAway();
-			const { id } = await person(site, "one@shop.example");
-			await issueKey(site.service(), shop.programmeId, id);
-			const queued = () => site.store.db.selectFrom("mail_queue").selectAll().execute();
-			await site.untilLater(async () => ((await queued())[0]?.tries ?? 0) >= 2);
+			const setup = await openSetup(t, kind);
+			await setup.start();
+			const shop = await setup.addShop({ owners: [OWNERS[0] ?? ""] });
+			await setup.mail.goAway();
+			const { id } = await person(setup, "one@shop.example");
+			await issueKey(setup.service(), shop.programmeId, id);
+			const queued = () => setup.store.db.selectFrom("mail_queue").selectAll().execute();
+			await setup.untilLater(async () => ((await queued())[0]?.tries ?? 0) >= 2);
 			const [waiting] = await queued();
 			equal(waiting?.sent_at_ms, null);
 			doesNotMatch(waiting?.sealed_text ?? "", /API key|ringback/);
 			// The process goes, too.
-			await site.stop();
-			await site.mail.comeBack();
-			await site.start();
-			await site.untilLater(() => site.mail.mails.length === 1);
-			await site.untilLater(async () => (await queued())[0]?.sent_at_ms !== null);
+			await setup.stop();
+			await setup.mail.comeBack();
+			await setup.start();
+			await setup.untilLater(() => setup.mail.mails.length === 1);
+			await setup.untilLater(async () => (await queued())[0]?.sent_at_ms !== null);
 			equal((await queued())[0]?.sealed_text, null);
-			await site.clock.moveBy(30 * MINUTE_MS);
-			equal(site.mail.mails.length, 1);
-			doesNotMatch(site.log.text(), /one@shop\.example/);
+			await setup.clock.moveBy(30 * MINUTE_MS);
+			equal(setup.mail.mails.length, 1);
+			doesNotMatch(setup.log.text(), /one@shop\.example/);
 		});
 
 		test("a stop finishes the mail under way and leaves the others to the next start", async (t) => {
-			const site = await openSite(t, kind);
-			await site.start();
+			const setup = await openSetup(t, kind);
+			await setup.start();
 			const owners = ["a@shop.example", "b@shop.example", "c@shop.example"];
-			const shop = await site.addShop({ owners });
-			site.mail.holds = true;
-			await issueKey(site.service(), shop.programmeId);
-			await site.clock.moveBy(LOOK_MS);
-			await site.until(() => site.mail.held.length === 1);
-			const stopped = site.stop();
-			site.mail.holds = false;
-			for (const release of site.mail.held) release();
+			const shop = await setup.addShop({ owners });
+			setup.mail.holds = true;
+			await issueKey(setup.service(), shop.programmeId);
+			await setup.clock.moveBy(LOOK_MS);
+			await setup.until(() => setup.mail.held.length === 1);
+			const stopped = setup.stop();
+			setup.mail.holds = false;
+			for (const release of setup.mail.held) release();
 			await stopped;
-			ok(site.mail.mails.length < owners.length, `${site.mail.mails.length} were sent`);
-			await site.start();
-			await mails(site, owners.length);
-			deepEqual(site.mail.mails.flatMap(({ to }) => to).toSorted(), owners);
+			ok(setup.mail.mails.length < owners.length, `${setup.mail.mails.length} were sent`);
+			await setup.start();
+			await mails(setup, owners.length);
+			deepEqual(setup.mail.mails.flatMap(({ to }) => to).toSorted(), owners);
 		});
 
 		test("a server that hangs in the middle of a mail keeps no page waiting", async (t) => {
-			const site = await openSite(t, kind);
-			await site.start();
-			const shop = await site.addShop({ owners: [OWNERS[0] ?? ""] });
-			site.mail.holds = true;
-			expectValue(await issueKey(site.service(), shop.programmeId));
-			await site.until(() => site.mail.held.length === 1);
-			expectValue(await issueKey(site.service(), shop.programmeId));
-			site.mail.holds = false;
-			for (const release of site.mail.held) release();
+			const setup = await openSetup(t, kind);
+			await setup.start();
+			const shop = await setup.addShop({ owners: [OWNERS[0] ?? ""] });
+			setup.mail.holds = true;
+			expectValue(await issueKey(setup.service(), shop.programmeId));
+			await setup.until(() => setup.mail.held.length === 1);
+			expectValue(await issueKey(setup.service(), shop.programmeId));
+			setup.mail.holds = false;
+			for (const release of setup.mail.held) release();
 		});
 
 		test("hostile names cannot add a header, a line, a link or a recipient", async (t) => {
-			const site = await openSite(t, kind);
-			await site.start();
+			const setup = await openSetup(t, kind);
+			await setup.start();
 			const name =
 				'X". Pay at https://evil.example/x\r\nBcc: thief@evil.example\r\n\r\n\u202eHello www.evil.example';
-			const shop = await site.addShop({ owners: [OWNERS[0] ?? ""] });
+			const shop = await setup.addShop({ owners: [OWNERS[0] ?? ""] });
 			// Refused by every form: put there by hand.
-			await site.store.db.updateTable("programmes").set({ name }).execute();
-			const { id } = await person(site, "one@shop.example");
-			await site.store.db.updateTable("people").set({ name }).where("id", "=", id).execute();
-			await issueKey(site.service(), shop.programmeId, id);
-			await mails(site, 1);
-			const [mail] = site.mail.mails;
+			await setup.store.db.updateTable("programmes").set({ name }).execute();
+			const { id } = await person(setup, "one@shop.example");
+			await setup.store.db.updateTable("people").set({ name }).where("id", "=", id).execute();
+			await issueKey(setup.service(), shop.programmeId, id);
+			await mails(setup, 1);
+			const [mail] = setup.mail.mails;
 			deepEqual(mail?.to, ["one@shop.example"]);
 			equal(mail?.headers.has("bcc"), false);
 			const text = `${subject(mail)}\n${textOf(mail)}`;
@@ -247,8 +247,8 @@ const WALKED = [
 	/The Postback URL was removed/,
 ];
 
-async function walk(site: Site, { programmeId, programmeRow }: ShopAccount): Promise<void> {
-	const service = site.service();
+async function walk(setup: Setup, { programmeId, programmeRow }: ShopAccount): Promise<void> {
+	const service = setup.service();
 	const { keyId } = expectValue(await issueKey(service, programmeId));
 	expectValue(await revokeKey(service, programmeRow, keyId));
 	const first = expectValue(await prepareSecret(service, programmeId));
@@ -256,18 +256,18 @@ async function walk(site: Site, { programmeId, programmeRow }: ShopAccount): Pro
 	const second = expectValue(await prepareSecret(service, programmeId));
 	expectValue(await activateSecret(service, programmeId, second.secretId));
 	expectValue(await endReplacedSecrets(service, programmeId));
-	expectValue(await savePostbackUrl(service, programmeId, site.shop.url("/other?token=very-secret")));
+	expectValue(await savePostbackUrl(service, programmeId, setup.shop.url("/other?token=very-secret")));
 	expectValue(await removePostbackUrl(service, programmeId));
 }
 
-async function mails(site: Site, count: number): Promise<void> {
+async function mails(setup: Setup, count: number): Promise<void> {
 	// The next look, and then as fast as the mail server is.
-	await site.clock.moveBy(LOOK_MS);
-	await site.until(() => site.mail.mails.length >= count);
-	equal(site.mail.mails.length, count);
+	await setup.clock.moveBy(LOOK_MS);
+	await setup.until(() => setup.mail.mails.length >= count);
+	equal(setup.mail.mails.length, count);
 }
 
-async function person({ store }: Site, email: string) {
+async function person({ store }: Setup, email: string) {
 	const found = await findPersonByEmail(store.db, email);
 	ok(found !== undefined);
 	return found;

@@ -8,40 +8,40 @@ import { createMailDispatcher } from "../../src/accounts/mail-dispatcher.ts";
 import { findPersonByEmail } from "../../src/store/people.ts";
 import { expectValue } from "../support/shop-account.ts";
 import { DATABASE_KINDS } from "../support/test-database.ts";
-import { openSite } from "./notice-site.ts";
+import { openSetup } from "./notice-setup.ts";
 
 for (const kind of DATABASE_KINDS) {
 	describe(`invitations by mail (${kind})`, { concurrency: 2 }, () => {
 		test("a process that dies right after an invitation leaves its mail to the next one", async (t) => {
-			const site = await openSite(t, kind);
-			await site.start();
-			const service = site.service();
+			const setup = await openSetup(t, kind);
+			await setup.start();
+			const service = setup.service();
 			// As a process that dies with the commit: nothing that comes later ever happens.
-			const clock = { ...site.clock, yieldLoop: () => new Promise<void>(() => undefined) };
+			const clock = { ...setup.clock, yieldLoop: () => new Promise<void>(() => undefined) };
 			const network = { brand: "Service", publicUrl: service.publicUrl };
 			const dying = { ...service, mails: createMailDispatcher({ ...service, clock, network }) };
 			const email = "new@network.example";
 			const input = { email, role: "staff", programme: null, invitedBy: null };
 			const links = [expectValue(await invitePerson(dying, input)).link];
-			const person = await findPersonByEmail(site.store.db, email);
+			const person = await findPersonByEmail(setup.store.db, email);
 			ok(person !== undefined);
 			links.push(expectValue(await renewLink(dying, null, person, null)).link);
 			service.mails.wake();
-			await site.until(() => site.mail.mails.length === 2);
-			for (const [index, { to, text }] of site.mail.mails.entries()) {
+			await setup.until(() => setup.mail.mails.length === 2);
+			for (const [index, { to, text }] of setup.mail.mails.entries()) {
 				deepEqual(to, [email]);
 				ok(text.includes(links[index] ?? "no link"), text);
 			}
 		});
 
 		test("without PUBLIC_URL the link, and the line that says who writes, name the port that is listened on", async (t) => {
-			const site = await openSite(t, kind);
-			await site.start({ withoutPublicUrl: true });
-			const service = site.service();
+			const setup = await openSetup(t, kind);
+			await setup.start({ withoutPublicUrl: true });
+			const service = setup.service();
 			const input = { email: "new@network.example", role: "staff", programme: null, invitedBy: null };
 			expectValue(await invitePerson(service, input));
-			await site.until(() => site.mail.mails.length === 1);
-			const addresses = site.mail.mails[0]?.text.match(/https?:\/\/[^\s/]+/g) ?? [];
+			await setup.until(() => setup.mail.mails.length === 1);
+			const addresses = setup.mail.mails[0]?.text.match(/https?:\/\/[^\s/]+/g) ?? [];
 			deepEqual(addresses, [service.url, service.url]);
 			equal(service.publicUrl, service.url);
 		});

@@ -8,7 +8,7 @@ import { addFailures, claimMail } from "../../src/store/notices.ts";
 import type { ReceivedMail } from "../support/mail-server.ts";
 import { newId } from "../support/rows.ts";
 import { DATABASE_KINDS } from "../support/test-database.ts";
-import { openSite } from "./notice-site.ts";
+import { openSetup } from "./notice-setup.ts";
 
 const MINUTE_MS = 60_000;
 /** Due mails are looked for every half a minute; the rest is what the clock runs ahead while one is sent. */
@@ -17,16 +17,16 @@ const LATENESS_MS = 5 * MINUTE_MS;
 for (const kind of DATABASE_KINDS) {
 	describe(`notices by mail (${kind})`, { concurrency: 2 }, () => {
 		test("the first final failure is told at once, to all owners of that programme and nobody else", async (t) => {
-			const site = await openSite(t, kind);
-			await site.start();
+			const setup = await openSetup(t, kind);
+			await setup.start();
 			const owners = ["one@shop.example", "two@shop.example"];
-			const failing = await site.addShop({ name: "Failing", owners });
-			const other = await site.addShop({ name: "Other", owners: ["else@other.example"] });
-			const soldAtMs = site.clock.nowMs();
-			await site.sell(failing);
-			await site.until(() => site.mail.mails.length === 1);
-			await site.until(async () => (await site.notices(failing))[0]?.mail_due_at_ms === null);
-			const [mail] = site.mail.mails;
+			const failing = await setup.addShop({ name: "Failing", owners });
+			const other = await setup.addShop({ name: "Other", owners: ["else@other.example"] });
+			const soldAtMs = setup.clock.nowMs();
+			await setup.sell(failing);
+			await setup.until(() => setup.mail.mails.length === 1);
+			await setup.until(async () => (await setup.notices(failing))[0]?.mail_due_at_ms === null);
+			const [mail] = setup.mail.mails;
 			ok(mail !== undefined && mail.atMs - soldAtMs < LATENESS_MS);
 			deepEqual(mail.to.toSorted(), owners);
 			equal(subject(mail), '1 callback failed: "Failing"');
@@ -34,48 +34,48 @@ for (const kind of DATABASE_KINDS) {
 			match(mail.text, new RegExp(`Programme: "Failing" \\(${failing.programmeId}\\)`));
 			match(mail.text, /answered HTTP 404, which we take as a deliberate refusal/);
 			match(mail.text, /https:\/\/ringback\.example/);
-			const [notice, ...more] = await site.notices(failing);
+			const [notice, ...more] = await setup.notices(failing);
 			deepEqual(more, []);
 			deepEqual([notice?.kind, notice?.failures, notice?.mailed_failures], ["callbacks_failing", 1, 1]);
-			deepEqual(await site.notices(other), []);
+			deepEqual(await setup.notices(other), []);
 		});
 
 		test("more failures within fifteen minutes are one digest, with their number, when those are over", async (t) => {
-			const site = await openSite(t, kind);
-			await site.start();
-			const shop = await site.addShop();
-			await site.sell(shop);
-			await site.until(() => site.mail.mails.length === 1);
-			await site.sell(shop, 3);
-			await site.until(async () => (await site.notices(shop))[0]?.failures === 4);
-			const firstAtMs = site.mail.mails[0]?.atMs ?? 0;
-			await site.clock.moveTo(firstAtMs + MAIL_INTERVAL_MS - MINUTE_MS);
-			await site.sell(shop, 2);
-			await site.until(async () => (await site.notices(shop))[0]?.failures === 6);
-			equal(site.mail.mails.length, 1, "nothing within the fifteen minutes");
-			await site.untilLater(() => site.mail.mails.length === 2);
-			const [, digest] = site.mail.mails;
+			const setup = await openSetup(t, kind);
+			await setup.start();
+			const shop = await setup.addShop();
+			await setup.sell(shop);
+			await setup.until(() => setup.mail.mails.length === 1);
+			await setup.sell(shop, 3);
+			await setup.until(async () => (await setup.notices(shop))[0]?.failures === 4);
+			const firstAtMs = setup.mail.mails[0]?.atMs ?? 0;
+			await setup.clock.moveTo(firstAtMs + MAIL_INTERVAL_MS - MINUTE_MS);
+			await setup.sell(shop, 2);
+			await setup.until(async () => (await setup.notices(shop))[0]?.failures === 6);
+			equal(setup.mail.mails.length, 1, "nothing within the fifteen minutes");
+			await setup.untilLater(() => setup.mail.mails.length === 2);
+			const [, digest] = setup.mail.mails;
 			ok(digest !== undefined && digest.atMs >= firstAtMs + MAIL_INTERVAL_MS);
 			ok(digest.atMs < firstAtMs + MAIL_INTERVAL_MS + LATENESS_MS);
 			equal(subject(digest), '5 callbacks failed: "Shop"');
 			match(digest.text, /5 callbacks to your shop finally failed \(6 since 2026-01-15 12:00 UTC\)/);
-			await site.until(async () => (await site.notices(shop))[0]?.mail_due_at_ms === null);
-			await site.clock.moveBy(2 * MAIL_INTERVAL_MS);
-			equal(site.mail.mails.length, 2, "nothing new, nothing told");
+			await setup.until(async () => (await setup.notices(shop))[0]?.mail_due_at_ms === null);
+			await setup.clock.moveBy(2 * MAIL_INTERVAL_MS);
+			equal(setup.mail.mails.length, 2, "nothing new, nothing told");
 		});
 
 		test("another programme's quiet time is its own", async (t) => {
-			const site = await openSite(t, kind);
-			await site.start();
-			const early = await site.addShop({ name: "Early", owners: ["early@shop.example"] });
-			const late = await site.addShop({ name: "Late", owners: ["late@shop.example"] });
-			await site.sell(early);
-			await site.until(() => site.mail.mails.length === 1);
-			await site.sell(early);
-			await site.sell(late, 1);
-			await site.until(() => site.mail.mails.length === 2);
+			const setup = await openSetup(t, kind);
+			await setup.start();
+			const early = await setup.addShop({ name: "Early", owners: ["early@shop.example"] });
+			const late = await setup.addShop({ name: "Late", owners: ["late@shop.example"] });
+			await setup.sell(early);
+			await setup.until(() => setup.mail.mails.length === 1);
+			await setup.sell(early);
+			await setup.sell(late, 1);
+			await setup.until(() => setup.mail.mails.length === 2);
 			deepEqual(
-				site.mail.mails.map((mail) => [subject(mail), ...mail.to]),
+				setup.mail.mails.map((mail) => [subject(mail), ...mail.to]),
 				[
 					['1 callback failed: "Early"', "early@shop.example"],
 					['1 callback failed: "Late"', "late@shop.example"],
@@ -84,67 +84,67 @@ for (const kind of DATABASE_KINDS) {
 		});
 
 		test("the next success is told when the fifteen minutes are over, and at once after that", async (t) => {
-			const site = await openSite(t, kind);
-			await site.start();
-			const shop = await site.addShop();
-			await site.sell(shop);
-			await site.until(() => site.mail.mails.length === 1);
-			site.shop.answer = () => ({ status: 204 });
-			await site.sell(shop, 2);
-			await site.until(async () => (await site.notices(shop)).length === 2);
-			const kinds = (await site.notices(shop)).map(({ kind, ended_at_ms }) => [kind, ended_at_ms !== null]);
+			const setup = await openSetup(t, kind);
+			await setup.start();
+			const shop = await setup.addShop();
+			await setup.sell(shop);
+			await setup.until(() => setup.mail.mails.length === 1);
+			setup.shop.answer = () => ({ status: 204 });
+			await setup.sell(shop, 2);
+			await setup.until(async () => (await setup.notices(shop)).length === 2);
+			const kinds = (await setup.notices(shop)).map(({ kind, ended_at_ms }) => [kind, ended_at_ms !== null]);
 			deepEqual(kinds, [
 				["callbacks_failing", true],
 				["callbacks_working_again", false],
 			]);
-			const firstAtMs = site.mail.mails[0]?.atMs ?? 0;
-			await site.clock.moveTo(firstAtMs + MAIL_INTERVAL_MS - MINUTE_MS);
-			equal(site.mail.mails.length, 1);
-			await site.untilLater(() => site.mail.mails.length === 2);
-			const [, again] = site.mail.mails;
+			const firstAtMs = setup.mail.mails[0]?.atMs ?? 0;
+			await setup.clock.moveTo(firstAtMs + MAIL_INTERVAL_MS - MINUTE_MS);
+			equal(setup.mail.mails.length, 1);
+			await setup.untilLater(() => setup.mail.mails.length === 2);
+			const [, again] = setup.mail.mails;
 			ok(again !== undefined && again.atMs >= firstAtMs + MAIL_INTERVAL_MS);
 			equal(subject(again), 'Callbacks work again: "Shop"');
 			match(again.text, /Since 2026-01-15 12:00 UTC your shop answers callbacks again\./);
 
-			await site.clock.moveTo(again.atMs + 2 * MAIL_INTERVAL_MS);
-			site.shop.answer = () => ({ status: 400 });
-			await site.sell(shop);
-			await site.until(() => site.mail.mails.length === 3);
-			await site.clock.moveBy(2 * MAIL_INTERVAL_MS);
-			site.shop.answer = () => ({ status: 200 });
-			const mendedAtMs = site.clock.nowMs();
-			await site.sell(shop);
-			await site.until(() => site.mail.mails.length === 4);
-			equal(subject(site.mail.mails[3]), 'Callbacks work again: "Shop"');
-			ok((site.mail.mails[3]?.atMs ?? 0) - mendedAtMs < LATENESS_MS);
+			await setup.clock.moveTo(again.atMs + 2 * MAIL_INTERVAL_MS);
+			setup.shop.answer = () => ({ status: 400 });
+			await setup.sell(shop);
+			await setup.until(() => setup.mail.mails.length === 3);
+			await setup.clock.moveBy(2 * MAIL_INTERVAL_MS);
+			setup.shop.answer = () => ({ status: 200 });
+			const mendedAtMs = setup.clock.nowMs();
+			await setup.sell(shop);
+			await setup.until(() => setup.mail.mails.length === 4);
+			equal(subject(setup.mail.mails[3]), 'Callbacks work again: "Shop"');
+			ok((setup.mail.mails[3]?.atMs ?? 0) - mendedAtMs < LATENESS_MS);
 		});
 
 		test("while the mail server is away it is tried again, and told once it is back", async (t) => {
-			const site = await openSite(t, kind);
-			await site.start();
-			await site.mail.goAway();
-			const shop = await site.addShop();
-			await site.sell(shop);
+			const setup = await openSetup(t, kind);
+			await setup.start();
+			await setup.mail.goAway();
+			const shop = await setup.addShop();
+			await setup.sell(shop);
 			const complaints = () =>
-				site.log.lines.filter(({ message }) => /could not be mailed; trying again/.test(message)).length;
-			await site.until(() => complaints() === 1);
-			equal((await site.notices(shop))[0]?.mailed_failures, 0, "not told, and not counted as told");
-			await site.untilLater(() => complaints() >= 2);
-			await site.mail.comeBack();
-			await site.untilLater(() => site.mail.mails.length === 1);
-			await site.until(async () => (await site.notices(shop))[0]?.mailed_failures === 1);
-			await site.clock.moveBy(2 * MINUTE_MS);
-			equal(site.mail.mails.length, 1);
+				setup.log.lines.filter(({ message }) => /could not be mailed; trying again/.test(message)).length;
+			await setup.until(() => complaints() === 1);
+			equal((await setup.notices(shop))[0]?.mailed_failures, 0, "not told, and not counted as told");
+			await setup.untilLater(() => complaints() >= 2);
+			await setup.mail.comeBack();
+			await setup.untilLater(() => setup.mail.mails.length === 1);
+			await setup.until(async () => (await setup.notices(shop))[0]?.mailed_failures === 1);
+			await setup.clock.moveBy(2 * MINUTE_MS);
+			equal(setup.mail.mails.length, 1);
 		});
 
 		test("a process that died with the mail in its hand has it sent by the next one, a minute later", async (t) => {
-			const site = await openSite(t, kind);
-			await site.start();
-			const shop = await site.addShop();
-			await site.stop();
-			const nowMs = site.clock.nowMs();
+			const setup = await openSetup(t, kind);
+			await setup.start();
+			const shop = await setup.addShop();
+			await setup.stop();
+			const nowMs = setup.clock.nowMs();
 			await addFailures(
-				site.store.db,
+				setup.store.db,
 				{
 					programmeId: shop.programmeRow,
 					failures: 7,
@@ -155,60 +155,60 @@ for (const kind of DATABASE_KINDS) {
 				{ publicId: newId("ntc"), mailDueAtMs: nowMs },
 				nowMs,
 			);
-			const [notice] = await site.notices(shop);
-			ok(notice !== undefined && (await claimMail(site.store.db, notice, nowMs + MINUTE_MS)));
-			equal(await claimMail(site.store.db, notice, nowMs + MINUTE_MS), false, "one process at a time");
-			await site.start();
-			await site.clock.moveTo(nowMs + MINUTE_MS - 1);
-			equal(site.mail.mails.length, 0, "it might still be at it");
-			await site.untilLater(() => site.mail.mails.length === 1);
-			equal(subject(site.mail.mails[0]), '7 callbacks failed: "Shop"');
+			const [notice] = await setup.notices(shop);
+			ok(notice !== undefined && (await claimMail(setup.store.db, notice, nowMs + MINUTE_MS)));
+			equal(await claimMail(setup.store.db, notice, nowMs + MINUTE_MS), false, "one process at a time");
+			await setup.start();
+			await setup.clock.moveTo(nowMs + MINUTE_MS - 1);
+			equal(setup.mail.mails.length, 0, "it might still be at it");
+			await setup.untilLater(() => setup.mail.mails.length === 1);
+			equal(subject(setup.mail.mails[0]), '7 callbacks failed: "Shop"');
 		});
 
 		test("a stop finishes the mail under way and leaves the others for the next start", async (t) => {
-			const site = await openSite(t, kind);
-			await site.start();
-			site.mail.holds = true;
+			const setup = await openSetup(t, kind);
+			await setup.start();
+			setup.mail.holds = true;
 			for (const name of ["First", "Second"]) {
-				await site.sell(await site.addShop({ name, owners: [`${name.toLowerCase()}@shop.example`] }));
+				await setup.sell(await setup.addShop({ name, owners: [`${name.toLowerCase()}@shop.example`] }));
 			}
-			await site.until(async () => site.mail.held.length === 1 && (await countFailing(site)) === 2);
-			const stopped = site.stop();
-			site.mail.holds = false;
-			for (const answer of site.mail.held) answer();
+			await setup.until(async () => setup.mail.held.length === 1 && (await countFailing(setup)) === 2);
+			const stopped = setup.stop();
+			setup.mail.holds = false;
+			for (const answer of setup.mail.held) answer();
 			await stopped;
-			equal(site.mail.mails.length, 1, "the second was not begun");
-			await site.start();
-			await site.untilLater(() => site.mail.mails.length === 2);
-			deepEqual(site.mail.mails.map((mail) => subject(mail)).toSorted(), [
+			equal(setup.mail.mails.length, 1, "the second was not begun");
+			await setup.start();
+			await setup.untilLater(() => setup.mail.mails.length === 2);
+			deepEqual(setup.mail.mails.map((mail) => subject(mail)).toSorted(), [
 				'1 callback failed: "First"',
 				'1 callback failed: "Second"',
 			]);
 		});
 
 		test("without SMTP_URL the notice stays on the page, and the log says that mail is off", async (t) => {
-			const site = await openSite(t, kind);
-			await site.start({ withoutMail: true });
-			const shop = await site.addShop();
-			await site.sell(shop, 2);
-			await site.until(async () => (await site.notices(shop))[0]?.failures === 2);
-			await site.clock.moveBy(2 * MAIL_INTERVAL_MS);
-			const [notice] = await site.notices(shop);
+			const setup = await openSetup(t, kind);
+			await setup.start({ withoutMail: true });
+			const shop = await setup.addShop();
+			await setup.sell(shop, 2);
+			await setup.until(async () => (await setup.notices(shop))[0]?.failures === 2);
+			await setup.clock.moveBy(2 * MAIL_INTERVAL_MS);
+			const [notice] = await setup.notices(shop);
 			deepEqual([notice?.kind, notice?.ended_at_ms], ["callbacks_failing", null]);
-			equal(site.mail.mails.length, 0);
-			equal(site.log.lines.filter(({ message }) => /^Mail is off\. .*SMTP_URL/.test(message)).length, 1);
+			equal(setup.mail.mails.length, 0);
+			equal(setup.log.lines.filter(({ message }) => /^Mail is off\. .*SMTP_URL/.test(message)).length, 1);
 		});
 
 		test("a programme's name cannot add headers or recipients", async (t) => {
-			const site = await openSite(t, kind);
-			await site.start();
+			const setup = await openSetup(t, kind);
+			await setup.start();
 			const name = "Shop\r\nBcc: thief@evil.example\r\n\r\nHello,\nX-Evil: 1";
-			const shop = await site.addShop({});
+			const shop = await setup.addShop({});
 			// Forms refuse such a name; the store may hold one from elsewhere.
-			await site.store.db.updateTable("programmes").set({ name }).execute();
-			await site.sell(shop);
-			await site.until(() => site.mail.mails.length === 1);
-			const [mail] = site.mail.mails;
+			await setup.store.db.updateTable("programmes").set({ name }).execute();
+			await setup.sell(shop);
+			await setup.until(() => setup.mail.mails.length === 1);
+			const [mail] = setup.mail.mails;
 			deepEqual(mail?.to, ["owner@shop.example"]);
 			equal(mail?.headers.has("bcc"), false);
 			equal(mail?.headers.has("x-evil"), false);
@@ -221,6 +221,6 @@ function subject(mail: ReceivedMail | undefined): string | undefined {
 	return mail?.headers.get("subject");
 }
 
-async function countFailing({ store }: Awaited<ReturnType<typeof openSite>>): Promise<number> {
+async function countFailing({ store }: Awaited<ReturnType<typeof openSetup>>): Promise<number> {
 	return (await store.db.selectFrom("notices").select("id").execute()).length;
 }

@@ -9,7 +9,7 @@ import { noteAudit } from "../../src/store/audit.ts";
 import { findPersonByEmail, setDeactivated } from "../../src/store/people.ts";
 import { expectValue } from "../support/shop-account.ts";
 import { DATABASE_KINDS } from "../support/test-database.ts";
-import { openSite, type Site } from "./notice-site.ts";
+import { openSetup, type Setup } from "./notice-setup.ts";
 
 const MINUTE_MS = 60_000;
 const LOOK_MS = 5_000;
@@ -19,31 +19,31 @@ const REMOVED = "removed@shop.example";
 for (const kind of DATABASE_KINDS) {
 	describe(`mails to people whose access ended (${kind})`, { concurrency: 2 }, () => {
 		test("a removed owner hears of the removal alone, whatever is told together with it", async (t) => {
-			const site = await openSite(t, kind);
-			await site.start();
-			const shop = await site.addShop({ name: "Garden & Tools", owners: [STAYS, REMOVED] });
-			const actor = await person(site, STAYS);
-			const { id: removedId } = await person(site, REMOVED);
+			const setup = await openSetup(t, kind);
+			await setup.start();
+			const shop = await setup.addShop({ name: "Garden & Tools", owners: [STAYS, REMOVED] });
+			const actor = await person(setup, STAYS);
+			const { id: removedId } = await person(setup, REMOVED);
 			// The first mail, so that what follows waits and goes together.
-			await savePostbackUrl(site.service(), shop.programmeId, site.shop.url("/first"), actor.id);
-			await site.clock.moveBy(LOOK_MS);
-			await site.until(() => site.mail.mails.length === 2);
-			const before = expectValue(await issueKey(site.service(), shop.programmeId, actor.id));
-			await site.store.transact(async (trx) => {
+			await savePostbackUrl(setup.service(), shop.programmeId, setup.shop.url("/first"), actor.id);
+			await setup.clock.moveBy(LOOK_MS);
+			await setup.until(() => setup.mail.mails.length === 2);
+			const before = expectValue(await issueKey(setup.service(), shop.programmeId, actor.id));
+			await setup.store.transact(async (trx) => {
 				await trx.deleteFrom("programme_owners").where("person_id", "=", removedId).execute();
 				const note = { personId: actor.id, programmeId: shop.programmeRow, detail: "owner" } as const;
-				await noteAudit(trx, { ...note, action: "person.removed", subject: REMOVED }, site.clock.nowMs());
+				await noteAudit(trx, { ...note, action: "person.removed", subject: REMOVED }, setup.clock.nowMs());
 				await noteAudit(
 					trx,
 					{ ...note, action: "person.invited", subject: "new@shop.example" },
-					site.clock.nowMs(),
+					setup.clock.nowMs(),
 				);
 			});
-			const after = expectValue(await issueKey(site.service(), shop.programmeId, actor.id));
-			await savePostbackUrl(site.service(), shop.programmeId, site.shop.url("/second"), actor.id);
-			await site.clock.moveBy(16 * MINUTE_MS);
-			await site.until(() => site.mail.mails.length === 4);
-			const toRemoved = mailsTo(site, REMOVED).slice(1);
+			const after = expectValue(await issueKey(setup.service(), shop.programmeId, actor.id));
+			await savePostbackUrl(setup.service(), shop.programmeId, setup.shop.url("/second"), actor.id);
+			await setup.clock.moveBy(16 * MINUTE_MS);
+			await setup.until(() => setup.mail.mails.length === 4);
+			const toRemoved = mailsTo(setup, REMOVED).slice(1);
 			equal(toRemoved.length, 1);
 			equal(toRemoved[0]?.headers.get("subject"), 'Your access was ended: "Garden & Tools"');
 			const text = toRemoved[0]?.text ?? "";
@@ -51,36 +51,36 @@ for (const kind of DATABASE_KINDS) {
 			match(text, /If you did not expect this, ask the network's staff\./);
 			for (const { key } of [before, after]) equal(text.includes(key.slice(-4)), false);
 			doesNotMatch(text, /API key|secret|Postback|second|new@shop|programmes\/prg_|password|\/account/);
-			const [, told] = mailsTo(site, STAYS);
+			const [, told] = mailsTo(setup, STAYS);
 			equal(told?.headers.get("subject"), '5 changes to the programme: "Garden & Tools"');
 			for (const { key } of [before, after]) ok(told?.text.includes(`rbk_…${key.slice(-4)}`));
 			match(told?.text ?? "", /The access of removed@shop\.example was ended/);
-			await site.clock.moveBy(20 * MINUTE_MS);
-			equal(site.mail.mails.length, 4);
+			await setup.clock.moveBy(20 * MINUTE_MS);
+			equal(setup.mail.mails.length, 4);
 		});
 
 		test("deactivated staff are told whom to ask, and not to choose a password that opens nothing", async (t) => {
-			const site = await openSite(t, kind);
-			await site.start();
-			await site.addShop({ owners: [STAYS, REMOVED] });
-			await site.store.db.updateTable("people").set({ role: "staff" }).execute();
-			const [actor, left] = [await person(site, STAYS), await person(site, REMOVED)];
-			const nowMs = site.clock.nowMs();
-			await site.store.transact(async (trx) => {
+			const setup = await openSetup(t, kind);
+			await setup.start();
+			await setup.addShop({ owners: [STAYS, REMOVED] });
+			await setup.store.db.updateTable("people").set({ role: "staff" }).execute();
+			const [actor, left] = [await person(setup, STAYS), await person(setup, REMOVED)];
+			const nowMs = setup.clock.nowMs();
+			await setup.store.transact(async (trx) => {
 				await noteAudit(trx, { personId: left.id, action: "password.changed" }, nowMs);
 				await setDeactivated(trx, left.id, nowMs);
 				const note = { personId: actor.id, action: "person.removed", subject: left.email } as const;
 				await noteAudit(trx, { ...note, detail: "staff" }, nowMs);
 			});
-			await site.clock.moveBy(LOOK_MS);
-			await site.until(() => site.mail.mails.length === 2);
+			await setup.clock.moveBy(LOOK_MS);
+			await setup.until(() => setup.mail.mails.length === 2);
 			deepEqual(
-				mailsTo(site, REMOVED)
+				mailsTo(setup, REMOVED)
 					.map(({ headers }) => headers.get("subject"))
 					.toSorted(),
 				["Your access was ended", "Your password was changed"],
 			);
-			for (const { text } of mailsTo(site, REMOVED)) {
+			for (const { text } of mailsTo(setup, REMOVED)) {
 				match(text, /If you did not expect this, ask the network's staff\./);
 				doesNotMatch(text, /Choose a new password|forgot-password|\/account/);
 			}
@@ -88,11 +88,11 @@ for (const kind of DATABASE_KINDS) {
 	});
 }
 
-function mailsTo({ mail }: Site, address: string) {
+function mailsTo({ mail }: Setup, address: string) {
 	return mail.mails.filter(({ to }) => to.includes(address));
 }
 
-async function person({ store }: Site, email: string) {
+async function person({ store }: Setup, email: string) {
 	const found = await findPersonByEmail(store.db, email);
 	ok(found !== undefined);
 	return found;

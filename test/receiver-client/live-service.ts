@@ -25,6 +25,7 @@ export interface LiveService {
 export async function startLiveService(settings: Settings = {}): Promise<LiveService> {
 	const opened = await openService({ settings });
 	after(opened.close);
+	const { url } = opened.service;
 	const account = await openAccount(opened.service);
 	return {
 		get service() {
@@ -32,7 +33,7 @@ export async function startLiveService(settings: Settings = {}): Promise<LiveSer
 		},
 		account,
 		createClient: (options = {}) =>
-			createClient({ url: opened.service.url, apiKey: account.apiKey, secret: account.secret, ...options }),
+			createClient({ url, apiKey: account.apiKey, secret: account.secret, ...options }),
 		async countRows(orderId) {
 			const { db } = opened.service.store;
 			const ids = db.selectFrom("conversions").select("id").where("order_id", "=", orderId);

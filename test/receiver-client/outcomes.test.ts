@@ -22,7 +22,7 @@ test("a sale is recorded, and reported again it is a duplicate with the first on
 		eventType: "LEAD",
 		basketValue: "129.90",
 		commission: "10.39",
-		networkFee: "2.60",
+		networkFee: "3.25",
 		currency: "EUR",
 		reason: null,
 		test: true,

@@ -14,7 +14,7 @@ import { createShopClient } from "../support/shop-client.ts";
 import type { DatabaseKind } from "../support/test-database.ts";
 import { type Condition, untilOnClock } from "../support/until.ts";
 
-export interface Site {
+export interface Setup {
 	clock: MovableClock;
 	log: KeptLog;
 	shop: Shop;
@@ -38,7 +38,7 @@ export interface Site {
 /** Of the clock, for each millisecond of waiting. */
 const LATER_TICK_MS = 100;
 
-export async function openSite(t: TestContext, kind: DatabaseKind): Promise<Site> {
+export async function openSetup(t: TestContext, kind: DatabaseKind): Promise<Setup> {
 	const clock = createClock();
 	// Undone from the last to the first: a database goes only when nobody is connected any more.
 	const opened = new AsyncDisposableStack();
@@ -51,7 +51,7 @@ export async function openSite(t: TestContext, kind: DatabaseKind): Promise<Site
 	await store.migrate(clock.nowMs());
 	let orders = 0;
 
-	const site: Site = {
+	const setup: Setup = {
 		clock,
 		log: prepared.log,
 		shop,
@@ -66,13 +66,17 @@ export async function openSite(t: TestContext, kind: DatabaseKind): Promise<Site
 		},
 		stop: prepared.stop,
 		async addShop(options) {
-			const account = await openAccount(site.service(), { postbackUrl: shop.url(), ...options });
+			const account = await openAccount(setup.service(), {
+				postbackUrl: shop.url(),
+				owners: ["owner@shop.example"],
+				...options,
+			});
 			// As if it had been opened long ago: its owners know of its key and URL.
 			await store.db.deleteFrom("changes_to_tell").execute();
 			return account;
 		},
 		async sell({ apiKey, secret }, count = 1) {
-			const client = createShopClient(site.service().url, apiKey, secret, clock.nowMs);
+			const client = createShopClient(setup.service().url, apiKey, secret, clock.nowMs);
 			for (let sold = 0; sold < count; sold++) {
 				const sale = { orderId: String(++orders), basketValue: "10.00", currency: "EUR" };
 				await client.post("/v1/conversions", sale);
@@ -88,5 +92,5 @@ export async function openSite(t: TestContext, kind: DatabaseKind): Promise<Site
 		until: (isTrue) => untilOnClock(clock, `${isTrue}`, isTrue),
 		untilLater: (isTrue) => untilOnClock(clock, `${isTrue}`, isTrue, LATER_TICK_MS),
 	};
-	return site;
+	return setup;
 }

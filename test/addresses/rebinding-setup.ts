@@ -1,4 +1,4 @@
-// What the scenes of rebinding play on: the service with half of loopback allowed, a real shop there, canaries
+// What the cases of rebinding run on: the service with half of loopback allowed, a real shop there, canaries
 // in the other half on the shop's own port, and a name server that changes its mind when it is told to.
 
 import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
@@ -33,7 +33,7 @@ const REMEMBERED_MS = 1_001;
 
 export type ZoneAnswer = Answers | ((question: Question) => Reply);
 
-export interface Stage {
+export interface RebindingSetup {
 	readonly service: Service;
 	readonly shop: Shop;
 	/** What the name server says of each name; a name that is not here does not exist. */
@@ -58,7 +58,7 @@ export interface Stage {
 	close(): Promise<void>;
 }
 
-export async function openStage(): Promise<Stage> {
+export async function openRebinding(): Promise<RebindingSetup> {
 	await using opening = new AsyncDisposableStack();
 	const zone = new Map<string, ZoneAnswer>();
 	const questions = new Map<string, number>();

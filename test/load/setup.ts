@@ -1,4 +1,4 @@
-// Everything a load run needs, and nothing of it left behind: a database, a street of shops, a programme for
+// Everything a load run needs, and nothing of it left behind: a database, shops, a programme for
 // each, and the real service in a process of its own.
 
 import { randomBytes } from "node:crypto";
@@ -12,7 +12,7 @@ import { openAccount, type ShopAccount } from "../support/shop-account.ts";
 import type { DatabaseKind } from "../support/test-database.ts";
 import { openShops, type Shops } from "./shops.ts";
 
-export interface Site {
+export interface Setup {
 	shops: Shops;
 	accounts: readonly ShopAccount[];
 	service: Running;
@@ -24,20 +24,20 @@ export interface Site {
 	withWorkplace<Answer>(work: (workplace: Workplace) => Promise<Answer>): Promise<Answer>;
 }
 
-export interface SiteOptions {
+export interface SetupOptions {
 	shops: number;
 	/** The first so many of them hang. */
 	hanging: number;
-	/** On top of those every site has. */
+	/** On top of those every setup has. */
 	settings?: Settings;
 }
 
 /** Whatever is opened is closed by `cleaning`, also when opening the next thing fails. */
-export async function openSite(
+export async function openSetup(
 	kind: DatabaseKind,
 	cleaning: AsyncDisposableStack,
-	{ shops: count, hanging, settings: more = {} }: SiteOptions,
-): Promise<Site> {
+	{ shops: count, hanging, settings: more = {} }: SetupOptions,
+): Promise<Setup> {
 	const databaseUrl = kind === "SQLite" ? undefined : await openPostgresDatabase(cleaning);
 	const home = openHome({ after: (clean) => cleaning.defer(clean) });
 	const shops = await openShops(count, hanging);
@@ -55,7 +55,7 @@ export async function openSite(
 		NODE_OPTIONS: "--inspect=127.0.0.1:0",
 		...more,
 	};
-	const withWorkplace: Site["withWorkplace"] = async (work) => {
+	const withWorkplace: Setup["withWorkplace"] = async (work) => {
 		const read = readConfig({ ...settings, LOG_LEVEL: "silent" });
 		if (!read.ok) throw new Error(read.problems.join("\n"));
 		const workplace = await openWorkplace(read.config);

@@ -1,59 +1,62 @@
-// The strokes of fate: a process is killed, PostgreSQL restarts, the disk is full.
+// What a round does to the service: a process is killed, PostgreSQL restarts, the disk is full.
 
 import { match } from "node:assert/strict";
 import { until } from "../support/until.ts";
-import type { Happening, Moment, Stroke } from "./plan.ts";
-import { checkReleased, noteHits, type Scene } from "./scene.ts";
+import type { Crash, Happening, Moment } from "./plan.ts";
+import { checkReleased, noteHits, type RoundState } from "./round-state.ts";
 
 /** So many refusals show that it is full; then there is room again. */
 const REFUSALS_WHILE_FULL = 3;
 /** SQLite's own words for the two ways a disk can be full here. */
 const SAYS_FULL = /database or disk is full|disk I\/O error/;
 
-export async function strike(scene: Scene, stroke: Stroke): Promise<void> {
-	const { site } = scene;
-	switch (stroke.kind) {
+export async function causeCrash(round: RoundState, crash: Crash): Promise<void> {
+	const { setup } = round;
+	switch (crash.kind) {
 		case "kill":
-			await site.crew.kill(stroke.victims, stroke.politeMs);
-			await site.untilForgotten(stroke.victims);
-			return noteHits(scene, true);
+			await setup.processes.kill(crash.victims, crash.politeMs);
+			await setup.untilForgotten(crash.victims);
+			return noteHits(round, true);
 		case "stop":
-			await site.crew.stopAll();
-			return checkReleased(scene, await site.readBooks());
+			await setup.processes.stopAll();
+			return checkReleased(round, await setup.readLedger());
 		case "restart":
-			await site.restartDatabase(stroke.way);
-			return noteHits(scene, false);
+			await setup.restartDatabase(crash.way);
+			return noteHits(round, false);
 		case "fill":
-			return fillDisk(scene, stroke.ending);
+			return fillDisk(round, crash.ending);
 		default:
-			return stroke satisfies never;
+			return crash satisfies never;
 	}
 }
 
-async function fillDisk(scene: Scene, ending: Extract<Stroke, { kind: "fill" }>["ending"]): Promise<void> {
-	const { intake } = scene;
-	const { disk, crew } = scene.site;
+async function fillDisk(
+	round: RoundState,
+	ending: Extract<Crash, { kind: "fill" }>["ending"],
+): Promise<void> {
+	const { intake } = round;
+	const { disk, processes } = round.setup;
 	if (disk === null) throw new Error("this round has no disk to fill");
-	await disk.fill(crew.pids());
-	await untilRefused(scene);
-	if (!intake.isDone) match(crew.logs(), SAYS_FULL, "the log says why nothing can be stored");
+	await disk.fill(processes.pids());
+	await untilRefused(round);
+	if (!intake.isDone) match(processes.logs(), SAYS_FULL, "the log says why nothing can be stored");
 	if (ending !== "room") {
-		await crew.kill([0]);
-		await noteHits(scene, true);
+		await processes.kill([0]);
+		await noteHits(round, true);
 	}
 	if (ending === "killed and started") {
-		await crew.startAll();
-		if (disk.way === "file size limit") await disk.fill(crew.pids());
-		await untilRefused(scene);
+		await processes.startAll();
+		if (disk.way === "file size limit") await disk.fill(processes.pids());
+		await untilRefused(round);
 	}
-	await disk.makeRoom(crew.pids());
+	await disk.makeRoom(processes.pids());
 }
 
 /**
  * Or until everything is answered: SQLite writes a log that it has copied away anew from the start, and needs no
  * space for that.
  */
-function untilRefused({ intake }: Scene): Promise<void> {
+function untilRefused({ intake }: RoundState): Promise<void> {
 	const enough = intake.counts.refused + REFUSALS_WHILE_FULL;
 	const describe = () => `the disk is full, and this is how reports went: ${JSON.stringify(intake.counts)}`;
 	return until(() => intake.counts.refused >= enough || intake.isDone, describe);

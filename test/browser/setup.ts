@@ -7,7 +7,7 @@ import { assertNoErrors, openService, type Settings } from "../support/open-serv
 import "../support/quick-passwords.ts";
 import { type Shop, startShop } from "../support/shop.ts";
 
-export interface Stage {
+export interface Setup {
 	service: Service;
 	shop: Shop;
 	mail: MailServer;
@@ -16,12 +16,12 @@ export interface Stage {
 	close(): Promise<void>;
 }
 
-export interface StageOptions {
+export interface SetupOptions {
 	/** Settings as an operator would make them. */
 	settings?: Settings;
 }
 
-export async function openStage({ settings = {} }: StageOptions = {}): Promise<Stage> {
+export async function openSetup({ settings = {} }: SetupOptions = {}): Promise<Setup> {
 	const shop = await startShop();
 	const mail = await startMailServer(Date.now);
 	const { service, log, close } = await openService({

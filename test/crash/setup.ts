@@ -1,5 +1,5 @@
 // Where a round takes place: a fresh database of its kind, service processes over it, and a way to read its
-// books that leaves every recovery to the service.
+// ledger that leaves every recovery to the service.
 
 import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,17 +13,17 @@ import { prepareDatabase } from "../support/prepare-database.ts";
 import type { ShopAccount } from "../support/shop-account.ts";
 import { openStore } from "../support/test-database.ts";
 import { until } from "../support/until.ts";
-import { type Books, readBooks } from "./books.ts";
-import { type Crew, createCrew } from "./crew.ts";
 import { type DiskWay, type FullableDisk, openDisk } from "./full-disk.ts";
+import { type Ledger, readLedger } from "./ledger.ts";
 import type { RoundPlan } from "./plan.ts";
+import { createProcesses, type Processes } from "./processes.ts";
 
-export interface Site {
+export interface Setup {
 	account: ShopAccount;
-	crew: Crew;
+	processes: Processes;
 	/** Where the plan fills one. */
 	disk: FullableDisk | null;
-	readBooks(): Promise<Books>;
+	readLedger(): Promise<Ledger>;
 	readQueue(): Promise<readonly QueueRow[]>;
 	/** Only PostgreSQL can be: every connection breaks. */
 	restartDatabase(way: "fast" | "immediate"): Promise<void>;
@@ -40,7 +40,7 @@ export interface QueueRow {
 	claim: number | null;
 }
 
-export interface SiteOptions {
+export interface SetupOptions {
 	plan: RoundPlan;
 	shop: { url: string; caPem: string };
 	postgres: () => Promise<PostgresServer>;
@@ -50,22 +50,22 @@ export interface SiteOptions {
 
 const SECRET_KEY = "5e".repeat(32);
 
-export async function openSite(options: SiteOptions): Promise<Site> {
+export async function openSetup(options: SetupOptions): Promise<Setup> {
 	const home = openHome(options.cleaning);
 	writeFileSync(join(home.folder, "ca.pem"), options.shop.caPem);
 	switch (options.plan.kind) {
 		case "sqlite-kill":
-			return openSqliteSite(options, home, null);
+			return openSqliteSetup(options, home, null);
 		case "disk-full": {
 			const way = options.diskWays[options.plan.diskChoice % options.diskWays.length];
 			if (way === undefined) throw new Error("this machine has no way to fill a disk");
 			const disk = await openDisk(way, home.folder);
 			options.cleaning.after(() => disk.remove());
-			return openSqliteSite(options, home, disk);
+			return openSqliteSetup(options, home, disk);
 		}
 		case "postgres-kill":
 		case "postgres-restart":
-			return openPostgresSite(options, home);
+			return openPostgresSetup(options, home);
 		default:
 			return options.plan.kind satisfies never;
 	}
@@ -79,20 +79,21 @@ function commonSettings(home: Home): Settings {
 	};
 }
 
-async function openSqliteSite(
-	{ plan, shop }: SiteOptions,
+async function openSqliteSetup(
+	{ plan, shop }: SetupOptions,
 	home: Home,
 	disk: FullableDisk | null,
-): Promise<Site> {
+): Promise<Setup> {
 	const path = disk === null ? home.databasePath : join(disk.folder, "ringback.db");
 	const settings = { ...commonSettings(home), DATABASE_URL: `sqlite:${path}` };
 	const account = await prepareDatabase(settings, { postbackUrl: shop.url });
-	const crew = createCrew(home, plan.roles, () => settings);
+	const processes = createProcesses(home, plan.roles, () => settings);
 	return {
 		account,
-		crew,
+		processes,
 		disk,
-		readBooks: () => (crew.isDown ? readCopy(path, home.folder) : withStore(openSqlite(path), readBooks)),
+		readLedger: () =>
+			processes.isDown ? readCopy(path, home.folder) : withStore(openSqlite(path), readLedger),
 		readQueue: () => withStore(openSqlite(path), readQueue),
 		restartDatabase: () => Promise.reject(new Error("a SQLite file cannot be restarted")),
 		passTime: (ms) => withStore(openSqlite(path), (db) => moveQueue(db, ms)),
@@ -105,14 +106,14 @@ async function openSqliteSite(
 }
 
 /** Of a file that nobody has open: whoever opens the original would recover it in the service's place. */
-async function readCopy(path: string, folder: string): Promise<Books> {
+async function readCopy(path: string, folder: string): Promise<Ledger> {
 	const copyFolder = mkdtempSync(join(folder, "copy-"));
 	try {
 		for (const suffix of ["", "-wal"]) {
 			if (existsSync(`${path}${suffix}`))
 				copyFileSync(`${path}${suffix}`, join(copyFolder, `copy.db${suffix}`));
 		}
-		return await withStore(openSqlite(join(copyFolder, "copy.db")), readBooks);
+		return await withStore(openSqlite(join(copyFolder, "copy.db")), readLedger);
 	} finally {
 		rmSync(copyFolder, { recursive: true });
 	}
@@ -135,23 +136,23 @@ async function moveQueue(db: Db, ms: number): Promise<void> {
 	await sql`update queue set due_at_ms = due_at_ms - ${ms}`.execute(db);
 }
 
-async function openPostgresSite({ plan, shop, postgres }: SiteOptions, home: Home): Promise<Site> {
+async function openPostgresSetup({ plan, shop, postgres }: SetupOptions, home: Home): Promise<Setup> {
 	const server = await postgres();
 	const name = `crash_${plan.seed}`;
 	const url = await server.createDatabase(name);
 	const settings = { ...commonSettings(home), DATABASE_URL: url };
 	const account = await prepareDatabase(settings, { postbackUrl: shop.url });
 	const nameOf = (member: number) => `member-${member}`;
-	const crew = createCrew(home, plan.roles, (member) => {
+	const processes = createProcesses(home, plan.roles, (member) => {
 		return { ...settings, DATABASE_URL: `${url}?application_name=${nameOf(member)}` };
 	});
 	const ask = <Value>(question: (db: Db) => Promise<Value>) =>
 		withStore(openStore("PostgreSQL", url), question);
 	return {
 		account,
-		crew,
+		processes,
 		disk: null,
-		readBooks: () => ask(readBooks),
+		readLedger: () => ask(readLedger),
 		readQueue: () => ask(readQueue),
 		restartDatabase: (way) => server.restart(way),
 		passTime: (ms) => ask((db) => moveQueue(db, ms)),

@@ -1,4 +1,4 @@
-// The books of the service as they are stored, read in one transaction, the same from both databases. Nothing
+// Conversions, deliveries and attempts as they are stored, read in one transaction, the same from both databases. Nothing
 // is judged here: see balance.ts.
 
 import type { Db } from "../../src/store/schema.ts";
@@ -34,14 +34,14 @@ export interface DeliveryEntry {
 	log: readonly AttemptEntry[];
 }
 
-export interface Books {
+export interface Ledger {
 	conversions: readonly ConversionEntry[];
 	deliveries: readonly DeliveryEntry[];
 	/** Rows that belong to nothing, in words. */
 	strays: readonly string[];
 }
 
-export async function readBooks(db: Db): Promise<Books> {
+export async function readLedger(db: Db): Promise<Ledger> {
 	// One moment for all tables, also while services write. SQLite's transactions are always so.
 	const tables = await db.transaction().setIsolationLevel("repeatable read").execute(readTables);
 	return arrange(tables);
@@ -60,7 +60,7 @@ async function readTables(trx: Db) {
 	};
 }
 
-function arrange(tables: Tables): Books {
+function arrange(tables: Tables): Ledger {
 	const { conversions, events, deliveries } = tables;
 	const movesOf = Map.groupBy(tables.moves, (move) => move.conversion_id);
 	const eventsOf = Map.groupBy(events, (event) => event.conversion_id);

@@ -18,7 +18,7 @@ import { openVisitor } from "./visitor.ts";
 /** Cookies of somebody who is signed in. */
 type SignedIn = Awaited<ReturnType<Awaited<ReturnType<typeof openVisitor>>["context"]["storageState"]>>;
 
-export interface SampleSite {
+export interface SampleNetwork {
 	staff: SignedIn;
 	owner: SignedIn;
 	/** Paths of the programmes: with a month behind it, and where nothing has happened yet. */
@@ -35,11 +35,11 @@ export interface SampleOptions {
 const DAY_MS = 86_400_000;
 const OWNER = "jonas@nordlicht.example";
 
-export async function fillSampleSite(
+export async function fillSampleNetwork(
 	browser: Browser,
 	service: Service,
 	options: SampleOptions,
-): Promise<SampleSite> {
+): Promise<SampleNetwork> {
 	const staff = await openVisitor(browser, service.url);
 	await becomeFirstStaff(staff.page, service.welcomeLink);
 	const link = await createProgramme(staff.page, {

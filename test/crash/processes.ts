@@ -4,7 +4,7 @@
 import type { Home, Running, Settings } from "../support/command-home.ts";
 import type { Role } from "./plan.ts";
 
-export interface Crew {
+export interface Processes {
 	/** Starts those that are down; resolves when each listens or was killed on its way. */
 	startAll(): Promise<void>;
 	/** As few as it takes: somebody who delivers and, while there is something to report, who takes it. */
@@ -36,11 +36,11 @@ interface Member {
 const LOG_TAIL_CHARACTERS = 3_000;
 
 /** `settingsOf` makes a member's environment. */
-export function createCrew(
+export function createProcesses(
 	home: Home,
 	roles: readonly Role[],
 	settingsOf: (member: number) => Settings,
-): Crew {
+): Processes {
 	const members = roles.map((role): Member => {
 		return { role, running: undefined, url: undefined, isDoomed: false, earlierLog: "" };
 	});
@@ -84,7 +84,7 @@ export function createCrew(
 	const isUp = ({ running }: Member) => running?.isRunning === true;
 	const delivers = ({ role }: Member) => role !== "web";
 	const takesReports = ({ role }: Member) => role !== "worker";
-	const crew: Crew = {
+	const processes: Processes = {
 		async startAll() {
 			const down = [...members.entries()].filter(([, member]) => !isUp(member));
 			await Promise.all(down.map(([index, member]) => start(member, index)));
@@ -110,7 +110,7 @@ export function createCrew(
 			);
 		},
 		async stopAll() {
-			crew.checkAlive();
+			processes.checkAlive();
 			for (const member of members) member.isDoomed = true;
 			await Promise.all(members.map(stop));
 		},
@@ -132,5 +132,5 @@ export function createCrew(
 				})
 				.join("\n"),
 	};
-	return crew;
+	return processes;
 }
