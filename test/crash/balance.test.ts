@@ -1,4 +1,4 @@
-// The check itself: sound ledger pass, and every way in which a promise can be broken is found.
+// The check itself: a sound ledger passes, and every way in which a promise can be broken is found.
 
 import { deepEqual, throws } from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -97,7 +97,7 @@ function check({ ledger, witnessed, arrivals }: Draft) {
 	return checkArrivals(ledger, arrivals, witnessed.hits);
 }
 
-test("sound ledger balance, and what came again is counted by why it did", () => {
+test("a sound ledger balances, and what came again is counted by why it did", () => {
 	deepEqual(check(makeSoundRound()), { reached: 2, retried: 0, duplicates: 1 });
 	const retried = makeSoundRound();
 	retried.arrivals.push(arrival(retried.approved.key, "n4", 503));
@@ -324,7 +324,7 @@ const DEFECTS: ReadonlyArray<readonly [title: string, plant: (draft: Draft) => v
 	],
 ];
 
-describe("ledger that do not balance are found out", () => {
+describe("a ledger that does not balance is found out", () => {
 	for (const [title, plant, finding] of DEFECTS) {
 		test(`when ${title}`, () => {
 			const draft = makeSoundRound();

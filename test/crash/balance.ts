@@ -1,4 +1,4 @@
-// Do the ledger balance? What is stored, held against what the shop's server was answered and what arrived at
+// Does the ledger balance? What is stored, held against what the shop's server was answered and what arrived at
 // the shop. Throws at the first entry that does not, with its story.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
@@ -9,7 +9,7 @@ import type { AttemptEntry, ConversionEntry, DeliveryEntry, Ledger } from "./led
 /** What the round saw with its own eyes. */
 export interface Witnessed {
 	answered: ReadonlyMap<string, AnsweredOrder>;
-	/** The ledger as they were read the time before. */
+	/** The ledger as it was read the time before. */
 	earlier: Ledger | null;
 	/** By delivery, the claims that were live when a crash fell. */
 	hits: ReadonlyMap<string, ReadonlySet<number>>;

@@ -47,7 +47,7 @@ function noteClaims(ledger: Ledger, claims: Map<string, Set<number>>): void {
 	}
 }
 
-/** While nobody reports anything: do the ledger balance? */
+/** While nobody reports anything: does the ledger balance? */
 export async function look(round: RoundState): Promise<Ledger> {
 	const { setup, shop } = round;
 	await shop.checked();

@@ -2,16 +2,15 @@
 // it that a listener, a list or a later postback relies on.
 
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
-import { before, beforeEach, test } from "node:test";
+import { beforeEach, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
-import { sql } from "kysely";
 import { startChores } from "../../src/chores.ts";
 import { hasReached } from "../../src/conversions/event-feed.ts";
 import { exportConversions } from "../../src/conversions/export.ts";
 import { makeMoves } from "../../src/conversions/make-moves.ts";
 import { type Report, recordConversion } from "../../src/conversions/record.ts";
 import { insertConversions, insertMoves } from "../../src/store/conversion-moves.ts";
-import { type Conversion, findByOrder } from "../../src/store/conversions.ts";
+import type { Conversion } from "../../src/store/conversions.ts";
 import { insertInboundCalls } from "../../src/store/inbound.ts";
 import { listInboundCalls } from "../../src/store/inbound-list.ts";
 import type { Programme } from "../../src/store/programmes.ts";
@@ -21,7 +20,6 @@ import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { startListening } from "../support/listener.ts";
 import { createLog } from "../support/log.ts";
-import { analyseAsInService, plansOf } from "../support/query-plan.ts";
 import { createRandom } from "../support/random.ts";
 import { addProgramme, newConversion } from "../support/rows.ts";
 import { untilOnClock } from "../support/until.ts";
@@ -253,65 +251,4 @@ eachDatabase("retention of expired conversions", (database) => {
 		await chores.stop();
 		deepEqual(log.lines, []);
 	});
-});
-
-eachDatabase("plans of what happens to expired conversions", (database) => {
-	const ROWS = 40_000;
-
-	before(async () => {
-		const { db } = database.store;
-		const insert = (table: string, columns: string, values: string) =>
-			sql
-				.raw(
-					`insert into ${table} (${columns})
-					with recursive n(i) as (select 1 union all select i + 1 from n where i < ${ROWS}) select ${values} from n`,
-				)
-				.execute(db);
-		await insert(
-			"conversions",
-			`public_id, programme_id, order_id, event_type, status, basket_value, commission, network_fee, currency,
-				test, source, occurred_at_ms, created_at_ms, window_ends_at_ms, updated_at_ms`,
-			`'cnv' || i, i % 50, 'order ' || i, 'SALE', case i % 100 when 1 then 'EXPIRED' when 2 then 'PARKED' else 'APPROVED' end,
-				'1', '1', '1', 'EUR', 0, 'pixel', 0, 0, case when i % 100 = 1 then ${START_MS} + i end, 0`,
-		);
-		await insert("moves", "conversion_id, move, to_status, at_ms", "i, 'park', 'PARKED', 0");
-		await insert(
-			"inbound_calls",
-			"programme_id, kind, method, target, outcome, http_status, order_id, conversion, at_ms",
-			"i % 50, 'pixel', 'GET', '/', 'PARKED', 200, 'order ' || i, 'cnv' || i, 0",
-		);
-		await analyseAsInService(database.store);
-	});
-
-	test("the ones that are due to go are found and removed without reading the others", async () => {
-		await checkPlans(["conversions_by_window", "moves_by_conversion"], (db) => {
-			const store = {
-				...database.store,
-				db,
-				transact: <Value>(work: (trx: Db) => Promise<Value>) => work(db),
-			};
-			return pruneExpired(store, createClock(), START_MS + ROWS / 2, never);
-		});
-	});
-
-	test("one is confirmed without reading other rows or moves", async () => {
-		const row = await findByOrder(database.store.db, (ROWS - 98) % 50, `order ${ROWS - 98}`, "SALE");
-		equal(row?.status, "PARKED");
-		ok(row !== undefined);
-		await checkPlans(["moves_by_conversion"], (db) =>
-			makeMoves(db, deps, [{ move: "confirm", known: row, change: {} }]),
-		);
-	});
-
-	async function checkPlans(indexes: readonly string[], run: (db: Db) => Promise<unknown>): Promise<void> {
-		const plans = await plansOf(database.kind, database.store.db, run);
-		const lines = plans.flatMap((plan) => plan.lines).join("\n");
-		deepEqual(
-			plans.flatMap(({ walks }) => walks),
-			[],
-			lines,
-		);
-		const used = plans.flatMap((plan) => plan.indexes);
-		for (const index of indexes) ok(used.includes(index), lines);
-	}
 });

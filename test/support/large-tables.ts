@@ -1,0 +1,171 @@
+// Tables as in a service that has run for a while, large enough that the planner has a choice: most is done, a
+// hundredth is due, failed or waiting. What the tests of query plans look at.
+
+import { sql } from "kysely";
+import type { Store } from "../../src/store/store.ts";
+import { START_MS } from "./clock.ts";
+import { analyseAsInService } from "./query-plan.ts";
+
+export const ROWS = 40_000;
+export const PROGRAMMES = 200;
+/** Has half of all rows, so that PostgreSQL may walk the primary key and leave out every other row. */
+export const LARGE = 1;
+/** One of those that share the other half. */
+export const SMALL = 7;
+
+/** Everything else is so small here, or derived, that reading it whole is right. */
+export const LARGE_TABLES: readonly string[] = [
+	"conversions",
+	"moves",
+	"events",
+	"deliveries",
+	"queue",
+	"attempts",
+	"inbound_calls",
+	"callback_hours",
+	"notices",
+];
+
+const PROGRAMME = `case when i % 2 = 0 then ${LARGE} else 2 + i % ${PROGRAMMES - 1} end`;
+/** A hundredth of them before START_MS, and none in order. */
+const SCATTERED = `${START_MS} + (i * 1009) % 100000 - 50000`;
+
+interface Filling {
+	table: string;
+	rows?: number;
+	/** The value of each column, in SQL over the row's number `i`. */
+	columns: Readonly<Record<string, string | number>>;
+}
+
+const FILLINGS: readonly Filling[] = [
+	{
+		table: "programmes",
+		rows: PROGRAMMES,
+		columns: {
+			id: "i",
+			public_id: "'prg_' || i",
+			name: "'Shop'",
+			currency: "'EUR'",
+			commission_rate: "'1'",
+			fee_rate: "'1'",
+			approval_days: 30,
+			parks_pixels: 1,
+			parked_days: 30,
+			created_at_ms: 0,
+		},
+	},
+	{
+		table: "conversions",
+		// The number is the database's own, or PostgreSQL would give it again to the next that is recorded.
+		columns: {
+			public_id: "'cnv' || substr('00000000' || i, length('00000000' || i) - 7, 8)",
+			programme_id: PROGRAMME,
+			order_id: "'order ' || i",
+			event_type: "case when i % 50 = 0 then 'LEAD' else 'SALE' end",
+			status: `case when i % 100 = 1 then 'RECORDED' when i % 100 = 2 then 'PARKED' when i % 100 = 3 then 'REJECTED'
+				when i % 100 = 5 then 'EXPIRED' when i % 10000 = 4 then 'REVERSED' else 'APPROVED' end`,
+			basket_value: "'100.00'",
+			commission: "'7.50'",
+			network_fee: "'2.00'",
+			currency: "'EUR'",
+			test: "case when i % 1000 = 0 then 1 else 0 end",
+			source: "case when i % 5000 = 0 then 'test' else 'postback' end",
+			occurred_at_ms: 0,
+			created_at_ms: `${START_MS} + i`,
+			window_ends_at_ms: `case when i % 100 in (1, 2, 5) then ${SCATTERED} end`,
+			updated_at_ms: 0,
+		},
+	},
+	{
+		table: "moves",
+		columns: { conversion_id: "i", move: "'record'", to_status: "'RECORDED'", at_ms: 0 },
+	},
+	{
+		table: "events",
+		columns: { id: "i", conversion_id: "i", name: "'conversion.recorded'", body: "'{\"a body\":true}'" },
+	},
+	{
+		table: "deliveries",
+		columns: {
+			id: "i",
+			public_id: "'dlv' || i",
+			programme_id: PROGRAMME,
+			state: "case when i % 100 < 2 then 'failed' else 'delivered' end",
+			run: 1,
+			attempts: 1,
+			created_at_ms: 0,
+			finished_at_ms: SCATTERED,
+			failed_at_ms: `case when i % 100 < 2 then ${SCATTERED} end`,
+		},
+	},
+	{
+		table: "queue",
+		columns: {
+			id: "i",
+			programme_id: PROGRAMME,
+			due_at_ms: SCATTERED,
+			endpoint_epoch: 0,
+			run: 1,
+			counted: 0,
+			seq: 0,
+		},
+	},
+	{
+		table: "attempts",
+		columns: {
+			delivery_id: "i",
+			seq: 1,
+			run: 1,
+			result: "'answered'",
+			http_status: 200,
+			started_at_ms: SCATTERED,
+			took_ms: "i % 100",
+		},
+	},
+	{
+		table: "inbound_calls",
+		columns: {
+			programme_id: PROGRAMME,
+			kind: "'api'",
+			method: "'POST'",
+			target: "'/v1/conversions'",
+			outcome: "'RECORDED'",
+			http_status: 201,
+			order_id: "'order ' || i",
+			at_ms: SCATTERED,
+		},
+	},
+	{
+		table: "callback_hours",
+		columns: {
+			programme_id: `i % ${PROGRAMMES}`,
+			hour_ms: `${START_MS} - (i / ${PROGRAMMES}) * 3600000`,
+			delivered: 1,
+			failed: 1,
+		},
+	},
+	{
+		table: "notices",
+		columns: {
+			public_id: "'ntc' || i",
+			programme_id: PROGRAMME,
+			kind: "'callbacks_failing'",
+			opened_at_ms: 0,
+			updated_at_ms: 0,
+			ended_at_ms: 1,
+			failures: 1,
+			mailed_failures: 1,
+			mail_due_at_ms: `case when i % 100 = 0 then ${SCATTERED} end`,
+		},
+	},
+];
+
+export async function fillTables(store: Store): Promise<void> {
+	for (const { table, rows = ROWS, columns } of FILLINGS) {
+		const statement = `insert into ${table} (${Object.keys(columns).join(", ")})
+			with recursive n(i) as (select 1 union all select i + 1 from n where i < ${rows})
+			select ${Object.values(columns).join(", ")} from n`;
+		await sql.raw(statement).execute(store.db);
+	}
+	await analyseAsInService(store);
+}
