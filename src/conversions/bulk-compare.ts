@@ -11,10 +11,7 @@ import {
 	listRepeatedConversions,
 } from "../store/bulk-rows.ts";
 import type { Db } from "../store/store.ts";
-import type { ConversionsDeps } from "./deps.ts";
-
-/** Conversions, and rows to write: as in the other work by pages. */
-const PAGE = 500;
+import { BATCH_ROWS, type ConversionsDeps } from "./deps.ts";
 
 /** After every row was judged by itself, and before anybody sees the preview: in the transaction that shows it. */
 export async function compareRows(
@@ -23,13 +20,13 @@ export async function compareRows(
 	job: BulkJob,
 ): Promise<void> {
 	for (let after = ""; ; ) {
-		const conversions = await listRepeatedConversions(trx, job.id, after, PAGE);
+		const conversions = await listRepeatedConversions(trx, job.id, after, BATCH_ROWS);
 		const last = conversions.at(-1);
 		if (last === undefined) return;
 		const rows = await listDecidingRows(trx, job.id, conversions);
 		const judged = [...Map.groupBy(rows, (row) => row.conversion).values()].flatMap(judgeTogether);
-		for (let start = 0; start < judged.length; start += PAGE) {
-			await judgeRows(trx, job.id, "verdict", judged.slice(start, start + PAGE));
+		for (let start = 0; start < judged.length; start += BATCH_ROWS) {
+			await judgeRows(trx, job.id, "verdict", judged.slice(start, start + BATCH_ROWS));
 			await clock.yieldLoop();
 		}
 		after = last;
@@ -39,7 +36,7 @@ export async function compareRows(
 
 function judgeTogether(rows: readonly DecidingRow[]): JudgedRow[] {
 	const others = compareLines(rows);
-	return rows.flatMap((row, place) => judgeBeside(row, others[place] ?? null));
+	return rows.flatMap((row, index) => judgeBeside(row, others[index] ?? null));
 }
 
 /** Empty when what was found about the row alone stands. */

@@ -17,15 +17,15 @@ async function* chunksOf(file: Uint8Array, chunkBytes: number): AsyncGenerator<U
 async function read(file: string | Uint8Array, chunkBytes = CHUNK_BYTES) {
 	const rows: CheckedRow[] = [];
 	const pages: number[] = [];
-	let turns = 0;
+	let yields = 0;
 	const result = await readDecisions(chunksOf(typeof file === "string" ? bytes(file) : file, chunkBytes), {
 		take: async (page) => {
 			pages.push(page.length);
 			rows.push(...page);
 		},
-		takeTurn: async () => void turns++,
+		yieldLoop: async () => void yields++,
 	});
-	return { result, rows, pages, turns };
+	return { result, rows, pages, yields };
 }
 
 async function rowsOf(text: string, chunkBytes?: number) {
@@ -228,19 +228,19 @@ test("characters of several bytes come through wherever a block ends", async () 
 
 test(`${MAX_BULK_ROWS} rows are taken by pages, one more is not, and others get their turn in between`, async () => {
 	const lines = Array.from({ length: MAX_BULK_ROWS }, (_, index) => `order ${index},approve`).join("\n");
-	const { result, rows, pages, turns } = await read(`orderId,decision\n${lines}\n`);
+	const { result, rows, pages, yields } = await read(`orderId,decision\n${lines}\n`);
 	deepEqual(result, { ok: true, value: MAX_BULK_ROWS });
 	deepEqual([rows.length, rows.at(-1)?.orderId], [MAX_BULK_ROWS, `order ${MAX_BULK_ROWS - 1}`]);
 	deepEqual(new Set(pages), new Set([500]));
-	ok(turns >= MAX_BULK_ROWS / 1_000);
+	ok(yields >= MAX_BULK_ROWS / 1_000);
 	const over = await refusalOf(`orderId,decision\n${lines}\none more,approve\n`);
 	equal(over.code, "too_many_rows");
 });
 
-test("rows that are blank take their turns, and a line that no row could be is refused unread", async () => {
+test("rows that are blank take their yields, and a line that no row could be is refused unread", async () => {
 	const blank = await read(`orderId,decision\n${",,,\n".repeat(5_000)}A-1,approve\n`);
 	equal(blank.result.ok, true);
-	ok(blank.turns >= 10, `${blank.turns} turns`);
+	ok(blank.yields >= 10, `${blank.yields} yields`);
 	for (const [text, line] of [
 		[`orderId,decision${",".repeat(100_000)}\nA,approve\n`, 1],
 		[`orderId,decision\n${",".repeat(100_000)}\n`, 2],
@@ -265,7 +265,7 @@ test("a file without end is read no further than to the line that is too long", 
 	}
 	const read = await readDecisions(endless(), {
 		take: async () => undefined,
-		takeTurn: async () => undefined,
+		yieldLoop: async () => undefined,
 	});
 	equal(read.ok ? "read" : read.fault.detail, "Line 2 is too long for a row of decisions.");
 	ok(chunks <= 21, `${chunks} chunks were read`);
@@ -276,6 +276,6 @@ test("what fails below is not taken for a mistake in the file", async () => {
 		yield bytes("orderId,decision\nA,approve\n");
 		throw new Error("the disk is gone");
 	}
-	const reader = { take: async () => undefined, takeTurn: async () => undefined };
+	const reader = { take: async () => undefined, yieldLoop: async () => undefined };
 	await rejects(readDecisions(broken(), reader), /the disk is gone/);
 });

@@ -8,14 +8,12 @@ import { undoDefusing } from "../domain/csv-cell.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { FileRefusedError, MAX_LINE_BYTES, readWholeLines } from "./bulk-lines.ts";
 import { type CheckedRow, checkRow, type RawRow } from "./bulk-row.ts";
+import { BATCH_ROWS } from "./deps.ts";
 
 /** What the largest networks take in one job. */
 export const MAX_BULK_ROWS = 40_000;
 /** As pages write it. */
 const MAX_BULK_ROWS_TEXT = String(MAX_BULK_ROWS).replace(/\B(?=(?:\d{3})+$)/g, "\u00a0");
-
-/** As in the other work by pages: a commit's cost disappears, and other writers hardly wait. */
-const PAGE_ROWS = 500;
 
 const COLUMNS = ["conversionId", "orderId", "eventType", "decision", "reason"] as const;
 type Column = (typeof COLUMNS)[number];
@@ -47,10 +45,10 @@ const HEADER_ADVICE =
 const PARSED = z.object({ record: z.array(z.string()), info: z.object({ lines: z.number() }) });
 
 export interface DecisionReader {
-	/** A page of rows, in the order of the file; the next one is read when it has been taken. */
+	/** A batch of rows, in the order of the file; the next one is read when it has been taken. */
 	take(rows: readonly CheckedRow[]): Promise<void>;
 	/** Lets everybody else get on in between. */
-	takeTurn(): Promise<void>;
+	yieldLoop(): Promise<void>;
 }
 
 /** How many rows there are. What was taken before a refusal is worth nothing. */
@@ -93,20 +91,20 @@ async function* joinBlocks(first: Buffer, others: AsyncIterable<Buffer>): AsyncG
 
 async function readRecords(
 	records: AsyncIterable<unknown>,
-	{ take, takeTurn }: DecisionReader,
+	{ take, yieldLoop }: DecisionReader,
 ): Promise<Result<number>> {
-	let places: ReadonlyMap<Column, number> | null = null;
-	let page: CheckedRow[] = [];
+	let positions: ReadonlyMap<Column, number> | null = null;
+	let batch: CheckedRow[] = [];
 	let count = 0;
 	let seen = 0;
 	for await (const item of records) {
 		// Blank rows count too: spreadsheets write them by the hundred thousand.
-		if (seen++ % PAGE_ROWS === 0) await takeTurn();
+		if (seen++ % BATCH_ROWS === 0) await yieldLoop();
 		const { record, info } = PARSED.parse(item);
-		if (places === null) {
+		if (positions === null) {
 			const header = readHeader(record);
 			if (!header.ok) return header;
-			places = header.value;
+			positions = header.value;
 			continue;
 		}
 		if (record.every((cell) => cell.trim() === "")) continue;
@@ -118,13 +116,13 @@ async function readRecords(
 			);
 		}
 		count += 1;
-		page.push(checkRow(pickCells(record, places, info.lines)));
-		if (page.length === PAGE_ROWS) {
-			await take(page);
-			page = [];
+		batch.push(checkRow(pickCells(record, positions, info.lines)));
+		if (batch.length === BATCH_ROWS) {
+			await take(batch);
+			batch = [];
 		}
 	}
-	if (places === null) return refuseEmpty();
+	if (positions === null) return refuseEmpty();
 	if (count === 0) {
 		return refuse(
 			"malformed_file",
@@ -132,7 +130,7 @@ async function readRecords(
 			"file",
 		);
 	}
-	if (page.length > 0) await take(page);
+	if (batch.length > 0) await take(batch);
 	return succeed(count);
 }
 
@@ -141,8 +139,8 @@ function refuseEmpty(): Result<never> {
 }
 
 function readHeader(cells: readonly string[]): Result<ReadonlyMap<Column, number>> {
-	const places = new Map<Column, number>();
-	for (const [place, cell] of cells.entries()) {
+	const positions = new Map<Column, number>();
+	for (const [position, cell] of cells.entries()) {
 		const name = plainName(cell);
 		const column = PLAIN_COLUMNS.get(name);
 		if (column === undefined) {
@@ -150,19 +148,19 @@ function readHeader(cells: readonly string[]): Result<ReadonlyMap<Column, number
 			const shown = cell.trim().slice(0, 40);
 			return refuse("malformed_file", `Line 1: there is no column “${shown}”. ${HEADER_ADVICE}`, "file");
 		}
-		if (places.has(column)) {
+		if (positions.has(column)) {
 			return refuse("malformed_file", `Line 1: the column ${column} is there twice. Keep one.`, "file");
 		}
-		places.set(column, place);
+		positions.set(column, position);
 	}
-	if (!places.has("decision")) {
+	if (!positions.has("decision")) {
 		return refuse("malformed_file", `Line 1: the column decision is missing. ${HEADER_ADVICE}`, "file");
 	}
-	if (!places.has("conversionId") && !places.has("orderId")) {
+	if (!positions.has("conversionId") && !positions.has("orderId")) {
 		const missing = "there is neither a column conversionId nor a column orderId";
 		return refuse("malformed_file", `Line 1: ${missing}. ${HEADER_ADVICE}`, "file");
 	}
-	return succeed(places);
+	return succeed(positions);
 }
 
 /** "Order ID" and "order_id" are orderId: spreadsheets and people spell it so. */
@@ -170,8 +168,8 @@ function plainName(text: string): string {
 	return text.toLowerCase().replace(/[\s_-]/g, "");
 }
 
-function pickCells(record: readonly string[], places: ReadonlyMap<Column, number>, line: number): RawRow {
-	const cell = (column: Column) => undoDefusing(record[places.get(column) ?? -1] ?? "");
+function pickCells(record: readonly string[], positions: ReadonlyMap<Column, number>, line: number): RawRow {
+	const cell = (column: Column) => undoDefusing(record[positions.get(column) ?? -1] ?? "");
 	return {
 		line,
 		conversionId: cell("conversionId"),

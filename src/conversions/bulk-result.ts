@@ -6,7 +6,7 @@ import { listRows } from "../store/bulk-rows.ts";
 import type { Db } from "../store/store.ts";
 import type { BulkVerdict } from "../store/tables/bulk.ts";
 
-const PAGE_ROWS = 1_000;
+const BATCH_ROWS = 1_000;
 const BYTE_ORDER_MARK = "\u{FEFF}";
 
 /** Words for programs: they are added, never renamed. */
@@ -23,7 +23,7 @@ export async function* bulkResult(db: Db, job: BulkJob): AsyncGenerator<string> 
 	yield BYTE_ORDER_MARK +
 		csvLine(["line", "orderId", "eventType", "decision", "reason", "result", "detail", "conversionId"]);
 	for (let afterSeq = 0; ; ) {
-		const rows = await listRows(db, { jobId: job.id, afterSeq, limit: PAGE_ROWS });
+		const rows = await listRows(db, { jobId: job.id, afterSeq, limit: BATCH_ROWS });
 		const lines = rows.map((row) =>
 			csvLine([
 				String(row.line),
@@ -38,6 +38,6 @@ export async function* bulkResult(db: Db, job: BulkJob): AsyncGenerator<string> 
 		);
 		if (lines.length > 0) yield lines.join("");
 		afterSeq = rows.at(-1)?.seq ?? afterSeq;
-		if (rows.length < PAGE_ROWS) return;
+		if (rows.length < BATCH_ROWS) return;
 	}
 }

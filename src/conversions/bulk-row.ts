@@ -54,7 +54,7 @@ function findProblem(row: RawRow): string | null {
 	return decision.ok ? null : decision.fault.detail;
 }
 
-/** That it names a conversion or an order. Whether there is one is looked up later, a page of rows at a time. */
+/** That it names a conversion or an order. Whether there is one is looked up later, a batch of rows at a time. */
 function checkTarget({ conversionId, orderId, eventType }: RawRow): Result<unknown> {
 	if (conversionId === "") {
 		const order = parseOrderId(orderId);

@@ -1,4 +1,4 @@
-// Many decisions become a stored job: nothing is decided yet. Rows go in by pages, and only the last page makes the
+// Many decisions become a stored job: nothing is decided yet. Rows go in by batches, and only the last one makes the
 // job visible, so that a half-stored one is never seen.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
@@ -12,7 +12,7 @@ import type { BulkJobsTable } from "../store/tables/bulk.ts";
 import { readDecisions } from "./bulk-csv.ts";
 import type { CheckedRow } from "./bulk-row.ts";
 import { type DecisionMove, judgeDecision, type Side } from "./decision-rights.ts";
-import type { ConversionsDeps } from "./deps.ts";
+import { BATCH_ROWS, type ConversionsDeps } from "./deps.ts";
 
 export interface Decider {
 	personId: number;
@@ -25,18 +25,15 @@ export interface UploadedFile {
 	read(): AsyncIterable<Uint8Array>;
 }
 
-/** As in the other work by pages: a commit's cost disappears, and other writers hardly wait. */
-const PAGE_ROWS = 500;
-
 export async function uploadDecisions(
 	deps: ConversionsDeps,
 	programme: Programme,
 	decider: Decider,
 	file: UploadedFile,
 ): Promise<Result<BulkJob>> {
-	const takeTurn = () => deps.clock.yieldLoop();
+	const yieldLoop = () => deps.clock.yieldLoop();
 	// Read twice, and never held: a file that is refused at its last line has stored nothing.
-	const checked = await readDecisions(file.read(), { take: async () => undefined, takeTurn });
+	const checked = await readDecisions(file.read(), { take: async () => undefined, yieldLoop });
 	if (!checked.ok) return checked;
 	const origin = { source: "file", file_name: file.name } as const;
 	const job = await openJob(deps, programme, decider, checked.value, origin);
@@ -45,7 +42,7 @@ export async function uploadDecisions(
 		await storeRows(deps, job, rows, stored);
 		stored += rows.length;
 	};
-	const read = await readDecisions(file.read(), { take, takeTurn });
+	const read = await readDecisions(file.read(), { take, yieldLoop });
 	if (!read.ok || stored !== checked.value) throw new Error("an uploaded file changed while it was read");
 	return succeed(await showJob(deps, job));
 }
@@ -81,8 +78,8 @@ export async function selectDecisions(
 		}));
 	const origin = { source: "selection", file_name: null } as const;
 	const job = await openJob(deps, programme, decider, rows.length, origin);
-	for (let start = 0; start < rows.length; start += PAGE_ROWS) {
-		await storeRows(deps, job, rows.slice(start, start + PAGE_ROWS), start);
+	for (let start = 0; start < rows.length; start += BATCH_ROWS) {
+		await storeRows(deps, job, rows.slice(start, start + BATCH_ROWS), start);
 	}
 	return succeed(await showJob(deps, job));
 }
@@ -110,14 +107,14 @@ function openJob(
 	});
 }
 
-/** A page of them, behind those that are stored. */
+/** A batch of them, behind those that are stored. */
 async function storeRows(
 	{ store, clock }: ConversionsDeps,
 	job: BulkJob,
 	rows: readonly CheckedRow[],
 	storedRows: number,
 ): Promise<void> {
-	const page = rows.map((row, index) => ({
+	const batch = rows.map((row, index) => ({
 		job_id: job.id,
 		seq: storedRows + index + 1,
 		line: row.line,
@@ -129,7 +126,7 @@ async function storeRows(
 		verdict: row.verdict,
 		detail: row.problem,
 	}));
-	await store.transact((trx) => insertRows(trx, page));
+	await store.transact((trx) => insertRows(trx, batch));
 	await clock.yieldLoop();
 }
 

@@ -1,15 +1,14 @@
-// Works off jobs of many decisions, a page a transaction: uploaded → previewed, applying → done. A process that dies
-// leaves its claim to lapse; whoever takes the job then goes on behind the last page that was stored.
+// Works off jobs of many decisions, a batch a transaction: uploaded → previewed, applying → done. A process that dies
+// leaves its claim to lapse; whoever takes the job then goes on behind the last batch that was stored.
 
 import { noteAudit } from "../store/audit.ts";
 import { advanceClaim, type BulkJob, claimJob } from "../store/bulk-jobs.ts";
 import { judgeRows, listRows } from "../store/bulk-rows.ts";
+import { applyBatch, previewBatch } from "./bulk-batch.ts";
 import { compareRows } from "./bulk-compare.ts";
-import { applyPage, previewPage } from "./bulk-page.ts";
-import type { ConversionsDeps } from "./deps.ts";
+import { BATCH_ROWS, type ConversionsDeps } from "./deps.ts";
 
-const PAGE_ROWS = 500;
-/** Far longer than a page takes; how long a job stands still after its process died. */
+/** Far longer than a batch takes; how long a job stands still after its process died. */
 const CLAIM_MS = 30_000;
 const CLAIM_BYTES = 16;
 
@@ -31,17 +30,17 @@ async function workOffJob(deps: ConversionsDeps, claimed: BulkJob, isStopping: (
 			await advanceClaim(deps.store.db, job, { claim_until_ms: 0 });
 			return;
 		}
-		job = await workOffPage(deps, job);
+		job = await workOffBatch(deps, job);
 		await deps.clock.yieldLoop();
 	}
 }
 
-async function workOffPage(deps: ConversionsDeps, job: BulkJob): Promise<BulkJob | undefined> {
+async function workOffBatch(deps: ConversionsDeps, job: BulkJob): Promise<BulkJob | undefined> {
 	const { store, clock } = deps;
 	const nowMs = clock.nowMs();
 	const done = await store.transact(async (trx) => {
-		const rows = await listRows(trx, { jobId: job.id, afterSeq: job.done_rows, limit: PAGE_ROWS });
-		const isLast = rows.length < PAGE_ROWS;
+		const rows = await listRows(trx, { jobId: job.id, afterSeq: job.done_rows, limit: BATCH_ROWS });
+		const isLast = rows.length < BATCH_ROWS;
 		const isPreview = job.state === "uploaded";
 		// First, because it also locks the job: a process whose claim has lapsed decides nothing more.
 		const advanced = await advanceClaim(trx, job, {
@@ -51,21 +50,21 @@ async function workOffPage(deps: ConversionsDeps, job: BulkJob): Promise<BulkJob
 			...(isLast && !isPreview ? { finished_at_ms: nowMs } : {}),
 		});
 		if (advanced === undefined) return { job: undefined, owedProgrammeIds: [] };
-		const page = isPreview ? await previewPage(trx, job, rows) : await applyPage(trx, deps, job, rows);
-		await judgeRows(trx, job.id, isPreview ? "verdict" : "outcome", page.rows);
+		const batch = isPreview ? await previewBatch(trx, job, rows) : await applyBatch(trx, deps, job, rows);
+		await judgeRows(trx, job.id, isPreview ? "verdict" : "outcome", batch.rows);
 		if (isPreview && isLast) await compareRows(trx, deps, job);
-		if (!isPreview) await noteChanges(trx, job, page.rows, nowMs);
-		return { job: advanced, owedProgrammeIds: page.owedProgrammeIds };
+		if (!isPreview) await noteChanges(trx, job, batch.rows, nowMs);
+		return { job: advanced, owedProgrammeIds: batch.owedProgrammeIds };
 	});
 	store.announceDue(done.owedProgrammeIds);
 	return done.job;
 }
 
-/** One entry a page; each conversion's own history names the person, too. */
+/** One entry a batch; each conversion's own history names the person, too. */
 async function noteChanges(
 	trx: Parameters<typeof noteAudit>[0],
 	job: BulkJob,
-	rows: Awaited<ReturnType<typeof applyPage>>["rows"],
+	rows: Awaited<ReturnType<typeof applyBatch>>["rows"],
 	nowMs: number,
 ): Promise<void> {
 	const changed = rows.filter(({ verdict }) => verdict === "change").length;

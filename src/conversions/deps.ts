@@ -4,6 +4,12 @@ import type { Clock, Random } from "../ports.ts";
 import type { Conversion } from "../store/conversions.ts";
 import type { Store } from "../store/store.ts";
 
+/**
+ * How many rows work that goes by batches takes in one transaction: enough that a commit's cost disappears, few enough
+ * that other writers hardly wait.
+ */
+export const BATCH_ROWS = 500;
+
 export interface ConversionsDeps {
 	store: Store;
 	clock: Clock;

@@ -4,11 +4,8 @@
 
 import type { Status } from "../domain/conversion.ts";
 import { type Conversion, hasWindowEnded, listWindowEnded } from "../store/conversions.ts";
-import type { ConversionsDeps } from "./deps.ts";
-import { MAX_STEPS, makeMoves, type Step } from "./make-moves.ts";
-
-/** Large enough that a commit's cost disappears, small enough that other writers hardly wait. */
-const BATCH_ROWS = MAX_STEPS;
+import { BATCH_ROWS, type ConversionsDeps } from "./deps.ts";
+import { makeMoves, type Step } from "./make-moves.ts";
 
 interface Window {
 	status: Status;

@@ -15,11 +15,11 @@ import {
 } from "../store/conversion-moves.ts";
 import type { Conversion, NewConversion } from "../store/conversions.ts";
 import type { Db } from "../store/store.ts";
-import type { InTransaction } from "./deps.ts";
+import { BATCH_ROWS, type InTransaction } from "./deps.ts";
 import { type Announcement, oweEvents } from "./owe.ts";
 
-/** Both databases limit the parameters of a statement: this many rows of the widest one stay far below. */
-export const MAX_STEPS = 500;
+/** Both databases limit the parameters of a statement: a batch of the widest rows stays far below. */
+export const MAX_STEPS = BATCH_ROWS;
 
 /** What a step leaves to this file: the status follows from the move, the times are now. */
 type Derived = "status" | "created_at_ms" | "updated_at_ms";
@@ -70,7 +70,7 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 		made.flatMap(({ step, conversion }) =>
 			step.known === null || step.announcedBody === undefined
 				? []
-				: [{ conversionId: conversion.id, body: step.announcedBody }],
+				: [{ conversion_id: conversion.id, body: step.announcedBody }],
 		),
 	);
 	await insertMoves(
@@ -124,7 +124,7 @@ async function writeStarts(trx: Db, steps: readonly Step[], nowMs: number): Prom
 	}
 	await relinkMoves(
 		trx,
-		[...started].flatMap(([{ known }, { id }]) => (known === null ? [] : [{ fromId: known.id, toId: id }])),
+		[...started].flatMap(([{ known }, { id }]) => (known === null ? [] : [{ from_id: known.id, to_id: id }])),
 	);
 	return started;
 }

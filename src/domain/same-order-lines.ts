@@ -18,11 +18,11 @@ export function compareLines(lines: readonly DecidingLine[]): OtherLine[] {
 	if (first === undefined) return [];
 	// Looked for once, and not for each line: a file may say the same thing 40,000 times.
 	const different = lines.find((line) => !saysTheSame(line, first));
-	return lines.map((line, place): OtherLine => {
+	return lines.map((line, index): OtherLine => {
 		if (different !== undefined) {
 			return { kind: "contradicts", line: saysTheSame(line, first) ? different.line : first.line };
 		}
-		return place === 0 ? null : { kind: "repeats", line: first.line };
+		return index === 0 ? null : { kind: "repeats", line: first.line };
 	});
 }
 

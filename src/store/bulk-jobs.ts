@@ -84,7 +84,7 @@ export async function claimJob(
 	);
 }
 
-/** Undefined when the claim has lapsed and somebody else took it: then nothing of this page may be written. */
+/** Undefined when the claim has lapsed and somebody else took it: then nothing of this batch may be written. */
 export async function advanceClaim(
 	db: Db,
 	{ id, claim }: Pick<BulkJob, "id" | "claim">,

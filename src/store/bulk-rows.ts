@@ -3,6 +3,7 @@
 import { type Insertable, type Selectable, sql } from "kysely";
 import type { Db } from "./store.ts";
 import type { BulkRowsTable, BulkVerdict } from "./tables/bulk.ts";
+import { valueList } from "./value-list.ts";
 
 export type BulkRow = Selectable<BulkRowsTable>;
 export type NewBulkRow = Insertable<BulkRowsTable>;
@@ -13,7 +14,7 @@ export async function insertRows(db: Db, rows: readonly NewBulkRow[]): Promise<v
 	if (rows.length > 0) await db.insertInto("bulk_rows").values(rows).execute();
 }
 
-export interface RowsPlace {
+export interface RowsQuery {
 	jobId: number;
 	afterSeq: number;
 	limit: number;
@@ -21,16 +22,16 @@ export interface RowsPlace {
 	verdict?: BulkVerdict | undefined;
 }
 
-export async function listRows(db: Db, place: RowsPlace): Promise<BulkRow[]> {
+export async function listRows(db: Db, rows: RowsQuery): Promise<BulkRow[]> {
 	let query = db
 		.selectFrom("bulk_rows")
 		.selectAll()
-		.where("job_id", "=", place.jobId)
-		.where("seq", ">", place.afterSeq);
-	if (place.verdict !== undefined) {
-		query = query.where(sql<boolean>`coalesce(outcome, verdict) = ${place.verdict}`);
+		.where("job_id", "=", rows.jobId)
+		.where("seq", ">", rows.afterSeq);
+	if (rows.verdict !== undefined) {
+		query = query.where(sql<boolean>`coalesce(outcome, verdict) = ${rows.verdict}`);
 	}
-	return query.orderBy("seq").limit(place.limit).execute();
+	return query.orderBy("seq").limit(rows.limit).execute();
 }
 
 /** At most 40,000 rows side by side. */
@@ -66,13 +67,21 @@ export async function judgeRows(
 	rows: readonly JudgedRow[],
 ): Promise<void> {
 	if (rows.length === 0) return;
-	// One statement for the page. Values in text, because PostgreSQL guesses the types of a list from its first row.
-	const values = rows.map(
-		(row) =>
-			sql`(cast(${row.seq} as integer), cast(${row.verdict} as text), cast(${row.detail} as text), cast(${row.conversion} as text), cast(${row.order?.order_id ?? null} as text), cast(${row.order?.event_type ?? null} as text))`,
-	);
-	await sql`with judged (seq, word, detail, conversion, order_id, event_type) as (values ${sql.join(values)})
-		update bulk_rows set ${sql.id(column)} = judged.word, detail = judged.detail,
+	const columns = {
+		seq: "integer",
+		verdict: "text",
+		detail: "text",
+		conversion: "text",
+		order_id: "text",
+		event_type: "text",
+	} as const;
+	const list = rows.map((row) => ({
+		...row,
+		order_id: row.order?.order_id ?? null,
+		event_type: row.order?.event_type ?? null,
+	}));
+	await sql`with ${valueList("judged", columns, list)}
+		update bulk_rows set ${sql.id(column)} = judged.verdict, detail = judged.detail,
 			conversion = coalesce(judged.conversion, bulk_rows.conversion),
 			order_id = coalesce(judged.order_id, bulk_rows.order_id),
 			event_type = coalesce(judged.event_type, bulk_rows.event_type)

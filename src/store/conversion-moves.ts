@@ -5,6 +5,7 @@ import { type Insertable, type Selectable, sql } from "kysely";
 import type { Conversion, NewConversion } from "./conversions.ts";
 import type { Db } from "./store.ts";
 import type { ConversionsTable, MovesTable } from "./tables/conversions.ts";
+import { valueList } from "./value-list.ts";
 
 export type NewMove = Insertable<MovesTable>;
 
@@ -15,7 +16,7 @@ export interface Change {
 }
 
 /** Every column that a move may change. The rest is what a conversion is called and where it came from. */
-const CHANGING_COLUMNS = {
+const CHANGING = {
 	status: "text",
 	basket_value: "text",
 	commission: "text",
@@ -29,9 +30,7 @@ const CHANGING_COLUMNS = {
 	occurred_at_ms: "bigint",
 	window_ends_at_ms: "bigint",
 	updated_at_ms: "bigint",
-} satisfies Partial<Record<keyof Selectable<ConversionsTable>, string>>;
-
-const CHANGING = Object.keys(CHANGING_COLUMNS) as readonly (keyof typeof CHANGING_COLUMNS)[];
+} as const satisfies Partial<Record<keyof Selectable<ConversionsTable>, string>>;
 
 /** Returns those that were stored: not the ones whose order the programme already has. */
 export async function insertConversions(
@@ -53,16 +52,15 @@ export async function insertConversions(
  */
 export async function updateUnlessChanged(trx: Db, changes: readonly Change[]): Promise<Set<number>> {
 	if (changes.length === 0) return new Set();
-	const rows = changes.map(({ before, after }) => {
-		const values = CHANGING.map((column) => typed(after[column], CHANGING_COLUMNS[column]));
-		const guard = [typed(before.id, "bigint"), before.status, typed(before.confirmed_at_ms, "bigint")];
-		return sql`(${sql.join([...guard, ...values])})`;
-	});
+	const rows = changes.map(({ before, after }) => ({
+		...after,
+		was_status: before.status,
+		was_confirmed_at_ms: before.confirmed_at_ms,
+	}));
 	const { rows: changed } = await sql<{ id: number }>`
-		with next (id, was_status, was_confirmed_at_ms, ${sql.join(CHANGING.map((column) => sql.ref(column)))}) as
-			(values ${sql.join(rows)})
+		with ${valueList("next", { id: "bigint", was_status: "text", was_confirmed_at_ms: "bigint", ...CHANGING }, rows)}
 		update conversions
-		set ${sql.join(CHANGING.map((column) => sql`${sql.ref(column)} = ${sql.ref(`next.${column}`)}`))}
+		set ${sql.join(Object.keys(CHANGING).map((column) => sql`${sql.ref(column)} = ${sql.ref(`next.${column}`)}`))}
 		from next
 		where conversions.id = next.id and conversions.status = next.was_status
 			and conversions.confirmed_at_ms is not distinct from next.was_confirmed_at_ms
@@ -98,11 +96,10 @@ export async function removeUnlessChanged(trx: Db, conversions: readonly Convers
 /** The history follows a conversion to its new number. */
 export async function relinkMoves(
 	trx: Db,
-	links: readonly { fromId: number; toId: number }[],
+	links: readonly { from_id: number; to_id: number }[],
 ): Promise<void> {
 	if (links.length === 0) return;
-	const rows = links.map(({ fromId, toId }) => sql`(${typed(fromId, "bigint")}, ${typed(toId, "bigint")})`);
-	await sql`with link (from_id, to_id) as (values ${sql.join(rows)})
+	await sql`with ${valueList("link", { from_id: "bigint", to_id: "bigint" }, links)}
 		update moves set conversion_id = link.to_id from link where moves.conversion_id = link.from_id`.execute(
 		trx,
 	);
@@ -115,16 +112,10 @@ export async function insertMoves(trx: Db, moves: readonly NewMove[]): Promise<v
 /** Whoever reads the events later must see what was announced then, not what the conversion has become since. */
 export async function keepAnnouncedBodies(
 	trx: Db,
-	bodies: readonly { conversionId: number; body: string }[],
+	bodies: readonly { conversion_id: number; body: string }[],
 ): Promise<void> {
 	if (bodies.length === 0) return;
-	const rows = bodies.map(({ conversionId, body }) => sql`(${typed(conversionId, "bigint")}, ${body})`);
-	await sql`with kept (conversion_id, body) as (values ${sql.join(rows)})
+	await sql`with ${valueList("kept", { conversion_id: "bigint", body: "text" }, bodies)}
 		update moves set announced_body = kept.body from kept
 		where moves.conversion_id = kept.conversion_id and moves.move = 'record'`.execute(trx);
-}
-
-/** PostgreSQL takes a value in a list for text unless it is told otherwise. */
-function typed(value: string | number | null, type: string) {
-	return sql`cast(${value} as ${sql.raw(type)})`;
 }

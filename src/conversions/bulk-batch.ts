@@ -1,4 +1,4 @@
-// One page of a job's rows: judged for the preview, or decided for good. Both meet the conversions as they are now.
+// One batch of a job's rows: judged for the preview, or decided for good. Both meet the conversions as they are now.
 
 import { judgeMove, parseEventType } from "../domain/conversion.ts";
 import { plainWords } from "../domain/fault.ts";
@@ -12,7 +12,7 @@ import { type DecisionRequest, decideMany } from "./decide.ts";
 import { refuseUnknownOrder } from "./decide-by-order.ts";
 import type { InTransaction } from "./deps.ts";
 
-export interface PageOutcome {
+export interface BatchOutcome {
 	rows: readonly JudgedRow[];
 	owedProgrammeIds: readonly number[];
 }
@@ -22,7 +22,7 @@ type Meeting =
 	| { kind: "request"; seq: number; request: DecisionRequest };
 
 /** What each row would do. */
-export async function previewPage(trx: Db, job: BulkJob, rows: readonly BulkRow[]): Promise<PageOutcome> {
+export async function previewBatch(trx: Db, job: BulkJob, rows: readonly BulkRow[]): Promise<BatchOutcome> {
 	const known = await findKnown(trx, job, rows);
 	const judged = rows.map((row): JudgedRow => {
 		const meeting = meetConversion(job, row, known);
@@ -48,12 +48,12 @@ function foresee(seq: number, { conversion, decision }: DecisionRequest): Judged
 }
 
 /** Does what the preview promised and nothing else: to that very conversion, and what it refused stays refused. */
-export async function applyPage(
+export async function applyBatch(
 	trx: Db,
 	deps: InTransaction,
 	job: BulkJob,
 	rows: readonly BulkRow[],
-): Promise<PageOutcome> {
+): Promise<BatchOutcome> {
 	const promised = rows.filter(({ verdict }) => verdict === "change");
 	const byId = await findOwn(
 		trx,
@@ -95,7 +95,7 @@ function meetPromised(job: BulkJob, row: BulkRow, conversion: Conversion | undef
 	return settle("unknown", "This conversion was removed after the preview. Nothing was decided about it.");
 }
 
-/** The conversions that a page of rows names, by their ids or by their orders. */
+/** The conversions that a batch of rows names, by their ids or by their orders. */
 interface Known {
 	byId: ReadonlyMap<string, Conversion>;
 	byOrder: ReadonlyMap<string, readonly Conversion[]>;
