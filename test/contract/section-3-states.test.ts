@@ -1,4 +1,4 @@
-// Contract section 3: the statuses of a conversion, who moves it, and the one event each move sends.
+// Contract sections 3 and 6: the statuses of a conversion, who moves it, and the one event each move sends.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000;
 /** The chores that look for ended windows come by every ten seconds. */
 const WINDOW_NOTICED_MS = 10_000;
 
-eachService("section 3, states and transitions", (running) => {
+eachService("sections 3 and 6, states, transitions and events", (running) => {
 	const conversionOf = async ({ id }: ShopProgramme, orderId: string) =>
 		running.service.store.db
 			.selectFrom("conversions")
@@ -18,7 +18,7 @@ eachService("section 3, states and transitions", (running) => {
 			.where("order_id", "=", orderId)
 			.executeTakeFirstOrThrow();
 
-	test("contract 3 recorded: a postback, a test and an unparked pixel are recorded and announced", async () => {
+	test("contract 3 recorded, 6 recorded: a postback, a test and an unparked pixel are recorded and announced", async () => {
 		const programme = await running.openProgramme({ parksPixels: false });
 		await programme.record("A-1");
 		await programme.record("T-1", { test: true });
@@ -32,7 +32,7 @@ eachService("section 3, states and transitions", (running) => {
 		]);
 	});
 
-	test("contract 3 approved: by the shop, once, and announced", async () => {
+	test("contract 3 approved, 6 approved: by the shop, once, and announced", async () => {
 		const programme = await running.openProgramme();
 		await programme.record("A-1");
 		equal((await programme.approve("A-1")).conversion?.status, "APPROVED");
@@ -40,7 +40,7 @@ eachService("section 3, states and transitions", (running) => {
 		deepEqual(programme.events, ["conversion.recorded", "conversion.approved"]);
 	});
 
-	test("contract 3 approved: by itself after the approval window, and not a millisecond before", async () => {
+	test("contract 3 approved, 6 approved: by itself after the approval window, and not a millisecond before", async () => {
 		const programme = await running.openProgramme({ approvalDays: 14 });
 		const createdAtMs = running.clock.nowMs();
 		await programme.record("A-1");
@@ -71,7 +71,7 @@ eachService("section 3, states and transitions", (running) => {
 		equal((await programme.deliveries()).length, 6);
 	});
 
-	test("contract 3 rejected: by the shop, with its reason", async () => {
+	test("contract 3 rejected, 6 rejected: by the shop, with its reason", async () => {
 		const programme = await running.openProgramme();
 		await programme.record("A-1");
 		const { conversion } = await programme.reject("A-1", "PAYMENT_FAILED");
@@ -81,7 +81,7 @@ eachService("section 3, states and transitions", (running) => {
 		deepEqual([callback?.body.event, callback?.body.reason], ["conversion.rejected", "PAYMENT_FAILED"]);
 	});
 
-	test("contract 3 rejected: by the service's review team, with its reason", async () => {
+	test("contract 3 rejected, 6 rejected: by the service's review team, with its reason", async () => {
 		const programme = await running.openProgramme();
 		await programme.record("A-1");
 		await programme.rejectByReview("A-1", "TERMS_VIOLATION");
@@ -94,7 +94,7 @@ eachService("section 3, states and transitions", (running) => {
 		);
 	});
 
-	test("contract 3 reversed: from recorded and from approved, with its reason", async () => {
+	test("contract 3 reversed, 6 reversed: from recorded and from approved, with its reason", async () => {
 		const programme = await running.openProgramme();
 		for (const orderId of ["A-1", "A-2"]) await programme.record(orderId);
 		await programme.approve("A-2");
@@ -144,7 +144,7 @@ eachService("section 3, states and transitions", (running) => {
 		deepEqual(await programme.deliveries(), []);
 	});
 
-	test("contract 3 rule 1: confirming a parked pixel is answered with the result and sends no event", async () => {
+	test("contract 3 rule 1, 6 parked: confirming a parked pixel is answered with the result and sends no event", async () => {
 		const programme = await running.openProgramme();
 		await programme.pixel("P-1", "90.00");
 		const { outcome, conversion } = await programme.record("P-1", { basketValue: "100.00" });
@@ -158,18 +158,21 @@ eachService("section 3, states and transitions", (running) => {
 		deepEqual(sent, [["conversion.approved", conversion?.id, "100.00"]]);
 	});
 
-	test("contract 3 rule 2: the same moves asked for many times at once send each event once", async () => {
+	test("contract 3 rule 2, 6 once: the same moves asked for many times, at once and later, send each event once", async () => {
 		const programme = await running.openProgramme();
 		const many = (ask: () => Promise<unknown>) => Promise.all(Array.from({ length: 8 }, ask));
 		await many(() => programme.record("A-1"));
 		await many(() => programme.approve("A-1"));
 		await many(() => programme.reverse("A-1", "RETURN"));
+		equal((await programme.record("A-1")).outcome, "DUPLICATE");
+		await programme.reverse("A-1", "RETURN");
 		await programme.settled();
 		deepEqual([...programme.events].sort(), [
 			"conversion.approved",
 			"conversion.recorded",
 			"conversion.reversed",
 		]);
+		equal((await programme.deliveries()).length, 3);
 	});
 
 	test("contract 3 rule 2: of contradicting decisions at the same moment one is taken and announced", async () => {

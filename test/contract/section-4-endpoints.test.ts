@@ -9,16 +9,6 @@ import { eachService } from "../support/running-service.ts";
 const DAY_MS = 86_400_000;
 
 eachService("section 4, endpoints", (running) => {
-	test("contract 4.1 method, 4.1 headers and body: a POST with a JSON object of the fourteen fields", async () => {
-		const programme = await running.openProgramme();
-		await programme.record("A-1");
-		await programme.settled();
-		const [callback] = programme.received;
-		equal(callback?.request.method, "POST");
-		equal(callback?.headers.get("Content-Type"), "application/json");
-		equal(Object.keys(callback?.body ?? {}).length, 14);
-	});
-
 	test("contract 4.1 query string: path and query are asked for and signed exactly as entered", async () => {
 		for (const path of [
 			"/",

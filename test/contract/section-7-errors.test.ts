@@ -7,7 +7,7 @@ import { setEndpoint } from "../../src/store/programmes.ts";
 import { startNameServer } from "../support/name-server.ts";
 import { eachService } from "../support/running-service.ts";
 import type { AnswerRequest } from "../support/shop.ts";
-import type { ShopProgramme } from "../support/shop-programme.ts";
+import { DEFAULT_PATH, type ShopProgramme } from "../support/shop-programme.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -70,19 +70,23 @@ eachService(
 		});
 
 		for (const status of [400, 401, 402, 403, 404, 405, 409, 410, 418, 422, 451, 499]) {
-			test(`contract 7 other 4xx: ${status} is a deliberate refusal and ends the delivery at once`, async () => {
+			test(`contract 7 other 4xx, 8 only these failures: ${status} is a deliberate refusal and ends the delivery at once`, async () => {
 				await isOver(await deliverTo(() => ({ status })), "failed", status);
 			});
 		}
 
 		for (const status of [300, 301, 302, 303, 304, 307, 308]) {
-			test(`contract 7 redirect: ${status} is not followed and ends the delivery`, async () => {
+			test(`contract 7 redirect, 1 rule 3, 8 only these failures: ${status} is not followed and ends the delivery`, async () => {
 				const programme = await deliverTo(() => ({
 					status,
 					headers: { location: running.shop.url("/other") },
 				}));
 				await isOver(programme, "failed", status);
-				equal(programme.received.length, 1);
+				equal((await programme.deliveries())[0]?.last_verdict, "redirect");
+				deepEqual(
+					programme.received.map(({ request }) => request.path),
+					[DEFAULT_PATH],
+				);
 			});
 		}
 
@@ -143,13 +147,15 @@ eachService(
 			deepEqual(programme.received, []);
 		});
 
-		test("contract 7 owner notified: one open notice counts the failures, and a success ends it", async () => {
+		test("contract 7 owner notified, 1 owner notified: one open notice counts the failures, and a success ends it", async () => {
 			const programme = await deliverTo(() => ({ status: 410 }));
 			await programme.approve("A-1");
 			await programme.settled();
 			const [failing, ...others] = await programme.notices();
 			equal(others.length, 0);
 			deepEqual([failing?.kind, failing?.failures, failing?.last_http_status], ["callbacks_failing", 2, 410]);
+			const last = (await programme.deliveries()).find(({ id }) => id === failing?.last_delivery_id);
+			deepEqual([last?.state, failing?.ended_at_ms], ["failed", null]);
 			programme.answer = () => ({ status: 204 });
 			await programme.reverse("A-1", "RETURN");
 			await programme.settled();
