@@ -1,23 +1,19 @@
 // What the pages of programmes, people and notices read, on both databases: the right rows, along an index,
 // and nobody left without an owner or without staff however two people press at once.
 
-import { deepEqual, equal, ok } from "node:assert/strict";
-import { before, test } from "node:test";
-import { sql } from "kysely";
+import { deepEqual, equal } from "node:assert/strict";
+import { test } from "node:test";
 import { deactivateStaff, removeProgrammeOwner } from "../../src/accounts/owners-and-staff.ts";
-import { listAuditOfProgramme } from "../../src/store/audit.ts";
 import { tallySlice } from "../../src/store/conversion-tally.ts";
-import { findOpenNotice, listNotices } from "../../src/store/notice-list.ts";
 import { insertPerson, type Person } from "../../src/store/people.ts";
-import { listOwners, listStaff } from "../../src/store/people-list.ts";
+import { listOwners } from "../../src/store/people-list.ts";
 import { hasConversions, listProgrammes } from "../../src/store/programme-list.ts";
 import { addOwner } from "../../src/store/programmes.ts";
 import { hasPassword, setPassword } from "../../src/store/sign-in.ts";
-import type { Db, Store } from "../../src/store/store.ts";
+import type { Store } from "../../src/store/store.ts";
 import type { Role } from "../../src/store/tables/people.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
-import { analyseAsInService, plansOf } from "../support/query-plan.ts";
 import { addConversion, addProgramme, newId } from "../support/rows.ts";
 import { signInAs } from "../support/signed-in.ts";
 
@@ -156,150 +152,10 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 	});
 });
 
-const ROWS = 40_000;
-const PROGRAMMES = 200;
-/** Has half of all rows; the others share the rest. */
-const LARGE_PROGRAMME = 1;
-const SMALL_PROGRAMME = 7;
-const OWNERS = 1_000;
-
-eachDatabase("plans of what the pages of programmes read", (database) => {
-	before(() => fill(database.store));
-
-	const READS: readonly (readonly [what: string, index: string | null, run: (db: Db) => Promise<unknown>])[] =
-		[
-			[
-				"a slice of a programme",
-				"conversions_by_programme",
-				(db) => tallySlice(db, SMALL_PROGRAMME, ROWS / 2, 2_000),
-			],
-			["whether anything came in", null, (db) => hasConversions(db, SMALL_PROGRAMME)],
-			["the first page of programmes", "notices_open", (db) => listProgrammes(db, { limit: 50 })],
-			[
-				"a later page of programmes",
-				"notices_open",
-				(db) => listProgrammes(db, { after: { at: 100, id: 100 }, limit: 50 }),
-			],
-			[
-				"an owner's programmes",
-				"programme_owners_by_person",
-				(db) => listProgrammes(db, { ownerId: 7, limit: 50 }),
-			],
-			[
-				"an owner's programmes and what waits there",
-				"conversions_by_bucket",
-				(db) => listProgrammes(db, { ownerId: 7, limit: 50 }),
-			],
-			[
-				"a programme found by its id",
-				"conversions_by_bucket",
-				(db) => listProgrammes(db, { search: "prg_7", limit: 50 }),
-			],
-			["programmes found by their name", null, (db) => listProgrammes(db, { search: "sHÖp", limit: 50 })],
-			["a programme's owners", "links_by_person", (db) => listOwners(db, SMALL_PROGRAMME, START_MS)],
-			["the staff", "people_by_role", (db) => listStaff(db, START_MS)],
-			["a page of notices", "notices_by_programme", (db) => listNotices(db, SMALL_PROGRAMME, { limit: 20 })],
-			[
-				"a later page of notices",
-				"notices_by_programme",
-				(db) => listNotices(db, SMALL_PROGRAMME, { after: { at: ROWS / 2, id: ROWS / 2 }, limit: 20 }),
-			],
-			["the open notice", "notices_open", (db) => findOpenNotice(db, LARGE_PROGRAMME)],
-			[
-				"who did what",
-				"audit_entries_by_programme",
-				(db) => listAuditOfProgramme(db, SMALL_PROGRAMME, { limit: 50 }),
-			],
-		];
-
-	for (const [what, index, run] of READS) {
-		test(`${what}: no table is read from end to end`, async () => {
-			const { kind, store } = database;
-			const plans = await plansOf(kind, store.db, run);
-			ok(plans.length > 0);
-			for (const { walks, indexes } of plans) {
-				// SQLite calls a walk along the primary key a scan as well; it ends with the page.
-				deepEqual(
-					walks.filter((walk) => !["programmes", "slice", "waiting_few"].includes(walk)),
-					[],
-				);
-				if (index !== null) ok(indexes.includes(index), `uses ${indexes.join(", ")} instead of ${index}`);
-			}
-		});
-	}
-});
-
 async function addPerson({ db }: Store, role: Role): Promise<Person> {
 	const public_id = newId("usr");
 	const email = `${public_id.toLowerCase()}@shop.example`;
 	const person = await insertPerson(db, { public_id, email, role, created_at_ms: START_MS });
 	if (person === undefined) throw new Error("the address is taken");
 	return person;
-}
-
-async function fill(store: Store): Promise<void> {
-	const { db, kind } = store;
-	const isTrue = kind === "sqlite" ? "1" : "true";
-	const insert = (table: string, columns: string, values: string, rows = ROWS) =>
-		sql
-			.raw(
-				`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${rows})
-				insert into ${table} (${columns}) select ${values} from n`,
-			)
-			.execute(db);
-	const programme = `case when i % 2 = 0 then ${LARGE_PROGRAMME} else 2 + i % ${PROGRAMMES - 1} end`;
-	await insert(
-		"programmes",
-		"id, public_id, name, currency, commission_rate, fee_rate, approval_days, parks_pixels, parked_days, created_at_ms",
-		"i, 'prg_' || i, 'Shop', 'EUR', '1', '1', 30, 1, 30, 0",
-		PROGRAMMES,
-	);
-	await insert(
-		"people",
-		"id, public_id, email, role, created_at_ms",
-		"i, 'usr' || i, i || '@shop.example', case when i % 500 = 0 then 'staff' else 'owner' end, 0",
-		ROWS / 4,
-	);
-	await insert("programme_owners", "programme_id, person_id", `1 + i % ${PROGRAMMES}, i`, OWNERS);
-	await insert(
-		"auth_users",
-		`id, name, email, "emailVerified", "createdAt", "updatedAt"`,
-		`'usr' || i, 'X', i || '@shop.example', ${isTrue}, '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z'`,
-		ROWS / 4,
-	);
-	await insert(
-		"auth_accounts",
-		`id, "accountId", "providerId", "userId", password, "createdAt", "updatedAt"`,
-		"'usr' || i, 'usr' || i, 'credential', 'usr' || i, 'hash', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z'",
-		ROWS / 4,
-	);
-	await insert(
-		"links",
-		"public_id, purpose, token_hash, person_id, created_at_ms, expires_at_ms",
-		"'lnk_' || i, 'owner_invitation', 't' || i, i, 0, 1",
-		ROWS / 4,
-	);
-	await insert(
-		"conversions",
-		`id, public_id, programme_id, order_id, event_type, status, basket_value, commission, network_fee, currency,
-			test, source, occurred_at_ms, created_at_ms, updated_at_ms`,
-		`i, 'cnv' || i, ${programme}, 'order ' || i, 'SALE', case when i % 10 = 1 then 'RECORDED' else 'APPROVED' end,
-			'100.00', '7.50', '2.00', 'EUR', 0, 'postback', 0, i, 0`,
-	);
-	await insert(
-		"deliveries",
-		"id, public_id, programme_id, state, run, attempts, created_at_ms",
-		`i, 'dlv' || i, ${programme}, 'delivered', 1, 1, 0`,
-	);
-	await insert(
-		"notices",
-		"public_id, programme_id, kind, opened_at_ms, updated_at_ms, ended_at_ms, failures, mailed_failures, last_delivery_id",
-		`'ntc' || i, ${programme}, 'callbacks_failing', 0, 0, case when i > 1 then 1 end, 1, 1, i`,
-	);
-	await insert(
-		"audit_entries",
-		"at_ms, person_id, programme_id, action",
-		`i, 1 + i % 1000, ${programme}, 'programme.changed'`,
-	);
-	await analyseAsInService(store);
 }

@@ -72,7 +72,7 @@ export async function runCrashes({ rounds, seed, kind }: CrashRun, progress: Pro
 	const byKind = new Map<Kind, Tally>();
 	const diskWays = new Map<string, number>();
 	let leftOut = 0;
-	const { shared, close } = await openStage();
+	const { shared, close } = await openShared();
 	try {
 		for (let round = 0; round < rounds; round++) {
 			const roundSeed = (seed + round) % MAX_SEED;
@@ -95,7 +95,7 @@ export async function runCrashes({ rounds, seed, kind }: CrashRun, progress: Pro
 	return { byKind, diskWays, leftOut };
 }
 
-async function openStage(): Promise<{ shared: SharedParts; close: () => Promise<void> }> {
+async function openShared(): Promise<{ shared: SharedParts; close: () => Promise<void> }> {
 	let server: Promise<PostgresServer> | undefined;
 	const shared: SharedParts = {
 		certificates: await makeCertificates({ names: ["127.0.0.1"] }),

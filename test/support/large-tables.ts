@@ -24,7 +24,18 @@ export const LARGE_TABLES: readonly string[] = [
 	"inbound_calls",
 	"callback_hours",
 	"notices",
+	"people",
+	"programme_owners",
+	"links",
+	"auth_users",
+	"auth_accounts",
+	"audit_entries",
+	"bulk_jobs",
+	"bulk_rows",
 ];
+
+const PEOPLE = ROWS / 4;
+const MOMENT = "'2026-01-01T00:00:00Z'";
 
 const PROGRAMME = `case when i % 2 = 0 then ${LARGE} else 2 + i % ${PROGRAMMES - 1} end`;
 /** A hundredth of them before START_MS, and none in order. */
@@ -78,7 +89,13 @@ const FILLINGS: readonly Filling[] = [
 	},
 	{
 		table: "moves",
-		columns: { conversion_id: "i", move: "'record'", to_status: "'RECORDED'", at_ms: 0 },
+		columns: {
+			conversion_id: "i",
+			move: "'record'",
+			to_status: "'RECORDED'",
+			at_ms: 0,
+			person_id: "1 + i % 1000",
+		},
 	},
 	{
 		table: "events",
@@ -152,10 +169,104 @@ const FILLINGS: readonly Filling[] = [
 			kind: "'callbacks_failing'",
 			opened_at_ms: 0,
 			updated_at_ms: 0,
-			ended_at_ms: 1,
+			ended_at_ms: "case when i > 1 then 1 end",
 			failures: 1,
 			mailed_failures: 1,
+			last_delivery_id: "i",
 			mail_due_at_ms: `case when i % 100 = 0 then ${SCATTERED} end`,
+		},
+	},
+	{
+		table: "people",
+		rows: PEOPLE,
+		columns: {
+			id: "i",
+			public_id: "'usr' || i",
+			email: "i || '@shop.example'",
+			role: "case when i % 500 = 0 then 'staff' else 'owner' end",
+			created_at_ms: 0,
+		},
+	},
+	{
+		table: "programme_owners",
+		rows: 1_000,
+		columns: { programme_id: `1 + i % ${PROGRAMMES}`, person_id: "i" },
+	},
+	{
+		table: "links",
+		rows: PEOPLE,
+		columns: {
+			public_id: "'lnk_' || i",
+			purpose: "'owner_invitation'",
+			token_hash: "'t' || i",
+			person_id: "i",
+			created_at_ms: 0,
+			expires_at_ms: 1,
+		},
+	},
+	{
+		table: "auth_users",
+		rows: PEOPLE,
+		columns: {
+			id: "'usr' || i",
+			name: "'X'",
+			email: "i || '@shop.example'",
+			'"emailVerified"': "1 = 1",
+			'"createdAt"': MOMENT,
+			'"updatedAt"': MOMENT,
+		},
+	},
+	{
+		table: "auth_accounts",
+		rows: PEOPLE,
+		columns: {
+			id: "'usr' || i",
+			'"accountId"': "'usr' || i",
+			'"providerId"': "'credential'",
+			'"userId"': "'usr' || i",
+			password: "'hash'",
+			'"createdAt"': MOMENT,
+			'"updatedAt"': MOMENT,
+		},
+	},
+	{
+		table: "audit_entries",
+		columns: {
+			at_ms: "i",
+			person_id: "1 + i % 1000",
+			programme_id: PROGRAMME,
+			action: "'programme.changed'",
+		},
+	},
+	{
+		table: "bulk_jobs",
+		rows: ROWS / 2,
+		columns: {
+			public_id: "'job' || i",
+			programme_id: PROGRAMME,
+			person_id: "1 + i % 1000",
+			decided_by: "'shop'",
+			source: "'file'",
+			state: "case when i % 1000 = 0 then 'applying' else 'done' end",
+			row_count: 1,
+			done_rows: 1,
+			claim_until_ms: `${START_MS} + i % 3 - 1`,
+			created_at_ms: `${START_MS} + i`,
+		},
+	},
+	{
+		table: "bulk_rows",
+		columns: {
+			job_id: "i % 600",
+			seq: "i",
+			line: "i",
+			named_conversion: "''",
+			order_id: "'order'",
+			event_type: "'SALE'",
+			decision: "'approve'",
+			reason: "''",
+			verdict: "'change'",
+			conversion: "'cnv' || i / 1200",
 		},
 	},
 ];
