@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
 import { findProgramme } from "../../src/store/programmes.ts";
 import { addConversion } from "../support/rows.ts";
-import { becomeFirstStaff, createProgramme, joinAsOwner } from "./first-steps.ts";
+import { type FirstShop, openFirstShop } from "./first-steps.ts";
 import { openSetup, type Setup } from "./setup.ts";
 import { openVisitor } from "./visitor.ts";
 
@@ -17,19 +17,12 @@ const LATER = { order_id: "LATER", created_at_ms: Date.UTC(2025, 10, 15, 12) };
 export function testDeciding(browser: () => Browser): void {
 	let setup: Setup;
 	let list: string;
-	let storageState: Awaited<ReturnType<Awaited<ReturnType<typeof openVisitor>>["context"]["storageState"]>>;
+	let storageState: FirstShop["storageState"];
 	before(async () => {
 		setup = await openSetup({ settings: { RINGBACK_ROLE: "web" } });
 		const { service } = setup;
-		const staff = await openVisitor(browser(), service.url);
-		await becomeFirstStaff(staff.page, service.welcomeLink);
-		const shop = { name: "Nordlicht Outdoor", ownerEmail: "jonas@nordlicht.example" };
-		const link = await createProgramme(staff.page, shop);
-		await staff.leave();
-		const owner = await openVisitor(browser(), service.url);
-		const path = await joinAsOwner(owner.page, link);
-		storageState = await owner.context.storageState();
-		await owner.leave();
+		let path: string;
+		({ path, storageState } = await openFirstShop(browser(), service, "jonas@nordlicht.example"));
 		list = `${path}/conversions`;
 		const programme = await findProgramme(service.store.db, path.split("/").at(-1) ?? "");
 		ok(programme !== undefined);

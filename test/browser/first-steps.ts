@@ -2,9 +2,11 @@
 
 import { match, ok } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Page } from "playwright-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { Service } from "../../src/service.ts";
 import type { MailServer } from "../support/mail-server.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
+import { openVisitor } from "./visitor.ts";
 
 export const PASSWORD = "correct horse battery";
 export const STAFF_EMAIL = "mira@network.example";
@@ -91,4 +93,30 @@ export async function signIn(page: Page, email: string, password = PASSWORD): Pr
 	await page.getByLabel("Password").fill(password);
 	await page.getByRole("button", { name: "Sign in" }).click();
 	await page.getByText("Account").first().waitFor();
+}
+
+/** One shop whose owner has joined, and their cookies. */
+export interface FirstShop {
+	/** Of the programme. */
+	path: string;
+	storageState: Awaited<ReturnType<BrowserContext["storageState"]>>;
+}
+
+/** Staff, their first programme and its owner; `prepare` is what the owner does before leaving. */
+export async function openFirstShop(
+	browser: Browser,
+	{ url, welcomeLink }: Service,
+	ownerEmail: string,
+	prepare: (page: Page) => Promise<unknown> = async () => undefined,
+): Promise<FirstShop> {
+	const staff = await openVisitor(browser, url);
+	await becomeFirstStaff(staff.page, welcomeLink);
+	const link = await createProgramme(staff.page, { name: "Nordlicht Outdoor", ownerEmail });
+	await staff.leave();
+	const owner = await openVisitor(browser, url);
+	const path = await joinAsOwner(owner.page, link);
+	await prepare(owner.page);
+	const storageState = await owner.context.storageState();
+	await owner.leave();
+	return { path, storageState };
 }

@@ -3,7 +3,7 @@
 import { equal, match, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { becomeFirstStaff, createProgramme, issueKey, joinAsOwner, PASSWORD } from "./first-steps.ts";
+import { issueKey, openFirstShop, PASSWORD } from "./first-steps.ts";
 import { openSetup, type Setup } from "./setup.ts";
 import { openVisitor } from "./visitor.ts";
 
@@ -15,15 +15,7 @@ export function testKeyboard(browser: () => Browser): void {
 	let setup: Setup;
 	before(async () => {
 		setup = await openSetup();
-		const { service } = setup;
-		const staff = await openVisitor(browser(), service.url);
-		await becomeFirstStaff(staff.page, service.welcomeLink);
-		const link = await createProgramme(staff.page, { name: "Nordlicht Outdoor", ownerEmail: OWNER });
-		await staff.leave();
-		const owner = await openVisitor(browser(), service.url);
-		await joinAsOwner(owner.page, link);
-		await issueKey(owner.page);
-		await owner.leave();
+		await openFirstShop(browser(), setup.service, OWNER, issueKey);
 	});
 	after(() => setup.close());
 

@@ -6,15 +6,7 @@ import type { Browser, Page } from "playwright-core";
 import { MAX_STREAMS_A_PERSON } from "../../src/web/live.ts";
 import { until } from "../support/until.ts";
 import { openLine } from "./cuttable-line.ts";
-import {
-	becomeFirstStaff,
-	createProgramme,
-	issueKey,
-	joinAsOwner,
-	PASSWORD,
-	savePostbackUrl,
-	signIn,
-} from "./first-steps.ts";
+import { issueKey, openFirstShop, PASSWORD, savePostbackUrl, signIn } from "./first-steps.ts";
 import { openSetup, type Setup } from "./setup.ts";
 import { deliveredRow } from "./two-minute-path.ts";
 import { openVisitor } from "./visitor.ts";
@@ -29,15 +21,10 @@ export function testLive(browser: () => Browser): void {
 	before(async () => {
 		setup = await openSetup();
 		const { service, shop } = setup;
-		const staff = await openVisitor(browser(), service.url);
-		await becomeFirstStaff(staff.page, service.welcomeLink);
-		const link = await createProgramme(staff.page, { name: "Nordlicht Outdoor", ownerEmail: OWNER });
-		await staff.leave();
-		const owner = await openVisitor(browser(), service.url);
-		main = await joinAsOwner(owner.page, link);
-		await issueKey(owner.page);
-		await savePostbackUrl(owner.page, shop.url("/ringback"));
-		await owner.leave();
+		({ path: main } = await openFirstShop(browser(), service, OWNER, async (page) => {
+			await issueKey(page);
+			await savePostbackUrl(page, shop.url("/ringback"));
+		}));
 	});
 	after(() => setup.close());
 

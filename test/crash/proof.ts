@@ -4,7 +4,7 @@
 import { randomInt } from "node:crypto";
 import { makeCertificates } from "../../demo/certificate.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres.ts";
-import { BrokenPromise, type Progress, type Proof } from "../support/proof.ts";
+import { BrokenPromise, type Progress, type Proof, zeros } from "../support/proof.ts";
 import { findDiskWays } from "./full-disk.ts";
 import { describeRound, drawRound, KINDS, type Kind, kindOf } from "./plan.ts";
 import { type RoundReport, runRound, type SharedParts } from "./round.ts";
@@ -111,26 +111,10 @@ async function openShared(): Promise<{ shared: SharedParts; close: () => Promise
 }
 
 function addToTally(byKind: Map<Kind, Tally>, kind: Kind, report: RoundReport): void {
-	const tally = byKind.get(kind) ?? emptyTally();
+	const tally = byKind.get(kind) ?? { rounds: 0, ...zeros(COUNTED) };
 	tally.rounds++;
 	for (const name of COUNTED) tally[name] += report[name];
 	byKind.set(kind, tally);
-}
-
-function emptyTally(): Tally {
-	return {
-		rounds: 0,
-		answered: 0,
-		refused: 0,
-		broken: 0,
-		owed: 0,
-		arrived: 0,
-		reached: 0,
-		retried: 0,
-		duplicates: 0,
-		hit: 0,
-		interrupted: 0,
-	};
 }
 
 export function describeTally(seed: number, { byKind, diskWays, leftOut }: CrashTally): string {

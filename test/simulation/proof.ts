@@ -2,7 +2,7 @@
 
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
-import { BrokenPromise, type Progress, type Proof } from "../support/proof.ts";
+import { BrokenPromise, type Progress, type Proof, zeros } from "../support/proof.ts";
 import type { SeedResult } from "./seed-worker.ts";
 import { type RunReport, simulate } from "./simulation.ts";
 
@@ -24,23 +24,22 @@ export const simulationProof: Proof = {
 	},
 };
 
-export interface Totals extends Omit<RunReport, "digest"> {
-	runs: number;
-}
+const COUNTED = [
+	"virtualDays",
+	"orders",
+	"lateSales",
+	"unparkedConfirmations",
+	"deliveries",
+	"requests",
+	"kills",
+	"interrupted",
+	"mails",
+] as const satisfies readonly (keyof RunReport)[];
+
+export type Totals = Record<"runs" | (typeof COUNTED)[number], number>;
 
 export async function runSeeds(first: number, count: number, progress: Progress): Promise<Totals> {
-	const totals: Totals = {
-		runs: 0,
-		virtualDays: 0,
-		orders: 0,
-		deliveries: 0,
-		requests: 0,
-		kills: 0,
-		interrupted: 0,
-		mails: 0,
-		lateSales: 0,
-		unparkedConfirmations: 0,
-	};
+	const totals: Totals = { runs: 0, ...zeros(COUNTED) };
 	let next = first;
 	const takeSeed = (): number | undefined => (next < first + count ? next++ : undefined);
 	const workers = Array.from({ length: Math.min(count, availableParallelism()) }, () => startWorker());
@@ -97,29 +96,11 @@ function breakAt(seed: number, what: string): BrokenPromise {
 
 function add(totals: Totals, report: RunReport): void {
 	totals.runs++;
-	totals.virtualDays += report.virtualDays;
-	totals.orders += report.orders;
-	totals.deliveries += report.deliveries;
-	totals.requests += report.requests;
-	totals.kills += report.kills;
-	totals.interrupted += report.interrupted;
-	totals.mails += report.mails;
-	totals.lateSales += report.lateSales;
-	totals.unparkedConfirmations += report.unparkedConfirmations;
+	for (const name of COUNTED) totals[name] += report[name];
 }
 
 function summarize(totals: Totals): string {
-	const {
-		runs,
-		virtualDays,
-		orders,
-		deliveries,
-		requests,
-		kills,
-		interrupted,
-		mails,
-		lateSales,
-		unparkedConfirmations,
-	} = totals;
+	const { runs, virtualDays, orders, lateSales, unparkedConfirmations } = totals;
+	const { deliveries, requests, kills, interrupted, mails } = totals;
 	return `${runs} ${runs === 1 ? "run" : "runs"} over ${virtualDays} virtual days: ${orders} orders (${lateSales} reported late, ${unparkedConfirmations} confirmed without parking), ${deliveries} deliveries, ${requests} requests audited, ${kills} processes killed, ${interrupted} attempts interrupted, ${mails} mails; every promise kept`;
 }

@@ -37,6 +37,11 @@ export class BrokenPromise extends Error {
 	}
 }
 
+/** What a proof counts while it runs. */
+export function zeros<Name extends string>(names: readonly Name[]): Record<Name, number> {
+	return Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>;
+}
+
 const TERMINAL_INTERVAL_MS = 200;
 /** In a log file every line stays. */
 const LOG_INTERVAL_MS = 10_000;

@@ -2,9 +2,8 @@
 
 import { equal } from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
 import { promisify } from "node:util";
-import { until } from "./until.ts";
+import { endProcess, watchProcess } from "./watched-process.ts";
 
 export type Settings = Readonly<Record<string, string>>;
 
@@ -34,45 +33,19 @@ export function startProgram(
 		env: programEnvironment(process.env, settings),
 		stdio: ["ignore", "pipe", "pipe"],
 	});
-	let output = "";
-	let failure: Error | undefined;
-	const hear = (chunk: Buffer) => {
-		output += chunk;
-	};
-	child.stdout.on("data", hear);
-	child.stderr.on("data", hear);
-	child.on("error", (error) => {
-		failure = error;
-	});
-	const hasEnded = () => failure !== undefined || child.exitCode !== null || child.signalCode !== null;
-	const describe = (pattern: RegExp) =>
-		`${command} ${args.join(" ")} did not say ${pattern} but:\n${output}${failure ?? ""}`;
+	// One that cannot be started ends at once, and whoever waits for its words is told.
+	child.on("error", () => undefined);
+	const running = watchProcess(child);
 	return {
 		get output() {
-			return output;
+			return running.stdout + running.stderr;
 		},
-		async said(pattern) {
-			await until(
-				() => pattern.test(output) || hasEnded(),
-				() => describe(pattern),
-			);
-			const found = pattern.exec(output);
-			if (found === null) throw new Error(describe(pattern));
-			return found;
-		},
+		said: running.said,
 		send(signal) {
 			equal(child.kill(signal), true);
 		},
-		async ended() {
-			await until(hasEnded, () => `${command} ${args.join(" ")} did not end, but said:\n${output}`);
-			return child.exitCode;
-		},
-		async stop() {
-			if (hasEnded()) return;
-			const ended = once(child, "exit");
-			equal(child.kill("SIGKILL"), true);
-			await ended;
-		},
+		ended: async () => (await running.ended()).code,
+		stop: () => endProcess(child),
 	};
 }
 
