@@ -3,7 +3,7 @@
 import { bodySentAt } from "../../src/domain/event.ts";
 import { RETRY_DELAYS_MS } from "../../src/domain/retry.ts";
 import { canonicalString, sha256Hex, sign, signingKey } from "../../src/domain/signature.ts";
-import { HOUR_MS } from "../../src/domain/time.ts";
+import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import { judgeOutcome, type Outcome, type Verdict } from "../../src/domain/verdict.ts";
 import { addCallbackCounts } from "../../src/store/callback-hours.ts";
 import type { Programme } from "../../src/store/programmes.ts";
@@ -22,7 +22,6 @@ export interface History {
 	orderIds?: readonly string[];
 }
 
-const DAY_MS = 86_400_000;
 /** The shop was down then, for so long. */
 export const OUTAGE_DAYS_AGO = 6;
 const OUTAGE_MS = 14 * HOUR_MS;

@@ -7,6 +7,7 @@ import type { Report } from "../../src/conversions/record.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
 import { sendTestConversion, walkTestConversion } from "../../src/conversions/send-test.ts";
 import { EVENT_TYPES, REASONS } from "../../src/domain/conversion.ts";
+import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import type { Clock, Random } from "../../src/ports.ts";
 import type { Conversion } from "../../src/store/conversions.ts";
 import { insertInboundCalls } from "../../src/store/inbound.ts";
@@ -16,8 +17,6 @@ import { createSeededRandom, type SeededRandom } from "../support/seeded-random.
 import { expectValue } from "../support/shop-account.ts";
 import { type History, settleDeliveries } from "./sample-answers.ts";
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
 const DAYS = 30;
 /** So many have only just come in. */
 const JUST_NOW = 3;

@@ -6,6 +6,7 @@ import type { Browser } from "playwright-core";
 import { invitePerson } from "../../src/accounts/invitations.ts";
 import { issueKey } from "../../src/accounts/keys.ts";
 import { ID_RANDOM_BYTES, makeId } from "../../src/domain/id.ts";
+import { DAY_MS } from "../../src/domain/time.ts";
 import type { Service } from "../../src/service.ts";
 import { findProgramme, type Programme, setEndpoint } from "../../src/store/programmes.ts";
 import type { NoticesTable } from "../../src/store/tables/notices.ts";
@@ -32,7 +33,6 @@ export interface SampleOptions {
 	orderIds?: readonly string[];
 }
 
-const DAY_MS = 86_400_000;
 const OWNER = "jonas@nordlicht.example";
 
 export async function fillSampleNetwork(

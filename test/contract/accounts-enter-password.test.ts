@@ -2,6 +2,7 @@
 
 import { deepEqual, doesNotMatch, equal, match, notEqual } from "node:assert/strict";
 import { test } from "node:test";
+import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import type { Person } from "../../src/store/people.ts";
 import { codeAt } from "../../src/web/account/totp.test-support.ts";
 import {
@@ -17,8 +18,6 @@ const ENTER = "/account/enter-password";
 const SET_UP = "/account/authenticator";
 const COOKIE = "__Host-ringback.confirmation";
 const NEW_PASSWORD = "another horse battery";
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 const PAGES = ["/account", "/account?x=1", SET_UP, "/account/nothing"];
 const FORMS = [

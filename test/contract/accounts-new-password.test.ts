@@ -4,11 +4,11 @@ import { deepEqual, equal, match } from "node:assert/strict";
 import { before, test } from "node:test";
 import { invitePerson } from "../../src/accounts/invitations.ts";
 import { takeTurn, WRONG_PASSWORDS_FROM_ANYWHERE } from "../../src/accounts/limits.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 import { createTestSite, newEmail, PASSWORD, type TestSite } from "../../src/web/test-site.test-support.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { askByMail, NEW_PASSWORD } from "./access-stage.ts";
 
-const MINUTE_MS = 60_000;
 const GUESSES_A_MINUTE = 10;
 
 eachDatabase("a new password after many wrong ones", (database) => {

@@ -7,6 +7,7 @@ import { sql } from "kysely";
 import { invitePerson } from "../../src/accounts/invitations.ts";
 import { takeTurn, takeTurns } from "../../src/accounts/limits.ts";
 import { makeFirstStaffPath } from "../../src/accounts/links.ts";
+import { DAY_MS } from "../../src/domain/time.ts";
 import { listAuditOfProgramme } from "../../src/store/audit.ts";
 import { countUse, forgetUses, pruneUses, readUses, uncountUse } from "../../src/store/limit-counts.ts";
 import { findOpenLink } from "../../src/store/links.ts";
@@ -24,7 +25,6 @@ import { analyseAsInService, plansOf } from "../support/query-plan.ts";
 
 const NEW_PASSWORD = "another horse battery";
 const STEP_MS = 30_000;
-const DAY_MS = 86_400_000;
 
 eachDatabase("signing in", (database) => {
 	test("the first link, an invitation, sessions, a new password and an authenticator all work", async () => {

@@ -10,6 +10,7 @@ import { BLOCK_BUDGET } from "../../src/api/pixel-budgets.ts";
 import { makeShop } from "../../src/api/test-shop.test-support.ts";
 import { createApp } from "../../src/app.ts";
 import { parseRange } from "../../src/domain/address.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 import type { Programme } from "../../src/store/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createTestSite } from "../../src/web/test-site.test-support.ts";
@@ -18,7 +19,6 @@ import { eachDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";
 import { until } from "../support/until.ts";
 
-const MINUTE_MS = 60_000;
 const TRUSTED = [parseRange("127.0.0.1")].flatMap((range) => range ?? []);
 
 interface PixelSetup {

@@ -4,11 +4,10 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { after, test } from "node:test";
 import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
+import { DAY_MS } from "../../src/domain/time.ts";
 import { presentUrl, setEndpoint } from "../../src/store/programmes.ts";
 import { startNameServer } from "../support/name-server.ts";
 import { eachService } from "../support/running-service.ts";
-
-const DAY_MS = 86_400_000;
 
 const names = await startNameServer();
 after(() => names.close());

@@ -4,11 +4,10 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { test } from "node:test";
 import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
+import { DAY_MS } from "../../src/domain/time.ts";
 import { presentUrl, setEndpoint } from "../../src/store/programmes.ts";
 import { eachService } from "../support/running-service.ts";
 import type { ShopProgramme } from "../support/shop-programme.ts";
-
-const DAY_MS = 86_400_000;
 
 eachService("section 1, what the service does", (running) => {
 	/** The fault's code, or "saved". */

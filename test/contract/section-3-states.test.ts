@@ -2,10 +2,10 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
+import { DAY_MS } from "../../src/domain/time.ts";
 import { eachService } from "../support/running-service.ts";
 import type { ShopProgramme } from "../support/shop-programme.ts";
 
-const DAY_MS = 86_400_000;
 /** The chores that look for ended windows come by every ten seconds. */
 const WINDOW_NOTICED_MS = 10_000;
 

@@ -3,10 +3,9 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
+import { DAY_MS } from "../../src/domain/time.ts";
 import { CLAIM_LAPSE_MS } from "../../src/store/queue.ts";
 import { eachService } from "../support/running-service.ts";
-
-const DAY_MS = 86_400_000;
 
 eachService("section 4, endpoints", (running) => {
 	test("contract 4.1 query string: path and query are asked for and signed exactly as entered", async () => {

@@ -4,10 +4,10 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
+import { DAY_MS } from "../../src/domain/time.ts";
 import { eachService } from "../support/running-service.ts";
 import type { ShopProgramme } from "../support/shop-programme.ts";
 
-const DAY_MS = 86_400_000;
 const APPROVAL_DAYS = 300;
 /** The wait for confirmation, and the chore's next round. */
 const PAST_THE_WAIT_MS = 30 * DAY_MS + 10_000;

@@ -12,6 +12,7 @@ import {
 	signatureMatches,
 	signingKey,
 } from "../../src/domain/signature.ts";
+import { SECOND_MS } from "../../src/domain/time.ts";
 import { ANY_EVENT_NAME, ANY_SUBJECT, ANY_TEXT } from "./any-event.ts";
 import { type FuzzProperty, pureProperty } from "./fuzz-property.ts";
 import { anyRequestChange, type HeaderTampering, type RequestChange } from "./request-change.ts";
@@ -27,7 +28,6 @@ interface Callback {
 	brand: string;
 }
 
-const SECOND_MS = 1_000;
 const ANY_NOW_MS = fc.integer({ min: Date.UTC(2000), max: Date.UTC(2200) });
 const ANY_BRAND = fc.stringMatching(/^[A-Za-z][A-Za-z0-9-]{0,30}$/);
 const ANY_TARGET = fc.stringMatching(/^\/[!$-;=?-[\]_a-z|~]{0,40}$/);

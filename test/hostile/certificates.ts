@@ -2,6 +2,7 @@
 // the fault in question is wrong with them.
 
 import { type Certificates, makeCertificates } from "../../demo/certificate.ts";
+import { DAY_MS } from "../../src/domain/time.ts";
 import type { CertificateName } from "./attack.ts";
 
 export interface CertificateSet {
@@ -10,7 +11,6 @@ export interface CertificateSet {
 	readonly trustedCa: string;
 }
 
-const DAY_MS = 86_400_000;
 const HOST = "127.0.0.1";
 /** OpenSSL goes 100 certificates deep. */
 const DEEP_INTERMEDIATES = 110;

@@ -3,6 +3,7 @@
 
 import { setTimeout as timePasses } from "node:timers/promises";
 import { BLOCK_BUDGET, PROGRAMME_BUDGET } from "../../src/api/pixel-budgets.ts";
+import { SECOND_MS } from "../../src/domain/time.ts";
 import type { Budget } from "../../src/domain/token-bucket.ts";
 import { forkProcess } from "../support/forked-process.ts";
 import type { ShopAccount } from "../support/shop-account.ts";
@@ -33,7 +34,6 @@ export interface FloodReport {
 	budget: Budget;
 }
 
-const SECOND_MS = 1_000;
 const MINUTE_SECONDS = 60;
 const CONNECTIONS = 128;
 /** Few enough that they wait for the service and not for each other. */

@@ -3,6 +3,7 @@
 
 import { randomInt } from "node:crypto";
 import { setTimeout as timePasses } from "node:timers/promises";
+import { SECOND_MS } from "../../src/domain/time.ts";
 import { BrokenPromise, type Progress, type Proof } from "../support/proof.ts";
 import { describeFlood, judgeFlood, runFlood } from "./flood.ts";
 import { judgeGrowth } from "./growth.ts";
@@ -21,7 +22,6 @@ import {
 } from "./report.ts";
 import { openSetup, type Setup } from "./setup.ts";
 
-const SECOND_MS = 1_000;
 const SHOPS = 20;
 const HANGING = 2;
 /** What is under way differs from one moment to the next; a run of five minutes stays well within. */

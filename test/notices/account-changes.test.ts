@@ -12,6 +12,7 @@ import {
 	prepareSecret,
 } from "../../src/accounts/signing-secret.ts";
 import { tellChanges } from "../../src/accounts/tell-changes.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 import { noteAudit } from "../../src/store/audit.ts";
 import { findPersonByEmail } from "../../src/store/people.ts";
 import type { ReceivedMail } from "../support/mail-server.ts";
@@ -20,7 +21,6 @@ import { expectValue } from "../support/shop-account.ts";
 import { DATABASE_KINDS } from "../support/test-database.ts";
 import { openSetup, type Setup } from "./notice-setup.ts";
 
-const MINUTE_MS = 60_000;
 const LOOK_MS = 5_000;
 const OWNERS = ["one@shop.example", "two@shop.example"];
 

@@ -4,13 +4,13 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { MAIL_INTERVAL_MS } from "../../src/domain/notice.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 import { addFailures, claimMail } from "../../src/store/notices.ts";
 import type { ReceivedMail } from "../support/mail-server.ts";
 import { newId } from "../support/rows.ts";
 import { DATABASE_KINDS } from "../support/test-database.ts";
 import { openSetup } from "./notice-setup.ts";
 
-const MINUTE_MS = 60_000;
 /** Due mails are looked for every half a minute; the rest is what the clock runs ahead while one is sent. */
 const LATENESS_MS = 5 * MINUTE_MS;
 

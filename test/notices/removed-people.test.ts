@@ -5,13 +5,13 @@ import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { issueKey } from "../../src/accounts/keys.ts";
 import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 import { noteAudit } from "../../src/store/audit.ts";
 import { findPersonByEmail, setDeactivated } from "../../src/store/people.ts";
 import { expectValue } from "../support/shop-account.ts";
 import { DATABASE_KINDS } from "../support/test-database.ts";
 import { openSetup, type Setup } from "./notice-setup.ts";
 
-const MINUTE_MS = 60_000;
 const LOOK_MS = 5_000;
 const STAYS = "stays@shop.example";
 const REMOVED = "removed@shop.example";

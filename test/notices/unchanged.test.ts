@@ -3,11 +3,10 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { removePostbackUrl, savePostbackUrl } from "../../src/accounts/postback-url.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
 import { expectValue } from "../support/shop-account.ts";
 import { DATABASE_KINDS } from "../support/test-database.ts";
 import { openSetup } from "./notice-setup.ts";
-
-const MINUTE_MS = 60_000;
 
 for (const kind of DATABASE_KINDS) {
 	describe(`what changed nothing (${kind})`, () => {

@@ -9,6 +9,7 @@ import { hasReached } from "../../src/conversions/event-feed.ts";
 import { exportConversions } from "../../src/conversions/export.ts";
 import { makeMoves } from "../../src/conversions/make-moves.ts";
 import { type Report, recordConversion } from "../../src/conversions/record.ts";
+import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import { insertConversions, insertMoves } from "../../src/store/conversion-moves.ts";
 import type { Conversion } from "../../src/store/conversions.ts";
 import { insertInboundCalls } from "../../src/store/inbound.ts";
@@ -24,8 +25,6 @@ import { createRandom } from "../support/random.ts";
 import { addProgramme, newConversion } from "../support/rows.ts";
 import { untilOnClock } from "../support/until.ts";
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const CUTOFF_MS = START_MS;
 const OLD_MS = CUTOFF_MS - 1;
 /** What a batch holds. */

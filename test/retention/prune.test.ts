@@ -4,6 +4,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { startChores } from "../../src/chores.ts";
+import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import { realClock } from "../../src/outside/clock.ts";
 import { findDelivery, requeue } from "../../src/store/deliveries.ts";
 import { insertInboundCalls } from "../../src/store/inbound.ts";
@@ -20,8 +21,6 @@ import { createLog } from "../support/log.ts";
 import { createRandom } from "../support/random.ts";
 import { addProgramme, newId, newOwedEvent } from "../support/rows.ts";
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const CUTOFF_MS = START_MS;
 const OLD_MS = CUTOFF_MS - DAY_MS;
 const YOUNG_MS = CUTOFF_MS + DAY_MS;

@@ -1,6 +1,7 @@
 // When things happen in a run: bursts of sales and decisions, owners at their settings, shops and names that turn
 // bad and good again.
 
+import { DAY_MS } from "../../src/domain/time.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Configuration } from "./configuration.ts";
@@ -23,7 +24,6 @@ export interface ScheduleSite {
 	supervise(work: Promise<void>): void;
 }
 
-const DAY_MS = 24 * 60 * 60_000;
 const BURST_MS = 30_000;
 const MAX_MOMENTS = 6;
 const MOMENT_MS = 20;
