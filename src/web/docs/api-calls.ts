@@ -17,19 +17,41 @@ import {
 	type FieldRow,
 	fieldRows,
 	fieldTable,
-	parameterRows,
 	problemAnchor,
 	refName,
 	resolveSchema,
 	schemaAnchor,
 	statusAnchor,
 } from "./api-fields.ts";
+import type { OutlineEntry } from "./docs-document.ts";
 import { renderLine, renderText } from "./markdown.ts";
+
+/** With its own heading, to which the outline leads. */
+export interface ApiPart extends OutlineEntry {
+	body: Html;
+}
+
+export function titledPart(id: string, text: string, depth: 2 | 3, content: Content): ApiPart {
+	const heading = depth === 2 ? html`<h2 id="${id}">${text}</h2>` : html`<h3 id="${id}">${text}</h3>`;
+	return { id, text, depth, body: html`${heading}${content}` };
+}
 
 /** The ten ways in which a signature can be wrong are the same for every call: they are listed once. */
 const SIGNING_STATUS = "401";
+const METHODS: readonly HttpMethod[] = ["post", "get"];
 
-export function operationSection(
+export function callParts(document: OpenApiDocument, tag: string): ApiPart[] {
+	return Object.entries(document.paths).flatMap(([path, item]) =>
+		METHODS.flatMap((method) => {
+			const operation = item[method];
+			if (!operation?.tags.includes(tag)) return [];
+			const body = callSection(document, method, path, operation);
+			return { id: operation.operationId, text: `${method.toUpperCase()} ${path}`, depth: 3, body };
+		}),
+	);
+}
+
+function callSection(
 	document: OpenApiDocument,
 	method: HttpMethod,
 	path: string,
@@ -42,8 +64,8 @@ export function operationSection(
 		operation.security.length === 0 ? null : html`<a href="#signing">${badge("info", "signed")}</a>`
 	}</p>
 	${renderText(operation.description)}
-	${parameters.length === 0 ? null : part("Parameters", fieldTable(`Parameters of ${summary}`, parameterRows(parameters), "request"))}
-	${requestBody === undefined ? null : part("Body", bodyTable(document, summary, requestBody.content))}
+	${parameters.length === 0 ? null : part("Parameters", fieldTable(`Parameters of ${summary}`, parameters, "request"))}
+	${requestBody === undefined ? null : part("Body", fieldTable(`Body of ${summary}`, bodyRows(document, operation), "request"))}
 	${(operation["x-codeSamples"] ?? []).map(({ source, label }) => part("Example request", codeBlock(source, `${summary}: request, ${label}`)))}
 	${part("Answers", answersTable(summary, operation.responses))}
 	${exampleAnswers(summary, operation.responses)}
@@ -52,16 +74,6 @@ export function operationSection(
 
 function part(title: string, content: Content): Html {
 	return html`<h4>${title}</h4>${content}`;
-}
-
-function bodyTable(
-	document: OpenApiDocument,
-	summary: string,
-	content: Readonly<Record<string, MediaType>>,
-): Content {
-	return Object.values(content).map(({ schema = {} }) =>
-		fieldTable(`Body of ${summary}`, fieldRows(resolveSchema(document, schema)), "request"),
-	);
 }
 
 function answersTable(summary: string, responses: Readonly<Record<string, ApiResponse>>): Html {
@@ -104,57 +116,47 @@ function codesOf({ content = {} }: ApiResponse): string[] {
 
 function exampleAnswers(summary: string, responses: Readonly<Record<string, ApiResponse>>): Content {
 	const [status, response] = Object.entries(responses).find(([code]) => code.startsWith("2")) ?? [];
-	const [[type, media] = []] = Object.entries(response?.content ?? {});
-	const [example] = Object.values(media?.examples ?? {});
-	if (status === undefined || type === undefined || example === undefined) return null;
-	return part("Example answer", codeBlock(exampleText(example.value), `${summary}: answer, ${status}`));
+	const example = exampleOf(response?.content);
+	return example === null
+		? null
+		: part("Example answer", codeBlock(example, `${summary}: answer, ${status}`));
 }
 
-/** What all callbacks have in common, below the four. */
-export const COMMON_PARTS = [
-	{ id: "callback-headers", text: "Headers of a callback" },
-	{ id: "callback-body", text: "Body of a callback" },
-	{ id: "callback-answers", text: "What we make of your answer" },
-] as const;
-
-export function callbackSections(document: OpenApiDocument): Content {
-	const callbacks = Object.entries(document.webhooks);
+export function callbackParts(document: OpenApiDocument, tag: string): ApiPart[] {
+	const callbacks = Object.entries(document.webhooks).filter(([, { post }]) => post.tags.includes(tag));
 	const [first] = callbacks;
-	if (first === undefined) return null;
-	const [headers, body, answers] = COMMON_PARTS;
+	if (first === undefined) return [];
+	const headers = callbacks.map(([, { post }]) => (post.parameters ?? []).map(({ in: _, ...row }) => row));
+	const bodies = callbacks.map(([, { post }]) => bodyRows(document, post));
+	const common = (id: string, text: string, table: (caption: string) => Html) =>
+		titledPart(id, text, 3, table(text));
 	return [
-		...callbacks.map(([event, { post }]) => eventSection(event, post)),
-		html`<h3 id="${headers.id}">${headers.text}</h3>${headersTable(callbacks.map(([, { post }]) => post))}`,
-		html`<h3 id="${body.id}">${body.text}</h3>${fieldTable(body.text, bodyRows(document), "answer")}`,
-		html`<h3 id="${answers.id}">${answers.text}</h3>${outcomesTable(first[1].post)}`,
+		...callbacks.map(([event, { post }]) => eventPart(event, post)),
+		common("callback-headers", "Headers of a callback", (caption) =>
+			fieldTable(caption, mergeRows(headers), "answer"),
+		),
+		common("callback-body", "Body of a callback", (caption) =>
+			fieldTable(caption, mergeRows(bodies), "answer"),
+		),
+		common("callback-answers", "What we make of your answer", (caption) =>
+			outcomesTable(caption, first[1].post),
+		),
 	];
 }
 
-function eventSection(event: string, { operationId, description, requestBody }: Operation): Html {
-	const [media] = Object.values(requestBody?.content ?? {});
-	const [example] = Object.values(media?.examples ?? {});
-	return html`<section class="api-operation" aria-labelledby="${operationId}">
-	<h3 id="${operationId}">${event}</h3>
+function eventPart(event: string, { operationId: id, description, requestBody }: Operation): ApiPart {
+	const example = exampleOf(requestBody?.content);
+	const body = html`<section class="api-operation" aria-labelledby="${id}">
+	<h3 id="${id}">${event}</h3>
 	${renderText(description)}
-	${example === undefined ? null : codeBlock(exampleText(example.value), `Body of ${event}`)}
+	${example === null ? null : codeBlock(example, `Body of ${event}`)}
 </section>`;
+	return { id, text: event, depth: 3, body };
 }
 
-function headersTable(callbacks: readonly Operation[]): Html {
-	const rows = callbacks.map(({ parameters = [] }) => parameterRows(parameters));
-	return fieldTable(
-		"Headers of a callback",
-		mergeRows(rows).map(({ where: _, ...row }) => row),
-		"answer",
-	);
-}
-
-function bodyRows(document: OpenApiDocument): FieldRow[] {
-	const rows = Object.values(document.webhooks).map(({ post }) => {
-		const [media] = Object.values(post.requestBody?.content ?? {});
-		return fieldRows(resolveSchema(document, media?.schema ?? {}));
-	});
-	return mergeRows(rows);
+function bodyRows(document: OpenApiDocument, { requestBody }: Operation): FieldRow[] {
+	const [media] = Object.values(requestBody?.content ?? {});
+	return fieldRows(resolveSchema(document, media?.schema ?? {}));
 }
 
 /** The same field in several bodies: all that it may be in any of them. */
@@ -182,13 +184,13 @@ function unique<Value>(values: readonly Value[]): Value[] {
 	return [...new Set(values)];
 }
 
-function outcomesTable({ responses, "x-without-answer": silent = [] }: Operation): Html {
+function outcomesTable(caption: string, { responses, "x-without-answer": silent = [] }: Operation): Html {
 	const answers = Object.entries(responses).map(([status, { description }]) => ({
 		outcome: html`<code>${status}</code>`,
 		description,
 	}));
 	return dataTable({
-		caption: "What we make of your answer",
+		caption,
 		rows: [...answers, ...silent],
 		empty: null,
 		columns: [
@@ -198,6 +200,9 @@ function outcomesTable({ responses, "x-without-answer": silent = [] }: Operation
 	});
 }
 
-function exampleText(value: unknown): string {
-	return typeof value === "string" ? value.trimEnd() : JSON.stringify(value, null, 2);
+function exampleOf(content: Readonly<Record<string, MediaType>> = {}): string | null {
+	const [media] = Object.values(content);
+	const [example] = Object.values(media?.examples ?? {});
+	if (example === undefined) return null;
+	return typeof example.value === "string" ? example.value.trimEnd() : JSON.stringify(example.value, null, 2);
 }

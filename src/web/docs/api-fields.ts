@@ -6,13 +6,10 @@ import { dataTable } from "../components/lists.ts";
 import type { Content, Html } from "../html.ts";
 import { renderLine } from "./markdown.ts";
 
-export interface FieldRow {
-	name: string;
-	where?: string;
-	isRequired: boolean;
-	schema: JsonSchema;
-	description: string;
-}
+/** A field of a body, or a parameter, which says besides where it stands. */
+export type FieldRow = Pick<Parameter, "name" | "required" | "schema" | "description"> & {
+	in?: Parameter["in"];
+};
 
 export function schemaAnchor(name: string): string {
 	return `schema-${name}`;
@@ -36,19 +33,9 @@ export function fieldRows(schema: JsonSchema): FieldRow[] {
 	const { properties = {}, required = [] } = schema;
 	return Object.entries(properties).map(([name, property]) => ({
 		name,
-		isRequired: required.includes(name),
+		required: required.includes(name),
 		schema: property,
 		description: property.description ?? "",
-	}));
-}
-
-export function parameterRows(parameters: readonly Parameter[]): FieldRow[] {
-	return parameters.map(({ name, in: where, required, schema, description }) => ({
-		name,
-		where,
-		isRequired: required,
-		schema,
-		description,
 	}));
 }
 
@@ -61,10 +48,10 @@ export function fieldTable(caption: string, rows: readonly FieldRow[], kind: "re
 		columns: [
 			{
 				title: kind === "request" ? "Name" : "Field",
-				cell: ({ name, where, isRequired }) =>
+				cell: ({ name, in: where, required }) =>
 					html`<code>${name}</code>${
 						where === undefined ? null : html` <span class="secondary">${where}</span>`
-					}${kind === "request" && isRequired ? html`<span class="secondary api-required">required</span>` : null}`,
+					}${kind === "request" && required ? html`<span class="secondary api-required">required</span>` : null}`,
 			},
 			{ title: "Type", cell: ({ schema }) => typeOf(schema) },
 			{
