@@ -62,7 +62,7 @@ function docsBody({ title, active, outline, body }: DocsPage): Html {
 	</aside>
 	<article class="prose">
 		<h1>${title}</h1>
-		<details class="docs-outline-folded"><summary>On this page</summary>${links}</details>
+		<details class="card docs-outline-folded"><summary>On this page</summary>${links}</details>
 		${body}
 	</article>
 </div>`;
