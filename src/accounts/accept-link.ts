@@ -14,7 +14,7 @@ import type { Auth } from "./auth.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { endAccess } from "./end-access.ts";
 import { findLink, linkNotValid, type OpenedLink, readLink, transactAs } from "./links.ts";
-import { forgetWrongPasswords } from "./password-turns.ts";
+import { forgetWrongPasswords } from "./password-limits.ts";
 import { judgePassword } from "./passwords.ts";
 import { findOrMakePerson, parseEmail, parsePersonName } from "./people.ts";
 

@@ -34,7 +34,7 @@ export interface Visitor {
 	cookies: string;
 	address: string;
 	userAgent: string;
-	/** The device cookie, as it came; empty when there was none. See accounts/device-cookie. */
+	/** The device cookie, as it came; empty when there was none. See accounts/signed-cookies. */
 	device: string;
 }
 

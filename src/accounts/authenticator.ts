@@ -15,13 +15,13 @@ import { endSession, endSessions, findSessionRow, resumeSession } from "../store
 import type { Db } from "../store/store.ts";
 import type { Role } from "../store/tables/people.ts";
 import type { AuthSession, Visitor } from "./auth.ts";
-import { authenticatorNotSetUp, faultOf, wrongPassword } from "./auth-fault.ts";
-import { type CodeHolder, codeAlreadyUsed, takeNetworkTurn, tryCode } from "./code-turns.ts";
-import { makeDeviceCookie } from "./device-cookie.ts";
+import { authenticatorNotSetUp, refusalOf, wrongPassword } from "./auth-fault.ts";
+import { type CodeHolder, codeAlreadyUsed, tryCode, useNetworkForCode } from "./code-limits.ts";
 import { transactAs } from "./links.ts";
-import { withPasswordTurn } from "./password-turns.ts";
+import { withPasswordLimit } from "./password-limits.ts";
 import { makeSessionNames } from "./sessions.ts";
 import type { SignInDeps } from "./sign-in.ts";
+import { makeDeviceCookie } from "./signed-cookies.ts";
 
 export interface AuthenticatorSetup {
 	/** otpauth://… for the app; holds the secret. */
@@ -46,9 +46,9 @@ export async function beginAuthenticator(
 	if ((await findOwnSession(deps, visitor)).hasAuthenticator) {
 		return refuse("authenticator_already_on", "The authenticator is on already. Turn it off first.");
 	}
-	return withPasswordTurn(deps, email, visitor, async () => {
+	return withPasswordLimit(deps, email, visitor, async () => {
 		const answer = await deps.auth.post("/two-factor/enable", { password }, visitor);
-		if (answer.status !== 200) return { ok: false, fault: faultOf(answer) };
+		if (answer.status !== 200) return refusalOf(answer);
 		const { totpURI, backupCodes } = ENABLED.parse(answer.body);
 		return succeed({ uri: totpURI, backupCodes });
 	});
@@ -63,10 +63,10 @@ export async function confirmAuthenticator(
 ): Promise<Result<readonly string[]>> {
 	const session = await findOwnSession(deps, visitor);
 	if (session.hasAuthenticator) return alreadyOn();
-	const tooMany = await takeNetworkTurn(deps, visitor);
-	if (tooMany !== null) return { ok: false, fault: tooMany };
+	const tooMany = await useNetworkForCode(deps, visitor);
+	if (tooMany !== null) return tooMany;
 	const setupId = await leaveSetupToUs(deps.store.db, person.publicId);
-	if (setupId === undefined) return { ok: false, fault: authenticatorNotSetUp() };
+	if (setupId === undefined) return authenticatorNotSetUp();
 	const tried = await tryCode(deps, person, { text: code, accepts: "app" }, visitor);
 	if (!tried.ok) return tried;
 	const { spend, forgive } = tried.value;
@@ -77,7 +77,7 @@ export async function confirmAuthenticator(
 		async (trx) => {
 			if (await isAuthenticatorOn(trx, person.publicId)) return alreadyOn();
 			if (!(await turnAuthenticatorOn(trx, person.publicId, setupId))) {
-				return { ok: false, fault: authenticatorNotSetUp() };
+				return authenticatorNotSetUp();
 			}
 			// Seen on this screen just now: it must not open the next sign-in.
 			await spend(trx);
@@ -122,10 +122,10 @@ export async function removeAuthenticator(
 ): Promise<Result<readonly string[]>> {
 	const session = await findOwnSession(deps, visitor);
 	if (!session.hasAuthenticator) return alreadyOff();
-	const tooMany = await takeNetworkTurn(deps, visitor);
-	if (tooMany !== null) return { ok: false, fault: tooMany };
-	return withPasswordTurn(deps, person.email, visitor, async () => {
-		if (!(await deps.auth.isPassword(person.email, password))) return { ok: false, fault: wrongPassword() };
+	const tooMany = await useNetworkForCode(deps, visitor);
+	if (tooMany !== null) return tooMany;
+	return withPasswordLimit(deps, person.email, visitor, async () => {
+		if (!(await deps.auth.isPassword(person.email, password))) return wrongPassword();
 		const tried = await tryCode(deps, person, { text: code, accepts: "either" }, visitor);
 		if (!tried.ok) return tried;
 		const { spend, forgive } = tried.value;
@@ -135,7 +135,7 @@ export async function removeAuthenticator(
 			"authenticator.turned_off",
 			async (trx) => {
 				if (!(await isAuthenticatorOn(trx, person.publicId))) return alreadyOff();
-				if (!(await spend(trx))) return { ok: false, fault: codeAlreadyUsed("Wait for the next one.") };
+				if (!(await spend(trx))) return codeAlreadyUsed("Wait for the next one.");
 				await turnAuthenticatorOff(trx, person.publicId);
 				return succeed(true);
 			},

@@ -12,7 +12,7 @@ import type { Db } from "../store/store.ts";
 import type { Role } from "../store/tables/people.ts";
 import { composeAccessMail, composeInvitationMail, composeOwnerInvitationMail } from "./account-mail.ts";
 import type { AccountsDeps } from "./deps.ts";
-import { INVITATIONS_BY_ONE_PERSON, INVITATIONS_TO_ONE_ADDRESS, takeTurns } from "./limits.ts";
+import { INVITATIONS_BY_ONE_PERSON, INVITATIONS_TO_ONE_ADDRESS, useLimits } from "./limits.ts";
 import { INVITATION_DAYS, issueLink, linkPath, type Maker, transactAs } from "./links.ts";
 import type { MailDispatcher } from "./mail-dispatcher.ts";
 import { findOrMakePerson, parseEmail, parseRole } from "./people.ts";
@@ -194,8 +194,8 @@ async function sendAs(
 			{ limit: INVITATIONS_BY_ONE_PERSON, subject: String(maker.personId) },
 			{ limit: INVITATIONS_TO_ONE_ADDRESS, subject: email },
 		];
-		const tooMany = await takeTurns(deps.store.db, uses, deps.clock.nowMs());
-		if (tooMany !== null) return { ok: false, fault: tooMany };
+		const tooMany = await useLimits(deps.store.db, uses, deps.clock.nowMs());
+		if (tooMany !== null) return tooMany;
 	}
 	const sent = await transactAs(deps.store, maker, work);
 	deps.mails.wake();

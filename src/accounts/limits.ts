@@ -1,9 +1,10 @@
-// What a person or an address may do how often. Kept in the database, so that several machines share it; a turn is
-// taken before it is used, so that many at once get no further than one after the other.
+// What a person or an address may do how often. Kept in the database, so that several machines share it. A use is
+// counted before the work is done, so that many at once get no further than one after the other.
 
-import { type Fault, fault } from "../domain/fault.ts";
+import { networkOf, siteOf } from "../domain/client-address.ts";
+import { refuse } from "../domain/fault.ts";
 import { sha256Hex } from "../domain/signature.ts";
-import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../domain/time.ts";
 import { countUse, forgetUses, readUses, uncountUse } from "../store/limit-counts.ts";
 import type { Db } from "../store/store.ts";
 
@@ -16,7 +17,7 @@ export interface Limit {
 }
 
 /** One use of a limit, by or for somebody. */
-export interface Turn {
+export interface Use {
 	limit: Limit;
 	subject: string;
 }
@@ -25,7 +26,7 @@ export interface Turn {
 export const INVITATIONS_BY_ONE_PERSON: Limit = {
 	name: "invitations-by",
 	max: 50,
-	windowMs: 60 * MINUTE_MS,
+	windowMs: HOUR_MS,
 	say: (when) =>
 		`You have sent ${INVITATIONS_BY_ONE_PERSON.max} invitations within an hour. Try again ${when}.`,
 };
@@ -34,14 +35,14 @@ export const INVITATIONS_BY_ONE_PERSON: Limit = {
 export const INVITATIONS_TO_ONE_ADDRESS: Limit = {
 	name: "invitations-to",
 	max: 5,
-	windowMs: 60 * MINUTE_MS,
+	windowMs: HOUR_MS,
 	say: (when) => `This address was sent several invitations within an hour. Send another ${when}.`,
 };
 
 export const RESET_MAILS_TO_ONE_ADDRESS: Limit = {
 	name: "reset-mails-to",
 	max: 5,
-	windowMs: 60 * MINUTE_MS,
+	windowMs: HOUR_MS,
 	say: (when) =>
 		`Several links were requested for this address. Check your inbox and spam folder, or try again ${when}.`,
 };
@@ -71,7 +72,7 @@ export const CODES_FROM_ONE_NETWORK: Limit = {
 };
 
 /** From one network for one account. A person has forgotten the password by then; a program gives up. */
-export const WRONG_PASSWORDS_FROM_ONE_PLACE: Limit = {
+export const WRONG_PASSWORDS_FROM_ONE_NETWORK: Limit = {
 	name: "wrong-passwords-here",
 	max: 20,
 	windowMs: 15 * MINUTE_MS,
@@ -94,7 +95,7 @@ export const WRONG_PASSWORDS_FROM_ANYWHERE: Limit = {
 export const WRONG_PASSWORDS_FROM_ONE_BROWSER: Limit = {
 	name: "wrong-passwords-browser",
 	max: 20,
-	windowMs: 60 * MINUTE_MS,
+	windowMs: HOUR_MS,
 	say: (when) =>
 		`Too many wrong passwords were entered in this browser. Choose a new one, or try again ${when}.`,
 };
@@ -118,53 +119,68 @@ function sayTooMany(when: string): string {
 	return `Too many attempts. Try again ${when}.`;
 }
 
-/** Null: go ahead. Otherwise what to say, with when to try again. */
-export function takeTurn(db: Db, limit: Limit, subject: string, nowMs: number): Promise<Fault | null> {
-	return takeTurns(db, [{ limit, subject }], nowMs);
+/** A household has one network, an office a few; those who have thousands are not many people. */
+const NETWORKS_OF_ONE_SITE = 6;
+
+/**
+ * What comes from one network, before anything else is looked at. Whoever has a whole site of IPv6 networks gets no
+ * further than with a few of them, and cannot fill the table of limits.
+ */
+export function networkUses(limit: Limit, address: string): readonly Use[] {
+	const own = { limit, subject: networkOf(address) };
+	const site = siteOf(address);
+	if (site === null) return [own];
+	const ofSite = { ...limit, name: `${limit.name}-site`, max: limit.max * NETWORKS_OF_ONE_SITE };
+	return [own, { limit: ofSite, subject: site }];
 }
 
 /**
- * All of them, or none: whoever is refused has used up nothing, and has written nothing. The narrowest first: many at
- * once from one place must not use up for a moment what all others share.
+ * Null: go ahead. All of them are counted or none: whoever is refused has used up nothing, and has written nothing. To be
+ * given with the narrowest first: many at once from one network must not use up for a moment what all others share.
  */
-export async function takeTurns(db: Db, turns: readonly Turn[], nowMs: number): Promise<Fault | null> {
-	const full = await findFull(db, turns, nowMs);
+export async function useLimits(
+	db: Db,
+	uses: readonly Use[],
+	nowMs: number,
+): Promise<ReturnType<typeof refuse> | null> {
+	const full = await findFull(db, uses, nowMs);
 	if (full !== null) return full;
-	for (const [index, turn] of turns.entries()) {
-		if (await countUse(db, keyOf(turn), turn.limit, nowMs)) continue;
+	for (const [index, use] of uses.entries()) {
+		if (await countUse(db, keyOf(use), use.limit, nowMs)) continue;
 		// Others took the last ones since we looked.
-		for (const taken of turns.slice(0, index)) await giveTurnBack(db, taken);
-		return (await findFull(db, turns, nowMs)) ?? refusal(turn.limit, nowMs + turn.limit.windowMs, nowMs);
+		for (const counted of uses.slice(0, index)) await giveUseBack(db, counted);
+		return (await findFull(db, uses, nowMs)) ?? refusal(use.limit, nowMs + use.limit.windowMs, nowMs);
 	}
 	return null;
 }
 
-async function findFull(db: Db, turns: readonly Turn[], nowMs: number): Promise<Fault | null> {
-	const counts = await readUses(db, turns.map(keyOf), nowMs);
-	for (const turn of turns) {
-		const count = counts.get(keyOf(turn));
-		if (count !== undefined && count.uses >= turn.limit.max)
-			return refusal(turn.limit, count.endsAtMs, nowMs);
+async function findFull(db: Db, uses: readonly Use[], nowMs: number) {
+	const counts = await readUses(db, uses.map(keyOf), nowMs);
+	for (const use of uses) {
+		const count = counts.get(keyOf(use));
+		if (count !== undefined && count.uses >= use.limit.max) return refusal(use.limit, count.endsAtMs, nowMs);
 	}
 	return null;
 }
 
-export async function giveTurnBack(db: Db, turn: Turn): Promise<void> {
-	await uncountUse(db, keyOf(turn));
+/** It was none after all. */
+export async function giveUseBack(db: Db, use: Use): Promise<void> {
+	await uncountUse(db, keyOf(use));
 }
 
-export async function forgetTurns(db: Db, limit: Limit, subject: string): Promise<void> {
-	await forgetUses(db, keyOf({ limit, subject }));
+/** This one, and all before it within the window. */
+export async function forgetUse(db: Db, use: Use): Promise<void> {
+	await forgetUses(db, keyOf(use));
 }
 
-function refusal({ say }: Limit, endsAtMs: number, nowMs: number): Fault {
+function refusal({ say }: Limit, endsAtMs: number, nowMs: number) {
 	const seconds = Math.max(1, Math.ceil((endsAtMs - nowMs) / SECOND_MS));
 	const minutes = Math.ceil(seconds / 60);
 	const [count, unit] = seconds < 60 ? [seconds, "second"] : [minutes, "minute"];
-	return fault("too_many_attempts", say(count === 1 ? `in a ${unit}` : `in ${count} ${unit}s`));
+	return refuse("too_many_attempts", say(count === 1 ? `in a ${unit}` : `in ${count} ${unit}s`));
 }
 
 /** Hashed: people type all sorts of things as their e-mail, their password among them. */
-function keyOf({ limit, subject }: Turn): string {
+function keyOf({ limit, subject }: Use): string {
 	return `${limit.name}:${sha256Hex(subject)}`;
 }

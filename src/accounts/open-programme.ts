@@ -10,7 +10,7 @@ import { addOwner, insertProgramme, type Programme } from "../store/programmes.t
 import type { Db } from "../store/store.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { findOrMakeInvitee, type InvitationsDeps, type SentLink, welcomePerson } from "./invitations.ts";
-import { INVITATIONS_BY_ONE_PERSON, takeTurn } from "./limits.ts";
+import { INVITATIONS_BY_ONE_PERSON, useLimits } from "./limits.ts";
 import { type Maker, transactAs } from "./links.ts";
 import { parseEmail } from "./people.ts";
 import {
@@ -60,11 +60,11 @@ export async function openProgramme(
 	const maker = inviter?.maker ?? null;
 	const nowMs = deps.clock.nowMs();
 	// Not by address: the owner of ten programmes is mailed ten times.
-	const tooMany =
-		maker === null
-			? null
-			: await takeTurn(deps.store.db, INVITATIONS_BY_ONE_PERSON, String(maker.personId), nowMs);
-	if (tooMany !== null) return refuseAll([{ ...tooMany, field: "email" }]);
+	if (maker !== null) {
+		const use = { limit: INVITATIONS_BY_ONE_PERSON, subject: String(maker.personId) };
+		const tooMany = await useLimits(deps.store.db, [use], nowMs);
+		if (tooMany !== null) return refuseAll([{ ...tooMany.fault, field: "email" }]);
+	}
 	const publicId = input.publicId ?? makeId("prg", nowMs, deps.random.bytes(ID_RANDOM_BYTES));
 	// All or nothing: a programme that nobody can look after must not be left behind.
 	const opened = await transactAs(deps.store, maker, async (trx) => {

@@ -11,12 +11,17 @@ import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH, type Visitor } from "./auth.t
 import { wrongPassword } from "./auth-fault.ts";
 import { endAccess } from "./end-access.ts";
 import type { InvitationsDeps } from "./invitations.ts";
-import { RESET_MAILS_FROM_ONE_NETWORK, RESET_MAILS_TO_ONE_ADDRESS, takeTurns } from "./limits.ts";
+import {
+	networkUses,
+	RESET_MAILS_FROM_ONE_NETWORK,
+	RESET_MAILS_TO_ONE_ADDRESS,
+	useLimits,
+} from "./limits.ts";
 import { issueLink, linkPath, type Maker, transactAs } from "./links.ts";
-import { networkTurns } from "./network-turns.ts";
-import { forgetWrongPasswords } from "./password-turns.ts";
+import { forgetWrongPasswords, withPasswordLimit } from "./password-limits.ts";
 import { makeSessionNames } from "./sessions.ts";
 import type { SignInDeps } from "./sign-in.ts";
+import { makeConfirmationCookie, type SignInMoment } from "./signed-cookies.ts";
 
 /** Nobody's: what is done for somebody's address is done for this one, too, where nobody has it. */
 const NOBODY_ID = 0;
@@ -57,7 +62,7 @@ export async function changePassword(
 	if (!judged.ok) return judged;
 	const self = await findPersonById(store.db, person.personId);
 	if (self === undefined) throw new Error("a session without a person");
-	if (!(await auth.isPassword(self.email, currentPassword))) return { ok: false, fault: wrongPassword() };
+	if (!(await auth.isPassword(self.email, currentPassword))) return wrongPassword();
 	const passwordHash = await auth.hashPassword(newPassword);
 	const renewed = makeSessionNames(random);
 	// A new password by another way, since the present one was looked at, has ended this session: then it is refused.
@@ -77,6 +82,19 @@ export async function changePassword(
 	return succeed({ ended: changed.value, setCookies: await auth.sessionCookies(renewed.token, visitor) });
 }
 
+/** The password given again in a session that is not new. Resolves to a whole Set-Cookie line. */
+export async function confirmPassword(
+	deps: SignInDeps,
+	signIn: SignInMoment,
+	password: string,
+	visitor: Visitor,
+): Promise<Result<string>> {
+	return withPasswordLimit(deps, signIn.email, visitor, async () => {
+		if (!(await deps.auth.isPassword(signIn.email, password))) return wrongPassword();
+		return succeed(await makeConfirmationCookie(deps, signIn));
+	});
+}
+
 /** Answers the same whether or not anybody has this address: only a mail may tell. */
 export async function requestPasswordReset(
 	deps: Pick<InvitationsDeps, "store" | "clock" | "random" | "mails" | "publicUrl">,
@@ -86,12 +104,12 @@ export async function requestPasswordReset(
 	const { store, clock, mails, publicUrl } = deps;
 	const email = text.trim().toLowerCase();
 	const nowMs = clock.nowMs();
-	const turns = [
-		...networkTurns(RESET_MAILS_FROM_ONE_NETWORK, visitor.address),
+	const uses = [
+		...networkUses(RESET_MAILS_FROM_ONE_NETWORK, visitor.address),
 		{ limit: RESET_MAILS_TO_ONE_ADDRESS, subject: email },
 	];
-	const tooMany = await takeTurns(store.db, turns, nowMs);
-	if (tooMany !== null) return { ok: false, fault: tooMany };
+	const tooMany = await useLimits(store.db, uses, nowMs);
+	if (tooMany !== null) return tooMany;
 	// The same work for either, so that an account costs no more time than none.
 	const token = await store.transact(async (trx) => {
 		await lockLinks(trx);

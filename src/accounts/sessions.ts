@@ -5,7 +5,7 @@ import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { Random } from "../ports.ts";
 import { noteAudit } from "../store/audit.ts";
 import type { Visitor } from "./auth.ts";
-import { faultOf } from "./auth-fault.ts";
+import { refusalOf } from "./auth-fault.ts";
 import type { SignInDeps } from "./sign-in.ts";
 
 const SESSION_ID_BYTES = 16;
@@ -27,7 +27,7 @@ export async function revokeSession(
 		return refuse("unknown_session", "This session has ended already. Nothing is left to do.");
 	}
 	const answer = await auth.post("/revoke-session", { token: found.token }, visitor);
-	if (answer.status !== 200) return { ok: false, fault: faultOf(answer) };
+	if (answer.status !== 200) return refusalOf(answer);
 	await noteAudit(store.db, { personId, action: "sessions.revoked", detail: "one" }, clock.nowMs());
 	return succeed(true);
 }
@@ -38,7 +38,7 @@ export async function revokeOtherSessions(
 	visitor: Visitor,
 ): Promise<Result<true>> {
 	const answer = await auth.post("/revoke-other-sessions", {}, visitor);
-	if (answer.status !== 200) return { ok: false, fault: faultOf(answer) };
+	if (answer.status !== 200) return refusalOf(answer);
 	await noteAudit(store.db, { personId, action: "sessions.revoked", detail: "all others" }, clock.nowMs());
 	return succeed(true);
 }

@@ -2,21 +2,23 @@
 // is answered like a wrong password, and takes as long.
 
 import { z } from "zod";
-import { type Fault, type Result, succeed } from "../domain/fault.ts";
+import { type Result, type refuse, succeed } from "../domain/fault.ts";
 import { noteAudit } from "../store/audit.ts";
 import { lockLinks } from "../store/links.ts";
 import { findPersonByEmail, findPersonByPublicId, type Person } from "../store/people.ts";
 import { endChallenges, endOldChallenges, endSession, findPasswordHash } from "../store/sign-in.ts";
 import type { Db } from "../store/store.ts";
 import type { Auth, AuthAnswer, AuthDeps, Visitor } from "./auth.ts";
-import { codeStepOver, faultOf, wrongCredentials } from "./auth-fault.ts";
-import { codeAlreadyUsed, takeNetworkTurn, tryCode } from "./code-turns.ts";
-import { makeDeviceCookie } from "./device-cookie.ts";
-import { forgivePassword, takePasswordTurn } from "./password-turns.ts";
+import { codeStepOver, refusalOf, wrongCredentials } from "./auth-fault.ts";
+import { codeAlreadyUsed, tryCode, useNetworkForCode } from "./code-limits.ts";
+import { withPasswordLimit } from "./password-limits.ts";
+import { makeDeviceCookie } from "./signed-cookies.ts";
 
 export interface SignInDeps extends AuthDeps {
 	auth: Auth;
 }
+
+type Refusal = ReturnType<typeof refuse>;
 
 export interface SignInStep {
 	next: "home" | "code";
@@ -38,12 +40,13 @@ export async function signIn(
 	visitor: Visitor,
 ): Promise<Result<SignInStep>> {
 	const credentials = { email: email.trim().toLowerCase(), password };
-	const turn = await takePasswordTurn(deps, credentials.email, visitor);
-	if (!turn.ok) return refuseSignIn(deps, visitor, turn.fault);
-	const hash = await findPasswordHash(deps.store.db, credentials.email);
-	const answer = await deps.auth.post("/sign-in/email", credentials, visitor);
-	if (answer.status !== 401) await forgivePassword(deps, turn.value, answer.status === 200);
-	if (answer.status !== 200) return refuseSignIn(deps, visitor, faultOf(answer));
+	const tried = await withPasswordLimit(deps, credentials.email, visitor, async () => {
+		const hashBefore = await findPasswordHash(deps.store.db, credentials.email);
+		const judged = await deps.auth.post("/sign-in/email", credentials, visitor);
+		return judged.status === 200 ? succeed({ answer: judged, hash: hashBefore }) : refusalOf(judged);
+	});
+	if (!tried.ok) return logRefusal(deps, visitor, "a sign-in was refused", tried);
+	const { answer, hash } = tried.value;
 	if (!(await deps.store.transact((trx) => isStillPassword(trx, credentials.email, hash)))) {
 		return refuseOldPassword(deps, credentials.email, answer);
 	}
@@ -65,16 +68,17 @@ export async function confirmSignIn(
 	text: string,
 	visitor: Visitor,
 ): Promise<Result<SignInStep>> {
-	const tooMany = await takeNetworkTurn(deps, visitor);
-	if (tooMany !== null) return refuseCode(deps, visitor, tooMany);
+	const refuseCode = (refusal: Refusal) => logRefusal(deps, visitor, "a sign-in code was refused", refusal);
+	const tooMany = await useNetworkForCode(deps, visitor);
+	if (tooMany !== null) return refuseCode(tooMany);
 	const publicId = await deps.auth.findChallenge(visitor);
 	const person = publicId === null ? undefined : await findPersonByPublicId(deps.store.db, publicId);
-	if (person === undefined) return refuseCode(deps, visitor, codeStepOver());
+	if (person === undefined) return refuseCode(codeStepOver());
 	const { id: personId, email } = person;
 	const hash = await findPasswordHash(deps.store.db, email);
 	const holder = { personId, publicId: person.public_id, email };
 	const tried = await tryCode(deps, holder, { text, accepts: "either" }, visitor);
-	if (!tried.ok) return refuseCode(deps, visitor, tried.fault);
+	if (!tried.ok) return refuseCode(tried);
 	const { answer, typed, spend, forgive } = tried.value;
 	const { token, user } = SIGNED_IN.parse(answer.body);
 	if (user.id !== person.public_id) throw new Error("a code was judged for another person's session");
@@ -98,7 +102,7 @@ export async function confirmSignIn(
 		}
 		return null;
 	});
-	if (refused !== null) return refuseCode(deps, visitor, refused);
+	if (refused !== null) return refuseCode(refused);
 	await forgive();
 	return letIn(deps, person, answer.setCookies);
 }
@@ -131,12 +135,12 @@ async function refuseOldPassword(
 	{ store }: SignInDeps,
 	email: string,
 	{ body }: AuthAnswer,
-): Promise<Result<never>> {
+): Promise<Refusal> {
 	const signedIn = SIGNED_IN.safeParse(body);
 	if (signedIn.success) await endSession(store.db, signedIn.data.token);
 	const person = await findPersonByEmail(store.db, email);
 	if (person !== undefined) await endChallenges(store.db, person.public_id);
-	return { ok: false, fault: wrongCredentials() };
+	return wrongCredentials();
 }
 
 /** The browser is known from now on: only here, after the last step. */
@@ -148,20 +152,15 @@ async function letIn(
 	return succeed({ next: "home", setCookies: [...setCookies, await makeDeviceCookie(deps, email)] });
 }
 
-function refuseSignIn({ log }: SignInDeps, { address }: Visitor, fault: Fault): Result<never> {
-	log.warn({ address, code: fault.code }, "a sign-in was refused");
-	return { ok: false, fault };
-}
-
-function refuseCode({ log }: SignInDeps, { address }: Visitor, fault: Fault): Result<never> {
-	log.warn({ address, code: fault.code }, "a sign-in code was refused");
-	return { ok: false, fault };
+function logRefusal({ log }: SignInDeps, { address }: Visitor, what: string, refusal: Refusal): Refusal {
+	log.warn({ address, code: refusal.fault.code }, what);
+	return refusal;
 }
 
 /** better-auth knows nothing of it, and has made a session. The same words as for a wrong password. */
-async function refuseDeactivated({ store }: SignInDeps, token: string): Promise<Result<never>> {
+async function refuseDeactivated({ store }: SignInDeps, token: string): Promise<Refusal> {
 	await endSession(store.db, token);
-	return { ok: false, fault: wrongCredentials() };
+	return wrongCredentials();
 }
 
 async function requirePerson({ store }: SignInDeps, publicId: string): Promise<Person> {

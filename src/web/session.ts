@@ -3,7 +3,7 @@
 import type { MiddlewareHandler } from "hono";
 import { getCookie } from "hono/cookie";
 import type { Visitor } from "../accounts/auth.ts";
-import { deviceCookieName } from "../accounts/device-cookie.ts";
+import { deviceCookieName } from "../accounts/signed-cookies.ts";
 import { findClientAddress } from "../domain/client-address.ts";
 import { readArrival, type Warning } from "../domain/warning.ts";
 import { findOpenNotice } from "../store/notice-list.ts";

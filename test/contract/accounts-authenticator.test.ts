@@ -5,7 +5,7 @@ import { deepEqual, equal, match, notEqual } from "node:assert/strict";
 import { before, test } from "node:test";
 import { type Auth, createAuth, type Visitor } from "../../src/accounts/auth.ts";
 import { confirmAuthenticator, removeAuthenticator } from "../../src/accounts/authenticator.ts";
-import { findDevice } from "../../src/accounts/device-cookie.ts";
+import { findDevice } from "../../src/accounts/signed-cookies.ts";
 import type { Person } from "../../src/store/people.ts";
 import { endSessions } from "../../src/store/sign-in.ts";
 import { codeAt } from "../../src/web/account/totp.test-support.ts";

@@ -3,7 +3,7 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { before, test } from "node:test";
 import { invitePerson } from "../../src/accounts/invitations.ts";
-import { takeTurn, WRONG_PASSWORDS_FROM_ANYWHERE } from "../../src/accounts/limits.ts";
+import { useLimits, WRONG_PASSWORDS_FROM_ANYWHERE } from "../../src/accounts/limits.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 import { createTestSite, newEmail, PASSWORD, type TestSite } from "../../src/web/test-site.test-support.ts";
 import { eachDatabase } from "../support/databases.ts";
@@ -90,7 +90,8 @@ eachDatabase("a new password after many wrong ones", (database) => {
 		site.moveClock(MINUTE_MS);
 		equal(await guess(), 429);
 		const nowMs = site.deps.clock.nowMs();
-		while ((await takeTurn(site.store.db, WRONG_PASSWORDS_FROM_ANYWHERE, email, nowMs)) === null);
+		const use = { limit: WRONG_PASSWORDS_FROM_ANYWHERE, subject: email };
+		while ((await useLimits(site.store.db, [use], nowMs)) === null);
 	}
 
 	function newAddress(): string {

@@ -3,7 +3,7 @@
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { takePasswordTurn } from "../../src/accounts/password-turns.ts";
+import { usePassword } from "../../src/accounts/password-limits.ts";
 import type { Person } from "../../src/store/people.ts";
 import { codeAt } from "../../src/web/account/totp.test-support.ts";
 import {
@@ -28,7 +28,7 @@ eachDatabase("guessing at a sign-in", (database) => {
 		const secret = await turnOn(sites[0], staff);
 		const { challenges, browsers } = await openChallenges(sites, staff, CHALLENGES);
 		equal((await openChallengesOf(staff)).length, 5, "the oldest were ended");
-		// As if there were no cap on challenges: the turns alone have to hold.
+		// As if there were no cap on challenges: the limits alone have to hold.
 		await putBack(challenges);
 		const answers = await Promise.all(
 			browsers.map((browser) => browser.submit("/sign-in/code", { code: "111111" })),
@@ -111,7 +111,7 @@ eachDatabase("guessing at a sign-in", (database) => {
 		equal((await enterPassword(site.browser(), staff)).status, 303, "others are not kept out by it");
 	});
 
-	test("turning the authenticator off takes a turn for the password and one for the code", async () => {
+	test("turning the authenticator off counts as a password and as a code", async () => {
 		const site = createTestSite(database.store);
 		const staff = await site.addStaff();
 		const browser = site.browser();
@@ -269,7 +269,7 @@ async function guessEverywhere(
 	device = "",
 ): Promise<void> {
 	for (let guess = 0; guess < count; guess += 1) {
-		ok((await takePasswordTurn(deps, email, { address: newAddress(), device })).ok);
+		ok((await usePassword(deps, email, { address: newAddress(), device })).ok);
 	}
 }
 

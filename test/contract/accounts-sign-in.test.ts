@@ -5,7 +5,7 @@ import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { sql } from "kysely";
 import { invitePerson } from "../../src/accounts/invitations.ts";
-import { takeTurn, takeTurns } from "../../src/accounts/limits.ts";
+import { useLimits } from "../../src/accounts/limits.ts";
 import { makeFirstStaffPath } from "../../src/accounts/links.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { listAuditOfProgramme } from "../../src/store/audit.ts";
@@ -194,31 +194,29 @@ eachDatabase("signing in", (database) => {
 		);
 	});
 
-	test("turns of several limits are taken together or not at all", async () => {
+	test("uses of several limits are counted together or not at all", async () => {
 		const { db } = database.store;
 		const say = (when: string) => `Wait: ${when}.`;
 		const [wide, narrow] = [
 			{ name: "wide", max: 10, windowMs: 90_000, say },
 			{ name: "narrow", max: 3, windowMs: 30_000, say },
 		];
-		const turns = [
-			{ limit: narrow, subject: "x" },
-			{ limit: wide, subject: "x" },
-		];
+		const use = { limit: wide, subject: "x" };
+		const uses = [{ limit: narrow, subject: "x" }, use];
 		const taken = await Promise.all(
 			Array.from({ length: 12 }, (_, index) =>
-				takeTurns((index % 2 === 0 ? database.store : database.rival).db, turns, 5_000),
+				useLimits((index % 2 === 0 ? database.store : database.rival).db, uses, 5_000),
 			),
 		);
 		equal(taken.filter((refused) => refused === null).length, 3);
-		for (const refused of taken) ok(refused === null || refused.detail === "Wait: in 30 seconds.");
-		for (let use = 0; use < 7; use += 1) equal(await takeTurn(db, wide, "x", 5_000), null);
+		for (const refused of taken) ok(refused === null || refused.fault.detail === "Wait: in 30 seconds.");
+		for (let count = 0; count < 7; count += 1) equal(await useLimits(db, [use], 5_000), null);
 		equal(
-			(await takeTurn(db, wide, "x", 5_000))?.detail,
+			(await useLimits(db, [use], 5_000))?.fault.detail,
 			"Wait: in 2 minutes.",
 			"three were counted, not twelve",
 		);
-		equal((await takeTurn(db, wide, "x", 94_500))?.detail, "Wait: in a second.");
+		equal((await useLimits(db, [use], 94_500))?.fault.detail, "Wait: in a second.");
 	});
 
 	test("a session ends thirty days after signing in, however much it is used and whatever is changed meanwhile", async () => {

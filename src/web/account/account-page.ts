@@ -2,10 +2,9 @@
 
 import { html } from "hono/html";
 import { MIN_PASSWORD_LENGTH } from "../../accounts/auth.ts";
-import { makeDeviceCookie } from "../../accounts/device-cookie.ts";
-import { makeConfirmationCookie } from "../../accounts/password-confirmation.ts";
-import { withPasswordTurn } from "../../accounts/password-turns.ts";
+import { withPasswordLimit } from "../../accounts/password-limits.ts";
 import { changePassword } from "../../accounts/passwords.ts";
+import { makeConfirmationCookie, makeDeviceCookie } from "../../accounts/signed-cookies.ts";
 import { sayWithdrawn } from "../../domain/ended-access.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { isAuthenticatorRequired } from "../../domain/staff-authenticator.ts";
@@ -54,7 +53,7 @@ export async function changeOwnPassword(c: WebContext, deps: WebDeps): Promise<R
 	const change = await readTextFields(c, ["currentPassword", "newPassword"]);
 	const { email } = viewerOf(c);
 	const visitor = c.get("visitor");
-	const changed = await withPasswordTurn(deps, email, visitor, () =>
+	const changed = await withPasswordLimit(deps, email, visitor, () =>
 		changePassword(deps, makerOf(c), change, visitor),
 	);
 	if (!changed.ok) return showAccount(c, deps, { form: "password", fault: changed.fault });

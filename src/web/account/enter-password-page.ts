@@ -3,12 +3,12 @@
 import type { MiddlewareHandler } from "hono";
 import { getCookie } from "hono/cookie";
 import { html } from "hono/html";
+import { confirmPassword } from "../../accounts/passwords.ts";
 import {
 	confirmationCookieName,
-	confirmPassword,
 	readConfirmation,
 	type SignInMoment,
-} from "../../accounts/password-confirmation.ts";
+} from "../../accounts/signed-cookies.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { isPasswordRecent } from "../../domain/recent-password.ts";
 import { card, message, pageHeader } from "../components/blocks.ts";

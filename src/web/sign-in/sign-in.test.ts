@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countHashes } from "../../../test/support/quick-passwords.ts";
-import { takePasswordTurn } from "../../accounts/password-turns.ts";
+import { usePassword } from "../../accounts/password-limits.ts";
 import {
 	type Browser,
 	openTestSite,
@@ -131,7 +131,7 @@ test("an account takes twenty wrong passwords from a network in a quarter of an 
 	const site = await openTestSite(t);
 	const staff = await site.addStaff();
 	for (const email of [staff.email, "nobody@shop.example"]) {
-		await spendTurns(site, email, 19, () => "2001:db8:7:7::1");
+		await countWrongPasswords(site, email, 19, () => "2001:db8:7:7::1");
 		const at = (host: number) => site.browser({ address: `2001:db8:7:7::${host}` });
 		assert.equal((await guessAt(at(2), email)).status, 401);
 		site.moveClock(60_000);
@@ -155,7 +155,7 @@ test("the right password makes up for wrong ones from there, and is not counted"
 	const staff = await site.addStaff();
 	const address = "198.51.100.7";
 	for (let round = 0; round < 4; round += 1) {
-		await spendTurns(site, staff.email, 14, () => address);
+		await countWrongPasswords(site, staff.email, 14, () => address);
 		assert.equal((await guessAt(site.browser({ address }), staff.email, PASSWORD)).status, 303);
 	}
 	const elsewhere = site.browser({ address: "198.51.100.8" });
@@ -171,7 +171,7 @@ test("guesses from everywhere close an account to strangers for a quarter of an 
 	const staff = await site.addStaff();
 	const signedIn = site.browser();
 	assert.equal((await guessAt(signedIn, staff.email, PASSWORD)).status, 303);
-	await spendTurns(site, staff.email, 55, (turn) => `203.0.113.${turn}`);
+	await countWrongPasswords(site, staff.email, 55, (turn) => `203.0.113.${turn}`);
 	// At the same moment they get no further than one after the other.
 	const guesses = Array.from({ length: 8 }, (_, guess) =>
 		guessAt(site.browser({ address: `192.0.2.${guess}` }), staff.email),
@@ -339,16 +339,16 @@ async function sessionsOf({ store }: TestSite): Promise<string[]> {
 }
 
 /** As wrong passwords would, without the time that hashing takes; no faster than ten a minute from one network. */
-async function spendTurns(
+async function countWrongPasswords(
 	{ deps, moveClock }: TestSite,
 	email: string,
 	count: number,
-	addressOf: (turn: number) => string,
+	addressOf: (use: number) => string,
 ): Promise<void> {
-	for (let turn = 0; turn < count; turn += 1) {
-		if (turn % 10 === 0 && addressOf(0) === addressOf(1)) moveClock(60_000);
-		const taken = await takePasswordTurn(deps, email, { address: addressOf(turn), device: "" });
-		assert.ok(taken.ok, String(turn));
+	for (let use = 0; use < count; use += 1) {
+		if (use % 10 === 0 && addressOf(0) === addressOf(1)) moveClock(60_000);
+		const taken = await usePassword(deps, email, { address: addressOf(use), device: "" });
+		assert.ok(taken.ok, String(use));
 	}
 }
 

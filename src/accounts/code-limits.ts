@@ -1,30 +1,30 @@
-// Trying a code of the second step: a turn of the account is taken before better-auth judges it, and a code that was
+// Trying a code of the second step: it counts against the account's limit before better-auth judges it, and one that was
 // right is spent. Six digits and backup codes count together.
 
 import { readTypedCode, type TypedCode } from "../domain/authenticator-code.ts";
-import { type Fault, fault, type Result, succeed } from "../domain/fault.ts";
+import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { sha256Hex } from "../domain/signature.ts";
+import { MINUTE_MS } from "../domain/time.ts";
 import { spendCode } from "../store/sign-in.ts";
 import type { Db } from "../store/store.ts";
 import type { Auth, AuthAnswer, Visitor } from "./auth.ts";
-import { faultOf, isWrongCode, notSixDigits } from "./auth-fault.ts";
-import { type DeviceDeps, findDevice } from "./device-cookie.ts";
+import { isWrongCode, refusalOf } from "./auth-fault.ts";
 import {
 	CODES_FROM_ONE_NETWORK,
-	giveTurnBack,
-	type Turn,
-	takeTurns,
+	giveUseBack,
+	networkUses,
+	useLimits,
 	WRONG_CODES_FOR_ONE_ACCOUNT,
 	WRONG_CODES_FROM_ONE_BROWSER,
 } from "./limits.ts";
-import { networkTurns } from "./network-turns.ts";
+import { type CookieDeps, findDevice } from "./signed-cookies.ts";
 
-export interface CodeDeps extends Pick<DeviceDeps, "store" | "clock" | "sealingKey"> {
+export interface CodeDeps extends Pick<CookieDeps, "store" | "clock" | "sealingKey"> {
 	auth: Auth;
 }
 
 /** A code is accepted for 90 seconds; remembering it for five minutes is more than enough. */
-const CODE_LIFE_MS = 300_000;
+const CODE_LIFE_MS = 5 * MINUTE_MS;
 
 /** Whose code it is. */
 export interface CodeHolder {
@@ -50,11 +50,11 @@ export interface RightCode {
 }
 
 /** First of all, before anybody is asked who they are. */
-export function takeNetworkTurn(
+export function useNetworkForCode(
 	{ store, clock }: Pick<CodeDeps, "store" | "clock">,
 	{ address }: Pick<Visitor, "address">,
-): Promise<Fault | null> {
-	return takeTurns(store.db, networkTurns(CODES_FROM_ONE_NETWORK, address), clock.nowMs());
+): ReturnType<typeof useLimits> {
+	return useLimits(store.db, networkUses(CODES_FROM_ONE_NETWORK, address), clock.nowMs());
 }
 
 export async function tryCode(
@@ -65,16 +65,22 @@ export async function tryCode(
 ): Promise<Result<RightCode>> {
 	const { store, clock, auth } = deps;
 	const typed = readTypedCode(text);
-	if (typed.isBackupCode && accepts === "app") return { ok: false, fault: notSixDigits() };
-	const turn = await chooseTurn(deps, holder, visitor);
-	const refused = await takeTurns(store.db, [turn], clock.nowMs());
-	if (refused !== null) return { ok: false, fault: refused };
+	if (typed.isBackupCode && accepts === "app") {
+		return refuse("wrong_code", "Enter the six digits that the app shows now.", "code");
+	}
+	const known = await findDevice(deps, holder.email, visitor.device);
+	const use =
+		known === null
+			? { limit: WRONG_CODES_FOR_ONE_ACCOUNT, subject: holder.publicId }
+			: { limit: WRONG_CODES_FROM_ONE_BROWSER, subject: known };
+	const tooMany = await useLimits(store.db, [use], clock.nowMs());
+	if (tooMany !== null) return tooMany;
 	const path = typed.isBackupCode ? "/two-factor/verify-backup-code" : "/two-factor/verify-totp";
 	const answer = await auth.post(path, { code: typed.code }, visitor);
 	if (answer.status !== 200) {
 		// Nothing was judged: the step is over, or another request with the same challenge was faster.
-		if (!isWrongCode(answer)) await giveTurnBack(store.db, turn);
-		return { ok: false, fault: faultOf(answer) };
+		if (!isWrongCode(answer)) await giveUseBack(store.db, use);
+		return refusalOf(answer);
 	}
 	return succeed({
 		answer,
@@ -85,20 +91,10 @@ export async function tryCode(
 			if (typed.isBackupCode) return true;
 			return spendCode(trx, holder.personId, sha256Hex(typed.code), nowMs, nowMs + CODE_LIFE_MS);
 		},
-		forgive: () => giveTurnBack(store.db, turn),
+		forgive: () => giveUseBack(store.db, use),
 	});
 }
 
-export function codeAlreadyUsed(what: string): Fault {
-	return fault("code_already_used", `This code was used before. ${what}`, "code");
-}
-
-async function chooseTurn(
-	deps: CodeDeps,
-	{ publicId, email }: CodeHolder,
-	{ device }: Pick<Visitor, "device">,
-): Promise<Turn> {
-	const known = await findDevice(deps, email, device);
-	if (known !== null) return { limit: WRONG_CODES_FROM_ONE_BROWSER, subject: known };
-	return { limit: WRONG_CODES_FOR_ONE_ACCOUNT, subject: publicId };
+export function codeAlreadyUsed(what: string): ReturnType<typeof refuse> {
+	return refuse("code_already_used", `This code was used before. ${what}`, "code");
 }
