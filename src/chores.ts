@@ -82,7 +82,7 @@ export function startChores(deps: ChoresDeps): Chores {
 	};
 }
 
-class Chore {
+export class Chore {
 	readonly #name: string;
 	readonly #intervalMs: number;
 	readonly #work: (isStopping: () => boolean) => Promise<unknown>;

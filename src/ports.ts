@@ -53,8 +53,14 @@ export interface Mail {
 }
 
 export interface Mailer {
-	/** Rejects when the server did not take the mail; the caller tries again later. */
-	send(mail: Mail): Promise<void>;
+	/** Null when the server took the mail. Rejects when the server itself failed: it would take no other one either. */
+	send(mail: Mail): Promise<MailRefusal | null>;
+}
+
+/** The server answers, and does not take this one mail: its recipients, or its text. */
+export interface MailRefusal {
+	/** What the server said. */
+	reason: string;
 }
 
 /** Bytes that are too many to hold: on a disk, for as long as a request takes. */

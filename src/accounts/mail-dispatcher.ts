@@ -1,11 +1,12 @@
-// Mail about accounts. It is written into the database first, in the transaction of what it tells of, and sent by the
-// way: a page answers at once, in the same time whether or not a mail goes out, and a restart loses none. What the mail server
+// Mail about accounts. It is written into the database first, in the transaction of what it tells of, and sent later: a
+// page answers at once, in the same time whether or not a mail goes out, and a restart loses none. What the mail server
 // does not take is tried again; whoever stops the service waits for the one that is under way.
 
 import { type Network, withSender } from "../domain/mail-text.ts";
 import { openMail, SEALING_IV_BYTES, sealMail } from "../domain/sealing.ts";
+import { MINUTE_MS } from "../domain/time.ts";
 import { nextMailTryAtMs } from "../domain/told-changes.ts";
-import type { Clock, Log, Mailer, Random } from "../ports.ts";
+import type { Clock, Log, Mail, Mailer, MailRefusal, Random } from "../ports.ts";
 import {
 	claimQueuedMail,
 	findDueMail,
@@ -57,11 +58,11 @@ export interface MailDispatcherDeps {
 }
 
 /** While a mail is under way; should this process die, another takes it up after this. */
-const CLAIM_MS = 120_000;
+const CLAIM_MS = 2 * MINUTE_MS;
 /** Per round; the next one takes the rest. */
 const MAX_MAILS_A_ROUND = 100;
-/** By then the answer to whoever asked is on its way. */
-const TURNS_BEFORE_WORK = 3;
+/** How often the event loop is let run first: by then the answer to whoever asked is on its way. */
+const YIELDS_BEFORE_WORK = 3;
 
 export function createMailDispatcher(deps: MailDispatcherDeps): MailDispatcher {
 	const { store, clock, log, mailer } = deps;
@@ -125,7 +126,7 @@ export function createMailDispatcher(deps: MailDispatcherDeps): MailDispatcher {
 	}
 
 	async function letAnswerOut(): Promise<void> {
-		for (let turn = 0; turn < TURNS_BEFORE_WORK; turn++) await clock.yieldLoop();
+		for (let count = 0; count < YIELDS_BEFORE_WORK; count++) await clock.yieldLoop();
 	}
 
 	async function settled(): Promise<void> {
@@ -154,7 +155,7 @@ async function writeMail(
 
 type SendingDeps = MailDispatcherDeps & { mailer: Mailer };
 
-/** Ends with the first that is not taken: the next would most likely wait for the same server in vain. */
+/** Ends when the server itself fails: the next mail would wait for it in vain. */
 async function sendDue(deps: SendingDeps, limit: () => number): Promise<void> {
 	for (let sent = 0; sent < limit(); sent++) {
 		const mail = await findDueMail(deps.store.db, deps.clock.nowMs());
@@ -164,6 +165,7 @@ async function sendDue(deps: SendingDeps, limit: () => number): Promise<void> {
 	}
 }
 
+/** False when the server failed. */
 async function sendOne(deps: SendingDeps, mail: QueuedMail): Promise<boolean> {
 	const { store, clock, log, mailer, sealingKey } = deps;
 	const { id, subject } = mail;
@@ -173,15 +175,23 @@ async function sendOne(deps: SendingDeps, mail: QueuedMail): Promise<boolean> {
 		await finishMail(store.db, id, null);
 		return true;
 	}
-	try {
-		await mailer.send({ to: [mail.to_address], subject, text });
-	} catch (error) {
-		const nextAtMs = nextMailTryAtMs(mail.tries + 1, clock.nowMs(), mail.good_until_ms);
-		log.error({ err: error, subject, nextAtMs }, "a mail could not be sent");
-		if (nextAtMs === null) await finishMail(store.db, id, null);
-		else await postponeMail(store.db, id, nextAtMs);
-		return false;
+	const failure = await trySending(mailer, { to: [mail.to_address], subject, text });
+	if (failure === null) {
+		await finishMail(store.db, id, clock.nowMs());
+		return true;
 	}
-	await finishMail(store.db, id, clock.nowMs());
-	return true;
+	const nextAtMs = nextMailTryAtMs(mail.tries + 1, clock.nowMs(), mail.good_until_ms);
+	log.error({ ...failure, subject, nextAtMs }, "a mail could not be sent");
+	if (nextAtMs === null) await finishMail(store.db, id, null);
+	else await postponeMail(store.db, id, nextAtMs);
+	return !("err" in failure);
+}
+
+/** `err`: the server failed. `reason`: it does not take this mail. */
+async function trySending(mailer: Mailer, mail: Mail): Promise<{ err: unknown } | MailRefusal | null> {
+	try {
+		return await mailer.send(mail);
+	} catch (err) {
+		return { err };
+	}
 }

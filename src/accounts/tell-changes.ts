@@ -1,8 +1,9 @@
 // Turns changes that people have yet to be told of into mails: at once for the first, then together for those that
 // follow, so that a busy hour is not a flood. The mail is written in the transaction that takes the changes.
 
+import { DAY_MS } from "../domain/time.ts";
 import { tellAtMs } from "../domain/told-changes.ts";
-import type { Clock, Log } from "../ports.ts";
+import type { Clock, Mail } from "../ports.ts";
 import { type Change, findDueTopic, postponeTopic, takeChanges } from "../store/changes-to-tell.ts";
 import { lastMailOn } from "../store/mail-queue.ts";
 import { findPersonById } from "../store/people.ts";
@@ -14,61 +15,26 @@ import type { MailDispatcher } from "./mail-dispatcher.ts";
 export interface TellDeps {
 	store: Store;
 	clock: Clock;
-	log: Log;
 	mails: MailDispatcher;
 	publicUrl: string;
 }
 
-export interface Teller {
-	stop(): Promise<void>;
-}
-
-/** How long after a change its mail is written, at the latest. */
-const LOOK_INTERVAL_MS = 5_000;
-/** Per round, so that other work gets its turn; the next round takes the rest. */
+/** A round's worth, so that other work gets its time; the next round takes the rest. */
 const MAX_TOPICS_A_ROUND = 50;
 /**
  * From when the mail is written: after this it is not sent any more. What had to wait for a mail server to be set up is
  * still told, because each line says when it happened.
  */
-const SENT_WITHIN_MS = 2 * 86_400_000;
+const SENT_WITHIN_MS = 2 * DAY_MS;
 
-/** In every process that has a mail server: whichever is there tells. Without one it waits on record. */
-export function startTelling(deps: TellDeps): Teller {
-	if (!deps.mails.isOn) return { stop: async () => undefined };
-	let isStopping = false;
-	let running = Promise.resolve();
-	let cancel = deps.clock.after(0, look);
-
-	function look(): void {
-		running = tellChanges(deps, () => isStopping).then(
-			() => rest(),
-			(error: unknown) => {
-				deps.log.error({ err: error }, "changes could not be told by mail; trying again");
-				rest();
-			},
-		);
-	}
-
-	function rest(): void {
-		if (isStopping) return;
-		// Also for what failed before: its mail may be due by now.
-		deps.mails.wake();
-		cancel = deps.clock.after(LOOK_INTERVAL_MS, look);
-	}
-
-	return {
-		async stop() {
-			isStopping = true;
-			cancel();
-			await running;
-		},
-	};
-}
-
+/** Also has mails sent that failed before and are due by now. */
 export async function tellChanges(deps: TellDeps, isStopping: () => boolean): Promise<void> {
-	for (let told = 0; told < MAX_TOPICS_A_ROUND && !isStopping(); told++) {
-		if (!(await tellOne(deps))) return;
+	try {
+		for (let told = 0; told < MAX_TOPICS_A_ROUND && !isStopping(); told++) {
+			if (!(await tellOne(deps))) break;
+		}
+	} finally {
+		if (!isStopping()) deps.mails.wake();
 	}
 }
 
@@ -93,10 +59,8 @@ async function tellOne({ store, clock, mails, publicUrl }: TellDeps): Promise<bo
 	return true;
 }
 
-interface Written {
+interface Written extends Omit<Mail, "to"> {
 	to: string;
-	subject: string;
-	text: string;
 }
 
 async function writeToPerson(

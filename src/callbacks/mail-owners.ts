@@ -2,6 +2,7 @@
 // one digest in fifteen minutes. A notice is marked as mailed only after the server took the mail.
 
 import { MAIL_INTERVAL_MS, mailDueAtMs } from "../domain/notice.ts";
+import { MINUTE_MS } from "../domain/time.ts";
 import type { Clock, Log, Mailer } from "../ports.ts";
 import {
 	changeLastMailed,
@@ -25,8 +26,8 @@ export interface MailOwnersDeps {
 }
 
 /** While a mail is under way, and when the mail server did not take it. */
-const MAIL_CLAIM_MS = 60_000;
-/** Per round, so that other work gets its turn; the next round takes the rest. */
+const MAIL_CLAIM_MS = MINUTE_MS;
+/** Per round, so that other work gets its time; the next round takes the rest. */
 const MAX_MAILS_A_ROUND = 50;
 
 export async function mailOwners(deps: MailOwnersDeps, isStopping: () => boolean): Promise<void> {
@@ -56,16 +57,16 @@ async function mailOne(deps: MailOwnersDeps, found: readonly Notice[]): Promise<
 		await postponeMails(store.db, programmeId, nowMs, allowedAtMs);
 		return;
 	}
-	// Written before the mail goes out: one that is planned meanwhile, here or elsewhere, waits for its turn.
+	// Written before the mail goes out: one that is planned meanwhile, here or elsewhere, waits its fifteen minutes.
 	if (!(await changeLastMailed(store.db, programmeId, lastMailedAtMs, nowMs))) return;
 	const notices: Notice[] = [];
 	for (const notice of found) {
 		if (await claimMail(store.db, notice, nowMs + MAIL_CLAIM_MS)) notices.push(notice);
 	}
-	try {
-		await mailer.send({ to, ...composeNoticeMail(programme, notices, deps) });
-	} catch (error) {
-		log.warn({ err: error, programmeId }, "a notice could not be mailed; trying again in a minute");
+	const mail = { to, ...composeNoticeMail(programme, notices, deps) };
+	const failure = await mailer.send(mail).catch((err: unknown) => ({ err }));
+	if (failure !== null) {
+		log.warn({ ...failure, programmeId }, "a notice could not be mailed; trying again in a minute");
 		await changeLastMailed(store.db, programmeId, nowMs, lastMailedAtMs);
 		return;
 	}

@@ -24,11 +24,23 @@ export function createSmtpMailer(smtpUrl: string, from: string): SmtpMailer {
 	);
 	return {
 		async send({ to, subject, text }) {
-			await smtp.sendMail({ to: [...to], subject, text });
+			try {
+				await smtp.sendMail({ to: [...to], subject, text });
+				return null;
+			} catch (error) {
+				if (isAboutOneMail(error)) return { reason: error.message };
+				throw error;
+			}
 		},
 		async verify() {
 			await smtp.verify();
 		},
 		close: () => smtp.close(),
 	};
+}
+
+/** By nodemailer's own codes. A sender that is refused (MAIL FROM) is refused with every mail. */
+function isAboutOneMail(error: unknown): error is Error {
+	if (!(error instanceof Error) || !("code" in error) || !("command" in error)) return false;
+	return (error.code === "EENVELOPE" || error.code === "EMESSAGE") && error.command !== "MAIL FROM";
 }

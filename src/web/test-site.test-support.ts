@@ -18,7 +18,7 @@ import { createMailDispatcher } from "../accounts/mail-dispatcher.ts";
 import { tellChanges } from "../accounts/tell-changes.ts";
 import { type AllDeps, createApp } from "../app.ts";
 import type { WarningSettings } from "../domain/warning.ts";
-import type { Mail } from "../ports.ts";
+import type { Mail, Mailer } from "../ports.ts";
 import type { Person } from "../store/people.ts";
 import { insertProgramme, type Programme } from "../store/programmes.ts";
 import type { Store } from "../store/store.ts";
@@ -68,7 +68,12 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 	const log = createLog();
 	const mailbox: Mail[] = [];
 	let nowMs = START_MS;
-	const mailer = { send: async (mail: Mail) => void mailbox.push(mail) };
+	const mailer: Mailer = {
+		async send(mail) {
+			mailbox.push(mail);
+			return null;
+		},
+	};
 	const publicUrl = options.publicUrl ?? "https://ringback.example";
 	const common = {
 		store,

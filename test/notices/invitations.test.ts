@@ -5,6 +5,7 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { invitePerson, renewLink } from "../../src/accounts/invitations.ts";
 import { createMailDispatcher } from "../../src/accounts/mail-dispatcher.ts";
+import { DAY_MS } from "../../src/domain/time.ts";
 import { findPersonByEmail } from "../../src/store/people.ts";
 import { expectValue } from "../support/shop-account.ts";
 import { DATABASE_KINDS } from "../support/test-database.ts";
@@ -32,6 +33,34 @@ for (const kind of DATABASE_KINDS) {
 				deepEqual(to, [email]);
 				ok(text.includes(links[index] ?? "no link"), text);
 			}
+		});
+
+		test("an address that the mail server refuses keeps nobody else from their mail", async (t) => {
+			const site = await openSite(t, kind);
+			await site.start();
+			const { mail, log } = site;
+			const { store, mails } = site.service();
+			const write = async (...addresses: readonly string[]) => {
+				const letter = { subject: "Hello", text: "Hello.", goodForMs: DAY_MS };
+				await store.transact(async (trx) => {
+					for (const to of addresses) await mails.enqueue(trx, { to, ...letter });
+				});
+				mails.wake();
+				await mails.settled();
+				return log.lines.filter(({ message }) => message === "a mail could not be sent").length;
+			};
+			for (const address of ["gone@shop.example", "left@shop.example"]) mail.unknown.add(address);
+			equal(await write("gone@shop.example", "left@shop.example", "here@shop.example"), 2);
+			deepEqual(
+				mail.mails.map(({ to }) => to),
+				[["here@shop.example"]],
+			);
+			// A server that is away ends the round: the others would wait for it in vain.
+			await mail.goAway();
+			equal(await write("one@shop.example", "two@shop.example"), 3);
+			mail.unknown.clear();
+			await mail.comeBack();
+			await site.untilLater(() => mail.mails.length === 5);
 		});
 
 		test("without PUBLIC_URL the link, and the line that says who writes, name the port that is listened on", async (t) => {

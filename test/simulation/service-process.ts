@@ -121,10 +121,11 @@ export class ServiceProcess implements Owner {
 		return this.#site.post(this, request);
 	}
 
-	async #mail(mail: Mail): Promise<void> {
+	async #mail(mail: Mail): Promise<null> {
 		this.mishaps.stepAlone();
 		await this.#site.mail(this, mail);
 		this.mishaps.stepAlone();
+		return null;
 	}
 }
 

@@ -20,6 +20,8 @@ export interface MailServer {
 	/** Mails that were handed over and wait for our answer, while `holds` is true. */
 	readonly held: readonly (() => void)[];
 	holds: boolean;
+	/** Recipients that it does not know. */
+	readonly unknown: Set<string>;
 	goAway(): Promise<void>;
 	comeBack(): Promise<void>;
 }
@@ -32,6 +34,10 @@ export async function startMailServer(nowMs: () => number): Promise<MailServer> 
 	async function open(port: number): Promise<number> {
 		const smtp = new SMTPServer({
 			disabledCommands: ["AUTH", "STARTTLS"],
+			onRcptTo({ address }, _session, answer) {
+				const refusal = Object.assign(new Error("no such mailbox"), { responseCode: 550 });
+				answer(server.unknown.has(address) ? refusal : null);
+			},
 			onData(stream, session, answer) {
 				stream.toArray().then((chunks: Buffer[]) => {
 					const to = session.envelope.rcptTo.map(({ address }) => address);
@@ -55,6 +61,7 @@ export async function startMailServer(nowMs: () => number): Promise<MailServer> 
 		mails,
 		held,
 		holds: false,
+		unknown: new Set(),
 		async goAway() {
 			const leaving = present;
 			present = null;

@@ -56,7 +56,7 @@ test("when it was mailed and to whom is what the mail itself left behind", async
 	const { site, programme, owner, open } = await openNotices(t, { hasMail: true });
 	await addNotice(site, programme.id, { mail_due_at_ms: START_MS });
 	assert.match((await open()).text, /not sent yet; the next at/);
-	const mailer = { send: async () => undefined };
+	const mailer = { send: async () => null };
 	await mailOwners({ ...site.deps, mailer }, () => false);
 	const { text } = await open();
 	assert.match(text, /2026-03-01 12:00:00 UTC<\/time> to /);
