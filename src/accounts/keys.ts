@@ -6,10 +6,9 @@ import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { noteAudit } from "../store/audit.ts";
 import { countUsableKeys, insertApiKey, revokeApiKey } from "../store/keys.ts";
-import { findProgramme, lockProgramme } from "../store/programmes.ts";
 import { findActiveSecret } from "../store/signing-secrets.ts";
 import type { AccountsDeps } from "./deps.ts";
-import { unknownProgramme } from "./programmes.ts";
+import { changeLocked } from "./programmes.ts";
 import { makeSecret } from "./signing-secret.ts";
 
 /** 256 bits: nobody guesses one, so a plain hash is enough. */
@@ -31,50 +30,43 @@ export async function issueKey(
 	programmePublicId: string,
 	personId: number | null = null,
 ): Promise<Result<IssuedKey>> {
-	const programme = await findProgramme(deps.store.db, programmePublicId);
-	if (programme === undefined) return unknownProgramme(programmePublicId);
-	const nowMs = deps.clock.nowMs();
-	const key = `rbk_${deps.random.hex(KEY_BYTES)}`;
-	const hint = key.slice(-HINT_LENGTH);
-	const keyId = makeId("key", nowMs, deps.random.bytes(ID_RANDOM_BYTES));
-	return deps.store.transact(async (trx): Promise<Result<IssuedKey>> => {
-		await lockProgramme(trx, programme.id);
-		if ((await countUsableKeys(trx, programme.id)) >= MAX_USABLE_KEYS) {
+	return changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
+		if ((await countUsableKeys(trx, programmeId)) >= MAX_USABLE_KEYS) {
 			return refuse(
 				"too_many_keys",
 				`There are ${MAX_USABLE_KEYS} keys in use, and no programme has more. Revoke one that is not needed any more, then issue the new one.`,
 			);
 		}
+		const key = `rbk_${deps.random.hex(KEY_BYTES)}`;
+		const hint = key.slice(-HINT_LENGTH);
+		const keyId = makeId("key", nowMs, deps.random.bytes(ID_RANDOM_BYTES));
 		await insertApiKey(trx, {
 			public_id: keyId,
-			programme_id: programme.id,
+			programme_id: programmeId,
 			hash: sha256Hex(key),
 			hint,
 			created_at_ms: nowMs,
 		});
-		const note = { personId, programmeId: programme.id, action: "key.issued", subject: keyId } as const;
+		const note = { personId, programmeId, action: "key.issued", subject: keyId } as const;
 		await noteAudit(trx, { ...note, detail: showHint(hint) }, nowMs);
-		const isFirst = (await findActiveSecret(trx, programme.id)) === undefined;
-		const made = isFirst ? await makeSecret(trx, deps, programme.id, nowMs, nowMs) : null;
+		const isFirst = (await findActiveSecret(trx, programmeId)) === undefined;
+		const made = isFirst ? await makeSecret(trx, deps, programmeId, nowMs, nowMs) : null;
 		return succeed({ keyId, key, secret: made?.secret ?? null });
 	});
 }
 
 /** Of this programme's keys only: another shop's id is as unknown here as one that never was. */
 export async function revokeKey(
-	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
-	programmeId: number,
+	deps: Pick<AccountsDeps, "store" | "clock">,
+	programmePublicId: string,
 	keyId: string,
 	personId: number | null = null,
 ): Promise<Result<true>> {
-	const nowMs = clock.nowMs();
-	return store.transact(async (trx): Promise<Result<true>> => {
+	return changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
 		const revoked = await revokeApiKey(trx, programmeId, keyId, nowMs);
 		if (revoked === undefined) {
-			return refuse(
-				"unknown_key",
-				`There is no usable key ${keyId}: check the id, or it was revoked before.`,
-			);
+			const notUsable = `There is no usable key ${keyId}: check the id, or it was revoked before.`;
+			return refuse("unknown_key", notUsable);
 		}
 		const note = { personId, programmeId, action: "key.revoked", subject: keyId } as const;
 		await noteAudit(trx, { ...note, detail: showHint(revoked.hint) }, nowMs);

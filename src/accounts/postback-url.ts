@@ -4,15 +4,9 @@ import { type Result, succeed } from "../domain/fault.ts";
 import { judgeHost, parsePostbackUrl } from "../domain/postback-url.ts";
 import type { AddressPolicy, Log, LookUp, Transport } from "../ports.ts";
 import { noteAudit } from "../store/audit.ts";
-import {
-	findProgramme,
-	lockProgramme,
-	presentUrl,
-	removeEndpoint,
-	setEndpoint,
-} from "../store/programmes.ts";
+import { presentUrl, removeEndpoint, setEndpoint } from "../store/programmes.ts";
 import type { AccountsDeps } from "./deps.ts";
-import { unknownProgramme } from "./programmes.ts";
+import { changeLocked } from "./programmes.ts";
 
 export interface PostbackUrlDeps extends Pick<AccountsDeps, "store" | "clock"> {
 	transport: Pick<Transport, "lookUp">;
@@ -43,46 +37,33 @@ export async function savePostbackUrl(
 		logRefusal(deps.log, programmePublicId, url.hostname, judged.fault.code, lookUp);
 		return judged;
 	}
-	const programme = await findProgramme(deps.store.db, programmePublicId);
-	if (programme === undefined) return unknownProgramme(programmePublicId);
-	const nowMs = deps.clock.nowMs();
-	const replaced = await deps.store.transact(async (trx) => {
-		// Two who save the same at the same moment: one of them changes something.
-		await lockProgramme(trx, programme.id);
-		const before = (await presentUrl(trx, programme.id)) ?? null;
-		await setEndpoint(trx, programme.id, url.href, nowMs);
-		if (before === url.href) return before;
-		// Without the query: shops put tokens there.
-		const subject = url.href.replace(/\?.*$/s, "?…");
-		const note = { personId, programmeId: programme.id, action: "postback_url.saved", subject } as const;
-		await noteAudit(trx, note, nowMs);
-		return before;
+	return changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
+		const replaced = (await presentUrl(trx, programmeId)) ?? null;
+		await setEndpoint(trx, programmeId, url.href, nowMs);
+		if (replaced !== url.href) {
+			// Without the query: shops put tokens there.
+			const subject = url.href.replace(/\?.*$/s, "?…");
+			await noteAudit(trx, { personId, programmeId, action: "postback_url.saved", subject }, nowMs);
+		}
+		return succeed({ url: url.href, replaced });
 	});
-	deps.store.announceChange(programme.id);
-	return succeed({ url: url.href, replaced });
 }
 
 /** Resolves to how many pending deliveries were cancelled. */
 export async function removePostbackUrl(
-	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
+	deps: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
 	personId: number | null = null,
 ): Promise<Result<number>> {
-	const programme = await findProgramme(store.db, programmePublicId);
-	if (programme === undefined) return unknownProgramme(programmePublicId);
-	const nowMs = clock.nowMs();
-	const cancelled = await store.transact(async (trx) => {
-		await lockProgramme(trx, programme.id);
-		const before = await presentUrl(trx, programme.id);
-		const count = await removeEndpoint(trx, programme.id, nowMs);
-		if (before === undefined) return count;
-		const detail = `${count} pending deliveries cancelled`;
-		const note = { personId, programmeId: programme.id, action: "postback_url.removed", detail } as const;
-		await noteAudit(trx, note, nowMs);
-		return count;
+	return changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
+		const before = await presentUrl(trx, programmeId);
+		const count = await removeEndpoint(trx, programmeId, nowMs);
+		if (before !== undefined) {
+			const detail = `${count} pending deliveries cancelled`;
+			await noteAudit(trx, { personId, programmeId, action: "postback_url.removed", detail }, nowMs);
+		}
+		return succeed(count);
 	});
-	store.announceChange(programme.id);
-	return succeed(cancelled);
 }
 
 function logRefusal(

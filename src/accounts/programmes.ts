@@ -1,6 +1,32 @@
-// What is said where a programme is asked for by an id that none has.
+// A programme by its public id, and changing it: keys, secrets and the Postback URL are changed one after the other, under
+// the programme's lock, so that two people who press the same button do it once.
 
-import { refuse } from "../domain/fault.ts";
+import { type Result, refuse } from "../domain/fault.ts";
+import { findProgramme, lockProgramme } from "../store/programmes.ts";
+import type { Db } from "../store/store.ts";
+import type { AccountsDeps } from "./deps.ts";
+
+export interface LockedProgramme {
+	trx: Db;
+	programmeId: number;
+	nowMs: number;
+}
+
+/** One transaction. Engines are told afterwards: what they sign with, or where they send, may be another. */
+export async function changeLocked<Value>(
+	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
+	programmePublicId: string,
+	work: (programme: LockedProgramme) => Promise<Result<Value>>,
+): Promise<Result<Value>> {
+	const programme = await findProgramme(store.db, programmePublicId);
+	if (programme === undefined) return unknownProgramme(programmePublicId);
+	const done = await store.transact(async (trx) => {
+		await lockProgramme(trx, programme.id);
+		return work({ trx, programmeId: programme.id, nowMs: clock.nowMs() });
+	});
+	if (done.ok) store.announceChange(programme.id);
+	return done;
+}
 
 export function unknownProgramme(publicId: string): ReturnType<typeof refuse> {
 	return refuse("unknown_programme", `There is no programme ${publicId}. Check the id: it starts with prg_.`);

@@ -1,12 +1,10 @@
 // Replacing a programme's signing secret without losing a callback: prepare the new one, put it into the receiver
-// beside the old one, activate it, end the old one. domain/secret-life draws it. Each step is one transaction
-// under the programme's lock, so that two people who press the same button do it once.
+// beside the old one, activate it, end the old one. domain/secret-life draws it.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { SEALING_IV_BYTES, sealSecret } from "../domain/sealing.ts";
 import { type AuditAction, noteAudit } from "../store/audit.ts";
-import { findProgramme, lockProgramme } from "../store/programmes.ts";
 import {
 	activatePrepared,
 	endSecrets,
@@ -20,7 +18,7 @@ import {
 } from "../store/signing-secrets.ts";
 import type { Db } from "../store/store.ts";
 import type { AccountsDeps } from "./deps.ts";
-import { unknownProgramme } from "./programmes.ts";
+import { changeLocked } from "./programmes.ts";
 
 /** 256 bits: nobody guesses one. */
 const SECRET_BYTES = 32;
@@ -38,7 +36,7 @@ export async function prepareSecret(
 	programmePublicId: string,
 	personId: number | null = null,
 ): Promise<Result<MadeSecret>> {
-	return withProgramme(deps, programmePublicId, async (trx, programmeId, nowMs) => {
+	return changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
 		if ((await findActiveSecret(trx, programmeId)) === undefined) {
 			return refuse(
 				"no_signing_secret",
@@ -52,7 +50,8 @@ export async function prepareSecret(
 			);
 		}
 		const made = await makeSecret(trx, deps, programmeId, nowMs, null);
-		await noteStep(trx, "secret.prepared", personId, programmeId, hintOf(made.secret), nowMs);
+		const named = { programme_id: programmeId, hint: hintOf(made.secret) };
+		await noteStep(trx, "secret.prepared", personId, named, nowMs);
 		return succeed(made);
 	});
 }
@@ -65,14 +64,13 @@ export async function activateSecret(
 	secretId: string,
 	personId: number | null = null,
 ): Promise<Result<true>> {
-	return withProgramme(deps, programmePublicId, async (trx, programmeId, nowMs) => {
+	return changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
 		const secret = await findSecret(trx, programmeId, secretId);
 		const state = secret === undefined ? undefined : stateOf(secret, nowMs);
-		if (secret === undefined || state === undefined) return notPrepared();
+		if (secret === undefined || (state !== "active" && state !== "prepared")) return notPrepared();
 		if (state === "active") return succeed(true);
-		if (state !== "prepared") return notPrepared();
 		await activatePrepared(trx, secret, nowMs);
-		await noteStep(trx, "secret.activated", personId, programmeId, secret.hint, nowMs);
+		await noteStep(trx, "secret.activated", personId, secret, nowMs);
 		return succeed(true);
 	});
 }
@@ -84,12 +82,12 @@ export async function discardSecret(
 	secretId: string,
 	personId: number | null = null,
 ): Promise<Result<true>> {
-	return withProgramme(deps, programmePublicId, async (trx, programmeId, nowMs) => {
+	return changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
 		const secret = await findSecret(trx, programmeId, secretId);
 		if (secret === undefined || secret.activated_at_ms !== null) return notPrepared();
 		if (secret.ended_at_ms !== null) return succeed(true);
 		await endSecrets(trx, [secret.id], nowMs);
-		await noteStep(trx, "secret.discarded", personId, programmeId, secret.hint, nowMs);
+		await noteStep(trx, "secret.discarded", personId, secret, nowMs);
 		return succeed(true);
 	});
 }
@@ -100,15 +98,12 @@ export async function endReplacedSecrets(
 	programmePublicId: string,
 	personId: number | null = null,
 ): Promise<Result<number>> {
-	return withProgramme(deps, programmePublicId, async (trx, programmeId, nowMs) => {
+	return changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
 		const usable = await findUsableSecrets(trx, programmeId, nowMs);
 		const replaced = usable.filter((secret) => stateOf(secret, nowMs) === "replaced");
-		await endSecrets(
-			trx,
-			replaced.map(({ id }) => id),
-			nowMs,
-		);
-		for (const { hint } of replaced) await noteStep(trx, "secret.ended", personId, programmeId, hint, nowMs);
+		const ids = replaced.map(({ id }) => id);
+		await endSecrets(trx, ids, nowMs);
+		for (const secret of replaced) await noteStep(trx, "secret.ended", personId, secret, nowMs);
 		return succeed(replaced.length);
 	});
 }
@@ -134,27 +129,11 @@ export async function makeSecret(
 	return { secretId, secret };
 }
 
-async function withProgramme<Value>(
-	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
-	programmePublicId: string,
-	work: (trx: Db, programmeId: number, nowMs: number) => Promise<Result<Value>>,
-): Promise<Result<Value>> {
-	const programme = await findProgramme(store.db, programmePublicId);
-	if (programme === undefined) return unknownProgramme(programmePublicId);
-	const done = await store.transact(async (trx) => {
-		await lockProgramme(trx, programme.id);
-		return work(trx, programme.id, clock.nowMs());
-	});
-	if (done.ok) store.announceChange(programme.id);
-	return done;
-}
-
 function noteStep(
 	trx: Db,
 	action: AuditAction & `secret.${string}`,
 	personId: number | null,
-	programmeId: number,
-	hint: SigningSecret["hint"],
+	{ programme_id: programmeId, hint }: Pick<SigningSecret, "programme_id" | "hint">,
 	nowMs: number,
 ): Promise<void> {
 	return noteAudit(trx, { personId, programmeId, action, subject: `rbs_…${hint}` }, nowMs);

@@ -232,7 +232,7 @@ test("a key that is revoked ends its stream before anything more is told", async
 	await stream.take();
 	await replaceSecret(shop.deps, shop.programme.public_id);
 	const keys = await shop.store.db.selectFrom("api_keys").select("public_id").execute();
-	await revokeKey(shop.deps, shop.programme.id, keys[0]?.public_id ?? "", null);
+	await revokeKey(shop.deps, shop.programme.public_id, keys[0]?.public_id ?? "", null);
 	await shop.store.db
 		.insertInto("moves")
 		.values(await anyMove(shop))

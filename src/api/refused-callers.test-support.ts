@@ -36,7 +36,7 @@ export const CALLER_SCENARIOS: Readonly<Record<CallerCode, readonly Scenario[]>>
 			status: 401,
 			call: async (shop) => {
 				const second = expectValue(await issueKey(shop.deps, shop.programme.public_id));
-				expectValue(await revokeKey(shop.deps, shop.programme.id, second.keyId));
+				expectValue(await revokeKey(shop.deps, shop.programme.public_id, second.keyId));
 				const credentials = { key: second.key, secret: shop.credentials.secret };
 				const options = { body: SALE, nowMs: START_MS };
 				return read(await shop.request(signedRequest("POST", "/v1/conversions", credentials, options)));

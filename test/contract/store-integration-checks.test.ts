@@ -138,7 +138,7 @@ eachDatabase("the checks of an integration", (database) => {
 		const revoked: string[] = [];
 		for (let n = 0; n < 12; n++) {
 			const keyId = await issue();
-			await revokeKey(deps, programme.id, keyId);
+			await revokeKey(deps, programme.public_id, keyId);
 			revoked.unshift(keyId);
 		}
 		const listed = (await listApiKeys(store.db, programme.id, 10)).map((key) => key.public_id);
@@ -146,7 +146,7 @@ eachDatabase("the checks of an integration", (database) => {
 		for (let n = 1; n < MAX_USABLE_KEYS; n++) ok((await issue()).startsWith("key_"));
 		equal(await issue(), "too_many_keys");
 		equal((await listApiKeys(store.db, programme.id, 0)).length, MAX_USABLE_KEYS);
-		await revokeKey(deps, programme.id, first);
+		await revokeKey(deps, programme.public_id, first);
 		ok((await issue()).startsWith("key_"), "one less, one more");
 	});
 });

@@ -247,10 +247,10 @@ const WALKED = [
 	/The Postback URL was removed/,
 ];
 
-async function walk(setup: Setup, { programmeId, programmeRow }: ShopAccount): Promise<void> {
+async function walk(setup: Setup, { programmeId }: ShopAccount): Promise<void> {
 	const service = setup.service();
 	const { keyId } = expectValue(await issueKey(service, programmeId));
-	expectValue(await revokeKey(service, programmeRow, keyId));
+	expectValue(await revokeKey(service, programmeId, keyId));
 	const first = expectValue(await prepareSecret(service, programmeId));
 	expectValue(await discardSecret(service, programmeId, first.secretId));
 	const second = expectValue(await prepareSecret(service, programmeId));

@@ -202,7 +202,7 @@ function wordsOf(
 
 async function callWithRevokedKey(shop: TestShop, method: string, target: string) {
 	const { key, keyId } = expectValue(await issueKey(shop.deps, shop.programme.public_id));
-	expectValue(await revokeKey(shop.deps, shop.programme.id, keyId));
+	expectValue(await revokeKey(shop.deps, shop.programme.public_id, keyId));
 	return shop.call(method, target, { headers: { authorization: `Bearer ${key}` } });
 }
 

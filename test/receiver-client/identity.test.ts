@@ -20,7 +20,7 @@ test("a revoked key is refused", async () => {
 	const { key, keyId } = expectValue(await issueKey(live.service, live.account.programmeId));
 	const client = live.createClient({ apiKey: key });
 	equal((await client.conversions()).ok, true);
-	expectValue(await revokeKey(live.service, live.account.programmeRow, keyId));
+	expectValue(await revokeKey(live.service, live.account.programmeId, keyId));
 	await isRefused(client.record(sale), "revoked_api_key");
 });
 

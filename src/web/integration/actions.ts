@@ -32,7 +32,7 @@ export const issueApiKey: Action = async (c, deps) => {
 
 export const revokeApiKey: Action = async (c, deps) => {
 	const { programme, personId } = whoAndWhere(c);
-	const revoked = await revokeKey(deps, programme.id, c.req.param("keyId") ?? "", personId);
+	const revoked = await revokeKey(deps, programme.public_id, c.req.param("keyId") ?? "", personId);
 	if (!revoked.ok) return backWithFault(c, revoked.fault);
 	setFlash(c, "good", "The key is revoked: requests with it are refused from now on.");
 	return back(c);
