@@ -1,6 +1,7 @@
 // The work nobody asks for: the approval window, expiry of parked conversions, notice mails, retention.
 // Each chore runs by itself, never twice at once, and its failure is logged and tried again.
 
+import { type TellDeps, tellChanges } from "./accounts/tell-changes.ts";
 import { type MailOwnersDeps, mailOwners } from "./callbacks/mail-owners.ts";
 import type { ConversionsDeps } from "./conversions/deps.ts";
 import { approveDue, expireParked } from "./conversions/end-windows.ts";
@@ -33,6 +34,8 @@ export interface Chores {
 
 /** Windows are days long; this is how late their end may be noticed. */
 const WINDOW_INTERVAL_MS = 10 * SECOND_MS;
+/** How long after a change its mail is written, at the latest. */
+const TELL_INTERVAL_MS = 5 * SECOND_MS;
 const MAIL_LOOK_INTERVAL_MS = 30 * SECOND_MS;
 /** Longer than any of them is tried for, and than the next one on the same topic has to wait. */
 const MAILS_KEPT_MS = 7 * DAY_MS;
@@ -82,7 +85,14 @@ export function startChores(deps: ChoresDeps): Chores {
 	};
 }
 
-export class Chore {
+/** In every process that has a mail server: whichever is there tells. Without one, changes wait on record. */
+export function startTelling(deps: TellDeps & { log: Log }): Pick<Chore, "stop"> | null {
+	if (!deps.mails.isOn) return null;
+	const tell = (isStopping: () => boolean) => tellChanges(deps, isStopping);
+	return new Chore("tell changes by mail", TELL_INTERVAL_MS, tell, deps.clock, deps.log);
+}
+
+class Chore {
 	readonly #name: string;
 	readonly #intervalMs: number;
 	readonly #work: (isStopping: () => boolean) => Promise<unknown>;

@@ -11,11 +11,10 @@ import {
 } from "./cli/command.ts";
 import { doctorCommand } from "./cli/doctor.ts";
 import { keyIssueCommand } from "./cli/key.ts";
-import { listenCommand } from "./cli/listen.ts";
 import { migrateCommand } from "./cli/migrate.ts";
 import { programmeCreateCommand } from "./cli/programme.ts";
 import { serveCommand } from "./cli/serve.ts";
-import { triggerCommand } from "./cli/trigger.ts";
+import { SHOP_COMMANDS } from "./cli/shop-commands.ts";
 import { userCreateCommand, userLinkCommand } from "./cli/user.ts";
 
 const COMMANDS: readonly (Command | DelegatedCommand)[] = [
@@ -26,8 +25,7 @@ const COMMANDS: readonly (Command | DelegatedCommand)[] = [
 	programmeCreateCommand,
 	keyIssueCommand,
 	doctorCommand,
-	listenCommand,
-	triggerCommand,
+	...SHOP_COMMANDS,
 ];
 
 const screen: Screen = {

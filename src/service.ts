@@ -5,18 +5,16 @@ import packageJson from "../package.json" with { type: "json" };
 import { createInstallationWatch } from "./accounts/installation-watch.ts";
 import { makeFirstStaffPath } from "./accounts/links.ts";
 import { createMailDispatcher, type MailDispatcher } from "./accounts/mail-dispatcher.ts";
-import { tellChanges } from "./accounts/tell-changes.ts";
 import { createLimitedCalls } from "./api/limited-calls.ts";
 import { createMetrics } from "./api/metrics.ts";
 import { createApp, createMetricsApp, createWorkerApp } from "./app.ts";
 import { Engine } from "./callbacks/engine.ts";
 import { logForbiddenAddresses } from "./callbacks/forbidden-addresses.ts";
 import { createPass } from "./callbacks/pass.ts";
-import { Chore, startChores } from "./chores.ts";
+import { startChores, startTelling } from "./chores.ts";
 import { type Config, publicUrlAt, warningSettings } from "./config.ts";
 import { startBulkRunner } from "./conversions/bulk-runner.ts";
 import { openSecret, SEALING_KEY_BYTES } from "./domain/sealing.ts";
-import { SECOND_MS } from "./domain/time.ts";
 import { findSettingWarnings } from "./domain/warning.ts";
 import { realClock } from "./outside/clock.ts";
 import { type EarlyListener, listenEarly, METRICS_LIMITS, PUBLIC_LIMITS } from "./outside/http-server.ts";
@@ -73,9 +71,6 @@ export interface OpenOptions {
 	/** "inspect" leaves everything as it is: the schema, and a key file that is not there. */
 	schema?: "migrate" | "inspect";
 }
-
-/** How long after a change its mail is written, at the latest. */
-const TELL_INTERVAL_MS = 5 * SECOND_MS;
 
 /** What is there before it is known where the service listens. */
 type Ground = Omit<Workplace, "mails" | "publicUrl">;
@@ -240,14 +235,6 @@ async function offerFirstStaff(workplace: Ground): Promise<string | null> {
 		);
 		return null;
 	}
-}
-
-/** In every process that has a mail server, so that whichever is there tells. Without one, changes wait on record. */
-function startTelling(workplace: Workplace): Chore | null {
-	const { mails, clock, log } = workplace;
-	if (!mails.isOn) return null;
-	const tell = (isStopping: () => boolean) => tellChanges(workplace, isStopping);
-	return new Chore("tell changes by mail", TELL_INTERVAL_MS, tell, clock, log);
 }
 
 /** What delivers callbacks and does the periodic work. */

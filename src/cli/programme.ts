@@ -1,10 +1,10 @@
 // `ringback programme create`.
 
 import { openProgramme } from "../accounts/open-programme.ts";
-import { type Command, EXIT, JSON_OPTION, sayFault } from "./command.ts";
-import { withWorkplace } from "./with-workplace.ts";
+import { succeed } from "../domain/fault.ts";
+import { workplaceCommand } from "./workplace-command.ts";
 
-export const programmeCreateCommand: Command = {
+export const programmeCreateCommand = workplaceCommand({
 	name: "programme create",
 	summary: "Makes a shop's programme: its currency, its rates and its approval window.",
 	options: {
@@ -33,25 +33,21 @@ export const programmeCreateCommand: Command = {
 			type: "boolean",
 			help: "record pixel conversions at once, without the shop's confirmation; anyone can call the pixel",
 		},
-		json: JSON_OPTION,
 	},
-	run: (options, screen) =>
-		withWorkplace(screen, async (workplace) => {
-			const asJson = options.flag("json");
-			const days = options.text("approval-days");
-			const opened = await openProgramme(workplace, null, {
-				name: options.text("name"),
-				ownerEmail: options.text("owner"),
-				currency: options.text("currency"),
-				commissionRate: options.text("commission"),
-				feeRate: options.text("fee"),
-				approvalDays: /^\d+$/.test(days) ? Number(days) : Number.NaN,
-				parksPixels: !options.flag("no-parking"),
-			});
-			if (!opened.ok) return sayFault(screen, opened.fault, asJson);
-			const { public_id: id, name } = opened.value.programme;
-			if (asJson) screen.out(JSON.stringify({ id, name }));
-			else screen.out(`Made programme ${name}: ${id}\nNext: npx ringback key issue --programme ${id}`);
-			return EXIT.ok;
-		}),
-};
+	async work(workplace, options) {
+		const days = options.text("approval-days");
+		const opened = await openProgramme(workplace, null, {
+			name: options.text("name"),
+			ownerEmail: options.text("owner"),
+			currency: options.text("currency"),
+			commissionRate: options.text("commission"),
+			feeRate: options.text("fee"),
+			approvalDays: /^\d+$/.test(days) ? Number(days) : Number.NaN,
+			parksPixels: !options.flag("no-parking"),
+		});
+		if (!opened.ok) return opened;
+		const { public_id: id, name } = opened.value.programme;
+		const text = `Made programme ${name}: ${id}\nNext: npx ringback key issue --programme ${id}`;
+		return succeed({ json: { id, name }, text });
+	},
+});

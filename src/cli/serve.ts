@@ -5,7 +5,7 @@ import { readConfig, warningSettings } from "../config.ts";
 import { findSettingWarnings } from "../domain/warning.ts";
 import type { Service } from "../service.ts";
 import { type Command, EXIT, JSON_OPTION, type Screen } from "./command.ts";
-import { sayProblems } from "./with-workplace.ts";
+import { sayProblems } from "./workplace-command.ts";
 
 export const serveCommand: Command = {
 	name: "serve",

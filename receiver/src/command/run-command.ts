@@ -9,6 +9,7 @@ import { describeUsage, type Given, parseArguments, type Usage } from "./usage.t
 import { readVersion } from "./version.ts";
 
 export type { Environment, Screen } from "./surroundings.ts";
+export { describeUsage, type OptionSpec, parseArguments } from "./usage.ts";
 
 type ShopCommand = { readonly usage: Usage; run(given: Given, surroundings: Surroundings): Promise<number> };
 

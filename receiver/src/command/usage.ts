@@ -84,7 +84,11 @@ function describeArgumentError(
 	return `${incomplete ?? "An option"} needs a value. If the value starts with a dash, write ${incomplete ?? "--option"}=VALUE.`;
 }
 
-export function describeUsage({ name, summary, argument, options, notes }: Usage): string {
+/** `program` is what the command is typed behind. */
+export function describeUsage(
+	{ name, summary, argument, options, notes }: Usage,
+	program = "ringback",
+): string {
 	const entries = Object.entries(options);
 	const words = entries.map(([option, spec]) => {
 		const shown = spec.type === "boolean" ? `--${option}` : `--${option} ${spec.value ?? "TEXT"}`;
@@ -97,7 +101,7 @@ export function describeUsage({ name, summary, argument, options, notes }: Usage
 	if (argument !== undefined) rows.unshift([argument.value, argument.help]);
 	const width = Math.max(...rows.map(([shown]) => shown?.length ?? 0));
 	return [
-		["ringback", name, ...(argument === undefined ? [] : [argument.value]), ...words].join(" "),
+		[program, name, ...(argument === undefined ? [] : [argument.value]), ...words].join(" "),
 		"",
 		summary,
 		"",
