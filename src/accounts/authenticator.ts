@@ -11,15 +11,14 @@ import {
 	turnAuthenticatorOff,
 	turnAuthenticatorOn,
 } from "../store/authenticator.ts";
-import { endSession, endSessions, findSessionRow, resumeSession } from "../store/sign-in.ts";
+import { endSession, endSessions } from "../store/sign-in.ts";
 import type { Db } from "../store/store.ts";
 import type { Role } from "../store/tables/people.ts";
 import type { AuthSession, Visitor } from "./auth.ts";
 import { authenticatorNotSetUp, refusalOf, wrongPassword } from "./auth-fault.ts";
 import { type CodeHolder, codeAlreadyUsed, tryCode, useNetworkForCode } from "./code-limits.ts";
-import { transactAs } from "./links.ts";
 import { withPasswordLimit } from "./password-limits.ts";
-import { makeSessionNames } from "./sessions.ts";
+import { changeWithSession } from "./sessions.ts";
 import type { SignInDeps } from "./sign-in.ts";
 import { makeDeviceCookie } from "./signed-cookies.ts";
 
@@ -151,34 +150,26 @@ interface Change {
 	visitor: Visitor;
 }
 
-/**
- * All of it or nothing: the change, the session's new token, and the note from which the person is told. By then better-auth
- * has only judged the code. Refused when the session has ended meanwhile, or by the change itself.
- */
+/** The change, and the note from which the person is told. By then better-auth has only judged the code. */
 async function commitChange(
 	deps: SignInDeps,
 	{ person: { personId, role, email }, session, visitor }: Change,
 	action: "authenticator.turned_on" | "authenticator.turned_off",
 	apply: (trx: Db) => Promise<Result<true>>,
 ): Promise<Result<readonly string[]>> {
-	const { store, clock, random, auth } = deps;
-	const renewed = makeSessionNames(random);
-	const changed = await transactAs(store, { personId, role, sessionId: session.id }, async (trx) => {
-		const row = await findSessionRow(trx, session.id);
-		if (row === undefined) throw new Error("a session that was there a moment ago");
+	const maker = { personId, role, sessionId: session.id };
+	const changed = await changeWithSession(deps, maker, visitor, async (trx, row) => {
 		const applied = await apply(trx);
 		if (!applied.ok) return applied;
 		// What the password alone has opened elsewhere must not outlive the moment from which it is not enough.
 		if (action === "authenticator.turned_on") await endSessions(trx, row.userId);
 		else await endSession(trx, row.token);
-		await resumeSession(trx, row, renewed);
-		await noteAudit(trx, { personId, action, address: visitor.address }, clock.nowMs());
+		await noteAudit(trx, { personId, action, address: visitor.address }, deps.clock.nowMs());
 		return applied;
 	});
 	if (!changed.ok) return changed;
 	// The cookie that knows this browser was signed for the account as it was before.
-	const device = await makeDeviceCookie(deps, email);
-	return succeed([...(await auth.sessionCookies(renewed.token, visitor)), device]);
+	return succeed([...changed.value.setCookies, await makeDeviceCookie(deps, email)]);
 }
 
 async function findOwnSession({ auth }: Pick<SignInDeps, "auth">, visitor: Visitor): Promise<AuthSession> {

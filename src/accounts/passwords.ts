@@ -5,7 +5,7 @@ import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { noteAudit } from "../store/audit.ts";
 import { lockLinks, removeLinksOfPerson } from "../store/links.ts";
 import { findPersonByEmail, findPersonById } from "../store/people.ts";
-import { findSessionRow, hasPassword, resumeSession, setPassword } from "../store/sign-in.ts";
+import { hasPassword, setPassword } from "../store/sign-in.ts";
 import { composeResetMail } from "./account-mail.ts";
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH, type Visitor } from "./auth.ts";
 import { wrongPassword } from "./auth-fault.ts";
@@ -17,9 +17,9 @@ import {
 	RESET_MAILS_TO_ONE_ADDRESS,
 	useLimits,
 } from "./limits.ts";
-import { issueLink, linkPath, type Maker, transactAs } from "./links.ts";
+import { issueLink, linkPath, type Maker } from "./links.ts";
 import { forgetWrongPasswords, withPasswordLimit } from "./password-limits.ts";
-import { makeSessionNames } from "./sessions.ts";
+import { changeWithSession } from "./sessions.ts";
 import type { SignInDeps } from "./sign-in.ts";
 import { makeConfirmationCookie, type SignInMoment } from "./signed-cookies.ts";
 
@@ -53,33 +53,28 @@ export function judgePassword(password: string): Result<true> {
  * present one is right; what changes is one transaction of ours, because its own would not hold the rest.
  */
 export async function changePassword(
-	{ auth, store, clock, random }: Pick<SignInDeps, "auth" | "store" | "clock" | "random">,
+	deps: Pick<SignInDeps, "auth" | "store" | "clock" | "random">,
 	person: Maker,
 	{ currentPassword, newPassword }: { currentPassword: string; newPassword: string },
 	visitor: Visitor,
 ): Promise<Result<PasswordChanged>> {
+	const { auth, store, clock } = deps;
 	const judged = judgePassword(newPassword);
 	if (!judged.ok) return judged;
 	const self = await findPersonById(store.db, person.personId);
 	if (self === undefined) throw new Error("a session without a person");
 	if (!(await auth.isPassword(self.email, currentPassword))) return wrongPassword();
 	const passwordHash = await auth.hashPassword(newPassword);
-	const renewed = makeSessionNames(random);
-	// A new password by another way, since the present one was looked at, has ended this session: then it is refused.
-	const changed = await transactAs(store, person, async (trx) => {
-		const session = await findSessionRow(trx, person.sessionId);
-		if (session === undefined) throw new Error("a session that was there a moment ago");
+	const changed = await changeWithSession(deps, person, visitor, async (trx) => {
 		const nowMs = clock.nowMs();
 		const ended = await endAccess(trx, self, { endedBy: self.id, nowMs, keepsOneSession: true });
 		await setPassword(trx, self, passwordHash, nowMs);
-		await resumeSession(trx, session, renewed);
 		await forgetWrongPasswords(trx, self.email, visitor.address);
 		const note = { personId: self.id, action: "password.changed", address: visitor.address } as const;
 		await noteAudit(trx, note, nowMs);
 		return succeed(ended);
 	});
-	if (!changed.ok) return changed;
-	return succeed({ ended: changed.value, setCookies: await auth.sessionCookies(renewed.token, visitor) });
+	return changed.ok ? succeed({ ended: changed.value.value, setCookies: changed.value.setCookies }) : changed;
 }
 
 /** The password given again in a session that is not new. Resolves to a whole Set-Cookie line. */

@@ -1,19 +1,39 @@
-// Where a person is signed in, and ending it there. Sessions are named by their id: the token never leaves
-// the cookie.
+// Where a person is signed in: ending it there, and going on under another token. Sessions are named by their id: the
+// token never leaves the cookie.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import type { Random } from "../ports.ts";
 import { noteAudit } from "../store/audit.ts";
+import { findSessionRow, resumeSession, type SessionRow } from "../store/sign-in.ts";
+import type { Db } from "../store/store.ts";
 import type { Visitor } from "./auth.ts";
 import { refusalOf } from "./auth-fault.ts";
+import { type Maker, transactAs } from "./links.ts";
 import type { SignInDeps } from "./sign-in.ts";
 
 const SESSION_ID_BYTES = 16;
 const SESSION_TOKEN_BYTES = 32;
 
-/** For a session that goes on when others end: whoever copied its cookie has nothing. */
-export function makeSessionNames({ hex }: Random): { id: string; token: string } {
-	return { id: hex(SESSION_ID_BYTES), token: hex(SESSION_TOKEN_BYTES) };
+/**
+ * For a change that ends sessions, this one among them: it goes on under a new id and token, so that whoever copied its
+ * cookie has nothing. All in one transaction, or nothing. Refused by the change itself, or when the session has ended
+ * meanwhile. Also resolves to the session's new cookies.
+ */
+export async function changeWithSession<Value>(
+	{ auth, store, random }: Pick<SignInDeps, "auth" | "store" | "random">,
+	maker: Maker,
+	visitor: Visitor,
+	change: (trx: Db, session: SessionRow) => Promise<Result<Value>>,
+): Promise<Result<{ value: Value; setCookies: readonly string[] }>> {
+	const renewed = { id: random.hex(SESSION_ID_BYTES), token: random.hex(SESSION_TOKEN_BYTES) };
+	const changed = await transactAs(store, maker, async (trx) => {
+		const session = await findSessionRow(trx, maker.sessionId);
+		if (session === undefined) throw new Error("a session that was there a moment ago");
+		const done = await change(trx, session);
+		if (done.ok) await resumeSession(trx, session, renewed);
+		return done;
+	});
+	if (!changed.ok) return changed;
+	return succeed({ value: changed.value, setCookies: await auth.sessionCookies(renewed.token, visitor) });
 }
 
 export async function revokeSession(
