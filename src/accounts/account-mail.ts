@@ -16,13 +16,10 @@ export interface InvitationMail {
 	validDays: number;
 }
 
-export function composeInvitationMail({
-	to,
-	link,
-	role,
-	programmeName,
-	validDays,
-}: Omit<InvitationMail, "programmeName"> & { role: Role; programmeName: string | null }): AccountMail {
+export function composeInvitationMail(
+	invitation: Omit<InvitationMail, "programmeName"> & { role: Role; programmeName: string | null },
+): AccountMail {
+	const { to, link, role, programmeName, validDays } = invitation;
 	const name = programmeName === null ? null : quote(programmeName);
 	const [what, where] =
 		role === "staff"
@@ -35,10 +32,7 @@ export function composeInvitationMail({
 		subject: `You're invited to ${what}`,
 		text: [
 			`You are invited to ${where} on Ringback.`,
-			"",
-			`Open this link to choose your password. It works once, and for ${days(validDays)}:`,
-			link,
-			"",
+			...openLink("to choose your password", link, days(validDays)),
 			"If you did not expect this mail, do nothing: without the link there is no account.",
 		].join("\n"),
 		goodForMs: validDays * DAY_MS,
@@ -46,22 +40,15 @@ export function composeInvitationMail({
 }
 
 /** From another owner, to whoever has the mailbox: the page behind the link knows whether they need a password. */
-export function composeOwnerInvitationMail({
-	to,
-	link,
-	programmeName,
-	validDays,
-}: InvitationMail): AccountMail {
+export function composeOwnerInvitationMail(invitation: InvitationMail): AccountMail {
+	const { to, link, programmeName, validDays } = invitation;
 	const name = quote(programmeName);
 	return {
 		to,
 		subject: `You're invited to manage ${name}`,
 		text: [
 			`An owner of the programme ${name} invites you to manage it with them on Ringback.`,
-			"",
-			`Open this link to accept. It works once, and for ${days(validDays)}:`,
-			link,
-			"",
+			...openLink("to accept", link, days(validDays)),
 			"If you did not expect this mail, do nothing: nothing changes until you accept.",
 		].join("\n"),
 		goodForMs: validDays * DAY_MS,
@@ -70,15 +57,11 @@ export function composeOwnerInvitationMail({
 
 /** For somebody who can sign in already: nothing to set up, only something new to see. */
 export function composeAccessMail(to: string, programmeName: string, publicUrl: string): AccountMail {
+	const name = quote(programmeName);
 	return {
 		to,
-		subject: `You now have access to ${quote(programmeName)}`,
-		text: [
-			`The programme ${quote(programmeName)} has been added to your account on Ringback.`,
-			"",
-			"Sign in as usual:",
-			`${publicUrl}/sign-in`,
-		].join("\n"),
+		subject: `You now have access to ${name}`,
+		text: `The programme ${name} has been added to your account on Ringback.\n\nSign in as usual:\n${publicUrl}/sign-in`,
 		goodForMs: NEWS_DAYS * DAY_MS,
 	};
 }
@@ -89,14 +72,15 @@ export function composeResetMail(to: string, link: string): AccountMail {
 		subject: "Choose a new password",
 		text: [
 			"Somebody, probably you, asked for a new password on Ringback.",
-			"",
-			"Open this link to choose one. It works once, and for one hour:",
-			link,
-			"",
+			...openLink("to choose one", link, "one hour"),
 			"If it was not you, do nothing: your password stays as it is.",
 		].join("\n"),
 		goodForMs: HOUR_MS,
 	};
+}
+
+function openLink(what: string, link: string, howLong: string): string[] {
+	return ["", `Open this link ${what}. It works once, and for ${howLong}:`, link, ""];
 }
 
 function days(count: number): string {

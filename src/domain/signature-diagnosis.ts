@@ -113,28 +113,30 @@ function withoutOrigin(target: string): string {
 }
 
 const MILLISECONDS = /^\d{13}$/;
+/** Of 32 bytes. */
+const BASE64 = /^[0-9A-Za-z+/_-]{43}=?$/;
 
 function checkTimestamp(timestamp: string, nowMs: number): DiagnosisStep {
-	const part = "timestamp";
+	const say = (verdict: DiagnosisVerdict, text: string) => ({ part: "timestamp", verdict, text }) as const;
 	if (MILLISECONDS.test(timestamp)) {
-		const text = `${timestamp} looks like milliseconds. Send Unix time in seconds: divide by 1,000 and cut the rest off.`;
-		return { part, verdict: "bad", text };
+		return say(
+			"bad",
+			`${timestamp} looks like milliseconds. Send Unix time in seconds: divide by 1,000 and cut the rest off.`,
+		);
 	}
 	switch (judgeTimestamp(timestamp, nowMs)) {
 		case "malformed":
-			return {
-				part,
-				verdict: "bad",
-				text: `"${timestamp}" is not Unix time in seconds: digits only, nothing else.`,
-			};
+			return say("bad", `"${timestamp}" is not Unix time in seconds: digits only, nothing else.`);
 		case "stale": {
 			const offSeconds = Number(timestamp) - Math.floor(nowMs / 1000);
 			const side = offSeconds < 0 ? "behind" : "ahead of";
-			const text = `It is ${Math.abs(offSeconds)} seconds ${side} our clock, outside the window of ${TIMESTAMP_TOLERANCE_SECONDS}. For a request from a while ago that is to be expected; for one sent just now, set the sender's clock.`;
-			return { part, verdict: "bad", text };
+			return say(
+				"bad",
+				`It is ${Math.abs(offSeconds)} seconds ${side} our clock, outside the window of ${TIMESTAMP_TOLERANCE_SECONDS}. For a request from a while ago that is to be expected; for one sent just now, set the sender's clock.`,
+			);
 		}
 		case "fresh":
-			return { part, verdict: "good", text: `Within ${TIMESTAMP_TOLERANCE_SECONDS} seconds of our clock.` };
+			return say("good", `Within ${TIMESTAMP_TOLERANCE_SECONDS} seconds of our clock.`);
 	}
 }
 
@@ -146,27 +148,31 @@ function checkNonce(nonce: string): DiagnosisStep {
 	return { part: "nonce", verdict: isGood ? "good" : "bad", text };
 }
 
+/** The first shape that fits. */
+const SHAPES: readonly [shape: RegExp, verdict: DiagnosisVerdict, text: string][] = [
+	[/^sha256=/i, "bad", 'It begins with "sha256=". Send the 64 hex digits alone.'],
+	[/^[0-9a-f]{64}$/, "good", "64 lower-case hex digits."],
+	[
+		/^[0-9a-fA-F]{64}$/,
+		"warn",
+		"It is in upper-case hex. We take it, but send lower case: a plain comparison would refuse it.",
+	],
+	[BASE64, "bad", "It looks like base64. Send the HMAC as 64 hex digits."],
+];
+
 function checkShape(signature: string): DiagnosisStep {
-	const part = "signature";
-	if (/^sha256=/i.test(signature)) {
-		return { part, verdict: "bad", text: 'It begins with "sha256=". Send the 64 hex digits alone.' };
-	}
-	if (/^[0-9a-f]{64}$/.test(signature)) return { part, verdict: "good", text: "64 lower-case hex digits." };
-	if (/^[0-9a-fA-F]{64}$/.test(signature)) {
-		const text =
-			"It is in upper-case hex. We take it, but send lower case: a plain comparison would refuse it.";
-		return { part, verdict: "warn", text };
-	}
-	if (/^[0-9A-Za-z+/_-]{43}=?$/.test(signature)) {
-		return { part, verdict: "bad", text: "It looks like base64. Send the HMAC as 64 hex digits." };
-	}
-	return { part, verdict: "bad", text: `It must be 64 hex digits, but has ${signature.length} characters.` };
+	const [, verdict, text] = SHAPES.find(([shape]) => shape.test(signature)) ?? [
+		null,
+		"bad",
+		`It must be 64 hex digits, but has ${signature.length} characters.`,
+	];
+	return { part: "signature", verdict, text };
 }
 
 /** In hex, whatever it was written in: then the other parts can still be judged. */
 function bareSignature(signature: string): string {
 	const bare = signature.replace(/^sha256=/i, "");
-	if (!/^[0-9A-Za-z+/_-]{43}=?$/.test(bare)) return bare;
+	if (!BASE64.test(bare)) return bare;
 	return Buffer.from(bare, "base64").toString("hex");
 }
 
@@ -245,19 +251,9 @@ function explainMatch(
 
 function conclude(steps: readonly DiagnosisStep[], canonical: string): Diagnosis {
 	const wrong = steps.filter(({ verdict }) => verdict === "bad");
-	if (wrong.length === 0) {
-		return {
-			isGood: true,
-			conclusion: "The signature is right: this request would be accepted.",
-			steps,
-			canonical,
-		};
-	}
-	const parts = wrong.map(({ part }) => part).join(", ");
-	return {
-		isGood: false,
-		conclusion: `This request would be refused. What differs: ${parts}.`,
-		steps,
-		canonical,
-	};
+	const isGood = wrong.length === 0;
+	const conclusion = isGood
+		? "The signature is right: this request would be accepted."
+		: `This request would be refused. What differs: ${wrong.map(({ part }) => part).join(", ")}.`;
+	return { isGood, conclusion, steps, canonical };
 }

@@ -11,12 +11,11 @@ const METHODS = ["POST", "GET", "PUT", "PATCH", "DELETE"] as const;
 
 export function methodVariants(method: string): Variant[] {
 	const others = [method.toUpperCase(), method.toLowerCase(), ...METHODS];
-	return distinct(method, [
-		...others.map((value) => ({
-			value,
-			mistake: `The signature was made for the method ${value}, but the request is a ${method}. Sign the method of the request itself, in capital letters.`,
-		})),
-	]);
+	const variants = others.map((value) => ({
+		value,
+		mistake: `The signature was made for the method ${value}, but the request is a ${method}. Sign the method of the request itself, in capital letters.`,
+	}));
+	return distinct(method, variants);
 }
 
 /** `origins`: scheme, host and port under which the request may have been addressed. */
@@ -49,55 +48,35 @@ export function targetVariants(target: string, origins: readonly string[]): Vari
 	]);
 }
 
+/** The same JSON in other bytes, as programs write it again. */
+const SPELLINGS: readonly [how: string, write: (json: unknown) => string][] = [
+	["without spaces", (json) => JSON.stringify(json)],
+	["indented by two spaces", (json) => JSON.stringify(json, null, 2)],
+	["indented by four spaces", (json) => JSON.stringify(json, null, 4)],
+	["indented by tabs", (json) => JSON.stringify(json, null, "\t")],
+	["a space after each comma and colon, as Python writes it", spacedJson],
+	["as Python writes it, with letters as \\u codes", (json) => escapeUnicode(spacedJson(json))],
+	["as PHP's json_encode writes it", (json) => escapeUnicode(JSON.stringify(json)).replaceAll("/", "\\/")],
+	["with letters as \\u codes", (json) => escapeUnicode(JSON.stringify(json))],
+	["with its fields in another order", (json) => JSON.stringify(sortKeys(json))],
+];
+
 export function bodyVariants(body: string): Variant[] {
-	const other = "Hash the raw bytes exactly as they are sent, and do not parse and write the JSON again.";
-	const reserialised = (value: string | null, how: string): Variant[] =>
-		value === null
-			? []
-			: [{ value, mistake: `The body was re-serialised: the same JSON, in other bytes (${how}). ${other}` }];
-	const withLineEnds = (value: string, how: string): Variant => ({
+	const signed = (value: string, how: string): Variant => ({
 		value,
 		mistake: `The body was signed ${how}. Hash the bytes exactly as they are sent.`,
 	});
 	const json = parseJson(body);
+	const spelled = json === undefined ? [] : SPELLINGS;
 	return distinct(body, [
-		withLineEnds(`${body}\n`, "with a line break at its end that was not sent"),
-		withLineEnds(body.replace(/\r?\n$/, ""), "without the line break at its end"),
-		withLineEnds(body.trim(), "without the spaces around it"),
-		withLineEnds(body.replace(/\r?\n/g, "\r\n"), "with CRLF line breaks"),
-		...reserialised(
-			writeJson(json, (value) => JSON.stringify(value)),
-			"without spaces",
-		),
-		...reserialised(
-			writeJson(json, (value) => JSON.stringify(value, null, 2)),
-			"indented by two spaces",
-		),
-		...reserialised(
-			writeJson(json, (value) => JSON.stringify(value, null, 4)),
-			"indented by four spaces",
-		),
-		...reserialised(
-			writeJson(json, (value) => JSON.stringify(value, null, "\t")),
-			"indented by tabs",
-		),
-		...reserialised(writeJson(json, spacedJson), "a space after each comma and colon, as Python writes it"),
-		...reserialised(
-			writeJson(json, (value) => escapeUnicode(spacedJson(value))),
-			"as Python writes it, with letters as \\u codes",
-		),
-		...reserialised(
-			writeJson(json, (value) => escapeUnicode(JSON.stringify(value)).replaceAll("/", "\\/")),
-			"as PHP's json_encode writes it",
-		),
-		...reserialised(
-			writeJson(json, (value) => escapeUnicode(JSON.stringify(value))),
-			"with letters as \\u codes",
-		),
-		...reserialised(
-			writeJson(json, (value) => JSON.stringify(sortKeys(value))),
-			"with its fields in another order",
-		),
+		signed(`${body}\n`, "with a line break at its end that was not sent"),
+		signed(body.replace(/\r?\n$/, ""), "without the line break at its end"),
+		signed(body.trim(), "without the spaces around it"),
+		signed(body.replace(/\r?\n/g, "\r\n"), "with CRLF line breaks"),
+		...spelled.map(([how, write]) => ({
+			value: write(json),
+			mistake: `The body was re-serialised: the same JSON, in other bytes (${how}). Hash the raw bytes exactly as they are sent, and do not parse and write the JSON again.`,
+		})),
 		{ value: "", mistake: "An empty body was signed. Hash the body that is sent." },
 	]);
 }
@@ -142,10 +121,6 @@ function parseJson(text: string): unknown {
 	} catch {
 		return undefined;
 	}
-}
-
-function writeJson(json: unknown, write: (json: unknown) => string): string | null {
-	return json === undefined ? null : write(json);
 }
 
 function spacedJson(value: unknown): string {

@@ -1,6 +1,7 @@
 // When something first worked for a programme. Written once, in the transaction of what it tells of: a check that is
 // ticked stays ticked, however much comes after it, and nobody reads a history to see it.
 
+import { countUsableKeys } from "./keys.ts";
 import type { Programme } from "./programmes.ts";
 import type { Db } from "./store.ts";
 
@@ -38,4 +39,27 @@ export async function noteFirstCallbacks(
 		.orderBy("id")
 		.execute();
 	for (const programme of unanswered) await noteFirstTime(trx, programme, "first_callback_at_ms", nowMs);
+}
+
+/** Whether a programme's integration works, as the page's checks ask it. */
+export interface IntegrationChecks {
+	hasKey: boolean;
+	hasSignedRequest: boolean;
+	/** One that counts: that the shop's server confirms, or of a programme that does not park them. */
+	hasPixel: boolean;
+	hasCallback: boolean;
+}
+
+export async function readIntegrationChecks(db: Db, programmeId: number): Promise<IntegrationChecks> {
+	const first = await db
+		.selectFrom("programmes")
+		.select(["first_signed_at_ms", "first_pixel_at_ms", "first_callback_at_ms"])
+		.where("id", "=", programmeId)
+		.executeTakeFirstOrThrow();
+	return {
+		hasKey: (await countUsableKeys(db, programmeId)) > 0,
+		hasSignedRequest: first.first_signed_at_ms !== null,
+		hasPixel: first.first_pixel_at_ms !== null,
+		hasCallback: first.first_callback_at_ms !== null,
+	};
 }

@@ -22,10 +22,7 @@ export async function findUsableSecrets(
 	programmeId: number,
 	nowMs: number,
 ): Promise<SigningSecret[]> {
-	return db
-		.selectFrom("signing_secrets")
-		.selectAll()
-		.where("programme_id", "=", programmeId)
+	return secretsOf(db, programmeId)
 		.where("ended_at_ms", "is", null)
 		.where((eb) =>
 			eb.or([eb("replaced_at_ms", "is", null), eb("replaced_at_ms", ">", nowMs - REPLACED_SECRET_GRACE_MS)]),
@@ -41,10 +38,7 @@ export async function listEndedSecrets(
 	nowMs: number,
 	limit: number,
 ): Promise<SigningSecret[]> {
-	return db
-		.selectFrom("signing_secrets")
-		.selectAll()
-		.where("programme_id", "=", programmeId)
+	return secretsOf(db, programmeId)
 		.where((eb) =>
 			eb.or([
 				eb("ended_at_ms", "is not", null),
@@ -61,32 +55,25 @@ export async function findSecret(
 	programmeId: number,
 	publicId: string,
 ): Promise<SigningSecret | undefined> {
-	return db
-		.selectFrom("signing_secrets")
-		.selectAll()
-		.where("programme_id", "=", programmeId)
-		.where("public_id", "=", publicId)
-		.executeTakeFirst();
+	return secretsOf(db, programmeId).where("public_id", "=", publicId).executeTakeFirst();
 }
 
 export async function findActiveSecret(db: Db, programmeId: number): Promise<SigningSecret | undefined> {
-	return db
-		.selectFrom("signing_secrets")
-		.selectAll()
-		.where("programme_id", "=", programmeId)
+	return secretsOf(db, programmeId)
 		.where("activated_at_ms", "is not", null)
 		.where("replaced_at_ms", "is", null)
 		.executeTakeFirst();
 }
 
 export async function findPreparedSecret(db: Db, programmeId: number): Promise<SigningSecret | undefined> {
-	return db
-		.selectFrom("signing_secrets")
-		.selectAll()
-		.where("programme_id", "=", programmeId)
+	return secretsOf(db, programmeId)
 		.where("activated_at_ms", "is", null)
 		.where("ended_at_ms", "is", null)
 		.executeTakeFirst();
+}
+
+function secretsOf(db: Db, programmeId: number) {
+	return db.selectFrom("signing_secrets").selectAll().where("programme_id", "=", programmeId);
 }
 
 /** In the order that keeps at most one of them active at every moment. */

@@ -7,8 +7,8 @@ import { issueKey, MAX_USABLE_KEYS, revokeKey } from "../../src/accounts/keys.ts
 import { createPass } from "../../src/callbacks/pass.ts";
 import type { Report } from "../../src/conversions/record.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
+import { readIntegrationChecks } from "../../src/store/first-times.ts";
 import { insertInboundCalls } from "../../src/store/inbound.ts";
-import { readIntegrationChecks } from "../../src/store/integration-checks.ts";
 import { listApiKeys } from "../../src/store/keys.ts";
 import { findProgrammesById, type Programme, updateProgramme } from "../../src/store/programmes.ts";
 import type { Settlement } from "../../src/store/queue.ts";

@@ -32,8 +32,8 @@ import {
 	listDeliveriesOfConversion,
 	newestProgress,
 } from "../../src/store/delivery-list.ts";
+import { readIntegrationChecks } from "../../src/store/first-times.ts";
 import { type InboundFilter, listInboundCalls } from "../../src/store/inbound-list.ts";
-import { readIntegrationChecks } from "../../src/store/integration-checks.ts";
 import { listApiKeys } from "../../src/store/keys.ts";
 import { findOpenNotice, listNotices } from "../../src/store/notice-list.ts";
 import { findNoticesToMail } from "../../src/store/notices.ts";

@@ -36,10 +36,10 @@ for (const kind of DATABASE_KINDS) {
 		});
 
 		test("an address that the mail server refuses keeps nobody else from their mail", async (t) => {
-			const site = await openSite(t, kind);
-			await site.start();
-			const { mail, log } = site;
-			const { store, mails } = site.service();
+			const setup = await openSetup(t, kind);
+			await setup.start();
+			const { mail, log } = setup;
+			const { store, mails } = setup.service();
 			const write = async (...addresses: readonly string[]) => {
 				const letter = { subject: "Hello", text: "Hello.", goodForMs: DAY_MS };
 				await store.transact(async (trx) => {
@@ -60,7 +60,7 @@ for (const kind of DATABASE_KINDS) {
 			equal(await write("one@shop.example", "two@shop.example"), 3);
 			mail.unknown.clear();
 			await mail.comeBack();
-			await site.untilLater(() => mail.mails.length === 5);
+			await setup.untilLater(() => mail.mails.length === 5);
 		});
 
 		test("without PUBLIC_URL the link, and the line that says who writes, name the port that is listened on", async (t) => {

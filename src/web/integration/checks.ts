@@ -1,7 +1,7 @@
 // At the top of the page: the checks that tick themselves, each undone one with what to do.
 
 import { html } from "hono/html";
-import type { IntegrationChecks } from "../../store/integration-checks.ts";
+import type { IntegrationChecks } from "../../store/first-times.ts";
 import { steps } from "../components/blocks.ts";
 import type { Html } from "../html.ts";
 

@@ -6,7 +6,7 @@ import { type CallbackHealth, readCallbackHealth } from "../../callbacks/health.
 import { sha256Hex } from "../../domain/signature.ts";
 import { listLastAttempts } from "../../store/attempt-list.ts";
 import { listDeliveries, listDeliveriesOfConversion, newestProgress } from "../../store/delivery-list.ts";
-import { type IntegrationChecks, readIntegrationChecks } from "../../store/integration-checks.ts";
+import { type IntegrationChecks, readIntegrationChecks } from "../../store/first-times.ts";
 import { listApiKeys } from "../../store/keys.ts";
 import { type Programme, presentUrl } from "../../store/programmes.ts";
 import { findUsableSecrets, type SigningSecret, stateOf } from "../../store/signing-secrets.ts";
