@@ -4,12 +4,11 @@
 import { equal, match, ok } from "node:assert/strict";
 import type { Person } from "../../src/store/people.ts";
 import type { Programme } from "../../src/store/programmes.ts";
-import { codeAt } from "../../src/web/account/totp.test-support.ts";
+import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "../../src/web/account/totp.test-support.ts";
 import { type Browser, newEmail, PASSWORD, type TestSite } from "../../src/web/test-site.test-support.ts";
 
 export const NEW_PASSWORD = "another horse battery";
 const LINK = /https:\/\/ringback\.example(\/welcome\/[0-9a-f]{64})/;
-const CODE_STEP_MS = 30_000;
 
 export interface Holdings {
 	/** By what each is. */
@@ -62,13 +61,11 @@ export async function holdEverything(
 	person: Person,
 ): Promise<Holdings> {
 	const here = await site.signIn(person);
-	const beforeMs = Date.now();
-	const secret = await turnAuthenticatorOn(here);
-	// The one that turned it on is used up: any other that is good now will do.
-	const spent = [beforeMs, Date.now()].map((atMs) => codeAt(secret, atMs));
+	const { secret, usedCode } = await turnAuthenticatorOn(here);
 	const elsewhere = await beginSignIn(site, person);
 	const good = [-1, 0, 1].map((steps) => codeAt(secret, Date.now() + steps * CODE_STEP_MS));
-	const code = good.find((each) => !spent.includes(each)) ?? "";
+	// The one that turned it on is used up: any other that is good now will do.
+	const code = good.find((each) => each !== usedCode) ?? "";
 	equal((await elsewhere.submit("/sign-in/code", { code })).location, "/");
 	const challenge = await beginSignIn(site, person);
 	const links = new Map<string, string>([
@@ -169,15 +166,6 @@ function lastMailed({ mailbox }: TestSite): string {
 	const link = LINK.exec(mailbox.at(-1)?.text ?? "")?.[1];
 	ok(link !== undefined, "a link was mailed");
 	return link;
-}
-
-async function turnAuthenticatorOn(browser: Browser): Promise<string> {
-	await browser.open("/account");
-	const page = await browser.submit("/account/authenticator", { currentPassword: PASSWORD });
-	const [, secret = ""] = /data-copy="([A-Z2-7]{16,})"/.exec(page.text) ?? [];
-	const on = await browser.submit("/account/authenticator/confirm", { code: codeAt(secret, Date.now()) });
-	equal(on.status, 303);
-	return secret;
 }
 
 /** Neither looked at nor used. */

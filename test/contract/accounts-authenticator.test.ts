@@ -1,14 +1,19 @@
 // Turning the authenticator on and off, on both databases: what is told of it is what has happened, and neither
 // happens by halves.
 
-import { deepEqual, equal, match, notEqual } from "node:assert/strict";
+import { deepEqual, equal, match } from "node:assert/strict";
 import { before, test } from "node:test";
 import { type Auth, createAuth, type Visitor } from "../../src/accounts/auth.ts";
 import { confirmAuthenticator, removeAuthenticator } from "../../src/accounts/authenticator.ts";
 import { findDevice } from "../../src/accounts/signed-cookies.ts";
 import type { Person } from "../../src/store/people.ts";
 import { endSessions } from "../../src/store/sign-in.ts";
-import { codeAt } from "../../src/web/account/totp.test-support.ts";
+import {
+	beginAuthenticator,
+	CODE_STEP_MS,
+	codeAt,
+	turnAuthenticatorOn,
+} from "../../src/web/account/totp.test-support.ts";
 import {
 	type Browser,
 	createTestSite,
@@ -18,7 +23,6 @@ import {
 import { eachDatabase } from "../support/databases.ts";
 
 const DEVICE_COOKIE = "__Host-ringback.device";
-const STEP_MS = 30_000;
 const CONFIRM = "/account/authenticator/confirm";
 const OFF = "/account/authenticator/off";
 
@@ -68,7 +72,7 @@ eachDatabase("the authenticator", (database) => {
 		const { browser, secret, backupCodes } = await turnOn(staff);
 		const waiting = site.browser();
 		await enterPassword(waiting, staff);
-		const code = codeAt(secret, Date.now() + STEP_MS);
+		const code = codeAt(secret, Date.now() + CODE_STEP_MS);
 		equal((await browser.submit(OFF, { currentPassword: PASSWORD, code })).status, 303);
 		for (const late of [backupCodes[1] ?? "", "123456"]) {
 			equal((await waiting.submit("/sign-in/code", { code: late })).location, "/sign-in");
@@ -85,7 +89,7 @@ eachDatabase("the authenticator", (database) => {
 		equal((await browser.open("/account")).status, 200);
 		equal((await browser.submit(CONFIRM, on)).status, 303, "and the code is not used up");
 		await browser.open("/account");
-		const off = { currentPassword: PASSWORD, code: codeAt(secret, Date.now() + STEP_MS) };
+		const off = { currentPassword: PASSWORD, code: codeAt(secret, Date.now() + CODE_STEP_MS) };
 		equal(await withoutAuditLog(() => browser.submit(OFF, off)), 500);
 		equal((await enterPassword(site.browser(), staff)).location, "/sign-in/code");
 		deepEqual(await notesOf(staff), ["authenticator.turned_on"]);
@@ -102,7 +106,7 @@ eachDatabase("the authenticator", (database) => {
 		const [before] = await sessionsOf(staff);
 		const changes = [
 			[CONFIRM, { code: codeAt(secret, Date.now()) }],
-			[OFF, { currentPassword: PASSWORD, code: codeAt(secret, Date.now() + STEP_MS) }],
+			[OFF, { currentPassword: PASSWORD, code: codeAt(secret, Date.now() + CODE_STEP_MS) }],
 		] as const;
 		for (const [path, fields] of changes) {
 			const copied = site.browser();
@@ -142,7 +146,7 @@ eachDatabase("the authenticator", (database) => {
 		const again = site.browser();
 		await enterPassword(again, staff);
 		equal(
-			(await again.submit("/sign-in/code", { code: codeAt(secret, Date.now() + STEP_MS) })).location,
+			(await again.submit("/sign-in/code", { code: codeAt(secret, Date.now() + CODE_STEP_MS) })).location,
 			"/",
 		);
 		deepEqual(await notesOf(staff), ["authenticator.turned_on"]);
@@ -169,7 +173,7 @@ eachDatabase("the authenticator", (database) => {
 		const late = withAfter(async () => {
 			await endSessions(site.store.db, staff.public_id);
 		});
-		const proof = { password: PASSWORD, code: codeAt(secret, Date.now() + STEP_MS) };
+		const proof = { password: PASSWORD, code: codeAt(secret, Date.now() + CODE_STEP_MS) };
 		const deps = { ...site.deps, auth: late };
 		const answer = await removeAuthenticator(deps, holderOf(staff), proof, visitorOf(browser));
 		equal(answer.ok ? "off" : answer.fault.code, "not_allowed");
@@ -216,20 +220,14 @@ eachDatabase("the authenticator", (database) => {
 
 	async function begin(person: Person) {
 		const browser = await site.signIn(person);
-		await browser.open("/account");
-		const { text } = await browser.submit("/account/authenticator", { currentPassword: PASSWORD });
-		const [, secret = ""] = /data-copy="([A-Z2-7]{16,})"/.exec(text) ?? [];
-		notEqual(secret, "", text);
-		const backupCodes = text.match(/\b[2-9A-HJKMNP-Z]{5}-[2-9A-HJKMNP-Z]{5}\b(?=\n|<\/code>)/g) ?? [];
-		return { browser, secret, backupCodes: [...new Set(backupCodes)] };
+		return { browser, ...(await beginAuthenticator(browser)) };
 	}
 
 	async function turnOn(person: Person) {
-		const setup = await begin(person);
-		const on = await setup.browser.submit(CONFIRM, { code: codeAt(setup.secret, Date.now()) });
-		equal(on.status, 303, on.text);
-		await setup.browser.open("/account");
-		return setup;
+		const browser = await site.signIn(person);
+		const setup = await turnAuthenticatorOn(browser);
+		await browser.open("/account");
+		return { browser, ...setup };
 	}
 
 	async function isOff(person: Person): Promise<void> {

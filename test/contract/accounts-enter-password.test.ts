@@ -4,7 +4,7 @@ import { deepEqual, doesNotMatch, equal, match, notEqual } from "node:assert/str
 import { test } from "node:test";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import type { Person } from "../../src/store/people.ts";
-import { codeAt } from "../../src/web/account/totp.test-support.ts";
+import { turnAuthenticatorOn } from "../../src/web/account/totp.test-support.ts";
 import {
 	type Browser,
 	createTestSite,
@@ -59,7 +59,7 @@ eachDatabase("an account and a session of days", (database) => {
 		equal((await browser.submit("/account/sessions/end", { sessionId })).location, "/account#sessions");
 		equal((await other.open("/account")).location, "/sign-in?next=%2Faccount");
 		await browser.open("/account");
-		await turnOn(browser);
+		await turnAuthenticatorOn(browser);
 		match((await browser.open("/account")).text, /The authenticator is on/);
 		deepEqual(errorsOf(site), []);
 	});
@@ -237,7 +237,7 @@ eachDatabase("an account and a session of days", (database) => {
 		equal((await browser.open(ENTER)).location, "/account");
 		equal((await browser.open("/account")).location, SET_UP);
 		await browser.open(SET_UP);
-		await turnOn(browser);
+		await turnAuthenticatorOn(browser);
 		equal((await browser.open("/programmes")).status, 200);
 		equal((await browser.open("/account")).status, 200);
 	});
@@ -275,13 +275,6 @@ async function givePassword(browser: Browser) {
 	const given = await browser.submit(ENTER, { currentPassword: PASSWORD });
 	equal(given.status, 303, given.text);
 	return given;
-}
-
-async function turnOn(browser: Browser): Promise<void> {
-	const setup = await browser.submit(SET_UP, { currentPassword: PASSWORD });
-	const [, secret = ""] = /data-copy="([A-Z2-7]{16,})"/.exec(setup.text) ?? [];
-	const code = codeAt(secret, Date.now());
-	equal((await browser.submit(`${SET_UP}/confirm`, { code })).status, 303);
 }
 
 function errorsOf({ log }: TestSite) {

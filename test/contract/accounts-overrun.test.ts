@@ -5,7 +5,7 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { usePassword } from "../../src/accounts/password-limits.ts";
 import type { Person } from "../../src/store/people.ts";
-import { codeAt } from "../../src/web/account/totp.test-support.ts";
+import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "../../src/web/account/totp.test-support.ts";
 import {
 	type Browser,
 	createTestSite,
@@ -17,7 +17,6 @@ import { eachDatabase } from "../support/databases.ts";
 const WRONG = "wrong horse battery";
 const SESSION_COOKIE = "__Secure-ringback.session_token";
 const DEVICE_COOKIE = "__Host-ringback.device";
-const STEP_MS = 30_000;
 /** Each costs the hash of a password. */
 const CHALLENGES = 16;
 
@@ -38,7 +37,7 @@ eachDatabase("guessing at a sign-in", (database) => {
 		deepEqual(new Set(answers.map(({ status }) => status)), new Set([401, 429]));
 		const late = sites[1].browser();
 		await enterPassword(late, staff);
-		const code = codeAt(secret, Date.now() + STEP_MS);
+		const code = codeAt(secret, Date.now() + CODE_STEP_MS);
 		const refused = await late.submit("/sign-in/code", { code });
 		equal(refused.status, 429);
 		match(refused.text, /Too many wrong codes were entered for this account\. Try again in 15 minutes/);
@@ -56,7 +55,7 @@ eachDatabase("guessing at a sign-in", (database) => {
 		equal((await openChallengesOf(staff)).length, 5);
 		const last = sites[1].browser();
 		await enterPassword(last, staff);
-		const code = codeAt(secret, Date.now() + STEP_MS);
+		const code = codeAt(secret, Date.now() + CODE_STEP_MS);
 		equal((await last.submit("/sign-in/code", { code })).location, "/");
 	});
 
@@ -116,21 +115,25 @@ eachDatabase("guessing at a sign-in", (database) => {
 		const staff = await site.addStaff();
 		const browser = site.browser();
 		await enterPassword(browser, staff);
-		const secret = await setUp(browser);
+		const { secret } = await turnAuthenticatorOn(browser);
 		const device = browser.cookies.get(DEVICE_COOKIE);
 		await browser.open("/account");
 		const turnOff = (currentPassword: string, code: string) =>
 			browser.submit("/account/authenticator/off", { currentPassword, code });
 		await guessEverywhere(site, staff, 19, device);
 		equal((await turnOff(WRONG, "111111")).status, 422);
-		equal((await turnOff(PASSWORD, codeAt(secret, Date.now() + STEP_MS))).status, 429);
+		equal((await turnOff(PASSWORD, codeAt(secret, Date.now() + CODE_STEP_MS))).status, 429);
 		site.moveClock(60 * 60_000);
 		const statuses: number[] = [];
 		for (let guess = 0; guess < 9; guess += 1) statuses.push((await turnOff(PASSWORD, "111111")).status);
 		site.moveClock(60_000);
 		for (let guess = 0; guess < 2; guess += 1) statuses.push((await turnOff(PASSWORD, "ABCDE-23456")).status);
 		deepEqual(statuses, [...Array.from({ length: 10 }, () => 401), 429]);
-		equal((await turnOff(PASSWORD, codeAt(secret, Date.now() + STEP_MS))).status, 429, "the right one, too");
+		equal(
+			(await turnOff(PASSWORD, codeAt(secret, Date.now() + CODE_STEP_MS))).status,
+			429,
+			"the right one, too",
+		);
 	});
 
 	test("strangers who spent the account's guesses do not keep its own browser out, wherever it is", async () => {
@@ -294,15 +297,5 @@ async function enterPassword(browser: Browser, { email }: Person) {
 }
 
 async function turnOn(site: TestSite, person: Person): Promise<string> {
-	return setUp(await site.signIn(person));
-}
-
-/** Resolves to the authenticator's secret. */
-async function setUp(browser: Browser): Promise<string> {
-	await browser.open("/account");
-	const page = await browser.submit("/account/authenticator", { currentPassword: PASSWORD });
-	const [, secret = ""] = /data-copy="([A-Z2-7]{16,})"/.exec(page.text) ?? [];
-	const code = codeAt(secret, Date.now());
-	equal((await browser.submit("/account/authenticator/confirm", { code })).status, 303);
-	return secret;
+	return (await turnAuthenticatorOn(await site.signIn(person))).secret;
 }

@@ -18,13 +18,12 @@ import {
 	listOwnedProgrammes,
 } from "../../src/store/programme-access.ts";
 import { hasPassword, pruneSignIn, spendCode } from "../../src/store/sign-in.ts";
-import { codeAt } from "../../src/web/account/totp.test-support.ts";
-import { type Browser, createTestSite, newEmail, PASSWORD } from "../../src/web/test-site.test-support.ts";
+import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "../../src/web/account/totp.test-support.ts";
+import { createTestSite, newEmail, PASSWORD } from "../../src/web/test-site.test-support.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { analyseAsInService, plansOf } from "../support/query-plan.ts";
 
 const NEW_PASSWORD = "another horse battery";
-const STEP_MS = 30_000;
 
 eachDatabase("signing in", (database) => {
 	test("the first link, an invitation, sessions, a new password and an authenticator all work", async () => {
@@ -51,23 +50,19 @@ eachDatabase("signing in", (database) => {
 		await browser.open("/sign-in");
 		equal((await browser.submit("/sign-in", { email, password: NEW_PASSWORD })).location, "/");
 
-		await elsewhere.open("/account");
-		const setup = await elsewhere.submit("/account/authenticator", { currentPassword: NEW_PASSWORD });
-		const [, secret = ""] = /data-copy="([A-Z2-7]{16,})"/.exec(setup.text) ?? [];
-		const code = codeAt(secret, Date.now());
-		equal((await elsewhere.submit("/account/authenticator/confirm", { code })).status, 303);
+		const { secret, usedCode } = await turnAuthenticatorOn(elsewhere, NEW_PASSWORD);
 		const fresh = site.browser();
 		await fresh.open("/sign-in");
 		equal((await fresh.submit("/sign-in", { email, password: NEW_PASSWORD })).location, "/sign-in/code");
 		await fresh.open("/sign-in/code");
 		equal(
-			(await fresh.submit("/sign-in/code", { code })).location,
+			(await fresh.submit("/sign-in/code", { code: usedCode })).location,
 			"/sign-in",
 			"spent when it was switched on",
 		);
 		await fresh.open("/sign-in");
 		await fresh.submit("/sign-in", { email, password: NEW_PASSWORD });
-		const next = codeAt(secret, Date.now() + STEP_MS);
+		const next = codeAt(secret, Date.now() + CODE_STEP_MS);
 		equal((await fresh.submit("/sign-in/code", { code: next })).location, "/");
 		equal((await fresh.open("/account")).status, 200);
 		deepEqual(
@@ -95,22 +90,6 @@ eachDatabase("signing in", (database) => {
 		equal((await moved.open("/account")).status, 200);
 		await moved.submit("/sign-out", {});
 		equal((await browser.open("/account")).status, 303);
-	});
-
-	test("of two machines that accept the same link at once one does", async () => {
-		const sites = [createTestSite(database.store), createTestSite(database.rival)];
-		const [site] = sites;
-		ok(site !== undefined);
-		const programme = await site.addProgramme();
-		const email = newEmail("shop");
-		const invited = await invitePerson(site.deps, { email, role: "owner", programme, invitedBy: null });
-		const path = invited.ok ? new URL(invited.value.link ?? "").pathname : "";
-		const browsers = sites.map((each) => each.browser());
-		for (const browser of browsers) await browser.open(path);
-		const answers = await Promise.all(
-			browsers.map((browser, index) => browser.submit(path, { name: `Number ${index}`, password: PASSWORD })),
-		);
-		deepEqual(answers.map(({ status }) => status).toSorted(), [303, 410]);
 	});
 
 	test("a code is spent once, by whoever is first, and forgotten when its time is over", async () => {
@@ -228,12 +207,11 @@ eachDatabase("signing in", (database) => {
 		const change = { currentPassword: PASSWORD, newPassword: NEW_PASSWORD };
 		await browser.open("/account");
 		equal((await browser.submit("/account/password", change)).status, 303);
-		await browser.open("/account");
-		const secret = await turnOn(browser, NEW_PASSWORD);
+		const { secret } = await turnAuthenticatorOn(browser, NEW_PASSWORD);
 		await browser.open("/account");
 		const off = {
 			currentPassword: NEW_PASSWORD,
-			code: codeAt(secret, Date.now() + STEP_MS),
+			code: codeAt(secret, Date.now() + CODE_STEP_MS),
 		};
 		equal((await browser.submit("/account/authenticator/off", off)).status, 303);
 		deepEqual(await signInTimes(staff), [signedInAtMs], "three new tokens, one sign-in");
@@ -359,12 +337,3 @@ eachDatabase("signing in", (database) => {
 		await analyseAsInService(database.store);
 	}
 });
-
-/** Resolves to the authenticator's secret. */
-async function turnOn(browser: Browser, currentPassword: string): Promise<string> {
-	const setup = await browser.submit("/account/authenticator", { currentPassword });
-	const [, secret = ""] = /data-copy="([A-Z2-7]{16,})"/.exec(setup.text) ?? [];
-	const code = codeAt(secret, Date.now());
-	equal((await browser.submit("/account/authenticator/confirm", { code })).status, 303);
-	return secret;
-}

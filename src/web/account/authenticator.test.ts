@@ -2,11 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Person } from "../../store/people.ts";
 import { type Browser, openTestSite, PASSWORD, type TestSite } from "../test-site.test-support.ts";
-import { codeAt } from "./totp.test-support.ts";
+import { beginAuthenticator, CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "./totp.test-support.ts";
 
 const SESSION_COOKIE = "__Secure-ringback.session_token";
 /** A code is taken half a minute before and after its own time. */
-const STEP_MS = 30_000;
 
 interface Setup {
 	browser: Browser;
@@ -56,7 +55,7 @@ test("with the authenticator on, the password alone opens nothing; the code does
 	assert.equal(browser.cookies.has(SESSION_COOKIE), false);
 	assert.equal((await browser.open("/account")).status, 303);
 	await browser.open(step.location ?? "");
-	const code = codeAt(secret, Date.now() + STEP_MS);
+	const code = codeAt(secret, Date.now() + CODE_STEP_MS);
 	const opened = await browser.submit("/sign-in/code", { code, next: "/account" });
 	assert.deepEqual([opened.status, opened.location], [303, "/account"]);
 	assert.equal((await browser.open("/account")).status, 200);
@@ -79,7 +78,7 @@ test("a code that was used cannot be used again, though its time is not over", a
 	const site = await openTestSite(t);
 	const staff = await site.addStaff();
 	const { secret } = await turnOn(site, staff);
-	const code = codeAt(secret, Date.now() + STEP_MS);
+	const code = codeAt(secret, Date.now() + CODE_STEP_MS);
 	const [first, second] = [site.browser(), site.browser()];
 	for (const browser of [first, second]) {
 		await enterPassword(browser, staff);
@@ -94,7 +93,7 @@ test("of two who send the same code at once one gets in", async (t) => {
 	const site = await openTestSite(t);
 	const staff = await site.addStaff();
 	const { secret } = await turnOn(site, staff);
-	const code = codeAt(secret, Date.now() + STEP_MS);
+	const code = codeAt(secret, Date.now() + CODE_STEP_MS);
 	const browsers = [site.browser(), site.browser()];
 	for (const browser of browsers) {
 		await enterPassword(browser, staff);
@@ -131,7 +130,7 @@ test("without the first step there is no second", async (t) => {
 	const { secret } = await turnOn(site, await site.addStaff());
 	const browser = site.browser();
 	await browser.open("/sign-in/code");
-	const answer = await browser.submit("/sign-in/code", { code: codeAt(secret, Date.now() + STEP_MS) });
+	const answer = await browser.submit("/sign-in/code", { code: codeAt(secret, Date.now() + CODE_STEP_MS) });
 	assert.deepEqual([answer.status, answer.location], [303, "/sign-in"]);
 	assert.match((await browser.open("/sign-in")).text, /Begin again/);
 	assert.equal((await browser.open("/account")).status, 303);
@@ -145,7 +144,7 @@ test("a right code opens after a few mistyped ones, however fast they came", asy
 	await enterPassword(browser, staff);
 	await browser.open("/sign-in/code");
 	const statuses: number[] = [];
-	for (const code of ["111111", "222222", "333333", "444444", codeAt(secret, Date.now() + STEP_MS)]) {
+	for (const code of ["111111", "222222", "333333", "444444", codeAt(secret, Date.now() + CODE_STEP_MS)]) {
 		statuses.push((await browser.submit("/sign-in/code", { code })).status);
 	}
 	assert.deepEqual(statuses, [401, 401, 401, 401, 303]);
@@ -179,7 +178,7 @@ test("codes cannot be guessed: ten wrong ones close an account's second step, al
 	const browser = site.browser();
 	await enterPassword(browser, staff);
 	await browser.open("/sign-in/code");
-	const late = await browser.submit("/sign-in/code", { code: codeAt(secret, Date.now() + STEP_MS) });
+	const late = await browser.submit("/sign-in/code", { code: codeAt(secret, Date.now() + CODE_STEP_MS) });
 	assert.equal(late.status, 429);
 	assert.match(late.text, /Too many wrong codes were entered for this account\. Try again in 15 minutes/);
 	assert.equal((await browser.open("/account")).status, 303);
@@ -225,7 +224,7 @@ test("an authenticator that is on cannot be set up anew, and is turned off with 
 	const again = await browser.submit("/account/authenticator", { currentPassword: PASSWORD });
 	assert.equal(again.status, 409);
 	assert.match(again.text, /on already\. Turn it off first/);
-	const code = codeAt(secret, Date.now() + STEP_MS);
+	const code = codeAt(secret, Date.now() + CODE_STEP_MS);
 	const refusals = [
 		[
 			{ currentPassword: "x", code },
@@ -265,7 +264,7 @@ test("a code that has just opened a sign-in does not turn the authenticator off;
 	const { secret, backupCodes } = await turnOn(site, staff);
 	const browser = site.browser();
 	await enterPassword(browser, staff);
-	const code = codeAt(secret, Date.now() + STEP_MS);
+	const code = codeAt(secret, Date.now() + CODE_STEP_MS);
 	assert.equal((await browser.submit("/sign-in/code", { code })).status, 303);
 	await browser.open("/account");
 	const seen = await browser.submit("/account/authenticator/off", { currentPassword: PASSWORD, code });
@@ -281,23 +280,15 @@ test("a code that has just opened a sign-in does not turn the authenticator off;
 
 async function begin(site: TestSite, person: Person): Promise<Setup> {
 	const browser = await site.signIn(person);
-	await browser.open("/account");
-	const page = await browser.submit("/account/authenticator", { currentPassword: PASSWORD });
-	assert.equal(page.status, 200);
-	assert.match(page.text, /<img src="data:image\/svg\+xml;base64,[A-Za-z0-9+/=]+" alt="QR code/);
-	const [, secret = ""] = /data-copy="([A-Z2-7]{16,})"/.exec(page.text) ?? [];
-	const backupCodes = page.text.match(/\b[2-9A-HJKMNP-Z]{5}-[2-9A-HJKMNP-Z]{5}\b(?=\n|<\/code>)/g) ?? [];
-	const [, setup = ""] = /name="setup" value="([^"]+)"/.exec(page.text) ?? [];
-	const hidden = { setup: setup.replaceAll("&amp;", "&") };
-	return { browser, secret, backupCodes: [...new Set(backupCodes)], hidden };
+	const setup = await beginAuthenticator(browser);
+	assert.match(setup.text, /<img src="data:image\/svg\+xml;base64,[A-Za-z0-9+/=]+" alt="QR code/);
+	const [, hidden = ""] = /name="setup" value="([^"]+)"/.exec(setup.text) ?? [];
+	return { browser, ...setup, hidden: { setup: hidden.replaceAll("&amp;", "&") } };
 }
 
-async function turnOn(site: TestSite, person: Person): Promise<Setup & { usedCode: string }> {
-	const setup = await begin(site, person);
-	const usedCode = codeAt(setup.secret, Date.now());
-	const on = await setup.browser.submit("/account/authenticator/confirm", { code: usedCode });
-	assert.equal(on.status, 303, on.text);
-	return { ...setup, usedCode };
+async function turnOn(site: TestSite, person: Person) {
+	const browser = await site.signIn(person);
+	return { browser, ...(await turnAuthenticatorOn(browser)) };
 }
 
 async function enterPassword(browser: Browser, { email }: Person, next = "") {

@@ -7,11 +7,10 @@ import { createAuth } from "../../accounts/auth.ts";
 import type { WebEnv } from "../env.ts";
 import { createStillAllowed } from "../live-page.ts";
 import { type Browser, openTestSite, PASSWORD } from "../test-site.test-support.ts";
-import { codeAt } from "./totp.test-support.ts";
+import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "./totp.test-support.ts";
 
 const REQUIRED = { change: { staffAuthenticator: "required" } } as const;
 const SET_UP = "/account/authenticator";
-const STEP_MS = 30_000;
 
 test("staff without one are led to set it up from every page, and reach none", async (t) => {
 	const site = await openTestSite(t, REQUIRED);
@@ -93,7 +92,7 @@ test("with the password and a code it is on, everything opens, and the next sign
 	assert.equal(wrong.status, 422);
 	assert.match(wrong.text, /id="authenticator-current-error">This is not your current password/);
 	assert.match(wrong.text, /Staff of this network must sign in with a code/);
-	await setUp(browser);
+	await turnAuthenticatorOn(browser);
 	const start = await browser.open("/programmes");
 	assert.equal(start.status, 200);
 	assert.match(start.text, /The authenticator is on/);
@@ -109,11 +108,11 @@ test("they cannot turn it off; for a new phone it is removed, and nothing opens 
 	const staff = await site.addStaff();
 	const browser = await site.signIn(staff);
 	await browser.open(SET_UP);
-	const secret = await setUp(browser);
+	const { secret } = await turnAuthenticatorOn(browser);
 	const page = await browser.open("/account");
 	assert.match(page.text, /You can move it to a new phone, but not turn it off/);
 	assert.doesNotMatch(page.text, /authenticator\/off/);
-	const code = codeAt(secret, Date.now() + STEP_MS);
+	const code = codeAt(secret, Date.now() + CODE_STEP_MS);
 	const off = await browser.submit("/account/authenticator/off", { currentPassword: PASSWORD, code });
 	assert.equal(off.status, 403);
 	assert.match(off.text, /must have an authenticator, so it stays on/);
@@ -127,7 +126,7 @@ test("they cannot turn it off; for a new phone it is removed, and nothing opens 
 	assert.equal(moved.location, SET_UP);
 	assert.equal((await browser.open("/programmes")).location, SET_UP);
 	assert.match((await browser.open(SET_UP)).text, /Begin with your password/);
-	const newSecret = await setUp(browser);
+	const { secret: newSecret } = await turnAuthenticatorOn(browser);
 	assert.notEqual(newSecret, secret);
 	assert.equal((await browser.open("/programmes")).status, 200);
 });
@@ -137,7 +136,7 @@ test("a stream that is open sends nothing more once the authenticator is gone", 
 	const programme = await site.addProgramme();
 	const browser = await site.signIn(await site.addStaff());
 	await browser.open(SET_UP);
-	const secret = await setUp(browser);
+	const { secret } = await turnAuthenticatorOn(browser);
 	const auth = createAuth(site.deps);
 	const mayWatch = async () => {
 		const cookies = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
@@ -150,7 +149,7 @@ test("a stream that is open sends nothing more once the authenticator is gone", 
 	};
 	assert.equal(await mayWatch(), "true");
 	await browser.open("/account");
-	const proof = { currentPassword: PASSWORD, code: codeAt(secret, Date.now() + STEP_MS) };
+	const proof = { currentPassword: PASSWORD, code: codeAt(secret, Date.now() + CODE_STEP_MS) };
 	assert.equal((await browser.submit("/account/authenticator/replace", proof)).status, 303);
 	assert.equal(await mayWatch(), "false");
 });
@@ -172,7 +171,7 @@ test("the list of staff shows who has one, and only that", async (t) => {
 	const browser = await site.signIn(first);
 	assert.deepEqual(await authenticatorsOf(browser), ["Off", "Off"]);
 	await browser.open("/account");
-	await setUp(browser);
+	await turnAuthenticatorOn(browser);
 	assert.deepEqual(await authenticatorsOf(browser), ["On", "Off"]);
 	const programme = await site.addProgramme();
 	await site.addOwner(programme);
@@ -184,13 +183,4 @@ async function authenticatorsOf(browser: Browser): Promise<string[]> {
 	const { text } = await browser.open("/people");
 	assert.match(text, />Authenticator</);
 	return [...text.matchAll(/badge[^>]*>(On|Off)</g)].map(([, state = ""]) => state);
-}
-
-/** Resolves to the authenticator's secret. */
-async function setUp(browser: Browser): Promise<string> {
-	const page = await browser.submit(SET_UP, { currentPassword: PASSWORD });
-	const [, secret = ""] = /data-copy="([A-Z2-7]{16,})"/.exec(page.text) ?? [];
-	const code = codeAt(secret, Date.now());
-	assert.equal((await browser.submit(`${SET_UP}/confirm`, { code })).status, 303);
-	return secret;
 }

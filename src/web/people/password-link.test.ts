@@ -3,14 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Person } from "../../store/people.ts";
-import { codeAt } from "../account/totp.test-support.ts";
-import {
-	type Browser,
-	openTestSite,
-	PASSWORD,
-	type Shown,
-	type TestSite,
-} from "../test-site.test-support.ts";
+import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "../account/totp.test-support.ts";
+import { openTestSite, PASSWORD, type Shown, type TestSite } from "../test-site.test-support.ts";
 
 const NEW_PASSWORD = "another horse battery";
 const LINK = /https:\/\/ringback\.example(\/welcome\/(\w+))/;
@@ -121,7 +115,7 @@ test("a link lets nobody past the authenticator, and ends what was asked for by 
 	const site = await openTestSite(t, { hasMail: true });
 	const programme = await site.addProgramme();
 	const owner = await site.addOwner(programme);
-	const secret = await turnAuthenticatorOn(await site.signIn(owner));
+	const { secret } = await turnAuthenticatorOn(await site.signIn(owner));
 	const reader = site.browser();
 	await reader.open("/forgot-password");
 	await reader.submit("/forgot-password", { email: owner.email });
@@ -133,7 +127,7 @@ test("a link lets nobody past the authenticator, and ends what was asked for by 
 	assert.equal((await reader.open("/account")).status, 303);
 	assert.equal((await reader.open(mailed)).status, 410);
 	await reader.open("/sign-in/code");
-	const code = codeAt(secret, Date.now() + 30_000);
+	const code = codeAt(secret, Date.now() + CODE_STEP_MS);
 	assert.equal((await reader.submit("/sign-in/code", { code })).status, 303);
 });
 
@@ -166,15 +160,6 @@ async function makeLink(site: TestSite, programmeId: string, owner: Person): Pro
 	await browser.open(`/programmes/${programmeId}/people`);
 	const made = await browser.submit(`/programmes/${programmeId}/people/${owner.public_id}/link`, {});
 	return LINK.exec(made.text)?.[1] ?? assert.fail(made.text);
-}
-
-async function turnAuthenticatorOn(browser: Browser): Promise<string> {
-	await browser.open("/account");
-	const page = await browser.submit("/account/authenticator", { currentPassword: PASSWORD });
-	const [, secret = ""] = /data-copy="([A-Z2-7]{16,})"/.exec(page.text) ?? [];
-	const on = await browser.submit("/account/authenticator/confirm", { code: codeAt(secret, Date.now()) });
-	assert.equal(on.status, 303);
-	return secret;
 }
 
 async function trySignIn(site: TestSite, { email }: Person, password: string): Promise<Shown> {
