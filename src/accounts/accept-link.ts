@@ -25,8 +25,9 @@ export interface AcceptDeps extends Pick<AccountsDeps, "store" | "clock" | "rand
 export interface Acceptance {
 	/** Only looked at with the link of the first start. */
 	email: string;
-	/** Only looked at for a new account, as the password is for an owner who has one. */
+	/** Only looked at for a new account. */
 	name: string;
+	/** Not looked at for an owner's invitation to somebody who has an account. */
 	password: string;
 	/** Where it was done from: told to somebody whose password it changes, who is let in there. */
 	address?: string;
@@ -170,7 +171,7 @@ async function noteJoined(
 	await noteAudit(trx, { ...note, subject, detail }, nowMs);
 }
 
-/** Somebody whom a command made as staff may also come by the link of the first start; nobody else's address may. */
+/** The first start makes a new account, or completes one that `user create` made as staff; it takes nobody else's. */
 async function mayBecomeFirst(trx: Db, email: string): Promise<boolean> {
 	const known = await findPersonByEmail(trx, email);
 	return known === undefined || (known.role === "staff" && !(await hasPassword(trx, known.public_id)));

@@ -1,5 +1,5 @@
 // better-auth on our own tables: passwords, sessions, authenticator codes. Its HTTP routes are not mounted; our pages
-// call them from inside, so that its checks hold. How often is for accounts/limits. The only file that knows it.
+// call them from inside, so that its checks hold. How often one may try is for accounts/limits. No other file knows it.
 
 import { hkdfSync } from "node:crypto";
 import { type BetterAuthPlugin, betterAuth } from "better-auth";
@@ -8,14 +8,15 @@ import { setSessionCookie } from "better-auth/cookies";
 import { twoFactor } from "better-auth/plugins";
 import { z } from "zod";
 import { BACKUP_CODES, makeBackupCode } from "../domain/authenticator-code.ts";
+import { DAY_MS, SECOND_MS } from "../domain/time.ts";
 import type { Log, Random } from "../ports.ts";
 import { endSession, findPasswordHash, MAX_SESSION_DAYS } from "../store/sign-in.ts";
 import type { AccountsDeps } from "./deps.ts";
 
 export const MIN_PASSWORD_LENGTH = 10;
-/** scrypt reads all of it: a book must not be a way to keep the machine busy. */
+/** scrypt reads all of it: very long ones would keep the machine busy. */
 export const MAX_PASSWORD_LENGTH = 128;
-const DAY_SECONDS = 86_400;
+const DAY_SECONDS = DAY_MS / SECOND_MS;
 export const IDLE_SESSION_DAYS = 7;
 /** How old a session may be before using it makes it last longer. */
 const SESSION_RENEWAL_SECONDS = DAY_SECONDS;
@@ -153,7 +154,7 @@ export function authOptions({ store, random, sealingKey, log, publicUrl }: AuthD
 		},
 		// What they would change belongs in a transaction of ours: see accept-link, passwords and authenticator.
 		disabledPaths: ["/request-password-reset", "/reset-password", "/change-password", "/two-factor/disable"],
-		// Ours are taken before anything is judged, and cost a stranger who is refused nothing to write.
+		// Our own (accounts/limits) count before a password is judged, and write nothing for whoever is refused.
 		rateLimit: { enabled: false },
 		databaseHooks: { session: { create: { before: keepSignInTime } } },
 		advanced: {
@@ -165,7 +166,7 @@ export function authOptions({ store, random, sealingKey, log, publicUrl }: AuthD
 			twoFactor({
 				issuer: "Ringback",
 				twoFactorTable: "auth_two_factors",
-				// It counts after judging, so that many codes at once are all judged.
+				// It counts after judging: many codes sent at once would all be judged.
 				accountLockout: { enabled: false },
 				backupCodeOptions: { customBackupCodesGenerate: () => makeBackupCodes(random) },
 			}),
@@ -224,7 +225,7 @@ async function keepSignInTime(_made: object, ctx: { context: WithSession } | nul
 }
 
 function isOver({ createdAt }: { createdAt: Date }, nowMs: number): boolean {
-	return nowMs - createdAt.getTime() >= MAX_SESSION_DAYS * DAY_SECONDS * 1_000;
+	return nowMs - createdAt.getTime() >= MAX_SESSION_DAYS * DAY_MS;
 }
 
 /** Signs cookies and seals authenticator secrets: a key of its own, so that neither can be used for the other. */

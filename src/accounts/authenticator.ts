@@ -161,7 +161,7 @@ async function commitChange(
 	const changed = await changeWithSession(deps, maker, visitor, async (trx, row) => {
 		const applied = await apply(trx);
 		if (!applied.ok) return applied;
-		// What the password alone has opened elsewhere must not outlive the moment from which it is not enough.
+		// From now on the password alone is not enough: what it has opened elsewhere ends.
 		if (action === "authenticator.turned_on") await endSessions(trx, row.userId);
 		else await endSession(trx, row.token);
 		await noteAudit(trx, { personId, action, address: visitor.address }, deps.clock.nowMs());

@@ -74,7 +74,7 @@ function nameSecret(secret: SigningSecret, text: string, nowMs: number): KnownSe
 	}
 }
 
-/** Whoever pastes a secret asks about that one: the others only tell which one it was instead. */
+/** Checked with the secret that was pasted; the programme's own are tried only to say which one it was instead. */
 function askAbout(given: string, own: readonly KnownSecret[]): KnownSecret[] {
 	const known = own.find(({ text }) => text === given);
 	const asked: KnownSecret =

@@ -39,17 +39,17 @@ export interface EnteredCode {
 	accepts: "app" | "either";
 }
 
-/** A code that better-auth found right. What becomes of it is the caller's to say. */
+/** A code that better-auth found right. The caller spends it together with what it was for. */
 export interface RightCode {
 	answer: AuthAnswer;
 	typed: TypedCode;
 	/** False: used before. Within the transaction that does what the code was for. */
 	spend(trx: Db): Promise<boolean>;
-	/** For one that was not used before: it was no wrong one. */
+	/** Takes back the use that was counted for it: the code was right, and not used before. */
 	forgive(): Promise<void>;
 }
 
-/** First of all, before anybody is asked who they are. */
+/** How many codes come from one network: counted before anything is looked up. */
 export function useNetworkForCode(
 	{ store, clock }: Pick<CodeDeps, "store" | "clock">,
 	{ address }: Pick<Visitor, "address">,

@@ -15,11 +15,11 @@ export interface AccessEnding {
 	/** The programme it is about; null for the account as a whole. */
 	programmeId?: number | null;
 	nowMs: number;
-	/** The caller lets one of them go on under another token: it is not told of. */
+	/** The caller lets one session go on under another token: it is not counted as ended. */
 	keepsOneSession?: boolean;
 }
 
-/** The password and the authenticator stay: whether they go is for the caller to say. */
+/** Password and authenticator stay; the caller removes them where they have to go. */
 export async function endAccess(
 	trx: Db,
 	person: Pick<Person, "id" | "public_id" | "email">,

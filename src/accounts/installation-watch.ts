@@ -1,6 +1,7 @@
 // What requests tell about the installation, remembered for a while and told to staff. Only callers who proved who
 // they are count, and what one shop sends is not enough: its people may have a proxy of their own, or make things up.
 
+import { HOUR_MS } from "../domain/time.ts";
 import {
 	type Arrival,
 	describeSighting,
@@ -28,10 +29,10 @@ export interface ProvenCaller {
 
 /** So many different callers, where none of them is staff: one shop alone cannot raise a warning. */
 const CALLERS_NEEDED = 3;
-/** What is not seen again is over, or never was. */
-const FADES_AFTER_MS = 3_600_000;
+/** A warning ends when nothing of its kind was seen for this long. */
+const FADES_AFTER_MS = HOUR_MS;
 /** For each kind of warning. */
-const LOG_INTERVAL_MS = 3_600_000;
+const LOG_INTERVAL_MS = HOUR_MS;
 /** A service has a few names and proxies; of more than that, those not seen for longest are forgotten. */
 const MAX_REMEMBERED = 16;
 

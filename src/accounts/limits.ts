@@ -163,7 +163,7 @@ async function findFull(db: Db, uses: readonly Use[], nowMs: number) {
 	return null;
 }
 
-/** It was none after all. */
+/** For one that turned out not to count. */
 export async function giveUseBack(db: Db, use: Use): Promise<void> {
 	await uncountUse(db, keyOf(use));
 }

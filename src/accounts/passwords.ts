@@ -23,7 +23,7 @@ import { changeWithSession } from "./sessions.ts";
 import type { SignInDeps } from "./sign-in.ts";
 import { makeConfirmationCookie, type SignInMoment } from "./signed-cookies.ts";
 
-/** Nobody's: what is done for somebody's address is done for this one, too, where nobody has it. */
+/** No person has this id. Where nobody has an address, the same is written for it, so that the time tells nothing. */
 const NOBODY_ID = 0;
 
 export interface PasswordChanged {

@@ -26,8 +26,8 @@ export interface SignInStep {
 }
 
 /**
- * Challenges that wait for their code, of one account. The oldest ends when there is one more: who knows the password
- * could otherwise hold them all, and the person who begins anew would find no room.
+ * So many sign-ins of one account may wait for their code; one more ends the oldest. Were it refused instead, whoever
+ * knows the password could keep all of them open and the person out.
  */
 const MAX_OPEN_CHALLENGES = 5;
 
@@ -85,7 +85,7 @@ export async function confirmSignIn(
 	if (person.deactivated_at_ms !== null) return refuseDeactivated(deps, token);
 	const refused = await deps.store.transact(async (trx) => {
 		const nowMs = deps.clock.nowMs();
-		// better-auth has let it in by now, whatever we say.
+		// better-auth has made a session by now, which has to be ended again.
 		if (!(await isStillPassword(trx, email, hash))) {
 			await endSession(trx, token);
 			return codeStepOver();
@@ -119,8 +119,8 @@ export async function signOut(
 }
 
 /**
- * After better-auth has made a session: with the lock that every change of a password holds. One that began before has
- * been committed by then, and one that comes later finds the session and ends it.
+ * Asked after better-auth has made a session, under the lock that every change of a password holds: a change that began
+ * earlier is committed and seen here; one that comes later finds the session and ends it.
  */
 async function isStillPassword(trx: Db, email: string, hash: string | undefined): Promise<boolean> {
 	await lockLinks(trx);
@@ -143,7 +143,7 @@ async function refuseOldPassword(
 	return wrongCredentials();
 }
 
-/** The browser is known from now on: only here, after the last step. */
+/** After the last step, and only here, the browser gets the cookie by which it is known from now on. */
 async function letIn(
 	deps: SignInDeps,
 	{ email }: Person,
@@ -157,7 +157,7 @@ function logRefusal({ log }: SignInDeps, { address }: Visitor, what: string, ref
 	return refusal;
 }
 
-/** better-auth knows nothing of it, and has made a session. The same words as for a wrong password. */
+/** better-auth does not know who is deactivated, and has made a session. Answered like a wrong password. */
 async function refuseDeactivated({ store }: SignInDeps, token: string): Promise<Refusal> {
 	await endSession(store.db, token);
 	return wrongCredentials();

@@ -72,7 +72,7 @@ async function writeToPerson(
 	const person = await findPersonById(trx, personId);
 	if (person === undefined) return [];
 	const { email: to, deactivated_at_ms } = person;
-	// Each on its own: what to do about a changed password is no use to somebody who is kept out.
+	// Two mails: advice about a changed password is of no use to somebody whose access has ended.
 	const removals = changes.filter(({ action }) => action === "person.removed");
 	const others = changes.filter(({ action }) => action !== "person.removed");
 	const written: Written[] = [];

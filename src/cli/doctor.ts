@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { sql } from "kysely";
 import { readConfig, warningSettings } from "../config.ts";
+import { SECOND_MS } from "../domain/time.ts";
 import { findSettingWarnings } from "../domain/warning.ts";
 import type { Workplace } from "../service.ts";
 import { SchemaTooNewError } from "../store/migrate.ts";
@@ -18,7 +19,7 @@ export interface Finding {
 }
 
 /** Signatures are refused at five minutes; a clock this far off needs attention long before. */
-const MAX_CLOCK_OFFSET_MS = 30_000;
+const MAX_CLOCK_OFFSET_MS = 30 * SECOND_MS;
 /** A name that exists as long as the Internet does (RFC 2606 reserves it, IANA serves it). */
 const PROBE_NAME = "example.com";
 

@@ -1,6 +1,8 @@
 // Which changes people are told of by mail, and who: the person whose account it is, or the owners of the programme.
 // Whoever did it is told too: their session may be in somebody else's hands.
 
+import { MINUTE_MS } from "./time.ts";
+
 export type Audience = "person" | "owners";
 
 const AUDIENCES = {
@@ -38,14 +40,14 @@ export function isTold(action: string): action is ToldAction {
  * Not in a flood: the first change is told at once, those that follow within this time go together in one mail.
  * Shorter for an account, where every minute counts and nobody but its owner (or a thief) makes changes.
  */
-const INTERVALS_MS: Readonly<Record<Audience, number>> = { person: 60_000, owners: 15 * 60_000 };
+const INTERVALS_MS: Readonly<Record<Audience, number>> = { person: MINUTE_MS, owners: 15 * MINUTE_MS };
 
 export function tellAtMs(audience: Audience, nowMs: number, lastToldAtMs: number | null): number {
 	return lastToldAtMs === null ? nowMs : Math.max(nowMs, lastToldAtMs + INTERVALS_MS[audience]);
 }
 
 /** When a mail server does not take a mail: eight tries, the first one included, over about a day. */
-const MAIL_RETRY_DELAYS_MS = [1, 5, 15, 60, 180, 360, 720].map((minutes) => minutes * 60_000);
+const MAIL_RETRY_DELAYS_MS = [1, 5, 15, 60, 180, 360, 720].map((minutes) => minutes * MINUTE_MS);
 
 /** Null when it is given up: too many tries, or it would come too late to be of use. */
 export function nextMailTryAtMs(tries: number, nowMs: number, goodUntilMs: number): number | null {

@@ -53,7 +53,7 @@ async function topicsOf(trx: Db, note: Noted): Promise<Topic[]> {
 		case "person":
 			return ofPerson((await findSubject(trx, note)) ?? note.personId);
 		case "owners":
-			// A link that was lost and made anew brings nobody new.
+			// Somebody who was invited before, with a new link: the owners know of them.
 			if (note.action === "person.invited" && note.detail === "new link") return [];
 			return [...(await ofRemoved(trx, note)), ...ofProgrammes(await programmesOf(trx, note))];
 		default:
@@ -61,7 +61,7 @@ async function topicsOf(trx: Db, note: Noted): Promise<Topic[]> {
 	}
 }
 
-/** They hear of it apart from the owners: what else happened is no longer theirs to know. */
+/** Whoever was removed gets a mail of their own: what else happened there is no longer theirs to know. */
 async function ofRemoved(trx: Db, note: Noted): Promise<Topic[]> {
 	// Whose invitation was withdrawn had no access.
 	if (note.action !== "person.removed" || note.detail === "invitation") return [];
@@ -85,7 +85,7 @@ async function findSubject(trx: Db, { subject }: Noted): Promise<number | undefi
 
 async function programmesOf(trx: Db, { programmeId, action, personId }: Noted): Promise<number[]> {
 	if (typeof programmeId === "number") return [programmeId];
-	// Somebody who has joined, wherever they were invited.
+	// The owners of every programme that they were invited to hear of somebody who has joined.
 	if (action !== "person.joined" || personId === null) return [];
 	const rows = await trx
 		.selectFrom("programme_owners")

@@ -61,7 +61,7 @@ export async function countUse(
 	return counted !== undefined;
 }
 
-/** It was none after all. */
+/** Takes one use back. */
 export async function uncountUse(db: Db, subject: string): Promise<void> {
 	await db
 		.updateTable("limit_counts")

@@ -2,6 +2,7 @@
 // ending somebody's access are one transaction each. Everything else in them is better-auth's business.
 
 import type { Selectable } from "kysely";
+import { DAY_MS } from "../domain/time.ts";
 import { pruneLinks } from "./links.ts";
 import type { Person } from "./people.ts";
 import type { Db } from "./store.ts";
@@ -166,7 +167,7 @@ export async function resumeSession(
 		.execute();
 }
 
-/** Password, authenticator and sessions: all of them hang on this row. */
+/** Password, authenticator and sessions go with it: their rows refer to this one. */
 export async function removeSignIn(trx: Db, personPublicId: string): Promise<void> {
 	await trx.deleteFrom("auth_users").where("id", "=", personPublicId).execute();
 }
@@ -191,7 +192,7 @@ export async function endOldChallenges(db: Db, personPublicId: string, count: nu
 /** What has expired opens nothing any more; it would only pile up. */
 export async function pruneSignIn(db: Db, nowMs: number): Promise<void> {
 	const now = new Date(nowMs).toISOString();
-	const oldestSession = new Date(nowMs - MAX_SESSION_DAYS * 86_400_000).toISOString();
+	const oldestSession = new Date(nowMs - MAX_SESSION_DAYS * DAY_MS).toISOString();
 	await db
 		.deleteFrom("auth_sessions")
 		.where((eb) => eb.or([eb("expiresAt", "<", now), eb("createdAt", "<=", oldestSession)]))
