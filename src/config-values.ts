@@ -12,6 +12,8 @@ export const MAX_PORT = 65_535;
 
 export class SettingReader {
 	readonly problems: string[] = [];
+	/** Of every setting that was asked for, whether or not it is set. */
+	readonly names = new Set<string>();
 	readonly #environment: Environment;
 
 	constructor(environment: Environment) {
@@ -24,6 +26,7 @@ export class SettingReader {
 
 	/** An empty value counts as absent: that is how compose files unset things. */
 	text(name: string): string | undefined {
+		this.names.add(name);
 		const value = this.#environment[name]?.trim();
 		return value === "" ? undefined : value;
 	}

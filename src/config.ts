@@ -74,21 +74,6 @@ export function publicUrlAt({ publicUrl, host }: Pick<Config, "publicUrl" | "hos
 
 export type ConfigResult = { ok: true; config: Config } | { ok: false; problems: readonly string[] };
 
-const KNOWN = new Set([
-	"RINGBACK_SECRET_KEY",
-	"RINGBACK_BRAND",
-	"RINGBACK_ALLOWED_PRIVATE_RANGES",
-	"RINGBACK_TRUSTED_PROXIES",
-	"RINGBACK_STAFF_AUTHENTICATOR",
-	"RINGBACK_TRUSTED_CA",
-	"RINGBACK_DNS_SERVERS",
-	"RINGBACK_MAX_IN_FLIGHT_PER_PROGRAMME",
-	"RINGBACK_MAX_IN_FLIGHT",
-	"RINGBACK_METRICS_ADDRESS",
-	"RINGBACK_RETENTION_DAYS",
-	"RINGBACK_ROLE",
-]);
-
 /** What the shop's commands read, besides the brand. The service has no use for them, and nothing against them. */
 const OF_THE_SHOP = new Set(["RINGBACK_URL", "RINGBACK_API_KEY", "RINGBACK_SIGNING_SECRET"]);
 
@@ -120,10 +105,11 @@ export function readConfig(environment: Environment = process.env): ConfigResult
 		logLevel: reader.choice("LOG_LEVEL", LOG_LEVELS, "info"),
 	};
 	// A misspelt setting that is silently ignored is found in production.
+	const known = [...reader.names].filter((name) => name.startsWith("RINGBACK_"));
 	for (const name of Object.keys(environment)) {
-		const isKnown = KNOWN.has(name) || OF_THE_SHOP.has(name) || name.startsWith("RINGBACK_TEST_");
+		const isKnown = known.includes(name) || OF_THE_SHOP.has(name) || name.startsWith("RINGBACK_TEST_");
 		if (name.startsWith("RINGBACK_") && !isKnown) {
-			reader.problem(name, `is not a setting. Known are ${[...KNOWN].join(", ")}.`);
+			reader.problem(name, `is not a setting. Known are ${known.join(", ")}.`);
 		}
 	}
 	return reader.problems.length === 0 ? { ok: true, config } : { ok: false, problems: reader.problems };
