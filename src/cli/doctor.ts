@@ -37,34 +37,28 @@ export const doctorCommand: Command = {
 async function examine(): Promise<Finding[]> {
 	const { openWorkplace, StartError } = await import("../service.ts");
 	const read = readConfig();
-	if (!read.ok) return read.problems.map((detail) => ({ check: "settings", state: "problem", detail }));
-	const settings: Finding = { check: "settings", state: "ok", detail: "all settings can be read" };
+	if (!read.ok) return read.problems.map((detail) => problem("settings", detail));
+	const settings = ok("settings", "all settings can be read");
 	const { database } = read.config;
 	if (database.kind === "sqlite" && !existsSync(database.path)) {
 		const detail = `there is no file ${resolve(database.path)} yet: \`ringback serve\` makes it`;
-		const missing: Finding = { check: "database", state: "warning", detail };
 		const elsewhere = await openWorkplace(
 			{ ...read.config, database: { kind: "sqlite", path: ":memory:" }, logLevel: "silent" },
 			{ schema: "inspect" },
 		);
-		return [settings, missing, ...(await examineSurroundings(elsewhere))];
+		return [settings, warning("database", detail), ...(await examineSurroundings(elsewhere))];
 	}
 	let workplace: Workplace;
 	try {
 		workplace = await openWorkplace({ ...read.config, logLevel: "silent" }, { schema: "inspect" });
 	} catch (error) {
-		if (error instanceof StartError) return [{ check: "settings", state: "problem", detail: error.message }];
-		const detail = `${messageOf(error)}. Check DATABASE_URL, and that the database runs and lets this account in.`;
-		return [settings, { check: "database", state: "problem", detail }];
+		if (error instanceof StartError) return [problem("settings", error.message)];
+		const cure = "Check DATABASE_URL, and that the database runs and lets this account in.";
+		return [settings, problem("database", `${messageOf(error)}. ${cure}`)];
 	}
-	const place = database.kind === "sqlite" ? resolve(database.path) : database.kind;
+	const name = database.kind === "sqlite" ? resolve(database.path) : database.kind;
 	const schema = await checkSchema(workplace);
-	return [
-		settings,
-		{ check: "database", state: "ok", detail: `${place} answers` },
-		schema,
-		...(await examineSurroundings(workplace)),
-	];
+	return [settings, ok("database", `${name} answers`), schema, ...(await examineSurroundings(workplace))];
 }
 
 /** What does not depend on the database's contents. Closes the workplace. */
@@ -83,15 +77,13 @@ async function examineSurroundings(workplace: Workplace): Promise<Finding[]> {
 
 async function checkSchema({ store, migration: { version } }: Workplace): Promise<Finding> {
 	const known = MIGRATIONS.length;
-	if (version === known) return { check: "schema", state: "ok", detail: `version ${known} is current` };
+	if (version === known) return ok("schema", `version ${known} is current`);
 	const oldestProgram = version > known ? await oldestProgramFor(store) : 0;
 	if (oldestProgram > known) {
-		const { message } = new SchemaTooNewError(version, oldestProgram, known);
-		return { check: "schema", state: "problem", detail: message };
+		return problem("schema", new SchemaTooNewError(version, oldestProgram, known).message);
 	}
 	const cure = version < known ? "run `ringback migrate`, or just start it" : "upgrade the program soon";
-	const detail = `the database has version ${version}, this program knows ${known}: ${cure}`;
-	return { check: "schema", state: "warning", detail };
+	return warning("schema", `the database has version ${version}, this program knows ${known}: ${cure}`);
 }
 
 /** The version a program must know at least to work on this schema. */
@@ -104,59 +96,54 @@ async function oldestProgramFor({ db }: Store): Promise<number> {
 /** Against the database server's clock: processes that disagree about "due" would wait on each other. */
 async function checkClock({ store, clock, config }: Workplace): Promise<Finding> {
 	const year = new Date(clock.nowMs()).getUTCFullYear();
-	if (year < 2026) {
-		return {
-			check: "clock",
-			state: "problem",
-			detail: `this machine believes it is ${year}: set its clock (NTP)`,
-		};
-	}
-	if (config.database.kind === "sqlite")
-		return { check: "clock", state: "ok", detail: "the date is plausible" };
+	if (year < 2026) return problem("clock", `this machine believes it is ${year}: set its clock (NTP)`);
+	if (config.database.kind === "sqlite") return ok("clock", "the date is plausible");
 	const asked = await sql<{
 		ms: number;
 	}>`select (extract(epoch from clock_timestamp()) * 1000)::bigint as ms`.execute(store.db);
 	const offsetMs = Math.abs(clock.nowMs() - (asked.rows[0]?.ms ?? 0));
 	const detail = `${offsetMs} ms from the database server's clock`;
-	if (offsetMs <= MAX_CLOCK_OFFSET_MS) return { check: "clock", state: "ok", detail };
-	return {
-		check: "clock",
-		state: "problem",
-		detail: `${detail}: set both clocks (NTP), or signatures will be refused`,
-	};
+	if (offsetMs <= MAX_CLOCK_OFFSET_MS) return ok("clock", detail);
+	return problem("clock", `${detail}: set both clocks (NTP), or signatures will be refused`);
 }
 
 async function checkDns({ transport }: Workplace): Promise<Finding> {
 	const found = await transport.lookUp(PROBE_NAME);
-	if (found.ok)
-		return { check: "dns", state: "ok", detail: `${PROBE_NAME} is ${found.addresses.join(", ")}` };
+	if (found.ok) return ok("dns", `${PROBE_NAME} is ${found.addresses.join(", ")}`);
 	const detail = `${PROBE_NAME} cannot be looked up (${found.code}): callbacks to host names will fail until DNS works`;
-	return { check: "dns", state: "problem", detail };
+	return problem("dns", detail);
 }
 
 async function checkMail({ mailer }: Workplace): Promise<Finding> {
 	if (mailer === null) {
-		return {
-			check: "mail",
-			state: "warning",
-			detail: "off: set SMTP_URL and MAIL_FROM to tell owners of failed callbacks",
-		};
+		return warning("mail", "off: set SMTP_URL and MAIL_FROM to tell owners of failed callbacks");
 	}
 	try {
 		await mailer.verify();
-		return { check: "mail", state: "ok", detail: "the mail server lets us in" };
+		return ok("mail", "the mail server lets us in");
 	} catch (error) {
-		return { check: "mail", state: "problem", detail: `the mail server refused: ${messageOf(error)}` };
+		return problem("mail", `the mail server refused: ${messageOf(error)}`);
 	}
 }
 
 /** Mail has a check of its own, which also asks the mail server. */
 function checkWarnings({ config }: Workplace): Finding[] {
-	return findSettingWarnings(warningSettings(config)).flatMap(({ kind, title, text }): Finding[] => {
+	return findSettingWarnings(warningSettings(config)).flatMap(({ kind, title, text }) => {
 		if (kind === "mail_off") return [];
-		const check = kind === "private_ranges" ? "addresses" : "public-url";
-		return [{ check, state: "warning", detail: `${title}. ${text}` }];
+		return [warning(kind === "private_ranges" ? "addresses" : "public-url", `${title}. ${text}`)];
 	});
+}
+
+function ok(check: Finding["check"], detail: string): Finding {
+	return { check, state: "ok", detail };
+}
+
+function warning(check: Finding["check"], detail: string): Finding {
+	return { check, state: "warning", detail };
+}
+
+function problem(check: Finding["check"], detail: string): Finding {
+	return { check, state: "problem", detail };
 }
 
 function sayFinding(screen: Screen, finding: Finding, asJson: boolean): void {
