@@ -76,7 +76,7 @@ function renderConversion(view: ConversionView): Html {
 		hint: html`<span class="row">${statusBadge(conversion.status)}${conversion.test === 1 ? html`<span class="test-mark">Test conversion: stays out of totals</span>` : null}</span>`,
 		actions: linkButton({ label: "All conversions", href: base }),
 	});
-	return html`<div class="long-title">${header}</div>${refusalMessage(view.refused)}${mismatchMessage(conversion)}${renderActions(base, view)}
+	return html`${header}${refusalMessage(view.refused)}${mismatchMessage(conversion)}${renderActions(base, view)}
 <div class="columns">${section({
 		id: "facts",
 		title: "Facts",

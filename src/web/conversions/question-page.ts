@@ -34,10 +34,10 @@ export async function showQuestion(c: WebContext, question: Question): Promise<R
 	return answerPage(c, {
 		title,
 		active: "conversions",
-		body: html`<div class="long-title">${pageHeader({
+		body: html`${pageHeader({
 			title,
 			hint: "This cannot be undone. The shop is told, with the reason.",
-		})}</div>${card(
+		})}${card(
 			facts([
 				["Status now", statusBadge(conversion.status)],
 				["Event type", titleCase(conversion.event_type)],

@@ -162,7 +162,7 @@ function columnsFor(query: ReviewQuery, ticked: readonly string[] | undefined): 
 		{
 			title: "Programme",
 			cell: (row) =>
-				html`<a class="cell-clip programme-name" href="/review${writeReviewQuery(query, { programme: row.programme_public_id, after: undefined })}" title="Only ${row.programme_name}">${row.programme_name}</a>`,
+				html`<a class="cell-clip" href="/review${writeReviewQuery(query, { programme: row.programme_public_id, after: undefined })}" title="Only ${row.programme_name}">${row.programme_name}</a>`,
 		},
 		{ title: "Status", cell: statusCell },
 		{ title: "Basket", isNumber: true, cell: (row) => amount(row.basket_value, row.currency) },
