@@ -13,13 +13,25 @@ export interface ReservedBlock {
 	addresses: readonly (readonly [address: string, verdict: Verdict])[];
 }
 
-export const PUBLIC = null;
+/** Its edges and what else is worth trying inside; its public neighbours; and what is refused as part of another. */
+interface Addresses {
+	inside?: readonly string[];
+	outside?: readonly string[];
+	[otherReason: string]: readonly string[] | undefined;
+}
 
 export function block(
 	cidr: string,
 	what: string,
-	...addresses: readonly (readonly [address: string, verdict: Verdict])[]
+	{ inside = [], outside = [], ...others }: Addresses,
 ): ReservedBlock {
+	const addresses = [
+		...inside.map((address) => [address, `(${cidr})`] as const),
+		...outside.map((address) => [address, null] as const),
+		...Object.entries(others).flatMap(([reason, ofAnother = []]) =>
+			ofAnother.map((address) => [address, reason] as const),
+		),
+	];
 	return { cidr, what, addresses };
 }
 
@@ -28,7 +40,7 @@ export function entriesOf(blocks: readonly ReservedBlock[]): Entry[] {
 		addresses.map(([address, verdict]) => ({
 			what: `${address}, an edge or a neighbour of ${cidr} (${what})`,
 			at: { host: address.includes(":") ? `[${address}]` : address },
-			expect: verdict === PUBLIC ? passes(address) : forbidden(verdict),
+			expect: verdict === null ? passes(address) : forbidden(verdict),
 			...reach(address),
 		})),
 	);

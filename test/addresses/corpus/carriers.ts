@@ -1,7 +1,7 @@
 // IPv6 forms that carry an IPv4 address, each around addresses of the reserved blocks and around public ones:
 // the verdict is the one on the address inside.
 
-import { block, PUBLIC, type ReservedBlock } from "./block.ts";
+import { block, type ReservedBlock } from "./block.ts";
 import { type Entry, forbidden, passes } from "./entry.ts";
 
 interface Carrier {
@@ -55,28 +55,20 @@ export const CARRIER_ENTRIES: readonly Entry[] = CARRIERS.flatMap(({ form, spell
 
 /** The prefixes of the forms: beyond both edges, and the edges that no address above spells. */
 export const CARRIER_PREFIXES: readonly ReservedBlock[] = [
-	block("::ffff:0:0/96", "IPv4-mapped, RFC 4291", ["::fffe:ffff:ffff", "(::/0)"], ["::1:0:0:0", "(::/0)"]),
-	block(
-		"64:ff9b::/96",
-		"translation (NAT64), RFC 6052",
-		["64:ff9a:ffff:ffff:ffff:ffff:ffff:ffff", "(::/0)"],
-		["64:ff9b::", "carries 0.0.0.0,"],
-		["64:ff9b::1:0:0", "(::/0)"],
-	),
-	block(
-		"2001::/32",
-		"Teredo, RFC 4380",
-		["2001::", "carries 0.0.0.0,"],
-		["2001:0:ffff:ffff:ffff:ffff:ffff:ffff", "carries 255.255.255.255,"],
-	),
-	block(
-		"2002::/16",
-		"6to4, RFC 3056",
-		["2001:ffff:ffff:ffff:ffff:ffff:ffff:ffff", PUBLIC],
-		["2002::", "carries 0.0.0.0,"],
-		["2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "carries 255.255.255.255,"],
-		["2003::", PUBLIC],
-	),
+	block("::ffff:0:0/96", "IPv4-mapped, RFC 4291", { "(::/0)": ["::fffe:ffff:ffff", "::1:0:0:0"] }),
+	block("64:ff9b::/96", "translation (NAT64), RFC 6052", {
+		"(::/0)": ["64:ff9a:ffff:ffff:ffff:ffff:ffff:ffff", "64:ff9b::1:0:0"],
+		"carries 0.0.0.0,": ["64:ff9b::"],
+	}),
+	block("2001::/32", "Teredo, RFC 4380", {
+		"carries 0.0.0.0,": ["2001::"],
+		"carries 255.255.255.255,": ["2001:0:ffff:ffff:ffff:ffff:ffff:ffff"],
+	}),
+	block("2002::/16", "6to4, RFC 3056", {
+		outside: ["2001:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "2003::"],
+		"carries 0.0.0.0,": ["2002::"],
+		"carries 255.255.255.255,": ["2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff"],
+	}),
 ];
 
 /** Forms that look like a carrier and are judged as what they are. */
