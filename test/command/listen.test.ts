@@ -7,21 +7,21 @@ import { hasStack } from "../support/command-home.ts";
 import { portOf } from "../support/port-of.ts";
 import { startShop } from "../support/shop.ts";
 import { until } from "../support/until.ts";
-import { openListenSite, shown, untilReceived } from "./listen-site.ts";
+import { openListenSetup, shown, untilReceived } from "./listen-setup.ts";
 
 describe("ringback listen", { concurrency: 2 }, () => {
 	test("forwards each event once, as a callback that verifies, and says how it went; Ctrl-C ends it with a count", async (t) => {
-		const site = await openListenSite(t);
-		const receiver = await site.receive();
-		const listening = await site.listen(receiver.url);
+		const setup = await openListenSetup(t);
+		const receiver = await setup.receive();
+		const listening = await setup.listen(receiver.url);
 		match(
 			listening.stdout,
-			new RegExp(`^Listening to ${site.account.programmeId} \\(all events, tests too\\)`),
+			new RegExp(`^Listening to ${setup.account.programmeId} \\(all events, tests too\\)`),
 		);
 		match(listening.stdout, /saved Postback URL is not touched/);
-		await site.client.record({ orderId: "ORDER-1001", basketValue: "49.90" });
-		await site.client.approve({ orderId: "ORDER-1001" });
-		await site.client.reverse({ orderId: "ORDER-1001", reason: "RETURN" });
+		await setup.client.record({ orderId: "ORDER-1001", basketValue: "49.90" });
+		await setup.client.approve({ orderId: "ORDER-1001" });
+		await setup.client.reverse({ orderId: "ORDER-1001", reason: "RETURN" });
 		await untilReceived(receiver, 3, listening);
 		deepEqual(
 			receiver.requests.map(({ refused }) => refused),
@@ -42,22 +42,22 @@ describe("ringback listen", { concurrency: 2 }, () => {
 		listening.kill("SIGINT");
 		const ended = await listening.ended();
 		deepEqual([ended.code, ended.stderr.trim()], [0, "Forwarded 3 events."]);
-		ok(!ended.stdout.includes(site.account.secret) && !ended.stdout.includes("\u001b"));
+		ok(!ended.stdout.includes(setup.account.secret) && !ended.stdout.includes("\u001b"));
 	});
 
 	test("with --test-only, --json and --print-body there is one object a line on standard output and nothing else", async (t) => {
-		const site = await openListenSite(t);
-		const receiver = await site.receive();
-		const listening = await site.listen(receiver.url, ["--test-only", "--json", "--print-body"]);
+		const setup = await openListenSetup(t);
+		const receiver = await setup.receive();
+		const listening = await setup.listen(receiver.url, ["--test-only", "--json", "--print-body"]);
 		match(listening.stderr, /\(test events only\)/);
-		await site.client.record({ orderId: "real", basketValue: "1.00" });
+		await setup.client.record({ orderId: "real", basketValue: "1.00" });
 		// What a service lets through, and a terminal may show as it likes: a private character, a space that is none.
 		const odd = "odd \ue000\u00a0\u{1f600}";
 		for (const end of ["\u009b1m", "\u202e"]) {
-			const refused = await site.client.record({ orderId: odd + end, basketValue: "1.00", test: true });
+			const refused = await setup.client.record({ orderId: odd + end, basketValue: "1.00", test: true });
 			equal(refused.ok, false);
 		}
-		await site.client.record({ orderId: odd, basketValue: "1.00", test: true });
+		await setup.client.record({ orderId: odd, basketValue: "1.00", test: true });
 		await untilReceived(receiver, 1, listening);
 		await listening.said(/"verdict"/);
 		const [line = "", ...rest] = listening.stdout.trimEnd().split("\n");
@@ -81,8 +81,8 @@ describe("ringback listen", { concurrency: 2 }, () => {
 		listening.kill("SIGTERM");
 		equal((await listening.ended()).code, 0);
 
-		await site.client.approve({ orderId: odd });
-		const again = await site.listen(receiver.url, ["--since", cursor, "--print-body"]);
+		await setup.client.approve({ orderId: odd });
+		const again = await setup.listen(receiver.url, ["--since", cursor, "--print-body"]);
 		await untilReceived(receiver, 2, again);
 		await again.said(/^SHA-256 of /m);
 		match(again.stdout, /conversion\.approved {2}odd \\u\{e000\}\\u\{a0\}😀 {2}/);
@@ -90,26 +90,26 @@ describe("ringback listen", { concurrency: 2 }, () => {
 	});
 
 	test("a service that is killed and comes back: nothing is missed, nothing is forwarded twice", async (t) => {
-		const site = await openListenSite(t);
-		const receiver = await site.receive();
-		const listening = await site.listen(receiver.url);
+		const setup = await openListenSetup(t);
+		const receiver = await setup.receive();
+		const listening = await setup.listen(receiver.url);
 		const orders = Array.from({ length: 12 }, (_, n) => `order ${n}`);
-		for (const orderId of orders) await site.client.record({ orderId, basketValue: "1.00" });
+		for (const orderId of orders) await setup.client.record({ orderId, basketValue: "1.00" });
 		const deciding = (async () => {
 			for (const orderId of orders) {
 				for (let isDecided = false; !isDecided; ) {
-					isDecided = (await site.client.approve({ orderId })).ok;
+					isDecided = (await setup.client.approve({ orderId })).ok;
 				}
 			}
 		})();
 		await until(() => receiver.requests.length >= 6);
-		site.service.kill("SIGKILL");
-		await site.service.ended();
+		setup.service.kill("SIGKILL");
+		await setup.service.ended();
 		await listening.said(/^Connection lost \(ECONNREFUSED\), trying again\.$/m);
-		await site.restart();
+		await setup.restart();
 		await deciding;
 		await untilReceived(receiver, 24, listening);
-		await site.client.record({ orderId: "the last one", basketValue: "1.00" });
+		await setup.client.record({ orderId: "the last one", basketValue: "1.00" });
 		await untilReceived(receiver, 25, listening);
 		deepEqual(
 			receiver.requests.filter(({ refused }) => refused !== null),
@@ -124,16 +124,17 @@ describe("ringback listen", { concurrency: 2 }, () => {
 		match(listening.stderr, /^Connected again\.$/m);
 		equal(listening.stderr.match(/Connection lost/g)?.length, 1, "said once");
 
-		site.service.kill("SIGTERM");
-		equal((await site.service.ended()).code, 0, "a clean stop waits for no listener");
+		setup.service.kill("SIGTERM");
+		equal((await setup.service.ended()).code, 0, "a clean stop waits for no listener");
 		equal(listening.isRunning, true);
 	});
 
 	test("a receiver that is down, refuses or fails: the line says what the service would do, and it goes on", async (t) => {
-		const site = await openListenSite(t);
-		const receiver = await site.receive();
-		const listening = await site.listen(receiver.url);
-		const sell = async (orderId: string) => void (await site.client.record({ orderId, basketValue: "1.00" }));
+		const setup = await openListenSetup(t);
+		const receiver = await setup.receive();
+		const listening = await setup.listen(receiver.url);
+		const sell = async (orderId: string) =>
+			void (await setup.client.record({ orderId, basketValue: "1.00" }));
 		receiver.answer = 500;
 		await sell("failing");
 		await listening.said(/failing .*→ 500 in \d+ ms {2}the service would try again in 1 minute$/m);
@@ -153,7 +154,7 @@ describe("ringback listen", { concurrency: 2 }, () => {
 				"m",
 			),
 		);
-		const again = await site.receive(Number(new URL(receiver.url).port));
+		const again = await setup.receive(Number(new URL(receiver.url).port));
 		await sell("up");
 		await untilReceived(again, 1, listening);
 		deepEqual(shown(again), ["up RECORDED"]);
@@ -162,7 +163,7 @@ describe("ringback listen", { concurrency: 2 }, () => {
 	});
 
 	test("what cannot work ends with a sentence and no stack: 1 when refused, 2 when something is not set", async (t) => {
-		const site = await openListenSite(t);
+		const setup = await openListenSetup(t);
 		const other = createServer((_incoming, answer) => answer.end("<html>"));
 		await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
 		t.after(() => new Promise<void>((resolve) => other.close(() => resolve())));
@@ -199,11 +200,11 @@ describe("ringback listen", { concurrency: 2 }, () => {
 				2,
 				/RINGBACK_URL is not set[\s\S]*RINGBACK_API_KEY is not set[\s\S]*RINGBACK_SIGNING_SECRET is not set/,
 			],
-			["swapped", to, { RINGBACK_API_KEY: site.account.secret }, 2, /are swapped/],
+			["swapped", to, { RINGBACK_API_KEY: setup.account.secret }, 2, /are swapped/],
 			[
 				"a path",
 				to,
-				{ RINGBACK_URL: `${site.url}/v1` },
+				{ RINGBACK_URL: `${setup.url}/v1` },
 				2,
 				/^RINGBACK_URL must be the service's address without a path/,
 			],
@@ -212,19 +213,19 @@ describe("ringback listen", { concurrency: 2 }, () => {
 			["user", ["--to", "http://a:b@localhost/"], {}, 2, /^--to must not hold a user name/],
 		];
 		for (const [what, args, settings, code, sentence] of cases) {
-			const ended = await site.run(["listen", ...args], { ...settings });
+			const ended = await setup.run(["listen", ...args], { ...settings });
 			deepEqual([ended.code, ended.stdout], [code, ""], `${what}: ${ended.stderr}`);
 			match(ended.stderr, sentence, what);
 			equal(hasStack(ended), false, ended.stderr);
-			for (const word of [site.account.secret, site.account.apiKey]) ok(!ended.stderr.includes(word), what);
+			for (const word of [setup.account.secret, setup.account.apiKey]) ok(!ended.stderr.includes(word), what);
 		}
 	});
 
 	test("under the brand Acme its headers and its User-Agent carry the brand", async (t) => {
-		const site = await openListenSite(t, { settings: { RINGBACK_BRAND: "Acme" } });
-		const receiver = await site.receive();
-		const listening = await site.listen(receiver.url);
-		await site.client.record({ orderId: "A", basketValue: "1.00" });
+		const setup = await openListenSetup(t, { settings: { RINGBACK_BRAND: "Acme" } });
+		const receiver = await setup.receive();
+		const listening = await setup.listen(receiver.url);
+		await setup.client.record({ orderId: "A", basketValue: "1.00" });
 		await untilReceived(receiver, 1, listening);
 		const [request] = receiver.requests;
 		equal(request?.refused, null);
@@ -236,14 +237,14 @@ describe("ringback listen", { concurrency: 2 }, () => {
 	test("the saved Postback URL gets the same deliveries with a listener as without", async (t) => {
 		const shop = await startShop();
 		t.after(() => shop.close());
-		const site = await openListenSite(t, { postbackUrl: shop.url(), shopCaPem: shop.caPem });
-		const receiver = await site.receive();
+		const setup = await openListenSetup(t, { postbackUrl: shop.url(), shopCaPem: shop.caPem });
+		const receiver = await setup.receive();
 		receiver.answer = 500;
 		const walk = async (prefix: string): Promise<string[]> => {
 			const before = shop.requests.length;
 			for (const orderId of [`${prefix}-1`, `${prefix}-2`]) {
-				await site.client.record({ orderId, basketValue: "12.50" });
-				await site.client.reject({ orderId, reason: "FRAUD" });
+				await setup.client.record({ orderId, basketValue: "12.50" });
+				await setup.client.reject({ orderId, reason: "FRAUD" });
 			}
 			await until(() => shop.requests.length === before + 4);
 			// In whatever order they came: deliveries of one programme are made side by side.
@@ -253,7 +254,7 @@ describe("ringback listen", { concurrency: 2 }, () => {
 				.sort();
 		};
 		const without = await walk("order-a");
-		const listening = await site.listen(receiver.url);
+		const listening = await setup.listen(receiver.url);
 		const withListener = await walk("order-b");
 		await untilReceived(receiver, 4, listening);
 		deepEqual(

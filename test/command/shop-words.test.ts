@@ -10,7 +10,7 @@ import receiverPackage from "../../receiver/package.json" with { type: "json" };
 import { hasStack } from "../support/command-home.ts";
 import { portOf } from "../support/port-of.ts";
 import { until } from "../support/until.ts";
-import { openListenSite, untilReceived } from "./listen-site.ts";
+import { openListenSetup, untilReceived } from "./listen-setup.ts";
 
 interface Cleaning {
 	after(clean: () => Promise<void>): void;
@@ -18,8 +18,8 @@ interface Cleaning {
 
 describe("the shop's commands say what to look at", { concurrency: 2 }, () => {
 	test("the receiver's own reason for a refusal stands on the line, a different one for each mistake", async (t) => {
-		const site = await openListenSite(t);
-		const { secret } = site.account;
+		const setup = await openListenSetup(t);
+		const { secret } = setup.account;
 		const silent = { onEvent: () => undefined, onRefused: () => undefined };
 		const mistakes: readonly [what: string, handler: RequestListener, reason: RegExp][] = [
 			["secret", createReceiver({ ...silent, secret: "rbs_another" }).node, /“bad_signature: /],
@@ -36,10 +36,10 @@ describe("the shop's commands say what to look at", { concurrency: 2 }, () => {
 			],
 		];
 		let present: RequestListener | undefined;
-		const listening = await site.listen(await serve(t, (...request) => present?.(...request)));
+		const listening = await setup.listen(await serve(t, (...request) => present?.(...request)));
 		for (const [what, handler, reason] of mistakes) {
 			present = handler;
-			await site.client.record({ orderId: what, basketValue: "1.00" });
+			await setup.client.record({ orderId: what, basketValue: "1.00" });
 			const [line] = await listening.said(new RegExp(`^.* ${what} .*→ 401 in \\d+ ms.*$`, "m"));
 			match(line, reason);
 			match(line, /the service would stop at once/);
@@ -47,7 +47,7 @@ describe("the shop's commands say what to look at", { concurrency: 2 }, () => {
 	});
 
 	test("of an answer's text one line is shown, short and plain; one that never ends holds nothing up; a 2xx's is not shown", async (t) => {
-		const site = await openListenSite(t);
+		const setup = await openListenSetup(t);
 		const answers = {
 			long: (_, answer) => answer.writeHead(422).end(`\n\u001b[31mno\u202e ${"x".repeat(100_000)}\nsecond`),
 			open: (_, answer) => void answer.writeHead(422).write("still thinking"),
@@ -56,7 +56,7 @@ describe("the shop's commands say what to look at", { concurrency: 2 }, () => {
 		} satisfies Readonly<Record<string, RequestListener>>;
 		let present: keyof typeof answers = "good";
 		const to = await serve(t, (incoming, answer) => answers[present](incoming, answer));
-		const [toRead, asJson] = await Promise.all([site.listen(to), site.listen(to, ["--json"])]);
+		const [toRead, asJson] = await Promise.all([setup.listen(to), setup.listen(to, ["--json"])]);
 		for (const [which, line] of [
 			["long", /→ 422 in \d+ ms {2}“\\u\{1b\}\[31mno\\u\{202e\} x{50,300}…” {2}a refusal/],
 			["open", /→ 422 in \d+ ms {2}“still thinking” {2}a refusal/],
@@ -64,7 +64,7 @@ describe("the shop's commands say what to look at", { concurrency: 2 }, () => {
 			["good", /→ 200 in \d+ ms$/],
 		] as const) {
 			present = which;
-			await site.client.record({ orderId: which, basketValue: "1.00" });
+			await setup.client.record({ orderId: which, basketValue: "1.00" });
 			const [shown] = await toRead.said(new RegExp(`^.* ${which} .*$`, "m"));
 			match(shown, line);
 			const [json] = await asJson.said(new RegExp(`^.*"orderId":"${which}".*$`, "m"));
@@ -76,11 +76,11 @@ describe("the shop's commands say what to look at", { concurrency: 2 }, () => {
 	});
 
 	test("--print-body shows the signed request as it was sent and the body's SHA-256, and not the secret", async (t) => {
-		const site = await openListenSite(t);
-		const { secret } = site.account;
-		const receiver = await site.receive();
-		const plain = await site.listen(receiver.url, ["--print-body"]);
-		await site.client.record({ orderId: "Bücher/1", basketValue: "1.00" });
+		const setup = await openListenSetup(t);
+		const { secret } = setup.account;
+		const receiver = await setup.receive();
+		const plain = await setup.listen(receiver.url, ["--print-body"]);
+		await setup.client.record({ orderId: "Bücher/1", basketValue: "1.00" });
 		await plain.said(/^SHA-256 .*$/m);
 		const [, path = "", head = "", body = "", count, digest] =
 			/^POST (\S+)\n((?:[\w-]+: .*\n)+)\n(.*)\nSHA-256 of these (\d+) bytes: ([0-9a-f]{64})$/m.exec(
@@ -98,10 +98,10 @@ describe("the shop's commands say what to look at", { concurrency: 2 }, () => {
 		equal(Number(count), request?.body.length);
 		const verified = await verifyPostback({ path, headers, rawBody: body, secret });
 		ok(verified.ok, "what is printed is all that a check needs");
-		ok(!plain.stdout.includes(secret) && !plain.stdout.includes(site.account.apiKey));
+		ok(!plain.stdout.includes(secret) && !plain.stdout.includes(setup.account.apiKey));
 
 		// A terminal must not obey what an order id holds: then the text is not the bytes, and says so.
-		await site.client.record({ orderId: "odd \ue000", basketValue: "1.00" });
+		await setup.client.record({ orderId: "odd \ue000", basketValue: "1.00" });
 		await untilReceived(receiver, 2, plain);
 		await plain.said(
 			/^SHA-256 of the \d+ bytes, before odd characters were escaped for the screen: [0-9a-f]{64}$/m,
@@ -113,11 +113,11 @@ describe("the shop's commands say what to look at", { concurrency: 2 }, () => {
 	});
 
 	test("a service that is not ready yet was never lost: listen says that it cannot connect yet, and then listens", async (t) => {
-		const site = await openListenSite(t);
-		site.service.kill("SIGTERM");
-		await site.service.ended();
+		const setup = await openListenSetup(t);
+		setup.service.kill("SIGTERM");
+		await setup.service.ended();
 		let asked = 0;
-		const { port } = new URL(site.url);
+		const { port } = new URL(setup.url);
 		const starting = createServer((_, answer) => {
 			asked++;
 			answer.writeHead(503).end();
@@ -130,11 +130,11 @@ describe("the shop's commands say what to look at", { concurrency: 2 }, () => {
 		t.after(() => (starting.listening ? close() : undefined));
 		await new Promise<void>((resolve) => starting.listen(Number(port), "127.0.0.1", resolve));
 		const args = ["listen", "--to", "http://localhost:3000/postback"];
-		const listening = site.home.startScript("receiver/src/command/main.ts", args, site.shopSettings);
+		const listening = setup.home.startScript("receiver/src/command/main.ts", args, setup.shopSettings);
 		await listening.said(/^Cannot connect yet \(it answers HTTP 503.*\), trying again\.$/m);
 		await until(() => asked > 1);
 		await close();
-		await site.restart();
+		await setup.restart();
 		await listening.said(/Ctrl-C ends this/);
 		doesNotMatch(listening.stderr, /lost|Connected again/);
 		equal(listening.stderr.match(/Cannot connect yet/g)?.length, 1, "said once");
@@ -145,7 +145,7 @@ describe("the shop's commands say what to look at", { concurrency: 2 }, () => {
 		["trigger", ["trigger", "conversion.approved"]],
 	] as const) {
 		test(`${name}: a refusal names the setting behind it, and an address where nothing is, itself`, async (t) => {
-			const site = await openListenSite(t);
+			const setup = await openListenSetup(t);
 			const other = await serve(t, (_, answer) => answer.end("<html>"));
 			for (const [settings, sentence] of [
 				[{ RINGBACK_SIGNING_SECRET: "rbs_wrong" }, /does not match\..*Check RINGBACK_SIGNING_SECRET\.$/m],
@@ -160,7 +160,7 @@ describe("the shop's commands say what to look at", { concurrency: 2 }, () => {
 					/^http:\/\/127\.0\.0\.1:\d+ does not answer as Ringback does: .*Check RINGBACK_URL or --url\.$/m,
 				],
 			] as const) {
-				const ended = await site.run(args, settings);
+				const ended = await setup.run(args, settings);
 				deepEqual([ended.code, ended.stdout, hasStack(ended)], [1, "", false], ended.stderr);
 				match(ended.stderr, sentence);
 				const [, wrong = ""] = Object.entries(settings)[0] ?? [];
@@ -170,7 +170,7 @@ describe("the shop's commands say what to look at", { concurrency: 2 }, () => {
 	}
 
 	test("trigger checks everything it can before it records, and says which options an event does not take", async (t) => {
-		const site = await openListenSite(t);
+		const setup = await openListenSetup(t);
 		for (const [args, sentence] of [
 			["conversion.rejected --reason NOPE", /^--reason must be one of RETURN, CANCELLED, /],
 			[
@@ -184,16 +184,16 @@ describe("the shop's commands say what to look at", { concurrency: 2 }, () => {
 			["conversion.approved --from recorded", /^--from is for conversion\.reversed/],
 			["conversion.rejected --from approved", /^--from is for conversion\.reversed/],
 		] as const) {
-			const ended = await site.run(["trigger", ...args.split(" ")]);
+			const ended = await setup.run(["trigger", ...args.split(" ")]);
 			deepEqual([ended.code, ended.stdout], [2, ""], args);
 			match(ended.stderr, sentence, args);
 		}
-		const found = await site.client.conversions();
+		const found = await setup.client.conversions();
 		deepEqual(found.ok ? found.conversions : found, [], "nothing was recorded");
 	});
 
 	test("--version is the package's", async (t) => {
-		const { home } = await openListenSite(t);
+		const { home } = await openListenSetup(t);
 		const ended = await home.startScript("receiver/src/command/main.ts", ["--version"]).ended();
 		deepEqual([ended.code, ended.stdout, ended.stderr], [0, `${receiverPackage.version}\n`, ""]);
 	});

@@ -3,13 +3,13 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { hasStack } from "../support/command-home.ts";
-import { openListenSite, shown, untilReceived } from "./listen-site.ts";
+import { openListenSetup, shown, untilReceived } from "./listen-setup.ts";
 
 describe("ringback trigger", { concurrency: 2 }, () => {
 	test("walks a new test conversion to each event, and whoever listens is told each step", async (t) => {
-		const site = await openListenSite(t);
-		const receiver = await site.receive();
-		const listening = await site.listen(receiver.url, ["--test-only"]);
+		const setup = await openListenSetup(t);
+		const receiver = await setup.receive();
+		const listening = await setup.listen(receiver.url, ["--test-only"]);
 		for (const [args, statuses] of [
 			["conversion.recorded --order a", ["RECORDED"]],
 			["conversion.approved --order b --basket-value 49.90", ["RECORDED", "APPROVED"]],
@@ -17,7 +17,7 @@ describe("ringback trigger", { concurrency: 2 }, () => {
 			["conversion.reversed --order d", ["RECORDED", "REVERSED"]],
 			["conversion.reversed --order e --from approved", ["RECORDED", "APPROVED", "REVERSED"]],
 		] as const) {
-			const ended = await site.run(["trigger", ...args.split(" "), "--json"]);
+			const ended = await setup.run(["trigger", ...args.split(" "), "--json"]);
 			deepEqual([ended.code, ended.stderr], [0, ""], args);
 			const steps = ended.stdout.trimEnd().split("\n");
 			deepEqual(
@@ -44,8 +44,8 @@ describe("ringback trigger", { concurrency: 2 }, () => {
 	});
 
 	test("as the service's own command, without options, it makes an order id of its own and shows each step to read", async (t) => {
-		const site = await openListenSite(t);
-		const { code, stdout } = await site.home.run(["trigger", "conversion.approved"], site.shopSettings);
+		const setup = await openListenSetup(t);
+		const { code, stdout } = await setup.home.run(["trigger", "conversion.approved"], setup.shopSettings);
 		equal(code, 0);
 		match(
 			stdout,
@@ -54,67 +54,67 @@ describe("ringback trigger", { concurrency: 2 }, () => {
 	});
 
 	test("a real order, recorded or parked, is never touched", async (t) => {
-		const site = await openListenSite(t);
-		await site.client.record({ orderId: "real", basketValue: "1.00" });
-		await fetch(`${site.url}/pixel/${site.account.programmeId}.gif?orderId=parked&basketValue=1.00`);
+		const setup = await openListenSetup(t);
+		await setup.client.record({ orderId: "real", basketValue: "1.00" });
+		await fetch(`${setup.url}/pixel/${setup.account.programmeId}.gif?orderId=parked&basketValue=1.00`);
 		for (const [orderId, status] of [
 			["real", "RECORDED"],
 			["parked", "PARKED"],
 		] as const) {
-			const ended = await site.run(["trigger", "conversion.rejected", "--order", orderId]);
+			const ended = await setup.run(["trigger", "conversion.rejected", "--order", orderId]);
 			equal(ended.code, 1);
 			match(ended.stderr, new RegExp(`^Order ${orderId} is a real conversion`));
-			const page = await site.client.conversions({ orderId });
+			const page = await setup.client.conversions({ orderId });
 			deepEqual(page.ok && page.conversions.map((one) => [one.status, one.test]), [[status, false]]);
 		}
 	});
 
 	test("a test order that was there before is walked on; a move that is not possible says why", async (t) => {
-		const site = await openListenSite(t);
-		await site.run(["trigger", "conversion.recorded", "--order", "mine"]);
-		const approved = await site.run(["trigger", "conversion.approved", "--order", "mine"]);
+		const setup = await openListenSetup(t);
+		await setup.run(["trigger", "conversion.recorded", "--order", "mine"]);
+		const approved = await setup.run(["trigger", "conversion.approved", "--order", "mine"]);
 		match(
 			approved.stdout,
 			/^was there before +mine {2}RECORDED[\s\S]*conversion\.approved {2}mine {2}APPROVED/,
 		);
-		const refused = await site.run(["trigger", "conversion.rejected", "--order", "mine", "--json"]);
+		const refused = await setup.run(["trigger", "conversion.rejected", "--order", "mine", "--json"]);
 		equal(refused.code, 1);
 		equal(JSON.parse(refused.stdout.trimEnd().split("\n").at(-1) ?? "").error, "move_not_allowed");
-		const reason = await site.run(["trigger", "conversion.reversed", "--reason", "BORED"]);
+		const reason = await setup.run(["trigger", "conversion.reversed", "--reason", "BORED"]);
 		equal(reason.code, 2);
 		match(reason.stderr, /^--reason must be one of RETURN/);
 	});
 
 	test("an order id that cannot be told from another one is refused in the service's own words", async (t) => {
-		const site = await openListenSite(t);
+		const setup = await openListenSetup(t);
 		for (const [orderId, words] of [
 			["mine ", /starts or ends with white space \(U\+0020\)/],
 			["mi\u{200b}ne", /cannot be seen \(U\+200B\)/],
 		] as const) {
-			const ended = await site.run(["trigger", "conversion.recorded", "--order", orderId]);
+			const ended = await setup.run(["trigger", "conversion.recorded", "--order", orderId]);
 			equal(ended.code, 1);
 			match(ended.stderr, words);
 		}
-		const page = await site.client.conversions({});
+		const page = await setup.client.conversions({});
 		deepEqual(page.ok && page.conversions, []);
 	});
 
 	test("wrong usage ends with 2 and says what there is", async (t) => {
-		const site = await openListenSite(t);
+		const setup = await openListenSetup(t);
 		const four = /conversion\.recorded, conversion\.approved, conversion\.rejected, conversion\.reversed/;
 		for (const [args, sentence] of [
 			["conversion.expired", /^"conversion\.expired" is no event\./],
 			["", /^EVENT is missing: /],
 		] as const) {
-			const ended = await site.run(["trigger", ...(args === "" ? [] : [args])]);
+			const ended = await setup.run(["trigger", ...(args === "" ? [] : [args])]);
 			deepEqual([ended.code, ended.stdout], [2, ""]);
 			match(ended.stderr, sentence);
 			match(ended.stderr, four);
 			equal(hasStack(ended), false);
 		}
-		const from = await site.run(["trigger", "conversion.reversed", "--from", "parked"]);
+		const from = await setup.run(["trigger", "conversion.reversed", "--from", "parked"]);
 		deepEqual([from.code, from.stderr.trim()], [2, "--from must be recorded or approved."]);
-		const stray = await site.run(["trigger", "conversion.approved", "now"]);
+		const stray = await setup.run(["trigger", "conversion.approved", "now"]);
 		match(stray.stderr, /^"now" is not expected here\./);
 	});
 });

@@ -9,7 +9,7 @@ import { forkProcess } from "../support/forked-process.ts";
 import { until } from "../support/until.ts";
 import { UPLOAD_LANGUAGE, type UploadOrder } from "./upload-language.ts";
 import { beginUpload, FOURTEEN_MIB, upload } from "./upload-request.ts";
-import { openUploadScene, type UploadScene, watchCost } from "./upload-scene.ts";
+import { openUploadSetup, type UploadSetup, watchCost } from "./upload-setup.ts";
 
 const MAX_GROWTH_MIB = 50;
 /**
@@ -20,8 +20,8 @@ const HEALTH_LIMIT_MS = 300;
 const SMALL = Buffer.from("orderId,decision\nA-1,approve\n");
 
 test("uploads to a running service", async (t) => {
-	const scene = await openUploadScene(t, 8);
-	const [one, other, third] = scene.owners;
+	const setup = await openUploadSetup(t, 8);
+	const [one, other, third] = setup.owners;
 	ok(one !== undefined && other !== undefined && third !== undefined);
 
 	await t.test(
@@ -29,53 +29,53 @@ test("uploads to a running service", async (t) => {
 		async () => {
 			for (const isChunked of [false, true]) {
 				// Two people: of one, only the first is read to its end before it is answered.
-				const answer = await upload(scene, FOURTEEN_MIB, { by: isChunked ? scene.staff : one, isChunked });
+				const answer = await upload(setup, FOURTEEN_MIB, { by: isChunked ? setup.staff : one, isChunked });
 				equal(answer.status, 413);
 				match(answer.text, /The file is larger than 10 MB/);
 			}
-			equal(countJobs(scene), 0);
+			equal(countJobs(setup), 0);
 		},
 	);
 
 	await t.test(
 		"nobody who is not signed in, has no right to the programme or no token can upload anything",
 		async () => {
-			const nowhere = { ...scene, path: scene.path.replace(/prg_\w+/, "prg_01KZ0000000000000000000000") };
+			const nowhere = { ...setup, path: setup.path.replace(/prg_\w+/, "prg_01KZ0000000000000000000000") };
 			deepEqual(
 				[
-					(await upload(scene, SMALL, { by: null })).status,
+					(await upload(setup, SMALL, { by: null })).status,
 					(await upload(nowhere, SMALL, { by: one })).status,
-					(await upload(scene, SMALL, { by: one, csrf: "" })).status,
-					(await upload(scene, SMALL, { by: one, csrf: other.csrf })).status,
-					(await upload(scene, SMALL, { by: one, isTokenLast: true })).status,
+					(await upload(setup, SMALL, { by: one, csrf: "" })).status,
+					(await upload(setup, SMALL, { by: one, csrf: other.csrf })).status,
+					(await upload(setup, SMALL, { by: one, isTokenLast: true })).status,
 				],
 				[303, 404, 403, 403, 403],
 			);
-			equal(countJobs(scene), 0);
-			const taken = await upload(scene, SMALL, { by: one });
-			deepEqual([taken.status, countJobs(scene)], [303, 1]);
+			equal(countJobs(setup), 0);
+			const taken = await upload(setup, SMALL, { by: one });
+			deepEqual([taken.status, countJobs(setup)], [303, 1]);
 		},
 	);
 
 	await t.test(
 		"whoever stalls holds two places at most, and gives them back when the connection ends",
 		async (t) => {
-			const stalled = [one, one, other, other].map((by) => beginUpload(scene, { by }));
+			const stalled = [one, one, other, other].map((by) => beginUpload(setup, { by }));
 			t.after(() => hangUp(stalled));
-			let refused = await upload(scene, SMALL, { by: one });
+			let refused = await upload(setup, SMALL, { by: one });
 			await until(async () => {
-				refused = await upload(scene, SMALL, { by: one });
+				refused = await upload(setup, SMALL, { by: one });
 				return refused.status === 429;
 			});
 			match(
 				refused.text,
 				/Too many files are being uploaded at once: 2 by one person, or 4 in all\. Wait a few seconds/,
 			);
-			await until(async () => (await upload(scene, SMALL, { by: third })).status === 429);
+			await until(async () => (await upload(setup, SMALL, { by: third })).status === 429);
 			hangUp(stalled);
-			await until(async () => (await upload(scene, SMALL, { by: one })).status === 303);
-			await until(async () => (await upload(scene, SMALL, { by: third })).status === 303);
-			equal(scene.running.stderr.includes("a page failed"), false, "nothing of it is our failure");
+			await until(async () => (await upload(setup, SMALL, { by: one })).status === 303);
+			await until(async () => (await upload(setup, SMALL, { by: third })).status === 303);
+			equal(setup.running.stderr.includes("a page failed"), false, "nothing of it is our failure");
 		},
 	);
 
@@ -98,19 +98,19 @@ test("uploads to a running service", async (t) => {
 				],
 				[
 					"several people's",
-					{ file: "fourteen MiB", isChunked: true, senders: [...scene.owners] },
+					{ file: "fourteen MiB", isChunked: true, senders: [...setup.owners] },
 					["413", "429"],
 				],
 				[
 					"several people's, read to the end",
-					{ file: "40,000 rows", isChunked: false, senders: [...scene.owners] },
+					{ file: "40,000 rows", isChunked: false, senders: [...setup.owners] },
 					["422", "429"],
 				],
 			];
 			for (const [what, burst, statuses] of BURSTS) {
 				const senders = burst.senders.map((by) => by && { cookies: new Map(by.cookies), csrf: by.csrf });
-				const { cost, done } = await watchCost(scene, () =>
-					sender.ask({ ...burst, senders, url: scene.url, path: scene.path, count: 30 }),
+				const { cost, done } = await watchCost(setup, () =>
+					sender.ask({ ...burst, senders, url: setup.url, path: setup.path, count: 30 }),
 				);
 				t.diagnostic(`${what}: ${JSON.stringify({ ...cost, answers: [...done] })}`);
 				for (const status of statuses)
@@ -123,33 +123,33 @@ test("uploads to a running service", async (t) => {
 				ok(cost.most - cost.before < MAX_GROWTH_MIB, `${what}: ${JSON.stringify(cost)}`);
 				ok(cost.healthMs.nineOfTen < HEALTH_LIMIT_MS, `${what}: ${JSON.stringify(cost)}`);
 			}
-			equal((await upload(scene, SMALL, { by: one })).status, 303, "every place was given back");
-			deepEqual(leftOvers(scene), []);
+			equal((await upload(setup, SMALL, { by: one })).status, 303, "every place was given back");
+			deepEqual(leftOvers(setup), []);
 		},
 	);
 
 	await t.test(
 		"a service that is killed in the middle of an upload leaves nothing of it on the disk",
 		async (t) => {
-			const stalled = [beginUpload(scene, { by: one }), beginUpload(scene, { by: one })];
+			const stalled = [beginUpload(setup, { by: one }), beginUpload(setup, { by: one })];
 			t.after(() => hangUp(stalled));
-			await until(async () => (await upload(scene, SMALL, { by: one })).status === 429);
+			await until(async () => (await upload(setup, SMALL, { by: one })).status === 429);
 			await until(
-				() => leftOvers(scene).length === 0,
+				() => leftOvers(setup).length === 0,
 				() => "a file keeps its name while it is written",
 			);
-			scene.running.kill("SIGKILL");
-			await scene.running.ended();
-			deepEqual(leftOvers(scene), []);
+			setup.running.kill("SIGKILL");
+			await setup.running.ended();
+			deepEqual(leftOvers(setup), []);
 		},
 	);
 });
 
-function leftOvers({ home }: UploadScene): string[] {
+function leftOvers({ home }: UploadSetup): string[] {
 	return readdirSync(home.folder).filter((name) => name.includes("upload"));
 }
 
-function countJobs({ home }: UploadScene): number {
+function countJobs({ home }: UploadSetup): number {
 	const database = new DatabaseSync(home.databasePath, { readOnly: true });
 	try {
 		return database.prepare("select id from bulk_jobs").all().length;

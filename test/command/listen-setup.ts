@@ -29,7 +29,7 @@ export interface ReceivedRequest {
 	refused: string | null;
 }
 
-export interface ListenSite {
+export interface ListenSetup {
 	home: Home;
 	account: ShopAccount;
 	/** What the shop's commands read, with its right values. */
@@ -49,7 +49,7 @@ interface Cleaning {
 	after(clean: () => Promise<void>): void;
 }
 
-export interface SiteOptions extends AccountOptions {
+export interface SetupOptions extends AccountOptions {
 	settings?: Settings;
 	/** Of an HTTPS shop on this machine, to which callbacks may then go. */
 	shopCaPem?: string;
@@ -58,10 +58,10 @@ export interface SiteOptions extends AccountOptions {
 /** The program of the package that a shop installs; the service's own command has the same subcommands. */
 const PROGRAM = "receiver/src/command/main.ts";
 
-export async function openListenSite(
+export async function openListenSetup(
 	t: Cleaning,
-	{ settings = {}, shopCaPem, ...options }: SiteOptions = {},
-): Promise<ListenSite> {
+	{ settings = {}, shopCaPem, ...options }: SetupOptions = {},
+): Promise<ListenSetup> {
 	const home = openHome(t);
 	const brand = settings["RINGBACK_BRAND"] ?? "Service";
 	const environment = {
@@ -83,7 +83,7 @@ export async function openListenSite(
 		RINGBACK_SIGNING_SECRET: account.secret,
 		RINGBACK_BRAND: brand,
 	};
-	const site: ListenSite = {
+	const setup: ListenSetup = {
 		home,
 		account,
 		shopSettings,
@@ -91,7 +91,7 @@ export async function openListenSite(
 		url: first.url,
 		client: createClient({ url: first.url, apiKey: account.apiKey, secret: account.secret, brand }),
 		async restart() {
-			site.service = (await start(new URL(first.url).port)).running;
+			setup.service = (await start(new URL(first.url).port)).running;
 		},
 		async listen(to, more = [], change = {}, program = PROGRAM) {
 			const args = ["listen", "--to", to, ...more];
@@ -106,7 +106,7 @@ export async function openListenSite(
 			return receiver;
 		},
 	};
-	return site;
+	return setup;
 }
 
 function trustShop({ folder }: Home, caPem: string): Settings {

@@ -15,7 +15,7 @@ const SECRET_KEY = "07".repeat(32);
 /** The people were made with it, so that the service has to know it, too. */
 const QUICK_PASSWORDS = `--import=${new URL("../support/quick-passwords.ts", import.meta.url)}`;
 
-export interface UploadScene {
+export interface UploadSetup {
 	home: Home;
 	running: Running;
 	url: string;
@@ -25,7 +25,7 @@ export interface UploadScene {
 	staff: Browser;
 }
 
-export async function openUploadScene(t: TestContext, ownerCount: number): Promise<UploadScene> {
+export async function openUploadSetup(t: TestContext, ownerCount: number): Promise<UploadSetup> {
 	const home = openHome(t);
 	const { programmeId, emails, staffEmail } = await prepare(home.databasePath, ownerCount);
 	const running = home.start(["serve"], {
@@ -71,7 +71,7 @@ export interface Cost {
 
 /** What a process goes through while something is done to it. */
 export async function watchCost<Done>(
-	{ url, running }: Pick<UploadScene, "url" | "running">,
+	{ url, running }: Pick<UploadSetup, "url" | "running">,
 	act: () => Promise<Done>,
 ): Promise<{ cost: Cost; done: Done }> {
 	const before = residentMib(running);
