@@ -2,7 +2,6 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
-import type { KyselyPlugin } from "kysely";
 import { issueKey, MAX_USABLE_KEYS, revokeKey } from "../../src/accounts/keys.ts";
 import { createPass } from "../../src/callbacks/pass.ts";
 import type { Report } from "../../src/conversions/record.ts";
@@ -16,6 +15,7 @@ import type { Store } from "../../src/store/store.ts";
 import { findNewestTest } from "../../src/store/test-conversion.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
+import { recordQueries } from "../support/query-plan.ts";
 import { claimOne } from "../support/queue-rows.ts";
 import { createRandom } from "../support/random.ts";
 import { addDelivery, addProgramme, delivered, failed, newConversion } from "../support/rows.ts";
@@ -106,7 +106,14 @@ eachDatabase("the checks of an integration", (database) => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const queries: string[] = [];
-		const watched = watch(store, queries);
+		const transact: Store["transact"] = (work) =>
+			store.transact(async (trx) => {
+				const recorded = recordQueries(trx);
+				const done = await work(recorded.db);
+				queries.push(...recorded.queries.map((query) => query.sql));
+				return done;
+			});
+		const watched = { ...store, transact };
 		const runPass = createPass(watched, DEPS.random);
 		for (let round = 0; round < 2; round++) {
 			queries.length = 0;
@@ -169,16 +176,4 @@ async function pass(store: Store, settlement: Settlement): Promise<void> {
 async function ticks(store: Store, { id }: Pick<Programme, "id">) {
 	const checks = await readIntegrationChecks(store.db, id);
 	return { signed: checks.hasSignedRequest, pixel: checks.hasPixel, callback: checks.hasCallback };
-}
-
-/** A store that tells what its transactions ask, in SQL. */
-function watch(store: Store, queries: string[]): Store {
-	const recorder: KyselyPlugin = {
-		transformQuery({ node, queryId }) {
-			queries.push(store.db.getExecutor().compileQuery(node, queryId).sql);
-			return node;
-		},
-		transformResult: async ({ result }) => result,
-	};
-	return { ...store, transact: (work) => store.transact((trx) => work(trx.withPlugin(recorder))) };
 }

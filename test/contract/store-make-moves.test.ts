@@ -3,7 +3,6 @@
 
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
-import type { KyselyPlugin } from "kysely";
 import { approveDue } from "../../src/conversions/end-windows.ts";
 import { MAX_STEPS, makeMoves, type Step } from "../../src/conversions/make-moves.ts";
 import type { Status } from "../../src/domain/conversion.ts";
@@ -16,9 +15,10 @@ import {
 	listWindowEnded,
 } from "../../src/store/conversions.ts";
 import type { Programme } from "../../src/store/programmes.ts";
-import type { Db, Store } from "../../src/store/store.ts";
+import type { Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
+import { recordQueries } from "../support/query-plan.ts";
 import { createRandom } from "../support/random.ts";
 import { addConversion, addProgramme, newConversion } from "../support/rows.ts";
 
@@ -114,16 +114,11 @@ eachDatabase("making moves", (database) => {
 	test("a set of 180 takes as many statements as a set of 9", async () => {
 		const programme = await addProgramme(database.store);
 		const statementsFor = async (steps: readonly Step[]) => {
-			let statements = 0;
-			const counter: KyselyPlugin = {
-				transformQuery({ node }) {
-					statements += 1;
-					return node;
-				},
-				transformResult: async ({ result }) => result,
-			};
-			await database.store.transact((trx: Db) => makeMoves(trx.withPlugin(counter), deps, steps));
-			return statements;
+			return database.store.transact(async (trx) => {
+				const { db, queries } = recordQueries(trx);
+				await makeMoves(db, deps, steps);
+				return queries.length;
+			});
 		};
 		const few = await statementsFor(await stepsOf(programme, 1));
 		equal(await statementsFor(await stepsOf(programme, 20)), few);

@@ -2,7 +2,6 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
-import type { KyselyPlugin } from "kysely";
 import { createHealth } from "../../src/api/health.ts";
 import { createMetrics } from "../../src/api/metrics.ts";
 import { Engine } from "../../src/callbacks/engine.ts";
@@ -11,6 +10,7 @@ import type { Store } from "../../src/store/store.ts";
 import { createClock, START_MS, settle } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";
+import { recordQueries } from "../support/query-plan.ts";
 import { createRandom } from "../support/random.ts";
 import { until } from "../support/until.ts";
 
@@ -23,7 +23,7 @@ const QUICK_MS = 2_000;
 
 eachDatabase("reading the metrics", (database) => {
 	test(`with ${PROGRAMMES} programmes waiting, ${READINGS} readings at once ask the database nothing`, async (t) => {
-		const { store, asked } = countQueries(database.store);
+		const { store, takeCounts } = countQueries(database.store);
 		await fillQueue(store);
 		const clock = createClock();
 		const log = createLog();
@@ -59,8 +59,7 @@ eachDatabase("reading the metrics", (database) => {
 			brand: "Service",
 			publicUrl: "https://ringback.example",
 		});
-		asked.agenda = 0;
-		asked.others = 0;
+		takeCounts();
 
 		const startedMs = performance.now();
 		const readings = Array.from({ length: READINGS }, () => metrics.answer());
@@ -72,33 +71,37 @@ eachDatabase("reading the metrics", (database) => {
 			ok(lines.includes(`ringback_programmes_due ${PROGRAMMES}`));
 			ok(lines.includes(`ringback_oldest_due_age_seconds ${OLDEST_DUE_MS / 1_000}`));
 		}
-		deepEqual(asked, { agenda: 0, others: 1 }, "one query, and that is the readiness check's");
+		deepEqual(takeCounts(), { agenda: 0, others: 1 }, "one query, and that is the readiness check's");
 
 		await store.db.deleteFrom("queue").execute();
 		await clock.moveBy(5_000);
 		await until(() => engine.counters.backlog?.programmesDue === 0);
 		await settle();
-		equal(asked.agenda, 1, "one look in five seconds, however often the numbers are read");
+		equal(takeCounts().agenda, 1, "one look in five seconds, however often the numbers are read");
 	});
 });
 
-function countQueries(store: Store): { store: Store; asked: { agenda: number; others: number } } {
-	const asked = { agenda: 0, others: 0 };
-	const counter: KyselyPlugin = {
-		transformQuery({ node }) {
-			asked.others++;
-			return node;
-		},
-		transformResult: async ({ result }) => result,
-	};
+/** What was asked since the last time somebody took the counts. */
+function countQueries(store: Store): {
+	store: Store;
+	takeCounts(): { agenda: number; others: number };
+} {
+	const { db, queries } = recordQueries(store.db);
+	let agendas = 0;
 	const queue: Store["queue"] = {
 		...store.queue,
 		agenda() {
-			asked.agenda++;
+			agendas++;
 			return store.queue.agenda(store.db);
 		},
 	};
-	return { store: { ...store, queue, db: store.db.withPlugin(counter) }, asked };
+	const takeCounts = () => {
+		const counts = { agenda: agendas, others: queries.length };
+		agendas = 0;
+		queries.length = 0;
+		return counts;
+	};
+	return { store: { ...store, queue, db }, takeCounts };
 }
 
 /** The queue refers to nothing that a look at it would need. */

@@ -14,7 +14,6 @@ import {
 	type Notice,
 	type SentMail,
 } from "../../src/store/notices.ts";
-import { pruneNotices } from "../../src/store/prune.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
@@ -154,29 +153,6 @@ eachDatabase("mailing notices", (database) => {
 				[mailed.id, START_MS + 77],
 				[never.id, null],
 			],
-		);
-	});
-
-	test("pruning takes old notices that are over, and leaves those still open or still to be mailed", async () => {
-		const { store } = database;
-		const [open, ended, unmailed] = [
-			await addProgramme(store),
-			await addProgramme(store),
-			await addProgramme(store),
-		];
-		for (const { id } of [open, ended, unmailed]) await fail(store.db, id, { failures: 1 });
-		for (const { id } of [open, ended]) {
-			await markMailed(store.db, (await onlyNotice(store, id)).id, sentMail(1));
-		}
-		for (const { id } of [ended, unmailed]) await endOpenNotice(store.db, id, START_MS + 1);
-		await pruneNotices(store, START_MS + 2);
-		deepEqual(
-			[
-				(await readNotices(store, open.id)).length,
-				(await readNotices(store, ended.id)).length,
-				(await readNotices(store, unmailed.id)).length,
-			],
-			[1, 0, 1],
 		);
 	});
 });

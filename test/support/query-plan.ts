@@ -24,6 +24,15 @@ export async function plansOf(
 	db: Db,
 	run: (db: Db) => Promise<unknown>,
 ): Promise<QueryPlan[]> {
+	const { db: recorded, queries } = recordQueries(db);
+	await run(recorded);
+	const plans: QueryPlan[] = [];
+	for (const query of queries) plans.push(await explain(kind, db, query));
+	return plans;
+}
+
+/** The same database, and every query that is made of it from now on. */
+export function recordQueries(db: Db): { db: Db; queries: CompiledQuery[] } {
 	const queries: CompiledQuery[] = [];
 	const recorder: KyselyPlugin = {
 		transformQuery({ node, queryId }) {
@@ -32,10 +41,7 @@ export async function plansOf(
 		},
 		transformResult: async ({ result }) => result,
 	};
-	await run(db.withPlugin(recorder));
-	const plans: QueryPlan[] = [];
-	for (const query of queries) plans.push(await explain(kind, db, query));
-	return plans;
+	return { db: db.withPlugin(recorder), queries };
 }
 
 async function explain(kind: DatabaseKind, db: Db, query: CompiledQuery): Promise<QueryPlan> {
