@@ -22,7 +22,7 @@ const SHARE_KEPT = 0.3;
 
 type Kind = "delivered" | "forbidden" | "unresolvable";
 
-interface Wish {
+interface DrawnName {
 	kind: Kind;
 	answers: Answers;
 }
@@ -50,21 +50,21 @@ export async function proveRebinding(
 		const mayBe = names.map(() => new Set<Kind>());
 		for (let round = 1; round <= rounds; round++) {
 			progress(`round ${round} of ${rounds}`);
-			const wishes = names.map(() => drawWish(random));
+			const drawn = names.map(() => drawName(random));
 			for (const [index, name] of names.entries())
-				setup.zone.set(name, wishes[index]?.answers ?? answerWith());
+				setup.zone.set(name, drawn[index]?.answers ?? answerWith());
 			if (!random.chance(SHARE_KEPT)) {
 				setup.forgetNames();
 				for (const kinds of mayBe) kinds.clear();
 			}
-			for (const [index, { kind }] of wishes.entries()) mayBe[index]?.add(kind);
+			for (const [index, { kind }] of drawn.entries()) mayBe[index]?.add(kind);
 			for (const [index, result] of (await setup.deliver(shops)).entries()) {
 				if (isTimedOut(result)) continue;
 				const kind = readKind(result);
 				if (kind === undefined || mayBe[index]?.has(kind) !== true) {
 					const found = `${result.delivery.state}, ${result.attempt?.result}, ${result.attempt?.detail}`;
 					throw new BrokenPromise(
-						`round ${round}, ${names[index]}: ${JSON.stringify(wishes[index])} became ${found}`,
+						`round ${round}, ${names[index]}: ${JSON.stringify(drawn[index])} became ${found}`,
 						replay,
 					);
 				}
@@ -79,11 +79,11 @@ export async function proveRebinding(
 	}
 }
 
-function drawWish(random: SeededRandom): Wish {
+function drawName(random: SeededRandom): DrawnName {
 	const bad = random.pick(BAD);
 	const carried = `::ffff:${random.pick(BAD.slice(0, 2))}`;
 	const alias = { owner: "inside.alias.example", type: "A", data: random.pick(BAD.slice(0, 2)) } as const;
-	return random.pick<Wish>([
+	return random.pick<DrawnName>([
 		{ kind: "delivered", answers: answerWith(GOOD) },
 		{ kind: "delivered", answers: answerWith(GOOD, GOOD) },
 		{ kind: "forbidden", answers: answerWith(bad) },

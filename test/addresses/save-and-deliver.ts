@@ -156,7 +156,7 @@ async function saveAll(
 	const programmes = await addProgrammes(workplace, entries.length);
 	const waiting = entries.entries();
 	const cases: Case[] = [];
-	const saveInTurn = async () => {
+	const saveNext = async () => {
 		for (const [index, entry] of waiting) {
 			const programme = programmes[index];
 			const url = urls[index];
@@ -169,7 +169,7 @@ async function saveAll(
 		}
 	};
 	try {
-		await Promise.all(Array.from({ length: SAVES_AT_ONCE }, saveInTurn));
+		await Promise.all(Array.from({ length: SAVES_AT_ONCE }, saveNext));
 		await forceUrls(
 			workplace,
 			cases.map(({ programme, url }) => [programme, url]),

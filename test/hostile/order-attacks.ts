@@ -1,4 +1,4 @@
-// Shops that answer out of turn, or close a connection just when it is used again: the next delivery gets its
+// Shops that answer out of order, or close a connection just when it is used again: the next delivery gets its
 // own answer, and no request is ever sent twice.
 
 import type { Socket } from "node:net";
@@ -12,7 +12,7 @@ function answering(name: string, onRequest: (socket: Socket, means: Means) => vo
 	return { name, onRequest, expected: answers(202, "delivered") };
 }
 
-export const TURN_ATTACKS: readonly Attack[] = [
+export const ORDER_ATTACKS: readonly Attack[] = [
 	answering("answers twice in one piece", (socket) => socket.write(ACCEPTED + FORGED)),
 	answering("answers the next request too, a moment early", (socket) => {
 		socket.write(ACCEPTED);
