@@ -4,17 +4,18 @@
 import { Hono } from "hono";
 import { createAuth } from "./accounts/auth.ts";
 import type { AppContext, AppDeps, AppEnv } from "./api/deps.ts";
-import { getConversion, getConversions } from "./api/get-conversions.ts";
+import type { Endpoint } from "./api/endpoint.ts";
+import { createGetConversions, getConversion } from "./api/get-conversions.ts";
 import { createGetEvents } from "./api/get-events.ts";
 import { createHealth, type ProcessDetails } from "./api/health.ts";
 import { readInboundCall } from "./api/inbound-call.ts";
-import { RefusalLog } from "./api/inbound-log.ts";
+import { createRefusalLog } from "./api/inbound-log.ts";
 import { createDocumentAnswer, describeApi } from "./api/openapi/document.ts";
 import { createPixel } from "./api/pixel.ts";
 import { postConversions } from "./api/post-conversions.ts";
 import { postApprovals, postRejections, postReversals } from "./api/post-decisions.ts";
 import { describeProblem, ourFault, problemAnswer } from "./api/problem.ts";
-import { createSignedCalls, type Endpoint, type SignedCalls } from "./api/signed-call.ts";
+import { createSignedCalls, type SignedCalls } from "./api/signed-call.ts";
 import { fault } from "./domain/fault.ts";
 import type { WebDeps } from "./web/deps.ts";
 import { createSite } from "./web/site.ts";
@@ -22,13 +23,6 @@ import { createSite } from "./web/site.ts";
 type SignedRoute = readonly [path: string, endpoints: ReadonlyMap<string, Endpoint>];
 
 const SIGNED_ROUTES: readonly SignedRoute[] = [
-	[
-		"/v1/conversions",
-		new Map([
-			["GET", getConversions],
-			["POST", postConversions],
-		]),
-	],
 	["/v1/conversions/:id", new Map([["GET", getConversion]])],
 	["/v1/approvals", new Map([["POST", postApprovals]])],
 	["/v1/rejections", new Map([["POST", postRejections]])],
@@ -52,13 +46,17 @@ const API_HINT = " Check the path: the API is below /v1/.";
 export type AllDeps = AppDeps & Omit<WebDeps, "auth" | "apiDocument">;
 
 export function createApp(deps: AllDeps): Hono<AppEnv> {
-	const { metrics } = deps;
-	const refusals = new RefusalLog(deps);
-	const signedCalls = createSignedCalls(deps, refusals, metrics);
+	const refusals = createRefusalLog(deps);
+	const signedCalls = createSignedCalls(deps, refusals);
 	const app = createBareApp(deps, signedCalls);
-	const events: SignedRoute = ["/v1/events", new Map([["GET", createGetEvents(deps)]])];
-	mountSignedApi(app, deps, signedCalls, [...SIGNED_ROUTES, events]);
-	mountPixel(app, deps, createPixel(deps, refusals, metrics), signedCalls);
+	const conversions = new Map([
+		["GET", createGetConversions(deps)],
+		["POST", postConversions],
+	]);
+	const events = new Map([["GET", createGetEvents(deps)]]);
+	const routes: SignedRoute[] = [["/v1/conversions", conversions], ...SIGNED_ROUTES, ["/v1/events", events]];
+	mountSignedApi(app, deps, signedCalls, routes);
+	mountPixel(app, deps, createPixel(deps, refusals), signedCalls);
 	mountHealth(app, deps);
 	app.get("/problems/:code", (c) => {
 		const text = describeProblem(c.req.param("code"));

@@ -15,9 +15,10 @@ import {
 	AMOUNT_PATTERN,
 	CURRENCY_PATTERN,
 	EXAMPLE_CONVERSION_ID,
+	EXAMPLE_CURSOR,
 	EXAMPLE_ORDER_ID,
 	EXAMPLE_PROGRAM_ID,
-} from "./wire-fields.ts";
+} from "./sale-fields.ts";
 
 /** What an endpoint says of a call that it took. */
 export interface Answer {
@@ -26,12 +27,14 @@ export interface Answer {
 	httpStatus: 200 | 201;
 	body: OutcomeBody | ConversionPage | OneConversion | null;
 	conversionId: string | null;
+	/** Where the call itself does not name it. */
+	orderId?: string;
 	owedProgrammeIds: readonly number[];
 	/** Instead of the body: what goes on after the transaction. Undefined where there is no room for it any more. */
 	openStream?: () => Response | undefined;
 }
 
-type Outcome = RecordOutcome | DecisionOutcome;
+export type Outcome = RecordOutcome | DecisionOutcome;
 
 const AMOUNT = z
 	.string()
@@ -113,7 +116,7 @@ export const CONVERSION_PAGE = z
 			.nullable()
 			.meta({
 				description: "To be sent as `cursor` for the next page; null on the last.",
-				examples: [EXAMPLE_CONVERSION_ID],
+				examples: [EXAMPLE_CURSOR],
 			}),
 	})
 	.meta({ id: "ConversionPage", description: "A page of conversions, the newest first." });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createApp } from "../app.ts";
-import { MAX_BODY_BYTES } from "./body.ts";
 import { MAX_REFUSALS_WAITING, PROGRAMME_REFUSALS, STRANGERS_REFUSALS } from "./inbound-log.ts";
+import { MAX_BODY_BYTES } from "./read-request.ts";
 import { openTestShop, read, type TestShop } from "./test-shop.test-support.ts";
 
 const SALE = { orderId: "A-1", basketValue: "100.00" };

@@ -10,10 +10,10 @@ import { findByPublicId } from "../store/conversions.ts";
 import type { Programme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
 import { type Answer, conversionBody } from "./answers.ts";
-import { checkFields, parseQuery } from "./fields.ts";
-import { mentionedOrderId } from "./mentioned-order.ts";
-import type { Endpoint } from "./signed-call.ts";
-import { ORDER_ID } from "./wire-fields.ts";
+import type { AppDeps } from "./deps.ts";
+import type { Endpoint, Work } from "./endpoint.ts";
+import { checkFields, parseQuery, together } from "./read-request.ts";
+import { EXAMPLE_CURSOR, mentionedOrderId, ORDER_ID } from "./sale-fields.ts";
 
 const DEFAULT_PAGE_ROWS = 50;
 /** About 100 KB of JSON: a page that a shop's server reads in one piece. */
@@ -43,41 +43,42 @@ export const CONVERSIONS_QUERY = z.strictObject({
 		.string()
 		.meta({
 			description: "`nextCursor` of the page before, as it is; left out for the newest page.",
-			examples: ["mJx0Yw9Vq3bT5kL1ZrE8Sg"],
+			examples: [EXAMPLE_CURSOR],
 		})
 		.optional(),
 });
 
-export const getConversions: Endpoint = async (trx, { sealingKey }, { programme, query }) => {
-	const names = parseQuery(query);
-	if (!names.ok) return { result: names, orderId: null };
-	const orderId = mentionedOrderId(names.value);
-	const list: List = { sealingKey, programme, name: `conversions of programme:${programme.id}` };
-	const filter = parseFilter(list, names.value);
-	if (!filter.ok) return { result: filter, orderId };
-	return { result: succeed(await readPage(trx, list, filter.value)), orderId };
-};
+export function createGetConversions({ sealingKey }: Pick<AppDeps, "sealingKey">): Endpoint {
+	return ({ programme, query }) => {
+		const names = parseQuery(query);
+		if (!names.ok) return { orderId: null, work: names };
+		const orderId = mentionedOrderId(names.value);
+		const list: List = { sealingKey, programme, name: `conversions of programme:${programme.id}` };
+		const filter = parseFilter(list, names.value);
+		if (!filter.ok) return { orderId, work: filter };
+		return { orderId, work: succeed(async (trx) => succeed(await readPage(trx, list, filter.value))) };
+	};
+}
 
-export const getConversion: Endpoint = async (trx, _deps, { programme, id }) => {
-	const conversion = PUBLIC_ID.test(id) ? await findByPublicId(trx, programme.id, id) : undefined;
-	if (conversion === undefined) {
-		const result = refuse(
-			"unknown_conversion",
-			"This programme has no conversion with that id. Ids start with cnv_; to look by order, use GET /v1/conversions?orderId=…",
-		);
-		return { result, orderId: null };
-	}
-	const body = { conversion: conversionBody(conversion, programme) };
-	return {
-		result: succeed({
+export const getConversion: Endpoint = ({ programme, id }) => {
+	const work: Work = async (trx) => {
+		const conversion = PUBLIC_ID.test(id) ? await findByPublicId(trx, programme.id, id) : undefined;
+		if (conversion === undefined) {
+			return refuse(
+				"unknown_conversion",
+				"This programme has no conversion with that id. Ids start with cnv_; to look by order, use GET /v1/conversions?orderId=…",
+			);
+		}
+		return succeed({
 			outcome: "SHOWN",
 			httpStatus: 200,
-			body,
+			body: { conversion: conversionBody(conversion, programme) },
 			conversionId: conversion.public_id,
+			orderId: conversion.order_id,
 			owedProgrammeIds: [],
-		}),
-		orderId: conversion.order_id,
+		});
 	};
+	return { orderId: null, work: succeed(work) };
 };
 
 interface List {
@@ -98,19 +99,11 @@ function parseFilter(list: List, query: Record<string, string>): Result<ListFilt
 	const fields = checkFields(CONVERSIONS_QUERY, query);
 	if (!fields.ok) return fields;
 	const { status, orderId, limit, cursor } = fields.value;
-	const parsedStatus = status === undefined ? succeed(undefined) : parseStatus(status);
-	if (!parsedStatus.ok) return parsedStatus;
-	const parsedOrderId = orderId === undefined ? succeed(undefined) : parseOrderId(orderId);
-	if (!parsedOrderId.ok) return parsedOrderId;
-	const parsedLimit = limit === undefined ? succeed(DEFAULT_PAGE_ROWS) : parseLimit(limit);
-	if (!parsedLimit.ok) return parsedLimit;
-	const after = cursor === undefined ? succeed(undefined) : parseCursor(list, cursor);
-	if (!after.ok) return after;
-	return succeed({
-		status: parsedStatus.value,
-		orderId: parsedOrderId.value,
-		after: after.value,
-		limit: parsedLimit.value,
+	return together<ListFilter>({
+		status: status === undefined ? succeed(undefined) : parseStatus(status),
+		orderId: orderId === undefined ? succeed(undefined) : parseOrderId(orderId),
+		limit: limit === undefined ? succeed(DEFAULT_PAGE_ROWS) : parseLimit(limit),
+		after: cursor === undefined ? succeed(undefined) : parseCursor(list, cursor),
 	});
 }
 

@@ -10,9 +10,11 @@ import { EventStreams, type StreamSource } from "../server-sent-events.ts";
 import type { MoveStore } from "../store/announced-moves.ts";
 import { isKeyUsable } from "../store/keys.ts";
 import type { Programme } from "../store/programmes.ts";
+import type { Listening } from "./answers.ts";
 import type { AppDeps } from "./deps.ts";
-import { checkFields, parseQuery } from "./fields.ts";
-import { type AuthenticCall, type Endpoint, type Handled, tooManyStreams } from "./signed-call.ts";
+import type { Endpoint, SignedCall, Work } from "./endpoint.ts";
+import { checkFields, parseQuery } from "./read-request.ts";
+import { tooManyStreams } from "./signed-call.ts";
 
 /** For developers, of whom a shop has few; each stream costs a query every half second. */
 export const MAX_STREAMS = 50;
@@ -47,24 +49,24 @@ export function createGetEvents(deps: AppDeps): Endpoint {
 		lookMs: LOOK_MS,
 		what: "a stream of events",
 	});
-	return async (trx, _deps, call): Promise<Handled> => {
+	return (call) => {
 		const { programme } = call;
 		const { moveOrder } = deps.store;
-		const asked = await parseRequest({ db: trx, moveOrder }, cursorKey, programme, call.query);
-		if (!asked.ok) return { result: asked, orderId: null };
-		if (!streams.hasRoom(programme.id)) {
-			return { result: { ok: false, fault: tooManyStreams() }, orderId: null };
-		}
-		const source = createSource(deps, cursorKey, call, asked.value);
-		const result = succeed({
-			outcome: "LISTENING",
-			httpStatus: 200 as const,
-			body: null,
-			conversionId: null,
-			owedProgrammeIds: [],
-			openStream: () => streams.answer(programme.id, source),
-		});
-		return { result, orderId: null };
+		const work: Work = async (trx) => {
+			const asked = await parseRequest({ db: trx, moveOrder }, cursorKey, programme, call.query);
+			if (!asked.ok) return asked;
+			if (!streams.hasRoom(programme.id)) return { ok: false, fault: tooManyStreams() };
+			const source = createSource(deps, cursorKey, call, asked.value);
+			return succeed({
+				outcome: "LISTENING",
+				httpStatus: 200,
+				body: null,
+				conversionId: null,
+				owedProgrammeIds: [],
+				openStream: () => streams.answer(programme.id, source),
+			});
+		};
+		return { orderId: null, work: succeed(work) };
 	};
 }
 
@@ -96,15 +98,15 @@ async function parseRequest(
 function createSource(
 	{ store, clock, random }: AppDeps,
 	cursorKey: Uint8Array,
-	{ programme, keyId, hangUp }: AuthenticCall,
+	{ programme, keyId, hangUp }: SignedCall,
 	{ position: start, testOnly }: StreamRequest,
 ): StreamSource {
 	let position = start;
 	const idLine = (at: EventPosition): string =>
 		`id: ${writeCursor(cursorKey, random.bytes(SEALING_IV_BYTES), programme.id, at)}\n`;
-	const greeting = JSON.stringify({ programId: programme.public_id, testOnly });
+	const greeting: Listening = { programId: programme.public_id, testOnly };
 	return {
-		opening: `event: listening\n${idLine(start)}data: ${greeting}\n\n`,
+		opening: `event: listening\n${idLine(start)}data: ${JSON.stringify(greeting)}\n\n`,
 		async look() {
 			const batch = await readFeed(store, programme, position, { testOnly, nowMs: clock.nowMs() });
 			if (batch.events.length === 0 && !batch.hasMore) {

@@ -3,7 +3,6 @@
 import { blockOf, findClientAddress } from "../domain/client-address.ts";
 import type { InboundKind } from "../store/tables/inbound.ts";
 import type { AppContext, AppDeps, AppEnv } from "./deps.ts";
-import { requestTarget } from "./request-target.ts";
 
 export interface InboundCall {
 	kind: InboundKind;
@@ -26,10 +25,31 @@ export function callerBlock(
 	c: AppContext,
 	{ trustedProxies }: Pick<AppDeps, "trustedProxies">,
 ): string | null {
-	const bindings: AppEnv["Bindings"] | undefined = c.env;
-	const { socket, headers } = bindings?.incoming ?? {};
+	const { socket, headers } = incomingOf(c) ?? {};
 	const forwardedFor = headers?.["x-forwarded-for"];
 	// Node joins a header that is there twice, but its type allows for a list.
 	const forwarded = Array.isArray(forwardedFor) ? forwardedFor.join(",") : forwardedFor;
 	return blockOf(findClientAddress(socket?.remoteAddress, forwarded, trustedProxies));
+}
+
+export function targetQuery(target: string): URLSearchParams {
+	const start = target.indexOf("?");
+	return new URLSearchParams(start === -1 ? "" : target.slice(start + 1));
+}
+
+/**
+ * As the caller wrote and signed it. The URL of the Request object will not do: building it resolves dots and
+ * re-encodes characters, and a signature over the other spelling would not match.
+ */
+function requestTarget(c: AppContext): string {
+	const onTheWire = incomingOf(c)?.url;
+	// A proxy may send the absolute form (RFC 9112, section 3.2.2); what is signed is path and query alone.
+	if (onTheWire !== undefined) return onTheWire.replace(/^https?:\/\/[^/?]*/i, "");
+	const { pathname, search } = new URL(c.req.url);
+	return pathname + search;
+}
+
+function incomingOf(c: AppContext): AppEnv["Bindings"]["incoming"] {
+	const bindings: AppEnv["Bindings"] | undefined = c.env;
+	return bindings?.incoming;
 }

@@ -1,6 +1,7 @@
 // The inbound log: a row for every call, so that "why is order 1234 not here?" has an answer. Accepted calls
 // write theirs in their own transaction; refusals that have none share an insert with those beside them.
 
+import type { Fault } from "../domain/fault.ts";
 import type { Budget } from "../domain/token-bucket.ts";
 import type { Log } from "../ports.ts";
 import { insertInboundCalls, type NewInboundCall } from "../store/inbound.ts";
@@ -37,6 +38,24 @@ export interface InboundEnd {
 	conversionId: string | null;
 }
 
+export function acceptedEnd(
+	{ outcome, httpStatus, conversionId }: Pick<InboundEnd, "outcome" | "httpStatus" | "conversionId">,
+	programmeId: number,
+	orderId: string | null,
+): InboundEnd {
+	return { programmeId, outcome, httpStatus, detail: null, orderId, conversionId };
+}
+
+/** `httpStatus` is what the caller was told. */
+export function refusedEnd(
+	{ code, detail, ...found }: Fault,
+	programmeId: number | null,
+	orderId: string | null,
+	httpStatus = found.httpStatus,
+): InboundEnd {
+	return { programmeId, outcome: code, httpStatus, detail, orderId, conversionId: null };
+}
+
 export function inboundRow(call: InboundCall, end: InboundEnd, atMs: number): NewInboundCall {
 	return {
 		programme_id: end.programmeId,
@@ -67,66 +86,65 @@ function storable(text: string, maxLength: number): string {
 		.replace(/\p{Cc}/gu, "\u{FFFD}");
 }
 
+export interface RefusalLog {
+	/** Resolves once the row is stored, or once it is sure that it cannot be: the caller is answered either way. */
+	write(call: InboundCall, end: InboundEnd, atMs: number): Promise<void>;
+}
+
 interface Batch {
 	rows: NewInboundCall[];
 	written: PromiseWithResolvers<void>;
 }
 
-export class RefusalLog {
-	readonly #store: Pick<Store, "db">;
-	readonly #log: Log;
-	#next: Batch | undefined;
-	#writing: Promise<void> | undefined;
-	#dropped = 0;
-	readonly #blocks = createKeptBudgets(BLOCK_REFUSALS, MAX_KEPT_BUDGETS);
-	readonly #programmes = createKeptBudgets(PROGRAMME_REFUSALS, MAX_KEPT_BUDGETS);
-	readonly #strangers = createKeptBudgets(STRANGERS_REFUSALS, 1);
+export function createRefusalLog({ store, log }: { store: Pick<Store, "db">; log: Log }): RefusalLog {
+	const blocks = createKeptBudgets(BLOCK_REFUSALS, MAX_KEPT_BUDGETS);
+	const programmes = createKeptBudgets(PROGRAMME_REFUSALS, MAX_KEPT_BUDGETS);
+	const strangers = createKeptBudgets(STRANGERS_REFUSALS, 1);
+	let next: Batch | undefined;
+	let isWriting = false;
+	let dropped = 0;
 
-	constructor({ store, log }: { store: Pick<Store, "db">; log: Log }) {
-		this.#store = store;
-		this.#log = log;
-	}
-
-	/** Resolves once the row is stored, or once it is sure that it cannot be: the caller is answered either way. */
-	async write(call: InboundCall, end: InboundEnd, atMs: number): Promise<void> {
-		const row = inboundRow(call, end, atMs);
-		this.#next ??= { rows: [], written: Promise.withResolvers() };
-		const batch = this.#next;
-		if (batch.rows.length >= MAX_REFUSALS_WAITING || !this.#hasBudget(call.block, row)) {
-			this.#dropped++;
-			if (batch.rows.length === 0) this.#next = undefined;
+	async function write(call: InboundCall, end: InboundEnd, atMs: number): Promise<void> {
+		next ??= { rows: [], written: Promise.withResolvers() };
+		const batch = next;
+		if (batch.rows.length >= MAX_REFUSALS_WAITING || !hasBudget(call.block, end.programmeId, atMs)) {
+			dropped++;
+			if (batch.rows.length === 0) next = undefined;
 			return;
 		}
-		batch.rows.push(row);
-		this.#writing ??= this.#writeAll();
+		batch.rows.push(inboundRow(call, end, atMs));
+		if (!isWriting) void writeAll();
 		await batch.written.promise;
 	}
 
-	#hasBudget(block: string | null, { programme_id, at_ms }: NewInboundCall): boolean {
-		if (block !== null && !this.#blocks.take(block, at_ms)) return false;
-		if (programme_id === null || programme_id === undefined) return this.#strangers.take("all", at_ms);
-		return this.#programmes.take(programme_id, at_ms);
+	function hasBudget(block: string | null, programmeId: number | null, atMs: number): boolean {
+		if (block !== null && !blocks.take(block, atMs)) return false;
+		return programmeId === null ? strangers.take("all", atMs) : programmes.take(programmeId, atMs);
 	}
 
-	async #writeAll(): Promise<void> {
-		while (this.#next !== undefined) {
-			const batch = this.#next;
-			this.#next = undefined;
-			await this.#writeBatch(batch.rows);
+	/** Never rejects. */
+	async function writeAll(): Promise<void> {
+		isWriting = true;
+		while (next !== undefined) {
+			const batch = next;
+			next = undefined;
+			await writeBatch(batch.rows);
 			batch.written.resolve();
 		}
-		this.#writing = undefined;
+		isWriting = false;
 	}
 
-	async #writeBatch(rows: readonly NewInboundCall[]): Promise<void> {
-		if (this.#dropped > 0) {
-			this.#log.warn({ dropped: this.#dropped }, "too many refused calls at once: some are not in the log");
-			this.#dropped = 0;
+	async function writeBatch(rows: readonly NewInboundCall[]): Promise<void> {
+		if (dropped > 0) {
+			log.warn({ dropped }, "too many refused calls at once: some are not in the log");
+			dropped = 0;
 		}
 		try {
-			await insertInboundCalls(this.#store.db, rows);
+			await insertInboundCalls(store.db, rows);
 		} catch (error) {
-			this.#log.error({ err: error, rows: rows.length }, "refused calls could not be logged");
+			log.error({ err: error, rows: rows.length }, "refused calls could not be logged");
 		}
 	}
+
+	return { write };
 }

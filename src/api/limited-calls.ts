@@ -8,7 +8,7 @@ import { insertInboundCalls } from "../store/inbound.ts";
 import { findProgrammeIds } from "../store/programmes.ts";
 import type { Store } from "../store/store.ts";
 import type { LimitedCalls } from "./deps.ts";
-import { inboundRow } from "./inbound-log.ts";
+import { inboundRow, refusedEnd } from "./inbound-log.ts";
 
 interface Tally {
 	calls: number;
@@ -74,9 +74,8 @@ export function createLimitedCalls({ store, clock, log }: LimitedCallsDeps): Lim
 }
 
 function rowOf(publicId: string, programmeId: number, tally: Tally, nowMs: number) {
-	const { code, detail } = fault("pixel_limited", describe(tally));
 	const call = { kind: "pixel", method: "GET", target: `/pixel/${publicId}.gif`, block: null } as const;
-	const end = { programmeId, outcome: code, httpStatus: 200, detail, orderId: null, conversionId: null };
+	const end = refusedEnd(fault("pixel_limited", describe(tally)), programmeId, null, 200);
 	return inboundRow(call, end, nowMs);
 }
 

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { signedRequest } from "../../test/support/signed-request.ts";
 import { expireParked } from "../conversions/end-windows.ts";
 import { DAY_MS } from "../domain/time.ts";
-import { MAX_BODY_BYTES } from "./body.ts";
 import { MAX_STREAMS_A_PROGRAMME } from "./get-events.ts";
+import { MAX_BODY_BYTES } from "./read-request.ts";
 import {
 	type ContentCode,
 	post,

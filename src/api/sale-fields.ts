@@ -1,9 +1,15 @@
-// The fields by which a sale is reported, the same for the signed API and the pixel.
+// The fields of a sale, the same for the signed API and the pixel: what the handlers check types with, what the
+// reference says of each, and the rules that no schema can hold, each with a fault code of its own.
 
+import * as z from "zod";
+import type { Report } from "../conversions/record.ts";
+import { EVENT_TYPES, parseEventType, REASONS } from "../domain/conversion.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { currencyDigits, parseAmount } from "../domain/money.ts";
+import { currencyDigits, MAX_CURRENCY_DIGITS, MAX_WHOLE_DIGITS, parseAmount } from "../domain/money.ts";
+import { MAX_ORDER_ID_CHARACTERS, parseOrderId } from "../domain/order-id.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import type { Programme } from "../store/programmes.ts";
+import { together } from "./read-request.ts";
 
 /** As far as clocks may differ elsewhere too: contract section 8. */
 const MAX_FUTURE_MS = 5 * MINUTE_MS;
@@ -11,12 +17,107 @@ const MAX_FUTURE_MS = 5 * MINUTE_MS;
 const EARLIEST_SALE_MS = Date.UTC(2000, 0, 1);
 
 /** RFC 3339 with seconds and an offset. Hour 24 is not the standard's, though Date.parse makes the next day of it. */
-export const TIME_PATTERN =
+const TIME_PATTERN =
 	"^(\\d{4}-\\d\\d-\\d\\d)T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d{1,9})?(?:Z|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)$";
 const TIME = new RegExp(TIME_PATTERN);
 
+/** Of the one order that every example tells of. */
+export const EXAMPLE_PROGRAM_ID = "prg_01KJ9V5C00ABCDEFGHJKMNPQRS";
+export const EXAMPLE_CONVERSION_ID = "cnv_01KJ9XMZ00ABCDEFGHJKMNPQRS";
+export const EXAMPLE_ORDER_ID = "ORDER-1001";
+export const EXAMPLE_CURSOR = "mJx0Yw9Vq3bT5kL1ZrE8Sg";
+
+/** Written with \x, which the regular expressions of every language know. */
+const NO_CONTROL_CHARACTER = "[^\\x00-\\x1F\\x7F-\\x9F]";
+const NO_SPACE_EITHER = "[^\\s\\x00-\\x1F\\x7F-\\x9F]";
+
+export const ORDER_ID = z.string().meta({
+	minLength: 1,
+	maxLength: MAX_ORDER_ID_CHARACTERS,
+	pattern: `^${NO_SPACE_EITHER}(${NO_CONTROL_CHARACTER}*${NO_SPACE_EITHER})?$`,
+	description:
+		"The shop's own name for the order: any text that does not start or end with white space and holds no control characters, no line breaks and no characters that cannot be seen, such as zero-width spaces, direction marks and variation selectors. It is compared as it is and nothing is trimmed, so spell it the same everywhere.",
+	examples: [EXAMPLE_ORDER_ID],
+});
+
+export const EVENT_TYPE = z.string().meta({
+	enum: EVENT_TYPES,
+	description: "The kind of conversion. An order can have one of each kind.",
+	examples: ["SALE"],
+});
+
+/** In either direction; how many decimals there may be depends on the currency. */
+export const AMOUNT_PATTERN = `^(0|[1-9][0-9]{0,${MAX_WHOLE_DIGITS - 1}})(\\.[0-9]{1,${MAX_CURRENCY_DIGITS}})?$`;
+
+export const BASKET_VALUE = z.string().meta({
+	pattern: AMOUNT_PATTERN,
+	description:
+		"The order's value as a decimal string, never a JSON number, with at most as many decimals as the currency has.",
+	examples: ["129.90"],
+});
+
+export const CURRENCY_PATTERN = "^[A-Z]{3}$";
+
+export const CURRENCY = z.string().meta({
+	pattern: CURRENCY_PATTERN,
+	description: "ISO 4217 code. It must be the programme's own, which is also what is meant without it.",
+	examples: ["EUR"],
+});
+
+export const OCCURRED_AT = z.string().meta({
+	format: "date-time",
+	pattern: TIME_PATTERN,
+	description:
+		"The time of the sale: RFC 3339 with seconds and an offset or `Z`, not before the year 2000 and at most five minutes in the future. Without it, now.",
+	examples: ["2026-03-01T12:30:00+01:00"],
+});
+
+export const TEST = z.boolean().meta({
+	description:
+		"A test conversion: it obeys every rule, its events carry `test: true`, and no total counts it.",
+	examples: [false],
+});
+
+export const REASON = z.string().meta({
+	enum: REASONS,
+	description: "Why. The shop's records and the service's show the same word.",
+	examples: ["RETURN"],
+});
+
+/** By which an order is named. */
+export const ORDER_NAME = { orderId: ORDER_ID, eventType: EVENT_TYPE.default("SALE") };
+export const SALE = { ...ORDER_NAME, basketValue: BASKET_VALUE, currency: CURRENCY.optional() };
+
+const MENTION = z.object({ orderId: z.string() });
+
+/** The order a call speaks of, for the inbound log: found also in a call that is refused for something else. */
+export function mentionedOrderId(input: unknown): string | null {
+	const mention = MENTION.safeParse(input);
+	if (!mention.success) return null;
+	const orderId = parseOrderId(mention.data.orderId);
+	return orderId.ok ? orderId.value : null;
+}
+
+export function parseOrderName(fields: {
+	orderId: string;
+	eventType: string;
+}): Result<Pick<Report, "orderId" | "eventType">> {
+	return together({ orderId: parseOrderId(fields.orderId), eventType: parseEventType(fields.eventType) });
+}
+
+export function parseSale(
+	programme: Pick<Programme, "currency">,
+	fields: z.output<z.ZodObject<typeof SALE>>,
+): Result<Pick<Report, "orderId" | "eventType" | "basketValue">> {
+	return together({
+		orderId: parseOrderId(fields.orderId),
+		eventType: parseEventType(fields.eventType),
+		basketValue: parseBasket(programme, fields.basketValue, fields.currency),
+	});
+}
+
 /** The amount in canonical form, in the programme's currency. */
-export function parseBasket(
+function parseBasket(
 	programme: Pick<Programme, "currency">,
 	basketValue: string,
 	currency: string | undefined,

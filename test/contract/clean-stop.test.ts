@@ -2,7 +2,7 @@
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { describe, test } from "node:test";
-import { BLOCK_BUDGET } from "../../src/api/pixel-budgets.ts";
+import { BLOCK_BUDGET } from "../../src/api/pixel-limits.ts";
 import { makeShop } from "../../src/api/test-shop.test-support.ts";
 import { createClock } from "../support/clock.ts";
 import { assertNoErrors, openService } from "../support/open-service.ts";

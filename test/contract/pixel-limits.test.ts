@@ -4,9 +4,8 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { BLOCK_REFUSALS, MAX_TARGET_LENGTH, PROGRAMME_REFUSALS } from "../../src/api/inbound-log.ts";
-import { LATE_MS } from "../../src/api/late-answer.ts";
 import { createLimitedCalls } from "../../src/api/limited-calls.ts";
-import { BLOCK_BUDGET } from "../../src/api/pixel-budgets.ts";
+import { BLOCK_BUDGET, LATE_MS } from "../../src/api/pixel-limits.ts";
 import { makeShop } from "../../src/api/test-shop.test-support.ts";
 import { createApp } from "../../src/app.ts";
 import { parseRange } from "../../src/domain/address.ts";

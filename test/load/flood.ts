@@ -2,7 +2,7 @@
 // many rows the flood leaves behind.
 
 import { setTimeout as timePasses } from "node:timers/promises";
-import { BLOCK_BUDGET, PROGRAMME_BUDGET } from "../../src/api/pixel-budgets.ts";
+import { BLOCK_BUDGET, PROGRAMME_BUDGET } from "../../src/api/pixel-limits.ts";
 import { SECOND_MS } from "../../src/domain/time.ts";
 import type { Budget } from "../../src/domain/token-bucket.ts";
 import { forkProcess } from "../support/forked-process.ts";

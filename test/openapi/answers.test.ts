@@ -3,10 +3,10 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { issueKey, revokeKey } from "../../src/accounts/keys.ts";
-import { MAX_BODY_BYTES } from "../../src/api/body.ts";
 import type { AppDeps } from "../../src/api/deps.ts";
 import { MAX_STREAMS_A_PROGRAMME } from "../../src/api/get-events.ts";
 import { describeApi } from "../../src/api/openapi/document.ts";
+import { MAX_BODY_BYTES } from "../../src/api/read-request.ts";
 import { SALE, type Scenario } from "../../src/api/refusal-scenario.test-support.ts";
 import { CALLER_SCENARIOS } from "../../src/api/refused-callers.test-support.ts";
 import { CONTENT_SCENARIOS } from "../../src/api/refused-content.test-support.ts";

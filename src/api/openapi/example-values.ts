@@ -5,7 +5,7 @@ import { bodySentAt, composeEvent } from "../../domain/event.ts";
 import type { EventName } from "../../domain/event-name.ts";
 import { DAY_MS } from "../../domain/time.ts";
 import type { ConversionBody } from "../answers.ts";
-import { EXAMPLE_CONVERSION_ID, EXAMPLE_ORDER_ID, EXAMPLE_PROGRAM_ID } from "../wire-fields.ts";
+import { EXAMPLE_CONVERSION_ID, EXAMPLE_ORDER_ID, EXAMPLE_PROGRAM_ID } from "../sale-fields.ts";
 
 const SOLD_AT_MS = Date.UTC(2026, 2, 1, 11, 30);
 /** The moment every example request is signed at. */

@@ -5,7 +5,7 @@ import { type FaultCode, fault } from "../../domain/fault.ts";
 import { MAX_WHOLE_DIGITS } from "../../domain/money.ts";
 import { TIMESTAMP_TOLERANCE_SECONDS } from "../../domain/signature.ts";
 import type { ProblemEntry } from "../../openapi.ts";
-import { MAX_BODY_BYTES } from "../body.ts";
+import { MAX_BODY_BYTES } from "../read-request.ts";
 
 type Words = readonly [meaning: string, remedy: string];
 

@@ -9,7 +9,7 @@ import { CONVERSIONS_QUERY } from "../get-conversions.ts";
 import { EVENTS_QUERY } from "../get-events.ts";
 import { SALE_BODY } from "../post-conversions.ts";
 import { APPROVAL_BODY, REASONED_BODY } from "../post-decisions.ts";
-import { EXAMPLE_CONVERSION_ID, EXAMPLE_ORDER_ID, EXAMPLE_PROGRAM_ID } from "../wire-fields.ts";
+import { EXAMPLE_CONVERSION_ID, EXAMPLE_ORDER_ID, EXAMPLE_PROGRAM_ID } from "../sale-fields.ts";
 import { exampleCallback, exampleConversion } from "./example-values.ts";
 import { queryParameters, requestSchema } from "./json-schema.ts";
 import { jsonAnswer, signedOperation } from "./operation.ts";

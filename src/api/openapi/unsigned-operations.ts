@@ -3,7 +3,7 @@
 import type { Operation, PathItem } from "../../openapi.ts";
 import { ALIVE, READY } from "../answers.ts";
 import { PIXEL_QUERY } from "../pixel.ts";
-import { EXAMPLE_ORDER_ID, EXAMPLE_PROGRAM_ID } from "../wire-fields.ts";
+import { EXAMPLE_ORDER_ID, EXAMPLE_PROGRAM_ID } from "../sale-fields.ts";
 import { queryParameters } from "./json-schema.ts";
 import { jsonAnswer, problemAnswers } from "./operation.ts";
 import { type Instance, UNSIGNED } from "./signing.ts";

@@ -1,7 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { createClock, settle } from "../../test/support/clock.ts";
 import { createKeptBudgets } from "./kept-budgets.ts";
-import { BLOCK_BUDGET, createPixelBudgets, PROCESS_BUDGET, PROGRAMME_BUDGET } from "./pixel-budgets.ts";
+import {
+	BLOCK_BUDGET,
+	createLateAnswer,
+	createPixelBudgets,
+	createPixelSlots,
+	LATE_MS,
+	MAX_AT_ONCE,
+	MAX_LATE,
+	MAX_WAITING,
+	PROCESS_BUDGET,
+	PROGRAMME_BUDGET,
+} from "./pixel-limits.ts";
 
 const NOW_MS = Date.UTC(2026, 2, 1, 12);
 
@@ -75,4 +87,82 @@ test("kept budgets forget whoever was silent the longest, and nobody else", () =
 	assert.ok(!kept.take("a", NOW_MS));
 	assert.ok(!kept.take("c", NOW_MS));
 	assert.ok(kept.take("b", NOW_MS), "b was forgotten for d, and begins anew");
+});
+
+const YIELDING = { yieldLoop: () => new Promise<void>((resolve) => setImmediate(resolve)) };
+
+test("few work at once, the others in the order of their coming, and one too many is not taken", async () => {
+	const slots = createPixelSlots(YIELDING);
+	const started: number[] = [];
+	const finish: (() => void)[] = [];
+	const work = (call: number) => () => {
+		started.push(call);
+		return new Promise<number>((resolve) => finish.push(() => resolve(call)));
+	};
+	const room = MAX_AT_ONCE + MAX_WAITING;
+	const taken = Array.from({ length: room }, (_, call) => slots.take(work(call)));
+	await settle();
+	assert.equal(started.length, MAX_AT_ONCE);
+	assert.equal(slots.take(work(room)), undefined);
+	for (let call = 0; call < room; call++) {
+		while (finish.length <= call) await settle();
+		finish[call]?.();
+	}
+	assert.deepEqual(
+		await Promise.all(taken),
+		Array.from({ length: room }, (_, call) => call),
+	);
+	assert.deepEqual(
+		started,
+		[...started].sort((one, other) => one - other),
+	);
+});
+
+test("between two of them whoever else has come in gets on", async () => {
+	const slots = createPixelSlots(YIELDING);
+	const order: string[] = [];
+	// Ready at once, as a file database is: everything happens without going back to the event loop.
+	const calls = Array.from({ length: 3 * MAX_AT_ONCE }, () =>
+		slots.take(async () => void order.push("pixel")),
+	);
+	setImmediate(() => order.push("other"));
+	await Promise.all(calls);
+	assert.equal(order.indexOf("other"), MAX_AT_ONCE);
+});
+
+test("one that fails gives its slot back", async () => {
+	const slots = createPixelSlots(YIELDING);
+	for (let call = 0; call < 3 * MAX_AT_ONCE; call++) {
+		await assert.rejects(slots.take(() => Promise.reject(new Error("no"))) ?? Promise.resolve());
+	}
+	assert.equal(await slots.take(async () => "done"), "done");
+});
+
+test("so many answers are late, and one more comes at once", async () => {
+	const clock = createClock();
+	const answerLate = createLateAnswer(clock, undefined);
+	let answered = 0;
+	const ask = () => answerLate().then(() => answered++);
+	const late = Array.from({ length: MAX_LATE }, ask);
+	await clock.moveBy(LATE_MS - 1);
+	assert.equal(answered, 0);
+	await ask();
+	assert.equal(answered, 1);
+	await clock.moveBy(1);
+	await Promise.all(late);
+	assert.equal(answered, MAX_LATE + 1);
+	assert.equal(clock.waitingTimers, 0);
+});
+
+test("a stop waits for none of them, and leaves no timer", async () => {
+	const clock = createClock();
+	const stopping = new AbortController();
+	const answerLate = createLateAnswer(clock, stopping.signal);
+	const late = Array.from({ length: 3 }, () => answerLate());
+	await settle();
+	assert.equal(clock.waitingTimers, 3);
+	stopping.abort();
+	await Promise.all(late);
+	await answerLate();
+	assert.equal(clock.waitingTimers, 0);
 });

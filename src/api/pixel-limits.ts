@@ -1,0 +1,117 @@
+// How many pixel calls are taken: anybody can call the pixel, so that nobody may be able to fill the database with it
+// or slow down what shops' servers report.
+//
+//   budgets: the caller's block of addresses ─▶ the programme ─▶ all of this process   before anything of a call is read
+//   slots: few at a time work with the database, the others wait
+//   late answer: what is not taken is answered a second later
+//
+// The budgets stand in this order so that whoever floods runs out of their own and not of the programme's. Calls from
+// a proxy that is not trusted have no block: everybody is behind it.
+
+import type { Budget } from "../domain/token-bucket.ts";
+import type { Clock } from "../ports.ts";
+import { createKeptBudgets } from "./kept-budgets.ts";
+
+/**
+ * A network of medium size has 70,000 conversions on a day and 500 a second on Black Friday. One block with a fiftieth
+ * of all customers, as of a mobile carrier, then has 10 a second.
+ */
+export const BLOCK_BUDGET: Budget = { burst: 300, perSecond: 10 };
+/** A fifth of such a peak in one shop; from one block comes at most a sixth of the burst. */
+export const PROGRAMME_BUDGET: Budget = { burst: 2_000, perSecond: 100 };
+/** Such a peak, and ten seconds of it at once. */
+export const PROCESS_BUDGET: Budget = { burst: 5_000, perSecond: 500 };
+
+/** About 200 bytes each. */
+const MAX_BLOCKS = 10_000;
+const MAX_PROGRAMMES = 10_000;
+const ALL = "all";
+
+export interface PixelBudgets {
+	/** `programmeId` is what the address names, whether or not there is such a programme. */
+	take(block: string | null, programmeId: string, nowMs: number): boolean;
+}
+
+export function createPixelBudgets(): PixelBudgets {
+	const blocks = createKeptBudgets(BLOCK_BUDGET, MAX_BLOCKS);
+	const programmes = createKeptBudgets(PROGRAMME_BUDGET, MAX_PROGRAMMES);
+	const all = createKeptBudgets(PROCESS_BUDGET, 1);
+	return {
+		take: (block, programmeId, nowMs) =>
+			(block === null || blocks.take(block, nowMs)) &&
+			programmes.take(programmeId, nowMs) &&
+			all.take(ALL, nowMs),
+	};
+}
+
+/** One that works and one that is ready after it: PostgreSQL has time to wait for, SQLite takes one after the other. */
+export const MAX_AT_ONCE = 2;
+/** Two seconds of a Black Friday's calls, and three times what one block of addresses may send at once. */
+export const MAX_WAITING = 1_000;
+
+export interface PixelSlots {
+	/** Undefined when too many wait already: nothing was done. */
+	take<Answer>(work: () => Promise<Answer>): Promise<Answer> | undefined;
+}
+
+/**
+ * After each, whoever else has come in gets on first: whatever a flood brings, a shop's signed request finds at most
+ * so many pixel calls ahead of it.
+ */
+export function createPixelSlots(clock: Pick<Clock, "yieldLoop">): PixelSlots {
+	let working = 0;
+	/** Whoever came first goes first. */
+	const waiting: (() => void)[] = [];
+
+	async function workInSlot<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+		if (working >= MAX_AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
+		else working++;
+		try {
+			return await work();
+		} finally {
+			// A file database answers without ever going back to the event loop: without this nobody else would be read.
+			await clock.yieldLoop();
+			// The slot goes over to the next; it is given back only when nobody waits.
+			const next = waiting.shift();
+			if (next === undefined) working--;
+			else next();
+		}
+	}
+
+	return {
+		take: (work) => (waiting.length >= MAX_WAITING ? undefined : workInSlot(work)),
+	};
+}
+
+/** A customer never sees the pixel, so that one of theirs may be late too. */
+export const LATE_MS = 1_000;
+/** Each holds a connection and some kilobytes; beyond it answers come at once. Half of the connections there may be. */
+export const MAX_LATE = 1_000;
+
+/**
+ * Whoever floods with one call after the other is slowed down to one call a second and connection, and the process has
+ * its time for others.
+ */
+export function createLateAnswer(
+	clock: Pick<Clock, "after">,
+	stopSignal: AbortSignal | undefined,
+): () => Promise<void> {
+	const waiting = new Set<() => void>();
+	// A service that stops does not wait for them.
+	const answerAll = (): void => {
+		for (const answer of waiting) answer();
+	};
+	stopSignal?.addEventListener("abort", answerAll, { once: true });
+	return () => {
+		if (waiting.size >= MAX_LATE || stopSignal?.aborted === true) return Promise.resolve();
+		return new Promise((resolve) => {
+			const answer = (): void => {
+				cancel();
+				waiting.delete(answer);
+				resolve();
+			};
+			const cancel = clock.after(LATE_MS, answer);
+			waiting.add(answer);
+		});
+	};
+}
