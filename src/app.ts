@@ -20,14 +20,20 @@ import { fault } from "./domain/fault.ts";
 import type { WebDeps } from "./web/deps.ts";
 import { createSite } from "./web/site.ts";
 
-type SignedRoute = readonly [path: string, endpoints: ReadonlyMap<string, Endpoint>];
-
-const SIGNED_ROUTES: readonly SignedRoute[] = [
-	["/v1/conversions/:id", new Map([["GET", getConversion]])],
-	["/v1/approvals", new Map([["POST", postApprovals]])],
-	["/v1/rejections", new Map([["POST", postRejections]])],
-	["/v1/reversals", new Map([["POST", postReversals]])],
-];
+/** By path, then by method. */
+function signedRoutes(deps: AppDeps): Readonly<Record<string, ReadonlyMap<string, Endpoint>>> {
+	return {
+		"/v1/conversions": new Map([
+			["GET", createGetConversions(deps)],
+			["POST", postConversions],
+		]),
+		"/v1/conversions/:id": new Map([["GET", getConversion]]),
+		"/v1/approvals": new Map([["POST", postApprovals]]),
+		"/v1/rejections": new Map([["POST", postRejections]]),
+		"/v1/reversals": new Map([["POST", postReversals]]),
+		"/v1/events": new Map([["GET", createGetEvents(deps)]]),
+	};
+}
 
 /**
  * On every answer that has none of its own, also on JSON and the pixel: a browser that is led to one must not
@@ -49,14 +55,19 @@ export function createApp(deps: AllDeps): Hono<AppEnv> {
 	const refusals = createRefusalLog(deps);
 	const signedCalls = createSignedCalls(deps, refusals);
 	const app = createBareApp(deps, signedCalls);
-	const conversions = new Map([
-		["GET", createGetConversions(deps)],
-		["POST", postConversions],
-	]);
-	const events = new Map([["GET", createGetEvents(deps)]]);
-	const routes: SignedRoute[] = [["/v1/conversions", conversions], ...SIGNED_ROUTES, ["/v1/events", events]];
-	mountSignedApi(app, deps, signedCalls, routes);
-	mountPixel(app, deps, createPixel(deps, refusals), signedCalls);
+	for (const [path, endpoints] of Object.entries(signedRoutes(deps))) {
+		// Chosen by the request's own method: Hono routes HEAD as GET, but a signed HEAD means nothing here.
+		app.all(path, (c: AppContext) => {
+			const endpoint = endpoints.get(c.req.method);
+			if (endpoint !== undefined) return signedCalls.serve(c, endpoint);
+			return refuseMethod(c, deps, signedCalls, "api", [...endpoints.keys()]);
+		});
+	}
+	const answerPixel = createPixel(deps, refusals);
+	// HEAD is refused: it reports nothing, and an image without a record would say the opposite.
+	app.all("/pixel/*", (c: AppContext) =>
+		c.req.method === "GET" ? answerPixel(c) : refuseMethod(c, deps, signedCalls, "pixel", ["GET"]),
+	);
 	mountHealth(app, deps);
 	app.get("/problems/:code", (c) => {
 		const text = describeProblem(c.req.param("code"));
@@ -106,34 +117,6 @@ function createBareApp(deps: AppDeps, signedCalls: SignedCalls | null): Hono<App
 		return signedCalls.refuse(readInboundCall(c, deps, "api"), found);
 	});
 	return app;
-}
-
-function mountSignedApi(
-	app: Hono<AppEnv>,
-	deps: AppDeps,
-	signedCalls: SignedCalls,
-	routes: readonly SignedRoute[],
-): void {
-	for (const [path, endpoints] of routes) {
-		// Chosen by the request's own method: Hono routes HEAD as GET, but a signed HEAD means nothing here.
-		app.all(path, (c: AppContext) => {
-			const endpoint = endpoints.get(c.req.method);
-			if (endpoint !== undefined) return signedCalls.serve(c, endpoint);
-			return refuseMethod(c, deps, signedCalls, "api", [...endpoints.keys()]);
-		});
-	}
-}
-
-function mountPixel(
-	app: Hono<AppEnv>,
-	deps: AppDeps,
-	answer: (c: AppContext) => Promise<Response>,
-	signedCalls: SignedCalls,
-): void {
-	// HEAD is refused: it reports nothing, and an image without a record would say the opposite.
-	app.all("/pixel/*", (c: AppContext) =>
-		c.req.method === "GET" ? answer(c) : refuseMethod(c, deps, signedCalls, "pixel", ["GET"]),
-	);
 }
 
 function refuseMethod(

@@ -27,11 +27,10 @@ export function createMetrics({ clock, engineCounters }: MetricsDeps): Metrics {
 		labelNames: ["kind", "outcome"],
 		registers: [registry],
 	});
-	addProcessGauge(registry);
-	if (engineCounters !== null) {
-		addQueueGauges(registry, engineCounters, clock);
-		addEngineMetrics(registry, engineCounters);
-	}
+	addGauge(registry, "process_resident_memory_bytes", "Resident memory size in bytes", () =>
+		process.memoryUsage.rss(),
+	);
+	if (engineCounters !== null) addEngineSeries(registry, engineCounters, clock);
 	return {
 		countInbound: (kind, outcome) => inbound.inc({ kind, outcome }),
 		async answer() {
@@ -42,85 +41,67 @@ export function createMetrics({ clock, engineCounters }: MetricsDeps): Metrics {
 	};
 }
 
-function addQueueGauges(registry: Registry, read: () => EngineCounters, clock: Pick<Clock, "nowMs">): void {
-	const registers = [registry];
-	new Gauge({
-		name: "ringback_oldest_due_age_seconds",
-		help: "How long the longest-waiting due delivery has been due when the engine last looked (every 5 s); 0 when none is; counts on while it cannot look",
-		registers,
-		collect() {
+/** The engine counts for itself; its numbers are copied at each scrape. */
+function addEngineSeries(registry: Registry, read: () => EngineCounters, clock: Pick<Clock, "nowMs">): void {
+	addGauge(
+		registry,
+		"ringback_oldest_due_age_seconds",
+		"How long the longest-waiting due delivery has been due when the engine last looked (every 5 s); 0 when none is; counts on while it cannot look",
+		() => {
 			const { backlog } = read();
-			this.set(backlog === null ? Number.NaN : oldestDueAgeMs(backlog, clock.nowMs()) / SECOND_MS);
+			return backlog === null ? Number.NaN : oldestDueAgeMs(backlog, clock.nowMs()) / SECOND_MS;
 		},
+	);
+	addGauge(
+		registry,
+		"ringback_programmes_due",
+		"Programmes with at least one delivery that was due and not under way when the engine last looked",
+		() => read().backlog?.programmesDue ?? Number.NaN,
+	);
+	addCounter(registry, "ringback_attempts_total", "Stored attempts by verdict", () =>
+		[...read().attemptsByVerdict].map(([verdict, count]) => [{ verdict }, count]),
+	);
+	addCounter(registry, "ringback_deliveries_finished_total", "Deliveries that came to a final state", () => {
+		const { finished, cancelled } = read();
+		return Object.entries({ ...finished, cancelled }).map(([state, count]) => [{ state }, count]);
 	});
-	new Gauge({
-		name: "ringback_programmes_due",
-		help: "Programmes with at least one delivery that was due and not under way when the engine last looked",
-		registers,
-		collect() {
-			this.set(read().backlog?.programmesDue ?? Number.NaN);
-		},
-	});
+	addCounter(
+		registry,
+		"ringback_late_results_total",
+		"Results that came after their claim had lapsed",
+		() => [[{}, read().lateResults]],
+	);
+	addGauge(registry, "ringback_in_flight", "Requests to shops under way now", () => read().inFlight);
+	addGauge(
+		registry,
+		"ringback_held",
+		"Deliveries claimed by this process: waiting to be sent or under way",
+		() => read().held,
+	);
 }
 
-function addProcessGauge(registry: Registry): void {
+function addGauge(registry: Registry, name: string, help: string, read: () => number): void {
 	new Gauge({
-		name: "process_resident_memory_bytes",
-		help: "Resident memory size in bytes",
+		name,
+		help,
 		registers: [registry],
 		collect() {
-			this.set(process.memoryUsage.rss());
+			this.set(read());
 		},
 	});
 }
 
-/** The engine counts for itself; its numbers are copied at each scrape. */
-function addEngineMetrics(registry: Registry, read: () => EngineCounters): void {
-	const registers = [registry];
+type Counted = readonly [labels: Readonly<Record<string, string>>, count: number];
+
+function addCounter(registry: Registry, name: string, help: string, read: () => readonly Counted[]): void {
 	new Counter({
-		name: "ringback_attempts_total",
-		help: "Stored attempts by verdict",
-		labelNames: ["verdict"],
-		registers,
+		name,
+		help,
+		labelNames: ["verdict", "state"],
+		registers: [registry],
 		collect() {
 			this.reset();
-			for (const [verdict, count] of read().attemptsByVerdict) this.inc({ verdict }, count);
-		},
-	});
-	new Counter({
-		name: "ringback_deliveries_finished_total",
-		help: "Deliveries that came to a final state",
-		labelNames: ["state"],
-		registers,
-		collect() {
-			const { finished, cancelled } = read();
-			this.reset();
-			for (const [state, count] of Object.entries({ ...finished, cancelled })) this.inc({ state }, count);
-		},
-	});
-	new Counter({
-		name: "ringback_late_results_total",
-		help: "Results that came after their claim had lapsed",
-		registers,
-		collect() {
-			this.reset();
-			this.inc(read().lateResults);
-		},
-	});
-	new Gauge({
-		name: "ringback_in_flight",
-		help: "Requests to shops under way now",
-		registers,
-		collect() {
-			this.set(read().inFlight);
-		},
-	});
-	new Gauge({
-		name: "ringback_held",
-		help: "Deliveries claimed by this process: waiting to be sent or under way",
-		registers,
-		collect() {
-			this.set(read().held);
+			for (const [labels, count] of read()) this.inc({ ...labels }, count);
 		},
 	});
 }

@@ -1,7 +1,7 @@
 // The API and its callbacks as an OpenAPI 3.1 document, written for this instance: its brand in the names of the
 // headers, its address as the server.
 
-import type { ApiResponse, JsonSchema, OpenApiDocument, Operation, PathItem, Tag } from "../../openapi.ts";
+import type { JsonSchema, OpenApiDocument, Operation, PathItem, Tag } from "../../openapi.ts";
 import { CONVERSION_PAGE, LISTENING, ONE_CONVERSION, PROBLEM } from "../answers.ts";
 import { exampleConversion } from "./example-values.ts";
 import { componentSchemas } from "./json-schema.ts";
@@ -74,42 +74,24 @@ export function createDocumentAnswer(document: OpenApiDocument): () => Response 
  * an answer gains a field or a word: a shop that checks or generates by it would break on that day.
  */
 function openToMore(document: OpenApiDocument): OpenApiDocument {
+	const { paths, components } = document;
+	const openItem = (item: PathItem): PathItem =>
+		mapValues(item, (operation: Operation) => ({ ...operation, responses: openAll(operation.responses) }));
 	return {
 		...document,
-		paths: mapValues(document.paths, openPath),
-		components: { ...document.components, schemas: mapValues(document.components.schemas, openSchema) },
+		paths: mapValues(paths, openItem),
+		components: { ...components, schemas: openAll(components.schemas) },
 	};
 }
 
-function openPath(item: PathItem): PathItem {
-	return mapValues(item, (operation: Operation) => ({
-		...operation,
-		responses: mapValues(operation.responses, openResponse),
-	}));
-}
-
-function openResponse(response: ApiResponse): ApiResponse {
-	if (response.content === undefined) return response;
-	const content = mapValues(response.content, ({ schema, ...media }) => ({
-		...media,
-		...(schema === undefined ? {} : { schema: openSchema(schema) }),
-	}));
-	return { ...response, content };
-}
-
-/** What is known today stays in it, for people and for generators. */
-function openSchema({ additionalProperties: _, enum: known, type, ...rest }: JsonSchema): JsonSchema {
-	const { properties, items, oneOf, allOf } = rest;
-	return {
-		...rest,
-		...(known === undefined
-			? { ...(type === undefined ? {} : { type }) }
-			: { anyOf: [{ enum: known }, { type: type ?? "string" }] }),
-		...(properties === undefined ? {} : { properties: mapValues(properties, openSchema) }),
-		...(items === undefined ? {} : { items: openSchema(items) }),
-		...(oneOf === undefined ? {} : { oneOf: oneOf.map(openSchema) }),
-		...(allOf === undefined ? {} : { allOf: allOf.map(openSchema) }),
-	};
+/** Every schema in it. What is known today stays, for people and for generators. */
+function openAll<Part>(part: Part): Part {
+	return JSON.parse(JSON.stringify(part), (key, value) => {
+		if (key === "additionalProperties") return undefined;
+		if (!Array.isArray(value?.enum)) return value;
+		const { enum: known, type = "string", ...rest } = value;
+		return { ...rest, anyOf: [{ enum: known }, { type }] };
+	});
 }
 
 function mapValues<Value, Other>(
