@@ -167,20 +167,6 @@ test("each move answers with its outcome; repeating it answers the same and send
 	assert.equal(shop.announced.length, 3);
 });
 
-test("a rejection needs no approval first and is final", async (t) => {
-	const shop = await openTestShop(t);
-	await shop.call("POST", "/v1/conversions", { body: SALE });
-	const rejected = await shop.call("POST", "/v1/rejections", { body: { orderId: "A-1", reason: "FRAUD" } });
-	assert.equal(rejected.json.outcome, "REJECTED");
-	for (const target of ["/v1/approvals", "/v1/reversals"]) {
-		const body = target === "/v1/approvals" ? { orderId: "A-1" } : { orderId: "A-1", reason: "RETURN" };
-		const refused = await shop.call("POST", target, { body });
-		assert.equal(refused.json.code, "move_not_allowed");
-		assert.match(String(refused.json.detail), /REJECTED/);
-	}
-	assert.deepEqual(await eventNames(shop), ["conversion.recorded", "conversion.rejected"]);
-});
-
 test("a programme without a Postback URL is owed nothing, and no engine is woken", async (t) => {
 	const shop = await openTestShop(t);
 	await shop.store.db.updateTable("programmes").set({ endpoint_id: null }).execute();

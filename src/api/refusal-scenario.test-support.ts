@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CallOptions } from "../../test/support/signed-request.ts";
-import type { FaultCode } from "../domain/fault.ts";
+import { type FaultCode, httpStatusOf } from "../domain/fault.ts";
+import type { CALLER_CODES } from "./openapi/problem-list.ts";
 import { type Answered, openTestShop, type TestShop } from "./test-shop.test-support.ts";
 
 /** Met on the pages, by the command, or in the pixel's log alone. `internal` and `unavailable`: failures.test.ts. */
@@ -53,7 +54,6 @@ type OtherCode =
 
 export interface Scenario {
 	what: string;
-	status: number;
 	field?: string;
 	/** What the log row's order is; undefined when the call names none. */
 	orderId?: string;
@@ -64,17 +64,7 @@ export interface Scenario {
 }
 
 /** Who is calling, and is it really them. */
-export type CallerCode =
-	| "missing_api_key"
-	| "unknown_api_key"
-	| "revoked_api_key"
-	| "missing_signature_header"
-	| "malformed_timestamp"
-	| "stale_timestamp"
-	| "malformed_nonce"
-	| "replayed_nonce"
-	| "bad_signature"
-	| "no_signing_secret";
+export type CallerCode = (typeof CALLER_CODES)[number];
 
 /** What is being said. Whatever is in neither list lands here, so that a new code cannot come without a test. */
 export type ContentCode = Exclude<FaultCode, OtherCode | CallerCode>;
@@ -108,7 +98,7 @@ async function expectRefusal(shop: TestShop, code: string, scenario: Scenario): 
 	const rowsBefore = (await shop.inbound()).length;
 	shop.announced.length = 0;
 	const { status, headers, json } = await scenario.call(shop);
-	assert.deepEqual([json.code, status, json.field], [code, scenario.status, scenario.field]);
+	assert.deepEqual([json.code, status, json.field], [code, httpStatusOf(code), scenario.field]);
 	assert.equal(headers.get("content-type"), "application/problem+json");
 	assert.equal(json.status, status);
 	assert.equal(json.type, `https://ringback.example/problems/${code}`);

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { signedRequest } from "../../test/support/signed-request.ts";
 import { expireParked } from "../conversions/end-windows.ts";
+import type { Status } from "../domain/conversion.ts";
 import { DAY_MS } from "../domain/time.ts";
 import { MAX_STREAMS_A_PROGRAMME } from "./get-events.ts";
 import { MAX_BODY_BYTES } from "./read-request.ts";
@@ -22,7 +23,6 @@ const park = async (shop: TestShop) =>
 
 const wrong = (what: string, change: object, field: string, orderId: string | null = "A-1"): Scenario => ({
 	what,
-	status: 422,
 	field,
 	call: post("/v1/conversions", { ...SALE, ...change }),
 	...(orderId === null ? {} : { orderId }),
@@ -32,31 +32,46 @@ const wrongTime = (occurredAt: unknown): Scenario =>
 	wrong(`occurredAt ${occurredAt}`, { occurredAt }, "occurredAt");
 const wrongQuery = (query: string, field: string): Scenario => ({
 	what: query,
-	status: 422,
 	field,
 	call: get(`/v1/conversions?${query}`),
 });
 const wrongType = (what: string, contentType: string | undefined, contentEncoding?: string): Scenario => ({
 	what,
-	status: 415,
 	call: recordWith({ "content-type": contentType, "content-encoding": contentEncoding }),
 });
 const wrongJson = (what: string, body: unknown): Scenario => ({
 	what,
-	status: 400,
 	call: post("/v1/conversions", body),
 });
-const wrongMove = (what: string, target: string, body: object, prepare: Scenario["prepare"]): Scenario => ({
-	what,
-	status: 409,
+/** The detail names the status that the order is in. */
+const wrongMove = (
+	target: string,
+	body: object,
+	status: Status,
+	prepare: NonNullable<Scenario["prepare"]>,
+): Scenario => ({
+	what: `${target} of what is ${status}`,
 	orderId: "A-1",
-	call: post(target, body),
-	...(prepare === undefined ? {} : { prepare }),
+	detail: new RegExp(status),
+	prepare,
+	call: post(target, { orderId: "A-1", ...body }),
 });
+const recordThen =
+	(target: string, body: object = {}) =>
+	async (shop: TestShop) => {
+		await record(shop);
+		await post(target, { orderId: "A-1", ...body })(shop);
+	};
 
+const wrongReason = (what: string, target: string, reason: string | undefined): Scenario => ({
+	what,
+	field: "reason",
+	orderId: "A-1",
+	prepare: record,
+	call: post(target, { orderId: "A-1", reason }),
+});
 const repeatedKey = (what: string, body: string, field: string, target = "/v1/conversions"): Scenario => ({
 	what: `a repeated key: ${what}`,
-	status: 422,
 	field,
 	detail: /more than once/,
 	call: post(target, body),
@@ -71,7 +86,6 @@ export const CONTENT_SCENARIOS: Readonly<Record<ContentCode, readonly Scenario[]
 	body_too_large: [
 		{
 			what: "a byte too many",
-			status: 413,
 			call: post("/v1/conversions", "x".repeat(MAX_BODY_BYTES + 1)),
 		},
 	],
@@ -106,7 +120,6 @@ export const CONTENT_SCENARIOS: Readonly<Record<ContentCode, readonly Scenario[]
 		...DECISIONS.map(
 			([target, body]): Scenario => ({
 				what: `${target} for an orderId with a no-break space at its end`,
-				status: 422,
 				field: "orderId",
 				detail: /U\+00A0.*nothing is trimmed/,
 				prepare: record,
@@ -153,14 +166,7 @@ export const CONTENT_SCENARIOS: Readonly<Record<ContentCode, readonly Scenario[]
 		wrong("a field nobody knows", { amount: "1" }, "amount"),
 		wrong("a misspelt name", { orderID: "A-1", orderId: undefined }, "orderID", null),
 		wrong("a name full of control characters", { "\0\n": "1" }, "\0\n"),
-		{
-			what: "a reason for an approval",
-			status: 422,
-			field: "reason",
-			orderId: "A-1",
-			prepare: record,
-			call: post("/v1/approvals", { orderId: "A-1", reason: "OTHER" }),
-		},
+		wrongReason("a reason for an approval", "/v1/approvals", "OTHER"),
 		wrongQuery("page=2", "page"),
 	],
 	amount_not_a_string: [wrong("a JSON number", { basketValue: 100.1 }, "basketValue")],
@@ -178,37 +184,19 @@ export const CONTENT_SCENARIOS: Readonly<Record<ContentCode, readonly Scenario[]
 	],
 	wrong_currency: [wrong("not the programme's", { currency: "USD" }, "currency")],
 	unknown_event_type: [wrong("lower case", { eventType: "sale" }, "eventType")],
-	unknown_reason: [
-		{
-			what: "a reason of one's own",
-			status: 422,
-			field: "reason",
-			orderId: "A-1",
-			prepare: record,
-			call: post("/v1/reversals", { orderId: "A-1", reason: "BORED" }),
-		},
-	],
-	missing_reason: ["/v1/rejections", "/v1/reversals"].map((target) => ({
-		what: target,
-		status: 422,
-		field: "reason",
-		orderId: "A-1",
-		prepare: record,
-		call: post(target, { orderId: "A-1" }),
-	})),
+	unknown_reason: [wrongReason("a reason of one's own", "/v1/reversals", "BORED")],
+	missing_reason: ["/v1/rejections", "/v1/reversals"].map((target) => wrongReason(target, target, undefined)),
 	malformed_cursor: [
 		{
 			what: "a made-up cursor",
-			status: 422,
 			field: "cursor",
 			call: get("/v1/conversions?cursor=cnv_00000000000000000000000000"),
 		},
-		{ what: "rubbish", status: 422, field: "cursor", call: get("/v1/conversions?cursor=%00%27--") },
+		{ what: "rubbish", field: "cursor", call: get("/v1/conversions?cursor=%00%27--") },
 	],
 	unknown_order: [
 		{
 			what: "an order nobody reported",
-			status: 404,
 			field: "orderId",
 			orderId: "A-2",
 			detail: /spelling/,
@@ -217,7 +205,6 @@ export const CONTENT_SCENARIOS: Readonly<Record<ContentCode, readonly Scenario[]
 		},
 		{
 			what: "another event type",
-			status: 404,
 			field: "orderId",
 			orderId: "A-1",
 			detail: /known as SALE/,
@@ -226,39 +213,26 @@ export const CONTENT_SCENARIOS: Readonly<Record<ContentCode, readonly Scenario[]
 		},
 	],
 	unknown_conversion: [
-		{ what: "an id nobody has", status: 404, call: get("/v1/conversions/cnv_00000000000000000000000000") },
-		{ what: "no id", status: 404, call: get("/v1/conversions/%00%27") },
+		{ what: "an id nobody has", call: get("/v1/conversions/cnv_00000000000000000000000000") },
+		{ what: "no id", call: get("/v1/conversions/%00%27") },
 	],
-	not_found: [{ what: "a path nobody serves", status: 404, call: get("/v1/conversion") }],
+	not_found: [{ what: "a path nobody serves", call: get("/v1/conversion") }],
 	method_not_allowed: [
-		{ what: "DELETE", status: 405, call: (shop) => shop.call("DELETE", "/v1/conversions") },
-		{ what: "a signed GET of decisions", status: 405, call: get("/v1/approvals") },
+		{ what: "DELETE", call: (shop) => shop.call("DELETE", "/v1/conversions") },
+		{ what: "a signed GET of decisions", call: get("/v1/approvals") },
 	],
 	move_not_allowed: [
-		wrongMove("approve what is reversed", "/v1/approvals", { orderId: "A-1" }, async (shop) => {
-			await record(shop);
-			await post("/v1/reversals", { orderId: "A-1", reason: "RETURN" })(shop);
-		}),
+		wrongMove("/v1/approvals", {}, "REVERSED", recordThen("/v1/reversals", { reason: "RETURN" })),
+		wrongMove("/v1/approvals", {}, "REJECTED", recordThen("/v1/rejections", { reason: "FRAUD" })),
+		wrongMove("/v1/rejections", { reason: "FRAUD" }, "APPROVED", recordThen("/v1/approvals")),
 		wrongMove(
-			"reject what is approved",
-			"/v1/rejections",
-			{ orderId: "A-1", reason: "FRAUD" },
-			async (shop) => {
-				await record(shop);
-				await post("/v1/approvals", { orderId: "A-1" })(shop);
-			},
-		),
-		wrongMove(
-			"reverse what is rejected",
 			"/v1/reversals",
-			{ orderId: "A-1", reason: "RETURN" },
-			async (shop) => {
-				await record(shop);
-				await post("/v1/rejections", { orderId: "A-1", reason: "FRAUD" })(shop);
-			},
+			{ reason: "RETURN" },
+			"REJECTED",
+			recordThen("/v1/rejections", { reason: "FRAUD" }),
 		),
-		wrongMove("approve what is parked", "/v1/approvals", { orderId: "A-1" }, park),
-		wrongMove("approve what is expired", "/v1/approvals", { orderId: "A-1" }, async (shop) => {
+		wrongMove("/v1/approvals", {}, "PARKED", park),
+		wrongMove("/v1/approvals", {}, "EXPIRED", async (shop) => {
 			await park(shop);
 			shop.moveClock(31 * DAY_MS);
 			assert.equal(await expireParked(shop.deps, () => false), 1);
@@ -268,7 +242,6 @@ export const CONTENT_SCENARIOS: Readonly<Record<ContentCode, readonly Scenario[]
 	too_many_streams: [
 		{
 			what: "one stream more than a programme may have",
-			status: 429,
 			prepare: async (shop) => {
 				for (let open = 0; open < MAX_STREAMS_A_PROGRAMME; open++) {
 					const options = { nowMs: shop.deps.clock.nowMs() };
