@@ -19,7 +19,8 @@ interface ExampleState {
 	day: number;
 }
 
-const STATE_BY_EVENT: Readonly<Record<EventName, ExampleState>> = {
+/** Every conversion has this status at the event; which reason, where there is one, is the example's own. */
+export const STATE_BY_EVENT: Readonly<Record<EventName, ExampleState>> = {
 	"conversion.recorded": { status: "RECORDED", reason: null, day: 0 },
 	"conversion.approved": { status: "APPROVED", reason: null, day: APPROVAL_DAYS },
 	"conversion.rejected": { status: "REJECTED", reason: "CANCELLED", day: 2 },

@@ -1,14 +1,15 @@
 // The callback: what the service sends to the shop's Postback URL, and what it makes of each answer.
 
 import * as z from "zod";
-import { REASONS, type Status } from "../../domain/conversion.ts";
+import { REASONS } from "../../domain/conversion.ts";
 import { EVENT_NAMES, type EventName } from "../../domain/event-name.ts";
 import { MAX_ATTEMPTS, RETRY_DELAYS_MS } from "../../domain/retry.ts";
 import { headerNames, TIMESTAMP_TOLERANCE_SECONDS, userAgent } from "../../domain/signature.ts";
+import { HOUR_MS, MINUTE_MS } from "../../domain/time.ts";
 import { judgeOutcome, type Outcome, type Verdict } from "../../domain/verdict.ts";
 import type { ApiResponse, JsonSchema, Operation, Parameter } from "../../openapi.ts";
 import { CONVERSION_ID, SUBJECT_FIELDS, UTC_TIME } from "../answers.ts";
-import { exampleCallback, exampleSentAtMs } from "./example-values.ts";
+import { exampleCallback, exampleSentAtMs, STATE_BY_EVENT } from "./example-values.ts";
 import { jsonSchema } from "./json-schema.ts";
 import { EXAMPLE_NONCE, type Instance, signExample, UNSIGNED } from "./signing.ts";
 
@@ -17,8 +18,6 @@ const EXAMPLE_PATH = "/postback";
 
 interface EventWords {
 	schema: string;
-	status: Status;
-	hasReason: boolean;
 	summary: string;
 	description: string;
 }
@@ -26,30 +25,22 @@ interface EventWords {
 const WORDS_BY_EVENT: Readonly<Record<EventName, EventWords>> = {
 	"conversion.recorded": {
 		schema: "ConversionRecorded",
-		status: "RECORDED",
-		hasReason: false,
 		summary: "A conversion was recorded",
 		description:
 			"By the shop's own report, by the pixel of a programme that does not park, or as a test. Not sent when a report confirms what a pixel reported: the answer to that report says it.",
 	},
 	"conversion.approved": {
 		schema: "ConversionApproved",
-		status: "APPROVED",
-		hasReason: false,
 		summary: "A conversion was approved",
 		description: "By the end of the approval window, or by the shop before.",
 	},
 	"conversion.rejected": {
 		schema: "ConversionRejected",
-		status: "REJECTED",
-		hasReason: true,
 		summary: "A conversion was rejected",
 		description: "By the shop, or by the service's review team.",
 	},
 	"conversion.reversed": {
 		schema: "ConversionReversed",
-		status: "REVERSED",
-		hasReason: true,
 		summary: "A conversion was reversed",
 		description: "The shop reported a reversal.",
 	},
@@ -65,7 +56,8 @@ const ANY_CALLBACK = z
 export const CALLBACK_BODIES = [...CALLBACKS.map(({ body }) => body), ANY_CALLBACK];
 
 function callbackBody(event: EventName) {
-	const { schema: id, status, hasReason, summary } = WORDS_BY_EVENT[event];
+	const { schema: id, summary } = WORDS_BY_EVENT[event];
+	const { status, reason } = STATE_BY_EVENT[event];
 	const { orderId, programId, eventType, test, occurredAt, ...amounts } = SUBJECT_FIELDS;
 	return z
 		.strictObject({
@@ -76,9 +68,10 @@ function callbackBody(event: EventName) {
 			status: z.literal(status).describe("The status at the moment of the event."),
 			eventType,
 			...amounts,
-			reason: hasReason
-				? z.enum(REASONS).describe("Why.")
-				: z.null().describe("Set for rejections and reversals only."),
+			reason:
+				reason === null
+					? z.null().describe("Set for rejections and reversals only.")
+					: z.enum(REASONS).describe("Why."),
 			test,
 			occurredAt,
 			sentAt: UTC_TIME.describe("The time of this attempt."),
@@ -195,9 +188,8 @@ export function meaningOf(outcome: Outcome): string {
 }
 
 function retryDelays(): string {
-	const words = RETRY_DELAYS_MS.map((delayMs) => {
-		const minutes = delayMs / 60_000;
-		return minutes < 60 ? `${minutes} min` : `${minutes / 60} h`;
-	});
-	return `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+	const words = RETRY_DELAYS_MS.map((delayMs) =>
+		delayMs < HOUR_MS ? `${delayMs / MINUTE_MS} min` : `${delayMs / HOUR_MS} h`,
+	);
+	return new Intl.ListFormat("en-GB").format(words);
 }
