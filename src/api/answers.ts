@@ -1,7 +1,7 @@
-// What the API answers. Each answer is defined once, as a zod schema: it gives the type of what handlers return, the
-// schema in /openapi.json, and what test/openapi holds the real answers against. Strict on purpose: a field that an
-// answer gains, loses or changes and this file does not, fails the tests. What shops get is open to more:
-// openapi/document.ts. Nothing is parsed while the service runs: the compiler has checked it.
+// This room is what programs call: the signed API with its stream, the pixel, health and metrics. Here is what it
+// answers, each answer once, as a zod schema: the type of what handlers return, the schema in /openapi.json and what
+// test/openapi holds real answers against come from it. While the service runs no answer is parsed: the compiler has
+// checked it. Strict on purpose, so that no answer changes unnoticed; shops get an open form (openapi/document.ts).
 
 import * as z from "zod";
 import type { DecisionOutcome } from "../conversions/decide.ts";

@@ -10,8 +10,8 @@ import {
 	type ApiProblemCode,
 	BODY_CODES,
 	CALLER_CODES,
-	describeProblem,
 	OWN_CODES,
+	problemEntry,
 	statusOf,
 } from "./problem-list.ts";
 import { type Instance, SIGNED, sampleRequest } from "./signing.ts";
@@ -117,13 +117,13 @@ const HEADERS_BY_STATUS: Readonly<Record<number, NonNullable<ApiResponse["header
 
 function describeCodes(codes: readonly ApiProblemCode[]): string {
 	const [only, ...others] = codes;
-	if (only !== undefined && others.length === 0) return describeProblem(only).meaning;
+	if (only !== undefined && others.length === 0) return problemEntry(only).meaning;
 	const shown = codes.slice(0, CODES_IN_ONE_SENTENCE).map((code) => `\`${code}\``);
 	const rest = codes.length - shown.length;
 	return `Refused: ${shown.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}. The code says why.`;
 }
 
 function exampleProblem(instance: Instance, code: ApiProblemCode): object {
-	const { meaning, remedy } = describeProblem(code);
+	const { meaning, remedy } = problemEntry(code);
 	return problemBody(instance, fault(code, `${meaning} ${remedy}`.replaceAll("`", "")));
 }

@@ -117,10 +117,10 @@ export const BODY_CODES = codesOf(BODY);
 export const OWN_CODES: readonly ApiProblemCode[] = ["internal", "unavailable"];
 
 export function listProblems(): ProblemEntry[] {
-	return API_PROBLEM_CODES.map(describeProblem);
+	return API_PROBLEM_CODES.map(problemEntry);
 }
 
-export function describeProblem(code: ApiProblemCode): ProblemEntry {
+export function problemEntry(code: ApiProblemCode): ProblemEntry {
 	const [meaning, remedy] = LIST[code];
 	return { code, status: statusOf(code), meaning, remedy };
 }
