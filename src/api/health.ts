@@ -32,7 +32,7 @@ interface Readiness {
 }
 
 /** Load balancers wait a few seconds; a database that needs longer is not ready. */
-const READY_TIMEOUT_MS = 2_000;
+const READY_TIMEOUT_MS = 2 * SECOND_MS;
 
 const HEADERS = { "content-type": "application/json", "cache-control": "no-store" };
 

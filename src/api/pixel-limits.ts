@@ -8,6 +8,7 @@
 // The budgets stand in this order so that whoever floods runs out of their own and not of the programme's. Calls from
 // a proxy that is not trusted have no block: everybody is behind it.
 
+import { SECOND_MS } from "../domain/time.ts";
 import type { Budget } from "../domain/token-bucket.ts";
 import type { Clock } from "../ports.ts";
 import { createKeptBudgets } from "./kept-budgets.ts";
@@ -84,7 +85,7 @@ export function createPixelSlots(clock: Pick<Clock, "yieldLoop">): PixelSlots {
 }
 
 /** A customer never sees the pixel, so that one of theirs may be late too. */
-export const LATE_MS = 1_000;
+export const LATE_MS = SECOND_MS;
 /** Each holds a connection and some kilobytes; beyond it answers come at once. Half of the connections there may be. */
 export const MAX_LATE = 1_000;
 
