@@ -3,54 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CallOptions } from "../../test/support/signed-request.ts";
-import { type FaultCode, httpStatusOf } from "../domain/fault.ts";
+import { type ApiFaultCode, httpStatusOf } from "../domain/fault.ts";
 import type { CALLER_CODES } from "./openapi/problem-list.ts";
 import { type Answered, openTestShop, type TestShop } from "./test-shop.test-support.ts";
-
-/** Met on the pages, by the command, or in the pixel's log alone. `internal` and `unavailable`: failures.test.ts. */
-type OtherCode =
-	| Extract<FaultCode, `postback_url_${string}`>
-	| "unknown_programme"
-	| "pixel_limited"
-	| "unknown_delivery"
-	| "invalid_email"
-	| "email_taken"
-	| "unknown_role"
-	| "invalid_name"
-	| "invalid_rate"
-	| "invalid_days"
-	| "changed_meanwhile"
-	| "unknown_person"
-	| "unknown_key"
-	| "too_many_keys"
-	| "secret_already_prepared"
-	| "secret_not_prepared"
-	| "wrong_credentials"
-	| "wrong_code"
-	| "code_already_used"
-	| "code_step_over"
-	| "too_many_attempts"
-	| "wrong_password"
-	| "password_too_short"
-	| "password_too_long"
-	| "link_not_valid"
-	| "authenticator_already_on"
-	| "authenticator_not_on"
-	| "unknown_session"
-	| "form_not_valid"
-	| "not_allowed"
-	| "malformed_file"
-	| "too_many_rows"
-	| "too_many_exports"
-	| "too_many_uploads"
-	| "nothing_selected"
-	| "unknown_job"
-	| "job_not_ready"
-	| "delivery_not_finished"
-	| "delivery_cancelled"
-	| "no_postback_url"
-	| "unavailable"
-	| "internal";
 
 export interface Scenario {
 	what: string;
@@ -66,8 +21,8 @@ export interface Scenario {
 /** Who is calling, and is it really them. */
 export type CallerCode = (typeof CALLER_CODES)[number];
 
-/** What is being said. Whatever is in neither list lands here, so that a new code cannot come without a test. */
-export type ContentCode = Exclude<FaultCode, OtherCode | CallerCode>;
+/** What is being said: every other code but our own failures (failures.test.ts), so that none comes without a test. */
+export type ContentCode = Exclude<ApiFaultCode, CallerCode | "unavailable" | "internal">;
 
 export const SALE = { orderId: "A-1", basketValue: "100.00" };
 
@@ -81,7 +36,7 @@ export const record = post("/v1/conversions", SALE);
 export const recordWith = (headers: NonNullable<CallOptions["headers"]>) =>
 	post("/v1/conversions", SALE, { headers });
 
-export function testRefusals(table: Readonly<Partial<Record<FaultCode, readonly Scenario[]>>>): void {
+export function testRefusals(table: Readonly<Partial<Record<ApiFaultCode, readonly Scenario[]>>>): void {
 	for (const [code, scenarios] of Object.entries(table)) {
 		for (const scenario of scenarios) {
 			test(`${code}: ${scenario.what}`, async (t) => {

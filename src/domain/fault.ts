@@ -1,8 +1,9 @@
 // A fault is a refusal somebody can act on: a stable code, an HTTP status and a sentence that says
 // what to do next. Codes are part of the API: they are added, never renamed.
 
-const HTTP_STATUS_BY_CODE = {
-	// The signed API: who is calling, and is it really them.
+/** What a caller of the API can meet: the reference lists each with a remedy, and a test meets it. */
+const API_STATUS_BY_CODE = {
+	// Who is calling, and is it really them.
 	missing_api_key: 401,
 	unknown_api_key: 401,
 	revoked_api_key: 401,
@@ -13,7 +14,7 @@ const HTTP_STATUS_BY_CODE = {
 	replayed_nonce: 401,
 	bad_signature: 401,
 	no_signing_secret: 401,
-	// The signed API: what is being said.
+	// What is being said.
 	body_too_large: 413,
 	unsupported_media_type: 415,
 	malformed_json: 400,
@@ -32,12 +33,17 @@ const HTTP_STATUS_BY_CODE = {
 	malformed_cursor: 422,
 	unknown_order: 404,
 	unknown_conversion: 404,
-	unknown_programme: 404,
-	unknown_delivery: 404,
 	not_found: 404,
 	method_not_allowed: 405,
 	move_not_allowed: 409,
 	too_many_streams: 429,
+	// Ours.
+	unavailable: 503,
+	internal: 500,
+} as const;
+
+/** Met on the pages, by the command, or in the pixel's log alone. */
+const OTHER_STATUS_BY_CODE = {
 	pixel_limited: 429,
 	// Many decisions at once.
 	malformed_file: 422,
@@ -58,6 +64,8 @@ const HTTP_STATUS_BY_CODE = {
 	postback_url_unresolvable: 422,
 	postback_url_forbidden_address: 422,
 	// People, programmes, keys and deliveries.
+	unknown_programme: 404,
+	unknown_delivery: 404,
 	invalid_email: 422,
 	email_taken: 409,
 	unknown_role: 422,
@@ -88,10 +96,11 @@ const HTTP_STATUS_BY_CODE = {
 	unknown_session: 404,
 	form_not_valid: 403,
 	not_allowed: 403,
-	// Ours.
-	unavailable: 503,
-	internal: 500,
 } as const;
+
+const HTTP_STATUS_BY_CODE = { ...API_STATUS_BY_CODE, ...OTHER_STATUS_BY_CODE };
+
+export type ApiFaultCode = keyof typeof API_STATUS_BY_CODE;
 
 export type FaultCode = keyof typeof HTTP_STATUS_BY_CODE;
 

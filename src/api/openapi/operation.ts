@@ -2,18 +2,11 @@
 // call, how to be refused, an example request) is added here.
 
 import type * as z from "zod";
-import { fault } from "../../domain/fault.ts";
+import { type ApiFaultCode, fault } from "../../domain/fault.ts";
 import type { ApiResponse, JsonSchema, Operation } from "../../openapi.ts";
 import { problemBody } from "../problem.ts";
 import { jsonSchema } from "./json-schema.ts";
-import {
-	type ApiProblemCode,
-	BODY_CODES,
-	CALLER_CODES,
-	OWN_CODES,
-	problemEntry,
-	statusOf,
-} from "./problem-list.ts";
+import { BODY_CODES, CALLER_CODES, OWN_CODES, problemEntry, statusOf } from "./problem-list.ts";
 import { type Instance, SIGNED, sampleRequest } from "./signing.ts";
 
 const CODES_IN_ONE_SENTENCE = 4;
@@ -28,7 +21,7 @@ export interface SignedCall
 		examples: Record<string, { summary?: string; value: object }>;
 	};
 	/** Besides those that every signed call can answer. */
-	codes: readonly ApiProblemCode[];
+	codes: readonly ApiFaultCode[];
 	sampleTarget: string;
 }
 
@@ -70,7 +63,7 @@ export function jsonAnswer<Schema extends z.ZodType>(
 /** One response a status, with exactly the codes that this operation can answer. */
 export function problemAnswers(
 	instance: Instance,
-	codes: readonly ApiProblemCode[],
+	codes: readonly ApiFaultCode[],
 ): Record<string, ApiResponse> {
 	const byStatus = [...Map.groupBy(codes, statusOf)];
 	return Object.fromEntries(
@@ -78,7 +71,7 @@ export function problemAnswers(
 	);
 }
 
-function problemAnswer(instance: Instance, status: number, codes: readonly ApiProblemCode[]): ApiResponse {
+function problemAnswer(instance: Instance, status: number, codes: readonly ApiFaultCode[]): ApiResponse {
 	const [first] = codes;
 	const headers = HEADERS_BY_STATUS[status];
 	return {
@@ -115,7 +108,7 @@ const HEADERS_BY_STATUS: Readonly<Record<number, NonNullable<ApiResponse["header
 	},
 };
 
-function describeCodes(codes: readonly ApiProblemCode[]): string {
+function describeCodes(codes: readonly ApiFaultCode[]): string {
 	const [only, ...others] = codes;
 	if (only !== undefined && others.length === 0) return problemEntry(only).meaning;
 	const shown = codes.slice(0, CODES_IN_ONE_SENTENCE).map((code) => `\`${code}\``);
@@ -123,7 +116,7 @@ function describeCodes(codes: readonly ApiProblemCode[]): string {
 	return `Refused: ${shown.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}. The code says why.`;
 }
 
-function exampleProblem(instance: Instance, code: ApiProblemCode): object {
+function exampleProblem(instance: Instance, code: ApiFaultCode): object {
 	const { meaning, remedy } = problemEntry(code);
 	return problemBody(instance, fault(code, `${meaning} ${remedy}`.replaceAll("`", "")));
 }

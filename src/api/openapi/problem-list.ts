@@ -1,7 +1,7 @@
 // Every problem that a caller of the API can meet, and what to do about it. What people meet on pages alone is
 // not here.
 
-import { type FaultCode, fault } from "../../domain/fault.ts";
+import { type ApiFaultCode, fault } from "../../domain/fault.ts";
 import { MAX_WHOLE_DIGITS } from "../../domain/money.ts";
 import { TIMESTAMP_TOLERANCE_SECONDS } from "../../domain/signature.ts";
 import type { ProblemEntry } from "../../openapi.ts";
@@ -42,7 +42,7 @@ const CALLER = {
 		"This nonce was used before.",
 		"Sign every request anew, a repeated one too, with a new nonce.",
 	],
-} satisfies Partial<Record<FaultCode, Words>>;
+} satisfies Partial<Record<ApiFaultCode, Words>>;
 
 const BODY = {
 	body_too_large: [
@@ -57,9 +57,9 @@ const BODY = {
 		"The body is not a JSON object, or broke off.",
 		"Send the bytes that were signed, as one JSON object.",
 	],
-} satisfies Partial<Record<FaultCode, Words>>;
+} satisfies Partial<Record<ApiFaultCode, Words>>;
 
-const FIELDS = {
+const OTHERS = {
 	unknown_field: ["There is no such field here.", "Check its spelling: `field` names it."],
 	invalid_field: [
 		"A field is missing, or is not what it must be.",
@@ -79,9 +79,6 @@ const FIELDS = {
 	missing_reason: ["A rejection or reversal needs a reason.", "Send one of those listed."],
 	unknown_reason: ["There is no such reason.", "Send one of those listed, in capitals."],
 	malformed_cursor: ["The cursor is not one of ours.", "Send the one that was answered, as it is, or none."],
-} satisfies Partial<Record<FaultCode, Words>>;
-
-const STATE = {
 	unknown_order: [
 		"The programme has no such order of that event type.",
 		"Check the spelling of the order id and the event type.",
@@ -95,9 +92,6 @@ const STATE = {
 		"As many streams are open as there may be, for the programme or in all.",
 		"End another one, or come back in a minute.",
 	],
-} satisfies Partial<Record<FaultCode, Words>>;
-
-const ANYWHERE = {
 	not_found: ["There is nothing at this address.", "Check the path: it begins with `/v1/`."],
 	method_not_allowed: ["The address does not take this method.", "The header `Allow` says which it takes."],
 	unavailable: [
@@ -105,27 +99,26 @@ const ANYWHERE = {
 		"Send it again after `Retry-After`, signed anew: nothing is recorded twice.",
 	],
 	internal: ["Something failed on our side.", "Send it again, signed anew: nothing is recorded twice."],
-} satisfies Partial<Record<FaultCode, Words>>;
+} satisfies Partial<Record<ApiFaultCode, Words>>;
 
-const LIST = { ...CALLER, ...BODY, ...FIELDS, ...STATE, ...ANYWHERE };
-
-export type ApiProblemCode = keyof typeof LIST;
+/** A code without words here does not compile. */
+const LIST: Readonly<Record<ApiFaultCode, Words>> = { ...CALLER, ...BODY, ...OTHERS };
 
 export const API_PROBLEM_CODES = codesOf(LIST);
 export const CALLER_CODES = codesOf(CALLER);
 export const BODY_CODES = codesOf(BODY);
-export const OWN_CODES: readonly ApiProblemCode[] = ["internal", "unavailable"];
+export const OWN_CODES: readonly ApiFaultCode[] = ["internal", "unavailable"];
 
 export function listProblems(): ProblemEntry[] {
 	return API_PROBLEM_CODES.map(problemEntry);
 }
 
-export function problemEntry(code: ApiProblemCode): ProblemEntry {
+export function problemEntry(code: ApiFaultCode): ProblemEntry {
 	const [meaning, remedy] = LIST[code];
 	return { code, status: statusOf(code), meaning, remedy };
 }
 
-export function statusOf(code: ApiProblemCode): number {
+export function statusOf(code: ApiFaultCode): number {
 	return fault(code, "").httpStatus;
 }
 

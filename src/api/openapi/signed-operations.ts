@@ -3,6 +3,7 @@
 
 import type { DecisionOutcome } from "../../conversions/decide.ts";
 import type { EventName } from "../../domain/event-name.ts";
+import type { ApiFaultCode } from "../../domain/fault.ts";
 import type { JsonSchema, Operation, PathItem } from "../../openapi.ts";
 import { CONVERSION_PAGE, type Listening, ONE_CONVERSION, outcomeAnswer } from "../answers.ts";
 import { CONVERSIONS_QUERY } from "../get-conversions.ts";
@@ -13,10 +14,9 @@ import { EXAMPLE_CONVERSION_ID, EXAMPLE_ORDER_ID, EXAMPLE_PROGRAM_ID } from "../
 import { exampleCallback, exampleConversion } from "./example-values.ts";
 import { queryParameters, requestSchema } from "./json-schema.ts";
 import { jsonAnswer, signedOperation } from "./operation.ts";
-import type { ApiProblemCode } from "./problem-list.ts";
 import type { Instance } from "./signing.ts";
 
-const QUERY_CODES: readonly ApiProblemCode[] = ["invalid_field", "unknown_field", "malformed_cursor"];
+const QUERY_CODES: readonly ApiFaultCode[] = ["invalid_field", "unknown_field", "malformed_cursor"];
 
 export function signedPaths(instance: Instance): Record<string, PathItem> {
 	return {
