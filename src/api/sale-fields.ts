@@ -40,7 +40,7 @@ export const ORDER_ID = z.string().meta({
 	examples: [EXAMPLE_ORDER_ID],
 });
 
-export const EVENT_TYPE = z.string().meta({
+const EVENT_TYPE = z.string().meta({
 	enum: EVENT_TYPES,
 	description: "The kind of conversion. An order can have one of each kind.",
 	examples: ["SALE"],
@@ -49,7 +49,7 @@ export const EVENT_TYPE = z.string().meta({
 /** In either direction; how many decimals there may be depends on the currency. */
 export const AMOUNT_PATTERN = `^(0|[1-9][0-9]{0,${MAX_WHOLE_DIGITS - 1}})(\\.[0-9]{1,${MAX_CURRENCY_DIGITS}})?$`;
 
-export const BASKET_VALUE = z.string().meta({
+const BASKET_VALUE = z.string().meta({
 	pattern: AMOUNT_PATTERN,
 	description:
 		"The order's value as a decimal string, never a JSON number, with at most as many decimals as the currency has.",
@@ -58,7 +58,7 @@ export const BASKET_VALUE = z.string().meta({
 
 export const CURRENCY_PATTERN = "^[A-Z]{3}$";
 
-export const CURRENCY = z.string().meta({
+const CURRENCY = z.string().meta({
 	pattern: CURRENCY_PATTERN,
 	description: "ISO 4217 code. It must be the programme's own, which is also what is meant without it.",
 	examples: ["EUR"],
