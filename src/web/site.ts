@@ -25,7 +25,7 @@ import { SIGN_IN_ROUTES } from "./sign-in/routes.ts";
 import { createSlots } from "./slots.ts";
 
 /** The first that fits an address answers: fixed words stand before parameters. */
-const ROUTES: readonly Route[] = [
+export const ROUTES: readonly Route[] = [
 	...SIGN_IN_ROUTES,
 	...DOCS_ROUTES,
 	...ACCOUNT_ROUTES,

@@ -1,0 +1,217 @@
+// Who may open and do what: every route of every table, for every kind of visitor. A new route is covered by what its
+// table says of it; a parameter for which no value is known here makes the test fail.
+
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { HOUR_MS } from "../domain/time.ts";
+import { type FilledShop, openFilledShop } from "./filled-shop.test-support.ts";
+import { AUTHENTICATOR_PATH, ENTER_PASSWORD_PATH, SIGN_IN_PATH, withNext } from "./paths.ts";
+import type { Access, Route } from "./routes.ts";
+import { ROUTES } from "./site.ts";
+import { type Browser, createTestSite, type Shown } from "./test-site.test-support.ts";
+
+type Visitor =
+	| "nobody"
+	/** Owns another programme. */
+	| "outsider"
+	| "owner"
+	| "staff"
+	/** Staff without the authenticator that the network asks for. */
+	| "unprepared"
+	/** The owner, who signed in more than a day ago. */
+	| "returning";
+
+type Outcome =
+	| "allowed"
+	| "sign-in"
+	/** The bytes of what does not exist. */
+	| "nothing"
+	| "authenticator"
+	| "password";
+
+const EVERYBODY: readonly Visitor[] = ["nobody", "outsider", "owner", "staff", "unprepared", "returning"];
+const SIGNED_IN = { nobody: "sign-in", outsider: "allowed", owner: "allowed", staff: "allowed" } as const;
+const EXPECTED: Readonly<Record<Access, Readonly<Record<Visitor, Outcome>>>> = {
+	anyone: { ...SIGNED_IN, nobody: "allowed", unprepared: "allowed", returning: "allowed" },
+	"signed-in": { ...SIGNED_IN, unprepared: "authenticator", returning: "allowed" },
+	programme: { ...SIGNED_IN, outsider: "nothing", unprepared: "authenticator", returning: "allowed" },
+	staff: {
+		...SIGNED_IN,
+		outsider: "nothing",
+		owner: "nothing",
+		unprepared: "authenticator",
+		returning: "nothing",
+	},
+	account: { ...SIGNED_IN, unprepared: "authenticator", returning: "password" },
+	"account-authenticator": { ...SIGNED_IN, unprepared: "allowed", returning: "password" },
+	"account-password": { ...SIGNED_IN, unprepared: "allowed", returning: "allowed" },
+};
+
+const UNKNOWN = "prg_00000000000000000000000000";
+const ENDED = "event: ended\ndata:\n\n";
+/** What the forms ask for, so that nobody is refused for want of it. */
+const FIELDS = {
+	...{ name: "Taken over", approvalDays: "1", email: "thief@shop.example" },
+	...{ postbackUrl: "https://thief.example/", move: "approve", reason: "RETURN", since: "2020-01-01T00:00" },
+	...{ method: "POST", target: "/", headers: "", body: "", secret: "" },
+};
+/** Not the form's own token, none, or from another site. */
+const FOREIGN_FORMS = [{ csrf: null }, { csrf: "other" }, { headers: { "sec-fetch-site": "cross-site" } }];
+
+test("whoever may not open a page or send a form is led away or told nothing, and nothing changes", async (t) => {
+	const { shop, visit, pathOf } = await openService(t);
+	for (const visitor of EVERYBODY) {
+		const browser = await visit(visitor);
+		await browser.open("/programmes");
+		const before = await shop.site.storedText();
+		for (const route of ROUTES) {
+			const expected = EXPECTED[route.access][visitor];
+			if (expected === "allowed") continue;
+			const path = pathOf(route);
+			const what = `${visitor}: ${route.method} ${path}`;
+			const answer = await ask(browser, route, path);
+			assert.equal(judge(answer, route), expected, what);
+			assert.ok(!answer.text.includes("Victim"), what);
+			if (expected === "sign-in" && !isStream(route)) {
+				const next = route.method === "GET" ? path : "";
+				assert.equal(answer.location, withNext(SIGN_IN_PATH, next), what);
+			}
+			if (expected === "nothing") {
+				const missing = await ask(browser, route, path.replace(shop.programme.public_id, UNKNOWN));
+				assert.deepEqual([answer.status, answer.text], [404, missing.text], what);
+				assert.deepEqual([...answer.headers], [...missing.headers], what);
+			}
+		}
+		assert.equal(await shop.site.storedText(), before, visitor);
+	}
+});
+
+test("a form without its token, with another session's or from another site is refused, and nothing changes", async (t) => {
+	const { shop, visit, pathOf } = await openService(t);
+	const stranger = await visit("outsider");
+	await stranger.open("/account");
+	const senders = { nobody: await visit("nobody"), owner: await visit("owner"), staff: await visit("staff") };
+	for (const browser of Object.values(senders)) await browser.open("/docs");
+	const before = await shop.site.storedText();
+	for (const route of ROUTES.filter(({ method }) => method === "POST")) {
+		for (const [sender, browser] of Object.entries(senders)) {
+			if (EXPECTED[route.access][sender as keyof typeof senders] !== "allowed") continue;
+			for (const options of FOREIGN_FORMS) {
+				const given = options.csrf === "other" ? { csrf: stranger.csrf } : options;
+				const { status } = await browser.submit(pathOf(route), FIELDS, given);
+				assert.equal(status, 403, `${sender}: ${route.path} ${JSON.stringify(options)}`);
+			}
+		}
+	}
+	assert.equal(await shop.site.storedText(), before);
+});
+
+test("whoever may is answered, with the strict headers and without inline script or style", async (t) => {
+	const { visit, pathOf } = await openService(t);
+	for (const visitor of EVERYBODY) {
+		const browser = await visit(visitor);
+		for (const route of ROUTES.filter(({ method }) => method === "GET")) {
+			if (EXPECTED[route.access][visitor] !== "allowed") continue;
+			const what = `${visitor}: ${pathOf(route)}`;
+			// A stream would stay open; its HEAD is refused behind all guards, so that none is opened for nobody to read.
+			if (isStream(route)) {
+				assert.equal((await browser.send(pathOf(route), { method: "HEAD" })).status, 405, what);
+				continue;
+			}
+			const answer = await browser.open(pathOf(route));
+			assert.equal(judge(answer, route), "allowed", `${what} ${answer.location}`);
+			assert.match(
+				answer.headers.get("content-security-policy") ?? "",
+				/script-src 'self'; style-src 'self'/,
+			);
+			assert.doesNotMatch(answer.text, /<script(?![^>]* src=)|<style|\sstyle=|\son[a-z]+=/i, what);
+			if (route.access !== "anyone") assert.equal(answer.headers.get("cache-control"), "no-store", what);
+		}
+	}
+});
+
+test("whoever may send a form is answered by what is behind it", async (t) => {
+	const { visit, pathOf } = await openService(t);
+	for (const visitor of EVERYBODY) {
+		for (const route of ROUTES.filter(({ method }) => method === "POST")) {
+			if (EXPECTED[route.access][visitor] !== "allowed") continue;
+			// In a browser of its own, because some of them end the session.
+			const browser = await visit(visitor);
+			await browser.open(visitor === "nobody" ? "/sign-in" : "/docs");
+			const answer = await ask(browser, route, pathOf(route));
+			assert.equal(judge(answer, route), "allowed", `${visitor}: ${route.path} ${answer.status}`);
+		}
+	}
+});
+
+interface Service {
+	shop: FilledShop;
+	/** In a new browser. */
+	visit(visitor: Visitor): Promise<Browser>;
+	pathOf(route: Route): string;
+}
+
+async function openService(t: TestContext): Promise<Service> {
+	const shop = await openFilledShop(t);
+	const { site, programme, owner } = shop;
+	const outsider = await site.addOwner(await site.addProgramme("Outsider"));
+	const [staff, colleague] = [await site.addStaff(), await site.addStaff()];
+	// The same service with other settings, and at another time.
+	const strict = createTestSite(site.store, { change: { staffAuthenticator: "required" } });
+	const values = new Map(
+		Object.entries({ ...shop.ids, programmeId: programme.public_id, token: "used", personId: "" }),
+	);
+	return {
+		shop,
+		async visit(visitor) {
+			switch (visitor) {
+				case "nobody": {
+					const browser = site.browser();
+					await browser.open(SIGN_IN_PATH);
+					return browser;
+				}
+				case "outsider":
+					return site.signIn(outsider);
+				case "owner":
+					return site.signIn(owner);
+				case "staff":
+					return site.signIn(staff);
+				case "unprepared":
+					return strict.signIn(staff);
+				case "returning": {
+					const later = createTestSite(site.store);
+					const browser = await later.signIn(owner);
+					later.moveClock(25 * HOUR_MS);
+					return browser;
+				}
+				default:
+					return visitor satisfies never;
+			}
+		},
+		pathOf: ({ path, access }) =>
+			path.replace(/:(\w+)/g, (_, name: string) => {
+				if (name === "personId") return (access === "staff" ? colleague : owner).public_id;
+				const value = values.get(name);
+				assert.ok(value, `no value for :${name} of ${path}`);
+				return value;
+			}),
+	};
+}
+
+function ask(browser: Browser, route: Route, path: string): Promise<Shown> {
+	return route.method === "GET" ? browser.open(path) : browser.submit(path, FIELDS);
+}
+
+function isStream(route: Route): boolean {
+	return route.method === "GET" && route.isStream === true;
+}
+
+function judge({ status, location, text }: Shown, route: Route): Outcome | "refused" {
+	if (status === 404 && text.includes("There is nothing here")) return "nothing";
+	if (status === 403 && text.includes("This form is out of date")) return "refused";
+	// Before signing in, being led to the sign-in is an answer like any other.
+	if (route.access === "anyone") return "allowed";
+	if (text === ENDED || location?.split("?")[0] === SIGN_IN_PATH) return "sign-in";
+	if (location === AUTHENTICATOR_PATH) return "authenticator";
+	return location?.split("?")[0] === ENTER_PASSWORD_PATH ? "password" : "allowed";
+}

@@ -1,0 +1,89 @@
+// A shop in which there is something behind every address: a key, a URL, a test conversion whose callback failed, a
+// refused call, a job that is done.
+
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import { issueKey } from "../accounts/keys.ts";
+import { savePostbackUrl } from "../accounts/postback-url.ts";
+import { workOffJobs } from "../conversions/bulk-work.ts";
+import { recordConversion } from "../conversions/record.ts";
+import { insertInboundCalls } from "../store/inbound.ts";
+import type { Person } from "../store/people.ts";
+import { type Programme, setEndpoint } from "../store/programmes.ts";
+import { runCallbacks } from "./integration/callback-run.test-support.ts";
+import { openTestSite, type SiteOptions, type TestSite } from "./test-site.test-support.ts";
+
+export interface FilledShop {
+	site: TestSite;
+	programme: Programme;
+	owner: Person;
+	ids: { keyId: string; conversionId: string; deliveryId: string; jobId: string };
+}
+
+/** `order` is also what the shop's server and whoever calls the pixel are made to say. */
+export async function openFilledShop(
+	t: TestContext,
+	{ name = "Victim", order = "order", ...options }: SiteOptions & { name?: string; order?: string } = {},
+): Promise<FilledShop> {
+	const site = await openTestSite(t, options);
+	const { deps, store } = site;
+	const programme = await site.addProgramme(name);
+	const owner = await site.addOwner(programme);
+	const issued = await issueKey(deps, programme.public_id);
+	assert.ok(issued.ok);
+	await savePostbackUrl(deps, programme.public_id, "https://shop.example/postback");
+	// As no form would take it, should an older version have stored one.
+	await setEndpoint(store.db, programme.id, "https://shop.example/%3Cscript%3E", 0);
+	const recorded = await store.transact((trx) =>
+		recordConversion(trx, deps, programme, {
+			source: "test",
+			orderId: order,
+			eventType: "SALE",
+			basketValue: "1.00",
+			occurredAtMs: null,
+			isTest: true,
+		}),
+	);
+	assert.ok(recorded.ok);
+	const code = order.replaceAll(" ", "");
+	await runCallbacks(site, programme, { kind: "network-error", stage: "exchange", code });
+	await insertInboundCalls(store.db, [
+		{
+			programme_id: programme.id,
+			kind: "pixel",
+			method: order,
+			target: `/${order}`,
+			outcome: "invalid_field",
+			http_status: 200,
+			detail: `${order} is wrong`,
+			order_id: `${order}?`,
+			at_ms: deps.clock.nowMs(),
+		},
+	]);
+	const delivery = await store.db.selectFrom("deliveries").select("public_id").executeTakeFirstOrThrow();
+	return {
+		site,
+		programme,
+		owner,
+		ids: {
+			keyId: issued.value.keyId,
+			conversionId: recorded.value.conversion.public_id,
+			deliveryId: delivery.public_id,
+			jobId: await finishJob(site, programme, owner),
+		},
+	};
+}
+
+/** Decisions about an order that is not there: uploaded, looked at, applied. */
+async function finishJob(site: TestSite, programme: Programme, owner: Person): Promise<string> {
+	const browser = await site.signIn(owner);
+	const bulk = `/programmes/${programme.public_id}/conversions/bulk`;
+	await browser.open(bulk);
+	const form = new FormData();
+	form.set("file", new File(["orderId,decision\nunknown,approve\n"], "decisions.csv"));
+	const { location } = await browser.submitForm(bulk, form);
+	await workOffJobs(site.deps, () => false);
+	await browser.submit(`${location}/apply`, {});
+	await workOffJobs(site.deps, () => false);
+	return location?.split("/").at(-1) ?? "";
+}
