@@ -1,7 +1,5 @@
 // /programmes/:id/people: who looks after the programme; staff and owners alike invite and remove.
 
-import { z } from "zod";
-import type { SentLink } from "../../accounts/invitations.ts";
 import {
 	inviteOwner,
 	type OwnerRemoved,
@@ -9,31 +7,29 @@ import {
 	renewOwnerLink,
 } from "../../accounts/owners-and-staff.ts";
 import { sayWithdrawn, withinProgramme } from "../../domain/ended-access.ts";
-import type { Fault } from "../../domain/fault.ts";
 import { listProgrammeInvitations, type ProgrammeInvitation } from "../../store/links.ts";
 import { type ListedPerson, listOwners } from "../../store/people-list.ts";
 import type { Programme } from "../../store/programmes.ts";
-import { message, padded, pageHeader, section } from "../components/blocks.ts";
-import { csrfField } from "../csrf.ts";
 import type { WebContext, WebDeps } from "../deps.ts";
 import { setFlash } from "../flash.ts";
-import type { Content } from "../html.ts";
-import { answerPage } from "../page.ts";
+import { readTextFields } from "../form.ts";
 import { ownersPath, SIGN_IN_PATH } from "../paths.ts";
 import { makerOf, programmeOf, viewerOf } from "../viewer.ts";
-import { invitationCard } from "./invitation-card.ts";
-import { inviteForm, peopleTable, sayEnded, sayStaffInvitation } from "./people-table.ts";
-
-export const INVITE_FORM = z.object({ email: z.string().trim().default("") });
+import {
+	answerPeople,
+	type PeopleState,
+	type PeopleView,
+	sayEnded,
+	sayStaffInvitation,
+} from "./people-page.ts";
 
 export function showOwners(c: WebContext, deps: WebDeps): Promise<Response> {
 	return answerOwners(c, deps, {});
 }
 
 export async function inviteAnotherOwner(c: WebContext, deps: WebDeps): Promise<Response> {
-	const { email } = INVITE_FORM.parse(await c.req.parseBody());
+	const email = (await readTextFields(c, ["email"])).email.trim();
 	const invited = await inviteOwner(deps, makerOf(c), programmeOf(c), email);
-	// The link is in the answer itself: it is shown this once, and must not pass through an address or a cookie.
 	return answerOwners(c, deps, invited.ok ? { invited: invited.value } : { email, fault: invited.fault });
 }
 
@@ -58,66 +54,35 @@ export async function removeOwner(c: WebContext, deps: WebDeps): Promise<Respons
 	return c.redirect(isSelf ? SIGN_IN_PATH : ownersPath(programme.public_id), 303);
 }
 
-interface OwnersState {
-	email?: string;
-	fault?: Fault;
-	invited?: SentLink;
-}
-
 async function answerOwners(
 	c: WebContext,
 	{ store, clock, mails }: WebDeps,
-	{ email = "", fault, invited }: OwnersState,
+	state: PeopleState,
 ): Promise<Response> {
 	const programme = programmeOf(c);
-	const viewer = viewerOf(c);
+	const { role } = viewerOf(c);
 	const owners = await listOwners(store.db, programme.id, clock.nowMs());
 	const waiting = (await listProgrammeInvitations(store.db, programme.id)).map((invitation) =>
-		waitingPerson(invitation, clock.nowMs(), viewer.role),
+		waitingPerson(invitation, clock.nowMs(), role),
 	);
-	const path = ownersPath(programme.public_id);
-	const csrf = csrfField(c);
-	const atField = fault?.field === "email" ? fault.detail : undefined;
-	const body: Content = [
-		pageHeader({
-			title: "People",
-			hint: "Who manages this programme. They are mailed when callbacks fail.",
-		}),
-		fault === undefined || atField !== undefined ? null : message("bad", fault.detail),
-		invited === undefined ? null : invitationCard(invited),
-		section({
-			id: "owners",
-			title: "Owners",
-			body: peopleTable({
-				caption: "List of owners",
-				people: [...owners, ...waiting],
-				path,
-				csrf,
-				selfId: viewer.personId,
-				mayLinkPassword: () => viewer.role === "staff",
-				mayEnd: (person) => owners.length > 1 || waiting.includes(person),
-				ending: {
-					action: "remove",
-					label: "Remove",
-					confirm: (address) =>
-						`Remove ${address} from this programme? They are signed out at once, and every link they made stops working.`,
-				},
-			}),
-		}),
-		section({
-			id: "invite",
-			title: "Invite another owner",
-			body: padded(
-				inviteForm({ path, csrf, email, error: atField, hint: sayInvitation(viewer.role, mails.isOn) }),
-			),
-		}),
-	];
-	return answerPage(c, {
+	const view: PeopleView = {
 		title: "People",
 		active: "people",
-		status: fault?.httpStatus ?? 200,
-		body,
-	});
+		hint: "Who manages this programme. They are mailed when callbacks fail.",
+		list: { id: "owners", title: "Owners", caption: "List of owners" },
+		invite: { title: "Invite another owner", hint: sayInvitation(role, mails.isOn) },
+		people: [...owners, ...waiting],
+		path: ownersPath(programme.public_id),
+		mayLinkPassword: () => role === "staff",
+		mayEnd: (person) => owners.length > 1 || waiting.includes(person),
+		ending: {
+			action: "remove",
+			label: "Remove",
+			confirm: (address) =>
+				`Remove ${address} from this programme? They are signed out at once, and every link they made stops working.`,
+		},
+	};
+	return answerPeople(c, view, state);
 }
 
 function sayInvitation(role: "owner" | "staff", canMail: boolean): string {

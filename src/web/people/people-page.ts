@@ -1,22 +1,44 @@
-// People in a table: who has joined, who still has a link to open, and what can be done about them.
+// The page of people, of a programme and of the staff: who has joined, who still has a link to open, what can be done
+// about them, and the form that invites another.
 
 import { html } from "hono/html";
+import type { SentLink } from "../../accounts/invitations.ts";
 import { type EndedAccess, sayWithdrawn } from "../../domain/ended-access.ts";
+import type { Fault } from "../../domain/fault.ts";
 import type { ListedPerson } from "../../store/people-list.ts";
+import { padded, pageHeader, section } from "../components/blocks.ts";
 import { button, postForm, textField } from "../components/forms.ts";
 import { dataTable } from "../components/lists.ts";
 import { badge, timeTag } from "../components/text.ts";
+import { csrfField } from "../csrf.ts";
+import type { Area } from "../document.ts";
+import type { WebContext } from "../env.ts";
+import { placeFault } from "../form.ts";
 import type { Html } from "../html.ts";
+import { answerPage } from "../page.ts";
+import { viewerOf } from "../viewer.ts";
+import { invitationCard } from "./invitation-card.ts";
 
-export interface PeopleTableView {
-	caption: string;
+/** What a form of the page came to. */
+export interface PeopleState {
+	/** As typed, where it was refused. */
+	email?: string;
+	fault?: Fault;
+	/** The link is in the answer itself: it is shown this once, and must not pass through an address or a cookie. */
+	invited?: SentLink;
+}
+
+export interface PeopleView {
+	title: string;
+	active: Area;
+	hint: string;
+	/** The list. */
+	list: { id: string; title: string; caption: string };
+	invite: { title: string; hint: string };
 	people: readonly ListedPerson[];
 	/** The page the actions are below. */
 	path: string;
-	csrf: Html;
 	ending: { action: "remove" | "deactivate"; label: string; confirm(email: string): string };
-	/** Whoever looks. */
-	selfId: number;
 	/** Staff hand over links for new passwords; nobody makes one for themselves. */
 	mayLinkPassword(person: ListedPerson): boolean;
 	/** Of the staff it concerns all of them; owners keep it to themselves. */
@@ -25,9 +47,45 @@ export interface PeopleTableView {
 	mayEnd(person: ListedPerson): boolean;
 }
 
-export function peopleTable(view: PeopleTableView): Html {
+export function answerPeople(
+	c: WebContext,
+	view: PeopleView,
+	{ email = "", fault, invited }: PeopleState,
+): Promise<Response> {
+	const csrf = csrfField(c);
+	const { at, above } = placeFault(fault, ["email"]);
+	const { id, title } = view.list;
+	const inviteForm = postForm({
+		action: `${view.path}/invite`,
+		csrf,
+		body: html`${textField({
+			name: "email",
+			label: "Email",
+			type: "email",
+			value: email,
+			error: at("email"),
+			isRequired: true,
+			autocomplete: "off",
+			hint: view.invite.hint,
+		})}<div class="row">${button({ label: "Invite", tone: "primary" })}</div>`,
+	});
+	return answerPage(c, {
+		title: view.title,
+		active: view.active,
+		status: fault?.httpStatus ?? 200,
+		body: [
+			pageHeader({ title: view.title, hint: view.hint }),
+			above,
+			invited === undefined ? null : invitationCard(invited),
+			section({ id, title, body: peopleTable(view, csrf, viewerOf(c).personId) }),
+			section({ id: "invite", title: view.invite.title, body: padded(inviteForm) }),
+		],
+	});
+}
+
+function peopleTable(view: PeopleView, csrf: Html, selfId: number): Html {
 	return dataTable<ListedPerson>({
-		caption: view.caption,
+		caption: view.list.caption,
 		rows: view.people,
 		stacks: true,
 		empty: html`<p class="card-body soft">Nobody yet. Invite somebody below.</p>`,
@@ -37,12 +95,12 @@ export function peopleTable(view: PeopleTableView): Html {
 				namesRow: true,
 				cell: ({ id, email, name }) =>
 					html`${breakable(email)}${
-						id === view.selfId ? html` <span class="faint">(you)</span>` : null
+						id === selfId ? html` <span class="faint">(you)</span>` : null
 					}<span class="secondary">${name}</span>`,
 			},
 			{ title: "State", cell: personState },
 			...(view.showsAuthenticator === true ? [{ title: "Authenticator", cell: authenticatorState }] : []),
-			{ title: "Actions", isTitleHidden: true, cell: (person) => actions(view, person) },
+			{ title: "Actions", isTitleHidden: true, cell: (person) => actions(view, csrf, person) },
 		],
 	});
 }
@@ -71,8 +129,8 @@ function authenticatorState({ hasPassword, hasAuthenticator }: ListedPerson): Ht
 	return hasAuthenticator ? badge("good", "On") : badge("plain", "Off");
 }
 
-function actions(view: PeopleTableView, person: ListedPerson): Html {
-	const { path, csrf, ending } = view;
+function actions(view: PeopleView, csrf: Html, person: ListedPerson): Html {
+	const { path, ending } = view;
 	const { publicId, email, hasPassword } = person;
 	const hasAccess = person.deactivatedAtMs === null;
 	const mayEnd = view.mayEnd(person) && hasAccess;
@@ -119,29 +177,6 @@ function linkButtonWords({ email, hasPassword, deactivatedAtMs }: ListedPerson) 
 	return deactivatedAtMs === null
 		? { label: "New link", ariaLabel: `New link for ${email}` }
 		: { label: "Invite again", ariaLabel: `Invite ${email} again` };
-}
-
-export function inviteForm(view: {
-	path: string;
-	csrf: Html;
-	email: string;
-	error?: string | undefined;
-	hint: string;
-}): Html {
-	return postForm({
-		action: `${view.path}/invite`,
-		csrf: view.csrf,
-		body: html`${textField({
-			name: "email",
-			label: "Email",
-			type: "email",
-			value: view.email,
-			error: view.error,
-			isRequired: true,
-			autocomplete: "off",
-			hint: view.hint,
-		})}<div class="row">${button({ label: "Invite", tone: "primary" })}</div>`,
-	});
 }
 
 export function sayEnded({ email, name }: { email: string; name: string }, ended: EndedAccess): string {
