@@ -4,7 +4,6 @@ import { html } from "hono/html";
 import type { Warning } from "../domain/warning.ts";
 import { assetUrl } from "./assets.ts";
 import { message } from "./components/blocks.ts";
-import { warningList } from "./components/warning-list.ts";
 import { attrs, type Content, type Html } from "./html.ts";
 import {
 	ACCOUNT_PATH,
@@ -210,4 +209,13 @@ function privateRangesWarning(): Html {
 		"warn",
 		html`<strong>Development setting:</strong> callbacks may go to private addresses (RINGBACK_ALLOWED_PRIVATE_RANGES). Never run like this in production.`,
 	);
+}
+
+/** What staff should put right about the installation: on their home page in full, on their others in one line. */
+function warningList(warnings: readonly Warning[], isOpen: boolean): Html | null {
+	if (warnings.length === 0) return null;
+	const count = warnings.length === 1 ? "1 warning" : `${warnings.length} warnings`;
+	return html`<details class="message message-warn warnings" ${isOpen ? html`open` : null}><summary>${count} about this installation</summary><ul>${warnings.map(
+		({ title, text }) => html`<li><strong>${title}.</strong> ${text}</li>`,
+	)}</ul><p class="small soft">Only staff see this. Settings are in the environment of the service; a change takes a restart.</p></details>`;
 }

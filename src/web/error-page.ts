@@ -7,7 +7,6 @@ import { isDatabaseUnavailable } from "../store/unavailable.ts";
 import { pageHeader } from "./components/blocks.ts";
 import { linkButton } from "./components/forms.ts";
 import type { WebContext } from "./env.ts";
-import type { Html } from "./html.ts";
 import { answerPage, answerPlainPage } from "./page.ts";
 import { START_PATH } from "./paths.ts";
 
@@ -64,13 +63,9 @@ export function answerError(c: WebContext, code: ErrorCode): Promise<Response> {
 		const body = html`${pageHeader({ title, hint: text })}<p>${way}</p>`;
 		return answerPage(c, { title, active: "account", status, isOutsideProgramme: true, body });
 	}
-	return answerPlainPage(c, { title, status, body: plainBody(title, text, way) });
+	return answerPlainPage(c, { title, status, body: html`<p>${text}</p><p>${way}</p>` });
 }
 
 export function errorCodeOf(error: unknown): ErrorCode {
 	return isDatabaseUnavailable(error) ? "unavailable" : "internal";
-}
-
-function plainBody(title: string, text: string, way: Html): Html {
-	return html`<div class="stack"><h1>${title}</h1><p>${text}</p><p>${way}</p></div>`;
 }

@@ -1,4 +1,5 @@
-// Forms that only our own pages can send: the right token, and nothing that says it came from another site.
+// Forms that only our own pages can send: the right token, and nothing that says it came from another site. And text
+// that can be stored: nobody types a NUL character, and PostgreSQL neither keeps nor compares one.
 
 import type { MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
@@ -6,7 +7,6 @@ import { CSRF_FIELD } from "./csrf.ts";
 import type { WebDeps } from "./deps.ts";
 import type { WebContext, WebEnv } from "./env.ts";
 import { answerError } from "./error-page.ts";
-import { hasNulInForm } from "./guard-text.ts";
 import { createUploadGuard, isUpload, type UploadDeps, type UploadGuard } from "./uploads.ts";
 
 /** A request pasted into the signature check is the longest: 128 KiB, three times as long when encoded. */
@@ -92,4 +92,18 @@ function isFromHere(c: WebContext, publicOrigin: string): boolean {
 	if (origin === undefined || origin === publicOrigin) return true;
 	// Opened by another name than PUBLIC_URL, such as localhost: its own name is what counts.
 	return URL.canParse(origin) && new URL(origin).host === c.req.header("host");
+}
+
+const NUL = "\u0000";
+/** In the path and the query alike, both of which are decoded only once. */
+const NUL_IN_ADDRESS = /%00/;
+
+/** Before anything is looked for by what the address says. */
+export const guardAddress: MiddlewareHandler<WebEnv> = async (c, next) =>
+	NUL_IN_ADDRESS.test(c.req.url) ? answerError(c, "not_found") : next();
+
+/** Of text and of files' names; what is in a file is left to whoever reads it. */
+async function hasNulInForm(c: WebContext): Promise<boolean> {
+	const fields = Object.values(await c.req.parseBody({ all: true })).flat();
+	return fields.some((field) => (typeof field === "string" ? field : field.name).includes(NUL));
 }

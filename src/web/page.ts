@@ -1,6 +1,7 @@
 // A page as an answer: the document around it knows the reader, the programme of the address, the message of the
 // last form, and the token of the next.
 
+import { html } from "hono/html";
 import type { StatusCode } from "hono/utils/http-status";
 import type { Programme } from "../store/programmes.ts";
 import { csrfField } from "./csrf.ts";
@@ -41,13 +42,17 @@ export async function answerPage(
 	return answerHtml(c, await document, page.status);
 }
 
-/** For signing in and everything before it. */
-export async function answerPlainPage(c: WebContext, page: Page): Promise<Response> {
+/** For signing in and everything before it: a card below its heading, which is the title unless it has another. */
+export async function answerPlainPage(c: WebContext, page: Page & { heading?: string }): Promise<Response> {
 	const flash = c.get("flashCookie")?.take(c);
-	return answerHtml(c, await renderPlainDocument({ title: page.title, flash, body: page.body }), page.status);
+	const body = html`<div class="stack">
+		<h1>${page.heading ?? page.title}</h1>
+		${page.body}
+	</div>`;
+	return answerHtml(c, await renderPlainDocument({ title: page.title, flash, body }), page.status);
 }
 
-function answerHtml(c: WebContext, html: string, status = 200): Response | Promise<Response> {
+function answerHtml(c: WebContext, document: string, status = 200): Response | Promise<Response> {
 	c.status(status as StatusCode);
-	return c.html(html);
+	return c.html(document);
 }

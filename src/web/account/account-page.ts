@@ -8,14 +8,14 @@ import { makeConfirmationCookie, makeDeviceCookie } from "../../accounts/signed-
 import { sayWithdrawn } from "../../domain/ended-access.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { isAuthenticatorRequired } from "../../domain/staff-authenticator.ts";
-import { message, padded, pageHeader, section } from "../components/blocks.ts";
+import { padded, pageHeader, section } from "../components/blocks.ts";
 import { button, postForm, textField } from "../components/forms.ts";
 import { badge } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import { setFlash } from "../flash.ts";
-import { readTextFields } from "../form.ts";
+import { placeFault, readTextFields } from "../form.ts";
 import type { Html } from "../html.ts";
 import { answerPage } from "../page.ts";
 import { ACCOUNT_PATH, AUTHENTICATOR_PATH } from "../paths.ts";
@@ -66,8 +66,9 @@ export async function changeOwnPassword(c: WebContext, deps: WebDeps): Promise<R
 }
 
 function passwordSection(c: WebContext, fault: Fault | undefined): Html {
+	const { at, above } = placeFault(fault, ["currentPassword", "password"]);
 	const fields = html`
-		${currentPasswordField("password-current", fault?.field === "currentPassword" ? fault.detail : undefined)}
+		${currentPasswordField("password-current", at("currentPassword"))}
 		${textField({
 			name: "newPassword",
 			label: "New password",
@@ -75,28 +76,24 @@ function passwordSection(c: WebContext, fault: Fault | undefined): Html {
 			autocomplete: "new-password",
 			hint: `At least ${MIN_PASSWORD_LENGTH} characters. You stay signed in here, and are signed out everywhere else.`,
 			isRequired: true,
-			error: fault?.field === "password" ? fault.detail : undefined,
+			error: at("password"),
 		})}
 		<div>${button({ label: "Change password", tone: "primary" })}</div>`;
 	return section({
 		id: "password",
 		title: "Password",
-		body: padded(
-			fault === undefined || fault.field !== undefined ? null : message("bad", fault.detail),
-			postForm({ action: `${ACCOUNT_PATH}/password`, csrf: csrfField(c), body: fields }),
-		),
+		body: padded(above, postForm({ action: `${ACCOUNT_PATH}/password`, csrf: csrfField(c), body: fields })),
 	});
 }
 
 function authenticatorSection(c: WebContext, deps: WebDeps, fault: Fault | undefined): Html {
 	const { hasAuthenticator, role } = viewerOf(c);
-	const atField = (field: string) => (fault?.field === field ? fault.detail : undefined);
-	const isAtField = ["currentPassword", "code"].includes(fault?.field ?? "");
-	const password = currentPasswordField("authenticator-current", atField("currentPassword"));
+	const { at, above } = placeFault(fault, ["currentPassword", "code"]);
+	const password = currentPasswordField("authenticator-current", at("currentPassword"));
 	const isRequired = isAuthenticatorRequired(deps.staffAuthenticator, role);
 	const on = isRequired ? REPLACE : TURN_OFF;
 	const form = hasAuthenticator
-		? proofForm(c, on, html`${password}${codeField(atField("code"))}`)
+		? proofForm(c, on, html`${password}${codeField(at("code"))}`)
 		: setUpForm(c, password);
 	return section({
 		id: "authenticator",
@@ -104,7 +101,7 @@ function authenticatorSection(c: WebContext, deps: WebDeps, fault: Fault | undef
 		hint: "With it, signing in also needs a code from an app on your phone.",
 		actions: hasAuthenticator ? badge("good", "On") : badge("plain", "Off"),
 		body: padded(
-			fault === undefined || isAtField ? null : message("bad", fault.detail),
+			above,
 			hasAuthenticator && isRequired
 				? html`<p>Staff of this network must have an authenticator. You can move it to a new phone, but not turn it off.</p>`
 				: null,

@@ -11,14 +11,14 @@ import {
 	removeAuthenticator,
 } from "../../accounts/authenticator.ts";
 import type { Fault } from "../../domain/fault.ts";
-import { message, padded, pageHeader, section } from "../components/blocks.ts";
+import { padded, pageHeader, section } from "../components/blocks.ts";
 import { button, linkButton, postForm, textField } from "../components/forms.ts";
 import { codeBlock, copyable } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import { setFlash } from "../flash.ts";
-import { readTextFields } from "../form.ts";
+import { placeFault, readTextFields } from "../form.ts";
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
 import { ACCOUNT_PATH, AUTHENTICATOR_PATH, START_PATH } from "../paths.ts";
@@ -85,8 +85,8 @@ async function readProof(c: WebContext): Promise<Proof> {
 
 /** Where staff are led who must have an authenticator and have none. */
 function showDuty(c: WebContext, fault?: Fault): Promise<Response> {
-	const isAtField = fault?.field === "currentPassword";
-	const password = currentPasswordField("authenticator-current", isAtField ? fault.detail : undefined);
+	const { at, above } = placeFault(fault, ["currentPassword"]);
+	const password = currentPasswordField("authenticator-current", at("currentPassword"));
 	return answerPage(c, {
 		title: TITLE,
 		active: "account",
@@ -98,10 +98,7 @@ function showDuty(c: WebContext, fault?: Fault): Promise<Response> {
 			id: "authenticator",
 			title: "Begin with your password",
 			hint: "You need an authenticator app, on your phone or in your password manager.",
-			body: padded(
-				fault === undefined || isAtField ? null : message("bad", fault.detail),
-				setUpForm(c, password),
-			),
+			body: padded(above, setUpForm(c, password)),
 		})}</div>`,
 	});
 }

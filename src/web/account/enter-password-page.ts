@@ -11,12 +11,12 @@ import {
 } from "../../accounts/signed-cookies.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { isPasswordRecent } from "../../domain/recent-password.ts";
-import { card, message, pageHeader } from "../components/blocks.ts";
+import { card, pageHeader } from "../components/blocks.ts";
 import { button, postForm, textField } from "../components/forms.ts";
 import { csrfField } from "../csrf.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext, WebEnv } from "../env.ts";
-import { readTextFields } from "../form.ts";
+import { placeFault, readTextFields } from "../form.ts";
 import { answerPage } from "../page.ts";
 import { ACCOUNT_PATH, ENTER_PASSWORD_PATH, FORGOT_PASSWORD_PATH, ownPath, withNext } from "../paths.ts";
 import { handOnCookies } from "../session.ts";
@@ -71,7 +71,7 @@ function accountPath(text: string | undefined): string {
 }
 
 function showForm(c: WebContext, next: string, fault?: Fault): Promise<Response> {
-	const isAtField = fault?.field === "currentPassword";
+	const { at, above } = placeFault(fault, ["currentPassword"]);
 	const fields = html`
 		<input type="hidden" name="next" value="${next}">
 		${textField({
@@ -81,7 +81,7 @@ function showForm(c: WebContext, next: string, fault?: Fault): Promise<Response>
 			autocomplete: "current-password",
 			isRequired: true,
 			hasFocus: true,
-			error: isAtField ? fault.detail : undefined,
+			error: at("currentPassword"),
 		})}
 		<div>${button({ label: "Continue", tone: "primary" })}</div>`;
 	return answerPage(c, {
@@ -93,7 +93,7 @@ function showForm(c: WebContext, next: string, fault?: Fault): Promise<Response>
 			hint: "You signed in more than a day ago. Your account needs the password again.",
 		})}
 			${card(
-				fault === undefined || isAtField ? null : message("bad", fault.detail),
+				above,
 				postForm({ action: ENTER_PASSWORD_PATH, csrf: csrfField(c), body: fields }),
 				html`<p class="small"><a href="${FORGOT_PASSWORD_PATH}">Forgot your password?</a></p>`,
 			)}`,

@@ -2,10 +2,17 @@
 
 import { issueKey, revokeKey } from "../../accounts/keys.ts";
 import { removePostbackUrl, savePostbackUrl } from "../../accounts/postback-url.ts";
+import {
+	activateSecret,
+	discardSecret,
+	endReplacedSecrets,
+	prepareSecret,
+} from "../../accounts/signing-secret.ts";
 import { resendDelivery, resendFailedSince } from "../../callbacks/resend.ts";
 import { judgeTestDecision, parseMove, sideOf } from "../../conversions/decision-rights.ts";
 import { sendTestConversion, type TestSent, walkTestConversion } from "../../conversions/send-test.ts";
 import type { Fault, Result } from "../../domain/fault.ts";
+import { attemptsInWords } from "../../domain/retry.ts";
 import { findOldestPending } from "../../store/delivery-health.ts";
 import { STATUS_WORDS } from "../components/conversion-words.ts";
 import { count } from "../components/text.ts";
@@ -96,7 +103,7 @@ export const resendPostback: Action = async (c, deps) => {
 	const deliveryId = c.req.param("deliveryId") ?? "";
 	const resent = await resendDelivery(deps, programme.id, deliveryId, personId);
 	if (!resent.ok && resent.fault.code === "unknown_delivery") return answerError(c, "not_found");
-	if (resent.ok) setFlash(c, "good", "It is on its way again: a new run of up to seven attempts.");
+	if (resent.ok) setFlash(c, "good", `It is on its way again: a new run of up to ${attemptsInWords()}.`);
 	else setFlash(c, "bad", resent.fault.detail);
 	return c.redirect(deliveryPath(programme.public_id, deliveryId), 303);
 };
@@ -144,3 +151,41 @@ export function backWithFault(c: WebContext, { detail }: Fault): Response {
 	setFlash(c, "bad", detail);
 	return back(c);
 }
+
+export const issueNextSecret: Action = async (c, deps) => {
+	const { programme, personId } = whoAndWhere(c);
+	const prepared = await prepareSecret(deps, programme.public_id, personId);
+	if (!prepared.ok) return backWithFault(c, prepared.fault);
+	handOverIssued(c, deps, programme, personId, { key: null, secret: prepared.value.secret });
+	return back(c, "keys");
+};
+
+export const activateNextSecret: Action = async (c, deps) => {
+	const { programme, personId } = whoAndWhere(c);
+	const { secretId } = await readTextFields(c, ["secretId"]);
+	const activated = await activateSecret(deps, programme.public_id, secretId, personId);
+	if (!activated.ok) return backWithFault(c, activated.fault);
+	setFlash(
+		c,
+		"good",
+		"The new secret is active: callbacks are signed with it. When nothing of yours uses the old one any more, end it.",
+	);
+	return back(c);
+};
+
+export const discardNextSecret: Action = async (c, deps) => {
+	const { programme, personId } = whoAndWhere(c);
+	const { secretId } = await readTextFields(c, ["secretId"]);
+	const discarded = await discardSecret(deps, programme.public_id, secretId, personId);
+	if (!discarded.ok) return backWithFault(c, discarded.fault);
+	setFlash(c, "good", "The prepared secret is discarded. The active one stays as it is.");
+	return back(c);
+};
+
+export const endOldSecret: Action = async (c, deps) => {
+	const { programme, personId } = whoAndWhere(c);
+	const ended = await endReplacedSecrets(deps, programme.public_id, personId);
+	if (!ended.ok) return backWithFault(c, ended.fault);
+	setFlash(c, "good", "The old secret has ended: requests signed with it are refused from now on.");
+	return back(c);
+};

@@ -6,7 +6,7 @@ import { button, postForm, textField } from "../components/forms.ts";
 import { codeBlock } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
 import { countPending } from "./health-section.ts";
-import { API_KEY_VARIABLE, SECRET_VARIABLE } from "./snippet-values.ts";
+import { API_KEY_VARIABLE, SECRET_VARIABLE } from "./snippets-section.ts";
 
 export interface CallbackView {
 	path: string;

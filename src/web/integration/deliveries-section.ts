@@ -2,6 +2,8 @@
 // pushed when something changes; the filter above it stays under the reader's fingers.
 
 import { html } from "hono/html";
+import * as z from "zod";
+import { EVENT_NAMES } from "../../domain/event-name.ts";
 import type { ListedDelivery } from "../../store/delivery-list.ts";
 import type { ListPage } from "../../store/list-page.ts";
 import { emptyState, more, padded, section } from "../components/blocks.ts";
@@ -17,11 +19,10 @@ import { button, postForm, selectField, textField } from "../components/forms.ts
 import { dataTable, filterBar, type Pages, pager } from "../components/lists.ts";
 import { wholeOrderSearch } from "../components/order-search.ts";
 import { badge, timeTag } from "../components/text.ts";
-import type { ReadFilters } from "../filter-query.ts";
+import { orderIdFilter, type ReadFilters, readFilters } from "../filter-query.ts";
 import type { Content, Html } from "../html.ts";
 import { liveDot } from "../live-page.ts";
 import { deliveryPath } from "../paths.ts";
-import type { DeliveriesQuery } from "./deliveries-query.ts";
 
 export interface DeliveriesView {
 	programmeId: string;
@@ -162,3 +163,21 @@ function resendAll({ path, csrf, hasUrl }: DeliveriesView): Html | null {
 		),
 	);
 }
+
+const QUERY = z.object({
+	state: z
+		.enum(["pending", "delivered", "failed", "cancelled"], { error: "There is no such state. Choose one." })
+		.optional(),
+	event: z.enum(EVENT_NAMES, { error: "There is no such event. Choose one." }).optional(),
+	order: orderIdFilter().optional(),
+	/** Where a page went on. One that no list of ours wrote begins at the beginning. */
+	after: z.string().optional(),
+});
+
+export type DeliveriesQuery = z.output<typeof QUERY>;
+
+export function parseDeliveriesQuery(search: string): ReadFilters<DeliveriesQuery> {
+	return readFilters(QUERY, search);
+}
+
+export const NO_FILTERS: ReadFilters<DeliveriesQuery> = { query: {}, problems: {}, typed: {} };

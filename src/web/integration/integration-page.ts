@@ -12,29 +12,30 @@ import { type Programme, presentUrl } from "../../store/programmes.ts";
 import { findUsableSecrets, type SigningSecret, stateOf } from "../../store/signing-secrets.ts";
 import type { Db } from "../../store/store.ts";
 import { findNewestTest } from "../../store/test-conversion.ts";
+import { steps } from "../components/blocks.ts";
 import { csrfField } from "../csrf.ts";
 import type { PageDeps, WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import { cursorOf, type PagedList, pagesOf, type ReadFilters } from "../filter-query.ts";
-import type { Content } from "../html.ts";
+import type { Content, Html } from "../html.ts";
 import { answerStream, liveConnector, partial } from "../live-page.ts";
 import { integrationPath } from "../paths.ts";
 import { programmeOf, viewerOf } from "../viewer.ts";
 import { type CallbackView, callbackSection, WAITING_TARGET, waiting } from "./callback-section.ts";
-import { checkSteps } from "./checks.ts";
-import { type DeliveriesQuery, NO_FILTERS, parseDeliveriesQuery } from "./deliveries-query.ts";
 import {
 	DELIVERIES_TARGET,
+	type DeliveriesQuery,
 	type DeliveriesView,
 	deliveriesSection,
 	deliveriesTable,
+	NO_FILTERS,
+	parseDeliveriesQuery,
 } from "./deliveries-section.ts";
 import { answerTab } from "./frame.ts";
 import { HEALTH_CHART_TARGET, healthChart, healthSection, healthStrip } from "./health-section.ts";
 import { takeIssued } from "./issued-cookie.ts";
 import { keysSection } from "./keys-section.ts";
-import { parseLanguage } from "./snippet-values.ts";
-import { snippetsSection } from "./snippets-section.ts";
+import { parseLanguage, snippetsSection } from "./snippets-section.ts";
 import { TEST_TARGET, type TestView, testResult, testSection } from "./test-section.ts";
 
 /** A screenful; the rest is pages. */
@@ -212,4 +213,44 @@ async function readDeliveries(
 		limit: PAGE_ROWS,
 	});
 	return { page, pages: pagesOf(deps, list, page) };
+}
+
+function checkSteps(checks: IntegrationChecks, parksPixels: boolean): Html {
+	return steps([
+		{
+			isDone: checks.hasKey,
+			title: "Key issued",
+			text: checks.hasKey
+				? "Your server can sign in to the API."
+				: html`<a href="#keys">Issue an API key</a>; the first brings the signing secret.`,
+		},
+		{
+			isDone: checks.hasSignedRequest,
+			title: "Signed request accepted",
+			text: checks.hasSignedRequest
+				? "Your server's postbacks arrive and verify."
+				: html`Send one with the <a href="#snippets">ready snippet</a>.`,
+		},
+		{
+			isDone: checks.hasPixel,
+			title: parksPixels ? "Pixel confirmed" : "Pixel recorded",
+			text: checks.hasPixel ? pixelWords(parksPixels) : pixelAdvice(parksPixels),
+		},
+		{
+			isDone: checks.hasCallback,
+			title: "Callback answered 2xx",
+			text: checks.hasCallback
+				? "Your shop hears of status changes."
+				: html`<a href="#callback">Save a Postback URL</a>, then <a href="#test">send a test</a>.`,
+		},
+	]);
+}
+
+function pixelWords(parksPixels: boolean): string {
+	return parksPixels ? "Browser and server agree on an order." : "Your thank-you page's pixel arrives.";
+}
+
+function pixelAdvice(parksPixels: boolean): Html {
+	if (!parksPixels) return html`Optional: place the <a href="#snippets">pixel</a> on your thank-you page.`;
+	return html`Optional: place the <a href="#snippets">pixel</a>, then confirm its order by a signed request.`;
 }

@@ -5,7 +5,8 @@ import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { z } from "zod";
 import { openSecret, SEALING_IV_BYTES, sealSecret } from "../../domain/sealing.ts";
 import { sha256Hex } from "../../domain/signature.ts";
-import { spendNonce } from "../../store/nonces.ts";
+import { MINUTE_MS } from "../../domain/time.ts";
+import { countUse } from "../../store/limit-counts.ts";
 import type { Programme } from "../../store/programmes.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
@@ -20,7 +21,12 @@ const ISSUED = z.object({
 
 export type Issued = Pick<z.infer<typeof ISSUED>, "key" | "secret">;
 
-const SHOWN_WITHIN_MS = 60_000;
+const SHOWN_WITHIN_MS = MINUTE_MS;
+/**
+ * That it was shown is kept as a limit of one use, the same for every process and after a restart; longer than the
+ * cookie is good, because another machine's clock may be behind.
+ */
+const SHOWN_ONCE = { max: 1, windowMs: SHOWN_WITHIN_MS + 5 * MINUTE_MS };
 
 type CookieDeps = Pick<WebDeps, "sealingKey" | "random" | "clock" | "publicUrl">;
 
@@ -53,13 +59,9 @@ export async function takeIssued(
 	const { key, secret, expiresAtMs } = parsed.data;
 	const isTheirs = parsed.data.personId === personId && expiresAtMs >= deps.clock.nowMs();
 	if (!isTheirs) return null;
-	const isFirst = await spendNonce(deps.store.db, programme.id, nonceOf(sealed), expiresAtMs);
+	const subject = `issued ${sha256Hex(sealed)}`;
+	const isFirst = await countUse(deps.store.db, subject, SHOWN_ONCE, deps.clock.nowMs());
 	return isFirst ? { key, secret } : null;
-}
-
-/** Among those of the programme's requests, which have no colon. */
-function nonceOf(sealed: string): string {
-	return `shown:${sha256Hex(sealed)}`;
 }
 
 function parseJson(text: string): unknown {

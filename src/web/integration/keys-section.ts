@@ -9,7 +9,7 @@ import { badge, copyable, timeTag } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
 import type { Issued } from "./issued-cookie.ts";
 import { type SecretsView, secretPart } from "./secret-section.ts";
-import { API_KEY_VARIABLE, SECRET_VARIABLE } from "./snippet-values.ts";
+import { API_KEY_VARIABLE, SECRET_VARIABLE } from "./snippets-section.ts";
 
 export interface KeysView extends SecretsView {
 	keys: readonly ApiKey[];

@@ -3,7 +3,11 @@
 import { deliveryPath, inboundPath, integrationPath, signaturePath } from "../paths.ts";
 import type { Route } from "../routes.ts";
 import {
+	activateNextSecret,
+	discardNextSecret,
+	endOldSecret,
 	issueApiKey,
+	issueNextSecret,
 	moveTest,
 	removeUrl,
 	resendFailed,
@@ -15,7 +19,6 @@ import {
 import { showDelivery, watchDelivery } from "./delivery-page.ts";
 import { showInbound } from "./inbound-page.ts";
 import { showIntegration, watchIntegration } from "./integration-page.ts";
-import { activateNextSecret, discardNextSecret, endOldSecret, issueNextSecret } from "./secret-actions.ts";
 import { checkPasted, showSignatureForm } from "./signature-page.ts";
 
 const INTEGRATION = integrationPath(":programmeId");

@@ -3,10 +3,15 @@
 import { html } from "hono/html";
 import { message, more, padded, section, tabs } from "../components/blocks.ts";
 import { codeBlock } from "../components/text.ts";
-import { EXAMPLE_LANGUAGES, type ExampleLanguage, fillIn, readExample } from "../examples.ts";
+import {
+	EXAMPLE_LANGUAGES,
+	type ExampleLanguage,
+	type ExampleValues,
+	fillIn,
+	readExample,
+} from "../examples.ts";
 import type { Html } from "../html.ts";
 import { withQuery } from "../paths.ts";
-import { API_KEY_VARIABLE, pixelSnippet, SECRET_VARIABLE, type SnippetValues } from "./snippet-values.ts";
 
 const WHILE_REPLACING = html`The signing secret is being replaced. Sign your requests with the new one, and let your receiver accept both until the old one has ended: in Node, give <code>secret</code> as a list. <a href="/docs#replacing-the-secret-without-losing-a-callback">How to replace it</a>`;
 
@@ -45,4 +50,21 @@ export function snippetsSection(
 			),
 		),
 	});
+}
+
+export const API_KEY_VARIABLE = "RINGBACK_API_KEY";
+export const SECRET_VARIABLE = "RINGBACK_SIGNING_SECRET";
+
+export interface SnippetValues extends ExampleValues {
+	programId: string;
+}
+
+export function parseLanguage(text: string | undefined): ExampleLanguage {
+	return EXAMPLE_LANGUAGES.find(({ value }) => value === text)?.value ?? "node";
+}
+
+/** For the shop's thank-you page: the browser reports, the shop's server confirms. */
+export function pixelSnippet({ publicUrl, programId }: SnippetValues): string {
+	return `<img src="${publicUrl}/pixel/${programId}.gif?orderId=ORDER-1001&amp;basketValue=49.90" width="1" height="1" alt="">
+`;
 }

@@ -5,8 +5,13 @@ import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { describe, test } from "node:test";
 import { EXAMPLE_LANGUAGES, fillIn, readExample } from "../examples.ts";
-import { API_KEY_VARIABLE, parseLanguage, pixelSnippet, SECRET_VARIABLE } from "./snippet-values.ts";
-import { snippetsSection } from "./snippets-section.ts";
+import {
+	API_KEY_VARIABLE,
+	parseLanguage,
+	pixelSnippet,
+	SECRET_VARIABLE,
+	snippetsSection,
+} from "./snippets-section.ts";
 
 /** One printed page: C# and Java need it, the others are shorter. */
 const PAGE_LINES = 90;

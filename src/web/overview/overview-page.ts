@@ -3,22 +3,26 @@
 import { html } from "hono/html";
 import { explainFailure } from "../../callbacks/failure-cause.ts";
 import { type CallbackHealth, readCallbackHealth } from "../../callbacks/health.ts";
-import type { TallyLook } from "../../conversions/tally.ts";
+import type { StatusTotal, Tally, TallyLook } from "../../conversions/tally.ts";
+import type { Status } from "../../domain/conversion.ts";
+import { currencyDigits, formatMinor } from "../../domain/money.ts";
+import { DAY_MS, utcDay } from "../../domain/time.ts";
 import { findOpenNotice } from "../../store/notice-list.ts";
 import type { Notice } from "../../store/notices.ts";
 import { hasConversions } from "../../store/programme-list.ts";
 import type { Programme } from "../../store/programmes.ts";
 import { emptyState, message, padded, pageHeader, section } from "../components/blocks.ts";
+import { type ChartSeries, chart } from "../components/chart.ts";
+import { statusBadge } from "../components/conversion-cells.ts";
 import { linkButton } from "../components/forms.ts";
-import { count, timeTag } from "../components/text.ts";
+import { dataTable } from "../components/lists.ts";
+import { amount, count, timeTag } from "../components/text.ts";
 import type { PageDeps, WebContext } from "../deps.ts";
 import type { Content, Html } from "../html.ts";
 import { healthStrip } from "../integration/health-section.ts";
 import { answerPage } from "../page.ts";
-import { integrationPath, noticesPath, overviewPath } from "../paths.ts";
+import { conversionsPath, integrationPath, noticesPath, overviewPath, withQuery } from "../paths.ts";
 import { programmeOf } from "../viewer.ts";
-import { moneyTable } from "./money-table.ts";
-import { statusChart } from "./status-chart.ts";
 
 export async function showOverview(c: WebContext, deps: PageDeps): Promise<Response> {
 	const programme = programmeOf(c);
@@ -133,4 +137,74 @@ function totals(programme: Programme, { tally, isCounting }: TallyLook, nowMs: n
 		hint: "Since the programme began.",
 		body: moneyTable(programme, tally),
 	})}</div>`;
+}
+
+const DAYS_SHOWN = 30;
+
+/** Expired ones never counted for anybody: they are in the table alone. */
+const SERIES: readonly { status: Status; label: string; colour: ChartSeries["colour"] }[] = [
+	{ status: "APPROVED", label: "Approved", colour: "good" },
+	{ status: "RECORDED", label: "Recorded", colour: "info" },
+	{ status: "REVERSED", label: "Reversed", colour: "warn" },
+	{ status: "REJECTED", label: "Rejected", colour: "bad" },
+	{ status: "PARKED", label: "Parked", colour: "plain" },
+];
+
+function statusChart(tally: Tally, nowMs: number): Html {
+	const today = Math.floor(nowMs / DAY_MS);
+	const days = Array.from({ length: DAYS_SHOWN }, (_, index) => today - DAYS_SHOWN + 1 + index);
+	return chart({
+		id: "status-chart",
+		title: "Conversions a day, last 30 days (UTC)",
+		isStacked: true,
+		empty: html`<p class="soft">No conversion has come in during the last ${DAYS_SHOWN} days.</p>`,
+		days: days.map((day) => utcDay(day * DAY_MS)),
+		series: SERIES.map(({ status, label, colour }) => ({
+			label,
+			colour,
+			values: days.map((day) => tally.days.get(day)?.get(status) ?? 0),
+		})),
+	});
+}
+
+/** In the order of a conversion's life, with what the word alone does not say. */
+const ROWS: readonly (readonly [status: Status, hint: string])[] = [
+	["PARKED", "waits for the shop's confirmation"],
+	["RECORDED", "waits for approval"],
+	["APPROVED", ""],
+	["REJECTED", ""],
+	["REVERSED", ""],
+	["EXPIRED", "never confirmed"],
+];
+
+interface MoneyRow {
+	status: Status;
+	hint: string;
+	total: StatusTotal;
+}
+
+function moneyTable(programme: { public_id: string; currency: string }, tally: Tally): Html {
+	const digits = currencyDigits(programme.currency);
+	const money = (minor: bigint) =>
+		amount(formatMinor(minor, digits.ok ? digits.value : 0), programme.currency);
+	const rows = ROWS.flatMap(([status, hint]): MoneyRow[] => {
+		const total = tally.totals.get(status);
+		return total === undefined ? [] : [{ status, hint, total }];
+	});
+	return dataTable<MoneyRow>({
+		caption: "Sums by status",
+		rows,
+		empty: null,
+		columns: [
+			{
+				title: "Status",
+				cell: ({ status, hint }) =>
+					html`<a href="${withQuery(conversionsPath(programme.public_id), { status })}">${statusBadge(status)}</a> <span class="small soft">${hint}</span>`,
+			},
+			{ title: "Conversions", isNumber: true, cell: ({ total }) => count(total.count) },
+			{ title: "Basket", isNumber: true, cell: ({ total }) => money(total.basketMinor) },
+			{ title: "Commission", isNumber: true, cell: ({ total }) => money(total.commissionMinor) },
+			{ title: "Network fee", isNumber: true, cell: ({ total }) => money(total.feeMinor) },
+		],
+	});
 }

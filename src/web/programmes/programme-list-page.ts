@@ -2,17 +2,28 @@
 
 import { html } from "hono/html";
 import { z } from "zod";
-import { hasConversions, type ListedProgramme, listProgrammes } from "../../store/programme-list.ts";
+import {
+	hasConversions,
+	type ListedProgramme,
+	listProgrammes,
+	WAITING_COUNTED,
+} from "../../store/programme-list.ts";
 import { emptyState, pageHeader } from "../components/blocks.ts";
 import { linkButton, textField } from "../components/forms.ts";
-import { filterBar, type Pages, pager } from "../components/lists.ts";
+import { dataTable, filterBar, type Pages, pager } from "../components/lists.ts";
+import { badge, count, timeTag } from "../components/text.ts";
 import type { WebContext, WebDeps } from "../deps.ts";
 import { cursorOf, pagesOf } from "../filter-query.ts";
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
-import { CREATE_PROGRAMME_PATH, integrationPath, overviewPath, PROGRAMMES_PATH } from "../paths.ts";
+import {
+	CREATE_PROGRAMME_PATH,
+	conversionsPath,
+	integrationPath,
+	overviewPath,
+	PROGRAMMES_PATH,
+} from "../paths.ts";
 import { viewerOf } from "../viewer.ts";
-import { programmeTable } from "./programme-table.ts";
 
 const PAGE_ROWS = 50;
 const MAX_SEARCH_LENGTH = 100;
@@ -117,4 +128,40 @@ function noProgrammes({ search, isStaff, isFirstPage }: ProgrammesView, create: 
 		title: "You have no programme",
 		text: "Nobody has added you to one, or you were removed. Ask the network's staff to invite you.",
 	});
+}
+
+function programmeTable(rows: readonly ListedProgramme[], empty: Content): Html {
+	return dataTable({
+		caption: "Programmes",
+		rows,
+		stacks: true,
+		empty,
+		columns: [
+			{
+				title: "Programme",
+				namesRow: true,
+				cell: ({ publicId, name }) => html`<a href="${overviewPath(publicId)}">${name}</a>`,
+			},
+			{ title: "Currency", cell: ({ currency }) => currency },
+			{ title: "Callbacks", cell: callbackState },
+			{
+				title: "Waiting for approval",
+				isNumber: true,
+				cell: ({ publicId, waiting }) =>
+					waiting === 0
+						? html`<span class="faint">0</span>`
+						: html`<a href="${conversionsPath(publicId)}?status=RECORDED">${sayWaiting(waiting)}</a>`,
+			},
+		],
+	});
+}
+
+function callbackState({ hasUrl, failingSinceMs }: ListedProgramme): Html {
+	if (failingSinceMs !== null)
+		return html`${badge("bad", "Failing")}<span class="secondary">since ${timeTag(failingSinceMs)}</span>`;
+	return hasUrl ? badge("good", "URL set") : badge("plain", "No URL");
+}
+
+function sayWaiting(waiting: number): string {
+	return waiting >= WAITING_COUNTED ? `${count(WAITING_COUNTED)}+` : count(waiting);
 }

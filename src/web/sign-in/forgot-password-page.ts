@@ -16,44 +16,38 @@ import { FORGOT_PASSWORD_PATH, SIGN_IN_PATH } from "../paths.ts";
 const TITLE = "Choose a new password";
 
 export function showForgotPassword(c: WebContext, { mails }: WebDeps): Promise<Response> {
-	return answerPlainPage(c, { title: TITLE, body: mails.isOn ? form(c, "") : withoutMail() });
+	return mails.isOn ? answerForm(c, "") : answerPlainPage(c, { title: TITLE, body: WITHOUT_MAIL });
 }
 
 export async function requestLink(c: WebContext, deps: WebDeps): Promise<Response> {
 	if (!deps.mails.isOn) return showForgotPassword(c, deps);
 	const { email } = await readTextFields(c, ["email"]);
 	const asked = await requestPasswordReset(deps, email, c.get("visitor"));
-	if (asked.ok) return answerPlainPage(c, { title: TITLE, body: sent(email) });
-	const { fault } = asked;
-	return answerPlainPage(c, { title: TITLE, status: fault.httpStatus, body: form(c, email, fault) });
+	if (!asked.ok) return answerForm(c, email, asked.fault);
+	return answerPlainPage(c, { title: TITLE, heading: "Check your inbox", body: sent(email) });
 }
 
-function form(c: WebContext, email: string, fault?: Fault): Html {
+function answerForm(c: WebContext, email: string, fault?: Fault): Promise<Response> {
 	const fields = html`
 		${textField({ name: "email", label: "Email", type: "email", value: email, autocomplete: "username", isRequired: true })}
 		${button({ label: "Send the link", tone: "primary", isWide: true })}`;
-	return html`<div class="stack">
-		<h1>${TITLE}</h1>
-		<p>We mail you a link with which you can choose a new one.</p>
+	return answerPlainPage(c, {
+		title: TITLE,
+		status: fault?.httpStatus ?? 200,
+		body: html`<p>We mail you a link with which you can choose a new one.</p>
 		${fault === undefined ? null : message("bad", fault.detail)}
 		${postForm({ action: FORGOT_PASSWORD_PATH, csrf: csrfField(c), body: fields })}
-		<p class="small"><a href="${SIGN_IN_PATH}">Go to sign-in</a></p>
-	</div>`;
+		<p class="small"><a href="${SIGN_IN_PATH}">Go to sign-in</a></p>`,
+	});
 }
+
+const TO_SIGN_IN = linkButton({ label: "Go to sign-in", href: SIGN_IN_PATH });
+
+const WITHOUT_MAIL = html`<p>This service cannot send mail. Ask the network's staff: they can make you a link with which you choose a new password.</p>
+	<p>${TO_SIGN_IN}</p>`;
 
 function sent(email: string): Html {
-	return html`<div class="stack">
-		<h1>Check your inbox</h1>
-		<p>If <strong class="break">${email}</strong> has an account, a link is on its way there. It works once, for one hour.</p>
-		<p>Nothing came? Check your spam folder and the address, or ask the network's staff for a link.</p>
-		<p>${linkButton({ label: "Go to sign-in", href: SIGN_IN_PATH })}</p>
-	</div>`;
-}
-
-function withoutMail(): Html {
-	return html`<div class="stack">
-		<h1>${TITLE}</h1>
-		<p>This service cannot send mail. Ask the network's staff: they can make you a link with which you choose a new password.</p>
-		<p>${linkButton({ label: "Go to sign-in", href: SIGN_IN_PATH })}</p>
-	</div>`;
+	return html`<p>If <strong class="break">${email}</strong> has an account, a link is on its way there. It works once, for one hour.</p>
+	<p>Nothing came? Check your spam folder and the address, or ask the network's staff for a link.</p>
+	<p>${TO_SIGN_IN}</p>`;
 }

@@ -9,9 +9,8 @@ import {
 	welcomePath,
 } from "../paths.ts";
 import type { Route } from "../routes.ts";
-import { enterCode, showCodeForm } from "./code-page.ts";
 import { requestLink, showForgotPassword } from "./forgot-password-page.ts";
-import { leave, showSignIn, showStart, takeIn } from "./sign-in-page.ts";
+import { enterCode, leave, showCodeForm, showSignIn, showStart, takeIn } from "./sign-in-page.ts";
 import { acceptWelcome, showWelcome } from "./welcome-page.ts";
 
 const WELCOME = welcomePath(":token");

@@ -1,13 +1,15 @@
-// /sign-in: e-mail and password; and the way out again.
+// Signing in, in its two steps, and out again. /sign-in: e-mail and password. /sign-in/code: the second step for those
+// who have an authenticator.
 
 import { html } from "hono/html";
-import { signIn, signOut } from "../../accounts/sign-in.ts";
+import { confirmSignIn, signIn, signOut } from "../../accounts/sign-in.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { message } from "../components/blocks.ts";
 import { button, postForm, textField } from "../components/forms.ts";
 import { csrfField } from "../csrf.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
+import { setFlash } from "../flash.ts";
 import { readTextFields } from "../form.ts";
 import { answerPlainPage } from "../page.ts";
 import {
@@ -36,14 +38,14 @@ export function showStart(c: WebContext): Response {
 export async function showSignIn(c: WebContext): Promise<Response> {
 	const next = ownPath(c.req.query("next")) ?? "";
 	if (c.get("viewer") !== null) return c.redirect(next || START_PATH, 303);
-	return showForm(c, { email: "", next });
+	return answerSignIn(c, { email: "", next });
 }
 
 export async function takeIn(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { email, password, next: asked } = await readTextFields(c, ["email", "password", "next"]);
 	const next = ownPath(asked) ?? "";
 	const signedIn = await signIn(deps, { email, password }, c.get("visitor"));
-	if (!signedIn.ok) return showForm(c, { email, next, fault: signedIn.fault });
+	if (!signedIn.ok) return answerSignIn(c, { email, next, fault: signedIn.fault });
 	handOnCookies(c, signedIn.value.setCookies);
 	return c.redirect(signedIn.value.next === "home" ? next || START_PATH : withNext(CODE_PATH, next), 303);
 }
@@ -54,17 +56,60 @@ export async function leave(c: WebContext, deps: WebDeps): Promise<Response> {
 	return c.redirect(SIGN_IN_PATH, 303);
 }
 
-function showForm(c: WebContext, { email, next, fault }: SignInForm): Promise<Response> {
+function answerSignIn(c: WebContext, { email, next, fault }: SignInForm): Promise<Response> {
 	const fields = html`
 		<input type="hidden" name="next" value="${next}">
 		${textField({ name: "email", label: "Email", type: "email", value: email, autocomplete: "username", isRequired: true })}
 		${textField({ name: "password", label: "Password", type: "password", autocomplete: "current-password", isRequired: true })}
 		${button({ label: "Sign in", tone: "primary", isWide: true })}`;
-	const body = html`<div class="stack">
-		<h1>Sign in</h1>
-		${fault === undefined ? null : message("bad", fault.detail)}
+	return answerPlainPage(c, {
+		title: "Sign in",
+		status: fault?.httpStatus ?? 200,
+		body: html`${fault === undefined ? null : message("bad", fault.detail)}
 		${postForm({ action: SIGN_IN_PATH, csrf: csrfField(c), body: fields })}
-		<p class="small"><a href="${FORGOT_PASSWORD_PATH}">Forgot your password?</a> · <a href="${DOCS_PATH}">Documentation for developers</a></p>
-	</div>`;
-	return answerPlainPage(c, { title: "Sign in", status: fault?.httpStatus ?? 200, body });
+		<p class="small"><a href="${FORGOT_PASSWORD_PATH}">Forgot your password?</a> · <a href="${DOCS_PATH}">Documentation for developers</a></p>`,
+	});
+}
+
+export async function showCodeForm(c: WebContext): Promise<Response> {
+	if (c.get("viewer") !== null) return c.redirect(START_PATH, 303);
+	return answerCodeForm(c, ownPath(c.req.query("next")) ?? "");
+}
+
+export async function enterCode(c: WebContext, deps: WebDeps): Promise<Response> {
+	const { code, next: asked } = await readTextFields(c, ["code", "next"]);
+	const next = ownPath(asked) ?? "";
+	// Somebody with a session would be asked about that one instead of the sign-in under way.
+	if (c.get("viewer") !== null) return c.redirect(START_PATH, 303);
+	const confirmed = await confirmSignIn(deps, code, c.get("visitor"));
+	if (confirmed.ok) {
+		handOnCookies(c, confirmed.value.setCookies);
+		return c.redirect(next || START_PATH, 303);
+	}
+	const { fault } = confirmed;
+	if (fault.code === "wrong_code" || fault.code === "too_many_attempts")
+		return answerCodeForm(c, next, fault);
+	setFlash(c, "bad", fault.detail);
+	return c.redirect(SIGN_IN_PATH, 303);
+}
+
+function answerCodeForm(c: WebContext, next: string, fault?: Fault): Promise<Response> {
+	const fields = html`
+		<input type="hidden" name="next" value="${next}">
+		${textField({
+			name: "code",
+			label: "Code",
+			hint: "The six digits your authenticator shows now, or one of your backup codes.",
+			autocomplete: "one-time-code",
+			isMono: true,
+			isRequired: true,
+			error: fault?.detail,
+		})}
+		${button({ label: "Continue", tone: "primary", isWide: true })}`;
+	return answerPlainPage(c, {
+		title: "Enter your code",
+		status: fault?.httpStatus ?? 200,
+		body: html`${postForm({ action: CODE_PATH, csrf: csrfField(c), body: fields })}
+		<p class="small"><a href="${SIGN_IN_PATH}">Begin again</a></p>`,
+	});
 }

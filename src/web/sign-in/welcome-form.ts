@@ -4,10 +4,10 @@ import { html } from "hono/html";
 import { MIN_PASSWORD_LENGTH } from "../../accounts/auth.ts";
 import type { OpenedLink } from "../../accounts/links.ts";
 import type { Fault } from "../../domain/fault.ts";
-import { message } from "../components/blocks.ts";
 import { button, linkButton, postForm, textField } from "../components/forms.ts";
 import { csrfField } from "../csrf.ts";
 import type { WebContext } from "../env.ts";
+import { placeFault } from "../form.ts";
 import type { Content } from "../html.ts";
 import { answerPlainPage } from "../page.ts";
 import { FORGOT_PASSWORD_PATH, SIGN_IN_PATH, welcomePath } from "../paths.ts";
@@ -35,19 +35,15 @@ interface Parts {
 export function showLinkForm(c: WebContext, form: LinkForm): Promise<Response> {
 	const { token, opened, fault } = form;
 	const parts = partsOf(opened);
-	const errorAt = (field: string) => (fault?.field === field ? fault.detail : undefined);
-	const isAtField = ["email", "name", "password"].includes(fault?.field ?? "");
+	const { at, above } = placeFault(fault, ["email", "name", "password"]);
 	const fields = html`
-		${parts.email === null ? emailField(form.email ?? "", errorAt("email")) : knownEmail(parts.email)}
-		${parts.name === null ? null : nameField(form.name || parts.name, errorAt("name"))}
-		${parts.passwordLabel === null ? null : passwordField(parts.passwordLabel, errorAt("password"))}
+		${parts.email === null ? emailField(form.email ?? "", at("email")) : knownEmail(parts.email)}
+		${parts.name === null ? null : nameField(form.name || parts.name, at("name"))}
+		${parts.passwordLabel === null ? null : passwordField(parts.passwordLabel, at("password"))}
 		${button({ label: parts.button, tone: "primary", isWide: true })}`;
-	const body = html`<div class="stack">
-		<h1>${parts.title}</h1>
-		<p>${parts.lead}</p>
-		${fault === undefined || isAtField ? null : message("bad", fault.detail)}
-		${postForm({ action: welcomePath(encodeURIComponent(token)), csrf: csrfField(c), body: fields })}
-	</div>`;
+	const body = html`<p>${parts.lead}</p>
+		${above}
+		${postForm({ action: welcomePath(encodeURIComponent(token)), csrf: csrfField(c), body: fields })}`;
 	return answerPlainPage(c, { title: parts.title, status: fault?.httpStatus ?? 200, body });
 }
 
@@ -142,11 +138,8 @@ function knownEmail(email: string): Content {
 
 /** What it was for is not known any more. */
 export function showDeadLink(c: WebContext, { detail, httpStatus }: Fault): Promise<Response> {
-	const body = html`<div class="stack">
-		<h1>This link has ended</h1>
-		<p>${detail}</p>
+	const body = html`<p>${detail}</p>
 		<p>${linkButton({ label: "Go to sign-in", href: SIGN_IN_PATH, tone: "primary" })}</p>
-		<p class="small">Forgot your password? <a href="${FORGOT_PASSWORD_PATH}">Ask for a new link</a></p>
-	</div>`;
+		<p class="small">Forgot your password? <a href="${FORGOT_PASSWORD_PATH}">Ask for a new link</a></p>`;
 	return answerPlainPage(c, { title: "This link has ended", status: httpStatus, body });
 }
