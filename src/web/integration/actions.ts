@@ -26,26 +26,52 @@ import { programmeOf, viewerOf } from "../viewer.ts";
 import { showIntegration } from "./integration-page.ts";
 import { handOverIssued } from "./issued-cookie.ts";
 
-export type Action = (c: WebContext, deps: WebDeps) => Promise<Response>;
-
-export const issueApiKey: Action = async (c, deps) => {
+export async function issueApiKey(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { programme, personId } = whoAndWhere(c);
 	const issued = await issueKey(deps, programme.public_id, personId);
 	if (!issued.ok) return backWithFault(c, issued.fault);
 	const { key, secret } = issued.value;
 	handOverIssued(c, deps, programme, personId, { key, secret });
 	return back(c, "keys");
-};
+}
 
-export const revokeApiKey: Action = async (c, deps) => {
+export async function revokeApiKey(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { programme, personId } = whoAndWhere(c);
 	const revoked = await revokeKey(deps, programme.public_id, c.req.param("keyId") ?? "", personId);
-	if (!revoked.ok) return backWithFault(c, revoked.fault);
-	setFlash(c, "good", "The key is revoked: requests with it are refused from now on.");
-	return back(c);
-};
+	return finish(c, revoked, "The key is revoked: requests with it are refused from now on.");
+}
 
-export const saveUrl: Action = async (c, deps) => {
+export async function issueNextSecret(c: WebContext, deps: WebDeps): Promise<Response> {
+	const { programme, personId } = whoAndWhere(c);
+	const prepared = await prepareSecret(deps, programme.public_id, personId);
+	if (!prepared.ok) return backWithFault(c, prepared.fault);
+	handOverIssued(c, deps, programme, personId, { key: null, secret: prepared.value.secret });
+	return back(c, "keys");
+}
+
+export async function activateNextSecret(c: WebContext, deps: WebDeps): Promise<Response> {
+	const { programme, personId } = whoAndWhere(c);
+	const { secretId } = await readTextFields(c, ["secretId"]);
+	const activated = await activateSecret(deps, programme.public_id, secretId, personId);
+	const text =
+		"The new secret is active: callbacks are signed with it. When nothing of yours uses the old one any more, end it.";
+	return finish(c, activated, text);
+}
+
+export async function discardNextSecret(c: WebContext, deps: WebDeps): Promise<Response> {
+	const { programme, personId } = whoAndWhere(c);
+	const { secretId } = await readTextFields(c, ["secretId"]);
+	const discarded = await discardSecret(deps, programme.public_id, secretId, personId);
+	return finish(c, discarded, "The prepared secret is discarded. The active one stays as it is.");
+}
+
+export async function endOldSecret(c: WebContext, deps: WebDeps): Promise<Response> {
+	const { programme, personId } = whoAndWhere(c);
+	const ended = await endReplacedSecrets(deps, programme.public_id, personId);
+	return finish(c, ended, "The old secret has ended: requests signed with it are refused from now on.");
+}
+
+export async function saveUrl(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { programme, personId } = whoAndWhere(c);
 	const { postbackUrl } = await readTextFields(c, ["postbackUrl"]);
 	const saved = await savePostbackUrl(deps, programme.public_id, postbackUrl, personId);
@@ -55,25 +81,23 @@ export const saveUrl: Action = async (c, deps) => {
 	const { count: waiting } = isOther ? await findOldestPending(deps.store.db, programme.id) : { count: 0 };
 	const rest =
 		waiting === 0 ? "Status changes from now on are sent there." : "What is on its way goes to the new one.";
-	setFlash(c, "good", `The Postback URL is saved. ${rest}`);
-	return back(c);
-};
+	return finish(c, saved, `The Postback URL is saved. ${rest}`);
+}
 
-export const removeUrl: Action = async (c, deps) => {
+export async function removeUrl(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { programme, personId } = whoAndWhere(c);
 	const removed = await removePostbackUrl(deps, programme.public_id, personId);
-	if (!removed.ok) return backWithFault(c, removed.fault);
-	const cancelled = removed.value === 0 ? "" : ` ${countOf(removed.value, "was", "were")} cancelled.`;
-	setFlash(c, "good", `The Postback URL is removed: nothing more is sent.${cancelled}`);
-	return back(c);
-};
+	const cancelled =
+		removed.ok && removed.value > 0 ? ` ${countOf(removed.value, "was", "were")} cancelled.` : "";
+	return finish(c, removed, `The Postback URL is removed: nothing more is sent.${cancelled}`);
+}
 
-export const sendTest: Action = async (c, deps) => {
+export async function sendTest(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { programme, personId } = whoAndWhere(c);
 	return afterTest(c, await sendTestConversion(deps, programme, personId));
-};
+}
 
-export const moveTest: Action = async (c, deps) => {
+export async function moveTest(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { programme, personId } = whoAndWhere(c);
 	const { move, reason } = await readTextFields(c, ["move", "reason"]);
 	const parsed = parseMove(move);
@@ -82,7 +106,7 @@ export const moveTest: Action = async (c, deps) => {
 	if (!decision.ok) return backWithFault(c, decision.fault);
 	const conversionId = c.req.param("conversionId") ?? "";
 	return afterTest(c, await walkTestConversion(deps, programme, conversionId, decision.value, personId));
-};
+}
 
 function afterTest(c: WebContext, sent: Result<TestSent>): Response {
 	if (!sent.ok) return backWithFault(c, sent.fault);
@@ -98,7 +122,7 @@ function afterTest(c: WebContext, sent: Result<TestSent>): Response {
 	return back(c, "test");
 }
 
-export const resendPostback: Action = async (c, deps) => {
+export async function resendPostback(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { programme, personId } = whoAndWhere(c);
 	const deliveryId = c.req.param("deliveryId") ?? "";
 	const resent = await resendDelivery(deps, programme.id, deliveryId, personId);
@@ -106,9 +130,9 @@ export const resendPostback: Action = async (c, deps) => {
 	if (resent.ok) setFlash(c, "good", `It is on its way again: a new run of up to ${attemptsInWords()}.`);
 	else setFlash(c, "bad", resent.fault.detail);
 	return c.redirect(deliveryPath(programme.public_id, deliveryId), 303);
-};
+}
 
-export const resendFailed: Action = async (c, deps) => {
+export async function resendFailed(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { programme, personId } = whoAndWhere(c);
 	const { since } = await readTextFields(c, ["since"]);
 	const sinceMs = parseUtcMinute(since);
@@ -124,7 +148,7 @@ export const resendFailed: Action = async (c, deps) => {
 			: `${countOf(resent.value, "is", "are")} on the way again.`;
 	setFlash(c, resent.value === 0 ? "info" : "good", text);
 	return back(c);
-};
+}
 
 function countOf(deliveries: number, one: string, more: string): string {
 	return deliveries === 1 ? `1 delivery ${one}` : `${count(deliveries)} deliveries ${more}`;
@@ -137,55 +161,23 @@ function parseUtcMinute(text: string): number | null {
 	return Number.isNaN(atMs) ? null : atMs;
 }
 
-export function whoAndWhere(c: WebContext) {
+function whoAndWhere(c: WebContext) {
 	return { programme: programmeOf(c), personId: viewerOf(c).personId };
 }
 
 /** To the top, where the message stands; to a section only where that section itself tells the result. */
-export function back(c: WebContext, section?: "keys" | "test"): Response {
+function back(c: WebContext, section?: "keys" | "test"): Response {
 	const path = integrationPath(programmeOf(c).public_id);
 	return c.redirect(section === undefined ? path : `${path}#${section}`, 303);
 }
 
-export function backWithFault(c: WebContext, { detail }: Fault): Response {
+function backWithFault(c: WebContext, { detail }: Fault): Response {
 	setFlash(c, "bad", detail);
 	return back(c);
 }
 
-export const issueNextSecret: Action = async (c, deps) => {
-	const { programme, personId } = whoAndWhere(c);
-	const prepared = await prepareSecret(deps, programme.public_id, personId);
-	if (!prepared.ok) return backWithFault(c, prepared.fault);
-	handOverIssued(c, deps, programme, personId, { key: null, secret: prepared.value.secret });
-	return back(c, "keys");
-};
-
-export const activateNextSecret: Action = async (c, deps) => {
-	const { programme, personId } = whoAndWhere(c);
-	const { secretId } = await readTextFields(c, ["secretId"]);
-	const activated = await activateSecret(deps, programme.public_id, secretId, personId);
-	if (!activated.ok) return backWithFault(c, activated.fault);
-	setFlash(
-		c,
-		"good",
-		"The new secret is active: callbacks are signed with it. When nothing of yours uses the old one any more, end it.",
-	);
+function finish(c: WebContext, result: Result<unknown>, text: string): Response {
+	if (!result.ok) return backWithFault(c, result.fault);
+	setFlash(c, "good", text);
 	return back(c);
-};
-
-export const discardNextSecret: Action = async (c, deps) => {
-	const { programme, personId } = whoAndWhere(c);
-	const { secretId } = await readTextFields(c, ["secretId"]);
-	const discarded = await discardSecret(deps, programme.public_id, secretId, personId);
-	if (!discarded.ok) return backWithFault(c, discarded.fault);
-	setFlash(c, "good", "The prepared secret is discarded. The active one stays as it is.");
-	return back(c);
-};
-
-export const endOldSecret: Action = async (c, deps) => {
-	const { programme, personId } = whoAndWhere(c);
-	const ended = await endReplacedSecrets(deps, programme.public_id, personId);
-	if (!ended.ok) return backWithFault(c, ended.fault);
-	setFlash(c, "good", "The old secret has ended: requests signed with it are refused from now on.");
-	return back(c);
-};
+}

@@ -8,25 +8,15 @@ import type { Fault } from "../../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../../domain/id.ts";
 import { findProgramme } from "../../store/programmes.ts";
 import { message, padded, pageHeader, section } from "../components/blocks.ts";
-import { button, linkButton, postForm, textField } from "../components/forms.ts";
+import { button, linkButton, postForm } from "../components/forms.ts";
 import { csrfField } from "../csrf.ts";
 import type { WebContext, WebDeps } from "../deps.ts";
 import { setFlash } from "../flash.ts";
-import type { Html } from "../html.ts";
 import { answerPage } from "../page.ts";
 import { CREATE_PROGRAMME_PATH, integrationPath, ownersPath, PROGRAMMES_PATH } from "../paths.ts";
 import { invitationCard } from "../people/invitation-card.ts";
 import { makerOf } from "../viewer.ts";
-import {
-	approvalField,
-	errorsByField,
-	type FieldErrors,
-	nameField,
-	pixelFields,
-	rateFields,
-	readTerms,
-	TERMS_FORM,
-} from "./terms-form.ts";
+import { errorsByField, pixelFields, readTerms, TERMS_FORM, termFields } from "./terms-form.ts";
 
 const FORM = TERMS_FORM.extend({
 	/** Chosen when the form was opened: sent twice, it makes one programme. */
@@ -97,8 +87,8 @@ function answerForm(
 	const errors = errorsByField(faults);
 	const id = form.programmeId ?? makeId("prg", clock.nowMs(), random.bytes(ID_RANDOM_BYTES));
 	const fields = html`<input type="hidden" name="programmeId" value="${id}">
-	<div class="form-grid">${nameField(form, errors)}${ownerField(form, errors)}</div>
-	<div class="form-grid">${currencyField(form, errors)}${rateFields(form, errors)}${approvalField(form, errors)}</div>
+	<div class="form-grid">${termFields(["name", "email"], form, errors)}</div>
+	<div class="form-grid">${termFields(["currency", "commissionRate", "feeRate", "approvalDays"], form, errors)}</div>
 	${pixelFields(form, errors)}
 	<div class="row">${button({ label: "Create programme", tone: "primary" })}${linkButton({
 		label: "Cancel",
@@ -115,29 +105,4 @@ function answerForm(
 	})}`;
 	const status = faults.length === 0 ? 200 : 422;
 	return answerPage(c, { title: "Create programme", active: "programmes", status, body });
-}
-
-function ownerField(form: CreateForm, errors: FieldErrors): Html {
-	return textField({
-		name: "email",
-		label: "Owner's email",
-		type: "email",
-		value: form.email,
-		error: errors.get("email"),
-		isRequired: true,
-		autocomplete: "off",
-		hint: "They are invited to set a password; you get the link to copy, too.",
-	});
-}
-
-function currencyField(form: CreateForm, errors: FieldErrors): Html {
-	return textField({
-		name: "currency",
-		label: "Currency",
-		value: form.currency,
-		error: errors.get("currency"),
-		isRequired: true,
-		maxLength: 3,
-		hint: "Three letters such as EUR. It cannot be changed later.",
-	});
 }

@@ -20,17 +20,15 @@ import { settingsPath } from "../paths.ts";
 import { programmeOf, viewerOf } from "../viewer.ts";
 import { auditSection } from "./audit-section.ts";
 import {
-	approvalField,
 	errorsByField,
 	type FieldErrors,
-	nameField,
 	PIXEL_WORTH,
 	pixelFields,
-	rateFields,
 	readDays,
 	readTerms,
 	TERMS_FORM,
 	type TermsForm,
+	termFields,
 	writeTerms,
 } from "./terms-form.ts";
 
@@ -149,11 +147,12 @@ async function readAudit(c: WebContext, deps: WebDeps, { id, public_id }: Progra
 }
 
 function staffFields(form: TermsForm, errors: FieldErrors): Html {
-	return html`${nameField(form, errors)}<div class="form-grid">${rateFields(form, errors)}${approvalField(form, errors)}</div>${pixelFields(form, errors)}`;
+	const rates = termFields(["commissionRate", "feeRate", "approvalDays"], form, errors);
+	return html`${termFields(["name"], form, errors)}<div class="form-grid">${rates}</div>${pixelFields(form, errors)}`;
 }
 
 function ownerFields(form: TermsForm, errors: FieldErrors): Html {
-	return html`<div class="form-grid">${nameField(form, errors)}${approvalField(form, errors)}</div>`;
+	return html`<div class="form-grid">${termFields(["name", "approvalDays"], form, errors)}</div>`;
 }
 
 /** A fault at a field that this form does not have is said above it. */

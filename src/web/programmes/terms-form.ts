@@ -47,8 +47,15 @@ export function writeTerms(terms: TermsInput & { parkedDays: number }): TermsFor
 
 export type FieldErrors = ReadonlyMap<string, string>;
 
+/** As the use cases call them, where a form's field has another name. */
+const FIELD_OF = new Map([
+	["commission", "commissionRate"],
+	["fee", "feeRate"],
+	["parksPixels", "parkedDays"],
+]);
+
 export function errorsByField(faults: readonly Fault[]): FieldErrors {
-	return new Map(faults.map(({ field, detail }) => [field ?? "", capitalise(detail)]));
+	return new Map(faults.map(({ field = "", detail }) => [FIELD_OF.get(field) ?? field, capitalise(detail)]));
 }
 
 /** Some sentences begin with the field's name in the API; here it stands alone below its field. */
@@ -56,48 +63,43 @@ function capitalise(sentence: string): string {
 	return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`;
 }
 
-export function nameField(form: TermsForm, errors: FieldErrors): Html {
-	return textField({
-		name: "name",
-		label: "Name",
-		value: form.name,
-		error: errors.get("name"),
-		isRequired: true,
-		maxLength: 100,
-		hint: "What the shop's people and your staff see everywhere.",
-	});
-}
-
-export function approvalField(form: TermsForm, errors: FieldErrors): Html {
-	return textField({
-		name: "approvalDays",
+const RATE = { inputMode: "decimal", hint: "Of the basket value, up to four decimals." } as const;
+const FIELDS = {
+	name: { label: "Name", maxLength: 100, hint: "What the shop's people and your staff see everywhere." },
+	email: {
+		label: "Owner's email",
+		type: "email",
+		autocomplete: "off",
+		hint: "They are invited to set a password; you get the link to copy, too.",
+	},
+	currency: {
+		label: "Currency",
+		maxLength: 3,
+		hint: "Three letters such as EUR. It cannot be changed later.",
+	},
+	commissionRate: { label: "Commission, %", ...RATE },
+	feeRate: { label: "Network fee, %", ...RATE },
+	approvalDays: {
 		label: "Approval window, days",
-		value: form.approvalDays,
-		error: errors.get("approvalDays"),
-		isRequired: true,
 		inputMode: "numeric",
 		hint: "A conversion that nobody rejected approves itself after so many days. 0 approves at once.",
-	});
-}
+	},
+	parkedDays: {
+		label: "Parked for at most, days",
+		inputMode: "numeric",
+		hint: "A parked conversion that nobody confirms in this time expires.",
+	},
+} as const;
 
-export function rateFields(form: TermsForm, errors: FieldErrors): Html {
-	return html`${textField({
-		name: "commissionRate",
-		label: "Commission, %",
-		value: form.commissionRate,
-		error: errors.get("commission") ?? errors.get("commissionRate"),
-		isRequired: true,
-		inputMode: "decimal",
-		hint: "Of the basket value, up to four decimals.",
-	})}${textField({
-		name: "feeRate",
-		label: "Network fee, %",
-		value: form.feeRate,
-		error: errors.get("fee") ?? errors.get("feeRate"),
-		isRequired: true,
-		inputMode: "decimal",
-		hint: "Of the basket value, up to four decimals.",
-	})}`;
+/** Of those that must be filled in. */
+export function termFields<Name extends keyof typeof FIELDS>(
+	names: readonly Name[],
+	form: Readonly<Record<Name, string>>,
+	errors: FieldErrors,
+): readonly Html[] {
+	return names.map((name) =>
+		textField({ name, value: form[name], error: errors.get(name), isRequired: true, ...FIELDS[name] }),
+	);
 }
 
 /** Said wherever parking is decided on, or has been. */
@@ -109,15 +111,5 @@ export function pixelFields(form: TermsForm, errors: FieldErrors): Html {
 		name: "parksPixels",
 		label: "Park pixel conversions until the shop's server confirms them",
 		isChecked: form.parksPixels !== undefined,
-	})}<p class="small soft">${PIXEL_WORTH} Keep parking on (recommended): the conversion then counts only after the shop's server has confirmed the order. Without parking, every pixel call is recorded as a sale and approved automatically after the approval window, unless somebody rejects it first: review and approve pixel conversions by hand.</p><div class="form-grid">${textField(
-		{
-			name: "parkedDays",
-			label: "Parked for at most, days",
-			value: form.parkedDays,
-			error: errors.get("parkedDays") ?? errors.get("parksPixels"),
-			isRequired: true,
-			inputMode: "numeric",
-			hint: "A parked conversion that nobody confirms in this time expires.",
-		},
-	)}</div>`;
+	})}<p class="small soft">${PIXEL_WORTH} Keep parking on (recommended): the conversion then counts only after the shop's server has confirmed the order. Without parking, every pixel call is recorded as a sale and approved automatically after the approval window, unless somebody rejects it first: review and approve pixel conversions by hand.</p><div class="form-grid">${termFields(["parkedDays"], form, errors)}</div>`;
 }
