@@ -280,17 +280,6 @@ test("every mistake is said at its field, nothing is made, and what was typed st
 	assert.deepEqual(await site.store.db.selectFrom("programmes").select("id").execute(), []);
 });
 
-test("only staff may create: an owner gets what they get for an unknown page", async (t) => {
-	const site = await openTestSite(t);
-	const browser = await site.signIn(await site.addOwner(await site.addProgramme()));
-	const unknown = await browser.open("/programmes/prg_00000000000000000000000000/nowhere");
-	const form = await browser.open("/programmes/new");
-	assert.deepEqual([form.status, form.text], [404, unknown.text]);
-	const post = await browser.submit("/programmes/new", { ...TERMS, email: newEmail("shop") });
-	assert.equal(post.status, 404);
-	assert.equal((await site.store.db.selectFrom("programmes").select("id").execute()).length, 1);
-});
-
 test("a programme named with markup is text in the list", async (t) => {
 	const site = await openTestSite(t);
 	await site.addProgramme(MARKUP);
