@@ -5,23 +5,15 @@ import { message, more, padded, section } from "../components/blocks.ts";
 import { button, postForm, textField } from "../components/forms.ts";
 import { codeBlock } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
+import { DOCS_PATH } from "../paths.ts";
 import { countPending } from "./health-section.ts";
+import type { IntegrationView } from "./integration-view.ts";
 import { API_KEY_VARIABLE, SECRET_VARIABLE } from "./snippets-section.ts";
 
-export interface CallbackView {
-	path: string;
-	csrf: Html;
-	/** Saved now. */
-	url: string | null;
-	hasSecret: boolean;
-	pendingCount: number;
-	/** Saving one is what to do next. */
-	isNext: boolean;
-	/** What was entered and refused, and why. */
-	refused: { value: string; error: string } | null;
-	/** Of this instance, for the command that a developer runs. */
-	publicUrl: string;
-	brand: string;
+/** What was entered and refused, and why. */
+export interface RefusedUrl {
+	value: string;
+	error: string;
 }
 
 /** What the package's command takes where nothing is set. */
@@ -29,16 +21,16 @@ const UNBRANDED = "Service";
 
 export const WAITING_TARGET = "waiting-live";
 
-export function callbackSection(view: CallbackView): Html {
+export function callbackSection(view: IntegrationView, refused: RefusedUrl | null): Html {
 	return section({
 		id: "callback",
 		title: "Status callback (optional)",
-		hint: html`We send one signed POST for each status change of a conversion to this URL. The integration works without it. <a href="/docs">How to receive them</a>`,
-		body: padded(noSecret(view), saveForm(view), whatComesOfIt(view), onYourMachine(view)),
+		hint: html`We send one signed POST for each status change of a conversion to this URL. The integration works without it. <a href="${DOCS_PATH}">How to receive them</a>`,
+		body: padded(noSecret(view), saveForm(view, refused), whatComesOfIt(view), onYourMachine(view)),
 	});
 }
 
-function noSecret({ hasSecret, url }: CallbackView): Content {
+function noSecret({ hasSecret, url }: IntegrationView): Content {
 	if (hasSecret) return null;
 	const text =
 		url === null
@@ -47,7 +39,7 @@ function noSecret({ hasSecret, url }: CallbackView): Content {
 	return message("warn", text);
 }
 
-function saveForm({ path, csrf, url, isNext, refused }: CallbackView): Html {
+function saveForm({ path, csrf, url, next }: IntegrationView, refused: RefusedUrl | null): Html {
 	return postForm({
 		action: `${path}/postback-url`,
 		csrf,
@@ -65,29 +57,29 @@ function saveForm({ path, csrf, url, isNext, refused }: CallbackView): Html {
 			autocomplete: "off",
 			maxLength: 4_096,
 			isMono: true,
-		})}<div class="row">${button({ label: url === null ? "Save" : "Save URL", ...(isNext ? { tone: "primary" } : {}) })}</div>`,
+		})}<div class="row">${button({ label: url === null ? "Save" : "Save URL", ...(next === "url" ? { tone: "primary" } : {}) })}</div>`,
 	});
 }
 
-function whatComesOfIt(view: CallbackView): Html {
+function whatComesOfIt(view: IntegrationView): Html {
 	return html`<div class="row-end"><p class="small soft grow" id="${WAITING_TARGET}">${waiting(view)}</p>${
 		view.url === null ? null : removeForm(view)
 	}</div>`;
 }
 
 /** A developer's machine has no public address; events come to it all the same. */
-function onYourMachine({ url, publicUrl, brand }: CallbackView): Html {
+function onYourMachine({ url, publicUrl, brand }: IntegrationView): Html {
 	const command = `npx -p @ringback/receiver ringback listen --url ${publicUrl} --to http://localhost:3000/postback`;
 	const settings = html`<code>${API_KEY_VARIABLE}</code> and <code>${SECRET_VARIABLE}</code>${
 		brand === UNBRANDED ? null : html`, and <code>RINGBACK_BRAND=${brand}</code>,`
 	}`;
 	const body = html`<div class="stack-tight"><p class="small soft">${
 		url === null ? "No public URL yet? " : null
-	}With ${settings} set, this brings the events to your own machine. <a href="/docs#quick-start">Quick start</a></p>${codeBlock(command, "the command")}</div>`;
+	}With ${settings} set, this brings the events to your own machine. <a href="${DOCS_PATH}#quick-start">Quick start</a></p>${codeBlock(command, "the command")}</div>`;
 	return url === null ? body : more("Listen on your own machine", body);
 }
 
-function removeForm({ path, csrf }: CallbackView): Html {
+function removeForm({ path, csrf }: IntegrationView): Html {
 	return postForm({
 		action: `${path}/postback-url/remove`,
 		csrf,
@@ -103,7 +95,8 @@ function removeForm({ path, csrf }: CallbackView): Html {
 }
 
 /** What is pushed: how much is on its way changes while somebody looks. */
-export function waiting({ url, pendingCount }: Pick<CallbackView, "url" | "pendingCount">): string {
+export function waiting({ url, health }: IntegrationView): string {
+	const pendingCount = health.pending.count;
 	if (url === null) return "Only status changes after saving are sent.";
 	if (pendingCount === 0) return "If you remove it, status changes are no longer sent.";
 	const [what, goes, is] =

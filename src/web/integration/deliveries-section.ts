@@ -2,8 +2,6 @@
 // pushed when something changes; the filter above it stays under the reader's fingers.
 
 import { html } from "hono/html";
-import * as z from "zod";
-import { EVENT_NAMES } from "../../domain/event-name.ts";
 import type { ListedDelivery } from "../../store/delivery-list.ts";
 import type { ListPage } from "../../store/list-page.ts";
 import { emptyState, more, padded, section } from "../components/blocks.ts";
@@ -16,36 +14,24 @@ import {
 	stateBadge,
 } from "../components/delivery-words.ts";
 import { button, postForm, selectField, textField } from "../components/forms.ts";
-import { dataTable, filterBar, type Pages, pager } from "../components/lists.ts";
+import { dataTable, filterBar, pager } from "../components/lists.ts";
 import { wholeOrderSearch } from "../components/order-search.ts";
 import { badge, timeTag } from "../components/text.ts";
-import { orderIdFilter, type ReadFilters, readFilters } from "../filter-query.ts";
+import type { ReadFilters } from "../filter-query.ts";
 import type { Content, Html } from "../html.ts";
 import { liveDot } from "../live-page.ts";
 import { deliveryPath } from "../paths.ts";
-
-export interface DeliveriesView {
-	programmeId: string;
-	path: string;
-	csrf: Html;
-	filters: ReadFilters<DeliveriesQuery>;
-	/** Null when a filter is not understood: nothing is listed then. */
-	page: ListPage<ListedDelivery> | null;
-	pages: Pages | null;
-	hasUrl: boolean;
-	nowMs: number;
-	isLive: boolean;
-}
+import type { DeliveriesQuery, IntegrationView } from "./integration-view.ts";
 
 export const DELIVERIES_TARGET = "deliveries-live";
 
-export function deliveriesSection(view: DeliveriesView): Html {
-	const isFiltered = isAnySet(view.filters.typed);
+export function deliveriesSection(view: IntegrationView): Html {
+	const isFiltered = isAnySet(view.deliveries.filters.typed);
 	return section({
 		id: "deliveries",
 		title: "Postbacks sent to your shop",
 		hint: "One row a delivery, with its attempts and the last HTTP status received.",
-		...(view.isLive ? { actions: liveDot() } : {}),
+		...(view.deliveries.isLive ? { actions: liveDot() } : {}),
 		body: html`${filterForm(view, isFiltered)}<div id="${DELIVERIES_TARGET}" aria-live="polite">${deliveriesTable(view)}</div>${
 			isFiltered ? null : resendAll(view)
 		}`,
@@ -56,7 +42,8 @@ function isAnySet({ state, event, order }: ReadFilters<DeliveriesQuery>["typed"]
 	return (state ?? event ?? order) !== undefined;
 }
 
-function filterForm({ path, filters: { typed, problems } }: DeliveriesView, isFiltered: boolean): Html {
+function filterForm({ path, deliveries: { filters } }: IntegrationView, isFiltered: boolean): Html {
+	const { typed, problems } = filters;
 	const field = (name: "state" | "event" | "order") => ({
 		name,
 		id: `delivery-${name}`,
@@ -80,9 +67,10 @@ function filterForm({ path, filters: { typed, problems } }: DeliveriesView, isFi
 }
 
 /** What is pushed. */
-export function deliveriesTable(view: DeliveriesView): Html {
-	const { page, pages, path, nowMs, programmeId } = view;
-	if (page === null || pages === null) {
+export function deliveriesTable(view: IntegrationView): Html {
+	const { programme, path, nowMs } = view;
+	const { listed } = view.deliveries;
+	if (listed === null) {
 		return emptyState({
 			title: "This filter is not understood",
 			text: html`Correct it above, or <a href="${path}#deliveries">see all postbacks</a>.`,
@@ -90,15 +78,15 @@ export function deliveriesTable(view: DeliveriesView): Html {
 	}
 	return html`${dataTable<ListedDelivery>({
 		caption: "Deliveries, a row each",
-		rows: page.rows,
-		empty: emptyOf(view, page),
+		rows: listed.page.rows,
+		empty: emptyOf(view, listed.page),
 		stacks: true,
 		columns: [
 			{
 				title: "Event",
 				namesRow: true,
 				cell: (row) =>
-					html`<a href="${deliveryPath(programmeId, row.publicId)}">${row.event}</a>${
+					html`<a href="${deliveryPath(programme.public_id, row.publicId)}">${row.event}</a>${
 						row.test === 1 ? html` ${badge("info", "Test")}` : null
 					}`,
 			},
@@ -116,10 +104,11 @@ export function deliveriesTable(view: DeliveriesView): Html {
 			{ title: "Next attempt", cell: (row) => nextAttempt(row, nowMs) },
 			{ title: "When", cell: (row) => timeTag(row.lastAttemptAtMs ?? row.createdAtMs) },
 		],
-	})}${pager(pages)}`;
+	})}${pager(listed.pages)}`;
 }
 
-function emptyOf({ filters: { query }, hasUrl }: DeliveriesView, page: ListPage<ListedDelivery>): Content {
+function emptyOf({ deliveries, url }: IntegrationView, page: ListPage<ListedDelivery>): Content {
+	const { query } = deliveries.filters;
 	if (query.order !== undefined) {
 		return emptyState({
 			title: `Nothing was sent for order ${query.order}`,
@@ -135,14 +124,15 @@ function emptyOf({ filters: { query }, hasUrl }: DeliveriesView, page: ListPage<
 	}
 	return emptyState({
 		title: "Nothing has been sent yet",
-		text: hasUrl
-			? html`<a href="#test">Send a test conversion</a> and watch it arrive here.`
-			: html`<a href="#callback">Save a Postback URL</a> first, then send a test conversion.`,
+		text:
+			url !== null
+				? html`<a href="#test">Send a test conversion</a> and watch it arrive here.`
+				: html`<a href="#callback">Save a Postback URL</a> first, then send a test conversion.`,
 	});
 }
 
-function resendAll({ path, csrf, hasUrl }: DeliveriesView): Html | null {
-	if (!hasUrl) return null;
+function resendAll({ path, csrf, url }: IntegrationView): Html | null {
+	if (url === null) return null;
 	return padded(
 		more(
 			"Resend everything that failed since a time",
@@ -163,21 +153,3 @@ function resendAll({ path, csrf, hasUrl }: DeliveriesView): Html | null {
 		),
 	);
 }
-
-const QUERY = z.object({
-	state: z
-		.enum(["pending", "delivered", "failed", "cancelled"], { error: "There is no such state. Choose one." })
-		.optional(),
-	event: z.enum(EVENT_NAMES, { error: "There is no such event. Choose one." }).optional(),
-	order: orderIdFilter().optional(),
-	/** Where a page went on. One that no list of ours wrote begins at the beginning. */
-	after: z.string().optional(),
-});
-
-export type DeliveriesQuery = z.output<typeof QUERY>;
-
-export function parseDeliveriesQuery(search: string): ReadFilters<DeliveriesQuery> {
-	return readFilters(QUERY, search);
-}
-
-export const NO_FILTERS: ReadFilters<DeliveriesQuery> = { query: {}, problems: {}, typed: {} };

@@ -7,20 +7,14 @@ import { button, postForm } from "../components/forms.ts";
 import { dataTable } from "../components/lists.ts";
 import { badge, copyable, timeTag } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
+import type { IntegrationView } from "./integration-view.ts";
 import type { Issued } from "./issued-cookie.ts";
-import { type SecretsView, secretPart } from "./secret-section.ts";
+import { secretPart } from "./secret-section.ts";
 import { API_KEY_VARIABLE, SECRET_VARIABLE } from "./snippets-section.ts";
 
-export interface KeysView extends SecretsView {
-	keys: readonly ApiKey[];
-	/** Issuing one is what to do next. */
-	isNext: boolean;
-	/** Shown this one time. */
-	issued: Issued | null;
-}
-
-export function keysSection(view: KeysView): Html {
-	const { path, csrf, issued } = view;
+/** `issued` is shown this one time. */
+export function keysSection(view: IntegrationView, keys: readonly ApiKey[], issued: Issued | null): Html {
+	const { path, csrf, next } = view;
 	return section({
 		id: "keys",
 		title: "API keys and signing secret",
@@ -29,9 +23,9 @@ export function keysSection(view: KeysView): Html {
 			action: `${path}/keys`,
 			csrf,
 			className: "row",
-			body: button({ label: "Issue API key", ...(view.isNext ? { tone: "primary" } : {}) }),
+			body: button({ label: "Issue API key", ...(next === "key" ? { tone: "primary" } : {}) }),
 		}),
-		body: html`${issued === null ? null : padded(issuedOnce(issued))}${keyTable(view)}${secretPart(view)}`,
+		body: html`${issued === null ? null : padded(issuedOnce(issued))}${keyTable(view, keys)}${secretPart(view)}`,
 	});
 }
 
@@ -56,7 +50,7 @@ function shownOnce(label: string, variable: string, value: string): Html {
 	return html`<div><p class="small soft">${label}, in the snippets <code>${variable}</code></p>${copyable(value, label)}</div>`;
 }
 
-function keyTable({ keys, path, csrf }: KeysView): Html {
+function keyTable({ path, csrf }: IntegrationView, keys: readonly ApiKey[]): Html {
 	return dataTable({
 		caption: "API keys",
 		rows: keys,

@@ -8,19 +8,12 @@ import { button, postForm } from "../components/forms.ts";
 import { dataTable } from "../components/lists.ts";
 import { badge, timeTag } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
-
-export interface SecretsView {
-	path: string;
-	csrf: Html;
-	/** All that are good for something. */
-	secrets: readonly SigningSecret[];
-	nowMs: number;
-}
+import type { IntegrationView } from "./integration-view.ts";
 
 type Shown = "active" | "prepared" | "replaced";
 
 /** Nothing before the first key. */
-export function secretPart(view: SecretsView): Content {
+export function secretPart(view: IntegrationView): Content {
 	const { secrets, nowMs } = view;
 	if (secrets.length === 0) return null;
 	const states = new Set(secrets.map((secret) => stateOf(secret, nowMs)));
@@ -33,7 +26,7 @@ export function secretPart(view: SecretsView): Content {
 	}</div>`;
 }
 
-function secretTable(view: SecretsView): Html {
+function secretTable(view: IntegrationView): Html {
 	const order: readonly string[] = ["active", "prepared", "replaced"] satisfies readonly Shown[];
 	const rank = (secret: SigningSecret) => order.indexOf(stateOf(secret, view.nowMs));
 	return dataTable({
@@ -71,7 +64,7 @@ function stateCell(secret: SigningSecret, nowMs: number): Html {
 	}
 }
 
-function actions(secret: SigningSecret, { path, csrf, nowMs }: SecretsView): Content {
+function actions(secret: SigningSecret, { path, csrf, nowMs }: IntegrationView): Content {
 	const { hint } = secret;
 	const named = html`${csrf}<input type="hidden" name="secretId" value="${secret.public_id}">`;
 	const state = stateOf(secret, nowMs);
@@ -122,7 +115,7 @@ function actions(secret: SigningSecret, { path, csrf, nowMs }: SecretsView): Con
 	}
 }
 
-function prepareForm({ path, csrf }: SecretsView): Html {
+function prepareForm({ path, csrf }: IntegrationView): Html {
 	return postForm({
 		action: `${path}/secret`,
 		csrf,

@@ -11,9 +11,9 @@ import {
 	readExample,
 } from "../examples.ts";
 import type { Html } from "../html.ts";
-import { withQuery } from "../paths.ts";
+import { DOCS_PATH, withQuery } from "../paths.ts";
 
-const WHILE_REPLACING = html`The signing secret is being replaced. Sign your requests with the new one, and let your receiver accept both until the old one has ended: in Node, give <code>secret</code> as a list. <a href="/docs#replacing-the-secret-without-losing-a-callback">How to replace it</a>`;
+const WHILE_REPLACING = html`The signing secret is being replaced. Sign your requests with the new one, and let your receiver accept both until the old one has ended: in Node, give <code>secret</code> as a list. <a href="${DOCS_PATH}#replacing-the-secret-without-losing-a-callback">How to replace it</a>`;
 
 export function snippetsSection(
 	path: string,
@@ -26,7 +26,7 @@ export function snippetsSection(
 	return section({
 		id: "snippets",
 		title: "Ready snippets",
-		hint: html`With this programme's values. Put the key into <code>${API_KEY_VARIABLE}</code> and the secret into <code>${SECRET_VARIABLE}</code>. <a href="/docs#the-rules">The rules they keep, and why</a>`,
+		hint: html`With this programme's values. Put the key into <code>${API_KEY_VARIABLE}</code> and the secret into <code>${SECRET_VARIABLE}</code>. <a href="${DOCS_PATH}#the-rules">The rules they keep, and why</a>`,
 		body: padded(
 			isReplacing ? message("info", WHILE_REPLACING) : null,
 			tabs(

@@ -16,25 +16,11 @@ import { timeTag } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
 import { conversionPath, deliveryPath } from "../paths.ts";
 import { describeAttempt } from "./attempt-words.ts";
-
-export interface TestView {
-	programmeId: string;
-	path: string;
-	csrf: Html;
-	conversion: Conversion | null;
-	deliveries: readonly ListedDelivery[];
-	/** The newest of each of them. */
-	lastAttempts: readonly LastAttempt[];
-	/** Sending one is what to do next. */
-	isNext: boolean;
-	hasUrl: boolean;
-	hasSecret: boolean;
-	nowMs: number;
-}
+import type { IntegrationView } from "./integration-view.ts";
 
 export const TEST_TARGET = "test-live";
 
-export function testSection(view: TestView): Html {
+export function testSection(view: IntegrationView): Html {
 	const { path, csrf } = view;
 	return section({
 		id: "test",
@@ -44,34 +30,33 @@ export function testSection(view: TestView): Html {
 			action: `${path}/test`,
 			csrf,
 			className: "row",
-			body: button({ label: "Send test conversion", ...(view.isNext ? { tone: "primary" } : {}) }),
+			body: button({ label: "Send test conversion", ...(view.next === "test" ? { tone: "primary" } : {}) }),
 		}),
 		body: html`<div id="${TEST_TARGET}" aria-live="polite">${testResult(view)}</div>`,
 	});
 }
 
 /** What is pushed. */
-export function testResult(view: TestView): Html {
-	const { conversion, programmeId } = view;
-	if (conversion === null) {
-		return emptyState({ title: "No test conversion yet", text: adviceBefore(view) });
-	}
+export function testResult(view: IntegrationView): Html {
+	const { test, programme, nowMs } = view;
+	if (test === null) return emptyState({ title: "No test conversion yet", text: adviceBefore(view) });
+	const { conversion } = test;
 	return html`${padded(
-		html`<div class="row-end"><p class="grow"><a class="mono" href="${conversionPath(programmeId, conversion.public_id)}">${conversion.order_id}</a> ${statusBadge(conversion.status)}</p>${walkForms(view, conversion)}</div>`,
+		html`<div class="row-end"><p class="grow"><a class="mono" href="${conversionPath(programme.public_id, conversion.public_id)}">${conversion.order_id}</a> ${statusBadge(conversion.status)}</p>${walkForms(view, conversion)}</div>`,
 	)}${dataTable<ListedDelivery>({
 		caption: "Callbacks of this test conversion",
-		rows: view.deliveries,
+		rows: test.deliveries,
 		empty: emptyState({ title: "No callback was made for it", text: adviceAfter(view) }),
 		stacks: true,
 		columns: [
 			{
 				title: "Event",
 				namesRow: true,
-				cell: (row) => html`<a href="${deliveryPath(programmeId, row.publicId)}">${row.event}</a>`,
+				cell: (row) => html`<a href="${deliveryPath(programme.public_id, row.publicId)}">${row.event}</a>`,
 			},
 			{ title: "State", cell: (row) => stateBadge(row) },
-			{ title: "What came back", cell: (row) => whatCameBack(row, view.lastAttempts) },
-			{ title: "Next attempt", cell: (row) => nextAttempt(row, view.nowMs) },
+			{ title: "What came back", cell: (row) => whatCameBack(row, test.lastAttempts) },
+			{ title: "Next attempt", cell: (row) => nextAttempt(row, nowMs) },
 			{ title: "When", cell: (row) => timeTag(row.lastAttemptAtMs ?? row.createdAtMs) },
 		],
 	})}`;
@@ -85,19 +70,17 @@ function whatCameBack({ id }: ListedDelivery, lastAttempts: readonly LastAttempt
 	return html`${title}${advice === "" ? null : html`<span class="secondary break">${advice}</span>`}`;
 }
 
-function adviceBefore({ hasUrl, hasSecret }: Pick<TestView, "hasUrl" | "hasSecret">): Content {
+function adviceBefore({ url, hasSecret }: IntegrationView): Content {
 	if (!hasSecret)
 		return html`First <a href="#keys">issue an API key</a>: without a secret no callback is sent.`;
-	if (!hasUrl)
+	if (url === null)
 		return html`No Postback URL is saved, so nothing is sent: <a href="#callback">save one, or listen on your own machine</a>.`;
 	return "Send one: its callback appears here within a second or two.";
 }
 
-function adviceAfter({ hasUrl, hasSecret }: TestView): Content {
-	if (hasUrl && hasSecret) {
-		return "There was no Postback URL or no signing secret when its status changed, and earlier changes are never sent. Send a new test conversion.";
-	}
-	return adviceBefore({ hasUrl, hasSecret });
+function adviceAfter(view: IntegrationView): Content {
+	if (view.url === null || !view.hasSecret) return adviceBefore(view);
+	return "There was no Postback URL or no signing secret when its status changed, and earlier changes are never sent. Send a new test conversion.";
 }
 
 const OFFERED: readonly {
@@ -110,7 +93,10 @@ const OFFERED: readonly {
 	{ move: "reverse", label: "Reverse", from: ["RECORDED", "APPROVED"] },
 ];
 
-function walkForms({ path, csrf }: TestView, { public_id: conversionId, status }: Conversion): Content {
+function walkForms(
+	{ path, csrf }: IntegrationView,
+	{ public_id: conversionId, status }: Conversion,
+): Content {
 	const offered = OFFERED.filter(({ from }) => from.includes(status));
 	if (offered.length === 0)
 		return html`<p class="small soft">It has come to its end. Send another to begin again.</p>`;

@@ -1,0 +1,151 @@
+// What the Integration page shows, read in one go: for the page, and again for its stream when something has changed.
+
+import * as z from "zod";
+import { type CallbackHealth, readCallbackHealth } from "../../callbacks/health.ts";
+import { EVENT_NAMES } from "../../domain/event-name.ts";
+import { type LastAttempt, listLastAttempts } from "../../store/attempt-list.ts";
+import type { Conversion } from "../../store/conversions.ts";
+import {
+	type ListedDelivery,
+	listDeliveries,
+	listDeliveriesOfConversion,
+} from "../../store/delivery-list.ts";
+import { type IntegrationChecks, readIntegrationChecks } from "../../store/first-times.ts";
+import type { ListPage } from "../../store/list-page.ts";
+import { type Programme, presentUrl } from "../../store/programmes.ts";
+import { findUsableSecrets, type SigningSecret, stateOf } from "../../store/signing-secrets.ts";
+import { findNewestTest } from "../../store/test-conversion.ts";
+import type { Pages } from "../components/lists.ts";
+import { csrfField } from "../csrf.ts";
+import type { WebDeps } from "../deps.ts";
+import type { WebContext } from "../env.ts";
+import {
+	cursorOf,
+	orderIdFilter,
+	type PagedList,
+	pagesOf,
+	type ReadFilters,
+	readFilters,
+} from "../filter-query.ts";
+import type { Html } from "../html.ts";
+import { integrationPath } from "../paths.ts";
+import { programmeOf } from "../viewer.ts";
+
+export interface IntegrationView {
+	programme: Programme;
+	/** Of the page, and of its forms, which are below it. */
+	path: string;
+	csrf: Html;
+	nowMs: number;
+	/** Of this instance. */
+	publicUrl: string;
+	brand: string;
+	/** The Postback URL that is saved now. */
+	url: string | null;
+	/** All that are good for something. */
+	secrets: readonly SigningSecret[];
+	/** One of them signs callbacks. */
+	hasSecret: boolean;
+	checks: IntegrationChecks;
+	health: CallbackHealth;
+	test: TestedConversion | null;
+	deliveries: DeliveryList;
+	/** The one button that stands out. */
+	next: "key" | "url" | "test" | null;
+}
+
+export interface TestedConversion {
+	conversion: Conversion;
+	deliveries: readonly ListedDelivery[];
+	/** The newest of each of them. */
+	lastAttempts: readonly LastAttempt[];
+}
+
+export interface DeliveryList {
+	filters: ReadFilters<DeliveriesQuery>;
+	/** Null when a filter is not understood: nothing is listed then. */
+	listed: { page: ListPage<ListedDelivery>; pages: Pages } | null;
+	/** The newest, of all kinds: what is new belongs on the page. */
+	isLive: boolean;
+}
+
+/** A screenful; the rest is pages. */
+const PAGE_ROWS = 25;
+
+const QUERY = z.object({
+	state: z
+		.enum(["pending", "delivered", "failed", "cancelled"], { error: "There is no such state. Choose one." })
+		.optional(),
+	event: z.enum(EVENT_NAMES, { error: "There is no such event. Choose one." }).optional(),
+	order: orderIdFilter().optional(),
+	/** Where a page went on. One that no list of ours wrote begins at the beginning. */
+	after: z.string().optional(),
+});
+export type DeliveriesQuery = z.output<typeof QUERY>;
+
+/** `search`: the filters of the deliveries, as they stand in the page's address. */
+export async function readIntegration(c: WebContext, deps: WebDeps, search = ""): Promise<IntegrationView> {
+	const programme = programmeOf(c);
+	const { db } = deps.store;
+	const nowMs = deps.clock.nowMs();
+	const url = (await presentUrl(db, programme.id)) ?? null;
+	const secrets = await findUsableSecrets(db, programme.id, nowMs);
+	const test = await readTest(deps, programme);
+	const checks = await readIntegrationChecks(db, programme.id);
+	return {
+		programme,
+		path: integrationPath(programme.public_id),
+		csrf: csrfField(c),
+		nowMs,
+		publicUrl: deps.publicUrl,
+		brand: deps.brand,
+		url,
+		secrets,
+		hasSecret: secrets.some((secret) => stateOf(secret, nowMs) === "active"),
+		checks,
+		health: await readCallbackHealth(db, programme.id, nowMs),
+		test,
+		deliveries: await readDeliveries(deps, programme, readFilters(QUERY, search)),
+		next: nextStep(checks.hasKey, url !== null, test !== null),
+	};
+}
+
+function nextStep(hasKey: boolean, hasUrl: boolean, hasTest: boolean): IntegrationView["next"] {
+	if (!hasKey) return "key";
+	if (!hasUrl) return "url";
+	return hasTest ? null : "test";
+}
+
+async function readTest({ store: { db } }: WebDeps, programme: Programme): Promise<TestedConversion | null> {
+	const conversion = await findNewestTest(db, programme.id);
+	if (conversion === undefined) return null;
+	const deliveries = await listDeliveriesOfConversion(db, conversion.id);
+	const ids = deliveries.map(({ id }) => id);
+	return { conversion, deliveries, lastAttempts: await listLastAttempts(db, ids) };
+}
+
+async function readDeliveries(
+	deps: WebDeps,
+	programme: Programme,
+	filters: ReadFilters<DeliveriesQuery>,
+): Promise<DeliveryList> {
+	const { query, problems } = filters;
+	if (Object.keys(problems).length > 0) return { filters, listed: null, isLive: false };
+	const list: PagedList = {
+		name: `deliveries of programme:${programme.id}`,
+		path: integrationPath(programme.public_id),
+		query,
+		cursorName: "after",
+		hash: "#deliveries",
+	};
+	const page = await listDeliveries(deps.store.db, {
+		programmeId: programme.id,
+		state: query.state,
+		event: query.event,
+		orderId: query.order,
+		after: cursorOf(deps, list),
+		limit: PAGE_ROWS,
+	});
+	const isLive = Object.values(query).every((value) => value === undefined);
+	return { filters, listed: { page, pages: pagesOf(deps, list, page) }, isLive };
+}
