@@ -1,15 +1,15 @@
-// Every form that changes something leaves an entry in the audit log. All mounted POST routes are walked: one that
+// Every form that changes something leaves an entry in the audit log. All POST routes of the tables are walked: one that
 // is missing here, or writes nothing without a reason below, fails.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { addConversion } from "../../test/support/rows.ts";
-import { createApp } from "../app.ts";
 import { workOffJobs } from "../conversions/bulk-work.ts";
 import type { Person } from "../store/people.ts";
 import type { Programme } from "../store/programmes.ts";
 import { codeAt } from "./account/totp.test-support.ts";
 import { runCallbacks } from "./integration/callback-run.test-support.ts";
+import { ROUTES } from "./site.ts";
 import { type Browser, newEmail, openTestSite, PASSWORD, type TestSite } from "./test-site.test-support.ts";
 
 const INTEGRATION = "/programmes/:programmeId/integration";
@@ -48,11 +48,9 @@ test("every POST route leaves an entry in the audit log, or has a reason not to"
 	await walkIntegration(site, send, programme, owner);
 	await walkConversions(site, send, programme, owner);
 
-	const mounted = createApp(site.deps)
-		.routes.filter(({ method }) => method === "POST")
-		.map(({ path }) => path);
+	const mounted = ROUTES.filter(({ method }) => method === "POST").map(({ path }) => path);
 	ok(mounted.length > 30, "the routes are found");
-	deepEqual([...written.keys()].sort(), [...new Set(mounted)].sort(), "every route is walked, and no other");
+	deepEqual([...written.keys()].sort(), mounted.sort(), "every route is walked, and no other");
 	const silent = mounted.filter((route) => written.get(route) === 0);
 	deepEqual(new Set(silent), new Set(WITHOUT_ENTRY.keys()));
 });

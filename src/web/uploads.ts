@@ -13,7 +13,7 @@ import { viewerOf } from "./viewer.ts";
 
 /**
  * A person has one under way, and one that was started over. In all: reading a file of 40,000 rows keeps the processor
- * busy for a second or two, a few milliseconds at a time, and four together still leave everybody else their turn.
+ * busy for a second or two, a few milliseconds at a time, and four together still leave time to answer everybody else.
  * One that stalls loses its slot with its connection, after 15 seconds (outside/http-server).
  */
 const UPLOAD_LIMITS: SlotLimits = { aPerson: 2, inAll: 4 };
@@ -38,7 +38,7 @@ export type UploadGuard = (c: WebContext, next: Next) => Promise<Response | unde
 export function createUploadGuard({ temporaryFiles: files, clock }: UploadDeps): UploadGuard {
 	const slots = createSlots(UPLOAD_LIMITS, clock);
 	const discards = createSlots(DISCARD_LIMITS, clock);
-	const inTurn = createQueue(clock);
+	const oneByOne = createQueue(clock);
 	return async (c, next) => {
 		const { personId } = viewerOf(c);
 		const body = openBody(c);
@@ -56,7 +56,7 @@ export function createUploadGuard({ temporaryFiles: files, clock }: UploadDeps):
 			}
 			if (receipt.kind === "foreign") return await answerError(c, receipt.code);
 			c.set("upload", toUpload(receipt));
-			await (receipt.kind === "file" ? next() : inTurn(next));
+			await (receipt.kind === "file" ? next() : oneByOne(next));
 			return undefined;
 		} finally {
 			if (receipt.kind === "file") await receipt.file.remove();
@@ -90,7 +90,7 @@ function tooMany(): Receipt {
 }
 
 /**
- * One after the other, and everybody else gets a turn in between: thirty pages that say no, made in one go, would keep
+ * One after the other, with time for other requests in between: thirty pages that say no, made in one go, would keep
  * all others waiting for a tenth of a second.
  */
 function createQueue(clock: Pick<Clock, "yieldLoop">): (run: () => Promise<void>) => Promise<void> {
