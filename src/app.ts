@@ -37,7 +37,7 @@ function signedRoutes(deps: AppDeps): Readonly<Record<string, ReadonlyMap<string
 
 /**
  * On every answer that has none of its own, also on JSON and the pixel: a browser that is led to one must not
- * make more of it. Pages have their own: web/security-headers.ts.
+ * make more of it. Pages have their own: web/access.ts.
  */
 const SECURITY_HEADERS = {
 	"content-security-policy":

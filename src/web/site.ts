@@ -3,7 +3,7 @@
 import { Hono } from "hono";
 import { matchedRoutes } from "hono/route";
 import { createTallies } from "../conversions/tally.ts";
-import { createGuards } from "./access.ts";
+import { createGuards, securePages } from "./access.ts";
 import { ACCOUNT_ROUTES } from "./account/routes.ts";
 import { mountAssets } from "./assets.ts";
 import { EXPORT_LIMITS } from "./conversions/csv-answer.ts";
@@ -20,7 +20,6 @@ import { PEOPLE_ROUTES } from "./people/routes.ts";
 import { PROGRAMME_ROUTES } from "./programmes/routes.ts";
 import { REVIEW_ROUTES } from "./review/routes.ts";
 import type { Access, Route } from "./routes.ts";
-import { securePages } from "./security-headers.ts";
 import { SIGN_IN_ROUTES } from "./sign-in/routes.ts";
 import { createSlots } from "./slots.ts";
 

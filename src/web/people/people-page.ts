@@ -9,15 +9,14 @@ import type { ListedPerson } from "../../store/people-list.ts";
 import { padded, pageHeader, section } from "../components/blocks.ts";
 import { button, postForm, textField } from "../components/forms.ts";
 import { dataTable } from "../components/lists.ts";
-import { badge, timeTag } from "../components/text.ts";
+import { badge, copyable, timeTag } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
 import type { Area } from "../document.ts";
 import type { WebContext } from "../env.ts";
 import { placeFault } from "../form.ts";
-import type { Html } from "../html.ts";
+import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
 import { viewerOf } from "../viewer.ts";
-import { invitationCard } from "./invitation-card.ts";
 
 /** What a form of the page came to. */
 export interface PeopleState {
@@ -190,4 +189,41 @@ export function sayStaffInvitation(canMail: boolean): string {
 	return canMail
 		? "They get a link to choose a password with; you can copy it, too."
 		: "You get a link to hand over: they choose a password with it.";
+}
+
+/** The link, shown once to whoever made it, and whether it was mailed. */
+export function invitationCard(invited: SentLink): Html {
+	return section({
+		id: "invitation",
+		title: `${invited.isForPassword ? "New password" : "Invitation"} for ${invited.email}`,
+		body: padded(html`<div class="stack">${describeInvitation(invited)}</div>`),
+	});
+}
+
+function describeInvitation({ link, isMailed, isLinkWithheld, isForPassword, email }: SentLink): Content {
+	if (link !== null && isForPassword) return describePasswordLink(link, isMailed, email);
+	if (link !== null) return describeLink(link, isMailed);
+	if (isMailed) return html`<p class="break">A mail is on its way to ${email}.</p>`;
+	if (isLinkWithheld) {
+		return html`<p class="break">No mail can be sent from here, and only the network's staff may hand over a link: it makes its holder ${email}. Ask the network's staff for it.</p>`;
+	}
+	return html`<p class="break">${email} can sign in already and finds the programme there. No mail can be sent from here, so tell them yourself.</p>`;
+}
+
+function describeLink(link: string, isMailed: boolean): Content {
+	return html`<p>${
+		isMailed
+			? "It is on its way by mail. You can hand it over yourself, too:"
+			: "No mail can be sent from here (SMTP_URL is not set). Hand this link over yourself:"
+	}</p>
+	<p>${copyable(link, "the invitation link")}</p>
+	<p class="small soft">It works once, for seven days, and is not shown again. A new one takes its place.</p>`;
+}
+
+function describePasswordLink(link: string, isMailed: boolean, email: string): Content {
+	return html`<p class="break">Whoever opens this link becomes ${email}. Make sure that it is them who ask, and hand it over yourself:</p>
+	<p>${copyable(link, "the link for a new password")}</p>
+	<p class="small soft">It works once, for 24 hours, and is not shown again. They are signed out everywhere when they use it; an authenticator stays on.${
+		isMailed ? " A mail tells them that it was made." : ""
+	}</p>`;
 }

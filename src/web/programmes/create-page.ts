@@ -14,7 +14,7 @@ import type { WebContext, WebDeps } from "../deps.ts";
 import { setFlash } from "../flash.ts";
 import { answerPage } from "../page.ts";
 import { CREATE_PROGRAMME_PATH, integrationPath, ownersPath, PROGRAMMES_PATH } from "../paths.ts";
-import { invitationCard } from "../people/invitation-card.ts";
+import { invitationCard } from "../people/people-page.ts";
 import { makerOf } from "../viewer.ts";
 import { errorsByField, pixelFields, readTerms, TERMS_FORM, termFields } from "./terms-form.ts";
 
