@@ -13,8 +13,6 @@ import type { AddressPolicy, Log, TemporaryFiles, Transport } from "../ports.ts"
 import type { LiveStreams } from "./live.ts";
 import type { Slots } from "./slots.ts";
 
-export type { WebContext } from "./env.ts";
-
 export interface WebDeps extends AccountsDeps {
 	auth: Auth;
 	mails: MailDispatcher;

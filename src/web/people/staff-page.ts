@@ -3,7 +3,8 @@
 import { invitePerson } from "../../accounts/invitations.ts";
 import { deactivateStaff, renewStaffLink } from "../../accounts/owners-and-staff.ts";
 import { type ListedPerson, listStaff } from "../../store/people-list.ts";
-import type { WebContext, WebDeps } from "../deps.ts";
+import type { WebDeps } from "../deps.ts";
+import type { WebContext } from "../env.ts";
 import { setFlash } from "../flash.ts";
 import { readTextFields } from "../form.ts";
 import { STAFF_PATH } from "../paths.ts";

@@ -11,7 +11,8 @@ import { facts, message, padded, pageHeader, section } from "../components/block
 import { button, postForm } from "../components/forms.ts";
 import { copyable, dayTag } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
-import type { WebContext, WebDeps } from "../deps.ts";
+import type { WebDeps } from "../deps.ts";
+import type { WebContext } from "../env.ts";
 import { cursorOf, pagesOf } from "../filter-query.ts";
 import { setFlash } from "../flash.ts";
 import type { Content, Html } from "../html.ts";
