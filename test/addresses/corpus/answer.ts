@@ -14,6 +14,16 @@ export function ipv4(...addresses: readonly string[]): Reply {
 	return answerWith(...addresses).A;
 }
 
+/** Nothing over IPv6. */
+export function overIpv4(reply: Reply): Answers {
+	return { A: reply, AAAA: NOTHING };
+}
+
+/** Over both families. */
+export function failing(failure: NonNullable<Reply["failure"]>): Answers {
+	return { A: { failure }, AAAA: { failure } };
+}
+
 /** Each aliased to the next, and what the last one stands for, in one message as resolvers send it. */
 export function chain(length: number, ...addresses: readonly string[]): Reply {
 	const links = Array.from({ length }, (_, index): ResourceRecord => {

@@ -1,7 +1,7 @@
 // A name server that fails, says nothing, comes late, or sends messages that are broken, truncated or about
 // something else.
 
-import { ipv4, type NameCase, NOTHING, nameEntries, PRIVATE } from "./answer.ts";
+import { failing, ipv4, type NameCase, NOTHING, nameEntries, overIpv4, PRIVATE } from "./answer.ts";
 import { answerWith, type Entry, forbidden, passes, unresolvable } from "./entry.ts";
 
 /** Below the second that the product waits for the other family, and beyond it. */
@@ -9,12 +9,8 @@ const A_LITTLE_LATE_MS = 200;
 const TOO_LATE_MS = 2_500;
 
 const PLAIN: readonly NameCase[] = [
-	[
-		"a name that does not exist",
-		{ A: { failure: "NXDOMAIN" }, AAAA: { failure: "NXDOMAIN" } },
-		unresolvable("ENOTFOUND"),
-	],
-	["a name without an address", { A: NOTHING, AAAA: NOTHING }, unresolvable("ENODATA")],
+	["a name that does not exist", failing("NXDOMAIN"), unresolvable("ENOTFOUND")],
+	["a name without an address", overIpv4(NOTHING), unresolvable("ENODATA")],
 	[
 		"a server that says no name and gives an address",
 		{ A: { failure: "NXDOMAIN", ...ipv4("10.9.8.7") }, AAAA: { failure: "NXDOMAIN" } },
@@ -32,33 +28,25 @@ const PLAIN: readonly NameCase[] = [
 	],
 	[
 		"a private address in the additional section only",
-		{ A: { answers: [], additional: [{ type: "A", data: "10.9.8.7" }] }, AAAA: NOTHING },
+		overIpv4({ answers: [], additional: [{ type: "A", data: "10.9.8.7" }] }),
 		unresolvable("ENODATA"),
 	],
 	[
 		"a public answer with a private address in the additional section",
-		{ A: { ...ipv4("93.184.217.33"), additional: [{ type: "A", data: "10.9.8.7" }] }, AAAA: NOTHING },
+		overIpv4({ ...ipv4("93.184.217.33"), additional: [{ type: "A", data: "10.9.8.7" }] }),
 		passes("93.184.217.33"),
 	],
 	[
 		"an IPv6 address in answer to a question for IPv4",
-		{ A: { answers: [{ type: "AAAA", data: "fd00::6" }] }, AAAA: NOTHING },
+		overIpv4({ answers: [{ type: "AAAA", data: "fd00::6" }] }),
 		unresolvable("ENODATA"),
 	],
 ];
 
 /** A resolver asks these again, or waits for the rest: what a stalled machine misses ends as a timeout. */
 const TIMED: readonly NameCase[] = [
-	[
-		"a server that fails",
-		{ A: { failure: "SERVFAIL" }, AAAA: { failure: "SERVFAIL" } },
-		unresolvable("ESERVFAIL"),
-	],
-	[
-		"a server that refuses",
-		{ A: { failure: "REFUSED" }, AAAA: { failure: "REFUSED" } },
-		unresolvable("EREFUSED"),
-	],
+	["a server that fails", failing("SERVFAIL"), unresolvable("ESERVFAIL")],
+	["a server that refuses", failing("REFUSED"), unresolvable("EREFUSED")],
 	[
 		"a server that fails for IPv4, private over IPv6",
 		{ A: { failure: "SERVFAIL" }, AAAA: answerWith("fd00::2").AAAA },
@@ -76,27 +64,20 @@ const TIMED: readonly NameCase[] = [
 	],
 	[
 		"a message that ends in the middle of an address",
-		{ A: { ...ipv4("10.9.8.7"), cutBytes: 2 }, AAAA: NOTHING },
+		overIpv4({ ...ipv4("10.9.8.7"), cutBytes: 2 }),
 		unresolvable("EBADRESP"),
 	],
 	[
 		"a truncated public answer, private in full",
-		{
-			A: { ...ipv4("93.184.217.34", "10.9.8.7"), overUdp: ipv4("93.184.217.34").answers ?? [] },
-			AAAA: NOTHING,
-		},
+		overIpv4({ ...ipv4("93.184.217.34", "10.9.8.7"), overUdp: ipv4("93.184.217.34").answers ?? [] }),
 		PRIVATE,
 	],
 	[
 		"a truncated private answer, public in full",
-		{ A: { ...ipv4("93.184.217.35"), overUdp: ipv4("10.9.8.7").answers ?? [] }, AAAA: NOTHING },
+		overIpv4({ ...ipv4("93.184.217.35"), overUdp: ipv4("10.9.8.7").answers ?? [] }),
 		passes("93.184.217.35"),
 	],
-	[
-		"a truncated answer of nothing, private in full",
-		{ A: { ...ipv4("10.9.8.7"), overUdp: [] }, AAAA: NOTHING },
-		PRIVATE,
-	],
+	["a truncated answer of nothing, private in full", overIpv4({ ...ipv4("10.9.8.7"), overUdp: [] }), PRIVATE],
 	[
 		"a private IPv6 address that comes a little late",
 		{ A: ipv4("93.184.217.31"), AAAA: { ...answerWith("fd00::3").AAAA, delayMs: A_LITTLE_LATE_MS } },

@@ -1,6 +1,6 @@
 // Names that stand for something else when they are delivered to than when they were saved.
 
-import { chain, NOTHING, PRIVATE } from "./answer.ts";
+import { chain, failing, overIpv4, PRIVATE } from "./answer.ts";
 import {
 	type Answers,
 	answerWith,
@@ -11,108 +11,58 @@ import {
 	unresolvable,
 } from "./entry.ts";
 
-type Change = readonly [
-	what: string,
-	atSave: Answers,
-	onSave: Expectation,
-	later: Answers,
-	onDelivery: Expectation,
-];
+/** What a name stands for at one time, and the verdict on it. */
+type Stand = readonly [answers: Answers, expect: Expectation];
 
-const CHANGES: readonly Change[] = [
-	[
-		"public, then private",
-		answerWith("93.184.218.1"),
-		passes("93.184.218.1"),
-		answerWith("10.9.8.7"),
-		PRIVATE,
-	],
-	[
-		"private, then public",
-		answerWith("10.9.8.7"),
-		PRIVATE,
-		answerWith("93.184.218.2"),
-		passes("93.184.218.2"),
-	],
-	[
-		"public, then this machine",
-		answerWith("93.184.218.3"),
-		passes("93.184.218.3"),
-		answerWith("127.0.0.1"),
-		forbidden("(127.0.0.0/8)"),
-	],
-	[
-		"public, then this machine over IPv6",
-		answerWith("93.184.218.4"),
-		passes("93.184.218.4"),
-		answerWith("::1"),
-		forbidden("(::1/128)"),
-	],
+const INSIDE: Stand = [answerWith("10.9.8.7"), PRIVATE];
+const GONE: Stand = [failing("NXDOMAIN"), unresolvable("ENOTFOUND")];
+
+function publicly(address: string): Stand {
+	return [answerWith(address), passes(address)];
+}
+
+function forbiddenAs(because: string, ...addresses: readonly string[]): Stand {
+	return [answerWith(...addresses), forbidden(because)];
+}
+
+const CHANGES: readonly (readonly [what: string, atSave: Stand, later: Stand])[] = [
+	["public, then private", publicly("93.184.218.1"), INSIDE],
+	["private, then public", INSIDE, publicly("93.184.218.2")],
+	["public, then this machine", publicly("93.184.218.3"), forbiddenAs("(127.0.0.0/8)", "127.0.0.1")],
+	["public, then this machine over IPv6", publicly("93.184.218.4"), forbiddenAs("(::1/128)", "::1")],
 	[
 		"public, then one private address more",
-		answerWith("93.184.218.5"),
-		passes("93.184.218.5"),
-		answerWith("93.184.218.5", "10.9.8.7"),
-		PRIVATE,
+		publicly("93.184.218.5"),
+		[answerWith("93.184.218.5", "10.9.8.7"), PRIVATE],
 	],
 	[
 		"public, then a private IPv6 address more",
-		answerWith("93.184.218.6"),
-		passes("93.184.218.6"),
-		answerWith("93.184.218.6", "fe80::1"),
-		forbidden("(fe80::/10)"),
+		publicly("93.184.218.6"),
+		forbiddenAs("(fe80::/10)", "93.184.218.6", "fe80::1"),
 	],
 	[
 		"public, then an alias of a private name",
-		answerWith("93.184.218.7"),
-		passes("93.184.218.7"),
-		{ A: chain(3, "10.9.8.7"), AAAA: NOTHING },
-		PRIVATE,
+		publicly("93.184.218.7"),
+		[overIpv4(chain(3, "10.9.8.7")), PRIVATE],
 	],
 	[
 		"public, then cloud metadata",
-		answerWith("93.184.218.8"),
-		passes("93.184.218.8"),
-		answerWith("169.254.169.254"),
-		forbidden("(169.254.0.0/16)"),
+		publicly("93.184.218.8"),
+		forbiddenAs("(169.254.0.0/16)", "169.254.169.254"),
 	],
-	[
-		"public, then gone",
-		answerWith("93.184.218.9"),
-		passes("93.184.218.9"),
-		{ A: { failure: "NXDOMAIN" }, AAAA: { failure: "NXDOMAIN" } },
-		unresolvable("ENOTFOUND"),
-	],
-	[
-		"gone, then private",
-		{ A: { failure: "NXDOMAIN" }, AAAA: { failure: "NXDOMAIN" } },
-		unresolvable("ENOTFOUND"),
-		answerWith("10.9.8.7"),
-		PRIVATE,
-	],
-	[
-		"public, then another public address",
-		answerWith("93.184.218.10"),
-		passes("93.184.218.10"),
-		answerWith("93.184.218.11"),
-		passes("93.184.218.11"),
-	],
-	[
-		"public, then unspecified",
-		answerWith("93.184.218.12"),
-		passes("93.184.218.12"),
-		answerWith("0.0.0.0"),
-		forbidden("(0.0.0.0/8)"),
-	],
+	["public, then gone", publicly("93.184.218.9"), GONE],
+	["gone, then private", GONE, INSIDE],
+	["public, then another public address", publicly("93.184.218.10"), publicly("93.184.218.11")],
+	["public, then unspecified", publicly("93.184.218.12"), forbiddenAs("(0.0.0.0/8)", "0.0.0.0")],
 ];
 
 export const CHANGING_ENTRIES: readonly Entry[] = CHANGES.map(
-	([what, answers, expect, later, expectLater], index) => ({
+	([what, [answers, expect], [laterAnswers, laterExpect]], index) => ({
 		what: `a name that changes: ${what}`,
 		at: { host: `change-${index}.names.example` },
 		answers,
 		expect,
-		later: { answers: later, expect: expectLater },
+		later: { answers: laterAnswers, expect: laterExpect },
 		reaches: "127.0.0.1",
 	}),
 );

@@ -2,7 +2,7 @@
 // address refuses them all, wherever in the answer it stands.
 
 import type { Reply } from "../../support/dns-message.ts";
-import { chain, ipv4, type NameCase, NOTHING, nameEntries, PRIVATE } from "./answer.ts";
+import { chain, ipv4, type NameCase, nameEntries, overIpv4, PRIVATE } from "./answer.ts";
 import { answerWith, type Entry, forbidden, passes, unresolvable } from "./entry.ts";
 
 const MIXED: readonly NameCase[] = [
@@ -37,76 +37,50 @@ const MIXED: readonly NameCase[] = [
 		answerWith("93.184.217.9", "93.184.217.10", "93.184.217.11"),
 		passes("93.184.217.9", "93.184.217.10", "93.184.217.11"),
 	],
-	["a private address as the 64th", { A: many(64, "10.9.8.7"), AAAA: NOTHING }, PRIVATE],
-	[
-		"65 addresses, all public",
-		{ A: many(65, "93.185.1.1"), AAAA: NOTHING },
-		unresolvable("TOO_MANY_ADDRESSES"),
-	],
-	[
-		"65 addresses, the last one private",
-		{ A: many(65, "10.9.8.7"), AAAA: NOTHING },
-		unresolvable("TOO_MANY_ADDRESSES"),
-	],
-	["a record that lives for no time", { A: { ...ipv4("10.9.8.7"), ttlSeconds: 0 }, AAAA: NOTHING }, PRIVATE],
+	["a private address as the 64th", overIpv4(many(64, "10.9.8.7")), PRIVATE],
+	["65 addresses, all public", overIpv4(many(65, "93.185.1.1")), unresolvable("TOO_MANY_ADDRESSES")],
+	["65 addresses, the last one private", overIpv4(many(65, "10.9.8.7")), unresolvable("TOO_MANY_ADDRESSES")],
+	["a record that lives for no time", overIpv4({ ...ipv4("10.9.8.7"), ttlSeconds: 0 }), PRIVATE],
 	[
 		"a public record that lives for no time",
-		{ A: { ...ipv4("93.184.217.12"), ttlSeconds: 0 }, AAAA: NOTHING },
+		overIpv4({ ...ipv4("93.184.217.12"), ttlSeconds: 0 }),
 		passes("93.184.217.12"),
 	],
-	[
-		"a record that lives for 68 years",
-		{ A: { ...ipv4("10.9.8.7"), ttlSeconds: 2_147_483_647 }, AAAA: NOTHING },
-		PRIVATE,
-	],
+	["a record that lives for 68 years", overIpv4({ ...ipv4("10.9.8.7"), ttlSeconds: 2_147_483_647 }), PRIVATE],
 ];
 
 const ALIASES: readonly NameCase[] = [
-	["an alias of a private name", { A: chain(1, "10.9.8.7"), AAAA: NOTHING }, PRIVATE],
-	["eight aliases to a private name", { A: chain(8, "10.9.8.7"), AAAA: NOTHING }, PRIVATE],
-	["fifteen aliases to a private name", { A: chain(15, "10.9.8.7"), AAAA: NOTHING }, PRIVATE],
-	[
-		"an alias of a public and a private address",
-		{ A: chain(1, "93.184.217.20", "10.9.8.7"), AAAA: NOTHING },
-		PRIVATE,
-	],
-	["an alias of a public name", { A: chain(1, "93.184.217.21"), AAAA: NOTHING }, passes("93.184.217.21")],
-	[
-		"eight aliases to a public name",
-		{ A: chain(8, "93.184.217.22"), AAAA: NOTHING },
-		passes("93.184.217.22"),
-	],
+	["an alias of a private name", overIpv4(chain(1, "10.9.8.7")), PRIVATE],
+	["eight aliases to a private name", overIpv4(chain(8, "10.9.8.7")), PRIVATE],
+	["fifteen aliases to a private name", overIpv4(chain(15, "10.9.8.7")), PRIVATE],
+	["an alias of a public and a private address", overIpv4(chain(1, "93.184.217.20", "10.9.8.7")), PRIVATE],
+	["an alias of a public name", overIpv4(chain(1, "93.184.217.21")), passes("93.184.217.21")],
+	["eight aliases to a public name", overIpv4(chain(8, "93.184.217.22")), passes("93.184.217.22")],
 	["an alias that leads nowhere", { A: chain(1), AAAA: chain(1) }, unresolvable("ENODATA")],
 	[
 		"an alias of itself",
-		{ A: { answers: [{ type: "CNAME", data: "loop.alias.example" }] }, AAAA: NOTHING },
+		overIpv4({ answers: [{ type: "CNAME", data: "loop.alias.example" }] }),
 		unresolvable("ENODATA"),
 	],
 	[
 		"two aliases of each other",
-		{
-			A: {
-				answers: [
-					{ type: "CNAME", data: "one.alias.example" },
-					{ owner: "one.alias.example", type: "CNAME", data: "two.alias.example" },
-					{ owner: "two.alias.example", type: "CNAME", data: "one.alias.example" },
-				],
-			},
-			AAAA: NOTHING,
-		},
+		overIpv4({
+			answers: [
+				{ type: "CNAME", data: "one.alias.example" },
+				{ owner: "one.alias.example", type: "CNAME", data: "two.alias.example" },
+				{ owner: "two.alias.example", type: "CNAME", data: "one.alias.example" },
+			],
+		}),
 		unresolvable("ENODATA"),
 	],
 	[
 		"an alias of localhost with its address",
-		{
-			A: {
-				answers: [
-					{ type: "CNAME", data: "localhost" },
-					{ owner: "localhost", type: "A", data: "127.0.0.1" },
-				],
-			},
-			AAAA: NOTHING,
-		},
+		overIpv4({
+			answers: [
+				{ type: "CNAME", data: "localhost" },
+				{ owner: "localhost", type: "A", data: "127.0.0.1" },
+			],
+		}),
 		forbidden("(127.0.0.0/8)"),
 	],
 	[
@@ -124,15 +98,12 @@ const ALIASES: readonly NameCase[] = [
 	],
 	[
 		"a private address under a name nobody asked for",
-		{
-			A: {
-				answers: [
-					{ type: "A", data: "93.184.217.24" },
-					{ owner: "stranger.example", type: "A", data: "10.9.8.7" },
-				],
-			},
-			AAAA: NOTHING,
-		},
+		overIpv4({
+			answers: [
+				{ type: "A", data: "93.184.217.24" },
+				{ owner: "stranger.example", type: "A", data: "10.9.8.7" },
+			],
+		}),
 		PRIVATE,
 	],
 ];
