@@ -1,12 +1,11 @@
 // Shops that report sales as fast as the service takes them: so many senders, each with its next report as soon
 // as the last one is answered. Every answer must be the one that a new report gets.
 
-import { randomBytes } from "node:crypto";
 import { Pool } from "undici";
 import { z } from "zod";
-import { canonicalString, sha256Hex, sign, signingKey } from "../../src/domain/signature.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
 import type { ShopAccount } from "../support/shop-account.ts";
+import { signedRequest } from "../support/signed-request.ts";
 
 export interface Intake {
 	/** By shop: the conversions it was answered, and the events that it is therefore owed. */
@@ -43,7 +42,7 @@ export function startIntake(
 	orderPrefix = "order-",
 ): Intake {
 	const random = createSeededRandom(seed);
-	const accounts = shops.map(({ apiKey, secret }, index) => ({ apiKey, key: signingKey(secret), index }));
+	const accounts = shops.map(({ apiKey, secret }, index) => ({ key: apiKey, secret, index }));
 	const answered = shops.map((): AnsweredShop => ({ conversions: new Map(), events: new Set() }));
 	const latenciesMs: number[] = [];
 	const pool = new Pool(serviceUrl, {
@@ -56,22 +55,9 @@ export function startIntake(
 
 	async function call(account: (typeof accounts)[number], path: string, report: object): Promise<string> {
 		const body = JSON.stringify(report);
-		const timestamp = String(Math.floor(Date.now() / 1_000));
-		const nonce = randomBytes(16).toString("hex");
-		const canonical = canonicalString("POST", path, timestamp, nonce, sha256Hex(body));
+		const { headers } = signedRequest("POST", path, account, { body, nowMs: Date.now() });
 		const startedMs = performance.now();
-		const response = await pool.request({
-			path,
-			method: "POST",
-			headers: {
-				authorization: `Bearer ${account.apiKey}`,
-				"content-type": "application/json",
-				"x-service-timestamp": timestamp,
-				"x-service-nonce": nonce,
-				"x-service-signature": sign(account.key, canonical),
-			},
-			body,
-		});
+		const response = await pool.request({ path, method: "POST", headers: Object.fromEntries(headers), body });
 		const text = await response.body.text();
 		latenciesMs.push(performance.now() - startedMs);
 		const wanted =

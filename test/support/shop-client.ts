@@ -1,8 +1,7 @@
 // A shop's server in tests that must see each try for itself: one signed request (contract section 5, inbound),
 // no second, and whatever goes wrong is thrown.
 
-import { randomBytes } from "node:crypto";
-import { canonicalString, sha256Hex, sign, signingKey } from "../../src/domain/signature.ts";
+import { signedRequest } from "./signed-request.ts";
 
 export interface ShopClient {
 	post(path: string, body: object): Promise<{ outcome: string; conversion: { id: string; status: string } }>;
@@ -24,22 +23,13 @@ export function createShopClient(
 	secret: string,
 	nowMs: () => number,
 ): ShopClient {
-	const key = signingKey(secret);
 	return {
 		async post(path, body) {
-			const text = JSON.stringify(body);
-			const timestamp = String(Math.floor(nowMs() / 1000));
-			const nonce = randomBytes(16).toString("hex");
+			const signed = signedRequest("POST", path, { key: apiKey, secret }, { body, nowMs: nowMs() });
 			const response = await fetch(`${serviceUrl}${path}`, {
 				method: "POST",
-				headers: {
-					authorization: `Bearer ${apiKey}`,
-					"content-type": "application/json",
-					"x-service-timestamp": timestamp,
-					"x-service-nonce": nonce,
-					"x-service-signature": sign(key, canonicalString("POST", path, timestamp, nonce, sha256Hex(text))),
-				},
-				body: text,
+				headers: signed.headers,
+				body: await signed.arrayBuffer(),
 			});
 			if (!response.ok) throw new CallRefused(path, response.status, await response.text());
 			return (await response.json()) as Awaited<ReturnType<ShopClient["post"]>>;
