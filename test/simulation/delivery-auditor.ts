@@ -9,6 +9,11 @@ import { DELAYS_MS } from "./settling-auditor.ts";
 import type { ShopAccount } from "./shop-account.ts";
 import type { Sent } from "./stream-auditor.ts";
 
+/** The promises that are checked here. */
+const ONE_END = "3 one end or a due time";
+const OWN_CLAIM = "5 one live claim, results of its own";
+const ATTEMPTS = "4 seven attempts at their time";
+
 interface DeliveryRow {
 	id: number;
 	programme_id: number;
@@ -85,17 +90,9 @@ export function auditDeliveries(
 	const [{ events, queued } = { events: -1, queued: -1 }] = database
 		.prepare("select (select count(*) from events) as events, (select count(*) from queue) as queued")
 		.all();
-	demand(
-		events === deliveries.length,
-		"3 one end or a due time",
-		() => `${events} events, ${deliveries.length} deliveries`,
-	);
+	demand(events === deliveries.length, ONE_END, () => `${events} events, ${deliveries.length} deliveries`);
 	const pending = deliveries.filter(({ state }) => state === "pending").length;
-	demand(
-		queued === pending,
-		"3 one end or a due time",
-		() => `${pending} are pending, ${queued} are in the queue`,
-	);
+	demand(queued === pending, ONE_END, () => `${pending} are pending, ${queued} are in the queue`);
 	const attemptsOf = Map.groupBy(attempts, (row) => row.delivery_id);
 	const sentOf = Map.groupBy(sent, (entry) => entry.deliveryId);
 	const failuresOf = new Map<number, number>();
@@ -119,17 +116,9 @@ function auditDelivery(
 ): number {
 	const what = `delivery ${delivery.id} (${delivery.state}: ${rows.map(describeAttempt).join(", ")})`;
 	const isNumbered = rows.every(({ seq }, index) => seq === index + 1) && rows.length === delivery.attempts;
-	demand(
-		isNumbered,
-		"5 one live claim, results of its own",
-		() => `${what} counts ${delivery.attempts} attempts`,
-	);
+	demand(isNumbered, OWN_CLAIM, () => `${what} counts ${delivery.attempts} attempts`);
 	const isQueued = delivery.due_at_ms !== null && delivery.queue_run === delivery.run;
-	demand(
-		isQueued === (delivery.state === "pending"),
-		"3 one end or a due time",
-		() => `${what} is due ${delivery.due_at_ms}`,
-	);
+	demand(isQueued === (delivery.state === "pending"), ONE_END, () => `${what} is due ${delivery.due_at_ms}`);
 	auditOwnership(what, delivery, rows, sent, circumstances.plan);
 	auditLastAttempt(what, delivery, rows);
 	if (delivery.state === "cancelled") auditCancellation(what, delivery, circumstances);
@@ -143,8 +132,7 @@ function auditDelivery(
 			demand(end === delivery.state, "the verdict follows from the answer", () => `${what} must be ${end}`);
 		}
 		// A finished run is followed by another only when somebody asked for it.
-		if (!isLast)
-			demand(end !== "pending", "3 one end or a due time", () => `run ${run} of ${what} never ended`);
+		if (!isLast) demand(end !== "pending", ONE_END, () => `run ${run} of ${what} never ended`);
 		if (end === "failed") failures++;
 	}
 	return failures;
@@ -169,7 +157,7 @@ function auditLastAttempt(what: string, delivery: DeliveryRow, rows: readonly At
 		() => `${what} shows ${shown.join()}`,
 	);
 	const isDated = (delivery.failed_at_ms !== null) === (delivery.state === "failed");
-	demand(isDated, "3 one end or a due time", () => `${what} failed at ${delivery.failed_at_ms}`);
+	demand(isDated, ONE_END, () => `${what} failed at ${delivery.failed_at_ms}`);
 }
 
 /** Only the removal of the URL cancels, and only what was owed before it. */
@@ -181,7 +169,7 @@ function auditCancellation(what: string, delivery: DeliveryRow, { plan, accounts
 	const wasRemoved = urls.some((period, index) => {
 		return index > 0 && period.value === null && period.fromMs >= fromMs && period.fromMs <= toMs;
 	});
-	demand(wasRemoved, "3 one end or a due time", () => `${what} was cancelled although no URL was removed`);
+	demand(wasRemoved, ONE_END, () => `${what} was cancelled although no URL was removed`);
 }
 
 /** Each result belongs to the request that was sent under its claim, and no request lacks its trace. */
@@ -196,11 +184,7 @@ function auditOwnership(
 	for (const row of rows) {
 		if (row.result === "interrupted") continue;
 		const entry = byNonce.get(row.nonce ?? "");
-		demand(
-			entry !== undefined,
-			"5 one live claim, results of its own",
-			() => `${what} has a result nobody sent for`,
-		);
+		demand(entry !== undefined, OWN_CLAIM, () => `${what} has a result nobody sent for`);
 		byNonce.delete(entry.nonce);
 		const { outcome } = entry;
 		const status = outcome?.kind === "answered" ? outcome.status : null;
@@ -210,25 +194,13 @@ function auditOwnership(
 			entry.run === row.run &&
 			row.url === entry.request.url &&
 			Object.values(entry.headers).includes(row.signature ?? "");
-		demand(
-			isOwn,
-			"5 one live claim, results of its own",
-			() => `${what} was answered ${JSON.stringify(outcome)}`,
-		);
+		demand(isOwn, OWN_CLAIM, () => `${what} was answered ${JSON.stringify(outcome)}`);
 	}
 	const lapsed = rows.filter(({ result }) => result === "interrupted").length;
 	const inHand = delivery.claim === null ? 0 : 1;
-	demand(
-		byNonce.size <= lapsed + inHand,
-		"5 one live claim, results of its own",
-		() => `${what} forgot ${byNonce.size} requests`,
-	);
+	demand(byNonce.size <= lapsed + inHand, OWN_CLAIM, () => `${what} forgot ${byNonce.size} requests`);
 	const mayLapse = faults.kill + faults.stall + faults.databaseFailure > 0 || clocks === "wild";
-	demand(
-		lapsed === 0 || mayLapse,
-		"5 one live claim, results of its own",
-		() => `${what} was interrupted by nobody`,
-	);
+	demand(lapsed === 0 || mayLapse, OWN_CLAIM, () => `${what} was interrupted by nobody`);
 }
 
 function auditTimes(
@@ -245,37 +217,25 @@ function auditTimes(
 		// By the clocks that wrote them: whatever those show, nobody may come early by them.
 		const waitedMs = row.started_at_ms - (before.started_at_ms + (before.took_ms ?? 0));
 		const attempt = `${what}: attempt ${index + 1}`;
-		demand(waitedMs >= delayMs, "4 seven attempts at their time", () => `${attempt} after ${waitedMs} ms`);
+		demand(waitedMs >= delayMs, ATTEMPTS, () => `${attempt} after ${waitedMs} ms`);
 		const truly = sentAs.get(row.nonce ?? "");
 		const dueAtMs = (sentAs.get(before.nonce ?? "")?.endedAtMs ?? 0) + delayMs;
 		if (truly === undefined || plan.clocks === "wild") continue;
 		const lateMs = truly.sentAtMs - dueAtMs;
-		demand(
-			lateMs >= -clockSpread(plan),
-			"4 seven attempts at their time",
-			() => `${attempt} was ${-lateMs} ms early`,
-		);
+		demand(lateMs >= -clockSpread(plan), ATTEMPTS, () => `${attempt} was ${-lateMs} ms early`);
 		const isUndisturbed = isPunctual(plan) || dueAtMs > calmSinceMs + SETTLING_MS;
 		const allowedMs = isUndisturbed ? PUNCTUAL_MS : DISTURBED_MS;
-		demand(lateMs <= allowedMs, "4 seven attempts at their time", () => `${attempt} was ${lateMs} ms late`);
+		demand(lateMs <= allowedMs, ATTEMPTS, () => `${attempt} was ${lateMs} ms late`);
 	}
 }
 
 /** How the run stands by its counted attempts alone. */
 function auditRun(what: string, counted: readonly AttemptRow[]): "pending" | "delivered" | "failed" {
-	demand(
-		counted.length <= CONTRACT_ATTEMPTS,
-		"4 seven attempts at their time",
-		() => `${what} has ${counted.length} attempts`,
-	);
+	demand(counted.length <= CONTRACT_ATTEMPTS, ATTEMPTS, () => `${what} has ${counted.length} attempts`);
 	for (const [index, row] of counted.entries()) {
 		const meaning = meaningOf(row.result, row.http_status);
 		if (meaning === "again" && index + 1 < CONTRACT_ATTEMPTS) continue;
-		demand(
-			index === counted.length - 1,
-			"4 seven attempts at their time",
-			() => `${what} went on after its end`,
-		);
+		demand(index === counted.length - 1, ATTEMPTS, () => `${what} went on after its end`);
 		return meaning === "well" ? "delivered" : "failed";
 	}
 	return "pending";

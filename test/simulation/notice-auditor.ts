@@ -4,6 +4,9 @@
 import type { DatabaseSync } from "node:sqlite";
 import { demand } from "./broken.ts";
 
+/** The promises that are checked here. */
+const TOLD = "8 owners are told";
+
 export interface SentMail {
 	to: readonly string[];
 	/** True time. */
@@ -29,34 +32,22 @@ export function auditNotices(
 			(row) => row["programme_id"] === programmeId && row["kind"] === "callbacks_failing",
 		);
 		const noted = own.reduce((sum, row) => sum + Number(row["failures"]), 0);
-		demand(
-			noted === failures,
-			"8 owners are told",
-			() => `programme ${programmeId}: ${failures} failed, ${noted} noted`,
-		);
+		demand(noted === failures, TOLD, () => `programme ${programmeId}: ${failures} failed, ${noted} noted`);
 		const mailed = own.reduce((sum, row) => sum + Number(row["mailed_failures"]), 0);
-		demand(
-			mailed === failures,
-			"8 owners are told",
-			() => `programme ${programmeId}: ${failures} failed, ${mailed} mailed`,
-		);
+		demand(mailed === failures, TOLD, () => `programme ${programmeId}: ${failures} failed, ${mailed} mailed`);
 		const taken = mails.filter(({ to }) => to.includes(emailOf.get(programmeId) ?? ""));
-		demand(
-			taken.length > 0 || failures === 0,
-			"8 owners are told",
-			() => `programme ${programmeId} got no mail`,
-		);
+		demand(taken.length > 0 || failures === 0, TOLD, () => `programme ${programmeId} got no mail`);
 		const told = taken.reduce((sum, mail) => sum + mail.failures, 0);
 		demand(
 			told >= failures,
-			"8 owners are told",
+			TOLD,
 			() => `programme ${programmeId}: ${failures} failed, the mails speak of ${told}`,
 		);
 		const gaps = taken.slice(1).map(({ atMs }, index) => atMs - (taken[index]?.atMs ?? 0));
 		const shortestMs = Math.min(...gaps, Number.POSITIVE_INFINITY);
 		demand(
 			shortestMs >= MAIL_INTERVAL_MS - clockSpreadMs,
-			"8 owners are told",
+			TOLD,
 			() => `programme ${programmeId} got two mails within ${shortestMs} ms`,
 		);
 	}
@@ -64,11 +55,7 @@ export function auditNotices(
 		(row) => row["kind"] === "callbacks_failing" && row["ended_at_ms"] !== null,
 	).length;
 	const again = notices.filter((row) => row["kind"] === "callbacks_working_again").length;
-	demand(
-		ended === again,
-		"8 owners are told",
-		() => `${ended} troubles ended, ${again} were told to work again`,
-	);
+	demand(ended === again, TOLD, () => `${ended} troubles ended, ${again} were told to work again`);
 	const waiting = notices.filter((row) => row["mail_due_at_ms"] !== null).length;
-	demand(waiting === 0, "8 owners are told", () => `${waiting} notices still wait to be mailed`);
+	demand(waiting === 0, TOLD, () => `${waiting} notices still wait to be mailed`);
 }

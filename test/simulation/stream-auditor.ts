@@ -14,6 +14,9 @@ import type { ServiceProcess } from "./service-process.ts";
 import { inForce, type ShopAccount } from "./shop-account.ts";
 import type { Timeline } from "./timeline.ts";
 
+/** The promises that are checked here. */
+const VERIFIABLE = "6 verifiable, fresh requests";
+
 /** One request and all that became of it. */
 export interface Sent {
 	deliveryId: number;
@@ -67,7 +70,7 @@ export function createStreamAuditor(site: {
 		body: Record<string, unknown>,
 	): Sent {
 		const { nonce } = entry;
-		demand(!nonces.has(nonce), "6 verifiable, fresh requests", () => `nonce ${nonce} was used before`);
+		demand(!nonces.has(nonce), VERIFIABLE, () => `nonce ${nonce} was used before`);
 		nonces.add(nonce);
 		const [row, ...others] = findDelivery.all(String(body["event"]), String(body["conversionId"]));
 		const what = `${body["event"]} of order ${body["orderId"]}`;
@@ -133,16 +136,12 @@ export function createStreamAuditor(site: {
 			headers["Content-Type"] === "application/json" &&
 			headers["User-Agent"] === `${brand.toLowerCase()}-postback/1` &&
 			headers[`X-${brand}-Event`] === body["event"];
-		demand(isPlain, "6 verifiable, fresh requests", () => `${what} has headers ${JSON.stringify(headers)}`);
+		demand(isPlain, VERIFIABLE, () => `${what} has headers ${JSON.stringify(headers)}`);
 		const seconds = String(Math.floor(senderNowMs / 1_000));
 		const timestamp = headers[`X-${brand}-Timestamp`];
-		demand(timestamp === seconds, "6 verifiable, fresh requests", () => `${what} is stamped ${timestamp}`);
+		demand(timestamp === seconds, VERIFIABLE, () => `${what} is stamped ${timestamp}`);
 		const sentAt = new Date(senderNowMs).toISOString();
-		demand(
-			body["sentAt"] === sentAt,
-			"6 verifiable, fresh requests",
-			() => `${what} says sentAt ${body["sentAt"]}`,
-		);
+		demand(body["sentAt"] === sentAt, VERIFIABLE, () => `${what} says sentAt ${body["sentAt"]}`);
 		const bodies = site.expectations.bodiesOf(
 			account,
 			String(body["eventType"]),
