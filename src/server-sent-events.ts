@@ -1,6 +1,7 @@
 // Streams of server-sent events: bounded in number, in age, and in what waits for a reader. Whoever is cut off
 // comes back by itself, as such clients do.
 
+import { MINUTE_MS, SECOND_MS } from "./domain/time.ts";
 import type { Clock, Log } from "./ports.ts";
 
 export interface StreamSource {
@@ -42,13 +43,13 @@ export interface StreamDeps {
 }
 
 /** Proxies close what is silent for half a minute or more. */
-const HEARTBEAT_MS = 15_000;
+const HEARTBEAT_MS = 15 * SECOND_MS;
 /** Then the client comes back with a new request, and whatever has changed about its rights is seen. */
-const LIFETIME_MS = 15 * 60_000;
+const LIFETIME_MS = 15 * MINUTE_MS;
 /** All streams together take a quarter of the time at most: looking must not slow the callbacks down. */
 const REST_FACTOR = 3;
 /** How long one message may wait for its reader. Nothing is read from the database meanwhile. */
-const STALL_MS = 30_000;
+const STALL_MS = 30 * SECOND_MS;
 
 export const STREAM_HEADERS = {
 	"content-type": "text/event-stream; charset=utf-8",
@@ -60,13 +61,14 @@ export const STREAM_HEADERS = {
 export class EventStreams {
 	readonly #deps: StreamDeps;
 	readonly #bounds: StreamBounds;
-	readonly #open = new Set<Stream>();
+	/** Whose each is. */
+	readonly #open = new Map<OpenStream, number>();
 
 	constructor(deps: StreamDeps, bounds: StreamBounds) {
 		this.#deps = deps;
 		this.#bounds = bounds;
 		deps.stopSignal?.addEventListener("abort", () => {
-			for (const stream of [...this.#open]) stream.end();
+			for (const stream of [...this.#open.keys()]) stream.end();
 		});
 	}
 
@@ -77,7 +79,7 @@ export class EventStreams {
 	/** `readerId`: whose streams are counted together. */
 	hasRoom(readerId: number): boolean {
 		const { maxStreams, maxStreamsOfOne } = this.#bounds;
-		const ofOne = [...this.#open].filter((stream) => stream.readerId === readerId).length;
+		const ofOne = [...this.#open.values()].filter((id) => id === readerId).length;
 		const isStopping = this.#deps.stopSignal?.aborted === true;
 		return !isStopping && this.#open.size < maxStreams && ofOne < maxStreamsOfOne;
 	}
@@ -85,126 +87,114 @@ export class EventStreams {
 	/** Undefined where there is no room. */
 	answer(readerId: number, source: StreamSource): Response | undefined {
 		if (!this.hasRoom(readerId)) return undefined;
-		const stream = new Stream(this.#deps, this.#bounds, readerId, source, this.#open);
-		this.#open.add(stream);
+		const stream = openStream(this.#deps, this.#bounds, source, {
+			openCount: () => this.#open.size,
+			onClose: () => this.#open.delete(stream),
+		});
+		this.#open.set(stream, readerId);
 		return new Response(stream.body, { headers: STREAM_HEADERS });
 	}
 }
 
-class Stream {
-	readonly readerId: number;
-	readonly body: ReadableStream<Uint8Array>;
-	readonly #deps: StreamDeps;
-	readonly #bounds: StreamBounds;
-	readonly #source: StreamSource;
-	readonly #open: Set<Stream>;
-	readonly #endsAtMs: number;
-	readonly #encoder = new TextEncoder();
-	#sentAtMs: number;
-	#controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-	#cancelTimer: () => void = () => undefined;
-	#isHeldUp = false;
-	#hasEnded = false;
-
-	constructor(
-		deps: StreamDeps,
-		bounds: StreamBounds,
-		readerId: number,
-		source: StreamSource,
-		open: Set<Stream>,
-	) {
-		this.#deps = deps;
-		this.#bounds = bounds;
-		this.readerId = readerId;
-		this.#source = source;
-		this.#open = open;
-		this.#sentAtMs = deps.clock.nowMs();
-		this.#endsAtMs = this.#sentAtMs + LIFETIME_MS;
-		this.body = new ReadableStream({
-			start: (controller) => {
-				this.#controller = controller;
-				this.#send(source.opening);
-				this.#lookLater(0);
-			},
-			pull: () => this.#goOn(),
-			cancel: () => this.#close(),
-		});
-	}
-
+interface OpenStream {
+	body: ReadableStream<Uint8Array>;
 	/** The client comes back by itself. */
-	end(): void {
-		if (this.#hasEnded) return;
-		this.#close();
-		this.#controller?.close();
+	end(): void;
+}
+
+function openStream(
+	{ clock, log }: StreamDeps,
+	{ lookMs, what }: StreamBounds,
+	source: StreamSource,
+	{ openCount, onClose }: { openCount(): number; onClose(): void },
+): OpenStream {
+	const encoder = new TextEncoder();
+	const endsAtMs = clock.nowMs() + LIFETIME_MS;
+	let sentAtMs = clock.nowMs();
+	let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+	let cancelTimer = (): void => undefined;
+	let isHeldUp = false;
+	let hasEnded = false;
+
+	function close(): void {
+		hasEnded = true;
+		cancelTimer();
+		onClose();
 	}
 
-	#close(): void {
-		this.#hasEnded = true;
-		this.#cancelTimer();
-		this.#open.delete(this);
+	function end(): void {
+		if (hasEnded) return;
+		close();
+		controller?.close();
 	}
 
-	#lookLater(delayMs: number): void {
-		if (!this.#hasEnded) this.#cancelTimer = this.#deps.clock.after(delayMs, () => void this.#look());
+	function send(text: string): void {
+		if (hasEnded || text === "") return;
+		controller?.enqueue(encoder.encode(text));
+		sentAtMs = clock.nowMs();
 	}
 
-	async #look(): Promise<void> {
-		const { clock, log } = this.#deps;
+	function lookLater(delayMs: number): void {
+		if (!hasEnded) cancelTimer = clock.after(delayMs, () => void look());
+	}
+
+	async function look(): Promise<void> {
 		const startedAtMs = clock.nowMs();
-		if (startedAtMs >= this.#endsAtMs) return this.end();
-		if (this.#isUnread) return this.#waitForReader(startedAtMs);
+		if (startedAtMs >= endsAtMs) return end();
+		if ((controller?.desiredSize ?? 1) <= 0) return waitForReader(startedAtMs);
 		let hasMore: boolean;
 		try {
-			hasMore = await this.#sendNews();
+			hasMore = await sendNews();
 		} catch (error) {
 			// The database may be away: the client comes back, and finds it or not.
-			log.warn({ err: error }, `${this.#bounds.what} could not be read`);
-			return this.end();
+			log.warn({ err: error }, `${what} could not be read`);
+			return end();
 		}
-		const restMs = (clock.nowMs() - startedAtMs) * this.#open.size * REST_FACTOR;
-		this.#lookLater(hasMore ? restMs : Math.max(this.#bounds.lookMs, restMs));
+		const restMs = (clock.nowMs() - startedAtMs) * openCount() * REST_FACTOR;
+		lookLater(hasMore ? restMs : Math.max(lookMs, restMs));
 	}
 
-	async #sendNews(): Promise<boolean> {
-		const news = await this.#source.look();
-		const isSilentForLong = this.#deps.clock.nowMs() - this.#sentAtMs >= HEARTBEAT_MS;
+	async function sendNews(): Promise<boolean> {
+		const news = await source.look();
+		const isSilentForLong = clock.nowMs() - sentAtMs >= HEARTBEAT_MS;
 		if (news === null && !isSilentForLong) return false;
-		if (!(await this.#source.isAllowed())) {
-			this.#send(this.#source.farewell);
-			this.end();
+		if (!(await source.isAllowed())) {
+			send(source.farewell);
+			end();
 			return false;
 		}
 		const text = (await news?.compose()) ?? "";
-		this.#send(text === "" && isSilentForLong ? this.#source.heartbeat() : text);
+		send(text === "" && isSilentForLong ? source.heartbeat() : text);
 		return news?.hasMore ?? false;
 	}
 
-	#send(text: string): void {
-		if (this.#hasEnded || text === "") return;
-		this.#controller?.enqueue(this.#encoder.encode(text));
-		this.#sentAtMs = this.#deps.clock.nowMs();
-	}
-
-	get #isUnread(): boolean {
-		return (this.#controller?.desiredSize ?? 1) <= 0;
-	}
-
 	/** What it would be sent is still there when it has taken this: a slow reader costs one message of memory. */
-	#waitForReader(nowMs: number): void {
-		const letGoAtMs = this.#sentAtMs + STALL_MS;
+	function waitForReader(nowMs: number): void {
+		const letGoAtMs = sentAtMs + STALL_MS;
 		if (nowMs >= letGoAtMs) {
-			this.end();
-			this.#source.hangUp?.();
+			end();
+			source.hangUp?.();
 			return;
 		}
-		this.#isHeldUp = true;
-		this.#lookLater(Math.min(letGoAtMs, this.#endsAtMs) - nowMs);
+		isHeldUp = true;
+		lookLater(Math.min(letGoAtMs, endsAtMs) - nowMs);
 	}
 
-	#goOn(): void {
-		if (!this.#isHeldUp) return;
-		this.#isHeldUp = false;
-		this.#cancelTimer();
-		this.#lookLater(0);
+	function goOn(): void {
+		if (!isHeldUp) return;
+		isHeldUp = false;
+		cancelTimer();
+		lookLater(0);
 	}
+
+	const body = new ReadableStream<Uint8Array>({
+		start(started) {
+			controller = started;
+			send(source.opening);
+			lookLater(0);
+		},
+		pull: goOn,
+		cancel: close,
+	});
+	return { body, end };
 }
