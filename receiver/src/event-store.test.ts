@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createMemoryStore } from "./event-store.ts";
-import { sampleEvent } from "./sample-delivery.ts";
+import { sampleEvent } from "./sample-delivery.test-support.ts";
 
 test("an event is stored once per pair of conversionId and event, whatever else differs", () => {
 	const store = createMemoryStore();

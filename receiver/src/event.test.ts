@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isKnownEvent, parseEvent } from "./event.ts";
-import { sampleEvent } from "./sample-delivery.ts";
+import { sampleEvent } from "./sample-delivery.test-support.ts";
 
 const fields = Object.keys(sampleEvent);
 

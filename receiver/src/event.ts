@@ -1,7 +1,7 @@
 // The event in a delivery's body (section 2.1), checked field by field.
 
 import { readFields } from "./field-reader.ts";
-import { isObject } from "./json-object.ts";
+import { isObject, parseJson } from "./json.ts";
 import type { EventType, OrLater, Reason } from "./words.ts";
 
 type EventFields = {
@@ -55,8 +55,8 @@ export type ParsedEvent =
 
 /** Fields the contract does not name are left out of the event, and are no fault. */
 export function parseEvent(body: Uint8Array): ParsedEvent {
-	const fields = parseObject(body);
-	if (fields === undefined) return { ok: false, detail: "The body is not a JSON object in UTF-8." };
+	const fields = parseJson(decodeStrictly(body));
+	if (!isObject(fields)) return { ok: false, detail: "The body is not a JSON object in UTF-8." };
 
 	const { text, textOrNull, flag, wrong } = readFields<keyof PostbackEvent>(fields);
 	const event: UnprovenEvent = {
@@ -91,13 +91,11 @@ function isProven(event: UnprovenEvent): event is PostbackEvent {
 	return event.reason !== null || !reasonedNames.includes(event.event);
 }
 
-function parseObject(body: Uint8Array): Record<string, unknown> | undefined {
+/** Empty, which is no JSON, where the bytes are no UTF-8. */
+function decodeStrictly(body: Uint8Array): string {
 	try {
-		const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
-		return isObject(value) ? value : undefined;
+		return new TextDecoder("utf-8", { fatal: true }).decode(body);
 	} catch {
-		// Bad UTF-8 and bad JSON are one answer to the caller; the parser's message quotes the body, so it
-		// goes no further.
-		return undefined;
+		return "";
 	}
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { sampleDelivery, sampleEvent } from "./sample-delivery.ts";
+import { sampleDelivery, sampleEvent } from "./sample-delivery.test-support.ts";
 import { type Verification, verifyPostback } from "./verify.ts";
 
 // What a caller without type checking can pass.

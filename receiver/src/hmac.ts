@@ -1,11 +1,26 @@
-// SHA-256 and HMAC-SHA256 by web crypto, the one implementation that Node, Deno, Bun and edge runtimes share.
-
-import { loadWebCrypto } from "./web-crypto.ts";
+// The signature of section 5: the canonical string, and SHA-256 and HMAC-SHA256 by web crypto, the one implementation
+// that Node, Deno, Bun and edge runtimes share.
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
 const hmacSha256 = { name: "HMAC", hash: "SHA-256" };
+const nonceBytes = 16;
 const signatureForm = /^[0-9a-f]{64}$/i;
+
+export type SignedParts = {
+	readonly method: string;
+	/** Path plus query string, exactly as on the request line. */
+	readonly target: string;
+	readonly timestamp: string;
+	readonly nonce: string;
+	/** Lower-case hex SHA-256 of the raw body. */
+	readonly bodySha256: string;
+};
+
+/** What is signed, byte for byte. */
+export function formCanonical(parts: SignedParts): string {
+	return [parts.method, parts.target, parts.timestamp, parts.nonce, parts.bodySha256].join("\n");
+}
 
 /** Lower-case hex SHA-256, as part five of the canonical string wants it. */
 export async function digestSha256(bytes: Bytes): Promise<string> {
@@ -34,7 +49,13 @@ export async function isSignedWith(secret: string, message: string, signature: s
 	return subtle.verify("HMAC", key, decodeHex(signature), encoder.encode(message));
 }
 
-export function encodeHex(bytes: Uint8Array): string {
+/** 32 random hex digits. */
+export async function makeNonce(): Promise<string> {
+	const webCrypto = await loadWebCrypto();
+	return encodeHex(webCrypto.getRandomValues(new Uint8Array(nonceBytes)));
+}
+
+function encodeHex(bytes: Uint8Array): string {
 	return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
@@ -42,4 +63,13 @@ function decodeHex(hex: string): Bytes {
 	return Uint8Array.from({ length: hex.length / 2 }, (_, i) =>
 		Number.parseInt(hex.slice(2 * i, 2 * i + 2), 16),
 	);
+}
+
+// Node 18 has web crypto but no global for it. The specifier is a variable so that bundlers for the edge,
+// where the global exists, do not try to resolve a Node module.
+async function loadWebCrypto(): Promise<Pick<typeof globalThis.crypto, "subtle" | "getRandomValues">> {
+	if (globalThis.crypto?.subtle !== undefined) return globalThis.crypto;
+	const specifier: string = "node:crypto";
+	const nodeCrypto: typeof import("node:crypto") = await import(specifier);
+	return nodeCrypto.webcrypto;
 }

@@ -2,7 +2,9 @@
 
 /** The code alone (ECONNREFUSED, ENOTFOUND …): an error's message may quote what was sent. */
 export function findErrorCode(error: unknown): string | undefined {
-	for (const one of [error, error instanceof Error ? error.cause : undefined]) {
+	// Of several addresses that were tried, the first.
+	const inner: unknown = error instanceof AggregateError ? error.errors[0] : undefined;
+	for (const one of [error, error instanceof Error ? error.cause : undefined, inner]) {
 		const code = typeof one === "object" && one !== null && "code" in one ? one.code : undefined;
 		if (typeof code === "string" && /^\w{1,64}$/.test(code)) return code;
 	}

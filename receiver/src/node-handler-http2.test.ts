@@ -4,7 +4,7 @@ import { type ClientHttp2Stream, connect, createServer } from "node:http2";
 import { type TestContext, test } from "node:test";
 import { createReceiver, type Receiver } from "./receiver.ts";
 import type { ReceiverOptions } from "./receiver-options.ts";
-import { sampleDelivery, sampleSeconds, sampleSecret } from "./sample-delivery.ts";
+import { sampleDelivery, sampleSeconds, sampleSecret } from "./sample-delivery.test-support.ts";
 
 type Handle = Receiver["node"];
 

@@ -12,7 +12,7 @@ import { after, before, beforeEach, test } from "node:test";
 import type { PostbackEvent } from "./event.ts";
 import { createReceiver } from "./receiver.ts";
 import type { Refused } from "./receiver-options.ts";
-import { sampleDelivery, sampleSecret } from "./sample-delivery.ts";
+import { sampleDelivery, sampleSecret } from "./sample-delivery.test-support.ts";
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 

@@ -12,7 +12,8 @@ export function parseOrigin(text: unknown): ParsedOrigin {
 	return { ok: true, origin: url.origin };
 }
 
-function parseUrl(text: unknown): URL | undefined {
+/** Undefined where it is none. */
+export function parseUrl(text: unknown): URL | undefined {
 	try {
 		return new URL(String(text));
 	} catch {

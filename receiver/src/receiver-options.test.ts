@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createReceiver } from "./receiver.ts";
 import type { ReceiverOptions } from "./receiver-options.ts";
-import { sampleDelivery, sampleSeconds, sampleSecret } from "./sample-delivery.ts";
+import { sampleDelivery, sampleSeconds, sampleSecret } from "./sample-delivery.test-support.ts";
 
 const right = { secret: sampleSecret, onEvent: () => undefined };
 /** What a program without types can pass. */

@@ -1,12 +1,11 @@
 // What a shop may say about its receiver, and what holds where it says nothing.
 
-import { brandForm, brandSentence } from "./brand.ts";
 import type { PostbackEvent } from "./event.ts";
 import { createMemoryStore, type StoreEvent } from "./event-store.ts";
-import { isObject } from "./json-object.ts";
+import { isObject } from "./json.ts";
 import { createNonceMemory, type NonceMemory } from "./nonce-memory.ts";
+import { demand, demandBrand, findSecretFault, isFilled } from "./option-checks.ts";
 import type { RefusalReason } from "./refusal.ts";
-import { findSecretFault } from "./secret.ts";
 
 type Secrets = string | readonly string[] | undefined;
 
@@ -88,7 +87,7 @@ export function readOptions(options: ReceiverOptions): Settings {
 		store === undefined || typeof store === "function",
 		'store must be a function that keeps the event and says "stored" or "seen".',
 	);
-	demand(typeof brand === "string" && brandForm.test(brand), brandSentence);
+	demandBrand(brand);
 	demand(typeof ignoreTests === "boolean", "ignoreTests must be true or false.");
 	demand(typeof onRefused === "function", "onRefused must be a function.");
 	demand(typeof onError === "function", "onError must be a function.");
@@ -129,7 +128,6 @@ function readSource(source: SecretSource): Settings["readSecret"] {
 }
 
 function readSecrets(given: Secrets): readonly string[] {
-	const isFilled = (secret: unknown): secret is string => typeof secret === "string" && secret !== "";
 	const secrets = [given].flat().filter(isFilled);
 	const fault = secrets.length === 0 ? noSecret : secrets.map(findSecretFault).find(isFilled);
 	if (fault !== undefined) throw new TypeError(fault);
@@ -167,10 +165,6 @@ function readLimit(name: string, value: number, most: number): number {
 	const isWithin = Number.isSafeInteger(value) && value > 0 && value <= most;
 	demand(isWithin, `${name} must be a whole number from 1 to ${most}.`);
 	return value;
-}
-
-function demand(isRight: boolean, sentence: string): asserts isRight {
-	if (!isRight) throw new TypeError(sentence);
 }
 
 function logRefused({ status, reason, detail }: Refused): void {

@@ -4,7 +4,7 @@ import type { PostbackEvent } from "./event.ts";
 import { createNonceMemory, type NonceMemory } from "./nonce-memory.ts";
 import { createReceiver } from "./receiver.ts";
 import type { ReceiverOptions, Refused } from "./receiver-options.ts";
-import { sampleDelivery, sampleEvent, sampleSeconds, sampleSecret } from "./sample-delivery.ts";
+import { sampleDelivery, sampleEvent, sampleSeconds, sampleSecret } from "./sample-delivery.test-support.ts";
 
 type Sample = Parameters<typeof sampleDelivery>[0];
 

@@ -1,7 +1,7 @@
 // A receiver that does everything section 4.3 of the contract asks of a shop, for every kind of server.
 
 import { boundBody } from "./body-collector.ts";
-import { isObject } from "./json-object.ts";
+import { isObject } from "./json.ts";
 import { answerNode, type NodeRequest, type NodeResponse } from "./node-handler.ts";
 import { type ReceiverOptions, readOptions } from "./receiver-options.ts";
 import { type Arrival, type OpenArrival, type Reception, receive } from "./reception.ts";

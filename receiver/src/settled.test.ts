@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createReceiver } from "./receiver.ts";
-import { sampleDelivery, sampleSeconds, sampleSecret } from "./sample-delivery.ts";
+import { sampleDelivery, sampleSeconds, sampleSecret } from "./sample-delivery.test-support.ts";
 
 test("settled does not wait for work that whoever called receive never starts", async () => {
 	const { receiver, arrival } = openShop();

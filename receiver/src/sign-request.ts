@@ -1,9 +1,7 @@
 // Signs a shop's own request to the service: the scheme of the callbacks (contract, section 5), the other way.
 
-import { brandForm } from "./brand.ts";
-import { formCanonical } from "./canonical.ts";
-import { digestSha256, encodeHex, signWith } from "./hmac.ts";
-import { loadWebCrypto } from "./web-crypto.ts";
+import { digestSha256, formCanonical, makeNonce, signWith } from "./hmac.ts";
+import { brandForm } from "./option-checks.ts";
 
 export type RequestToSign = {
 	/** In capitals, as it goes on the wire. */
@@ -24,8 +22,6 @@ export type RequestToSign = {
 };
 
 export type SignedRequest = { readonly headers: Record<string, string> };
-
-const nonceBytes = 16;
 
 /** Every request needs a signature of its own: the service takes a nonce once, and a timestamp for 300 seconds. */
 export async function signRequest(request: RequestToSign): Promise<SignedRequest> {
@@ -95,9 +91,4 @@ function readBytes(body: Uint8Array | string | undefined): Uint8Array<ArrayBuffe
 		);
 	}
 	return new Uint8Array(body.buffer, body.byteOffset, body.byteLength).slice();
-}
-
-async function makeNonce(): Promise<string> {
-	const webCrypto = await loadWebCrypto();
-	return encodeHex(webCrypto.getRandomValues(new Uint8Array(nonceBytes)));
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sampleDelivery } from "./sample-delivery.ts";
+import { sampleDelivery } from "./sample-delivery.test-support.ts";
 import { verifyPostback } from "./verify.ts";
 
 const genuine = sampleDelivery();

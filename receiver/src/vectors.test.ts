@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import known from "../vectors.json" with { type: "json" };
-import { formCanonical } from "./canonical.ts";
-import { digestSha256, isSignedWith } from "./hmac.ts";
+import { digestSha256, formCanonical, isSignedWith } from "./hmac.ts";
 import { verifyPostback } from "./verify.ts";
 
 const minimumVectors = 10;

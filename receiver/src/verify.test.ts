@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createNonceMemory } from "./nonce-memory.ts";
 import type { RefusalReason } from "./refusal.ts";
-import { sampleDelivery, sampleEvent, sampleSeconds, sampleSecret } from "./sample-delivery.ts";
+import { sampleDelivery, sampleEvent, sampleSeconds, sampleSecret } from "./sample-delivery.test-support.ts";
 import { verifyPostback } from "./verify.ts";
 
 type Request = Parameters<typeof verifyPostback>[0];

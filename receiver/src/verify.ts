@@ -1,9 +1,8 @@
 // Decides whether a request is a genuine, fresh delivery of the service, and gives its event (contract, 4.3).
 // Written from the contract alone, sharing no code with the sender: each can catch the other's mistake.
 
-import { formCanonical } from "./canonical.ts";
 import { type PostbackEvent, parseEvent } from "./event.ts";
-import { digestSha256, isSignedWith } from "./hmac.ts";
+import { digestSha256, formCanonical, isSignedWith } from "./hmac.ts";
 import { type Refusal, refuse } from "./refusal.ts";
 import { type PostbackRequest, type ReadRequest, readRequest } from "./request.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PostbackEvent } from "./event.ts";
 import { createReceiver, type Receiver } from "./receiver.ts";
-import { sampleDelivery, sampleEvent, sampleSeconds, sampleSecret } from "./sample-delivery.ts";
+import { sampleDelivery, sampleEvent, sampleSeconds, sampleSecret } from "./sample-delivery.test-support.ts";
 
 test("a delivery is answered 204 without a body, and its work comes after the answer", async () => {
 	const { receiver, worked } = openShop();

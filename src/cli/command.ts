@@ -42,9 +42,9 @@ export type ParsedOptions =
 	| { ok: false; problem: string };
 
 export function parseOptions(command: Command, args: readonly string[]): ParsedOptions {
-	const parsed = parseArguments({ ...command, notes: [] }, args);
-	if (!parsed.ok) return parsed;
-	const { wantsHelp, text, flag } = parsed.given;
+	const given = parseArguments({ ...command, notes: [] }, args);
+	if (typeof given === "string") return { ok: false, problem: given };
+	const { wantsHelp, text, flag } = given;
 	return { ok: true, wantsHelp, options: { text: (name) => text(name) ?? "", flag } };
 }
 

@@ -2,7 +2,11 @@
 
 import { equal } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { sampleDelivery, sampleEvent, sampleSecret } from "../../receiver/src/sample-delivery.ts";
+import {
+	sampleDelivery,
+	sampleEvent,
+	sampleSecret,
+} from "../../receiver/src/sample-delivery.test-support.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
 import type { RunningProgram } from "../support/run-program.ts";
 

@@ -4,7 +4,7 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { sampleEvent } from "../../receiver/src/sample-delivery.ts";
+import { sampleEvent } from "../../receiver/src/sample-delivery.test-support.ts";
 import { runProgram } from "../support/run-program.ts";
 import { checkReceiver, freshDelivery, repeatDelivery, SECRET, sendDelivery } from "./delivery-cases.ts";
 import type { ShopFolder } from "./shop-folder.ts";

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import pg from "pg";
-import { sampleEvent } from "../../receiver/src/sample-delivery.ts";
+import { sampleEvent } from "../../receiver/src/sample-delivery.test-support.ts";
 import { createPostgresAtHand } from "../support/postgres-at-hand.ts";
 import { until } from "../support/until.ts";
 import { checkTypes } from "./check-types.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createReceiver } from "../receiver.ts";
-import { sampleSecret } from "../sample-delivery.ts";
+import { sampleSecret } from "../sample-delivery.test-support.ts";
 import { createExpressReceiver } from "./express.ts";
 import { createFastifyReceiver } from "./fastify.ts";
 import { createHonoReceiver } from "./hono.ts";

@@ -1,6 +1,6 @@
 // What a good answer of each call holds. Anything else under a 2xx did not come from this API.
 
-import { isObject } from "../json-object.ts";
+import { isObject } from "../json.ts";
 import { type Conversion, type Parsed, parseConversion } from "./conversion.ts";
 
 export type ReadAnswer<Value> = (json: unknown) => Parsed<Value>;

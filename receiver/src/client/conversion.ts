@@ -1,7 +1,7 @@
 // A conversion as the service shows it, checked field by field.
 
 import { readFields } from "../field-reader.ts";
-import { isObject } from "../json-object.ts";
+import { isObject } from "../json.ts";
 import type { ConversionSource, ConversionStatus, Decider, EventType, Reason } from "../words.ts";
 
 export type Conversion = {

@@ -10,7 +10,7 @@ import {
 	sampleConversion,
 	secret,
 	startFailingService,
-} from "./failing-service.ts";
+} from "./failing-service.test-support.ts";
 import type { ClientOptions } from "./options.ts";
 
 const sale = { orderId: "A-1001", basketValue: "129.90" };

@@ -74,10 +74,15 @@ async function readResponse(response: Response, signal: AbortSignal): Promise<Ex
 		await response.body?.cancel();
 		return { kind: "redirect", status, location: headers.get("location") };
 	}
-	return { kind: "answer", status, headers, text: await readText(response.body, signal) };
+	return { kind: "answer", status, headers, text: await readText(response.body, maxAnswerBytes, signal) };
 }
 
-async function readText(body: Response["body"], signal: AbortSignal): Promise<string | undefined> {
+/** Undefined when it is larger than allowed. */
+export async function readText(
+	body: Response["body"],
+	maxBytes: number,
+	signal: AbortSignal,
+): Promise<string | undefined> {
 	if (body === null) return "";
 	const reader = body.getReader();
 	// Nobody waits for it any more: left alone, it would keep its connection. A failure here changes nothing.
@@ -91,7 +96,7 @@ async function readText(body: Response["body"], signal: AbortSignal): Promise<st
 		const { done, value } = await reader.read();
 		if (done) return text + decoder.decode();
 		bytes += value.byteLength;
-		if (bytes > maxAnswerBytes) {
+		if (bytes > maxBytes) {
 			await reader.cancel();
 			return undefined;
 		}

@@ -1,6 +1,6 @@
 // What an exchange means: done, failed for good, or failed in a way that may pass. Pure.
 
-import { isObject } from "../json-object.ts";
+import { isObject, parseJson } from "../json.ts";
 import type { ReadAnswer } from "./answer.ts";
 import type { Exchange } from "./exchange.ts";
 import type { CallFailure, Refused } from "./failure.ts";
@@ -149,13 +149,4 @@ function refuseRedirect(
 function hideSecrets(text: string, secrets: readonly string[]): string {
 	const hidden = secrets.reduce((rest, secret) => rest.replaceAll(secret, "[hidden]"), text);
 	return hidden.length > maxForeignLength ? `${hidden.slice(0, maxForeignLength)}…` : hidden;
-}
-
-function parseJson(text: string): unknown {
-	try {
-		return JSON.parse(text);
-	} catch {
-		// The parser's message quotes the text. No JSON is undefined, so this cannot be taken for a value.
-		return undefined;
-	}
 }

@@ -1,10 +1,9 @@
 // What a client is made of. A setting that can never work is a slip in the shop's own code or environment, and
 // the only thing a client throws for. No sentence here quotes a value: it may be a secret in the wrong place.
 
-import { brandForm, brandSentence } from "../brand.ts";
-import { isObject } from "../json-object.ts";
+import { isObject } from "../json.ts";
+import { demand, demandBrand, findSecretFault, isFilled } from "../option-checks.ts";
 import { parseOrigin } from "../origin.ts";
-import { findSecretFault } from "../secret.ts";
 import type { ClientSettings } from "./call.ts";
 import type { Fetch } from "./exchange.ts";
 import { defaultRetry, type RetryPolicy } from "./retry.ts";
@@ -51,7 +50,7 @@ export function readOptions(options: ClientOptions): ClientSettings {
 	// Sent as a key, the secret would be in every proxy's log.
 	demand(!apiKey.startsWith("rbs_") && !secret.startsWith("rbk_"), "apiKey and secret are swapped.");
 	demand(secretFault === undefined, secretFault ?? "");
-	demand(typeof brand === "string" && brandForm.test(brand), brandSentence);
+	demandBrand(brand);
 	demand(typeof fetch === "function", "fetch must be a function.");
 	demand(typeof now === "function", "now must be a function that gives milliseconds.");
 	demand(isWithin(timeoutMs, 1, longestMs), "timeoutMs must be a number of milliseconds.");
@@ -75,14 +74,6 @@ function readOrigin(text: unknown): string {
 	);
 }
 
-function isFilled(value: unknown): value is string {
-	return typeof value === "string" && value !== "";
-}
-
 function isWithin(value: unknown, least: number, most: number): boolean {
 	return typeof value === "number" && value >= least && value <= most;
-}
-
-function demand(isRight: boolean, sentence: string): asserts isRight {
-	if (!isRight) throw new TypeError(sentence);
 }

@@ -1,6 +1,6 @@
 // What a shop reports and decides, and the slips worth catching before anything is sent.
 
-import { isObject } from "../json-object.ts";
+import { isObject } from "../json.ts";
 import type { ConversionStatus, EventType, Reason } from "../words.ts";
 import { type Refused, refuseUnsent } from "./failure.ts";
 

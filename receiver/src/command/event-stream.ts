@@ -1,5 +1,7 @@
 // One connection to the service's stream of events, signed like every call. Says how it went; judges nothing.
 
+import { readText } from "../client/exchange.ts";
+import { isObject, parseJson } from "../json.ts";
 import { findErrorCode } from "../network-error.ts";
 import { signRequest } from "../sign-request.ts";
 import type { Settings } from "./settings.ts";
@@ -13,7 +15,7 @@ export type Connection =
 	| { readonly kind: "unexpected"; readonly status: number; readonly detail: string }
 	| { readonly kind: "unreachable"; readonly detail: string };
 
-export type Place = { readonly after: string | undefined; readonly testOnly: boolean };
+export type StreamRequest = { readonly after: string | undefined; readonly testOnly: boolean };
 
 /** The service answers within milliseconds; after this long something on the way hangs. */
 const answerTimeoutMs = 10_000;
@@ -23,7 +25,7 @@ const maxProblemBytes = 65_536;
 
 export async function openStream(
 	{ url, apiKey, secret, brand }: Settings,
-	{ after, testOnly }: Place,
+	{ after, testOnly }: StreamRequest,
 	stopSignal: AbortSignal,
 ): Promise<Connection> {
 	const query = new URLSearchParams();
@@ -49,7 +51,7 @@ export async function openStream(
 			return { kind: "open", messages: readMessages(response.body, hangUp, stopListening) };
 		}
 		// Within the same time and until the same Ctrl-C: its body may never end.
-		const refusal = await readRefusal(response);
+		const refusal = await readRefusal(response, hangUp.signal);
 		stopListening();
 		return refusal;
 	} catch (error) {
@@ -83,47 +85,20 @@ async function* readMessages(
 	}
 }
 
-async function readRefusal(response: Response): Promise<Connection> {
-	const { status } = response;
-	const text = await readText(response);
+async function readRefusal(response: Response, signal: AbortSignal): Promise<Connection> {
+	const { status, headers } = response;
+	// Whatever came of a body that breaks off, the status and type say what answers there.
+	const text = await readText(response.body, maxProblemBytes, signal).catch(() => undefined);
 	if (status >= 300 && status < 400) {
-		const location = response.headers.get("location") ?? "another address";
+		const location = headers.get("location") ?? "another address";
 		return { kind: "unexpected", status, detail: `it redirects to ${location}` };
 	}
-	const { code, detail } = parseProblem(text);
-	if (code !== undefined && detail !== undefined) return { kind: "refused", status, code, detail };
-	const type = response.headers.get("content-type") ?? "no content type";
+	const problem = parseJson(text ?? "");
+	const { code, detail } = isObject(problem) ? problem : {};
+	if (typeof code === "string" && typeof detail === "string")
+		return { kind: "refused", status, code, detail };
+	const type = headers.get("content-type") ?? "no content type";
 	return { kind: "unexpected", status, detail: `it answers HTTP ${status} with ${type}` };
-}
-
-async function readText(response: Response): Promise<string> {
-	const chunks: Uint8Array[] = [];
-	let bytes = 0;
-	const reader = response.body?.getReader();
-	try {
-		for (;;) {
-			const part = await reader?.read();
-			if (part === undefined || part.done || bytes > maxProblemBytes) break;
-			bytes += part.value.byteLength;
-			chunks.push(part.value);
-		}
-		await reader?.cancel();
-	} catch {
-		// Whatever came of it is enough to say what answers there.
-	}
-	return Buffer.concat(chunks).toString("utf8");
-}
-
-function parseProblem(text: string): { code?: string; detail?: string } {
-	try {
-		const json: unknown = JSON.parse(text);
-		if (typeof json !== "object" || json === null || !("code" in json) || !("detail" in json)) return {};
-		const { code, detail } = json;
-		return typeof code === "string" && typeof detail === "string" ? { code, detail } : {};
-	} catch {
-		// No JSON, so no problem document.
-		return {};
-	}
 }
 
 function describeNetworkError(error: unknown): string {

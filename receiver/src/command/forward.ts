@@ -1,10 +1,9 @@
 // One event as the contract's POST to the developer's own endpoint (section 4.1), signed afresh for its path.
 
-import { randomBytes } from "node:crypto";
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
-import { formCanonical } from "../canonical.ts";
-import { digestSha256, signWith } from "../hmac.ts";
+import { digestSha256, formCanonical, makeNonce, signWith } from "../hmac.ts";
+import { findErrorCode } from "../network-error.ts";
 import { readFirstLine } from "./first-line.ts";
 import type { Settings } from "./settings.ts";
 
@@ -33,7 +32,6 @@ export type SentRequest = {
 
 /** Contract, section 8. */
 const timeoutMs = 5_000;
-const nonceBytes = 16;
 
 export async function forwardEvent(
 	target: URL,
@@ -46,7 +44,7 @@ export async function forwardEvent(
 	const body = JSON.stringify({ ...fields, sentAt: new Date(nowMs).toISOString() });
 	const bytes = Buffer.from(body);
 	const timestamp = String(Math.floor(nowMs / 1000));
-	const nonce = randomBytes(nonceBytes).toString("hex");
+	const nonce = await makeNonce();
 	const path = target.pathname + target.search;
 	const bodySha256 = await digestSha256(new Uint8Array(bytes));
 	const canonical = formCanonical({ method: "POST", target: path, timestamp, nonce, bodySha256 });
@@ -98,7 +96,7 @@ function post(
 			else void readFirstLine(response).then(answer);
 		});
 		request.on("error", (error) => {
-			if (!hasAnswered) finish({ kind: "failed", code: codeOf(error), tookMs: took() });
+			if (!hasAnswered) finish({ kind: "failed", code: findErrorCode(error) ?? error.name, tookMs: took() });
 		});
 		if (stopSignal.aborted) stop();
 		else request.end(bytes);
@@ -108,12 +106,4 @@ function post(
 function hostOf({ hostname, port, protocol }: URL): { hostname: string; port: number } {
 	const standardPort = protocol === "https:" ? 443 : 80;
 	return { hostname: hostname.replace(/^\[|\]$/g, ""), port: port === "" ? standardPort : Number(port) };
-}
-
-function codeOf(error: Error): string {
-	const inner: unknown = error instanceof AggregateError ? error.errors[0] : undefined;
-	for (const one of [error, inner]) {
-		if (one instanceof Error && "code" in one && typeof one.code === "string") return one.code;
-	}
-	return error.name;
 }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { judgeForward } from "./judgement.ts";
-import { reconnectPauseMs } from "./reconnect-pause.ts";
+import { reconnectPauseMs } from "./listen.ts";
 
 const target = new URL("http://localhost:3000/postback");
 

@@ -2,14 +2,14 @@
 // itself and goes on where it was; what the service delivers to the saved Postback URL is not touched.
 
 import { parseEvent } from "../event.ts";
+import { createMemoryStore } from "../event-store.ts";
+import { isObject, parseJson } from "../json.ts";
 import { pauseFor } from "../pause.ts";
 import { type Connection, openStream } from "./event-stream.ts";
 import { type EventBody, forwardEvent } from "./forward.ts";
-import { createReport, type Forwarded } from "./forward-report.ts";
-import { createForwardedMemory } from "./forwarded-memory.ts";
+import { createReport } from "./forward-report.ts";
 import { judgeForward } from "./judgement.ts";
 import { showPlainly } from "./plain-text.ts";
-import { isSteady, reconnectPauseMs } from "./reconnect-pause.ts";
 import { describeProblem } from "./service-words.ts";
 import { readSettings, type Settings, settingsNote, urlOption } from "./settings.ts";
 import type { StreamMessage } from "./stream-message.ts";
@@ -17,8 +17,17 @@ import { exitCode, type Surroundings } from "./surroundings.ts";
 import { parseTarget } from "./target.ts";
 import type { Given, Usage } from "./usage.ts";
 
+const firstPauseMs = 250;
+/** A developer who restarts the service waits no longer than this for the next event. */
+const longestPauseMs = 10_000;
+/** Whoever was connected for as long may come back at once: that is no way to be asked again and again. */
+const steadyAfterMs = 5_000;
+/** A stream that is taken up again may tell the last events once more. Far more than can come twice. */
+const mostRemembered = 10_000;
 /** A service that restarts ends a stream or two early; more is worth a word. */
 const shortStreamsToSay = 3;
+/** It goes into a header. Later names are let through. */
+const eventNameForm = /^[\w.-]{1,100}$/;
 
 export const listenUsage: Usage = {
 	name: "listen",
@@ -54,111 +63,107 @@ export async function listen(given: Given, surroundings: Surroundings): Promise<
 		for (const problem of problems) screen.error(problem);
 		return exitCode.usage;
 	}
-	return new Listener(given, surroundings, read.settings, target.url).run();
+	return followEvents(given, surroundings, read.settings, target.url);
 }
 
-class Listener {
-	readonly #given: Given;
-	readonly #around: Surroundings;
-	readonly #settings: Settings;
-	readonly #target: URL;
-	readonly #report: (forwarded: Forwarded) => string;
-	readonly #isNew = createForwardedMemory();
-	#cursor: string | undefined;
-	#wasConnected = false;
-	#isLost = false;
-	#failures = 0;
-	#hasSaidShort = false;
-	#forwarded = 0;
-	#unhappy = 0;
+/** None after a connection that was steady. */
+export function reconnectPauseMs(failures: number): number {
+	return failures === 0 ? 0 : Math.min(longestPauseMs, firstPauseMs * 2 ** (failures - 1));
+}
 
-	constructor(given: Given, around: Surroundings, settings: Settings, target: URL) {
-		this.#given = given;
-		this.#around = around;
-		this.#settings = settings;
-		this.#target = target;
-		this.#cursor = given.text("since");
-		this.#report = createReport({
-			asJson: given.flag("json"),
-			printsBody: given.flag("print-body"),
-			hasColour: around.isTerminal && (around.environment["NO_COLOR"] ?? "") === "",
-		});
+type Lost = Exclude<Connection, { kind: "open" }>;
+
+async function followEvents(
+	given: Given,
+	{ screen, stopSignal, environment, isTerminal }: Surroundings,
+	settings: Settings,
+	target: URL,
+): Promise<number> {
+	const testOnly = given.flag("test-only");
+	const report = createReport({
+		asJson: given.flag("json"),
+		printsBody: given.flag("print-body"),
+		hasColour: isTerminal && (environment["NO_COLOR"] ?? "") === "",
+	});
+	const remember = createMemoryStore({ capacity: mostRemembered });
+	let cursor = given.text("since");
+	let wasConnected = false;
+	let isLost = false;
+	/** Connections in a row that were not steady. */
+	let failures = 0;
+	let hasSaidShort = false;
+	let forwarded = 0;
+	let unhappy = 0;
+
+	while (!stopSignal.aborted) {
+		const connection = await openStream(settings, { after: cursor, testOnly }, stopSignal);
+		if (stopSignal.aborted) break;
+		if (connection.kind === "open") await follow(connection.messages);
+		else if (!mayComeBack(connection)) {
+			screen.error(describeProblem(settings.url, connection));
+			return exitCode.failed;
+		} else sayLost(connection);
+		await pauseFor(reconnectPauseMs(failures), stopSignal);
 	}
+	const failed = unhappy === 0 ? "" : `, ${unhappy} of them without a 2xx`;
+	screen.error(`\nForwarded ${forwarded} event${forwarded === 1 ? "" : "s"}${failed}.`);
+	return exitCode.ok;
 
-	async run(): Promise<number> {
-		const { stopSignal, screen } = this.#around;
-		const testOnly = this.#given.flag("test-only");
-		while (!stopSignal.aborted) {
-			const connection = await openStream(this.#settings, { after: this.#cursor, testOnly }, stopSignal);
-			if (stopSignal.aborted) break;
-			if (connection.kind === "open") await this.#follow(connection.messages);
-			else if (!this.#mayComeBack(connection)) {
-				screen.error(describeProblem(this.#settings.url, connection));
-				return exitCode.failed;
-			} else this.#sayLost(connection);
-			await pauseFor(reconnectPauseMs(this.#failures), stopSignal);
-		}
-		const failed = this.#unhappy === 0 ? "" : `, ${this.#unhappy} of them without a 2xx`;
-		screen.error(`\nForwarded ${this.#forwarded} event${this.#forwarded === 1 ? "" : "s"}${failed}.`);
-		return exitCode.ok;
-	}
-
-	async #follow(messages: AsyncIterable<StreamMessage>): Promise<void> {
+	async function follow(messages: AsyncIterable<StreamMessage>): Promise<void> {
 		const openedAtMs = performance.now();
 		for await (const message of messages) {
-			if (this.#around.stopSignal.aborted) return;
-			if (message.event === "listening") this.#sayListening(message.data);
-			else if (message.event !== "") await this.#take(message);
-			this.#cursor = message.id ?? this.#cursor;
+			if (stopSignal.aborted) return;
+			if (message.event === "listening") sayListening(message.data);
+			else if (message.event !== "") await forward(message);
+			cursor = message.id ?? cursor;
 		}
-		if (isSteady(performance.now() - openedAtMs)) {
-			this.#failures = 0;
-			this.#hasSaidShort = false;
-			return;
-		}
-		this.#failures++;
-		if (this.#failures < shortStreamsToSay || this.#hasSaidShort || this.#around.stopSignal.aborted) return;
-		this.#hasSaidShort = true;
-		this.#around.screen.error(
+		const isSteady = performance.now() - openedAtMs >= steadyAfterMs;
+		failures = isSteady ? 0 : failures + 1;
+		if (isSteady) hasSaidShort = false;
+		if (failures < shortStreamsToSay || hasSaidShort || stopSignal.aborted) return;
+		hasSaidShort = true;
+		screen.error(
 			"The stream ends as soon as it has begun, trying again. Does a proxy in between let it through?",
 		);
 	}
 
-	#sayListening(data: string): void {
-		const { screen } = this.#around;
-		const say = this.#given.flag("json") ? screen.error : screen.out;
-		if (this.#isLost && this.#wasConnected) screen.error("Connected again.");
-		this.#isLost = false;
-		if (this.#wasConnected) return;
-		this.#wasConnected = true;
-		const which = this.#given.flag("test-only") ? "test events only" : "all events, tests too";
-		say(`Listening to ${showPlainly(readProgramId(data))} (${which}), forwarding to ${this.#target.href}`);
+	function sayListening(data: string): void {
+		const say = given.flag("json") ? screen.error : screen.out;
+		if (isLost && wasConnected) screen.error("Connected again.");
+		isLost = false;
+		if (wasConnected) return;
+		wasConnected = true;
+		const greeting = parseJson(data);
+		// Only shown: the events behind it may be good all the same.
+		const programId = isObject(greeting) ? greeting["programId"] : undefined;
+		const programme = typeof programId === "string" ? programId : "this programme";
+		const which = testOnly ? "test events only" : "all events, tests too";
+		say(`Listening to ${showPlainly(programme)} (${which}), forwarding to ${target.href}`);
 		say("What is delivered to the saved Postback URL is not touched. Ctrl-C ends this.");
 	}
 
-	async #take({ event: name, data, id }: StreamMessage): Promise<void> {
-		const { screen, stopSignal } = this.#around;
+	async function forward({ event: name, data, id }: StreamMessage): Promise<void> {
 		const parsed = parseEvent(new TextEncoder().encode(data));
-		if (!parsed.ok || !isEventName(name)) {
+		if (!parsed.ok || !eventNameForm.test(name)) {
 			const detail = parsed.ok ? `its name is "${name}".` : parsed.detail;
 			screen.error(`The service sent what is no event: ${showPlainly(detail)}`);
 			return;
 		}
 		const { event } = parsed;
-		if (!this.#isNew(event.conversionId, event.event)) return;
+		if ((await remember(event)) === "seen") return;
 		const fields: EventBody = JSON.parse(data);
-		const { outcome, sent } = await forwardEvent(this.#target, name, fields, this.#settings, stopSignal);
+		const { outcome, sent } = await forwardEvent(target, name, fields, settings, stopSignal);
 		if (outcome.kind === "stopped") return;
-		const judgement = judgeForward(outcome, this.#target);
-		this.#forwarded++;
-		if (judgement.verdict !== "delivered") this.#unhappy++;
+		const judgement = judgeForward(outcome, target);
+		forwarded++;
+		if (judgement.verdict !== "delivered") unhappy++;
 		screen.out(
-			this.#report({
+			report({
 				atMs: Date.now(),
 				event,
 				sent,
 				cursor: id,
-				to: this.#target.href,
+				to: target.href,
 				httpStatus: outcome.kind === "answered" ? outcome.status : null,
 				firstLine: outcome.kind === "answered" ? outcome.firstLine : "",
 				tookMs: outcome.tookMs,
@@ -168,39 +173,16 @@ class Listener {
 	}
 
 	/** A refusal is the same again; what is out of order may be in order soon, if it ever was. */
-	#mayComeBack(connection: Exclude<Connection, { kind: "open" }>): boolean {
-		switch (connection.kind) {
-			case "unreachable":
-				return this.#wasConnected || this.#isLost;
-			case "unexpected":
-			case "refused":
-				return connection.status >= 500 || (this.#wasConnected && [408, 429].includes(connection.status));
-		}
-		connection satisfies never;
+	function mayComeBack(connection: Lost): boolean {
+		if (connection.kind === "unreachable") return wasConnected || isLost;
+		return connection.status >= 500 || (wasConnected && [408, 429].includes(connection.status));
 	}
 
-	#sayLost(connection: Exclude<Connection, { kind: "open" }>): void {
-		this.#failures++;
-		if (this.#isLost) return;
-		this.#isLost = true;
-		const what = this.#wasConnected ? "Connection lost" : "Cannot connect yet";
-		this.#around.screen.error(`${what} (${showPlainly(connection.detail)}), trying again.`);
+	function sayLost(connection: Lost): void {
+		failures++;
+		if (isLost) return;
+		isLost = true;
+		const what = wasConnected ? "Connection lost" : "Cannot connect yet";
+		screen.error(`${what} (${showPlainly(connection.detail)}), trying again.`);
 	}
-}
-
-function readProgramId(data: string): string {
-	const unnamed = "this programme";
-	try {
-		const json: unknown = JSON.parse(data);
-		const isNamed = typeof json === "object" && json !== null && "programId" in json;
-		return isNamed && typeof json.programId === "string" ? json.programId : unnamed;
-	} catch {
-		// Only shown: the events behind it may be good all the same.
-		return unnamed;
-	}
-}
-
-/** It goes into a header. Later names are let through. */
-function isEventName(name: string): boolean {
-	return /^[\w.-]{1,100}$/.test(name);
 }

@@ -43,12 +43,12 @@ export async function runCommand(
 		screen.error(`There is no command "${showPlainly(name)}".\n\n${describeCommands()}`);
 		return exitCode.usage;
 	}
-	const parsed = parseArguments(command.usage, rest);
-	if (!parsed.ok) {
-		screen.error(`${parsed.problem}\n\n${describeUsage(command.usage)}`);
+	const given = parseArguments(command.usage, rest);
+	if (typeof given === "string") {
+		screen.error(`${given}\n\n${describeUsage(command.usage)}`);
 		return exitCode.usage;
 	}
-	if (parsed.given.wantsHelp) {
+	if (given.wantsHelp) {
 		screen.out(describeUsage(command.usage));
 		return exitCode.ok;
 	}
@@ -56,7 +56,7 @@ export async function runCommand(
 	const stop = () => stopping.abort();
 	process.once("SIGINT", stop).once("SIGTERM", stop);
 	try {
-		return await command.run(parsed.given, { ...around, stopSignal: stopping.signal });
+		return await command.run(given, { ...around, stopSignal: stopping.signal });
 	} catch (error) {
 		screen.error(`ringback ${name} has failed, as it never should: ${describeUnforeseen(error, around)}`);
 		return exitCode.failed;

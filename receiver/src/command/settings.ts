@@ -1,7 +1,7 @@
 // Which programme a command speaks for, and where: from options and environment. Every problem at once, each with
 // the way out of it; none quotes a value, for it may be a secret in the wrong place.
 
-import { brandForm } from "../brand.ts";
+import { brandForm } from "../option-checks.ts";
 import { parseOrigin } from "../origin.ts";
 import type { Environment } from "./surroundings.ts";
 import type { OptionSpec } from "./usage.ts";

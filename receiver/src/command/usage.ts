@@ -27,53 +27,45 @@ export type Given = {
 	flag(name: string): boolean;
 };
 
-export type ParsedArguments =
-	| { readonly ok: true; readonly given: Given }
-	| { readonly ok: false; readonly problem: string };
-
-export function parseArguments(usage: Usage, args: readonly string[]): ParsedArguments {
+/** A sentence where they cannot be understood. */
+export function parseArguments(usage: Usage, args: readonly string[]): Given | string {
 	const options: Record<string, { type: "string" | "boolean"; short?: string }> = {
+		...usage.options,
 		help: { type: "boolean", short: "h" },
 	};
-	for (const [name, { type }] of Object.entries(usage.options)) options[name] = { type };
 	try {
 		const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options });
-		const wantsHelp = values["help"] === true;
 		const [argument, ...rest] = positionals;
 		const stray = usage.argument === undefined ? argument : rest[0];
-		if (stray !== undefined) return { ok: false, problem: `"${stray}" is not expected here.` };
-		const missing = wantsHelp ? undefined : findMissing(usage, argument, values);
-		if (missing !== undefined) return { ok: false, problem: missing };
-		const text = (name: string) => {
+		if (stray !== undefined) return `"${stray}" is not expected here.`;
+		const text = (name: string): string | undefined => {
 			const value = values[name];
 			return typeof value === "string" ? value : undefined;
 		};
-		return { ok: true, given: { argument, wantsHelp, text, flag: (name) => values[name] === true } };
+		const given: Given = {
+			argument,
+			wantsHelp: values["help"] === true,
+			text,
+			flag: (name) => values[name] === true,
+		};
+		return (given.wantsHelp ? undefined : findMissing(usage, given)) ?? given;
 	} catch (error) {
-		return { ok: false, problem: describeArgumentError(error, args, options) };
+		return describeArgumentError(error, args, options);
 	}
 }
 
-function findMissing(
-	usage: Usage,
-	argument: string | undefined,
-	values: Readonly<Record<string, unknown>>,
-): string | undefined {
-	if (usage.argument !== undefined && argument === undefined) {
-		return `${usage.argument.value} is missing: ${usage.argument.help}.`;
+function findMissing({ argument, options }: Usage, given: Given): string | undefined {
+	if (argument !== undefined && given.argument === undefined) {
+		return `${argument.value} is missing: ${argument.help}.`;
 	}
-	for (const [name, { isRequired, help }] of Object.entries(usage.options)) {
-		if (isRequired === true && values[name] === undefined) return `--${name} is missing: ${help}.`;
-	}
-	return undefined;
+	const missing = Object.entries(options).find(
+		([name, { isRequired }]) => isRequired === true && given.text(name) === undefined,
+	);
+	return missing && `--${missing[0]} is missing: ${missing[1].help}.`;
 }
 
 // parseArgs throws for unknown options and missing values; its own words are for programmers.
-function describeArgumentError(
-	error: unknown,
-	args: readonly string[],
-	options: Readonly<Record<string, object>>,
-): string {
+function describeArgumentError(error: unknown, args: readonly string[], options: object): string {
 	const code = error instanceof Error && "code" in error ? error.code : undefined;
 	const nameOf = (arg: string): string => arg.replace(/^--/, "").replace(/=.*$/s, "");
 	if (code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") {
@@ -89,23 +81,19 @@ export function describeUsage(
 	{ name, summary, argument, options, notes }: Usage,
 	program = "ringback",
 ): string {
-	const entries = Object.entries(options);
-	const words = entries.map(([option, spec]) => {
-		const shown = spec.type === "boolean" ? `--${option}` : `--${option} ${spec.value ?? "TEXT"}`;
-		return spec.isRequired === true ? shown : `[${shown}]`;
+	const rows = Object.entries(options).map(([option, { type, value = "TEXT", help, isRequired }]) => {
+		const shown = type === "boolean" ? `--${option}` : `--${option} ${value}`;
+		return { shown, help, inLine: isRequired === true ? shown : `[${shown}]` };
 	});
-	const rows = entries.map(([option, spec]) => [
-		spec.type === "boolean" ? `--${option}` : `--${option} ${spec.value ?? "TEXT"}`,
-		spec.help,
-	]);
-	if (argument !== undefined) rows.unshift([argument.value, argument.help]);
-	const width = Math.max(...rows.map(([shown]) => shown?.length ?? 0));
+	if (argument !== undefined)
+		rows.unshift({ shown: argument.value, help: argument.help, inLine: argument.value });
+	const width = Math.max(...rows.map(({ shown }) => shown.length));
 	return [
-		[program, name, ...(argument === undefined ? [] : [argument.value]), ...words].join(" "),
+		[program, name, ...rows.map(({ inLine }) => inLine)].join(" "),
 		"",
 		summary,
 		"",
-		...rows.map(([shown, help]) => `  ${shown?.padEnd(width)}  ${help}`),
+		...rows.map(({ shown, help }) => `  ${shown.padEnd(width)}  ${help}`),
 		...notes.flatMap((note) => ["", note]),
 	].join("\n");
 }

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { sampleEvent } from "../../../receiver/src/sample-delivery.ts";
+import { sampleEvent } from "../../../receiver/src/sample-delivery.test-support.ts";
 import { reportNotRun } from "../../support/not-run.ts";
 import { runProgram } from "../../support/run-program.ts";
 import { checkTypes, NODE_TYPES } from "../check-types.ts";
