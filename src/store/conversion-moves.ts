@@ -105,6 +105,10 @@ export async function relinkMoves(
 	);
 }
 
+/**
+ * A statement of its own, behind those that changed the conversions: on PostgreSQL it then sees all their earlier moves
+ * as ended, and listeners are told of a conversion's moves in their order (see `moveKey` in postgres.ts).
+ */
 export async function insertMoves(trx: Db, moves: readonly NewMove[]): Promise<void> {
 	if (moves.length > 0) await trx.insertInto("moves").values(moves).execute();
 }
