@@ -8,12 +8,12 @@ import { MINUTE_MS } from "../domain/time.ts";
 import type { Outcome } from "../domain/verdict.ts";
 import type { ClaimedDelivery } from "../store/queue.ts";
 import { createPreparer, type PreparedAttempt, settleAnswer } from "./attempt.ts";
-import type { LaneTarget } from "./lanes.ts";
+import type { Target } from "./targets.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 15, 12, 0, 0, 999);
 const SECRET = "rbs_0123456789abcdef";
 
-const TARGET: LaneTarget = {
+const TARGET: Target = {
 	url: "https://shop.example/postback?shop=1",
 	target: "/postback?shop=1",
 	endpointId: 5,

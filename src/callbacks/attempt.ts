@@ -7,7 +7,7 @@ import { canonicalString, headerNames, sha256Hex, sign, userAgent } from "../dom
 import { judgeOutcome, type Outcome } from "../domain/verdict.ts";
 import type { PostbackAnswer, PostbackRequest, Random } from "../ports.ts";
 import type { AttemptRecord, ClaimedDelivery, Settlement } from "../store/queue.ts";
-import type { LaneTarget } from "./lanes.ts";
+import type { Target } from "./targets.ts";
 
 /** 128 bits: unique per attempt without asking anybody. */
 const NONCE_BYTES = 16;
@@ -20,11 +20,7 @@ export interface PreparedAttempt {
 	signature: string;
 }
 
-export type PrepareAttempt = (
-	delivery: ClaimedDelivery,
-	target: LaneTarget,
-	nowMs: number,
-) => PreparedAttempt;
+export type PrepareAttempt = (delivery: ClaimedDelivery, target: Target, nowMs: number) => PreparedAttempt;
 
 /** The parts that never change are made once: this runs for every request. */
 export function createPreparer(brand: string, random: Random): PrepareAttempt {

@@ -1,4 +1,4 @@
-// What the engine remembers is a hint, never the truth: news that come while it looks the other way must not
+// What the engine remembers is a hint, never the truth: what is announced while a pass is under way must not
 // be lost, and what it knows from before must not end a delivery.
 
 import { deepEqual, equal } from "node:assert/strict";
@@ -21,7 +21,8 @@ const ANSWER = {
 	timings: { lookUpMs: null, connectMs: null, tlsMs: null, answerMs: 1 },
 } as const;
 
-interface Bench {
+interface Setup {
+	engine: Engine;
 	store: Store;
 	clock: MovableClock;
 	programme: Programme;
@@ -35,7 +36,7 @@ interface Bench {
 	owe(endpointEpoch?: number): Promise<void>;
 }
 
-async function startBench(t: TestContext): Promise<Bench> {
+async function startEngine(t: TestContext): Promise<Setup> {
 	const store = openStore("SQLite", ":memory:");
 	await store.migrate(START_MS);
 	const programme = await addProgramme(store);
@@ -44,8 +45,8 @@ async function startBench(t: TestContext): Promise<Bench> {
 	await store.db.updateTable("signing_secrets").set({ sealed }).execute();
 	const clock = createClock();
 	const posted: string[] = [];
-	const gate: Bench["gate"] = { opens: Promise.resolve() };
-	const interrupt: Bench["interrupt"] = { beforeAnswer: null };
+	const gate: Setup["gate"] = { opens: Promise.resolve() };
+	const interrupt: Setup["interrupt"] = { beforeAnswer: null };
 	const pass = createPass(store, random);
 	const engine = new Engine({
 		store,
@@ -78,6 +79,7 @@ async function startBench(t: TestContext): Promise<Bench> {
 	});
 	await settle();
 	return {
+		engine,
 		store,
 		clock,
 		programme,
@@ -93,7 +95,7 @@ async function startBench(t: TestContext): Promise<Bench> {
 }
 
 test("an event announced while a pass is under way goes out at once, and not at the next poll", async (t) => {
-	const { store, clock, programme, posted, interrupt, owe } = await startBench(t);
+	const { store, clock, programme, posted, interrupt, owe } = await startEngine(t);
 	await owe();
 	interrupt.beforeAnswer = async () => {
 		await owe();
@@ -106,7 +108,7 @@ test("an event announced while a pass is under way goes out at once, and not at 
 });
 
 test("an event of a URL saved after the engine last looked is sent, and not cancelled as an old one", async (t) => {
-	const { store, clock, programme, posted, gate, owe } = await startBench(t);
+	const { store, clock, programme, posted, gate, owe } = await startEngine(t);
 	// One request on its way, so that the engine has a reason to remember where it goes.
 	const { promise, resolve } = Promise.withResolvers<void>();
 	gate.opens = promise;
@@ -132,4 +134,24 @@ test("an event of a URL saved after the engine last looked is sent, and not canc
 		["delivered", "delivered"],
 	);
 	equal(posted.length, 2);
+});
+
+test("what a pass claims while the engine is being stopped is given back, and not sent", async (t) => {
+	const { engine, store, clock, programme, posted, interrupt, owe } = await startEngine(t);
+	await owe();
+	let stopped: Promise<void> | undefined;
+	interrupt.beforeAnswer = async () => {
+		stopped = engine.stop();
+	};
+	await clock.moveBy(100);
+	store.announceDue([programme.id]);
+	await clock.moveBy(100);
+	await clock.moveBy(100);
+	await stopped;
+	equal(posted.length, 0);
+	const queued = await store.db.selectFrom("queue").select("claim").execute();
+	deepEqual(
+		queued.map(({ claim }) => claim),
+		[null],
+	);
 });

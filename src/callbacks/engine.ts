@@ -7,31 +7,23 @@
 // What it relies on: a claim lapses after half a minute and every settlement names its claim, so an engine
 // that dies, stalls or loses the database harms nobody. What is sent again was not yet stored as sent.
 
-import type { Clock, Log, Random, Transport } from "../ports.ts";
-import type { Claimed, ClaimedDelivery, ClaimWish, Settlement } from "../store/queue.ts";
+import type { Log } from "../ports.ts";
+import type { Settlement } from "../store/queue.ts";
 import type { Store } from "../store/store.ts";
-import { Agenda } from "./agenda.ts";
+import { Agenda, POLL_MS } from "./agenda.ts";
 import { Alarm } from "./alarm.ts";
-import { createPreparer, type PrepareAttempt, settleAnswer } from "./attempt.ts";
 import { countStored, type EngineCounters, findBacklog, newCounters } from "./counters.ts";
-import { type Caps, type Lane, Lanes } from "./lanes.ts";
-import { PACE_MS, Pace } from "./pace.ts";
-import type { RunPass } from "./pass.ts";
-import { judgeSending } from "./sending.ts";
-import { type ApplyTarget, createTargetReader } from "./targets.ts";
+import { type Caps, Lanes } from "./lanes.ts";
+import type { PassInput, PassOutput, RunPass } from "./pass.ts";
+import { createSending, type Sending, type SendingDeps } from "./sending.ts";
+import { Targets } from "./targets.ts";
 
-export interface EngineDeps {
+export interface EngineDeps extends SendingDeps {
 	store: Store;
-	clock: Clock;
-	random: Random;
-	transport: Pick<Transport, "post">;
 	sealingKey: Uint8Array;
 	log: Log;
-	brand: string;
 	caps: Caps;
 	runPass: RunPass;
-	/** Share of the time since the last call in which this process was busy, 0 to 1. */
-	busyShare: () => number;
 	/** Called when a notice was written that may have to be mailed. */
 	onNotice: () => void;
 }
@@ -42,10 +34,6 @@ const MAX_RESULTS_WAITING = 2_048;
 const RESULT_LINGER_MS = 100;
 /** Under load changes are announced thousands of times a second; a pass for each would be all we do. */
 const BUSY_PASS_GAP_MS = 5;
-/** How often the queue itself is read for what nobody announced: another process's death, a lost wake-up. */
-const POLL_MS = 5_000;
-/** When others hold the due rows of a programme just now. */
-const CONTENDED_RETRY_MS = 50;
 const BACKOFF_MS: readonly number[] = [100, 500, 2_000, 5_000];
 /** On a clean stop: at once, and twice more if the database is away just then. After that the claims lapse. */
 const STOP_WAITS_MS: readonly number[] = [0, 500, 2_000];
@@ -53,38 +41,28 @@ const STOP_WAITS_MS: readonly number[] = [0, 500, 2_000];
 export class Engine {
 	readonly #deps: EngineDeps;
 	readonly #agenda = new Agenda();
+	readonly #targets: Targets;
 	readonly #lanes: Lanes;
+	readonly #sending: Sending;
 	readonly #counters = newCounters();
-	readonly #prepare: PrepareAttempt;
-	readonly #applyTarget: ApplyTarget;
-	/** Programmes whose URL or secret may have changed while deliveries for them are held. */
-	readonly #stale = new Set<number>();
-	/** Programmes announced while a pass is under way: what it read of them is older than the news. */
-	readonly #announced = new Set<number>();
 	readonly #stopListening: () => void;
-	readonly #pace: Pace;
 	/** The next pass, at the latest. */
 	readonly #alarm: Alarm;
-	/** When the pace is looked at next, while something waits. */
-	readonly #paceAlarm: Alarm;
 	#results: Settlement[] = [];
 	/** So many results start a pass. Follows what is held, so that a single delivery is stored at once. */
 	#flushAt = 1;
 	#passing: Promise<void> | null = null;
 	#lastPassAtMs = 0;
-	#agendaReadAtMs = Number.NEGATIVE_INFINITY;
 	#failuresInARow = 0;
 	#isStopping = false;
-	#onDrained = (): void => undefined;
 
 	constructor(deps: EngineDeps) {
 		this.#deps = deps;
+		this.#targets = new Targets(deps.sealingKey, deps.log);
 		this.#lanes = new Lanes(deps.caps);
-		this.#pace = new Pace(deps.caps.overall);
+		const parts = { lanes: this.#lanes, targets: this.#targets, mostInFlight: deps.caps.overall };
+		this.#sending = createSending({ ...deps, ...parts }, (settlement) => this.#keep(settlement));
 		this.#alarm = new Alarm(deps.clock, () => this.#startPass());
-		this.#paceAlarm = new Alarm(deps.clock, () => this.#adjustPace());
-		this.#prepare = createPreparer(deps.brand, deps.random);
-		this.#applyTarget = createTargetReader(deps.sealingKey, deps.log);
 		this.#stopListening = deps.store.onDue((where) => this.#wake(where));
 		this.#startPass();
 	}
@@ -98,27 +76,17 @@ export class Engine {
 		this.#isStopping = true;
 		this.#stopListening();
 		this.#alarm.cancel();
-		this.#paceAlarm.cancel();
+		const drained = this.#sending.stop();
 		await this.#passing;
-		const dueAtMs = this.#deps.clock.nowMs();
-		for (const delivery of this.#lanes.takeWaiting()) {
-			this.#results.push({ kind: "released", delivery, dueAtMs });
-		}
-		await new Promise<void>((resolve) => {
-			this.#onDrained = resolve;
-			if (this.#lanes.inFlight === 0) resolve();
-		});
+		await drained;
 		await this.#storeLastResults();
 	}
 
+	/** Something has become due, or the URL or the secret of these programmes has changed. */
 	#wake(where: readonly number[] | "anywhere"): void {
 		const nowMs = this.#deps.clock.nowMs();
-		if (where === "anywhere") this.#agendaReadAtMs = Number.NEGATIVE_INFINITY;
-		for (const programmeId of where === "anywhere" ? [] : where) {
-			this.#agenda.note(programmeId, nowMs);
-			this.#announced.add(programmeId);
-			if (this.#lanes.find(programmeId) !== undefined) this.#stale.add(programmeId);
-		}
+		this.#agenda.announce(where, nowMs);
+		if (where !== "anywhere") for (const programmeId of where) this.#targets.outdate(programmeId);
 		if (nowMs - this.#lastPassAtMs >= BUSY_PASS_GAP_MS) this.#startPass();
 		else this.#sleepAtMost(BUSY_PASS_GAP_MS);
 	}
@@ -146,19 +114,19 @@ export class Engine {
 	async #pass(): Promise<void> {
 		const nowMs = this.#deps.clock.nowMs();
 		this.#lastPassAtMs = nowMs;
-		const sinceReadMs = nowMs - this.#agendaReadAtMs;
-		// Negative when the clock was set back: then it is not known how old it is.
-		if (sinceReadMs < 0 || sinceReadMs >= POLL_MS) await this.#readAgenda(nowMs);
-		const wishes = this.#takeWishes(nowMs);
-		if (this.#results.length === 0 && wishes.length === 0) return;
-		const storing = this.#results;
+		if (this.#agenda.isOutdated(nowMs)) await this.#readAgenda(nowMs);
+		const requests = this.#lanes.claimRequests(this.#agenda.due(nowMs));
+		this.#agenda.startRound();
+		const used = [...requests.map(({ programmeId }) => programmeId), ...this.#lanes.waitingProgrammeIds()];
+		const targetsOf = this.#targets.startReading(used, nowMs);
+		if (this.#results.length === 0 && requests.length === 0 && targetsOf.length === 0) return;
+		const settlements = this.#results;
 		this.#results = [];
-		this.#announced.clear();
 		try {
-			this.#take(await this.#storeAndClaim(storing, wishes, nowMs), nowMs);
+			this.#learn(await this.#run({ settlements, requests, targetsOf, nowMs }), nowMs);
 		} catch (error) {
 			// Nothing of it was stored. Results that came in meanwhile go behind these.
-			this.#results = [...storing, ...this.#results];
+			this.#results = [...settlements, ...this.#results];
 			throw error;
 		}
 		this.#flushAt = Math.min(MAX_RESULTS_WAITING, Math.max(1, Math.ceil(this.#lanes.held / 2)));
@@ -166,106 +134,46 @@ export class Engine {
 
 	async #readAgenda(nowMs: number): Promise<void> {
 		const { store } = this.#deps;
-		const agenda = await store.queue.agenda(store.db);
-		for (const { programmeId, dueAtMs } of agenda) this.#agenda.note(programmeId, dueAtMs);
-		this.#counters.backlog = findBacklog(agenda, nowMs);
-		this.#agendaReadAtMs = nowMs;
+		const rows = await store.queue.agenda(store.db);
+		this.#agenda.fill(rows, nowMs);
+		this.#counters.backlog = findBacklog(rows, nowMs);
 		this.#lanes.forgetIdle();
 	}
 
-	#takeWishes(nowMs: number): ClaimWish[] {
-		for (const programmeId of this.#lanes.waitingOnOldTargets(nowMs)) this.#stale.add(programmeId);
-		for (const programmeId of this.#stale)
-			this.#lanes.lane(programmeId).targetReadAtMs = Number.NEGATIVE_INFINITY;
-		const wishes = this.#lanes.wishes(this.#agenda.due(nowMs), nowMs);
-		this.#agenda.passTurn();
-		for (const { programmeId } of wishes) this.#stale.delete(programmeId);
-		for (const programmeId of this.#stale) wishes.push({ programmeId, limit: 0 });
-		this.#stale.clear();
-		return wishes;
-	}
-
-	async #storeAndClaim(
-		settlements: readonly Settlement[],
-		wishes: readonly ClaimWish[],
-		nowMs: number,
-	): Promise<Claimed> {
-		const failingProgrammeIds = this.#lanes.failingProgrammeIds();
-		const passed = await this.#deps.runPass({ settlements, wishes, failingProgrammeIds, nowMs });
-		countStored(this.#counters, settlements, passed.settled);
+	async #run(input: PassInput): Promise<PassOutput> {
+		const passed = await this.#deps.runPass(input);
+		countStored(this.#counters, input.settlements, passed.settled);
 		if (passed.hasNotice) this.#deps.onNotice();
-		return passed.claimed;
+		return passed;
 	}
 
-	#take({ deliveries, targets, nextDue }: Claimed, nowMs: number): void {
-		for (const target of targets) {
-			const lane = this.#lanes.lane(target.programmeId);
-			this.#applyTarget(lane, target);
-			lane.targetReadAtMs = nowMs;
+	#learn({ targets, claimed }: PassOutput, nowMs: number): void {
+		for (const target of targets) this.#targets.learn(target, nowMs);
+		for (const { programmeId, dueAtMs } of claimed.nextDue) {
+			this.#agenda.correct(programmeId, dueAtMs, nowMs);
 		}
-		for (const delivery of deliveries) this.#lanes.hold(delivery);
-		for (const { programmeId, dueAtMs } of nextDue) {
-			if (this.#announced.has(programmeId)) continue;
-			const isContended = dueAtMs !== null && dueAtMs <= nowMs;
-			this.#agenda.correct(programmeId, isContended ? nowMs + CONTENDED_RETRY_MS : dueAtMs);
-		}
-		this.#sendReady();
-	}
-
-	#sendReady(): void {
-		const hasSentAll = this.#lanes.sendReady(
-			(lane, delivery) => this.#send(lane, delivery),
-			() => this.#pace.hasRoom(this.#lanes.inFlight),
-		);
-		if (hasSentAll || this.#isStopping || this.#paceAlarm.isSet) return;
-		// A reading to start from: what the process did before anything waited does not count.
-		this.#deps.busyShare();
-		this.#paceAlarm.ringWithin(PACE_MS);
-	}
-
-	/** Something waited for room: is it us or the shops? */
-	#adjustPace(): void {
-		this.#pace.adjust(this.#deps.busyShare());
-		this.#sendReady();
-	}
-
-	#send(lane: Lane, delivery: ClaimedDelivery): void {
-		const nowMs = this.#deps.clock.nowMs();
-		const { target, unsent } = judgeSending(lane, delivery, nowMs, this.#isStopping);
-		if (target === null) {
-			this.#keep(lane, unsent, null);
-			return;
-		}
-		const prepared = this.#prepare(delivery, target, nowMs);
-		// Never rejects: the transport turns whatever happens into an outcome.
-		void this.#deps.transport.post(prepared.request).then((answer) => {
-			const endedAtMs = this.#deps.clock.nowMs();
-			this.#keep(lane, settleAnswer(delivery, prepared, answer, endedAtMs), endedAtMs - nowMs);
-			this.#sendReady();
-		});
+		this.#sending.take(claimed.deliveries);
 	}
 
 	/** A claim has ended one way or another: its settlement waits for the next pass. */
-	#keep(lane: Lane, settlement: Settlement, tookMs: number | null): void {
+	#keep(settlement: Settlement): void {
 		this.#results.push(settlement);
 		if (settlement.kind === "retry" || settlement.kind === "released") {
 			this.#agenda.note(settlement.delivery.programmeId, settlement.dueAtMs);
 		}
-		// Read anew with the pass that stores it: only then does the lane know of the notice.
-		if (settlement.kind === "finished" && settlement.state === "failed") this.#stale.add(lane.programmeId);
-		this.#lanes.land(lane, tookMs);
-		if (this.#isStopping && this.#lanes.inFlight === 0) this.#onDrained();
 		if (this.#results.length >= this.#flushAt) this.#startPass();
 		else this.#sleepAtMost(RESULT_LINGER_MS);
 	}
 
 	#sleepUntilNext(): void {
 		const nowMs = this.#deps.clock.nowMs();
-		const nextDueAtMs = this.#agenda.nextAfter(nowMs) ?? Number.POSITIVE_INFINITY;
-		const canClaimNow = this.#lanes.wishes(this.#agenda.due(nowMs), nowMs).length > 0 || this.#stale.size > 0;
-		const restMs = Math.min(POLL_MS, this.#lanes.targetsKeepForMs(nowMs));
-		const lingerMs = this.#results.length > 0 ? RESULT_LINGER_MS : restMs;
-		this.#sleepAtMost(canClaimNow ? 0 : Math.min(nextDueAtMs - nowMs, lingerMs));
+		const canClaimNow = this.#lanes.claimRequests(this.#agenda.due(nowMs)).length > 0;
+		const waitsMs = [
+			this.#results.length > 0 ? RESULT_LINGER_MS : POLL_MS,
+			canClaimNow ? 0 : this.#agenda.nextAfter(nowMs) - nowMs,
+			...this.#lanes.waitingProgrammeIds().map((id) => this.#targets.freshForMs(id, nowMs)),
+		];
+		this.#sleepAtMost(Math.min(...waitsMs));
 	}
 
 	#sleepAtMost(delayMs: number): void {
@@ -275,7 +183,7 @@ export class Engine {
 	#backOff(error: unknown): void {
 		const delayMs = BACKOFF_MS[Math.min(this.#failuresInARow, BACKOFF_MS.length - 1)] ?? 0;
 		this.#failuresInARow++;
-		this.#agendaReadAtMs = Number.NEGATIVE_INFINITY;
+		this.#agenda.outdate();
 		this.#deps.log.error({ err: error, retryInMs: delayMs }, "the queue could not be reached; trying again");
 		this.#sleepAtMost(delayMs);
 	}
@@ -286,7 +194,8 @@ export class Engine {
 			if (this.#results.length === 0) return;
 			await new Promise<void>((resolve) => clock.after(waitMs, resolve));
 			try {
-				await this.#storeAndClaim(this.#results, [], clock.nowMs());
+				await this.#run({ settlements: this.#results, requests: [], targetsOf: [], nowMs: clock.nowMs() });
+				this.#results = [];
 				return;
 			} catch (error) {
 				log.warn({ err: error }, "the last results could not be stored");

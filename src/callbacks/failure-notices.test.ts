@@ -1,4 +1,4 @@
-import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { deepEqual, equal, rejects } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { START_MS } from "../../test/support/clock.ts";
 import { createRandom } from "../../test/support/random.ts";
@@ -8,18 +8,18 @@ import { MAIL_INTERVAL_MS } from "../domain/notice.ts";
 import { changeLastMailed } from "../store/notices.ts";
 import type { ClaimedDelivery, Settlement } from "../store/queue.ts";
 import type { Store } from "../store/store.ts";
-import { noteFailures } from "./failure-notices.ts";
+import { noteFailures, type Told } from "./failure-notices.ts";
 
-interface Books {
+interface Setup {
 	store: Store;
 	programmeId: number;
-	/** In a transaction of its own; true when somebody may have to be mailed. */
-	note(settlements: readonly Settlement[], failing?: readonly number[], nowMs?: number): Promise<boolean>;
+	/** In a transaction of its own. */
+	note(settlements: readonly Settlement[], failing?: readonly number[], nowMs?: number): Promise<Told>;
 	/** Kind, failures, and when each was opened, ended and is to be mailed, as milliseconds after the start. */
 	notices(): Promise<unknown[][]>;
 }
 
-async function openBooks(t: TestContext): Promise<Books> {
+async function setUp(t: TestContext): Promise<Setup> {
 	const store = openStore("SQLite", ":memory:");
 	t.after(() => store.close());
 	await store.migrate(START_MS);
@@ -62,32 +62,35 @@ function claim(programmeId: number): ClaimedDelivery {
 }
 
 test("the first final failure opens a notice to be mailed at once, with its cause", async (t) => {
-	const { store, programmeId, note, notices } = await openBooks(t);
+	const { store, programmeId, note, notices } = await setUp(t);
 	const delivery = claim(programmeId);
-	equal(await note([failed(delivery)]), true);
+	deepEqual(await note([failed(delivery)]), { failing: [programmeId], recovered: [] });
 	deepEqual(await notices(), [["callbacks_failing", 1, 0, null, 0]]);
 	const row = await store.db.selectFrom("notices").selectAll().executeTakeFirstOrThrow();
 	deepEqual([row.last_delivery_id, row.last_verdict, row.last_http_status], [delivery.id, "refused", 404]);
 });
 
 test("failures that follow add to the open notice and plan no second mail", async (t) => {
-	const { programmeId, note, notices } = await openBooks(t);
+	const { programmeId, note, notices } = await setUp(t);
 	await note([failed(claim(programmeId)), failed(claim(programmeId))]);
 	await note([failed(claim(programmeId))], [programmeId], START_MS + 500);
 	deepEqual(await notices(), [["callbacks_failing", 3, 0, null, 0]]);
 });
 
 test("a programme that was mailed lately is mailed again when fifteen minutes are over", async (t) => {
-	const { store, programmeId, note, notices } = await openBooks(t);
+	const { store, programmeId, note, notices } = await setUp(t);
 	await changeLastMailed(store.db, programmeId, null, START_MS - 60_000);
 	await note([failed(claim(programmeId))]);
 	deepEqual(await notices(), [["callbacks_failing", 1, 0, null, MAIL_INTERVAL_MS - 60_000]]);
 });
 
 test("a success of a failing programme ends its notice and tells that callbacks work again", async (t) => {
-	const { programmeId, note, notices } = await openBooks(t);
+	const { programmeId, note, notices } = await setUp(t);
 	await note([failed(claim(programmeId))]);
-	equal(await note([delivered(claim(programmeId))], [programmeId], START_MS + 900), true);
+	deepEqual(await note([delivered(claim(programmeId))], [programmeId], START_MS + 900), {
+		failing: [],
+		recovered: [programmeId],
+	});
 	deepEqual(await notices(), [
 		["callbacks_failing", 1, 0, 900, 0],
 		["callbacks_working_again", 0, 900, null, 900],
@@ -97,34 +100,34 @@ test("a success of a failing programme ends its notice and tells that callbacks 
 });
 
 test("a programme that failed and succeeded within one batch is failing", async (t) => {
-	const { programmeId, note, notices } = await openBooks(t);
+	const { programmeId, note, notices } = await setUp(t);
 	await note([delivered(claim(programmeId)), failed(claim(programmeId)), delivered(claim(programmeId))]);
 	deepEqual(await notices(), [["callbacks_failing", 1, 0, null, 0]]);
 });
 
 test("programmes in one batch do not mix", async (t) => {
-	const { store, programmeId, note, notices } = await openBooks(t);
+	const { store, programmeId, note, notices } = await setUp(t);
 	const other = await addProgramme(store);
 	await note([failed(claim(programmeId)), delivered(claim(other.id))], [other.id]);
 	deepEqual(await notices(), [["callbacks_failing", 1, 0, null, 0]]);
 });
 
 test("retries, releases, cancellations and the successes of a healthy shop are no news", async (t) => {
-	const { programmeId, note, notices } = await openBooks(t);
+	const { programmeId, note, notices } = await setUp(t);
 	const told = await note([
 		retried(claim(programmeId), START_MS + 60_000),
 		{ kind: "released", delivery: claim(programmeId), dueAtMs: START_MS },
 		{ kind: "cancelled", delivery: claim(programmeId), endedAtMs: START_MS },
 		delivered(claim(programmeId)),
 	]);
-	equal(told, false);
+	deepEqual(told, { failing: [], recovered: [] });
 	deepEqual(await notices(), []);
 });
 
 test("a notice is written with its result or not at all", async (t) => {
-	const { store, programmeId, notices } = await openBooks(t);
+	const { store, programmeId, notices } = await setUp(t);
 	const crash = store.transact(async (trx) => {
-		ok(await noteFailures(trx, createRandom(), [failed(claim(programmeId))], new Set(), START_MS));
+		await noteFailures(trx, createRandom(), [failed(claim(programmeId))], new Set(), START_MS);
 		throw new Error("the machine caught fire");
 	});
 	await rejects(crash, /caught fire/);

@@ -1,4 +1,4 @@
-// The books of failure: in the transaction that stores results, final failures are added to the programme's
+// Notices of failing callbacks: in the transaction that stores results, final failures are added to the programme's
 // open notice and a success ends it. A notice that is not written with its result could be lost.
 
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
@@ -14,30 +14,37 @@ import {
 import type { Settlement } from "../store/queue.ts";
 import type { Db } from "../store/store.ts";
 
-/** Resolves to true when somebody may have to be mailed. */
+/** Programmes that a notice was written for: their owners may have to be mailed. */
+export interface Told {
+	failing: readonly number[];
+	recovered: readonly number[];
+}
+
+/** `failing` are the programmes known to have an open notice. */
 export async function noteFailures(
 	trx: Db,
 	random: Random,
 	settlements: readonly Settlement[],
 	failing: ReadonlySet<number>,
 	nowMs: number,
-): Promise<boolean> {
+): Promise<Told> {
 	const failures = countFailures(settlements);
 	const recovered = recoveredProgrammes(settlements, failures, failing);
-	if (failures.size === 0 && recovered.length === 0) return false;
-	const mailed = await lastMailedAtMs(trx, [...failures.keys(), ...recovered]);
+	const told: Told = { failing: [...failures.keys()], recovered };
+	// In one order for everybody: two engines that meet the same programmes must not wait for each other.
+	const programmeIds = [...told.failing, ...recovered].sort((a, b) => a - b);
+	if (programmeIds.length === 0) return told;
+	const mailed = await lastMailedAtMs(trx, programmeIds);
 	const fresh = (programmeId: number) => ({
 		publicId: makeId("ntc", nowMs, random.bytes(ID_RANDOM_BYTES)),
 		mailDueAtMs: mailDueAtMs(nowMs, mailed.get(programmeId) ?? null),
 	});
-	// In one order for everybody: two engines that meet the same programmes must not wait for each other.
-	const programmeIds = [...failures.keys(), ...recovered].sort((a, b) => a - b);
 	for (const programmeId of programmeIds) {
 		const failure = failures.get(programmeId);
 		if (failure !== undefined) await addFailures(trx, failure, fresh(programmeId), nowMs);
 		else await openWorkingAgain(trx, programmeId, fresh(programmeId), nowMs);
 	}
-	return true;
+	return told;
 }
 
 async function openWorkingAgain(

@@ -1,10 +1,9 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import type { ClaimedDelivery } from "../store/queue.ts";
-import { type Caps, type Lane, Lanes } from "./lanes.ts";
+import { type Caps, Lanes } from "./lanes.ts";
 
 const CAPS: Caps = { perProgramme: 2, overall: 100 };
-const NOW_MS = 1_000_000;
 const FAST_MS = 10;
 const SLOW_MS = 1_000;
 
@@ -29,29 +28,25 @@ function hold(lanes: Lanes, programmeId: number, count: number): void {
 	for (let index = 0; index < count; index++) lanes.hold(claimed(programmeId));
 }
 
-/** The lanes of what went out, in its order. */
-function send(lanes: Lanes, hasRoom?: () => boolean): Lane[] {
-	const sent: Lane[] = [];
-	lanes.sendReady((lane) => sent.push(lane), hasRoom);
+/** The programmes of what went out, in its order. */
+function send(lanes: Lanes, hasRoom?: () => boolean): number[] {
+	const sent: number[] = [];
+	lanes.sendReady(({ programmeId }) => sent.push(programmeId), hasRoom);
 	return sent;
 }
 
-/** How much each may claim, in the order of the wishes. */
+/** How much each may claim, in the order of the requests. */
 function limitsOf(lanes: Lanes, due: readonly number[]): [programmeId: number, limit: number][] {
-	return lanes.wishes(due, NOW_MS).map(({ programmeId, limit }) => [programmeId, limit]);
+	return lanes.claimRequests(due).map(({ programmeId, limit }) => [programmeId, limit]);
 }
-
-const idsOf = (sent: readonly Lane[]) => sent.map(({ programmeId }) => programmeId);
 
 test("a lane has at most its cap in flight, and what lands makes room for as much", () => {
 	const lanes = new Lanes(CAPS);
 	hold(lanes, 1, 5);
-	const [first, second, ...others] = send(lanes);
-	equal(others.length, 0);
-	ok(first !== undefined && second === first);
+	deepEqual(send(lanes), [1, 1]);
 	deepEqual(send(lanes), [], "a full lane sends nothing");
-	lanes.land(first, SLOW_MS);
-	deepEqual(idsOf(send(lanes)), [1]);
+	lanes.land(1, SLOW_MS);
+	deepEqual(send(lanes), [1]);
 	deepEqual([lanes.inFlight, lanes.held], [2, 4]);
 });
 
@@ -60,13 +55,13 @@ test("a full lane holds up nobody else", () => {
 	hold(lanes, 1, 50);
 	send(lanes);
 	hold(lanes, 2, 1);
-	deepEqual(idsOf(send(lanes)), [2]);
+	deepEqual(send(lanes), [2]);
 });
 
 test("all lanes together have at most the overall cap in flight", () => {
 	const lanes = new Lanes({ perProgramme: 2, overall: 3 });
 	for (const programmeId of [1, 2, 3]) hold(lanes, programmeId, 2);
-	deepEqual(idsOf(send(lanes)), [1, 2, 3]);
+	deepEqual(send(lanes), [1, 2, 3]);
 	equal(lanes.inFlight, 3);
 });
 
@@ -76,11 +71,11 @@ test("a lane with many waiting does not starve others when the overall cap binds
 	hold(lanes, 2, 2);
 	hold(lanes, 3, 2);
 	const order: number[] = [];
-	for (let turn = 0; turn < 6; turn++) {
-		const [lane] = send(lanes);
-		ok(lane !== undefined);
-		order.push(lane.programmeId);
-		lanes.land(lane, FAST_MS);
+	for (let round = 0; round < 6; round++) {
+		const [programmeId] = send(lanes);
+		ok(programmeId !== undefined);
+		order.push(programmeId);
+		lanes.land(programmeId, FAST_MS);
 	}
 	deepEqual(order, [1, 2, 3, 1, 2, 3]);
 });
@@ -107,25 +102,23 @@ test("an unknown shop gets what can go out at once, a fast one more ahead, a slo
 	const lanes = new Lanes(CAPS);
 	deepEqual(limitsOf(lanes, [1]), [[1, 2]]);
 	hold(lanes, 1, 2);
-	const [lane] = send(lanes);
-	ok(lane !== undefined);
+	send(lanes);
 	deepEqual(limitsOf(lanes, [1]), [], "its lane is full");
-	lanes.land(lane, FAST_MS);
+	lanes.land(1, FAST_MS);
 	const [[, ahead] = []] = limitsOf(lanes, [1]);
 	ok(ahead !== undefined && ahead > CAPS.perProgramme, "one commit serves many");
-	lanes.land(lane, SLOW_MS);
+	lanes.land(1, SLOW_MS);
 	deepEqual(limitsOf(lanes, [1]), [[1, 2]]);
 });
 
 test("what was not sent after all says nothing about the shop's speed", () => {
 	const lanes = new Lanes(CAPS);
 	hold(lanes, 1, 2);
-	const [lane] = send(lanes);
-	ok(lane !== undefined);
-	lanes.land(lane, FAST_MS);
-	const before = lane.lastTookMs;
-	lanes.land(lane, null);
-	equal(lane.lastTookMs, before);
+	send(lanes);
+	lanes.land(1, FAST_MS);
+	const [[, before = 0] = []] = limitsOf(lanes, [1]);
+	lanes.land(1, null);
+	deepEqual(limitsOf(lanes, [1]), [[1, before + 1]], "still a fast one, with room for one more");
 });
 
 test("however many programmes are due, each may claim something, and none the others' share", () => {
@@ -145,41 +138,30 @@ test("what waits can be given back, and only what is in flight remains", () => {
 	const sent = send(lanes);
 	equal(lanes.takeWaiting().length, 3);
 	equal(lanes.held, 3);
-	for (const lane of sent) lanes.land(lane, FAST_MS);
+	for (const programmeId of sent) lanes.land(programmeId, FAST_MS);
 	deepEqual([lanes.inFlight, lanes.held, send(lanes).length], [0, 0, 0]);
 });
 
-test("idle lanes are forgotten; busy and failing ones are not", () => {
+test("idle lanes are forgotten with what was learned of their shops; busy ones are not", () => {
 	const lanes = new Lanes(CAPS);
-	const [idle, waiting, flying, failing] = [1, 2, 3, 4];
-	lanes.lane(idle);
-	lanes.lane(failing).isFailing = true;
-	hold(lanes, flying, 1);
-	send(lanes);
-	hold(lanes, waiting, 1);
+	const [idle, busy] = [1, 2];
+	for (const programmeId of [idle, busy]) {
+		hold(lanes, programmeId, 1);
+		send(lanes);
+		lanes.land(programmeId, FAST_MS);
+	}
+	hold(lanes, busy, 1);
 	lanes.forgetIdle();
-	const kept = [idle, waiting, flying, failing].filter((id) => lanes.find(id) !== undefined);
-	deepEqual(kept, [waiting, flying, failing]);
-	deepEqual(lanes.failingProgrammeIds(), new Set([failing]));
+	const [[, ofIdle = 0] = [], [, ofBusy = 0] = []] = limitsOf(lanes, [idle, busy]);
+	equal(ofIdle, CAPS.perProgramme, "unknown again");
+	ok(ofBusy > CAPS.perProgramme, "known to be fast");
 });
 
-test("where a lane's requests go is read at first and again after a second", () => {
+test("programmes with something that waits are told, and not those with everything in flight", () => {
 	const lanes = new Lanes(CAPS);
-	const skipsTarget = (nowMs: number) => lanes.wishes([1], nowMs)[0]?.skipsTarget;
-	equal(skipsTarget(NOW_MS), false, "nothing is known yet");
-	lanes.lane(1).targetReadAtMs = NOW_MS;
-	equal(skipsTarget(NOW_MS + 999), true);
-	equal(skipsTarget(NOW_MS + 1_000), false);
-});
-
-test("what waits has its target read a second after the last time, whatever passes come between", () => {
-	const lanes = new Lanes(CAPS);
-	equal(lanes.targetsKeepForMs(NOW_MS), Number.POSITIVE_INFINITY, "nothing waits");
-	hold(lanes, 1, 1);
-	hold(lanes, 2, 1);
-	lanes.lane(1).targetReadAtMs = NOW_MS;
-	lanes.lane(2).targetReadAtMs = NOW_MS + 300;
-	equal(lanes.targetsKeepForMs(NOW_MS + 900), 100, "the oldest decides");
-	equal(lanes.targetsKeepForMs(NOW_MS + 1_000), 0);
-	equal(lanes.targetsKeepForMs(NOW_MS - 5), 0, "the clock was set back: it is not known how old it is");
+	hold(lanes, 1, 2);
+	send(lanes);
+	hold(lanes, 2, 3);
+	send(lanes);
+	deepEqual(lanes.waitingProgrammeIds(), [2]);
 });

@@ -2,12 +2,12 @@ import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { signingKey } from "../domain/signature.ts";
 import type { ClaimedDelivery } from "../store/queue.ts";
-import { type Lane, Lanes, type LaneTarget } from "./lanes.ts";
 import { judgeSending } from "./sending.ts";
+import type { KnownTarget, Target } from "./targets.ts";
 
 const NOW_MS = 1_000_000;
 
-const TARGET: LaneTarget = {
+const TARGET: Target = {
 	url: "https://shop.example/postback",
 	target: "/postback",
 	endpointId: 1,
@@ -27,14 +27,10 @@ const DELIVERY: ClaimedDelivery = {
 	eventBody: "{}",
 };
 
-function laneOf(change: Partial<Lane>): Lane {
-	const lane = new Lanes({ perProgramme: 1, overall: 1 }).lane(1);
-	return Object.assign(lane, { target: TARGET, endpointEpoch: 3 }, change);
-}
-
 /** Where it goes, or how its claim ends and when it is due again, counted from now. */
-function judge(lane: Partial<Lane>, delivery: Partial<ClaimedDelivery> = {}, isStopping = false): unknown {
-	const { target, unsent } = judgeSending(laneOf(lane), { ...DELIVERY, ...delivery }, NOW_MS, isStopping);
+function judge(known: Partial<KnownTarget> | undefined, delivery: Partial<ClaimedDelivery> = {}): unknown {
+	const present = known && { target: TARGET, endpointEpoch: 3, ...known };
+	const { target, unsent } = judgeSending(present, { ...DELIVERY, ...delivery }, NOW_MS);
 	if (target !== null) return target.url;
 	return unsent.kind === "released" ? [unsent.kind, unsent.dueAtMs - NOW_MS] : unsent.kind;
 }
@@ -48,7 +44,7 @@ test("a delivery made for a URL that was removed since is cancelled, also when t
 	equal(judge({ endpointEpoch: 4, target: null }), "cancelled");
 });
 
-test("a delivery of a URL that the lane has not heard of is given back and never cancelled", () => {
+test("a delivery of a URL that the engine has not heard of is given back and never cancelled", () => {
 	deepEqual(judge({ endpointEpoch: 2 }), ["released", 5_000]);
 });
 
@@ -61,6 +57,6 @@ test("what was held for so long that its claim might lapse is given back at once
 	deepEqual(judge({}, { claimedAtMs: NOW_MS - 20_001 }), ["released", 0]);
 });
 
-test("on a stop it is given back at once", () => {
-	deepEqual(judge({}, {}, true), ["released", 0]);
+test("where nothing is known any more it is given back at once, to be claimed with its target", () => {
+	deepEqual(judge(undefined), ["released", 0]);
 });

@@ -1,30 +1,123 @@
-// May a claimed delivery go out now, and where to; or why its claim ends without anything being sent.
+// What is claimed goes out: as many requests at once as the lanes and the pace allow, and for each claim one
+// settlement, whether its request was answered or there was a reason to send nothing.
 
+import type { Clock, Random, Transport } from "../ports.ts";
 import { CLAIM_LAPSE_MS, type ClaimedDelivery, type Settlement } from "../store/queue.ts";
-import type { Lane, LaneTarget } from "./lanes.ts";
+import { Alarm } from "./alarm.ts";
+import { createPreparer, settleAnswer } from "./attempt.ts";
+import type { Lanes } from "./lanes.ts";
+import { PACE_MS, Pace } from "./pace.ts";
+import type { KnownTarget, Target, Targets } from "./targets.ts";
+
+export interface SendingDeps {
+	clock: Clock;
+	random: Random;
+	transport: Pick<Transport, "post">;
+	brand: string;
+	/** Share of the time since the last call in which this process was busy, 0 to 1. */
+	busyShare: () => number;
+}
+
+export interface Sending {
+	/** Deliveries that were just claimed. */
+	take(deliveries: readonly ClaimedDelivery[]): void;
+	/** Gives back what waits, and resolves when nothing is in flight any more: at most one deadline later. */
+	stop(): Promise<void>;
+}
 
 /** An attempt takes at most five seconds; a claim older than this might lapse before its result is stored. */
 const SENDABLE_FOR_MS = CLAIM_LAPSE_MS - 10_000;
 /** A secret that cannot be opened is looked at again after this: somebody may have set the right key. */
 const NO_TARGET_RETRY_MS = 5_000;
 
-export type Sending = { target: LaneTarget; unsent: null } | { target: null; unsent: Settlement };
+export function createSending(
+	deps: SendingDeps & { lanes: Lanes; targets: Targets; mostInFlight: number },
+	onSettled: (settlement: Settlement) => void,
+): Sending {
+	const { clock, lanes, targets, busyShare } = deps;
+	const prepare = createPreparer(deps.brand, deps.random);
+	const pace = new Pace(deps.mostInFlight);
+	/** Rings while something waits for room: is it us or the shops? */
+	const paceAlarm = new Alarm(clock, () => {
+		pace.adjust(busyShare());
+		sendReady();
+	});
+	let drained: PromiseWithResolvers<void> | null = null;
 
+	function sendReady(): void {
+		const hasSentAll = lanes.sendReady(send, () => pace.hasRoom(lanes.inFlight));
+		if (hasSentAll || paceAlarm.isSet) return;
+		// A reading to start from: what the process did before anything waited does not count.
+		busyShare();
+		paceAlarm.ringWithin(PACE_MS);
+	}
+
+	function send(delivery: ClaimedDelivery): void {
+		const startedAtMs = clock.nowMs();
+		const { target, unsent } = judgeSending(targets.find(delivery.programmeId), delivery, startedAtMs);
+		if (target === null) {
+			land(unsent, null);
+			return;
+		}
+		const prepared = prepare(delivery, target, startedAtMs);
+		// Never rejects: the transport turns whatever happens into an outcome.
+		void deps.transport.post(prepared.request).then((answer) => {
+			const endedAtMs = clock.nowMs();
+			land(settleAnswer(delivery, prepared, answer, endedAtMs), endedAtMs - startedAtMs);
+			sendReady();
+		});
+	}
+
+	function land(settlement: Settlement, tookMs: number | null): void {
+		lanes.land(settlement.delivery.programmeId, tookMs);
+		onSettled(settlement);
+		if (lanes.inFlight === 0) drained?.resolve();
+	}
+
+	function giveBack(deliveries: readonly ClaimedDelivery[]): void {
+		const dueAtMs = clock.nowMs();
+		for (const delivery of deliveries) onSettled({ kind: "released", delivery, dueAtMs });
+	}
+
+	return {
+		take(deliveries) {
+			if (drained !== null) {
+				giveBack(deliveries);
+				return;
+			}
+			for (const delivery of deliveries) lanes.hold(delivery);
+			sendReady();
+		},
+		stop() {
+			drained = Promise.withResolvers<void>();
+			paceAlarm.cancel();
+			giveBack(lanes.takeWaiting());
+			if (lanes.inFlight === 0) drained.resolve();
+			return drained.promise;
+		},
+	};
+}
+
+export type Judgement = { target: Target; unsent: null } | { target: null; unsent: Settlement };
+
+/** May a claimed delivery go out now, and where to; or how its claim ends without anything being sent. */
 export function judgeSending(
-	lane: Lane,
+	known: KnownTarget | undefined,
 	delivery: ClaimedDelivery,
 	nowMs: number,
-	isStopping: boolean,
-): Sending {
-	if (delivery.endpointEpoch < lane.endpointEpoch) {
+): Judgement {
+	const release = (dueAtMs: number): Judgement => ({
+		target: null,
+		unsent: { kind: "released", delivery, dueAtMs },
+	});
+	// Forgotten because so many others were read since: whoever claims it again reads it anew.
+	if (known === undefined) return release(nowMs);
+	const { target, endpointEpoch } = known;
+	if (delivery.endpointEpoch < endpointEpoch) {
 		return { target: null, unsent: { kind: "cancelled", delivery, endedAtMs: nowMs } };
 	}
-	const { target } = lane;
-	// Ahead of its lane: another process has saved a URL since the lane's was read. Next time it is read again.
-	if (target === null || delivery.endpointEpoch > lane.endpointEpoch) {
-		return { target: null, unsent: { kind: "released", delivery, dueAtMs: nowMs + NO_TARGET_RETRY_MS } };
-	}
+	// Of a later epoch: another process has saved a URL since the target was read. Next time it is read again.
+	if (target === null || delivery.endpointEpoch > endpointEpoch) return release(nowMs + NO_TARGET_RETRY_MS);
 	const isTooOld = nowMs - delivery.claimedAtMs > SENDABLE_FOR_MS;
-	if (isStopping || isTooOld) return { target: null, unsent: { kind: "released", delivery, dueAtMs: nowMs } };
-	return { target, unsent: null };
+	return isTooOld ? release(nowMs) : { target, unsent: null };
 }

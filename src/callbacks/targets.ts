@@ -1,57 +1,119 @@
-// Where a lane's requests go: the URL saved now and the secret of now, turned once into what every request
-// needs (the signed target, the key object).
+// Where each programme's callbacks go and how they are signed, as this engine knows it. The rule: what was read is
+// fresh for a second, or until somebody says that it may have changed. Before a pass the engine asks which of the
+// programmes that it claims for or holds deliveries of are not fresh, and reads those in the pass's transaction.
 
 import type { KeyObject } from "node:crypto";
 import { parsePostbackUrl } from "../domain/postback-url.ts";
 import { openSecret } from "../domain/sealing.ts";
 import { signingKey } from "../domain/signature.ts";
+import { SECOND_MS } from "../domain/time.ts";
 import type { Log } from "../ports.ts";
 import type { CallbackTarget } from "../store/queue.ts";
-import type { Lane, LaneTarget } from "./lanes.ts";
 
-/** More than one process will have busy at once; when full, everything is simply made anew. */
-const MAX_KEPT = 10_000;
+export interface Target {
+	url: string;
+	/** Path and query: what is signed. */
+	target: string;
+	endpointId: number;
+	key: KeyObject;
+}
 
-export type ApplyTarget = (lane: Lane, target: CallbackTarget) => void;
+export interface KnownTarget {
+	/** Deliveries of an older epoch were made for a URL that has been removed since. */
+	endpointEpoch: number;
+	/** Null when there is no URL, or no secret that can be opened. */
+	target: Target | null;
+}
 
-export function createTargetReader(sealingKey: Uint8Array, log: Log): ApplyTarget {
-	const kept = new Map<number, { endpointId: number; secretId: number; target: LaneTarget }>();
-	return (lane, found) => {
-		lane.endpointEpoch = found.endpointEpoch;
-		lane.isFailing = found.isFailing;
+interface Entry extends KnownTarget {
+	secretId: number | null;
+	readAtMs: number;
+}
+
+/**
+ * A change made in this process is announced and read at once; one made elsewhere is seen after this. It comes no
+ * later than to a request that was already in flight.
+ */
+const FRESH_MS = SECOND_MS;
+/** More than one process will have busy at once; beyond it, what was read longest ago is forgotten. */
+const MAX_KNOWN = 10_000;
+const OUTDATED = Number.NEGATIVE_INFINITY;
+
+export class Targets {
+	readonly #sealingKey: Uint8Array;
+	readonly #log: Log;
+	/** In the order in which they were read. */
+	readonly #known = new Map<number, Entry>();
+	/** What the pass under way reads; a programme leaves it when something of it changes meanwhile. */
+	#reading = new Set<number>();
+
+	constructor(sealingKey: Uint8Array, log: Log) {
+		this.#sealingKey = sealingKey;
+		this.#log = log;
+	}
+
+	find(programmeId: number): KnownTarget | undefined {
+		return this.#known.get(programmeId);
+	}
+
+	/** What is known of it, or is being read just now, may be wrong. */
+	outdate(programmeId: number): void {
+		this.#reading.delete(programmeId);
+		const known = this.#known.get(programmeId);
+		if (known !== undefined) known.readAtMs = OUTDATED;
+	}
+
+	/** Zero when it has to be read. */
+	freshForMs(programmeId: number, nowMs: number): number {
+		const readAtMs = this.#known.get(programmeId)?.readAtMs ?? OUTDATED;
+		// Read in the future: the clock was set back, so it is not known how old this is.
+		return readAtMs > nowMs ? 0 : Math.max(0, readAtMs + FRESH_MS - nowMs);
+	}
+
+	/** Which of these a pass has to read; `learn` takes what it found. */
+	startReading(programmeIds: Iterable<number>, nowMs: number): number[] {
+		this.#reading = new Set();
+		for (const id of programmeIds) if (this.freshForMs(id, nowMs) === 0) this.#reading.add(id);
+		return [...this.#reading];
+	}
+
+	learn(found: CallbackTarget, readAtMs: number): void {
+		const { programmeId, endpointEpoch, secretId } = found;
+		const target = this.#targetOf(found, this.#known.get(programmeId));
+		const isStillSo = this.#reading.delete(programmeId);
+		this.#known.delete(programmeId);
+		this.#known.set(programmeId, {
+			endpointEpoch,
+			secretId,
+			target,
+			readAtMs: isStillSo ? readAtMs : OUTDATED,
+		});
+		if (this.#known.size <= MAX_KNOWN) return;
+		for (const oldest of this.#known.keys()) {
+			this.#known.delete(oldest);
+			return;
+		}
+	}
+
+	/** Opening a secret and parsing a URL cost more than a request: both are done once for each pair of them. */
+	#targetOf(found: CallbackTarget, known: Entry | undefined): Target | null {
 		const { programmeId, endpointId, url, secretId, sealedSecret } = found;
-		if (endpointId === null || url === null || secretId === null || sealedSecret === null) {
-			lane.target = null;
-			return;
+		if (endpointId === null || url === null || secretId === null || sealedSecret === null) return null;
+		if (known?.target?.endpointId === endpointId && known.secretId === secretId) return known.target;
+		const secret = openSecret(this.#sealingKey, programmeId, sealedSecret);
+		if (secret === null) {
+			// Sealed under another key. Its deliveries wait; they are not lost when the right key comes back.
+			this.#log.error(
+				{ programmeId },
+				"a signing secret cannot be opened with this RINGBACK_SECRET_KEY; its callbacks wait until it can",
+			);
+			return null;
 		}
-		const known = kept.get(programmeId);
-		if (known?.endpointId === endpointId && known.secretId === secretId) {
-			lane.target = known.target;
-			return;
-		}
-		const key = openKey(sealingKey, log, programmeId, sealedSecret);
 		const parsed = parsePostbackUrl(url);
-		if (key === null) {
-			lane.target = null;
-			return;
-		}
 		// Kept as a target although nothing can be sent there: the transport refuses it, so that its deliveries
 		// come to an end and the owner is told, instead of waiting for ever.
 		if (!parsed.ok)
-			log.warn({ programmeId, code: parsed.fault.code }, "a saved Postback URL is not valid any more");
-		lane.target = { url, target: parsed.ok ? parsed.value.target : "", endpointId, key };
-		if (kept.size >= MAX_KEPT) kept.clear();
-		kept.set(programmeId, { endpointId, secretId, target: lane.target });
-	};
-}
-
-function openKey(sealingKey: Uint8Array, log: Log, programmeId: number, sealed: string): KeyObject | null {
-	const secret = openSecret(sealingKey, programmeId, sealed);
-	if (secret !== null) return signingKey(secret);
-	// Sealed under another key. Its deliveries wait; they are not lost when the right key comes back.
-	log.error(
-		{ programmeId },
-		"a signing secret cannot be opened with this RINGBACK_SECRET_KEY; its callbacks wait until it can",
-	);
-	return null;
+			this.#log.warn({ programmeId, code: parsed.fault.code }, "a saved Postback URL is not valid any more");
+		return { url, target: parsed.ok ? parsed.value.target : "", endpointId, key: signingKey(secret) };
+	}
 }

@@ -8,14 +8,14 @@ import {
 	CLAIM_LAPSE_MS,
 	type Claimed,
 	type ClaimedDelivery,
-	type ClaimWish,
+	type ClaimRequest,
 	type Queue,
 	type Settlement,
 } from "./queue.ts";
 import type { Db } from "./store.ts";
 
 export function createPostgresQueue(): Queue {
-	return { settle, claim: claimDue, agenda: readAgenda };
+	return { settle, claim: claimDue, readTargets, agenda: readAgenda };
 }
 
 type Attempted = Extract<Settlement, { kind: "finished" | "retry" }>;
@@ -134,26 +134,27 @@ interface ClaimedRow {
 
 async function claimDue(
 	trx: Db,
-	wishes: readonly ClaimWish[],
+	requests: readonly ClaimRequest[],
 	claim: number,
 	nowMs: number,
 ): Promise<Claimed> {
-	if (wishes.length === 0) return { deliveries: [], targets: [], nextDue: [] };
-	const programmeIds = wishes.map((wish) => wish.programmeId);
-	const largestLimit = Math.max(...wishes.map((wish) => wish.limit));
+	if (requests.length === 0) return { deliveries: [], nextDue: [] };
+	const programmeIds = requests.map(({ programmeId }) => programmeId);
+	const limits = requests.map(({ limit }) => limit);
+	const largestLimit = Math.max(...limits);
 	// A row that still has a claim was left by a process that died; it counts as one attempt more in the log.
-	// The planner cannot know a wish's limit. Told the largest, and given the ids as an array, it stays with the
-	// indexes however long the queue is: without, forty wishes read all of a million rows (209 ms; now 16).
+	// The planner cannot know a request's limit. Told the largest, and given the ids as an array, it stays with the
+	// indexes however long the queue is: without, forty requests read all of a million rows (209 ms; now 16).
 	const { rows } = await sql<ClaimedRow>`
-		with wish as (
-			select * from unnest(${programmeIds}::bigint[], ${wishes.map((wish) => wish.limit)}::int[])
-				as w(programme_id, row_limit)
+		with request as (
+			select * from unnest(${programmeIds}::bigint[], ${limits}::int[])
+				as r(programme_id, row_limit)
 		), due as (
-			select d.* from wish cross join lateral (
+			select d.* from request cross join lateral (
 				select * from (
 					select q.id, q.claim, q.due_at_ms from queue q
-						where q.programme_id = wish.programme_id and q.due_at_ms <= ${nowMs}
-						order by q.due_at_ms limit wish.row_limit for update skip locked) one limit ${largestLimit}) d
+						where q.programme_id = request.programme_id and q.due_at_ms <= ${nowMs}
+						order by q.due_at_ms limit request.row_limit for update skip locked) one limit ${largestLimit}) d
 		)
 		update queue q set claim = ${claim}, due_at_ms = ${nowMs + CLAIM_LAPSE_MS},
 			seq = q.seq + (case when due.claim is null then 0 else 1 end)
@@ -169,11 +170,7 @@ async function claimDue(
 	);
 	return {
 		deliveries: rows.map((row) => toClaimed(row, claim, nowMs)),
-		targets: await readTargets(
-			trx,
-			wishes.flatMap((wish) => (wish.skipsTarget === true ? [] : [wish.programmeId])),
-		),
-		nextDue: await readNextDue(trx, unfilled(wishes, rows)),
+		nextDue: await readNextDue(trx, unfilled(requests, rows)),
 	};
 }
 
@@ -225,10 +222,10 @@ async function readTargets(trx: Db, programmeIds: readonly number[]): Promise<Ca
 	return rows;
 }
 
-function unfilled(wishes: readonly ClaimWish[], rows: readonly ClaimedRow[]): number[] {
+function unfilled(requests: readonly ClaimRequest[], rows: readonly ClaimedRow[]): number[] {
 	const counts = new Map<number, number>();
 	for (const row of rows) counts.set(row.programme_id, (counts.get(row.programme_id) ?? 0) + 1);
-	return wishes
+	return requests
 		.filter(({ programmeId, limit }) => (counts.get(programmeId) ?? 0) < limit)
 		.map(({ programmeId }) => programmeId);
 }

@@ -9,15 +9,10 @@ import type { AttemptResult } from "./tables/deliveries.ts";
 /** An attempt takes five seconds at most; the rest is for a busy machine and the commit. */
 export const CLAIM_LAPSE_MS = 30_000;
 
-/**
- * At most `limit` due deliveries of one programme; zero only asks for its target. Fairness is decided by
- * whoever writes the wishes.
- */
-export interface ClaimWish {
+/** At most `limit` due deliveries of one programme. Fairness is decided by whoever writes the requests. */
+export interface ClaimRequest {
 	programmeId: number;
 	limit: number;
-	/** The asker has read it a moment ago. */
-	skipsTarget?: boolean;
 }
 
 /** What a settlement needs to know of the delivery whose claim it ends. */
@@ -39,7 +34,7 @@ export interface ClaimedDelivery extends DeliveryClaim {
 	eventBody: string;
 }
 
-/** Where a programme's callbacks go and how they are signed, read in the claim's own transaction. */
+/** Where a programme's callbacks go and how they are signed. */
 export interface CallbackTarget {
 	programmeId: number;
 	endpointId: number | null;
@@ -53,9 +48,7 @@ export interface CallbackTarget {
 
 export interface Claimed {
 	deliveries: ClaimedDelivery[];
-	/** Of every programme wished for, also of those that gave nothing, but for those that skip it. */
-	targets: CallbackTarget[];
-	/** For programmes that gave less than was wished: when their next row may be taken, null for never. */
+	/** For programmes that gave less than was asked for: when their next row may be taken, null for never. */
 	nextDue: { programmeId: number; dueAtMs: number | null }[];
 }
 
@@ -93,7 +86,8 @@ export type Settlement = { delivery: DeliveryClaim } & (
 export interface Queue {
 	/** Ids of the deliveries whose claim was still ours; only these were changed. */
 	settle(trx: Db, settlements: readonly Settlement[]): Promise<Set<number>>;
-	claim(trx: Db, wishes: readonly ClaimWish[], claim: number, nowMs: number): Promise<Claimed>;
+	claim(trx: Db, requests: readonly ClaimRequest[], claim: number, nowMs: number): Promise<Claimed>;
+	readTargets(trx: Db, programmeIds: readonly number[]): Promise<CallbackTarget[]>;
 	/** Every programme with something in the queue, and when its first row may be taken. */
 	agenda(db: Db): Promise<{ programmeId: number; dueAtMs: number }[]>;
 }

@@ -9,7 +9,7 @@ import {
 	CLAIM_LAPSE_MS,
 	type Claimed,
 	type ClaimedDelivery,
-	type ClaimWish,
+	type ClaimRequest,
 	type DeliveryClaim,
 	type Queue,
 	type Settlement,
@@ -24,7 +24,8 @@ export function createSqliteQueue(database: DatabaseSync): Queue {
 	};
 	return {
 		settle: async (_trx, settlements) => settle(prepared(), settlements),
-		claim: async (_trx, wishes, claim, nowMs) => claimDue(prepared(), wishes, claim, nowMs),
+		claim: async (_trx, requests, claim, nowMs) => claimDue(prepared(), requests, claim, nowMs),
+		readTargets: async (_trx, programmeIds) => programmeIds.map((id) => readTarget(prepared(), id)),
 		agenda: async () => readAgenda(prepared()),
 	};
 }
@@ -169,16 +170,15 @@ interface DueRow {
 
 function claimDue(
 	statements: Statements,
-	wishes: readonly ClaimWish[],
+	requests: readonly ClaimRequest[],
 	claim: number,
 	nowMs: number,
 ): Claimed {
-	const claimed: Claimed = { deliveries: [], targets: [], nextDue: [] };
+	const claimed: Claimed = { deliveries: [], nextDue: [] };
 	const unfilled: number[] = [];
-	for (const { programmeId, limit, skipsTarget } of wishes) {
+	for (const { programmeId, limit } of requests) {
 		const rows = statements.findDue.all(programmeId, nowMs, limit) as unknown as DueRow[];
 		for (const row of rows) claimed.deliveries.push(toClaimed(statements, row, programmeId, claim, nowMs));
-		if (skipsTarget !== true) claimed.targets.push(readTarget(statements, programmeId));
 		if (rows.length < limit) unfilled.push(programmeId);
 	}
 	// In the order of the table, as in `settle`.

@@ -151,8 +151,8 @@ eachService("section 4, endpoints", (running) => {
 		const { store } = running.service;
 		// Another process takes the retry at its time, sends it, and dies: its claim is all it leaves.
 		const dueAtMs = await programme.nextDueAtMs();
-		const wish = { programmeId: programme.id, limit: 1 };
-		const taken = await store.transact((trx) => store.queue.claim(trx, [wish], 7, dueAtMs));
+		const request = { programmeId: programme.id, limit: 1 };
+		const taken = await store.transact((trx) => store.queue.claim(trx, [request], 7, dueAtMs));
 		equal(taken.deliveries.length, 1);
 		programme.answer = () => ({ status: 204 });
 		await running.clock.moveTo(dueAtMs + CLAIM_LAPSE_MS - 1);

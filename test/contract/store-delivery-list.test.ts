@@ -3,8 +3,8 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { sql } from "kysely";
-import { countHours } from "../../src/callbacks/count-hours.ts";
 import { readCallbackHealth } from "../../src/callbacks/health.ts";
+import { createPass } from "../../src/callbacks/pass.ts";
 import { explainOrder } from "../../src/conversions/explain-order.ts";
 import type { Cursor } from "../../src/domain/cursor.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
@@ -16,10 +16,12 @@ import { insertInboundCalls } from "../../src/store/inbound.ts";
 import { type InboundFilter, listInboundCalls } from "../../src/store/inbound-list.ts";
 import { insertOwedEvents } from "../../src/store/outbox.ts";
 import { type Programme, removeEndpoint } from "../../src/store/programmes.ts";
+import type { Settlement } from "../../src/store/queue.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { claimDue, claimOne, readAll, settle } from "../support/queue-rows.ts";
+import { createRandom } from "../support/random.ts";
 import {
 	addConversion,
 	addDeliveries,
@@ -269,13 +271,16 @@ eachDatabase("the health of callbacks", (database) => {
 		await addDeliveries(store, programme, START_MS, START_MS, START_MS, START_MS);
 		const [a, b, c, d] = await claimDue(store, programme.id, 4, START_MS);
 		if (!a || !b || !c || !d) throw new Error("not everything was due");
-		const counts = countHours([
+		const settlements: Settlement[] = [
 			delivered(a),
 			retried(b, START_MS),
 			{ kind: "released", delivery: c, dueAtMs: START_MS },
 			{ kind: "cancelled", delivery: d, endedAtMs: START_MS },
-		]);
-		deepEqual(counts, [{ programmeId: programme.id, hourMs: START_MS, delivered: 1, failed: 1 }]);
+		];
+		const runPass = createPass(store, createRandom());
+		await runPass({ settlements, requests: [], targetsOf: [], nowMs: START_MS });
+		const hours = await listCallbackHours(store.db, programme.id, START_MS);
+		deepEqual(hours, [{ hourMs: START_MS, delivered: 1, failed: 1 }]);
 	});
 });
 

@@ -122,7 +122,7 @@ eachDatabase("the checks of an integration", (database) => {
 			await record(watched, programme, { orderId });
 			await addDelivery(store, programme);
 			const settlements = [delivered(await claimOne(store, programme.id, START_MS))];
-			await runPass({ settlements, wishes: [], failingProgrammeIds: new Set(), nowMs: START_MS });
+			await runPass({ settlements, requests: [], targetsOf: [], nowMs: START_MS });
 			equal(
 				queries.some((query) => /update "programmes"|first_callback/.test(query)),
 				round === 0,
@@ -170,7 +170,7 @@ async function record(store: Store, { id }: Pick<Programme, "id">, change: Parti
 
 async function pass(store: Store, settlement: Settlement): Promise<void> {
 	const runPass = createPass(store, DEPS.random);
-	await runPass({ settlements: [settlement], wishes: [], failingProgrammeIds: new Set(), nowMs: START_MS });
+	await runPass({ settlements: [settlement], requests: [], targetsOf: [], nowMs: START_MS });
 }
 
 async function ticks(store: Store, { id }: Pick<Programme, "id">) {

@@ -33,13 +33,13 @@ eachDatabase("reading the metrics", (database) => {
 			log,
 			random: createRandom(),
 			// It looks at the queue and takes nothing from it.
-			runPass: async ({ wishes }) => ({
+			runPass: async ({ requests }) => ({
 				settled: new Set(),
 				claimed: {
 					deliveries: [],
-					targets: [],
-					nextDue: wishes.map(({ programmeId }) => ({ programmeId, dueAtMs: null })),
+					nextDue: requests.map(({ programmeId }) => ({ programmeId, dueAtMs: null })),
 				},
+				targets: [],
 				hasNotice: false,
 			}),
 			transport: { post: () => Promise.reject(new Error("nothing is sent here")) },

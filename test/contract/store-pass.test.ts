@@ -23,8 +23,8 @@ eachDatabase("a pass", (database) => {
 			createRandom(),
 		)({
 			settlements: [lapsed, present],
-			wishes: [],
-			failingProgrammeIds: new Set(),
+			requests: [],
+			targetsOf: [],
 			nowMs: START_MS + CLAIM_LAPSE_MS,
 		});
 		deepEqual([...settled], [present]);

@@ -128,8 +128,8 @@ eachDatabase("programmes", (database) => {
 });
 
 async function claimOne(store: Store, programme: Programme): Promise<ClaimedDelivery> {
-	const wish = { programmeId: programme.id, limit: 1 };
-	const { deliveries } = await store.transact((trx) => store.queue.claim(trx, [wish], 71, START_MS));
+	const request = { programmeId: programme.id, limit: 1 };
+	const { deliveries } = await store.transact((trx) => store.queue.claim(trx, [request], 71, START_MS));
 	const [delivery] = deliveries;
 	if (delivery === undefined) throw new Error("nothing was due");
 	return delivery;

@@ -57,9 +57,8 @@ eachDatabase("claiming", (database) => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const id = await addDelivery(store, programme);
-		const claimed = await claimFor(store, [{ programmeId: programme.id, limit: 1 }], START_MS + 4);
-		const [delivery] = claimed.deliveries;
-		const [target] = claimed.targets;
+		const [delivery] = await claimDue(store, programme.id, 1, START_MS + 4);
+		const [target] = await store.queue.readTargets(store.db, [programme.id]);
 		deepEqual(
 			{ ...delivery, claim: 0, eventBody: "" },
 			{
@@ -82,10 +81,10 @@ eachDatabase("claiming", (database) => {
 		equal((await readAll(store, id)).queued?.due_at_ms, START_MS + 4 + CLAIM_LAPSE_MS);
 	});
 
-	test("a wish for nothing claims nothing, but brings the target and whether callbacks are failing", async () => {
+	test("a target says whether callbacks are failing, and none is read where none is asked for", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
-		await addDelivery(store, programme);
+		deepEqual(await store.queue.readTargets(store.db, []), []);
 		const failure = { programmeId: programme.id, failures: 1, lastDeliveryId: 1 };
 		await store.transact((trx) =>
 			addFailures(
@@ -95,20 +94,19 @@ eachDatabase("claiming", (database) => {
 				START_MS,
 			),
 		);
-		const claimed = await claimFor(store, [{ programmeId: programme.id, limit: 0 }], START_MS);
-		deepEqual([claimed.deliveries, claimed.nextDue], [[], []]);
-		deepEqual(
-			claimed.targets.map((target) => [target.programmeId, target.isFailing]),
-			[[programme.id, true]],
-		);
-		equal((await claimDue(store, programme.id, 5, START_MS)).length, 1);
+		const other = await addProgramme(store);
+		const targets = await store.queue.readTargets(store.db, [programme.id, other.id]);
+		deepEqual(targets.map(({ programmeId, isFailing }) => [programmeId, isFailing]).sort(), [
+			[programme.id, true],
+			[other.id, false],
+		]);
 	});
 
-	test("no wishes at all claim nothing", async () => {
-		deepEqual(await claimFor(database.store, [], START_MS), { deliveries: [], targets: [], nextDue: [] });
+	test("no requests at all claim nothing", async () => {
+		deepEqual(await claimFor(database.store, [], START_MS), { deliveries: [], nextDue: [] });
 	});
 
-	test("a programme that gave less than was wished says when its next row may be taken", async () => {
+	test("a programme that gave less than was asked for says when its next row may be taken", async () => {
 		const { store } = database;
 		const [later, empty, enough] = [
 			await addProgramme(store),
@@ -117,8 +115,8 @@ eachDatabase("claiming", (database) => {
 		];
 		await addDeliveries(store, later, START_MS + 900, START_MS + 700);
 		await addDeliveries(store, enough, START_MS, START_MS);
-		const wishes = [later, empty, enough].map(({ id }) => ({ programmeId: id, limit: 1 }));
-		const { nextDue } = await claimFor(store, wishes, START_MS);
+		const requests = [later, empty, enough].map(({ id }) => ({ programmeId: id, limit: 1 }));
+		const { nextDue } = await claimFor(store, requests, START_MS);
 		const byProgramme = new Map(nextDue.map(({ programmeId, dueAtMs }) => [programmeId, dueAtMs]));
 		deepEqual(
 			[...byProgramme].sort(([a], [b]) => a - b),
@@ -191,9 +189,9 @@ eachDatabase("claiming", (database) => {
 			const { store, rival } = database;
 			const programme = await addProgramme(store);
 			const [first = 0, second = 0] = await addDeliveries(store, programme, START_MS, START_MS + 1);
-			const wish = { programmeId: programme.id, limit: 1 };
+			const request = { programmeId: programme.id, limit: 1 };
 			await store.transact(async (trx) => {
-				const { deliveries } = await store.queue.claim(trx, [wish], 91, START_MS + 1);
+				const { deliveries } = await store.queue.claim(trx, [request], 91, START_MS + 1);
 				equal(deliveries[0]?.id, first);
 				const others = await claimDue(rival, programme.id, 5, START_MS + 1);
 				deepEqual(

@@ -64,10 +64,11 @@ export function createProcessStore({
 					tell(settledIds);
 					return settledIds;
 				}),
-			claim: (trx, wishes, claim, nowMs) => {
+			claim: (trx, requests, claim, nowMs) => {
 				claims.add(claim);
-				return stepped(() => store.queue.claim(trx, wishes, claim, nowMs));
+				return stepped(() => store.queue.claim(trx, requests, claim, nowMs));
 			},
+			readTargets: (trx, programmeIds) => stepped(() => store.queue.readTargets(trx, programmeIds)),
 			agenda: (reader) => stepped(() => store.queue.agenda(reader)),
 		},
 		announceDue: announce,

@@ -1,6 +1,6 @@
 // The queue as tests look at it: claim, settle, and read back everything a settlement may change.
 
-import type { Claimed, ClaimedDelivery, Settlement } from "../../src/store/queue.ts";
+import type { Claimed, ClaimedDelivery, ClaimRequest, Settlement } from "../../src/store/queue.ts";
 import type { Store } from "../../src/store/store.ts";
 
 let lastClaim = 1_000;
@@ -21,13 +21,9 @@ export async function claimOne(store: Store, programmeId: number, nowMs: number)
 	return delivery;
 }
 
-export function claimFor(
-	store: Store,
-	wishes: readonly { programmeId: number; limit: number }[],
-	nowMs: number,
-): Promise<Claimed> {
+export function claimFor(store: Store, requests: readonly ClaimRequest[], nowMs: number): Promise<Claimed> {
 	const claim = ++lastClaim;
-	return store.transact((trx) => store.queue.claim(trx, wishes, claim, nowMs));
+	return store.transact((trx) => store.queue.claim(trx, requests, claim, nowMs));
 }
 
 export function settle(store: Store, ...settlements: readonly Settlement[]): Promise<Set<number>> {

@@ -20,9 +20,9 @@ export async function runCallbacks(
 	const { store, random, clock, brand, sealingKey } = deps;
 	const pass = createPass(store, random);
 	const nowMs = clock.nowMs();
-	const wishes = [{ programmeId: programme.id, limit: 100 }];
-	const { claimed } = await pass({ settlements: [], wishes, failingProgrammeIds: new Set(), nowMs });
-	const [target] = claimed.targets;
+	const requests = [{ programmeId: programme.id, limit: 100 }];
+	const { claimed, targets } = await pass({ settlements: [], requests, targetsOf: [programme.id], nowMs });
+	const [target] = targets;
 	const url = parsePostbackUrl(target?.url ?? "");
 	if (target?.sealedSecret == null || target.endpointId === null || !url.ok) return [];
 	const secret = openSecret(sealingKey, programme.id, target.sealedSecret) ?? "";
@@ -38,6 +38,6 @@ export async function runCallbacks(
 	const settlements = sent.map(({ delivery, prepared }) =>
 		settleAnswer(delivery, prepared, { outcome, timings }, nowMs + 65),
 	);
-	await pass({ settlements, wishes: [], failingProgrammeIds: new Set(), nowMs: nowMs + 65 });
+	await pass({ settlements, requests: [], targetsOf: [], nowMs: nowMs + 65 });
 	return sent.map(({ prepared }) => prepared.request);
 }

@@ -84,8 +84,8 @@ export const ATTEMPT_DEFECTS: readonly Defect[] = [
 		edits: [
 			{
 				file: "callbacks/targets.ts",
-				find: "known?.endpointId === endpointId && known.secretId === secretId",
-				put: "known?.endpointId === endpointId",
+				find: "known?.target?.endpointId === endpointId && known.secretId === secretId",
+				put: "known?.target?.endpointId === endpointId",
 			},
 		],
 		breaks: ["6 verifiable, fresh requests"],

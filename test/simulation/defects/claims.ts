@@ -66,8 +66,8 @@ export const CLAIM_DEFECTS: readonly Defect[] = [
 		edits: [
 			{
 				file: "callbacks/sending.ts",
-				find: "if (delivery.endpointEpoch < lane.endpointEpoch) {",
-				put: "if (delivery.endpointEpoch < lane.endpointEpoch - 1_000) {",
+				find: "if (delivery.endpointEpoch < endpointEpoch) {",
+				put: "if (delivery.endpointEpoch < endpointEpoch - 1_000) {",
 			},
 		],
 		breaks: ["the URL and secret of now", "everything due ends"],
@@ -88,9 +88,9 @@ export const CLAIM_DEFECTS: readonly Defect[] = [
 		name: "a clean stop that keeps what it holds",
 		edits: [
 			{
-				file: "callbacks/engine.ts",
-				find: 'this.#results.push({ kind: "released", delivery, dueAtMs });',
-				put: "void [delivery, dueAtMs];",
+				file: "callbacks/sending.ts",
+				find: "giveBack(lanes.takeWaiting());",
+				put: "lanes.takeWaiting();",
 			},
 		],
 		breaks: ["5 one live claim, results of its own"],
@@ -101,8 +101,8 @@ export const CLAIM_DEFECTS: readonly Defect[] = [
 		edits: [
 			{
 				file: "callbacks/sending.ts",
-				find: "if (delivery.endpointEpoch < lane.endpointEpoch) {",
-				put: "if (delivery.endpointEpoch < lane.endpointEpoch || delivery.counted >= 4) {",
+				find: "if (delivery.endpointEpoch < endpointEpoch) {",
+				put: "if (delivery.endpointEpoch < endpointEpoch || delivery.counted >= 4) {",
 			},
 		],
 		breaks: ["3 one end or a due time"],

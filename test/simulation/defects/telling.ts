@@ -8,8 +8,8 @@ export const TELLING_DEFECTS: readonly Defect[] = [
 		edits: [
 			{
 				file: "callbacks/pass.ts",
-				find: "const hasNotice = await noteFailures(trx, random, settled, failingProgrammeIds, nowMs);",
-				put: "const hasNotice = settled.length > 1 && (await noteFailures(trx, random, settled, failingProgrammeIds, nowMs));",
+				find: "await noteFailures(trx, random, settled, failing, nowMs)",
+				put: "settled.length > 1 ? await noteFailures(trx, random, settled, failing, nowMs) : { failing: [], recovered: [] }",
 			},
 		],
 		breaks: ["8 owners are told"],
