@@ -11,9 +11,8 @@ import { createApp, createMetricsApp, createWorkerApp } from "./app.ts";
 import { Engine } from "./callbacks/engine.ts";
 import { logForbiddenAddresses } from "./callbacks/forbidden-addresses.ts";
 import { createPass } from "./callbacks/pass.ts";
-import { startChores, startTelling } from "./chores.ts";
+import { startBulkChore, startChores, startTelling } from "./chores.ts";
 import { type Config, publicUrlAt, warningSettings } from "./config.ts";
-import { startBulkRunner } from "./conversions/bulk-runner.ts";
 import { openSecret, SEALING_KEY_BYTES } from "./domain/sealing.ts";
 import { findSettingWarnings } from "./domain/warning.ts";
 import { realClock } from "./outside/clock.ts";
@@ -151,8 +150,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		const workplace = furnish(ground, publicUrlAt(config, site.port));
 		const { publicUrl } = workplace;
 		const worker = config.role === "web" ? null : startWorker(workplace);
-		// In every process: whichever is there takes up what another left behind.
-		const bulk = startBulkRunner(workplace);
+		const bulk = startBulkChore(workplace);
 		const telling = startTelling(workplace);
 		let isStopping = false;
 		const stopping = new AbortController();
@@ -161,7 +159,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		const limitedCalls = createLimitedCalls(workplace);
 		const appDeps = {
 			...workplace,
-			bulk,
+			bulk: { wake: bulk.runSoon },
 			brand: config.brand,
 			allowsPrivateRanges: config.allowedPrivateRanges.length > 0,
 			staffAuthenticator: config.staffAuthenticator,

@@ -2,12 +2,13 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { eachDatabase } from "../../test/support/databases.ts";
 import { addConversion, addProgramme, newConversion } from "../../test/support/rows.ts";
+import { until } from "../../test/support/until.ts";
+import { startBulkChore } from "../chores.ts";
 import { type BulkJob, claimJob } from "../store/bulk-jobs.ts";
 import { countVerdicts } from "../store/bulk-rows.ts";
 import type { Programme } from "../store/programmes.ts";
 import { startApplying } from "./bulk-apply.ts";
 import { bulkResult } from "./bulk-result.ts";
-import { startBulkRunner } from "./bulk-runner.ts";
 import {
 	applyJob,
 	type BulkDeps,
@@ -213,20 +214,19 @@ eachDatabase("many decisions", (database) => {
 		equal(await countStatus(deps, programme, "APPROVED"), 1_000);
 	});
 
-	test("the runner works when it is woken, looks by itself now and then, and leaves nothing behind", async () => {
+	test("the chore works when it is told to, looks by itself now and then, and leaves nothing behind", async () => {
 		const deps = open();
-		const runner = startBulkRunner(deps);
-		await deps.clock.moveBy(0);
-		await runner.idle();
-		const woken = await uploadMany(deps, 3);
-		runner.wake();
-		await runner.idle();
-		equal((await reloadJob(deps, woken.job)).state, "previewed");
+		const chore = startBulkChore(deps);
+		const isPreviewed = async (job: BulkJob) => (await reloadJob(deps, job)).state === "previewed";
+		const told = await uploadMany(deps, 3);
+		chore.runSoon();
+		await until(() => isPreviewed(told.job));
 		const found = await uploadMany(deps, 3);
-		await deps.clock.moveBy(10_000);
-		await runner.idle();
-		equal((await reloadJob(deps, found.job)).state, "previewed");
-		await runner.stop();
+		await until(async () => {
+			await deps.clock.moveBy(10_000);
+			return isPreviewed(found.job);
+		});
+		await chore.stop();
 		equal(deps.clock.waitingTimers, 0);
 		deepEqual(deps.log.lines, []);
 	});

@@ -4,7 +4,6 @@ import type { Auth } from "../accounts/auth.ts";
 import type { AccountsDeps } from "../accounts/deps.ts";
 import type { InstallationWatch } from "../accounts/installation-watch.ts";
 import type { MailDispatcher } from "../accounts/mail-dispatcher.ts";
-import type { BulkRunner } from "../conversions/bulk-runner.ts";
 import type { Tallies } from "../conversions/tally.ts";
 import type { AddressRange } from "../domain/address.ts";
 import type { StaffAuthenticator } from "../domain/staff-authenticator.ts";
@@ -37,7 +36,7 @@ export interface WebDeps extends AccountsDeps {
 	/** Where uploads go before anything reads them. */
 	temporaryFiles: TemporaryFiles;
 	/** Told when many decisions wait to be worked on. */
-	bulk: Pick<BulkRunner, "wake">;
+	bulk: { wake(): void };
 	/** Aborted when the service stops: whoever is only watching is not waited for. */
 	stopSignal?: AbortSignal | undefined;
 }
