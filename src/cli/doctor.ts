@@ -6,7 +6,7 @@ import { sql } from "kysely";
 import { readConfig, warningSettings } from "../config.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import { findSettingWarnings } from "../domain/warning.ts";
-import type { Workplace } from "../service.ts";
+import type { Workplace } from "../service/workplace.ts";
 import { SchemaTooNewError } from "../store/migrate.ts";
 import { MIGRATIONS } from "../store/migrations.ts";
 import type { Store } from "../store/store.ts";
@@ -35,7 +35,7 @@ export const doctorCommand: Command = {
 };
 
 async function examine(): Promise<Finding[]> {
-	const { openWorkplace, StartError } = await import("../service.ts");
+	const { openWorkplace, StartError } = await import("../service/workplace.ts");
 	const read = readConfig();
 	if (!read.ok) return read.problems.map((detail) => problem("settings", detail));
 	const settings = ok("settings", "all settings can be read");

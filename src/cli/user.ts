@@ -4,7 +4,7 @@
 import { renewLink } from "../accounts/invitations.ts";
 import { createPerson, requirePersonByEmail } from "../accounts/people.ts";
 import { type Result, succeed } from "../domain/fault.ts";
-import type { Workplace } from "../service.ts";
+import type { Workplace } from "../service/workplace.ts";
 import type { Person } from "../store/people.ts";
 import { type Answer, workplaceCommand } from "./workplace-command.ts";
 

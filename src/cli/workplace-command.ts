@@ -3,7 +3,7 @@
 
 import { readConfig } from "../config.ts";
 import type { Result } from "../domain/fault.ts";
-import type { Workplace } from "../service.ts";
+import type { Workplace } from "../service/workplace.ts";
 import { type Command, EXIT, JSON_OPTION, type Options, type Screen } from "./command.ts";
 
 interface WorkplaceCommand extends Omit<Command, "run"> {
@@ -26,7 +26,7 @@ export function workplaceCommand({ work, ...command }: WorkplaceCommand): Comman
 			// A command speaks for itself; the log stays for what goes wrong.
 			const logLevel = read.config.logLevel === "info" ? "warn" : read.config.logLevel;
 			// Loaded when it is needed: what only prints a text, or is the shop's, does without the whole service.
-			const { openWorkplace } = await import("../service.ts");
+			const { openWorkplace } = await import("../service/workplace.ts");
 			const workplace = await openWorkplace({ ...read.config, logLevel });
 			try {
 				return sayResult(screen, await work(workplace, options), options.flag("json"));

@@ -6,7 +6,7 @@ import type { Selectable } from "kysely";
 import type { Result } from "../../src/domain/fault.ts";
 import { SEALING_IV_BYTES, sealSecret } from "../../src/domain/sealing.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
-import type { Workplace } from "../../src/service.ts";
+import type { Workplace } from "../../src/service/workplace.ts";
 import { insertConversions } from "../../src/store/conversion-moves.ts";
 import { insertOwedEvents, type OwedEvent } from "../../src/store/outbox.ts";
 import { insertProgramme, type Programme, setEndpoint } from "../../src/store/programmes.ts";

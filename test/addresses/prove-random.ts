@@ -4,7 +4,7 @@
 import { isIP } from "node:net";
 import fc from "fast-check";
 import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
-import type { Workplace } from "../../src/service.ts";
+import type { Workplace } from "../../src/service/workplace.ts";
 import { addressKey } from "../support/address-number.ts";
 import { BrokenPromise, type Progress } from "../support/proof.ts";
 import { startZoneServer } from "../support/zone-server.ts";

@@ -3,7 +3,8 @@
 
 import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
 import type { Result } from "../../src/domain/fault.ts";
-import type { Service, Workplace } from "../../src/service.ts";
+import type { Workplace } from "../../src/service/workplace.ts";
+import type { Service } from "../../src/service.ts";
 import { type Programme, presentUrl } from "../../src/store/programmes.ts";
 import type { KeptLog } from "../support/log.ts";
 import { BrokenPromise, type Progress } from "../support/proof.ts";

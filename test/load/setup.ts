@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readConfig } from "../../src/config.ts";
-import { openWorkplace, type Workplace } from "../../src/service.ts";
+import { openWorkplace, type Workplace } from "../../src/service/workplace.ts";
 import { openHome, type Running, type Settings } from "../support/command-home.ts";
 import { createPostgresAtHand } from "../support/postgres-at-hand.ts";
 import { openAccount, type ShopAccount } from "../support/shop-account.ts";

@@ -2,7 +2,7 @@
 
 import { readConfig } from "../../src/config.ts";
 import type { Environment } from "../../src/config-values.ts";
-import { openWorkplace } from "../../src/service.ts";
+import { openWorkplace } from "../../src/service/workplace.ts";
 import { type AccountOptions, openAccount, type ShopAccount } from "./shop-account.ts";
 
 /** In a database that nobody has open: migrates it first. */

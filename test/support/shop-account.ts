@@ -7,7 +7,7 @@ import { openProgramme } from "../../src/accounts/open-programme.ts";
 import { createPerson } from "../../src/accounts/people.ts";
 import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
 import type { Result } from "../../src/domain/fault.ts";
-import type { Workplace } from "../../src/service.ts";
+import type { Workplace } from "../../src/service/workplace.ts";
 import { addOwner, type Programme } from "../../src/store/programmes.ts";
 
 export interface ShopAccount {

@@ -29,7 +29,7 @@ const USE_CASES = ["conversions", "callbacks", "accounts"];
 const BELOW_THE_EDGE = ["domain", "ports", "store", ...USE_CASES];
 const ALL_BUT_OUTSIDE = [...BELOW_THE_EDGE, "api", "web", "config", "chores", "service", "cli"];
 
-/** Who may import whom, besides itself. Only service.ts knows the real outside. */
+/** Who may import whom, besides itself. Only the service (service.ts and service/) knows the real outside. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	domain: [],
 	ports: ["domain"],

@@ -1,0 +1,133 @@
+// What use cases, commands and pages work with: the database, the sealing key, the way out, mail. A command opens it
+// and closes it again; the service opens it and listens.
+
+import { createMailDispatcher, type MailDispatcher } from "../accounts/mail-dispatcher.ts";
+import { type Config, publicUrlAt } from "../config.ts";
+import { openSecret, SEALING_KEY_BYTES } from "../domain/sealing.ts";
+import { realClock } from "../outside/clock.ts";
+import { createHttpsTransport } from "../outside/https-transport.ts";
+import { KeyFileError, readKeyFile, readOrMakeKeyFile } from "../outside/key-file.ts";
+import { createLog } from "../outside/log.ts";
+import { createSmtpMailer, type SmtpMailer } from "../outside/mailer.ts";
+import { createRandom } from "../outside/random.ts";
+import type { AddressPolicy, Clock, Log, Random, Transport } from "../ports.ts";
+import type { MigrationReport } from "../store/migrate.ts";
+import { openStore, prepareSchema } from "../store/open.ts";
+import { newestSecret, type SigningSecret } from "../store/signing-secrets.ts";
+import type { Store } from "../store/store.ts";
+
+export interface Workplace {
+	config: Config;
+	store: Store;
+	clock: Clock;
+	random: Random;
+	log: Log;
+	transport: Transport;
+	mailer: SmtpMailer | null;
+	/** Mail about accounts, written first and sent by the way. */
+	mails: MailDispatcher;
+	/** What links and mails begin with. */
+	publicUrl: string;
+	sealingKey: Uint8Array;
+	addressPolicy: AddressPolicy;
+	migration: MigrationReport;
+	close(): Promise<void>;
+}
+
+/** A setting that only turns out to be wrong once the database is open. */
+export class StartError extends Error {}
+
+export interface OpenOptions {
+	/** Tests bring their own clock and log; nothing else is ever replaced here. */
+	clock?: Clock;
+	log?: Log;
+	/** "inspect" leaves everything as it is: the schema, and a key file that is not there. */
+	schema?: "migrate" | "inspect";
+}
+
+/** What is there before it is known where the service listens. */
+export type Ground = Omit<Workplace, "mails" | "publicUrl">;
+
+export async function openWorkplace(config: Config, options: OpenOptions = {}): Promise<Workplace> {
+	return furnish(await openGround(config, options), publicUrlAt(config, config.port));
+}
+
+/** What needs to know the address that links begin with. */
+export function furnish(ground: Ground, publicUrl: string): Workplace {
+	const mails = createMailDispatcher({ ...ground, network: { brand: ground.config.brand, publicUrl } });
+	return {
+		...ground,
+		mails,
+		publicUrl,
+		async close() {
+			await mails.stop();
+			await ground.close();
+		},
+	};
+}
+
+export async function openGround(config: Config, options: OpenOptions): Promise<Ground> {
+	const clock = options.clock ?? realClock;
+	const log = options.log ?? createLog(config.logLevel);
+	const random = createRandom();
+	const store = openStore(config.database, { clock, log });
+	try {
+		const schema = options.schema ?? "migrate";
+		const migration = await prepareSchema(store, schema, clock.nowMs());
+		const sealed = migration.version > 0 ? await newestSecret(store.db) : undefined;
+		// Never a new key for secrets that were sealed with another: it would only hide what is missing.
+		const sealingKey = findSealingKey(config, log, schema === "migrate" && sealed === undefined);
+		checkSealingKey(sealingKey, sealed);
+		const transport = createHttpsTransport({
+			allowedPrivateRanges: config.allowedPrivateRanges,
+			...(config.trustedCa === null ? {} : { trustedCa: config.trustedCa }),
+			...(config.dnsServers === null ? {} : { dnsServers: config.dnsServers }),
+		});
+		const { smtpUrl, mailFrom } = config;
+		const mailer = smtpUrl === null || mailFrom === null ? null : createSmtpMailer(smtpUrl, mailFrom);
+		return {
+			config,
+			store,
+			clock,
+			random,
+			log,
+			sealingKey,
+			mailer,
+			transport,
+			addressPolicy: { allowedPrivateRanges: config.allowedPrivateRanges },
+			migration,
+			async close() {
+				await transport.close();
+				mailer?.close();
+				await store.close();
+			},
+		};
+	} catch (error) {
+		await store.close();
+		throw error;
+	}
+}
+
+function findSealingKey({ secretKey, database }: Config, log: Log, mayMake: boolean): Uint8Array {
+	if (secretKey !== null) return secretKey;
+	if (database.kind !== "sqlite") throw new StartError("RINGBACK_SECRET_KEY is required with PostgreSQL.");
+	const path = `${database.path}.key`;
+	try {
+		// Where none may be made, a key that opens nothing stands in: the check behind this one then says so.
+		if (!mayMake) return readKeyFile(path) ?? new Uint8Array(SEALING_KEY_BYTES);
+		const { key, isNew } = readOrMakeKeyFile(path);
+		if (isNew)
+			log.info({ path }, "made the key that seals signing secrets; back it up together with the database");
+		return key;
+	} catch (error) {
+		throw error instanceof KeyFileError ? new StartError(error.message) : error;
+	}
+}
+
+/** With the wrong key nothing could be signed or checked: better not to start than to refuse every shop. */
+function checkSealingKey(key: Uint8Array, sealed: SigningSecret | undefined): void {
+	if (sealed === undefined || openSecret(key, sealed.programme_id, sealed.sealed) !== null) return;
+	throw new StartError(
+		"RINGBACK_SECRET_KEY is not the key that the signing secrets in this database were sealed with. Set the right one, or restore the key file beside the SQLite file.",
+	);
+}
