@@ -1,19 +1,36 @@
 // Retention: deliveries, inbound calls and expired conversions that are old enough are removed in small batches, each
 // its own transaction, so that nobody waits for it. Nonces and notices are few and go at once.
 
+import { MINUTE_MS } from "../domain/time.ts";
 import type { Clock } from "../ports.ts";
 import { findNewestMove } from "./announced-moves.ts";
 import type { Db, Store } from "./store.ts";
 
 const BATCH_ROWS = 500;
 /** Another machine's clock may be behind ours, and still take a timestamp that is stale here. */
-const CLOCK_MARGIN_MS = 300_000;
+const CLOCK_MARGIN_MS = 5 * MINUTE_MS;
 
 export async function pruneNonces({ db }: Store, nowMs: number): Promise<void> {
 	await db
 		.deleteFrom("nonces")
 		.where("expires_at_ms", "<", nowMs - CLOCK_MARGIN_MS)
 		.execute();
+}
+
+/** `removeBatch` resolves to how many went, or to null when there is nothing left to look at. */
+async function removeInBatches(
+	clock: Clock,
+	isStopping: () => boolean,
+	removeBatch: () => Promise<number | null>,
+): Promise<number> {
+	let removed = 0;
+	while (!isStopping()) {
+		const count = await removeBatch();
+		if (count === null) break;
+		removed += count;
+		await clock.yieldLoop();
+	}
+	return removed;
 }
 
 /** Walks the rows from the oldest on and stops at the first that is young enough. Resolves to how many went. */
@@ -23,19 +40,17 @@ export async function pruneDeliveries(
 	olderThanMs: number,
 	isStopping: () => boolean,
 ): Promise<number> {
-	let removed = 0;
-	for (let afterId = 0; !isStopping(); ) {
+	let afterId = 0;
+	return removeInBatches(clock, isStopping, async () => {
 		const batch = await oldestDeliveries(store.db, afterId, olderThanMs);
 		const last = batch.at(-1);
-		if (last === undefined) break;
+		if (last === undefined) return null;
 		afterId = last.id;
 		const ids = batch
 			.filter((row) => row.finished_at_ms !== null && row.finished_at_ms < olderThanMs)
 			.map((row) => row.id);
-		if (ids.length > 0) removed += await store.transact((trx) => removeDeliveries(trx, ids));
-		await clock.yieldLoop();
-	}
-	return removed;
+		return ids.length === 0 ? 0 : store.transact((trx) => removeDeliveries(trx, ids));
+	});
 }
 
 async function oldestDeliveries(db: Db, afterId: number, olderThanMs: number) {
@@ -72,8 +87,7 @@ export async function pruneInboundCalls(
 	olderThanMs: number,
 	isStopping: () => boolean,
 ): Promise<number> {
-	let removed = 0;
-	while (!isStopping()) {
+	return removeInBatches(clock, isStopping, async () => {
 		const rows = await store.db
 			.selectFrom("inbound_calls")
 			.select(["id", "at_ms"])
@@ -81,12 +95,10 @@ export async function pruneInboundCalls(
 			.limit(BATCH_ROWS)
 			.execute();
 		const ids = rows.filter((row) => row.at_ms < olderThanMs).map((row) => row.id);
-		if (ids.length === 0) break;
+		if (ids.length === 0) return null;
 		await store.db.deleteFrom("inbound_calls").where("id", "in", ids).execute();
-		removed += ids.length;
-		await clock.yieldLoop();
-	}
-	return removed;
+		return ids.length;
+	});
 }
 
 /** What pixels reported and no server confirmed, with its history. Resolves to how many went. */
@@ -96,14 +108,10 @@ export async function pruneExpired(
 	olderThanMs: number,
 	isStopping: () => boolean,
 ): Promise<number> {
-	let removed = 0;
-	while (!isStopping()) {
+	return removeInBatches(clock, isStopping, async () => {
 		const ids = await longestExpired(store, olderThanMs);
-		if (ids.length === 0) break;
-		removed += await store.transact((trx) => removeExpired(trx, ids));
-		await clock.yieldLoop();
-	}
-	return removed;
+		return ids.length === 0 ? null : store.transact((trx) => removeExpired(trx, ids));
+	});
 }
 
 /** Along conversions_by_window. */
