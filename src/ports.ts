@@ -21,7 +21,7 @@ export interface Random {
 /** One signed request, byte for byte as it goes out. */
 export interface PostbackRequest {
 	url: string;
-	/** Names and values in turn: what the contract lists, without what HTTP itself adds. */
+	/** A name, its value, the next name, …: what the contract lists, without what HTTP itself adds. */
 	headers: readonly string[];
 	body: string;
 }

@@ -4,9 +4,11 @@
 // A notice of failing callbacks opens with the first final failure, counts those that follow, and ends
 // with the next success, which opens a notice that callbacks work again.
 
+import { MINUTE_MS } from "./time.ts";
+
 export type NoticeKind = "callbacks_failing" | "callbacks_working_again";
 
-export const MAIL_INTERVAL_MS = 15 * 60_000;
+export const MAIL_INTERVAL_MS = 15 * MINUTE_MS;
 
 /** `lastMailedAtMs` is the programme's last mail of any kind: flapping shops are digested too. */
 export function mailDueAtMs(nowMs: number, lastMailedAtMs: number | null): number {

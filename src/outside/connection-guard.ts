@@ -6,6 +6,7 @@ import type { Socket } from "node:net";
 import { type AddressRange, isInRanges } from "../domain/address.ts";
 import { findClientAddress, networkOf } from "../domain/client-address.ts";
 import { type ConnectionBounds, ConnectionTable } from "../domain/connection-table.ts";
+import { MINUTE_MS } from "../domain/time.ts";
 import type { Log } from "../ports.ts";
 
 export interface GuardOptions {
@@ -16,7 +17,7 @@ export interface GuardOptions {
 }
 
 /** A flood is one line a minute, not one a connection. */
-const LOG_INTERVAL_MS = 60_000;
+const LOG_INTERVAL_MS = MINUTE_MS;
 
 export function guardConnections(server: Server, { bounds, trustedProxies, log }: GuardOptions): void {
 	const table = new ConnectionTable<Socket>(bounds);

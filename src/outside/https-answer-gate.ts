@@ -22,7 +22,7 @@ const MAX_ANSWER_BYTES = 128 * 1_024;
 /** Of all announcements of one answer together: as much as its headers may have. */
 const MAX_ANNOUNCED_BYTES = 16 * 1_024;
 const BEGINNING = Buffer.from("HTTP/1.1 1");
-/** 101 is none: it is the answer to a wish that we never have (RFC 9110 section 15.2.2). */
+/** 101 is none: it is the answer to an upgrade that we never ask for (RFC 9110 section 15.2.2). */
 const ANNOUNCING_STATUS = /^HTTP\/1\.1 1(?!01)\d\d[ \r]/;
 const STATUS_BYTES = "HTTP/1.1 100 ".length;
 const CR = 0x0d;
@@ -30,7 +30,7 @@ const LF = 0x0a;
 const NOTHING = Buffer.alloc(0);
 
 /** What the next byte of an announcement is. Only CR LF ends a line, and only an empty line ends the whole. */
-type Place = "line start" | "line" | "line feed" | "last line feed" | "end" | "broken";
+type State = "line start" | "line" | "line feed" | "last line feed" | "end" | "broken";
 
 export function placeAnswerGate(socket: Readable): AnswerGate {
 	const read = socket.read.bind(socket);
@@ -41,7 +41,7 @@ export function placeAnswerGate(socket: Readable): AnswerGate {
 	/** Too little to tell whether an announcement begins: less than STATUS_BYTES. */
 	let undecided: Buffer = NOTHING;
 	/** In the announcement that has begun; null while none has. */
-	let place: Place | null = null;
+	let state: State | null = null;
 
 	function cut(code: "ANSWER_TOO_LARGE" | "BROKEN_ANSWER"): void {
 		isCut = true;
@@ -53,7 +53,7 @@ export function placeAnswerGate(socket: Readable): AnswerGate {
 		let bytes = undecided.length === 0 ? chunk : Buffer.concat([undecided, chunk]);
 		undecided = NOTHING;
 		while (bytes.length > 0 && !isCut) {
-			if (place === null) {
+			if (state === null) {
 				const beginning = judgeBeginning(bytes);
 				if (beginning === "undecided") {
 					// A copy: these few bytes must not keep the whole piece in memory.
@@ -64,17 +64,17 @@ export function placeAnswerGate(socket: Readable): AnswerGate {
 					isBeforeAnswer = false;
 					return bytes;
 				}
-				place = "line";
+				state = "line";
 			}
-			bytes = skipAnnouncement(bytes, place);
+			bytes = skipAnnouncement(bytes, state);
 		}
 		return NOTHING;
 	}
 
 	/** What is behind it, or behind as much of it as has come. */
-	function skipAnnouncement(bytes: Buffer, from: Place): Buffer {
+	function skipAnnouncement(bytes: Buffer, from: State): Buffer {
 		const { length, reached } = walkAnnouncement(bytes, from);
-		place = reached === "end" ? null : reached;
+		state = reached === "end" ? null : reached;
 		announcedBytes += length;
 		if (announcedBytes > MAX_ANNOUNCED_BYTES) cut("ANSWER_TOO_LARGE");
 		// The parser would not take it either; and with a bare LF, the end would be looked for in the answer proper.
@@ -101,7 +101,7 @@ export function placeAnswerGate(socket: Readable): AnswerGate {
 			announcedBytes = 0;
 			isBeforeAnswer = true;
 			undecided = NOTHING;
-			place = null;
+			state = null;
 		},
 	};
 }
@@ -113,7 +113,7 @@ function judgeBeginning(bytes: Buffer): "announcement" | "answer" | "undecided" 
 	return ANNOUNCING_STATUS.test(bytes.toString("latin1", 0, STATUS_BYTES)) ? "announcement" : "answer";
 }
 
-function walkAnnouncement(bytes: Buffer, from: Place): { length: number; reached: Place } {
+function walkAnnouncement(bytes: Buffer, from: State): { length: number; reached: State } {
 	let reached = from;
 	let length = 0;
 	for (const byte of bytes) {
@@ -124,8 +124,8 @@ function walkAnnouncement(bytes: Buffer, from: Place): { length: number; reached
 	return { length, reached };
 }
 
-function step(place: Place, byte: number): Place {
-	switch (place) {
+function step(state: State, byte: number): State {
+	switch (state) {
 		case "line start":
 			return byte === CR ? "last line feed" : stepInLine(byte);
 		case "line":
@@ -136,13 +136,13 @@ function step(place: Place, byte: number): Place {
 			return byte === LF ? "end" : "broken";
 		case "end":
 		case "broken":
-			return place;
+			return state;
 		default:
-			return place satisfies never;
+			return state satisfies never;
 	}
 }
 
-function stepInLine(byte: number): Place {
+function stepInLine(byte: number): State {
 	if (byte === LF) return "broken";
 	return byte === CR ? "line feed" : "line";
 }

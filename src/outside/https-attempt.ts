@@ -47,41 +47,41 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	routes: readonly Route[] = [];
 	cancelDial: Cancel | undefined;
 
-	private readonly owner: AttemptOwner;
-	private readonly resolve: (answer: PostbackAnswer) => void;
-	private readonly timings: AttemptTimings = { lookUpMs: null, connectMs: null, tlsMs: null, answerMs: null };
-	private step: Step = "lookUpMs";
-	private stepStartedMs: number;
-	private connection: Connection | undefined;
-	private isReused = false;
-	private isSent = false;
-	private isAnswerBegun = false;
+	readonly #owner: AttemptOwner;
+	readonly #resolve: (answer: PostbackAnswer) => void;
+	readonly #timings: AttemptTimings = { lookUpMs: null, connectMs: null, tlsMs: null, answerMs: null };
+	#step: Step = "lookUpMs";
+	#stepStartedMs: number;
+	#connection: Connection | undefined;
+	#isReused = false;
+	#isSent = false;
+	#isAnswerBegun = false;
 
 	constructor(owner: AttemptOwner, request: PostbackRequest, resolve: (answer: PostbackAnswer) => void) {
-		this.owner = owner;
+		this.#owner = owner;
 		this.request = request;
-		this.resolve = resolve;
+		this.#resolve = resolve;
 		this.startedAtMs = performance.now();
-		this.stepStartedMs = this.startedAtMs;
+		this.#stepStartedMs = this.startedAtMs;
 	}
 
 	/** Ends the present step, if it took place, and begins the next. */
 	enter(step: Step, tookPlace = true): void {
 		const nowMs = performance.now();
-		if (tookPlace) this.timings[this.step] = roundMs(nowMs - this.stepStartedMs);
-		this.step = step;
-		this.stepStartedMs = nowMs;
+		if (tookPlace) this.#timings[this.#step] = roundMs(nowMs - this.#stepStartedMs);
+		this.#step = step;
+		this.#stepStartedMs = nowMs;
 	}
 
-	/** Nothing is written yet: see https-turn.ts for why a kept connection waits before `send`. */
+	/** Nothing is written yet: see https-poll-phase.ts for why a kept connection waits before `send`. */
 	take(connection: Connection, isReused: boolean): void {
-		this.connection = connection;
-		this.isReused = isReused;
+		this.#connection = connection;
+		this.#isReused = isReused;
 	}
 
 	send(): void {
-		if (this.isSettled || this.connection === undefined || this.target === undefined) return;
-		this.connection.client.dispatch(
+		if (this.isSettled || this.#connection === undefined || this.target === undefined) return;
+		this.#connection.client.dispatch(
 			{
 				path: this.target.url.target,
 				method: "POST",
@@ -97,12 +97,12 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	settle(outcome: Outcome, tookPlace = true): void {
 		if (this.isSettled) return;
 		this.isSettled = true;
-		if (tookPlace) this.timings[this.step] = roundMs(performance.now() - this.stepStartedMs);
-		this.resolve({ outcome, timings: this.timings });
+		if (tookPlace) this.#timings[this.#step] = roundMs(performance.now() - this.#stepStartedMs);
+		this.#resolve({ outcome, timings: this.#timings });
 	}
 
 	fail(code: string, tookPlace = true): void {
-		this.settle({ kind: "network-error", stage: STAGE_OF_STEP[this.step], code }, tookPlace);
+		this.settle({ kind: "network-error", stage: STAGE_OF_STEP[this.#step], code }, tookPlace);
 		this.abandon();
 	}
 
@@ -114,24 +114,24 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	/** Lets go of whatever is still open, with the outcome settled. */
 	abandon(): void {
 		this.cancelDial?.();
-		this.connection?.socket.destroy();
-		this.owner.onOver(this);
+		this.#connection?.socket.destroy();
+		this.#owner.onOver(this);
 	}
 
 	onRequestStart(): void {
-		this.isSent = true;
-		this.connection?.gate.expect();
+		this.#isSent = true;
+		this.#connection?.gate.expect();
 	}
 
 	onResponseStarted(): void {
-		this.isAnswerBegun = true;
+		this.#isAnswerBegun = true;
 	}
 
 	onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
 		// 1xx announces the answer and is not it (RFC 9110 section 15.2).
 		if (status < 200) return;
 		this.settle({ kind: "answered", status });
-		this.owner.onAnswer(this);
+		this.#owner.onAnswer(this);
 	}
 
 	onResponseData(): void {
@@ -139,21 +139,21 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	}
 
 	onResponseEnd(): void {
-		const { connection } = this;
-		this.connection = undefined;
-		if (connection !== undefined) this.owner.onEnd(this, connection);
+		const connection = this.#connection;
+		this.#connection = undefined;
+		if (connection !== undefined) this.#owner.onEnd(this, connection);
 	}
 
 	onResponseError(_controller: Dispatcher.DispatchController | null, error: unknown): void {
-		this.connection?.socket.destroy();
-		if (this.isSettled) this.owner.onOver(this);
-		else if (this.isReused && !this.isSent) this.owner.onUnsent(this);
-		else this.fail(this.nameError(readErrorCode(error)));
+		this.#connection?.socket.destroy();
+		if (this.isSettled) this.#owner.onOver(this);
+		else if (this.#isReused && !this.#isSent) this.#owner.onUnsent(this);
+		else this.fail(this.#nameError(readErrorCode(error)));
 	}
 
 	/** undici has one word for every way in which the other side breaks off, and none for some. */
-	private nameError(code: string): string {
-		if (code === "UND_ERR_SOCKET") return this.isAnswerBegun ? "BROKEN_ANSWER" : "CLOSED_WITHOUT_ANSWER";
+	#nameError(code: string): string {
+		if (code === "UND_ERR_SOCKET") return this.#isAnswerBegun ? "BROKEN_ANSWER" : "CLOSED_WITHOUT_ANSWER";
 		return code === "UNKNOWN" || code === "ERR_ASSERTION" ? "BROKEN_ANSWER" : code;
 	}
 }

@@ -128,7 +128,7 @@ function handOver(socket: TLSSocket): buildConnector.connector {
 	return (_options, callback) => {
 		const isFirst = !isHandedOver;
 		isHandedOver = true;
-		// Never in the same turn: undici forgets to write the waiting request if it is called back at once.
+		// Never at once: undici forgets to write the waiting request if it is called back inside its own call.
 		queueMicrotask(() => {
 			if (isFirst) callback(null, socket);
 			else callback(Object.assign(new Error("connection lost"), { code: "ECONNRESET" }), null);

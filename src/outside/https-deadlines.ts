@@ -21,7 +21,7 @@ export function createDeadlines<Entry extends Expiring>(deadlineMs: number): Dea
 	function arm(delayMs: number): void {
 		isArmed = true;
 		// Unreferenced, because every attempt has a socket or a query that keeps the process alive.
-		// The sweep waits for one turn of the poll phase: after a stall of this process the answers that came
+		// The sweep waits for one poll phase: after a stall of this process the answers that came
 		// in time still lie unread in their sockets, and they count.
 		setTimeout(() => setImmediate(sweep), Math.ceil(delayMs)).unref();
 	}

@@ -59,12 +59,12 @@ export function createDial(trustedCa: string | undefined): Dial {
 		return socket;
 	}
 
-	return (url, routes, leftMs, observer) => dialInTurn(open, url, routes, leftMs, observer);
+	return (url, routes, leftMs, observer) => dialOneByOne(open, url, routes, leftMs, observer);
 }
 
 // One address after the other. Only a failure to connect moves on to the next: once TCP stands it is the
 // right host, and its TLS would fail at every address.
-function dialInTurn(
+function dialOneByOne(
 	open: (url: PostbackUrl, route: Route) => TLSSocket,
 	url: PostbackUrl,
 	routes: readonly Route[],

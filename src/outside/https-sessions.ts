@@ -4,6 +4,8 @@
 // Resuming skips the check of the certificate, its name included. So a session serves only the name and the
 // address it was made with (a route's key has both), and not for ever.
 
+import { HOUR_MS } from "../domain/time.ts";
+
 export interface Sessions {
 	recall(key: string): Buffer | undefined;
 	remember(key: string, ticket: Buffer, wasResumed: boolean): void;
@@ -14,7 +16,7 @@ export interface Sessions {
 /** A few KB each. A shop that falls out pays one full handshake. */
 const MAX_SESSIONS = 1_000;
 /** A certificate that expired is noticed after an hour at the latest, however much is delivered. */
-const MAX_AGE_MS = 3_600_000;
+const MAX_AGE_MS = HOUR_MS;
 
 export function createSessions(): Sessions {
 	const sessions = new Map<string, { ticket: Buffer; checkedAtMs: number }>();

@@ -9,8 +9,8 @@ import { Attempt, type AttemptOwner } from "./https-attempt.ts";
 import { type Connection, createConnections } from "./https-connection.ts";
 import { createDeadlines } from "./https-deadlines.ts";
 import { createDial } from "./https-dial.ts";
+import { createAfterPollPhase } from "./https-poll-phase.ts";
 import { createTargets, type Route, type Target } from "./https-target.ts";
-import { createTurn } from "./https-turn.ts";
 
 export interface HttpsTransportOptions {
 	allowedPrivateRanges: readonly AddressRange[];
@@ -31,7 +31,7 @@ export function createHttpsTransport(options: HttpsTransportOptions): Transport 
 	const dial = createDial(options.trustedCa);
 	const connections = createConnections();
 	const deadlines = createDeadlines<Attempt>(deadlineMs);
-	const sendNextTurn = createTurn((attempt: Attempt) => attempt.send());
+	const sendAfterPollPhase = createAfterPollPhase((attempt: Attempt) => attempt.send());
 	let closing: Promise<void> | undefined;
 	let onIdle: (() => void) | undefined;
 
@@ -93,7 +93,7 @@ export function createHttpsTransport(options: HttpsTransportOptions): Transport 
 		} else {
 			attempt.enter("answerMs", wasAsked);
 			attempt.take(kept, true);
-			sendNextTurn(attempt);
+			sendAfterPollPhase(attempt);
 		}
 	}
 

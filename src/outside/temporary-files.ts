@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import type { TemporaryFile, TemporaryFiles } from "../ports.ts";
 
-/** What is held of a file at any time; and what is read of it before others get their turn, so not more. */
+/** What is held of a file at any time; and what is read of it at a time, so that others are not held up. */
 const CHUNK_BYTES = 16_384;
 const NAME_BYTES = 16;
 const NAME = /^[0-9a-f]{32}$/;

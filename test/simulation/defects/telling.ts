@@ -19,7 +19,7 @@ export const TELLING_DEFECTS: readonly Defect[] = [
 		edits: [
 			{
 				file: "domain/notice.ts",
-				find: "MAIL_INTERVAL_MS = 15 * 60_000",
+				find: "MAIL_INTERVAL_MS = 15 * MINUTE_MS",
 				put: "MAIL_INTERVAL_MS = 60_000",
 			},
 		],
