@@ -13,7 +13,7 @@ import { createPass } from "./callbacks/pass.ts";
 import { startBulkChore, startChores, startTelling } from "./chores.ts";
 import { type Config, publicUrlAt, warningSettings } from "./config.ts";
 import { findSettingWarnings } from "./domain/warning.ts";
-import { type EarlyListener, listenEarly, METRICS_LIMITS, PUBLIC_LIMITS } from "./outside/http-server.ts";
+import { type HttpServer, listen, METRICS_LIMITS, PUBLIC_LIMITS } from "./outside/http-server.ts";
 import { createBusyShare } from "./outside/load.ts";
 import { temporaryFilesBeside, temporaryFilesOfSystem } from "./outside/temporary-files.ts";
 import type { Log } from "./ports.ts";
@@ -42,12 +42,12 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 	warnAtStart(ground);
 	const { clock, log } = ground;
 	const startedAtMs = clock.nowMs();
-	const listeners: EarlyListener[] = [];
+	const listeners: HttpServer[] = [];
 	try {
 		const welcomePath = config.role === "worker" ? null : await offerFirstStaff(ground);
 		const { host, port, trustedProxies } = config;
 		// Before the rest, because only now the port is known.
-		const site = await listenEarly({ host, port, trustedProxies, limits: PUBLIC_LIMITS, log });
+		const site = await listen({ host, port, trustedProxies, limits: PUBLIC_LIMITS, log });
 		listeners.push(site);
 		const numbers = await listenForMetrics(config, log);
 		if (numbers !== null) listeners.push(numbers);
@@ -105,11 +105,11 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 }
 
 /** Several processes on one machine: the address that nobody chose is the first one's, the others do without. */
-async function listenForMetrics(config: Config, log: Log): Promise<EarlyListener | null> {
+async function listenForMetrics(config: Config, log: Log): Promise<HttpServer | null> {
 	if (config.metricsAddress === null) return null;
 	const { host, port, isDefault } = config.metricsAddress;
 	try {
-		return await listenEarly({ host, port, trustedProxies: [], limits: METRICS_LIMITS, log });
+		return await listen({ host, port, trustedProxies: [], limits: METRICS_LIMITS, log });
 	} catch (error) {
 		const reason = error instanceof Error ? error.message : String(error);
 		if (!isDefault) {

@@ -131,7 +131,8 @@ async function open(
 			}),
 		);
 	};
-	const server = await listen({ fetch, host: US, port: 0, limits, trustedProxies, log });
+	const server = await listen({ host: US, port: 0, limits, trustedProxies, log });
+	server.serve({ fetch });
 	t.after(async () => {
 		// First: a close waits for whoever is being answered.
 		for (const stream of asked) stream.destroy();

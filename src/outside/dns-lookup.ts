@@ -4,7 +4,7 @@
 import { promises as dns } from "node:dns";
 import { isIP } from "node:net";
 import type { LookUp } from "../ports.ts";
-import { readErrorCode } from "./https-error-code.ts";
+import { readErrorCode } from "./error-code.ts";
 
 export interface DnsLookUp {
 	/** What is known without asking, at once: 20,000 deliveries a second must not be as many queries. */

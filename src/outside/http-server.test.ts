@@ -6,8 +6,8 @@ import { Agent, get, type IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import { type TestContext, test } from "node:test";
-import { setImmediate as nextTurn } from "node:timers/promises";
-import { type HttpServer, type ListenOptions, listen, PUBLIC_LIMITS } from "./http-server.ts";
+import { setImmediate as yieldLoop } from "node:timers/promises";
+import { type HttpServer, type ListenOptions, listen, PUBLIC_LIMITS, type ServedApp } from "./http-server.ts";
 
 const PLAIN = {
 	host: "127.0.0.1",
@@ -25,6 +25,15 @@ test("answers at the address it gives, on a free port when asked for one", async
 	equal(await (await fetch(server.url)).text(), "here");
 });
 
+test("whoever asks before there is an app waits for it", async (t) => {
+	const server = await listen(PLAIN);
+	t.after(() => server.close());
+	const asked = fetch(server.url);
+	await sendHalf(t, server, "");
+	server.serve({ fetch: () => new Response("at last") });
+	equal(await (await asked).text(), "at last");
+});
+
 test("gives an IPv6 address in brackets", { skip: !hasIpv6() }, async (t) => {
 	const server = await open(t, () => new Response("here"), { host: "::1" });
 	match(server.url, /^http:\/\/\[::1\]:\d+$/);
@@ -33,9 +42,8 @@ test("gives an IPv6 address in brackets", { skip: !hasIpv6() }, async (t) => {
 
 test("rejects when the port is taken, or the address is not this machine's", async (t) => {
 	const { url } = await open(t, () => new Response());
-	const options = { fetch: () => new Response(), ...PLAIN };
-	await rejects(listen({ ...options, port: Number(new URL(url).port) }), { code: "EADDRINUSE" });
-	await rejects(listen({ ...options, host: "192.0.2.1" }), { code: "EADDRNOTAVAIL" });
+	await rejects(listen({ ...PLAIN, port: Number(new URL(url).port) }), { code: "EADDRINUSE" });
+	await rejects(listen({ ...PLAIN, host: "192.0.2.1" }), { code: "EADDRNOTAVAIL" });
 });
 
 test("close answers what has been asked, hangs up, and takes nothing new", async (t) => {
@@ -88,7 +96,7 @@ test("close waits five seconds for somebody who does not finish asking, and no l
 		isClosed = true;
 	});
 	t.mock.timers.tick(4_999);
-	await nextTurn();
+	await yieldLoop();
 	equal(isClosed, false);
 	t.mock.timers.tick(1);
 	await closed;
@@ -146,10 +154,11 @@ test("an answer may take longer than asking may, and an open stream stays open",
 
 async function open(
 	t: TestContext,
-	fetch: ListenOptions["fetch"],
+	fetch: ServedApp["fetch"],
 	options: Partial<ListenOptions> = {},
 ): Promise<HttpServer> {
-	const server = await listen({ ...PLAIN, fetch, ...options });
+	const server = await listen({ ...PLAIN, ...options });
+	server.serve({ fetch });
 	let closed: Promise<void> | undefined;
 	const close = () => {
 		closed ??= server.close();

@@ -49,7 +49,6 @@ const LIMITS_CHECK_INTERVAL_MS = 1_000;
 const CLOSE_TIMEOUT_MS = 5_000;
 
 export interface ListenOptions {
-	fetch: (request: Request, env: object) => Response | Promise<Response>;
 	host: string;
 	port: number;
 	limits: HttpLimits;
@@ -57,44 +56,44 @@ export interface ListenOptions {
 	log: Log;
 }
 
+export interface ServedApp {
+	fetch: (request: Request, env: object) => Response | Promise<Response>;
+}
+
 export interface HttpServer {
 	url: string;
 	port: number;
+	/** An app may have to know its port before it can be made: whoever asks earlier waits for it. */
+	serve(app: ServedApp): void;
 	/** Answers what has been asked, takes nothing new. Whoever has not finished asking in time is hung up on. */
 	close(): Promise<void>;
 }
 
-export function listen({ fetch, host, port, limits, ...guarding }: ListenOptions): Promise<HttpServer> {
+export function listen({ host, port, limits, ...guarding }: ListenOptions): Promise<HttpServer> {
 	return new Promise((resolve, reject) => {
-		const serverOptions = {
-			headersTimeout: limits.headersTimeoutMs,
-			requestTimeout: limits.requestTimeoutMs,
-			connectionsCheckingInterval: LIMITS_CHECK_INTERVAL_MS,
-		};
-		const server = createAdaptorServer({ fetch, hostname: host, serverOptions }) as Server;
+		const app = Promise.withResolvers<ServedApp>();
+		const server = createAdaptorServer({
+			fetch: async (request: Request, env: object) => (await app.promise).fetch(request, env),
+			hostname: host,
+			serverOptions: {
+				headersTimeout: limits.headersTimeoutMs,
+				requestTimeout: limits.requestTimeoutMs,
+				connectionsCheckingInterval: LIMITS_CHECK_INTERVAL_MS,
+			},
+		}) as Server;
 		guardConnections(server, { ...guarding, bounds: limits.connections });
 		server.once("error", reject);
 		server.listen(port, host, () => {
 			server.off("error", reject);
 			const address = server.address() as AddressInfo;
-			resolve({ url: urlOf(address), port: address.port, close: () => closeServer(server) });
+			const close = () => closeServer(server);
+			resolve({ url: urlOf(address), port: address.port, serve: app.resolve, close });
 		});
 	});
 }
 
 function urlOf({ family, address, port }: AddressInfo): string {
 	return `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
-}
-
-export interface EarlyListener extends HttpServer {
-	serve(app: Pick<ListenOptions, "fetch">): void;
-}
-
-/** For an app that must know its port before it can be made: whoever asks already waits until it is there. */
-export async function listenEarly(options: Omit<ListenOptions, "fetch">): Promise<EarlyListener> {
-	const app = Promise.withResolvers<Pick<ListenOptions, "fetch">>();
-	const fetch: ListenOptions["fetch"] = async (request, env) => (await app.promise).fetch(request, env);
-	return { ...(await listen({ ...options, fetch })), serve: app.resolve };
 }
 
 function closeServer(server: Server): Promise<void> {

@@ -12,10 +12,10 @@
 import type { Dispatcher } from "undici";
 import type { AttemptTimings, Outcome } from "../domain/verdict.ts";
 import type { PostbackAnswer, PostbackRequest } from "../ports.ts";
+import { readErrorCode } from "./error-code.ts";
 import type { Connection } from "./https-connection.ts";
 import type { Expiring } from "./https-deadlines.ts";
 import type { Cancel } from "./https-dial.ts";
-import { readErrorCode } from "./https-error-code.ts";
 import type { Route, Target } from "./https-target.ts";
 
 export interface AttemptOwner {

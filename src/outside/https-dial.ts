@@ -3,7 +3,7 @@
 import { constants } from "node:crypto";
 import { connect, createSecureContext, getCACertificates, type TLSSocket } from "node:tls";
 import type { PostbackUrl } from "../domain/postback-url.ts";
-import { readErrorCode } from "./https-error-code.ts";
+import { readErrorCode } from "./error-code.ts";
 import { createSessions } from "./https-sessions.ts";
 import type { Route } from "./https-target.ts";
 

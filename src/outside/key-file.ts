@@ -3,6 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { linkSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { SEALING_KEY_BYTES } from "../domain/sealing.ts";
+import { readErrorCode } from "./error-code.ts";
 
 export class KeyFileError extends Error {}
 
@@ -18,7 +19,7 @@ export function readOrMakeKeyFile(path: string): { key: Uint8Array; isNew: boole
 		linkSync(draft, path);
 		return { key: fresh, isNew: true };
 	} catch (error) {
-		if (!hasCode(error, "EEXIST")) throw error;
+		if (readErrorCode(error) !== "EEXIST") throw error;
 		return readOrMakeKeyFile(path);
 	} finally {
 		unlinkSync(draft);
@@ -31,7 +32,7 @@ export function readKeyFile(path: string): Uint8Array | null {
 	try {
 		text = readFileSync(path, "utf8").trim();
 	} catch (error) {
-		if (hasCode(error, "ENOENT")) return null;
+		if (readErrorCode(error) === "ENOENT") return null;
 		throw error;
 	}
 	const key = Buffer.from(text, "hex");
@@ -39,8 +40,4 @@ export function readKeyFile(path: string): Uint8Array | null {
 	throw new KeyFileError(
 		`${path} does not hold a key of ${SEALING_KEY_BYTES} bytes in hex. Restore it from a backup: without it the signing secrets cannot be opened.`,
 	);
-}
-
-function hasCode(error: unknown, code: string): boolean {
-	return error instanceof Error && "code" in error && error.code === code;
 }

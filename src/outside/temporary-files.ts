@@ -7,6 +7,7 @@ import { type FileHandle, open, unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import type { TemporaryFile, TemporaryFiles } from "../ports.ts";
+import { readErrorCode } from "./error-code.ts";
 
 /** What is held of a file at any time; and what is read of it at a time, so that others are not held up. */
 const CHUNK_BYTES = 16_384;
@@ -32,7 +33,7 @@ export function createTemporaryFiles(prefix: string): TemporaryFiles {
 				await unlink(path);
 			} catch (error) {
 				// Another process on the same folder has just started and removed it: so it has no name, as it should.
-				if (!isMissing(error)) {
+				if (readErrorCode(error) !== "ENOENT") {
 					await handle.close();
 					throw error;
 				}
@@ -79,11 +80,7 @@ function listFolder(folder: string): readonly string[] {
 	try {
 		return readdirSync(folder);
 	} catch (error) {
-		if (isMissing(error)) return [];
+		if (readErrorCode(error) === "ENOENT") return [];
 		throw error;
 	}
-}
-
-function isMissing(error: unknown): boolean {
-	return error instanceof Error && "code" in error && error.code === "ENOENT";
 }

@@ -2,7 +2,7 @@
 
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
-import { readErrorCode } from "../../src/outside/https-error-code.ts";
+import { readErrorCode } from "../../src/outside/error-code.ts";
 
 export interface Canary {
 	readonly address: string;

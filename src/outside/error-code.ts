@@ -1,4 +1,4 @@
-// The one word of an error that is kept: it is stored with the attempt and read by people, never by code.
+// The one word of an error that is kept: the code of the system or of a library. It is stored with an attempt.
 
 /** Longer than any code Node, OpenSSL, c-ares or undici has; a code is a column of every attempt. */
 const MAX_CODE_LENGTH = 64;
