@@ -4,11 +4,10 @@
 import { type RawBuilder, sql } from "kysely";
 import { composeEvent } from "../src/domain/event.ts";
 import type { EventName } from "../src/domain/event-name.ts";
+import { DAY_MS, HOUR_MS } from "../src/domain/time.ts";
 import type { Db } from "../src/store/store.ts";
 import { SAMPLE_SUBJECT } from "./sample.ts";
 
-const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
 const DAYS = 90;
 
 export interface History {

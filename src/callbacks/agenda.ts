@@ -1,6 +1,8 @@
 // Who is due when, from memory: the earliest moment each programme has something to send. It is a hint, never the
 // truth: the queue decides. Whatever is forgotten here is found again by reading the queue's own agenda.
 
+import type { AgendaRow } from "../store/queue.ts";
+
 /** How often the queue itself is read for what nobody announced: another process's death, a lost wake-up. */
 export const POLL_MS = 5_000;
 /** When other engines hold the due rows of a programme just now. */
@@ -50,7 +52,7 @@ export class Agenda {
 		return ageMs < 0 || ageMs >= POLL_MS;
 	}
 
-	fill(rows: readonly { programmeId: number; dueAtMs: number }[], nowMs: number): void {
+	fill(rows: readonly AgendaRow[], nowMs: number): void {
 		for (const { programmeId, dueAtMs } of rows) this.note(programmeId, dueAtMs);
 		this.#readAtMs = nowMs;
 	}

@@ -12,8 +12,8 @@ export interface ResendDeps {
 	clock: Clock;
 }
 
-/** Per transaction; resending everything goes page by page. */
-const PAGE_ROWS = 500;
+/** Per transaction; resending everything goes batch by batch. */
+const BATCH_ROWS = 500;
 
 export async function resendDelivery(
 	{ store, clock }: ResendDeps,
@@ -58,18 +58,18 @@ export async function resendFailedSince(
 	const untilMs = clock.nowMs();
 	let resent = 0;
 	for (;;) {
-		const page = await store.transact(async (trx) => {
-			const failed = await failedSince(trx, programmeId, sinceMs, PAGE_ROWS, untilMs);
+		const batch = await store.transact(async (trx) => {
+			const failed = await failedSince(trx, programmeId, sinceMs, BATCH_ROWS, untilMs);
 			const started = await requeue(trx, programmeId, failed, clock.nowMs());
 			const detail = `${started?.length ?? 0} that failed since ${new Date(sinceMs).toISOString()}`;
 			const note = { personId, programmeId, action: "deliveries.resent", detail } as const;
 			if (started !== null && started.length > 0) await noteAudit(trx, note, clock.nowMs());
 			return { found: failed.length, started };
 		});
-		if (page.started === null) return page.found === 0 ? succeed(resent) : noUrl();
-		resent += page.started.length;
+		if (batch.started === null) return batch.found === 0 ? succeed(resent) : noUrl();
+		resent += batch.started.length;
 		store.announceDue([programmeId]);
-		if (page.found < PAGE_ROWS) return succeed(resent);
+		if (batch.found < BATCH_ROWS) return succeed(resent);
 		await clock.yieldLoop();
 	}
 }

@@ -137,7 +137,7 @@ export async function markMailed(db: Db, noticeId: number, mail: SentMail): Prom
 }
 
 /**
- * Takes the programme's turn to be mailed, or gives it back after a failure: sets the time of its last mail if
+ * Claims the programme's next mail, or gives it back after a failure: sets the time of its last mail if
  * that is still what it was. False when another process was faster.
  */
 export async function changeLastMailed(

@@ -4,6 +4,7 @@
 import { sql } from "kysely";
 import type { EventName } from "../domain/event-name.ts";
 import {
+	type AgendaRow,
 	type CallbackTarget,
 	CLAIM_LAPSE_MS,
 	type Claimed,
@@ -11,6 +12,7 @@ import {
 	type ClaimRequest,
 	type Queue,
 	type Settlement,
+	TARGET_SELECT,
 } from "./queue.ts";
 import type { Db } from "./store.ts";
 
@@ -209,16 +211,8 @@ async function recordInterrupted(trx: Db, rows: readonly ClaimedRow[]): Promise<
 
 async function readTargets(trx: Db, programmeIds: readonly number[]): Promise<CallbackTarget[]> {
 	if (programmeIds.length === 0) return [];
-	const { rows } = await sql<CallbackTarget>`
-		select p.id as "programmeId", p.endpoint_id as "endpointId", p.endpoint_epoch as "endpointEpoch", e.url,
-			s.id as "secretId", s.sealed as "sealedSecret",
-			exists (select 1 from notices n where n.programme_id = p.id and n.kind = 'callbacks_failing'
-				and n.ended_at_ms is null) as "isFailing"
-			from programmes p
-			left join endpoints e on e.id = p.endpoint_id
-			left join signing_secrets s on s.programme_id = p.id and s.activated_at_ms is not null
-				and s.replaced_at_ms is null
-			where p.id = any(${programmeIds}::bigint[])`.execute(trx);
+	const { rows } = await sql<CallbackTarget>`${sql.raw(TARGET_SELECT)}
+		where p.id = any(${programmeIds}::bigint[])`.execute(trx);
 	return rows;
 }
 
@@ -239,9 +233,9 @@ async function readNextDue(trx: Db, programmeIds: readonly number[]): Promise<Cl
 	return rows;
 }
 
-async function readAgenda(db: Db): Promise<{ programmeId: number; dueAtMs: number }[]> {
+async function readAgenda(db: Db): Promise<AgendaRow[]> {
 	// Jumps from programme to programme along the index instead of reading every row.
-	const { rows } = await sql<{ programmeId: number; dueAtMs: number }>`
+	const { rows } = await sql<AgendaRow>`
 		with recursive programme(id) as (
 			(select programme_id from queue order by programme_id limit 1)
 			union all

@@ -46,6 +46,16 @@ export interface CallbackTarget {
 	isFailing: boolean;
 }
 
+/** The columns are CallbackTarget's. Both databases read it; each adds which programmes. */
+export const TARGET_SELECT = `select p.id as "programmeId", p.endpoint_id as "endpointId",
+	p.endpoint_epoch as "endpointEpoch", e.url, s.id as "secretId", s.sealed as "sealedSecret",
+	exists (select 1 from notices n where n.programme_id = p.id and n.kind = 'callbacks_failing'
+		and n.ended_at_ms is null) as "isFailing"
+	from programmes p
+	left join endpoints e on e.id = p.endpoint_id
+	left join signing_secrets s on s.programme_id = p.id and s.activated_at_ms is not null
+		and s.replaced_at_ms is null`;
+
 export interface Claimed {
 	deliveries: ClaimedDelivery[];
 	/** For programmes that gave less than was asked for: when their next row may be taken, null for never. */
@@ -83,11 +93,16 @@ export type Settlement = { delivery: DeliveryClaim } & (
 	| { kind: "cancelled"; endedAtMs: number }
 );
 
+export interface AgendaRow {
+	programmeId: number;
+	dueAtMs: number;
+}
+
 export interface Queue {
 	/** Ids of the deliveries whose claim was still ours; only these were changed. */
 	settle(trx: Db, settlements: readonly Settlement[]): Promise<Set<number>>;
 	claim(trx: Db, requests: readonly ClaimRequest[], claim: number, nowMs: number): Promise<Claimed>;
 	readTargets(trx: Db, programmeIds: readonly number[]): Promise<CallbackTarget[]>;
 	/** Every programme with something in the queue, and when its first row may be taken. */
-	agenda(db: Db): Promise<{ programmeId: number; dueAtMs: number }[]>;
+	agenda(db: Db): Promise<AgendaRow[]>;
 }

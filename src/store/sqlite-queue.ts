@@ -4,6 +4,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { EventName } from "../domain/event-name.ts";
 import {
+	type AgendaRow,
 	type AttemptRecord,
 	type CallbackTarget,
 	CLAIM_LAPSE_MS,
@@ -13,6 +14,7 @@ import {
 	type DeliveryClaim,
 	type Queue,
 	type Settlement,
+	TARGET_SELECT,
 } from "./queue.ts";
 
 export function createSqliteQueue(database: DatabaseSync): Queue {
@@ -26,7 +28,7 @@ export function createSqliteQueue(database: DatabaseSync): Queue {
 		settle: async (_trx, settlements) => settle(prepared(), settlements),
 		claim: async (_trx, requests, claim, nowMs) => claimDue(prepared(), requests, claim, nowMs),
 		readTargets: async (_trx, programmeIds) => programmeIds.map((id) => readTarget(prepared(), id)),
-		agenda: async () => readAgenda(prepared()),
+		agenda: async () => prepared().agenda.all() as unknown as AgendaRow[],
 	};
 }
 
@@ -70,16 +72,7 @@ function prepareStatements(database: DatabaseSync) {
 		markClaimed: prepare(
 			"update queue set claim = ?, due_at_ms = ? where id in (select value from json_each(?))",
 		),
-		findTarget: prepare(
-			`select p.id, p.endpoint_id, p.endpoint_epoch, e.url, s.id as secret_id, s.sealed,
-				exists (select 1 from notices n where n.programme_id = p.id and n.kind = 'callbacks_failing'
-					and n.ended_at_ms is null) as failing
-				from programmes p
-				left join endpoints e on e.id = p.endpoint_id
-				left join signing_secrets s on s.programme_id = p.id and s.activated_at_ms is not null
-					and s.replaced_at_ms is null
-				where p.id = ?`,
-		),
+		findTarget: prepare(`${TARGET_SELECT} where p.id = ?`),
 		firstDue: prepare("select min(due_at_ms) as due from queue where programme_id = ?"),
 		// Jumps from programme to programme along the index instead of reading every row.
 		agenda: prepare(
@@ -88,7 +81,7 @@ function prepareStatements(database: DatabaseSync) {
 				union all
 				select (select min(programme_id) from queue where programme_id > programme.id)
 					from programme where programme.id is not null)
-			select id, (select min(due_at_ms) from queue where programme_id = programme.id) as due
+			select id as "programmeId", (select min(due_at_ms) from queue where programme_id = programme.id) as "dueAtMs"
 				from programme where id is not null`,
 		),
 	};
@@ -221,30 +214,8 @@ function recordInterrupted(statements: Statements, row: DueRow): number {
 	return seq;
 }
 
-interface TargetRow {
-	id: number;
-	endpoint_id: number | null;
-	endpoint_epoch: number;
-	url: string | null;
-	secret_id: number | null;
-	sealed: string | null;
-	failing: 0 | 1;
-}
-
 function readTarget(statements: Statements, programmeId: number): CallbackTarget {
-	const row = statements.findTarget.get(programmeId) as unknown as TargetRow;
-	return {
-		programmeId,
-		endpointId: row.endpoint_id,
-		endpointEpoch: row.endpoint_epoch,
-		url: row.url,
-		secretId: row.secret_id,
-		sealedSecret: row.sealed,
-		isFailing: row.failing === 1,
-	};
-}
-
-function readAgenda(statements: Statements): { programmeId: number; dueAtMs: number }[] {
-	const rows = statements.agenda.all() as unknown as { id: number; due: number }[];
-	return rows.map(({ id, due }) => ({ programmeId: id, dueAtMs: due }));
+	const row = statements.findTarget.get(programmeId) as unknown as CallbackTarget;
+	// SQLite has no booleans: it is 0 or 1.
+	return { ...row, isFailing: Boolean(row.isFailing) };
 }
