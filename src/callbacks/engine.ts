@@ -1,5 +1,6 @@
-// The callback engine. One pass is one transaction: it stores the results that have come in and claims what
-// is due and has room. Between passes requests are in flight and nothing waits for the database.
+// The callback engine: it tells shops of what their conversions did. One pass is one transaction: it stores the
+// results that have come in and claims what is due and has room. Between passes requests are in flight and nothing
+// waits for the database.
 //
 //   asleep ──something becomes due, or results wait──▶ passing ──▶ sending ──results──▶ passing …
 //   any ──stop──▶ draining: claims nothing, gives back what is held, waits for what is in flight ──▶ stopped

@@ -1,4 +1,5 @@
-// The machine's clock.
+// The machine's clock. Like everything in this room it is the real thing behind an interface of ports.ts, and only the
+// service imports it.
 
 import type { Clock } from "../ports.ts";
 
