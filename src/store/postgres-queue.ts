@@ -2,17 +2,17 @@
 // any number of processes claim side by side.
 
 import { sql } from "kysely";
-import type { EventName } from "../domain/event-name.ts";
 import {
 	type AgendaRow,
 	type CallbackTarget,
 	CLAIM_LAPSE_MS,
 	type Claimed,
-	type ClaimedDelivery,
 	type ClaimRequest,
 	type Queue,
 	type Settlement,
 	TARGET_SELECT,
+	type TakenRow,
+	toClaimed,
 } from "./queue.ts";
 import type { Db } from "./store.ts";
 
@@ -121,19 +121,6 @@ async function cancel(trx: Db, cancelled: readonly Cancelled[], settled: Set<num
 	for (const { id } of rows) settled.add(id);
 }
 
-interface ClaimedRow {
-	id: number;
-	programme_id: number;
-	old_claim: number | null;
-	old_due_at_ms: number;
-	endpoint_epoch: number;
-	run: number;
-	counted: number;
-	seq: number;
-	name: EventName;
-	body: string;
-}
-
 async function claimDue(
 	trx: Db,
 	requests: readonly ClaimRequest[],
@@ -147,7 +134,7 @@ async function claimDue(
 	// A row that still has a claim was left by a process that died; it counts as one attempt more in the log.
 	// The planner cannot know a request's limit. Told the largest, and given the ids as an array, it stays with the
 	// indexes however long the queue is: without, forty requests read all of a million rows (209 ms; now 16).
-	const { rows } = await sql<ClaimedRow>`
+	const { rows } = await sql<TakenRow>`
 		with request as (
 			select * from unnest(${programmeIds}::bigint[], ${limits}::int[])
 				as r(programme_id, row_limit)
@@ -162,13 +149,14 @@ async function claimDue(
 			seq = q.seq + (case when due.claim is null then 0 else 1 end)
 			from due join events e on e.id = due.id
 			where q.id = due.id and q.id = any(array(select id from due))
-			returning q.id, q.programme_id, due.claim as old_claim, due.due_at_ms as old_due_at_ms, q.endpoint_epoch,
-				q.run, q.counted, q.seq, e.name, e.body`.execute(trx);
+			returning q.id, q.programme_id as "programmeId", due.claim as "oldClaim", due.due_at_ms as "oldDueAtMs",
+				q.endpoint_epoch as "endpointEpoch", q.run, q.counted, q.seq, e.name as "eventName",
+				e.body as "eventBody"`.execute(trx);
 	// An update returns its rows in whatever order it met them.
-	rows.sort((a, b) => a.old_due_at_ms - b.old_due_at_ms || a.id - b.id);
+	rows.sort((a, b) => a.oldDueAtMs - b.oldDueAtMs || a.id - b.id);
 	await recordInterrupted(
 		trx,
-		rows.filter((row) => row.old_claim !== null),
+		rows.filter((row) => row.oldClaim !== null),
 	);
 	return {
 		deliveries: rows.map((row) => toClaimed(row, claim, nowMs)),
@@ -176,22 +164,7 @@ async function claimDue(
 	};
 }
 
-function toClaimed(row: ClaimedRow, claim: number, claimedAtMs: number): ClaimedDelivery {
-	return {
-		id: row.id,
-		programmeId: row.programme_id,
-		claim,
-		claimedAtMs,
-		endpointEpoch: row.endpoint_epoch,
-		run: row.run,
-		counted: row.counted,
-		seq: row.seq,
-		eventName: row.name,
-		eventBody: row.body,
-	};
-}
-
-async function recordInterrupted(trx: Db, rows: readonly ClaimedRow[]): Promise<void> {
+async function recordInterrupted(trx: Db, rows: readonly TakenRow[]): Promise<void> {
 	if (rows.length === 0) return;
 	await trx
 		.insertInto("attempts")
@@ -201,7 +174,7 @@ async function recordInterrupted(trx: Db, rows: readonly ClaimedRow[]): Promise<
 				seq: row.seq,
 				run: row.run,
 				result: "interrupted" as const,
-				started_at_ms: row.old_due_at_ms - CLAIM_LAPSE_MS,
+				started_at_ms: row.oldDueAtMs - CLAIM_LAPSE_MS,
 			})),
 		)
 		.execute();
@@ -216,9 +189,9 @@ async function readTargets(trx: Db, programmeIds: readonly number[]): Promise<Ca
 	return rows;
 }
 
-function unfilled(requests: readonly ClaimRequest[], rows: readonly ClaimedRow[]): number[] {
+function unfilled(requests: readonly ClaimRequest[], rows: readonly TakenRow[]): number[] {
 	const counts = new Map<number, number>();
-	for (const row of rows) counts.set(row.programme_id, (counts.get(row.programme_id) ?? 0) + 1);
+	for (const row of rows) counts.set(row.programmeId, (counts.get(row.programmeId) ?? 0) + 1);
 	return requests
 		.filter(({ programmeId, limit }) => (counts.get(programmeId) ?? 0) < limit)
 		.map(({ programmeId }) => programmeId);

@@ -34,6 +34,28 @@ export interface ClaimedDelivery extends DeliveryClaim {
 	eventBody: string;
 }
 
+/** A row as it was when it was taken. One that still has a claim was left by a process that died. */
+export type TakenRow = Omit<ClaimedDelivery, "claim" | "claimedAtMs"> & {
+	oldDueAtMs: number;
+	oldClaim: number | null;
+};
+
+/** Written out, because it is made for every delivery: a spread would cost more. */
+export function toClaimed(row: TakenRow, claim: number, claimedAtMs: number): ClaimedDelivery {
+	return {
+		id: row.id,
+		programmeId: row.programmeId,
+		claim,
+		claimedAtMs,
+		endpointEpoch: row.endpointEpoch,
+		run: row.run,
+		counted: row.counted,
+		seq: row.seq,
+		eventName: row.eventName,
+		eventBody: row.eventBody,
+	};
+}
+
 /** Where a programme's callbacks go and how they are signed. */
 export interface CallbackTarget {
 	programmeId: number;

@@ -2,19 +2,19 @@
 // without leaving the process and without composing SQL for each row.
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { EventName } from "../domain/event-name.ts";
 import {
 	type AgendaRow,
 	type AttemptRecord,
 	type CallbackTarget,
 	CLAIM_LAPSE_MS,
 	type Claimed,
-	type ClaimedDelivery,
 	type ClaimRequest,
 	type DeliveryClaim,
 	type Queue,
 	type Settlement,
 	TARGET_SELECT,
+	type TakenRow,
+	toClaimed,
 } from "./queue.ts";
 
 export function createSqliteQueue(database: DatabaseSync): Queue {
@@ -64,7 +64,8 @@ function prepareStatements(database: DatabaseSync) {
 		noteInterrupted: prepare("update deliveries set attempts = ? where id = ?"),
 		countInterrupted: prepare("update queue set seq = ? where id = ?"),
 		findDue: prepare(
-			`select q.id, q.due_at_ms, q.claim, q.endpoint_epoch, q.run, q.counted, q.seq, e.name, e.body
+			`select q.id, q.programme_id as "programmeId", q.due_at_ms as "oldDueAtMs", q.claim as "oldClaim",
+				q.endpoint_epoch as "endpointEpoch", q.run, q.counted, q.seq, e.name as "eventName", e.body as "eventBody"
 				from queue q join events e on e.id = q.id
 				where q.programme_id = ? and q.due_at_ms <= ? order by q.due_at_ms limit ?`,
 		),
@@ -149,18 +150,6 @@ function addAttempt(statements: Statements, delivery: DeliveryClaim, attempt: At
 	);
 }
 
-interface DueRow {
-	id: number;
-	due_at_ms: number;
-	claim: number | null;
-	endpoint_epoch: number;
-	run: number;
-	counted: number;
-	seq: number;
-	name: EventName;
-	body: string;
-}
-
 function claimDue(
 	statements: Statements,
 	requests: readonly ClaimRequest[],
@@ -170,8 +159,11 @@ function claimDue(
 	const claimed: Claimed = { deliveries: [], nextDue: [] };
 	const unfilled: number[] = [];
 	for (const { programmeId, limit } of requests) {
-		const rows = statements.findDue.all(programmeId, nowMs, limit) as unknown as DueRow[];
-		for (const row of rows) claimed.deliveries.push(toClaimed(statements, row, programmeId, claim, nowMs));
+		const rows = statements.findDue.all(programmeId, nowMs, limit) as unknown as TakenRow[];
+		for (const row of rows) {
+			if (row.oldClaim !== null) recordInterrupted(statements, row);
+			claimed.deliveries.push(toClaimed(row, claim, nowMs));
+		}
 		if (rows.length < limit) unfilled.push(programmeId);
 	}
 	// In the order of the table, as in `settle`.
@@ -184,34 +176,12 @@ function claimDue(
 	return claimed;
 }
 
-function toClaimed(
-	statements: Statements,
-	row: DueRow,
-	programmeId: number,
-	claim: number,
-	nowMs: number,
-): ClaimedDelivery {
-	return {
-		id: row.id,
-		programmeId,
-		claim,
-		claimedAtMs: nowMs,
-		endpointEpoch: row.endpoint_epoch,
-		run: row.run,
-		counted: row.counted,
-		seq: row.claim === null ? row.seq : recordInterrupted(statements, row),
-		eventName: row.name,
-		eventBody: row.body,
-	};
-}
-
-/** A due row that still has a claim was left by a process that died: its attempt may have reached the shop. */
-function recordInterrupted(statements: Statements, row: DueRow): number {
-	const seq = row.seq + 1;
-	statements.addInterrupted.run(row.id, seq, row.run, row.due_at_ms - CLAIM_LAPSE_MS);
-	statements.noteInterrupted.run(seq, row.id);
-	statements.countInterrupted.run(seq, row.id);
-	return seq;
+/** The attempt of a process that died may have reached the shop: it counts as one more in the log. */
+function recordInterrupted(statements: Statements, row: TakenRow): void {
+	row.seq++;
+	statements.addInterrupted.run(row.id, row.seq, row.run, row.oldDueAtMs - CLAIM_LAPSE_MS);
+	statements.noteInterrupted.run(row.seq, row.id);
+	statements.countInterrupted.run(row.seq, row.id);
 }
 
 function readTarget(statements: Statements, programmeId: number): CallbackTarget {

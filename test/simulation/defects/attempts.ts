@@ -116,7 +116,7 @@ export const ATTEMPT_DEFECTS: readonly Defect[] = [
 		name: "an interrupted attempt that is counted",
 		edits: [
 			{
-				file: "store/sqlite-queue.ts",
+				file: "store/queue.ts",
 				find: "counted: row.counted,",
 				put: "counted: row.claim === null ? row.counted : row.counted + 1,",
 			},
