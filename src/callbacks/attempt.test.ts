@@ -2,11 +2,11 @@ import { deepEqual, equal, notEqual } from "node:assert/strict";
 import { test } from "node:test";
 import { verifyPostback } from "@ringback/receiver";
 import { createRandom } from "../../test/support/random.ts";
+import { claimedDelivery } from "../../test/support/rows.ts";
 import { composeEvent } from "../domain/event.ts";
 import { signingKey } from "../domain/signature.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import type { Outcome } from "../domain/verdict.ts";
-import type { ClaimedDelivery } from "../store/queue.ts";
 import { createPreparer, type PreparedAttempt, settleAnswer } from "./attempt.ts";
 import type { Target } from "./targets.ts";
 
@@ -20,15 +20,10 @@ const TARGET: Target = {
 	key: signingKey(SECRET),
 };
 
-const DELIVERY: ClaimedDelivery = {
+const DELIVERY = claimedDelivery({
 	id: 9,
-	programmeId: 1,
 	claim: 77,
 	claimedAtMs: NOW_MS,
-	endpointEpoch: 0,
-	run: 1,
-	counted: 0,
-	seq: 0,
 	eventName: "conversion.rejected",
 	eventBody: composeEvent("conversion.rejected", {
 		conversionId: "cnv_1",
@@ -44,7 +39,7 @@ const DELIVERY: ClaimedDelivery = {
 		test: false,
 		occurredAtMs: NOW_MS - 5_000,
 	}),
-};
+});
 
 const TIMINGS = { lookUpMs: 1, connectMs: 2, tlsMs: 3, answerMs: 4 };
 

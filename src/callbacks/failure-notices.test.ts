@@ -2,11 +2,11 @@ import { deepEqual, equal, rejects } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { START_MS } from "../../test/support/clock.ts";
 import { createRandom } from "../../test/support/random.ts";
-import { addProgramme, delivered, failed, retried } from "../../test/support/rows.ts";
+import { addProgramme, claimedDelivery, delivered, failed, retried } from "../../test/support/rows.ts";
 import { openStore } from "../../test/support/test-database.ts";
 import { MAIL_INTERVAL_MS } from "../domain/notice.ts";
 import { changeLastMailed } from "../store/notices.ts";
-import type { ClaimedDelivery, Settlement } from "../store/queue.ts";
+import type { Settlement } from "../store/queue.ts";
 import type { Store } from "../store/store.ts";
 import { noteFailures, type Told } from "./failure-notices.ts";
 
@@ -43,23 +43,7 @@ async function setUp(t: TestContext): Promise<Setup> {
 	};
 }
 
-let lastId = 0;
-
-function claim(programmeId: number): ClaimedDelivery {
-	const id = ++lastId;
-	const event = { eventName: "conversion.recorded", eventBody: "{}" } as const;
-	return {
-		id,
-		programmeId,
-		claim: 1,
-		claimedAtMs: 0,
-		endpointEpoch: 0,
-		run: 1,
-		counted: 0,
-		seq: 0,
-		...event,
-	};
-}
+const claim = (programmeId: number) => claimedDelivery({ programmeId });
 
 test("the first final failure opens a notice to be mailed at once, with its cause", async (t) => {
 	const { store, programmeId, note, notices } = await setUp(t);

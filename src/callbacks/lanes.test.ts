@@ -1,31 +1,14 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
-import type { ClaimedDelivery } from "../store/queue.ts";
+import { claimedDelivery } from "../../test/support/rows.ts";
 import { type Caps, Lanes } from "./lanes.ts";
 
 const CAPS: Caps = { perProgramme: 2, overall: 100 };
 const FAST_MS = 10;
 const SLOW_MS = 1_000;
 
-let lastId = 0;
-
-function claimed(programmeId: number): ClaimedDelivery {
-	return {
-		id: ++lastId,
-		programmeId,
-		claim: 1,
-		claimedAtMs: 0,
-		endpointEpoch: 0,
-		run: 1,
-		counted: 0,
-		seq: 0,
-		eventName: "conversion.recorded",
-		eventBody: "{}",
-	};
-}
-
 function hold(lanes: Lanes, programmeId: number, count: number): void {
-	for (let index = 0; index < count; index++) lanes.hold(claimed(programmeId));
+	for (let index = 0; index < count; index++) lanes.hold(claimedDelivery({ programmeId }));
 }
 
 /** The programmes of what went out, in its order. */

@@ -1,5 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
+import { claimedDelivery } from "../../test/support/rows.ts";
 import { signingKey } from "../domain/signature.ts";
 import type { ClaimedDelivery } from "../store/queue.ts";
 import { judgeSending } from "./sending.ts";
@@ -14,18 +15,7 @@ const TARGET: Target = {
 	key: signingKey("rbs_1"),
 };
 
-const DELIVERY: ClaimedDelivery = {
-	id: 1,
-	programmeId: 1,
-	claim: 1,
-	claimedAtMs: NOW_MS,
-	endpointEpoch: 3,
-	run: 1,
-	counted: 0,
-	seq: 0,
-	eventName: "conversion.recorded",
-	eventBody: "{}",
-};
+const DELIVERY = claimedDelivery({ claimedAtMs: NOW_MS, endpointEpoch: 3 });
 
 /** Where it goes, or how its claim ends and when it is due again, counted from now. */
 function judge(known: Partial<KnownTarget> | undefined, delivery: Partial<ClaimedDelivery> = {}): unknown {

@@ -142,6 +142,25 @@ export const ATTEMPT: AttemptRecord = {
 	signature: "c2lnbmF0dXJl",
 };
 
+let lastClaimedId = 0;
+
+/** For what never asks a database: a delivery as a claim brings it. */
+export function claimedDelivery(change: Partial<ClaimedDelivery> = {}): ClaimedDelivery {
+	return {
+		id: ++lastClaimedId,
+		programmeId: 1,
+		claim: 1,
+		claimedAtMs: 0,
+		endpointEpoch: 0,
+		run: 1,
+		counted: 0,
+		seq: 0,
+		eventName: "conversion.recorded",
+		eventBody: "{}",
+		...change,
+	};
+}
+
 export function delivered(delivery: ClaimedDelivery): Settlement {
 	const endedAtMs = START_MS + 50;
 	return {
