@@ -1,5 +1,5 @@
 // Callbacks that were not sent because their host resolves to a private or internal address. The address is for
-// whoever runs the service: it goes to the log, and neither into the books nor onto a page.
+// whoever runs the service: it goes to the log, and neither into the database nor onto a page.
 
 import type { Log, Transport } from "../ports.ts";
 

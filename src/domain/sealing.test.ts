@@ -43,9 +43,9 @@ test("property: a secret does not open with a key that differs in any one bit", 
 
 test("property: a secret with any byte changed, of the IV, the text or the tag, does not open", () => {
 	fc.assert(
-		fc.property(anySecret, anyIv, fc.nat(), fc.integer({ min: 1, max: 255 }), (secret, iv, place, mask) => {
+		fc.property(anySecret, anyIv, fc.nat(), fc.integer({ min: 1, max: 255 }), (secret, iv, at, mask) => {
 			const bytes = Buffer.from(sealSecret(KEY, PROGRAMME_ID, secret, iv), "base64");
-			const changed = flip(bytes, place % bytes.length, mask).toString("base64");
+			const changed = flip(bytes, at % bytes.length, mask).toString("base64");
 			assert.equal(openSecret(KEY, PROGRAMME_ID, changed), null);
 		}),
 	);

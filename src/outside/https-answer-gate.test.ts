@@ -160,7 +160,7 @@ function openGate(): OpenGate {
 	};
 }
 
-/** In one piece, in two at every place, and byte by byte. */
+/** In one piece, in two at every position, and byte by byte. */
 function cutEverywhere(bytes: string): string[][] {
 	const inTwo = Array.from({ length: bytes.length - 1 }, (_, at) => [
 		bytes.slice(0, at + 1),

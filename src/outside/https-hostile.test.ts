@@ -122,7 +122,7 @@ suite("the body", () => {
 	});
 });
 
-suite("an answer out of turn", () => {
+suite("an answer that nobody asked for", () => {
 	const ACCEPTED = "HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n";
 	const FORGED = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
 
@@ -284,7 +284,7 @@ function drip(t: TestContext, socket: Socket, first: string, drop: string): void
 	t.after(() => clearInterval(timer));
 }
 
-/** In two pieces, with turns of the event loop in between for the first to be read. */
+/** In two pieces, with pauses of the event loop in between, so that the first is read. */
 function writePieces(socket: Socket, bytes: string, cut: number): void {
 	socket.write(bytes.slice(0, cut), () => {
 		setImmediate(() => setImmediate(() => socket.write(bytes.slice(cut))));
