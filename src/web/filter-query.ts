@@ -7,6 +7,7 @@ import { plainWords } from "../domain/fault.ts";
 import { parseOrderId } from "../domain/order-id.ts";
 import type { ListPage } from "../store/list-page.ts";
 import type { Pages } from "./components/lists.ts";
+import { withQuery } from "./paths.ts";
 
 export interface ReadFilters<Query> {
 	/** What is understood. */
@@ -35,14 +36,6 @@ export function readFilters<Query>(
 	);
 	const understood = Object.entries(typed).filter(([name]) => !Object.hasOwn(problems, name));
 	return { query: schema.parse(Object.fromEntries(understood)), problems, typed };
-}
-
-/** With a question mark in front, or empty. */
-export function writeFilters(query: Readonly<Record<string, string | undefined>>): string {
-	const search = new URLSearchParams();
-	for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, value);
-	const text = search.toString();
-	return text === "" ? "" : `?${text}`;
 }
 
 /** A list of which an address shows one page. */
@@ -78,7 +71,7 @@ export function pagesOf(
 ): Pages {
 	const { name, path, query, cursorName, hash = "" } = list;
 	const href = (cursor: string | undefined) =>
-		`${path}${writeFilters({ ...query, [cursorName]: cursor })}${hash}`;
+		`${withQuery(path, { ...query, [cursorName]: cursor })}${hash}`;
 	return {
 		newestHref: cursorOf(key, list) === undefined ? null : href(undefined),
 		olderHref: next === null ? null : href(writeCursor(key.sealingKey, name, next)),

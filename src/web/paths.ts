@@ -46,11 +46,9 @@ export function withNext(path: string, next: string): string {
 	return next === "" ? path : `${path}?next=${encodeURIComponent(next)}`;
 }
 
-/** A path with the parameters that have a value. */
+/** A path with the parameters that are not undefined. An empty one may say something. */
 export function withQuery(path: string, query: Readonly<Record<string, string | undefined>>): string {
-	const set = Object.entries(query).filter(
-		(entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== "",
-	);
+	const set = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
 	return set.length === 0 ? path : `${path}?${new URLSearchParams(set)}`;
 }
 

@@ -2,30 +2,41 @@
 // every second, and without scripts the browser reloads.
 
 import { html } from "hono/html";
-import { whyNotYours } from "../../conversions/bulk-apply.ts";
+import { discardJob, startApplying, whyNotYours } from "../../conversions/bulk-apply.ts";
+import { bulkResult } from "../../conversions/bulk-result.ts";
 import { type BulkJob, findJob } from "../../store/bulk-jobs.ts";
 import { countVerdicts, listRows, type VerdictCounts } from "../../store/bulk-rows.ts";
-import type { BulkVerdict } from "../../store/tables/bulk.ts";
+import type { BulkState, BulkVerdict } from "../../store/tables/bulk.ts";
 import { message, padded, pageHeader, section, statStrip } from "../components/blocks.ts";
 import { button, linkButton, postForm } from "../components/forms.ts";
 import { count, countOf, timeTag } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
+import type { PageDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import { answerError } from "../error-page.ts";
+import { setFlash } from "../flash.ts";
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
-import { bulkJobPath } from "../paths.ts";
+import { bulkJobPath, bulkPath, conversionsPath } from "../paths.ts";
 import { programmeOf } from "../viewer.ts";
-import { bulkRowTable, type RowsView } from "./bulk-row-table.ts";
-import { VERDICT_WORDS, VERDICTS } from "./bulk-words.ts";
-import { deciderOf } from "./decider-of.ts";
-import type { ConversionPagesDeps } from "./deps.ts";
+import { bulkRowTable, type RowsView, VERDICT_WORDS, VERDICTS } from "./bulk-row-table.ts";
+import { answerCsv } from "./csv-answer.ts";
+import { deciderOf } from "./deciding.ts";
 
 const PAGE_ROWS = 100;
 
-export async function showJob(c: WebContext, { store }: ConversionPagesDeps): Promise<Response> {
+const TITLES: Readonly<Record<BulkState, string>> = {
+	storing: "Checking decisions",
+	uploaded: "Checking decisions",
+	previewed: "Check before you apply",
+	applying: "Applying decisions",
+	done: "Decisions applied",
+};
+
+export async function showJob(c: WebContext, deps: PageDeps): Promise<Response> {
+	const { store } = deps;
 	const programme = programmeOf(c);
-	const job = await findJob(store.db, programme.id, c.req.param("jobId") ?? "");
+	const job = await jobOf(c, deps);
 	if (job === undefined) return answerError(c, "not_found");
 	const verdict = VERDICTS.find((known) => known === c.req.query("rows"));
 	const afterSeq = parseSeq(c.req.query("after"));
@@ -34,13 +45,12 @@ export async function showJob(c: WebContext, { store }: ConversionPagesDeps): Pr
 	const rows = isMoving
 		? []
 		: await listRows(store.db, { jobId: job.id, afterSeq, limit: PAGE_ROWS + 1, verdict });
-	const href = bulkJobPath(programme.public_id, job.public_id);
+	const href = hrefOf(c, job);
 	return answerPage(c, {
-		title: titleOf(job),
+		title: TITLES[job.state],
 		active: "conversions",
 		body: renderJob(
 			job,
-			href,
 			counts,
 			{ rows, pageRows: PAGE_ROWS, verdict, afterSeq, href, programme },
 			whyNotYours(job, deciderOf(c).side),
@@ -49,38 +59,58 @@ export async function showJob(c: WebContext, { store }: ConversionPagesDeps): Pr
 	});
 }
 
+export async function applyDecisions(c: WebContext, deps: PageDeps): Promise<Response> {
+	const job = await jobOf(c, deps);
+	if (job === undefined) return answerError(c, "not_found");
+	const started = await startApplying(deps, job, deciderOf(c));
+	if (started.ok) deps.bulk.wake();
+	else setFlash(c, "bad", started.fault.detail);
+	return c.redirect(hrefOf(c, job), 303);
+}
+
+export async function discardDecisions(c: WebContext, deps: PageDeps): Promise<Response> {
+	const job = await jobOf(c, deps);
+	if (job === undefined) return answerError(c, "not_found");
+	const discarded = await discardJob(deps, job, deciderOf(c));
+	if (!discarded.ok) {
+		setFlash(c, "bad", discarded.fault.detail);
+		return c.redirect(hrefOf(c, job), 303);
+	}
+	setFlash(c, "info", "Discarded. Nothing was changed.");
+	return c.redirect(bulkPath(programmeOf(c).public_id), 303);
+}
+
+export async function showResult(c: WebContext, deps: PageDeps): Promise<Response> {
+	const job = await jobOf(c, deps);
+	if (job === undefined || job.state !== "done") return answerError(c, "not_found");
+	const lines = bulkResult(deps.store.db, job);
+	return answerCsv(c, deps, `result-${job.public_id}.csv`, lines);
+}
+
+function jobOf(c: WebContext, { store }: PageDeps): Promise<BulkJob | undefined> {
+	return findJob(store.db, programmeOf(c).id, c.req.param("jobId") ?? "");
+}
+
+function hrefOf(c: WebContext, job: BulkJob): string {
+	return bulkJobPath(programmeOf(c).public_id, job.public_id);
+}
+
 function parseSeq(text: string | undefined): number {
 	return text !== undefined && /^\d{1,6}$/.test(text) ? Number(text) : 0;
 }
 
-function titleOf(job: BulkJob): string {
-	switch (job.state) {
-		case "storing":
-		case "uploaded":
-			return "Checking decisions";
-		case "previewed":
-			return "Check before you apply";
-		case "applying":
-			return "Applying decisions";
-		case "done":
-			return "Decisions applied";
-		default:
-			return job.state satisfies never;
-	}
-}
-
 function renderJob(
 	job: BulkJob,
-	href: string,
 	counts: VerdictCounts | null,
 	view: Omit<RowsView, "counts" | "isApplied">,
 	notYours: string | null,
 	csrf: Html,
 ): Html {
+	const { href } = view;
 	const header = pageHeader({
-		title: titleOf(job),
+		title: TITLES[job.state],
 		hint: html`${job.file_name ?? "A selection on the list"} · ${countOf(job.row_count, "row")} · ${timeTag(job.created_at_ms)}`,
-		actions: linkButton({ label: "All conversions", href: href.replace(/\/bulk\/.*$/, "") }),
+		actions: linkButton({ label: "All conversions", href: conversionsPath(view.programme.public_id) }),
 	});
 	if (counts === null) return html`<div id="job" ${polling(href)}>${header}${renderProgress(job)}</div>`;
 	return html`<div id="job" class="stack">${header}${statStrip(

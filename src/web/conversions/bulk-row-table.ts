@@ -9,10 +9,37 @@ import type { BulkVerdict } from "../../store/tables/bulk.ts";
 import { emptyState, section, tabs } from "../components/blocks.ts";
 import { reasonWords, titleCase } from "../components/conversion-words.ts";
 import { type Column, dataTable, pager } from "../components/lists.ts";
-import { count } from "../components/text.ts";
+import { badge, count, type Tone } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
 import { conversionPath } from "../paths.ts";
-import { VERDICT_WORDS, VERDICTS, verdictBadge } from "./bulk-words.ts";
+
+export const VERDICTS: readonly BulkVerdict[] = [
+	"change",
+	"already",
+	"refused",
+	"unknown",
+	"malformed",
+	"left",
+];
+
+/** Before and after it is applied. */
+export const VERDICT_WORDS: Readonly<Record<BulkVerdict, readonly [before: string, after: string]>> = {
+	change: ["Will change", "Changed"],
+	already: ["No change needed", "No change needed"],
+	refused: ["Refused", "Refused"],
+	unknown: ["Unknown order", "Unknown order"],
+	malformed: ["Needs fixing", "Needs fixing"],
+	left: ["Skipped (no decision)", "Skipped (no decision)"],
+};
+
+const VERDICT_TONES: Readonly<Record<BulkVerdict, Tone>> = {
+	change: "good",
+	already: "plain",
+	refused: "bad",
+	unknown: "warn",
+	malformed: "warn",
+	left: "plain",
+};
 
 export interface RowsView {
 	/** One more than the page shows, where there is one. */
@@ -96,4 +123,8 @@ function decisionOf(row: BulkRow): Content {
 	const reason = REASONS.find((known) => known === row.reason);
 	const why = reason === undefined ? row.reason : reasonWords(reason);
 	return html`${row.decision}${why === "" ? null : html`<span class="secondary">${why}</span>`}`;
+}
+
+function verdictBadge(verdict: BulkVerdict, isApplied: boolean): Html {
+	return badge(VERDICT_TONES[verdict], VERDICT_WORDS[verdict][isApplied ? 1 : 0]);
 }

@@ -7,22 +7,30 @@ import { EVENT_TYPES, REASONS } from "../../domain/conversion.ts";
 import { type Fault, succeed } from "../../domain/fault.ts";
 import { type ListedJob, listJobs } from "../../store/bulk-jobs.ts";
 import type { Programme } from "../../store/programmes.ts";
+import type { BulkState } from "../../store/tables/bulk.ts";
 import { emptyState, more, padded, pageHeader, section } from "../components/blocks.ts";
 import { button, fileField, linkButton, postForm } from "../components/forms.ts";
 import { dataTable } from "../components/lists.ts";
-import { codeBlock, count, timeTag } from "../components/text.ts";
+import { badge, codeBlock, count, type Tone, timeTag } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
+import type { PageDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import type { Html } from "../html.ts";
 import { answerPage } from "../page.ts";
 import { bulkJobPath, conversionsPath } from "../paths.ts";
 import { programmeOf, viewerOf } from "../viewer.ts";
-import { jobBadge } from "./bulk-words.ts";
-import { deciderOf } from "./decider-of.ts";
-import type { ConversionPagesDeps } from "./deps.ts";
+import { deciderOf } from "./deciding.ts";
 
 const MAX_LISTED_JOBS = 20;
 const MAX_FILE_NAME_CHARACTERS = 120;
+
+const JOB_STATES: Readonly<Record<BulkState, readonly [Tone, string]>> = {
+	storing: ["plain", "Uploading"],
+	uploaded: ["info", "Checking"],
+	previewed: ["warn", "Waits for you"],
+	applying: ["info", "Applying"],
+	done: ["good", "Done"],
+};
 
 const EXAMPLE = `orderId,eventType,decision,reason
 A-1001,SALE,approve,
@@ -31,7 +39,7 @@ A-1003,LEAD,reverse,RETURN`;
 
 export async function showUploadForm(
 	c: WebContext,
-	{ store }: ConversionPagesDeps,
+	{ store }: PageDeps,
 	error?: { text: string; status: number },
 ): Promise<Response> {
 	const programme = programmeOf(c);
@@ -44,7 +52,7 @@ export async function showUploadForm(
 	});
 }
 
-export async function uploadFile(c: WebContext, deps: ConversionPagesDeps): Promise<Response> {
+export async function uploadFile(c: WebContext, deps: PageDeps): Promise<Response> {
 	const upload = c.get("upload") ?? succeed(null);
 	if (!upload.ok) return answerRefusal(c, deps, upload.fault);
 	if (upload.value === null) {
@@ -63,7 +71,7 @@ export async function uploadFile(c: WebContext, deps: ConversionPagesDeps): Prom
 	return c.redirect(bulkJobPath(programme.public_id, job.value.public_id), 303);
 }
 
-function answerRefusal(c: WebContext, deps: ConversionPagesDeps, fault: Fault): Promise<Response> {
+function answerRefusal(c: WebContext, deps: PageDeps, fault: Fault): Promise<Response> {
 	return showUploadForm(c, deps, { text: fault.detail, status: fault.httpStatus });
 }
 
@@ -142,4 +150,9 @@ function renderJobs(base: string, jobs: readonly ListedJob[]): Html {
 			{ title: "When", cell: (job) => timeTag(job.created_at_ms) },
 		],
 	});
+}
+
+function jobBadge(state: BulkState): Html {
+	const [tone, text] = JOB_STATES[state];
+	return badge(tone, text);
 }

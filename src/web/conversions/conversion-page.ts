@@ -6,6 +6,7 @@ import { type HistoryMove, listMoves } from "../../store/conversion-history.ts";
 import { type Conversion, findByPublicId } from "../../store/conversions.ts";
 import { type ListedDelivery, listDeliveriesOfConversion } from "../../store/delivery-list.ts";
 import type { Programme } from "../../store/programmes.ts";
+import type { Role } from "../../store/tables/people.ts";
 import { emptyState, facts, message, padded, pageHeader, section } from "../components/blocks.ts";
 import { statusBadge } from "../components/conversion-cells.ts";
 import {
@@ -16,23 +17,23 @@ import {
 	titleCase,
 } from "../components/conversion-words.ts";
 import { decisionBar, type RefusedDecision, refusalMessage } from "../components/decision-bar.ts";
+import { lastAnswer, nextAttempt, resentMark, stateBadge } from "../components/delivery-words.ts";
 import { linkButton, postForm } from "../components/forms.ts";
-import { amount, copyable, timeTag } from "../components/text.ts";
+import { dataTable } from "../components/lists.ts";
+import { amount, copyable, count, timeTag } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
+import type { PageDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import { answerError } from "../error-page.ts";
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
-import { conversionsPath, integrationPath } from "../paths.ts";
+import { conversionPath, conversionsPath, deliveryPath, integrationPath } from "../paths.ts";
 import { programmeOf, type Viewer, viewerOf } from "../viewer.ts";
-import { deliveryTable } from "./delivery-table.ts";
-import type { ConversionPagesDeps } from "./deps.ts";
-import { moveTimeline } from "./move-timeline.ts";
-import { movesFor } from "./moves-for.ts";
+import { movesFor } from "./deciding.ts";
 
 export async function showConversion(
 	c: WebContext,
-	{ store, clock }: ConversionPagesDeps,
+	{ store, clock }: PageDeps,
 	refused?: RefusedDecision,
 ): Promise<Response> {
 	const programme = programmeOf(c);
@@ -70,13 +71,12 @@ interface ConversionView {
 
 function renderConversion(view: ConversionView): Html {
 	const { programme, conversion } = view;
-	const base = conversionsPath(programme.public_id);
 	const header = pageHeader({
 		title: `Order ${conversion.order_id}`,
 		hint: html`<span class="row">${statusBadge(conversion.status)}${conversion.test === 1 ? html`<span class="test-mark">Test conversion: stays out of totals</span>` : null}</span>`,
-		actions: linkButton({ label: "All conversions", href: base }),
+		actions: linkButton({ label: "All conversions", href: conversionsPath(programme.public_id) }),
 	});
-	return html`${header}${refusalMessage(view.refused)}${mismatchMessage(conversion)}${renderActions(base, view)}
+	return html`${header}${refusalMessage(view.refused)}${mismatchMessage(conversion)}${renderActions(view)}
 <div class="columns">${section({
 		id: "facts",
 		title: "Facts",
@@ -128,11 +128,11 @@ function explainSilence({ programme, conversion, moves }: ConversionView): Html 
 	});
 }
 
-function renderActions(base: string, { conversion, viewer, csrf, refused }: ConversionView): Content {
+function renderActions({ programme, conversion, viewer, csrf, refused }: ConversionView): Content {
 	const moves = movesFor(viewer.role, conversion.status);
 	if (moves.length === 0) return null;
 	return html`<div class="card">${postForm({
-		action: `${base}/${conversion.public_id}/decide`,
+		action: `${conversionPath(programme.public_id, conversion.public_id)}/decide`,
 		csrf,
 		className: "list-form",
 		body: decisionBar({ moves, refused }),
@@ -184,4 +184,72 @@ function outlook(conversion: Conversion): readonly (readonly [term: string, valu
 	if (decidedBy === null) return [];
 	const decided: readonly [string, Content] = ["Decided", decidedByWords(decidedBy)];
 	return reason === null ? [decided] : [decided, ["Reason", reasonWords(reason)]];
+}
+
+/** The history: when, what, by whom, why. */
+function moveTimeline(moves: readonly HistoryMove[], reader: Role): Html {
+	return html`<ol class="timeline">${moves.map(
+		(move, index) =>
+			html`<li><div class="row">${statusBadge(move.to_status)}<span>${sentenceFor(move, index === 0)}</span></div><p class="small soft">${timeTag(move.at_ms)}${whoDecided(move, reader)}</p></li>`,
+	)}</ol>`;
+}
+
+function sentenceFor(move: HistoryMove, isFirst: boolean): string {
+	const why = move.reason === null ? "" : `: ${reasonWords(move.reason)}`;
+	switch (move.move) {
+		case "record":
+			return isFirst ? "Reported" : "Reported by the shop's server as a new sale";
+		case "park":
+			return "Waits for the shop's postback";
+		case "confirm":
+			return "Confirmed by the shop's postback";
+		case "expire":
+			return "No postback came in time";
+		case "approve":
+		case "reject":
+		case "reverse": {
+			const who = move.decided_by === null ? "decided" : decidedByWords(move.decided_by);
+			return `${who}${why}`;
+		}
+		default:
+			return move.move satisfies never;
+	}
+}
+
+/** A shop's people see their colleagues' names; who it was in the review team is the network's own business. */
+function whoDecided(move: HistoryMove, reader: Role): string {
+	if (move.person_email !== null && (reader === "staff" || move.person_role === "owner")) {
+		return ` · ${move.person_email}`;
+	}
+	return move.decided_by === "shop" && move.person_email === null ? " · over the API" : "";
+}
+
+function deliveryTable(
+	programmePublicId: string,
+	deliveries: readonly ListedDelivery[],
+	nowMs: number,
+): Html {
+	return dataTable<ListedDelivery>({
+		caption: "Deliveries, the oldest first",
+		rows: deliveries,
+		empty: null,
+		stacks: true,
+		columns: [
+			{
+				title: "Event",
+				namesRow: true,
+				cell: (row) =>
+					html`<a class="mono nowrap" href="${deliveryPath(programmePublicId, row.publicId)}">${row.event}</a>`,
+			},
+			{ title: "State", cell: (row) => html`${stateBadge(row)} ${resentMark(row.run)}` },
+			{ title: "Attempts", isNumber: true, cell: (row) => count(row.attempts) },
+			{
+				title: "Last HTTP status",
+				isNumber: true,
+				cell: (row) => lastAnswer(row.lastHttpStatus, row.attempts),
+			},
+			{ title: "Next attempt", cell: (row) => nextAttempt(row, nowMs) },
+			{ title: "Happened", cell: (row) => timeTag(row.createdAtMs) },
+		],
+	});
 }

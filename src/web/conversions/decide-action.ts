@@ -1,35 +1,37 @@
 // The buttons of the list and of a conversion's own page. One conversion is approved at once, and rejected or
 // reversed after a question; several become a job, which shows first what it would do.
 
+import { html } from "hono/html";
 import * as z from "zod";
 import { selectDecisions } from "../../conversions/bulk-upload.ts";
 import { decideOne, previewOne } from "../../conversions/decide-from-page.ts";
 import { type DecisionMove, parseMove } from "../../conversions/decision-rights.ts";
+import { REASONS } from "../../domain/conversion.ts";
 import type { Fault } from "../../domain/fault.ts";
 import type { Conversion } from "../../store/conversions.ts";
+import { card, facts, pageHeader } from "../components/blocks.ts";
+import { statusBadge } from "../components/conversion-cells.ts";
+import { reasonWords, titleCase } from "../components/conversion-words.ts";
+import { button, linkButton, postForm } from "../components/forms.ts";
+import { amount } from "../components/text.ts";
+import { csrfField } from "../csrf.ts";
+import type { PageDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import { answerError } from "../error-page.ts";
 import { setFlash } from "../flash.ts";
-import { conversionsPath } from "../paths.ts";
+import { answerPage } from "../page.ts";
+import { bulkJobPath, conversionPath, conversionsPath, withQuery } from "../paths.ts";
 import { programmeOf } from "../viewer.ts";
 import { showConversion } from "./conversion-page.ts";
-import { deciderOf } from "./decider-of.ts";
-import type { ConversionPagesDeps } from "./deps.ts";
-import { showListOf } from "./list-page.ts";
-import { parseListQuery, writeListQuery } from "./list-query.ts";
-import { showQuestion } from "./question-page.ts";
+import { deciderOf } from "./deciding.ts";
+import { addressOf, parseListQuery, showListOf } from "./list-page.ts";
+import { SELECTION_FORM } from "./list-view.ts";
 
-/** As many as a page shows, and some. */
-const MAX_SELECTED = 200;
-
-const FORM = z.object({
+/** From the list with its filters in `back`, or from the conversion's own page without. */
+const FORM = SELECTION_FORM.extend({
 	decision: z.string().catch(""),
-	reason: z.string().catch(""),
-	/** The filters of the list it comes from; left out on the conversion's own page. */
-	back: z.string().optional().catch(undefined),
 	/** Said by the page that asked. */
 	sure: z.literal("yes").optional().catch(undefined),
-	conversion: z.union([z.string().transform((id) => [id]), z.array(z.string()).max(MAX_SELECTED)]).catch([]),
 });
 
 type Form = z.output<typeof FORM>;
@@ -40,17 +42,18 @@ const DONE: Readonly<Record<DecisionMove, string>> = {
 	reverse: "reversed",
 };
 
-export async function decideSelected(c: WebContext, deps: ConversionPagesDeps): Promise<Response> {
+export async function decideSelected(c: WebContext, deps: PageDeps): Promise<Response> {
 	const form = FORM.parse(await c.req.parseBody({ all: true }));
 	const filters = parseListQuery(form.back ?? "");
-	const base = conversionsPath(programmeOf(c).public_id);
+	const { public_id: programmeId } = programmeOf(c);
 	const refuse = (fault: Fault) => {
 		return showListOf(c, deps, filters, { ticked: form.conversion, reason: form.reason, fault });
 	};
 	const [only, ...others] = form.conversion;
 	if (only !== undefined && others.length === 0) {
-		const back = writeListQuery(filters.query);
-		return decideOnly(c, deps, { ...form, back, conversionId: only, backHref: base + back }, refuse);
+		const back = withQuery("", addressOf(filters.query));
+		const backHref = `${conversionsPath(programmeId)}${back}`;
+		return decideOnly(c, deps, { ...form, back, conversionId: only, backHref }, refuse);
 	}
 	const move = parseMove(form.decision);
 	if (!move.ok) return refuse(move.fault);
@@ -58,17 +61,17 @@ export async function decideSelected(c: WebContext, deps: ConversionPagesDeps): 
 	const job = await selectDecisions(deps, programmeOf(c), deciderOf(c), selection);
 	if (!job.ok) return refuse(job.fault);
 	deps.bulk.wake();
-	return c.redirect(`${base}/bulk/${job.value.public_id}`, 303);
+	return c.redirect(bulkJobPath(programmeId, job.value.public_id), 303);
 }
 
-export async function decideConversion(c: WebContext, deps: ConversionPagesDeps): Promise<Response> {
+export async function decideConversion(c: WebContext, deps: PageDeps): Promise<Response> {
 	const form = FORM.parse(await c.req.parseBody({ all: true }));
-	const base = conversionsPath(programmeOf(c).public_id);
+	const { public_id: programmeId } = programmeOf(c);
 	const conversionId = c.req.param("conversionId") ?? "";
 	const backHref =
 		form.back === undefined
-			? `${base}/${encodeURIComponent(conversionId)}`
-			: base + writeListQuery(parseListQuery(form.back).query);
+			? conversionPath(programmeId, encodeURIComponent(conversionId))
+			: withQuery(conversionsPath(programmeId), addressOf(parseListQuery(form.back).query));
 	return decideOnly(c, deps, { ...form, conversionId, backHref }, (fault) =>
 		showConversion(c, deps, { ticked: [], reason: form.reason, fault }),
 	);
@@ -76,24 +79,24 @@ export async function decideConversion(c: WebContext, deps: ConversionPagesDeps)
 
 async function decideOnly(
 	c: WebContext,
-	deps: ConversionPagesDeps,
-	wish: Omit<Form, "conversion"> & { conversionId: string; backHref: string },
+	deps: PageDeps,
+	request: Omit<Form, "conversion"> & { conversionId: string; backHref: string },
 	refuse: (fault: Fault) => Promise<Response>,
 ): Promise<Response> {
-	const parsed = parseMove(wish.decision);
+	const parsed = parseMove(request.decision);
 	if (!parsed.ok) return refuse(parsed.fault);
 	const move = parsed.value;
-	const isAsked = move !== "approve" && wish.sure === undefined;
+	const isAsked = move !== "approve" && request.sure === undefined;
 	const act = isAsked ? previewOne : decideOne;
-	const judged = await act(deps, programmeOf(c), deciderOf(c), { ...wish, move });
+	const judged = await act(deps, programmeOf(c), deciderOf(c), { ...request, move });
 	if (!judged.ok && judged.fault.code === "unknown_conversion") return answerError(c, "not_found");
 	if (!judged.ok) return refuse(judged.fault);
 	const { conversion, outcome } = judged.value;
 	if (isAsked && outcome === "changed") {
-		return showQuestion(c, { ...wish, move, conversion, back: wish.back });
+		return showQuestion(c, { ...request, move, conversion, back: request.back });
 	}
 	setFlash(c, ...describeOutcome(conversion, move, outcome));
-	return c.redirect(wish.backHref, 303);
+	return c.redirect(request.backHref, 303);
 }
 
 function describeOutcome(
@@ -103,4 +106,51 @@ function describeOutcome(
 ): readonly ["good" | "info", string] {
 	if (outcome === "changed") return ["good", `Order ${conversion.order_id} is ${DONE[move]}.`];
 	return ["info", `Order ${conversion.order_id} was ${DONE[move]} before. Nothing was changed.`];
+}
+
+interface Question {
+	conversion: Conversion;
+	move: Exclude<DecisionMove, "approve">;
+	reason: string;
+	/** Where it was asked for: the filters of the list, or undefined for the conversion's own page. */
+	back: string | undefined;
+	backHref: string;
+}
+
+const VERBS = { reject: "Reject", reverse: "Reverse" } as const;
+
+/** Asked on a page of its own, because it cannot be undone, and with scripts off as well. */
+function showQuestion(c: WebContext, question: Question): Promise<Response> {
+	const { conversion, move, backHref } = question;
+	const title = `${VERBS[move]} order ${conversion.order_id}?`;
+	const reason = REASONS.find((known) => known === question.reason);
+	const fields = { decision: move, reason: question.reason, sure: "yes", back: question.back };
+	return answerPage(c, {
+		title,
+		active: "conversions",
+		body: html`${pageHeader({
+			title,
+			hint: "This cannot be undone. The shop is told, with the reason.",
+		})}${card(
+			facts([
+				["Status now", statusBadge(conversion.status)],
+				["Event type", titleCase(conversion.event_type)],
+				["Basket", amount(conversion.basket_value, conversion.currency)],
+				["Commission", amount(conversion.commission, conversion.currency)],
+				["Reason", reason === undefined ? null : reasonWords(reason)],
+			]),
+			postForm({
+				action: `${conversionPath(programmeOf(c).public_id, conversion.public_id)}/decide`,
+				csrf: csrfField(c),
+				className: "row",
+				body: html`${Object.entries(fields).map(([name, value]) =>
+					value === undefined ? null : html`<input type="hidden" name="${name}" value="${value}">`,
+				)}${button({ label: `${VERBS[move]} this order`, tone: "primary" })}${linkButton({
+					label: "Keep it as it is",
+					tone: "quiet",
+					href: backHref,
+				})}`,
+			}),
+		)}`,
+	});
 }

@@ -1,194 +1,172 @@
 // The page "Conversions": every sale of a programme, what became of it, and the buttons to decide.
 
 import { html } from "hono/html";
-import { listConversions } from "../../store/conversion-list.ts";
-import type { Conversion } from "../../store/conversions.ts";
-import type { ListPage } from "../../store/list-page.ts";
-import type { Programme } from "../../store/programmes.ts";
-import { emptyState, pageHeader } from "../components/blocks.ts";
-import { orderCell, statusCell } from "../components/conversion-cells.ts";
-import { decisionBar, type RefusedDecision, refusalMessage } from "../components/decision-bar.ts";
-import { linkButton, postForm } from "../components/forms.ts";
-import { type Column, dataTable, type Pages, pager } from "../components/lists.ts";
-import { selectColumn } from "../components/select-column.ts";
-import { amount, timeTag } from "../components/text.ts";
-import { csrfField } from "../csrf.ts";
+import * as z from "zod";
+import { exportConversions } from "../../conversions/export.ts";
+import { EVENT_TYPES, STATUSES } from "../../domain/conversion.ts";
+import { utcDay } from "../../domain/time.ts";
+import { dayEndMs, dayStartMs, isTimeZone } from "../../domain/zone-day.ts";
+import { type ConversionFilter, listConversions } from "../../store/conversion-list.ts";
+import { emptyState } from "../components/blocks.ts";
+import { STATUS_WORDS, titleCase } from "../components/conversion-words.ts";
+import type { RefusedDecision } from "../components/decision-bar.ts";
+import { linkButton, selectField, textField } from "../components/forms.ts";
+import type { PageDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
-import { cursorOf, pagesOf, type ReadFilters } from "../filter-query.ts";
+import { orderStartFilter, type ReadFilters, readFilters } from "../filter-query.ts";
 import type { Content, Html } from "../html.ts";
-import { answerPage } from "../page.ts";
-import { conversionsPath, integrationPath } from "../paths.ts";
+import { bulkPath, conversionsPath, integrationPath, withQuery } from "../paths.ts";
 import { programmeOf, viewerOf } from "../viewer.ts";
-import type { ConversionPagesDeps } from "./deps.ts";
-import { listFilters } from "./list-filters.ts";
-import {
-	isFiltered,
-	type ListQuery,
-	parseListQuery,
-	toConversionFilter,
-	writeListQuery,
-} from "./list-query.ts";
-import { movesFor } from "./moves-for.ts";
+import { answerCsv } from "./csv-answer.ts";
+import { movesFor } from "./deciding.ts";
+import { answerConversionList, LIST_COLUMNS, orderColumn } from "./list-view.ts";
 
-/** Two screens: enough to decide about, quick to read. */
-const PAGE_ROWS = 50;
+const DAY = z.iso.date({ error: "Enter a day such as 2026-03-01." }).optional();
 
-interface ListView {
-	programme: Programme;
-	filters: ReadFilters<ListQuery>;
-	/** Null when a filter is not understood: nothing is listed then. */
-	page: (ListPage<Conversion> & { links: Pages }) | null;
-	role: "owner" | "staff";
-	csrf: Html;
-	refused: RefusedDecision | undefined;
+const QUERY = z.object({
+	status: z.enum(STATUSES, { error: "There is no such status. Choose one." }).optional(),
+	eventType: z.enum(EVENT_TYPES, { error: "There is no such event type. Choose one." }).optional(),
+	test: z.enum(["yes", "no"], { error: "Choose one of these." }).optional(),
+	from: DAY,
+	to: DAY,
+	/** Whose days they are. One that is not known here is UTC, as the fields then say. */
+	zone: z.string().refine(isTimeZone).optional().catch(undefined),
+	orderId: orderStartFilter().optional(),
+	/** Where the page before ended. One that no list of ours wrote begins at the beginning. */
+	cursor: z.string().optional(),
+});
+
+type ListQuery = z.output<typeof QUERY>;
+
+export function parseListQuery(search: string): ReadFilters<ListQuery> {
+	return readFilters(QUERY, search);
 }
 
-export function showConversions(c: WebContext, deps: ConversionPagesDeps): Promise<Response> {
+/** The filters for an address: a time zone only with the days that it is for. */
+export function addressOf({ zone, ...query }: ListQuery): Readonly<Record<string, string | undefined>> {
+	return query.from === undefined && query.to === undefined ? query : { ...query, zone };
+}
+
+/** The last day is included. */
+function toConversionFilter(programmeId: number, query: ListQuery): ConversionFilter {
+	const { from, to, zone = "UTC" } = query;
+	return {
+		programmeId,
+		status: query.status,
+		eventType: query.eventType,
+		isTest: query.test === undefined ? undefined : query.test === "yes",
+		fromMs: from === undefined ? undefined : dayStartMs(from, zone),
+		beforeMs: to === undefined ? undefined : dayEndMs(to, zone),
+		orderStart: query.orderId,
+	};
+}
+
+export function showConversions(c: WebContext, deps: PageDeps): Promise<Response> {
 	return showListOf(c, deps, parseListQuery(new URL(c.req.url).search));
 }
 
-export async function showListOf(
+/** The list as a file: the same filters, every row. */
+export function showExport(c: WebContext, deps: PageDeps): Response | Promise<Response> {
+	const { store, clock } = deps;
+	const programme = programmeOf(c);
+	const filters = parseListQuery(new URL(c.req.url).search);
+	// The page that says which filter is not understood: a file of everything would be taken for the answer.
+	if (Object.keys(filters.problems).length > 0) return showListOf(c, deps, filters);
+	const day = utcDay(clock.nowMs());
+	const lines = exportConversions(store.db, toConversionFilter(programme.id, filters.query));
+	return answerCsv(c, deps, `conversions-${programme.public_id}-${day}.csv`, lines);
+}
+
+export function showListOf(
 	c: WebContext,
-	deps: ConversionPagesDeps,
+	deps: PageDeps,
 	filters: ReadFilters<ListQuery>,
 	refused?: RefusedDecision,
 ): Promise<Response> {
-	const programme = programmeOf(c);
-	const isUnderstood = Object.keys(filters.problems).length === 0;
-	const page = isUnderstood ? await readPage(deps, programme, filters.query) : null;
-	return answerPage(c, {
-		title: "Conversions",
-		active: "conversions",
-		status: refused?.fault.httpStatus ?? (isUnderstood ? 200 : 422),
-		body: renderList({ programme, filters, page, role: viewerOf(c).role, csrf: csrfField(c), refused }),
-	});
-}
-
-async function readPage(
-	deps: ConversionPagesDeps,
-	programme: Programme,
-	query: ListQuery,
-): Promise<ListView["page"]> {
-	const list = {
-		name: `conversions of programme:${programme.id}`,
-		path: conversionsPath(programme.public_id),
-		query,
-		cursorName: "cursor",
-	};
-	const filter = toConversionFilter(programme.id, query);
-	const page = await listConversions(deps.store.db, {
-		...filter,
-		after: cursorOf(deps, list),
-		limit: PAGE_ROWS,
-	});
-	return { ...page, links: pagesOf(deps, list, page, describeShown(page)) };
-}
-
-function describeShown({ rows, isPartial }: ListPage<unknown>): string {
-	return isPartial ? `${rows.length} found so far. Go on to look further.` : `${rows.length} on this page`;
-}
-
-function renderList(view: ListView): Html {
-	const { programme, filters, page } = view;
-	const { query } = filters;
-	const base = conversionsPath(programme.public_id);
-	const header = pageHeader({
+	const { id, public_id: publicId } = programmeOf(c);
+	const { query, problems } = filters;
+	const path = conversionsPath(publicId);
+	const { status, basket, commission, fee, recorded } = LIST_COLUMNS;
+	return answerConversionList(c, deps, {
+		area: "conversions",
 		title: "Conversions",
 		hint: "Every sale that was reported, and what became of it.",
 		actions: [
-			linkButton({ label: "Decide by CSV", href: `${base}/bulk` }),
-			page === null
+			linkButton({ label: "Decide by CSV", href: bulkPath(publicId) }),
+			Object.keys(problems).length > 0
 				? null
 				: linkButton({
 						label: "Export CSV",
-						href: `${base}/export.csv${writeListQuery(query, { cursor: undefined })}`,
+						href: withQuery(`${path}/export.csv`, { ...addressOf(query), cursor: undefined }),
 					}),
 		],
-	});
-	return html`${header}${refusalMessage(view.refused)}<div class="card"><h2 class="visually-hidden">The list</h2>${listFilters(base, filters)}${
-		page === null ? renderNotUnderstood(base) : renderPage(view, base, page)
-	}</div>`;
-}
-
-function renderNotUnderstood(base: string): Html {
-	return emptyState({
-		title: "This filter is not understood",
-		text: "Nothing is listed, so that nothing is taken for what you asked for. Correct the field marked above.",
-		action: linkButton({ label: "Show all conversions", href: base }),
-	});
-}
-
-function renderPage(view: ListView, base: string, page: NonNullable<ListView["page"]>): Html {
-	const { query } = view.filters;
-	return html`${
-		page.rows.length === 0
-			? renderEmpty(view.programme, base, query, page)
-			: renderRows(view, base, page.rows)
-	}${pager(page.links)}`;
-}
-
-function renderRows(view: ListView, base: string, rows: readonly Conversion[]): Html {
-	return postForm({
-		action: `${base}/decide`,
-		csrf: view.csrf,
-		className: "list-form",
-		body: html`<input type="hidden" name="back" value="${writeListQuery(view.filters.query)}">${decisionBar({
-			moves: movesFor(view.role),
-			refused: view.refused,
-		})}${dataTable({
-			caption:
-				view.filters.query.orderId === undefined
-					? "Conversions, the newest first"
-					: "Conversions by order id",
-			columns: columnsFor(view.programme, view.refused?.ticked),
-			rows,
-			empty: null,
-			stacks: true,
-		})}`,
-	});
-}
-
-function columnsFor(
-	programme: Programme,
-	ticked: readonly string[] | undefined,
-): readonly Column<Conversion>[] {
-	return [
-		selectColumn<Conversion>({
-			name: "conversion",
-			value: (row) => row.public_id,
-			label: (row) => `Select order ${row.order_id}`,
-			...(ticked === undefined ? {} : { ticked }),
+		list: { name: `conversions of programme:${id}`, path, query: addressOf(query), cursorName: "cursor" },
+		filters,
+		filterFields: filterFields(filters),
+		read: (page) => listConversions(deps.store.db, { ...toConversionFilter(id, query), ...page }),
+		caption: query.orderId === undefined ? "Conversions, the newest first" : "Conversions by order id",
+		table: async () => ({
+			columns: [orderColumn(() => publicId), status, basket, commission, fee, recorded],
+			rowName: (row) => `order ${row.order_id}`,
 		}),
-		{ title: "Order", namesRow: true, cell: (row) => orderCell(row, programme.public_id) },
-		{ title: "Status", cell: statusCell },
-		{ title: "Basket", isNumber: true, cell: (row) => amount(row.basket_value, row.currency) },
-		{ title: "Commission", isNumber: true, cell: (row) => amount(row.commission, row.currency) },
-		{ title: "Fee", isNumber: true, cell: (row) => amount(row.network_fee, row.currency) },
-		{ title: "Recorded", cell: (row) => timeTag(row.created_at_ms) },
+		decidePath: `${path}/decide`,
+		bar: { moves: movesFor(viewerOf(c).role) },
+		empty: (isPartial) => (isPartial ? noneAmongThese() : noConversions(publicId, query)),
+		allLabel: "Show all conversions",
+		refused,
+	});
+}
+
+function filterFields({ query, problems, typed }: ReadFilters<ListQuery>): Content {
+	const field = (name: keyof ListQuery) => ({ name, value: typed[name] ?? "", error: problems[name] });
+	// A browser shows no day that is none, and complains about it.
+	const day = (name: "from" | "to") => ({ ...field(name), value: query[name] ?? "" });
+	const anything = { value: "", label: "Any" };
+	return [
+		selectField({
+			...field("status"),
+			label: "Status",
+			options: [anything, ...STATUSES.map((value) => ({ value, label: STATUS_WORDS[value] }))],
+		}),
+		selectField({
+			...field("eventType"),
+			label: "Event type",
+			options: [anything, ...EVENT_TYPES.map((value) => ({ value, label: titleCase(value) }))],
+		}),
+		selectField({
+			...field("test"),
+			label: "Test",
+			options: [anything, { value: "no", label: "Real ones" }, { value: "yes", label: "Tests" }],
+		}),
+		textField({ ...day("from"), label: dayLabel("From", query.zone), type: "date" }),
+		textField({ ...day("to"), label: dayLabel("To", query.zone), type: "date" }),
+		html`<input type="hidden" name="zone" value="${query.zone ?? ""}" data-zone>`,
 	];
 }
 
-function renderEmpty(programme: Programme, base: string, query: ListQuery, page: ListPage<unknown>): Content {
-	if (page.isPartial) {
-		return emptyState({
-			title: "None among these orders",
-			text: "Many orders start like this. Look further, or type more of the order id.",
-		});
-	}
-	if (isFiltered(query) || query.cursor !== undefined) {
+/** Whose day it is, for whoever has no scripts or came by somebody else's link: the page's script hides one's own. */
+function dayLabel(text: string, zone: string | undefined): Html {
+	return html`${text}<span class="zone-mark"> (${zone ?? "UTC"})</span>`;
+}
+
+function noneAmongThese(): Html {
+	return emptyState({
+		title: "None among these orders",
+		text: "Many orders start like this. Look further, or type more of the order id.",
+	});
+}
+
+function noConversions(publicId: string, { zone: _, ...query }: ListQuery): Html {
+	if (Object.values(query).some((value) => value !== undefined)) {
 		return emptyState({
 			title: "No conversion matches",
 			text: "Check the order id, or take a filter away. Whatever came in and was refused is in the inbound log on Integration.",
-			action: linkButton({ label: "Show all conversions", href: base }),
+			action: linkButton({ label: "Show all conversions", href: conversionsPath(publicId) }),
 		});
 	}
 	return emptyState({
 		title: "No conversions yet",
 		text: "Issue an API key on Integration, then send a test conversion or your first postback. It shows here at once.",
-		action: linkButton({
-			label: "Go to Integration",
-			tone: "primary",
-			href: integrationPath(programme.public_id),
-		}),
+		action: linkButton({ label: "Go to Integration", tone: "primary", href: integrationPath(publicId) }),
 	});
 }

@@ -2,13 +2,11 @@
 
 import { bulkJobPath, bulkPath, conversionPath, conversionsPath } from "../paths.ts";
 import type { Route } from "../routes.ts";
-import { applyDecisions, discardDecisions, showResult } from "./bulk-actions.ts";
-import { showJob } from "./bulk-job-page.ts";
+import { applyDecisions, discardDecisions, showJob, showResult } from "./bulk-job-page.ts";
 import { showUploadForm, uploadFile } from "./bulk-upload-page.ts";
 import { showConversion } from "./conversion-page.ts";
 import { decideConversion, decideSelected } from "./decide-action.ts";
-import { showExport } from "./export-action.ts";
-import { showConversions } from "./list-page.ts";
+import { showConversions, showExport } from "./list-page.ts";
 
 const LIST = conversionsPath(":programmeId");
 const BULK = bulkPath(":programmeId");

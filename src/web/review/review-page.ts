@@ -1,194 +1,230 @@
 // Review: the conversions of all programmes, for the staff who look for what should not be paid.
 
 import { html } from "hono/html";
+import * as z from "zod";
+import { type RejectedMany, rejectMany } from "../../conversions/decide-from-page.ts";
+import { STATUSES } from "../../domain/conversion.ts";
+import { plainWords } from "../../domain/fault.ts";
+import { DAY_MS } from "../../domain/time.ts";
 import { listConversions } from "../../store/conversion-list.ts";
 import type { Conversion } from "../../store/conversions.ts";
-import type { ListPage } from "../../store/list-page.ts";
-import { listNewestProgrammes, type ProgrammeName } from "../../store/programme-access.ts";
+import { listNewestProgrammes } from "../../store/programme-access.ts";
 import { findProgramme, findProgrammesById, type Programme } from "../../store/programmes.ts";
-import { emptyState, pageHeader } from "../components/blocks.ts";
-import { orderCell, statusCell } from "../components/conversion-cells.ts";
+import type { Db } from "../../store/store.ts";
+import { emptyState } from "../components/blocks.ts";
 import { STATUS_WORDS } from "../components/conversion-words.ts";
-import { decisionBar, type RefusedDecision, refusalMessage } from "../components/decision-bar.ts";
-import { linkButton, postForm } from "../components/forms.ts";
-import { type Column, dataTable, type Pages, pager } from "../components/lists.ts";
-import { selectColumn } from "../components/select-column.ts";
-import { amount, timeTag } from "../components/text.ts";
-import { csrfField } from "../csrf.ts";
-import type { WebDeps } from "../deps.ts";
+import type { RefusedDecision } from "../components/decision-bar.ts";
+import { linkButton, selectField, textField } from "../components/forms.ts";
+import { deciderOf } from "../conversions/deciding.ts";
+import {
+	answerConversionList,
+	type ConversionTable,
+	LIST_COLUMNS,
+	orderColumn,
+	SELECTION_FORM,
+} from "../conversions/list-view.ts";
+import type { PageDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
-import { cursorOf, pagesOf, type ReadFilters } from "../filter-query.ts";
+import { orderStartFilter, type ReadFilters, readFilters } from "../filter-query.ts";
+import { setFlash } from "../flash.ts";
 import type { Content, Html } from "../html.ts";
-import { answerPage } from "../page.ts";
-import { reviewFilters } from "./review-filters.ts";
-import { parseReviewQuery, type ReviewQuery, recordedBetween, writeReviewQuery } from "./review-query.ts";
+import { PROGRAMMES_PATH, REVIEW_PATH, withQuery } from "../paths.ts";
 
-const PAGE_ROWS = 50;
 /** More do not fit into a menu; an older programme's conversions are found on its own page. */
 const PROGRAMMES_IN_MENU = 50;
-const NO_ROWS: ListPage<Conversion> = { rows: [], next: null, isPartial: false };
 
-interface ReviewRow extends Conversion {
-	programme_public_id: string;
-	programme_name: string;
+/** How old a conversion may be, in words of the address. */
+const AGES = {
+	day: { label: "In the last 24 hours", youngerMs: DAY_MS },
+	week: { label: "In the last 7 days", youngerMs: 7 * DAY_MS },
+	month: { label: "In the last 30 days", youngerMs: 30 * DAY_MS },
+	"over-week": { label: "More than 7 days ago", olderMs: 7 * DAY_MS },
+	"over-month": { label: "More than 30 days ago", olderMs: 30 * DAY_MS },
+} as const;
+
+type Age = keyof typeof AGES;
+const AGE_NAMES = ["day", "week", "month", "over-week", "over-month"] as const satisfies readonly Age[];
+
+const QUERY = z.object({
+	programme: z
+		.string()
+		.regex(/^[0-9A-Za-z_]{1,64}$/, { error: "There is no such programme. Choose one." })
+		.optional(),
+	/** Empty means any; left out means those that can still be rejected. */
+	status: z
+		.union([z.enum(STATUSES), z.literal("")], { error: "There is no such status. Choose one." })
+		.optional(),
+	orderId: orderStartFilter().optional(),
+	/** More digits than any currency needs. */
+	minBasket: z
+		.string()
+		.trim()
+		.regex(/^\d{1,15}(\.\d{1,4})?$/, { error: "Enter digits, with a point before the decimals: 1000.00." })
+		.optional(),
+	age: z.enum(AGE_NAMES, { error: "Choose one of these." }).optional(),
+	/** Where the page before ended. One that no list of ours wrote begins at the beginning. */
+	after: z.string().optional(),
+});
+
+type ReviewQuery = z.output<typeof QUERY>;
+
+export function showReview(c: WebContext, deps: PageDeps): Promise<Response> {
+	return showReviewOf(c, deps, parseQuery(new URL(c.req.url).search));
 }
 
-interface ReviewPage extends ListPage<ReviewRow> {
-	links: Pages;
+/** The review team rejects what it ticked, in whatever programmes it is. */
+export async function rejectSelected(c: WebContext, deps: PageDeps): Promise<Response> {
+	const form = SELECTION_FORM.parse(await c.req.parseBody({ all: true }));
+	const request = { conversionIds: form.conversion, reason: form.reason };
+	const rejected = await rejectMany(deps, deciderOf(c), request);
+	const filters = parseQuery(form.back ?? "");
+	if (!rejected.ok) {
+		const refused = { ticked: form.conversion, reason: form.reason, fault: rejected.fault };
+		return showReviewOf(c, deps, filters, refused);
+	}
+	setFlash(c, rejected.value.refused.length === 0 ? "good" : "warn", describe(rejected.value));
+	return c.redirect(withQuery(REVIEW_PATH, filters.query), 303);
 }
 
-interface ReviewView {
-	filters: ReadFilters<ReviewQuery>;
-	/** Null when a filter is not understood: nothing is listed then. */
-	page: ReviewPage | null;
-	programme: Programme | undefined;
-	newest: readonly ProgrammeName[];
-	csrf: Html;
-	refused: RefusedDecision | undefined;
+function describe({ changed, already, refused }: RejectedMany): string {
+	const sentences = [`${changed} rejected.`];
+	if (already > 0) sentences.push(`${already} ${already === 1 ? "was" : "were"} rejected before.`);
+	const [first] = refused;
+	if (first !== undefined) {
+		const rest = refused.length - 1;
+		const others = rest === 0 ? "" : ` ${rest} more ${rest === 1 ? "was" : "were"} refused.`;
+		sentences.push(`Order ${first.conversion.order_id}: ${plainWords(first.fault)}${others}`);
+	}
+	return sentences.join(" ");
 }
 
-export function showReview(c: WebContext, deps: WebDeps): Promise<Response> {
-	return showReviewOf(c, deps, parseReviewQuery(new URL(c.req.url).search));
+function parseQuery(search: string): ReadFilters<ReviewQuery> {
+	return readFilters(QUERY, search, ["status"]);
 }
 
-export async function showReviewOf(
+/** The first page of a list that is filtered otherwise. */
+function addressWith(query: ReviewQuery, change: Partial<ReviewQuery>): string {
+	return withQuery(REVIEW_PATH, { ...query, after: undefined, ...change });
+}
+
+async function showReviewOf(
 	c: WebContext,
-	deps: WebDeps,
+	deps: PageDeps,
 	filters: ReadFilters<ReviewQuery>,
 	refused?: RefusedDecision,
 ): Promise<Response> {
-	const { query, problems } = filters;
-	const isUnderstood = Object.keys(problems).length === 0;
-	const programme =
-		query.programme === undefined ? undefined : await findProgramme(deps.store.db, query.programme);
-	const page = isUnderstood ? await readPage(deps, query, programme) : null;
-	const newest = await listNewestProgrammes(deps.store.db, PROGRAMMES_IN_MENU);
-	return answerPage(c, {
-		title: "Review",
-		active: "review",
-		status: refused?.fault.httpStatus ?? (isUnderstood ? 200 : 422),
-		body: renderReview({ filters, page, programme, newest, csrf: csrfField(c), refused }),
-	});
-}
-
-async function readPage(
-	deps: WebDeps,
-	query: ReviewQuery,
-	programme: Programme | undefined,
-): Promise<ReviewPage> {
-	const { store, clock } = deps;
-	const list = { name: "review", path: "/review", query, cursorName: "after" };
+	const { db } = deps.store;
+	const { query } = filters;
+	const programme = query.programme === undefined ? undefined : await findProgramme(db, query.programme);
 	const isUnknown = query.programme !== undefined && programme === undefined;
-	const page = isUnknown
-		? NO_ROWS
-		: await listConversions(store.db, {
-				programmeId: programme?.id,
-				orderStart: query.orderId,
-				// What can still be rejected, unless asked for something else.
-				status: query.status === "" ? undefined : (query.status ?? "RECORDED"),
-				minBasket: query.minBasket,
-				...recordedBetween(query.age, clock.nowMs()),
-				after: cursorOf(deps, list),
-				limit: PAGE_ROWS,
-			});
-	const programmes = await findProgrammesById(store.db, [
-		...new Set(page.rows.map((row) => row.programme_id)),
-	]);
-	const rows = page.rows.map((row) => ({
-		...row,
-		programme_public_id: programmes.get(row.programme_id)?.public_id ?? "",
-		programme_name: programmes.get(row.programme_id)?.name ?? "",
-	}));
-	const shown = page.isPartial
-		? `${page.rows.length} found so far. Go on to look further.`
-		: `${page.rows.length} on this page`;
-	return { ...page, rows, links: pagesOf(deps, list, page, shown) };
-}
-
-function renderReview(view: ReviewView): Html {
-	const { filters, page } = view;
-	const header = pageHeader({
+	return answerConversionList(c, deps, {
+		area: "review",
 		title: "Review",
 		hint: "Conversions of all programmes. Reject what should not be paid; the shop is told, with the reason.",
-	});
-	return html`${header}${refusalMessage(view.refused)}<div class="card"><h2 class="visually-hidden">The list</h2>${reviewFilters(
+		list: { name: "review", path: REVIEW_PATH, query, cursorName: "after" },
 		filters,
-		view.programme,
-		view.newest,
-	)}${page === null ? renderNotUnderstood() : renderPage(view, page)}</div>`;
-}
-
-function renderNotUnderstood(): Html {
-	return emptyState({
-		title: "This filter is not understood",
-		text: "Nothing is listed, so that nothing is taken for what you asked for. Correct the field marked above.",
-		action: linkButton({ label: "Show what can be rejected", href: "/review" }),
+		filterFields: await filterFields(db, filters, programme),
+		read: async (page) =>
+			isUnknown
+				? { rows: [], next: null, isPartial: false }
+				: listConversions(db, {
+						programmeId: programme?.id,
+						orderStart: query.orderId,
+						// What can still be rejected, unless asked for something else.
+						status: query.status === "" ? undefined : (query.status ?? "RECORDED"),
+						minBasket: query.minBasket,
+						...recordedBetween(query.age, deps.clock.nowMs()),
+						...page,
+					}),
+		caption: "Conversions of all programmes",
+		table: (rows) => tableOf(db, query, rows),
+		decidePath: `${REVIEW_PATH}/reject`,
+		bar: { moves: ["reject"], confirm: "Reject the selected conversions? This cannot be undone." },
+		empty: (isPartial) => nothingFound(query, isPartial),
+		allLabel: "Show what can be rejected",
+		refused,
 	});
 }
 
-function renderPage(view: ReviewView, page: ReviewPage): Html {
-	const { query } = view.filters;
-	return html`${page.rows.length === 0 ? renderEmpty(query, page) : renderRows(view, page.rows)}${pager(page.links)}`;
+function recordedBetween(age: Age | undefined, nowMs: number): { fromMs?: number; beforeMs?: number } {
+	if (age === undefined) return {};
+	const limits = AGES[age];
+	return "youngerMs" in limits ? { fromMs: nowMs - limits.youngerMs } : { beforeMs: nowMs - limits.olderMs };
 }
 
-function renderRows({ filters: { query }, csrf, refused }: ReviewView, rows: readonly ReviewRow[]): Html {
-	return postForm({
-		action: "/review/reject",
-		csrf,
-		className: "list-form",
-		body: html`<input type="hidden" name="back" value="${writeReviewQuery(query)}">${decisionBar({
-			moves: ["reject"],
-			refused,
-			confirm: "Reject the selected conversions? This cannot be undone.",
-		})}${dataTable({
-			caption: "Conversions of all programmes",
-			columns: columnsFor(query, refused?.ticked),
-			rows,
-			empty: null,
-			stacks: true,
-		})}`,
-	});
+async function tableOf(db: Db, query: ReviewQuery, rows: readonly Conversion[]): Promise<ConversionTable> {
+	const programmes = await findProgrammesById(db, [...new Set(rows.map((row) => row.programme_id))]);
+	const nameOf = (row: Conversion) => programmes.get(row.programme_id)?.name ?? "";
+	const publicIdOf = (row: Conversion) => programmes.get(row.programme_id)?.public_id ?? "";
+	const { status, basket, commission, recorded } = LIST_COLUMNS;
+	const programme = {
+		title: "Programme",
+		cell: (row: Conversion) =>
+			html`<a class="cell-clip" href="${addressWith(query, { programme: publicIdOf(row) })}" title="Only ${nameOf(row)}">${nameOf(row)}</a>`,
+	};
+	return {
+		columns: [orderColumn(publicIdOf), programme, status, basket, commission, recorded],
+		rowName: (row) => `order ${row.order_id} of ${nameOf(row)}`,
+	};
 }
 
-function columnsFor(query: ReviewQuery, ticked: readonly string[] | undefined): readonly Column<ReviewRow>[] {
+async function filterFields(
+	db: Db,
+	{ problems, typed }: ReadFilters<ReviewQuery>,
+	programme: Programme | undefined,
+): Promise<Content> {
+	const field = (name: keyof ReviewQuery) => ({ name, value: typed[name] ?? "", error: problems[name] });
+	const newest = await listNewestProgrammes(db, PROGRAMMES_IN_MENU);
+	// The one that is chosen may be older than those in the menu.
+	const isListed = newest.some(({ publicId }) => publicId === programme?.public_id);
+	const chosen =
+		programme === undefined || isListed ? [] : [{ publicId: programme.public_id, name: programme.name }];
+	const listed = [...chosen, ...newest].map(({ publicId, name }) => ({ value: publicId, label: name }));
 	return [
-		selectColumn<ReviewRow>({
-			name: "conversion",
-			value: (row) => row.public_id,
-			label: (row) => `Select order ${row.order_id} of ${row.programme_name}`,
-			...(ticked === undefined ? {} : { ticked }),
+		selectField({
+			...field("programme"),
+			label: "Programme",
+			options: [{ value: "", label: "All" }, ...listed],
 		}),
-		{ title: "Order", namesRow: true, cell: (row) => orderCell(row, row.programme_public_id) },
-		{
-			title: "Programme",
-			cell: (row) =>
-				html`<a class="cell-clip" href="/review${writeReviewQuery(query, { programme: row.programme_public_id, after: undefined })}" title="Only ${row.programme_name}">${row.programme_name}</a>`,
-		},
-		{ title: "Status", cell: statusCell },
-		{ title: "Basket", isNumber: true, cell: (row) => amount(row.basket_value, row.currency) },
-		{ title: "Commission", isNumber: true, cell: (row) => amount(row.commission, row.currency) },
-		{ title: "Recorded", cell: (row) => timeTag(row.created_at_ms) },
+		selectField({
+			...field("status"),
+			label: "Status",
+			value: typed["status"] ?? "RECORDED",
+			options: [
+				{ value: "", label: "Any" },
+				...STATUSES.map((value) => ({ value, label: STATUS_WORDS[value] })),
+			],
+		}),
+		textField({
+			...field("minBasket"),
+			label: "Basket at least",
+			inputMode: "decimal",
+			placeholder: "1000.00",
+		}),
+		selectField({
+			...field("age"),
+			label: "Recorded",
+			options: [
+				{ value: "", label: "Any time" },
+				...AGE_NAMES.map((value) => ({ value, label: AGES[value].label })),
+			],
+		}),
 	];
 }
 
-function renderEmpty(query: ReviewQuery, page: ReviewPage): Content {
-	if (page.isPartial) {
-		return emptyState({ title: "None among these", text: "Look further, or change a filter." });
-	}
+function nothingFound(query: ReviewQuery, isPartial: boolean): Html {
+	if (isPartial) return emptyState({ title: "None among these", text: "Look further, or change a filter." });
 	if (query.status !== "" && query.orderId !== undefined) {
 		const status = STATUS_WORDS[query.status ?? "RECORDED"].toLowerCase();
 		return emptyState({
 			title: `No ${status} conversion with this order id`,
 			text: "It may have been decided already, or be of another shop than the one chosen.",
-			action: linkButton({
-				label: "Look in every status",
-				href: `/review${writeReviewQuery(query, { status: "", after: undefined })}`,
-			}),
+			action: linkButton({ label: "Look in every status", href: addressWith(query, { status: "" }) }),
 		});
 	}
 	return emptyState({
 		title: "Nothing to review",
 		text: "No conversion matches. New ones show here as shops report them; take a filter away to see older decisions.",
-		action: linkButton({ label: "Programmes", href: "/programmes" }),
+		action: linkButton({ label: "Programmes", href: PROGRAMMES_PATH }),
 	});
 }

@@ -2,8 +2,7 @@
 
 import { REVIEW_PATH } from "../paths.ts";
 import type { Route } from "../routes.ts";
-import { rejectSelected } from "./reject-action.ts";
-import { showReview } from "./review-page.ts";
+import { rejectSelected, showReview } from "./review-page.ts";
 
 export const REVIEW_ROUTES: readonly Route[] = [
 	{ method: "GET", path: REVIEW_PATH, access: "staff", answer: showReview },

@@ -1,5 +1,6 @@
-// Which buttons a reader gets, and which of them can do something to a conversion as it is.
+// What a reader of the pages may decide, and in whose name.
 
+import type { Decider } from "../../conversions/bulk-upload.ts";
 import {
 	DECISION_MOVES,
 	type DecisionMove,
@@ -8,7 +9,15 @@ import {
 } from "../../conversions/decision-rights.ts";
 import { judgeMove, type Status } from "../../domain/conversion.ts";
 import type { Role } from "../../store/tables/people.ts";
+import type { WebContext } from "../env.ts";
+import { viewerOf } from "../viewer.ts";
 
+export function deciderOf(c: WebContext): Decider {
+	const { personId, role } = viewerOf(c);
+	return { personId, side: sideOf(role) };
+}
+
+/** Which buttons a reader gets; with a status, those that can do something to a conversion that has it. */
 export function movesFor(role: Role, status?: Status): readonly DecisionMove[] {
 	return DECISION_MOVES.filter((move) => {
 		// With any reason, because whether one is given is not the question yet.
