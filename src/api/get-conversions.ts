@@ -2,7 +2,7 @@
 
 import * as z from "zod";
 import { STATUSES, type Status } from "../domain/conversion.ts";
-import { type Cursor, readCursor, writeCursor } from "../domain/cursor.ts";
+import { type Cursor, type CursorSeal, readCursor, writeCursor } from "../domain/cursor.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { parseOrderId } from "../domain/order-id.ts";
 import { listConversions } from "../store/conversion-list.ts";
@@ -10,7 +10,6 @@ import { findByPublicId } from "../store/conversions.ts";
 import type { Programme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
 import { type Answer, conversionBody } from "./answers.ts";
-import type { AppDeps } from "./deps.ts";
 import type { Endpoint, Work } from "./endpoint.ts";
 import { checkFields, parseQuery, together } from "./read-request.ts";
 import { EXAMPLE_CURSOR, mentionedOrderId, ORDER_ID } from "./sale-fields.ts";
@@ -48,12 +47,12 @@ export const CONVERSIONS_QUERY = z.strictObject({
 		.optional(),
 });
 
-export function createGetConversions({ sealingKey }: Pick<AppDeps, "sealingKey">): Endpoint {
+export function createGetConversions(seal: CursorSeal): Endpoint {
 	return ({ programme, query }) => {
 		const names = parseQuery(query);
 		if (!names.ok) return { orderId: null, work: names };
 		const orderId = mentionedOrderId(names.value);
-		const list: List = { sealingKey, programme, name: `conversions of programme:${programme.id}` };
+		const list: List = { seal, programme, name: `conversions of programme:${programme.id}` };
 		const filter = parseFilter(list, names.value);
 		if (!filter.ok) return { orderId, work: filter };
 		return { orderId, work: succeed(async (trx) => succeed(await readPage(trx, list, filter.value))) };
@@ -82,7 +81,7 @@ export const getConversion: Endpoint = ({ programme, id }) => {
 };
 
 interface List {
-	sealingKey: Uint8Array;
+	seal: CursorSeal;
 	programme: Programme;
 	/** For its cursors. */
 	name: string;
@@ -107,10 +106,10 @@ function parseFilter(list: List, query: Record<string, string>): Result<ListFilt
 	});
 }
 
-async function readPage(trx: Db, { sealingKey, programme, name }: List, filter: ListFilter): Promise<Answer> {
+async function readPage(trx: Db, { seal, programme, name }: List, filter: ListFilter): Promise<Answer> {
 	const { rows, next } = await listConversions(trx, { ...filter, programmeId: programme.id });
 	const conversions = rows.map((conversion) => conversionBody(conversion, programme));
-	const nextCursor = next === null ? null : writeCursor(sealingKey, name, next);
+	const nextCursor = next === null ? null : writeCursor(seal, name, next);
 	return {
 		outcome: "LISTED",
 		httpStatus: 200,
@@ -132,8 +131,8 @@ function parseLimit(text: string): Result<number> {
 	return refuse("invalid_field", `limit must be a whole number from 1 to ${MAX_PAGE_ROWS}.`, "limit");
 }
 
-function parseCursor({ sealingKey, name }: List, text: string): Result<Cursor> {
-	const cursor = readCursor(sealingKey, name, text);
+function parseCursor({ seal, name }: List, text: string): Result<Cursor> {
+	const cursor = readCursor(seal, name, text);
 	if (cursor !== undefined) return succeed(cursor);
 	return refuse(
 		"malformed_cursor",

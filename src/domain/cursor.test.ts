@@ -1,31 +1,35 @@
 import { deepEqual, equal, notEqual } from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { type Cursor, readCursor, writeCursor } from "./cursor.ts";
 
-const KEY = new Uint8Array(32).fill(7);
+const SEAL = {
+	sealingKey: new Uint8Array(32).fill(7),
+	random: { bytes: (count: number) => randomBytes(count) },
+};
 const LIST = "deliveries of programme:7";
 const CURSOR: Cursor = { at: 1_767_225_600_000, id: 42 };
 
 test("a cursor survives its way through an address", () => {
-	const text = writeCursor(KEY, LIST, CURSOR);
+	const text = writeCursor(SEAL, LIST, CURSOR);
 	equal(encodeURIComponent(text), text);
-	deepEqual(readCursor(KEY, LIST, text), CURSOR);
-	const largest = { at: 2 ** 48 - 1, id: 2 ** 48 - 1 };
-	deepEqual(readCursor(KEY, LIST, writeCursor(KEY, LIST, largest)), largest);
+	deepEqual(readCursor(SEAL, LIST, text), CURSOR);
+	const largest = { at: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER };
+	deepEqual(readCursor(SEAL, LIST, writeCursor(SEAL, LIST, largest)), largest);
 });
 
-test("a cursor tells nothing about how many rows there are: not its text, not its length, not the next one", () => {
-	const texts = [1, 2, 9, 10, 4_711_000, 4_711_001].map((id) => writeCursor(KEY, LIST, { at: id, id }));
+test("a cursor tells nothing about how many rows there are: not its text, not its length, not a second one of the same position", () => {
+	const texts = [1, 1, 2, 9, 10, 4_711_000, 4_711_001].map((id) => writeCursor(SEAL, LIST, { at: id, id }));
 	equal(new Set(texts.map((text) => text.length)).size, 1);
 	equal(new Set(texts.map((text) => text.slice(0, 4))).size, texts.length);
 	equal(new Set(texts.map((text) => text.slice(-6))).size, texts.length);
 });
 
 test("what is no cursor of this list is none", () => {
-	const text = writeCursor(KEY, LIST, CURSOR);
-	notEqual(writeCursor(KEY, "deliveries of programme:8", CURSOR), text);
-	equal(readCursor(KEY, "deliveries of programme:8", text), undefined);
-	equal(readCursor(new Uint8Array(32), LIST, text), undefined);
+	const text = writeCursor(SEAL, LIST, CURSOR);
+	notEqual(writeCursor(SEAL, "deliveries of programme:8", CURSOR), text);
+	equal(readCursor(SEAL, "deliveries of programme:8", text), undefined);
+	equal(readCursor({ sealingKey: new Uint8Array(32) }, LIST, text), undefined);
 	const damaged = `${text[0] === "A" ? "B" : "A"}${text.slice(1)}`;
 	for (const other of [
 		undefined,
@@ -37,6 +41,6 @@ test("what is no cursor of this list is none", () => {
 		`${text}=`,
 		`${text}A`,
 	]) {
-		equal(readCursor(KEY, LIST, other), undefined, String(other));
+		equal(readCursor(SEAL, LIST, other), undefined, String(other));
 	}
 });

@@ -1,6 +1,7 @@
 // Where a list goes on: the same cursor for every list, in the API and in the addresses of pages.
 
-import { createCipheriv, createDecipheriv, createHash, hkdfSync } from "node:crypto";
+import { hkdfSync } from "node:crypto";
+import { openText, SEALING_IV_BYTES, SEALING_KEY_BYTES, sealText } from "./sealing.ts";
 
 /** The position of the last row that was looked at. The next page begins behind it. */
 export interface Cursor {
@@ -9,47 +10,43 @@ export interface Cursor {
 	id: number;
 }
 
-const KEY_BYTES = 32;
-/** 48 bits: times until the year 10,889, and more rows than any of our tables will have. */
-const NUMBER_BYTES = 6;
-const MARK_BYTES = 4;
-const BLOCK_BYTES = 2 * NUMBER_BYTES + MARK_BYTES;
-
-/**
- * Encrypted, because row numbers would tell a shop how many others sell. Always as long, because the length would tell
- * it too. It is exactly one block of the cipher, so ECB repeats nothing and needs no initialization vector. Nothing
- * depends on who wrote a cursor: it names a position in a list that its reader may see from end to end.
- *
- * `list` names the list and whose it is: a cursor of one list is none in another.
- */
-export function writeCursor(sealingKey: Uint8Array, list: string, { at, id }: Cursor): string {
-	const block = Buffer.alloc(BLOCK_BYTES);
-	block.writeUIntBE(at, 0, NUMBER_BYTES);
-	block.writeUIntBE(id, NUMBER_BYTES, NUMBER_BYTES);
-	markOf(list).copy(block, 2 * NUMBER_BYTES);
-	const cipher = createCipheriv("aes-256-ecb", deriveKey(sealingKey), null).setAutoPadding(false);
-	return Buffer.concat([cipher.update(block), cipher.final()]).toString("base64url");
+export interface CursorSeal {
+	sealingKey: Uint8Array;
+	random: { bytes(count: number): Uint8Array };
 }
 
-/** Undefined for what is no cursor of this list: people then see its beginning. */
+/** As many as the largest safe integer has. */
+const DIGITS = 16;
+/** 60 bytes of initialization vector, numbers and tag, which base64 writes without padding. */
+const FORM = /^[\w-]{80}$/;
+
+/**
+ * Encrypted, because row numbers would tell a shop how many others sell. For the same reason two cursors of one
+ * position differ, and all are equally long. `list` names the list and whose it is: a cursor of one list is none in
+ * another.
+ */
+export function writeCursor({ sealingKey, random }: CursorSeal, list: string, { at, id }: Cursor): string {
+	const digits = [at, id].map((number) => String(number).padStart(DIGITS, "0")).join("");
+	const sealed = sealText(deriveKey(sealingKey), list, digits, random.bytes(SEALING_IV_BYTES));
+	return Buffer.from(sealed, "base64").toString("base64url");
+}
+
+/** Undefined for what is no cursor of this list. */
 export function readCursor(
-	sealingKey: Uint8Array,
+	{ sealingKey }: Pick<CursorSeal, "sealingKey">,
 	list: string,
 	text: string | undefined,
 ): Cursor | undefined {
-	const sealed = Buffer.from(text ?? "", "base64url");
-	if (sealed.length !== BLOCK_BYTES || sealed.toString("base64url") !== text) return undefined;
-	const decipher = createDecipheriv("aes-256-ecb", deriveKey(sealingKey), null).setAutoPadding(false);
-	const block = Buffer.concat([decipher.update(sealed), decipher.final()]);
-	if (!block.subarray(2 * NUMBER_BYTES).equals(markOf(list))) return undefined;
-	return { at: block.readUIntBE(0, NUMBER_BYTES), id: block.readUIntBE(NUMBER_BYTES, NUMBER_BYTES) };
+	// The decoder would take and leave out what is not of its alphabet.
+	const digits = text !== undefined && FORM.test(text) ? openText(deriveKey(sealingKey), list, text) : null;
+	if (digits === null) return undefined;
+	return { at: Number(digits.slice(0, DIGITS)), id: Number(digits.slice(DIGITS)) };
 }
 
-/** A key of its own: the one that seals secrets is used for nothing else. */
+/**
+ * A key of its own: cursors are made by the million, and must not wear out the one that seals secrets. Random
+ * initialization vectors are good for four thousand million of them.
+ */
 function deriveKey(sealingKey: Uint8Array): Uint8Array {
-	return new Uint8Array(hkdfSync("sha256", sealingKey, "", "ringback list cursor", KEY_BYTES));
-}
-
-function markOf(list: string): Buffer {
-	return createHash("sha256").update(list).digest().subarray(0, MARK_BYTES);
+	return new Uint8Array(hkdfSync("sha256", sealingKey, "", "ringback cursor", SEALING_KEY_BYTES));
 }

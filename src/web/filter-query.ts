@@ -2,7 +2,7 @@
 // nothing is listed: the whole list would be taken for the answer.
 
 import * as z from "zod";
-import { type Cursor, readCursor, writeCursor } from "../domain/cursor.ts";
+import { type Cursor, type CursorSeal, readCursor, writeCursor } from "../domain/cursor.ts";
 import { plainWords } from "../domain/fault.ts";
 import { parseOrderId } from "../domain/order-id.ts";
 import type { ListPage } from "../store/list-page.ts";
@@ -51,20 +51,13 @@ export interface PagedList {
 	hash?: string;
 }
 
-interface CursorKey {
-	sealingKey: Uint8Array;
-}
-
 /** Undefined for the first page, which is also what a cursor shows that no list of ours wrote. */
-export function cursorOf(
-	{ sealingKey }: CursorKey,
-	{ name, query, cursorName }: PagedList,
-): Cursor | undefined {
-	return readCursor(sealingKey, name, query[cursorName]);
+export function cursorOf(seal: CursorSeal, { name, query, cursorName }: PagedList): Cursor | undefined {
+	return readCursor(seal, name, query[cursorName]);
 }
 
 export function pagesOf(
-	key: CursorKey,
+	seal: CursorSeal,
 	list: PagedList,
 	{ rows, next }: ListPage<unknown>,
 	shown = `${rows.length} shown`,
@@ -73,8 +66,8 @@ export function pagesOf(
 	const href = (cursor: string | undefined) =>
 		`${withQuery(path, { ...query, [cursorName]: cursor })}${hash}`;
 	return {
-		newestHref: cursorOf(key, list) === undefined ? null : href(undefined),
-		olderHref: next === null ? null : href(writeCursor(key.sealingKey, name, next)),
+		newestHref: cursorOf(seal, list) === undefined ? null : href(undefined),
+		olderHref: next === null ? null : href(writeCursor(seal, name, next)),
 		shown,
 	};
 }
