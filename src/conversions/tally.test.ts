@@ -75,8 +75,12 @@ test("a count that took long is kept for twenty times as long, then made anew", 
 	const { id } = await addProgramme(store);
 	await addConversion(store, id);
 	const startMs = clock.nowMs();
-	let turns = 0;
-	const slow = { ...clock, nowMs: () => clock.nowMs() + turns * 1_000, yieldLoop: async () => void turns++ };
+	let yields = 0;
+	const slow = {
+		...clock,
+		nowMs: () => clock.nowMs() + yields * 1_000,
+		yieldLoop: async () => void yields++,
+	};
 	const tallies = createTallies({ ...deps, clock: slow });
 	assert.equal((await tallies.look(id)).tally?.totals.get("RECORDED")?.count, 1);
 	await addConversion(store, id);

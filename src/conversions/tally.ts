@@ -41,7 +41,7 @@ export interface TalliesDeps {
 	stopSignal?: AbortSignal | undefined;
 }
 
-/** Three milliseconds of SQLite: others get their turn in between. */
+/** Three milliseconds of SQLite: others are served in between. */
 const SLICE_ROWS = 2_000;
 /** How long a reader waits for a fresh count; a page has 100 ms in all. */
 const PATIENCE_MS = 30;

@@ -3,12 +3,12 @@ import { test } from "node:test";
 import { createClock } from "../../../test/support/clock.ts";
 import { MAX_FILE_BYTES } from "../receive-file.ts";
 import { START_MS } from "../test-site.test-support.ts";
-import { follow, openScene, submitForm, uploadForm, workOff } from "./scene.test-support.ts";
+import { follow, openShop, submitForm, uploadForm, workOff } from "./shop.test-support.ts";
 
 const HEADER = "orderId,eventType,decision,reason\n";
 
 test("a file is checked, previewed, applied once however often the button is pressed, and its result downloaded", async (t) => {
-	const { site, owner, base, add, read, audit } = await openScene(t);
+	const { site, owner, base, add, read, audit } = await openShop(t);
 	const one = await add({ order_id: "one" });
 	const two = await add({ order_id: "two" });
 	match((await owner.open(`${base}/bulk`)).text, /Upload a file.*None yet/s);
@@ -63,7 +63,7 @@ test("a file is checked, previewed, applied once however often the button is pre
 });
 
 test("rows without a decision are left alone: they are no errors, and an export can come back with a few decisions", async (t) => {
-	const { site, owner, base, add, read } = await openScene(t);
+	const { site, owner, base, add, read } = await openShop(t);
 	const one = await add({ order_id: "one" });
 	const two = await add({ order_id: "two", status: "REJECTED", reason: "FRAUD", decided_by: "shop" });
 	const exported = (await owner.open(`${base}/export.csv`)).text.trimEnd().split("\r\n");
@@ -88,7 +88,7 @@ test("rows without a decision are left alone: they are no errors, and an export 
 });
 
 test("a file in which no row has a decision says what to write", async (t) => {
-	const { site, owner, base } = await openScene(t);
+	const { site, owner, base } = await openShop(t);
 	await owner.open(`${base}/bulk`);
 	const { location } = await submitForm(owner, `${base}/bulk`, uploadForm(`${HEADER}one,,,\n`));
 	match((await owner.open(location ?? "")).text, /· 1 row ·[\s\S]*0 of 1 row checked/);
@@ -97,7 +97,7 @@ test("a file in which no row has a decision says what to write", async (t) => {
 });
 
 test("one row that is left out is called one row", async (t) => {
-	const { site, owner, base, add } = await openScene(t);
+	const { site, owner, base, add } = await openShop(t);
 	await add({ order_id: "one" });
 	await owner.open(`${base}/bulk`);
 	const file = uploadForm(`${HEADER}one,,approve,\nnobody,,approve,\n`);
@@ -107,7 +107,7 @@ test("one row that is left out is called one row", async (t) => {
 });
 
 test("several ticked conversions become a job that shows what it would do; foreign ones are not in it", async (t) => {
-	const { site, owner, base, add, read } = await openScene(t);
+	const { site, owner, base, add, read } = await openShop(t);
 	const conversions = [await add({ order_id: "one" }), await add({ order_id: "two", status: "APPROVED" })];
 	const elsewhere = await site.addProgramme("Other");
 	const foreign = await add({ order_id: "FOREIGN", programme_id: elsewhere.id });
@@ -127,7 +127,7 @@ test("several ticked conversions become a job that shows what it would do; forei
 });
 
 test("a job that is discarded is gone and changed nothing", async (t) => {
-	const { site, owner, base, add, read } = await openScene(t);
+	const { site, owner, base, add, read } = await openShop(t);
 	const one = await add({ order_id: "one" });
 	await owner.open(`${base}/bulk`);
 	const { location } = await submitForm(owner, `${base}/bulk`, uploadForm(`${HEADER}one,,approve,\n`));
@@ -139,7 +139,7 @@ test("a job that is discarded is gone and changed nothing", async (t) => {
 });
 
 test("staff see a shop's job and cannot apply it; their own may only reject", async (t) => {
-	const { site, owner, base, add, read } = await openScene(t);
+	const { site, owner, base, add, read } = await openShop(t);
 	const one = await add({ order_id: "one" });
 	await owner.open(`${base}/bulk`);
 	const { location } = await submitForm(owner, `${base}/bulk`, uploadForm(`${HEADER}one,,approve,\n`));
@@ -181,7 +181,7 @@ for (const [what, form, status, sentence] of [
 	["too many bytes", () => uploadForm(new Uint8Array(MAX_FILE_BYTES + 1)), 413, /larger than 10 MB/],
 ] as const) {
 	test(`${what} is refused on the form itself, and nothing is stored`, async (t) => {
-		const { site, owner, base } = await openScene(t);
+		const { site, owner, base } = await openShop(t);
 		await owner.open(`${base}/bulk`);
 		const refused = await submitForm(owner, `${base}/bulk`, form());
 		equal(refused.status, status);
@@ -193,14 +193,14 @@ for (const [what, form, status, sentence] of [
 
 test("a refused upload leaves no timer behind, which would keep a process that has stopped", async (t) => {
 	const clock = createClock(START_MS);
-	const { owner, base } = await openScene(t, "Shop", { change: { clock } });
+	const { owner, base } = await openShop(t, "Shop", { change: { clock } });
 	await owner.open(`${base}/bulk`);
 	equal((await submitForm(owner, `${base}/bulk`, new FormData())).status, 422);
 	equal(clock.waitingTimers, 0);
 });
 
 test("the preview shows both of two lines that contradict each other, and a repeated one with the line it repeats", async (t) => {
-	const { site, owner, base, add, read } = await openScene(t);
+	const { site, owner, base, add, read } = await openShop(t);
 	const [one, two] = [await add({ order_id: "one" }), await add({ order_id: "two" })];
 	await owner.open(`${base}/bulk`);
 	const file = uploadForm(`${HEADER}one,,approve,\ntwo,,approve,\none,,reject,FRAUD\ntwo,SALE,approve,\n`);
@@ -217,7 +217,7 @@ test("the preview shows both of two lines that contradict each other, and a repe
 });
 
 test("an order id that looks like another is told apart in the preview, and only the line's own is decided", async (t) => {
-	const { site, programme, owner, base, add, read } = await openScene(t);
+	const { site, programme, owner, base, add, read } = await openShop(t);
 	const genuine = await add({ order_id: "8001" });
 	await owner.open(`/pixel/${programme.public_id}.gif?orderId=%C2%A08001&basketValue=1`);
 	const stored = await site.store.db.selectFrom("conversions").select("order_id").execute();
@@ -245,7 +245,7 @@ test("an order id that looks like another is told apart in the preview, and only
 });
 
 test("a line that names a conversion which is not there shows its id in place of an order", async (t) => {
-	const { site, owner, base } = await openScene(t);
+	const { site, owner, base } = await openShop(t);
 	await owner.open(`${base}/bulk`);
 	const file = uploadForm("conversionId,decision\ncnv_01KZ0000000000000000000000,approve\n");
 	const { location } = await submitForm(owner, `${base}/bulk`, file);
@@ -257,7 +257,7 @@ test("a line that names a conversion which is not there shows its id in place of
 });
 
 test("a long preview is paged, and every row is on one page", async (t) => {
-	const { site, owner, base } = await openScene(t);
+	const { site, owner, base } = await openShop(t);
 	await owner.open(`${base}/bulk`);
 	const rows = Array.from({ length: 230 }, (_, index) => `row${index}.,,approve,\n`).join("");
 	const { location } = await submitForm(owner, `${base}/bulk`, uploadForm(HEADER + rows));

@@ -5,11 +5,11 @@ import { recordConversion } from "../../conversions/record.ts";
 import { EVENT_TYPES, STATUSES } from "../../domain/conversion.ts";
 import { updateProgramme } from "../../store/programmes.ts";
 import { START_MS, type TestSite } from "../test-site.test-support.ts";
-import { follow, openScene, submitForm } from "./scene.test-support.ts";
+import { follow, openShop, submitForm } from "./shop.test-support.ts";
 
 const MARKUP = `<script>alert("x")</script>`;
 test("an empty list says the next step", async (t) => {
-	const { owner, base, programme } = await openScene(t);
+	const { owner, base, programme } = await openShop(t);
 	const page = await owner.open(base);
 	equal(page.status, 200);
 	match(page.text, /<h1>Conversions<\/h1>/);
@@ -18,7 +18,7 @@ test("an empty list says the next step", async (t) => {
 });
 
 test("a row shows status, amounts, when it approves, who decided and why", async (t) => {
-	const { owner, base, add } = await openScene(t);
+	const { owner, base, add } = await openShop(t);
 	await add({ order_id: "waiting", basket_value: "1234.50", commission: "98.76", network_fee: "30.86" });
 	await add({
 		order_id: "gone",
@@ -40,7 +40,7 @@ test("a row shows status, amounts, when it approves, who decided and why", async
 });
 
 test("filters, search and pages are part of the address", async (t) => {
-	const { owner, base, add } = await openScene(t);
+	const { owner, base, add } = await openShop(t);
 	for (let index = 0; index < 60; index++) {
 		await add({ order_id: `A-${index}`, status: index % 2 === 0 ? "APPROVED" : "RECORDED" });
 	}
@@ -59,7 +59,7 @@ test("filters, search and pages are part of the address", async (t) => {
 	match(spaced.text, /No conversion matches/, "a space may be inside of an id, so it is looked for");
 	const none = await owner.open(`${base}?orderId=B`);
 	match(none.text, /No conversion matches/);
-	// As a form sends it: what is empty is no filter. A place that no list of ours wrote is the beginning.
+	// As a form sends it: what is empty is no filter. A cursor that no list of ours wrote is the beginning.
 	for (const nothing of ["orderId=+&status=&eventType=&test=&from=&to=&zone=", "cursor=-", "cursor=cnv_0"]) {
 		equal((await owner.open(`${base}?${nothing}`)).text.match(/name="conversion"/g)?.length, 50, nothing);
 	}
@@ -79,7 +79,7 @@ for (const [field, typed, sentence] of [
 	["orderId", "x".repeat(129), /1 to 128 characters/],
 ] as const) {
 	test(`a filter that is not understood (${field}) is told at its field, and neither listed nor exported`, async (t) => {
-		const { owner, base, add } = await openScene(t);
+		const { owner, base, add } = await openShop(t);
 		await add({ order_id: "SECRET-ORDER" });
 		for (const path of [base, `${base}/export.csv`]) {
 			const { status, text, headers } = await owner.open(`${path}?eventType=&${field}=${typed}&orderid=1`);
@@ -97,7 +97,7 @@ for (const [field, typed, sentence] of [
 }
 
 test("days are those of the zone that comes with them, and of UTC where none does", async (t) => {
-	const { owner, base, add } = await openScene(t);
+	const { owner, base, add } = await openShop(t);
 	// In Berlin the clocks are put back on 25 October: that day has 25 hours.
 	const moments = {
 		"half past midnight of 15 Nov in Berlin": Date.UTC(2026, 10, 14, 23, 30),
@@ -142,7 +142,7 @@ test("days are those of the zone that comes with them, and of UTC where none doe
 });
 
 test("markup in a programme's name and an order id is text on every page", async (t) => {
-	const { owner, base, add } = await openScene(t, MARKUP);
+	const { owner, base, add } = await openShop(t, MARKUP);
 	const conversion = await add({ order_id: MARKUP });
 	const other = await add({ order_id: `${MARKUP} 2` });
 	const form = new URLSearchParams([
@@ -173,7 +173,7 @@ for (const [decision, reason, from, to] of [
 	["reverse", "RETURN", "APPROVED", "REVERSED"],
 ] as const) {
 	test(`an owner can ${decision} a conversion from the list and from its page; twice changes nothing`, async (t) => {
-		const { owner, base, add, read, audit } = await openScene(t);
+		const { owner, base, add, read, audit } = await openShop(t);
 		const one = await add({ order_id: "one", status: from });
 		const two = await add({ order_id: "two", status: from });
 		await owner.open(base);
@@ -201,7 +201,7 @@ for (const [decision, reason, from, to] of [
 }
 
 test("one ticked conversion is approved at once", async (t) => {
-	const { owner, base, add, read } = await openScene(t);
+	const { owner, base, add, read } = await openShop(t);
 	const one = await add({ order_id: "one" });
 	await owner.open(base);
 	const fields = { decision: "approve", conversion: one.public_id, back: "?status=RECORDED" };
@@ -215,7 +215,7 @@ for (const [decision, reason, to] of [
 	["reverse", "PAYMENT_FAILED", "REVERSED"],
 ] as const) {
 	test(`to ${decision} one conversion is asked about first, from the list and from its page, and done when sure`, async (t) => {
-		const { owner, base, add, read, audit } = await openScene(t);
+		const { owner, base, add, read, audit } = await openShop(t);
 		const listed = await add({ order_id: "<listed>" });
 		const opened = await add({ order_id: "opened" });
 		await owner.open(base);
@@ -260,7 +260,7 @@ for (const [decision, reason, to] of [
 }
 
 test("a decision that is refused keeps ticks and reason, says what to do in plain words, and changes nothing", async (t) => {
-	const { owner, base, add, read, audit } = await openScene(t);
+	const { owner, base, add, read, audit } = await openShop(t);
 	const rejected = await add({ order_id: "rejected", status: "REJECTED" });
 	const parked = await add({ order_id: "parked", status: "PARKED" });
 	const one = await add({ order_id: "one" });
@@ -315,7 +315,7 @@ function tickedOf(text: string): string[] {
 }
 
 test("to reject and to reverse, browsers ask for a reason; to approve they do not", async (t) => {
-	const { owner, base, add } = await openScene(t);
+	const { owner, base, add } = await openShop(t);
 	const one = await add();
 	for (const path of [base, `${base}/${one.public_id}`]) {
 		const { text } = await owner.open(path);
@@ -326,7 +326,7 @@ test("to reject and to reverse, browsers ask for a reason; to approve they do no
 });
 
 test("staff may reject in the review team's name, and neither approve nor reverse", async (t) => {
-	const { site, base, add, read } = await openScene(t);
+	const { site, base, add, read } = await openShop(t);
 	const staff = await site.signIn(await site.addStaff());
 	const conversion = await add();
 	const list = await staff.open(base);
@@ -348,7 +348,7 @@ test("staff may reject in the review team's name, and neither approve nor revers
 });
 
 test("a conversion's page shows its facts, history, mismatch and deliveries; who reviewed it stays inside", async (t) => {
-	const { site, programme, owner, base, read } = await openScene(t);
+	const { site, programme, owner, base, read } = await openShop(t);
 	const report = { orderId: "P-1", eventType: "SALE", occurredAtMs: null, isTest: false } as const;
 	const parked = await site.store.transact((trx) =>
 		recordConversion(trx, site.deps, programme, { ...report, source: "pixel", basketValue: "90.00" }),
@@ -378,7 +378,7 @@ test("a conversion's page shows its facts, history, mismatch and deliveries; who
 });
 
 test("a sale that is reported after its pixel expired reads as recorded now, and its page tells the whole story", async (t) => {
-	const { site, programme, owner, base } = await openScene(t);
+	const { site, programme, owner, base } = await openShop(t);
 	const report = { orderId: "P-1", eventType: "SALE", occurredAtMs: null, isTest: false } as const;
 	const daysAgo = (days: number) => {
 		const nowMs = () => START_MS - days * 86_400_000;
@@ -403,7 +403,7 @@ test("a sale that is reported after its pixel expired reads as recorded now, and
 });
 
 test("a page says whether the shop's server stands behind what a pixel recorded", async (t) => {
-	const { site, programme, owner, base, read } = await openScene(t);
+	const { site, programme, owner, base, read } = await openShop(t);
 	await updateProgramme(site.store.db, programme.id, { parks_pixels: 0 });
 	const open = { ...programme, parks_pixels: 0 } as const;
 	const report = { orderId: "P-1", eventType: "SALE", occurredAtMs: null, isTest: false } as const;
@@ -422,7 +422,7 @@ test("a page says whether the shop's server stands behind what a pixel recorded"
 });
 
 test("deliveries of a conversion lead to their own pages", async (t) => {
-	const { site, owner, base, programme, add } = await openScene(t);
+	const { site, owner, base, programme, add } = await openShop(t);
 	const conversion = await add();
 	await site.store.db
 		.insertInto("events")
@@ -447,7 +447,7 @@ test("deliveries of a conversion lead to their own pages", async (t) => {
 });
 
 test("a delivery has the same words on its conversion's page as on Integration", async (t) => {
-	const { site, owner, base, programme, add } = await openScene(t);
+	const { site, owner, base, programme, add } = await openShop(t);
 	const conversion = await add();
 	const delivery = { id: 5, programme_id: programme.id, run: 1, created_at_ms: START_MS } as const;
 	await site.store.db
@@ -488,7 +488,7 @@ for (const [status, moves, sentence] of [
 	["APPROVED", ["park", "confirm", "approve"], /Only changes after the Postback URL was saved/],
 ] as const) {
 	test(`why nothing was sent: ${moves.join(", ")}`, async (t) => {
-		const { site, owner, base, add } = await openScene(t);
+		const { site, owner, base, add } = await openShop(t);
 		const conversion = await add({ status });
 		for (const move of moves) {
 			const row = { conversion_id: conversion.id, move, to_status: status, at_ms: START_MS };
@@ -502,7 +502,7 @@ for (const [status, moves, sentence] of [
 }
 
 test("another shop's owner, nobody and a form without its token get nothing and change nothing", async (t) => {
-	const { site, programme, base, owner, add, read } = await openScene(t);
+	const { site, programme, base, owner, add, read } = await openShop(t);
 	const conversion = await add({ order_id: "SECRET-ORDER" });
 	const stranger = await site.signIn(await site.addOwner(await site.addProgramme("Other")));
 	await owner.open(base);
@@ -568,7 +568,7 @@ async function otherId(site: TestSite): Promise<string> {
 }
 
 test("every status and event type has its words", async (t) => {
-	const { owner, base, add } = await openScene(t);
+	const { owner, base, add } = await openShop(t);
 	for (const status of STATUSES) for (const event_type of EVENT_TYPES) await add({ status, event_type });
 	const { text } = await owner.open(base);
 	equal(text.match(/name="conversion"/g)?.length, STATUSES.length * EVENT_TYPES.length);

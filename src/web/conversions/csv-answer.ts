@@ -1,5 +1,6 @@
 // A CSV file as an answer: sent as it is made, and made no faster than it is taken.
 
+import { MINUTE_MS } from "../../domain/time.ts";
 import type { Clock } from "../../ports.ts";
 import type { WebContext } from "../env.ts";
 import { answerError } from "../error-page.ts";
@@ -13,7 +14,7 @@ import { viewerOf } from "../viewer.ts";
 export const EXPORT_LIMITS: SlotLimits = { aPerson: 2, inAll: 16 };
 
 /** A reader that takes nothing for so long is gone, or holds the slot of somebody who reads. */
-const MAX_STALL_MS = 120_000;
+const MAX_STALL_MS = 2 * MINUTE_MS;
 
 type StreamClock = Pick<Clock, "yieldLoop" | "after">;
 
@@ -34,7 +35,7 @@ export function answerCsv(
 	return c.body(streamText(lines, clock, giveBack), 200, headers);
 }
 
-/** Between two pieces everybody else gets a turn: the rows come without ever waiting. */
+/** Between two pieces everybody else is served: reading rows never waits, and would keep them out. */
 export function streamText(
 	parts: AsyncGenerator<string>,
 	clock: StreamClock,

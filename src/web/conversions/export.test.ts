@@ -6,7 +6,7 @@ import { sql } from "kysely";
 import { createApp } from "../../app.ts";
 import { exportConversions } from "../../conversions/export.ts";
 import { EXPORT_LIMITS, streamText } from "./csv-answer.ts";
-import { openScene } from "./scene.test-support.ts";
+import { openShop } from "./shop.test-support.ts";
 
 function countQueries(onQuery: () => void): KyselyPlugin {
 	return {
@@ -21,7 +21,7 @@ function countQueries(onQuery: () => void): KyselyPlugin {
 const CLOCK = { yieldLoop: async () => nextTurn(), after: () => () => undefined };
 
 test("the export holds every column, defuses formulas, and marks its encoding", async (t) => {
-	const { owner, base, add } = await openScene(t);
+	const { owner, base, add } = await openShop(t);
 	await add({
 		order_id: '=HYPERLINK("https://evil.example")',
 		basket_value: "10.00",
@@ -51,14 +51,14 @@ test("the export holds every column, defuses formulas, and marks its encoding", 
 });
 
 test("the export's first bytes are the byte order mark", async (t) => {
-	const { site, programme } = await openScene(t);
+	const { site, programme } = await openShop(t);
 	const stream = streamText(exportConversions(site.store.db, { programmeId: programme.id }), CLOCK);
 	const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
 	deepEqual([...bytes.subarray(0, 3)], [0xef, 0xbb, 0xbf]);
 });
 
 test("the filters of the list are the filters of the export", async (t) => {
-	const { owner, base, add } = await openScene(t);
+	const { owner, base, add } = await openShop(t);
 	await add({ order_id: "A-1" });
 	await add({ order_id: "A-2", status: "APPROVED" });
 	await add({ order_id: "B-1", status: "APPROVED" });
@@ -74,7 +74,7 @@ test("the filters of the list are the filters of the export", async (t) => {
 });
 
 test("days are looked for once in an export, however many pages it has", async (t) => {
-	const { site, programme } = await openScene(t);
+	const { site, programme } = await openShop(t);
 	const rows = 8_000;
 	await sql`insert into conversions (public_id, programme_id, order_id, event_type, status, basket_value, commission,
 			network_fee, currency, test, source, occurred_at_ms, created_at_ms, updated_at_ms)
@@ -96,7 +96,7 @@ test("days are looked for once in an export, however many pages it has", async (
 });
 
 test("100,000 rows are streamed: the first bytes come before the rest is read, memory stays flat, each row comes once", async (t) => {
-	const { site, programme } = await openScene(t);
+	const { site, programme } = await openShop(t);
 	const rows = 100_000;
 	await sql`insert into conversions (public_id, programme_id, order_id, event_type, status, basket_value, commission,
 			network_fee, currency, test, source, occurred_at_ms, created_at_ms, updated_at_ms)
@@ -135,7 +135,7 @@ test("100,000 rows are streamed: the first bytes come before the rest is read, m
 });
 
 test("a reader that goes away ends the reading", async (t) => {
-	const { site, programme, add } = await openScene(t);
+	const { site, programme, add } = await openShop(t);
 	await add();
 	const lines = exportConversions(site.store.db, { programmeId: programme.id });
 	let isOver = false;
@@ -151,7 +151,7 @@ test("a reader that goes away ends the reading", async (t) => {
 });
 
 test("a reader that takes nothing for two minutes is cut off, and not with the look of a whole file", async (t) => {
-	const { site, programme, add } = await openScene(t);
+	const { site, programme, add } = await openShop(t);
 	await add();
 	const waits: { delayMs: number; run(): void; isCancelled: boolean }[] = [];
 	const clock = {
@@ -184,7 +184,7 @@ test("a reader that takes nothing for two minutes is cut off, and not with the l
 });
 
 test("a person has two files at a time and the third is told so; all together have sixteen", async (t) => {
-	const { site, programme, owner, base, add } = await openScene(t);
+	const { site, programme, owner, base, add } = await openShop(t);
 	await add();
 	const app = createApp(site.deps);
 	const start = async (cookies: ReadonlyMap<string, string>, method = "GET") => {
@@ -198,7 +198,7 @@ test("a person has two files at a time and the third is told so; all together ha
 	const third = await start(owner.cookies);
 	equal(third.status, 429);
 	match(await third.text(), /Too many files at once[\s\S]*Wait until one has arrived/);
-	match(await first.text(), /order/, "one that is read to its end gives its place back");
+	match(await first.text(), /order/, "one that is read to its end gives its slot back");
 	await second.body?.cancel();
 	const others = [owner];
 	while (others.length < EXPORT_LIMITS.inAll / EXPORT_LIMITS.aPerson) {

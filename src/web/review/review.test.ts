@@ -1,14 +1,14 @@
 import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
 import { test } from "node:test";
 import { DAY_MS } from "../../domain/time.ts";
-import { follow, openScene, submitForm } from "../conversions/scene.test-support.ts";
+import { follow, openShop, submitForm } from "../conversions/shop.test-support.ts";
 import { START_MS } from "../test-site.test-support.ts";
 
 const rowsOf = (text: string) =>
 	[...text.matchAll(/name="conversion" value="(\w+)"/g)].map((found) => found[1]);
 
 test("Review is not there for owners, and asks nobody to sign in", async (t) => {
-	const { site, owner, add, read } = await openScene(t);
+	const { site, owner, add, read } = await openShop(t);
 	const conversion = await add({ order_id: "SECRET-ORDER" });
 	const page = await owner.open("/review");
 	equal(page.status, 404);
@@ -23,7 +23,7 @@ test("Review is not there for owners, and asks nobody to sign in", async (t) => 
 });
 
 test("staff see all programmes' open conversions, newest first, and filter by programme, status, amount and age", async (t) => {
-	const { site, programme, add } = await openScene(t, `<b>"Shop"`);
+	const { site, programme, add } = await openShop(t, `<b>"Shop"`);
 	const other = await site.addProgramme("Other");
 	const old = await add({ order_id: "<i>old", basket_value: "5.00", created_at_ms: START_MS - 40 * DAY_MS });
 	const large = await add({ order_id: "large", basket_value: "1000.00" });
@@ -56,7 +56,7 @@ for (const [field, typed, sentence] of [
 	["orderId", "x".repeat(129), /1 to 128 characters/],
 ] as const) {
 	test(`a filter of Review that is not understood (${field}) is told at its field, and nothing is listed`, async (t) => {
-		const { site, add } = await openScene(t);
+		const { site, add } = await openShop(t);
 		await add({ order_id: "SECRET-ORDER" });
 		const staff = await site.signIn(await site.addStaff());
 		const { status, text } = await staff.open(`/review?${field}=${encodeURIComponent(typed)}`);
@@ -68,7 +68,7 @@ for (const [field, typed, sentence] of [
 }
 
 test("staff find an order of any programme by its id or how it starts, and are led to those decided already", async (t) => {
-	const { site, programme, add } = await openScene(t);
+	const { site, programme, add } = await openShop(t);
 	const other = await site.addProgramme("Other");
 	const exact = await add({ order_id: "A-1" });
 	const longer = await add({ order_id: "A-12", programme_id: other.id });
@@ -86,7 +86,7 @@ test("staff find an order of any programme by its id or how it starts, and are l
 });
 
 test("an order id with a space in it is found by how it starts, also up to that space", async (t) => {
-	const { site, add } = await openScene(t);
+	const { site, add } = await openShop(t);
 	const spaced = await add({ order_id: "1 001" });
 	await add({ order_id: "1001" });
 	const staff = await site.signIn(await site.addStaff());
@@ -103,7 +103,7 @@ test("an order id with a space in it is found by how it starts, also up to that 
 });
 
 test("rejecting several with a reason tells what happened to each kind, and is written down", async (t) => {
-	const { site, add, read, audit } = await openScene(t);
+	const { site, add, read, audit } = await openShop(t);
 	const other = await site.addProgramme("Other");
 	const one = await add({ order_id: "one" });
 	const two = await add({ order_id: "two", programme_id: other.id });
@@ -138,7 +138,7 @@ test("rejecting several with a reason tells what happened to each kind, and is w
 });
 
 test("without a reason, a selection or the form's token nothing is rejected", async (t) => {
-	const { site, add, read } = await openScene(t);
+	const { site, add, read } = await openShop(t);
 	const one = await add();
 	const staff = await site.signIn(await site.addStaff());
 	await staff.open("/review");
@@ -156,7 +156,7 @@ test("without a reason, a selection or the form's token nothing is rejected", as
 });
 
 test("pages go on where the last one ended", async (t) => {
-	const { site, add } = await openScene(t);
+	const { site, add } = await openShop(t);
 	for (let index = 0; index < 60; index++) await add();
 	const staff = await site.signIn(await site.addStaff());
 	const first = await staff.open("/review");

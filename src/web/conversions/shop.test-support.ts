@@ -16,7 +16,7 @@ import {
 	type TestSite,
 } from "../test-site.test-support.ts";
 
-export interface Scene {
+export interface ShopSetup {
 	site: TestSite;
 	programme: Programme;
 	base: string;
@@ -26,7 +26,7 @@ export interface Scene {
 	audit(): Promise<(string | null)[][]>;
 }
 
-export async function openScene(t: TestContext, name = "Shop", options: SiteOptions = {}): Promise<Scene> {
+export async function openShop(t: TestContext, name = "Shop", options: SiteOptions = {}): Promise<ShopSetup> {
 	const site = await openTestSite(t, options);
 	const programme = await site.addProgramme(name);
 	const owner = await site.signIn(await site.addOwner(programme));
