@@ -6,7 +6,7 @@ import { discardJob, startApplying, whyNotYours } from "../../conversions/bulk-a
 import { bulkResult } from "../../conversions/bulk-result.ts";
 import { type BulkJob, findJob } from "../../store/bulk-jobs.ts";
 import { countVerdicts, listRows, type VerdictCounts } from "../../store/bulk-rows.ts";
-import type { BulkState, BulkVerdict } from "../../store/tables/bulk.ts";
+import type { BulkState } from "../../store/tables/bulk.ts";
 import { message, padded, pageHeader, section, statStrip } from "../components/blocks.ts";
 import { button, linkButton, postForm } from "../components/forms.ts";
 import { count, countOf, timeTag } from "../components/text.ts";
@@ -19,7 +19,7 @@ import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
 import { bulkJobPath, bulkPath, conversionsPath } from "../paths.ts";
 import { programmeOf } from "../viewer.ts";
-import { bulkRowTable, type RowsView, VERDICT_WORDS, VERDICTS } from "./bulk-row-table.ts";
+import { bulkRowTable, type RowsView, VERDICTS, verdictWords } from "./bulk-row-table.ts";
 import { answerCsv } from "./csv-answer.ts";
 import { deciderOf } from "./deciding.ts";
 
@@ -115,7 +115,7 @@ function renderJob(
 	if (counts === null) return html`<div id="job" ${polling(href)}>${header}${renderProgress(job)}</div>`;
 	return html`<div id="job" class="stack">${header}${statStrip(
 		VERDICTS.map((verdict) => ({
-			label: VERDICT_WORDS[verdict][job.state === "done" ? 1 : 0],
+			label: verdictWords(verdict, job.state === "done"),
 			value: count(counts[verdict]),
 		})),
 	)}${job.state === "done" ? renderResult(href, counts) : renderChoice(href, counts, notYours, csrf)}${bulkRowTable(
@@ -148,7 +148,7 @@ function renderProgress(job: BulkJob): Html {
 
 function renderChoice(href: string, counts: VerdictCounts, notYours: string | null, csrf: Html): Content {
 	if (notYours !== null) return message("info", notYours);
-	const skipped = totalOf(counts, ["refused", "unknown", "malformed"]);
+	const skipped = countSkipped(counts);
 	const discard = postForm({
 		action: `${href}/discard`,
 		csrf,
@@ -162,10 +162,7 @@ function renderChoice(href: string, counts: VerdictCounts, notYours: string | nu
 		action: `${href}/apply`,
 		csrf,
 		className: "row",
-		body: button({
-			label: `Apply ${countOf(counts.change, "change")}`,
-			tone: "primary",
-		}),
+		body: button({ label: `Apply ${countOf(counts.change, "change")}`, tone: "primary" }),
 	});
 	const left =
 		skipped === 0
@@ -182,7 +179,7 @@ function adviceWithoutChange(counts: VerdictCounts): string {
 }
 
 function renderResult(href: string, counts: VerdictCounts): Html {
-	const skipped = totalOf(counts, ["refused", "unknown", "malformed"]);
+	const skipped = countSkipped(counts);
 	const text =
 		skipped === 0
 			? "Every decision was applied."
@@ -194,6 +191,6 @@ function renderResult(href: string, counts: VerdictCounts): Html {
 	})}</div>`;
 }
 
-function totalOf(counts: VerdictCounts, verdicts: readonly BulkVerdict[]): number {
-	return verdicts.reduce((total, verdict) => total + counts[verdict], 0);
+function countSkipped({ refused, unknown, malformed }: VerdictCounts): number {
+	return refused + unknown + malformed;
 }

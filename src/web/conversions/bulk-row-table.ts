@@ -13,33 +13,22 @@ import { badge, count, type Tone } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
 import { conversionPath } from "../paths.ts";
 
-export const VERDICTS: readonly BulkVerdict[] = [
-	"change",
-	"already",
-	"refused",
-	"unknown",
-	"malformed",
-	"left",
-];
+export const VERDICTS = ["change", "already", "refused", "unknown", "malformed", "left"] as const;
 
-/** Before and after it is applied. */
-export const VERDICT_WORDS: Readonly<Record<BulkVerdict, readonly [before: string, after: string]>> = {
-	change: ["Will change", "Changed"],
-	already: ["No change needed", "No change needed"],
-	refused: ["Refused", "Refused"],
-	unknown: ["Unknown order", "Unknown order"],
-	malformed: ["Needs fixing", "Needs fixing"],
-	left: ["Skipped (no decision)", "Skipped (no decision)"],
+/** Of each kind of row: its tone, and its words before and after the job is applied. */
+const VERDICT_LOOKS: Readonly<Record<BulkVerdict, readonly [tone: Tone, before: string, after: string]>> = {
+	change: ["good", "Will change", "Changed"],
+	already: ["plain", "No change needed", "No change needed"],
+	refused: ["bad", "Refused", "Refused"],
+	unknown: ["warn", "Unknown order", "Unknown order"],
+	malformed: ["warn", "Needs fixing", "Needs fixing"],
+	left: ["plain", "Skipped (no decision)", "Skipped (no decision)"],
 };
 
-const VERDICT_TONES: Readonly<Record<BulkVerdict, Tone>> = {
-	change: "good",
-	already: "plain",
-	refused: "bad",
-	unknown: "warn",
-	malformed: "warn",
-	left: "plain",
-};
+export function verdictWords(verdict: BulkVerdict, isApplied: boolean): string {
+	const [, before, after] = VERDICT_LOOKS[verdict];
+	return isApplied ? after : before;
+}
 
 export interface RowsView {
 	/** One more than the page shows, where there is one. */
@@ -62,7 +51,7 @@ export function bulkRowTable(view: RowsView): Html {
 	const sign = verdict === undefined ? "?" : "&";
 	const total = VERDICTS.reduce((sum, kind) => sum + view.counts[kind], 0);
 	const kinds = VERDICTS.filter((kind) => view.counts[kind] > 0).map((kind) => ({
-		label: `${VERDICT_WORDS[kind][isApplied ? 1 : 0]} (${count(view.counts[kind])})`,
+		label: `${verdictWords(kind, isApplied)} (${count(view.counts[kind])})`,
 		href: `${href}?rows=${kind}`,
 		isActive: verdict === kind,
 	}));
@@ -99,7 +88,7 @@ function columnsFor({ programme, isApplied }: RowsView): readonly Column<BulkRow
 			title: isApplied ? "Result" : "Preview",
 			cell: (row) => {
 				const verdict = row.outcome ?? row.verdict;
-				return html`${verdict === null ? null : verdictBadge(verdict, isApplied)}${
+				return html`${verdict === null ? null : badge(VERDICT_LOOKS[verdict][0], verdictWords(verdict, isApplied))}${
 					row.detail === null ? null : html`<span class="secondary row-detail">${row.detail}</span>`
 				}`;
 			},
@@ -123,8 +112,4 @@ function decisionOf(row: BulkRow): Content {
 	const reason = REASONS.find((known) => known === row.reason);
 	const why = reason === undefined ? row.reason : reasonWords(reason);
 	return html`${row.decision}${why === "" ? null : html`<span class="secondary">${why}</span>`}`;
-}
-
-function verdictBadge(verdict: BulkVerdict, isApplied: boolean): Html {
-	return badge(VERDICT_TONES[verdict], VERDICT_WORDS[verdict][isApplied ? 1 : 0]);
 }
