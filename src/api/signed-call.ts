@@ -27,7 +27,7 @@ export interface SignedCalls {
 }
 
 /** A call whose caller is known, or why not; with a refusal the programme that its key named, for the inbound log. */
-type Heard =
+type ReadCall =
 	| { ok: true; caller: Caller; call: SignedCall }
 	| { ok: false; fault: Fault; programmeId: number | null };
 
@@ -36,7 +36,7 @@ export function createSignedCalls(deps: AppDeps, refusals: RefusalLog): SignedCa
 	const names = headerNames(deps.brand);
 	const identifyCaller = createIdentifyCaller(deps, names);
 
-	async function hear(c: AppContext, { method, target }: InboundCall): Promise<Heard> {
+	async function readCall(c: AppContext, { method, target }: InboundCall): Promise<ReadCall> {
 		const header = (name: string) => c.req.header(name);
 		const body = await readBody(c.req.raw);
 		if (!body.ok) return { ...body, programmeId: null };
@@ -69,8 +69,7 @@ export function createSignedCalls(deps: AppDeps, refusals: RefusalLog): SignedCa
 		return { ok: true, caller, call };
 	}
 
-	/** The transaction. */
-	async function act(
+	async function workInTransaction(
 		trx: Db,
 		call: InboundCall,
 		caller: Caller,
@@ -90,11 +89,11 @@ export function createSignedCalls(deps: AppDeps, refusals: RefusalLog): SignedCa
 	}
 
 	async function answer(c: AppContext, inbound: InboundCall, endpoint: Endpoint): Promise<Response> {
-		const heard = await hear(c, inbound);
-		if (!heard.ok) return refuse(inbound, heard.fault, {}, heard.programmeId);
-		const { call, caller } = heard;
+		const read = await readCall(c, inbound);
+		if (!read.ok) return refuse(inbound, read.fault, {}, read.programmeId);
+		const { call, caller } = read;
 		const understood = endpoint(call);
-		const result = await store.transact((trx) => act(trx, inbound, caller, understood));
+		const result = await store.transact((trx) => workInTransaction(trx, inbound, caller, understood));
 		if (!result.ok) {
 			metrics.countInbound(inbound.kind, result.fault.code);
 			return problemAnswer(deps, result.fault);

@@ -5,7 +5,7 @@ import { expectValue } from "../../test/support/shop-account.ts";
 import { signedRequest } from "../../test/support/signed-request.ts";
 import { createApp } from "../app.ts";
 import { DAY_MS } from "../domain/time.ts";
-import { openTestShop, read, START_MS } from "./test-shop.test-support.ts";
+import { makeShop, openTestShop, read, START_MS } from "./test-shop.test-support.ts";
 
 const SALE = { orderId: "A-1", basketValue: "100.00" };
 
@@ -29,6 +29,9 @@ test("a nonce belongs to its programme, and a read spends one too", async (t) =>
 	const nonce = "0123456789abcdef";
 	assert.equal((await shop.call("GET", "/v1/conversions", { nonce })).status, 200);
 	assert.equal((await shop.call("GET", "/v1/conversions", { nonce })).json.code, "replayed_nonce");
+	const other = await makeShop(shop.deps);
+	const request = signedRequest("GET", "/v1/conversions", other.credentials, { nowMs: START_MS, nonce });
+	assert.equal((await shop.request(request)).status, 200);
 });
 
 test("a call that fails on our side spends no nonce: the same request then goes through", async (t) => {
