@@ -51,9 +51,9 @@ export type Area =
 	| "account"
 	| "docs";
 
-/** The others do without 50 KB. */
+/** Only these load the chart library, which is 50 KB. */
 const AREAS_WITH_CHARTS: readonly Area[] = ["overview", "integration"];
-/** Staff's own pages; those of a programme are about the shop. */
+/** Staff's own pages. Those of a programme are about the shop, and not about the installation. */
 const WARNED_AREAS: readonly Area[] = ["programmes", "review", "staff"];
 
 export interface Flash {

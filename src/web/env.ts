@@ -13,7 +13,7 @@ export interface Viewer {
 	email: string;
 	name: string;
 	role: "owner" | "staff";
-	/** An owner's own, of which two are counted; none for staff, who see all. */
+	/** How many an owner has, counted up to two; 0 for staff, who see all. */
 	programmeCount: number;
 	hasAuthenticator: boolean;
 	/** Must set up an authenticator before anything else: of the staff, where the network asks it of them. */

@@ -57,7 +57,7 @@ function guardForms(origin: string, isFile: IsFile, guardUpload: UploadGuard): M
 	};
 }
 
-/** Counted before the form is read, by what every field must have: a name in its header, or a sign before it. */
+/** Counted before the form is read, by what every field must have: a header of its own in multipart forms, an ampersand before it in others. */
 async function hasTooManyFields(c: WebContext): Promise<boolean> {
 	const isMultipart = /multipart/i.test(c.req.header("content-type") ?? "");
 	const marks = (await readBytes(c))

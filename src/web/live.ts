@@ -19,7 +19,7 @@ export const MAX_STREAMS_A_PERSON = 4;
 
 /** The page says "Live" when it hears this, and not before. */
 const OPENED = "event: opened\ndata:\n\n";
-/** The page stays as it is, says so, and asks again later. An error would be no different, but for the noise. */
+/** The page says that it is not live, and asks again later. An error status would do the same, and fill the browser's log. */
 const FULL = "event: full\ndata:\n\n";
 
 /** For good: the page closes its stream when it hears this (hx-sse:close). */

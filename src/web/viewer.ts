@@ -11,7 +11,7 @@ import type { Viewer, WebContext } from "./env.ts";
 
 export type { Viewer } from "./env.ts";
 
-/** One, or something to switch between. */
+/** Enough to know whether there is another one to switch to. */
 const PROGRAMMES_COUNTED = 2;
 
 /** Null for somebody who is no longer welcome: their session is worth nothing from that moment on. */

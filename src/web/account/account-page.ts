@@ -1,4 +1,4 @@
-// /account: the page that all three parts of an account stand on.
+// /account: the password, the authenticator and the sessions on one page.
 
 import { html } from "hono/html";
 import { MIN_PASSWORD_LENGTH } from "../../accounts/auth.ts";

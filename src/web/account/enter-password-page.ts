@@ -1,4 +1,4 @@
-// /account/enter-password: what comes before every page of the account when the sign-in is not of today.
+// /account/enter-password: asks for the password again before the account opens, when the sign-in is more than a day old.
 
 import type { MiddlewareHandler } from "hono";
 import { getCookie } from "hono/cookie";
