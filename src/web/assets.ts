@@ -28,7 +28,8 @@ const ASSETS: ReadonlyMap<string, Asset> = new Map(
 			["docs.css", ownFile("docs.css"), STYLE],
 			["page.js", ownFile("page.js"), SCRIPT],
 			["icon.svg", ownFile("icon.svg"), "image/svg+xml"],
-			// In one file: htmx looks at the page in the next turn, and whatever comes later finds no streams to open.
+			// In one file: htmx reads the page right after its own script, and an extension that is registered later
+			// would miss the event streams named there.
 			[
 				"htmx.js",
 				`${packageFile("htmx.org/dist/htmx.min.js")}\n${packageFile("htmx.org/dist/ext/hx-sse.min.js")}`,
@@ -53,7 +54,8 @@ export function mountAssets<AppEnv extends Env>(app: Hono<AppEnv>): void {
 	app.get("/assets/:name", (c) => {
 		const asset = ASSETS.get(c.req.param("name"));
 		if (asset === undefined) return c.notFound();
-		// While versions change, a page of one process may ask another: what is not meant must not be kept.
+		// During an upgrade a page of the old version may ask a process of the new one, or the other way round: an
+		// answer that does not fit the hash must not be cached under it.
 		const isMeant = c.req.query("v") === asset.hash;
 		return c.body(asset.body, 200, {
 			"content-type": asset.type,

@@ -175,7 +175,7 @@
 	});
 
 	/** On a phone the bars of links are wider than the screen: the page one is on must not be out of sight. */
-	function showPlace() {
+	function showCurrentLink() {
 		for (const link of document.querySelectorAll(".sidebar [aria-current], .tabs-list [aria-current]")) {
 			const bar = link.parentElement;
 			const ahead = link.getBoundingClientRect().right - bar.getBoundingClientRect().right;
@@ -284,6 +284,6 @@
 	document.addEventListener("htmx:error", reopenLater);
 	document.addEventListener("htmx:response:error", reopenLater);
 	enhance(document);
-	showPlace();
+	showCurrentLink();
 	followOutline();
 })();

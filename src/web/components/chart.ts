@@ -5,7 +5,7 @@ import type { Content, Html } from "../html.ts";
 
 export interface ChartSeries {
 	label: string;
-	/** Named by its job, so that both themes have it. */
+	/** A variable of the style sheet (--chart-good and so on), which has a colour for each theme. */
 	colour: "good" | "bad" | "warn" | "info" | "plain";
 	/** One for each label on the axis. */
 	values: readonly number[];

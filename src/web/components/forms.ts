@@ -75,7 +75,7 @@ export interface Button {
 	value?: string;
 	/** Asked before it is done, where scripts run. */
 	confirm?: string;
-	/** For those who hear it without its row. */
+	/** For screen readers, where the label alone does not say which row it is about. */
 	ariaLabel?: string;
 	/** Sent although a field is empty that the form's other buttons need. */
 	skipsChecks?: boolean;

@@ -6,7 +6,7 @@ import { dataTable } from "../components/lists.ts";
 import type { Content, Html } from "../html.ts";
 import { renderLine } from "./markdown.ts";
 
-/** A field of a body, or a parameter, which says besides where it stands. */
+/** A field of a body, or a parameter: then with where it is sent (path, query or header). */
 export type FieldRow = Pick<Parameter, "name" | "required" | "schema" | "description"> & {
 	in?: Parameter["in"];
 };
@@ -39,7 +39,7 @@ export function fieldRows(schema: JsonSchema): FieldRow[] {
 	}));
 }
 
-/** In an answer every field is there: then there is no word about it. */
+/** Which fields are required is said of requests alone: in an answer all of them are there. */
 export function fieldTable(caption: string, rows: readonly FieldRow[], kind: "request" | "answer"): Html {
 	return dataTable({
 		caption,

@@ -1,5 +1,5 @@
 // The page around a document that everybody may read: where else to read, what is on this page, and the text.
-// A stranger's copy sets no cookie and may be kept by whoever hands it on; a reader who is signed in gets theirs.
+// A stranger's copy sets no cookie and may be cached on its way; whoever is signed in gets a copy of their own.
 
 import { html } from "hono/html";
 import { tabs } from "../components/blocks.ts";
@@ -24,7 +24,7 @@ export interface DocsPage {
 	body: Html;
 }
 
-/** As long as an upgrade may take to show. */
+/** So long a cached copy may be out of date after an upgrade. */
 const CACHE_SECONDS = 300;
 
 const DOCUMENTS = [
@@ -39,7 +39,7 @@ export async function answerDocs(c: WebContext, page: DocsPage): Promise<Respons
 		viewer,
 		active: "docs",
 		flash: viewer === null ? undefined : c.get("flashCookie").take(c),
-		// Asking for a stranger's token would make them a cookie.
+		// csrfField sets a cookie, which must not be in a copy that is cached for others.
 		csrf: viewer === null ? null : csrfField(c),
 		warnings: [],
 		allowsPrivateRanges: viewer !== null && c.get("allowsPrivateRanges"),

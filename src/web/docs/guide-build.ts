@@ -30,7 +30,7 @@ export function buildGuide(guide: string): string {
 
 interface AnswerRow {
 	answer: string;
-	/** Of the row's kind; the code must judge all of them alike. */
+	/** What the row stands for; the code must treat all of them alike. */
 	outcomes: readonly Outcome[];
 }
 

@@ -22,7 +22,7 @@ import { renderMarkdown } from "./markdown.ts";
 
 const GUIDE = foldExamples(readFileSync(GUIDE_FILE, "utf8"));
 
-/** As the file names them for any instance, besides what the examples hold too. */
+/** How the file writes the brand, besides what `fillIn` replaces in the examples too. */
 const NEUTRAL_AGENT = userAgent("Service");
 const NEUTRAL_BRAND = "RINGBACK_BRAND=Service";
 

@@ -10,7 +10,7 @@ import {
 	userAgent,
 } from "../../domain/signature.ts";
 
-/** Of nobody. */
+/** Published in the guide; no programme has it. */
 export const SAMPLE_SECRET = "rbs_sample-secret-of-the-guide";
 export const SAMPLE_TARGET = "/postback?shop=1";
 const HOST = "shop.example";

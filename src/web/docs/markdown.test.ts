@@ -3,13 +3,13 @@ import { test } from "node:test";
 import { html } from "hono/html";
 import { headingId, renderMarkdown } from "./markdown.ts";
 
-const PLACES = {
+const OPTIONS = {
 	linkTo: (href: string) => (href.startsWith("#") || href === "/known" ? href : null),
 	fillComment: (comment: string) => (comment === "here" ? html`<hr class="filled">` : null),
 };
 
 function render(body: string): string {
-	return String(renderMarkdown(`# Title\n\n${body}`, PLACES).body);
+	return String(renderMarkdown(`# Title\n\n${body}`, OPTIONS).body);
 }
 
 test("text, code and table cells are escaped, wherever markup stands in them", () => {
@@ -48,7 +48,7 @@ test("a link leads where the page says, and one to nowhere leaves its text", () 
 test("headings get the ids that GitHub gives them, and the outline names each", () => {
 	const { title, outline } = renderMarkdown(
 		"# A `b`\n\n## What's *new*, 2xx?\n\n### Part: 1.2\n\n#### deep",
-		PLACES,
+		OPTIONS,
 	);
 	assert.equal(title, "A b");
 	assert.deepEqual(outline, [
@@ -81,5 +81,5 @@ test("lists, quotes, tasks and tables keep their structure", () => {
 });
 
 test("a document without a title is refused", () => {
-	assert.throws(() => renderMarkdown("no title", PLACES), /begins with its title/);
+	assert.throws(() => renderMarkdown("no title", OPTIONS), /begins with its title/);
 });

@@ -9,12 +9,12 @@ import { codeBlock } from "../components/text.ts";
 import { attrs, type Content, type Html } from "../html.ts";
 import type { OutlineEntry } from "./docs-document.ts";
 
-export interface MarkdownPlaces {
+export interface MarkdownOptions {
 	/** Where a link of the document leads on the site; null for nowhere: then its text stands alone. */
 	linkTo(href: string): string | null;
 	/** What stands in place of a comment; null for nothing. */
 	fillComment(comment: string): Html | null;
-	/** What a block of code is; without it, the heading above it names it. */
+	/** The name of a block of code for screen readers; without it, the heading above it names it. */
 	codeLabel?: string;
 }
 
@@ -28,11 +28,11 @@ export interface RenderedMarkdown {
 /** Deeper headings are parts of parts, and would make the outline longer than the page. */
 const OUTLINE_DEPTH = 3;
 
-export function renderMarkdown(markdown: string, places: MarkdownPlaces): RenderedMarkdown {
+export function renderMarkdown(markdown: string, options: MarkdownOptions): RenderedMarkdown {
 	const [first, ...rest] = ownTokens(lexer(markdown));
 	if (first?.type !== "heading" || first.depth !== 1) throw new Error("a document begins with its title");
 	const headings = rest.filter((token) => token.type === "heading");
-	const writer = new Writer(places);
+	const writer = new Writer(options);
 	return {
 		title: plainText(first.tokens),
 		body: html`${rest.map((token) => writer.block(token))}`,
@@ -42,17 +42,17 @@ export function renderMarkdown(markdown: string, places: MarkdownPlaces): Render
 	};
 }
 
-const NOWHERE: MarkdownPlaces = { linkTo: () => null, fillComment: () => null };
+const PLAIN: MarkdownOptions = { linkTo: () => null, fillComment: () => null };
 
 /** A description: no title, and links lead nowhere. */
 export function renderText(text: string, codeLabel = "Code"): Content {
-	const writer = new Writer({ ...NOWHERE, codeLabel });
+	const writer = new Writer({ ...PLAIN, codeLabel });
 	return ownTokens(lexer(text)).map((token) => writer.block(token));
 }
 
 /** One line: for cells of tables. */
 export function renderLine(text: string): Content {
-	return new Writer(NOWHERE).inline(Lexer.lexInline(text));
+	return new Writer(PLAIN).inline(Lexer.lexInline(text));
 }
 
 /** As GitHub makes it, so that a link to a part of the document works in both places. */
@@ -64,13 +64,13 @@ export function headingId(text: string): string {
 }
 
 class Writer {
-	readonly #places: MarkdownPlaces;
-	/** Names the code and the tables below it for those who do not see where they stand. */
+	readonly #options: MarkdownOptions;
+	/** The last one: screen readers hear the code and the tables below it named after it. */
 	#heading = "";
 	readonly #labels = new Map<string, number>();
 
-	constructor(places: MarkdownPlaces) {
-		this.#places = places;
+	constructor(options: MarkdownOptions) {
+		this.#options = options;
 	}
 
 	block(token: MarkedToken): Content {
@@ -84,7 +84,7 @@ class Writer {
 			case "list":
 				return this.#list(token);
 			case "code":
-				return codeBlock(token.text, this.#label(this.#places.codeLabel ?? `Code in “${this.#heading}”`));
+				return codeBlock(token.text, this.#label(this.#options.codeLabel ?? `Code in “${this.#heading}”`));
 			case "table":
 				return this.#table(token);
 			case "blockquote":
@@ -152,14 +152,14 @@ class Writer {
 	}
 
 	#link({ href, tokens }: Tokens.Link): Content {
-		const target = this.#places.linkTo(href);
+		const target = this.#options.linkTo(href);
 		const text = this.inline(tokens);
 		return target === null ? text : html`<a href="${target}">${text}</a>`;
 	}
 
 	#comment(text: string): Content {
 		const comment = /^<!--\s*(.*?)\s*-->$/s.exec(text.trim())?.[1];
-		return comment === undefined ? html`<p>${text}</p>` : this.#places.fillComment(comment);
+		return comment === undefined ? html`<p>${text}</p>` : this.#options.fillComment(comment);
 	}
 
 	/** Two regions of a page must not have one name. */
