@@ -4,7 +4,7 @@ import { expireParked } from "../../conversions/end-windows.ts";
 import { recordConversion } from "../../conversions/record.ts";
 import { EVENT_TYPES, STATUSES } from "../../domain/conversion.ts";
 import { updateProgramme } from "../../store/programmes.ts";
-import { START_MS, type TestSite } from "../test-site.test-support.ts";
+import { START_MS } from "../test-site.test-support.ts";
 import { follow, openShop, submitForm } from "./shop.test-support.ts";
 
 const MARKUP = `<script>alert("x")</script>`;
@@ -501,71 +501,24 @@ for (const [status, moves, sentence] of [
 	});
 }
 
-test("another shop's owner, nobody and a form without its token get nothing and change nothing", async (t) => {
-	const { site, programme, base, owner, add, read } = await openShop(t);
+test("inside an owner's own programme, another shop's conversions are as unknown as those of nobody", async (t) => {
+	const { site, add, read } = await openShop(t);
 	const conversion = await add({ order_id: "SECRET-ORDER" });
-	const stranger = await site.signIn(await site.addOwner(await site.addProgramme("Other")));
-	await owner.open(base);
-	const job = await submitForm(
-		owner,
-		`${base}/decide`,
-		new URLSearchParams([
-			["conversion", conversion.public_id],
-			["conversion", (await add()).public_id],
-			["decision", "approve"],
-		]),
-	);
-	const jobPath = job.location ?? "";
-	const paths = ["", "/export.csv", "/bulk", `/${conversion.public_id}`].map((path) => `${base}${path}`);
-	const unknownBase = base.replace(programme.public_id, "prg_00000000000000000000000000");
-	for (const path of [...paths, jobPath, `${jobPath}/result.csv`]) {
-		const theirs = await stranger.open(path);
-		const unknown = await stranger.open(path.replace(base, unknownBase));
-		deepEqual([theirs.status, unknown.status], [404, 404], path);
-		equal(theirs.text, unknown.text, path);
-		doesNotMatch(theirs.text, /SECRET-ORDER/);
-		const nobody = await site.browser().open(path);
-		deepEqual([nobody.status, nobody.location], [303, `/sign-in?next=${encodeURIComponent(path)}`]);
+	const other = await site.addProgramme("Other");
+	const stranger = await site.signIn(await site.addOwner(other));
+	const base = `/programmes/${other.public_id}/conversions`;
+	await stranger.open(base);
+	const page = (id: string) => stranger.open(`${base}/${id}`);
+	const decide = (id: string) => stranger.submit(`${base}/${id}/decide`, { decision: "approve" });
+	for (const ask of [page, decide]) {
+		const theirs = await ask(conversion.public_id);
+		const unknown = await ask("cnv_00000000000000000000000000");
+		deepEqual([theirs.status, theirs.text], [404, unknown.text]);
 	}
-	const actions = ["/decide", "/bulk", `/${conversion.public_id}/decide`].map((path) => `${base}${path}`);
-	const fields = { decision: "approve", conversion: conversion.public_id };
-	await stranger.open("/account");
-	for (const path of [...actions, `${jobPath}/apply`, `${jobPath}/discard`]) {
-		equal((await stranger.submit(path, fields)).status, 404, path);
-		equal((await site.browser().submit(path, fields)).location, "/sign-in", path);
-		equal((await owner.submit(path, fields, { csrf: null })).status, 403, path);
-		equal((await owner.submit(path, fields, { csrf: stranger.csrf })).status, 403, path);
-		equal(
-			(await owner.submit(path, fields, { headers: { "sec-fetch-site": "cross-site" } })).status,
-			403,
-			path,
-		);
-	}
-	// Inside their own programme, somebody else's ids are as unknown as those of nobody.
-	const own = (await stranger.open("/programmes")).location ?? "";
-	const ownBase = `/programmes/${/prg_[0-9A-Z]+/.exec(own)?.[0] ?? (await otherId(site))}/conversions`;
-	const unknownId = "cnv_00000000000000000000000000";
-	for (const action of [`${ownBase}/${conversion.public_id}/decide`, `${ownBase}/decide`]) {
-		const theirs = await stranger.submit(action, fields);
-		const unknown = await stranger.submit(action.replace(conversion.public_id, unknownId), {
-			...fields,
-			conversion: unknownId,
-		});
-		deepEqual([theirs.status, theirs.text], [unknown.status, unknown.text]);
-		equal(theirs.status, 404);
-	}
-	equal((await stranger.open(`${ownBase}/${conversion.public_id}`)).status, 404);
+	const selected = { decision: "approve", conversion: conversion.public_id };
+	equal((await stranger.submit(`${base}/decide`, selected)).status, 404);
 	equal((await read(conversion)).status, "RECORDED");
 });
-
-async function otherId(site: TestSite): Promise<string> {
-	const row = await site.store.db
-		.selectFrom("programmes")
-		.select("public_id")
-		.where("name", "=", "Other")
-		.executeTakeFirstOrThrow();
-	return row.public_id;
-}
 
 test("every status and event type has its words", async (t) => {
 	const { owner, base, add } = await openShop(t);

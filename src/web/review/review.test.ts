@@ -7,21 +7,6 @@ import { START_MS } from "../test-site.test-support.ts";
 const rowsOf = (text: string) =>
 	[...text.matchAll(/name="conversion" value="(\w+)"/g)].map((found) => found[1]);
 
-test("Review is not there for owners, and asks nobody to sign in", async (t) => {
-	const { site, owner, add, read } = await openShop(t);
-	const conversion = await add({ order_id: "SECRET-ORDER" });
-	const page = await owner.open("/review");
-	equal(page.status, 404);
-	equal(page.text, (await owner.open("/review/nothing-here")).text);
-	doesNotMatch(page.text, /SECRET-ORDER/);
-	const fields = { conversion: conversion.public_id, reason: "FRAUD" };
-	await owner.open("/account");
-	equal((await owner.submit("/review/reject", fields)).status, 404);
-	equal((await site.browser().open("/review")).location, "/sign-in?next=%2Freview");
-	equal((await site.browser().submit("/review/reject", fields)).location, "/sign-in");
-	equal((await read(conversion)).status, "RECORDED");
-});
-
 test("staff see all programmes' open conversions, newest first, and filter by programme, status, amount and age", async (t) => {
 	const { site, programme, add } = await openShop(t, `<b>"Shop"`);
 	const other = await site.addProgramme("Other");
