@@ -2,7 +2,7 @@
 // call them from inside, so that its checks hold. How often one may try is for accounts/limits. No other file knows it.
 
 import { hkdfSync } from "node:crypto";
-import { type BetterAuthPlugin, betterAuth } from "better-auth";
+import { type BetterAuthPlugin, betterAuth, type Session } from "better-auth";
 import { createAuthEndpoint, isAPIError } from "better-auth/api";
 import { setSessionCookie } from "better-auth/cookies";
 import { twoFactor } from "better-auth/plugins";
@@ -257,18 +257,7 @@ async function readAnswer(response: Response, path: string): Promise<AuthAnswer>
 	};
 }
 
-function describeSession(
-	session: {
-		id: string;
-		token: string;
-		userId: string;
-		createdAt: Date;
-		updatedAt: Date;
-		ipAddress?: string | null | undefined;
-		userAgent?: string | null | undefined;
-	},
-	user: object,
-): AuthSession {
+function describeSession(session: Session, user: object): AuthSession {
 	return {
 		id: session.id,
 		token: session.token,

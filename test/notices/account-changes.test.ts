@@ -14,12 +14,11 @@ import {
 import { tellChanges } from "../../src/accounts/tell-changes.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 import { noteAudit } from "../../src/store/audit.ts";
-import { findPersonByEmail } from "../../src/store/people.ts";
 import type { ReceivedMail } from "../support/mail-server.ts";
 import type { ShopAccount } from "../support/shop-account.ts";
 import { expectValue } from "../support/shop-account.ts";
 import { DATABASE_KINDS } from "../support/test-database.ts";
-import { openSetup, type Setup } from "./notice-setup.ts";
+import { type Setup, startSetup } from "./notice-setup.ts";
 
 const LOOK_MS = 5_000;
 const OWNERS = ["one@shop.example", "two@shop.example"];
@@ -27,11 +26,10 @@ const OWNERS = ["one@shop.example", "two@shop.example"];
 for (const kind of DATABASE_KINDS) {
 	describe(`changes by mail (${kind})`, { concurrency: 2 }, () => {
 		test("a new key is told at once to every owner, with who, when and what to do, and to nobody else", async (t) => {
-			const setup = await openSetup(t, kind);
-			await setup.start();
+			const setup = await startSetup(t, kind);
 			const shop = await setup.addShop({ name: "Garden & Tools", owners: OWNERS });
 			await setup.addShop({ name: "Other", owners: ["else@other.example"] });
-			const { id } = await person(setup, "one@shop.example");
+			const { id } = await setup.person("one@shop.example");
 			const { key } = expectValue(await issueKey(setup.service(), shop.programmeId, id));
 			await mails(setup, 2);
 			deepEqual(setup.mail.mails.flatMap(({ to }) => to).toSorted(), OWNERS);
@@ -56,8 +54,7 @@ for (const kind of DATABASE_KINDS) {
 		});
 
 		test("every step of a programme's life is told; what follows within fifteen minutes is one mail", async (t) => {
-			const setup = await openSetup(t, kind);
-			await setup.start();
+			const setup = await startSetup(t, kind);
 			const shop = await setup.addShop({ owners: [OWNERS[0] ?? ""] });
 			await walk(setup, shop);
 			await mails(setup, 1);
@@ -75,9 +72,35 @@ for (const kind of DATABASE_KINDS) {
 			equal(subject(setup.mail.mails[1]), '2 changes to the programme: "Shop"');
 		});
 
+		test("the same Postback URL saved again, and one removed that is not there, are told to nobody", async (t) => {
+			const setup = await startSetup(t, kind);
+			const { programmeId } = await setup.addShop({ owners: ["one@shop.example"] });
+			const service = setup.service();
+			const audited = async () => {
+				const entries = setup.store.db.selectFrom("audit_entries").select("action").orderBy("id");
+				const saved = await entries.where("action", "like", "postback_url.%").execute();
+				return saved.map(({ action }) => action);
+			};
+			const known = await audited();
+			const url = setup.shop.url("/a?token=1");
+			expectValue(await savePostbackUrl(service, programmeId, url));
+			equal(expectValue(await savePostbackUrl(service, programmeId, url)).replaced, url);
+			// What differs in the query alone is a change, though the mail does not show it.
+			expectValue(await savePostbackUrl(service, programmeId, setup.shop.url("/a?token=2")));
+			expectValue(await removePostbackUrl(service, programmeId));
+			equal(expectValue(await removePostbackUrl(service, programmeId)), 0);
+			const saved = "postback_url.saved";
+			deepEqual((await audited()).slice(known.length), [saved, saved, "postback_url.removed"]);
+			await setup.clock.moveBy(MINUTE_MS);
+			await setup.until(() => setup.mail.mails.length === 1);
+			equal(setup.mail.mails[0]?.headers.get("subject"), '3 changes to the programme: "Shop"');
+			expectValue(await removePostbackUrl(service, programmeId));
+			await setup.clock.moveBy(20 * MINUTE_MS);
+			equal(setup.mail.mails.length, 1);
+		});
+
 		test("a mailbox that is flooded with changes gets a bounded mail", async (t) => {
-			const setup = await openSetup(t, kind);
-			await setup.start();
+			const setup = await startSetup(t, kind);
 			const shop = await setup.addShop({ owners: [OWNERS[0] ?? ""] });
 			for (let n = 0; n < 30; n++) {
 				await savePostbackUrl(setup.service(), shop.programmeId, setup.shop.url(`/p${n}`));
@@ -89,11 +112,10 @@ for (const kind of DATABASE_KINDS) {
 		});
 
 		test("an account's change goes to its person alone, with the network address; a removed owner hears of it", async (t) => {
-			const setup = await openSetup(t, kind);
-			await setup.start();
+			const setup = await startSetup(t, kind);
 			const shop = await setup.addShop({ owners: OWNERS });
-			const thief = await person(setup, "one@shop.example");
-			const victim = await person(setup, "two@shop.example");
+			const thief = await setup.person("one@shop.example");
+			const victim = await setup.person("two@shop.example");
 			const nowMs = setup.clock.nowMs();
 			const address = "203.0.113.9";
 			await setup.store.transact((trx) =>
@@ -123,10 +145,9 @@ for (const kind of DATABASE_KINDS) {
 		});
 
 		test("what is rolled back is told to nobody, and without a mail server nothing breaks", async (t) => {
-			const setup = await openSetup(t, kind);
-			await setup.start({ withoutMail: true });
+			const setup = await startSetup(t, kind, { withoutMail: true });
 			const shop = await setup.addShop({ owners: OWNERS });
-			const { id } = await person(setup, "one@shop.example");
+			const { id } = await setup.person("one@shop.example");
 			const note = { personId: id, action: "password.changed" } as const;
 			const failed = setup.store.transact(async (trx) => {
 				await noteAudit(trx, note, setup.clock.nowMs());
@@ -144,8 +165,7 @@ for (const kind of DATABASE_KINDS) {
 		});
 
 		test("a restart between the change and its mail loses nothing, and two processes tell it once", async (t) => {
-			const setup = await openSetup(t, kind);
-			await setup.start({ withoutMail: true });
+			const setup = await startSetup(t, kind, { withoutMail: true });
 			const shop = await setup.addShop({ owners: OWNERS });
 			await issueKey(setup.service(), shop.programmeId);
 			await setup.stop();
@@ -160,11 +180,10 @@ for (const kind of DATABASE_KINDS) {
 		});
 
 		test("a mail that the server does not take is kept sealed, tried again, and sent once", async (t) => {
-			const setup = await openSetup(t, kind);
-			await setup.start();
+			const setup = await startSetup(t, kind);
 			const shop = await setup.addShop({ owners: [OWNERS[0] ?? ""] });
 			await setup.mail.goAway();
-			const { id } = await person(setup, "one@shop.example");
+			const { id } = await setup.person("one@shop.example");
 			await issueKey(setup.service(), shop.programmeId, id);
 			const queued = () => setup.store.db.selectFrom("mail_queue").selectAll().execute();
 			await setup.untilLater(async () => ((await queued())[0]?.tries ?? 0) >= 2);
@@ -184,8 +203,7 @@ for (const kind of DATABASE_KINDS) {
 		});
 
 		test("a stop finishes the mail under way and leaves the others to the next start", async (t) => {
-			const setup = await openSetup(t, kind);
-			await setup.start();
+			const setup = await startSetup(t, kind);
 			const owners = ["a@shop.example", "b@shop.example", "c@shop.example"];
 			const shop = await setup.addShop({ owners });
 			setup.mail.holds = true;
@@ -203,8 +221,7 @@ for (const kind of DATABASE_KINDS) {
 		});
 
 		test("a server that hangs in the middle of a mail keeps no page waiting", async (t) => {
-			const setup = await openSetup(t, kind);
-			await setup.start();
+			const setup = await startSetup(t, kind);
 			const shop = await setup.addShop({ owners: [OWNERS[0] ?? ""] });
 			setup.mail.holds = true;
 			expectValue(await issueKey(setup.service(), shop.programmeId));
@@ -215,14 +232,13 @@ for (const kind of DATABASE_KINDS) {
 		});
 
 		test("hostile names cannot add a header, a line, a link or a recipient", async (t) => {
-			const setup = await openSetup(t, kind);
-			await setup.start();
+			const setup = await startSetup(t, kind);
 			const name =
 				'X". Pay at https://evil.example/x\r\nBcc: thief@evil.example\r\n\r\n\u202eHello www.evil.example';
 			const shop = await setup.addShop({ owners: [OWNERS[0] ?? ""] });
 			// Refused by every form: put there by hand.
 			await setup.store.db.updateTable("programmes").set({ name }).execute();
-			const { id } = await person(setup, "one@shop.example");
+			const { id } = await setup.person("one@shop.example");
 			await setup.store.db.updateTable("people").set({ name }).where("id", "=", id).execute();
 			await issueKey(setup.service(), shop.programmeId, id);
 			await mails(setup, 1);
@@ -265,12 +281,6 @@ async function mails(setup: Setup, count: number): Promise<void> {
 	await setup.clock.moveBy(LOOK_MS);
 	await setup.until(() => setup.mail.mails.length >= count);
 	equal(setup.mail.mails.length, count);
-}
-
-async function person({ store }: Setup, email: string) {
-	const found = await findPersonByEmail(store.db, email);
-	ok(found !== undefined);
-	return found;
 }
 
 function subject(mail: ReceivedMail | undefined): string | undefined {

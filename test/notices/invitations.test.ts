@@ -6,16 +6,14 @@ import { describe, test } from "node:test";
 import { invitePerson, renewLink } from "../../src/accounts/invitations.ts";
 import { createMailDispatcher } from "../../src/accounts/mail-dispatcher.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
-import { findPersonByEmail } from "../../src/store/people.ts";
 import { expectValue } from "../support/shop-account.ts";
 import { DATABASE_KINDS } from "../support/test-database.ts";
-import { openSetup } from "./notice-setup.ts";
+import { startSetup } from "./notice-setup.ts";
 
 for (const kind of DATABASE_KINDS) {
 	describe(`invitations by mail (${kind})`, { concurrency: 2 }, () => {
 		test("a process that dies right after an invitation leaves its mail to the next one", async (t) => {
-			const setup = await openSetup(t, kind);
-			await setup.start();
+			const setup = await startSetup(t, kind);
 			const service = setup.service();
 			// As a process that dies with the commit: nothing that comes later ever happens.
 			const clock = { ...setup.clock, yieldLoop: () => new Promise<void>(() => undefined) };
@@ -24,8 +22,7 @@ for (const kind of DATABASE_KINDS) {
 			const email = "new@network.example";
 			const input = { email, role: "staff", programme: null, invitedBy: null };
 			const links = [expectValue(await invitePerson(dying, input)).link];
-			const person = await findPersonByEmail(setup.store.db, email);
-			ok(person !== undefined);
+			const person = await setup.person(email);
 			links.push(expectValue(await renewLink(dying, null, person, null)).link);
 			service.mails.wake();
 			await setup.until(() => setup.mail.mails.length === 2);
@@ -36,8 +33,7 @@ for (const kind of DATABASE_KINDS) {
 		});
 
 		test("an address that the mail server refuses keeps nobody else from their mail", async (t) => {
-			const setup = await openSetup(t, kind);
-			await setup.start();
+			const setup = await startSetup(t, kind);
 			const { mail, log } = setup;
 			const { store, mails } = setup.service();
 			const write = async (...addresses: readonly string[]) => {
@@ -64,8 +60,7 @@ for (const kind of DATABASE_KINDS) {
 		});
 
 		test("without PUBLIC_URL the link, and the line that says who writes, name the port that is listened on", async (t) => {
-			const setup = await openSetup(t, kind);
-			await setup.start({ withoutPublicUrl: true });
+			const setup = await startSetup(t, kind, { withoutPublicUrl: true });
 			const service = setup.service();
 			const input = { email: "new@network.example", role: "staff", programme: null, invitedBy: null };
 			expectValue(await invitePerson(service, input));

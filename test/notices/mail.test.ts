@@ -9,7 +9,7 @@ import { addFailures, claimMail } from "../../src/store/notices.ts";
 import type { ReceivedMail } from "../support/mail-server.ts";
 import { newId } from "../support/rows.ts";
 import { DATABASE_KINDS } from "../support/test-database.ts";
-import { openSetup } from "./notice-setup.ts";
+import { type Setup, startSetup } from "./notice-setup.ts";
 
 /** Due mails are looked for every half a minute; the rest is what the clock runs ahead while one is sent. */
 const LATENESS_MS = 5 * MINUTE_MS;
@@ -17,8 +17,7 @@ const LATENESS_MS = 5 * MINUTE_MS;
 for (const kind of DATABASE_KINDS) {
 	describe(`notices by mail (${kind})`, { concurrency: 2 }, () => {
 		test("the first final failure is told at once, to all owners of that programme and nobody else", async (t) => {
-			const setup = await openSetup(t, kind);
-			await setup.start();
+			const setup = await startSetup(t, kind);
 			const owners = ["one@shop.example", "two@shop.example"];
 			const failing = await setup.addShop({ name: "Failing", owners });
 			const other = await setup.addShop({ name: "Other", owners: ["else@other.example"] });
@@ -41,8 +40,7 @@ for (const kind of DATABASE_KINDS) {
 		});
 
 		test("more failures within fifteen minutes are one digest, with their number, when those are over", async (t) => {
-			const setup = await openSetup(t, kind);
-			await setup.start();
+			const setup = await startSetup(t, kind);
 			const shop = await setup.addShop();
 			await setup.sell(shop);
 			await setup.until(() => setup.mail.mails.length === 1);
@@ -65,8 +63,7 @@ for (const kind of DATABASE_KINDS) {
 		});
 
 		test("another programme's quiet time is its own", async (t) => {
-			const setup = await openSetup(t, kind);
-			await setup.start();
+			const setup = await startSetup(t, kind);
 			const early = await setup.addShop({ name: "Early", owners: ["early@shop.example"] });
 			const late = await setup.addShop({ name: "Late", owners: ["late@shop.example"] });
 			await setup.sell(early);
@@ -84,8 +81,7 @@ for (const kind of DATABASE_KINDS) {
 		});
 
 		test("the next success is told when the fifteen minutes are over, and at once after that", async (t) => {
-			const setup = await openSetup(t, kind);
-			await setup.start();
+			const setup = await startSetup(t, kind);
 			const shop = await setup.addShop();
 			await setup.sell(shop);
 			await setup.until(() => setup.mail.mails.length === 1);
@@ -120,8 +116,7 @@ for (const kind of DATABASE_KINDS) {
 		});
 
 		test("while the mail server is away it is tried again, and told once it is back", async (t) => {
-			const setup = await openSetup(t, kind);
-			await setup.start();
+			const setup = await startSetup(t, kind);
 			await setup.mail.goAway();
 			const shop = await setup.addShop();
 			await setup.sell(shop);
@@ -138,8 +133,7 @@ for (const kind of DATABASE_KINDS) {
 		});
 
 		test("a process that died with the mail in its hand has it sent by the next one, a minute later", async (t) => {
-			const setup = await openSetup(t, kind);
-			await setup.start();
+			const setup = await startSetup(t, kind);
 			const shop = await setup.addShop();
 			await setup.stop();
 			const nowMs = setup.clock.nowMs();
@@ -166,8 +160,7 @@ for (const kind of DATABASE_KINDS) {
 		});
 
 		test("a stop finishes the mail under way and leaves the others for the next start", async (t) => {
-			const setup = await openSetup(t, kind);
-			await setup.start();
+			const setup = await startSetup(t, kind);
 			setup.mail.holds = true;
 			for (const name of ["First", "Second"]) {
 				await setup.sell(await setup.addShop({ name, owners: [`${name.toLowerCase()}@shop.example`] }));
@@ -187,8 +180,7 @@ for (const kind of DATABASE_KINDS) {
 		});
 
 		test("without SMTP_URL the notice stays on the page, and the log says that mail is off", async (t) => {
-			const setup = await openSetup(t, kind);
-			await setup.start({ withoutMail: true });
+			const setup = await startSetup(t, kind, { withoutMail: true });
 			const shop = await setup.addShop();
 			await setup.sell(shop, 2);
 			await setup.until(async () => (await setup.notices(shop))[0]?.failures === 2);
@@ -200,8 +192,7 @@ for (const kind of DATABASE_KINDS) {
 		});
 
 		test("a programme's name cannot add headers or recipients", async (t) => {
-			const setup = await openSetup(t, kind);
-			await setup.start();
+			const setup = await startSetup(t, kind);
 			const name = "Shop\r\nBcc: thief@evil.example\r\n\r\nHello,\nX-Evil: 1";
 			const shop = await setup.addShop({});
 			// Forms refuse such a name; the store may hold one from elsewhere.
@@ -221,6 +212,6 @@ function subject(mail: ReceivedMail | undefined): string | undefined {
 	return mail?.headers.get("subject");
 }
 
-async function countFailing({ store }: Awaited<ReturnType<typeof openSetup>>): Promise<number> {
+async function countFailing({ store }: Setup): Promise<number> {
 	return (await store.db.selectFrom("notices").select("id").execute()).length;
 }

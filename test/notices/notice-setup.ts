@@ -3,6 +3,7 @@
 import type { TestContext } from "node:test";
 import type { Service } from "../../src/service.ts";
 import type { Notice } from "../../src/store/notices.ts";
+import { findPersonByEmail, type Person } from "../../src/store/people.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createClock, type MovableClock } from "../support/clock.ts";
 import type { KeptLog } from "../support/log.ts";
@@ -29,6 +30,7 @@ export interface Setup {
 	/** So many sales; each owes the shop one callback. */
 	sell(account: ShopAccount, count?: number): Promise<void>;
 	notices(account: ShopAccount): Promise<Notice[]>;
+	person(email: string): Promise<Person>;
 	/** Lets the clock run along with real time until it is true. */
 	until(isTrue: Condition): Promise<void>;
 	/** The same a hundred times as fast: for what happens every half a minute. */
@@ -38,7 +40,12 @@ export interface Setup {
 /** Of the clock, for each millisecond of waiting. */
 const LATER_TICK_MS = 100;
 
-export async function openSetup(t: TestContext, kind: DatabaseKind): Promise<Setup> {
+/** With a service that is started. */
+export async function startSetup(
+	t: TestContext,
+	kind: DatabaseKind,
+	options?: Parameters<Setup["start"]>[0],
+): Promise<Setup> {
 	const clock = createClock();
 	// Undone from the last to the first: a database goes only when nobody is connected any more.
 	const opened = new AsyncDisposableStack();
@@ -89,8 +96,14 @@ export async function openSetup(t: TestContext, kind: DatabaseKind): Promise<Set
 				.where("programme_id", "=", programmeRow)
 				.orderBy("id")
 				.execute(),
+		async person(email) {
+			const found = await findPersonByEmail(store.db, email);
+			if (found === undefined) throw new Error(`nobody has ${email}`);
+			return found;
+		},
 		until: (isTrue) => untilOnClock(clock, `${isTrue}`, isTrue),
 		untilLater: (isTrue) => untilOnClock(clock, `${isTrue}`, isTrue, LATER_TICK_MS),
 	};
+	await setup.start(options);
 	return setup;
 }

@@ -7,10 +7,10 @@ import { issueKey } from "../../src/accounts/keys.ts";
 import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 import { noteAudit } from "../../src/store/audit.ts";
-import { findPersonByEmail, setDeactivated } from "../../src/store/people.ts";
+import { setDeactivated } from "../../src/store/people.ts";
 import { expectValue } from "../support/shop-account.ts";
 import { DATABASE_KINDS } from "../support/test-database.ts";
-import { openSetup, type Setup } from "./notice-setup.ts";
+import { type Setup, startSetup } from "./notice-setup.ts";
 
 const LOOK_MS = 5_000;
 const STAYS = "stays@shop.example";
@@ -19,11 +19,10 @@ const REMOVED = "removed@shop.example";
 for (const kind of DATABASE_KINDS) {
 	describe(`mails to people whose access ended (${kind})`, { concurrency: 2 }, () => {
 		test("a removed owner hears of the removal alone, whatever is told together with it", async (t) => {
-			const setup = await openSetup(t, kind);
-			await setup.start();
+			const setup = await startSetup(t, kind);
 			const shop = await setup.addShop({ name: "Garden & Tools", owners: [STAYS, REMOVED] });
-			const actor = await person(setup, STAYS);
-			const { id: removedId } = await person(setup, REMOVED);
+			const actor = await setup.person(STAYS);
+			const { id: removedId } = await setup.person(REMOVED);
 			// The first mail, so that what follows waits and goes together.
 			await savePostbackUrl(setup.service(), shop.programmeId, setup.shop.url("/first"), actor.id);
 			await setup.clock.moveBy(LOOK_MS);
@@ -60,11 +59,10 @@ for (const kind of DATABASE_KINDS) {
 		});
 
 		test("deactivated staff are told whom to ask, and not to choose a password that opens nothing", async (t) => {
-			const setup = await openSetup(t, kind);
-			await setup.start();
+			const setup = await startSetup(t, kind);
 			await setup.addShop({ owners: [STAYS, REMOVED] });
 			await setup.store.db.updateTable("people").set({ role: "staff" }).execute();
-			const [actor, left] = [await person(setup, STAYS), await person(setup, REMOVED)];
+			const [actor, left] = [await setup.person(STAYS), await setup.person(REMOVED)];
 			const nowMs = setup.clock.nowMs();
 			await setup.store.transact(async (trx) => {
 				await noteAudit(trx, { personId: left.id, action: "password.changed" }, nowMs);
@@ -90,10 +88,4 @@ for (const kind of DATABASE_KINDS) {
 
 function mailsTo({ mail }: Setup, address: string) {
 	return mail.mails.filter(({ to }) => to.includes(address));
-}
-
-async function person({ store }: Setup, email: string) {
-	const found = await findPersonByEmail(store.db, email);
-	ok(found !== undefined);
-	return found;
 }
