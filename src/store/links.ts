@@ -136,36 +136,22 @@ export async function withdrawLinks(
 		.where("links.withdrawn", "is", null)
 		.orderBy("links.id")
 		.execute();
-	const isForThem = (row: (typeof rows)[number]) => row.person_id === person.id || row.email === person.email;
-	const isInvitation = (row: (typeof rows)[number]) => row.purpose.endsWith("_invitation");
-	// What is for the person alone has nothing left to be sent again; an owner's invitation is on that owner's list.
-	const kept = rows.filter((row) => isInvitation(row) && row.person_id !== person.id);
-	const gone = rows.filter((row) => !kept.includes(row));
-	await markWithdrawn(trx, kept.filter(isForThem), "with_recipient");
-	await markWithdrawn(
-		trx,
-		kept.filter((row) => !isForThem(row)),
-		"with_maker",
-	);
-	if (gone.length > 0) {
-		const ids = gone.map(({ id }) => id);
-		await trx.deleteFrom("links").where("id", "in", ids).execute();
+	const ends = Object.groupBy(rows, ({ purpose, person_id, email }) => {
+		// What is for the person alone has nothing left to be sent again; an owner's invitation is on that owner's list.
+		if (!purpose.endsWith("_invitation") || person_id === person.id) return "gone";
+		return email === person.email ? "with_recipient" : "with_maker";
+	});
+	for (const withdrawn of ["with_recipient", "with_maker"] as const) {
+		const ids = ends[withdrawn]?.map(({ id }) => id) ?? [];
+		if (ids.length > 0) await trx.updateTable("links").set({ withdrawn }).where("id", "in", ids).execute();
 	}
+	const gone = ends.gone?.map(({ id }) => id) ?? [];
+	if (gone.length > 0) await trx.deleteFrom("links").where("id", "in", gone).execute();
 	return rows.map(({ purpose, programme_id, email, personEmail }) => ({
 		purpose,
 		email: email ?? personEmail ?? "",
 		programmeId: programme_id,
 	}));
-}
-
-async function markWithdrawn(
-	trx: Db,
-	rows: readonly { id: number }[],
-	withdrawn: Link["withdrawn"],
-): Promise<void> {
-	if (rows.length === 0) return;
-	const ids = rows.map(({ id }) => id);
-	await trx.updateTable("links").set({ withdrawn }).where("id", "in", ids).execute();
 }
 
 /** What has expired opens nothing any more; it would only pile up. */
