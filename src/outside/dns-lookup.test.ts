@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { createSocket, type RemoteInfo } from "node:dgram";
-import { once } from "node:events";
 import { suite, type TestContext, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Shop, startShop } from "../../test/support/shop.ts";
@@ -204,45 +202,20 @@ interface NameServer {
 	asked: string[];
 }
 
-// As much of RFC 1035 as one question needs: every name has the same records.
+/** Every name has the same records. */
 async function startNameServer(t: TestContext, records: Records): Promise<NameServer> {
-	const socket = createSocket("udp4");
-	socket.bind(0, "127.0.0.1");
-	await once(socket, "listening");
-	t.after(() => socket.close());
-	const server: NameServer = { address: `127.0.0.1:${socket.address().port}`, records, asked: [] };
-	socket.on("message", (query: Buffer, from: RemoteInfo) => {
-		const questionEnd = query.indexOf(0, 12) + 5;
-		const type = query.readUInt16BE(questionEnd - 4) === 1 ? "A" : "AAAA";
+	const asked: string[] = [];
+	const zone = await startZoneServer(({ type }) => {
+		if (type === null) return {};
+		asked.push(type);
 		const answer = server.records[type];
-		server.asked.push(type);
-		if (answer === "SILENCE") return;
-		const addresses = typeof answer === "string" ? [] : answer;
-		const errorBits = { NXDOMAIN: 3, SERVFAIL: 2 }[String(answer)] ?? 0;
-		const head = Buffer.from(query.subarray(0, questionEnd));
-		head.writeUInt16BE(0x8180 | errorBits, 2);
-		head.writeUInt16BE(addresses.length, 6);
-		head.writeUInt16BE(0, 10);
-		const answers = addresses.map((address) => {
-			const data = type === "A" ? Buffer.from(address.split(".").map(Number)) : ipv6Bytes(address);
-			// A pointer to the question's name, type, class IN, TTL 300, length, data.
-			const record = Buffer.from([0xc0, 12, 0, type === "A" ? 1 : 28, 0, 1, 0, 0, 1, 44, 0, data.length]);
-			return Buffer.concat([record, data]);
-		});
-		socket.send(Buffer.concat([head, ...answers]), from.port, from.address);
+		if (answer === "SILENCE") return { isSilent: true };
+		if (typeof answer === "string") return { failure: answer };
+		return { answers: answer.map((data) => ({ type, data })) };
 	});
+	t.after(() => zone.close());
+	const server: NameServer = { address: zone.address, records, asked };
 	return server;
-}
-
-/** Only the form with one "::" that these tests use. */
-function ipv6Bytes(address: string): Buffer {
-	const [front = "", back = ""] = address.split("::").map((half) =>
-		half
-			.split(":")
-			.map((group) => group.padStart(4, "0"))
-			.join(""),
-	);
-	return Buffer.from(front.padEnd(32 - back.length, "0") + back, "hex");
 }
 
 async function open(t: TestContext): Promise<{ server: NameServer; lookUp: DnsLookUp }> {

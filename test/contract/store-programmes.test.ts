@@ -8,16 +8,15 @@ import {
 	addOwner,
 	findProgramme,
 	ownerEmails,
-	type Programme,
 	presentUrl,
 	removeEndpoint,
 	setEndpoint,
 } from "../../src/store/programmes.ts";
-import type { ClaimedDelivery } from "../../src/store/queue.ts";
 import type { Store } from "../../src/store/store.ts";
 import { interruptAfter } from "../support/between-statements.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
+import { claimOne, readAll, settle } from "../support/queue-rows.ts";
 import { addDeliveries, addDelivery, addProgramme, newId, retried } from "../support/rows.ts";
 
 eachDatabase("programmes", (database) => {
@@ -90,7 +89,7 @@ eachDatabase("programmes", (database) => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const [claimed = 0, waiting = 0] = await addDeliveries(store, programme, START_MS, START_MS + 1);
-		await claimOne(store, programme);
+		await claimOne(store, programme.id, START_MS);
 		equal(await store.transact((trx) => removeEndpoint(trx, programme.id, START_MS + 5)), 1);
 		deepEqual(await readDelivery(store, claimed), ["pending", null, true]);
 		deepEqual(await readDelivery(store, waiting), ["cancelled", START_MS + 5, false]);
@@ -103,11 +102,10 @@ eachDatabase("programmes", (database) => {
 			const { store, rival } = database;
 			const programme = await addProgramme(store);
 			const id = await addDelivery(store, programme);
-			const delivery = await claimOne(store, programme);
-			const settle = () =>
-				rival.transact((trx) => rival.queue.settle(trx, [retried(delivery, START_MS + 60_000)]));
+			const delivery = await claimOne(store, programme.id, START_MS);
+			const settleIt = () => settle(rival, retried(delivery, START_MS + 60_000));
 			await store.transact((trx) =>
-				removeEndpoint(interruptAfter(trx, gap, settle), programme.id, START_MS + 5),
+				removeEndpoint(interruptAfter(trx, gap, settleIt), programme.id, START_MS + 5),
 			);
 			const [state, , isQueued] = await readDelivery(store, id);
 			equal(isQueued, state === "pending", `the delivery is ${state}, queued: ${isQueued}`);
@@ -117,7 +115,7 @@ eachDatabase("programmes", (database) => {
 			const { store, rival } = database;
 			const programme = await addProgramme(store);
 			const id = await addDelivery(store, programme);
-			const claim = () => claimOne(rival, programme).catch(() => undefined);
+			const claim = () => claimOne(rival, programme.id, START_MS).catch(() => undefined);
 			await store.transact((trx) =>
 				removeEndpoint(interruptAfter(trx, gap, claim), programme.id, START_MS + 5),
 			);
@@ -127,20 +125,7 @@ eachDatabase("programmes", (database) => {
 	}
 });
 
-async function claimOne(store: Store, programme: Programme): Promise<ClaimedDelivery> {
-	const request = { programmeId: programme.id, limit: 1 };
-	const { deliveries } = await store.transact((trx) => store.queue.claim(trx, [request], 71, START_MS));
-	const [delivery] = deliveries;
-	if (delivery === undefined) throw new Error("nothing was due");
-	return delivery;
-}
-
 async function readDelivery(store: Store, id: number): Promise<[string, number | null, boolean]> {
-	const delivery = await store.db
-		.selectFrom("deliveries")
-		.selectAll()
-		.where("id", "=", id)
-		.executeTakeFirstOrThrow();
-	const queued = await store.db.selectFrom("queue").select("id").where("id", "=", id).execute();
-	return [delivery.state, delivery.finished_at_ms, queued.length === 1];
+	const { delivery, queued } = await readAll(store, id);
+	return [delivery.state, delivery.finished_at_ms, queued !== null];
 }
