@@ -3,9 +3,8 @@
 
 import * as z from "zod";
 import { hasReached, readFeed, startOfFeed } from "../conversions/event-feed.ts";
-import { deriveCursorKey, type EventPosition, readCursor, writeCursor } from "../domain/event-cursor.ts";
+import { type Cursor, readCursor, writeCursor } from "../domain/cursor.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { SEALING_IV_BYTES } from "../domain/sealing.ts";
 import { EventStreams, type StreamSource } from "../server-sent-events.ts";
 import type { MoveStore } from "../store/announced-moves.ts";
 import { isKeyUsable } from "../store/keys.ts";
@@ -37,12 +36,11 @@ export const EVENTS_QUERY = z.strictObject({
 });
 
 interface StreamRequest {
-	position: EventPosition;
+	position: Cursor;
 	testOnly: boolean;
 }
 
 export function createGetEvents(deps: AppDeps): Endpoint {
-	const cursorKey = deriveCursorKey(deps.sealingKey);
 	const streams = new EventStreams(deps, {
 		maxStreams: MAX_STREAMS,
 		maxStreamsOfOne: MAX_STREAMS_A_PROGRAMME,
@@ -53,10 +51,10 @@ export function createGetEvents(deps: AppDeps): Endpoint {
 		const { programme } = call;
 		const { moveOrder } = deps.store;
 		const work: Work = async (trx) => {
-			const asked = await parseRequest({ db: trx, moveOrder }, cursorKey, programme, call.query);
+			const asked = await parseRequest({ db: trx, moveOrder }, deps, programme, call.query);
 			if (!asked.ok) return asked;
 			if (!streams.hasRoom(programme.id)) return { ok: false, fault: tooManyStreams() };
-			const source = createSource(deps, cursorKey, call, asked.value);
+			const source = createSource(deps, call, asked.value);
 			return succeed({
 				outcome: "LISTENING",
 				httpStatus: 200,
@@ -72,7 +70,7 @@ export function createGetEvents(deps: AppDeps): Endpoint {
 
 async function parseRequest(
 	store: MoveStore,
-	cursorKey: Uint8Array,
+	seal: Pick<AppDeps, "sealingKey">,
 	programme: Programme,
 	query: URLSearchParams,
 ): Promise<Result<StreamRequest>> {
@@ -86,8 +84,8 @@ async function parseRequest(
 	}
 	const testOnly = test === "true";
 	if (after === undefined) return succeed({ position: await startOfFeed(store), testOnly });
-	const position = readCursor(cursorKey, programme.id, after);
-	if (position !== null && (await hasReached(store, position))) return succeed({ position, testOnly });
+	const position = readCursor(seal, listOf(programme), after);
+	if (position !== undefined && (await hasReached(store, position))) return succeed({ position, testOnly });
 	return refuse(
 		"malformed_cursor",
 		"This cursor is not one of this programme's. Take the id of an event as it is, or leave it out to listen from now on.",
@@ -96,14 +94,13 @@ async function parseRequest(
 }
 
 function createSource(
-	{ store, clock, random }: AppDeps,
-	cursorKey: Uint8Array,
+	{ store, clock, random, sealingKey }: AppDeps,
 	{ programme, keyId, hangUp }: SignedCall,
 	{ position: start, testOnly }: StreamRequest,
 ): StreamSource {
 	let position = start;
-	const idLine = (at: EventPosition): string =>
-		`id: ${writeCursor(cursorKey, random.bytes(SEALING_IV_BYTES), programme.id, at)}\n`;
+	const idLine = (at: Cursor): string =>
+		`id: ${writeCursor({ sealingKey, random }, listOf(programme), at)}\n`;
 	const greeting: Listening = { programId: programme.public_id, testOnly };
 	return {
 		opening: `event: listening\n${idLine(start)}data: ${JSON.stringify(greeting)}\n\n`,
@@ -132,4 +129,8 @@ function createSource(
 		heartbeat: () => `: still here\n${idLine(position)}\n`,
 		hangUp,
 	};
+}
+
+function listOf({ public_id }: Programme): string {
+	return `events of ${public_id}`;
 }

@@ -43,12 +43,12 @@ function stopSignal(screen: Screen): Promise<NodeJS.Signals> {
 
 function sayStarted({ url, metricsUrl, config, migration, welcomeLink }: Service, screen: Screen): void {
 	const { database } = config;
-	const place =
+	const storedIn =
 		database.kind === "sqlite"
 			? `SQLite file ${resolve(database.path)}`
 			: `PostgreSQL at ${new URL(database.url).host}`;
 	screen.out(`Ringback listens on ${url}`);
-	screen.out(`  store    ${place}, schema version ${migration.version}`);
+	screen.out(`  store    ${storedIn}, schema version ${migration.version}`);
 	screen.out(`  role     ${config.role}`);
 	screen.out(`  metrics  ${metricsUrl === null ? "off" : `${metricsUrl}/metrics`}`);
 	screen.out(

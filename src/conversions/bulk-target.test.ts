@@ -13,7 +13,7 @@ import {
 	rowsOfJob,
 	STAFF,
 	uploadLines,
-} from "./bulk-scene.test-support.ts";
+} from "./bulk-setup.test-support.ts";
 import { selectDecisions } from "./bulk-upload.ts";
 import { workOffJobs } from "./bulk-work.ts";
 import { exportConversions } from "./export.ts";

@@ -18,7 +18,7 @@ import {
 	rowsOfJob,
 	STAFF,
 	uploadLines,
-} from "./bulk-scene.test-support.ts";
+} from "./bulk-setup.test-support.ts";
 import { workOffJobs } from "./bulk-work.ts";
 
 const CLAIM_MS = 30_000;
@@ -162,9 +162,9 @@ eachDatabase("many decisions", (database) => {
 		await workOffJobs(deps, () => false);
 		const started = await startApplying(deps, await reloadJob(deps, job), OWNER);
 		ok(started.ok);
-		let turns = 0;
-		const slow = { ...deps, clock: { ...deps.clock, yieldLoop: async () => void turns++ } };
-		await workOffJobs(slow, () => turns === 1);
+		let yields = 0;
+		const slow = { ...deps, clock: { ...deps.clock, yieldLoop: async () => void yields++ } };
+		await workOffJobs(slow, () => yields === 1);
 		const half = await reloadJob(deps, job);
 		deepEqual([half.state, half.done_rows], ["applying", 500]);
 		equal(await countStatus(deps, programme, "APPROVED"), 500);
@@ -199,14 +199,14 @@ eachDatabase("many decisions", (database) => {
 		await workOffJobs(deps, () => false);
 		ok((await startApplying(deps, await reloadJob(deps, job), OWNER)).ok);
 		// After its first page, everybody else's clock runs ahead and another process takes the job.
-		let turns = 0;
-		const turn = async () => {
-			turns += 1;
-			if (turns > 1) return;
+		let yields = 0;
+		const yieldLoop = async () => {
+			yields += 1;
+			if (yields > 1) return;
 			const late = deps.clock.nowMs() + CLAIM_MS;
 			ok(await claimJob(database.rival.db, "the other", late, late + CLAIM_MS));
 		};
-		await workOffJobs({ ...deps, clock: { ...deps.clock, yieldLoop: turn } }, () => false);
+		await workOffJobs({ ...deps, clock: { ...deps.clock, yieldLoop } }, () => false);
 		equal(await countStatus(deps, programme, "APPROVED"), 500);
 		equal((await reloadJob(deps, job)).claim, "the other");
 		await deps.clock.moveBy(3 * CLAIM_MS);

@@ -6,7 +6,7 @@ import { createRandom } from "../../test/support/random.ts";
 import { addProgramme, newConversion } from "../../test/support/rows.ts";
 import { approveDue } from "./end-windows.ts";
 
-const PAGE_ROWS = 500;
+const BATCH_ROWS = 500;
 
 eachDatabase("the approval window", (database) => {
 	test("long work takes a turn between its pages, stops when asked, and goes on where it stopped", async () => {
@@ -14,15 +14,15 @@ eachDatabase("the approval window", (database) => {
 		const { id } = await addProgramme(store);
 		const due = { status: "RECORDED" as const, window_ends_at_ms: START_MS - 1 };
 		for (let page = 0; page < 3; page++) {
-			const rows = Array.from({ length: PAGE_ROWS }, () => newConversion(id, due));
+			const rows = Array.from({ length: BATCH_ROWS }, () => newConversion(id, due));
 			await store.db.insertInto("conversions").values(rows).execute();
 		}
-		let turns = 0;
-		const clock = { ...createClock(), yieldLoop: async () => void turns++ };
+		let yields = 0;
+		const clock = { ...createClock(), yieldLoop: async () => void yields++ };
 		const deps = { store, clock, random: createRandom() };
-		equal(await approveDue(deps, () => turns === 2), 2 * PAGE_ROWS);
-		equal(turns, 2);
-		equal(await approveDue(deps, () => false), PAGE_ROWS);
+		equal(await approveDue(deps, () => yields === 2), 2 * BATCH_ROWS);
+		equal(yields, 2);
+		equal(await approveDue(deps, () => false), BATCH_ROWS);
 		equal(await approveDue(deps, () => false), 0, "nothing is approved twice");
 		const moves = await store.db.selectFrom("moves").select("decided_by").distinct().execute();
 		deepEqual(

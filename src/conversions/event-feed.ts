@@ -2,8 +2,8 @@
 // whoever has no Postback URL yet is owed nothing, but may listen. Nothing is written here.
 
 import { announcedBy } from "../domain/conversion.ts";
+import type { Cursor } from "../domain/cursor.ts";
 import { bodySentAt, composeEvent } from "../domain/event.ts";
-import type { EventPosition } from "../domain/event-cursor.ts";
 import type { EventName } from "../domain/event-name.ts";
 import { findNewestMove, listMovesAfter, type MoveStore, type PassedMove } from "../store/announced-moves.ts";
 import type { Programme } from "../store/programmes.ts";
@@ -14,42 +14,42 @@ export interface FeedEvent {
 	/** All 14 fields: what a callback sent at this moment would carry. */
 	body: string;
 	/** Where to go on behind it. */
-	position: EventPosition;
+	position: Cursor;
 }
 
 export interface FeedBatch {
 	events: readonly FeedEvent[];
-	position: EventPosition;
+	position: Cursor;
 	hasMore: boolean;
 }
 
 /** About 250 KB when all of them are the listener's own. */
 const BATCH_ROWS = 500;
-const BEFORE_ALL: EventPosition = { transaction: 0, id: 0 };
+const BEFORE_ALL: Cursor = { at: 0, id: 0 };
 
 /** From now on: what is under way at this moment, numbered but not committed, is still to come. */
-export async function startOfFeed(store: MoveStore): Promise<EventPosition> {
-	const { transaction, id } = (await findNewestMove(store, "ended")) ?? BEFORE_ALL;
-	return { transaction, id };
+export async function startOfFeed(store: MoveStore): Promise<Cursor> {
+	const { at, id } = (await findNewestMove(store, "ended")) ?? BEFORE_ALL;
+	return { at, id };
 }
 
 /** False for a position of another time: a database that was put back to an earlier state. */
-export async function hasReached(store: MoveStore, { transaction, id }: EventPosition): Promise<boolean> {
+export async function hasReached(store: MoveStore, { at, id }: Cursor): Promise<boolean> {
 	const newest = (await findNewestMove(store, "all")) ?? BEFORE_ALL;
-	return newest.transaction > transaction || (newest.transaction === transaction && newest.id >= id);
+	return newest.at > at || (newest.at === at && newest.id >= id);
 }
 
 export async function readFeed(
 	store: MoveStore,
 	programme: Pick<Programme, "id" | "public_id">,
-	from: EventPosition,
+	from: Cursor,
 	{ testOnly, nowMs }: { testOnly: boolean; nowMs: number },
 ): Promise<FeedBatch> {
 	const rows = await listMovesAfter(store, programme.id, from, BATCH_ROWS);
 	const events: FeedEvent[] = [];
 	let position = from;
 	for (const row of rows) {
-		position = { transaction: row.transaction, id: row.id };
+		position = { at: row.at, id: row.id };
 		const event = announcedBy(row.move);
 		if (row.public_id === null || event === null || (testOnly && !isTest(row))) continue;
 		// Status and reason are the move's own. What else has changed since was kept with the move.

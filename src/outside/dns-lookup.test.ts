@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { suite, type TestContext, test } from "node:test";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as yieldLoop } from "node:timers/promises";
 import { type Shop, startShop } from "../../test/support/shop.ts";
 import { startZoneServer } from "../../test/support/zone-server.ts";
 import { type AddressRange, parseRange } from "../domain/address.ts";
@@ -40,7 +40,7 @@ suite("a look-up", () => {
 		});
 		while (answer === undefined) {
 			t.mock.timers.tick(LATER_MS);
-			await nextTurn();
+			await yieldLoop();
 		}
 		assert.deepEqual(answer, { ok: true, addresses: ["192.0.2.1"] });
 		assert.deepEqual(server.asked.toSorted(), ["A", "AAAA"], "the silent one was not asked a second time");

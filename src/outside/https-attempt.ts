@@ -66,9 +66,9 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	}
 
 	/** Ends the present step, if it took place, and begins the next. */
-	enter(step: Step, tookPlace = true): void {
+	enter(step: Step, wasReached = true): void {
 		const nowMs = performance.now();
-		if (tookPlace) this.#timings[this.#step] = roundMs(nowMs - this.#stepStartedMs);
+		if (wasReached) this.#timings[this.#step] = roundMs(nowMs - this.#stepStartedMs);
 		this.#step = step;
 		this.#stepStartedMs = nowMs;
 	}
@@ -94,15 +94,15 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	}
 
 	/** A step that was begun counts with the time it took, finished or not. */
-	settle(outcome: Outcome, tookPlace = true): void {
+	settle(outcome: Outcome, wasReached = true): void {
 		if (this.isSettled) return;
 		this.isSettled = true;
-		if (tookPlace) this.#timings[this.#step] = roundMs(performance.now() - this.#stepStartedMs);
+		if (wasReached) this.#timings[this.#step] = roundMs(performance.now() - this.#stepStartedMs);
 		this.#resolve({ outcome, timings: this.#timings });
 	}
 
-	fail(code: string, tookPlace = true): void {
-		this.settle({ kind: "network-error", stage: STAGE_OF_STEP[this.#step], code }, tookPlace);
+	fail(code: string, wasReached = true): void {
+		this.settle({ kind: "network-error", stage: STAGE_OF_STEP[this.#step], code }, wasReached);
 		this.abandon();
 	}
 

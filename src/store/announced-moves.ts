@@ -1,10 +1,10 @@
-// Moves in the order in which listeners are told of them: by transaction, then by number. The store says which number
+// Moves in the order in which listeners are told of them: by transaction (`at` of their cursor), then by number. The store says which number
 // a transaction has, and below which number all have ended (`Store.moveOrder`). Only those are read, so that nothing
 // can appear later behind a position that a listener has passed. No clock is asked, for those of two processes may be
 // minutes apart.
 
 import { type RawBuilder, sql } from "kysely";
-import type { EventPosition } from "../domain/event-cursor.ts";
+import type { Cursor } from "../domain/cursor.ts";
 import type { Conversion } from "./conversions.ts";
 import type { Store } from "./store.ts";
 import type { MovesTable } from "./tables/conversions.ts";
@@ -12,7 +12,7 @@ import type { MovesTable } from "./tables/conversions.ts";
 /** `db` may be a transaction's. */
 export type MoveStore = Pick<Store, "db" | "moveOrder">;
 
-export type PassedMove = EventPosition & MoveColumns & (OfAnother | ConversionOfMove);
+export type PassedMove = Cursor & MoveColumns & (OfAnother | ConversionOfMove);
 /** Its conversion is another programme's. */
 type OfAnother = { public_id: null };
 type MoveColumns = Pick<MovesTable, (typeof MOVE_COLUMNS)[number]>;
@@ -39,12 +39,12 @@ const CONVERSION_COLUMNS = [
 export async function listMovesAfter(
 	{ db, moveOrder: { transaction, endedBelow } }: MoveStore,
 	programmeId: number,
-	after: EventPosition,
+	after: Cursor,
 	limit: number,
 ): Promise<PassedMove[]> {
 	const passed = db
 		.selectFrom("moves")
-		.select([...MOVE_COLUMNS, "id", transaction.as("transaction")])
+		.select([...MOVE_COLUMNS, "id", transaction.as("at")])
 		.where(transaction, "<", endedBelow)
 		.where(isAfter(transaction, after))
 		.orderBy(transaction)
@@ -59,25 +59,25 @@ export async function listMovesAfter(
 		)
 		.selectAll("passed")
 		.select(CONVERSION_COLUMNS)
-		.orderBy("passed.transaction")
+		.orderBy("passed.at")
 		.orderBy("passed.id")
 		.$castTo<PassedMove>()
 		.execute();
 }
 
-function isAfter(transaction: RawBuilder<number>, after: EventPosition): RawBuilder<boolean> {
-	return sql<boolean>`(${transaction}, moves.id) > (${after.transaction}, ${after.id})`;
+function isAfter(transaction: RawBuilder<number>, after: Cursor): RawBuilder<boolean> {
+	return sql<boolean>`(${transaction}, moves.id) > (${after.at}, ${after.id})`;
 }
 
 /** Undefined while there is none. */
 export async function findNewestMove(
 	{ db, moveOrder: { transaction, endedBelow } }: MoveStore,
 	which: "all" | "ended",
-): Promise<(EventPosition & { conversion_id: number }) | undefined> {
+): Promise<(Cursor & { conversion_id: number }) | undefined> {
 	return (
 		db
 			.selectFrom("moves")
-			.select(["id", "conversion_id", transaction.as("transaction")])
+			.select(["id", "conversion_id", transaction.as("at")])
 			// Holds for every row: without a condition SQLite's plan says that it reads the whole table.
 			.where(transaction, ">", 0)
 			.$if(which === "ended", (query) => query.where(transaction, "<", endedBelow))

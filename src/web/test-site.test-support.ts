@@ -249,8 +249,8 @@ export class Browser {
 	}
 }
 
-export function newEmail(place: "shop" | "network"): string {
-	return `${randomBytes(4).toString("hex")}@${place}.example`;
+export function newEmail(organisation: "shop" | "network"): string {
+	return `${randomBytes(4).toString("hex")}@${organisation}.example`;
 }
 
 async function readEverything({ db }: Store): Promise<string> {

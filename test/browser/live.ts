@@ -78,9 +78,9 @@ export function testLive(browser: () => Browser): void {
 		});
 		const isStream = (url: URL | string) => /\/live\b/.test(String(url));
 		// One after the other, as over a slow line: whatever comes first must not need what comes last.
-		let turn = Promise.resolve();
+		let earlier = Promise.resolve();
 		await watcher.context.route("**/assets/*.js*", (route) => {
-			turn = turn.then(async () => route.fulfill({ response: await route.fetch() }));
+			earlier = earlier.then(async () => route.fulfill({ response: await route.fetch() }));
 		});
 		await watcher.context.route(isStream, (route) => route.abort("connectionreset"));
 		const asked = watcher.page.waitForRequest((request) => isStream(request.url()));

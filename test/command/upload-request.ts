@@ -11,7 +11,7 @@ export interface Sender {
 }
 
 /** The form's own address. */
-export interface UploadPlace {
+export interface UploadAddress {
 	url: string;
 	path: string;
 }
@@ -34,7 +34,7 @@ export interface UploadAnswer {
 
 /** As a browser sends it: it reads no answer before everything is sent. */
 export function upload(
-	{ url, path }: UploadPlace,
+	{ url, path }: UploadAddress,
 	file: Buffer,
 	options: UploadOptions,
 ): Promise<UploadAnswer> {
@@ -77,7 +77,7 @@ export function upload(
 }
 
 /** Only how it begins: the sender stalls then. */
-export function beginUpload({ url, path }: UploadPlace, options: UploadOptions): ClientRequest {
+export function beginUpload({ url, path }: UploadAddress, options: UploadOptions): ClientRequest {
 	const { before } = frame(options);
 	const headers = { ...headersOf(options), "content-length": 1_000_000 };
 	const sending = request(`${url}${path}`, { method: "POST", headers, agent: false });

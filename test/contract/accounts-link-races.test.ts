@@ -150,8 +150,8 @@ eachDatabase("links while access ends", (database) => {
 	});
 
 	async function addSignedIn(role: Role): Promise<SignedIn> {
-		const place = role === "staff" ? "network" : "shop";
-		const made = await createPerson(depsOf(database.store), { email: newEmail(place), role });
+		const organisation = role === "staff" ? "network" : "shop";
+		const made = await createPerson(depsOf(database.store), { email: newEmail(organisation), role });
 		const person = expectValue(made);
 		return { person, maker: await signInAs(database.store, person) };
 	}

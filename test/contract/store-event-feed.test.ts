@@ -60,7 +60,7 @@ eachDatabase("the feed of events", (database) => {
 		deepEqual(listener.told, []);
 		equal(await hasReached(store, start), true);
 		equal(await hasReached(store, { ...start, id: start.id + 1 }), false);
-		equal(await hasReached(store, { id: 0, transaction: start.transaction + 1 }), false);
+		equal(await hasReached(store, { id: 0, at: start.at + 1 }), false);
 	});
 
 	test("what is under way is waited for, whoever wrote and ended before it", async (t) => {
@@ -117,7 +117,7 @@ eachDatabase("the feed of events", (database) => {
 		// As it looks to a cluster that is this far behind the one it was dumped in.
 		for (const behind of [1_000_000_000_000, 5_000]) {
 			await sql`update moves set transaction = transaction + ${behind}`.execute(store.db);
-			listener.position.transaction += behind;
+			listener.position.at += behind;
 			await store.migrate(START_MS);
 			await record(store.db, programme, `after ${behind}`);
 			await listener.catchUp();
@@ -198,8 +198,8 @@ eachDatabase("plans of the feed of events", (database) => {
 	});
 
 	for (const [title, position] of [
-		["from now on", { transaction: 400, id: 39_990 }],
-		["from long ago", { transaction: 1, id: 5 }],
+		["from now on", { at: 400, id: 39_990 }],
+		["from long ago", { at: 1, id: 5 }],
 	] as const) {
 		test(`${title} it is read along the primary keys, and no table from end to end`, async () => {
 			const programme = { id: 7, public_id: "prg" };
@@ -209,7 +209,7 @@ eachDatabase("plans of the feed of events", (database) => {
 
 	test("its start is found without reading what was before", () => checkWalks(startOfFeed));
 	test("so is whether a position was reached", () =>
-		checkWalks((store) => hasReached(store, { transaction: 1, id: 5 })));
+		checkWalks((store) => hasReached(store, { at: 1, id: 5 })));
 
 	async function checkWalks(run: (store: Store) => Promise<unknown>): Promise<void> {
 		const { store, kind } = database;

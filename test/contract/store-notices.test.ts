@@ -134,12 +134,12 @@ eachDatabase("mailing notices", (database) => {
 		const { store, rival } = database;
 		const { id } = await addProgramme(store);
 		for (const fromMs of [null, START_MS]) {
-			const turns = await Promise.all(
+			const claimed = await Promise.all(
 				[store, rival, store, rival].map(({ db }) =>
 					changeLastMailed(db, id, fromMs, (fromMs ?? 0) + START_MS),
 				),
 			);
-			equal(turns.filter(Boolean).length, 1);
+			equal(claimed.filter(Boolean).length, 1);
 		}
 	});
 

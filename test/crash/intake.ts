@@ -45,7 +45,7 @@ export function createIntake({ account, refusals, onAnswer }: IntakeOptions): In
 	const counts = { answered: 0, refused: 0, broken: 0 };
 	const waiting: Task[] = [];
 	const clients = new Map<string, ShopClient>();
-	let turn = 0;
+	let calls = 0;
 	let underWay = 0;
 
 	async function ask(door: string, { order, done }: Task, step: Step): Promise<void> {
@@ -88,7 +88,7 @@ export function createIntake({ account, refusals, onAnswer }: IntakeOptions): In
 	async function send(doors: () => readonly string[], isOver: () => boolean): Promise<void> {
 		while (waiting.length + underWay > 0) {
 			const open = doors();
-			const door = open[turn++ % Math.max(1, open.length)];
+			const door = open[calls++ % Math.max(1, open.length)];
 			if (door === undefined && isOver()) return;
 			const task = door === undefined ? undefined : waiting.shift();
 			const step = task?.order.steps[task.done];

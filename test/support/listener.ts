@@ -2,14 +2,14 @@
 
 import { equal } from "node:assert/strict";
 import { type FeedEvent, hasReached, readFeed, startOfFeed } from "../../src/conversions/event-feed.ts";
-import type { EventPosition } from "../../src/domain/event-cursor.ts";
+import type { Cursor } from "../../src/domain/cursor.ts";
 import type { MoveStore } from "../../src/store/announced-moves.ts";
 import type { Programme } from "../../src/store/programmes.ts";
 import { START_MS } from "./clock.ts";
 import { until } from "./until.ts";
 
 export interface Listener {
-	position: EventPosition;
+	position: Cursor;
 	events: FeedEvent[];
 	/** Event, order, status and reason of each. */
 	told: string[];
@@ -24,7 +24,7 @@ export interface Listener {
 export async function startListening(
 	store: MoveStore,
 	programme: Pick<Programme, "id" | "public_id">,
-	{ from, ...change }: { from?: EventPosition; testOnly?: boolean; nowMs?: number } = {},
+	{ from, ...change }: { from?: Cursor; testOnly?: boolean; nowMs?: number } = {},
 ): Promise<Listener> {
 	const options = { testOnly: false, nowMs: START_MS, ...change };
 	const listener: Listener = {
@@ -43,8 +43,8 @@ export async function startListening(
 		async catchUp() {
 			await until(async () => {
 				const hasMore = await listener.look();
-				const { transaction, id } = listener.position;
-				return !hasMore && !(await hasReached(store, { transaction, id: id + 1 }));
+				const { at, id } = listener.position;
+				return !hasMore && !(await hasReached(store, { at, id: id + 1 }));
 			});
 		},
 	};

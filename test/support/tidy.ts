@@ -19,6 +19,7 @@ export function findUntidy(files: readonly SourceFile[]): Finding[] {
 			...checkOutsideWorld(file),
 			...checkLanguage(file),
 			...checkName(file),
+			...checkWords(file),
 			...checkLength(file),
 		]),
 		...findCycles(files),
@@ -163,6 +164,37 @@ function checkName({ path }: SourceFile): Finding[] {
 		findings.push({ path, line: 1, problem: "a file's name is the noun of the question it answers" });
 	}
 	return findings;
+}
+
+/** Words that once meant several things here, and what to say instead. The glossary of ARCHITECTURE.md has the rest. */
+const RETIRED_WORDS: ReadonlyMap<string, string> = new Map([
+	["wish", "request"],
+	["turns", "limit, order or yieldLoop"],
+	["scene", "setup"],
+	["crew", "workers"],
+	["stroke", "kill"],
+	["street", "shops"],
+	["books", "ledger"],
+	// As nouns; "turnOff" and "placeGate" say what is done.
+	["…turn", "limit, order or yieldLoop"],
+	["…place", "position, slot, state or network"],
+]);
+
+/** In names of files and of what they declare. */
+function checkWords({ path, text }: SourceFile): Finding[] {
+	const names = [...maskText(text).matchAll(/[A-Za-z_$][\w$]*/g)].map(({ 0: name, index }) => ({
+		name,
+		index,
+	}));
+	return [{ name: posix.basename(path, ".ts"), index: 0 }, ...names].flatMap(({ name, index }) => {
+		const words = name.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g)?.map((word) => word.toLowerCase()) ?? [];
+		const retired = [...words, `…${words.at(-1)}`]
+			.flatMap((word) => [word, word.replace(/e?s$/, "")])
+			.find((word) => RETIRED_WORDS.has(word));
+		if (retired === undefined) return [];
+		const problem = `${name}: “${retired.replace("…", "")}” is retired, say ${RETIRED_WORDS.get(retired)}`;
+		return [{ path, line: lineAt(text, index), problem }];
+	});
 }
 
 const MAX_LINES = 300;

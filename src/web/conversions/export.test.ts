@@ -1,6 +1,6 @@
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as yieldLoop } from "node:timers/promises";
 import type { KyselyPlugin } from "kysely";
 import { sql } from "kysely";
 import { createApp } from "../../app.ts";
@@ -18,7 +18,7 @@ function countQueries(onQuery: () => void): KyselyPlugin {
 	};
 }
 
-const CLOCK = { yieldLoop: async () => nextTurn(), after: () => () => undefined };
+const CLOCK = { yieldLoop: async () => yieldLoop(), after: () => () => undefined };
 
 test("the export holds every column, defuses formulas, and marks its encoding", async (t) => {
 	const { owner, base, add } = await openShop(t);

@@ -423,8 +423,8 @@ async function expectNowhere(
 ): Promise<void> {
 	const suffixes = ["", "/inbound", "/signature", "?lang=php", "?lang=java", "?lang=shell"];
 	const pages = await Promise.all(suffixes.map(async (suffix) => (await browser.open(path + suffix)).text));
-	const places = [await site.storedText(), site.log.text(), ...pages, JSON.stringify(answers)];
-	for (const secret of secrets) for (const place of places) assert.ok(!place.includes(secret));
+	const texts = [await site.storedText(), site.log.text(), ...pages, JSON.stringify(answers)];
+	for (const secret of secrets) for (const text of texts) assert.ok(!text.includes(secret));
 }
 
 function codeBlocks(text: string, label: RegExp): string[] {

@@ -107,8 +107,8 @@ test("owners make none, neither for each other nor for anybody of theirs elsewhe
 	assert.deepEqual([site.mailbox, await auditOf(site)], [[], []]);
 	const boss = await site.signIn(staff);
 	await boss.open("/people");
-	const wrongPlace = await boss.submit(`${path}/${stranger.public_id}/link`, {});
-	assert.equal(wrongPlace.status, 404, "staff, too, where the person has nothing to do with the programme");
+	const elsewhere = await boss.submit(`${path}/${stranger.public_id}/link`, {});
+	assert.equal(elsewhere.status, 404, "staff, too, where the person has nothing to do with the programme");
 });
 
 test("a link lets nobody past the authenticator, and ends what was asked for by mail", async (t) => {

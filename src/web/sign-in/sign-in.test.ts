@@ -171,7 +171,7 @@ test("guesses from everywhere close an account to strangers for a quarter of an 
 	const staff = await site.addStaff();
 	const signedIn = site.browser();
 	assert.equal((await guessAt(signedIn, staff.email, PASSWORD)).status, 303);
-	await countWrongPasswords(site, staff.email, 55, (turn) => `203.0.113.${turn}`);
+	await countWrongPasswords(site, staff.email, 55, (use) => `203.0.113.${use}`);
 	// At the same moment they get no further than one after the other.
 	const guesses = Array.from({ length: 8 }, (_, guess) =>
 		guessAt(site.browser({ address: `192.0.2.${guess}` }), staff.email),
