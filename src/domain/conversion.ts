@@ -152,11 +152,6 @@ function reportMove(source: Source, parksPixels: boolean, known: KnownOrder | nu
 	return known.source === "pixel" && !known.isConfirmed ? "confirm" : null;
 }
 
-/** The event that a row of the history stands for; null where the shop is told nothing. */
-export function announcedBy(move: Move): EventName | null {
-	return MOVES[move].announces;
-}
-
 export function parseEventType(text: string): Result<EventType> {
 	const eventType = EVENT_TYPES.find((known) => known === text);
 	if (eventType !== undefined) return succeed(eventType);

@@ -28,12 +28,8 @@ export async function findByPublicId(
 	programmeId: number,
 	publicId: string,
 ): Promise<Conversion | undefined> {
-	return db
-		.selectFrom("conversions")
-		.selectAll()
-		.where("public_id", "=", publicId)
-		.where("programme_id", "=", programmeId)
-		.executeTakeFirst();
+	const [found] = await findManyByPublicId(db, [publicId]);
+	return found?.programme_id === programmeId ? found : undefined;
 }
 
 export async function findManyByOrder(

@@ -41,4 +41,38 @@ eachDatabase("a pass", (database) => {
 			.execute();
 		deepEqual(notices, [], "nobody is told of a failure that was not one");
 	});
+
+	for (const by of ["the same process", "another process, which has read the target since"] as const) {
+		test(`a success ends the notice that a failure before it opened: ${by}`, async () => {
+			const { store } = database;
+			const programme = await addProgramme(store);
+			await addDelivery(store, programme);
+			const nothing = { settlements: [], requests: [], targetsOf: [], nowMs: START_MS };
+			const [first, second] = [createPass(store, createRandom()), createPass(store, createRandom())];
+			const lost = failed(await claimOne(store, programme.id, START_MS));
+			equal((await first({ ...nothing, settlements: [lost] })).hasNotice, true);
+			const next = by === "the same process" ? first : second;
+			if (next === second) await second({ ...nothing, targetsOf: [programme.id] });
+			await addDelivery(store, programme);
+			const arrived = delivered(await claimOne(store, programme.id, START_MS));
+			equal((await next({ ...nothing, settlements: [arrived] })).hasNotice, true);
+			const notices = await store.db
+				.selectFrom("notices")
+				.select(["kind", "ended_at_ms"])
+				.where("programme_id", "=", programme.id)
+				.orderBy("id")
+				.execute();
+			deepEqual(
+				notices.map(({ kind, ended_at_ms }) => [kind, ended_at_ms]),
+				[
+					["callbacks_failing", START_MS],
+					["callbacks_working_again", null],
+				],
+			);
+			// Told once: from here on nothing is known to fail.
+			await addDelivery(store, programme);
+			const again = delivered(await claimOne(store, programme.id, START_MS));
+			equal((await next({ ...nothing, settlements: [again] })).hasNotice, false);
+		});
+	}
 });

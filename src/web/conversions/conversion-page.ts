@@ -1,7 +1,7 @@
 // A conversion's own page: what it is, what happened to it, what the shop was told, and what can be done now.
 
 import { html } from "hono/html";
-import { announcedBy } from "../../domain/conversion.ts";
+import { moveRule } from "../../domain/conversion.ts";
 import { type HistoryMove, listMoves } from "../../store/conversion-history.ts";
 import { type Conversion, findByPublicId } from "../../store/conversions.ts";
 import { type ListedDelivery, listDeliveriesOfConversion } from "../../store/delivery-list.ts";
@@ -112,7 +112,7 @@ function explainSilence({ programme, conversion, moves }: ConversionView): Html 
 			text: "Your server did not confirm the order in time. Expired conversions send no callbacks. If your server reports the order now, it is recorded as a new sale.",
 		});
 	}
-	if (moves.length > 0 && moves.every(({ move }) => announcedBy(move) === null)) {
+	if (moves.length > 0 && moves.every(({ move }) => moveRule(move).announces === null)) {
 		return emptyState({
 			title,
 			text: "Your server confirmed the order, and the answer to its request said so. Callbacks start with the first decision.",
