@@ -2,6 +2,7 @@
 // The caller holds the database's migration lock, so several processes may start at once.
 
 import { type Kysely, sql } from "kysely";
+import { sha256Hex } from "../domain/signature.ts";
 import { MIGRATIONS, type Migration } from "./migrations.ts";
 import type { Schema } from "./schema.ts";
 import type { Dialect } from "./tables/dialect.ts";
@@ -45,7 +46,8 @@ export async function applyMigrations(
 		trx,
 	);
 	const present = await presentSchema(trx);
-	if (present.firstName !== null && present.firstName !== migrations[0]?.name)
+	const [first] = migrations;
+	if (present.firstName !== null && first !== undefined && present.firstName !== storedName(first, dialect))
 		throw new UnreleasedSchemaError();
 	if (present.oldestProgram > migrations.length) {
 		throw new SchemaTooNewError(present.version, present.oldestProgram, migrations.length);
@@ -59,7 +61,7 @@ export async function applyMigrations(
 			.insertInto("schema_versions")
 			.values({
 				version,
-				name: migration.name,
+				name: storedName(migration, dialect),
 				oldest_program: oldestProgramAfter(migrations, version),
 				applied_at_ms: nowMs,
 			})
@@ -67,6 +69,11 @@ export async function applyMigrations(
 		applied.push(migration.name);
 	}
 	return { version: Math.max(present.version, migrations.length), applied };
+}
+
+function storedName(migration: Migration, dialect: Dialect): string {
+	if (migration.isUnreleased !== true) return migration.name;
+	return `${migration.name} ${sha256Hex(migration.statements(dialect).join(";")).slice(0, 12)}`;
 }
 
 interface PresentSchema {

@@ -20,12 +20,14 @@ export interface Migration {
 	name: string;
 	/** True when a program that does not know this migration must not run on the schema it leaves. */
 	isBreaking: boolean;
+	/** Still changed in place: a database that was made with another form of it is told from ours by its statements. */
+	isUnreleased?: true;
 	statements(dialect: Dialect): readonly string[];
 }
 
 /** The position in this list, counted from one, is the schema's version. */
 export const MIGRATIONS: readonly Migration[] = [
-	{ name: "first schema", isBreaking: true, statements: firstSchema },
+	{ name: "first schema", isBreaking: true, isUnreleased: true, statements: firstSchema },
 ];
 
 function firstSchema(dialect: Dialect): readonly string[] {

@@ -167,6 +167,38 @@ eachDatabase("making moves", (database) => {
 		}
 	});
 
+	test("each keeps its own history when the newest rows start anew together, and get each other's numbers", async () => {
+		const { store } = database;
+		const { id } = await addProgramme(store);
+		const parked: Conversion[] = [];
+		// Newer rows sort first by order: on SQLite each then gets the number that the other has left.
+		for (const [n, orderId] of ["c", "b", "a"].entries()) {
+			const {
+				status: _,
+				created_at_ms: __,
+				updated_at_ms: ___,
+				...sale
+			} = newConversion(id, { order_id: orderId });
+			const clock = createClock(START_MS + n);
+			const step = { move: "park", known: null, sale: { ...sale, source: "pixel" } } as const;
+			const { conversions } = await store.transact((trx) => makeMoves(trx, { ...deps, clock }, [step]));
+			parked.push(...conversions.flatMap((conversion) => conversion ?? []));
+		}
+		const change = { confirmed_at_ms: START_MS };
+		const { conversions } = await transact(parked.map((known) => ({ move: "confirm", known, change })));
+		for (const [n, conversion] of conversions.entries()) {
+			equal(conversion?.order_id, parked[n]?.order_id);
+			const moves = await listMoves(store.db, conversion?.id ?? 0);
+			deepEqual(
+				moves.map(({ move, at_ms }) => [move, at_ms]),
+				[
+					["park", START_MS + n],
+					["confirm", START_MS],
+				],
+			);
+		}
+	});
+
 	test("of many first reports of one order at once one is stored", async () => {
 		const { store, rival } = database;
 		const { id } = await addProgramme(store);
