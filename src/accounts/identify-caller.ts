@@ -14,8 +14,7 @@ import {
 	TIMESTAMP_TOLERANCE_SECONDS,
 } from "../domain/signature.ts";
 import { HOUR_MS } from "../domain/time.ts";
-import { findApiKeyByHash, noteKeyUse } from "../store/keys.ts";
-import { spendNonce } from "../store/nonces.ts";
+import { findApiKeyByHash, noteKeyUse, spendNonce } from "../store/keys.ts";
 import { findProgrammesById, type Programme } from "../store/programmes.ts";
 import { findUsableSecrets } from "../store/signing-secrets.ts";
 import type { Db } from "../store/store.ts";

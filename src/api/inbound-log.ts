@@ -4,7 +4,7 @@
 import type { Fault } from "../domain/fault.ts";
 import type { Budget } from "../domain/token-bucket.ts";
 import type { Log } from "../ports.ts";
-import { insertInboundCalls, type NewInboundCall } from "../store/inbound.ts";
+import { insertInboundCalls, type NewInboundCall } from "../store/inbound-calls.ts";
 import type { Store } from "../store/store.ts";
 import type { InboundCall } from "./inbound-call.ts";
 import { createKeptBudgets } from "./kept-budgets.ts";

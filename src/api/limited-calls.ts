@@ -4,7 +4,7 @@
 import { fault } from "../domain/fault.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import type { Clock, Log } from "../ports.ts";
-import { insertInboundCalls } from "../store/inbound.ts";
+import { insertInboundCalls } from "../store/inbound-calls.ts";
 import { findProgrammeIds } from "../store/programmes.ts";
 import type { Store } from "../store/store.ts";
 import type { LimitedCalls } from "./deps.ts";

@@ -7,7 +7,7 @@ import * as z from "zod";
 import { unknownProgramme } from "../accounts/programmes.ts";
 import { type Report, recordConversion } from "../conversions/record.ts";
 import { type Fault, type FaultCode, type Result, succeed } from "../domain/fault.ts";
-import { insertInboundCalls } from "../store/inbound.ts";
+import { insertInboundCalls } from "../store/inbound-calls.ts";
 import { findProgramme, type Programme } from "../store/programmes.ts";
 import type { AppContext, AppDeps } from "./deps.ts";
 import { callerBlock, type InboundCall, readInboundCall, targetQuery } from "./inbound-call.ts";

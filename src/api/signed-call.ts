@@ -10,7 +10,7 @@ import { type Fault, fault, type Result } from "../domain/fault.ts";
 import { headerNames } from "../domain/signature.ts";
 import { readArrival } from "../domain/warning.ts";
 import { noteFirstTime } from "../store/first-times.ts";
-import { insertInboundCalls } from "../store/inbound.ts";
+import { insertInboundCalls } from "../store/inbound-calls.ts";
 import type { Db } from "../store/store.ts";
 import type { Answer } from "./answers.ts";
 import type { AppContext, AppDeps, AppEnv } from "./deps.ts";

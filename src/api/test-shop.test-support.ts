@@ -10,7 +10,7 @@ import { createSqliteDatabase } from "../../test/support/sqlite-database.ts";
 import type { AccountsDeps } from "../accounts/deps.ts";
 import { type AllDeps, createApp } from "../app.ts";
 import type { Log } from "../ports.ts";
-import type { NewInboundCall } from "../store/inbound.ts";
+import type { NewInboundCall } from "../store/inbound-calls.ts";
 import { type Programme, setEndpoint } from "../store/programmes.ts";
 import type { Store } from "../store/store.ts";
 import type { ConversionPage, OutcomeBody } from "./answers.ts";

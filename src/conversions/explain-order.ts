@@ -3,7 +3,7 @@
 
 import { listConversions } from "../store/conversion-list.ts";
 import type { Conversion } from "../store/conversions.ts";
-import { type ListedCall, listInboundCalls, resultOf } from "../store/inbound-list.ts";
+import { type ListedCall, listInboundCalls, resultOf } from "../store/inbound-calls.ts";
 import type { Db } from "../store/store.ts";
 
 export interface OrderExplanation {

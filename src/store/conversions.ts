@@ -1,12 +1,19 @@
-// Conversions, found one by one or many at once. What changes them is in conversion-moves.ts.
+// Conversions, found one by one or many at once, and the moves of one. What changes them is in conversion-moves.ts.
 
-import type { Insertable, Selectable } from "kysely";
+import { type Insertable, type Selectable, sql } from "kysely";
 import type { EventType, Status } from "../domain/conversion.ts";
 import type { Db } from "./store.ts";
-import type { ConversionsTable } from "./tables/conversions.ts";
+import type { ConversionsTable, MovesTable } from "./tables/conversions.ts";
+import type { Role } from "./tables/people.ts";
 
 export type Conversion = Selectable<ConversionsTable>;
 export type NewConversion = Insertable<ConversionsTable>;
+
+/** A move of one conversion and who made it. */
+export interface HistoryMove extends Selectable<MovesTable> {
+	person_email: string | null;
+	person_role: Role | null;
+}
 
 export async function findByOrder(
 	db: Db,
@@ -52,6 +59,18 @@ export async function findManyByPublicId(db: Db, publicIds: readonly string[]): 
 	return db.selectFrom("conversions").selectAll().where("public_id", "in", publicIds).execute();
 }
 
+/** Along conversions_tests, whose condition has to be said in its own words. */
+export async function findNewestTest(db: Db, programmeId: number): Promise<Conversion | undefined> {
+	return db
+		.selectFrom("conversions")
+		.selectAll()
+		.where("programme_id", "=", programmeId)
+		.where("source", "=", sql.lit("test"))
+		.orderBy("id", "desc")
+		.limit(1)
+		.executeTakeFirst();
+}
+
 /** Along conversions_by_window. */
 export async function hasWindowEnded(db: Db, status: Status, byMs: number): Promise<boolean> {
 	return (await windowEnded(db, status, byMs).select("id").limit(1).executeTakeFirst()) !== undefined;
@@ -69,4 +88,16 @@ export async function listWindowEnded(
 
 function windowEnded(db: Db, status: Status, byMs: number) {
 	return db.selectFrom("conversions").where("status", "=", status).where("window_ends_at_ms", "<=", byMs);
+}
+
+/** The oldest first. */
+export async function listMoves(db: Db, conversionId: number): Promise<HistoryMove[]> {
+	return db
+		.selectFrom("moves")
+		.leftJoin("people", "people.id", "moves.person_id")
+		.selectAll("moves")
+		.select(["people.email as person_email", "people.role as person_role"])
+		.where("moves.conversion_id", "=", conversionId)
+		.orderBy("moves.id")
+		.execute();
 }

@@ -1,4 +1,5 @@
-// API keys of a programme, hashed.
+// API keys of a programme, hashed, and the nonces of the requests signed with them: each is accepted once within the
+// timestamp's window.
 
 import type { Insertable, Selectable } from "kysely";
 import type { Db } from "./store.ts";
@@ -70,4 +71,19 @@ export async function countUsableKeys(db: Db, programmeId: number): Promise<numb
 		.where("revoked_at_ms", "is", null)
 		.executeTakeFirstOrThrow();
 	return Number(count);
+}
+
+/** False when the nonce was used before. */
+export async function spendNonce(
+	db: Db,
+	programmeId: number,
+	nonce: string,
+	expiresAtMs: number,
+): Promise<boolean> {
+	const { numInsertedOrUpdatedRows } = await db
+		.insertInto("nonces")
+		.values({ programme_id: programmeId, nonce, expires_at_ms: expiresAtMs })
+		.onConflict((conflict) => conflict.doNothing())
+		.executeTakeFirst();
+	return (numInsertedOrUpdatedRows ?? 0n) > 0n;
 }

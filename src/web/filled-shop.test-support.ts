@@ -7,7 +7,7 @@ import { issueKey } from "../accounts/keys.ts";
 import { savePostbackUrl } from "../accounts/postback-url.ts";
 import { workOffJobs } from "../conversions/bulk-work.ts";
 import { recordConversion } from "../conversions/record.ts";
-import { insertInboundCalls } from "../store/inbound.ts";
+import { insertInboundCalls } from "../store/inbound-calls.ts";
 import type { Person } from "../store/people.ts";
 import { type Programme, setEndpoint } from "../store/programmes.ts";
 import { runCallbacks } from "./integration/callback-run.test-support.ts";

@@ -4,7 +4,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { realClock } from "../../src/outside/clock.ts";
 import { type Delivery, failedSince, findDelivery, requeue } from "../../src/store/deliveries.ts";
-import { insertInboundCalls } from "../../src/store/inbound.ts";
+import { insertInboundCalls } from "../../src/store/inbound-calls.ts";
 import { type Programme, removeEndpoint } from "../../src/store/programmes.ts";
 import { pruneDeliveries, pruneInboundCalls } from "../../src/store/prune.ts";
 import type { Store } from "../../src/store/store.ts";

@@ -12,8 +12,7 @@ import { findDeliveryDetail, listAttempts } from "../../src/store/attempt-list.t
 import { addCallbackCounts, listCallbackHours, pruneCallbackHours } from "../../src/store/callback-hours.ts";
 import { MAX_COUNTED_PENDING } from "../../src/store/delivery-health.ts";
 import { type DeliveryFilter, listDeliveries, newestProgress } from "../../src/store/delivery-list.ts";
-import { insertInboundCalls } from "../../src/store/inbound.ts";
-import { type InboundFilter, listInboundCalls } from "../../src/store/inbound-list.ts";
+import { type InboundFilter, insertInboundCalls, listInboundCalls } from "../../src/store/inbound-calls.ts";
 import { insertOwedEvents } from "../../src/store/outbox.ts";
 import { type Programme, removeEndpoint } from "../../src/store/programmes.ts";
 import type { Settlement } from "../../src/store/queue.ts";

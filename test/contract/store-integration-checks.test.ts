@@ -6,13 +6,13 @@ import { issueKey, MAX_USABLE_KEYS, revokeKey } from "../../src/accounts/keys.ts
 import { createPass } from "../../src/callbacks/pass.ts";
 import type { Report } from "../../src/conversions/record.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
+import { findNewestTest } from "../../src/store/conversions.ts";
 import { readIntegrationChecks } from "../../src/store/first-times.ts";
-import { insertInboundCalls } from "../../src/store/inbound.ts";
+import { insertInboundCalls } from "../../src/store/inbound-calls.ts";
 import { listApiKeys } from "../../src/store/keys.ts";
 import { findProgrammesById, type Programme, updateProgramme } from "../../src/store/programmes.ts";
 import type { Settlement } from "../../src/store/queue.ts";
 import type { Store } from "../../src/store/store.ts";
-import { findNewestTest } from "../../src/store/test-conversion.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { recordQueries } from "../support/query-plan.ts";

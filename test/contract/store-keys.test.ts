@@ -2,8 +2,7 @@
 
 import { equal } from "node:assert/strict";
 import { test } from "node:test";
-import { findApiKeyByHash, insertApiKey, revokeApiKey } from "../../src/store/keys.ts";
-import { spendNonce } from "../../src/store/nonces.ts";
+import { findApiKeyByHash, insertApiKey, revokeApiKey, spendNonce } from "../../src/store/keys.ts";
 import { pruneNonces } from "../../src/store/prune.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";

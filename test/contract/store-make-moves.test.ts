@@ -6,12 +6,12 @@ import { test } from "node:test";
 import { approveDue } from "../../src/conversions/end-windows.ts";
 import { MAX_STEPS, makeMoves, type Step } from "../../src/conversions/make-moves.ts";
 import type { Status } from "../../src/domain/conversion.ts";
-import { listMoves } from "../../src/store/conversion-history.ts";
 import { insertConversions } from "../../src/store/conversion-moves.ts";
 import {
 	type Conversion,
 	findByOrder,
 	findByPublicId,
+	listMoves,
 	listWindowEnded,
 } from "../../src/store/conversions.ts";
 import type { Programme } from "../../src/store/programmes.ts";

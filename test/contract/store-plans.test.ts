@@ -15,14 +15,15 @@ import {
 	listRepeatedConversions,
 	listRows,
 } from "../../src/store/bulk-rows.ts";
-import { listMoves } from "../../src/store/conversion-history.ts";
 import { listConversions } from "../../src/store/conversion-list.ts";
 import { tallySlice } from "../../src/store/conversion-tally.ts";
 import {
 	findByOrder,
 	findManyByOrder,
 	findManyByPublicId,
+	findNewestTest,
 	hasWindowEnded,
+	listMoves,
 	listWindowEnded,
 } from "../../src/store/conversions.ts";
 import { failedSince } from "../../src/store/deliveries.ts";
@@ -33,7 +34,7 @@ import {
 	newestProgress,
 } from "../../src/store/delivery-list.ts";
 import { readIntegrationChecks } from "../../src/store/first-times.ts";
-import { type InboundFilter, listInboundCalls } from "../../src/store/inbound-list.ts";
+import { type InboundFilter, listInboundCalls } from "../../src/store/inbound-calls.ts";
 import { listApiKeys } from "../../src/store/keys.ts";
 import { findOpenNotice, listNotices } from "../../src/store/notice-list.ts";
 import { findNoticesToMail } from "../../src/store/notices.ts";
@@ -42,7 +43,6 @@ import { hasConversions, listProgrammes } from "../../src/store/programme-list.t
 import { pruneExpired } from "../../src/store/prune.ts";
 import { createSqliteQueue } from "../../src/store/sqlite-queue.ts";
 import type { Db, Store } from "../../src/store/store.ts";
-import { findNewestTest } from "../../src/store/test-conversion.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase, type SuiteDatabase } from "../support/databases.ts";
 import { fillTables, LARGE, LARGE_TABLES, ROWS, SMALL } from "../support/large-tables.ts";

@@ -9,11 +9,9 @@ import { startOfFeed } from "../../src/conversions/event-feed.ts";
 
 import { type Report, recordConversion } from "../../src/conversions/record.ts";
 import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
-import { listMoves } from "../../src/store/conversion-history.ts";
 import { listConversions } from "../../src/store/conversion-list.ts";
-import { findByOrder } from "../../src/store/conversions.ts";
-import { insertInboundCalls } from "../../src/store/inbound.ts";
-import { listInboundCalls } from "../../src/store/inbound-list.ts";
+import { findByOrder, listMoves } from "../../src/store/conversions.ts";
+import { insertInboundCalls, listInboundCalls } from "../../src/store/inbound-calls.ts";
 import { type Programme, updateProgramme } from "../../src/store/programmes.ts";
 import { pruneExpired } from "../../src/store/prune.ts";
 import type { Store } from "../../src/store/store.ts";

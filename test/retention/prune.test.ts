@@ -7,7 +7,7 @@ import { startChores } from "../../src/chores.ts";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import { realClock } from "../../src/outside/clock.ts";
 import { findDelivery, requeue } from "../../src/store/deliveries.ts";
-import { insertInboundCalls } from "../../src/store/inbound.ts";
+import { insertInboundCalls } from "../../src/store/inbound-calls.ts";
 import { insertNotice } from "../../src/store/notices.ts";
 import { insertOwedEvents } from "../../src/store/outbox.ts";
 import type { Programme } from "../../src/store/programmes.ts";

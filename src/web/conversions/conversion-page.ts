@@ -2,8 +2,7 @@
 
 import { html } from "hono/html";
 import { moveRule } from "../../domain/conversion.ts";
-import { type HistoryMove, listMoves } from "../../store/conversion-history.ts";
-import { type Conversion, findByPublicId } from "../../store/conversions.ts";
+import { type Conversion, findByPublicId, type HistoryMove, listMoves } from "../../store/conversions.ts";
 import { type ListedDelivery, listDeliveriesOfConversion } from "../../store/delivery-list.ts";
 import type { Programme } from "../../store/programmes.ts";
 import type { Role } from "../../store/tables/people.ts";

@@ -6,7 +6,7 @@ import { explainOrder, type OrderExplanation } from "../../conversions/explain-o
 import type { Status } from "../../domain/conversion.ts";
 import type { FaultCode } from "../../domain/fault.ts";
 import type { Conversion } from "../../store/conversions.ts";
-import { type ListedCall, listInboundCalls, resultOf } from "../../store/inbound-list.ts";
+import { type ListedCall, listInboundCalls, resultOf } from "../../store/inbound-calls.ts";
 import type { ListPage } from "../../store/list-page.ts";
 import { emptyState, message, section } from "../components/blocks.ts";
 import { isUnconfirmed, titleCase } from "../components/conversion-words.ts";

@@ -5,6 +5,7 @@ import { type CallbackHealth, readCallbackHealth } from "../../callbacks/health.
 import { EVENT_NAMES } from "../../domain/event-name.ts";
 import { type LastAttempt, listLastAttempts } from "../../store/attempt-list.ts";
 import type { Conversion } from "../../store/conversions.ts";
+import { findNewestTest } from "../../store/conversions.ts";
 import {
 	type ListedDelivery,
 	listDeliveries,
@@ -14,7 +15,6 @@ import { type IntegrationChecks, readIntegrationChecks } from "../../store/first
 import type { ListPage } from "../../store/list-page.ts";
 import { type Programme, presentUrl } from "../../store/programmes.ts";
 import { findUsableSecrets, type SigningSecret, stateOf } from "../../store/signing-secrets.ts";
-import { findNewestTest } from "../../store/test-conversion.ts";
 import type { Pages } from "../components/lists.ts";
 import { csrfField } from "../csrf.ts";
 import type { WebDeps } from "../deps.ts";

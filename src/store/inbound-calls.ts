@@ -1,7 +1,11 @@
-// The inbound log as a list: every postback and pixel of a programme, refused ones too.
+// The inbound log: every postback and pixel that came in, the refused ones too, and what it was told.
 
+import type { Insertable } from "kysely";
 import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
 import type { Db } from "./store.ts";
+import type { InboundCallsTable } from "./tables/inbound.ts";
+
+export type NewInboundCall = Insertable<InboundCallsTable>;
 
 export type InboundResult = "accepted" | "refused";
 
@@ -13,6 +17,10 @@ export interface InboundFilter extends PageRequest {
 }
 
 export type ListedCall = Awaited<ReturnType<typeof readCalls>>[number];
+
+export async function insertInboundCalls(db: Db, calls: readonly NewInboundCall[]): Promise<void> {
+	if (calls.length > 0) await db.insertInto("inbound_calls").values(calls).execute();
+}
 
 /** The newest first. */
 export async function listInboundCalls(db: Db, filter: InboundFilter): Promise<ListPage<ListedCall>> {
