@@ -19,7 +19,7 @@ const SET_UP = "/account/authenticator";
 const COOKIE = "__Host-ringback.confirmation";
 const NEW_PASSWORD = "another horse battery";
 
-const PAGES = ["/account", "/account?x=1", SET_UP, "/account/nothing"];
+const PAGES = ["/account", "/account?x=1", SET_UP];
 const FORMS = [
 	"/account/password",
 	"/account/sessions/end",
