@@ -17,20 +17,20 @@ import {
 } from "../../src/web/test-site.test-support.ts";
 import { eachDatabase } from "../support/databases.ts";
 import {
+	type AccessSetup,
 	askByMail,
 	assertLinkDead,
 	type Holdings,
 	holdEverything,
 	NEW_PASSWORD,
-	openStage,
+	openAccessSetup,
 	peopleOf,
-	type Stage,
 	submitForLink,
-} from "./access-stage.ts";
+} from "./access-setup.ts";
 
 interface Case {
 	site: TestSite;
-	stage: Stage;
+	setup: AccessSetup;
 	person: Person;
 	held: Holdings;
 }
@@ -59,16 +59,16 @@ const WAYS: readonly Way[] = [
 	{
 		what: "staff are deactivated",
 		role: "staff",
-		lose: ({ stage, person }) =>
-			submit(stage.bossBrowser, `/people/${person.public_id}/deactivate`, { next: "/people" }),
+		lose: ({ setup, person }) =>
+			submit(setup.bossBrowser, `/people/${person.public_id}/deactivate`, { next: "/people" }),
 		says: () => "Sam Staff&#39;s access ended: ",
 	},
 	{
 		what: "an owner is removed by another",
 		role: "owner",
-		lose: ({ stage, person }) =>
-			submit(stage.colleagueBrowser, `${peopleOf(stage.programme)}/${person.public_id}/remove`, {
-				next: peopleOf(stage.programme),
+		lose: ({ setup, person }) =>
+			submit(setup.colleagueBrowser, `${peopleOf(setup.programme)}/${person.public_id}/remove`, {
+				next: peopleOf(setup.programme),
 			}),
 		says: () => LEFT_ACCESS,
 		isToldOfProgramme: true,
@@ -76,28 +76,28 @@ const WAYS: readonly Way[] = [
 	{
 		what: "an owner is removed by staff",
 		role: "owner",
-		lose: ({ stage, person }) =>
-			submit(stage.bossBrowser, `${peopleOf(stage.programme)}/${person.public_id}/remove`, {
-				next: peopleOf(stage.programme),
+		lose: ({ setup, person }) =>
+			submit(setup.bossBrowser, `${peopleOf(setup.programme)}/${person.public_id}/remove`, {
+				next: peopleOf(setup.programme),
 			}),
 		says: () => LEFT_ACCESS,
 	},
 	{
 		what: "an owner leaves",
 		role: "owner",
-		lose: ({ stage, person, held }) =>
-			submit(held.sessions[0], `${peopleOf(stage.programme)}/${person.public_id}/remove`, {
+		lose: ({ setup, person, held }) =>
+			submit(held.sessions[0], `${peopleOf(setup.programme)}/${person.public_id}/remove`, {
 				next: "/sign-in",
 			}),
-		says: ({ stage }) => `You left ${stage.programme.name}. `,
+		says: ({ setup }) => `You left ${setup.programme.name}. `,
 	},
 	{
 		what: "an owner of two programmes is removed from one",
 		role: "owner",
-		async lose({ site, stage, person }) {
-			await addOwner(site.store.db, stage.other.id, person.id);
-			return submit(stage.bossBrowser, `${peopleOf(stage.programme)}/${person.public_id}/remove`, {
-				next: peopleOf(stage.programme),
+		async lose({ site, setup, person }) {
+			await addOwner(site.store.db, setup.other.id, person.id);
+			return submit(setup.bossBrowser, `${peopleOf(setup.programme)}/${person.public_id}/remove`, {
+				next: peopleOf(setup.programme),
 			});
 		},
 		says: () => LEFT_ACCESS,
@@ -123,10 +123,10 @@ const WAYS: readonly Way[] = [
 		{
 			what: `${role} choose a new password by a link of the staff`,
 			role,
-			async lose({ site, stage, person }) {
-				const people = role === "staff" ? "/people" : peopleOf(stage.programme);
+			async lose({ site, setup, person }) {
+				const people = role === "staff" ? "/people" : peopleOf(setup.programme);
 				const path = `${people}/${person.public_id}/link`;
-				return choosePassword(site, await submitForLink(site, stage.bossBrowser, path));
+				return choosePassword(site, await submitForLink(site, setup.bossBrowser, path));
 			},
 			says: () => CHANGED,
 		},
@@ -144,18 +144,18 @@ const WAYS: readonly Way[] = [
 
 eachDatabase("access that ends", (database) => {
 	let site: TestSite;
-	let stage: Stage;
+	let setup: AccessSetup;
 
 	before(async () => {
 		site = createTestSite(database.store, { hasMail: true });
-		stage = await openStage(site);
+		setup = await openAccessSetup(site);
 	});
 
 	for (const { what, role, lose, says, isToldOfProgramme } of WAYS) {
 		test(`${what}: nothing they hold or made works any more, it is said, and what is others' does`, async () => {
-			const person = role === "staff" ? await site.addStaff() : await site.addOwner(stage.programme);
-			const held = await holdEverything(site, stage, person);
-			const given = { site, stage, person, held };
+			const person = role === "staff" ? await site.addStaff() : await site.addOwner(setup.programme);
+			const held = await holdEverything(site, setup, person);
+			const given = { site, setup, person, held };
 			const { goOn, page } = await lose(given);
 			for (const browser of held.sessions) {
 				const isIn = (await browser.open("/account")).status === 200;
@@ -183,15 +183,15 @@ eachDatabase("access that ends", (database) => {
 					`${said.slice(0, 400)}\nis not\n${told[0]?.detail}`,
 				);
 			}
-			for (const [link, path] of stage.bystanders.links) {
+			for (const [link, path] of setup.bystanders.links) {
 				equal((await site.browser().open(path)).status, 200, link);
 			}
-			for (const browser of stage.bystanders.sessions) equal((await browser.open("/account")).status, 200);
+			for (const browser of setup.bystanders.sessions) equal((await browser.open("/account")).status, 200);
 		});
 	}
 
 	test("after all of it, what others hold and made still works to its end", async () => {
-		const { links, challenge, nextCode } = stage.bystanders;
+		const { links, challenge, nextCode } = setup.bystanders;
 		equal((await challenge.submit("/sign-in/code", { code: nextCode() })).location, "/");
 		const used: number[] = [];
 		for (const [what, path] of links) {
@@ -207,7 +207,7 @@ eachDatabase("access that ends", (database) => {
 
 	for (const hasAuthenticator of [false, true]) {
 		test(`an old password that is entered while it changes opens nothing, ${hasAuthenticator ? "with" : "without"} an authenticator`, async () => {
-			const person = hasAuthenticator ? stage.bystander : await site.addStaff();
+			const person = hasAuthenticator ? setup.bystander : await site.addStaff();
 			const auth = createAuth(site.deps);
 			const late = changesPasswordAfter(auth, person);
 			const before = await openOf(person);
@@ -226,7 +226,7 @@ eachDatabase("access that ends", (database) => {
 
 	test("a code that is entered while the password changes opens nothing", async () => {
 		const person = await site.addStaff();
-		const held = await holdEverything(site, stage, person);
+		const held = await holdEverything(site, setup, person);
 		const auth = createAuth(site.deps);
 		const cookies = [...held.challenge.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
 		const visitor = { cookies, address: "192.0.2.1", userAgent: "", device: "" };

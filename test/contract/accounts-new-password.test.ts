@@ -7,7 +7,7 @@ import { useLimits, WRONG_PASSWORDS_FROM_ANYWHERE } from "../../src/accounts/lim
 import { MINUTE_MS } from "../../src/domain/time.ts";
 import { createTestSite, newEmail, PASSWORD, type TestSite } from "../../src/web/test-site.test-support.ts";
 import { eachDatabase } from "../support/databases.ts";
-import { askByMail, NEW_PASSWORD } from "./access-stage.ts";
+import { askByMail, NEW_PASSWORD } from "./access-setup.ts";
 
 const GUESSES_A_MINUTE = 10;
 

@@ -21,7 +21,7 @@ export interface Holdings {
 	nextCode(): string;
 }
 
-export interface Stage {
+export interface AccessSetup {
 	boss: Person;
 	bossBrowser: Browser;
 	programme: Programme;
@@ -32,12 +32,12 @@ export interface Stage {
 	bystanders: Holdings;
 }
 
-export async function openStage(site: TestSite): Promise<Stage> {
+export async function openAccessSetup(site: TestSite): Promise<AccessSetup> {
 	const [programme, other] = [await site.addProgramme("Garden"), await site.addProgramme("Shoes")];
 	const [boss, bystander] = [await site.addStaff(), await site.addStaff()];
 	const colleague = await site.addOwner(programme);
 	const stranger = await site.addOwner(other);
-	const stage = {
+	const setup = {
 		boss,
 		bossBrowser: await site.signIn(boss),
 		programme,
@@ -46,10 +46,10 @@ export async function openStage(site: TestSite): Promise<Stage> {
 		strangerBrowser: await site.signIn(stranger),
 		bystander,
 	};
-	const bystanders = await holdEverything(site, stage, bystander);
-	const asked = await invite(site, stage.colleagueBrowser, peopleOf(programme), newEmail("shop"));
+	const bystanders = await holdEverything(site, setup, bystander);
+	const asked = await invite(site, setup.colleagueBrowser, peopleOf(programme), newEmail("shop"));
 	return {
-		...stage,
+		...setup,
 		bystanders: { ...bystanders, links: new Map([...bystanders.links, ["an owner's invitation", asked]]) },
 	};
 }
@@ -57,7 +57,7 @@ export async function openStage(site: TestSite): Promise<Stage> {
 /** Two sessions, a sign-in that waits for a code, and every kind of link: made by them, and made for them. */
 export async function holdEverything(
 	site: TestSite,
-	stage: Omit<Stage, "bystanders">,
+	setup: Omit<AccessSetup, "bystanders">,
 	person: Person,
 ): Promise<Holdings> {
 	const here = await site.signIn(person);
@@ -70,9 +70,9 @@ export async function holdEverything(
 	const challenge = await beginSignIn(site, person);
 	const links = new Map<string, string>([
 		...(person.role === "staff"
-			? await makeStaffLinks(site, stage, here)
-			: await makeOwnerLinks(site, stage, here)),
-		...(await makeLinksFor(site, stage, person)),
+			? await makeStaffLinks(site, setup, here)
+			: await makeOwnerLinks(site, setup, here)),
+		...(await makeLinksFor(site, setup, person)),
 	]);
 	for (const [what, link] of links) equal((await site.browser().open(link)).status, 200, what);
 	const nextCode = () => codeAt(secret, Date.now() + CODE_STEP_MS);
@@ -90,7 +90,7 @@ async function beginSignIn(site: TestSite, { email }: Person): Promise<Browser> 
 
 async function makeStaffLinks(
 	site: TestSite,
-	{ programme }: Omit<Stage, "bystanders">,
+	{ programme }: Omit<AccessSetup, "bystanders">,
 	browser: Browser,
 ): Promise<[string, string][]> {
 	const victim = await site.addStaff();
@@ -103,7 +103,7 @@ async function makeStaffLinks(
 
 async function makeOwnerLinks(
 	site: TestSite,
-	{ programme }: Omit<Stage, "bystanders">,
+	{ programme }: Omit<AccessSetup, "bystanders">,
 	browser: Browser,
 ): Promise<[string, string][]> {
 	return [
@@ -113,7 +113,7 @@ async function makeOwnerLinks(
 
 async function makeLinksFor(
 	site: TestSite,
-	{ bossBrowser, strangerBrowser, programme, other }: Omit<Stage, "bystanders">,
+	{ bossBrowser, strangerBrowser, programme, other }: Omit<AccessSetup, "bystanders">,
 	person: Person,
 ): Promise<[string, string][]> {
 	const people = person.role === "staff" ? "/people" : peopleOf(programme);
