@@ -17,32 +17,32 @@ import { createLog } from "../support/log.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import { demand } from "./broken.ts";
 import { PRIVATE_ADDRESSES } from "./network.ts";
+import type { ProgrammeRecord } from "./programme-record.ts";
 import type { ServiceProcess } from "./service-process.ts";
-import type { ShopAccount } from "./shop-account.ts";
 import { answerOrNothing } from "./workload.ts";
 
 export interface ConfigurationSite {
 	random: SeededRandom;
 	sealingKey: Uint8Array;
 	lookUp(host: string): LookUp;
-	readAccount(account: ShopAccount): void;
+	readProgramme(programme: ProgrammeRecord): void;
 	trace(line: string): void;
 }
 
 export interface Configuration {
 	/** Saves a URL on one of the shop's hosts. */
-	saveUrl(process: ServiceProcess, account: ShopAccount): Promise<void>;
-	issueKey(process: ServiceProcess, account: ShopAccount): Promise<void>;
+	saveUrl(process: ServiceProcess, programme: ProgrammeRecord): Promise<void>;
+	issueKey(process: ServiceProcess, programme: ProgrammeRecord): Promise<void>;
 	/** Whatever an owner may think of. */
-	changeSomething(process: ServiceProcess, account: ShopAccount): Promise<void>;
+	changeSomething(process: ServiceProcess, programme: ProgrammeRecord): Promise<void>;
 }
 
 export function createConfiguration(site: ConfigurationSite): Configuration {
 	const { random } = site;
 	let nextPath = 1;
 
-	async function saveUrl(process: ServiceProcess, account: ShopAccount): Promise<void> {
-		const url = `https://${random.pick(account.hosts)}/postback/${nextPath++}?shop=${account.id}`;
+	async function saveUrl(process: ServiceProcess, programme: ProgrammeRecord): Promise<void> {
+		const url = `https://${random.pick(programme.hosts)}/postback/${nextPath++}?shop=${programme.id}`;
 		let answered: LookUp | undefined;
 		const transport = {
 			lookUp: async (host: string) => {
@@ -53,12 +53,12 @@ export function createConfiguration(site: ConfigurationSite): Configuration {
 		const result = await answerOrNothing(() =>
 			savePostbackUrl(
 				{ ...process, transport, addressPolicy: { allowedPrivateRanges: [] }, log: createLog() },
-				account.publicId,
+				programme.publicId,
 				url,
 			),
 		);
-		site.readAccount(account);
-		note("save", account, result);
+		site.readProgramme(programme);
+		note("save", programme, result);
 		if (result === null) return;
 		const isPublic =
 			answered?.ok === true && !answered.addresses.some((one) => PRIVATE_ADDRESSES.includes(one));
@@ -67,75 +67,75 @@ export function createConfiguration(site: ConfigurationSite): Configuration {
 			"7 no forbidden address",
 			() => `saving ${url} gave ${JSON.stringify(result)}`,
 		);
-		if (result.ok) demandInForce(account, "urls", url);
+		if (result.ok) demandInForce(programme, "urls", url);
 	}
 
-	async function issue(process: ServiceProcess, account: ShopAccount): Promise<void> {
+	async function issue(process: ServiceProcess, programme: ProgrammeRecord): Promise<void> {
 		const result = await answerOrNothing(() =>
-			issueKey({ ...process, sealingKey: site.sealingKey }, account.publicId),
+			issueKey({ ...process, sealingKey: site.sealingKey }, programme.publicId),
 		);
-		site.readAccount(account);
-		note("issue", account, result);
+		site.readProgramme(programme);
+		note("issue", programme, result);
 		if (result?.ok === true && result.value.secret !== null)
-			demandInForce(account, "secrets", result.value.secret);
+			demandInForce(programme, "secrets", result.value.secret);
 	}
 
 	/** Signs nothing yet: the auditor knows only the active one. */
-	async function prepare(process: ServiceProcess, account: ShopAccount): Promise<void> {
+	async function prepare(process: ServiceProcess, programme: ProgrammeRecord): Promise<void> {
 		const result = await answerOrNothing(() =>
-			prepareSecret({ ...process, sealingKey: site.sealingKey }, account.publicId),
+			prepareSecret({ ...process, sealingKey: site.sealingKey }, programme.publicId),
 		);
-		site.readAccount(account);
-		note("prepare", account, result);
+		site.readProgramme(programme);
+		note("prepare", programme, result);
 	}
 
-	async function activate(process: ServiceProcess, account: ShopAccount): Promise<void> {
-		const found = await answerOrNothing(() => findPreparedSecret(process.store.db, account.id));
-		if (!found) return prepare(process, account);
-		const result = await answerOrNothing(() => activateSecret(process, account.publicId, found.public_id));
-		site.readAccount(account);
-		note("activate", account, result);
+	async function activate(process: ServiceProcess, programme: ProgrammeRecord): Promise<void> {
+		const found = await answerOrNothing(() => findPreparedSecret(process.store.db, programme.id));
+		if (!found) return prepare(process, programme);
+		const result = await answerOrNothing(() => activateSecret(process, programme.publicId, found.public_id));
+		site.readProgramme(programme);
+		note("activate", programme, result);
 		if (result?.ok === true)
-			demandInForce(account, "secrets", openSecret(site.sealingKey, account.id, found.sealed));
+			demandInForce(programme, "secrets", openSecret(site.sealingKey, programme.id, found.sealed));
 	}
 
-	async function discard(process: ServiceProcess, account: ShopAccount): Promise<void> {
-		const found = await answerOrNothing(() => findPreparedSecret(process.store.db, account.id));
+	async function discard(process: ServiceProcess, programme: ProgrammeRecord): Promise<void> {
+		const found = await answerOrNothing(() => findPreparedSecret(process.store.db, programme.id));
 		if (!found) return;
-		const result = await answerOrNothing(() => discardSecret(process, account.publicId, found.public_id));
-		note("discard", account, result);
+		const result = await answerOrNothing(() => discardSecret(process, programme.publicId, found.public_id));
+		note("discard", programme, result);
 	}
 
-	async function endReplaced(process: ServiceProcess, account: ShopAccount): Promise<void> {
-		const result = await answerOrNothing(() => endReplacedSecrets(process, account.publicId));
-		note("end", account, result);
+	async function endReplaced(process: ServiceProcess, programme: ProgrammeRecord): Promise<void> {
+		const result = await answerOrNothing(() => endReplacedSecrets(process, programme.publicId));
+		note("end", programme, result);
 	}
 
-	async function remove(process: ServiceProcess, account: ShopAccount): Promise<void> {
-		const result = await answerOrNothing(() => removePostbackUrl(process, account.publicId));
-		site.readAccount(account);
-		note("remove", account, result);
-		if (result?.ok === true) demandInForce(account, "urls", null);
+	async function remove(process: ServiceProcess, programme: ProgrammeRecord): Promise<void> {
+		const result = await answerOrNothing(() => removePostbackUrl(process, programme.publicId));
+		site.readProgramme(programme);
+		note("remove", programme, result);
+		if (result?.ok === true) demandInForce(programme, "urls", null);
 	}
 
-	function note(what: string, account: ShopAccount, result: Result<unknown> | null): void {
-		site.trace(`${what} ${account.id} ${JSON.stringify(result)}`);
+	function note(what: string, programme: ProgrammeRecord, result: Result<unknown> | null): void {
+		site.trace(`${what} ${programme.id} ${JSON.stringify(result)}`);
 	}
 
 	return {
 		saveUrl,
 		issueKey: issue,
-		changeSomething(process, account) {
+		changeSomething(process, programme) {
 			const urls = [saveUrl, saveUrl, saveUrl, remove];
 			const secrets = [prepare, activate, activate, endReplaced, discard];
 			const change = random.pick([...urls, ...secrets, issue]);
-			return change(process, account);
+			return change(process, programme);
 		},
 	};
 }
 
-function demandInForce(account: ShopAccount, what: "urls" | "secrets", value: string | null): void {
-	const found = account[what].at(-1)?.value ?? null;
+function demandInForce(programme: ProgrammeRecord, what: "urls" | "secrets", value: string | null): void {
+	const found = programme[what].at(-1)?.value ?? null;
 	demand(
 		found === value,
 		"1 what was answered is stored",

@@ -5,8 +5,8 @@ import type { DatabaseSync } from "node:sqlite";
 import { CONTRACT_ATTEMPTS, meaningOf } from "../support/contract-verdict.ts";
 import { demand } from "./broken.ts";
 import { clockSpread, isPunctual, type Plan } from "./plan.ts";
+import type { ProgrammeRecord } from "./programme-record.ts";
 import { DELAYS_MS } from "./settling-auditor.ts";
-import type { ShopAccount } from "./shop-account.ts";
 import type { Sent } from "./stream-auditor.ts";
 
 /** The promises that are checked here. */
@@ -66,7 +66,7 @@ const SETTLING_MS = 5 * 60_000;
 /** What the run was like, and since when nothing goes wrong any more. */
 export interface Circumstances {
 	plan: Plan;
-	accounts: readonly ShopAccount[];
+	programmes: readonly ProgrammeRecord[];
 	calmSinceMs: number;
 }
 
@@ -161,11 +161,11 @@ function auditLastAttempt(what: string, delivery: DeliveryRow, rows: readonly At
 }
 
 /** Only the removal of the URL cancels, and only what was owed before it. */
-function auditCancellation(what: string, delivery: DeliveryRow, { plan, accounts }: Circumstances): void {
+function auditCancellation(what: string, delivery: DeliveryRow, { plan, programmes }: Circumstances): void {
 	const spreadMs = clockSpread(plan);
 	const fromMs = delivery.created_at_ms - spreadMs;
 	const toMs = (delivery.finished_at_ms ?? 0) + spreadMs;
-	const urls = accounts.find(({ id }) => id === delivery.programme_id)?.urls ?? [];
+	const urls = programmes.find(({ id }) => id === delivery.programme_id)?.urls ?? [];
 	const wasRemoved = urls.some((period, index) => {
 		return index > 0 && period.value === null && period.fromMs >= fromMs && period.fromMs <= toMs;
 	});

@@ -41,8 +41,8 @@ export function auditLives(database: DatabaseSync, ledger: OrderLedger): void {
 	const isPlain = byOrder.size === conversions.length;
 	demand(isPlain, "2 one event per move", () => "an order has two conversions");
 	for (const order of ledger.orders) {
-		const row = byOrder.get(`${order.account.id} ${order.eventType} ${order.orderId}`);
-		if (row !== undefined) byOrder.delete(`${order.account.id} ${order.eventType} ${order.orderId}`);
+		const row = byOrder.get(`${order.programme.id} ${order.eventType} ${order.orderId}`);
+		if (row !== undefined) byOrder.delete(`${order.programme.id} ${order.eventType} ${order.orderId}`);
 		const owed = row === undefined ? [] : (eventsOf.get(row.id) ?? []);
 		if (row !== undefined) eventsOf.delete(row.id);
 		auditOrder(order, ledger, row, owed);

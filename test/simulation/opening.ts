@@ -7,26 +7,26 @@ import type { Clock, Random } from "../../src/ports.ts";
 import type { Store } from "../../src/store/store.ts";
 import { randomPort, type SeededRandom } from "../support/seeded-random.ts";
 import type { Plan } from "./plan.ts";
-import type { ShopAccount } from "./shop-account.ts";
+import type { ProgrammeRecord } from "./programme-record.ts";
 
 const CURRENCY_DIGITS = { EUR: 2, JPY: 0, BHD: 3 } as const;
 
-export async function openAccounts(
+export async function openProgrammes(
 	store: Store,
 	plan: Plan,
 	drawn: SeededRandom,
 	nowMs: number,
-): Promise<ShopAccount[]> {
+): Promise<ProgrammeRecord[]> {
 	const clock: Pick<Clock, "nowMs"> = { nowMs: () => nowMs };
 	const random: Random = randomPort(drawn);
 	const deps = { store, random, clock: { ...clock, after: never, yieldLoop: never } };
-	const accounts: ShopAccount[] = [];
+	const programmes: ProgrammeRecord[] = [];
 	for (const [index, terms] of plan.programmes.entries()) {
 		const ownerEmail = `owner-${index}@shop.example`;
 		take(await createPerson(deps, { email: ownerEmail, role: "owner" }));
 		const opened = take(await openProgramme(deps, null, { ...terms, name: `Shop ${index}`, ownerEmail }));
 		const { programme } = opened;
-		accounts.push({
+		programmes.push({
 			id: programme.id,
 			publicId: programme.public_id,
 			hosts: [`shop-${index}.example`, `new-shop-${index}.example`],
@@ -37,7 +37,7 @@ export async function openAccounts(
 			secrets: [],
 		});
 	}
-	return accounts;
+	return programmes;
 }
 
 function take<Value>(result: Result<Value>): Value {
@@ -46,5 +46,5 @@ function take<Value>(result: Result<Value>): Value {
 }
 
 function never(): never {
-	throw new Error("making accounts waits for nothing");
+	throw new Error("making programmes waits for nothing");
 }

@@ -9,10 +9,10 @@ import {
 	UNKNOWN,
 } from "../support/lifecycle-model.ts";
 import { demand } from "./broken.ts";
-import { owedSince, owesEvents, type ShopAccount } from "./shop-account.ts";
+import { owedSince, owesEvents, type ProgrammeRecord } from "./programme-record.ts";
 
 export interface Order {
-	account: ShopAccount;
+	programme: ProgrammeRecord;
 	orderId: string;
 	eventType: string;
 	states: LifeState[];
@@ -20,12 +20,12 @@ export interface Order {
 
 export interface OrderLedger {
 	readonly orders: readonly Order[];
-	open(account: ShopAccount, orderId: string, eventType: string): Order;
+	open(programme: ProgrammeRecord, orderId: string, eventType: string): Order;
 	/** What was answered, in whatever order it was carried out. */
 	note(order: Order, acts: readonly Answered[]): void;
 	/** With what the windows may have done by now. */
 	statesNow(order: Order): LifeState[];
-	bodiesOf(account: ShopAccount, eventType: string, orderId: string, event: string): OwedBody[];
+	bodiesOf(programme: ProgrammeRecord, eventType: string, orderId: string, event: string): OwedBody[];
 }
 
 /** `windowsSeenMs` is how far ahead of the true time the fastest clock may be. */
@@ -34,40 +34,40 @@ export function createOrderLedger(nowMs: () => number, windowsSeenMs: number): O
 	const byName = new Map<string, Order>();
 
 	function statesNow(order: Order): LifeState[] {
-		const { account, states } = order;
+		const { programme, states } = order;
 		const byMs = nowMs() + windowsSeenMs;
 		if (states.every(({ windowEndsAtMs }) => windowEndsAtMs === null || windowEndsAtMs > byMs)) return states;
 		const since = Math.min(...states.map(({ windowEndsAtMs }) => windowEndsAtMs ?? Number.POSITIVE_INFINITY));
-		const owed = owedSince(account, since - windowsSeenMs, nowMs());
-		return letWindowsPass(states, byMs, account.terms, owed);
+		const owed = owedSince(programme, since - windowsSeenMs, nowMs());
+		return letWindowsPass(states, byMs, programme.terms, owed);
 	}
 
 	return {
 		orders,
 		statesNow,
-		open(account, orderId, eventType) {
-			const order: Order = { account, orderId, eventType, states: [UNKNOWN] };
+		open(programme, orderId, eventType) {
+			const order: Order = { programme, orderId, eventType, states: [UNKNOWN] };
 			orders.push(order);
-			byName.set(nameOf(account, orderId, eventType), order);
+			byName.set(nameOf(programme, orderId, eventType), order);
 			return order;
 		},
 		note(order, acts) {
 			const before = statesNow(order);
-			const after = explain(before, acts, order.account.terms, owesEvents(order.account));
+			const after = explain(before, acts, order.programme.terms, owesEvents(order.programme));
 			demand(after.length > 0, "the answer follows from the life of a conversion", () => {
 				const answers = acts.map(({ act, answer }) => `${JSON.stringify(act)} → ${answer}`).join(", ");
 				return `order ${order.orderId} was ${before.map(({ status }) => status).join(" or ")}: ${answers}`;
 			});
 			order.states = after;
 		},
-		bodiesOf(account, eventType, orderId, event) {
-			const order = byName.get(nameOf(account, orderId, eventType));
+		bodiesOf(programme, eventType, orderId, event) {
+			const order = byName.get(nameOf(programme, orderId, eventType));
 			if (order === undefined) return [];
 			return statesNow(order).flatMap(({ events }) => events.get(event) ?? []);
 		},
 	};
 }
 
-function nameOf(account: ShopAccount, orderId: string, eventType: string): string {
-	return `${account.publicId} ${eventType} ${orderId}`;
+function nameOf(programme: ProgrammeRecord, orderId: string, eventType: string): string {
+	return `${programme.publicId} ${eventType} ${orderId}`;
 }

@@ -7,8 +7,8 @@ import type { Cluster } from "./cluster.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Network } from "./network.ts";
 import type { Plan } from "./plan.ts";
+import type { ProgrammeRecord } from "./programme-record.ts";
 import type { ServiceProcess } from "./service-process.ts";
-import type { ShopAccount } from "./shop-account.ts";
 import type { Timeline } from "./timeline.ts";
 import type { Workload } from "./workload.ts";
 
@@ -16,7 +16,7 @@ export interface ScheduleSite {
 	timeline: Timeline;
 	plan: Plan;
 	random: SeededRandom;
-	accounts: readonly ShopAccount[];
+	programmes: readonly ProgrammeRecord[];
 	network: Network;
 	cluster: Pick<Cluster, "pick" | "stallOne" | "deployOne">;
 	workload: Workload;
@@ -33,7 +33,7 @@ const SOON_MS = 3_000;
 const OPENING_MS = 60_000;
 
 export function scheduleLife(site: ScheduleSite): void {
-	const { timeline, plan, random, accounts, workload, configuration } = site;
+	const { timeline, plan, random, programmes, workload, configuration } = site;
 	const lengthMs = plan.days * DAY_MS;
 	const at = (offsetMs: number, run: () => void): void =>
 		timeline.setOccasion(timeline.nowMs + offsetMs, run);
@@ -42,14 +42,14 @@ export function scheduleLife(site: ScheduleSite): void {
 		if (process !== undefined) site.supervise(work(process));
 	};
 
-	for (const [index, account] of accounts.entries()) {
-		for (const host of account.hosts) scheduleMoods(site, account, host);
+	for (const [index, programme] of programmes.entries()) {
+		for (const host of programme.hosts) scheduleMoods(site, programme, host);
 		at(random.between(0, OPENING_MS), () =>
-			withProcess((process) => configuration.issueKey(process, account)),
+			withProcess((process) => configuration.issueKey(process, programme)),
 		);
 		if (plan.programmes[index]?.startsWithUrl !== true) continue;
 		at(random.between(0, OPENING_MS), () =>
-			withProcess((process) => configuration.saveUrl(process, account)),
+			withProcess((process) => configuration.saveUrl(process, programme)),
 		);
 	}
 	for (let burst = 0; burst < plan.bursts; burst++) {
@@ -62,7 +62,7 @@ export function scheduleLife(site: ScheduleSite): void {
 		for (let act = 0; act < plan.actsPerBurst; act++) {
 			at(random.pick(moments) + random.between(0, MOMENT_MS), () => {
 				if (!random.chance(plan.faults.configuration)) workload.act();
-				else withProcess((process) => configuration.changeSomething(process, random.pick(accounts)));
+				else withProcess((process) => configuration.changeSomething(process, random.pick(programmes)));
 			});
 		}
 		for (const momentMs of moments) {
@@ -76,7 +76,7 @@ export function scheduleLife(site: ScheduleSite): void {
 /** Not occasions: what a host is like matters only when somebody calls it. */
 function scheduleMoods(
 	{ timeline, network, plan, random }: ScheduleSite,
-	account: ShopAccount,
+	programme: ProgrammeRecord,
 	host: string,
 ): void {
 	const changes = Math.ceil(plan.days * plan.faults.moodChangesADay);
@@ -88,7 +88,7 @@ function scheduleMoods(
 		const isBad = random.chance(0.6);
 		network.setMood(host, {
 			fromMs: timeline.nowMs + afterMs,
-			badPercent: isBad ? account.badDayPercent : 0,
+			badPercent: isBad ? programme.badDayPercent : 0,
 			dns: isBad && random.chance(0.2) ? random.pick(["private", "mixed", "rebinding", "failing"]) : "public",
 		});
 	}

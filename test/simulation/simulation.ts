@@ -16,12 +16,12 @@ import { auditLives } from "./life-auditor.ts";
 import { createMailServer } from "./mail-server.ts";
 import { createNetwork } from "./network.ts";
 import { auditNotices } from "./notice-auditor.ts";
-import { openAccounts } from "./opening.ts";
+import { openProgrammes } from "./opening.ts";
 import { createOrderLedger } from "./order-ledger.ts";
 import { clockSpread, drawPlan } from "./plan.ts";
+import { createProgrammeReader, inForce, type ProgrammeRecord } from "./programme-record.ts";
 import { scheduleLife } from "./schedule.ts";
 import { auditCleanStop, createSettlingAuditor } from "./settling-auditor.ts";
-import { createAccountReader, inForce, type ShopAccount } from "./shop-account.ts";
 import { createStoreWatch } from "./store-watch.ts";
 import { createStreamAuditor, SEEN_WITHIN_MS, type Sent } from "./stream-auditor.ts";
 import { Timeline } from "./timeline.ts";
@@ -59,7 +59,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 	const store = createSqliteStore(database);
 	await store.migrate(START_MS);
 	const sealingKey = random.bytes(SEALING_KEY_BYTES);
-	const accounts = await openAccounts(store, plan, fork(), START_MS);
+	const programmes = await openProgrammes(store, plan, fork(), START_MS);
 
 	const tracing = createHash("sha256");
 	const trace = (line: string): void => {
@@ -82,14 +82,14 @@ export async function simulate(seed: number): Promise<RunReport> {
 	let isCalm = false;
 	let settledCount = 0;
 	const watchSettling = createSettlingAuditor(database, attempt);
-	const readAccount = createAccountReader(database, sealingKey);
+	const readProgramme = createProgrammeReader(database, sealingKey);
 	const ledger = createOrderLedger(() => timeline.nowMs, clockSpread(plan));
 	const auditor = createStreamAuditor({
 		timeline,
 		database,
 		plan,
 		brand: BRAND,
-		accounts,
+		programmes,
 		expectations: ledger,
 		attempt,
 		trace,
@@ -125,7 +125,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 		random: fork(),
 		sealingKey,
 		lookUp: network.lookUp,
-		readAccount: (account) => readAccount(account, timeline.nowMs),
+		readProgramme: (programme) => readProgramme(programme, timeline.nowMs),
 		trace,
 	});
 	const finished = database.prepare(
@@ -137,16 +137,17 @@ export async function simulate(seed: number): Promise<RunReport> {
 	const picking = fork();
 	const workload = createWorkload({
 		random: fork(),
-		accounts,
+		programmes,
 		ledger,
 		pickProcess: cluster.pick,
-		pickFinished(account) {
-			const rows = finished.all(account.id);
+		pickFinished(programme) {
+			const rows = finished.all(programme.id);
 			if (rows.length === 0) return undefined;
 			const { public_id: publicId, state } = picking.pick(rows);
 			return { publicId: String(publicId), state: String(state) };
 		},
-		countFailed: (account, sinceMs, untilMs) => Number(failed.get(account.id, sinceMs, untilMs)?.["count"]),
+		countFailed: (programme, sinceMs, untilMs) =>
+			Number(failed.get(programme.id, sinceMs, untilMs)?.["count"]),
 		settledCount: () => settledCount,
 		trace,
 		supervise,
@@ -161,13 +162,13 @@ export async function simulate(seed: number): Promise<RunReport> {
 		findBroken: () => broken,
 	});
 
-	for (const account of accounts) readAccount(account, START_MS);
+	for (const programme of programmes) readProgramme(programme, START_MS);
 	cluster.startAll();
 	scheduleLife({
 		timeline,
 		plan,
 		random: fork(),
-		accounts,
+		programmes,
 		network,
 		cluster,
 		workload,
@@ -176,24 +177,24 @@ export async function simulate(seed: number): Promise<RunReport> {
 	});
 	await timeline.liveUntil(START_MS + plan.days * DAY_MS, watch);
 	auditLives(database, ledger);
-	auditDeliveries(database, { plan, accounts, calmSinceMs: timeline.nowMs }, auditor.sent);
+	auditDeliveries(database, { plan, programmes, calmSinceMs: timeline.nowMs }, auditor.sent);
 
 	isCalm = true;
 	const calmSinceMs = timeline.nowMs;
 	cluster.calm();
-	for (const host of accounts.flatMap(({ hosts }) => hosts)) {
+	for (const host of programmes.flatMap(({ hosts }) => hosts)) {
 		network.setMood(host, { fromMs: timeline.nowMs, badPercent: 0, dns: "public" });
 	}
 	await timeline.liveUntil(timeline.nowMs + CALM_DAYS * DAY_MS, watch);
 	watch.demandNothingWaits();
 	auditLives(database, ledger);
-	const totals = auditDeliveries(database, { plan, accounts, calmSinceMs }, auditor.sent);
+	const totals = auditDeliveries(database, { plan, programmes, calmSinceMs }, auditor.sent);
 	auditResends(totals, workload.resent);
 	auditNotices(
 		database,
 		totals.failuresOf,
 		mailServer.mails,
-		new Map(accounts.map((account) => [account.id, account.ownerEmail])),
+		new Map(programmes.map((programme) => [programme.id, programme.ownerEmail])),
 		clockSpread(plan),
 	);
 	await verifyAll(auditor.sent);
@@ -214,10 +215,10 @@ export async function simulate(seed: number): Promise<RunReport> {
 
 function auditResends(
 	{ resentOf }: DeliveryTotals,
-	resent: ReadonlyMap<ShopAccount, { surely: number; perhaps: number }>,
+	resent: ReadonlyMap<ProgrammeRecord, { surely: number; perhaps: number }>,
 ): void {
-	for (const [account, { surely, perhaps }] of resent) {
-		const runs = resentOf.get(account.id) ?? 0;
+	for (const [programme, { surely, perhaps }] of resent) {
+		const runs = resentOf.get(programme.id) ?? 0;
 		const isAsAsked = runs >= surely && runs <= surely + perhaps;
 		demand(
 			isAsAsked,
@@ -230,8 +231,8 @@ function auditResends(
 /** Invariant 6, with the library a shop installs. */
 async function verifyAll(sent: readonly Sent[]): Promise<void> {
 	await Promise.all(
-		sent.map(async ({ account, path, headers, request, senderNowMs, sentAtMs }) => {
-			const secrets = inForce(account.secrets, sentAtMs - SEEN_WITHIN_MS, sentAtMs);
+		sent.map(async ({ programme, path, headers, request, senderNowMs, sentAtMs }) => {
+			const secrets = inForce(programme.secrets, sentAtMs - SEEN_WITHIN_MS, sentAtMs);
 			const secret = secrets.filter((value) => value !== null);
 			const verification = await verifyPostback({
 				path,

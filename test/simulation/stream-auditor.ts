@@ -10,8 +10,8 @@ import type { OwedBody } from "../support/lifecycle-model.ts";
 import { demand } from "./broken.ts";
 import { type NetworkAuditor, PRIVATE_ADDRESSES } from "./network.ts";
 import { clockSpread, type Plan } from "./plan.ts";
+import { inForce, type ProgrammeRecord } from "./programme-record.ts";
 import type { ServiceProcess } from "./service-process.ts";
-import { inForce, type ShopAccount } from "./shop-account.ts";
 import type { Timeline } from "./timeline.ts";
 
 /** The promises that are checked here. */
@@ -21,7 +21,7 @@ const VERIFIABLE = "6 verifiable, fresh requests";
 export interface Sent {
 	deliveryId: number;
 	run: number;
-	account: ShopAccount;
+	programme: ProgrammeRecord;
 	process: ServiceProcess;
 	/** True time. */
 	sentAtMs: number;
@@ -38,7 +38,7 @@ export interface Sent {
 
 export interface Expectations {
 	/** What an event of this conversion may say: one body for each state that is possible now. */
-	bodiesOf(account: ShopAccount, eventType: string, orderId: string, event: string): OwedBody[];
+	bodiesOf(programme: ProgrammeRecord, eventType: string, orderId: string, event: string): OwedBody[];
 }
 
 /** `targets` are read anew after a second; the rest is what a pass takes. */
@@ -50,7 +50,7 @@ export function createStreamAuditor(site: {
 	database: DatabaseSync;
 	plan: Plan;
 	brand: string;
-	accounts: readonly ShopAccount[];
+	programmes: readonly ProgrammeRecord[];
 	expectations: Expectations;
 	attempt(check: () => void): void;
 	trace(line: string): void;
@@ -66,7 +66,7 @@ export function createStreamAuditor(site: {
 	);
 
 	function checkSend(
-		entry: Omit<Sent, "deliveryId" | "run" | "account">,
+		entry: Omit<Sent, "deliveryId" | "run" | "programme">,
 		body: Record<string, unknown>,
 	): Sent {
 		const { nonce } = entry;
@@ -76,9 +76,9 @@ export function createStreamAuditor(site: {
 		const what = `${body["event"]} of order ${body["orderId"]}`;
 		demand(row !== undefined, "2 one event per move", () => `${what} was sent and is not stored`);
 		demand(others.length === 0, "2 one event per move", () => `${what} is stored more than once`);
-		const account = site.accounts.find(({ id }) => id === row["programme_id"]);
-		demand(account !== undefined, "nothing unexpected", () => `${what} belongs to nobody`);
-		const made: Sent = { ...entry, deliveryId: Number(row["id"]), run: Number(row["run"]), account };
+		const programme = site.programmes.find(({ id }) => id === row["programme_id"]);
+		demand(programme !== undefined, "nothing unexpected", () => `${what} belongs to nobody`);
+		const made: Sent = { ...entry, deliveryId: Number(row["id"]), run: Number(row["run"]), programme };
 		// With clocks that are minutes apart a claim may lapse early in somebody's eyes: then two send, as promised,
 		// and only one of them has its result stored.
 		if (plan.clocks !== "wild") {
@@ -109,20 +109,22 @@ export function createStreamAuditor(site: {
 		// A later run was asked for by hand, and may go to a URL that was saved anew.
 		if (made.run > 1) return;
 		const owedMs = Number(row["created_at_ms"]) + clockSpread(plan);
-		const removal = made.account.urls.find(({ fromMs, value }) => value === null && fromMs > owedMs);
+		const removal = made.programme.urls.find(({ fromMs, value }) => value === null && fromMs > owedMs);
 		const isCancelled = removal !== undefined && removal.fromMs < made.sentAtMs - SEEN_WITHIN_MS;
 		demand(!isCancelled, "the URL and secret of now", () => `${what} outlived the removal of its URL`);
 	}
 
-	function checkTarget(what: string, { process, account, sentAtMs, request: { url } }: Sent): void {
-		const inFlight = [...onTheWay].filter((other) => other.process === process && other.account === account);
+	function checkTarget(what: string, { process, programme, sentAtMs, request: { url } }: Sent): void {
+		const inFlight = [...onTheWay].filter(
+			(other) => other.process === process && other.programme === programme,
+		);
 		const hasRoom = inFlight.length < plan.capPerProgramme;
 		demand(hasRoom, "nothing unexpected", () => `${what} exceeds the cap of its shop`);
-		const urls = inForce(account.urls, sentAtMs - SEEN_WITHIN_MS, sentAtMs);
+		const urls = inForce(programme.urls, sentAtMs - SEEN_WITHIN_MS, sentAtMs);
 		demand(urls.includes(url), "the URL and secret of now", () => `${what} went to ${url}`);
 	}
 
-	function checkBody({ account, senderNowMs, headers }: Sent, body: Record<string, unknown>): void {
+	function checkBody({ programme, senderNowMs, headers }: Sent, body: Record<string, unknown>): void {
 		const what = `${body["event"]} of order ${body["orderId"]}`;
 		const fields = Object.keys(body).join();
 		demand(
@@ -143,7 +145,7 @@ export function createStreamAuditor(site: {
 		const sentAt = new Date(senderNowMs).toISOString();
 		demand(body["sentAt"] === sentAt, VERIFIABLE, () => `${what} says sentAt ${body["sentAt"]}`);
 		const bodies = site.expectations.bodiesOf(
-			account,
+			programme,
 			String(body["eventType"]),
 			String(body["orderId"]),
 			String(body["event"]),
@@ -151,7 +153,7 @@ export function createStreamAuditor(site: {
 		const isExpected = bodies.some((expected) =>
 			Object.entries(expected).every(([field, value]) => body[field] === value),
 		);
-		const named = body["programId"] === account.publicId && body["currency"] === account.terms.currency;
+		const named = body["programId"] === programme.publicId && body["currency"] === programme.terms.currency;
 		demand(
 			isExpected && named,
 			"the body is the event as it happened",

@@ -11,19 +11,19 @@ import type { SeededRandom } from "../support/seeded-random.ts";
 import { Broken, demand } from "./broken.ts";
 import { DatabaseFailed, Killed } from "./mishaps.ts";
 import type { Order, OrderLedger } from "./order-ledger.ts";
+import type { ProgrammeRecord } from "./programme-record.ts";
 import type { ServiceProcess } from "./service-process.ts";
-import type { ShopAccount } from "./shop-account.ts";
 
 export interface WorkloadSite {
 	random: SeededRandom;
-	accounts: readonly ShopAccount[];
+	programmes: readonly ProgrammeRecord[];
 	ledger: OrderLedger;
 	/** A process that can be called now; undefined while none is up. */
 	pickProcess(): ServiceProcess | undefined;
 	/** Some delivery of this shop that is not pending. */
-	pickFinished(account: ShopAccount): { publicId: string; state: string } | undefined;
+	pickFinished(programme: ProgrammeRecord): { publicId: string; state: string } | undefined;
 	/** How many deliveries of this shop had failed between these times. */
-	countFailed(account: ShopAccount, sinceMs: number, untilMs: number): number;
+	countFailed(programme: ProgrammeRecord, sinceMs: number, untilMs: number): number;
 	/** Rises whenever results are stored. */
 	settledCount(): number;
 	trace(line: string): void;
@@ -34,7 +34,7 @@ export interface WorkloadSite {
 export interface Workload {
 	act(): void;
 	/** By shop: runs that were asked for by hand, and those that may have been (no answer came). */
-	readonly resent: ReadonlyMap<ShopAccount, { surely: number; perhaps: number }>;
+	readonly resent: ReadonlyMap<ProgrammeRecord, { surely: number; perhaps: number }>;
 }
 
 const MAX_BASKET_COINS = 99_999_999;
@@ -47,22 +47,22 @@ const MAX_RESEND_AGE_MS = 5 * 24 * 60 * 60_000;
 
 export function createWorkload(site: WorkloadSite): Workload {
 	const { random, ledger } = site;
-	const resent = new Map(site.accounts.map((account) => [account, { surely: 0, perhaps: 0 }]));
+	const resent = new Map(site.programmes.map((programme) => [programme, { surely: 0, perhaps: 0 }]));
 	let nextOrder = 1;
 
 	function act(): void {
-		const account = random.pick(site.accounts);
-		if (random.chance(RESEND_SHARE)) site.supervise(resend(account));
-		else site.supervise(advance(pickOrder(account)));
+		const programme = random.pick(site.programmes);
+		if (random.chance(RESEND_SHARE)) site.supervise(resend(programme));
+		else site.supervise(advance(pickOrder(programme)));
 	}
 
-	function pickOrder(account: ShopAccount): Order {
-		const known = ledger.orders.filter((order) => order.account === account);
+	function pickOrder(programme: ProgrammeRecord): Order {
+		const known = ledger.orders.filter((order) => order.programme === programme);
 		const unsigned = known.filter(({ states }) => states.some(({ isUnsigned }) => isUnsigned));
 		if (unsigned.length > 0 && random.chance(SERVER_SHARE)) return random.pick(unsigned);
 		if (known.length > 0 && !random.chance(NEW_ORDER_SHARE)) return random.pick(known);
 		const eventType = random.chance(0.8) ? "SALE" : random.pick(EVENT_TYPES);
-		return ledger.open(account, `order-${nextOrder++}`, eventType);
+		return ledger.open(programme, `order-${nextOrder++}`, eventType);
 	}
 
 	/** Sometimes several at once, through different processes: whoever comes first, the answers must fit. */
@@ -74,7 +74,7 @@ export function createWorkload(site: WorkloadSite): Workload {
 	}
 
 	function drawAct(order: Order): Act {
-		const { account } = order;
+		const { programme } = order;
 		const states = ledger.statesNow(order);
 		const isNew = states.every(({ status }) => status === "NONE");
 		const awaitsServer = states.some(({ isUnsigned }) => isUnsigned) && random.chance(SERVER_SHARE);
@@ -85,8 +85,11 @@ export function createWorkload(site: WorkloadSite): Workload {
 		const source = awaitsServer
 			? "postback"
 			: random.pick(["postback", "postback", "pixel", "pixel", "test"] as const);
-		const coins = String(random.between(0, MAX_BASKET_COINS)).padStart(account.terms.currencyDigits + 1, "0");
-		const digits = account.terms.currencyDigits;
+		const coins = String(random.between(0, MAX_BASKET_COINS)).padStart(
+			programme.terms.currencyDigits + 1,
+			"0",
+		);
+		const digits = programme.terms.currencyDigits;
 		return {
 			kind,
 			source,
@@ -105,16 +108,16 @@ export function createWorkload(site: WorkloadSite): Workload {
 		return { act, nowMs, answer };
 	}
 
-	async function resend(account: ShopAccount): Promise<void> {
+	async function resend(programme: ProgrammeRecord): Promise<void> {
 		const process = site.pickProcess();
-		const count = resent.get(account);
+		const count = resent.get(programme);
 		if (process === undefined || count === undefined) return;
 		if (random.chance(0.3)) {
 			const nowMs = process.clock.nowMs();
 			const sinceMs = nowMs - random.between(0, MAX_RESEND_AGE_MS);
-			const failed = site.countFailed(account, sinceMs, nowMs);
+			const failed = site.countFailed(programme, sinceMs, nowMs);
 			const settledBefore = site.settledCount();
-			const result = await answerOrNothing(() => resendFailedSince(process, account.id, sinceMs));
+			const result = await answerOrNothing(() => resendFailedSince(process, programme.id, sinceMs));
 			if (result === null) count.perhaps += failed;
 			else if (result.ok) count.surely += result.value;
 			// Unless more failed at the very same moment.
@@ -125,13 +128,13 @@ export function createWorkload(site: WorkloadSite): Workload {
 					() => `${result.value} of ${failed} were sent again`,
 				);
 			}
-			site.trace(`resend all of ${account.id}: ${JSON.stringify(result)}`);
+			site.trace(`resend all of ${programme.id}: ${JSON.stringify(result)}`);
 			return;
 		}
-		const finished = site.pickFinished(account);
+		const finished = site.pickFinished(programme);
 		if (finished === undefined) return;
 		const { publicId, state } = finished;
-		const result = await answerOrNothing(() => resendDelivery(process, account.id, publicId));
+		const result = await answerOrNothing(() => resendDelivery(process, programme.id, publicId));
 		if (result === null) count.perhaps++;
 		else if (result.ok) count.surely++;
 		if (result !== null && state === "cancelled") {
@@ -147,8 +150,8 @@ export function createWorkload(site: WorkloadSite): Workload {
 /** As the API does it: one transaction, then the engines are told, then the answer. */
 async function call(process: ServiceProcess, order: Order, act: Act): Promise<string> {
 	const { store } = process;
-	const { account, orderId } = order;
-	const programme = await findProgramme(store.db, account.publicId);
+	const { orderId } = order;
+	const programme = await findProgramme(store.db, order.programme.publicId);
 	if (programme === undefined) throw new Broken("1 what was answered is stored", "a programme has vanished");
 	const eventType = EVENT_TYPES.find((known) => known === order.eventType) ?? "SALE";
 	const result = await store.transact(async (trx) => {

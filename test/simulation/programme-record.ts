@@ -5,7 +5,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { openSecret } from "../../src/domain/sealing.ts";
 import type { Terms } from "../support/lifecycle-model.ts";
 
-export interface ShopAccount {
+export interface ProgrammeRecord {
 	id: number;
 	publicId: string;
 	/** Its endpoint lives here, and here after a move. */
@@ -33,23 +33,23 @@ export function inForce(periods: readonly Period[], fromMs: number, toMs: number
 	return found;
 }
 
-export function owesEvents({ urls, secrets }: ShopAccount): boolean {
+export function owesEvents({ urls, secrets }: ProgrammeRecord): boolean {
 	return (urls.at(-1)?.value ?? null) !== null && (secrets.at(-1)?.value ?? null) !== null;
 }
 
 /** Whether events were owed, as far back as `fromMs`: both answers when it changed meanwhile. */
-export function owedSince(account: ShopAccount, fromMs: number, toMs: number): boolean[] {
-	const urls = inForce(account.urls, fromMs, toMs);
-	const secrets = inForce(account.secrets, fromMs, toMs);
+export function owedSince(programme: ProgrammeRecord, fromMs: number, toMs: number): boolean[] {
+	const urls = inForce(programme.urls, fromMs, toMs);
+	const secrets = inForce(programme.secrets, fromMs, toMs);
 	const owed = new Set<boolean>();
 	for (const url of urls) for (const secret of secrets) owed.add(url !== null && secret !== null);
 	return [...owed];
 }
 
-export function createAccountReader(
+export function createProgrammeReader(
 	database: DatabaseSync,
 	sealingKey: Uint8Array,
-): (account: ShopAccount, nowMs: number) => void {
+): (programme: ProgrammeRecord, nowMs: number) => void {
 	const find = database.prepare(
 		`select e.url, s.sealed from programmes p
 			left join endpoints e on e.id = p.endpoint_id
@@ -57,12 +57,12 @@ export function createAccountReader(
 				and s.replaced_at_ms is null
 			where p.id = ?`,
 	);
-	return (account, nowMs) => {
-		const row = find.get(account.id);
+	return (programme, nowMs) => {
+		const row = find.get(programme.id);
 		const { url = null, sealed = null } = row ?? {};
-		note(account.urls, typeof url === "string" ? url : null, nowMs);
-		const secret = typeof sealed === "string" ? openSecret(sealingKey, account.id, sealed) : null;
-		note(account.secrets, secret, nowMs);
+		note(programme.urls, typeof url === "string" ? url : null, nowMs);
+		const secret = typeof sealed === "string" ? openSecret(sealingKey, programme.id, sealed) : null;
+		note(programme.secrets, secret, nowMs);
 	};
 }
 
