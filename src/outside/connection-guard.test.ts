@@ -4,7 +4,7 @@ import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { type ClientRequest, request } from "node:http";
 import { createServer } from "node:net";
 import { type TestContext, test } from "node:test";
-import { CONNECTION_FLOOD_LANGUAGE } from "../../test/support/connection-flood-language.ts";
+import { CONNECTION_FLOOD_MESSAGES } from "../../test/support/connection-flood-messages.ts";
 import { forkProcess } from "../../test/support/forked-process.ts";
 import { createLog } from "../../test/support/log.ts";
 import { until } from "../../test/support/until.ts";
@@ -40,7 +40,7 @@ test("2,500 half-open connections from one address: another's calls are answered
 	const flood = await forkProcess(
 		new URL("../../test/support/connection-flood-process.ts", import.meta.url),
 		[],
-		CONNECTION_FLOOD_LANGUAGE,
+		CONNECTION_FLOOD_MESSAGES,
 	);
 	t.after(() => flood.close());
 	const flooding = flood.ask({

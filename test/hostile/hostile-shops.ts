@@ -2,7 +2,7 @@
 
 import { forkProcess } from "../support/forked-process.ts";
 import type { SeenRequest, ShopReport } from "./hostile-shop.ts";
-import { type Order, SHOPS_LANGUAGE } from "./shops-language.ts";
+import { type Order, SHOPS_MESSAGES } from "./shops-messages.ts";
 
 export interface HostileShops {
 	/** PEM of the CAs that the service must trust to get as far as each attack. */
@@ -20,7 +20,7 @@ export interface HostileShops {
 }
 
 export async function openHostileShops(): Promise<HostileShops> {
-	const child = await forkProcess(new URL("./shop-process.ts", import.meta.url), [], SHOPS_LANGUAGE);
+	const child = await forkProcess(new URL("./shop-process.ts", import.meta.url), [], SHOPS_MESSAGES);
 	const { ports, trustedCa } = child.opened;
 	const requests: SeenRequest[] = [];
 	let decoyConnections = 0;

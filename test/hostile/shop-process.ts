@@ -8,7 +8,7 @@ import { portOf } from "../support/port-of.ts";
 import { ATTACKS } from "./attacks.ts";
 import { makeCertificateSet } from "./certificates.ts";
 import { type HostileShop, startHostileShop } from "./hostile-shop.ts";
-import { type Order, SHOPS_LANGUAGE } from "./shops-language.ts";
+import { type Order, SHOPS_MESSAGES } from "./shops-messages.ts";
 
 /** What a shop does a moment after its answer is on the wire by then: timers fire in order. */
 const MOMENT_MS = 50;
@@ -41,7 +41,7 @@ async function obey(order: Order, shop: HostileShop): Promise<void> {
 }
 
 const ports = new Map([...shops].map(([name, { port }]) => [name, port]));
-serveParent(SHOPS_LANGUAGE, { ports, trustedCa: certificates.trustedCa }, async (order) => {
+serveParent(SHOPS_MESSAGES, { ports, trustedCa: certificates.trustedCa }, async (order) => {
 	const shop = shops.get(order.shop);
 	if (shop === undefined) throw new Error(`there is no shop that ${order.shop}`);
 	await obey(order, shop);

@@ -8,7 +8,7 @@ import type { Budget } from "../../src/domain/token-bucket.ts";
 import { forkProcess } from "../support/forked-process.ts";
 import type { ShopAccount } from "../support/shop-account.ts";
 import { startIntake } from "./intake.ts";
-import { PIXEL_FLOOD_LANGUAGE } from "./pixel-flood-language.ts";
+import { PIXEL_FLOOD_MESSAGES } from "./pixel-flood-messages.ts";
 import { judgeLatency, type Latency } from "./report.ts";
 import { openSetup, type Setup } from "./setup.ts";
 
@@ -65,7 +65,7 @@ export async function runFlood({
 	const args = [setup.serviceUrl, shop.programmeId, String(CONNECTIONS), forwardedFor ?? ""];
 	const script = new URL("./pixel-flood-process.ts", import.meta.url);
 	const startedMs = performance.now();
-	const flood = await forkProcess(script, args, PIXEL_FLOOD_LANGUAGE);
+	const flood = await forkProcess(script, args, PIXEL_FLOOD_MESSAGES);
 	cleaning.defer(() => flood.close());
 	const during = await measure(setup, seed + 2, seconds);
 	const floodCalls = await flood.ask("report");

@@ -3,7 +3,7 @@
 import type { Db } from "../../src/store/schema.ts";
 import type { ShopAccount } from "../support/shop-account.ts";
 import type { AnsweredShop } from "./intake.ts";
-import type { ShopArrivals } from "./shops-language.ts";
+import type { ShopArrivals } from "./shops-messages.ts";
 
 export interface Losses {
 	/** In words, one a loss; empty when nothing is lost. */

@@ -3,7 +3,7 @@
 
 import { Pool } from "undici";
 import { serveParent } from "../support/forked-process.ts";
-import { PIXEL_FLOOD_LANGUAGE } from "./pixel-flood-language.ts";
+import { PIXEL_FLOOD_MESSAGES } from "./pixel-flood-messages.ts";
 
 const [serviceUrl = "", programmeId = "", connections = "1", forwardedFor = ""] = process.argv.slice(2);
 const pool = new Pool(serviceUrl, { connections: Number(connections) });
@@ -22,4 +22,4 @@ async function flood(): Promise<never> {
 }
 
 for (let sender = 0; sender < Number(connections); sender++) void flood();
-serveParent(PIXEL_FLOOD_LANGUAGE, "flooding", () => answered);
+serveParent(PIXEL_FLOOD_MESSAGES, "flooding", () => answered);

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { makeCertificates } from "../../demo/certificate.ts";
 import { serveParent } from "../support/forked-process.ts";
 import { portOf } from "../support/port-of.ts";
-import { SHOPS_LANGUAGE } from "./shops-language.ts";
+import { SHOPS_MESSAGES } from "./shops-messages.ts";
 
 const CALLBACK = z.object({ conversionId: z.string(), event: z.string() });
 const HOST = "127.0.0.1";
@@ -34,6 +34,6 @@ async function open(cert: string, key: string, shop: number): Promise<number> {
 const { caPem, certPem, keyPem } = await makeCertificates({ names: [HOST] });
 const ports: number[] = [];
 for (let shop = 0; shop < shops; shop++) ports.push(await open(certPem, keyPem, shop));
-serveParent(SHOPS_LANGUAGE, { caPem, ports }, () =>
+serveParent(SHOPS_MESSAGES, { caPem, ports }, () =>
 	arrivals.map(({ keys, requests }) => ({ keys: [...keys], requests })),
 );

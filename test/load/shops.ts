@@ -1,7 +1,7 @@
 // The shops that callbacks go to: the first ones hang, the others answer at once.
 
 import { forkProcess } from "../support/forked-process.ts";
-import { SHOPS_LANGUAGE, type ShopArrivals } from "./shops-language.ts";
+import { SHOPS_MESSAGES, type ShopArrivals } from "./shops-messages.ts";
 
 export interface Shops {
 	caPem: string;
@@ -14,7 +14,7 @@ export interface Shops {
 
 export async function openShops(count: number, hanging: number): Promise<Shops> {
 	const script = new URL("./shop-process.ts", import.meta.url);
-	const child = await forkProcess(script, [String(count), String(hanging)], SHOPS_LANGUAGE);
+	const child = await forkProcess(script, [String(count), String(hanging)], SHOPS_MESSAGES);
 	const { caPem, ports } = child.opened;
 	return {
 		caPem,

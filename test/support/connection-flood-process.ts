@@ -2,7 +2,7 @@
 // is hung up on. In a process of its own: whoever is flooded must not have to do the flooding too.
 
 import { connect } from "node:net";
-import { CONNECTION_FLOOD_LANGUAGE } from "./connection-flood-language.ts";
+import { CONNECTION_FLOOD_MESSAGES } from "./connection-flood-messages.ts";
 import { serveParent } from "./forked-process.ts";
 
 /** Of 2,500 connections that are all hung up on, that makes 800 a second. */
@@ -36,7 +36,7 @@ function hold(port: number): Promise<void> {
 	});
 }
 
-serveParent(CONNECTION_FLOOD_LANGUAGE, null, async (order) => {
+serveParent(CONNECTION_FLOOD_MESSAGES, null, async (order) => {
 	if (order.kind === "flood") {
 		for (let made = 0; made < order.connections; made += AT_ONCE) {
 			const now = Math.min(AT_ONCE, order.connections - made);

@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { suite, type TestContext, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
-import { type ForkedProcess, forkProcess, type Language } from "./forked-process.ts";
+import { type ForkedProcess, forkProcess, type Messages } from "./forked-process.ts";
 import { until } from "./until.ts";
 
 type Doubler = ForkedProcess<ReadonlyMap<string, number>, number, number>;
 
-const DOUBLING: Language<ReadonlyMap<string, number>, number, number> = {
+const DOUBLING: Messages<ReadonlyMap<string, number>, number, number> = {
 	name: "the doubler",
 	opened: z.map(z.string(), z.number()),
 	order: z.number(),
@@ -75,10 +75,10 @@ async function open(t: TestContext, opened = "new Map([['seven', 7]])"): Promise
 	t.after(() => rmSync(folder, { recursive: true }));
 	const script = join(folder, "doubler.mjs");
 	const serving = new URL("./forked-process.ts", import.meta.url);
-	const language = "{ order: { parse: (order) => order } }";
+	const messages = "{ order: { parse: (order) => order } }";
 	writeFileSync(
 		script,
-		`import { serveParent } from "${serving}";\nserveParent(${language}, ${opened}, ${OBEY});\n`,
+		`import { serveParent } from "${serving}";\nserveParent(${messages}, ${opened}, ${OBEY});\n`,
 	);
 	const doubler = await forkProcess(pathToFileURL(script), [], DOUBLING);
 	t.after(() => doubler.close());

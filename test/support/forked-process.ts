@@ -6,8 +6,8 @@ import { once } from "node:events";
 import { z } from "zod";
 
 /** What the two sides say to each other; in a file of its own, which both import. */
-export interface Language<Opened, Order, Answer> {
-	/** For messages: "the shops". */
+export interface Messages<Opened, Order, Answer> {
+	/** For errors: "the shops". */
 	name: string;
 	opened: z.ZodType<Opened>;
 	order: z.ZodType<Order>;
@@ -29,7 +29,7 @@ const message = z.object({ id: z.number(), content: z.unknown() });
 export async function forkProcess<Opened, Order, Answer>(
 	script: URL,
 	args: readonly string[],
-	language: Language<Opened, Order, Answer>,
+	messages: Messages<Opened, Order, Answer>,
 ): Promise<ForkedProcess<Opened, Order, Answer>> {
 	// "advanced": long reports are megabytes of text, and JSON would take its time over them; it knows Maps too.
 	const child = fork(script, args, { serialization: "advanced", execArgv: [] });
@@ -55,7 +55,7 @@ export async function forkProcess<Opened, Order, Answer>(
 		await gone;
 	};
 	child.on("error", giveUp);
-	child.once("exit", (code, signal) => giveUp(new Error(`${language.name} ended with ${code ?? signal}`)));
+	child.once("exit", (code, signal) => giveUp(new Error(`${messages.name} ended with ${code ?? signal}`)));
 	child.on("message", (received) => {
 		const { id, content } = message.parse(received);
 		waiting.get(id)?.resolve(content);
@@ -64,13 +64,13 @@ export async function forkProcess<Opened, Order, Answer>(
 
 	try {
 		return {
-			opened: language.opened.parse(await expect(FIRST_ID)),
+			opened: messages.opened.parse(await expect(FIRST_ID)),
 			async ask(order) {
 				lastId += 1;
 				const answer = expect(lastId);
 				// Without the callback a pipe that is closed would be an event of the process.
 				if (end === undefined) child.send({ id: lastId, content: order }, (error) => error && giveUp(error));
-				return language.answer.parse(await answer);
+				return messages.answer.parse(await answer);
 			},
 			close,
 		};
@@ -82,7 +82,7 @@ export async function forkProcess<Opened, Order, Answer>(
 
 /** The other side. Ends with its parent, and with an order that it cannot carry out. */
 export function serveParent<Opened, Order, Answer>(
-	language: Language<Opened, Order, Answer>,
+	messages: Messages<Opened, Order, Answer>,
 	opened: Opened,
 	obey: (order: Order) => Answer | Promise<Answer>,
 ): void {
@@ -91,7 +91,7 @@ export function serveParent<Opened, Order, Answer>(
 	if (!process.connected) process.exit();
 	process.on("message", async (received) => {
 		const { id, content } = message.parse(received);
-		process.send?.({ id, content: await obey(language.order.parse(content)) });
+		process.send?.({ id, content: await obey(messages.order.parse(content)) });
 	});
 	process.send?.({ id: FIRST_ID, content: opened });
 }

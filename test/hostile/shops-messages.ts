@@ -1,7 +1,7 @@
 // What the service's process and the one that plays the hostile shops say to each other.
 
 import { z } from "zod";
-import type { Language } from "../support/forked-process.ts";
+import type { Messages } from "../support/forked-process.ts";
 import type { ShopReport } from "./hostile-shop.ts";
 
 export type Order = z.infer<typeof order>;
@@ -34,7 +34,7 @@ const request = z.object({
 	answered: z.number().nullable(),
 });
 
-export const SHOPS_LANGUAGE: Language<Opened, Order, Answer> = {
+export const SHOPS_MESSAGES: Messages<Opened, Order, Answer> = {
 	name: "the hostile shops",
 	opened: z.object({ ports: z.map(z.string(), z.number()), trustedCa: z.string() }),
 	order,

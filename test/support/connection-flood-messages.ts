@@ -1,7 +1,7 @@
 // What a test and the process that floods a listener say to each other.
 
 import { z } from "zod";
-import type { Language } from "./forked-process.ts";
+import type { Messages } from "./forked-process.ts";
 
 const order = z.discriminatedUnion("kind", [
 	z.object({ kind: z.literal("flood"), port: z.number(), connections: z.number() }),
@@ -14,7 +14,7 @@ const answer = z.object({ open: z.number(), opened: z.number() });
 export type FloodOrder = z.infer<typeof order>;
 export type FloodAnswer = z.infer<typeof answer>;
 
-export const CONNECTION_FLOOD_LANGUAGE: Language<null, FloodOrder, FloodAnswer> = {
+export const CONNECTION_FLOOD_MESSAGES: Messages<null, FloodOrder, FloodAnswer> = {
 	name: "the flood of connections",
 	opened: z.null(),
 	order,

@@ -1,7 +1,7 @@
 // What a test says to the process that sends uploads for it.
 
 import { z } from "zod";
-import type { Language } from "../support/forked-process.ts";
+import type { Messages } from "../support/forked-process.ts";
 
 const order = z.object({
 	url: z.string(),
@@ -16,7 +16,7 @@ const order = z.object({
 export type UploadOrder = z.infer<typeof order>;
 
 /** The statuses that came back, and how many were hung up on. */
-export const UPLOAD_LANGUAGE: Language<"ready", UploadOrder, ReadonlyMap<string, number>> = {
+export const UPLOAD_MESSAGES: Messages<"ready", UploadOrder, ReadonlyMap<string, number>> = {
 	name: "the sender of uploads",
 	opened: z.literal("ready"),
 	order,

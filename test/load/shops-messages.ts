@@ -1,7 +1,7 @@
 // What the process that measures and the one that plays the shops say to each other.
 
 import { z } from "zod";
-import type { Language } from "../support/forked-process.ts";
+import type { Messages } from "../support/forked-process.ts";
 
 interface ShopsOpened {
 	caPem: string;
@@ -17,7 +17,7 @@ export interface ShopArrivals {
 }
 
 /** There is one thing to ask for: what arrived so far, by shop. */
-export const SHOPS_LANGUAGE: Language<ShopsOpened, "report", ShopArrivals[]> = {
+export const SHOPS_MESSAGES: Messages<ShopsOpened, "report", ShopArrivals[]> = {
 	name: "the shops",
 	opened: z.object({ caPem: z.string(), ports: z.array(z.number()) }),
 	order: z.literal("report"),
