@@ -18,10 +18,10 @@ import { createBusyShare } from "./outside/load.ts";
 import { temporaryFilesBeside, temporaryFilesOfSystem } from "./outside/temporary-files.ts";
 import type { Log } from "./ports.ts";
 import {
-	furnish,
-	type Ground,
+	addMail,
+	type OpenedParts,
 	type OpenOptions,
-	openGround,
+	openParts,
 	StartError,
 	type Workplace,
 } from "./service/workplace.ts";
@@ -38,20 +38,20 @@ export interface Service extends Workplace {
 }
 
 export async function startService(config: Config, options: OpenOptions = {}): Promise<Service> {
-	const ground = await openGround(config, options);
-	warnAtStart(ground);
-	const { clock, log } = ground;
+	const parts = await openParts(config, options);
+	warnAtStart(parts);
+	const { clock, log } = parts;
 	const startedAtMs = clock.nowMs();
 	const listeners: HttpServer[] = [];
 	try {
-		const welcomePath = config.role === "worker" ? null : await offerFirstStaff(ground);
+		const welcomePath = config.role === "worker" ? null : await offerFirstStaff(parts);
 		const { host, port, trustedProxies } = config;
 		// Before the rest, because only now the port is known.
 		const site = await listen({ host, port, trustedProxies, limits: PUBLIC_LIMITS, log });
 		listeners.push(site);
 		const numbers = await listenForMetrics(config, log);
 		if (numbers !== null) listeners.push(numbers);
-		const workplace = furnish(ground, publicUrlAt(config, site.port));
+		const workplace = addMail(parts, publicUrlAt(config, site.port));
 		const { publicUrl } = workplace;
 		const worker = config.role === "web" ? null : startWorker(workplace);
 		const bulk = startBulkChore(workplace);
@@ -99,7 +99,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		};
 	} catch (error) {
 		await Promise.all(listeners.map((listener) => listener.close()));
-		await ground.close();
+		await parts.close();
 		throw error;
 	}
 }
@@ -126,7 +126,7 @@ async function listenForMetrics(config: Config, log: Log): Promise<HttpServer | 
 }
 
 /** A database that takes nothing just now must not keep callbacks from going out: the next start offers it again. */
-async function offerFirstStaff(workplace: Ground): Promise<string | null> {
+async function offerFirstStaff(workplace: OpenedParts): Promise<string | null> {
 	try {
 		return await makeFirstStaffPath(workplace);
 	} catch (error) {
@@ -164,7 +164,7 @@ function startWorker(workplace: Workplace): { engine: Engine; stop(): Promise<vo
 	};
 }
 
-function warnAtStart({ config, log }: Ground): void {
+function warnAtStart({ config, log }: OpenedParts): void {
 	for (const { kind, title, text } of findSettingWarnings(warningSettings(config))) {
 		const ranges = config.allowedPrivateRanges.map((range) => range.text);
 		log.warn({ kind, ...(kind === "private_ranges" ? { ranges } : {}) }, `${title}. ${text}`);

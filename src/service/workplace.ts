@@ -46,27 +46,27 @@ export interface OpenOptions {
 }
 
 /** What is there before it is known where the service listens. */
-export type Ground = Omit<Workplace, "mails" | "publicUrl">;
+export type OpenedParts = Omit<Workplace, "mails" | "publicUrl">;
 
 export async function openWorkplace(config: Config, options: OpenOptions = {}): Promise<Workplace> {
-	return furnish(await openGround(config, options), publicUrlAt(config, config.port));
+	return addMail(await openParts(config, options), publicUrlAt(config, config.port));
 }
 
 /** What needs to know the address that links begin with. */
-export function furnish(ground: Ground, publicUrl: string): Workplace {
-	const mails = createMailDispatcher({ ...ground, network: { brand: ground.config.brand, publicUrl } });
+export function addMail(parts: OpenedParts, publicUrl: string): Workplace {
+	const mails = createMailDispatcher({ ...parts, network: { brand: parts.config.brand, publicUrl } });
 	return {
-		...ground,
+		...parts,
 		mails,
 		publicUrl,
 		async close() {
 			await mails.stop();
-			await ground.close();
+			await parts.close();
 		},
 	};
 }
 
-export async function openGround(config: Config, options: OpenOptions): Promise<Ground> {
+export async function openParts(config: Config, options: OpenOptions): Promise<OpenedParts> {
 	const clock = options.clock ?? realClock;
 	const log = options.log ?? createLog(config.logLevel);
 	const random = createRandom();
