@@ -23,8 +23,8 @@ const MAX_ADDRESSES_NAMED = 3;
 /** Such as "2 sessions, 1 invitation to x@y.example and 1 password link for z@y.example were withdrawn"; null: nothing. */
 export function sayWithdrawn(ended: EndedAccess): string | null {
 	const parts = [
-		...countOf(ended.sessions, "session"),
-		...countOf(ended.challenges, "unfinished sign-in"),
+		...countedPart(ended.sessions, "session"),
+		...countedPart(ended.challenges, "unfinished sign-in"),
 		...linksOf(ended, "invitation", "to"),
 		...linksOf(ended, "password link", "for"),
 	];
@@ -43,10 +43,10 @@ function linksOf({ links }: EndedAccess, kind: EndedLinkKind, preposition: strin
 	const named = [...new Set(emails)].slice(0, MAX_ADDRESSES_NAMED);
 	const more = new Set(emails).size - named.length;
 	const whom = more === 0 ? listOf(named) : `${named.join(", ")} and ${more} more`;
-	return countOf(emails.length, kind).map((text) => `${text} ${preposition} ${whom}`);
+	return countedPart(emails.length, kind).map((text) => `${text} ${preposition} ${whom}`);
 }
 
-function countOf(count: number, noun: string): string[] {
+function countedPart(count: number, noun: string): string[] {
 	return count === 0 ? [] : [`${count} ${noun}${count === 1 ? "" : "s"}`];
 }
 

@@ -41,8 +41,8 @@ export function count(value: number): string {
 }
 
 /** "1 row", "40 000 rows". */
-export function countOf(value: number, noun: string): string {
-	return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
+export function countOf(value: number, noun: string, plural = `${noun}s`): string {
+	return `${count(value)} ${value === 1 ? noun : plural}`;
 }
 
 function thousandsOf(digits: string): readonly string[] {

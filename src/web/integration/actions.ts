@@ -15,7 +15,7 @@ import type { Fault, Result } from "../../domain/fault.ts";
 import { attemptsInWords } from "../../domain/retry.ts";
 import { findOldestPending } from "../../store/delivery-health.ts";
 import { STATUS_WORDS } from "../components/conversion-words.ts";
-import { count } from "../components/text.ts";
+import { countOf } from "../components/text.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import { answerError } from "../error-page.ts";
@@ -88,7 +88,7 @@ export async function removeUrl(c: WebContext, deps: WebDeps): Promise<Response>
 	const { programme, personId } = whoAndWhere(c);
 	const removed = await removePostbackUrl(deps, programme.public_id, personId);
 	const cancelled =
-		removed.ok && removed.value > 0 ? ` ${countOf(removed.value, "was", "were")} cancelled.` : "";
+		removed.ok && removed.value > 0 ? ` ${deliveriesAre(removed.value, "was", "were")} cancelled.` : "";
 	return finish(c, removed, `The Postback URL is removed: nothing more is sent.${cancelled}`);
 }
 
@@ -145,13 +145,14 @@ export async function resendFailed(c: WebContext, deps: WebDeps): Promise<Respon
 	const text =
 		resent.value === 0
 			? "Nothing has failed since then, so nothing was sent again."
-			: `${countOf(resent.value, "is", "are")} on the way again.`;
+			: `${deliveriesAre(resent.value, "is", "are")} on the way again.`;
 	setFlash(c, resent.value === 0 ? "info" : "good", text);
 	return back(c);
 }
 
-function countOf(deliveries: number, one: string, more: string): string {
-	return deliveries === 1 ? `1 delivery ${one}` : `${count(deliveries)} deliveries ${more}`;
+/** "1 delivery was", "2 deliveries were". */
+function deliveriesAre(deliveries: number, one: string, more: string): string {
+	return `${countOf(deliveries, "delivery", "deliveries")} ${deliveries === 1 ? one : more}`;
 }
 
 /** As a field of the kind datetime-local sends it. */

@@ -8,7 +8,7 @@ import type { Programme } from "../../store/programmes.ts";
 import { emptyState, facts, pageHeader } from "../components/blocks.ts";
 import { linkButton } from "../components/forms.ts";
 import { type Pages, pager } from "../components/lists.ts";
-import { badge, count, timeTag } from "../components/text.ts";
+import { badge, countOf, timeTag } from "../components/text.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import { cursorOf, pagesOf } from "../filter-query.ts";
@@ -117,7 +117,7 @@ function failingBody(notice: ListedNotice, programmeId: string, canMail: boolean
 	return html`${facts([
 		["Since", timeTag(notice.opened_at_ms)],
 		["Until", notice.ended_at_ms === null ? "still failing" : timeTag(notice.ended_at_ms)],
-		["Finally failed", notice.failures === 1 ? "1 callback" : `${count(notice.failures)} callbacks`],
+		["Finally failed", countOf(notice.failures, "callback")],
 		["Last cause", html`${timeTag(notice.updated_at_ms)}: ${cause}${last}`],
 		["What to do", html`${advice} Then send the failed ones again from the list of postbacks.`],
 		["Mail", mailed(notice, canMail)],

@@ -16,7 +16,7 @@ import { type ChartSeries, chart } from "../components/chart.ts";
 import { statusBadge } from "../components/conversion-cells.ts";
 import { linkButton } from "../components/forms.ts";
 import { dataTable } from "../components/lists.ts";
-import { amount, count, timeTag } from "../components/text.ts";
+import { amount, count, countOf, timeTag } from "../components/text.ts";
 import type { PageDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import type { Content, Html } from "../html.ts";
@@ -103,7 +103,7 @@ function renderOverview(view: OverviewView): Content {
 
 function failingMessage(notice: Notice, { public_id: programmeId }: Programme): Html {
 	const { cause, advice } = explainFailure(notice.last_verdict, notice.last_http_status);
-	const failed = notice.failures === 1 ? "1 callback" : `${count(notice.failures)} callbacks`;
+	const failed = countOf(notice.failures, "callback");
 	return message(
 		"bad",
 		html`<strong>Callbacks are failing</strong> since ${timeTag(notice.opened_at_ms)}: ${failed} finally failed. The last one: ${cause} ${advice} <a href="${noticesPath(programmeId)}">What to do</a>`,
