@@ -8,6 +8,7 @@ import type { DecisionOutcome } from "../conversions/decide.ts";
 import type { Decided } from "../conversions/deps.ts";
 import type { RecordOutcome } from "../conversions/record.ts";
 import { DECIDERS, EVENT_TYPES, REASONS, SOURCES, STATUSES } from "../domain/conversion.ts";
+import { isoTime } from "../domain/time.ts";
 import type { Conversion } from "../store/conversions.ts";
 import type { Programme } from "../store/programmes.ts";
 import { API_PROBLEM_CODES } from "./openapi/problem-list.ts";
@@ -208,8 +209,4 @@ export function conversionBody(conversion: Conversion, programme: Programme): Co
 		approvesAt: status === "RECORDED" ? windowEndsAt : null,
 		expiresAt: status === "PARKED" ? windowEndsAt : null,
 	};
-}
-
-function isoTime(atMs: number): string {
-	return new Date(atMs).toISOString();
 }

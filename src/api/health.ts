@@ -3,7 +3,7 @@
 
 import { type EngineCounters, oldestDueAgeMs } from "../callbacks/counters.ts";
 import { fault } from "../domain/fault.ts";
-import { SECOND_MS } from "../domain/time.ts";
+import { isoTime, SECOND_MS } from "../domain/time.ts";
 import type { Alive, Ready } from "./answers.ts";
 import type { AppDeps } from "./deps.ts";
 import { problemAnswer } from "./problem.ts";
@@ -60,7 +60,7 @@ export function createHealth(deps: HealthDeps): Health {
 				version,
 				role,
 				schemaVersion,
-				startedAt: new Date(startedAtMs).toISOString(),
+				startedAt: isoTime(startedAtMs),
 				queue: engineCounters === null ? null : describeQueue(engineCounters(), deps.clock.nowMs()),
 			});
 		},
@@ -103,7 +103,7 @@ function inTime({ clock }: Pick<HealthDeps, "clock">, answer: Promise<boolean>):
 function describeQueue({ backlog, inFlight, held }: EngineCounters, nowMs: number): object {
 	if (backlog === null) return { readAt: null, inFlight, held };
 	return {
-		readAt: new Date(backlog.readAtMs).toISOString(),
+		readAt: isoTime(backlog.readAtMs),
 		programmesDue: backlog.programmesDue,
 		oldestDueSeconds: oldestDueAgeMs(backlog, nowMs) / SECOND_MS,
 		inFlight,

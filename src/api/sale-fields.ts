@@ -7,7 +7,7 @@ import { EVENT_TYPES, parseEventType, REASONS } from "../domain/conversion.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { currencyDigits, MAX_CURRENCY_DIGITS, MAX_WHOLE_DIGITS, parseAmount } from "../domain/money.ts";
 import { MAX_ORDER_ID_CHARACTERS, parseOrderId } from "../domain/order-id.ts";
-import { MINUTE_MS } from "../domain/time.ts";
+import { isoTime, MINUTE_MS } from "../domain/time.ts";
 import type { Programme } from "../store/programmes.ts";
 import { together } from "./read-request.ts";
 
@@ -143,7 +143,7 @@ export function parseOccurredAt(text: string, nowMs: number): Result<number> {
 		return invalidTime("must be a time such as 2026-03-01T12:00:00Z or 2026-03-01T13:00:00+01:00.");
 	}
 	if (atMs > nowMs + MAX_FUTURE_MS) {
-		return invalidTime(`is in the future: here it is ${new Date(nowMs).toISOString()}. Check the clock.`);
+		return invalidTime(`is in the future: here it is ${isoTime(nowMs)}. Check the clock.`);
 	}
 	if (atMs < EARLIEST_SALE_MS) return invalidTime("is before the year 2000. Check the clock.");
 	return succeed(atMs);

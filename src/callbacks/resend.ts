@@ -2,6 +2,7 @@
 // URL saved now. The event is the same, so receivers that deduplicate take it once.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { isoTime } from "../domain/time.ts";
 import type { Clock } from "../ports.ts";
 import { noteAudit } from "../store/audit.ts";
 import { failedSince, findDelivery, requeue } from "../store/deliveries.ts";
@@ -61,7 +62,7 @@ export async function resendFailedSince(
 		const batch = await store.transact(async (trx) => {
 			const failed = await failedSince(trx, programmeId, sinceMs, BATCH_ROWS, untilMs);
 			const started = await requeue(trx, programmeId, failed, clock.nowMs());
-			const detail = `${started?.length ?? 0} that failed since ${new Date(sinceMs).toISOString()}`;
+			const detail = `${started?.length ?? 0} that failed since ${isoTime(sinceMs)}`;
 			const note = { personId, programmeId, action: "deliveries.resent", detail } as const;
 			if (started !== null && started.length > 0) await noteAudit(trx, note, clock.nowMs());
 			return { found: failed.length, started };

@@ -2,6 +2,7 @@
 // what was there. UTF-8 with a byte order mark, because spreadsheets guess wrong without one.
 
 import { csvLine } from "../domain/csv-cell.ts";
+import { isoTime } from "../domain/time.ts";
 import { type ConversionFilter, readAllConversions } from "../store/conversion-list.ts";
 import type { Conversion } from "../store/conversions.ts";
 import type { Db } from "../store/store.ts";
@@ -25,7 +26,7 @@ const COLUMNS: readonly (readonly [name: string, cell: (conversion: Conversion) 
 	["pixelBasketValue", (row) => row.pixel_basket_value ?? ""],
 	["occurredAt", (row) => isoTime(row.occurred_at_ms)],
 	["recordedAt", (row) => isoTime(row.created_at_ms)],
-	["approvesAt", (row) => (row.status === "RECORDED" ? isoTime(row.window_ends_at_ms) : "")],
+	["approvesAt", (row) => (row.status === "RECORDED" ? isoTimeOrEmpty(row.window_ends_at_ms) : "")],
 	["conversionId", (row) => row.public_id],
 ];
 
@@ -36,6 +37,6 @@ export async function* exportConversions(db: Db, filter: ConversionFilter): Asyn
 	}
 }
 
-function isoTime(atMs: number | null): string {
-	return atMs === null ? "" : new Date(atMs).toISOString();
+function isoTimeOrEmpty(atMs: number | null): string {
+	return atMs === null ? "" : isoTime(atMs);
 }

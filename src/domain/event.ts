@@ -3,6 +3,7 @@
 
 import type { EventType, Reason, Status } from "./conversion.ts";
 import type { EventName } from "./event-name.ts";
+import { isoTime } from "./time.ts";
 
 /** The conversion as an event shows it. Amounts are decimal strings: contract section 2.1. */
 export interface EventSubject {
@@ -35,11 +36,11 @@ export function composeEvent(event: EventName, subject: EventSubject): string {
 		currency: subject.currency,
 		reason: subject.reason,
 		test: subject.test,
-		occurredAt: new Date(subject.occurredAtMs).toISOString(),
+		occurredAt: isoTime(subject.occurredAtMs),
 	});
 }
 
 /** The body of one attempt. Joins text instead of parsing: this runs for every request sent. */
 export function bodySentAt(composedEvent: string, sentAtMs: number): string {
-	return `${composedEvent.slice(0, -1)},"sentAt":"${new Date(sentAtMs).toISOString()}"}`;
+	return `${composedEvent.slice(0, -1)},"sentAt":"${isoTime(sentAtMs)}"}`;
 }

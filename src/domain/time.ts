@@ -5,12 +5,17 @@ export const MINUTE_MS = 60 * SECOND_MS;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 
+/** "2026-03-01T12:00:00.000Z": ISO 8601 in UTC with milliseconds, for programs. */
+export function isoTime(atMs: number): string {
+	return new Date(atMs).toISOString();
+}
+
 /** "2026-03-01 12:00 UTC": for mails and the sentences of the API. */
 export function utcMinute(atMs: number): string {
-	return `${new Date(atMs).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+	return `${isoTime(atMs).slice(0, 16).replace("T", " ")} UTC`;
 }
 
 /** "2026-03-01". */
 export function utcDay(atMs: number): string {
-	return new Date(atMs).toISOString().slice(0, 10);
+	return isoTime(atMs).slice(0, 10);
 }

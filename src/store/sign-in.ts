@@ -2,7 +2,7 @@
 // ending somebody's access are one transaction each. Everything else in them is better-auth's business.
 
 import type { Selectable } from "kysely";
-import { DAY_MS } from "../domain/time.ts";
+import { DAY_MS, isoTime } from "../domain/time.ts";
 import { pruneLinks } from "./links.ts";
 import type { Person } from "./people.ts";
 import type { Db } from "./store.ts";
@@ -21,7 +21,7 @@ export async function setPassword(
 	nowMs: number,
 ): Promise<void> {
 	const { public_id: userId, email, name } = person;
-	const now = new Date(nowMs).toISOString();
+	const now = isoTime(nowMs);
 	await trx
 		.insertInto("auth_users")
 		.values({
@@ -191,8 +191,8 @@ export async function endOldChallenges(db: Db, personPublicId: string, count: nu
 
 /** What has expired opens nothing any more; it would only pile up. */
 export async function pruneSignIn(db: Db, nowMs: number): Promise<void> {
-	const now = new Date(nowMs).toISOString();
-	const oldestSession = new Date(nowMs - MAX_SESSION_DAYS * DAY_MS).toISOString();
+	const now = isoTime(nowMs);
+	const oldestSession = isoTime(nowMs - MAX_SESSION_DAYS * DAY_MS);
 	await db
 		.deleteFrom("auth_sessions")
 		.where((eb) => eb.or([eb("expiresAt", "<", now), eb("createdAt", "<=", oldestSession)]))

@@ -3,7 +3,7 @@
 import type { Reason, Status } from "../../domain/conversion.ts";
 import { bodySentAt, composeEvent } from "../../domain/event.ts";
 import type { EventName } from "../../domain/event-name.ts";
-import { DAY_MS } from "../../domain/time.ts";
+import { DAY_MS, isoTime } from "../../domain/time.ts";
 import type { ConversionBody } from "../answers.ts";
 import { EXAMPLE_CONVERSION_ID, EXAMPLE_ORDER_ID, EXAMPLE_PROGRAM_ID } from "../sale-fields.ts";
 
@@ -70,8 +70,4 @@ export function exampleCallback(event: EventName): string {
 
 export function exampleSentAtMs(event: EventName): number {
 	return EXAMPLE_NOW_MS + STATE_BY_EVENT[event].day * DAY_MS + 40;
-}
-
-function isoTime(atMs: number): string {
-	return new Date(atMs).toISOString();
 }

@@ -1,7 +1,7 @@
 // The smallest pieces: a state as a badge, a moment, an amount, something to copy.
 
 import { html } from "hono/html";
-import { utcDay, utcMinute } from "../../domain/time.ts";
+import { isoTime, utcDay, utcMinute } from "../../domain/time.ts";
 import type { Html } from "../html.ts";
 
 export type Tone = "good" | "warn" | "bad" | "info" | "plain";
@@ -12,14 +12,14 @@ export function badge(tone: Tone, text: string): Html {
 
 /** UTC as text, which the page's script turns into the reader's own zone, with UTC on hover. */
 export function timeTag(atMs: number): Html {
-	const iso = new Date(atMs).toISOString();
+	const iso = isoTime(atMs);
 	const text = `${utcDay(atMs)} ${iso.slice(11, 19)} UTC`;
 	return html`<time class="nowrap" datetime="${iso}" title="${text}">${text}</time>`;
 }
 
 /** A day, for what is counted in days. */
 export function dayTag(atMs: number): Html {
-	const iso = new Date(atMs).toISOString();
+	const iso = isoTime(atMs);
 	return html`<time class="nowrap" datetime="${iso}" data-show="day" title="${utcMinute(atMs)}">${utcDay(atMs)}</time>`;
 }
 
