@@ -3,7 +3,7 @@
 
 import type * as z from "zod";
 import { type Fault, fault, type Result, refuse, succeed } from "../domain/fault.ts";
-import { findRepeatedKey } from "../domain/repeated-key.ts";
+import { findRepeatedKey } from "../domain/json.ts";
 
 /** The largest sensible report is under 1 KiB; this leaves room and still costs an unknown caller's flood little. */
 export const MAX_BODY_BYTES = 64 * 1024;

@@ -1,6 +1,8 @@
 // What people sign by mistake in place of what is sent: for each part of the canonical string, the spellings
 // that were met in the field, each with the sentence that tells its author what to change.
 
+import { readJson } from "./json.ts";
+
 export interface Variant {
 	value: string;
 	/** Null: the part exactly as it was pasted. */
@@ -66,7 +68,7 @@ export function bodyVariants(body: string): Variant[] {
 		value,
 		mistake: `The body was signed ${how}. Hash the bytes exactly as they are sent.`,
 	});
-	const json = parseJson(body);
+	const json = readJson(body);
 	const spelled = json === undefined ? [] : SPELLINGS;
 	return distinct(body, [
 		signed(`${body}\n`, "with a line break at its end that was not sent"),
@@ -112,15 +114,6 @@ function decode(text: string): string {
 
 function sortQuery(query: string): string {
 	return query === "" ? "" : `?${query.slice(1).split("&").toSorted().join("&")}`;
-}
-
-/** Undefined for what is no JSON. */
-function parseJson(text: string): unknown {
-	try {
-		return JSON.parse(text);
-	} catch {
-		return undefined;
-	}
 }
 
 function spacedJson(value: unknown): string {

@@ -3,6 +3,7 @@
 
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { z } from "zod";
+import { readJson } from "../../domain/json.ts";
 import { openSecret, SEALING_IV_BYTES, sealSecret } from "../../domain/sealing.ts";
 import { sha256Hex } from "../../domain/signature.ts";
 import { MINUTE_MS } from "../../domain/time.ts";
@@ -54,7 +55,8 @@ export async function takeIssued(
 	if (sealed === undefined) return null;
 	deleteCookie(c, cookieName(deps), cookieOptions(deps));
 	const text = openSecret(deps.sealingKey, programme.id, sealed);
-	const parsed = text === null ? null : ISSUED.safeParse(parseJson(text));
+	// A signing secret from the database, sealed alike, is no JSON.
+	const parsed = text === null ? null : ISSUED.safeParse(readJson(text));
 	if (parsed?.success !== true) return null;
 	const { key, secret, expiresAtMs } = parsed.data;
 	const isTheirs = parsed.data.personId === personId && expiresAtMs >= deps.clock.nowMs();
@@ -62,15 +64,6 @@ export async function takeIssued(
 	const subject = `issued ${sha256Hex(sealed)}`;
 	const isFirst = await countUse(deps.store.db, subject, SHOWN_ONCE, deps.clock.nowMs());
 	return isFirst ? { key, secret } : null;
-}
-
-function parseJson(text: string): unknown {
-	try {
-		return JSON.parse(text);
-	} catch {
-		// A signing secret from the database, sealed alike, is no JSON.
-		return null;
-	}
 }
 
 function cookieName({ publicUrl }: CookieDeps): string {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { findRepeatedKey } from "./repeated-key.ts";
+import { findRepeatedKey, readJson } from "./json.ts";
 
 const CASES: readonly (readonly [what: string, json: string, key: string | undefined])[] = [
 	["one of each", '{"a":1,"b":2}', undefined],
@@ -26,6 +26,11 @@ const CASES: readonly (readonly [what: string, json: string, key: string | undef
 	["no object at all", '"a"', undefined],
 	["a number", "1e3", undefined],
 ];
+
+test("what is no JSON is read as undefined", () => {
+	assert.deepEqual(readJson('{"a":[null]}'), { a: [null] });
+	for (const text of ["", "rbs_x", "{", '{"a":1}x']) assert.equal(readJson(text), undefined);
+});
 
 describe("a repeated key", () => {
 	for (const [what, json, key] of CASES) {

@@ -1,5 +1,5 @@
-// Whether a JSON text names the same key twice in one object. JSON.parse keeps the last and drops the others
-// without a word, and another parser keeps the first: which one the sender meant is a guess.
+// JSON text: read without throwing, and whether it names the same key twice in one object. JSON.parse keeps the last
+// and drops the others without a word, and another parser keeps the first: which one the sender meant is a guess.
 
 /** Its keys so far, while an object is open; an array has none. */
 interface Level {
@@ -11,6 +11,15 @@ interface Level {
 const TOKEN = /["{}[\],]/g;
 /** To the closing quote; what a backslash escapes is passed over. */
 const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/sy;
+
+/** Undefined for what is no JSON. */
+export function readJson(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return undefined;
+	}
+}
 
 /**
  * The first key that comes again at whatever depth, as it reads without escapes, or undefined. The text must be
