@@ -17,7 +17,7 @@ import {
 	SettingReader,
 } from "./config-values.ts";
 import type { AddressRange } from "./domain/address.ts";
-import { STAFF_AUTHENTICATOR, type StaffAuthenticator } from "./domain/staff-authenticator.ts";
+import { STAFF_AUTHENTICATOR, type StaffAuthenticator } from "./domain/authenticator.ts";
 import type { WarningSettings } from "./domain/warning.ts";
 import type { DatabaseSetting } from "./store/open.ts";
 

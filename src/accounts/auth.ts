@@ -7,7 +7,7 @@ import { createAuthEndpoint, isAPIError } from "better-auth/api";
 import { setSessionCookie } from "better-auth/cookies";
 import { twoFactor } from "better-auth/plugins";
 import { z } from "zod";
-import { BACKUP_CODES, makeBackupCode } from "../domain/authenticator-code.ts";
+import { BACKUP_CODES, makeBackupCode } from "../domain/authenticator.ts";
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
 import type { Log, Random } from "../ports.ts";
 import { endSession, findPasswordHash, MAX_SESSION_DAYS } from "../store/sign-in.ts";

@@ -2,8 +2,8 @@
 // password and code. A network may ask its staff to have one.
 
 import { z } from "zod";
+import { isAuthenticatorRequired, type StaffAuthenticator } from "../domain/authenticator.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { isAuthenticatorRequired, type StaffAuthenticator } from "../domain/staff-authenticator.ts";
 import { noteAudit } from "../store/audit.ts";
 import {
 	isAuthenticatorOn,

@@ -1,7 +1,7 @@
 // Trying a code of the second step: it counts against the account's limit before better-auth judges it, and one that was
 // right is spent. Six digits and backup codes count together.
 
-import { readTypedCode, type TypedCode } from "../domain/authenticator-code.ts";
+import { readTypedCode, type TypedCode } from "../domain/authenticator.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { MINUTE_MS } from "../domain/time.ts";

@@ -6,7 +6,7 @@ import type { InstallationWatch } from "../accounts/installation-watch.ts";
 import type { MailDispatcher } from "../accounts/mail-dispatcher.ts";
 import type { Tallies } from "../conversions/tally.ts";
 import type { AddressRange } from "../domain/address.ts";
-import type { StaffAuthenticator } from "../domain/staff-authenticator.ts";
+import type { StaffAuthenticator } from "../domain/authenticator.ts";
 import type { OpenApiDocument } from "../openapi.ts";
 import type { AddressPolicy, Log, TemporaryFiles, Transport } from "../ports.ts";
 import type { LiveStreams } from "./live.ts";

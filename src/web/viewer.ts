@@ -2,7 +2,7 @@
 
 import type { AuthSession } from "../accounts/auth.ts";
 import type { Maker } from "../accounts/links.ts";
-import { isAuthenticatorRequired } from "../domain/staff-authenticator.ts";
+import { isAuthenticatorRequired } from "../domain/authenticator.ts";
 import { findPersonByPublicId } from "../store/people.ts";
 import { listOwnedProgrammes } from "../store/programme-access.ts";
 import type { Programme } from "../store/programmes.ts";

@@ -1,5 +1,14 @@
-// The codes of the second step: six digits from the app, or a backup code, written so that nobody mistakes one
-// letter for another.
+// The second step: who must have it, and its codes: six digits from the app, or a backup code, written so that nobody
+// mistakes one letter for another.
+
+/** A setting of the network, for its own people. */
+export type StaffAuthenticator = "optional" | "required";
+export const STAFF_AUTHENTICATOR: readonly StaffAuthenticator[] = ["optional", "required"];
+
+/** Shops decide for themselves about their owners. */
+export function isAuthenticatorRequired(setting: StaffAuthenticator, role: "owner" | "staff"): boolean {
+	return setting === "required" && role === "staff";
+}
 
 /** Without 0 and O, 1, I and L. */
 const LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ";

@@ -1,7 +1,7 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { makeBackupCode, readTypedCode } from "./authenticator-code.ts";
+import { isAuthenticatorRequired, makeBackupCode, readTypedCode } from "./authenticator.ts";
 
 test("a backup code has no two letters that look alike, and every other one", () => {
 	const letters = new Set<string>();
@@ -33,5 +33,16 @@ for (const [text, isBackupCode, code] of [
 ] as const) {
 	test(`"${text}" is read as ${isBackupCode ? "a backup code" : "six digits"}`, () => {
 		deepEqual(readTypedCode(text), { isBackupCode, code });
+	});
+}
+
+for (const [setting, role, isRequired] of [
+	["optional", "staff", false],
+	["optional", "owner", false],
+	["required", "staff", true],
+	["required", "owner", false],
+] as const) {
+	test(`${setting}, for ${role}: ${isRequired ? "must have one" : "may have one"}`, () => {
+		equal(isAuthenticatorRequired(setting, role), isRequired);
 	});
 }
