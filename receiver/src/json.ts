@@ -1,6 +1,6 @@
 // JSON of unknown origin, read without throwing.
 
-/** Undefined where it is no JSON, which no JSON is. The parser's own message would quote the text. */
+/** Undefined for invalid JSON. Does not throw, because the parser's message quotes the text. */
 export function parseJson(text: string): unknown {
 	try {
 		return JSON.parse(text);

@@ -29,8 +29,8 @@ export type WebResponse = typeof globalThis extends { Response: { prototype: inf
 /** As edge runtimes hand it to a handler. Whatever else stands in its place is passed over. */
 export type WebContext = { waitUntil?(promise: Promise<unknown>): unknown } | null | undefined;
 
-// A runtime writes the answer some turns after it was given the Response, and says nothing when it has. Work
-// that holds the thread must not get in between; ten milliseconds are many turns.
+// A runtime writes the answer some event-loop rounds after it was given the Response, and says nothing when it has.
+// Work that holds the thread must not get in between; ten milliseconds are many rounds.
 const workAfterMs = 10;
 
 export async function answerWeb(

@@ -1,5 +1,6 @@
-// Using a one-time link: the only place that does. Whatever it opens happens in one transaction, and the link is gone
-// with it.
+// This room is people, programmes, keys, and mail about them.
+// Here: using a one-time link, which no other file does. Whatever it opens happens in one transaction, and the link is
+// gone with it.
 
 import type { EndedAccess } from "../domain/ended-access.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";

@@ -145,7 +145,7 @@ function listChanges(changes: readonly Change[], own: string | null = null): str
 	return [...lines, `… and ${changes.length - MAX_LISTED} more. In all: ${countKinds(changes)}.`];
 }
 
-/** Nobody gets in by them. Whoever makes many in order to hide another change must not push that one out of the mail. */
+/** Gives nobody access. Left out of the list first, so that many of these cannot push an important change out of it. */
 function isHarmless({ action }: Change): boolean {
 	return action === "secret.prepared" || action === "secret.discarded" || action === "key.revoked";
 }

@@ -135,8 +135,8 @@ export function networkUses(limit: Limit, address: string): readonly Use[] {
 }
 
 /**
- * Null: go ahead. All of them are counted or none: whoever is refused has used up nothing, and has written nothing. To be
- * given with the narrowest first: many at once from one network must not use up for a moment what all others share.
+ * Null when allowed. Counts all uses or none: whoever is refused has used up nothing. Give the narrowest limit first,
+ * so that a flood from one network does not use up shared limits, not even for a moment.
  */
 export async function useLimits(
 	db: Db,

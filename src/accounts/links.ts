@@ -104,7 +104,7 @@ export async function makeFirstStaffPath(
 }
 
 export type OpenedLink =
-	/** Its reader says who they are. */
+	/** First start: the visitor enters name and e-mail. */
 	| { kind: "first" }
 	/** An account waits for a name and a password. */
 	| { kind: "join"; person: Person }

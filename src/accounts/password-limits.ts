@@ -53,7 +53,7 @@ export async function usePassword(
 	const uses: readonly Use[] =
 		known === null
 			? [fromNetwork(email, guesser.address), { limit: WRONG_PASSWORDS_FROM_ANYWHERE, subject: email }]
-			: // It takes nothing from anybody else.
+			: // A known browser uses its own limit and none of the account's.
 				[{ limit: WRONG_PASSWORDS_FROM_ONE_BROWSER, subject: known }];
 	const all = [...networkUses(PASSWORDS_FROM_ONE_NETWORK, guesser.address), ...uses];
 	return (await useLimits(deps.store.db, all, deps.clock.nowMs())) ?? succeed(uses);

@@ -23,7 +23,10 @@ import { changeWithSession } from "./sessions.ts";
 import type { SignInDeps } from "./sign-in.ts";
 import { makeConfirmationCookie, type SignInMoment } from "./signed-cookies.ts";
 
-/** No person has this id. Where nobody has an address, the same is written for it, so that the time tells nothing. */
+/**
+ * An id nobody has. For an unknown address the same rows are written, so that timing does not reveal whether an account
+ * exists.
+ */
 const NOBODY_ID = 0;
 
 export interface PasswordChanged {

@@ -296,7 +296,7 @@ async function open(t: TestContext) {
 	};
 	const refuse = async (target = "/v1/events", credentials: Credentials = shop.credentials) => {
 		const response = await shop.request(signedRequest("GET", target, credentials, { nowMs: clock.nowMs() }));
-		// Read to its end a stream would never be.
+		// A 200 would be an endless stream.
 		assert.notEqual(response.status, 200, target);
 		return read(response);
 	};

@@ -117,7 +117,7 @@ function createSource(
 					const messages = batch.events.map(
 						({ event, body, position: behind }) => `event: ${event}\n${idLine(behind)}data: ${body}\n\n`,
 					);
-					// Nothing, where the batch was other shops': a word at that moment would tell how many they sell.
+					// Empty for a batch of other shops' moves: any output would show how much they sell.
 					return messages.join("");
 				},
 			};

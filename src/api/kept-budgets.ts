@@ -9,8 +9,8 @@ export interface KeptBudgets {
 }
 
 /**
- * Beyond `maxKept` whoever has been silent the longest is forgotten, and begins anew with a full burst. A stranger
- * with that many names is for the next budget to stop.
+ * When full, the one silent longest is dropped and starts again with a full burst; the next, wider budget limits a
+ * caller with that many names.
  */
 export function createKeptBudgets(budget: Budget, maxKept: number): KeptBudgets {
 	/** The one that called last stands at the end. */

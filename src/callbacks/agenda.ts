@@ -1,4 +1,5 @@
-// Who is due when, from memory: the earliest moment each programme has something to send. It is a hint, never the
+// This room is the engine that sends events to shops; begin at `engine.ts`.
+// Here: who is due when, from memory: the earliest moment each programme has something to send. It is a hint, never the
 // truth: the queue decides. Whatever is forgotten here is found again by reading the queue's own agenda.
 
 import type { AgendaRow } from "../store/queue.ts";
@@ -10,7 +11,7 @@ const CONTENDED_RETRY_MS = 50;
 
 export class Agenda {
 	readonly #dueAtMs = new Map<number, number>();
-	/** Since the round began: what the queue said of them in this round is older than the announcement. */
+	/** Announced during this round: what the queue said of them is older and must not replace it. */
 	readonly #announced = new Set<number>();
 	#readAtMs = Number.NEGATIVE_INFINITY;
 	/** Counts up, so that each round starts with another of the programmes that are due. */

@@ -15,7 +15,7 @@ export interface EngineCounters {
 	backlog: Backlog | null;
 }
 
-/** The queue as the engine's own look at it found it, so that whoever asks for numbers costs no look of theirs. */
+/** The queue as the engine last read it, so that metrics need no query of their own. */
 export interface Backlog {
 	readAtMs: number;
 	/** Programmes with at least one delivery that is due and not under way. */

@@ -39,7 +39,8 @@ export function createPass(store: Store, random: Random): RunPass {
 			const latest = dropSuperseded(settlements);
 			const ours = latest.length === 0 ? new Set<number>() : await store.queue.settle(trx, latest);
 			const settled = latest.filter((settlement) => ours.has(settlement.delivery.id));
-			// Before the claim: whoever removes a URL has its programme and waits for what is free in the queue.
+			// Before the claim: removing a URL locks the programme first, then the free rows of the queue. The same
+			// order here avoids a deadlock.
 			await noteFirstCallbacks(
 				trx,
 				deliveredTo(settled).filter((id) => !answered.has(id)),
@@ -47,7 +48,7 @@ export function createPass(store: Store, random: Random): RunPass {
 			);
 			const told = await noteFailures(trx, random, settled, failing, nowMs);
 			const claimed = await store.queue.claim(trx, requests, claimNumber(random), nowMs);
-			// After the claim: no delivery then is of a later epoch than its target, unless it was claimed before.
+			// After the claim, so that targets are at least as new as the deliveries just claimed.
 			const targets = await store.queue.readTargets(trx, targetsOf);
 			// Last: engines that share a busy programme then wait for each other's commit, and for nothing else.
 			await addCallbackCounts(trx, countHours(settled));

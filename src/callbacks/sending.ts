@@ -47,7 +47,7 @@ export function createSending(
 	function sendReady(): void {
 		const hasSentAll = lanes.sendReady(send, () => pace.hasRoom(lanes.inFlight));
 		if (hasSentAll || paceAlarm.isSet) return;
-		// A reading to start from: what the process did before anything waited does not count.
+		// Resets the reading: only time from now on counts.
 		busyShare();
 		paceAlarm.ringWithin(PACE_MS);
 	}

@@ -1,5 +1,6 @@
-// What a subcommand is. Options are read and shown as the shop's commands do it: every problem is a sentence, with the
-// usage behind it.
+// This room is the `ringback` command.
+// Here: what a subcommand is. Options are read and shown as the shop's commands do it: every problem is a sentence,
+// with the usage behind it.
 
 import { describeUsage, type OptionSpec, parseArguments } from "@ringback/receiver/command";
 

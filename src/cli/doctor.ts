@@ -156,7 +156,7 @@ function sayFinding(screen: Screen, finding: Finding, asJson: boolean): void {
 }
 
 function messageOf(error: unknown): string {
-	// A failed connection to several addresses has its story in the parts.
+	// When several addresses failed, the messages are in `errors`.
 	if (error instanceof AggregateError) return error.errors.map(messageOf).join("; ");
 	return error instanceof Error ? error.message : String(error);
 }

@@ -55,7 +55,7 @@ function sayStarted({ url, metricsUrl, config, migration, welcomeLink }: Service
 		`  mail     ${config.smtpUrl === null ? "off (set SMTP_URL to tell people about failed callbacks and changes to accounts and programmes)" : "on"}`,
 	);
 	for (const { kind, title, text } of findSettingWarnings(warningSettings(config))) {
-		// Its own line says it already.
+		// Mail off has its own line.
 		if (kind !== "mail_off") screen.out(`  WARNING  ${title}. ${text}`);
 	}
 	if (welcomeLink !== null) {

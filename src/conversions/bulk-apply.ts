@@ -1,5 +1,6 @@
-// A person has read the preview and says: do it, or do not. Only the side that prepared it may: staff do not approve
-// in a shop's name, nor owners reject in the review team's.
+// This room is what can happen to a conversion; `make-moves` writes all of it.
+// Here: a person has read the preview and says: do it, or do not. Only the side that prepared it may: staff do not
+// approve in a shop's name, nor owners reject in the review team's.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { noteAudit } from "../store/audit.ts";

@@ -226,7 +226,7 @@ test("characters of several bytes come through wherever a block ends", async () 
 	}
 });
 
-test(`${MAX_BULK_ROWS} rows are taken by pages, one more is not, and others get their turn in between`, async () => {
+test(`${MAX_BULK_ROWS} rows are taken in batches, one more is not, and others run in between`, async () => {
 	const lines = Array.from({ length: MAX_BULK_ROWS }, (_, index) => `order ${index},approve`).join("\n");
 	const { result, rows, pages, yields } = await read(`orderId,decision\n${lines}\n`);
 	deepEqual(result, { ok: true, value: MAX_BULK_ROWS });

@@ -156,7 +156,7 @@ eachDatabase("many decisions", (database) => {
 		deepEqual([row.status, row.decided_by, row.reason], ["REJECTED", "review", "FRAUD"]);
 	});
 
-	test("a job is worked off by pages, stops when asked, and another process goes on where it stopped", async () => {
+	test("a job is worked off in batches, stops when asked, and another process goes on where it stopped", async () => {
 		const deps = open();
 		const { job, programme } = await uploadMany(deps, 1_200);
 		await workOffJobs(deps, () => false);
@@ -198,7 +198,7 @@ eachDatabase("many decisions", (database) => {
 		const { job, programme } = await uploadMany(deps, 1_000);
 		await workOffJobs(deps, () => false);
 		ok((await startApplying(deps, await reloadJob(deps, job), OWNER)).ok);
-		// After its first page, everybody else's clock runs ahead and another process takes the job.
+		// After its first batch, everybody else's clock runs ahead and another process takes the job.
 		let yields = 0;
 		const yieldLoop = async () => {
 			yields += 1;

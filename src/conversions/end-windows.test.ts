@@ -9,7 +9,7 @@ import { approveDue } from "./end-windows.ts";
 const BATCH_ROWS = 500;
 
 eachDatabase("the approval window", (database) => {
-	test("long work takes a turn between its pages, stops when asked, and goes on where it stopped", async () => {
+	test("long work yields between batches, stops when asked, and goes on where it stopped", async () => {
 		const { store } = database;
 		const { id } = await addProgramme(store);
 		const due = { status: "RECORDED" as const, window_ends_at_ms: START_MS - 1 };

@@ -1,4 +1,5 @@
-// Which addresses a callback may go to: global unicast only (contract section 1, rule 2).
+// This room is the pure rules: no I/O, no clock, no await.
+// Here: which addresses a callback may go to: global unicast only (contract section 1, rule 2).
 // The first block of the table that holds an address decides, and what no block calls public is refused.
 
 import ipaddr from "ipaddr.js";

@@ -11,7 +11,7 @@ export interface ConnectionBounds {
 	ofOneNetwork: number;
 	halfOpen: number;
 	halfOpenOfOneNetwork: number;
-	/** While more than half of `halfOpen` are: so long may a first request head take. */
+	/** Time for a first request head while more than half of `halfOpen` connections wait for one. */
 	pressedHeadMs: number;
 }
 

@@ -87,7 +87,7 @@ export function moveRule(move: Move): MoveRule {
 
 /**
  * PARKED and EXPIRED are never on the wire: to everybody but the pixel the sale begins with the server's report. So it
- * gets that day, and a place among that day's sales.
+ * gets that day, and is listed among that day's sales.
  */
 export function startsAnew(from: Status, move: Move): boolean {
 	return (from === "PARKED" || from === "EXPIRED") && MOVES[move].to === "RECORDED";

@@ -37,7 +37,7 @@ export function readCursor(
 	list: string,
 	text: string | undefined,
 ): Cursor | undefined {
-	// The decoder would take and leave out what is not of its alphabet.
+	// Checked first: the base64 decoder silently drops characters outside its alphabet.
 	const digits = text !== undefined && FORM.test(text) ? openText(deriveKey(sealingKey), list, text) : null;
 	if (digits === null) return undefined;
 	return { at: Number(digits.slice(0, DIGITS)), id: Number(digits.slice(DIGITS)) };

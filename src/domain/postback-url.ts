@@ -159,7 +159,7 @@ function refuseHostname({ hostname, isLiteral }: PostbackUrl): Refusal | undefin
 
 function refuseTarget({ href, target }: PostbackUrl, entered: string): Refusal | undefined {
 	if (href.length > MAX_LENGTH) return refuseLength(`has ${href.length} characters in the form that is sent`);
-	// A bare host has one wire form, and nothing of it was typed that another could be meant by.
+	// A bare host is accepted: it has only one form on the wire.
 	if (entered === target || entered === "") return undefined;
 	return refuseUrl(
 		"postback_url_not_wire_form",

@@ -22,7 +22,7 @@ export interface KnownSecret {
 	standing: SecretStanding;
 }
 
-/** Ours name their event. Without that header it is the path: a callback goes wherever the shop listens. */
+/** A callback has the event header. Without it, a path below /v1/ is a request to us. */
 export function isToUs(headers: ReadonlyMap<string, string>, names: HeaderNames, target: string): boolean {
 	return !headers.has(names.event.toLowerCase()) && target.startsWith("/v1/");
 }

@@ -65,7 +65,7 @@ export function judgeArrival(arrival: Arrival, settings: WarningSettings): Sight
 	const address = findClientAddress(socketAddress, undefined, []);
 	const isTrusted = isInRanges(address, settings.trustedProxies);
 	const isForwarded = forwardedFor !== undefined || forwarded !== undefined;
-	// Whatever else such a request says of HTTPS is not to be believed either: first things first.
+	// First: what an untrusted proxy says about HTTPS cannot be believed either.
 	if (isForwarded && !isTrusted) return { kind: "untrusted_proxy", where: address };
 	if (host === undefined || !isPublicHost(host)) return null;
 	const isSecure = settings.publicUrl?.startsWith("https:") === true || (isTrusted && saysHttps(arrival));

@@ -151,7 +151,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 		else this.fail(this.#nameError(readErrorCode(error)));
 	}
 
-	/** undici has one word for every way in which the other side breaks off, and none for some. */
+	/** undici has one code for every broken connection, or none: we tell apart whether an answer had begun. */
 	#nameError(code: string): string {
 		if (code === "UND_ERR_SOCKET") return this.#isAnswerBegun ? "BROKEN_ANSWER" : "CLOSED_WITHOUT_ANSWER";
 		return code === "UNKNOWN" || code === "ERR_ASSERTION" ? "BROKEN_ANSWER" : code;

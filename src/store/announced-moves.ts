@@ -1,7 +1,7 @@
-// Moves in the order in which listeners are told of them: by transaction (`at` of their cursor), then by number. The store says which number
-// a transaction has, and below which number all have ended (`Store.moveOrder`). Only those are read, so that nothing
-// can appear later behind a position that a listener has passed. No clock is asked, for those of two processes may be
-// minutes apart.
+// This room is the database: a file of queries for each aggregate.
+// Here: moves in the order in which listeners get them: by transaction number, then by id. `Store.moveOrder` gives the
+// number, and below which number all transactions have ended. Only those are read, so that nothing can later appear
+// before a listener's cursor. Clocks are not used, since processes' clocks differ.
 
 import { type RawBuilder, sql } from "kysely";
 import type { Cursor } from "../domain/cursor.ts";
@@ -33,8 +33,8 @@ const CONVERSION_COLUMNS = [
 ] as const;
 
 /**
- * Everybody's, because moves do not know their programme: a shop that sells little would otherwise make the database
- * read all the others' in one statement.
+ * The next `limit` moves of all programmes. Moves have no programme column: picking one small shop's here would make
+ * the database read through everybody's in one statement.
  */
 export async function listMovesAfter(
 	{ db, moveOrder: { transaction, endedBelow } }: MoveStore,

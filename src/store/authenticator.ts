@@ -4,9 +4,9 @@
 import type { Db } from "./store.ts";
 
 /**
- * Before the first code of a set-up is judged. better-auth takes a set-up that is not yet verified for one that it has
- * to turn on itself, in steps that are no transaction; of one that is verified it judges the code and no more. Resolves
- * to the set-up's id; undefined when none was begun, or two at once, of which nobody can say whose code is judged.
+ * Marks the set-up verified before its first code is judged. An unverified set-up better-auth would turn on itself,
+ * outside our transaction; of a verified one it only judges the code. Resolves to the set-up's id; undefined when there
+ * is none, or more than one, since nobody could say whose code is judged.
  */
 export async function leaveSetupToUs(db: Db, personPublicId: string): Promise<string | undefined> {
 	const [setup, ...others] = await db

@@ -34,7 +34,7 @@ export async function listRows(db: Db, rows: RowsQuery): Promise<BulkRow[]> {
 	return query.orderBy("seq").limit(rows.limit).execute();
 }
 
-/** At most 40,000 rows side by side. */
+/** Reads all rows of the job, at most 40,000. */
 export async function countVerdicts(db: Db, jobId: number): Promise<VerdictCounts> {
 	const rows = await db
 		.selectFrom("bulk_rows")

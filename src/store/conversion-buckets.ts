@@ -25,7 +25,7 @@ export interface TimeFilter {
 /** Values of an index's first columns: its rows lie together there, in the order of their ids. */
 export type Bucket = Readonly<Record<string, string | number>>;
 
-/** From `firstId` on, to before `endId`, and there `exactly`. */
+/** Ids from `firstId` up to, not including, `endId`; `exactly` is the condition on the time itself. */
 export interface IdRange {
 	firstId: number;
 	endId: number;

@@ -126,7 +126,10 @@ async function walkOrderStart(
 	};
 }
 
-/** Along conversions_by_order; or along conversions_by_any_order, whose condition has to be said in its own words. */
+/**
+ * Along conversions_by_order. Across programmes along conversions_by_any_order, a partial index: the query must repeat
+ * its condition (`id > 0`) literally, or the index is not used.
+ */
 function selectOrders(db: Db, { programmeId }: ConversionFilter) {
 	const query = db.selectFrom("conversions").selectAll();
 	return programmeId === undefined

@@ -7,7 +7,7 @@ import type { Db } from "./store.ts";
 const NEWEST_DELIVERIES = 500;
 /** More than this many waiting at once is a mass event, where "more than" is all anybody needs to know. */
 export const MAX_COUNTED_PENDING = 10_000;
-/** Of those due last, where there are too many to look at all. */
+/** How many of the latest-due rows are read when there are too many to read all. */
 const LATEST_LOOKED_AT = 1_000;
 
 /** How long the shop took to answer, of the newest deliveries' attempts; unsorted, without those unanswered. */
@@ -39,7 +39,7 @@ export interface Pending {
 
 export async function findOldestPending(db: Db, programmeId: number): Promise<Pending> {
 	const nextDue = await summarizeWaiting(db, programmeId, "asc", MAX_COUNTED_PENDING);
-	// What has failed the most often waits the longest: the oldest are at the other end.
+	// Rows that failed most often have the longest delay, so the oldest are due last.
 	const lastDue =
 		nextDue.count < MAX_COUNTED_PENDING
 			? nextDue

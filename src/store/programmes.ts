@@ -6,7 +6,7 @@ import type { ProgrammesTable } from "./tables/programmes.ts";
 
 export type Programme = Selectable<ProgrammesTable>;
 
-/** Engines draw theirs from zero upwards. Never seen outside the transaction that uses it. */
+/** A claim number that no engine draws (theirs are not negative). It exists only inside the removing transaction. */
 const REMOVAL_CLAIM = -1;
 
 export async function insertProgramme(db: Db, programme: Insertable<ProgrammesTable>): Promise<Programme> {

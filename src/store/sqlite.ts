@@ -26,7 +26,7 @@ const DIALECT: Dialect = {
 	rewritten: "",
 	timestamp: "text",
 	boolean: "integer",
-	// It always compares bytes.
+	// SQLite text always compares byte by byte.
 	bytewiseText: "text",
 	transactionNumber: [],
 	moveKey: "id integer primary key",
@@ -78,7 +78,7 @@ export function createSqliteStore(database: DatabaseSync): Store {
 	};
 }
 
-/** A new file needs to be had alone for this, and SQLite does not wait for it: it fails at once. */
+/** Switching a new file to WAL needs an exclusive lock. SQLite does not wait for it, so we retry. */
 function turnToWal(database: DatabaseSync): void {
 	for (let tried = 1; ; tried++) {
 		try {
@@ -87,7 +87,7 @@ function turnToWal(database: DatabaseSync): void {
 		} catch (error) {
 			const isBusy = error instanceof Error && "errcode" in error && error.errcode === SQLITE_BUSY;
 			if (!isBusy || tried === WAL_TRIES) throw error;
-			// For a transaction it does wait.
+			// For a transaction SQLite does wait.
 			database.exec("begin immediate; commit");
 		}
 	}

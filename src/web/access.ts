@@ -1,5 +1,6 @@
-// The guards of a route, in their order: headers, session, address, who may open it, the form. Owners open their own
-// programmes, staff all of them. What is not theirs is answered exactly like what does not exist.
+// This room is the pages; begin at `site.ts`.
+// Here: the guards of a route, in their order: headers, session, address, who may open it, the form. Owners open their
+// own programmes, staff all of them. What is not theirs is answered exactly like what does not exist.
 
 import type { MiddlewareHandler } from "hono";
 import { findOwnedProgramme } from "../store/programme-access.ts";

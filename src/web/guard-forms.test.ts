@@ -236,7 +236,7 @@ test("an upload is taken only behind its token, and nothing of it is kept otherw
 	assert.equal(site.log.text(), "", "nothing of it is our failure");
 });
 
-test("a disk that takes nothing is our failure: it is told and logged, and the place is free again", async (t) => {
+test("a disk that takes nothing is our failure: it is told and logged, and the slot is free again", async (t) => {
 	let isFull = true;
 	const temporaryFiles: TemporaryFiles = {
 		async create() {

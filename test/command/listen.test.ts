@@ -192,7 +192,7 @@ describe("ringback listen", { concurrency: 2 }, () => {
 				1,
 				/does not answer as Ringback does: it answers HTTP 200/,
 			],
-			["place", [...to, "--since", "nowhere"], {}, 1, /^This cursor is not one of this programme's\./],
+			["cursor", [...to, "--since", "nowhere"], {}, 1, /^This cursor is not one of this programme's\./],
 			[
 				"nothing set",
 				to,

@@ -130,7 +130,7 @@ eachDatabase("mailing notices", (database) => {
 		equal((await onlyNotice(store, id)).mail_due_at_ms, START_MS + 60_000 + claims.indexOf(true));
 	});
 
-	test("of processes that would mail a programme at once, one gets its turn", async () => {
+	test("of processes that would mail a programme at once, one does", async () => {
 		const { store, rival } = database;
 		const { id } = await addProgramme(store);
 		for (const fromMs of [null, START_MS]) {

@@ -15,7 +15,7 @@ import {
 	withHeader,
 } from "./receiver-expectations.ts";
 
-/** As many as threads that come to one place together even on two cores. */
+/** Enough concurrent requests to collide even on two cores. */
 const AT_ONCE = 16;
 
 export const RECEIVER_CASES: readonly ReceiverCase[] = [

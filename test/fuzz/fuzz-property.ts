@@ -9,7 +9,7 @@ export interface FuzzProperty {
 	name: string;
 	/** Kinds of case that it says it `meets`: a run that never met one proves less than it claims. */
 	kinds: readonly string[];
-	/** Of the cases asked for: a dear one, with a database or a socket in it, is drawn less often. */
+	/** Of the cases asked for: an expensive one, with a database or a socket in it, is drawn less often. */
 	share: number;
 	open(world: World): Promise<OpenProperty>;
 }

@@ -11,7 +11,7 @@ export const fuzzProof: Proof = {
 	options: {
 		runs: {
 			value: "N",
-			help: "cases of a property; a dear one is drawn less often",
+			help: "cases of a property; an expensive one is drawn less often",
 			preset: 20_000,
 			least: 1,
 		},

@@ -1,4 +1,4 @@
-// Shops that lead elsewhere, or wish for another time: neither is followed.
+// Shops that lead elsewhere, or ask to be called later: neither is followed.
 
 import { type Attack, answers, type Means } from "./attack.ts";
 

@@ -40,7 +40,7 @@ const CONNECTIONS = 128;
 const SENDERS = 2;
 /**
  * Signed calls share the machine with the flood and whoever sends it, and may find two pixel calls ahead of them.
- * Without budgets and turns it was ten to fifty times, on the same two cores.
+ * Without budgets and yielding it was ten to fifty times, on the same two cores.
  */
 const MAY_SLOW_DOWN = 4;
 const MAY_ADD_MS = 20;

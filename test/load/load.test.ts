@@ -29,7 +29,7 @@ for (const usesPostgres of [false, true]) {
 		const report = await runLoad(options, noProgress);
 		t.diagnostic(describeReport(report, options));
 		ok(report.calls > 0 && report.losses.delivered > 0 && report.losses.waiting > 0, "it proves too little");
-		// Each of them has ended; their handles go with the next turns.
+		// Each of them has ended; their handles go with the next rounds of the event loop.
 		await until(() => !process.getActiveResourcesInfo().includes("ProcessWrap"));
 	});
 }

@@ -81,7 +81,7 @@ function judgeAnswer<Value>(
 }
 
 function judgeProblem(failure: Refused, { wasCopied }: Circumstances): Judgement<never> {
-	// The other one was heard, and a try with a nonce of its own tells how it ended. Copied again, it would be for ever.
+	// The other copy was processed; a retry with a new nonce shows the result. Only once, or it could repeat for ever.
 	if (failure.code === "replayed_nonce" && !wasCopied) {
 		return { kind: "copied", failure, retryAfterMs: undefined };
 	}

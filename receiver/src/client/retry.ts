@@ -29,7 +29,7 @@ export function planRetry(
 	if (attempts >= policy.maxAttempts) return undefined;
 	const doubledMs = Math.min(policy.maxDelayMs, policy.firstDelayMs * 2 ** (attempts - 1));
 	// Half of it is chance: shops that failed together must not come back together. On top of what the service
-	// asked for, because sooner than that would be against its wish.
+	// asked for, because sooner than that would be earlier than it allows.
 	const delayMs = (retryAfterMs ?? 0) + doubledMs * (0.5 + dice / 2);
 	return elapsedMs + delayMs < policy.totalMs ? delayMs : undefined;
 }

@@ -42,7 +42,7 @@ export const listenUsage: Usage = {
 		},
 		url: urlOption,
 		"test-only": { type: "boolean", help: "only events of test conversions" },
-		since: { type: "string", value: "CURSOR", help: "go on behind this place (the cursor of --json)" },
+		since: { type: "string", value: "CURSOR", help: "go on after this cursor (as --json prints it)" },
 		"print-body": { type: "boolean", help: "show each request as it was sent, and its body's SHA-256" },
 		json: { type: "boolean", help: "print JSON, one object a line, for scripts" },
 	},
@@ -172,7 +172,7 @@ async function followEvents(
 		);
 	}
 
-	/** A refusal is the same again; what is out of order may be in order soon, if it ever was. */
+	/** 5xx may pass; a lost connection, 408 and 429 too, if it ever worked. Any other refusal stays a refusal. */
 	function mayComeBack(connection: Lost): boolean {
 		if (connection.kind === "unreachable") return wasConnected || isLost;
 		return connection.status >= 500 || (wasConnected && [408, 429].includes(connection.status));

@@ -2,7 +2,7 @@
 // single line feed (WHATWG HTML, section 9.2).
 
 export type StreamMessage = {
-	/** Empty when only the place was told. */
+	/** Empty when only the cursor was told. */
 	readonly event: string;
 	readonly data: string;
 	/** Where to go on behind this message; undefined where it does not say. */

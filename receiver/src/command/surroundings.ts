@@ -1,4 +1,4 @@
-// What a command has around it: the environment, the screen and the wish to stop. Handed over by whoever starts it.
+// What a command has around it: the environment, the screen and the stop signal. Handed over by whoever starts it.
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

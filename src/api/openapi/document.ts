@@ -50,7 +50,7 @@ export function describeApi(instance: Instance): OpenApiDocument {
 
 function namedSchemas(): Record<string, JsonSchema> {
 	const schemas = componentSchemas([CONVERSION_PAGE, ONE_CONVERSION, PROBLEM, ...CALLBACK_BODIES, LISTENING]);
-	// The example is made of the schema's own type, so that the schema cannot name it.
+	// Added here: the example has the schema's type, so the schema cannot refer to it.
 	const conversion = { ...schemas["Conversion"], examples: [exampleConversion("conversion.recorded")] };
 	return { ...schemas, Conversion: conversion };
 }

@@ -92,7 +92,7 @@ function webhook(instance: Instance, event: EventName, body: JsonSchema): Operat
 		summary,
 		description: `${description} Sent once per conversion to the programme's Postback URL; a delivery can arrive twice, so deduplicate on \`conversionId\` and \`event\`.`,
 		tags: ["Callbacks"],
-		// Ours are signed by headers that are described as such: nothing that a shop has to offer.
+		// Callbacks need no credentials from the shop; their signature is described as headers.
 		security: UNSIGNED,
 		parameters: headerParameters(instance.brand, event),
 		requestBody: {

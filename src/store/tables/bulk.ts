@@ -35,7 +35,7 @@ export type BulkVerdict = "change" | "already" | "refused" | "unknown" | "malfor
 export interface BulkRowsTable {
 	job_id: number;
 	seq: number;
-	/** The line of the file it stands on; of a selection, its place. */
+	/** The line of the file it stands on; in a selection, its position. */
 	line: number;
 	/** The conversionId that the line says, and empty where it says none: then the order names the conversion. */
 	named_conversion: string;

@@ -26,7 +26,7 @@ export interface ConversionsTable {
 	confirmed_at_ms: number | null;
 	decided_by: DecidedBy | null;
 	occurred_at_ms: number;
-	/** In the order of the ids: lists turn a time into a place among them. */
+	/** Rises with the ids: lists find a time by searching the ids. */
 	created_at_ms: number;
 	/**
 	 * When the approval window ends (RECORDED), when the wait for confirmation ends (PARKED) or ended (EXPIRED, where
@@ -67,7 +67,7 @@ export function conversionTables({
 			window_ends_at_ms bigint, updated_at_ms bigint not null)`,
 		"create unique index conversions_by_order on conversions (programme_id, order_id, event_type)",
 		"create index conversions_by_programme on conversions (programme_id, id)",
-		// Without the status in it, SQLite, which nobody analyses, reads all that are open to find the windows.
+		// The status comes first because SQLite has no statistics and would otherwise read every open row.
 		`create index conversions_by_window on conversions (status, window_ends_at_ms)
 			where window_ends_at_ms is not null`,
 		// A filtered list is the merge of the buckets that its filter names: see store/conversion-buckets.

@@ -26,7 +26,7 @@ export interface DecisionBar {
 }
 
 const BUTTONS: Readonly<Record<BarMove, Button>> = {
-	// The one that needs no reason.
+	// Approving needs no reason, so the required field is not checked.
 	approve: { label: "Approve", tone: "primary", skipsChecks: true },
 	reject: { label: "Reject", tone: "danger" },
 	reverse: { label: "Reverse", tone: "danger" },

@@ -25,7 +25,7 @@ export function dataTable<Row>(table: {
 }): Html {
 	if (table.rows.length === 0) return html`${table.empty}`;
 	const stacks = table.stacks === true;
-	// A style that makes blocks of rows takes their meaning away in some browsers: said here, it stays.
+	// `display: block` removes table semantics in some browsers; explicit roles keep them.
 	const role = (name: string) => (stacks ? html` role="${name}"` : null);
 	return html`<div class="table-scroll" tabindex="0" role="region" aria-label="${table.caption}"><table${
 		stacks ? html` class="stacks"` : null

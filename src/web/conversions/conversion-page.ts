@@ -138,7 +138,7 @@ function renderActions({ programme, conversion, viewer, csrf, refused }: Convers
 	})}</div>`;
 }
 
-/** Decisions of the contract's silence: the server's amount counts, and the difference is shown. */
+/** The contract says nothing about differing amounts: the server's counts, and we show both. */
 function mismatchMessage({ pixel_basket_value: pixelValue, basket_value, currency }: Conversion): Content {
 	if (pixelValue === null || pixelValue === basket_value) return null;
 	return message(

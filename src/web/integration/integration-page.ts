@@ -23,7 +23,7 @@ import { keysSection } from "./keys-section.ts";
 import { parseLanguage, snippetsSection } from "./snippets-section.ts";
 import { TEST_TARGET, testResult, testSection } from "./test-section.ts";
 
-/** Behind those in use: history. */
+/** Revoked keys shown below those in use. */
 const MAX_REVOKED_SHOWN = 10;
 const CHECKS_TARGET = "checks-live";
 const HEALTH_TARGET = "health-live";

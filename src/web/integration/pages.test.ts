@@ -96,7 +96,7 @@ test("a live page is pushed its parts over a stream, to those who may see it", a
 	);
 });
 
-test("asking for a stream's headers alone opens none, so that it takes nobody's place", async (t) => {
+test("asking for a stream's headers alone opens none, so that it takes nobody's slot", async (t) => {
 	const { site, programme, owner, ids, timers, stop } = await openWatchedShop(t);
 	const browser = await site.signIn(owner);
 	const lives = ["integration/live", `deliveries/${ids.deliveryId}/live`];
