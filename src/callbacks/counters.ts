@@ -15,7 +15,7 @@ export interface EngineCounters {
 	backlog: Backlog | null;
 }
 
-/** The queue as the engine last read it, so that metrics need no query of their own. */
+/** The queue as the engine last read it, so that health and metrics need no query of their own. */
 export interface Backlog {
 	readAtMs: number;
 	/** Programmes with at least one delivery that is due and not under way. */

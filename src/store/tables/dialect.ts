@@ -6,7 +6,7 @@ export interface Dialect {
 	selfNumberedId: string;
 	/** An integer key that is given: a delivery has its event's. */
 	givenId: string;
-	/** Suffix for tables read only by primary key: stores rows in the key's own tree. */
+	/** Suffix for tables read mostly by primary key: SQLite then keeps the rows in the key's own tree, one instead of two. */
 	clustered: string;
 	/** Put behind a table whose rows are rewritten in place: leaves room on their page for it. */
 	rewritten: string;
