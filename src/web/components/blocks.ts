@@ -39,7 +39,7 @@ export function card(...content: Content[]): Html {
 export function emptyState(state: {
 	title: string;
 	text: Content;
-	action?: Content;
+	action?: Content | undefined;
 	/** Directly below the page's own title, in no section. */
 	isAlone?: boolean;
 }): Html {

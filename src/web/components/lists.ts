@@ -2,6 +2,7 @@
 
 import { html } from "hono/html";
 import type { Content, Html } from "../html.ts";
+import { emptyState } from "./blocks.ts";
 
 export interface Column<Row> {
 	title: Content;
@@ -78,6 +79,11 @@ export function filterBar(bar: {
 			? null
 			: html`<a class="button button-quiet" href="${bar.clearHref}">Clear</a>`
 	}</div></form>`;
+}
+
+/** In place of the rows where a filter is not understood: the whole list would be taken for the answer. */
+export function notUnderstood(text: Content, action?: Content): Html {
+	return emptyState({ title: "This filter is not understood", text, action });
 }
 
 export interface Pages {

@@ -5,7 +5,7 @@ import { html } from "hono/html";
 import * as z from "zod";
 import type { Conversion } from "../../store/conversions.ts";
 import type { ListPage, PageRequest } from "../../store/list-page.ts";
-import { emptyState, pageHeader } from "../components/blocks.ts";
+import { pageHeader } from "../components/blocks.ts";
 import { orderCell, statusCell } from "../components/conversion-cells.ts";
 import {
 	type DecisionBar,
@@ -14,7 +14,7 @@ import {
 	refusalMessage,
 } from "../components/decision-bar.ts";
 import { linkButton, postForm } from "../components/forms.ts";
-import { type Column, dataTable, filterBar, pager } from "../components/lists.ts";
+import { type Column, dataTable, filterBar, notUnderstood, pager } from "../components/lists.ts";
 import { orderSearch } from "../components/order-search.ts";
 import { amount, timeTag } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
@@ -89,7 +89,7 @@ export async function answerConversionList(
 	const isUnderstood = Object.keys(view.filters.problems).length === 0;
 	const page = isUnderstood ? await view.read({ after: cursorOf(deps, view.list), limit: PAGE_ROWS }) : null;
 	const header = pageHeader(view);
-	const rows = page === null ? notUnderstood(view) : await renderPage(c, deps, view, page);
+	const rows = page === null ? nothingListed(view) : await renderPage(c, deps, view, page);
 	return answerPage(c, {
 		title: view.title,
 		active: view.area,
@@ -110,12 +110,11 @@ function filterForm({ list, filters: { typed, problems }, filterFields }: Conver
 	});
 }
 
-function notUnderstood({ list, allLabel }: ConversionListView): Html {
-	return emptyState({
-		title: "This filter is not understood",
-		text: "Nothing is listed, so that nothing is taken for what you asked for. Correct the field marked above.",
-		action: linkButton({ label: allLabel, href: list.path }),
-	});
+function nothingListed({ list, allLabel }: ConversionListView): Html {
+	return notUnderstood(
+		"Nothing is listed, so that nothing is taken for what you asked for. Correct the field marked above.",
+		linkButton({ label: allLabel, href: list.path }),
+	);
 }
 
 async function renderPage(

@@ -14,7 +14,7 @@ import {
 	stateBadge,
 } from "../components/delivery-words.ts";
 import { button, postForm, selectField, textField } from "../components/forms.ts";
-import { dataTable, filterBar, pager } from "../components/lists.ts";
+import { dataTable, filterBar, notUnderstood, pager } from "../components/lists.ts";
 import { wholeOrderSearch } from "../components/order-search.ts";
 import { badge, timeTag } from "../components/text.ts";
 import type { ReadFilters } from "../filter-query.ts";
@@ -71,10 +71,7 @@ export function deliveriesTable(view: IntegrationView): Html {
 	const { programme, path, nowMs } = view;
 	const { listed } = view.deliveries;
 	if (listed === null) {
-		return emptyState({
-			title: "This filter is not understood",
-			text: html`Correct it above, or <a href="${path}#deliveries">see all postbacks</a>.`,
-		});
+		return notUnderstood(html`Correct it above, or <a href="${path}#deliveries">see all postbacks</a>.`);
 	}
 	return html`${dataTable<ListedDelivery>({
 		caption: "Deliveries, a row each",

@@ -11,7 +11,7 @@ import type { ListPage } from "../../store/list-page.ts";
 import { emptyState, message, section } from "../components/blocks.ts";
 import { isUnconfirmed, titleCase } from "../components/conversion-words.ts";
 import { selectField } from "../components/forms.ts";
-import { dataTable, filterBar, type Pages, pager } from "../components/lists.ts";
+import { dataTable, filterBar, notUnderstood, type Pages, pager } from "../components/lists.ts";
 import { wholeOrderSearch } from "../components/order-search.ts";
 import { badge, timeTag } from "../components/text.ts";
 import type { WebDeps } from "../deps.ts";
@@ -65,7 +65,7 @@ export async function showInbound(c: WebContext, deps: WebDeps): Promise<Respons
 			hint: "Why is an order not here? Search for its id.",
 			body: html`${filterForm(path, filters)}${
 				page === null
-					? notUnderstood(path)
+					? notUnderstood(html`Correct it above, or <a href="${path}">see all calls</a>.`)
 					: table(page, query, pagesOf(deps, list, page), programme.public_id)
 			}`,
 		})}`,
@@ -96,13 +96,6 @@ function filterForm(path: string, { typed, problems }: ReadFilters<InboundQuery>
 			],
 		})}${wholeOrderSearch(field("order"))}`,
 		...((kind ?? result ?? order) === undefined ? {} : { clearHref: path }),
-	});
-}
-
-function notUnderstood(path: string): Html {
-	return emptyState({
-		title: "This filter is not understood",
-		text: html`Correct it above, or <a href="${path}">see all calls</a>.`,
 	});
 }
 
