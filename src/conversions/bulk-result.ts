@@ -1,13 +1,10 @@
 // What a job did, row by row, as a file: every line of the upload with its result and the reason.
 
-import { csvLine } from "../domain/csv-cell.ts";
 import type { BulkJob } from "../store/bulk-jobs.ts";
-import { listRows } from "../store/bulk-rows.ts";
+import { type BulkRow, listRows } from "../store/bulk-rows.ts";
 import type { Db } from "../store/store.ts";
 import type { BulkVerdict } from "../store/tables/bulk.ts";
-
-const BATCH_ROWS = 1_000;
-const BYTE_ORDER_MARK = "\u{FEFF}";
+import { CSV_BATCH_ROWS, type CsvColumns, csvFile } from "./csv-file.ts";
 
 /** Words for programs: they are added, never renamed. */
 const RESULTS: Readonly<Record<BulkVerdict, string>> = {
@@ -19,25 +16,26 @@ const RESULTS: Readonly<Record<BulkVerdict, string>> = {
 	left: "left_alone",
 };
 
-export async function* bulkResult(db: Db, job: BulkJob): AsyncGenerator<string> {
-	yield BYTE_ORDER_MARK +
-		csvLine(["line", "orderId", "eventType", "decision", "reason", "result", "detail", "conversionId"]);
+const COLUMNS: CsvColumns<BulkRow> = [
+	["line", (row) => String(row.line)],
+	["orderId", (row) => row.order_id],
+	["eventType", (row) => row.event_type],
+	["decision", (row) => row.decision],
+	["reason", (row) => row.reason],
+	["result", (row) => (row.outcome === null ? "" : RESULTS[row.outcome])],
+	["detail", (row) => row.detail ?? ""],
+	["conversionId", (row) => row.conversion ?? row.named_conversion],
+];
+
+export function bulkResult(db: Db, job: BulkJob): AsyncGenerator<string> {
+	return csvFile(COLUMNS, readAllRows(db, job.id));
+}
+
+async function* readAllRows(db: Db, jobId: number): AsyncGenerator<readonly BulkRow[]> {
 	for (let afterSeq = 0; ; ) {
-		const rows = await listRows(db, { jobId: job.id, afterSeq, limit: BATCH_ROWS });
-		const lines = rows.map((row) =>
-			csvLine([
-				String(row.line),
-				row.order_id,
-				row.event_type,
-				row.decision,
-				row.reason,
-				row.outcome === null ? "" : RESULTS[row.outcome],
-				row.detail ?? "",
-				row.conversion ?? row.named_conversion,
-			]),
-		);
-		if (lines.length > 0) yield lines.join("");
+		const rows = await listRows(db, { jobId, afterSeq, limit: CSV_BATCH_ROWS });
+		yield rows;
 		afterSeq = rows.at(-1)?.seq ?? afterSeq;
-		if (rows.length < BATCH_ROWS) return;
+		if (rows.length < CSV_BATCH_ROWS) return;
 	}
 }

@@ -1,17 +1,12 @@
-// Conversions as CSV, any number of them: read a batch at a time, and only when the reader has taken
-// what was there. UTF-8 with a byte order mark, because spreadsheets guess wrong without one.
+// The conversions of a list as a file.
 
-import { csvLine } from "../domain/csv-cell.ts";
 import { isoTime } from "../domain/time.ts";
 import { type ConversionFilter, readAllConversions } from "../store/conversion-list.ts";
 import type { Conversion } from "../store/conversions.ts";
 import type { Db } from "../store/store.ts";
+import { CSV_BATCH_ROWS, type CsvColumns, csvFile } from "./csv-file.ts";
 
-/** About 200 KB of text: all that an export ever holds. */
-const BATCH_ROWS = 1_000;
-const BYTE_ORDER_MARK = "\u{FEFF}";
-
-const COLUMNS: readonly (readonly [name: string, cell: (conversion: Conversion) => string])[] = [
+const COLUMNS: CsvColumns<Conversion> = [
 	["orderId", (row) => row.order_id],
 	["eventType", (row) => row.event_type],
 	["status", (row) => row.status],
@@ -30,11 +25,8 @@ const COLUMNS: readonly (readonly [name: string, cell: (conversion: Conversion) 
 	["conversionId", (row) => row.public_id],
 ];
 
-export async function* exportConversions(db: Db, filter: ConversionFilter): AsyncGenerator<string> {
-	yield BYTE_ORDER_MARK + csvLine(COLUMNS.map(([name]) => name));
-	for await (const batch of readAllConversions(db, filter, BATCH_ROWS)) {
-		if (batch.length > 0) yield batch.map((row) => csvLine(COLUMNS.map(([, cell]) => cell(row)))).join("");
-	}
+export function exportConversions(db: Db, filter: ConversionFilter): AsyncGenerator<string> {
+	return csvFile(COLUMNS, readAllConversions(db, filter, CSV_BATCH_ROWS));
 }
 
 function isoTimeOrEmpty(atMs: number | null): string {
