@@ -8,6 +8,7 @@ import { setSessionCookie } from "better-auth/cookies";
 import { twoFactor } from "better-auth/plugins";
 import { z } from "zod";
 import { BACKUP_CODES, makeBackupCode } from "../domain/authenticator.ts";
+import { areCookiesSecure } from "../domain/cookie-name.ts";
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
 import type { Log, Random } from "../ports.ts";
 import { endSession, findPasswordHash, MAX_SESSION_DAYS } from "../store/sign-in.ts";
@@ -159,7 +160,7 @@ export function authOptions({ store, random, sealingKey, log, publicUrl }: AuthD
 		databaseHooks: { session: { create: { before: keepSignInTime } } },
 		advanced: {
 			cookiePrefix: "ringback",
-			useSecureCookies: publicUrl.startsWith("https:"),
+			useSecureCookies: areCookiesSecure(publicUrl),
 			ipAddress: { ipAddressHeaders: [ADDRESS_HEADER] },
 		},
 		plugins: [

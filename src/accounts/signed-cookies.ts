@@ -7,6 +7,7 @@
 // confirmation   the password was given again in a session that is not new. A copy of the session's own cookie, made
 //                before, does not profit from it; signed with the sign-in, it is worth nothing in another session.
 
+import { areCookiesSecure, cookieName } from "../domain/cookie-name.ts";
 import { CONFIRMATION_MS } from "../domain/recent-password.ts";
 import { createSigner } from "../domain/signing.ts";
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
@@ -44,11 +45,11 @@ const CONFIRMATION: SignedCookie = {
 };
 
 export function deviceCookieName(publicUrl: string): string {
-	return cookieName(DEVICE, publicUrl);
+	return cookieName(publicUrl, DEVICE.name);
 }
 
 export function confirmationCookieName(publicUrl: string): string {
-	return cookieName(CONFIRMATION, publicUrl);
+	return cookieName(publicUrl, CONFIRMATION.name);
 }
 
 /** A whole Set-Cookie line, for somebody who has just shown that they are this person. */
@@ -110,8 +111,8 @@ function setCookie(
 	facts: string,
 ): string {
 	const signature = createSigner(sealingKey, cookie.label).sign(`${value} ${facts}`);
-	const secure = publicUrl.startsWith("https:") ? "; Secure" : "";
-	return `${cookieName(cookie, publicUrl)}=${value}.${signature}; Max-Age=${cookie.lifeMs / SECOND_MS}; Path=/; HttpOnly; SameSite=Lax${secure}`;
+	const secure = areCookiesSecure(publicUrl) ? "; Secure" : "";
+	return `${cookieName(publicUrl, cookie.name)}=${value}.${signature}; Max-Age=${cookie.lifeMs / SECOND_MS}; Path=/; HttpOnly; SameSite=Lax${secure}`;
 }
 
 async function readCookie(
@@ -123,8 +124,4 @@ async function readCookie(
 	const [, value, signature] = shape.exec(text) ?? [];
 	if (value === undefined || signature === undefined) return null;
 	return createSigner(sealingKey, label).isSignature(signature, `${value} ${await facts()}`) ? value : null;
-}
-
-function cookieName({ name }: SignedCookie, publicUrl: string): string {
-	return `${publicUrl.startsWith("https:") ? "__Host-" : ""}ringback.${name}`;
 }

@@ -3,7 +3,9 @@
 
 import { getCookie, setCookie } from "hono/cookie";
 import { html } from "hono/html";
+import { cookieName } from "../domain/cookie-name.ts";
 import { createSigner } from "../domain/signing.ts";
+import { cookieOptions } from "./cookie-options.ts";
 import type { WebDeps } from "./deps.ts";
 import type { FormGuard, WebContext } from "./env.ts";
 import type { Html } from "./html.ts";
@@ -17,11 +19,10 @@ export function csrfField(c: WebContext): Html {
 
 export function createFormGuard({ sealingKey, random, publicUrl }: WebDeps): FormGuard {
 	const signer = createSigner(sealingKey, "forms");
-	const isSecure = publicUrl.startsWith("https:");
-	const cookieName = isSecure ? "__Host-ringback.visit" : "ringback.visit";
+	const visitCookie = cookieName(publicUrl, "visit");
 	const bindings = new WeakMap<WebContext, string>();
 	const bindingOf = (c: WebContext): string | undefined => {
-		const visit = getCookie(c, cookieName);
+		const visit = getCookie(c, visitCookie);
 		return bindings.get(c) ?? (visit === undefined ? undefined : `visit ${visit}`);
 	};
 	return {
@@ -29,7 +30,7 @@ export function createFormGuard({ sealingKey, random, publicUrl }: WebDeps): For
 			const known = bindingOf(c);
 			if (known !== undefined) return signer.sign(known);
 			const visit = random.hex(VISIT_BYTES);
-			setCookie(c, cookieName, visit, { path: "/", httpOnly: true, sameSite: "Lax", secure: isSecure });
+			setCookie(c, visitCookie, visit, cookieOptions(publicUrl));
 			bindings.set(c, `visit ${visit}`);
 			return signer.sign(`visit ${visit}`);
 		},

@@ -3,7 +3,9 @@
 
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { z } from "zod";
+import { cookieName } from "../domain/cookie-name.ts";
 import { createSigner } from "../domain/signing.ts";
+import { cookieOptions } from "./cookie-options.ts";
 import type { WebDeps } from "./deps.ts";
 import type { Flash } from "./document.ts";
 import type { FlashCookie, WebContext } from "./env.ts";
@@ -20,9 +22,8 @@ export function setFlash(c: WebContext, tone: Flash["tone"], text: string): void
 
 export function createFlashCookie({ sealingKey, publicUrl }: WebDeps): FlashCookie {
 	const signer = createSigner(sealingKey, "flash");
-	const secure = publicUrl.startsWith("https:");
-	const name = secure ? "__Host-ringback.flash" : "ringback.flash";
-	const options = { path: "/", httpOnly: true, sameSite: "Lax", secure } as const;
+	const name = cookieName(publicUrl, "flash");
+	const options = cookieOptions(publicUrl);
 	return {
 		set(c, { tone, text }) {
 			const json = JSON.stringify({ tone, text: text.slice(0, MAX_TEXT_LENGTH) });

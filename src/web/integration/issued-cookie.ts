@@ -3,12 +3,14 @@
 
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { z } from "zod";
+import { cookieName } from "../../domain/cookie-name.ts";
 import { readJson } from "../../domain/json.ts";
 import { openSecret, SEALING_IV_BYTES, sealSecret } from "../../domain/sealing.ts";
 import { sha256Hex } from "../../domain/signature.ts";
-import { MINUTE_MS } from "../../domain/time.ts";
+import { MINUTE_MS, SECOND_MS } from "../../domain/time.ts";
 import { countUse } from "../../store/limit-counts.ts";
 import type { Programme } from "../../store/programmes.ts";
+import { cookieOptions } from "../cookie-options.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 
@@ -22,6 +24,7 @@ const ISSUED = z.object({
 
 export type Issued = Pick<z.infer<typeof ISSUED>, "key" | "secret">;
 
+const COOKIE = "issued";
 const SHOWN_WITHIN_MS = MINUTE_MS;
 /**
  * That it was shown is kept as a limit of one use, the same for every process and after a restart; longer than the
@@ -41,7 +44,8 @@ export function handOverIssued(
 	const expiresAtMs = deps.clock.nowMs() + SHOWN_WITHIN_MS;
 	const text = JSON.stringify({ use: "issued", personId, expiresAtMs, ...issued });
 	const sealed = sealSecret(deps.sealingKey, programme.id, text, deps.random.bytes(SEALING_IV_BYTES));
-	setCookie(c, cookieName(deps), sealed, { ...cookieOptions(deps), maxAge: SHOWN_WITHIN_MS / 1_000 });
+	const options = { ...cookieOptions(deps.publicUrl, "Strict"), maxAge: SHOWN_WITHIN_MS / SECOND_MS };
+	setCookie(c, cookieName(deps.publicUrl, COOKIE), sealed, options);
 }
 
 /** Forgets it, too: a reload shows nothing, and neither does whoever kept the cookie and puts it back. */
@@ -51,9 +55,10 @@ export async function takeIssued(
 	programme: Programme,
 	personId: number,
 ): Promise<Issued | null> {
-	const sealed = getCookie(c, cookieName(deps));
+	const name = cookieName(deps.publicUrl, COOKIE);
+	const sealed = getCookie(c, name);
 	if (sealed === undefined) return null;
-	deleteCookie(c, cookieName(deps), cookieOptions(deps));
+	deleteCookie(c, name, cookieOptions(deps.publicUrl, "Strict"));
 	const text = openSecret(deps.sealingKey, programme.id, sealed);
 	// A signing secret from the database, sealed alike, is no JSON.
 	const parsed = text === null ? null : ISSUED.safeParse(readJson(text));
@@ -64,12 +69,4 @@ export async function takeIssued(
 	const subject = `issued ${sha256Hex(sealed)}`;
 	const isFirst = await countUse(deps.store.db, subject, SHOWN_ONCE, deps.clock.nowMs());
 	return isFirst ? { key, secret } : null;
-}
-
-function cookieName({ publicUrl }: CookieDeps): string {
-	return publicUrl.startsWith("https:") ? "__Host-ringback.issued" : "ringback.issued";
-}
-
-function cookieOptions({ publicUrl }: CookieDeps) {
-	return { path: "/", httpOnly: true, sameSite: "Strict", secure: publicUrl.startsWith("https:") } as const;
 }
