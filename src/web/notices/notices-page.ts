@@ -1,7 +1,6 @@
 // /programmes/:id/notices: when callbacks failed and when they worked again, why, and who was told.
 
 import { html } from "hono/html";
-import { z } from "zod";
 import { explainFailure } from "../../callbacks/failure-cause.ts";
 import { type ListedNotice, listNotices } from "../../store/notice-list.ts";
 import type { Programme } from "../../store/programmes.ts";
@@ -19,18 +18,13 @@ import { programmeOf } from "../viewer.ts";
 
 const PAGE_ROWS = 20;
 
-const QUERY = z.object({
-	/** Where the page before ended; anything else begins at the beginning. */
-	before: z.string().optional().catch(undefined),
-});
-
 export async function showNotices(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { store, mails } = deps;
 	const programme = programmeOf(c);
 	const list = {
 		name: `notices of programme:${programme.id}`,
 		path: noticesPath(programme.public_id),
-		query: QUERY.parse(c.req.query()),
+		query: { before: c.req.query("before") },
 		cursorName: "before",
 	};
 	const page = await listNotices(store.db, programme.id, { after: cursorOf(deps, list), limit: PAGE_ROWS });

@@ -14,7 +14,7 @@ import { dataTable, filterBar, type Pages, pager } from "../components/lists.ts"
 import { badge, count, timeTag } from "../components/text.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
-import { cursorOf, pagesOf } from "../filter-query.ts";
+import { cursorOf, pagesOf, readFilters } from "../filter-query.ts";
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
 import {
@@ -32,13 +32,13 @@ const MAX_SEARCH_LENGTH = 100;
 const QUERY = z.object({
 	search: z.string().trim().max(MAX_SEARCH_LENGTH).catch("").default(""),
 	/** Where the page before ended; anything else begins at the beginning. */
-	before: z.string().optional().catch(undefined),
+	before: z.string().optional(),
 });
 
 export async function showProgrammes(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { store } = deps;
 	const viewer = viewerOf(c);
-	const { search, before } = QUERY.parse(c.req.query());
+	const { search, before } = readFilters(QUERY, new URL(c.req.url).search).query;
 	const isStaff = viewer.role === "staff";
 	const query = { search: search === "" ? undefined : search, before };
 	const list = { name: "programmes", path: PROGRAMMES_PATH, query, cursorName: "before" };
