@@ -3,12 +3,12 @@
 
 import type { TestContext } from "node:test";
 import { makeAppDeps } from "../../test/support/app-deps.ts";
-import { createRandom } from "../../test/support/random.ts";
 import { addAccount } from "../../test/support/shop-account.ts";
 import { type CallOptions, type Credentials, signedRequest } from "../../test/support/signed-request.ts";
 import { createSqliteDatabase } from "../../test/support/sqlite-database.ts";
 import type { AccountsDeps } from "../accounts/deps.ts";
 import { type AllDeps, createApp } from "../app.ts";
+import { createRandom } from "../outside/random.ts";
 import type { Log } from "../ports.ts";
 import type { NewInboundCall } from "../store/inbound-calls.ts";
 import { type Programme, setEndpoint } from "../store/programmes.ts";

@@ -1,12 +1,12 @@
 import { deepEqual, equal, notEqual } from "node:assert/strict";
 import { test } from "node:test";
 import { verifyPostback } from "@ringback/receiver";
-import { createRandom } from "../../test/support/random.ts";
 import { claimedDelivery } from "../../test/support/rows.ts";
 import { composeEvent } from "../domain/event.ts";
 import { signingKey } from "../domain/signature.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import type { Outcome } from "../domain/verdict.ts";
+import { createRandom } from "../outside/random.ts";
 import { createPreparer, type PreparedAttempt, settleAnswer } from "./attempt.ts";
 import type { Target } from "./targets.ts";
 

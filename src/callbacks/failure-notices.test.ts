@@ -1,10 +1,10 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { START_MS } from "../../test/support/clock.ts";
-import { createRandom } from "../../test/support/random.ts";
 import { addProgramme, claimedDelivery, delivered, failed, retried } from "../../test/support/rows.ts";
 import { openStore } from "../../test/support/test-database.ts";
 import { MAIL_INTERVAL_MS } from "../domain/notice.ts";
+import { createRandom } from "../outside/random.ts";
 import { changeLastMailed } from "../store/notices.ts";
 import type { Settlement } from "../store/queue.ts";
 import type { Store } from "../store/store.ts";

@@ -3,7 +3,7 @@
 import { ok } from "node:assert/strict";
 import { createClock, type MovableClock } from "../../test/support/clock.ts";
 import { createLog } from "../../test/support/log.ts";
-import { createRandom } from "../../test/support/random.ts";
+import { createRandom } from "../outside/random.ts";
 import { type BulkJob, findJob } from "../store/bulk-jobs.ts";
 import { listRows } from "../store/bulk-rows.ts";
 import type { Programme } from "../store/programmes.ts";

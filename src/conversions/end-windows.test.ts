@@ -2,8 +2,8 @@ import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { createClock, START_MS } from "../../test/support/clock.ts";
 import { eachDatabase } from "../../test/support/databases.ts";
-import { createRandom } from "../../test/support/random.ts";
 import { addProgramme, newConversion } from "../../test/support/rows.ts";
+import { createRandom } from "../outside/random.ts";
 import { approveDue } from "./end-windows.ts";
 
 const BATCH_ROWS = 500;

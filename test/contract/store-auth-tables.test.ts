@@ -6,11 +6,11 @@ import { test } from "node:test";
 import { getAuthTables } from "better-auth/db";
 import { getMigrations } from "better-auth/db/migration";
 import { authOptions } from "../../src/accounts/auth.ts";
+import { createRandom } from "../../src/outside/random.ts";
 import { MIGRATIONS, type Migration } from "../../src/store/migrations.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase, type SuiteDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";
-import { createRandom } from "../support/random.ts";
 import { createTestDatabase } from "../support/test-database.ts";
 
 const TABLES = ["auth_accounts", "auth_sessions", "auth_two_factors", "auth_users", "auth_verifications"];

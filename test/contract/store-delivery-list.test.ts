@@ -8,6 +8,7 @@ import { createPass } from "../../src/callbacks/pass.ts";
 import { explainOrder } from "../../src/conversions/explain-order.ts";
 import type { Cursor } from "../../src/domain/cursor.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
+import { createRandom } from "../../src/outside/random.ts";
 import { findDeliveryDetail, listAttempts } from "../../src/store/attempt-list.ts";
 import { addCallbackCounts, listCallbackHours, pruneCallbackHours } from "../../src/store/callback-hours.ts";
 import { MAX_COUNTED_PENDING } from "../../src/store/delivery-health.ts";
@@ -20,7 +21,6 @@ import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { claimDue, claimOne, readAll, settle } from "../support/queue-rows.ts";
-import { createRandom } from "../support/random.ts";
 import {
 	addConversion,
 	addDeliveries,

@@ -6,6 +6,7 @@ import { before, type TestContext, test } from "node:test";
 import { sql } from "kysely";
 import { approveDue } from "../../src/conversions/end-windows.ts";
 import { hasReached, readFeed, startOfFeed } from "../../src/conversions/event-feed.ts";
+import { createRandom } from "../../src/outside/random.ts";
 import { insertMoves, type NewMove } from "../../src/store/conversion-moves.ts";
 import type { Programme } from "../../src/store/programmes.ts";
 import type { Db, Store } from "../../src/store/store.ts";
@@ -13,7 +14,6 @@ import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { startListening } from "../support/listener.ts";
 import { analyseAsInService, plansOf } from "../support/query-plan.ts";
-import { createRandom } from "../support/random.ts";
 import { addConversion, addProgramme } from "../support/rows.ts";
 
 eachDatabase("the feed of events", (database) => {

@@ -6,6 +6,7 @@ import { issueKey, MAX_USABLE_KEYS, revokeKey } from "../../src/accounts/keys.ts
 import { createPass } from "../../src/callbacks/pass.ts";
 import type { Report } from "../../src/conversions/record.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
+import { createRandom } from "../../src/outside/random.ts";
 import { findNewestTest } from "../../src/store/conversions.ts";
 import { readIntegrationChecks } from "../../src/store/first-times.ts";
 import { insertInboundCalls } from "../../src/store/inbound-calls.ts";
@@ -17,7 +18,6 @@ import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { recordQueries } from "../support/query-plan.ts";
 import { claimOne } from "../support/queue-rows.ts";
-import { createRandom } from "../support/random.ts";
 import { addDelivery, addProgramme, delivered, failed, newConversion } from "../support/rows.ts";
 
 const DEPS = { clock: createClock(), random: createRandom() };

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { approveDue } from "../../src/conversions/end-windows.ts";
 import { MAX_STEPS, makeMoves, type Step } from "../../src/conversions/make-moves.ts";
 import type { Status } from "../../src/domain/conversion.ts";
+import { createRandom } from "../../src/outside/random.ts";
 import { insertConversions } from "../../src/store/conversion-moves.ts";
 import {
 	type Conversion,
@@ -19,7 +20,6 @@ import type { Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { recordQueries } from "../support/query-plan.ts";
-import { createRandom } from "../support/random.ts";
 import { addConversion, addProgramme, newConversion } from "../support/rows.ts";
 
 const deps = { clock: createClock(), random: createRandom() };

@@ -6,12 +6,12 @@ import { createHealth } from "../../src/api/health.ts";
 import { createMetrics } from "../../src/api/metrics.ts";
 import { Engine } from "../../src/callbacks/engine.ts";
 import { SEALING_KEY_BYTES } from "../../src/domain/sealing.ts";
+import { createRandom } from "../../src/outside/random.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createClock, START_MS, settle } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";
 import { recordQueries } from "../support/query-plan.ts";
-import { createRandom } from "../support/random.ts";
 import { until } from "../support/until.ts";
 
 const PROGRAMMES = 20_000;

@@ -3,11 +3,11 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { decideConversion } from "../../src/conversions/decide.ts";
+import { createRandom } from "../../src/outside/random.ts";
 import { insertOwedEvents, programmesOwedEvents } from "../../src/store/outbox.ts";
 import { removeEndpoint } from "../../src/store/programmes.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
-import { createRandom } from "../support/random.ts";
 import { addConversion, addProgramme, newOwedEvent } from "../support/rows.ts";
 
 const deps = { clock: createClock(), random: createRandom() };

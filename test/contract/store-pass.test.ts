@@ -3,11 +3,11 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { createPass } from "../../src/callbacks/pass.ts";
+import { createRandom } from "../../src/outside/random.ts";
 import { CLAIM_LAPSE_MS } from "../../src/store/queue.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { claimOne, readAll } from "../support/queue-rows.ts";
-import { createRandom } from "../support/random.ts";
 import { addDelivery, addProgramme, delivered, failed } from "../support/rows.ts";
 
 eachDatabase("a pass", (database) => {

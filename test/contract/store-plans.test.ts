@@ -6,6 +6,7 @@ import { before, test } from "node:test";
 import { readCallbackHealth } from "../../src/callbacks/health.ts";
 import { explainOrder } from "../../src/conversions/explain-order.ts";
 import { makeMoves } from "../../src/conversions/make-moves.ts";
+import { createRandom } from "../../src/outside/random.ts";
 import { findDeliveryDetail, listAttempts } from "../../src/store/attempt-list.ts";
 import { listAuditOfProgramme } from "../../src/store/audit.ts";
 import { claimJob, listJobs, pruneJobs } from "../../src/store/bulk-jobs.ts";
@@ -47,7 +48,6 @@ import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase, type SuiteDatabase } from "../support/databases.ts";
 import { fillTables, LARGE, LARGE_TABLES, ROWS, SMALL } from "../support/large-tables.ts";
 import { plansOf, type QueryPlan, RememberingDatabase } from "../support/query-plan.ts";
-import { createRandom } from "../support/random.ts";
 
 /** No query of `run` walks a large table, and together they use the indexes. */
 type Read = readonly [

@@ -9,6 +9,7 @@ import { startOfFeed } from "../../src/conversions/event-feed.ts";
 
 import { type Report, recordConversion } from "../../src/conversions/record.ts";
 import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
+import { createRandom } from "../../src/outside/random.ts";
 import { listConversions } from "../../src/store/conversion-list.ts";
 import { findByOrder, listMoves } from "../../src/store/conversions.ts";
 import { insertInboundCalls, listInboundCalls } from "../../src/store/inbound-calls.ts";
@@ -19,7 +20,6 @@ import { createClock } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { type Act, carryOut, endWindow, type Terms, UNKNOWN } from "../support/lifecycle-model.ts";
 import { startListening } from "../support/listener.ts";
-import { createRandom } from "../support/random.ts";
 import { addProgramme } from "../support/rows.ts";
 
 const APPROVAL_DAYS = 300;

@@ -12,12 +12,12 @@ import {
 } from "../../src/accounts/signing-secret.ts";
 import type { Result } from "../../src/domain/fault.ts";
 import { REPLACED_SECRET_GRACE_MS } from "../../src/domain/secret-life.ts";
+import { createRandom } from "../../src/outside/random.ts";
 import type { Programme } from "../../src/store/programmes.ts";
 import { findUsableSecrets, insertSecret, stateOf } from "../../src/store/signing-secrets.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
-import { createRandom } from "../support/random.ts";
 import { addProgramme, newSecret } from "../support/rows.ts";
 import { expectValue } from "../support/shop-account.ts";
 

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { parseRange } from "../../src/domain/address.ts";
 import { type PostbackUrl, parsePostbackUrl } from "../../src/domain/postback-url.ts";
 import { createHttpsTransport } from "../../src/outside/https-transport.ts";
-import { createRandom } from "../support/random.ts";
+import { createRandom } from "../../src/outside/random.ts";
 import { startShop } from "../support/shop.ts";
 import { ANY_EVENT_NAME, ANY_SUBJECT, ANY_TEXT } from "./any-event.ts";
 import { type FuzzProperty, pureProperty } from "./fuzz-property.ts";

@@ -10,6 +10,7 @@ import { exportConversions } from "../../src/conversions/export.ts";
 import { makeMoves } from "../../src/conversions/make-moves.ts";
 import { type Report, recordConversion } from "../../src/conversions/record.ts";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { createRandom } from "../../src/outside/random.ts";
 import { insertConversions, insertMoves } from "../../src/store/conversion-moves.ts";
 import type { Conversion } from "../../src/store/conversions.ts";
 import { insertInboundCalls, listInboundCalls } from "../../src/store/inbound-calls.ts";
@@ -20,7 +21,6 @@ import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { startListening } from "../support/listener.ts";
 import { createLog } from "../support/log.ts";
-import { createRandom } from "../support/random.ts";
 import { addProgramme, newConversion } from "../support/rows.ts";
 import { untilOnClock } from "../support/until.ts";
 

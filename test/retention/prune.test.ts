@@ -6,6 +6,7 @@ import { beforeEach, test } from "node:test";
 import { startChores } from "../../src/chores.ts";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import { realClock } from "../../src/outside/clock.ts";
+import { createRandom } from "../../src/outside/random.ts";
 import { findDelivery, requeue } from "../../src/store/deliveries.ts";
 import { insertInboundCalls } from "../../src/store/inbound-calls.ts";
 import { insertNotice } from "../../src/store/notices.ts";
@@ -18,7 +19,6 @@ import type { NoticesTable } from "../../src/store/tables/notices.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";
-import { createRandom } from "../support/random.ts";
 import { addProgramme, newId, newOwedEvent } from "../support/rows.ts";
 
 const CUTOFF_MS = START_MS;

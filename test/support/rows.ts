@@ -1,6 +1,7 @@
 // Rows to begin a store test with, and the short way to the outcomes that end a claim.
 
 import { ID_RANDOM_BYTES, type IdPrefix, makeId } from "../../src/domain/id.ts";
+import { createRandom } from "../../src/outside/random.ts";
 import { insertConversions } from "../../src/store/conversion-moves.ts";
 import type { Conversion, NewConversion } from "../../src/store/conversions.ts";
 import { insertOwedEvents, type OwedEvent } from "../../src/store/outbox.ts";
@@ -9,7 +10,6 @@ import type { AttemptRecord, ClaimedDelivery, Settlement } from "../../src/store
 import { insertSecret } from "../../src/store/signing-secrets.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";
-import { createRandom } from "./random.ts";
 
 type NewProgramme = Parameters<typeof insertProgramme>[1];
 type NewSecret = Parameters<typeof insertSecret>[1];
