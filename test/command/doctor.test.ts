@@ -7,10 +7,10 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, type TestContext, test } from "node:test";
 import { SMTPServer } from "smtp-server";
 import { type Ended, type Home, hasStack, openHome, type Settings } from "../support/command-home.ts";
-import { startNameServer } from "../support/name-server.ts";
 import { portOf } from "../support/port-of.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
 import { createTestDatabase } from "../support/test-database.ts";
+import { startNameServer } from "../support/zone-server.ts";
 
 const KEY = "ab".repeat(32);
 const PASSWORD = "hunter2-do-not-print";

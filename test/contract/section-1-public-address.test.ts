@@ -6,8 +6,8 @@ import { after, test } from "node:test";
 import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { presentUrl, setEndpoint } from "../../src/store/programmes.ts";
-import { startNameServer } from "../support/name-server.ts";
 import { eachService } from "../support/running-service.ts";
+import { startNameServer } from "../support/zone-server.ts";
 
 const names = await startNameServer();
 after(() => names.close());

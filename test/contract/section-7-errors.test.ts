@@ -5,10 +5,10 @@ import { after, test } from "node:test";
 import { makeCertificates } from "../../demo/certificate.ts";
 import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import { setEndpoint } from "../../src/store/programmes.ts";
-import { startNameServer } from "../support/name-server.ts";
 import { eachService } from "../support/running-service.ts";
 import type { AnswerRequest } from "../support/shop.ts";
 import { DEFAULT_PATH, type ShopProgramme } from "../support/shop-programme.ts";
+import { startNameServer } from "../support/zone-server.ts";
 
 const names = await startNameServer();
 after(() => names.close());

@@ -2,18 +2,28 @@
 // should be, with mail off and names that lead nowhere.
 
 import { createInstallationWatch } from "../../src/accounts/installation-watch.ts";
+import type { MailDispatcher } from "../../src/accounts/mail-dispatcher.ts";
 import { createLimitedCalls } from "../../src/api/limited-calls.ts";
 import { createMetrics } from "../../src/api/metrics.ts";
 import type { AllDeps } from "../../src/app.ts";
 import type { WarningSettings } from "../../src/domain/warning.ts";
 import { temporaryFilesOfSystem } from "../../src/outside/temporary-files.ts";
-import { MAIL_OFF } from "./mail-off.ts";
 
 export const SOUND_INSTALLATION: WarningSettings = {
 	publicUrl: "https://ringback.example",
 	trustedProxies: [],
 	hasMail: true,
 	allowsPrivateRanges: false,
+};
+
+/** As the dispatcher is without SMTP_URL, for tests in which nobody is mailed. */
+export const MAIL_OFF: MailDispatcher = {
+	isOn: false,
+	enqueue: async () => undefined,
+	send: () => undefined,
+	wake: () => undefined,
+	settled: async () => undefined,
+	stop: async () => undefined,
 };
 
 export function makeAppDeps(parts: Pick<AllDeps, "store" | "clock" | "random" | "log">): AllDeps {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MAIL_OFF } from "../../../test/support/mail-off.ts";
+import { MAIL_OFF } from "../../../test/support/app-deps.ts";
 import { HOUR_MS } from "../../domain/time.ts";
 import { openTestSite, PASSWORD, type TestSite } from "../test-site.test-support.ts";
 
