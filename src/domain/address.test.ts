@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { isIP } from "node:net";
 import { test } from "node:test";
 import fc from "fast-check";
+import { ipv6Groups, readBlock, spellIpv4 } from "../../test/support/address-number.ts";
 import {
 	type AddressRange,
 	type AddressVerdict,
@@ -316,30 +317,13 @@ function invert(ipv4: string): string {
 
 /** An address of the network, its host bits from `random`; reckoned without the code under test. */
 function pick(cidr: string, random: bigint): string {
-	const [network = "", prefix = ""] = cidr.split("/");
-	const isIpv6 = network.includes(":");
-	const hostBits = BigInt((isIpv6 ? 128 : 32) - Number(prefix));
-	const value = (isIpv6 ? readIpv6(network) : readIpv4(network)) + (random & ((1n << hostBits) - 1n));
-	return isIpv6 ? spellIpv6(value) : spellIpv4(value);
-}
-
-function readIpv4(text: string): bigint {
-	return text.split(".").reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
-}
-
-function readIpv6(text: string): bigint {
-	const [head = [], tail = []] = text
-		.split("::")
-		.map((side) => side.split(":").filter((group) => group !== ""));
-	const groups = [...head, ...Array<string>(8 - head.length - tail.length).fill("0"), ...tail];
-	return groups.reduce((sum, group) => sum * 65_536n + BigInt(`0x${group}`), 0n);
-}
-
-function spellIpv4(value: bigint): string {
-	return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 255n).join(".");
+	const { family, value, hostBits } = readBlock(cidr);
+	const picked = value + (random & ((1n << hostBits) - 1n));
+	return family === 6 ? spellIpv6(picked) : spellIpv4(picked);
 }
 
 function spellIpv6(value: bigint): string {
-	const digits = value.toString(16).padStart(32, "0");
-	return digits.replace(/(.{4})(?!$)/g, "$1:");
+	return ipv6Groups(value)
+		.map((group) => group.padStart(4, "0"))
+		.join(":");
 }
