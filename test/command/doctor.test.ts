@@ -1,13 +1,11 @@
 // `ringback doctor` before anything exists, when all is well, and with one thing wrong at a time.
 
 import { deepEqual, equal, match } from "node:assert/strict";
-import { once } from "node:events";
 import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { describe, type TestContext, test } from "node:test";
-import { SMTPServer } from "smtp-server";
 import { type Ended, type Home, hasStack, openHome, type Settings } from "../support/command-home.ts";
-import { portOf } from "../support/port-of.ts";
+import { type MailServer, startMailServer } from "../support/mail-server.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
 import { createTestDatabase } from "../support/test-database.ts";
 import { startNameServer } from "../support/zone-server.ts";
@@ -47,7 +45,7 @@ describe("doctor", { concurrency: 2 }, () => {
 
 	test("when all is well says so, and ends with 0", async (t) => {
 		const home = await openFilledHome(t);
-		const mail = await startMailServer(t);
+		const mail = await withMail(t, PASSWORD);
 		const findings = await examine(home, {
 			...(await withNames(t, "example.com")),
 			...mail.settings,
@@ -59,7 +57,7 @@ describe("doctor", { concurrency: 2 }, () => {
 			["settings", "database", "schema", "clock", "dns", "mail"].map((check) => [check, "ok"]),
 		);
 		equal(findings.code, 0);
-		equal(mail.taken, 0, "nobody was mailed");
+		equal(mail.server.mails.length, 0, "nobody was mailed");
 	});
 
 	test("warns of private ranges, and of mail that is off", async (t) => {
@@ -96,7 +94,7 @@ describe("doctor", { concurrency: 2 }, () => {
 
 	test("says when the mail server refuses us, without our password", async (t) => {
 		const home = await openFilledHome(t);
-		const mail = await startMailServer(t, "refusing");
+		const mail = await withMail(t, "another");
 		const findings = await examine(home, { ...(await withNames(t, "example.com")), ...mail.settings });
 		equal(findings.code, 1);
 		match(findings.of("mail"), /^problem the mail server refused: .*535/);
@@ -203,26 +201,13 @@ async function withNames(t: TestContext, ...known: readonly string[]): Promise<S
 	return { RINGBACK_DNS_SERVERS: server.address };
 }
 
-async function startMailServer(
+/** Takes "me" with `password`; the settings have PASSWORD. */
+async function withMail(
 	t: TestContext,
-	mood: "willing" | "refusing" = "willing",
-): Promise<{ settings: Settings; taken: number }> {
-	const mail = { settings: {}, taken: 0 };
-	const smtp = new SMTPServer({
-		disabledCommands: ["STARTTLS"],
-		onAuth({ username, password }, _session, answer) {
-			const isKnown = mood === "willing" && username === "me" && password === PASSWORD;
-			answer(isKnown ? null : new Error("not you"), { user: "me" });
-		},
-		onData(_stream, _session, answer) {
-			mail.taken++;
-			answer();
-		},
-	});
-	smtp.listen(0, "127.0.0.1");
-	await once(smtp.server, "listening");
-	t.after(() => new Promise<void>((resolve) => smtp.close(resolve)));
-	const port = portOf(smtp.server);
-	const settings = { SMTP_URL: `smtp://me:${PASSWORD}@127.0.0.1:${port}`, MAIL_FROM: "rb@network.example" };
-	return Object.assign(mail, { settings });
+	password: string,
+): Promise<{ server: MailServer; settings: Settings }> {
+	const server = await startMailServer(Date.now, { username: "me", password });
+	t.after(() => server.goAway());
+	const url = server.url.replace("//", `//me:${PASSWORD}@`);
+	return { server, settings: { SMTP_URL: url, MAIL_FROM: "rb@network.example" } };
 }

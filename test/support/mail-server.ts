@@ -26,14 +26,22 @@ export interface MailServer {
 	comeBack(): Promise<void>;
 }
 
-export async function startMailServer(nowMs: () => number): Promise<MailServer> {
+/** With a login it wants to know who we are, and refuses everybody else. */
+export async function startMailServer(
+	nowMs: () => number,
+	login?: { username: string; password: string },
+): Promise<MailServer> {
 	const mails: ReceivedMail[] = [];
 	const held: (() => void)[] = [];
 	let present: SMTPServer | null = null;
 
 	async function open(port: number): Promise<number> {
 		const smtp = new SMTPServer({
-			disabledCommands: ["AUTH", "STARTTLS"],
+			disabledCommands: login === undefined ? ["AUTH", "STARTTLS"] : ["STARTTLS"],
+			onAuth({ username, password }, _session, answer) {
+				const isKnown = username === login?.username && password === login?.password;
+				answer(isKnown ? null : new Error("not you"), { user: username });
+			},
 			onRcptTo({ address }, _session, answer) {
 				const refusal = Object.assign(new Error("no such mailbox"), { responseCode: 550 });
 				answer(server.unknown.has(address) ? refusal : null);
