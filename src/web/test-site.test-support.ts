@@ -25,6 +25,10 @@ import type { Store } from "../store/store.ts";
 
 export const START_MS = Date.UTC(2026, 2, 1, 12);
 export const PASSWORD = "correct horse battery";
+export const NEW_PASSWORD = "another horse battery";
+export const SESSION_COOKIE = "__Secure-ringback.session_token";
+/** To join or to choose a new password: its path, and the token in it. */
+export const LINK = /https:\/\/ringback\.example(\/welcome\/(\w+))/;
 
 export interface SiteOptions {
 	hasMail?: boolean;

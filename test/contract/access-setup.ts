@@ -5,10 +5,14 @@ import { equal, match, ok } from "node:assert/strict";
 import type { Person } from "../../src/store/people.ts";
 import type { Programme } from "../../src/store/programmes.ts";
 import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "../../src/web/account/totp.test-support.ts";
-import { type Browser, newEmail, PASSWORD, type TestSite } from "../../src/web/test-site.test-support.ts";
-
-export const NEW_PASSWORD = "another horse battery";
-const LINK = /https:\/\/ringback\.example(\/welcome\/[0-9a-f]{64})/;
+import {
+	type Browser,
+	LINK,
+	NEW_PASSWORD,
+	newEmail,
+	PASSWORD,
+	type TestSite,
+} from "../../src/web/test-site.test-support.ts";
 
 export interface Holdings {
 	/** By what each is. */

@@ -12,6 +12,7 @@ import { findPasswordHash, setPassword } from "../../src/store/sign-in.ts";
 import {
 	type Browser,
 	createTestSite,
+	NEW_PASSWORD,
 	PASSWORD,
 	type TestSite,
 } from "../../src/web/test-site.test-support.ts";
@@ -22,7 +23,6 @@ import {
 	assertLinkDead,
 	type Holdings,
 	holdEverything,
-	NEW_PASSWORD,
 	openAccessSetup,
 	peopleOf,
 	submitForLink,

@@ -8,6 +8,7 @@ import { turnAuthenticatorOn } from "../../src/web/account/totp.test-support.ts"
 import {
 	type Browser,
 	createTestSite,
+	NEW_PASSWORD,
 	PASSWORD,
 	type SiteOptions,
 	type TestSite,
@@ -17,7 +18,6 @@ import { eachDatabase } from "../support/databases.ts";
 const ENTER = "/account/enter-password";
 const SET_UP = "/account/authenticator";
 const COOKIE = "__Host-ringback.confirmation";
-const NEW_PASSWORD = "another horse battery";
 
 const PAGES = ["/account", "/account?x=1", SET_UP];
 const FORMS = [

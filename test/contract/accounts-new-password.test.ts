@@ -5,9 +5,15 @@ import { before, test } from "node:test";
 import { invitePerson } from "../../src/accounts/invitations.ts";
 import { useLimits, WRONG_PASSWORDS_FROM_ANYWHERE } from "../../src/accounts/limits.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
-import { createTestSite, newEmail, PASSWORD, type TestSite } from "../../src/web/test-site.test-support.ts";
+import {
+	createTestSite,
+	NEW_PASSWORD,
+	newEmail,
+	PASSWORD,
+	type TestSite,
+} from "../../src/web/test-site.test-support.ts";
 import { eachDatabase } from "../support/databases.ts";
-import { askByMail, NEW_PASSWORD } from "./access-setup.ts";
+import { askByMail } from "./access-setup.ts";
 
 const GUESSES_A_MINUTE = 10;
 

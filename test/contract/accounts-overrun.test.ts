@@ -10,12 +10,12 @@ import {
 	type Browser,
 	createTestSite,
 	PASSWORD,
+	SESSION_COOKIE,
 	type TestSite,
 } from "../../src/web/test-site.test-support.ts";
 import { eachDatabase } from "../support/databases.ts";
 
 const WRONG = "wrong horse battery";
-const SESSION_COOKIE = "__Secure-ringback.session_token";
 const DEVICE_COOKIE = "__Host-ringback.device";
 /** Each costs the hash of a password. */
 const CHALLENGES = 16;

@@ -19,11 +19,9 @@ import {
 } from "../../src/store/programme-access.ts";
 import { hasPassword, pruneSignIn, spendCode } from "../../src/store/sign-in.ts";
 import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "../../src/web/account/totp.test-support.ts";
-import { createTestSite, newEmail, PASSWORD } from "../../src/web/test-site.test-support.ts";
+import { createTestSite, NEW_PASSWORD, newEmail, PASSWORD } from "../../src/web/test-site.test-support.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { analyseAsInService, plansOf } from "../support/query-plan.ts";
-
-const NEW_PASSWORD = "another horse battery";
 
 eachDatabase("signing in", (database) => {
 	test("the first link, an invitation, sessions, a new password and an authenticator all work", async () => {

@@ -7,6 +7,7 @@ import { verifyPostback } from "@ringback/receiver";
 import { SEALING_KEY_BYTES } from "../../src/domain/sealing.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { createSqliteStore } from "../../src/store/sqlite.ts";
+import { START_MS } from "../support/clock.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
 import { Broken, demand } from "./broken.ts";
 import { createCluster } from "./cluster.ts";
@@ -43,7 +44,6 @@ export interface RunReport {
 	unparkedConfirmations: number;
 }
 
-const START_MS = Date.UTC(2026, 0, 15, 12);
 /** The longest window is 30 days, the longest retry a day. */
 const CALM_DAYS = 33;
 const BRAND = "Service";

@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openTestSite, PASSWORD, type TestSite } from "../test-site.test-support.ts";
+import {
+	NEW_PASSWORD,
+	openTestSite,
+	PASSWORD,
+	SESSION_COOKIE,
+	type TestSite,
+} from "../test-site.test-support.ts";
 
-const NEW_PASSWORD = "another horse battery";
-const SESSION_COOKIE = "__Secure-ringback.session_token";
 const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0";
 
 test("changing the password keeps this session and ends every other", async (t) => {

@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Person } from "../../store/people.ts";
-import { type Browser, openTestSite, PASSWORD, type TestSite } from "../test-site.test-support.ts";
+import {
+	type Browser,
+	openTestSite,
+	PASSWORD,
+	SESSION_COOKIE,
+	type TestSite,
+} from "../test-site.test-support.ts";
 import { beginAuthenticator, CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "./totp.test-support.ts";
 
-const SESSION_COOKIE = "__Secure-ringback.session_token";
 /** A code is taken half a minute before and after its own time. */
 
 interface Setup {

@@ -5,10 +5,15 @@ import { test } from "node:test";
 import { MINUTE_MS } from "../../domain/time.ts";
 import type { Mail } from "../../ports.ts";
 import type { Person } from "../../store/people.ts";
-import { type Browser, openTestSite, PASSWORD, type TestSite } from "../test-site.test-support.ts";
+import {
+	type Browser,
+	NEW_PASSWORD,
+	openTestSite,
+	PASSWORD,
+	type TestSite,
+} from "../test-site.test-support.ts";
 import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "./totp.test-support.ts";
 
-const NEW_PASSWORD = "another horse battery";
 const ADDRESS = "203.0.113.9";
 
 test("a changed password, the authenticator on, a backup code and the authenticator off are each told to the person", async (t) => {

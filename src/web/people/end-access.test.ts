@@ -3,10 +3,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createAuth } from "../../accounts/auth.ts";
-import { type Browser, newEmail, openTestSite, PASSWORD, type TestSite } from "../test-site.test-support.ts";
-
-const NEW_PASSWORD = "another horse battery";
-const LINK = /https:\/\/ringback\.example(\/welcome\/[0-9a-f]{64})/;
+import {
+	type Browser,
+	LINK,
+	NEW_PASSWORD,
+	newEmail,
+	openTestSite,
+	PASSWORD,
+	type TestSite,
+} from "../test-site.test-support.ts";
 
 test("a password link that somebody of the staff made for the head of staff ends when they are deactivated", async (t) => {
 	const site = await openTestSite(t);

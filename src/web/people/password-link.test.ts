@@ -4,10 +4,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Person } from "../../store/people.ts";
 import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "../account/totp.test-support.ts";
-import { openTestSite, PASSWORD, type Shown, type TestSite } from "../test-site.test-support.ts";
-
-const NEW_PASSWORD = "another horse battery";
-const LINK = /https:\/\/ringback\.example(\/welcome\/(\w+))/;
+import {
+	LINK,
+	NEW_PASSWORD,
+	openTestSite,
+	PASSWORD,
+	type Shown,
+	type TestSite,
+} from "../test-site.test-support.ts";
 
 for (const hasMail of [false, true]) {
 	test(`staff make an owner a link ${hasMail ? "with" : "without"} mail: it is shown once, works once and ends every session`, async (t) => {

@@ -2,9 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MAIL_OFF } from "../../../test/support/app-deps.ts";
 import { HOUR_MS } from "../../domain/time.ts";
-import { openTestSite, PASSWORD, type TestSite } from "../test-site.test-support.ts";
-
-const NEW_PASSWORD = "another horse battery";
+import { NEW_PASSWORD, openTestSite, PASSWORD, type TestSite } from "../test-site.test-support.ts";
 
 test("a link by mail lets a person choose a new password, once, and ends every session", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });

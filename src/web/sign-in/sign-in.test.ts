@@ -6,11 +6,11 @@ import {
 	type Browser,
 	openTestSite,
 	PASSWORD,
+	SESSION_COOKIE,
 	type Shown,
 	type TestSite,
 } from "../test-site.test-support.ts";
 
-const SESSION_COOKIE = "__Secure-ringback.session_token";
 const DEVICE_COOKIE = "__Host-ringback.device";
 const WRONG = "wrong horse battery";
 
