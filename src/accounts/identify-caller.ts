@@ -70,16 +70,18 @@ export function createIdentifyCaller(
 /** In the transaction that does the work: a request that failed on our side has not spent its nonce. */
 export async function acceptNonce(
 	trx: Db,
-	{ programme, nonce, nonceExpiresAtMs, keyId, keyUsedAtMs }: Caller,
+	{ programme, nonce, nonceExpiresAtMs }: Caller,
 ): Promise<Result<true>> {
-	if (await spendNonce(trx, programme.id, nonce, nonceExpiresAtMs)) {
-		if (keyUsedAtMs !== null) await noteKeyUse(trx, keyId, keyUsedAtMs);
-		return succeed(true);
-	}
+	if (await spendNonce(trx, programme.id, nonce, nonceExpiresAtMs)) return succeed(true);
 	return refuse(
 		"replayed_nonce",
 		"This nonce was used before. Sign every request, also a repeated one, with a new nonce.",
 	);
+}
+
+/** Last in the transaction: whoever revokes a key locks the programme first and then the key, as the work does. */
+export async function noteCaller(trx: Db, { keyId, keyUsedAtMs }: Caller): Promise<void> {
+	if (keyUsedAtMs !== null) await noteKeyUse(trx, keyId, keyUsedAtMs);
 }
 
 async function nameProgramme(

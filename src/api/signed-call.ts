@@ -5,7 +5,7 @@
 // A refusal after the caller is known commits the nonce and the log row and nothing else. If our side fails, the
 // nonce is not spent.
 
-import { acceptNonce, type Caller, createIdentifyCaller } from "../accounts/identify-caller.ts";
+import { acceptNonce, type Caller, createIdentifyCaller, noteCaller } from "../accounts/identify-caller.ts";
 import { type Fault, fault, type Result } from "../domain/fault.ts";
 import { headerNames } from "../domain/signature.ts";
 import { readArrival } from "../domain/warning.ts";
@@ -85,6 +85,7 @@ export function createSignedCalls(deps: AppDeps, refusals: RefusalLog): SignedCa
 		const nowMs = clock.nowMs();
 		await insertInboundCalls(trx, [inboundRow(call, end, nowMs)]);
 		if (result.ok) await noteFirstTime(trx, caller.programme, "first_signed_at_ms", nowMs);
+		if (accepted.ok) await noteCaller(trx, caller);
 		return result;
 	}
 

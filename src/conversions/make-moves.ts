@@ -113,7 +113,7 @@ async function writeStarts(trx: Db, steps: readonly Step[], nowMs: number): Prom
 			rows.set(step, { ...kept, ...step.change, ...times });
 		}
 	}
-	// In the order of the unique index, so that two processes never wait for each other's orders.
+	// In the order of the unique index, so that two processes do not wait for each other's orders.
 	const stored = await insertConversions(trx, [...rows.values()].sort(byOrder));
 	const byPublicId = new Map(stored.map((conversion) => [conversion.public_id, conversion]));
 	const started = new Map<Step, Conversion>();

@@ -86,11 +86,11 @@ export function moveRule(move: Move): MoveRule {
 }
 
 /**
- * PARKED and EXPIRED are never on the wire: to everybody but the pixel the sale begins with the server's report. So it
- * gets that day, and is listed among that day's sales.
+ * An expired conversion is over. When the server reports the sale after all, it is a new one: of that day, and listed
+ * among that day's sales.
  */
 export function startsAnew(from: Status, move: Move): boolean {
-	return (from === "PARKED" || from === "EXPIRED") && MOVES[move].to === "RECORDED";
+	return from === "EXPIRED" && MOVES[move].to === "RECORDED";
 }
 
 export type MoveVerdict = { kind: "apply" } | { kind: "already" } | { kind: "refuse"; fault: Fault };

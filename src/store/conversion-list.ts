@@ -69,14 +69,27 @@ async function openWalk(
 	const buckets = bucketsOf(filter);
 	return {
 		async read(last, limit) {
-			const upToPage = { ...range, endId: Math.min(range.endId, endId(last ?? after)) };
-			const ids = await readNewestIds(db, buckets, upToPage, limit);
-			if (ids.length === 0) return [];
-			return db.selectFrom("conversions").selectAll().where("id", "in", ids).orderBy("id", "desc").execute();
+			const rows: Conversion[] = [];
+			let before = Math.min(range.endId, endId(last ?? after));
+			// Between the two statements a row may be recorded anew or removed. Others take its place: a list ends where
+			// there are no more ids, and not where a row was missing.
+			for (let isEnd = false; !isEnd && rows.length < limit; ) {
+				const wanted = limit - rows.length;
+				const ids = await readNewestIds(db, buckets, { ...range, endId: before }, wanted);
+				rows.push(...(await readRows(db, ids)));
+				before = ids.at(-1) ?? 0;
+				isEnd = ids.length < wanted;
+			}
+			return rows;
 		},
 		matches: matcherOf(programmeId === undefined ? { eventType, isTest, minBasket } : { minBasket }),
 		cursorOf: cursorById,
 	};
+}
+
+async function readRows(db: Db, ids: readonly number[]): Promise<Conversion[]> {
+	if (ids.length === 0) return [];
+	return db.selectFrom("conversions").selectAll().where("id", "in", ids).orderBy("id", "desc").execute();
 }
 
 /** The newest first. Sorted here: SQLite would walk the whole programme in order instead of finding the order. */

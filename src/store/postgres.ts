@@ -121,12 +121,12 @@ function transactionNumberFrom(first: number): string {
  * listeners would miss what is new, and be told the old again later. From the highest of them on, numbers rise again.
  */
 async function countTransactionsOn(trx: Kysely<Schema>): Promise<void> {
-	const { rows } = await sql<{ newest: number | null; own: number }>`
-		select max(transaction) as newest, transaction_number(pg_current_xact_id()) as own from moves`.execute(
-		trx,
-	);
-	for (const { newest, own } of rows) {
-		if (newest !== null && newest >= own) await sql.raw(transactionNumberFrom(newest)).execute(trx);
+	// Not this transaction's own number: others may have begun after it, and stored their moves before this look.
+	const { rows } = await sql<{ newest: number | null; next: number }>`
+		select max(transaction) as newest, transaction_number(pg_snapshot_xmax(pg_current_snapshot())) as next
+		from moves`.execute(trx);
+	for (const { newest, next } of rows) {
+		if (newest !== null && newest >= next) await sql.raw(transactionNumberFrom(newest)).execute(trx);
 	}
 }
 

@@ -15,9 +15,9 @@ const CONNECTION_CODES = new Set([
 
 /**
  * PostgreSQL: class 08 is connection exceptions, 57P0x shutting down or starting, class 53 out of something (disk,
- * memory, connections).
+ * memory, connections); 40001 and 40P01 end one of several transactions that are in each other's way.
  */
-const SQLSTATE = /^(?:08[0-9A-Z]{3}|57P0[1-5]|53[0-9A-Z]{3})$/;
+const SQLSTATE = /^(?:08[0-9A-Z]{3}|57P0[1-5]|53[0-9A-Z]{3}|40001|40P01)$/;
 
 /**
  * SQLITE_BUSY and SQLITE_LOCKED: another process held the file for longer than we wait. SQLITE_IOERR, SQLITE_FULL

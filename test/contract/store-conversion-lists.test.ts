@@ -11,8 +11,10 @@ import {
 	listConversions,
 	readAllConversions,
 } from "../../src/store/conversion-list.ts";
+import { insertConversions } from "../../src/store/conversion-moves.ts";
 import type { Conversion } from "../../src/store/conversions.ts";
 import type { Programme } from "../../src/store/programmes.ts";
+import { interruptAfter } from "../support/between-statements.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { addProgramme, newConversion } from "../support/rows.ts";
@@ -89,6 +91,38 @@ eachDatabase("lists of conversions", (database) => {
 			);
 			ok(expected.length > 0 && expected.length < own().length);
 			deepEqual(await readAll(filter), names(expected));
+		});
+	}
+
+	for (const what of ["a page", "an export"] as const) {
+		test(`${what} goes on to its end when a row goes between the two statements that read it`, async () => {
+			const { store } = database;
+			const { id } = await addProgramme(store);
+			const rows = await insertConversions(
+				store.db,
+				Array.from({ length: 30 }, () => newConversion(id)),
+			);
+			const ids = rows.map((row) => row.id).sort((one, other) => other - one);
+			const remove = () =>
+				store.db
+					.deleteFrom("conversions")
+					.where("id", "=", ids[3] ?? 0)
+					.execute();
+			const db = interruptAfter(store.db, 1, remove);
+			const found: number[] = [];
+			if (what === "a page") {
+				const page = await listConversions(db, { programmeId: id, limit: 10 });
+				found.push(...page.rows.map((row) => row.id));
+				deepEqual(page.next?.id, found.at(-1), "there is a next page");
+			} else {
+				for await (const batch of readAllConversions(db, { programmeId: id }, 10)) {
+					found.push(...batch.map((row) => row.id));
+				}
+			}
+			// The other tests list all programmes.
+			await store.db.deleteFrom("conversions").where("programme_id", "=", id).execute();
+			const left = ids.filter((one) => one !== ids[3]);
+			deepEqual(found, what === "a page" ? left.slice(0, 10) : left);
 		});
 	}
 

@@ -147,23 +147,22 @@ eachDatabase("making moves", (database) => {
 		});
 	}
 
-	test("what the server reports first starts anew: today, behind today's sales, with its name and its history", async () => {
+	test("an expired one starts anew: today, behind today's sales, under its name; a parked one keeps its day", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
-		for (const kind of ["confirm a parked one", "record an expired one"] as const) {
+		for (const kind of ["record an expired one", "confirm a parked one"] as const) {
 			const step = await makeStep(store, programme, kind);
 			const since = await addConversion(store, programme.id);
 			const { conversions } = await store.transact((trx) =>
 				makeMoves(trx, { ...deps, clock: createClock(START_MS + 5) }, [step]),
 			);
-			const [anew] = conversions;
-			equal(anew?.public_id, step.known?.public_id);
-			equal(anew?.created_at_ms, START_MS + 5);
-			equal((anew?.id ?? 0) > since.id, true);
-			equal(
-				await findByOrder(store.db, programme.id, step.known?.order_id ?? "", "SALE").then((row) => row?.id),
-				anew?.id,
-			);
+			const startsAnew = kind === "record an expired one";
+			const [made] = conversions;
+			equal(made?.public_id, step.known?.public_id);
+			equal(made?.created_at_ms, startsAnew ? START_MS + 5 : START_MS);
+			equal((made?.id ?? 0) > since.id, startsAnew);
+			const stored = await findByOrder(store.db, programme.id, step.known?.order_id ?? "", "SALE");
+			equal(stored?.id, made?.id);
 		}
 	});
 
@@ -184,8 +183,12 @@ eachDatabase("making moves", (database) => {
 			const { conversions } = await store.transact((trx) => makeMoves(trx, { ...deps, clock }, [step]));
 			parked.push(...conversions.flatMap((conversion) => conversion ?? []));
 		}
-		const change = { confirmed_at_ms: START_MS };
-		const { conversions } = await transact(parked.map((known) => ({ move: "confirm", known, change })));
+		const expired = await transact(parked.map((known) => ({ move: "expire", known, change: {} })));
+		const steps = expired.conversions.flatMap((known) =>
+			known === undefined ? [] : [{ move: "record", known, change: {} } as const],
+		);
+		const { conversions } = await transact(steps);
+		equal(conversions.length, 3);
 		for (const [n, conversion] of conversions.entries()) {
 			equal(conversion?.order_id, parked[n]?.order_id);
 			const moves = await listMoves(store.db, conversion?.id ?? 0);
@@ -193,7 +196,8 @@ eachDatabase("making moves", (database) => {
 				moves.map(({ move, at_ms }) => [move, at_ms]),
 				[
 					["park", START_MS + n],
-					["confirm", START_MS],
+					["expire", START_MS],
+					["record", START_MS],
 				],
 			);
 		}

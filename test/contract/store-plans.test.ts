@@ -19,7 +19,6 @@ import {
 import { listConversions } from "../../src/store/conversion-list.ts";
 import { tallySlice } from "../../src/store/conversion-tally.ts";
 import {
-	findByOrder,
 	findManyByOrder,
 	findManyByPublicId,
 	findNewestTest,
@@ -58,7 +57,7 @@ type Read = readonly [
 
 const LATER = { at: START_MS, id: ROWS / 2 };
 /** The last of them. */
-const PARKED = ROWS - 98;
+const RECORDED = ROWS - 99;
 const REQUESTS = Array.from({ length: 40 }, (_, n) => ({ programmeId: n + 1, limit: 8 }));
 const never = () => false;
 type Filter = Partial<Parameters<typeof listConversions>[1]>;
@@ -261,13 +260,13 @@ const READS: readonly Read[] = [
 		(db, store) => pruneExpired(within(store, db), createClock(), START_MS, never),
 	],
 	[
-		"a parked conversion that is confirmed",
+		"a recorded conversion that is confirmed",
 		["moves_by_conversion"],
 		async (db) => {
-			const known = await findByOrder(db, LARGE, `order ${PARKED}`, "SALE");
-			ok(known?.status === "PARKED");
+			const [known] = await findManyByPublicId(db, [`cnv${String(RECORDED).padStart(8, "0")}`]);
+			ok(known?.status === "RECORDED");
 			await makeMoves(db, { clock: createClock(), random: createRandom() }, [
-				{ move: "confirm", known, change: {} },
+				{ move: "confirm", known, change: {}, announcedBody: "{}" },
 			]);
 		},
 	],

@@ -66,7 +66,8 @@ export async function takeIssued(
 	const { key, secret, expiresAtMs } = parsed.data;
 	const isTheirs = parsed.data.personId === personId && expiresAtMs >= deps.clock.nowMs();
 	if (!isTheirs) return null;
-	const subject = `issued ${sha256Hex(sealed)}`;
+	// By its bytes: base64 can write the same ones in several ways.
+	const subject = `issued ${sha256Hex(Buffer.from(sealed, "base64"))}`;
 	const isFirst = await countUse(deps.store.db, subject, SHOWN_ONCE, deps.clock.nowMs());
 	return isFirst ? { key, secret } : null;
 }
