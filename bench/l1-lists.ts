@@ -7,10 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "kysely";
 import { issueKey } from "../src/accounts/keys.ts";
+import { writeCursor } from "../src/domain/cursor.ts";
 import { realClock } from "../src/outside/clock.ts";
 import { createLog } from "../src/outside/log.ts";
 import { openStore } from "../src/store/open.ts";
-import { setEndpoint } from "../src/store/programmes.ts";
+import { type Programme, setEndpoint } from "../src/store/programmes.ts";
 import type { Store } from "../src/store/store.ts";
 import { type Browser, createTestSite, type TestSite } from "../src/web/test-site.test-support.ts";
 import { startPostgres } from "../test/support/postgres.ts";
@@ -44,14 +45,16 @@ async function measureOn(name: string, url: string, conversions: number, say: Sa
 	try {
 		await store.migrate(Date.now());
 		const site = createTestSite(store, { change: { clock: realClock } });
-		const programmeId = await fill(store, site, conversions, (what) => say(`L1 ${name}: writing ${what}`));
+		const programme = await fill(store, site, conversions, (what) => say(`L1 ${name}: writing ${what}`));
 		// As its autovacuum does by itself within minutes; SQLite's plans are those of a file never analysed.
 		if (name === "PostgreSQL") await sql`vacuum analyze`.execute(store.db);
 		const figures: Figure[] = [];
-		for (const [role, browser, paths] of await visitors(site, programmeId, conversions)) {
+		for (const [role, browser, paths] of await visitors(site, programme, conversions)) {
 			for (const path of paths) {
 				const rounds = await timePage(browser, path);
-				const shown = path.replace(`/programmes/${programmeId}`, "…");
+				const shown = path
+					.replace(`/programmes/${programme.public_id}`, "…")
+					.replace(/cursor=.*/, "cursor=…");
 				say(`L1 ${name}: ${role} ${shown} ${median(rounds).toFixed(1)} ms`);
 				figures.push({
 					kind: "wait",
@@ -69,7 +72,7 @@ async function measureOn(name: string, url: string, conversions: number, say: Sa
 	}
 }
 
-async function fill(store: Store, site: TestSite, conversions: number, say: Say): Promise<string> {
+async function fill(store: Store, site: TestSite, conversions: number, say: Say): Promise<Programme> {
 	const large = await site.addProgramme("Nordlicht Outdoor");
 	const small = [];
 	for (let i = 0; i < SMALL_PROGRAMMES; i++) small.push(await site.addProgramme(`Shop ${i}`));
@@ -78,17 +81,19 @@ async function fill(store: Store, site: TestSite, conversions: number, say: Say)
 	await site.addStaff("mira@network.example");
 	await site.addOwner(large, "jonas@nordlicht.example");
 	await seedHistory(store.db, { conversions, large, small, endsAtMs: Date.now() }, say);
-	return large.public_id;
+	return large;
 }
 
 async function visitors(
 	site: TestSite,
-	programmeId: string,
+	{ id, public_id }: Programme,
 	conversions: number,
 ): Promise<(readonly [role: string, Browser, paths: readonly string[]])[]> {
-	const main = `/programmes/${programmeId}`;
+	const main = `/programmes/${public_id}`;
 	const middle = String(conversions / 2).padStart(10, "0");
 	const list = `${main}/conversions`;
+	const position = { at: conversions / 2, id: conversions / 2 };
+	const cursor = writeCursor(site.deps, `conversions of programme:${id}`, position);
 	const ownerPaths = [
 		list,
 		`${list}?status=PARKED`,
@@ -97,7 +102,7 @@ async function visitors(
 		`${list}?orderId=ORDER-${middle}`,
 		`${list}?orderId=ORDER-0`,
 		`${list}?from=2026-01-01&to=2099-01-01`,
-		`${list}?cursor=cnv_${middle}`,
+		`${list}?cursor=${cursor}`,
 		`${list}/cnv_${middle}`,
 		`${main}/integration`,
 		`${main}/integration?state=failed`,
