@@ -28,7 +28,7 @@ test("an unexpected failure answers internal, tells the caller nothing of it, an
 
 test("a database out of reach or out of room answers unavailable and says when to come again", async (t) => {
 	// The last one is a full disk in PostgreSQL's words.
-	const codes = ["ECONNREFUSED", "57P01", "08006", "53100"].map((code) => ({ code }));
+	const codes = ["ECONNREFUSED", "57P01", "08006", "53100", "40P01", "40001"].map((code) => ({ code }));
 	// Busy, input or output error, full, cannot open; and SQLITE_IOERR_READ, which says more about the second.
 	const sqliteCodes = [5, 10, 13, 14, 266].map((errcode) => ({ code: "ERR_SQLITE_ERROR", errcode }));
 	for (const fields of [...codes, ...sqliteCodes]) {
