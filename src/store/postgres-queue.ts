@@ -2,6 +2,7 @@
 // any number of processes claim side by side.
 
 import { sql } from "kysely";
+import { arrayLiteral, columnLiteral } from "./postgres-array.ts";
 import {
 	type AgendaRow,
 	type CallbackTarget,
@@ -39,7 +40,7 @@ async function settleAttempted(
 	settled: Set<number>,
 ): Promise<void> {
 	const column = (read: (settlement: Attempted) => number | string | null): string =>
-		arrayLiteral(attempted.map(read));
+		columnLiteral(attempted, read);
 	// One statement: whatever the claim no longer holds drops out at `kept`, and is not touched further on.
 	const { rows } = await sql<{ id: number }>`
 		with result as (
@@ -81,17 +82,6 @@ async function settleAttempted(
 		)
 		select id from kept`.execute(trx);
 	for (const { id } of rows) settled.add(id);
-}
-
-/** PostgreSQL's own spelling of an array: the driver's took 3 µs of a result's time in a profile. */
-function arrayLiteral(values: readonly (number | string | null)[]): string {
-	return `{${values.map(arrayElement).join(",")}}`;
-}
-
-function arrayElement(value: number | string | null): number | string {
-	if (value === null) return "NULL";
-	if (typeof value === "number") return value;
-	return `"${/["\\]/.test(value) ? value.replace(/["\\]/g, "\\$&") : value}"`;
 }
 
 type Released = Extract<Settlement, { kind: "released" }>;

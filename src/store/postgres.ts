@@ -6,7 +6,7 @@ import type { Clock, Log } from "../ports.ts";
 import { applyMigrations, type MigrationReport } from "./migrate.ts";
 import type { Migration } from "./migrations.ts";
 import { createDueChannel } from "./postgres-channel.ts";
-import { tellBrokenConnections } from "./postgres-pool.ts";
+import { type ConnectionOptions, toKyselyPool } from "./postgres-pool.ts";
 import { createPostgresQueue } from "./postgres-queue.ts";
 import type { Schema } from "./schema.ts";
 import { DueListeners, type Store } from "./store.ts";
@@ -40,7 +40,11 @@ const QUERY_TIMEOUT_MS = 15_000;
 
 const INT8_OID = 20;
 
-export function openPostgres(url: string, deps: { clock: Clock; log: Log }): Store {
+export function openPostgres(
+	url: string,
+	deps: { clock: Clock; log: Log },
+	options: ConnectionOptions = { preparesStatements: true },
+): Store {
 	const pool = new pg.Pool({
 		connectionString: url,
 		max: MAX_CONNECTIONS,
@@ -57,7 +61,7 @@ export function openPostgres(url: string, deps: { clock: Clock; log: Log }): Sto
 	pool.on("error", (error) =>
 		deps.log.warn({ code: errorCode(error) }, "a database connection broke; reconnecting"),
 	);
-	const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: tellBrokenConnections(pool) }) });
+	const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: toKyselyPool(pool, options) }) });
 	const listeners = new DueListeners();
 	const channel = createDueChannel(url, listeners, deps, (payload) =>
 		sql`select pg_notify(${payload.channel}, ${payload.text})`.execute(db),

@@ -2,6 +2,7 @@
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { CompiledQuery, type KyselyPlugin } from "kysely";
+import { hotStatementName } from "../../src/store/hot-statement.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import type { DatabaseKind } from "./test-database.ts";
 
@@ -18,7 +19,7 @@ export async function analyseAsInService({ kind, db }: Pick<Store, "kind" | "db"
 	if (kind === "postgres") await db.executeQuery(CompiledQuery.raw("analyze"));
 }
 
-/** The plan of every query that `run` makes. */
+/** The plan of every query that `run` makes; of a hot statement also the one that knows no parameter. */
 export async function plansOf(
 	kind: DatabaseKind,
 	db: Db,
@@ -27,7 +28,10 @@ export async function plansOf(
 	const { db: recorded, queries } = recordQueries(db);
 	await run(recorded);
 	const plans: QueryPlan[] = [];
-	for (const query of queries) plans.push(await explain(kind, db, query));
+	for (const query of queries) {
+		plans.push(await explain(kind, db, query));
+		if (hotStatementName(query.sql) !== undefined) plans.push(await explainGeneric(db, query));
+	}
 	return plans;
 }
 
@@ -41,7 +45,16 @@ export function recordQueries(db: Db): { db: Db; queries: CompiledQuery[] } {
 		},
 		transformResult: async ({ result }) => result,
 	};
-	return { db: db.withPlugin(recorder), queries };
+	const recorded = db.withPlugin(recorder);
+	// Hot statements come here without passing the plugins.
+	const executeQuery = recorded.executeQuery.bind(recorded);
+	Object.assign(recorded, {
+		executeQuery: (query: CompiledQuery) => {
+			queries.push(query);
+			return executeQuery(query);
+		},
+	});
+	return { db: recorded, queries };
 }
 
 async function explain(kind: DatabaseKind, db: Db, query: CompiledQuery): Promise<QueryPlan> {
@@ -49,6 +62,18 @@ async function explain(kind: DatabaseKind, db: Db, query: CompiledQuery): Promis
 	const explained = CompiledQuery.raw(`${prefix} ${query.sql}`, [...query.parameters]);
 	const { rows } = await db.executeQuery<{ detail?: string; "QUERY PLAN"?: string }>(explained);
 	return readPlan(rows.map((row) => row.detail ?? row["QUERY PLAN"] ?? ""));
+}
+
+/** PostgreSQL's plan for whatever parameters may come. To be asked in a transaction: a setting is changed for its time. */
+async function explainGeneric(db: Db, query: CompiledQuery): Promise<QueryPlan> {
+	const execute = (text: string) => db.executeQuery<{ "QUERY PLAN"?: string }>(CompiledQuery.raw(text));
+	await execute("set local plan_cache_mode = force_generic_plan");
+	await execute(`prepare explained as ${query.sql}`);
+	// Their values play no part.
+	const parameters = query.parameters.map(() => "null").join(", ");
+	const { rows } = await execute(`explain execute explained${parameters === "" ? "" : `(${parameters})`}`);
+	await execute("deallocate explained");
+	return readPlan(rows.map((row) => row["QUERY PLAN"] ?? ""));
 }
 
 /** A SQLite connection that remembers every statement prepared on it. */
