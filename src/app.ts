@@ -3,6 +3,7 @@
 
 import { Hono } from "hono";
 import { createAuth } from "./accounts/auth.ts";
+import { createKnownCallers } from "./accounts/known-callers.ts";
 import type { AppContext, AppDeps, AppEnv } from "./api/deps.ts";
 import type { Endpoint } from "./api/endpoint.ts";
 import { createGetConversions, getConversion } from "./api/get-conversions.ts";
@@ -53,7 +54,8 @@ export type AllDeps = AppDeps & Omit<WebDeps, "auth" | "apiDocument">;
 
 export function createApp(deps: AllDeps): Hono<AppEnv> {
 	const refusals = createRefusalLog(deps);
-	const signedCalls = createSignedCalls(deps, refusals);
+	const callers = createKnownCallers(deps);
+	const signedCalls = createSignedCalls(deps, callers, refusals);
 	const app = createBareApp(deps, signedCalls);
 	for (const [path, endpoints] of Object.entries(signedRoutes(deps))) {
 		// Chosen by the request's own method: Hono routes HEAD as GET, but a signed HEAD means nothing here.
@@ -63,7 +65,7 @@ export function createApp(deps: AllDeps): Hono<AppEnv> {
 			return refuseMethod(c, deps, signedCalls, "api", [...endpoints.keys()]);
 		});
 	}
-	const answerPixel = createPixel(deps, refusals);
+	const answerPixel = createPixel(deps, callers, refusals);
 	// HEAD is refused: it reports nothing, and an image without a record would say the opposite.
 	app.all("/pixel/*", (c: AppContext) =>
 		c.req.method === "GET" ? answerPixel(c) : refuseMethod(c, deps, signedCalls, "pixel", ["GET"]),

@@ -48,7 +48,7 @@ export async function changeProgramme(
 	const seen = parseTerms({ ...termsOf(programme), ...shown });
 	const opened = seen.ok ? seen.value : termsOf(programme);
 	const asked = TERMS.filter((term) => parsed.value[term] !== opened[term]);
-	return store.transact(async (trx) => {
+	const done = await store.transact(async (trx): Promise<Checked<readonly string[]>> => {
 		await lockProgramme(trx, programme.id);
 		const before = termsOf((await findProgrammesById(trx, [programme.id])).get(programme.id) ?? programme);
 		const after: Terms = {
@@ -75,6 +75,8 @@ export async function changeProgramme(
 		await noteAudit(trx, note, clock.nowMs());
 		return succeed(changes);
 	});
+	if (done.ok && done.value.length > 0) store.announceChange(programme.id);
+	return done;
 }
 
 function sayTerm(value: string | number | boolean): string {

@@ -29,7 +29,7 @@ export async function checkSignature(
 	const nowMs = clock.nowMs();
 	const url = await presentUrl(store.db, programme.id);
 	const stored = [
-		...(await findUsableSecrets(store.db, programme.id, nowMs)),
+		...(await findUsableSecrets(store.db, [programme.id], nowMs)),
 		...(await listEndedSecrets(store.db, programme.id, nowMs, MAX_ENDED_TRIED)),
 	];
 	const own = stored.flatMap((secret) => {

@@ -14,11 +14,12 @@ import {
 	TIMESTAMP_TOLERANCE_SECONDS,
 } from "../domain/signature.ts";
 import { HOUR_MS } from "../domain/time.ts";
-import { findApiKeyByHash, noteKeyUse, spendNonce } from "../store/keys.ts";
-import { findProgrammesById, type Programme } from "../store/programmes.ts";
-import { findUsableSecrets } from "../store/signing-secrets.ts";
+import { type ApiKey, noteKeyUse, spendNonce } from "../store/keys.ts";
+import type { Programme } from "../store/programmes.ts";
+import { type SigningSecret, stateOf } from "../store/signing-secrets.ts";
 import type { Db } from "../store/store.ts";
 import type { AccountsDeps } from "./deps.ts";
+import type { KnownCallers, KnownKey } from "./known-callers.ts";
 
 /** "Last used" is for people who wonder whether a key can go: to the hour is enough, and costs next to nothing. */
 const KEY_USE_NOTED_EVERY_MS = HOUR_MS;
@@ -50,19 +51,23 @@ export type IdentifyCaller = (
 ) => Promise<{ result: Result<Caller>; programme: Programme | undefined }>;
 
 export function createIdentifyCaller(
-	deps: Pick<AccountsDeps, "store" | "clock" | "sealingKey">,
+	{ clock, sealingKey }: Pick<AccountsDeps, "clock" | "sealingKey">,
+	callers: Pick<KnownCallers, "findKey">,
 	headers: HeaderNames,
 ): IdentifyCaller {
-	const openedKeys = new OpenedKeys(deps);
+	const opened = new OpenedSecrets(sealingKey);
 	return async (request) => {
-		const named = await nameProgramme(deps, request.authorization);
+		const named = await findKey(callers, request.authorization);
 		if (!named.ok) return { result: named, programme: undefined };
-		const { programme } = named.value;
-		const trio = parseTrio(request, headers, deps.clock.nowMs());
+		const { apiKey, programme, secrets } = named.value;
+		const nowMs = clock.nowMs();
+		const trio = parseTrio(request, headers, nowMs);
 		if (!trio.ok) return { result: trio, programme };
-		const keys = await openedKeys.of(programme.id);
+		const usable = secrets.filter((secret) => stateOf(secret, nowMs) !== "ended");
+		const keys = usable.map((secret) => opened.keyOf(secret));
 		const verified = verifySignature(keys, request, trio.value, headers);
-		const caller = { ...named.value, ...spendable(trio.value) };
+		const keyUsedAtMs = isUseNoted(apiKey, nowMs) ? null : nowMs;
+		const caller = { programme, keyId: apiKey.id, keyUsedAtMs, ...spendable(trio.value) };
 		return { result: verified.ok ? succeed(caller) : verified, programme };
 	};
 }
@@ -84,10 +89,10 @@ export async function noteCaller(trx: Db, { keyId, keyUsedAtMs }: Caller): Promi
 	if (keyUsedAtMs !== null) await noteKeyUse(trx, keyId, keyUsedAtMs);
 }
 
-async function nameProgramme(
-	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
+async function findKey(
+	callers: Pick<KnownCallers, "findKey">,
 	authorization: string | undefined,
-): Promise<Result<Pick<Caller, "programme" | "keyId" | "keyUsedAtMs">>> {
+): Promise<Result<KnownKey>> {
 	const key = /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
 	if (key === undefined) {
 		return refuse(
@@ -95,21 +100,21 @@ async function nameProgramme(
 			"Send the programme's API key in the header Authorization: Bearer <API key>.",
 		);
 	}
-	const found = await findApiKeyByHash(store.db, sha256Hex(key));
+	const found = await callers.findKey(sha256Hex(key));
 	if (found === undefined) {
 		return refuse(
 			"unknown_api_key",
 			"This API key is not known here. Check that it was copied whole, or issue a new one.",
 		);
 	}
-	if (found.revoked_at_ms !== null) {
+	if (found.apiKey.revoked_at_ms !== null) {
 		return refuse("revoked_api_key", "This API key has been revoked. Issue a new one.");
 	}
-	const programme = (await findProgrammesById(store.db, [found.programme_id])).get(found.programme_id);
-	if (programme === undefined) throw new Error("an API key without a programme");
-	const nowMs = clock.nowMs();
-	const isNoted = found.last_used_at_ms !== null && found.last_used_at_ms > nowMs - KEY_USE_NOTED_EVERY_MS;
-	return succeed({ programme, keyId: found.id, keyUsedAtMs: isNoted ? null : nowMs });
+	return succeed(found);
+}
+
+function isUseNoted({ last_used_at_ms: lastUsedAtMs }: ApiKey, nowMs: number): boolean {
+	return lastUsedAtMs !== null && lastUsedAtMs > nowMs - KEY_USE_NOTED_EVERY_MS;
 }
 
 interface Trio {
@@ -175,27 +180,23 @@ function spendable({ timestamp, nonce }: Trio): { nonce: string; nonceExpiresAtM
 }
 
 /** Key objects by secret row: unsealing for every request would cost more than checking the signature. */
-class OpenedKeys {
+class OpenedSecrets {
 	static readonly #MAX_KEPT = 10_000;
-	readonly #deps: Pick<AccountsDeps, "store" | "clock" | "sealingKey">;
+	readonly #sealingKey: Uint8Array;
 	readonly #keys = new Map<number, KeyObject>();
 
-	constructor(deps: Pick<AccountsDeps, "store" | "clock" | "sealingKey">) {
-		this.#deps = deps;
+	constructor(sealingKey: Uint8Array) {
+		this.#sealingKey = sealingKey;
 	}
 
-	async of(programmeId: number): Promise<KeyObject[]> {
-		const { store, clock, sealingKey } = this.#deps;
-		const secrets = await findUsableSecrets(store.db, programmeId, clock.nowMs());
-		return secrets.map(({ id, sealed }) => {
-			const kept = this.#keys.get(id);
-			if (kept !== undefined) return kept;
-			if (this.#keys.size >= OpenedKeys.#MAX_KEPT) this.#keys.clear();
-			const secret = openSecret(sealingKey, programmeId, sealed);
-			if (secret === null) throw new Error("a signing secret does not open with this RINGBACK_SECRET_KEY");
-			const key = signingKey(secret);
-			this.#keys.set(id, key);
-			return key;
-		});
+	keyOf({ id, programme_id, sealed }: SigningSecret): KeyObject {
+		const kept = this.#keys.get(id);
+		if (kept !== undefined) return kept;
+		if (this.#keys.size >= OpenedSecrets.#MAX_KEPT) this.#keys.clear();
+		const secret = openSecret(this.#sealingKey, programme_id, sealed);
+		if (secret === null) throw new Error("a signing secret does not open with this RINGBACK_SECRET_KEY");
+		const key = signingKey(secret);
+		this.#keys.set(id, key);
+		return key;
 	}
 }

@@ -17,9 +17,6 @@ const HINT_LENGTH = 4;
 /** One for each of a shop's systems is plenty; the page shows them all, each with its button. */
 export const MAX_USABLE_KEYS = 50;
 
-/** Engines have no use for keys, and nothing is sent before the first one has brought the secret. */
-const FOR_CALLERS = { tellsEngines: false };
-
 export interface IssuedKey {
 	keyId: string;
 	key: string;
@@ -33,34 +30,29 @@ export async function issueKey(
 	programmePublicId: string,
 	personId: number | null = null,
 ): Promise<Result<IssuedKey>> {
-	return changeLocked(
-		deps,
-		programmePublicId,
-		async ({ trx, programmeId, nowMs }) => {
-			if ((await countUsableKeys(trx, programmeId)) >= MAX_USABLE_KEYS) {
-				return refuse(
-					"too_many_keys",
-					`There are ${MAX_USABLE_KEYS} keys in use, and no programme has more. Revoke one that is not needed any more, then issue the new one.`,
-				);
-			}
-			const key = `rbk_${deps.random.hex(KEY_BYTES)}`;
-			const hint = key.slice(-HINT_LENGTH);
-			const keyId = makeId("key", nowMs, deps.random.bytes(ID_RANDOM_BYTES));
-			await insertApiKey(trx, {
-				public_id: keyId,
-				programme_id: programmeId,
-				hash: sha256Hex(key),
-				hint,
-				created_at_ms: nowMs,
-			});
-			const note = { personId, programmeId, action: "key.issued", subject: keyId } as const;
-			await noteAudit(trx, { ...note, detail: showHint(hint) }, nowMs);
-			const isFirst = (await findActiveSecret(trx, programmeId)) === undefined;
-			const made = isFirst ? await makeSecret(trx, deps, programmeId, nowMs, nowMs) : null;
-			return succeed({ keyId, key, secret: made?.secret ?? null });
-		},
-		FOR_CALLERS,
-	);
+	return changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
+		if ((await countUsableKeys(trx, programmeId)) >= MAX_USABLE_KEYS) {
+			return refuse(
+				"too_many_keys",
+				`There are ${MAX_USABLE_KEYS} keys in use, and no programme has more. Revoke one that is not needed any more, then issue the new one.`,
+			);
+		}
+		const key = `rbk_${deps.random.hex(KEY_BYTES)}`;
+		const hint = key.slice(-HINT_LENGTH);
+		const keyId = makeId("key", nowMs, deps.random.bytes(ID_RANDOM_BYTES));
+		await insertApiKey(trx, {
+			public_id: keyId,
+			programme_id: programmeId,
+			hash: sha256Hex(key),
+			hint,
+			created_at_ms: nowMs,
+		});
+		const note = { personId, programmeId, action: "key.issued", subject: keyId } as const;
+		await noteAudit(trx, { ...note, detail: showHint(hint) }, nowMs);
+		const isFirst = (await findActiveSecret(trx, programmeId)) === undefined;
+		const made = isFirst ? await makeSecret(trx, deps, programmeId, nowMs, nowMs) : null;
+		return succeed({ keyId, key, secret: made?.secret ?? null });
+	});
 }
 
 /** Of this programme's keys only: another shop's id is as unknown here as one that never was. */
@@ -70,21 +62,16 @@ export async function revokeKey(
 	keyId: string,
 	personId: number | null = null,
 ): Promise<Result<true>> {
-	return changeLocked(
-		deps,
-		programmePublicId,
-		async ({ trx, programmeId, nowMs }) => {
-			const revoked = await revokeApiKey(trx, programmeId, keyId, nowMs);
-			if (revoked === undefined) {
-				const notUsable = `There is no usable key ${keyId}: check the id, or it was revoked before.`;
-				return refuse("unknown_key", notUsable);
-			}
-			const note = { personId, programmeId, action: "key.revoked", subject: keyId } as const;
-			await noteAudit(trx, { ...note, detail: showHint(revoked.hint) }, nowMs);
-			return succeed(true);
-		},
-		FOR_CALLERS,
-	);
+	return changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
+		const revoked = await revokeApiKey(trx, programmeId, keyId, nowMs);
+		if (revoked === undefined) {
+			const notUsable = `There is no usable key ${keyId}: check the id, or it was revoked before.`;
+			return refuse("unknown_key", notUsable);
+		}
+		const note = { personId, programmeId, action: "key.revoked", subject: keyId } as const;
+		await noteAudit(trx, { ...note, detail: showHint(revoked.hint) }, nowMs);
+		return succeed(true);
+	});
 }
 
 /** As the page shows it. */

@@ -12,12 +12,11 @@ export interface LockedProgramme {
 	nowMs: number;
 }
 
-/** One transaction. For a secret or the URL, engines are told afterwards to read it before they send anything more. */
+/** One transaction. Afterwards everybody who knows the programme is told to read it again. */
 export async function changeLocked<Value>(
 	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
 	work: (programme: LockedProgramme) => Promise<Result<Value>>,
-	{ tellsEngines = true } = {},
 ): Promise<Result<Value>> {
 	const programme = await findProgramme(store.db, programmePublicId);
 	if (programme === undefined) return unknownProgramme(programmePublicId);
@@ -25,7 +24,7 @@ export async function changeLocked<Value>(
 		await lockProgramme(trx, programme.id);
 		return work({ trx, programmeId: programme.id, nowMs: clock.nowMs() });
 	});
-	if (done.ok && tellsEngines) store.announceChange(programme.id);
+	if (done.ok) store.announceChange(programme.id);
 	return done;
 }
 

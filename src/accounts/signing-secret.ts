@@ -99,7 +99,7 @@ export async function endReplacedSecrets(
 	personId: number | null = null,
 ): Promise<Result<number>> {
 	return changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
-		const usable = await findUsableSecrets(trx, programmeId, nowMs);
+		const usable = await findUsableSecrets(trx, [programmeId], nowMs);
 		const replaced = usable.filter((secret) => stateOf(secret, nowMs) === "replaced");
 		const ids = replaced.map(({ id }) => id);
 		await endSecrets(trx, ids, nowMs);

@@ -4,11 +4,12 @@
 //   limits ─▶ programme found, report read ─▶ one transaction: conversion, inbound log ─▶ engines told ─▶ image
 
 import * as z from "zod";
+import type { KnownCallers } from "../accounts/known-callers.ts";
 import { unknownProgramme } from "../accounts/programmes.ts";
 import { type Report, recordConversion } from "../conversions/record.ts";
 import { type Fault, type FaultCode, type Result, succeed } from "../domain/fault.ts";
 import { insertInboundCalls } from "../store/inbound-calls.ts";
-import { findProgramme, type Programme } from "../store/programmes.ts";
+import type { Programme } from "../store/programmes.ts";
 import type { AppContext, AppDeps } from "./deps.ts";
 import { callerBlock, type InboundCall, readInboundCall, targetQuery } from "./inbound-call.ts";
 import { acceptedEnd, inboundRow, type RefusalLog, refusedEnd } from "./inbound-log.ts";
@@ -30,7 +31,11 @@ const LIMITED: FaultCode = "pixel_limited";
 /** Other names are left alone: shops add their own against caches. */
 export const PIXEL_QUERY = z.object(SALE);
 
-export function createPixel(deps: AppDeps, refusals: RefusalLog): (c: AppContext) => Promise<Response> {
+export function createPixel(
+	deps: AppDeps,
+	callers: Pick<KnownCallers, "findProgramme">,
+	refusals: RefusalLog,
+): (c: AppContext) => Promise<Response> {
 	const { store, clock, log, metrics } = deps;
 	const budgets = createPixelBudgets();
 	const slots = createPixelSlots(clock);
@@ -62,7 +67,7 @@ export function createPixel(deps: AppDeps, refusals: RefusalLog): (c: AppContext
 			return found.code;
 		};
 		try {
-			const programme = publicId === undefined ? undefined : await findProgramme(store.db, publicId);
+			const programme = publicId === undefined ? undefined : await callers.findProgramme(publicId);
 			if (programme === undefined) {
 				return await refuse(unknownProgramme(publicId ?? "of that name").fault, null);
 			}

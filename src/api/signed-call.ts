@@ -6,6 +6,7 @@
 // nonce is not spent.
 
 import { acceptNonce, type Caller, createIdentifyCaller, noteCaller } from "../accounts/identify-caller.ts";
+import type { KnownCallers } from "../accounts/known-callers.ts";
 import { type Fault, fault, type Result } from "../domain/fault.ts";
 import { headerNames } from "../domain/signature.ts";
 import { readArrival } from "../domain/warning.ts";
@@ -31,10 +32,10 @@ type ReadCall =
 	| { ok: true; caller: Caller; call: SignedCall }
 	| { ok: false; fault: Fault; programmeId: number | null };
 
-export function createSignedCalls(deps: AppDeps, refusals: RefusalLog): SignedCalls {
+export function createSignedCalls(deps: AppDeps, callers: KnownCallers, refusals: RefusalLog): SignedCalls {
 	const { store, clock, log, metrics } = deps;
 	const names = headerNames(deps.brand);
-	const identifyCaller = createIdentifyCaller(deps, names);
+	const identifyCaller = createIdentifyCaller(deps, callers, names);
 
 	async function readCall(c: AppContext, { method, target }: InboundCall): Promise<ReadCall> {
 		const header = (name: string) => c.req.header(name);

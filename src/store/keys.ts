@@ -11,8 +11,9 @@ export async function insertApiKey(db: Db, key: Insertable<ApiKeysTable>): Promi
 	await db.insertInto("api_keys").values(key).execute();
 }
 
-export async function findApiKeyByHash(db: Db, hash: string): Promise<ApiKey | undefined> {
-	return db.selectFrom("api_keys").selectAll().where("hash", "=", hash).executeTakeFirst();
+export async function findApiKeysByHash(db: Db, hashes: readonly string[]): Promise<ApiKey[]> {
+	if (hashes.length === 0) return [];
+	return db.selectFrom("api_keys").selectAll().where("hash", "in", hashes).execute();
 }
 
 export async function isKeyUsable(db: Db, id: number): Promise<boolean> {

@@ -9,7 +9,7 @@ import { createDueChannel } from "./postgres-channel.ts";
 import { type ConnectionOptions, toKyselyPool } from "./postgres-pool.ts";
 import { createPostgresQueue } from "./postgres-queue.ts";
 import type { Schema } from "./schema.ts";
-import { DueListeners, type Store } from "./store.ts";
+import { ChangeListeners, DueListeners, type Store } from "./store.ts";
 import type { Dialect } from "./tables/dialect.ts";
 
 const DIALECT: Dialect = {
@@ -63,6 +63,7 @@ export function openPostgres(
 	);
 	const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: toKyselyPool(pool, options) }) });
 	const listeners = new DueListeners();
+	const changes = new ChangeListeners();
 	const channel = createDueChannel(url, listeners, deps, (payload) =>
 		sql`select pg_notify(${payload.channel}, ${payload.text})`.execute(db),
 	);
@@ -77,7 +78,11 @@ export function openPostgres(
 			endedBelow: sql`transaction_number(pg_snapshot_xmin(pg_current_snapshot()))`,
 		},
 		announceDue: (programmeIds) => channel.announce(programmeIds),
-		announceChange: (programmeId) => channel.announceEverywhere([programmeId]),
+		announceChange: (programmeId) => {
+			changes.tell(programmeId);
+			channel.announceEverywhere([programmeId]);
+		},
+		onChange: (listener) => changes.add(listener),
 		onDue: (listener) => {
 			channel.startListening();
 			return listeners.add(listener);

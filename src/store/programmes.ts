@@ -14,7 +14,13 @@ export async function insertProgramme(db: Db, programme: Insertable<ProgrammesTa
 }
 
 export async function findProgramme(db: Db, publicId: string): Promise<Programme | undefined> {
-	return db.selectFrom("programmes").selectAll().where("public_id", "=", publicId).executeTakeFirst();
+	const [found] = await findProgrammesByPublicId(db, [publicId]);
+	return found;
+}
+
+export async function findProgrammesByPublicId(db: Db, publicIds: readonly string[]): Promise<Programme[]> {
+	if (publicIds.length === 0) return [];
+	return db.selectFrom("programmes").selectAll().where("public_id", "in", publicIds).execute();
 }
 
 /** By public id; those that nobody has are left out. */

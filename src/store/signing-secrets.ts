@@ -16,13 +16,20 @@ export async function insertSecret(db: Db, secret: Insertable<SigningSecretsTabl
 	await db.insertInto("signing_secrets").values(secret).execute();
 }
 
-/** Those that a request to us may be signed with: the active one, a prepared one, and replaced ones in their grace. */
+/**
+ * Those that a request to us may be signed with: of each programme the active one, a prepared one, and replaced ones in
+ * their grace. The newest first.
+ */
 export async function findUsableSecrets(
 	db: Db,
-	programmeId: number,
+	programmeIds: readonly number[],
 	nowMs: number,
 ): Promise<SigningSecret[]> {
-	return secretsOf(db, programmeId)
+	if (programmeIds.length === 0) return [];
+	return db
+		.selectFrom("signing_secrets")
+		.selectAll()
+		.where("programme_id", "in", programmeIds)
 		.where("ended_at_ms", "is", null)
 		.where((eb) =>
 			eb.or([eb("replaced_at_ms", "is", null), eb("replaced_at_ms", ">", nowMs - REPLACED_SECRET_GRACE_MS)]),

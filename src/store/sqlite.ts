@@ -9,7 +9,7 @@ import { applyMigrations } from "./migrate.ts";
 import type { Schema } from "./schema.ts";
 import { SqliteDriver } from "./sqlite-driver.ts";
 import { createSqliteQueue } from "./sqlite-queue.ts";
-import { DueListeners, type Store } from "./store.ts";
+import { ChangeListeners, DueListeners, type Store } from "./store.ts";
 import type { Dialect } from "./tables/dialect.ts";
 
 /** How long another process (a command beside the service) may hold the file before we give up. */
@@ -57,6 +57,7 @@ export function createSqliteStore(database: DatabaseSync): Store {
 		},
 	});
 	const listeners = new DueListeners();
+	const changes = new ChangeListeners();
 	return {
 		kind: "sqlite",
 		db,
@@ -68,7 +69,11 @@ export function createSqliteStore(database: DatabaseSync): Store {
 		// One writer at a time: whoever has a number ends before the next is given.
 		moveOrder: { transaction: sql`moves.id`, endedBelow: sql`9223372036854775807` },
 		announceDue: (programmeIds) => listeners.tell(programmeIds),
-		announceChange: (programmeId) => listeners.tell([programmeId]),
+		announceChange: (programmeId) => {
+			changes.tell(programmeId);
+			listeners.tell([programmeId]);
+		},
+		onChange: (listener) => changes.add(listener),
 		onDue: (listener) => listeners.add(listener),
 		close: async () => {
 			await db.destroy();

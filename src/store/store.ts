@@ -21,8 +21,13 @@ export interface Store {
 	moveOrder: MoveOrder;
 	/** To be called after the commit that made deliveries due: wakes engines here and in other processes. */
 	announceDue(programmeIds: readonly number[]): void;
-	/** A programme's URL or secret has changed: every engine must read it before it sends anything more. */
+	/**
+	 * To be called after the commit that changed a programme, its URL, a secret or a key: whoever knows them must read
+	 * them again before they are used any more.
+	 */
 	announceChange(programmeId: number): void;
+	/** Told of every announceChange of this process, at once. Returns how to stop listening. */
+	onChange(listener: (programmeId: number) => void): () => void;
 	/** Returns how to stop listening. */
 	onDue(listener: DueListener): () => void;
 	close(): Promise<void>;
@@ -41,6 +46,20 @@ export interface MoveOrder {
 
 /** "anywhere": something may have become due that nobody could name; the queue itself has to be asked. */
 export type DueListener = (where: readonly number[] | "anywhere") => void;
+
+/** Who hears of changes in this process, shared by both drivers. */
+export class ChangeListeners {
+	readonly #listeners = new Set<(programmeId: number) => void>();
+
+	add(listener: (programmeId: number) => void): () => void {
+		this.#listeners.add(listener);
+		return () => this.#listeners.delete(listener);
+	}
+
+	tell(programmeId: number): void {
+		for (const listener of this.#listeners) listener(programmeId);
+	}
+}
 
 /** The in-process half of announceDue / onDue, shared by both drivers. */
 export class DueListeners {

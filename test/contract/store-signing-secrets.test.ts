@@ -67,7 +67,7 @@ eachDatabase("signing secrets", (database) => {
 		deepEqual(await states(programme), ["active", "prepared"]);
 		equal((await activate(programme, secretId, START_MS + 10)).ok, true);
 		deepEqual(await states(programme, START_MS + 10), ["replaced", "active"]);
-		const usable = async (nowMs: number) => (await findUsableSecrets(store.db, programme.id, nowMs)).length;
+		const usable = async (nowMs: number) => (await findUsableSecrets(store.db, [programme.id], nowMs)).length;
 		const dayLaterMs = START_MS + 10 + REPLACED_SECRET_GRACE_MS;
 		deepEqual([await usable(dayLaterMs - 1), await usable(dayLaterMs)], [2, 1]);
 		const ended = await endReplacedSecrets(depsOf(store, START_MS + 20), programme.public_id);
@@ -124,7 +124,7 @@ eachDatabase("signing secrets", (database) => {
 		const { secretId } = await prepare(programme);
 		const discard = () => discardSecret(depsOf(database.store), programme.public_id, secretId);
 		deepEqual([(await discard()).ok, (await discard()).ok], [true, true]);
-		equal((await findUsableSecrets(database.store.db, programme.id, START_MS)).length, 1);
+		equal((await findUsableSecrets(database.store.db, [programme.id], START_MS)).length, 1);
 		deepEqual(codesOf([await activate(programme, secretId)]), { secret_not_prepared: 1 });
 		await prepare(programme);
 		deepEqual(await states(programme), ["active", "ended", "prepared"]);

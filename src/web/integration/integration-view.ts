@@ -89,7 +89,7 @@ export async function readIntegration(c: WebContext, deps: WebDeps, search = "")
 	const { db } = deps.store;
 	const nowMs = deps.clock.nowMs();
 	const url = (await presentUrl(db, programme.id)) ?? null;
-	const secrets = await findUsableSecrets(db, programme.id, nowMs);
+	const secrets = await findUsableSecrets(db, [programme.id], nowMs);
 	const test = await readTest(deps, programme);
 	const checks = await readIntegrationChecks(db, programme.id);
 	return {

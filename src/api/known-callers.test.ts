@@ -1,0 +1,131 @@
+// How long the service goes by what it has read of a caller.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { expectValue } from "../../test/support/shop-account.ts";
+import { signedRequest } from "../../test/support/signed-request.ts";
+import { changeProgramme } from "../accounts/change-programme.ts";
+import { issueKey, revokeKey } from "../accounts/keys.ts";
+import { createPerson } from "../accounts/people.ts";
+import { discardSecret, prepareSecret } from "../accounts/signing-secret.ts";
+import { createApp } from "../app.ts";
+import { SECOND_MS } from "../domain/time.ts";
+import { revokeApiKey } from "../store/keys.ts";
+import { openTestShop, read, START_MS, type TestShop } from "./test-shop.test-support.ts";
+
+/** Another key of the same programme. */
+async function addKey({ deps, programme, credentials }: TestShop) {
+	const { keyId, key } = expectValue(await issueKey(deps, programme.public_id));
+	return { keyId, credentials: { ...credentials, key } };
+}
+
+test("calls of one key within a second read it once, and again after the second", async (t) => {
+	const shop = await openTestShop(t);
+	let readings = 0;
+	const db = shop.store.db.withPlugin({
+		transformQuery: ({ node }) => {
+			if (node.kind === "SelectQueryNode" && JSON.stringify(node.from).includes("api_keys")) readings++;
+			return node;
+		},
+		transformResult: async ({ result }) => result,
+	});
+	const app = createApp({ ...shop.deps, store: { ...shop.store, db } });
+	const call = async () => {
+		const request = signedRequest("GET", "/v1/conversions", shop.credentials, { nowMs: START_MS });
+		assert.equal((await app.request(request)).status, 200);
+	};
+	await Promise.all(Array.from({ length: 10 }, call));
+	await call();
+	assert.equal(readings, 1);
+	shop.moveClock(SECOND_MS - 1);
+	await call();
+	assert.equal(readings, 1);
+	shop.moveClock(1);
+	await call();
+	assert.equal(readings, 2);
+});
+
+test("a clock that was set back has the caller read again", async (t) => {
+	const shop = await openTestShop(t);
+	const { keyId, credentials } = await addKey(shop);
+	const call = async () =>
+		read(await shop.request(signedRequest("GET", "/v1/conversions", credentials, { nowMs: START_MS })));
+	assert.equal((await call()).status, 200);
+	await revokeApiKey(shop.store.db, shop.programme.id, keyId, START_MS);
+	shop.moveClock(-1);
+	assert.equal((await call()).json.code, "revoked_api_key");
+});
+
+test("a key that is revoked here is refused from the next call on, and one revoked elsewhere after a second", async (t) => {
+	const shop = await openTestShop(t);
+	for (const isHere of [true, false]) {
+		const { keyId, credentials } = await addKey(shop);
+		const call = async () =>
+			read(await shop.request(signedRequest("GET", "/v1/conversions", credentials, { nowMs: START_MS })));
+		assert.equal((await call()).status, 200);
+		if (isHere) {
+			expectValue(await revokeKey(shop.deps, shop.programme.public_id, keyId));
+		} else {
+			// As another process does it: nobody here is told.
+			await revokeApiKey(shop.store.db, shop.programme.id, keyId, START_MS);
+			shop.moveClock(SECOND_MS - 1);
+			assert.equal((await call()).status, 200);
+			shop.moveClock(1);
+		}
+		assert.equal((await call()).json.code, "revoked_api_key");
+	}
+});
+
+test("a key that is revoked while it is being read is not kept as good", async (t) => {
+	let onReading: (() => Promise<unknown>) | undefined;
+	const shop = await openTestShop(t, {
+		change: ({ store }) => ({
+			store: {
+				...store,
+				db: store.db.withPlugin({
+					transformQuery: ({ node }) => node,
+					transformResult: async ({ result }) => {
+						const [run] = [onReading];
+						onReading = undefined;
+						await run?.();
+						return result;
+					},
+				}),
+			},
+		}),
+	});
+	const { keyId, credentials } = await addKey(shop);
+	const call = async () =>
+		read(await shop.request(signedRequest("GET", "/v1/conversions", credentials, { nowMs: START_MS })));
+	// In the middle of the first reading: it has the key as it was.
+	onReading = () => revokeKey({ ...shop.deps, store: shop.store }, shop.programme.public_id, keyId);
+	await call();
+	assert.equal(onReading, undefined);
+	assert.equal((await call()).json.code, "revoked_api_key");
+});
+
+test("a secret that is prepared or discarded here counts from the next call on", async (t) => {
+	const shop = await openTestShop(t);
+	assert.equal((await shop.call("GET", "/v1/conversions")).status, 200);
+	const { secretId, secret } = expectValue(await prepareSecret(shop.deps, shop.programme.public_id));
+	const credentials = { ...shop.credentials, secret };
+	const call = async () =>
+		read(await shop.request(signedRequest("GET", "/v1/conversions", credentials, { nowMs: START_MS })));
+	assert.equal((await call()).status, 200);
+	expectValue(await discardSecret(shop.deps, shop.programme.public_id, secretId));
+	assert.equal((await call()).json.code, "bad_signature");
+});
+
+test("a programme's terms that are changed here hold for the next call", async (t) => {
+	const shop = await openTestShop(t);
+	const record = async (orderId: string) => {
+		const { json } = await shop.call("POST", "/v1/conversions", { body: { orderId, basketValue: "100.00" } });
+		return json.conversion?.commission;
+	};
+	assert.equal(await record("A-1"), "8.00");
+	const { id: personId } = expectValue(
+		await createPerson(shop.deps, { email: "staff@ringback.example", role: "staff" }),
+	);
+	await changeProgramme(shop.deps, { personId, role: "staff" }, shop.programme, { commissionRate: "5" });
+	assert.equal(await record("A-2"), "5.00");
+});
