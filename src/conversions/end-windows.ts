@@ -1,9 +1,9 @@
 // Windows that end by themselves: recorded conversions are approved after the approval window, and parked ones that
 // nobody confirmed expire. A batch is one transaction, so being killed in between loses nothing and repeats nothing, and
-// a million due rows take no more memory than one batch.
+// a million due rows take no more memory than one batch. Workers share what is due: each passes over what another has.
 
 import type { Status } from "../domain/conversion.ts";
-import { type Conversion, hasWindowEnded, listWindowEnded } from "../store/conversions.ts";
+import { type Conversion, hasWindowEnded, takeWindowEnded } from "../store/conversions.ts";
 import { BATCH_ROWS, type ConversionsDeps } from "./deps.ts";
 import { makeMoves, type Step } from "./make-moves.ts";
 
@@ -40,21 +40,25 @@ export function expireParked(deps: ConversionsDeps, isStopping: () => boolean): 
 
 async function endWindows(deps: ConversionsDeps, window: Window, isStopping: () => boolean): Promise<number> {
 	const { store, clock } = deps;
-	let ended = 0;
+	const { status } = window;
 	// Asked outside a transaction first, because that takes no lock: most of the time nothing has ended.
-	while (!isStopping() && (await hasWindowEnded(store.db, window.status, clock.nowMs()))) {
-		const { conversions, owedProgrammeIds } = await store.transact(async (trx) => {
-			const nowMs = clock.nowMs();
-			const rows = await listWindowEnded(trx, window.status, nowMs, BATCH_ROWS);
-			return makeMoves(
-				trx,
-				deps,
-				rows.map((row) => window.stepFor(row, nowMs)),
-			);
+	if (!(await hasWindowEnded(store, status, clock.nowMs()))) return 0;
+	let ended = 0;
+	// Each batch goes on where the one before ended: while a long snapshot is open (a dump), PostgreSQL keeps the index
+	// entries of all that have been ended, and would read them again for every batch. What another worker had in its hands
+	// and gave back is found from the front at the next look.
+	let fromMs = 0;
+	while (!isStopping()) {
+		const { taken, made } = await store.transact(async (trx) => {
+			const byMs = clock.nowMs();
+			const rows = await takeWindowEnded(trx, store, { status, fromMs, byMs, limit: BATCH_ROWS });
+			const steps = rows.map((row) => window.stepFor(row, byMs));
+			return { taken: rows, made: await makeMoves(trx, deps, steps) };
 		});
-		store.announceDue(owedProgrammeIds);
-		ended += conversions.filter((conversion) => conversion !== undefined).length;
-		if (conversions.length < BATCH_ROWS) break;
+		store.announceDue(made.owedProgrammeIds);
+		ended += made.conversions.filter((conversion) => conversion !== undefined).length;
+		if (taken.length < BATCH_ROWS) break;
+		fromMs = taken.at(-1)?.window_ends_at_ms ?? fromMs;
 		await clock.yieldLoop();
 	}
 	return ended;

@@ -2,7 +2,7 @@
 
 import { type Insertable, type Selectable, sql } from "kysely";
 import type { EventType, Status } from "../domain/conversion.ts";
-import type { Db } from "./store.ts";
+import type { Db, Store } from "./store.ts";
 import type { ConversionsTable, MovesTable } from "./tables/conversions.ts";
 import type { Role } from "./tables/people.ts";
 
@@ -72,18 +72,30 @@ export async function findNewestTest(db: Db, programmeId: number): Promise<Conve
 }
 
 /** Along conversions_by_window. */
-export async function hasWindowEnded(db: Db, status: Status, byMs: number): Promise<boolean> {
-	return (await windowEnded(db, status, byMs).select("id").limit(1).executeTakeFirst()) !== undefined;
+export async function hasWindowEnded(store: Store, status: Status, byMs: number): Promise<boolean> {
+	const first = await store.lookAlongIndexes((db) =>
+		windowEnded(db, status, byMs).select("id").orderBy("window_ends_at_ms").limit(1).executeTakeFirst(),
+	);
+	return first !== undefined;
 }
 
-/** Those whose window has ended, the oldest first. */
-export async function listWindowEnded(
-	db: Db,
-	status: Status,
-	byMs: number,
-	limit: number,
+/**
+ * Those whose window ended from `fromMs` to `byMs`, the oldest first, for this transaction alone. A plain select, and no
+ * list inside another statement's `in (…)`: PostgreSQL may run such a list again for every row it looks at.
+ */
+export async function takeWindowEnded(
+	trx: Db,
+	store: Pick<Store, "takeFreeRows" | "keepToIndexes">,
+	{ status, fromMs, byMs, limit }: { status: Status; fromMs: number; byMs: number; limit: number },
 ): Promise<Conversion[]> {
-	return windowEnded(db, status, byMs).selectAll().orderBy("window_ends_at_ms").limit(limit).execute();
+	await store.keepToIndexes(trx);
+	return windowEnded(trx, status, byMs)
+		.selectAll()
+		.where("window_ends_at_ms", ">=", fromMs)
+		.orderBy("window_ends_at_ms")
+		.limit(limit)
+		.modifyEnd(store.takeFreeRows)
+		.execute();
 }
 
 function windowEnded(db: Db, status: Status, byMs: number) {

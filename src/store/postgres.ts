@@ -77,6 +77,13 @@ export function openPostgres(
 			transaction: sql`moves.transaction`,
 			endedBelow: sql`transaction_number(pg_snapshot_xmin(pg_current_snapshot()))`,
 		},
+		takeFreeRows: sql`for update skip locked`,
+		keepToIndexes,
+		lookAlongIndexes: (look) =>
+			db.transaction().execute(async (trx) => {
+				await keepToIndexes(trx);
+				return look(trx);
+			}),
 		announceDue: (programmeIds) => channel.announce(programmeIds),
 		announceChange: (programmeId) => {
 			changes.tell(programmeId);
@@ -92,6 +99,12 @@ export function openPostgres(
 			await db.destroy();
 		},
 	};
+}
+
+/** What PostgreSQL may do instead of following an index. `true`: for this transaction only. */
+async function keepToIndexes(trx: Kysely<Schema>): Promise<void> {
+	await sql`select set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+		set_config('enable_sort', 'off', true)`.execute(trx);
 }
 
 /** On a connection of its own without a time limit: waiting for another process's migration may take long. */

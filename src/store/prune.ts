@@ -116,15 +116,18 @@ export async function pruneExpired(
 
 /** Along conversions_by_window. */
 async function longestExpired(store: Store, olderThanMs: number): Promise<number[]> {
-	const rows = await store.db
-		.selectFrom("conversions")
-		.select("id")
-		.where("status", "=", "EXPIRED")
-		.where("window_ends_at_ms", "<", olderThanMs)
-		.where("id", "not in", await newestConversions(store))
-		.orderBy("window_ends_at_ms")
-		.limit(BATCH_ROWS)
-		.execute();
+	const newest = await newestConversions(store);
+	const rows = await store.lookAlongIndexes((db) =>
+		db
+			.selectFrom("conversions")
+			.select("id")
+			.where("status", "=", "EXPIRED")
+			.where("window_ends_at_ms", "<", olderThanMs)
+			.where("id", "not in", newest)
+			.orderBy("window_ends_at_ms")
+			.limit(BATCH_ROWS)
+			.execute(),
+	);
 	return rows.map(({ id }) => id);
 }
 

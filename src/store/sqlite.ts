@@ -68,6 +68,10 @@ export function createSqliteStore(database: DatabaseSync): Store {
 		queue: createSqliteQueue(database),
 		// One writer at a time: whoever has a number ends before the next is given.
 		moveOrder: { transaction: sql`moves.id`, endedBelow: sql`9223372036854775807` },
+		// One writer at a time: no row is another's.
+		takeFreeRows: sql``,
+		keepToIndexes: async () => undefined,
+		lookAlongIndexes: (look) => look(db),
 		announceDue: (programmeIds) => listeners.tell(programmeIds),
 		announceChange: (programmeId) => {
 			changes.tell(programmeId);

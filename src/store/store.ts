@@ -19,6 +19,19 @@ export interface Store {
 	transact<Value>(work: (trx: Db) => Promise<Value>): Promise<Value>;
 	queue: Queue;
 	moveOrder: MoveOrder;
+	/**
+	 * Put behind a select inside a transaction: the rows it reads are this transaction's until it ends, and those that are
+	 * another's are passed over. So any number of processes share a pile of work and none waits for the others.
+	 */
+	takeFreeRows: RawBuilder<unknown>;
+	/**
+	 * Until the transaction ends, every table is read along an index, in the index's order. For work that takes a few rows
+	 * from one end of a large pile: PostgreSQL guesses from statistics how large the pile is, and where they are old or
+	 * missing it reads and sorts all of it for each batch. SQLite does not guess.
+	 */
+	keepToIndexes(trx: Db): Promise<void>;
+	/** A look at such a pile: in the same way, and without the lock that a transaction takes on SQLite. */
+	lookAlongIndexes<Value>(look: (db: Db) => Promise<Value>): Promise<Value>;
 	/** To be called after the commit that made deliveries due: wakes engines here and in other processes. */
 	announceDue(programmeIds: readonly number[]): void;
 	/**

@@ -13,7 +13,7 @@ import {
 	findByOrder,
 	findByPublicId,
 	listMoves,
-	listWindowEnded,
+	takeWindowEnded,
 } from "../../src/store/conversions.ts";
 import type { Programme } from "../../src/store/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -295,7 +295,9 @@ eachDatabase("windows that have ended", (database) => {
 		await addConversion(store, id, { status: "REJECTED" });
 		const parked = await addConversion(store, id, { status: "PARKED" });
 		const list = async (status: Status, limit: number) =>
-			(await listWindowEnded(store.db, status, START_MS, limit)).map((row) => row.id);
+			(await takeWindowEnded(store.db, store, { status, fromMs: 0, byMs: START_MS, limit })).map(
+				(row) => row.id,
+			);
 		deepEqual(await list("RECORDED", 3), [oldest, older, newer]);
 		deepEqual(await list("RECORDED", 10), [oldest, older, newer, newest]);
 		deepEqual(await list("PARKED", 10), [parked.id]);

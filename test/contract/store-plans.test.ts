@@ -24,7 +24,7 @@ import {
 	findNewestTest,
 	hasWindowEnded,
 	listMoves,
-	listWindowEnded,
+	takeWindowEnded,
 } from "../../src/store/conversions.ts";
 import { failedSince } from "../../src/store/deliveries.ts";
 import {
@@ -131,12 +131,12 @@ const READS: readonly Read[] = [
 		[
 			`${from} conversions whose window has ended`,
 			["conversions_by_window"],
-			(db) => listWindowEnded(db, from, START_MS, 100),
+			(db, store) => takeWindowEnded(db, store, { status: from, fromMs: 0, byMs: START_MS, limit: 100 }),
 		],
 		[
 			`whether a window of ${from} conversions has ended`,
 			["conversions_by_window"],
-			(db) => hasWindowEnded(db, from, START_MS),
+			(db, store) => hasWindowEnded(within(store, db), from, START_MS),
 		],
 	]),
 	...[LARGE, SMALL].map(
@@ -352,7 +352,7 @@ function checkPlans(plans: readonly QueryPlan[], indexes: readonly string[]): vo
 
 /** For what makes transactions of its own, inside one that is rolled back. */
 function within(store: Store, db: Db): Store {
-	return { ...store, db, transact: (work) => work(db) };
+	return { ...store, db, transact: (work) => work(db), lookAlongIndexes: (look) => look(db) };
 }
 
 /** The queue's statements do not go through Kysely: all of them are looked at, whatever they are for. */
