@@ -20,7 +20,7 @@ const total = Number(deliveries);
 const log = createLog("warn");
 const random = createRandom();
 const database = databaseSetting(databaseUrl);
-const store = openStore(database, { clock: realClock, log });
+const store = openStore(database, { clock: realClock, log, name: "ringback-bench" });
 const loopback = parseRange("127.0.0.0/8");
 const transport = createHttpsTransport({
 	allowedPrivateRanges: loopback === undefined ? [] : [loopback],

@@ -41,7 +41,11 @@ export async function measureLists({ conversions }: Scale, say: Say): Promise<Fi
 }
 
 async function measureOn(name: string, url: string, conversions: number, say: Say): Promise<Figure[]> {
-	const store = openStore(databaseSetting(url), { clock: realClock, log: createLog("warn") });
+	const store = openStore(databaseSetting(url), {
+		clock: realClock,
+		log: createLog("warn"),
+		name: "ringback-bench",
+	});
 	try {
 		await store.migrate(Date.now());
 		const site = createTestSite(store, { change: { clock: realClock } });

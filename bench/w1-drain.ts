@@ -76,7 +76,11 @@ export async function measureDrain(
 }
 
 async function drain(databaseUrl: string, receiver: BenchReceiver, deliveries: number): Promise<DrainAnswer> {
-	const store = openStore(databaseSetting(databaseUrl), { clock: realClock, log: createLog("warn") });
+	const store = openStore(databaseSetting(databaseUrl), {
+		clock: realClock,
+		log: createLog("warn"),
+		name: "ringback-bench",
+	});
 	await store.migrate(Date.now());
 	await seedDue(store, PROGRAMMES, deliveries, `https://127.0.0.1:${receiver.port}/postback`);
 	await store.close();

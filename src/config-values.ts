@@ -49,24 +49,6 @@ export class SettingReader {
 	}
 }
 
-export function readDatabase(reader: SettingReader): DatabaseSetting {
-	const text = reader.text("DATABASE_URL") ?? "sqlite:data/ringback.db";
-	if (/^postgres(ql)?:\/\//.test(text)) {
-		if (URL.canParse(text)) return { kind: "postgres", url: text };
-		reader.problem(
-			"DATABASE_URL",
-			"is not a valid PostgreSQL URL: postgres://user:password@host:5432/database.",
-		);
-	} else if (text === "sqlite::memory:") {
-		reader.problem("DATABASE_URL", "must name a file: a database in memory would forget every conversion.");
-	} else if (/^sqlite:./.test(text)) {
-		return { kind: "sqlite", path: text.slice("sqlite:".length) };
-	} else {
-		reader.problem("DATABASE_URL", "must be sqlite:PATH or postgres://user:password@host:5432/database.");
-	}
-	return { kind: "sqlite", path: "data/ringback.db" };
-}
-
 export function readPublicUrl(reader: SettingReader): string | null {
 	const text = reader.text("PUBLIC_URL");
 	if (text === undefined) return null;

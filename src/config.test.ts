@@ -8,10 +8,13 @@ import { describe, type TestContext, test } from "node:test";
 import { makeCertificates } from "../demo/certificate.ts";
 import { type Config, readConfig, shopEnvironment } from "./config.ts";
 import type { Environment } from "./config-values.ts";
+import { POSTGRES_DEFAULTS } from "./store/postgres-setting.ts";
 
 const KEY = "0123456789abcdef".repeat(4);
 const PASSWORD = "hunter2-do-not-print";
 const POSTGRES = "postgres://ringback:secret@db.example:5432/ringback";
+const DIRECT = "postgres://ringback:secret@server.example:5432/ringback";
+const POOLED = { kind: "postgres", url: POSTGRES, directUrl: DIRECT } as const;
 
 test("without any setting the service runs on this machine alone, on a file", () => {
 	deepEqual(configOf({}), {
@@ -59,7 +62,26 @@ describe("a good value is taken as it is meant", () => {
 		[
 			"PostgreSQL with its key",
 			{ DATABASE_URL: POSTGRES, RINGBACK_SECRET_KEY: KEY },
-			{ database: { kind: "postgres", url: POSTGRES }, secretKey: Buffer.from(KEY, "hex") },
+			{
+				database: { kind: "postgres", url: POSTGRES, ...POSTGRES_DEFAULTS },
+				secretKey: Buffer.from(KEY, "hex"),
+			},
+		],
+		[
+			"PostgreSQL behind a pooler: no statements by name unless told",
+			{ DATABASE_URL: POSTGRES, RINGBACK_SECRET_KEY: KEY, RINGBACK_DATABASE_DIRECT_URL: DIRECT },
+			{ database: { ...POOLED, poolSize: 10, preparesStatements: false } },
+		],
+		[
+			"a pooler that keeps statements apart, and a larger pool",
+			{
+				DATABASE_URL: POSTGRES,
+				RINGBACK_SECRET_KEY: KEY,
+				RINGBACK_DATABASE_DIRECT_URL: DIRECT,
+				RINGBACK_DATABASE_POOL: "40",
+				RINGBACK_PREPARED_STATEMENTS: "on",
+			},
+			{ database: { ...POOLED, poolSize: 40, preparesStatements: true } },
 		],
 		["a key in capitals", { RINGBACK_SECRET_KEY: KEY.toUpperCase() }, { secretKey: Buffer.from(KEY, "hex") }],
 		["RINGBACK_BRAND", { RINGBACK_BRAND: "Acme-2" }, { brand: "Acme-2" }],
@@ -159,6 +181,22 @@ describe("a wrong value is one problem that names the setting and says what it t
 			/^DATABASE_URL is not a valid Postgre/,
 		],
 		[{ DATABASE_URL: POSTGRES }, /^RINGBACK_SECRET_KEY is required with PostgreSQL.*openssl rand -hex 32$/],
+		[
+			{ RINGBACK_DATABASE_POOL: "1" },
+			/^RINGBACK_DATABASE_POOL must be a whole number from 2 to 500, not "1"/,
+		],
+		[
+			{ RINGBACK_PREPARED_STATEMENTS: "yes" },
+			/^RINGBACK_PREPARED_STATEMENTS must be one of on, off, not "yes"\.$/,
+		],
+		[
+			{ RINGBACK_DATABASE_DIRECT_URL: "server.example:5432" },
+			/^RINGBACK_DATABASE_DIRECT_URL must be the address of the PostgreSQL server itself, postgres:/,
+		],
+		[
+			{ RINGBACK_DATABASE_DIRECT_URL: DIRECT },
+			/^RINGBACK_DATABASE_DIRECT_URL is set, but DATABASE_URL names no PostgreSQL\.$/,
+		],
 		[{ RINGBACK_SECRET_KEY: KEY.slice(1) }, /^RINGBACK_SECRET_KEY must be 64 hex digits.*openssl/],
 		[{ RINGBACK_SECRET_KEY: "g".repeat(64) }, /^RINGBACK_SECRET_KEY must be 64 hex digits/],
 		[{ RINGBACK_BRAND: "Two words" }, /^RINGBACK_BRAND must be 1 to 31 letters/],
@@ -276,6 +314,7 @@ test("no problem repeats a password or a key", () => {
 		{ DATABASE_URL: `mysql://user:${PASSWORD}@db.example/ringback` },
 		{ DATABASE_URL: `postgres://user:${PASSWORD}@[nonsense` },
 		{ DATABASE_URL: `postgres://user:${PASSWORD}@db.example/ringback` },
+		{ RINGBACK_DATABASE_DIRECT_URL: `http://user:${PASSWORD}@db.example/ringback` },
 		{ RINGBACK_SECRET_KEY: PASSWORD },
 	];
 	for (const environment of environments) {

@@ -1,11 +1,11 @@
 // The settings: the only reader of the environment. Gives a typed Config, or every problem at once.
 
+import { readDatabase } from "./config-database.ts";
 import {
 	type Environment,
 	type ListenAddress,
 	MAX_PORT,
 	readBrand,
-	readDatabase,
 	readDnsServers,
 	readMailFrom,
 	readMetricsAddress,

@@ -38,7 +38,7 @@ export interface Service extends Workplace {
 }
 
 export async function startService(config: Config, options: OpenOptions = {}): Promise<Service> {
-	const parts = await openParts(config, options);
+	const parts = await openParts(config, options, `ringback-${config.role}`);
 	warnAtStart(parts);
 	const { clock, log } = parts;
 	const startedAtMs = clock.nowMs();

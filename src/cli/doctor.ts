@@ -11,12 +11,8 @@ import { SchemaTooNewError } from "../store/migrate.ts";
 import { MIGRATIONS } from "../store/migrations.ts";
 import type { Store } from "../store/store.ts";
 import { type Command, EXIT, JSON_OPTION, type Screen } from "./command.ts";
-
-export interface Finding {
-	check: "settings" | "database" | "schema" | "clock" | "dns" | "mail" | "addresses" | "public-url";
-	state: "ok" | "warning" | "problem";
-	detail: string;
-}
+import { examinePostgres } from "./doctor-postgres.ts";
+import { type Finding, messageOf, ok, problem, warning } from "./finding.ts";
 
 /** Signatures are refused at five minutes; a clock this far off needs attention long before. */
 const MAX_CLOCK_OFFSET_MS = 30 * SECOND_MS;
@@ -58,7 +54,14 @@ async function examine(): Promise<Finding[]> {
 	}
 	const name = database.kind === "sqlite" ? resolve(database.path) : database.kind;
 	const schema = await checkSchema(workplace);
-	return [settings, ok("database", `${name} answers`), schema, ...(await examineSurroundings(workplace))];
+	const server = database.kind === "sqlite" ? [] : await examinePostgres(database, workplace.store.db);
+	return [
+		settings,
+		ok("database", `${name} answers`),
+		schema,
+		...server,
+		...(await examineSurroundings(workplace)),
+	];
 }
 
 /** What does not depend on the database's contents. Closes the workplace. */
@@ -134,18 +137,6 @@ function checkWarnings({ config }: Workplace): Finding[] {
 	});
 }
 
-function ok(check: Finding["check"], detail: string): Finding {
-	return { check, state: "ok", detail };
-}
-
-function warning(check: Finding["check"], detail: string): Finding {
-	return { check, state: "warning", detail };
-}
-
-function problem(check: Finding["check"], detail: string): Finding {
-	return { check, state: "problem", detail };
-}
-
 function sayFinding(screen: Screen, finding: Finding, asJson: boolean): void {
 	if (asJson) {
 		screen.out(JSON.stringify(finding));
@@ -153,10 +144,4 @@ function sayFinding(screen: Screen, finding: Finding, asJson: boolean): void {
 	}
 	const sign = { ok: "ok     ", warning: "WARNING", problem: "PROBLEM" }[finding.state];
 	screen.out(`${sign}  ${finding.check.padEnd(10)} ${finding.detail}`);
-}
-
-function messageOf(error: unknown): string {
-	// When several addresses failed, the messages are in `errors`.
-	if (error instanceof AggregateError) return error.errors.map(messageOf).join("; ");
-	return error instanceof Error ? error.message : String(error);
 }

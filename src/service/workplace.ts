@@ -12,7 +12,7 @@ import { createSmtpMailer, type SmtpMailer } from "../outside/mailer.ts";
 import { createRandom } from "../outside/random.ts";
 import type { AddressPolicy, Clock, Log, Random, Transport } from "../ports.ts";
 import type { MigrationReport } from "../store/migrate.ts";
-import { openStore, prepareSchema } from "../store/open.ts";
+import { isPoolerRefusal, openStore, prepareSchema } from "../store/open.ts";
 import { newestSecret, type SigningSecret } from "../store/signing-secrets.ts";
 import type { Store } from "../store/store.ts";
 
@@ -49,7 +49,8 @@ export interface OpenOptions {
 export type OpenedParts = Omit<Workplace, "mails" | "publicUrl">;
 
 export async function openWorkplace(config: Config, options: OpenOptions = {}): Promise<Workplace> {
-	return addMail(await openParts(config, options), publicUrlAt(config, config.port));
+	const parts = await openParts(config, options, "ringback-command");
+	return addMail(parts, publicUrlAt(config, config.port));
 }
 
 /** What needs to know the address that links begin with. */
@@ -66,11 +67,12 @@ export function addMail(parts: OpenedParts, publicUrl: string): Workplace {
 	};
 }
 
-export async function openParts(config: Config, options: OpenOptions): Promise<OpenedParts> {
+/** `name` is what the database server lists this process as. */
+export async function openParts(config: Config, options: OpenOptions, name: string): Promise<OpenedParts> {
 	const clock = options.clock ?? realClock;
 	const log = options.log ?? createLog(config.logLevel);
 	const random = createRandom();
-	const store = openStore(config.database, { clock, log });
+	const store = openStore(config.database, { clock, log, name });
 	try {
 		const schema = options.schema ?? "migrate";
 		const migration = await prepareSchema(store, schema, clock.nowMs());
@@ -104,9 +106,13 @@ export async function openParts(config: Config, options: OpenOptions): Promise<O
 		};
 	} catch (error) {
 		await store.close();
-		throw error;
+		throw isPoolerRefusal(error) ? new StartError(POOLER_REFUSED) : error;
 	}
 }
+
+const POOLER_REFUSED =
+	"DATABASE_URL leads to a connection pooler such as PgBouncer, which does not take our settings for a session. " +
+	"Set RINGBACK_DATABASE_DIRECT_URL to the PostgreSQL server itself, and leave DATABASE_URL as it is.";
 
 function findSealingKey({ secretKey, database }: Config, log: Log, mayMake: boolean): Uint8Array {
 	if (secretKey !== null) return secretKey;

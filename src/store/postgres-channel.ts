@@ -25,7 +25,7 @@ export interface DueChannel {
 export function createDueChannel(
 	url: string,
 	listeners: DueListeners,
-	{ clock, log }: { clock: Clock; log: Log },
+	{ clock, log, name }: { clock: Clock; log: Log; name: string },
 	notify: (payload: { channel: string; text: string }) => Promise<unknown>,
 ): DueChannel {
 	let client: pg.Client | undefined;
@@ -39,6 +39,7 @@ export function createDueChannel(
 		const fresh = new pg.Client({
 			connectionString: url,
 			keepAlive: true,
+			application_name: `${name}-listen`,
 			connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
 		});
 		fresh.on("notification", ({ payload }) => listeners.tell(parsePayload(payload ?? "")));

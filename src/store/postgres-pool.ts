@@ -9,9 +9,31 @@ import { hotStatementName } from "./hot-statement.ts";
 /** SQLSTATE connection_failure: see unavailable.ts. */
 const CONNECTION_FAILURE = "08006";
 
+/**
+ * The server's own limits, in milliseconds, so that what nobody waits for any more ends there too. Far above any query
+ * of ours, and below the half minute after which a claim lapses. Who waits for a lock is told before who works.
+ */
+export const SERVER_TIMEOUTS = {
+	statement_timeout: 15_000,
+	lock_timeout: 10_000,
+	/** We may vanish, too: our locks must not outlive us for long. */
+	idle_in_transaction_session_timeout: 15_000,
+} as const;
+
+/**
+ * A pooler in transaction mode takes no such parameters when a connection starts, and gives each transaction another
+ * session: they are set with `begin`, in the same round trip.
+ */
+function setTimeoutsLocally(begin: string): string {
+	const settings = Object.entries(SERVER_TIMEOUTS).map(([name, ms]) => `set local ${name} = ${ms}`);
+	return [begin, ...settings].join("; ");
+}
+
 export interface ConnectionOptions {
 	/** Whether hot statements get their names. PgBouncer before 1.21 does not know them in its transaction mode. */
 	preparesStatements: boolean;
+	/** A pooler in transaction mode stands between. */
+	isPooled: boolean;
 }
 
 export function toKyselyPool(pool: pg.Pool, options: ConnectionOptions): PostgresPool {
@@ -33,7 +55,7 @@ export function toKyselyPool(pool: pg.Pool, options: ConnectionOptions): Postgre
 
 function watchConnection(
 	client: pg.PoolClient,
-	{ preparesStatements }: ConnectionOptions,
+	{ preparesStatements, isPooled }: ConnectionOptions,
 ): PostgresPoolClient {
 	let isBroken = false;
 	// Must be heard in any case: an error nobody listens for would end the process.
@@ -45,15 +67,19 @@ function watchConnection(
 	function query(text: string | object, parameters: readonly unknown[] = []): object {
 		if (typeof text !== "string") throw new Error("no query of ours is read through a cursor");
 		const name = preparesStatements ? hotStatementName(text) : undefined;
+		const sent = isPooled && TRANSACTION_START.test(text) ? setTimeoutsLocally(text) : text;
 		const values = [...parameters];
 		return client
-			.query(name === undefined ? { text, values } : { name, text, values })
+			.query(name === undefined ? { text: sent, values } : { name, text: sent, values })
 			.catch((error: unknown) => {
 				throw isBroken ? withCode(error) : error;
 			});
 	}
 	return { query, release: (destroy) => client.release(destroy) };
 }
+
+/** As Kysely begins them. */
+const TRANSACTION_START = /^(?:begin$|start transaction\b)/;
 
 function withCode(error: unknown): unknown {
 	return error instanceof Error && !("code" in error)

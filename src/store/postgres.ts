@@ -6,8 +6,9 @@ import type { Clock, Log } from "../ports.ts";
 import { applyMigrations, type MigrationReport } from "./migrate.ts";
 import type { Migration } from "./migrations.ts";
 import { createDueChannel } from "./postgres-channel.ts";
-import { type ConnectionOptions, toKyselyPool } from "./postgres-pool.ts";
+import { SERVER_TIMEOUTS, toKyselyPool } from "./postgres-pool.ts";
 import { createPostgresQueue } from "./postgres-queue.ts";
+import type { PostgresSetting } from "./postgres-setting.ts";
 import type { Schema } from "./schema.ts";
 import { ChangeListeners, DueListeners, type Store } from "./store.ts";
 import type { Dialect } from "./tables/dialect.ts";
@@ -31,29 +32,34 @@ const DIALECT: Dialect = {
 /** Any number will do, as long as every Ringback takes the same one. */
 const MIGRATION_LOCK = 7_464_225;
 
-/** PostgreSQL's default allows 100 in all; several processes share them. */
-const MAX_CONNECTIONS = 10;
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** Far above any query of ours, and below the half minute after which a claim lapses. */
-const QUERY_TIMEOUT_MS = 15_000;
+/**
+ * Behind the server's own limits, for one that vanishes without a word (a failover, a firewall): it must not hold a
+ * query, and so an engine's pass or a clean stop, for ever. Below the half minute after which a claim lapses.
+ */
+const QUERY_TIMEOUT_MS = 17_000;
 
 const INT8_OID = 20;
 
-export function openPostgres(
-	url: string,
-	deps: { clock: Clock; log: Log },
-	options: ConnectionOptions = { preparesStatements: true },
-): Store {
+export interface PostgresDeps {
+	clock: Clock;
+	log: Log;
+	/** What the server lists our connections as; `application_name` in the URL goes before it. */
+	name: string;
+}
+
+export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Store {
+	const { url, directUrl } = setting;
+	const isPooled = directUrl !== null;
 	const pool = new pg.Pool({
 		connectionString: url,
-		max: MAX_CONNECTIONS,
+		max: setting.poolSize,
 		connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-		// A server that vanishes without a word (a failover, a firewall) must not hold a query, and so an
-		// engine's pass or a clean stop, for ever; nor may we, vanishing, hold our locks there.
 		keepAlive: true,
+		application_name: deps.name,
 		query_timeout: QUERY_TIMEOUT_MS,
-		idle_in_transaction_session_timeout: QUERY_TIMEOUT_MS,
+		...(isPooled ? {} : SERVER_TIMEOUTS),
 		types: { getTypeParser: parserFor },
 	});
 	// An idle connection that breaks (the server restarts) is replaced at the next query; without a listener
@@ -61,16 +67,18 @@ export function openPostgres(
 	pool.on("error", (error) =>
 		deps.log.warn({ code: errorCode(error) }, "a database connection broke; reconnecting"),
 	);
-	const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: toKyselyPool(pool, options) }) });
+	const { preparesStatements } = setting;
+	const connections = toKyselyPool(pool, { preparesStatements, isPooled });
+	const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: connections }) });
 	const listeners = new DueListeners();
 	const changes = new ChangeListeners();
-	const channel = createDueChannel(url, listeners, deps, (payload) =>
+	const channel = createDueChannel(directUrl ?? url, listeners, deps, (payload) =>
 		sql`select pg_notify(${payload.channel}, ${payload.text})`.execute(db),
 	);
 	return {
 		kind: "postgres",
 		db,
-		migrate: (nowMs, migrations) => migrate(url, nowMs, migrations),
+		migrate: (nowMs, migrations) => migrate(directUrl ?? url, nowMs, migrations),
 		transact: (work) => db.transaction().execute(work),
 		queue: createPostgresQueue(),
 		moveOrder: {
@@ -107,7 +115,10 @@ async function keepToIndexes(trx: Kysely<Schema>): Promise<void> {
 		set_config('enable_sort', 'off', true)`.execute(trx);
 }
 
-/** On a connection of its own without a time limit: waiting for another process's migration may take long. */
+/**
+ * On a connection of its own without a time limit for statements: waiting for another process's migration may take
+ * long. A pooler refuses it at once by its start-up parameter, before anything is done through it.
+ */
 async function migrate(
 	url: string,
 	nowMs: number,
@@ -117,6 +128,8 @@ async function migrate(
 		connectionString: url,
 		max: 1,
 		connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+		application_name: "ringback-migrate",
+		idle_in_transaction_session_timeout: SERVER_TIMEOUTS.idle_in_transaction_session_timeout,
 		types: { getTypeParser: parserFor },
 	});
 	const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });

@@ -15,9 +15,10 @@ const CONNECTION_CODES = new Set([
 
 /**
  * PostgreSQL: class 08 is connection exceptions, 57P0x shutting down or starting, class 53 out of something (disk,
- * memory, connections); 40001 and 40P01 end one of several transactions that are in each other's way.
+ * memory, connections); 40001 and 40P01 end one of several transactions that are in each other's way. 57014, 55P03 and
+ * 25P03 are the server's limits on a statement, on waiting for a lock and on a transaction that does nothing.
  */
-const SQLSTATE = /^(?:08[0-9A-Z]{3}|57P0[1-5]|53[0-9A-Z]{3}|40001|40P01)$/;
+const SQLSTATE = /^(?:08[0-9A-Z]{3}|57P0[1-5]|53[0-9A-Z]{3}|40001|40P01|57014|55P03|25P03)$/;
 
 /**
  * SQLITE_BUSY and SQLITE_LOCKED: another process held the file for longer than we wait. SQLITE_IOERR, SQLITE_FULL

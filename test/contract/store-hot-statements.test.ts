@@ -4,13 +4,10 @@ import { deepEqual, equal, rejects } from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { hotStatement } from "../../src/store/hot-statement.ts";
-import { openPostgres } from "../../src/store/postgres.ts";
 import { arrayLiteral } from "../../src/store/postgres-array.ts";
 import type { Db, Store } from "../../src/store/store.ts";
-import { createClock } from "../support/clock.ts";
-import { createLog } from "../support/log.ts";
 import type { TestDatabase } from "../support/sqlite-database.ts";
-import { createTestDatabase } from "../support/test-database.ts";
+import { createTestDatabase, openPostgresAt } from "../support/test-database.ts";
 
 const DOUBLE = hotStatement<{ twice: number }>(
 	"select n * 2 as twice from unnest($1::bigint[]) as t(n) order by n",
@@ -37,7 +34,7 @@ describe("hot statements (PostgreSQL)", () => {
 		test(`${what}, however often it runs; others have no name`, async () => {
 			const url = database?.location ?? "";
 			// A connection of its own, which has no statements yet.
-			const opened = openPostgres(url, { clock: createClock(), log: createLog() }, { preparesStatements });
+			const opened = openPostgresAt(url, { preparesStatements });
 			try {
 				await opened.transact(async (trx) => {
 					for (let n = 1; n <= 8; n++) {

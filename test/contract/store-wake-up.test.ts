@@ -3,13 +3,12 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { sql } from "kysely";
-import { openPostgres } from "../../src/store/postgres.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createClock } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";
 import { startPostgres } from "../support/postgres.ts";
-import { createTestDatabase, DATABASE_KINDS } from "../support/test-database.ts";
+import { createTestDatabase, DATABASE_KINDS, openPostgresAt } from "../support/test-database.ts";
 
 eachDatabase("the word that something is due", (database) => {
 	test("an engine hears what its own process announces, until it stops listening", async () => {
@@ -48,7 +47,7 @@ eachDatabase("the word that something is due", (database) => {
 test("a PostgreSQL that restarts is found again, by queries and by the wake-up", async () => {
 	const server = await startPostgres();
 	const [clock, log] = [createClock(), createLog()];
-	const store = openPostgres(server.url(), { clock, log });
+	const store = openPostgresAt(server.url(), {}, { clock, log });
 	try {
 		const heard = listen(store);
 		deepEqual(await heard.next(), "anywhere");

@@ -160,7 +160,7 @@ function hasEnded(server: ChildProcess): boolean {
 	return server.exitCode !== null || server.signalCode !== null;
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
 	const probe = createServer().listen(0, "127.0.0.1");
 	await once(probe, "listening");
 	const address = probe.address();

@@ -1,7 +1,8 @@
 // A real database of either kind for a test: made empty, and removed at the end. Removing proves that everything
 // opened was closed. No test file's hooks are used here, because proofs and processes that a test starts use it too.
 
-import { openPostgres } from "../../src/store/postgres.ts";
+import { openPostgres, type PostgresDeps } from "../../src/store/postgres.ts";
+import { POSTGRES_DEFAULTS, type PostgresSetting } from "../../src/store/postgres-setting.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createClock } from "./clock.ts";
@@ -14,9 +15,19 @@ export type DatabaseKind = (typeof DATABASE_KINDS)[number];
 
 /** `location` is a file's path or a URL. */
 export function openStore(kind: DatabaseKind, location: string): Store {
-	return kind === "SQLite"
-		? openSqlite(location)
-		: openPostgres(location, { clock: createClock(), log: createLog() });
+	return kind === "SQLite" ? openSqlite(location) : openPostgresAt(location);
+}
+
+/** With the settings that are not a test's subject left as they are. */
+export function openPostgresAt(
+	url: string,
+	setting: Partial<PostgresSetting> = {},
+	deps: Partial<PostgresDeps> = {},
+): Store {
+	return openPostgres(
+		{ kind: "postgres", url, ...POSTGRES_DEFAULTS, ...setting },
+		{ clock: createClock(), log: createLog(), name: "ringback-test", ...deps },
+	);
 }
 
 /** An empty database. */

@@ -1,0 +1,201 @@
+// The service behind a real PgBouncer in transaction mode: two processes, a sale from its report to its callback, the
+// stream of events, somebody who signs in; and what is said when the settings do not fit.
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { sql } from "kysely";
+import { Browser, PASSWORD } from "../../src/web/test-site.test-support.ts";
+import { type Home, hasStack, openHome, type Running, type Settings } from "../support/command-home.ts";
+import { reportNotRun } from "../support/not-run.ts";
+import { findPgBouncer, type PgBouncer, startPgBouncer } from "../support/pgbouncer.ts";
+import { prepareDatabase } from "../support/prepare-database.ts";
+import { startShop } from "../support/shop.ts";
+import { createShopClient } from "../support/shop-client.ts";
+import { signedRequest } from "../support/signed-request.ts";
+import type { TestDatabase } from "../support/sqlite-database.ts";
+import { createTestDatabase, openPostgresAt } from "../support/test-database.ts";
+import { until } from "../support/until.ts";
+import { startNameServer } from "../support/zone-server.ts";
+
+const SECRET_KEY = "ab".repeat(32);
+const PROGRAM = findPgBouncer() ?? "";
+const MISSING =
+	"PgBouncer is not installed, so running behind it is not tested (Debian: apt-get install pgbouncer).";
+
+describe("behind PgBouncer", { skip: PROGRAM === "" ? reportNotRun(MISSING) : false }, () => {
+	test("two processes take sales, deliver, stream and let people in", async (t) => {
+		const { home, settings } = await openPooledHome(t);
+		const shop = await startShop();
+		t.after(() => shop.close());
+		writeFileSync(join(home.folder, "ca.pem"), shop.caPem);
+		const account = await prepareDatabase(
+			{ ...settings, RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8" },
+			{ postbackUrl: shop.url() },
+		);
+		const start = (role: string) =>
+			home.start(["serve"], {
+				...settings,
+				PORT: "0",
+				RINGBACK_ROLE: role,
+				RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
+				RINGBACK_TRUSTED_CA: join(home.folder, "ca.pem"),
+			});
+		const processes = [start("web"), start("worker")];
+		const [web = ""] = await Promise.all(processes.map(urlOf));
+
+		const stream = await openStream(t, web, account);
+		const client = createShopClient(web, account.apiKey, account.secret, Date.now);
+		const orders = Array.from({ length: 40 }, (_, n) => `order ${n}`);
+		const recorded = await Promise.all(
+			orders.map((orderId) => client.post("/v1/conversions", { orderId, basketValue: "10.00" })),
+		);
+		deepEqual(new Set(recorded.map(({ outcome }) => outcome)), new Set(["RECORDED"]));
+		await Promise.all(orders.map((orderId) => client.post("/v1/approvals", { orderId })));
+		// A poll stands behind the wake-up, so this alone does not show that the worker was told.
+		await until(
+			() => shop.requests.length >= 80,
+			() => `${shop.requests.length} callbacks came`,
+		);
+		equal(shop.requests.length, 80, "none came twice");
+		await until(() => stream.events.length >= 80);
+
+		const { stdout } = processes[0] ?? { stdout: "" };
+		await signIn(web, /\/welcome\/[0-9a-f]{64}/.exec(stdout)?.[0] ?? "");
+
+		for (const running of processes) running.kill("SIGTERM");
+		for (const running of processes) {
+			const { code, stderr } = await running.ended();
+			equal(code, 0, stderr);
+			equal(/"level":"error"|"level":50/.test(stderr), false, stderr);
+		}
+	});
+
+	test("a transaction has the server's limits, and leaves none of them in the session it had", async (t) => {
+		const { url, database } = await openPooled(t);
+		const store = openPostgresAt(url, { directUrl: database.url });
+		try {
+			const inside = await store.transact((trx) => readTimeouts(trx));
+			deepEqual(inside, { statement: "15s", lock: "10s", idle: "15s" });
+			deepEqual(await readTimeouts(store.db), { statement: "0", lock: "0", idle: "0" });
+			const isolated = store.db.transaction().setIsolationLevel("repeatable read");
+			deepEqual(await isolated.execute(readTimeouts), inside);
+		} finally {
+			await store.close();
+		}
+	});
+
+	test("a process hears what another one announces", async (t) => {
+		const { url, database } = await openPooled(t);
+		const [listener, teller] = [1, 2].map(() => openPostgresAt(url, { directUrl: database.url }));
+		try {
+			const heard = new Set<unknown>();
+			listener?.onDue((where) => heard.add(String(where)));
+			await until(() => heard.has("anywhere"));
+			teller?.announceDue([7]);
+			await until(() => heard.has("7"));
+		} finally {
+			await listener?.close();
+			await teller?.close();
+		}
+	});
+
+	test("without the server's own address it does not start, and says which setting is missing", async (t) => {
+		const { home, settings } = await openPooledHome(t);
+		const { RINGBACK_DATABASE_DIRECT_URL: _none, ...alone } = settings;
+		for (const command of ["serve", "migrate"]) {
+			const ended = await home.run([command], { ...alone, PORT: "0" });
+			equal(ended.code, 1, ended.stdout);
+			match(
+				ended.stderr,
+				/leads to a connection pooler .*Set RINGBACK_DATABASE_DIRECT_URL to the PostgreSQL/,
+			);
+			equal(hasStack(ended), false);
+		}
+	});
+
+	test("doctor says whether LISTEN works at the address it would be used at", async (t) => {
+		const { home, settings, url } = await openPooledHome(t);
+		const names = await startNameServer();
+		t.after(() => names.close());
+		names.records.set("example.com", ["192.0.2.1"]);
+		const surroundings = { ...settings, RINGBACK_DNS_SERVERS: names.address };
+		await home.run(["migrate"], settings);
+		const good = await home.run(["doctor"], surroundings);
+		match(good.stdout, /^ok +listen +LISTEN works at RINGBACK_DATABASE_DIRECT_URL$/m);
+		match(good.stdout, /^WARNING +timeouts +.*outside a transaction run for ever.*alter role/m);
+		equal(good.code, 0, good.stdout);
+		const bad = await home.run(["doctor"], { ...surroundings, RINGBACK_DATABASE_DIRECT_URL: url });
+		match(bad.stdout, /^PROBLEM +listen +LISTEN does not work at RINGBACK_DATABASE_DIRECT_URL.*pooler/m);
+		equal(bad.code, 1);
+	});
+});
+
+async function openPooled(t: TestContext): Promise<PgBouncer & { database: TestDatabase }> {
+	const database = await createTestDatabase("PostgreSQL");
+	const pooler = await startPgBouncer(PROGRAM, database.url);
+	t.after(() => pooler.stop());
+	t.after(() => database.remove());
+	return { ...pooler, database };
+}
+
+/** Hooks run in the order they were added: processes must be gone before the pooler, and that before the database. */
+async function openPooledHome(t: TestContext): Promise<{ home: Home; settings: Settings; url: string }> {
+	const home = openHome(t);
+	const database = await createTestDatabase("PostgreSQL");
+	const pooler = await startPgBouncer(PROGRAM, database.url);
+	t.after(() => pooler.stop());
+	t.after(() => database.remove());
+	const settings = {
+		DATABASE_URL: pooler.url,
+		RINGBACK_DATABASE_DIRECT_URL: database.url,
+		RINGBACK_SECRET_KEY: SECRET_KEY,
+	};
+	return { home, settings, url: pooler.url };
+}
+
+async function urlOf(running: Running): Promise<string> {
+	const [, url = ""] = await running.said(/^Ringback listens on (\S+)$/m);
+	return url;
+}
+
+async function openStream(
+	t: TestContext,
+	url: string,
+	{ apiKey: key, secret }: { apiKey: string; secret: string },
+): Promise<{ events: readonly string[] }> {
+	const events: string[] = [];
+	const abort = new AbortController();
+	const { headers } = signedRequest("GET", "/v1/events", { key, secret }, { nowMs: Date.now() });
+	const { body, status } = await fetch(`${url}/v1/events`, { headers, signal: abort.signal });
+	equal(status, 200);
+	t.after(async () => abort.abort());
+	const reading = async () => {
+		for await (const chunk of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+			events.push(...chunk.matchAll(/^event: (conversion\.\w+)$/gm).map(([, name = ""]) => name));
+		}
+	};
+	reading().catch(() => undefined); // Broken off at the end: there is nothing more to hear.
+	return { events };
+}
+
+/** Makes the first account, and signs in with it in another browser. */
+async function signIn(url: string, link: string): Promise<void> {
+	const request = (path: string, init: RequestInit) => fetch(url + path, { ...init, redirect: "manual" });
+	const email = "first@network.example";
+	const first = new Browser(request);
+	ok((await first.open(link)).text.includes("the first staff account"));
+	equal((await first.submit(link, { email, name: "First", password: PASSWORD })).status, 303);
+	const second = new Browser(request);
+	await second.open("/sign-in");
+	equal((await second.submit("/sign-in", { email, password: PASSWORD })).location, "/");
+	equal((await second.open("/programmes")).status, 200);
+}
+
+async function readTimeouts(db: Parameters<ReturnType<typeof sql>["execute"]>[0]) {
+	const { rows } = await sql<{ statement: string; lock: string; idle: string }>`
+		select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
+			current_setting('idle_in_transaction_session_timeout') as idle`.execute(db);
+	return rows[0];
+}

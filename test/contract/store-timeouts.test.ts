@@ -1,0 +1,102 @@
+// What nobody waits for any more ends at the PostgreSQL server, too; and how many connections we have there, and by
+// which name.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { sql } from "kysely";
+import type { PostgresSetting } from "../../src/store/postgres-setting.ts";
+import type { Store } from "../../src/store/store.ts";
+import { isDatabaseUnavailable } from "../../src/store/unavailable.ts";
+import type { TestDatabase } from "../support/sqlite-database.ts";
+import { createTestDatabase, openPostgresAt } from "../support/test-database.ts";
+import { until } from "../support/until.ts";
+
+describe("on the PostgreSQL server's side", () => {
+	let database: TestDatabase;
+	let onlooker: Store;
+	before(async () => {
+		database = await createTestDatabase("PostgreSQL");
+		onlooker = database.open();
+		await sql`create table guarded (id int)`.execute(onlooker.db);
+	});
+	after(() => database.remove());
+
+	test("every connection has the limits", async () => {
+		await withStore({}, async (store) => {
+			const { rows } = await sql`
+				select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
+					current_setting('idle_in_transaction_session_timeout') as idle`.execute(store.db);
+			deepEqual(rows, [{ statement: "15s", lock: "10s", idle: "15s" }]);
+		});
+	});
+
+	// The limits in the URL go before ours: nobody wants to wait for ten seconds here.
+	const blocked = [
+		["waits for a lock", "lock_timeout=200", "select * from guarded", "55P03"],
+		["works on and on", "statement_timeout=200", "select pg_sleep(60)", "57014"],
+	] as const;
+	for (const [what, limit, statement, code] of blocked) {
+		test(`a statement that ${what} ends there, and whoever asked may try again`, async () => {
+			await withStore({ url: `${database.url}?${limit}` }, (store) =>
+				onlooker.transact(async (trx) => {
+					await sql`lock table guarded in access exclusive mode`.execute(trx);
+					const error = await sql.raw(statement).execute(store.db).catch(asIs);
+					ok(error instanceof Error && "code" in error, String(error));
+					equal(error.code, code);
+					ok(isDatabaseUnavailable(error));
+					deepEqual(await activities("ringback-timeouts", "active"), []);
+				}),
+			);
+		});
+	}
+
+	test("a transaction in which nothing happens is ended, with its locks", async () => {
+		const url = `${database.url}?idle_in_transaction_session_timeout=100`;
+		await withStore({ url }, async (store) => {
+			const abandoned = store.transact(async (trx) => {
+				await sql`lock table guarded in access exclusive mode`.execute(trx);
+				await until(async () => (await activities("ringback-timeouts", "idle in transaction")).length === 0);
+				await sql`select 1`.execute(trx);
+			});
+			ok(isDatabaseUnavailable(await abandoned.catch(asIs)));
+			await sql`select * from guarded`.execute(onlooker.db);
+		});
+	});
+
+	test("a process has as many connections as it may, under its name", async () => {
+		await withStore({ poolSize: 3 }, async (store) => {
+			await Promise.all(Array.from({ length: 9 }, () => sql`select pg_sleep(0.02)`.execute(store.db)));
+			equal((await activities("ringback-timeouts")).length, 3);
+			store.onDue(() => undefined);
+			await until(async () => (await activities("ringback-timeouts-listen")).length === 1);
+		});
+		await withStore({ url: `${database.url}?application_name=mine` }, async (store) => {
+			await sql`select 1`.execute(store.db);
+			equal((await activities("mine")).length, 1);
+		});
+	});
+
+	async function withStore(
+		setting: Partial<PostgresSetting>,
+		work: (store: Store) => Promise<void>,
+	): Promise<void> {
+		const { url = database.url, ...rest } = setting;
+		const store = openPostgresAt(url, rest, { name: "ringback-timeouts" });
+		try {
+			await work(store);
+		} finally {
+			await store.close();
+		}
+	}
+
+	async function activities(name: string, state?: string): Promise<unknown[]> {
+		const { rows } = await sql`
+			select pid from pg_stat_activity where datname = current_database() and application_name = ${name}
+				and (${state ?? null}::text is null or state = ${state ?? null})`.execute(onlooker.db);
+		return rows;
+	}
+});
+
+function asIs(error: unknown): unknown {
+	return error;
+}
