@@ -14,7 +14,7 @@ import {
 	TIMESTAMP_TOLERANCE_SECONDS,
 } from "../domain/signature.ts";
 import { HOUR_MS } from "../domain/time.ts";
-import { type ApiKey, noteKeyUse, spendNonce } from "../store/keys.ts";
+import { type ApiKey, noteKeyUse, spendNonces } from "../store/keys.ts";
 import type { Programme } from "../store/programmes.ts";
 import { type SigningSecret, stateOf } from "../store/signing-secrets.ts";
 import type { Db } from "../store/store.ts";
@@ -77,7 +77,8 @@ export async function acceptNonce(
 	trx: Db,
 	{ programme, nonce, nonceExpiresAtMs }: Caller,
 ): Promise<Result<true>> {
-	if (await spendNonce(trx, programme.id, nonce, nonceExpiresAtMs)) return succeed(true);
+	const row = { programme_id: programme.id, nonce, expires_at_ms: nonceExpiresAtMs };
+	if ((await spendNonces(trx, [row])).has(row)) return succeed(true);
 	return refuse(
 		"replayed_nonce",
 		"This nonce was used before. Sign every request, also a repeated one, with a new nonce.",

@@ -49,9 +49,8 @@ test("a database that refuses the statement itself is our failure: coming again 
 });
 
 test("with the database gone altogether the caller is still answered", async (t) => {
-	const shop = await openTestShop(t, {
-		change: ({ store }) => ({ store: { ...store, db: store.db.withSchema("gone") } }),
-	});
+	const shop = await openTestShop(t);
+	await shop.store.close();
 	const { json } = await shop.call("POST", "/v1/conversions", { body: SALE });
 	assert.equal(json.code, "internal");
 	assert.equal(shop.complaints.length, 2);

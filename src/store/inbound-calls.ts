@@ -1,11 +1,10 @@
 // The inbound log: every postback and pixel that came in, the refused ones too, and what it was told.
 
-import type { Insertable } from "kysely";
+import { hotWrites, type NewInboundCall } from "./hot-writes.ts";
 import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
 import type { Db } from "./store.ts";
-import type { InboundCallsTable } from "./tables/inbound.ts";
 
-export type NewInboundCall = Insertable<InboundCallsTable>;
+export type { NewInboundCall } from "./hot-writes.ts";
 
 export type InboundResult = "accepted" | "refused";
 
@@ -19,7 +18,7 @@ export interface InboundFilter extends PageRequest {
 export type ListedCall = Awaited<ReturnType<typeof readCalls>>[number];
 
 export async function insertInboundCalls(db: Db, calls: readonly NewInboundCall[]): Promise<void> {
-	if (calls.length > 0) await db.insertInto("inbound_calls").values(calls).execute();
+	if (calls.length > 0) await hotWrites(db).insertInboundCalls(db, calls);
 }
 
 /** The newest first. */

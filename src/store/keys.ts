@@ -2,6 +2,7 @@
 // timestamp's window.
 
 import type { Insertable, Selectable } from "kysely";
+import { hotWrites, type NewNonce } from "./hot-writes.ts";
 import type { Db } from "./store.ts";
 import type { ApiKeysTable } from "./tables/keys.ts";
 
@@ -74,17 +75,7 @@ export async function countUsableKeys(db: Db, programmeId: number): Promise<numb
 	return Number(count);
 }
 
-/** False when the nonce was used before. */
-export async function spendNonce(
-	db: Db,
-	programmeId: number,
-	nonce: string,
-	expiresAtMs: number,
-): Promise<boolean> {
-	const { numInsertedOrUpdatedRows } = await db
-		.insertInto("nonces")
-		.values({ programme_id: programmeId, nonce, expires_at_ms: expiresAtMs })
-		.onConflict((conflict) => conflict.doNothing())
-		.executeTakeFirst();
-	return (numInsertedOrUpdatedRows ?? 0n) > 0n;
+/** Returns those that were not used before; of one that comes twice in the set, the first. */
+export async function spendNonces(trx: Db, nonces: readonly NewNonce[]): Promise<Set<NewNonce>> {
+	return nonces.length === 0 ? new Set() : hotWrites(trx).spendNonces(trx, nonces);
 }

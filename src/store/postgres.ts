@@ -3,12 +3,14 @@
 import { Kysely, PostgresDialect, sql } from "kysely";
 import pg from "pg";
 import type { Clock, Log } from "../ports.ts";
+import { setHotWrites } from "./hot-writes.ts";
 import { applyMigrations, type MigrationReport } from "./migrate.ts";
 import type { Migration } from "./migrations.ts";
 import { createDueChannel } from "./postgres-channel.ts";
 import { SERVER_TIMEOUTS, toKyselyPool } from "./postgres-pool.ts";
 import { createPostgresQueue } from "./postgres-queue.ts";
 import type { PostgresSetting } from "./postgres-setting.ts";
+import { createPostgresWrites } from "./postgres-writes.ts";
 import type { Schema } from "./schema.ts";
 import { ChangeListeners, DueListeners, type Store } from "./store.ts";
 import type { Dialect } from "./tables/dialect.ts";
@@ -70,6 +72,7 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 	const { preparesStatements } = setting;
 	const connections = toKyselyPool(pool, { preparesStatements, isPooled });
 	const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: connections }) });
+	setHotWrites(db, createPostgresWrites());
 	const listeners = new DueListeners();
 	const changes = new ChangeListeners();
 	const channel = createDueChannel(directUrl ?? url, listeners, deps, (payload) =>

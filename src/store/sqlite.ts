@@ -5,10 +5,12 @@ import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type Driver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler, sql } from "kysely";
+import { setHotWrites } from "./hot-writes.ts";
 import { applyMigrations } from "./migrate.ts";
 import type { Schema } from "./schema.ts";
 import { SqliteDriver } from "./sqlite-driver.ts";
 import { createSqliteQueue } from "./sqlite-queue.ts";
+import { createSqliteWrites } from "./sqlite-writes.ts";
 import { ChangeListeners, DueListeners, type Store } from "./store.ts";
 import type { Dialect } from "./tables/dialect.ts";
 
@@ -56,6 +58,7 @@ export function createSqliteStore(database: DatabaseSync): Store {
 			createIntrospector: (kysely) => new SqliteIntrospector(kysely),
 		},
 	});
+	setHotWrites(db, createSqliteWrites(database));
 	const listeners = new DueListeners();
 	const changes = new ChangeListeners();
 	return {

@@ -12,6 +12,7 @@ import {
 	type Conversion,
 	findByOrder,
 	findByPublicId,
+	findManyByPublicId,
 	listMoves,
 	takeWindowEnded,
 } from "../../src/store/conversions.ts";
@@ -122,7 +123,8 @@ eachDatabase("making moves", (database) => {
 		};
 		const few = await statementsFor(await stepsOf(programme, 1));
 		equal(await statementsFor(await stepsOf(programme, 20)), few);
-		equal(few, 10);
+		// On SQLite the hot writes are runs of prepared statements, without a way to the database.
+		equal(few, database.kind === "PostgreSQL" ? 10 : 4);
 	});
 
 	for (const kind of ALL_KINDS) {
@@ -269,6 +271,28 @@ eachDatabase("making moves", (database) => {
 			equal((await insertConversions(store.db, [conversion]))[0]?.public_id, conversion.public_id);
 		}
 		deepEqual(await insertConversions(store.db, [newConversion(id, { order_id: "a-2" })]), []);
+	});
+
+	test("of a set, orders that are there already or come twice are left out, and the others keep their order", async () => {
+		const { store } = database;
+		const { id } = await addProgramme(store);
+		await addConversion(store, id, { order_id: "b" });
+		const rows = ["a", "b", "c", "a", "d"].map((order_id) => newConversion(id, { order_id }));
+		const stored = await store.transact((trx) => insertConversions(trx, rows));
+		deepEqual(
+			stored.map(({ public_id }) => public_id),
+			[0, 2, 4].map((at) => rows[at]?.public_id),
+		);
+		const numbers = stored.map((conversion) => conversion.id);
+		deepEqual(numbers, numbers.toSorted());
+		const found = await findManyByPublicId(
+			store.db,
+			stored.map(({ public_id }) => public_id),
+		);
+		deepEqual(
+			stored.map((conversion) => ({ ...conversion })),
+			found.toSorted((a, b) => a.id - b.id).map((conversion) => ({ ...conversion })),
+		);
 	});
 
 	test("a conversion is not found under another programme", async () => {

@@ -5,7 +5,8 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
 import { readCallbackHealth } from "../../src/callbacks/health.ts";
 import { explainOrder } from "../../src/conversions/explain-order.ts";
-import { makeMoves } from "../../src/conversions/make-moves.ts";
+import { makeMoves, type Step } from "../../src/conversions/make-moves.ts";
+import type { Status } from "../../src/domain/conversion.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { findDeliveryDetail, listAttempts } from "../../src/store/attempt-list.ts";
 import { listAuditOfProgramme } from "../../src/store/audit.ts";
@@ -19,6 +20,7 @@ import {
 import { listConversions } from "../../src/store/conversion-list.ts";
 import { tallySlice } from "../../src/store/conversion-tally.ts";
 import {
+	type Conversion,
 	findManyByOrder,
 	findManyByPublicId,
 	findNewestTest,
@@ -42,6 +44,7 @@ import { listOwners, listStaff } from "../../src/store/people-list.ts";
 import { hasConversions, listProgrammes } from "../../src/store/programme-list.ts";
 import { pruneExpired } from "../../src/store/prune.ts";
 import { createSqliteQueue } from "../../src/store/sqlite-queue.ts";
+import { createSqliteWrites } from "../../src/store/sqlite-writes.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase, type SuiteDatabase } from "../support/databases.ts";
@@ -56,8 +59,6 @@ type Read = readonly [
 ];
 
 const LATER = { at: START_MS, id: ROWS / 2 };
-/** The last of them. */
-const RECORDED = ROWS - 99;
 const REQUESTS = Array.from({ length: 40 }, (_, n) => ({ programmeId: n + 1, limit: 8 }));
 const never = () => false;
 type Filter = Partial<Parameters<typeof listConversions>[1]>;
@@ -259,18 +260,29 @@ const READS: readonly Read[] = [
 		["conversions_by_window", "moves_by_conversion"],
 		(db, store) => pruneExpired(within(store, db), createClock(), START_MS, never),
 	],
+];
+
+/** What the hot writes of a set touch. On SQLite all of them are looked at below. */
+const MOVES: readonly (readonly [
+	what: string,
+	indexes: readonly string[],
+	status: Status,
+	moves: MovesOf,
+])[] = [
 	[
-		"a recorded conversion that is confirmed",
-		["moves_by_conversion"],
-		async (db) => {
-			const [known] = await findManyByPublicId(db, [`cnv${String(RECORDED).padStart(8, "0")}`]);
-			ok(known?.status === "RECORDED");
-			await makeMoves(db, { clock: createClock(), random: createRandom() }, [
-				{ move: "confirm", known, change: {}, announcedBody: "{}" },
-			]);
-		},
+		"recorded conversions that are confirmed",
+		["conversions_pkey", "moves_by_conversion"],
+		"RECORDED",
+		(known) => ({ move: "confirm", known, change: {}, announcedBody: "{}" }),
+	],
+	[
+		"expired conversions that start anew",
+		["conversions_pkey", "moves_by_conversion"],
+		"EXPIRED",
+		(known) => ({ move: "record", known, change: {} }),
 	],
 ];
+type MovesOf = (known: Conversion) => Step;
 
 eachDatabase("plans", (database) => {
 	before(() => fillTables(database.store));
@@ -283,6 +295,26 @@ eachDatabase("plans", (database) => {
 				const plans = await plansOf(database.kind, trx, (db) => run(db, database.store));
 				checkPlans(plans, indexes);
 			}));
+	}
+
+	for (const [what, indexes, status, stepOf] of MOVES) {
+		for (const count of [1, 64]) {
+			test(`${what}, ${count} at once: along ${indexes.join(" and ")}`, async () => {
+				const { kind, store } = database;
+				if (kind === "SQLite") return checkSqliteWrites(database);
+				await rolledBack(store, async (trx) => {
+					const known = await trx
+						.selectFrom("conversions")
+						.selectAll()
+						.where("status", "=", status)
+						.limit(count)
+						.execute();
+					equal(known.length, count);
+					const deps = { clock: createClock(), random: createRandom() };
+					checkPlans(await plansOf(kind, trx, (db) => makeMoves(db, deps, known.map(stepOf))), indexes);
+				});
+			});
+		}
 	}
 
 	test("what a job decides several times is found along its index", async () => {
@@ -368,6 +400,25 @@ async function checkSqliteQueue({ location, store }: SuiteDatabase): Promise<voi
 			.filter((walk) => !["json_each", "programme"].includes(walk));
 		deepEqual(walked, []);
 		equal(plans.filter(({ indexes }) => indexes.includes("queue_by_due")).length >= 3, true);
+	} finally {
+		database.close();
+	}
+}
+
+/** Nor do the hot writes'. */
+async function checkSqliteWrites({ location, store }: SuiteDatabase): Promise<void> {
+	const database = new RememberingDatabase(location);
+	try {
+		await store.transact((trx) => createSqliteWrites(database).insertMoves(trx, []));
+		const plans = database.plans();
+		ok(plans.length >= 8);
+		// The links that it was given.
+		deepEqual(
+			plans.flatMap(({ walks }) => walks).filter((walk) => walk !== "link"),
+			[],
+		);
+		const indexes = plans.flatMap((plan) => plan.indexes);
+		equal(indexes.filter((index) => index === "moves_by_conversion").length, 2);
 	} finally {
 		database.close();
 	}

@@ -1,0 +1,134 @@
+// Hot writes on PostgreSQL: a set is one statement, its columns travel as arrays.
+
+import type { Conversion, NewConversion } from "./conversions.ts";
+import {
+	CHANGING,
+	CONVERSION,
+	type ColumnType,
+	INBOUND_CALL,
+	MOVE,
+	NONCE,
+	storedConversion,
+} from "./hot-columns.ts";
+import { hotStatement } from "./hot-statement.ts";
+import type { Change, HotWrites, NewNonce } from "./hot-writes.ts";
+import { columnLiteral } from "./postgres-array.ts";
+import type { Db } from "./schema.ts";
+
+export function createPostgresWrites(): HotWrites {
+	return {
+		insertConversions,
+		updateUnlessChanged,
+		removeUnlessChanged,
+		relinkMoves: async (trx, links) => {
+			await RELINK_MOVES.run(trx, arraysOf(LINK, links));
+		},
+		insertMoves: async (trx, moves) => {
+			await INSERT_MOVES.run(trx, arraysOf(MOVE, moves));
+		},
+		keepAnnouncedBodies: async (trx, bodies) => {
+			await KEEP_BODIES.run(trx, arraysOf(KEPT, bodies));
+		},
+		spendNonces,
+		insertInboundCalls: async (trx, calls) => {
+			await INSERT_CALLS.run(trx, arraysOf(INBOUND_CALL, calls));
+		},
+	};
+}
+
+type Columns = Readonly<Record<string, ColumnType>>;
+
+const CHANGE = { id: "bigint", was_status: "text", was_confirmed_at_ms: "bigint", ...CHANGING } as const;
+const READ = { id: "bigint", status: "text" } as const;
+const LINK = { from_id: "bigint", to_id: "bigint" } as const;
+const KEPT = { conversion_id: "bigint", body: "text" } as const;
+
+const INSERT_CONVERSIONS = hotStatement<{ id: number; public_id: string }>(
+	`${insertText("conversions", CONVERSION)}
+		on conflict (programme_id, order_id, event_type) do nothing returning id, public_id`,
+);
+const UPDATE_CONVERSIONS = hotStatement<{ id: number }>(
+	`update conversions set ${Object.keys(CHANGING)
+		.map((column) => `${column} = next.${column}`)
+		.join(", ")}
+		from ${listText("next", CHANGE)}
+		where conversions.id = next.id and conversions.status = next.was_status
+			and conversions.confirmed_at_ms is not distinct from next.was_confirmed_at_ms
+		returning conversions.id`,
+);
+const REMOVE_CONVERSIONS = hotStatement<{ id: number }>(
+	`delete from conversions using ${listText("read", READ)}
+		where conversions.id = read.id and conversions.status = read.status returning conversions.id`,
+);
+const RELINK_MOVES = hotStatement(
+	`update moves set conversion_id = link.to_id from ${listText("link", LINK)}
+		where moves.conversion_id = link.from_id`,
+);
+const INSERT_MOVES = hotStatement(insertText("moves", MOVE));
+const KEEP_BODIES = hotStatement(
+	`update moves set announced_body = kept.body from ${listText("kept", KEPT)}
+		where moves.conversion_id = kept.conversion_id and moves.move = 'record'`,
+);
+const SPEND_NONCES = hotStatement<{ programme_id: number; nonce: string }>(
+	`${insertText("nonces", NONCE)} on conflict do nothing returning programme_id, nonce`,
+);
+const INSERT_CALLS = hotStatement(insertText("inbound_calls", INBOUND_CALL));
+
+function insertText(table: string, columns: Columns): string {
+	return `insert into ${table} (${Object.keys(columns).join(", ")}) select * from ${listText("list", columns)}`;
+}
+
+/** The parameters as a table of their own, in the order of the rows. */
+function listText(name: string, columns: Columns): string {
+	const arrays = Object.values(columns).map((type, at) => `$${at + 1}::${type}[]`);
+	return `unnest(${arrays.join(", ")}) as ${name}(${Object.keys(columns).join(", ")})`;
+}
+
+type Cell = string | number | null;
+
+function arraysOf<Column extends string>(
+	columns: Readonly<Record<Column, ColumnType>>,
+	rows: readonly Partial<Readonly<Record<NoInfer<Column>, Cell>>>[],
+): string[] {
+	const names = Object.keys(columns) as Column[];
+	return names.map((name) => columnLiteral(rows, (row) => row[name] ?? null));
+}
+
+async function insertConversions(trx: Db, conversions: readonly NewConversion[]): Promise<Conversion[]> {
+	const rows = await INSERT_CONVERSIONS.run(trx, arraysOf(CONVERSION, conversions));
+	const ids = new Map(rows.map(({ id, public_id }) => [public_id, id]));
+	return conversions.flatMap((conversion) => {
+		const id = ids.get(conversion.public_id);
+		return id === undefined ? [] : [storedConversion(id, conversion)];
+	});
+}
+
+async function updateUnlessChanged(trx: Db, changes: readonly Change[]): Promise<Set<number>> {
+	const list = changes.map(({ before, after }) => ({
+		...after,
+		was_status: before.status,
+		was_confirmed_at_ms: before.confirmed_at_ms,
+	}));
+	return idsOf(await UPDATE_CONVERSIONS.run(trx, arraysOf(CHANGE, list)));
+}
+
+async function removeUnlessChanged(trx: Db, conversions: readonly Conversion[]): Promise<Set<number>> {
+	return idsOf(await REMOVE_CONVERSIONS.run(trx, arraysOf(READ, conversions)));
+}
+
+function idsOf(rows: readonly { id: number }[]): Set<number> {
+	return new Set(rows.map(({ id }) => id));
+}
+
+/** In the order of the index, so that two processes with the same nonces do not wait for each other. */
+async function spendNonces(trx: Db, nonces: readonly NewNonce[]): Promise<Set<NewNonce>> {
+	// Of one that comes twice the first is spent: the last to be put in the map.
+	const byKey = new Map(nonces.toReversed().map((nonce) => [keyOf(nonce), nonce]));
+	const list = [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, nonce]) => nonce);
+	const spent = await SPEND_NONCES.run(trx, arraysOf(NONCE, list));
+	return new Set(spent.flatMap((row) => byKey.get(keyOf(row)) ?? []));
+}
+
+function keyOf({ programme_id, nonce }: Pick<NewNonce, "programme_id" | "nonce">): string {
+	return `${programme_id} ${nonce}`;
+}

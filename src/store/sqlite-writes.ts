@@ -1,0 +1,126 @@
+// Hot writes on SQLite: prepared statements on the transaction's own connection (there is only one), a run for each
+// row, without composing SQL.
+
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import type { Conversion, NewConversion } from "./conversions.ts";
+import { CHANGING, CONVERSION, INBOUND_CALL, MOVE, NONCE, storedConversion } from "./hot-columns.ts";
+import type { Change, HotWrites, MoveLink, NewNonce } from "./hot-writes.ts";
+import type { Db } from "./schema.ts";
+
+export function createSqliteWrites(database: DatabaseSync): HotWrites {
+	// Prepared at first use: the tables may not exist before the migrations have run.
+	let statements: Statements | undefined;
+	/** Without a transaction the connection may be in the middle of somebody else's: the write then gets one of its own. */
+	async function write<Value>(db: Db, work: (statements: Statements) => Value): Promise<Value> {
+		if (!db.isTransaction) return db.transaction().execute((trx) => write(trx, work));
+		statements ??= prepareStatements(database);
+		return work(statements);
+	}
+	return {
+		insertConversions: (trx, rows) => write(trx, (prepared) => insertConversions(prepared, rows)),
+		updateUnlessChanged: (trx, changes) => write(trx, (prepared) => updateUnlessChanged(prepared, changes)),
+		removeUnlessChanged: (trx, rows) => write(trx, (prepared) => removeUnlessChanged(prepared, rows)),
+		relinkMoves: (trx, links) => write(trx, (prepared) => relinkMoves(prepared, links)),
+		insertMoves: (trx, moves) => write(trx, ({ insertMove }) => runForEach(insertMove, MOVE, moves)),
+		keepAnnouncedBodies: (trx, bodies) =>
+			write(trx, ({ keepBody }) => {
+				for (const { conversion_id, body } of bodies) keepBody.run(body, conversion_id);
+			}),
+		spendNonces: (trx, nonces) => write(trx, (prepared) => spendNonces(prepared, nonces)),
+		insertInboundCalls: (trx, calls) =>
+			write(trx, ({ insertCall }) => runForEach(insertCall, INBOUND_CALL, calls)),
+	};
+}
+
+type Statements = ReturnType<typeof prepareStatements>;
+
+function prepareStatements(database: DatabaseSync) {
+	const prepare = (text: string): StatementSync => database.prepare(text);
+	return {
+		insertConversion: prepare(
+			`${insertText("conversions", CONVERSION)} on conflict (programme_id, order_id, event_type) do nothing`,
+		),
+		updateConversion: prepare(
+			`update conversions set ${Object.keys(CHANGING)
+				.map((column) => `${column} = ?`)
+				.join(", ")} where id = ? and status = ? and confirmed_at_ms is ?`,
+		),
+		removeConversion: prepare("delete from conversions where id = ? and status = ?"),
+		// All at once: of two that go together, one may get the number that the other has left.
+		relinkMoves: prepare(
+			`update moves set conversion_id = link.value ->> 1 from json_each(?) as link
+				where moves.conversion_id = link.value ->> 0`,
+		),
+		insertMove: prepare(insertText("moves", MOVE)),
+		keepBody: prepare("update moves set announced_body = ? where conversion_id = ? and move = 'record'"),
+		insertNonce: prepare(`${insertText("nonces", NONCE)} on conflict do nothing`),
+		insertCall: prepare(insertText("inbound_calls", INBOUND_CALL)),
+	};
+}
+
+function insertText(table: string, columns: Readonly<Record<string, string>>): string {
+	const names = Object.keys(columns);
+	return `insert into ${table} (${names.join(", ")}) values (${names.map(() => "?").join(", ")})`;
+}
+
+function insertConversions(
+	{ insertConversion }: Statements,
+	conversions: readonly NewConversion[],
+): Conversion[] {
+	const stored: Conversion[] = [];
+	const values = valuesOf(CONVERSION);
+	for (const conversion of conversions) {
+		const { changes, lastInsertRowid } = insertConversion.run(...values(conversion));
+		if (changes !== 0) stored.push(storedConversion(Number(lastInsertRowid), conversion));
+	}
+	return stored;
+}
+
+function updateUnlessChanged({ updateConversion }: Statements, changes: readonly Change[]): Set<number> {
+	const changed = new Set<number>();
+	const values = valuesOf(CHANGING);
+	for (const { before, after } of changes) {
+		const { id, status, confirmed_at_ms } = before;
+		const { changes } = updateConversion.run(...values(after), id, status, confirmed_at_ms);
+		if (changes !== 0) changed.add(id);
+	}
+	return changed;
+}
+
+function removeUnlessChanged(
+	{ removeConversion }: Statements,
+	conversions: readonly Conversion[],
+): Set<number> {
+	const removed = conversions.filter(({ id, status }) => removeConversion.run(id, status).changes !== 0);
+	return new Set(removed.map(({ id }) => id));
+}
+
+function relinkMoves(statements: Statements, links: readonly MoveLink[]): void {
+	statements.relinkMoves.run(JSON.stringify(links.map(({ from_id, to_id }) => [from_id, to_id])));
+}
+
+function spendNonces({ insertNonce }: Statements, nonces: readonly NewNonce[]): Set<NewNonce> {
+	const values = valuesOf(NONCE);
+	return new Set(nonces.filter((nonce) => insertNonce.run(...values(nonce)).changes !== 0));
+}
+
+function runForEach<Column extends string>(
+	statement: StatementSync,
+	columns: Readonly<Record<Column, string>>,
+	rows: readonly Partial<Readonly<Record<NoInfer<Column>, Cell>>>[],
+): void {
+	const values = valuesOf(columns);
+	for (const row of rows) statement.run(...values(row));
+}
+
+type Cell = string | number | null;
+
+/** In the order of the columns. The array is the same each time: it is used up before the next row. */
+function valuesOf<Column extends string>(columns: Readonly<Record<Column, string>>) {
+	const names = Object.keys(columns) as Column[];
+	const values: SQLInputValue[] = [];
+	return (row: Partial<Readonly<Record<Column, Cell>>>): SQLInputValue[] => {
+		for (const [at, name] of names.entries()) values[at] = row[name] ?? null;
+		return values;
+	};
+}
