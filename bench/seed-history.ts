@@ -54,8 +54,8 @@ function statementsFor({ conversions, large, small, endsAtMs }: History, first: 
 				case when i % 10 in (8, 9) then 'RETURN' else null end, case when i % 500 = 0 then 1 else 0 end,
 				'postback', null, case when i % 10 in (6, 7) then null else 'shop' end, ${at}, ${at},
 				case when i % 10 in (6, 7) then ${at} + ${sql.lit(30 * DAY_MS)} else null end, ${at} from n`,
-		sql`insert into moves (id, conversion_id, move, to_status, decided_by, person_id, reason, at_ms)
-			${numbers} select i, i, 'approve', 'APPROVED', 'shop', null, null, ${at} from n where i % 10 < 6`,
+		sql`insert into moves (id, programme_id, conversion_id, move, to_status, decided_by, person_id, reason, at_ms)
+			${numbers} select i, ${programme}, i, 'approve', 'APPROVED', 'shop', null, null, ${at} from n where i % 10 < 6`,
 		...deliveriesOf("conversion.recorded", sql`i * 2 - 1`, { numbers, programme, at }),
 		...deliveriesOf("conversion.approved", sql`i * 2`, { numbers, programme, at }),
 		sql`insert into inbound_calls (programme_id, kind, method, target, outcome, http_status, order_id,
@@ -76,15 +76,15 @@ function deliveriesOf(
 	const httpStatus = sql`case when ${isFailed} then 404 else 204 end`;
 	const verdict = sql`case when ${isFailed} then 'refused' else 'delivered' end`;
 	return [
-		sql`insert into events (id, conversion_id, name, body)
-			${numbers} select ${id}, i, ${sql.lit(name)}, ${sql.lit(composeEvent(name, SAMPLE_SUBJECT))} from n`,
-		sql`insert into deliveries (id, public_id, programme_id, state, run, attempts, last_verdict,
+		sql`insert into events (id, programme_id, receiver_id, conversion_id, name, body)
+			${numbers} select ${id}, ${programme}, ${programme}, i, ${sql.lit(name)}, ${sql.lit(composeEvent(name, SAMPLE_SUBJECT))} from n`,
+		sql`insert into deliveries (id, public_id, programme_id, receiver_id, state, run, attempts, last_verdict,
 				last_http_status, created_at_ms, last_attempt_at_ms, finished_at_ms, failed_at_ms)
-			${numbers} select ${id}, 'dlv_' || substr(cast(10000000000 + ${id} as text), 2), ${programme},
+			${numbers} select ${id}, 'dlv_' || substr(cast(10000000000 + ${id} as text), 2), ${programme}, ${programme},
 				case when ${isFailed} then 'failed' else 'delivered' end, 1, 1, ${verdict}, ${httpStatus},
 				${at}, ${at}, ${at}, case when ${isFailed} then ${at} else null end from n`,
-		sql`insert into attempts (delivery_id, seq, run, result, http_status, started_at_ms, took_ms, answer_ms)
-			${numbers} select ${id}, 1, 1, ${verdict}, ${httpStatus}, ${at}, 80 + i % 100, 60 + i % 100 from n`,
+		sql`insert into attempts (delivery_id, seq, programme_id, run, result, http_status, started_at_ms, took_ms, answer_ms)
+			${numbers} select ${id}, 1, ${programme}, 1, ${verdict}, ${httpStatus}, ${at}, 80 + i % 100, 60 + i % 100 from n`,
 	];
 }
 

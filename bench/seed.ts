@@ -47,7 +47,7 @@ export async function seedDue(
 			.insertInto("signing_secrets")
 			.values({
 				public_id: makeId("sec", nowMs, random.bytes(ID_RANDOM_BYTES)),
-				programme_id: programme.id,
+				receiver_id: programme.id,
 				sealed,
 				hint: "seed",
 				created_at_ms: nowMs,

@@ -190,11 +190,11 @@ class OpenedSecrets {
 		this.#sealingKey = sealingKey;
 	}
 
-	keyOf({ id, programme_id, sealed }: SigningSecret): KeyObject {
+	keyOf({ id, receiver_id, sealed }: SigningSecret): KeyObject {
 		const kept = this.#keys.get(id);
 		if (kept !== undefined) return kept;
 		if (this.#keys.size >= OpenedSecrets.#MAX_KEPT) this.#keys.clear();
-		const secret = openSecret(this.#sealingKey, programme_id, sealed);
+		const secret = openSecret(this.#sealingKey, receiver_id, sealed);
 		if (secret === null) throw new Error("a signing secret does not open with this RINGBACK_SECRET_KEY");
 		const key = signingKey(secret);
 		this.#keys.set(id, key);

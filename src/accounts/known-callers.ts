@@ -47,7 +47,7 @@ async function readKeys({ store, clock }: Deps, hashes: readonly string[]): Prom
 	const programmes = await findProgrammesById(store.db, programmeIds);
 	const secrets = Map.groupBy(
 		await findUsableSecrets(store.db, programmeIds, clock.nowMs()),
-		(secret) => secret.programme_id,
+		(secret) => secret.receiver_id,
 	);
 	return new Map(
 		apiKeys.flatMap((apiKey) => {

@@ -50,7 +50,7 @@ export async function prepareSecret(
 			);
 		}
 		const made = await makeSecret(trx, deps, programmeId, nowMs, null);
-		const named = { programme_id: programmeId, hint: hintOf(made.secret) };
+		const named = { receiver_id: programmeId, hint: hintOf(made.secret) };
 		await noteStep(trx, "secret.prepared", personId, named, nowMs);
 		return succeed(made);
 	});
@@ -120,7 +120,7 @@ export async function makeSecret(
 	const secretId = makeId("sec", nowMs, random.bytes(ID_RANDOM_BYTES));
 	await insertSecret(trx, {
 		public_id: secretId,
-		programme_id: programmeId,
+		receiver_id: programmeId,
 		sealed: sealSecret(sealingKey, programmeId, secret, random.bytes(SEALING_IV_BYTES)),
 		hint: hintOf(secret),
 		created_at_ms: nowMs,
@@ -133,7 +133,7 @@ function noteStep(
 	trx: Db,
 	action: AuditAction & `secret.${string}`,
 	personId: number | null,
-	{ programme_id: programmeId, hint }: Pick<SigningSecret, "programme_id" | "hint">,
+	{ receiver_id: programmeId, hint }: Pick<SigningSecret, "receiver_id" | "hint">,
 	nowMs: number,
 ): Promise<void> {
 	return noteAudit(trx, { personId, programmeId, action, subject: `rbs_…${hint}` }, nowMs);

@@ -319,7 +319,13 @@ class ReadingCounter implements KyselyPlugin {
 
 async function anyMove({ store, programme }: Pick<TestShop, "store" | "programme">) {
 	const { id } = await addConversion(store, programme.id, { order_id: "any", status: "APPROVED" });
-	return { conversion_id: id, move: "approve", to_status: "APPROVED", at_ms: START_MS } as const;
+	return {
+		programme_id: programme.id,
+		conversion_id: id,
+		move: "approve",
+		to_status: "APPROVED",
+		at_ms: START_MS,
+	} as const;
 }
 
 interface Message {

@@ -56,7 +56,7 @@ async function openWorkingAgain(
 	if (!(await endOpenNotice(trx, programmeId, nowMs))) return;
 	await insertNotice(trx, {
 		public_id: fresh.publicId,
-		programme_id: programmeId,
+		receiver_id: programmeId,
 		kind: "callbacks_working_again",
 		opened_at_ms: nowMs,
 		updated_at_ms: nowMs,

@@ -41,7 +41,7 @@ export async function mailOwners(deps: MailOwnersDeps, isStopping: () => boolean
 
 async function mailOne(deps: MailOwnersDeps, found: readonly Notice[]): Promise<void> {
 	const { store, clock, log, mailer } = deps;
-	const programmeId = found[0]?.programme_id;
+	const programmeId = found[0]?.receiver_id;
 	if (programmeId === undefined) return;
 	const programme = (await findProgrammesById(store.db, [programmeId])).get(programmeId);
 	const to = await ownerEmails(store.db, programmeId);

@@ -31,7 +31,7 @@ function notice(change: Partial<Notice> = {}): Notice {
 	return {
 		id: 1,
 		public_id: "ntc_1",
-		programme_id: 1,
+		receiver_id: 1,
 		kind: "callbacks_failing",
 		opened_at_ms: OPENED_AT_MS,
 		updated_at_ms: OPENED_AT_MS,

@@ -76,6 +76,7 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 	await insertMoves(
 		trx,
 		made.map(({ step, conversion }) => ({
+			programme_id: conversion.programme_id,
 			conversion_id: conversion.id,
 			move: step.move,
 			to_status: conversion.status,

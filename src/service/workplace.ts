@@ -132,7 +132,7 @@ function findSealingKey({ secretKey, database }: Config, log: Log, mayMake: bool
 
 /** With the wrong key nothing could be signed or checked: better not to start than to refuse every shop. */
 function checkSealingKey(key: Uint8Array, sealed: SigningSecret | undefined): void {
-	if (sealed === undefined || openSecret(key, sealed.programme_id, sealed.sealed) !== null) return;
+	if (sealed === undefined || openSecret(key, sealed.receiver_id, sealed.sealed) !== null) return;
 	throw new StartError(
 		"RINGBACK_SECRET_KEY is not the key that the signing secrets in this database were sealed with. Set the right one, or restore the key file beside the SQLite file.",
 	);

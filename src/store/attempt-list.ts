@@ -18,7 +18,7 @@ export async function findDeliveryDetail(db: Db, programmeId: number, publicId: 
 			"conversions.public_id as conversionId",
 		])
 		.where("deliveries.public_id", "=", publicId)
-		.where("deliveries.programme_id", "=", programmeId)
+		.where("deliveries.receiver_id", "=", programmeId)
 		.executeTakeFirst();
 }
 

@@ -16,7 +16,7 @@ export async function findDelivery(
 		.selectFrom("deliveries")
 		.selectAll()
 		.where("public_id", "=", publicId)
-		.where("programme_id", "=", programmeId)
+		.where("receiver_id", "=", programmeId)
 		.executeTakeFirst();
 }
 
@@ -31,7 +31,7 @@ export async function failedSince(
 	return db
 		.selectFrom("deliveries")
 		.selectAll()
-		.where("programme_id", "=", programmeId)
+		.where("receiver_id", "=", programmeId)
 		.where("failed_at_ms", ">=", sinceMs)
 		.where("failed_at_ms", "<=", untilMs)
 		.orderBy("failed_at_ms")
@@ -63,7 +63,7 @@ export async function requeue(
 			.insertInto("queue")
 			.values({
 				id: delivery.id,
-				programme_id: programmeId,
+				receiver_id: programmeId,
 				due_at_ms: nowMs,
 				endpoint_epoch: target.endpointEpoch,
 				run: delivery.run + 1,

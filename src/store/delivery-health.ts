@@ -17,7 +17,7 @@ export async function newestAnswerTimes(db: Db, programmeId: number, sinceMs: nu
 			eb
 				.selectFrom("deliveries")
 				.select("id")
-				.where("programme_id", "=", programmeId)
+				.where("receiver_id", "=", programmeId)
 				.orderBy("id", "desc")
 				.limit(NEWEST_DELIVERIES)
 				.as("newest"),
@@ -61,7 +61,7 @@ async function summarizeWaiting(db: Db, programmeId: number, from: "asc" | "desc
 			eb
 				.selectFrom("queue")
 				.select("id")
-				.where("programme_id", "=", programmeId)
+				.where("receiver_id", "=", programmeId)
 				.orderBy("due_at_ms", from)
 				.limit(limit)
 				.as("waiting"),

@@ -47,7 +47,7 @@ export async function newestProgress(db: Db, programmeId: number): Promise<strin
 	const deliveries = await db
 		.selectFrom("deliveries")
 		.select(["id", "state", "run", "attempts", "last_attempt_at_ms"])
-		.where("programme_id", "=", programmeId)
+		.where("receiver_id", "=", programmeId)
 		.orderBy("id", "desc")
 		.limit(WATCHED_ROWS)
 		.execute();
@@ -111,10 +111,10 @@ export function selectDeliveries(db: Db) {
 		]);
 }
 
-/** Along deliveries_by_programme. */
+/** Along deliveries_by_receiver. */
 function readNewest(db: Db, programmeId: number, after: Cursor | undefined, limit: number) {
 	return selectDeliveries(db)
-		.where("deliveries.programme_id", "=", programmeId)
+		.where("deliveries.receiver_id", "=", programmeId)
 		.where("deliveries.id", "<", endId(after))
 		.orderBy("deliveries.id", "desc")
 		.limit(limit)
@@ -124,7 +124,7 @@ function readNewest(db: Db, programmeId: number, after: Cursor | undefined, limi
 /** Along deliveries_failed. */
 function readFailed(db: Db, programmeId: number, after: Cursor | undefined, limit: number) {
 	return selectDeliveries(db)
-		.where("deliveries.programme_id", "=", programmeId)
+		.where("deliveries.receiver_id", "=", programmeId)
 		.where("deliveries.failed_at_ms", "is not", null)
 		.$if(after !== undefined, (query) =>
 			query.where(({ eb, refTuple, tuple }) =>
@@ -140,7 +140,7 @@ function readFailed(db: Db, programmeId: number, after: Cursor | undefined, limi
 /** Along queue_by_due: the queue has a row exactly while a delivery is pending. */
 function readPending(db: Db, programmeId: number, after: Cursor | undefined, limit: number) {
 	return selectDeliveries(db)
-		.where("queue.programme_id", "=", programmeId)
+		.where("queue.receiver_id", "=", programmeId)
 		.$if(after !== undefined, (query) =>
 			query.where(({ eb, refTuple, tuple }) =>
 				eb(refTuple("queue.due_at_ms", "queue.id"), ">", tuple(after?.at ?? 0, after?.id ?? 0)),

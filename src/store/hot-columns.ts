@@ -38,6 +38,7 @@ export const CONVERSION = {
 } as const satisfies ColumnsOf<Insertable<ConversionsTable>>;
 
 export const MOVE = {
+	programme_id: "bigint",
 	conversion_id: "bigint",
 	move: "text",
 	to_status: "text",

@@ -22,7 +22,7 @@ export async function listNotices(
 			.leftJoin("deliveries", "deliveries.id", "notices.last_delivery_id")
 			.selectAll("notices")
 			.select("deliveries.public_id as lastDeliveryPublicId")
-			.where("notices.programme_id", "=", programmeId)
+			.where("notices.receiver_id", "=", programmeId)
 			.where("notices.id", "<", beforeId)
 			.orderBy("notices.id", "desc")
 			.limit(limit)
@@ -36,7 +36,7 @@ export async function findOpenNotice(db: Db, programmeId: number): Promise<Notic
 		db
 			.selectFrom("notices")
 			.selectAll()
-			.where("programme_id", "=", programmeId)
+			.where("receiver_id", "=", programmeId)
 			// As a literal: only then do both databases use the partial index.
 			.where("kind", "=", sql.lit("callbacks_failing"))
 			.where("ended_at_ms", "is", null)

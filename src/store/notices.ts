@@ -32,7 +32,7 @@ export async function addFailures(
 		.insertInto("notices")
 		.values({
 			public_id: fresh.publicId,
-			programme_id: failure.programmeId,
+			receiver_id: failure.programmeId,
 			kind: "callbacks_failing",
 			opened_at_ms: nowMs,
 			failures: failure.failures,
@@ -42,7 +42,7 @@ export async function addFailures(
 		})
 		.onConflict((conflict) =>
 			conflict
-				.column("programme_id")
+				.column("receiver_id")
 				.where("kind", "=", sql.lit("callbacks_failing"))
 				.where("ended_at_ms", "is", null)
 				.doUpdateSet((eb) => ({
@@ -60,7 +60,7 @@ export async function endOpenNotice(trx: Db, programmeId: number, nowMs: number)
 	const { numUpdatedRows } = await trx
 		.updateTable("notices")
 		.set({ ended_at_ms: nowMs, updated_at_ms: nowMs })
-		.where("programme_id", "=", programmeId)
+		.where("receiver_id", "=", programmeId)
 		.where("kind", "=", "callbacks_failing")
 		.where("ended_at_ms", "is", null)
 		.executeTakeFirst();
@@ -88,7 +88,7 @@ export async function lastMailedAtMs(
 export async function findNoticesToMail(db: Db, nowMs: number): Promise<Notice[]> {
 	const first = await db
 		.selectFrom("notices")
-		.select("programme_id")
+		.select("receiver_id")
 		.where("mail_due_at_ms", "<=", nowMs)
 		.orderBy("mail_due_at_ms")
 		.limit(1)
@@ -97,7 +97,7 @@ export async function findNoticesToMail(db: Db, nowMs: number): Promise<Notice[]
 	return db
 		.selectFrom("notices")
 		.selectAll()
-		.where("programme_id", "=", first.programme_id)
+		.where("receiver_id", "=", first.receiver_id)
 		.where("mail_due_at_ms", "is not", null)
 		.orderBy("id")
 		.execute();
@@ -165,7 +165,7 @@ export async function postponeMails(
 	await db
 		.updateTable("notices")
 		.set({ mail_due_at_ms: untilMs })
-		.where("programme_id", "=", programmeId)
+		.where("receiver_id", "=", programmeId)
 		.where("mail_due_at_ms", "<=", nowMs)
 		.execute();
 }

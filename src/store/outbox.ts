@@ -18,7 +18,15 @@ export async function insertOwedEvents(trx: Db, owed: readonly OwedEvent[], nowM
 	if (owed.length === 0) return;
 	const events = await trx
 		.insertInto("events")
-		.values(owed.map(({ conversionId, name, body }) => ({ conversion_id: conversionId, name, body })))
+		.values(
+			owed.map(({ conversionId, programmeId, name, body }) => ({
+				programme_id: programmeId,
+				receiver_id: programmeId,
+				conversion_id: conversionId,
+				name,
+				body,
+			})),
+		)
 		.returning(["id", "conversion_id"])
 		.execute();
 	// Neither database promises the order of returned rows; within a set a conversion has one event.
@@ -31,6 +39,7 @@ export async function insertOwedEvents(trx: Db, owed: readonly OwedEvent[], nowM
 				id: row.id,
 				public_id: row.deliveryPublicId,
 				programme_id: row.programmeId,
+				receiver_id: row.programmeId,
 				state: "pending" as const,
 				run: 1,
 				attempts: 0,
@@ -43,7 +52,7 @@ export async function insertOwedEvents(trx: Db, owed: readonly OwedEvent[], nowM
 		.values(
 			rows.map((row) => ({
 				id: row.id,
-				programme_id: row.programmeId,
+				receiver_id: row.programmeId,
 				due_at_ms: nowMs,
 				endpoint_epoch: row.endpointEpoch,
 				run: 1,
@@ -68,7 +77,7 @@ export async function programmesOwedEvents(
 		.selectFrom("programmes")
 		.innerJoin("signing_secrets", (join) =>
 			join
-				.onRef("signing_secrets.programme_id", "=", "programmes.id")
+				.onRef("signing_secrets.receiver_id", "=", "programmes.id")
 				.on("signing_secrets.activated_at_ms", "is not", null)
 				.on("signing_secrets.replaced_at_ms", "is", null),
 		)

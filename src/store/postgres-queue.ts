@@ -46,7 +46,7 @@ async function settleAttempted(
 		with result as (
 			select * from unnest(
 				${column((s) => s.delivery.id)}::bigint[], ${column((s) => s.delivery.claim)}::bigint[],
-				${column((s) => s.delivery.seq + 1)}::int[], ${column((s) => s.delivery.run)}::int[],
+				${column((s) => s.delivery.seq + 1)}::int[], ${column((s) => s.delivery.programmeId)}::bigint[], ${column((s) => s.delivery.run)}::int[],
 				${column((s) => s.delivery.counted + 1)}::int[],
 				${column((s) => (s.kind === "finished" ? s.state : "pending"))}::text[],
 				${column((s) => (s.kind === "retry" ? s.dueAtMs : null))}::bigint[],
@@ -58,7 +58,7 @@ async function settleAttempted(
 				${column((s) => s.attempt.tlsMs)}::float8[], ${column((s) => s.attempt.answerMs)}::float8[],
 				${column((s) => s.attempt.endpointId)}::bigint[], ${column((s) => s.attempt.nonce)}::text[],
 				${column((s) => s.attempt.signature)}::text[]
-			) as r(id, claim, seq, run, counted, state, due_at_ms, finished_at_ms, verdict, result, http_status, detail,
+			) as r(id, claim, seq, programme_id, run, counted, state, due_at_ms, finished_at_ms, verdict, result, http_status, detail,
 				started_at_ms, took_ms, look_up_ms, connect_ms, tls_ms, answer_ms, endpoint_id, nonce, signature)
 		), taken as (
 			delete from queue q using result r
@@ -74,9 +74,9 @@ async function settleAttempted(
 				failed_at_ms = case r.state when 'failed' then r.finished_at_ms end
 				from result r join kept using (id) where d.id = r.id
 		), logged as (
-			insert into attempts (delivery_id, seq, run, result, http_status, detail, started_at_ms, took_ms, look_up_ms,
+			insert into attempts (delivery_id, seq, programme_id, run, result, http_status, detail, started_at_ms, took_ms, look_up_ms,
 				connect_ms, tls_ms, answer_ms, endpoint_id, nonce, signature)
-				select r.id, r.seq, r.run, r.result, r.http_status, r.detail, r.started_at_ms, r.took_ms, r.look_up_ms,
+				select r.id, r.seq, r.programme_id, r.run, r.result, r.http_status, r.detail, r.started_at_ms, r.took_ms, r.look_up_ms,
 					r.connect_ms, r.tls_ms, r.answer_ms, r.endpoint_id, r.nonce, r.signature
 				from result r join kept using (id)
 		)
@@ -132,14 +132,14 @@ async function claimDue(
 			select d.* from request cross join lateral (
 				select * from (
 					select q.id, q.claim, q.due_at_ms from queue q
-						where q.programme_id = request.programme_id and q.due_at_ms <= ${nowMs}
+						where q.receiver_id = request.programme_id and q.due_at_ms <= ${nowMs}
 						order by q.due_at_ms limit request.row_limit for update skip locked) one limit ${largestLimit}) d
 		)
 		update queue q set claim = ${claim}, due_at_ms = ${nowMs + CLAIM_LAPSE_MS},
 			seq = q.seq + (case when due.claim is null then 0 else 1 end)
 			from due join events e on e.id = due.id
 			where q.id = due.id and q.id = any(array(select id from due))
-			returning q.id, q.programme_id as "programmeId", due.claim as "oldClaim", due.due_at_ms as "oldDueAtMs",
+			returning q.id, q.receiver_id as "programmeId", due.claim as "oldClaim", due.due_at_ms as "oldDueAtMs",
 				q.endpoint_epoch as "endpointEpoch", q.run, q.counted, q.seq, e.name as "eventName",
 				e.body as "eventBody"`.execute(trx);
 	// An update returns its rows in whatever order it met them.
@@ -162,6 +162,7 @@ async function recordInterrupted(trx: Db, rows: readonly TakenRow[]): Promise<vo
 			rows.map((row) => ({
 				delivery_id: row.id,
 				seq: row.seq,
+				programme_id: row.programmeId,
 				run: row.run,
 				result: "interrupted" as const,
 				started_at_ms: row.oldDueAtMs - CLAIM_LAPSE_MS,
@@ -191,7 +192,7 @@ async function readNextDue(trx: Db, programmeIds: readonly number[]): Promise<Cl
 	if (programmeIds.length === 0) return [];
 	const { rows } = await sql<{ programmeId: number; dueAtMs: number | null }>`
 		select p.id as "programmeId",
-			(select q.due_at_ms from queue q where q.programme_id = p.id order by q.due_at_ms limit 1) as "dueAtMs"
+			(select q.due_at_ms from queue q where q.receiver_id = p.id order by q.due_at_ms limit 1) as "dueAtMs"
 			from unnest(${programmeIds}::bigint[]) as p(id)`.execute(trx);
 	return rows;
 }
@@ -200,12 +201,12 @@ async function readAgenda(db: Db): Promise<AgendaRow[]> {
 	// Jumps from programme to programme along the index instead of reading every row.
 	const { rows } = await sql<AgendaRow>`
 		with recursive programme(id) as (
-			(select programme_id from queue order by programme_id limit 1)
+			(select receiver_id from queue order by receiver_id limit 1)
 			union all
-			select (select q.programme_id from queue q where q.programme_id > programme.id
-				order by q.programme_id limit 1) from programme where programme.id is not null)
+			select (select q.receiver_id from queue q where q.receiver_id > programme.id
+				order by q.receiver_id limit 1) from programme where programme.id is not null)
 		select programme.id as "programmeId", first.due_at_ms as "dueAtMs" from programme
-			cross join lateral (select q.due_at_ms from queue q where q.programme_id = programme.id
+			cross join lateral (select q.due_at_ms from queue q where q.receiver_id = programme.id
 				order by q.due_at_ms limit 1) first
 			where programme.id is not null`.execute(db);
 	return rows;

@@ -56,7 +56,7 @@ async function readProgrammes(
 			eb
 				.selectFrom("notices")
 				.select("notices.opened_at_ms")
-				.whereRef("notices.programme_id", "=", "programmes.id")
+				.whereRef("notices.receiver_id", "=", "programmes.id")
 				// As a literal: only then do both databases use the partial index.
 				.where("notices.kind", "=", sql.lit("callbacks_failing"))
 				.where("notices.ended_at_ms", "is", null)

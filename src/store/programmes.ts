@@ -111,7 +111,7 @@ export async function ownerEmails(db: Db, programmeId: number): Promise<string[]
 export async function setEndpoint(db: Db, programmeId: number, url: string, nowMs: number): Promise<void> {
 	const { id } = await db
 		.insertInto("endpoints")
-		.values({ programme_id: programmeId, url, saved_at_ms: nowMs })
+		.values({ receiver_id: programmeId, url, saved_at_ms: nowMs })
 		.returning("id")
 		.executeTakeFirstOrThrow();
 	await db.updateTable("programmes").set({ endpoint_id: id }).where("id", "=", programmeId).execute();
@@ -133,7 +133,7 @@ export async function removeEndpoint(db: Db, programmeId: number, nowMs: number)
 	await db
 		.updateTable("queue")
 		.set({ claim: REMOVAL_CLAIM })
-		.where("programme_id", "=", programmeId)
+		.where("receiver_id", "=", programmeId)
 		.where("claim", "is", null)
 		.execute();
 	const { numUpdatedRows } = await db
@@ -143,13 +143,13 @@ export async function removeEndpoint(db: Db, programmeId: number, nowMs: number)
 			eb
 				.selectFrom("queue")
 				.select("id")
-				.where("programme_id", "=", programmeId)
+				.where("receiver_id", "=", programmeId)
 				.where("claim", "=", REMOVAL_CLAIM),
 		)
 		.executeTakeFirst();
 	await db
 		.deleteFrom("queue")
-		.where("programme_id", "=", programmeId)
+		.where("receiver_id", "=", programmeId)
 		.where("claim", "=", REMOVAL_CLAIM)
 		.execute();
 	return Number(numUpdatedRows);

@@ -71,11 +71,11 @@ export interface CallbackTarget {
 /** The columns are CallbackTarget's. Both databases read it; each adds which programmes. */
 export const TARGET_SELECT = `select p.id as "programmeId", p.endpoint_id as "endpointId",
 	p.endpoint_epoch as "endpointEpoch", e.url, s.id as "secretId", s.sealed as "sealedSecret",
-	exists (select 1 from notices n where n.programme_id = p.id and n.kind = 'callbacks_failing'
+	exists (select 1 from notices n where n.receiver_id = p.id and n.kind = 'callbacks_failing'
 		and n.ended_at_ms is null) as "isFailing"
 	from programmes p
 	left join endpoints e on e.id = p.endpoint_id
-	left join signing_secrets s on s.programme_id = p.id and s.activated_at_ms is not null
+	left join signing_secrets s on s.receiver_id = p.id and s.activated_at_ms is not null
 		and s.replaced_at_ms is null`;
 
 export interface Claimed {

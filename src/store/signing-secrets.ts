@@ -29,7 +29,7 @@ export async function findUsableSecrets(
 	return db
 		.selectFrom("signing_secrets")
 		.selectAll()
-		.where("programme_id", "in", programmeIds)
+		.where("receiver_id", "in", programmeIds)
 		.where("ended_at_ms", "is", null)
 		.where((eb) =>
 			eb.or([eb("replaced_at_ms", "is", null), eb("replaced_at_ms", ">", nowMs - REPLACED_SECRET_GRACE_MS)]),
@@ -80,19 +80,19 @@ export async function findPreparedSecret(db: Db, programmeId: number): Promise<S
 }
 
 function secretsOf(db: Db, programmeId: number) {
-	return db.selectFrom("signing_secrets").selectAll().where("programme_id", "=", programmeId);
+	return db.selectFrom("signing_secrets").selectAll().where("receiver_id", "=", programmeId);
 }
 
 /** In the order that keeps at most one of them active at every moment. */
 export async function activatePrepared(
 	trx: Db,
-	{ id, programme_id }: SigningSecret,
+	{ id, receiver_id }: SigningSecret,
 	nowMs: number,
 ): Promise<void> {
 	await trx
 		.updateTable("signing_secrets")
 		.set({ replaced_at_ms: nowMs })
-		.where("programme_id", "=", programme_id)
+		.where("receiver_id", "=", receiver_id)
 		.where("activated_at_ms", "is not", null)
 		.where("replaced_at_ms", "is", null)
 		.execute();

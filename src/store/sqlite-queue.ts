@@ -54,35 +54,35 @@ function prepareStatements(database: DatabaseSync) {
 		cancel: prepare("update deliveries set state = 'cancelled', finished_at_ms = ? where id = ?"),
 		// By name: a later, compatible schema may have more columns.
 		addAttempt: prepare(
-			`insert into attempts (delivery_id, seq, run, result, http_status, detail, started_at_ms, took_ms, look_up_ms,
+			`insert into attempts (delivery_id, seq, programme_id, run, result, http_status, detail, started_at_ms, took_ms, look_up_ms,
 				connect_ms, tls_ms, answer_ms, endpoint_id, nonce, signature)
-				values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+				values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		),
 		addInterrupted: prepare(
-			`insert into attempts (delivery_id, seq, run, result, started_at_ms) values (?, ?, ?, 'interrupted', ?)`,
+			`insert into attempts (delivery_id, seq, programme_id, run, result, started_at_ms) values (?, ?, ?, ?, 'interrupted', ?)`,
 		),
 		noteInterrupted: prepare("update deliveries set attempts = ? where id = ?"),
 		countInterrupted: prepare("update queue set seq = ? where id = ?"),
 		findDue: prepare(
-			`select q.id, q.programme_id as "programmeId", q.due_at_ms as "oldDueAtMs", q.claim as "oldClaim",
+			`select q.id, q.receiver_id as "programmeId", q.due_at_ms as "oldDueAtMs", q.claim as "oldClaim",
 				q.endpoint_epoch as "endpointEpoch", q.run, q.counted, q.seq, e.name as "eventName", e.body as "eventBody"
 				from queue q join events e on e.id = q.id
-				where q.programme_id = ? and q.due_at_ms <= ? order by q.due_at_ms limit ?`,
+				where q.receiver_id = ? and q.due_at_ms <= ? order by q.due_at_ms limit ?`,
 		),
 		// All of a pass at once: a call for each row would cost more than the row.
 		markClaimed: prepare(
 			"update queue set claim = ?, due_at_ms = ? where id in (select value from json_each(?))",
 		),
 		findTarget: prepare(`${TARGET_SELECT} where p.id = ?`),
-		firstDue: prepare("select min(due_at_ms) as due from queue where programme_id = ?"),
+		firstDue: prepare("select min(due_at_ms) as due from queue where receiver_id = ?"),
 		// Jumps from programme to programme along the index instead of reading every row.
 		agenda: prepare(
 			`with recursive programme(id) as (
-				select min(programme_id) from queue
+				select min(receiver_id) from queue
 				union all
-				select (select min(programme_id) from queue where programme_id > programme.id)
+				select (select min(receiver_id) from queue where receiver_id > programme.id)
 					from programme where programme.id is not null)
-			select id as "programmeId", (select min(due_at_ms) from queue where programme_id = programme.id) as "dueAtMs"
+			select id as "programmeId", (select min(due_at_ms) from queue where receiver_id = programme.id) as "dueAtMs"
 				from programme where id is not null`,
 		),
 	};
@@ -134,6 +134,7 @@ function addAttempt(statements: Statements, delivery: DeliveryClaim, attempt: At
 	statements.addAttempt.run(
 		delivery.id,
 		delivery.seq + 1,
+		delivery.programmeId,
 		delivery.run,
 		attempt.result,
 		attempt.httpStatus,
@@ -179,7 +180,7 @@ function claimDue(
 /** The attempt of a process that died may have reached the shop: it counts as one more in the log. */
 function recordInterrupted(statements: Statements, row: TakenRow): void {
 	row.seq++;
-	statements.addInterrupted.run(row.id, row.seq, row.run, row.oldDueAtMs - CLAIM_LAPSE_MS);
+	statements.addInterrupted.run(row.id, row.seq, row.programmeId, row.run, row.oldDueAtMs - CLAIM_LAPSE_MS);
 	statements.noteInterrupted.run(row.seq, row.id);
 	statements.countInterrupted.run(row.seq, row.id);
 }

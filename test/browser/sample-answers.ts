@@ -103,6 +103,7 @@ async function writeAnswers(
 			.values({
 				delivery_id: delivery.id,
 				seq: written,
+				programme_id: programme.id,
 				run: 1,
 				result: outcome.kind === "timeout" ? "timeout" : "answered",
 				http_status: outcome.kind === "answered" ? outcome.status : null,

@@ -123,7 +123,7 @@ async function writeNotices({ store, random }: Service, { id }: Programme, endMs
 		.where("programme_id", "=", id)
 		.where("last_http_status", "=", 404)
 		.execute();
-	const common = { programme_id: id, mailed_to: OWNER };
+	const common = { receiver_id: id, mailed_to: OWNER };
 	const notices: Insertable<NoticesTable>[] = [
 		{
 			...common,

@@ -254,14 +254,14 @@ eachDatabase("the health of callbacks", (database) => {
 			.where("id", "=", oldest)
 			.execute();
 		// Made later, due earlier, and more than are counted.
-		await sql`insert into queue (id, programme_id, due_at_ms, endpoint_epoch, run, counted, seq)
+		await sql`insert into queue (id, receiver_id, due_at_ms, endpoint_epoch, run, counted, seq)
 			with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sql.lit(MAX_COUNTED_PENDING)})
 			select ${sql.lit(oldest)} + 1000000 + i, ${sql.lit(programme.id)}, ${sql.lit(START_MS)} + i, 0, 1, 0, 0 from n`.execute(
 			store.db,
 		);
 		const { pending } = await readCallbackHealth(store.db, programme.id, START_MS);
 		deepEqual(pending, { count: MAX_COUNTED_PENDING, oldestAtMs: START_MS - 100_000 });
-		await store.db.deleteFrom("queue").where("programme_id", "=", programme.id).execute();
+		await store.db.deleteFrom("queue").where("receiver_id", "=", programme.id).execute();
 	});
 
 	test("what is given back or cancelled is no attempt", async () => {

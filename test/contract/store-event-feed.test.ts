@@ -8,6 +8,7 @@ import { approveDue } from "../../src/conversions/end-windows.ts";
 import { hasReached, readFeed, startOfFeed } from "../../src/conversions/event-feed.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { insertMoves, type NewMove } from "../../src/store/conversion-moves.ts";
+import type { Conversion } from "../../src/store/conversions.ts";
 import type { Programme } from "../../src/store/programmes.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
@@ -22,22 +23,22 @@ eachDatabase("the feed of events", (database) => {
 		const programme = await addProgramme(store);
 		const stranger = await addProgramme(store);
 		const listener = await startListening(store, programme);
-		const { id } = await addConversion(store, programme.id, {
+		const reversed = await addConversion(store, programme.id, {
 			order_id: "A",
 			status: "REVERSED",
 			reason: "RETURN",
 		});
-		await addMove(store.db, id, "record", "RECORDED");
-		await addMove(store.db, id, "approve", "APPROVED");
-		await addMove(store.db, id, "reverse", "REVERSED", "RETURN");
+		await addMove(store.db, reversed, "record", "RECORDED");
+		await addMove(store.db, reversed, "approve", "APPROVED");
+		await addMove(store.db, reversed, "reverse", "REVERSED", "RETURN");
 		const parked = await addConversion(store, programme.id, { order_id: "B", status: "RECORDED" });
-		await addMove(store.db, parked.id, "park", "PARKED");
-		await addMove(store.db, parked.id, "confirm", "RECORDED");
+		await addMove(store.db, parked, "park", "PARKED");
+		await addMove(store.db, parked, "confirm", "RECORDED");
 		const expired = await addConversion(store, programme.id, { order_id: "C", status: "EXPIRED" });
-		await addMove(store.db, expired.id, "park", "PARKED");
-		await addMove(store.db, expired.id, "expire", "EXPIRED");
+		await addMove(store.db, expired, "park", "PARKED");
+		await addMove(store.db, expired, "expire", "EXPIRED");
 		const foreign = await addConversion(store, stranger.id);
-		await addMove(store.db, foreign.id, "record", "RECORDED");
+		await addMove(store.db, foreign, "record", "RECORDED");
 		const all = ["recorded A RECORDED null", "approved A APPROVED null", "reversed A REVERSED RETURN"];
 		await listener.catchUp();
 		deepEqual(listener.told, all);
@@ -51,8 +52,8 @@ eachDatabase("the feed of events", (database) => {
 	test("what was before the start is not told, and a start has been reached", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
-		const { id } = await addConversion(store, programme.id);
-		await addMove(store.db, id, "record", "RECORDED");
+		const conversion = await addConversion(store, programme.id);
+		await addMove(store.db, conversion, "record", "RECORDED");
 		await (await startListening(store, programme)).catchUp();
 		const start = await startOfFeed(store);
 		const listener = await startListening(store, programme, { from: start });
@@ -70,7 +71,7 @@ eachDatabase("the feed of events", (database) => {
 		const programme = await addProgramme(store);
 		const listener = await startListening(store, programme);
 		const slow = await begin(t, store);
-		const { id } = await record(slow.db, programme, "slow");
+		const recorded = await record(slow.db, programme, "slow");
 		const failed = await begin(t, rival);
 		await record(failed.db, programme, "rolled back");
 		await rival.transact((trx) => record(trx, programme, "fast"));
@@ -80,7 +81,7 @@ eachDatabase("the feed of events", (database) => {
 		// Somebody who only begins to listen now is told of it too: it has not happened yet.
 		const late = await startListening(store, programme);
 		await slow.commit();
-		await addMove(rival.db, id, "approve", "APPROVED");
+		await addMove(rival.db, recorded, "approve", "APPROVED");
 		await listener.catchUp();
 		await late.catchUp();
 		const expected = ["recorded slow RECORDED null", "recorded fast RECORDED null"];
@@ -94,11 +95,11 @@ eachDatabase("the feed of events", (database) => {
 		const programme = await addProgramme(store);
 		const listener = await startListening(store, programme);
 		const early = await begin(t, store);
-		await addMove(early.db, 0, "park", "PARKED");
+		await addMove(early.db, { id: 0, programme_id: 0 }, "park", "PARKED");
 		const between = await begin(t, rival);
-		await addMove(between.db, 0, "park", "PARKED");
-		const { id } = await record(rival.db, programme, "A");
-		await addMove(early.db, id, "approve", "APPROVED");
+		await addMove(between.db, { id: 0, programme_id: 0 }, "park", "PARKED");
+		const recorded = await record(rival.db, programme, "A");
+		await addMove(early.db, recorded, "approve", "APPROVED");
 		await early.commit();
 		await listener.look();
 		deepEqual(listener.told, []);
@@ -140,14 +141,18 @@ eachDatabase("the feed of events", (database) => {
 		await Promise.all(
 			orders.map(async (order, n) => {
 				const mine = n % 2 === 0 ? store : rival;
-				const { id } = await mine.transact(async (trx) => {
-					const recorded = await record(trx, programme, order);
+				const recorded = await mine.transact(async (trx) => {
+					const made = await record(trx, programme, order);
 					if (n % 3 === 0) await sql`select 1`.execute(trx);
-					return recorded;
+					return made;
 				});
 				await mine.transact(async (trx) => {
-					await trx.updateTable("conversions").set({ status: "APPROVED" }).where("id", "=", id).execute();
-					await addMove(trx, id, "approve", "APPROVED");
+					await trx
+						.updateTable("conversions")
+						.set({ status: "APPROVED" })
+						.where("id", "=", recorded.id)
+						.execute();
+					await addMove(trx, recorded, "approve", "APPROVED");
 				});
 			}),
 		);
@@ -191,7 +196,10 @@ eachDatabase("plans of the feed of events", (database) => {
 				network_fee, currency, test, source, occurred_at_ms, created_at_ms, updated_at_ms)`,
 			"i, 'cnv' || i, i % 50, 'order ' || i, 'SALE', 'RECORDED', '1', '1', '1', 'EUR', 0, 'postback', 0, 0, 0",
 		);
-		await insert("moves (id, conversion_id, move, to_status, at_ms)", "i, i, 'record', 'RECORDED', 0");
+		await insert(
+			"moves (id, programme_id, conversion_id, move, to_status, at_ms)",
+			"i, i % 50, i, 'record', 'RECORDED', 0",
+		);
 		// As if written by many transactions, all of which this cluster has seen.
 		if (kind === "postgres") await sql`update moves set transaction = 1 + id / 100`.execute(db);
 		await analyseAsInService(database.store);
@@ -227,21 +235,22 @@ eachDatabase("plans of the feed of events", (database) => {
 	}
 });
 
-async function record(db: Db, programme: Programme, orderId: string): Promise<{ id: number }> {
+async function record(db: Db, programme: Programme, orderId: string): Promise<Conversion> {
 	const conversion = await addConversion({ db }, programme.id, { order_id: orderId });
-	await addMove(db, conversion.id, "record", "RECORDED");
+	await addMove(db, conversion, "record", "RECORDED");
 	return conversion;
 }
 
 async function addMove(
 	db: Db,
-	conversionId: number,
+	conversion: Pick<Conversion, "id" | "programme_id">,
 	move: NewMove["move"],
 	toStatus: NewMove["to_status"],
 	reason: NonNullable<NewMove["reason"]> | null = null,
 ): Promise<void> {
+	const { id: conversion_id, programme_id } = conversion;
 	await insertMoves(db, [
-		{ conversion_id: conversionId, move, to_status: toStatus, reason, at_ms: START_MS },
+		{ programme_id, conversion_id, move, to_status: toStatus, reason, at_ms: START_MS },
 	]);
 }
 

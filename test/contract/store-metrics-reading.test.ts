@@ -109,7 +109,7 @@ async function fillQueue({ db }: Store): Promise<void> {
 	for (let first = 1; first <= PROGRAMMES; first += ROWS_AT_ONCE) {
 		const rows = Array.from({ length: ROWS_AT_ONCE }, (_, offset) => ({
 			id: first + offset,
-			programme_id: first + offset,
+			receiver_id: first + offset,
 			due_at_ms: START_MS - (first + offset === PROGRAMMES / 2 ? OLDEST_DUE_MS : 1),
 			claim: null,
 			endpoint_epoch: 0,

@@ -108,7 +108,7 @@ eachDatabase("mailing notices", (database) => {
 		deepEqual(await findNoticesToMail(store.db, START_MS + 9), []);
 		const found = await findNoticesToMail(store.db, START_MS + 25);
 		deepEqual(
-			found.map((notice) => [notice.programme_id, notice.kind]),
+			found.map((notice) => [notice.receiver_id, notice.kind]),
 			[
 				[early.id, "callbacks_failing"],
 				[early.id, "callbacks_working_again"],
@@ -169,7 +169,7 @@ async function fail(
 async function workAgain(db: Db, programmeId: number, mailDueAtMs: number): Promise<void> {
 	await insertNotice(db, {
 		public_id: newId("ntc"),
-		programme_id: programmeId,
+		receiver_id: programmeId,
 		kind: "callbacks_working_again",
 		opened_at_ms: START_MS,
 		updated_at_ms: START_MS,
@@ -180,7 +180,7 @@ async function workAgain(db: Db, programmeId: number, mailDueAtMs: number): Prom
 }
 
 function readNotices(store: Store, programmeId: number): Promise<Notice[]> {
-	const query = store.db.selectFrom("notices").selectAll().where("programme_id", "=", programmeId);
+	const query = store.db.selectFrom("notices").selectAll().where("receiver_id", "=", programmeId);
 	return query.orderBy("id").execute();
 }
 

@@ -131,7 +131,7 @@ eachDatabase("the outbox", (database) => {
 		await store.db
 			.updateTable("signing_secrets")
 			.set({ activated_at_ms: null })
-			.where("programme_id", "=", noSecret.id)
+			.where("receiver_id", "=", noSecret.id)
 			.execute();
 		const owed = await programmesOwedEvents(store.db, [ready.id, noUrl.id, noSecret.id]);
 		deepEqual([...owed], [[ready.id, { publicId: ready.public_id, endpointEpoch: 0 }]]);

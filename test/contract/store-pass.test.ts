@@ -37,7 +37,7 @@ eachDatabase("a pass", (database) => {
 		const notices = await store.db
 			.selectFrom("notices")
 			.selectAll()
-			.where("programme_id", "=", programme.id)
+			.where("receiver_id", "=", programme.id)
 			.execute();
 		deepEqual(notices, [], "nobody is told of a failure that was not one");
 	});
@@ -59,7 +59,7 @@ eachDatabase("a pass", (database) => {
 			const notices = await store.db
 				.selectFrom("notices")
 				.select(["kind", "ended_at_ms"])
-				.where("programme_id", "=", programme.id)
+				.where("receiver_id", "=", programme.id)
 				.orderBy("id")
 				.execute();
 			deepEqual(

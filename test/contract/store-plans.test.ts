@@ -64,11 +64,11 @@ const never = () => false;
 type Filter = Partial<Parameters<typeof listConversions>[1]>;
 
 const DELIVERY_LISTS: readonly (readonly [what: string, index: string, filter: Partial<DeliveryFilter>])[] = [
-	["the newest deliveries", "deliveries_by_programme", {}],
-	["a later page of deliveries", "deliveries_by_programme", { after: LATER }],
+	["the newest deliveries", "deliveries_by_receiver", {}],
+	["a later page of deliveries", "deliveries_by_receiver", { after: LATER }],
 	[
 		"delivered ones of one event",
-		"deliveries_by_programme",
+		"deliveries_by_receiver",
 		{ state: "delivered", event: "conversion.reversed" },
 	],
 	["failed ones", "deliveries_failed", { state: "failed" }],
@@ -167,14 +167,14 @@ const READS: readonly Read[] = [
 	["the checks of the integration", [], (db) => readIntegrationChecks(db, SMALL)],
 	[
 		"the health strip",
-		["queue_by_due", "deliveries_by_programme"],
+		["queue_by_due", "deliveries_by_receiver"],
 		(db) => readCallbackHealth(db, SMALL, START_MS),
 	],
 	["the last test", ["conversions_tests"], (db) => findNewestTest(db, LARGE)],
 	["a programme's keys", [], (db) => listApiKeys(db, SMALL, 50)],
 	[
 		"what a live page asks every second",
-		["deliveries_by_programme", "inbound_calls_by_programme"],
+		["deliveries_by_receiver", "inbound_calls_by_programme"],
 		(db) => newestProgress(db, SMALL),
 	],
 	["one delivery", [], (db) => findDeliveryDetail(db, LARGE, "dlv2")],
@@ -247,10 +247,10 @@ const READS: readonly Read[] = [
 	["programmes found by their name", [], (db) => listProgrammes(db, { search: "sHÖp", limit: 50 })],
 	["a programme's owners", ["links_by_person"], (db) => listOwners(db, SMALL, START_MS)],
 	["the staff", ["people_by_role"], (db) => listStaff(db, START_MS)],
-	["a page of notices", ["notices_by_programme"], (db) => listNotices(db, SMALL, { limit: 20 })],
+	["a page of notices", ["notices_by_receiver"], (db) => listNotices(db, SMALL, { limit: 20 })],
 	[
 		"a later page of notices",
-		["notices_by_programme"],
+		["notices_by_receiver"],
 		(db) => listNotices(db, SMALL, { after: MIDDLE, limit: 20 }),
 	],
 	["the open notice", ["notices_open"], (db) => findOpenNotice(db, LARGE)],

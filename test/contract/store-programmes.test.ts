@@ -65,7 +65,7 @@ eachDatabase("programmes", (database) => {
 		const saved = await store.db
 			.selectFrom("endpoints")
 			.select("url")
-			.where("programme_id", "=", id)
+			.where("receiver_id", "=", id)
 			.execute();
 		equal(saved.length, 2);
 	});

@@ -44,6 +44,7 @@ eachDatabase("settling", (database) => {
 			{
 				delivery_id: id,
 				seq: 1,
+				programme_id: programme.id,
 				run: 1,
 				result: "answered",
 				http_status: 200,

@@ -45,7 +45,7 @@ eachDatabase("signing secrets", (database) => {
 		const rows = await database.store.db
 			.selectFrom("signing_secrets")
 			.selectAll()
-			.where("programme_id", "=", programme.id)
+			.where("receiver_id", "=", programme.id)
 			.orderBy("id")
 			.execute();
 		return rows.map((row) => stateOf(row, nowMs));
@@ -147,7 +147,7 @@ eachDatabase("signing secrets", (database) => {
 
 	test("without a secret there is nothing to replace", async () => {
 		const programme = await addProgramme(database.store);
-		await database.store.db.deleteFrom("signing_secrets").where("programme_id", "=", programme.id).execute();
+		await database.store.db.deleteFrom("signing_secrets").where("receiver_id", "=", programme.id).execute();
 		const made = await prepareSecret(depsOf(database.store), programme.public_id);
 		deepEqual(codesOf([made]), { no_signing_secret: 1 });
 	});

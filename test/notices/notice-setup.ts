@@ -93,7 +93,7 @@ export async function startSetup(
 			store.db
 				.selectFrom("notices")
 				.selectAll()
-				.where("programme_id", "=", programmeRow)
+				.where("receiver_id", "=", programmeRow)
 				.orderBy("id")
 				.execute(),
 		async person(email) {

@@ -65,7 +65,12 @@ eachDatabase("retention of expired conversions", (database) => {
 				const moves = HISTORY[status].map((to_status) => ({ to_status, move: MOVE_TO[to_status] }));
 				await insertMoves(
 					trx,
-					moves.map((move) => ({ conversion_id: row.id, at_ms: endedAtMs, ...move })),
+					moves.map((move) => ({
+						programme_id: programme.id,
+						conversion_id: row.id,
+						at_ms: endedAtMs,
+						...move,
+					})),
 				);
 			}
 			return rows;

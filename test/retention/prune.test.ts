@@ -59,6 +59,7 @@ eachDatabase("retention", (database) => {
 			[1, 2].map((seq) => ({
 				delivery_id,
 				seq,
+				programme_id: programme.id,
 				run: 1,
 				result: "answered" as const,
 				started_at_ms: madeAtMs,
@@ -201,7 +202,7 @@ eachDatabase("retention", (database) => {
 			const { id } = await addProgramme(store);
 			await insertNotice(store.db, {
 				public_id: `${name} ${newId("ntc")}`,
-				programme_id: id,
+				receiver_id: id,
 				kind: "callbacks_failing",
 				opened_at_ms: OLD_MS,
 				failures: 1,

@@ -25,11 +25,11 @@ export function auditNotices(
 	clockSpreadMs: number,
 ): void {
 	const notices = database
-		.prepare("select programme_id, kind, failures, mailed_failures, ended_at_ms, mail_due_at_ms from notices")
+		.prepare("select receiver_id, kind, failures, mailed_failures, ended_at_ms, mail_due_at_ms from notices")
 		.all();
 	for (const [programmeId, failures] of failuresOf) {
 		const own = notices.filter(
-			(row) => row["programme_id"] === programmeId && row["kind"] === "callbacks_failing",
+			(row) => row["receiver_id"] === programmeId && row["kind"] === "callbacks_failing",
 		);
 		const noted = own.reduce((sum, row) => sum + Number(row["failures"]), 0);
 		demand(noted === failures, TOLD, () => `programme ${programmeId}: ${failures} failed, ${noted} noted`);

@@ -53,7 +53,7 @@ export function createProgrammeReader(
 	const find = database.prepare(
 		`select e.url, s.sealed from programmes p
 			left join endpoints e on e.id = p.endpoint_id
-			left join signing_secrets s on s.programme_id = p.id and s.activated_at_ms is not null
+			left join signing_secrets s on s.receiver_id = p.id and s.activated_at_ms is not null
 				and s.replaced_at_ms is null
 			where p.id = ?`,
 	);

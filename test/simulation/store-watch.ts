@@ -99,7 +99,7 @@ function describeWaiting(database: DatabaseSync, nowMs: number): string {
 		delivery: database
 			.prepare(
 				`select q.*, d.state, d.attempts, d.last_verdict, p.endpoint_epoch as present_epoch, p.endpoint_id
-					from queue q join deliveries d on d.id = q.id join programmes p on p.id = q.programme_id
+					from queue q join deliveries d on d.id = q.id join programmes p on p.id = q.receiver_id
 					order by q.due_at_ms limit 1`,
 			)
 			.get(),

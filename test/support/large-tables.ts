@@ -90,6 +90,7 @@ const FILLINGS: readonly Filling[] = [
 	{
 		table: "moves",
 		columns: {
+			programme_id: PROGRAMME,
 			conversion_id: "i",
 			move: "'record'",
 			to_status: "'RECORDED'",
@@ -99,7 +100,14 @@ const FILLINGS: readonly Filling[] = [
 	},
 	{
 		table: "events",
-		columns: { id: "i", conversion_id: "i", name: "'conversion.recorded'", body: "'{\"a body\":true}'" },
+		columns: {
+			id: "i",
+			programme_id: PROGRAMME,
+			receiver_id: PROGRAMME,
+			conversion_id: "i",
+			name: "'conversion.recorded'",
+			body: "'{\"a body\":true}'",
+		},
 	},
 	{
 		table: "deliveries",
@@ -107,6 +115,7 @@ const FILLINGS: readonly Filling[] = [
 			id: "i",
 			public_id: "'dlv' || i",
 			programme_id: PROGRAMME,
+			receiver_id: PROGRAMME,
 			state: "case when i % 100 < 2 then 'failed' else 'delivered' end",
 			run: 1,
 			attempts: 1,
@@ -119,7 +128,7 @@ const FILLINGS: readonly Filling[] = [
 		table: "queue",
 		columns: {
 			id: "i",
-			programme_id: PROGRAMME,
+			receiver_id: PROGRAMME,
 			due_at_ms: SCATTERED,
 			endpoint_epoch: 0,
 			run: 1,
@@ -132,6 +141,7 @@ const FILLINGS: readonly Filling[] = [
 		columns: {
 			delivery_id: "i",
 			seq: 1,
+			programme_id: PROGRAMME,
 			run: 1,
 			result: "'answered'",
 			http_status: 200,
@@ -165,7 +175,7 @@ const FILLINGS: readonly Filling[] = [
 		table: "notices",
 		columns: {
 			public_id: "'ntc' || i",
-			programme_id: PROGRAMME,
+			receiver_id: PROGRAMME,
 			kind: "'callbacks_failing'",
 			opened_at_ms: 0,
 			updated_at_ms: 0,

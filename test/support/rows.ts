@@ -34,7 +34,7 @@ export async function addProgramme(store: Store): Promise<Programme> {
 export function newSecret(programmeId: number, change: Partial<NewSecret> = {}): NewSecret {
 	return {
 		public_id: newId("sec"),
-		programme_id: programmeId,
+		receiver_id: programmeId,
 		sealed: "sealed",
 		hint: "abcd",
 		created_at_ms: START_MS,

@@ -188,7 +188,7 @@ export class ShopProgramme {
 			service.store.db
 				.selectFrom("queue")
 				.select("id")
-				.where("programme_id", "=", this.id)
+				.where("receiver_id", "=", this.id)
 				.where((eb) => eb.or([eb("claim", "is not", null), eb("due_at_ms", "<=", clock.nowMs())]))
 				.executeTakeFirst();
 		const isSettled = async () => (await busy()) === undefined;
@@ -200,7 +200,7 @@ export class ShopProgramme {
 		const { dueAtMs } = await this.#running.service.store.db
 			.selectFrom("queue")
 			.select((eb) => eb.fn.min("due_at_ms").as("dueAtMs"))
-			.where("programme_id", "=", this.id)
+			.where("receiver_id", "=", this.id)
 			.executeTakeFirstOrThrow();
 		if (dueAtMs === null) throw new Error(`nothing of ${this.programId} waits to be sent`);
 		return dueAtMs;
@@ -236,7 +236,7 @@ export class ShopProgramme {
 
 	async notices(): Promise<Selectable<NoticesTable>[]> {
 		const { db } = this.#running.service.store;
-		return db.selectFrom("notices").selectAll().where("programme_id", "=", this.id).orderBy("id").execute();
+		return db.selectFrom("notices").selectAll().where("receiver_id", "=", this.id).orderBy("id").execute();
 	}
 }
 

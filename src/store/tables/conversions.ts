@@ -39,6 +39,7 @@ export interface ConversionsTable {
 /** One row a move: the conversion's history. */
 export interface MovesTable {
 	id: Generated<number>;
+	programme_id: number;
 	conversion_id: number;
 	move: Move;
 	to_status: Status;
@@ -79,7 +80,7 @@ export function conversionTables({
 		"create index conversions_tests on conversions (programme_id, id) where source = 'test'",
 		...transactionNumber,
 		`create table moves (
-			${moveKey}, conversion_id bigint not null, move text not null, to_status text not null,
+			${moveKey}, programme_id bigint not null, conversion_id bigint not null, move text not null, to_status text not null,
 			decided_by text, person_id bigint, reason text, at_ms bigint not null, announced_body text)`,
 		"create index moves_by_conversion on moves (conversion_id, id)",
 	];

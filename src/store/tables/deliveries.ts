@@ -1,4 +1,5 @@
-// Events that are owed, their sending, and every attempt.
+// Events that are owed, their sending, and every attempt. A receiver is whoever has an endpoint and a signing secret:
+// today a programme, whose number it has. Large tables have the programme beside it, so that they can be divided by it.
 
 import type { Generated } from "kysely";
 import type { DeliveryState } from "../../domain/delivery.ts";
@@ -6,9 +7,11 @@ import type { EventName } from "../../domain/event-name.ts";
 import type { Verdict } from "../../domain/verdict.ts";
 import type { Dialect } from "./dialect.ts";
 
-/** An event that is owed to a shop: immutable, and at most one of each name per conversion. */
+/** An event that is owed to a receiver: immutable, and at most one of each name per conversion and receiver. */
 export interface EventsTable {
 	id: Generated<number>;
+	programme_id: number;
+	receiver_id: number;
 	conversion_id: number;
 	name: EventName;
 	/** All fields but sentAt: see domain/event. */
@@ -20,6 +23,7 @@ export interface DeliveriesTable {
 	id: number;
 	public_id: string;
 	programme_id: number;
+	receiver_id: number;
 	state: DeliveryState;
 	/** 1 for the first sending, one more for each resend by hand. */
 	run: number;
@@ -40,7 +44,7 @@ export interface DeliveriesTable {
  */
 export interface QueueTable {
 	id: number;
-	programme_id: number;
+	receiver_id: number;
 	due_at_ms: number;
 	claim: number | null;
 	endpoint_epoch: number;
@@ -56,6 +60,7 @@ export type AttemptResult = "answered" | "timeout" | "network-error" | "forbidde
 export interface AttemptsTable {
 	delivery_id: number;
 	seq: number;
+	programme_id: number;
 	run: number;
 	result: AttemptResult;
 	http_status: number | null;
@@ -91,24 +96,27 @@ export function deliveryTables({
 }: Dialect): readonly string[] {
 	return [
 		`create table events (
-			id ${selfNumberedId}, conversion_id bigint not null, name text not null, body text not null)`,
-		"create unique index events_once_per_conversion on events (conversion_id, name)",
+			id ${selfNumberedId}, programme_id bigint not null, receiver_id bigint not null,
+			conversion_id bigint not null, name text not null, body text not null)`,
+		"create unique index events_once_per_conversion on events (conversion_id, receiver_id, name)",
 		`create table deliveries (
-			id ${givenId}, public_id text not null unique, programme_id bigint not null, state text not null,
+			id ${givenId}, public_id text not null unique, programme_id bigint not null,
+			receiver_id bigint not null, state text not null,
 			run integer not null, attempts integer not null, last_verdict text, last_http_status integer,
 			created_at_ms bigint not null, last_attempt_at_ms bigint, finished_at_ms bigint,
 			failed_at_ms bigint) ${rewritten}`,
-		"create index deliveries_by_programme on deliveries (programme_id, id)",
+		"create index deliveries_by_receiver on deliveries (receiver_id, id)",
 		// On a column of its own: storing a success must not change anything that is indexed, or PostgreSQL
 		// writes the row's entry into every index anew.
-		`create index deliveries_failed on deliveries (programme_id, failed_at_ms)
+		`create index deliveries_failed on deliveries (receiver_id, failed_at_ms)
 			where failed_at_ms is not null`,
 		`create table queue (
-			id ${givenId}, programme_id bigint not null, due_at_ms bigint not null, claim bigint,
+			id ${givenId}, receiver_id bigint not null, due_at_ms bigint not null, claim bigint,
 			endpoint_epoch integer not null, run integer not null, counted integer not null, seq integer not null)`,
-		"create index queue_by_due on queue (programme_id, due_at_ms)",
+		"create index queue_by_due on queue (receiver_id, due_at_ms)",
 		`create table attempts (
-			delivery_id bigint not null, seq integer not null, run integer not null, result text not null,
+			delivery_id bigint not null, seq integer not null, programme_id bigint not null,
+			run integer not null, result text not null,
 			http_status integer, detail text, started_at_ms bigint not null, took_ms double precision,
 			look_up_ms double precision, connect_ms double precision, tls_ms double precision,
 			answer_ms double precision, endpoint_id bigint, nonce text, signature text,

@@ -20,7 +20,7 @@ export interface ApiKeysTable {
 export interface SigningSecretsTable {
 	id: Generated<number>;
 	public_id: string;
-	programme_id: number;
+	receiver_id: number;
 	/** AES-256-GCM: see domain/sealing. */
 	sealed: string;
 	/** Its last characters, so that people can tell secrets apart. */
@@ -50,14 +50,14 @@ export function keyTables({ selfNumberedId, clustered }: Dialect): readonly stri
 		"create index api_keys_usable on api_keys (programme_id) where revoked_at_ms is null",
 		`create table signing_secrets (
 			id ${selfNumberedId}, public_id text not null unique,
-			programme_id bigint not null references programmes(id), sealed text not null, hint text not null,
+			receiver_id bigint not null references programmes(id), sealed text not null, hint text not null,
 			created_at_ms bigint not null, activated_at_ms bigint, replaced_at_ms bigint, ended_at_ms bigint)`,
-		// At most one secret of a programme is active, and at most one prepared, whoever else is at it just now.
-		`create unique index signing_secrets_active on signing_secrets (programme_id)
+		// At most one secret of a receiver is active, and at most one prepared, whoever else is at it just now.
+		`create unique index signing_secrets_active on signing_secrets (receiver_id)
 			where activated_at_ms is not null and replaced_at_ms is null`,
-		`create unique index signing_secrets_prepared on signing_secrets (programme_id)
+		`create unique index signing_secrets_prepared on signing_secrets (receiver_id)
 			where activated_at_ms is null and ended_at_ms is null`,
-		"create index signing_secrets_by_programme on signing_secrets (programme_id, replaced_at_ms)",
+		"create index signing_secrets_by_receiver on signing_secrets (receiver_id, replaced_at_ms)",
 		`create table nonces (
 			programme_id bigint not null, nonce text not null, expires_at_ms bigint not null,
 			primary key (programme_id, nonce)) ${clustered}`,

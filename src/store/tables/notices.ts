@@ -8,7 +8,7 @@ import type { Dialect } from "./dialect.ts";
 export interface NoticesTable {
 	id: Generated<number>;
 	public_id: string;
-	programme_id: number;
+	receiver_id: number;
 	kind: NoticeKind;
 	opened_at_ms: number;
 	updated_at_ms: number;
@@ -30,15 +30,15 @@ export interface NoticesTable {
 export function noticeTables({ selfNumberedId }: Dialect): readonly string[] {
 	return [
 		`create table notices (
-			id ${selfNumberedId}, public_id text not null unique, programme_id bigint not null, kind text not null,
+			id ${selfNumberedId}, public_id text not null unique, receiver_id bigint not null, kind text not null,
 			opened_at_ms bigint not null, updated_at_ms bigint not null, ended_at_ms bigint,
 			failures integer not null, mailed_failures integer not null,
 			last_delivery_id bigint, last_verdict text, last_http_status integer, mail_due_at_ms bigint,
 			mailed_at_ms bigint, mailed_to text)`,
-		// At most one open trouble per programme, however many engines see it fail at once.
-		`create unique index notices_open on notices (programme_id)
+		// At most one open trouble per receiver, however many engines see it fail at once.
+		`create unique index notices_open on notices (receiver_id)
 			where kind = 'callbacks_failing' and ended_at_ms is null`,
-		"create index notices_by_programme on notices (programme_id, id)",
+		"create index notices_by_receiver on notices (receiver_id, id)",
 		"create index notices_to_mail on notices (mail_due_at_ms) where mail_due_at_ms is not null",
 	];
 }

@@ -34,7 +34,7 @@ export interface ProgrammeOwnersTable {
 /** Every Postback URL ever saved, so that an old attempt still shows where it went. */
 export interface EndpointsTable {
 	id: Generated<number>;
-	programme_id: number;
+	receiver_id: number;
 	url: string;
 	saved_at_ms: number;
 }
@@ -53,7 +53,7 @@ export function programmeTables({ selfNumberedId }: Dialect): readonly string[] 
 			primary key (programme_id, person_id))`,
 		"create index programme_owners_by_person on programme_owners (person_id)",
 		`create table endpoints (
-			id ${selfNumberedId}, programme_id bigint not null references programmes(id),
+			id ${selfNumberedId}, receiver_id bigint not null references programmes(id),
 			url text not null, saved_at_ms bigint not null)`,
 	];
 }

@@ -426,7 +426,14 @@ test("deliveries of a conversion lead to their own pages", async (t) => {
 	const conversion = await add();
 	await site.store.db
 		.insertInto("events")
-		.values({ id: 5, conversion_id: conversion.id, name: "conversion.recorded", body: "{}" })
+		.values({
+			id: 5,
+			programme_id: programme.id,
+			receiver_id: programme.id,
+			conversion_id: conversion.id,
+			name: "conversion.recorded",
+			body: "{}",
+		})
 		.execute();
 	await site.store.db
 		.insertInto("deliveries")
@@ -434,6 +441,7 @@ test("deliveries of a conversion lead to their own pages", async (t) => {
 			id: 5,
 			public_id: "dlv_5",
 			programme_id: programme.id,
+			receiver_id: programme.id,
 			state: "failed",
 			run: 1,
 			attempts: 7,
@@ -449,10 +457,23 @@ test("deliveries of a conversion lead to their own pages", async (t) => {
 test("a delivery has the same words on its conversion's page as on Integration", async (t) => {
 	const { site, owner, base, programme, add } = await openShop(t);
 	const conversion = await add();
-	const delivery = { id: 5, programme_id: programme.id, run: 1, created_at_ms: START_MS } as const;
+	const delivery = {
+		id: 5,
+		programme_id: programme.id,
+		receiver_id: programme.id,
+		run: 1,
+		created_at_ms: START_MS,
+	} as const;
 	await site.store.db
 		.insertInto("events")
-		.values({ id: 5, conversion_id: conversion.id, name: "conversion.recorded", body: "{}" })
+		.values({
+			id: 5,
+			programme_id: programme.id,
+			receiver_id: programme.id,
+			conversion_id: conversion.id,
+			name: "conversion.recorded",
+			body: "{}",
+		})
 		.execute();
 	await site.store.db
 		.insertInto("deliveries")
@@ -462,7 +483,7 @@ test("a delivery has the same words on its conversion's page as on Integration",
 		.insertInto("queue")
 		.values({
 			id: 5,
-			programme_id: programme.id,
+			receiver_id: programme.id,
 			due_at_ms: START_MS + 60_000,
 			endpoint_epoch: 0,
 			run: 1,
@@ -491,7 +512,8 @@ for (const [status, moves, sentence] of [
 		const { site, owner, base, add } = await openShop(t);
 		const conversion = await add({ status });
 		for (const move of moves) {
-			const row = { conversion_id: conversion.id, move, to_status: status, at_ms: START_MS };
+			const { id: conversion_id, programme_id } = conversion;
+			const row = { programme_id, conversion_id, move, to_status: status, at_ms: START_MS };
 			await site.store.db.insertInto("moves").values(row).execute();
 		}
 		const { text } = await owner.open(`${base}/${conversion.public_id}`);

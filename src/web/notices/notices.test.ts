@@ -21,6 +21,7 @@ test("an open notice says since when, how many, why, what to do, and leads to wh
 			id: 9,
 			public_id: "dlv_9",
 			programme_id: programme.id,
+			receiver_id: programme.id,
 			state: "failed",
 			run: 1,
 			attempts: 7,
@@ -96,7 +97,7 @@ async function addNotice({ store }: TestSite, programmeId: number, change: objec
 		.insertInto("notices")
 		.values({
 			public_id: "ntc_1",
-			programme_id: programmeId,
+			receiver_id: programmeId,
 			kind: "callbacks_failing",
 			opened_at_ms: START_MS,
 			updated_at_ms: START_MS,

@@ -94,7 +94,7 @@ test("callback health: share of 2xx, the 95th percentile, what waits the longest
 		.insertInto("queue")
 		.values({
 			id: 1,
-			programme_id: programme.id,
+			receiver_id: programme.id,
 			due_at_ms: START_MS,
 			endpoint_epoch: 0,
 			run: 1,
@@ -115,7 +115,7 @@ test("an open notice stands on top, in words, and in the sidebar", async (t) => 
 		.insertInto("notices")
 		.values({
 			public_id: "ntc_1",
-			programme_id: programme.id,
+			receiver_id: programme.id,
 			kind: "callbacks_failing",
 			opened_at_ms: START_MS,
 			updated_at_ms: START_MS,
@@ -179,6 +179,7 @@ async function addAnswered(
 			id,
 			public_id: `dlv_${id}`,
 			programme_id: programmeId,
+			receiver_id: programmeId,
 			state: "delivered",
 			run: 1,
 			attempts: 1,
@@ -190,6 +191,7 @@ async function addAnswered(
 		.values({
 			delivery_id: id,
 			seq: 1,
+			programme_id: programmeId,
 			run: 1,
 			result: "answered",
 			http_status: 200,

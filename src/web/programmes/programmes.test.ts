@@ -304,7 +304,7 @@ async function openNotice(site: TestSite, programmeId: number): Promise<void> {
 		.insertInto("notices")
 		.values({
 			public_id: "ntc_1",
-			programme_id: programmeId,
+			receiver_id: programmeId,
 			kind: "callbacks_failing",
 			opened_at_ms: START_MS,
 			updated_at_ms: START_MS,
