@@ -8,7 +8,7 @@ import { describe, type TestContext, test } from "node:test";
 import { sql } from "kysely";
 import { Browser, PASSWORD } from "../../src/web/test-site.test-support.ts";
 import { type Home, hasStack, openHome, type Running, type Settings } from "../support/command-home.ts";
-import { reportNotRun } from "../support/not-run.ts";
+import { noteNotRun } from "../support/not-run.ts";
 import { findPgBouncer, type PgBouncer, startPgBouncer } from "../support/pgbouncer.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
 import { startShop } from "../support/shop.ts";
@@ -24,7 +24,9 @@ const PROGRAM = findPgBouncer() ?? "";
 const MISSING =
 	"PgBouncer is not installed, so running behind it is not tested (Debian: apt-get install pgbouncer).";
 
-describe("behind PgBouncer", { skip: PROGRAM === "" ? reportNotRun(MISSING) : false }, () => {
+if (PROGRAM === "") noteNotRun(MISSING);
+
+describe("behind PgBouncer", { skip: PROGRAM === "" ? MISSING : false }, () => {
 	test("two processes take sales, deliver, stream and let people in", async (t) => {
 		const { home, settings } = await openPooledHome(t);
 		const shop = await startShop();
