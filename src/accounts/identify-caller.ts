@@ -1,13 +1,13 @@
 // Who is calling the signed API, and is it really them: the API key names the programme, the signature over
 // the raw bytes proves the secret, the timestamp is fresh and the nonce is new (contract section 5, inbound).
 
-import type { KeyObject } from "node:crypto";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { openSecret } from "../domain/sealing.ts";
 import {
 	canonicalString,
 	type HeaderNames,
 	judgeTimestamp,
+	type SigningKey,
 	sha256Hex,
 	signatureMatches,
 	signingKey,
@@ -155,7 +155,7 @@ function missingHeader(name: string): ReturnType<typeof refuse> {
 }
 
 function verifySignature(
-	keys: readonly KeyObject[],
+	keys: readonly SigningKey[],
 	request: SignedRequest,
 	{ timestamp, nonce, signature }: Trio,
 	headers: HeaderNames,
@@ -180,17 +180,17 @@ function spendable({ timestamp, nonce }: Trio): { nonce: string; nonceExpiresAtM
 	return { nonce, nonceExpiresAtMs: (Number(timestamp) + TIMESTAMP_TOLERANCE_SECONDS + 1) * 1000 };
 }
 
-/** Key objects by secret row: unsealing for every request would cost more than checking the signature. */
+/** Padded keys by secret row: unsealing for every request would cost more than checking the signature. */
 class OpenedSecrets {
 	static readonly #MAX_KEPT = 10_000;
 	readonly #sealingKey: Uint8Array;
-	readonly #keys = new Map<number, KeyObject>();
+	readonly #keys = new Map<number, SigningKey>();
 
 	constructor(sealingKey: Uint8Array) {
 		this.#sealingKey = sealingKey;
 	}
 
-	keyOf({ id, receiver_id, sealed }: SigningSecret): KeyObject {
+	keyOf({ id, receiver_id, sealed }: SigningSecret): SigningKey {
 		const kept = this.#keys.get(id);
 		if (kept !== undefined) return kept;
 		if (this.#keys.size >= OpenedSecrets.#MAX_KEPT) this.#keys.clear();

@@ -2,10 +2,9 @@
 // fresh for a second, or until somebody says that it may have changed. Before a pass the engine asks which of the
 // programmes that it claims for or holds deliveries of are not fresh, and reads those in the pass's transaction.
 
-import type { KeyObject } from "node:crypto";
 import { parsePostbackUrl } from "../domain/postback-url.ts";
 import { openSecret } from "../domain/sealing.ts";
-import { signingKey } from "../domain/signature.ts";
+import { type SigningKey, signingKey } from "../domain/signature.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import type { Log } from "../ports.ts";
 import type { CallbackTarget } from "../store/queue.ts";
@@ -15,7 +14,7 @@ export interface Target {
 	/** Path and query: what is signed. */
 	target: string;
 	endpointId: number;
-	key: KeyObject;
+	key: SigningKey;
 }
 
 export interface KnownTarget {

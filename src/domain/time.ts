@@ -7,8 +7,18 @@ export const DAY_MS = 24 * HOUR_MS;
 
 /** "2026-03-01T12:00:00.000Z": ISO 8601 in UTC with milliseconds, for programs. */
 export function isoTime(atMs: number): string {
-	return new Date(atMs).toISOString();
+	const second = Math.floor(atMs / SECOND_MS);
+	if (second !== keptSecond) {
+		keptText = new Date(second * SECOND_MS).toISOString().slice(0, -MILLISECONDS_TEXT.length);
+		keptSecond = second;
+	}
+	return `${keptText}.${String(Math.trunc(atMs - second * SECOND_MS)).padStart(3, "0")}Z`;
 }
+
+const MILLISECONDS_TEXT = ".000Z";
+/** Every callback says when it was sent, thousands in one second: only the milliseconds are written anew. */
+let keptSecond = 0;
+let keptText = "1970-01-01T00:00:00";
 
 /** "2026-03-01 12:00 UTC": for mails and the sentences of the API. */
 export function utcMinute(atMs: number): string {
