@@ -4,6 +4,7 @@ import { createMetrics } from "./api/metrics.ts";
 import { openTestShop, read, START_MS } from "./api/test-shop.test-support.ts";
 import { createApp, createMetricsApp, createWorkerApp } from "./app.ts";
 import { newCounters } from "./callbacks/counters.ts";
+import type { ChoreRecord, ChoreReport } from "./domain/chore.ts";
 
 const ABOUT = {
 	version: "1.2.3",
@@ -11,7 +12,24 @@ const ABOUT = {
 	schemaVersion: 4,
 	startedAtMs: START_MS,
 	engineCounters: null,
+	knownChores: () => [],
 };
+
+const LATE: ChoreRecord = {
+	name: "approvals",
+	sinceMs: START_MS - 900_000,
+	lastSuccessMs: START_MS - 120_001,
+	workingAtMs: START_MS - 1_000,
+	lastFailureMs: START_MS - 1_000,
+	failures: 3,
+	error: "no room.",
+};
+const FINE: ChoreRecord = { ...LATE, name: "retention", failures: 0, lastFailureMs: null, error: null };
+const CHORE_REPORTS: readonly ChoreReport[] = [
+	{ record: LATE, failuresTotal: 7, lastRunMs: 1_500, waitingSinceMs: START_MS - 90_500 },
+	{ record: FINE, failuresTotal: 0, lastRunMs: null, waitingSinceMs: null },
+	{ record: { ...FINE, name: "limits" }, failuresTotal: 0, lastRunMs: null, waitingSinceMs: undefined },
+];
 
 test("every answer carries the security headers", async (t) => {
 	const shop = await openTestShop(t);
@@ -125,9 +143,10 @@ test("however many ask at once whether the service is ready, the database is ask
 test("the metrics address says what is wrong, which version runs and what waits", async (t) => {
 	const shop = await openTestShop(t);
 	const backlog = { readAtMs: START_MS, programmesDue: 3, oldestDueAtMs: START_MS - 90_500 };
+	const knownChores = () => [LATE];
 	const engineCounters = () => ({ ...newCounters(), inFlight: 5, held: 6, backlog });
 	const ask = async (change: object) => {
-		const app = createMetricsApp({ ...shop.deps, ...change }, { ...ABOUT, engineCounters });
+		const app = createMetricsApp({ ...shop.deps, ...change }, { ...ABOUT, engineCounters, knownChores });
 		const answer = await app.request("/health");
 		return { status: answer.status, details: (await answer.json()) as Record<string, unknown> };
 	};
@@ -144,6 +163,15 @@ test("the metrics address says what is wrong, which version runs and what waits"
 		schemaVersion: 4,
 		startedAt: "2026-03-01T12:00:00.000Z",
 		queue,
+		chores: {
+			approvals: {
+				late: true,
+				lastSuccess: "2026-03-01T11:57:59.999Z",
+				lastFailure: "2026-03-01T11:59:59.000Z",
+				failures: 3,
+				error: "no room.",
+			},
+		},
 	};
 	assert.deepEqual(await ask({}), {
 		status: 200,
@@ -164,7 +192,9 @@ test("the metrics address says what is wrong, which version runs and what waits"
 test("the metrics count inbound calls, the engine's work and what is due", async (t) => {
 	const counters = newCounters();
 	const shop = await openTestShop(t, {
-		change: ({ clock }) => ({ metrics: createMetrics({ clock, engineCounters: () => counters }) }),
+		change: ({ clock }) => ({
+			metrics: createMetrics({ clock, engineCounters: () => counters, choreReports: () => CHORE_REPORTS }),
+		}),
 	});
 	const numbers = createMetricsApp(shop.deps, ABOUT);
 	const scrape = async (): Promise<string> => (await numbers.request("/metrics")).text();
@@ -195,9 +225,20 @@ test("the metrics count inbound calls, the engine's work and what is due", async
 		"ringback_held 6",
 		"ringback_oldest_due_age_seconds 90.5",
 		"ringback_programmes_due 1",
+		`ringback_chore_last_success_timestamp_seconds{chore="approvals"} ${(START_MS - 120_001) / 1_000}`,
+		`ringback_chore_last_failure_timestamp_seconds{chore="approvals"} ${(START_MS - 1_000) / 1_000}`,
+		'ringback_chore_failures_in_a_row{chore="approvals"} 3',
+		'ringback_chore_failures_total{chore="approvals"} 7',
+		'ringback_chore_last_run_seconds{chore="approvals"} 1.5',
+		'ringback_chore_backlog_seconds{chore="approvals"} 90.5',
+		'ringback_chore_late{chore="approvals"} 1',
+		'ringback_chore_late{chore="retention"} 0',
+		'ringback_chore_backlog_seconds{chore="retention"} 0',
 	]) {
 		assert.ok(lines.includes(line), line);
 	}
+	const missing = /^ringback_chore_(?:backlog\S+"limits"|last_failure\S+"retention"|last_run\S+"retention")/m;
+	assert.doesNotMatch(lines.join("\n"), missing, "what is not known is not told");
 });
 
 test("without an engine there are no numbers of it, and none of them takes the database", async (t) => {

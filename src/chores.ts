@@ -1,15 +1,25 @@
 // The work nobody asks for: the approval window, expiry of parked conversions, jobs of many decisions, mail, retention.
-// Each chore runs by itself, never twice at once, and its failure is logged and tried again.
+// Each chore runs by itself, never twice at once, and its failure is logged, written into the book and tried again.
 
 import { type TellDeps, tellChanges } from "./accounts/tell-changes.ts";
 import { type MailOwnersDeps, mailOwners } from "./callbacks/mail-owners.ts";
+import type { BacklogLook, ChoreBook } from "./chores/book.ts";
 import { workOffJobs } from "./conversions/bulk-work.ts";
 import type { ConversionsDeps } from "./conversions/deps.ts";
 import { approveDue, expireParked } from "./conversions/end-windows.ts";
-import { DAY_MS, HOUR_MS, SECOND_MS } from "./domain/time.ts";
+import { CHORES, type ChoreName } from "./domain/chore.ts";
+import type { Status } from "./domain/conversion.ts";
+import { DAY_MS } from "./domain/time.ts";
 import type { Clock, Log, Mailer } from "./ports.ts";
+import {
+	findOldestPastRetention,
+	findOldestUnmailed,
+	findOldestUntold,
+	findOldestWaitingJob,
+} from "./store/backlogs.ts";
 import { pruneJobs } from "./store/bulk-jobs.ts";
 import { pruneCallbackHours } from "./store/callback-hours.ts";
+import { findOldestEndedWindow } from "./store/conversions.ts";
 import { pruneUses } from "./store/limit-counts.ts";
 import { pruneMails } from "./store/mail-queue.ts";
 import {
@@ -31,7 +41,14 @@ export interface Chore {
 
 type Work = (isStopping: () => boolean) => Promise<unknown>;
 
-export interface ChoresDeps extends ConversionsDeps, Omit<MailOwnersDeps, "mailer"> {
+/** What every chore runs with. */
+export interface ChoreDeps {
+	clock: Clock;
+	log: Log;
+	book: ChoreBook;
+}
+
+export interface ChoresDeps extends ChoreDeps, ConversionsDeps, Omit<MailOwnersDeps, "mailer"> {
 	/** Null when no SMTP_URL is set: notices then wait on record until there is one. */
 	mailer: Mailer | null;
 	retentionDays: number;
@@ -43,37 +60,28 @@ export interface Chores {
 	stop(): Promise<void>;
 }
 
-/** Windows are days long; this is how late their end may be noticed. */
-const WINDOW_INTERVAL_MS = 10 * SECOND_MS;
-const MAIL_LOOK_INTERVAL_MS = 30 * SECOND_MS;
 /** Longer than any of them is tried for, and than the next one on the same topic has to wait. */
 const MAILS_KEPT_MS = 7 * DAY_MS;
-/** Strangers write nonces and limits: they stay no longer than they count. */
-const STRANGERS_INTERVAL_MS = 60 * SECOND_MS;
-/** How long a job that another process left behind may go unnoticed, besides its claim. */
-const JOB_LOOK_INTERVAL_MS = 10 * SECOND_MS;
-/** How long after a change its mail is written, at the latest. */
-const TELL_INTERVAL_MS = 5 * SECOND_MS;
 
 /** The chores of a process that delivers callbacks. */
 export function startChores(deps: ChoresDeps): Chores {
-	const { store, clock, mailer } = deps;
-	const table: [name: string, intervalMs: number, work: Work][] = [
-		["approve what passed its window", WINDOW_INTERVAL_MS, (isStopping) => approveDue(deps, isStopping)],
-		["expire what nobody confirmed", WINDOW_INTERVAL_MS, (isStopping) => expireParked(deps, isStopping)],
-		["forget old nonces", STRANGERS_INTERVAL_MS, () => pruneNonces(store, clock.nowMs())],
-		["forget limits that are over", STRANGERS_INTERVAL_MS, () => pruneUses(store.db, clock.nowMs())],
-		["forget expired sessions and links", HOUR_MS, () => pruneSignIn(store.db, clock.nowMs())],
-		["forget old mails", HOUR_MS, () => pruneMails(store.db, clock.nowMs() - MAILS_KEPT_MS)],
-		["remove what is past retention", HOUR_MS, (isStopping) => removeOld(deps, isStopping)],
+	const { store, clock } = deps;
+	const endedSince = (status: Status) => () => findOldestEndedWindow(store, status, clock.nowMs());
+	const chores = [
+		startChore(deps, "approvals", (isStopping) => approveDue(deps, isStopping), endedSince("RECORDED")),
+		startChore(deps, "expiries", (isStopping) => expireParked(deps, isStopping), endedSince("PARKED")),
+		startChore(deps, "nonces", () => pruneNonces(store, clock.nowMs())),
+		startChore(deps, "limits", () => pruneUses(store.db, clock.nowMs())),
+		startChore(deps, "sessions", () => pruneSignIn(store.db, clock.nowMs())),
+		startChore(deps, "old_mails", () => pruneMails(store.db, clock.nowMs() - MAILS_KEPT_MS)),
+		startChore(
+			deps,
+			"retention",
+			(isStopping) => removeOld(deps, isStopping),
+			() => findOldestPastRetention(store.db, deps.retentionDays * DAY_MS, clock.nowMs()),
+		),
 	];
-	const chores = table.map(([name, intervalMs, work]) => startChore(deps, name, intervalMs, work));
-	const mail =
-		mailer === null
-			? null
-			: startChore(deps, "mail notices", MAIL_LOOK_INTERVAL_MS, (isStopping) =>
-					mailOwners({ ...deps, mailer }, isStopping),
-				);
+	const mail = startMailing(deps);
 	return {
 		mailNow: () => mail?.runSoon(),
 		stop: async () => {
@@ -82,10 +90,22 @@ export function startChores(deps: ChoresDeps): Chores {
 	};
 }
 
-async function removeOld(
-	{ store, clock, retentionDays }: ChoresDeps,
-	isStopping: () => boolean,
-): Promise<void> {
+function startMailing(deps: ChoresDeps): Chore | null {
+	const { mailer, store, clock, book } = deps;
+	if (mailer === null) {
+		book.leaveOut("notice_mails");
+		return null;
+	}
+	return startChore(
+		deps,
+		"notice_mails",
+		(isStopping) => mailOwners({ ...deps, mailer }, isStopping),
+		() => findOldestUnmailed(store.db, clock.nowMs()),
+	);
+}
+
+async function removeOld(deps: ChoresDeps, isStopping: () => boolean): Promise<void> {
+	const { store, clock, retentionDays } = deps;
 	const olderThanMs = clock.nowMs() - retentionDays * DAY_MS;
 	await pruneDeliveries(store, clock, olderThanMs, isStopping);
 	await pruneInboundCalls(store, clock, olderThanMs, isStopping);
@@ -96,24 +116,38 @@ async function removeOld(
 }
 
 /** Jobs of many decisions. In every process: whichever is there takes up what another left behind. */
-export function startBulkChore(deps: ConversionsDeps & { log: Log }): Chore {
-	return startChore(deps, "decide many", JOB_LOOK_INTERVAL_MS, (isStopping) => workOffJobs(deps, isStopping));
+export function startBulkChore(deps: ConversionsDeps & ChoreDeps): Chore {
+	const { store, clock } = deps;
+	return startChore(
+		deps,
+		"bulk_decisions",
+		(isStopping) => workOffJobs(deps, isStopping),
+		() => findOldestWaitingJob(store.db, clock.nowMs()),
+	);
 }
 
 /** In every process that has a mail server: whichever is there tells. Without one, changes wait on record. */
-export function startTelling(deps: TellDeps & { log: Log }): Chore | null {
-	if (!deps.mails.isOn) return null;
-	return startChore(deps, "tell changes by mail", TELL_INTERVAL_MS, (isStopping) =>
-		tellChanges(deps, isStopping),
+export function startTelling(deps: TellDeps & ChoreDeps): Chore | null {
+	const { store, clock, mails, book } = deps;
+	if (!mails.isOn) {
+		book.leaveOut("change_mails");
+		return null;
+	}
+	return startChore(
+		deps,
+		"change_mails",
+		(isStopping) => tellChanges(deps, isStopping),
+		() => findOldestUntold(store.db, clock.nowMs()),
 	);
 }
 
 export function startChore(
-	{ clock, log }: { clock: Clock; log: Log },
-	name: string,
-	intervalMs: number,
+	{ clock, log, book }: ChoreDeps,
+	name: ChoreName,
 	work: Work,
+	look?: BacklogLook,
 ): Chore {
+	const notes = book.open(name, look);
 	let running: Promise<void> | null = null;
 	let isWanted = false;
 	let isStopping = false;
@@ -129,14 +163,20 @@ export function startChore(
 		cancel();
 		while (isWanted && !isStopping) {
 			isWanted = false;
+			notes.begun();
 			try {
-				await work(() => isStopping);
+				await work(() => {
+					notes.working();
+					return isStopping;
+				});
+				notes.succeeded();
 			} catch (error) {
+				notes.failed(error);
 				log.error({ err: error, chore: name }, "a chore failed; it will be tried again");
 			}
 		}
 		running = null;
-		if (!isStopping) cancel = clock.after(intervalMs, runSoon);
+		if (!isStopping) cancel = clock.after(CHORES[name].intervalMs, runSoon);
 	}
 
 	return {

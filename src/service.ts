@@ -10,6 +10,8 @@ import { createApp, createMetricsApp, createWorkerApp } from "./app.ts";
 import { Engine } from "./callbacks/engine.ts";
 import { logForbiddenAddresses } from "./callbacks/forbidden-addresses.ts";
 import { createPass } from "./callbacks/pass.ts";
+import { type ChoreBook, createChoreBook } from "./chores/book.ts";
+import { watchChores } from "./chores/watch.ts";
 import { startBulkChore, startChores, startTelling } from "./chores.ts";
 import { type Config, publicUrlAt, warningSettings } from "./config.ts";
 import { findSettingWarnings } from "./domain/warning.ts";
@@ -53,9 +55,12 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		if (numbers !== null) listeners.push(numbers);
 		const workplace = addMail(parts, publicUrlAt(config, site.port));
 		const { publicUrl } = workplace;
-		const worker = config.role === "web" ? null : startWorker(workplace);
-		const bulk = startBulkChore(workplace);
-		const telling = startTelling(workplace);
+		const book = createChoreBook(clock);
+		const worker = config.role === "web" ? null : startWorker(workplace, book);
+		const bulk = startBulkChore({ ...workplace, book });
+		const telling = startTelling({ ...workplace, book });
+		const choreWatch = watchChores({ ...workplace, book });
+		const knownChores = () => book.known;
 		let isStopping = false;
 		const stopping = new AbortController();
 		const engineCounters = worker === null ? null : () => worker.engine.counters;
@@ -68,9 +73,9 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			allowsPrivateRanges: config.allowedPrivateRanges.length > 0,
 			staffAuthenticator: config.staffAuthenticator,
 			trustedProxies: config.trustedProxies,
-			metrics: createMetrics({ clock, engineCounters }),
+			metrics: createMetrics({ clock, engineCounters, choreReports: () => book.reports }),
 			limitedCalls,
-			installation: createInstallationWatch({ clock, log }, warningSettings(config)),
+			installation: createInstallationWatch({ clock, log, knownChores }, warningSettings(config)),
 			temporaryFiles:
 				database.kind === "sqlite" ? temporaryFilesBeside(database.path) : temporaryFilesOfSystem(),
 			isReady: async () => !isStopping,
@@ -79,7 +84,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		site.serve(config.role === "worker" ? createWorkerApp(appDeps) : createApp(appDeps));
 		const { version } = packageJson;
 		const schemaVersion = workplace.migration.version;
-		const about = { version, schemaVersion, role: config.role, startedAtMs, engineCounters };
+		const about = { version, schemaVersion, role: config.role, startedAtMs, engineCounters, knownChores };
 		numbers?.serve(createMetricsApp(appDeps, about));
 		return {
 			...workplace,
@@ -91,7 +96,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 				stopping.abort();
 				const closing = listeners.map((listener) => listener.close());
 				// Together: nothing more is claimed while somebody is still being answered.
-				await Promise.all([...closing, worker?.stop(), bulk.stop(), telling?.stop()]);
+				await Promise.all([...closing, worker?.stop(), bulk.stop(), telling?.stop(), choreWatch.stop()]);
 				// After the last call was answered, and while there is a database to write it to.
 				await limitedCalls.stop();
 				await workplace.close();
@@ -140,7 +145,7 @@ async function offerFirstStaff(workplace: OpenedParts): Promise<string | null> {
 }
 
 /** What delivers callbacks and does the periodic work. */
-function startWorker(workplace: Workplace): { engine: Engine; stop(): Promise<void> } {
+function startWorker(workplace: Workplace, book: ChoreBook): { engine: Engine; stop(): Promise<void> } {
 	const { config } = workplace;
 	const engine = new Engine({
 		...workplace,
@@ -153,6 +158,7 @@ function startWorker(workplace: Workplace): { engine: Engine; stop(): Promise<vo
 	});
 	const chores = startChores({
 		...workplace,
+		book,
 		brand: config.brand,
 		retentionDays: config.retentionDays,
 	});

@@ -28,7 +28,7 @@ function open(settings: Partial<WarningSettings> = {}) {
 	const clock = { atMs: 0 };
 	const log = createLog();
 	const watch = createInstallationWatch(
-		{ clock: { nowMs: () => clock.atMs }, log },
+		{ clock: { nowMs: () => clock.atMs }, log, knownChores: () => [] },
 		{ ...SETTINGS, ...settings },
 	);
 	const moveBy = (ms: number): void => {

@@ -1,10 +1,12 @@
 // What requests tell about the installation, remembered for a while and told to staff. Only callers who proved who
 // they are count, and what one shop sends is not enough: its people may have a proxy of their own, or make things up.
 
+import type { ChoreRecord } from "../domain/chore.ts";
 import { HOUR_MS } from "../domain/time.ts";
 import {
 	type Arrival,
 	describeSighting,
+	findChoreWarnings,
 	findSettingWarnings,
 	isLoopbackHost,
 	judgeArrival,
@@ -27,6 +29,13 @@ export interface ProvenCaller {
 	name: string;
 }
 
+export interface InstallationWatchDeps {
+	clock: Pick<Clock, "nowMs">;
+	log: Log;
+	/** As all processes together know them. */
+	knownChores: () => readonly ChoreRecord[];
+}
+
 /** So many different callers, where none of them is staff: one shop alone cannot raise a warning. */
 const CALLERS_NEEDED = 3;
 /** A warning ends when nothing of its kind was seen for this long. */
@@ -44,7 +53,7 @@ interface Remembered {
 }
 
 export function createInstallationWatch(
-	{ clock, log }: { clock: Pick<Clock, "nowMs">; log: Log },
+	{ clock, log, knownChores }: InstallationWatchDeps,
 	settings: WarningSettings,
 ): InstallationWatch {
 	/** In the order of the last sighting. */
@@ -92,7 +101,8 @@ export function createInstallationWatch(
 				.filter(isRaised)
 				.map(({ sighting }) => describeSighting(sighting));
 			const known = new Set(ofSettings.map(({ title }) => title));
-			return [...seen.filter(({ title }) => !known.has(title)), ...ofSettings];
+			const ofChores = findChoreWarnings(knownChores(), clock.nowMs());
+			return [...ofChores, ...seen.filter(({ title }) => !known.has(title)), ...ofSettings];
 		},
 	};
 }

@@ -2,6 +2,7 @@
 // says no more than yes or no; what is missing stands on the metrics address.
 
 import { type EngineCounters, oldestDueAgeMs } from "../callbacks/counters.ts";
+import { type ChoreRecord, isLate } from "../domain/chore.ts";
 import { fault } from "../domain/fault.ts";
 import { isoTime, SECOND_MS } from "../domain/time.ts";
 import type { Alive, Ready } from "./answers.ts";
@@ -22,6 +23,8 @@ export interface ProcessDetails {
 	startedAtMs: number;
 	/** Null in a process that has no callback engine. */
 	engineCounters: (() => EngineCounters) | null;
+	/** As all processes together know them. */
+	knownChores: () => readonly ChoreRecord[];
 }
 
 export type HealthDeps = Pick<AppDeps, "store" | "clock" | "log" | "brand" | "publicUrl" | "isReady">;
@@ -53,7 +56,7 @@ export function createHealth(deps: HealthDeps): Health {
 		},
 		async answerDetails(about) {
 			const found = await check();
-			const { version, role, schemaVersion, startedAtMs, engineCounters } = about;
+			const { version, role, schemaVersion, startedAtMs, engineCounters, knownChores } = about;
 			return answer(isReady(found) ? 200 : 503, {
 				status: isReady(found) ? "ready" : "not ready",
 				...found,
@@ -62,6 +65,7 @@ export function createHealth(deps: HealthDeps): Health {
 				schemaVersion,
 				startedAt: isoTime(startedAtMs),
 				queue: engineCounters === null ? null : describeQueue(engineCounters(), deps.clock.nowMs()),
+				chores: describeChores(knownChores(), deps.clock.nowMs()),
 			});
 		},
 	};
@@ -109,4 +113,19 @@ function describeQueue({ backlog, inFlight, held }: EngineCounters, nowMs: numbe
 		inFlight,
 		held,
 	};
+}
+
+/**
+ * A chore that does not get done makes no process unready: whatever asks is answered all the same, and a load balancer
+ * that took the process away would only add to the trouble.
+ */
+function describeChores(records: readonly ChoreRecord[], nowMs: number): object {
+	return Object.fromEntries(
+		records.map((record) => {
+			const { name, lastSuccessMs, lastFailureMs, failures, error } = record;
+			const lastSuccess = lastSuccessMs === null ? null : isoTime(lastSuccessMs);
+			const lastFailure = lastFailureMs === null ? null : isoTime(lastFailureMs);
+			return [name, { late: isLate(record, nowMs), lastSuccess, lastFailure, failures, error }];
+		}),
+	);
 }

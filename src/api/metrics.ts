@@ -3,9 +3,11 @@
 
 import { Counter, Gauge, Registry } from "prom-client";
 import { type EngineCounters, oldestDueAgeMs } from "../callbacks/counters.ts";
+import type { ChoreReport } from "../domain/chore.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import type { Clock } from "../ports.ts";
 import type { InboundKind } from "../store/tables/inbound.ts";
+import { addChoreSeries } from "./chore-metrics.ts";
 
 export interface Metrics {
 	/** Outcome words and fault codes: a closed set, so that the series stay few. */
@@ -17,9 +19,11 @@ export interface MetricsDeps {
 	clock: Pick<Clock, "nowMs">;
 	/** Null in a process that has no callback engine. */
 	engineCounters: (() => EngineCounters) | null;
+	/** Of the chores that this process runs. */
+	choreReports: () => readonly ChoreReport[];
 }
 
-export function createMetrics({ clock, engineCounters }: MetricsDeps): Metrics {
+export function createMetrics({ clock, engineCounters, choreReports }: MetricsDeps): Metrics {
 	const registry = new Registry();
 	const inbound = new Counter({
 		name: "ringback_inbound_calls_total",
@@ -30,6 +34,7 @@ export function createMetrics({ clock, engineCounters }: MetricsDeps): Metrics {
 	addGauge(registry, "process_resident_memory_bytes", "Resident memory size in bytes", () =>
 		process.memoryUsage.rss(),
 	);
+	addChoreSeries(registry, choreReports, clock);
 	if (engineCounters !== null) addEngineSeries(registry, engineCounters, clock);
 	return {
 		countInbound: (kind, outcome) => inbound.inc({ kind, outcome }),

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { eachDatabase } from "../../test/support/databases.ts";
 import { addConversion, addProgramme, newConversion } from "../../test/support/rows.ts";
 import { until } from "../../test/support/until.ts";
+import { createChoreBook } from "../chores/book.ts";
 import { startBulkChore } from "../chores.ts";
 import { type BulkJob, claimJob } from "../store/bulk-jobs.ts";
 import { countVerdicts } from "../store/bulk-rows.ts";
@@ -216,7 +217,7 @@ eachDatabase("many decisions", (database) => {
 
 	test("the chore works when it is told to, looks by itself now and then, and leaves nothing behind", async () => {
 		const deps = open();
-		const chore = startBulkChore(deps);
+		const chore = startBulkChore({ ...deps, book: createChoreBook(deps.clock) });
 		const isPreviewed = async (job: BulkJob) => (await reloadJob(deps, job)).state === "previewed";
 		const told = await uploadMany(deps, 3);
 		chore.runSoon();

@@ -3,7 +3,7 @@
 // a million due rows take no more memory than one batch. Workers share what is due: each passes over what another has.
 
 import type { Status } from "../domain/conversion.ts";
-import { type Conversion, hasWindowEnded, takeWindowEnded } from "../store/conversions.ts";
+import { type Conversion, findOldestEndedWindow, takeWindowEnded } from "../store/conversions.ts";
 import { BATCH_ROWS, type ConversionsDeps } from "./deps.ts";
 import { makeMoves, type Step } from "./make-moves.ts";
 
@@ -42,7 +42,7 @@ async function endWindows(deps: ConversionsDeps, window: Window, isStopping: () 
 	const { store, clock } = deps;
 	const { status } = window;
 	// Asked outside a transaction first, because that takes no lock: most of the time nothing has ended.
-	if (!(await hasWindowEnded(store, status, clock.nowMs()))) return 0;
+	if ((await findOldestEndedWindow(store, status, clock.nowMs())) === null) return 0;
 	let ended = 0;
 	// Each batch goes on where the one before ended: while a long snapshot is open (a dump), PostgreSQL keeps the index
 	// entries of all that have been ended, and would read them again for every batch. What another worker had in its hands

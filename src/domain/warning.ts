@@ -1,10 +1,11 @@
 // What the network's staff are warned of about their own installation, each with what to do about it.
 
 import { type AddressRange, isAddress, isInRanges, judgeAddress, parseRange } from "./address.ts";
+import { CHORES, type ChoreRecord, describeLateness, isLate } from "./chore.ts";
 import { findClientAddress } from "./client-address.ts";
 
 export interface Warning {
-	kind: "private_ranges" | "no_public_url" | "mail_off" | Sighting["kind"];
+	kind: "private_ranges" | "no_public_url" | "mail_off" | "chore_late" | Sighting["kind"];
 	title: string;
 	/** What it means and what to do, in whole sentences. */
 	text: string;
@@ -56,6 +57,17 @@ export function findSettingWarnings({ publicUrl, hasMail, allowsPrivateRanges }:
 	}
 	if (!hasMail) warnings.push(MAIL_OFF);
 	return warnings;
+}
+
+/** Periodic work that does not get done. */
+export function findChoreWarnings(records: readonly ChoreRecord[], nowMs: number): Warning[] {
+	return records
+		.filter((record) => isLate(record, nowMs))
+		.map((record) => ({
+			kind: "chore_late",
+			title: CHORES[record.name].undone,
+			text: describeLateness(record),
+		}));
 }
 
 /** The service itself speaks plain HTTP; whether TLS is in front of it, only a trusted proxy or PUBLIC_URL can say. */

@@ -71,12 +71,20 @@ export async function findNewestTest(db: Db, programmeId: number): Promise<Conve
 		.executeTakeFirst();
 }
 
-/** Along conversions_by_window. */
-export async function hasWindowEnded(store: Store, status: Status, byMs: number): Promise<boolean> {
+/** Since when the oldest of those has waited whose window has ended; null when there is none. Along conversions_by_window. */
+export async function findOldestEndedWindow(
+	store: Pick<Store, "lookAlongIndexes">,
+	status: Status,
+	byMs: number,
+): Promise<number | null> {
 	const first = await store.lookAlongIndexes((db) =>
-		windowEnded(db, status, byMs).select("id").orderBy("window_ends_at_ms").limit(1).executeTakeFirst(),
+		windowEnded(db, status, byMs)
+			.select("window_ends_at_ms")
+			.orderBy("window_ends_at_ms")
+			.limit(1)
+			.executeTakeFirst(),
 	);
-	return first !== undefined;
+	return first?.window_ends_at_ms ?? null;
 }
 
 /**

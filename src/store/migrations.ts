@@ -4,6 +4,7 @@
 
 import { auditTables } from "./tables/audit.ts";
 import { bulkTables } from "./tables/bulk.ts";
+import { choreTables } from "./tables/chores.ts";
 import { conversionTables } from "./tables/conversions.ts";
 import { deliveryTables } from "./tables/deliveries.ts";
 import type { Dialect } from "./tables/dialect.ts";
@@ -44,5 +45,6 @@ function firstSchema(dialect: Dialect): readonly string[] {
 		bulkTables,
 		auditTables,
 		mailTables,
+		choreTables,
 	].flatMap((tablesOf) => tablesOf(dialect));
 }

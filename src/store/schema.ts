@@ -4,6 +4,7 @@
 import type { Kysely } from "kysely";
 import type { AuditEntriesTable } from "./tables/audit.ts";
 import type { BulkJobsTable, BulkRowsTable } from "./tables/bulk.ts";
+import type { ChoresTable } from "./tables/chores.ts";
 import type { ConversionsTable, MovesTable } from "./tables/conversions.ts";
 import type {
 	AttemptsTable,
@@ -60,6 +61,7 @@ export interface Schema {
 	bulk_jobs: BulkJobsTable;
 	bulk_rows: BulkRowsTable;
 	callback_hours: CallbackHoursTable;
+	chores: ChoresTable;
 	schema_versions: SchemaVersionsTable;
 }
 

@@ -16,6 +16,7 @@ import { invitePerson } from "../accounts/invitations.ts";
 import { createMailDispatcher } from "../accounts/mail-dispatcher.ts";
 import { tellChanges } from "../accounts/tell-changes.ts";
 import { type AllDeps, createApp } from "../app.ts";
+import type { ChoreRecord } from "../domain/chore.ts";
 import type { WarningSettings } from "../domain/warning.ts";
 import { createRandom } from "../outside/random.ts";
 import type { Mail, Mailer } from "../ports.ts";
@@ -35,6 +36,8 @@ export interface SiteOptions {
 	publicUrl?: string;
 	/** Instead of an installation that is as it should be. */
 	warned?: Partial<WarningSettings>;
+	/** How periodic work goes, as all processes know it. */
+	knownChores?: readonly ChoreRecord[];
 	change?: Partial<AllDeps>;
 }
 
@@ -95,7 +98,10 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 		...base,
 		publicUrl,
 		mails,
-		installation: createInstallationWatch(common, { ...SOUND_INSTALLATION, ...options.warned }),
+		installation: createInstallationWatch(
+			{ ...common, knownChores: () => options.knownChores ?? [] },
+			{ ...SOUND_INSTALLATION, ...options.warned },
+		),
 		transport: { lookUp: async () => ({ ok: true, addresses: ["93.184.215.14"] }) },
 		...options.change,
 	};

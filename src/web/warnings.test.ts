@@ -5,6 +5,8 @@ import { test } from "node:test";
 import { signedRequest } from "../../test/support/signed-request.ts";
 import { makeShop } from "../api/test-shop.test-support.ts";
 import { createApp } from "../app.ts";
+import type { ChoreRecord } from "../domain/chore.ts";
+import { MINUTE_MS } from "../domain/time.ts";
 import { openTestSite, START_MS } from "./test-site.test-support.ts";
 
 const HEADING = /warnings? about this installation/;
@@ -37,8 +39,30 @@ test("staff behind a proxy that nobody trusts read its address and the setting",
 	doesNotMatch(text, /203\.0\.113\.9/);
 });
 
+const FAILING: ChoreRecord = {
+	name: "approvals",
+	sinceMs: 0,
+	lastSuccessMs: START_MS - 5 * MINUTE_MS,
+	workingAtMs: START_MS,
+	lastFailureMs: START_MS,
+	failures: 12,
+	error: "canceling statement due to <statement timeout>.",
+};
+
+test("staff read which periodic work does not get done, since when and why", async (t) => {
+	const fine: ChoreRecord = { ...FAILING, name: "expiries", lastSuccessMs: START_MS, failures: 0 };
+	const site = await openTestSite(t, { knownChores: [FAILING, fine] });
+	const browser = await site.signIn(await site.addStaff());
+	const { text } = await browser.open("/programmes", HERE);
+	match(text, /1 warning about this installation/);
+	match(text, /Conversions that passed their approval window are not being approved\./);
+	match(text, /last succeeded at 2026-03-01T11:55:00\.000Z and failed 12 times since/);
+	match(text, /due to &lt;statement timeout&gt;\./);
+});
+
 test("owners never read any of it, whatever they send", async (t) => {
-	const site = await openTestSite(t, { warned: { publicUrl: null, hasMail: false } });
+	const warned = { publicUrl: null, hasMail: false };
+	const site = await openTestSite(t, { warned, knownChores: [FAILING] });
 	const programme = await site.addProgramme();
 	const other = await site.addProgramme("Other");
 	const owner = await site.addOwner(programme);

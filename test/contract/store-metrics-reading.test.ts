@@ -51,7 +51,7 @@ eachDatabase("reading the metrics", (database) => {
 		});
 		t.after(() => engine.stop());
 		await until(() => engine.counters.backlog !== null);
-		const metrics = createMetrics({ clock, engineCounters: () => engine.counters });
+		const metrics = createMetrics({ clock, engineCounters: () => engine.counters, choreReports: () => [] });
 		const health = createHealth({
 			store,
 			clock,

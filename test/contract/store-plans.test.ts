@@ -10,6 +10,11 @@ import type { Status } from "../../src/domain/conversion.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { findDeliveryDetail, listAttempts } from "../../src/store/attempt-list.ts";
 import { listAuditOfProgramme } from "../../src/store/audit.ts";
+import {
+	findOldestPastRetention,
+	findOldestUnmailed,
+	findOldestWaitingJob,
+} from "../../src/store/backlogs.ts";
 import { claimJob, listJobs, pruneJobs } from "../../src/store/bulk-jobs.ts";
 import {
 	countVerdicts,
@@ -24,7 +29,7 @@ import {
 	findManyByOrder,
 	findManyByPublicId,
 	findNewestTest,
-	hasWindowEnded,
+	findOldestEndedWindow,
 	listMoves,
 	takeWindowEnded,
 } from "../../src/store/conversions.ts";
@@ -137,7 +142,7 @@ const READS: readonly Read[] = [
 		[
 			`whether a window of ${from} conversions has ended`,
 			["conversions_by_window"],
-			(db, store) => hasWindowEnded(within(store, db), from, START_MS),
+			(db, store) => findOldestEndedWindow(within(store, db), from, START_MS),
 		],
 	]),
 	...[LARGE, SMALL].map(
@@ -147,6 +152,9 @@ const READS: readonly Read[] = [
 			(db) => failedSince(db, programmeId, START_MS - 1_000, 100),
 		],
 	),
+	["deliveries past retention", [], (db) => findOldestPastRetention(db, 1, START_MS)],
+	["mails that are overdue", ["notices_to_mail"], (db) => findOldestUnmailed(db, START_MS)],
+	["jobs that wait", ["bulk_jobs_to_do"], (db) => findOldestWaitingJob(db, START_MS)],
 	["notices to be mailed", ["notices_to_mail"], (db) => findNoticesToMail(db, START_MS - 1)],
 	...DELIVERY_LISTS.flatMap(([what, index, filter]) =>
 		ofBoth(what, index, (db, programmeId) => listDeliveries(db, { programmeId, limit: 25, ...filter })),

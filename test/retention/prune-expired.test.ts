@@ -4,6 +4,7 @@
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
+import { createChoreBook } from "../../src/chores/book.ts";
 import { startChores } from "../../src/chores.ts";
 import { hasReached } from "../../src/conversions/event-feed.ts";
 import { exportConversions } from "../../src/conversions/export.ts";
@@ -245,7 +246,16 @@ eachDatabase("retention of expired conversions", (database) => {
 		await add("sale", "RECORDED", own.nowMs() + 900 * DAY_MS);
 		const log = createLog();
 		const network = { brand: "Service", publicUrl: "https://ringback.example" };
-		const chores = startChores({ ...deps, store, clock: own, log, mailer: null, ...network, retentionDays });
+		const chores = startChores({
+			...deps,
+			book: createChoreBook(own),
+			store,
+			clock: own,
+			log,
+			mailer: null,
+			...network,
+			retentionDays,
+		});
 		t.after(() => chores.stop());
 		for (const left of [["younger", "sale"], ["sale"]]) {
 			const isDone = async () => isDeepStrictEqual((await remaining()).orders, left);

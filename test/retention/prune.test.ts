@@ -3,6 +3,7 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { beforeEach, test } from "node:test";
+import { createChoreBook } from "../../src/chores/book.ts";
 import { startChores } from "../../src/chores.ts";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import { realClock } from "../../src/outside/clock.ts";
@@ -232,6 +233,7 @@ eachDatabase("retention", (database) => {
 		const stay = await add(1, OLD_MS, CUTOFF_MS + HOUR_MS / 2);
 		const log = createLog();
 		const chores = startChores({
+			book: createChoreBook(clock),
 			store,
 			clock,
 			random: createRandom(),

@@ -4,6 +4,7 @@
 import { Engine } from "../../src/callbacks/engine.ts";
 import type { Caps } from "../../src/callbacks/lanes.ts";
 import { createPass } from "../../src/callbacks/pass.ts";
+import { createChoreBook } from "../../src/chores/book.ts";
 import { type Chores, startChores } from "../../src/chores.ts";
 import type { Clock, Log, Mail, PostbackAnswer, PostbackRequest, Random } from "../../src/ports.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -86,6 +87,7 @@ export class ServiceProcess implements Owner {
 			onNotice: () => this.#chores.mailNow(),
 		});
 		this.#chores = startChores({
+			book: createChoreBook(clock),
 			store,
 			clock,
 			random,

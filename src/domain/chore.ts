@@ -1,0 +1,124 @@
+// Chores: periodic work that nobody asked for. Which there are, how one went, and when staff must hear that it does not
+// get done.
+
+import { HOUR_MS, isoTime, MINUTE_MS, SECOND_MS } from "./time.ts";
+
+interface ChoreKind {
+	/** How long after one run the next begins. */
+	intervalMs: number;
+	/** What staff read when it has not been done for too long. */
+	undone: string;
+}
+
+/** The names are labels of the metrics and keys of the table `chores`: added, not renamed. */
+export const CHORES = {
+	// Windows are days long; this is how late their end may be noticed.
+	approvals: {
+		intervalMs: 10 * SECOND_MS,
+		undone: "Conversions that passed their approval window are not being approved",
+	},
+	expiries: {
+		intervalMs: 10 * SECOND_MS,
+		undone: "Parked conversions that nobody confirmed are not expiring",
+	},
+	// How long a job that another process left behind may go unnoticed, besides its claim.
+	bulk_decisions: { intervalMs: 10 * SECOND_MS, undone: "Decisions from files are not being worked off" },
+	// How long after a change its mail is written, at the latest.
+	change_mails: {
+		intervalMs: 5 * SECOND_MS,
+		undone: "People are not mailed about changes to accounts and programmes",
+	},
+	notice_mails: { intervalMs: 30 * SECOND_MS, undone: "Owners are not mailed about failed callbacks" },
+	// Strangers write nonces and limits: they stay no longer than they count.
+	nonces: { intervalMs: MINUTE_MS, undone: "Nonces of signed requests pile up" },
+	limits: { intervalMs: MINUTE_MS, undone: "Counts of limits that are over pile up" },
+	sessions: { intervalMs: HOUR_MS, undone: "Expired sessions and links pile up" },
+	old_mails: { intervalMs: HOUR_MS, undone: "Mails that were sent long ago pile up" },
+	retention: { intervalMs: HOUR_MS, undone: "Records past the retention time are not being removed" },
+} as const satisfies Record<string, ChoreKind>;
+
+export type ChoreName = keyof typeof CHORES;
+
+export function isChoreName(name: string): name is ChoreName {
+	return Object.hasOwn(CHORES, name);
+}
+
+/** How a chore went, in one process or in all of them. */
+export interface ChoreRecord {
+	name: ChoreName;
+	/** When somebody first set out to do it. */
+	sinceMs: number;
+	lastSuccessMs: number | null;
+	/** When a run that goes by batches last began one. */
+	workingAtMs: number | null;
+	lastFailureMs: number | null;
+	/** Since the last success. */
+	failures: number;
+	/** What the last failure said; null without one. */
+	error: string | null;
+}
+
+/** A chore as the process that runs it knows it. */
+export interface ChoreReport {
+	record: ChoreRecord;
+	/** All failures since the process started. */
+	failuresTotal: number;
+	/** How long the last run took that came to an end, well or not; null before the first. */
+	lastRunMs: number | null;
+	/**
+	 * Since when the oldest has waited that should have been done by now, as the last look found it; null when none has.
+	 * Undefined where there is nothing to look for, and before the first look.
+	 */
+	waitingSinceMs: number | null | undefined;
+}
+
+/** Runs may be missed: a database that restarts, a process that is replaced. */
+const INTERVALS_MISSED = 10;
+/** Records are shared between processes a few times a minute. */
+const LEAST_MISSED_MS = 2 * MINUTE_MS;
+
+export function choreTimeMs(name: ChoreName): number {
+	return Math.max(CHORES[name].intervalMs * INTERVALS_MISSED, LEAST_MISSED_MS);
+}
+
+/**
+ * Not done for its time. A run that never returns counts as not done. One that has much to do is fine as long as it goes
+ * from batch to batch and nothing has failed since the last success.
+ */
+export function isLate(record: ChoreRecord, nowMs: number): boolean {
+	const timeMs = choreTimeMs(record.name);
+	if (nowMs - (record.lastSuccessMs ?? record.sinceMs) <= timeMs) return false;
+	return record.failures > 0 || record.workingAtMs === null || nowMs - record.workingAtMs > timeMs;
+}
+
+/** What several processes know of one chore. A success of any of them is one. */
+export function mergeRecords(one: ChoreRecord, other: ChoreRecord): ChoreRecord {
+	const lastSuccessMs = latest(one.lastSuccessMs, other.lastSuccessMs);
+	const lastFailureMs = latest(one.lastFailureMs, other.lastFailureMs);
+	const hasRecovered = lastFailureMs === null || (lastSuccessMs !== null && lastSuccessMs >= lastFailureMs);
+	return {
+		name: one.name,
+		sinceMs: Math.min(one.sinceMs, other.sinceMs),
+		lastSuccessMs,
+		workingAtMs: latest(one.workingAtMs, other.workingAtMs),
+		lastFailureMs,
+		failures: hasRecovered ? 0 : Math.max(one.failures, other.failures),
+		error: one.lastFailureMs === lastFailureMs ? one.error : other.error,
+	};
+}
+
+function latest(one: number | null, other: number | null): number | null {
+	if (one === null || other === null) return one ?? other;
+	return Math.max(one, other);
+}
+
+/** When, and with what. */
+export function describeLateness({ lastSuccessMs, failures, error }: ChoreRecord): string {
+	const since =
+		lastSuccessMs === null ? "It has never succeeded" : `It last succeeded at ${isoTime(lastSuccessMs)}`;
+	if (failures === 0 || error === null) {
+		return `${since}. No worker does it, or it hangs: see that a process of role worker or all runs, and what its log says.`;
+	}
+	const times = failures === 1 ? "once" : `${failures} times`;
+	return `${since} and failed ${times} since. The last failure says: ${error} See the log of the process.`;
+}
