@@ -23,6 +23,7 @@ import { findOldestEndedWindow } from "./store/conversions.ts";
 import { pruneUses } from "./store/limit-counts.ts";
 import { pruneMails } from "./store/mail-queue.ts";
 import {
+	pruneAttempts,
 	pruneDeliveries,
 	pruneExpired,
 	pruneInboundCalls,
@@ -107,7 +108,9 @@ function startMailing(deps: ChoresDeps): Chore | null {
 async function removeOld(deps: ChoresDeps, isStopping: () => boolean): Promise<void> {
 	const { store, clock, retentionDays } = deps;
 	const olderThanMs = clock.nowMs() - retentionDays * DAY_MS;
+	await store.partitions?.makeAhead(clock.nowMs(), retentionDays);
 	await pruneDeliveries(store, clock, olderThanMs, isStopping);
+	await pruneAttempts(store, olderThanMs);
 	await pruneInboundCalls(store, clock, olderThanMs, isStopping);
 	await pruneExpired(store, clock, olderThanMs, isStopping);
 	await pruneNotices(store, olderThanMs);

@@ -76,6 +76,7 @@ export async function openParts(config: Config, options: OpenOptions, name: stri
 	try {
 		const schema = options.schema ?? "migrate";
 		const migration = await prepareSchema(store, schema, clock.nowMs());
+		if (schema === "migrate") await makePartitions(store, config, clock.nowMs(), log);
 		const sealed = migration.version > 0 ? await newestSecret(store.db) : undefined;
 		// Never a new key for secrets that were sealed with another: it would only hide what is missing.
 		const sealingKey = findSealingKey(config, log, schema === "migrate" && sealed === undefined);
@@ -107,6 +108,16 @@ export async function openParts(config: Config, options: OpenOptions, name: stri
 	} catch (error) {
 		await store.close();
 		throw isPoolerRefusal(error) ? new StartError(POOLER_REFUSED) : error;
+	}
+}
+
+/** Whatever keeps us from it is no reason not to start: rows without a partition have a place, and a chore tries again. */
+async function makePartitions(store: Store, config: Config, nowMs: number, log: Log): Promise<void> {
+	try {
+		await store.partitions?.makeAhead(nowMs, config.retentionDays);
+	} catch (error) {
+		if (isPoolerRefusal(error)) throw error;
+		log.warn({ err: error }, "partitions of large tables could not be made ahead; a chore tries again");
 	}
 }
 

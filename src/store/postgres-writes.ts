@@ -1,5 +1,6 @@
 // Hot writes on PostgreSQL: a set is one statement, its columns travel as arrays.
 
+import { MINUTE_MS } from "../domain/time.ts";
 import type { Conversion, NewConversion } from "./conversions.ts";
 import {
 	CHANGING,
@@ -43,6 +44,12 @@ const READ = { id: "bigint", status: "text" } as const;
 const LINK = { from_id: "bigint", to_id: "bigint" } as const;
 const KEPT = { conversion_id: "bigint", body: "text" } as const;
 
+/**
+ * Two timestamps that are good at the same moment lie ten minutes apart at most; ten more for clocks of ours that do
+ * not agree, as with pruning.
+ */
+const NONCES_APART_MS = 20 * MINUTE_MS;
+
 const INSERT_CONVERSIONS = hotStatement<{ id: number; public_id: string }>(
 	`${insertText("conversions", CONVERSION)}
 		on conflict (programme_id, order_id, event_type) do nothing returning id, public_id`,
@@ -70,7 +77,15 @@ const KEEP_BODIES = hotStatement(
 		where moves.conversion_id = kept.conversion_id and moves.move = 'record'`,
 );
 const SPEND_NONCES = hotStatement<{ programme_id: number; nonce: string }>(
-	`${insertText("nonces", NONCE)} on conflict do nothing returning programme_id, nonce`,
+	// Its key has the moment in it, because the table is in partitions by it: so the same nonce under another timestamp
+	// is looked for. Two such at once would both be taken: each is a request that the shop has signed, and no copy.
+	`${insertText("nonces", NONCE)}
+		where not exists (
+			select 1 from nonces
+			where nonces.programme_id = list.programme_id and nonces.nonce = list.nonce
+				and nonces.expires_at_ms between list.expires_at_ms - ${NONCES_APART_MS}
+					and list.expires_at_ms + ${NONCES_APART_MS})
+		on conflict do nothing returning programme_id, nonce`,
 );
 const INSERT_CALLS = hotStatement(insertText("inbound_calls", INBOUND_CALL));
 

@@ -1,7 +1,7 @@
 // Retention: deliveries, inbound calls and expired conversions that are old enough are removed in small batches, each
 // its own transaction, so that nobody waits for it. Nonces and notices are few and go at once.
 
-import { MINUTE_MS } from "../domain/time.ts";
+import { DAY_MS, MINUTE_MS } from "../domain/time.ts";
 import type { Clock } from "../ports.ts";
 import { findNewestMove } from "./announced-moves.ts";
 import type { Db, Store } from "./store.ts";
@@ -10,10 +10,15 @@ const BATCH_ROWS = 500;
 /** Another machine's clock may be behind ours, and still take a timestamp that is stale here. */
 const CLOCK_MARGIN_MS = 5 * MINUTE_MS;
 
-export async function pruneNonces({ db }: Store, nowMs: number): Promise<void> {
+/** Whether an event can still be sent: retries go on for a day and a half, and somebody may cancel the last of them. */
+const ATTEMPTS_MARGIN_MS = 2 * DAY_MS;
+
+export async function pruneNonces({ db, partitions }: Store, nowMs: number): Promise<void> {
+	const olderThanMs = nowMs - CLOCK_MARGIN_MS;
+	await partitions?.drop("nonces", olderThanMs);
 	await db
-		.deleteFrom("nonces")
-		.where("expires_at_ms", "<", nowMs - CLOCK_MARGIN_MS)
+		.deleteFrom(partitions === null ? "nonces" : "nonces_other")
+		.where("expires_at_ms", "<", olderThanMs)
 		.execute();
 }
 
@@ -49,8 +54,16 @@ export async function pruneDeliveries(
 		const ids = batch
 			.filter((row) => row.finished_at_ms !== null && row.finished_at_ms < olderThanMs)
 			.map((row) => row.id);
-		return ids.length === 0 ? 0 : store.transact((trx) => removeDeliveries(trx, ids));
+		return ids.length === 0 ? 0 : store.transact((trx) => removeDeliveries(store, trx, ids));
 	});
+}
+
+/**
+ * Partitions go whole, and with them attempts of a delivery that stays because it was sent again much later: the log of
+ * attempts reaches back as far as the retention does.
+ */
+export async function pruneAttempts({ partitions }: Store, olderThanMs: number): Promise<void> {
+	await partitions?.drop("attempts", olderThanMs - ATTEMPTS_MARGIN_MS);
 }
 
 /** Behind `afterId`, up to the first that is young enough; a batch at most. */
@@ -67,7 +80,7 @@ export async function oldestDeliveries(db: Db, afterId: number, olderThanMs: num
 	return firstYoung === -1 ? rows : rows.slice(0, firstYoung);
 }
 
-async function removeDeliveries(trx: Db, ids: readonly number[]): Promise<number> {
+async function removeDeliveries({ partitions }: Store, trx: Db, ids: readonly number[]): Promise<number> {
 	// Names the state again: one that was resent since the list was read stays.
 	const finished = await trx
 		.deleteFrom("deliveries")
@@ -77,7 +90,8 @@ async function removeDeliveries(trx: Db, ids: readonly number[]): Promise<number
 		.execute();
 	const gone = finished.map((row) => row.id);
 	if (gone.length === 0) return 0;
-	await trx.deleteFrom("attempts").where("delivery_id", "in", gone).execute();
+	const attempts = partitions === null ? "attempts" : "attempts_other";
+	await trx.deleteFrom(attempts).where("delivery_id", "in", gone).execute();
 	await trx.deleteFrom("events").where("id", "in", gone).execute();
 	return gone.length;
 }
@@ -88,16 +102,18 @@ export async function pruneInboundCalls(
 	olderThanMs: number,
 	isStopping: () => boolean,
 ): Promise<number> {
+	await store.partitions?.drop("inbound_calls", olderThanMs);
+	const table = store.partitions === null ? "inbound_calls" : "inbound_calls_other";
 	return removeInBatches(clock, isStopping, async () => {
 		const rows = await store.db
-			.selectFrom("inbound_calls")
+			.selectFrom(table)
 			.select(["id", "at_ms"])
 			.orderBy("id")
 			.limit(BATCH_ROWS)
 			.execute();
 		const ids = rows.filter((row) => row.at_ms < olderThanMs).map((row) => row.id);
 		if (ids.length === 0) return null;
-		await store.db.deleteFrom("inbound_calls").where("id", "in", ids).execute();
+		await store.db.deleteFrom(table).where("id", "in", ids).execute();
 		return ids.length;
 	});
 }

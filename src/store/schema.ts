@@ -44,6 +44,10 @@ export interface Schema {
 	deliveries: DeliveriesTable;
 	queue: QueueTable;
 	attempts: AttemptsTable;
+	/** PostgreSQL alone has these three: see `Partitions`. */
+	attempts_other: AttemptsTable;
+	inbound_calls_other: InboundCallsTable;
+	nonces_other: NoncesTable;
 	notices: NoticesTable;
 	inbound_calls: InboundCallsTable;
 	auth_users: AuthUsersTable;

@@ -26,6 +26,8 @@ const DIALECT: Dialect = {
 	givenId: "integer primary key",
 	clustered: "without rowid",
 	rewritten: "",
+	churned: "",
+	inPartitions: null,
 	timestamp: "text",
 	boolean: "integer",
 	// SQLite text always compares byte by byte.
@@ -68,6 +70,7 @@ export function createSqliteStore(database: DatabaseSync): Store {
 		migrate: (nowMs, migrations) =>
 			db.transaction().execute((trx) => applyMigrations(trx, DIALECT, nowMs, migrations)),
 		transact: (work) => db.transaction().execute(work),
+		partitions: null,
 		queue: createSqliteQueue(database),
 		// One writer at a time: whoever has a number ends before the next is given.
 		moveOrder: { transaction: sql`moves.id`, endedBelow: sql`9223372036854775807` },

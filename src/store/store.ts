@@ -17,6 +17,8 @@ export interface Store {
 	migrate(nowMs: number, migrations?: readonly Migration[]): Promise<MigrationReport>;
 	/** All or nothing, durable once it resolves. */
 	transact<Value>(work: (trx: Db) => Promise<Value>): Promise<Value>;
+	/** Null where rows are deleted one by one. */
+	partitions: Partitions | null;
 	queue: Queue;
 	moveOrder: MoveOrder;
 	/**
@@ -44,6 +46,16 @@ export interface Store {
 	/** Returns how to stop listening. */
 	onDue(listener: DueListener): () => void;
 	close(): Promise<void>;
+}
+
+export type PartitionedTable = "attempts" | "inbound_calls" | "nonces";
+
+/** Large tables in parts by time. Rows for which no partition was made are in `<table>_other`. */
+export interface Partitions {
+	/** So that whatever comes finds its partition. Safe when several processes do it at once. */
+	makeAhead(nowMs: number, retentionDays: number): Promise<void>;
+	/** Those in which everything is older. Resolves to how many went. */
+	drop(table: PartitionedTable, olderThanMs: number): Promise<number>;
 }
 
 /** The order in which listeners are told of moves: see announced-moves. */

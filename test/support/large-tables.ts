@@ -2,6 +2,7 @@
 // hundredth is due, failed or waiting. What the tests of query plans look at.
 
 import { sql } from "kysely";
+import { DAY_MS } from "../../src/domain/time.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";
 import { analyseAsInService } from "./query-plan.ts";
@@ -38,6 +39,10 @@ const PEOPLE = ROWS / 4;
 const MOMENT = "'2026-01-01T00:00:00Z'";
 
 const PROGRAMME = `case when i % 2 = 0 then ${LARGE} else 2 + i % ${PROGRAMMES - 1} end`;
+/** As long as a service keeps them, unless it is told otherwise. */
+const KEPT_DAYS = 180;
+/** Over all that time, the newest last. */
+const OVER_TIME = `${START_MS} - cast(${ROWS} - i as bigint) * ${(KEPT_DAYS * DAY_MS) / ROWS}`;
 /** A hundredth of them before START_MS, and none in order. */
 const SCATTERED = `${START_MS} + (i * 1009) % 100000 - 50000`;
 
@@ -159,7 +164,7 @@ const FILLINGS: readonly Filling[] = [
 			outcome: "'RECORDED'",
 			http_status: 201,
 			order_id: "'order ' || i",
-			at_ms: SCATTERED,
+			at_ms: OVER_TIME,
 		},
 	},
 	{
@@ -282,6 +287,9 @@ const FILLINGS: readonly Filling[] = [
 ];
 
 export async function fillTables(store: Store): Promise<void> {
+	for (let day = KEPT_DAYS; day >= 0; day -= 7) {
+		await store.partitions?.makeAhead(START_MS - day * DAY_MS, KEPT_DAYS);
+	}
 	for (const { table, rows = ROWS, columns } of FILLINGS) {
 		const statement = `insert into ${table} (${Object.keys(columns).join(", ")})
 			with recursive n(i) as (select 1 union all select i + 1 from n where i < ${rows})

@@ -93,6 +93,8 @@ export function deliveryTables({
 	givenId,
 	clustered,
 	rewritten,
+	churned,
+	inPartitions,
 }: Dialect): readonly string[] {
 	return [
 		`create table events (
@@ -112,7 +114,7 @@ export function deliveryTables({
 			where failed_at_ms is not null`,
 		`create table queue (
 			id ${givenId}, receiver_id bigint not null, due_at_ms bigint not null, claim bigint,
-			endpoint_epoch integer not null, run integer not null, counted integer not null, seq integer not null)`,
+			endpoint_epoch integer not null, run integer not null, counted integer not null, seq integer not null) ${churned}`,
 		"create index queue_by_due on queue (receiver_id, due_at_ms)",
 		`create table attempts (
 			delivery_id bigint not null, seq integer not null, programme_id bigint not null,
@@ -120,7 +122,9 @@ export function deliveryTables({
 			http_status integer, detail text, started_at_ms bigint not null, took_ms double precision,
 			look_up_ms double precision, connect_ms double precision, tls_ms double precision,
 			answer_ms double precision, endpoint_id bigint, nonce text, signature text,
-			primary key (delivery_id, seq)) ${clustered}`,
+			primary key (delivery_id, seq${inPartitions?.keyColumn("started_at_ms") ?? ""}))
+			${inPartitions?.suffix("started_at_ms") ?? clustered}`,
+		...(inPartitions?.rest("attempts", "started_at_ms") ?? []),
 		`create table callback_hours (
 			programme_id bigint not null, hour_ms bigint not null, delivered integer not null, failed integer not null,
 			primary key (programme_id, hour_ms)) ${clustered}`,

@@ -40,7 +40,7 @@ export interface NoncesTable {
 	expires_at_ms: number;
 }
 
-export function keyTables({ selfNumberedId, clustered }: Dialect): readonly string[] {
+export function keyTables({ selfNumberedId, clustered, inPartitions }: Dialect): readonly string[] {
 	return [
 		`create table api_keys (
 			id ${selfNumberedId}, public_id text not null unique, programme_id bigint not null references programmes(id),
@@ -60,7 +60,10 @@ export function keyTables({ selfNumberedId, clustered }: Dialect): readonly stri
 		"create index signing_secrets_by_receiver on signing_secrets (receiver_id, replaced_at_ms)",
 		`create table nonces (
 			programme_id bigint not null, nonce text not null, expires_at_ms bigint not null,
-			primary key (programme_id, nonce)) ${clustered}`,
-		"create index nonces_by_expiry on nonces (expires_at_ms)",
+			primary key (programme_id, nonce${inPartitions?.keyColumn("expires_at_ms") ?? ""}))
+			${inPartitions?.suffix("expires_at_ms") ?? clustered}`,
+		...(inPartitions?.rest("nonces", "expires_at_ms") ?? [
+			"create index nonces_by_expiry on nonces (expires_at_ms)",
+		]),
 	];
 }
