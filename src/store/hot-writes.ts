@@ -1,8 +1,9 @@
 // What a call or a decision writes, in sets. The two drivers write it in their own SQL (sqlite-writes, postgres-writes),
 // because it runs for every sale; whoever has a transaction finds them by it. No set is empty: the files of the
-// aggregates (conversion-moves, inbound-calls, keys) see to it, and say what each write means.
+// aggregates (conversion-moves, outbox, inbound-calls, keys) see to it, and say what each write means.
 
 import type { DialectAdapter, Insertable } from "kysely";
+import type { EventName } from "../domain/event-name.ts";
 import type { Conversion, NewConversion } from "./conversions.ts";
 import type { Db } from "./schema.ts";
 import type { MovesTable } from "./tables/conversions.ts";
@@ -30,6 +31,28 @@ export interface AnnouncedBody {
 	body: string;
 }
 
+/** An event that a programme's shop is owed, which is its own receiver. */
+export interface OwedEvent {
+	conversionId: number;
+	programmeId: number;
+	endpointEpoch: number;
+	deliveryPublicId: string;
+	name: EventName;
+	body: string;
+}
+
+export interface OwedProgramme {
+	id: number;
+	publicId: string;
+	endpointEpoch: number;
+}
+
+/** Whose shop is owed events. Both databases read it; each adds which programmes. */
+export const OWED_PROGRAMME_SELECT = `select p.id, p.public_id as "publicId", p.endpoint_epoch as "endpointEpoch"
+	from programmes p
+	join signing_secrets s on s.receiver_id = p.id and s.activated_at_ms is not null and s.replaced_at_ms is null
+	where p.endpoint_id is not null`;
+
 export interface HotWrites {
 	insertConversions(trx: Db, conversions: readonly NewConversion[]): Promise<Conversion[]>;
 	updateUnlessChanged(trx: Db, changes: readonly Change[]): Promise<Set<number>>;
@@ -37,6 +60,9 @@ export interface HotWrites {
 	relinkMoves(trx: Db, links: readonly MoveLink[]): Promise<void>;
 	insertMoves(trx: Db, moves: readonly NewMove[]): Promise<void>;
 	keepAnnouncedBodies(trx: Db, bodies: readonly AnnouncedBody[]): Promise<void>;
+	/** Here because no event is written without it. */
+	readOwedProgrammes(trx: Db, programmeIds: readonly number[]): Promise<OwedProgramme[]>;
+	insertOwedEvents(trx: Db, owed: readonly OwedEvent[], nowMs: number): Promise<void>;
 	spendNonces(trx: Db, nonces: readonly NewNonce[]): Promise<Set<NewNonce>>;
 	insertInboundCalls(trx: Db, calls: readonly NewInboundCall[]): Promise<void>;
 }

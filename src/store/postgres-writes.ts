@@ -12,8 +12,15 @@ import {
 	storedConversion,
 } from "./hot-columns.ts";
 import { hotStatement } from "./hot-statement.ts";
-import type { Change, HotWrites, NewNonce } from "./hot-writes.ts";
-import { columnLiteral } from "./postgres-array.ts";
+import {
+	type Change,
+	type HotWrites,
+	type NewNonce,
+	OWED_PROGRAMME_SELECT,
+	type OwedEvent,
+	type OwedProgramme,
+} from "./hot-writes.ts";
+import { arrayLiteral, columnLiteral } from "./postgres-array.ts";
 import type { Db } from "./schema.ts";
 
 export function createPostgresWrites(): HotWrites {
@@ -30,6 +37,8 @@ export function createPostgresWrites(): HotWrites {
 		keepAnnouncedBodies: async (trx, bodies) => {
 			await KEEP_BODIES.run(trx, arraysOf(KEPT, bodies));
 		},
+		readOwedProgrammes: (trx, ids) => READ_OWED.run(trx, [arrayLiteral(ids)]),
+		insertOwedEvents,
 		spendNonces,
 		insertInboundCalls: async (trx, calls) => {
 			await INSERT_CALLS.run(trx, arraysOf(INBOUND_CALL, calls));
@@ -75,6 +84,23 @@ const INSERT_MOVES = hotStatement(insertText("moves", MOVE));
 const KEEP_BODIES = hotStatement(
 	`update moves set announced_body = kept.body from ${listText("kept", KEPT)}
 		where moves.conversion_id = kept.conversion_id and moves.move = 'record'`,
+);
+const READ_OWED = hotStatement<OwedProgramme>(`${OWED_PROGRAMME_SELECT} and p.id = any($1::bigint[])`);
+const INSERT_OWED = hotStatement(
+	`with owed as materialized (
+			select * from unnest($1::bigint[], $2::bigint[], $3::integer[], $4::text[], $5::text[], $6::text[])
+				as o(conversion_id, programme_id, endpoint_epoch, delivery_public_id, name, body)
+		), event as (
+			insert into events (programme_id, receiver_id, conversion_id, name, body)
+				select programme_id, programme_id, conversion_id, name, body from owed
+				returning id, conversion_id, receiver_id
+		), delivery as (
+			insert into deliveries (id, public_id, programme_id, receiver_id, state, run, attempts, created_at_ms)
+				select event.id, delivery_public_id, programme_id, receiver_id, 'pending', 1, 0, $7::bigint
+				from event join owed using (conversion_id)
+		)
+		insert into queue (id, receiver_id, due_at_ms, endpoint_epoch, run, counted, seq)
+			select event.id, receiver_id, $7::bigint, endpoint_epoch, 1, 0, 0 from event join owed using (conversion_id)`,
 );
 const SPEND_NONCES = hotStatement<{ programme_id: number; nonce: string }>(
 	// Its key has the moment in it, because the table is in partitions by it: so the same nonce under another timestamp
@@ -133,6 +159,18 @@ async function removeUnlessChanged(trx: Db, conversions: readonly Conversion[]):
 
 function idsOf(rows: readonly { id: number }[]): Set<number> {
 	return new Set(rows.map(({ id }) => id));
+}
+
+async function insertOwedEvents(trx: Db, owed: readonly OwedEvent[], nowMs: number): Promise<void> {
+	await INSERT_OWED.run(trx, [
+		columnLiteral(owed, (event) => event.conversionId),
+		columnLiteral(owed, (event) => event.programmeId),
+		columnLiteral(owed, (event) => event.endpointEpoch),
+		columnLiteral(owed, (event) => event.deliveryPublicId),
+		columnLiteral(owed, (event) => event.name),
+		columnLiteral(owed, (event) => event.body),
+		nowMs,
+	]);
 }
 
 /** In the order of the index, so that two processes with the same nonces do not wait for each other. */

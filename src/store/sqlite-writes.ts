@@ -4,7 +4,15 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import type { Conversion, NewConversion } from "./conversions.ts";
 import { CHANGING, CONVERSION, INBOUND_CALL, MOVE, NONCE, storedConversion } from "./hot-columns.ts";
-import type { Change, HotWrites, MoveLink, NewNonce } from "./hot-writes.ts";
+import {
+	type Change,
+	type HotWrites,
+	type MoveLink,
+	type NewNonce,
+	OWED_PROGRAMME_SELECT,
+	type OwedEvent,
+	type OwedProgramme,
+} from "./hot-writes.ts";
 import type { Db } from "./schema.ts";
 
 export function createSqliteWrites(database: DatabaseSync): HotWrites {
@@ -26,6 +34,9 @@ export function createSqliteWrites(database: DatabaseSync): HotWrites {
 			write(trx, ({ keepBody }) => {
 				for (const { conversion_id, body } of bodies) keepBody.run(body, conversion_id);
 			}),
+		readOwedProgrammes: (trx, ids) =>
+			write(trx, ({ readOwed }) => readOwed.all(JSON.stringify(ids)) as unknown as OwedProgramme[]),
+		insertOwedEvents: (trx, owed, nowMs) => write(trx, (prepared) => insertOwedEvents(prepared, owed, nowMs)),
 		spendNonces: (trx, nonces) => write(trx, (prepared) => spendNonces(prepared, nonces)),
 		insertInboundCalls: (trx, calls) =>
 			write(trx, ({ insertCall }) => runForEach(insertCall, INBOUND_CALL, calls)),
@@ -53,6 +64,18 @@ function prepareStatements(database: DatabaseSync) {
 		),
 		insertMove: prepare(insertText("moves", MOVE)),
 		keepBody: prepare("update moves set announced_body = ? where conversion_id = ? and move = 'record'"),
+		readOwed: prepare(`${OWED_PROGRAMME_SELECT} and p.id in (select value from json_each(?))`),
+		insertEvent: prepare(
+			"insert into events (programme_id, receiver_id, conversion_id, name, body) values (?, ?, ?, ?, ?)",
+		),
+		insertDelivery: prepare(
+			`insert into deliveries (id, public_id, programme_id, receiver_id, state, run, attempts, created_at_ms)
+				values (?, ?, ?, ?, 'pending', 1, 0, ?)`,
+		),
+		insertQueued: prepare(
+			`insert into queue (id, receiver_id, due_at_ms, endpoint_epoch, run, counted, seq)
+				values (?, ?, ?, ?, 1, 0, 0)`,
+		),
 		insertNonce: prepare(`${insertText("nonces", NONCE)} on conflict do nothing`),
 		insertCall: prepare(insertText("inbound_calls", INBOUND_CALL)),
 	};
@@ -97,6 +120,19 @@ function removeUnlessChanged(
 
 function relinkMoves(statements: Statements, links: readonly MoveLink[]): void {
 	statements.relinkMoves.run(JSON.stringify(links.map(({ from_id, to_id }) => [from_id, to_id])));
+}
+
+function insertOwedEvents(
+	{ insertEvent, insertDelivery, insertQueued }: Statements,
+	owed: readonly OwedEvent[],
+	nowMs: number,
+): void {
+	for (const { conversionId, programmeId, endpointEpoch, deliveryPublicId, name, body } of owed) {
+		const receiverId = programmeId;
+		const { lastInsertRowid: id } = insertEvent.run(programmeId, receiverId, conversionId, name, body);
+		insertDelivery.run(id, deliveryPublicId, programmeId, receiverId, nowMs);
+		insertQueued.run(id, receiverId, nowMs, endpointEpoch);
+	}
 }
 
 function spendNonces({ insertNonce }: Statements, nonces: readonly NewNonce[]): Set<NewNonce> {
