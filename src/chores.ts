@@ -23,6 +23,7 @@ import { findOldestEndedWindow } from "./store/conversions.ts";
 import { pruneUses } from "./store/limit-counts.ts";
 import { pruneMails } from "./store/mail-queue.ts";
 import {
+	giveBackSpace,
 	pruneAttempts,
 	pruneDeliveries,
 	pruneExpired,
@@ -116,6 +117,7 @@ async function removeOld(deps: ChoresDeps, isStopping: () => boolean): Promise<v
 	await pruneNotices(store, olderThanMs);
 	await pruneJobs(store, clock, olderThanMs, isStopping);
 	await pruneCallbackHours(store.db, olderThanMs);
+	await giveBackSpace(store, clock, isStopping);
 }
 
 /** Jobs of many decisions. In every process: whichever is there takes up what another left behind. */

@@ -104,6 +104,7 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 				await keepToIndexes(trx);
 				return look(trx);
 			}),
+		giveBackSpace: async () => false,
 		announceDue: (programmeIds) => channel.announce(programmeIds),
 		announceChange: (programmeId) => {
 			changes.tell(programmeId);

@@ -180,3 +180,8 @@ export async function pruneNotices({ db }: Store, olderThanMs: number): Promise<
 		.where((eb) => eb.or([eb("ended_at_ms", "is not", null), eb("kind", "=", "callbacks_working_again")]))
 		.execute();
 }
+
+/** What was removed leaves room in the file: most of it goes back to the disk, a little at a time. */
+export async function giveBackSpace(store: Store, clock: Clock, isStopping: () => boolean): Promise<void> {
+	while (!isStopping() && (await store.giveBackSpace())) await clock.yieldLoop();
+}

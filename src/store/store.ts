@@ -34,6 +34,11 @@ export interface Store {
 	keepToIndexes(trx: Db): Promise<void>;
 	/** A look at such a pile: in the same way, and without the lock that a transaction takes on SQLite. */
 	lookAlongIndexes<Value>(look: (db: Db) => Promise<Value>): Promise<Value>;
+	/**
+	 * A step of giving room that removed rows have left back to the disk, short enough to stand between two callers. False
+	 * when there is nothing more to give. PostgreSQL uses such room again by itself.
+	 */
+	giveBackSpace(): Promise<boolean>;
 	/** To be called after the commit that made deliveries due: wakes engines here and in other processes. */
 	announceDue(programmeIds: readonly number[]): void;
 	/**

@@ -1,0 +1,47 @@
+// A SQLite file grows with what is stored and shrinks with what is removed.
+
+import { equal, ok } from "node:assert/strict";
+import { statSync } from "node:fs";
+import { test } from "node:test";
+import { realClock } from "../../src/outside/clock.ts";
+import { insertInboundCalls } from "../../src/store/inbound-calls.ts";
+import { giveBackSpace, pruneInboundCalls } from "../../src/store/prune.ts";
+import { START_MS } from "../support/clock.ts";
+import { createSqliteDatabase } from "../support/sqlite-database.ts";
+
+const OLD_CALLS = 16_000;
+const never = () => false;
+
+test("the file gives its room back after pruning, in steps that a stop ends, and keeps what is stored", async (t) => {
+	const database = createSqliteDatabase();
+	t.after(database.remove);
+	const store = database.open();
+	await store.migrate(START_MS);
+	const call = {
+		kind: "api",
+		method: "POST",
+		target: `/v1/conversions?${"x".repeat(400)}`,
+		outcome: "RECORDED",
+		http_status: 201,
+	} as const;
+	const calls = (count: number, at_ms: number) =>
+		insertInboundCalls(
+			store.db,
+			Array.from({ length: count }, () => ({ ...call, at_ms })),
+		);
+	for (let made = 0; made < OLD_CALLS; made += 500) await calls(500, START_MS - 1);
+	await calls(100, START_MS);
+	const size = () => statSync(database.location).size;
+	const grownTo = size();
+	ok(grownTo > 3_000_000, `it has ${grownTo} bytes`);
+	await pruneInboundCalls(store, realClock, START_MS, never);
+	equal(await store.giveBackSpace(), true, "there is more than one step");
+	let asked = 0;
+	await giveBackSpace(store, realClock, () => asked++ === 3);
+	equal(asked, 4);
+	ok(size() > grownTo / 2, "it was stopped before the end");
+	await giveBackSpace(store, realClock, never);
+	ok(size() < grownTo / 5, `of ${grownTo} bytes ${size()} are left`);
+	equal(await store.giveBackSpace(), false);
+	equal((await store.db.selectFrom("inbound_calls").select("id").execute()).length, 100);
+});
