@@ -1,10 +1,64 @@
-// A database URL as the settings spell it, for the processes of the benchmark.
+// A database for one round: made, migrated, and gone when the round is over.
 
-import type { DatabaseSetting } from "../src/store/open.ts";
+import { rmSync } from "node:fs";
+import { sql } from "kysely";
+import { realClock } from "../src/outside/clock.ts";
+import { createLog } from "../src/outside/log.ts";
+import { type DatabaseSetting, openStore } from "../src/store/open.ts";
 import { POSTGRES_DEFAULTS } from "../src/store/postgres-setting.ts";
+import type { Store } from "../src/store/store.ts";
+import type { PostgresServer } from "../test/support/postgres.ts";
+import { dropDatabase } from "../test/support/postgres-admin.ts";
+
+export type Database = "SQLite" | "PostgreSQL";
+
+export interface OpenedDatabase {
+	url: string;
+	postgresVersion: string | null;
+	remove(): Promise<void>;
+}
+
+export async function openDatabase(
+	where: { file: string } | { server: PostgresServer; name: string },
+): Promise<OpenedDatabase> {
+	const url = "file" in where ? `sqlite:${where.file}` : await where.server.createDatabase(where.name);
+	const postgresVersion = await withStore(url, async (store) => {
+		await store.migrate(Date.now());
+		return store.kind === "postgres" ? readVersion(store) : null;
+	});
+	return {
+		url,
+		postgresVersion,
+		async remove() {
+			if ("server" in where) return dropDatabase(where.server.url(), where.name);
+			for (const suffix of ["", "-wal", "-shm"]) rmSync(where.file + suffix, { force: true });
+		},
+	};
+}
+
+export async function withStore<Answer>(
+	url: string,
+	work: (store: Store) => Promise<Answer>,
+): Promise<Answer> {
+	const store = openStore(databaseSetting(url), {
+		clock: realClock,
+		log: createLog("error"),
+		name: "ringback-bench",
+	});
+	try {
+		return await work(store);
+	} finally {
+		await store.close();
+	}
+}
 
 export function databaseSetting(url: string): DatabaseSetting {
 	return url.startsWith("sqlite:")
 		? { kind: "sqlite", path: url.slice("sqlite:".length) }
 		: { kind: "postgres", url, ...POSTGRES_DEFAULTS };
+}
+
+async function readVersion(store: Store): Promise<string> {
+	const { rows } = await sql<{ server_version: string }>`show server_version`.execute(store.db);
+	return rows[0]?.server_version ?? "unknown";
 }

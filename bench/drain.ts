@@ -1,61 +1,74 @@
-// W1's service side: the real engine and the real transport drain what is due in a seeded database.
-// Arguments: database URL, CA file, deliveries. Prints {"perSecond":…} once every result is stored.
+// Deliveries that are due, sent by one or more real service processes until every result is durably stored.
 
-import { readFileSync } from "node:fs";
-import { Engine } from "../src/callbacks/engine.ts";
-import { createPass } from "../src/callbacks/pass.ts";
-import { parseRange } from "../src/domain/address.ts";
-import { realClock } from "../src/outside/clock.ts";
-import { createHttpsTransport } from "../src/outside/https-transport.ts";
-import { createBusyShare } from "../src/outside/load.ts";
-import { createLog } from "../src/outside/log.ts";
-import { createRandom } from "../src/outside/random.ts";
-import { openStore } from "../src/store/open.ts";
-import { cpuPer } from "./cpu.ts";
-import { databaseSetting } from "./database.ts";
-import { BENCH_SEALING_KEY } from "./seed.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { withStore } from "./database.ts";
+import { cpuMicros, residentMb } from "./process-cost.ts";
+import type { Receiver } from "./receiver-process.ts";
+import { type ServiceProcess, startService, sumOf } from "./service-process.ts";
 
-const [databaseUrl = "", caFile = "", deliveries = ""] = process.argv.slice(2);
-const total = Number(deliveries);
-const log = createLog("warn");
-const random = createRandom();
-const database = databaseSetting(databaseUrl);
-const store = openStore(database, { clock: realClock, log, name: "ringback-bench" });
-const loopback = parseRange("127.0.0.0/8");
-const transport = createHttpsTransport({
-	allowedPrivateRanges: loopback === undefined ? [] : [loopback],
-	trustedCa: readFileSync(caFile, "utf8"),
-});
-const startedAt = performance.now();
-const engine = new Engine({
-	store,
-	clock: realClock,
-	random,
-	transport,
-	runPass: createPass(store, random),
-	sealingKey: BENCH_SEALING_KEY,
-	log,
-	brand: "Service",
-	// The service's defaults: see config.ts.
-	caps: { perProgramme: 8, overall: 512 },
-	busyShare: createBusyShare(),
-	onNotice: () => undefined,
-});
-const watch = setInterval(() => {
-	const { delivered, failed } = engine.counters.finished;
-	if (delivered + failed >= total) void finish();
-}, 5);
+export interface DrainOptions {
+	databaseUrl: string;
+	receiver: Receiver;
+	deliveries: number;
+	processes?: number;
+	/** Of the service. */
+	more?: Readonly<Record<string, string>>;
+	say: (line: string) => void;
+}
 
-async function finish(): Promise<void> {
-	clearInterval(watch);
-	const seconds = (performance.now() - startedAt) / 1000;
-	const { finished, attemptsByVerdict } = engine.counters;
-	const rssMb = Math.round(process.memoryUsage().rss / 1e6);
-	await engine.stop();
-	await transport.close();
-	await store.close();
-	const attempts = Object.fromEntries(attemptsByVerdict);
-	process.stdout.write(
-		`${JSON.stringify({ perSecond: total / seconds, ...cpuPer(total), ...finished, attempts, rssMb })}\n`,
-	);
+export interface DrainAnswer {
+	/** From the first request at the receiver until the last result is stored. */
+	perSecond: number;
+	/** Of all service processes, per delivery, without their start. */
+	cpuMicros: number;
+	/** Of the largest process, at the end. */
+	residentMb: number;
+	/** Attempts that ran out of time because we were too busy, as the service counts them. */
+	lostToLateness: number;
+}
+
+const LOOK_MS = 10;
+
+export async function drain(options: DrainOptions): Promise<DrainAnswer> {
+	const { databaseUrl, receiver, deliveries, processes = 1, more = {}, say } = options;
+	await receiver.forget();
+	const settings = { databaseUrl, caFile: receiver.caFile, role: "worker", more } as const;
+	const services: ServiceProcess[] = [];
+	try {
+		for (let i = 0; i < processes; i++) services.push(await startService(settings));
+		await receiver.until(1);
+		const cpuBefore = totalCpu(services);
+		const sentBefore = (await receiver.count()).count;
+		await receiver.until(deliveries, (count) => say(`${count} of ${deliveries} sent`));
+		await untilStored(databaseUrl);
+		const endedAtMs = performance.timeOrigin + performance.now();
+		const cpu = totalCpu(services) - cpuBefore;
+		const { count, firstAtMs } = await receiver.count();
+		if (count !== deliveries) throw new Error(`${count} requests for ${deliveries} deliveries`);
+		const lost = await Promise.all(services.map((service) => lostToLateness(service)));
+		return {
+			perSecond: deliveries / ((endedAtMs - firstAtMs) / 1_000),
+			cpuMicros: cpu / (deliveries - sentBefore),
+			residentMb: Math.max(...services.map(({ pid }) => residentMb(pid))),
+			lostToLateness: lost.reduce((sum, one) => sum + one, 0),
+		};
+	} finally {
+		await Promise.all(services.map((service) => service.stop()));
+	}
+}
+
+/** Nothing waits to be sent or to be stored any more. */
+export async function untilStored(databaseUrl: string): Promise<void> {
+	await withStore(databaseUrl, async ({ db }) => {
+		const waiting = db.selectFrom("queue").select("id").limit(1);
+		while ((await waiting.executeTakeFirst()) !== undefined) await sleep(LOOK_MS);
+	});
+}
+
+async function lostToLateness(service: ServiceProcess): Promise<number> {
+	return sumOf(await service.metrics(), "ringback_attempts_lost_to_lateness_total");
+}
+
+function totalCpu(services: readonly ServiceProcess[]): number {
+	return services.reduce((sum, { pid }) => sum + cpuMicros(pid), 0);
 }

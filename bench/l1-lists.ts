@@ -1,23 +1,17 @@
 // L1: every page over a network with a million conversions and two million deliveries, on both databases: the
 // time until a page's first byte is there, which for a page rendered in one piece is until all of it is.
 
-import { randomBytes } from "node:crypto";
-import { rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { sql } from "kysely";
 import { issueKey } from "../src/accounts/keys.ts";
 import { writeCursor } from "../src/domain/cursor.ts";
 import { realClock } from "../src/outside/clock.ts";
-import { createLog } from "../src/outside/log.ts";
-import { openStore } from "../src/store/open.ts";
 import { type Programme, setEndpoint } from "../src/store/programmes.ts";
 import type { Store } from "../src/store/store.ts";
 import { type Browser, createTestSite, type TestSite } from "../src/web/test-site.test-support.ts";
-import { startPostgres } from "../test/support/postgres.ts";
-import { databaseSetting } from "./database.ts";
+import { type Database, withStore } from "./database.ts";
+import { median } from "./figures.ts";
 import { seedHistory } from "./seed-history.ts";
-import type { Figure, Scale } from "./workload.ts";
+import { defineWorkload, type Figure } from "./workload.ts";
 
 const SMALL_PROGRAMMES = 99;
 const REACH_MS = 100;
@@ -26,32 +20,31 @@ const LOOKS = 8;
 
 type Say = (line: string) => void;
 
-export async function measureLists({ conversions }: Scale, say: Say): Promise<Figure[]> {
-	const file = join(tmpdir(), `ringback-lists-${randomBytes(4).toString("hex")}.db`);
-	const postgres = await startPostgres();
-	try {
-		return [
-			...(await measureOn("SQLite", `sqlite:${file}`, conversions, say)),
-			...(await measureOn("PostgreSQL", await postgres.createDatabase("lists"), conversions, say)),
-		];
-	} finally {
-		await postgres.stop();
-		for (const suffix of ["", "-wal", "-shm"]) rmSync(file + suffix, { force: true });
-	}
-}
+export const l1Lists = defineWorkload<{ conversions: number; databases: readonly Database[] }>({
+	name: "L1",
+	title: "lists",
+	measures:
+		"every page over a million conversions and two million deliveries: the time until the page is there",
+	scales: {
+		full: { conversions: 1_000_000, databases: ["SQLite", "PostgreSQL"] },
+		short: { conversions: 20_000, databases: ["SQLite", "PostgreSQL"] },
+		smoke: { conversions: 1_000, databases: ["SQLite"] },
+	},
+	async run({ conversions, databases }, { withDatabase, say }) {
+		const figures: Figure[] = [];
+		for (const kind of databases) {
+			figures.push(...(await withDatabase(kind, (url) => measureOn(kind, url, conversions, say))));
+		}
+		return figures;
+	},
+});
 
-async function measureOn(name: string, url: string, conversions: number, say: Say): Promise<Figure[]> {
-	const store = openStore(databaseSetting(url), {
-		clock: realClock,
-		log: createLog("warn"),
-		name: "ringback-bench",
-	});
-	try {
-		await store.migrate(Date.now());
+function measureOn(kind: Database, url: string, conversions: number, say: Say): Promise<Figure[]> {
+	return withStore(url, async (store) => {
 		const site = createTestSite(store, { change: { clock: realClock } });
-		const programme = await fill(store, site, conversions, (what) => say(`L1 ${name}: writing ${what}`));
+		const programme = await fill(store, site, conversions, (what) => say(`${kind}: writing ${what}`));
 		// As its autovacuum does by itself within minutes; SQLite's plans are those of a file never analysed.
-		if (name === "PostgreSQL") await sql`vacuum analyze`.execute(store.db);
+		if (kind === "PostgreSQL") await sql`vacuum analyze`.execute(store.db);
 		const figures: Figure[] = [];
 		for (const [role, browser, paths] of await visitors(site, programme, conversions)) {
 			for (const path of paths) {
@@ -59,21 +52,13 @@ async function measureOn(name: string, url: string, conversions: number, say: Sa
 				const shown = path
 					.replace(`/programmes/${programme.public_id}`, "…")
 					.replace(/cursor=.*/, "cursor=…");
-				say(`L1 ${name}: ${role} ${shown} ${median(rounds).toFixed(1)} ms`);
-				figures.push({
-					kind: "wait",
-					workload: "L1",
-					what: `${name}, ${role} ${shown}`,
-					ms: median(rounds),
-					reachMs: REACH_MS,
-					rounds,
-				});
+				say(`${kind}: ${role} ${shown} ${median(rounds).toFixed(1)} ms`);
+				const what = `${kind}, ${role} ${shown}`;
+				figures.push({ what, value: median(rounds), unit: "ms", goal: { atMost: REACH_MS }, rounds });
 			}
 		}
 		return figures;
-	} finally {
-		await store.close();
-	}
+	});
 }
 
 async function fill(store: Store, site: TestSite, conversions: number, say: Say): Promise<Programme> {
@@ -141,8 +126,4 @@ async function timePage(browser: Browser, path: string): Promise<number[]> {
 		if (look > 0) rounds.push(tookMs);
 	}
 	return rounds;
-}
-
-function median(values: readonly number[]): number {
-	return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

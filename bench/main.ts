@@ -1,84 +1,71 @@
-// `npm run bench [-- W1] [-- --quick]`: every figure is a ratio taken in one run, the two sides interleaved,
+// `npm run bench [-- W1 W4] [-- --short]`: every figure is taken in one run, the two sides of a ratio interleaved,
 // best of the rounds. Prints the table and writes bench/results/latest.json. Loopback only, bounded in count.
 
 import { mkdirSync, writeFileSync } from "node:fs";
-import { availableParallelism, cpus } from "node:os";
-import { measureLists } from "./l1-lists.ts";
-import { measureDrain } from "./w1-drain.ts";
-import type { Figure, Scale } from "./workload.ts";
+import { describeMachine, machineLine } from "./machine.ts";
+import { formatTable, type NamedFigure } from "./table.ts";
+import { openTools } from "./tools.ts";
+import { isReached, type Size, type Workload } from "./workload.ts";
+import { WORKLOADS } from "./workloads.ts";
 
-const WORKLOADS: Readonly<
-	Record<string, (scale: Scale, progress: (line: string) => void) => Promise<Figure[]>>
-> = {
-	W1: measureDrain,
-	L1: measureLists,
-};
+const HELP = `npm run bench [-- [WORKLOAD …] [--short]]
 
-const HELP = `npm run bench [-- [WORKLOAD …] [--quick]]
+${WORKLOADS.map(({ name, title, measures }) => `  ${name.padEnd(4)} ${title.padEnd(12)} ${measures}`).join("\n")}
 
-  W1       100,000 due deliveries over 100 programmes drain to one fast receiver, on SQLite and PostgreSQL,
-           beside a bare loop that signs and posts without a store
-  L1       every page over a million conversions and two million deliveries, on SQLite and PostgreSQL: the
-           time until the page is there
-  --quick  a tenth of the rows, one round: to see that it runs, not how fast it is`;
+  --short            every workload in seconds: to compare before and after a change, not for a document
+  --help
 
-const wanted = process.argv.slice(2);
-const names = wanted.filter((word) => !word.startsWith("-"));
-const unknown = wanted.filter(
-	(word) => WORKLOADS[word] === undefined && !["--quick", "--help", "-h"].includes(word),
-);
+Without a name all of them run. The table is also written to bench/results/latest.json.`;
 
-if (wanted.includes("--help") || wanted.includes("-h")) process.stdout.write(`${HELP}\n`);
-else if (unknown.length > 0) {
-	process.stderr.write(`There is no ${unknown.join(", ")}.\n\n${HELP}\n`);
-	process.exitCode = 2;
-} else await runAll(names.length > 0 ? names : Object.keys(WORKLOADS), wanted.includes("--quick"));
+process.exitCode = await main(process.argv.slice(2));
 
-async function runAll(names: readonly string[], isQuick: boolean): Promise<void> {
-	const scale: Scale = isQuick
-		? { deliveries: 10_000, conversions: 100_000, rounds: 1 }
-		: { deliveries: 100_000, conversions: 1_000_000, rounds: 3 };
-	const figures: Figure[] = [];
-	for (const name of names) {
-		const measure = WORKLOADS[name];
-		if (measure !== undefined) figures.push(...(await measure(scale, showProgress)));
+async function main(words: readonly string[]): Promise<number> {
+	if (words.includes("--help") || words.includes("-h")) {
+		process.stdout.write(`${HELP}\n`);
+		return 0;
 	}
-	const machine = `${availableParallelism()} cores, ${cpus()[0]?.model.trim() ?? "unknown"}, Node ${process.version}`;
-	process.stdout.write(`\n${machine}\n${formatTable(figures)}\n`);
+	const names = words.filter((word) => word !== "--short");
+	const unknown = names.filter((name) => !WORKLOADS.some((workload) => workload.name === name));
+	if (unknown.length > 0) {
+		process.stderr.write(`There is no ${unknown.join(", ")}.\n\n${HELP}\n`);
+		return 2;
+	}
+	const wanted = WORKLOADS.filter(({ name }) => names.length === 0 || names.includes(name));
+	return runAll(wanted, words.includes("--short") ? "short" : "full");
+}
+
+/** One that fails does not take the others' figures with it. */
+async function runAll(workloads: readonly Workload[], size: Size): Promise<number> {
+	const tools = openTools(say);
+	const figures: NamedFigure[] = [];
+	let failed = 0;
+	try {
+		for (const workload of workloads) {
+			const { name, title } = workload;
+			const startedAt = performance.now();
+			try {
+				const found = await workload.run(size, { ...tools, say: (line) => say(`${name} ${line}`) });
+				figures.push(...found.map((figure) => ({ workload: name, title, ...figure })));
+				say(`${name} took ${Math.round((performance.now() - startedAt) / 1000)} s`);
+			} catch (error) {
+				failed++;
+				say(`${name} failed: ${error instanceof Error ? error.stack : String(error)}`);
+			}
+		}
+	} finally {
+		await tools.close();
+	}
+	const machine = describeMachine(tools.postgresVersion());
+	process.stdout.write(`\n${machineLine(machine)}${size === "full" ? "" : `, ${size} form`}\n`);
+	process.stdout.write(`${formatTable(figures)}\n`);
 	const folder = new URL("./results/", import.meta.url);
 	mkdirSync(folder, { recursive: true });
-	const results = { at: new Date().toISOString(), machine, scale, figures };
+	const reached = figures.map((figure) => ({ ...figure, isReached: isReached(figure) }));
+	const results = { at: new Date().toISOString(), size, machine, figures: reached };
 	writeFileSync(new URL("latest.json", folder), `${JSON.stringify(results, null, "\t")}\n`);
+	return failed === 0 ? 0 : 1;
 }
 
-function showProgress(line: string): void {
+function say(line: string): void {
 	process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${line}\n`);
-}
-
-function formatTable(figures: readonly Figure[]): string {
-	const rows = figures.map(formatFigure);
-	const table = [["", "what", "figure", "ratio", "reach"], ...rows];
-	const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
-	return table
-		.map((row) =>
-			row
-				.map((cell, at) => (at < 2 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))
-				.join("  "),
-		)
-		.join("\n");
-}
-
-function formatFigure(figure: Figure): string[] {
-	const { workload, what } = figure;
-	if (figure.kind === "wait") {
-		return [workload, what, `${figure.ms.toFixed(1)} ms`, "", `≤ ${figure.reachMs} ms`];
-	}
-	const { perSecond, ratio, reach } = figure;
-	return [
-		workload,
-		what,
-		`${Math.round(perSecond).toLocaleString("en")} a second`,
-		ratio === null ? "" : ratio.toFixed(2),
-		reach === null ? "" : `≥ ${reach.toFixed(2)}`,
-	];
 }

@@ -1,106 +1,98 @@
-// W1: due deliveries over 100 programmes drain to one fast receiver, results durably stored, beside the bare
-// loop. Interleaved: limit, SQLite, PostgreSQL, limit, …
+// W1: due deliveries over 100 programmes drain to one fast receiver, results durably stored, beside the bare loop.
+// Interleaved: limit, SQLite, PostgreSQL, limit, …
 
-import { rmSync } from "node:fs";
-import { join } from "node:path";
-import { realClock } from "../src/outside/clock.ts";
-import { createLog } from "../src/outside/log.ts";
-import { openStore } from "../src/store/open.ts";
-import { startPostgres } from "../test/support/postgres.ts";
-import { type BenchReceiver, runChild, startReceiver } from "./child.ts";
-import { databaseSetting } from "./database.ts";
-import { seedDue } from "./seed.ts";
-import type { Figure, Scale } from "./workload.ts";
+import { runBareLoop } from "./bare-loop-process.ts";
+import { type Database, withStore } from "./database.ts";
+import { type DrainAnswer, drain } from "./drain.ts";
+import { best, least, rate, ratio } from "./figures.ts";
+import { seedDue } from "./seed-due.ts";
+import { seedShops } from "./seed-shops.ts";
+import type { Tools } from "./tools.ts";
+import { defineWorkload, type Figure } from "./workload.ts";
 
 const PROGRAMMES = 100;
-/** The bare loop is at its fastest with this many; more connections only cost (64: five microseconds a request). */
-const BARE_CONNECTIONS = 16;
+const REACH = { SQLite: 0.8, PostgreSQL: 0.7 } as const;
 
-interface BareAnswer {
-	perSecond: number;
+export interface DrainScale {
+	deliveries: number;
+	rounds: number;
 }
 
-interface DrainAnswer extends BareAnswer {
-	delivered: number;
-	rssMb: number;
-}
-
-export async function measureDrain(
-	{ deliveries, rounds }: Scale,
-	progress: (line: string) => void,
-): Promise<Figure[]> {
-	const receiver = await startReceiver();
-	const postgres = await startPostgres();
-	const bare: number[] = [];
-	const drains: Record<"SQLite" | "PostgreSQL", DrainAnswer[]> = { SQLite: [], PostgreSQL: [] };
-	try {
+export const w1Drain = defineWorkload<DrainScale>({
+	name: "W1",
+	title: "drain",
+	measures: "100,000 due deliveries over 100 programmes, results stored ÷ a bare loop that signs and posts",
+	scales: {
+		full: { deliveries: 100_000, rounds: 3 },
+		short: { deliveries: 5_000, rounds: 1 },
+		smoke: { deliveries: 200, rounds: 1 },
+	},
+	async run({ deliveries, rounds }, tools) {
+		const receiver = await tools.receiver();
+		const bare: number[] = [];
+		const drains: Record<Database, DrainAnswer[]> = { SQLite: [], PostgreSQL: [] };
 		for (let round = 1; round <= rounds; round++) {
-			const say = (what: string, perSecond: number): void =>
-				progress(`W1 round ${round}/${rounds}: ${what} ${Math.round(perSecond)} a second`);
-			const limit = await runChild<BareAnswer>("bare-loop.ts", [
-				receiver.port,
-				receiver.caFile,
-				String(deliveries),
-				String(BARE_CONNECTIONS),
-			]);
+			const limit = await runBareLoop(receiver, deliveries);
 			bare.push(limit.perSecond);
-			say("bare loop", limit.perSecond);
-			const file = join(receiver.folder, `w1-${round}.db`);
-			const onSqlite = await drain(`sqlite:${file}`, receiver, deliveries);
-			for (const suffix of ["", "-wal", "-shm"]) rmSync(file + suffix, { force: true });
-			drains.SQLite.push(onSqlite);
-			say("SQLite", onSqlite.perSecond);
-			const url = await postgres.createDatabase(`w1_${round}`);
-			const onPostgres = await drain(url, receiver, deliveries);
-			drains.PostgreSQL.push(onPostgres);
-			say("PostgreSQL", onPostgres.perSecond);
+			tools.say(`round ${round} of ${rounds}: bare loop ${Math.round(limit.perSecond)} a second`);
+			for (const kind of ["SQLite", "PostgreSQL"] as const) {
+				const answer = await drainOn(kind, tools, deliveries);
+				drains[kind].push(answer);
+				tools.say(`round ${round} of ${rounds}: ${kind} ${Math.round(answer.perSecond)} a second`);
+			}
 		}
-	} finally {
-		await postgres.stop();
-		receiver.stop();
-	}
-	const limit = Math.max(...bare);
-	return [
-		{
-			kind: "rate",
-			workload: "W1",
-			what: "bare loop (the limit)",
-			perSecond: limit,
-			ratio: null,
-			reach: null,
-			rounds: bare,
-		},
-		drainFigure("SQLite", drains.SQLite, limit, 0.8),
-		drainFigure("PostgreSQL", drains.PostgreSQL, limit, 0.7),
-	];
-}
+		return [
+			rate("bare loop (the limit)", bare),
+			...drainFigures("SQLite", drains.SQLite, best(bare)),
+			...drainFigures("PostgreSQL", drains.PostgreSQL, best(bare)),
+		];
+	},
+});
 
-async function drain(databaseUrl: string, receiver: BenchReceiver, deliveries: number): Promise<DrainAnswer> {
-	const store = openStore(databaseSetting(databaseUrl), {
-		clock: realClock,
-		log: createLog("warn"),
-		name: "ringback-bench",
+/** One round on a database of its own; `fill` puts something into it before the due deliveries. */
+function drainOn(
+	kind: Database,
+	tools: Tools,
+	deliveries: number,
+	fill: (databaseUrl: string) => Promise<void> = async () => undefined,
+): Promise<DrainAnswer> {
+	return tools.withDatabase(kind, async (databaseUrl) => {
+		const receiver = await tools.receiver();
+		await fill(databaseUrl);
+		await seedDrain(databaseUrl, deliveries, receiver.url, tools.say);
+		return drain({ databaseUrl, receiver, deliveries, say: tools.say });
 	});
-	await store.migrate(Date.now());
-	await seedDue(store, PROGRAMMES, deliveries, `https://127.0.0.1:${receiver.port}/postback`);
-	await store.close();
-	const answer = await runChild<DrainAnswer>("drain.ts", [databaseUrl, receiver.caFile, String(deliveries)]);
-	if (answer.delivered !== deliveries) throw new Error(`${answer.delivered} of ${deliveries} were delivered`);
-	return answer;
 }
 
-function drainFigure(name: string, answers: readonly DrainAnswer[], limit: number, reach: number): Figure {
-	const rounds = answers.map((answer) => answer.perSecond);
-	const perSecond = Math.max(...rounds);
-	const rssMb = Math.max(...answers.map((answer) => answer.rssMb));
-	return {
-		kind: "rate",
-		workload: "W1",
-		what: `drain, ${name}`,
-		perSecond,
-		ratio: perSecond / limit,
-		reach,
-		rounds,
-		rssMb,
-	};
+/** Due deliveries, evenly over the programmes. */
+async function seedDrain(
+	databaseUrl: string,
+	deliveries: number,
+	urlOf: (shop: number) => string,
+	say: (line: string) => void,
+): Promise<void> {
+	await withStore(databaseUrl, async (store) => {
+		const shops = await seedShops(store, PROGRAMMES, urlOf);
+		const dueAtMs = Date.now() - 1_000;
+		const firstNumber = FIRST_NUMBER;
+		const due = (number: number) => ({ programmeId: shops[number % PROGRAMMES]?.id ?? 0, dueAtMs });
+		await seedDue(store, deliveries, due, { firstNumber, say });
+	});
+}
+
+/** Above those of any history that is there already. */
+const FIRST_NUMBER = 100_000_000;
+
+function drainFigures(kind: Database, answers: readonly DrainAnswer[], limit: number): Figure[] {
+	const rounds = answers.map(({ perSecond }) => perSecond);
+	return [
+		rate(kind, rounds),
+		ratio(`${kind} ÷ bare loop`, best(rounds) / limit, { atLeast: REACH[kind] }),
+		{
+			what: `${kind}: processor time of the service`,
+			value: least(answers.map(({ cpuMicros }) => cpuMicros)),
+			unit: "µs",
+			goal: null,
+		},
+	];
 }

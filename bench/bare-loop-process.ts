@@ -1,0 +1,18 @@
+// The limit of the machine, measured: what the service's own client does without a service.
+
+import { runChild } from "./child-process.ts";
+import type { Receiver } from "./receiver-process.ts";
+
+/** The bare loop is at its fastest with this many; more connections only cost (64: five microseconds a request). */
+const CONNECTIONS = 16;
+
+export interface BareAnswer {
+	perSecond: number;
+	/** Of the sending process, per request. */
+	cpuMicros: number;
+}
+
+export function runBareLoop(receiver: Receiver, requests: number): Promise<BareAnswer> {
+	const args = [receiver.url(0), receiver.caFile, String(requests), String(CONNECTIONS)];
+	return runChild<BareAnswer>("bare-loop.ts", args);
+}

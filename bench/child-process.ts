@@ -1,0 +1,28 @@
+// Each side of a comparison is a process of its own, so that neither warms up, fills or slows the other.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+
+/** No round takes this long; one that hangs must not hang for ever. */
+const CHILD_TIMEOUT_MS = 900_000;
+
+/** Runs a script of this folder and reads the JSON line it prints. */
+export async function runChild<Answer>(script: string, args: readonly string[]): Promise<Answer> {
+	const child = spawn(process.execPath, [join(import.meta.dirname, script), ...args], {
+		stdio: ["ignore", "pipe", "inherit"],
+		timeout: CHILD_TIMEOUT_MS,
+	});
+	const chunks: Buffer[] = [];
+	child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
+	const [code] = await once(child, "close");
+	if (code !== 0) throw new Error(`${script} ended with ${code}`);
+	return JSON.parse(Buffer.concat(chunks).toString("utf8"));
+}
+
+export async function endChild(child: ChildProcess, signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
+	if (child.exitCode !== null || child.signalCode !== null) return;
+	const gone = once(child, "exit");
+	child.kill(signal);
+	await gone;
+}

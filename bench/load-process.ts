@@ -1,0 +1,34 @@
+// The load generator, seen from the one that measures.
+
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { runChild } from "./child-process.ts";
+import type { SeededShop } from "./seed-shops.ts";
+
+export interface LoadAnswer {
+	perSecond: number;
+	/** From the request's first byte until its whole answer is there. */
+	p50Ms: number;
+	p99Ms: number;
+	statuses: Readonly<Record<string, number>>;
+}
+
+/** As many shops talk to one process at a busy moment; a caller's network may have 256. */
+const CONNECTIONS = 64;
+let runs = 0;
+
+export function writeShops(folder: string, shops: readonly SeededShop[]): string {
+	const file = join(mkdtempSync(join(folder, "shops-")), "shops.json");
+	writeFileSync(file, JSON.stringify(shops), { mode: 0o600 });
+	return file;
+}
+
+/** Fails unless every single report is a new sale. */
+export async function reportSales(url: string, shopsFile: string, requests: number): Promise<LoadAnswer> {
+	const args = [url, shopsFile, String(requests), String(CONNECTIONS), `ORDER-${++runs}-`];
+	const answer = await runChild<LoadAnswer>("load-generator.ts", args);
+	if (answer.statuses["201"] !== requests) {
+		throw new Error(`${requests} reports were answered ${JSON.stringify(answer.statuses)}`);
+	}
+	return answer;
+}

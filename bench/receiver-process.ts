@@ -1,0 +1,95 @@
+// The receiving process, seen from the one that measures.
+
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+export interface Arrival {
+	shop: string;
+	conversion: string;
+	/** Since 1970, with fractions: the clocks of processes on one machine agree. */
+	atMs: number;
+}
+
+export interface ReceiverReport {
+	count: number;
+	firstAtMs: number;
+	lastAtMs: number;
+	/** Requests about a conversion that had come before. */
+	twice: number;
+	/** The most that any one shop had unanswered. */
+	mostAtOnce: number;
+	/** Of a receiver that watches. */
+	arrivals: readonly Arrival[];
+}
+
+export interface Receiver {
+	port: number;
+	caFile: string;
+	pid: number;
+	/** The shop's Postback URL; see receiver.ts for what may stand behind its number. */
+	url(shop: number | string): string;
+	/** Without the single arrivals. */
+	count(): Promise<ReceiverReport>;
+	report(): Promise<ReceiverReport>;
+	forget(): Promise<void>;
+	/** Resolves once so many have come; fails when none comes for a long time. */
+	until(count: number, onProgress?: (count: number) => void): Promise<void>;
+	stop(): Promise<void>;
+}
+
+const LOOK_MS = 20;
+const PROGRESS_MS = 5_000;
+/** Longer than any pause of a run that goes well. */
+const STALLED_MS = 90_000;
+
+export async function startReceiver(folder: string, mode: "count" | "watch" = "count"): Promise<Receiver> {
+	const child = fork(join(import.meta.dirname, "receiver.ts"), [mode]);
+	const [{ port, caPem }] = await once(child, "message");
+	const caFile = join(mkdtempSync(join(folder, "receiver-")), "ca.pem");
+	writeFileSync(caFile, caPem);
+	const ask = async (question: string): Promise<ReceiverReport> => {
+		const answered = once(child, "message");
+		child.send(question);
+		const [report] = await answered;
+		return report;
+	};
+	const count = (): Promise<ReceiverReport> => ask("count");
+	return {
+		port,
+		caFile,
+		pid: child.pid ?? 0,
+		url: (shop) => `https://127.0.0.1:${port}/shop/${shop}`,
+		count,
+		report: () => ask("report"),
+		async forget() {
+			await ask("forget");
+		},
+		async until(wanted, onProgress) {
+			let said = performance.now();
+			let movedAt = performance.now();
+			for (let last = 0; ; ) {
+				const { count: now } = await count();
+				if (now >= wanted) return;
+				if (now > last) movedAt = performance.now();
+				if (performance.now() - movedAt > STALLED_MS) {
+					throw new Error(`only ${now} of ${wanted} requests came, and no more`);
+				}
+				last = now;
+				if (performance.now() - said > PROGRESS_MS) {
+					said = performance.now();
+					onProgress?.(now);
+				}
+				await sleep(LOOK_MS);
+			}
+		},
+		async stop() {
+			if (!child.connected) return;
+			const gone = once(child, "exit");
+			child.disconnect();
+			await gone;
+		},
+	};
+}

@@ -1,0 +1,58 @@
+// Deliveries that are due, as if their status changes had just been committed.
+
+import { composeEvent } from "../src/domain/event.ts";
+import { ID_RANDOM_BYTES, makeId } from "../src/domain/id.ts";
+import { createRandom } from "../src/outside/random.ts";
+import { insertOwedEvents, type OwedEvent } from "../src/store/outbox.ts";
+import type { Store } from "../src/store/store.ts";
+import { SAMPLE_SUBJECT } from "./sample.ts";
+
+/** As many as the service itself owes at once. */
+const ROWS_PER_TRANSACTION = 500;
+const PROGRESS_ROWS = 100_000;
+const random = createRandom();
+
+export interface DueDelivery {
+	programmeId: number;
+	dueAtMs: number;
+}
+
+/** Every one of another conversion, which its body names. Numbers go on from `firstNumber`. */
+export async function seedDue(
+	store: Store,
+	count: number,
+	delivery: (number: number) => DueDelivery,
+	{ firstNumber = 1, say = () => undefined }: { firstNumber?: number; say?: (line: string) => void } = {},
+): Promise<void> {
+	for (let from = 0; from < count; from += ROWS_PER_TRANSACTION) {
+		const rows = Math.min(ROWS_PER_TRANSACTION, count - from);
+		// Those of one moment are one set: what is owed has one due time.
+		const byDue = new Map<number, OwedEvent[]>();
+		for (let i = from; i < from + rows; i++) {
+			const { programmeId, dueAtMs } = delivery(i);
+			const owed = byDue.get(dueAtMs) ?? [];
+			owed.push(owedEvent(firstNumber + i, programmeId));
+			byDue.set(dueAtMs, owed);
+		}
+		await store.transact(async (trx) => {
+			for (const [dueAtMs, owed] of byDue) await insertOwedEvents(trx, owed, dueAtMs);
+		});
+		if ((from + rows) % PROGRESS_ROWS === 0) say(`${from + rows} of ${count} due`);
+	}
+}
+
+/** As the receiver reads it from the body. */
+function conversionName(number: number): string {
+	return `cnv_${String(number).padStart(26, "0")}`;
+}
+
+function owedEvent(number: number, programmeId: number): OwedEvent {
+	return {
+		conversionId: number,
+		programmeId,
+		endpointEpoch: 0,
+		deliveryPublicId: makeId("dlv", Date.now(), random.bytes(ID_RANDOM_BYTES)),
+		name: "conversion.approved",
+		body: composeEvent("conversion.approved", { ...SAMPLE_SUBJECT, conversionId: conversionName(number) }),
+	};
+}

@@ -1,0 +1,73 @@
+// Programmes as their shops left them: with a Postback URL, an active secret and a key.
+
+import { createHash } from "node:crypto";
+import { ID_RANDOM_BYTES, makeId } from "../src/domain/id.ts";
+import { SEALING_IV_BYTES, sealSecret } from "../src/domain/sealing.ts";
+import { sha256Hex } from "../src/domain/signature.ts";
+import { createRandom } from "../src/outside/random.ts";
+import { insertApiKey } from "../src/store/keys.ts";
+import { insertProgramme, setEndpoint } from "../src/store/programmes.ts";
+import type { Db, Store } from "../src/store/store.ts";
+
+/** The same for every process of a run. */
+export const BENCH_SEALING_KEY: Uint8Array = createHash("sha256").update("ringback bench").digest();
+
+export interface SeededShop {
+	id: number;
+	publicId: string;
+	apiKey: string;
+	secret: string;
+}
+
+const SHOPS_PER_TRANSACTION = 500;
+const random = createRandom();
+
+export async function seedShops(
+	store: Store,
+	count: number,
+	urlOf: (shop: number) => string,
+): Promise<SeededShop[]> {
+	const shops: SeededShop[] = [];
+	for (let from = 0; from < count; from += SHOPS_PER_TRANSACTION) {
+		await store.transact(async (trx) => {
+			for (let i = from; i < Math.min(from + SHOPS_PER_TRANSACTION, count); i++) {
+				shops.push(await seedShop(trx, i, urlOf(i)));
+			}
+		});
+	}
+	return shops;
+}
+
+async function seedShop(trx: Db, number: number, url: string): Promise<SeededShop> {
+	const nowMs = Date.now();
+	const newId = (kind: "prg" | "sec" | "key"): string => makeId(kind, nowMs, random.bytes(ID_RANDOM_BYTES));
+	const { id, public_id } = await insertProgramme(trx, {
+		public_id: newId("prg"),
+		name: `Shop ${number}`,
+		currency: "EUR",
+		commission_rate: "8.0000",
+		fee_rate: "2.0000",
+		approval_days: 30,
+		parks_pixels: 1,
+		parked_days: 30,
+		created_at_ms: nowMs,
+	});
+	await setEndpoint(trx, id, url, nowMs);
+	const secret = `rbs_${random.hex(32)}`;
+	const sealed = sealSecret(BENCH_SEALING_KEY, id, secret, random.bytes(SEALING_IV_BYTES));
+	await trx
+		.insertInto("signing_secrets")
+		.values({
+			public_id: newId("sec"),
+			receiver_id: id,
+			sealed,
+			hint: "seed",
+			created_at_ms: nowMs,
+			activated_at_ms: nowMs,
+		})
+		.execute();
+	const apiKey = `rbk_${random.hex(32)}`;
+	const key = { public_id: newId("key"), programme_id: id, hint: "seed", created_at_ms: nowMs };
+	await insertApiKey(trx, { ...key, hash: sha256Hex(apiKey) });
+	return { id, publicId: public_id, apiKey, secret };
+}

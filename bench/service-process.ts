@@ -1,0 +1,92 @@
+// The real service in a process of its own, started as an operator would start it.
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { endChild } from "./child-process.ts";
+import { BENCH_SEALING_KEY } from "./seed-shops.ts";
+
+export interface ServiceProcess {
+	pid: number;
+	url: string;
+	/** The samples of /metrics by name, labels included. */
+	metrics(): Promise<ReadonlyMap<string, number>>;
+	stop(): Promise<void>;
+}
+
+export interface ServiceSettings {
+	databaseUrl: string;
+	caFile: string;
+	role: "all" | "web" | "worker";
+	/** On top of the usual ones. */
+	more?: Readonly<Record<string, string>>;
+}
+
+const ROOT = join(import.meta.dirname, "..");
+const START_TIMEOUT_MS = 60_000;
+
+export async function startService({
+	databaseUrl,
+	caFile,
+	role,
+	more = {},
+}: ServiceSettings): Promise<ServiceProcess> {
+	const env = {
+		PATH: process.env["PATH"],
+		PORT: "0",
+		LOG_LEVEL: "error",
+		DATABASE_URL: databaseUrl,
+		RINGBACK_ROLE: role,
+		RINGBACK_METRICS_ADDRESS: "127.0.0.1:0",
+		RINGBACK_SECRET_KEY: Buffer.from(BENCH_SEALING_KEY).toString("hex"),
+		RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
+		RINGBACK_TRUSTED_CA: caFile,
+		...more,
+	};
+	const child = spawn(process.execPath, [join(ROOT, "src/ringback.js"), "serve", "--json"], {
+		env,
+		stdio: ["ignore", "pipe", "inherit"],
+	});
+	// A run that is broken off leaves nothing behind.
+	const endWithUs = (): void => void child.kill("SIGKILL");
+	process.once("exit", endWithUs);
+	try {
+		const lines = createInterface({ input: child.stdout });
+		const signal = AbortSignal.timeout(START_TIMEOUT_MS);
+		const ended = once(child, "exit", { signal }).then(() => {
+			throw new Error("the service ended before it listened");
+		});
+		const [line] = await Promise.race([once(lines, "line", { signal }), ended]);
+		const { url, metricsUrl }: { url: string; metricsUrl: string } = JSON.parse(line);
+		return {
+			pid: child.pid ?? 0,
+			url,
+			metrics: () => readMetrics(`${metricsUrl}/metrics`),
+			async stop() {
+				await endChild(child);
+				process.off("exit", endWithUs);
+			},
+		};
+	} catch (error) {
+		await endChild(child, "SIGKILL");
+		throw error;
+	}
+}
+
+async function readMetrics(url: string): Promise<ReadonlyMap<string, number>> {
+	const text = await (await fetch(url)).text();
+	const samples = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+	return new Map(
+		samples.map((line) => {
+			const at = line.lastIndexOf(" ");
+			return [line.slice(0, at), Number(line.slice(at + 1))] as const;
+		}),
+	);
+}
+
+/** Zero where the service has no such number. */
+export function sumOf(metrics: ReadonlyMap<string, number>, name: string): number {
+	const own = [...metrics].filter(([sample]) => sample === name || sample.startsWith(`${name}{`));
+	return own.reduce((sum, [, value]) => sum + value, 0);
+}

@@ -1,0 +1,47 @@
+// What the intake is held against: the same server, the same reading of a request, the same check of who calls and of
+// the signature, and then an answer of the usual size with nothing stored.
+// Argument: database URL with the shops. Sends its URL to its parent, and ends with it.
+
+import { Hono } from "hono";
+import { createIdentifyCaller } from "../src/accounts/identify-caller.ts";
+import { createKnownCallers } from "../src/accounts/known-callers.ts";
+import { readBody } from "../src/api/read-request.ts";
+import { headerNames } from "../src/domain/signature.ts";
+import { realClock } from "../src/outside/clock.ts";
+import { listen, PUBLIC_LIMITS } from "../src/outside/http-server.ts";
+import { createLog } from "../src/outside/log.ts";
+import { openStore } from "../src/store/open.ts";
+import { databaseSetting } from "./database.ts";
+import { BENCH_SEALING_KEY } from "./seed-shops.ts";
+
+const [databaseUrl = ""] = process.argv.slice(2);
+const log = createLog("error");
+const store = openStore(databaseSetting(databaseUrl), { clock: realClock, log, name: "ringback-bench" });
+const names = headerNames("Service");
+const callers = createKnownCallers({ store, clock: realClock });
+const deps = { clock: realClock, sealingKey: BENCH_SEALING_KEY };
+const identifyCaller = createIdentifyCaller(deps, callers, names);
+const ANSWER = JSON.stringify({ outcome: "RECORDED", conversion: { id: "x".repeat(450) } });
+const HEADERS = { "content-type": "application/json", "cache-control": "no-store" };
+
+const app = new Hono<{ Bindings: { incoming?: { url?: string } } }>();
+app.post("/v1/conversions", async (c) => {
+	const body = await readBody(c.req.raw);
+	if (!body.ok) return new Response("", { status: 400 });
+	const { result } = await identifyCaller({
+		method: c.req.method,
+		target: c.env.incoming?.url ?? "",
+		authorization: c.req.header("authorization"),
+		timestamp: c.req.header(names.timestamp),
+		nonce: c.req.header(names.nonce),
+		signature: c.req.header(names.signature),
+		rawBody: body.value,
+	});
+	return result.ok
+		? new Response(ANSWER, { status: 201, headers: HEADERS })
+		: new Response(result.fault.code, { status: 401 });
+});
+const server = await listen({ host: "127.0.0.1", port: 0, trustedProxies: [], limits: PUBLIC_LIMITS, log });
+server.serve(app);
+process.send?.({ url: server.url });
+process.on("disconnect", () => process.exit());

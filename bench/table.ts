@@ -1,0 +1,37 @@
+// The table that a run ends with: goal and figure side by side, and whether it is reached.
+
+import { type Figure, isReached } from "./workload.ts";
+
+export type NamedFigure = Figure & { workload: string; title: string };
+
+const HEAD = ["", "", "what", "figure", "goal", ""];
+/** Numbers are read from the right. */
+const RIGHT = new Set([3, 4]);
+
+export function formatTable(figures: readonly NamedFigure[]): string {
+	const rows = [HEAD, ...figures.map(formatFigure)];
+	const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+	const pad = (cell: string, column: number): string =>
+		RIGHT.has(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0);
+	return rows.map((row) => row.map(pad).join("  ").trimEnd()).join("\n");
+}
+
+function formatFigure(figure: NamedFigure): string[] {
+	const { workload, title, what, value, unit, goal } = figure;
+	const words = { null: "", true: "reached", false: "short of it" };
+	return [
+		workload,
+		title,
+		what,
+		`${formatNumber(value)} ${unit}`.trim(),
+		goal === null ? "" : "atLeast" in goal ? `≥ ${goal.atLeast}` : `≤ ${goal.atMost}`,
+		words[`${isReached(figure)}`],
+	];
+}
+
+/** Three digits that say something, and whole numbers from a hundred. */
+function formatNumber(value: number): string {
+	if (!Number.isFinite(value)) return "–";
+	if (Math.abs(value) >= 100) return Math.round(value).toLocaleString("en");
+	return value.toFixed(Math.abs(value) >= 10 ? 1 : 2);
+}

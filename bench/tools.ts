@@ -1,0 +1,67 @@
+// What workloads share: a folder, a receiver, databases. Opened when first asked for, gone at the end.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type PostgresServer, startPostgres } from "../test/support/postgres.ts";
+import { type Database, openDatabase } from "./database.ts";
+import { type Receiver, startReceiver } from "./receiver-process.ts";
+
+export interface Tools {
+	/** A line of progress. */
+	say(line: string): void;
+	folder: string;
+	/** Answers at once and counts. */
+	receiver(): Promise<Receiver>;
+	/** An empty one, migrated; gone when the work is done. */
+	withDatabase<Answer>(kind: Database, work: (url: string) => Promise<Answer>): Promise<Answer>;
+	/** Of the server that all PostgreSQL databases of a run are on: a process of it. */
+	postgres(): Promise<PostgresServer>;
+	postgresVersion(): string | null;
+	close(): Promise<void>;
+}
+
+/** Counts statements; costs a microsecond or so for each. */
+const POSTGRES_SETTINGS = {
+	shared_preload_libraries: "pg_stat_statements",
+	"pg_stat_statements.track_utility": "on",
+};
+
+export function openTools(say: (line: string) => void): Tools {
+	const folder = mkdtempSync(join(tmpdir(), "ringback-bench-"));
+	let opening: Promise<PostgresServer> | null = null;
+	let version: string | null = null;
+	let receiver: Promise<Receiver> | null = null;
+	let databases = 0;
+	const postgres = (): Promise<PostgresServer> => {
+		opening ??= startPostgres({ settings: POSTGRES_SETTINGS });
+		return opening;
+	};
+	return {
+		say,
+		folder,
+		receiver() {
+			receiver ??= startReceiver(folder);
+			return receiver;
+		},
+		async withDatabase(kind, work) {
+			const name = `bench_${++databases}`;
+			const where =
+				kind === "SQLite" ? { file: join(folder, `${name}.db`) } : { server: await postgres(), name };
+			const database = await openDatabase(where);
+			version = database.postgresVersion ?? version;
+			try {
+				return await work(database.url);
+			} finally {
+				await database.remove();
+			}
+		},
+		postgres,
+		postgresVersion: () => version,
+		async close() {
+			await (await receiver)?.stop();
+			await (await opening)?.stop();
+			rmSync(folder, { recursive: true, force: true });
+		},
+	};
+}
