@@ -11,6 +11,7 @@ import { createGetEvents } from "./api/get-events.ts";
 import { createHealth, type ProcessDetails } from "./api/health.ts";
 import { readInboundCall } from "./api/inbound-call.ts";
 import { createRefusalLog } from "./api/inbound-log.ts";
+import { createIntake } from "./api/intake.ts";
 import { createDocumentAnswer, describeApi } from "./api/openapi/document.ts";
 import { createPixel } from "./api/pixel.ts";
 import { postConversions } from "./api/post-conversions.ts";
@@ -55,7 +56,8 @@ export type AllDeps = AppDeps & Omit<WebDeps, "auth" | "apiDocument">;
 export function createApp(deps: AllDeps): Hono<AppEnv> {
 	const refusals = createRefusalLog(deps);
 	const callers = createKnownCallers(deps);
-	const signedCalls = createSignedCalls(deps, callers, refusals);
+	const ways = { callers, intake: createIntake({ ...deps, callers }), refusals };
+	const signedCalls = createSignedCalls(deps, ways);
 	const app = createBareApp(deps, signedCalls);
 	for (const [path, endpoints] of Object.entries(signedRoutes(deps))) {
 		// Chosen by the request's own method: Hono routes HEAD as GET, but a signed HEAD means nothing here.
@@ -65,7 +67,7 @@ export function createApp(deps: AllDeps): Hono<AppEnv> {
 			return refuseMethod(c, deps, signedCalls, "api", [...endpoints.keys()]);
 		});
 	}
-	const answerPixel = createPixel(deps, callers, refusals);
+	const answerPixel = createPixel(deps, ways);
 	// HEAD is refused: it reports nothing, and an image without a record would say the opposite.
 	app.all("/pixel/*", (c: AppContext) =>
 		c.req.method === "GET" ? answerPixel(c) : refuseMethod(c, deps, signedCalls, "pixel", ["GET"]),

@@ -72,22 +72,41 @@ export function createIdentifyCaller(
 	};
 }
 
-/** In the transaction that does the work: a request that failed on our side has not spent its nonce. */
-export async function acceptNonce(
+/**
+ * In the transaction that does the work: a request that failed on our side has not spent its nonce. Resolves to those
+ * that are refused, because their nonce was used before.
+ */
+export async function acceptNonces(
 	trx: Db,
-	{ programme, nonce, nonceExpiresAtMs }: Caller,
-): Promise<Result<true>> {
-	const row = { programme_id: programme.id, nonce, expires_at_ms: nonceExpiresAtMs };
-	if ((await spendNonces(trx, [row])).has(row)) return succeed(true);
-	return refuse(
+	callers: readonly Caller[],
+): Promise<Map<Caller, ReturnType<typeof refuse>>> {
+	const nonces = callers.map(({ programme, nonce, nonceExpiresAtMs }) => ({
+		programme_id: programme.id,
+		nonce,
+		expires_at_ms: nonceExpiresAtMs,
+	}));
+	const spent = await spendNonces(trx, nonces);
+	const refusal = refuse(
 		"replayed_nonce",
 		"This nonce was used before. Sign every request, also a repeated one, with a new nonce.",
 	);
+	const refused = callers.filter((_, index) => !nonces[index] || !spent.has(nonces[index]));
+	return new Map(refused.map((caller) => [caller, refusal]));
 }
 
-/** Last in the transaction: whoever revokes a key locks the programme first and then the key, as the work does. */
-export async function noteCaller(trx: Db, { keyId, keyUsedAtMs }: Caller): Promise<void> {
-	if (keyUsedAtMs !== null) await noteKeyUse(trx, keyId, keyUsedAtMs);
+/**
+ * Last in the transaction, in the order of the keys: whoever revokes a key locks the programme first and then the key,
+ * as the work does. Resolves to the programmes whose keys were written.
+ */
+export async function noteCallers(trx: Db, callers: readonly Caller[]): Promise<number[]> {
+	const uses = new Map(
+		callers.flatMap(({ keyId, keyUsedAtMs, programme }) =>
+			keyUsedAtMs === null ? [] : [[keyId, { usedAtMs: keyUsedAtMs, programmeId: programme.id }]],
+		),
+	);
+	const ordered = [...uses].sort(([a], [b]) => a - b);
+	for (const [keyId, { usedAtMs }] of ordered) await noteKeyUse(trx, keyId, usedAtMs);
+	return ordered.map(([, { programmeId }]) => programmeId);
 }
 
 async function findKey(

@@ -44,17 +44,19 @@ export function createKeptReadings<Value extends { programme: Programme }>(
 		{ maxSize: MAX_READ_AT_ONCE },
 	);
 
+	function startReading(name: string): Promise<Value | undefined> {
+		const reading = read(name).finally(() => {
+			if (underWay.get(name) === reading) underWay.delete(name);
+		});
+		underWay.set(name, reading);
+		return reading;
+	}
+
 	async function read(name: string): Promise<Value | undefined> {
 		const [changesBefore, readAtMs] = [changes, clock.nowMs()];
-		const reading = batches.add(name);
-		underWay.set(name, reading);
-		try {
-			const value = await reading;
-			if (value !== undefined && changes === changesBefore) keep(name, { value, readAtMs });
-			return value;
-		} finally {
-			if (underWay.get(name) === reading) underWay.delete(name);
-		}
+		const value = await batches.add(name);
+		if (value !== undefined && changes === changesBefore) keep(name, { value, readAtMs });
+		return value;
 	}
 
 	function keep(name: string, reading: Reading<Value>): void {
@@ -76,7 +78,7 @@ export function createKeptReadings<Value extends { programme: Programme }>(
 			const ageMs = clock.nowMs() - (kept.get(name)?.readAtMs ?? Number.NEGATIVE_INFINITY);
 			// Read in the future: the clock was set back, so it is not known how old this is.
 			if (ageMs >= 0 && ageMs < FRESH_MS) return kept.get(name)?.value;
-			return underWay.get(name) ?? read(name);
+			return underWay.get(name) ?? startReading(name);
 		},
 		forget,
 	};

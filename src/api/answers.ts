@@ -30,7 +30,6 @@ export interface Answer {
 	conversionId: string | null;
 	/** Where the call itself does not name it. */
 	orderId?: string;
-	owedProgrammeIds: readonly number[];
 	/** Instead of the body: what goes on after the transaction. Undefined where there is no room for it any more. */
 	openStream?: () => Response | undefined;
 }
@@ -173,20 +172,22 @@ function statusAnswer<const Status extends string>(status: Status, description: 
 }
 
 export function decidedAnswer(
-	{ outcome, conversion, owedProgrammeIds }: Decided<Outcome>,
-	programme: Programme,
+	{ outcome, conversion }: Decided<Outcome>,
+	programme: Pick<Programme, "public_id">,
 ): Answer {
 	return {
 		outcome,
 		httpStatus: outcome === "RECORDED" ? 201 : 200,
 		body: { outcome, conversion: conversionBody(conversion, programme) },
 		conversionId: conversion.public_id,
-		owedProgrammeIds,
 	};
 }
 
 /** Amounts are strings, times ISO 8601 in UTC with milliseconds, as in the callback's body (contract section 2.1). */
-export function conversionBody(conversion: Conversion, programme: Programme): ConversionBody {
+export function conversionBody(
+	conversion: Conversion,
+	programme: Pick<Programme, "public_id">,
+): ConversionBody {
 	const { status, window_ends_at_ms: windowEndsAtMs } = conversion;
 	const windowEndsAt = windowEndsAtMs === null ? null : isoTime(windowEndsAtMs);
 	return {

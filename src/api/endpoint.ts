@@ -1,11 +1,13 @@
 // An endpoint of the signed API, in two steps that stay apart: it reads the call without the database, and says what
-// to do inside the transaction. So the work of several calls may share one transaction.
+// to do inside a transaction. So what several calls ask for shares one.
 
 import type { Decided, InTransaction } from "../conversions/deps.ts";
+import { type OrderRequest, refuseBusy } from "../conversions/judge-and-move.ts";
 import { type Result, succeed } from "../domain/fault.ts";
 import type { Programme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
 import { type Answer, decidedAnswer, type Outcome } from "./answers.ts";
+import type { IntakeCall } from "./intake.ts";
 import { parseJson, type RawBody } from "./read-request.ts";
 import { mentionedOrderId } from "./sale-fields.ts";
 
@@ -28,31 +30,35 @@ export interface Understood {
 	work: Result<Work>;
 }
 
-/** Returns a fault before it writes anything: what is refused commits the nonce and the log row alone. */
-export type Work = (trx: Db, deps: InTransaction) => Promise<Result<Answer>>;
+export type Work =
+	/** What a GET reads, in a short transaction of its own. */
+	| { kind: "look"; look: Look }
+	/** What a POST asks for, in one transaction with what others ask for. */
+	| { kind: "ask"; ask: (deps: InTransaction) => Asked };
+
+export type Look = (trx: Db) => Promise<Result<Answer>>;
+
+export type Asked = Pick<IntakeCall, "requests" | "answer">;
 
 export type Endpoint = (call: SignedCall) => Understood;
 
-/** Of a POST: its JSON is one request to a use case, which answers with a conversion. */
+/** Of a POST: its JSON is one request about an order, which is answered with a conversion. */
 export function postEndpoint<Request>(
 	parse: (json: unknown, call: SignedCall) => Result<Request>,
-	useCase: (
-		trx: Db,
-		deps: InTransaction,
-		programme: Programme,
-		request: Request,
-	) => Promise<Result<Decided<Outcome>>>,
+	requestFor: (deps: InTransaction, programme: Programme, request: Request) => OrderRequest<Decided<Outcome>>,
 ): Endpoint {
 	return (call) => {
+		const { programme } = call;
 		const json = parseJson(call);
 		if (!json.ok) return { orderId: null, work: json };
 		const orderId = mentionedOrderId(json.value);
 		const parsed = parse(json.value, call);
 		if (!parsed.ok) return { orderId, work: parsed };
-		const work: Work = async (trx, deps) => {
-			const decided = await useCase(trx, deps, call.programme, parsed.value);
-			return decided.ok ? succeed(decidedAnswer(decided.value, call.programme)) : decided;
-		};
-		return { orderId, work: succeed(work) };
+		const ask = (deps: InTransaction): Asked => ({
+			requests: [requestFor(deps, programme, parsed.value)],
+			answer: ([decided = refuseBusy()]) =>
+				decided.ok ? succeed(decidedAnswer(decided.value, programme)) : decided,
+		});
+		return { orderId, work: succeed({ kind: "ask", ask }) };
 	};
 }

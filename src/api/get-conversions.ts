@@ -10,7 +10,7 @@ import { findByPublicId } from "../store/conversions.ts";
 import type { Programme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
 import { type Answer, conversionBody } from "./answers.ts";
-import type { Endpoint, Work } from "./endpoint.ts";
+import type { Endpoint, Look } from "./endpoint.ts";
 import { checkFields, parseQuery, together } from "./read-request.ts";
 import { EXAMPLE_CURSOR, mentionedOrderId, ORDER_ID } from "./sale-fields.ts";
 
@@ -55,12 +55,13 @@ export function createGetConversions(seal: CursorSeal): Endpoint {
 		const list: List = { seal, programme, name: `conversions of programme:${programme.id}` };
 		const filter = parseFilter(list, names.value);
 		if (!filter.ok) return { orderId, work: filter };
-		return { orderId, work: succeed(async (trx) => succeed(await readPage(trx, list, filter.value))) };
+		const look: Look = async (trx) => succeed(await readPage(trx, list, filter.value));
+		return { orderId, work: succeed({ kind: "look", look }) };
 	};
 }
 
 export const getConversion: Endpoint = ({ programme, id }) => {
-	const work: Work = async (trx) => {
+	const look: Look = async (trx) => {
 		const conversion = PUBLIC_ID.test(id) ? await findByPublicId(trx, programme.id, id) : undefined;
 		if (conversion === undefined) {
 			return refuse(
@@ -74,10 +75,9 @@ export const getConversion: Endpoint = ({ programme, id }) => {
 			body: { conversion: conversionBody(conversion, programme) },
 			conversionId: conversion.public_id,
 			orderId: conversion.order_id,
-			owedProgrammeIds: [],
 		});
 	};
-	return { orderId: null, work: succeed(work) };
+	return { orderId: null, work: succeed({ kind: "look", look }) };
 };
 
 interface List {
@@ -115,7 +115,6 @@ async function readPage(trx: Db, { seal, programme, name }: List, filter: ListFi
 		httpStatus: 200,
 		body: { conversions, nextCursor },
 		conversionId: null,
-		owedProgrammeIds: [],
 	};
 }
 

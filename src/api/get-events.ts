@@ -11,7 +11,7 @@ import { isKeyUsable } from "../store/keys.ts";
 import type { Programme } from "../store/programmes.ts";
 import type { Listening } from "./answers.ts";
 import type { AppDeps } from "./deps.ts";
-import type { Endpoint, SignedCall, Work } from "./endpoint.ts";
+import type { Endpoint, Look, SignedCall } from "./endpoint.ts";
 import { checkFields, parseQuery } from "./read-request.ts";
 import { tooManyStreams } from "./signed-call.ts";
 
@@ -50,7 +50,7 @@ export function createGetEvents(deps: AppDeps): Endpoint {
 	return (call) => {
 		const { programme } = call;
 		const { moveOrder } = deps.store;
-		const work: Work = async (trx) => {
+		const look: Look = async (trx) => {
 			const asked = await parseRequest({ db: trx, moveOrder }, deps, programme, call.query);
 			if (!asked.ok) return asked;
 			if (!streams.hasRoom(programme.id)) return { ok: false, fault: tooManyStreams() };
@@ -60,11 +60,10 @@ export function createGetEvents(deps: AppDeps): Endpoint {
 				httpStatus: 200,
 				body: null,
 				conversionId: null,
-				owedProgrammeIds: [],
 				openStream: () => streams.answer(programme.id, source),
 			});
 		};
-		return { orderId: null, work: succeed(work) };
+		return { orderId: null, work: succeed({ kind: "look", look }) };
 	};
 }
 

@@ -1,18 +1,20 @@
 // The pixel: a browser reports a sale, unsigned. It always gets its image; what was done or refused, and why,
 // is in the inbound log, where the shop's people look.
 //
-//   limits ─▶ programme found, report read ─▶ one transaction: conversion, inbound log ─▶ engines told ─▶ image
+//   limits ─▶ programme found, report read ─▶ stored with the signed calls that wait, see intake.ts ─▶ image
 
 import * as z from "zod";
 import type { KnownCallers } from "../accounts/known-callers.ts";
 import { unknownProgramme } from "../accounts/programmes.ts";
-import { type Report, recordConversion } from "../conversions/record.ts";
+import { refuseBusy } from "../conversions/judge-and-move.ts";
+import { type Report, reportRequest } from "../conversions/record.ts";
 import { type Fault, type FaultCode, type Result, succeed } from "../domain/fault.ts";
-import { insertInboundCalls } from "../store/inbound-calls.ts";
 import type { Programme } from "../store/programmes.ts";
+import { type Answer, decidedAnswer } from "./answers.ts";
 import type { AppContext, AppDeps } from "./deps.ts";
 import { callerBlock, type InboundCall, readInboundCall, targetQuery } from "./inbound-call.ts";
-import { acceptedEnd, inboundRow, type RefusalLog, refusedEnd } from "./inbound-log.ts";
+import { type RefusalLog, refusedEnd } from "./inbound-log.ts";
+import { type Intake, tooManyWaiting } from "./intake.ts";
 import { createLateAnswer, createPixelBudgets, createPixelSlots } from "./pixel-limits.ts";
 import { ourFault } from "./problem.ts";
 import { checkFields, parseQuery } from "./read-request.ts";
@@ -33,10 +35,9 @@ export const PIXEL_QUERY = z.object(SALE);
 
 export function createPixel(
 	deps: AppDeps,
-	callers: Pick<KnownCallers, "findProgramme">,
-	refusals: RefusalLog,
+	{ callers, intake, refusals }: { callers: KnownCallers; intake: Intake; refusals: RefusalLog },
 ): (c: AppContext) => Promise<Response> {
-	const { store, clock, log, metrics } = deps;
+	const { clock, log, metrics } = deps;
 	const budgets = createPixelBudgets();
 	const slots = createPixelSlots(clock);
 	const answerLate = createLateAnswer(clock, deps.stopSignal);
@@ -72,32 +73,32 @@ export function createPixel(
 				return await refuse(unknownProgramme(publicId ?? "of that name").fault, null);
 			}
 			const report = parseReport(query, programme);
-			return report.ok
-				? await record(call, programme, report.value)
-				: await refuse(report.fault, programme.id);
+			if (!report.ok) return await refuse(report.fault, programme.id);
+			const result = await record(call, programme, report.value);
+			if (result === undefined) return await refuse(tooManyWaiting(), programme.id);
+			return result.ok ? result.value.outcome : result.fault.code;
 		} catch (error) {
 			log.error({ err: error, target: call.target }, "a pixel call failed");
 			return refuse(ourFault(error), null);
 		}
 	}
 
-	/** The transaction. */
-	async function record(call: InboundCall, programme: Programme, report: Report): Promise<string> {
-		const { orderId } = report;
-		const { outcome, owed } = await store.transact(async (trx) => {
-			const result = await recordConversion(trx, deps, programme, report);
-			const end = result.ok
-				? acceptedEnd(
-						{ ...result.value, httpStatus: HTTP_STATUS, conversionId: result.value.conversion.public_id },
-						programme.id,
-						orderId,
-					)
-				: refusedEnd(result.fault, programme.id, orderId, HTTP_STATUS);
-			await insertInboundCalls(trx, [inboundRow(call, end, clock.nowMs())]);
-			return { outcome: end.outcome, owed: result.ok ? result.value.owedProgrammeIds : [] };
+	/** With the signed calls that wait. */
+	function record(
+		call: InboundCall,
+		programme: Programme,
+		report: Report,
+	): Promise<Result<Answer>> | undefined {
+		return intake.take({
+			inbound: call,
+			programme,
+			caller: null,
+			orderId: report.orderId,
+			requests: [reportRequest(deps, programme, report)],
+			answer: ([decided = refuseBusy()]) =>
+				decided.ok ? succeed(decidedAnswer(decided.value, programme)) : decided,
+			httpStatus: HTTP_STATUS,
 		});
-		if (owed.length > 0) store.announceDue(owed);
-		return outcome;
 	}
 }
 

@@ -1,7 +1,7 @@
 // POST /v1/conversions: the shop's server reports a sale, or confirms what a pixel reported.
 
 import * as z from "zod";
-import { type Report, recordConversion } from "../conversions/record.ts";
+import { type Report, reportRequest } from "../conversions/record.ts";
 import { type Result, succeed } from "../domain/fault.ts";
 import { postEndpoint, type SignedCall } from "./endpoint.ts";
 import { checkFields } from "./read-request.ts";
@@ -13,7 +13,7 @@ export const SALE_BODY = z.strictObject({
 	test: TEST.default(false),
 });
 
-export const postConversions = postEndpoint(parseReport, recordConversion);
+export const postConversions = postEndpoint(parseReport, reportRequest);
 
 function parseReport(json: unknown, { programme, nowMs }: SignedCall): Result<Report> {
 	const fields = checkFields(SALE_BODY, json);

@@ -2,7 +2,7 @@
 
 import * as z from "zod";
 import type { Decision } from "../conversions/decide.ts";
-import { decideByOrder, type OrderName } from "../conversions/decide-by-order.ts";
+import { decisionRequest, type OrderName } from "../conversions/decide-by-order.ts";
 import { parseReason } from "../domain/conversion.ts";
 import { type Result, succeed } from "../domain/fault.ts";
 import { type Endpoint, postEndpoint } from "./endpoint.ts";
@@ -31,8 +31,8 @@ export const postRejections = decisionEndpoint((json) => parseReasoned(json, "re
 export const postReversals = decisionEndpoint((json) => parseReasoned(json, "reverse"));
 
 function decisionEndpoint(parse: (json: unknown) => Result<NamedDecision>): Endpoint {
-	return postEndpoint(parse, (trx, deps, programme, { order, decision }) =>
-		decideByOrder(trx, deps, programme, order, decision),
+	return postEndpoint(parse, (_, programme, { order, decision }) =>
+		decisionRequest(programme, order, decision),
 	);
 }
 

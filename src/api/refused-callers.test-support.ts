@@ -88,7 +88,10 @@ export const CALLER_SCENARIOS: Readonly<Record<CallerCode, readonly Scenario[]>>
 	no_signing_secret: [
 		{
 			what: "no secret at all",
-			prepare: (shop) => shop.store.db.deleteFrom("signing_secrets").execute(),
+			async prepare(shop) {
+				await shop.store.db.deleteFrom("signing_secrets").execute();
+				shop.store.announceChange(shop.programme.id);
+			},
 			call: record,
 		},
 	],

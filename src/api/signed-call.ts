@@ -1,11 +1,12 @@
 // One signed call from its first byte to its answer:
 //
-//   bytes ─▶ caller identified ─▶ call understood ─▶ one transaction: nonce, work, inbound log ─▶ engines told ─▶ answer
+//   bytes ─▶ caller identified ─▶ call understood ─┬─▶ a POST: with the others that wait, see intake.ts ──────────┬─▶ answer
+//                                                  └─▶ a GET: one transaction with its nonce and inbound log ─────┘
 //
 // A refusal after the caller is known commits the nonce and the log row and nothing else. If our side fails, the
 // nonce is not spent.
 
-import { acceptNonce, type Caller, createIdentifyCaller, noteCaller } from "../accounts/identify-caller.ts";
+import { acceptNonces, type Caller, createIdentifyCaller, noteCallers } from "../accounts/identify-caller.ts";
 import type { KnownCallers } from "../accounts/known-callers.ts";
 import { type Fault, fault, type Result } from "../domain/fault.ts";
 import { headerNames } from "../domain/signature.ts";
@@ -15,9 +16,10 @@ import { insertInboundCalls } from "../store/inbound-calls.ts";
 import type { Db } from "../store/store.ts";
 import type { Answer } from "./answers.ts";
 import type { AppContext, AppDeps, AppEnv } from "./deps.ts";
-import type { Endpoint, SignedCall, Understood } from "./endpoint.ts";
+import type { Endpoint, Look, SignedCall, Understood } from "./endpoint.ts";
 import { type InboundCall, readInboundCall, targetQuery } from "./inbound-call.ts";
 import { acceptedEnd, inboundRow, type RefusalLog, refusedEnd } from "./inbound-log.ts";
+import { type Intake, tooManyWaiting } from "./intake.ts";
 import { ourFault, problemAnswer } from "./problem.ts";
 import { readBody } from "./read-request.ts";
 
@@ -32,7 +34,10 @@ type ReadCall =
 	| { ok: true; caller: Caller; call: SignedCall }
 	| { ok: false; fault: Fault; programmeId: number | null };
 
-export function createSignedCalls(deps: AppDeps, callers: KnownCallers, refusals: RefusalLog): SignedCalls {
+export function createSignedCalls(
+	deps: AppDeps,
+	{ callers, intake, refusals }: { callers: KnownCallers; intake: Intake; refusals: RefusalLog },
+): SignedCalls {
 	const { store, clock, log, metrics } = deps;
 	const names = headerNames(deps.brand);
 	const identifyCaller = createIdentifyCaller(deps, callers, names);
@@ -70,23 +75,43 @@ export function createSignedCalls(deps: AppDeps, callers: KnownCallers, refusals
 		return { ok: true, caller, call };
 	}
 
-	async function workInTransaction(
+	/** Undefined when too many calls wait: nothing was done. */
+	function workOn(
+		inbound: InboundCall,
+		caller: Caller,
+		{ orderId, work }: Understood,
+	): Promise<Result<Answer>> | undefined {
+		const call = { inbound, programme: caller.programme, caller, orderId };
+		if (!work.ok) return intake.take({ ...call, requests: [], answer: () => work });
+		switch (work.value.kind) {
+			case "ask":
+				return intake.take({ ...call, ...work.value.ask(deps) });
+			case "look": {
+				const { look } = work.value;
+				return store.transact((trx) => lookInTransaction(trx, inbound, caller, orderId, look));
+			}
+			default:
+				return work.value satisfies never;
+		}
+	}
+
+	async function lookInTransaction(
 		trx: Db,
 		call: InboundCall,
 		caller: Caller,
-		understood: Understood,
+		orderId: string | null,
+		look: Look,
 	): Promise<Result<Answer>> {
 		const programmeId = caller.programme.id;
-		const accepted = await acceptNonce(trx, caller);
-		const { orderId, work }: Understood = accepted.ok ? understood : { orderId: null, work: accepted };
-		const result = work.ok ? await work.value(trx, deps) : work;
+		const refusal = (await acceptNonces(trx, [caller])).get(caller);
+		const result = refusal ?? (await look(trx));
 		const end = result.ok
 			? acceptedEnd(result.value, programmeId, result.value.orderId ?? orderId)
-			: refusedEnd(result.fault, programmeId, orderId);
+			: refusedEnd(result.fault, programmeId, refusal === undefined ? orderId : null);
 		const nowMs = clock.nowMs();
 		await insertInboundCalls(trx, [inboundRow(call, end, nowMs)]);
 		if (result.ok) await noteFirstTime(trx, caller.programme, "first_signed_at_ms", nowMs);
-		if (accepted.ok) await noteCaller(trx, caller);
+		if (refusal === undefined) await noteCallers(trx, [caller]);
 		return result;
 	}
 
@@ -94,14 +119,13 @@ export function createSignedCalls(deps: AppDeps, callers: KnownCallers, refusals
 		const read = await readCall(c, inbound);
 		if (!read.ok) return refuse(inbound, read.fault, {}, read.programmeId);
 		const { call, caller } = read;
-		const understood = endpoint(call);
-		const result = await store.transact((trx) => workInTransaction(trx, inbound, caller, understood));
+		const result = await workOn(inbound, caller, endpoint(call));
+		if (result === undefined) return refuse(inbound, tooManyWaiting(), {}, caller.programme.id);
 		if (!result.ok) {
 			metrics.countInbound(inbound.kind, result.fault.code);
 			return problemAnswer(deps, result.fault);
 		}
-		const { outcome, httpStatus, body, owedProgrammeIds, openStream } = result.value;
-		store.announceDue(owedProgrammeIds);
+		const { outcome, httpStatus, body, openStream } = result.value;
 		metrics.countInbound(inbound.kind, outcome);
 		if (openStream !== undefined) return openStream() ?? problemAnswer(deps, tooManyStreams());
 		const headers = { "content-type": "application/json", "cache-control": "no-store" };

@@ -5,7 +5,8 @@ import { plainWords } from "../domain/fault.ts";
 import { showUnseen } from "../domain/visible-text.ts";
 import type { BulkJob } from "../store/bulk-jobs.ts";
 import type { BulkRow, JudgedRow } from "../store/bulk-rows.ts";
-import { type Conversion, findManyByOrder, findManyByPublicId } from "../store/conversions.ts";
+import { type Conversion, findManyByPublicId } from "../store/conversions.ts";
+import { findByOrders } from "../store/orders.ts";
 import type { Db } from "../store/store.ts";
 import { parseDecision } from "./bulk-row.ts";
 import { type DecisionRequest, decideMany } from "./decide.ts";
@@ -103,13 +104,12 @@ interface Known {
 
 async function findKnown(trx: Db, job: BulkJob, rows: readonly BulkRow[]): Promise<Known> {
 	const ids = rows.flatMap((row) => (row.named_conversion === "" ? [] : [row.named_conversion]));
-	const orderIds = rows.flatMap((row) => (row.named_conversion === "" ? [row.order_id] : []));
+	const orders = rows
+		.filter((row) => row.named_conversion === "")
+		.map(({ order_id }) => ({ programme_id: job.programme_id, order_id }));
 	return {
 		byId: await findOwn(trx, job, ids),
-		byOrder: Map.groupBy(
-			await findManyByOrder(trx, job.programme_id, [...new Set(orderIds)]),
-			(conversion) => conversion.order_id,
-		),
+		byOrder: Map.groupBy(await findByOrders(trx, orders), (conversion) => conversion.order_id),
 	};
 }
 

@@ -1,38 +1,41 @@
 // A shop decides by its own order id and event type: the names it knows a conversion by.
 
 import type { EventType } from "../domain/conversion.ts";
-import { EVENT_TYPES } from "../domain/conversion.ts";
-import { type Result, refuse } from "../domain/fault.ts";
-import { listConversions } from "../store/conversion-list.ts";
-import { findByOrder } from "../store/conversions.ts";
+import { refuse, succeed } from "../domain/fault.ts";
+import type { Conversion } from "../store/conversions.ts";
 import type { Programme } from "../store/programmes.ts";
-import type { Db } from "../store/store.ts";
-import { type Decision, type DecisionOutcome, decideConversion } from "./decide.ts";
-import type { Decided, InTransaction } from "./deps.ts";
+import { type Decision, type DecisionOutcome, decisionOutcome, judgeDecisionOn } from "./decide.ts";
+import type { Decided } from "./deps.ts";
+import type { OrderRequest } from "./judge-and-move.ts";
 
 export interface OrderName {
 	orderId: string;
 	eventType: EventType;
 }
 
-export async function decideByOrder(
-	trx: Db,
-	deps: InTransaction,
+/** To be judged with others: see judge-and-move. */
+export function decisionRequest(
 	programme: Programme,
-	{ orderId, eventType }: OrderName,
+	order: OrderName,
 	decision: Decision,
-): Promise<Result<Decided<DecisionOutcome>>> {
-	const found = await findByOrder(trx, programme.id, orderId, eventType);
-	if (found !== undefined) return decideConversion(trx, deps, found, decision);
-	const { rows: namesakes } = await listConversions(trx, {
+): OrderRequest<Decided<DecisionOutcome>> {
+	return {
 		programmeId: programme.id,
-		orderId,
-		limit: EVENT_TYPES.length,
-	});
-	return refuseUnknownOrder(
-		{ orderId, eventType },
-		namesakes.map((conversion) => conversion.event_type),
-	);
+		...order,
+		present: undefined,
+		judge(present, namesakes) {
+			if (present === null) return { kind: "answer", result: refuseUnknownOrder(order, namesakes) };
+			const judged = judgeDecisionOn(present, decision, null);
+			const decided = (conversion: Conversion) => ({
+				outcome: decisionOutcome(decision),
+				conversion,
+				showsPixelWorks: false,
+			});
+			if (judged.kind === "move") return { ...judged, done: decided };
+			const { result } = judged;
+			return { kind: "answer", result: result.ok ? succeed(decided(result.value.conversion)) : result };
+		},
+	};
 }
 
 /** `known` are the event types that this order is on record with. */

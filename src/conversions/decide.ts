@@ -2,11 +2,12 @@
 // was already taken answers as before, changes nothing and sends nothing.
 
 import { type DecidedBy, judgeMove, type Reason } from "../domain/conversion.ts";
-import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { type Conversion, findManyByPublicId } from "../store/conversions.ts";
+import { type Result, succeed } from "../domain/fault.ts";
+import type { Conversion } from "../store/conversions.ts";
 import type { Db } from "../store/store.ts";
-import type { Decided, InTransaction } from "./deps.ts";
-import { makeMoves, type Step } from "./make-moves.ts";
+import type { Decided, InTransaction, Owing } from "./deps.ts";
+import { type Judgement, judgeAndMove, type OrderRequest, refuseBusy } from "./judge-and-move.ts";
+import type { Step } from "./make-moves.ts";
 
 export type Decision =
 	| { move: "approve"; decidedBy: "shop" }
@@ -40,44 +41,52 @@ export type DecisionOutcome = "APPROVED" | "REJECTED" | "REVERSED";
 
 const OUTCOMES = { approve: "APPROVED", reject: "REJECTED", reverse: "REVERSED" } as const;
 
-/** Losing the race once means somebody else decided; the second look then meets a status that stays. */
-const MAX_LOOKS = 3;
-
-/** At most MAX_STEPS requests, no two of them about the same conversion. */
+/** At most MAX_STEPS requests. */
 export async function decideMany(
 	trx: Db,
 	deps: InTransaction,
 	requests: readonly DecisionRequest[],
 	personId: number | null,
 ): Promise<DecidedMany> {
-	const results = new Map<DecisionRequest, Result<DecidedRequest>>();
-	const owed = new Set<number>();
-	let open = requests.map((request) => ({ request, present: request.conversion }));
-	for (let look = 0; look < MAX_LOOKS && open.length > 0; look++) {
-		const steps: Step[] = [];
-		open = open.filter(({ request, present }) => {
-			const verdict = judgeMove(present.status, request.decision.move);
-			if (verdict.kind === "refuse") results.set(request, { ok: false, fault: verdict.fault });
-			if (verdict.kind === "already") {
-				results.set(request, succeed({ conversion: present, outcome: "already" }));
-			}
-			if (verdict.kind !== "apply") return false;
-			steps.push(stepFor(present, request.decision, personId));
-			return true;
-		});
-		const made = await makeMoves(trx, deps, steps);
-		for (const programmeId of made.owedProgrammeIds) owed.add(programmeId);
-		open = open.filter(({ request }, index) => {
-			const conversion = made.conversions[index];
-			if (conversion !== undefined) results.set(request, succeed({ conversion, outcome: "changed" }));
-			return conversion === undefined;
-		});
-		open = await lookAgain(trx, open);
+	return judgeAndMove(
+		trx,
+		deps,
+		requests.map(({ conversion, decision }): OrderRequest<DecidedRequest> => {
+			return {
+				programmeId: conversion.programme_id,
+				orderId: conversion.order_id,
+				eventType: conversion.event_type,
+				present: conversion,
+				judge: (present) =>
+					// Removed meanwhile, and perhaps reported again: that is another sale than was decided about.
+					present?.public_id === conversion.public_id
+						? judgeDecisionOn(present, decision, personId)
+						: { kind: "answer", result: refuseBusy() },
+			};
+		}),
+	);
+}
+
+export function judgeDecisionOn(
+	present: Conversion,
+	decision: Decision | TestDecision,
+	personId: number | null,
+): Judgement<DecidedRequest> {
+	const verdict = judgeMove(present.status, decision.move);
+	switch (verdict.kind) {
+		case "refuse":
+			return { kind: "answer", result: { ok: false, fault: verdict.fault } };
+		case "already":
+			return { kind: "answer", result: succeed({ conversion: present, outcome: "already" }) };
+		case "apply":
+			return {
+				kind: "move",
+				step: stepFor(present, decision, personId),
+				done: (conversion) => ({ conversion, outcome: "changed" }),
+			};
+		default:
+			return verdict satisfies never;
 	}
-	return {
-		results: requests.map((request) => results.get(request) ?? refuseBusy()),
-		owedProgrammeIds: [...owed],
-	};
 }
 
 function stepFor(known: Conversion, decision: Decision | TestDecision, personId: number | null): Step {
@@ -87,24 +96,9 @@ function stepFor(known: Conversion, decision: Decision | TestDecision, personId:
 	return { move, known, change, decidedBy, personId, reason };
 }
 
-/** Somebody moved these between the read and the write. */
-async function lookAgain(
-	trx: Db,
-	open: readonly { request: DecisionRequest; present: Conversion }[],
-): Promise<{ request: DecisionRequest; present: Conversion }[]> {
-	const ids = open.map(({ present }) => present.public_id);
-	const byId = new Map((await findManyByPublicId(trx, ids)).map((found) => [found.public_id, found]));
-	return open.flatMap(({ request, present }) => {
-		const found = byId.get(present.public_id);
-		return found === undefined ? [] : [{ request, present: found }];
-	});
-}
-
-function refuseBusy(): Result<never> {
-	return refuse(
-		"unavailable",
-		"This conversion is being changed by others right now. Try again in a moment.",
-	);
+/** The outcome word is the same for a decision that is made and one that was made before. */
+export function decisionOutcome({ move }: Decision | TestDecision): DecisionOutcome {
+	return OUTCOMES[move];
 }
 
 export async function decideConversion(
@@ -113,9 +107,10 @@ export async function decideConversion(
 	conversion: Conversion,
 	decision: Decision | TestDecision,
 	personId: number | null = null,
-): Promise<Result<Decided<DecisionOutcome>>> {
+): Promise<Result<Decided<DecisionOutcome> & Owing>> {
 	const { results, owedProgrammeIds } = await decideMany(trx, deps, [{ conversion, decision }], personId);
 	const result = results[0] ?? refuseBusy();
 	if (!result.ok) return result;
-	return succeed({ outcome: OUTCOMES[decision.move], conversion: result.value.conversion, owedProgrammeIds });
+	const decided = { outcome: OUTCOMES[decision.move], conversion: result.value.conversion };
+	return succeed({ ...decided, showsPixelWorks: false, owedProgrammeIds });
 }

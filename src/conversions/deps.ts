@@ -19,9 +19,15 @@ export interface ConversionsDeps {
 /** Use cases run inside the caller's transaction; these are what they need besides it. */
 export type InTransaction = Pick<ConversionsDeps, "clock" | "random">;
 
-/** What a use case did. After the commit the caller tells the engines of `owedProgrammeIds`. */
+/** What became of a request about an order. */
 export interface Decided<Outcome extends string> {
 	outcome: Outcome;
 	conversion: Conversion;
+	/** Browser and server agree on the order, or its programme does not park: its pixel works. */
+	showsPixelWorks: boolean;
+}
+
+/** After the commit the caller tells the engines of `owedProgrammeIds`. */
+export interface Owing {
 	owedProgrammeIds: readonly number[];
 }

@@ -144,8 +144,7 @@ async function writeChanges(trx: Db, steps: readonly Step[], nowMs: number): Pro
 		const after = { ...before, ...change, status: moveRule(step.move).to, updated_at_ms: nowMs };
 		changes.set(step, { before, after });
 	}
-	// In the order of the ids, which PostgreSQL mostly keeps to. Where it does not, two processes may lock each other out:
-	// it ends one of them, and that caller is told to try again.
+	// In the order of the ids, in which the store locks them: two processes do not wait for each other's rows.
 	const ordered = [...changes.values()].sort((a, b) => a.before.id - b.before.id);
 	const changed = await updateUnlessChanged(trx, ordered);
 	return new Map(

@@ -10,16 +10,17 @@ import {
 	type Source,
 } from "../domain/conversion.ts";
 import { composeEvent } from "../domain/event.ts";
-import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { type Result, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { shareOf } from "../domain/money.ts";
 import { DAY_MS } from "../domain/time.ts";
-import { type Conversion, findByOrder } from "../store/conversions.ts";
+import type { Conversion } from "../store/conversions.ts";
 import { noteFirstTime } from "../store/first-times.ts";
 import type { Programme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
-import type { Decided, InTransaction } from "./deps.ts";
-import { makeMoves, type Step } from "./make-moves.ts";
+import type { Decided, InTransaction, Owing } from "./deps.ts";
+import { judgeAndMove, type OrderRequest, refuseBusy } from "./judge-and-move.ts";
+import type { Step } from "./make-moves.ts";
 import { subjectOf } from "./owe.ts";
 
 export interface Report {
@@ -37,40 +38,58 @@ export type RecordOutcome = "RECORDED" | "PARKED" | "CONFIRMED" | "DUPLICATE";
 
 const OUTCOMES = { record: "RECORDED", park: "PARKED", confirm: "CONFIRMED" } as const;
 
-/** Each look meets what somebody else did since the one before; an order does not change more often at one moment. */
-const MAX_LOOKS = 5;
+/** To be judged with others: see judge-and-move. */
+export function reportRequest(
+	deps: InTransaction,
+	programme: Programme,
+	report: Report,
+): OrderRequest<Decided<RecordOutcome>> {
+	return {
+		programmeId: programme.id,
+		orderId: report.orderId,
+		eventType: report.eventType,
+		// Most reports are an order's first, so nothing is read before it is inserted.
+		present: null,
+		judge(present) {
+			const verdict = judgeReport(report.source, programme.parks_pixels === 1, knownOrder(present));
+			if (verdict.kind === "apply") {
+				const { move } = verdict;
+				const isPixels = report.source === "pixel" && move === "record";
+				const showsPixelWorks = isPixels || move === "confirm";
+				return {
+					kind: "move",
+					step: stepFor(deps, programme, present, report, move),
+					done: (conversion) => ({ outcome: OUTCOMES[move], conversion, showsPixelWorks }),
+				};
+			}
+			if (present === null) throw new Error("a first report was taken for a repeated one");
+			const showsPixelWorks = agrees(present, report);
+			const repeated = { outcome: "DUPLICATE", conversion: present, showsPixelWorks } as const;
+			return { kind: "answer", result: succeed(repeated) };
+		},
+	};
+}
 
+/** One by itself. */
 export async function recordConversion(
 	trx: Db,
 	deps: InTransaction,
 	programme: Programme,
 	report: Report,
-): Promise<Result<Decided<RecordOutcome>>> {
-	// Most reports are an order's first, so nothing is read before it is inserted.
-	let known: Conversion | undefined;
-	for (let look = 0; look < MAX_LOOKS; look++) {
-		const verdict = judgeReport(report.source, programme.parks_pixels === 1, knownOrder(known));
-		if (verdict.kind === "duplicate" && known !== undefined) {
-			if (showsPixelWorks(known, report)) await notePixel(trx, deps, programme);
-			return succeed({ outcome: "DUPLICATE", conversion: known, owedProgrammeIds: [] });
-		}
-		if (verdict.kind === "apply") {
-			const step = stepFor(deps, programme, known ?? null, report, verdict.move);
-			const { conversions, owedProgrammeIds } = await makeMoves(trx, deps, [step]);
-			const [conversion] = conversions;
-			if (conversion !== undefined) {
-				const isPixels = report.source === "pixel" && verdict.move === "record";
-				if (isPixels || verdict.move === "confirm") await notePixel(trx, deps, programme);
-				return succeed({ outcome: OUTCOMES[verdict.move], conversion, owedProgrammeIds });
-			}
-		}
-		known = await findByOrder(trx, programme.id, report.orderId, report.eventType);
+): Promise<Result<Decided<RecordOutcome> & Owing>> {
+	const { results, owedProgrammeIds } = await judgeAndMove(trx, deps, [
+		reportRequest(deps, programme, report),
+	]);
+	const result = results[0] ?? refuseBusy();
+	if (!result.ok) return result;
+	if (result.value.showsPixelWorks) {
+		await noteFirstTime(trx, programme, "first_pixel_at_ms", deps.clock.nowMs());
 	}
-	return refuse("unavailable", "This order is being changed by others right now. Try again in a moment.");
+	return succeed({ ...result.value, owedProgrammeIds });
 }
 
-function knownOrder(known: Conversion | undefined): KnownOrder | null {
-	if (known === undefined) return null;
+function knownOrder(known: Conversion | null): KnownOrder | null {
+	if (known === null) return null;
 	return { status: known.status, source: known.source, isConfirmed: known.confirmed_at_ms !== null };
 }
 
@@ -122,11 +141,7 @@ function saleOf(programme: Programme, report: Report, move: ReportMove, nowMs: n
 }
 
 /** Browser and server agree on an order, whichever came first. */
-function showsPixelWorks(known: Conversion, { source }: Report): boolean {
+function agrees(known: Conversion, { source }: Report): boolean {
 	const isWaiting = known.status === "PARKED" || known.status === "EXPIRED";
 	return source === "pixel" && !isWaiting && known.source !== "test";
-}
-
-function notePixel(trx: Db, { clock }: InTransaction, programme: Programme): Promise<void> {
-	return noteFirstTime(trx, programme, "first_pixel_at_ms", clock.nowMs());
 }

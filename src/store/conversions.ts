@@ -1,7 +1,7 @@
 // Conversions, found one by one or many at once, and the moves of one. What changes them is in conversion-moves.ts.
 
 import { type Insertable, type Selectable, sql } from "kysely";
-import type { EventType, Status } from "../domain/conversion.ts";
+import type { Status } from "../domain/conversion.ts";
 import type { Db, Store } from "./store.ts";
 import type { ConversionsTable, MovesTable } from "./tables/conversions.ts";
 import type { Role } from "./tables/people.ts";
@@ -15,21 +15,6 @@ export interface HistoryMove extends Selectable<MovesTable> {
 	person_role: Role | null;
 }
 
-export async function findByOrder(
-	db: Db,
-	programmeId: number,
-	orderId: string,
-	eventType: EventType,
-): Promise<Conversion | undefined> {
-	return db
-		.selectFrom("conversions")
-		.selectAll()
-		.where("programme_id", "=", programmeId)
-		.where("order_id", "=", orderId)
-		.where("event_type", "=", eventType)
-		.executeTakeFirst();
-}
-
 export async function findByPublicId(
 	db: Db,
 	programmeId: number,
@@ -37,20 +22,6 @@ export async function findByPublicId(
 ): Promise<Conversion | undefined> {
 	const [found] = await findManyByPublicId(db, [publicId]);
 	return found?.programme_id === programmeId ? found : undefined;
-}
-
-export async function findManyByOrder(
-	db: Db,
-	programmeId: number,
-	orderIds: readonly string[],
-): Promise<Conversion[]> {
-	if (orderIds.length === 0) return [];
-	return db
-		.selectFrom("conversions")
-		.selectAll()
-		.where("programme_id", "=", programmeId)
-		.where("order_id", "in", orderIds)
-		.execute();
 }
 
 /** In all programmes: the caller checks whose they are. */

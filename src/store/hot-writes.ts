@@ -53,7 +53,14 @@ export const OWED_PROGRAMME_SELECT = `select p.id, p.public_id as "publicId", p.
 	join signing_secrets s on s.receiver_id = p.id and s.activated_at_ms is not null and s.replaced_at_ms is null
 	where p.endpoint_id is not null`;
 
+export interface OrderKey {
+	programme_id: number;
+	order_id: string;
+}
+
 export interface HotWrites {
+	/** What is read before it is written. */
+	findByOrders(db: Db, orders: readonly OrderKey[]): Promise<Conversion[]>;
 	insertConversions(trx: Db, conversions: readonly NewConversion[]): Promise<Conversion[]>;
 	updateUnlessChanged(trx: Db, changes: readonly Change[]): Promise<Set<number>>;
 	removeUnlessChanged(trx: Db, conversions: readonly Conversion[]): Promise<Set<number>>;

@@ -25,6 +25,7 @@ import type { Db } from "./schema.ts";
 
 export function createPostgresWrites(): HotWrites {
 	return {
+		findByOrders: (db, orders) => FIND_BY_ORDERS.run(db, arraysOf(ORDER, orders)),
 		insertConversions,
 		updateUnlessChanged,
 		removeUnlessChanged,
@@ -50,6 +51,7 @@ type Columns = Readonly<Record<string, ColumnType>>;
 
 const CHANGE = { id: "bigint", was_status: "text", was_confirmed_at_ms: "bigint", ...CHANGING } as const;
 const READ = { id: "bigint", status: "text" } as const;
+const ORDER = { programme_id: "bigint", order_id: "text" } as const;
 const LINK = { from_id: "bigint", to_id: "bigint" } as const;
 const KEPT = { conversion_id: "bigint", body: "text" } as const;
 
@@ -59,15 +61,23 @@ const KEPT = { conversion_id: "bigint", body: "text" } as const;
  */
 const NONCES_APART_MS = 20 * MINUTE_MS;
 
+/** `offset 0` keeps the planner to a look into the index for each order, whatever its statistics say. */
+const FIND_BY_ORDERS = hotStatement<Conversion>(
+	`select found.* from ${listText("wanted", ORDER)} cross join lateral (
+		select id, ${Object.keys(CONVERSION).join(", ")} from conversions
+		where programme_id = wanted.programme_id and order_id = wanted.order_id offset 0) as found`,
+);
 const INSERT_CONVERSIONS = hotStatement<{ id: number; public_id: string }>(
 	`${insertText("conversions", CONVERSION)}
 		on conflict (programme_id, order_id, event_type) do nothing returning id, public_id`,
 );
+/** Locked in the order of their ids first, whatever way the update takes: so two processes never lock each other out. */
 const UPDATE_CONVERSIONS = hotStatement<{ id: number }>(
-	`update conversions set ${Object.keys(CHANGING)
+	`with locked as (select id from conversions where id = any($1::bigint[]) order by id for no key update)
+	update conversions set ${Object.keys(CHANGING)
 		.map((column) => `${column} = next.${column}`)
 		.join(", ")}
-		from ${listText("next", CHANGE)}
+		from ${listText("next", CHANGE)} join locked on locked.id = next.id
 		where conversions.id = next.id and conversions.status = next.was_status
 			and conversions.confirmed_at_ms is not distinct from next.was_confirmed_at_ms
 		returning conversions.id`,

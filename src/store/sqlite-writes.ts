@@ -2,6 +2,7 @@
 // row, without composing SQL.
 
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import { sql } from "kysely";
 import type { Conversion, NewConversion } from "./conversions.ts";
 import { CHANGING, CONVERSION, INBOUND_CALL, MOVE, NONCE, storedConversion } from "./hot-columns.ts";
 import {
@@ -9,6 +10,7 @@ import {
 	type HotWrites,
 	type MoveLink,
 	type NewNonce,
+	type OrderKey,
 	OWED_PROGRAMME_SELECT,
 	type OwedEvent,
 	type OwedProgramme,
@@ -25,6 +27,7 @@ export function createSqliteWrites(database: DatabaseSync): HotWrites {
 		return work(statements);
 	}
 	return {
+		findByOrders,
 		insertConversions: (trx, rows) => write(trx, (prepared) => insertConversions(prepared, rows)),
 		updateUnlessChanged: (trx, changes) => write(trx, (prepared) => updateUnlessChanged(prepared, changes)),
 		removeUnlessChanged: (trx, rows) => write(trx, (prepared) => removeUnlessChanged(prepared, rows)),
@@ -84,6 +87,17 @@ function prepareStatements(database: DatabaseSync) {
 function insertText(table: string, columns: Readonly<Record<string, string>>): string {
 	const names = Object.keys(columns);
 	return `insert into ${table} (${names.join(", ")}) values (${names.map(() => "?").join(", ")})`;
+}
+
+/** A cross join, so that SQLite goes along conversions_by_order for each of the list. */
+async function findByOrders(db: Db, orders: readonly OrderKey[]): Promise<Conversion[]> {
+	const list = JSON.stringify(orders.map(({ programme_id, order_id }) => [programme_id, order_id]));
+	const { rows } = await sql<Conversion>`
+		select conversions.* from json_each(${list}) as wanted cross join conversions
+		where conversions.programme_id = wanted.value ->> 0 and conversions.order_id = wanted.value ->> 1`.execute(
+		db,
+	);
+	return rows;
 }
 
 function insertConversions(

@@ -19,6 +19,8 @@ const CONNECTION_CODES = new Set([
  * 25P03 are the server's limits on a statement, on waiting for a lock and on a transaction that does nothing.
  */
 const SQLSTATE = /^(?:08[0-9A-Z]{3}|57P0[1-5]|53[0-9A-Z]{3}|40001|40P01|57014|55P03|25P03)$/;
+const DEADLOCK: readonly unknown[] = ["40001", "40P01"];
+const LOCK_NOT_GIVEN = "55P03";
 
 /**
  * SQLITE_BUSY and SQLITE_LOCKED: another process held the file for longer than we wait. SQLITE_IOERR, SQLITE_FULL
@@ -27,6 +29,16 @@ const SQLSTATE = /^(?:08[0-9A-Z]{3}|57P0[1-5]|53[0-9A-Z]{3}|40001|40P01|57014|55
 const SQLITE_CODES: readonly number[] = [5, 6, 10, 13, 14];
 /** The upper bits of a SQLite result code say more about the same thing. */
 const SQLITE_PRIMARY_CODE = 0xff;
+
+/** Several transactions were in each other's way, and the database ended this one: trying again at once helps. */
+export function wasEndedForOthers(error: unknown): boolean {
+	return error instanceof Error && "code" in error && DEADLOCK.includes(error.code);
+}
+
+/** Somebody holds a row that this transaction needs. */
+export function waitedForLock(error: unknown): boolean {
+	return error instanceof Error && "code" in error && error.code === LOCK_NOT_GIVEN;
+}
 
 export function isDatabaseUnavailable(error: unknown): boolean {
 	if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string") return false;

@@ -10,7 +10,6 @@ import { createRandom } from "../../src/outside/random.ts";
 import { insertConversions } from "../../src/store/conversion-moves.ts";
 import {
 	type Conversion,
-	findByOrder,
 	findByPublicId,
 	findManyByPublicId,
 	listMoves,
@@ -21,7 +20,7 @@ import type { Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { recordQueries } from "../support/query-plan.ts";
-import { addConversion, addProgramme, newConversion } from "../support/rows.ts";
+import { addConversion, addProgramme, findConversion, newConversion } from "../support/rows.ts";
 
 const deps = { clock: createClock(), random: createRandom() };
 const never = () => false;
@@ -163,7 +162,7 @@ eachDatabase("making moves", (database) => {
 			equal(made?.public_id, step.known?.public_id);
 			equal(made?.created_at_ms, startsAnew ? START_MS + 5 : START_MS);
 			equal((made?.id ?? 0) > since.id, startsAnew);
-			const stored = await findByOrder(store.db, programme.id, step.known?.order_id ?? "", "SALE");
+			const stored = await findConversion(store.db, programme.id, step.known?.order_id ?? "");
 			equal(stored?.id, made?.id);
 		}
 	});
@@ -258,7 +257,7 @@ eachDatabase("making moves", (database) => {
 			/REJECTED cannot approve/,
 		);
 		await rejects(transact(Array.from({ length: MAX_STEPS + 1 }, () => good)), /at most 500/);
-		equal(await findByOrder(store.db, programme.id, orderId, "SALE"), undefined);
+		equal(await findConversion(store.db, programme.id, orderId), undefined);
 	});
 
 	test("the same order is another conversion for another event type, programme or spelling", async () => {

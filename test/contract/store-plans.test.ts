@@ -26,7 +26,6 @@ import { listConversions } from "../../src/store/conversion-list.ts";
 import { tallySlice } from "../../src/store/conversion-tally.ts";
 import {
 	type Conversion,
-	findManyByOrder,
 	findManyByPublicId,
 	findNewestTest,
 	findOldestEndedWindow,
@@ -45,6 +44,7 @@ import { type InboundFilter, listInboundCalls } from "../../src/store/inbound-ca
 import { listApiKeys } from "../../src/store/keys.ts";
 import { findOpenNotice, listNotices } from "../../src/store/notice-list.ts";
 import { findNoticesToMail } from "../../src/store/notices.ts";
+import { findByOrders } from "../../src/store/orders.ts";
 import { listOwners, listStaff } from "../../src/store/people-list.ts";
 import { hasConversions, listProgrammes } from "../../src/store/programme-list.ts";
 import { pruneExpired } from "../../src/store/prune.ts";
@@ -210,13 +210,12 @@ const READS: readonly Read[] = [
 	),
 	["a conversion's history", ["moves_by_conversion"], (db) => listMoves(db, 77)],
 	[
-		"a job's conversions by their orders",
+		"conversions of many orders, for calls and jobs",
 		["conversions_by_order"],
 		(db) =>
-			findManyByOrder(
+			findByOrders(
 				db,
-				LARGE,
-				Array.from({ length: 500 }, (_, index) => `order ${index * 100}`),
+				Array.from({ length: 500 }, (_, n) => ({ programme_id: LARGE, order_id: `order ${n * 100}` })),
 			),
 	],
 	["a selection of conversions", [], (db) => findManyByPublicId(db, ["cnv00000001", "cnv00000002"])],

@@ -3,15 +3,17 @@
 
 import { deepEqual, equal, ok, partialDeepStrictEqual } from "node:assert/strict";
 import { test } from "node:test";
-import { decideByOrder } from "../../src/conversions/decide-by-order.ts";
+import type { Decision } from "../../src/conversions/decide.ts";
+import { decisionRequest } from "../../src/conversions/decide-by-order.ts";
 import { approveDue, expireParked } from "../../src/conversions/end-windows.ts";
 import { startOfFeed } from "../../src/conversions/event-feed.ts";
 
+import { judgeAndMove } from "../../src/conversions/judge-and-move.ts";
 import { type Report, recordConversion } from "../../src/conversions/record.ts";
 import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { listConversions } from "../../src/store/conversion-list.ts";
-import { findByOrder, listMoves } from "../../src/store/conversions.ts";
+import { listMoves } from "../../src/store/conversions.ts";
 import { insertInboundCalls, listInboundCalls } from "../../src/store/inbound-calls.ts";
 import { type Programme, updateProgramme } from "../../src/store/programmes.ts";
 import { pruneExpired } from "../../src/store/prune.ts";
@@ -20,7 +22,7 @@ import { createClock } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { type Act, carryOut, endWindow, type Terms, UNKNOWN } from "../support/lifecycle-model.ts";
 import { startListening } from "../support/listener.ts";
-import { addProgramme } from "../support/rows.ts";
+import { addProgramme, findConversion } from "../support/rows.ts";
 
 const APPROVAL_DAYS = 300;
 const PARKED_DAYS = 30;
@@ -132,7 +134,7 @@ eachDatabase("reports of one order", (database) => {
 				expected = next;
 			}
 		}
-		const stored = await findByOrder(database.store.db, programme.id, ORDER.orderId, ORDER.eventType);
+		const stored = await findConversion(database.store.db, programme.id, ORDER.orderId);
 		ok(stored !== undefined);
 		deepEqual(
 			[stored.status, stored.basket_value, stored.commission, stored.pixel_basket_value],
@@ -155,10 +157,15 @@ eachDatabase("reports of one order", (database) => {
 	async function perform(programme: Programme, act: Act): Promise<string> {
 		if (act.kind === "report") return (await report(programme, { ...ORDER, ...act })).outcome;
 		const decision = { move: "approve", decidedBy: "shop" } as const;
-		const decided = await database.store.transact((trx) =>
-			decideByOrder(trx, deps(), programme, ORDER, decision),
+		const decided = await decide(programme, decision);
+		return decided?.ok === true ? decided.value.outcome : (decided?.fault.code ?? "");
+	}
+
+	async function decide(programme: Programme, decision: Decision) {
+		const { results } = await database.store.transact((trx) =>
+			judgeAndMove(trx, deps(), [decisionRequest(programme, ORDER, decision)]),
 		);
-		return decided.ok ? decided.value.outcome : decided.fault.code;
+		return results[0];
 	}
 
 	test("the window of a confirmed order counts from the confirmation, parked or not", async () => {
@@ -167,7 +174,7 @@ eachDatabase("reports of one order", (database) => {
 			await report(programme, PIXEL);
 			await clock.moveBy(20 * DAY_MS);
 			const { conversion } = await report(programme, POSTBACK);
-			const status = async () => (await findByOrder(database.store.db, programme.id, "A-1", "SALE"))?.status;
+			const status = async () => (await findConversion(database.store.db, programme.id, "A-1"))?.status;
 			await clock.moveTo(conversion.updated_at_ms + APPROVAL_DAYS * DAY_MS - 1);
 			await approveDue(deps(), never);
 			equal(await status(), "RECORDED");
@@ -213,7 +220,7 @@ eachDatabase("reports of one order", (database) => {
 		await insertInboundCalls(db, [{ ...named, conversion: parked.conversion.public_id }]);
 		const between = await report(programme, { ...POSTBACK, orderId: "A-2" });
 		await waitPastIt();
-		const expired = await findByOrder(db, programme.id, "A-1", "SALE");
+		const expired = await findConversion(db, programme.id, "A-1");
 		deepEqual([expired?.status, expired?.window_ends_at_ms], ["EXPIRED", clock.nowMs()]);
 		const { outcome, conversion } = await report(programme, POSTBACK);
 		equal(outcome, "RECORDED");
@@ -251,7 +258,7 @@ eachDatabase("reports of one order", (database) => {
 				pruneExpired(store, clock, clock.nowMs() + 1, never),
 			]);
 			equal(done.outcome, "RECORDED");
-			const stored = await findByOrder(store.db, programme.id, orderId, "SALE");
+			const stored = await findConversion(store.db, programme.id, orderId);
 			deepEqual([stored?.status, stored?.basket_value], ["RECORDED", SERVERS_AMOUNT]);
 			equal((await eventsOf(stored?.id ?? 0)).length, 1);
 		}
@@ -266,7 +273,7 @@ eachDatabase("reports of one order", (database) => {
 		await clock.moveBy(DAY_MS);
 		const { conversion } = await report(programme, { ...POSTBACK, isTest: true });
 		const decision = { move: "approve", decidedBy: "shop" } as const;
-		await store.transact((trx) => decideByOrder(trx, deps(), programme, ORDER, decision));
+		await decide(programme, decision);
 		const nowMs = clock.nowMs();
 		const listener = await startListening(store, programme, { from: start, nowMs });
 		await listener.catchUp();

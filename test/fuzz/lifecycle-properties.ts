@@ -1,13 +1,15 @@
 // Any sequence of reports, decisions and waits on the real use cases, beside a model that knows only the house
 // rules: the same outcome words, the same statuses, the same events.
 
-import { deepEqual, equal, ok } from "node:assert/strict";
+import { deepEqual, equal, fail, ok } from "node:assert/strict";
 import fc from "fast-check";
 import { makeShop } from "../../src/api/test-shop.test-support.ts";
 import type { Decision } from "../../src/conversions/decide.ts";
-import { decideByOrder } from "../../src/conversions/decide-by-order.ts";
+import { decisionRequest } from "../../src/conversions/decide-by-order.ts";
+import type { Decided } from "../../src/conversions/deps.ts";
 import { approveDue, expireParked } from "../../src/conversions/end-windows.ts";
-import { recordConversion } from "../../src/conversions/record.ts";
+import { judgeAndMove, type OrderRequest } from "../../src/conversions/judge-and-move.ts";
+import { reportRequest } from "../../src/conversions/record.ts";
 import { type EventType, REASONS } from "../../src/domain/conversion.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
 import { type Programme, removeEndpoint, setEndpoint } from "../../src/store/programmes.ts";
@@ -56,6 +58,14 @@ const ORDERS = ["A SALE", "A LEAD"] as const;
 const ANY_ORDER = fc.constantFrom(...ORDERS);
 const ANY_PROGRAMME = fc.constantFrom("parking" as const, "recording" as const);
 
+/** One call: what it asks for, and as which act the model knows it. */
+interface Ask {
+	programme: ProgrammeName;
+	order: (typeof ORDERS)[number];
+	act: Act;
+	requestFor(deps: FuzzService["deps"], programme: Programme): OrderRequest<Decided<string>>;
+}
+
 const REPORT = fc
 	.record({
 		programme: ANY_PROGRAMME,
@@ -67,30 +77,15 @@ const REPORT = fc
 	})
 	// A browser cannot report a test, and its clock is not asked.
 	.map((report) => (report.source === "pixel" ? { ...report, isTest: false, occurredAtMs: null } : report))
-	.map(({ programme, order, ...report }) =>
-		makeStep(
-			`${programme} ${order} ${JSON.stringify(report)}`,
-			async (model, { service, programmes, meet }) => {
-				const sale = { ...report, ...splitOrder(order) };
-				const { store } = service.deps;
-				const result = await store.transact((trx) =>
-					recordConversion(trx, service.deps, programmes[programme], sale),
-				);
-				const word = result.ok ? result.value.outcome : result.fault.code;
-				const before = expectAct(
-					model,
-					programme,
-					order,
-					{ kind: "report", ...report },
-					word,
-					service.nowMs(),
-				);
-				meet(word);
-				if (before === "EXPIRED" && word === "RECORDED") meet("late RECORDED");
-				if (before === "RECORDED" && word === "CONFIRMED") meet("CONFIRMED without parking");
-			},
-		),
-	);
+	.map(({ programme, order, ...report }): Ask => {
+		const sale = { ...report, ...splitOrder(order) };
+		return {
+			programme,
+			order,
+			act: { kind: "report", ...report },
+			requestFor: (deps, row) => reportRequest(deps, row, sale),
+		};
+	});
 
 const DECISION = fc
 	.record({
@@ -99,22 +94,40 @@ const DECISION = fc
 		move: fc.constantFrom("approve", "reject", "reverse"),
 		reason: fc.constantFrom(...REASONS),
 	})
-	.map(({ programme, order, move, reason }) =>
-		makeStep(`${move} ${programme} ${order} ${reason}`, async (model, { service, programmes, meet }) => {
-			const { store } = service.deps;
-			const decision: Decision =
-				move === "approve" ? { move, decidedBy: "shop" } : { move, decidedBy: "shop", reason };
-			const result = await store.transact((trx) =>
-				decideByOrder(trx, service.deps, programmes[programme], splitOrder(order), decision),
-			);
+	.map(({ programme, order, move, reason }): Ask => {
+		const decision: Decision =
+			move === "approve" ? { move, decidedBy: "shop" } : { move, decidedBy: "shop", reason };
+		return {
+			programme,
+			order,
+			act: move === "approve" ? { kind: move } : { kind: move, reason },
+			requestFor: (_, row) => decisionRequest(row, splitOrder(order), decision),
+		};
+	});
+
+/** Calls that share a transaction, often about the same order: answered as one after the other. */
+const BATCH = fc.array(fc.oneof(REPORT, DECISION), { minLength: 1, maxLength: 8 }).map((asks) =>
+	makeStep(asks.map(describeAsk).join(", "), async (model, { service, programmes, meet }) => {
+		const { deps } = service;
+		const requests = asks.map((ask) => ask.requestFor(deps, programmes[ask.programme]));
+		const { results } = await deps.store.transact((trx) => judgeAndMove(trx, deps, requests));
+		equal(results.length, asks.length);
+		for (const [index, result] of results.entries()) {
+			const { programme, order, act } = asks[index] ?? fail("a result without its request");
 			const word = result.ok ? result.value.outcome : result.fault.code;
-			const act: Act = move === "approve" ? { kind: move } : { kind: move, reason };
-			const present = expectAct(model, programme, order, act, word, service.nowMs());
+			const before = expectAct(model, programme, order, act, word, service.nowMs());
 			if (word === "move_not_allowed" && !result.ok)
-				ok(result.fault.detail.includes(present), "a refusal names the present status");
+				ok(result.fault.detail.includes(before), "a refusal names the status it met");
 			meet(word);
-		}),
-	);
+			if (before === "EXPIRED" && word === "RECORDED") meet("late RECORDED");
+			if (before === "RECORDED" && word === "CONFIRMED") meet("CONFIRMED without parking");
+		}
+	}),
+);
+
+function describeAsk({ programme, order, act }: Ask): string {
+	return `${programme} ${order} ${JSON.stringify(act)}`;
+}
 
 /** Holds the service's answer against the model's, and gives the status before it. */
 function expectAct(
@@ -170,7 +183,7 @@ const WALKS: FuzzProperty = {
 	share: 0.2,
 	async open({ seed, meet }) {
 		const service = await openFuzzService(seed);
-		const walks = fc.commands<Expected, Real, false>([REPORT, REPORT, DECISION, DECISION, WAIT, URL_CHANGE], {
+		const walks = fc.commands<Expected, Real, false>([BATCH, BATCH, WAIT, URL_CHANGE], {
 			size: "max",
 			maxCommands: 40,
 		});

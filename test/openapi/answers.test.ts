@@ -110,6 +110,7 @@ for (const [method, target, body] of CALLS) {
 			);
 		}
 		await shop.store.db.deleteFrom("signing_secrets").execute();
+		shop.store.announceChange(shop.programme.id);
 		answers.push(await send({}));
 		for (const error of [new Error("broken"), Object.assign(new Error("away"), { code: "ECONNREFUSED" })]) {
 			const change = ({ store }: AppDeps) => ({

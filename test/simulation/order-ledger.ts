@@ -16,11 +16,17 @@ export interface Order {
 	orderId: string;
 	eventType: string;
 	states: LifeState[];
+	/** Asked for and not answered yet: an event of it may be on its way before its answer is. */
+	underWay: readonly Asked[];
 }
+
+type Asked = Omit<Answered, "answer">;
 
 export interface OrderLedger {
 	readonly orders: readonly Order[];
 	open(programme: ProgrammeRecord, orderId: string, eventType: string): Order;
+	/** To be called before these are carried out; `note` then says how they were answered. */
+	ask(order: Order, acts: readonly Asked[]): void;
 	/** What was answered, in whatever order it was carried out. */
 	note(order: Order, acts: readonly Answered[]): void;
 	/** With what the windows may have done by now. */
@@ -46,10 +52,13 @@ export function createOrderLedger(nowMs: () => number, windowsSeenMs: number): O
 		orders,
 		statesNow,
 		open(programme, orderId, eventType) {
-			const order: Order = { programme, orderId, eventType, states: [UNKNOWN] };
+			const order: Order = { programme, orderId, eventType, states: [UNKNOWN], underWay: [] };
 			orders.push(order);
 			byName.set(nameOf(programme, orderId, eventType), order);
 			return order;
+		},
+		ask(order, acts) {
+			order.underWay = acts;
 		},
 		note(order, acts) {
 			const before = statesNow(order);
@@ -59,11 +68,14 @@ export function createOrderLedger(nowMs: () => number, windowsSeenMs: number): O
 				return `order ${order.orderId} was ${before.map(({ status }) => status).join(" or ")}: ${answers}`;
 			});
 			order.states = after;
+			order.underWay = [];
 		},
 		bodiesOf(programme, eventType, orderId, event) {
 			const order = byName.get(nameOf(programme, orderId, eventType));
 			if (order === undefined) return [];
-			return statesNow(order).flatMap(({ events }) => events.get(event) ?? []);
+			const unanswered = order.underWay.map((asked) => ({ ...asked, answer: null }));
+			const states = explain(statesNow(order), unanswered, programme.terms, owesEvents(programme));
+			return states.flatMap(({ events }) => events.get(event) ?? []);
 		},
 	};
 }

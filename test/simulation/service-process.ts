@@ -1,14 +1,17 @@
 // One service process of the simulation: the real engine, the real chores and the real use cases over the shared
 // database, with a clock of its own that may differ, and a life that may end between any two steps.
 
+import { createIntake, type Intake } from "../../src/api/intake.ts";
 import { Engine } from "../../src/callbacks/engine.ts";
 import type { Caps } from "../../src/callbacks/lanes.ts";
 import { createPass } from "../../src/callbacks/pass.ts";
 import { createChoreBook } from "../../src/chores/book.ts";
 import { type Chores, startChores } from "../../src/chores.ts";
 import type { Clock, Log, Mail, PostbackAnswer, PostbackRequest, Random } from "../../src/ports.ts";
+import { findProgramme, type Programme } from "../../src/store/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createSeededRandom, randomPort } from "../support/seeded-random.ts";
+import { Broken } from "./broken.ts";
 import { createMishaps, DatabaseFailed, Killed, type Mishaps } from "./mishaps.ts";
 import { createProcessStore, type ProcessStore, type WatchSettling } from "./process-store.ts";
 import type { Owner, Timeline } from "./timeline.ts";
@@ -43,12 +46,14 @@ export class ServiceProcess implements Owner {
 	readonly random: Random;
 	readonly mishaps: Mishaps;
 	readonly store: ProcessStore;
+	readonly intake: Intake;
 	isAlive = true;
 	isStopping = false;
 	stalledUntilMs = 0;
 	/** How far its clock is from the true time. */
 	clockOffsetMs: number;
 	readonly #site: Site;
+	readonly #programmes = new Map<string, Promise<Programme>>();
 	readonly #engine: Engine;
 	readonly #chores: Chores;
 
@@ -73,6 +78,10 @@ export class ServiceProcess implements Owner {
 		};
 		const { store, clock, random } = this;
 		const log = attentiveLog(site);
+		// What is asked at one moment meets in a batch; nothing else happens in between.
+		const intakeClock = { ...clock, yieldLoop: async () => undefined };
+		const callers = { forget: () => undefined };
+		this.intake = createIntake({ store, clock: intakeClock, random, log, callers });
 		this.#engine = new Engine({
 			store,
 			clock,
@@ -97,6 +106,18 @@ export class ServiceProcess implements Owner {
 			brand: "Service",
 			retentionDays: RETENTION_DAYS,
 		});
+	}
+
+	/** Read once: what a report needs of it never changes here. */
+	findProgramme(publicId: string): Promise<Programme> {
+		const known = this.#programmes.get(publicId);
+		if (known !== undefined) return known;
+		const reading = findProgramme(this.#site.store.db, publicId).then((found) => {
+			if (found === undefined) throw new Broken("1 what was answered is stored", "a programme has vanished");
+			return found;
+		});
+		this.#programmes.set(publicId, reading);
+		return reading;
 	}
 
 	kill(): void {

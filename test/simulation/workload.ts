@@ -1,11 +1,15 @@
 // What shops, owners and staff do: sales, pixels, confirmations, decisions, repeats, several at once, each through
 // the real use case in some process. Every answer is held against the workload's own ledger.
 
+import { decidedAnswer } from "../../src/api/answers.ts";
 import { resendDelivery, resendFailedSince } from "../../src/callbacks/resend.ts";
-import { decideByOrder } from "../../src/conversions/decide-by-order.ts";
-import { recordConversion } from "../../src/conversions/record.ts";
+import type { Decision } from "../../src/conversions/decide.ts";
+import { decisionRequest } from "../../src/conversions/decide-by-order.ts";
+import { refuseBusy } from "../../src/conversions/judge-and-move.ts";
+import { reportRequest } from "../../src/conversions/record.ts";
 import { EVENT_TYPES, REASONS } from "../../src/domain/conversion.ts";
-import { findProgramme } from "../../src/store/programmes.ts";
+import { succeed } from "../../src/domain/fault.ts";
+import type { Programme } from "../../src/store/programmes.ts";
 import type { Act, Answered } from "../support/lifecycle-model.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import { Broken, demand } from "./broken.ts";
@@ -41,6 +45,8 @@ const MAX_BASKET_COINS = 99_999_999;
 /** Of an order's next acts, so that most lives go on instead of new ones beginning. */
 const NEW_ORDER_SHARE = 0.45;
 const RESEND_SHARE = 0.12;
+const BURST_SHARE = 0.2;
+const MAX_BURST = 4;
 /** What a pixel reported is mostly reported by the shop's server, too, in time or late. */
 const SERVER_SHARE = 0.3;
 const MAX_RESEND_AGE_MS = 5 * 24 * 60 * 60_000;
@@ -52,8 +58,15 @@ export function createWorkload(site: WorkloadSite): Workload {
 
 	function act(): void {
 		const programme = random.pick(site.programmes);
-		if (random.chance(RESEND_SHARE)) site.supervise(resend(programme));
-		else site.supervise(advance(pickOrder(programme)));
+		if (random.chance(RESEND_SHARE)) {
+			site.supervise(resend(programme));
+			return;
+		}
+		const orders = new Set([pickOrder(programme)]);
+		// Calls of several shops at the same moment: what meets in one process is stored together.
+		const others = random.chance(BURST_SHARE) ? random.between(1, MAX_BURST) : 0;
+		for (let n = 0; n < others; n++) orders.add(pickOrder(random.pick(site.programmes)));
+		for (const order of orders) site.supervise(advance(order));
 	}
 
 	function pickOrder(programme: ProgrammeRecord): Order {
@@ -68,8 +81,12 @@ export function createWorkload(site: WorkloadSite): Workload {
 	/** Sometimes several at once, through different processes: whoever comes first, the answers must fit. */
 	async function advance(order: Order): Promise<void> {
 		const together = random.chance(0.25) ? random.between(2, 3) : 1;
-		const acts = Array.from({ length: together }, () => drawAct(order));
-		const answered = await Promise.all(acts.map((drawn) => carryOut(order, drawn)));
+		const asked = Array.from({ length: together }, () => {
+			const process = site.pickProcess();
+			return { process, act: drawAct(order), nowMs: process?.clock.nowMs() ?? 0 };
+		});
+		ledger.ask(order, asked);
+		const answered = await Promise.all(asked.map((one) => carryOut(order, one)));
 		ledger.note(order, answered);
 	}
 
@@ -99,10 +116,11 @@ export function createWorkload(site: WorkloadSite): Workload {
 		};
 	}
 
-	async function carryOut(order: Order, act: Act): Promise<Answered> {
-		const process = site.pickProcess();
-		if (process === undefined) return { act, nowMs: 0, answer: null };
-		const nowMs = process.clock.nowMs();
+	async function carryOut(
+		order: Order,
+		{ process, act, nowMs }: Omit<Answered, "answer"> & { process: ServiceProcess | undefined },
+	): Promise<Answered> {
+		if (process === undefined) return { act, nowMs, answer: null };
 		const answer = await answerOrNothing(() => call(process, order, act));
 		site.trace(`act ${process.number} ${order.orderId} ${JSON.stringify(act)} ${answer}`);
 		return { act, nowMs, answer };
@@ -147,29 +165,35 @@ export function createWorkload(site: WorkloadSite): Workload {
 	return { act, resent };
 }
 
-/** As the API does it: one transaction, then the engines are told, then the answer. */
+/** As the API does it: with whatever else its process has been asked at that moment. */
 async function call(process: ServiceProcess, order: Order, act: Act): Promise<string> {
-	const { store } = process;
-	const { orderId } = order;
-	const programme = await findProgramme(store.db, order.programme.publicId);
-	if (programme === undefined) throw new Broken("1 what was answered is stored", "a programme has vanished");
-	const eventType = EVENT_TYPES.find((known) => known === order.eventType) ?? "SALE";
-	const result = await store.transact(async (trx) => {
-		if (act.kind === "report") {
-			const { source, basketValue, occurredAtMs, isTest } = act;
-			const report = { source, orderId, eventType, basketValue, occurredAtMs, isTest };
-			return recordConversion(trx, process, programme, report);
-		}
-		const name = { orderId, eventType };
-		if (act.kind === "approve") {
-			return decideByOrder(trx, process, programme, name, { move: "approve", decidedBy: "shop" });
-		}
-		const reason = REASONS.find((known) => known === act.reason) ?? "OTHER";
-		return decideByOrder(trx, process, programme, name, { move: act.kind, decidedBy: "shop", reason });
+	const programme = await process.findProgramme(order.programme.publicId);
+	const taken = process.intake.take({
+		inbound: { kind: "api", method: "POST", target: "/", block: null },
+		programme,
+		caller: null,
+		orderId: order.orderId,
+		requests: [requestFor(process, programme, order, act)],
+		answer: ([decided = refuseBusy()]) =>
+			decided.ok ? succeed(decidedAnswer(decided.value, programme)) : decided,
 	});
-	if (!result.ok) return result.fault.code;
-	store.announceDue(result.value.owedProgrammeIds);
-	return result.value.outcome;
+	if (taken === undefined) throw new Broken("nothing unexpected", "more calls wait than a process takes");
+	const result = await taken;
+	return result.ok ? result.value.outcome : result.fault.code;
+}
+
+function requestFor(process: ServiceProcess, programme: Programme, { orderId, ...order }: Order, act: Act) {
+	const eventType = EVENT_TYPES.find((known) => known === order.eventType) ?? "SALE";
+	if (act.kind === "report") {
+		const { kind: _, ...report } = act;
+		return reportRequest(process, programme, { ...report, orderId, eventType });
+	}
+	const reason = act.kind === "approve" ? undefined : REASONS.find((known) => known === act.reason);
+	const decision: Decision =
+		act.kind === "approve"
+			? { move: act.kind, decidedBy: "shop" }
+			: { move: act.kind, decidedBy: "shop", reason: reason ?? "OTHER" };
+	return decisionRequest(programme, { orderId, eventType }, decision);
 }
 
 /** Null when the process died or its database failed: the caller does not know what became of it. */

@@ -4,11 +4,12 @@ import { ID_RANDOM_BYTES, type IdPrefix, makeId } from "../../src/domain/id.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { insertConversions } from "../../src/store/conversion-moves.ts";
 import type { Conversion, NewConversion } from "../../src/store/conversions.ts";
+import { findByOrders } from "../../src/store/orders.ts";
 import { insertOwedEvents, type OwedEvent } from "../../src/store/outbox.ts";
 import { insertProgramme, type Programme, setEndpoint } from "../../src/store/programmes.ts";
 import type { AttemptRecord, ClaimedDelivery, Settlement } from "../../src/store/queue.ts";
 import { insertSecret } from "../../src/store/signing-secrets.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { Db, Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";
 
 type NewProgramme = Parameters<typeof insertProgramme>[1];
@@ -28,6 +29,16 @@ export async function addProgramme(store: Store): Promise<Programme> {
 		await insertSecret(trx, newSecret(programme.id));
 		return programme;
 	});
+}
+
+export async function findConversion(
+	db: Db,
+	programmeId: number,
+	orderId: string,
+	eventType = "SALE",
+): Promise<Conversion | undefined> {
+	const found = await findByOrders(db, [{ programme_id: programmeId, order_id: orderId }]);
+	return found.find(({ event_type }) => event_type === eventType);
 }
 
 /** An active one, unless told otherwise. */

@@ -8,13 +8,13 @@ import { decideConversion } from "../../src/conversions/decide.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
 import type { Reason } from "../../src/domain/conversion.ts";
 import type { Service } from "../../src/service.ts";
-import { findByOrder } from "../../src/store/conversions.ts";
 import { findProgramme } from "../../src/store/programmes.ts";
 import type { AttemptsTable, DeliveriesTable } from "../../src/store/tables/deliveries.ts";
 import type { NoticesTable } from "../../src/store/tables/notices.ts";
 import type { ReceivedCallback } from "./callback-form.ts";
 import type { MovableClock } from "./clock.ts";
 import { replaceSecret } from "./replace-secret.ts";
+import { findConversion } from "./rows.ts";
 import type { AnswerRequest, Shop } from "./shop.ts";
 import { addProgrammeOf, expectValue, type ProgrammeTerms } from "./shop-account.ts";
 import { type CallOptions, signedRequest } from "./signed-request.ts";
@@ -152,7 +152,7 @@ export class ShopProgramme {
 	async rejectByReview(orderId: string, reason: Reason): Promise<void> {
 		const { service } = this.#running;
 		const { owedProgrammeIds } = await service.store.transact(async (trx) => {
-			const found = await findByOrder(trx, this.id, orderId, "SALE");
+			const found = await findConversion(trx, this.id, orderId);
 			if (found === undefined) throw new Error(`there is no order ${orderId}`);
 			return expectValue(
 				await decideConversion(trx, service, found, { move: "reject", decidedBy: "review", reason }),

@@ -1,0 +1,147 @@
+// Requests about orders, one or many in one transaction. Each is judged on its conversion as it is now, what follows is
+// written together, and where somebody else was faster the order is read and judged again.
+//
+// Several requests about one order go in rounds, in the order in which they came: the n-th about it is judged on what
+// the one before left. So the answers are those of one request after the other, and a round takes the same number of
+// statements however many orders are in it.
+
+import type { EventType } from "../domain/conversion.ts";
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import type { Conversion } from "../store/conversions.ts";
+import { findByOrders } from "../store/orders.ts";
+import type { Db } from "../store/store.ts";
+import type { InTransaction } from "./deps.ts";
+import { makeMoves, type Step } from "./make-moves.ts";
+
+export interface OrderRequest<Done> {
+	programmeId: number;
+	orderId: string;
+	eventType: EventType;
+	/** As it was read before; null where it is taken for new until that proves wrong. Undefined: it has to be read. */
+	present: Conversion | null | undefined;
+	/** `namesakes` are the event types that the order was found with, when it was read. */
+	judge(present: Conversion | null, namesakes: readonly EventType[]): Judgement<Done>;
+}
+
+export type Judgement<Done> =
+	| { kind: "answer"; result: Result<Done> }
+	| { kind: "move"; step: Step; done(conversion: Conversion): Done };
+
+export interface Judged<Done> {
+	/** In the order of the requests. */
+	results: readonly Result<Done>[];
+	/** To be told to the engines after the commit. */
+	owedProgrammeIds: readonly number[];
+}
+
+/** Each look meets what somebody else did since the one before; an order does not change more often at one moment. */
+const MAX_LOOKS = 5;
+
+/** At most MAX_STEPS requests. */
+export async function judgeAndMove<Done>(
+	trx: Db,
+	deps: InTransaction,
+	requests: readonly OrderRequest<Done>[],
+): Promise<Judged<Done>> {
+	const orders = new KnownOrders();
+	const results = new Map<OrderRequest<Done>, Result<Done>>();
+	const owed = new Set<number>();
+	for (const round of roundsOf(requests)) {
+		let open = round;
+		for (let look = 0; look < MAX_LOOKS && open.length > 0; look++) {
+			await orders.read(
+				trx,
+				open.filter((request) => look > 0 || orders.presentOf(request) === undefined),
+			);
+			const moving = new Map<OrderRequest<Done>, Extract<Judgement<Done>, { kind: "move" }>>();
+			for (const request of open) {
+				const judged = request.judge(orders.presentOf(request) ?? null, orders.namesakesOf(request));
+				if (judged.kind === "answer") results.set(request, judged.result);
+				else moving.set(request, judged);
+			}
+			const made = await makeMoves(
+				trx,
+				deps,
+				[...moving.values()].map(({ step }) => step),
+			);
+			for (const programmeId of made.owedProgrammeIds) owed.add(programmeId);
+			for (const [index, [request, { done }]] of [...moving].entries()) {
+				const conversion = made.conversions[index];
+				if (conversion === undefined) continue;
+				orders.note(request, conversion);
+				results.set(request, succeed(done(conversion)));
+			}
+			open = open.filter((request) => !results.has(request));
+		}
+	}
+	return {
+		results: requests.map((request) => results.get(request) ?? refuseBusy()),
+		owedProgrammeIds: [...owed],
+	};
+}
+
+export function refuseBusy(): ReturnType<typeof refuse> {
+	return refuse("unavailable", "This order is being changed by others right now. Try again in a moment.");
+}
+
+/** In a round no two are about the same order. */
+function roundsOf<Done>(requests: readonly OrderRequest<Done>[]): OrderRequest<Done>[][] {
+	const rounds: OrderRequest<Done>[][] = [];
+	const counts = new Map<string, number>();
+	for (const request of requests) {
+		const name = nameOf(request);
+		const before = counts.get(name) ?? 0;
+		counts.set(name, before + 1);
+		const round = rounds[before] ?? [];
+		round.push(request);
+		rounds[before] = round;
+	}
+	return rounds;
+}
+
+type OrderOf = Pick<OrderRequest<unknown>, "programmeId" | "orderId" | "eventType">;
+
+/** What this transaction has read or written of its orders. */
+class KnownOrders {
+	/** Null for one that there is not. */
+	readonly #conversions = new Map<string, Conversion | null>();
+	readonly #namesakes = new Map<string, EventType[]>();
+
+	presentOf(request: OrderRequest<unknown>): Conversion | null | undefined {
+		const known = this.#conversions.get(nameOf(request));
+		return known === undefined ? request.present : known;
+	}
+
+	namesakesOf({ programmeId, orderId }: OrderOf): readonly EventType[] {
+		return this.#namesakes.get(`${programmeId} ${orderId}`) ?? [];
+	}
+
+	note(order: OrderOf, conversion: Conversion): void {
+		this.#conversions.set(nameOf(order), conversion);
+	}
+
+	async read(trx: Db, orders: readonly OrderOf[]): Promise<void> {
+		for (const order of orders) this.#conversions.set(nameOf(order), null);
+		const named = orders.map((order) => ({ programme_id: order.programmeId, order_id: order.orderId }));
+		const found = await findByOrders(trx, named);
+		for (const [name, namesakes] of Map.groupBy(found, (row) => `${row.programme_id} ${row.order_id}`)) {
+			this.#namesakes.set(
+				name,
+				namesakes.map((row) => row.event_type),
+			);
+		}
+		const wanted = new Set(orders.map(nameOf));
+		for (const row of found) {
+			const name = nameOf({
+				programmeId: row.programme_id,
+				orderId: row.order_id,
+				eventType: row.event_type,
+			});
+			if (wanted.has(name)) this.#conversions.set(name, row);
+		}
+	}
+}
+
+function nameOf({ programmeId, orderId, eventType }: OrderOf): string {
+	return `${programmeId} ${eventType} ${orderId}`;
+}
