@@ -23,6 +23,7 @@ test("without any setting the service runs on this machine alone, on a file", ()
 		publicUrl: null,
 		metricsAddress: { host: "127.0.0.1", port: 9464, isDefault: true },
 		database: { kind: "sqlite", path: "data/ringback.db" },
+		migrate: "auto",
 		secretKey: null,
 		brand: "Service",
 		allowedPrivateRanges: [],
@@ -102,6 +103,7 @@ describe("a good value is taken as it is meant", () => {
 		],
 		["RINGBACK_MAX_IN_FLIGHT", { RINGBACK_MAX_IN_FLIGHT: "1" }, { maxInFlight: 1 }],
 		["RINGBACK_RETENTION_DAYS", { RINGBACK_RETENTION_DAYS: "7" }, { retentionDays: 7 }],
+		["RINGBACK_MIGRATE", { RINGBACK_MIGRATE: "check" }, { migrate: "check" }],
 		["RINGBACK_ROLE", { RINGBACK_ROLE: "worker" }, { role: "worker" }],
 		[
 			"RINGBACK_STAFF_AUTHENTICATOR",
@@ -228,6 +230,7 @@ describe("a wrong value is one problem that names the setting and says what it t
 		],
 		[{ RINGBACK_MAX_IN_FLIGHT: "10001" }, /^RINGBACK_MAX_IN_FLIGHT must be .* 1 to 10000,/],
 		[{ RINGBACK_RETENTION_DAYS: "6" }, /^RINGBACK_RETENTION_DAYS must be .* 7 to 36500,/],
+		[{ RINGBACK_MIGRATE: "never" }, /^RINGBACK_MIGRATE must be one of auto, check, not "never"\.$/],
 		[{ RINGBACK_ROLE: "boss" }, /^RINGBACK_ROLE must be one of all, web, worker, not "boss"\.$/],
 		[
 			{ RINGBACK_STAFF_AUTHENTICATOR: "yes" },

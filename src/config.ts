@@ -23,6 +23,7 @@ import type { DatabaseSetting } from "./store/open.ts";
 
 export type RoleSetting = "all" | "web" | "worker";
 const ROLES: readonly RoleSetting[] = ["all", "web", "worker"];
+const MIGRATE = ["auto", "check"] as const;
 const LOG_LEVELS = ["info", "warn", "error", "silent"] as const;
 
 export interface Config {
@@ -33,6 +34,8 @@ export interface Config {
 	/** Where /metrics and the detailed health are served; null for nowhere. */
 	metricsAddress: ListenAddress | null;
 	database: DatabaseSetting;
+	/** Whether starting brings the schema up to date, or only looks whether it is. */
+	migrate: (typeof MIGRATE)[number];
 	/** Null: made and kept beside the SQLite file. */
 	secretKey: Uint8Array | null;
 	brand: string;
@@ -89,6 +92,7 @@ export function readConfig(environment: Environment = process.env): ConfigResult
 		publicUrl: readPublicUrl(reader),
 		metricsAddress: readMetricsAddress(reader),
 		database,
+		migrate: reader.choice("RINGBACK_MIGRATE", MIGRATE, "auto"),
 		secretKey: readSecretKey(reader, database),
 		brand: readBrand(reader),
 		allowedPrivateRanges: readRanges(reader, "RINGBACK_ALLOWED_PRIVATE_RANGES"),

@@ -19,6 +19,7 @@ import { type HttpServer, listen, METRICS_LIMITS, PUBLIC_LIMITS } from "./outsid
 import { createBusyShare } from "./outside/load.ts";
 import { temporaryFilesBeside, temporaryFilesOfSystem } from "./outside/temporary-files.ts";
 import type { Log } from "./ports.ts";
+import { watchSchema } from "./service/schema-watch.ts";
 import {
 	addMail,
 	type OpenedParts,
@@ -35,6 +36,8 @@ export interface Service extends Workplace {
 	metricsUrl: string | null;
 	/** Makes the first staff account; null once there is one that can sign in, and in a worker. */
 	welcomeLink: string | null;
+	/** Resolves when a newer program has changed the schema beyond this one: it is to be stopped then. */
+	outdated: Promise<Error>;
 	/** Finishes what is in flight, takes no more, gives back the rest. */
 	stop(): Promise<void>;
 }
@@ -61,6 +64,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		const telling = startTelling({ ...workplace, book });
 		const choreWatch = watchChores({ ...workplace, book });
 		const knownChores = () => book.known;
+		const schema = watchSchema(workplace);
 		let isStopping = false;
 		const stopping = new AbortController();
 		const engineCounters = worker === null ? null : () => worker.engine.counters;
@@ -78,7 +82,8 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			installation: createInstallationWatch({ clock, log, knownChores }, warningSettings(config)),
 			temporaryFiles:
 				database.kind === "sqlite" ? temporaryFilesBeside(database.path) : temporaryFilesOfSystem(),
-			isReady: async () => !isStopping,
+			isReady: async () => !isStopping && schema.problem === null,
+			unreadyReason: () => schema.problem?.message ?? null,
 			stopSignal: stopping.signal,
 		};
 		site.serve(config.role === "worker" ? createWorkerApp(appDeps) : createApp(appDeps));
@@ -91,12 +96,20 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			url: site.url,
 			metricsUrl: numbers?.url ?? null,
 			welcomeLink: welcomePath === null ? null : `${publicUrl}${welcomePath}`,
+			outdated: schema.outdated,
 			async stop() {
 				isStopping = true;
 				stopping.abort();
 				const closing = listeners.map((listener) => listener.close());
 				// Together: nothing more is claimed while somebody is still being answered.
-				await Promise.all([...closing, worker?.stop(), bulk.stop(), telling?.stop(), choreWatch.stop()]);
+				await Promise.all([
+					schema.stop(),
+					...closing,
+					worker?.stop(),
+					bulk.stop(),
+					telling?.stop(),
+					choreWatch.stop(),
+				]);
 				// After the last call was answered, and while there is a database to write it to.
 				await limitedCalls.stop();
 				await workplace.close();

@@ -23,6 +23,8 @@ export interface AppDeps extends AccountsDeps {
 	trustedProxies: readonly AddressRange[];
 	/** What /readyz asks besides the database: false, for example, while the service is stopping. */
 	isReady?: () => Promise<boolean>;
+	/** What the operator is to know about it, beyond that the service stops; null for nothing. */
+	unreadyReason?: () => string | null;
 	/** Aborted when the service stops: whoever is only listening is not waited for. */
 	stopSignal?: AbortSignal | undefined;
 }

@@ -27,7 +27,10 @@ export interface ProcessDetails {
 	knownChores: () => readonly ChoreRecord[];
 }
 
-export type HealthDeps = Pick<AppDeps, "store" | "clock" | "log" | "brand" | "publicUrl" | "isReady">;
+export type HealthDeps = Pick<
+	AppDeps,
+	"store" | "clock" | "log" | "brand" | "publicUrl" | "isReady" | "unreadyReason"
+>;
 
 interface Readiness {
 	service: "running" | "stopping";
@@ -56,10 +59,12 @@ export function createHealth(deps: HealthDeps): Health {
 		},
 		async answerDetails(about) {
 			const found = await check();
+			const reason = deps.unreadyReason?.() ?? null;
 			const { version, role, schemaVersion, startedAtMs, engineCounters, knownChores } = about;
 			return answer(isReady(found) ? 200 : 503, {
 				status: isReady(found) ? "ready" : "not ready",
 				...found,
+				...(reason === null ? {} : { reason }),
 				version,
 				role,
 				schemaVersion,

@@ -7,9 +7,8 @@ import { readConfig, warningSettings } from "../config.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import { findSettingWarnings } from "../domain/warning.ts";
 import type { Workplace } from "../service/workplace.ts";
-import { SchemaTooNewError } from "../store/migrate.ts";
 import { MIGRATIONS } from "../store/migrations.ts";
-import type { Store } from "../store/store.ts";
+import { readSchema, SchemaTooNewError } from "../store/schema-state.ts";
 import { type Command, EXIT, JSON_OPTION, type Screen } from "./command.ts";
 import { examinePostgres } from "./doctor-postgres.ts";
 import { type Finding, messageOf, ok, problem, warning } from "./finding.ts";
@@ -78,22 +77,16 @@ async function examineSurroundings(workplace: Workplace): Promise<Finding[]> {
 	}
 }
 
-async function checkSchema({ store, migration: { version } }: Workplace): Promise<Finding> {
+async function checkSchema({ store, config, migration: { version } }: Workplace): Promise<Finding> {
 	const known = MIGRATIONS.length;
 	if (version === known) return ok("schema", `version ${known} is current`);
-	const oldestProgram = version > known ? await oldestProgramFor(store) : 0;
+	const oldestProgram = version > known ? (await readSchema(store.db)).oldestProgram : 0;
 	if (oldestProgram > known) {
 		return problem("schema", new SchemaTooNewError(version, oldestProgram, known).message);
 	}
-	const cure = version < known ? "run `ringback migrate`, or just start it" : "upgrade the program soon";
+	const start = config.migrate === "auto" ? ", or just start it" : "";
+	const cure = version < known ? `run \`ringback migrate\`${start}` : "upgrade the program soon";
 	return warning("schema", `the database has version ${version}, this program knows ${known}: ${cure}`);
-}
-
-/** The version a program must know at least to work on this schema. */
-async function oldestProgramFor({ db }: Store): Promise<number> {
-	const versions = db.selectFrom("schema_versions").select("oldest_program");
-	const newest = await versions.orderBy("version", "desc").limit(1).executeTakeFirst();
-	return newest?.oldest_program ?? 0;
 }
 
 /** Against the database server's clock: processes that disagree about "due" would wait on each other. */

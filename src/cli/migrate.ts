@@ -1,18 +1,72 @@
-// `ringback migrate`: brings the database to this program's schema without starting the service.
+// `ringback migrate`: brings the database to this program's schema without starting the service, or says what it would do.
 
-import { succeed } from "../domain/fault.ts";
-import { workplaceCommand } from "./workplace-command.ts";
+import { readConfig } from "../config.ts";
+import { MIGRATIONS } from "../store/migrations.ts";
+import { checkSchema, findSchema } from "../store/schema-state.ts";
+import type { Store } from "../store/store.ts";
+import { type Command, EXIT, JSON_OPTION } from "./command.ts";
+import { sayProblems } from "./workplace-command.ts";
 
-export const migrateCommand = workplaceCommand({
+export const migrateCommand: Command = {
 	name: "migrate",
 	summary:
-		"Brings the database to this program's schema. `serve` does the same at start; use this for a step of its own.",
-	options: {},
-	async work({ migration: { version, applied } }) {
-		const text =
-			applied.length === 0
-				? `The schema is current (version ${version}); nothing to do.`
-				: `Applied ${applied.join("; ")}. The schema is now at version ${version}.`;
-		return succeed({ json: { version, applied }, text });
+		"Brings the database to this program's schema. `serve` does the same at start, unless RINGBACK_MIGRATE is check. May be broken off and started again.",
+	options: {
+		check: {
+			type: "boolean",
+			help: "change nothing, only say what would be done; exits 1 when there is something",
+		},
+		json: JSON_OPTION,
 	},
-});
+	async run(options, screen) {
+		const read = readConfig();
+		if (!read.ok) return sayProblems(screen, read.problems);
+		const isCheck = options.flag("check");
+		const logLevel = read.config.logLevel === "info" ? "warn" : read.config.logLevel;
+		const { openWorkplace } = await import("../service/workplace.ts");
+		const workplace = await openWorkplace(
+			{ ...read.config, logLevel },
+			{ schema: isCheck ? "inspect" : "migrate", tellMigration: (progress) => screen.error(progress) },
+		);
+		try {
+			const { version, applied } = workplace.migration;
+			if (isCheck) checkSchema(await findSchema(workplace.store.db), workplace.store.dialect);
+			const pending = isCheck ? describePending(workplace.store, version) : [];
+			if (options.flag("json")) {
+				screen.out(JSON.stringify({ version, applied, ...(isCheck ? { pending } : {}) }));
+			} else if (pending.length > 0) {
+				screen.out(`The schema has version ${version}; this program's is ${MIGRATIONS.length}. To do:`);
+				for (const { name, steps } of pending) screen.out(`  ${name}: ${steps.join("; ")}`);
+			} else if (applied.length === 0) {
+				screen.out(`The schema is current (version ${version}); nothing to do.`);
+			} else {
+				screen.out(`Applied ${applied.join("; ")}. The schema is now at version ${version}.`);
+			}
+			return pending.length > 0 ? EXIT.failed : EXIT.ok;
+		} finally {
+			await workplace.close();
+		}
+	},
+};
+
+function describePending(
+	{ dialect }: Store,
+	version: number,
+): { name: string; steps: string[]; isBreaking: boolean }[] {
+	return MIGRATIONS.slice(version).map(({ name, isBreaking, steps }) => ({
+		name,
+		isBreaking,
+		steps: steps(dialect).map((step) => {
+			switch (step.kind) {
+				case "statements":
+					return `${step.statements.length} statements in one transaction`;
+				case "index":
+					return `the index ${step.name}, built while others write`;
+				case "backfill":
+					return `${step.table} filled in batches`;
+				default:
+					return step satisfies never;
+			}
+		}),
+	}));
+}

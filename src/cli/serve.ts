@@ -10,7 +10,7 @@ import { sayProblems } from "./workplace-command.ts";
 export const serveCommand: Command = {
 	name: "serve",
 	summary:
-		"Starts the service: migrates the database, answers requests, delivers callbacks. Stops on SIGTERM or Ctrl-C.",
+		"Starts the service: migrates the database (unless RINGBACK_MIGRATE is check), answers requests, delivers callbacks. Stops on SIGTERM or Ctrl-C.",
 	options: { json: JSON_OPTION },
 	async run(options, screen) {
 		const read = readConfig();
@@ -21,11 +21,13 @@ export const serveCommand: Command = {
 		const service = await startService(read.config);
 		if (options.flag("json")) sayStartedAsJson(service, screen);
 		else sayStarted(service, screen);
-		const signal = await stopping;
+		const cause = await Promise.race([stopping, service.outdated]);
+		const signal = cause instanceof Error ? null : cause;
 		service.log.info({ signal }, "stopping: finishing what is in flight");
 		await service.stop();
+		if (cause instanceof Error) screen.error(cause.message);
 		if (!options.flag("json")) screen.out("Stopped.");
-		return EXIT.ok;
+		return cause instanceof Error ? EXIT.failed : EXIT.ok;
 	},
 };
 

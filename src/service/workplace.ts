@@ -41,8 +41,13 @@ export interface OpenOptions {
 	/** Tests bring their own clock and log; nothing else is ever replaced here. */
 	clock?: Clock;
 	log?: Log;
-	/** "inspect" leaves everything as it is: the schema, and a key file that is not there. */
+	/**
+	 * Otherwise as RINGBACK_MIGRATE says. "inspect" leaves everything as it is: the schema, and a key file that is not
+	 * there.
+	 */
 	schema?: "migrate" | "inspect";
+	/** Hears how a migration goes on. The log, unless told otherwise. */
+	tellMigration?: (progress: string) => void;
 }
 
 /** What is there before it is known where the service listens. */
@@ -74,12 +79,13 @@ export async function openParts(config: Config, options: OpenOptions, name: stri
 	const random = createRandom();
 	const store = openStore(config.database, { clock, log, name });
 	try {
-		const schema = options.schema ?? "migrate";
-		const migration = await prepareSchema(store, schema, clock.nowMs());
-		if (schema === "migrate") await makePartitions(store, config, clock.nowMs(), log);
+		const schema = options.schema ?? (config.migrate === "auto" ? "migrate" : "check");
+		const tell = options.tellMigration ?? ((progress) => log.info({ progress }, "migrating the database"));
+		const migration = await prepareSchema(store, schema, clock.nowMs(), { tell });
+		if (schema !== "inspect") await makePartitions(store, config, clock.nowMs(), log);
 		const sealed = migration.version > 0 ? await newestSecret(store.db) : undefined;
 		// Never a new key for secrets that were sealed with another: it would only hide what is missing.
-		const sealingKey = findSealingKey(config, log, schema === "migrate" && sealed === undefined);
+		const sealingKey = findSealingKey(config, log, schema !== "inspect" && sealed === undefined);
 		checkSealingKey(sealingKey, sealed);
 		const transport = createHttpsTransport({
 			allowedPrivateRanges: config.allowedPrivateRanges,

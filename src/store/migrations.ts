@@ -21,18 +21,28 @@ export interface Migration {
 	name: string;
 	/** True when a program that does not know this migration must not run on the schema it leaves. */
 	isBreaking: boolean;
-	/** Still changed in place: a database that was made with another form of it is told from ours by its statements. */
+	/** Still changed in place: a database that was made with another form of it is told from ours by its steps. */
 	isUnreleased?: true;
-	statements(dialect: Dialect): readonly string[];
+	/** In order. One that was broken off goes on with the step it had come to. */
+	steps(dialect: Dialect): readonly MigrationStep[];
 }
+
+/** Each must be quick, or leave everybody else at work while it is not. See CONTRIBUTING.md, with an example. */
+export type MigrationStep =
+	/** One transaction. It waits for locks for two seconds at a time: nothing in it may read or write a large table. */
+	| { kind: "statements"; statements: readonly string[] }
+	/** Built beside whoever writes. `on` is what stands behind "on": `moves (programme_id) where …`. */
+	| { kind: "index"; name: string; on: string; isUnique?: true }
+	/** `update table set …`, along its integer key, in batches with a transaction each. */
+	| { kind: "backfill"; table: string; key: string; set: string };
 
 /** The position in this list, counted from one, is the schema's version. */
 export const MIGRATIONS: readonly Migration[] = [
-	{ name: "first schema", isBreaking: true, isUnreleased: true, statements: firstSchema },
+	{ name: "first schema", isBreaking: true, isUnreleased: true, steps: firstSchema },
 ];
 
-function firstSchema(dialect: Dialect): readonly string[] {
-	return [
+function firstSchema(dialect: Dialect): readonly MigrationStep[] {
+	const tables = [
 		peopleTables,
 		linkTables,
 		signInTables,
@@ -46,5 +56,6 @@ function firstSchema(dialect: Dialect): readonly string[] {
 		auditTables,
 		mailTables,
 		choreTables,
-	].flatMap((tablesOf) => tablesOf(dialect));
+	];
+	return [{ kind: "statements", statements: tables.flatMap((tablesOf) => tablesOf(dialect)) }];
 }

@@ -1,8 +1,10 @@
 // Opens whichever database the settings name.
 
-import { type MigrationReport, schemaVersion } from "./migrate.ts";
+import type { MigrateOptions, MigrationReport } from "./migrate.ts";
+import { MIGRATIONS } from "./migrations.ts";
 import { openPostgres, type PostgresDeps } from "./postgres.ts";
 import type { PostgresSetting } from "./postgres-setting.ts";
+import { checkSchema, findSchema, SchemaTooOldError } from "./schema-state.ts";
 import { openSqlite } from "./sqlite.ts";
 import type { Store } from "./store.ts";
 
@@ -12,14 +14,20 @@ export function openStore(database: DatabaseSetting, deps: PostgresDeps): Store 
 	return database.kind === "sqlite" ? openSqlite(database.path) : openPostgres(database, deps);
 }
 
-/** "inspect" leaves the schema as it is, and only says which one it is. */
+/** "inspect" leaves the schema as it is, and only says which one it is; "check" refuses one that is not the program's. */
 export async function prepareSchema(
 	store: Store,
-	schema: "migrate" | "inspect",
+	schema: "migrate" | "check" | "inspect",
 	nowMs: number,
+	options: MigrateOptions = {},
 ): Promise<MigrationReport> {
-	if (schema === "migrate") return store.migrate(nowMs);
-	return { version: await schemaVersion(store.db), applied: [] };
+	if (schema === "migrate") return store.migrate(nowMs, options);
+	const present = await findSchema(store.db);
+	if (schema === "check") {
+		checkSchema(present, store.dialect);
+		if (present.version < MIGRATIONS.length) throw new SchemaTooOldError(present.version, MIGRATIONS.length);
+	}
+	return { version: present.version, applied: [] };
 }
 
 /** What a pooler answers to start-up parameters that it does not know (SQLSTATE protocol_violation). */

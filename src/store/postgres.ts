@@ -4,9 +4,8 @@ import { Kysely, PostgresDialect, sql } from "kysely";
 import pg from "pg";
 import type { Clock, Log } from "../ports.ts";
 import { setHotWrites } from "./hot-writes.ts";
-import { applyMigrations, type MigrationReport } from "./migrate.ts";
-import type { Migration } from "./migrations.ts";
 import { createDueChannel } from "./postgres-channel.ts";
+import { migratePostgres } from "./postgres-migrate.ts";
 import { createPartitions, IN_PARTITIONS } from "./postgres-partitions.ts";
 import { SERVER_TIMEOUTS, toKyselyPool } from "./postgres-pool.ts";
 import { createPostgresQueue } from "./postgres-queue.ts";
@@ -37,9 +36,6 @@ const DIALECT: Dialect = {
 		transaction_number(pg_current_xact_id()),
 		transaction_number(pg_snapshot_xmax(pg_current_snapshot())) - 1), primary key (transaction, id)`,
 };
-
-/** Any number will do, as long as every Ringback takes the same one. */
-const MIGRATION_LOCK = 7_464_225;
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
@@ -89,7 +85,18 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 	return {
 		kind: "postgres",
 		db,
-		migrate: (nowMs, migrations) => migrate(directUrl ?? url, nowMs, migrations),
+		dialect: DIALECT,
+		migrate: (nowMs, options = {}) =>
+			migratePostgres(
+				{
+					url: directUrl ?? url,
+					dialect: DIALECT,
+					types: { getTypeParser: parserFor },
+					afterwards: countTransactionsOn,
+				},
+				nowMs,
+				options,
+			),
 		transact,
 		partitions: createPartitions({ db, transact }),
 		queue: createPostgresQueue(),
@@ -126,36 +133,6 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 async function keepToIndexes(trx: Kysely<Schema>): Promise<void> {
 	await sql`select set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
 		set_config('enable_sort', 'off', true)`.execute(trx);
-}
-
-/**
- * On a connection of its own without a time limit for statements: waiting for another process's migration may take
- * long. A pooler refuses it at once by its start-up parameter, before anything is done through it.
- */
-async function migrate(
-	url: string,
-	nowMs: number,
-	migrations: readonly Migration[] | undefined,
-): Promise<MigrationReport> {
-	const pool = new pg.Pool({
-		connectionString: url,
-		max: 1,
-		connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-		application_name: "ringback-migrate",
-		idle_in_transaction_session_timeout: SERVER_TIMEOUTS.idle_in_transaction_session_timeout,
-		types: { getTypeParser: parserFor },
-	});
-	const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
-	try {
-		return await db.transaction().execute(async (trx) => {
-			await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(trx);
-			const report = await applyMigrations(trx, DIALECT, nowMs, migrations);
-			await countTransactionsOn(trx);
-			return report;
-		});
-	} finally {
-		await db.destroy();
-	}
 }
 
 /** A function, so that it can be changed: see countTransactionsOn. */

@@ -67,6 +67,7 @@ export interface Schema {
 	callback_hours: CallbackHoursTable;
 	chores: ChoresTable;
 	schema_versions: SchemaVersionsTable;
+	schema_progress: SchemaProgressTable;
 }
 
 /** A query runner: the store's own, or a transaction's. */
@@ -78,4 +79,11 @@ export interface SchemaVersionsTable {
 	/** The oldest program version that can still work with this schema. */
 	oldest_program: number;
 	applied_at_ms: number;
+}
+
+/** A migration that is under way, or was broken off: see migrate.ts. */
+export interface SchemaProgressTable {
+	version: number;
+	step: number;
+	position: number | null;
 }

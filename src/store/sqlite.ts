@@ -6,7 +6,7 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type Driver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler, sql } from "kysely";
 import { setHotWrites } from "./hot-writes.ts";
-import { applyMigrations } from "./migrate.ts";
+import { applyMigrations, type MigrationDriver } from "./migrate.ts";
 import type { Schema } from "./schema.ts";
 import { SqliteDriver } from "./sqlite-driver.ts";
 import { createSqliteQueue } from "./sqlite-queue.ts";
@@ -70,9 +70,16 @@ export function createSqliteStore(database: DatabaseSync): Store {
 	return {
 		kind: "sqlite",
 		db,
-		// `begin immediate` is the lock: a second process waits, then finds nothing left to do.
-		migrate: (nowMs, migrations) =>
-			db.transaction().execute((trx) => applyMigrations(trx, DIALECT, nowMs, migrations)),
+		dialect: DIALECT,
+		// `begin immediate` is the lock: whoever comes second sees what the first has done, and goes on from there.
+		migrate: (nowMs, options = {}) => {
+			const transact: Store["transact"] = (work) => db.transaction().execute(work);
+			const buildIndex: MigrationDriver["buildIndex"] = async ({ name, on, isUnique }) => {
+				const kind = isUnique === true ? "unique index" : "index";
+				await sql.raw(`create ${kind} if not exists ${name} on ${on}`).execute(db);
+			};
+			return applyMigrations({ dialect: DIALECT, transact, buildIndex }, nowMs, options);
+		},
 		transact: (work) => db.transaction().execute(work),
 		partitions: null,
 		queue: createSqliteQueue(database),

@@ -2,10 +2,10 @@
 // transaction, the hot queue, and the word that something has become due.
 
 import type { RawBuilder } from "kysely";
-import type { MigrationReport } from "./migrate.ts";
-import type { Migration } from "./migrations.ts";
+import type { MigrateOptions, MigrationReport } from "./migrate.ts";
 import type { Queue } from "./queue.ts";
 import type { Db } from "./schema.ts";
+import type { Dialect } from "./tables/dialect.ts";
 
 export type { Db } from "./schema.ts";
 
@@ -13,8 +13,9 @@ export interface Store {
 	/** For libraries that bring their own queries and have to know. */
 	kind: "sqlite" | "postgres";
 	db: Db;
-	/** Brings the schema up to date; safe when several processes do it at once. */
-	migrate(nowMs: number, migrations?: readonly Migration[]): Promise<MigrationReport>;
+	dialect: Dialect;
+	/** Brings the schema up to date; safe when several processes do it at once, and after one that was broken off. */
+	migrate(nowMs: number, options?: MigrateOptions): Promise<MigrationReport>;
 	/** All or nothing, durable once it resolves. */
 	transact<Value>(work: (trx: Db) => Promise<Value>): Promise<Value>;
 	/** Null where rows are deleted one by one. */

@@ -5,8 +5,8 @@ import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { describe, test } from "node:test";
-import { SchemaTooNewError, UnreleasedSchemaError } from "../../src/store/migrate.ts";
 import { MIGRATIONS, type Migration } from "../../src/store/migrations.ts";
+import { SchemaTooNewError, UnreleasedSchemaError } from "../../src/store/schema-state.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "../support/clock.ts";
 import { claimOne, settle } from "../support/queue-rows.ts";
@@ -65,15 +65,21 @@ for (const kind of DATABASE_KINDS) {
 				"create table half_made (id integer)",
 				"create table half_made (id integer)",
 			]);
-			await rejects(database.store.migrate(START_MS, [...MIGRATIONS, broken]), /half_made/);
-			deepEqual(await readVersions(database.store).catch(() => []), []);
-			const report = await database.store.migrate(START_MS);
-			equal(report.applied.length, MIGRATIONS.length);
+			const migrations = [...MIGRATIONS, broken];
+			await rejects(database.store.migrate(START_MS, { migrations }), /half_made/);
+			equal((await readVersions(database.store)).length, MIGRATIONS.length, "those before it stay");
+			const tables = await database.store.db.introspection.getTables();
+			equal(
+				tables.some(({ name }) => name === "half_made"),
+				false,
+			);
 		});
 
 		test("an older program refuses a schema that a newer one has broken for it, and says what to do", async () => {
 			await using database = await openEmpty();
-			await database.store.migrate(START_MS, [...MIGRATIONS, future(true), future(false)]);
+			await database.store.migrate(START_MS, {
+				migrations: [...MIGRATIONS, future(true), future(false)],
+			});
 			await rejects(database.store.migrate(START_MS), (error) => {
 				equal(error instanceof SchemaTooNewError, true);
 				equal(/newer Ringback/.test(String(error)), true);
@@ -85,7 +91,7 @@ for (const kind of DATABASE_KINDS) {
 		test("a database from before the first release is refused, and the error says what to do", async () => {
 			await using database = await openEmpty();
 			const older = MIGRATIONS.map((migration) => ({ ...migration, name: "people and programmes" }));
-			await database.store.migrate(START_MS, [...older, future(true)]);
+			await database.store.migrate(START_MS, { migrations: [...older, future(true)] });
 			await rejects(database.store.migrate(START_MS), (error) => {
 				equal(error instanceof UnreleasedSchemaError, true);
 				equal(/another DATABASE_URL/.test(String(error)), true);
@@ -98,9 +104,18 @@ for (const kind of DATABASE_KINDS) {
 			await using database = await openEmpty();
 			const [first] = MIGRATIONS;
 			ok(first !== undefined);
-			const other = (dialect: Parameters<Migration["statements"]>[0]) =>
-				first.statements(dialect).map((statement) => statement.replace("announced_body text", "body text"));
-			await database.store.migrate(START_MS, [{ ...first, statements: other }]);
+			const other: Migration = {
+				...first,
+				steps: (dialect) =>
+					first.steps(dialect).map((step) => {
+						if (step.kind !== "statements") return step;
+						const statements = step.statements.map((text) =>
+							text.replace("announced_body text", "body text"),
+						);
+						return { ...step, statements };
+					}),
+			};
+			await database.store.migrate(START_MS, { migrations: [other] });
 			await rejects(database.store.migrate(START_MS), UnreleasedSchemaError);
 		});
 
@@ -110,7 +125,7 @@ for (const kind of DATABASE_KINDS) {
 			const added = ["attempts", "queue", "deliveries"].map(
 				(table) => `alter table ${table} add column extra text`,
 			);
-			await store.migrate(START_MS, [...MIGRATIONS, future(false, added)]);
+			await store.migrate(START_MS, { migrations: [...MIGRATIONS, future(false, added)] });
 			const report = await store.migrate(START_MS);
 			deepEqual(report, { version: MIGRATIONS.length + 1, applied: [] });
 			const programme = await addProgramme(store);
@@ -126,7 +141,7 @@ for (const kind of DATABASE_KINDS) {
 }
 
 function future(isBreaking: boolean, statements: readonly string[] = []): Migration {
-	return { name: "from the future", isBreaking, statements: () => statements };
+	return { name: "from the future", isBreaking, steps: () => [{ kind: "statements", statements }] };
 }
 
 function readVersions(store: Store) {
