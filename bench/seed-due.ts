@@ -42,7 +42,7 @@ export async function seedDue(
 }
 
 /** As the receiver reads it from the body. */
-function conversionName(number: number): string {
+export function conversionName(number: number): string {
 	return `cnv_${String(number).padStart(26, "0")}`;
 }
 

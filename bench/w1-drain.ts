@@ -50,7 +50,7 @@ export const w1Drain = defineWorkload<DrainScale>({
 });
 
 /** One round on a database of its own; `fill` puts something into it before the due deliveries. */
-function drainOn(
+export function drainOn(
 	kind: Database,
 	tools: Tools,
 	deliveries: number,
@@ -60,12 +60,15 @@ function drainOn(
 		const receiver = await tools.receiver();
 		await fill(databaseUrl);
 		await seedDrain(databaseUrl, deliveries, receiver.url, tools.say);
-		return drain({ databaseUrl, receiver, deliveries, say: tools.say });
+		const answer = await drain({ databaseUrl, receiver, deliveries, say: tools.say });
+		if (answer.requests !== deliveries)
+			throw new Error(`${answer.requests} requests for ${deliveries} deliveries`);
+		return answer;
 	});
 }
 
 /** Due deliveries, evenly over the programmes. */
-async function seedDrain(
+export async function seedDrain(
 	databaseUrl: string,
 	deliveries: number,
 	urlOf: (shop: number) => string,

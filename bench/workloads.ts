@@ -2,8 +2,29 @@
 
 import { l1Lists } from "./l1-lists.ts";
 import { w1Drain } from "./w1-drain.ts";
+import { w2MonthsEnd } from "./w2-months-end.ts";
+import { w3FirstWord } from "./w3-first-word.ts";
+import { w4Neighbour } from "./w4-neighbour.ts";
+import { w5History } from "./w5-history.ts";
 import { w6Intake } from "./w6-intake.ts";
+import { w7Memory } from "./w7-memory.ts";
+import { w9Processes } from "./w9-processes.ts";
+import { w10Agenda } from "./w10-agenda.ts";
+import { w11Windows } from "./w11-windows.ts";
 import { w12Cost } from "./w12-cost.ts";
 import type { Workload } from "./workload.ts";
 
-export const WORKLOADS: readonly Workload[] = [w1Drain, w6Intake, w12Cost, l1Lists];
+export const WORKLOADS: readonly Workload[] = [
+	w1Drain,
+	w2MonthsEnd,
+	w3FirstWord,
+	w4Neighbour,
+	w5History,
+	w6Intake,
+	w7Memory,
+	w9Processes,
+	w10Agenda,
+	w11Windows,
+	w12Cost,
+	l1Lists,
+];

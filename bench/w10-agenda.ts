@@ -1,0 +1,115 @@
+// W10: finding what is due with 20,000 programmes waiting and a million rows queued; and on PostgreSQL again with a
+// snapshot held open, as a dump does, while half of them were delivered.
+
+import pg from "pg";
+import { type Database, withStore } from "./database.ts";
+import { median } from "./figures.ts";
+import { findDue } from "./find-due.ts";
+import { seedDue } from "./seed-due.ts";
+import { seedShops } from "./seed-shops.ts";
+import { startService } from "./service-process.ts";
+import type { Tools } from "./tools.ts";
+import { defineWorkload, type Figure } from "./workload.ts";
+
+const REACH_MS = 5;
+const REACH_WITH_SNAPSHOT = 2;
+const LOOKS = 15;
+
+interface AgendaScale {
+	programmes: number;
+	queued: number;
+	/** Of those queued, delivered while the snapshot is open. */
+	passed: number;
+}
+
+export const w10Agenda = defineWorkload<AgendaScale>({
+	name: "W10",
+	title: "agenda",
+	measures: "finding what is due, 20,000 programmes and 1,000,000 rows; again with an old snapshot open",
+	scales: {
+		full: { programmes: 20_000, queued: 1_000_000, passed: 500_000 },
+		short: { programmes: 1_000, queued: 10_000, passed: 5_000 },
+		smoke: { programmes: 20, queued: 200, passed: 100 },
+	},
+	async run(scale, tools) {
+		const figures: Figure[] = [];
+		for (const kind of ["SQLite", "PostgreSQL"] as const) {
+			figures.push(...(await tools.withDatabase(kind, (url) => measureOn(kind, url, scale, tools))));
+		}
+		return figures;
+	},
+});
+
+async function measureOn(
+	kind: Database,
+	databaseUrl: string,
+	{ programmes, queued, passed }: AgendaScale,
+	tools: Tools,
+): Promise<Figure[]> {
+	const receiver = await tools.receiver();
+	await withStore(databaseUrl, async (store) => {
+		tools.say(`${kind}: ${programmes} programmes`);
+		const shops = await seedShops(store, programmes, receiver.url);
+		const dueAtMs = Date.now() - 1_000;
+		const due = (number: number) => ({ programmeId: shops[number % programmes]?.id ?? 0, dueAtMs });
+		await seedDue(store, queued, due, { say: (line) => tools.say(`${kind}: ${line}`) });
+	});
+	const before = await timeLooks(databaseUrl);
+	tools.say(`${kind}: ${median(before).toFixed(1)} ms`);
+	const look: Figure = {
+		what: `${kind}: a look`,
+		value: median(before),
+		unit: "ms",
+		goal: { atMost: REACH_MS },
+		rounds: before,
+	};
+	if (kind === "SQLite") return [look];
+	const after = await withSnapshot(databaseUrl, async () => {
+		await receiver.forget();
+		const service = await startService({ databaseUrl, caFile: receiver.caFile, role: "worker" });
+		try {
+			await receiver.until(passed, (count) => tools.say(`${kind}: ${count} of ${passed} passed`));
+		} finally {
+			await service.stop();
+		}
+		return timeLooks(databaseUrl);
+	});
+	const withIt: Figure = {
+		what: `${kind}: a look with an old snapshot`,
+		value: median(after),
+		unit: "ms",
+		goal: null,
+		rounds: after,
+	};
+	const ratio = median(after) / median(before);
+	return [
+		look,
+		withIt,
+		{ what: `${kind}: with ÷ without`, value: ratio, unit: "", goal: { atMost: REACH_WITH_SNAPSHOT } },
+	];
+}
+
+/** The first is not counted: it fills caches. */
+function timeLooks(databaseUrl: string): Promise<number[]> {
+	return withStore(databaseUrl, async (store) => {
+		const looks: number[] = [];
+		for (let look = 0; look <= LOOKS; look++) {
+			const startedAt = performance.now();
+			if ((await findDue(store)) === 0) throw new Error("nothing was found to be due");
+			if (look > 0) looks.push(performance.now() - startedAt);
+		}
+		return looks;
+	});
+}
+
+async function withSnapshot<Answer>(databaseUrl: string, work: () => Promise<Answer>): Promise<Answer> {
+	const client = new pg.Client({ connectionString: databaseUrl });
+	await client.connect();
+	try {
+		await client.query("begin isolation level repeatable read");
+		await client.query("select count(*) from programmes");
+		return await work();
+	} finally {
+		await client.end();
+	}
+}

@@ -1,0 +1,57 @@
+// W2: recorded conversions whose approval window ended all at once: approve, owe the event, deliver it, beside the bare
+// loop. The time from the first request at the receiver until the last result is stored.
+
+import { runBareLoop } from "./bare-loop-process.ts";
+import { type Database, withStore } from "./database.ts";
+import { drain } from "./drain.ts";
+import { best, rate, ratio } from "./figures.ts";
+import { seedOpenConversions } from "./seed-open-conversions.ts";
+import { seedShops } from "./seed-shops.ts";
+import type { Tools } from "./tools.ts";
+import { defineWorkload } from "./workload.ts";
+
+const PROGRAMMES = 100;
+const REACH = 0.6;
+
+export const w2MonthsEnd = defineWorkload<{ conversions: number; rounds: number }>({
+	name: "W2",
+	title: "month's end",
+	measures: "200,000 conversions pass their approval window at once: approve, owe, deliver ÷ the bare loop",
+	scales: {
+		full: { conversions: 200_000, rounds: 3 },
+		short: { conversions: 5_000, rounds: 1 },
+		smoke: { conversions: 200, rounds: 1 },
+	},
+	async run({ conversions, rounds }, tools) {
+		const receiver = await tools.receiver();
+		const bare: number[] = [];
+		const rates: Record<Database, number[]> = { SQLite: [], PostgreSQL: [] };
+		for (let round = 1; round <= rounds; round++) {
+			bare.push((await runBareLoop(receiver, conversions)).perSecond);
+			for (const kind of ["SQLite", "PostgreSQL"] as const) {
+				const perSecond = await measureOn(kind, conversions, tools);
+				rates[kind].push(perSecond);
+				tools.say(`round ${round} of ${rounds}: ${kind} ${Math.round(perSecond)} a second`);
+			}
+		}
+		return [
+			rate("bare loop (the limit)", bare),
+			...(["SQLite", "PostgreSQL"] as const).flatMap((kind) => [
+				rate(kind, rates[kind]),
+				ratio(`${kind} ÷ bare loop`, best(rates[kind]) / best(bare), { atLeast: REACH }),
+			]),
+		];
+	},
+});
+
+function measureOn(kind: Database, conversions: number, tools: Tools): Promise<number> {
+	return tools.withDatabase(kind, async (databaseUrl) => {
+		const receiver = await tools.receiver();
+		await withStore(databaseUrl, async (store) => {
+			const shops = await seedShops(store, PROGRAMMES, receiver.url);
+			await seedOpenConversions(store, conversions, shops, Date.now() - 1_000);
+		});
+		const { perSecond } = await drain({ databaseUrl, receiver, deliveries: conversions, say: tools.say });
+		return perSecond;
+	});
+}

@@ -1,0 +1,160 @@
+// W3: an idle service, one sale at a time: from the answer to the report until the callback has reached the shop,
+// beside a bare POST from signing until it has reached the shop. Below zero counts as nothing: the callback may be there
+// before the answer has been read.
+
+import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Client } from "undici";
+import { canonicalString, sha256Hex, sign, signingKey } from "../src/domain/signature.ts";
+import { createRandom } from "../src/outside/random.ts";
+import { type Database, withStore } from "./database.ts";
+import { percentile } from "./figures.ts";
+import { type Receiver, startReceiver } from "./receiver-process.ts";
+import { type SeededShop, seedShops } from "./seed-shops.ts";
+import { startService } from "./service-process.ts";
+import type { Tools } from "./tools.ts";
+import { defineWorkload, type Figure } from "./workload.ts";
+
+/** Shorter than connections are kept, long enough that nothing is under way any more. */
+const PAUSE_MS = 20;
+const REACH = { p50: 3, p99: 5 } as const;
+const random = createRandom();
+
+export const w3FirstWord = defineWorkload<{ sales: number }>({
+	name: "W3",
+	title: "first word",
+	measures:
+		"idle: from the answer to a sale until its callback reaches the shop, p50 and p99 ÷ a bare POST's",
+	scales: { full: { sales: 1_000 }, short: { sales: 100 }, smoke: { sales: 10 } },
+	async run({ sales }, tools) {
+		const receiver = await startReceiver(tools.folder, "watch");
+		try {
+			const bare = await measureBare(receiver, sales);
+			const figures = [...figuresOf("bare POST", bare)];
+			for (const kind of ["SQLite", "PostgreSQL"] as const) {
+				figures.push(...figuresOf(kind, await measureOn(kind, sales, receiver, tools), bare));
+			}
+			return figures;
+		} finally {
+			await receiver.stop();
+		}
+	},
+});
+
+async function measureBare(receiver: Receiver, count: number): Promise<number[]> {
+	const { origin, pathname } = new URL(receiver.url(0));
+	const client = new Client(origin, {
+		connect: { ca: readFileSync(receiver.caFile, "utf8") },
+		allowH2: false,
+	});
+	const shop = { secret: random.hex(16), apiKey: "" };
+	const sent = new Map<string, number>();
+	await receiver.forget();
+	for (let i = 0; i < count; i++) {
+		const conversion = `cnv_${i}`;
+		const startedAtMs = nowMs();
+		const body = JSON.stringify({ conversionId: conversion, filler: "x".repeat(350) });
+		const answer = await client.request({
+			path: pathname,
+			method: "POST",
+			headers: sealed(shop, pathname, body),
+			body,
+		});
+		await answer.body.dump();
+		sent.set(conversion, startedAtMs);
+		await sleep(PAUSE_MS);
+	}
+	await client.close();
+	return waits(receiver, sent);
+}
+
+function measureOn(kind: Database, count: number, receiver: Receiver, tools: Tools): Promise<number[]> {
+	return tools.withDatabase(kind, async (databaseUrl) => {
+		const [shop] = await withStore(databaseUrl, (store) => seedShops(store, 1, receiver.url));
+		if (shop === undefined) throw new Error("there is no shop");
+		const service = await startService({ databaseUrl, caFile: receiver.caFile, role: "all" });
+		const client = new Client(service.url);
+		try {
+			// So that the first of those that count finds everything compiled and connected.
+			await reportSales(client, shop, "warm-", Math.ceil(count / 5));
+			await receiver.until(Math.ceil(count / 5));
+			await receiver.forget();
+			const answered = await reportSales(client, shop, "order-", count);
+			await receiver.until(count);
+			return waits(receiver, answered);
+		} finally {
+			await client.close();
+			await service.stop();
+			await receiver.forget();
+		}
+	});
+}
+
+/** By conversion: when its answer was read. */
+async function reportSales(
+	client: Client,
+	shop: SeededShop,
+	prefix: string,
+	count: number,
+): Promise<Map<string, number>> {
+	const answered = new Map<string, number>();
+	for (let i = 0; i < count; i++) {
+		const body = JSON.stringify({ orderId: `${prefix}${i}`, basketValue: "129.90" });
+		const headers = sealed(shop, "/v1/conversions", body);
+		const answer = await client.request({ path: "/v1/conversions", method: "POST", headers, body });
+		const text = await answer.body.text();
+		const atMs = nowMs();
+		const id = /"id":"(cnv_\w+)"/.exec(text)?.[1];
+		if (id === undefined) throw new Error(`a sale was answered ${answer.statusCode}: ${text}`);
+		answered.set(id, atMs);
+		await sleep(PAUSE_MS);
+	}
+	return answered;
+}
+
+async function waits(receiver: Receiver, startedAtMs: ReadonlyMap<string, number>): Promise<number[]> {
+	const { arrivals } = await receiver.report();
+	return arrivals.flatMap(({ conversion, atMs }) => {
+		const from = startedAtMs.get(conversion);
+		return from === undefined ? [] : [Math.max(0, atMs - from)];
+	});
+}
+
+function sealed({ secret, apiKey }: Pick<SeededShop, "secret" | "apiKey">, target: string, body: string) {
+	const timestamp = String(Math.floor(Date.now() / 1_000));
+	const nonce = random.hex(16);
+	const canonical = canonicalString("POST", target, timestamp, nonce, sha256Hex(body));
+	return {
+		authorization: `Bearer ${apiKey}`,
+		"content-type": "application/json",
+		"x-service-timestamp": timestamp,
+		"x-service-nonce": nonce,
+		"x-service-signature": sign(signingKey(secret), canonical),
+	};
+}
+
+function figuresOf(
+	what: string,
+	waitsMs: readonly number[],
+	bareMs: readonly number[] | null = null,
+): Figure[] {
+	return (
+		[
+			["p50", 0.5],
+			["p99", 0.99],
+		] as const
+	).flatMap(([name, share]): Figure[] => {
+		const value = percentile(waitsMs, share);
+		const own: Figure = { what: `${what}: ${name}`, value, unit: "ms", goal: null };
+		if (bareMs === null) return [own];
+		const ratio = value / percentile(bareMs, share);
+		return [
+			own,
+			{ what: `${what}: ${name} ÷ bare POST's`, value: ratio, unit: "", goal: { atMost: REACH[name] } },
+		];
+	});
+}
+
+function nowMs(): number {
+	return performance.timeOrigin + performance.now();
+}

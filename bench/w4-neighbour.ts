@@ -1,0 +1,124 @@
+// W4: one shop swallows requests with tens of thousands due, 99 are healthy and get theirs at a steady pace. The wait
+// of the healthy, from when a delivery is due until it reaches its shop, beside the same without the one.
+
+import { type Database, withStore } from "./database.ts";
+import { lostToLateness } from "./drain.ts";
+import { percentile } from "./figures.ts";
+import { type Receiver, startReceiver } from "./receiver-process.ts";
+import { conversionName, seedDue } from "./seed-due.ts";
+import { seedShops } from "./seed-shops.ts";
+import { startService } from "./service-process.ts";
+import type { Tools } from "./tools.ts";
+import { defineWorkload, type Figure } from "./workload.ts";
+
+const HEALTHY = 99;
+const REACH = 1.3;
+const FIRST_STUCK_NUMBER = 10_000_000;
+
+interface NeighbourScale {
+	/** Due at the shop that swallows. */
+	stuck: number;
+	/** Of each healthy shop, and how far apart. */
+	each: number;
+	gapMs: number;
+	/** Until the first healthy one is due: as long as writing them and starting takes. */
+	leadMs: number;
+}
+
+export const w4Neighbour = defineWorkload<NeighbourScale>({
+	name: "W4",
+	title: "neighbour",
+	measures:
+		"one shop swallows requests with 50,000 due, 99 are healthy: their p99 wait ÷ the same without it",
+	scales: {
+		full: { stuck: 50_000, each: 200, gapMs: 100, leadMs: 20_000 },
+		short: { stuck: 2_000, each: 20, gapMs: 200, leadMs: 6_000 },
+		smoke: { stuck: 20, each: 2, gapMs: 100, leadMs: 3_000 },
+	},
+	async run(scale, tools) {
+		const figures: Figure[] = [];
+		for (const kind of ["SQLite", "PostgreSQL"] as const) {
+			const alone = await measureWaits(kind, { ...scale, stuck: 0 }, tools);
+			const beside = await measureWaits(kind, scale, tools);
+			const wait = (what: string, value: number): Figure => ({
+				what: `${kind}: ${what}`,
+				value,
+				unit: "ms",
+				goal: null,
+			});
+			figures.push(
+				wait("p99 wait without it", alone.p99Ms),
+				wait("p99 wait beside it", beside.p99Ms),
+				{
+					what: `${kind}: beside ÷ without`,
+					value: beside.p99Ms / alone.p99Ms,
+					unit: "",
+					goal: { atMost: REACH },
+				},
+				{
+					what: `${kind}: lost to our own lateness`,
+					value: beside.lost,
+					unit: "attempts",
+					goal: { atMost: 0 },
+				},
+			);
+		}
+		return figures;
+	},
+});
+
+async function measureWaits(
+	kind: Database,
+	scale: NeighbourScale,
+	tools: Tools,
+): Promise<{ p99Ms: number; lost: number }> {
+	const receiver = await startReceiver(tools.folder, "watch");
+	try {
+		return await tools.withDatabase(kind, (databaseUrl) => waitOn(databaseUrl, receiver, scale, tools));
+	} finally {
+		await receiver.stop();
+	}
+}
+
+async function waitOn(databaseUrl: string, receiver: Receiver, scale: NeighbourScale, { say }: Tools) {
+	const { stuck, each, gapMs, leadMs } = scale;
+	const startsAtMs = await withStore(databaseUrl, async (store) => {
+		const shops = await seedShops(store, HEALTHY + 1, (shop) =>
+			receiver.url(shop === HEALTHY ? `${shop}/swallow` : shop),
+		);
+		const idOf = (shop: number): number => shops[shop]?.id ?? 0;
+		const nowMs = Date.now();
+		const stuckDue = () => ({ programmeId: idOf(HEALTHY), dueAtMs: nowMs - 1_000 });
+		await seedDue(store, stuck, stuckDue, { firstNumber: FIRST_STUCK_NUMBER });
+		const firstAtMs = Date.now() + leadMs;
+		await seedDue(store, HEALTHY * each, (number) => ({
+			programmeId: idOf(number % HEALTHY),
+			dueAtMs: dueAt(firstAtMs, number, gapMs),
+		}));
+		return firstAtMs;
+	});
+	const service = await startService({ databaseUrl, caFile: receiver.caFile, role: "worker" });
+	try {
+		if (Date.now() > startsAtMs) say("the service started late: the first waits are its start");
+		const number = HEALTHY * each;
+		await receiver.until(number);
+		let report = await receiver.report();
+		const healthy = () => report.arrivals.filter(({ shop }) => shop !== String(HEALTHY));
+		while (healthy().length < number) report = await receiver.report();
+		const due = new Map(
+			Array.from({ length: number }, (_, at) => [conversionName(at + 1), dueAt(startsAtMs, at, gapMs)]),
+		);
+		const waits = healthy().map(({ conversion, atMs }) => atMs - (due.get(conversion) ?? Number.NaN));
+		say(
+			`p50 ${percentile(waits, 0.5).toFixed(1)} ms, p99 ${percentile(waits, 0.99).toFixed(1)} ms, ${stuck} stuck`,
+		);
+		return { p99Ms: percentile(waits, 0.99), lost: await lostToLateness(service) };
+	} finally {
+		await service.stop();
+	}
+}
+
+/** All shops within each gap, one after the other. */
+function dueAt(firstAtMs: number, number: number, gapMs: number): number {
+	return firstAtMs + Math.floor((number * gapMs) / HEALTHY);
+}

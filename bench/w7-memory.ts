@@ -1,0 +1,75 @@
+// W7: the resident size of the service while deliveries by the million are due, and whether it still grows.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Database } from "./database.ts";
+import { residentMb } from "./process-cost.ts";
+import { startService } from "./service-process.ts";
+import type { Tools } from "./tools.ts";
+import { seedDrain } from "./w1-drain.ts";
+import { defineWorkload, type Figure } from "./workload.ts";
+
+const REACH_MB = 250;
+/** What the collector's own coming and going may add between one half and the next. */
+const FLAT = 1.05;
+const SAMPLE_MS = 100;
+
+interface MemoryScale {
+	due: number;
+	/** Watched this long, or until everything is sent. */
+	forMs: number;
+}
+
+export const w7Memory = defineWorkload<MemoryScale>({
+	name: "W7",
+	title: "memory",
+	measures: "resident size of the service while 1,000,000 deliveries are due: below 250 MB, and flat",
+	scales: {
+		full: { due: 1_000_000, forMs: 90_000 },
+		short: { due: 20_000, forMs: 6_000 },
+		smoke: { due: 500, forMs: 500 },
+	},
+	async run(scale, tools) {
+		const figures: Figure[] = [];
+		for (const kind of ["SQLite", "PostgreSQL"] as const)
+			figures.push(...(await measureOn(kind, scale, tools)));
+		return figures;
+	},
+});
+
+function measureOn(kind: Database, { due, forMs }: MemoryScale, tools: Tools): Promise<Figure[]> {
+	return tools.withDatabase(kind, async (databaseUrl) => {
+		const receiver = await tools.receiver();
+		await receiver.forget();
+		await seedDrain(databaseUrl, due, receiver.url, tools.say);
+		const service = await startService({ databaseUrl, caFile: receiver.caFile, role: "all" });
+		const samples: number[] = [];
+		try {
+			await receiver.until(1);
+			const untilMs = performance.now() + forMs;
+			while (performance.now() < untilMs && (await receiver.count()).count < due) {
+				samples.push(residentMb(service.pid));
+				await sleep(SAMPLE_MS);
+			}
+			tools.say(`${kind}: ${(await receiver.count()).count} of ${due} sent meanwhile`);
+		} finally {
+			await service.stop();
+		}
+		return figuresOf(kind, samples);
+	});
+}
+
+function figuresOf(kind: Database, samples: readonly number[]): Figure[] {
+	const largest = (from: number, to: number): number =>
+		Math.max(
+			...samples.slice(Math.floor(samples.length * from), Math.max(1, Math.ceil(samples.length * to))),
+		);
+	return [
+		{ what: `${kind}: largest`, value: largest(0, 1), unit: "MB", goal: { atMost: REACH_MB } },
+		{
+			what: `${kind}: last quarter ÷ the one before`,
+			value: largest(0.75, 1) / largest(0.5, 0.75),
+			unit: "",
+			goal: { atMost: FLAT },
+		},
+	];
+}

@@ -1,0 +1,78 @@
+// W9: W1 on PostgreSQL with two service processes beside one: nothing is sent twice, no shop sees more at once than its
+// cap, and the rate. The receiver takes five milliseconds for an answer, so that requests of one shop can meet.
+
+import { drain } from "./drain.ts";
+import { best, rate, ratio } from "./figures.ts";
+import { startReceiver } from "./receiver-process.ts";
+import type { Tools } from "./tools.ts";
+import { type DrainScale, seedDrain } from "./w1-drain.ts";
+import { defineWorkload, type Figure } from "./workload.ts";
+
+/** The service's default: see config.ts. */
+const CAP = 8;
+
+interface ProcessesAnswer {
+	perSecond: number;
+	twice: number;
+	mostAtOnce: number;
+	lost: number;
+}
+
+export const w9Processes = defineWorkload<DrainScale>({
+	name: "W9",
+	title: "processes",
+	measures: "W1 on PostgreSQL with two processes: nothing twice, a shop's cap over both, rate ÷ one process",
+	scales: {
+		full: { deliveries: 50_000, rounds: 3 },
+		short: { deliveries: 5_000, rounds: 1 },
+		smoke: { deliveries: 200, rounds: 1 },
+	},
+	async run({ deliveries, rounds }, tools) {
+		const one: ProcessesAnswer[] = [];
+		const two: ProcessesAnswer[] = [];
+		for (let round = 1; round <= rounds; round++) {
+			one.push(await drainWith(1, deliveries, tools));
+			two.push(await drainWith(2, deliveries, tools));
+			tools.say(
+				`round ${round} of ${rounds}: one ${Math.round(one.at(-1)?.perSecond ?? 0)}, two ${Math.round(two.at(-1)?.perSecond ?? 0)} a second`,
+			);
+		}
+		const rates = (answers: readonly ProcessesAnswer[]): number[] =>
+			answers.map(({ perSecond }) => perSecond);
+		const worst = (name: "twice" | "mostAtOnce" | "lost"): number =>
+			Math.max(...two.map((answer) => answer[name]));
+		const count = (
+			what: string,
+			name: "twice" | "mostAtOnce" | "lost",
+			unit: Figure["unit"],
+			atMost: number,
+		): Figure => ({
+			what,
+			value: worst(name),
+			unit,
+			goal: { atMost },
+		});
+		return [
+			rate("one process", rates(one)),
+			rate("two processes", rates(two)),
+			ratio("two ÷ one", best(rates(two)) / best(rates(one)), null),
+			count("sent twice", "twice", "deliveries", 0),
+			count("most at once at one shop", "mostAtOnce", "requests", CAP),
+			count("lost to our own lateness", "lost", "attempts", 0),
+		];
+	},
+});
+
+async function drainWith(processes: number, deliveries: number, tools: Tools): Promise<ProcessesAnswer> {
+	const receiver = await startReceiver(tools.folder, "watch");
+	try {
+		return await tools.withDatabase("PostgreSQL", async (databaseUrl) => {
+			await seedDrain(databaseUrl, deliveries, (shop) => receiver.url(`${shop}/after-5`), tools.say);
+			const answer = await drain({ databaseUrl, receiver, deliveries, processes, say: tools.say });
+			const { twice, mostAtOnce } = await receiver.count();
+			return { perSecond: answer.perSecond, twice, mostAtOnce, lost: answer.lostToLateness };
+		});
+	} finally {
+		await receiver.stop();
+	}
+}
