@@ -114,13 +114,13 @@ const INSERT_OWED = hotStatement(
 );
 const SPEND_NONCES = hotStatement<{ programme_id: number; nonce: string }>(
 	// Its key has the moment in it, because the table is in partitions by it: so the same nonce under another timestamp
-	// is looked for. Two such at once would both be taken: each is a request that the shop has signed, and no copy.
+	// is looked for. Two such at once would both be taken: each is a request that the shop has signed, and no copy. As a
+	// value and not as `not exists`: of a new partition PostgreSQL knows nothing, and would join all of it to the list.
 	`${insertText("nonces", NONCE)}
-		where not exists (
-			select 1 from nonces
+		where (select true from nonces
 			where nonces.programme_id = list.programme_id and nonces.nonce = list.nonce
 				and nonces.expires_at_ms between list.expires_at_ms - ${NONCES_APART_MS}
-					and list.expires_at_ms + ${NONCES_APART_MS})
+					and list.expires_at_ms + ${NONCES_APART_MS} limit 1) is null
 		on conflict do nothing returning programme_id, nonce`,
 );
 const INSERT_CALLS = hotStatement(insertText("inbound_calls", INBOUND_CALL));
