@@ -14,10 +14,18 @@ import { createRefusalLog } from "./api/inbound-log.ts";
 import { createIntake } from "./api/intake.ts";
 import { createDocumentAnswer, describeApi } from "./api/openapi/document.ts";
 import { createPixel } from "./api/pixel.ts";
-import { postConversions } from "./api/post-conversions.ts";
-import { postApprovals, postRejections, postReversals } from "./api/post-decisions.ts";
+import { createPostBatch } from "./api/post-batch.ts";
+import { parseReport, postConversions } from "./api/post-conversions.ts";
+import {
+	namedDecisionRequest,
+	parseDecisionItem,
+	postApprovals,
+	postRejections,
+	postReversals,
+} from "./api/post-decisions.ts";
 import { describeProblem, ourFault, problemAnswer } from "./api/problem.ts";
 import { createSignedCalls, type SignedCalls } from "./api/signed-call.ts";
+import { reportRequest } from "./conversions/record.ts";
 import { fault } from "./domain/fault.ts";
 import type { WebDeps } from "./web/deps.ts";
 import { createSite } from "./web/site.ts";
@@ -28,6 +36,10 @@ function signedRoutes(deps: AppDeps): Readonly<Record<string, ReadonlyMap<string
 		"/v1/conversions": new Map([
 			["GET", createGetConversions(deps)],
 			["POST", postConversions],
+		]),
+		"/v1/conversions/batch": new Map([["POST", createPostBatch(deps, parseReport, reportRequest)]]),
+		"/v1/decisions/batch": new Map([
+			["POST", createPostBatch(deps, parseDecisionItem, namedDecisionRequest)],
 		]),
 		"/v1/conversions/:id": new Map([["GET", getConversion]]),
 		"/v1/approvals": new Map([["POST", postApprovals]]),

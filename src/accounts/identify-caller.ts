@@ -109,7 +109,8 @@ export async function noteCallers(trx: Db, callers: readonly Caller[]): Promise<
 	return ordered.map(([, { programmeId }]) => programmeId);
 }
 
-async function findKey(
+/** Whose key it is, before anything else of the request is looked at. */
+export async function findKey(
 	callers: Pick<KnownCallers, "findKey">,
 	authorization: string | undefined,
 ): Promise<Result<KnownKey>> {

@@ -8,6 +8,7 @@ import type { DecisionOutcome } from "../conversions/decide.ts";
 import type { Decided } from "../conversions/deps.ts";
 import type { RecordOutcome } from "../conversions/record.ts";
 import { DECIDERS, EVENT_TYPES, REASONS, SOURCES, STATUSES } from "../domain/conversion.ts";
+import type { Fault } from "../domain/fault.ts";
 import { isoTime } from "../domain/time.ts";
 import type { Conversion } from "../store/conversions.ts";
 import type { Programme } from "../store/programmes.ts";
@@ -26,10 +27,14 @@ export interface Answer {
 	/** For the inbound log and the metrics. */
 	outcome: string;
 	httpStatus: 200 | 201;
-	body: OutcomeBody | ConversionPage | OneConversion | null;
+	body: OutcomeBody | BatchBody | ConversionPage | OneConversion | null;
 	conversionId: string | null;
 	/** Where the call itself does not name it. */
 	orderId?: string;
+	/** For the inbound log, beside the outcome. */
+	detail?: string;
+	/** Of a batch: each has a row of the inbound log, so that people find why an order is not there. */
+	refusedItems?: readonly { orderId: string | null; fault: Fault }[];
 	/** Instead of the body: what goes on after the transaction. Undefined where there is no room for it any more. */
 	openStream?: () => Response | undefined;
 }
@@ -162,6 +167,22 @@ export const PROBLEM = z
 		field: z.string().optional().describe("The field at fault, where there is one."),
 	})
 	.meta({ id: "Problem", description: "A refusal, as RFC 9457 has it." });
+
+const BATCH_ITEM = z.union([
+	z.strictObject({
+		outcome: z
+			.enum(["RECORDED", "CONFIRMED", "DUPLICATE", "PARKED", "APPROVED", "REJECTED", "REVERSED"])
+			.describe("What was done."),
+		conversion: CONVERSION,
+	}),
+	z.strictObject({ problem: z.strictObject({ ...PROBLEM.shape, code: z.string() }) }),
+]);
+export type BatchItem = z.output<typeof BATCH_ITEM>;
+
+export const BATCH_BODY = z
+	.strictObject({ results: z.array(BATCH_ITEM).describe("One for each item, in their order.") })
+	.meta({ id: "Batch", description: "What became of each item." });
+type BatchBody = z.output<typeof BATCH_BODY>;
 
 function idOf(prefix: string) {
 	return z.string().regex(new RegExp(`^${prefix}_[0-9A-Z]{26}$`));

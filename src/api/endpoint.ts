@@ -40,7 +40,10 @@ export type Look = (trx: Db) => Promise<Result<Answer>>;
 
 export type Asked = Pick<IntakeCall, "requests" | "answer">;
 
-export type Endpoint = (call: SignedCall) => Understood;
+export type Endpoint = ((call: SignedCall) => Understood) & {
+	/** MAX_BODY_BYTES unless told. More is only read from somebody who has a key. */
+	maxBodyBytes?: number;
+};
 
 /** Of a POST: its JSON is one request about an order, which is answered with a conversion. */
 export function postEndpoint<Request>(

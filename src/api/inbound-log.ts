@@ -39,11 +39,16 @@ export interface InboundEnd {
 }
 
 export function acceptedEnd(
-	{ outcome, httpStatus, conversionId }: Pick<InboundEnd, "outcome" | "httpStatus" | "conversionId">,
+	{
+		outcome,
+		httpStatus,
+		conversionId,
+		detail = null,
+	}: Pick<InboundEnd, "outcome" | "httpStatus" | "conversionId"> & { detail?: string | null },
 	programmeId: number,
 	orderId: string | null,
 ): InboundEnd {
-	return { programmeId, outcome, httpStatus, detail: null, orderId, conversionId };
+	return { programmeId, outcome, httpStatus, detail, orderId, conversionId };
 }
 
 /** `httpStatus` is what the caller was told. */

@@ -180,7 +180,7 @@ async function storeCalls(trx: Db, deps: InTransaction, calls: readonly IntakeCa
 	const nowMs = deps.clock.nowMs();
 	await insertInboundCalls(
 		trx,
-		answered.map(({ call, refusal, result }) => {
+		answered.flatMap(({ call, refusal, result }) => {
 			const { inbound, programme, orderId, httpStatus } = call;
 			const end = result.ok
 				? acceptedEnd(
@@ -189,7 +189,10 @@ async function storeCalls(trx: Db, deps: InTransaction, calls: readonly IntakeCa
 						orderId,
 					)
 				: refusedEnd(result.fault, programme.id, refusal === undefined ? orderId : null, httpStatus);
-			return inboundRow(inbound, end, nowMs);
+			const refusedItems = result.ok ? (result.value.refusedItems ?? []) : [];
+			return [end, ...refusedItems.map((item) => refusedEnd(item.fault, programme.id, item.orderId))].map(
+				(row) => inboundRow(inbound, row, nowMs),
+			);
 		}),
 	);
 	const firstTimes = answered.flatMap(({ call: { programme, caller }, results, result }) => {

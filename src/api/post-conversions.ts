@@ -15,7 +15,7 @@ export const SALE_BODY = z.strictObject({
 
 export const postConversions = postEndpoint(parseReport, reportRequest);
 
-function parseReport(json: unknown, { programme, nowMs }: SignedCall): Result<Report> {
+export function parseReport(json: unknown, { programme, nowMs }: SignedCall): Result<Report> {
 	const fields = checkFields(SALE_BODY, json);
 	if (!fields.ok) return fields;
 	const { occurredAt, test: isTest } = fields.value;

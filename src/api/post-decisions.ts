@@ -3,9 +3,12 @@
 import * as z from "zod";
 import type { Decision } from "../conversions/decide.ts";
 import { decisionRequest, type OrderName } from "../conversions/decide-by-order.ts";
+import { DECISION_MOVES } from "../conversions/decision-rights.ts";
+import type { InTransaction } from "../conversions/deps.ts";
 import { parseReason } from "../domain/conversion.ts";
-import { type Result, succeed } from "../domain/fault.ts";
-import { type Endpoint, postEndpoint } from "./endpoint.ts";
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import type { Programme } from "../store/programmes.ts";
+import { postEndpoint } from "./endpoint.ts";
 import { checkFields } from "./read-request.ts";
 import { ORDER_NAME, parseOrderName, REASON } from "./sale-fields.ts";
 
@@ -18,22 +21,24 @@ interface NamedDecision {
 	decision: Decision;
 }
 
-export const postApprovals = decisionEndpoint((json) => {
+export const postApprovals = postEndpoint(parseApproval, namedDecisionRequest);
+
+export const postRejections = postEndpoint(
+	(json: unknown) => parseReasoned(json, "reject"),
+	namedDecisionRequest,
+);
+
+export const postReversals = postEndpoint(
+	(json: unknown) => parseReasoned(json, "reverse"),
+	namedDecisionRequest,
+);
+
+function parseApproval(json: unknown): Result<NamedDecision> {
 	const fields = checkFields(APPROVAL_BODY, json);
 	if (!fields.ok) return fields;
 	const order = parseOrderName(fields.value);
 	if (!order.ok) return order;
 	return succeed({ order: order.value, decision: { move: "approve", decidedBy: "shop" } });
-});
-
-export const postRejections = decisionEndpoint((json) => parseReasoned(json, "reject"));
-
-export const postReversals = decisionEndpoint((json) => parseReasoned(json, "reverse"));
-
-function decisionEndpoint(parse: (json: unknown) => Result<NamedDecision>): Endpoint {
-	return postEndpoint(parse, (_, programme, { order, decision }) =>
-		decisionRequest(programme, order, decision),
-	);
 }
 
 function parseReasoned(json: unknown, move: "reject" | "reverse"): Result<NamedDecision> {
@@ -44,4 +49,32 @@ function parseReasoned(json: unknown, move: "reject" | "reverse"): Result<NamedD
 	const reason = parseReason(fields.value.reason);
 	if (!reason.ok) return reason;
 	return succeed({ order: order.value, decision: { move, decidedBy: "shop", reason: reason.value } });
+}
+
+/** Of a batch, where each item says which decision it is. */
+export const DECISION_ITEM = REASONED_BODY.extend({
+	decision: z.string().meta({
+		enum: DECISION_MOVES,
+		description: "What to do. `reject` and `reverse` need a `reason`, `approve` takes none.",
+		examples: ["approve"],
+	}),
+});
+
+export function parseDecisionItem(json: unknown): Result<NamedDecision> {
+	const fields = checkFields(DECISION_ITEM, json);
+	if (!fields.ok) return fields;
+	const { decision: word, ...body } = fields.value;
+	const move = DECISION_MOVES.find((known) => known === word);
+	if (move === undefined) {
+		return refuse("invalid_field", `decision must be one of ${DECISION_MOVES.join(", ")}.`, "decision");
+	}
+	return move === "approve" ? parseApproval(body) : parseReasoned(body, move);
+}
+
+export function namedDecisionRequest(
+	_: InTransaction,
+	programme: Programme,
+	{ order, decision }: NamedDecision,
+) {
+	return decisionRequest(programme, order, decision);
 }

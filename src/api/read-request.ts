@@ -22,41 +22,43 @@ export interface RawBody {
 }
 
 /** The signature is over these bytes, so they are read before anybody is known. */
-export async function readBody(request: Request): Promise<Result<Uint8Array>> {
+export async function readBody(request: Request, maxBytes = MAX_BODY_BYTES): Promise<Result<Uint8Array>> {
 	// RFC 9110: a body sent with GET has no meaning. The adapter does not hand it on either.
 	if (request.method === "GET") return succeed(new Uint8Array());
 	const declaredBytes = Number(request.headers.get("content-length") ?? Number.NaN);
-	if (declaredBytes > MAX_BODY_BYTES) return tooLarge();
+	if (declaredBytes > maxBytes) return tooLarge(maxBytes);
 	try {
 		// The HTTP parser hands on no more bytes than were declared. Without a declaration they must be counted,
 		// which is slower: the adapter then builds a web stream.
 		const bytes = Number.isNaN(declaredBytes)
-			? await readCounted(request.body)
+			? await readCounted(request.body, maxBytes)
 			: new Uint8Array(await request.arrayBuffer());
-		return bytes === undefined || bytes.length > MAX_BODY_BYTES ? tooLarge() : succeed(bytes);
+		return bytes === undefined || bytes.length > maxBytes ? tooLarge(maxBytes) : succeed(bytes);
 	} catch {
 		// Nothing but the caller's connection can fail here, so it is told to the inbound log and not to ours.
 		return refuse("malformed_json", "The body broke off before its end. Send the request again.");
 	}
 }
 
-async function readCounted(stream: Request["body"]): Promise<Uint8Array | undefined> {
+async function readCounted(stream: Request["body"], maxBytes: number): Promise<Uint8Array | undefined> {
 	if (stream === null) return new Uint8Array();
 	const chunks: Uint8Array[] = [];
 	let count = 0;
 	// Leaving the loop cancels the stream: the rest is not read.
 	for await (const chunk of stream) {
 		count += chunk.length;
-		if (count > MAX_BODY_BYTES) return undefined;
+		if (count > maxBytes) return undefined;
 		chunks.push(chunk);
 	}
 	return Buffer.concat(chunks, count);
 }
 
-function tooLarge(): ReturnType<typeof refuse> {
+function tooLarge(maxBytes: number): ReturnType<typeof refuse> {
 	return refuse(
 		"body_too_large",
-		`The body may have at most ${MAX_BODY_BYTES} bytes. Send one report per request, with its fields alone.`,
+		maxBytes > MAX_BODY_BYTES
+			? `The body may have at most ${maxBytes} bytes. Send fewer items in a call.`
+			: `The body may have at most ${maxBytes} bytes. Send one report per request, with its fields alone.`,
 	);
 }
 
@@ -124,8 +126,9 @@ function describeIssue(issue: z.core.$ZodIssue | undefined, known: readonly stri
 	const field = issue?.path[0]?.toString();
 	if (field === undefined) return fault("malformed_json", "The body must be a JSON object: { … }.");
 	const expected = issue?.code === "invalid_type" ? issue.expected : "valid value";
+	const article = /^[aeiou]/.test(expected) ? "an" : "a";
 	if (issue?.input === undefined) {
-		return fault("invalid_field", `${field} is missing. Send it as a ${expected}.`, field);
+		return fault("invalid_field", `${field} is missing. Send it as ${article} ${expected}.`, field);
 	}
 	if (AMOUNT_FIELDS.includes(field) && typeof issue.input === "number") {
 		return fault(
@@ -134,7 +137,7 @@ function describeIssue(issue: z.core.$ZodIssue | undefined, known: readonly stri
 			field,
 		);
 	}
-	return fault("invalid_field", `${field} must be a ${expected}.`, field);
+	return fault("invalid_field", `${field} must be ${article} ${expected}.`, field);
 }
 
 function isPlainJson(contentType: string | undefined, contentEncoding: string | undefined): boolean {

@@ -6,7 +6,13 @@
 // A refusal after the caller is known commits the nonce and the log row and nothing else. If our side fails, the
 // nonce is not spent.
 
-import { acceptNonces, type Caller, createIdentifyCaller, noteCallers } from "../accounts/identify-caller.ts";
+import {
+	acceptNonces,
+	type Caller,
+	createIdentifyCaller,
+	findKey,
+	noteCallers,
+} from "../accounts/identify-caller.ts";
 import type { KnownCallers } from "../accounts/known-callers.ts";
 import { type Fault, fault, type Result } from "../domain/fault.ts";
 import { headerNames } from "../domain/signature.ts";
@@ -21,7 +27,7 @@ import { type InboundCall, readInboundCall, targetQuery } from "./inbound-call.t
 import { acceptedEnd, inboundRow, type RefusalLog, refusedEnd } from "./inbound-log.ts";
 import { type Intake, tooManyWaiting } from "./intake.ts";
 import { ourFault, problemAnswer } from "./problem.ts";
-import { readBody } from "./read-request.ts";
+import { MAX_BODY_BYTES, readBody } from "./read-request.ts";
 
 export interface SignedCalls {
 	serve(c: AppContext, endpoint: Endpoint): Promise<Response>;
@@ -42,9 +48,17 @@ export function createSignedCalls(
 	const names = headerNames(deps.brand);
 	const identifyCaller = createIdentifyCaller(deps, callers, names);
 
-	async function readCall(c: AppContext, { method, target }: InboundCall): Promise<ReadCall> {
+	async function readCall(
+		c: AppContext,
+		{ method, target }: InboundCall,
+		maxBodyBytes = MAX_BODY_BYTES,
+	): Promise<ReadCall> {
 		const header = (name: string) => c.req.header(name);
-		const body = await readBody(c.req.raw);
+		if (maxBodyBytes > MAX_BODY_BYTES) {
+			const key = await findKey(callers, header("authorization"));
+			if (!key.ok) return { ...key, programmeId: null };
+		}
+		const body = await readBody(c.req.raw, maxBodyBytes);
 		if (!body.ok) return { ...body, programmeId: null };
 		const { result: identified, programme } = await identifyCaller({
 			method,
@@ -116,7 +130,7 @@ export function createSignedCalls(
 	}
 
 	async function answer(c: AppContext, inbound: InboundCall, endpoint: Endpoint): Promise<Response> {
-		const read = await readCall(c, inbound);
+		const read = await readCall(c, inbound, endpoint.maxBodyBytes);
 		if (!read.ok) return refuse(inbound, read.fault, {}, read.programmeId);
 		const { call, caller } = read;
 		const result = await workOn(inbound, caller, endpoint(call));

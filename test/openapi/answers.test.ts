@@ -6,7 +6,7 @@ import { issueKey, revokeKey } from "../../src/accounts/keys.ts";
 import type { AppDeps } from "../../src/api/deps.ts";
 import { MAX_STREAMS_A_PROGRAMME } from "../../src/api/get-events.ts";
 import { describeApi } from "../../src/api/openapi/document.ts";
-import { MAX_BODY_BYTES } from "../../src/api/read-request.ts";
+import { MAX_BATCH_BYTES } from "../../src/api/post-batch.ts";
 import { SALE, type Scenario } from "../../src/api/refusal-scenario.test-support.ts";
 import { CALLER_SCENARIOS } from "../../src/api/refused-callers.test-support.ts";
 import { CONTENT_SCENARIOS } from "../../src/api/refused-content.test-support.ts";
@@ -32,6 +32,8 @@ const CALLS: readonly (readonly [method: "GET" | "POST", target: string, body?: 
 	["POST", "/v1/approvals", { orderId: "A-1" }],
 	["POST", "/v1/rejections", { orderId: "A-1", reason: "FRAUD" }],
 	["POST", "/v1/reversals", { orderId: "A-1", reason: "RETURN" }],
+	["POST", "/v1/conversions/batch", { items: [SALE] }],
+	["POST", "/v1/decisions/batch", { items: [{ decision: "approve", orderId: "A-1" }] }],
 	["GET", "/v1/events"],
 ];
 const DECISIONS = CALLS.filter(([, target]) => /approvals|rejections|reversals/.test(target));
@@ -59,6 +61,13 @@ test("every call that is taken is answered as described", async (t) => {
 	await shop.call("GET", `/v1/conversions/${id}`);
 	await shop.call("GET", "/v1/conversions");
 	for (const path of ["/healthz", "/readyz", `${pixel}?orderId=`]) await shop.request(path);
+	const b1 = { orderId: "B-1", basketValue: "1" };
+	await post("/v1/conversions/batch", { items: [b1, { ...b1, currency: "USD" }] });
+	await post("/v1/decisions/batch", { items: [{ decision: "approve", orderId: "B-1" }] });
+	for (const target of ["/v1/conversions/batch", "/v1/decisions/batch"]) {
+		await post(target, { items: [] });
+		await post(target, { item: [] });
+	}
 	await openStream(shop, "?test=true");
 });
 
@@ -104,7 +113,7 @@ for (const [method, target, body] of CALLS) {
 		];
 		if (method === "POST") {
 			answers.push(
-				await send({ body: "x".repeat(MAX_BODY_BYTES + 1) }),
+				await send({ body: "x".repeat(MAX_BATCH_BYTES + 1) }),
 				await send({ body: "{" }),
 				await send({ headers: { "content-type": "text/plain" } }),
 			);

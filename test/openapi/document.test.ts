@@ -158,7 +158,7 @@ describe("examples", () => {
 				count++;
 			}
 		}
-		equal(count, 7);
+		equal(count, 9);
 	});
 });
 

@@ -2,7 +2,7 @@
 // headers, its address as the server.
 
 import type { JsonSchema, OpenApiDocument, Operation, PathItem, Tag } from "../../openapi.ts";
-import { CONVERSION_PAGE, LISTENING, ONE_CONVERSION, PROBLEM } from "../answers.ts";
+import { BATCH_BODY, CONVERSION_PAGE, LISTENING, ONE_CONVERSION, PROBLEM } from "../answers.ts";
 import { exampleConversion } from "./example-values.ts";
 import { componentSchemas } from "./json-schema.ts";
 import { listProblems } from "./problem-list.ts";
@@ -49,7 +49,14 @@ export function describeApi(instance: Instance): OpenApiDocument {
 }
 
 function namedSchemas(): Record<string, JsonSchema> {
-	const schemas = componentSchemas([CONVERSION_PAGE, ONE_CONVERSION, PROBLEM, ...CALLBACK_BODIES, LISTENING]);
+	const schemas = componentSchemas([
+		BATCH_BODY,
+		CONVERSION_PAGE,
+		ONE_CONVERSION,
+		PROBLEM,
+		...CALLBACK_BODIES,
+		LISTENING,
+	]);
 	// Added here: the example has the schema's type, so the schema cannot refer to it.
 	const conversion = { ...schemas["Conversion"], examples: [exampleConversion("conversion.recorded")] };
 	return { ...schemas, Conversion: conversion };

@@ -11,6 +11,7 @@ import { EVENTS_QUERY } from "../get-events.ts";
 import { SALE_BODY } from "../post-conversions.ts";
 import { APPROVAL_BODY, REASONED_BODY } from "../post-decisions.ts";
 import { EXAMPLE_CONVERSION_ID, EXAMPLE_ORDER_ID, EXAMPLE_PROGRAM_ID } from "../sale-fields.ts";
+import { decideBatch, recordBatch } from "./batch-operations.ts";
 import { exampleCallback, exampleConversion } from "./example-values.ts";
 import { queryParameters, requestSchema } from "./json-schema.ts";
 import { jsonAnswer, signedOperation } from "./operation.ts";
@@ -21,8 +22,10 @@ const QUERY_CODES: readonly ApiFaultCode[] = ["invalid_field", "unknown_field", 
 export function signedPaths(instance: Instance): Record<string, PathItem> {
 	return {
 		"/v1/conversions": { post: recordConversion(instance), get: listConversions(instance) },
+		"/v1/conversions/batch": { post: recordBatch(instance) },
 		"/v1/conversions/{id}": { get: showConversion(instance) },
 		...Object.fromEntries(DECISIONS.map((decision) => [decision.path, { post: decide(instance, decision) }])),
+		"/v1/decisions/batch": { post: decideBatch(instance) },
 		"/v1/events": { get: streamEvents(instance) },
 	};
 }
