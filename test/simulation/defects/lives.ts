@@ -8,13 +8,13 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 		edits: [
 			{
 				file: "store/outbox.ts",
-				find: "const events = await trx\n",
-				put: 'await trx.executeQuery(CompiledQuery.raw("commit"));\n\tawait trx.executeQuery(CompiledQuery.raw("begin immediate"));\n\tconst events = await trx\n',
+				find: "if (owed.length > 0) await",
+				put: 'if (owed.length > 0) {\n\t\tawait trx.executeQuery(CompiledQuery.raw("commit"));\n\t\tawait trx.executeQuery(CompiledQuery.raw("begin immediate"));\n\t}\n\tif (owed.length > 0) await',
 			},
 			{
 				file: "store/outbox.ts",
-				find: 'import type { EventName } from "../domain/event-name.ts";',
-				put: 'import { CompiledQuery } from "kysely";\nimport type { EventName } from "../domain/event-name.ts";',
+				find: 'import type { Db } from "./store.ts";',
+				put: 'import { CompiledQuery } from "kysely";\nimport type { Db } from "./store.ts";',
 			},
 		],
 		breaks: ["2 one event per move"],
@@ -23,24 +23,14 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 		name: "a second event for one move",
 		edits: [
 			{
-				file: "conversions/decide.ts",
-				find: 'if (verdict.kind === "already") {',
-				put: 'if (verdict.kind === "already" && request.decision.move === "approve") repeated.push({ event: "conversion.approved", conversion: present });\n\t\t\tif (verdict.kind === "already") {',
+				file: "conversions/judge-and-move.ts",
+				find: 'if (judged.kind === "answer") results.set(request, judged.result);',
+				put: 'const present = orders.presentOf(request);\n\t\t\t\tconst isRepeated = judged.kind === "answer" && judged.result.ok && request.present === undefined;\n\t\t\t\tif (isRepeated && present?.status === "APPROVED") await oweEvents(trx, deps, [{ event: "conversion.approved", conversion: present }]);\n\t\t\t\tif (judged.kind === "answer") results.set(request, judged.result);',
 			},
 			{
-				file: "conversions/decide.ts",
-				find: "const steps: Step[] = [];",
-				put: "const steps: Step[] = [];\n\t\tconst repeated: Announcement[] = [];",
-			},
-			{
-				file: "conversions/decide.ts",
-				find: "const made = await makeMoves(trx, deps, steps);",
-				put: "await oweEvents(trx, deps, repeated);\n\t\tconst made = await makeMoves(trx, deps, steps);",
-			},
-			{
-				file: "conversions/decide.ts",
+				file: "conversions/judge-and-move.ts",
 				find: 'import { makeMoves, type Step } from "./make-moves.ts";',
-				put: 'import { makeMoves, type Step } from "./make-moves.ts";\nimport { type Announcement, oweEvents } from "./owe.ts";',
+				put: 'import { makeMoves, type Step } from "./make-moves.ts";\nimport { oweEvents } from "./owe.ts";',
 			},
 			{
 				file: "store/tables/deliveries.ts",
@@ -49,6 +39,22 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 			},
 		],
 		breaks: ["2 one event per move", "the body is the event as it happened"],
+	},
+	{
+		name: "a batch whose commit was not answered, tried again",
+		edits: [{ file: "api/intake.ts", find: "if (isUncertain) return false;", put: "" }],
+		breaks: ["the answer follows from the life of a conversion"],
+	},
+	{
+		name: "a call of a batch that gets its neighbour's answer",
+		edits: [
+			{
+				file: "store/batches.ts",
+				find: "batch[index]?.done.resolve(value)",
+				put: "batch[batch.length - 1 - index]?.done.resolve(value)",
+			},
+		],
+		breaks: ["the answer follows from the life of a conversion"],
 	},
 	{
 		name: "an event for a confirmed pixel conversion",
