@@ -1,12 +1,32 @@
 // What `ringback doctor` says about PostgreSQL: whether words between processes arrive, and what may stand in the way.
 
-import { canListen, readStatementTimeout } from "../store/postgres-doctor.ts";
+import { MINUTE_MS } from "../domain/time.ts";
+import type { Workplace } from "../service/workplace.ts";
+import {
+	canListen,
+	readPartitionStates,
+	readServerState,
+	readStatementTimeout,
+	type ServerState,
+} from "../store/postgres-doctor.ts";
 import type { PostgresSetting } from "../store/postgres-setting.ts";
 import type { Db } from "../store/store.ts";
 import { type Finding, messageOf, ok, problem, warning } from "./finding.ts";
 
-export async function examinePostgres(setting: PostgresSetting, db: Db): Promise<Finding[]> {
-	return [await checkListen(setting, db), await checkTimeouts(setting, db)];
+/** While one is open, no dead row that it could still see is cleared away, in any table. */
+const LONG_TRANSACTION_MS = 5 * MINUTE_MS;
+
+export async function examinePostgres(setting: PostgresSetting, workplace: Workplace): Promise<Finding[]> {
+	const { db } = workplace.store;
+	const state = await readServerState(db);
+	return [
+		await checkListen(setting, db),
+		await checkTimeouts(setting, db),
+		checkConnections(setting, state),
+		checkTransactions(state),
+		checkVacuum(state),
+		...(workplace.migration.version === 0 ? [] : [await checkPartitions(workplace)]),
+	];
 }
 
 async function checkListen(setting: PostgresSetting, db: Db): Promise<Finding> {
@@ -30,4 +50,54 @@ async function checkTimeouts({ directUrl }: PostgresSetting, db: Db): Promise<Fi
 		"timeouts",
 		`the server lets a statement${where} run for ever. For the account in DATABASE_URL run: alter role … set statement_timeout = '15s'`,
 	);
+}
+
+function checkConnections(
+	{ poolSize, directUrl }: PostgresSetting,
+	{ maxConnections, connections }: ServerState,
+): Finding {
+	// Behind a pooler only the one that listens comes to the server itself.
+	const needed = (directUrl === null ? poolSize : 0) + 1;
+	const detail = `${connections} of ${maxConnections} are in use; a process takes up to ${needed}`;
+	if (needed <= maxConnections - connections) return ok("connections", detail);
+	return warning(
+		"connections",
+		`${detail}, more than there are left. Lower RINGBACK_DATABASE_POOL, raise max_connections, or put PgBouncer in between.`,
+	);
+}
+
+function checkTransactions({ oldestTransactionMs }: ServerState): Finding {
+	const minutes = Math.floor((oldestTransactionMs ?? 0) / MINUTE_MS);
+	if ((oldestTransactionMs ?? 0) < LONG_TRANSACTION_MS)
+		return ok("transactions", "none has been open for long");
+	return warning(
+		"transactions",
+		`one has been open for ${minutes} minutes, and keeps dead rows from being cleared away. Find it: select pid, application_name, state, query from pg_stat_activity order by xact_start`,
+	);
+}
+
+function checkVacuum({ vacuumsByItself, bloated }: ServerState): Finding {
+	if (!vacuumsByItself)
+		return warning("vacuum", "autovacuum is off: turn it on, or every query becomes slower");
+	if (bloated.length === 0) return ok("vacuum", "autovacuum is on and keeps up");
+	const names = bloated.map(({ table, deadRows }) => `${table} (${deadRows})`).join(", ");
+	return warning("vacuum", `more dead rows than living ones in ${names}. Run: vacuum analyze`);
+}
+
+async function checkPartitions({ store, clock }: Workplace): Promise<Finding> {
+	const states = await readPartitionStates(store.db, clock.nowMs());
+	const missing = states.filter(({ isReady }) => !isReady).map(({ table }) => table);
+	const loose = states.filter(({ hasLooseRows }) => hasLooseRows).map(({ table }) => `${table}_other`);
+	if (missing.length > 0) {
+		const cure =
+			"Start a worker, or run `ringback migrate`; if it stays, the log says why they cannot be made";
+		return warning("partitions", `${missing.join(", ")} has none for the time to come. ${cure}`);
+	}
+	if (loose.length > 0) {
+		return warning(
+			"partitions",
+			`there are rows in ${loose.join(", ")}, because a partition was missing once. They go by themselves when they are old enough`,
+		);
+	}
+	return ok("partitions", "there are some for the time to come");
 }

@@ -53,7 +53,7 @@ async function examine(): Promise<Finding[]> {
 	}
 	const name = database.kind === "sqlite" ? resolve(database.path) : database.kind;
 	const schema = await checkSchema(workplace);
-	const server = database.kind === "sqlite" ? [] : await examinePostgres(database, workplace.store.db);
+	const server = database.kind === "sqlite" ? [] : await examinePostgres(database, workplace);
 	return [
 		settings,
 		ok("database", `${name} answers`),
@@ -136,5 +136,5 @@ function sayFinding(screen: Screen, finding: Finding, asJson: boolean): void {
 		return;
 	}
 	const sign = { ok: "ok     ", warning: "WARNING", problem: "PROBLEM" }[finding.state];
-	screen.out(`${sign}  ${finding.check.padEnd(10)} ${finding.detail}`);
+	screen.out(`${sign}  ${finding.check.padEnd(12)} ${finding.detail}`);
 }

@@ -2,8 +2,11 @@
 
 import { sql } from "kysely";
 import pg from "pg";
+import { DAY_MS, HOUR_MS } from "../domain/time.ts";
+import { missingRanges } from "./partition-plan.ts";
+import { listPartitions } from "./postgres-partitions.ts";
 import type { PostgresSetting } from "./postgres-setting.ts";
-import type { Db } from "./store.ts";
+import type { Db, PartitionedTable } from "./store.ts";
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
@@ -41,4 +44,62 @@ export async function readStatementTimeout(db: Db): Promise<number> {
 	const { rows } = await sql<{ ms: number }>`
 		select setting::bigint as ms from pg_settings where name = 'statement_timeout'`.execute(db);
 	return rows[0]?.ms ?? 0;
+}
+
+export interface ServerState {
+	/** Connections that are there for accounts like ours, and those in use by anybody. */
+	maxConnections: number;
+	connections: number;
+	/** Of the transaction that has been open for longest in this database; null when none is. */
+	oldestTransactionMs: number | null;
+	vacuumsByItself: boolean;
+	/** Tables with more dead rows than living ones, and many. */
+	bloated: readonly { table: string; deadRows: number }[];
+}
+
+/** Below this many nobody notices them. */
+const MANY_DEAD_ROWS = 100_000;
+
+export async function readServerState(db: Db): Promise<ServerState> {
+	const { rows } = await sql<Omit<ServerState, "bloated">>`
+		select
+			current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+				as "maxConnections",
+			count(*)::int as connections,
+			(extract(epoch from max(now() - xact_start) filter (
+				where datname = current_database() and pid <> pg_backend_pid())) * 1000)::bigint as "oldestTransactionMs",
+			current_setting('autovacuum')::boolean as "vacuumsByItself"
+		from pg_stat_activity where backend_type = 'client backend'`.execute(db);
+	const [state] = rows;
+	if (state === undefined) throw new Error("PostgreSQL tells nothing about itself");
+	const bloated = await sql<{ table: string; deadRows: number }>`
+		select relname as "table", n_dead_tup as "deadRows" from pg_stat_user_tables
+		where n_dead_tup > greatest(n_live_tup, ${MANY_DEAD_ROWS}) order by n_dead_tup desc`.execute(db);
+	return { ...state, bloated: bloated.rows };
+}
+
+export interface PartitionState {
+	table: PartitionedTable;
+	/** Whether there is one for now, and for the day or, for what lasts minutes, the hour to come. */
+	isReady: boolean;
+	/** Whether the default partition has rows. */
+	hasLooseRows: boolean;
+}
+
+const LOOKED_AHEAD: Readonly<Record<PartitionedTable, number>> = {
+	attempts: DAY_MS,
+	inbound_calls: DAY_MS,
+	nonces: HOUR_MS,
+};
+
+/** Of a database that has our tables. */
+export async function readPartitionStates(db: Db, nowMs: number): Promise<PartitionState[]> {
+	const states: PartitionState[] = [];
+	for (const table of Object.keys(LOOKED_AHEAD) as PartitionedTable[]) {
+		const wanted = { fromMs: nowMs, toMs: nowMs + LOOKED_AHEAD[table] };
+		const missing = missingRanges(await listPartitions(db, table), wanted, HOUR_MS);
+		const { rows } = await sql`select 1 from ${sql.table(`${table}_other`)} limit 1`.execute(db);
+		states.push({ table, isReady: missing.length === 0, hasLooseRows: rows.length > 0 });
+	}
+	return states;
 }

@@ -4,6 +4,9 @@ import { deepEqual, equal, match } from "node:assert/strict";
 import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { describe, type TestContext, test } from "node:test";
+import { sql } from "kysely";
+import { listPartitions } from "../../src/store/postgres-partitions.ts";
+import { START_MS } from "../support/clock.ts";
 import { type Ended, type Home, hasStack, openHome, type Settings } from "../support/command-home.ts";
 import { type MailServer, startMailServer } from "../support/mail-server.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
@@ -42,6 +45,43 @@ describe("doctor", { concurrency: 2 }, () => {
 			equal(existsSync(`${home.databasePath}.key`), false, "no sealing key was made");
 		});
 	}
+
+	test("looks at PostgreSQL's connections, transactions, vacuum and partitions", async (t) => {
+		const home = openHome(t);
+		const database = await createTestDatabase("PostgreSQL");
+		t.after(() => database.remove());
+		const settings = {
+			...(await withNames(t, "example.com")),
+			DATABASE_URL: database.location,
+			RINGBACK_SECRET_KEY: KEY,
+		};
+		await home.run(["migrate"], settings);
+		const good = await examine(home, settings);
+		for (const check of ["listen", "timeouts", "connections", "transactions", "vacuum", "partitions"]) {
+			match(good.of(check), /^ok /, check);
+		}
+		const { db } = database.open();
+		for (const { name } of await listPartitions(db, "inbound_calls")) {
+			await sql.raw(`drop table ${name}`).execute(db);
+		}
+		const bad = await examine(home, { ...settings, RINGBACK_DATABASE_POOL: "500" });
+		match(
+			bad.of("connections"),
+			/^warning .* up to 501, more than there are left\. Lower RINGBACK_DATABASE_POOL/,
+		);
+		match(bad.of("partitions"), /^warning inbound_calls has none for the time to come\. Start a worker/);
+		equal(bad.code, 0, "it works all the same");
+		const call = { kind: "api", method: "POST", target: "/", outcome: "x", http_status: 401 } as const;
+		await db
+			.insertInto("inbound_calls")
+			.values({ ...call, at_ms: START_MS })
+			.execute();
+		await home.run(["migrate"], settings);
+		match(
+			(await examine(home, settings)).of("partitions"),
+			/^warning there are rows in inbound_calls_other,/,
+		);
+	});
 
 	test("when all is well says so, and ends with 0", async (t) => {
 		const home = await openFilledHome(t);
