@@ -3,6 +3,7 @@
 
 import { type TellDeps, tellChanges } from "./accounts/tell-changes.ts";
 import { type MailOwnersDeps, mailOwners } from "./callbacks/mail-owners.ts";
+import { type ArchiveDeps, archiveOld } from "./chores/archive-old.ts";
 import type { BacklogLook, ChoreBook } from "./chores/book.ts";
 import { workOffJobs } from "./conversions/bulk-work.ts";
 import type { ConversionsDeps } from "./conversions/deps.ts";
@@ -50,7 +51,11 @@ export interface ChoreDeps {
 	book: ChoreBook;
 }
 
-export interface ChoresDeps extends ChoreDeps, ConversionsDeps, Omit<MailOwnersDeps, "mailer"> {
+export interface ChoresDeps
+	extends ChoreDeps,
+		ConversionsDeps,
+		Pick<ArchiveDeps, "archiving">,
+		Omit<MailOwnersDeps, "mailer"> {
 	/** Null when no SMTP_URL is set: notices then wait on record until there is one. */
 	mailer: Mailer | null;
 	retentionDays: number;
@@ -83,13 +88,22 @@ export function startChores(deps: ChoresDeps): Chores {
 			() => findOldestPastRetention(store.db, deps.retentionDays * DAY_MS, clock.nowMs()),
 		),
 	];
+	const archive = startArchiving(deps);
 	const mail = startMailing(deps);
 	return {
 		mailNow: () => mail?.runSoon(),
 		stop: async () => {
-			await Promise.all([...chores, mail].map((chore) => chore?.stop()));
+			await Promise.all([...chores, archive, mail].map((chore) => chore?.stop()));
 		},
 	};
+}
+
+function startArchiving(deps: ChoresDeps): Chore | null {
+	if (deps.archiving === null) {
+		deps.book.leaveOut("archive");
+		return null;
+	}
+	return startChore(deps, "archive", (isStopping) => archiveOld(deps, isStopping));
 }
 
 function startMailing(deps: ChoresDeps): Chore | null {

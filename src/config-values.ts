@@ -40,6 +40,11 @@ export class SettingReader {
 		return fallback;
 	}
 
+	/** Null when it is not set. */
+	optionalInteger(name: string, least: number, most: number): number | null {
+		return this.text(name) === undefined ? null : this.integer(name, least, least, most);
+	}
+
 	choice<Value extends string>(name: string, values: readonly Value[], fallback: Value): Value {
 		const text = this.text(name);
 		if (text === undefined) return fallback;
@@ -205,4 +210,41 @@ export function readMailFrom(reader: SettingReader, smtpUrl: string | null): str
 		reader.problem("MAIL_FROM", "is needed with SMTP_URL: the address that notices come from.");
 	}
 	return text ?? null;
+}
+
+const MAX_DAYS = 36_500;
+const CONVERSION_DAYS = "RINGBACK_CONVERSION_RETENTION_DAYS";
+const AUDIT_DAYS = "RINGBACK_AUDIT_RETENTION_DAYS";
+/** People are told of what is in the audit log by mail, for days. */
+const LEAST_AUDIT_DAYS = 30;
+
+/** All null: nothing is ever archived. With a folder there is at least one number of days. */
+export interface ArchivingSetting {
+	folder: string | null;
+	conversionDays: number | null;
+	auditDays: number | null;
+}
+
+/** `retentionDays` is how long callbacks are kept: those of a conversion go before it. */
+export function readArchiving(reader: SettingReader, retentionDays: number): ArchivingSetting {
+	const conversionDays = reader.optionalInteger(CONVERSION_DAYS, 7, MAX_DAYS);
+	const auditDays = reader.optionalInteger(AUDIT_DAYS, LEAST_AUDIT_DAYS, MAX_DAYS);
+	const folder = reader.text("RINGBACK_ARCHIVE_FOLDER") ?? null;
+	if (conversionDays !== null && conversionDays < retentionDays) {
+		reader.problem(
+			CONVERSION_DAYS,
+			`must not be less than RINGBACK_RETENTION_DAYS, which is ${retentionDays}.`,
+		);
+	}
+	const isSet = conversionDays !== null || auditDays !== null;
+	if (isSet && folder === null) {
+		reader.problem(
+			"RINGBACK_ARCHIVE_FOLDER",
+			`is needed with ${CONVERSION_DAYS} and ${AUDIT_DAYS}: what they remove is written there first.`,
+		);
+	}
+	if (!isSet && folder !== null) {
+		reader.problem("RINGBACK_ARCHIVE_FOLDER", `has no use without ${CONVERSION_DAYS} or ${AUDIT_DAYS}.`);
+	}
+	return { folder, conversionDays, auditDays };
 }

@@ -36,6 +36,7 @@ test("without any setting the service runs on this machine alone, on a file", ()
 		maxInFlightPerProgramme: 8,
 		maxInFlight: 512,
 		retentionDays: 180,
+		archiving: { folder: null, conversionDays: null, auditDays: null },
 		role: "all",
 		logLevel: "info",
 	} satisfies Config);
@@ -104,6 +105,16 @@ describe("a good value is taken as it is meant", () => {
 		["RINGBACK_MAX_IN_FLIGHT", { RINGBACK_MAX_IN_FLIGHT: "1" }, { maxInFlight: 1 }],
 		["RINGBACK_RETENTION_DAYS", { RINGBACK_RETENTION_DAYS: "7" }, { retentionDays: 7 }],
 		["RINGBACK_MIGRATE", { RINGBACK_MIGRATE: "check" }, { migrate: "check" }],
+		[
+			"RINGBACK_CONVERSION_RETENTION_DAYS",
+			{ RINGBACK_CONVERSION_RETENTION_DAYS: "180", RINGBACK_ARCHIVE_FOLDER: "/var/archive" },
+			{ archiving: { folder: "/var/archive", conversionDays: 180, auditDays: null } },
+		],
+		[
+			"RINGBACK_AUDIT_RETENTION_DAYS",
+			{ RINGBACK_AUDIT_RETENTION_DAYS: "30", RINGBACK_ARCHIVE_FOLDER: "archive" },
+			{ archiving: { folder: "archive", conversionDays: null, auditDays: 30 } },
+		],
 		["RINGBACK_ROLE", { RINGBACK_ROLE: "worker" }, { role: "worker" }],
 		[
 			"RINGBACK_STAFF_AUTHENTICATOR",
@@ -231,6 +242,17 @@ describe("a wrong value is one problem that names the setting and says what it t
 		[{ RINGBACK_MAX_IN_FLIGHT: "10001" }, /^RINGBACK_MAX_IN_FLIGHT must be .* 1 to 10000,/],
 		[{ RINGBACK_RETENTION_DAYS: "6" }, /^RINGBACK_RETENTION_DAYS must be .* 7 to 36500,/],
 		[{ RINGBACK_MIGRATE: "never" }, /^RINGBACK_MIGRATE must be one of auto, check, not "never"\.$/],
+		[
+			{ RINGBACK_CONVERSION_RETENTION_DAYS: "179", RINGBACK_ARCHIVE_FOLDER: "x" },
+			/^RINGBACK_CONVERSION_RETENTION_DAYS must not be less than RINGBACK_RETENTION_DAYS, which is 180\.$/,
+		],
+		[
+			{ RINGBACK_AUDIT_RETENTION_DAYS: "29", RINGBACK_ARCHIVE_FOLDER: "x" },
+			/^RINGBACK_AUDIT_RETENTION_DAYS must be .* 30 to 36500,/,
+		],
+		[{ RINGBACK_CONVERSION_RETENTION_DAYS: "900" }, /^RINGBACK_ARCHIVE_FOLDER is needed with /],
+		[{ RINGBACK_AUDIT_RETENTION_DAYS: "900" }, /^RINGBACK_ARCHIVE_FOLDER is needed with /],
+		[{ RINGBACK_ARCHIVE_FOLDER: "x" }, /^RINGBACK_ARCHIVE_FOLDER has no use without /],
 		[{ RINGBACK_ROLE: "boss" }, /^RINGBACK_ROLE must be one of all, web, worker, not "boss"\.$/],
 		[
 			{ RINGBACK_STAFF_AUTHENTICATOR: "yes" },

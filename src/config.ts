@@ -2,9 +2,11 @@
 
 import { readDatabase } from "./config-database.ts";
 import {
+	type ArchivingSetting,
 	type Environment,
 	type ListenAddress,
 	MAX_PORT,
+	readArchiving,
 	readBrand,
 	readDnsServers,
 	readMailFrom,
@@ -53,6 +55,8 @@ export interface Config {
 	maxInFlightPerProgramme: number;
 	maxInFlight: number;
 	retentionDays: number;
+	/** Retention of conversions and audit entries, which are otherwise kept for ever. */
+	archiving: ArchivingSetting;
 	role: RoleSetting;
 	logLevel: (typeof LOG_LEVELS)[number];
 }
@@ -86,6 +90,7 @@ export function readConfig(environment: Environment = process.env): ConfigResult
 	const port = reader.integer("PORT", 8080, 0, MAX_PORT);
 	const database = readDatabase(reader);
 	const smtpUrl = readSmtpUrl(reader);
+	const retentionDays = reader.integer("RINGBACK_RETENTION_DAYS", 180, 7, 36_500);
 	const config: Config = {
 		host,
 		port,
@@ -104,7 +109,8 @@ export function readConfig(environment: Environment = process.env): ConfigResult
 		mailFrom: readMailFrom(reader, smtpUrl),
 		maxInFlightPerProgramme: reader.integer("RINGBACK_MAX_IN_FLIGHT_PER_PROGRAMME", 8, 1, 1_000),
 		maxInFlight: reader.integer("RINGBACK_MAX_IN_FLIGHT", 512, 1, 10_000),
-		retentionDays: reader.integer("RINGBACK_RETENTION_DAYS", 180, 7, 36_500),
+		retentionDays,
+		archiving: readArchiving(reader, retentionDays),
 		role: reader.choice("RINGBACK_ROLE", ROLES, "all"),
 		logLevel: reader.choice("LOG_LEVEL", LOG_LEVELS, "info"),
 	};

@@ -76,6 +76,15 @@ export interface TemporaryFile {
 	remove(): Promise<void>;
 }
 
+/** Where lines are kept for good, outside the database. */
+export interface Archive {
+	/**
+	 * Resolves to the name of the file once all lines are on the disk under it. When it rejects, there is no such file.
+	 * `name` says what it holds and of when; the file's own begins with it.
+	 */
+	store(name: string, lines: AsyncIterable<string>): Promise<string>;
+}
+
 /** Structured log lines; the real one is pino. */
 export interface Log {
 	info(fields: object, message: string): void;

@@ -10,11 +10,13 @@ import { createApp, createMetricsApp, createWorkerApp } from "./app.ts";
 import { Engine } from "./callbacks/engine.ts";
 import { logForbiddenAddresses } from "./callbacks/forbidden-addresses.ts";
 import { createPass } from "./callbacks/pass.ts";
+import type { ArchiveSettings } from "./chores/archive-old.ts";
 import { type ChoreBook, createChoreBook } from "./chores/book.ts";
 import { watchChores } from "./chores/watch.ts";
 import { startBulkChore, startChores, startTelling } from "./chores.ts";
 import { type Config, publicUrlAt, warningSettings } from "./config.ts";
 import { findSettingWarnings } from "./domain/warning.ts";
+import { openArchiveFolder } from "./outside/archive-folder.ts";
 import { type HttpServer, listen, METRICS_LIMITS, PUBLIC_LIMITS } from "./outside/http-server.ts";
 import { createBusyShare } from "./outside/load.ts";
 import { temporaryFilesBeside, temporaryFilesOfSystem } from "./outside/temporary-files.ts";
@@ -160,6 +162,8 @@ async function offerFirstStaff(workplace: OpenedParts): Promise<string | null> {
 /** What delivers callbacks and does the periodic work. */
 function startWorker(workplace: Workplace, book: ChoreBook): { engine: Engine; stop(): Promise<void> } {
 	const { config } = workplace;
+	// First: a folder that cannot be used must not leave an engine behind.
+	const archiving = openArchive(config);
 	const engine = new Engine({
 		...workplace,
 		transport: logForbiddenAddresses(workplace.transport, workplace.log),
@@ -174,6 +178,7 @@ function startWorker(workplace: Workplace, book: ChoreBook): { engine: Engine; s
 		book,
 		brand: config.brand,
 		retentionDays: config.retentionDays,
+		archiving,
 	});
 	return {
 		engine,
@@ -181,6 +186,18 @@ function startWorker(workplace: Workplace, book: ChoreBook): { engine: Engine; s
 			await Promise.all([engine.stop(), chores.stop()]);
 		},
 	};
+}
+
+function openArchive({ archiving: { folder, ...days } }: Config): ArchiveSettings | null {
+	if (folder === null) return null;
+	try {
+		return { archive: openArchiveFolder(folder), ...days };
+	} catch (error) {
+		const reason = error instanceof Error ? error.message : String(error);
+		throw new StartError(
+			`RINGBACK_ARCHIVE_FOLDER cannot be used (${reason}). Name a folder that can be written to.`,
+		);
+	}
 }
 
 function warnAtStart({ config, log }: OpenedParts): void {

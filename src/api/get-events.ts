@@ -2,7 +2,7 @@
 // nothing else: no delivery is made, changed, delayed or cancelled by anybody who listens.
 
 import * as z from "zod";
-import { hasReached, readFeed, startOfFeed } from "../conversions/event-feed.ts";
+import { hasReached, isStillTold, readFeed, startOfFeed } from "../conversions/event-feed.ts";
 import { type Cursor, readCursor, writeCursor } from "../domain/cursor.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { EventStreams, type StreamSource } from "../server-sent-events.ts";
@@ -84,7 +84,14 @@ async function parseRequest(
 	const testOnly = test === "true";
 	if (after === undefined) return succeed({ position: await startOfFeed(store), testOnly });
 	const position = readCursor(seal, listOf(programme), after);
-	if (position !== undefined && (await hasReached(store, position))) return succeed({ position, testOnly });
+	if (position !== undefined && (await hasReached(store, position))) {
+		if (await isStillTold(store, position)) return succeed({ position, testOnly });
+		return refuse(
+			"malformed_cursor",
+			"This cursor is older than what is kept: events behind it have been archived. Read the conversions with GET /v1/conversions, and leave the cursor out to listen from now on.",
+			"after",
+		);
+	}
 	return refuse(
 		"malformed_cursor",
 		"This cursor is not one of this programme's. Take the id of an event as it is, or leave it out to listen from now on.",
@@ -121,8 +128,8 @@ function createSource(
 				},
 			};
 		},
-		isAllowed: () => isKeyUsable(store.db, keyId),
-		// Whoever comes back with a revoked key is told so.
+		isAllowed: async () => (await isKeyUsable(store.db, keyId)) && isStillTold(store, position),
+		// Whoever comes back with a revoked key, or a position whose next events were archived meanwhile, is told so.
 		farewell: "",
 		// With the position reached, so that whoever comes back need not go through everybody else's events again.
 		heartbeat: () => `: still here\n${idLine(position)}\n`,

@@ -13,7 +13,8 @@ export interface ChoreBook {
 	/** By the settings this process does not do it; nor, as far as it knows, does anybody. */
 	leaveOut(name: ChoreName): void;
 	readonly reports: readonly ChoreReport[];
-	readonly leftOut: readonly ChoreName[];
+	/** Once: another process may be set to do what this one is not. */
+	takeLeftOut(): readonly ChoreName[];
 	/** All looks, one after the other. Resolves to the chores whose look failed. */
 	lookAtBacklogs(): Promise<readonly { name: ChoreName; error: unknown }[]>;
 	/** As all processes together knew it when the watch last asked; empty before. */
@@ -86,8 +87,10 @@ export function createChoreBook(clock: Pick<Clock, "nowMs">): ChoreBook {
 		get reports() {
 			return [...entries.values()];
 		},
-		get leftOut() {
-			return [...leftOut];
+		takeLeftOut() {
+			const names = [...leftOut];
+			leftOut.clear();
+			return names;
 		},
 		async lookAtBacklogs() {
 			const failed: { name: ChoreName; error: unknown }[] = [];

@@ -53,7 +53,7 @@ async function share({ store, log, book }: ChoreWatchDeps): Promise<void> {
 	for (const { name, error } of await book.lookAtBacklogs()) {
 		log.warn({ err: error, chore: name }, "what waits for a chore could not be read");
 	}
-	await forgetChores(store.db, book.leftOut);
+	await forgetChores(store.db, book.takeLeftOut());
 	const stored = new Map((await listChoreRecords(store.db)).map((record) => [record.name, record]));
 	const changed: ChoreRecord[] = [];
 	for (const { record } of book.reports) {

@@ -6,6 +6,7 @@ import type { Cursor } from "../domain/cursor.ts";
 import { bodySentAt, composeEvent } from "../domain/event.ts";
 import type { EventName } from "../domain/event-name.ts";
 import { findNewestMove, listMovesAfter, type MoveStore, type PassedMove } from "../store/announced-moves.ts";
+import { findFeedStart } from "../store/archive-rows.ts";
 import type { Programme } from "../store/programmes.ts";
 import { subjectOf } from "./owe.ts";
 
@@ -37,6 +38,12 @@ export async function startOfFeed(store: MoveStore): Promise<Cursor> {
 export async function hasReached(store: MoveStore, { at, id }: Cursor): Promise<boolean> {
 	const newest = (await findNewestMove(store, "all")) ?? BEFORE_ALL;
 	return newest.at > at || (newest.at === at && newest.id >= id);
+}
+
+/** False when moves behind it have been archived and removed: whoever goes on there would miss them. */
+export async function isStillTold({ db }: Pick<MoveStore, "db">, { at, id }: Cursor): Promise<boolean> {
+	const start = await findFeedStart(db);
+	return start === undefined || at > start.at || (at === start.at && id >= start.id);
 }
 
 export async function readFeed(

@@ -152,7 +152,7 @@ async function longestExpired(store: Store, olderThanMs: number): Promise<number
  * The newest row and the one with the newest move stay until there is a newer one: SQLite gives the number of a removed
  * last row again, and a listener's cursor must not be ahead of the moves.
  */
-async function newestConversions(store: Store): Promise<number[]> {
+export async function newestConversions(store: Store): Promise<number[]> {
 	const rows = store.db.selectFrom("conversions").select("id").where("id", ">", 0);
 	const row = await rows.orderBy("id", "desc").limit(1).executeTakeFirst();
 	const move = await findNewestMove(store, "all");

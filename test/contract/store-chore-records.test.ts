@@ -85,8 +85,9 @@ eachDatabase("records of chores", (database) => {
 			startChore(bad, "notice_mails", () => Promise.reject(new Error("connection refused"))),
 		];
 		for (let minutes = 0; minutes < 10; minutes++) await clock.moveBy(MINUTE_MS);
-		await untilOnClock(clock, "both have been heard", () => good.book.known[0]?.error !== null);
-		deepEqual(good.titles(), []);
+		// The clock has run ahead of a real database: the next look catches up.
+		const isFine = () => good.book.known[0]?.error === "connection refused." && good.titles().length === 0;
+		await untilOnClock(clock, "both have been heard", isFine, WATCH_INTERVAL_MS / 4);
 		equal((await database.store.db.selectFrom("chores").selectAll().execute()).length, 1);
 		await Promise.all([...chores, good.watch, bad.watch].map((one) => one.stop()));
 	});

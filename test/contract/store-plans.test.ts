@@ -10,6 +10,7 @@ import { makeMoves, type Step } from "../../src/conversions/make-moves.ts";
 import type { Status } from "../../src/domain/conversion.ts";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
+import { listOldAuditEntries, listOldConversions } from "../../src/store/archive-rows.ts";
 import { findDeliveryDetail, listAttempts } from "../../src/store/attempt-list.ts";
 import { listAuditOfProgramme } from "../../src/store/audit.ts";
 import {
@@ -154,6 +155,12 @@ const READS: readonly Read[] = [
 			(db) => failedSince(db, programmeId, START_MS - 1_000, 100),
 		],
 	),
+	[
+		"conversions to archive",
+		["moves_by_conversion"],
+		(db, store) => listOldConversions(within(store, db), 0, START_MS + ROWS, 500),
+	],
+	["audit entries to archive", [], (db, store) => listOldAuditEntries(within(store, db), 0, START_MS, 500)],
 	["deliveries past retention", [], (db) => findOldestPastRetention(db, 1, START_MS)],
 	["mails that are overdue", ["notices_to_mail"], (db) => findOldestUnmailed(db, START_MS)],
 	["jobs that wait", ["bulk_jobs_to_do"], (db) => findOldestWaitingJob(db, START_MS)],

@@ -248,6 +248,7 @@ eachDatabase("retention of expired conversions", (database) => {
 		const network = { brand: "Service", publicUrl: "https://ringback.example" };
 		const chores = startChores({
 			...deps,
+			archiving: null,
 			book: createChoreBook(own),
 			store,
 			clock: own,

@@ -233,6 +233,7 @@ eachDatabase("retention", (database) => {
 		const stay = await add(1, OLD_MS, CUTOFF_MS + HOUR_MS / 2);
 		const log = createLog();
 		const chores = startChores({
+			archiving: null,
 			book: createChoreBook(clock),
 			store,
 			clock,

@@ -96,6 +96,7 @@ export class ServiceProcess implements Owner {
 			onNotice: () => this.#chores.mailNow(),
 		});
 		this.#chores = startChores({
+			archiving: null,
 			book: createChoreBook(clock),
 			store,
 			clock,

@@ -51,6 +51,14 @@ export interface MovesTable {
 	announced_body: string | null;
 }
 
+/** One row at most: the newest move that was archived and removed. Listeners who stopped before it cannot go on. */
+export interface FeedStartTable {
+	one: 1;
+	/** Its place in the order of moves: see `MoveOrder`. */
+	at: number;
+	move_id: number;
+}
+
 export function conversionTables({
 	selfNumberedId,
 	bytewiseText,
@@ -83,5 +91,6 @@ export function conversionTables({
 			${moveKey}, programme_id bigint not null, conversion_id bigint not null, move text not null, to_status text not null,
 			decided_by text, person_id bigint, reason text, at_ms bigint not null, announced_body text)`,
 		"create index moves_by_conversion on moves (conversion_id, id)",
+		"create table feed_start (one integer primary key, at bigint not null, move_id bigint not null)",
 	];
 }

@@ -1,0 +1,51 @@
+// Compressed files of lines that are kept outside the database. A file has its final name only once it is whole and on
+// the disk, so whoever removes what it holds afterwards loses nothing, whatever happens in between.
+
+import { randomBytes } from "node:crypto";
+import { createWriteStream, mkdirSync } from "node:fs";
+import { open, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import type { Archive } from "../ports.ts";
+
+/** Process numbers come again, in containers at every start. */
+const NAME_BYTES = 6;
+
+/** Throws when the folder is not there and cannot be made. */
+export function openArchiveFolder(folder: string): Archive {
+	mkdirSync(folder, { recursive: true, mode: 0o700 });
+	return {
+		async store(name, lines) {
+			const file = `${name}-${process.pid}-${randomBytes(NAME_BYTES).toString("hex")}.jsonl.gz`;
+			const path = join(folder, file);
+			const partial = `${path}.partial`;
+			try {
+				// `flush`: on the disk before the stream counts as finished.
+				const target = createWriteStream(partial, { flags: "wx", mode: 0o600, flush: true });
+				await pipeline(Readable.from(withEnds(lines)), createGzip(), target);
+				await rename(partial, path);
+				await syncFolder(folder);
+			} catch (error) {
+				await rm(partial, { force: true });
+				throw error;
+			}
+			return file;
+		},
+	};
+}
+
+async function* withEnds(lines: AsyncIterable<string>): AsyncIterable<string> {
+	for await (const line of lines) yield `${line}\n`;
+}
+
+/** The new name, too, must survive a power cut. */
+async function syncFolder(folder: string): Promise<void> {
+	const handle = await open(folder, "r");
+	try {
+		await handle.sync();
+	} finally {
+		await handle.close();
+	}
+}
