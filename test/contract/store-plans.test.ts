@@ -359,6 +359,23 @@ eachDatabase("plans", (database) => {
 		checkPlans(plans, indexes);
 	});
 
+	test("a nonce is looked for along its key, in the partitions around it, and spent", async () => {
+		if (database.kind === "SQLite") return; // Its key is unique, and nothing is looked for.
+		const nonces = Array.from({ length: 64 }, (_, n) => ({
+			programme_id: n,
+			nonce: `new ${n}`,
+			expires_at_ms: START_MS,
+		}));
+		await rolledBack(database.store, async (trx) => {
+			await sql`insert into nonces select i % 100, 'nonce ' || i, ${START_MS}::bigint + i
+				from generate_series(1, ${ROWS}::int) i`.execute(trx);
+			await sql`analyze nonces`.execute(trx);
+			const plans = await plansOf(database.kind, trx, (db) => spendNonces(db, nonces));
+			equal(plans.length, 2, "with its parameters, and for whatever may come");
+			for (const plan of plans) checkPlans([plan], ["nonces_pkey"]);
+		});
+	});
+
 	test("a later page begins where the one before ended, and does not read up to there", async () => {
 		if (database.kind !== "SQLite") return; // PostgreSQL's index conditions hold the whole row.
 		const deep = { programmeId: LARGE, limit: 50, beforeMs: MIDDLE_MS, after: MIDDLE };

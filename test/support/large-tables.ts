@@ -23,6 +23,7 @@ export const LARGE_TABLES: readonly string[] = [
 	"queue",
 	"attempts",
 	"inbound_calls",
+	"nonces",
 	"callback_hours",
 	"notices",
 	"people",
@@ -39,9 +40,8 @@ const PEOPLE = ROWS / 4;
 const MOMENT = "'2026-01-01T00:00:00Z'";
 
 const PROGRAMME = `case when i % 2 = 0 then ${LARGE} else 2 + i % ${PROGRAMMES - 1} end`;
-/** As long as a service keeps them, unless it is told otherwise. */
 const KEPT_DAYS = 180;
-/** Over all that time, the newest last. */
+/** Over all the time that a service keeps them, the newest last. */
 const OVER_TIME = `${START_MS} - cast(${ROWS} - i as bigint) * ${(KEPT_DAYS * DAY_MS) / ROWS}`;
 /** A hundredth of them before START_MS, and none in order. */
 const SCATTERED = `${START_MS} + (i * 1009) % 100000 - 50000`;
