@@ -240,7 +240,7 @@ export function readArchiving(reader: SettingReader, retentionDays: number): Arc
 	if (isSet && folder === null) {
 		reader.problem(
 			"RINGBACK_ARCHIVE_FOLDER",
-			`is needed with ${CONVERSION_DAYS} and ${AUDIT_DAYS}: what they remove is written there first.`,
+			`is needed with ${CONVERSION_DAYS} or ${AUDIT_DAYS}: what they remove is written there first.`,
 		);
 	}
 	if (!isSet && folder !== null) {
