@@ -9,6 +9,8 @@ import type { Db } from "../src/store/store.ts";
 import { SAMPLE_SUBJECT } from "./sample.ts";
 
 const DAYS = 90;
+/** Longer than all of it: no window ends while somebody measures. */
+const OPEN_DAYS = 120;
 
 export interface History {
 	conversions: number;
@@ -53,7 +55,7 @@ function statementsFor({ conversions, large, small, endsAtMs }: History, first: 
 				case when i % 50 = 3 then 'LEAD' else 'SALE' end, ${status}, '129.90', '10.39', '2.60', 'EUR',
 				case when i % 10 in (8, 9) then 'RETURN' else null end, case when i % 500 = 0 then 1 else 0 end,
 				'postback', null, case when i % 10 in (6, 7) then null else 'shop' end, ${at}, ${at},
-				case when i % 10 in (6, 7) then ${at} + ${sql.lit(30 * DAY_MS)} else null end, ${at} from n`,
+				case when i % 10 in (6, 7) then ${at} + ${sql.lit(OPEN_DAYS * DAY_MS)} else null end, ${at} from n`,
 		sql`insert into moves (id, programme_id, conversion_id, move, to_status, decided_by, person_id, reason, at_ms)
 			${numbers} select i, ${programme}, i, 'approve', 'APPROVED', 'shop', null, null, ${at} from n where i % 10 < 6`,
 		...deliveriesOf("conversion.recorded", sql`i * 2 - 1`, { numbers, programme, at }),

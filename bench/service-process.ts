@@ -85,8 +85,8 @@ async function readMetrics(url: string): Promise<ReadonlyMap<string, number>> {
 	);
 }
 
-/** Zero where the service has no such number. */
+/** Not a number where the service does not count it: nothing is claimed then. */
 export function sumOf(metrics: ReadonlyMap<string, number>, name: string): number {
 	const own = [...metrics].filter(([sample]) => sample === name || sample.startsWith(`${name}{`));
-	return own.reduce((sum, [, value]) => sum + value, 0);
+	return own.length === 0 ? Number.NaN : own.reduce((sum, [, value]) => sum + value, 0);
 }

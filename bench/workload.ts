@@ -43,7 +43,8 @@ export function defineWorkload<Scale>(definition: WorkloadDefinition<Scale>): Wo
 	return { name, title, measures, run: (size, tools) => run(scales[size], tools) };
 }
 
+/** Null where nothing is asked, or nothing was counted. */
 export function isReached({ value, goal }: Figure): boolean | null {
-	if (goal === null) return null;
+	if (goal === null || !Number.isFinite(value)) return null;
 	return "atLeast" in goal ? value >= goal.atLeast : value <= goal.atMost;
 }

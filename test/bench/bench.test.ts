@@ -1,0 +1,57 @@
+// The benchmark itself: its pieces, and the smallest form of workloads that together touch the receiver, the service
+// process, both databases and the chores. How fast anything is, is not asked here.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { percentile } from "../../bench/figures.ts";
+import { findFrame } from "../../bench/http-frames.ts";
+import { formatTable } from "../../bench/table.ts";
+import { openTools } from "../../bench/tools.ts";
+import { isReached } from "../../bench/workload.ts";
+import { WORKLOADS } from "../../bench/workloads.ts";
+
+/** Few processes to start: all twelve take minutes on a busy machine. */
+const SMOKE = ["W1", "W11"];
+
+for (const { name, run } of WORKLOADS.filter((workload) => SMOKE.includes(workload.name))) {
+	test(`${name} runs in its smallest form and gives its figures`, async () => {
+		const tools = openTools(() => undefined);
+		try {
+			const figures = await run("smoke", tools);
+			ok(figures.some(({ goal }) => goal !== null));
+			for (const { what, value } of figures) ok(value > 0, `${what} is ${value}`);
+			equal(
+				formatTable(figures.map((figure) => ({ workload: name, title: "", ...figure }))).split("\n").length,
+				figures.length + 1,
+			);
+		} finally {
+			await tools.close();
+		}
+	});
+}
+
+test("a goal that nothing was counted for is neither reached nor missed", () => {
+	const figure = { what: "", unit: "" } as const;
+	equal(isReached({ ...figure, value: Number.NaN, goal: { atMost: 0 } }), null);
+	equal(isReached({ ...figure, value: 0, goal: { atMost: 0 } }), true);
+	equal(isReached({ ...figure, value: 0.79, goal: { atLeast: 0.8 } }), false);
+	equal(isReached({ ...figure, value: 1, goal: null }), null);
+});
+
+test("a message ends where its length says, in requests and answers, whole or in pieces", () => {
+	const request = "POST / HTTP/1.1\r\nContent-Type: text/plain\r\ncontent-length: 5\r\n\r\nhello";
+	for (const [text, end] of [
+		[request, request.length],
+		[`${request}POST`, request.length],
+		[request.slice(0, -1), undefined],
+		["HTTP/1.1 204 No Content\r\n\r\n", 27],
+		["HTTP/1.1 200 OK\r\nContent-Length: 2", undefined],
+	] as const) {
+		equal(findFrame(Buffer.from(text))?.end, end, text);
+	}
+});
+
+test("a percentile is a value that so many do not exceed", () => {
+	const values = Array.from({ length: 100 }, (_, at) => 100 - at);
+	deepEqual([percentile(values, 0.5), percentile(values, 0.99), percentile([7], 0.99)], [50, 99, 7]);
+});
