@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createMetrics } from "./api/metrics.ts";
+import { createMetricsApp, createWorkerApp } from "./api/operator-apps.ts";
 import { openTestShop, read, START_MS } from "./api/test-shop.test-support.ts";
-import { createApp, createMetricsApp, createWorkerApp } from "./app.ts";
+import { createApp } from "./app.ts";
 import { newCounters } from "./callbacks/counters.ts";
 import type { ChoreRecord, ChoreReport } from "./domain/chore.ts";
 

@@ -1,14 +1,14 @@
-// Every route of the service in one place. Tested in process: a request goes in, an answer comes out, and no
-// socket is opened.
+// Every route of a process that answers shops and people, in one place. Tested in process: a request goes in, an answer
+// comes out, and no socket is opened. A worker never loads it: pages and sign-in are most of what there is to load.
 
-import { Hono } from "hono";
+import type { Hono } from "hono";
 import { createAuth } from "./accounts/auth.ts";
 import { createKnownCallers } from "./accounts/known-callers.ts";
+import { createBareApp, mountHealth, refuseOtherMethods } from "./api/bare-app.ts";
 import type { AppContext, AppDeps, AppEnv } from "./api/deps.ts";
 import type { Endpoint } from "./api/endpoint.ts";
 import { createGetConversions, getConversion } from "./api/get-conversions.ts";
 import { createGetEvents } from "./api/get-events.ts";
-import { createHealth, type ProcessDetails } from "./api/health.ts";
 import { readInboundCall } from "./api/inbound-call.ts";
 import { createRefusalLog } from "./api/inbound-log.ts";
 import { createIntake } from "./api/intake.ts";
@@ -23,7 +23,7 @@ import {
 	postRejections,
 	postReversals,
 } from "./api/post-decisions.ts";
-import { describeProblem, ourFault, problemAnswer } from "./api/problem.ts";
+import { describeProblem } from "./api/problem.ts";
 import { createSignedCalls, type SignedCalls } from "./api/signed-call.ts";
 import { reportRequest } from "./conversions/record.ts";
 import { fault } from "./domain/fault.ts";
@@ -48,20 +48,6 @@ function signedRoutes(deps: AppDeps): Readonly<Record<string, ReadonlyMap<string
 		"/v1/events": new Map([["GET", createGetEvents(deps)]]),
 	};
 }
-
-/**
- * On every answer that has none of its own, also on JSON and the pixel: a browser that is led to one must not
- * make more of it. Pages have their own: web/access.ts.
- */
-const SECURITY_HEADERS = {
-	"content-security-policy":
-		"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-	"x-content-type-options": "nosniff",
-	"referrer-policy": "no-referrer",
-};
-
-const NOTHING_HERE = "There is nothing at this address.";
-const API_HINT = " Check the path: the API is below /v1/.";
 
 export type AllDeps = AppDeps & Omit<WebDeps, "auth" | "apiDocument">;
 
@@ -96,45 +82,6 @@ export function createApp(deps: AllDeps): Hono<AppEnv> {
 	return app;
 }
 
-/** For a process that only delivers callbacks: it tells load balancers and supervisors how it is, and takes nothing. */
-export function createWorkerApp(deps: AppDeps): Hono<AppEnv> {
-	const app = createBareApp(deps, null);
-	mountHealth(app, deps);
-	return app;
-}
-
-/** For the operator, on an address of its own: numbers tell how much is sold, and details what to attack. */
-export function createMetricsApp(deps: AppDeps, about: ProcessDetails): Hono<AppEnv> {
-	const app = createBareApp(deps, null);
-	const health = createHealth(deps);
-	app.get("/metrics", () => deps.metrics.answer());
-	app.get("/health", () => health.answerDetails(about));
-	refuseOtherMethods(app, deps, ["/metrics", "/health"]);
-	return app;
-}
-
-function createBareApp(deps: AppDeps, signedCalls: SignedCalls | null): Hono<AppEnv> {
-	const app = new Hono<AppEnv>();
-	app.use(async (c, next) => {
-		await next();
-		for (const [name, value] of Object.entries(SECURITY_HEADERS)) {
-			if (!c.res.headers.has(name)) c.res.headers.set(name, value);
-		}
-	});
-	app.onError((error, c) => {
-		deps.log.error({ err: error, method: c.req.method, path: c.req.path }, "a request failed");
-		return problemAnswer(deps, ourFault(error));
-	});
-	app.notFound((c) => {
-		const found = fault("not_found", NOTHING_HERE + (signedCalls === null ? "" : API_HINT));
-		// Others are scanners, who would only fill the log.
-		const isOurs = c.req.path.startsWith("/v1/");
-		if (signedCalls === null || !isOurs) return problemAnswer(deps, found);
-		return signedCalls.refuse(readInboundCall(c, deps, "api"), found);
-	});
-	return app;
-}
-
 function refuseMethod(
 	c: AppContext,
 	deps: AppDeps,
@@ -145,21 +92,4 @@ function refuseMethod(
 	const allow = allowed.join(", ");
 	const found = fault("method_not_allowed", `${c.req.method} is not possible here. Use ${allow}.`);
 	return signedCalls.refuse(readInboundCall(c, deps, kind), found, { allow });
-}
-
-function mountHealth(app: Hono<AppEnv>, deps: AppDeps): void {
-	const health = createHealth(deps);
-	app.get("/healthz", () => health.answerAlive());
-	app.get("/readyz", () => health.answerReady());
-	refuseOtherMethods(app, deps, ["/healthz", "/readyz"]);
-}
-
-/** To be called after the paths' own handlers: it takes what they leave. */
-function refuseOtherMethods(app: Hono<AppEnv>, deps: AppDeps, paths: readonly string[]): void {
-	for (const path of paths) {
-		app.all(path, (c) => {
-			const found = fault("method_not_allowed", `${c.req.method} is not possible here. Use GET.`);
-			return problemAnswer(deps, found, { allow: "GET, HEAD" });
-		});
-	}
 }

@@ -6,7 +6,7 @@ import { createInstallationWatch } from "./accounts/installation-watch.ts";
 import { makeFirstStaffPath } from "./accounts/links.ts";
 import { createLimitedCalls } from "./api/limited-calls.ts";
 import { createMetrics } from "./api/metrics.ts";
-import { createApp, createMetricsApp, createWorkerApp } from "./app.ts";
+import { createMetricsApp, createWorkerApp } from "./api/operator-apps.ts";
 import { Engine } from "./callbacks/engine.ts";
 import { logForbiddenAddresses } from "./callbacks/forbidden-addresses.ts";
 import { createPass } from "./callbacks/pass.ts";
@@ -45,6 +45,8 @@ export interface Service extends Workplace {
 }
 
 export async function startService(config: Config, options: OpenOptions = {}): Promise<Service> {
+	// A worker does without: pages and sign-in are half of the memory of a process that serves them.
+	const web = config.role === "worker" ? null : await import("./app.ts");
 	const parts = await openParts(config, options, `ringback-${config.role}`);
 	warnAtStart(parts);
 	const { clock, log } = parts;
@@ -88,7 +90,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			unreadyReason: () => schema.problem?.message ?? null,
 			stopSignal: stopping.signal,
 		};
-		site.serve(config.role === "worker" ? createWorkerApp(appDeps) : createApp(appDeps));
+		site.serve(web === null ? createWorkerApp(appDeps) : web.createApp(appDeps));
 		const { version } = packageJson;
 		const schemaVersion = workplace.migration.version;
 		const about = { version, schemaVersion, role: config.role, startedAtMs, engineCounters, knownChores };

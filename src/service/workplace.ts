@@ -8,7 +8,7 @@ import { realClock } from "../outside/clock.ts";
 import { createHttpsTransport } from "../outside/https-transport.ts";
 import { KeyFileError, readKeyFile, readOrMakeKeyFile } from "../outside/key-file.ts";
 import { createLog } from "../outside/log.ts";
-import { createSmtpMailer, type SmtpMailer } from "../outside/mailer.ts";
+import type { SmtpMailer } from "../outside/mailer.ts";
 import { createRandom } from "../outside/random.ts";
 import type { AddressPolicy, Clock, Log, Random, Transport } from "../ports.ts";
 import type { MigrationReport } from "../store/migrate.ts";
@@ -93,7 +93,7 @@ export async function openParts(config: Config, options: OpenOptions, name: stri
 			...(config.dnsServers === null ? {} : { dnsServers: config.dnsServers }),
 		});
 		const { smtpUrl, mailFrom } = config;
-		const mailer = smtpUrl === null || mailFrom === null ? null : createSmtpMailer(smtpUrl, mailFrom);
+		const mailer = smtpUrl === null || mailFrom === null ? null : await openMailer(smtpUrl, mailFrom);
 		return {
 			config,
 			store,
@@ -130,6 +130,12 @@ async function makePartitions(store: Store, config: Config, nowMs: number, log: 
 const POOLER_REFUSED =
 	"DATABASE_URL leads to a connection pooler such as PgBouncer, which does not take our settings for a session. " +
 	"Set RINGBACK_DATABASE_DIRECT_URL to the PostgreSQL server itself, and leave DATABASE_URL as it is.";
+
+/** Loaded where there is a mail server: its library is 10 MB that the others need not have. */
+async function openMailer(smtpUrl: string, mailFrom: string): Promise<SmtpMailer> {
+	const { createSmtpMailer } = await import("../outside/mailer.ts");
+	return createSmtpMailer(smtpUrl, mailFrom);
+}
 
 function findSealingKey({ secretKey, database }: Config, log: Log, mayMake: boolean): Uint8Array {
 	if (secretKey !== null) return secretKey;

@@ -1,0 +1,63 @@
+// What every app of the service has, whoever it answers: safe headers, a sentence for what fails or is not there, and how
+// the process is.
+
+import { Hono } from "hono";
+import { fault } from "../domain/fault.ts";
+import type { AppDeps, AppEnv } from "./deps.ts";
+import { createHealth } from "./health.ts";
+import { readInboundCall } from "./inbound-call.ts";
+import { ourFault, problemAnswer } from "./problem.ts";
+import type { SignedCalls } from "./signed-call.ts";
+
+/**
+ * On every answer that has none of its own, also on JSON and the pixel: a browser that is led to one must not
+ * make more of it. Pages have their own: web/access.ts.
+ */
+const SECURITY_HEADERS = {
+	"content-security-policy":
+		"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+	"x-content-type-options": "nosniff",
+	"referrer-policy": "no-referrer",
+};
+
+const NOTHING_HERE = "There is nothing at this address.";
+const API_HINT = " Check the path: the API is below /v1/.";
+
+export function createBareApp(deps: AppDeps, signedCalls: SignedCalls | null): Hono<AppEnv> {
+	const app = new Hono<AppEnv>();
+	app.use(async (c, next) => {
+		await next();
+		for (const [name, value] of Object.entries(SECURITY_HEADERS)) {
+			if (!c.res.headers.has(name)) c.res.headers.set(name, value);
+		}
+	});
+	app.onError((error, c) => {
+		deps.log.error({ err: error, method: c.req.method, path: c.req.path }, "a request failed");
+		return problemAnswer(deps, ourFault(error));
+	});
+	app.notFound((c) => {
+		const found = fault("not_found", NOTHING_HERE + (signedCalls === null ? "" : API_HINT));
+		// Others are scanners, who would only fill the log.
+		const isOurs = c.req.path.startsWith("/v1/");
+		if (signedCalls === null || !isOurs) return problemAnswer(deps, found);
+		return signedCalls.refuse(readInboundCall(c, deps, "api"), found);
+	});
+	return app;
+}
+
+export function mountHealth(app: Hono<AppEnv>, deps: AppDeps): void {
+	const health = createHealth(deps);
+	app.get("/healthz", () => health.answerAlive());
+	app.get("/readyz", () => health.answerReady());
+	refuseOtherMethods(app, deps, ["/healthz", "/readyz"]);
+}
+
+/** To be called after the paths' own handlers: it takes what they leave. */
+export function refuseOtherMethods(app: Hono<AppEnv>, deps: AppDeps, paths: readonly string[]): void {
+	for (const path of paths) {
+		app.all(path, (c) => {
+			const found = fault("method_not_allowed", `${c.req.method} is not possible here. Use GET.`);
+			return problemAnswer(deps, found, { allow: "GET, HEAD" });
+		});
+	}
+}
