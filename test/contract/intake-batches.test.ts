@@ -259,11 +259,12 @@ eachDatabase("calls stored together", (database) => {
 		const { programme, credentials, watched, send } = await openShop();
 		watched.after = async () => {
 			watched.after = nothing;
-			throw Object.assign(new Error("connection lost"), { code: "08006" });
+			// As the driver says it when it has waited for an answer in vain: without a code.
+			throw new Error("Query read timeout");
 		};
 		const orders = ["A-1", "A-2"];
 		const answers = await Promise.all(orders.map((orderId) => send(sale(credentials, orderId))));
-		deepEqual(answers.map(word), ["unavailable", "unavailable"]);
+		deepEqual(answers.map(word), ["internal", "internal"]);
 		equal(watched.transactions, 1);
 		const repeated = await Promise.all(orders.map((orderId) => send(sale(credentials, orderId))));
 		deepEqual(repeated.map(word), ["DUPLICATE", "DUPLICATE"]);
