@@ -10,6 +10,8 @@ import type { Store } from "../store/store.ts";
 import type { ChoreBook } from "./book.ts";
 
 export const WATCH_INTERVAL_MS = 20 * SECOND_MS;
+/** The look itself may take a while on a busy database. */
+const LONGEST_PAUSE_MS = 3 * WATCH_INTERVAL_MS;
 
 export interface ChoreWatch {
 	stop(): Promise<void>;
@@ -27,15 +29,19 @@ export function watchChores(deps: ChoreWatchDeps): ChoreWatch {
 	const late = new Set<ChoreName>();
 	let isStopping = false;
 	let looking: Promise<void> = Promise.resolve();
+	let lookedAtMs = clock.nowMs();
 	// Not at once: after a long pause the first runs come first, and nobody needs to hear of what they make good.
 	let cancel = clock.after(WATCH_INTERVAL_MS, look);
 
 	function look(): void {
+		const pausedMs = clock.nowMs() - lookedAtMs;
+		lookedAtMs = clock.nowMs();
 		looking = share(deps)
 			.catch((error: unknown) => log.warn({ err: error }, "the records of chores could not be shared"))
 			.then(() => {
-				// Also when they could not: what is known grows old, and that is told.
-				tellLate(log, book.known, late, clock.nowMs());
+				// Also when they could not be shared: what is known grows old, and that is told. But not when this process
+				// itself stood still, as on a machine that slept.
+				if (pausedMs < LONGEST_PAUSE_MS) tellLate(log, book.known, late, clock.nowMs());
 				if (!isStopping) cancel = clock.after(WATCH_INTERVAL_MS, look);
 			});
 	}
