@@ -119,7 +119,7 @@ async function openSampleProgramme(
 
 /** The delay counts from the end of the failed attempt: skipping ahead before it is stored would skip nothing. */
 async function retryIsPlanned({ db }: Store): Promise<void> {
-	const planned = db.selectFrom("queue").select("id").where("counted", ">", 0).where("claim", "is", null);
+	const planned = db.selectFrom("queue").select("id").where("counted", ">", 0);
 	while ((await planned.executeTakeFirst()) === undefined) await setTimeout(10);
 }
 

@@ -4,9 +4,11 @@ import { type Result, succeed } from "../domain/fault.ts";
 import { judgeHost, parsePostbackUrl } from "../domain/postback-url.ts";
 import type { AddressPolicy, Log, LookUp, Transport } from "../ports.ts";
 import { noteAudit } from "../store/audit.ts";
-import { presentUrl, removeEndpoint, setEndpoint } from "../store/programmes.ts";
+import { removeEndpoint } from "../store/endpoint-removal.ts";
+import { holdStill } from "../store/lanes.ts";
+import { presentUrl, setEndpoint } from "../store/programmes.ts";
 import type { AccountsDeps } from "./deps.ts";
-import { changeLocked } from "./programmes.ts";
+import { changeLocked, type LockedProgramme } from "./programmes.ts";
 
 export interface PostbackUrlDeps extends Pick<AccountsDeps, "store" | "clock"> {
 	transport: Pick<Transport, "lookUp">;
@@ -55,7 +57,7 @@ export async function removePostbackUrl(
 	programmePublicId: string,
 	personId: number | null = null,
 ): Promise<Result<number>> {
-	return changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
+	const remove = async ({ trx, programmeId, nowMs }: LockedProgramme): Promise<Result<number>> => {
 		const before = await presentUrl(trx, programmeId);
 		const count = await removeEndpoint(trx, programmeId, nowMs);
 		if (before !== undefined) {
@@ -63,7 +65,8 @@ export async function removePostbackUrl(
 			await noteAudit(trx, { personId, programmeId, action: "postback_url.removed", detail }, nowMs);
 		}
 		return succeed(count);
-	});
+	};
+	return changeLocked(deps, programmePublicId, remove, holdStill);
 }
 
 function logRefusal(

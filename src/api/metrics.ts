@@ -73,14 +73,14 @@ function addEngineSeries(registry: Registry, read: () => EngineCounters, clock: 
 	addCounter(
 		registry,
 		"ringback_late_results_total",
-		"Results that came after their claim had lapsed",
+		"Results that came after another engine had taken over",
 		() => [[{}, read().lateResults]],
 	);
 	addGauge(registry, "ringback_in_flight", "Requests to shops under way now", () => read().inFlight);
 	addGauge(
 		registry,
 		"ringback_held",
-		"Deliveries claimed by this process: waiting to be sent or under way",
+		"Deliveries in the hands of this process: waiting to be sent or under way",
 		() => read().held,
 	);
 }

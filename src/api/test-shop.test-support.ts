@@ -70,7 +70,10 @@ export async function openTestShop(
 	const deps = { ...base, ...options.change?.(base) };
 	const { programme, credentials } = await makeShop(base, options);
 	const announced: number[] = [];
-	store.onDue((where) => announced.push(...(where === "anywhere" ? [] : where)));
+	store.onDue((where) => {
+		announced.push(...(where === "anywhere" ? [] : where));
+		return [];
+	});
 	const app = createApp(deps);
 	return {
 		deps,

@@ -1,7 +1,7 @@
 import { deepEqual, equal, notEqual } from "node:assert/strict";
 import { test } from "node:test";
 import { verifyPostback } from "@ringback/receiver";
-import { claimedDelivery } from "../../test/support/rows.ts";
+import { dueDelivery } from "../../test/support/rows.ts";
 import { composeEvent } from "../domain/event.ts";
 import { signingKey } from "../domain/signature.ts";
 import { MINUTE_MS } from "../domain/time.ts";
@@ -20,10 +20,9 @@ const TARGET: Target = {
 	key: signingKey(SECRET),
 };
 
-const DELIVERY = claimedDelivery({
+const DELIVERY = dueDelivery({
 	id: 9,
-	claim: 77,
-	claimedAtMs: NOW_MS,
+	dueAtMs: NOW_MS,
 	eventName: "conversion.rejected",
 	eventBody: composeEvent("conversion.rejected", {
 		conversionId: "cnv_1",
@@ -149,7 +148,7 @@ for (const [code, stage, kind] of [
 	["ECONNREFUSED", "connect", "retry"],
 	["EMFILE", "exchange", "retry"],
 ] as const) {
-	test(`${code} at ${stage} ends the claim as ${kind}: only our own shortage is no attempt`, () => {
+	test(`${code} at ${stage} settles it as ${kind}: only our own shortage is no attempt`, () => {
 		const prepared = createPreparer("Service", createRandom())(DELIVERY, TARGET, NOW_MS);
 		const timings = { lookUpMs: null, connectMs: 1, tlsMs: null, answerMs: null };
 		const outcome: Outcome = { kind: "network-error", stage, code };

@@ -6,7 +6,7 @@ import { bodySentAt } from "../domain/event.ts";
 import { canonicalString, headerNames, sha256Hex, sign, userAgent } from "../domain/signature.ts";
 import { judgeOutcome, type Outcome } from "../domain/verdict.ts";
 import type { PostbackAnswer, PostbackRequest, Random } from "../ports.ts";
-import type { AttemptRecord, ClaimedDelivery, Settlement } from "../store/queue.ts";
+import type { AttemptRecord, DueDelivery, Settlement } from "../store/queue.ts";
 import type { Target } from "./targets.ts";
 
 /** 128 bits: unique per attempt without asking anybody. */
@@ -20,7 +20,7 @@ export interface PreparedAttempt {
 	signature: string;
 }
 
-export type PrepareAttempt = (delivery: ClaimedDelivery, target: Target, nowMs: number) => PreparedAttempt;
+export type PrepareAttempt = (delivery: DueDelivery, target: Target, nowMs: number) => PreparedAttempt;
 
 /** The parts that never change are made once: this runs for every request. */
 export function createPreparer(brand: string, random: Random): PrepareAttempt {
@@ -51,7 +51,7 @@ export function createPreparer(brand: string, random: Random): PrepareAttempt {
 
 /** What an answer means for its delivery: domain rules, then one settlement for the store. */
 export function settleAnswer(
-	delivery: ClaimedDelivery,
+	delivery: DueDelivery,
 	prepared: PreparedAttempt,
 	{ outcome, timings }: PostbackAnswer,
 	endedAtMs: number,

@@ -2,25 +2,42 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type Backlog, findBacklog, oldestDueAgeMs } from "./counters.ts";
+import { type Backlog, oldestDueAgeMs, sumBacklog } from "./counters.ts";
 
 const NOW_MS = 1_000_000;
 
 describe("what a look at the queue finds", () => {
-	const cases: readonly [title: string, dueAtMs: readonly number[], found: Omit<Backlog, "readAtMs">][] = [
-		["nothing in an empty queue", [], { programmesDue: 0, oldestDueAtMs: null }],
-		["nothing where all is for later", [NOW_MS + 1, NOW_MS + 9], { programmesDue: 0, oldestDueAtMs: null }],
-		["what is due now", [NOW_MS], { programmesDue: 1, oldestDueAtMs: NOW_MS }],
+	const nobodys = (waiting: number, waitingSinceMs: number | null) => ({ waiting, waitingSinceMs });
+	const cases: readonly [
+		title: string,
+		heldSinceMs: readonly number[],
+		others: ReturnType<typeof nobodys>,
+		found: Omit<Backlog, "readAtMs">,
+	][] = [
+		["nothing waits anywhere", [], nobodys(0, null), { programmesDue: 0, oldestDueAtMs: null }],
 		[
-			"the oldest of what is due",
-			[NOW_MS - 1, NOW_MS + 1, NOW_MS - 9, NOW_MS - 3],
+			"in its own lanes",
+			[NOW_MS - 1, NOW_MS - 9, NOW_MS - 3],
+			nobodys(0, null),
 			{ programmesDue: 3, oldestDueAtMs: NOW_MS - 9 },
 		],
+		[
+			"in lanes that are nobody's",
+			[],
+			nobodys(2, NOW_MS - 4),
+			{ programmesDue: 2, oldestDueAtMs: NOW_MS - 4 },
+		],
+		[
+			"in both, the oldest of all",
+			[NOW_MS - 9],
+			nobodys(2, NOW_MS - 20),
+			{ programmesDue: 3, oldestDueAtMs: NOW_MS - 20 },
+		],
 	];
-	for (const [title, dueAtMs, found] of cases) {
+	for (const [title, heldSinceMs, others, found] of cases) {
 		test(title, () => {
-			const agenda = dueAtMs.map((due) => ({ dueAtMs: due }));
-			deepEqual(findBacklog(agenda, NOW_MS), { readAtMs: NOW_MS, ...found });
+			const held = new Map(heldSinceMs.map((sinceMs, index) => [index, sinceMs]));
+			deepEqual(sumBacklog(held, others, NOW_MS), { readAtMs: NOW_MS, ...found });
 		});
 	}
 });

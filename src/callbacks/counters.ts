@@ -7,18 +7,24 @@ export interface EngineCounters {
 	attemptsByVerdict: Map<Verdict, number>;
 	finished: { delivered: number; failed: number };
 	cancelled: number;
-	/** Results that came after their claim had lapsed: somebody else has sent it again. */
+	/** Results that came after another engine had taken over: somebody else has sent it again. */
 	lateResults: number;
+	/** Engines that were taken over: processes that died, stalled or lost the database. */
+	takenOver: number;
+	/** Lanes with something due that nobody would have looked at: there must be none. */
+	missedLanes: number;
 	inFlight: number;
 	held: number;
-	/** What the last look at the queue found; null before the first. */
+	/** Lanes leased to this engine. */
+	lanes: number;
+	/** What the last look found; null before the first. */
 	backlog: Backlog | null;
 }
 
-/** The queue as the engine last read it, so that health and metrics need no query of their own. */
+/** What waits, as the engine last saw it, so that health and metrics need no query of their own. */
 export interface Backlog {
 	readAtMs: number;
-	/** Programmes with at least one delivery that is due and not under way. */
+	/** Receivers with at least one delivery that is due and not under way. */
 	programmesDue: number;
 	/** Null when nothing is due. */
 	oldestDueAtMs: number | null;
@@ -33,22 +39,17 @@ export function newCounters(): EngineCounters {
 		finished: { delivered: 0, failed: 0 },
 		cancelled: 0,
 		lateResults: 0,
+		takenOver: 0,
+		missedLanes: 0,
 		inFlight: 0,
 		held: 0,
+		lanes: 0,
 		backlog: null,
 	};
 }
 
-export function countStored(
-	counters: EngineCounters,
-	settlements: readonly Settlement[],
-	settled: ReadonlySet<Settlement>,
-): void {
-	for (const settlement of settlements) {
-		if (!settled.has(settlement)) {
-			counters.lateResults++;
-			continue;
-		}
+export function countStored(counters: EngineCounters, settled: Iterable<Settlement>): void {
+	for (const settlement of settled) {
 		if (settlement.kind === "cancelled") counters.cancelled++;
 		if (settlement.kind === "finished") counters.finished[settlement.state]++;
 		if (settlement.kind === "finished" || settlement.kind === "retry") {
@@ -58,15 +59,19 @@ export function countStored(
 	}
 }
 
-export function findBacklog(agenda: readonly { dueAtMs: number }[], nowMs: number): Backlog {
-	let programmesDue = 0;
+/** `held` is since when each lane of this engine has something that waits; the others are nobody's. */
+export function sumBacklog(
+	held: ReadonlyMap<number, number>,
+	others: { waiting: number; waitingSinceMs: number | null },
+	nowMs: number,
+): Backlog {
+	const since =
+		others.waitingSinceMs === null ? [...held.values()] : [...held.values(), others.waitingSinceMs];
 	let oldestDueAtMs: number | null = null;
-	for (const { dueAtMs } of agenda) {
-		if (dueAtMs > nowMs) continue;
-		programmesDue++;
-		if (oldestDueAtMs === null || dueAtMs < oldestDueAtMs) oldestDueAtMs = dueAtMs;
+	for (const sinceMs of since) {
+		if (oldestDueAtMs === null || sinceMs < oldestDueAtMs) oldestDueAtMs = sinceMs;
 	}
-	return { readAtMs: nowMs, programmesDue, oldestDueAtMs };
+	return { readAtMs: nowMs, programmesDue: held.size + others.waiting, oldestDueAtMs };
 }
 
 /**

@@ -9,8 +9,9 @@ import { addConversion, addProgramme, newOwedEvent } from "../../test/support/ro
 import { openStore } from "../../test/support/test-database.ts";
 import { SEALING_IV_BYTES, SEALING_KEY_BYTES, sealSecret } from "../domain/sealing.ts";
 import { createRandom } from "../outside/random.ts";
+import { removeEndpoint } from "../store/endpoint-removal.ts";
 import { insertOwedEvents } from "../store/outbox.ts";
-import { type Programme, removeEndpoint, setEndpoint } from "../store/programmes.ts";
+import { type Programme, setEndpoint } from "../store/programmes.ts";
 import type { Store } from "../store/store.ts";
 import { Engine } from "./engine.ts";
 import { createPass } from "./pass.ts";
@@ -136,7 +137,7 @@ test("an event of a URL saved after the engine last looked is sent, and not canc
 	equal(posted.length, 2);
 });
 
-test("what a pass claims while the engine is being stopped is given back, and not sent", async (t) => {
+test("what a pass hands out while the engine is being stopped is given back, and not sent", async (t) => {
 	const { engine, store, clock, programme, posted, interrupt, owe } = await startEngine(t);
 	await owe();
 	let stopped: Promise<void> | undefined;
@@ -149,9 +150,12 @@ test("what a pass claims while the engine is being stopped is given back, and no
 	await clock.moveBy(100);
 	await stopped;
 	equal(posted.length, 0);
-	const queued = await store.db.selectFrom("queue").select("claim").execute();
+	equal((await store.db.selectFrom("queue").select("id").execute()).length, 1);
+	deepEqual(await store.db.selectFrom("handouts").selectAll().execute(), []);
+	deepEqual(await store.db.selectFrom("engines").selectAll().execute(), []);
+	const lanes = await store.db.selectFrom("lanes").select("engine_id").execute();
 	deepEqual(
-		queued.map(({ claim }) => claim),
+		lanes.map((lane) => lane.engine_id),
 		[null],
 	);
 });

@@ -1,21 +1,28 @@
-// The callback engine: it tells shops of what their conversions did. One pass is one transaction: it stores the
-// results that have come in and claims what is due and has room. Between passes requests are in flight and nothing
-// waits for the database.
+// The callback engine: it tells shops of what their conversions did. Each receiver has a lane in the store; engines
+// lease lanes that are due, and only the engine that holds a lane sends to its shop. One pass is one transaction: it
+// stores the results that have come in, leases lanes, and hands out what is due and has room. Between passes requests
+// are in flight and nothing waits for the database.
 //
 //   asleep ──something becomes due, or results wait──▶ passing ──▶ sending ──results──▶ passing …
-//   any ──stop──▶ draining: claims nothing, gives back what is held, waits for what is in flight ──▶ stopped
+//   passing ──the lease is gone──▶ everything in hand is void; it registers anew under another number
+//   any ──stop──▶ draining: hands out nothing, gives back what waits, waits for what is in flight, ends its lease
 //
-// What it relies on: a claim lapses after half a minute and every settlement names its claim, so an engine
-// that dies, stalls or loses the database harms nobody. What is sent again was not yet stored as sent.
+// What it relies on: every pass begins at the engine's own row, its lease. An engine that dies, stalls or loses the
+// database is taken over half a minute after its last renewal; without its row it can store nothing more, and it sends
+// nothing when its last renewal is old. What is sent again was not yet stored as sent.
 
+import { MINUTE_MS } from "../domain/time.ts";
 import type { Log } from "../ports.ts";
+import { registerEngine } from "../store/engines.ts";
+import { markDue } from "../store/lanes.ts";
 import type { Settlement } from "../store/queue.ts";
 import type { Store } from "../store/store.ts";
-import { Agenda, POLL_MS } from "./agenda.ts";
 import { Alarm } from "./alarm.ts";
-import { countStored, type EngineCounters, findBacklog, newCounters } from "./counters.ts";
+import { type EngineCounters, newCounters } from "./counters.ts";
 import { type Caps, Lanes } from "./lanes.ts";
+import { drawEngineId, type Lease, maySend } from "./lease.ts";
 import type { PassInput, PassOutput, RunPass } from "./pass.ts";
+import { Planner } from "./planner.ts";
 import { createSending, type Sending, type SendingDeps } from "./sending.ts";
 import { Targets } from "./targets.ts";
 
@@ -29,19 +36,22 @@ export interface EngineDeps extends SendingDeps {
 	onNotice: () => void;
 }
 
-/** Results per transaction: by then a commit costs each of them next to nothing. */
-const MAX_RESULTS_WAITING = 2_048;
 /** Stragglers are stored after this at the latest, so that the page shows them at once. */
 const RESULT_LINGER_MS = 100;
 /** Under load changes are announced thousands of times a second; a pass for each would be all we do. */
 const BUSY_PASS_GAP_MS = 5;
 const BACKOFF_MS: readonly number[] = [100, 500, 2_000, 5_000];
-/** On a clean stop: at once, and twice more if the database is away just then. After that the claims lapse. */
+/** On a clean stop: at once, and twice more if the database is away just then. After that the lease lapses. */
 const STOP_WAITS_MS: readonly number[] = [0, 500, 2_000];
+/** How often all receivers with something in the queue are walked for a lane that nobody would look at. */
+const SLOW_LOOK_MS = MINUTE_MS;
+
+/** Whoever gives a lane away says that it is due now, by a clock that may be ahead. */
+const MISSED_FOR_MS = 5 * MINUTE_MS;
 
 export class Engine {
 	readonly #deps: EngineDeps;
-	readonly #agenda = new Agenda();
+	readonly #planner: Planner;
 	readonly #targets: Targets;
 	readonly #lanes: Lanes;
 	readonly #sending: Sending;
@@ -49,11 +59,11 @@ export class Engine {
 	readonly #stopListening: () => void;
 	/** The next pass, at the latest. */
 	readonly #alarm: Alarm;
-	#results: Settlement[] = [];
-	/** So many results start a pass. Follows what is held, so that a single delivery is stored at once. */
-	#flushAt = 1;
+	/** Null before it is registered, and after it was lost. */
+	#lease: Lease | null = null;
 	#passing: Promise<void> | null = null;
 	#lastPassAtMs = 0;
+	#slowLookAtMs: number;
 	#failuresInARow = 0;
 	#isStopping = false;
 
@@ -61,18 +71,29 @@ export class Engine {
 		this.#deps = deps;
 		this.#targets = new Targets(deps.sealingKey, deps.log);
 		this.#lanes = new Lanes(deps.caps);
-		const parts = { lanes: this.#lanes, targets: this.#targets, mostInFlight: deps.caps.overall };
-		this.#sending = createSending({ ...deps, ...parts }, (settlement) => this.#keep(settlement));
+		const parts = { lanes: this.#lanes, targets: this.#targets };
+		this.#planner = new Planner({ ...parts, counters: this.#counters, log: deps.log });
+		this.#sending = createSending(
+			{
+				...deps,
+				...parts,
+				mostInFlight: deps.caps.overall,
+				maySend: (nowMs) => this.#lease !== null && maySend(this.#lease, nowMs),
+			},
+			(settlement) => this.#keep(settlement),
+		);
+		this.#slowLookAtMs = deps.clock.nowMs();
 		this.#alarm = new Alarm(deps.clock, () => this.#startPass());
 		this.#stopListening = deps.store.onDue((where) => this.#wake(where));
 		this.#startPass();
 	}
 
 	get counters(): EngineCounters {
-		return { ...this.#counters, inFlight: this.#lanes.inFlight, held: this.#lanes.held };
+		const { inFlight, held } = this.#lanes;
+		return { ...this.#counters, inFlight, held, lanes: this.#planner.heldLanes };
 	}
 
-	/** Takes no more, gives back what it holds, and finishes what is in flight: at most one deadline. */
+	/** Hands out no more, gives back what waits, finishes what is in flight (at most one deadline), ends its lease. */
 	async stop(): Promise<void> {
 		this.#isStopping = true;
 		this.#stopListening();
@@ -80,16 +101,20 @@ export class Engine {
 		const drained = this.#sending.stop();
 		await this.#passing;
 		await drained;
-		await this.#storeLastResults();
+		await this.#endLease();
 	}
 
-	/** Something has become due, or the URL or the secret of these programmes has changed. */
-	#wake(where: readonly number[] | "anywhere"): void {
+	/**
+	 * Something has become due, or the URL or the secret of these receivers has changed. Returns those whose lanes are
+	 * not held here: an engine of another process may have them.
+	 */
+	#wake(where: readonly number[] | "anywhere"): readonly number[] {
 		const nowMs = this.#deps.clock.nowMs();
-		this.#agenda.announce(where, nowMs);
-		if (where !== "anywhere") for (const programmeId of where) this.#targets.outdate(programmeId);
+		const elsewhere = this.#planner.announce(where, nowMs);
+		if (where !== "anywhere") for (const receiverId of where) this.#targets.outdate(receiverId);
 		if (nowMs - this.#lastPassAtMs >= BUSY_PASS_GAP_MS) this.#startPass();
 		else this.#sleepAtMost(BUSY_PASS_GAP_MS);
+		return this.#planner.isAlone ? [] : elsewhere;
 	}
 
 	#startPass(): void {
@@ -109,102 +134,116 @@ export class Engine {
 
 	async #passUntilQuiet(): Promise<void> {
 		do await this.#pass();
-		while (!this.#isStopping && this.#results.length >= this.#flushAt);
+		while (!this.#isStopping && (this.#lease === null || this.#planner.hasEnoughResults));
 	}
 
 	async #pass(): Promise<void> {
-		const nowMs = this.#deps.clock.nowMs();
+		const { clock, store, random } = this.#deps;
+		const nowMs = clock.nowMs();
 		this.#lastPassAtMs = nowMs;
-		if (this.#agenda.isOutdated(nowMs)) await this.#readAgenda(nowMs);
-		const requests = this.#lanes.claimRequests(this.#agenda.due(nowMs));
-		this.#agenda.startRound();
-		const used = [...requests.map(({ programmeId }) => programmeId), ...this.#lanes.waitingProgrammeIds()];
-		const targetsOf = this.#targets.startReading(used, nowMs);
-		if (this.#results.length === 0 && requests.length === 0 && targetsOf.length === 0) return;
-		const settlements = this.#results;
-		this.#results = [];
+		if (this.#lease === null) {
+			const engineId = drawEngineId(random);
+			await registerEngine(store.db, engineId, nowMs);
+			// Renewed with the first pass, which then looks at the other engines, too.
+			this.#lease = { engineId, renewedAtMs: Number.NEGATIVE_INFINITY };
+		}
+		const input = this.#planner.plan(this.#lease, nowMs);
+		const output = input === null ? null : await this.#run(this.#lease, input);
+		if (output === null) return;
+		this.#sending.take(output.choice.deliveries);
+		if (output.others !== null) this.#sending.giveBack(this.#planner.startLeaving());
+		if (output.others?.hasLapsed === true) await this.#takeOver(nowMs);
+		if (Math.abs(nowMs - this.#slowLookAtMs) >= SLOW_LOOK_MS) await this.#lookSlowly(nowMs);
+	}
+
+	/** Null when the lease is lost. */
+	async #run(lease: Lease, input: PassInput): Promise<PassOutput | null> {
 		try {
-			this.#learn(await this.#run({ settlements, requests, targetsOf, nowMs }), nowMs);
+			const output = await this.#deps.runPass(input);
+			if (output === null) {
+				this.#deps.log.warn({ engineId: lease.engineId }, "another engine has taken over; starting anew");
+				this.#lease = null;
+				this.#planner.voidAll(input.settlements);
+				return null;
+			}
+			if (input.renewal !== null) lease.renewedAtMs = input.nowMs;
+			this.#planner.learn(input, output);
+			if (output.hasNotice) this.#deps.onNotice();
+			return output;
 		} catch (error) {
-			// Nothing of it was stored. Results that came in meanwhile go behind these.
-			this.#results = [...settlements, ...this.#results];
+			this.#planner.putBack(input, input.nowMs);
 			throw error;
 		}
-		this.#flushAt = Math.min(MAX_RESULTS_WAITING, Math.max(1, Math.ceil(this.#lanes.held / 2)));
 	}
 
-	async #readAgenda(nowMs: number): Promise<void> {
-		const { store } = this.#deps;
-		const rows = await store.queue.agenda(store.db);
-		this.#agenda.fill(rows, nowMs);
-		this.#counters.backlog = findBacklog(rows, nowMs);
-		this.#lanes.forgetIdle();
-	}
-
-	async #run(input: PassInput): Promise<PassOutput> {
-		const passed = await this.#deps.runPass(input);
-		countStored(this.#counters, input.settlements, passed.settled);
-		if (passed.hasNotice) this.#deps.onNotice();
-		return passed;
-	}
-
-	#learn({ targets, claimed }: PassOutput, nowMs: number): void {
-		for (const target of targets) this.#targets.learn(target, nowMs);
-		for (const { programmeId, dueAtMs } of claimed.nextDue) {
-			this.#agenda.correct(programmeId, dueAtMs, nowMs);
+	/** Engines that have been silent for too long: what they had in hand is interrupted, and their lanes are free. */
+	async #takeOver(nowMs: number): Promise<void> {
+		const { store, log } = this.#deps;
+		for (;;) {
+			const taken = await store.transact((trx) => store.queue.takeOver(trx, nowMs));
+			if (taken === null) break;
+			this.#counters.takenOver++;
+			log.warn(taken, "took over from an engine that had fallen silent");
 		}
-		this.#sending.take(claimed.deliveries);
+		this.#planner.announce("anywhere", nowMs);
 	}
 
-	/** A claim has ended one way or another: its settlement waits for the next pass. */
+	/** Behind everything else. What it finds is a defect of ours: it is counted, and mended. */
+	async #lookSlowly(nowMs: number): Promise<void> {
+		const { store, log } = this.#deps;
+		this.#slowLookAtMs = nowMs;
+		// In a transaction: on SQLite the connection may be in the middle of somebody else's.
+		const missed = await store.transact((trx) => store.queue.findMissed(trx, nowMs + MISSED_FOR_MS));
+		if (missed.length === 0) return;
+		this.#counters.missedLanes += missed.length;
+		log.error({ missed: missed.length }, "deliveries were due that no engine would have looked at");
+		for (const { receiverId, dueAtMs } of missed) {
+			await store.transact((trx) => markDue(trx, [receiverId], dueAtMs));
+		}
+		this.#planner.announce("anywhere", nowMs);
+	}
+
+	/** A delivery was settled one way or another, and waits for the next pass. */
 	#keep(settlement: Settlement): void {
-		this.#results.push(settlement);
-		if (settlement.kind === "retry" || settlement.kind === "released") {
-			this.#agenda.note(settlement.delivery.programmeId, settlement.dueAtMs);
-		}
-		if (this.#results.length >= this.#flushAt) this.#startPass();
+		this.#planner.keep(settlement);
+		if (this.#planner.hasEnoughResults) this.#startPass();
 		else this.#sleepAtMost(RESULT_LINGER_MS);
 	}
 
 	#sleepUntilNext(): void {
-		const nowMs = this.#deps.clock.nowMs();
-		const canClaimNow = this.#lanes.claimRequests(this.#agenda.due(nowMs)).length > 0;
-		const waitsMs = [
-			this.#results.length > 0 ? RESULT_LINGER_MS : POLL_MS,
-			canClaimNow ? 0 : this.#agenda.nextAfter(nowMs) - nowMs,
-			...this.#lanes.waitingProgrammeIds().map((id) => this.#targets.freshForMs(id, nowMs)),
-		];
-		this.#sleepAtMost(Math.min(...waitsMs));
+		if (this.#lease !== null)
+			this.#sleepAtMost(this.#planner.nextPassInMs(this.#lease, this.#deps.clock.nowMs()));
 	}
 
 	#sleepAtMost(delayMs: number): void {
-		if (!this.#isStopping) this.#alarm.ringWithin(delayMs);
+		if (!this.#isStopping) this.#alarm.ringWithin(Math.max(0, delayMs));
 	}
 
 	#backOff(error: unknown): void {
 		const delayMs = BACKOFF_MS[Math.min(this.#failuresInARow, BACKOFF_MS.length - 1)] ?? 0;
 		this.#failuresInARow++;
-		this.#agenda.outdate();
 		this.#deps.log.error({ err: error, retryInMs: delayMs }, "the queue could not be reached; trying again");
 		this.#sleepAtMost(delayMs);
 	}
 
-	async #storeLastResults(): Promise<void> {
-		const { clock, log } = this.#deps;
+	async #endLease(): Promise<void> {
+		const { clock, log, store, runPass } = this.#deps;
+		const lease = this.#lease;
+		if (lease === null) return;
 		for (const waitMs of STOP_WAITS_MS) {
-			if (this.#results.length === 0) return;
-			await new Promise<void>((resolve) => clock.after(waitMs, resolve));
+			if (waitMs > 0) await new Promise<void>((resolve) => clock.after(waitMs, resolve));
+			const input = this.#planner.planLast(lease, clock.nowMs());
 			try {
-				await this.#run({ settlements: this.#results, requests: [], targetsOf: [], nowMs: clock.nowMs() });
-				this.#results = [];
+				const output = await runPass(input);
+				if (output !== null) this.#planner.learn(input, output);
+				// The engines of other processes take these lanes at once.
+				store.announceDue(input.leaving);
 				return;
 			} catch (error) {
+				this.#planner.putBack(input, input.nowMs);
 				log.warn({ err: error }, "the last results could not be stored");
 			}
 		}
-		log.error(
-			{ results: this.#results.length },
-			"stopping without the last results: they will be sent again",
-		);
+		log.error({}, "stopping without the last results: they will be sent again");
 	}
 }

@@ -1,7 +1,7 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { START_MS } from "../../test/support/clock.ts";
-import { addProgramme, claimedDelivery, delivered, failed, retried } from "../../test/support/rows.ts";
+import { addProgramme, delivered, dueDelivery, failed, retried } from "../../test/support/rows.ts";
 import { openStore } from "../../test/support/test-database.ts";
 import { MAIL_INTERVAL_MS } from "../domain/notice.ts";
 import { createRandom } from "../outside/random.ts";
@@ -43,7 +43,7 @@ async function setUp(t: TestContext): Promise<Setup> {
 	};
 }
 
-const claim = (programmeId: number) => claimedDelivery({ programmeId });
+const claim = (programmeId: number) => dueDelivery({ programmeId });
 
 test("the first final failure opens a notice to be mailed at once, with its cause", async (t) => {
 	const { store, programmeId, note, notices } = await setUp(t);

@@ -1,26 +1,26 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { claimedDelivery } from "../../test/support/rows.ts";
+import { dueDelivery } from "../../test/support/rows.ts";
 import { type Caps, Lanes } from "./lanes.ts";
 
 const CAPS: Caps = { perProgramme: 2, overall: 100 };
 const FAST_MS = 10;
 const SLOW_MS = 1_000;
 
-function hold(lanes: Lanes, programmeId: number, count: number): void {
-	for (let index = 0; index < count; index++) lanes.hold(claimedDelivery({ programmeId }));
+function hold(lanes: Lanes, receiverId: number, count: number): void {
+	for (let index = 0; index < count; index++) lanes.hold(dueDelivery({ receiverId }));
 }
 
-/** The programmes of what went out, in its order. */
+/** The receivers of what went out, in its order. */
 function send(lanes: Lanes, hasRoom?: () => boolean): number[] {
 	const sent: number[] = [];
-	lanes.sendReady(({ programmeId }) => sent.push(programmeId), hasRoom);
+	lanes.sendReady(({ receiverId }) => sent.push(receiverId), hasRoom);
 	return sent;
 }
 
-/** How much each may claim, in the order of the requests. */
-function limitsOf(lanes: Lanes, due: readonly number[]): [programmeId: number, limit: number][] {
-	return lanes.claimRequests(due).map(({ programmeId, limit }) => [programmeId, limit]);
+/** How much each may get, in the order of the wishes. */
+function limitsOf(lanes: Lanes, due: readonly number[]): [receiverId: number, limit: number][] {
+	return lanes.wishesFor(due).map(({ receiverId, limit }) => [receiverId, limit]);
 }
 
 test("a lane has at most its cap in flight, and what lands makes room for as much", () => {
@@ -43,7 +43,7 @@ test("a full lane holds up nobody else", () => {
 
 test("all lanes together have at most the overall cap in flight", () => {
 	const lanes = new Lanes({ perProgramme: 2, overall: 3 });
-	for (const programmeId of [1, 2, 3]) hold(lanes, programmeId, 2);
+	for (const receiverId of [1, 2, 3]) hold(lanes, receiverId, 2);
 	deepEqual(send(lanes), [1, 2, 3]);
 	equal(lanes.inFlight, 3);
 });
@@ -55,10 +55,10 @@ test("a lane with many waiting does not starve others when the overall cap binds
 	hold(lanes, 3, 2);
 	const order: number[] = [];
 	for (let round = 0; round < 6; round++) {
-		const [programmeId] = send(lanes);
-		ok(programmeId !== undefined);
-		order.push(programmeId);
-		lanes.land(programmeId, FAST_MS);
+		const [receiverId] = send(lanes);
+		ok(receiverId !== undefined);
+		order.push(receiverId);
+		lanes.land(receiverId, FAST_MS);
 	}
 	deepEqual(order, [1, 2, 3, 1, 2, 3]);
 });
@@ -104,14 +104,14 @@ test("what was not sent after all says nothing about the shop's speed", () => {
 	deepEqual(limitsOf(lanes, [1]), [[1, before + 1]], "still a fast one, with room for one more");
 });
 
-test("however many programmes are due, each may claim something, and none the others' share", () => {
+test("however many lanes are due, each may get something, and none the others' share", () => {
 	const lanes = new Lanes({ perProgramme: 1_000, overall: 10_000 });
 	const due = Array.from({ length: 3_000 }, (_, index) => index + 1);
 	const limits = limitsOf(lanes, due).map(([, limit]) => limit);
 	equal(limits.length, 3_000);
 	ok(Math.max(...limits) - Math.min(...limits) <= 1, "an even share");
 	hold(lanes, 1, 100_000);
-	deepEqual(limitsOf(lanes, due), [], "when too much is held nothing more is claimed");
+	deepEqual(limitsOf(lanes, due), [], "when too much is held nothing more is handed out");
 });
 
 test("what waits can be given back, and only what is in flight remains", () => {
@@ -119,32 +119,32 @@ test("what waits can be given back, and only what is in flight remains", () => {
 	hold(lanes, 1, 5);
 	hold(lanes, 2, 1);
 	const sent = send(lanes);
-	equal(lanes.takeWaiting().length, 3);
+	equal(lanes.takeWaiting([1, 2]).length, 3);
 	equal(lanes.held, 3);
-	for (const programmeId of sent) lanes.land(programmeId, FAST_MS);
+	for (const receiverId of sent) lanes.land(receiverId, FAST_MS);
 	deepEqual([lanes.inFlight, lanes.held, send(lanes).length], [0, 0, 0]);
 });
 
 test("idle lanes are forgotten with what was learned of their shops; busy ones are not", () => {
 	const lanes = new Lanes(CAPS);
 	const [idle, busy] = [1, 2];
-	for (const programmeId of [idle, busy]) {
-		hold(lanes, programmeId, 1);
+	for (const receiverId of [idle, busy]) {
+		hold(lanes, receiverId, 1);
 		send(lanes);
-		lanes.land(programmeId, FAST_MS);
+		lanes.land(receiverId, FAST_MS);
 	}
 	hold(lanes, busy, 1);
-	lanes.forgetIdle();
+	lanes.forgetIdle([idle, busy, 99]);
 	const [[, ofIdle = 0] = [], [, ofBusy = 0] = []] = limitsOf(lanes, [idle, busy]);
 	equal(ofIdle, CAPS.perProgramme, "unknown again");
 	ok(ofBusy > CAPS.perProgramme, "known to be fast");
 });
 
-test("programmes with something that waits are told, and not those with everything in flight", () => {
+test("receivers with something that waits are told, and not those with everything in flight", () => {
 	const lanes = new Lanes(CAPS);
 	hold(lanes, 1, 2);
 	send(lanes);
 	hold(lanes, 2, 3);
 	send(lanes);
-	deepEqual(lanes.waitingProgrammeIds(), [2]);
+	deepEqual(lanes.waitingReceiverIds(), [2]);
 });

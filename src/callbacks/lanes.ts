@@ -1,17 +1,17 @@
-// A lane is one programme's way to its shop: what is claimed and waits, and what is in flight. Caps per lane and over
-// all lanes keep a hanging shop from delaying anybody else. Lanes are written here and nowhere else.
+// A lane is the way to one receiver's shop: what is in hand and waits, and what is in flight. Caps per lane and over
+// all lanes keep a hanging shop from delaying anybody else. What is sent is decided here and nowhere else.
 
-import type { ClaimedDelivery, ClaimRequest } from "../store/queue.ts";
+import type { DueDelivery } from "../store/queue.ts";
 
 export interface Caps {
-	/** Requests in flight to one programme's shop. */
+	/** Requests in flight to one receiver's shop. */
 	perProgramme: number;
 	/** Requests in flight in this process. */
 	overall: number;
 }
 
 interface Lane {
-	waiting: ClaimedDelivery[];
+	waiting: DueDelivery[];
 	inFlight: number;
 	lastTookMs: number;
 	/** In the line of lanes that may send: at most once, so that all lanes are served in order. */
@@ -19,11 +19,11 @@ interface Lane {
 }
 
 /**
- * A shop that answers within this gets more claimed ahead of sending, so that one commit serves many
+ * A shop that answers within this gets more handed out ahead of sending, so that one commit serves many
  * deliveries; a slower one gets only what can go out at once.
  */
 const FAST_ANSWER_MS = 250;
-/** With eight in flight at 250 ms each, sixteen rounds pass in four seconds: well within the claim. */
+/** With eight in flight at 250 ms each, sixteen rounds pass in four seconds: little is in hand when a process dies. */
 const ROUNDS_AHEAD = 16;
 /** Over all lanes; a held delivery is about a kilobyte. */
 const MAX_HELD = 8_192;
@@ -43,30 +43,35 @@ export class Lanes {
 		return this.#inFlight;
 	}
 
-	/** Claimed: waiting or in flight. */
+	/** In hand: waiting or in flight. */
 	get held(): number {
 		return this.#held;
 	}
 
-	/** How much to claim for each due programme: what its lane has room for, shared out evenly. */
-	claimRequests(dueProgrammeIds: readonly number[]): ClaimRequest[] {
-		let room = MAX_HELD - this.#held;
-		let left = dueProgrammeIds.length;
-		const requests: ClaimRequest[] = [];
-		for (const programmeId of dueProgrammeIds) {
+	/** How much to hand out of each due lane: what it has room for, shared out evenly. */
+	wishesFor(dueReceiverIds: readonly number[]): { receiverId: number; limit: number }[] {
+		let room = this.room;
+		let left = dueReceiverIds.length;
+		const requests: { receiverId: number; limit: number }[] = [];
+		for (const receiverId of dueReceiverIds) {
 			if (room <= 0) break;
 			const fairShare = Math.max(1, Math.floor(room / left));
 			left--;
-			const limit = Math.min(this.#roomOf(programmeId), fairShare);
+			const limit = Math.min(this.#roomOf(receiverId), fairShare);
 			if (limit <= 0) continue;
-			requests.push({ programmeId, limit });
+			requests.push({ receiverId, limit });
 			room -= limit;
 		}
 		return requests;
 	}
 
-	hold(delivery: ClaimedDelivery): void {
-		const lane = this.#laneOf(delivery.programmeId);
+	/** So much more may be in hand, over all lanes. */
+	get room(): number {
+		return MAX_HELD - this.#held;
+	}
+
+	hold(delivery: DueDelivery): void {
+		const lane = this.#laneOf(delivery.receiverId);
 		lane.waiting.push(delivery);
 		this.#held++;
 		this.#lineUp(lane);
@@ -76,7 +81,7 @@ export class Lanes {
 	 * What may go out now, one from each lane after the other, as long as `hasRoom` says so. Each one sent must
 	 * come back with `land`. False when something is ready and has to wait for room.
 	 */
-	sendReady(send: (delivery: ClaimedDelivery) => void, hasRoom: () => boolean = () => true): boolean {
+	sendReady(send: (delivery: DueDelivery) => void, hasRoom: () => boolean = () => true): boolean {
 		while (this.#inFlight < this.#caps.overall) {
 			if (this.#ready.length > 0 && !hasRoom()) return false;
 			const lane = this.#ready.shift();
@@ -93,8 +98,8 @@ export class Lanes {
 	}
 
 	/** What was sent has ended, or was not sent after all: `tookMs` is then null. */
-	land(programmeId: number, tookMs: number | null): void {
-		const lane = this.#laneOf(programmeId);
+	land(receiverId: number, tookMs: number | null): void {
+		const lane = this.#laneOf(receiverId);
 		if (tookMs !== null) lane.lastTookMs = tookMs;
 		lane.inFlight--;
 		this.#inFlight--;
@@ -102,34 +107,39 @@ export class Lanes {
 		this.#lineUp(lane);
 	}
 
-	/** Programmes with claimed deliveries that are not sent yet. */
-	waitingProgrammeIds(): number[] {
+	/** Receivers with deliveries in hand that are not sent yet. */
+	waitingReceiverIds(): number[] {
 		const ids: number[] = [];
-		for (const [programmeId, { waiting }] of this.#lanes) if (waiting.length > 0) ids.push(programmeId);
+		for (const [receiverId, { waiting }] of this.#lanes) if (waiting.length > 0) ids.push(receiverId);
 		return ids;
 	}
 
-	/** Everything that is claimed but not sent; the lanes then wait for what is in flight only. */
-	takeWaiting(): ClaimedDelivery[] {
-		const waiting: ClaimedDelivery[] = [];
-		for (const lane of this.#lanes.values()) waiting.push(...lane.waiting.splice(0));
+	/** When the first that waits in this lane was due. */
+	waitingSinceMs(receiverId: number): number | undefined {
+		return this.#lanes.get(receiverId)?.waiting[0]?.dueAtMs;
+	}
+
+	/** What is in hand of these and not sent; the lanes then wait for what is in flight only. */
+	takeWaiting(receiverIds: readonly number[]): DueDelivery[] {
+		const waiting = receiverIds.flatMap((receiverId) => this.#lanes.get(receiverId)?.waiting.splice(0) ?? []);
 		this.#held -= waiting.length;
 		return waiting;
 	}
 
-	/** Lanes nobody uses are forgotten, so that memory follows the shops that are busy now. */
-	forgetIdle(): void {
-		for (const [programmeId, { inFlight, waiting }] of this.#lanes) {
-			if (inFlight === 0 && waiting.length === 0) this.#lanes.delete(programmeId);
+	/** Of these, lanes with nothing in hand are forgotten, so that memory follows the shops that are busy now. */
+	forgetIdle(receiverIds: readonly number[]): void {
+		for (const receiverId of receiverIds) {
+			const lane = this.#lanes.get(receiverId);
+			if (lane?.inFlight === 0 && lane.waiting.length === 0) this.#lanes.delete(receiverId);
 		}
 	}
 
-	#laneOf(programmeId: number): Lane {
-		const known = this.#lanes.get(programmeId);
+	#laneOf(receiverId: number): Lane {
+		const known = this.#lanes.get(receiverId);
 		if (known !== undefined) return known;
 		// An unknown shop is taken for slow until its first answer.
 		const lane: Lane = { waiting: [], inFlight: 0, lastTookMs: FAST_ANSWER_MS, isReady: false };
-		this.#lanes.set(programmeId, lane);
+		this.#lanes.set(receiverId, lane);
 		return lane;
 	}
 
@@ -139,8 +149,8 @@ export class Lanes {
 		this.#ready.push(lane);
 	}
 
-	#roomOf(programmeId: number): number {
-		const lane = this.#lanes.get(programmeId);
+	#roomOf(receiverId: number): number {
+		const lane = this.#lanes.get(receiverId);
 		if (lane === undefined) return this.#caps.perProgramme;
 		const rounds = lane.lastTookMs < FAST_ANSWER_MS ? ROUNDS_AHEAD : 1;
 		return this.#caps.perProgramme * rounds - lane.waiting.length - lane.inFlight;

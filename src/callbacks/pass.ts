@@ -1,79 +1,169 @@
-// One pass of the engine over the store, as one transaction: results in, the notices they cause, claims out.
+// One pass of the engine over the store, as one transaction: results in, the notices they cause, lanes and deliveries
+// out. It begins at the engine's lease: without it nothing is written.
 
 import { HOUR_MS } from "../domain/time.ts";
 import type { Random } from "../ports.ts";
 import { addCallbackCounts, type CallbackCount } from "../store/callback-hours.ts";
+import { endEngine } from "../store/engines.ts";
 import { noteFirstCallbacks } from "../store/first-times.ts";
-import type { CallbackTarget, Claimed, ClaimRequest, Settlement } from "../store/queue.ts";
-import type { Store } from "../store/store.ts";
+import type {
+	CallbackTarget,
+	DueDelivery,
+	DueRead,
+	Leased,
+	Others,
+	PassBegun,
+	Renewal,
+	Settlement,
+} from "../store/queue.ts";
+import type { Db, Store } from "../store/store.ts";
 import { noteFailures } from "./failure-notices.ts";
+import type { Choice, LaneRequest } from "./held-lanes.ts";
 
 export interface PassInput {
+	engineId: number;
+	/** Null when the last renewal is young enough. */
+	renewal: Renewal | null;
+	/** The pass before it failed without a word: which lanes the engine has must be read. */
+	isInDoubt: boolean;
 	settlements: readonly Settlement[];
-	requests: readonly ClaimRequest[];
-	/** Programmes whose target is to be read. */
-	targetsOf: readonly number[];
+	/** Null when nobody's lanes are not looked at. */
+	lease: { limit: number; dueBeforeMs: number } | null;
+	/** What to read, now that these were let go and these were leased; one may be both. */
+	requestsFor(gone: readonly number[], leased: readonly number[]): readonly LaneRequest[];
+	choose(requests: readonly LaneRequest[], read: DueRead): Choice;
+	/** Receivers whose target is to be read, now that these were handed out. */
+	targetsFor(deliveries: readonly DueDelivery[]): readonly number[];
+	/** The number of the handout, and those of which everything is settled with this pass. */
+	handout: number;
+	endedHandouts: readonly number[];
+	/** Lanes to be shut, those that were shut before, and those that another engine should have. */
+	shut: readonly number[];
+	shutBefore: readonly { receiverId: number; fence: number | null }[];
+	leaving: readonly number[];
+	/** The engine stops: nothing is in hand any more, and its lease ends with this pass. */
+	isLast: boolean;
 	nowMs: number;
 }
 
 export interface PassOutput {
-	/** Those whose claim was still ours; the others changed nothing. */
+	/** Those that were in the queue as they were handed out; the others changed nothing. */
 	settled: ReadonlySet<Settlement>;
-	claimed: Claimed;
+	begun: PassBegun;
+	/** The lanes it had before this pass moved any; null when it was not in doubt. */
+	lanesBefore: readonly number[] | null;
+	/** Null without a renewal. */
+	others: Others | null;
+	leased: Leased | null;
+	choice: Choice;
 	targets: readonly CallbackTarget[];
+	shut: readonly number[];
+	/** Lanes that are not this engine's any more. */
+	gone: readonly number[];
 	/** A notice was written that may have to be mailed. */
 	hasNotice: boolean;
 }
 
-export type RunPass = (input: PassInput) => Promise<PassOutput>;
+/** Null when the lease is lost: somebody has taken over, and nothing was written. */
+export type RunPass = (input: PassInput) => Promise<PassOutput | null>;
 
-/** Programmes whose first answer is known to be noted. Dropped when there are more: asking again is cheap. */
-const MAX_REMEMBERED_PROGRAMMES = 10_000;
+/** Receivers whose first answer is known to be noted. Dropped when there are more: asking again is cheap. */
+const MAX_REMEMBERED_RECEIVERS = 10_000;
 
 export function createPass(store: Store, random: Random): RunPass {
 	const answered = new Set<number>();
-	/** Programmes with an open notice of failing callbacks, as far as is known here: a success ends it. */
+	/** Receivers with an open notice of failing callbacks, as far as is known here: a success ends it. */
 	const failing = new Set<number>();
-	return async ({ settlements, requests, targetsOf, nowMs }) => {
-		const { told, ...output } = await store.transact(async (trx) => {
-			const latest = dropSuperseded(settlements);
-			const ours = latest.length === 0 ? new Set<number>() : await store.queue.settle(trx, latest);
-			const settled = latest.filter((settlement) => ours.has(settlement.delivery.id));
-			// Before the claim: removing a URL locks the programme first, then the free rows of the queue. The same
-			// order here avoids a deadlock.
+	return async (input) => {
+		const { nowMs } = input;
+		const passed = await store.transact(async (trx) => {
+			const begun = await store.queue.beginPass(trx, input.engineId, input.renewal);
+			if (begun === null) return null;
+			const lanesBefore = input.isInDoubt ? await store.queue.listLanes(trx, input.engineId) : null;
+			const { settlements } = input;
+			const ids = settlements.length === 0 ? new Set<number>() : await store.queue.settle(trx, settlements);
+			const settled = settlements.filter((settlement) => ids.has(settlement.delivery.id));
 			await noteFirstCallbacks(
 				trx,
 				deliveredTo(settled).filter((id) => !answered.has(id)),
 				nowMs,
 			);
 			const told = await noteFailures(trx, random, settled, failing, nowMs);
-			const claimed = await store.queue.claim(trx, requests, claimNumber(random), nowMs);
-			// After the claim, so that targets are at least as new as the deliveries just claimed.
-			const targets = await store.queue.readTargets(trx, targetsOf);
-			// Last: engines that share a busy programme then wait for each other's commit, and for nothing else.
+			const lanes = await moveLanes(store, trx, input, begun);
+			const handedOut = await handOut(store, trx, input, lanes);
+			// Last: engines whose results meet in one hour then wait for each other's commit, and for nothing else.
 			await addCallbackCounts(trx, countHours(settled));
+			const others = input.renewal === null ? null : await store.queue.readOthers(trx, input.engineId, nowMs);
 			const hasNotice = told.failing.length > 0 || told.recovered.length > 0;
-			return { settled: new Set(settled), claimed, targets, hasNotice, told };
+			const output: PassOutput = {
+				settled: new Set(settled),
+				begun,
+				lanesBefore,
+				others,
+				hasNotice,
+				...lanes,
+				...handedOut,
+			};
+			return { output, told };
 		});
-		if (answered.size > MAX_REMEMBERED_PROGRAMMES) answered.clear();
+		if (passed === null) return null;
+		const { output, told } = passed;
+		if (answered.size > MAX_REMEMBERED_RECEIVERS) answered.clear();
 		for (const id of deliveredTo(output.settled)) answered.add(id);
 		for (const id of told.failing) failing.add(id);
 		for (const id of told.recovered) failing.delete(id);
-		for (const { programmeId, isFailing } of output.targets) {
-			if (isFailing) failing.add(programmeId);
-			else failing.delete(programmeId);
+		for (const { receiverId, isFailing } of output.targets) {
+			if (isFailing) failing.add(receiverId);
+			else failing.delete(receiverId);
 		}
 		return output;
 	};
 }
 
+async function moveLanes(
+	{ queue }: Store,
+	trx: Db,
+	{ engineId, lease, shut, shutBefore, leaving, isLast, nowMs }: PassInput,
+	{ transaction, endedBelow }: PassBegun,
+): Promise<Pick<PassOutput, "leased" | "shut" | "gone">> {
+	// The second look at a lane comes when every transaction has ended that began before the first was stored: one of
+	// them may have seen the lane due, and said nothing of the event that it had just written.
+	const quiet = shutBefore
+		.filter(({ fence }) => (fence ?? transaction) <= endedBelow)
+		.map(({ receiverId }) => receiverId);
+	const gone = quiet.length === 0 ? [] : await queue.letGo(trx, engineId, quiet);
+	if (leaving.length > 0) gone.push(...(await queue.passOn(trx, engineId, leaving, nowMs)));
+	if (isLast) await endEngine(trx, engineId);
+	return {
+		gone,
+		shut: shut.length === 0 ? [] : await queue.shut(trx, engineId, shut),
+		leased: lease === null ? null : await queue.lease(trx, engineId, lease.limit, lease.dueBeforeMs),
+	};
+}
+
+async function handOut(
+	{ queue }: Store,
+	trx: Db,
+	input: PassInput,
+	{ gone, leased }: Pick<PassOutput, "gone" | "leased">,
+): Promise<Pick<PassOutput, "choice" | "targets">> {
+	const { engineId, handout: number, endedHandouts, nowMs } = input;
+	const requests = input.requestsFor(gone, leased?.receiverIds ?? []);
+	const choice = input.choose(requests, await queue.readDue(trx, requests, nowMs));
+	const { deliveries } = choice;
+	if (deliveries.length > 0 || endedHandouts.length > 0)
+		await queue.handOut(trx, engineId, { number, deliveries }, endedHandouts, nowMs);
+	// After reading, so that targets are at least as new as the deliveries just handed out.
+	return { choice, targets: await queue.readTargets(trx, input.targetsFor(deliveries)) };
+}
+
 function deliveredTo(settled: Iterable<Settlement>): number[] {
-	const programmeIds = new Set<number>();
+	const receiverIds = new Set<number>();
 	for (const settlement of settled) {
 		if (settlement.kind === "finished" && settlement.state === "delivered")
-			programmeIds.add(settlement.delivery.programmeId);
+			receiverIds.add(settlement.delivery.receiverId);
 	}
-	return [...programmeIds];
+	return [...receiverIds];
 }
 
 /** How many attempts were answered 2xx and how many were not, by programme and hour. */
@@ -81,7 +171,7 @@ function countHours(settled: readonly Settlement[]): CallbackCount[] {
 	const counts = new Map<string, CallbackCount>();
 	for (const settlement of settled) {
 		if (settlement.kind !== "finished" && settlement.kind !== "retry") continue;
-		const { programmeId } = settlement.delivery;
+		const { receiverId: programmeId } = settlement.delivery;
 		const hourMs = Math.floor(settlement.endedAtMs / HOUR_MS) * HOUR_MS;
 		const name = `${programmeId} ${hourMs}`;
 		const count = counts.get(name) ?? { programmeId, hourMs, delivered: 0, failed: 0 };
@@ -90,17 +180,4 @@ function countHours(settled: readonly Settlement[]): CallbackCount[] {
 		counts.set(name, count);
 	}
 	return [...counts.values()];
-}
-
-/**
- * One for each delivery. A result waits for a database that fails, its claim lapses, and this very engine takes the
- * delivery again: then the earlier result is nobody's any more.
- */
-function dropSuperseded(settlements: readonly Settlement[]): Settlement[] {
-	return [...new Map(settlements.map((settlement) => [settlement.delivery.id, settlement])).values()];
-}
-
-/** Large enough that two engines never draw the same number for one delivery; exact as a number. */
-function claimNumber(random: Random): number {
-	return Number.parseInt(random.hex(6), 16);
 }

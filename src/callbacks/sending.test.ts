@@ -1,8 +1,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
-import { claimedDelivery } from "../../test/support/rows.ts";
+import { dueDelivery } from "../../test/support/rows.ts";
 import { signingKey } from "../domain/signature.ts";
-import type { ClaimedDelivery } from "../store/queue.ts";
 import { judgeSending } from "./sending.ts";
 import type { KnownTarget, Target } from "./targets.ts";
 
@@ -15,12 +14,12 @@ const TARGET: Target = {
 	key: signingKey("rbs_1"),
 };
 
-const DELIVERY = claimedDelivery({ claimedAtMs: NOW_MS, endpointEpoch: 3 });
+const DELIVERY = dueDelivery({ endpointEpoch: 3 });
 
-/** Where it goes, or how its claim ends and when it is due again, counted from now. */
-function judge(known: Partial<KnownTarget> | undefined, delivery: Partial<ClaimedDelivery> = {}): unknown {
+/** Where it goes, or how it is settled and when it is due again, counted from now. */
+function judge(known: Partial<KnownTarget> | undefined, maySend = true): unknown {
 	const present = known && { target: TARGET, endpointEpoch: 3, ...known };
-	const { target, unsent } = judgeSending(present, { ...DELIVERY, ...delivery }, NOW_MS);
+	const { target, unsent } = judgeSending(present, DELIVERY, NOW_MS, maySend);
 	if (target !== null) return target.url;
 	return unsent.kind === "released" ? [unsent.kind, unsent.dueAtMs - NOW_MS] : unsent.kind;
 }
@@ -42,11 +41,21 @@ test("without a URL or an openable secret it is given back, to be looked at agai
 	deepEqual(judge({ target: null }), ["released", 5_000]);
 });
 
-test("what was held for so long that its claim might lapse is given back at once", () => {
-	equal(judge({}, { claimedAtMs: NOW_MS - 20_000 }), TARGET.url);
-	deepEqual(judge({}, { claimedAtMs: NOW_MS - 20_001 }), ["released", 0]);
+test("while the lease may have lapsed nothing is sent: it is given back at once", () => {
+	deepEqual(judge({}, false), ["released", 0]);
+	equal(judge({ endpointEpoch: 4 }, false), "cancelled", "what will never be sent needs no lease");
 });
 
-test("where nothing is known any more it is given back at once, to be claimed with its target", () => {
+test("a clock that was set back since it was handed out makes nothing go out early", () => {
+	const early = judgeSending(
+		{ target: TARGET, endpointEpoch: 3 },
+		{ ...DELIVERY, dueAtMs: NOW_MS + 1 },
+		NOW_MS,
+		true,
+	);
+	deepEqual(early.unsent?.kind === "released" && early.unsent.dueAtMs, NOW_MS + 1);
+});
+
+test("where nothing is known any more it is given back at once, to be handed out with its target", () => {
 	deepEqual(judge(undefined), ["released", 0]);
 });

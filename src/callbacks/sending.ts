@@ -1,8 +1,8 @@
-// What is claimed goes out: as many requests at once as the lanes and the pace allow, and for each claim one
+// What is in hand goes out: as many requests at once as the lanes and the pace allow, and for each delivery one
 // settlement, whether its request was answered or there was a reason to send nothing.
 
 import type { Clock, Random, Transport } from "../ports.ts";
-import { CLAIM_LAPSE_MS, type ClaimedDelivery, type Settlement } from "../store/queue.ts";
+import type { DueDelivery, Settlement } from "../store/queue.ts";
 import { Alarm } from "./alarm.ts";
 import { createPreparer, settleAnswer } from "./attempt.ts";
 import type { Lanes } from "./lanes.ts";
@@ -19,19 +19,25 @@ export interface SendingDeps {
 }
 
 export interface Sending {
-	/** Deliveries that were just claimed. */
-	take(deliveries: readonly ClaimedDelivery[]): void;
+	/** Deliveries that were just handed out. */
+	take(deliveries: readonly DueDelivery[]): void;
+	/** What waits in these lanes is given back. */
+	giveBack(receiverIds: readonly number[]): void;
 	/** Gives back what waits, and resolves when nothing is in flight any more: at most one deadline later. */
 	stop(): Promise<void>;
 }
 
-/** An attempt takes at most five seconds; a claim older than this might lapse before its result is stored. */
-const SENDABLE_FOR_MS = CLAIM_LAPSE_MS - 10_000;
 /** A secret that cannot be opened is looked at again after this: somebody may have set the right key. */
 const NO_TARGET_RETRY_MS = 5_000;
 
 export function createSending(
-	deps: SendingDeps & { lanes: Lanes; targets: Targets; mostInFlight: number },
+	deps: SendingDeps & {
+		lanes: Lanes;
+		targets: Targets;
+		mostInFlight: number;
+		/** Whether the engine's lease is young enough for another attempt. */
+		maySend: (nowMs: number) => boolean;
+	},
 	onSettled: (settlement: Settlement) => void,
 ): Sending {
 	const { clock, lanes, targets, busyShare } = deps;
@@ -52,9 +58,10 @@ export function createSending(
 		paceAlarm.ringWithin(PACE_MS);
 	}
 
-	function send(delivery: ClaimedDelivery): void {
+	function send(delivery: DueDelivery): void {
 		const startedAtMs = clock.nowMs();
-		const { target, unsent } = judgeSending(targets.find(delivery.programmeId), delivery, startedAtMs);
+		const known = targets.find(delivery.receiverId);
+		const { target, unsent } = judgeSending(known, delivery, startedAtMs, deps.maySend(startedAtMs));
 		if (target === null) {
 			land(unsent, null);
 			return;
@@ -69,12 +76,12 @@ export function createSending(
 	}
 
 	function land(settlement: Settlement, tookMs: number | null): void {
-		lanes.land(settlement.delivery.programmeId, tookMs);
+		lanes.land(settlement.delivery.receiverId, tookMs);
 		onSettled(settlement);
 		if (lanes.inFlight === 0) drained?.resolve();
 	}
 
-	function giveBack(deliveries: readonly ClaimedDelivery[]): void {
+	function release(deliveries: readonly DueDelivery[]): void {
 		const dueAtMs = clock.nowMs();
 		for (const delivery of deliveries) onSettled({ kind: "released", delivery, dueAtMs });
 	}
@@ -82,16 +89,17 @@ export function createSending(
 	return {
 		take(deliveries) {
 			if (drained !== null) {
-				giveBack(deliveries);
+				release(deliveries);
 				return;
 			}
 			for (const delivery of deliveries) lanes.hold(delivery);
 			sendReady();
 		},
+		giveBack: (receiverIds) => release(lanes.takeWaiting(receiverIds)),
 		stop() {
 			drained = Promise.withResolvers<void>();
 			paceAlarm.cancel();
-			giveBack(lanes.takeWaiting());
+			release(lanes.takeWaiting(lanes.waitingReceiverIds()));
 			if (lanes.inFlight === 0) drained.resolve();
 			return drained.promise;
 		},
@@ -100,17 +108,18 @@ export function createSending(
 
 export type Judgement = { target: Target; unsent: null } | { target: null; unsent: Settlement };
 
-/** May a claimed delivery go out now, and where to; or how its claim ends without anything being sent. */
+/** May a delivery in hand go out now, and where to; or how it is settled without anything being sent. */
 export function judgeSending(
 	known: KnownTarget | undefined,
-	delivery: ClaimedDelivery,
+	delivery: DueDelivery,
 	nowMs: number,
+	maySend: boolean,
 ): Judgement {
 	const release = (dueAtMs: number): Judgement => ({
 		target: null,
 		unsent: { kind: "released", delivery, dueAtMs },
 	});
-	// Forgotten because so many others were read since: whoever claims it again reads it anew.
+	// Forgotten because so many others were read since: when it is handed out again, it is read anew.
 	if (known === undefined) return release(nowMs);
 	const { target, endpointEpoch } = known;
 	if (delivery.endpointEpoch < endpointEpoch) {
@@ -118,6 +127,7 @@ export function judgeSending(
 	}
 	// Of a later epoch: another process has saved a URL since the target was read. Next time it is read again.
 	if (target === null || delivery.endpointEpoch > endpointEpoch) return release(nowMs + NO_TARGET_RETRY_MS);
-	const isTooOld = nowMs - delivery.claimedAtMs > SENDABLE_FOR_MS;
-	return isTooOld ? release(nowMs) : { target, unsent: null };
+	// The clock was set back since it was handed out: nothing goes out early.
+	if (nowMs < delivery.dueAtMs) return release(delivery.dueAtMs);
+	return maySend ? { target, unsent: null } : release(nowMs);
 }

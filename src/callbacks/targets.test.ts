@@ -13,7 +13,7 @@ const NOW_MS = 1_000_000;
 
 function found(change: Partial<CallbackTarget> = {}): CallbackTarget {
 	return {
-		programmeId: PROGRAMME,
+		receiverId: PROGRAMME,
 		endpointId: 1,
 		endpointEpoch: 0,
 		url: "https://shop.example/postback?a=b",
@@ -81,8 +81,8 @@ test("what may have changed is read again, also when it changes while it is bein
 
 test("memory stays bounded: what was read longest ago is forgotten", () => {
 	const { targets } = setUp();
-	for (let programmeId = 1; programmeId <= 10_001; programmeId++) {
-		targets.learn(found({ programmeId, endpointId: null, url: null }), NOW_MS);
+	for (let receiverId = 1; receiverId <= 10_001; receiverId++) {
+		targets.learn(found({ receiverId, endpointId: null, url: null }), NOW_MS);
 	}
 	deepEqual([targets.find(1), targets.find(2)?.target], [undefined, null]);
 });

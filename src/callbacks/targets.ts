@@ -1,6 +1,6 @@
-// Where each programme's callbacks go and how they are signed, as this engine knows it. The rule: what was read is
-// fresh for a second, or until somebody says that it may have changed. Before a pass the engine asks which of the
-// programmes that it claims for or holds deliveries of are not fresh, and reads those in the pass's transaction.
+// Where each receiver's callbacks go and how they are signed, as this engine knows it. The rule: what was read is
+// fresh for a second, or until somebody says that it may have changed. In a pass the engine asks which of the
+// receivers that it has deliveries of in hand are not fresh, and reads those in the pass's transaction.
 
 import { parsePostbackUrl } from "../domain/postback-url.ts";
 import { openSecret } from "../domain/sealing.ts";
@@ -43,7 +43,7 @@ export class Targets {
 	readonly #log: Log;
 	/** In the order in which they were read. */
 	readonly #known = new Map<number, Entry>();
-	/** What the pass under way reads; a programme leaves it when something of it changes meanwhile. */
+	/** What the pass under way reads; a receiver leaves it when something of it changes meanwhile. */
 	#reading = new Set<number>();
 
 	constructor(sealingKey: Uint8Array, log: Log) {
@@ -51,37 +51,37 @@ export class Targets {
 		this.#log = log;
 	}
 
-	find(programmeId: number): KnownTarget | undefined {
-		return this.#known.get(programmeId);
+	find(receiverId: number): KnownTarget | undefined {
+		return this.#known.get(receiverId);
 	}
 
 	/** What is known of it, or is being read just now, may be wrong. */
-	outdate(programmeId: number): void {
-		this.#reading.delete(programmeId);
-		const known = this.#known.get(programmeId);
+	outdate(receiverId: number): void {
+		this.#reading.delete(receiverId);
+		const known = this.#known.get(receiverId);
 		if (known !== undefined) known.readAtMs = OUTDATED;
 	}
 
 	/** Zero when it has to be read. */
-	freshForMs(programmeId: number, nowMs: number): number {
-		const readAtMs = this.#known.get(programmeId)?.readAtMs ?? OUTDATED;
+	freshForMs(receiverId: number, nowMs: number): number {
+		const readAtMs = this.#known.get(receiverId)?.readAtMs ?? OUTDATED;
 		// Read in the future: the clock was set back, so it is not known how old this is.
 		return readAtMs > nowMs ? 0 : Math.max(0, readAtMs + FRESH_MS - nowMs);
 	}
 
 	/** Which of these a pass has to read; `learn` takes what it found. */
-	startReading(programmeIds: Iterable<number>, nowMs: number): number[] {
+	startReading(receiverIds: Iterable<number>, nowMs: number): number[] {
 		this.#reading = new Set();
-		for (const id of programmeIds) if (this.freshForMs(id, nowMs) === 0) this.#reading.add(id);
+		for (const id of receiverIds) if (this.freshForMs(id, nowMs) === 0) this.#reading.add(id);
 		return [...this.#reading];
 	}
 
 	learn(found: CallbackTarget, readAtMs: number): void {
-		const { programmeId, endpointEpoch, secretId } = found;
-		const target = this.#targetOf(found, this.#known.get(programmeId));
-		const isStillSo = this.#reading.delete(programmeId);
-		this.#known.delete(programmeId);
-		this.#known.set(programmeId, {
+		const { receiverId, endpointEpoch, secretId } = found;
+		const target = this.#targetOf(found, this.#known.get(receiverId));
+		const isStillSo = this.#reading.delete(receiverId);
+		this.#known.delete(receiverId);
+		this.#known.set(receiverId, {
 			endpointEpoch,
 			secretId,
 			target,
@@ -96,14 +96,14 @@ export class Targets {
 
 	/** Opening a secret and parsing a URL cost more than a request: both are done once for each pair of them. */
 	#targetOf(found: CallbackTarget, known: Entry | undefined): Target | null {
-		const { programmeId, endpointId, url, secretId, sealedSecret } = found;
+		const { receiverId, endpointId, url, secretId, sealedSecret } = found;
 		if (endpointId === null || url === null || secretId === null || sealedSecret === null) return null;
 		if (known?.target?.endpointId === endpointId && known.secretId === secretId) return known.target;
-		const secret = openSecret(this.#sealingKey, programmeId, sealedSecret);
+		const secret = openSecret(this.#sealingKey, receiverId, sealedSecret);
 		if (secret === null) {
 			// Sealed under another key. Its deliveries wait; they are not lost when the right key comes back.
 			this.#log.error(
-				{ programmeId },
+				{ receiverId },
 				"a signing secret cannot be opened with this RINGBACK_SECRET_KEY; its callbacks wait until it can",
 			);
 			return null;
@@ -112,7 +112,7 @@ export class Targets {
 		// Kept as a target although nothing can be sent there: the transport refuses it, so that its deliveries
 		// come to an end and the owner is told, instead of waiting for ever.
 		if (!parsed.ok)
-			this.#log.warn({ programmeId, code: parsed.fault.code }, "a saved Postback URL is not valid any more");
+			this.#log.warn({ receiverId, code: parsed.fault.code }, "a saved Postback URL is not valid any more");
 		return { url, target: parsed.ok ? parsed.value.target : "", endpointId, key: signingKey(secret) };
 	}
 }

@@ -1,6 +1,7 @@
 // Deliveries as people see them, and putting finished ones back into the queue.
 
 import type { Selectable } from "kysely";
+import { markDue } from "./lanes.ts";
 import { programmesOwedEvents } from "./outbox.ts";
 import type { Db } from "./store.ts";
 import type { DeliveriesTable } from "./tables/deliveries.ts";
@@ -73,5 +74,6 @@ export async function requeue(
 			.execute();
 		started.push(delivery);
 	}
+	if (started.length > 0) await markDue(trx, [programmeId], nowMs);
 	return started;
 }

@@ -105,9 +105,7 @@ export function selectDeliveries(db: Db) {
 			"events.name as event",
 			"conversions.order_id as orderId",
 			"conversions.test",
-			// Under a claim it is on its way at this moment, and this is when the claim lapses.
 			"queue.due_at_ms as dueAtMs",
-			"queue.claim",
 		]);
 }
 

@@ -1,6 +1,6 @@
 // What a call or a decision writes, in sets. The two drivers write it in their own SQL (sqlite-writes, postgres-writes),
 // because it runs for every sale; whoever has a transaction finds them by it. No set is empty: the files of the
-// aggregates (conversion-moves, outbox, inbound-calls, keys) see to it, and say what each write means.
+// aggregates (conversion-moves, outbox, lanes, inbound-calls, keys) see to it, and say what each write means.
 
 import type { DialectAdapter, Insertable } from "kysely";
 import type { EventName } from "../domain/event-name.ts";
@@ -70,6 +70,8 @@ export interface HotWrites {
 	/** Here because no event is written without it. */
 	readOwedProgrammes(trx: Db, programmeIds: readonly number[]): Promise<OwedProgramme[]>;
 	insertOwedEvents(trx: Db, owed: readonly OwedEvent[], nowMs: number): Promise<void>;
+	/** In the order of their numbers, each once. */
+	markDue(trx: Db, receiverIds: readonly number[], dueAtMs: number): Promise<void>;
 	spendNonces(trx: Db, nonces: readonly NewNonce[]): Promise<Set<NewNonce>>;
 	insertInboundCalls(trx: Db, calls: readonly NewInboundCall[]): Promise<void>;
 }

@@ -10,6 +10,7 @@ import { deliveryTables } from "./tables/deliveries.ts";
 import type { Dialect } from "./tables/dialect.ts";
 import { inboundTables } from "./tables/inbound.ts";
 import { keyTables } from "./tables/keys.ts";
+import { laneTables } from "./tables/lanes.ts";
 import { linkTables } from "./tables/links.ts";
 import { mailTables } from "./tables/mails.ts";
 import { noticeTables } from "./tables/notices.ts";
@@ -50,6 +51,7 @@ function firstSchema(dialect: Dialect): readonly MigrationStep[] {
 		keyTables,
 		conversionTables,
 		deliveryTables,
+		laneTables,
 		noticeTables,
 		inboundTables,
 		bulkTables,

@@ -15,9 +15,10 @@ const END_TIMEOUT_MS = 1_000;
 const RECONNECT_DELAY_MS = 1_000;
 
 export interface DueChannel {
-	announce(programmeIds: readonly number[]): void;
-	/** To the engines of other processes too, even when this one has its own. */
-	announceEverywhere(programmeIds: readonly number[]): void;
+	/** To the engine of this process, and to the others what it cannot take care of. */
+	announce(receiverIds: readonly number[]): void;
+	/** To the engines of other processes too, whatever this one has. */
+	announceEverywhere(receiverIds: readonly number[]): void;
 	startListening(): void;
 	close(): Promise<void>;
 }
@@ -77,20 +78,16 @@ export function createDueChannel(
 		isNotifying = false;
 	}
 
-	function notifyOthers(programmeIds: readonly number[]): void {
-		for (const id of programmeIds) waiting.add(id);
+	function notifyOthers(receiverIds: readonly number[]): void {
+		for (const id of receiverIds) waiting.add(id);
 		void flush();
 	}
 
 	return {
-		announce(programmeIds) {
-			// An engine in this process takes it at once; the others need not be woken for it.
-			if (listeners.isEmpty) notifyOthers(programmeIds);
-			else listeners.tell(programmeIds);
-		},
-		announceEverywhere(programmeIds) {
-			listeners.tell(programmeIds);
-			notifyOthers(programmeIds);
+		announce: (receiverIds) => notifyOthers(listeners.tell(receiverIds)),
+		announceEverywhere(receiverIds) {
+			listeners.tell(receiverIds);
+			notifyOthers(receiverIds);
 		},
 		startListening() {
 			if (isListening) return;

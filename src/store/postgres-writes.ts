@@ -40,6 +40,9 @@ export function createPostgresWrites(): HotWrites {
 		},
 		readOwedProgrammes: (trx, ids) => READ_OWED.run(trx, [arrayLiteral(ids)]),
 		insertOwedEvents,
+		markDue: async (trx, receiverIds, dueAtMs) => {
+			await MARK_DUE.run(trx, [arrayLiteral(receiverIds), dueAtMs]);
+		},
 		spendNonces,
 		insertInboundCalls: async (trx, calls) => {
 			await INSERT_CALLS.run(trx, arraysOf(INBOUND_CALL, calls));
@@ -111,6 +114,14 @@ const INSERT_OWED = hotStatement(
 		)
 		insert into queue (id, receiver_id, due_at_ms, endpoint_epoch, run, counted, seq)
 			select event.id, receiver_id, $7::bigint, endpoint_epoch, 1, 0, 0 from event join owed using (conversion_id)`,
+);
+const MARK_DUE = hotStatement(
+	`insert into lanes (receiver_id, next_due_ms)
+		select id, $2::bigint from unnest($1::bigint[]) with ordinality as receiver(id, place)
+			where not exists (
+				select 1 from lanes where lanes.receiver_id = receiver.id and lanes.next_due_ms <= $2::bigint)
+			order by place
+		on conflict (receiver_id) do update set next_due_ms = least(lanes.next_due_ms, excluded.next_due_ms)`,
 );
 const SPEND_NONCES = hotStatement<{ programme_id: number; nonce: string }>(
 	// Its key has the moment in it, because the table is in partitions by it: so the same nonce under another timestamp

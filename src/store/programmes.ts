@@ -6,9 +6,6 @@ import type { ProgrammesTable } from "./tables/programmes.ts";
 
 export type Programme = Selectable<ProgrammesTable>;
 
-/** A claim number that no engine draws (theirs are not negative). It exists only inside the removing transaction. */
-const REMOVAL_CLAIM = -1;
-
 export async function insertProgramme(db: Db, programme: Insertable<ProgrammesTable>): Promise<Programme> {
 	return db.insertInto("programmes").values(programme).returningAll().executeTakeFirstOrThrow();
 }
@@ -115,44 +112,6 @@ export async function setEndpoint(db: Db, programmeId: number, url: string, nowM
 		.returning("id")
 		.executeTakeFirstOrThrow();
 	await db.updateTable("programmes").set({ endpoint_id: id }).where("id", "=", programmeId).execute();
-}
-
-/**
- * Cancels what is pending, for good. The epoch goes up so that an event written by a transaction that
- * still saw the URL is cancelled too, when an engine comes to it.
- */
-export async function removeEndpoint(db: Db, programmeId: number, nowMs: number): Promise<number> {
-	await db
-		.updateTable("programmes")
-		.set((eb) => ({ endpoint_id: null, endpoint_epoch: eb("endpoint_epoch", "+", 1) }))
-		.where("id", "=", programmeId)
-		.execute();
-	// Rows under claim are left to their engine: it learns of the removal when it settles or claims anew. The
-	// others are taken first, because on PostgreSQL engines commit between these statements: without it a
-	// delivery could lose its place in the queue and stay pending for ever.
-	await db
-		.updateTable("queue")
-		.set({ claim: REMOVAL_CLAIM })
-		.where("receiver_id", "=", programmeId)
-		.where("claim", "is", null)
-		.execute();
-	const { numUpdatedRows } = await db
-		.updateTable("deliveries")
-		.set({ state: "cancelled", finished_at_ms: nowMs })
-		.where("id", "in", (eb) =>
-			eb
-				.selectFrom("queue")
-				.select("id")
-				.where("receiver_id", "=", programmeId)
-				.where("claim", "=", REMOVAL_CLAIM),
-		)
-		.executeTakeFirst();
-	await db
-		.deleteFrom("queue")
-		.where("receiver_id", "=", programmeId)
-		.where("claim", "=", REMOVAL_CLAIM)
-		.execute();
-	return Number(numUpdatedRows);
 }
 
 export async function presentUrl(db: Db, programmeId: number): Promise<string | undefined> {

@@ -15,6 +15,7 @@ import type {
 } from "./tables/deliveries.ts";
 import type { InboundCallsTable } from "./tables/inbound.ts";
 import type { ApiKeysTable, NoncesTable, SigningSecretsTable } from "./tables/keys.ts";
+import type { EnginesTable, HandoutsTable, LanesTable } from "./tables/lanes.ts";
 import type { LinkLockTable, LinksTable } from "./tables/links.ts";
 import type { ChangesToTellTable, MailQueueTable } from "./tables/mails.ts";
 import type { NoticesTable } from "./tables/notices.ts";
@@ -44,6 +45,9 @@ export interface Schema {
 	events: EventsTable;
 	deliveries: DeliveriesTable;
 	queue: QueueTable;
+	engines: EnginesTable;
+	lanes: LanesTable;
+	handouts: HandoutsTable;
 	attempts: AttemptsTable;
 	/** PostgreSQL alone has these three: see `Partitions`. */
 	attempts_other: AttemptsTable;

@@ -39,6 +39,10 @@ export function createSqliteWrites(database: DatabaseSync): HotWrites {
 			}),
 		readOwedProgrammes: (trx, ids) =>
 			write(trx, ({ readOwed }) => readOwed.all(JSON.stringify(ids)) as unknown as OwedProgramme[]),
+		markDue: (trx, receiverIds, dueAtMs) =>
+			write(trx, ({ markDue }) => {
+				for (const receiverId of receiverIds) markDue.run(receiverId, dueAtMs);
+			}),
 		insertOwedEvents: (trx, owed, nowMs) => write(trx, (prepared) => insertOwedEvents(prepared, owed, nowMs)),
 		spendNonces: (trx, nonces) => write(trx, (prepared) => spendNonces(prepared, nonces)),
 		insertInboundCalls: (trx, calls) =>
@@ -78,6 +82,11 @@ function prepareStatements(database: DatabaseSync) {
 		insertQueued: prepare(
 			`insert into queue (id, receiver_id, due_at_ms, endpoint_epoch, run, counted, seq)
 				values (?, ?, ?, ?, 1, 0, 0)`,
+		),
+		markDue: prepare(
+			`insert into lanes (receiver_id, next_due_ms) values (?, ?)
+				on conflict (receiver_id) do update set next_due_ms = excluded.next_due_ms
+				where lanes.next_due_ms > excluded.next_due_ms`,
 		),
 		insertNonce: prepare(`${insertText("nonces", NONCE)} on conflict do nothing`),
 		insertCall: prepare(insertText("inbound_calls", INBOUND_CALL)),

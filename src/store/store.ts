@@ -40,8 +40,8 @@ export interface Store {
 	 * when there is nothing more to give. PostgreSQL uses such room again by itself.
 	 */
 	giveBackSpace(): Promise<boolean>;
-	/** To be called after the commit that made deliveries due: wakes engines here and in other processes. */
-	announceDue(programmeIds: readonly number[]): void;
+	/** To be called after the commit that made deliveries due: wakes the engine that has their lanes, here or elsewhere. */
+	announceDue(receiverIds: readonly number[]): void;
 	/**
 	 * To be called after the commit that changed a programme, its URL, a secret or a key: whoever knows them must read
 	 * them again before they are used any more.
@@ -75,8 +75,11 @@ export interface MoveOrder {
 	endedBelow: RawBuilder<number>;
 }
 
-/** "anywhere": something may have become due that nobody could name; the queue itself has to be asked. */
-export type DueListener = (where: readonly number[] | "anywhere") => void;
+/**
+ * "anywhere": something may have become due that nobody could name; the queue itself has to be asked. Answers with those
+ * that an engine of another process may have to send to.
+ */
+export type DueListener = (where: readonly number[] | "anywhere") => readonly number[];
 
 /** Who hears of changes in this process, shared by both drivers. */
 export class ChangeListeners {
@@ -101,12 +104,14 @@ export class DueListeners {
 		return () => this.#listeners.delete(listener);
 	}
 
-	get isEmpty(): boolean {
-		return this.#listeners.size === 0;
-	}
-
-	tell(where: readonly number[] | "anywhere"): void {
-		if (where.length === 0) return;
-		for (const listener of this.#listeners) listener(where);
+	/** Returns those that no listener here can take care of. */
+	tell(where: readonly number[] | "anywhere"): readonly number[] {
+		let left = where === "anywhere" ? [] : where;
+		if (where.length === 0) return left;
+		for (const listener of this.#listeners) {
+			const elsewhere = new Set(listener(where));
+			left = left.filter((id) => elsewhere.has(id));
+		}
+		return left;
 	}
 }

@@ -124,11 +124,7 @@ export async function awaitDeliveries(
 	const wanted = new Set(ids);
 	const giveUpAtMs = Date.now() + GIVE_UP_AFTER_MS;
 	for (;;) {
-		const untouched = await db
-			.selectFrom("queue")
-			.select("id")
-			.where((eb) => eb.or([eb("claim", "is not", null), eb("due_at_ms", "<=", dueAtMs)]))
-			.execute();
+		const untouched = await db.selectFrom("queue").select("id").where("due_at_ms", "<=", dueAtMs).execute();
 		const left = untouched.filter(({ id }) => wanted.has(id)).length;
 		if (left === 0) return readResults(db, ids);
 		if (Date.now() > giveUpAtMs) throw new Error(`${left} deliveries are still untouched after a minute`);
@@ -170,6 +166,10 @@ export function isUnresolved(saved: Result<unknown>): boolean {
 
 /** Puts off whatever waits for its retry: a minute later it would come in the middle of something else. */
 export async function postponeRetries({ store, clock }: Workplace): Promise<void> {
-	const dueAtMs = clock.nowMs() + DAY_MS;
-	await store.db.updateTable("queue").set({ due_at_ms: dueAtMs }).where("claim", "is", null).execute();
+	const nowMs = clock.nowMs();
+	await store.db
+		.updateTable("queue")
+		.set({ due_at_ms: nowMs + DAY_MS })
+		.where("due_at_ms", ">", nowMs)
+		.execute();
 }

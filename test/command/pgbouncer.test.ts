@@ -93,7 +93,10 @@ describe("behind PgBouncer", { skip: PROGRAM === "" ? MISSING : false }, () => {
 		const [listener, teller] = [1, 2].map(() => openPostgresAt(url, { directUrl: database.url }));
 		try {
 			const heard = new Set<unknown>();
-			listener?.onDue((where) => heard.add(String(where)));
+			listener?.onDue((where) => {
+				heard.add(String(where));
+				return [];
+			});
 			await until(() => heard.has("anywhere"));
 			teller?.announceDue([7]);
 			await until(() => heard.has("7"));

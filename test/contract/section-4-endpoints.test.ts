@@ -4,7 +4,8 @@ import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
-import { CLAIM_LAPSE_MS } from "../../src/store/queue.ts";
+import { LEASE_MS } from "../../src/store/queue.ts";
+import { laneHolder, takeDue } from "../support/queue-rows.ts";
 import { eachService } from "../support/running-service.ts";
 
 eachService("section 4, endpoints", (running) => {
@@ -149,15 +150,16 @@ eachService("section 4, endpoints", (running) => {
 		await programme.record("A-1");
 		await programme.settled();
 		const { store } = running.service;
-		// Another process takes the retry at its time, sends it, and dies: its claim is all it leaves.
+		// Another process takes the lane when nobody has it and the retry at its time, sends it, and dies: its lease and
+		// what it had in hand is all it leaves.
+		await running.until("the lane is nobody's", async () => (await laneHolder(store, programme.id)) === null);
 		const dueAtMs = await programme.nextDueAtMs();
-		const request = { programmeId: programme.id, limit: 1 };
-		const taken = await store.transact((trx) => store.queue.claim(trx, [request], 7, dueAtMs));
-		equal(taken.deliveries.length, 1);
+		equal((await takeDue(store, programme.id, 1, dueAtMs)).length, 1);
 		programme.answer = () => ({ status: 204 });
-		await running.clock.moveTo(dueAtMs + CLAIM_LAPSE_MS - 1);
-		equal(programme.received.length, 1, "while the claim holds nobody else sends it");
-		await running.clock.moveTo(dueAtMs + CLAIM_LAPSE_MS);
+		await running.clock.moveTo(dueAtMs + LEASE_MS);
+		equal(programme.received.length, 1, "while the lease holds nobody else sends it");
+		// Whoever takes over looks every five seconds.
+		await running.clock.moveTo(dueAtMs + LEASE_MS + 5_000);
 		await programme.settled();
 		const [first, second] = programme.received.map(({ body }) => [body.conversionId, body.event]);
 		deepEqual(second, first, "the pair by which a receiver knows a repeat");

@@ -4,13 +4,14 @@ import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { realClock } from "../../src/outside/clock.ts";
 import { type Delivery, failedSince, findDelivery, requeue } from "../../src/store/deliveries.ts";
+import { removeEndpoint } from "../../src/store/endpoint-removal.ts";
 import { insertInboundCalls } from "../../src/store/inbound-calls.ts";
-import { type Programme, removeEndpoint } from "../../src/store/programmes.ts";
+import type { Programme } from "../../src/store/programmes.ts";
 import { pruneDeliveries, pruneInboundCalls } from "../../src/store/prune.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
-import { claimDue, claimOne, readAll, settle } from "../support/queue-rows.ts";
+import { readAll, settle, takeDue, takeOne } from "../support/queue-rows.ts";
 import { addDeliveries, addDelivery, addProgramme, delivered, failed, retried } from "../support/rows.ts";
 
 eachDatabase("deliveries", (database) => {
@@ -27,9 +28,9 @@ eachDatabase("deliveries", (database) => {
 		const [programme, stranger] = [await addProgramme(store), await addProgramme(store)];
 		const ids = await addDeliveries(store, programme, START_MS, START_MS + 1, START_MS + 2, START_MS + 3);
 		await addDelivery(store, stranger);
-		const [old, newer, newest, fine] = await claimDue(store, programme.id, 4, START_MS + 3);
+		const [old, newer, newest, fine] = await takeDue(store, programme.id, 4, START_MS + 3);
 		if (!old || !newer || !newest || !fine) throw new Error("not everything was due");
-		await settle(store, failed(await claimOne(store, stranger.id, START_MS)), delivered(fine));
+		await settle(store, failed(await takeOne(store, stranger.id, START_MS)), delivered(fine));
 		await settle(
 			store,
 			failed(newest, START_MS + 30),
@@ -61,7 +62,7 @@ eachDatabase("deliveries", (database) => {
 		const { delivery, queued } = await readAll(store, finished.id);
 		deepEqual([delivery.state, delivery.run, delivery.finished_at_ms], ["pending", 2, null]);
 		deepEqual([queued?.run, queued?.counted, queued?.seq, queued?.due_at_ms], [2, 0, 2, START_MS + 100]);
-		await settle(store, delivered(await claimOne(store, programme.id, START_MS + 100)));
+		await settle(store, delivered(await takeOne(store, programme.id, START_MS + 100)));
 		const { attempts } = await readAll(store, finished.id);
 		deepEqual(
 			attempts.map(({ seq, run }) => [seq, run]),
@@ -104,7 +105,7 @@ eachDatabase("retention", (database) => {
 		const gone = await finish(store, programme);
 		const pending = await addDelivery(store, programme, START_MS + 1);
 		const young = await addDelivery(store, programme, START_MS + 500);
-		const young2 = await claimDue(store, programme.id, 5, START_MS + 500);
+		const young2 = await takeDue(store, programme.id, 5, START_MS + 500);
 		await settle(store, ...young2.filter(({ id }) => id === young).map(delivered));
 		equal(await pruneDeliveries(store, realClock, START_MS + 400, () => false), 1);
 		const left = async (table: "deliveries" | "events") =>
@@ -146,7 +147,7 @@ eachDatabase("retention", (database) => {
 /** A delivery that failed with its second attempt. */
 async function finish(store: Store, programme: Programme): Promise<Delivery> {
 	const id = await addDelivery(store, programme);
-	await settle(store, retried(await claimOne(store, programme.id, START_MS), START_MS));
-	await settle(store, failed(await claimOne(store, programme.id, START_MS)));
+	await settle(store, retried(await takeOne(store, programme.id, START_MS), START_MS + 1));
+	await settle(store, failed(await takeOne(store, programme.id, START_MS + 1)));
 	return (await readAll(store, id)).delivery;
 }

@@ -17,7 +17,7 @@ import type { Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { recordQueries } from "../support/query-plan.ts";
-import { claimOne } from "../support/queue-rows.ts";
+import { addEngine, passInput, takeOne } from "../support/queue-rows.ts";
 import { addDelivery, addProgramme, delivered, failed, newConversion } from "../support/rows.ts";
 
 const DEPS = { clock: createClock(), random: createRandom() };
@@ -61,12 +61,12 @@ eachDatabase("the checks of an integration", (database) => {
 		const { store, rival } = database;
 		const programme = await addProgramme(store);
 		await addDelivery(store, programme);
-		await pass(store, failed(await claimOne(store, programme.id, START_MS)));
+		await pass(store, failed(await takeOne(store, programme.id, START_MS)));
 		equal((await ticks(store, programme)).callback, false);
 		for (let n = 0; n < 2; n++) await addDelivery(store, programme);
 		const claims = [
-			await claimOne(store, programme.id, START_MS),
-			await claimOne(rival, programme.id, START_MS),
+			await takeOne(store, programme.id, START_MS),
+			await takeOne(rival, programme.id, START_MS),
 		];
 		await Promise.all(claims.map((claim, n) => pass(n === 0 ? store : rival, delivered(claim))));
 		equal((await ticks(store, programme)).callback, true);
@@ -121,8 +121,8 @@ eachDatabase("the checks of an integration", (database) => {
 			await record(watched, programme, { source: "pixel", orderId });
 			await record(watched, programme, { orderId });
 			await addDelivery(store, programme);
-			const settlements = [delivered(await claimOne(store, programme.id, START_MS))];
-			await runPass({ settlements, requests: [], targetsOf: [], nowMs: START_MS });
+			const settlements = [delivered(await takeOne(store, programme.id, START_MS))];
+			await runPass(passInput(await addEngine(store, START_MS), START_MS, { settlements }));
 			equal(
 				queries.some((query) => /update "programmes"|first_callback/.test(query)),
 				round === 0,
@@ -170,7 +170,7 @@ async function record(store: Store, { id }: Pick<Programme, "id">, change: Parti
 
 async function pass(store: Store, settlement: Settlement): Promise<void> {
 	const runPass = createPass(store, DEPS.random);
-	await runPass({ settlements: [settlement], requests: [], targetsOf: [], nowMs: START_MS });
+	await runPass(passInput(await addEngine(store, START_MS), START_MS, { settlements: [settlement] }));
 }
 
 async function ticks(store: Store, { id }: Pick<Programme, "id">) {

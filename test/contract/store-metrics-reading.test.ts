@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { createHealth } from "../../src/api/health.ts";
 import { createMetrics } from "../../src/api/metrics.ts";
 import { Engine } from "../../src/callbacks/engine.ts";
+import { createPass } from "../../src/callbacks/pass.ts";
 import { SEALING_KEY_BYTES } from "../../src/domain/sealing.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -12,7 +13,7 @@ import { createClock, START_MS, settle } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";
 import { recordQueries } from "../support/query-plan.ts";
-import { until } from "../support/until.ts";
+import { until, untilOnClock } from "../support/until.ts";
 
 const PROGRAMMES = 20_000;
 const READINGS = 60;
@@ -24,24 +25,17 @@ const QUICK_MS = 2_000;
 eachDatabase("reading the metrics", (database) => {
 	test(`with ${PROGRAMMES} programmes waiting, ${READINGS} readings at once ask the database nothing`, async (t) => {
 		const { store, takeCounts } = countQueries(database.store);
-		await fillQueue(store);
+		await fillLanes(store);
 		const clock = createClock();
 		const log = createLog();
+		const pass = createPass(store, createRandom());
 		const engine = new Engine({
 			store,
 			clock,
 			log,
 			random: createRandom(),
-			// It looks at the queue and takes nothing from it.
-			runPass: async ({ requests }) => ({
-				settled: new Set(),
-				claimed: {
-					deliveries: [],
-					nextDue: requests.map(({ programmeId }) => ({ programmeId, dueAtMs: null })),
-				},
-				targets: [],
-				hasNotice: false,
-			}),
+			// It looks at the lanes and takes none.
+			runPass: (input) => pass({ ...input, lease: null }),
 			transport: { post: () => Promise.reject(new Error("nothing is sent here")) },
 			sealingKey: new Uint8Array(SEALING_KEY_BYTES),
 			brand: "Service",
@@ -71,52 +65,46 @@ eachDatabase("reading the metrics", (database) => {
 			ok(lines.includes(`ringback_programmes_due ${PROGRAMMES}`));
 			ok(lines.includes(`ringback_oldest_due_age_seconds ${OLDEST_DUE_MS / 1_000}`));
 		}
-		deepEqual(takeCounts(), { agenda: 0, others: 1 }, "one query, and that is the readiness check's");
+		deepEqual(takeCounts(), { looks: 0, others: 1 }, "one query, and that is the readiness check's");
 
-		await store.db.deleteFrom("queue").execute();
+		await store.db.deleteFrom("lanes").execute();
 		await clock.moveBy(5_000);
-		await until(() => engine.counters.backlog?.programmesDue === 0);
+		await untilOnClock(clock, "it has looked", () => engine.counters.backlog?.programmesDue === 0, 1);
 		await settle();
-		equal(takeCounts().agenda, 1, "one look in five seconds, however often the numbers are read");
+		equal(takeCounts().looks, 1, "one look in five seconds, however often the numbers are read");
 	});
 });
 
 /** What was asked since the last time somebody took the counts. */
 function countQueries(store: Store): {
 	store: Store;
-	takeCounts(): { agenda: number; others: number };
+	takeCounts(): { looks: number; others: number };
 } {
 	const { db, queries } = recordQueries(store.db);
-	let agendas = 0;
+	let looks = 0;
 	const queue: Store["queue"] = {
 		...store.queue,
-		agenda() {
-			agendas++;
-			return store.queue.agenda(store.db);
+		readOthers(...look) {
+			looks++;
+			return store.queue.readOthers(...look);
 		},
 	};
 	const takeCounts = () => {
-		const counts = { agenda: agendas, others: queries.length };
-		agendas = 0;
+		const counts = { looks, others: queries.length };
+		looks = 0;
 		queries.length = 0;
 		return counts;
 	};
 	return { store: { ...store, queue, db }, takeCounts };
 }
 
-/** The queue refers to nothing that a look at it would need. */
-async function fillQueue({ db }: Store): Promise<void> {
+/** A look at the lanes needs nothing but them. */
+async function fillLanes({ db }: Store): Promise<void> {
 	for (let first = 1; first <= PROGRAMMES; first += ROWS_AT_ONCE) {
 		const rows = Array.from({ length: ROWS_AT_ONCE }, (_, offset) => ({
-			id: first + offset,
 			receiver_id: first + offset,
-			due_at_ms: START_MS - (first + offset === PROGRAMMES / 2 ? OLDEST_DUE_MS : 1),
-			claim: null,
-			endpoint_epoch: 0,
-			run: 1,
-			counted: 0,
-			seq: 0,
+			next_due_ms: START_MS - (first + offset === PROGRAMMES / 2 ? OLDEST_DUE_MS : 1),
 		}));
-		await db.insertInto("queue").values(rows).execute();
+		await db.insertInto("lanes").values(rows).execute();
 	}
 }

@@ -9,7 +9,7 @@ import { MIGRATIONS, type Migration } from "../../src/store/migrations.ts";
 import { SchemaTooNewError, UnreleasedSchemaError } from "../../src/store/schema-state.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "../support/clock.ts";
-import { claimOne, settle } from "../support/queue-rows.ts";
+import { settle, takeOne } from "../support/queue-rows.ts";
 import { addDelivery, addProgramme, delivered } from "../support/rows.ts";
 import type { TestDatabase } from "../support/sqlite-database.ts";
 import { createTestDatabase, DATABASE_KINDS } from "../support/test-database.ts";
@@ -130,7 +130,7 @@ for (const kind of DATABASE_KINDS) {
 			deepEqual(report, { version: MIGRATIONS.length + 1, applied: [] });
 			const programme = await addProgramme(store);
 			const id = await addDelivery(store, programme);
-			deepEqual(await settle(store, delivered(await claimOne(store, programme.id, START_MS))), new Set([id]));
+			deepEqual(await settle(store, delivered(await takeOne(store, programme.id, START_MS))), new Set([id]));
 		});
 
 		async function openEmpty(): Promise<TestDatabase & AsyncDisposable & { store: Store }> {

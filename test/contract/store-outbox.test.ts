@@ -4,8 +4,8 @@ import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { decideConversion } from "../../src/conversions/decide.ts";
 import { createRandom } from "../../src/outside/random.ts";
+import { removeEndpoint } from "../../src/store/endpoint-removal.ts";
 import { insertOwedEvents, programmesOwedEvents } from "../../src/store/outbox.ts";
-import { removeEndpoint } from "../../src/store/programmes.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { addConversion, addProgramme, newOwedEvent } from "../support/rows.ts";
@@ -40,7 +40,7 @@ eachDatabase("the outbox", (database) => {
 		deepEqual([delivery.id, delivery.state, delivery.run, delivery.attempts], [event.id, "pending", 1, 0]);
 		equal(delivery.created_at_ms, START_MS + 7);
 		const queued = await store.db.selectFrom("queue").selectAll().where("id", "=", event.id).execute();
-		deepEqual(queued.map(Object.values), [[event.id, programme.id, START_MS + 7, null, 3, 1, 0, 0]]);
+		deepEqual(queued.map(Object.values), [[event.id, programme.id, START_MS + 7, 3, 1, 0, 0]]);
 	});
 
 	test("a throw after the inserts leaves neither the status change nor the event", async () => {

@@ -1,39 +1,33 @@
-// One pass over the store, on both databases: what a batch of results may change when claims have lapsed.
+// One pass over the store, on both databases: what a batch of results may change, and that nothing is without a lease.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
-import { createPass } from "../../src/callbacks/pass.ts";
+import { createPass, type PassInput } from "../../src/callbacks/pass.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { CLAIM_LAPSE_MS } from "../../src/store/queue.ts";
+import { LEASE_MS } from "../../src/store/queue.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
-import { claimOne, readAll } from "../support/queue-rows.ts";
+import { addEngine, laneHolder, passInput, readAll, takeOne } from "../support/queue-rows.ts";
 import { addDelivery, addProgramme, delivered, failed } from "../support/rows.ts";
 
 eachDatabase("a pass", (database) => {
-	test("a result of a lapsed claim changes nothing, also beside one of the claim that followed it", async () => {
+	test("an engine that was taken over stores nothing more, whatever it has", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const id = await addDelivery(store, programme);
-		// The first result could not be stored in time; the same engine took the delivery again.
-		const lapsed = failed(await claimOne(store, programme.id, START_MS));
-		const present = delivered(await claimOne(store, programme.id, START_MS + CLAIM_LAPSE_MS));
-		const { settled } = await createPass(
-			store,
-			createRandom(),
-		)({
-			settlements: [lapsed, present],
-			requests: [],
-			targetsOf: [],
-			nowMs: START_MS + CLAIM_LAPSE_MS,
-		});
-		deepEqual([...settled], [present]);
-		const { delivery, attempts } = await readAll(store, id);
-		equal(delivery.state, "delivered");
-		deepEqual(
-			attempts.map(({ result }) => result),
-			["interrupted", "answered"],
-		);
+		const late = failed(await takeOne(store, programme.id, START_MS));
+		const engineId = (await laneHolder(store, programme.id)) ?? 0;
+		const nowMs = START_MS + LEASE_MS + 1;
+		const taken = await store.transact((trx) => store.queue.takeOver(trx, nowMs));
+		deepEqual(taken, { engineId, interrupted: 1 });
+		const before = await readAll(store, id);
+		const pass = createPass(store, createRandom());
+		const renewal = { goodUntilMs: nowMs + LEASE_MS, held: 1 };
+		for (const change of [{}, { renewal }]) {
+			equal(await pass(passInput(engineId, nowMs, { settlements: [late], ...change })), null);
+		}
+		deepEqual(await readAll(store, id), before);
+		equal((await takeOne(store, programme.id, nowMs)).seq, 1, "another one sends it again");
 		const notices = await store.db
 			.selectFrom("notices")
 			.selectAll()
@@ -47,15 +41,16 @@ eachDatabase("a pass", (database) => {
 			const { store } = database;
 			const programme = await addProgramme(store);
 			await addDelivery(store, programme);
-			const nothing = { settlements: [], requests: [], targetsOf: [], nowMs: START_MS };
+			const engineId = await addEngine(store, START_MS);
+			const input = (change: Partial<PassInput>) => passInput(engineId, START_MS, change);
 			const [first, second] = [createPass(store, createRandom()), createPass(store, createRandom())];
-			const lost = failed(await claimOne(store, programme.id, START_MS));
-			equal((await first({ ...nothing, settlements: [lost] })).hasNotice, true);
+			const lost = failed(await takeOne(store, programme.id, START_MS));
+			equal((await first(input({ settlements: [lost] })))?.hasNotice, true);
 			const next = by === "the same process" ? first : second;
-			if (next === second) await second({ ...nothing, targetsOf: [programme.id] });
+			if (next === second) await second(input({ targetsFor: () => [programme.id] }));
 			await addDelivery(store, programme);
-			const arrived = delivered(await claimOne(store, programme.id, START_MS));
-			equal((await next({ ...nothing, settlements: [arrived] })).hasNotice, true);
+			const arrived = delivered(await takeOne(store, programme.id, START_MS));
+			equal((await next(input({ settlements: [arrived] })))?.hasNotice, true);
 			const notices = await store.db
 				.selectFrom("notices")
 				.select(["kind", "ended_at_ms"])
@@ -71,8 +66,8 @@ eachDatabase("a pass", (database) => {
 			);
 			// Told once: from here on nothing is known to fail.
 			await addDelivery(store, programme);
-			const again = delivered(await claimOne(store, programme.id, START_MS));
-			equal((await next({ ...nothing, settlements: [again] })).hasNotice, false);
+			const again = delivered(await takeOne(store, programme.id, START_MS));
+			equal((await next(input({ settlements: [again] })))?.hasNotice, false);
 		});
 	}
 });

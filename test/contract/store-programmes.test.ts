@@ -2,21 +2,15 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
+import { removeEndpoint } from "../../src/store/endpoint-removal.ts";
 import { programmesOwedEvents } from "../../src/store/outbox.ts";
 import { findPersonByEmail, insertPerson } from "../../src/store/people.ts";
-import {
-	addOwner,
-	findProgramme,
-	ownerEmails,
-	presentUrl,
-	removeEndpoint,
-	setEndpoint,
-} from "../../src/store/programmes.ts";
+import { addOwner, findProgramme, ownerEmails, presentUrl, setEndpoint } from "../../src/store/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
 import { interruptAfter } from "../support/between-statements.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
-import { claimOne, readAll, settle } from "../support/queue-rows.ts";
+import { readAll, settle, takeOne } from "../support/queue-rows.ts";
 import { addDeliveries, addDelivery, addProgramme, newId, retried } from "../support/rows.ts";
 
 eachDatabase("programmes", (database) => {
@@ -89,7 +83,7 @@ eachDatabase("programmes", (database) => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const [claimed = 0, waiting = 0] = await addDeliveries(store, programme, START_MS, START_MS + 1);
-		await claimOne(store, programme.id, START_MS);
+		await takeOne(store, programme.id, START_MS);
 		equal(await store.transact((trx) => removeEndpoint(trx, programme.id, START_MS + 5)), 1);
 		deepEqual(await readDelivery(store, claimed), ["pending", null, true]);
 		deepEqual(await readDelivery(store, waiting), ["cancelled", START_MS + 5, false]);
@@ -102,7 +96,7 @@ eachDatabase("programmes", (database) => {
 			const { store, rival } = database;
 			const programme = await addProgramme(store);
 			const id = await addDelivery(store, programme);
-			const delivery = await claimOne(store, programme.id, START_MS);
+			const delivery = await takeOne(store, programme.id, START_MS);
 			const settleIt = () => settle(rival, retried(delivery, START_MS + 60_000));
 			await store.transact((trx) =>
 				removeEndpoint(interruptAfter(trx, gap, settleIt), programme.id, START_MS + 5),
@@ -115,7 +109,7 @@ eachDatabase("programmes", (database) => {
 			const { store, rival } = database;
 			const programme = await addProgramme(store);
 			const id = await addDelivery(store, programme);
-			const claim = () => claimOne(rival, programme.id, START_MS).catch(() => undefined);
+			const claim = () => takeOne(rival, programme.id, START_MS).catch(() => undefined);
 			await store.transact((trx) =>
 				removeEndpoint(interruptAfter(trx, gap, claim), programme.id, START_MS + 5),
 			);

@@ -68,7 +68,7 @@ test("a PostgreSQL that restarts is found again, by queries and by the wake-up",
 for (const kind of DATABASE_KINDS) {
 	test(`a store that was opened and never used closes without a trace (${kind})`, async () => {
 		const database = await createTestDatabase(kind);
-		database.open().onDue(() => undefined);
+		database.open().onDue(() => []);
 		database.open();
 		await database.remove();
 	});
@@ -95,6 +95,7 @@ function listen(store: Store) {
 	const stop = store.onDue((where) => {
 		waiting.push(where);
 		tell();
+		return [];
 	});
 	const next = async (): Promise<readonly number[] | "anywhere"> => {
 		if (waiting.length === 0) await new Promise<void>((resolve) => (tell = resolve));

@@ -15,7 +15,7 @@ export interface ArrivalCounts {
 	duplicates: number;
 }
 
-/** `kills`: by delivery, the claims that were live when a process was killed. */
+/** `kills`: by delivery, the engines that had it in hand when a process was killed. */
 export function checkArrivals(
 	ledger: Ledger,
 	arrivals: readonly Arrival[],
@@ -43,7 +43,7 @@ function checkOne(
 	const rowOf = new Map(log.map((entry) => [entry.nonce, entry]));
 	checkRows(delivery, arrived);
 	// What is under way just now has no row yet.
-	const underWay = queued !== null && queued.claim !== null ? 1 : 0;
+	const underWay = queued !== null && queued.holder !== null ? 1 : 0;
 	const unknown = arrived.filter(({ nonce }) => !rowOf.has(nonce)).length;
 	ok(
 		unknown <= killCount + underWay,

@@ -10,7 +10,7 @@ import type { Arrival } from "./receiving-shop.ts";
 
 const QUIET_AT_MS = 1_000_000;
 const RETRY_AT_MS = QUIET_AT_MS + 60_000;
-const CLAIM = 11;
+const ENGINE = 11;
 
 type Draft = ReturnType<typeof makeSoundRound>;
 
@@ -31,7 +31,7 @@ function makeSoundRound() {
 		run: 1,
 		attempts: 1,
 		finishedAtMs: null,
-		queued: { dueAtMs: RETRY_AT_MS, claim: null, counted: 1, seq: 1 },
+		queued: { dueAtMs: RETRY_AT_MS, holder: null, laneHolder: null, counted: 1, seq: 1 },
 		log: [attempt(1, "answered", 503, "n3")],
 	};
 	const order = {
@@ -66,8 +66,8 @@ function makeSoundRound() {
 				["1-1", { conversionId: "cnv_b", status: "RECORDED", nextStatus: "APPROVED" }],
 			]),
 			earlier: structuredClone({ conversions: [order], deliveries: [recorded], strays }),
-			hits: new Map([[recorded.key, new Set([CLAIM])]]),
-			lapsed: new Map([[recorded.key, new Set([CLAIM])]]),
+			hits: new Map([[recorded.key, new Set([ENGINE])]]),
+			lapsed: new Map([[recorded.key, new Set([ENGINE])]]),
 		},
 		arrivals: [
 			arrival(recorded.key, "n1", 204),
@@ -119,7 +119,7 @@ function makePending(delivery: Mutable<DeliveryEntry>): void {
 	delivery.finishedAtMs = null;
 }
 
-const QUEUED = { dueAtMs: RETRY_AT_MS, claim: null, counted: 1, seq: 1 };
+const QUEUED = { dueAtMs: RETRY_AT_MS, holder: null, laneHolder: null, counted: 1, seq: 1 };
 
 const DEFECTS: ReadonlyArray<readonly [title: string, plant: (draft: Draft) => void, finding: RegExp]> = [
 	[
@@ -259,16 +259,16 @@ const DEFECTS: ReadonlyArray<readonly [title: string, plant: (draft: Draft) => v
 		/and hit 0 times/,
 	],
 	[
-		"a claim that lapsed is not shown as interrupted",
-		({ witnessed, approved }) => witnessed.lapsed.set(approved.key, new Set([CLAIM])),
+		"a lease that lapsed is not shown as interrupted",
+		({ witnessed, approved }) => witnessed.lapsed.set(approved.key, new Set([ENGINE])),
 		/not all shown as interrupted/,
 	],
 	[
-		"a claim is left behind at the end",
+		"a delivery is left in hand at the end",
 		({ approved }) => {
-			approved.queued = { ...QUEUED, claim: CLAIM };
+			approved.queued = { ...QUEUED, holder: ENGINE };
 		},
-		/left a claim behind/,
+		/left it in hand/,
 	],
 	[
 		"something due was not sent",

@@ -11,9 +11,9 @@ export interface Witnessed {
 	answered: ReadonlyMap<string, AnsweredOrder>;
 	/** The ledger as it was read the time before. */
 	earlier: Ledger | null;
-	/** By delivery, the claims that were live when a crash fell. */
+	/** By delivery, the engines that had it in hand when a crash fell. */
 	hits: ReadonlyMap<string, ReadonlySet<number>>;
-	/** By delivery, the claims that nobody came back for, and that time was moved on for. */
+	/** By delivery, the engines that never came back for it, and whose lease time was moved on for. */
 	lapsed: ReadonlyMap<string, ReadonlySet<number>>;
 }
 
@@ -44,9 +44,9 @@ export function checkEnd(ledger: Ledger, witnessed: Witnessed, quietAtMs: number
 		const { queued, key } = delivery;
 		const interrupted = delivery.log.filter(({ result }) => result === "interrupted").length;
 		const lapsed = witnessed.lapsed.get(key)?.size ?? 0;
-		ok(interrupted >= lapsed, `${tell(delivery)}: ${lapsed} lapsed claims are not all shown as interrupted`);
+		ok(interrupted >= lapsed, `${tell(delivery)}: ${lapsed} lapsed leases are not all shown as interrupted`);
 		if (queued === null) continue;
-		equal(queued.claim, null, `${tell(delivery)}: somebody left a claim behind`);
+		equal(queued.holder, null, `${tell(delivery)}: somebody left it in hand`);
 		ok(queued.dueAtMs > quietAtMs, `${tell(delivery)}: it is due and was not sent`);
 		ok(queued.counted > 0, `${tell(delivery)}: it waits, and nothing was tried`);
 	}
@@ -113,8 +113,8 @@ export function mayGoOn({ result, httpStatus }: AttemptEntry): boolean {
 /** Shown as interrupted is only what a crash hit. */
 function checkInterrupted(delivery: DeliveryEntry, { hits }: Witnessed): void {
 	const interrupted = delivery.log.filter(({ result }) => result === "interrupted").length;
-	const claims = hits.get(delivery.key)?.size ?? 0;
-	ok(interrupted <= claims, `${tell(delivery)}: ${interrupted} times interrupted, and hit ${claims} times`);
+	const holders = hits.get(delivery.key)?.size ?? 0;
+	ok(interrupted <= holders, `${tell(delivery)}: ${interrupted} times interrupted, and hit ${holders} times`);
 }
 
 /** None final twice: what had ended is there, and as it was. */

@@ -21,6 +21,16 @@ export interface AttemptEntry {
 	nonce: string | null;
 }
 
+export interface QueuedEntry {
+	dueAtMs: number;
+	/** The engine that has it in hand, as it was handed out. */
+	holder: number | null;
+	/** The engine that has its lane. */
+	laneHolder: number | null;
+	counted: number;
+	seq: number;
+}
+
 export interface DeliveryEntry {
 	/** The conversion's id and the event's name: what a receiver deduplicates on. */
 	key: string;
@@ -29,7 +39,7 @@ export interface DeliveryEntry {
 	attempts: number;
 	finishedAtMs: number | null;
 	/** Null without a row in the queue. */
-	queued: { dueAtMs: number; claim: number | null; counted: number; seq: number } | null;
+	queued: QueuedEntry | null;
 	/** By number. */
 	log: readonly AttemptEntry[];
 }
@@ -56,6 +66,8 @@ async function readTables(trx: Db) {
 		events: await trx.selectFrom("events").select(["id", "conversion_id", "name"]).orderBy("id").execute(),
 		deliveries: await trx.selectFrom("deliveries").selectAll().orderBy("id").execute(),
 		queue: await trx.selectFrom("queue").selectAll().orderBy("id").execute(),
+		lanes: await trx.selectFrom("lanes").selectAll().execute(),
+		handouts: await trx.selectFrom("handouts").selectAll().execute(),
 		attempts: await trx.selectFrom("attempts").selectAll().orderBy("delivery_id").orderBy("seq").execute(),
 	};
 }
@@ -68,6 +80,15 @@ function arrange(tables: Tables): Ledger {
 	const queueOf = new Map(tables.queue.map((row) => [row.id, row]));
 	const conversionOf = new Map(conversions.map((row) => [row.id, row]));
 	const deliveryOf = new Map(deliveries.map((row) => [row.id, row]));
+	const laneHolderOf = new Map(tables.lanes.map((lane) => [lane.receiver_id, lane.engine_id]));
+	const holderOf = new Map(
+		tables.handouts.flatMap(({ engine_id, delivery_ids, dues }) => {
+			const dueAtMs = dues.split(",");
+			return delivery_ids
+				.split(",")
+				.map((id, index): [string, number] => [`${id} ${dueAtMs[index]}`, engine_id]);
+		}),
+	);
 	const entries: DeliveryEntry[] = [];
 	for (const event of events) {
 		const delivery = deliveryOf.get(event.id);
@@ -83,7 +104,13 @@ function arrange(tables: Tables): Ledger {
 			queued:
 				queued === undefined
 					? null
-					: { dueAtMs: queued.due_at_ms, claim: queued.claim, counted: queued.counted, seq: queued.seq },
+					: {
+							dueAtMs: queued.due_at_ms,
+							holder: holderOf.get(`${queued.id} ${queued.due_at_ms}`) ?? null,
+							laneHolder: laneHolderOf.get(queued.receiver_id) ?? null,
+							counted: queued.counted,
+							seq: queued.seq,
+						},
 			log: (attemptsOf.get(event.id) ?? []).map(({ seq, run, result, http_status, nonce }) => {
 				return { seq, run, result, httpStatus: http_status, nonce };
 			}),

@@ -38,7 +38,7 @@ export interface RoundPlan {
 	/** A service process each. */
 	roles: readonly Role[];
 	phases: readonly Phase[];
-	/** Goes by when everything has ended; null when only claims have to lapse. */
+	/** Goes by when everything has ended; null when only leases have to lapse. */
 	lastPassesMs: number | null;
 	/** Which of the machine's ways to fill a disk. */
 	diskChoice: number;
@@ -60,7 +60,7 @@ const SURE_EVERY = 5;
 /** Half of a round's cost is the starting of processes, and a second phase starts them all again. */
 const TWO_PHASES_SHARE = 0.15;
 const RETRY_MS = 61_000;
-/** Claims lapse after 30 s, retries come after one minute and after five. */
+/** Leases lapse after 30 s, retries come after one minute and after five. */
 const PASSING_MS = [30_000, RETRY_MS, 301_000] as const;
 
 export function kindOf(seed: number): Kind {

@@ -1,7 +1,7 @@
 // What is there while a round runs, and what it has witnessed so far.
 
 import { ok } from "node:assert/strict";
-import { CLAIM_LAPSE_MS } from "../../src/store/queue.ts";
+import { LEASE_MS } from "../../src/store/queue.ts";
 import { until } from "../support/until.ts";
 import { checkArrivals } from "./arrivals.ts";
 import { checkBalance, type Witnessed } from "./balance.ts";
@@ -14,6 +14,7 @@ export interface RoundState {
 	setup: Setup;
 	shop: ReceivingShop;
 	intake: Intake;
+	/** By delivery, the engines that had it in hand when a crash fell. */
 	hits: Map<string, Set<number>>;
 	/** Those of the hits that were kills: only a process that died can have forgotten what it sent. */
 	kills: Map<string, Set<number>>;
@@ -27,23 +28,25 @@ export interface RoundState {
 
 /** Reading the queue costs the services something, too. */
 const LOOK_INTERVAL_MS = 80;
+/** An engine renews its lease every five seconds; on a busy machine a little later. */
+const SILENT_MS = 8_000;
 
 export function witnessedIn({ intake, earlier, hits, lapsed }: RoundState): Witnessed {
 	return { answered: intake.answered, earlier, hits, lapsed };
 }
 
-/** Right after a crash: what is claimed now may be nobody's. */
+/** Right after a crash: what is in hand now may be so for ever. */
 export async function noteHits(round: RoundState, isKill: boolean): Promise<void> {
 	const ledger = await round.setup.readLedger();
-	noteClaims(ledger, round.hits);
-	if (isKill) noteClaims(ledger, round.kills);
+	noteInHand(ledger, round.hits);
+	if (isKill) noteInHand(ledger, round.kills);
 }
 
-function noteClaims(ledger: Ledger, claims: Map<string, Set<number>>): void {
+function noteInHand(ledger: Ledger, holders: Map<string, Set<number>>): void {
 	for (const { key, queued } of ledger.deliveries) {
-		if (queued === null || queued.claim === null) continue;
-		const known = claims.get(key) ?? new Set();
-		claims.set(key, known.add(queued.claim));
+		if (queued === null || queued.holder === null) continue;
+		const known = holders.get(key) ?? new Set();
+		holders.set(key, known.add(queued.holder));
 	}
 }
 
@@ -59,24 +62,23 @@ export async function look(round: RoundState): Promise<Ledger> {
 	return ledger;
 }
 
-/** After a clean stop: claimed is only what an earlier crash left so. */
+/** After a clean stop: in hand is only what an earlier crash left so. */
 export function checkReleased({ hits }: RoundState, ledger: Ledger): void {
 	for (const { key, queued } of ledger.deliveries) {
-		if (queued === null || queued.claim === null) continue;
-		ok(hits.get(key)?.has(queued.claim), `${key}: a clean stop left its claim behind`);
+		if (queued === null || queued.holder === null) continue;
+		ok(hits.get(key)?.has(queued.holder), `${key}: a clean stop left it in hand`);
 	}
 }
 
 /** Time goes by in a stopped database instead of here. */
 export async function passTime(round: RoundState, ledger: Ledger, ms: number): Promise<void> {
-	if (ms < CLAIM_LAPSE_MS) throw new Error("a claim lapses before anything else does");
-	noteClaims(ledger, round.lapsed);
+	if (ms < LEASE_MS) throw new Error("a lease lapses before anything else does");
+	noteInHand(ledger, round.lapsed);
 	await round.setup.passTime(ms);
 }
 
-/** Until the services have done all that is due, but for what a crash left claimed. */
+/** Until the services have done all that is due, but for the lanes of engines that are not there any more. */
 export async function untilQuiet(round: RoundState): Promise<void> {
-	const caught = new Set([...round.hits.values()].flatMap((claims) => [...claims]));
 	let restless: readonly QueueRow[] = [];
 	await until(
 		async () => {
@@ -86,7 +88,8 @@ export async function untilQuiet(round: RoundState): Promise<void> {
 			const rows = await round.setup.readQueue();
 			round.quietAtMs = nowMs;
 			restless = rows.filter(
-				({ dueAtMs, claim }) => dueAtMs <= nowMs || (claim !== null && !caught.has(claim)),
+				({ dueAtMs, leasedUntilMs }) =>
+					dueAtMs <= nowMs && (leasedUntilMs === null || leasedUntilMs > nowMs + LEASE_MS - SILENT_MS),
 			);
 			return restless.length === 0;
 		},

@@ -3,7 +3,7 @@
 
 import { ok } from "node:assert/strict";
 import type { Certificates } from "../../demo/certificate.ts";
-import { CLAIM_LAPSE_MS } from "../../src/store/queue.ts";
+import { LEASE_MS } from "../../src/store/queue.ts";
 import type { PostgresServer } from "../support/postgres.ts";
 import { type ArrivalCounts, checkArrivals } from "./arrivals.ts";
 import { checkEnd } from "./balance.ts";
@@ -124,9 +124,11 @@ async function finish(round: RoundState, lastPassesMs: number | null): Promise<L
 	await goOnAndStop(round);
 	const ledger = await look(round);
 	checkReleased(round, ledger);
-	const isLeft = ledger.deliveries.some(({ queued }) => queued !== null && queued.claim !== null);
+	const isLeft = ledger.deliveries.some(
+		({ queued }) => queued !== null && (queued.holder ?? queued.laneHolder) !== null,
+	);
 	if (!isLeft && lastPassesMs === null) return ledger;
-	await passTime(round, ledger, lastPassesMs ?? CLAIM_LAPSE_MS);
+	await passTime(round, ledger, lastPassesMs ?? LEASE_MS);
 	await goOnAndStop(round);
 	return look(round);
 }

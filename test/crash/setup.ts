@@ -4,6 +4,7 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "kysely";
+import { NEVER_MS } from "../../src/store/queue.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import { type Home, openHome, type Settings } from "../support/command-home.ts";
@@ -37,7 +38,8 @@ export interface Setup {
 
 export interface QueueRow {
 	dueAtMs: number;
-	claim: number | null;
+	/** Until when the lease of the engine that has its lane is good; null when nobody has it. */
+	leasedUntilMs: number | null;
 }
 
 export interface SetupOptions {
@@ -129,11 +131,27 @@ async function withStore<Value>(store: Store, ask: (db: Db) => Promise<Value>): 
 }
 
 function readQueue(db: Db): Promise<QueueRow[]> {
-	return db.selectFrom("queue").select(["due_at_ms as dueAtMs", "claim"]).execute();
+	return db
+		.selectFrom("queue")
+		.leftJoin("lanes", "lanes.receiver_id", "queue.receiver_id")
+		.leftJoin("engines", "engines.id", "lanes.engine_id")
+		.select(["queue.due_at_ms as dueAtMs", "engines.good_until_ms as leasedUntilMs"])
+		.execute();
 }
 
 async function moveQueue(db: Db, ms: number): Promise<void> {
 	await sql`update queue set due_at_ms = due_at_ms - ${ms}`.execute(db);
+	await sql`update lanes set next_due_ms = next_due_ms - ${ms} where next_due_ms < ${NEVER_MS}`.execute(db);
+	await sql`update engines set good_until_ms = good_until_ms - ${ms}`.execute(db);
+	for (const { engine_id, number, at_ms, dues } of await db.selectFrom("handouts").selectAll().execute()) {
+		const moved = dues.split(",").map((dueAtMs) => Number(dueAtMs) - ms);
+		await db
+			.updateTable("handouts")
+			.set({ at_ms: at_ms - ms, dues: moved.join() })
+			.where("engine_id", "=", engine_id)
+			.where("number", "=", number)
+			.execute();
+	}
 }
 
 async function openPostgresSetup({ plan, shop, postgres }: SetupOptions, home: Home): Promise<Setup> {

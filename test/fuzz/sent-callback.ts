@@ -19,14 +19,14 @@ export interface CallbackToSend {
 }
 
 /** The first attempt of the first delivery: a callback does not depend on any of it. */
-const CLAIM = {
+const DUE = {
 	id: 1,
+	receiverId: 1,
 	programmeId: 1,
-	claim: 1,
+	dueAtMs: 0,
 	run: 1,
 	counted: 0,
 	seq: 0,
-	claimedAtMs: 0,
 	endpointEpoch: 0,
 } as const;
 
@@ -37,7 +37,7 @@ export function prepareCallback(callback: CallbackToSend): PreparedAttempt["requ
 	const { event, subject, url, target, secret, brand, random, nowMs } = callback;
 	const reason = subject.reason ?? (REASONED.includes(event) ? "OTHER" : null);
 	const eventBody = composeEvent(event, { ...subject, reason });
-	const delivery = { ...CLAIM, eventName: event, eventBody };
+	const delivery = { ...DUE, eventName: event, eventBody };
 	const endpoint = { url, target, endpointId: 1, key: signingKey(secret) };
 	return createPreparer(brand, random)(delivery, endpoint, nowMs).request;
 }

@@ -27,9 +27,9 @@ export interface Cluster {
 /** Most passes, calls and chores take fewer steps than this. */
 const MAX_STEPS_TO_LIVE = 60;
 const MAX_DOWN_MS = 120_000;
-/** Beyond the half minute after which a claim lapses. */
+/** Beyond the half minute after which a lease lapses. */
 const MAX_STALL_MS = 90_000;
-/** After twenty seconds a claim is given back instead of being sent. */
+/** Twenty seconds after the last renewal nothing is sent. */
 const TOO_OLD_MS = 20_000;
 
 export function createCluster(

@@ -11,7 +11,7 @@ import type { Sent } from "./stream-auditor.ts";
 
 /** The promises that are checked here. */
 const ONE_END = "3 one end or a due time";
-const OWN_CLAIM = "5 one live claim, results of its own";
+const OWN_LEASE = "5 one holder of a lane, results of its own";
 const ATTEMPTS = "4 seven attempts at their time";
 
 interface DeliveryRow {
@@ -28,7 +28,8 @@ interface DeliveryRow {
 	failed_at_ms: number | null;
 	/** Null without a row in the queue. */
 	due_at_ms: number | null;
-	claim: number | null;
+	/** In the hands of an engine, as it was handed out. */
+	in_hand: number;
 	queue_run: number | null;
 }
 
@@ -58,9 +59,9 @@ export interface DeliveryTotals {
 
 /** The engine's poll, and others that wait for the same shop. */
 const PUNCTUAL_MS = 120_000;
-/** Downtimes, stalls and lapsing claims, several in a row. */
+/** Downtimes, stalls and lapsing leases, several in a row. */
 const DISTURBED_MS = 60 * 60_000;
-/** After the faults stop: until every process is up and every claim of a dead one has lapsed. */
+/** After the faults stop: until every process is up and every lease of a dead one has lapsed. */
 const SETTLING_MS = 5 * 60_000;
 
 /** What the run was like, and since when nothing goes wrong any more. */
@@ -77,7 +78,10 @@ export function auditDeliveries(
 ): DeliveryTotals {
 	const deliveries = database
 		.prepare(
-			`select d.*, q.due_at_ms, q.claim, q.run as queue_run
+			`select d.*, q.due_at_ms, q.run as queue_run,
+				exists (select 1 from handouts h, json_each('[' || h.delivery_ids || ']') id
+					join json_each('[' || h.dues || ']') due on due.key = id.key
+					where id.value = q.id and due.value = q.due_at_ms) as in_hand
 				from deliveries d left join queue q on q.id = d.id order by d.id`,
 		)
 		.all() as unknown as DeliveryRow[];
@@ -116,7 +120,7 @@ function auditDelivery(
 ): number {
 	const what = `delivery ${delivery.id} (${delivery.state}: ${rows.map(describeAttempt).join(", ")})`;
 	const isNumbered = rows.every(({ seq }, index) => seq === index + 1) && rows.length === delivery.attempts;
-	demand(isNumbered, OWN_CLAIM, () => `${what} counts ${delivery.attempts} attempts`);
+	demand(isNumbered, OWN_LEASE, () => `${what} counts ${delivery.attempts} attempts`);
 	const isQueued = delivery.due_at_ms !== null && delivery.queue_run === delivery.run;
 	demand(isQueued === (delivery.state === "pending"), ONE_END, () => `${what} is due ${delivery.due_at_ms}`);
 	auditOwnership(what, delivery, rows, sent, circumstances.plan);
@@ -172,7 +176,7 @@ function auditCancellation(what: string, delivery: DeliveryRow, { plan, programm
 	demand(wasRemoved, ONE_END, () => `${what} was cancelled although no URL was removed`);
 }
 
-/** Each result belongs to the request that was sent under its claim, and no request lacks its trace. */
+/** Each result belongs to the request that was sent for it, and no request lacks its trace. */
 function auditOwnership(
 	what: string,
 	delivery: DeliveryRow,
@@ -184,7 +188,7 @@ function auditOwnership(
 	for (const row of rows) {
 		if (row.result === "interrupted") continue;
 		const entry = byNonce.get(row.nonce ?? "");
-		demand(entry !== undefined, OWN_CLAIM, () => `${what} has a result nobody sent for`);
+		demand(entry !== undefined, OWN_LEASE, () => `${what} has a result nobody sent for`);
 		byNonce.delete(entry.nonce);
 		const { outcome } = entry;
 		const status = outcome?.kind === "answered" ? outcome.status : null;
@@ -194,13 +198,16 @@ function auditOwnership(
 			entry.run === row.run &&
 			row.url === entry.request.url &&
 			Object.values(entry.headers).includes(row.signature ?? "");
-		demand(isOwn, OWN_CLAIM, () => `${what} was answered ${JSON.stringify(outcome)}`);
+		demand(isOwn, OWN_LEASE, () => `${what} was answered ${JSON.stringify(outcome)}`);
 	}
 	const lapsed = rows.filter(({ result }) => result === "interrupted").length;
-	const inHand = delivery.claim === null ? 0 : 1;
-	demand(byNonce.size <= lapsed + inHand, OWN_CLAIM, () => `${what} forgot ${byNonce.size} requests`);
+	demand(
+		byNonce.size <= lapsed + delivery.in_hand,
+		OWN_LEASE,
+		() => `${what} forgot ${byNonce.size} requests`,
+	);
 	const mayLapse = faults.kill + faults.stall + faults.databaseFailure > 0 || clocks === "wild";
-	demand(lapsed === 0 || mayLapse, OWN_CLAIM, () => `${what} was interrupted by nobody`);
+	demand(lapsed === 0 || mayLapse, OWN_LEASE, () => `${what} was interrupted by nobody`);
 }
 
 function auditTimes(

@@ -9,8 +9,8 @@ import type { Mishaps } from "./mishaps.ts";
 export interface ProcessStore extends Store {
 	/** A wake-up from another process. */
 	hear(where: readonly number[] | "anywhere"): void;
-	/** The numbers of all claims it ever made. */
-	readonly claims: ReadonlySet<number>;
+	/** The numbers of all engines it ever registered. */
+	readonly engineIds: ReadonlySet<number>;
 }
 
 /** Called before results are stored; what it returns is called with the ids of those that were. */
@@ -29,7 +29,7 @@ export function createProcessStore({
 	watchSettling: WatchSettling;
 }): ProcessStore {
 	const listeners = new DueListeners();
-	const claims = new Set<number>();
+	const engineIds = new Set<number>();
 	const db = store.db.withPlugin(stepAtEveryStatement(mishaps));
 
 	async function stepped<Value>(call: () => Promise<Value>): Promise<Value> {
@@ -39,10 +39,13 @@ export function createProcessStore({
 		return value;
 	}
 
-	function announce(programmeIds: readonly number[]): void {
+	const { queue } = store;
+
+	/** As on PostgreSQL: what the engine of this process cannot take care of is told to the others. */
+	function announce(receiverIds: readonly number[], isForAll: boolean): void {
 		mishaps.stepAlone();
-		listeners.tell(programmeIds);
-		tellOthers(programmeIds);
+		const left = listeners.tell(receiverIds);
+		tellOthers(isForAll ? receiverIds : left);
 	}
 
 	return {
@@ -60,22 +63,31 @@ export function createProcessStore({
 			settle: (trx, settlements) =>
 				stepped(async () => {
 					const tell = watchSettling(settlements);
-					const settledIds = await store.queue.settle(trx, settlements);
+					const settledIds = await queue.settle(trx, settlements);
 					tell(settledIds);
 					return settledIds;
 				}),
-			claim: (trx, requests, claim, nowMs) => {
-				claims.add(claim);
-				return stepped(() => store.queue.claim(trx, requests, claim, nowMs));
+			beginPass: (trx, engineId, renewal) => {
+				engineIds.add(engineId);
+				return stepped(() => queue.beginPass(trx, engineId, renewal));
 			},
-			readTargets: (trx, programmeIds) => stepped(() => store.queue.readTargets(trx, programmeIds)),
-			agenda: (reader) => stepped(() => store.queue.agenda(reader)),
+			listLanes: (...whose) => stepped(() => queue.listLanes(...whose)),
+			readOthers: (...look) => stepped(() => queue.readOthers(...look)),
+			lease: (...wish) => stepped(() => queue.lease(...wish)),
+			readDue: (...wish) => stepped(() => queue.readDue(...wish)),
+			handOut: (...handout) => stepped(() => queue.handOut(...handout)),
+			shut: (...lanes) => stepped(() => queue.shut(...lanes)),
+			letGo: (...lanes) => stepped(() => queue.letGo(...lanes)),
+			passOn: (...lanes) => stepped(() => queue.passOn(...lanes)),
+			readTargets: (...wish) => stepped(() => queue.readTargets(...wish)),
+			takeOver: (...look) => stepped(() => queue.takeOver(...look)),
+			findMissed: (...look) => stepped(() => queue.findMissed(...look)),
 		},
-		announceDue: announce,
-		announceChange: (programmeId) => announce([programmeId]),
+		announceDue: (receiverIds) => announce(receiverIds, false),
+		announceChange: (receiverId) => announce([receiverId], true),
 		onDue: (listener) => listeners.add(listener),
 		hear: (where) => listeners.tell(where),
-		claims,
+		engineIds,
 	};
 }
 

@@ -31,7 +31,7 @@ export interface Site {
 	/** Hears what is about to be settled, and then what was. */
 	watchSettling: WatchSettling;
 	/** A process has stopped in order and nothing happened to it meanwhile. */
-	onCleanStop(claims: ReadonlySet<number>): void;
+	onCleanStop(engineIds: ReadonlySet<number>): void;
 	/** Killed, or stopped in order. */
 	onEnd(process: ServiceProcess): void;
 	onUnexpected(error: unknown): void;
@@ -131,7 +131,7 @@ export class ServiceProcess implements Owner {
 	async stop(): Promise<void> {
 		this.isStopping = true;
 		await Promise.all([this.#engine.stop(), this.#chores.stop()]);
-		if (this.isAlive) this.#site.onCleanStop(this.store.claims);
+		if (this.isAlive) this.#site.onCleanStop(this.store.engineIds);
 		this.kill();
 	}
 
@@ -156,6 +156,8 @@ export class ServiceProcess implements Owner {
 /** What the service logs as an error must be one of the mishaps, or else it is a defect. */
 function attentiveLog(site: Site): Log {
 	const note = (fields: object): void => {
+		// No lane may be missed, and nothing that is in hand may vanish.
+		if ("missed" in fields || "deliveryId" in fields) site.onUnexpected(JSON.stringify(fields));
 		const error = "err" in fields ? fields.err : undefined;
 		if (error === undefined || error instanceof Killed || error instanceof DatabaseFailed) return;
 		if (error instanceof MailRefused) return;

@@ -1,5 +1,5 @@
-// Watches results being stored: only those whose claim is still the delivery's may change anything, and the next
-// attempt is due exactly its delay after the end of the last.
+// Watches results being stored: only those of deliveries that are in the queue as they were handed out may change
+// anything, and the next attempt is due exactly its delay after the end of the last.
 
 import type { DatabaseSync } from "node:sqlite";
 import type { Settlement } from "../../src/store/queue.ts";
@@ -11,14 +11,20 @@ export const DELAYS_MS: readonly number[] = [60, 300, 1_800, 7_200, 21_600, 86_4
 	(seconds) => seconds * 1_000,
 );
 
-/** A clean stop gives back what is held and stores what came in: it leaves no claim behind. */
-export function auditCleanStop(database: DatabaseSync, claims: ReadonlySet<number>): void {
-	const rows = database.prepare("select id, claim from queue where claim is not null").all();
-	const left = rows.filter((row) => claims.has(Number(row["claim"]))).map(({ id }) => id);
+/** A clean stop gives back what is held and stores what came in: it leaves no lease, lane or delivery in hand. */
+export function auditCleanStop(database: DatabaseSync, engineIds: ReadonlySet<number>): void {
+	const rows = database
+		.prepare(
+			`select id as engine_id, 'lease' as what from engines
+				union all select engine_id, 'lane ' || receiver_id from lanes where engine_id is not null
+				union all select engine_id, 'handout ' || delivery_ids from handouts`,
+		)
+		.all();
+	const left = rows.filter((row) => engineIds.has(Number(row["engine_id"]))).map(({ what }) => what);
 	demand(
 		left.length === 0,
-		"5 one live claim, results of its own",
-		() => `a clean stop left its claims on deliveries ${left.join(", ")}`,
+		"5 one holder of a lane, results of its own",
+		() => `a clean stop left behind: ${left.join(", ")}`,
 	);
 }
 
@@ -26,7 +32,7 @@ export function createSettlingAuditor(
 	database: DatabaseSync,
 	attempt: (check: () => void) => void,
 ): WatchSettling {
-	const findRow = database.prepare("select claim, due_at_ms from queue where id = ?");
+	const findRow = database.prepare("select due_at_ms from queue where id = ?");
 
 	function checkDueTime(settlement: Settlement): void {
 		if (settlement.kind !== "retry") return;
@@ -45,16 +51,16 @@ export function createSettlingAuditor(
 	return (settlements) => {
 		const ours = new Set<number>();
 		for (const { delivery } of settlements) {
-			if (findRow.get(delivery.id)?.["claim"] === delivery.claim) ours.add(delivery.id);
+			if (findRow.get(delivery.id)?.["due_at_ms"] === delivery.dueAtMs) ours.add(delivery.id);
 		}
 		return (settledIds) =>
 			attempt(() => {
 				const wrong = [...settledIds.symmetricDifference(ours)];
 				demand(
 					wrong.length === 0,
-					"5 one live claim, results of its own",
+					"5 one holder of a lane, results of its own",
 					() =>
-						`results of deliveries ${wrong.join(", ")} were stored for another's claim, or not for their own`,
+						`results of deliveries ${wrong.join(", ")} were stored that were not in hand, or were not although they were`,
 				);
 				for (const settlement of settlements) {
 					if (settledIds.has(settlement.delivery.id)) checkDueTime(settlement);

@@ -110,9 +110,9 @@ export async function simulate(seed: number): Promise<RunReport> {
 				settledCount += settlements.length;
 				return watchSettling(settlements);
 			},
-			onCleanStop(claims) {
-				// A database that keeps failing may leave the last results unstored: then the claims lapse.
-				if (plan.faults.databaseFailure === 0) attempt(() => auditCleanStop(database, claims));
+			onCleanStop(engineIds) {
+				// A database that keeps failing may leave the last results unstored: then the lease lapses.
+				if (plan.faults.databaseFailure === 0) attempt(() => auditCleanStop(database, engineIds));
 			},
 			onUnexpected: (error) => {
 				broken ??= new Broken("nothing unexpected", String(error instanceof Error ? error.stack : error));
@@ -263,7 +263,7 @@ function countAfter(database: DatabaseSync, move: string, earlier: string): numb
 }
 
 function dump(database: DatabaseSync): string {
-	const tables = ["conversions", "moves", "events", "deliveries", "queue", "attempts", "notices"];
+	const tables = ["conversions", "moves", "events", "deliveries", "queue", "lanes", "attempts", "notices"];
 	return JSON.stringify(
 		tables.map((table) => database.prepare(`select * from ${table} order by 1, 2`).all()),
 	);

@@ -12,7 +12,7 @@ export interface StoreWatch extends Watcher {
 
 /** The engines' poll (5 s), the chores' (10 s, 30 s for mail), and a shop with a cap of one that is slow (5 s each). */
 const LATE_WHEN_CALM_MS = 120_000;
-/** Stalls, downtimes and lapsing claims, one after the other. */
+/** Stalls, downtimes and lapsing leases, one after the other. */
 const LATE_WITH_FAULTS_MS = 60 * 60_000;
 const MAX_SLACK_MS = 12_000;
 /** Far more than the busiest burst takes: something is put off again and again. */
@@ -96,6 +96,9 @@ export function createStoreWatch(
 /** Which row waits, and what is known about it. */
 function describeWaiting(database: DatabaseSync, nowMs: number): string {
 	const rows = {
+		lanes: database.prepare("select * from lanes").all(),
+		engines: database.prepare("select * from engines").all(),
+		handouts: database.prepare("select * from handouts").all(),
 		delivery: database
 			.prepare(
 				`select q.*, d.state, d.attempts, d.last_verdict, p.endpoint_epoch as present_epoch, p.endpoint_id

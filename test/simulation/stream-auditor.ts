@@ -16,6 +16,7 @@ import type { Timeline } from "./timeline.ts";
 
 /** The promises that are checked here. */
 const VERIFIABLE = "6 verifiable, fresh requests";
+const OWN_LEASE = "5 one holder of a lane, results of its own";
 
 /** One request and all that became of it. */
 export interface Sent {
@@ -60,9 +61,15 @@ export function createStreamAuditor(site: {
 	const nonces = new Set<string>();
 	const onTheWay = new Set<Sent>();
 	const findDelivery = site.database.prepare(
-		`select d.id, d.run, d.state, d.programme_id, d.created_at_ms, q.claim, q.due_at_ms, q.counted
+		`select d.id, d.run, d.state, d.programme_id, d.created_at_ms, q.due_at_ms, q.counted,
+				l.engine_id, g.good_until_ms, exists (
+					select 1 from handouts h, json_each('[' || h.delivery_ids || ']') id
+						join json_each('[' || h.dues || ']') due on due.key = id.key
+						where h.engine_id = l.engine_id and id.value = q.id and due.value = q.due_at_ms) as in_hand
 			from conversions c join events e on e.conversion_id = c.id and e.name = ?
-			join deliveries d on d.id = e.id left join queue q on q.id = d.id where c.public_id = ?`,
+			join deliveries d on d.id = e.id left join queue q on q.id = d.id
+			left join lanes l on l.receiver_id = d.receiver_id left join engines g on g.id = l.engine_id
+			where c.public_id = ?`,
 	);
 
 	function checkSend(
@@ -79,17 +86,17 @@ export function createStreamAuditor(site: {
 		const programme = site.programmes.find(({ id }) => id === row["programme_id"]);
 		demand(programme !== undefined, "nothing unexpected", () => `${what} belongs to nobody`);
 		const made: Sent = { ...entry, deliveryId: Number(row["id"]), run: Number(row["run"]), programme };
-		// With clocks that are minutes apart a claim may lapse early in somebody's eyes: then two send, as promised,
+		// With clocks that are minutes apart a lease may lapse early in somebody's eyes: then two send, as promised,
 		// and only one of them has its result stored.
 		if (plan.clocks !== "wild") {
-			checkClaim(what, row, made);
+			checkLease(what, row, made);
 			checkCancellation(what, row, made);
 		}
 		checkTarget(what, made);
 		return made;
 	}
 
-	function checkClaim(what: string, row: Record<string, SQLOutputValue>, made: Sent): void {
+	function checkLease(what: string, row: Record<string, SQLOutputValue>, made: Sent): void {
 		const { state } = row;
 		demand(state === "pending", "4 seven attempts at their time", () => `${what} was sent when ${state}`);
 		demand(
@@ -97,11 +104,15 @@ export function createStreamAuditor(site: {
 			"4 seven attempts at their time",
 			() => `${what} was sent an eighth time`,
 		);
-		const isClaimed = row["claim"] !== null && Number(row["due_at_ms"]) > made.senderNowMs;
-		demand(isClaimed, "5 one live claim, results of its own", () => `${what} was sent without a live claim`);
+		const isHolder = made.process.store.engineIds.has(Number(row["engine_id"]));
+		demand(isHolder, OWN_LEASE, () => `${what} was sent by somebody who does not hold its lane`);
+		demand(row["in_hand"] === 1, OWN_LEASE, () => `${what} was sent and is in nobody's hands`);
+		// An attempt may take its deadline, and another clock may be five seconds ahead.
+		const isGood = Number(row["good_until_ms"]) - made.senderNowMs >= 2 * DEADLINE_MS;
+		demand(isGood, OWN_LEASE, () => `${what} was sent when its lease was about to lapse`);
 		for (const other of onTheWay) {
 			const isTwin = other.deliveryId === made.deliveryId && made.sentAtMs - other.sentAtMs < DEADLINE_MS;
-			demand(!isTwin, "5 one live claim, results of its own", () => `${what} was on its way twice`);
+			demand(!isTwin, OWN_LEASE, () => `${what} was on its way twice`);
 		}
 	}
 
@@ -115,8 +126,12 @@ export function createStreamAuditor(site: {
 	}
 
 	function checkTarget(what: string, { process, programme, sentAtMs, request: { url } }: Sent): void {
+		// Over all processes, as far as their clocks agree. What was sent longer ago has ended: only its sender, which
+		// stalls, has not heard of it.
 		const inFlight = [...onTheWay].filter(
-			(other) => other.process === process && other.programme === programme,
+			(other) =>
+				other.programme === programme &&
+				(other.process === process || (plan.clocks !== "wild" && sentAtMs - other.sentAtMs < DEADLINE_MS)),
 		);
 		const hasRoom = inFlight.length < plan.capPerProgramme;
 		demand(hasRoom, "nothing unexpected", () => `${what} exceeds the cap of its shop`);

@@ -21,6 +21,7 @@ export const LARGE_TABLES: readonly string[] = [
 	"events",
 	"deliveries",
 	"queue",
+	"lanes",
 	"attempts",
 	"inbound_calls",
 	"nonces",
@@ -139,6 +140,14 @@ const FILLINGS: readonly Filling[] = [
 			run: 1,
 			counted: 0,
 			seq: 0,
+		},
+	},
+	{
+		table: "lanes",
+		columns: {
+			receiver_id: "i",
+			next_due_ms: SCATTERED,
+			engine_id: "case when i % 3 = 0 then 1 + i % 10 end",
 		},
 	},
 	{

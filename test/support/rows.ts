@@ -1,4 +1,4 @@
-// Rows to begin a store test with, and the short way to the outcomes that end a claim.
+// Rows to begin a store test with, and the short way to the outcomes that settle a delivery.
 
 import { ID_RANDOM_BYTES, type IdPrefix, makeId } from "../../src/domain/id.ts";
 import { createRandom } from "../../src/outside/random.ts";
@@ -7,7 +7,7 @@ import type { Conversion, NewConversion } from "../../src/store/conversions.ts";
 import { findByOrders } from "../../src/store/orders.ts";
 import { insertOwedEvents, type OwedEvent } from "../../src/store/outbox.ts";
 import { insertProgramme, type Programme, setEndpoint } from "../../src/store/programmes.ts";
-import type { AttemptRecord, ClaimedDelivery, Settlement } from "../../src/store/queue.ts";
+import type { AttemptRecord, DueDelivery, Settlement } from "../../src/store/queue.ts";
 import { insertSecret } from "../../src/store/signing-secrets.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";
@@ -153,15 +153,15 @@ export const ATTEMPT: AttemptRecord = {
 	signature: "c2lnbmF0dXJl",
 };
 
-let lastClaimedId = 0;
+let lastDueId = 0;
 
-/** For what never asks a database: a delivery as a claim brings it. */
-export function claimedDelivery(change: Partial<ClaimedDelivery> = {}): ClaimedDelivery {
+/** For what never asks a database: a delivery as it is handed out. */
+export function dueDelivery(change: Partial<DueDelivery> = {}): DueDelivery {
 	return {
-		id: ++lastClaimedId,
+		id: ++lastDueId,
+		receiverId: 1,
 		programmeId: 1,
-		claim: 1,
-		claimedAtMs: 0,
+		dueAtMs: 0,
 		endpointEpoch: 0,
 		run: 1,
 		counted: 0,
@@ -172,7 +172,7 @@ export function claimedDelivery(change: Partial<ClaimedDelivery> = {}): ClaimedD
 	};
 }
 
-export function delivered(delivery: ClaimedDelivery): Settlement {
+export function delivered(delivery: DueDelivery): Settlement {
 	const endedAtMs = START_MS + 50;
 	return {
 		kind: "finished",
@@ -184,12 +184,12 @@ export function delivered(delivery: ClaimedDelivery): Settlement {
 	};
 }
 
-export function failed(delivery: ClaimedDelivery, endedAtMs = START_MS + 50): Settlement {
+export function failed(delivery: DueDelivery, endedAtMs = START_MS + 50): Settlement {
 	const attempt = { ...ATTEMPT, httpStatus: 404 };
 	return { kind: "finished", delivery, state: "failed", verdict: "refused", attempt, endedAtMs };
 }
 
-export function retried(delivery: ClaimedDelivery, dueAtMs: number): Settlement {
+export function retried(delivery: DueDelivery, dueAtMs: number): Settlement {
 	const attempt = { ...ATTEMPT, httpStatus: 503 };
 	return { kind: "retry", delivery, dueAtMs, verdict: "retry", attempt, endedAtMs: START_MS + 50 };
 }

@@ -189,7 +189,7 @@ export class ShopProgramme {
 				.selectFrom("queue")
 				.select("id")
 				.where("receiver_id", "=", this.id)
-				.where((eb) => eb.or([eb("claim", "is not", null), eb("due_at_ms", "<=", clock.nowMs())]))
+				.where("due_at_ms", "<=", clock.nowMs())
 				.executeTakeFirst();
 		const isSettled = async () => (await busy()) === undefined;
 		await this.#running.until(`everything due of ${this.programId} is sent`, isSettled, tickMs);

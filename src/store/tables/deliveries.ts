@@ -39,14 +39,13 @@ export interface DeliveriesTable {
 }
 
 /**
- * What is still to be sent: small rows apart from the cold record, so that a claim touches few pages.
- * `due_at_ms` is when somebody may take the row next: a claim moves it to the moment the claim lapses.
+ * What is still to be sent: small rows apart from the cold record, so that results touch few pages. `due_at_ms` is when
+ * it may be sent next. Only the engine that has the receiver's lane takes it, and taking it writes nothing here.
  */
 export interface QueueTable {
 	id: number;
 	receiver_id: number;
 	due_at_ms: number;
-	claim: number | null;
 	endpoint_epoch: number;
 	run: number;
 	/** Counted attempts of this run. */
@@ -113,9 +112,9 @@ export function deliveryTables({
 		`create index deliveries_failed on deliveries (receiver_id, failed_at_ms)
 			where failed_at_ms is not null`,
 		`create table queue (
-			id ${givenId}, receiver_id bigint not null, due_at_ms bigint not null, claim bigint,
+			id ${givenId}, receiver_id bigint not null, due_at_ms bigint not null,
 			endpoint_epoch integer not null, run integer not null, counted integer not null, seq integer not null) ${churned}`,
-		"create index queue_by_due on queue (receiver_id, due_at_ms)",
+		"create index queue_by_due on queue (receiver_id, due_at_ms, id)",
 		`create table attempts (
 			delivery_id bigint not null, seq integer not null, programme_id bigint not null,
 			run integer not null, result text not null,

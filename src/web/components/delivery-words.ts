@@ -21,10 +21,9 @@ export interface DeliveryProgress {
 	attempts: number;
 	run: number;
 	dueAtMs: number | null;
-	claim: number | null;
 }
 
-export function stateBadge({ state, attempts, claim }: DeliveryProgress): Html {
+export function stateBadge({ state, attempts }: DeliveryProgress): Html {
 	switch (state) {
 		case "delivered":
 			return badge("good", "Delivered");
@@ -33,7 +32,6 @@ export function stateBadge({ state, attempts, claim }: DeliveryProgress): Html {
 		case "cancelled":
 			return badge("plain", "Cancelled");
 		case "pending":
-			if (claim !== null) return badge("info", "Sending");
 			return attempts === 0 ? badge("info", "Waiting") : badge("warn", "Retrying");
 		default:
 			return state satisfies never;
@@ -44,9 +42,9 @@ export function resentMark(run: number): Html | null {
 	return run > 1 ? html`<span class="small faint nowrap">resent by hand</span>` : null;
 }
 
-export function nextAttempt({ state, dueAtMs, claim }: DeliveryProgress, nowMs: number): Content {
+export function nextAttempt({ state, dueAtMs }: DeliveryProgress, nowMs: number): Content {
 	if (state !== "pending") return html`<span class="faint">—</span>`;
-	if (claim !== null || dueAtMs === null || dueAtMs <= nowMs) return "now";
+	if (dueAtMs === null || dueAtMs <= nowMs) return "now";
 	return timeTag(dueAtMs);
 }
 

@@ -23,7 +23,7 @@ import { REPLACED_SECRET_GRACE_MS } from "../../domain/secret-life.ts";
 import { headerNames, TIMESTAMP_TOLERANCE_SECONDS } from "../../domain/signature.ts";
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../domain/time.ts";
 import { DEADLINE_MS } from "../../outside/https-transport.ts";
-import { CLAIM_LAPSE_MS } from "../../store/queue.ts";
+import { LEASE_MS } from "../../store/queue.ts";
 import { EXAMPLE_LANGUAGES } from "../examples.ts";
 import { buildGuide } from "./guide-build.ts";
 import { EXAMPLE_ROLES, foldExamples, GUIDE_FILE } from "./guide-examples.ts";
@@ -233,7 +233,7 @@ describe("the limits", () => {
 		const sentences = [
 			`Up to ${NUMBERS[length + 1]} attempts.`,
 			`Up to ${NUMBERS[maxInFlightPerProgramme]} requests are under way`,
-			`about ${CLAIM_LAPSE_MS / SECOND_MS} seconds later`,
+			`about ${LEASE_MS / SECOND_MS} seconds later`,
 			`we wait ${DEADLINE_MS / SECOND_MS} seconds`,
 			`at most one mail in ${MAIL_INTERVAL_MS / MINUTE_MS} minutes`,
 			`more than ${TIMESTAMP_TOLERANCE_SECONDS} seconds away`,

@@ -77,10 +77,10 @@ describe("an attempt in words", () => {
 
 	test("another try is promised while the delivery is pending, with its time, and not after the last", async () => {
 		const nowMs = Date.UTC(2026, 2, 1, 12);
-		const pending = { state: "pending", lastVerdict: "retry", dueAtMs: nowMs + 60_000, claim: null } as const;
+		const pending = { state: "pending", lastVerdict: "retry", dueAtMs: nowMs + 60_000 } as const;
 		const next = async (fate: DeliveryFate) => String((await describeNext(fate, nowMs)) ?? "");
 		match(await next(pending), /sent again on <time[^>]+datetime="2026-03-01T12:01:00/);
-		match(await next({ ...pending, claim: 7 }), /again now/);
+		match(await next({ ...pending, dueAtMs: nowMs }), /again now/);
 		match(await next({ ...pending, dueAtMs: nowMs }), /again now/);
 		const ended = { ...pending, dueAtMs: null };
 		match(await next({ ...ended, state: "failed" }), /the last of 7 attempts/);

@@ -59,17 +59,16 @@ export interface DeliveryFate {
 	lastVerdict: Verdict | null;
 	/** While it is pending. */
 	dueAtMs: number | null;
-	claim: number | null;
 }
 
 /** What comes after the newest attempt of a delivery; null where nothing more is to be said. */
 export function describeNext(fate: DeliveryFate, nowMs: number): Content {
-	const { state, lastVerdict, dueAtMs, claim } = fate;
+	const { state, lastVerdict, dueAtMs } = fate;
 	if (state === "failed" && lastVerdict === "retry") {
 		return `That was the last of ${MAX_ATTEMPTS} attempts. Resend it when your server is well again.`;
 	}
 	if (state !== "pending") return null;
-	if (claim !== null || dueAtMs === null || dueAtMs <= nowMs) return "It is being sent again now.";
+	if (dueAtMs === null || dueAtMs <= nowMs) return "It is being sent again now.";
 	return html`It is sent again on ${timeTag(dueAtMs)}.`;
 }
 

@@ -1,6 +1,7 @@
-// Callbacks without an engine: what is due is claimed, prepared with the engine's own code, and settled with the
+// Callbacks without an engine: what is due is taken, prepared with the engine's own code, and settled with the
 // answer that a test chooses.
 
+import { addEngine, passInput, takeDue } from "../../../test/support/queue-rows.ts";
 import { createPreparer, settleAnswer } from "../../callbacks/attempt.ts";
 import { createPass } from "../../callbacks/pass.ts";
 import { parsePostbackUrl } from "../../domain/postback-url.ts";
@@ -20,9 +21,8 @@ export async function runCallbacks(
 	const { store, random, clock, brand, sealingKey } = deps;
 	const pass = createPass(store, random);
 	const nowMs = clock.nowMs();
-	const requests = [{ programmeId: programme.id, limit: 100 }];
-	const { claimed, targets } = await pass({ settlements: [], requests, targetsOf: [programme.id], nowMs });
-	const [target] = targets;
+	const due = await takeDue(store, programme.id, 100, nowMs);
+	const [target] = await store.queue.readTargets(store.db, [programme.id]);
 	const url = parsePostbackUrl(target?.url ?? "");
 	if (target?.sealedSecret == null || target.endpointId === null || !url.ok) return [];
 	const secret = openSecret(sealingKey, programme.id, target.sealedSecret) ?? "";
@@ -34,10 +34,11 @@ export async function runCallbacks(
 	};
 	const prepare = createPreparer(brand, random);
 	const timings = { lookUpMs: 1.5, connectMs: 12, tlsMs: 20, answerMs: 31 };
-	const sent = claimed.deliveries.map((delivery) => ({ delivery, prepared: prepare(delivery, lane, nowMs) }));
+	const sent = due.map((delivery) => ({ delivery, prepared: prepare(delivery, lane, nowMs) }));
 	const settlements = sent.map(({ delivery, prepared }) =>
 		settleAnswer(delivery, prepared, { outcome, timings }, nowMs + 65),
 	);
-	await pass({ settlements, requests: [], targetsOf: [], nowMs: nowMs + 65 });
+	const engineId = await addEngine(store, nowMs);
+	await pass(passInput(engineId, nowMs + 65, { settlements }));
 	return sent.map(({ prepared }) => prepared.request);
 }

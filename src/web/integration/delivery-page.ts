@@ -64,8 +64,8 @@ export async function watchDelivery(c: WebContext, deps: PageDeps): Promise<Resp
 	});
 }
 
-function fingerprintOf({ state, run, attempts, dueAtMs, claim }: DeliveryDetail): string {
-	return sha256Hex(JSON.stringify([state, run, attempts, dueAtMs, claim])).slice(0, 16);
+function fingerprintOf({ state, run, attempts, dueAtMs }: DeliveryDetail): string {
+	return sha256Hex(JSON.stringify([state, run, attempts, dueAtMs])).slice(0, 16);
 }
 
 async function renderParts(

@@ -20,7 +20,7 @@ export const CLAIM_DEFECTS: readonly Defect[] = [
 			},
 			ATTEMPTS_MAY_REPEAT,
 		],
-		breaks: ["5 one live claim, results of its own"],
+		breaks: ["5 one holder of a lane, results of its own"],
 	},
 	{
 		name: "a result stored for another's claim",
@@ -32,7 +32,7 @@ export const CLAIM_DEFECTS: readonly Defect[] = [
 			},
 			ATTEMPTS_MAY_REPEAT,
 		],
-		breaks: ["5 one live claim, results of its own"],
+		breaks: ["5 one holder of a lane, results of its own"],
 	},
 	{
 		name: "a claim that does not keep others away",
@@ -43,7 +43,7 @@ export const CLAIM_DEFECTS: readonly Defect[] = [
 				put: "statements.markClaimed.run(claim, nowMs, ",
 			},
 		],
-		breaks: ["5 one live claim, results of its own"],
+		breaks: ["5 one holder of a lane, results of its own"],
 	},
 	{
 		name: "a claim that lapses while its request is under way",
@@ -59,7 +59,7 @@ export const CLAIM_DEFECTS: readonly Defect[] = [
 				put: "20_000",
 			},
 		],
-		breaks: ["5 one live claim, results of its own", "4 seven attempts at their time"],
+		breaks: ["5 one holder of a lane, results of its own", "4 seven attempts at their time"],
 	},
 	{
 		name: "what is pending outlives the removal of its URL",
@@ -81,7 +81,7 @@ export const CLAIM_DEFECTS: readonly Defect[] = [
 				put: "update queue set due_at_ms = ?, claim = null where id = ? and ? is not null",
 			},
 		],
-		breaks: ["5 one live claim, results of its own"],
+		breaks: ["5 one holder of a lane, results of its own"],
 		seenWith: 98,
 	},
 	{
@@ -93,7 +93,7 @@ export const CLAIM_DEFECTS: readonly Defect[] = [
 				put: "lanes.takeWaiting();",
 			},
 		],
-		breaks: ["5 one live claim, results of its own"],
+		breaks: ["5 one holder of a lane, results of its own"],
 		seenWith: 17,
 	},
 	{

@@ -1,0 +1,79 @@
+// Lanes as everybody but the engines writes them: a lane says that its receiver has something due, and whoever must see
+// exactly what is in hand holds it still.
+
+import { hotWrites } from "./hot-writes.ts";
+import { NEVER_MS } from "./queue.ts";
+import type { Db } from "./store.ts";
+
+/**
+ * To be called after the rows of the queue were written, in a statement of its own: the transaction then has its
+ * number before it looks at the lane, and an engine that shuts the lane waits for it to end (see `shut` in queue.ts).
+ * A lane that is due already is only read: an update would lock it, and a busy shop's sales would wait for each other.
+ */
+export async function markDue(trx: Db, receiverIds: Iterable<number>, dueAtMs: number): Promise<void> {
+	// In one order for everybody, so that two transactions do not wait for each other.
+	const ids = [...new Set(receiverIds)].sort((a, b) => a - b);
+	if (ids.length > 0) await hotWrites(trx).markDue(trx, ids, dueAtMs);
+}
+
+export interface StillLane {
+	/** Made for this, and nobody else has seen it. */
+	isNew: boolean;
+	/** Who has it, or null. */
+	engineId: number | null;
+}
+
+/**
+ * Until the transaction ends nobody leases this lane, and its engine begins no pass. The lane first, then its engine,
+ * and both before the programme's row: a pass holds its engine's row and may wait for a programme's, and never waits
+ * for a lane.
+ */
+export async function holdStill(trx: Db, receiverId: number): Promise<StillLane> {
+	const made = await trx
+		.insertInto("lanes")
+		.values({ receiver_id: receiverId, next_due_ms: NEVER_MS })
+		.onConflict((conflict) => conflict.doNothing())
+		.returning("receiver_id")
+		.execute();
+	// Updates that change nothing, because they mean the same to both databases.
+	const { engine_id: engineId } = await trx
+		.updateTable("lanes")
+		.set((eb) => ({ engine_id: eb.ref("engine_id") }))
+		.where("receiver_id", "=", receiverId)
+		.returning("engine_id")
+		.executeTakeFirstOrThrow();
+	if (engineId !== null) {
+		await trx
+			.updateTable("engines")
+			.set((eb) => ({ held: eb.ref("held") }))
+			.where("id", "=", engineId)
+			.execute();
+	}
+	return { isNew: made.length > 0, engineId };
+}
+
+/** Of this receiver, what is in the engine's hands: in the queue as it was handed out. The lane is held still. */
+export async function listInHand(trx: Db, engineId: number, receiverId: number): Promise<number[]> {
+	const handouts = await trx
+		.selectFrom("handouts")
+		.select(["delivery_ids as ids", "dues"])
+		.where("engine_id", "=", engineId)
+		.execute();
+	const handedOut = handouts.flatMap(({ ids, dues }) => {
+		const dueAtMs = dues.split(",").map(Number);
+		return ids.split(",").map((id, index) => ({ id: Number(id), dueAtMs: dueAtMs[index] }));
+	});
+	if (handedOut.length === 0) return [];
+	const queued = await trx
+		.selectFrom("queue")
+		.select(["id", "due_at_ms"])
+		.where("receiver_id", "=", receiverId)
+		.where(
+			"id",
+			"in",
+			handedOut.map(({ id }) => id),
+		)
+		.execute();
+	const dueAtMs = new Map(queued.map((row) => [row.id, row.due_at_ms]));
+	return handedOut.filter((row) => dueAtMs.get(row.id) === row.dueAtMs).map(({ id }) => id);
+}
