@@ -76,6 +76,16 @@ function addEngineSeries(registry: Registry, read: () => EngineCounters, clock: 
 		"Results that came after another engine had taken over",
 		() => [[{}, read().lateResults]],
 	);
+	addCounter(registry, "ringback_engines_taken_over_total", "Engines that had fallen silent", () => [
+		[{}, read().takenOver],
+	]);
+	addCounter(
+		registry,
+		"ringback_missed_lanes_total",
+		"Receivers with something due that no engine would have looked at; must stay 0",
+		() => [[{}, read().missedLanes]],
+	);
+	addGauge(registry, "ringback_lanes", "Lanes leased to this process", () => read().lanes);
 	addGauge(registry, "ringback_in_flight", "Requests to shops under way now", () => read().inFlight);
 	addGauge(
 		registry,

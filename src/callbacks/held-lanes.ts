@@ -13,11 +13,11 @@ export interface LaneRequest extends ReadRequest {
 /** What a look at the queue means for its lanes. Nothing is changed by it before the pass has been stored. */
 export interface Choice {
 	deliveries: DueDelivery[];
-	looks: { receiverId: number; after: Place; dueAtMs: number; found: number }[];
+	looks: { receiverId: number; after: Position; dueAtMs: number; found: number }[];
 }
 
-/** A place in a lane's order. */
-interface Place {
+/** A position in a lane's order. */
+interface Position {
 	dueAtMs: number;
 	id: number;
 }
@@ -26,7 +26,7 @@ interface HeldLane {
 	/** The earliest moment at which something may be sent, as far as is known. */
 	dueAtMs: number;
 	/** All rows up to here are in hand, or gone. */
-	after: Place;
+	after: Position;
 	/** Handed out and not yet stored as settled, with the number of the handout. */
 	inHand: Map<number, { delivery: DeliveryInHand; handout: number }>;
 	lookedAtMs: number;
@@ -40,7 +40,7 @@ interface HeldLane {
 }
 
 /** How often each lane is looked at for what nobody announced. */
-export const POLL_MS: number = 5 * SECOND_MS;
+const POLL_MS = 5 * SECOND_MS;
 /** A lane stays for so long after its last delivery, so that a busy shop's is not closed between two sales. */
 const KEPT_IDLE_MS = 5 * SECOND_MS;
 /**
@@ -50,7 +50,7 @@ const KEPT_IDLE_MS = 5 * SECOND_MS;
 const LATE_COMMIT_MS = 10 * SECOND_MS;
 /** How often a lane is read from the front: what was removed since is in the way until PostgreSQL has cleaned up. */
 const FROM_FRONT_MS = MINUTE_MS;
-const FRONT: Place = { dueAtMs: -1, id: 0 };
+const FRONT: Position = { dueAtMs: -1, id: 0 };
 const MAX_ID = Number.MAX_SAFE_INTEGER;
 /** A pass shuts at most so many: each is an update. */
 const SHUT_AT_ONCE = 500;
@@ -116,8 +116,8 @@ export class HeldLanes {
 		return next;
 	}
 
-	requestsFor(wishes: readonly { receiverId: number; limit: number }[], nowMs: number): LaneRequest[] {
-		return wishes.map(({ receiverId, limit: wanted }) => {
+	requestsFor(limits: readonly { receiverId: number; limit: number }[], nowMs: number): LaneRequest[] {
+		return limits.map(({ receiverId, limit: wanted }) => {
 			const lane = this.#lanes.get(receiverId);
 			const after = lane !== undefined && nowMs - lane.fromFrontAtMs < FROM_FRONT_MS ? lane.after : FRONT;
 			let inTheWay = 0;
@@ -144,8 +144,8 @@ export class HeldLanes {
 			for (const delivery of chosen) choice.deliveries.push(delivery);
 			const isAll = rows.length < limit && chosen.length === fresh.length;
 			const last = chosen.length < fresh.length ? chosen.at(-1) : rows.at(-1);
-			const read: Place = isAll || last === undefined ? { dueAtMs: nowMs, id: MAX_ID } : last;
-			const latest: Place = { dueAtMs: nowMs - LATE_COMMIT_MS, id: MAX_ID };
+			const read: Position = isAll || last === undefined ? { dueAtMs: nowMs, id: MAX_ID } : last;
+			const latest: Position = { dueAtMs: nowMs - LATE_COMMIT_MS, id: MAX_ID };
 			choice.looks.push({
 				receiverId,
 				after: isAfter(read, latest) ? latest : { dueAtMs: read.dueAtMs, id: read.id },
@@ -293,6 +293,6 @@ function nextLookAtMs({ dueAtMs, lookedAtMs, isLeaving }: HeldLane, nowMs: numbe
 	return lookedAtMs > nowMs ? nowMs : Math.min(dueAtMs, lookedAtMs + POLL_MS);
 }
 
-function isAfter(a: Place, b: Place): boolean {
+function isAfter(a: Position, b: Position): boolean {
 	return a.dueAtMs > b.dueAtMs || (a.dueAtMs === b.dueAtMs && a.id > b.id);
 }

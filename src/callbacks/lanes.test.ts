@@ -18,9 +18,9 @@ function send(lanes: Lanes, hasRoom?: () => boolean): number[] {
 	return sent;
 }
 
-/** How much each may get, in the order of the wishes. */
+/** How much each may get, in that order. */
 function limitsOf(lanes: Lanes, due: readonly number[]): [receiverId: number, limit: number][] {
-	return lanes.wishesFor(due).map(({ receiverId, limit }) => [receiverId, limit]);
+	return lanes.limitsFor(due).map(({ receiverId, limit }) => [receiverId, limit]);
 }
 
 test("a lane has at most its cap in flight, and what lands makes room for as much", () => {

@@ -49,7 +49,7 @@ export class Lanes {
 	}
 
 	/** How much to hand out of each due lane: what it has room for, shared out evenly. */
-	wishesFor(dueReceiverIds: readonly number[]): { receiverId: number; limit: number }[] {
+	limitsFor(dueReceiverIds: readonly number[]): { receiverId: number; limit: number }[] {
 		let room = this.room;
 		let left = dueReceiverIds.length;
 		const requests: { receiverId: number; limit: number }[] = [];

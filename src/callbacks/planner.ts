@@ -91,7 +91,7 @@ export class Planner {
 			looksForLanes ||
 			this.#isInDoubt ||
 			this.#results.length > 0 ||
-			this.#deps.lanes.wishesFor(due).length > 0 ||
+			this.#deps.lanes.limitsFor(due).length > 0 ||
 			Object.values(moves).some(({ length }) => length > 0) ||
 			this.#waitsForTarget(nowMs);
 		if (!hasWork) return null;
@@ -164,7 +164,7 @@ export class Planner {
 
 	nextPassInMs(lease: Lease, nowMs: number): number {
 		const { lanes, targets } = this.#deps;
-		const canHandOut = lanes.wishesFor(this.#held.due(nowMs)).length > 0;
+		const canHandOut = lanes.limitsFor(this.#held.due(nowMs)).length > 0;
 		const isClosing = this.#held.shutLanes(nowMs).length > 0;
 		return Math.min(
 			this.#results.length > 0 ? RESULT_LINGER_MS : Number.POSITIVE_INFINITY,
@@ -187,7 +187,7 @@ export class Planner {
 			lease: null,
 			requestsFor: (gone, leased) => {
 				const held = new Set(due).difference(new Set(gone)).union(new Set(leased));
-				return this.#held.requestsFor(lanes.wishesFor([...held]), nowMs);
+				return this.#held.requestsFor(lanes.limitsFor([...held]), nowMs);
 			},
 			choose: (requests, read) => this.#held.choose(requests, read, nowMs),
 			targetsFor: (deliveries) => {

@@ -117,10 +117,10 @@ const INSERT_OWED = hotStatement(
 );
 const MARK_DUE = hotStatement(
 	`insert into lanes (receiver_id, next_due_ms)
-		select id, $2::bigint from unnest($1::bigint[]) with ordinality as receiver(id, place)
+		select id, $2::bigint from unnest($1::bigint[]) with ordinality as receiver(id, position)
 			where not exists (
 				select 1 from lanes where lanes.receiver_id = receiver.id and lanes.next_due_ms <= $2::bigint)
-			order by place
+			order by position
 		on conflict (receiver_id) do update set next_due_ms = least(lanes.next_due_ms, excluded.next_due_ms)`,
 );
 const SPEND_NONCES = hotStatement<{ programme_id: number; nonce: string }>(

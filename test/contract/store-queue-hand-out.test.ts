@@ -48,13 +48,13 @@ eachDatabase("reading what is due", (database) => {
 			inOrder,
 		);
 		const paged: number[] = [];
-		let place = fromFront(receiverId, 7);
+		let position = fromFront(receiverId, 7);
 		for (;;) {
-			const { deliveries } = await read([place], START_MS);
+			const { deliveries } = await read([position], START_MS);
 			paged.push(...deliveries.map(({ id }) => id));
 			const last = deliveries.at(-1);
 			if (last === undefined) break;
-			place = { ...place, afterDueAtMs: last.dueAtMs, afterId: last.id };
+			position = { ...position, afterDueAtMs: last.dueAtMs, afterId: last.id };
 		}
 		deepEqual(paged, inOrder);
 	});

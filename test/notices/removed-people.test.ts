@@ -28,7 +28,7 @@ for (const kind of DATABASE_KINDS) {
 			await setup.clock.moveBy(LOOK_MS);
 			await setup.until(() => setup.mail.mails.length === 2);
 			const before = expectValue(await issueKey(setup.service(), shop.programmeId, actor.id));
-			await setup.store.transact(async (trx) => {
+			await setup.service().store.transact(async (trx) => {
 				await trx.deleteFrom("programme_owners").where("person_id", "=", removedId).execute();
 				const note = { personId: actor.id, programmeId: shop.programmeRow, detail: "owner" } as const;
 				await noteAudit(trx, { ...note, action: "person.removed", subject: REMOVED }, setup.clock.nowMs());

@@ -3,14 +3,14 @@
 // that none silently stops being planted.
 
 import { ATTEMPT_DEFECTS } from "./defects/attempts.ts";
-import { CLAIM_DEFECTS } from "./defects/claims.ts";
 import type { Defect } from "./defects/defect.ts";
+import { LEASE_DEFECTS } from "./defects/leases.ts";
 import { LIFE_DEFECTS } from "./defects/lives.ts";
 import { TELLING_DEFECTS } from "./defects/telling.ts";
 
 export const DEFECTS: readonly Defect[] = [
 	...ATTEMPT_DEFECTS,
-	...CLAIM_DEFECTS,
+	...LEASE_DEFECTS,
 	...LIFE_DEFECTS,
 	...TELLING_DEFECTS,
 ];

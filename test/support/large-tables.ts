@@ -36,10 +36,8 @@ export const LARGE_TABLES: readonly string[] = [
 	"bulk_jobs",
 	"bulk_rows",
 ];
-
 const PEOPLE = ROWS / 4;
 const MOMENT = "'2026-01-01T00:00:00Z'";
-
 const PROGRAMME = `case when i % 2 = 0 then ${LARGE} else 2 + i % ${PROGRAMMES - 1} end`;
 const KEPT_DAYS = 180;
 /** Over all the time that a service keeps them, the newest last. */
@@ -142,14 +140,7 @@ const FILLINGS: readonly Filling[] = [
 			seq: 0,
 		},
 	},
-	{
-		table: "lanes",
-		columns: {
-			receiver_id: "i",
-			next_due_ms: SCATTERED,
-			engine_id: "case when i % 3 = 0 then 1 + i % 10 end",
-		},
-	},
+	{ table: "lanes", columns: { receiver_id: "i", next_due_ms: SCATTERED, engine_id: "nullif(i % 8, 0)" } },
 	{
 		table: "attempts",
 		columns: {

@@ -33,7 +33,7 @@ export async function takeDue(
 			.slice(0, limit);
 		// One for each, so that each is forgotten when it is settled.
 		for (const delivery of deliveries) {
-			await store.queue.handOut(trx, engineId, { number: delivery.id, deliveries: [delivery] }, [], nowMs);
+			await store.queue.handOut(trx, engineId, { number: ++lastHandout, deliveries: [delivery] }, [], nowMs);
 		}
 		return deliveries;
 	});
@@ -82,7 +82,8 @@ async function listInHand(trx: Db): Promise<Set<string>> {
 export function settle(store: Store, ...settlements: readonly Settlement[]): Promise<Set<number>> {
 	return store.transact(async (trx) => {
 		const settled = await store.queue.settle(trx, settlements);
-		for (const id of settled) await trx.deleteFrom("handouts").where("number", "=", id).execute();
+		for (const id of settled)
+			await trx.deleteFrom("handouts").where("delivery_ids", "=", String(id)).execute();
 		return settled;
 	});
 }

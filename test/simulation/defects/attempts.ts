@@ -116,9 +116,9 @@ export const ATTEMPT_DEFECTS: readonly Defect[] = [
 		name: "an interrupted attempt that is counted",
 		edits: [
 			{
-				file: "store/queue.ts",
-				find: "counted: row.counted,",
-				put: "counted: row.claim === null ? row.counted : row.counted + 1,",
+				file: "store/sqlite-lanes.ts",
+				find: "update queue set seq = seq + 1 where",
+				put: "update queue set seq = seq + 1, counted = counted + 1 where",
 			},
 		],
 		breaks: ["4 seven attempts at their time", "the verdict follows from the answer"],

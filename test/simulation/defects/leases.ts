@@ -1,0 +1,171 @@
+// Defects of leases and ends: who may send, who may store, and what ends a delivery.
+
+import type { Defect, Edit } from "./defect.ts";
+
+/** Or else the key of the attempts stands in the way, and the defect shows as its error. */
+const ATTEMPTS_MAY_REPEAT: Edit = {
+	file: "store/sqlite-queue.ts",
+	find: "insert into attempts (delivery_id, seq, programme_id, run, result, http_status,",
+	put: "insert or replace into attempts (delivery_id, seq, programme_id, run, result, http_status,",
+};
+
+const OWN_LEASE = "5 one holder of a lane, results of its own";
+
+export const LEASE_DEFECTS: readonly Defect[] = [
+	{
+		name: "results stored without a lease",
+		edits: [
+			{
+				file: "callbacks/pass.ts",
+				find: "if (begun === null) return null;",
+				put: "if (begun === null && input.settlements.length === 0) return null;",
+			},
+			{
+				file: "store/sqlite-lanes.ts",
+				find: "if (renewal === null) return findEngine.get(engineId) === undefined ? null : BEGUN;",
+				put: "if (renewal === null) return BEGUN;",
+			},
+			ATTEMPTS_MAY_REPEAT,
+		],
+		breaks: [OWN_LEASE, "nothing unexpected", "4 seven attempts at their time"],
+	},
+	{
+		name: "a request sent long after the last renewal",
+		edits: [
+			{
+				file: "callbacks/lease.ts",
+				find: "const SENDABLE_FOR_MS = LEASE_MS - 10 * SECOND_MS;",
+				put: "const SENDABLE_FOR_MS = 10 * LEASE_MS;",
+			},
+		],
+		breaks: [OWN_LEASE, "4 seven attempts at their time"],
+	},
+	{
+		name: "what was in hand forgotten when another takes over",
+		edits: [
+			{
+				file: "store/sqlite-lanes.ts",
+				find: "const interrupted = interruptAll(statements, lapsed);",
+				put: "const interrupted = interruptAll(statements, 0);",
+			},
+		],
+		breaks: [OWN_LEASE],
+	},
+	{
+		name: "a lane with two holders",
+		edits: [
+			{
+				file: "store/sqlite-lanes.ts",
+				find: "select receiver_id as id from lanes where engine_id is null and next_due_ms <= ?\n\t\t\t\torder by next_due_ms limit ?",
+				put: "select receiver_id as id from lanes where next_due_ms <= ?\n\t\t\t\torder by next_due_ms limit ?",
+			},
+		],
+		breaks: [OWN_LEASE, "nothing unexpected", "4 seven attempts at their time"],
+	},
+	{
+		name: "a lease that lapses while its requests are under way",
+		edits: [{ file: "store/queue.ts", find: "LEASE_MS = 30 * SECOND_MS", put: "LEASE_MS = 3 * SECOND_MS" }],
+		breaks: [OWN_LEASE, "4 seven attempts at their time", "everything due ends"],
+	},
+	{
+		name: "a lane that is closed and not opened by the next event",
+		edits: [
+			{
+				file: "store/sqlite-writes.ts",
+				find: "where lanes.next_due_ms > excluded.next_due_ms",
+				put: "where lanes.next_due_ms < excluded.next_due_ms",
+			},
+		],
+		breaks: ["nothing unexpected", "everything due ends"],
+	},
+	{
+		name: "a lane let go although more is due",
+		edits: [
+			{
+				file: "store/sqlite-lanes.ts",
+				find: "`update lanes set engine_id = null, next_due_ms = ${due} where",
+				put: "`update lanes set engine_id = null, next_due_ms = next_due_ms + 86400000 where",
+			},
+		],
+		breaks: ["nothing unexpected", "everything due ends", "4 seven attempts at their time"],
+	},
+	{
+		name: "lanes leased by a pass of which no word came, and nobody looks",
+		edits: [
+			{
+				file: "callbacks/planner.ts",
+				find: "if (output.lanesBefore !== null) this.#held.correct(output.lanesBefore, nowMs);",
+				put: "",
+			},
+		],
+		breaks: ["everything due ends"],
+		seenWith: 5,
+	},
+	{
+		name: "what is pending outlives the removal of its URL",
+		edits: [
+			{
+				file: "callbacks/sending.ts",
+				find: "if (delivery.endpointEpoch < endpointEpoch) {",
+				put: "if (delivery.endpointEpoch < endpointEpoch - 1_000) {",
+			},
+		],
+		breaks: ["the URL and secret of now", "everything due ends"],
+	},
+	{
+		name: "a clean stop that keeps what it holds",
+		edits: [
+			{
+				file: "callbacks/sending.ts",
+				find: "release(lanes.takeWaiting(lanes.waitingReceiverIds()));",
+				put: "lanes.takeWaiting(lanes.waitingReceiverIds());",
+			},
+			{
+				file: "store/engines.ts",
+				find: 'await trx.deleteFrom("handouts")',
+				put: 'if (engineId < 0) await trx.deleteFrom("handouts")',
+			},
+		],
+		breaks: [OWN_LEASE],
+	},
+	{
+		name: "a clean stop that keeps its lanes",
+		edits: [
+			{ file: "callbacks/planner.ts", find: "leaving: this.#held.ids(), isLast: true", put: "isLast: true" },
+		],
+		breaks: [OWN_LEASE],
+	},
+	{
+		name: "deliveries dropped after four failures",
+		edits: [
+			{
+				file: "callbacks/sending.ts",
+				find: "if (delivery.endpointEpoch < endpointEpoch) {",
+				put: "if (delivery.endpointEpoch < endpointEpoch || delivery.counted >= 4) {",
+			},
+		],
+		breaks: ["3 one end or a due time"],
+	},
+	{
+		name: "a corrected URL that cancels what is pending",
+		edits: [
+			{
+				file: "store/programmes.ts",
+				find: "set({ endpoint_id: id })",
+				put: 'set((eb) => ({ endpoint_id: id, endpoint_epoch: eb("endpoint_epoch", "+", 1) }))',
+			},
+		],
+		breaks: ["3 one end or a due time"],
+	},
+	{
+		name: "a failure without its date",
+		edits: [
+			{
+				file: "store/sqlite-queue.ts",
+				find: 'if (state === "failed") statements.noteFailure.run(endedAtMs, id);',
+				put: "",
+			},
+		],
+		breaks: ["3 one end or a due time"],
+	},
+];
