@@ -105,7 +105,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 				isStopping = true;
 				stopping.abort();
 				const closing = listeners.map((listener) => listener.close());
-				// Together: nothing more is claimed while somebody is still being answered.
+				// Together: nothing more is handed out while somebody is still being answered.
 				await Promise.all([
 					schema.stop(),
 					...closing,

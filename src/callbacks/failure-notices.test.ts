@@ -43,11 +43,11 @@ async function setUp(t: TestContext): Promise<Setup> {
 	};
 }
 
-const claim = (programmeId: number) => dueDelivery({ programmeId });
+const inHand = (programmeId: number) => dueDelivery({ programmeId });
 
 test("the first final failure opens a notice to be mailed at once, with its cause", async (t) => {
 	const { store, programmeId, note, notices } = await setUp(t);
-	const delivery = claim(programmeId);
+	const delivery = inHand(programmeId);
 	deepEqual(await note([failed(delivery)]), { failing: [programmeId], recovered: [] });
 	deepEqual(await notices(), [["callbacks_failing", 1, 0, null, 0]]);
 	const row = await store.db.selectFrom("notices").selectAll().executeTakeFirstOrThrow();
@@ -56,22 +56,22 @@ test("the first final failure opens a notice to be mailed at once, with its caus
 
 test("failures that follow add to the open notice and plan no second mail", async (t) => {
 	const { programmeId, note, notices } = await setUp(t);
-	await note([failed(claim(programmeId)), failed(claim(programmeId))]);
-	await note([failed(claim(programmeId))], [programmeId], START_MS + 500);
+	await note([failed(inHand(programmeId)), failed(inHand(programmeId))]);
+	await note([failed(inHand(programmeId))], [programmeId], START_MS + 500);
 	deepEqual(await notices(), [["callbacks_failing", 3, 0, null, 0]]);
 });
 
 test("a programme that was mailed lately is mailed again when fifteen minutes are over", async (t) => {
 	const { store, programmeId, note, notices } = await setUp(t);
 	await changeLastMailed(store.db, programmeId, null, START_MS - 60_000);
-	await note([failed(claim(programmeId))]);
+	await note([failed(inHand(programmeId))]);
 	deepEqual(await notices(), [["callbacks_failing", 1, 0, null, MAIL_INTERVAL_MS - 60_000]]);
 });
 
 test("a success of a failing programme ends its notice and tells that callbacks work again", async (t) => {
 	const { programmeId, note, notices } = await setUp(t);
-	await note([failed(claim(programmeId))]);
-	deepEqual(await note([delivered(claim(programmeId))], [programmeId], START_MS + 900), {
+	await note([failed(inHand(programmeId))]);
+	deepEqual(await note([delivered(inHand(programmeId))], [programmeId], START_MS + 900), {
 		failing: [],
 		recovered: [programmeId],
 	});
@@ -79,30 +79,30 @@ test("a success of a failing programme ends its notice and tells that callbacks 
 		["callbacks_failing", 1, 0, 900, 0],
 		["callbacks_working_again", 0, 900, null, 900],
 	]);
-	await note([delivered(claim(programmeId))], [programmeId], START_MS + 950);
+	await note([delivered(inHand(programmeId))], [programmeId], START_MS + 950);
 	equal((await notices()).length, 2, "told once, also when the engine has not heard of it yet");
 });
 
 test("a programme that failed and succeeded within one batch is failing", async (t) => {
 	const { programmeId, note, notices } = await setUp(t);
-	await note([delivered(claim(programmeId)), failed(claim(programmeId)), delivered(claim(programmeId))]);
+	await note([delivered(inHand(programmeId)), failed(inHand(programmeId)), delivered(inHand(programmeId))]);
 	deepEqual(await notices(), [["callbacks_failing", 1, 0, null, 0]]);
 });
 
 test("programmes in one batch do not mix", async (t) => {
 	const { store, programmeId, note, notices } = await setUp(t);
 	const other = await addProgramme(store);
-	await note([failed(claim(programmeId)), delivered(claim(other.id))], [other.id]);
+	await note([failed(inHand(programmeId)), delivered(inHand(other.id))], [other.id]);
 	deepEqual(await notices(), [["callbacks_failing", 1, 0, null, 0]]);
 });
 
 test("retries, releases, cancellations and the successes of a healthy shop are no news", async (t) => {
 	const { programmeId, note, notices } = await setUp(t);
 	const told = await note([
-		retried(claim(programmeId), START_MS + 60_000),
-		{ kind: "released", delivery: claim(programmeId), dueAtMs: START_MS },
-		{ kind: "cancelled", delivery: claim(programmeId), endedAtMs: START_MS },
-		delivered(claim(programmeId)),
+		retried(inHand(programmeId), START_MS + 60_000),
+		{ kind: "released", delivery: inHand(programmeId), dueAtMs: START_MS },
+		{ kind: "cancelled", delivery: inHand(programmeId), endedAtMs: START_MS },
+		delivered(inHand(programmeId)),
 	]);
 	deepEqual(told, { failing: [], recovered: [] });
 	deepEqual(await notices(), []);
@@ -111,7 +111,7 @@ test("retries, releases, cancellations and the successes of a healthy shop are n
 test("a notice is written with its result or not at all", async (t) => {
 	const { store, programmeId, notices } = await setUp(t);
 	const crash = store.transact(async (trx) => {
-		await noteFailures(trx, createRandom(), [failed(claim(programmeId))], new Set(), START_MS);
+		await noteFailures(trx, createRandom(), [failed(inHand(programmeId))], new Set(), START_MS);
 		throw new Error("the machine caught fire");
 	});
 	await rejects(crash, /caught fire/);

@@ -8,7 +8,7 @@
 //   delivered | failed ──resent by hand──────────────────▶ pending, a new run of up to seven attempts
 //
 // An attempt whose process died before its result was stored is not counted: the delivery stays pending
-// and is sent again when the claim lapses.
+// and is sent again when another engine has taken over.
 
 import { MAX_ATTEMPTS, nextDueAtMs } from "./retry.ts";
 import type { Verdict } from "./verdict.ts";

@@ -1,5 +1,5 @@
 // Mails on their way. A mail is a row before it is sent, so that a restart loses none and several processes send each
-// once; a claim moves its due time, as in the queue of callbacks.
+// once; a claim moves its due time.
 
 import type { Insertable, Selectable } from "kysely";
 import type { Db } from "./store.ts";

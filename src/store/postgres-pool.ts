@@ -11,7 +11,7 @@ const CONNECTION_FAILURE = "08006";
 
 /**
  * The server's own limits, in milliseconds, so that what nobody waits for any more ends there too. Far above any query
- * of ours, and below the half minute after which a claim lapses. Who waits for a lock is told before who works.
+ * of ours, and below the half minute after which a lease lapses. Who waits for a lock is told before who works.
  */
 export const SERVER_TIMEOUTS = {
 	statement_timeout: 15_000,

@@ -41,7 +41,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 
 /**
  * Behind the server's own limits, for one that vanishes without a word (a failover, a firewall): it must not hold a
- * query, and so an engine's pass or a clean stop, for ever. Below the half minute after which a claim lapses.
+ * query, and so an engine's pass or a clean stop, for ever. Below the half minute after which a lease lapses.
  */
 const QUERY_TIMEOUT_MS = 17_000;
 

@@ -239,8 +239,8 @@ eachDatabase("the health of callbacks", (database) => {
 		deepEqual(health.days.at(-1), { day: "2026-01-15", delivered: 3, failed: 1 });
 		deepEqual(health.days.at(-2), { day: "2026-01-14", delivered: 9, failed: 7 });
 		deepEqual(health.days.at(-3), { day: "2026-01-13", delivered: 0, failed: 0 });
-		const [claim] = await takeDue(store, programme.id, 1, START_MS);
-		if (claim) await settle(store, delivered(claim));
+		const [delivery] = await takeDue(store, programme.id, 1, START_MS);
+		if (delivery) await settle(store, delivered(delivery));
 		equal((await readCallbackHealth(store.db, programme.id, START_MS)).p95Ms, 32.5);
 	});
 

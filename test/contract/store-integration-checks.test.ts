@@ -64,11 +64,11 @@ eachDatabase("the checks of an integration", (database) => {
 		await pass(store, failed(await takeOne(store, programme.id, START_MS)));
 		equal((await ticks(store, programme)).callback, false);
 		for (let n = 0; n < 2; n++) await addDelivery(store, programme);
-		const claims = [
+		const inHand = [
 			await takeOne(store, programme.id, START_MS),
 			await takeOne(rival, programme.id, START_MS),
 		];
-		await Promise.all(claims.map((claim, n) => pass(n === 0 ? store : rival, delivered(claim))));
+		await Promise.all(inHand.map((delivery, n) => pass(n === 0 ? store : rival, delivered(delivery))));
 		equal((await ticks(store, programme)).callback, true);
 	});
 

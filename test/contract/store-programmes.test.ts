@@ -79,13 +79,13 @@ eachDatabase("programmes", (database) => {
 		equal((await programmesOwedEvents(store.db, [programme.id])).size, 0);
 	});
 
-	test("a delivery under claim is left to its engine when the URL is removed", async () => {
+	test("a delivery in hand is left to its engine when the URL is removed", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
-		const [claimed = 0, waiting = 0] = await addDeliveries(store, programme, START_MS, START_MS + 1);
+		const [inHand = 0, waiting = 0] = await addDeliveries(store, programme, START_MS, START_MS + 1);
 		await takeOne(store, programme.id, START_MS);
 		equal(await store.transact((trx) => removeEndpoint(trx, programme.id, START_MS + 5)), 1);
-		deepEqual(await readDelivery(store, claimed), ["pending", null, true]);
+		deepEqual(await readDelivery(store, inHand), ["pending", null, true]);
 		deepEqual(await readDelivery(store, waiting), ["cancelled", START_MS + 5, false]);
 	});
 
@@ -105,13 +105,13 @@ eachDatabase("programmes", (database) => {
 			equal(isQueued, state === "pending", `the delivery is ${state}, queued: ${isQueued}`);
 		});
 
-		test(`a claim taken after statement ${gap} of the removal leaves no delivery in limbo`, async () => {
+		test(`a hand-out after statement ${gap} of the removal leaves no delivery in limbo`, async () => {
 			const { store, rival } = database;
 			const programme = await addProgramme(store);
 			const id = await addDelivery(store, programme);
-			const claim = () => takeOne(rival, programme.id, START_MS).catch(() => undefined);
+			const handOut = () => takeOne(rival, programme.id, START_MS).catch(() => undefined);
 			await store.transact((trx) =>
-				removeEndpoint(interruptAfter(trx, gap, claim), programme.id, START_MS + 5),
+				removeEndpoint(interruptAfter(trx, gap, handOut), programme.id, START_MS + 5),
 			);
 			const [state, , isQueued] = await readDelivery(store, id);
 			equal(isQueued, state === "pending", `the delivery is ${state}, queued: ${isQueued}`);

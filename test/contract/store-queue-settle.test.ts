@@ -177,5 +177,5 @@ eachDatabase("settling", (database) => {
 });
 
 function missing(): never {
-	throw new Error("a delivery that should have been claimed is missing");
+	throw new Error("a delivery that should have been handed out is missing");
 }

@@ -8,7 +8,7 @@ export interface Sample {
 	/** Not measured every time: a collection is work, too. */
 	liveBytes: number | null;
 	delivered: number;
-	/** Claimed by the process: what it holds in memory of its queue. */
+	/** In the hands of the process: what it holds in memory of its queue. */
 	held: number;
 }
 

@@ -25,7 +25,7 @@ test(`${SEEDS} seeds of faults break no promise, and everything due ends`, async
 test("a seed that once found a defect finds none any more", async () => {
 	// A held delivery went to a URL that had been replaced almost two seconds before.
 	await simulate(5_948);
-	// A result whose claim had lapsed was counted beside the one of the claim that followed it.
+	// A result that came too late was counted beside the one of whoever had sent it again.
 	await simulate(100_675);
 });
 
