@@ -180,7 +180,11 @@ const BATCH_ITEM = z.union([
 export type BatchItem = z.output<typeof BATCH_ITEM>;
 
 export const BATCH_BODY = z
-	.strictObject({ results: z.array(BATCH_ITEM).describe("One for each item, in their order.") })
+	.strictObject({
+		results: z
+			.array(BATCH_ITEM)
+			.describe("One for each item, in their order: its `outcome` and `conversion`, or its `problem`."),
+	})
 	.meta({ id: "Batch", description: "What became of each item." });
 type BatchBody = z.output<typeof BATCH_BODY>;
 

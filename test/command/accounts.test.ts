@@ -159,7 +159,9 @@ test("a refusal ends with 1, says why in words or as JSON, and makes nothing", a
 
 test("a second migrate has nothing to do", async (t) => {
 	const home = openHome(t);
-	match(onlyOutput(await home.run(["migrate"])), /^Applied first schema\. .*now at version \d+\.\n$/);
+	const first = await home.run(["migrate"]);
+	match(first.stdout, /^Applied first schema\. .*now at version \d+\.\n$/);
+	match(first.stderr, /^first schema: done; the schema is at version \d+\n$/);
 	match(
 		onlyOutput(await home.run(["migrate"])),
 		/^The schema is current \(version \d+\); nothing to do\.\n$/,

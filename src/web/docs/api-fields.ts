@@ -70,7 +70,8 @@ function typeOf(schema: JsonSchema): Content {
 	const words = types.map((type) =>
 		type === "string" && schema.format !== undefined ? schema.format : type,
 	);
-	return words.join(" or ");
+	// A choice between objects has no type of its own; its description says between which.
+	return words.length === 0 ? "object" : words.join(" or ");
 }
 
 /** What it may be, as far as the description leaves it open. */

@@ -12,7 +12,7 @@ import { answerDocs, type DocsPage } from "./docs-document.ts";
 import { renderLine, renderText } from "./markdown.ts";
 
 /** Those that several calls speak of; the others stand where they are used. */
-const SHOWN_SCHEMAS = ["Conversion", "ConversionPage", "OneConversion", "Listening", "Problem"];
+const SHOWN_SCHEMAS = ["Conversion", "ConversionPage", "OneConversion", "Batch", "Listening", "Problem"];
 
 /** Made once: the document does not change while the service runs. */
 const pages = new WeakMap<OpenApiDocument, DocsPage>();
