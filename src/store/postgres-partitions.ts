@@ -77,8 +77,7 @@ async function makeMissing(
 	const wanted = { fromMs: nowMs, toMs: nowMs + partitioning.aheadMs(widthMs) };
 	const isNeeded = async () => missingRanges(await listPartitions(trx, table), wanted, widthMs);
 	if ((await isNeeded()).length === 0) return;
-	await sql`select pg_advisory_xact_lock(${PARTITIONS_LOCK})`.execute(trx);
-	await waitBriefly(trx);
+	await waitForOthers(trx);
 	// Once more: somebody else may have made them just now.
 	for (const range of await isNeeded()) {
 		if (await hasLooseRows(trx, table, key, range)) continue;
@@ -103,11 +102,13 @@ async function makePartition(trx: Db, table: string, { fromMs, toMs }: Range): P
 }
 
 async function dropPartition(trx: Db, name: string): Promise<void> {
-	await waitBriefly(trx);
+	await waitForOthers(trx);
 	await sql.raw(`drop table if exists ${name}`).execute(trx);
 }
 
-async function waitBriefly(trx: Db): Promise<void> {
+/** One after the other: to make one and to drop one lock the same tables in another order. */
+async function waitForOthers(trx: Db): Promise<void> {
+	await sql`select pg_advisory_xact_lock(${PARTITIONS_LOCK})`.execute(trx);
 	await sql.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`).execute(trx);
 }
 
