@@ -119,16 +119,11 @@ export class HeldLanes {
 	requestsFor(limits: readonly { receiverId: number; limit: number }[], nowMs: number): LaneRequest[] {
 		return limits.map(({ receiverId, limit: wanted }) => {
 			const lane = this.#lanes.get(receiverId);
-			const after = lane !== undefined && nowMs - lane.fromFrontAtMs < FROM_FRONT_MS ? lane.after : FRONT;
+			const after = lane === undefined || isFrontDue(lane, nowMs) ? FRONT : lane.after;
 			let inTheWay = 0;
 			for (const { delivery } of lane?.inHand.values() ?? []) if (isAfter(delivery, after)) inTheWay++;
-			return {
-				receiverId,
-				afterDueAtMs: after.dueAtMs,
-				afterId: after.id,
-				limit: wanted + inTheWay,
-				wanted,
-			};
+			const limit = wanted + inTheWay;
+			return { receiverId, afterDueAtMs: after.dueAtMs, afterId: after.id, limit, wanted };
 		});
 	}
 
@@ -164,7 +159,7 @@ export class HeldLanes {
 			if (lane === undefined) continue;
 			lane.after = after;
 			lane.lookedAtMs = nowMs;
-			if (nowMs - lane.fromFrontAtMs >= FROM_FRONT_MS) lane.fromFrontAtMs = nowMs;
+			if (isFrontDue(lane, nowMs)) lane.fromFrontAtMs = nowMs;
 			lane.dueAtMs = this.#announced.has(receiverId) ? Math.min(nowMs, dueAtMs) : dueAtMs;
 			if (found === 0) continue;
 			lane.usedAtMs = nowMs;
@@ -291,6 +286,11 @@ function nextLookAtMs({ dueAtMs, lookedAtMs, isLeaving }: HeldLane, nowMs: numbe
 	if (isLeaving) return Number.POSITIVE_INFINITY;
 	// Looked at in the future: the clock was set back, so it is not known how long ago that was.
 	return lookedAtMs > nowMs ? nowMs : Math.min(dueAtMs, lookedAtMs + POLL_MS);
+}
+
+/** In the future: the clock was set back, and what is due by it may lie before what was read. */
+function isFrontDue({ fromFrontAtMs }: HeldLane, nowMs: number): boolean {
+	return fromFrontAtMs > nowMs || nowMs - fromFrontAtMs >= FROM_FRONT_MS;
 }
 
 function isAfter(a: Position, b: Position): boolean {

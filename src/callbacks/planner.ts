@@ -64,9 +64,7 @@ export class Planner {
 	/** How a delivery in hand was settled, to be stored with the next pass. */
 	keep(settlement: Settlement): void {
 		this.#results.push(settlement);
-		if (settlement.kind === "retry" || settlement.kind === "released") {
-			this.#held.note(settlement.delivery.receiverId, settlement.dueAtMs);
-		}
+		this.#noteReturn(settlement);
 	}
 
 	/** Something has become due. Returns those whose lanes are not held here. */
@@ -131,6 +129,8 @@ export class Planner {
 		this.#held.drop(output.gone);
 		this.#deps.lanes.forgetIdle(output.gone);
 		this.#held.learn(leased?.receiverIds ?? [], choice, handout, nowMs);
+		// The pass that stored it has passed it over: it was still in hand.
+		for (const settlement of settlements) this.#noteReturn(settlement);
 		for (const { receiverId, fence } of shutBefore)
 			this.#held.noteFence(receiverId, fence ?? begun.transaction);
 		this.#held.noteShut(output.shut);
@@ -221,6 +221,12 @@ export class Planner {
 		const hasTooMany = lanesTooMany(this.#held.size, others) > 0;
 		const limit = Math.ceil(LEASED_AT_ONCE / (others.count + 1));
 		return { limit, dueBeforeMs: leaseBeforeMs(hasTooMany, nowMs) };
+	}
+
+	#noteReturn(settlement: Settlement): void {
+		if (settlement.kind === "retry" || settlement.kind === "released") {
+			this.#held.note(settlement.delivery.receiverId, settlement.dueAtMs);
+		}
 	}
 
 	#waitsForTarget(nowMs: number): boolean {
