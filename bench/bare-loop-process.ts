@@ -1,10 +1,8 @@
 // The limit of the machine, measured: what the service's own client does without a service.
 
 import { runChild } from "./child-process.ts";
+import { CONNECTIONS } from "./connection.ts";
 import type { Receiver } from "./receiver-process.ts";
-
-/** The bare loop is at its fastest with this many; more connections only cost (64: five microseconds a request). */
-const CONNECTIONS = 16;
 
 export interface BareAnswer {
 	perSecond: number;

@@ -3,17 +3,18 @@
 // Arguments: URL, CA file, requests, connections. Prints {"perSecond":…,"cpuMicros":…}.
 
 import { readFileSync } from "node:fs";
-import { Client, type Dispatcher } from "undici";
-import { bodySentAt, composeEvent } from "../src/domain/event.ts";
-import { canonicalString, sha256Hex, sign, signingKey } from "../src/domain/signature.ts";
+import type { Client, Dispatcher } from "undici";
+import { composeEvent } from "../src/domain/event.ts";
+import { signingKey } from "../src/domain/signature.ts";
 import { createRandom } from "../src/outside/random.ts";
+import { openConnection } from "./connection.ts";
 import { SAMPLE_SUBJECT } from "./sample.ts";
+import { signRequest } from "./signed-request.ts";
 
 const [url = "", caFile = "", requests = "", connections = ""] = process.argv.slice(2);
 const total = Number(requests);
 const ca = readFileSync(caFile, "utf8");
-const random = createRandom();
-const key = signingKey(`rbs_${random.hex(32)}`);
+const key = signingKey(`rbs_${createRandom().hex(32)}`);
 const event = composeEvent("conversion.approved", SAMPLE_SUBJECT);
 const { origin, pathname: TARGET } = new URL(url);
 
@@ -23,42 +24,12 @@ const cpuBefore = process.cpuUsage();
 const startedAt = performance.now();
 
 class Lane implements Dispatcher.DispatchHandler {
-	readonly #client: Client;
-
-	constructor() {
-		this.#client = new Client(origin, {
-			connect: { ca },
-			allowH2: false,
-			pipelining: 1,
-			// As the service has it: its deadline is its own.
-			headersTimeout: 0,
-			bodyTimeout: 0,
-		});
-	}
+	readonly #client: Client = openConnection(origin, ca);
 
 	next(): void {
 		if (started >= total) return;
 		started++;
-		const nowMs = Date.now();
-		const body = bodySentAt(event, nowMs);
-		const timestamp = String(Math.floor(nowMs / 1000));
-		const nonce = random.hex(16);
-		const signature = sign(key, canonicalString("POST", TARGET, timestamp, nonce, sha256Hex(body)));
-		const headers = [
-			"Content-Type",
-			"application/json",
-			"User-Agent",
-			"service-postback/1",
-			"X-Service-Event",
-			"conversion.approved",
-			"X-Service-Timestamp",
-			timestamp,
-			"X-Service-Nonce",
-			nonce,
-			"X-Service-Signature",
-			signature,
-		];
-		this.#client.dispatch({ path: TARGET, method: "POST", headers, body }, this);
+		this.#client.dispatch(signRequest(key, TARGET, event), this);
 	}
 
 	onRequestStart(): void {
