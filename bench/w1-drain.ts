@@ -10,7 +10,7 @@ import { seedShops } from "./seed-shops.ts";
 import type { Tools } from "./tools.ts";
 import { defineWorkload, type Figure } from "./workload.ts";
 
-const PROGRAMMES = 100;
+export const PROGRAMMES = 100;
 const REACH = { SQLite: 0.8, PostgreSQL: 0.7 } as const;
 
 export interface DrainScale {

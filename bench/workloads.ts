@@ -8,6 +8,7 @@ import { w4Neighbour } from "./w4-neighbour.ts";
 import { w5History } from "./w5-history.ts";
 import { w6Intake } from "./w6-intake.ts";
 import { w7Memory } from "./w7-memory.ts";
+import { w8Peers } from "./w8-peers.ts";
 import { w9Processes } from "./w9-processes.ts";
 import { w10Agenda } from "./w10-agenda.ts";
 import { w11Windows } from "./w11-windows.ts";
@@ -22,6 +23,7 @@ export const WORKLOADS: readonly Workload[] = [
 	w5History,
 	w6Intake,
 	w7Memory,
+	w8Peers,
 	w9Processes,
 	w10Agenda,
 	w11Windows,

@@ -94,6 +94,7 @@ describe("the runtimes that the receiver is tried on are in their lock file, wit
 for (const [name, lock] of [
 	["package-lock.json", packages],
 	["test/receiver/runtimes/packages/package-lock.json", runtimes],
+	["bench/peers/package-lock.json", readLock("bench/peers/package-lock.json")],
 ] as const) {
 	test(`every package of ${name} has a hash, and none says which registry it came from`, () => {
 		const installed = [...lock].filter(([path, { link }]) => /(?:^|\/)node_modules\//.test(path) && !link);

@@ -1,0 +1,92 @@
+// Where a peer's attempts are stored: our own table `attempts` in PostgreSQL, many in one statement. Each job is
+// told when its attempt is committed, because only then may it be called done.
+
+import pg from "pg";
+import type { SignedRequest } from "./signed-request.ts";
+
+export interface PeerAttempt {
+	number: number;
+	shop: number;
+	request: SignedRequest;
+	endedAtMs: number;
+}
+
+interface Waiting {
+	attempt: PeerAttempt;
+	resolve(): void;
+	reject(error: unknown): void;
+}
+
+/** As the service stores a success. */
+const INSERT = `
+	insert into attempts (delivery_id, seq, programme_id, run, result, http_status, started_at_ms, took_ms,
+		answer_ms, endpoint_id, nonce, signature)
+	select number, 1, shop, 1, 'answered', 204, started_at_ms, took_ms, took_ms, shop, nonce, signature
+	from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::double precision[], $5::text[], $6::text[])
+		as t (number, shop, started_at_ms, took_ms, nonce, signature)`;
+
+/** A statement is sent when so many wait … */
+const BATCH_ROWS = 128;
+/** … or the first of them has waited so long. */
+const BATCH_WAIT_MS = 5;
+
+export class PeerAttempts {
+	readonly #pool: pg.Pool;
+	#waiting: Waiting[] = [];
+	#timer: NodeJS.Timeout | null = null;
+
+	constructor(postgresUrl: string) {
+		this.#pool = new pg.Pool({ connectionString: postgresUrl, max: 2 });
+	}
+
+	/** Resolves when it is committed, together with others. */
+	store(attempt: PeerAttempt): Promise<void> {
+		return new Promise((resolve, reject) => {
+			this.#waiting.push({ attempt, resolve, reject });
+			if (this.#waiting.length >= BATCH_ROWS) void this.#flush();
+			else this.#timer ??= setTimeout(() => void this.#flush(), BATCH_WAIT_MS);
+		});
+	}
+
+	async storeAll(attempts: readonly PeerAttempt[]): Promise<void> {
+		await this.#pool.query({
+			name: "store_attempts",
+			text: INSERT,
+			values: [
+				attempts.map(({ number }) => number),
+				attempts.map(({ shop }) => shop),
+				attempts.map(({ request }) => request.startedAtMs),
+				attempts.map(({ request, endedAtMs }) => endedAtMs - request.startedAtMs),
+				attempts.map(({ request }) => request.nonce),
+				attempts.map(({ request }) => request.signature),
+			],
+		});
+	}
+
+	/** After so many inserts as the seeding made, the planner is told, so that no peer is held up by old statistics. */
+	async analyze(): Promise<void> {
+		await this.#pool.query("analyze");
+	}
+
+	async count(): Promise<number> {
+		const { rows } = await this.#pool.query<{ count: string }>("select count(*) from attempts");
+		return Number(rows[0]?.count);
+	}
+
+	close(): Promise<void> {
+		return this.#pool.end();
+	}
+
+	async #flush(): Promise<void> {
+		if (this.#timer !== null) clearTimeout(this.#timer);
+		this.#timer = null;
+		const batch = this.#waiting;
+		this.#waiting = [];
+		try {
+			await this.storeAll(batch.map(({ attempt }) => attempt));
+			for (const { resolve } of batch) resolve();
+		} catch (error) {
+			for (const { reject } of batch) reject(error);
+		}
+	}
+}

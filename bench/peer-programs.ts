@@ -1,0 +1,67 @@
+// The peers of W8: which there are, what they lack here, and a round of one.
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { runChild } from "./child-process.ts";
+import { type PeerAnswer, peerArguments } from "./peer-drain.ts";
+import { findRedis, withRedis } from "./redis.ts";
+import type { Tools } from "./tools.ts";
+
+export interface Peer {
+	/** For the table. */
+	name: string;
+	/** Of the package, and of the program in bench/peers. */
+	package: string;
+	isOnPostgres: boolean;
+	hasCap: boolean;
+}
+
+const PEERS: readonly Peer[] = [
+	{ name: "pg-boss", package: "pg-boss", isOnPostgres: true, hasCap: true },
+	{ name: "graphile-worker", package: "graphile-worker", isOnPostgres: true, hasCap: true },
+	{ name: "BullMQ on PostgreSQL", package: "bullmq", isOnPostgres: true, hasCap: false },
+	{ name: "BullMQ on Redis", package: "bullmq", isOnPostgres: false, hasCap: false },
+];
+
+/** Those that can run here; says of the others what to install. */
+export function findPeers(say: (line: string) => void): Peer[] {
+	const redis = findRedis();
+	return PEERS.filter(({ name, package: id, isOnPostgres }) => {
+		if (!existsSync(join(import.meta.dirname, "peers/node_modules", id))) {
+			say(`goes on without ${name}: run npm ci in bench/peers to install it`);
+			return false;
+		}
+		if (!isOnPostgres && redis === undefined) {
+			say(`goes on without ${name}: install redis-server (Debian: apt install redis-server)`);
+			return false;
+		}
+		return true;
+	});
+}
+
+export interface PeerRound {
+	deliveries: number;
+	programmes: number;
+	/** The most that one shop may have in flight; null for none. */
+	cap: number | null;
+}
+
+/** One round on a database of its own. */
+export async function runPeerRound(peer: Peer, round: PeerRound, tools: Tools): Promise<PeerAnswer> {
+	const receiver = await tools.receiver();
+	await receiver.forget();
+	const answer = await tools.withDatabase("PostgreSQL", (postgresUrl) => {
+		const run = (queueUrl: string): Promise<PeerAnswer> => {
+			const { origin } = new URL(receiver.url(0));
+			const options = { queueUrl, postgresUrl, origin, caFile: receiver.caFile, ...round };
+			return runChild<PeerAnswer>(join("peers", `${peer.package}.ts`), peerArguments(options));
+		};
+		if (peer.isOnPostgres) return run(postgresUrl);
+		return withRedis(findRedis() ?? "", tools.folder, run);
+	});
+	const { count } = await receiver.count();
+	if (count !== round.deliveries) {
+		throw new Error(`${peer.name}: ${count} requests for ${round.deliveries} deliveries`);
+	}
+	return answer;
+}

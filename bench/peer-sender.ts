@@ -1,0 +1,93 @@
+// What a peer's job does with its delivery: signs and posts it as the bare loop does, over as many connections.
+
+import { readFileSync } from "node:fs";
+import type { Client, Dispatcher } from "undici";
+import { CONNECTIONS, openConnection } from "./connection.ts";
+import type { SignedRequest } from "./signed-request.ts";
+
+interface Waiting {
+	request: SignedRequest;
+	resolve(): void;
+	reject(error: Error): void;
+}
+
+const NO_CONTENT = 204;
+
+export class PeerSender {
+	readonly #idle: Connection[];
+	#waiting: Waiting[] = [];
+	#next = 0;
+
+	constructor(origin: string, caFile: string) {
+		const ca = readFileSync(caFile, "utf8");
+		const free = (connection: Connection): void => this.#take(connection);
+		this.#idle = Array.from({ length: CONNECTIONS }, () => new Connection(openConnection(origin, ca), free));
+	}
+
+	/** Resolves when the shop has taken it; fails for any other answer. */
+	post(request: SignedRequest): Promise<void> {
+		return new Promise((resolve, reject) => {
+			const connection = this.#idle.pop();
+			const posted = { request, resolve, reject };
+			if (connection === undefined) this.#waiting.push(posted);
+			else connection.carry(posted);
+		});
+	}
+
+	async close(): Promise<void> {
+		await Promise.all(this.#idle.map((connection) => connection.close()));
+	}
+
+	/** The first that waits, without moving the others. */
+	#take(connection: Connection): void {
+		const posted = this.#waiting[this.#next];
+		if (posted === undefined) {
+			this.#waiting = [];
+			this.#next = 0;
+			this.#idle.push(connection);
+			return;
+		}
+		this.#next++;
+		connection.carry(posted);
+	}
+}
+
+class Connection implements Dispatcher.DispatchHandler {
+	readonly #client: Client;
+	readonly #free: (connection: Connection) => void;
+	#posted: Waiting | null = null;
+	#status = 0;
+
+	constructor(client: Client, free: (connection: Connection) => void) {
+		this.#client = client;
+		this.#free = free;
+	}
+
+	carry(posted: Waiting): void {
+		this.#posted = posted;
+		this.#client.dispatch(posted.request, this);
+	}
+
+	close(): Promise<void> {
+		return this.#client.close();
+	}
+
+	onRequestStart(): void {
+		// Required by undici.
+	}
+	onResponseStart(_controller: unknown, status: number): void {
+		this.#status = status;
+	}
+	onResponseData(): void {
+		// A 204 has no body.
+	}
+	onResponseEnd(): void {
+		const posted = this.#posted;
+		if (this.#status === NO_CONTENT) posted?.resolve();
+		else posted?.reject(new Error(`the receiver answered ${this.#status}`));
+		this.#free(this);
+	}
+	onResponseError(_controller: unknown, error: Error): void {
+		this.#posted?.reject(error);
+	}
+}

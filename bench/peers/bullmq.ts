@@ -1,0 +1,41 @@
+// BullMQ, on Redis or on PostgreSQL as the URL says. Completing a job brings the next one; there is no batch for
+// either in the open-source edition, and no cap per shop: groups are of its Pro edition.
+
+import { createPostgresBackend, Queue, setDefaultBackendFactory, Worker } from "bullmq";
+import { type PeerJob, runPeer } from "../peer-drain.ts";
+
+const QUEUE = "callbacks";
+/** As many as graphile-worker has: its documentation only says that jobs which wait for the network may be many. */
+const JOBS_AT_ONCE = 256;
+
+await runPeer(async ({ queueUrl, cap }) => {
+	if (cap !== null) throw new Error("BullMQ has no cap per shop");
+	const isOnRedis = queueUrl.startsWith("redis:");
+	if (!isOnRedis) setDefaultBackendFactory(createPostgresBackend);
+	const connection = isOnRedis
+		? { url: queueUrl, maxRetriesPerRequest: null }
+		: { connectionString: queueUrl, migrate: true };
+	const queue = new Queue<PeerJob>(QUEUE, { connection });
+	await queue.waitUntilReady();
+	return {
+		async add(jobs) {
+			await queue.addBulk(jobs.map((data) => ({ name: "callback", data, opts: { removeOnComplete: true } })));
+		},
+		async work({ deliveries, deliver }) {
+			const { promise: allDone, resolve, reject } = Promise.withResolvers<void>();
+			let left = deliveries;
+			const worker = new Worker<PeerJob>(QUEUE, ({ data }) => deliver(data), {
+				connection,
+				concurrency: JOBS_AT_ONCE,
+			});
+			worker.on("error", reject);
+			worker.on("failed", (_job, error) => reject(error));
+			worker.on("completed", () => {
+				if (--left === 0) resolve();
+			});
+			await allDone;
+			await worker.close();
+		},
+		close: () => queue.close(),
+	};
+});

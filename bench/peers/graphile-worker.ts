@@ -1,0 +1,66 @@
+// graphile-worker: jobs come through the local queue and are completed together. With a cap each shop has as many
+// named queues as it may have requests in flight: a named queue runs one job at a time.
+
+import { Logger, makeWorkerUtils, run, WorkerPreset } from "graphile-worker";
+import { type PeerJob, runPeer } from "../peer-drain.ts";
+
+const TASK = "callback";
+const JOBS_AT_ONCE = 256;
+const LOCAL_QUEUE_JOBS = 1_000;
+/** What its documentation calls a reasonable default. A named queue waits for it, so that a cap wants none. */
+const COMPLETION_DELAY_MS = { withoutCap: 250, withCap: 0 };
+/** How soon it looks again for named queues that have become free: nothing tells it. */
+const POLL_MS = 10;
+
+declare global {
+	namespace GraphileWorker {
+		interface Tasks {
+			[TASK]: PeerJob;
+		}
+	}
+}
+
+const quiet = new Logger(() => (level, message) => {
+	if (level === "error") throw new Error(message);
+});
+
+await runPeer(async ({ queueUrl, programmes, cap }) => {
+	const delayMs = cap === null ? COMPLETION_DELAY_MS.withoutCap : COMPLETION_DELAY_MS.withCap;
+	const preset = {
+		extends: [WorkerPreset],
+		worker: {
+			connectionString: queueUrl,
+			logger: quiet,
+			concurrentJobs: JOBS_AT_ONCE,
+			localQueue: { size: LOCAL_QUEUE_JOBS },
+			completeJobBatchDelay: delayMs,
+			failJobBatchDelay: delayMs,
+			pollInterval: POLL_MS,
+		},
+	};
+	const producer = await makeWorkerUtils({ preset });
+	const queueOf = ({ number, shop }: PeerJob): { queueName?: string } =>
+		cap === null ? {} : { queueName: `shop-${shop}-${Math.floor(number / programmes) % cap}` };
+	return {
+		async add(jobs) {
+			await producer.addJobs(jobs.map((job) => ({ identifier: TASK, payload: job, ...queueOf(job) })));
+		},
+		async work({ deliveries, deliver }) {
+			const { promise: allDone, resolve } = Promise.withResolvers<void>();
+			let left = deliveries;
+			const taskList = {
+				[TASK]: async (job: PeerJob) => {
+					await deliver(job);
+					if (--left === 0) resolve();
+				},
+			};
+			const runner = await run({ preset, taskList, noHandleSignals: true });
+			await allDone;
+			// Does not wait for the delay: what is completed is written at once.
+			await runner.stop();
+		},
+		async close() {
+			await producer.release();
+		},
+	};
+});

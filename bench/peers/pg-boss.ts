@@ -1,0 +1,49 @@
+// pg-boss: whole batches are fetched, stored and completed, two at a time. With a cap each shop is a group, and a
+// fetch takes no more of a group than it may still have active (groupConcurrency).
+
+import { PgBoss } from "pg-boss";
+import { type PeerJob, runPeer } from "../peer-drain.ts";
+
+const QUEUE = "callbacks";
+const BATCH_JOBS = 500;
+const BATCHES_AT_WORK = 2;
+
+await runPeer(async ({ queueUrl, cap }) => {
+	const boss = new PgBoss({ connectionString: queueUrl, schedule: false, supervise: false });
+	boss.on("error", (error) => {
+		throw error;
+	});
+	await boss.start();
+	await boss.createQueue(QUEUE);
+	return {
+		async add(jobs) {
+			const group = ({ shop }: PeerJob) => (cap === null ? {} : { group: { id: `shop-${shop}` } });
+			await boss.insert(
+				QUEUE,
+				jobs.map((job) => ({ data: job, ...group(job) })),
+			);
+		},
+		async work({ deliveries, send, storeAll }) {
+			const options = {
+				batchSize: BATCH_JOBS,
+				...(cap === null ? {} : { groupConcurrency: cap }),
+			};
+			let left = deliveries;
+			const workBatches = async (): Promise<void> => {
+				// Rather than work(), whose shortest pause after a batch that is not full is half a second.
+				while (left > 0) {
+					const jobs = await boss.fetch<PeerJob>(QUEUE, options);
+					if (jobs.length === 0) continue;
+					left -= jobs.length;
+					await storeAll(await Promise.all(jobs.map(({ data }) => send(data))));
+					await boss.complete(
+						QUEUE,
+						jobs.map(({ id }) => id),
+					);
+				}
+			};
+			await Promise.all(Array.from({ length: BATCHES_AT_WORK }, workBatches));
+		},
+		close: () => boss.stop(),
+	};
+});
