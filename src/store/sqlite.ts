@@ -46,8 +46,10 @@ export function openSqlite(path: string): Store {
 		closeSync(openSync(path, "a", 0o600));
 	}
 	const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
-	// Before anything is in the file, or it has no effect: removed rows then leave pages that can be given back.
-	database.exec("pragma auto_vacuum = incremental");
+	// Before anything is in the file, or it has no effect: removed rows then leave pages that can be given back. Later it
+	// would only write the file's header again, which a full disk does not take.
+	if (database.prepare("pragma page_count").get()?.["page_count"] === 0)
+		database.exec("pragma auto_vacuum = incremental");
 	turnToWal(database);
 	return createSqliteStore(database);
 }
