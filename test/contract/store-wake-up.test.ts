@@ -41,6 +41,23 @@ eachDatabase("the word that something is due", (database) => {
 			deepEqual(await next(), [4]);
 			heard.stop();
 		});
+
+		test("another process hears of what the engine here does not hold, and of nothing else", async () => {
+			const { store, rival } = database;
+			const heard = listen(store);
+			const here = listen(rival, [301, 302]);
+			rival.announceDue([301, 401]);
+			rival.announceDue([302, 301]);
+			rival.announceDue([302, 402]);
+			// A change is told to all: a request may be on its way from wherever the lane was before.
+			rival.announceChange(302);
+			const words = new Set<number>();
+			while (!words.has(302)) for (const id of namesIn(await heard.next())) words.add(id);
+			// The one that is held and was announced twice came with the change, and the other never.
+			deepEqual([...words].filter((id) => id > 300).sort(), [302, 401, 402]);
+			here.stop();
+			heard.stop();
+		});
 	}
 });
 
@@ -88,20 +105,24 @@ test("queries still in line when a SQLite store closes come to an end", async ()
 	await database.remove();
 });
 
-/** What a listener has heard, one call after the other. */
-function listen(store: Store) {
+/** What a listener has heard, one call after the other; it has these lanes. */
+function listen(store: Store, held: readonly number[] | "all" = "all") {
 	const waiting: (readonly number[] | "anywhere")[] = [];
 	let tell = (): void => undefined;
 	const stop = store.onDue((where) => {
 		waiting.push(where);
 		tell();
-		return [];
+		return held === "all" ? [] : namesIn(where).filter((id) => !held.includes(id));
 	});
 	const next = async (): Promise<readonly number[] | "anywhere"> => {
 		if (waiting.length === 0) await new Promise<void>((resolve) => (tell = resolve));
 		return waiting.shift() ?? [];
 	};
 	return { waiting, stop, next };
+}
+
+function namesIn(word: readonly number[] | "anywhere"): readonly number[] {
+	return word === "anywhere" ? [] : word;
 }
 
 async function eventually(isTrue: () => boolean): Promise<void> {
