@@ -1,10 +1,11 @@
 // Deliveries as people see them, and putting finished ones back into the queue.
 
-import type { Selectable } from "kysely";
+import { type Selectable, sql } from "kysely";
 import { markDue } from "./lanes.ts";
 import { programmesOwedEvents } from "./outbox.ts";
 import type { Db } from "./store.ts";
 import type { DeliveriesTable } from "./tables/deliveries.ts";
+import { valueList } from "./value-list.ts";
 
 export type Delivery = Selectable<DeliveriesTable>;
 
@@ -49,31 +50,32 @@ export async function requeue(
 ): Promise<Delivery[] | null> {
 	const target = (await programmesOwedEvents(trx, [programmeId])).get(programmeId);
 	if (target === undefined) return null;
-	const started: Delivery[] = [];
-	for (const delivery of deliveries) {
-		// Names the state it was found in: two people pressing the button at once start one run.
-		const { numUpdatedRows } = await trx
-			.updateTable("deliveries")
-			.set({ state: "pending", run: delivery.run + 1, finished_at_ms: null, failed_at_ms: null })
-			.where("id", "=", delivery.id)
-			.where("state", "=", delivery.state)
-			.where("run", "=", delivery.run)
-			.executeTakeFirst();
-		if (numUpdatedRows === 0n) continue;
-		await trx
-			.insertInto("queue")
-			.values({
-				id: delivery.id,
+	if (deliveries.length === 0) return [];
+	// Names the state each was found in: two people pressing the button at once start one run.
+	const list = deliveries.map(({ id, state, run }) => ({ id, state, run }));
+	const columns = { id: "bigint", state: "text", run: "integer" } as const;
+	const { rows } = await sql<{ id: number }>`with ${valueList("found", columns, list)}
+		update deliveries set state = 'pending', run = deliveries.run + 1, finished_at_ms = null, failed_at_ms = null
+			from found
+			where deliveries.id = found.id and deliveries.state = found.state and deliveries.run = found.run
+			returning deliveries.id`.execute(trx);
+	const ids = new Set(rows.map(({ id }) => id));
+	const started = deliveries.filter(({ id }) => ids.has(id));
+	if (started.length === 0) return [];
+	await trx
+		.insertInto("queue")
+		.values(
+			started.map(({ id, run, attempts }) => ({
+				id,
 				receiver_id: programmeId,
 				due_at_ms: nowMs,
 				endpoint_epoch: target.endpointEpoch,
-				run: delivery.run + 1,
+				run: run + 1,
 				counted: 0,
-				seq: delivery.attempts,
-			})
-			.execute();
-		started.push(delivery);
-	}
-	if (started.length > 0) await markDue(trx, [programmeId], nowMs);
+				seq: attempts,
+			})),
+		)
+		.execute();
+	await markDue(trx, [programmeId], nowMs);
 	return started;
 }

@@ -1,6 +1,6 @@
 // Finished deliveries on both databases: finding them, sending them again, and removing them when old.
 
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { realClock } from "../../src/outside/clock.ts";
 import { type Delivery, failedSince, findDelivery, requeue } from "../../src/store/deliveries.ts";
@@ -86,6 +86,35 @@ eachDatabase("deliveries", (database) => {
 		equal(started.flat().length, 1);
 		const { delivery, queued } = await readAll(store, finished.id);
 		deepEqual([delivery.run, queued?.run], [2, 2]);
+	});
+
+	test("of many at once, those are sent again that are as they were found, each behind its own attempts", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const found = [
+			await finish(store, programme),
+			await finish(store, programme),
+			await finish(store, programme),
+		];
+		const [first, second, third] = found;
+		ok(first !== undefined && second !== undefined && third !== undefined);
+		await store.transact((trx) => requeue(trx, programme.id, [second], START_MS + 1));
+		const stale = { ...third, run: third.run + 1 };
+		const again = (deliveries: readonly Delivery[]) =>
+			store.transact((trx) => requeue(trx, programme.id, deliveries, START_MS + 100));
+		deepEqual(await again([first, second, stale]), [first], "one is pending, one had another run");
+		deepEqual(await again([]), []);
+		const runs = await Promise.all(
+			found.map(async ({ id }) => {
+				const { delivery, queued } = await readAll(store, id);
+				return [delivery.state, delivery.failed_at_ms === null, delivery.run, queued?.seq, queued?.due_at_ms];
+			}),
+		);
+		deepEqual(runs, [
+			["pending", true, 2, first.attempts, START_MS + 100],
+			["pending", true, 2, second.attempts, START_MS + 1],
+			["failed", false, 1, undefined, undefined],
+		]);
 	});
 
 	test("without a Postback URL nothing is sent again", async () => {
