@@ -9,7 +9,7 @@ export interface Cluster {
 	/** Up and not stopping. */
 	pick(): ServiceProcess | undefined;
 	startAll(): void;
-	/** One stops for so long that what it holds grows too old to be sent. */
+	/** One stands still, at once or while it sends, for so long that what it holds grows too old to be sent. */
 	stallOne(): void;
 	/** One is stopped in order and started anew. */
 	deployOne(): void;
@@ -89,7 +89,11 @@ export function createCluster(
 	}
 
 	function stall(process: ServiceProcess, leastMs: number): void {
-		process.stalledUntilMs = timeline.nowMs + random.between(leastMs, MAX_STALL_MS);
+		process.stalledUntilMs = timeline.nowMs + drawStall(leastMs);
+	}
+
+	function drawStall(leastMs: number): number {
+		return random.between(leastMs, MAX_STALL_MS);
 	}
 
 	function deploy(process: ServiceProcess): void {
@@ -105,7 +109,9 @@ export function createCluster(
 		},
 		stallOne() {
 			const process = isCalm ? undefined : pick();
-			if (process !== undefined) stall(process, TOO_OLD_MS);
+			if (process === undefined) return;
+			if (random.chance(0.5)) stall(process, TOO_OLD_MS);
+			else process.stallWhenSendingMs = drawStall(TOO_OLD_MS);
 		},
 		aheadMs: () => Math.max(0, ...Array.from(up, (process) => process.clockOffsetMs)),
 		get upSinceMs() {
@@ -139,6 +145,7 @@ export function createCluster(
 				process.mishaps.dieAfter(Number.POSITIVE_INFINITY);
 				process.clockOffsetMs = 0;
 				process.stalledUntilMs = 0;
+				process.stallWhenSendingMs = 0;
 			}
 		},
 	};

@@ -50,6 +50,8 @@ export class ServiceProcess implements Owner {
 	isAlive = true;
 	isStopping = false;
 	stalledUntilMs = 0;
+	/** So long it stalls at the next request that it sends while more waits in its hands; zero for not at all. */
+	stallWhenSendingMs = 0;
 	/** How far its clock is from the true time. */
 	clockOffsetMs: number;
 	readonly #site: Site;
@@ -142,7 +144,16 @@ export class ServiceProcess implements Owner {
 			// It died before anything was sent, and a transport never rejects.
 			return new Promise(() => undefined);
 		}
+		this.#maybeStall();
 		return this.#site.post(this, request);
+	}
+
+	/** What waits is then next, when the answer is heard: long after the last renewal, and before any pass. */
+	#maybeStall(): void {
+		const { held, inFlight } = this.#engine.counters;
+		if (this.stallWhenSendingMs === 0 || held === inFlight) return;
+		this.stalledUntilMs = this.#site.timeline.nowMs + this.stallWhenSendingMs;
+		this.stallWhenSendingMs = 0;
 	}
 
 	async #mail(mail: Mail): Promise<null> {

@@ -39,6 +39,7 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 			},
 		],
 		breaks: [OWN_LEASE, "4 seven attempts at their time"],
+		seenWith: 78,
 	},
 	{
 		name: "what was in hand forgotten when another takes over",
@@ -64,8 +65,14 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a lease that lapses while its requests are under way",
-		edits: [{ file: "store/queue.ts", find: "LEASE_MS = 30 * SECOND_MS", put: "LEASE_MS = 3 * SECOND_MS" }],
-		breaks: [OWN_LEASE, "4 seven attempts at their time", "everything due ends"],
+		edits: [
+			{
+				file: "callbacks/planner.ts",
+				find: "goodUntilMs: nowMs + LEASE_MS",
+				put: "goodUntilMs: nowMs + 3 * SECOND_MS",
+			},
+		],
+		breaks: [OWN_LEASE],
 	},
 	{
 		name: "a lane that is closed and not opened by the next event",
@@ -83,8 +90,8 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 		edits: [
 			{
 				file: "store/sqlite-lanes.ts",
-				find: "`update lanes set engine_id = null, next_due_ms = ${due} where",
-				put: "`update lanes set engine_id = null, next_due_ms = next_due_ms + 86400000 where",
+				find: "letGo: prepare(\n\t\t\t`update lanes set engine_id = null, next_due_ms = ",
+				put: "letGo: prepare(\n\t\t\t`update lanes set engine_id = null, next_due_ms = 86400000 + ",
 			},
 		],
 		breaks: ["nothing unexpected", "everything due ends", "4 seven attempts at their time"],
@@ -99,7 +106,7 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 			},
 		],
 		breaks: ["everything due ends"],
-		seenWith: 5,
+		seenWith: 15,
 	},
 	{
 		name: "what is pending outlives the removal of its URL",

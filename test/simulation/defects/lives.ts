@@ -8,8 +8,8 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 		edits: [
 			{
 				file: "store/outbox.ts",
-				find: "if (owed.length > 0) await",
-				put: 'if (owed.length > 0) {\n\t\tawait trx.executeQuery(CompiledQuery.raw("commit"));\n\t\tawait trx.executeQuery(CompiledQuery.raw("begin immediate"));\n\t}\n\tif (owed.length > 0) await',
+				find: "if (owed.length === 0) return;",
+				put: 'if (owed.length === 0) return;\n\tawait trx.executeQuery(CompiledQuery.raw("commit"));\n\tawait trx.executeQuery(CompiledQuery.raw("begin immediate"));',
 			},
 			{
 				file: "store/outbox.ts",
