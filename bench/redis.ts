@@ -1,5 +1,5 @@
 // A Redis for one round: its own folder and port on 127.0.0.1, gone at the end. Every write goes to the append-only
-// file, which reaches the disk once a second: what Redis recommends, and less than either of our databases promises.
+// file, which reaches the disk once a second: as BullMQ's documentation asks, and less than our databases promise.
 
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
