@@ -217,6 +217,7 @@ describe("what is in hand", () => {
 
 	test("is void when the lease is lost: the results are late, and numbers go on", () => {
 		const { planner, counters, plan } = handOut();
+		planner.putBack(plan(NOW_MS + 1), NOW_MS + 1);
 		const lost = plan(NOW_MS + 1);
 		planner.voidAll(lost.settlements);
 		deepEqual([counters.lateResults, planner.heldLanes], [2, 0]);
