@@ -12,6 +12,14 @@ export interface Clock {
 	yieldLoop(): Promise<void>;
 }
 
+/** How hard it is for this process to keep up. */
+export interface Load {
+	/** Share of the time since the last call in which the event loop had work or waited for a core, 0 to 1. */
+	busyShare(): number;
+	/** For how long it was late, altogether, since the start. A tenth of a second or less counts as none. */
+	lateMs(): number;
+}
+
 export interface Random {
 	bytes(count: number): Uint8Array;
 	/** `2 × count` lower-case hex digits. Separate from `bytes` because every attempt needs a nonce. */

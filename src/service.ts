@@ -18,7 +18,7 @@ import { type Config, publicUrlAt, warningSettings } from "./config.ts";
 import { findSettingWarnings } from "./domain/warning.ts";
 import { openArchiveFolder } from "./outside/archive-folder.ts";
 import { type HttpServer, listen, METRICS_LIMITS, PUBLIC_LIMITS } from "./outside/http-server.ts";
-import { createBusyShare } from "./outside/load.ts";
+import { createLoad } from "./outside/load.ts";
 import { temporaryFilesBeside, temporaryFilesOfSystem } from "./outside/temporary-files.ts";
 import type { Log } from "./ports.ts";
 import { watchSchema } from "./service/schema-watch.ts";
@@ -166,13 +166,14 @@ function startWorker(workplace: Workplace, book: ChoreBook): { engine: Engine; s
 	const { config } = workplace;
 	// First: a folder that cannot be used must not leave an engine behind.
 	const archiving = openArchive(config);
+	const load = createLoad();
 	const engine = new Engine({
 		...workplace,
 		transport: logForbiddenAddresses(workplace.transport, workplace.log),
 		runPass: createPass(workplace.store, workplace.random),
 		brand: config.brand,
 		caps: { perProgramme: config.maxInFlightPerProgramme, overall: config.maxInFlight },
-		busyShare: createBusyShare(),
+		load,
 		onNotice: () => chores.mailNow(),
 	});
 	const chores = startChores({
@@ -186,6 +187,7 @@ function startWorker(workplace: Workplace, book: ChoreBook): { engine: Engine; s
 		engine,
 		async stop() {
 			await Promise.all([engine.stop(), chores.stop()]);
+			load.stop();
 		},
 	};
 }

@@ -109,14 +109,15 @@ function inTime({ clock }: Pick<HealthDeps, "clock">, answer: Promise<boolean>):
 	return Promise.race([answer, timeout.promise]).finally(cancel);
 }
 
-function describeQueue({ backlog, inFlight, held }: EngineCounters, nowMs: number): object {
-	if (backlog === null) return { readAt: null, inFlight, held };
+function describeQueue(counters: EngineCounters, nowMs: number): object {
+	const { backlog, inFlight, held, lostToLateness } = counters;
+	const ours = { inFlight, held, attemptsLostToLateness: lostToLateness };
+	if (backlog === null) return { readAt: null, ...ours };
 	return {
 		readAt: isoTime(backlog.readAtMs),
 		programmesDue: backlog.programmesDue,
 		oldestDueSeconds: oldestDueAgeMs(backlog, nowMs) / SECOND_MS,
-		inFlight,
-		held,
+		...ours,
 	};
 }
 

@@ -85,6 +85,12 @@ function addEngineSeries(registry: Registry, read: () => EngineCounters, clock: 
 		"Receivers with something due that no engine would have looked at; must stay 0",
 		() => [[{}, read().missedLanes]],
 	);
+	addCounter(
+		registry,
+		"ringback_attempts_lost_to_lateness_total",
+		"Attempts that ran out of time because this process was too busy to keep the deadline; must stay 0",
+		() => [[{}, read().lostToLateness]],
+	);
 	addGauge(registry, "ringback_lanes", "Lanes leased to this process", () => read().lanes);
 	addGauge(registry, "ringback_in_flight", "Requests to shops under way now", () => read().inFlight);
 	addGauge(

@@ -13,6 +13,8 @@ export interface EngineCounters {
 	takenOver: number;
 	/** Lanes with something due that nobody would have looked at: there must be none. */
 	missedLanes: number;
+	/** Attempts that ran out of time because this process was too late to make use of it. */
+	lostToLateness: number;
 	inFlight: number;
 	held: number;
 	/** Lanes leased to this engine. */
@@ -41,6 +43,7 @@ export function newCounters(): EngineCounters {
 		lateResults: 0,
 		takenOver: 0,
 		missedLanes: 0,
+		lostToLateness: 0,
 		inFlight: 0,
 		held: 0,
 		lanes: 0,

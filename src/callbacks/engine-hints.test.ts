@@ -71,7 +71,7 @@ async function startEngine(t: TestContext): Promise<Setup> {
 			await act?.();
 			return output;
 		},
-		busyShare: () => 0,
+		load: { busyShare: () => 0, lateMs: () => 0 },
 		onNotice: () => undefined,
 	});
 	t.after(async () => {

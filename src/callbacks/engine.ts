@@ -77,6 +77,7 @@ export class Engine {
 			{
 				...deps,
 				...parts,
+				counters: this.#counters,
 				mostInFlight: deps.caps.overall,
 				maySend: (nowMs) => this.#lease !== null && maySend(this.#lease, nowMs),
 			},

@@ -2,15 +2,38 @@
 // flight only cost: in one run a request over 256 connections took 57 µs of processor time, over 64 connections
 // 33, and opening a connection costs a handshake. While the shops are the bottleneck, more in flight is what
 // helps. So the window looks at how busy the process is: it halves when busy and doubles when not.
+//
+// Being busy is how a drain at full speed looks. Being late is something else: each request needs us several times
+// within its five seconds (connected, TLS, written), and a loop that comes round too seldom loses it. The window then
+// goes below 64 at once, and comes back a few at a time.
 
 const LEAST_WINDOW = 64;
+/** While we are late: what a lane may have. Never none, because nobody else sends what is in our hands. */
+const LATE_WINDOW = 8;
+/** From 8 back to 64 takes seven looks, about two seconds. */
+const STEP_BACK = 8;
 /** The event loop is hardly ever idle above this: requests then wait for us, not for the shops. */
 const BUSY_SHARE = 0.85;
-/** How often it is looked at while something waits for room. Longer than 64 handshakes take: during them the
- * process idles and would open ever more. From 64 to 512 takes three looks. */
-export const PACE_MS = 250;
+/** A new connection needs the loop about four times: late by so much each time, a quarter of its deadline is gone. */
+const LATE_MS = 300;
+/** A fifth of the deadline. Where not one answer was quicker, and we are busy, it is not the shops. */
+const SLOW_ANSWER_MS = 1_000;
+/** Whatever is in flight for longer waits for its shop. Otherwise one that hangs would fill the smallest window. */
+const YOUNG_MS = 1_000;
+
+/** What there was since the last look. */
+export interface PaceReading {
+	busyShare: number;
+	/** For how long the event loop was late. */
+	lateMs: number;
+	/** The quickest answer; null when there was none. */
+	quickestMs: number | null;
+	/** Something was ready to go out and there was no room. */
+	hasWaited: boolean;
+}
 
 export class Pace {
+	readonly #lateWindow: number;
 	readonly #leastWindow: number;
 	readonly #mostWindow: number;
 	#window: number;
@@ -19,16 +42,31 @@ export class Pace {
 	constructor(overall: number) {
 		this.#mostWindow = overall;
 		this.#leastWindow = Math.min(LEAST_WINDOW, overall);
+		this.#lateWindow = Math.min(LATE_WINDOW, overall);
 		this.#window = this.#leastWindow;
 	}
 
-	hasRoom(inFlight: number): boolean {
-		return inFlight < this.#window;
+	hasRoom(underWay: ReadonlySet<{ startedAtMs: number }>, nowMs: number): boolean {
+		if (underWay.size >= Math.max(this.#window, this.#leastWindow)) return false;
+		if (this.#window >= this.#leastWindow || underWay.size < this.#window) return true;
+		let young = 0;
+		for (const { startedAtMs } of underWay) if (nowMs - startedAtMs < YOUNG_MS) young++;
+		return young < this.#window;
 	}
 
-	/** To be called after something has waited for room: `busyShare` is of the time since the last call. */
-	adjust(busyShare: number): void {
-		const wanted = busyShare > BUSY_SHARE ? this.#window / 2 : this.#window * 2;
-		this.#window = Math.min(this.#mostWindow, Math.max(this.#leastWindow, Math.floor(wanted)));
+	adjust(reading: PaceReading): void {
+		const wanted = Math.floor(this.#judge(reading));
+		this.#window = Math.min(this.#mostWindow, Math.max(this.#lateWindow, wanted));
+	}
+
+	#judge({ busyShare, lateMs, quickestMs, hasWaited }: PaceReading): number {
+		const window = this.#window;
+		const least = this.#leastWindow;
+		const isBusy = busyShare > BUSY_SHARE;
+		const isSlow = isBusy && quickestMs !== null && quickestMs > SLOW_ANSWER_MS;
+		if (lateMs > LATE_MS || isSlow) return Math.min(window, least) / 2;
+		if (!hasWaited) return window;
+		if (window < least) return Math.min(least, window + STEP_BACK);
+		return isBusy ? Math.max(least, window / 2) : window * 2;
 	}
 }

@@ -1,12 +1,13 @@
 // What is in hand goes out: as many requests at once as the lanes and the pace allow, and for each delivery one
 // settlement, whether its request was answered or there was a reason to send nothing.
 
-import type { Clock, Random, Transport } from "../ports.ts";
+import type { Clock, Load, Random, Transport } from "../ports.ts";
 import type { DueDelivery, Settlement } from "../store/queue.ts";
-import { Alarm } from "./alarm.ts";
 import { createPreparer, settleAnswer } from "./attempt.ts";
+import type { EngineCounters } from "./counters.ts";
 import type { Lanes } from "./lanes.ts";
-import { PACE_MS, Pace } from "./pace.ts";
+import { isLostToLateness } from "./lateness.ts";
+import { watchPace } from "./pace-watch.ts";
 import type { KnownTarget, Target, Targets } from "./targets.ts";
 
 export interface SendingDeps {
@@ -14,8 +15,7 @@ export interface SendingDeps {
 	random: Random;
 	transport: Pick<Transport, "post">;
 	brand: string;
-	/** Share of the time since the last call in which this process was busy, 0 to 1. */
-	busyShare: () => number;
+	load: Load;
 }
 
 export interface Sending {
@@ -34,28 +34,20 @@ export function createSending(
 	deps: SendingDeps & {
 		lanes: Lanes;
 		targets: Targets;
+		counters: Pick<EngineCounters, "lostToLateness">;
 		mostInFlight: number;
 		/** Whether the engine's lease is young enough for another attempt. */
 		maySend: (nowMs: number) => boolean;
 	},
 	onSettled: (settlement: Settlement) => void,
 ): Sending {
-	const { clock, lanes, targets, busyShare } = deps;
+	const { clock, lanes, targets, counters } = deps;
 	const prepare = createPreparer(deps.brand, deps.random);
-	const pace = new Pace(deps.mostInFlight);
-	/** Rings while something waits for room: is it us or the shops? */
-	const paceAlarm = new Alarm(clock, () => {
-		pace.adjust(busyShare());
-		sendReady();
-	});
+	const pace = watchPace(deps, sendReady);
 	let drained: PromiseWithResolvers<void> | null = null;
 
 	function sendReady(): void {
-		const hasSentAll = lanes.sendReady(send, () => pace.hasRoom(lanes.inFlight));
-		if (hasSentAll || paceAlarm.isSet) return;
-		// Resets the reading: only time from now on counts.
-		busyShare();
-		paceAlarm.ringWithin(PACE_MS);
+		if (!lanes.sendReady(send, pace.hasRoom)) pace.noteWait();
 	}
 
 	function send(delivery: DueDelivery): void {
@@ -67,10 +59,17 @@ export function createSending(
 			return;
 		}
 		const prepared = prepare(delivery, target, startedAtMs);
+		const underWay = pace.begin(startedAtMs);
 		// Never rejects: the transport turns whatever happens into an outcome.
 		void deps.transport.post(prepared.request).then((answer) => {
 			const endedAtMs = clock.nowMs();
-			land(settleAnswer(delivery, prepared, answer, endedAtMs), endedAtMs - startedAtMs);
+			const tookMs = endedAtMs - startedAtMs;
+			const isAnswered = answer.outcome.kind === "answered";
+			pace.end(underWay, isAnswered ? tookMs : null);
+			if (!isAnswered && isLostToLateness(answer, tookMs, pace.lateSinceMs(underWay))) {
+				counters.lostToLateness++;
+			}
+			land(settleAnswer(delivery, prepared, answer, endedAtMs), tookMs);
 			sendReady();
 		});
 	}
@@ -98,7 +97,7 @@ export function createSending(
 		giveBack: (receiverIds) => release(lanes.takeWaiting(receiverIds)),
 		stop() {
 			drained = Promise.withResolvers<void>();
-			paceAlarm.cancel();
+			pace.stop();
 			release(lanes.takeWaiting(lanes.waitingReceiverIds()));
 			if (lanes.inFlight === 0) drained.resolve();
 			return drained.promise;

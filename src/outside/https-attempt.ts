@@ -107,7 +107,8 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	}
 
 	expire(): void {
-		this.settle({ kind: "timeout" });
+		// Nothing was written: there was nothing to answer.
+		this.settle({ kind: "timeout" }, this.#step !== "answerMs" || this.#isSent);
 		this.abandon();
 	}
 
@@ -120,6 +121,8 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 
 	onRequestStart(): void {
 		this.#isSent = true;
+		// A kept connection has waited for the poll phase, and that was not the shop's time.
+		this.#stepStartedMs = performance.now();
 		this.#connection?.gate.expect();
 	}
 

@@ -122,7 +122,11 @@ function dialOneByOne(
 		const ahead = routes.length - index;
 		if (ahead > 1) {
 			const shareMs = (endMs - performance.now()) / Math.min(ahead, MAX_SHARES);
-			share = setTimeout(() => fail("ETIMEDOUT"), shareMs);
+			// After one poll phase: when this process has stalled, the connection may stand and nobody has looked.
+			const giveUp = () => {
+				if (!isConnected) fail("ETIMEDOUT");
+			};
+			share = setTimeout(() => setImmediate(giveUp), shareMs);
 		}
 		leavePresent = leave;
 	}

@@ -40,7 +40,7 @@ eachDatabase("reading the metrics", (database) => {
 			sealingKey: new Uint8Array(SEALING_KEY_BYTES),
 			brand: "Service",
 			caps: { perProgramme: 8, overall: 512 },
-			busyShare: () => 0,
+			load: { busyShare: () => 0, lateMs: () => 0 },
 			onNotice: () => undefined,
 		});
 		t.after(() => engine.stop());

@@ -94,7 +94,7 @@ export class ServiceProcess implements Owner {
 			brand: site.brand,
 			caps: site.caps,
 			runPass: createPass(store, random),
-			busyShare: () => 0,
+			load: { busyShare: () => 0, lateMs: () => 0 },
 			onNotice: () => this.#chores.mailNow(),
 		});
 		this.#chores = startChores({
