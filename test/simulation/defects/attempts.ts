@@ -122,6 +122,7 @@ export const ATTEMPT_DEFECTS: readonly Defect[] = [
 			},
 		],
 		breaks: ["4 seven attempts at their time", "the verdict follows from the answer"],
+		seenWith: 25,
 	},
 	{
 		name: "callbacks of another content type",

@@ -84,6 +84,7 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 			},
 		],
 		breaks: ["nothing unexpected", "everything due ends"],
+		seenWith: 25,
 	},
 	{
 		name: "a lane let go although more is due",
@@ -134,6 +135,7 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 			},
 		],
 		breaks: [OWN_LEASE],
+		seenWith: 33,
 	},
 	{
 		name: "a clean stop that keeps its lanes",
