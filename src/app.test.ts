@@ -145,7 +145,7 @@ test("the metrics address says what is wrong, which version runs and what waits"
 	const shop = await openTestShop(t);
 	const backlog = { readAtMs: START_MS, programmesDue: 3, oldestDueAtMs: START_MS - 90_500 };
 	const knownChores = () => [LATE];
-	const engineCounters = () => ({ ...newCounters(), inFlight: 5, held: 6, backlog });
+	const engineCounters = () => ({ ...newCounters(), inFlight: 5, held: 6, lostToLateness: 2, backlog });
 	const ask = async (change: object) => {
 		const app = createMetricsApp({ ...shop.deps, ...change }, { ...ABOUT, engineCounters, knownChores });
 		const answer = await app.request("/health");
@@ -157,6 +157,7 @@ test("the metrics address says what is wrong, which version runs and what waits"
 		oldestDueSeconds: 90.5,
 		inFlight: 5,
 		held: 6,
+		attemptsLostToLateness: 2,
 	};
 	const process = {
 		version: "1.2.3",
