@@ -1,12 +1,13 @@
 #!/usr/bin/env node
 // What `npx ringback` and `npm start` run: the command itself is main.ts, which only a new enough Node can read.
 
-import { enableCompileCache } from "node:module";
+// As a whole: an old Node has no such export, and would end before it could say what it lacks.
+import nodeModule from "node:module";
 import { join } from "node:path";
 import "./needs-node.js";
 
 // What is left of the sources without their types, kept beside the installed packages: the next start does without the
 // stripping, which costs seconds and 25 MB that stay. Where that folder cannot be written, every start strips again.
-enableCompileCache(join(import.meta.dirname, "../node_modules/.cache/ringback"));
+nodeModule.enableCompileCache(join(import.meta.dirname, "../node_modules/.cache/ringback"));
 
 await import("./main.ts");
