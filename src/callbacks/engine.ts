@@ -22,7 +22,7 @@ import { type EngineCounters, newCounters } from "./counters.ts";
 import { type Caps, Lanes } from "./lanes.ts";
 import { drawEngineId, type Lease, maySend } from "./lease.ts";
 import type { PassInput, PassOutput, RunPass } from "./pass.ts";
-import { Planner } from "./planner.ts";
+import { Planner, RESULT_LINGER_MS } from "./planner.ts";
 import { createSending, type Sending, type SendingDeps } from "./sending.ts";
 import { Targets } from "./targets.ts";
 
@@ -36,8 +36,6 @@ export interface EngineDeps extends SendingDeps {
 	onNotice: () => void;
 }
 
-/** Stragglers are stored after this at the latest, so that the page shows them at once. */
-const RESULT_LINGER_MS = 100;
 /** Under load changes are announced thousands of times a second; a pass for each would be all we do. */
 const BUSY_PASS_GAP_MS = 5;
 const BACKOFF_MS: readonly number[] = [100, 500, 2_000, 5_000];
@@ -45,7 +43,6 @@ const BACKOFF_MS: readonly number[] = [100, 500, 2_000, 5_000];
 const STOP_WAITS_MS: readonly number[] = [0, 500, 2_000];
 /** How often all receivers with something in the queue are walked for a lane that nobody would look at. */
 const SLOW_LOOK_MS = MINUTE_MS;
-
 /** Whoever gives a lane away says that it is due now, by a clock that may be ahead. */
 const MISSED_FOR_MS = 5 * MINUTE_MS;
 

@@ -22,7 +22,7 @@ interface PlannerDeps {
 /** Results per transaction: by then a commit costs each of them next to nothing. */
 const MAX_RESULTS_WAITING = 2_048;
 /** Stragglers are stored after this at the latest, so that the page shows them at once. */
-const RESULT_LINGER_MS = 100;
+export const RESULT_LINGER_MS = 100;
 /** Lanes a pass leases at most, shared by all engines that look. */
 const LEASED_AT_ONCE = 512;
 /** How soon the second look at a lane follows the first, and how often it is tried. */

@@ -5,7 +5,7 @@
 //
 //   lane free ──due: lease──▶ open ──idle: shut (the first look)──▶ shut ──letGo (the second look)──▶ free, or gone
 //                             open ◀──something is due after all── shut
-//   open ──another engine should have it: letGo──▶ free
+//   open ──another engine should have it: passOn──▶ free
 //   any ──its engine's lease lapses: takeOver──▶ free and due; what was in hand is interrupted
 
 import type { EventName } from "../domain/event-name.ts";
