@@ -57,7 +57,20 @@ describe("the place up to which a lane was read", () => {
 		});
 	});
 
-	test("is never later than ten seconds ago: what is committed late is found in order", () => {
+	test("is where the last look ended while more is due, young as it may be; a late commit is found after it", () => {
+		const held = lease();
+		const young = [1, 2, 3].map((id) => dueDelivery({ id, receiverId: LANE, dueAtMs: NOW_MS - 10 + id }));
+		const late = dueDelivery({ id: 4, receiverId: LANE, dueAtMs: NOW_MS - 9_000 });
+		deepEqual(look(held, { wanted: 2, queue: young }).ids, [1, 2]);
+		deepEqual(look(held, { wanted: 2, queue: [late, ...young] }), {
+			after: { afterDueAtMs: NOW_MS - 8, afterId: 2 },
+			limit: 2,
+			ids: [3],
+		});
+		deepEqual(look(held, { wanted: 2, queue: [late, ...young] }).ids, [4]);
+	});
+
+	test("is ten seconds before the look that read all: what is committed late is found in order", () => {
 		const held = lease();
 		const young = [1, 2].map((id) => dueDelivery({ id, receiverId: LANE, dueAtMs: NOW_MS - id }));
 		deepEqual(look(held, { wanted: 8, queue: young }).ids, [1, 2]);
@@ -105,7 +118,13 @@ describe("the place up to which a lane was read", () => {
 		deepEqual(look(held, { wanted: 1, queue: [sale, next], atMs: backMs + 1 }).ids, [10]);
 	});
 
-	const front = () => ({ receiverId: LANE, after: { dueAtMs: -1, id: 0 }, dueAtMs: NOW_MS, found: 0 });
+	const front = () => ({
+		receiverId: LANE,
+		after: { dueAtMs: -1, id: 0 },
+		hasMore: true,
+		dueAtMs: NOW_MS,
+		found: 0,
+	});
 });
 
 describe("what is in hand", () => {

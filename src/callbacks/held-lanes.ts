@@ -13,7 +13,7 @@ export interface LaneRequest extends ReadRequest {
 /** What a look at the queue means for its lanes. Nothing is changed by it before the pass has been stored. */
 export interface Choice {
 	deliveries: DueDelivery[];
-	looks: { receiverId: number; after: Position; dueAtMs: number; found: number }[];
+	looks: { receiverId: number; after: Position; hasMore: boolean; dueAtMs: number; found: number }[];
 }
 
 /** A position in a lane's order. */
@@ -25,8 +25,10 @@ interface Position {
 interface HeldLane {
 	/** The earliest moment at which something may be sent, as far as is known. */
 	dueAtMs: number;
-	/** All rows up to here are in hand, or gone. */
+	/** All rows up to here are in hand, or gone, but for those of a late commit. */
 	after: Position;
+	/** The last look did not read all that was due. */
+	hasMore: boolean;
 	/** Handed out and not yet stored as settled, with the number of the handout. */
 	inHand: Map<number, { delivery: DeliveryInHand; handout: number }>;
 	lookedAtMs: number;
@@ -119,7 +121,7 @@ export class HeldLanes {
 	requestsFor(limits: readonly { receiverId: number; limit: number }[], nowMs: number): LaneRequest[] {
 		return limits.map(({ receiverId, limit: wanted }) => {
 			const lane = this.#lanes.get(receiverId);
-			const after = lane === undefined || isFrontDue(lane, nowMs) ? FRONT : lane.after;
+			const after = lane === undefined || isFrontDue(lane, nowMs) ? FRONT : readAfter(lane);
 			let inTheWay = 0;
 			for (const { delivery } of lane?.inHand.values() ?? []) if (isAfter(delivery, after)) inTheWay++;
 			const limit = wanted + inTheWay;
@@ -139,11 +141,11 @@ export class HeldLanes {
 			for (const delivery of chosen) choice.deliveries.push(delivery);
 			const isAll = rows.length < limit && chosen.length === fresh.length;
 			const last = chosen.length < fresh.length ? chosen.at(-1) : rows.at(-1);
-			const read: Position = isAll || last === undefined ? { dueAtMs: nowMs, id: MAX_ID } : last;
-			const latest: Position = { dueAtMs: nowMs - LATE_COMMIT_MS, id: MAX_ID };
+			const { dueAtMs, id } = isAll || last === undefined ? { dueAtMs: nowMs, id: MAX_ID } : last;
 			choice.looks.push({
 				receiverId,
-				after: isAfter(read, latest) ? latest : { dueAtMs: read.dueAtMs, id: read.id },
+				after: { dueAtMs, id },
+				hasMore: !isAll,
 				dueAtMs: isAll ? (nextDue.get(receiverId) ?? Number.POSITIVE_INFINITY) : nowMs,
 				found: chosen.length,
 			});
@@ -154,10 +156,11 @@ export class HeldLanes {
 	/** Leased just now, or held before: what the pass has found and handed out. */
 	learn(leased: readonly number[], { deliveries, looks }: Choice, handout: number, nowMs: number): void {
 		for (const receiverId of leased) this.#lanes.set(receiverId, newLane(nowMs));
-		for (const { receiverId, after, dueAtMs, found } of looks) {
+		for (const { receiverId, after, hasMore, dueAtMs, found } of looks) {
 			const lane = this.#lanes.get(receiverId);
 			if (lane === undefined) continue;
 			lane.after = after;
+			lane.hasMore = hasMore;
 			lane.lookedAtMs = nowMs;
 			if (isFrontDue(lane, nowMs)) lane.fromFrontAtMs = nowMs;
 			lane.dueAtMs = this.#announced.has(receiverId) ? Math.min(nowMs, dueAtMs) : dueAtMs;
@@ -273,6 +276,7 @@ function newLane(nowMs: number): HeldLane {
 	return {
 		dueAtMs: nowMs,
 		after: FRONT,
+		hasMore: true,
 		inHand: new Map(),
 		lookedAtMs: nowMs,
 		fromFrontAtMs: nowMs,
@@ -286,6 +290,15 @@ function nextLookAtMs({ dueAtMs, lookedAtMs, isLeaving }: HeldLane, nowMs: numbe
 	if (isLeaving) return Number.POSITIVE_INFINITY;
 	// Looked at in the future: the clock was set back, so it is not known how long ago that was.
 	return lookedAtMs > nowMs ? nowMs : Math.min(dueAtMs, lookedAtMs + POLL_MS);
+}
+
+/**
+ * Where the next look begins. A lane with more due than was read goes on where it ended: there a late commit waits like
+ * everything else, and what is in hand is not read again with every look. Once all is read, it is looked for.
+ */
+function readAfter({ after, hasMore, lookedAtMs }: HeldLane): Position {
+	const latest: Position = { dueAtMs: lookedAtMs - LATE_COMMIT_MS, id: MAX_ID };
+	return hasMore || isAfter(latest, after) ? after : latest;
 }
 
 /** In the future: the clock was set back, and what is due by it may lie before what was read. */
