@@ -1,5 +1,6 @@
 // What `@ringback/receiver` offers to a shop's server.
 
+export type { BatchResult } from "./client/batch.ts";
 export type { Conversion } from "./client/conversion.ts";
 export {
 	type ApproveResult,
@@ -7,15 +8,17 @@ export {
 	type Client,
 	type ConversionResult,
 	createClient,
+	type DecideManyResult,
 	type ListedConversion,
 	type PageResult,
+	type RecordManyResult,
 	type RecordResult,
 	type RejectResult,
 	type ReverseResult,
 } from "./client/create-client.ts";
 export type { CallFailure } from "./client/failure.ts";
 export type { ClientOptions } from "./client/options.ts";
-export type { Approval, ConversionQuery, ReasonedDecision, Sale } from "./client/report.ts";
+export type { Approval, ConversionQuery, Decision, ReasonedDecision, Sale } from "./client/report.ts";
 export type { RetryPolicy } from "./client/retry.ts";
 export { isKnownEvent, type KnownEvent, type LaterEvent, type PostbackEvent } from "./event.ts";
 export {

@@ -62,6 +62,34 @@ test("a sale whose answers are all lost is told as unreachable, though it is sto
 	equal((await live.countRows("A-2")).conversions, 1);
 });
 
+test("a list whose answer is lost is done once, and the next try tells what became of each", async () => {
+	answersToDrop = 1;
+	const sales = ["L-1", "L-2"].map((orderId) => ({ orderId, basketValue: "10.00" }));
+	const recorded = await client.recordMany(sales);
+	ok(recorded.ok, JSON.stringify(recorded));
+	equal(recorded.attempts, 2);
+	deepEqual(
+		recorded.results.map((one) => one.ok && one.outcome),
+		["DUPLICATE", "DUPLICATE"],
+	);
+
+	// What the README warns of: the approval was taken, and is not open any more when it is asked for again.
+	answersToDrop = 1;
+	const decided = await client.decideMany([
+		{ decision: "approve", orderId: "L-1" },
+		{ decision: "reverse", orderId: "L-1", reason: "RETURN" },
+		{ decision: "approve", orderId: "L-2" },
+	]);
+	ok(decided.ok, JSON.stringify(decided));
+	equal(decided.attempts, 2);
+	deepEqual(
+		decided.results.map((one) => (one.ok ? one.outcome : one.code)),
+		["move_not_allowed", "REVERSED", "APPROVED"],
+	);
+	deepEqual(await live.countRows("L-1"), { conversions: 1, moves: 3 });
+	deepEqual(await live.countRows("L-2"), { conversions: 1, moves: 2 });
+});
+
 test("a call made while the service restarts is done once it is back", async () => {
 	await live.stop();
 	const tries: number[] = [];

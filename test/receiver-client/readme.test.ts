@@ -20,9 +20,15 @@ test("the README's program says why it was refused", async () => {
 	match(await runProgram("rbk_nobody"), /^refused: This API key is not known here\./);
 });
 
+test("the README's program for many in one call tells what became of each", async () => {
+	const told = await runProgram(live.account.apiKey, 1);
+	match(told, /^1002: RECORDED\n\[ 'APPROVED', 'REVERSED' \]\n1003: refused: .+\n$/);
+	match(await runProgram("rbk_nobody", 1), /^(refused: This API key is not known here\..*\n){2}$/);
+});
+
 test("the README's program that signs for itself is heard", async () => {
-	match(await runProgram(live.account.apiKey, 1), /^200 {"outcome":"DUPLICATE","conversion":/);
-	match(await runProgram("rbk_nobody", 1), /^401 .*"unknown_api_key"/);
+	match(await runProgram(live.account.apiKey, 2), /^200 {"outcome":"DUPLICATE","conversion":/);
+	match(await runProgram("rbk_nobody", 2), /^401 .*"unknown_api_key"/);
 });
 
 function runProgram(apiKey: string, index = 0): Promise<string> {

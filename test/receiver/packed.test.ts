@@ -73,7 +73,7 @@ for (const [module, moduleResolution] of [
 
 test("what the README and the examples say to the service, and how they tell events apart, is strict TypeScript", async () => {
 	const programs = readTypedPrograms();
-	deepEqual(Object.keys(programs), ["readme-0.ts", "readme-1.ts", "readme-2.ts", "sender.ts"]);
+	deepEqual(Object.keys(programs), ["readme-0.ts", "readme-1.ts", "readme-2.ts", "readme-3.ts", "sender.ts"]);
 	const settings = { typeRoots: [NODE_TYPES], types: ["node"], lib: ["es2022"] };
 	const modules = { module: "nodenext", moduleResolution: "nodenext" };
 	// `strict` as a shop has it, without what goes beyond.

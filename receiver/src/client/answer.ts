@@ -67,6 +67,6 @@ export const readPage: ReadAnswer<Page> = (json) => {
 	return { ok: true, value: { conversions, nextCursor } };
 };
 
-function notPromised(detail: string): { ok: false; detail: string } {
+export function notPromised(detail: string): { ok: false; detail: string } {
 	return { ok: false, detail };
 }

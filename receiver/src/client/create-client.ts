@@ -10,6 +10,7 @@ import {
 	readPage,
 	readShown,
 } from "./answer.ts";
+import { type Batch, readBatch, writeBatch } from "./batch.ts";
 import { type ClientSettings, makeCall, type Success } from "./call.ts";
 import type { Conversion } from "./conversion.ts";
 import { type CallFailure, refuseUnsent } from "./failure.ts";
@@ -17,6 +18,7 @@ import { type ClientOptions, readOptions } from "./options.ts";
 import {
 	type Approval,
 	type ConversionQuery,
+	type Decision,
 	type ReasonedDecision,
 	type Sale,
 	writeQuery,
@@ -25,11 +27,17 @@ import {
 
 export type CallOptions = { readonly signal?: AbortSignal | undefined };
 
+type SaleOutcome = "RECORDED" | "CONFIRMED" | "DUPLICATE";
+type DecisionOutcome = "APPROVED" | "REJECTED" | "REVERSED";
+
 /** After a try whose answer was lost, `DUPLICATE` is most likely that try: `attempts` is then above one. */
-export type RecordResult = Success<Decided<"RECORDED" | "CONFIRMED" | "DUPLICATE">> | CallFailure;
+export type RecordResult = Success<Decided<SaleOutcome>> | CallFailure;
 export type ApproveResult = Success<Decided<"APPROVED">> | CallFailure;
 export type RejectResult = Success<Decided<"REJECTED">> | CallFailure;
 export type ReverseResult = Success<Decided<"REVERSED">> | CallFailure;
+/** Ok: the service has looked at every item. Whether it did what the item asks for is in its own result. */
+export type RecordManyResult = Success<Batch<SaleOutcome>> | CallFailure;
+export type DecideManyResult = Success<Batch<DecisionOutcome>> | CallFailure;
 export type ConversionResult = Success<{ readonly conversion: Conversion }> | CallFailure;
 export type PageResult = Success<Page> | CallFailure;
 /** One of all conversions, or, as the last, why there are no more. */
@@ -41,6 +49,10 @@ export type Client = {
 	approve(approval: Approval, options?: CallOptions): Promise<ApproveResult>;
 	reject(rejection: ReasonedDecision, options?: CallOptions): Promise<RejectResult>;
 	reverse(reversal: ReasonedDecision, options?: CallOptions): Promise<ReverseResult>;
+	/** Up to 500 in one call, each with a result of its own at the same place. */
+	recordMany(sales: readonly Sale[], options?: CallOptions): Promise<RecordManyResult>;
+	/** As `recordMany`; taken in their order. */
+	decideMany(decisions: readonly Decision[], options?: CallOptions): Promise<DecideManyResult>;
 	conversion(id: string, options?: CallOptions): Promise<ConversionResult>;
 	/** One page, the newest first. */
 	conversions(query?: ConversionQuery, options?: CallOptions): Promise<PageResult>;
@@ -48,7 +60,9 @@ export type Client = {
 	allConversions(query?: ConversionQuery, options?: CallOptions): AsyncGenerator<ListedConversion, void>;
 };
 
-const readRecorded = readDecided(["RECORDED", "CONFIRMED", "DUPLICATE"]);
+const saleOutcomes = ["RECORDED", "CONFIRMED", "DUPLICATE"] as const;
+const decisionOutcomes = ["APPROVED", "REJECTED", "REVERSED"] as const;
+const readRecorded = readDecided(saleOutcomes);
 const readApproved = readDecided(["APPROVED"]);
 const readRejected = readDecided(["REJECTED"]);
 const readReversed = readDecided(["REVERSED"]);
@@ -66,6 +80,9 @@ export function createClient(options: ClientOptions): Client {
 		approve: (approval, call) => post(settings, "/v1/approvals", approval, readApproved, call),
 		reject: (rejection, call) => post(settings, "/v1/rejections", rejection, readRejected, call),
 		reverse: (reversal, call) => post(settings, "/v1/reversals", reversal, readReversed, call),
+		recordMany: (sales, call) => postMany(settings, "/v1/conversions/batch", sales, saleOutcomes, call),
+		decideMany: (decisions, call) =>
+			postMany(settings, "/v1/decisions/batch", decisions, decisionOutcomes, call),
 		async conversion(id, call) {
 			if (typeof id !== "string" || !idForm.test(id)) {
 				return refuseUnsent("unknown_conversion", "The id", "is not of the form of a conversion's (cnv_…).");
@@ -93,6 +110,19 @@ async function post<Value extends { readonly conversion: Conversion }>(
 	const written = writeReport(report);
 	if (!written.ok) return written;
 	const read = readAbout("orderId", report.orderId, readAnswer);
+	return makeCall(settings, { method: "POST", path, body: written.text, read }, options?.signal);
+}
+
+async function postMany<Outcome extends string>(
+	settings: ClientSettings,
+	path: string,
+	items: readonly (Sale | Decision)[],
+	outcomes: readonly Outcome[],
+	options: CallOptions | undefined,
+): Promise<Success<Batch<Outcome>> | CallFailure> {
+	const written = writeBatch(items);
+	if (!written.ok) return written;
+	const read = readBatch(written.orderIds, outcomes, [settings.apiKey, settings.secret]);
 	return makeCall(settings, { method: "POST", path, body: written.text, read }, options?.signal);
 }
 

@@ -23,7 +23,7 @@ export type Exchange =
 	| { readonly kind: "no_answer"; readonly detail: string }
 	| { readonly kind: "aborted" };
 
-/** A page of 200 conversions with the longest order ids is under 300 KB. */
+/** A page of 200 conversions with the longest order ids is under 300 KB, the answer to 500 items under 700 KB. */
 const maxAnswerBytes = 1_048_576;
 
 export async function exchange(

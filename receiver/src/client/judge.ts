@@ -1,9 +1,10 @@
 // What an exchange means: done, failed for good, or failed in a way that may pass. Pure.
 
-import { isObject, parseJson } from "../json.ts";
+import { parseJson } from "../json.ts";
 import type { ReadAnswer } from "./answer.ts";
 import type { Exchange } from "./exchange.ts";
 import type { CallFailure, Refused } from "./failure.ts";
+import { hideSecrets, readProblem } from "./problem.ts";
 import { isWorthAnotherTry, readRetryAfterMs } from "./retry.ts";
 
 export type Judgement<Value> =
@@ -26,9 +27,6 @@ export type Circumstances = {
 };
 
 type Answer = Extract<Exchange, { kind: "answer" }>;
-
-/** The service's own sentences are under 300 characters; another's need not fill the shop's log. */
-const maxForeignLength = 500;
 
 export function judgeExchange<Value>(
 	exchange: Exchange,
@@ -65,7 +63,7 @@ function judgeAnswer<Value>(
 ): Judgement<Value> {
 	const { status } = answer;
 	const { what, attempts, nowMs } = circumstances;
-	const problem = readProblem(answer, circumstances);
+	const problem = readRefusal(answer, circumstances);
 	if (isWorthAnotherTry(status)) {
 		const retryAfterMs = readRetryAfterMs(answer.headers.get("retry-after"), nowMs);
 		const detail = `${what} was answered with ${status}.${problem === undefined ? "" : ` ${problem.detail}`}`;
@@ -96,26 +94,15 @@ function readValue<Value>({ status, text }: Answer, read: ReadAnswer<Value>): Re
 	return json === undefined ? { ok: false, detail: "it is not JSON" } : read(json);
 }
 
-function readProblem(
+function readRefusal(
 	{ status, headers, text }: Answer,
 	{ attempts, nowMs, secrets }: Circumstances,
 ): Refused | undefined {
-	const json = parseJson(text ?? "");
-	if (!isObject(json)) return undefined;
-	const { code, detail, field } = json;
-	if (typeof code !== "string" || !/^[a-z0-9_]{1,64}$/.test(code) || typeof detail !== "string") {
-		return undefined;
-	}
-	const advice = adviseOn(code, headers.get("date"), nowMs);
-	return {
-		ok: false,
-		kind: "refused",
-		code,
-		status,
-		detail: hideSecrets(detail, secrets) + (advice === undefined ? "" : ` ${advice}`),
-		...(typeof field === "string" ? { field: hideSecrets(field, secrets) } : {}),
-		attempts,
-	};
+	const problem = readProblem(parseJson(text ?? ""), secrets);
+	if (problem === undefined) return undefined;
+	const advice = adviseOn(problem.code, headers.get("date"), nowMs);
+	const detail = problem.detail + (advice === undefined ? "" : ` ${advice}`);
+	return { ok: false, kind: "refused", status, ...problem, detail, attempts };
 }
 
 /** What the service cannot know when it refuses. */
@@ -144,9 +131,4 @@ function refuseRedirect(
 	const to = location === null ? "" : ` to ${hideSecrets(location, secrets)}`;
 	const detail = `${what} was answered with a redirect${to}. Redirects are not followed, because the path is signed: give the service's final address as url.`;
 	return { ok: false, kind: "refused", code: "redirected", status, detail, attempts };
-}
-
-function hideSecrets(text: string, secrets: readonly string[]): string {
-	const hidden = secrets.reduce((rest, secret) => rest.replaceAll(secret, "[hidden]"), text);
-	return hidden.length > maxForeignLength ? `${hidden.slice(0, maxForeignLength)}…` : hidden;
 }

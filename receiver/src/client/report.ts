@@ -28,6 +28,11 @@ export type Approval = {
 /** A rejection or a reversal: neither goes without its reason. */
 export type ReasonedDecision = Approval & { readonly reason: Reason };
 
+/** One of many. */
+export type Decision =
+	| ({ readonly decision: "approve" } & Approval)
+	| ({ readonly decision: "reject" | "reverse" } & ReasonedDecision);
+
 export type ConversionQuery = {
 	readonly status?: ConversionStatus | undefined;
 	readonly orderId?: string | undefined;
@@ -37,7 +42,7 @@ export type ConversionQuery = {
 	readonly cursor?: string | undefined;
 };
 
-type Written = { readonly ok: true; readonly text: string } | Refused;
+export type Written = { readonly ok: true; readonly text: string } | Refused;
 
 /** Fields the service does not know are sent as they are: it names a misspelt one, dropping it would hide it. */
 export function writeReport(report: Sale | Approval | ReasonedDecision): Written {
@@ -55,8 +60,12 @@ export function writeReport(report: Sale | Approval | ReasonedDecision): Written
 			'must be a string such as "129.90": a number can lose cents on its way.',
 		);
 	}
+	return writeJson(fields);
+}
+
+export function writeJson(value: object): Written {
 	try {
-		return { ok: true, text: JSON.stringify(fields) };
+		return { ok: true, text: JSON.stringify(value) };
 	} catch {
 		// A bigint or a circle; the message would quote the data.
 		return refuseUnsent("invalid_field", "The argument", "holds what cannot be written as JSON.");

@@ -40,7 +40,7 @@ export function decideBatch(instance: Instance): Operation {
 	return signedOperation(instance, {
 		operationId: "decideConversions",
 		summary: "Decide about many conversions in one call",
-		description: `Each item is a decision, its order and, to reject or reverse, the reason. ${TAKEN}`,
+		description: `Each item is a decision, its order and, to reject or reverse, the reason. ${TAKEN} Of several decisions about one order the earlier are then refused with \`move_not_allowed\`.`,
 		tag: "Decisions",
 		body: {
 			description: "The decisions.",

@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { verifyPostback } from "@ringback/receiver";
 import { lexer, type Token, walkTokens } from "marked";
+import { MAX_BATCH_BYTES, MAX_ITEMS } from "../../api/post-batch.ts";
 import { readConfig } from "../../config.ts";
 import {
 	EVENT_TYPES,
@@ -185,6 +186,7 @@ describe("the limits", () => {
 		["Nonce memory", `${TIMESTAMP_TOLERANCE_SECONDS / 60} minutes`],
 		["Attempts", String(MAX_ATTEMPTS)],
 		["From the first attempt to the last", `${Math.floor(spanMinutes / 60)} h ${spanMinutes % 60} min`],
+		["Sales or decisions in one call", `${MAX_ITEMS}, in a body of ${MAX_BATCH_BYTES / 1_024} KiB`],
 		[
 			"Requests under way to one shop",
 			`${maxInFlightPerProgramme}, unless the network has set another number`,

@@ -1,0 +1,91 @@
+// Many sales or decisions in one call. What is wrong with one of them is the service's to say, as a result of
+// that item alone: the others are done.
+
+import { isObject } from "../json.ts";
+import { type Decided, notPromised, type ReadAnswer, readAbout, readDecided } from "./answer.ts";
+import type { Parsed } from "./conversion.ts";
+import { type Refused, refuseUnsent, type Unavailable } from "./failure.ts";
+import { readProblem } from "./problem.ts";
+import { type Decision, type Sale, writeJson } from "./report.ts";
+import { isWorthAnotherTry } from "./retry.ts";
+
+/** What became of one item. `unavailable`: send this one again; `refused`: again, it would be refused again. */
+export type BatchResult<Outcome extends string> =
+	| ({ readonly ok: true } & Decided<Outcome>)
+	| Omit<Refused, "attempts">
+	| Omit<Unavailable, "attempts" | "retryAfterMs">;
+
+export type Batch<Outcome extends string> = {
+	/** One for each item, at the same place. */
+	readonly results: readonly BatchResult<Outcome>[];
+};
+
+/** As many as the service takes. A longer list is not split here: half of it could be done and the rest unknown. */
+const mostItems = 500;
+
+type WrittenBatch =
+	| { readonly ok: true; readonly text: string; readonly orderIds: readonly unknown[] }
+	| Refused;
+
+export function writeBatch(items: readonly (Sale | Decision)[]): WrittenBatch {
+	// Callers in plain JavaScript hand over whatever their database gave them.
+	const list: unknown = items;
+	if (!Array.isArray(list)) return refuseUnsent("invalid_field", "The argument", "must be a list.");
+	if (list.length < 1 || list.length > mostItems) {
+		const sentence = `must have 1 to ${mostItems} items, and has ${list.length}: make a call for each ${mostItems}.`;
+		return refuseUnsent("invalid_field", "The list", sentence);
+	}
+	// Taken down now: while the call is tried again, the list is still the caller's to change.
+	const orderIds = list.map((item: unknown) => (isObject(item) ? item["orderId"] : undefined));
+	const written = writeJson({ items: list });
+	return written.ok ? { ...written, orderIds } : written;
+}
+
+export function readBatch<Outcome extends string>(
+	orderIds: readonly unknown[],
+	outcomes: readonly Outcome[],
+	secrets: readonly string[],
+): ReadAnswer<Batch<Outcome>> {
+	const readItem = readDecided(outcomes);
+	return (json) => {
+		const list = isObject(json) ? json["results"] : undefined;
+		if (!Array.isArray(list)) return notPromised("results is not a list");
+		if (list.length !== orderIds.length) {
+			return notPromised(`it has ${list.length} results for ${orderIds.length} items`);
+		}
+		const results: BatchResult<Outcome>[] = [];
+		for (const [index, orderId] of orderIds.entries()) {
+			const result = readResult(list[index], orderId, readItem, secrets);
+			if (!result.ok) return notPromised(`of results[${index}], ${result.detail}`);
+			results.push(result.value);
+		}
+		return { ok: true, value: { results } };
+	};
+}
+
+function readResult<Outcome extends string>(
+	json: unknown,
+	orderId: unknown,
+	readItem: ReadAnswer<Decided<Outcome>>,
+	secrets: readonly string[],
+): Parsed<BatchResult<Outcome>> {
+	if (isObject(json) && json["problem"] !== undefined) return readRefusal(json["problem"], secrets);
+	if (typeof orderId !== "string") return notPromised("the item had no order, and was done");
+	const decided = readAbout("orderId", orderId, readItem)(json);
+	return decided.ok ? { ok: true, value: { ok: true, ...decided.value } } : decided;
+}
+
+function readRefusal(
+	json: unknown,
+	secrets: readonly string[],
+): Parsed<Exclude<BatchResult<never>, { ok: true }>> {
+	const problem = readProblem(json, secrets);
+	const status = isObject(json) ? json["status"] : undefined;
+	if (problem === undefined || typeof status !== "number") {
+		return notPromised("the problem is none (RFC 9457)");
+	}
+	const { detail } = problem;
+	return isWorthAnotherTry(status)
+		? { ok: true, value: { ok: false, kind: "unavailable", status, detail } }
+		: { ok: true, value: { ok: false, kind: "refused", status, ...problem } };
+}
