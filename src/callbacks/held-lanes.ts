@@ -2,8 +2,19 @@
 // Here: the lanes that this engine has leased, and what it knows of each: when something falls due, how far it has
 // read, what of it is in hand. When it is due is a hint, never the truth: the queue decides, and is looked at again.
 
-import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
+import { SECOND_MS } from "../domain/time.ts";
 import type { DeliveryInHand, DueDelivery, DueRead, ReadRequest } from "../store/queue.ts";
+import {
+	FRONT,
+	type HeldLane,
+	isAfter,
+	isFrontDue,
+	MAX_ID,
+	newLane,
+	nextLookAtMs,
+	type Position,
+	readAfter,
+} from "./held-lane.ts";
 
 /** How much is wanted of a lane; the request itself asks for more where rows in hand lie in its way. */
 export interface LaneRequest extends ReadRequest {
@@ -16,44 +27,8 @@ export interface Choice {
 	looks: { receiverId: number; after: Position; hasMore: boolean; dueAtMs: number; found: number }[];
 }
 
-/** A position in a lane's order. */
-interface Position {
-	dueAtMs: number;
-	id: number;
-}
-
-interface HeldLane {
-	/** The earliest moment at which something may be sent, as far as is known. */
-	dueAtMs: number;
-	/** All rows up to here are in hand, or gone, but for those of a late commit. */
-	after: Position;
-	/** The last look did not read all that was due. */
-	hasMore: boolean;
-	/** Handed out and not yet stored as settled, with the number of the handout. */
-	inHand: Map<number, { delivery: DeliveryInHand; handout: number }>;
-	lookedAtMs: number;
-	fromFrontAtMs: number;
-	/** When it last had something to send. */
-	usedAtMs: number;
-	/** Since the first look: the number of a transaction that began after it, once there was one. */
-	shut: { fence: number | null } | null;
-	/** Another engine should have it: nothing more is handed out. */
-	isLeaving: boolean;
-}
-
-/** How often each lane is looked at for what nobody announced. */
-const POLL_MS = 5 * SECOND_MS;
 /** A lane stays for so long after its last delivery, so that a busy shop's is not closed between two sales. */
 const KEPT_IDLE_MS = 5 * SECOND_MS;
-/**
- * A sale is due from the moment it is made, and seen when it is committed, perhaps by a machine whose clock is behind.
- * What comes so much later than others of its time is still found in order; beyond that, by a look from the front.
- */
-const LATE_COMMIT_MS = 10 * SECOND_MS;
-/** How often a lane is read from the front: what was removed since is in the way until PostgreSQL has cleaned up. */
-const FROM_FRONT_MS = MINUTE_MS;
-const FRONT: Position = { dueAtMs: -1, id: 0 };
-const MAX_ID = Number.MAX_SAFE_INTEGER;
 /** A pass shuts at most so many: each is an update. */
 const SHUT_AT_ONCE = 500;
 
@@ -270,42 +245,4 @@ export class HeldLanes {
 			!this.#announced.has(receiverId)
 		);
 	}
-}
-
-function newLane(nowMs: number): HeldLane {
-	return {
-		dueAtMs: nowMs,
-		after: FRONT,
-		hasMore: true,
-		inHand: new Map(),
-		lookedAtMs: nowMs,
-		fromFrontAtMs: nowMs,
-		usedAtMs: nowMs,
-		shut: null,
-		isLeaving: false,
-	};
-}
-
-function nextLookAtMs({ dueAtMs, lookedAtMs, isLeaving }: HeldLane, nowMs: number): number {
-	if (isLeaving) return Number.POSITIVE_INFINITY;
-	// Looked at in the future: the clock was set back, so it is not known how long ago that was.
-	return lookedAtMs > nowMs ? nowMs : Math.min(dueAtMs, lookedAtMs + POLL_MS);
-}
-
-/**
- * Where the next look begins. A lane with more due than was read goes on where it ended: there a late commit waits like
- * everything else, and what is in hand is not read again with every look. Once all is read, it is looked for.
- */
-function readAfter({ after, hasMore, lookedAtMs }: HeldLane): Position {
-	const latest: Position = { dueAtMs: lookedAtMs - LATE_COMMIT_MS, id: MAX_ID };
-	return hasMore || isAfter(latest, after) ? after : latest;
-}
-
-/** In the future: the clock was set back, and what is due by it may lie before what was read. */
-function isFrontDue({ fromFrontAtMs }: HeldLane, nowMs: number): boolean {
-	return fromFrontAtMs > nowMs || nowMs - fromFrontAtMs >= FROM_FRONT_MS;
-}
-
-function isAfter(a: Position, b: Position): boolean {
-	return a.dueAtMs > b.dueAtMs || (a.dueAtMs === b.dueAtMs && a.id > b.id);
 }
