@@ -1,5 +1,6 @@
-// Finding what is due, as the engine does it in a pass: it leases lanes and reads the first rows of each, and nothing
-// else. It is rolled back, so that each look finds the same.
+// Finding what is due, as the engine does it in a pass: it leases the lanes that are due, and then reads the first rows of
+// each, which is no finding any more: they are handed out as they are read. It is rolled back, so that each look finds
+// the same.
 
 import type { Store } from "../src/store/store.ts";
 
@@ -8,23 +9,30 @@ const LANES = 512;
 const ROWS = 8;
 const ROLLED_BACK = new Error("only to look");
 
-/** Resolves to how many receivers were found. */
-export async function findDue(store: Store): Promise<number> {
-	let found = 0;
-	const look = store.transact(async (trx) => {
+export interface Look {
+	/** Until it is known whose lanes are due, and they are leased. */
+	leaseMs: number;
+	/** Until what is due of them is read, with the bodies. */
+	readMs: number;
+}
+
+export async function findDue(store: Store): Promise<Look> {
+	const look: Look = { leaseMs: 0, readMs: 0 };
+	const looking = store.transact(async (trx) => {
 		const nowMs = Date.now();
+		const startedAt = performance.now();
 		const { receiverIds } = await store.queue.lease(trx, 1, LANES, nowMs);
+		const leasedAt = performance.now();
 		const front = { afterDueAtMs: -1, afterId: 0, limit: ROWS };
-		await store.queue.readDue(
-			trx,
-			receiverIds.map((receiverId) => ({ receiverId, ...front })),
-			nowMs,
-		);
-		found = receiverIds.length;
+		const requests = receiverIds.map((receiverId) => ({ receiverId, ...front }));
+		const { deliveries } = await store.queue.readDue(trx, requests, nowMs);
+		if (deliveries.length === 0) throw new Error("nothing was found to be due");
+		look.leaseMs = leasedAt - startedAt;
+		look.readMs = performance.now() - leasedAt;
 		throw ROLLED_BACK;
 	});
-	await look.catch((error: unknown) => {
+	await looking.catch((error: unknown) => {
 		if (error !== ROLLED_BACK) throw error;
 	});
-	return found;
+	return look;
 }
