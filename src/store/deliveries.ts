@@ -51,13 +51,15 @@ export async function requeue(
 	const target = (await programmesOwedEvents(trx, [programmeId])).get(programmeId);
 	if (target === undefined) return null;
 	if (deliveries.length === 0) return [];
-	// Names the state each was found in: two people pressing the button at once start one run.
+	// Names the state each was found in: two people pressing the button at once start one run. And the ids once more:
+	// for hundreds SQLite would read the whole table and look each row up in the list.
 	const list = deliveries.map(({ id, state, run }) => ({ id, state, run }));
 	const columns = { id: "bigint", state: "text", run: "integer" } as const;
 	const { rows } = await sql<{ id: number }>`with ${valueList("found", columns, list)}
 		update deliveries set state = 'pending', run = deliveries.run + 1, finished_at_ms = null, failed_at_ms = null
 			from found
 			where deliveries.id = found.id and deliveries.state = found.state and deliveries.run = found.run
+				and deliveries.id in (select id from found)
 			returning deliveries.id`.execute(trx);
 	const ids = new Set(rows.map(({ id }) => id));
 	const started = deliveries.filter(({ id }) => ids.has(id));

@@ -117,6 +117,16 @@ eachDatabase("deliveries", (database) => {
 		]);
 	});
 
+	test("one that is not in the state that it was found in is left alone", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const finished = await finish(store, programme);
+		const found = { ...finished, state: "delivered" as const };
+		deepEqual(await store.transact((trx) => requeue(trx, programme.id, [found], START_MS)), []);
+		const { delivery, queued } = await readAll(store, finished.id);
+		deepEqual([delivery.state, delivery.run, queued], ["failed", 1, null]);
+	});
+
 	test("without a Postback URL nothing is sent again", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);

@@ -35,7 +35,7 @@ import {
 	listMoves,
 	takeWindowEnded,
 } from "../../src/store/conversions.ts";
-import { failedSince } from "../../src/store/deliveries.ts";
+import { failedSince, requeue } from "../../src/store/deliveries.ts";
 import {
 	type DeliveryFilter,
 	listDeliveries,
@@ -51,8 +51,10 @@ import { findNoticesToMail } from "../../src/store/notices.ts";
 import { findByOrders } from "../../src/store/orders.ts";
 import { listOwners, listStaff } from "../../src/store/people-list.ts";
 import { hasConversions, listProgrammes } from "../../src/store/programme-list.ts";
+import { setEndpoint } from "../../src/store/programmes.ts";
 import { pruneExpired } from "../../src/store/prune.ts";
 import { LEASE_MS, type ReadRequest } from "../../src/store/queue.ts";
+import { insertSecret } from "../../src/store/signing-secrets.ts";
 import { createSqliteQueue } from "../../src/store/sqlite-queue.ts";
 import { createSqliteWrites } from "../../src/store/sqlite-writes.ts";
 import type { Db, Store } from "../../src/store/store.ts";
@@ -60,7 +62,7 @@ import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase, type SuiteDatabase } from "../support/databases.ts";
 import { fillTables, LARGE, LARGE_TABLES, ROWS, SMALL } from "../support/large-tables.ts";
 import { plansOf, type QueryPlan, RememberingDatabase } from "../support/query-plan.ts";
-import { delivered, retried } from "../support/rows.ts";
+import { delivered, newSecret, retried } from "../support/rows.ts";
 
 /** No query of `run` walks a large table, and together they use the indexes. */
 type Read = readonly [
@@ -162,6 +164,21 @@ const READS: readonly Read[] = [
 			`failed deliveries of programme ${programmeId} since a time`,
 			["deliveries_failed"],
 			(db) => failedSince(db, programmeId, START_MS - 1_000, 100),
+		],
+	),
+	...[1, 500].map(
+		(count): Read => [
+			`failed deliveries that are sent again, ${count} at once`,
+			["deliveries_failed"],
+			async (db) => {
+				await setEndpoint(db, LARGE, "https://shop.example/postback", START_MS);
+				await insertSecret(db, newSecret(LARGE));
+				const failed = await failedSince(db, LARGE, START_MS - ROWS, count);
+				// Here everything is in the queue, whatever its state.
+				const ids = failed.map(({ id }) => id);
+				await db.deleteFrom("queue").where("id", "in", ids).execute();
+				equal((await requeue(db, LARGE, failed, START_MS))?.length, failed.length);
+			},
 		],
 	),
 	[
@@ -309,6 +326,19 @@ const MOVES: readonly (readonly [
 ];
 type MovesOf = (known: Conversion) => Step;
 
+/** Of what the engine reads and writes, in a transaction that is rolled back. SQLite has none, ever. */
+const STATISTICS: readonly (readonly [which: string, prepare: (trx: Db) => Promise<void>])[] = [
+	["fresh", async () => undefined],
+	[
+		"missing",
+		async (trx) => {
+			const tables = sql`('queue'::regclass, 'lanes'::regclass, 'handouts'::regclass, 'deliveries'::regclass)`;
+			await sql`delete from pg_statistic where starelid in ${tables}`.execute(trx);
+			await sql`update pg_class set relpages = 0, reltuples = -1 where oid in ${tables}`.execute(trx);
+		},
+	],
+];
+
 eachDatabase("plans", (database) => {
 	before(() => fillTables(database.store));
 
@@ -398,29 +428,33 @@ eachDatabase("plans", (database) => {
 		}
 	});
 
-	test("a pass touches only the lanes and rows it takes, for one lane and for forty", async () => {
-		const { kind, store } = database;
-		if (kind === "SQLite") return checkSqliteQueue(database);
-		for (const requests of [REQUESTS.slice(0, 1), REQUESTS]) {
-			await rolledBack(store, async (trx) => {
-				const plans = await plansOf(kind, trx, (db) => runPassOver(store, db, requests));
-				checkPlans(plans, ["queue_by_due", "lanes_free", "lanes_pkey"]);
-			});
-		}
-	});
-
-	test("taking over and the slow look read no table from end to end", async () => {
-		const { kind, store } = database;
-		if (kind === "SQLite") return checkSqliteQueue(database);
-		await rolledBack(store, async (trx) => {
-			await registerEngine(trx, 7, START_MS - 10 * LEASE_MS);
-			const plans = await plansOf(kind, trx, async (db) => {
-				deepEqual(await store.queue.takeOver(db, START_MS), { engineId: 7, interrupted: 0 });
-				await store.queue.findMissed(db, START_MS);
-			});
-			checkPlans(plans, ["lanes_by_engine", "queue_by_due"]);
+	for (const [statistics, prepare] of STATISTICS) {
+		test(`a pass touches only the lanes and rows it takes, for one lane and for forty, with ${statistics} statistics`, async () => {
+			const { kind, store } = database;
+			if (kind === "SQLite") return checkSqliteQueue(database);
+			for (const requests of [REQUESTS.slice(0, 1), REQUESTS]) {
+				await rolledBack(store, async (trx) => {
+					await prepare(trx);
+					const plans = await plansOf(kind, trx, (db) => runPassOver(store, db, requests));
+					checkPlans(plans, ["queue_by_due", "lanes_free", "lanes_pkey"]);
+				});
+			}
 		});
-	});
+
+		test(`taking over and the slow look read no table from end to end, with ${statistics} statistics`, async () => {
+			const { kind, store } = database;
+			if (kind === "SQLite") return checkSqliteQueue(database);
+			await rolledBack(store, async (trx) => {
+				await prepare(trx);
+				await registerEngine(trx, 7, START_MS - 10 * LEASE_MS);
+				const plans = await plansOf(kind, trx, async (db) => {
+					deepEqual(await store.queue.takeOver(db, START_MS), { engineId: 7, interrupted: 0 });
+					await store.queue.findMissed(db, START_MS);
+				});
+				checkPlans(plans, ["lanes_by_engine", "queue_by_due"]);
+			});
+		});
+	}
 
 	test("due rows come in the order of their due time from a long queue, too", async () => {
 		const { store } = database;
