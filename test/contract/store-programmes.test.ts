@@ -2,16 +2,20 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
+import { sql } from "kysely";
+import { createPass } from "../../src/callbacks/pass.ts";
+import { createRandom } from "../../src/outside/random.ts";
 import { removeEndpoint } from "../../src/store/endpoint-removal.ts";
 import { programmesOwedEvents } from "../../src/store/outbox.ts";
 import { findPersonByEmail, insertPerson } from "../../src/store/people.ts";
 import { addOwner, findProgramme, ownerEmails, presentUrl, setEndpoint } from "../../src/store/programmes.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { Db, Store } from "../../src/store/store.ts";
 import { interruptAfter } from "../support/between-statements.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
-import { readAll, settle, takeOne } from "../support/queue-rows.ts";
+import { addEngine, laneHolder, passInput, readAll, settle, takeOne } from "../support/queue-rows.ts";
 import { addDeliveries, addDelivery, addProgramme, newId, retried } from "../support/rows.ts";
+import { until } from "../support/until.ts";
 
 eachDatabase("programmes", (database) => {
 	test("a programme comes back as it was stored, amounts as text and times as numbers", async () => {
@@ -104,20 +108,79 @@ eachDatabase("programmes", (database) => {
 			const [state, , isQueued] = await readDelivery(store, id);
 			equal(isQueued, state === "pending", `the delivery is ${state}, queued: ${isQueued}`);
 		});
+	}
 
-		test(`a hand-out after statement ${gap} of the removal leaves no delivery in limbo`, async () => {
+	for (const gap of database.kind === "SQLite" ? [] : [2, 3, 4, 5, 6]) {
+		test(`an engine that looks for lanes after statement ${gap} of the removal waits for nobody and gets nothing`, async () => {
 			const { store, rival } = database;
 			const programme = await addProgramme(store);
 			const id = await addDelivery(store, programme);
-			const handOut = () => takeOne(rival, programme.id, START_MS).catch(() => undefined);
+			const engineId = await addEngine(store, START_MS);
+			const handedOut: number[] = [];
+			const pass = async () => void handedOut.push(...(await passOver(rival, engineId, programme.id)));
 			await store.transact((trx) =>
-				removeEndpoint(interruptAfter(trx, gap, handOut), programme.id, START_MS + 5),
+				removeEndpoint(interruptAfter(trx, gap, pass), programme.id, START_MS + 5),
 			);
-			const [state, , isQueued] = await readDelivery(store, id);
-			equal(isQueued, state === "pending", `the delivery is ${state}, queued: ${isQueued}`);
+			deepEqual([handedOut, await laneHolder(store, programme.id)], [[], null]);
+			deepEqual(await readDelivery(store, id), ["cancelled", START_MS + 5, false]);
+		});
+	}
+
+	test("an engine that was faster than the removal keeps what it has in hand, and nothing else", async () => {
+		if (database.kind === "SQLite") return; // One of them is first, and the other begins when it has ended.
+		const { store, rival } = database;
+		const programme = await addProgramme(store);
+		const id = await addDelivery(store, programme);
+		const engineId = await addEngine(store, START_MS);
+		const pass = async () => deepEqual(await passOver(rival, engineId, programme.id), [id]);
+		await store.transact((trx) => removeEndpoint(interruptAfter(trx, 1, pass), programme.id, START_MS + 5));
+		deepEqual(await readDelivery(store, id), ["pending", null, true]);
+		equal(await laneHolder(store, programme.id), engineId);
+	});
+
+	for (const gap of database.kind === "SQLite" ? [] : [3, 4, 5, 6, 7]) {
+		test(`the engine that has the lane waits after statement ${gap} of the removal, and finds nothing to hand out`, async () => {
+			const { store, rival } = database;
+			const programme = await addProgramme(store);
+			const [inHand = 0, waiting = 0] = await addDeliveries(store, programme, START_MS, START_MS);
+			await takeOne(store, programme.id, START_MS);
+			const engineId = (await laneHolder(store, programme.id)) ?? 0;
+			let passing: Promise<readonly number[]> | undefined;
+			const pass = async () => {
+				passing = passOver(rival, engineId, programme.id);
+			};
+			await store.transact(async (trx) => {
+				await removeEndpoint(interruptAfter(trx, gap, pass), programme.id, START_MS + 5);
+				await until(() => holdsSomebodyUp(trx));
+			});
+			deepEqual(await passing, [inHand], "what it had in hand before is all there is");
+			deepEqual(await readDelivery(store, waiting), ["cancelled", START_MS + 5, false]);
+			deepEqual(await readDelivery(store, inHand), ["pending", null, true]);
 		});
 	}
 });
+
+/** A pass that leases what is due and hands out this receiver's if it has its lane. Resolves to what that is. */
+async function passOver(store: Store, engineId: number, receiverId: number): Promise<readonly number[]> {
+	const hasLane = (await laneHolder(store, receiverId)) === engineId;
+	const input = passInput(engineId, START_MS, {
+		lease: { limit: 1_000, dueBeforeMs: START_MS },
+		requestsFor: (_gone, leased) => {
+			const request = { receiverId, afterDueAtMs: -1, afterId: 0, limit: 10, wanted: 10 };
+			return hasLane || leased.includes(receiverId) ? [request] : [];
+		},
+		choose: (_requests, { deliveries }) => ({ deliveries, looks: [] }),
+	});
+	const output = await createPass(store, createRandom())(input);
+	return output?.choice.deliveries.map(({ id }) => id) ?? [];
+}
+
+/** Somebody waits for what this transaction has locked. */
+async function holdsSomebodyUp(trx: Db): Promise<boolean> {
+	const { rows } = await sql`select 1 from pg_stat_activity
+		where pg_backend_pid() = any(pg_blocking_pids(pid))`.execute(trx);
+	return rows.length > 0;
+}
 
 async function readDelivery(store: Store, id: number): Promise<[string, number | null, boolean]> {
 	const { delivery, queued } = await readAll(store, id);
