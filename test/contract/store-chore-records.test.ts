@@ -5,10 +5,11 @@ import { beforeEach, test } from "node:test";
 import { createChoreBook } from "../../src/chores/book.ts";
 import { WATCH_INTERVAL_MS, watchChores } from "../../src/chores/watch.ts";
 import { startChore, startTelling } from "../../src/chores.ts";
-import type { ChoreName } from "../../src/domain/chore.ts";
+import type { ChoreName, ChoreRecord } from "../../src/domain/chore.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 import { findChoreWarnings } from "../../src/domain/warning.ts";
 import { findOldestPastRetention } from "../../src/store/backlogs.ts";
+import { forgetChores, listChoreRecords, saveChoreRecords } from "../../src/store/chores.ts";
 import type { Store } from "../../src/store/store.ts";
 import { MAIL_OFF } from "../support/app-deps.ts";
 import { createClock, type MovableClock, START_MS } from "../support/clock.ts";
@@ -77,6 +78,33 @@ eachDatabase("records of chores", (database) => {
 		await web.watch.stop();
 	});
 
+	test("records come back as they were last saved, and only the named ones are forgotten", async () => {
+		const { db } = database.store;
+		const saved = (name: ChoreName, n: number): ChoreRecord => ({
+			name,
+			sinceMs: n,
+			lastSuccessMs: n + 1,
+			workingAtMs: n + 2,
+			lastFailureMs: n + 3,
+			failures: n + 4,
+			error: `error ${n}`,
+		});
+		await saveChoreRecords(db, [saved("nonces", 10), saved("approvals", 20)]);
+		const last = [saved("approvals", 30), saved("nonces", 40)];
+		await saveChoreRecords(db, last.toReversed());
+		const unknown = { name: "of_a_newer_program", since_ms: 0, failures: 0 };
+		await db.insertInto("chores").values(unknown).execute();
+		deepEqual(await listChoreRecords(db), last);
+		await forgetChores(db, []);
+		await forgetChores(db, ["approvals"]);
+		deepEqual(await listChoreRecords(db), last.slice(1));
+		equal(
+			(await db.selectFrom("chores").selectAll().execute()).length,
+			2,
+			"one that is not ours is left alone",
+		);
+	});
+
 	test("two processes that do the same chore keep one record, and the success of one is enough", async () => {
 		const good = openProcess(database.store);
 		const bad = openProcess(database.rival);
@@ -92,16 +120,28 @@ eachDatabase("records of chores", (database) => {
 		await Promise.all([...chores, good.watch, bad.watch].map((one) => one.stop()));
 	});
 
-	test("a chore that is off by the settings is forgotten, and staff are not told of it", async () => {
+	test("a chore that is off by the settings is forgotten, no other is, and staff are not told of it", async () => {
 		const { store } = database;
 		const row = { name: "change_mails" satisfies ChoreName, since_ms: 0, failures: 3, error: "no." };
-		await store.db.insertInto("chores").values(row).execute();
+		const other = { name: "retention" satisfies ChoreName, since_ms: START_MS, failures: 0 };
+		await store.db.insertInto("chores").values([row, other]).execute();
 		const process = openProcess(store);
 		equal(startTelling({ ...process, store, mails: MAIL_OFF, publicUrl: "" }), null);
-		const isForgotten = async () => (await store.db.selectFrom("chores").selectAll().execute()).length === 0;
+		const listNames = async () =>
+			(await store.db.selectFrom("chores").select("name").execute()).map(({ name }) => name);
+		const isForgotten = async () => !(await listNames()).includes(row.name);
 		await untilOnClock(clock, "the record is gone", isForgotten, WATCH_INTERVAL_MS);
-		await process.watch.stop();
+		deepEqual(await listNames(), [other.name]);
 		deepEqual(process.titles(), []);
+		// Another process may be set to do it: its record is not forgotten again.
+		await store.db
+			.insertInto("chores")
+			.values({ ...row, since_ms: clock.nowMs(), failures: 0, error: null })
+			.execute();
+		const isKnown = () => process.book.known.some(({ name }) => name === row.name);
+		await untilOnClock(clock, "its record has been read", isKnown, WATCH_INTERVAL_MS);
+		await process.watch.stop();
+		deepEqual((await listNames()).toSorted(), [row.name, other.name]);
 	});
 
 	test("records that cannot be shared stop no chore, and what waits is looked at all the same", async () => {
