@@ -5,6 +5,7 @@ import type { Defect } from "./defect.ts";
 export const ATTEMPT_DEFECTS: readonly Defect[] = [
 	{
 		name: "an attempt too many",
+		seenWith: 5,
 		edits: [
 			{
 				file: "domain/delivery.ts",
@@ -54,6 +55,7 @@ export const ATTEMPT_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a redirect that is tried again",
+		seenWith: 4,
 		edits: [
 			{
 				file: "domain/verdict.ts",
@@ -81,6 +83,7 @@ export const ATTEMPT_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a secret that is kept after its replacement",
+		seenWith: 13,
 		edits: [
 			{
 				file: "callbacks/targets.ts",
@@ -103,6 +106,7 @@ export const ATTEMPT_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "only the first of several addresses judged",
+		seenWith: 6,
 		edits: [
 			{
 				file: "outside/https-target.ts",

@@ -14,6 +14,7 @@ const OWN_LEASE = "5 one holder of a lane, results of its own";
 export const LEASE_DEFECTS: readonly Defect[] = [
 	{
 		name: "results stored without a lease",
+		seenWith: 5,
 		edits: [
 			{
 				file: "callbacks/pass.ts",

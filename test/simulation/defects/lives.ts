@@ -5,6 +5,7 @@ import type { Defect } from "./defect.ts";
 export const LIFE_DEFECTS: readonly Defect[] = [
 	{
 		name: "an outbox row outside the transaction of its status change",
+		seenWith: 4,
 		edits: [
 			{
 				file: "store/outbox.ts",
@@ -42,6 +43,7 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a batch whose commit was not answered, tried again",
+		seenWith: 6,
 		edits: [{ file: "api/intake.ts", find: "if (isUncertain) return false;", put: "" }],
 		breaks: ["the answer follows from the life of a conversion"],
 	},
@@ -69,6 +71,7 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a second event for a pixel conversion that was confirmed without parking",
+		seenWith: 4,
 		edits: [
 			{
 				file: "conversions/make-moves.ts",

@@ -16,6 +16,7 @@ export const TELLING_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a flood of mails",
+		seenWith: 4,
 		edits: [
 			{
 				file: "domain/notice.ts",
@@ -27,6 +28,7 @@ export const TELLING_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "failures that come while a mail is under way",
+		seenWith: 6,
 		edits: [
 			{
 				file: "store/notices.ts",
