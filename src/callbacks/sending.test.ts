@@ -18,7 +18,7 @@ const DELIVERY = dueDelivery({ endpointEpoch: 3 });
 
 /** Where it goes, or how it is settled and when it is due again, counted from now. */
 function judge(known: Partial<KnownTarget> | undefined, maySend = true): unknown {
-	const present = known && { target: TARGET, endpointEpoch: 3, ...known };
+	const present = known && { target: TARGET, endpointEpoch: 3, readAtMs: NOW_MS, ...known };
 	const { target, unsent } = judgeSending(present, DELIVERY, NOW_MS, maySend);
 	if (target !== null) return target.url;
 	return unsent.kind === "released" ? [unsent.kind, unsent.dueAtMs - NOW_MS] : unsent.kind;
@@ -48,7 +48,7 @@ test("while the lease may have lapsed nothing is sent: it is given back at once"
 
 test("a clock that was set back since it was handed out makes nothing go out early", () => {
 	const early = judgeSending(
-		{ target: TARGET, endpointEpoch: 3 },
+		{ target: TARGET, endpointEpoch: 3, readAtMs: NOW_MS },
 		{ ...DELIVERY, dueAtMs: NOW_MS + 1 },
 		NOW_MS,
 		true,
@@ -58,4 +58,15 @@ test("a clock that was set back since it was handed out makes nothing go out ear
 
 test("where nothing is known any more it is given back at once, to be handed out with its target", () => {
 	deepEqual(judge(undefined), ["released", 0]);
+});
+
+test("what was read five seconds ago is not sent to: it is given back at once, to be read anew", () => {
+	equal(judge({ readAtMs: NOW_MS - 4_999 }), TARGET.url);
+	deepEqual(judge({ readAtMs: NOW_MS - 5_000 }), ["released", 0]);
+	deepEqual(judge({ readAtMs: NOW_MS - 5_000, target: null }), ["released", 0]);
+	equal(judge({ readAtMs: NOW_MS - 5_000, endpointEpoch: 4 }), "cancelled", "a removal is never taken back");
+});
+
+test("when the clock was set back nobody knows how old a target is: it is given back, to be read anew", () => {
+	deepEqual(judge({ readAtMs: NOW_MS + 1 }), ["released", 0]);
 });

@@ -8,7 +8,7 @@ import type { EngineCounters } from "./counters.ts";
 import type { Lanes } from "./lanes.ts";
 import { isLostToLateness } from "./lateness.ts";
 import { watchPace } from "./pace-watch.ts";
-import type { KnownTarget, Target, Targets } from "./targets.ts";
+import { isSendable, type KnownTarget, type Target, type Targets } from "./targets.ts";
 
 export interface SendingDeps {
 	clock: Clock;
@@ -124,6 +124,8 @@ export function judgeSending(
 	if (delivery.endpointEpoch < endpointEpoch) {
 		return { target: null, unsent: { kind: "cancelled", delivery, endedAtMs: nowMs } };
 	}
+	// Nobody knows what was saved since, or the clock was set back. When it is handed out again, it is read anew.
+	if (!isSendable(known, nowMs)) return release(nowMs);
 	// Of a later epoch: another process has saved a URL since the target was read. Next time it is read again.
 	if (target === null || delivery.endpointEpoch > endpointEpoch) return release(nowMs + NO_TARGET_RETRY_MS);
 	// The clock was set back since it was handed out: nothing goes out early.

@@ -4,7 +4,7 @@ import { createLog } from "../../test/support/log.ts";
 import { sealSecret } from "../domain/sealing.ts";
 import { canonicalString, sign, signingKey } from "../domain/signature.ts";
 import type { CallbackTarget } from "../store/queue.ts";
-import { Targets } from "./targets.ts";
+import { isSendable, Targets } from "./targets.ts";
 
 const KEY = new Uint8Array(32).fill(7);
 const OTHER_KEY = new Uint8Array(32).fill(8);
@@ -76,7 +76,9 @@ test("what may have changed is read again, also when it changes while it is bein
 	targets.outdate(PROGRAMME);
 	targets.learn(found(), NOW_MS);
 	equal(targets.freshForMs(PROGRAMME, NOW_MS), 0);
-	equal(targets.find(PROGRAMME)?.target?.target, "/postback?a=b", "until then the last known one stays");
+	const known = targets.find(PROGRAMME);
+	equal(known?.target?.target, "/postback?a=b", "until then the last known one stays");
+	equal(known !== undefined && isSendable(known, NOW_MS), true, "a sale is announced, too: it must not stop");
 });
 
 test("memory stays bounded: what was read longest ago is forgotten", () => {

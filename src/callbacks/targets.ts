@@ -22,11 +22,14 @@ export interface KnownTarget {
 	endpointEpoch: number;
 	/** Null when there is no URL, or no secret that can be opened. */
 	target: Target | null;
+	/** When the pass began that read it. */
+	readAtMs: number;
 }
 
 interface Entry extends KnownTarget {
 	secretId: number | null;
-	readAtMs: number;
+	/** It may have changed since; until it is read again, the last known one stays. */
+	isOutdated: boolean;
 }
 
 /**
@@ -34,9 +37,13 @@ interface Entry extends KnownTarget {
  * later than to a request that was already in flight.
  */
 const FRESH_MS = SECOND_MS;
+/**
+ * Beyond this it is not sent to. Passes keep it younger, but for a process that stood still or lost the database. As
+ * long as a request may take: until then one that had begun before the change would still arrive.
+ */
+const SENDABLE_FOR_MS = 5 * SECOND_MS;
 /** More than one process will have busy at once; beyond it, what was read longest ago is forgotten. */
 const MAX_KNOWN = 10_000;
-const OUTDATED = Number.NEGATIVE_INFINITY;
 
 export class Targets {
 	readonly #sealingKey: Uint8Array;
@@ -59,14 +66,13 @@ export class Targets {
 	outdate(receiverId: number): void {
 		this.#reading.delete(receiverId);
 		const known = this.#known.get(receiverId);
-		if (known !== undefined) known.readAtMs = OUTDATED;
+		if (known !== undefined) known.isOutdated = true;
 	}
 
 	/** Zero when it has to be read. */
 	freshForMs(receiverId: number, nowMs: number): number {
-		const readAtMs = this.#known.get(receiverId)?.readAtMs ?? OUTDATED;
-		// Read in the future: the clock was set back, so it is not known how old this is.
-		return readAtMs > nowMs ? 0 : Math.max(0, readAtMs + FRESH_MS - nowMs);
+		const known = this.#known.get(receiverId);
+		return known === undefined || known.isOutdated ? 0 : youngForMs(known, FRESH_MS, nowMs);
 	}
 
 	/** Which of these a pass has to read; `learn` takes what it found. */
@@ -85,7 +91,8 @@ export class Targets {
 			endpointEpoch,
 			secretId,
 			target,
-			readAtMs: isStillSo ? readAtMs : OUTDATED,
+			readAtMs,
+			isOutdated: !isStillSo,
 		});
 		if (this.#known.size <= MAX_KNOWN) return;
 		for (const oldest of this.#known.keys()) {
@@ -115,4 +122,14 @@ export class Targets {
 			this.#log.warn({ receiverId, code: parsed.fault.code }, "a saved Postback URL is not valid any more");
 		return { url, target: parsed.ok ? parsed.value.target : "", endpointId, key: signingKey(secret) };
 	}
+}
+
+/** A request may go where this says. */
+export function isSendable(known: KnownTarget, nowMs: number): boolean {
+	return youngForMs(known, SENDABLE_FOR_MS, nowMs) > 0;
+}
+
+function youngForMs({ readAtMs }: KnownTarget, limitMs: number, nowMs: number): number {
+	// Read in the future: the clock was set back, so it is not known how old this is.
+	return readAtMs > nowMs ? 0 : Math.max(0, readAtMs + limitMs - nowMs);
 }
