@@ -56,6 +56,20 @@ function checkOne(
 	}
 }
 
+/** When every lease has lapsed: a request of which nobody knows how it went is shown as interrupted. */
+export function checkExplained(ledger: Ledger, arrivals: readonly Arrival[]): void {
+	const arrivalsOf = Map.groupBy(arrivals, ({ key }) => key);
+	for (const delivery of ledger.deliveries) {
+		const known = new Set(delivery.log.map(({ nonce }) => nonce));
+		const unknown = (arrivalsOf.get(delivery.key) ?? []).filter(({ nonce }) => !known.has(nonce)).length;
+		const interrupted = delivery.log.filter(({ result }) => result === "interrupted").length;
+		ok(
+			unknown <= interrupted,
+			`${tell(delivery)}: ${unknown} arrivals are not in its log, and ${interrupted} are shown as interrupted`,
+		);
+	}
+}
+
 /** A request that was answered has the row that says so. */
 function checkRows(delivery: DeliveryEntry, arrived: readonly Arrival[]): void {
 	const arrivalOf = new Map(arrived.map((arrival) => [arrival.nonce, arrival]));

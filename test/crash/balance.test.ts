@@ -2,7 +2,7 @@
 
 import { deepEqual, throws } from "node:assert/strict";
 import { describe, test } from "node:test";
-import { checkArrivals } from "./arrivals.ts";
+import { checkArrivals, checkExplained } from "./arrivals.ts";
 import { checkEnd } from "./balance.ts";
 import type { AnsweredOrder } from "./intake.ts";
 import type { AttemptEntry, DeliveryEntry } from "./ledger.ts";
@@ -94,7 +94,9 @@ function arrival(key: string, nonce: string, httpStatus: number): Arrival {
 
 function check({ ledger, witnessed, arrivals }: Draft) {
 	checkEnd(ledger, witnessed, QUIET_AT_MS);
-	return checkArrivals(ledger, arrivals, witnessed.hits);
+	const counts = checkArrivals(ledger, arrivals, witnessed.hits);
+	checkExplained(ledger, arrivals);
+	return counts;
 }
 
 test("a sound ledger balances, and what came again is counted by why it did", () => {
@@ -301,6 +303,16 @@ const DEFECTS: ReadonlyArray<readonly [title: string, plant: (draft: Draft) => v
 		"an event comes again after it was taken",
 		({ arrivals }) => arrivals.reverse(),
 		/it came again after 204/,
+	],
+	[
+		"an event comes again and nothing says that the first was interrupted",
+		({ recorded, witnessed }) => {
+			recorded.log = [attempt(1, "answered", 204, "n2")];
+			recorded.attempts = 1;
+			witnessed.earlier.deliveries = [];
+			witnessed.lapsed.clear();
+		},
+		/1 arrivals are not in its log, and 0 are shown as interrupted/,
 	],
 	[
 		"a nonce comes twice",

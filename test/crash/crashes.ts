@@ -1,9 +1,10 @@
-// What a round does to the service: a process is killed, PostgreSQL restarts, the disk is full.
+// What a round does to the service: processes are killed, stopped and started, PostgreSQL restarts, the disk is full.
 
 import { match } from "node:assert/strict";
 import { until } from "../support/until.ts";
 import type { Crash, Happening, Moment } from "./plan.ts";
 import { checkReleased, noteHits, type RoundState } from "./round-state.ts";
+import { rollOver, turnOver } from "./turnover.ts";
 
 /** So many refusals show that it is full; then there is room again. */
 const REFUSALS_WHILE_FULL = 3;
@@ -25,6 +26,10 @@ export async function causeCrash(round: RoundState, crash: Crash): Promise<void>
 			return noteHits(round, false);
 		case "fill":
 			return fillDisk(round, crash.ending);
+		case "roll":
+			return rollOver(round, crash.laps);
+		case "turnover":
+			return turnOver(round, crash.kills);
 		default:
 			return crash satisfies never;
 	}

@@ -1,5 +1,5 @@
-// The shop's server: reports orders step by step at a steady pace, and asks again whatever was not answered,
-// as the API's documents tell it to. Keeps what it was answered, which must never be lost.
+// The shops' servers: report orders step by step at a steady pace, and ask again whatever was not answered, as the API's
+// documents tell them to. Keeps what was answered, which must never be lost.
 
 import type { ShopAccount } from "../support/shop-account.ts";
 import { CallRefused, createShopClient, type ShopClient } from "../support/shop-client.ts";
@@ -19,21 +19,33 @@ export interface Intake {
 	readonly counts: { answered: number; refused: number; broken: number };
 	readonly isDone: boolean;
 	add(orders: readonly PlannedOrder[]): void;
+	/** One after the other, so far apart, until it is ended: the rest is never reported. */
+	feed(orders: readonly PlannedOrder[], everyMs: number): { end(): void };
 	/** Until every step is answered, or nobody is left to ask. `doors` are the services that listen. */
 	work(doors: () => readonly string[], isOver: () => boolean): Promise<void>;
 }
 
 export interface IntakeOptions {
-	account: ShopAccount;
+	/** By the number of the shop. */
+	accounts: readonly ShopAccount[];
 	/** Other refusals than these are a broken promise. */
 	refusals: readonly number[];
-	onAnswer: () => void;
+	/** `owed`: the delivery that the answer owes the shop, as the ledger names it. */
+	onAnswer: (owed: string | null) => void;
 }
 
 /** So many that calls are stored together, and a kill meets several of them. */
 const SENDERS = 8;
 /** Between two questions that were not answered. */
 const PAUSE_MS = 15;
+const ANNOUNCES: Readonly<Record<Step, string | null>> = {
+	pixel: null,
+	record: "conversion.recorded",
+	repeat: null,
+	approve: "conversion.approved",
+	reject: "conversion.rejected",
+	reverse: "conversion.reversed",
+};
 const DECISIONS = { approve: "/v1/approvals", reject: "/v1/rejections", reverse: "/v1/reversals" } as const;
 
 interface Task {
@@ -41,23 +53,27 @@ interface Task {
 	done: number;
 }
 
-export function createIntake({ account, refusals, onAnswer }: IntakeOptions): Intake {
+export function createIntake({ accounts, refusals, onAnswer }: IntakeOptions): Intake {
 	const answered = new Map<string, AnsweredOrder>();
 	const counts = { answered: 0, refused: 0, broken: 0 };
 	const waiting: Task[] = [];
 	const clients = new Map<string, ShopClient>();
 	let calls = 0;
 	let underWay = 0;
+	let isFed = false;
 
 	async function ask(door: string, { order, done }: Task, step: Step): Promise<void> {
+		const account = accounts[order.shop];
+		if (account === undefined) throw new RangeError(`there is no shop ${order.shop}`);
 		if (step === "pixel") {
 			const query = new URLSearchParams({ orderId: order.orderId, basketValue: "10.00", currency: "EUR" });
 			const response = await fetch(`${door}/pixel/${account.programmeId}.gif?${query}`);
 			await response.arrayBuffer();
 			return;
 		}
-		const client = clients.get(door) ?? createShopClient(door, account.apiKey, account.secret, Date.now);
-		clients.set(door, client);
+		const name = `${door} ${account.apiKey}`;
+		const client = clients.get(name) ?? createShopClient(door, account.apiKey, account.secret, Date.now);
+		clients.set(name, client);
 		const { conversion } = await client.post(pathOf(step), bodyOf(order.orderId, step));
 		const known = answered.get(order.orderId)?.conversionId ?? conversion.id;
 		if (known !== conversion.id || conversion.status !== STATUS_AFTER[step]) {
@@ -67,7 +83,8 @@ export function createIntake({ account, refusals, onAnswer }: IntakeOptions): In
 		const nextStatus = next === undefined ? null : STATUS_AFTER[next];
 		answered.set(order.orderId, { conversionId: conversion.id, status: conversion.status, nextStatus });
 		counts.answered++;
-		onAnswer();
+		const event = ANNOUNCES[step];
+		onAnswer(event === null ? null : `${conversion.id} ${event}`);
 	}
 
 	/** True when it was answered. */
@@ -87,7 +104,7 @@ export function createIntake({ account, refusals, onAnswer }: IntakeOptions): In
 	}
 
 	async function send(doors: () => readonly string[], isOver: () => boolean): Promise<void> {
-		while (waiting.length + underWay > 0) {
+		while (isFed || waiting.length + underWay > 0) {
 			const open = doors();
 			const door = open[calls++ % Math.max(1, open.length)];
 			if (door === undefined && isOver()) return;
@@ -108,10 +125,23 @@ export function createIntake({ account, refusals, onAnswer }: IntakeOptions): In
 		answered,
 		counts,
 		get isDone() {
-			return waiting.length + underWay === 0;
+			return !isFed && waiting.length + underWay === 0;
 		},
 		add(orders) {
 			for (const order of orders) waiting.push({ order, done: 0 });
+		},
+		feed(orders, everyMs) {
+			let next = 0;
+			isFed = true;
+			const timer = setInterval(() => {
+				const order = orders[next++];
+				if (order !== undefined) waiting.push({ order, done: 0 });
+			}, everyMs);
+			const end = () => {
+				isFed = false;
+				clearInterval(timer);
+			};
+			return { end };
 		},
 		async work(doors, isOver) {
 			await Promise.all(Array.from({ length: SENDERS }, () => send(doors, isOver)));

@@ -11,6 +11,8 @@ export type Manner =
 
 export interface PlannedOrder {
 	orderId: string;
+	/** Which of the round's shops sells it, counted from 0. */
+	shop: number;
 	steps: readonly Step[];
 	/** For the first arrival of each of its events, and for those behind it. */
 	firstManner: Manner;
@@ -42,15 +44,26 @@ const STORIES: readonly (readonly Step[])[] = [
 const SLOW_MS: readonly [least: number, most: number] = [60, 250];
 const USUAL_MS: readonly [least: number, most: number] = [0, 20];
 
-export function drawOrders(random: SeededRandom, name: string, count: number): PlannedOrder[] {
+/** `shops`: that many, in turn. */
+export function drawOrders(random: SeededRandom, name: string, count: number, shops = 1): PlannedOrder[] {
 	return Array.from({ length: count }, (_, index) => {
 		const firstManner = drawManner(random);
 		return {
 			orderId: `${name}-${index}`,
+			shop: index % shops,
 			steps: random.pick(STORIES),
 			firstManner,
 			laterManner: isTrouble(firstManner) && random.chance(0.6) ? well(random) : firstManner,
 		};
+	});
+}
+
+/** The same orders of shops that take their time for what goes well: their lanes are full now and then. */
+export function slowed(random: SeededRandom, orders: readonly PlannedOrder[]): PlannedOrder[] {
+	return orders.map((order) => {
+		const { firstManner } = order;
+		if (firstManner.kind === "hangs up" || firstManner.httpStatus !== 204) return order;
+		return { ...order, firstManner: { ...firstManner, delayMs: random.between(...SLOW_MS) } };
 	});
 }
 

@@ -2,10 +2,20 @@
 // give the same plan on every machine. What real processes make of it is theirs.
 
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
-import { drawOrders, inTrouble, type PlannedOrder } from "./orders.ts";
+import { drawOrders, inTrouble, type PlannedOrder, slowed } from "./orders.ts";
 
-export const KINDS = ["sqlite-kill", "postgres-kill", "postgres-restart", "disk-full"] as const;
+export const KINDS = [
+	"sqlite-kill",
+	"postgres-kill",
+	"postgres-restart",
+	"disk-full",
+	"postgres-rolling",
+	"postgres-turnover",
+] as const;
 export type Kind = (typeof KINDS)[number];
+
+/** Those whose rounds are over in seconds, with one crash or two. */
+type BriefKind = Exclude<Kind, "postgres-rolling" | "postgres-turnover">;
 
 export type Role = "all" | "web" | "worker";
 
@@ -22,12 +32,26 @@ export type Crash =
 	/** All services, in good order, in the middle of the work. */
 	| { kind: "stop" }
 	| { kind: "restart"; way: "fast" | "immediate" }
-	| { kind: "fill"; ending: "room" | "killed" | "killed and started" };
+	| { kind: "fill"; ending: "room" | "killed" | "killed and started" }
+	/** One service after the other is stopped in good order and started again, so many times round. */
+	| { kind: "roll"; laps: number }
+	/** One after the other is killed, while the one before it starts again. */
+	| { kind: "turnover"; kills: readonly TurnoverKill[] };
+
+export interface TurnoverKill {
+	victim: number;
+	/** So long after the one before it was started. */
+	pauseMs: number;
+	/** Its lease lapses at once, and the others take over in the middle of the work; otherwise at the end. */
+	lapses: boolean;
+}
 
 export interface Phase {
 	moment: Moment;
 	crash: Crash;
 	orders: readonly PlannedOrder[];
+	/** They come one by one, so far apart, until the crash is over; null: all at once, and all of them. */
+	everyMs: number | null;
 	/** How much time goes by if nobody is left running behind the crash; null for none. */
 	passesMs: number | null;
 }
@@ -37,6 +61,9 @@ export interface RoundPlan {
 	kind: Kind;
 	/** A service process each. */
 	roles: readonly Role[];
+	shops: number;
+	/** How many requests a shop gets at a time; null for what is usual. */
+	cap: number | null;
 	phases: readonly Phase[];
 	/** Goes by when everything has ended; null when only leases have to lapse. */
 	lastPassesMs: number | null;
@@ -55,13 +82,28 @@ const MAX_START_DELAY_MS = 700;
 const MAX_POLITE_MS = 60;
 /** Early: most reports are still to come, and the first callbacks are under way. */
 const SURE_AFTER: readonly [least: number, most: number] = [1, 5];
-/** Of a kind: twenty rounds, five of each, have one. */
+/** Of a kind: every fifth. */
 const SURE_EVERY = 5;
+/** A seed from which on the first round of each kind is one. */
+export const SURE_SEEDS_APART: number = SURE_EVERY * KINDS.length;
 /** Half of a round's cost is the starting of processes, and a second phase starts them all again. */
 const TWO_PHASES_SHARE = 0.15;
 const RETRY_MS = 61_000;
 /** Leases lapse after 30 s, retries come after one minute and after five. */
 const PASSING_MS = [30_000, RETRY_MS, 301_000] as const;
+/** With three processes: more lanes than processes, so that each has some and they move. */
+const STEADY_SHOPS = 5;
+/** Below what a shop would get in a burst, so that three processes could be seen to exceed it. */
+const STEADY_CAP = 2;
+/** Ten orders a second make some sixteen callbacks, which come in bursts: now and then a shop has its share. */
+const STEADY_EVERY_MS = 100;
+/** More than are reported in the longest of such phases. */
+const STEADY_ORDERS = 3_000;
+const STEADY_AFTER: readonly [least: number, most: number] = [5, 40];
+const LAPS: readonly [least: number, most: number] = [2, 3];
+const TURNOVER_KILLS: readonly [least: number, most: number] = [3, 6];
+/** A service that starts is ready within it, mostly. */
+const MAX_TURNOVER_PAUSE_MS = 2_500;
 
 export function kindOf(seed: number): Kind {
 	return KINDS[seed % KINDS.length] ?? "sqlite-kill";
@@ -80,6 +122,7 @@ function diskChoiceOf(seed: number): number {
 export function drawRound(seed: number, kind: Kind): RoundPlan {
 	const random = createSeededRandom(seed);
 	const roles = drawRoles(random, kind);
+	if (kind === "postgres-rolling" || kind === "postgres-turnover") return drawSteadyRound(random, seed, kind);
 	if (isSure(seed)) return drawSureRound(random, seed, kind, roles);
 	const phases: Phase[] = [];
 	for (let left = random.chance(TWO_PHASES_SHARE) ? 2 : 1; left > 0; left--) {
@@ -89,6 +132,8 @@ export function drawRound(seed: number, kind: Kind): RoundPlan {
 		seed,
 		kind,
 		roles,
+		shops: 1,
+		cap: null,
 		phases,
 		lastPassesMs: random.chance(0.15) ? random.pick(PASSING_MS) : null,
 		diskChoice: diskChoiceOf(seed),
@@ -99,22 +144,30 @@ export function drawRound(seed: number, kind: Kind): RoundPlan {
  * A crash that cannot miss: everybody is killed while a shop has a request that it has not answered yet, or the
  * database goes away while reports still come in. What was hit comes again; so does a callback that was refused.
  */
-function drawSureRound(random: SeededRandom, seed: number, kind: Kind, roles: readonly Role[]): RoundPlan {
+function drawSureRound(
+	random: SeededRandom,
+	seed: number,
+	kind: BriefKind,
+	roles: readonly Role[],
+): RoundPlan {
 	const crash = sureCrash(kind, roles, random.between(...SURE_AFTER));
 	const [first, ...others] = drawOrders(random, "1", random.between(...ORDERS_A_PHASE));
 	if (first === undefined) throw new RangeError("a phase has orders");
 	const isDownAfter = crash.crash.kind === "kill";
+	const orders = [inTrouble(first), ...others];
 	return {
 		seed,
 		kind,
 		roles,
-		phases: [{ ...crash, orders: [inTrouble(first), ...others], passesMs: isDownAfter ? RETRY_MS : null }],
+		shops: 1,
+		cap: null,
+		phases: [{ ...crash, orders, everyMs: null, passesMs: isDownAfter ? RETRY_MS : null }],
 		lastPassesMs: isDownAfter ? null : RETRY_MS,
 		diskChoice: diskChoiceOf(seed),
 	};
 }
 
-function sureCrash(kind: Kind, roles: readonly Role[], count: number): Pick<Phase, "moment" | "crash"> {
+function sureCrash(kind: BriefKind, roles: readonly Role[], count: number): Pick<Phase, "moment" | "crash"> {
 	switch (kind) {
 		case "sqlite-kill":
 		case "postgres-kill":
@@ -137,22 +190,54 @@ function sureCrash(kind: Kind, roles: readonly Role[], count: number): Pick<Phas
 	}
 }
 
+/** Three processes under a load that goes on while they stop, die and start. */
+function drawSteadyRound(random: SeededRandom, seed: number, kind: Exclude<Kind, BriefKind>): RoundPlan {
+	const roles: readonly Role[] = ["all", "all", "all"];
+	const crash: Crash =
+		kind === "postgres-rolling"
+			? { kind: "roll", laps: isSure(seed) ? 1 : random.between(...LAPS) }
+			: { kind: "turnover", kills: drawTurnover(random, roles.length, isSure(seed)) };
+	const orders = slowed(random, drawOrders(random, "1", STEADY_ORDERS, STEADY_SHOPS));
+	return {
+		seed,
+		kind,
+		roles,
+		shops: STEADY_SHOPS,
+		cap: STEADY_CAP,
+		phases: [
+			{ moment: drawMoment(random, STEADY_AFTER), crash, orders, everyMs: STEADY_EVERY_MS, passesMs: null },
+		],
+		lastPassesMs: !isSure(seed) && random.chance(0.5) ? RETRY_MS : null,
+		diskChoice: 0,
+	};
+}
+
+/** Of the sure ones there are few, and nothing is left for the end: a short run has one. */
+function drawTurnover(random: SeededRandom, members: number, isSure: boolean): TurnoverKill[] {
+	return Array.from({ length: isSure ? 2 : random.between(...TURNOVER_KILLS) }, () => ({
+		victim: random.between(0, members - 1),
+		pauseMs: random.between(0, MAX_TURNOVER_PAUSE_MS),
+		lapses: isSure || random.chance(0.6),
+	}));
+}
+
 function drawRoles(random: SeededRandom, kind: Kind): readonly Role[] {
 	if (kind === "sqlite-kill" || kind === "disk-full") return ["all"];
 	return random.chance(0.5) ? ["all", "all"] : ["web", "worker"];
 }
 
-function drawPhase(random: SeededRandom, kind: Kind, roles: readonly Role[], name: string): Phase {
+function drawPhase(random: SeededRandom, kind: BriefKind, roles: readonly Role[], name: string): Phase {
 	return {
 		...drawCrash(random, kind, roles),
 		orders: drawOrders(random, name, random.between(...ORDERS_A_PHASE)),
+		everyMs: null,
 		passesMs: random.chance(0.8) ? random.pick(PASSING_MS) : null,
 	};
 }
 
 function drawCrash(
 	random: SeededRandom,
-	kind: Kind,
+	kind: BriefKind,
 	roles: readonly Role[],
 ): Pick<Phase, "moment" | "crash"> {
 	switch (kind) {

@@ -7,20 +7,28 @@ import type { Role } from "./plan.ts";
 export interface Processes {
 	/** Starts those that are down; resolves when each listens or was killed on its way. */
 	startAll(): Promise<void>;
+	/** One that is down. */
+	start(member: number): Promise<void>;
 	/** As few as it takes: somebody who delivers and, while there is something to report, who takes it. */
 	startEnough(isReporting: boolean): Promise<void>;
 	/** URLs of those that take reports now. */
 	doors(): readonly string[];
 	/** Resolves when they are gone. `politeMs`: asked to stop so long before. */
 	kill(members: readonly number[], politeMs?: number | null): Promise<void>;
+	/** Asks one to stop, behind a balancer that knows of it; fails if it does not end well. */
+	stop(member: number): Promise<void>;
 	/** Asks all to stop, and fails if one does not end well. */
 	stopAll(): Promise<void>;
 	readonly isDown: boolean;
+	/** How often each was done. */
+	readonly counts: { starts: number; stops: number; kills: number };
 	/** Of those that run. */
 	pids(): readonly number[];
 	/** Fails if one has ended that nobody ended. */
 	checkAlive(): void;
-	/** What they said on standard error, for whoever reads a failure. */
+	/** How often this is in all that they said on standard error. */
+	countSaid(words: string): number;
+	/** The end of it, for whoever reads a failure. */
 	logs(): string;
 }
 
@@ -45,7 +53,16 @@ export function createProcesses(
 		return { role, running: undefined, url: undefined, isDoomed: false, earlierLog: "" };
 	});
 
+	const counts = { starts: 0, stops: 0, kills: 0 };
+
+	function memberAt(index: number): Member {
+		const member = members[index];
+		if (member === undefined) throw new RangeError(`there is no service ${index + 1}`);
+		return member;
+	}
+
 	async function start(member: Member, index: number): Promise<void> {
+		counts.starts++;
 		member.earlierLog += member.running?.stderr ?? "";
 		const settings = { ...settingsOf(index), PORT: "0", RINGBACK_ROLE: member.role };
 		const running = home.start(["serve"], settings);
@@ -61,6 +78,7 @@ export function createProcesses(
 	async function kill(member: Member, politeMs: number | null): Promise<void> {
 		const { running } = member;
 		if (running === undefined || !running.isRunning) return;
+		counts.kills++;
 		member.isDoomed = true;
 		if (politeMs !== null) {
 			running.kill("SIGTERM");
@@ -76,6 +94,7 @@ export function createProcesses(
 
 	async function stop({ running }: Member): Promise<void> {
 		if (running === undefined || !running.isRunning) return;
+		counts.stops++;
 		running.kill("SIGTERM");
 		const { code, signal } = await running.ended();
 		if (code !== 0) throw new Error(`a service that was asked to stop ended with ${code ?? signal}`);
@@ -89,6 +108,7 @@ export function createProcesses(
 			const down = [...members.entries()].filter(([, member]) => !isUp(member));
 			await Promise.all(down.map(([index, member]) => start(member, index)));
 		},
+		start: (index) => start(memberAt(index), index),
 		async startEnough(isReporting) {
 			const needs = [delivers, ...(isReporting ? [takesReports] : [])];
 			for (const isFit of needs) {
@@ -105,9 +125,12 @@ export function createProcesses(
 				return isOpen && member.url !== undefined ? [member.url] : [];
 			}),
 		async kill(victims, politeMs = null) {
-			await Promise.all(
-				victims.map((index) => members[index]).map((member) => member && kill(member, politeMs)),
-			);
+			await Promise.all(victims.map((index) => kill(memberAt(index), politeMs)));
+		},
+		async stop(index) {
+			const member = memberAt(index);
+			member.isDoomed = true;
+			await stop(member);
 		},
 		async stopAll() {
 			processes.checkAlive();
@@ -117,12 +140,17 @@ export function createProcesses(
 		get isDown() {
 			return !members.some(isUp);
 		},
+		counts,
 		pids: () => members.filter(isUp).flatMap(({ running }) => running?.pid ?? []),
 		checkAlive() {
 			const lost = members.find(
 				(member) => !isUp(member) && member.running !== undefined && !member.isDoomed,
 			);
 			if (lost !== undefined) throw new Error(`a service (${lost.role}) ended by itself`);
+		},
+		countSaid(words) {
+			const logs = members.map(({ earlierLog, running }) => `${earlierLog}${running?.stderr ?? ""}`);
+			return logs.join("\n").split(words).length - 1;
 		},
 		logs: () =>
 			members

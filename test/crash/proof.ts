@@ -27,9 +27,21 @@ const COUNTED = [
 	"duplicates",
 	"hit",
 	"interrupted",
+	"starts",
+	"stops",
+	"kills",
+	"movedLanes",
+	"takenOver",
 ] as const satisfies readonly (keyof RoundReport)[];
 
-export type Tally = Record<(typeof COUNTED)[number], number> & { rounds: number };
+/** Of which the highest is told. */
+const HIGHEST = [
+	"mostAtOnce",
+	"longestWaitMs",
+	"longestGapMs",
+] as const satisfies readonly (keyof RoundReport)[];
+
+export type Tally = Record<(typeof COUNTED)[number] | (typeof HIGHEST)[number], number> & { rounds: number };
 
 export interface CrashTally {
 	byKind: ReadonlyMap<Kind, Tally>;
@@ -44,7 +56,7 @@ const MAX_SEED = 2 ** 31 - 1;
 export const crashProof: Proof = {
 	name: "crash",
 	summary:
-		"Kills services, restarts PostgreSQL and fills the disk at random moments; the ledger must balance.",
+		"Kills and restarts services, restarts PostgreSQL and fills the disk at random moments; the ledger must balance.",
 	options: {
 		rounds: { value: "N", help: "How many rounds", preset: 100, least: 1 },
 		seed: {
@@ -111,9 +123,10 @@ async function openShared(): Promise<{ shared: SharedParts; close: () => Promise
 }
 
 function addToTally(byKind: Map<Kind, Tally>, kind: Kind, report: RoundReport): void {
-	const tally = byKind.get(kind) ?? { rounds: 0, ...zeros(COUNTED) };
+	const tally = byKind.get(kind) ?? { rounds: 0, ...zeros(COUNTED), ...zeros(HIGHEST) };
 	tally.rounds++;
 	for (const name of COUNTED) tally[name] += report[name];
+	for (const name of HIGHEST) tally[name] = Math.max(tally[name], report[name]);
 	byKind.set(kind, tally);
 }
 
@@ -123,7 +136,10 @@ export function describeTally(seed: number, { byKind, diskWays, leftOut }: Crash
 			`${tally.rounds} ${kind} (${tally.answered} answered, ${tally.refused} refused, ${tally.broken} broken off, ` +
 			`${tally.owed} events owed, ${tally.reached} reached the shop in ${tally.arrived} requests, ` +
 			`${tally.retried} retried, ${tally.duplicates} duplicates, ${tally.hit} deliveries hit, ` +
-			`${tally.interrupted} interrupted)`,
+			`${tally.interrupted} interrupted; ${tally.starts} starts, ${tally.stops} clean stops, ${tally.kills} kills, ` +
+			`${tally.movedLanes} lanes passed on, ${tally.takenOver} engines taken over under load; ` +
+			`at most ${tally.mostAtOnce} requests at a shop, ${Math.round(tally.longestWaitMs)} ms from answer to callback, ` +
+			`${Math.round(tally.longestGapMs)} ms without one)`,
 	);
 	const ways = [...diskWays].map(([way, count]) => `disk full by ${way}: ${count}`);
 	const missing = leftOut === 0 ? [] : [`disk full: ${leftOut} rounds left out, no way to fill one here`];

@@ -1,5 +1,5 @@
-// The shop's endpoint: a real HTTPS server that takes callbacks in the manner the plan says, checks each with
-// the library a shop installs, and keeps what arrived for the ledger.
+// The shops' endpoint: a real HTTPS server that takes callbacks in the manner the plan says, checks each with the
+// library a shop installs, and keeps what arrived for the ledger.
 
 import type { Certificates } from "../../demo/certificate.ts";
 import { checkForm, readCallback } from "../support/callback-form.ts";
@@ -15,11 +15,13 @@ export interface Arrival {
 }
 
 export interface ReceivingShop {
-	readonly url: string;
+	url(shop: number): string;
 	readonly caPem: string;
 	readonly arrivals: readonly Arrival[];
-	/** Known once the programme exists, which needs the shop's URL first. */
-	secret: string;
+	/** The most requests that one shop had at a time and had not answered. */
+	readonly mostAtOnce: number;
+	/** By programme: known once it exists, which needs the shop's URL first. */
+	readonly secrets: Map<string, string>;
 	/** Resolves when all that arrived so far has been checked; rejects with the first that does not verify. */
 	checked(): Promise<void>;
 	close(): Promise<void>;
@@ -28,7 +30,7 @@ export interface ReceivingShop {
 export interface ReceivingShopOptions {
 	orders: readonly PlannedOrder[];
 	certificates: Certificates;
-	onArrival: () => void;
+	onArrival: (key: string) => void;
 }
 
 const BRAND = "Service";
@@ -39,10 +41,20 @@ export async function openReceivingShop(options: ReceivingShopOptions): Promise<
 	const seen = new Map<string, number>();
 	let checks: Promise<unknown> = Promise.resolve();
 	let firstFailure: unknown;
+	const open = new Map<string, number>();
+	let mostAtOnce = 0;
+
+	/** Before the answer is written: of two timers of the same length, this one is the elder. */
+	function countOpen(programId: string, ms: number): void {
+		const count = (open.get(programId) ?? 0) + 1;
+		open.set(programId, count);
+		mostAtOnce = Math.max(mostAtOnce, count);
+		setTimeout(() => open.set(programId, (open.get(programId) ?? 0) - 1), ms);
+	}
 
 	function take(request: ShopRequest): ShopAnswer {
 		const callback = readCallback(request);
-		const { conversionId, event, orderId } = callback.body;
+		const { conversionId, event, orderId, programId } = callback.body;
 		const key = `${conversionId} ${event}`;
 		const order = orders.get(String(orderId));
 		const nth = (seen.get(key) ?? 0) + 1;
@@ -50,21 +62,26 @@ export async function openReceivingShop(options: ReceivingShopOptions): Promise<
 		const manner: Manner | undefined = nth === 1 ? order?.firstManner : order?.laterManner;
 		const httpStatus = manner?.kind === "answers" ? manner.httpStatus : null;
 		arrivals.push({ key, nonce: callback.headers.get(`X-${BRAND}-Nonce`) ?? "", httpStatus });
-		const received = { ...callback, serviceNowMs: Date.now(), secret: shop.secret, answered: httpStatus };
+		const secret = shop.secrets.get(String(programId)) ?? "";
+		const received = { ...callback, serviceNowMs: Date.now(), secret, answered: httpStatus };
 		checks = Promise.all([checks, checkForm(received, BRAND)]).catch((error: unknown) => {
 			firstFailure ??= error;
 		});
-		options.onArrival();
+		options.onArrival(key);
 		if (manner === undefined) throw new Error(`a callback for an order nobody reported: ${orderId}`);
+		if (manner.kind === "answers") countOpen(String(programId), manner.delayMs);
 		return answerIn(manner);
 	}
 
 	const server = await startShop({ certificates: options.certificates, answer: take });
 	const shop: ReceivingShop = {
-		url: server.url("/postback?shop=1"),
+		url: (shop) => server.url(`/postback?shop=${shop}`),
 		caPem: server.caPem,
 		arrivals,
-		secret: "",
+		get mostAtOnce() {
+			return mostAtOnce;
+		},
+		secrets: new Map(),
 		async checked() {
 			await checks;
 			if (firstFailure !== undefined) throw firstFailure;

@@ -9,9 +9,19 @@ import type { Intake } from "./intake.ts";
 import type { Ledger } from "./ledger.ts";
 import type { ReceivingShop } from "./receiving-shop.ts";
 import type { QueueRow, Setup } from "./setup.ts";
+import type { Waits } from "./waits.ts";
 
 export interface RoundState {
 	setup: Setup;
+	waits: Waits;
+	/** Lanes that an engine had when it was stopped in good order. */
+	movedLanes: number;
+	/** Engines whose lease lapsed while others worked, and who were taken over by them. */
+	takenOver: number;
+	/** By service, where it is known: the engine it runs. */
+	engineOf: Map<number, number>;
+	/** Those that it has been, too. */
+	knownEngines: Set<number>;
 	shop: ReceivingShop;
 	intake: Intake;
 	/** By delivery, the engines that had it in hand when a crash fell. */
@@ -42,9 +52,18 @@ export async function noteHits(round: RoundState, isKill: boolean): Promise<void
 	if (isKill) noteInHand(ledger, round.kills);
 }
 
-function noteInHand(ledger: Ledger, holders: Map<string, Set<number>>): void {
+/** What this engine alone had in hand when it was killed. */
+export async function noteKilled(round: RoundState, engineId: number, lapses: boolean): Promise<void> {
+	const ledger = await round.setup.readLedger();
+	for (const holders of [round.hits, round.kills, ...(lapses ? [round.lapsed] : [])]) {
+		noteInHand(ledger, holders, engineId);
+	}
+}
+
+function noteInHand(ledger: Ledger, holders: Map<string, Set<number>>, engineId?: number): void {
 	for (const { key, queued } of ledger.deliveries) {
 		if (queued === null || queued.holder === null) continue;
+		if (engineId !== undefined && queued.holder !== engineId) continue;
 		const known = holders.get(key) ?? new Set();
 		holders.set(key, known.add(queued.holder));
 	}
@@ -77,6 +96,11 @@ export async function passTime(round: RoundState, ledger: Ledger, ms: number): P
 	await round.setup.passTime(ms);
 }
 
+/** Its engine has been silent for a while, and nobody may take over yet. */
+function isLost(leasedUntilMs: number | null, nowMs: number): boolean {
+	return leasedUntilMs !== null && leasedUntilMs > nowMs && leasedUntilMs <= nowMs + LEASE_MS - SILENT_MS;
+}
+
 /** Until the services have done all that is due, but for the lanes of engines that are not there any more. */
 export async function untilQuiet(round: RoundState): Promise<void> {
 	let restless: readonly QueueRow[] = [];
@@ -88,8 +112,7 @@ export async function untilQuiet(round: RoundState): Promise<void> {
 			const rows = await round.setup.readQueue();
 			round.quietAtMs = nowMs;
 			restless = rows.filter(
-				({ dueAtMs, leasedUntilMs }) =>
-					dueAtMs <= nowMs && (leasedUntilMs === null || leasedUntilMs > nowMs + LEASE_MS - SILENT_MS),
+				({ dueAtMs, leasedUntilMs }) => dueAtMs <= nowMs && !isLost(leasedUntilMs, nowMs),
 			);
 			return restless.length === 0;
 		},

@@ -4,7 +4,7 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "kysely";
-import { NEVER_MS } from "../../src/store/queue.ts";
+import { LEASE_MS, NEVER_MS } from "../../src/store/queue.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import { type Home, openHome, type Settings } from "../support/command-home.ts";
@@ -20,16 +20,20 @@ import type { RoundPlan } from "./plan.ts";
 import { createProcesses, type Processes } from "./processes.ts";
 
 export interface Setup {
-	account: ShopAccount;
+	/** Of each shop. */
+	accounts: readonly ShopAccount[];
 	processes: Processes;
 	/** Where the plan fills one. */
 	disk: FullableDisk | null;
 	readLedger(): Promise<Ledger>;
 	readQueue(): Promise<readonly QueueRow[]>;
+	readEngines(): Promise<Engines>;
 	/** Only PostgreSQL can be: every connection breaks. */
 	restartDatabase(way: "fast" | "immediate"): Promise<void>;
 	/** Brings everything in the queue so much closer, in a database that nobody works on. */
 	passTime(ms: number): Promise<void>;
+	/** The lease of one engine lapses, as if it had been silent for its time; everybody else works on. */
+	lapse(engineId: number): Promise<void>;
 	/** Resolves when the database has noticed that these are dead. */
 	untilForgotten(members: readonly number[]): Promise<void>;
 	/** When the round has ended well; fails if somebody still has the database open. */
@@ -42,9 +46,20 @@ export interface QueueRow {
 	leasedUntilMs: number | null;
 }
 
+export interface Engines {
+	/** With a lease that is good. */
+	ids: readonly number[];
+	/** With one that is not, and that nobody has taken over. */
+	lapsedIds: readonly number[];
+	/** How many lanes each has. */
+	lanes: ReadonlyMap<number, number>;
+	/** Engines without a good lease that have something in hand all the same. */
+	strayHolders: readonly number[];
+}
+
 export interface SetupOptions {
 	plan: RoundPlan;
-	shop: { url: string; caPem: string };
+	shop: { url(shop: number): string; caPem: string };
 	postgres: () => Promise<PostgresServer>;
 	diskWays: readonly DiskWay[];
 	cleaning: { after(clean: () => Promise<void>): void };
@@ -67,38 +82,48 @@ export async function openSetup(options: SetupOptions): Promise<Setup> {
 		}
 		case "postgres-kill":
 		case "postgres-restart":
+		case "postgres-rolling":
+		case "postgres-turnover":
 			return openPostgresSetup(options, home);
 		default:
 			return options.plan.kind satisfies never;
 	}
 }
 
-function commonSettings(home: Home): Settings {
+function commonSettings(home: Home, { cap }: RoundPlan): Settings {
 	return {
+		...(cap === null ? {} : { RINGBACK_MAX_IN_FLIGHT_PER_PROGRAMME: String(cap) }),
 		RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
 		RINGBACK_TRUSTED_CA: join(home.folder, "ca.pem"),
 		RINGBACK_SECRET_KEY: SECRET_KEY,
 	};
 }
 
-async function openSqliteSetup(
-	{ plan, shop }: SetupOptions,
-	home: Home,
-	disk: FullableDisk | null,
-): Promise<Setup> {
+async function openAccounts(settings: Settings, { plan, shop }: SetupOptions): Promise<ShopAccount[]> {
+	const accounts: ShopAccount[] = [];
+	for (let index = 0; index < plan.shops; index++) {
+		const owners = [`owner-${index}@shop.example`];
+		accounts.push(await prepareDatabase(settings, { postbackUrl: shop.url(index), owners }));
+	}
+	return accounts;
+}
+
+async function openSqliteSetup(options: SetupOptions, home: Home, disk: FullableDisk | null): Promise<Setup> {
 	const path = disk === null ? home.databasePath : join(disk.folder, "ringback.db");
-	const settings = { ...commonSettings(home), DATABASE_URL: `sqlite:${path}` };
-	const account = await prepareDatabase(settings, { postbackUrl: shop.url });
-	const processes = createProcesses(home, plan.roles, () => settings);
+	const settings = { ...commonSettings(home, options.plan), DATABASE_URL: `sqlite:${path}` };
+	const accounts = await openAccounts(settings, options);
+	const processes = createProcesses(home, options.plan.roles, () => settings);
 	return {
-		account,
+		accounts,
 		processes,
 		disk,
 		readLedger: () =>
 			processes.isDown ? readCopy(path, home.folder) : withStore(openSqlite(path), readLedger),
 		readQueue: () => withStore(openSqlite(path), readQueue),
+		readEngines: () => withStore(openSqlite(path), readEngines),
 		restartDatabase: () => Promise.reject(new Error("a SQLite file cannot be restarted")),
 		passTime: (ms) => withStore(openSqlite(path), (db) => moveQueue(db, ms)),
+		lapse: (engineId) => withStore(openSqlite(path), (db) => endLease(db, engineId)),
 		untilForgotten: async () => undefined,
 		async remove() {
 			// The last connection to close takes it along.
@@ -139,6 +164,38 @@ function readQueue(db: Db): Promise<QueueRow[]> {
 		.execute();
 }
 
+async function readEngines(db: Db): Promise<Engines> {
+	const { engines, lanes, handouts } = await db
+		.transaction()
+		.setIsolationLevel("repeatable read")
+		.execute(async (trx) => ({
+			engines: await trx.selectFrom("engines").select(["id", "good_until_ms"]).execute(),
+			lanes: await trx
+				.selectFrom("lanes")
+				.select(["engine_id", (eb) => eb.fn.countAll<number>().as("count")])
+				.groupBy("engine_id")
+				.execute(),
+			handouts: await trx.selectFrom("handouts").select("engine_id").distinct().execute(),
+		}));
+	const nowMs = Date.now();
+	const isGood = ({ good_until_ms }: { good_until_ms: number }) => good_until_ms > nowMs;
+	const ids = engines.filter(isGood).map(({ id }) => id);
+	return {
+		ids,
+		lapsedIds: engines.filter((engine) => !isGood(engine)).map(({ id }) => id),
+		lanes: new Map(
+			lanes.flatMap(({ engine_id, count }) => (engine_id === null ? [] : [[engine_id, Number(count)]])),
+		),
+		strayHolders: handouts.map(({ engine_id }) => engine_id).filter((id) => !ids.includes(id)),
+	};
+}
+
+async function endLease(db: Db, engineId: number): Promise<void> {
+	await sql`update engines set good_until_ms = good_until_ms - ${LEASE_MS} where id = ${engineId}`.execute(
+		db,
+	);
+}
+
 async function moveQueue(db: Db, ms: number): Promise<void> {
 	await sql`update queue set due_at_ms = due_at_ms - ${ms}`.execute(db);
 	await sql`update lanes set next_due_ms = next_due_ms - ${ms} where next_due_ms < ${NEVER_MS}`.execute(db);
@@ -154,12 +211,13 @@ async function moveQueue(db: Db, ms: number): Promise<void> {
 	}
 }
 
-async function openPostgresSetup({ plan, shop, postgres }: SetupOptions, home: Home): Promise<Setup> {
-	const server = await postgres();
+async function openPostgresSetup(options: SetupOptions, home: Home): Promise<Setup> {
+	const { plan } = options;
+	const server = await options.postgres();
 	const name = `crash_${plan.seed}`;
 	const url = await server.createDatabase(name);
-	const settings = { ...commonSettings(home), DATABASE_URL: url };
-	const account = await prepareDatabase(settings, { postbackUrl: shop.url });
+	const settings = { ...commonSettings(home, plan), DATABASE_URL: url };
+	const accounts = await openAccounts(settings, options);
 	const nameOf = (member: number) => `member-${member}`;
 	const processes = createProcesses(home, plan.roles, (member) => {
 		return { ...settings, DATABASE_URL: `${url}?application_name=${nameOf(member)}` };
@@ -167,13 +225,15 @@ async function openPostgresSetup({ plan, shop, postgres }: SetupOptions, home: H
 	const ask = <Value>(question: (db: Db) => Promise<Value>) =>
 		withStore(openStore("PostgreSQL", url), question);
 	return {
-		account,
+		accounts,
 		processes,
 		disk: null,
 		readLedger: () => ask(readLedger),
 		readQueue: () => ask(readQueue),
+		readEngines: () => ask(readEngines),
 		restartDatabase: (way) => server.restart(way),
 		passTime: (ms) => ask((db) => moveQueue(db, ms)),
+		lapse: (engineId) => ask((db) => endLease(db, engineId)),
 		untilForgotten: (members) =>
 			until(() => ask(async (db) => (await countConnections(db, members.map(nameOf))) === 0)),
 		remove: () => dropDatabase(server.url(), name),
