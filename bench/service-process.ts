@@ -24,6 +24,8 @@ export interface ServiceSettings {
 }
 
 const ROOT = join(import.meta.dirname, "..");
+/** Those of `npm start`. */
+const NODE_OPTIONS = ["--max-semi-space-size=8"];
 const START_TIMEOUT_MS = 60_000;
 
 export async function startService({
@@ -44,7 +46,7 @@ export async function startService({
 		RINGBACK_TRUSTED_CA: caFile,
 		...more,
 	};
-	const child = spawn(process.execPath, [join(ROOT, "src/ringback.js"), "serve", "--json"], {
+	const child = spawn(process.execPath, [...NODE_OPTIONS, join(ROOT, "src/ringback.js"), "serve", "--json"], {
 		env,
 		stdio: ["ignore", "pipe", "inherit"],
 	});

@@ -5,7 +5,8 @@ import { hkdfSync } from "node:crypto";
 import { type BetterAuthPlugin, betterAuth, type Session } from "better-auth";
 import { createAuthEndpoint, isAPIError } from "better-auth/api";
 import { setSessionCookie } from "better-auth/cookies";
-import { twoFactor } from "better-auth/plugins";
+// Not from "better-auth/plugins", which loads all of them.
+import { twoFactor } from "better-auth/plugins/two-factor";
 import { z } from "zod";
 import { BACKUP_CODES, makeBackupCode } from "../domain/authenticator.ts";
 import { areCookiesSecure } from "../domain/cookie-name.ts";

@@ -1,11 +1,11 @@
 // `ringback serve`: runs until it is told to stop.
 
 import { resolve } from "node:path";
-import { setFlagsFromString } from "node:v8";
 import { readConfig, warningSettings } from "../config.ts";
 import { findSettingWarnings } from "../domain/warning.ts";
 import type { Service } from "../service.ts";
 import { type Command, EXIT, JSON_OPTION, type Screen } from "./command.ts";
+import { boundHeap } from "./heap-bounds.ts";
 import { sayProblems } from "./workplace-command.ts";
 
 export const serveCommand: Command = {
@@ -18,10 +18,9 @@ export const serveCommand: Command = {
 		if (!read.ok) return sayProblems(screen, read.problems);
 		// Listened for from now on: whoever reads "listens" may ask it to stop at once.
 		const stopping = stopSignal(screen);
-		setYoungHeapGrowth(1);
 		const { startService } = await import("../service.ts");
 		const service = await startService(read.config);
-		setYoungHeapGrowth(YOUNG_HEAP_GROWTH);
+		boundHeap();
 		if (options.flag("json")) sayStartedAsJson(service, screen);
 		else sayStarted(service, screen);
 		const cause = await Promise.race([stopping, service.outdated]);
@@ -33,17 +32,6 @@ export const serveCommand: Command = {
 		return cause instanceof Error ? EXIT.failed : EXIT.ok;
 	},
 };
-
-/** V8's own. */
-const YOUNG_HEAP_GROWTH = 2;
-
-/**
- * Loading the sources makes so much that is dropped at once that V8 would triple the memory for such, and an idle process
- * keeps it: 45 MB. With a growth of 1 it stays as small as it begins; once started it grows as always, with the work.
- */
-function setYoungHeapGrowth(factor: number): void {
-	setFlagsFromString(`--semi-space-growth-factor=${factor}`);
-}
 
 /** The second signal ends the process the hard way: what is in flight is then sent again after restart. */
 function stopSignal(screen: Screen): Promise<NodeJS.Signals> {
