@@ -7,9 +7,11 @@ import { readConfig, warningSettings } from "../config.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import { findSettingWarnings } from "../domain/warning.ts";
 import type { Workplace } from "../service/workplace.ts";
+import { listChoreRecords } from "../store/chores.ts";
 import { MIGRATIONS } from "../store/migrations.ts";
 import { readSchema, SchemaTooNewError } from "../store/schema-state.ts";
 import { type Command, EXIT, JSON_OPTION, type Screen } from "./command.ts";
+import { examineChores } from "./doctor-chores.ts";
 import { examinePostgres } from "./doctor-postgres.ts";
 import { type Finding, messageOf, ok, problem, warning } from "./finding.ts";
 
@@ -20,7 +22,8 @@ const PROBE_NAME = "example.com";
 
 export const doctorCommand: Command = {
 	name: "doctor",
-	summary: "Checks settings, database, schema, clock, DNS and mail. Exits 1 when something would not work.",
+	summary:
+		"Checks settings, database, schema, chores, clock, DNS and mail. Exits 1 when something would not work.",
 	options: { json: JSON_OPTION },
 	async run(options, screen) {
 		const findings = await examine();
@@ -54,11 +57,15 @@ async function examine(): Promise<Finding[]> {
 	const name = database.kind === "sqlite" ? resolve(database.path) : database.kind;
 	const schema = await checkSchema(workplace);
 	const server = database.kind === "sqlite" ? [] : await examinePostgres(database, workplace);
+	const { store, clock, migration } = workplace;
+	const chores =
+		migration.version === 0 ? [] : examineChores(await listChoreRecords(store.db), clock.nowMs());
 	return [
 		settings,
 		ok("database", `${name} answers`),
 		schema,
 		...server,
+		...chores,
 		...(await examineSurroundings(workplace)),
 	];
 }

@@ -91,8 +91,13 @@ export function choreTimeMs(name: ChoreName): number {
  */
 export function isLate(record: ChoreRecord, nowMs: number): boolean {
 	const timeMs = choreTimeMs(record.name);
-	if (nowMs - (record.lastSuccessMs ?? record.sinceMs) <= timeMs) return false;
+	if (nowMs <= lateSinceMs(record)) return false;
 	return record.failures > 0 || record.workingAtMs === null || nowMs - record.workingAtMs > timeMs;
+}
+
+/** Of one that is late: from when on. */
+export function lateSinceMs({ name, lastSuccessMs, sinceMs }: ChoreRecord): number {
+	return (lastSuccessMs ?? sinceMs) + choreTimeMs(name);
 }
 
 /** What several processes know of one chore. A success of any of them is one. */

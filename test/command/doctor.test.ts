@@ -5,6 +5,7 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { describe, type TestContext, test } from "node:test";
 import { sql } from "kysely";
+import { saveChoreRecords } from "../../src/store/chores.ts";
 import { listPartitions } from "../../src/store/postgres-partitions.ts";
 import { START_MS } from "../support/clock.ts";
 import { type Ended, type Home, hasStack, openHome, type Settings } from "../support/command-home.ts";
@@ -43,6 +44,31 @@ describe("doctor", { concurrency: 2 }, () => {
 			match(findings.of("clock"), /^ok /);
 			match((await examine(home, settings)).of("schema"), /version 0/);
 			equal(existsSync(`${home.databasePath}.key`), false, "no sealing key was made");
+		});
+	}
+
+	for (const kind of ["SQLite", "PostgreSQL"] as const) {
+		test(`on ${kind} names a chore that is late, with its last error`, async (t) => {
+			const home = openHome(t);
+			const database = await createTestDatabase(kind);
+			t.after(() => database.remove());
+			const settings = {
+				...(await withNames(t, "example.com")),
+				DATABASE_URL: kind === "SQLite" ? `sqlite:${database.location}` : database.location,
+				RINGBACK_SECRET_KEY: KEY,
+			};
+			await home.run(["migrate"], settings);
+			match((await examine(home, settings)).of("chores"), /^ok none has begun yet$/);
+			const record = { sinceMs: START_MS, workingAtMs: null, lastSuccessMs: START_MS };
+			await saveChoreRecords(database.open().db, [
+				{ ...record, name: "archive", lastFailureMs: START_MS, failures: 2, error: "No space left." },
+			]);
+			const { code, of } = await examine(home, settings);
+			match(
+				of("chores"),
+				/^warning archive is late since .* failed 2 times since\. The last failure says: No space left\. /,
+			);
+			equal(code, 0, "everything else works");
 		});
 	}
 
@@ -94,7 +120,7 @@ describe("doctor", { concurrency: 2 }, () => {
 		const states = findings.all.map(({ check, state }) => [check, state]);
 		deepEqual(
 			states,
-			["settings", "database", "schema", "clock", "dns", "mail"].map((check) => [check, "ok"]),
+			["settings", "database", "schema", "chores", "clock", "dns", "mail"].map((check) => [check, "ok"]),
 		);
 		equal(findings.code, 0);
 		equal(mail.server.mails.length, 0, "nobody was mailed");
