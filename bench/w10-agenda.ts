@@ -59,7 +59,7 @@ async function measureOn(
 		{ ...leaseFigure(`${kind}: a look`, before), goal: { atMost: REACH_MS } },
 		readFigure(`${kind}: reading 4,096 of them`, before),
 	];
-	tools.say(`${kind}: ${found.map(({ what, value }) => `${what} ${value.toFixed(1)} ms`).join(", ")}`);
+	tools.say(`${found.map(({ what, value }) => `${what} ${value.toFixed(1)} ms`).join(", ")}`);
 	if (kind === "SQLite") return found;
 	const after = await withSnapshot(databaseUrl, async () => {
 		await receiver.forget();
