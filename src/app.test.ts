@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { signedRequest } from "../test/support/signed-request.ts";
 import { createMetrics } from "./api/metrics.ts";
 import { createMetricsApp, createWorkerApp } from "./api/operator-apps.ts";
 import { openTestShop, read, START_MS } from "./api/test-shop.test-support.ts";
@@ -35,8 +36,17 @@ const CHORE_REPORTS: readonly ChoreReport[] = [
 test("every answer carries the security headers", async (t) => {
 	const shop = await openTestShop(t);
 	const paths = ["/healthz", "/nowhere", "/v1/conversions", "/v1/nowhere", "/pixel/x.gif"];
-	for (const path of paths) {
-		const { headers } = await shop.request(path);
+	const answers = await Promise.all([
+		...paths.map((path) => shop.request(path)),
+		...["?limit=1", "/cnv_1"].map((rest) => shop.call("GET", `/v1/conversions${rest}`)),
+		shop.call("POST", "/v1/conversions", { body: '{"orderId":"1","basketValue":"1.00"}' }),
+		shop.request(signedRequest("GET", "/v1/events", shop.credentials, { nowMs: START_MS })),
+	]);
+	assert.deepEqual(
+		answers.map(({ status }) => status),
+		[200, 404, 401, 404, 200, 200, 404, 201, 200],
+	);
+	for (const { headers } of answers) {
 		assert.match(headers.get("content-security-policy") ?? "", /default-src 'none'.*frame-ancestors 'none'/);
 		assert.doesNotMatch(headers.get("content-security-policy") ?? "", /unsafe/);
 		assert.equal(headers.get("x-content-type-options"), "nosniff");

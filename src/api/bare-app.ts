@@ -7,18 +7,8 @@ import type { AppDeps, AppEnv } from "./deps.ts";
 import { createHealth } from "./health.ts";
 import { readInboundCall } from "./inbound-call.ts";
 import { ourFault, problemAnswer } from "./problem.ts";
+import { addSafeHeaders } from "./safe-headers.ts";
 import type { SignedCalls } from "./signed-call.ts";
-
-/**
- * On every answer that has none of its own, also on JSON and the pixel: a browser that is led to one must not
- * make more of it. Pages have their own: web/access.ts.
- */
-const SECURITY_HEADERS = {
-	"content-security-policy":
-		"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-	"x-content-type-options": "nosniff",
-	"referrer-policy": "no-referrer",
-};
 
 const NOTHING_HERE = "There is nothing at this address.";
 const API_HINT = " Check the path: the API is below /v1/.";
@@ -27,14 +17,9 @@ export function createBareApp(deps: AppDeps, signedCalls: SignedCalls | null): H
 	const app = new Hono<AppEnv>();
 	app.use(async (c, next) => {
 		await next();
-		for (const [name, value] of Object.entries(SECURITY_HEADERS)) {
-			if (!c.res.headers.has(name)) c.res.headers.set(name, value);
-		}
+		addSafeHeaders(c.res);
 	});
-	app.onError((error, c) => {
-		deps.log.error({ err: error, method: c.req.method, path: c.req.path }, "a request failed");
-		return problemAnswer(deps, ourFault(error));
-	});
+	answerFailures(app, deps);
 	app.notFound((c) => {
 		const found = fault("not_found", NOTHING_HERE + (signedCalls === null ? "" : API_HINT));
 		// Others are scanners, who would only fill the log.
@@ -43,6 +28,13 @@ export function createBareApp(deps: AppDeps, signedCalls: SignedCalls | null): H
 		return signedCalls.refuse(readInboundCall(c, deps, "api"), found);
 	});
 	return app;
+}
+
+export function answerFailures(app: Hono<AppEnv>, deps: AppDeps): void {
+	app.onError((error, c) => {
+		deps.log.error({ err: error, method: c.req.method, path: c.req.path }, "a request failed");
+		return problemAnswer(deps, ourFault(error));
+	});
 }
 
 export function mountHealth(app: Hono<AppEnv>, deps: AppDeps): void {

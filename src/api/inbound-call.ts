@@ -1,6 +1,7 @@
 // A call as it came in, before anybody knows what it says.
 
 import { blockOf, findClientAddress } from "../domain/client-address.ts";
+import { type Arrival, readArrival } from "../domain/warning.ts";
 import type { InboundKind } from "../store/tables/inbound.ts";
 import type { AppContext, AppDeps, AppEnv } from "./deps.ts";
 
@@ -8,8 +9,8 @@ export interface InboundCall {
 	kind: InboundKind;
 	method: string;
 	target: string;
-	/** The addresses it comes from, for budgets; null where all callers look the same. */
-	block: string | null;
+	/** The addresses it comes from, for budgets; null where all callers look the same. Found only when it is asked for. */
+	findBlock(): string | null;
 }
 
 export function readInboundCall(
@@ -17,7 +18,7 @@ export function readInboundCall(
 	deps: Pick<AppDeps, "trustedProxies">,
 	kind: InboundKind,
 ): InboundCall {
-	return { kind, method: c.req.method, target: requestTarget(c), block: callerBlock(c, deps) };
+	return { kind, method: c.req.method, target: requestTarget(c), findBlock: () => callerBlock(c, deps) };
 }
 
 /** Reads what Node parsed: making the web's headers of it costs more than all the rest of a call that is not taken. */
@@ -47,6 +48,12 @@ function requestTarget(c: AppContext): string {
 	if (onTheWire !== undefined) return onTheWire.replace(/^https?:\/\/[^/?]*/i, "");
 	const { pathname, search } = new URL(c.req.url);
 	return pathname + search;
+}
+
+/** What of a request tells how it reached us; read from what Node parsed, as above. */
+export function arrivalOf(c: AppContext): Arrival {
+	const { socket, headers } = incomingOf(c) ?? {};
+	return readArrival((name) => headers?.[name]?.toString(), socket?.remoteAddress);
 }
 
 function incomingOf(c: AppContext): AppEnv["Bindings"]["incoming"] {

@@ -112,7 +112,7 @@ export function createRefusalLog({ store, log }: { store: Pick<Store, "db">; log
 	async function write(call: InboundCall, end: InboundEnd, atMs: number): Promise<void> {
 		next ??= { rows: [], written: Promise.withResolvers() };
 		const batch = next;
-		if (batch.rows.length >= MAX_REFUSALS_WAITING || !hasBudget(call.block, end.programmeId, atMs)) {
+		if (batch.rows.length >= MAX_REFUSALS_WAITING || !hasBudget(call.findBlock(), end.programmeId, atMs)) {
 			dropped++;
 			if (batch.rows.length === 0) next = undefined;
 			return;

@@ -74,7 +74,12 @@ export function createLimitedCalls({ store, clock, log }: LimitedCallsDeps): Lim
 }
 
 function rowOf(publicId: string, programmeId: number, tally: Tally, nowMs: number) {
-	const call = { kind: "pixel", method: "GET", target: `/pixel/${publicId}.gif`, block: null } as const;
+	const call = {
+		kind: "pixel",
+		method: "GET",
+		target: `/pixel/${publicId}.gif`,
+		findBlock: () => null,
+	} as const;
 	const end = refusedEnd(fault("pixel_limited", describe(tally)), programmeId, null, 200);
 	return inboundRow(call, end, nowMs);
 }

@@ -18,6 +18,7 @@ import { type Intake, tooManyWaiting } from "./intake.ts";
 import { createLateAnswer, createPixelBudgets, createPixelSlots } from "./pixel-limits.ts";
 import { ourFault } from "./problem.ts";
 import { checkFields, parseQuery } from "./read-request.ts";
+import { SAFE_HEADERS } from "./safe-headers.ts";
 import { mentionedOrderId, parseSale, SALE } from "./sale-fields.ts";
 
 /** One transparent point, 43 bytes: the smallest image every browser draws. */
@@ -27,6 +28,8 @@ const PATH = /^\/pixel\/([0-9A-Za-z_]{1,64})\.gif$/;
 
 /** Whatever happened, this is what the browser is told. */
 const HTTP_STATUS = 200;
+
+const IMAGE_HEADERS = { "content-type": "image/gif", "cache-control": "no-store", ...SAFE_HEADERS };
 
 const LIMITED: FaultCode = "pixel_limited";
 
@@ -45,8 +48,7 @@ export function createPixel(
 		const programmeId = PATH.exec(c.req.path)?.[1];
 		const outcome = await (takeWithinLimits(c, programmeId) ?? answerLate().then(() => LIMITED));
 		metrics.countInbound("pixel", outcome);
-		const headers = { "content-type": "image/gif", "cache-control": "no-store" };
-		return new Response(IMAGE, { status: HTTP_STATUS, headers });
+		return new Response(IMAGE, { status: HTTP_STATUS, headers: IMAGE_HEADERS });
 	};
 
 	/** Before anything is read: a flood must cost next to nothing. Undefined when the call is not taken. */

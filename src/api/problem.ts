@@ -5,6 +5,7 @@ import { type Fault, type FaultCode, fault, httpStatusOf } from "../domain/fault
 import { isDatabaseUnavailable } from "../store/unavailable.ts";
 import type { PROBLEM } from "./answers.ts";
 import type { AppDeps } from "./deps.ts";
+import { SAFE_HEADERS } from "./safe-headers.ts";
 
 /** A database that restarts is back within seconds; asking sooner helps nobody. */
 const RETRY_AFTER_SECONDS = 5;
@@ -30,6 +31,7 @@ export function problemAnswer(
 		headers: {
 			"content-type": "application/problem+json",
 			"cache-control": "no-store",
+			...SAFE_HEADERS,
 			// RFC 9110 demands it with every 401.
 			...(httpStatus === 401 ? { "www-authenticate": `Bearer realm="${deps.brand}"` } : {}),
 			...(httpStatus === 503 ? { "retry-after": String(RETRY_AFTER_SECONDS) } : {}),

@@ -88,13 +88,11 @@ export const REASON = z.string().meta({
 export const ORDER_NAME = { orderId: ORDER_ID, eventType: EVENT_TYPE.default("SALE") };
 export const SALE = { ...ORDER_NAME, basketValue: BASKET_VALUE, currency: CURRENCY.optional() };
 
-const MENTION = z.object({ orderId: z.string() });
-
 /** The order a call speaks of, for the inbound log: found also in a call that is refused for something else. */
 export function mentionedOrderId(input: unknown): string | null {
-	const mention = MENTION.safeParse(input);
-	if (!mention.success) return null;
-	const orderId = parseOrderId(mention.data.orderId);
+	if (typeof input !== "object" || input === null || !("orderId" in input)) return null;
+	if (typeof input.orderId !== "string") return null;
+	const orderId = parseOrderId(input.orderId);
 	return orderId.ok ? orderId.value : null;
 }
 

@@ -16,24 +16,26 @@ import {
 import type { KnownCallers } from "../accounts/known-callers.ts";
 import { type Fault, fault, type Result } from "../domain/fault.ts";
 import { headerNames } from "../domain/signature.ts";
-import { readArrival } from "../domain/warning.ts";
 import { noteFirstTime } from "../store/first-times.ts";
 import { insertInboundCalls } from "../store/inbound-calls.ts";
 import type { Db } from "../store/store.ts";
 import type { Answer } from "./answers.ts";
 import type { AppContext, AppDeps, AppEnv } from "./deps.ts";
 import type { Endpoint, Look, SignedCall, Understood } from "./endpoint.ts";
-import { type InboundCall, readInboundCall, targetQuery } from "./inbound-call.ts";
+import { arrivalOf, type InboundCall, readInboundCall, targetQuery } from "./inbound-call.ts";
 import { acceptedEnd, inboundRow, type RefusalLog, refusedEnd } from "./inbound-log.ts";
 import { type Intake, tooManyWaiting } from "./intake.ts";
 import { ourFault, problemAnswer } from "./problem.ts";
 import { MAX_BODY_BYTES, readBody } from "./read-request.ts";
+import { addSafeHeaders, SAFE_HEADERS } from "./safe-headers.ts";
 
 export interface SignedCalls {
 	serve(c: AppContext, endpoint: Endpoint): Promise<Response>;
 	/** For what no endpoint takes: a wrong method, a wrong path. */
 	refuse(call: InboundCall, found: Fault, headers?: Readonly<Record<string, string>>): Promise<Response>;
 }
+
+const JSON_HEADERS = { "content-type": "application/json", "cache-control": "no-store", ...SAFE_HEADERS };
 
 /** A call whose caller is known, or why not; with a refusal the programme that its key named, for the inbound log. */
 type ReadCall =
@@ -71,10 +73,7 @@ export function createSignedCalls(
 		});
 		if (!identified.ok) return { ...identified, programmeId: programme?.id ?? null };
 		const caller = identified.value;
-		deps.installation.note(readArrival(header, c.env?.incoming?.socket?.remoteAddress), {
-			isStaff: false,
-			name: `programme ${caller.programme.id}`,
-		});
+		deps.installation.note(arrivalOf(c), { isStaff: false, name: `programme ${caller.programme.id}` });
 		const call: SignedCall = {
 			programme: caller.programme,
 			keyId: caller.keyId,
@@ -141,9 +140,12 @@ export function createSignedCalls(
 		}
 		const { outcome, httpStatus, body, openStream } = result.value;
 		metrics.countInbound(inbound.kind, outcome);
-		if (openStream !== undefined) return openStream() ?? problemAnswer(deps, tooManyStreams());
-		const headers = { "content-type": "application/json", "cache-control": "no-store" };
-		return new Response(JSON.stringify(body), { status: httpStatus, headers });
+		if (openStream === undefined) {
+			return new Response(JSON.stringify(body), { status: httpStatus, headers: JSON_HEADERS });
+		}
+		const stream = openStream() ?? problemAnswer(deps, tooManyStreams());
+		addSafeHeaders(stream);
+		return stream;
 	}
 
 	/** A call that comes to no transaction. */

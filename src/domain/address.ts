@@ -178,16 +178,21 @@ function findInIsatap(bytes: number[]): number[][] {
 // given none of them, because whoever dials may read them otherwise.
 function parseAddress(text: string): Address | undefined {
 	if (text.length > MAX_ADDRESS_LENGTH) return undefined;
-	// For speed: on any other text ipaddr.js throws and catches inside, measured at 13 to 16 µs.
-	if (/^[\d.]+$/.test(text)) {
-		return ipaddr.IPv4.isValidFourPartDecimal(text) ? ipaddr.IPv4.parse(text) : undefined;
-	}
+	// For speed: ipaddr.js takes 10 µs to read one, and 13 to 16 to refuse other text, where it throws and catches inside.
+	if (/^[\d.]+$/.test(text)) return parseFourParts(text);
 	const groups = text.replace(/(?<=:)\d+\.\d+\.\d+\.\d+$/, spellInHex);
 	return /^[\da-f:]+$/i.test(groups) && ipaddr.IPv6.isValid(groups) ? ipaddr.IPv6.parse(groups) : undefined;
 }
 
+/** Four decimal numbers without leading zeros. */
+function parseFourParts(text: string): ipaddr.IPv4 | undefined {
+	if (!/^(?:0|[1-9]\d{0,2})(?:\.(?:0|[1-9]\d{0,2})){3}$/.test(text)) return undefined;
+	const parts = text.split(".").map(Number);
+	return parts.every((part) => part <= 255) ? new ipaddr.IPv4(parts) : undefined;
+}
+
 function spellInHex(quad: string): string {
-	if (!ipaddr.IPv4.isValidFourPartDecimal(quad)) return quad;
-	const parts = ipaddr.IPv4.parse(quad).toIPv4MappedAddress().parts.slice(6);
+	const parts = parseFourParts(quad)?.toIPv4MappedAddress().parts.slice(6);
+	if (parts === undefined) return quad;
 	return parts.map((part) => part.toString(16)).join(":");
 }

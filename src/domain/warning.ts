@@ -74,14 +74,16 @@ export function findChoreWarnings(records: readonly ChoreRecord[], nowMs: number
 export function judgeArrival(arrival: Arrival, settings: WarningSettings): Sighting | null {
 	const { socketAddress, host, forwardedFor, forwarded } = arrival;
 	if (socketAddress === undefined) return null;
+	const isForwarded = forwardedFor !== undefined || forwarded !== undefined;
+	const isSecure = settings.publicUrl?.startsWith("https:") === true;
+	// The usual case, and asked for every call: an address is not read where it says nothing.
+	if (isSecure && !isForwarded) return null;
 	const address = findClientAddress(socketAddress, undefined, []);
 	const isTrusted = isInRanges(address, settings.trustedProxies);
-	const isForwarded = forwardedFor !== undefined || forwarded !== undefined;
 	// First: what an untrusted proxy says about HTTPS cannot be believed either.
 	if (isForwarded && !isTrusted) return { kind: "untrusted_proxy", where: address };
-	if (host === undefined || !isPublicHost(host)) return null;
-	const isSecure = settings.publicUrl?.startsWith("https:") === true || (isTrusted && saysHttps(arrival));
-	return isSecure ? null : { kind: "plain_http", where: hostNameOf(host) };
+	if (isSecure || (isTrusted && saysHttps(arrival))) return null;
+	return host === undefined || !isPublicHost(host) ? null : { kind: "plain_http", where: hostNameOf(host) };
 }
 
 export function describeSighting({ kind, where }: Sighting): Warning {
