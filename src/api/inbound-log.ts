@@ -3,7 +3,8 @@
 
 import type { Fault } from "../domain/fault.ts";
 import type { Budget } from "../domain/token-bucket.ts";
-import type { Log } from "../ports.ts";
+import type { Clock, Log } from "../ports.ts";
+import { createBatches } from "../store/batches.ts";
 import { insertInboundCalls, type NewInboundCall } from "../store/inbound-calls.ts";
 import type { Store } from "../store/store.ts";
 import type { InboundCall } from "./inbound-call.ts";
@@ -96,30 +97,26 @@ export interface RefusalLog {
 	write(call: InboundCall, end: InboundEnd, atMs: number): Promise<void>;
 }
 
-interface Batch {
-	rows: NewInboundCall[];
-	written: PromiseWithResolvers<void>;
-}
-
-export function createRefusalLog({ store, log }: { store: Pick<Store, "db">; log: Log }): RefusalLog {
+/** `clock` gives others their turn before a batch is written. */
+export function createRefusalLog({
+	store,
+	log,
+	clock,
+}: {
+	store: Pick<Store, "db">;
+	log: Log;
+	clock: Pick<Clock, "yieldLoop">;
+}): RefusalLog {
 	const blocks = createKeptBudgets(BLOCK_REFUSALS, MAX_KEPT_BUDGETS);
 	const programmes = createKeptBudgets(PROGRAMME_REFUSALS, MAX_KEPT_BUDGETS);
 	const strangers = createKeptBudgets(STRANGERS_REFUSALS, 1);
-	let next: Batch | undefined;
-	let isWriting = false;
+	const batches = createBatches(clock, writeRows, { maxSize: MAX_REFUSALS_WAITING });
 	let dropped = 0;
 
 	async function write(call: InboundCall, end: InboundEnd, atMs: number): Promise<void> {
-		next ??= { rows: [], written: Promise.withResolvers() };
-		const batch = next;
-		if (batch.rows.length >= MAX_REFUSALS_WAITING || !hasBudget(call.findBlock(), end.programmeId, atMs)) {
-			dropped++;
-			if (batch.rows.length === 0) next = undefined;
-			return;
-		}
-		batch.rows.push(inboundRow(call, end, atMs));
-		if (!isWriting) void writeAll();
-		await batch.written.promise;
+		const isFull = batches.waitingSize >= MAX_REFUSALS_WAITING;
+		if (isFull || !hasBudget(call.findBlock(), end.programmeId, atMs)) dropped++;
+		else await batches.add(inboundRow(call, end, atMs));
 	}
 
 	function hasBudget(block: string | null, programmeId: number | null, atMs: number): boolean {
@@ -128,18 +125,7 @@ export function createRefusalLog({ store, log }: { store: Pick<Store, "db">; log
 	}
 
 	/** Never rejects. */
-	async function writeAll(): Promise<void> {
-		isWriting = true;
-		while (next !== undefined) {
-			const batch = next;
-			next = undefined;
-			await writeBatch(batch.rows);
-			batch.written.resolve();
-		}
-		isWriting = false;
-	}
-
-	async function writeBatch(rows: readonly NewInboundCall[]): Promise<void> {
+	async function writeRows(rows: readonly NewInboundCall[]): Promise<readonly undefined[]> {
 		if (dropped > 0) {
 			log.warn({ dropped }, "too many refused calls at once: some are not in the log");
 			dropped = 0;
@@ -149,6 +135,7 @@ export function createRefusalLog({ store, log }: { store: Pick<Store, "db">; log
 		} catch (error) {
 			log.error({ err: error, rows: rows.length }, "refused calls could not be logged");
 		}
+		return rows.map(() => undefined);
 	}
 
 	return { write };
