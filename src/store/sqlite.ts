@@ -17,6 +17,13 @@ import type { Dialect } from "./tables/dialect.ts";
 /** How long another process (a command beside the service) may hold the file before we give up. */
 const BUSY_TIMEOUT_MS = 5_000;
 
+/**
+ * How long the log grows before it is copied into the file: 16 MB. A batch of sales writes some pages of every shop, the
+ * next batch the same ones again. With SQLite's own 1,000 each was copied after four batches, which cost a tenth of a
+ * sale's processor time, and a quarter of the time that its commit waited for the disk.
+ */
+const CHECKPOINT_PAGES = 4_000;
+
 /** Of processes that open a new file at once, each round lets one through. */
 const WAL_TRIES = 20;
 const SQLITE_BUSY = 5;
@@ -56,7 +63,9 @@ export function openSqlite(path: string): Store {
 
 /** A store over a database that is open already; it closes with the store. */
 export function createSqliteStore(database: DatabaseSync): Store {
-	database.exec("pragma synchronous = full; pragma foreign_keys = on");
+	database.exec(
+		`pragma synchronous = full; pragma foreign_keys = on; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
+	);
 	const driver = new SqliteDriver(database);
 	const db = new Kysely<Schema>({
 		dialect: {
