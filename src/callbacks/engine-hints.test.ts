@@ -4,13 +4,13 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { createClock, type MovableClock, START_MS, settle } from "../../test/support/clock.ts";
+import { insertDueEvents } from "../../test/support/due-events.ts";
 import { createLog } from "../../test/support/log.ts";
 import { addConversion, addProgramme, newOwedEvent } from "../../test/support/rows.ts";
 import { openStore } from "../../test/support/test-database.ts";
 import { SEALING_IV_BYTES, SEALING_KEY_BYTES, sealSecret } from "../domain/sealing.ts";
 import { createRandom } from "../outside/random.ts";
 import { removeEndpoint } from "../store/endpoint-removal.ts";
-import { insertOwedEvents } from "../store/outbox.ts";
 import { type Programme, setEndpoint } from "../store/programmes.ts";
 import type { Store } from "../store/store.ts";
 import { Engine } from "./engine.ts";
@@ -90,7 +90,7 @@ async function startEngine(t: TestContext): Promise<Setup> {
 		async owe(endpointEpoch = 0) {
 			const conversion = await addConversion(store, programme.id);
 			const owed = { ...newOwedEvent(programme, conversion.id), endpointEpoch };
-			await store.transact((trx) => insertOwedEvents(trx, [owed], clock.nowMs()));
+			await store.transact((trx) => insertDueEvents(trx, [owed], clock.nowMs()));
 		},
 	};
 }

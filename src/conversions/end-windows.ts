@@ -4,6 +4,7 @@
 
 import type { Status } from "../domain/conversion.ts";
 import { type Conversion, findOldestEndedWindow, takeWindowEnded } from "../store/conversions.ts";
+import { markDue } from "../store/lanes.ts";
 import { BATCH_ROWS, type ConversionsDeps } from "./deps.ts";
 import { makeMoves, type Step } from "./make-moves.ts";
 
@@ -53,7 +54,9 @@ async function endWindows(deps: ConversionsDeps, window: Window, isStopping: () 
 			const byMs = clock.nowMs();
 			const rows = await takeWindowEnded(trx, store, { status, fromMs, byMs, limit: BATCH_ROWS });
 			const steps = rows.map((row) => window.stepFor(row, byMs));
-			return { taken: rows, made: await makeMoves(trx, deps, steps) };
+			const moves = await makeMoves(trx, deps, steps);
+			await markDue(trx, moves.owedProgrammeIds, byMs);
+			return { taken: rows, made: moves };
 		});
 		store.announceDue(made.owedProgrammeIds);
 		ended += made.conversions.filter((conversion) => conversion !== undefined).length;

@@ -8,6 +8,7 @@
 import type { EventType } from "../domain/conversion.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { Conversion } from "../store/conversions.ts";
+import { markDue } from "../store/lanes.ts";
 import { findByOrders } from "../store/orders.ts";
 import type { Db } from "../store/store.ts";
 import type { InTransaction } from "./deps.ts";
@@ -37,7 +38,7 @@ export interface Judged<Done> {
 /** Each look meets what somebody else did since the one before; an order does not change more often at one moment. */
 const MAX_LOOKS = 5;
 
-/** At most MAX_STEPS requests. */
+/** At most MAX_STEPS requests. Once in a transaction, and nothing that owes events beside it: see markDue. */
 export async function judgeAndMove<Done>(
 	trx: Db,
 	deps: InTransaction,
@@ -46,6 +47,8 @@ export async function judgeAndMove<Done>(
 	const orders = new KnownOrders();
 	const results = new Map<OrderRequest<Done>, Result<Done>>();
 	const owed = new Set<number>();
+	// No row of the queue is due before it.
+	const startedAtMs = deps.clock.nowMs();
 	for (const round of roundsOf(requests)) {
 		let open = round;
 		for (let look = 0; look < MAX_LOOKS && open.length > 0; look++) {
@@ -74,6 +77,7 @@ export async function judgeAndMove<Done>(
 			open = open.filter((request) => !results.has(request));
 		}
 	}
+	await markDue(trx, owed, startedAtMs);
 	return {
 		results: requests.map((request) => results.get(request) ?? refuseBusy()),
 		owedProgrammeIds: [...owed],

@@ -48,7 +48,7 @@ interface NextMove {
 export interface MadeMoves {
 	/** In the order of the steps; undefined where somebody else was faster: look again, and judge again. */
 	conversions: readonly (Conversion | undefined)[];
-	/** To be told to the engines after the commit. */
+	/** To be marked as due at the end of the transaction (store/lanes), and told to the engines after the commit. */
 	owedProgrammeIds: readonly number[];
 }
 

@@ -15,7 +15,7 @@ export interface Announcement {
 	conversion: Conversion;
 }
 
-/** At most one for each conversion. Resolves to the programmes that now have something due. */
+/** At most one for each conversion. Resolves to the programmes that now have something due, whose lanes are yet to be marked. */
 export async function oweEvents(
 	trx: Db,
 	{ clock, random }: InTransaction,

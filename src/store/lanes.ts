@@ -6,8 +6,9 @@ import { NEVER_MS } from "./queue.ts";
 import type { Db } from "./store.ts";
 
 /**
- * To be called after the rows of the queue were written, in a statement of its own: the transaction then has its
- * number before it looks at the lane, and an engine that shuts the lane waits for it to end (see `shut` in queue.ts).
+ * To be called once, after all rows of the queue that the transaction writes, in a statement of its own: the transaction
+ * then has its number before it looks at the lane, and an engine that shuts the lane waits for it to end (see `shut` in
+ * queue.ts). Called twice, two transactions could each wait for a lane that the other has marked.
  * A lane that is due already is only read: an update would lock it, and a busy shop's sales would wait for each other.
  */
 export async function markDue(trx: Db, receiverIds: Iterable<number>, dueAtMs: number): Promise<void> {

@@ -2,20 +2,17 @@
 // exists without the other.
 
 import { hotWrites, type OwedEvent, type OwedProgramme } from "./hot-writes.ts";
-import { markDue } from "./lanes.ts";
 import type { Db } from "./store.ts";
 
 export type { OwedEvent } from "./hot-writes.ts";
 
-/** At most one for each conversion, and no more than conversions/make-moves takes at once. */
+/**
+ * At most one for each conversion, and no more than conversions/make-moves takes at once. Their receivers' lanes are
+ * marked by `markDue` at the end of the transaction.
+ */
 export async function insertOwedEvents(trx: Db, owed: readonly OwedEvent[], nowMs: number): Promise<void> {
 	if (owed.length === 0) return;
 	await hotWrites(trx).insertOwedEvents(trx, owed, nowMs);
-	await markDue(
-		trx,
-		owed.map(({ programmeId }) => programmeId),
-		nowMs,
-	);
 }
 
 /** Of these programmes, those that have a Postback URL and an active signing secret now: contract section 1, rule 4. */

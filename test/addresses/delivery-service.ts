@@ -8,11 +8,12 @@ import { SEALING_IV_BYTES, sealSecret } from "../../src/domain/sealing.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import type { Workplace } from "../../src/service/workplace.ts";
 import { insertConversions } from "../../src/store/conversion-moves.ts";
-import { insertOwedEvents, type OwedEvent } from "../../src/store/outbox.ts";
+import type { OwedEvent } from "../../src/store/outbox.ts";
 import { insertProgramme, type Programme, setEndpoint } from "../../src/store/programmes.ts";
 import { insertSecret } from "../../src/store/signing-secrets.ts";
 import type { Db } from "../../src/store/store.ts";
 import type { AttemptsTable, DeliveriesTable } from "../../src/store/tables/deliveries.ts";
+import { insertDueEvents } from "../support/due-events.ts";
 import { type OpenedService, prepareService } from "../support/open-service.ts";
 import { newConversion, newOwedEvent, newProgramme, newSecret } from "../support/rows.ts";
 
@@ -100,7 +101,7 @@ export async function oweEvents(
 			if (conversion === undefined) throw new Error("the programme already has this order");
 			events.push(newOwedEvent(programme, conversion.id));
 		}
-		await insertOwedEvents(trx, events, nowMs);
+		await insertDueEvents(trx, events, nowMs);
 		return events;
 	});
 	store.announceDue(programmes.map(({ id }) => id));

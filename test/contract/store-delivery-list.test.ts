@@ -15,12 +15,12 @@ import { MAX_COUNTED_PENDING } from "../../src/store/delivery-health.ts";
 import { type DeliveryFilter, listDeliveries, newestProgress } from "../../src/store/delivery-list.ts";
 import { removeEndpoint } from "../../src/store/endpoint-removal.ts";
 import { type InboundFilter, insertInboundCalls, listInboundCalls } from "../../src/store/inbound-calls.ts";
-import { insertOwedEvents } from "../../src/store/outbox.ts";
 import type { Programme } from "../../src/store/programmes.ts";
 import type { Settlement } from "../../src/store/queue.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
+import { insertDueEvents } from "../support/due-events.ts";
 import { addEngine, passInput, readAll, settle, takeDue, takeOne } from "../support/queue-rows.ts";
 import {
 	addConversion,
@@ -303,7 +303,7 @@ async function addManyDeliveries(store: Store, programme: Programme, count: numb
 			const rows = Array.from({ length: Math.min(300, count - start) }, () => newConversion(programme.id));
 			const made = await trx.insertInto("conversions").values(rows).returning("id").execute();
 			const owed = made.map(({ id }) => newOwedEvent(programme, id));
-			await insertOwedEvents(trx, owed, START_MS);
+			await insertDueEvents(trx, owed, START_MS);
 		}
 	});
 }

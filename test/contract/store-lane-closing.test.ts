@@ -11,11 +11,11 @@ import { Targets } from "../../src/callbacks/targets.ts";
 import { SEALING_KEY_BYTES } from "../../src/domain/sealing.ts";
 import { SECOND_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { insertOwedEvents } from "../../src/store/outbox.ts";
 import type { Programme } from "../../src/store/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
+import { insertDueEvents } from "../support/due-events.ts";
 import { createLog } from "../support/log.ts";
 import { addEngine, laneHolder } from "../support/queue-rows.ts";
 import { addConversion, addDelivery, addProgramme, delivered, newOwedEvent } from "../support/rows.ts";
@@ -110,7 +110,7 @@ async function planSale(store: Store, programme: Programme) {
 		body: owed.body,
 		async begin() {
 			selling ??= store.transact(async (trx) => {
-				await insertOwedEvents(trx, [owed], START_MS);
+				await insertDueEvents(trx, [owed], START_MS);
 				written.resolve();
 				await released.promise;
 			});

@@ -5,9 +5,10 @@ import { test } from "node:test";
 import { decideConversion } from "../../src/conversions/decide.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { removeEndpoint } from "../../src/store/endpoint-removal.ts";
-import { insertOwedEvents, programmesOwedEvents } from "../../src/store/outbox.ts";
+import { programmesOwedEvents } from "../../src/store/outbox.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
+import { insertDueEvents } from "../support/due-events.ts";
 import { addConversion, addProgramme, newOwedEvent } from "../support/rows.ts";
 
 const deps = { clock: createClock(), random: createRandom() };
@@ -25,7 +26,7 @@ eachDatabase("the outbox", (database) => {
 		const programme = await addProgramme(store);
 		const conversion = await addConversion(store, programme.id);
 		const owed = { ...newOwedEvent(programme, conversion.id), endpointEpoch: 3 };
-		await store.transact((trx) => insertOwedEvents(trx, [owed], START_MS + 7));
+		await store.transact((trx) => insertDueEvents(trx, [owed], START_MS + 7));
 		const event = await store.db
 			.selectFrom("events")
 			.selectAll()
@@ -67,16 +68,16 @@ eachDatabase("the outbox", (database) => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const conversion = await addConversion(store, programme.id);
-		await store.transact((trx) => insertOwedEvents(trx, [newOwedEvent(programme, conversion.id)], START_MS));
+		await store.transact((trx) => insertDueEvents(trx, [newOwedEvent(programme, conversion.id)], START_MS));
 		const before = await counts();
 		const again = store.transact(async (trx) => {
 			await decideConversion(trx, deps, conversion, { move: "approve", decidedBy: "shop" });
-			await insertOwedEvents(trx, [newOwedEvent(programme, conversion.id)], START_MS);
+			await insertDueEvents(trx, [newOwedEvent(programme, conversion.id)], START_MS);
 		});
 		await rejects(again);
 		deepEqual(await counts(), before);
 		const approved = { ...newOwedEvent(programme, conversion.id), name: "conversion.approved" as const };
-		await store.transact((trx) => insertOwedEvents(trx, [approved], START_MS));
+		await store.transact((trx) => insertDueEvents(trx, [approved], START_MS));
 		deepEqual((await counts())[0], (before[0] ?? 0) + 1);
 	});
 
@@ -87,7 +88,7 @@ eachDatabase("the outbox", (database) => {
 		const owed = await Promise.all(
 			Array.from({ length: 12 }, (_, n) =>
 				(n % 2 === 0 ? store : rival)
-					.transact((trx) => insertOwedEvents(trx, [newOwedEvent(programme, conversion.id)], START_MS))
+					.transact((trx) => insertDueEvents(trx, [newOwedEvent(programme, conversion.id)], START_MS))
 					.then(
 						() => true,
 						() => false,
@@ -103,7 +104,7 @@ eachDatabase("the outbox", (database) => {
 		// Conversions that nobody needs to read: the outbox only takes their ids, here out of order.
 		const conversionIds = Array.from({ length: 1_201 }, (_, n) => 1_000_000 + ((n * 7) % 1_201));
 		const owed = conversionIds.map((id) => newOwedEvent(programme, id));
-		await store.transact((trx) => insertOwedEvents(trx, owed, START_MS));
+		await store.transact((trx) => insertDueEvents(trx, owed, START_MS));
 		const stored = await store.db
 			.selectFrom("deliveries")
 			.innerJoin("queue", "queue.id", "deliveries.id")

@@ -5,11 +5,11 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { endEngine } from "../../src/store/engines.ts";
 import { holdStill, markDue } from "../../src/store/lanes.ts";
-import { insertOwedEvents } from "../../src/store/outbox.ts";
 import { LEASE_MS, NEVER_MS } from "../../src/store/queue.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
+import { insertDueEvents } from "../support/due-events.ts";
 import { addEngine, settle, takeOne } from "../support/queue-rows.ts";
 import { addConversion, addDelivery, addProgramme, delivered, newOwedEvent } from "../support/rows.ts";
 
@@ -252,14 +252,10 @@ eachDatabase("closing a lane", (database) => {
 			const programme = await addProgramme(store);
 			await addDelivery(store, programme);
 			await store.transact(async (trx) => {
-				await insertOwedEvents(
-					trx,
-					[newOwedEvent(programme, (await sale(store, programme.id)).id)],
-					START_MS,
-				);
+				await insertDueEvents(trx, [newOwedEvent(programme, (await sale(store, programme.id)).id)], START_MS);
 				await rival.transact(async (other) => {
 					const owed = newOwedEvent(programme, (await sale(store, programme.id)).id);
-					await insertOwedEvents(other, [owed], START_MS);
+					await insertDueEvents(other, [owed], START_MS);
 				});
 			});
 		});
@@ -272,7 +268,7 @@ eachDatabase("closing a lane", (database) => {
 			const written = Promise.withResolvers<void>();
 			// A sale that finds its lane due, writes nothing there, and takes its time to commit.
 			const selling = rival.transact(async (trx) => {
-				await insertOwedEvents(trx, [newOwedEvent(programme, conversion.id)], START_MS);
+				await insertDueEvents(trx, [newOwedEvent(programme, conversion.id)], START_MS);
 				written.resolve();
 				await commit.promise;
 			});

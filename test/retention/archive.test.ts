@@ -17,10 +17,10 @@ import { openArchiveFolder } from "../../src/outside/archive-folder.ts";
 import type { Archive } from "../../src/ports.ts";
 import { insertMoves } from "../../src/store/conversion-moves.ts";
 import type { Conversion } from "../../src/store/conversions.ts";
-import { insertOwedEvents } from "../../src/store/outbox.ts";
 import type { Programme } from "../../src/store/programmes.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
+import { insertDueEvents } from "../support/due-events.ts";
 import { createLog } from "../support/log.ts";
 import { addConversion, addProgramme, newConversion, newOwedEvent } from "../support/rows.ts";
 
@@ -93,7 +93,7 @@ eachDatabase("the archive", (database) => {
 		for (const status of ["REJECTED", "REVERSED", "RECORDED", "PARKED"] as const) await add(status, status);
 		await add("changed lately", "APPROVED", { updated_at_ms: NOW_MS - DAY_MS });
 		const sending = await add("still sent", "APPROVED");
-		await insertOwedEvents(db, [newOwedEvent(programme, sending.id)], START_MS);
+		await insertDueEvents(db, [newOwedEvent(programme, sending.id)], START_MS);
 		await add("newest", "APPROVED");
 		const moves = await db
 			.selectFrom("moves")

@@ -11,7 +11,6 @@ import { createRandom } from "../../src/outside/random.ts";
 import { findDelivery, requeue } from "../../src/store/deliveries.ts";
 import { insertInboundCalls } from "../../src/store/inbound-calls.ts";
 import { insertNotice } from "../../src/store/notices.ts";
-import { insertOwedEvents } from "../../src/store/outbox.ts";
 import type { Programme } from "../../src/store/programmes.ts";
 import { pruneDeliveries, pruneInboundCalls, pruneNonces, pruneNotices } from "../../src/store/prune.ts";
 import type { Schema } from "../../src/store/schema.ts";
@@ -19,6 +18,7 @@ import type { Store } from "../../src/store/store.ts";
 import type { NoticesTable } from "../../src/store/tables/notices.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
+import { insertDueEvents } from "../support/due-events.ts";
 import { createLog } from "../support/log.ts";
 import { addProgramme, newId, newOwedEvent } from "../support/rows.ts";
 
@@ -47,7 +47,7 @@ eachDatabase("retention", (database) => {
 	async function add(count: number, madeAtMs: number, finishedAtMs: number | null): Promise<number[]> {
 		const { store } = database;
 		const owed = Array.from({ length: count }, () => newOwedEvent(programme, ++conversions));
-		await store.transact((trx) => insertOwedEvents(trx, owed, madeAtMs));
+		await store.transact((trx) => insertDueEvents(trx, owed, madeAtMs));
 		const made = store.db.selectFrom("deliveries").select("id").where("attempts", "=", 0);
 		const ids = (await made.orderBy("id").execute()).map(({ id }) => id);
 		const state = finishedAtMs === null ? {} : { state: "delivered" as const, finished_at_ms: finishedAtMs };
