@@ -1,6 +1,6 @@
-// The connections to PostgreSQL, as Kysely uses them. A connection that breaks fails its queries with a code that
-// says so: the driver's own errors have none, and the ROLLBACK that then fails hides the first one. Hot statements are
-// sent under their names.
+// The connections to PostgreSQL, as Kysely uses them. A connection that breaks or falls silent fails its queries with
+// a code that says so: the driver's own errors have none, and the ROLLBACK that then fails hides the first one. Hot
+// statements are sent under their names.
 
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from "kysely";
 import type pg from "pg";
@@ -8,6 +8,8 @@ import { hotStatementName } from "./hot-statement.ts";
 
 /** SQLSTATE connection_failure: see unavailable.ts. */
 const CONNECTION_FAILURE = "08006";
+/** What the driver says, without a code, when its `query_timeout` has passed. */
+const NO_ANSWER = "Query read timeout";
 
 /**
  * The server's own limits, in milliseconds, so that what nobody waits for any more ends there too. Far above any query
@@ -66,16 +68,20 @@ function watchConnection(
 	function query<Row>(cursor: PostgresCursor<Row>): PostgresCursor<Row>;
 	function query(text: string | object, parameters: readonly unknown[] = []): object {
 		if (typeof text !== "string") throw new Error("no query of ours is read through a cursor");
+		// A ROLLBACK would wait behind the statement that has no answer, as long again.
+		if (isBroken) return Promise.reject(withCode(new Error("the connection to the database is lost")));
 		const name = preparesStatements ? hotStatementName(text) : undefined;
 		const sent = isPooled && TRANSACTION_START.test(text) ? setTimeoutsLocally(text) : text;
 		const values = [...parameters];
 		return client
 			.query(name === undefined ? { text: sent, values } : { name, text: sent, values })
 			.catch((error: unknown) => {
+				// What the server still does, nobody knows: the connection is of no more use.
+				if (error instanceof Error && error.message === NO_ANSWER) isBroken = true;
 				throw isBroken ? withCode(error) : error;
 			});
 	}
-	return { query, release: (destroy) => client.release(destroy) };
+	return { query, release: (destroy) => client.release(destroy === true || isBroken) };
 }
 
 /** As Kysely begins them. */

@@ -50,6 +50,18 @@ describe("on the PostgreSQL server's side", () => {
 		});
 	}
 
+	test("a server that falls silent counts as away at once, and the connection is not used again", async () => {
+		await withStore({ url: `${database.url}?query_timeout=200`, poolSize: 1 }, async (store) => {
+			const startedAt = performance.now();
+			const silent = store.transact((trx) => sql`select pg_sleep(3)`.execute(trx));
+			ok(isDatabaseUnavailable(await silent.catch(asIs)));
+			await sql`select 1`.execute(store.db);
+			// Neither the ROLLBACK nor the next query has waited behind the silent one.
+			ok(performance.now() - startedAt < 2_500);
+		});
+		await until(async () => (await activities("ringback-timeouts")).length === 0);
+	});
+
 	test("a transaction in which nothing happens is ended, with its locks", async () => {
 		const url = `${database.url}?idle_in_transaction_session_timeout=100`;
 		await withStore({ url }, async (store) => {
