@@ -90,7 +90,7 @@ export function createPass(store: Store, random: Random): RunPass {
 			);
 			const told = await noteFailures(trx, random, settled, failing, nowMs);
 			const lanes = await moveLanes(store, trx, input, begun);
-			const handedOut = await handOut(store, trx, input, lanes);
+			const handedOut = await handOut(store, trx, input, { ...lanes, lanesBefore });
 			// Last: engines whose results meet in one hour then wait for each other's commit, and for nothing else.
 			await addCallbackCounts(trx, countHours(settled));
 			const others = input.renewal === null ? null : await store.queue.readOthers(trx, input.engineId, nowMs);
@@ -145,10 +145,15 @@ async function handOut(
 	{ queue }: Store,
 	trx: Db,
 	input: PassInput,
-	{ gone, leased }: Pick<PassOutput, "gone" | "leased">,
+	{ gone, leased, lanesBefore }: Pick<PassOutput, "gone" | "leased" | "lanesBefore">,
 ): Promise<Pick<PassOutput, "choice" | "targets">> {
 	const { engineId, handout: number, endedHandouts, nowMs } = input;
-	const requests = input.requestsFor(gone, leased?.receiverIds ?? []);
+	const leasedIds = leased?.receiverIds ?? [];
+	// A pass of which no word came may have let a lane go that the engine still takes for its own.
+	const ours = lanesBefore === null ? null : new Set([...lanesBefore, ...leasedIds]);
+	const requests = input
+		.requestsFor(gone, leasedIds)
+		.filter(({ receiverId }) => ours === null || ours.has(receiverId));
 	const choice = input.choose(requests, await queue.readDue(trx, requests, nowMs));
 	const { deliveries } = choice;
 	if (deliveries.length > 0 || endedHandouts.length > 0)

@@ -37,6 +37,19 @@ eachDatabase("an engine that closes a lane", (database) => {
 		equal(await laneHolder(store, programme.id), null);
 	});
 
+	test("hands out nothing of it when the pass that let it go was stored without a word", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		await addDelivery(store, programme);
+		const engine = await startPassing(store);
+		await engine.passUnheard(({ gone }) => gone.includes(programme.id));
+		await addDelivery(store, programme);
+		const other = await startPassing(store);
+		const { output } = await other.passUntil(({ choice }) => choice.deliveries.length > 0);
+		equal(output.choice.deliveries[0]?.receiverId, programme.id);
+		deepEqual((await engine.pass()).choice.deliveries, []);
+	});
+
 	if (database.kind !== "PostgreSQL") return;
 
 	for (const begins of ["before the first look", "after it, before it is stored"] as const) {
@@ -77,27 +90,40 @@ async function startPassing(store: Store) {
 	const lease = { engineId: id, renewedAtMs: Number.NEGATIVE_INFINITY };
 	let nowMs = START_MS;
 
-	async function pass(): Promise<PassOutput> {
+	async function pass(isUnheard: (output: PassOutput) => boolean = () => false): Promise<PassOutput> {
 		nowMs += SECOND_MS;
 		const input = planner.plan(lease, nowMs);
-		if (input === null) return pass();
+		if (input === null) return pass(isUnheard);
 		const output = await runPass(input);
 		if (output === null) throw new Error("the lease is lost");
+		if (isUnheard(output)) {
+			planner.putBack(input, nowMs);
+			return output;
+		}
 		if (input.renewal !== null) lease.renewedAtMs = nowMs;
 		planner.learn(input, output);
 		for (const delivery of output.choice.deliveries) planner.keep(delivered(delivery));
 		return output;
 	}
 
-	async function passUntil(isReached: (output: PassOutput) => boolean) {
+	async function passUntil(
+		isReached: (output: PassOutput) => boolean,
+		isUnheard?: (output: PassOutput) => boolean,
+	) {
 		for (let n = 0; n < MOST_PASSES; n++) {
-			const output = await pass();
+			const output = await pass(isUnheard);
 			if (isReached(output)) return { output, nowMs };
 		}
 		throw new Error(`${MOST_PASSES} passes did not come to it`);
 	}
 
-	return { id, pass, passUntil };
+	return {
+		id,
+		pass: () => pass(),
+		passUntil,
+		/** The pass that comes to it is stored, and the engine does not hear of it. */
+		passUnheard: (isReached: (output: PassOutput) => boolean) => passUntil(isReached, isReached),
+	};
 }
 
 /** A sale by another process, in a transaction that takes its time. */
