@@ -10,7 +10,7 @@ import type { Db } from "./store.ts";
  * `holdStill` before that. Resolves to how many were cancelled here.
  */
 export async function removeEndpoint(trx: Db, receiverId: number, nowMs: number): Promise<number> {
-	const { isNew, engineId } = await holdStill(trx, receiverId);
+	const { isEmpty, engineId } = await holdStill(trx, receiverId);
 	await trx
 		.updateTable("programmes")
 		.set((eb) => ({ endpoint_id: null, endpoint_epoch: eb("endpoint_epoch", "+", 1) }))
@@ -42,6 +42,6 @@ export async function removeEndpoint(trx: Db, receiverId: number, nowMs: number)
 		.where("due_at_ms", "=", NEVER_MS)
 		.execute();
 	// One that was there before stays: somebody may have seen that it is due, and said nothing more.
-	if (isNew) await trx.deleteFrom("lanes").where("receiver_id", "=", receiverId).execute();
+	if (isEmpty) await trx.deleteFrom("lanes").where("receiver_id", "=", receiverId).execute();
 	return Number(numUpdatedRows);
 }

@@ -18,8 +18,8 @@ export async function markDue(trx: Db, receiverIds: Iterable<number>, dueAtMs: n
 }
 
 export interface StillLane {
-	/** Made for this, and nobody else has seen it. */
-	isNew: boolean;
+	/** Nobody's, and nothing in it is ever due: it was made for this. */
+	isEmpty: boolean;
 	/** Who has it, or null. */
 	engineId: number | null;
 }
@@ -30,18 +30,14 @@ export interface StillLane {
  * for a lane.
  */
 export async function holdStill(trx: Db, receiverId: number): Promise<StillLane> {
-	const made = await trx
+	// The update changes nothing, and locks the lane on both databases. One statement: between two its engine could remove it.
+	const { engine_id: engineId, next_due_ms: nextDueMs } = await trx
 		.insertInto("lanes")
 		.values({ receiver_id: receiverId, next_due_ms: NEVER_MS })
-		.onConflict((conflict) => conflict.doNothing())
-		.returning("receiver_id")
-		.execute();
-	// Updates that change nothing, because they mean the same to both databases.
-	const { engine_id: engineId } = await trx
-		.updateTable("lanes")
-		.set((eb) => ({ engine_id: eb.ref("engine_id") }))
-		.where("receiver_id", "=", receiverId)
-		.returning("engine_id")
+		.onConflict((conflict) =>
+			conflict.column("receiver_id").doUpdateSet((eb) => ({ engine_id: eb.ref("lanes.engine_id") })),
+		)
+		.returning(["engine_id", "next_due_ms"])
 		.executeTakeFirstOrThrow();
 	if (engineId !== null) {
 		await trx
@@ -50,7 +46,7 @@ export async function holdStill(trx: Db, receiverId: number): Promise<StillLane>
 			.where("id", "=", engineId)
 			.execute();
 	}
-	return { isNew: made.length > 0, engineId };
+	return { isEmpty: engineId === null && nextDueMs === NEVER_MS, engineId };
 }
 
 /** Of this receiver, what is in the engine's hands: in the queue as it was handed out. The lane is held still. */

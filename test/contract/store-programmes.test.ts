@@ -3,6 +3,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { sql } from "kysely";
+import { removePostbackUrl } from "../../src/accounts/postback-url.ts";
 import { createPass } from "../../src/callbacks/pass.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { removeEndpoint } from "../../src/store/endpoint-removal.ts";
@@ -11,10 +12,11 @@ import { findPersonByEmail, insertPerson } from "../../src/store/people.ts";
 import { addOwner, findProgramme, ownerEmails, presentUrl, setEndpoint } from "../../src/store/programmes.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import { interruptAfter } from "../support/between-statements.ts";
-import { START_MS } from "../support/clock.ts";
+import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { addEngine, laneHolder, passInput, readAll, settle, takeOne } from "../support/queue-rows.ts";
 import { addDeliveries, addDelivery, addProgramme, newId, retried } from "../support/rows.ts";
+import { expectValue } from "../support/shop-account.ts";
 import { until } from "../support/until.ts";
 
 eachDatabase("programmes", (database) => {
@@ -83,6 +85,15 @@ eachDatabase("programmes", (database) => {
 		equal((await programmesOwedEvents(store.db, [programme.id])).size, 0);
 	});
 
+	test("removing the URL of a shop that is owed nothing leaves no lane behind", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		// As from the page: the lane is locked before the programme, and again with the removal.
+		expectValue(await removePostbackUrl({ store, clock: createClock() }, programme.public_id));
+		const lanes = store.db.selectFrom("lanes").select("receiver_id");
+		deepEqual(await lanes.where("receiver_id", "=", programme.id).execute(), []);
+	});
+
 	test("a delivery in hand is left to its engine when the URL is removed", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
@@ -95,7 +106,7 @@ eachDatabase("programmes", (database) => {
 
 	// Invariant 3: a delivery is pending exactly as long as it is in the queue. On SQLite nobody comes between
 	// two statements of a transaction.
-	for (const gap of database.kind === "SQLite" ? [] : [1, 2, 3, 4]) {
+	for (const gap of database.kind === "SQLite" ? [] : [1, 2, 3]) {
 		test(`a retry stored after statement ${gap} of the removal leaves no delivery in limbo`, async () => {
 			const { store, rival } = database;
 			const programme = await addProgramme(store);
@@ -110,7 +121,7 @@ eachDatabase("programmes", (database) => {
 		});
 	}
 
-	for (const gap of database.kind === "SQLite" ? [] : [2, 3, 4, 5, 6]) {
+	for (const gap of database.kind === "SQLite" ? [] : [1, 2, 3, 4, 5]) {
 		test(`an engine that looks for lanes after statement ${gap} of the removal waits for nobody and gets nothing`, async () => {
 			const { store, rival } = database;
 			const programme = await addProgramme(store);
@@ -126,19 +137,7 @@ eachDatabase("programmes", (database) => {
 		});
 	}
 
-	test("an engine that was faster than the removal keeps what it has in hand, and nothing else", async () => {
-		if (database.kind === "SQLite") return; // One of them is first, and the other begins when it has ended.
-		const { store, rival } = database;
-		const programme = await addProgramme(store);
-		const id = await addDelivery(store, programme);
-		const engineId = await addEngine(store, START_MS);
-		const pass = async () => deepEqual(await passOver(rival, engineId, programme.id), [id]);
-		await store.transact((trx) => removeEndpoint(interruptAfter(trx, 1, pass), programme.id, START_MS + 5));
-		deepEqual(await readDelivery(store, id), ["pending", null, true]);
-		equal(await laneHolder(store, programme.id), engineId);
-	});
-
-	for (const gap of database.kind === "SQLite" ? [] : [3, 4, 5, 6, 7]) {
+	for (const gap of database.kind === "SQLite" ? [] : [2, 3, 4, 5, 6]) {
 		test(`the engine that has the lane waits after statement ${gap} of the removal, and finds nothing to hand out`, async () => {
 			const { store, rival } = database;
 			const programme = await addProgramme(store);
