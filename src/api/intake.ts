@@ -91,9 +91,12 @@ export function createIntake(deps: IntakeDeps): Intake {
 		);
 		const ended: Ended[] = [];
 		let away: Ended | undefined;
+		/** Programmes of which somebody holds a row: not every call of theirs is to wait for it. */
+		const held = new Map<number, Ended>();
 		for (const call of calls) {
-			const alone: Ended = away ?? (await tryAlone(call));
+			const alone = away ?? held.get(call.programme.id) ?? (await tryAlone(call));
 			if (!alone.ok && isAway(alone.error)) away = alone;
+			if (!alone.ok && waitedForLock(alone.error)) held.set(call.programme.id, alone);
 			ended.push(alone);
 		}
 		return ended;
@@ -162,7 +165,10 @@ function isAway(error: unknown): boolean {
 	return isDatabaseUnavailable(error) && !wasEndedForOthers(error) && !waitedForLock(error);
 }
 
-/** Everything is locked in one order by everybody: nonces, orders, conversions, then programmes and keys by their ids. */
+/**
+ * Locked in one order by everybody: nonces, orders, conversions, at the end lanes, programmes and keys, each by their ids.
+ * Only a second round begins at the orders again: whoever is ended for it is tried alone.
+ */
 async function storeCalls(trx: Db, deps: InTransaction, calls: readonly IntakeCall[]): Promise<Stored> {
 	const refusals = await acceptNonces(
 		trx,

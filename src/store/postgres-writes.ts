@@ -89,8 +89,9 @@ const UPDATE_CONVERSIONS = hotStatement<{ id: number }>(
 		returning conversions.id`,
 );
 const REMOVE_CONVERSIONS = hotStatement<{ id: number }>(
-	`delete from conversions using ${listText("read", READ)}
-		where conversions.id = read.id and conversions.status = read.status returning conversions.id`,
+	`with locked as (select id from conversions where id = any($1::bigint[]) order by id for update)
+	delete from conversions using ${listText("read", READ)}
+		where (select count(*) from locked) > 0 and conversions.id = read.id and conversions.status = read.status returning conversions.id`,
 );
 const RELINK_MOVES = hotStatement(
 	`update moves set conversion_id = link.to_id from ${listText("link", LINK)}
