@@ -1,10 +1,11 @@
 // Conversions and audit entries past a retention of their own: written to files first, removed afterwards. A file takes
-// many batches, so that a network with millions of them does not get as many files; each batch is removed by itself. A
-// process that dies after a file was written leaves its rows to the next run, which writes them again: no line is lost,
-// some may come twice.
+// many batches, so that a network with millions of them does not get as many files; each batch is removed by itself.
+// One process at a time is on duty (store/archive-duty). One that dies after a file was written leaves its rows to the
+// next, which writes them again: no line is lost, some may come twice.
 
 import { DAY_MS, isoTime } from "../domain/time.ts";
 import type { Archive, Clock, Log } from "../ports.ts";
+import { endDuty, renewDuty, takeDuty } from "../store/archive-duty.ts";
 import {
 	listOldAuditEntries,
 	listOldConversions,
@@ -36,10 +37,32 @@ const MAX_FILE_ROWS = 10_000;
 export async function archiveOld(deps: ArchiveDeps, isStopping: () => boolean): Promise<void> {
 	const { store, clock, archiving } = deps;
 	if (archiving === null) return;
-	const { conversionDays, auditDays } = archiving;
+	const takenMs = await store.transact((trx) => takeDuty(trx, clock.nowMs()));
+	if (takenMs === null) return;
+	let untilMs = takenMs;
+	const renew = async (): Promise<void> => {
+		const renewedMs = await store.transact((trx) => renewDuty(trx, untilMs, clock.nowMs()));
+		if (renewedMs === null)
+			throw new Error("archiving stood still for so long that another process took over");
+		untilMs = renewedMs;
+	};
+	try {
+		await archiveOnDuty(deps, archiving, renew, isStopping);
+	} finally {
+		await store.transact((trx) => endDuty(trx, untilMs));
+	}
+}
+
+async function archiveOnDuty(
+	deps: ArchiveDeps,
+	{ archive, conversionDays, auditDays }: ArchiveSettings,
+	renew: () => Promise<void>,
+	isStopping: () => boolean,
+): Promise<void> {
+	const { store, clock } = deps;
 	if (conversionDays !== null) {
 		const olderThanMs = clock.nowMs() - conversionDays * DAY_MS;
-		await archiveAll(deps, archiving.archive, isStopping, {
+		await archiveAll(deps, archive, renew, isStopping, {
 			what: "conversions",
 			list: (afterId) => listOldConversions(store, afterId, olderThanMs, BATCH_ROWS),
 			write: (row) => JSON.stringify(row),
@@ -49,7 +72,7 @@ export async function archiveOld(deps: ArchiveDeps, isStopping: () => boolean): 
 	}
 	if (auditDays !== null) {
 		const olderThanMs = clock.nowMs() - auditDays * DAY_MS;
-		await archiveAll(deps, archiving.archive, isStopping, {
+		await archiveAll(deps, archive, renew, isStopping, {
 			what: "audit-entries",
 			list: (afterId) => listOldAuditEntries(store, afterId, olderThanMs, BATCH_ROWS),
 			write: (row) => JSON.stringify(row),
@@ -72,6 +95,7 @@ interface Kind<Row, Kept> {
 async function archiveAll<Row, Kept>(
 	{ clock, log }: ArchiveDeps,
 	archive: Archive,
+	renew: () => Promise<void>,
 	isStopping: () => boolean,
 	kind: Kind<Row, Kept>,
 ): Promise<void> {
@@ -95,6 +119,7 @@ async function archiveAll<Row, Kept>(
 		const file = await archive.store(name, lines());
 		let removed = 0;
 		for (const rows of written) {
+			await renew();
 			removed += await kind.remove(rows);
 			await clock.yieldLoop();
 		}
@@ -104,6 +129,7 @@ async function archiveAll<Row, Kept>(
 
 	async function nextRows(): Promise<readonly Row[]> {
 		while (nextId !== null && !isStopping()) {
+			await renew();
 			const found: OldRows<Row> = await kind.list(nextId);
 			nextId = found.nextId;
 			if (found.rows.length > 0) return found.rows;

@@ -4,7 +4,7 @@
 import type { Kysely } from "kysely";
 import type { AuditEntriesTable } from "./tables/audit.ts";
 import type { BulkJobsTable, BulkRowsTable } from "./tables/bulk.ts";
-import type { ChoresTable } from "./tables/chores.ts";
+import type { ArchiveDutyTable, ChoresTable } from "./tables/chores.ts";
 import type { ConversionsTable, FeedStartTable, MovesTable } from "./tables/conversions.ts";
 import type {
 	AttemptsTable,
@@ -71,6 +71,7 @@ export interface Schema {
 	bulk_rows: BulkRowsTable;
 	callback_hours: CallbackHoursTable;
 	chores: ChoresTable;
+	archive_duty: ArchiveDutyTable;
 	schema_versions: SchemaVersionsTable;
 	schema_progress: SchemaProgressTable;
 }

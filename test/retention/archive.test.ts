@@ -15,14 +15,17 @@ import type { Status } from "../../src/domain/conversion.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { openArchiveFolder } from "../../src/outside/archive-folder.ts";
 import type { Archive } from "../../src/ports.ts";
+import { DUTY_MS } from "../../src/store/archive-duty.ts";
 import { insertMoves } from "../../src/store/conversion-moves.ts";
 import type { Conversion } from "../../src/store/conversions.ts";
 import type { Programme } from "../../src/store/programmes.ts";
+import type { Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { insertDueEvents } from "../support/due-events.ts";
 import { createLog } from "../support/log.ts";
 import { addConversion, addProgramme, newConversion, newOwedEvent } from "../support/rows.ts";
+import { openStore } from "../support/test-database.ts";
 
 /** Rows are from START_MS; a day of retention ended two days ago. */
 const NOW_MS = START_MS + 3 * DAY_MS;
@@ -43,6 +46,7 @@ eachDatabase("the archive", (database) => {
 			"deliveries",
 			"queue",
 			"feed_start",
+			"archive_duty",
 			"audit_entries",
 		] as const) {
 			await db.deleteFrom(table).execute();
@@ -66,11 +70,14 @@ eachDatabase("the archive", (database) => {
 		return row;
 	}
 
-	const run = (change: Partial<ArchiveSettings> = {}, isStopping = never) => {
+	const run = (
+		change: Partial<ArchiveSettings> = {},
+		isStopping = never,
+		{ store = database.store, nowMs = NOW_MS }: { store?: Store; nowMs?: number } = {},
+	) => {
 		const archive = openArchiveFolder(folder);
 		const archiving = { archive, conversionDays: 1, auditDays: 1, ...change };
-		const deps = { store: database.store, clock: createClock(NOW_MS), log: createLog(), archiving };
-		return archiveOld(deps, isStopping);
+		return archiveOld({ store, clock: createClock(nowMs), log: createLog(), archiving }, isStopping);
 	};
 	const files = (what: string) =>
 		readdirSync(folder)
@@ -213,12 +220,65 @@ eachDatabase("the archive", (database) => {
 			equal((await ordersLeft()).length, 1_201, "nothing goes before its file is whole");
 			equal(files("conversions").filter((file) => file.endsWith(".gz")).length, moment === "writing" ? 0 : 1);
 			await run({ auditDays: null });
+			equal((await ordersLeft()).length, 1_201, "the one that was killed is still on duty");
+			await run({ auditDays: null }, never, { nowMs: NOW_MS + 2 * DUTY_MS });
 			deepEqual(await ordersLeft(), ["newest"]);
 			const whole = files("conversions").filter((file) => file.endsWith(".gz"));
 			const archived = whole.flatMap((file) => linesOf(file).map((line) => line.order_id));
 			equal(new Set(archived).size, 1_200);
 		});
 	}
+
+	test("of two workers at once one archives, and each line is in one file", async (t) => {
+		// Two stores in one process would wait for each other at the file, and with them the whole test.
+		if (database.kind === "SQLite") return t.skip("needs two processes");
+		await addMany(1_200);
+		const { db } = database.store;
+		for (let n = 0; n < 600; n++)
+			await db
+				.insertInto("audit_entries")
+				.values({ at_ms: START_MS, action: `action ${n}` })
+				.execute();
+		const other = openStore(database.kind, database.location);
+		try {
+			await Promise.all([run(), run({}, never, { store: other })]);
+		} finally {
+			await other.close();
+		}
+		deepEqual(await ordersLeft(), ["newest"]);
+		const archived = files("").flatMap((file) =>
+			linesOf(file).map((line) => line.order_id ?? line["action"]),
+		);
+		equal(archived.length, 1_200 + 599);
+		equal(new Set(archived).size, archived.length);
+		await add("newer", "RECORDED");
+		await add("old after all", "APPROVED");
+		await add("newest", "RECORDED", { order_id: "newest of all" });
+		await run();
+		deepEqual(await ordersLeft(), ["newest", "newer", "newest of all"], "the duty was given back");
+	});
+
+	test("one that stood still in the middle of a file writes no second one beside another's", async () => {
+		await addMany(700);
+		const real = openArchiveFolder(folder);
+		/** Stands still until another has done all of it. */
+		const archive: Archive = {
+			store(name, lines) {
+				return real.store(name, standStill(lines));
+			},
+		};
+		async function* standStill(lines: AsyncIterable<string>): AsyncIterable<string> {
+			let count = 0;
+			for await (const line of lines) {
+				yield line;
+				if (++count === 500) await run({ auditDays: null }, never, { nowMs: NOW_MS + 2 * DUTY_MS });
+			}
+		}
+		await rejects(run({ archive, auditDays: null }), /another process took over/);
+		deepEqual(await ordersLeft(), ["newest"]);
+		const archived = readdirSync(folder).flatMap((file) => linesOf(file).map((line) => line.order_id));
+		equal(archived.length, 700);
+	});
 
 	test("a stop leaves a shorter file that is whole, and what was not written stays", async () => {
 		await addMany(1_200);
