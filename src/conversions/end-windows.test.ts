@@ -29,5 +29,7 @@ eachDatabase("the approval window", (database) => {
 			moves.map((move) => move.decided_by),
 			["window"],
 		);
+		const lane = store.db.selectFrom("lanes").select("next_due_ms").where("receiver_id", "=", id);
+		equal((await lane.executeTakeFirst())?.next_due_ms, START_MS, "an engine will look");
 	});
 });
