@@ -53,7 +53,7 @@ const PHASE_PATIENCE_MS = 180_000;
 
 /**
  * In a rolling restart, from the answer until the callback is at the shop, and between two callbacks. Measured on two cores
- * with five times more to do: 2.3 s and 1.0 s at most.
+ * with five times more to do: 4.3 s and 1.5 s at most.
  * A lane that is not passed on waits for 30 s.
  */
 const MAX_WAIT_MS = 10_000;
