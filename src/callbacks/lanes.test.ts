@@ -94,6 +94,39 @@ test("an unknown shop gets what can go out at once, a fast one more ahead, a slo
 	deepEqual(limitsOf(lanes, [1]), [[1, 2]]);
 });
 
+test("a fast shop's lane is filled up when half of what it may have is left, and not row by row", () => {
+	const lanes = new Lanes(CAPS);
+	hold(lanes, 1, 1);
+	send(lanes);
+	lanes.land(1, FAST_MS);
+	const [[, most = 0] = []] = limitsOf(lanes, [1]);
+	hold(lanes, 1, most);
+	for (let landed = 0; lanes.waitingReceiverIds().length > 0; landed++) {
+		const left = most - landed;
+		const expected = left > most / 2 ? [] : [[1, most - left]];
+		deepEqual(limitsOf(lanes, [1]), expected, `${left} left of ${most}`);
+		lanes.sendReady(
+			() => undefined,
+			() => lanes.inFlight === 0,
+		);
+		lanes.land(1, FAST_MS);
+	}
+});
+
+test("among many due lanes, one is filled up when half of its share is left", () => {
+	const lanes = new Lanes({ perProgramme: 1_000, overall: 10_000 });
+	const due = Array.from({ length: 1_024 }, (_, index) => index + 1);
+	const share = 8;
+	hold(lanes, 1, share / 2 + 1);
+	hold(lanes, 2, share / 2);
+	deepEqual(
+		limitsOf(lanes, due)
+			.map(([receiverId]) => receiverId)
+			.slice(0, 2),
+		[2, 3],
+	);
+});
+
 test("what was not sent after all says nothing about the shop's speed", () => {
 	const lanes = new Lanes(CAPS);
 	hold(lanes, 1, 2);

@@ -52,12 +52,13 @@ export class Lanes {
 	limitsFor(dueReceiverIds: readonly number[]): { receiverId: number; limit: number }[] {
 		let room = this.room;
 		let left = dueReceiverIds.length;
+		const mostEach = MAX_HELD / left;
 		const requests: { receiverId: number; limit: number }[] = [];
 		for (const receiverId of dueReceiverIds) {
 			if (room <= 0) break;
 			const fairShare = Math.max(1, Math.floor(room / left));
 			left--;
-			const limit = Math.min(this.#roomOf(receiverId), fairShare);
+			const limit = Math.min(this.#roomOf(receiverId, mostEach), fairShare);
 			if (limit <= 0) continue;
 			requests.push({ receiverId, limit });
 			room -= limit;
@@ -149,10 +150,13 @@ export class Lanes {
 		this.#ready.push(lane);
 	}
 
-	#roomOf(receiverId: number): number {
+	/** None while half of what it may have still waits: a few rows at a time would cost a look each. */
+	#roomOf(receiverId: number, mostEach: number): number {
 		const lane = this.#lanes.get(receiverId);
 		if (lane === undefined) return this.#caps.perProgramme;
 		const rounds = lane.lastTookMs < FAST_ANSWER_MS ? ROUNDS_AHEAD : 1;
-		return this.#caps.perProgramme * rounds - lane.waiting.length - lane.inFlight;
+		const most = this.#caps.perProgramme * rounds;
+		if (lane.waiting.length > Math.min(most, mostEach) / 2) return 0;
+		return most - lane.waiting.length - lane.inFlight;
 	}
 }
