@@ -14,6 +14,8 @@ export interface HeldLane {
 	dueAtMs: number;
 	/** All rows up to here are in hand, or gone, but for those of a late commit. */
 	after: Position;
+	/** Nothing in hand lies behind this. */
+	furthest: Position;
 	/** The last look did not read all that was due. */
 	hasMore: boolean;
 	/** Handed out and not yet stored as settled, with the number of the handout. */
@@ -44,6 +46,7 @@ export function newLane(nowMs: number): HeldLane {
 	return {
 		dueAtMs: nowMs,
 		after: FRONT,
+		furthest: FRONT,
 		hasMore: true,
 		inHand: new Map(),
 		lookedAtMs: nowMs,
@@ -67,6 +70,14 @@ export function nextLookAtMs({ dueAtMs, lookedAtMs, isLeaving }: HeldLane, nowMs
 export function readAfter({ after, hasMore, lookedAtMs }: HeldLane): Position {
 	const latest: Position = { dueAtMs: lookedAtMs - LATE_COMMIT_MS, id: MAX_ID };
 	return hasMore || isAfter(latest, after) ? after : latest;
+}
+
+/** What is in hand would be read again. None, and no walk over it, while a lane goes on where it ended. */
+export function countInTheWay({ furthest, inHand }: HeldLane, after: Position): number {
+	let inTheWay = 0;
+	if (!isAfter(furthest, after)) return inTheWay;
+	for (const { delivery } of inHand.values()) if (isAfter(delivery, after)) inTheWay++;
+	return inTheWay;
 }
 
 /** In the future: the clock was set back, and what is due by it may lie before what was read. */

@@ -5,6 +5,7 @@
 import { SECOND_MS } from "../domain/time.ts";
 import type { DeliveryInHand, DueDelivery, DueRead, ReadRequest } from "../store/queue.ts";
 import {
+	countInTheWay,
 	FRONT,
 	type HeldLane,
 	isAfter,
@@ -97,9 +98,7 @@ export class HeldLanes {
 		return limits.map(({ receiverId, limit: wanted }) => {
 			const lane = this.#lanes.get(receiverId);
 			const after = lane === undefined || isFrontDue(lane, nowMs) ? FRONT : readAfter(lane);
-			let inTheWay = 0;
-			for (const { delivery } of lane?.inHand.values() ?? []) if (isAfter(delivery, after)) inTheWay++;
-			const limit = wanted + inTheWay;
+			const limit = wanted + (lane === undefined ? 0 : countInTheWay(lane, after));
 			return { receiverId, afterDueAtMs: after.dueAtMs, afterId: after.id, limit, wanted };
 		});
 	}
@@ -135,6 +134,7 @@ export class HeldLanes {
 			const lane = this.#lanes.get(receiverId);
 			if (lane === undefined) continue;
 			lane.after = after;
+			if (isAfter(after, lane.furthest)) lane.furthest = after;
 			lane.hasMore = hasMore;
 			lane.lookedAtMs = nowMs;
 			if (isFrontDue(lane, nowMs)) lane.fromFrontAtMs = nowMs;
