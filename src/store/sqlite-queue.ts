@@ -2,6 +2,7 @@
 // without leaving the process and without composing SQL for each row.
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { EventName } from "../domain/event-name.ts";
 import {
 	type AttemptRecord,
 	type CallbackTarget,
@@ -42,6 +43,14 @@ type Statements = ReturnType<typeof prepareStatements>;
 
 function prepareStatements(database: DatabaseSync) {
 	const prepare = (text: string): StatementSync => database.prepare(text);
+	const findDue = prepare(
+		`select q.id, q.receiver_id, e.programme_id, q.due_at_ms, q.endpoint_epoch, q.run, q.counted, q.seq, e.name, e.body
+			from queue q join events e on e.id = q.id
+			where q.receiver_id = ? and (q.due_at_ms, q.id) > (?, ?) and q.due_at_ms <= ?
+			order by q.due_at_ms, q.id limit ?`,
+	);
+	// What node:sqlite makes of a row by itself is a slow object, for everybody who touches it later, too.
+	findDue.setReturnArrays(true);
 	return {
 		...prepareLaneStatements(database),
 		takeFromQueue: prepare("delete from queue where id = ? and due_at_ms = ?"),
@@ -65,13 +74,7 @@ function prepareStatements(database: DatabaseSync) {
 				took_ms, look_up_ms, connect_ms, tls_ms, answer_ms, endpoint_id, nonce, signature)
 				values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		),
-		findDue: prepare(
-			`select q.id, q.receiver_id as "receiverId", e.programme_id as "programmeId", q.due_at_ms as "dueAtMs", q.endpoint_epoch as "endpointEpoch",
-				q.run, q.counted, q.seq, e.name as "eventName", e.body as "eventBody"
-				from queue q join events e on e.id = q.id
-				where q.receiver_id = ? and (q.due_at_ms, q.id) > (?, ?) and q.due_at_ms <= ?
-				order by q.due_at_ms, q.id limit ?`,
-		),
+		findDue,
 		nextDue: prepare("select min(due_at_ms) as due from queue where receiver_id = ? and due_at_ms > ?"),
 		addHandout: prepare(
 			"insert into handouts (engine_id, number, at_ms, delivery_ids, dues) values (?, ?, ?, ?, ?)",
@@ -146,11 +149,30 @@ function addAttempt(statements: Statements, delivery: DeliveryInHand, attempt: A
 	);
 }
 
+/** The columns of `findDue`. */
+type DueRow = [
+	id: number,
+	receiverId: number,
+	programmeId: number,
+	dueAtMs: number,
+	endpointEpoch: number,
+	run: number,
+	counted: number,
+	seq: number,
+	eventName: EventName,
+	eventBody: string,
+];
+
+function toDelivery(row: DueRow): DueDelivery {
+	const [id, receiverId, programmeId, dueAtMs, endpointEpoch, run, counted, seq, eventName, eventBody] = row;
+	return { id, receiverId, programmeId, dueAtMs, endpointEpoch, run, counted, seq, eventName, eventBody };
+}
+
 function readDue(statements: Statements, requests: readonly ReadRequest[], nowMs: number): DueRead {
 	const read: DueRead = { deliveries: [], nextDue: [] };
 	for (const { receiverId, afterDueAtMs, afterId, limit } of requests) {
 		const rows = statements.findDue.all(receiverId, afterDueAtMs, afterId, nowMs, limit);
-		read.deliveries.push(...(rows as unknown as DueDelivery[]));
+		for (const row of rows as unknown as DueRow[]) read.deliveries.push(toDelivery(row));
 		if (rows.length >= limit) continue;
 		const due = statements.nextDue.get(receiverId, nowMs)?.["due"];
 		read.nextDue.push({ receiverId, dueAtMs: typeof due === "number" ? due : null });
