@@ -12,20 +12,18 @@ export class Handouts {
 		return ++this.#last;
 	}
 
-	/** What a pass can forget in which these were settled, by the handouts they came with. */
-	endedWith(settled: readonly number[]): number[] {
-		const counts = new Map<number, number>();
-		for (const handout of settled) counts.set(handout, (counts.get(handout) ?? 0) + 1);
-		const ended = [...counts].filter(([handout, count]) => this.#left.get(handout) === count);
+	/** What a pass can forget that settles so many of each. */
+	endedWith(settled: ReadonlyMap<number, number>): number[] {
+		const ended = [...settled].filter(([handout, count]) => this.#left.get(handout) === count);
 		return [...this.#doubtful, ...ended.map(([handout]) => handout)];
 	}
 
-	/** The pass is stored: so many were handed out, and these were settled. */
-	learn(handout: number, count: number, settled: readonly number[]): void {
+	/** The pass is stored: so many were handed out, and so many of each were settled. */
+	learn(handout: number, count: number, settled: ReadonlyMap<number, number>): void {
 		this.#doubtful = [];
 		if (count > 0) this.#left.set(handout, count);
-		for (const of of settled) {
-			const left = (this.#left.get(of) ?? 0) - 1;
+		for (const [of, settledCount] of settled) {
+			const left = (this.#left.get(of) ?? 0) - settledCount;
 			if (left > 0) this.#left.set(of, left);
 			else this.#left.delete(of);
 		}

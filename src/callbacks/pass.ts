@@ -27,6 +27,8 @@ export interface PassInput {
 	/** The pass before it failed without a word: which lanes the engine has must be read. */
 	isInDoubt: boolean;
 	settlements: readonly Settlement[];
+	/** How many of them came with each handout. */
+	settledOf: ReadonlyMap<number, number>;
 	/** Null when nobody's lanes are not looked at. */
 	lease: { limit: number; dueBeforeMs: number } | null;
 	/** What to read, now that these were let go and these were leased; one may be both. */
@@ -173,16 +175,16 @@ function deliveredTo(settled: Iterable<Settlement>): number[] {
 
 /** How many attempts were answered 2xx and how many were not, by programme and hour. */
 function countHours(settled: readonly Settlement[]): CallbackCount[] {
-	const counts = new Map<string, CallbackCount>();
+	const hours = new Map<number, Map<number, CallbackCount>>();
 	for (const settlement of settled) {
 		if (settlement.kind !== "finished" && settlement.kind !== "retry") continue;
 		const { receiverId: programmeId } = settlement.delivery;
 		const hourMs = Math.floor(settlement.endedAtMs / HOUR_MS) * HOUR_MS;
-		const name = `${programmeId} ${hourMs}`;
-		const count = counts.get(name) ?? { programmeId, hourMs, delivered: 0, failed: 0 };
+		const programmes = hours.getOrInsertComputed(hourMs, () => new Map<number, CallbackCount>());
+		const none = { programmeId, hourMs, delivered: 0, failed: 0 };
+		const count = programmes.getOrInsert(programmeId, none);
 		if (settlement.verdict === "delivered") count.delivered++;
 		else count.failed++;
-		counts.set(name, count);
 	}
-	return [...counts.values()];
+	return [...hours.values()].flatMap((programmes) => [...programmes.values()]);
 }

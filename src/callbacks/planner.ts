@@ -61,6 +61,10 @@ export class Planner {
 		return this.#results.length >= this.#flushAt;
 	}
 
+	get resultsWaiting(): number {
+		return this.#results.length;
+	}
+
 	/** How a delivery in hand was settled, to be stored with the next pass. */
 	keep(settlement: Settlement): void {
 		this.#results.push(settlement);
@@ -123,7 +127,7 @@ export class Planner {
 		const { choice, leased, begun } = output;
 		this.#isInDoubt = false;
 		if (output.lanesBefore !== null) this.#held.correct(output.lanesBefore, nowMs);
-		this.#handouts.learn(handout, choice.deliveries.length, this.#handoutsOf(settlements));
+		this.#handouts.learn(handout, choice.deliveries.length, input.settledOf);
 		this.#noteStored(settlements, output.settled, nowMs);
 		// First: what was let go may have been leased again at once.
 		this.#held.drop(output.gone);
@@ -178,12 +182,13 @@ export class Planner {
 
 	#compose(lease: Lease, due: readonly number[], nowMs: number): PassInput {
 		const { lanes, targets } = this.#deps;
-		const settlements = this.#takeResults();
+		const { settlements, settledOf } = this.#takeResults();
 		return {
 			engineId: lease.engineId,
 			renewal: null,
 			isInDoubt: this.#isInDoubt,
 			settlements,
+			settledOf,
 			lease: null,
 			requestsFor: (gone, leased) => {
 				const held = new Set(due).difference(new Set(gone)).union(new Set(leased));
@@ -195,7 +200,7 @@ export class Planner {
 				return targets.startReading([...receiverIds, ...lanes.waitingReceiverIds()], nowMs);
 			},
 			handout: this.#handouts.next(),
-			endedHandouts: this.#handouts.endedWith(this.#handoutsOf(settlements)),
+			endedHandouts: this.#handouts.endedWith(settledOf),
 			shut: [],
 			shutBefore: [],
 			leaving: [],
@@ -205,15 +210,20 @@ export class Planner {
 	}
 
 	/** What is not in hand any more was taken over by another engine. */
-	#takeResults(): Settlement[] {
-		const results = this.#results.filter(({ delivery }) => this.#held.handoutOf(delivery) !== undefined);
-		this.#deps.counters.lateResults += this.#results.length - results.length;
+	#takeResults(): Pick<PassInput, "settlements" | "settledOf"> {
+		const settlements: Settlement[] = [];
+		const settledOf = new Map<number, number>();
+		for (const settlement of this.#results) {
+			const handout = this.#held.handoutOf(settlement.delivery);
+			if (handout === undefined) {
+				this.#deps.counters.lateResults++;
+				continue;
+			}
+			settlements.push(settlement);
+			settledOf.set(handout, (settledOf.get(handout) ?? 0) + 1);
+		}
 		this.#results = [];
-		return results;
-	}
-
-	#handoutsOf(settlements: readonly Settlement[]): number[] {
-		return settlements.map(({ delivery }) => this.#held.handoutOf(delivery) ?? 0);
+		return { settlements, settledOf };
 	}
 
 	#leaseRequest(nowMs: number): PassInput["lease"] {

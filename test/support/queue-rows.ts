@@ -95,6 +95,7 @@ export function passInput(engineId: number, nowMs: number, change: Partial<PassI
 		renewal: null,
 		isInDoubt: false,
 		settlements: [],
+		settledOf: new Map(),
 		lease: null,
 		requestsFor: () => [],
 		choose: () => ({ deliveries: [], looks: [] }),
