@@ -8,7 +8,6 @@ import { createLimitedCalls } from "./api/limited-calls.ts";
 import { createMetrics } from "./api/metrics.ts";
 import { createMetricsApp, createWorkerApp } from "./api/operator-apps.ts";
 import { Engine } from "./callbacks/engine.ts";
-import { logForbiddenAddresses } from "./callbacks/forbidden-addresses.ts";
 import { createPass } from "./callbacks/pass.ts";
 import type { ArchiveSettings } from "./chores/archive-old.ts";
 import { type ChoreBook, createChoreBook } from "./chores/book.ts";
@@ -169,7 +168,6 @@ function startWorker(workplace: Workplace, book: ChoreBook): { engine: Engine; s
 	const load = createLoad();
 	const engine = new Engine({
 		...workplace,
-		transport: logForbiddenAddresses(workplace.transport, workplace.log),
 		runPass: createPass(workplace.store, workplace.random),
 		brand: config.brand,
 		caps: { perProgramme: config.maxInFlightPerProgramme, overall: config.maxInFlight },

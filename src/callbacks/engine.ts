@@ -12,7 +12,6 @@
 // nothing when its last renewal is old. What is sent again was not yet stored as sent.
 
 import { MINUTE_MS } from "../domain/time.ts";
-import type { Log } from "../ports.ts";
 import { registerEngine } from "../store/engines.ts";
 import { markDue } from "../store/lanes.ts";
 import type { Settlement } from "../store/queue.ts";
@@ -29,7 +28,6 @@ import { Targets } from "./targets.ts";
 export interface EngineDeps extends SendingDeps {
 	store: Store;
 	sealingKey: Uint8Array;
-	log: Log;
 	caps: Caps;
 	runPass: RunPass;
 	/** Called when a notice was written that may have to be mailed. */
@@ -205,7 +203,8 @@ export class Engine {
 	#keep(settlement: Settlement): void {
 		this.#planner.keep(settlement);
 		if (this.#planner.hasEnoughResults) this.#startPass();
-		else this.#sleepAtMost(RESULT_LINGER_MS);
+		// The first sets the alarm for those behind it; a pass that ends looks for itself.
+		else if (this.#planner.resultsWaiting === 1) this.#sleepAtMost(RESULT_LINGER_MS);
 	}
 
 	#sleepUntilNext(): void {

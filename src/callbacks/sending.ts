@@ -1,10 +1,11 @@
 // What is in hand goes out: as many requests at once as the lanes and the pace allow, and for each delivery one
 // settlement, whether its request was answered or there was a reason to send nothing.
 
-import type { Clock, Load, Random, Transport } from "../ports.ts";
+import type { Clock, Load, Log, Random, Transport } from "../ports.ts";
 import type { DueDelivery, Settlement } from "../store/queue.ts";
 import { createPreparer, settleAnswer } from "./attempt.ts";
 import type { EngineCounters } from "./counters.ts";
+import { createForbiddenAddressLog } from "./forbidden-addresses.ts";
 import type { Lanes } from "./lanes.ts";
 import { isLostToLateness } from "./lateness.ts";
 import { watchPace } from "./pace-watch.ts";
@@ -16,6 +17,7 @@ export interface SendingDeps {
 	transport: Pick<Transport, "post">;
 	brand: string;
 	load: Load;
+	log: Log;
 }
 
 export interface Sending {
@@ -44,6 +46,7 @@ export function createSending(
 	const { clock, lanes, targets, counters } = deps;
 	const prepare = createPreparer(deps.brand, deps.random);
 	const pace = watchPace(deps, sendReady);
+	const logForbiddenAddress = createForbiddenAddressLog(deps.log);
 	let drained: PromiseWithResolvers<void> | null = null;
 
 	function sendReady(): void {
@@ -66,8 +69,9 @@ export function createSending(
 			const tookMs = endedAtMs - startedAtMs;
 			const isAnswered = answer.outcome.kind === "answered";
 			pace.end(underWay, isAnswered ? tookMs : null);
-			if (!isAnswered && isLostToLateness(answer, tookMs, pace.lateSinceMs(underWay))) {
-				counters.lostToLateness++;
+			if (!isAnswered) {
+				if (isLostToLateness(answer, tookMs, pace.lateSinceMs(underWay))) counters.lostToLateness++;
+				logForbiddenAddress(prepared.request.url, answer.outcome);
 			}
 			land(settleAnswer(delivery, prepared, answer, endedAtMs), tookMs);
 			sendReady();
