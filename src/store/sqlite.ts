@@ -19,8 +19,8 @@ const BUSY_TIMEOUT_MS = 5_000;
 
 /**
  * How long the log grows before it is copied into the file: 16 MB. A batch of sales writes some pages of every shop, the
- * next batch the same ones again. With SQLite's own 1,000 each was copied after four batches, which cost a tenth of a
- * sale's processor time, and a quarter of the time that its commit waited for the disk.
+ * next batch the same ones again. With SQLite's own 1,000 each was copied after four batches, which cost a tenth of the
+ * processor time of storing a sale.
  */
 const CHECKPOINT_PAGES = 4_000;
 
