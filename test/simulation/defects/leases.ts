@@ -38,6 +38,12 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 				find: "const SENDABLE_FOR_MS = LEASE_MS - 10 * SECOND_MS;",
 				put: "const SENDABLE_FOR_MS = 10 * LEASE_MS;",
 			},
+			{
+				// Nor does it go where an engine read long ago that it should.
+				file: "callbacks/targets.ts",
+				find: "return youngForMs(known, SENDABLE_FOR_MS, nowMs) > 0;",
+				put: "return known !== null;",
+			},
 		],
 		breaks: [OWN_LEASE, "4 seven attempts at their time"],
 		seenWith: 78,
