@@ -205,7 +205,12 @@ test("the metrics count inbound calls, the engine's work and what is due", async
 	const counters = newCounters();
 	const shop = await openTestShop(t, {
 		change: ({ clock }) => ({
-			metrics: createMetrics({ clock, engineCounters: () => counters, choreReports: () => CHORE_REPORTS }),
+			metrics: createMetrics({
+				clock,
+				engineCounters: () => counters,
+				choreReports: () => CHORE_REPORTS,
+				clockOffsetMs: () => -2_500,
+			}),
 		}),
 	});
 	const numbers = createMetricsApp(shop.deps, ABOUT);
@@ -234,6 +239,7 @@ test("the metrics count inbound calls, the engine's work and what is due", async
 		'ringback_deliveries_finished_total{state="cancelled"} 1',
 		"ringback_late_results_total 4",
 		"ringback_in_flight 5",
+		"ringback_clock_offset_seconds -2.5",
 		"ringback_held 6",
 		"ringback_oldest_due_age_seconds 90.5",
 		"ringback_programmes_due 1",

@@ -20,6 +20,7 @@ import { type HttpServer, listen, METRICS_LIMITS, PUBLIC_LIMITS } from "./outsid
 import { createLoad } from "./outside/load.ts";
 import { temporaryFilesBeside, temporaryFilesOfSystem } from "./outside/temporary-files.ts";
 import type { Log } from "./ports.ts";
+import { watchClock } from "./service/clock-watch.ts";
 import { watchSchema } from "./service/schema-watch.ts";
 import {
 	addMail,
@@ -51,6 +52,8 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 	const { clock, log } = parts;
 	const startedAtMs = clock.nowMs();
 	const listeners: HttpServer[] = [];
+	const clockWatch = await watchClock(parts);
+	const clockOffsetMs = () => clockWatch.offsetMs;
 	try {
 		const welcomePath = config.role === "worker" ? null : await offerFirstStaff(parts);
 		const { host, port, trustedProxies } = config;
@@ -80,9 +83,12 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			allowsPrivateRanges: config.allowedPrivateRanges.length > 0,
 			staffAuthenticator: config.staffAuthenticator,
 			trustedProxies: config.trustedProxies,
-			metrics: createMetrics({ clock, engineCounters, choreReports: () => book.reports }),
+			metrics: createMetrics({ clock, engineCounters, choreReports: () => book.reports, clockOffsetMs }),
 			limitedCalls,
-			installation: createInstallationWatch({ clock, log, knownChores }, warningSettings(config)),
+			installation: createInstallationWatch(
+				{ clock, log, knownChores, clockOffsetMs },
+				warningSettings(config),
+			),
 			temporaryFiles:
 				database.kind === "sqlite" ? temporaryFilesBeside(database.path) : temporaryFilesOfSystem(),
 			isReady: async () => !isStopping && schema.problem === null,
@@ -107,6 +113,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 				// Together: nothing more is handed out while somebody is still being answered.
 				await Promise.all([
 					schema.stop(),
+					clockWatch.stop(),
 					...closing,
 					worker?.stop(),
 					bulk.stop(),
@@ -119,7 +126,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			},
 		};
 	} catch (error) {
-		await Promise.all(listeners.map((listener) => listener.close()));
+		await Promise.all([clockWatch.stop(), ...listeners.map((listener) => listener.close())]);
 		await parts.close();
 		throw error;
 	}

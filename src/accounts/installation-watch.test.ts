@@ -25,17 +25,20 @@ const PLAIN: Arrival = { ...OWN, host: "rb.example" };
 const PROXIED: Arrival = { ...OWN, socketAddress: "10.0.0.2", forwardedFor: "203.0.113.9" };
 
 function open(settings: Partial<WarningSettings> = {}) {
-	const clock = { atMs: 0 };
+	const clock = { atMs: 0, offsetMs: 0 };
 	const log = createLog();
 	const watch = createInstallationWatch(
-		{ clock: { nowMs: () => clock.atMs }, log, knownChores: () => [] },
+		{ clock: { nowMs: () => clock.atMs }, log, knownChores: () => [], clockOffsetMs: () => clock.offsetMs },
 		{ ...SETTINGS, ...settings },
 	);
 	const moveBy = (ms: number): void => {
 		clock.atMs += ms;
 	};
 	const shown = (arrival: Arrival = OWN) => watch.warningsFor(arrival).map(({ kind }) => kind);
-	return { watch, log, shown, moveBy };
+	const setOffset = (ms: number): void => {
+		clock.offsetMs = ms;
+	};
+	return { watch, log, shown, moveBy, setOffset };
 }
 
 const owner = (number: number): ProvenCaller => ({ isStaff: false, name: `person ${number}` });
@@ -116,4 +119,18 @@ test("a plain PUBLIC_URL is said once, also when requests show it too", () => {
 	const { watch, shown } = open({ publicUrl: "http://rb.example" });
 	watch.note(PLAIN, STAFF);
 	deepEqual(shown(), ["plain_http"]);
+});
+
+test("a clock more than two seconds off is shown, on either side, until it is right again", () => {
+	const { watch, shown, setOffset } = open();
+	for (const offsetMs of [-2_000, 0, 2_000]) {
+		setOffset(offsetMs);
+		deepEqual(shown(), [], `${offsetMs} ms`);
+	}
+	setOffset(2_001);
+	deepEqual(shown(), ["clock_off"]);
+	setOffset(-29_000);
+	const [warning] = watch.warningsFor(OWN);
+	equal(warning?.title, "This machine's clock is 29.0 s behind the database server's");
+	match(warning?.text ?? "", /set by NTP/);
 });

@@ -7,6 +7,7 @@ import {
 	type Arrival,
 	describeSighting,
 	findChoreWarnings,
+	findClockWarnings,
 	findSettingWarnings,
 	isLoopbackHost,
 	judgeArrival,
@@ -34,6 +35,8 @@ export interface InstallationWatchDeps {
 	log: Log;
 	/** As all processes together know them. */
 	knownChores: () => readonly ChoreRecord[];
+	/** Of this process against the database server; null where there is only one clock. */
+	clockOffsetMs: () => number | null;
 }
 
 /** So many different callers, where none of them is staff: one shop alone cannot raise a warning. */
@@ -53,7 +56,7 @@ interface Remembered {
 }
 
 export function createInstallationWatch(
-	{ clock, log, knownChores }: InstallationWatchDeps,
+	{ clock, log, knownChores, clockOffsetMs }: InstallationWatchDeps,
 	settings: WarningSettings,
 ): InstallationWatch {
 	/** In the order of the last sighting. */
@@ -102,7 +105,8 @@ export function createInstallationWatch(
 				.map(({ sighting }) => describeSighting(sighting));
 			const known = new Set(ofSettings.map(({ title }) => title));
 			const ofChores = findChoreWarnings(knownChores(), clock.nowMs());
-			return [...ofChores, ...seen.filter(({ title }) => !known.has(title)), ...ofSettings];
+			const ofClock = findClockWarnings(clockOffsetMs());
+			return [...ofClock, ...ofChores, ...seen.filter(({ title }) => !known.has(title)), ...ofSettings];
 		},
 	};
 }

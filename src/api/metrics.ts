@@ -21,9 +21,11 @@ export interface MetricsDeps {
 	engineCounters: (() => EngineCounters) | null;
 	/** Of the chores that this process runs. */
 	choreReports: () => readonly ChoreReport[];
+	/** Of this process against the database server; null where there is only one clock. */
+	clockOffsetMs: () => number | null;
 }
 
-export function createMetrics({ clock, engineCounters, choreReports }: MetricsDeps): Metrics {
+export function createMetrics({ clock, engineCounters, choreReports, clockOffsetMs }: MetricsDeps): Metrics {
 	const registry = new Registry();
 	const inbound = new Counter({
 		name: "ringback_inbound_calls_total",
@@ -33,6 +35,12 @@ export function createMetrics({ clock, engineCounters, choreReports }: MetricsDe
 	});
 	addGauge(registry, "process_resident_memory_bytes", "Resident memory size in bytes", () =>
 		process.memoryUsage.rss(),
+	);
+	addGauge(
+		registry,
+		"ringback_clock_offset_seconds",
+		"How far this machine's clock was ahead of the database server's when last compared (every minute); below 0 when behind",
+		() => (clockOffsetMs() ?? 0) / SECOND_MS,
 	);
 	addChoreSeries(registry, choreReports, clock);
 	if (engineCounters !== null) addEngineSeries(registry, engineCounters, clock);

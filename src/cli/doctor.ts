@@ -2,21 +2,18 @@
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { sql } from "kysely";
 import { readConfig, warningSettings } from "../config.ts";
-import { SECOND_MS } from "../domain/time.ts";
-import { findSettingWarnings } from "../domain/warning.ts";
+import { findClockWarnings, findSettingWarnings, judgeClockOffset } from "../domain/warning.ts";
 import type { Workplace } from "../service/workplace.ts";
 import { listChoreRecords } from "../store/chores.ts";
 import { MIGRATIONS } from "../store/migrations.ts";
 import { readSchema, SchemaTooNewError } from "../store/schema-state.ts";
+import { measureClockOffset } from "../store/server-clock.ts";
 import { type Command, EXIT, JSON_OPTION, type Screen } from "./command.ts";
 import { examineChores } from "./doctor-chores.ts";
 import { examinePostgres } from "./doctor-postgres.ts";
 import { type Finding, messageOf, ok, problem, warning } from "./finding.ts";
 
-/** Signatures are refused at five minutes; a clock this far off needs attention long before. */
-const MAX_CLOCK_OFFSET_MS = 30 * SECOND_MS;
 /** A name that exists as long as the Internet does (RFC 2606 reserves it, IANA serves it). */
 const PROBE_NAME = "example.com";
 
@@ -96,18 +93,16 @@ async function checkSchema({ store, config, migration: { version } }: Workplace)
 	return warning("schema", `the database has version ${version}, this program knows ${known}: ${cure}`);
 }
 
-/** Against the database server's clock: processes that disagree about "due" would wait on each other. */
-async function checkClock({ store, clock, config }: Workplace): Promise<Finding> {
+/** Against the database server's clock: leases are by the clock. */
+async function checkClock({ store, clock }: Workplace): Promise<Finding> {
 	const year = new Date(clock.nowMs()).getUTCFullYear();
 	if (year < 2026) return problem("clock", `this machine believes it is ${year}: set its clock (NTP)`);
-	if (config.database.kind === "sqlite") return ok("clock", "the date is plausible");
-	const asked = await sql<{
-		ms: number;
-	}>`select (extract(epoch from clock_timestamp()) * 1000)::bigint as ms`.execute(store.db);
-	const offsetMs = Math.abs(clock.nowMs() - (asked.rows[0]?.ms ?? 0));
-	const detail = `${offsetMs} ms from the database server's clock`;
-	if (offsetMs <= MAX_CLOCK_OFFSET_MS) return ok("clock", detail);
-	return problem("clock", `${detail}: set both clocks (NTP), or signatures will be refused`);
+	const offsetMs = await measureClockOffset(store, clock);
+	if (offsetMs === null) return ok("clock", "the date is plausible");
+	const [found] = findClockWarnings(offsetMs);
+	if (found === undefined) return ok("clock", `${Math.abs(offsetMs)} ms from the database server's clock`);
+	const say = judgeClockOffset(offsetMs) === "problem" ? problem : warning;
+	return say("clock", `${found.title}. ${found.text}`);
 }
 
 async function checkDns({ transport }: Workplace): Promise<Finding> {

@@ -3,9 +3,10 @@
 import { type AddressRange, isAddress, isInRanges, judgeAddress, parseRange } from "./address.ts";
 import { CHORES, type ChoreRecord, describeLateness, isLate } from "./chore.ts";
 import { findClientAddress } from "./client-address.ts";
+import { SECOND_MS } from "./time.ts";
 
 export interface Warning {
-	kind: "private_ranges" | "no_public_url" | "mail_off" | "chore_late" | Sighting["kind"];
+	kind: "private_ranges" | "no_public_url" | "mail_off" | "chore_late" | "clock_off" | Sighting["kind"];
 	title: string;
 	/** What it means and what to do, in whole sentences. */
 	text: string;
@@ -68,6 +69,29 @@ export function findChoreWarnings(records: readonly ChoreRecord[], nowMs: number
 			title: CHORES[record.name].undone,
 			text: describeLateness(record),
 		}));
+}
+
+/** Each process is measured against the database server: two that are below this are within five seconds of each other. */
+const CLOCK_WARNING_MS = 2 * SECOND_MS;
+/** Leases allow for so much. */
+const CLOCK_PROBLEM_MS = 5 * SECOND_MS;
+
+export function judgeClockOffset(offsetMs: number): "ok" | "warning" | "problem" {
+	if (Math.abs(offsetMs) > CLOCK_PROBLEM_MS) return "problem";
+	return Math.abs(offsetMs) > CLOCK_WARNING_MS ? "warning" : "ok";
+}
+
+/** Of this process's clock against the database server's, above zero when it is ahead; null where there is only one. */
+export function findClockWarnings(offsetMs: number | null): Warning[] {
+	if (offsetMs === null || judgeClockOffset(offsetMs) === "ok") return [];
+	const seconds = (Math.abs(offsetMs) / SECOND_MS).toFixed(1);
+	return [
+		{
+			kind: "clock_off",
+			title: `This machine's clock is ${seconds} s ${offsetMs > 0 ? "ahead of" : "behind"} the database server's`,
+			text: "Processes whose clocks are more than five seconds apart send the same callbacks twice, send more at once to a shop than its limit, and take over from each other while both run. Keep the clocks of all machines and of the database server set by NTP (chrony or systemd-timesyncd); a container has the clock of its host.",
+		},
+	];
 }
 
 /** The service itself speaks plain HTTP; whether TLS is in front of it, only a trusted proxy or PUBLIC_URL can say. */

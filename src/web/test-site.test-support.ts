@@ -99,7 +99,7 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 		publicUrl,
 		mails,
 		installation: createInstallationWatch(
-			{ ...common, knownChores: () => options.knownChores ?? [] },
+			{ ...common, knownChores: () => options.knownChores ?? [], clockOffsetMs: () => null },
 			{ ...SOUND_INSTALLATION, ...options.warned },
 		),
 		transport: { lookUp: async () => ({ ok: true, addresses: ["93.184.215.14"] }) },

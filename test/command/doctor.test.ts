@@ -109,6 +109,23 @@ describe("doctor", { concurrency: 2 }, () => {
 		);
 	});
 
+	test("compares this machine's clock with PostgreSQL's: a warning above 2 s, a problem above 5 s", async (t) => {
+		const home = openHome(t);
+		const settings = { ...(await withNames(t, "example.com")), ...(await emptyPostgres(t)) };
+		const cases: readonly [shiftMs: number, said: RegExp, code: number][] = [
+			[-1_000, /^ok \d+ ms from the database server's clock$/, 0],
+			[3_500, /^warning This machine's clock is 3\.\d s ahead of .* set by NTP/, 0],
+			[-29_000, /^problem This machine's clock is 2[89]\.\d s behind .* take over from each other/, 1],
+		];
+		for (const [shiftMs, said, code] of cases) {
+			const program = `const now = Date.now; Date.now = () => now() + ${shiftMs};`;
+			const shifted = `--import=data:text/javascript,${encodeURIComponent(program)}`;
+			const findings = await examine(home, { ...settings, NODE_OPTIONS: shifted });
+			match(findings.of("clock"), said);
+			equal(findings.code, code);
+		}
+	});
+
 	test("when all is well says so, and ends with 0", async (t) => {
 		const home = await openFilledHome(t);
 		const mail = await withMail(t, PASSWORD);

@@ -45,7 +45,12 @@ eachDatabase("reading the metrics", (database) => {
 		});
 		t.after(() => engine.stop());
 		await until(() => engine.counters.backlog !== null);
-		const metrics = createMetrics({ clock, engineCounters: () => engine.counters, choreReports: () => [] });
+		const metrics = createMetrics({
+			clock,
+			engineCounters: () => engine.counters,
+			choreReports: () => [],
+			clockOffsetMs: () => null,
+		});
 		const health = createHealth({
 			store,
 			clock,
