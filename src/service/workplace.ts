@@ -12,7 +12,8 @@ import type { SmtpMailer } from "../outside/mailer.ts";
 import { createRandom } from "../outside/random.ts";
 import type { AddressPolicy, Clock, Log, Random, Transport } from "../ports.ts";
 import type { MigrationReport } from "../store/migrate.ts";
-import { isPoolerRefusal, openStore, prepareSchema } from "../store/open.ts";
+import { type DatabaseSetting, isPoolerRefusal, openStore, prepareSchema } from "../store/open.ts";
+import { findDifferentEnds } from "../store/postgres-ends.ts";
 import { newestSecret, type SigningSecret } from "../store/signing-secrets.ts";
 import type { Store } from "../store/store.ts";
 
@@ -79,6 +80,7 @@ export async function openParts(config: Config, options: OpenOptions, name: stri
 	const random = createRandom();
 	const store = openStore(config.database, { clock, log, name });
 	try {
+		await refuseDifferentEnds(config.database, store);
 		const schema = options.schema ?? (config.migrate === "auto" ? "migrate" : "check");
 		const tell = options.tellMigration ?? ((progress) => log.info({ progress }, "migrating the database"));
 		const migration = await prepareSchema(store, schema, clock.nowMs(), { tell });
@@ -115,6 +117,12 @@ export async function openParts(config: Config, options: OpenOptions, name: stri
 		await store.close();
 		throw isPoolerRefusal(error) ? new StartError(POOLER_REFUSED) : error;
 	}
+}
+
+/** Before anything is built or looked at: it would be in the wrong place. */
+async function refuseDifferentEnds(database: DatabaseSetting, { db }: Store): Promise<void> {
+	const difference = database.kind === "sqlite" ? null : await findDifferentEnds(database, db);
+	if (difference !== null) throw new StartError(difference);
 }
 
 /** Whatever keeps us from it is no reason not to start: rows without a partition have a place, and a chore tries again. */

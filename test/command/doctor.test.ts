@@ -4,18 +4,13 @@ import { deepEqual, equal, match } from "node:assert/strict";
 import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { describe, type TestContext, test } from "node:test";
-import { sql } from "kysely";
 import { saveChoreRecords } from "../../src/store/chores.ts";
-import { listPartitions } from "../../src/store/postgres-partitions.ts";
 import { START_MS } from "../support/clock.ts";
-import { type Ended, type Home, hasStack, openHome, type Settings } from "../support/command-home.ts";
+import { type Home, openHome, type Settings } from "../support/command-home.ts";
 import { type MailServer, startMailServer } from "../support/mail-server.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
 import { createTestDatabase } from "../support/test-database.ts";
-import { startNameServer } from "../support/zone-server.ts";
-
-const KEY = "ab".repeat(32);
-const PASSWORD = "hunter2-do-not-print";
+import { checkForbidden, emptyPostgres, examine, KEY, PASSWORD, withNames } from "./doctor-setup.ts";
 
 describe("doctor", { concurrency: 2 }, () => {
 	test("before the first start says who makes the database, and makes nothing", async (t) => {
@@ -71,60 +66,6 @@ describe("doctor", { concurrency: 2 }, () => {
 			equal(code, 0, "everything else works");
 		});
 	}
-
-	test("looks at PostgreSQL's connections, transactions, vacuum and partitions", async (t) => {
-		const home = openHome(t);
-		const database = await createTestDatabase("PostgreSQL");
-		t.after(() => database.remove());
-		const settings = {
-			...(await withNames(t, "example.com")),
-			DATABASE_URL: database.location,
-			RINGBACK_SECRET_KEY: KEY,
-		};
-		await home.run(["migrate"], settings);
-		const good = await examine(home, settings);
-		for (const check of ["listen", "timeouts", "connections", "transactions", "vacuum", "partitions"]) {
-			match(good.of(check), /^ok /, check);
-		}
-		const { db } = database.open();
-		for (const { name } of await listPartitions(db, "inbound_calls")) {
-			await sql.raw(`drop table ${name}`).execute(db);
-		}
-		const bad = await examine(home, { ...settings, RINGBACK_DATABASE_POOL: "500" });
-		match(
-			bad.of("connections"),
-			/^warning .* up to 501, more than there are left\. Lower RINGBACK_DATABASE_POOL/,
-		);
-		match(bad.of("partitions"), /^warning inbound_calls has none for the time to come\. Start a worker/);
-		equal(bad.code, 0, "it works all the same");
-		const call = { kind: "api", method: "POST", target: "/", outcome: "x", http_status: 401 } as const;
-		await db
-			.insertInto("inbound_calls")
-			.values({ ...call, at_ms: START_MS })
-			.execute();
-		await home.run(["migrate"], settings);
-		match(
-			(await examine(home, settings)).of("partitions"),
-			/^warning there are rows in inbound_calls_other,/,
-		);
-	});
-
-	test("compares this machine's clock with PostgreSQL's: a warning above 2 s, a problem above 5 s", async (t) => {
-		const home = openHome(t);
-		const settings = { ...(await withNames(t, "example.com")), ...(await emptyPostgres(t)) };
-		const cases: readonly [shiftMs: number, said: RegExp, code: number][] = [
-			[-1_000, /^ok \d+ ms from the database server's clock$/, 0],
-			[3_500, /^warning This machine's clock is 3\.\d s ahead of .* set by NTP/, 0],
-			[-29_000, /^problem This machine's clock is 2[89]\.\d s behind .* take over from each other/, 1],
-		];
-		for (const [shiftMs, said, code] of cases) {
-			const program = `const now = Date.now; Date.now = () => now() + ${shiftMs};`;
-			const shifted = `--import=data:text/javascript,${encodeURIComponent(program)}`;
-			const findings = await examine(home, { ...settings, NODE_OPTIONS: shifted });
-			match(findings.of("clock"), said);
-			equal(findings.code, code);
-		}
-	});
 
 	test("when all is well says so, and ends with 0", async (t) => {
 		const home = await openFilledHome(t);
@@ -236,52 +177,11 @@ describe("doctor", { concurrency: 2 }, () => {
 	});
 });
 
-interface Findings {
-	code: number | null;
-	all: readonly { check: string; state: string; detail: string }[];
-	/** State and detail of one check. */
-	of(check: string): string;
-}
-
-async function examine(home: Home, settings: Settings): Promise<Findings> {
-	const ended = await home.run(["doctor", "--json"], settings);
-	checkForbidden(ended);
-	const lines = ended.stdout.trimEnd().split("\n");
-	const all = lines.map((line) => JSON.parse(line) as Findings["all"][number]);
-	return {
-		code: ended.code,
-		all,
-		of(check) {
-			const found = all.filter((finding) => finding.check === check);
-			return found.map(({ state, detail }) => `${state} ${detail}`).join("\n");
-		},
-	};
-}
-
-function checkForbidden(ended: Ended): void {
-	equal(ended.stderr, "");
-	equal(hasStack(ended), false, ended.stdout);
-	equal(ended.stdout.includes(PASSWORD), false, ended.stdout);
-}
-
 /** Migrated, with a signing secret in it that is sealed with the key in the key file. */
 async function openFilledHome(t: TestContext): Promise<Home> {
 	const home = openHome(t);
 	await prepareDatabase({ DATABASE_URL: `sqlite:${home.databasePath}` });
 	return home;
-}
-
-async function emptyPostgres(t: TestContext): Promise<Settings> {
-	const database = await createTestDatabase("PostgreSQL");
-	t.after(() => database.remove());
-	return { DATABASE_URL: database.location, RINGBACK_SECRET_KEY: KEY };
-}
-
-async function withNames(t: TestContext, ...known: readonly string[]): Promise<Settings> {
-	const server = await startNameServer();
-	t.after(() => server.close());
-	for (const name of known) server.records.set(name, ["192.0.2.1"]);
-	return { RINGBACK_DNS_SERVERS: server.address };
 }
 
 /** Takes "me" with `password`; the settings have PASSWORD. */
