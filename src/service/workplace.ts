@@ -1,6 +1,8 @@
 // What use cases, commands and pages work with: the database, the sealing key, the way out, mail. A command opens it
 // and closes it again; the service opens it and listens.
 
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { createMailDispatcher, type MailDispatcher } from "../accounts/mail-dispatcher.ts";
 import { type Config, publicUrlAt } from "../config.ts";
 import { openSecret, SEALING_KEY_BYTES } from "../domain/sealing.ts";
@@ -78,10 +80,11 @@ export async function openParts(config: Config, options: OpenOptions, name: stri
 	const clock = options.clock ?? realClock;
 	const log = options.log ?? createLog(config.logLevel);
 	const random = createRandom();
+	const schema = options.schema ?? (config.migrate === "auto" ? "migrate" : "check");
+	if (schema !== "migrate") refuseMissingFile(config.database);
 	const store = openStore(config.database, { clock, log, name });
 	try {
 		await refuseDifferentEnds(config.database, store);
-		const schema = options.schema ?? (config.migrate === "auto" ? "migrate" : "check");
 		const tell = options.tellMigration ?? ((progress) => log.info({ progress }, "migrating the database"));
 		const migration = await prepareSchema(store, schema, clock.nowMs(), { tell });
 		if (schema !== "inspect") await makePartitions(store, config, clock.nowMs(), log);
@@ -117,6 +120,14 @@ export async function openParts(config: Config, options: OpenOptions, name: stri
 		await store.close();
 		throw isPoolerRefusal(error) ? new StartError(POOLER_REFUSED) : error;
 	}
+}
+
+/** SQLite makes a file that is not there. Whoever is to change nothing must not, and an empty one would help nobody. */
+function refuseMissingFile(database: DatabaseSetting): void {
+	if (database.kind !== "sqlite" || database.path === ":memory:" || existsSync(database.path)) return;
+	throw new StartError(
+		`There is no database file ${resolve(database.path)}. Run \`ringback migrate\` to make it, or correct DATABASE_URL if it should be there.`,
+	);
 }
 
 /** Before anything is built or looked at: it would be in the wrong place. */

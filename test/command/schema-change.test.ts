@@ -2,7 +2,7 @@
 // away makes it step aside. And RINGBACK_MIGRATE, with which nothing changes by the way.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { sql } from "kysely";
@@ -91,6 +91,7 @@ describe("a schema that changes", { concurrency: 2 }, () => {
 		test(`nothing changes it by the way with RINGBACK_MIGRATE=check (${kind})`, async (t) => {
 			const { home, database, settings } = await openDatabaseHome(t, kind);
 			const checking = { ...settings, PORT: "0", RINGBACK_MIGRATE: "check" };
+			if (kind === "SQLite") writeFileSync(database.location, "");
 			for (const command of [["serve"], ["user", "create", "--email", "a@b.example", "--role", "owner"]]) {
 				const refused = await home.run(command, checking);
 				equal(refused.code, 1, refused.stdout);
@@ -119,6 +120,24 @@ describe("a schema that changes", { concurrency: 2 }, () => {
 			equal((await running.ended()).code, 0);
 		});
 	}
+
+	test("whoever is to change nothing makes no SQLite file, and no folder for it", async (t) => {
+		const home = openHome(t);
+		const settings = {
+			DATABASE_URL: `sqlite:${join(home.folder, "data", "ringback.db")}`,
+			RINGBACK_MIGRATE: "check",
+		};
+		for (const command of [["migrate", "--check"], ["migrate", "--check", "--json"], ["serve"]]) {
+			const refused = await home.run(command, settings);
+			equal(refused.code, 1, refused.stdout);
+			match(
+				refused.stderr,
+				/^There is no database file \S+ringback\.db\. Run `ringback migrate` to make it, or correct DATABASE_URL/,
+			);
+			equal(hasStack(refused), false);
+		}
+		deepEqual(readdirSync(home.folder), []);
+	});
 });
 
 /** First it is not ready any more, with the reason where operators look, and then it stops by itself. */
