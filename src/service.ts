@@ -9,17 +9,16 @@ import { createMetrics } from "./api/metrics.ts";
 import { createMetricsApp, createWorkerApp } from "./api/operator-apps.ts";
 import { Engine } from "./callbacks/engine.ts";
 import { createPass } from "./callbacks/pass.ts";
-import type { ArchiveSettings } from "./chores/archive-old.ts";
 import { type ChoreBook, createChoreBook } from "./chores/book.ts";
 import { watchChores } from "./chores/watch.ts";
 import { startBulkChore, startChores, startTelling } from "./chores.ts";
 import { type Config, publicUrlAt, warningSettings } from "./config.ts";
 import { findSettingWarnings } from "./domain/warning.ts";
-import { openArchiveFolder } from "./outside/archive-folder.ts";
 import { type HttpServer, listen, METRICS_LIMITS, PUBLIC_LIMITS } from "./outside/http-server.ts";
 import { createLoad } from "./outside/load.ts";
 import { temporaryFilesBeside, temporaryFilesOfSystem } from "./outside/temporary-files.ts";
 import type { Log } from "./ports.ts";
+import { openArchive } from "./service/archive.ts";
 import { watchClock } from "./service/clock-watch.ts";
 import { watchSchema } from "./service/schema-watch.ts";
 import {
@@ -195,18 +194,6 @@ function startWorker(workplace: Workplace, book: ChoreBook): { engine: Engine; s
 			load.stop();
 		},
 	};
-}
-
-function openArchive({ archiving: { folder, ...days } }: Config): ArchiveSettings | null {
-	if (folder === null) return null;
-	try {
-		return { archive: openArchiveFolder(folder), ...days };
-	} catch (error) {
-		const reason = error instanceof Error ? error.message : String(error);
-		throw new StartError(
-			`RINGBACK_ARCHIVE_FOLDER cannot be used (${reason}). Name a folder that can be written to.`,
-		);
-	}
 }
 
 function warnAtStart({ config, log }: OpenedParts): void {

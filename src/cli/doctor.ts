@@ -20,7 +20,7 @@ const PROBE_NAME = "example.com";
 export const doctorCommand: Command = {
 	name: "doctor",
 	summary:
-		"Checks settings, database, schema, chores, clock, DNS and mail. Exits 1 when something would not work.",
+		"Checks settings, database, schema, chores, clock, DNS, mail and the archive's folder. Exits 1 when something would not work.",
 	options: { json: JSON_OPTION },
 	async run(options, screen) {
 		const findings = await examine();
@@ -74,6 +74,7 @@ async function examineSurroundings(workplace: Workplace): Promise<Finding[]> {
 			await checkClock(workplace),
 			await checkDns(workplace),
 			await checkMail(workplace),
+			...(await checkArchive(workplace)),
 			...checkWarnings(workplace),
 		];
 	} finally {
@@ -122,6 +123,16 @@ async function checkMail({ mailer }: Workplace): Promise<Finding> {
 	} catch (error) {
 		return problem("mail", `the mail server refused: ${messageOf(error)}`);
 	}
+}
+
+/** A process of role web writes none. */
+async function checkArchive({ config: { archiving, role } }: Workplace): Promise<Finding[]> {
+	if (archiving.folder === null || role === "web") return [];
+	const { findArchiveProblem } = await import("../service/archive.ts");
+	const found = findArchiveProblem(archiving.folder);
+	return [
+		found === null ? ok("archive", `${resolve(archiving.folder)} takes files`) : problem("archive", found),
+	];
 }
 
 /** Mail has a check of its own, which also asks the mail server. */

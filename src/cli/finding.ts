@@ -12,6 +12,7 @@ export interface Finding {
 		| "vacuum"
 		| "partitions"
 		| "chores"
+		| "archive"
 		| "clock"
 		| "dns"
 		| "mail"

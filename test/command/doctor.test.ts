@@ -1,7 +1,8 @@
 // `ringback doctor` before anything exists, when all is well, and with one thing wrong at a time.
 
 import { deepEqual, equal, match } from "node:assert/strict";
-import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, type TestContext, test } from "node:test";
 import { saveChoreRecords } from "../../src/store/chores.ts";
@@ -132,6 +133,40 @@ describe("doctor", { concurrency: 2 }, () => {
 		checkForbidden(ended);
 		equal(ended.code, 1);
 		match(ended.stdout, /^PROBLEM +database +.*ECONNREFUSED.*Check DATABASE_URL/m);
+	});
+
+	test("tries the archive's folder, as `serve` does, and leaves nothing there", async (t) => {
+		const home = await openFilledHome(t);
+		const settings = { ...(await withNames(t, "example.com")), RINGBACK_AUDIT_RETENTION_DAYS: "900" };
+		const at = (...path: string[]) => ({
+			...settings,
+			PORT: "0",
+			RINGBACK_ARCHIVE_FOLDER: join(home.folder, ...path),
+		});
+		const good = await examine(home, at("new", "archive"));
+		match(good.of("archive"), /^ok .*archive takes files$/);
+		equal(existsSync(join(home.folder, "new")), false, "what was made is gone again");
+		mkdirSync(join(home.folder, "there"));
+		match((await examine(home, at("there"))).of("archive"), /^ok /);
+		deepEqual(readdirSync(join(home.folder, "there")), []);
+
+		writeFileSync(join(home.folder, "file"), "");
+		symlinkSync(join(home.folder, "nowhere", "else"), join(home.folder, "link"));
+		const bad: readonly [Settings, RegExp][] = [
+			[at("file"), /cannot be used: it is a file or a link that leads nowhere \(EEXIST\)\. Name a folder/],
+			[at("file", "below"), /cannot be used: a part of the path is a file \(ENOTDIR\)/],
+			[at("link"), /cannot be used: /],
+			[{ ...at(), RINGBACK_ARCHIVE_FOLDER: "/proc" }, /cannot be used: /],
+		];
+		for (const [wrong, said] of bad) {
+			const findings = await examine(home, wrong);
+			equal(findings.code, 1, findings.of("archive"));
+			match(findings.of("archive"), /^problem RINGBACK_ARCHIVE_FOLDER /);
+			match(findings.of("archive"), said);
+			const refused = await home.run(["serve"], wrong);
+			equal(refused.code, 1);
+			match(refused.stderr, said);
+		}
 	});
 
 	test("says when the secret key is another one than the database was sealed with", async (t) => {
