@@ -1,11 +1,11 @@
-// Finding what is due, as the engine does it in a pass: it leases the lanes that are due, and then reads the first rows of
-// each, which is no finding any more: they are handed out as they are read. It is rolled back, so that each look finds
-// the same.
+// How long an engine takes to find what is due. As in a pass, it first leases the lanes that are due, and then reads the
+// first rows of each. Everything is rolled back, so that every look finds the same.
 
+import { FRONT } from "../src/callbacks/held-lane.ts";
+import { LEASED_AT_ONCE } from "../src/callbacks/planner.ts";
 import type { Store } from "../src/store/store.ts";
 
-/** As many lanes as a pass leases at most, and what an unknown shop gets at first. */
-const LANES = 512;
+/** What a shop that has not answered yet gets at once: RINGBACK_MAX_IN_FLIGHT_PER_PROGRAMME, unless it is set. */
 const ROWS = 8;
 const ROLLED_BACK = new Error("only to look");
 
@@ -21,9 +21,9 @@ export async function findDue(store: Store): Promise<Look> {
 	const looking = store.transact(async (trx) => {
 		const nowMs = Date.now();
 		const startedAt = performance.now();
-		const { receiverIds } = await store.queue.lease(trx, 1, LANES, nowMs);
+		const { receiverIds } = await store.queue.lease(trx, 1, LEASED_AT_ONCE, nowMs);
 		const leasedAt = performance.now();
-		const front = { afterDueAtMs: -1, afterId: 0, limit: ROWS };
+		const front = { afterDueAtMs: FRONT.dueAtMs, afterId: FRONT.id, limit: ROWS };
 		const requests = receiverIds.map((receiverId) => ({ receiverId, ...front }));
 		const { deliveries } = await store.queue.readDue(trx, requests, nowMs);
 		if (deliveries.length === 0) throw new Error("nothing was found to be due");

@@ -24,7 +24,7 @@ const MAX_RESULTS_WAITING = 2_048;
 /** Stragglers are stored after this at the latest, so that the page shows them at once. */
 export const RESULT_LINGER_MS = 100;
 /** Lanes a pass leases at most, shared by all engines that look. */
-const LEASED_AT_ONCE = 512;
+export const LEASED_AT_ONCE = 512;
 /** How soon the second look at a lane follows the first, and how often it is tried. */
 const SECOND_LOOK_MS = SECOND_MS;
 

@@ -2,8 +2,8 @@
 // written together, and where somebody else was faster the order is read and judged again.
 //
 // Several requests about one order go in rounds, in the order in which they came: the n-th about it is judged on what
-// the one before left. So the answers are those of one request after the other, and a round takes the same number of
-// statements however many orders are in it.
+// the one before left. So the outcomes are those of one request after the other (only the sentence about an
+// unknown order may differ), and a round takes the same number of statements however many orders are in it.
 
 import type { EventType } from "../domain/conversion.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
