@@ -9,6 +9,7 @@ const BOUNDS: ConnectionBounds = {
 	ofOneNetwork: 4,
 	halfOpen: 6,
 	halfOpenOfOneNetwork: 3,
+	underWayOnOne: 3,
 	pressedHeadMs: 2_000,
 };
 
@@ -191,6 +192,22 @@ describe("a newcomer", () => {
 	}
 });
 
+test("requests on one connection have their turns, and one too many ends it", () => {
+	for (const network of ["a", null]) {
+		const table = play([["open", "one", network]]);
+		deepEqual(
+			["now", "later", "later"],
+			[1, 2, 3].map(() => table.noteHead("one")),
+		);
+		table.noteAnswer("one");
+		equal(table.noteHead("one"), "later", "one was answered");
+		ok(table.isBusy("one"));
+		equal(table.noteHead("one"), "never");
+		deepEqual([table.openCount, table.isBusy("one")], [0, false], "its place is free at once");
+		equal(table.noteHead("one"), "never", "whatever still comes of it");
+	}
+});
+
 test("what was dropped or refused changes nothing any more", () => {
 	const table = play(open("a", "a1", "a2", "a3", "a4"));
 	equal(table.openCount, 3);
@@ -222,10 +239,9 @@ test("whatever happens, no bound is passed, and all is forgotten when all have g
 				ok(held.delete(old), "only what is held is dropped");
 			}
 			if (isAccepted) held.set(step, network);
-		} else if (act === 2) table.noteHead(key);
-		else if (act === 3) {
-			table.noteHead(key);
-			table.noteAnswer(key);
+		} else if (act === 2 || act === 3) {
+			if (table.noteHead(key) === "never") held.delete(key);
+			else if (act === 3) table.noteAnswer(key);
 		} else {
 			table.close(key);
 			held.delete(key);

@@ -3,7 +3,10 @@
 //
 //   half-open ──complete request head──▶ busy ──answered──▶ idle ──next head──▶ busy …
 //
-// Half-open and idle ones may be dropped: nobody waits for an answer on them. Busy ones are never dropped.
+// Half-open and idle ones may be dropped: nobody waits for an answer on them. Busy ones are never dropped for another.
+//
+// A busy one may send more requests before it has its answer. They are taken up one after the other, in the order in
+// which they must be answered anyway; one that sends more than may be under way is dropped.
 
 export interface ConnectionBounds {
 	inAll: number;
@@ -11,9 +14,14 @@ export interface ConnectionBounds {
 	ofOneNetwork: number;
 	halfOpen: number;
 	halfOpenOfOneNetwork: number;
+	/** Requests on one connection, the one that is being answered included. A trusted proxy's too. */
+	underWayOnOne: number;
 	/** Time for a first request head while more than half of `halfOpen` connections wait for one. */
 	pressedHeadMs: number;
 }
+
+/** When a request is begun: now, when those before it are answered, or never: its connection is to be hung up on. */
+export type Start = "now" | "later" | "never";
 
 export interface Admission<Key> {
 	isAccepted: boolean;
@@ -80,11 +88,17 @@ export class ConnectionTable<Key> {
 	}
 
 	/** A complete request head is in. */
-	noteHead(key: Key): void {
+	noteHead(key: Key): Start {
 		const connection = this.#connections.get(key);
-		if (connection === undefined) return;
+		if (connection === undefined) return "never";
 		connection.underWay++;
+		if (connection.underWay > this.#bounds.underWayOnOne) {
+			this.close(key);
+			return "never";
+		}
+		if (connection.underWay > 1) return "later";
 		this.#unlist(connection);
+		return "now";
 	}
 
 	/** The answer is out, or will never be. */
@@ -95,6 +109,10 @@ export class ConnectionTable<Key> {
 		if (connection.underWay > 0 || connection.network === null) return;
 		connection.network.idle.add(connection);
 		this.#idle.add(connection);
+	}
+
+	isBusy(key: Key): boolean {
+		return (this.#connections.get(key)?.underWay ?? 0) > 0;
 	}
 
 	close(key: Key): void {

@@ -1,5 +1,6 @@
 // Keeps a listener's connections within their bounds: connections that are too many are hung up on before a byte of
-// them is read. Which ones is decided by domain/connection-table.ts.
+// them is read, and so are those that ask more than they wait for, or never take their answer. Which ones is decided
+// by domain/connection-table.ts.
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -8,9 +9,12 @@ import { findClientAddress, networkOf } from "../domain/client-address.ts";
 import { type ConnectionBounds, ConnectionTable } from "../domain/connection-table.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import type { Log } from "../ports.ts";
+import { RequestQueues, type ServeRequest } from "./request-queues.ts";
 
 export interface GuardOptions {
+	serve: ServeRequest;
 	bounds: ConnectionBounds;
+	unreadTimeoutMs: number;
 	/** They carry everybody, so that no bound of one address holds for them. */
 	trustedProxies: readonly AddressRange[];
 	log: Log;
@@ -19,42 +23,74 @@ export interface GuardOptions {
 /** A flood is one line a minute, not one a connection. */
 const LOG_INTERVAL_MS = MINUTE_MS;
 
-export function guardConnections(server: Server, { bounds, trustedProxies, log }: GuardOptions): void {
+export function guardConnections(server: Server, options: GuardOptions): void {
+	const { serve, bounds, unreadTimeoutMs, trustedProxies, log } = options;
 	const table = new ConnectionTable<Socket>(bounds);
+	const queues = new RequestQueues(serve);
 	const tell = createTeller(log, bounds);
 
 	// Before Node's own listener: it would begin to read.
 	server.prependListener("connection", (socket: Socket) => {
-		const address = findClientAddress(socket.remoteAddress, undefined, []);
+		const address = addressOf(socket);
 		const network = isInRanges(address, trustedProxies) ? null : networkOf(address);
 		const { isAccepted, dropped } = table.open(socket, network, performance.now());
 		// By a reset: a polite end would leave us the remains of every one for a minute.
 		for (const old of dropped) old.resetAndDestroy();
-		if (isAccepted) socket.once("close", () => table.close(socket));
-		else socket.resetAndDestroy();
-		if (!isAccepted || dropped.length > 0) tell(address, isAccepted);
+		if (!isAccepted) socket.resetAndDestroy();
+		else {
+			socket.once("close", () => {
+				table.close(socket);
+				queues.forget(socket);
+			});
+		}
+		if (!isAccepted) tell(address, "refused");
+		else if (dropped.length > 0) tell(address, "replaced");
 	});
-	server.prependListener("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
-		table.noteHead(socket);
-		response.once("close", () => table.noteAnswer(socket));
+	const take = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+		const { socket } = incoming;
+		const start = table.noteHead(socket);
+		if (start === "never") {
+			// Node goes through all it has read of a connection, also when that has been hung up on meanwhile.
+			if (socket.destroyed) return;
+			tell(addressOf(socket), "overfull");
+			socket.resetAndDestroy();
+			return;
+		}
+		outgoing.once("close", () => {
+			table.noteAnswer(socket);
+			queues.goOn(socket);
+		});
+		if (start === "now") serve(incoming, outgoing);
+		else queues.add(socket, incoming, outgoing);
+	};
+	server.on("request", take);
+	// A header that asks for something unheard of. Node would answer it by itself, any number of times.
+	server.on("checkExpectation", take);
+	// Nothing came and nothing went on a connection for so long. Node's own time for idle ones ends here too.
+	server.setTimeout(unreadTimeoutMs, (socket: Socket) => {
+		if (socket.writableLength > 0) socket.resetAndDestroy();
+		else if (!table.isBusy(socket)) socket.destroy();
 	});
 }
 
-function createTeller(log: Log, bounds: ConnectionBounds): (address: string, isAccepted: boolean) => void {
+function addressOf(socket: Socket): string {
+	return findClientAddress(socket.remoteAddress, undefined, []);
+}
+
+type HangUp = "refused" | "replaced" | "overfull";
+
+function createTeller(log: Log, bounds: ConnectionBounds): (address: string, why: HangUp) => void {
 	let toldAtMs = Number.NEGATIVE_INFINITY;
-	let refused = 0;
-	let replaced = 0;
-	return (address, isAccepted) => {
-		if (isAccepted) replaced++;
-		else refused++;
+	let counts = { refused: 0, replaced: 0, overfull: 0 };
+	return (address, why) => {
+		counts[why]++;
 		const nowMs = performance.now();
 		if (nowMs - toldAtMs < LOG_INTERVAL_MS) return;
 		log.warn(
-			{ address, refused, replaced, bounds },
-			"too many connections: some were refused, or took the place of others that had sent no request. If they come from your own proxy, add its address to RINGBACK_TRUSTED_PROXIES",
+			{ address, ...counts, bounds },
+			"too many connections, or too many requests at a time on one: some were refused, took the place of others that had sent no request, or were hung up on. If they come from your own proxy, add its address to RINGBACK_TRUSTED_PROXIES",
 		);
 		toldAtMs = nowMs;
-		refused = 0;
-		replaced = 0;
+		counts = { refused: 0, replaced: 0, overfull: 0 };
 	};
 }

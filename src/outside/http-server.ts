@@ -1,8 +1,8 @@
 // The listening socket.
 
-import type { Server } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createAdaptorServer } from "@hono/node-server";
+import { getRequestListener } from "@hono/node-server";
 import type { AddressRange } from "../domain/address.ts";
 import type { ConnectionBounds } from "../domain/connection-table.ts";
 import type { Log } from "../ports.ts";
@@ -13,6 +13,8 @@ export interface HttpLimits {
 	headersTimeoutMs: number;
 	/** Headers and body together; slow senders do not get to keep a socket. */
 	requestTimeoutMs: number;
+	/** How long an answer may wait for its reader without a byte being taken. */
+	unreadTimeoutMs: number;
 	connections: ConnectionBounds;
 }
 
@@ -21,6 +23,8 @@ export const PUBLIC_LIMITS: HttpLimits = {
 	// Headers come in one piece, also over a bad line; 40,000 decisions are some 3 MB, which takes 2 Mbit/s.
 	headersTimeoutMs: 10_000,
 	requestTimeoutMs: 15_000,
+	// As long as a message of a stream may wait.
+	unreadTimeoutMs: 30_000,
 	connections: {
 		// Half of 4,096 file descriptors: callers who only hold connections must leave enough for the callbacks.
 		inAll: 2_048,
@@ -31,6 +35,8 @@ export const PUBLIC_LIMITS: HttpLimits = {
 		halfOpen: 512,
 		// A quarter of what it may have. Browsers open one or two ahead of need.
 		halfOpenOfOneNetwork: 64,
+		// Clients send one at a time, or a handful. Each that waits costs some 3 KB: 100 MB on all connections.
+		underWayOnOne: 16,
 		// Several round trips over the worst line there is; a fifth of the usual time.
 		pressedHeadMs: 2_000,
 	},
@@ -40,7 +46,15 @@ export const PUBLIC_LIMITS: HttpLimits = {
 export const METRICS_LIMITS: HttpLimits = {
 	headersTimeoutMs: 5_000,
 	requestTimeoutMs: 5_000,
-	connections: { inAll: 64, ofOneNetwork: 32, halfOpen: 32, halfOpenOfOneNetwork: 16, pressedHeadMs: 1_000 },
+	unreadTimeoutMs: 5_000,
+	connections: {
+		inAll: 64,
+		ofOneNetwork: 32,
+		halfOpen: 32,
+		halfOpenOfOneNetwork: 16,
+		underWayOnOne: 4,
+		pressedHeadMs: 1_000,
+	},
 };
 
 /** How late a limit may hold. Node looks every 30 seconds by itself, so that 15 seconds would be up to 45. */
@@ -72,16 +86,16 @@ export interface HttpServer {
 export function listen({ host, port, limits, ...guarding }: ListenOptions): Promise<HttpServer> {
 	return new Promise((resolve, reject) => {
 		const app = Promise.withResolvers<ServedApp>();
-		const server = createAdaptorServer({
-			fetch: async (request: Request, env: object) => (await app.promise).fetch(request, env),
+		const server = createServer({
+			headersTimeout: limits.headersTimeoutMs,
+			requestTimeout: limits.requestTimeoutMs,
+			connectionsCheckingInterval: LIMITS_CHECK_INTERVAL_MS,
+		});
+		const serve = getRequestListener(async (request, env) => (await app.promise).fetch(request, env), {
 			hostname: host,
-			serverOptions: {
-				headersTimeout: limits.headersTimeoutMs,
-				requestTimeout: limits.requestTimeoutMs,
-				connectionsCheckingInterval: LIMITS_CHECK_INTERVAL_MS,
-			},
-		}) as Server;
-		guardConnections(server, { ...guarding, bounds: limits.connections });
+		});
+		const { connections: bounds, unreadTimeoutMs } = limits;
+		guardConnections(server, { ...guarding, serve, bounds, unreadTimeoutMs });
 		server.once("error", reject);
 		server.listen(port, host, () => {
 			server.off("error", reject);

@@ -1,0 +1,89 @@
+// A stranger sends requests by the ten thousand, on one connection and on several, and waits for no answer. A shop
+// beside it must not notice, and neither must the memory.
+
+import { equal, ok } from "node:assert/strict";
+import { describe, test } from "node:test";
+import { forkProcess } from "../support/forked-process.ts";
+import { assertNoErrors, prepareService } from "../support/open-service.ts";
+import { openAccount } from "../support/shop-account.ts";
+import { createShopClient } from "../support/shop-client.ts";
+import { DATABASE_KINDS } from "../support/test-database.ts";
+import { watchResident } from "./memory.ts";
+import { PIPELINED_FLOOD_MESSAGES } from "./pipelined-flood-messages.ts";
+
+/** Of a connection each time it is opened: 77 bytes each. All at once, they took a gigabyte and half a minute. */
+const REQUESTS = 20_000;
+const FLOODS = [
+	{ connections: 1, rounds: 8 },
+	{ connections: 4, rounds: 4 },
+];
+/** What half of the shop's calls take at most; a few milliseconds on a machine that has nothing else to do. */
+const MEDIAN_MS = 500;
+/** And the slowest, on a machine with too much to do. */
+const SLOWEST_MS = 3_000;
+const MEMORY_BYTES = 128 * 1024 * 1024;
+
+// One after the other: each would slow the other's shop down.
+describe("requests without end, and nobody who reads the answers", { concurrency: 1 }, () => {
+	for (const database of DATABASE_KINDS) {
+		test(`a shop is answered as usual (${database})`, { timeout: 120_000 }, async (t) => {
+			const opened = await prepareService({ database });
+			t.after(() => opened.close());
+			const workplace = await opened.openWorkplace();
+			const { apiKey, secret, programmeId } = await openAccount(workplace).finally(() => workplace.close());
+			const { url } = await opened.start();
+			const flood = await forkProcess(
+				new URL("pipelined-flood-process.ts", import.meta.url),
+				[],
+				PIPELINED_FLOOD_MESSAGES,
+			);
+			t.after(() => flood.close());
+			const shop = createShopClient(url, apiKey, secret, Date.now);
+			const tookMs: number[] = [];
+			const sell = async (): Promise<void> => {
+				const startedMs = performance.now();
+				await shop.post("/v1/conversions", { orderId: `order-${tookMs.length}`, basketValue: "1.00" });
+				const endedMs = performance.now();
+				tookMs.push(endedMs - startedMs);
+				ok(endedMs - startedMs <= SLOWEST_MS, `a sale took ${endedMs - startedMs} ms`);
+			};
+			await sell();
+			const memory = watchResident();
+			t.after(() => memory.stop());
+			const paths = [
+				["/v1/conversions"],
+				[
+					"/v1/conversions",
+					`/pixel/${programmeId}.gif?orderId=1&basketValue=1.00`,
+					"/sign-in",
+					"/openapi.json",
+				],
+			];
+			for (const { connections, rounds } of FLOODS) {
+				for (const asked of paths) {
+					let isOver = false;
+					const order = {
+						port: Number(new URL(url).port),
+						connections,
+						requests: REQUESTS,
+						rounds,
+						paths: asked,
+					};
+					const flooded = flood.ask(order).finally(() => {
+						isOver = true;
+					});
+					while (!isOver) await sell();
+					equal(await flooded, connections * rounds, "each was hung up on");
+				}
+			}
+			const median = tookMs.toSorted((a, b) => a - b)[tookMs.length >> 1] ?? 0;
+			ok(median <= MEDIAN_MS, `half of ${tookMs.length} sales took more than ${median} ms`);
+			const grownBytes = memory.stop();
+			ok(grownBytes <= MEMORY_BYTES, `${grownBytes} bytes more`);
+			t.diagnostic(
+				`${tookMs.length} sales, median ${median} ms, slowest ${Math.max(...tookMs)} ms, ${grownBytes} bytes more`,
+			);
+			assertNoErrors(opened.log);
+		});
+	}
+});
