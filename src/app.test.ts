@@ -155,7 +155,7 @@ test("the metrics address says what is wrong, which version runs and what waits"
 	const shop = await openTestShop(t);
 	const backlog = { readAtMs: START_MS, programmesDue: 3, oldestDueAtMs: START_MS - 90_500 };
 	const knownChores = () => [LATE];
-	const engineCounters = () => ({ ...newCounters(), inFlight: 5, held: 6, lostToLateness: 2, backlog });
+	const engineCounters = () => ({ ...newCounters(), inFlight: 5, inHand: 6, lostToLateness: 2, backlog });
 	const ask = async (change: object) => {
 		const app = createMetricsApp({ ...shop.deps, ...change }, { ...ABOUT, engineCounters, knownChores });
 		const answer = await app.request("/health");
@@ -166,7 +166,7 @@ test("the metrics address says what is wrong, which version runs and what waits"
 		programmesDue: 3,
 		oldestDueSeconds: 90.5,
 		inFlight: 5,
-		held: 6,
+		inHand: 6,
 		attemptsLostToLateness: 2,
 	};
 	const process = {
@@ -226,7 +226,7 @@ test("the metrics count inbound calls, the engine's work and what is due", async
 	counters.cancelled = 1;
 	counters.lateResults = 4;
 	counters.inFlight = 5;
-	counters.held = 6;
+	counters.inHand = 6;
 	await scrape();
 	const lines = (await scrape()).split("\n");
 	for (const line of [
@@ -240,7 +240,7 @@ test("the metrics count inbound calls, the engine's work and what is due", async
 		"ringback_late_results_total 4",
 		"ringback_in_flight 5",
 		"ringback_clock_offset_seconds -2.5",
-		"ringback_held 6",
+		"ringback_in_hand 6",
 		"ringback_oldest_due_age_seconds 90.5",
 		"ringback_programmes_due 1",
 		`ringback_chore_last_success_timestamp_seconds{chore="approvals"} ${(START_MS - 120_001) / 1_000}`,

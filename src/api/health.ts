@@ -110,8 +110,8 @@ function inTime({ clock }: Pick<HealthDeps, "clock">, answer: Promise<boolean>):
 }
 
 function describeQueue(counters: EngineCounters, nowMs: number): object {
-	const { backlog, inFlight, held, lostToLateness } = counters;
-	const ours = { inFlight, held, attemptsLostToLateness: lostToLateness };
+	const { backlog, inFlight, inHand, lostToLateness } = counters;
+	const ours = { inFlight, inHand, attemptsLostToLateness: lostToLateness };
 	if (backlog === null) return { readAt: null, ...ours };
 	return {
 		readAt: isoTime(backlog.readAtMs),

@@ -103,9 +103,9 @@ function addEngineSeries(registry: Registry, read: () => EngineCounters, clock: 
 	addGauge(registry, "ringback_in_flight", "Requests to shops under way now", () => read().inFlight);
 	addGauge(
 		registry,
-		"ringback_held",
+		"ringback_in_hand",
 		"Deliveries in the hands of this process: waiting to be sent or under way",
-		() => read().held,
+		() => read().inHand,
 	);
 }
 

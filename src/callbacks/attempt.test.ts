@@ -15,7 +15,7 @@ const SECRET = "rbs_0123456789abcdef";
 
 const TARGET: Target = {
 	url: "https://shop.example/postback?shop=1",
-	target: "/postback?shop=1",
+	pathAndQuery: "/postback?shop=1",
 	endpointId: 5,
 	key: signingKey(SECRET),
 };
@@ -56,7 +56,7 @@ function headersOf({ request }: PreparedAttempt): Record<string, string> {
 test("the request is one that the receiver's library takes, with the event as its body", async () => {
 	const prepared = prepare();
 	const verified = await verifyPostback({
-		path: TARGET.target,
+		path: TARGET.pathAndQuery,
 		headers: headersOf(prepared),
 		rawBody: prepared.request.body,
 		secret: SECRET,

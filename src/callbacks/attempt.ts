@@ -26,11 +26,11 @@ export type PrepareAttempt = (delivery: DueDelivery, target: Target, nowMs: numb
 export function createPreparer(brand: string, random: Random): PrepareAttempt {
 	const names = headerNames(brand);
 	const agent = userAgent(brand);
-	return (delivery, { url, target, endpointId, key }, nowMs) => {
+	return (delivery, { url, pathAndQuery, endpointId, key }, nowMs) => {
 		const body = bodySentAt(delivery.eventBody, nowMs);
 		const timestamp = String(Math.floor(nowMs / 1000));
 		const nonce = random.hex(NONCE_BYTES);
-		const signature = sign(key, canonicalString("POST", target, timestamp, nonce, sha256Hex(body)));
+		const signature = sign(key, canonicalString("POST", pathAndQuery, timestamp, nonce, sha256Hex(body)));
 		const headers = [
 			"Content-Type",
 			"application/json",

@@ -16,7 +16,8 @@ export interface EngineCounters {
 	/** Attempts that ran out of time because this process was too late to make use of it. */
 	lostToLateness: number;
 	inFlight: number;
-	held: number;
+	/** Deliveries handed out to this engine: waiting or in flight. */
+	inHand: number;
 	/** Lanes leased to this engine. */
 	lanes: number;
 	/** What the last look found; null before the first. */
@@ -45,7 +46,7 @@ export function newCounters(): EngineCounters {
 		missedLanes: 0,
 		lostToLateness: 0,
 		inFlight: 0,
-		held: 0,
+		inHand: 0,
 		lanes: 0,
 		backlog: null,
 	};

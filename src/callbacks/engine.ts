@@ -41,7 +41,10 @@ const BACKOFF_MS: readonly number[] = [100, 500, 2_000, 5_000];
 const STOP_WAITS_MS: readonly number[] = [0, 500, 2_000];
 /** How often all receivers with something in the queue are walked for a lane that nobody would look at. */
 const SLOW_LOOK_MS = MINUTE_MS;
-/** Whoever gives a lane away says that it is due now, by a clock that may be ahead. */
+/**
+ * Whoever gives a lane away says that it is due now, by a clock that may be ahead of ours; and ours may have been set
+ * back since. So only a lane that nobody would look at for so long counts as missed.
+ */
 const MISSED_FOR_MS = 5 * MINUTE_MS;
 
 export class Engine {
@@ -85,8 +88,8 @@ export class Engine {
 	}
 
 	get counters(): EngineCounters {
-		const { inFlight, held } = this.#lanes;
-		return { ...this.#counters, inFlight, held, lanes: this.#planner.heldLanes };
+		const { inFlight, inHand } = this.#lanes;
+		return { ...this.#counters, inFlight, inHand, lanes: this.#planner.heldLanes };
 	}
 
 	/** Hands out no more, gives back what waits, finishes what is in flight (at most one deadline), ends its lease. */
@@ -149,6 +152,7 @@ export class Engine {
 		this.#sending.take(output.choice.deliveries);
 		if (output.others !== null) this.#sending.giveBack(this.#planner.startLeaving());
 		if (output.others?.hasLapsed === true) await this.#takeOver(nowMs);
+		// Either way: a clock that was set back by an hour must not put the next look off for an hour.
 		if (Math.abs(nowMs - this.#slowLookAtMs) >= SLOW_LOOK_MS) await this.#lookSlowly(nowMs);
 	}
 

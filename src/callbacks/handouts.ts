@@ -22,10 +22,10 @@ export class Handouts {
 	learn(handout: number, count: number, settled: ReadonlyMap<number, number>): void {
 		this.#doubtful = [];
 		if (count > 0) this.#left.set(handout, count);
-		for (const [of, settledCount] of settled) {
-			const left = (this.#left.get(of) ?? 0) - settledCount;
-			if (left > 0) this.#left.set(of, left);
-			else this.#left.delete(of);
+		for (const [settledHandout, settledCount] of settled) {
+			const left = (this.#left.get(settledHandout) ?? 0) - settledCount;
+			if (left > 0) this.#left.set(settledHandout, left);
+			else this.#left.delete(settledHandout);
 		}
 	}
 

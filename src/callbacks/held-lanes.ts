@@ -150,8 +150,8 @@ export class HeldLanes {
 
 	/** The number of the handout it came with; undefined when it is not in hand any more. */
 	handoutOf(delivery: DeliveryInHand): number | undefined {
-		const held = this.#lanes.get(delivery.receiverId)?.inHand.get(delivery.id);
-		return held?.delivery === delivery ? held.handout : undefined;
+		const inHand = this.#lanes.get(delivery.receiverId)?.inHand.get(delivery.id);
+		return inHand?.delivery === delivery ? inHand.handout : undefined;
 	}
 
 	/** It was stored how this one ended, or will never be. */

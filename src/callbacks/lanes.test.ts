@@ -8,7 +8,7 @@ const FAST_MS = 10;
 const SLOW_MS = 1_000;
 
 function hold(lanes: Lanes, receiverId: number, count: number): void {
-	for (let index = 0; index < count; index++) lanes.hold(dueDelivery({ receiverId }));
+	for (let index = 0; index < count; index++) lanes.takeInHand(dueDelivery({ receiverId }));
 }
 
 /** The receivers of what went out, in its order. */
@@ -30,7 +30,7 @@ test("a lane has at most its cap in flight, and what lands makes room for as muc
 	deepEqual(send(lanes), [], "a full lane sends nothing");
 	lanes.land(1, SLOW_MS);
 	deepEqual(send(lanes), [1]);
-	deepEqual([lanes.inFlight, lanes.held], [2, 4]);
+	deepEqual([lanes.inFlight, lanes.inHand], [2, 4]);
 });
 
 test("a full lane holds up nobody else", () => {
@@ -144,7 +144,7 @@ test("however many lanes are due, each may get something, and none the others' s
 	equal(limits.length, 3_000);
 	ok(Math.max(...limits) - Math.min(...limits) <= 1, "an even share");
 	hold(lanes, 1, 100_000);
-	deepEqual(limitsOf(lanes, due), [], "when too much is held nothing more is handed out");
+	deepEqual(limitsOf(lanes, due), [], "when too much is in hand nothing more is handed out");
 });
 
 test("what waits can be given back, and only what is in flight remains", () => {
@@ -153,9 +153,9 @@ test("what waits can be given back, and only what is in flight remains", () => {
 	hold(lanes, 2, 1);
 	const sent = send(lanes);
 	equal(lanes.takeWaiting([1, 2]).length, 3);
-	equal(lanes.held, 3);
+	equal(lanes.inHand, 3);
 	for (const receiverId of sent) lanes.land(receiverId, FAST_MS);
-	deepEqual([lanes.inFlight, lanes.held, send(lanes).length], [0, 0, 0]);
+	deepEqual([lanes.inFlight, lanes.inHand, send(lanes).length], [0, 0, 0]);
 });
 
 test("idle lanes are forgotten with what was learned of their shops; busy ones are not", () => {

@@ -25,15 +25,15 @@ interface Lane {
 const FAST_ANSWER_MS = 250;
 /** With eight in flight at 250 ms each, sixteen rounds pass in four seconds: little is in hand when a process dies. */
 const ROUNDS_AHEAD = 16;
-/** Over all lanes; a held delivery is about a kilobyte. */
-const MAX_HELD = 8_192;
+/** Over all lanes; a delivery in hand is about a kilobyte. */
+const MAX_IN_HAND = 8_192;
 
 export class Lanes {
 	readonly #caps: Caps;
 	readonly #lanes = new Map<number, Lane>();
 	readonly #ready: Lane[] = [];
 	#inFlight = 0;
-	#held = 0;
+	#inHand = 0;
 
 	constructor(caps: Caps) {
 		this.#caps = caps;
@@ -43,16 +43,16 @@ export class Lanes {
 		return this.#inFlight;
 	}
 
-	/** In hand: waiting or in flight. */
-	get held(): number {
-		return this.#held;
+	/** Waiting or in flight. */
+	get inHand(): number {
+		return this.#inHand;
 	}
 
 	/** How much to hand out of each due lane: what it has room for, shared out evenly. */
 	limitsFor(dueReceiverIds: readonly number[]): { receiverId: number; limit: number }[] {
 		let room = this.room;
 		let left = dueReceiverIds.length;
-		const mostEach = MAX_HELD / left;
+		const mostEach = MAX_IN_HAND / left;
 		const requests: { receiverId: number; limit: number }[] = [];
 		for (const receiverId of dueReceiverIds) {
 			if (room <= 0) break;
@@ -68,13 +68,13 @@ export class Lanes {
 
 	/** So much more may be in hand, over all lanes. */
 	get room(): number {
-		return MAX_HELD - this.#held;
+		return MAX_IN_HAND - this.#inHand;
 	}
 
-	hold(delivery: DueDelivery): void {
+	takeInHand(delivery: DueDelivery): void {
 		const lane = this.#laneOf(delivery.receiverId);
 		lane.waiting.push(delivery);
-		this.#held++;
+		this.#inHand++;
 		this.#lineUp(lane);
 	}
 
@@ -104,7 +104,7 @@ export class Lanes {
 		if (tookMs !== null) lane.lastTookMs = tookMs;
 		lane.inFlight--;
 		this.#inFlight--;
-		this.#held--;
+		this.#inHand--;
 		this.#lineUp(lane);
 	}
 
@@ -123,7 +123,7 @@ export class Lanes {
 	/** What is in hand of these and not sent; the lanes then wait for what is in flight only. */
 	takeWaiting(receiverIds: readonly number[]): DueDelivery[] {
 		const waiting = receiverIds.flatMap((receiverId) => this.#lanes.get(receiverId)?.waiting.splice(0) ?? []);
-		this.#held -= waiting.length;
+		this.#inHand -= waiting.length;
 		return waiting;
 	}
 

@@ -12,7 +12,7 @@ const BUSY: PaceReading = { ...IDLE, busyShare: 0.95 };
 const LATE: PaceReading = { ...BUSY, lateMs: 301 };
 
 /** How many could go out together now. */
-function windowOf(pace: Pace, oldInFlight = 0): number {
+function allowanceOf(pace: Pace, oldInFlight = 0): number {
 	const underWay = new Set(Array.from({ length: oldInFlight }, () => ({ startedAtMs: NOW_MS - 1_000 })));
 	let sent = 0;
 	while (sent < MOST && pace.hasRoom(underWay, NOW_MS)) {
@@ -22,13 +22,13 @@ function windowOf(pace: Pace, oldInFlight = 0): number {
 	return sent;
 }
 
-describe("the window after each look", () => {
+describe("the allowance after each look", () => {
 	const late = [32, 16, 8];
 	const cases: readonly [
 		title: string,
 		cap: number,
 		looks: readonly PaceReading[],
-		windows: readonly number[],
+		allowances: readonly number[],
 	][] = [
 		[
 			"doubles up to the cap while the shops are the bottleneck",
@@ -69,37 +69,37 @@ describe("the window after each look", () => {
 		["does not mind slow shops while we are not busy", 512, [{ ...IDLE, quickestMs: 4_000 }], [128]],
 		["does not mind that there was no answer at all", 512, [{ ...BUSY, quickestMs: null }], [64]],
 	];
-	for (const [title, cap, looks, windows] of cases) {
+	for (const [title, cap, looks, allowances] of cases) {
 		test(title, () => {
 			const pace = new Pace(cap);
-			equal(windowOf(pace), Math.min(64, cap), "at the start");
+			equal(allowanceOf(pace), Math.min(64, cap), "at the start");
 			const found = looks.map((reading) => {
 				pace.adjust(reading);
-				return windowOf(pace);
+				return allowanceOf(pace);
 			});
-			deepEqual(found, windows);
+			deepEqual(found, allowances);
 		});
 	}
 });
 
 describe("what is in flight for more than a second", () => {
-	test("waits for its shop, and leaves the smallest window to the others", () => {
+	test("waits for its shop, and leaves the smallest allowance to the others", () => {
 		const pace = new Pace(512);
 		for (const reading of [LATE, LATE, LATE]) pace.adjust(reading);
-		equal(windowOf(pace, 8), 8);
+		equal(allowanceOf(pace, 8), 8);
 	});
 
 	test("counts when there are as many as a busy process ever has", () => {
 		const pace = new Pace(512);
 		for (const reading of [LATE, LATE, LATE]) pace.adjust(reading);
-		equal(windowOf(pace, 60), 4);
-		equal(windowOf(pace, 64), 0);
+		equal(allowanceOf(pace, 60), 4);
+		equal(allowanceOf(pace, 64), 0);
 	});
 
-	test("counts in every larger window", () => {
+	test("counts in every larger allowance", () => {
 		const pace = new Pace(512);
-		equal(windowOf(pace, 10), 54);
+		equal(allowanceOf(pace, 10), 54);
 		pace.adjust(IDLE);
-		equal(windowOf(pace, 10), 118);
+		equal(allowanceOf(pace, 10), 118);
 	});
 });

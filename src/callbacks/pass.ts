@@ -29,7 +29,7 @@ export interface PassInput {
 	settlements: readonly Settlement[];
 	/** How many of them came with each handout. */
 	settledOf: ReadonlyMap<number, number>;
-	/** Null when nobody's lanes are not looked at. */
+	/** Null when this pass looks for no free lanes. */
 	lease: { limit: number; dueBeforeMs: number } | null;
 	/** What to read, now that these were let go and these were leased; one may be both. */
 	requestsFor(gone: readonly number[], leased: readonly number[]): readonly LaneRequest[];
@@ -178,7 +178,7 @@ function countHours(settled: readonly Settlement[]): CallbackCount[] {
 	const hours = new Map<number, Map<number, CallbackCount>>();
 	for (const settlement of settled) {
 		if (settlement.kind !== "finished" && settlement.kind !== "retry") continue;
-		const { receiverId: programmeId } = settlement.delivery;
+		const { programmeId } = settlement.delivery;
 		const hourMs = Math.floor(settlement.endedAtMs / HOUR_MS) * HOUR_MS;
 		const programmes = hours.getOrInsertComputed(hourMs, () => new Map<number, CallbackCount>());
 		const none = { programmeId, hourMs, delivered: 0, failed: 0 };

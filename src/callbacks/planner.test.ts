@@ -51,7 +51,7 @@ function setUp() {
 		};
 		if (input.renewal !== null) lease.renewedAtMs = input.nowMs;
 		planner.learn(input, output);
-		for (const delivery of output.choice.deliveries) lanes.hold(delivery);
+		for (const delivery of output.choice.deliveries) lanes.takeInHand(delivery);
 		return output;
 	}
 

@@ -141,7 +141,7 @@ export class Planner {
 		for (const target of output.targets) this.#deps.targets.learn(target, nowMs);
 		this.#flushAt = Math.min(
 			MAX_RESULTS_WAITING,
-			Math.max(1, Math.ceil((this.#deps.lanes.held + choice.deliveries.length) / 2)),
+			Math.max(1, Math.ceil((this.#deps.lanes.inHand + choice.deliveries.length) / 2)),
 		);
 		if (input.lease !== null && leased !== null) this.#noteFreeLanes(input.lease, leased, nowMs);
 		if (output.others !== null) this.#noteOthers(output.others, nowMs);

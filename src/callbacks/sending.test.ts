@@ -9,7 +9,7 @@ const NOW_MS = 1_000_000;
 
 const TARGET: Target = {
 	url: "https://shop.example/postback",
-	target: "/postback",
+	pathAndQuery: "/postback",
 	endpointId: 1,
 	key: signingKey("rbs_1"),
 };

@@ -95,7 +95,7 @@ export function createSending(
 				release(deliveries);
 				return;
 			}
-			for (const delivery of deliveries) lanes.hold(delivery);
+			for (const delivery of deliveries) lanes.takeInHand(delivery);
 			sendReady();
 		},
 		giveBack: (receiverIds) => release(lanes.takeWaiting(receiverIds)),
@@ -109,7 +109,7 @@ export function createSending(
 	};
 }
 
-export type Judgement = { target: Target; unsent: null } | { target: null; unsent: Settlement };
+export type SendJudgement = { target: Target; unsent: null } | { target: null; unsent: Settlement };
 
 /** May a delivery in hand go out now, and where to; or how it is settled without anything being sent. */
 export function judgeSending(
@@ -117,8 +117,8 @@ export function judgeSending(
 	delivery: DueDelivery,
 	nowMs: number,
 	maySend: boolean,
-): Judgement {
-	const release = (dueAtMs: number): Judgement => ({
+): SendJudgement {
+	const release = (dueAtMs: number): SendJudgement => ({
 		target: null,
 		unsent: { kind: "released", delivery, dueAtMs },
 	});

@@ -39,7 +39,7 @@ function setUp(key = KEY) {
 test("a programme has the URL, the signed target and the key of the present secret", () => {
 	const known = setUp().read({ endpointEpoch: 3 });
 	const target = known?.target ?? null;
-	deepEqual([target?.url, target?.target], ["https://shop.example/postback?a=b", "/postback?a=b"]);
+	deepEqual([target?.url, target?.pathAndQuery], ["https://shop.example/postback?a=b", "/postback?a=b"]);
 	equal(known?.endpointEpoch, 3);
 	const canonical = canonicalString("POST", "/postback?a=b", "1", "n", "d");
 	equal(target === null ? "" : sign(target.key, canonical), sign(signingKey("rbs_one"), canonical));
@@ -50,7 +50,7 @@ test("the same URL and secret are not opened and parsed again; another one of ei
 	const first = read()?.target;
 	equal(read()?.target, first);
 	const second = read({ endpointId: 2, url: "https://shop.example/new" })?.target;
-	equal(second?.target, "/new");
+	equal(second?.pathAndQuery, "/new");
 	notEqual(read({ endpointId: 2, url: "https://shop.example/new", secretId: 2 })?.target, second);
 });
 
@@ -77,7 +77,7 @@ test("what may have changed is read again, also when it changes while it is bein
 	targets.learn(found(), NOW_MS);
 	equal(targets.freshForMs(PROGRAMME, NOW_MS), 0);
 	const known = targets.find(PROGRAMME);
-	equal(known?.target?.target, "/postback?a=b", "until then the last known one stays");
+	equal(known?.target?.pathAndQuery, "/postback?a=b", "until then the last known one stays");
 	equal(known !== undefined && isSendable(known, NOW_MS), true, "a sale is announced, too: it must not stop");
 });
 
@@ -111,6 +111,6 @@ test("a secret sealed with another key leaves it without a target, and the log s
 test("a URL that the rules no longer allow stays the target, for the transport to refuse, and is logged", () => {
 	const { read, log } = setUp();
 	const target = read({ url: "http://shop.example/" })?.target;
-	deepEqual([target?.url, target?.target], ["http://shop.example/", ""]);
+	deepEqual([target?.url, target?.pathAndQuery], ["http://shop.example/", ""]);
 	equal(log.text().includes("not valid any more"), true);
 });

@@ -11,8 +11,8 @@ import type { CallbackTarget } from "../store/queue.ts";
 
 export interface Target {
 	url: string;
-	/** Path and query: what is signed. */
-	target: string;
+	/** What is signed. */
+	pathAndQuery: string;
 	endpointId: number;
 	key: SigningKey;
 }
@@ -120,7 +120,7 @@ export class Targets {
 		// come to an end and the owner is told, instead of waiting for ever.
 		if (!parsed.ok)
 			this.#log.warn({ receiverId, code: parsed.fault.code }, "a saved Postback URL is not valid any more");
-		return { url, target: parsed.ok ? parsed.value.target : "", endpointId, key: signingKey(secret) };
+		return { url, pathAndQuery: parsed.ok ? parsed.value.target : "", endpointId, key: signingKey(secret) };
 	}
 }
 

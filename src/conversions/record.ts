@@ -54,8 +54,8 @@ export function reportRequest(
 			const verdict = judgeReport(report.source, programme.parks_pixels === 1, knownOrder(present));
 			if (verdict.kind === "apply") {
 				const { move } = verdict;
-				const isPixels = report.source === "pixel" && move === "record";
-				const showsPixelWorks = isPixels || move === "confirm";
+				const isRecordedFromPixel = report.source === "pixel" && move === "record";
+				const showsPixelWorks = isRecordedFromPixel || move === "confirm";
 				return {
 					kind: "move",
 					step: stepFor(deps, programme, present, report, move),

@@ -11,6 +11,7 @@ import {
 } from "./migrate.ts";
 import type { Db, Schema } from "./schema.ts";
 import type { Dialect } from "./tables/dialect.ts";
+import { waitedForLock } from "./unavailable.ts";
 
 interface PostgresMigration {
 	url: string;
@@ -33,8 +34,6 @@ const LOCK_TIMEOUT_MS = 2_000;
 const LOCK_PAUSE_SECONDS = 1;
 /** Five minutes. A backup may take longer: then somebody has to choose another time. */
 const LOCK_TRIES = 100;
-/** SQLSTATE lock_not_available. */
-const LOCK_NOT_AVAILABLE = "55P03";
 
 export async function migratePostgres(
 	{ url, dialect, types, afterwards }: PostgresMigration,
@@ -114,8 +113,7 @@ async function withPatience<Value>(
 		try {
 			return await work();
 		} catch (error) {
-			const isBusy = error instanceof Error && "code" in error && error.code === LOCK_NOT_AVAILABLE;
-			if (!isBusy || tried === LOCK_TRIES) throw error;
+			if (!waitedForLock(error) || tried === LOCK_TRIES) throw error;
 			tell(`somebody is using a table that has to be changed; trying again (${tried} of ${LOCK_TRIES})`);
 			await pause(connection, LOCK_PAUSE_SECONDS);
 		}

@@ -8,6 +8,7 @@ import { sql } from "kysely";
 import { DAY_MS, HOUR_MS } from "../domain/time.ts";
 import { missingRanges, partitionWidthMs, type Range } from "./partition-plan.ts";
 import type { Db, PartitionedTable, Partitions, Store } from "./store.ts";
+import { waitedForLock } from "./unavailable.ts";
 
 interface Partitioning {
 	key: string;
@@ -34,8 +35,8 @@ const PARTITIONED: Readonly<Record<PartitionedTable, Partitioning>> = {
 const PARTITIONS_LOCK = 7_464_226;
 const LOCK_TIMEOUT_MS = 500;
 const LOCK_TRIES = 3;
-/** SQLSTATE lock_not_available: somebody reads. check_violation: a row came into the default partition since we looked. */
-const PASSING: ReadonlySet<unknown> = new Set(["55P03", "23514"]);
+/** SQLSTATE check_violation: a row came into the default partition since we looked. */
+const CHECK_VIOLATION = "23514";
 
 /** What a table that is kept in partitions ends with, and what is made behind it. */
 export const IN_PARTITIONS = {
@@ -75,11 +76,11 @@ async function makeMissing(
 	const { key, ...partitioning } = PARTITIONED[table];
 	const widthMs = partitioning.widthMs(retentionDays);
 	const wanted = { fromMs: nowMs, toMs: nowMs + partitioning.aheadMs(widthMs) };
-	const isNeeded = async () => missingRanges(await listPartitions(trx, table), wanted, widthMs);
-	if ((await isNeeded()).length === 0) return;
+	const findMissing = async () => missingRanges(await listPartitions(trx, table), wanted, widthMs);
+	if ((await findMissing()).length === 0) return;
 	await waitForOthers(trx);
 	// Once more: somebody else may have made them just now.
-	for (const range of await isNeeded()) {
+	for (const range of await findMissing()) {
 		if (await hasLooseRows(trx, table, key, range)) continue;
 		await makePartition(trx, table, range);
 	}
@@ -117,7 +118,9 @@ async function withPatience(work: () => Promise<void>): Promise<void> {
 		try {
 			return await work();
 		} catch (error) {
-			const isPassing = error instanceof Error && "code" in error && PASSING.has(error.code);
+			const hasLooseRow = error instanceof Error && "code" in error && error.code === CHECK_VIOLATION;
+			// Or somebody reads the table.
+			const isPassing = hasLooseRow || waitedForLock(error);
 			if (!isPassing || tried === LOCK_TRIES) throw error;
 		}
 	}

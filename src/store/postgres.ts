@@ -112,7 +112,7 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 				return look(trx);
 			}),
 		giveBackSpace: async () => false,
-		announceDue: (programmeIds) => channel.announce(programmeIds),
+		announceDue: (receiverIds) => channel.announce(receiverIds),
 		announceChange: (programmeId) => {
 			changes.tell(programmeId);
 			channel.announceEverywhere([programmeId]);

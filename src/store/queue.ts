@@ -88,7 +88,7 @@ export type Settlement = { delivery: DeliveryInHand } & (
 			endedAtMs: number;
 	  }
 	| { kind: "retry"; dueAtMs: number; verdict: Verdict; attempt: AttemptRecord; endedAtMs: number }
-	/** Handed out, not sent: given back as it was. */
+	/** Handed out, not sent, and not counted. */
 	| { kind: "released"; dueAtMs: number }
 	/** The URL it was made for has been removed. */
 	| { kind: "cancelled"; endedAtMs: number }

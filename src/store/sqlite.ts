@@ -101,7 +101,7 @@ export function createSqliteStore(database: DatabaseSync): Store {
 		keepToIndexes: async () => undefined,
 		lookAlongIndexes: (look) => look(db),
 		giveBackSpace: () => db.connection().execute(async () => giveBackPages(database)),
-		announceDue: (programmeIds) => listeners.tell(programmeIds),
+		announceDue: (receiverIds) => listeners.tell(receiverIds),
 		announceChange: (programmeId) => {
 			changes.tell(programmeId);
 			listeners.tell([programmeId]);

@@ -9,7 +9,7 @@ export interface Sample {
 	liveBytes: number | null;
 	delivered: number;
 	/** In the hands of the process: what it holds in memory of its queue. */
-	held: number;
+	inHand: number;
 }
 
 export interface Watch {
@@ -50,7 +50,7 @@ export function watchMetrics({ metricsUrl, liveHeap, loadMs, onSample }: WatchOp
 			residentBytes: readValue(text, "process_resident_memory_bytes"),
 			liveBytes: null,
 			delivered: readValue(text, 'ringback_deliveries_finished_total{state="delivered"}'),
-			held: readValue(text, "ringback_held"),
+			inHand: readValue(text, "ringback_in_hand"),
 		};
 	}
 

@@ -35,7 +35,7 @@ const DRAIN_SECONDS = 90;
 /** More than that is not the machine's doing. */
 const MAX_RETRYING_SHARE = 0.05;
 /** The rest of a hanging shop's backlog waits in the database: in memory there is what is in flight. */
-const MAX_HELD_PER_HANGING_SHOP = 8;
+const MAX_IN_HAND_PER_HANGING_SHOP = 8;
 const POLL_MS = 50;
 
 export const loadProof: Proof = {
@@ -167,12 +167,13 @@ async function drain(setup: Setup, intake: Intake, watch: Watch, limitMs: number
 	const owed = intake.answered.slice(hanging).reduce((sum, { events }) => sum + events.size, 0);
 	const startedMs = performance.now();
 	for (;;) {
-		const { delivered, held } = await watch.read();
+		const { delivered, inHand } = await watch.read();
 		const tookMs = performance.now() - startedMs;
 		const missing = Math.max(0, owed - delivered);
 		if (missing === 0 || tookMs > limitMs) {
-			const mayHold = hanging * MAX_HELD_PER_HANGING_SHOP + missing;
-			if (held > mayHold) throw new Error(`${held} deliveries are held in memory, where ${mayHold} may be`);
+			const mostInHand = hanging * MAX_IN_HAND_PER_HANGING_SHOP + missing;
+			if (inHand > mostInHand)
+				throw new Error(`${inHand} deliveries are in hand, where ${mostInHand} may be`);
 			return tookMs / SECOND_MS;
 		}
 		await timePasses(POLL_MS);
@@ -188,7 +189,7 @@ async function stopService({ service }: Setup): Promise<void> {
 	if (complaints.length > 0) throw new Error(`the service complained: ${complaints.slice(0, 3).join("\n")}`);
 }
 
-function describeSample({ atMs, delivered, held, residentBytes }: Sample, { latenciesMs }: Intake): string {
+function describeSample({ atMs, delivered, inHand, residentBytes }: Sample, { latenciesMs }: Intake): string {
 	const answered = `${Math.round(atMs / SECOND_MS)} s: ${latenciesMs.length} answered`;
-	return `${answered}, ${delivered} delivered, ${held} held, ${describeBytes(residentBytes)} resident`;
+	return `${answered}, ${delivered} delivered, ${inHand} in hand, ${describeBytes(residentBytes)} resident`;
 }

@@ -150,8 +150,8 @@ export class ServiceProcess implements Owner {
 
 	/** What waits is then next, when the answer is heard: long after the last renewal, and before any pass. */
 	#maybeStall(): void {
-		const { held, inFlight } = this.#engine.counters;
-		if (this.stallWhenSendingMs === 0 || held === inFlight) return;
+		const { inHand, inFlight } = this.#engine.counters;
+		if (this.stallWhenSendingMs === 0 || inHand === inFlight) return;
 		this.stalledUntilMs = this.#site.timeline.nowMs + this.stallWhenSendingMs;
 		this.stallWhenSendingMs = 0;
 	}

@@ -11,7 +11,7 @@ export const DELAYS_MS: readonly number[] = [60, 300, 1_800, 7_200, 21_600, 86_4
 	(seconds) => seconds * 1_000,
 );
 
-/** A clean stop gives back what is held and stores what came in: it leaves no lease, lane or delivery in hand. */
+/** A clean stop gives back what waits and stores what came in: it leaves no lease, lane or delivery in hand. */
 export function auditCleanStop(database: DatabaseSync, engineIds: ReadonlySet<number>): void {
 	const rows = database
 		.prepare(

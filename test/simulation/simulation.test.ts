@@ -23,7 +23,7 @@ test(`${SEEDS} seeds of faults break no promise, and everything due ends`, async
 });
 
 test("a seed that once found a defect finds none any more", async () => {
-	// A held delivery went to a URL that had been replaced almost two seconds before.
+	// A delivery in hand went to a URL that had been replaced almost two seconds before.
 	await simulate(5_948);
 	// A result that came too late was counted beside the one of whoever had sent it again.
 	await simulate(100_675);

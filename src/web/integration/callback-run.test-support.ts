@@ -28,7 +28,7 @@ export async function runCallbacks(
 	const secret = openSecret(sealingKey, programme.id, target.sealedSecret) ?? "";
 	const lane = {
 		url: url.value.href,
-		target: url.value.target,
+		pathAndQuery: url.value.target,
 		endpointId: target.endpointId,
 		key: signingKey(secret),
 	};
