@@ -99,11 +99,11 @@ test("three shops whose servers come over plain HTTP are enough", async (t) => {
 	const site = await openTestSite(t, UNSET);
 	const staff = await site.signIn(await site.addStaff());
 	const api = createApp(site.deps);
-	const env = { incoming: { url: "/v1/conversions", socket: { remoteAddress: "203.0.113.7" } } };
+	const headers = { host: "api.ringback.example" };
+	const env = { incoming: { url: "/v1/conversions", headers, socket: { remoteAddress: "203.0.113.7" } } };
 	for (let n = 0; n < 3; n++) {
 		doesNotMatch((await staff.open("/programmes", { host: "localhost" })).text, HEADING, `after ${n}`);
 		const { credentials } = await makeShop(site.deps);
-		const headers = { host: "api.ringback.example" };
 		const request = signedRequest("GET", "/v1/conversions", credentials, { nowMs: START_MS, headers });
 		equal((await api.request(request, undefined, env)).status, 200);
 	}
