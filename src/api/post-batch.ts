@@ -81,9 +81,10 @@ function parseItems(call: SignedCall): Result<readonly unknown[]> {
 	if (!fields.ok) return fields;
 	const { items } = fields.value;
 	if (items.length >= 1 && items.length <= MAX_ITEMS) return succeed(items);
+	const cure = items.length === 0 ? "Send at least one." : "Nothing was taken: send them in several calls.";
 	return refuse(
 		"invalid_field",
-		`items must have 1 to ${MAX_ITEMS} entries, and there are ${items.length}. Nothing was taken: send them in several calls.`,
+		`items must have 1 to ${MAX_ITEMS} entries, and there are ${items.length}. ${cure}`,
 		"items",
 	);
 }

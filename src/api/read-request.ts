@@ -124,7 +124,7 @@ function describeIssue(issue: z.core.$ZodIssue | undefined, known: readonly stri
 		return fault("unknown_field", `${name} is not a field here. Known are ${known.join(", ")}.`, name);
 	}
 	const field = issue?.path[0]?.toString();
-	if (field === undefined) return fault("malformed_json", "The body must be a JSON object: { … }.");
+	if (field === undefined) return fault("malformed_json", "Send a JSON object here: { … }.");
 	const expected = issue?.code === "invalid_type" ? issue.expected : "valid value";
 	const article = /^[aeiou]/.test(expected) ? "an" : "a";
 	if (issue?.input === undefined) {
