@@ -1,5 +1,6 @@
-// The work nobody asks for: the approval window, expiry of parked conversions, jobs of many decisions, mail, retention.
-// Each chore runs by itself, never twice at once, and its failure is logged, written into the book and tried again.
+// The work nobody asks for: the approval window, expiry of parked conversions, what a removed URL leaves pending, jobs of
+// many decisions, mail, retention. Each chore runs by itself, never twice at once, and its failure is logged, written into
+// the book and tried again.
 
 import { type TellDeps, tellChanges } from "./accounts/tell-changes.ts";
 import { type MailOwnersDeps, mailOwners } from "./callbacks/mail-owners.ts";
@@ -13,6 +14,7 @@ import type { Status } from "./domain/conversion.ts";
 import { DAY_MS } from "./domain/time.ts";
 import type { Clock, Log, Mailer } from "./ports.ts";
 import {
+	findOldestCancellation,
 	findOldestPastRetention,
 	findOldestUnmailed,
 	findOldestUntold,
@@ -20,6 +22,7 @@ import {
 } from "./store/backlogs.ts";
 import { pruneJobs } from "./store/bulk-jobs.ts";
 import { pruneCallbackHours } from "./store/callback-hours.ts";
+import { cancelAllRemoved } from "./store/cancellations.ts";
 import { findOldestEndedWindow } from "./store/conversions.ts";
 import { pruneUses } from "./store/limit-counts.ts";
 import { pruneMails } from "./store/mail-queue.ts";
@@ -77,6 +80,12 @@ export function startChores(deps: ChoresDeps): Chores {
 	const chores = [
 		startChore(deps, "approvals", (isStopping) => approveDue(deps, isStopping), endedSince("RECORDED")),
 		startChore(deps, "expiries", (isStopping) => expireParked(deps, isStopping), endedSince("PARKED")),
+		startChore(
+			deps,
+			"cancellations",
+			(isStopping) => cancelAllRemoved(store, clock, isStopping),
+			() => findOldestCancellation(store.db, clock.nowMs()),
+		),
 		startChore(deps, "nonces", () => pruneNonces(store, clock.nowMs())),
 		startChore(deps, "limits", () => pruneUses(store.db, clock.nowMs())),
 		startChore(deps, "sessions", () => pruneSignIn(store.db, clock.nowMs())),

@@ -2,13 +2,18 @@
 
 import { type Result, succeed } from "../domain/fault.ts";
 import { judgeHost, parsePostbackUrl } from "../domain/postback-url.ts";
+import { SECOND_MS } from "../domain/time.ts";
 import type { AddressPolicy, Log, LookUp, Transport } from "../ports.ts";
 import { noteAudit } from "../store/audit.ts";
+import { type Cancelled, cancelRemoved } from "../store/cancellations.ts";
+import { findOldestPending, MAX_COUNTED_PENDING } from "../store/delivery-health.ts";
 import { removeEndpoint } from "../store/endpoint-removal.ts";
-import { holdStill } from "../store/lanes.ts";
 import { presentUrl, setEndpoint } from "../store/programmes.ts";
 import type { AccountsDeps } from "./deps.ts";
-import { changeLocked, type LockedProgramme } from "./programmes.ts";
+import { changeLocked } from "./programmes.ts";
+
+/** How long a person waits for deliveries to be cancelled: some ten thousand of them. */
+const CANCELLING_MS = 1.5 * SECOND_MS;
 
 export interface PostbackUrlDeps extends Pick<AccountsDeps, "store" | "clock"> {
 	transport: Pick<Transport, "lookUp">;
@@ -51,22 +56,28 @@ export async function savePostbackUrl(
 	});
 }
 
-/** Resolves to how many pending deliveries were cancelled. */
+/**
+ * From the first transaction on nothing more is sent, and what is pending is cancelled in batches: here for as long as a
+ * person waits, the rest by a chore.
+ */
 export async function removePostbackUrl(
 	deps: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
 	personId: number | null = null,
-): Promise<Result<number>> {
-	const remove = async ({ trx, programmeId, nowMs }: LockedProgramme): Promise<Result<number>> => {
+): Promise<Result<Cancelled>> {
+	const { store, clock } = deps;
+	const removed = await changeLocked(deps, programmePublicId, async ({ trx, programmeId, nowMs }) => {
 		const before = await presentUrl(trx, programmeId);
-		const count = await removeEndpoint(trx, programmeId, nowMs);
 		if (before !== undefined) {
-			const detail = `${count} pending deliveries cancelled`;
+			const { count } = await findOldestPending(trx, programmeId);
+			const detail = `${count}${count < MAX_COUNTED_PENDING ? "" : " or more"} deliveries were pending`;
 			await noteAudit(trx, { personId, programmeId, action: "postback_url.removed", detail }, nowMs);
 		}
-		return succeed(count);
-	};
-	return changeLocked(deps, programmePublicId, remove, holdStill);
+		return succeed(await removeEndpoint(trx, programmeId, nowMs));
+	});
+	if (!removed.ok) return removed;
+	const untilMs = clock.nowMs() + CANCELLING_MS;
+	return succeed(await cancelRemoved(store, clock, removed.value, () => clock.nowMs() >= untilMs));
 }
 
 function logRefusal(

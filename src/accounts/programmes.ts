@@ -17,13 +17,10 @@ export async function changeLocked<Value>(
 	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
 	work: (programme: LockedProgramme) => Promise<Result<Value>>,
-	/** What has to be locked before the programme. */
-	lockFirst: (trx: Db, programmeId: number) => Promise<unknown> = async () => undefined,
 ): Promise<Result<Value>> {
 	const programme = await findProgramme(store.db, programmePublicId);
 	if (programme === undefined) return unknownProgramme(programmePublicId);
 	const done = await store.transact(async (trx) => {
-		await lockFirst(trx, programme.id);
 		await lockProgramme(trx, programme.id);
 		return work({ trx, programmeId: programme.id, nowMs: clock.nowMs() });
 	});

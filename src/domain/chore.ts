@@ -21,6 +21,11 @@ export const CHORES = {
 		intervalMs: 10 * SECOND_MS,
 		undone: "Parked conversions that nobody confirmed are not expiring",
 	},
+	// How long what a removed URL leaves pending stays so, when the person's own request did not get to its end.
+	cancellations: {
+		intervalMs: 10 * SECOND_MS,
+		undone: "Deliveries to a removed Postback URL are not being cancelled",
+	},
 	// How long a job that another process left behind may go unnoticed, besides its claim.
 	bulk_decisions: { intervalMs: 10 * SECOND_MS, undone: "Decisions from files are not being worked off" },
 	// How long after a change its mail is written, at the latest.

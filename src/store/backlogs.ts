@@ -18,6 +18,19 @@ export async function findOldestPastRetention(
 	return ended.length === 0 ? null : Math.min(...ended) + retentionMs;
 }
 
+/** Removed Postback URLs of which something is still pending, and nobody is at work on it. */
+export async function findOldestCancellation(db: Db, nowMs: number): Promise<number | null> {
+	return firstOf(
+		await db
+			.selectFrom("cancellations")
+			.select("since_ms as sinceMs")
+			.where("claim_until_ms", "<=", nowMs)
+			.orderBy("since_ms")
+			.limit(1)
+			.executeTakeFirst(),
+	);
+}
+
 /** Notices that owners are to be mailed about. */
 export async function findOldestUnmailed(db: Db, nowMs: number): Promise<number | null> {
 	return firstOf(

@@ -20,14 +20,14 @@ export async function markDue(trx: Db, receiverIds: Iterable<number>, dueAtMs: n
 export interface StillLane {
 	/** Nobody's, and nothing in it is ever due: it was made for this. */
 	isEmpty: boolean;
-	/** Who has it, or null. */
-	engineId: number | null;
+	/** Who has it, and how long its lease is good; or null. */
+	engine: { id: number; goodUntilMs: number } | null;
 }
 
 /**
  * Until the transaction ends nobody leases this lane, and its engine begins no pass. The lane first, then its engine,
- * and both before the programme's row: a pass holds its engine's row and may wait for a programme's, and never waits
- * for a lane.
+ * and both before a programme's row: a pass holds its engine's row and may wait for a programme's, and never waits for
+ * a lane.
  */
 export async function holdStill(trx: Db, receiverId: number): Promise<StillLane> {
 	// The update changes nothing, and locks the lane on both databases. One statement: between two its engine could remove it.
@@ -39,38 +39,27 @@ export async function holdStill(trx: Db, receiverId: number): Promise<StillLane>
 		)
 		.returning(["engine_id", "next_due_ms"])
 		.executeTakeFirstOrThrow();
-	if (engineId !== null) {
-		await trx
-			.updateTable("engines")
-			.set((eb) => ({ held: eb.ref("held") }))
-			.where("id", "=", engineId)
-			.execute();
-	}
-	return { isEmpty: engineId === null && nextDueMs === NEVER_MS, engineId };
+	if (engineId === null) return { isEmpty: nextDueMs === NEVER_MS, engine: null };
+	const engine = await trx
+		.updateTable("engines")
+		.set((eb) => ({ held: eb.ref("held") }))
+		.where("id", "=", engineId)
+		.returning(["id", "good_until_ms as goodUntilMs"])
+		.executeTakeFirst();
+	return { isEmpty: false, engine: engine ?? null };
 }
 
-/** Of this receiver, what is in the engine's hands: in the queue as it was handed out. The lane is held still. */
-export async function listInHand(trx: Db, engineId: number, receiverId: number): Promise<number[]> {
+/** What is in the engine's hands: "id due" of each, for what is in the queue as it was handed out. The lane is held still. */
+export async function readInHand(trx: Db, engineId: number): Promise<Set<string>> {
 	const handouts = await trx
 		.selectFrom("handouts")
 		.select(["delivery_ids as ids", "dues"])
 		.where("engine_id", "=", engineId)
 		.execute();
-	const handedOut = handouts.flatMap(({ ids, dues }) => {
-		const dueAtMs = dues.split(",").map(Number);
-		return ids.split(",").map((id, index) => ({ id: Number(id), dueAtMs: dueAtMs[index] }));
-	});
-	if (handedOut.length === 0) return [];
-	const queued = await trx
-		.selectFrom("queue")
-		.select(["id", "due_at_ms"])
-		.where("receiver_id", "=", receiverId)
-		.where(
-			"id",
-			"in",
-			handedOut.map(({ id }) => id),
-		)
-		.execute();
-	const dueAtMs = new Map(queued.map((row) => [row.id, row.due_at_ms]));
-	return handedOut.filter((row) => dueAtMs.get(row.id) === row.dueAtMs).map(({ id }) => id);
+	return new Set(
+		handouts.flatMap(({ ids, dues }) => {
+			const dueAtMs = dues.split(",");
+			return ids.split(",").map((id, index) => `${id} ${dueAtMs[index]}`);
+		}),
+	);
 }

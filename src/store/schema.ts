@@ -9,6 +9,7 @@ import type { ConversionsTable, FeedStartTable, MovesTable } from "./tables/conv
 import type {
 	AttemptsTable,
 	CallbackHoursTable,
+	CancellationsTable,
 	DeliveriesTable,
 	EventsTable,
 	QueueTable,
@@ -45,6 +46,7 @@ export interface Schema {
 	events: EventsTable;
 	deliveries: DeliveriesTable;
 	queue: QueueTable;
+	cancellations: CancellationsTable;
 	engines: EnginesTable;
 	lanes: LanesTable;
 	handouts: HandoutsTable;

@@ -11,6 +11,7 @@ import { HOUR_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { findDeliveryDetail, listAttempts } from "../../src/store/attempt-list.ts";
 import { addCallbackCounts, listCallbackHours, pruneCallbackHours } from "../../src/store/callback-hours.ts";
+import { cancelRemoved } from "../../src/store/cancellations.ts";
 import { MAX_COUNTED_PENDING } from "../../src/store/delivery-health.ts";
 import { type DeliveryFilter, listDeliveries, newestProgress } from "../../src/store/delivery-list.ts";
 import { removeEndpoint } from "../../src/store/endpoint-removal.ts";
@@ -18,7 +19,7 @@ import { type InboundFilter, insertInboundCalls, listInboundCalls } from "../../
 import type { Programme } from "../../src/store/programmes.ts";
 import type { Settlement } from "../../src/store/queue.ts";
 import type { Store } from "../../src/store/store.ts";
-import { START_MS } from "../support/clock.ts";
+import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { insertDueEvents } from "../support/due-events.ts";
 import { addEngine, passInput, readAll, settle, takeDue, takeOne } from "../support/queue-rows.ts";
@@ -67,7 +68,8 @@ eachDatabase("the list of deliveries", (database) => {
 		deepEqual(await of("pending", 1), [[sixth], [fifth]], "what is due next first");
 		deepEqual(await of("delivered"), [[fourth]]);
 		deepEqual(await of("cancelled"), [[]]);
-		await store.transact((trx) => removeEndpoint(trx, programme.id, START_MS));
+		const removed = await store.transact((trx) => removeEndpoint(trx, programme.id, START_MS));
+		await cancelRemoved(store, createClock(), removed, () => false);
 		deepEqual(await of("cancelled"), [[sixth, fifth]]);
 	});
 

@@ -25,6 +25,7 @@ import {
 	listRepeatedConversions,
 	listRows,
 } from "../../src/store/bulk-rows.ts";
+import { cancelRemoved } from "../../src/store/cancellations.ts";
 import { listConversions } from "../../src/store/conversion-list.ts";
 import { tallySlice } from "../../src/store/conversion-tally.ts";
 import {
@@ -42,6 +43,7 @@ import {
 	listDeliveriesOfConversion,
 	newestProgress,
 } from "../../src/store/delivery-list.ts";
+import { removeEndpoint } from "../../src/store/endpoint-removal.ts";
 import { registerEngine } from "../../src/store/engines.ts";
 import { readIntegrationChecks } from "../../src/store/first-times.ts";
 import { type InboundFilter, listInboundCalls } from "../../src/store/inbound-calls.ts";
@@ -188,6 +190,17 @@ const READS: readonly Read[] = [
 	],
 	["audit entries to archive", [], (db, store) => listOldAuditEntries(within(store, db), 0, START_MS, 500)],
 	["deliveries past retention", [], (db) => findOldestPastRetention(db, 1, START_MS)],
+	...[LARGE, SMALL].map(
+		(programmeId): Read => [
+			`what is pending of programme ${programmeId}, whose URL was removed`,
+			["queue_by_due"],
+			async (db, store) => {
+				const removed = await removeEndpoint(db, programmeId, START_MS);
+				let pages = 0;
+				await cancelRemoved(within(store, db), createClock(), removed, () => ++pages > 2);
+			},
+		],
+	),
 	["mails that are overdue", ["notices_to_mail"], (db) => findOldestUnmailed(db, START_MS)],
 	["jobs that wait", ["bulk_jobs_to_do"], (db) => findOldestWaitingJob(db, START_MS)],
 	["notices to be mailed", ["notices_to_mail"], (db) => findNoticesToMail(db, START_MS - 1)],

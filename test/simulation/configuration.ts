@@ -13,6 +13,7 @@ import type { Result } from "../../src/domain/fault.ts";
 import { openSecret } from "../../src/domain/sealing.ts";
 import type { LookUp } from "../../src/ports.ts";
 import { findPreparedSecret } from "../../src/store/signing-secrets.ts";
+import type { Store } from "../../src/store/store.ts";
 import { createLog } from "../support/log.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import { demand } from "./broken.ts";
@@ -112,10 +113,19 @@ export function createConfiguration(site: ConfigurationSite): Configuration {
 	}
 
 	async function remove(process: ServiceProcess, programme: ProgrammeRecord): Promise<void> {
-		const result = await answerOrNothing(() => removePostbackUrl(process, programme.publicId));
+		// In force from the first commit on, while what is pending is still being cancelled.
+		const store: Store = {
+			...process.store,
+			announceChange(programmeId) {
+				site.readProgramme(programme);
+				demandInForce(programme, "urls", null);
+				process.store.announceChange(programmeId);
+			},
+		};
+		const { clock } = process;
+		const result = await answerOrNothing(() => removePostbackUrl({ store, clock }, programme.publicId));
 		site.readProgramme(programme);
 		note("remove", programme, result);
-		if (result?.ok === true) demandInForce(programme, "urls", null);
 	}
 
 	function note(what: string, programme: ProgrammeRecord, result: Result<unknown> | null): void {

@@ -165,8 +165,9 @@ export class ShopProgramme {
 		expectValue(await savePostbackUrl(this.#running.service, this.programId, url));
 	}
 
+	/** Resolves to how many deliveries were cancelled at once. */
 	async removeUrl(): Promise<number> {
-		return expectValue(await removePostbackUrl(this.#running.service, this.programId));
+		return expectValue(await removePostbackUrl(this.#running.service, this.programId)).count;
 	}
 
 	/** Resolves to the secret that came with it, null for every key but the first. */

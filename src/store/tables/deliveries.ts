@@ -54,6 +54,19 @@ export interface QueueTable {
 	seq: number;
 }
 
+/**
+ * A Postback URL was removed, and what was pending of earlier epochs is not all cancelled yet. One row a receiver, until
+ * nothing is left: see cancellations.ts.
+ */
+export interface CancellationsTable {
+	receiver_id: number;
+	/** Everything of an earlier epoch goes. */
+	epoch: number;
+	since_ms: number;
+	/** Somebody is at work on it until then. */
+	claim_until_ms: number;
+}
+
 export type AttemptResult = "answered" | "timeout" | "network-error" | "forbidden-address" | "interrupted";
 
 export interface AttemptsTable {
@@ -115,6 +128,8 @@ export function deliveryTables({
 			id ${givenId}, receiver_id bigint not null, due_at_ms bigint not null,
 			endpoint_epoch integer not null, run integer not null, counted integer not null, seq integer not null) ${churned}`,
 		"create index queue_by_due on queue (receiver_id, due_at_ms, id)",
+		`create table cancellations (
+			receiver_id ${givenId}, epoch integer not null, since_ms bigint not null, claim_until_ms bigint not null) ${churned}`,
 		`create table attempts (
 			delivery_id bigint not null, seq integer not null, programme_id bigint not null,
 			run integer not null, result text not null,

@@ -13,6 +13,7 @@ import { judgeTestDecision, parseMove, sideOf } from "../../conversions/decision
 import { sendTestConversion, type TestSent, walkTestConversion } from "../../conversions/send-test.ts";
 import type { Fault, Result } from "../../domain/fault.ts";
 import { attemptsInWords } from "../../domain/retry.ts";
+import type { Cancelled } from "../../store/cancellations.ts";
 import { findOldestPending } from "../../store/delivery-health.ts";
 import { STATUS_WORDS } from "../components/conversion-words.ts";
 import { countOf } from "../components/text.ts";
@@ -87,9 +88,14 @@ export async function saveUrl(c: WebContext, deps: WebDeps): Promise<Response> {
 export async function removeUrl(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { programme, personId } = whoAndWhere(c);
 	const removed = await removePostbackUrl(deps, programme.public_id, personId);
-	const cancelled =
-		removed.ok && removed.value > 0 ? ` ${deliveriesAre(removed.value, "was", "were")} cancelled.` : "";
-	return finish(c, removed, `The Postback URL is removed: nothing more is sent.${cancelled}`);
+	const rest = removed.ok ? tellCancelled(removed.value) : "";
+	return finish(c, removed, `The Postback URL is removed: nothing more is sent.${rest}`);
+}
+
+function tellCancelled({ count, isComplete }: Cancelled): string {
+	if (count === 0) return isComplete ? "" : " What is still pending is being cancelled.";
+	const cancelled = ` ${deliveriesAre(count, "was", "were")} cancelled`;
+	return isComplete ? `${cancelled}.` : `${cancelled} so far; the rest follow by themselves.`;
 }
 
 export async function sendTest(c: WebContext, deps: WebDeps): Promise<Response> {

@@ -174,6 +174,35 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 		breaks: ["3 one end or a due time"],
 	},
 	{
+		name: "a URL that is removed without a new epoch",
+		edits: [
+			{
+				file: "store/endpoint-removal.ts",
+				find: 'eb("endpoint_epoch", "+", 1)',
+				put: 'eb("endpoint_epoch", "+", 0)',
+			},
+		],
+		breaks: ["the URL and secret of now", "everything due ends"],
+	},
+	{
+		name: "a removal that cancels what is in hand",
+		edits: [
+			{ file: "store/cancellations.ts", find: "=> !inHand.has(", put: "=> inHand !== null || inHand.has(" },
+		],
+		breaks: [OWN_LEASE],
+	},
+	{
+		name: "a removal whose rest nobody takes up",
+		edits: [
+			{
+				file: "store/cancellations.ts",
+				find: "if (cancellation === undefined) return;",
+				put: "if (cancellation !== null) return;",
+			},
+		],
+		breaks: ["everything due ends"],
+	},
+	{
 		name: "a failure without its date",
 		edits: [
 			{

@@ -1,0 +1,279 @@
+// Removing a Postback URL on both databases: from the commit on nothing more goes out, and what was pending is cancelled
+// in batches that hold nobody up, whoever dies meanwhile.
+
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { test } from "node:test";
+import { removePostbackUrl } from "../../src/accounts/postback-url.ts";
+import { createPass } from "../../src/callbacks/pass.ts";
+import { SECOND_MS } from "../../src/domain/time.ts";
+import { createRandom } from "../../src/outside/random.ts";
+import { findOldestCancellation } from "../../src/store/backlogs.ts";
+import {
+	type Cancellation,
+	type Cancelled,
+	cancelAllRemoved,
+	cancelRemoved,
+} from "../../src/store/cancellations.ts";
+import { removeEndpoint } from "../../src/store/endpoint-removal.ts";
+import { programmesOwedEvents } from "../../src/store/outbox.ts";
+import { findProgramme, type Programme, presentUrl, setEndpoint } from "../../src/store/programmes.ts";
+import { LEASE_MS } from "../../src/store/queue.ts";
+import type { Store } from "../../src/store/store.ts";
+import { createClock, START_MS } from "../support/clock.ts";
+import { eachDatabase } from "../support/databases.ts";
+import { insertDueEvents } from "../support/due-events.ts";
+import { addPending, countPending, demandNoLimbo, readDelivery } from "../support/pending-rows.ts";
+import { laneHolder, passInput, settle, takeOne } from "../support/queue-rows.ts";
+import {
+	addConversion,
+	addDeliveries,
+	addDelivery,
+	addProgramme,
+	newOwedEvent,
+	retried,
+} from "../support/rows.ts";
+import { expectValue } from "../support/shop-account.ts";
+
+const NOW_MS = START_MS + 5;
+/** After this somebody else takes up what a process that died has left. */
+const CLAIM_MS = 30 * SECOND_MS;
+const IN_HAND_MS = 5 * SECOND_MS;
+const never = () => false;
+
+eachDatabase("removing a URL", (database) => {
+	test("what is pending is cancelled, the epoch rises, and nothing more is owed", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const other = await addProgramme(store);
+		const ids = await addDeliveries(store, programme, START_MS, START_MS + 60_000);
+		const untouched = await addDelivery(store, other);
+		deepEqual(await remove(store, programme), { count: 2, isComplete: true });
+		equal(await presentUrl(store.db, programme.id), undefined);
+		equal((await findProgramme(store.db, programme.public_id))?.endpoint_epoch, 1);
+		for (const id of ids) deepEqual(await readDelivery(store, id), ["cancelled", NOW_MS, false]);
+		deepEqual(await readDelivery(store, untouched), ["pending", null, true]);
+		equal((await programmesOwedEvents(store.db, [programme.id])).size, 0);
+		deepEqual(await waiting(store), []);
+	});
+
+	test("the URL of a shop that is owed nothing leaves no lane and nothing to do behind", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const removed = await removePostbackUrl({ store, clock: createClock() }, programme.public_id);
+		deepEqual(expectValue(removed), { count: 0, isComplete: true });
+		const lanes = store.db.selectFrom("lanes").select("receiver_id");
+		deepEqual(await lanes.where("receiver_id", "=", programme.id).execute(), []);
+		deepEqual(await waiting(store), []);
+	});
+
+	test("the audit log says how many were pending", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		await addDeliveries(store, programme, START_MS, START_MS);
+		expectValue(await removePostbackUrl({ store, clock: createClock() }, programme.public_id));
+		const entries = store.db.selectFrom("audit_entries").select(["action", "detail"]);
+		deepEqual(
+			(await entries.where("programme_id", "=", programme.id).execute()).map((row) => ({ ...row })),
+			[{ action: "postback_url.removed", detail: "2 deliveries were pending" }],
+		);
+	});
+
+	test("a delivery in hand is left to its engine, and cancelled by the chore when it was given back", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const [inHand = 0, other = 0] = await addDeliveries(store, programme, START_MS, START_MS + 1);
+		const delivery = await takeOne(store, programme.id, START_MS);
+		deepEqual(await remove(store, programme), { count: 1, isComplete: false });
+		deepEqual(await readDelivery(store, inHand), ["pending", null, true]);
+		deepEqual(await readDelivery(store, other), ["cancelled", NOW_MS, false]);
+		await settle(store, retried(delivery, START_MS + 60_000));
+		await chore(store, NOW_MS);
+		deepEqual(await readDelivery(store, inHand), ["pending", null, true], "it is put off for a while");
+		await chore(store, NOW_MS + IN_HAND_MS);
+		deepEqual(await readDelivery(store, inHand), ["cancelled", NOW_MS + IN_HAND_MS, false]);
+		deepEqual(await waiting(store), []);
+	});
+
+	test("however much its engine has in hand, a batch is cancelled", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const [, other = 0] = await addDeliveries(store, programme, START_MS, START_MS + 1);
+		await takeOne(store, programme.id, START_MS);
+		const engineId = (await laneHolder(store, programme.id)) ?? 0;
+		// More than a statement may have parameters.
+		const many = Array.from({ length: 70_000 }, (_, n) => n + 10_000_000);
+		const handout = { engine_id: engineId, number: 1_000_000, at_ms: START_MS };
+		await store.db
+			.insertInto("handouts")
+			.values({ ...handout, delivery_ids: many.join(), dues: many.join() })
+			.execute();
+		deepEqual(await remove(store, programme), { count: 1, isComplete: false });
+		deepEqual(await readDelivery(store, other), ["cancelled", NOW_MS, false]);
+		await store.db.deleteFrom("handouts").where("engine_id", "=", engineId).execute();
+		await chore(store, NOW_MS + IN_HAND_MS);
+	});
+
+	test("a URL that is saved again meanwhile keeps its own deliveries", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const old = await addDelivery(store, programme, START_MS + 60_000);
+		const removed = await store.transact((trx) => removeEndpoint(trx, programme.id, NOW_MS));
+		await store.transact((trx) => setEndpoint(trx, programme.id, "https://shop.example/new", NOW_MS));
+		const fresh = await addOwed(store, programme, 1);
+		deepEqual(await cancelRemoved(store, createClock(NOW_MS), removed, never), {
+			count: 1,
+			isComplete: true,
+		});
+		deepEqual(await readDelivery(store, old), ["cancelled", NOW_MS, false]);
+		deepEqual(await readDelivery(store, fresh), ["pending", null, true]);
+	});
+
+	test("a URL that is removed again while the first removal is at work is cancelled by the second", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const old = await addPending(store, programme, 1_200);
+		const first = await store.transact((trx) => removeEndpoint(trx, programme.id, NOW_MS));
+		let second: Cancellation | undefined;
+		const removeAgain = once(async () => {
+			second = await store.transact((trx) => removeEndpoint(trx, programme.id, NOW_MS + 1));
+		});
+		const began = await cancelRemoved(hooked(store, removeAgain), createClock(NOW_MS), first, never);
+		deepEqual(began, { count: 1_000, isComplete: false }, "it stops when it sees the second");
+		ok(second !== undefined);
+		const ended = await cancelRemoved(store, createClock(NOW_MS + 1), second, never);
+		deepEqual(ended, { count: 200, isComplete: true });
+		equal(await countPending(store, programme), 0);
+		equal(old, 1_200);
+		deepEqual(await waiting(store), []);
+	});
+
+	test("what a process leaves behind that is killed in the middle, or runs out of time, the chore finishes", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		await addPending(store, programme, 1_700);
+		const removed = await store.transact((trx) => removeEndpoint(trx, programme.id, NOW_MS));
+		let batches = 0;
+		const dying: Store = {
+			...store,
+			transact: (work) =>
+				store.transact(async (trx) => {
+					const done = await work(trx);
+					if (++batches > 1) throw new Error("killed");
+					return done;
+				}),
+		};
+		await rejects(cancelRemoved(dying, createClock(NOW_MS), removed, never), /killed/);
+		equal(await countPending(store, programme), 1_200);
+		await demandNoLimbo(store, programme);
+		await chore(store, NOW_MS + CLAIM_MS - 1);
+		equal(await countPending(store, programme), 1_200, "somebody may be at work on it");
+		equal(await findOldestCancellation(store.db, NOW_MS + CLAIM_MS - 1), null);
+		equal(await findOldestCancellation(store.db, NOW_MS + CLAIM_MS), NOW_MS);
+		// A worker that is stopped after a batch lets another go on at once.
+		let looks = 0;
+		await cancelAllRemoved(store, createClock(NOW_MS + CLAIM_MS), () => ++looks > 2);
+		equal(await countPending(store, programme), 700);
+		await chore(store, NOW_MS + CLAIM_MS);
+		equal(await countPending(store, programme), 0);
+		await demandNoLimbo(store, programme);
+		deepEqual(await waiting(store), []);
+	});
+
+	test("of an engine that has fallen silent the lane is left alone until somebody has taken over", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const [inHand = 0, other = 0] = await addDeliveries(store, programme, START_MS, START_MS + 1);
+		await takeOne(store, programme.id, START_MS);
+		const lapsedMs = START_MS + LEASE_MS + 1;
+		deepEqual(await remove(store, programme, lapsedMs), { count: 0, isComplete: false });
+		while ((await store.transact((trx) => store.queue.takeOver(trx, lapsedMs))) !== null);
+		await chore(store, lapsedMs + IN_HAND_MS);
+		for (const id of [inHand, other])
+			deepEqual(await readDelivery(store, id), ["cancelled", lapsedMs + IN_HAND_MS, false]);
+	});
+
+	test("tens of thousands are cancelled while the engine's passes go on: none waits for more than a batch or two", async () => {
+		const { store, rival } = database;
+		const programme = await addProgramme(store);
+		await takeOneOf(store, programme);
+		const engineId = (await laneHolder(store, programme.id)) ?? 0;
+		await addPending(store, programme, 20_000);
+		let batches = 0;
+		const counting: Store = {
+			...store,
+			transact: async (work) => {
+				const done = await store.transact(work);
+				batches++;
+				return done;
+			},
+		};
+		const removed = await store.transact((trx) => removeEndpoint(trx, programme.id, NOW_MS));
+		const clock = {
+			...createClock(NOW_MS),
+			yieldLoop: () => new Promise<void>((done) => setImmediate(done)),
+		};
+		let isDone = false;
+		const cancelling = cancelRemoved(counting, clock, removed, never).finally(() => {
+			isDone = true;
+		});
+		const waits: number[] = [];
+		while (!isDone) {
+			const before = batches;
+			await createPass(rival, createRandom())(passInput(engineId, START_MS));
+			waits.push(batches - before);
+			await clock.yieldLoop();
+		}
+		deepEqual(await cancelling, { count: 20_000, isComplete: false });
+		equal(batches, 41);
+		ok(waits.length >= 10, `only ${waits.length} passes came through`);
+		ok(Math.max(...waits) <= 3, `a pass waited for ${Math.max(...waits)} batches`);
+		await demandNoLimbo(store, programme);
+	});
+});
+
+async function remove(store: Store, { id }: Programme, nowMs = NOW_MS): Promise<Cancelled> {
+	const removed = await store.transact((trx) => removeEndpoint(trx, id, nowMs));
+	return cancelRemoved(store, createClock(nowMs), removed, never);
+}
+
+function chore(store: Store, nowMs: number): Promise<void> {
+	return cancelAllRemoved(store, createClock(nowMs), never);
+}
+
+/** Runs `work` after every transaction. */
+function hooked(store: Store, work: () => Promise<void>): Store {
+	return {
+		...store,
+		async transact(batch) {
+			const done = await store.transact(batch);
+			await work();
+			return done;
+		},
+	};
+}
+
+function once(work: () => Promise<void>): () => Promise<void> {
+	let isDone = false;
+	return async () => {
+		if (isDone) return;
+		isDone = true;
+		await work();
+	};
+}
+
+async function takeOneOf(store: Store, programme: Programme): Promise<void> {
+	await addDelivery(store, programme);
+	await takeOne(store, programme.id, START_MS);
+}
+
+async function addOwed(store: Store, programme: Programme, endpointEpoch: number): Promise<number> {
+	const conversion = await addConversion(store, programme.id);
+	const owed = { ...newOwedEvent(programme, conversion.id), endpointEpoch };
+	await store.transact((trx) => insertDueEvents(trx, [owed], START_MS));
+	const made = store.db.selectFrom("deliveries").select("id").where("public_id", "=", owed.deliveryPublicId);
+	return (await made.executeTakeFirstOrThrow()).id;
+}
+
+function waiting(store: Store): Promise<unknown[]> {
+	return store.db.selectFrom("cancellations").selectAll().execute();
+}
