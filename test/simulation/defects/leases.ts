@@ -114,7 +114,7 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 			},
 		],
 		breaks: ["everything due ends"],
-		seenWith: 15,
+		seenWith: 4,
 	},
 	{
 		name: "what is pending outlives the removal of its URL",
