@@ -124,6 +124,12 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 				find: "if (delivery.endpointEpoch < endpointEpoch) {",
 				put: "if (delivery.endpointEpoch < endpointEpoch - 1_000) {",
 			},
+			// Or the chore would be there first.
+			{
+				file: "store/cancellations.ts",
+				find: "({ epoch }) => epoch < cancellation.epoch",
+				put: "({ epoch }) => epoch < cancellation.epoch - 1_000",
+			},
 		],
 		breaks: ["the URL and secret of now", "everything due ends"],
 	},
