@@ -7,9 +7,9 @@ import { type Result, succeed } from "../domain/fault.ts";
 import type { Programme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
 import { type Answer, decidedAnswer, type Outcome } from "./answers.ts";
-import type { IntakeCall } from "./intake.ts";
 import { parseJson, type RawBody } from "./read-request.ts";
 import { mentionedOrderId } from "./sale-fields.ts";
+import type { IntakeCall } from "./store-calls.ts";
 
 /** A call whose signature is good; its nonce is yet to be accepted, inside the transaction. */
 export interface SignedCall extends RawBody {

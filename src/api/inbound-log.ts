@@ -105,7 +105,7 @@ export function createRefusalLog({
 }: {
 	store: Pick<Store, "db">;
 	log: Log;
-	clock: Pick<Clock, "yieldLoop">;
+	clock: Clock;
 }): RefusalLog {
 	const blocks = createKeptBudgets(BLOCK_REFUSALS, MAX_KEPT_BUDGETS);
 	const programmes = createKeptBudgets(PROGRAMME_REFUSALS, MAX_KEPT_BUDGETS);

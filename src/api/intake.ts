@@ -1,124 +1,161 @@
-// Calls that report or decide, stored together: ONE transaction for all that wait.
+// Calls that report or decide, stored together: ONE transaction for all that wait (store-calls.ts).
 //
-//   calls ─▶ wait ─▶ nonces · requests judged, moves and owed events · inbound log · first times, use of keys
-//         ─▶ commit ─▶ engines told ─▶ every caller answered
+//   calls ─▶ wait, by programme ─▶ batch ─▶ commit ─▶ engines told ─▶ every caller answered
+//                 │                  └─▶ failed: tried again in parts, see workOn
+//                 └─▶ no place, or no turn in time: 503, and nothing was done
 //
-// Alone, a call starts at once; what arrives while a batch is at work is the next batch. Each call has an outcome or a
-// refusal of its own. A batch that fails is tried one by one, so that a call which cannot be stored fails by itself.
-// Nobody is answered before the commit, and a call that failed on our side has not spent its nonce.
+// Alone, a call starts at once; what arrives while a batch is at work is the next batch. Programmes take turns, so that
+// what one of them sends, or a row of its that somebody holds, is not the others' trouble. Nobody is answered before the
+// commit, and a call that failed on our side has not spent its nonce.
 
-import { acceptNonces, type Caller, noteCallers } from "../accounts/identify-caller.ts";
 import type { KnownCallers } from "../accounts/known-callers.ts";
-import type { Decided, InTransaction } from "../conversions/deps.ts";
-import { judgeAndMove, type OrderRequest } from "../conversions/judge-and-move.ts";
+import type { InTransaction } from "../conversions/deps.ts";
 import { type Fault, fault, type Result } from "../domain/fault.ts";
+import { SECOND_MS } from "../domain/time.ts";
 import type { Log } from "../ports.ts";
 import { createBatches } from "../store/batches.ts";
-import { type FirstTime, noteFirstTimes } from "../store/first-times.ts";
-import { insertInboundCalls } from "../store/inbound-calls.ts";
-import type { Programme } from "../store/programmes.ts";
-import type { Db, Store } from "../store/store.ts";
+import type { LockWaitMs, Store } from "../store/store.ts";
 import { isDatabaseUnavailable, waitedForLock, wasEndedForOthers } from "../store/unavailable.ts";
-import type { Answer, Outcome } from "./answers.ts";
-import type { InboundCall } from "./inbound-call.ts";
-import { acceptedEnd, inboundRow, refusedEnd } from "./inbound-log.ts";
+import type { Answer } from "./answers.ts";
+import { type IntakeCall, type Stored, storeCalls } from "./store-calls.ts";
 
-/** The requests of one transaction: enough that the commit's cost disappears, few enough that nobody waits long. */
+/**
+ * The single calls of one transaction, and the items of its bulk calls: enough that the commit's cost disappears, few
+ * enough that nobody waits long. A larger bulk call is the only one of its batch.
+ */
 export const MAX_BATCH_REQUESTS = 256;
 /** While one batch is being committed, the next is at work. */
 const LINES = 2;
 /** Eight batches: a second or two of work. Whoever comes then is better told to come again than left waiting. */
-export const MAX_WAITING_REQUESTS = 2_048;
+const MAX_WAITING_REQUESTS = 2_048;
 
-export interface IntakeCall {
-	inbound: InboundCall;
-	programme: Programme;
-	/** Null for a pixel, which anybody can call. */
-	caller: Caller | null;
-	/** For the inbound log. */
-	orderId: string | null;
-	/** None for a call that is refused for what it says. */
-	requests: readonly OrderRequest<Decided<Outcome>>[];
-	/** `results` are those of the requests, in their order. */
-	answer(results: readonly Result<Decided<Outcome>>[]): Result<Answer>;
-	/** What it is told whatever becomes of it: a browser gets its image. */
-	httpStatus?: number;
-}
+/** How many requests may wait, with the one that comes. What is left is for others, and a part of it for single calls. */
+export const WAITING_ROOM = {
+	single: { inAll: MAX_WAITING_REQUESTS, ofProgramme: MAX_WAITING_REQUESTS / 2 },
+	/** Of a programme: a bulk call of 500, and what may wait beside it. */
+	bulk: { inAll: (MAX_WAITING_REQUESTS * 3) / 4, ofProgramme: Math.floor(MAX_WAITING_REQUESTS / 3) },
+} as const;
+
+/** A caller who has heard nothing by then is told to come again, before it gives up by itself. */
+export const MAX_WAIT_MS = 3 * SECOND_MS;
+/** Of a service that stops: so that all are answered before their connections are closed. */
+export const MAX_WAIT_WHILE_STOPPING_MS = SECOND_MS;
+/** For how long the parts of a batch that failed are tried. */
+const MAX_TRYING_MS = 3 * SECOND_MS;
+/** As long as such a caller is asked to wait. Meanwhile its programme's calls go by themselves. */
+export const HELD_MS = 5 * SECOND_MS;
 
 export interface Intake {
 	/**
-	 * Undefined when too many wait: nothing was done. Otherwise resolves once the call and its row of the inbound log are
-	 * stored, and rejects when our side failed.
+	 * Undefined when there is no place, or no turn in time: nothing was done. Otherwise resolves once the call and its row
+	 * of the inbound log are stored, and rejects when our side failed.
 	 */
-	take(call: IntakeCall): Promise<Result<Answer>> | undefined;
+	take(call: IntakeCall): Promise<Result<Answer> | undefined>;
 }
 
 export interface IntakeDeps extends InTransaction {
 	store: Pick<Store, "transact" | "announceDue">;
 	log: Log;
 	callers: Pick<KnownCallers, "forget">;
+	stopSignal?: AbortSignal | undefined;
 }
 
-type Ended = { ok: true; result: Result<Answer> } | { ok: false; error: unknown };
-
-type Tried =
-	| { ok: true; results: readonly Result<Answer>[] }
+type Failed =
 	/** `isUncertain`: it failed during the commit, and nobody knows whether it is stored. */
-	| { ok: false; error: unknown; isUncertain: boolean };
+	{ ok: false; error: unknown; isUncertain: boolean };
 
-interface Stored {
-	results: readonly Result<Answer>[];
-	owedProgrammeIds: readonly number[];
-	/** Of these something was written that is kept in memory. */
-	notedProgrammeIds: readonly number[];
+type Tried = { ok: true; results: readonly Result<Answer>[] } | Failed;
+
+/** Undefined: there was no time for it. */
+type Ended = { ok: true; result: Result<Answer> } | Failed | undefined;
+
+interface NumberedCall {
+	call: IntakeCall;
+	/** Its place in the batch. */
+	index: number;
 }
 
 export function createIntake(deps: IntakeDeps): Intake {
-	const { store, clock, log, callers } = deps;
-	const batches = createBatches(clock, workOn, {
+	const { store, clock, log, callers, stopSignal } = deps;
+	/** Programmes of which somebody held a row not long ago, and until when they are set apart. */
+	const heldUntilMs = new Map<unknown, number>();
+	const batches = createBatches<IntakeCall, Ended>(clock, workOn, {
 		maxSize: MAX_BATCH_REQUESTS,
 		sizeOf,
+		groupOf: ({ programme }) => programme.id,
+		isApart: (programmeId) => (heldUntilMs.get(programmeId) ?? 0) > clock.nowMs(),
 		lines: LINES,
+		maxWaitMs: MAX_WAIT_MS,
+	});
+	stopSignal?.addEventListener("abort", () => batches.shortenWait(MAX_WAIT_WHILE_STOPPING_MS), {
+		once: true,
 	});
 
-	async function workOn(calls: readonly IntakeCall[]): Promise<readonly Ended[]> {
-		const tried = await tryTogether(calls);
-		if (tried.ok) return tried.results.map((result) => ({ ok: true, result }));
-		if (!isWorthTryingAlone(tried, calls.length)) return calls.map(() => tried);
-		log.warn(
-			{ err: tried.error, calls: calls.length },
-			"calls could not be stored together; trying each alone",
-		);
+	/**
+	 * First all together. If that fails, each half of the programmes, and so on, until it is known whose calls cannot be
+	 * stored. Those are tried last, one by one in their order, and where one waits for a row in vain the others of its
+	 * programme do not.
+	 */
+	async function workOn(
+		calls: readonly IntakeCall[],
+		answer: (index: number, ended: Ended) => void,
+	): Promise<readonly Ended[]> {
 		const ended: Ended[] = [];
-		let away: Ended | undefined;
-		/** Programmes of which somebody holds a row: not every call of theirs is to wait for it. */
-		const held = new Map<number, Ended>();
-		for (const call of calls) {
-			const alone = away ?? held.get(call.programme.id) ?? (await tryAlone(call));
-			if (!alone.ok && isAway(alone.error)) away = alone;
-			if (!alone.ok && waitedForLock(alone.error)) held.set(call.programme.id, alone);
-			ended.push(alone);
+		const parts: (readonly NumberedCall[])[] = [calls.map((call, index) => ({ call, index }))];
+		const alone: NumberedCall[] = [];
+		const held = new Map<number, Failed>();
+		let away: Failed | undefined;
+		let tryUntilMs: number | undefined;
+
+		async function tryPart(part: readonly NumberedCall[]): Promise<Tried | undefined> {
+			if (away !== undefined) return away;
+			if (tryUntilMs !== undefined && (clock.nowMs() >= tryUntilMs || stopSignal?.aborted)) return undefined;
+			const lockWaitMs = tryUntilMs === undefined ? 1_000 : 250;
+			const tried = await tryTogether(
+				part.map(({ call }) => call),
+				lockWaitMs,
+			);
+			if (!tried.ok && tryUntilMs === undefined) {
+				tryUntilMs = clock.nowMs() + MAX_TRYING_MS;
+				const fields = { err: tried.error, calls: calls.length };
+				if (isWorthTryingAgain(tried, part)) log.warn(fields, "calls could not be stored together");
+			}
+			return tried;
 		}
+
+		function end(part: readonly NumberedCall[], tried: Tried | undefined): void {
+			for (const [position, { call, index }] of part.entries()) {
+				ended[index] = tried?.ok ? { ok: true, result: resultAt(tried.results, position) } : tried;
+				answer(index, ended[index]);
+				if (tried?.ok !== false) continue;
+				if (isAway(tried.error)) away = tried;
+				if (waitedForLock(tried.error)) held.set(call.programme.id, tried);
+			}
+		}
+
+		for (const part of parts) {
+			const tried = await tryPart(part);
+			if (tried?.ok !== false || !isWorthTryingAgain(tried, part)) end(part, tried);
+			else if (new Set(part.map(({ call }) => call.programme.id)).size === 1) alone.push(...part);
+			else parts.push(...halveByProgramme(part));
+		}
+		for (const one of alone) end([one], held.get(one.call.programme.id) ?? (await tryPart([one])));
+		for (const programmeId of held.keys()) setApart(programmeId);
 		return ended;
 	}
 
-	async function tryAlone(call: IntakeCall): Promise<Ended> {
-		const tried = await tryTogether([call]);
-		if (!tried.ok) return tried;
-		const [result] = tried.results;
-		if (result === undefined) throw new Error("a call came back without its result");
-		return { ok: true, result };
-	}
-
-	async function tryTogether(calls: readonly IntakeCall[]): Promise<Tried> {
+	async function tryTogether(calls: readonly IntakeCall[], maxLockWaitMs: LockWaitMs): Promise<Tried> {
 		let isUncertain = false;
 		let stored: Stored;
 		try {
-			stored = await store.transact(async (trx) => {
-				const done = await storeCalls(trx, deps, calls);
-				isUncertain = true;
-				return done;
-			});
+			stored = await store.transact(
+				async (trx) => {
+					const done = await storeCalls(trx, deps, calls);
+					isUncertain = true;
+					return done;
+				},
+				{ maxLockWaitMs },
+			);
 		} catch (error) {
 			return { ok: false, error, isUncertain };
 		}
@@ -127,13 +164,25 @@ export function createIntake(deps: IntakeDeps): Intake {
 		return { ok: true, results: stored.results };
 	}
 
+	function setApart(programmeId: number): void {
+		const nowMs = clock.nowMs();
+		for (const [id, untilMs] of heldUntilMs) if (untilMs <= nowMs) heldUntilMs.delete(id);
+		heldUntilMs.set(programmeId, nowMs + HELD_MS);
+	}
+
+	function hasRoom(call: IntakeCall): boolean {
+		const size = sizeOf(call);
+		const { inAll, ofProgramme } = size > 1 ? WAITING_ROOM.bulk : WAITING_ROOM.single;
+		if (batches.waitingSize + size > inAll) return false;
+		return batches.waitingSizeOf(call.programme.id) + size <= ofProgramme;
+	}
+
 	return {
-		take(call) {
-			if (batches.waitingSize + sizeOf(call) > MAX_WAITING_REQUESTS) return undefined;
-			return batches.add(call).then((ended) => {
-				if (!ended.ok) throw ended.error;
-				return ended.result;
-			});
+		async take(call) {
+			if (!hasRoom(call)) return undefined;
+			const ended = await batches.add(call);
+			if (ended?.ok === false) throw ended.error;
+			return ended?.result;
 		},
 	};
 }
@@ -150,14 +199,14 @@ function sizeOf({ requests }: IntakeCall): number {
 	return Math.max(1, requests.length);
 }
 
-function isWorthTryingAlone(
+function isWorthTryingAgain(
 	{ error, isUncertain }: { error: unknown; isUncertain: boolean },
-	calls: number,
+	part: readonly unknown[],
 ): boolean {
 	if (isUncertain) return false;
 	// Not to blame, not even a single call: it comes through now.
 	if (wasEndedForOthers(error)) return true;
-	return calls > 1 && (waitedForLock(error) || !isDatabaseUnavailable(error));
+	return part.length > 1 && (waitedForLock(error) || !isDatabaseUnavailable(error));
 }
 
 /** Then each of the others would wait for it in vain. */
@@ -165,60 +214,15 @@ function isAway(error: unknown): boolean {
 	return isDatabaseUnavailable(error) && !wasEndedForOthers(error) && !waitedForLock(error);
 }
 
-/**
- * Locked in one order by everybody: nonces, orders, conversions, at the end lanes, programmes and keys, each by their ids.
- * Only a second round begins at the orders again: whoever is ended for it is tried alone.
- */
-async function storeCalls(trx: Db, deps: InTransaction, calls: readonly IntakeCall[]): Promise<Stored> {
-	const refusals = await acceptNonces(
-		trx,
-		calls.flatMap(({ caller }) => caller ?? []),
-	);
-	const refusalOf = ({ caller }: IntakeCall) => (caller === null ? undefined : refusals.get(caller));
-	const requests = calls.flatMap((call) => (refusalOf(call) === undefined ? call.requests : []));
-	const judged = await judgeAndMove(trx, deps, requests);
-	const resultOf = new Map(requests.map((request, index) => [request, judged.results[index]]));
-	const answered = calls.map((call) => {
-		const refusal = refusalOf(call);
-		const results = call.requests.flatMap((request) => resultOf.get(request) ?? []);
-		return { call, refusal, results, result: refusal ?? call.answer(results) };
-	});
-	const nowMs = deps.clock.nowMs();
-	await insertInboundCalls(
-		trx,
-		answered.flatMap(({ call, refusal, result }) => {
-			const { inbound, programme, orderId, httpStatus } = call;
-			const end = result.ok
-				? acceptedEnd(
-						{ ...result.value, httpStatus: httpStatus ?? result.value.httpStatus },
-						programme.id,
-						orderId,
-					)
-				: refusedEnd(result.fault, programme.id, refusal === undefined ? orderId : null, httpStatus);
-			const refusedItems = result.ok ? (result.value.refusedItems ?? []) : [];
-			return [end, ...refusedItems.map((item) => refusedEnd(item.fault, programme.id, item.orderId))].map(
-				(row) => inboundRow(inbound, row, nowMs),
-			);
-		}),
-	);
-	const firstTimes = answered.flatMap(({ call: { programme, caller }, results, result }) => {
-		const times: FirstTime[] = [];
-		if (result.ok && caller !== null) times.push("first_signed_at_ms");
-		if (results.some((done) => done.ok && done.value.showsPixelWorks)) times.push("first_pixel_at_ms");
-		return times.map((what) => ({ programme, what }));
-	});
-	const noted = [
-		...(await noteFirstTimes(trx, firstTimes, nowMs)),
-		...(await noteCallers(
-			trx,
-			answered.flatMap(({ call: { caller }, refusal }) =>
-				caller === null || refusal !== undefined ? [] : [caller],
-			),
-		)),
-	];
-	return {
-		results: answered.map(({ result }) => result),
-		owedProgrammeIds: judged.owedProgrammeIds,
-		notedProgrammeIds: [...new Set(noted)],
-	};
+/** Calls of a programme stay together, in their order. */
+function halveByProgramme(part: readonly NumberedCall[]): (readonly NumberedCall[])[] {
+	const byProgramme = [...Map.groupBy(part, ({ call }) => call.programme.id).values()];
+	const middle = Math.ceil(byProgramme.length / 2);
+	return [byProgramme.slice(0, middle).flat(), byProgramme.slice(middle).flat()];
+}
+
+function resultAt(results: readonly Result<Answer>[], position: number): Result<Answer> {
+	const result = results[position];
+	if (result === undefined) throw new Error("a call came back without its result");
+	return result;
 }

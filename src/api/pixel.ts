@@ -90,7 +90,7 @@ export function createPixel(
 		call: InboundCall,
 		programme: Programme,
 		report: Report,
-	): Promise<Result<Answer>> | undefined {
+	): Promise<Result<Answer> | undefined> {
 		return intake.take({
 			inbound: call,
 			programme,

@@ -2,9 +2,8 @@
 // outcome or a problem of its own, in the order in which they were sent. Beside the contract: for shops that catch up.
 
 import * as z from "zod";
-import type { Decided, InTransaction } from "../conversions/deps.ts";
+import { BATCH_ROWS, type Decided, type InTransaction } from "../conversions/deps.ts";
 import { type OrderRequest, refuseBusy } from "../conversions/judge-and-move.ts";
-import { MAX_STEPS } from "../conversions/make-moves.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { Programme } from "../store/programmes.ts";
 import { type Answer, type BatchItem, conversionBody, type Outcome } from "./answers.ts";
@@ -14,8 +13,8 @@ import { problemBody } from "./problem.ts";
 import { checkFields, parseJson } from "./read-request.ts";
 import { mentionedOrderId } from "./sale-fields.ts";
 
-/** As many as one transaction takes. */
-export const MAX_ITEMS = MAX_STEPS;
+/** As many as other work takes in one transaction. */
+export const MAX_ITEMS = BATCH_ROWS;
 /** 500 bytes for each: a sale with every field has 250, and order ids may be long. */
 export const MAX_BATCH_BYTES = 256 * 1024;
 

@@ -25,6 +25,7 @@ import type { Endpoint, Look, SignedCall, Understood } from "./endpoint.ts";
 import { arrivalOf, type InboundCall, readInboundCall, targetQuery } from "./inbound-call.ts";
 import { acceptedEnd, inboundRow, type RefusalLog, refusedEnd } from "./inbound-log.ts";
 import { type Intake, tooManyWaiting } from "./intake.ts";
+import { createLateAnswer } from "./pixel-limits.ts";
 import { ourFault, problemAnswer } from "./problem.ts";
 import { MAX_BODY_BYTES, readBody } from "./read-request.ts";
 import { addSafeHeaders, SAFE_HEADERS } from "./safe-headers.ts";
@@ -49,6 +50,7 @@ export function createSignedCalls(
 	const { store, clock, log, metrics } = deps;
 	const names = headerNames(deps.brand);
 	const identifyCaller = createIdentifyCaller(deps, callers, names);
+	const answerLate = createLateAnswer(clock, deps.stopSignal);
 
 	async function readCall(
 		c: AppContext,
@@ -88,12 +90,12 @@ export function createSignedCalls(
 		return { ok: true, caller, call };
 	}
 
-	/** Undefined when too many calls wait: nothing was done. */
+	/** Undefined when the call was not taken: nothing was done. */
 	function workOn(
 		inbound: InboundCall,
 		caller: Caller,
 		{ orderId, work }: Understood,
-	): Promise<Result<Answer>> | undefined {
+	): Promise<Result<Answer> | undefined> {
 		const call = { inbound, programme: caller.programme, caller, orderId };
 		if (!work.ok) return intake.take({ ...call, requests: [], answer: () => work });
 		switch (work.value.kind) {
@@ -133,7 +135,11 @@ export function createSignedCalls(
 		if (!read.ok) return refuse(inbound, read.fault, {}, read.programmeId);
 		const { call, caller } = read;
 		const result = await workOn(inbound, caller, endpoint(call));
-		if (result === undefined) return refuse(inbound, tooManyWaiting(), {}, caller.programme.id);
+		if (result === undefined) {
+			// Reading a bulk call takes time: whoever sends it again at once, whatever it is told, is slowed down.
+			if (endpoint.maxBodyBytes !== undefined) await answerLate();
+			return refuse(inbound, tooManyWaiting(), {}, caller.programme.id);
+		}
 		if (!result.ok) {
 			metrics.countInbound(inbound.kind, result.fault.code);
 			return problemAnswer(deps, result.fault);

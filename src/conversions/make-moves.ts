@@ -18,8 +18,11 @@ import type { Db } from "../store/store.ts";
 import { BATCH_ROWS, type InTransaction } from "./deps.ts";
 import { type Announcement, oweEvents } from "./owe.ts";
 
-/** Both databases limit the parameters of a statement: a batch of the widest rows stays far below. */
-export const MAX_STEPS = BATCH_ROWS;
+/**
+ * Both databases limit the parameters of a statement: a batch of the widest rows stays far below. A batch of the intake
+ * may have a bulk call of BATCH_ROWS beside its single ones.
+ */
+export const MAX_STEPS = 2 * BATCH_ROWS;
 
 /** What a step leaves to this file: the status follows from the move, the times are now. */
 type Derived = "status" | "created_at_ms" | "updated_at_ms";

@@ -23,12 +23,15 @@ export const SERVER_TIMEOUTS = {
 } as const;
 
 /**
- * A pooler in transaction mode takes no such parameters when a connection starts, and gives each transaction another
- * session: they are set with `begin`, in the same round trip.
+ * What is set with `begin`, in the same round trip. A pooler in transaction mode takes no such parameters when a
+ * connection starts, and gives each transaction another session.
  */
-function setTimeoutsLocally(begin: string): string {
-	const settings = Object.entries(SERVER_TIMEOUTS).map(([name, ms]) => `set local ${name} = ${ms}`);
-	return [begin, ...settings].join("; ");
+function localTimeouts({ isPooled, lockWaitMs }: ConnectionOptions): readonly string[] {
+	const timeouts = {
+		...(isPooled ? SERVER_TIMEOUTS : {}),
+		...(lockWaitMs === undefined ? {} : { lock_timeout: lockWaitMs }),
+	};
+	return Object.entries(timeouts).map(([name, ms]) => `set local ${name} = ${ms}`);
 }
 
 export interface ConnectionOptions {
@@ -36,6 +39,8 @@ export interface ConnectionOptions {
 	preparesStatements: boolean;
 	/** A pooler in transaction mode stands between. */
 	isPooled: boolean;
+	/** For how long its transactions wait for a lock: as SERVER_TIMEOUTS says unless told. */
+	lockWaitMs?: number;
 }
 
 export function toKyselyPool(pool: pg.Pool, options: ConnectionOptions): PostgresPool {
@@ -50,15 +55,15 @@ export function toKyselyPool(pool: pg.Pool, options: ConnectionOptions): Postgre
 			const client = await pool.connect().catch((error: unknown) => {
 				throw withCode(error);
 			});
-			return known.get(client) ?? watchConnection(client, options);
+			const connection = known.get(client);
+			if (connection === undefined) throw new Error("a connection that was made before anybody watched");
+			return connection;
 		},
 	};
 }
 
-function watchConnection(
-	client: pg.PoolClient,
-	{ preparesStatements, isPooled }: ConnectionOptions,
-): PostgresPoolClient {
+function watchConnection(client: pg.PoolClient, options: ConnectionOptions): PostgresPoolClient {
+	const timeouts = localTimeouts(options);
 	let isBroken = false;
 	// Must be heard in any case: an error nobody listens for would end the process.
 	client.on("error", () => {
@@ -70,8 +75,8 @@ function watchConnection(
 		if (typeof text !== "string") throw new Error("no query of ours is read through a cursor");
 		// A ROLLBACK would wait behind the statement that has no answer, as long again.
 		if (isBroken) return Promise.reject(withCode(new Error("the connection to the database is lost")));
-		const name = preparesStatements ? hotStatementName(text) : undefined;
-		const sent = isPooled && TRANSACTION_START.test(text) ? setTimeoutsLocally(text) : text;
+		const name = options.preparesStatements ? hotStatementName(text) : undefined;
+		const sent = timeouts.length > 0 && TRANSACTION_START.test(text) ? [text, ...timeouts].join("; ") : text;
 		const values = [...parameters];
 		return client
 			.query(name === undefined ? { text: sent, values } : { name, text: sent, values })

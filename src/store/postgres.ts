@@ -12,7 +12,7 @@ import { createPostgresQueue } from "./postgres-queue.ts";
 import type { PostgresSetting } from "./postgres-setting.ts";
 import { createPostgresWrites } from "./postgres-writes.ts";
 import type { Schema } from "./schema.ts";
-import { ChangeListeners, DueListeners, type Store } from "./store.ts";
+import { ChangeListeners, DueListeners, LOCK_WAITS_MS, type LockWaitMs, type Store } from "./store.ts";
 import type { Dialect } from "./tables/dialect.ts";
 
 const DIALECT: Dialect = {
@@ -73,15 +73,26 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 		deps.log.warn({ code: errorCode(error) }, "a database connection broke; reconnecting"),
 	);
 	const { preparesStatements } = setting;
-	const connections = toKyselyPool(pool, { preparesStatements, isPooled });
-	const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: connections }) });
-	setHotWrites(db, createPostgresWrites());
+	const openOver = (lockWait: { lockWaitMs?: number }): Kysely<Schema> => {
+		const connections = toKyselyPool(pool, { preparesStatements, isPooled, ...lockWait });
+		const opened = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: connections }) });
+		setHotWrites(opened, createPostgresWrites());
+		return opened;
+	};
+	const db = openOver({});
+	/** Over the same connections. */
+	const byLockWait = new Map<LockWaitMs, Kysely<Schema>>(
+		LOCK_WAITS_MS.map((lockWaitMs) => [lockWaitMs, openOver({ lockWaitMs })]),
+	);
 	const listeners = new DueListeners();
 	const changes = new ChangeListeners();
 	const channel = createDueChannel(directUrl ?? url, listeners, deps, (payload) =>
 		sql`select pg_notify(${payload.channel}, ${payload.text})`.execute(db),
 	);
-	const transact: Store["transact"] = (work) => db.transaction().execute(work);
+	const transact: Store["transact"] = (work, { maxLockWaitMs } = {}) => {
+		const from = (maxLockWaitMs === undefined ? undefined : byLockWait.get(maxLockWaitMs)) ?? db;
+		return from.transaction().execute(work);
+	};
 	return {
 		kind: "postgres",
 		db,

@@ -17,7 +17,7 @@ export interface Store {
 	/** Brings the schema up to date; safe when several processes do it at once, and after one that was broken off. */
 	migrate(nowMs: number, options?: MigrateOptions): Promise<MigrationReport>;
 	/** All or nothing, durable once it resolves. */
-	transact<Value>(work: (trx: Db) => Promise<Value>): Promise<Value>;
+	transact<Value>(work: (trx: Db) => Promise<Value>, options?: TransactOptions): Promise<Value>;
 	/** Null where rows are deleted one by one. */
 	partitions: Partitions | null;
 	queue: Queue;
@@ -52,6 +52,18 @@ export interface Store {
 	/** Returns how to stop listening. */
 	onDue(listener: DueListener): () => void;
 	close(): Promise<void>;
+}
+
+/** PostgreSQL has connections ready for each. */
+export const LOCK_WAITS_MS = [1_000, 250] as const;
+export type LockWaitMs = (typeof LOCK_WAITS_MS)[number];
+
+export interface TransactOptions {
+	/**
+	 * For how long it waits for a row that somebody else holds; as long as any statement may unless told. On SQLite nobody
+	 * holds rows.
+	 */
+	maxLockWaitMs?: LockWaitMs;
 }
 
 export type PartitionedTable = "attempts" | "inbound_calls" | "nonces";

@@ -168,7 +168,7 @@ export function createWorkload(site: WorkloadSite): Workload {
 /** As the API does it: with whatever else its process has been asked at that moment. */
 async function call(process: ServiceProcess, order: Order, act: Act): Promise<string> {
 	const programme = await process.findProgramme(order.programme.publicId);
-	const taken = process.intake.take({
+	const result = await process.intake.take({
 		inbound: { kind: "api", method: "POST", target: "/", findBlock: () => null },
 		programme,
 		caller: null,
@@ -177,8 +177,7 @@ async function call(process: ServiceProcess, order: Order, act: Act): Promise<st
 		answer: ([decided = refuseBusy()]) =>
 			decided.ok ? succeed(decidedAnswer(decided.value, programme)) : decided,
 	});
-	if (taken === undefined) throw new Broken("nothing unexpected", "more calls wait than a process takes");
-	const result = await taken;
+	if (result === undefined) throw new Broken("nothing unexpected", "more calls wait than a process takes");
 	return result.ok ? result.value.outcome : result.fault.code;
 }
 
