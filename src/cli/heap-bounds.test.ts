@@ -32,7 +32,8 @@ test("what starting left behind goes back to the system, and garbage never outgr
 		largest = Math.max(largest, heapMb().old);
 	}
 	assert.equal(kept.length, 300_000);
-	assert.ok(largest < 110, `old objects: up to ${largest} MB while 45 MB are in use`);
+	// Without the bound 250 MB. It holds for what is in use when a collection ends, short-lived objects included.
+	assert.ok(largest < 180, `old objects: up to ${largest} MB while 45 MB are in use`);
 });
 
 /** Objects that live as long as a delivery does: through a collection or two. */

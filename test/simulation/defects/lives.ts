@@ -18,7 +18,8 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 				put: 'import { CompiledQuery } from "kysely";\nimport type { Db } from "./store.ts";',
 			},
 		],
-		breaks: ["2 one event per move"],
+		// When the second half fails, the call is tried again, and meets the order that it has recorded itself.
+		breaks: ["2 one event per move", "the answer follows from the life of a conversion"],
 	},
 	{
 		name: "a second event for one move",
@@ -52,8 +53,8 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 		edits: [
 			{
 				file: "store/batches.ts",
-				find: "batch[index]?.done.resolve(value)",
-				put: "batch[batch.length - 1 - index]?.done.resolve(value)",
+				find: "(index, value) => taken[index]?.done.resolve(value),",
+				put: "(index, value) => taken[taken.length - 1 - index]?.done.resolve(value),",
 			},
 		],
 		breaks: ["the answer follows from the life of a conversion"],
