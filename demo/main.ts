@@ -100,7 +100,7 @@ async function openSampleProgramme(
 	service: Service,
 	postbackUrl: string,
 ): Promise<{ apiKey: string; secret: string }> {
-	const owner = must(await createPerson(service, { email: "owner@shop.example", role: "owner" }));
+	const owner = must(await createPerson(service, { email: "owner@shop.example", kind: "shop" }));
 	const { programme } = must(
 		await openProgramme(service, null, {
 			name: "Sample shop",

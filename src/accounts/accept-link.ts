@@ -4,17 +4,19 @@
 
 import type { EndedAccess } from "../domain/ended-access.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
+import type { ProgrammeRole } from "../domain/roles.ts";
 import { noteAudit } from "../store/audit.ts";
 import { removeFirstStaffLink, removeLinksOfPerson, spendLink } from "../store/links.ts";
 import { findPersonByEmail, type Person, renamePerson } from "../store/people.ts";
-import { addOwner, type Programme } from "../store/programmes.ts";
+import { addToProgramme } from "../store/programme-people.ts";
+import type { Programme } from "../store/programmes.ts";
 import { hasPassword, setPassword } from "../store/sign-in.ts";
 import type { Db } from "../store/store.ts";
 import type { LinkPurpose } from "../store/tables/links.ts";
 import type { Auth } from "./auth.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { endAccess } from "./end-access.ts";
-import { findLink, linkNotValid, type OpenedLink, readLink, transactAs } from "./links.ts";
+import { findLink, linkNotValid, type Membership, type OpenedLink, readLink, transactAs } from "./links.ts";
 import { forgetWrongPasswords } from "./password-limits.ts";
 import { judgePassword } from "./passwords.ts";
 import { findOrMakePerson, parseEmail, parsePersonName } from "./people.ts";
@@ -37,8 +39,9 @@ export interface Acceptance {
 export interface AcceptedLink {
 	purpose: LinkPurpose;
 	person: Person;
-	/** What an owner's invitation was for. */
+	/** What an owner's invitation was for, and what they are there now. */
 	programme: Programme | null;
+	role: ProgrammeRole | null;
 	/** The password that was entered is theirs now. */
 	hasNewPassword: boolean;
 	/** What a new password ended; null for somebody who had none. */
@@ -117,14 +120,14 @@ async function useLink(
 		case "join":
 			return joined(await join(trx, opened.person, entry, null, nowMs));
 		case "programme": {
-			const { programme, email } = opened;
-			const person = opened.person ?? (await findOrMakePerson(trx, deps, email, "owner"));
-			await addOwner(trx, programme.id, person.id);
+			const { programme, role, email } = opened;
+			const person = opened.person ?? (await findOrMakePerson(trx, deps, email, "shop"));
+			await addToProgramme(trx, programme.id, person.id, role);
 			// Somebody who got a password by another link a moment ago keeps that one.
 			if (!opened.hasAccount)
-				return { ...joined(await join(trx, person, entry, programme, nowMs)), programme };
-			await noteJoined(trx, person, programme, nowMs);
-			return { ...joined(person), programme, hasNewPassword: false };
+				return { ...joined(await join(trx, person, entry, opened, nowMs)), programme, role };
+			await noteJoined(trx, person, opened, nowMs);
+			return { ...joined(person), programme, role, hasNewPassword: false };
 		}
 		case "password": {
 			const { person } = opened;
@@ -146,34 +149,34 @@ async function join(
 	trx: Db,
 	person: Person,
 	{ name, passwordHash, address }: Entry,
-	programme: Programme | null,
+	membership: Membership | null,
 	nowMs: number,
 ): Promise<Person> {
 	await removeLinksOfPerson(trx, person.id);
 	await renamePerson(trx, person.id, name);
 	await setPassword(trx, { ...person, name }, passwordHash, nowMs);
 	await forgetWrongPasswords(trx, person.email, address);
-	await noteJoined(trx, person, programme, nowMs);
+	await noteJoined(trx, person, membership, nowMs);
 	return { ...person, name };
 }
 
 function joined(person: Person): Omit<AcceptedLink, "purpose"> {
-	return { person, programme: null, hasNewPassword: true, ended: null };
+	return { person, programme: null, role: null, hasNewPassword: true, ended: null };
 }
 
 async function noteJoined(
 	trx: Db,
 	person: Person,
-	programme: Programme | null,
+	membership: Membership | null,
 	nowMs: number,
 ): Promise<void> {
-	const { id: personId, email: subject, role: detail } = person;
-	const note = { personId, programmeId: programme?.id ?? null, action: "person.joined" } as const;
-	await noteAudit(trx, { ...note, subject, detail }, nowMs);
+	const { id: personId, email: subject } = person;
+	const note = { personId, programmeId: membership?.programme.id ?? null, action: "person.joined" } as const;
+	await noteAudit(trx, { ...note, subject, detail: membership?.role ?? person.kind }, nowMs);
 }
 
 /** The first start makes a new account, or completes one that `user create` made as staff; it takes nobody else's. */
 async function mayBecomeFirst(trx: Db, email: string): Promise<boolean> {
 	const known = await findPersonByEmail(trx, email);
-	return known === undefined || (known.role === "staff" && !(await hasPassword(trx, known.public_id)));
+	return known === undefined || (known.kind === "staff" && !(await hasPassword(trx, known.public_id)));
 }

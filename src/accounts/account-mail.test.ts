@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { HOUR_MS } from "../domain/time.ts";
 import {
 	composeAccessMail,
-	composeInvitationMail,
-	composeOwnerInvitationMail,
+	composeJoinMail,
+	composeProgrammeInvitationMail,
 	composeResetMail,
 } from "./account-mail.ts";
 
@@ -12,8 +12,9 @@ const LINK = "https://ringback.example/welcome/abc";
 const TO = "a@shop.example";
 
 test("a mail has its link on a line of its own, says how long it works, and is not sent later than that", () => {
-	const invitation = { to: TO, link: LINK, role: "owner", programmeName: "Shop", validDays: 7 } as const;
-	for (const mail of [composeInvitationMail(invitation), composeOwnerInvitationMail(invitation)]) {
+	const membership = { programme: { id: 1, name: "Shop" }, role: "owner" } as const;
+	const invitation = { to: TO, link: LINK, kind: "shop", membership, validDays: 7 } as const;
+	for (const mail of [composeJoinMail(invitation), composeProgrammeInvitationMail(invitation)]) {
 		assert.match(mail.text, new RegExp(`7 days:\n${LINK}\n`));
 		assert.match(mail.text, /did not expect/);
 		assert.equal(mail.subject, 'You\'re invited to manage "Shop"');
@@ -23,17 +24,18 @@ test("a mail has its link on a line of its own, says how long it works, and is n
 	assert.match(reset.text, new RegExp(`one hour:\n${LINK}\n`));
 	assert.match(reset.text, /do nothing/);
 	assert.equal(reset.goodForMs, HOUR_MS);
-	assert.match(composeAccessMail(TO, "Shop", "https://ringback.example").text, /\/sign-in$/);
+	assert.match(composeAccessMail(TO, membership, "https://ringback.example").text, /\/sign-in$/);
 });
 
 test("the only link in an invitation is ours, whatever the programme is called", () => {
 	const programmeName =
 		'Shop". Confirm at https://evil.example/login\r\nBcc: all@shop.example\n\nClick www.evil.example';
-	const invitation = { to: TO, link: LINK, role: "owner", programmeName, validDays: 7 } as const;
+	const membership = { programme: { id: 1, name: programmeName }, role: "developer" } as const;
+	const invitation = { to: TO, link: LINK, kind: "shop", membership, validDays: 7 } as const;
 	for (const { subject, text } of [
-		composeInvitationMail(invitation),
-		composeOwnerInvitationMail(invitation),
-		composeAccessMail(TO, programmeName, "https://ringback.example"),
+		composeJoinMail(invitation),
+		composeProgrammeInvitationMail(invitation),
+		composeAccessMail(TO, membership, "https://ringback.example"),
 	]) {
 		assert.doesNotMatch(subject, /[\r\n]/);
 		assert.doesNotMatch(text, /^(?:Bcc|Click)/m);
@@ -45,4 +47,24 @@ test("the only link in an invitation is ours, whatever the programme is called",
 		// One pair of quotation marks around each name, and none that it brought itself.
 		assert.equal(subject.split('"').length, 3);
 	}
+});
+
+test("an invitation says the role plainly, and whoever is to look on is not asked to manage", () => {
+	for (const [role, subject, says] of [
+		["owner", 'You\'re invited to manage "Shop"', /Your role: owner\..*approving conversions/],
+		["developer", 'You\'re invited to "Shop" as a developer', /Your role: developer\..*cannot approve/],
+		["viewer", 'You\'re invited to "Shop" as a viewer', /Your role: viewer\..*change nothing/],
+	] as const) {
+		const membership = { programme: { id: 1, name: "Shop" }, role };
+		const invitation = { to: TO, link: LINK, membership, validDays: 7 };
+		for (const mail of [
+			composeJoinMail({ ...invitation, kind: "shop" }),
+			composeProgrammeInvitationMail(invitation),
+		]) {
+			assert.equal(mail.subject, subject);
+			assert.match(mail.text, says);
+		}
+	}
+	const staff = composeJoinMail({ to: TO, link: LINK, kind: "staff", membership: null, validDays: 7 });
+	assert.equal(staff.subject, "You're invited to join the network's staff");
 });

@@ -2,36 +2,31 @@
 // readable in any client, on any phone. What strangers chose is quoted; the dispatcher adds which network it is from.
 
 import { quote } from "../domain/mail-text.ts";
+import { type PersonKind, type ProgrammeRole, ROLE_SUMMARIES } from "../domain/roles.ts";
 import { DAY_MS, HOUR_MS } from "../domain/time.ts";
-import type { Role } from "../store/tables/people.ts";
+import type { Membership } from "./links.ts";
 import type { AccountMail } from "./mail-dispatcher.ts";
 
 /** For what holds no link: older than this it is no news. */
 const NEWS_DAYS = 2;
 
-export interface InvitationMail {
+interface InvitationMail {
 	to: string;
 	link: string;
-	programmeName: string;
 	validDays: number;
 }
 
-export function composeInvitationMail(
-	invitation: Omit<InvitationMail, "programmeName"> & { role: Role; programmeName: string | null },
+/** From staff, or the command line: the account is there, and waits for a password. */
+export function composeJoinMail(
+	invitation: InvitationMail & { kind: PersonKind; membership: Membership | null },
 ): AccountMail {
-	const { to, link, role, programmeName, validDays } = invitation;
-	const name = programmeName === null ? null : quote(programmeName);
-	const [what, where] =
-		role === "staff"
-			? ["join the staff", "join the network's staff"]
-			: name === null
-				? ["manage a programme", "manage a programme"]
-				: [`manage ${name}`, `manage the programme ${name}`];
+	const { to, link, kind, membership, validDays } = invitation;
+	const { subject, lines } = membership === null ? inviteTo(kind) : inviteToProgramme(membership);
 	return {
 		to,
-		subject: `You're invited to ${what}`,
+		subject,
 		text: [
-			`You are invited to ${where} on Ringback.`,
+			...lines,
 			...openLink("to choose your password", link, days(validDays)),
 			"If you did not expect this mail, do nothing: without the link there is no account.",
 		].join("\n"),
@@ -39,15 +34,17 @@ export function composeInvitationMail(
 	};
 }
 
-/** From another owner, to whoever has the mailbox: the page behind the link knows whether they need a password. */
-export function composeOwnerInvitationMail(invitation: InvitationMail): AccountMail {
-	const { to, link, programmeName, validDays } = invitation;
-	const name = quote(programmeName);
+/** From an owner, to whoever has the mailbox: the page behind the link knows whether they need a password. */
+export function composeProgrammeInvitationMail(
+	invitation: InvitationMail & { membership: Membership },
+): AccountMail {
+	const { to, link, membership, validDays } = invitation;
+	const { subject, lines } = inviteToProgramme(membership);
 	return {
 		to,
-		subject: `You're invited to manage ${name}`,
+		subject,
 		text: [
-			`An owner of the programme ${name} invites you to manage it with them on Ringback.`,
+			...lines,
 			...openLink("to accept", link, days(validDays)),
 			"If you did not expect this mail, do nothing: nothing changes until you accept.",
 		].join("\n"),
@@ -56,14 +53,40 @@ export function composeOwnerInvitationMail(invitation: InvitationMail): AccountM
 }
 
 /** For somebody who can sign in already: nothing to set up, only something new to see. */
-export function composeAccessMail(to: string, programmeName: string, publicUrl: string): AccountMail {
-	const name = quote(programmeName);
+export function composeAccessMail(
+	to: string,
+	{ programme, role }: Membership,
+	publicUrl: string,
+): AccountMail {
+	const name = quote(programme.name);
 	return {
 		to,
 		subject: `You now have access to ${name}`,
-		text: `The programme ${name} has been added to your account on Ringback.\n\nSign in as usual:\n${publicUrl}/sign-in`,
+		text: [
+			`The programme ${name} has been added to your account.`,
+			sayRole(role),
+			`\nSign in as usual:\n${publicUrl}/sign-in`,
+		].join("\n"),
 		goodForMs: NEWS_DAYS * DAY_MS,
 	};
+}
+
+function inviteTo(kind: PersonKind): { subject: string; lines: string[] } {
+	const what = kind === "staff" ? "join the network's staff" : "manage a programme";
+	return { subject: `You're invited to ${what}`, lines: [`You are invited to ${what}.`] };
+}
+
+/** Who is invited to look on is not told that they are to manage it. */
+function inviteToProgramme({ programme, role }: Membership): { subject: string; lines: string[] } {
+	const name = quote(programme.name);
+	return {
+		subject: role === "owner" ? `You're invited to manage ${name}` : `You're invited to ${name} as a ${role}`,
+		lines: [`You are invited to the programme ${name}.`, sayRole(role)],
+	};
+}
+
+function sayRole(role: ProgrammeRole): string {
+	return `Your role: ${role}. This role ${ROLE_SUMMARIES[role]}.`;
 }
 
 export function composeResetMail(to: string, link: string): AccountMail {

@@ -4,6 +4,7 @@
 import { z } from "zod";
 import { isAuthenticatorRequired, type StaffAuthenticator } from "../domain/authenticator.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
+import type { PersonKind } from "../domain/roles.ts";
 import { noteAudit } from "../store/audit.ts";
 import {
 	isAuthenticatorOn,
@@ -13,7 +14,6 @@ import {
 } from "../store/authenticator.ts";
 import { endSession, endSessions } from "../store/sign-in.ts";
 import type { Db } from "../store/store.ts";
-import type { Role } from "../store/tables/people.ts";
 import type { AuthSession, Visitor } from "./auth.ts";
 import { authenticatorNotSetUp, refusalOf, wrongPassword } from "./auth-fault.ts";
 import { type CodeHolder, codeAlreadyUsed, tryCode, useNetworkForCode } from "./code-limits.ts";
@@ -30,7 +30,7 @@ export interface AuthenticatorSetup {
 }
 
 interface Holder extends CodeHolder {
-	role: Role;
+	kind: PersonKind;
 }
 
 const ENABLED = z.object({ totpURI: z.string(), backupCodes: z.array(z.string()) });
@@ -100,7 +100,7 @@ export async function disableAuthenticator(
 	proof: Proof,
 	visitor: Visitor,
 ): Promise<Result<readonly string[]>> {
-	if (isAuthenticatorRequired(deps.staffAuthenticator, person.role)) {
+	if (isAuthenticatorRequired(deps.staffAuthenticator, person.kind)) {
 		return refuse(
 			"not_allowed",
 			"Staff of this network must have an authenticator, so it stays on. You can move it to a new phone.",
@@ -153,11 +153,11 @@ interface Change {
 /** The change, and the note from which the person is told. By then better-auth has only judged the code. */
 async function commitChange(
 	deps: SignInDeps,
-	{ person: { personId, role, email }, session, visitor }: Change,
+	{ person: { personId, kind, email }, session, visitor }: Change,
 	action: "authenticator.turned_on" | "authenticator.turned_off",
 	apply: (trx: Db) => Promise<Result<true>>,
 ): Promise<Result<readonly string[]>> {
-	const maker = { personId, role, sessionId: session.id };
+	const maker = { personId, kind, sessionId: session.id };
 	const changed = await changeWithSession(deps, maker, visitor, async (trx, row) => {
 		const applied = await apply(trx);
 		if (!applied.ok) return applied;

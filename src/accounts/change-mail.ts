@@ -2,6 +2,7 @@
 // them. Plain text: it must be readable in any client, on any phone.
 
 import { quote } from "../domain/mail-text.ts";
+import { readProgrammeRole } from "../domain/roles.ts";
 import { utcMinute } from "../domain/time.ts";
 import { isTold, type ToldAction } from "../domain/told-changes.ts";
 import type { Mail } from "../ports.ts";
@@ -29,8 +30,11 @@ const SENTENCES: Readonly<Record<ToldAction, (change: Change) => string>> = {
 	"secret.ended": ({ subject }) => `The old signing secret${named(subject)} was ended`,
 	"postback_url.saved": ({ subject }) => `The Postback URL ${quote(subject ?? "")} was saved`,
 	"postback_url.removed": () => "The Postback URL was removed: status changes are no longer sent",
-	"person.invited": ({ subject }) => `${subject ?? "Somebody"} was invited to the programme`,
-	"person.joined": ({ subject }) => `${subject ?? "Somebody"} joined the programme`,
+	"person.invited": ({ subject, detail }) =>
+		`${subject ?? "Somebody"} was invited to the programme${asRole(detail)}`,
+	"person.joined": ({ subject, detail }) => `${subject ?? "Somebody"} joined the programme${asRole(detail)}`,
+	"person.role_changed": ({ subject, detail }) =>
+		`The role of ${subject ?? "somebody"} was changed (${detail ?? ""})`,
 	"person.removed": ({ subject, detail }) =>
 		detail === "invitation"
 			? `The invitation of ${subject ?? "somebody"} was withdrawn`
@@ -57,6 +61,7 @@ const SUBJECTS: Readonly<Record<ToldAction, string>> = {
 	"postback_url.removed": "Postback URL removed",
 	"person.invited": "Person invited",
 	"person.joined": "Person joined",
+	"person.role_changed": "Role changed",
 	"person.removed": "Access ended",
 };
 
@@ -104,6 +109,19 @@ export function composeAccountChangeMail(
 		subject: headline(changes, "changes to your account"),
 		text: [...listChanges(changes, email), "", ...(isDeactivated ? [ASK_STAFF] : advice)].join("\n"),
 	};
+}
+
+/** To whoever has another role now. */
+export function composeRoleMail(
+	email: string,
+	changes: readonly Change[],
+	programmes: ReadonlyMap<number, Pick<Programme, "name">>,
+): Omit<Mail, "to"> {
+	const lines = changes.map((change) => {
+		const name = quote(programmes.get(change.programme_id ?? 0)?.name ?? "");
+		return sayLine(change, `Your role in the programme ${name} was changed: ${change.detail ?? ""}`, email);
+	});
+	return { subject: "Your role was changed", text: [...lines, "", ASK_STAFF].join("\n") };
 }
 
 /** To whoever was removed from programmes, or from the staff. No links: those pages are closed to them. */
@@ -171,8 +189,14 @@ function sayActor({ actor, action }: Change, own: string | null): string {
 	if (actor === null) return "the service's command line";
 	if (actor.email === own)
 		return action === "password.reset" ? "whoever used the link" : "whoever is signed in as you";
-	const staff = actor.role === "staff" ? ", network staff" : "";
+	const staff = actor.kind === "staff" ? ", network staff" : "";
 	return actor.name === "" ? `${actor.email}${staff}` : `${quote(actor.name)} (${actor.email}${staff})`;
+}
+
+/** Older entries say what kind of person it was. */
+function asRole(detail: string | null): string {
+	const role = readProgrammeRole(detail ?? "");
+	return role === undefined ? "" : ` as ${role}`;
 }
 
 function named(hint: string | null): string {

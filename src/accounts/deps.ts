@@ -1,8 +1,8 @@
 // What account use cases need: the store, the clock, randomness and the key that seals secrets.
 
+import type { PersonKind } from "../domain/roles.ts";
 import type { Clock, Random } from "../ports.ts";
 import type { Store } from "../store/store.ts";
-import type { Role } from "../store/tables/people.ts";
 
 export interface AccountsDeps {
 	store: Store;
@@ -15,5 +15,5 @@ export interface AccountsDeps {
 /** Whoever is doing something. */
 export interface Actor {
 	personId: number;
-	role: Role;
+	kind: PersonKind;
 }

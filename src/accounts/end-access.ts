@@ -1,10 +1,9 @@
 // Ending somebody's access: called in the same transaction by every way to lose it. What a person could still do
 // with a session, a link or half a sign-in ends with it, whoever made the link and whomever it was for.
 
-import type { EndedAccess } from "../domain/ended-access.ts";
-import { sayWithdrawn } from "../domain/ended-access.ts";
+import { type EndedAccess, sayWithdrawn } from "../domain/ended-access.ts";
 import { noteAudit } from "../store/audit.ts";
-import { lockLinks, withdrawLinks } from "../store/links.ts";
+import { lockLinks, type WithdrawnLink, withdrawLinks, withdrawLinksInto } from "../store/links.ts";
 import type { Person } from "../store/people.ts";
 import { endChallenges, endSessions } from "../store/sign-in.ts";
 import type { Db } from "../store/store.ts";
@@ -29,24 +28,45 @@ export async function endAccess(
 	const sessions = (await endSessions(trx, person.public_id)) - (keepsOneSession ? 1 : 0);
 	const challenges = await endChallenges(trx, person.public_id);
 	const withdrawn = await withdrawLinks(trx, person, nowMs);
-	for (const { email, purpose, programmeId: ofProgramme } of withdrawn) {
-		const note = { personId: endedBy, programmeId: ofProgramme, action: "link.withdrawn" } as const;
-		const detail = `${purpose.replace("_", " ")}: the access of ${person.email} ended`;
-		await noteAudit(trx, { ...note, subject: email, detail }, nowMs);
-	}
-	const ended: EndedAccess = {
-		sessions,
-		challenges,
-		links: withdrawn.map(({ purpose, email, programmeId: ofProgramme }) => ({
-			kind: purpose.startsWith("password") ? "password link" : "invitation",
-			email,
-			programmeId: ofProgramme,
-		})),
-	};
+	await noteWithdrawn(trx, withdrawn, endedBy, `the access of ${person.email} ended`, nowMs);
+	const ended: EndedAccess = { sessions, challenges, links: describeLinks(withdrawn) };
 	const detail = sayWithdrawn(ended);
 	if (detail !== null) {
 		const note = { personId: endedBy, programmeId, action: "access.ended" } as const;
 		await noteAudit(trx, { ...note, subject: person.email, detail }, nowMs);
 	}
 	return ended;
+}
+
+/** For whoever stays in the programme and may no longer invite to it: they stay signed in, their invitations end. */
+export async function endLinksInto(
+	trx: Db,
+	person: Pick<Person, "id" | "email">,
+	{ endedBy, programmeId, nowMs }: { endedBy: number; programmeId: number; nowMs: number },
+): Promise<EndedAccess> {
+	await lockLinks(trx);
+	const withdrawn = await withdrawLinksInto(trx, programmeId, person.id, nowMs);
+	await noteWithdrawn(trx, withdrawn, endedBy, `${person.email} may no longer invite people`, nowMs);
+	return { sessions: 0, challenges: 0, links: describeLinks(withdrawn) };
+}
+
+async function noteWithdrawn(
+	trx: Db,
+	withdrawn: readonly WithdrawnLink[],
+	endedBy: number | null,
+	why: string,
+	nowMs: number,
+): Promise<void> {
+	for (const { email, purpose, programmeId } of withdrawn) {
+		const note = { personId: endedBy, programmeId, action: "link.withdrawn" } as const;
+		await noteAudit(trx, { ...note, subject: email, detail: `${purpose.replace("_", " ")}: ${why}` }, nowMs);
+	}
+}
+
+function describeLinks(withdrawn: readonly WithdrawnLink[]): EndedAccess["links"] {
+	return withdrawn.map(({ purpose, email, programmeId }) => ({
+		kind: purpose.startsWith("password") ? "password link" : "invitation",
+		email,
+		programmeId,
+	}));
 }

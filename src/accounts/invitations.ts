@@ -3,32 +3,37 @@
 // nobody anything, until whoever has the mailbox accepts it.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
+import type { PersonKind } from "../domain/roles.ts";
 import { noteAudit } from "../store/audit.ts";
 import { removeProgrammeInvitation } from "../store/links.ts";
 import { findPersonByEmail, type Person, setDeactivated } from "../store/people.ts";
-import { addOwner, isOwner, type Programme } from "../store/programmes.ts";
+import { addToProgramme, findRole } from "../store/programme-people.ts";
 import { hasPassword } from "../store/sign-in.ts";
 import type { Db } from "../store/store.ts";
-import type { Role } from "../store/tables/people.ts";
-import { composeAccessMail, composeInvitationMail, composeOwnerInvitationMail } from "./account-mail.ts";
+import { composeAccessMail, composeJoinMail, composeProgrammeInvitationMail } from "./account-mail.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { INVITATIONS_BY_ONE_PERSON, INVITATIONS_TO_ONE_ADDRESS, useLimits } from "./limits.ts";
-import { INVITATION_DAYS, issueLink, linkPath, type Maker, transactAs } from "./links.ts";
+import {
+	INVITATION_DAYS,
+	issueLink,
+	linkPath,
+	type Maker,
+	type Membership,
+	transactAs,
+	transactInProgramme,
+} from "./links.ts";
 import type { MailDispatcher } from "./mail-dispatcher.ts";
-import { findOrMakePerson, parseEmail, parseRole } from "./people.ts";
+import { findOrMakePerson, parseEmail } from "./people.ts";
 
 export interface InvitationsDeps extends Pick<AccountsDeps, "store" | "clock" | "random"> {
 	mails: MailDispatcher;
 	publicUrl: string;
 }
 
-/** What an owner is to look after; null for staff, and on the command line. */
-type InvitedTo = Pick<Programme, "id" | "name"> | null;
-
 export interface InvitationInput {
 	email: string;
-	role: string;
-	programme: InvitedTo;
+	/** Null: to the staff. */
+	membership: Membership | null;
 	/** Null: the command line. */
 	invitedBy: Maker | null;
 }
@@ -47,12 +52,13 @@ export interface SentLink {
 export async function invitePerson(deps: InvitationsDeps, input: InvitationInput): Promise<Result<SentLink>> {
 	const email = parseEmail(input.email);
 	if (!email.ok) return email;
-	const role = parseRole(input.role);
-	if (!role.ok) return role;
-	const { programme, invitedBy } = input;
-	return sendAs(deps, invitedBy, email.value, async (trx) => {
-		const found = await findOrMakeInvitee(trx, deps, email.value, role.value, programme !== null);
-		return found.ok ? succeed(await welcomePerson(trx, deps, found.value, programme, invitedBy)) : found;
+	const { membership, invitedBy } = input;
+	return sendAs(deps, invitedBy, email.value, membership?.programme.id ?? null, async (trx) => {
+		const found = await findOrMakeInvitee(trx, deps, email.value, membership === null ? "staff" : "shop");
+		if (!found.ok) return found;
+		if (membership !== null && !(await isWelcome(trx, found.value, membership)))
+			return alreadyThere(email.value);
+		return succeed(await welcomePerson(trx, deps, found.value, membership, invitedBy));
 	});
 }
 
@@ -64,73 +70,90 @@ export async function welcomePerson(
 	trx: Db,
 	deps: Omit<InvitationsDeps, "store">,
 	person: Person,
-	programme: InvitedTo,
+	/** Null: the staff, or somebody of a shop who has a new link made for them on the command line. */
+	membership: Membership | null,
 	maker: Maker | null,
 	isRenewed = false,
 ): Promise<SentLink> {
 	const { mails, publicUrl } = deps;
-	const { id: personId, email, role } = person;
-	const programmeId = programme?.id ?? null;
-	if (programme !== null && !isRenewed) {
-		await addOwner(trx, programme.id, personId);
-		await removeProgrammeInvitation(trx, programme.id, email);
+	const { id: personId, email, kind } = person;
+	const programmeId = membership?.programme.id ?? null;
+	if (membership !== null && !isRenewed) {
+		await addToProgramme(trx, membership.programme.id, personId, membership.role);
+		await removeProgrammeInvitation(trx, membership.programme.id, email);
 	}
 	const note = { personId: maker?.personId ?? null, programmeId, action: "person.invited" } as const;
-	const detail = isRenewed ? "new link" : role;
+	const detail = isRenewed ? "new link" : (membership?.role ?? kind);
 	await noteAudit(trx, { ...note, subject: email, detail }, deps.clock.nowMs());
 	if (await hasPassword(trx, person.public_id)) {
-		if (programme !== null) await mails.enqueue(trx, composeAccessMail(email, programme.name, publicUrl));
+		if (membership !== null) await mails.enqueue(trx, composeAccessMail(email, membership, publicUrl));
 		return sentLink(deps, maker, { email, link: null });
 	}
 	await setDeactivated(trx, personId, null);
-	const purpose = role === "staff" ? "staff_invitation" : "owner_invitation";
+	const purpose = kind === "staff" ? "staff_invitation" : "programme_invitation";
 	const token = await issueLink(trx, deps, { purpose, personId, programmeId, maker });
 	const link = `${publicUrl}${linkPath(token)}`;
-	const invitation = { to: email, link, role, programmeName: programme?.name ?? null };
-	await mails.enqueue(trx, composeInvitationMail({ ...invitation, validDays: INVITATION_DAYS }));
+	const invitation = { to: email, link, validDays: INVITATION_DAYS };
+	await mails.enqueue(trx, composeJoinMail({ ...invitation, kind, membership }));
 	return sentLink(deps, maker, { email, link });
 }
 
-/** Refused for somebody of the other role, and where there is nothing to invite them to. */
+/** Refused for somebody of the other kind, and for staff who have joined: there is nothing to invite them to. */
 export async function findOrMakeInvitee(
 	trx: Db,
 	deps: Pick<InvitationsDeps, "clock" | "random">,
 	email: string,
-	role: Role,
-	isForProgramme: boolean,
+	kind: PersonKind,
 ): Promise<Result<Person>> {
-	const person = await findOrMakePerson(trx, deps, email, role);
-	const isUseful = isForProgramme || !(await hasPassword(trx, person.public_id));
-	if (person.role === role && isUseful) return succeed(person);
+	const person = await findOrMakePerson(trx, deps, email, kind);
+	const isUseful = kind === "shop" || !(await hasPassword(trx, person.public_id));
+	if (person.kind === kind && isUseful) return succeed(person);
 	return refuse("email_taken", `${email} has an account already. Use another address.`, "email");
 }
 
-/** An owner asks somebody to look after the programme with them. */
-export async function inviteAsOwner(
+/** Whoever has not joined yet may be sent another link; what they are is changed on the list. */
+async function isWelcome(
+	trx: Db,
+	{ id, public_id }: Person,
+	{ programme, role }: Membership,
+): Promise<boolean> {
+	const present = await findRole(trx, programme.id, id);
+	return present === undefined || (present === role && !(await hasPassword(trx, public_id)));
+}
+
+function alreadyThere(email: string): ReturnType<typeof refuse> {
+	const text = `${email} is in this programme already. Change their role, or send a new link, in the list above.`;
+	return refuse("email_taken", text, "email");
+}
+
+/** An owner invites somebody to the programme. */
+export async function inviteByOwner(
 	deps: InvitationsDeps,
 	maker: Maker,
-	programme: Programme,
+	{ programme, role }: Membership,
 	emailText: string,
-	detail: "owner" | "new link" = "owner",
+	isRenewed = false,
 ): Promise<Result<SentLink>> {
 	const parsed = parseEmail(emailText);
 	if (!parsed.ok) return parsed;
 	const email = parsed.value;
-	return sendAs(deps, maker, email, async (trx) => {
+	return sendAs(deps, maker, email, programme.id, async (trx) => {
 		const known = await findPersonByEmail(trx, email);
-		if (known !== undefined && (await isOwner(trx, programme.id, known.id))) {
-			// Nothing that the list on the same page does not show.
-			return refuse("email_taken", `${email} manages this programme already.`, "email");
+		// Nothing that the list on the same page does not show.
+		if (known !== undefined && (await findRole(trx, programme.id, known.id)) !== undefined) {
+			return alreadyThere(email);
 		}
 		const programmeId = programme.id;
-		const token = await issueLink(trx, deps, { purpose: "owner_invitation", email, programmeId, maker });
+		const order = { purpose: "programme_invitation", email, programmeId, role, maker } as const;
+		const token = await issueLink(trx, deps, order);
 		const note = { personId: maker.personId, programmeId, action: "person.invited" } as const;
+		const detail = isRenewed ? "new link" : role;
 		await noteAudit(trx, { ...note, subject: email, detail }, deps.clock.nowMs());
 		const link = `${deps.publicUrl}${linkPath(token)}`;
-		const invitation = { to: email, link, programmeName: programme.name, validDays: INVITATION_DAYS };
-		// Staff see every programme and own none: there is nothing to accept, and the owner need not know.
-		const isWithheld = known?.role === "staff";
-		await deps.mails.enqueue(trx, { ...composeOwnerInvitationMail(invitation), isWithheld });
+		const invitation = { to: email, link, membership: { programme, role }, validDays: INVITATION_DAYS };
+		// Staff see every programme and are in none: there is nothing to accept, and the owner need not know.
+		const isWithheld = known?.kind === "staff";
+		await deps.mails.enqueue(trx, { ...composeProgrammeInvitationMail(invitation), isWithheld });
 		return succeed(sentLink(deps, maker, { email, link }));
 	});
 }
@@ -144,14 +167,15 @@ export async function renewLink(
 	/** Null: the command line. */
 	maker: Maker | null,
 	person: Person,
-	/** Where it was asked for; null on the list of the staff. */
-	programme: InvitedTo,
+	/** Where it was asked for; null on the list of the staff, and on the command line. */
+	membership: Membership | null,
 ): Promise<Result<SentLink>> {
+	const programmeId = membership?.programme.id ?? null;
 	if (await hasPassword(deps.store.db, person.public_id)) {
-		return makePasswordLink(deps, maker, person, programme?.id ?? null);
+		return makePasswordLink(deps, maker, person, programmeId);
 	}
-	return sendAs(deps, maker, person.email, async (trx) =>
-		succeed(await welcomePerson(trx, deps, person, programme, maker, true)),
+	return sendAs(deps, maker, person.email, programmeId, async (trx) =>
+		succeed(await welcomePerson(trx, deps, person, membership, maker, true)),
 	);
 }
 
@@ -165,14 +189,14 @@ export async function makePasswordLink(
 	{ id: personId, email }: Person,
 	programmeId: number | null,
 ): Promise<Result<SentLink>> {
-	if (maker?.role === "owner") {
+	if (maker?.kind === "shop") {
 		const whomToAsk =
 			"Whoever forgot theirs chooses a new one on the sign-in page, or asks the network's staff for a link.";
 		return refuse("not_allowed", `${email} has a password already. ${whomToAsk}`);
 	}
 	// Whoever finds a browser signed in must not make the account their own.
 	if (personId === maker?.personId) return refuse("not_allowed", "Change your own password under Account.");
-	return sendAs(deps, maker, email, async (trx) => {
+	return sendAs(deps, maker, email, programmeId, async (trx) => {
 		const token = await issueLink(trx, deps, { purpose: "password_link", personId, programmeId, maker });
 		// The person is mailed that there is one, and not the link: the mailbox may be what was lost.
 		const note = { personId: maker?.personId ?? null, programmeId, action: "password.link_made" } as const;
@@ -187,6 +211,8 @@ async function sendAs(
 	deps: InvitationsDeps,
 	maker: Maker | null,
 	email: string,
+	/** Whose people it is about; null for the staff. */
+	programmeId: number | null,
 	work: (trx: Db) => Promise<Result<SentLink>>,
 ): Promise<Result<SentLink>> {
 	if (maker !== null) {
@@ -197,7 +223,9 @@ async function sendAs(
 		const tooMany = await useLimits(deps.store.db, uses, deps.clock.nowMs());
 		if (tooMany !== null) return tooMany;
 	}
-	const sent = await transactAs(deps.store, maker, work);
+	const sent = await (maker === null || programmeId === null
+		? transactAs(deps.store, maker, work)
+		: transactInProgramme(deps.store, maker, programmeId, work));
 	deps.mails.wake();
 	return sent;
 }
@@ -211,6 +239,6 @@ function sentLink(
 	maker: Maker | null,
 	{ email, link, isForPassword = false }: { email: string; link: string | null; isForPassword?: boolean },
 ): SentLink {
-	const isLinkWithheld = maker?.role === "owner" && link !== null;
+	const isLinkWithheld = maker?.kind === "shop" && link !== null;
 	return { email, link: isLinkWithheld ? null : link, isLinkWithheld, isMailed: mails.isOn, isForPassword };
 }

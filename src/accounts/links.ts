@@ -2,10 +2,12 @@
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import { grants, type ProgrammeRole } from "../domain/roles.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { DAY_MS, HOUR_MS } from "../domain/time.ts";
 import { findOpenLink, type Link, lockLinks, replaceLink } from "../store/links.ts";
 import { findPersonByEmail, findPersonById, type Person } from "../store/people.ts";
+import { findRole } from "../store/programme-people.ts";
 import { findProgrammesById, type Programme } from "../store/programmes.ts";
 import { hasPassword, hasStaffWithPassword, isSessionOf } from "../store/sign-in.ts";
 import type { Db, Store } from "../store/store.ts";
@@ -22,7 +24,7 @@ const LINK_LIFE_MS: Readonly<Record<LinkPurpose, number>> = {
 	// It stands in the log of the start.
 	first_staff: DAY_MS,
 	staff_invitation: INVITATION_DAYS * DAY_MS,
-	owner_invitation: INVITATION_DAYS * DAY_MS,
+	programme_invitation: INVITATION_DAYS * DAY_MS,
 	// Handed over by people who are talking to each other; it opens an account that is in use.
 	password_link: DAY_MS,
 	// Whoever asks for it is waiting for the mail.
@@ -34,12 +36,20 @@ export interface Maker extends Actor {
 	sessionId: string;
 }
 
+/** A programme, and what somebody is there or is to become. */
+export interface Membership {
+	programme: Pick<Programme, "id" | "name">;
+	role: ProgrammeRole;
+}
+
 export interface LinkOrder {
 	purpose: LinkPurpose;
 	/** For whom: a person, or an address, whether or not it has an account. Neither for the first start. */
 	personId?: number;
 	email?: string;
 	programmeId?: number | null;
+	/** What an address is invited to become; nothing for a person, who has their role already. */
+	role?: ProgrammeRole;
 	/** Null: the command line, the first start, or the person themselves by mail. */
 	maker: Maker | null;
 }
@@ -61,11 +71,28 @@ export function transactAs<Value>(
 	});
 }
 
+/**
+ * The same for the people of one programme: refused as well when the maker may not manage them any more, though their
+ * page was opened while they could.
+ */
+export function transactInProgramme<Value>(
+	store: Pick<Store, "transact">,
+	maker: Maker,
+	programmeId: number,
+	work: (trx: Db) => Promise<Result<Value>>,
+): Promise<Result<Value>> {
+	return transactAs(store, maker, async (trx) => {
+		const standing = maker.kind === "staff" ? maker.kind : await findRole(trx, programmeId, maker.personId);
+		if (standing !== undefined && grants(standing, "manage")) return work(trx);
+		return refuse("not_allowed", "You don't manage this programme's people any more. Nothing was changed.");
+	});
+}
+
 /** Within `transactAs`. Resolves to the token, which is stored nowhere. */
 export async function issueLink(
 	trx: Db,
 	{ clock, random }: Pick<AccountsDeps, "clock" | "random">,
-	{ purpose, personId, email, programmeId, maker }: LinkOrder,
+	{ purpose, personId, email, programmeId, role, maker }: LinkOrder,
 ): Promise<string> {
 	const token = random.hex(TOKEN_BYTES);
 	const nowMs = clock.nowMs();
@@ -76,6 +103,7 @@ export async function issueLink(
 		person_id: personId ?? null,
 		email: email ?? null,
 		programme_id: programmeId ?? null,
+		role: role ?? null,
 		made_by: maker?.personId ?? null,
 		created_at_ms: nowMs,
 		expires_at_ms: nowMs + LINK_LIFE_MS[purpose],
@@ -108,8 +136,15 @@ export type OpenedLink =
 	| { kind: "first" }
 	/** An account waits for a name and a password. */
 	| { kind: "join"; person: Person }
-	/** An owner asks for help with a programme; `person` is null for an address that has no account yet. */
-	| { kind: "programme"; email: string; person: Person | null; programme: Programme; hasAccount: boolean }
+	/** An owner invites to a programme; `person` is null for an address that has no account yet. */
+	| {
+			kind: "programme";
+			email: string;
+			person: Person | null;
+			programme: Programme;
+			role: ProgrammeRole;
+			hasAccount: boolean;
+	  }
 	/** A new password in place of the one they have. */
 	| { kind: "password"; person: Person };
 
@@ -139,7 +174,7 @@ async function readPurpose(db: Db, link: Link): Promise<OpenedLink | undefined> 
 			return (await hasStaffWithPassword(db)) ? undefined : { kind: "first" };
 		case "staff_invitation":
 			return readPersonsLink(db, link, "join");
-		case "owner_invitation":
+		case "programme_invitation":
 			return link.email === null
 				? readPersonsLink(db, link, "join")
 				: readProgrammeLink(db, link, link.email);
@@ -161,23 +196,23 @@ async function readPersonsLink(
 	return (await hasPassword(db, person.public_id)) === (kind === "password") ? { kind, person } : undefined;
 }
 
-/** Staff see every programme and own none: for them there is nothing to accept. */
+/** Staff see every programme and are in none: for them there is nothing to accept. */
 async function readProgrammeLink(
 	db: Db,
-	{ programme_id }: Link,
+	{ programme_id, role }: Link,
 	email: string,
 ): Promise<OpenedLink | undefined> {
-	if (programme_id === null) return undefined;
+	if (programme_id === null || role === null) return undefined;
 	const programme = (await findProgrammesById(db, [programme_id])).get(programme_id);
 	const person = await findPersonByEmail(db, email);
-	if (programme === undefined || person?.role === "staff") return undefined;
+	if (programme === undefined || person?.kind === "staff") return undefined;
 	const hasAccount = person !== undefined && (await hasPassword(db, person.public_id));
-	return { kind: "programme", email, person: person ?? null, programme, hasAccount };
+	return { kind: "programme", email, person: person ?? null, programme, role, hasAccount };
 }
 
 export function linkNotValid(): ReturnType<typeof refuse> {
 	return refuse(
 		"link_not_valid",
-		"This link does not work any more: it was used, it has expired, or a newer one took its place. Ask for a new one.",
+		"This link does not work any more: it was used, it has expired, or a newer one took its membership. Ask for a new one.",
 	);
 }

@@ -6,7 +6,8 @@ import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { currencyDigits } from "../domain/money.ts";
 import { noteAudit } from "../store/audit.ts";
 import { findPersonByEmail, type Person } from "../store/people.ts";
-import { addOwner, insertProgramme, type Programme } from "../store/programmes.ts";
+import { addToProgramme } from "../store/programme-people.ts";
+import { insertProgramme, type Programme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { findOrMakeInvitee, type InvitationsDeps, type SentLink, welcomePerson } from "./invitations.ts";
@@ -93,9 +94,9 @@ async function findOrInviteOwner(
 ): Promise<Result<Person>> {
 	const known = await findPersonByEmail(trx, email);
 	if (known === undefined) {
-		return maker === null ? unknownOwner(email) : findOrMakeInvitee(trx, deps, email, "owner", true);
+		return maker === null ? unknownOwner(email) : findOrMakeInvitee(trx, deps, email, "shop");
 	}
-	if (known.role === "owner") return succeed(known);
+	if (known.kind === "shop") return succeed(known);
 	return refuse("email_taken", `${email} cannot own a programme. Use another address.`, "email");
 }
 
@@ -108,18 +109,18 @@ async function giveOwner(
 	programme: Programme,
 ): Promise<SentLink | null> {
 	if (inviter !== null) {
-		return welcomePerson(trx, { ...deps, ...inviter }, owner, programme, inviter.maker);
+		return welcomePerson(trx, { ...deps, ...inviter }, owner, { programme, role: "owner" }, inviter.maker);
 	}
-	await addOwner(trx, programme.id, owner.id);
+	await addToProgramme(trx, programme.id, owner.id, "owner");
 	const note = { personId: null, programmeId: programme.id, action: "person.invited" } as const;
-	await noteAudit(trx, { ...note, subject: owner.email, detail: owner.role }, deps.clock.nowMs());
+	await noteAudit(trx, { ...note, subject: owner.email, detail: "owner" }, deps.clock.nowMs());
 	return null;
 }
 
 function unknownOwner(email: string): ReturnType<typeof refuse> {
 	return refuse(
 		"unknown_person",
-		`Nobody has the email ${email}. Make the account first: ringback user create --email ${email} --role owner`,
+		`Nobody has the email ${email}. Make the account first: ringback user create --email ${email} --kind shop`,
 		"owner",
 	);
 }

@@ -1,11 +1,11 @@
-// Making people: owners of programmes, and the network's staff.
+// Making people: those of shops, and the network's staff.
 
 import { MAX_NAME_LENGTH, parseName } from "../domain/display-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import { type PersonKind, type ProgrammeRole, readProgrammeRole } from "../domain/roles.ts";
 import { findPersonByEmail, insertPerson, type Person } from "../store/people.ts";
 import type { Db } from "../store/store.ts";
-import type { Role } from "../store/tables/people.ts";
 import type { AccountsDeps } from "./deps.ts";
 
 /** RFC 5321: a path may be 256 characters, two of them angle brackets. */
@@ -15,13 +15,13 @@ type PeopleDeps = Pick<AccountsDeps, "clock" | "random">;
 
 export async function createPerson(
 	deps: PeopleDeps & Pick<AccountsDeps, "store">,
-	input: { email: string; role: string },
+	input: { email: string; kind: string },
 ): Promise<Result<Person>> {
 	const email = parseEmail(input.email);
 	if (!email.ok) return email;
-	const role = parseRole(input.role);
-	if (!role.ok) return role;
-	const person = await makePerson(deps.store.db, deps, email.value, role.value);
+	const kind = parseKind(input.kind);
+	if (!kind.ok) return kind;
+	const person = await makePerson(deps.store.db, deps, email.value, kind.value);
 	if (person !== undefined) return succeed(person);
 	return refuse(
 		"email_taken",
@@ -30,14 +30,14 @@ export async function createPerson(
 	);
 }
 
-/** The person's role is theirs already where the address is known: the caller looks at it. */
+/** Where the address is known the person is of some kind already: the caller looks at it. */
 export async function findOrMakePerson(
 	trx: Db,
 	deps: PeopleDeps,
 	email: string,
-	role: Role,
+	kind: PersonKind,
 ): Promise<Person> {
-	const person = (await makePerson(trx, deps, email, role)) ?? (await findPersonByEmail(trx, email));
+	const person = (await makePerson(trx, deps, email, kind)) ?? (await findPersonByEmail(trx, email));
 	if (person === undefined) throw new Error("an e-mail that is taken by nobody");
 	return person;
 }
@@ -47,11 +47,11 @@ function makePerson(
 	db: Db,
 	{ clock, random }: PeopleDeps,
 	email: string,
-	role: Role,
+	kind: PersonKind,
 ): Promise<Person | undefined> {
 	const nowMs = clock.nowMs();
 	const public_id = makeId("usr", nowMs, random.bytes(ID_RANDOM_BYTES));
-	return insertPerson(db, { public_id, email, role, created_at_ms: nowMs });
+	return insertPerson(db, { public_id, email, kind, created_at_ms: nowMs });
 }
 
 export async function requirePersonByEmail(
@@ -85,9 +85,15 @@ export function parseEmail(text: string): Result<string> {
 	);
 }
 
-export function parseRole(text: string): Result<Role> {
-	if (text === "owner" || text === "staff") return succeed(text);
-	return refuse("unknown_role", `role must be "owner" (a shop's person) or "staff" (the network's).`, "role");
+function parseKind(text: string): Result<PersonKind> {
+	if (text === "shop" || text === "staff") return succeed(text);
+	return refuse("unknown_kind", `kind must be "shop" (a shop's person) or "staff" (the network's).`, "kind");
+}
+
+export function parseRole(text: string): Result<ProgrammeRole> {
+	const role = readProgrammeRole(text);
+	if (role !== undefined) return succeed(role);
+	return refuse("unknown_role", "Choose a role: owner, developer or viewer.", "role");
 }
 
 export function parsePersonName(text: string): Result<string> {

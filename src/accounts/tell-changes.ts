@@ -7,9 +7,15 @@ import type { Clock, Mail } from "../ports.ts";
 import { type Change, findDueTopic, postponeTopic, takeChanges } from "../store/changes-to-tell.ts";
 import { lastMailOn } from "../store/mail-queue.ts";
 import { findPersonById } from "../store/people.ts";
-import { findProgrammesById, ownerEmails } from "../store/programmes.ts";
+import { emailsOf } from "../store/programme-people.ts";
+import { findProgrammesById } from "../store/programmes.ts";
 import type { Db, Store } from "../store/store.ts";
-import { composeAccountChangeMail, composeProgrammeChangeMail, composeRemovalMail } from "./change-mail.ts";
+import {
+	composeAccountChangeMail,
+	composeProgrammeChangeMail,
+	composeRemovalMail,
+	composeRoleMail,
+} from "./change-mail.ts";
 import type { MailDispatcher } from "./mail-dispatcher.ts";
 
 export interface TellDeps {
@@ -72,14 +78,19 @@ async function writeToPerson(
 	const person = await findPersonById(trx, personId);
 	if (person === undefined) return [];
 	const { email: to, deactivated_at_ms } = person;
-	// Two mails: advice about a changed password is of no use to somebody whose access has ended.
-	const removals = changes.filter(({ action }) => action === "person.removed");
-	const others = changes.filter(({ action }) => action !== "person.removed");
+	// Mails of their own: advice about a changed password is of no use to somebody whose access or role has changed.
+	const {
+		removed = [],
+		role = [],
+		account: others = [],
+	} = Object.groupBy(changes, ({ action }) =>
+		action === "person.removed" ? "removed" : action === "person.role_changed" ? "role" : "account",
+	);
+	const ids = [...removed, ...role].flatMap(({ programme_id }) => programme_id ?? []);
+	const programmes = await findProgrammesById(trx, ids);
 	const written: Written[] = [];
-	if (removals.length > 0) {
-		const ids = removals.flatMap(({ programme_id }) => programme_id ?? []);
-		written.push({ to, ...composeRemovalMail(to, removals, await findProgrammesById(trx, ids)) });
-	}
+	if (removed.length > 0) written.push({ to, ...composeRemovalMail(to, removed, programmes) });
+	if (role.length > 0) written.push({ to, ...composeRoleMail(to, role, programmes) });
 	if (others.length > 0) {
 		const isDeactivated = deactivated_at_ms !== null;
 		written.push({ to, ...composeAccountChangeMail(to, others, publicUrl, isDeactivated) });
@@ -95,7 +106,7 @@ async function writeToOwners(
 ): Promise<Written[]> {
 	const programme = (await findProgrammesById(trx, [programmeId])).get(programmeId);
 	if (programme === undefined) return [];
-	const to = new Set(await ownerEmails(trx, programmeId));
+	const to = new Set(await emailsOf(trx, programmeId, ["owner"]));
 	// Whoever was invited has a mail of their own.
 	const [only, ...others] = changes;
 	if (only?.action === "person.invited" && only.subject !== null && others.length === 0)

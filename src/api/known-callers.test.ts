@@ -124,8 +124,8 @@ test("a programme's terms that are changed here hold for the next call", async (
 	};
 	assert.equal(await record("A-1"), "8.00");
 	const { id: personId } = expectValue(
-		await createPerson(shop.deps, { email: "staff@ringback.example", role: "staff" }),
+		await createPerson(shop.deps, { email: "staff@ringback.example", kind: "staff" }),
 	);
-	await changeProgramme(shop.deps, { personId, role: "staff" }, shop.programme, { commissionRate: "5" });
+	await changeProgramme(shop.deps, { personId, kind: "staff" }, shop.programme, { commissionRate: "5" });
 	assert.equal(await record("A-2"), "5.00");
 });

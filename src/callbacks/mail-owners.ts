@@ -12,7 +12,8 @@ import {
 	type Notice,
 	postponeMails,
 } from "../store/notices.ts";
-import { findProgrammesById, ownerEmails } from "../store/programmes.ts";
+import { emailsOf } from "../store/programme-people.ts";
+import { findProgrammesById } from "../store/programmes.ts";
 import type { Store } from "../store/store.ts";
 import { composeNoticeMail } from "./notice-mail.ts";
 
@@ -44,7 +45,7 @@ async function mailOne(deps: MailOwnersDeps, found: readonly Notice[]): Promise<
 	const programmeId = found[0]?.receiver_id;
 	if (programmeId === undefined) return;
 	const programme = (await findProgrammesById(store.db, [programmeId])).get(programmeId);
-	const to = await ownerEmails(store.db, programmeId);
+	const to = await emailsOf(store.db, programmeId, ["owner", "developer"]);
 	const nowMs = clock.nowMs();
 	if (programme === undefined || to.length === 0) {
 		log.error({ programmeId }, "a programme has nobody to mail its notices to; they stay on record");

@@ -15,6 +15,8 @@ const PROGRAMME: Programme = {
 	currency: "EUR",
 	commission_rate: "8.0000",
 	fee_rate: "2.0000",
+	approval_days_min: 0,
+	approval_days_max: 90,
 	approval_days: 30,
 	parks_pixels: 1,
 	parked_days: 30,

@@ -12,7 +12,7 @@ export const programmeCreateCommand = workplaceCommand({
 		owner: {
 			type: "string",
 			value: "ADDRESS",
-			help: "e-mail of an owner made with `user create`",
+			help: "e-mail of its owner, made with `user create --kind shop`",
 			isRequired: true,
 		},
 		currency: { type: "string", value: "CODE", help: "ISO 4217 code such as EUR", isRequired: true },

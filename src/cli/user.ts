@@ -18,16 +18,17 @@ const EMAIL_OPTION = {
 export const userCreateCommand = workplaceCommand({
 	name: "user create",
 	summary:
-		"Makes a person: an owner (of a shop's programmes) or staff (of the network). Prints the link with which they choose their password.",
+		"Makes a person: of a shop, or of the network's staff. Prints the link with which they choose their password.",
 	options: {
 		email: EMAIL_OPTION,
-		role: { type: "string", value: "owner|staff", help: "owner or staff", isRequired: true },
+		kind: { type: "string", value: "shop|staff", help: "whose person it is", isRequired: true },
 	},
 	async work(workplace, options) {
-		const made = await createPerson(workplace, { email: options.text("email"), role: options.text("role") });
+		const made = await createPerson(workplace, { email: options.text("email"), kind: options.text("kind") });
 		if (!made.ok) return made;
-		const { role, email, public_id } = made.value;
-		return giveLink(workplace, made.value, [`Made ${role} ${email} (${public_id}).`]);
+		const { kind, email, public_id } = made.value;
+		const what = kind === "staff" ? "staff" : "shop person";
+		return giveLink(workplace, made.value, [`Made ${what} ${email} (${public_id}).`]);
 	},
 });
 
@@ -53,9 +54,9 @@ async function giveLink(
 	const about = isForPassword
 		? `The link to choose a new password, good once and for 24 hours. Hand it over yourself.${isMailed ? " A mail tells them that it was made." : ""}`
 		: `The link to choose a password, good once and for seven days.${isMailed ? " It is being mailed, too." : ""}`;
-	const { public_id: id, email, role } = person;
+	const { public_id: id, email, kind } = person;
 	return succeed({
-		json: { id, email, role, link, isMailed },
+		json: { id, email, kind, link, isMailed },
 		text: [...lines, about, link ?? ""].join("\n"),
 	});
 }

@@ -3,7 +3,7 @@
 
 import { parseReason } from "../domain/conversion.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import type { Role } from "../store/tables/people.ts";
+import type { PersonKind } from "../domain/roles.ts";
 import type { Decision, TestDecision } from "./decide.ts";
 
 export const DECISION_MOVES = ["approve", "reject", "reverse"] as const;
@@ -12,8 +12,8 @@ export type DecisionMove = Decision["move"];
 /** In whose name a person decides. */
 export type Side = "shop" | "review";
 
-export function sideOf(role: Role): Side {
-	return role === "staff" ? "review" : "shop";
+export function sideOf(kind: PersonKind): Side {
+	return kind === "staff" ? "review" : "shop";
 }
 
 export function parseMove(text: string): Result<DecisionMove> {

@@ -36,13 +36,13 @@ for (const [text, isBackupCode, code] of [
 	});
 }
 
-for (const [setting, role, isRequired] of [
+for (const [setting, kind, isRequired] of [
 	["optional", "staff", false],
-	["optional", "owner", false],
+	["optional", "shop", false],
 	["required", "staff", true],
-	["required", "owner", false],
+	["required", "shop", false],
 ] as const) {
-	test(`${setting}, for ${role}: ${isRequired ? "must have one" : "may have one"}`, () => {
-		equal(isAuthenticatorRequired(setting, role), isRequired);
+	test(`${setting}, for ${kind}: ${isRequired ? "must have one" : "may have one"}`, () => {
+		equal(isAuthenticatorRequired(setting, kind), isRequired);
 	});
 }

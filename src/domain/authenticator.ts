@@ -1,13 +1,15 @@
 // The second step: who must have it, and its codes: six digits from the app, or a backup code, written so that nobody
 // mistakes one letter for another.
 
+import type { PersonKind } from "./roles.ts";
+
 /** A setting of the network, for its own people. */
 export type StaffAuthenticator = "optional" | "required";
 export const STAFF_AUTHENTICATOR: readonly StaffAuthenticator[] = ["optional", "required"];
 
-/** Shops decide for themselves about their owners. */
-export function isAuthenticatorRequired(setting: StaffAuthenticator, role: "owner" | "staff"): boolean {
-	return setting === "required" && role === "staff";
+/** Shops decide for themselves about their people. */
+export function isAuthenticatorRequired(setting: StaffAuthenticator, kind: PersonKind): boolean {
+	return setting === "required" && kind === "staff";
 }
 
 /** Without 0 and O, 1, I and L. */

@@ -59,6 +59,7 @@ const HTTP_STATUSES: Readonly<Record<FaultCode, number>> = {
 	invalid_email: 422,
 	email_taken: 409,
 	unknown_role: 422,
+	unknown_kind: 422,
 	invalid_name: 422,
 	invalid_rate: 422,
 	invalid_days: 422,

@@ -69,6 +69,7 @@ const OTHER_STATUS_BY_CODE = {
 	invalid_email: 422,
 	email_taken: 409,
 	unknown_role: 422,
+	unknown_kind: 422,
 	invalid_name: 422,
 	invalid_rate: 422,
 	invalid_days: 422,

@@ -22,6 +22,7 @@ const AUDIENCES = {
 	"postback_url.removed": "owners",
 	"person.invited": "owners",
 	"person.joined": "owners",
+	"person.role_changed": "owners",
 	"person.removed": "owners",
 } as const satisfies Readonly<Record<string, Audience>>;
 

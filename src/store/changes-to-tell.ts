@@ -1,10 +1,10 @@
 // Audit entries that people have yet to be mailed about. They are marked by whoever writes the entry, in its own
 // transaction, so that no change goes untold and nothing that was rolled back is told.
 
+import type { PersonKind } from "../domain/roles.ts";
 import { audienceOf } from "../domain/told-changes.ts";
 import { findPersonByEmail } from "./people.ts";
 import type { Db } from "./store.ts";
-import type { Role } from "./tables/people.ts";
 
 export interface Change {
 	id: number;
@@ -15,7 +15,7 @@ export interface Change {
 	detail: string | null;
 	address: string | null;
 	/** Null: the command line, or the service itself. */
-	actor: { name: string; email: string; role: Role } | null;
+	actor: { name: string; email: string; kind: PersonKind } | null;
 }
 
 /** What of an audit entry says who is to be told. */
@@ -55,16 +55,17 @@ async function topicsOf(trx: Db, note: Noted): Promise<Topic[]> {
 		case "owners":
 			// Somebody who was invited before, with a new link: the owners know of them.
 			if (note.action === "person.invited" && note.detail === "new link") return [];
-			return [...(await ofRemoved(trx, note)), ...ofProgrammes(await programmesOf(trx, note))];
+			return [...(await ofConcerned(trx, note)), ...ofProgrammes(await programmesOf(trx, note))];
 		default:
 			return audience satisfies never;
 	}
 }
 
-/** Whoever was removed gets a mail of their own: what else happened there is no longer theirs to know. */
-async function ofRemoved(trx: Db, note: Noted): Promise<Topic[]> {
-	// Whose invitation was withdrawn had no access.
-	if (note.action !== "person.removed" || note.detail === "invitation") return [];
+/** Whose access ended or role changed gets a mail of their own: what else happens there may not be theirs to know. */
+async function ofConcerned(trx: Db, note: Noted): Promise<Topic[]> {
+	// Whose invitation was withdrawn or changed had no access.
+	const isInvitation = note.detail?.startsWith("invitation") === true;
+	if ((note.action !== "person.removed" && note.action !== "person.role_changed") || isInvitation) return [];
 	return ofPerson(await findSubject(trx, note));
 }
 
@@ -88,7 +89,7 @@ async function programmesOf(trx: Db, { programmeId, action, personId }: Noted): 
 	// The owners of every programme that they were invited to hear of somebody who has joined.
 	if (action !== "person.joined" || personId === null) return [];
 	const rows = await trx
-		.selectFrom("programme_owners")
+		.selectFrom("programme_people")
 		.select("programme_id")
 		.where("person_id", "=", personId)
 		.execute();
@@ -128,7 +129,7 @@ export async function takeChanges(trx: Db, topic: string): Promise<Change[]> {
 		.leftJoin("people", "people.id", "entry.person_id")
 		.select(["entry.id", "entry.at_ms", "entry.programme_id", "entry.action"])
 		.select(["entry.subject", "entry.detail", "entry.address"])
-		.select(["people.name", "people.email", "people.role"])
+		.select(["people.name", "people.email", "people.kind"])
 		.where(
 			"entry.id",
 			"in",
@@ -136,8 +137,8 @@ export async function takeChanges(trx: Db, topic: string): Promise<Change[]> {
 		)
 		.orderBy("entry.id")
 		.execute();
-	return rows.map(({ name, email, role, ...entry }) => ({
+	return rows.map(({ name, email, kind, ...entry }) => ({
 		...entry,
-		actor: name === null || email === null || role === null ? null : { name, email, role },
+		actor: name === null || email === null || kind === null ? null : { name, email, kind },
 	}));
 }

@@ -2,9 +2,9 @@
 
 import { type Insertable, type Selectable, sql } from "kysely";
 import type { Status } from "../domain/conversion.ts";
+import type { PersonKind } from "../domain/roles.ts";
 import type { Db, Store } from "./store.ts";
 import type { ConversionsTable, MovesTable } from "./tables/conversions.ts";
-import type { Role } from "./tables/people.ts";
 
 export type Conversion = Selectable<ConversionsTable>;
 export type NewConversion = Insertable<ConversionsTable>;
@@ -12,7 +12,7 @@ export type NewConversion = Insertable<ConversionsTable>;
 /** A move of one conversion and who made it. */
 export interface HistoryMove extends Selectable<MovesTable> {
 	person_email: string | null;
-	person_role: Role | null;
+	person_kind: PersonKind | null;
 }
 
 export async function findByPublicId(
@@ -87,7 +87,7 @@ export async function listMoves(db: Db, conversionId: number): Promise<HistoryMo
 		.selectFrom("moves")
 		.leftJoin("people", "people.id", "moves.person_id")
 		.selectAll("moves")
-		.select(["people.email as person_email", "people.role as person_role"])
+		.select(["people.email as person_email", "people.kind as person_kind"])
 		.where("moves.conversion_id", "=", conversionId)
 		.orderBy("moves.id")
 		.execute();

@@ -1,13 +1,14 @@
 // One-time links: made, looked at, used and withdrawn. Whoever changes one holds `lockLinks`.
 
 import type { Insertable, NotNull, Selectable } from "kysely";
+import type { ProgrammeRole } from "../domain/roles.ts";
 import { DAY_MS } from "../domain/time.ts";
 import type { Db } from "./store.ts";
 import type { LinkPurpose, LinksTable } from "./tables/links.ts";
 
 export type Link = Selectable<LinksTable>;
-/** What an owner sent: it is for an address, whether or not that has an account. */
-export type ProgrammeInvitation = Link & { email: string };
+/** What an owner sent: it is for an address, whether or not that has an account, and names what they become. */
+export type ProgrammeInvitation = Link & { email: string; role: ProgrammeRole };
 
 /** As with people: one page holds them all. */
 const MAX_INVITATIONS_LISTED = 500;
@@ -88,7 +89,8 @@ function programmeInvitations(db: Db, programmeId: number) {
 		.selectAll()
 		.where("programme_id", "=", programmeId)
 		.where("email", "is not", null)
-		.$narrowType<{ email: NotNull }>();
+		.where("role", "is not", null)
+		.$narrowType<{ email: NotNull; role: NotNull }>();
 }
 
 export async function removeProgrammeInvitation(
@@ -102,6 +104,11 @@ export async function removeProgrammeInvitation(
 		.where("email", "=", email)
 		.executeTakeFirst();
 	return numDeletedRows > 0n;
+}
+
+/** The link stays as it is: the page behind it says what it is for. */
+export async function setInvitationRole(trx: Db, id: number, role: ProgrammeRole): Promise<void> {
+	await trx.updateTable("links").set({ role }).where("id", "=", id).execute();
 }
 
 export interface WithdrawnLink {
@@ -120,11 +127,7 @@ export async function withdrawLinks(
 	person: { id: number; email: string },
 	nowMs: number,
 ): Promise<WithdrawnLink[]> {
-	const rows = await trx
-		.selectFrom("links")
-		.leftJoin("people", "people.id", "links.person_id")
-		.select(["links.id", "links.purpose", "links.programme_id", "links.person_id", "links.email"])
-		.select("people.email as personEmail")
+	const rows = await openLinks(trx, nowMs)
 		.where((eb) =>
 			eb.or([
 				eb("links.made_by", "=", person.id),
@@ -132,9 +135,6 @@ export async function withdrawLinks(
 				eb("links.email", "=", person.email),
 			]),
 		)
-		.where("links.expires_at_ms", ">", nowMs)
-		.where("links.withdrawn", "is", null)
-		.orderBy("links.id")
 		.execute();
 	const ends = Object.groupBy(rows, ({ purpose, person_id, email }) => {
 		// What is for the person alone has nothing left to be sent again; an owner's invitation is on that owner's list.
@@ -147,11 +147,45 @@ export async function withdrawLinks(
 	}
 	const gone = ends.gone?.map(({ id }) => id) ?? [];
 	if (gone.length > 0) await trx.deleteFrom("links").where("id", "in", gone).execute();
-	return rows.map(({ purpose, programme_id, email, personEmail }) => ({
-		purpose,
-		email: email ?? personEmail ?? "",
-		programmeId: programme_id,
-	}));
+	return rows.map(describeWithdrawn);
+}
+
+/** Of one programme, those that this person made. They stay as withdrawn ones: somebody else may send them again. */
+export async function withdrawLinksInto(
+	trx: Db,
+	programmeId: number,
+	madeBy: number,
+	nowMs: number,
+): Promise<WithdrawnLink[]> {
+	const rows = await openLinks(trx, nowMs)
+		.where("links.made_by", "=", madeBy)
+		.where("links.programme_id", "=", programmeId)
+		.execute();
+	const ids = rows.map(({ id }) => id);
+	if (ids.length > 0) {
+		await trx.updateTable("links").set({ withdrawn: "with_maker" }).where("id", "in", ids).execute();
+	}
+	return rows.map(describeWithdrawn);
+}
+
+function openLinks(trx: Db, nowMs: number) {
+	return trx
+		.selectFrom("links")
+		.leftJoin("people", "people.id", "links.person_id")
+		.select(["links.id", "links.purpose", "links.programme_id", "links.person_id", "links.email"])
+		.select("people.email as personEmail")
+		.where("links.expires_at_ms", ">", nowMs)
+		.where("links.withdrawn", "is", null)
+		.orderBy("links.id");
+}
+
+function describeWithdrawn(row: {
+	purpose: LinkPurpose;
+	programme_id: number | null;
+	email: string | null;
+	personEmail: string | null;
+}): WithdrawnLink {
+	return { purpose: row.purpose, email: row.email ?? row.personEmail ?? "", programmeId: row.programme_id };
 }
 
 /** What has expired opens nothing any more; it would only pile up. */

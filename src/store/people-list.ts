@@ -1,10 +1,13 @@
 // People as the pages list them: who can sign in, who still has a link to open, who may no longer.
 
+import type { ProgrammeRole } from "../domain/roles.ts";
 import type { Db } from "./store.ts";
 
 export interface ListedPerson {
 	/** Null for an address that an owner invited: whose it is shows when they accept. */
 	id: number | null;
+	/** What they are in the programme, or become when they accept; null for staff. */
+	role: ProgrammeRole | null;
 	publicId: string;
 	email: string;
 	/** Empty until they have joined. */
@@ -18,22 +21,26 @@ export interface ListedPerson {
 	deactivatedAtMs: number | null;
 }
 
-/** A programme has a handful of owners, a network some dozens of staff: one page holds them all. */
+/** A programme has a handful of people, a network some dozens of staff: one page holds them all. */
 const MAX_PEOPLE_LISTED = 500;
 
-export async function listOwners(db: Db, programmeId: number, nowMs: number): Promise<ListedPerson[]> {
-	return listPeople(db, nowMs, (people) =>
+export async function listProgrammePeople(
+	db: Db,
+	programmeId: number,
+	nowMs: number,
+): Promise<ListedPerson[]> {
+	return listPeople(db, nowMs, programmeId, (people) =>
 		people.where("people.id", "in", (eb) =>
 			eb
-				.selectFrom("programme_owners")
-				.select("programme_owners.person_id")
-				.where("programme_owners.programme_id", "=", programmeId),
+				.selectFrom("programme_people")
+				.select("programme_people.person_id")
+				.where("programme_people.programme_id", "=", programmeId),
 		),
 	);
 }
 
 export async function listStaff(db: Db, nowMs: number): Promise<ListedPerson[]> {
-	return listPeople(db, nowMs, (people) => people.where("people.role", "=", "staff"));
+	return listPeople(db, nowMs, null, (people) => people.where("people.kind", "=", "staff"));
 }
 
 type PeopleQuery = ReturnType<typeof peopleQuery>;
@@ -45,6 +52,7 @@ function peopleQuery(db: Db) {
 async function listPeople(
 	db: Db,
 	nowMs: number,
+	programmeId: number | null,
 	choose: (people: PeopleQuery) => PeopleQuery,
 ): Promise<ListedPerson[]> {
 	const rows = await choose(peopleQuery(db))
@@ -54,6 +62,12 @@ async function listPeople(
 			"people.email",
 			"people.name",
 			"people.deactivated_at_ms as deactivatedAtMs",
+			eb
+				.selectFrom("programme_people")
+				.select("programme_people.role")
+				.whereRef("programme_people.person_id", "=", "people.id")
+				.where("programme_people.programme_id", "=", programmeId)
+				.as("role"),
 			eb
 				.selectFrom("auth_accounts")
 				.select("auth_accounts.id")

@@ -1,4 +1,4 @@
-// The people who sign in: owners of programmes, and the network's staff.
+// The people who sign in: those of shops, and the network's staff.
 
 import type { Insertable, Selectable } from "kysely";
 import type { Db } from "./store.ts";

@@ -24,8 +24,8 @@ const NAMES_AT_ONCE = 1_000;
 const ID_PREFIX = "prg_";
 
 export interface ProgrammeFilter extends PageRequest {
-	/** Only this person's. */
-	ownerId?: number | undefined;
+	/** Only those where this person has a role. */
+	personId?: number | undefined;
 	/** Part of the name, as domain/folded-text compares; or a whole id. */
 	search?: string | undefined;
 }
@@ -37,13 +37,13 @@ export async function listProgrammes(db: Db, filter: ProgrammeFilter): Promise<L
 
 async function readProgrammes(
 	db: Db,
-	{ ownerId, search }: ProgrammeFilter,
+	{ personId, search }: ProgrammeFilter,
 	beforeId: number,
 	limit: number,
 ): Promise<ListedProgramme[]> {
 	const isById = search?.startsWith(ID_PREFIX) === true;
 	const named =
-		search === undefined || isById ? undefined : await findByName(db, ownerId, search, beforeId, limit);
+		search === undefined || isById ? undefined : await findByName(db, personId, search, beforeId, limit);
 	if (named?.length === 0) return [];
 	const rows = await db
 		.selectFrom("programmes")
@@ -75,7 +75,7 @@ async function readProgrammes(
 				.select((inner) => inner.fn.countAll<number>().as("few"))
 				.as("waiting"),
 		])
-		.$if(ownerId !== undefined, (query) => query.where(isOwnedBy(ownerId ?? 0)))
+		.$if(personId !== undefined, (query) => query.where(isOf(personId ?? 0)))
 		.$if(isById, (query) => query.where("programmes.public_id", "=", search ?? ""))
 		.$if(named !== undefined, (query) => query.where("programmes.id", "in", named ?? []))
 		.where("programmes.id", "<", beforeId)
@@ -95,7 +95,7 @@ async function readProgrammes(
  */
 async function findByName(
 	db: Db,
-	ownerId: number | undefined,
+	personId: number | undefined,
 	search: string,
 	beforeId: number,
 	limit: number,
@@ -107,7 +107,7 @@ async function findByName(
 		const names = await db
 			.selectFrom("programmes")
 			.select(["programmes.id", "programmes.name"])
-			.$if(ownerId !== undefined, (query) => query.where(isOwnedBy(ownerId ?? 0)))
+			.$if(personId !== undefined, (query) => query.where(isOf(personId ?? 0)))
 			.where("programmes.id", "<", before)
 			.orderBy("programmes.id", "desc")
 			.limit(NAMES_AT_ONCE)
@@ -119,9 +119,9 @@ async function findByName(
 	return found.slice(0, limit);
 }
 
-function isOwnedBy(personId: number) {
+function isOf(personId: number) {
 	return sql<boolean>`programmes.id in (
-		select programme_owners.programme_id from programme_owners where programme_owners.person_id = ${personId})`;
+		select programme_people.programme_id from programme_people where programme_people.person_id = ${personId})`;
 }
 
 /** Whether anything was ever reported to this programme, test conversions included. */

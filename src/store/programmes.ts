@@ -1,4 +1,4 @@
-// Programmes, their owners and their Postback URLs.
+// Programmes and their Postback URLs.
 
 import type { Insertable, Selectable, Updateable } from "kysely";
 import type { Db } from "./store.ts";
@@ -55,54 +55,6 @@ export async function lockProgramme(trx: Db, programmeId: number): Promise<void>
 		.set((eb) => ({ name: eb.ref("name") }))
 		.where("id", "=", programmeId)
 		.execute();
-}
-
-export async function addOwner(db: Db, programmeId: number, personId: number): Promise<void> {
-	await db
-		.insertInto("programme_owners")
-		.values({ programme_id: programmeId, person_id: personId })
-		.onConflict((conflict) => conflict.doNothing())
-		.execute();
-}
-
-/** False when it was the last owner, or no owner at all. The caller holds the programme's lock. */
-export async function removeOwner(trx: Db, programmeId: number, personId: number): Promise<boolean> {
-	const { numDeletedRows } = await trx
-		.deleteFrom("programme_owners")
-		.where("programme_id", "=", programmeId)
-		.where("person_id", "=", personId)
-		.where((eb) =>
-			eb.exists(
-				eb
-					.selectFrom("programme_owners as others")
-					.select("others.person_id")
-					.where("others.programme_id", "=", programmeId)
-					.where("others.person_id", "<>", personId),
-			),
-		)
-		.executeTakeFirst();
-	return numDeletedRows > 0n;
-}
-
-export async function isOwner(db: Db, programmeId: number, personId: number): Promise<boolean> {
-	const row = await db
-		.selectFrom("programme_owners")
-		.select("person_id")
-		.where("programme_id", "=", programmeId)
-		.where("person_id", "=", personId)
-		.executeTakeFirst();
-	return row !== undefined;
-}
-
-export async function ownerEmails(db: Db, programmeId: number): Promise<string[]> {
-	const rows = await db
-		.selectFrom("programme_owners")
-		.innerJoin("people", "people.id", "programme_owners.person_id")
-		.select("people.email")
-		.where("programme_owners.programme_id", "=", programmeId)
-		.orderBy("people.email")
-		.execute();
-	return rows.map((row) => row.email);
 }
 
 export async function setEndpoint(db: Db, programmeId: number, url: string, nowMs: number): Promise<void> {

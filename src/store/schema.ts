@@ -21,7 +21,7 @@ import type { LinkLockTable, LinksTable } from "./tables/links.ts";
 import type { ChangesToTellTable, MailQueueTable } from "./tables/mails.ts";
 import type { NoticesTable } from "./tables/notices.ts";
 import type { PeopleTable } from "./tables/people.ts";
-import type { EndpointsTable, ProgrammeOwnersTable, ProgrammesTable } from "./tables/programmes.ts";
+import type { EndpointsTable, ProgrammePeopleTable, ProgrammesTable } from "./tables/programmes.ts";
 import type {
 	AuthAccountsTable,
 	AuthSessionsTable,
@@ -35,7 +35,7 @@ import type {
 export interface Schema {
 	people: PeopleTable;
 	programmes: ProgrammesTable;
-	programme_owners: ProgrammeOwnersTable;
+	programme_people: ProgrammePeopleTable;
 	endpoints: EndpointsTable;
 	api_keys: ApiKeysTable;
 	signing_secrets: SigningSecretsTable;

@@ -80,7 +80,7 @@ export async function hasStaffWithPassword(db: Db): Promise<boolean> {
 		.selectFrom("auth_accounts")
 		.innerJoin("people", "people.public_id", "auth_accounts.userId")
 		.select("people.id")
-		.where("people.role", "=", "staff")
+		.where("people.kind", "=", "staff")
 		.where("people.deactivated_at_ms", "is", null)
 		.limit(1)
 		.executeTakeFirst();

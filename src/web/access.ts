@@ -1,10 +1,10 @@
 // This room is the pages; begin at `site.ts`.
-// Here: the guards of a route, in their order: headers, session, address, who may open it, the form. Owners open their
-// own programmes, staff all of them. What is not theirs is answered exactly like what does not exist.
+// Here: the guards of a route, in their order: headers, session, address, who may open it, the form. People of a shop
+// open their own programmes, staff all of them. What is not theirs is answered exactly like what does not exist; what
+// their role does not allow, with a page that says so.
 
 import type { MiddlewareHandler } from "hono";
-import { findOwnedProgramme } from "../store/programme-access.ts";
-import { findProgramme } from "../store/programmes.ts";
+import { grants, type Right } from "../domain/roles.ts";
 import { requireRecentPassword } from "./account/enter-password-page.ts";
 import type { WebDeps } from "./deps.ts";
 import type { WebEnv } from "./env.ts";
@@ -14,7 +14,7 @@ import { answerEnded } from "./live.ts";
 import { AUTHENTICATOR_PATH, SIGN_IN_PATH, withNext } from "./paths.ts";
 import type { Access } from "./routes.ts";
 import { openSession } from "./session.ts";
-import { viewerOf } from "./viewer.ts";
+import { findProgrammeFor, viewerOf } from "./viewer.ts";
 
 type Guard = MiddlewareHandler<WebEnv>;
 
@@ -28,14 +28,17 @@ export function createGuards(deps: WebDeps): (route: Guarded) => readonly Guard[
 	const session = openSession(deps);
 	const guardForms = createFormGuards(deps);
 	const recentPassword = requireRecentPassword(deps);
-	const programme = requireProgramme(deps);
+	const programme = (right: Right) => requireProgramme(deps, right);
 	return ({ access, isStream = false, takesFile = false }) => {
 		const signIn = requireSignIn(isStream);
 		const signedIn = [signIn, requireAuthenticator(isStream)];
 		const guards: Readonly<Record<Access, readonly Guard[]>> = {
 			anyone: [],
 			"signed-in": signedIn,
-			programme: [...signedIn, programme],
+			programme: [...signedIn, programme("look")],
+			"programme-integrate": [...signedIn, programme("integrate")],
+			"programme-decide": [...signedIn, programme("decide")],
+			"programme-manage": [...signedIn, programme("manage")],
 			staff: [...signedIn, requireStaff],
 			account: [...signedIn, recentPassword],
 			"account-authenticator": [signIn, recentPassword],
@@ -65,19 +68,15 @@ function requireAuthenticator(isStream: boolean): Guard {
 }
 
 const requireStaff: Guard = async (c, next) =>
-	viewerOf(c).role === "staff" ? next() : answerError(c, "not_found");
+	viewerOf(c).kind === "staff" ? next() : answerError(c, "not_found");
 
-function requireProgramme({ store }: Pick<WebDeps, "store">): Guard {
+function requireProgramme({ store }: Pick<WebDeps, "store">, right: Right): Guard {
 	return async (c, next) => {
-		const publicId = c.req.param("programmeId") ?? "";
-		const viewer = viewerOf(c);
-		const programme =
-			viewer.role === "staff"
-				? await findProgramme(store.db, publicId)
-				: await findOwnedProgramme(store.db, viewer.personId, publicId);
-		if (programme === undefined) return answerError(c, "not_found");
-		c.set("programme", programme);
-		return next();
+		const found = await findProgrammeFor(store.db, viewerOf(c), c.req.param("programmeId") ?? "");
+		if (found === undefined) return answerError(c, "not_found");
+		c.set("programme", found.programme);
+		c.set("standing", found.standing);
+		return grants(found.standing, right) ? next() : answerError(c, "not_allowed");
 	};
 }
 

@@ -127,13 +127,18 @@ async function walkPeople(site: TestSite, send: Send, programme: Programme, owne
 	await browser.open(`${base}/settings`);
 	const settings = { name: "Renamed", approvalDays: "7" };
 	await send("/programmes/:programmeId/settings", browser, `${base}/settings`, settings);
-	await send(`${PEOPLE}/invite`, browser, `${base}/people/invite`, { email: newEmail("shop") });
+	await send(`${PEOPLE}/invite`, browser, `${base}/people/invite`, {
+		email: newEmail("shop"),
+		role: "owner",
+	});
+	const role = { role: "viewer" };
+	await send(`${PEOPLE}/:personId/role`, browser, `${base}/people/${await waiting(site)}/role`, role);
 	await send(`${PEOPLE}/:personId/link`, browser, `${base}/people/${await waiting(site)}/link`);
 	const link = /(\/welcome\/\w+)/.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
 	const joining = site.browser();
 	await joining.open(link);
 	await send("/welcome/:token", joining, link, { name: "Nils", password: PASSWORD });
-	await browser.submit(`${base}/people/invite`, { email: newEmail("shop") });
+	await browser.submit(`${base}/people/invite`, { email: newEmail("shop"), role: "owner" });
 	await send(`${PEOPLE}/:personId/remove`, browser, `${base}/people/${await waiting(site)}/remove`);
 	const renewed = await site.store.db
 		.selectFrom("audit_entries")

@@ -1,6 +1,7 @@
 // The whole page around its content: for people who are signed in, and the plain card for those who are not.
 
 import { html } from "hono/html";
+import type { PersonKind } from "../domain/roles.ts";
 import type { Warning } from "../domain/warning.ts";
 import { assetUrl } from "./assets.ts";
 import { message } from "./components/blocks.ts";
@@ -12,8 +13,8 @@ import {
 	integrationPath,
 	noticesPath,
 	overviewPath,
-	ownersPath,
 	PROGRAMMES_PATH,
+	peoplePath,
 	REVIEW_PATH,
 	SIGN_IN_PATH,
 	SIGN_OUT_PATH,
@@ -24,7 +25,7 @@ import {
 
 export interface DocumentViewer {
 	email: string;
-	role: "owner" | "staff";
+	kind: PersonKind;
 	/** More than one: then there is something to switch between. */
 	programmeCount: number;
 	/** Nothing else can be opened until it is set up: links to the rest would only lead back. */
@@ -82,7 +83,7 @@ const PROGRAMME_PAGES: readonly { area: Area; path(programmeId: string): string;
 	{ area: "conversions", path: conversionsPath, label: "Conversions" },
 	{ area: "integration", path: integrationPath, label: "Integration" },
 	{ area: "notices", path: noticesPath, label: "Notices" },
-	{ area: "people", path: ownersPath, label: "People" },
+	{ area: "people", path: peoplePath, label: "People" },
 	{ area: "settings", path: settingsPath, label: "Settings" },
 ];
 
@@ -97,7 +98,7 @@ export function renderDocument(view: DocumentView): Html {
 	<header class="topbar">
 		${brand()}
 		${programme === undefined ? null : programmeName(view.viewer, programme)}
-		<nav${attrs({ class: ["topbar-links", view.viewer?.role === "staff" && "topbar-links-staff"] })} aria-label="Ringback">${topLinks(view)}${accountMenu(view)}</nav>
+		<nav${attrs({ class: ["topbar-links", view.viewer?.kind === "staff" && "topbar-links-staff"] })} aria-label="Ringback">${topLinks(view)}${accountMenu(view)}</nav>
 	</header>
 	<div${attrs({ class: ["frame", programme === undefined && "frame-plain"] })}>
 		${programme === undefined ? null : sidebar(programme, view.active)}
@@ -154,7 +155,7 @@ function brand(): Html {
 }
 
 function programmeName(viewer: DocumentViewer | null, { publicId, name }: DocumentProgramme): Html {
-	const isAlone = viewer?.role === "owner" && viewer.programmeCount < 2;
+	const isAlone = viewer?.kind === "shop" && viewer.programmeCount < 2;
 	return html`<div class="topbar-programme"><a href="${overviewPath(publicId)}">${name}</a>${
 		isAlone ? null : html`<a class="small soft" href="${PROGRAMMES_PATH}">Switch</a>`
 	}</div>`;
@@ -174,7 +175,7 @@ const STAFF_LINKS: readonly TopLink[] = [
 const DOCS_LINK: TopLink = { area: "docs", href: DOCS_PATH, label: "Docs" };
 
 function topLinks({ viewer, active }: DocumentView): Content {
-	const seesAll = viewer?.role === "staff" && !viewer.awaitsAuthenticator;
+	const seesAll = viewer?.kind === "staff" && !viewer.awaitsAuthenticator;
 	const links = seesAll ? [...STAFF_LINKS, DOCS_LINK] : [DOCS_LINK];
 	return links.map(({ area, href, label }) => {
 		// On a phone there is no room for all of staff's links: this one is in the account's menu too.
@@ -186,7 +187,7 @@ function topLinks({ viewer, active }: DocumentView): Content {
 function accountMenu({ viewer, csrf }: DocumentView): Html {
 	if (viewer === null) return html`<a href="${SIGN_IN_PATH}">Sign in</a>`;
 	return html`<details class="menu"><summary>Account</summary><div class="menu-panel">
-	<p class="small soft">${viewer.email}${viewer.role === "staff" ? " · staff" : ""}</p>
+	<p class="small soft">${viewer.email}${viewer.kind === "staff" ? " · staff" : ""}</p>
 	${viewer.awaitsAuthenticator ? null : html`<a href="${ACCOUNT_PATH}">Password, sessions, authenticator</a>`}
 	<a href="${DOCS_PATH}">Documentation for developers</a>
 	<form method="post" action="${SIGN_OUT_PATH}">${csrf}<button type="submit">Sign out</button></form>

@@ -3,6 +3,7 @@
 import type { Context } from "hono";
 import type { Visitor } from "../accounts/auth.ts";
 import type { Result } from "../domain/fault.ts";
+import type { PersonKind, Standing } from "../domain/roles.ts";
 import type { Warning } from "../domain/warning.ts";
 import type { Programme } from "../store/programmes.ts";
 import type { DocumentProgramme, Flash } from "./document.ts";
@@ -12,8 +13,8 @@ export interface Viewer {
 	publicId: string;
 	email: string;
 	name: string;
-	role: "owner" | "staff";
-	/** How many an owner has, counted up to two; 0 for staff, who see all. */
+	kind: PersonKind;
+	/** How many somebody of a shop has, counted up to two; 0 for staff, who see all. */
 	programmeCount: number;
 	hasAuthenticator: boolean;
 	/** Must set up an authenticator before anything else: of the staff, where the network asks it of them. */
@@ -61,6 +62,8 @@ export interface WebEnv {
 		signedInAtMs: number | null;
 		/** Below /programmes/:programmeId; pages there ask `programmeOf`. */
 		programme: Programme;
+		/** What the viewer is to it; pages there ask `may`. */
+		standing: Standing;
 		/** The programme as it stands in the frame around its pages. */
 		readFrame(programme: Programme): Promise<DocumentProgramme>;
 		formGuard: FormGuard;

@@ -14,6 +14,7 @@ type ErrorCode = Extract<
 	FaultCode,
 	| "not_found"
 	| "method_not_allowed"
+	| "not_allowed"
 	| "form_not_valid"
 	| "invalid_field"
 	| "body_too_large"
@@ -25,7 +26,11 @@ type ErrorCode = Extract<
 const WORDS: Readonly<Record<ErrorCode, { title: string; text: string }>> = {
 	not_found: {
 		title: "There is nothing here",
-		text: "The page does not exist, or it is not yours to see. Check the address, or begin at the start.",
+		text: "The page does not exist, or you don't have access to it. Check the address, or go to the home page.",
+	},
+	not_allowed: {
+		title: "You don't have access",
+		text: "Your role in this programme does not allow this. Nothing was changed. An owner of the programme can change your role.",
 	},
 	method_not_allowed: {
 		title: "This is not possible here",
@@ -57,11 +62,18 @@ const WORDS: Readonly<Record<ErrorCode, { title: string; text: string }>> = {
 export function answerError(c: WebContext, code: ErrorCode): Promise<Response> {
 	const { title, text } = WORDS[code];
 	const status = httpStatusOf(code) ?? 500;
-	const way = linkButton({ label: "Go to the start", href: START_PATH, tone: "primary" });
+	const way = linkButton({ label: "Go to the home page", href: START_PATH, tone: "primary" });
 	const viewer = c.get("viewer") ?? null;
 	if (viewer !== null) {
 		const body = html`${pageHeader({ title, hint: text })}<p>${way}</p>`;
-		return answerPage(c, { title, active: "account", status, isOutsideProgramme: true, body });
+		// Its people know of the programme, whatever they may do there.
+		return answerPage(c, {
+			title,
+			active: "account",
+			status,
+			isOutsideProgramme: code !== "not_allowed",
+			body,
+		});
 	}
 	return answerPlainPage(c, { title, status, body: html`<p>${text}</p><p>${way}</p>` });
 }

@@ -1,12 +1,11 @@
 // A page that is kept up to date: the element that listens, the pieces that are sent, and the stream between them.
 
 import { html } from "hono/html";
-import { findOwnedProgramme } from "../store/programme-access.ts";
 import type { PageDeps, WebDeps } from "./deps.ts";
 import type { WebContext } from "./env.ts";
 import type { Content, Html } from "./html.ts";
 import type { LiveSource } from "./live.ts";
-import { loadViewer, programmeOf, viewerOf } from "./viewer.ts";
+import { findProgrammeFor, loadViewer, programmeOf, standingOf, viewerOf } from "./viewer.ts";
 
 /** htmx alone would wait up to a minute longer each time it finds nobody: a service that is back is to be seen. */
 const LONGEST_PAUSE_MS = 5_000;
@@ -37,18 +36,22 @@ export function answerStream(
 	return deps.streams.answer(viewerOf(c).personId, { ...source, isAllowed }, seen);
 }
 
-/** Whether somebody who is watching may still see the programme: asked again before anything is sent. */
+/**
+ * Whether somebody who is watching may still see the programme, as who they were when the page was opened: asked again
+ * before anything is sent. With another role they would be sent buttons that are not theirs.
+ */
 export function createStillAllowed(
 	c: WebContext,
 	deps: Pick<WebDeps, "auth" | "store" | "staffAuthenticator">,
 ): () => Promise<boolean> {
 	const visitor = c.get("visitor");
 	const programme = programmeOf(c);
+	const standing = standingOf(c);
 	return async () => {
 		const found = await deps.auth.findSession(visitor);
 		const viewer = found === null ? null : await loadViewer(deps, found.session);
 		if (viewer === null || viewer.awaitsAuthenticator) return false;
-		if (viewer.role === "staff") return true;
-		return (await findOwnedProgramme(deps.store.db, viewer.personId, programme.public_id)) !== undefined;
+		const membership = await findProgrammeFor(deps.store.db, viewer, programme.public_id);
+		return membership?.standing === standing;
 	};
 }

@@ -27,10 +27,10 @@ export async function answerPage(
 ): Promise<Response> {
 	const programme: Programme | undefined = c.get("programme");
 	const isFramed = programme !== undefined && page.isOutsideProgramme !== true;
-	const { email, role, programmeCount, awaitsAuthenticator } = viewerOf(c);
+	const { email, kind, programmeCount, awaitsAuthenticator } = viewerOf(c);
 	const document = renderDocument({
 		title: page.title,
-		viewer: { email, role, programmeCount, awaitsAuthenticator },
+		viewer: { email, kind, programmeCount, awaitsAuthenticator },
 		active: page.active,
 		programme: isFramed ? await c.get("readFrame")(programme) : undefined,
 		flash: c.get("flashCookie").take(c),

@@ -24,7 +24,7 @@ export const overviewPath = (programmeId: string) => `/programmes/${programmeId}
 export const conversionsPath = (programmeId: string) => `/programmes/${programmeId}/conversions`;
 export const integrationPath = (programmeId: string) => `/programmes/${programmeId}/integration`;
 export const noticesPath = (programmeId: string) => `/programmes/${programmeId}/notices`;
-export const ownersPath = (programmeId: string) => `/programmes/${programmeId}/people`;
+export const peoplePath = (programmeId: string) => `/programmes/${programmeId}/people`;
 export const settingsPath = (programmeId: string) => `/programmes/${programmeId}/settings`;
 
 export const conversionPath = (programmeId: string, conversionId: string) =>

@@ -5,13 +5,19 @@
 import type { PageDeps } from "./deps.ts";
 import type { WebContext } from "./env.ts";
 
-/** Who may open it. Everybody else is led to sign in, or answered as if it were not there. */
+/**
+ * Who may open it. Everybody else is led to sign in, or answered as if it were not there; people of the programme who
+ * lack the right are told so.
+ */
 export type Access =
 	| "anyone"
 	/** Signed in, with an authenticator where the network asks its staff for one: so are all that follow. */
 	| "signed-in"
-	/** The owners of the programme in the address, and staff. */
+	/** The people of the programme in the address, and staff; with the right it names: see domain/roles. */
 	| "programme"
+	| "programme-integrate"
+	| "programme-decide"
+	| "programme-manage"
 	| "staff"
 	/** One's own account: the password was given within a day. */
 	| "account"

@@ -53,7 +53,7 @@ async function readFrame({ store }: WebDeps, { id, public_id, name }: Programme)
 /** What staff are to be told on this page. */
 function watchArrival(c: WebContext, { installation }: WebDeps, viewer: Viewer): readonly Warning[] {
 	const arrival = readArrival((name) => c.req.header(name), c.env?.incoming?.socket?.remoteAddress);
-	const isStaff = viewer.role === "staff";
+	const isStaff = viewer.kind === "staff";
 	installation.note(arrival, { isStaff, name: `person ${viewer.personId}` });
 	return isStaff ? installation.warningsFor(arrival) : [];
 }

@@ -52,7 +52,7 @@ test("an owner who was removed from a programme has lost it at the next page", a
 	const browser = await site.signIn(owner);
 	const path = `/programmes/${programme.public_id}/overview`;
 	assert.equal((await browser.open(path)).status, 200);
-	await site.store.db.deleteFrom("programme_owners").where("person_id", "=", owner.id).execute();
+	await site.store.db.deleteFrom("programme_people").where("person_id", "=", owner.id).execute();
 	assert.equal((await browser.open(path)).status, 404);
 });
 

@@ -13,10 +13,12 @@ import { acceptLink } from "../accounts/accept-link.ts";
 import { createAuth } from "../accounts/auth.ts";
 import { createInstallationWatch } from "../accounts/installation-watch.ts";
 import { invitePerson } from "../accounts/invitations.ts";
+import type { Membership } from "../accounts/links.ts";
 import { createMailDispatcher } from "../accounts/mail-dispatcher.ts";
 import { tellChanges } from "../accounts/tell-changes.ts";
 import { type AllDeps, createApp } from "../app.ts";
 import type { ChoreRecord } from "../domain/chore.ts";
+import type { ProgrammeRole } from "../domain/roles.ts";
 import type { WarningSettings } from "../domain/warning.ts";
 import { createRandom } from "../outside/random.ts";
 import type { Mail, Mailer } from "../ports.ts";
@@ -56,6 +58,7 @@ export interface TestSite {
 	/** Has accepted an invitation, with PASSWORD. */
 	addStaff(email?: string, name?: string): Promise<Person>;
 	addOwner(programme: Programme, email?: string, name?: string): Promise<Person>;
+	addPerson(programme: Programme, role: ProgrammeRole): Promise<Person>;
 	/** In a browser of its own. */
 	signIn(person: Pick<Person, "email">): Promise<Browser>;
 	/** Every row of every table, as text: to search for what must not be stored. */
@@ -114,13 +117,8 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 		return answer;
 	};
 
-	async function join(
-		email: string,
-		role: string,
-		name: string,
-		programme: Programme | null,
-	): Promise<Person> {
-		const invited = await invitePerson(deps, { email, role, programme, invitedBy: null });
+	async function join(email: string, name: string, membership: Membership | null): Promise<Person> {
+		const invited = await invitePerson(deps, { email, membership, invitedBy: null });
 		assert.ok(invited.ok && invited.value.link !== null);
 		const token = new URL(invited.value.link).pathname.split("/").at(-1) ?? "";
 		const accepted = await acceptLink({ ...deps, auth }, token, { email, name, password: PASSWORD });
@@ -151,9 +149,10 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 				store.db,
 				newProgramme({ name, commission_rate: "8.0000", fee_rate: "2.5000", created_at_ms: nowMs }),
 			),
-		addStaff: (email = newEmail("network"), name = "Sam Staff") => join(email, "staff", name, null),
+		addStaff: (email = newEmail("network"), name = "Sam Staff") => join(email, name, null),
 		addOwner: (programme, email = newEmail("shop"), name = "Olga Owner") =>
-			join(email, "owner", name, programme),
+			join(email, name, { programme, role: "owner" }),
+		addPerson: (programme, role) => join(newEmail("shop"), `Some ${role}`, { programme, role }),
 		async signIn({ email }) {
 			const browser = new Browser(request);
 			await browser.open("/sign-in");

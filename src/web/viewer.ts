@@ -3,11 +3,13 @@
 import type { AuthSession } from "../accounts/auth.ts";
 import type { Maker } from "../accounts/links.ts";
 import { isAuthenticatorRequired } from "../domain/authenticator.ts";
+import { grants, type Right, type Standing } from "../domain/roles.ts";
 import { findPersonByPublicId } from "../store/people.ts";
-import { listOwnedProgrammes } from "../store/programme-access.ts";
-import type { Programme } from "../store/programmes.ts";
+import { findProgrammeOf, listProgrammesOf } from "../store/programme-people.ts";
+import { findProgramme, type Programme } from "../store/programmes.ts";
+import type { Db } from "../store/store.ts";
 import type { WebDeps } from "./deps.ts";
-import type { Viewer, WebContext } from "./env.ts";
+import type { Viewer, WebContext, WebEnv } from "./env.ts";
 
 export type { Viewer } from "./env.ts";
 
@@ -21,11 +23,25 @@ export async function loadViewer(
 ): Promise<Viewer | null> {
 	const person = await findPersonByPublicId(db, personPublicId);
 	if (person === undefined || person.deactivated_at_ms !== null) return null;
-	const { id: personId, public_id: publicId, email, name, role } = person;
-	const own = role === "staff" ? [] : await listOwnedProgrammes(db, personId, PROGRAMMES_COUNTED);
-	const awaitsAuthenticator = !hasAuthenticator && isAuthenticatorRequired(staffAuthenticator, role);
+	const { id: personId, public_id: publicId, email, name, kind } = person;
+	const own = kind === "staff" ? [] : await listProgrammesOf(db, personId, PROGRAMMES_COUNTED);
+	const awaitsAuthenticator = !hasAuthenticator && isAuthenticatorRequired(staffAuthenticator, kind);
 	const programmeCount = own.length;
-	return { personId, publicId, email, name, role, programmeCount, hasAuthenticator, awaitsAuthenticator };
+	return { personId, publicId, email, name, kind, programmeCount, hasAuthenticator, awaitsAuthenticator };
+}
+
+/** Undefined when there is no such programme, or it is none of theirs. */
+export async function findProgrammeFor(
+	db: Db,
+	{ kind, personId }: Pick<Viewer, "kind" | "personId">,
+	publicId: string,
+): Promise<Pick<WebEnv["Variables"], "programme" | "standing"> | undefined> {
+	if (kind === "staff") {
+		const programme = await findProgramme(db, publicId);
+		return programme === undefined ? undefined : { programme, standing: "staff" };
+	}
+	const found = await findProgrammeOf(db, personId, publicId);
+	return found === undefined ? undefined : { programme: found.programme, standing: found.role };
 }
 
 /** For pages behind the sign-in. */
@@ -39,13 +55,25 @@ export function viewerOf(c: WebContext): Viewer {
 export function makerOf(c: WebContext): Maker {
 	const sessionId = c.get("sessionId");
 	if (sessionId === null) throw new Error("a page that is not behind the sign-in");
-	const { personId, role } = viewerOf(c);
-	return { personId, role, sessionId };
+	const { personId, kind } = viewerOf(c);
+	return { personId, kind, sessionId };
 }
 
-/** For pages below /programmes/:programmeId: it is this viewer's, or staff are looking. */
+/** For pages below /programmes/:programmeId: this viewer is one of its people, or staff. */
 export function programmeOf(c: WebContext): Programme {
 	const programme: Programme | undefined = c.get("programme");
 	if (programme === undefined) throw new Error("a page that is not below a programme");
 	return programme;
+}
+
+/** What the viewer is to that programme. */
+export function standingOf(c: WebContext): Standing {
+	const standing: Standing | undefined = c.get("standing");
+	if (standing === undefined) throw new Error("a page that is not below a programme");
+	return standing;
+}
+
+/** Whether the viewer may do it in that programme: what somebody may not do is not offered to them. */
+export function may(c: WebContext, right: Right): boolean {
+	return grants(standingOf(c), right);
 }

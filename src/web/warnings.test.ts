@@ -67,8 +67,8 @@ test("owners never read any of it, whatever they send", async (t) => {
 	const other = await site.addProgramme("Other");
 	const owner = await site.addOwner(programme);
 	await site.store.db
-		.insertInto("programme_owners")
-		.values({ programme_id: other.id, person_id: owner.id })
+		.insertInto("programme_people")
+		.values({ programme_id: other.id, person_id: owner.id, role: "owner" })
 		.execute();
 	const browser = await site.signIn(owner);
 	for (const path of ["/programmes", `/programmes/${programme.public_id}/overview`]) {

@@ -5,7 +5,16 @@ import { deepEqual, equal } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
 import { becomeFirstStaff, createProgramme } from "./first-steps.ts";
-import { type Case, LONG_ORDER, MARKUP_ORDER, NAME, NOBODYS, ownersPages, staffPages } from "./page-cases.ts";
+import {
+	type Case,
+	LONG_ORDER,
+	MARKUP_ORDER,
+	NAME,
+	NOBODYS,
+	ownersPages,
+	staffPages,
+	viewersPages,
+} from "./page-cases.ts";
 import { findFlaws, findInline } from "./page-checks.ts";
 import { fillSampleNetwork, type SampleNetwork } from "./sample-network.ts";
 import { openSetup, type Setup } from "./setup.ts";
@@ -43,14 +52,15 @@ export function testEveryPage(browser: () => Browser): void {
 	const readers = {
 		nobody: () => [...NOBODYS],
 		owner: () => ownersPages(site),
+		viewer: () => viewersPages(site),
 		staff: () => staffPages(site),
 	};
-	for (const [reader, cases] of Object.entries(readers)) {
+	for (const reader of ["nobody", "owner", "viewer", "staff"] as const) {
 		test(`every page as ${reader === "nobody" ? "nobody" : `the ${reader}`} sees it`, async (t) => {
-			const storageState = reader === "nobody" ? undefined : site[reader === "owner" ? "owner" : "staff"];
+			const storageState = reader === "nobody" ? undefined : site[reader];
 			const visitor = await openVisitor(browser(), setup.service.url, storageState && { storageState });
 			const fragments = new Set<string>();
-			for (const page of cases()) {
+			for (const page of readers[reader]()) {
 				await t.test(page.what, () => lookAt(visitor, page, fragments));
 			}
 			await t.test("links to a part of a page lead to one that is there", () =>

@@ -124,6 +124,19 @@ export function ownersPages({ main, fresh }: SampleNetwork): Case[] {
 	];
 }
 
+/** Whoever may only look: the same pages without a button. */
+export function viewersPages({ main }: SampleNetwork): Case[] {
+	const at = (path: string) => `${main}${path}`;
+	return [
+		{ what: "integration", path: at("/integration") },
+		{ what: "a delivery", path: at("/integration?state=failed"), act: openDelivery },
+		{ what: "conversions", path: at("/conversions") },
+		{ what: "people", path: at("/people") },
+		{ what: "settings", path: at("/settings") },
+		{ what: "what the role does not allow", path: at("/conversions/bulk"), status: 403 },
+	];
+}
+
 export function staffPages({ main, fresh }: SampleNetwork): Case[] {
 	return [
 		{ what: "programmes", path: "/programmes" },
@@ -221,6 +234,7 @@ async function uploadDecisions(page: Page): Promise<void> {
 
 async function invite(page: Page): Promise<void> {
 	await page.getByLabel("Email").fill(`${"long".repeat(12)}@${"shop".repeat(12)}.example`);
+	await page.getByLabel("Role", { exact: true }).selectOption("developer");
 	await press("Invite")(page);
 	await page.getByRole("heading", { name: /Invitation for/ }).waitFor();
 }

@@ -6,6 +6,7 @@ import type { Browser } from "playwright-core";
 import { invitePerson } from "../../src/accounts/invitations.ts";
 import { issueKey } from "../../src/accounts/keys.ts";
 import { ID_RANDOM_BYTES, makeId } from "../../src/domain/id.ts";
+import type { ProgrammeRole } from "../../src/domain/roles.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import type { Service } from "../../src/service.ts";
 import { findProgramme, type Programme, setEndpoint } from "../../src/store/programmes.ts";
@@ -22,6 +23,8 @@ type SignedIn = Awaited<ReturnType<Awaited<ReturnType<typeof openVisitor>>["cont
 export interface SampleNetwork {
 	staff: SignedIn;
 	owner: SignedIn;
+	/** Of the same programme, and may only look. */
+	viewer: SignedIn;
 	/** Paths of the programmes: with a month behind it, and where nothing has happened yet. */
 	main: string;
 	fresh: string;
@@ -53,16 +56,19 @@ export async function fillSampleNetwork(
 	const newcomer = await openVisitor(browser, service.url);
 	const fresh = await joinAsOwner(newcomer.page, await createProgramme(staff.page, blum), "Karim Haddad");
 	await newcomer.leave();
-	await inviteMore(service, await findByPath(service, main));
+	const viewer = await openVisitor(browser, service.url);
+	await joinAsOwner(viewer.page, await inviteMore(service, await findByPath(service, main)), "Vera Blick");
 	await fillMain(service, await findByPath(service, main), options);
 	const site = {
 		staff: await staff.context.storageState(),
 		owner: await owner.context.storageState(),
+		viewer: await viewer.context.storageState(),
 		main,
 		fresh,
 	};
 	await staff.leave();
 	await owner.leave();
+	await viewer.leave();
 	return site;
 }
 
@@ -72,13 +78,15 @@ async function findByPath({ store }: Service, path: string): Promise<Programme> 
 	return programme;
 }
 
-/** Invited, and not yet there. */
-async function inviteMore(service: Service, programme: Programme): Promise<void> {
+/** Invited, and not yet there. Resolves to the link of somebody who is to look on. */
+async function inviteMore(service: Service, programme: Programme): Promise<string> {
 	const deps = { ...service, publicUrl: service.url };
-	const email = "buchhaltung@nordlicht.example";
-	expectValue(await invitePerson(deps, { email, role: "owner", programme, invitedBy: null }));
-	const colleague = { email: "tomasz@network.example", role: "staff", programme: null, invitedBy: null };
+	const invite = async (email: string, role: ProgrammeRole) =>
+		expectValue(await invitePerson(deps, { email, membership: { programme, role }, invitedBy: null }));
+	await invite("buchhaltung@nordlicht.example", "developer");
+	const colleague = { email: "tomasz@network.example", membership: null, invitedBy: null };
 	expectValue(await invitePerson(deps, colleague));
+	return (await invite("vera@nordlicht.example", "viewer")).link ?? "";
 }
 
 async function fillMain(

@@ -16,7 +16,7 @@ const PROGRAMME = {
 
 test("README's first steps make a person, a programme and a key, in words", async (t) => {
 	const home = openHome(t);
-	const user = await home.run(["user", "create", "--email", "Owner@Shop.example", "--role", "owner"]);
+	const user = await home.run(["user", "create", "--email", "Owner@Shop.example", "--kind", "shop"]);
 	match(
 		onlyOutput(user),
 		/^Made owner owner@shop\.example \(usr_\w+\)\.\nThe link [^\n]*seven days\.\nhttp:\/\/127\.0\.0\.1:8080\/welcome\/[0-9a-f]{64}\n$/,
@@ -38,13 +38,11 @@ test("README's first steps make a person, a programme and a key, in words", asyn
 
 test("with --json each prints one object, and the database holds neither the key nor the secret", async (t) => {
 	const home = openHome(t);
-	const person = onlyJson(
-		await home.run("user create --email a@shop.example --role owner --json".split(" ")),
-	);
-	deepEqual(Object.keys(person), ["id", "email", "role", "link", "isMailed"]);
+	const person = onlyJson(await home.run("user create --email a@shop.example --kind shop --json".split(" ")));
+	deepEqual(Object.keys(person), ["id", "email", "kind", "link", "isMailed"]);
 	deepEqual(
 		{ ...person, id: "", link: "" },
-		{ id: "", email: "a@shop.example", role: "owner", link: "", isMailed: false },
+		{ id: "", email: "a@shop.example", kind: "shop", link: "", isMailed: false },
 	);
 
 	const programme = onlyJson(
@@ -116,12 +114,12 @@ const REFUSALS: readonly [title: string, args: readonly string[], error: string,
 		"unknown_person",
 		/Nobody has the email/,
 	],
-	["an unknown role", userArgs("x@shop.example", "king"), "unknown_role", /"owner" .* or "staff"/],
+	["an unknown kind", userArgs("x@shop.example", "king"), "unknown_kind", /"shop" .* or "staff"/],
 	[
 		"an unknown owner",
 		programmeArgs({ "--owner": "nobody@shop.example" }),
 		"unknown_person",
-		/ringback user create --email nobody@shop\.example --role owner/,
+		/ringback user create --email nobody@shop\.example --kind shop/,
 	],
 	[
 		"staff as an owner",
@@ -171,8 +169,8 @@ test("a second migrate has nothing to do", async (t) => {
 	deepEqual(applied, []);
 });
 
-function userArgs(email: string, role = "owner"): string[] {
-	return ["user", "create", "--email", email, "--role", role];
+function userArgs(email: string, kind = "shop"): string[] {
+	return ["user", "create", "--email", email, "--kind", kind];
 }
 
 function programmeArgs(change: Partial<typeof PROGRAMME> = {}): string[] {

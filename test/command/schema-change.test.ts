@@ -92,7 +92,7 @@ describe("a schema that changes", { concurrency: 2 }, () => {
 			const { home, database, settings } = await openDatabaseHome(t, kind);
 			const checking = { ...settings, PORT: "0", RINGBACK_MIGRATE: "check" };
 			if (kind === "SQLite") writeFileSync(database.location, "");
-			for (const command of [["serve"], ["user", "create", "--email", "a@b.example", "--role", "owner"]]) {
+			for (const command of [["serve"], ["user", "create", "--email", "a@b.example", "--kind", "shop"]]) {
 				const refused = await home.run(command, checking);
 				equal(refused.code, 1, refused.stdout);
 				match(

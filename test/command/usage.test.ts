@@ -57,7 +57,7 @@ describe("wrong usage says what is wrong, shows the usage and ends with 2", { co
 		["user", /^There is no command "user"\.$/m, /^Usage: ringback COMMAND/m],
 		["serve --port 80", /^--port is not an option here\./m, /^ringback serve \[--json\]$/m],
 		["migrate now", /^"now" is not expected here\.$/m, /^ringback migrate/m],
-		["user create --email a@b.example", /^--role is missing: /m, /^ringback user create --email ADDRESS/m],
+		["user create --email a@b.example", /^--kind is missing: /m, /^ringback user create --email ADDRESS/m],
 		["user create --email", /--email/, /^ringback user create/m],
 		["programme create --name Shop", /^--owner is missing: /m, /--approval-days DAYS/],
 	];

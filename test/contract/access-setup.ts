@@ -73,7 +73,7 @@ export async function holdEverything(
 	equal((await elsewhere.submit("/sign-in/code", { code })).location, "/");
 	const challenge = await beginSignIn(site, person);
 	const links = new Map<string, string>([
-		...(person.role === "staff"
+		...(person.kind === "staff"
 			? await makeStaffLinks(site, setup, here)
 			: await makeOwnerLinks(site, setup, here)),
 		...(await makeLinksFor(site, setup, person)),
@@ -120,7 +120,7 @@ async function makeLinksFor(
 	{ bossBrowser, strangerBrowser, programme, other }: Omit<AccessSetup, "bystanders">,
 	person: Person,
 ): Promise<[string, string][]> {
-	const people = person.role === "staff" ? "/people" : peopleOf(programme);
+	const people = person.kind === "staff" ? "/people" : peopleOf(programme);
 	const links: [string, string][] = [
 		[
 			"a password link for them",
@@ -129,7 +129,7 @@ async function makeLinksFor(
 		["a password link by mail", await askByMail(site, person)],
 	];
 	// Staff own no programme: an invitation to one of them opens nothing in the first place.
-	if (person.role === "owner") {
+	if (person.kind === "shop") {
 		links.push([
 			"another shop's invitation to their address",
 			await invite(site, strangerBrowser, peopleOf(other), person.email),
@@ -150,7 +150,7 @@ export async function askByMail(site: TestSite, { email }: Person): Promise<stri
 }
 
 function invite(site: TestSite, browser: Browser, people: string, email: string): Promise<string> {
-	return submitForLink(site, browser, `${people}/invite`, { email });
+	return submitForLink(site, browser, `${people}/invite`, { email, role: "owner" });
 }
 
 /** From the page that staff get, or from the mail that goes out. */

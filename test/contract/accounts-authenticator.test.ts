@@ -253,8 +253,8 @@ async function enterPassword(browser: Browser, { email }: Person) {
 	return answer;
 }
 
-function holderOf({ id: personId, public_id: publicId, email, role }: Person) {
-	return { personId, publicId, email, role };
+function holderOf({ id: personId, public_id: publicId, email, kind }: Person) {
+	return { personId, publicId, email, kind };
 }
 
 function visitorOf(browser: Browser): Visitor {

@@ -7,7 +7,7 @@ import { type Auth, createAuth } from "../../src/accounts/auth.ts";
 import { makePasswordLink } from "../../src/accounts/invitations.ts";
 import { confirmSignIn, signIn } from "../../src/accounts/sign-in.ts";
 import type { Person } from "../../src/store/people.ts";
-import { addOwner } from "../../src/store/programmes.ts";
+import { addToProgramme } from "../../src/store/programme-people.ts";
 import { findPasswordHash, setPassword } from "../../src/store/sign-in.ts";
 import {
 	type Browser,
@@ -37,7 +37,7 @@ interface Case {
 
 interface Way {
 	what: string;
-	role: Person["role"];
+	kind: Person["kind"];
 	lose(given: Case): Promise<Lost>;
 	/** How the message begins that whoever did it reads next; what was withdrawn follows. */
 	says(given: Case): string;
@@ -58,14 +58,14 @@ const CHANGED = "Your password is changed. ";
 const WAYS: readonly Way[] = [
 	{
 		what: "staff are deactivated",
-		role: "staff",
+		kind: "staff",
 		lose: ({ setup, person }) =>
 			submit(setup.bossBrowser, `/people/${person.public_id}/deactivate`, { next: "/people" }),
 		says: () => "Sam Staff&#39;s access ended: ",
 	},
 	{
 		what: "an owner is removed by another",
-		role: "owner",
+		kind: "shop",
 		lose: ({ setup, person }) =>
 			submit(setup.colleagueBrowser, `${peopleOf(setup.programme)}/${person.public_id}/remove`, {
 				next: peopleOf(setup.programme),
@@ -75,7 +75,7 @@ const WAYS: readonly Way[] = [
 	},
 	{
 		what: "an owner is removed by staff",
-		role: "owner",
+		kind: "shop",
 		lose: ({ setup, person }) =>
 			submit(setup.bossBrowser, `${peopleOf(setup.programme)}/${person.public_id}/remove`, {
 				next: peopleOf(setup.programme),
@@ -84,7 +84,7 @@ const WAYS: readonly Way[] = [
 	},
 	{
 		what: "an owner leaves",
-		role: "owner",
+		kind: "shop",
 		lose: ({ setup, person, held }) =>
 			submit(held.sessions[0], `${peopleOf(setup.programme)}/${person.public_id}/remove`, {
 				next: "/sign-in",
@@ -93,19 +93,19 @@ const WAYS: readonly Way[] = [
 	},
 	{
 		what: "an owner of two programmes is removed from one",
-		role: "owner",
+		kind: "shop",
 		async lose({ site, setup, person }) {
-			await addOwner(site.store.db, setup.other.id, person.id);
+			await addToProgramme(site.store.db, setup.other.id, person.id, "owner");
 			return submit(setup.bossBrowser, `${peopleOf(setup.programme)}/${person.public_id}/remove`, {
 				next: peopleOf(setup.programme),
 			});
 		},
 		says: () => LEFT_ACCESS,
 	},
-	...(["staff", "owner"] as const).flatMap((role): Way[] => [
+	...(["staff", "shop"] as const).flatMap((kind): Way[] => [
 		{
-			what: `${role} change the password under Account`,
-			role,
+			what: `${kind} change the password under Account`,
+			kind,
 			async lose({ held }) {
 				const [here] = held.sessions;
 				const fields = { currentPassword: PASSWORD, newPassword: NEW_PASSWORD };
@@ -115,24 +115,24 @@ const WAYS: readonly Way[] = [
 			says: () => CHANGED,
 		},
 		{
-			what: `${role} choose a new password by mail`,
-			role,
+			what: `${kind} choose a new password by mail`,
+			kind,
 			lose: async ({ site, person }) => choosePassword(site, await askByMail(site, person)),
 			says: () => CHANGED,
 		},
 		{
-			what: `${role} choose a new password by a link of the staff`,
-			role,
+			what: `${kind} choose a new password by a link of the staff`,
+			kind,
 			async lose({ site, setup, person }) {
-				const people = role === "staff" ? "/people" : peopleOf(setup.programme);
+				const people = kind === "staff" ? "/people" : peopleOf(setup.programme);
 				const path = `${people}/${person.public_id}/link`;
 				return choosePassword(site, await submitForLink(site, setup.bossBrowser, path));
 			},
 			says: () => CHANGED,
 		},
 		{
-			what: `${role} choose a new password by \`ringback user link\``,
-			role,
+			what: `${kind} choose a new password by \`ringback user link\``,
+			kind,
 			async lose({ site, person }) {
 				const made = await makePasswordLink(site.deps, null, person, null);
 				return choosePassword(site, made.ok ? new URL(made.value.link ?? "").pathname : "");
@@ -151,9 +151,9 @@ eachDatabase("access that ends", (database) => {
 		setup = await openAccessSetup(site);
 	});
 
-	for (const { what, role, lose, says, isToldOfProgramme } of WAYS) {
+	for (const { what, kind, lose, says, isToldOfProgramme } of WAYS) {
 		test(`${what}: nothing they hold or made works any more, it is said, and what is others' does`, async () => {
-			const person = role === "staff" ? await site.addStaff() : await site.addOwner(setup.programme);
+			const person = kind === "staff" ? await site.addStaff() : await site.addOwner(setup.programme);
 			const held = await holdEverything(site, setup, person);
 			const given = { site, setup, person, held };
 			const { goOn, page } = await lose(given);

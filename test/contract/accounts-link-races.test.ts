@@ -5,15 +5,16 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { acceptLink } from "../../src/accounts/accept-link.ts";
-import { inviteAsOwner, invitePerson, makePasswordLink } from "../../src/accounts/invitations.ts";
+import { inviteByOwner, invitePerson, makePasswordLink } from "../../src/accounts/invitations.ts";
 import type { Maker } from "../../src/accounts/links.ts";
-import { deactivateStaff, removeProgrammeOwner } from "../../src/accounts/owners-and-staff.ts";
 import { changePassword } from "../../src/accounts/passwords.ts";
 import { createPerson } from "../../src/accounts/people.ts";
+import { changeRole, removePerson } from "../../src/accounts/programme-people.ts";
+import { deactivateStaff } from "../../src/accounts/staff.ts";
+import type { PersonKind } from "../../src/domain/roles.ts";
 import type { Person } from "../../src/store/people.ts";
-import { addOwner } from "../../src/store/programmes.ts";
+import { addToProgramme } from "../../src/store/programme-people.ts";
 import type { Store } from "../../src/store/store.ts";
-import type { Role } from "../../src/store/tables/people.ts";
 import { newEmail } from "../../src/web/test-site.test-support.ts";
 import { MAIL_OFF } from "../support/app-deps.ts";
 import { createClock } from "../support/clock.ts";
@@ -39,8 +40,7 @@ eachDatabase("links while access ends", (database) => {
 				makePasswordLink(depsOf(database.store), leaver.maker, boss.person, null),
 				invitePerson(depsOf(database.store), {
 					email: newEmail("network"),
-					role: "staff",
-					programme: null,
+					membership: null,
 					invitedBy: leaver.maker,
 				}),
 			]);
@@ -55,14 +55,34 @@ eachDatabase("links while access ends", (database) => {
 	test("an invitation that is made while its owner is removed does not outlive their access", async () => {
 		const programme = await addProgramme(database.store);
 		for (let round = 0; round < ROUNDS; round++) {
-			const [owner, leaver] = [await addSignedIn("owner"), await addSignedIn("owner")];
-			for (const { person } of [owner, leaver]) await addOwner(database.store.db, programme.id, person.id);
+			const [owner, leaver] = [await addSignedIn("shop"), await addSignedIn("shop")];
+			for (const { person } of [owner, leaver])
+				await addToProgramme(database.store.db, programme.id, person.id, "owner");
 			const [, removed] = await Promise.all([
-				inviteAsOwner(depsOf(database.store), leaver.maker, programme, newEmail("shop")),
-				removeProgrammeOwner(depsOf(database.rival), owner.maker, programme, leaver.person.public_id),
+				inviteByOwner(depsOf(database.store), leaver.maker, { programme, role: "owner" }, newEmail("shop")),
+				removePerson(depsOf(database.rival), owner.maker, programme, leaver.person.public_id),
 			]);
 			expectValue(removed);
 			deepEqual(await openLinksOf(leaver.person), []);
+		}
+	});
+
+	test("an invitation that is made while its owner becomes a developer does not outlive the role", async () => {
+		const programme = await addProgramme(database.store);
+		for (let round = 0; round < ROUNDS; round++) {
+			const [owner, lowered] = [await addSignedIn("shop"), await addSignedIn("shop")];
+			for (const { person } of [owner, lowered]) {
+				await addToProgramme(database.store.db, programme.id, person.id, "owner");
+			}
+			const membership = { programme, role: "owner" } as const;
+			const [, changed] = await Promise.all([
+				inviteByOwner(depsOf(database.store), lowered.maker, membership, newEmail("shop")),
+				changeRole(depsOf(database.rival), owner.maker, programme, lowered.person.public_id, "developer"),
+			]);
+			expectValue(changed);
+			deepEqual(await openLinksOf(lowered.person), []);
+			const late = await inviteByOwner(depsOf(database.store), lowered.maker, membership, newEmail("shop"));
+			equal(late.ok ? "invited" : late.fault.code, "not_allowed", "though their session goes on");
 		}
 	});
 
@@ -149,9 +169,9 @@ eachDatabase("links while access ends", (database) => {
 		}
 	});
 
-	async function addSignedIn(role: Role): Promise<SignedIn> {
-		const organisation = role === "staff" ? "network" : "shop";
-		const made = await createPerson(depsOf(database.store), { email: newEmail(organisation), role });
+	async function addSignedIn(kind: PersonKind): Promise<SignedIn> {
+		const organisation = kind === "staff" ? "network" : "shop";
+		const made = await createPerson(depsOf(database.store), { email: newEmail(organisation), kind });
 		const person = expectValue(made);
 		return { person, maker: await signInAs(database.store, person) };
 	}

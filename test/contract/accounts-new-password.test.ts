@@ -38,7 +38,7 @@ eachDatabase("a new password after many wrong ones", (database) => {
 
 	test("the first one, by an invitation, does too", async () => {
 		const [email, address] = [newEmail("network"), newAddress()];
-		const invited = await invitePerson(site.deps, { email, role: "staff", programme: null, invitedBy: null });
+		const invited = await invitePerson(site.deps, { email, membership: null, invitedBy: null });
 		const link = invited.ok ? new URL(invited.value.link ?? "").pathname : "";
 		await guessUntilRefused(email, address);
 		const browser = site.browser({ address });

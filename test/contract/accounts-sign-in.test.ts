@@ -12,11 +12,7 @@ import { listAuditOfProgramme } from "../../src/store/audit.ts";
 import { countUse, forgetUses, pruneUses, readUses, uncountUse } from "../../src/store/limit-counts.ts";
 import { findOpenLink } from "../../src/store/links.ts";
 import type { Person } from "../../src/store/people.ts";
-import {
-	findOwnedProgramme,
-	listNewestProgrammes,
-	listOwnedProgrammes,
-} from "../../src/store/programme-access.ts";
+import { findProgrammeOf, listNewestProgrammes, listProgrammesOf } from "../../src/store/programme-people.ts";
 import { hasPassword, pruneSignIn, spendCode } from "../../src/store/sign-in.ts";
 import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "../../src/web/account/totp.test-support.ts";
 import { createTestSite, NEW_PASSWORD, newEmail, PASSWORD } from "../../src/web/test-site.test-support.ts";
@@ -110,8 +106,7 @@ eachDatabase("signing in", (database) => {
 		await away.submit("/forgot-password", { email: staff.email });
 		await invitePerson(site.deps, {
 			email: newEmail("network"),
-			role: "staff",
-			programme: null,
+			membership: null,
 			invitedBy: null,
 		});
 		await sql`insert into auth_verifications ("id", "identifier", "value", "expiresAt", "createdAt", "updatedAt")
@@ -254,7 +249,7 @@ eachDatabase("signing in", (database) => {
 		const owner = await site.signIn(await site.addOwner(programme));
 		await owner.open(`/programmes/${programme.public_id}/people`);
 		const email = newEmail("shop");
-		await owner.submit(`/programmes/${programme.public_id}/people/invite`, { email });
+		await owner.submit(`/programmes/${programme.public_id}/people/invite`, { email, role: "owner" });
 		const link = /(\/welcome\/\w+)/.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
 		const readers = [site.browser(), site.browser()];
 		for (const reader of readers) await reader.open(link);
@@ -285,8 +280,8 @@ eachDatabase("signing in", (database) => {
 		for (const run of [
 			(db: typeof store.db) => findOpenLink(db, "x", 0),
 			(db: typeof store.db) => hasPassword(db, "usr_x"),
-			(db: typeof store.db) => listOwnedProgrammes(db, 77, 50),
-			(db: typeof store.db) => findOwnedProgramme(db, 77, "prg_x"),
+			(db: typeof store.db) => listProgrammesOf(db, 77, 50),
+			(db: typeof store.db) => findProgrammeOf(db, 77, "prg_x"),
 			(db: typeof store.db) => listAuditOfProgramme(db, 77, { limit: 50 }),
 		]) {
 			for (const plan of await plansOf(kind, store.db, run)) deepEqual(plan.walks, [], String(run));
@@ -323,10 +318,10 @@ eachDatabase("signing in", (database) => {
 		const no = database.kind === "SQLite" ? "0" : "false";
 		for (const statement of [
 			`insert into programmes (public_id, name, currency, commission_rate, fee_rate, approval_days, parks_pixels, parked_days, created_at_ms) ${series} select 'prg_fill' || i, 'Shop', 'EUR', '8', '2', 30, 1, 30, 0 from n`,
-			`insert into people (public_id, email, role, created_at_ms) ${series} select 'usr_fill' || i, i || '@fill.example', 'owner', 0 from n`,
-			"insert into programme_owners (programme_id, person_id) select programmes.id, people.id from programmes, people where programmes.public_id = replace(people.public_id, 'usr_', 'prg_')",
+			`insert into people (public_id, email, kind, created_at_ms) ${series} select 'usr_fill' || i, i || '@fill.example', 'shop', 0 from n`,
+			"insert into programme_people (programme_id, person_id, role) select programmes.id, people.id, 'owner' from programmes, people where programmes.public_id = replace(people.public_id, 'usr_', 'prg_')",
 			`insert into audit_entries (at_ms, person_id, programme_id, action) ${series} select i, i, i, 'person.signed_in' from n`,
-			`insert into links (public_id, purpose, token_hash, person_id, created_at_ms, expires_at_ms) ${series} select 'lnk_' || i, 'owner_invitation', 'hash ' || i, i, 0, 1 from n`,
+			`insert into links (public_id, purpose, token_hash, person_id, created_at_ms, expires_at_ms) ${series} select 'lnk_' || i, 'programme_invitation', 'hash ' || i, i, 0, 1 from n`,
 			`insert into auth_users ("id", "name", "email", "emailVerified", "createdAt", "updatedAt") ${series} select 'usr_fill' || i, 'Olga', i || '@fill.example', ${no}, ${moment}, ${moment} from n`,
 			`insert into auth_accounts ("id", "accountId", "providerId", "userId", "createdAt", "updatedAt") ${series} select 'usr_fill' || i, 'x', 'credential', 'usr_fill' || i, ${moment}, ${moment} from n`,
 		]) {

@@ -51,7 +51,7 @@ import { listApiKeys, spendNonces } from "../../src/store/keys.ts";
 import { findOpenNotice, listNotices } from "../../src/store/notice-list.ts";
 import { findNoticesToMail } from "../../src/store/notices.ts";
 import { findByOrders } from "../../src/store/orders.ts";
-import { listOwners, listStaff } from "../../src/store/people-list.ts";
+import { listProgrammePeople, listStaff } from "../../src/store/people-list.ts";
 import { hasConversions, listProgrammes } from "../../src/store/programme-list.ts";
 import { setEndpoint } from "../../src/store/programmes.ts";
 import { pruneExpired } from "../../src/store/prune.ts";
@@ -290,9 +290,9 @@ const READS: readonly Read[] = [
 		(db) => listProgrammes(db, { after: { at: 100, id: 100 }, limit: 50 }),
 	],
 	[
-		"an owner's programmes and what waits there",
-		["programme_owners_by_person", "conversions_by_bucket"],
-		(db) => listProgrammes(db, { ownerId: 7, limit: 50 }),
+		"somebody's programmes and what waits there",
+		["programme_people_by_person", "conversions_by_bucket"],
+		(db) => listProgrammes(db, { personId: 7, limit: 50 }),
 	],
 	[
 		"a programme found by its id",
@@ -300,8 +300,8 @@ const READS: readonly Read[] = [
 		(db) => listProgrammes(db, { search: "prg_7", limit: 50 }),
 	],
 	["programmes found by their name", [], (db) => listProgrammes(db, { search: "sHÖp", limit: 50 })],
-	["a programme's owners", ["links_by_person"], (db) => listOwners(db, SMALL, START_MS)],
-	["the staff", ["people_by_role"], (db) => listStaff(db, START_MS)],
+	["a programme's people", ["links_by_person"], (db) => listProgrammePeople(db, SMALL, START_MS)],
+	["the staff", ["people_by_kind"], (db) => listStaff(db, START_MS)],
 	["a page of notices", ["notices_by_receiver"], (db) => listNotices(db, SMALL, { limit: 20 })],
 	[
 		"a later page of notices",

@@ -3,15 +3,16 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
-import { deactivateStaff, removeProgrammeOwner } from "../../src/accounts/owners-and-staff.ts";
+import { changeRole, removePerson } from "../../src/accounts/programme-people.ts";
+import { deactivateStaff } from "../../src/accounts/staff.ts";
+import type { PersonKind } from "../../src/domain/roles.ts";
 import { tallySlice } from "../../src/store/conversion-tally.ts";
 import { insertPerson, type Person } from "../../src/store/people.ts";
-import { listOwners } from "../../src/store/people-list.ts";
+import { listProgrammePeople } from "../../src/store/people-list.ts";
 import { hasConversions, listProgrammes } from "../../src/store/programme-list.ts";
-import { addOwner } from "../../src/store/programmes.ts";
+import { addToProgramme } from "../../src/store/programme-people.ts";
 import { hasPassword, setPassword } from "../../src/store/sign-in.ts";
 import type { Store } from "../../src/store/store.ts";
-import type { Role } from "../../src/store/tables/people.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { addConversion, addProgramme, newId } from "../support/rows.ts";
@@ -63,10 +64,10 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 	test("an owner's list has their programmes alone, and a search keeps to it", async () => {
 		const { store } = database;
 		const [mine, theirs] = [await addProgramme(store), await addProgramme(store)];
-		const owner = await addPerson(store, "owner");
-		await addOwner(store.db, mine.id, owner.id);
+		const owner = await addPerson(store, "shop");
+		await addToProgramme(store.db, mine.id, owner.id, "owner");
 		for (const search of [undefined, "SHOP", "shöp", theirs.public_id]) {
-			const found = await listProgrammes(store.db, { ownerId: owner.id, search, limit: 50 });
+			const found = await listProgrammes(store.db, { personId: owner.id, search, limit: 50 });
 			deepEqual(
 				found.rows.map(({ id }) => id),
 				search === theirs.public_id ? [] : [mine.id],
@@ -78,11 +79,11 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const [joined, invited, late] = [
-			await addPerson(store, "owner"),
-			await addPerson(store, "owner"),
-			await addPerson(store, "owner"),
+			await addPerson(store, "shop"),
+			await addPerson(store, "shop"),
+			await addPerson(store, "shop"),
 		];
-		for (const { id } of [joined, invited, late]) await addOwner(store.db, programme.id, id);
+		for (const { id } of [joined, invited, late]) await addToProgramme(store.db, programme.id, id, "owner");
 		await store.transact((trx) => setPassword(trx, joined, "hash", START_MS));
 		for (const [person, endsAtMs] of [
 			[invited, START_MS + 1],
@@ -92,7 +93,7 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 				.insertInto("links")
 				.values({
 					public_id: newId("lnk"),
-					purpose: "owner_invitation",
+					purpose: "programme_invitation",
 					token_hash: newId("usr"),
 					person_id: person.id,
 					created_at_ms: 0,
@@ -100,7 +101,7 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 				})
 				.execute();
 		}
-		const listed = await listOwners(store.db, programme.id, START_MS);
+		const listed = await listProgrammePeople(store.db, programme.id, START_MS);
 		deepEqual(
 			listed.map((person) => [person.id, person.hasPassword, person.linkEndsAtMs]),
 			[
@@ -115,21 +116,45 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 		const { store, rival } = database;
 		for (let round = 0; round < 10; round++) {
 			const programme = await addProgramme(store);
-			const [one, other] = [await addPerson(store, "owner"), await addPerson(store, "owner")];
+			const [one, other] = [await addPerson(store, "shop"), await addPerson(store, "shop")];
 			for (const person of [one, other]) {
-				await addOwner(store.db, programme.id, person.id);
+				await addToProgramme(store.db, programme.id, person.id, "owner");
 				await signInAs(store, person);
 			}
 			const remove = (by: Person, whom: Person, at: Store) =>
-				removeProgrammeOwner(
+				removePerson(
 					{ store: at, clock: createClock() },
-					{ personId: by.id, role: "owner", sessionId: by.public_id },
+					{ personId: by.id, kind: "shop", sessionId: by.public_id },
 					programme,
 					whom.public_id,
 				);
 			const results = await Promise.all([remove(one, other, store), remove(other, one, rival)]);
 			equal(results.filter(({ ok }) => ok).length, 1);
-			equal((await listOwners(store.db, programme.id, START_MS)).length, 1);
+			equal((await listProgrammePeople(store.db, programme.id, START_MS)).length, 1);
+		}
+	});
+
+	test("two owners who make each other viewers at once leave one", async () => {
+		const { store, rival } = database;
+		for (let round = 0; round < 10; round++) {
+			const programme = await addProgramme(store);
+			const [one, other] = [await addPerson(store, "shop"), await addPerson(store, "shop")];
+			for (const person of [one, other]) {
+				await addToProgramme(store.db, programme.id, person.id, "owner");
+				await signInAs(store, person);
+			}
+			const lower = (by: Person, whom: Person, at: Store) =>
+				changeRole(
+					{ store: at, clock: createClock() },
+					{ personId: by.id, kind: "shop", sessionId: by.public_id },
+					programme,
+					whom.public_id,
+					"viewer",
+				);
+			const results = await Promise.all([lower(one, other, store), lower(other, one, rival)]);
+			equal(results.filter(({ ok }) => ok).length, 1);
+			const people = await listProgrammePeople(store.db, programme.id, START_MS);
+			deepEqual(people.map(({ role }) => role).toSorted(), ["owner", "viewer"]);
 		}
 	});
 
@@ -141,7 +166,7 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 			const end = (by: Person, whom: Person, at: Store) =>
 				deactivateStaff(
 					{ store: at, clock: createClock() },
-					{ personId: by.id, role: "staff", sessionId: by.public_id },
+					{ personId: by.id, kind: "staff", sessionId: by.public_id },
 					whom.public_id,
 				);
 			const results = await Promise.all([end(one, other, store), end(other, one, rival)]);
@@ -152,10 +177,10 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 	});
 });
 
-async function addPerson({ db }: Store, role: Role): Promise<Person> {
+async function addPerson({ db }: Store, kind: PersonKind): Promise<Person> {
 	const public_id = newId("usr");
 	const email = `${public_id.toLowerCase()}@shop.example`;
-	const person = await insertPerson(db, { public_id, email, role, created_at_ms: START_MS });
+	const person = await insertPerson(db, { public_id, email, kind, created_at_ms: START_MS });
 	if (person === undefined) throw new Error("the address is taken");
 	return person;
 }

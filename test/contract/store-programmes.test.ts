@@ -3,7 +3,8 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { findPersonByEmail, insertPerson } from "../../src/store/people.ts";
-import { addOwner, findProgramme, ownerEmails, presentUrl, setEndpoint } from "../../src/store/programmes.ts";
+import { addToProgramme, emailsOf } from "../../src/store/programme-people.ts";
+import { findProgramme, presentUrl, setEndpoint } from "../../src/store/programmes.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { addProgramme, newId } from "../support/rows.ts";
@@ -24,12 +25,12 @@ eachDatabase("programmes", (database) => {
 		const person = () => ({
 			public_id: newId("usr"),
 			email: "owner@shop.example",
-			role: "owner" as const,
+			kind: "shop" as const,
 			created_at_ms: START_MS,
 		});
 		const made = await Promise.all([store, rival].map(({ db }) => insertPerson(db, person())));
 		equal(made.filter((one) => one !== undefined).length, 1);
-		equal((await findPersonByEmail(store.db, "owner@shop.example"))?.role, "owner");
+		equal((await findPersonByEmail(store.db, "owner@shop.example"))?.kind, "shop");
 	});
 
 	test("an owner who is added twice is mailed once", async () => {
@@ -38,12 +39,12 @@ eachDatabase("programmes", (database) => {
 		const person = await insertPerson(store.db, {
 			public_id: newId("usr"),
 			email: "twice@shop.example",
-			role: "owner",
+			kind: "shop",
 			created_at_ms: START_MS,
 		});
-		await addOwner(store.db, id, person?.id ?? 0);
-		await addOwner(store.db, id, person?.id ?? 0);
-		deepEqual(await ownerEmails(store.db, id), ["twice@shop.example"]);
+		await addToProgramme(store.db, id, person?.id ?? 0, "owner");
+		await addToProgramme(store.db, id, person?.id ?? 0, "owner");
+		deepEqual(await emailsOf(store.db, id, ["owner"]), ["twice@shop.example"]);
 	});
 
 	test("a new URL takes the old one's place, and the old one stays on record", async () => {

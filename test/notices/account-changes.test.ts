@@ -128,7 +128,7 @@ for (const kind of DATABASE_KINDS) {
 			match(textOf(mail), /https:\/\/ringback\.example\/forgot-password$/m);
 			const { programmeRow: programmeId } = shop;
 			await setup.store.transact(async (trx) => {
-				await trx.deleteFrom("programme_owners").where("person_id", "=", victim.id).execute();
+				await trx.deleteFrom("programme_people").where("person_id", "=", victim.id).execute();
 				const note = { personId: thief.id, programmeId, action: "person.removed" } as const;
 				await noteAudit(trx, { ...note, subject: victim.email, detail: "owner" }, nowMs);
 			});

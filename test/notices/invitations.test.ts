@@ -20,7 +20,7 @@ for (const kind of DATABASE_KINDS) {
 			const network = { brand: "Service", publicUrl: service.publicUrl };
 			const dying = { ...service, mails: createMailDispatcher({ ...service, clock, network }) };
 			const email = "new@network.example";
-			const input = { email, role: "staff", programme: null, invitedBy: null };
+			const input = { email, membership: null, invitedBy: null };
 			const links = [expectValue(await invitePerson(dying, input)).link];
 			const person = await setup.person(email);
 			links.push(expectValue(await renewLink(dying, null, person, null)).link);
@@ -62,7 +62,7 @@ for (const kind of DATABASE_KINDS) {
 		test("without PUBLIC_URL the link, and the line that says who writes, name the port that is listened on", async (t) => {
 			const setup = await startSetup(t, kind, { withoutPublicUrl: true });
 			const service = setup.service();
-			const input = { email: "new@network.example", role: "staff", programme: null, invitedBy: null };
+			const input = { email: "new@network.example", membership: null, invitedBy: null };
 			expectValue(await invitePerson(service, input));
 			await setup.until(() => setup.mail.mails.length === 1);
 			const addresses = setup.mail.mails[0]?.text.match(/https?:\/\/[^\s/]+/g) ?? [];

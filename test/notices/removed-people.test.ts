@@ -29,7 +29,7 @@ for (const kind of DATABASE_KINDS) {
 			await setup.until(() => setup.mail.mails.length === 2);
 			const before = expectValue(await issueKey(setup.service(), shop.programmeId, actor.id));
 			await setup.service().store.transact(async (trx) => {
-				await trx.deleteFrom("programme_owners").where("person_id", "=", removedId).execute();
+				await trx.deleteFrom("programme_people").where("person_id", "=", removedId).execute();
 				const note = { personId: actor.id, programmeId: shop.programmeRow, detail: "owner" } as const;
 				await noteAudit(trx, { ...note, action: "person.removed", subject: REMOVED }, setup.clock.nowMs());
 				await noteAudit(
@@ -61,7 +61,7 @@ for (const kind of DATABASE_KINDS) {
 		test("deactivated staff are told whom to ask, and not to choose a password that opens nothing", async (t) => {
 			const setup = await startSetup(t, kind);
 			await setup.addShop({ owners: [STAYS, REMOVED] });
-			await setup.store.db.updateTable("people").set({ role: "staff" }).execute();
+			await setup.store.db.updateTable("people").set({ kind: "staff" }).execute();
 			const [actor, left] = [await setup.person(STAYS), await setup.person(REMOVED)];
 			const nowMs = setup.clock.nowMs();
 			await setup.store.transact(async (trx) => {

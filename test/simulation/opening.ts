@@ -23,7 +23,7 @@ export async function openProgrammes(
 	const programmes: ProgrammeRecord[] = [];
 	for (const [index, terms] of plan.programmes.entries()) {
 		const ownerEmail = `owner-${index}@shop.example`;
-		take(await createPerson(deps, { email: ownerEmail, role: "owner" }));
+		take(await createPerson(deps, { email: ownerEmail, kind: "shop" }));
 		const opened = take(await openProgramme(deps, null, { ...terms, name: `Shop ${index}`, ownerEmail }));
 		const { programme } = opened;
 		programmes.push({

@@ -8,7 +8,8 @@ import { createPerson } from "../../src/accounts/people.ts";
 import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
 import type { Result } from "../../src/domain/fault.ts";
 import type { Workplace } from "../../src/service/workplace.ts";
-import { addOwner, type Programme } from "../../src/store/programmes.ts";
+import { addToProgramme } from "../../src/store/programme-people.ts";
+import type { Programme } from "../../src/store/programmes.ts";
 
 export interface ShopAccount {
 	programme: Programme;
@@ -39,7 +40,7 @@ export async function addProgrammeOf(
 	{ owners = [`${randomBytes(6).toString("hex")}@shop.example`], ...terms }: ProgrammeTerms = {},
 ): Promise<Programme> {
 	const people = [];
-	for (const email of owners) people.push(expectValue(await createPerson(deps, { email, role: "owner" })));
+	for (const email of owners) people.push(expectValue(await createPerson(deps, { email, kind: "shop" })));
 	const { programme } = expectValue(
 		await openProgramme(deps, null, {
 			name: "Shop",
@@ -52,7 +53,7 @@ export async function addProgrammeOf(
 			...terms,
 		}),
 	);
-	for (const person of people) await addOwner(deps.store.db, programme.id, person.id);
+	for (const person of people) await addToProgramme(deps.store.db, programme.id, person.id, "owner");
 	return programme;
 }
 

@@ -8,7 +8,7 @@ import { START_MS } from "./clock.ts";
 
 /** With one session, whose id is the person's public id. */
 export async function signInAs({ transact }: Store, person: Person): Promise<Maker> {
-	const { id: personId, public_id: id, role } = person;
+	const { id: personId, public_id: id, kind } = person;
 	const moment = new Date(START_MS).toISOString();
 	await transact(async (trx) => {
 		await setPassword(trx, person, "hash", START_MS);
@@ -18,5 +18,5 @@ export async function signInAs({ transact }: Store, person: Person): Promise<Mak
 			.values({ id, userId: id, token: id, ...times })
 			.execute();
 	});
-	return { personId, role, sessionId: id };
+	return { personId, kind, sessionId: id };
 }

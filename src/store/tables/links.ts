@@ -1,6 +1,7 @@
 // One-time links: whatever lets somebody in, or lets them choose a password, without the one they have.
 
 import type { Generated } from "kysely";
+import type { ProgrammeRole } from "../../domain/roles.ts";
 import type { Dialect } from "./dialect.ts";
 
 /**
@@ -10,7 +11,7 @@ import type { Dialect } from "./dialect.ts";
 export const LINK_PURPOSES = [
 	"first_staff",
 	"staff_invitation",
-	"owner_invitation",
+	"programme_invitation",
 	"password_link",
 	"password_mail",
 ] as const;
@@ -31,6 +32,8 @@ export interface LinksTable {
 	/** The address of an owner's invitation: whether anybody has it is not the inviting owner's business. */
 	email: string | null;
 	programme_id: number | null;
+	/** What whoever accepts an owner's invitation becomes; null for every other link. */
+	role: ProgrammeRole | null;
 	/** Null: the command line, the first start, or the person themselves by mail. */
 	made_by: number | null;
 	created_at_ms: number;
@@ -48,7 +51,7 @@ export function linkTables({ selfNumberedId, givenId }: Dialect): readonly strin
 	return [
 		`create table links (
 			id ${selfNumberedId}, public_id text not null unique, purpose text not null, token_hash text not null unique,
-			person_id bigint, email text, programme_id bigint, made_by bigint, created_at_ms bigint not null,
+			person_id bigint, email text, programme_id bigint, role text, made_by bigint, created_at_ms bigint not null,
 			expires_at_ms bigint not null, withdrawn text)`,
 		"create unique index links_by_person on links (person_id, purpose) where person_id is not null",
 		"create unique index links_by_programme on links (programme_id, email) where email is not null",

@@ -1,16 +1,15 @@
-// People: owners of programmes, and the network's staff.
+// People: those of shops, and the network's staff.
 
 import type { Generated } from "kysely";
+import type { PersonKind } from "../../domain/roles.ts";
 import type { Dialect } from "./dialect.ts";
-
-export type Role = "owner" | "staff";
 
 export interface PeopleTable {
 	id: Generated<number>;
 	public_id: string;
 	/** Lower case; unique. */
 	email: string;
-	role: Role;
+	kind: PersonKind;
 	created_at_ms: number;
 	/** Empty until they have accepted their invitation. */
 	name: Generated<string>;
@@ -22,8 +21,8 @@ export function peopleTables({ selfNumberedId }: Dialect): readonly string[] {
 	return [
 		`create table people (
 			id ${selfNumberedId}, public_id text not null unique, email text not null unique,
-			role text not null, created_at_ms bigint not null, name text not null default '',
+			kind text not null, created_at_ms bigint not null, name text not null default '',
 			deactivated_at_ms bigint)`,
-		"create index people_by_role on people (role, id)",
+		"create index people_by_kind on people (kind, id)",
 	];
 }

@@ -1,6 +1,7 @@
 // Programmes, who looks after them, and every Postback URL they have had.
 
 import type { Generated } from "kysely";
+import type { ProgrammeRole } from "../../domain/roles.ts";
 import type { Dialect } from "./dialect.ts";
 
 export interface ProgrammesTable {
@@ -12,6 +13,9 @@ export interface ProgrammesTable {
 	commission_rate: string;
 	fee_rate: string;
 	approval_days: number;
+	/** What owners may change it to; the network's staff set both. */
+	approval_days_min: Generated<number>;
+	approval_days_max: Generated<number>;
 	parks_pixels: 0 | 1;
 	parked_days: number;
 	/** The Postback URL saved now. */
@@ -26,9 +30,11 @@ export interface ProgrammesTable {
 	first_callback_at_ms: number | null;
 }
 
-export interface ProgrammeOwnersTable {
+/** A shop's people, with what each is there. Staff are in none. */
+export interface ProgrammePeopleTable {
 	programme_id: number;
 	person_id: number;
+	role: ProgrammeRole;
 }
 
 /** Every Postback URL ever saved, so that an old attempt still shows where it went. */
@@ -44,14 +50,16 @@ export function programmeTables({ selfNumberedId }: Dialect): readonly string[] 
 		`create table programmes (
 			id ${selfNumberedId}, public_id text not null unique, name text not null, currency text not null,
 			commission_rate text not null, fee_rate text not null, approval_days integer not null,
+			approval_days_min integer not null default 0, approval_days_max integer not null default 90,
 			parks_pixels integer not null, parked_days integer not null,
 			endpoint_id bigint, endpoint_epoch integer not null default 0,
 			last_mailed_at_ms bigint, created_at_ms bigint not null,
 			first_signed_at_ms bigint, first_pixel_at_ms bigint, first_callback_at_ms bigint)`,
-		`create table programme_owners (
+		`create table programme_people (
 			programme_id bigint not null references programmes(id), person_id bigint not null references people(id),
+			role text not null,
 			primary key (programme_id, person_id))`,
-		"create index programme_owners_by_person on programme_owners (person_id)",
+		"create index programme_people_by_person on programme_people (person_id)",
 		`create table endpoints (
 			id ${selfNumberedId}, receiver_id bigint not null references programmes(id),
 			url text not null, saved_at_ms bigint not null)`,

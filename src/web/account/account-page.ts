@@ -87,10 +87,10 @@ function passwordSection(c: WebContext, fault: Fault | undefined): Html {
 }
 
 function authenticatorSection(c: WebContext, deps: WebDeps, fault: Fault | undefined): Html {
-	const { hasAuthenticator, role } = viewerOf(c);
+	const { hasAuthenticator, kind } = viewerOf(c);
 	const { at, above } = placeFault(fault, ["currentPassword", "code"]);
 	const password = currentPasswordField("authenticator-current", at("currentPassword"));
-	const isRequired = isAuthenticatorRequired(deps.staffAuthenticator, role);
+	const isRequired = isAuthenticatorRequired(deps.staffAuthenticator, kind);
 	const on = isRequired ? REPLACE : TURN_OFF;
 	const form = hasAuthenticator
 		? proofForm(c, on, html`${password}${codeField(at("code"))}`)

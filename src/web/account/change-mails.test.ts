@@ -88,7 +88,7 @@ test("owners hear of people who are invited, join and are removed; the invited h
 	const browser = await site.signIn(owner);
 	const path = `/programmes/${programme.public_id}/people`;
 	await browser.open(path);
-	await browser.submit(`${path}/invite`, { email: "new@shop.example" });
+	await browser.submit(`${path}/invite`, { email: "new@shop.example", role: "owner" });
 	const link = /https:\/\/ringback\.example(\/welcome\/\S+)/.exec(site.mailbox[0]?.text ?? "")?.[1] ?? "";
 	assert.match(site.mailbox[0]?.subject ?? "", /You're invited to manage "Garden & Tools"/);
 	site.mailbox.length = 0;

@@ -22,7 +22,7 @@ export function section(part: {
 	return html`<section class="card" id="${part.id}" aria-labelledby="${part.id}-title">
 	<div class="section-head">
 		<div><h2 id="${part.id}-title">${part.title}</h2>${part.hint === undefined ? null : html`<p>${part.hint}</p>`}</div>
-		${part.actions === undefined ? null : html`<div class="row">${part.actions}</div>`}
+		${(part.actions ?? null) === null ? null : html`<div class="row">${part.actions}</div>`}
 	</div>
 	${part.body}
 </section>`;

@@ -5,6 +5,7 @@ import { MAX_BULK_ROWS } from "../../conversions/bulk-csv.ts";
 import { uploadDecisions } from "../../conversions/bulk-upload.ts";
 import { EVENT_TYPES, REASONS } from "../../domain/conversion.ts";
 import { type Fault, succeed } from "../../domain/fault.ts";
+import type { PersonKind } from "../../domain/roles.ts";
 import { type ListedJob, listJobs } from "../../store/bulk-jobs.ts";
 import type { Programme } from "../../store/programmes.ts";
 import type { BulkState } from "../../store/tables/bulk.ts";
@@ -48,7 +49,7 @@ export async function showUploadForm(
 		title: "Decide by CSV",
 		active: "conversions",
 		status: error?.status ?? 200,
-		body: renderForm(programme, jobs, viewerOf(c).role, csrfField(c), error?.text),
+		body: renderForm(programme, jobs, viewerOf(c).kind, csrfField(c), error?.text),
 	});
 }
 
@@ -78,7 +79,7 @@ function answerRefusal(c: WebContext, deps: PageDeps, fault: Fault): Promise<Res
 function renderForm(
 	programme: Programme,
 	jobs: readonly ListedJob[],
-	role: "owner" | "staff",
+	kind: PersonKind,
 	csrf: Html,
 	error: string | undefined,
 ): Html {
@@ -102,7 +103,7 @@ function renderForm(
 				],
 			}),
 		),
-	})}${section({ id: "format", title: "What the file looks like", body: renderFormat(role) })}</div>${section(
+	})}${section({ id: "format", title: "What the file looks like", body: renderFormat(kind) })}</div>${section(
 		{
 			id: "jobs",
 			title: "Decisions made so far",
@@ -111,9 +112,9 @@ function renderForm(
 	)}`;
 }
 
-function renderFormat(role: "owner" | "staff"): Html {
+function renderFormat(kind: PersonKind): Html {
 	const who =
-		role === "staff"
+		kind === "staff"
 			? "You can reject. Only the shop can approve or reverse."
 			: "A decision is approve, reject or reverse.";
 	return padded(

@@ -2,10 +2,10 @@
 
 import { html } from "hono/html";
 import { moveRule } from "../../domain/conversion.ts";
+import type { Standing } from "../../domain/roles.ts";
 import { type Conversion, findByPublicId, type HistoryMove, listMoves } from "../../store/conversions.ts";
 import { type ListedDelivery, listDeliveriesOfConversion } from "../../store/delivery-list.ts";
 import type { Programme } from "../../store/programmes.ts";
-import type { Role } from "../../store/tables/people.ts";
 import { emptyState, facts, message, padded, pageHeader, section } from "../components/blocks.ts";
 import { statusBadge } from "../components/conversion-cells.ts";
 import {
@@ -27,7 +27,7 @@ import { answerError } from "../error-page.ts";
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
 import { conversionPath, conversionsPath, deliveryPath, integrationPath } from "../paths.ts";
-import { programmeOf, type Viewer, viewerOf } from "../viewer.ts";
+import { programmeOf, standingOf } from "../viewer.ts";
 import { movesFor } from "./deciding.ts";
 
 export async function showConversion(
@@ -50,7 +50,7 @@ export async function showConversion(
 			moves,
 			deliveries,
 			refused,
-			viewer: viewerOf(c),
+			standing: standingOf(c),
 			csrf: csrfField(c),
 			nowMs: clock.nowMs(),
 		}),
@@ -63,7 +63,7 @@ interface ConversionView {
 	moves: readonly HistoryMove[];
 	deliveries: readonly ListedDelivery[];
 	refused: RefusedDecision | undefined;
-	viewer: Viewer;
+	standing: Standing;
 	csrf: Html;
 	nowMs: number;
 }
@@ -83,7 +83,7 @@ function renderConversion(view: ConversionView): Html {
 	})}${section({
 		id: "history",
 		title: "History",
-		body: padded(moveTimeline(view.moves, view.viewer.role)),
+		body: padded(moveTimeline(view.moves, view.standing)),
 	})}</div>
 ${section({
 	id: "postbacks",
@@ -127,8 +127,8 @@ function explainSilence({ programme, conversion, moves }: ConversionView): Html 
 	});
 }
 
-function renderActions({ programme, conversion, viewer, csrf, refused }: ConversionView): Content {
-	const moves = movesFor(viewer.role, conversion.status);
+function renderActions({ programme, conversion, standing, csrf, refused }: ConversionView): Content {
+	const moves = movesFor(standing, conversion.status);
 	if (moves.length === 0) return null;
 	return html`<div class="card">${postForm({
 		action: `${conversionPath(programme.public_id, conversion.public_id)}/decide`,
@@ -186,7 +186,7 @@ function outlook(conversion: Conversion): readonly (readonly [term: string, valu
 }
 
 /** The history: when, what, by whom, why. */
-function moveTimeline(moves: readonly HistoryMove[], reader: Role): Html {
+function moveTimeline(moves: readonly HistoryMove[], reader: Standing): Html {
 	return html`<ol class="timeline">${moves.map(
 		(move, index) =>
 			html`<li><div class="row">${statusBadge(move.to_status)}<span>${sentenceFor(move, index === 0)}</span></div><p class="small soft">${timeTag(move.at_ms)}${whoDecided(move, reader)}</p></li>`,
@@ -216,8 +216,8 @@ function sentenceFor(move: HistoryMove, isFirst: boolean): string {
 }
 
 /** A shop's people see their colleagues' names; who it was in the review team is the network's own business. */
-function whoDecided(move: HistoryMove, reader: Role): string {
-	if (move.person_email !== null && (reader === "staff" || move.person_role === "owner")) {
+function whoDecided(move: HistoryMove, reader: Standing): string {
+	if (move.person_email !== null && (reader === "staff" || move.person_kind === "shop")) {
 		return ` · ${move.person_email}`;
 	}
 	return move.decided_by === "shop" && move.person_email === null ? " · over the API" : "";

@@ -8,20 +8,22 @@ import {
 	sideOf,
 } from "../../conversions/decision-rights.ts";
 import { judgeMove, type Status } from "../../domain/conversion.ts";
-import type { Role } from "../../store/tables/people.ts";
+import { grants, type Standing } from "../../domain/roles.ts";
 import type { WebContext } from "../env.ts";
 import { viewerOf } from "../viewer.ts";
 
 export function deciderOf(c: WebContext): Decider {
-	const { personId, role } = viewerOf(c);
-	return { personId, side: sideOf(role) };
+	const { personId, kind } = viewerOf(c);
+	return { personId, side: sideOf(kind) };
 }
 
 /** Which buttons a reader gets; with a status, those that can do something to a conversion that has it. */
-export function movesFor(role: Role, status?: Status): readonly DecisionMove[] {
+export function movesFor(standing: Standing, status?: Status): readonly DecisionMove[] {
+	if (!grants(standing, "decide")) return [];
+	const side = sideOf(standing === "staff" ? "staff" : "shop");
 	return DECISION_MOVES.filter((move) => {
 		// With any reason, because whether one is given is not the question yet.
-		const mayDecide = judgeDecision(sideOf(role), move, "OTHER").ok;
+		const mayDecide = judgeDecision(side, move, "OTHER").ok;
 		return mayDecide && (status === undefined || judgeMove(status, move).kind === "apply");
 	});
 }

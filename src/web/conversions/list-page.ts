@@ -16,7 +16,7 @@ import type { WebContext } from "../env.ts";
 import { orderStartFilter, type ReadFilters, readFilters } from "../filter-query.ts";
 import type { Content, Html } from "../html.ts";
 import { bulkPath, conversionsPath, integrationPath, withQuery } from "../paths.ts";
-import { programmeOf, viewerOf } from "../viewer.ts";
+import { may, programmeOf, standingOf } from "../viewer.ts";
 import { answerCsv } from "./csv-answer.ts";
 import { movesFor } from "./deciding.ts";
 import { answerConversionList, LIST_COLUMNS, orderColumn } from "./list-view.ts";
@@ -92,7 +92,7 @@ export function showListOf(
 		title: "Conversions",
 		hint: "Every sale that was reported, and what became of it.",
 		actions: [
-			linkButton({ label: "Decide by CSV", href: bulkPath(publicId) }),
+			may(c, "decide") ? linkButton({ label: "Decide by CSV", href: bulkPath(publicId) }) : null,
 			Object.keys(problems).length > 0
 				? null
 				: linkButton({
@@ -110,7 +110,7 @@ export function showListOf(
 			rowName: (row) => `order ${row.order_id}`,
 		}),
 		decidePath: `${path}/decide`,
-		bar: { moves: movesFor(viewerOf(c).role) },
+		bar: { moves: movesFor(standingOf(c)) },
 		empty: (isPartial) => (isPartial ? noneAmongThese() : noConversions(publicId, query)),
 		allLabel: "Show all conversions",
 		refused,

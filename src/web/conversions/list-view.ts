@@ -138,6 +138,9 @@ async function renderRows(
 ): Promise<Html> {
 	const { list, refused } = view;
 	const { columns, rowName } = await view.table(rows);
+	const table = { caption: view.caption, rows, empty: null, stacks: true };
+	// Whoever may decide nothing has nothing to tick.
+	if (view.bar.moves.length === 0) return dataTable({ ...table, columns });
 	return postForm({
 		action: view.decidePath,
 		csrf: csrfField(c),
@@ -145,13 +148,7 @@ async function renderRows(
 		body: html`<input type="hidden" name="back" value="${withQuery("", list.query)}">${decisionBar({
 			...view.bar,
 			refused,
-		})}${dataTable({
-			caption: view.caption,
-			columns: [selectColumn(rowName, refused?.ticked), ...columns],
-			rows,
-			empty: null,
-			stacks: true,
-		})}`,
+		})}${dataTable({ ...table, columns: [selectColumn(rowName, refused?.ticked), ...columns] })}`,
 	});
 }
 

@@ -15,14 +15,14 @@ const CONVERSION = conversionPath(":programmeId", ":conversionId");
 
 export const CONVERSION_ROUTES: readonly Route[] = [
 	{ method: "GET", path: LIST, access: "programme", answer: showConversions },
-	{ method: "POST", path: `${LIST}/decide`, access: "programme", answer: decideSelected },
+	{ method: "POST", path: `${LIST}/decide`, access: "programme-decide", answer: decideSelected },
 	{ method: "GET", path: `${LIST}/export.csv`, access: "programme", answer: showExport },
-	{ method: "GET", path: BULK, access: "programme", answer: showUploadForm },
-	{ method: "POST", path: BULK, access: "programme", takesFile: true, answer: uploadFile },
-	{ method: "GET", path: JOB, access: "programme", answer: showJob },
-	{ method: "GET", path: `${JOB}/result.csv`, access: "programme", answer: showResult },
-	{ method: "POST", path: `${JOB}/apply`, access: "programme", answer: applyDecisions },
-	{ method: "POST", path: `${JOB}/discard`, access: "programme", answer: discardDecisions },
+	{ method: "GET", path: BULK, access: "programme-decide", answer: showUploadForm },
+	{ method: "POST", path: BULK, access: "programme-decide", takesFile: true, answer: uploadFile },
+	{ method: "GET", path: JOB, access: "programme-decide", answer: showJob },
+	{ method: "GET", path: `${JOB}/result.csv`, access: "programme-decide", answer: showResult },
+	{ method: "POST", path: `${JOB}/apply`, access: "programme-decide", answer: applyDecisions },
+	{ method: "POST", path: `${JOB}/discard`, access: "programme-decide", answer: discardDecisions },
 	{ method: "GET", path: CONVERSION, access: "programme", answer: showConversion },
-	{ method: "POST", path: `${CONVERSION}/decide`, access: "programme", answer: decideConversion },
+	{ method: "POST", path: `${CONVERSION}/decide`, access: "programme-decide", answer: decideConversion },
 ];

@@ -108,7 +108,7 @@ export async function moveTest(c: WebContext, deps: WebDeps): Promise<Response> 
 	const { move, reason } = await readTextFields(c, ["move", "reason"]);
 	const parsed = parseMove(move);
 	if (!parsed.ok) return backWithFault(c, parsed.fault);
-	const decision = judgeTestDecision(sideOf(viewerOf(c).role), parsed.value, reason);
+	const decision = judgeTestDecision(sideOf(viewerOf(c).kind), parsed.value, reason);
 	if (!decision.ok) return backWithFault(c, decision.fault);
 	const conversionId = c.req.param("conversionId") ?? "";
 	return afterTest(c, await walkTestConversion(deps, programme, conversionId, decision.value, personId));

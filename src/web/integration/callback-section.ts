@@ -1,7 +1,7 @@
 // Section "Status callback (optional)" with its field "Postback URL": the contract's words (section 1).
 
 import { html } from "hono/html";
-import { message, more, padded, section } from "../components/blocks.ts";
+import { facts, message, more, padded, section } from "../components/blocks.ts";
 import { button, postForm, textField } from "../components/forms.ts";
 import { codeBlock } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
@@ -26,7 +26,12 @@ export function callbackSection(view: IntegrationView, refused: RefusedUrl | nul
 		id: "callback",
 		title: "Status callback (optional)",
 		hint: html`We send one signed POST for each status change of a conversion to this URL. The integration works without it. <a href="${DOCS_PATH}">How to receive them</a>`,
-		body: padded(noSecret(view), saveForm(view, refused), whatComesOfIt(view), onYourMachine(view)),
+		body: padded(
+			noSecret(view),
+			view.mayIntegrate ? saveForm(view, refused) : savedUrl(view),
+			whatComesOfIt(view),
+			onYourMachine(view),
+		),
 	});
 }
 
@@ -37,6 +42,10 @@ function noSecret({ hasSecret, url }: IntegrationView): Content {
 			? html`Nothing is sent without a signing secret. <a href="#keys">Issue the first API key</a>: the secret comes with it.`
 			: html`The URL is saved, but nothing is sent yet: there is no signing secret. <a href="#keys">Issue the first API key</a>.`;
 	return message("warn", text);
+}
+
+function savedUrl({ url }: IntegrationView): Html {
+	return facts([["Postback URL", url === null ? "none" : html`<span class="mono break">${url}</span>`]]);
 }
 
 function saveForm({ path, csrf, url, next }: IntegrationView, refused: RefusedUrl | null): Html {
@@ -63,7 +72,7 @@ function saveForm({ path, csrf, url, next }: IntegrationView, refused: RefusedUr
 
 function whatComesOfIt(view: IntegrationView): Html {
 	return html`<div class="row-end"><p class="small soft grow" id="${WAITING_TARGET}">${waiting(view)}</p>${
-		view.url === null ? null : removeForm(view)
+		view.url === null || !view.mayIntegrate ? null : removeForm(view)
 	}</div>`;
 }
 

@@ -128,8 +128,8 @@ function emptyOf({ deliveries, url }: IntegrationView, page: ListPage<ListedDeli
 	});
 }
 
-function resendAll({ path, csrf, url }: IntegrationView): Html | null {
-	if (url === null) return null;
+function resendAll({ path, csrf, url, mayIntegrate }: IntegrationView): Html | null {
+	if (url === null || !mayIntegrate) return null;
 	return padded(
 		more(
 			"Resend everything that failed since a time",

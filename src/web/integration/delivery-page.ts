@@ -22,7 +22,7 @@ import type { Content, Html } from "../html.ts";
 import { answerStream, liveConnector, liveDot, partial } from "../live-page.ts";
 import { answerPage } from "../page.ts";
 import { conversionPath, deliveryPath, integrationPath, signaturePath, withQuery } from "../paths.ts";
-import { programmeOf } from "../viewer.ts";
+import { may, programmeOf } from "../viewer.ts";
 import { curlCommand, rebuildRequest, requestText } from "./attempt-request.ts";
 import { describeAttempt, describeNext, technicalDetail } from "./attempt-words.ts";
 
@@ -76,7 +76,8 @@ async function renderParts(
 ): Promise<Html> {
 	const attempts = await listAttempts(store.db, delivery.id);
 	const nowMs = clock.nowMs();
-	return html`${summary(programme, delivery, csrfField(c), nowMs)}${
+	const mayIntegrate = may(c, "integrate");
+	return html`${summary(programme, delivery, mayIntegrate ? csrfField(c) : null, nowMs)}${
 		attempts.length === 0
 			? card(
 					emptyState({
@@ -94,17 +95,19 @@ async function renderParts(
 						attempt,
 						brand,
 						index === 0 ? describeNext(delivery, nowMs) : null,
+						mayIntegrate,
 					),
 				)
 	}`;
 }
 
-function summary(programme: Programme, delivery: DeliveryDetail, csrf: Html, nowMs: number): Html {
+/** `csrf` is null for whoever may not send it again. */
+function summary(programme: Programme, delivery: DeliveryDetail, csrf: Html | null, nowMs: number): Html {
 	const { state, attempts } = delivery;
 	return section({
 		id: "delivery",
 		title: "Delivery",
-		...(state === "delivered" || state === "failed"
+		...(csrf !== null && (state === "delivered" || state === "failed")
 			? { actions: resendForm(programme, delivery, csrf) }
 			: {}),
 		body: padded(
@@ -146,6 +149,7 @@ function attemptSection(
 	brand: string,
 	/** What comes after it, of the newest one. */
 	next: Content,
+	mayIntegrate: boolean,
 ): Html {
 	const words = describeAttempt(attempt);
 	const detail = technicalDetail(attempt);
@@ -179,7 +183,11 @@ function attemptSection(
 						"Copy as curl",
 						html`<p class="small soft">The signature is good for 300 seconds from the time it was made.</p>`,
 						codeBlock(curlCommand(request), `Attempt ${attempt.seq} as curl`),
-					)}<div class="row">${linkButton({ label: "Check this signature", href: checkHref, isSmall: true })}</div>`,
+					)}${
+						mayIntegrate
+							? html`<div class="row">${linkButton({ label: "Check this signature", href: checkHref, isSmall: true })}</div>`
+							: null
+					}`,
 		),
 	});
 }

@@ -1,6 +1,7 @@
 // The three pages of the integration share a header, and tabs that lead from one to the other.
 
 import { html } from "hono/html";
+import type { Right } from "../../domain/roles.ts";
 import type { Programme } from "../../store/programmes.ts";
 import { pageHeader, tabs } from "../components/blocks.ts";
 import { copyable } from "../components/text.ts";
@@ -8,14 +9,20 @@ import type { WebContext } from "../env.ts";
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
 import { inboundPath, integrationPath, signaturePath } from "../paths.ts";
-import { programmeOf } from "../viewer.ts";
+import { may, programmeOf } from "../viewer.ts";
 
 export type IntegrationTab = "set-up" | "inbound" | "signature";
 
-const TABS: readonly { tab: IntegrationTab; label: string; path(programmeId: string): string }[] = [
+const TABS: readonly {
+	tab: IntegrationTab;
+	label: string;
+	path(programmeId: string): string;
+	/** Nothing to see there without it. */
+	needs?: Right;
+}[] = [
 	{ tab: "set-up", label: "Set-up and postbacks", path: integrationPath },
 	{ tab: "inbound", label: "Inbound log", path: inboundPath },
-	{ tab: "signature", label: "Check a signature", path: signaturePath },
+	{ tab: "signature", label: "Check a signature", path: signaturePath, needs: "integrate" },
 ];
 
 export function answerTab(
@@ -29,7 +36,7 @@ export function answerTab(
 		...(page.status === undefined ? {} : { status: page.status }),
 		body: html`${pageHeader({ title: page.title, hint: page.hint, actions: programmeId(programme) })}${tabs(
 			"Integration",
-			TABS.map(({ tab, label, path }) => ({
+			TABS.filter(({ needs = "look" }) => may(c, needs)).map(({ tab, label, path }) => ({
 				label,
 				href: path(programme.public_id),
 				isActive: tab === page.tab,

@@ -29,13 +29,15 @@ import {
 } from "../filter-query.ts";
 import type { Html } from "../html.ts";
 import { integrationPath } from "../paths.ts";
-import { programmeOf } from "../viewer.ts";
+import { may, programmeOf } from "../viewer.ts";
 
 export interface IntegrationView {
 	programme: Programme;
 	/** Of the page, and of its forms, which are below it. */
 	path: string;
 	csrf: Html;
+	/** Whoever may not is offered no button. */
+	mayIntegrate: boolean;
 	nowMs: number;
 	/** Of this instance. */
 	publicUrl: string;
@@ -96,6 +98,7 @@ export async function readIntegration(c: WebContext, deps: WebDeps, search = "")
 		programme,
 		path: integrationPath(programme.public_id),
 		csrf: csrfField(c),
+		mayIntegrate: may(c, "integrate"),
 		nowMs,
 		publicUrl: deps.publicUrl,
 		brand: deps.brand,

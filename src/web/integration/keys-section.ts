@@ -14,17 +14,19 @@ import { API_KEY_VARIABLE, SECRET_VARIABLE } from "./snippets-section.ts";
 
 /** `issued` is shown this one time. */
 export function keysSection(view: IntegrationView, keys: readonly ApiKey[], issued: Issued | null): Html {
-	const { path, csrf, next } = view;
+	const { path, csrf, next, mayIntegrate } = view;
 	return section({
 		id: "keys",
 		title: "API keys and signing secret",
 		hint: "The API key identifies your programme; the secret signs your requests and our callbacks. Both are shown once.",
-		actions: postForm({
-			action: `${path}/keys`,
-			csrf,
-			className: "row",
-			body: button({ label: "Issue API key", ...(next === "key" ? { tone: "primary" } : {}) }),
-		}),
+		actions: mayIntegrate
+			? postForm({
+					action: `${path}/keys`,
+					csrf,
+					className: "row",
+					body: button({ label: "Issue API key", ...(next === "key" ? { tone: "primary" } : {}) }),
+				})
+			: null,
 		body: html`${issued === null ? null : padded(issuedOnce(issued))}${keyTable(view, keys)}${secretPart(view)}`,
 	});
 }
@@ -50,7 +52,7 @@ function shownOnce(label: string, variable: string, value: string): Html {
 	return html`<div><p class="small soft">${label}, in the snippets <code>${variable}</code></p>${copyable(value, label)}</div>`;
 }
 
-function keyTable({ path, csrf }: IntegrationView, keys: readonly ApiKey[]): Html {
+function keyTable({ path, csrf, mayIntegrate }: IntegrationView, keys: readonly ApiKey[]): Html {
 	return dataTable({
 		caption: "API keys",
 		rows: keys,
@@ -79,7 +81,7 @@ function keyTable({ path, csrf }: IntegrationView, keys: readonly ApiKey[]): Htm
 				isTitleHidden: true,
 				isNumber: true,
 				cell: (key) =>
-					key.revoked_at_ms !== null
+					key.revoked_at_ms !== null || !mayIntegrate
 						? null
 						: postForm({
 								action: `${path}/keys/${key.public_id}/revoke`,

@@ -21,7 +21,7 @@ export function secretPart(view: IntegrationView): Content {
 	return html`<div class="card-body"><div class="row-end"><div class="grow">
 	<h3>Signing secret</h3>
 	<p class="small soft">It signs your requests to us and our callbacks to you.</p>
-</div>${states.has("prepared") ? null : prepareForm(view)}</div></div>${secretTable(view)}<div class="card-body">${
+</div>${states.has("prepared") || !view.mayIntegrate ? null : prepareForm(view)}</div></div>${secretTable(view)}<div class="card-body">${
 		isUnderWay ? replacementSteps(states) : more("How to replace the secret", replacementSteps(states))
 	}</div>`;
 }
@@ -42,7 +42,7 @@ function secretTable(view: IntegrationView): Html {
 				title: "Change",
 				isTitleHidden: true,
 				isNumber: true,
-				cell: (secret) => actions(secret, view),
+				cell: (secret) => (view.mayIntegrate ? actions(secret, view) : null),
 			},
 		],
 	});

@@ -26,12 +26,17 @@ export function testSection(view: IntegrationView): Html {
 		id: "test",
 		title: "Test conversion",
 		hint: "Goes through everything a real one does, marked “test”, and stays out of all totals.",
-		actions: postForm({
-			action: `${path}/test`,
-			csrf,
-			className: "row",
-			body: button({ label: "Send test conversion", ...(view.next === "test" ? { tone: "primary" } : {}) }),
-		}),
+		actions: view.mayIntegrate
+			? postForm({
+					action: `${path}/test`,
+					csrf,
+					className: "row",
+					body: button({
+						label: "Send test conversion",
+						...(view.next === "test" ? { tone: "primary" } : {}),
+					}),
+				})
+			: null,
 		body: html`<div id="${TEST_TARGET}" aria-live="polite">${testResult(view)}</div>`,
 	});
 }
@@ -94,9 +99,10 @@ const OFFERED: readonly {
 ];
 
 function walkForms(
-	{ path, csrf }: IntegrationView,
+	{ path, csrf, mayIntegrate }: IntegrationView,
 	{ public_id: conversionId, status }: Conversion,
 ): Content {
+	if (!mayIntegrate) return null;
 	const offered = OFFERED.filter(({ from }) => from.includes(status));
 	if (offered.length === 0)
 		return html`<p class="small soft">It has come to its end. Send another to begin again.</p>`;

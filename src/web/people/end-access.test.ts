@@ -80,11 +80,14 @@ test("an owner's invitation ends with that owner's access, stays on the list, an
 	const [browser, theirs] = [await site.signIn(one), await site.signIn(leaver)];
 	const path = `/programmes/${mine.public_id}/people`;
 	await theirs.open(path);
-	await theirs.submit(`${path}/invite`, { email: "x@shop.example" });
+	await theirs.submit(`${path}/invite`, { email: "x@shop.example", role: "owner" });
 	const link = lastMailed(site);
 	const boss = await site.signIn(await site.addStaff());
 	await boss.open("/people");
-	await boss.submit(`/programmes/${elsewhere.public_id}/people/invite`, { email: leaver.email });
+	await boss.submit(`/programmes/${elsewhere.public_id}/people/invite`, {
+		email: leaver.email,
+		role: "owner",
+	});
 	await boss.submit(`/programmes/${elsewhere.public_id}/people/${leaver.public_id}/link`, {});
 	await browser.open(path);
 	await browser.submit(`${path}/${leaver.public_id}/remove`, {});
@@ -108,7 +111,7 @@ test("an owner's invitation ends with that owner's access, stays on the list, an
 		.execute();
 	assert.deepEqual(
 		log.map(({ person_id, subject, detail }) => [person_id, subject, detail]),
-		[[one.id, "x@shop.example", `owner invitation: the access of ${leaver.email} ended`]],
+		[[one.id, "x@shop.example", `programme invitation: the access of ${leaver.email} ended`]],
 	);
 });
 
@@ -119,7 +122,7 @@ test("an owner learns nothing from a new password of somebody they invited: the 
 	const browser = await site.signIn(await site.addOwner(mine));
 	const path = `/programmes/${mine.public_id}/people`;
 	await browser.open(path);
-	await browser.submit(`${path}/invite`, { email: known.email });
+	await browser.submit(`${path}/invite`, { email: known.email, role: "owner" });
 	const link = lastMailed(site);
 	const before = rowsOf(await browser.open(path));
 	const here = await site.signIn(known);
@@ -141,7 +144,7 @@ test("(you) marks the viewer and no invitation, and owners withdraw what waits",
 	const path = `/programmes/${mine.public_id}/people`;
 	await browser.open(path);
 	const email = "x@shop.example";
-	await browser.submit(`${path}/invite`, { email });
+	await browser.submit(`${path}/invite`, { email, role: "owner" });
 	const page = await browser.open(path);
 	const [mark, ...others] = page.text.match(/<td class="names-row"[\s\S]*?<\/td>/g)?.filter(isYou) ?? [];
 	assert.deepEqual(others, []);
@@ -166,7 +169,7 @@ test("somebody who never joined and is removed, or deactivated, cannot join any 
 	const [staff, owner] = [newEmail("network"), newEmail("shop")];
 	const links = [
 		linkIn(await boss.submit("/people/invite", { email: staff })),
-		linkIn(await boss.submit(`${path}/invite`, { email: owner })),
+		linkIn(await boss.submit(`${path}/invite`, { email: owner, role: "owner" })),
 	];
 	const idOf = async (email: string) =>
 		(

@@ -13,15 +13,17 @@ import { badge, copyable, timeTag } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
 import type { Area } from "../document.ts";
 import type { WebContext } from "../env.ts";
-import { placeFault } from "../form.ts";
+import { type PlacedFault, placeFault } from "../form.ts";
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
 import { viewerOf } from "../viewer.ts";
+import { roleCell, roleField } from "./role-fields.ts";
 
 /** What a form of the page came to. */
 export interface PeopleState {
-	/** As typed, where it was refused. */
+	/** As typed and chosen, where it was refused. */
 	email?: string;
+	role?: string;
 	fault?: Fault;
 	/** The link is in the answer itself: it is shown this once, and must not pass through an address or a cookie. */
 	invited?: SentLink;
@@ -33,7 +35,10 @@ export interface PeopleView {
 	hint: string;
 	/** The list. */
 	list: { id: string; title: string; caption: string };
-	invite: { title: string; hint: string };
+	/** Null for whoever may not invite, or do anything else about people here. */
+	invite: { title: string; hint: string } | null;
+	/** Of a programme's people; staff have none. */
+	roles?: { mayChange(person: ListedPerson): boolean };
 	people: readonly ListedPerson[];
 	/** The page the actions are below. */
 	path: string;
@@ -46,16 +51,40 @@ export interface PeopleView {
 	mayEnd(person: ListedPerson): boolean;
 }
 
-export function answerPeople(
-	c: WebContext,
-	view: PeopleView,
-	{ email = "", fault, invited }: PeopleState,
-): Promise<Response> {
+export function answerPeople(c: WebContext, view: PeopleView, state: PeopleState): Promise<Response> {
 	const csrf = csrfField(c);
-	const { at, above } = placeFault(fault, ["email"]);
+	const { fault, invited } = state;
+	const { at, above } = placeFault(fault, ["email", "role"]);
 	const { id, title } = view.list;
-	const inviteForm = postForm({
-		action: `${view.path}/invite`,
+	return answerPage(c, {
+		title: view.title,
+		active: view.active,
+		status: fault?.httpStatus ?? 200,
+		body: [
+			pageHeader({ title: view.title, hint: view.hint }),
+			above,
+			invited === undefined ? null : invitationCard(invited),
+			section({ id, title, body: peopleTable(view, csrf, viewerOf(c).publicId) }),
+			view.invite === null
+				? null
+				: section({
+						id: "invite",
+						title: view.invite.title,
+						body: padded(inviteForm(view, view.invite.hint, state, csrf, at)),
+					}),
+		],
+	});
+}
+
+function inviteForm(
+	{ path, roles }: PeopleView,
+	hint: string,
+	{ email = "", role = "" }: PeopleState,
+	csrf: Html,
+	at: PlacedFault["at"],
+): Html {
+	return postForm({
+		action: `${path}/invite`,
 		csrf,
 		body: html`${textField({
 			name: "email",
@@ -65,41 +94,46 @@ export function answerPeople(
 			error: at("email"),
 			isRequired: true,
 			autocomplete: "off",
-			hint: view.invite.hint,
-		})}<div class="row">${button({ label: "Invite", tone: "primary" })}</div>`,
-	});
-	return answerPage(c, {
-		title: view.title,
-		active: view.active,
-		status: fault?.httpStatus ?? 200,
-		body: [
-			pageHeader({ title: view.title, hint: view.hint }),
-			above,
-			invited === undefined ? null : invitationCard(invited),
-			section({ id, title, body: peopleTable(view, csrf, viewerOf(c).personId) }),
-			section({ id: "invite", title: view.invite.title, body: padded(inviteForm) }),
-		],
+			hint,
+		})}${roles === undefined ? null : roleField(role, at("role"))}<div class="row">${button({ label: "Invite", tone: "primary" })}</div>`,
 	});
 }
 
-function peopleTable(view: PeopleView, csrf: Html, selfId: number): Html {
+function peopleTable(view: PeopleView, csrf: Html, selfId: string): Html {
+	const { roles, invite } = view;
 	return dataTable<ListedPerson>({
 		caption: view.list.caption,
 		rows: view.people,
 		stacks: true,
-		empty: html`<p class="card-body soft">Nobody yet. Invite somebody below.</p>`,
+		empty: html`<p class="card-body soft">Nobody yet.${invite === null ? "" : " Invite somebody below."}</p>`,
 		columns: [
 			{
 				title: "Person",
 				namesRow: true,
-				cell: ({ id, email, name }) =>
+				cell: ({ publicId, email, name }) =>
 					html`${breakable(email)}${
-						id === selfId ? html` <span class="faint">(you)</span>` : null
+						publicId === selfId ? html` <span class="faint">(you)</span>` : null
 					}<span class="secondary">${name}</span>`,
 			},
+			...(roles === undefined
+				? []
+				: [
+						{
+							title: "Role",
+							cell: (person: ListedPerson) => roleCell(view.path, csrf, person, roles.mayChange(person)),
+						},
+					]),
 			{ title: "State", cell: personState },
 			...(view.showsAuthenticator === true ? [{ title: "Authenticator", cell: authenticatorState }] : []),
-			{ title: "Actions", isTitleHidden: true, cell: (person) => actions(view, csrf, person) },
+			...(invite === null
+				? []
+				: [
+						{
+							title: "Actions",
+							isTitleHidden: true,
+							cell: (person: ListedPerson) => actions(view, csrf, person),
+						},
+					]),
 		],
 	});
 }

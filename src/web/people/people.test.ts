@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addOwner } from "../../store/programmes.ts";
+import { addToProgramme } from "../../store/programme-people.ts";
 import { LINK, newEmail, openTestSite, PASSWORD, type TestSite } from "../test-site.test-support.ts";
 
 test("staff invite another owner, who joins by the link and sees the programme", async (t) => {
@@ -10,7 +10,7 @@ test("staff invite another owner, who joins by the link and sees the programme",
 	const path = `/programmes/${programme.public_id}/people`;
 	await browser.open(path);
 	const email = newEmail("shop");
-	const invited = await browser.submit(`${path}/invite`, { email });
+	const invited = await browser.submit(`${path}/invite`, { email, role: "owner" });
 	assert.equal(invited.status, 200);
 	const token = LINK.exec(invited.text)?.[2] ?? "";
 	const again = await browser.open(path);
@@ -30,7 +30,10 @@ test("what is no address is said at the field, with what was typed as text", asy
 	const browser = await site.signIn(await site.addOwner(programme));
 	const path = `/programmes/${programme.public_id}/people`;
 	await browser.open(path);
-	const { status, text } = await browser.submit(`${path}/invite`, { email: '"><script>alert(1)</script>' });
+	const { status, text } = await browser.submit(`${path}/invite`, {
+		email: '"><script>alert(1)</script>',
+		role: "owner",
+	});
 	assert.equal(status, 422);
 	assert.match(text, /id="email-error"/);
 	assert.doesNotMatch(text, /<script>alert/);
@@ -43,7 +46,9 @@ test("a new link takes the place of the old one", async (t) => {
 	const path = `/programmes/${programme.public_id}/people`;
 	await browser.open(path);
 	const first =
-		LINK.exec((await browser.submit(`${path}/invite`, { email: newEmail("shop") })).text)?.[2] ?? "";
+		LINK.exec(
+			(await browser.submit(`${path}/invite`, { email: newEmail("shop"), role: "owner" })).text,
+		)?.[2] ?? "";
 	const invitee = await site.store.db
 		.selectFrom("people")
 		.selectAll()
@@ -62,14 +67,17 @@ test("an owner is not shown the link of somebody they invite: its holder becomes
 		const staff = await site.signIn(await site.addStaff());
 		const email = newEmail("shop");
 		await staff.open(`/programmes/${victim.public_id}/people`);
-		await staff.submit(`/programmes/${victim.public_id}/people/invite`, { email });
+		await staff.submit(`/programmes/${victim.public_id}/people/invite`, { email, role: "owner" });
 		const mine = await site.addProgramme("Mine");
 		const browser = await site.signIn(await site.addOwner(mine));
 		const path = `/programmes/${mine.public_id}/people`;
 		await browser.open(path);
 		// Not yet anybody's: whoever took this link would be that person wherever they are invited later.
-		assert.doesNotMatch((await browser.submit(`${path}/invite`, { email: newEmail("shop") })).text, LINK);
-		const invited = await browser.submit(`${path}/invite`, { email });
+		assert.doesNotMatch(
+			(await browser.submit(`${path}/invite`, { email: newEmail("shop"), role: "owner" })).text,
+			LINK,
+		);
+		const invited = await browser.submit(`${path}/invite`, { email, role: "owner" });
 		assert.equal(invited.status, 200);
 		assert.doesNotMatch(invited.text, LINK);
 		assert.match(
@@ -99,7 +107,7 @@ for (const hasMail of [true, false]) {
 		const colleague = await site.addOwner(elsewhere, newEmail("shop"), "Carla Colleague");
 		const pending = newEmail("shop");
 		await boss.open(`/programmes/${elsewhere.public_id}/people`);
-		await boss.submit(`/programmes/${elsewhere.public_id}/people/invite`, { email: pending });
+		await boss.submit(`/programmes/${elsewhere.public_id}/people/invite`, { email: pending, role: "owner" });
 		const browser = await site.signIn(await site.addOwner(mine));
 		const path = `/programmes/${mine.public_id}/people`;
 		await browser.open(path);
@@ -108,7 +116,10 @@ for (const hasMail of [true, false]) {
 		site.mailbox.length = 0;
 		const addresses = [newEmail("shop"), staff.email, left.email, colleague.email, pending];
 		for (const email of addresses) {
-			const pages = [await browser.submit(`${path}/invite`, { email }), await browser.open(path)];
+			const pages = [
+				await browser.submit(`${path}/invite`, { email, role: "owner" }),
+				await browser.open(path),
+			];
 			const id = /people\/(lnk_\w+)\/link/.exec(pages[1]?.text ?? "")?.[1] ?? "";
 			pages.push(await browser.submit(`${path}/${id}/link`, {}));
 			const renewed = /people\/(lnk_\w+)\/link/.exec((await browser.open(path)).text)?.[1] ?? "";
@@ -150,7 +161,7 @@ test("an address that an owner has invited can still become staff, and the invit
 	const path = `/programmes/${mine.public_id}/people`;
 	await browser.open(path);
 	const email = newEmail("network");
-	await browser.submit(`${path}/invite`, { email });
+	await browser.submit(`${path}/invite`, { email, role: "owner" });
 	const link = LINK.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
 	const boss = await site.signIn(await site.addStaff());
 	await boss.open("/people");
@@ -170,13 +181,16 @@ test("somebody with an account accepts with a button, once, and is let in by the
 	const browser = await site.signIn(await site.addOwner(mine));
 	const path = `/programmes/${mine.public_id}/people`;
 	await browser.open(path);
-	await browser.submit(`${path}/invite`, { email: colleague.email });
+	await browser.submit(`${path}/invite`, { email: colleague.email, role: "owner" });
 	const theirs = await site.signIn(colleague);
 	assert.equal((await theirs.open(path)).status, 404, "nothing is theirs before they accept");
 	const link = LINK.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
 	const reader = site.browser();
 	const page = await reader.open(link);
-	assert.match(page.text, /An owner of <strong class="break">Mine<\/strong> asks you/);
+	assert.match(
+		page.text,
+		/You are invited to <strong class="break">Mine<\/strong> as <strong>owner<\/strong>/,
+	);
 	assert.doesNotMatch(page.text, /type="password"/);
 	assert.equal((await theirs.open(path)).status, 404, "opening it changes nothing");
 	const accepted = await reader.submit(link, { name: "Mallory", password: "another horse battery" });
@@ -203,7 +217,7 @@ test("somebody without an account makes one by an owner's link and lands at the 
 	const path = `/programmes/${mine.public_id}/people`;
 	await browser.open(path);
 	const email = newEmail("shop");
-	await browser.submit(`${path}/invite`, { email });
+	await browser.submit(`${path}/invite`, { email, role: "owner" });
 	const link = LINK.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
 	const reader = site.browser();
 	assert.match((await reader.open(link)).text, /type="password"/);
@@ -221,7 +235,7 @@ test("an owner's link ends after seven days, stays on the list, and can be withd
 	const browser = await site.signIn(await site.addOwner(mine));
 	const path = `/programmes/${mine.public_id}/people`;
 	await browser.open(path);
-	const invited = await browser.submit(`${path}/invite`, { email: newEmail("shop") });
+	const invited = await browser.submit(`${path}/invite`, { email: newEmail("shop"), role: "owner" });
 	const link = LINK.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
 	site.moveClock(7 * 86_400_000);
 	assert.equal((await site.browser().open(link)).status, 410);
@@ -246,9 +260,9 @@ test("whoever looks after the programme already is not invited again", async (t)
 	const browser = await site.signIn(owner);
 	const path = `/programmes/${mine.public_id}/people`;
 	await browser.open(path);
-	const refused = await browser.submit(`${path}/invite`, { email: owner.email });
+	const refused = await browser.submit(`${path}/invite`, { email: owner.email, role: "owner" });
 	assert.equal(refused.status, 409);
-	assert.match(refused.text, /manages this programme already/);
+	assert.match(refused.text, /is in this programme already/);
 	assert.deepEqual(site.mailbox, []);
 });
 
@@ -259,7 +273,7 @@ test("one address gets five invitations an hour, renewals among them, and a pers
 	const path = `/programmes/${mine.public_id}/people`;
 	await browser.open(path);
 	const email = newEmail("shop");
-	const invite = (to: string) => browser.submit(`${path}/invite`, { email: to });
+	const invite = (to: string) => browser.submit(`${path}/invite`, { email: to, role: "owner" });
 	await invite(email);
 	for (let renewal = 0; renewal < 4; renewal += 1) {
 		const id = /people\/(lnk_\w+)\/link/.exec((await browser.open(path)).text)?.[1] ?? "";
@@ -321,7 +335,7 @@ test("an owner's link cannot be made through a programme they do not look after"
 	const staff = await site.signIn(await site.addStaff());
 	const email = newEmail("shop");
 	await staff.open(`/programmes/${theirs.public_id}/people`);
-	await staff.submit(`/programmes/${theirs.public_id}/people/invite`, { email });
+	await staff.submit(`/programmes/${theirs.public_id}/people/invite`, { email, role: "owner" });
 	const { public_id } = await personOf(site, email);
 	const browser = await site.signIn(await site.addOwner(mine));
 	await browser.open(`/programmes/${mine.public_id}/people`);
@@ -433,7 +447,7 @@ test("nobody deactivates themselves, and an owner is none of the staff", async (
 	assert.equal((await browser.open("/people")).status, 200);
 });
 
-test("an address that has an account with another role is refused at the field", async (t) => {
+test("an address that has an account of another kind is refused at the field", async (t) => {
 	const site = await openTestSite(t);
 	const programme = await site.addProgramme();
 	const owner = await site.addOwner(programme);
@@ -444,7 +458,7 @@ test("an address that has an account with another role is refused at the field",
 	assert.equal(asStaff.status, 409);
 	assert.match(asStaff.text, /id="email-error"/);
 	const path = `/programmes/${programme.public_id}/people`;
-	const asOwner = await browser.submit(`${path}/invite`, { email: staff.email });
+	const asOwner = await browser.submit(`${path}/invite`, { email: staff.email, role: "owner" });
 	assert.equal(asOwner.status, 409);
 	assert.match(asOwner.text, /id="email-error"/);
 });
@@ -474,7 +488,7 @@ test("a name of markup is text in both lists", async (t) => {
 	const markup = "<b onmouseover=alert(1)>Olga</b>";
 	const owner = await site.addOwner(programme, newEmail("shop"), markup);
 	const staff = await site.addStaff(newEmail("network"), markup);
-	await addOwner(site.store.db, programme.id, owner.id);
+	await addToProgramme(site.store.db, programme.id, owner.id, "owner");
 	const browser = await site.signIn(staff);
 	for (const path of ["/people", `/programmes/${programme.public_id}/people`]) {
 		const { text } = await browser.open(path);

@@ -1,17 +1,25 @@
-// People: a programme's owners, and the staff.
+// People: a programme's, and the staff.
 
-import { ownersPath, STAFF_PATH } from "../paths.ts";
+import { peoplePath, STAFF_PATH } from "../paths.ts";
 import type { Route } from "../routes.ts";
-import { inviteAnotherOwner, linkOwner, removeOwner, showOwners } from "./owners-page.ts";
+import {
+	changeRoleOf,
+	inviteAnother,
+	linkPerson,
+	removeFromProgramme,
+	showProgrammePeople,
+} from "./programme-people-page.ts";
 import { deactivatePerson, inviteColleague, linkStaff, showStaff } from "./staff-page.ts";
 
-const OWNERS = ownersPath(":programmeId");
+const PEOPLE = peoplePath(":programmeId");
+const PERSON = `${PEOPLE}/:personId`;
 
 export const PEOPLE_ROUTES: readonly Route[] = [
-	{ method: "GET", path: OWNERS, access: "programme", answer: showOwners },
-	{ method: "POST", path: `${OWNERS}/invite`, access: "programme", answer: inviteAnotherOwner },
-	{ method: "POST", path: `${OWNERS}/:personId/link`, access: "programme", answer: linkOwner },
-	{ method: "POST", path: `${OWNERS}/:personId/remove`, access: "programme", answer: removeOwner },
+	{ method: "GET", path: PEOPLE, access: "programme", answer: showProgrammePeople },
+	{ method: "POST", path: `${PEOPLE}/invite`, access: "programme-manage", answer: inviteAnother },
+	{ method: "POST", path: `${PERSON}/link`, access: "programme-manage", answer: linkPerson },
+	{ method: "POST", path: `${PERSON}/role`, access: "programme-manage", answer: changeRoleOf },
+	{ method: "POST", path: `${PERSON}/remove`, access: "programme-manage", answer: removeFromProgramme },
 	{ method: "GET", path: STAFF_PATH, access: "staff", answer: showStaff },
 	{ method: "POST", path: `${STAFF_PATH}/invite`, access: "staff", answer: inviteColleague },
 	{ method: "POST", path: `${STAFF_PATH}/:personId/link`, access: "staff", answer: linkStaff },

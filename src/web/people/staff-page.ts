@@ -1,7 +1,7 @@
 // /people: the network's own people. Whoever is deactivated is signed out everywhere at once.
 
 import { invitePerson } from "../../accounts/invitations.ts";
-import { deactivateStaff, renewStaffLink } from "../../accounts/owners-and-staff.ts";
+import { deactivateStaff, renewStaffLink } from "../../accounts/staff.ts";
 import { type ListedPerson, listStaff } from "../../store/people-list.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
@@ -23,8 +23,7 @@ export function showStaff(c: WebContext, deps: WebDeps): Promise<Response> {
 
 export async function inviteColleague(c: WebContext, deps: WebDeps): Promise<Response> {
 	const email = (await readTextFields(c, ["email"])).email.trim();
-	const invitation = { email, role: "staff", programme: null, invitedBy: makerOf(c) };
-	const invited = await invitePerson(deps, invitation);
+	const invited = await invitePerson(deps, { email, membership: null, invitedBy: makerOf(c) });
 	return answerStaff(c, deps, invited.ok ? { invited: invited.value } : { email, fault: invited.fault });
 }
 
@@ -49,7 +48,7 @@ async function answerStaff(
 	const view: PeopleView = {
 		title: "Staff",
 		active: "staff",
-		hint: "They see every programme, review conversions and invite owners. Owners are listed under their programme.",
+		hint: "They see every programme, review conversions and invite shops. A shop's people are listed under their programme.",
 		list: { id: "staff", title: "Accounts", caption: "Staff" },
 		invite: { title: "Invite staff", hint: sayStaffInvitation(mails.isOn) },
 		people: await listStaff(store.db, clock.nowMs()),

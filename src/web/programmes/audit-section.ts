@@ -12,6 +12,7 @@ type Entry = AuditEntry & { email: string | null };
 const ACTION_WORDS: Readonly<Record<AuditAction, string>> = {
 	"person.invited": "Person invited",
 	"person.joined": "Person joined",
+	"person.role_changed": "Role changed",
 	"person.signed_in": "Signed in",
 	"person.signed_out": "Signed out",
 	"person.removed": "Person removed",

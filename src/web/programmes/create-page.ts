@@ -3,7 +3,7 @@
 import { html } from "hono/html";
 import { z } from "zod";
 import { openProgramme } from "../../accounts/open-programme.ts";
-import { DEFAULT_PARKED_DAYS } from "../../accounts/programme-terms.ts";
+import { DEFAULT_APPROVAL_LIMITS, DEFAULT_PARKED_DAYS } from "../../accounts/programme-terms.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../../domain/id.ts";
 import { findProgramme } from "../../store/programmes.ts";
@@ -14,7 +14,7 @@ import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import { setFlash } from "../flash.ts";
 import { answerPage } from "../page.ts";
-import { CREATE_PROGRAMME_PATH, integrationPath, ownersPath, PROGRAMMES_PATH } from "../paths.ts";
+import { CREATE_PROGRAMME_PATH, integrationPath, PROGRAMMES_PATH, peoplePath } from "../paths.ts";
 import { invitationCard } from "../people/people-page.ts";
 import { makerOf } from "../viewer.ts";
 import { errorsByField, pixelFields, readTerms, TERMS_FORM, termFields } from "./terms-form.ts";
@@ -36,6 +36,8 @@ export async function showCreateForm(c: WebContext, deps: WebDeps): Promise<Resp
 		...FORM.parse({}),
 		currency: "EUR",
 		approvalDays: "30",
+		approvalDaysMin: String(DEFAULT_APPROVAL_LIMITS.min),
+		approvalDaysMax: String(DEFAULT_APPROVAL_LIMITS.max),
 		parksPixels: "on",
 		parkedDays: String(DEFAULT_PARKED_DAYS),
 	};
@@ -49,7 +51,7 @@ export async function createProgramme(c: WebContext, deps: WebDeps): Promise<Res
 		(await findProgramme(deps.store.db, form.programmeId)) !== undefined
 	) {
 		setFlash(c, "info", "This programme was created already. Its owner's link is made anew under People.");
-		return c.redirect(ownersPath(form.programmeId), 303);
+		return c.redirect(peoplePath(form.programmeId), 303);
 	}
 	const opened = await openProgramme(
 		deps,
@@ -89,7 +91,8 @@ function answerForm(
 	const id = form.programmeId ?? makeId("prg", clock.nowMs(), random.bytes(ID_RANDOM_BYTES));
 	const fields = html`<input type="hidden" name="programmeId" value="${id}">
 	<div class="form-grid">${termFields(["name", "email"], form, errors)}</div>
-	<div class="form-grid">${termFields(["currency", "commissionRate", "feeRate", "approvalDays"], form, errors)}</div>
+	<div class="form-grid">${termFields(["currency", "commissionRate", "feeRate"], form, errors)}</div>
+	<div class="form-grid">${termFields(["approvalDays", "approvalDaysMin", "approvalDaysMax"], form, errors)}</div>
 	${pixelFields(form, errors)}
 	<div class="row">${button({ label: "Create programme", tone: "primary" })}${linkButton({
 		label: "Cancel",

@@ -39,12 +39,12 @@ export async function showProgrammes(c: WebContext, deps: WebDeps): Promise<Resp
 	const { store } = deps;
 	const viewer = viewerOf(c);
 	const { search, before } = readFilters(QUERY, new URL(c.req.url).search).query;
-	const isStaff = viewer.role === "staff";
+	const isStaff = viewer.kind === "staff";
 	const query = { search: search === "" ? undefined : search, before };
 	const list = { name: "programmes", path: PROGRAMMES_PATH, query, cursorName: "before" };
 	const after = cursorOf(deps, list);
 	const page = await listProgrammes(store.db, {
-		ownerId: isStaff ? undefined : viewer.personId,
+		personId: isStaff ? undefined : viewer.personId,
 		search: query.search,
 		after,
 		limit: PAGE_ROWS,

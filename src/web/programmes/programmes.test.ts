@@ -105,8 +105,8 @@ test("an owner with several programmes sees them and no other, and cannot search
 	const owner = await site.addOwner(mine);
 	const also = await site.addProgramme("Mine too");
 	await site.store.db
-		.insertInto("programme_owners")
-		.values({ programme_id: also.id, person_id: owner.id })
+		.insertInto("programme_people")
+		.values({ programme_id: also.id, person_id: owner.id, role: "owner" })
 		.execute();
 	const browser = await site.signIn(owner);
 	for (const query of ["", "?search=Some", `?search=${other.public_id}`]) {
@@ -123,7 +123,7 @@ test("an owner who was removed everywhere is told whom to ask", async (t) => {
 	const site = await openTestSite(t);
 	const programme = await site.addProgramme();
 	const owner = await site.addOwner(programme);
-	await site.store.db.deleteFrom("programme_owners").execute();
+	await site.store.db.deleteFrom("programme_people").execute();
 	const { status, text } = await (await site.signIn(owner)).open("/programmes");
 	assert.equal(status, 200);
 	assert.match(text, /You have no programme.*Ask the network/s);
@@ -228,7 +228,7 @@ test("a programme whose owner cannot be invited is not made at all, and the same
 	assert.deepEqual(await auditOf(site), []);
 	const made = await browser.submit("/programmes/new", fields);
 	assert.match(made.text, /Programme created.*\/welcome\//s);
-	const owners = await site.store.db.selectFrom("programme_owners").selectAll().execute();
+	const owners = await site.store.db.selectFrom("programme_people").selectAll().execute();
 	assert.equal(owners.length, 1);
 });
 

@@ -13,5 +13,5 @@ export const PROGRAMME_ROUTES: readonly Route[] = [
 	{ method: "GET", path: CREATE_PROGRAMME_PATH, access: "staff", answer: showCreateForm },
 	{ method: "POST", path: CREATE_PROGRAMME_PATH, access: "staff", answer: createProgramme },
 	{ method: "GET", path: SETTINGS, access: "programme", answer: showSettings },
-	{ method: "POST", path: SETTINGS, access: "programme", answer: saveSettings },
+	{ method: "POST", path: SETTINGS, access: "programme-manage", answer: saveSettings },
 ];

@@ -1,14 +1,16 @@
-// /programmes/:id/settings: the terms, and for staff who did what here.
+// /programmes/:id/settings: the terms, to be changed by owners and staff and read by everybody else; and for staff who
+// did what here.
 
 import { html } from "hono/html";
-import { changeProgramme } from "../../accounts/change-programme.ts";
-import { shortenRate, type TermsInput, termsOf } from "../../accounts/programme-terms.ts";
+import { changeProgramme, type TermChange } from "../../accounts/change-programme.ts";
+import { shortenRate, type Terms, type TermsInput, termsOf } from "../../accounts/programme-terms.ts";
 import type { Fault } from "../../domain/fault.ts";
+import { grants, type PersonKind, type Standing } from "../../domain/roles.ts";
 import { listAuditOfProgramme } from "../../store/audit.ts";
 import { findProgrammesById, type Programme } from "../../store/programmes.ts";
 import { facts, message, padded, pageHeader, section } from "../components/blocks.ts";
 import { button, postForm } from "../components/forms.ts";
-import { copyable, dayTag } from "../components/text.ts";
+import { copyable, count, countOf, dayTag } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
@@ -17,7 +19,7 @@ import { setFlash } from "../flash.ts";
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
 import { settingsPath } from "../paths.ts";
-import { programmeOf, viewerOf } from "../viewer.ts";
+import { may, programmeOf, standingOf, viewerOf } from "../viewer.ts";
 import { auditSection } from "./audit-section.ts";
 import {
 	errorsByField,
@@ -47,12 +49,29 @@ export async function saveSettings(c: WebContext, deps: WebDeps): Promise<Respon
 	const body = await c.req.parseBody();
 	const form = TERMS_FORM.parse(body);
 	const shown = readShown(body[SHOWN_FIELD]) ?? writeTerms(termsOf(programme));
-	const wanted = wantedBy(viewer.role, form);
+	const wanted = wantedBy(viewer.kind, form);
 	const changed = await changeProgramme(deps, viewer, programme, wanted, readTerms(shown));
 	if (!changed.ok) return answerRefused(c, deps, { form, shown, faults: changed.faults });
 	if (changed.value.length === 0) setFlash(c, "info", "Nothing was changed.");
-	else setFlash(c, "good", `Saved. It holds for new conversions. ${changed.value.join("; ")}.`);
+	else setFlash(c, "good", `Saved. ${changed.value.map(sayChange).join(" ")}`);
 	return c.redirect(settingsPath(programme.public_id), 303);
+}
+
+const SENTENCES: Readonly<Record<keyof Terms, (after: string) => string>> = {
+	name: (after) => `The programme is now called ${after}`,
+	approvalDays: (after) =>
+		`New conversions are approved after ${count(Number(after))} day${after === "1" ? "" : "s"}`,
+	approvalDaysMin: (after) => `Owners may set the approval window to ${after} days or more`,
+	approvalDaysMax: (after) => `Owners may set the approval window to ${after} days or less`,
+	commissionRate: (after) => `Commission on new conversions is ${after} %`,
+	feeRate: (after) => `The network fee on new conversions is ${after} %`,
+	parksPixels: (after) => `New pixel conversions are parked: ${after}`,
+	parkedDays: (after) => `New pixel conversions are parked for at most ${after} days`,
+};
+
+function sayChange({ term, before, after }: TermChange): string {
+	const was = /^\d+$/.test(before) ? count(Number(before)) : before;
+	return `${SENTENCES[term](after)} (was ${was}).`;
 }
 
 interface SettingsState {
@@ -86,14 +105,16 @@ function readShown(text: unknown): TermsForm | undefined {
 }
 
 /** An owner's form has two fields; whatever else they send is put to the use case, which refuses it. */
-function wantedBy(role: "owner" | "staff", form: TermsForm): Partial<TermsInput> {
-	if (role === "staff") return readTerms(form);
+function wantedBy(kind: PersonKind, form: TermsForm): Partial<TermsInput> {
+	if (kind === "staff") return readTerms(form);
 	return {
 		name: form.name,
 		approvalDays: readDays(form.approvalDays),
 		...(form.commissionRate === "" ? {} : { commissionRate: form.commissionRate }),
 		...(form.feeRate === "" ? {} : { feeRate: form.feeRate }),
 		...(form.parkedDays === "" ? {} : { parkedDays: readDays(form.parkedDays) }),
+		...(form.approvalDaysMin === undefined ? {} : { approvalDaysMin: readDays(form.approvalDaysMin) }),
+		...(form.approvalDaysMax === undefined ? {} : { approvalDaysMax: readDays(form.approvalDaysMax) }),
 	};
 }
 
@@ -103,21 +124,27 @@ async function answerSettings(
 	{ form, shown, faults }: SettingsState,
 ): Promise<Response> {
 	const programme = programmeOf(c);
-	const isStaff = viewerOf(c).role === "staff";
+	const isStaff = viewerOf(c).kind === "staff";
 	const errors = errorsByField(faults);
 	const action = settingsPath(programme.public_id);
-	const fields = html`${writeShown(shown)}${isStaff ? staffFields(form, errors) : ownerFields(form, errors)}
+	const fields = html`${writeShown(shown)}${isStaff ? staffFields(form, errors) : ownerFields(form, errors, programme)}
 	<div class="row">${button({ label: "Save", tone: "primary" })}</div>`;
 	const body: Content = [
-		pageHeader({ title: "Settings", hint: "What holds for this programme's new conversions." }),
+		pageHeader({ title: "Settings", hint: "What applies to this programme's new conversions." }),
 		faults.length === 0 ? null : message("bad", sayFaults(faults, errors)),
+		may(c, "manage")
+			? section({
+					id: "terms",
+					title: "Terms",
+					hint: "Changes apply to conversions that come in from now on. Those on record keep their amounts and their dates.",
+					body: padded(postForm({ action, csrf: csrfField(c), body: fields })),
+				})
+			: null,
 		section({
-			id: "terms",
-			title: "Terms",
-			hint: "Changes hold for conversions that come in from now on. Those on record keep their amounts and their dates.",
-			body: padded(postForm({ action, csrf: csrfField(c), body: fields })),
+			id: "about",
+			title: "About this programme",
+			body: padded(fixedFacts(programme, standingOf(c))),
 		}),
-		section({ id: "about", title: "About this programme", body: padded(fixedFacts(programme, isStaff)) }),
 		isStaff ? await readAudit(c, deps, programme) : null,
 	];
 	return answerPage(c, {
@@ -142,12 +169,17 @@ async function readAudit(c: WebContext, deps: WebDeps, { id, public_id }: Progra
 }
 
 function staffFields(form: TermsForm, errors: FieldErrors): Html {
-	const rates = termFields(["commissionRate", "feeRate", "approvalDays"], form, errors);
-	return html`${termFields(["name"], form, errors)}<div class="form-grid">${rates}</div>${pixelFields(form, errors)}`;
+	const rates = termFields(["commissionRate", "feeRate"], form, errors);
+	const days = termFields(["approvalDays", "approvalDaysMin", "approvalDaysMax"], form, errors);
+	return html`${termFields(["name"], form, errors)}<div class="form-grid">${rates}</div><div class="form-grid">${days}</div>${pixelFields(form, errors)}`;
 }
 
-function ownerFields(form: TermsForm, errors: FieldErrors): Html {
-	return html`<div class="form-grid">${termFields(["name", "approvalDays"], form, errors)}</div>`;
+function ownerFields(form: TermsForm, errors: FieldErrors, programme: Programme): Html {
+	const { approval_days_min: least, approval_days_max: most } = programme;
+	const hints = {
+		approvalDays: `Days until a conversion is approved automatically, from ${least} to ${count(most)}. The network sets these limits.`,
+	};
+	return html`<div class="form-grid">${termFields(["name", "approvalDays"], form, errors, hints)}</div>`;
 }
 
 /** A fault at a field that this form does not have is said above it. */
@@ -156,15 +188,17 @@ function sayFaults(faults: readonly Fault[], errors: FieldErrors): string {
 	return refused?.detail ?? errors.get("") ?? "Nothing was saved yet. Correct what is marked below.";
 }
 
-function fixedFacts(programme: Programme, isStaff: boolean): Html {
+function fixedFacts(programme: Programme, standing: Standing): Html {
 	const own: readonly (readonly [string, Content])[] = [
 		["Programme id", copyable(programme.public_id, "the programme's id")],
 		["Currency", programme.currency],
 		["Since", dayTag(programme.created_at_ms)],
 	];
-	if (isStaff) return facts(own);
+	if (standing === "staff") return facts(own);
+	const days = countOf(programme.approval_days, "day");
 	return html`${facts([
 		...own,
+		...(grants(standing, "manage") ? [] : [["Approval window", days] as const]),
 		["Commission", `${shortenRate(programme.commission_rate)} % of the basket`],
 		["Network fee", `${shortenRate(programme.fee_rate)} % of the basket`],
 		[

@@ -38,9 +38,9 @@ test("staff change every term; who did it and from what to what is on record", a
 		["Renamed", "9.2500", "3.0000", 45, 0, 10, "EUR"],
 	);
 	const { text } = await browser.open(path);
-	assert.match(text, /Saved\. It holds for new conversions\./);
+	assert.match(text, /Saved\..*Commission on new conversions is 9\.25 % \(was 8\)\./);
 	assert.match(text, /Programme changed/);
-	assert.match(text, /commission: 8\.0000 → 9\.2500/);
+	assert.match(text, /commission: 8 → 9\.25/);
 	assert.ok(text.includes(staff.email));
 });
 
@@ -52,7 +52,13 @@ test("an owner changes name and approval window; rates and pixels are refused wh
 	const form = await browser.open(path);
 	assert.doesNotMatch(form.text, /name="commissionRate"|name="parksPixels"|Who did what/);
 	assert.match(form.text, /8 % of the basket/);
-	for (const sly of [{ commissionRate: "0" }, { feeRate: "0" }, { parkedDays: "3000" }]) {
+	for (const sly of [
+		{ commissionRate: "0" },
+		{ feeRate: "0" },
+		{ parkedDays: "3000" },
+		{ approvalDaysMax: "3650" },
+		{ approvalDaysMin: "1" },
+	]) {
 		const refused = await browser.submit(path, { name: "Before", approvalDays: "30", ...sly });
 		assert.equal(refused.status, 422);
 		assert.match(refused.text, /Only the network&#39;s staff may change/);
@@ -62,6 +68,63 @@ test("an owner changes name and approval window; rates and pixels are refused wh
 	assert.equal((await browser.submit(path, { name: "After", approvalDays: "7" })).status, 303);
 	const after = await read(site);
 	assert.deepEqual([after.name, after.approval_days, after.parks_pixels], ["After", 7, 1]);
+});
+
+test("an owner keeps to the approval days that staff allow; staff set them, and may go beyond", async (t) => {
+	const site = await openTestSite(t);
+	const programme = await site.addProgramme("Shop");
+	const owner = await site.signIn(await site.addOwner(programme));
+	const staff = await site.signIn(await site.addStaff());
+	const path = `/programmes/${programme.public_id}/settings`;
+	assert.match(
+		(await owner.open(path)).text,
+		/approved automatically, from 0 to 90\. The network sets these/,
+	);
+	const tooLong = await owner.submit(path, { name: "Shop", approvalDays: "3650" });
+	assert.equal(tooLong.status, 422);
+	assert.match(tooLong.text, /id="approvalDays-error"[^<]*can be from 0 to 90 days\. Ask the network/);
+	assert.equal((await read(site)).approval_days, 30);
+	await staff.open(path);
+	const limits = { ...STAFF_FORM, approvalDaysMin: "14", approvalDaysMax: "60" };
+	const crossed = await staff.submit(path, { ...limits, approvalDaysMin: "61" });
+	assert.match(crossed.text, /id="approvalDaysMax-error"[^<]*must not be shorter than the shortest, 61 days/);
+	assert.equal((await staff.submit(path, { ...limits, approvalDays: "365" })).status, 303);
+	assert.deepEqual(
+		[(await read(site)).approval_days_min, (await read(site)).approval_days_max],
+		[14, 60],
+		"staff may agree on more with a shop",
+	);
+	await owner.open(path);
+	for (const [days, status] of [
+		["13", 422],
+		["61", 422],
+		["14", 303],
+		["60", 303],
+	] as const) {
+		assert.equal((await owner.submit(path, { name: "Shop", approvalDays: days })).status, status, days);
+	}
+	assert.match((await owner.open(path)).text, /New conversions are approved after 60 days \(was 14\)\./);
+	await staff.submit(path, { ...limits, name: "Shop", approvalDays: "365" });
+	await owner.open(path);
+	const renamed = await owner.submit(path, { name: "Renamed", approvalDays: "365" });
+	assert.equal(renamed.status, 303, "what is not changed is not judged");
+});
+
+test("developers and viewers read the terms and are offered no form", async (t) => {
+	const site = await openTestSite(t);
+	const programme = await site.addProgramme("Shop");
+	const path = `/programmes/${programme.public_id}/settings`;
+	for (const role of ["developer", "viewer"] as const) {
+		const browser = await site.signIn(await site.addPerson(programme, role));
+		const { status, text } = await browser.open(path);
+		assert.equal(status, 200);
+		assert.match(text, /Approval window<\/dt><dd>30 days/);
+		assert.doesNotMatch(text, /name="approvalDays"|>Save</);
+		const refused = await browser.submit(path, { name: "Mine", approvalDays: "1" });
+		assert.equal(refused.status, 403);
+		assert.match(refused.text, /You don&#39;t have access.*Your role in this programme does not allow this/s);
+	}
+	assert.equal((await read(site)).name, "Shop");
 });
 
 test("owners read what their pixel is worth where it is not parked, and are not alarmed where it is", async (t) => {
@@ -126,7 +189,7 @@ test("saving a name leaves alone what somebody else saved since the page was ope
 	const row = await read(site);
 	assert.deepEqual([row.name, row.commission_rate], ["After", "10.0000"]);
 	const details = await changesOf(site);
-	assert.deepEqual(details, ["commission: 8.0000 → 10.0000", "name: Before → After"]);
+	assert.deepEqual(details, ["commission: 8 → 10", "name: Before → After"]);
 });
 
 test("two who change the same are told: the second saves nothing, sees both values, and may save again", async (t) => {
@@ -152,12 +215,15 @@ test("what was saved between the reading and the writing of a request stays, too
 	const site = await openTestSite(t);
 	const programme = await site.addProgramme("Before");
 	const { id: personId } = await site.addStaff();
-	const actor = { personId, role: "staff" } as const;
+	const actor = { personId, kind: "staff" } as const;
 	const form = termsOf(programme);
 	await changeProgramme(site.deps, actor, programme, { ...form, commissionRate: "10" }, form);
 	// As a request that read the programme before that.
 	const late = await changeProgramme(site.deps, actor, programme, { ...form, name: "After" }, form);
-	assert.deepEqual(late, { ok: true, value: ["name: Before → After"] });
+	assert.deepEqual(late, {
+		ok: true,
+		value: [{ term: "name", before: "Before", after: "After" }],
+	});
 	const row = await read(site);
 	assert.deepEqual([row.name, row.commission_rate], ["After", "10.0000"]);
 	const same = await changeProgramme(site.deps, actor, programme, { ...form, commissionRate: "9" }, form);

@@ -2,7 +2,7 @@
 
 import { html } from "hono/html";
 import { z } from "zod";
-import { shortenRate, type TermsInput } from "../../accounts/programme-terms.ts";
+import { shortenRate, type Terms, type TermsInput } from "../../accounts/programme-terms.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { checkbox, textField } from "../components/forms.ts";
 import type { Html } from "../html.ts";
@@ -13,6 +13,9 @@ export const TERMS_FORM = z.object({
 	commissionRate: z.string().trim().default(""),
 	feeRate: z.string().trim().default(""),
 	approvalDays: z.string().trim().default(""),
+	/** Only on staff's form. */
+	approvalDaysMin: z.string().trim().optional(),
+	approvalDaysMax: z.string().trim().optional(),
 	parksPixels: z.string().optional(),
 	parkedDays: z.string().trim().default(""),
 });
@@ -24,6 +27,8 @@ export function readTerms(form: TermsForm): TermsInput & { parkedDays: number } 
 		commissionRate: form.commissionRate,
 		feeRate: form.feeRate,
 		approvalDays: readDays(form.approvalDays),
+		...(form.approvalDaysMin === undefined ? {} : { approvalDaysMin: readDays(form.approvalDaysMin) }),
+		...(form.approvalDaysMax === undefined ? {} : { approvalDaysMax: readDays(form.approvalDaysMax) }),
 		parksPixels: form.parksPixels !== undefined,
 		parkedDays: readDays(form.parkedDays),
 	};
@@ -34,12 +39,14 @@ export function readDays(text: string): number {
 	return /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
 }
 
-export function writeTerms(terms: TermsInput & { parkedDays: number }): TermsForm {
+export function writeTerms(terms: Terms): TermsForm {
 	return {
 		name: terms.name,
 		commissionRate: shortenRate(terms.commissionRate),
 		feeRate: shortenRate(terms.feeRate),
 		approvalDays: String(terms.approvalDays),
+		approvalDaysMin: String(terms.approvalDaysMin),
+		approvalDaysMax: String(terms.approvalDaysMax),
 		parksPixels: terms.parksPixels ? "on" : undefined,
 		parkedDays: String(terms.parkedDays),
 	};
@@ -82,8 +89,10 @@ const FIELDS = {
 	approvalDays: {
 		label: "Approval window, days",
 		inputMode: "numeric",
-		hint: "A conversion that nobody rejected approves itself after so many days. 0 approves at once.",
+		hint: "Days until a conversion is approved automatically. 0 approves at once.",
 	},
+	approvalDaysMin: { label: "Shortest window owners may set, days", inputMode: "numeric" },
+	approvalDaysMax: { label: "Longest window owners may set, days", inputMode: "numeric" },
 	parkedDays: {
 		label: "Parked for at most, days",
 		inputMode: "numeric",
@@ -94,12 +103,22 @@ const FIELDS = {
 /** Of those that must be filled in. */
 export function termFields<Name extends keyof typeof FIELDS>(
 	names: readonly Name[],
-	form: Readonly<Record<Name, string>>,
+	form: Readonly<Partial<Record<Name, string | undefined>>>,
 	errors: FieldErrors,
+	/** Instead of the field's own. */
+	hints: Readonly<Partial<Record<string, string>>> = {},
 ): readonly Html[] {
-	return names.map((name) =>
-		textField({ name, value: form[name], error: errors.get(name), isRequired: true, ...FIELDS[name] }),
-	);
+	return names.map((name) => {
+		const hint = hints[name];
+		return textField({
+			name,
+			value: form[name] ?? "",
+			error: errors.get(name),
+			isRequired: true,
+			...FIELDS[name],
+			...(hint === undefined ? {} : { hint }),
+		});
+	});
 }
 
 /** Said wherever parking is decided on, or has been. */

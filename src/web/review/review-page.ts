@@ -8,7 +8,7 @@ import { plainWords } from "../../domain/fault.ts";
 import { DAY_MS } from "../../domain/time.ts";
 import { listConversions } from "../../store/conversion-list.ts";
 import type { Conversion } from "../../store/conversions.ts";
-import { listNewestProgrammes } from "../../store/programme-access.ts";
+import { listNewestProgrammes } from "../../store/programme-people.ts";
 import { findProgramme, findProgrammesById, type Programme } from "../../store/programmes.ts";
 import type { Db } from "../../store/store.ts";
 import { emptyState } from "../components/blocks.ts";

@@ -75,7 +75,7 @@ test("a wrong password, an unknown e-mail and an invited person without a passwo
 	const staff = await site.addStaff();
 	await site.store.db
 		.insertInto("people")
-		.values({ public_id: "usr_invited", email: "invited@shop.example", role: "owner", created_at_ms: 0 })
+		.values({ public_id: "usr_invited", email: "invited@shop.example", kind: "shop", created_at_ms: 0 })
 		.execute();
 	const answers: Shown[] = [];
 	for (const email of [staff.email, "nobody@shop.example", "invited@shop.example"]) {

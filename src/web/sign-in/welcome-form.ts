@@ -4,6 +4,7 @@ import { html } from "hono/html";
 import { MIN_PASSWORD_LENGTH } from "../../accounts/auth.ts";
 import type { OpenedLink } from "../../accounts/links.ts";
 import type { Fault } from "../../domain/fault.ts";
+import { ROLE_SUMMARIES } from "../../domain/roles.ts";
 import { button, linkButton, postForm, textField } from "../components/forms.ts";
 import { csrfField } from "../csrf.ts";
 import type { WebContext } from "../env.ts";
@@ -70,8 +71,8 @@ function partsOf(opened: OpenedLink): Parts {
 			};
 		case "programme":
 			return {
-				title: "Manage a programme",
-				lead: html`An owner of <strong class="break">${opened.programme.name}</strong> asks you to manage it with them.${
+				title: opened.role === "owner" ? "Manage a programme" : "Join a programme",
+				lead: html`You are invited to <strong class="break">${opened.programme.name}</strong> as <strong>${opened.role}</strong>. This role ${ROLE_SUMMARIES[opened.role]}.${
 					opened.hasAccount
 						? " It is added to your account when you accept."
 						: " Choose your password, and you are in."

@@ -6,7 +6,7 @@ import { findLink } from "../../accounts/links.ts";
 import { signIn, signOut } from "../../accounts/sign-in.ts";
 import { type EndedAccess, sayWithdrawn } from "../../domain/ended-access.ts";
 import type { Person } from "../../store/people.ts";
-import { listOwnedProgrammes } from "../../store/programme-access.ts";
+import { listProgrammesOf } from "../../store/programme-people.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import { setFlash } from "../flash.ts";
@@ -35,7 +35,7 @@ export async function acceptWelcome(c: WebContext, deps: WebDeps): Promise<Respo
 async function goOn(
 	c: WebContext,
 	deps: WebDeps,
-	{ person, programme, hasNewPassword, ended }: AcceptedLink,
+	{ person, programme, role, hasNewPassword, ended }: AcceptedLink,
 	password: string,
 ): Promise<Response> {
 	const path = programme === null ? undefined : integrationPath(programme.public_id);
@@ -44,7 +44,7 @@ async function goOn(
 		if (ended !== null) setFlash(c, "good", said);
 		return letIn(c, deps, { person, password, said, path });
 	}
-	setFlash(c, "good", `You now manage ${programme?.name ?? "this programme"}.`);
+	setFlash(c, "good", `You now have access to ${programme?.name ?? "this programme"}. Your role: ${role}.`);
 	// The link shows that the mailbox is theirs, and lets nobody in: that is left to their password.
 	const isTheirs = c.get("viewer")?.personId === person.id;
 	const next = path ?? PROGRAMMES_PATH;
@@ -85,9 +85,9 @@ async function letIn(
 	return c.redirect(path ?? (await firstPageOf(deps, person)), 303);
 }
 
-/** An owner begins where the work is: at the integration of their programme. */
-async function firstPageOf({ store }: WebDeps, { id, role }: Person): Promise<string> {
-	if (role === "staff") return PROGRAMMES_PATH;
-	const [programme] = await listOwnedProgrammes(store.db, id, 1);
+/** A shop's people begin where the work is: at the integration of their programme. */
+async function firstPageOf({ store }: WebDeps, { id, kind }: Person): Promise<string> {
+	if (kind === "staff") return PROGRAMMES_PATH;
+	const [programme] = await listProgrammesOf(store.db, id, 1);
 	return programme === undefined ? PROGRAMMES_PATH : integrationPath(programme.publicId);
 }

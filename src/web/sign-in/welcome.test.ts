@@ -140,8 +140,7 @@ test("somebody who can sign in already gets the programme without a link, and a 
 	const two = await site.addProgramme("Two");
 	const invited = await invitePerson(site.deps, {
 		email: owner.email,
-		role: "owner",
-		programme: two,
+		membership: { programme: two, role: "owner" },
 		invitedBy: null,
 	});
 	assert.ok(invited.ok);
@@ -152,22 +151,18 @@ test("somebody who can sign in already gets the programme without a link, and a 
 	assert.equal((await browser.open("/account")).status, 200);
 });
 
-test("an address that has another role, or is staff already, is refused and changes nothing", async (t) => {
+test("an address of another kind, or that is in already, is refused and changes nothing", async (t) => {
 	const site = await openTestSite(t);
 	const programme = await site.addProgramme();
 	const [staff, owner] = [await site.addStaff(), await site.addOwner(programme)];
 	const before = await site.storedText();
-	for (const [email, role] of [
-		[staff.email, "owner"],
-		[owner.email, "staff"],
-		[staff.email, "staff"],
+	for (const [email, membership] of [
+		[staff.email, { programme, role: "owner" }],
+		[owner.email, null],
+		[staff.email, null],
+		[owner.email, { programme, role: "viewer" }],
 	] as const) {
-		const invited = await invitePerson(site.deps, {
-			email,
-			role,
-			programme: role === "owner" ? programme : null,
-			invitedBy: null,
-		});
+		const invited = await invitePerson(site.deps, { email, membership, invitedBy: null });
 		assert.ok(!invited.ok);
 		assert.deepEqual([invited.fault.code, invited.fault.field], ["email_taken", "email"]);
 	}
@@ -244,7 +239,11 @@ async function invite(
 	email: string,
 	programme: { id: number; name: string; public_id: string },
 ): Promise<string> {
-	const invited = await invitePerson(site.deps, { email, role: "owner", programme, invitedBy: null });
+	const invited = await invitePerson(site.deps, {
+		email,
+		membership: { programme, role: "owner" },
+		invitedBy: null,
+	});
 	assert.ok(invited.ok && invited.value.link !== null);
 	return new URL(invited.value.link).pathname;
 }

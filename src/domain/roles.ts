@@ -1,0 +1,44 @@
+// Who may do what in a programme: one closed table. Everything else asks it: the guard before each page, the page that
+// offers a button, the use case that hands something out.
+
+/** Whose people somebody is: a shop's, or the network's own. */
+export type PersonKind = "shop" | "staff";
+
+/** What somebody of a shop is in one programme. */
+export const PROGRAMME_ROLES = ["owner", "developer", "viewer"] as const;
+export type ProgrammeRole = (typeof PROGRAMME_ROLES)[number];
+
+/** What somebody is to a programme: one of its people, or staff, who look after all of them. */
+export type Standing = ProgrammeRole | "staff";
+
+/**
+ * look: read everything of the programme.
+ * integrate: keys, signing secret, Postback URL, tests, sending callbacks again, checking a signature.
+ * decide: whatever moves money. Which decisions are whose is a question of the side: see conversions/decision-rights.
+ * manage: people and settings. Which settings are the network's is judged in accounts/change-programme.
+ */
+export const RIGHTS = ["look", "integrate", "decide", "manage"] as const;
+export type Right = (typeof RIGHTS)[number];
+
+const GRANTED: Readonly<Record<Standing, readonly Right[]>> = {
+	owner: RIGHTS,
+	developer: ["look", "integrate"],
+	viewer: ["look"],
+	staff: RIGHTS,
+};
+
+export function grants(standing: Standing, right: Right): boolean {
+	return GRANTED[standing].includes(right);
+}
+
+/** Undefined for what is no role. */
+export function readProgrammeRole(text: string): ProgrammeRole | undefined {
+	return PROGRAMME_ROLES.find((role) => role === text);
+}
+
+/** Each in half a sentence, for the page that offers them and the mail that invites. */
+export const ROLE_SUMMARIES: Readonly<Record<ProgrammeRole, string>> = {
+	owner: "can do everything, including approving conversions and inviting people",
+	developer: "manages keys, the Postback URL and callbacks; cannot approve conversions or invite people",
+	viewer: "can see everything and change nothing",
+};

@@ -1,0 +1,155 @@
+// /programmes/:id/people: who has access to the programme, and what each may do. Staff and owners alike invite, change
+// roles and remove; everybody else sees the list.
+
+import {
+	changeRole,
+	inviteToProgramme,
+	type PersonRemoved,
+	type RoleChanged,
+	removePerson,
+	renewProgrammeLink,
+} from "../../accounts/programme-people.ts";
+import { sayWithdrawn, withinProgramme } from "../../domain/ended-access.ts";
+import type { PersonKind } from "../../domain/roles.ts";
+import { listProgrammeInvitations, type ProgrammeInvitation } from "../../store/links.ts";
+import { type ListedPerson, listProgrammePeople } from "../../store/people-list.ts";
+import type { Programme } from "../../store/programmes.ts";
+import type { WebDeps } from "../deps.ts";
+import type { WebContext } from "../env.ts";
+import { setFlash } from "../flash.ts";
+import { readTextFields } from "../form.ts";
+import { peoplePath, SIGN_IN_PATH } from "../paths.ts";
+import { makerOf, may, programmeOf, viewerOf } from "../viewer.ts";
+import {
+	answerPeople,
+	type PeopleState,
+	type PeopleView,
+	sayEnded,
+	sayStaffInvitation,
+} from "./people-page.ts";
+
+export function showProgrammePeople(c: WebContext, deps: WebDeps): Promise<Response> {
+	return answerList(c, deps, {});
+}
+
+export async function inviteAnother(c: WebContext, deps: WebDeps): Promise<Response> {
+	const { email: typed, role } = await readTextFields(c, ["email", "role"]);
+	const email = typed.trim();
+	const invited = await inviteToProgramme(deps, makerOf(c), programmeOf(c), { email, role });
+	return answerList(c, deps, invited.ok ? { invited: invited.value } : { email, role, fault: invited.fault });
+}
+
+export async function linkPerson(c: WebContext, deps: WebDeps): Promise<Response> {
+	const renewed = await renewProgrammeLink(deps, makerOf(c), programmeOf(c), c.req.param("personId") ?? "");
+	return answerList(c, deps, renewed.ok ? { invited: renewed.value } : { fault: renewed.fault });
+}
+
+export async function changeRoleOf(c: WebContext, deps: WebDeps): Promise<Response> {
+	const programme = programmeOf(c);
+	const { role } = await readTextFields(c, ["role"]);
+	const changed = await changeRole(deps, makerOf(c), programme, c.req.param("personId") ?? "", role);
+	if (!changed.ok) {
+		// Said above the list: the field of that name is the invitation's.
+		const { field: _, ...fault } = changed.fault;
+		return answerList(c, deps, { fault });
+	}
+	setFlash(c, changed.value.before === changed.value.after ? "info" : "good", sayChanged(changed.value));
+	return c.redirect(peoplePath(programme.public_id), 303);
+}
+
+export async function removeFromProgramme(c: WebContext, deps: WebDeps): Promise<Response> {
+	const programme = programmeOf(c);
+	const viewer = viewerOf(c);
+	const removed = await removePerson(deps, makerOf(c), programme, c.req.param("personId") ?? "");
+	if (!removed.ok) return answerList(c, deps, { fault: removed.fault });
+	const isSelf = removed.value.personId === viewer.personId;
+	setFlash(
+		c,
+		"good",
+		isSelf ? sayLeft(programme, removed.value) : sayRemoved(viewer.kind, programme, removed.value),
+	);
+	// Whoever leaves is signed out everywhere, as everybody is whose access ends.
+	return c.redirect(isSelf ? SIGN_IN_PATH : peoplePath(programme.public_id), 303);
+}
+
+async function answerList(
+	c: WebContext,
+	{ store, clock, mails }: WebDeps,
+	state: PeopleState,
+): Promise<Response> {
+	const programme = programmeOf(c);
+	const { kind } = viewerOf(c);
+	const mayManage = may(c, "manage");
+	const people = await listProgrammePeople(store.db, programme.id, clock.nowMs());
+	const waiting = (await listProgrammeInvitations(store.db, programme.id)).map((invitation) =>
+		waitingPerson(invitation, clock.nowMs(), kind),
+	);
+	const owners = people.filter(({ role }) => role === "owner");
+	const isLastOwner = (person: ListedPerson) => owners.length === 1 && owners.includes(person);
+	const view: PeopleView = {
+		title: "People",
+		active: "people",
+		hint: "Who has access to this programme. Owners and developers are mailed when callbacks fail.",
+		list: { id: "people", title: "People", caption: "People of this programme" },
+		invite: mayManage ? { title: "Invite somebody", hint: sayInvitation(kind, mails.isOn) } : null,
+		roles: { mayChange: (person) => mayManage && !isLastOwner(person) },
+		people: [...people, ...waiting],
+		path: peoplePath(programme.public_id),
+		mayLinkPassword: () => kind === "staff",
+		mayEnd: (person) => !isLastOwner(person),
+		ending: {
+			action: "remove",
+			label: "Remove",
+			confirm: (address) =>
+				`Remove ${address} from this programme? They are signed out at once, and every link they made stops working.`,
+		},
+	};
+	return answerPeople(c, view, state);
+}
+
+function sayInvitation(kind: PersonKind, canMail: boolean): string {
+	if (kind === "staff") return sayStaffInvitation(canMail);
+	return canMail
+		? "They get a link by mail, and have access once they have accepted."
+		: "No mail can be sent from here: once you have invited them, ask the network's staff to hand the link over.";
+}
+
+function sayChanged({ email, name, before, after, ended }: RoleChanged): string {
+	const who = name === "" ? email : name;
+	if (before === after) return `${who} is ${after} already. Nothing was changed.`;
+	const withdrawn = ended === null ? null : sayWithdrawn(ended);
+	return `Saved. ${who} is now ${after} (was ${before}).${withdrawn === null ? "" : ` ${withdrawn}.`}`;
+}
+
+/** All of it was theirs, also what did not belong to this programme. */
+function sayLeft({ name }: Programme, { ended }: PersonRemoved): string {
+	const withdrawn = ended === null ? null : sayWithdrawn(ended);
+	return `You left ${name}.${withdrawn === null ? "" : ` ${withdrawn}.`}`;
+}
+
+function sayRemoved(kind: PersonKind, programme: Programme, { email, name, ended }: PersonRemoved): string {
+	if (ended === null) return `The invitation to ${email} was withdrawn.`;
+	return sayEnded({ email, name }, kind === "staff" ? ended : withinProgramme(ended, programme.id));
+}
+
+/**
+ * Whether or not they have an account: they look the same until they accept. An invitation that ended because its
+ * recipient chose a new password, or lost access elsewhere, would tell an owner that there is such an account: to
+ * owners it looks as before until its time is over.
+ */
+function waitingPerson(invitation: ProgrammeInvitation, nowMs: number, kind: PersonKind): ListedPerson {
+	const isWithdrawn =
+		invitation.withdrawn === "with_maker" || (invitation.withdrawn !== null && kind === "staff");
+	return {
+		id: null,
+		role: invitation.role,
+		publicId: invitation.public_id,
+		email: invitation.email,
+		name: "",
+		hasPassword: false,
+		hasAuthenticator: false,
+		linkEndsAtMs: !isWithdrawn && invitation.expires_at_ms > nowMs ? invitation.expires_at_ms : null,
+		isLinkWithdrawn: isWithdrawn,
+		deactivatedAtMs: null,
+	};
+}

@@ -1,0 +1,229 @@
+// What people are in a programme, as the People page has it: invited as, changed, shown; and what ends with a role.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Person } from "../../store/people.ts";
+import type { Programme } from "../../store/programmes.ts";
+import {
+	type Browser,
+	LINK,
+	newEmail,
+	openTestSite,
+	PASSWORD,
+	type TestSite,
+} from "../test-site.test-support.ts";
+
+for (const by of ["owner", "staff"] as const) {
+	test(`${by} invite somebody as developer: the mail and its page say the role, and they get no more than it`, async (t) => {
+		const { site, programme, path, browser } = await openShop(t, by);
+		const email = newEmail("shop");
+		const unnamed = await browser.submit(`${path}/invite`, { email });
+		assert.deepEqual(
+			[unnamed.status, /id="role-error"/.test(unnamed.text)],
+			[422, true],
+			"a role must be chosen",
+		);
+		assert.equal((await browser.submit(`${path}/invite`, { email, role: "developer" })).status, 200);
+		const mail = site.mailbox.at(-1);
+		assert.equal(mail?.subject, 'You\'re invited to "Garden & Tools" as a developer');
+		assert.match(
+			mail?.text ?? "",
+			/Your role: developer\. This role manages keys.*cannot approve conversions/,
+		);
+		const link = LINK.exec(mail?.text ?? "")?.[1] ?? "";
+		const reader = site.browser();
+		const page = await reader.open(link);
+		if (by === "owner")
+			assert.match(page.text, /Garden &amp; Tools<\/strong> as <strong>developer<\/strong>/);
+		assert.equal((await reader.submit(link, { name: "Dora", password: PASSWORD })).status, 303);
+		assert.equal(await roleOf(site, programme, email), "developer");
+		assert.equal((await reader.open(`/programmes/${programme.public_id}/integration`)).status, 200);
+		const list = await reader.open(path);
+		assert.equal(list.status, 200);
+		assert.doesNotMatch(list.text, /Invite somebody|>Remove<|>Change<|New link/);
+		for (const [action, fields] of [
+			["invite", { email: newEmail("shop"), role: "owner" }],
+			[`${(await personOf(site, email)).public_id}/role`, { role: "owner" }],
+		] as const) {
+			const denied = await reader.submit(`${path}/${action}`, fields);
+			assert.equal(denied.status, 403, action);
+			assert.match(denied.text, /You don&#39;t have access/);
+		}
+		assert.equal(await roleOf(site, programme, email), "developer");
+	});
+}
+
+test("a role is changed on the list, told to the person and to the owners, and on record", async (t) => {
+	const { site, programme, path, browser, owner } = await openShop(t, "owner");
+	const person = await site.addPerson(programme, "viewer");
+	const saved = await browser.submit(`${path}/${person.public_id}/role`, { role: "developer" });
+	assert.deepEqual([saved.status, saved.location], [303, path]);
+	assert.match((await browser.open(path)).text, /Saved\. Some viewer is now developer \(was viewer\)\./);
+	assert.equal(await roleOf(site, programme, person.email), "developer");
+	await site.tellChanges();
+	const told = new Map(site.mailbox.map(({ to, subject, text }) => [String(to), { subject, text }]));
+	assert.deepEqual([...told.keys()].sort(), [owner.email, person.email].sort());
+	assert.equal(told.get(person.email)?.subject, "Your role was changed");
+	assert.match(
+		told.get(person.email)?.text ?? "",
+		/Your role in the programme "Garden & Tools" was changed: viewer → developer\./,
+	);
+	assert.match(told.get(owner.email)?.text ?? "", /The role of \S+ was changed \(viewer → developer\)/);
+	const again = await browser.submit(`${path}/${person.public_id}/role`, { role: "developer" });
+	assert.equal(again.status, 303);
+	assert.match((await browser.open(path)).text, /is developer already\. Nothing was changed/);
+	assert.deepEqual(await changesOf(site), [[owner.id, person.email, "viewer → developer"]]);
+	const king = await browser.submit(`${path}/${person.public_id}/role`, { role: "king" });
+	assert.equal(king.status, 422);
+	assert.doesNotMatch(king.text, /id="role-error"/, "the field of that name is the invitation's");
+	assert.match(king.text, /Choose a role: owner, developer or viewer/);
+});
+
+test("the last owner stays one, whoever asks, and is offered nothing else", async (t) => {
+	const { site, programme, path, browser, owner } = await openShop(t, "owner");
+	const other = await site.addPerson(programme, "developer");
+	const staff = await site.signIn(await site.addStaff());
+	await staff.open(path);
+	for (const who of [browser, staff]) {
+		const page = await who.open(path);
+		assert.doesNotMatch(page.text, new RegExp(`people/${owner.public_id}/(role|remove)`));
+		for (const [action, fields] of [
+			["role", { role: "viewer" }],
+			["remove", {}],
+		] as const) {
+			const refused = await who.submit(`${path}/${owner.public_id}/${action}`, fields);
+			assert.equal(refused.status, 403);
+			assert.match(refused.text, /is the last owner of this programme\. Make somebody else an owner first/);
+		}
+	}
+	assert.equal(await roleOf(site, programme, owner.email), "owner");
+	await browser.submit(`${path}/${other.public_id}/role`, { role: "owner" });
+	const lowered = await browser.submit(`${path}/${owner.public_id}/role`, { role: "viewer" });
+	assert.deepEqual([lowered.status, lowered.location], [303, path], "now they may, and stay signed in");
+	assert.equal((await browser.open(path)).status, 200);
+	assert.equal(
+		(await browser.submit(`${path}/invite`, { email: newEmail("shop"), role: "owner" })).status,
+		403,
+	);
+});
+
+test("whoever may no longer invite loses the invitations they sent there, and nothing else", async (t) => {
+	const { site, programme, path, browser } = await openShop(t, "owner");
+	const elsewhere = await site.addProgramme("Elsewhere");
+	const lowered = await site.addOwner(programme, newEmail("shop"), "Lara");
+	await site.store.db
+		.insertInto("programme_people")
+		.values({ programme_id: elsewhere.id, person_id: lowered.id, role: "owner" })
+		.execute();
+	const theirs = await site.signIn(lowered);
+	await theirs.open(path);
+	const here = await inviteBy(site, theirs, path, "x@shop.example");
+	const there = await inviteBy(site, theirs, `/programmes/${elsewhere.public_id}/people`, "y@shop.example");
+	const others = await inviteBy(site, browser, path, "z@shop.example");
+	assert.equal(
+		(await browser.submit(`${path}/${lowered.public_id}/role`, { role: "developer" })).status,
+		303,
+	);
+	const page = await browser.open(path);
+	assert.match(
+		page.text,
+		/Lara is now developer \(was owner\)\. 1 invitation to x@shop\.example was withdrawn\./,
+	);
+	assert.match(page.text, /x@<wbr>shop.*Withdrawn<\/span>/s);
+	const statuses = [];
+	for (const link of [here, there, others]) statuses.push((await site.browser().open(link)).status);
+	assert.deepEqual(statuses, [410, 200, 200]);
+	assert.equal((await theirs.open("/account")).status, 200, "they stay signed in");
+	const withdrawn = await site.store.db
+		.selectFrom("audit_entries")
+		.selectAll()
+		.where("action", "=", "link.withdrawn")
+		.execute();
+	assert.deepEqual(
+		withdrawn.map(({ subject, detail }) => [subject, detail]),
+		[["x@shop.example", `programme invitation: ${lowered.email} may no longer invite people`]],
+	);
+});
+
+test("an invitation that waits can be given another role; whoever accepts it becomes that", async (t) => {
+	const { site, programme, path, browser, owner } = await openShop(t, "owner");
+	const email = newEmail("shop");
+	const link = await inviteBy(site, browser, path, email);
+	const id = /people\/(lnk_\w+)\/role/.exec((await browser.open(path)).text)?.[1] ?? "";
+	site.mailbox.length = 0;
+	assert.equal((await browser.submit(`${path}/${id}/role`, { role: "viewer" })).status, 303);
+	assert.match((await browser.open(path)).text, new RegExp(`${email} is now viewer \\(was owner\\)`));
+	assert.deepEqual(await changesOf(site), [[owner.id, email, "invitation: owner → viewer"]]);
+	const reader = site.browser();
+	assert.match((await reader.open(link)).text, /as <strong>viewer<\/strong>\. This role can see everything/);
+	await reader.submit(link, { name: "Vera", password: PASSWORD });
+	assert.equal(await roleOf(site, programme, email), "viewer");
+	const resent = await inviteBy(site, browser, path, newEmail("shop"), "developer");
+	const next = /people\/(lnk_\w+)\/link/.exec((await browser.open(path)).text)?.[1] ?? "";
+	await browser.submit(`${path}/${next}/link`, {});
+	assert.match(site.mailbox.at(-1)?.subject ?? "", /as a developer$/, "a new link keeps the role");
+	assert.equal((await site.browser().open(resent)).status, 410);
+});
+
+test("a role in one programme is none in another", async (t) => {
+	const { site, programme, path, browser } = await openShop(t, "owner");
+	const stranger = await site.addOwner(await site.addProgramme("Other"));
+	const theirs = await site.signIn(stranger);
+	assert.equal((await theirs.open(path)).status, 404);
+	assert.equal((await browser.submit(`${path}/${stranger.public_id}/role`, { role: "viewer" })).status, 404);
+	assert.equal(await roleOf(site, programme, stranger.email), undefined);
+});
+
+interface Shop {
+	site: TestSite;
+	programme: Programme;
+	path: string;
+	owner: Person;
+	/** The owner's, or somebody's of the staff; the People page is open. */
+	browser: Browser;
+}
+
+async function openShop(t: Parameters<typeof openTestSite>[0], by: "owner" | "staff"): Promise<Shop> {
+	const site = await openTestSite(t, { hasMail: true });
+	const programme = await site.addProgramme("Garden & Tools");
+	const owner = await site.addOwner(programme);
+	const path = `/programmes/${programme.public_id}/people`;
+	const browser = await site.signIn(by === "owner" ? owner : await site.addStaff());
+	await browser.open(path);
+	return { site, programme, path, owner, browser };
+}
+
+async function inviteBy(
+	site: TestSite,
+	browser: Browser,
+	path: string,
+	email: string,
+	role = "owner",
+): Promise<string> {
+	assert.equal((await browser.submit(`${path}/invite`, { email, role })).status, 200);
+	return LINK.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? assert.fail("no link was mailed");
+}
+
+function personOf({ store }: TestSite, email: string): Promise<Person> {
+	return store.db.selectFrom("people").selectAll().where("email", "=", email).executeTakeFirstOrThrow();
+}
+
+async function roleOf({ store }: TestSite, { id }: Programme, email: string): Promise<string | undefined> {
+	const row = await store.db
+		.selectFrom("programme_people")
+		.innerJoin("people", "people.id", "programme_people.person_id")
+		.select("programme_people.role")
+		.where("programme_people.programme_id", "=", id)
+		.where("people.email", "=", email)
+		.executeTakeFirst();
+	return row?.role;
+}
+
+async function changesOf({ store }: TestSite) {
+	const rows = await store.db
+		.selectFrom("audit_entries")
+		.selectAll()
+		.where("action", "=", "person.role_changed")
+		.execute();
+	return rows.map(({ person_id, subject, detail }) => [person_id, subject, detail]);
+}

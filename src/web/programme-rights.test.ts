@@ -1,0 +1,150 @@
+// Which right each route of a programme asks for, written out by hand: a route that is added or changed has to be
+// thought about here, too. And what somebody may not do is not offered to them, on any page.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { grants, PROGRAMME_ROLES, type Right, type Standing } from "../domain/roles.ts";
+import { type FilledShop, openFilledShop } from "./filled-shop.test-support.ts";
+import type { Route } from "./routes.ts";
+import { ROUTES } from "./site.ts";
+import type { Browser } from "./test-site.test-support.ts";
+
+const PROGRAMME = "/programmes/:programmeId";
+
+const RIGHTS_BY_ROUTE: Readonly<Record<string, Right>> = {
+	"GET /overview": "look",
+	"GET /overview/totals": "look",
+	"GET /conversions": "look",
+	"GET /conversions/export.csv": "look",
+	"GET /conversions/:conversionId": "look",
+	"POST /conversions/decide": "decide",
+	"POST /conversions/:conversionId/decide": "decide",
+	"GET /conversions/bulk": "decide",
+	"POST /conversions/bulk": "decide",
+	"GET /conversions/bulk/:jobId": "decide",
+	"GET /conversions/bulk/:jobId/result.csv": "decide",
+	"POST /conversions/bulk/:jobId/apply": "decide",
+	"POST /conversions/bulk/:jobId/discard": "decide",
+	"GET /integration": "look",
+	"GET /integration/live": "look",
+	"POST /integration/keys": "integrate",
+	"POST /integration/keys/:keyId/revoke": "integrate",
+	"POST /integration/secret": "integrate",
+	"POST /integration/secret/activate": "integrate",
+	"POST /integration/secret/discard": "integrate",
+	"POST /integration/secret/end": "integrate",
+	"POST /integration/postback-url": "integrate",
+	"POST /integration/postback-url/remove": "integrate",
+	"POST /integration/test": "integrate",
+	"POST /integration/test/:conversionId": "integrate",
+	"POST /integration/resend-failed": "integrate",
+	"GET /integration/inbound": "look",
+	"GET /integration/signature": "integrate",
+	"POST /integration/signature": "integrate",
+	"GET /deliveries/:deliveryId": "look",
+	"GET /deliveries/:deliveryId/live": "look",
+	"POST /deliveries/:deliveryId/resend": "integrate",
+	"GET /notices": "look",
+	"GET /people": "look",
+	"POST /people/invite": "manage",
+	"POST /people/:personId/link": "manage",
+	"POST /people/:personId/role": "manage",
+	"POST /people/:personId/remove": "manage",
+	"GET /settings": "look",
+	"POST /settings": "manage",
+};
+
+const STANDINGS: readonly Standing[] = [...PROGRAMME_ROLES, "staff"];
+
+const OF_PROGRAMME = ROUTES.filter(({ path }) => path.startsWith(`${PROGRAMME}/`));
+
+test("every route of a programme asks for the right that is written here, and none is forgotten", () => {
+	const asked = OF_PROGRAMME.map((route) => [nameOf(route), rightOf(route)]);
+	assert.deepEqual(Object.fromEntries(asked), RIGHTS_BY_ROUTE);
+	assert.equal(asked.length, Object.keys(RIGHTS_BY_ROUTE).length);
+});
+
+test("no page offers what its reader may not do, and offers all that they may", async (t) => {
+	const shop = await openFilledShop(t);
+	const { site, programme } = shop;
+	// Somebody to do something about.
+	await site.addOwner(programme);
+	const offered = new Map<Standing, ReadonlySet<string>>();
+	for (const standing of STANDINGS) {
+		const person = standing === "staff" ? await site.addStaff() : await site.addPerson(programme, standing);
+		offered.set(standing, await collectOffers(await site.signIn(person), shop, standing));
+	}
+	const owners = offered.get("owner") ?? new Set<string>();
+	assert.ok(owners.size > 20, [...owners].join("\n"));
+	for (const standing of ["developer", "viewer"] as const) {
+		const expected = [...owners].filter((route) => grants(standing, RIGHTS_BY_ROUTE[route] ?? "manage"));
+		assert.deepEqual([...(offered.get(standing) ?? [])].sort(), expected.sort(), standing);
+	}
+});
+
+/** Every form and every link of every page that they may open, as the routes that these lead to. */
+async function collectOffers(browser: Browser, shop: FilledShop, standing: Standing): Promise<Set<string>> {
+	const offers = new Set<string>();
+	for (const page of OF_PROGRAMME) {
+		const isShown = page.method === "GET" && page.isStream !== true && !/\.csv$|\/totals$/.test(page.path);
+		if (!isShown || !grants(standing, rightOf(page))) continue;
+		const { status, text } = await browser.open(fillIn(page.path, shop));
+		assert.equal(status, 200, page.path);
+		for (const [what, method, address] of addressesIn(text)) {
+			const route = findRoute(method, address, shop);
+			if (route === undefined) continue;
+			assert.ok(grants(standing, rightOf(route)), `${standing} on ${page.path}: ${what}`);
+			offers.add(nameOf(route));
+		}
+	}
+	return offers;
+}
+
+type Address = readonly [what: string, method: Route["method"], address: string];
+
+function addressesIn(text: string): Address[] {
+	const forms = [...text.matchAll(/<form method="post"[^>]* action="([^"]+)"|formaction="([^"]+)"/g)];
+	const links = [...text.matchAll(/<a [^>]*href="([^"]+)"/g)];
+	return [
+		...forms.map(([what, action, other]): Address => [what, "POST", action ?? other ?? ""]),
+		...links.map(([what, href = ""]): Address => [what, "GET", href]),
+	];
+}
+
+/** Undefined for what is not of the programme. The first that fits answers, as on the site. */
+function findRoute(method: Route["method"], address: string, { programme }: FilledShop): Route | undefined {
+	const path = address.replaceAll("&amp;", "&").replace(/[?#].*$/, "");
+	if (!path.startsWith(`/programmes/${programme.public_id}/`)) return undefined;
+	const found = OF_PROGRAMME.find(
+		(route) => route.method === method && new RegExp(`^${route.path.replace(/:\w+/g, "[^/]+")}$`).test(path),
+	);
+	assert.ok(found, `${method} ${address} leads nowhere`);
+	return found;
+}
+
+function nameOf({ method, path }: Route): string {
+	return `${method} ${path.slice(PROGRAMME.length)}`;
+}
+
+function rightOf({ access, path }: Route): Right {
+	switch (access) {
+		case "programme":
+			return "look";
+		case "programme-integrate":
+			return "integrate";
+		case "programme-decide":
+			return "decide";
+		case "programme-manage":
+			return "manage";
+		default:
+			throw new Error(`${path} is below a programme, and open to others`);
+	}
+}
+
+function fillIn(path: string, { programme, ids }: FilledShop): string {
+	const values = new Map(Object.entries({ ...ids, programmeId: programme.public_id }));
+	return path.replace(
+		/:(\w+)/g,
+		(_, name: string) => values.get(name) ?? assert.fail(`no value for :${name}`),
+	);
+}
