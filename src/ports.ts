@@ -2,6 +2,7 @@
 // The real ones live in outside/; tests bring a clock that can be moved.
 
 import type { AddressRange } from "./domain/address.ts";
+import type { KeptAnswer } from "./domain/kept-answer.ts";
 import type { AttemptTimings, Outcome } from "./domain/verdict.ts";
 
 export interface Clock {
@@ -37,6 +38,11 @@ export interface PostbackRequest {
 export interface PostbackAnswer {
 	outcome: Outcome;
 	timings: AttemptTimings;
+	/**
+	 * What is kept of an answer that is not 2xx; null for everything else. Resolves when the body's beginning is in, half
+	 * a second later at most and never after the attempt's deadline. Never rejects.
+	 */
+	kept: Promise<KeptAnswer> | null;
 }
 
 export interface Transport {

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { verifyPostback } from "@ringback/receiver";
 import { dueDelivery } from "../../test/support/rows.ts";
 import { composeEvent } from "../domain/event.ts";
+import { readKeptAnswer } from "../domain/kept-answer.ts";
 import { signingKey } from "../domain/signature.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import type { Outcome } from "../domain/verdict.ts";
@@ -98,7 +99,7 @@ const CASES: readonly [Outcome, string, number | null, string | null][] = [
 	[{ kind: "answered", status: 503 }, "pending", 503, null],
 	[{ kind: "answered", status: 404 }, "failed", 404, null],
 	[{ kind: "answered", status: 302 }, "failed", 302, null],
-	[{ kind: "timeout" }, "pending", null, null],
+	[{ kind: "timeout", stage: "tls" }, "pending", null, "TIMEOUT (tls)"],
 	[
 		{ kind: "network-error", stage: "tls", code: "CERT_HAS_EXPIRED" },
 		"pending",
@@ -117,7 +118,7 @@ for (const [outcome, state, httpStatus, detail] of CASES) {
 	test(`${JSON.stringify(outcome)} is kept as it was and leaves the delivery ${state}`, () => {
 		const prepared = prepare();
 		const endedAtMs = NOW_MS + 40;
-		const settlement = settleAnswer(DELIVERY, prepared, { outcome, timings: TIMINGS }, endedAtMs);
+		const settlement = settleAnswer(DELIVERY, prepared, { outcome, timings: TIMINGS }, null, endedAtMs);
 		if (settlement.kind === "retry") equal(settlement.dueAtMs, endedAtMs + MINUTE_MS);
 		equal(settlement.kind === "finished" ? settlement.state : "pending", state);
 		deepEqual("attempt" in settlement && settlement.attempt, {
@@ -130,14 +131,36 @@ for (const [outcome, state, httpStatus, detail] of CASES) {
 			endpointId: 5,
 			nonce: prepared.nonce,
 			signature: prepared.signature,
+			answer: null,
 		});
 	});
 }
 
+test("what is kept of an answer goes with the attempt, and changes nothing else", () => {
+	const prepared = prepare();
+	const answer = { outcome: { kind: "answered", status: 302 }, timings: TIMINGS } as const;
+	const kept = {
+		location: "/de",
+		contentType: null,
+		server: null,
+		retryAfter: null,
+		body: '"',
+		isCut: false,
+	};
+	const without = settleAnswer(DELIVERY, prepared, answer, null, NOW_MS);
+	const settlement = settleAnswer(DELIVERY, prepared, answer, kept, NOW_MS);
+	if (without.kind !== "finished" || settlement.kind !== "finished") throw new Error("a redirect is final");
+	deepEqual(readKeptAnswer(settlement.attempt.answer), kept);
+	deepEqual(settlement, {
+		...without,
+		attempt: { ...without.attempt, answer: settlement.attempt.answer },
+	});
+});
+
 test("the seventh counted failure is final", () => {
 	const outcome: Outcome = { kind: "answered", status: 503 };
 	const settle = (counted: number) =>
-		settleAnswer({ ...DELIVERY, counted }, prepare(), { outcome, timings: TIMINGS }, NOW_MS);
+		settleAnswer({ ...DELIVERY, counted }, prepare(), { outcome, timings: TIMINGS }, null, NOW_MS);
 	equal(settle(5).kind, "retry");
 	equal(settle(6).kind, "finished");
 });
@@ -152,6 +175,6 @@ for (const [code, stage, kind] of [
 		const prepared = createPreparer("Service", createRandom())(DELIVERY, TARGET, NOW_MS);
 		const timings = { lookUpMs: null, connectMs: 1, tlsMs: null, answerMs: null };
 		const outcome: Outcome = { kind: "network-error", stage, code };
-		equal(settleAnswer(DELIVERY, prepared, { outcome, timings }, NOW_MS + 1).kind, kind);
+		equal(settleAnswer(DELIVERY, prepared, { outcome, timings }, null, NOW_MS + 1).kind, kind);
 	});
 }

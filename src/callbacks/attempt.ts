@@ -3,6 +3,7 @@
 
 import { concludeAttempt } from "../domain/delivery.ts";
 import { bodySentAt } from "../domain/event.ts";
+import { type KeptAnswer, writeKeptAnswer } from "../domain/kept-answer.ts";
 import { canonicalString, headerNames, sha256Hex, sign, userAgent } from "../domain/signature.ts";
 import { judgeOutcome, type Outcome } from "../domain/verdict.ts";
 import type { PostbackAnswer, PostbackRequest, Random } from "../ports.ts";
@@ -53,7 +54,9 @@ export function createPreparer(brand: string, random: Random): PrepareAttempt {
 export function settleAnswer(
 	delivery: DueDelivery,
 	prepared: PreparedAttempt,
-	{ outcome, timings }: PostbackAnswer,
+	{ outcome, timings }: Pick<PostbackAnswer, "outcome" | "timings">,
+	/** What `answer.kept` came to. */
+	kept: KeptAnswer | null,
 	endedAtMs: number,
 ): Settlement {
 	if (isOurTrouble(outcome)) return { kind: "released", delivery, dueAtMs: endedAtMs + OUR_TROUBLE_RETRY_MS };
@@ -72,6 +75,7 @@ export function settleAnswer(
 		endpointId: prepared.endpointId,
 		nonce: prepared.nonce,
 		signature: prepared.signature,
+		answer: kept === null ? null : writeKeptAnswer(kept),
 	};
 	return conclusion.state === "pending"
 		? { kind: "retry", delivery, dueAtMs: conclusion.dueAtMs, verdict, attempt, endedAtMs }
@@ -89,8 +93,9 @@ function isOurTrouble(outcome: Outcome): boolean {
 function describeOutcome(outcome: Outcome): string | null {
 	switch (outcome.kind) {
 		case "answered":
-		case "timeout":
 			return null;
+		case "timeout":
+			return `TIMEOUT (${outcome.stage})`;
 		case "network-error":
 			return `${outcome.code} (${outcome.stage})`;
 		// Its reason names the address behind the shop's name: that is for the log, not for a page.

@@ -1,5 +1,5 @@
 // What the engine remembers is a hint, never the truth: what is announced while a pass is under way must not
-// be lost, and what it knows from before must not end a delivery.
+// be lost, and what it knows from before must not end a delivery. Nor must what is kept of an answer move its end.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -8,8 +8,11 @@ import { insertDueEvents } from "../../test/support/due-events.ts";
 import { createLog } from "../../test/support/log.ts";
 import { addConversion, addProgramme, newOwedEvent } from "../../test/support/rows.ts";
 import { openStore } from "../../test/support/test-database.ts";
+import { type KeptAnswer, readKeptAnswer } from "../domain/kept-answer.ts";
 import { SEALING_IV_BYTES, SEALING_KEY_BYTES, sealSecret } from "../domain/sealing.ts";
+import { MINUTE_MS } from "../domain/time.ts";
 import { createRandom } from "../outside/random.ts";
+import type { PostbackAnswer } from "../ports.ts";
 import { removeEndpoint } from "../store/endpoint-removal.ts";
 import { type Programme, setEndpoint } from "../store/programmes.ts";
 import type { Store } from "../store/store.ts";
@@ -17,10 +20,11 @@ import { Engine } from "./engine.ts";
 import { createPass } from "./pass.ts";
 
 const SEALING_KEY = new Uint8Array(SEALING_KEY_BYTES).fill(7);
-const ANSWER = {
+const ANSWER: PostbackAnswer = {
 	outcome: { kind: "answered", status: 204 },
 	timings: { lookUpMs: null, connectMs: null, tlsMs: null, answerMs: 1 },
-} as const;
+	kept: null,
+};
 
 interface Setup {
 	engine: Engine;
@@ -30,7 +34,7 @@ interface Setup {
 	/** Bodies of the requests that went out. */
 	posted: string[];
 	/** The shop answers when this resolves. */
-	gate: { opens: Promise<void> };
+	gate: { opens: Promise<void>; answer: PostbackAnswer };
 	/** Called once, after the next pass has committed and before the engine hears of it. */
 	interrupt: { beforeAnswer: (() => Promise<void>) | null };
 	/** An event in the queue, of which the engine has not been told. */
@@ -46,7 +50,7 @@ async function startEngine(t: TestContext): Promise<Setup> {
 	await store.db.updateTable("signing_secrets").set({ sealed }).execute();
 	const clock = createClock();
 	const posted: string[] = [];
-	const gate: Setup["gate"] = { opens: Promise.resolve() };
+	const gate: Setup["gate"] = { opens: Promise.resolve(), answer: ANSWER };
 	const interrupt: Setup["interrupt"] = { beforeAnswer: null };
 	const pass = createPass(store, random);
 	const engine = new Engine({
@@ -57,7 +61,7 @@ async function startEngine(t: TestContext): Promise<Setup> {
 			async post({ body }) {
 				posted.push(body);
 				await gate.opens;
-				return ANSWER;
+				return gate.answer;
 			},
 		},
 		sealingKey: SEALING_KEY,
@@ -158,4 +162,32 @@ test("what a pass hands out while the engine is being stopped is given back, and
 		lanes.map((lane) => lane.engine_id),
 		[null],
 	);
+});
+
+test("an attempt ends with its headers; its settlement waits for what is kept, and holds the place meanwhile", async (t) => {
+	const { engine, store, clock, programme, gate, owe } = await startEngine(t);
+	const { promise, resolve } = Promise.withResolvers<KeptAnswer>();
+	gate.answer = { ...ANSWER, outcome: { kind: "answered", status: 500 }, kept: promise };
+	await owe();
+	await clock.moveBy(100);
+	store.announceDue([programme.id]);
+	await clock.moveBy(400);
+	const read = () => store.db.selectFrom("attempts").selectAll().execute();
+	deepEqual([await read(), engine.counters.inFlight], [[], 1]);
+	const kept = {
+		location: null,
+		contentType: null,
+		server: null,
+		retryAfter: null,
+		body: "Fatal error",
+		isCut: true,
+	};
+	resolve(kept);
+	await clock.moveBy(200);
+	const [attempt] = await read();
+	deepEqual(readKeptAnswer(attempt?.answer ?? null), kept);
+	deepEqual([attempt?.started_at_ms, attempt?.took_ms], [START_MS + 100, 0]);
+	const queued = await store.db.selectFrom("queue").select("due_at_ms").executeTakeFirst();
+	equal(queued?.due_at_ms, START_MS + 100 + MINUTE_MS);
+	equal(engine.counters.inFlight, 0);
 });

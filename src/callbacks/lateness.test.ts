@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import type { Outcome } from "../domain/verdict.ts";
 import { isLostToLateness } from "./lateness.ts";
 
-const TIMEOUT: Outcome = { kind: "timeout" };
+const TIMEOUT: Outcome = { kind: "timeout", stage: "exchange" };
 
 describe("an attempt is lost to our lateness", () => {
 	const cases: readonly [
@@ -48,7 +48,7 @@ describe("an attempt is lost to our lateness", () => {
 	for (const [title, outcome, tookMs, answerMs, lateMs, isLost] of cases) {
 		test(title, () => {
 			const timings = { lookUpMs: null, connectMs: 1, tlsMs: null, answerMs };
-			equal(isLostToLateness({ outcome, timings }, tookMs, lateMs), isLost);
+			equal(isLostToLateness({ outcome, timings, kept: null }, tookMs, lateMs), isLost);
 		});
 	}
 });

@@ -1,6 +1,7 @@
 // What is in hand goes out: as many requests at once as the lanes and the pace allow, and for each delivery one
 // settlement, whether its request was answered or there was a reason to send nothing.
 
+import type { KeptAnswer } from "../domain/kept-answer.ts";
 import type { Clock, Load, Log, Random, Transport } from "../ports.ts";
 import type { DueDelivery, Settlement } from "../store/queue.ts";
 import { createPreparer, settleAnswer } from "./attempt.ts";
@@ -73,8 +74,13 @@ export function createSending(
 				if (isLostToLateness(answer, tookMs, pace.lateSinceMs(underWay))) counters.lostToLateness++;
 				logForbiddenAddress(prepared.request.url, answer.outcome);
 			}
-			land(settleAnswer(delivery, prepared, answer, endedAtMs), tookMs);
-			sendReady();
+			// The attempt has ended; only its settlement waits for the little that is kept of an answer.
+			const landWith = (kept: KeptAnswer | null): void => {
+				land(settleAnswer(delivery, prepared, answer, kept, endedAtMs), tookMs);
+				sendReady();
+			};
+			if (answer.kept === null) landWith(null);
+			else void answer.kept.then(landWith);
 		});
 	}
 

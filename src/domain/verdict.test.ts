@@ -38,7 +38,7 @@ test("a number that is no HTTP status is retried: nothing says the shop meant to
 });
 
 test("contract 7: no answer within the time allowed is retried", () => {
-	assert.equal(judgeOutcome({ kind: "timeout" }), "retry");
+	assert.equal(judgeOutcome({ kind: "timeout", stage: "exchange" }), "retry");
 });
 
 test("contract 7: a network error is retried at whatever stage, DNS failure and bad certificate included", () => {

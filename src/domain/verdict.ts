@@ -2,10 +2,13 @@
 
 export type Outcome =
 	| { kind: "answered"; status: number }
-	| { kind: "timeout" }
+	/** `stage` is what the time ran out in: at "exchange" the request was sent. */
+	| { kind: "timeout"; stage: AttemptStage }
 	/** `code` is the system's or TLS library's own word (ECONNREFUSED, CERT_HAS_EXPIRED …), for people to read. */
-	| { kind: "network-error"; stage: "look-up" | "connect" | "tls" | "exchange"; code: string }
+	| { kind: "network-error"; stage: AttemptStage; code: string }
 	| { kind: "forbidden-address"; address: string; reason: string };
+
+export type AttemptStage = "look-up" | "connect" | "tls" | "exchange";
 
 /** Milliseconds; null where the step did not happen (a kept connection needs no look-up, connect or TLS). */
 export interface AttemptTimings {
@@ -16,6 +19,11 @@ export interface AttemptTimings {
 }
 
 export type Verdict = "delivered" | "retry" | "refused" | "redirect" | "forbidden address";
+
+/** 2xx, whatever stands in the answer besides. */
+export function isSuccess(status: number): boolean {
+	return status >= 200 && status <= 299;
+}
 
 export function judgeOutcome(outcome: Outcome): Verdict {
 	switch (outcome.kind) {
@@ -32,7 +40,7 @@ export function judgeOutcome(outcome: Outcome): Verdict {
 }
 
 function judgeStatus(status: number): Verdict {
-	if (status >= 200 && status <= 299) return "delivered";
+	if (isSuccess(status)) return "delivered";
 	if (status >= 300 && status <= 399) return "redirect";
 	if (status === 408 || status === 429) return "retry";
 	if (status >= 400 && status <= 499) return "refused";

@@ -1,6 +1,6 @@
-import { equal } from "node:assert/strict";
+import { equal, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { showUnseen } from "./visible-text.ts";
+import { showBytes, showUnseen } from "./visible-text.ts";
 
 for (const [text, shown] of [
 	["\u00a08001", "[U+00A0]8001"],
@@ -25,3 +25,39 @@ for (const plain of ["", "A 1", "Größe-1", "注文 1", "A\u0301", "😀", "[U+
 		equal(showUnseen(plain), plain);
 	});
 }
+
+const utf8 = (text: string) => Buffer.from(text, "utf8");
+
+for (const [name, bytes, shown] of [
+	["nothing", utf8(""), ""],
+	["a page", utf8("<h1>Größe</h1>\r\n\t注文 😀\n"), "<h1>Größe</h1>\n\t注文 😀\n"],
+	["unseen characters", utf8("a\u00a0b\u200bc\u202ed"), "a[U+00A0]b[U+200B]c[U+202E]d"],
+	["a byte order mark", utf8("\ufeff{}"), "[U+FEFF]{}"],
+	["a carriage return alone", utf8("a\rb"), "a\\x0db"],
+	["spaces at the ends, as indented text has them", utf8("  a  "), "  a  "],
+	["Latin-1", Buffer.from("Größe\n", "latin1"), "Gr\\xf6\\xdfe\n"],
+	["gzip", Buffer.from([0x1f, 0x8b, 8, 0, 0, 0x41]), "\\x1f\\x8b\\x08\\x00\\x00A"],
+	["NUL in UTF-8", utf8("ä\u0000"), "\\xc3\\xa4\\x00"],
+	["a terminal's escape", utf8("\u001b[31mred"), "\\x1b[31mred"],
+	["half a character in UTF-16 form", Buffer.from([0xed, 0xa0, 0x80]), "\\xed\\xa0\\x80"],
+	["overlong UTF-8", Buffer.from([0xc0, 0xaf]), "\\xc0\\xaf"],
+	["a part of a larger buffer", utf8("xxäxx").subarray(2, 4), "ä"],
+] as const) {
+	test(`bytes are shown as text where they are text: ${name}`, () => {
+		equal(showBytes(bytes), shown);
+	});
+}
+
+test("a character that was cut in two is left out, and only where something was cut", () => {
+	const whole = utf8("ab😀");
+	for (const length of [3, 4, 5]) equal(showBytes(whole.subarray(0, length), true), "ab", `${length}`);
+	equal(showBytes(whole, true), "ab😀");
+	equal(showBytes(whole.subarray(0, 3)), "ab\\xf0");
+});
+
+test("whatever the bytes are, there are at most four characters for each", () => {
+	for (let byte = 0; byte <= 0xff; byte++) ok(showBytes(Buffer.alloc(8, byte)).length <= 32, `${byte}`);
+	for (const unseen of ["\u00a0", "\u00ad", "\u0085", "\u200b", "\u2800", "\u{e0061}"]) {
+		ok(showBytes(utf8(unseen.repeat(8))).length <= 4 * utf8(unseen.repeat(8)).length, unseen);
+	}
+});

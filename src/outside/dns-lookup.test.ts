@@ -188,7 +188,7 @@ suite("a delivery to a name", () => {
 	test("whose name server hangs ends by the deadline", async (t) => {
 		const { shop, transport } = await openShop(t, { A: "SILENCE", AAAA: "SILENCE" }, 150);
 		const { outcome, timings } = await post(transport, shop);
-		assert.deepEqual(outcome, { kind: "timeout" });
+		assert.deepEqual(outcome, { kind: "timeout", stage: "look-up" });
 		assert.ok((timings.lookUpMs ?? 0) >= 149);
 	});
 });

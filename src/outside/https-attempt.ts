@@ -7,18 +7,22 @@
 //                 └── kept, but dead ┘  before a byte was written
 //
 // Any step may settle it early, by its own failure or by the deadline; the first outcome stands. The deadline
-// also ends the reading of the body.
+// also ends the reading of the body, of which the beginning is kept if the answer is not 2xx (https-kept-answer.ts).
 
 import type { Dispatcher } from "undici";
-import type { AttemptTimings, Outcome } from "../domain/verdict.ts";
+import type { AnswerHeaders, KeptAnswer } from "../domain/kept-answer.ts";
+import { type AttemptTimings, isSuccess, type Outcome } from "../domain/verdict.ts";
 import type { PostbackAnswer, PostbackRequest } from "../ports.ts";
 import { readErrorCode } from "./error-code.ts";
 import type { Connection } from "./https-connection.ts";
 import type { Expiring } from "./https-deadlines.ts";
 import type { Cancel } from "./https-dial.ts";
+import type { AnswerKeeper } from "./https-kept-answer.ts";
 import type { Route, Target } from "./https-target.ts";
 
 export interface AttemptOwner {
+	/** An answer has begun that is not 2xx. */
+	keepAnswer(headers: AnswerHeaders): AnswerKeeper;
 	/** Settled with headers, the body still to come. */
 	onAnswer(attempt: Attempt): void;
 	/** The answer was read to its end: its connection may carry another request. */
@@ -56,6 +60,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	#isReused = false;
 	#isSent = false;
 	#isAnswerBegun = false;
+	#keeper: AnswerKeeper | undefined;
 
 	constructor(owner: AttemptOwner, request: PostbackRequest, resolve: (answer: PostbackAnswer) => void) {
 		this.#owner = owner;
@@ -94,11 +99,11 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	}
 
 	/** A step that was begun counts with the time it took, finished or not. */
-	settle(outcome: Outcome, wasReached = true): void {
+	settle(outcome: Outcome, wasReached = true, kept: Promise<KeptAnswer> | null = null): void {
 		if (this.isSettled) return;
 		this.isSettled = true;
 		if (wasReached) this.#timings[this.#step] = roundMs(performance.now() - this.#stepStartedMs);
-		this.#resolve({ outcome, timings: this.#timings });
+		this.#resolve({ outcome, timings: this.#timings, kept });
 	}
 
 	fail(code: string, wasReached = true): void {
@@ -108,13 +113,15 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 
 	expire(): void {
 		// Nothing was written: there was nothing to answer.
-		this.settle({ kind: "timeout" }, this.#step !== "answerMs" || this.#isSent);
+		const wasReached = this.#step !== "answerMs" || this.#isSent;
+		this.settle({ kind: "timeout", stage: STAGE_OF_STEP[this.#step] }, wasReached);
 		this.abandon();
 	}
 
 	/** Lets go of whatever is still open, with the outcome settled. */
 	abandon(): void {
 		this.cancelDial?.();
+		this.#keeper?.end(false);
 		this.#connection?.socket.destroy();
 		this.#owner.onOver(this);
 	}
@@ -130,24 +137,28 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 		this.#isAnswerBegun = true;
 	}
 
-	onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+	onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
 		// 1xx announces the answer and is not it (RFC 9110 section 15.2).
 		if (status < 200) return;
-		this.settle({ kind: "answered", status });
+		if (!isSuccess(status)) this.#keeper = this.#owner.keepAnswer(headers);
+		this.settle({ kind: "answered", status }, true, this.#keeper?.kept ?? null);
 		this.#owner.onAnswer(this);
 	}
 
-	onResponseData(): void {
-		// The body is never used; the connection bounds its size, the deadline its time.
+	onResponseData(_controller: Dispatcher.DispatchController, piece: Buffer): void {
+		// Read away beyond what is kept; the connection bounds its size, the deadline its time.
+		this.#keeper?.take(piece);
 	}
 
 	onResponseEnd(): void {
+		this.#keeper?.end(true);
 		const connection = this.#connection;
 		this.#connection = undefined;
 		if (connection !== undefined) this.#owner.onEnd(this, connection);
 	}
 
 	onResponseError(_controller: Dispatcher.DispatchController | null, error: unknown): void {
+		this.#keeper?.end(false);
 		this.#connection?.socket.destroy();
 		if (this.isSettled) this.#owner.onOver(this);
 		else if (this.#isReused && !this.#isSent) this.#owner.onUnsent(this);

@@ -272,7 +272,7 @@ async function assertTimeout(post: () => Promise<PostbackAnswer>, deadlineMs = D
 	const startedMs = performance.now();
 	const { outcome, timings } = await post();
 	const tookMs = performance.now() - startedMs;
-	assert.deepEqual(outcome, { kind: "timeout" });
+	assert.deepEqual(outcome, { kind: "timeout", stage: "exchange" });
 	assert.ok(tookMs >= deadlineMs && tookMs < deadlineMs + LATE_MS, `${tookMs} ms`);
 	assert.ok((timings.answerMs ?? 0) > 0);
 }

@@ -181,7 +181,7 @@ suite("a handshake", () => {
 			headers: HEADERS,
 			body: BODY,
 		});
-		assert.deepEqual(outcome, { kind: "timeout" });
+		assert.deepEqual(outcome, { kind: "timeout", stage: "tls" });
 		assert.ok((timings.tlsMs ?? 0) > SHORT_DEADLINE_MS / 2 && timings.answerMs === null);
 	});
 });
@@ -216,7 +216,7 @@ suite("closing", () => {
 		});
 		await transport.close();
 		assert.equal(isSettled, true);
-		assert.deepEqual((await hanging).outcome, { kind: "timeout" });
+		assert.deepEqual((await hanging).outcome, { kind: "timeout", stage: "exchange" });
 		const { outcome } = await transport.post(to(shop));
 		assert.deepEqual(outcome, { kind: "network-error", stage: "look-up", code: "TRANSPORT_CLOSED" });
 	});

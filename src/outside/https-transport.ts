@@ -9,6 +9,7 @@ import { Attempt, type AttemptOwner } from "./https-attempt.ts";
 import { type Connection, createConnections } from "./https-connection.ts";
 import { createDeadlines } from "./https-deadlines.ts";
 import { createDial } from "./https-dial.ts";
+import { createAnswerKeepers } from "./https-kept-answer.ts";
 import { createAfterPollPhase } from "./https-poll-phase.ts";
 import { createTargets, type Route, type Target } from "./https-target.ts";
 
@@ -31,11 +32,13 @@ export function createHttpsTransport(options: HttpsTransportOptions): Transport 
 	const dial = createDial(options.trustedCa);
 	const connections = createConnections();
 	const deadlines = createDeadlines<Attempt>(deadlineMs);
+	const keepAnswer = createAnswerKeepers();
 	const sendAfterPollPhase = createAfterPollPhase((attempt: Attempt) => attempt.send());
 	let closing: Promise<void> | undefined;
 	let onIdle: (() => void) | undefined;
 
 	const owner: AttemptOwner = {
+		keepAnswer,
 		onAnswer(attempt) {
 			if (closing !== undefined) attempt.abandon();
 		},

@@ -100,7 +100,7 @@ const INTERRUPT = hotStatement<{ interrupted: number }>(`
 			where q.id = hand.id and q.due_at_ms = hand.due_at_ms and q.id = any(array(select id from hand))
 			returning q.id, q.run, q.seq, hand.at_ms
 	), noted as (
-		update deliveries d set attempts = counted.seq from counted
+		update deliveries d set attempts = counted.seq, interrupted = d.interrupted + 1 from counted
 			where d.id = counted.id and d.id = any(array(select id from counted))
 			returning d.id, d.programme_id
 	), logged as (

@@ -15,10 +15,11 @@ const SETTLE_ATTEMPTED = hotStatement<{ id: number }>(`
 	with result as (
 		select * from unnest($1::bigint[], $2::bigint[], $3::int[], $4::int[], $5::int[], $6::text[], $7::bigint[],
 			$8::bigint[], $9::text[], $10::text[], $11::int[], $12::text[], $13::bigint[], $14::float8[], $15::float8[],
-			$16::float8[], $17::float8[], $18::float8[], $19::bigint[], $20::text[], $21::text[], $22::bigint[])
+			$16::float8[], $17::float8[], $18::float8[], $19::bigint[], $20::text[], $21::text[], $22::bigint[],
+			$23::text[])
 			as r(id, old_due_at_ms, seq, run, counted, state, due_at_ms, finished_at_ms, verdict, result, http_status,
 				detail, started_at_ms, took_ms, look_up_ms, connect_ms, tls_ms, answer_ms, endpoint_id, nonce, signature,
-				programme_id)
+				programme_id, answer)
 	), taken as (
 		delete from queue q using result r
 			where q.id = r.id and q.due_at_ms = r.old_due_at_ms and r.due_at_ms is null
@@ -31,14 +32,15 @@ const SETTLE_ATTEMPTED = hotStatement<{ id: number }>(`
 		select id from taken union all select id from put_back
 	), noted as (
 		update deliveries d set state = r.state, attempts = r.seq, last_verdict = r.verdict,
-			last_http_status = r.http_status, last_attempt_at_ms = r.started_at_ms, finished_at_ms = r.finished_at_ms,
+			last_http_status = coalesce(r.http_status, d.last_http_status), last_attempt_at_ms = r.started_at_ms,
+			finished_at_ms = r.finished_at_ms,
 			failed_at_ms = case r.state when 'failed' then r.finished_at_ms end
 			from result r join kept using (id) where d.id = r.id
 	), logged as (
 		insert into attempts (delivery_id, seq, programme_id, run, result, http_status, detail, started_at_ms, took_ms,
-			look_up_ms, connect_ms, tls_ms, answer_ms, endpoint_id, nonce, signature)
+			look_up_ms, connect_ms, tls_ms, answer_ms, endpoint_id, nonce, signature, answer)
 			select r.id, r.seq, r.programme_id, r.run, r.result, r.http_status, r.detail, r.started_at_ms, r.took_ms,
-				r.look_up_ms, r.connect_ms, r.tls_ms, r.answer_ms, r.endpoint_id, r.nonce, r.signature
+				r.look_up_ms, r.connect_ms, r.tls_ms, r.answer_ms, r.endpoint_id, r.nonce, r.signature, r.answer
 			from result r join kept using (id)
 	)
 	select id from kept`);
@@ -110,5 +112,6 @@ function attemptColumns(attempted: readonly Attempted[]): string[] {
 		column((s) => s.attempt.nonce),
 		column((s) => s.attempt.signature),
 		column((s) => s.delivery.programmeId),
+		column((s) => s.attempt.answer),
 	];
 }

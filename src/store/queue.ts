@@ -76,6 +76,8 @@ export interface AttemptRecord {
 	endpointId: number;
 	nonce: string;
 	signature: string;
+	/** What is kept of an answer that is not 2xx (domain/kept-answer). */
+	answer: string | null;
 }
 
 /** How a delivery leaves an engine's hands. */

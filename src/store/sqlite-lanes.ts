@@ -108,7 +108,9 @@ export function prepareLaneStatements(database: DatabaseSync) {
 			`insert into attempts (delivery_id, seq, programme_id, run, result, started_at_ms)
 				values (?, ?, ?, ?, 'interrupted', ?)`,
 		),
-		noteInterrupted: prepare("update deliveries set attempts = ? where id = ? returning programme_id"),
+		noteInterrupted: prepare(
+			"update deliveries set attempts = ?, interrupted = interrupted + 1 where id = ? returning programme_id",
+		),
 		freeAll: prepare("update lanes set engine_id = null, next_due_ms = ? where engine_id = ?"),
 		forgetHandouts: prepare("delete from handouts where engine_id = ?"),
 		removeEngine: prepare("delete from engines where id = ?"),

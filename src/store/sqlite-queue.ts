@@ -59,20 +59,20 @@ function prepareStatements(database: DatabaseSync) {
 			"update queue set due_at_ms = ?, counted = ?, seq = ? where id = ? and due_at_ms = ?",
 		),
 		finish: prepare(
-			`update deliveries set state = ?, attempts = ?, last_verdict = ?, last_http_status = ?,
+			`update deliveries set state = ?, attempts = ?, last_verdict = ?, last_http_status = coalesce(?, last_http_status),
 				last_attempt_at_ms = ?, finished_at_ms = ? where id = ?`,
 		),
 		noteFailure: prepare("update deliveries set failed_at_ms = ? where id = ?"),
 		noteAttempt: prepare(
-			`update deliveries set attempts = ?, last_verdict = ?, last_http_status = ?, last_attempt_at_ms = ?
-				where id = ?`,
+			`update deliveries set attempts = ?, last_verdict = ?,
+				last_http_status = coalesce(?, last_http_status), last_attempt_at_ms = ? where id = ?`,
 		),
 		cancel: prepare("update deliveries set state = 'cancelled', finished_at_ms = ? where id = ?"),
 		// By name: a later, compatible schema may have more columns.
 		addAttempt: prepare(
 			`insert into attempts (delivery_id, seq, programme_id, run, result, http_status, detail, started_at_ms,
-				took_ms, look_up_ms, connect_ms, tls_ms, answer_ms, endpoint_id, nonce, signature)
-				values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+				took_ms, look_up_ms, connect_ms, tls_ms, answer_ms, endpoint_id, nonce, signature, answer)
+				values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		),
 		findDue,
 		nextDue: prepare("select min(due_at_ms) as due from queue where receiver_id = ? and due_at_ms > ?"),
@@ -146,6 +146,7 @@ function addAttempt(statements: Statements, delivery: DeliveryInHand, attempt: A
 		attempt.endpointId,
 		attempt.nonce,
 		attempt.signature,
+		attempt.answer,
 	);
 }
 

@@ -58,7 +58,10 @@ test("a look-up that timed out has no verdict, unless that is what the entry exp
 		isMissed({ ...judged, entry: { what: "slow", at, expect } }, result);
 	deepEqual([isMissedBy(passes("8.8.8.8")), isMissedBy(forbidden("10.0.0.1"))], [true, true]);
 	equal(isMissedBy(unresolvable("ETIMEOUT")), false);
-	const late = { ...result, attempt: { ...timedOut, result: "timeout", detail: null } } as const;
+	const late = {
+		...result,
+		attempt: { ...timedOut, result: "timeout", detail: "TIMEOUT (look-up)" },
+	} as const;
 	equal(isMissed({ ...judged, entry: { what: "slow", at, expect: unresolvable("ETIMEOUT") } }, late), true);
 	const entry = { what: "slow", at, expect: forbidden("10.0.0.1") };
 	const refusal = "postback_url_unresolvable: No address was found for slow.";

@@ -1,10 +1,11 @@
 // What a shop answered to the callbacks of a history: mostly at once, through an outage only later, some never.
 
 import { bodySentAt } from "../../src/domain/event.ts";
+import { keepAnswer, writeKeptAnswer } from "../../src/domain/kept-answer.ts";
 import { RETRY_DELAYS_MS } from "../../src/domain/retry.ts";
 import { canonicalString, sha256Hex, sign, signingKey } from "../../src/domain/signature.ts";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
-import { judgeOutcome, type Outcome, type Verdict } from "../../src/domain/verdict.ts";
+import { isSuccess, judgeOutcome, type Outcome, type Verdict } from "../../src/domain/verdict.ts";
 import { addCallbackCounts } from "../../src/store/callback-hours.ts";
 import type { Programme } from "../../src/store/programmes.ts";
 import type { Db, Store } from "../../src/store/store.ts";
@@ -28,7 +29,7 @@ const OUTAGE_MS = 14 * HOUR_MS;
 /** What came in just now still waits for its next attempt. */
 const FRESH_MS = 5 * 60_000;
 
-const TIMEOUT: Outcome = { kind: "timeout" };
+const TIMEOUT: Outcome = { kind: "timeout", stage: "exchange" };
 const answered = (status: number): Outcome => ({ kind: "answered", status });
 
 interface Owed {
@@ -93,8 +94,8 @@ async function writeAnswers(
 	let written = 0;
 	for (const [index, outcome] of outcomes.entries()) {
 		if (startedAtMs > endMs) break;
-		const answerMs = outcome.kind === "timeout" ? null : chance.between(28, 190);
-		const tookMs = answerMs === null ? 5_000 : answerMs + 14.2;
+		const answerMs = outcome.kind === "timeout" ? 4_985.8 : chance.between(28, 190);
+		const tookMs = answerMs + 14.2;
 		verdict = judgeOutcome(outcome);
 		endedAtMs = startedAtMs + Math.round(tookMs);
 		written = index + 1;
@@ -107,6 +108,8 @@ async function writeAnswers(
 				run: 1,
 				result: outcome.kind === "timeout" ? "timeout" : "answered",
 				http_status: outcome.kind === "answered" ? outcome.status : null,
+				detail: outcome.kind === "timeout" ? `TIMEOUT (${outcome.stage})` : null,
+				answer: answerOf(outcome),
 				started_at_ms: startedAtMs,
 				took_ms: tookMs,
 				look_up_ms: 1.4,
@@ -124,14 +127,15 @@ async function writeAnswers(
 		startedAtMs = endedAtMs + (RETRY_DELAYS_MS[index] ?? DAY_MS);
 	}
 	const state = verdict === "delivered" ? "delivered" : verdict === "retry" ? "pending" : "failed";
-	const last = outcomes[written - 1];
+	const received = outcomes.slice(0, written).findLast(({ kind }) => kind === "answered");
+	const lastStatus = received?.kind === "answered" ? received.status : null;
 	await trx
 		.updateTable("deliveries")
 		.set({
 			state,
 			attempts: written,
 			last_verdict: verdict,
-			last_http_status: last?.kind === "answered" ? last.status : null,
+			last_http_status: lastStatus,
 			last_attempt_at_ms: endedAtMs,
 			finished_at_ms: state === "pending" ? null : endedAtMs,
 			failed_at_ms: state === "failed" ? endedAtMs : null,
@@ -145,6 +149,25 @@ async function writeAnswers(
 		await trx.deleteFrom("queue").where("id", "=", delivery.id).execute();
 	}
 }
+
+/** As a shop behind nginx would. */
+function answerOf(outcome: Outcome): string | null {
+	if (outcome.kind !== "answered" || isSuccess(outcome.status)) return null;
+	const [contentType, body] = BODIES.get(outcome.status) ?? ["text/html", "<h1>Error</h1>\n"];
+	const headers = { "content-type": contentType, server: "nginx/1.26.2" };
+	return writeKeptAnswer(keepAnswer(headers, Buffer.from(body), false));
+}
+
+const BODIES: ReadonlyMap<number, readonly [contentType: string, body: string]> = new Map([
+	[401, ["application/json", '{"error":"invalid signature"}']],
+	[
+		503,
+		[
+			"text/html",
+			"<html>\r\n<head><title>503 Service Temporarily Unavailable</title></head>\r\n<body>\r\n<center><h1>503 Service Temporarily Unavailable</h1></center>\r\n<hr><center>nginx/1.26.2</center>\r\n</body>\r\n</html>\r\n",
+		],
+	],
+]);
 
 function signed(secret: string, eventBody: string, startedAtMs: number, chance: SeededRandom) {
 	const nonce = Buffer.from(chance.bytes(16)).toString("hex");

@@ -1,8 +1,9 @@
 // Contract section 4: where deliveries go, in which form, and what is expected back.
 
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
+import { readKeptAnswer } from "../../src/domain/kept-answer.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { LEASE_MS } from "../../src/store/queue.ts";
 import { laneHolder, takeDue } from "../support/queue-rows.ts";
@@ -126,6 +127,38 @@ eachService("section 4, endpoints", (running) => {
 		await programme.settled();
 		const [delivery] = await programme.deliveries();
 		deepEqual([delivery?.state, delivery?.last_http_status], ["delivered", 202]);
+	});
+
+	test("contract 4.1, 7, 8: a body that drips neither changes the verdict nor holds the attempt open", async () => {
+		const programme = await running.openProgramme();
+		const drips: NodeJS.Timeout[] = [];
+		programme.answer = () => ({
+			raw(socket) {
+				socket.write("HTTP/1.1 500 Oops\r\ncontent-length: 1000000\r\nserver: drip\r\n\r\nFatal ");
+				const timer = setInterval(() => socket.write("."), 20);
+				drips.push(timer);
+				socket.once("close", () => clearInterval(timer));
+			},
+		});
+		const startedMs = performance.now();
+		await programme.record("A-1");
+		await programme.settled();
+		const tookMs = performance.now() - startedMs;
+		for (const timer of drips) clearInterval(timer);
+		ok(tookMs < 4_500, `it was on record after ${tookMs} ms`);
+		const [delivery] = await programme.deliveries();
+		deepEqual(
+			[delivery?.state, delivery?.last_verdict, delivery?.last_http_status],
+			["pending", "retry", 500],
+		);
+		const [attempt] = await programme.attempts();
+		equal(await programme.nextDueAtMs(), (attempt?.started_at_ms ?? 0) + (attempt?.took_ms ?? 0) + 60_000);
+		const kept = readKeptAnswer(attempt?.answer ?? null);
+		deepEqual([kept?.server, kept?.isCut], ["drip", true]);
+		match(kept?.body ?? "", /^Fatal \.*$/);
+		programme.answer = () => ({ status: 204 });
+		await programme.retryNow();
+		equal((await programme.deliveries())[0]?.state, "delivered");
 	});
 
 	test("contract 4.2, 1 setup: no programmatic interface sets the URL or lists deliveries", async () => {

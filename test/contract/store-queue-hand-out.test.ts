@@ -200,6 +200,7 @@ eachDatabase("taking over", (database) => {
 			],
 		);
 		deepEqual([delivery.attempts, queued?.seq, queued?.counted, delivery.state], [2, 2, 1, "pending"]);
+		deepEqual([delivery.interrupted, delivery.last_http_status], [1, 503]);
 		deepEqual(await readAll(store, settled), untouched, "a handout that is left over says nothing of it");
 		const again = await takeOne(store, programme.id, LAPSED_MS);
 		deepEqual([again.seq, again.counted], [1, 0]);

@@ -2,7 +2,7 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
-import type { DueDelivery, Settlement } from "../../src/store/queue.ts";
+import type { AttemptRecord, DueDelivery, Settlement } from "../../src/store/queue.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { readAll, settle, takeDue, takeOne } from "../support/queue-rows.ts";
@@ -58,6 +58,7 @@ eachDatabase("settling", (database) => {
 				endpoint_id: 1,
 				nonce: ATTEMPT.nonce,
 				signature: ATTEMPT.signature,
+				answer: null,
 			},
 		]);
 	});
@@ -115,7 +116,39 @@ eachDatabase("settling", (database) => {
 		);
 	});
 
-	test("error text comes back as it was, whatever characters it has", async () => {
+	test("what the shop answered is stored with its attempt, and the last status received stays", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const id = await addDelivery(store, programme);
+		const settleWith = async (dueAtMs: number, change: Partial<AttemptRecord>) => {
+			const taken = await takeOne(store, programme.id, dueAtMs);
+			const attempt = { ...ATTEMPT, ...change };
+			await settle(store, {
+				kind: "retry",
+				delivery: taken,
+				dueAtMs: dueAtMs + 10,
+				verdict: "retry",
+				attempt,
+				endedAtMs: dueAtMs,
+			});
+			return (await readAll(store, id)).delivery.last_http_status;
+		};
+		const timeout = { result: "timeout", httpStatus: null, detail: "TIMEOUT (exchange)" } as const;
+		equal(await settleWith(START_MS, timeout), null);
+		equal(await settleWith(START_MS + 10, { httpStatus: 503, answer: '{"body":"a"}' }), 503);
+		equal(await settleWith(START_MS + 20, timeout), 503, "no answer takes nothing away");
+		equal(await settleWith(START_MS + 30, { httpStatus: 502, answer: '{"body":"b"}' }), 502);
+		const last = await takeOne(store, programme.id, START_MS + 40);
+		await settle(store, { ...failed(last), attempt: { ...ATTEMPT, ...timeout } } as Settlement);
+		const { delivery, attempts } = await readAll(store, id);
+		deepEqual([delivery.state, delivery.last_http_status, delivery.interrupted], ["failed", 502, 0]);
+		deepEqual(
+			attempts.map(({ answer }) => answer),
+			[null, '{"body":"a"}', null, '{"body":"b"}', null],
+		);
+	});
+
+	test("error text and answer come back as they were, whatever characters they have", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const detail = `{"quoted", \\back\\, 'single', NULL, ünï😀,\n\ttab}`;
@@ -129,11 +162,15 @@ eachDatabase("settling", (database) => {
 					...ATTEMPT,
 					result: "network-error" as const,
 					detail: details[ids.indexOf(delivery.id)],
+					answer: details[ids.indexOf(delivery.id)],
 				};
 				return { ...retried(delivery, RETRY_AT_MS), attempt } as Settlement;
 			}),
 		);
-		for (const [n, id] of ids.entries()) equal((await readAll(store, id)).attempts[0]?.detail, details[n]);
+		for (const [n, id] of ids.entries()) {
+			const [attempt] = (await readAll(store, id)).attempts;
+			deepEqual([attempt?.detail, attempt?.answer], [details[n], details[n]]);
+		}
 	});
 
 	test("one batch may settle in every way there is", async () => {

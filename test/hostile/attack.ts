@@ -66,7 +66,9 @@ export function answers(status: number, verdict: Verdict): readonly Expected[] {
 }
 
 export function timesOut(): readonly Expected[] {
-	return [{ result: "timeout", status: null, detail: null, verdict: "retry" }];
+	return [
+		{ result: "timeout", status: null, detail: /^TIMEOUT \((connect|tls|exchange)\)$/, verdict: "retry" },
+	];
 }
 
 /** `detail` is what the owner reads. */

@@ -170,7 +170,7 @@ test("what is said of each answer of a shop is what the engine does with it", ()
 		}
 		const silent = (post["x-without-answer"] ?? []).map(({ description }) => description);
 		deepEqual(silent, [
-			meaningOf({ kind: "timeout" }),
+			meaningOf({ kind: "timeout", stage: "exchange" }),
 			meaningOf({ kind: "network-error", stage: "tls", code: "CERT_HAS_EXPIRED" }),
 			meaningOf({ kind: "forbidden-address", address: "10.0.0.1", reason: "private" }),
 		]);

@@ -20,6 +20,7 @@ interface DeliveryRow {
 	state: string;
 	run: number;
 	attempts: number;
+	interrupted: number;
 	last_verdict: string | null;
 	last_http_status: number | null;
 	last_attempt_at_ms: number | null;
@@ -43,6 +44,7 @@ interface AttemptRow {
 	took_ms: number | null;
 	nonce: string | null;
 	signature: string | null;
+	answer: string | null;
 	/** Where it went, by the endpoint on record. */
 	url: string | null;
 }
@@ -142,16 +144,19 @@ function auditDelivery(
 	return failures;
 }
 
-/** What the page shows of a delivery is what its last attempt says. */
+/** What the page shows of a delivery is what its attempts say: the last one, and the last status received. */
 function auditLastAttempt(what: string, delivery: DeliveryRow, rows: readonly AttemptRow[]): void {
-	const last = rows.findLast(({ result }) => result !== "interrupted");
+	const counted = rows.filter(({ result }) => result !== "interrupted");
+	const last = counted.at(-1);
 	const shown = [
+		delivery.attempts - delivery.interrupted,
 		delivery.last_http_status,
 		delivery.last_attempt_at_ms,
 		delivery.last_verdict === "delivered",
 	];
 	const wanted = [
-		last?.http_status ?? null,
+		counted.length,
+		counted.findLast(({ http_status }) => http_status !== null)?.http_status ?? null,
 		last?.started_at_ms ?? null,
 		last !== undefined && meaningOf(last.result, last.http_status) === "well",
 	];
@@ -195,6 +200,8 @@ function auditOwnership(
 		const isOwn =
 			outcome?.kind === row.result &&
 			status === row.http_status &&
+			(row.answer !== null) === isKept(status) &&
+			(row.answer ?? entry.nonce).includes(entry.nonce) &&
 			entry.run === row.run &&
 			row.url === entry.request.url &&
 			Object.values(entry.headers).includes(row.signature ?? "");
@@ -208,6 +215,11 @@ function auditOwnership(
 	);
 	const mayLapse = faults.kill + faults.stall + faults.databaseFailure > 0 || clocks === "wild";
 	demand(lapsed === 0 || mayLapse, OWN_LEASE, () => `${what} was interrupted by nobody`);
+}
+
+/** Contract's 2xx are never kept. */
+function isKept(status: number | null): boolean {
+	return status !== null && (status < 200 || status > 299);
 }
 
 function auditTimes(

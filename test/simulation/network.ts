@@ -2,7 +2,9 @@
 // never come. The judgement of addresses is the real one (outside/https-target); what it lets through is dialled,
 // and the auditor sees every address.
 
-import type { Outcome } from "../../src/domain/verdict.ts";
+import { type KeptAnswer, keepAnswer } from "../../src/domain/kept-answer.ts";
+import { isSuccess, type Outcome } from "../../src/domain/verdict.ts";
+import { KEEP_MS } from "../../src/outside/https-kept-answer.ts";
 import { createTargets, type Targets } from "../../src/outside/https-target.ts";
 import type { LookUp, PostbackAnswer, PostbackRequest } from "../../src/ports.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
@@ -115,7 +117,11 @@ export function createNetwork(timeline: Timeline, random: SeededRandom, auditor:
 					startedMs + tookMs,
 					() => {
 						seen.onOutcome(outcome);
-						resolve({ outcome, timings: { lookUpMs: 1, connectMs: 1, tlsMs: 1, answerMs: tookMs } });
+						resolve({
+							outcome,
+							timings: { lookUpMs: 1, connectMs: 1, tlsMs: 1, answerMs: tookMs },
+							kept: keepBeginning(from, request, outcome, startedMs, tookMs),
+						});
 					},
 					from,
 				);
@@ -144,20 +150,42 @@ export function createNetwork(timeline: Timeline, random: SeededRandom, auditor:
 		});
 	}
 
+	/** The body follows its headers by up to half a second, within the deadline. It names the request's nonce. */
+	function keepBeginning(
+		from: ServiceProcess,
+		request: PostbackRequest,
+		outcome: Outcome,
+		startedMs: number,
+		tookMs: number,
+	): Promise<KeptAnswer> | null {
+		if (outcome.kind !== "answered" || isSuccess(outcome.status)) return null;
+		// By what was drawn before: a draw of its own would change every seed's history.
+		const keptAfterMs = Math.min(tookMs + ((tookMs * 13) % (KEEP_MS + 1)), DEADLINE_MS);
+		const nonceAt = request.headers.findIndex((name) => name.endsWith("-Nonce"));
+		const body = Buffer.from(`no: ${request.headers[nonceAt + 1]}`);
+		return new Promise((resolve) => {
+			timeline.setOccasion(
+				startedMs + keptAfterMs,
+				() => resolve(keepAnswer({ server: "simulated" }, body, false)),
+				from,
+			);
+		});
+	}
+
 	function exchange(fate: Fate, tell: (outcome: Outcome, tookMs: number) => void): void {
 		switch (fate.kind) {
 			case "silence":
-				tell({ kind: "timeout" }, DEADLINE_MS);
+				tell({ kind: "timeout", stage: "exchange" }, DEADLINE_MS);
 				return;
 			case "unreachable":
 				tell({ kind: "network-error", stage: "connect", code: "ECONNREFUSED" }, fate.tookMs);
 				return;
 			case "lost":
-				if (fate.tookMs >= DEADLINE_MS) tell({ kind: "timeout" }, DEADLINE_MS);
+				if (fate.tookMs >= DEADLINE_MS) tell({ kind: "timeout", stage: "exchange" }, DEADLINE_MS);
 				else tell({ kind: "network-error", stage: "exchange", code: "ECONNRESET" }, fate.tookMs);
 				return;
 			case "answered":
-				if (fate.tookMs >= DEADLINE_MS) tell({ kind: "timeout" }, DEADLINE_MS);
+				if (fate.tookMs >= DEADLINE_MS) tell({ kind: "timeout", stage: "exchange" }, DEADLINE_MS);
 				else tell({ kind: "answered", status: fate.status }, fate.tookMs);
 				return;
 			default:

@@ -66,12 +66,26 @@ async function checkDeliveries(
 	);
 	for (const delivery of deliveries) {
 		const attempts = attemptsOf.get(delivery.id) ?? [];
-		const last = attempts.findLast(({ result }) => result !== "interrupted");
+		const counted = attempts.filter(({ result }) => result !== "interrupted");
+		const received = counted.findLast(({ http_status }) => http_status !== null);
 		deepEqual(
-			[delivery.attempts, delivery.last_http_status, delivery.last_attempt_at_ms],
-			[attempts.length, last?.http_status ?? null, last?.started_at_ms ?? null],
-			`${delivery.public_id} shows its attempts and the last HTTP status`,
+			[
+				delivery.attempts,
+				delivery.attempts - delivery.interrupted,
+				delivery.last_http_status,
+				delivery.last_attempt_at_ms,
+			],
+			[attempts.length, counted.length, received?.http_status ?? null, counted.at(-1)?.started_at_ms ?? null],
+			`${delivery.public_id} shows its attempts and the last HTTP status received`,
 		);
+		for (const { seq, result, http_status, answer } of attempts) {
+			const isKept = result === "answered" && meaningOf(result, http_status) !== "well";
+			equal(
+				answer !== null,
+				isKept,
+				`${delivery.public_id}, attempt ${seq}: of an answer that is not 2xx something is kept`,
+			);
+		}
 	}
 }
 

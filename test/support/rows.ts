@@ -152,6 +152,7 @@ export const ATTEMPT: AttemptRecord = {
 	endpointId: 1,
 	nonce: "00112233445566778899aabbccddeeff",
 	signature: "c2lnbmF0dXJl",
+	answer: null,
 };
 
 let lastDueId = 0;

@@ -176,7 +176,7 @@ function answersOfTheShop(): Record<string, ApiResponse> {
 
 function outcomesWithoutAnswer(): NonNullable<Operation["x-without-answer"]> {
 	const outcomes: readonly (readonly [string, Outcome])[] = [
-		["no answer within 5 seconds", { kind: "timeout" }],
+		["no answer within 5 seconds", { kind: "timeout", stage: "exchange" }],
 		["network error, bad certificate included", { kind: "network-error", stage: "connect", code: "" }],
 		["a private or internal address", { kind: "forbidden-address", address: "", reason: "" }],
 	];

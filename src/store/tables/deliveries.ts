@@ -29,7 +29,10 @@ export interface DeliveriesTable {
 	run: number;
 	/** Rows in `attempts`, interrupted ones included. */
 	attempts: number;
+	/** How many of them were interrupted: they do not count. */
+	interrupted: Generated<number>;
 	last_verdict: Verdict | null;
+	/** The last one received: an attempt without an answer leaves it. */
 	last_http_status: number | null;
 	created_at_ms: number;
 	last_attempt_at_ms: number | null;
@@ -76,7 +79,7 @@ export interface AttemptsTable {
 	run: number;
 	result: AttemptResult;
 	http_status: number | null;
-	/** The error in the system's words, or why the address was refused. */
+	/** The error in the system's words and where it happened; of a timeout, where the time ran out. */
 	detail: string | null;
 	started_at_ms: number;
 	took_ms: number | null;
@@ -87,6 +90,8 @@ export interface AttemptsTable {
 	endpoint_id: number | null;
 	nonce: string | null;
 	signature: string | null;
+	/** What is kept of an answer that is not 2xx (domain/kept-answer). */
+	answer: string | null;
 }
 
 /** Attempts by the hour, written once for every batch of results: counting two million rows takes too long. */
@@ -116,7 +121,8 @@ export function deliveryTables({
 		`create table deliveries (
 			id ${givenId}, public_id text not null unique, programme_id bigint not null,
 			receiver_id bigint not null, state text not null,
-			run integer not null, attempts integer not null, last_verdict text, last_http_status integer,
+			run integer not null, attempts integer not null,
+			interrupted integer not null default 0, last_verdict text, last_http_status integer,
 			created_at_ms bigint not null, last_attempt_at_ms bigint, finished_at_ms bigint,
 			failed_at_ms bigint) ${rewritten}`,
 		"create index deliveries_by_receiver on deliveries (receiver_id, id)",
@@ -135,7 +141,7 @@ export function deliveryTables({
 			run integer not null, result text not null,
 			http_status integer, detail text, started_at_ms bigint not null, took_ms double precision,
 			look_up_ms double precision, connect_ms double precision, tls_ms double precision,
-			answer_ms double precision, endpoint_id bigint, nonce text, signature text,
+			answer_ms double precision, endpoint_id bigint, nonce text, signature text, answer text,
 			primary key (delivery_id, seq${inPartitions?.keyColumn("started_at_ms") ?? ""}))
 			${inPartitions?.suffix("started_at_ms") ?? clustered}`,
 		...(inPartitions?.rest("attempts", "started_at_ms") ?? []),

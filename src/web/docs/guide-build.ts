@@ -43,7 +43,7 @@ const ANSWERS: readonly AnswerRow[] = [
 		outcomes: [401, 400, 403, 404, 405, 409, 410, 413, 415, 418, 422, 451, 499].map(answered),
 	},
 	{ answer: "any `3xx`", outcomes: [301, 302, 303, 307, 308].map(answered) },
-	{ answer: "nothing within 5 seconds", outcomes: [{ kind: "timeout" }] },
+	{ answer: "nothing within 5 seconds", outcomes: [{ kind: "timeout", stage: "exchange" }] },
 	{
 		answer: "connection refused or closed",
 		outcomes: [broken("connect", "ECONNREFUSED"), broken("exchange", "ECONNRESET")],

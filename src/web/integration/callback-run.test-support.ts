@@ -4,6 +4,7 @@
 import { addEngine, passInput, takeDue } from "../../../test/support/queue-rows.ts";
 import { createPreparer, settleAnswer } from "../../callbacks/attempt.ts";
 import { createPass } from "../../callbacks/pass.ts";
+import type { KeptAnswer } from "../../domain/kept-answer.ts";
 import { parsePostbackUrl } from "../../domain/postback-url.ts";
 import { openSecret } from "../../domain/sealing.ts";
 import { signingKey } from "../../domain/signature.ts";
@@ -17,6 +18,7 @@ export async function runCallbacks(
 	{ deps }: TestSite,
 	programme: Programme,
 	outcome: Outcome,
+	kept: KeptAnswer | null = null,
 ): Promise<PostbackRequest[]> {
 	const { store, random, clock, brand, sealingKey } = deps;
 	const pass = createPass(store, random);
@@ -36,7 +38,7 @@ export async function runCallbacks(
 	const timings = { lookUpMs: 1.5, connectMs: 12, tlsMs: 20, answerMs: 31 };
 	const sent = due.map((delivery) => ({ delivery, prepared: prepare(delivery, lane, nowMs) }));
 	const settlements = sent.map(({ delivery, prepared }) =>
-		settleAnswer(delivery, prepared, { outcome, timings }, nowMs + 65),
+		settleAnswer(delivery, prepared, { outcome, timings }, kept, nowMs + 65),
 	);
 	const engineId = await addEngine(store, nowMs);
 	await pass(passInput(engineId, nowMs + 65, { settlements }));

@@ -66,6 +66,18 @@ export const ATTEMPT_DEFECTS: readonly Defect[] = [
 		breaks: ["4 seven attempts at their time", "the verdict follows from the answer"],
 	},
 	{
+		name: "a last HTTP status that is lost when the seventh attempt gets no answer",
+		seenWith: 5,
+		edits: [
+			{
+				file: "store/sqlite-queue.ts",
+				find: "state = ?, attempts = ?, last_verdict = ?, last_http_status = coalesce(?, last_http_status),",
+				put: "state = ?, attempts = ?, last_verdict = ?, last_http_status = ?,",
+			},
+		],
+		breaks: ["the verdict follows from the answer"],
+	},
+	{
 		name: "an old timestamp used again",
 		edits: [
 			{

@@ -1,0 +1,65 @@
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { KEPT_BODY_BYTES, keepAnswer, readKeptAnswer, writeKeptAnswer } from "./kept-answer.ts";
+
+const NOTHING = Buffer.alloc(0);
+
+test("four headers are kept and no other, with the body as text", () => {
+	const headers = {
+		location: "https://shop.example/neu/",
+		"content-type": "text/html; charset=utf-8",
+		server: "nginx",
+		"retry-after": "120",
+		"set-cookie": ["session=secret"],
+		"x-powered-by": "PHP/8",
+	};
+	deepEqual(keepAnswer(headers, Buffer.from("<h1>Umgezogen</h1>"), false), {
+		location: "https://shop.example/neu/",
+		contentType: "text/html; charset=utf-8",
+		server: "nginx",
+		retryAfter: "120",
+		body: "<h1>Umgezogen</h1>",
+		isCut: false,
+	});
+});
+
+test("what was not sent is null, and a header that came twice is kept with both values", () => {
+	const kept = keepAnswer({ location: ["/a", "/b"] }, NOTHING, true);
+	deepEqual(kept, {
+		location: "/a, /b",
+		contentType: null,
+		server: null,
+		retryAfter: null,
+		body: "",
+		isCut: true,
+	});
+});
+
+test("a header is bounded, and what cannot be shown in it is escaped", () => {
+	const keep = (server: string) => keepAnswer({ server }, NOTHING, false).server ?? "";
+	equal(keep("x".repeat(1_000)), "x".repeat(1_000));
+	equal(keep("x".repeat(16_000)), `${"x".repeat(1_000)}…`);
+	equal(keep("\u00ff".repeat(16_000)).length, 1_001);
+	equal(keep(Buffer.from("Größe").toString("latin1")), "Größe");
+	equal(keep("\u001b[31m\u009b"), "\\x1b[31m\\x9b");
+});
+
+test("two kilobytes of the body are kept, whatever more is given", () => {
+	const { body } = keepAnswer({}, Buffer.alloc(9_000, "a"), true);
+	equal(body, "a".repeat(KEPT_BODY_BYTES));
+	ok(keepAnswer({}, Buffer.alloc(9_000), true).body.length <= 4 * KEPT_BODY_BYTES);
+});
+
+test("what is stored reads back as it was, and has no NUL whatever the shop sent", () => {
+	const hostile = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+	for (const body of [hostile, NOTHING, Buffer.from('"\\u0000" \\ \n\t Größe 😀 </script>')]) {
+		const kept = keepAnswer({ location: "/\u0000", server: "" }, body, false);
+		const stored = writeKeptAnswer(kept);
+		deepEqual(readKeptAnswer(stored), kept);
+		ok(!stored.includes("\0"));
+	}
+});
+
+test("nothing kept, or nothing that can be read, is null", () => {
+	for (const stored of [null, "", "x", "null", "7"]) equal(readKeptAnswer(stored), null);
+});

@@ -1,0 +1,67 @@
+// What a shop answered, as far as it is kept for people to read: of an answer that is not 2xx, four headers and the
+// beginning of the body, as text that is safe to show. It never changes a verdict.
+
+import { readJson } from "./json.ts";
+import { showBytes } from "./visible-text.ts";
+
+export interface KeptAnswer {
+	location: string | null;
+	contentType: string | null;
+	server: string | null;
+	retryAfter: string | null;
+	body: string;
+	/** More of the body was to come. */
+	isCut: boolean;
+}
+
+/** As HTTP libraries give them: lower-case names, bytes as Latin-1, several of one name as a list. */
+export type AnswerHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** The first bytes of a body: enough for the message of an error page. */
+export const KEPT_BODY_BYTES = 2_048;
+/** Of one header; a Location may be long, and what is beyond this nobody reads. */
+const KEPT_HEADER_CHARACTERS = 1_000;
+
+export function keepAnswer(headers: AnswerHeaders, body: Uint8Array, isCut: boolean): KeptAnswer {
+	return {
+		location: keepHeader(headers["location"]),
+		contentType: keepHeader(headers["content-type"]),
+		server: keepHeader(headers["server"]),
+		retryAfter: keepHeader(headers["retry-after"]),
+		body: showBytes(body.subarray(0, KEPT_BODY_BYTES), isCut),
+		isCut,
+	};
+}
+
+function keepHeader(value: string | readonly string[] | undefined): string | null {
+	if (value === undefined) return null;
+	const joined = typeof value === "string" ? value : value.join(", ");
+	const isCut = joined.length > KEPT_HEADER_CHARACTERS;
+	const shown = showBytes(Buffer.from(joined.slice(0, KEPT_HEADER_CHARACTERS), "latin1"), isCut);
+	return isCut || shown.length > KEPT_HEADER_CHARACTERS
+		? `${shown.slice(0, KEPT_HEADER_CHARACTERS)}…`
+		: shown;
+}
+
+/** As it is stored: text without a NUL, which PostgreSQL would not take. */
+export function writeKeptAnswer(answer: KeptAnswer): string {
+	return JSON.stringify(answer);
+}
+
+/** Null where nothing was kept. */
+export function readKeptAnswer(stored: string | null): KeptAnswer | null {
+	const read = stored === null ? null : readJson(stored);
+	if (typeof read !== "object" || read === null) return null;
+	const text = (name: keyof KeptAnswer): string | null => {
+		const value: unknown = Reflect.get(read, name);
+		return typeof value === "string" ? value : null;
+	};
+	return {
+		location: text("location"),
+		contentType: text("contentType"),
+		server: text("server"),
+		retryAfter: text("retryAfter"),
+		body: text("body") ?? "",
+		isCut: Reflect.get(read, "isCut") === true,
+	};
+}

@@ -1,0 +1,249 @@
+// What is kept of answers over real TLS sockets, those of hostile shops included: bounded, safe to show, and never at
+// the price of the outcome or of anybody's time.
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { suite, type TestContext, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { type Shop, type ShopAnswer, startShop } from "../../test/support/shop.ts";
+import { parseRange } from "../domain/address.ts";
+import type { PostbackAnswer, Transport } from "../ports.ts";
+import { createHttpsTransport } from "./https-transport.ts";
+
+/** For tests that do not wait for it. */
+const PATIENT_DEADLINE_MS = 60_000;
+/** Less than a body is waited for. */
+const SHORT_DEADLINE_MS = 400;
+/** Far below the patient deadline, and far above half a second on a busy machine. */
+const SOON_MS = 15_000;
+const DRIP_MS = 10;
+
+suite("of an answer that is not 2xx", () => {
+	test("the four headers and the body are kept", async (t) => {
+		const { shop, answer } = await open(t);
+		const headers = {
+			location: shop.url("/elsewhere"),
+			"content-type": "text/html",
+			server: "Apache/2.4",
+			"retry-after": "120",
+			"set-cookie": "session=secret",
+		};
+		const kept = await answer({ status: 302, headers, body: "<h1>Moved</h1>\r\n" });
+		deepEqual(kept, {
+			location: shop.url("/elsewhere"),
+			contentType: "text/html",
+			server: "Apache/2.4",
+			retryAfter: "120",
+			body: "<h1>Moved</h1>\n",
+			isCut: false,
+		});
+	});
+
+	for (const status of [301, 304, 400, 401, 404, 408, 429, 500, 503, 599]) {
+		test(`${status} without a body says so`, async (t) => {
+			const { answer } = await open(t);
+			const kept = await answer({ status });
+			deepEqual([kept?.body, kept?.isCut], ["", false]);
+		});
+	}
+
+	for (const status of [200, 202, 204, 299]) {
+		test(`nothing: of ${status} nothing is ever kept`, async (t) => {
+			const { shop, post } = await open(t);
+			shop.answer = () => ({ status, headers: { server: "x" }, ...(status === 204 ? {} : { body: "OK" }) });
+			equal((await post()).kept, null);
+		});
+	}
+
+	test("nothing is kept where there was no answer", async (t) => {
+		const { shop, post } = await open(t);
+		shop.answer = () => ({ raw: (socket) => socket.end() });
+		const { outcome, kept } = await post();
+		deepEqual([outcome.kind, kept], ["network-error", null]);
+	});
+
+	test("the connection is used again when the body is read", async (t) => {
+		const { shop, answer } = await open(t);
+		for (let round = 0; round < 3; round++) equal((await answer({ status: 500, body: "x" }))?.body, "x");
+		deepEqual(new Set(shop.requests.map(({ connectionId }) => connectionId)), new Set([1]));
+	});
+});
+
+suite("the first 2 KB are kept", () => {
+	test("of 60 KB", async (t) => {
+		const { answer } = await open(t);
+		const kept = await answer({ status: 500, body: `begin${"x".repeat(60_000)}` });
+		deepEqual([kept?.body.slice(0, 6), kept?.body.length, kept?.isCut], ["beginx", 2_048, true]);
+	});
+
+	test("and exactly 2 KB are whole", async (t) => {
+		const { answer } = await open(t);
+		const kept = await answer({ status: 500, body: "x".repeat(2_048) });
+		deepEqual([kept?.body.length, kept?.isCut], [2_048, false]);
+	});
+
+	test("of a body without end, as soon as they are there", async (t) => {
+		const { answer } = await open(t);
+		const startedMs = performance.now();
+		const kept = await answer({
+			raw: (socket) => pour(t, socket, "HTTP/1.1 500 E\r\ntransfer-encoding: chunked\r\n\r\n"),
+		});
+		deepEqual([kept?.body, kept?.isCut], ["x".repeat(2_048), true]);
+		ok(performance.now() - startedMs < SOON_MS);
+	});
+
+	test("of a body that comes in single bytes, in their order", async (t) => {
+		const { answer } = await open(t);
+		const letters = "abcdefghij";
+		const kept = await answer({
+			raw: (socket) => writeOneByOne(socket, "HTTP/1.1 500 E\r\ncontent-length: 10\r\n\r\n", letters),
+		});
+		deepEqual([kept?.body, kept?.isCut], [letters, false]);
+	});
+});
+
+suite("a body that drips", () => {
+	const HEAD = "HTTP/1.1 500 E\r\ncontent-length: 1000000\r\n\r\nbegin";
+
+	test("does not hold the outcome up, and is cut after half a second", async (t) => {
+		const { shop, post } = await open(t);
+		shop.answer = () => ({ raw: (socket) => drip(t, socket, HEAD) });
+		const startedMs = performance.now();
+		const { outcome, timings, kept } = await post();
+		deepEqual(outcome, { kind: "answered", status: 500 });
+		const answerMs = timings.answerMs;
+		const answer = await kept;
+		match(answer?.body ?? "", /^begin\.*$/);
+		equal(answer?.isCut, true);
+		const tookMs = performance.now() - startedMs;
+		ok(tookMs >= 490 && tookMs < SOON_MS, `${tookMs} ms`);
+		equal(timings.answerMs, answerMs, "the timings are those of the headers");
+	});
+
+	test("is cut by the attempt's own deadline where that comes first", async (t) => {
+		const { shop, post } = await open(t, SHORT_DEADLINE_MS);
+		const closed = Promise.withResolvers<boolean>();
+		let isKept = false;
+		shop.answer = () => ({
+			raw(socket) {
+				drip(t, socket, HEAD);
+				socket.once("close", () => closed.resolve(isKept));
+			},
+		});
+		let answer = await post();
+		// A handshake may take longer than that when the machine is busy; the next one resumes.
+		for (let tries = 0; answer.outcome.kind === "timeout" && tries < 20; tries++) answer = await post();
+		void answer.kept?.then(() => {
+			isKept = true;
+		});
+		deepEqual(answer.outcome, { kind: "answered", status: 500 });
+		equal(await closed.promise, true, "nothing waits any more when the connection is gone");
+	});
+
+	test("does not hold up the closing of the transport", async (t) => {
+		const { shop, post, transport } = await open(t);
+		shop.answer = () => ({ raw: (socket) => drip(t, socket, HEAD) });
+		const { kept } = await post();
+		await transport.close();
+		equal((await kept)?.isCut, true);
+	});
+
+	test("and one that breaks off leaves what came", async (t) => {
+		const { answer } = await open(t);
+		const kept = await answer({ raw: (socket) => socket.end(HEAD) });
+		deepEqual([kept?.body, kept?.isCut], ["begin", true]);
+	});
+});
+
+suite("what a hostile shop sends is kept as harmless text", () => {
+	const cases: readonly [name: string, body: Buffer, shown: RegExp][] = [
+		["gzip, which is not unpacked", gzipSync("x".repeat(100)), /^\\x1f\\x8b\\x08/],
+		["zeros", Buffer.alloc(3_000), /^(\\x00){2048}$/],
+		["a terminal's commands", Buffer.from("\x1b]0;title\x07"), /^\\x1b\]0;title\\x07$/],
+		["bytes that are no UTF-8", Buffer.from([0xff, 0xfe, 0x41]), /^\\xff\\xfeA$/],
+		["text that runs backwards", Buffer.from("a\u202eb"), /^a\[U\+202E\]b$/],
+		["markup, for the page to escape", Buffer.from("<script>1</script>"), /^<script>1<\/script>$/],
+	];
+	for (const [name, body, shown] of cases) {
+		test(name, async (t) => {
+			const { answer } = await open(t);
+			const head = `HTTP/1.1 500 E\r\ncontent-encoding: gzip\r\ncontent-length: ${body.length}\r\n\r\n`;
+			const kept = await answer({
+				raw(socket) {
+					socket.write(head);
+					socket.write(body);
+				},
+			});
+			match(kept?.body ?? "", shown);
+		});
+	}
+
+	test("headers as long as they may be, with bytes above ASCII", async (t) => {
+		const { answer } = await open(t);
+		const head = Buffer.from(`HTTP/1.1 302 F\r\nlocation: ${"\u00e9".repeat(15_000)}\r\n`, "latin1");
+		const kept = await answer({
+			raw(socket) {
+				socket.write(head);
+				socket.write("server: a\tb\r\ncontent-length: 0\r\n\r\n");
+			},
+		});
+		match(kept?.location ?? "", /^(\\xe9){250}…$/);
+		equal(kept?.server, "a\tb");
+	});
+});
+
+interface Opened {
+	shop: Shop;
+	transport: Transport;
+	post: () => Promise<PostbackAnswer>;
+	/** What is kept of it. */
+	answer: (answer: ShopAnswer) => Promise<Awaited<PostbackAnswer["kept"]>>;
+}
+
+async function open(t: TestContext, deadlineMs = PATIENT_DEADLINE_MS): Promise<Opened> {
+	const shop = await startShop();
+	t.after(() => shop.close());
+	const allowed = parseRange("127.0.0.0/8");
+	ok(allowed);
+	const transport = createHttpsTransport({
+		allowedPrivateRanges: [allowed],
+		trustedCa: shop.caPem,
+		deadlineMs,
+	});
+	t.after(() => transport.close());
+	const post = () => transport.post({ url: shop.url(), headers: [], body: "{}" });
+	const answer: Opened["answer"] = async (given) => {
+		shop.answer = () => given;
+		return (await post()).kept;
+	};
+	return { shop, transport, post, answer };
+}
+
+function drip(t: TestContext, socket: Socket, first: string): void {
+	socket.write(first);
+	const timer = setInterval(() => socket.write("."), DRIP_MS);
+	void once(socket, "close").finally(() => clearInterval(timer));
+	t.after(() => clearInterval(timer));
+}
+
+/** As fast as it is taken. */
+function pour(t: TestContext, socket: Socket, head: string): void {
+	const chunk = `400\r\n${"x".repeat(0x400)}\r\n`;
+	const more = () => {
+		while (!socket.destroyed && socket.write(chunk));
+	};
+	socket.write(head);
+	socket.on("drain", more);
+	t.after(() => socket.destroy());
+	more();
+}
+
+function writeOneByOne(socket: Socket, head: string, letters: string): void {
+	const [first = "", ...others] = letters;
+	socket.write(head + first, () => {
+		setImmediate(() => {
+			if (others.length > 0) writeOneByOne(socket, "", others.join(""));
+		});
+	});
+}
