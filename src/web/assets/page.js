@@ -2,7 +2,8 @@
 // something is done for good, select-all, charts. Runs again for every fragment that htmx brings.
 
 (() => {
-	const fullTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+	// "long" names the zone.
+	const fullTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
 	const dayOnly = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 
 	function showLocalTimes(root) {
