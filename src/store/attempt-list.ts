@@ -34,28 +34,3 @@ export async function listAttempts(db: Db, deliveryId: number) {
 		.limit(MAX_SHOWN_ATTEMPTS)
 		.execute();
 }
-
-export type LastAttempt = Awaited<ReturnType<typeof listLastAttempts>>[number];
-
-/** The newest of each delivery; none of those that have not been tried. */
-export async function listLastAttempts(db: Db, deliveryIds: readonly number[]) {
-	if (deliveryIds.length === 0) return [];
-	return (
-		db
-			.selectFrom("deliveries")
-			// Attempts are numbered from one, and the delivery knows how many there are.
-			.innerJoin("attempts", (join) =>
-				join
-					.onRef("attempts.delivery_id", "=", "deliveries.id")
-					.onRef("attempts.seq", "=", "deliveries.attempts"),
-			)
-			.select([
-				"attempts.delivery_id as deliveryId",
-				"attempts.result",
-				"attempts.http_status",
-				"attempts.detail",
-			])
-			.where("deliveries.id", "in", deliveryIds)
-			.execute()
-	);
-}

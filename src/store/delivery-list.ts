@@ -3,6 +3,7 @@
 import type { Cursor } from "../domain/cursor.ts";
 import type { DeliveryState } from "../domain/delivery.ts";
 import type { EventName } from "../domain/event-name.ts";
+import { type LastAttempt, listLastAttempts } from "./last-attempts.ts";
 import { endId, type ListPage, type PageRequest, readListPage } from "./list-page.ts";
 import type { Db } from "./store.ts";
 
@@ -14,7 +15,12 @@ export interface DeliveryFilter extends PageRequest {
 	orderId?: string | undefined;
 }
 
-export type ListedDelivery = Awaited<ReturnType<typeof readNewest>>[number];
+type DeliveryRow = Awaited<ReturnType<typeof readNewest>>[number];
+
+export interface ListedDelivery extends DeliveryRow {
+	/** Of one that is tried and not delivered: the status that was received last may be of an earlier attempt. */
+	lastAttempt: LastAttempt | null;
+}
 
 /** More than a page shows at once. */
 const WATCHED_ROWS = 50;
@@ -23,15 +29,20 @@ const MAX_OF_ONE_ORDER = 28;
 
 /** The newest first; failed ones by when they failed, pending ones by when they are due. */
 export async function listDeliveries(db: Db, filter: DeliveryFilter): Promise<ListPage<ListedDelivery>> {
+	const page = await readPage(db, filter);
+	return { ...page, rows: await withLastAttempts(db, page.rows) };
+}
+
+async function readPage(db: Db, filter: DeliveryFilter): Promise<ListPage<DeliveryRow>> {
 	const { state, event, orderId } = filter;
-	const matches = (row: ListedDelivery) =>
+	const matches = (row: DeliveryRow) =>
 		(state === undefined || row.state === state) && (event === undefined || row.event === event);
 	if (orderId !== undefined) {
 		const rows = await readOfOrder(db, filter.programmeId, orderId);
 		return { rows: rows.filter(matches), next: null, isPartial: false };
 	}
 	const isFiltered = event !== undefined || state === "delivered" || state === "cancelled";
-	const cursorOf = (row: ListedDelivery) => ({ at: sortedBy(row, state), id: row.id });
+	const cursorOf = (row: DeliveryRow) => ({ at: sortedBy(row, state), id: row.id });
 	return readListPage(
 		{
 			read: (last, limit) => readRows(db, filter, last === undefined ? filter.after : cursorOf(last), limit),
@@ -62,13 +73,24 @@ export async function newestProgress(db: Db, programmeId: number): Promise<strin
 }
 
 export async function listDeliveriesOfConversion(db: Db, conversionId: number): Promise<ListedDelivery[]> {
-	return selectDeliveries(db)
+	const rows = await selectDeliveries(db)
 		.where("events.conversion_id", "=", conversionId)
 		.orderBy("deliveries.id")
 		.execute();
+	return withLastAttempts(db, rows);
 }
 
-function sortedBy(row: ListedDelivery, state: DeliveryState | undefined): number {
+async function withLastAttempts(db: Db, rows: readonly DeliveryRow[]): Promise<ListedDelivery[]> {
+	const tried = rows.filter(({ state, attempts }) => state !== "delivered" && attempts > 0);
+	const last = await listLastAttempts(
+		db,
+		tried.map(({ id }) => id),
+	);
+	const lastOf = new Map(last.map((attempt) => [attempt.deliveryId, attempt]));
+	return rows.map((row) => ({ ...row, lastAttempt: lastOf.get(row.id) ?? null }));
+}
+
+function sortedBy(row: DeliveryRow, state: DeliveryState | undefined): number {
 	if (state === "failed") return row.failedAtMs ?? 0;
 	if (state === "pending") return row.dueAtMs ?? 0;
 	return row.id;
@@ -79,7 +101,7 @@ function readRows(
 	{ programmeId, state }: DeliveryFilter,
 	after: Cursor | undefined,
 	limit: number,
-): Promise<ListedDelivery[]> {
+): Promise<DeliveryRow[]> {
 	if (state === "failed") return readFailed(db, programmeId, after, limit);
 	if (state === "pending") return readPending(db, programmeId, after, limit);
 	return readNewest(db, programmeId, after, limit);
@@ -98,6 +120,7 @@ export function selectDeliveries(db: Db) {
 			"deliveries.state",
 			"deliveries.run",
 			"deliveries.attempts",
+			"deliveries.interrupted",
 			"deliveries.last_http_status as lastHttpStatus",
 			"deliveries.created_at_ms as createdAtMs",
 			"deliveries.last_attempt_at_ms as lastAttemptAtMs",

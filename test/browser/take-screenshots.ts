@@ -109,7 +109,7 @@ async function checkSignature(page: Page): Promise<void> {
 	const main = page.url().replace("/signature", "");
 	await page.goto(`${main}?state=delivered`);
 	await page.locator("#deliveries-live a").first().click();
-	await page.getByRole("link", { name: "Check this signature" }).first().click();
+	await page.getByRole("link", { name: "See how it was signed" }).first().click();
 	await page
 		.getByLabel("Body, as it was sent")
 		.fill(`${await page.getByLabel("Body, as it was sent").inputValue()} `);

@@ -24,6 +24,7 @@ import { eachDatabase } from "../support/databases.ts";
 import { insertDueEvents } from "../support/due-events.ts";
 import { addEngine, passInput, readAll, settle, takeDue, takeOne } from "../support/queue-rows.ts";
 import {
+	ATTEMPT,
 	addConversion,
 	addDeliveries,
 	addDelivery,
@@ -88,6 +89,39 @@ eachDatabase("the list of deliveries", (database) => {
 		deepEqual(await found({ event: "conversion.approved" }), []);
 		deepEqual(await found({ programmeId: stranger.id }), []);
 		deepEqual(await found({ orderId: orderId.slice(0, -1) }), []);
+	});
+
+	test("what is tried and not delivered has its newest attempt; the status received last stays beside it", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const ids = await addDeliveries(store, programme, START_MS, START_MS + 1, START_MS + 2, START_MS + 3);
+		const [tried, refused, done] = await takeDue(store, programme.id, 3, START_MS + 2);
+		ok(tried && refused && done);
+		await settle(store, retried(tried, START_MS + 2), failed(refused), delivered(done));
+		const again = await takeOne(store, programme.id, START_MS + 2);
+		equal(again.id, tried.id);
+		const attempt = {
+			...ATTEMPT,
+			result: "network-error" as const,
+			httpStatus: null,
+			detail: "ECONNREFUSED (connect)",
+		};
+		await settle(store, { ...retried(again, START_MS + 60_000), attempt } as Settlement);
+		const { rows } = await listDeliveries(store.db, { programmeId: programme.id, limit: 5 });
+		deepEqual(
+			rows.map(({ id, lastHttpStatus, lastAttempt }) => [
+				ids.indexOf(id),
+				lastHttpStatus,
+				lastAttempt?.result ?? null,
+				lastAttempt?.detail ?? null,
+			]),
+			[
+				[3, null, null, null],
+				[2, 200, null, null],
+				[1, 404, "answered", null],
+				[0, 503, "network-error", "ECONNREFUSED (connect)"],
+			],
+		);
 	});
 
 	test("a filter that leaves nothing stops after a bounded number of rows, and goes on from there", async () => {

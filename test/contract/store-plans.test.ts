@@ -48,6 +48,7 @@ import { registerEngine } from "../../src/store/engines.ts";
 import { readIntegrationChecks } from "../../src/store/first-times.ts";
 import { type InboundFilter, listInboundCalls } from "../../src/store/inbound-calls.ts";
 import { listApiKeys, spendNonces } from "../../src/store/keys.ts";
+import { listLastAttempts } from "../../src/store/last-attempts.ts";
 import { findOpenNotice, listNotices } from "../../src/store/notice-list.ts";
 import { findNoticesToMail } from "../../src/store/notices.ts";
 import { findByOrders } from "../../src/store/orders.ts";
@@ -235,6 +236,7 @@ const READS: readonly Read[] = [
 	],
 	["one delivery", [], (db) => findDeliveryDetail(db, LARGE, "dlv2")],
 	["a delivery's attempts", [], (db) => listAttempts(db, 2)],
+	["the last attempts of a list", [], (db) => listLastAttempts(db, [2, 3, 4])],
 	["a conversion's deliveries", ["events_once_per_conversion"], (db) => listDeliveriesOfConversion(db, 2)],
 	...CONVERSION_LISTS.flatMap(([what, index, filter]): Read[] => [
 		[

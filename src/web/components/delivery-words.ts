@@ -2,13 +2,14 @@
 // and on the page of its conversion.
 
 import { html } from "hono/html";
+import { type AttemptOutcome, explainAttempt } from "../../callbacks/attempt-cause.ts";
 import type { DeliveryState } from "../../domain/delivery.ts";
 import { EVENT_NAMES } from "../../domain/event-name.ts";
 import type { Content, Html } from "../html.ts";
 import { badge, timeTag } from "./text.ts";
 
 export const STATE_OPTIONS: readonly { value: DeliveryState; label: string }[] = [
-	{ value: "pending", label: "On its way" },
+	{ value: "pending", label: "Pending" },
 	{ value: "delivered", label: "Delivered" },
 	{ value: "failed", label: "Failed" },
 	{ value: "cancelled", label: "Cancelled" },
@@ -48,8 +49,24 @@ export function nextAttempt({ state, dueAtMs }: DeliveryProgress, nowMs: number)
 	return timeTag(dueAtMs);
 }
 
-/** What came back last, in the fewest words. */
-export function lastAnswer(lastHttpStatus: number | null, attempts: number): Content {
-	if (lastHttpStatus !== null) return String(lastHttpStatus);
-	return attempts === 0 ? html`<span class="faint">—</span>` : "no answer";
+/** Those that count; interrupted ones are told apart. */
+export function attemptCount({ attempts, interrupted }: { attempts: number; interrupted: number }): Content {
+	const counted = String(attempts - interrupted);
+	if (interrupted === 0) return counted;
+	return html`${counted} <span class="secondary">+${interrupted} interrupted</span>`;
+}
+
+/** The last HTTP status received, and what happened since where a later attempt got none. */
+export function lastAnswer({
+	lastHttpStatus,
+	lastAttempt,
+}: {
+	lastHttpStatus: number | null;
+	lastAttempt: AttemptOutcome | null;
+}): Content {
+	const isLater = lastAttempt !== null && !["answered", "interrupted"].includes(lastAttempt.result);
+	const status = lastHttpStatus === null ? html`<span class="faint">—</span>` : String(lastHttpStatus);
+	if (!isLater) return status;
+	const { title } = explainAttempt(lastAttempt);
+	return html`${status} <span class="secondary">${lastHttpStatus === null ? "" : "then: "}${title}</span>`;
 }

@@ -16,10 +16,16 @@ import {
 	titleCase,
 } from "../components/conversion-words.ts";
 import { decisionBar, type RefusedDecision, refusalMessage } from "../components/decision-bar.ts";
-import { lastAnswer, nextAttempt, resentMark, stateBadge } from "../components/delivery-words.ts";
+import {
+	attemptCount,
+	lastAnswer,
+	nextAttempt,
+	resentMark,
+	stateBadge,
+} from "../components/delivery-words.ts";
 import { linkButton, postForm } from "../components/forms.ts";
 import { dataTable } from "../components/lists.ts";
-import { amount, copyable, count, timeTag } from "../components/text.ts";
+import { amount, copyable, timeTag } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
 import type { PageDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
@@ -241,11 +247,11 @@ function deliveryTable(
 					html`<a class="mono nowrap" href="${deliveryPath(programmePublicId, row.publicId)}">${row.event}</a>`,
 			},
 			{ title: "State", cell: (row) => html`${stateBadge(row)} ${resentMark(row.run)}` },
-			{ title: "Attempts", isNumber: true, cell: (row) => count(row.attempts) },
+			{ title: "Attempts", isNumber: true, cell: attemptCount },
 			{
 				title: "Last HTTP status",
 				isNumber: true,
-				cell: (row) => lastAnswer(row.lastHttpStatus, row.attempts),
+				cell: lastAnswer,
 			},
 			{ title: "Next attempt", cell: (row) => nextAttempt(row, nowMs) },
 			{ title: "Happened", cell: (row) => timeTag(row.createdAtMs) },

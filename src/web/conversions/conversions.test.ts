@@ -477,7 +477,18 @@ test("a delivery has the same words on its conversion's page as on Integration",
 		.execute();
 	await site.store.db
 		.insertInto("deliveries")
-		.values({ ...delivery, public_id: "dlv_5", state: "pending", attempts: 2 })
+		.values({ ...delivery, public_id: "dlv_5", state: "pending", attempts: 2, last_http_status: 503 })
+		.execute();
+	await site.store.db
+		.insertInto("attempts")
+		.values({
+			delivery_id: 5,
+			seq: 2,
+			programme_id: programme.id,
+			run: 1,
+			result: "timeout",
+			started_at_ms: START_MS,
+		})
 		.execute();
 	await site.store.db
 		.insertInto("queue")
@@ -494,10 +505,11 @@ test("a delivery has the same words on its conversion's page as on Integration",
 	const cells = async (path: string) => {
 		const { text } = await owner.open(path);
 		const row = text.split("<tr").find((part) => part.includes("deliveries/dlv_5")) ?? "";
-		return ["Retrying", "no answer", "2026-03-01 12:01:00 UTC"].filter((words) => row.includes(words));
+		const words = ["Retrying", "503", "then: No answer in 5 s", "2026-03-01 12:01:00 UTC"];
+		return words.filter((word) => row.includes(word));
 	};
 	const integration = `/programmes/${programme.public_id}/integration`;
-	equal((await cells(`${base}/${conversion.public_id}`)).length, 3);
+	equal((await cells(`${base}/${conversion.public_id}`)).length, 4);
 	deepEqual(await cells(integration), await cells(`${base}/${conversion.public_id}`));
 });
 

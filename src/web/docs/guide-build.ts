@@ -2,11 +2,11 @@
 // comments, so that the rest is written by hand and none of this can be. The tables are made here: what each answer
 // means, and when a failed attempt is repeated.
 
+import { type AttemptOutcome, explainAttempt } from "../../callbacks/attempt-cause.ts";
 import { concludeAttempt } from "../../domain/delivery.ts";
 import { MAX_ATTEMPTS, RETRY_DELAYS_MS } from "../../domain/retry.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../domain/time.ts";
 import { judgeOutcome, type Outcome } from "../../domain/verdict.ts";
-import { type AttemptOutcome, describeAttempt } from "../integration/attempt-words.ts";
 import { writeExamples } from "./guide-examples.ts";
 import { writeSampleCanonical, writeSampleRequest } from "./guide-request.ts";
 
@@ -46,7 +46,7 @@ const ANSWERS: readonly AnswerRow[] = [
 	{ answer: "nothing within 5 seconds", outcomes: [{ kind: "timeout", stage: "exchange" }] },
 	{
 		answer: "connection refused or closed",
-		outcomes: [broken("connect", "ECONNREFUSED"), broken("exchange", "ECONNRESET")],
+		outcomes: [broken("connect", "ECONNREFUSED"), broken("exchange", "CLOSED_WITHOUT_ANSWER")],
 	},
 	{ answer: "name not found in the DNS", outcomes: [broken("look-up", "ENOTFOUND")] },
 	{
@@ -72,7 +72,7 @@ function answersTable(): string {
 			const [shown] = outcomes;
 			if (fate === undefined || shown === undefined || fates.size > 1)
 				throw new Error(`no one fate: ${answer}`);
-			return [answer, fate, describeAttempt(attemptOf(shown)).title];
+			return [answer, fate, explainAttempt(attemptOf(shown)).title];
 		}),
 	);
 }

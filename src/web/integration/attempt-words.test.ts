@@ -1,97 +1,100 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { describe, test } from "node:test";
+import type { KeptAnswer } from "../../domain/kept-answer.ts";
+import type { AttemptResult } from "../../store/tables/deliveries.ts";
 import { curlCommand, rebuildRequest, requestText } from "./attempt-request.ts";
 import {
-	type AttemptOutcome,
+	type Circumstances,
 	type DeliveryFate,
 	describeAttempt,
+	describeCircumstances,
 	describeNext,
-	technicalDetail,
 } from "./attempt-words.ts";
 
-describe("an attempt in words", () => {
-	const answered = (status: number): AttemptOutcome => ({
-		result: "answered",
-		http_status: status,
-		detail: null,
-	});
-	const network = (detail: string): AttemptOutcome => ({
-		result: "network-error",
-		http_status: null,
-		detail,
-	});
-	const cases: readonly [outcome: AttemptOutcome, title: string, advice: RegExp][] = [
-		[answered(204), "HTTP 204", /^$/],
-		[answered(301), "HTTP 301", /not followed/],
-		[answered(401), "HTTP 401", /Check a signature/],
-		[answered(418), "HTTP 418", /deliberate refusal/],
-		[answered(429), "HTTP 429", /fewer requests/],
-		[answered(500), "HTTP 500", /server's log/],
-		[answered(600), "HTTP 600", /server's log/],
-		[network("ECONNREFUSED (connect)"), "Connection refused", /Nothing listens on that port/],
-		[network("ENOTFOUND (look-up)"), "Name not found", /spelling/],
-		[network("CERT_HAS_EXPIRED (tls)"), "Certificate expired", /Renew/],
-		[network("ERR_TLS_CERT_ALTNAME_INVALID (tls)"), "Certificate of another host", /does not name this host/],
-		[network("UNABLE_TO_VERIFY_LEAF_SIGNATURE (tls)"), "Certificate not trusted", /full chain/],
-		[network("EWHATEVER (exchange)"), "Network error", /EWHATEVER \(exchange\)/],
-		[network(""), "Network error", /unknown error/],
-		[{ result: "timeout", http_status: null, detail: null }, "No answer in 5 s", /within 5 seconds/],
-		[
-			{ result: "forbidden-address", http_status: null, detail: null },
-			"Private address",
-			/Nothing was sent.*private or internal address/,
-		],
-		[network("ETIMEOUT (look-up)"), "Name look-up failed", /name servers/],
-		[network("ECONNREFUSED (look-up)"), "Name look-up failed", /name servers/],
-		[{ result: "interrupted", http_status: null, detail: null }, "Interrupted", /does not count/],
-	];
-	for (const [outcome, title, advice] of cases) {
-		test(`${outcome.result} ${outcome.http_status ?? outcome.detail ?? ""}: ${title}`, () => {
-			const words = describeAttempt(outcome);
-			equal(words.title, title);
-			match(words.advice, advice);
-			equal(words.tone === "good", title === "HTTP 204");
+const NOW_MS = Date.UTC(2026, 2, 1, 12);
+
+test("the tone tells a success, a failure and what does not count apart", () => {
+	const tone = (result: AttemptResult, status: number | null) =>
+		describeAttempt({ result, http_status: status, detail: null }).tone;
+	deepEqual(
+		[tone("answered", 204), tone("answered", 500), tone("timeout", null), tone("interrupted", null)],
+		["good", "bad", "bad", "warn"],
+	);
+});
+
+describe("what is known of an attempt besides", () => {
+	const ANSWER: KeptAnswer = {
+		location: null,
+		contentType: null,
+		server: null,
+		retryAfter: null,
+		body: "",
+		isCut: false,
+	};
+	const describeFor = async (status: number | null, change: Partial<Circumstances> = {}) =>
+		String(
+			(await describeCircumstances(status, {
+				startedAtMs: NOW_MS,
+				url: "https://shop.example/hooks/postback?shop=1",
+				answer: ANSWER,
+				secretsSinceMs: [],
+				...change,
+			})) ?? "",
+		);
+	const redirected = (location: string | null) => describeFor(302, { answer: { ...ANSWER, location } });
+
+	for (const [location, shown] of [
+		["https://www.shop.example/hooks", /leads to <span[^>]*>https:\/\/www\.shop\.example\/hooks</],
+		["/hooks/postback/?shop=1", /leads to <span[^>]*>https:\/\/shop\.example\/hooks\/postback\/\?shop=1</],
+		["../login", /leads to <span[^>]*>https:\/\/shop\.example\/login</],
+		["http://shop.example/hooks", /not HTTPS/],
+		["javascript:alert(1)", /not HTTPS/],
+		["https://[", /leads to <span[^>]*>https:\/\/\[</],
+		["/caf\\xe9…", /leads to <span[^>]*>\/caf\\xe9…</],
+		['"> <script>', /&quot;&gt; &lt;script&gt;/],
+		['"><script>', /%22%3E%3Cscript%3E/],
+		[null, /did not say where to/],
+	] as const) {
+		test(`a redirect says where to: ${location}`, async () => {
+			const words = await redirected(location);
+			match(words, shown);
+			ok(!words.includes("<script") && !words.includes("href"), words);
 		});
 	}
 
-	test("a forbidden address and how our resolver failed are never shown, whatever was stored", () => {
-		const forbidden = {
-			result: "forbidden-address",
-			http_status: null,
-			detail: "10.0.0.1 is private",
-		} as const;
-		const hidden = [forbidden, network("ECONNREFUSED (look-up)"), network("EREFUSED (look-up)")];
-		for (const outcome of hidden) {
-			equal(technicalDetail(outcome), null, outcome.detail ?? "");
-			ok(!/10\.0\.0\.1|REFUSED/.test(describeAttempt(outcome).advice));
-		}
-		for (const shown of ["ENOTFOUND (look-up)", "ECONNREFUSED (connect)"]) {
-			equal(technicalDetail(network(shown)), shown);
-		}
+	test("a 401 soon after the secret was replaced points to the old one; a day later it does not", async () => {
+		const DAY_MS = 86_400_000;
+		const after = (...secretsSinceMs: number[]) => describeFor(401, { secretsSinceMs });
+		match(await after(NOW_MS - 60_000, NOW_MS - 9 * DAY_MS), /replaced.*T11:59:00.*the old one/s);
+		match(await after(NOW_MS - 60_000), /issued.*T11:59:00/s);
+		equal(await after(NOW_MS - DAY_MS - 1, NOW_MS - 9 * DAY_MS), "");
+		equal(await after(NOW_MS + 1, NOW_MS - 9 * DAY_MS), "", "it was replaced only afterwards");
+		match(await after(NOW_MS + 1, NOW_MS - 1, NOW_MS - 9 * DAY_MS), /replaced/);
+		equal(await describeFor(403, { secretsSinceMs: [NOW_MS - 1] }), "");
 	});
 
-	test("an attempt itself promises nothing: only its delivery knows whether another follows", () => {
-		for (const [outcome] of cases) ok(!/again/.test(describeAttempt(outcome).advice), outcome.result);
+	test("Retry-After is named, and that it changes nothing", async () => {
+		const answer = { ...ANSWER, retryAfter: "120" };
+		match(await describeFor(503, { answer }), /Retry-After: <span[^>]*>120<.*fixed/);
+		equal(await describeFor(503), "");
+		equal(await describeFor(503, { answer: null }), "");
+		equal(await describeFor(null, { answer: null }), "");
 	});
+});
 
-	test("another try is promised while the delivery is pending, with its time, and not after the last", async () => {
-		const nowMs = Date.UTC(2026, 2, 1, 12);
-		const pending = { state: "pending", lastVerdict: "retry", dueAtMs: nowMs + 60_000 } as const;
-		const next = async (fate: DeliveryFate) => String((await describeNext(fate, nowMs)) ?? "");
-		match(await next(pending), /sent again on <time[^>]+datetime="2026-03-01T12:01:00/);
-		match(await next({ ...pending, dueAtMs: nowMs }), /again now/);
-		match(await next({ ...pending, dueAtMs: nowMs }), /again now/);
-		const ended = { ...pending, dueAtMs: null };
-		match(await next({ ...ended, state: "failed" }), /the last of 7 attempts/);
-		for (const fate of [
-			{ ...ended, state: "delivered", lastVerdict: "delivered" },
-			{ ...ended, state: "failed", lastVerdict: "refused" },
-			{ ...ended, state: "cancelled" },
-		] as const) {
-			equal(await next(fate), "");
-		}
-	});
+test("what comes next is told by the delivery: when it is sent again, or that and why it is not", async () => {
+	const pending = { state: "pending", lastVerdict: "retry", dueAtMs: NOW_MS + 60_000 } as const;
+	const next = async (fate: DeliveryFate) => String((await describeNext(fate, NOW_MS)) ?? "");
+	match(await next(pending), /sent again on <time[^>]+datetime="2026-03-01T12:01:00/);
+	match(await next({ ...pending, dueAtMs: NOW_MS }), /again now/);
+	const ended = { ...pending, dueAtMs: null };
+	match(await next({ ...ended, state: "failed" }), /the last of 7 attempts/);
+	match(await next({ ...ended, state: "failed", lastVerdict: "refused" }), /deliberate refusal.*not retry/);
+	match(await next({ ...ended, state: "failed", lastVerdict: "redirect" }), /not retried/);
+	match(await next({ ...ended, state: "failed", lastVerdict: "forbidden address" }), /not retried/);
+	equal(await next({ ...ended, state: "delivered", lastVerdict: "delivered" }), "");
+	equal(await next({ ...ended, state: "cancelled" }), "");
 });
 
 describe("the request of an attempt", () => {

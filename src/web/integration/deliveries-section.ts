@@ -6,6 +6,7 @@ import type { ListedDelivery } from "../../store/delivery-list.ts";
 import type { ListPage } from "../../store/list-page.ts";
 import { emptyState, more, padded, section } from "../components/blocks.ts";
 import {
+	attemptCount,
 	EVENT_OPTIONS,
 	lastAnswer,
 	nextAttempt,
@@ -30,7 +31,7 @@ export function deliveriesSection(view: IntegrationView): Html {
 	return section({
 		id: "deliveries",
 		title: "Postbacks sent to your shop",
-		hint: "One row a delivery, with its attempts and the last HTTP status received.",
+		hint: "One row per callback, with attempts and your server's last response.",
 		...(view.deliveries.isLive ? { actions: liveDot() } : {}),
 		body: html`${filterForm(view, isFiltered)}<div id="${DELIVERIES_TARGET}" aria-live="polite">${deliveriesTable(view)}</div>${
 			isFiltered ? null : resendAll(view)
@@ -74,7 +75,7 @@ export function deliveriesTable(view: IntegrationView): Html {
 		return notUnderstood(html`Correct it above, or <a href="${path}#deliveries">see all postbacks</a>.`);
 	}
 	return html`${dataTable<ListedDelivery>({
-		caption: "Deliveries, a row each",
+		caption: "Callbacks, one per row",
 		rows: listed.page.rows,
 		empty: emptyOf(view, listed.page),
 		stacks: true,
@@ -92,11 +93,11 @@ export function deliveriesTable(view: IntegrationView): Html {
 				cell: (row) => html`<div class="mono cell-clip" title="${row.orderId}">${row.orderId}</div>`,
 			},
 			{ title: "State", cell: (row) => html`${stateBadge(row)} ${resentMark(row.run)}` },
-			{ title: "Attempts", isNumber: true, cell: (row) => String(row.attempts) },
+			{ title: "Attempts", isNumber: true, cell: attemptCount },
 			{
 				title: "Last HTTP status",
 				isNumber: true,
-				cell: (row) => lastAnswer(row.lastHttpStatus, row.attempts),
+				cell: lastAnswer,
 			},
 			{ title: "Next attempt", cell: (row) => nextAttempt(row, nowMs) },
 			{ title: "When", cell: (row) => timeTag(row.lastAttemptAtMs ?? row.createdAtMs) },

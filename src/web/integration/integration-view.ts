@@ -3,7 +3,6 @@
 import * as z from "zod";
 import { type CallbackHealth, readCallbackHealth } from "../../callbacks/health.ts";
 import { EVENT_NAMES } from "../../domain/event-name.ts";
-import { type LastAttempt, listLastAttempts } from "../../store/attempt-list.ts";
 import type { Conversion } from "../../store/conversions.ts";
 import { findNewestTest } from "../../store/conversions.ts";
 import {
@@ -59,8 +58,6 @@ export interface IntegrationView {
 export interface TestedConversion {
 	conversion: Conversion;
 	deliveries: readonly ListedDelivery[];
-	/** The newest of each of them. */
-	lastAttempts: readonly LastAttempt[];
 }
 
 export interface DeliveryList {
@@ -122,9 +119,7 @@ function nextStep(hasKey: boolean, hasUrl: boolean, hasTest: boolean): Integrati
 async function readTest({ store: { db } }: WebDeps, programme: Programme): Promise<TestedConversion | null> {
 	const conversion = await findNewestTest(db, programme.id);
 	if (conversion === undefined) return null;
-	const deliveries = await listDeliveriesOfConversion(db, conversion.id);
-	const ids = deliveries.map(({ id }) => id);
-	return { conversion, deliveries, lastAttempts: await listLastAttempts(db, ids) };
+	return { conversion, deliveries: await listDeliveriesOfConversion(db, conversion.id) };
 }
 
 async function readDeliveries(

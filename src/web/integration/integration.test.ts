@@ -242,7 +242,7 @@ test("a delivery's page shows each attempt, and its request verifies as the shop
 		/\/programmes\/\w+\/deliveries\/dlv_\w+/.exec((await browser.open(path)).text)?.[0] ?? "";
 	const page = await browser.open(deliveryPath);
 	assert.match(page.text, /Connection refused/);
-	assert.match(page.text, /Nothing listens on that port/);
+	assert.match(page.text, /Nothing listens at the address and port/);
 	assert.match(page.text, /HTTP 401/);
 	assert.match(page.text, /look-up 1\.5 ms · connect 12 ms · TLS 20 ms · answer 31 ms/);
 	const requests = codeBlocks(page.text, /Request of attempt/);

@@ -3,7 +3,6 @@
 
 import { html } from "hono/html";
 import { type Move, REASONS, type Status } from "../../domain/conversion.ts";
-import type { LastAttempt } from "../../store/attempt-list.ts";
 import type { Conversion } from "../../store/conversions.ts";
 import type { ListedDelivery } from "../../store/delivery-list.ts";
 import { emptyState, padded, section } from "../components/blocks.ts";
@@ -60,7 +59,7 @@ export function testResult(view: IntegrationView): Html {
 				cell: (row) => html`<a href="${deliveryPath(programme.public_id, row.publicId)}">${row.event}</a>`,
 			},
 			{ title: "State", cell: (row) => stateBadge(row) },
-			{ title: "What came back", cell: (row) => whatCameBack(row, test.lastAttempts) },
+			{ title: "What came back", cell: (row) => whatCameBack(row) },
 			{ title: "Next attempt", cell: (row) => nextAttempt(row, nowMs) },
 			{ title: "When", cell: (row) => timeTag(row.lastAttemptAtMs ?? row.createdAtMs) },
 		],
@@ -68,11 +67,12 @@ export function testResult(view: IntegrationView): Html {
 }
 
 /** In one line, so that nobody has to open the delivery to know what to do. */
-function whatCameBack({ id }: ListedDelivery, lastAttempts: readonly LastAttempt[]): Content {
-	const last = lastAttempts.find(({ deliveryId }) => deliveryId === id);
-	if (last === undefined) return html`<span class="faint">—</span>`;
-	const { title, advice } = describeAttempt(last);
-	return html`${title}${advice === "" ? null : html`<span class="secondary break">${advice}</span>`}`;
+function whatCameBack({ lastHttpStatus, lastAttempt }: ListedDelivery): Content {
+	if (lastAttempt === null) {
+		return lastHttpStatus === null ? html`<span class="faint">—</span>` : `HTTP ${lastHttpStatus}`;
+	}
+	const { title, meaning, advice } = describeAttempt(lastAttempt);
+	return html`${title}<span class="secondary break">${meaning} ${advice}</span>`;
 }
 
 function adviceBefore({ url, hasSecret }: IntegrationView): Content {

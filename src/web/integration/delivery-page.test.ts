@@ -1,0 +1,167 @@
+// A delivery's page and its row in the list: what the shop answered, which status was received last, what counts.
+
+import { equal, match, ok } from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { newSecret } from "../../../test/support/rows.ts";
+import { type KeptAnswer, keepAnswer } from "../../domain/kept-answer.ts";
+import { HOUR_MS } from "../../domain/time.ts";
+import type { Outcome } from "../../domain/verdict.ts";
+import { activatePrepared, findPreparedSecret, insertSecret } from "../../store/signing-secrets.ts";
+import { runCallbacks } from "./callback-run.test-support.ts";
+import { issue, openShop, type Shop, URL_ENTERED } from "./integration-shop.test-support.ts";
+
+const ANSWER: KeptAnswer = keepAnswer({}, Buffer.from(""), false);
+const REFUSED: Outcome = { kind: "network-error", stage: "connect", code: "ECONNREFUSED" };
+const answered = (status: number): Outcome => ({ kind: "answered", status });
+
+interface Sent extends Shop {
+	/** What comes back to what is due now. */
+	send(outcome: Outcome, kept?: KeptAnswer | null): Promise<void>;
+	page(): Promise<string>;
+	/** The row of the list. */
+	row(): Promise<string>;
+}
+
+async function openSent(t: TestContext): Promise<Sent> {
+	const shop = await openShop(t);
+	const { browser, path, site, programme } = shop;
+	await issue(browser, path);
+	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
+	await browser.submit(`${path}/test`, {});
+	const delivery = await site.store.db.selectFrom("deliveries").select("public_id").executeTakeFirstOrThrow();
+	const open = async (address: string) => (await browser.open(address)).text;
+	return {
+		...shop,
+		async send(outcome, kept = null) {
+			equal((await runCallbacks(site, programme, outcome, kept)).length, 1);
+		},
+		page: () => open(`/programmes/${programme.public_id}/deliveries/${delivery.public_id}`),
+		async row() {
+			const [, list = ""] = (await open(path)).split('id="deliveries-live"');
+			return list.split("<tr").find((part) => part.includes(delivery.public_id)) ?? "";
+		},
+	};
+}
+
+test("a failed attempt shows what the shop answered, and nothing of it as markup", async (t) => {
+	const { send, page } = await openSent(t);
+	const headers = {
+		"content-type": "text/html",
+		server: "<b>nginx</b>",
+		"retry-after": '120" onload="x',
+	};
+	const body = Buffer.from('<script>alert("1")</script>\n\u202eFatal error\u0000');
+	await send(answered(503), keepAnswer(headers, body, true));
+	const text = await page();
+	match(text, /Your server says that it is not available/);
+	match(text, /What your server answered \(at most the first 2 KB are kept\)/);
+	match(text, /&lt;script&gt;alert\(&quot;1&quot;\)&lt;\/script&gt;\n\\xe2\\x80\\xaeFatal error\\x00/);
+	match(text, /<dt>Content-Type<\/dt><dd><span class="mono">text\/html</);
+	match(text, /<dt>Server<\/dt><dd><span class="mono">&lt;b&gt;nginx&lt;\/b&gt;</);
+	match(text, /Retry-After: <span[^>]*>120&quot; onload=&quot;x<[^.]*our retry times are fixed/);
+	ok(!/<script>alert|<b>nginx|" onload=/.test(text));
+});
+
+test("an answer without a body says so, and a success shows nothing of its answer", async (t) => {
+	const { send, page, site } = await openSent(t);
+	await send(answered(500), ANSWER);
+	match(await page(), /Its answer had no body/);
+	site.moveClock(HOUR_MS);
+	await send(answered(500), { ...ANSWER, isCut: true });
+	match(await page(), /did not come in time/);
+	site.moveClock(HOUR_MS);
+	await send(answered(204));
+	const [newest = ""] = (await page()).split('<section class="card" id="attempt-').slice(1);
+	match(newest, /HTTP 204/);
+	ok(!/answered|answer had/.test(newest));
+});
+
+test("a redirect shows where it leads", async (t) => {
+	const { send, page } = await openSent(t);
+	await send(answered(301), { ...ANSWER, location: "/postback/?shop=1" });
+	const text = await page();
+	match(text, /leads to <span class="mono break">https:\/\/shop\.example\/postback\/\?shop=1</);
+	match(text, /<dt>Location<\/dt><dd><span class="mono">\/postback\/\?shop=1</);
+	match(text, /It is not retried/);
+});
+
+test("the last HTTP status received stays beside what came later, in the list and on the page", async (t) => {
+	const { send, page, row, site } = await openSent(t);
+	await send(REFUSED);
+	match(await row(), /—<\/span> <span class="secondary">Connection refused</);
+	site.moveClock(HOUR_MS);
+	await send(answered(503), ANSWER);
+	match(await row(), />503</);
+	site.moveClock(HOUR_MS);
+	await send(REFUSED);
+	for (const text of [await row(), await page()]) {
+		match(text, />503 <span class="secondary">then: Connection refused</);
+	}
+	site.moveClock(3 * HOUR_MS);
+	await send(answered(204));
+	match(await row(), />204</);
+});
+
+test("an interrupted attempt is shown apart and not counted", async (t) => {
+	const { send, page, row, site, programme } = await openSent(t);
+	await send(answered(500), ANSWER);
+	const { db } = site.store;
+	const { id } = await db.selectFrom("deliveries").select("id").executeTakeFirstOrThrow();
+	const result = "interrupted" as const;
+	const now = { started_at_ms: site.deps.clock.nowMs() };
+	await db
+		.insertInto("attempts")
+		.values({ delivery_id: id, seq: 2, programme_id: programme.id, run: 1, result, ...now })
+		.execute();
+	await db.updateTable("deliveries").set({ attempts: 2, interrupted: 1 }).execute();
+	await db.updateTable("queue").set({ seq: 2 }).execute();
+	match(await row(), />1 <span class="secondary">\+1 interrupted</);
+	match(await row(), />500</);
+	site.moveClock(HOUR_MS);
+	await send(answered(500), ANSWER);
+	const text = await page();
+	match(text, /<dt>Attempts<\/dt><dd>2, and 1 interrupted, which do not count</);
+	for (const title of ["Attempt 2 of 7", "Interrupted attempt", "Attempt 1 of 7"])
+		ok(text.includes(title), title);
+	ok(!text.includes("Attempt 3 of 7"));
+});
+
+test("a 401 sends people to what their server received, and names a secret that was just replaced", async (t) => {
+	const { send, page, site, programme, path } = await openSent(t);
+	const { store } = site;
+	const nowMs = site.deps.clock.nowMs();
+	await store.db
+		.updateTable("signing_secrets")
+		.set({ activated_at_ms: nowMs - 100 * HOUR_MS })
+		.execute();
+	await store.transact(async (trx) => {
+		await insertSecret(trx, newSecret(programme.id, { activated_at_ms: null }));
+		const prepared = await findPreparedSecret(trx, programme.id);
+		ok(prepared);
+		await activatePrepared(trx, prepared, nowMs);
+	});
+	site.moveClock(HOUR_MS);
+	await send(answered(401), { ...ANSWER, body: '{"error":"invalid signature"}' });
+	const text = await page();
+	match(
+		text,
+		/The signing secret was replaced shortly before.*your server may still check with the old one/s,
+	);
+	match(text, /Paste what your server received \(path, headers and raw body/);
+	match(text, new RegExp(`href="${path}/signature">Check what your server received`));
+	ok(!text.includes("Check this signature"));
+	match(text, /We take it as a deliberate refusal and do not retry/);
+});
+
+test("Resend asks for attention where something failed, and only there", async (t) => {
+	const { send, page, browser, programme, site } = await openSent(t);
+	await send(answered(404), ANSWER);
+	site.moveClock(1_000);
+	const failed = await page();
+	match(failed, /class="button button-primary"[^>]*>Resend</);
+	const [address = ""] = /\/programmes\/\w+\/deliveries\/dlv_\w+\/resend/.exec(failed) ?? [];
+	ok(address.includes(programme.public_id));
+	await browser.submit(address, {});
+	await send(answered(204));
+	match(await page(), /class="button"[^>]*>Resend</);
+});
