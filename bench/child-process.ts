@@ -13,11 +13,19 @@ export async function runChild<Answer>(script: string, args: readonly string[]):
 		stdio: ["ignore", "pipe", "inherit"],
 		timeout: CHILD_TIMEOUT_MS,
 	});
+	endWithUs(child);
 	const chunks: Buffer[] = [];
 	child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
 	const [code] = await once(child, "close");
 	if (code !== 0) throw new Error(`${script} ended with ${code}`);
 	return JSON.parse(Buffer.concat(chunks).toString("utf8"));
+}
+
+/** A run that is broken off leaves nothing behind. */
+export function endWithUs(child: ChildProcess): void {
+	const end = (): void => void child.kill("SIGKILL");
+	process.once("exit", end);
+	child.once("exit", () => process.off("exit", end));
 }
 
 export async function endChild(child: ChildProcess, signal: NodeJS.Signals = "SIGTERM"): Promise<void> {

@@ -2,6 +2,7 @@
 // best of the rounds. Prints the table and writes bench/results/latest.json. Loopback only, bounded in count.
 
 import { mkdirSync, writeFileSync } from "node:fs";
+import { endInOrder } from "../test/support/end-in-order.ts";
 import { describeMachine, machineLine } from "./machine.ts";
 import { formatTable, type NamedFigure } from "./table.ts";
 import { openTools } from "./tools.ts";
@@ -30,6 +31,7 @@ async function main(words: readonly string[]): Promise<number> {
 		process.stderr.write(`There is no ${unknown.join(", ")}.\n\n${HELP}\n`);
 		return 2;
 	}
+	endInOrder();
 	const wanted = WORKLOADS.filter(({ name }) => names.length === 0 || names.includes(name));
 	return runAll(wanted, words.includes("--short") ? "short" : "full");
 }

@@ -7,7 +7,7 @@ import { existsSync, mkdtempSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
 import { freePort } from "../test/support/postgres.ts";
-import { endChild } from "./child-process.ts";
+import { endChild, endWithUs } from "./child-process.ts";
 
 const START_TIMEOUT_MS = 30_000;
 
@@ -36,8 +36,7 @@ export async function withRedis<Answer>(
 		"maxmemory-policy noeviction",
 	];
 	const child = spawn(program, ["-"], { stdio: ["pipe", "pipe", "inherit"] });
-	const endWithUs = (): void => void child.kill("SIGKILL");
-	process.once("exit", endWithUs);
+	endWithUs(child);
 	try {
 		child.stdin.end(`${settings.join("\n")}\n`);
 		const signal = AbortSignal.timeout(START_TIMEOUT_MS);
@@ -50,6 +49,5 @@ export async function withRedis<Answer>(
 		return await work(`redis://:${password}@127.0.0.1:${port}`);
 	} finally {
 		await endChild(child);
-		process.off("exit", endWithUs);
 	}
 }

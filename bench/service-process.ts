@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { endChild } from "./child-process.ts";
+import { endChild, endWithUs } from "./child-process.ts";
 import { BENCH_SEALING_KEY } from "./seed-shops.ts";
 
 export interface ServiceProcess {
@@ -50,9 +50,7 @@ export async function startService({
 		env,
 		stdio: ["ignore", "pipe", "inherit"],
 	});
-	// A run that is broken off leaves nothing behind.
-	const endWithUs = (): void => void child.kill("SIGKILL");
-	process.once("exit", endWithUs);
+	endWithUs(child);
 	try {
 		const lines = createInterface({ input: child.stdout });
 		const signal = AbortSignal.timeout(START_TIMEOUT_MS);
@@ -65,10 +63,7 @@ export async function startService({
 			pid: child.pid ?? 0,
 			url,
 			metrics: () => readMetrics(`${metricsUrl}/metrics`),
-			async stop() {
-				await endChild(child);
-				process.off("exit", endWithUs);
-			},
+			stop: () => endChild(child),
 		};
 	} catch (error) {
 		await endChild(child, "SIGKILL");

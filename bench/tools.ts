@@ -29,6 +29,8 @@ const POSTGRES_SETTINGS = {
 
 export function openTools(say: (line: string) => void): Tools {
 	const folder = mkdtempSync(join(tmpdir(), "ringback-bench-"));
+	const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
+	process.once("exit", removeFolder);
 	let opening: Promise<PostgresServer> | null = null;
 	let version: string | null = null;
 	let receiver: Promise<Receiver> | null = null;
@@ -61,7 +63,8 @@ export function openTools(say: (line: string) => void): Tools {
 		async close() {
 			await (await receiver)?.stop();
 			await (await opening)?.stop();
-			rmSync(folder, { recursive: true, force: true });
+			removeFolder();
+			process.off("exit", removeFolder);
 		},
 	};
 }

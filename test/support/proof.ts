@@ -2,6 +2,7 @@
 // runs, one summary line with its counts, and on the first broken promise what is needed to replay it.
 
 import { type Command, describeCommand, EXIT, parseOptions } from "../../src/cli/command.ts";
+import { endInOrder } from "./end-in-order.ts";
 
 export interface Proof {
 	/** As typed behind `npm run`. */
@@ -82,16 +83,6 @@ function isWithin(text: string, { least = 0, most = Number.POSITIVE_INFINITY }: 
 function describeBounds(name: string, { least = 0, most }: ProofOption, text: string): string {
 	const bounds = most === undefined ? `, ${least} or more` : ` from ${least} to ${most}`;
 	return `--${name} must be a whole number${bounds}; "${text}" is not.`;
-}
-
-/** Broken off by hand it still exits, and does not just vanish: what it started hears of that and ends too. */
-function endInOrder(): void {
-	for (const [signal, code] of [
-		["SIGINT", 130],
-		["SIGTERM", 143],
-	] as const) {
-		process.once(signal, () => process.exit(code));
-	}
 }
 
 function asCommand({ name, summary, options }: Proof): Command {
