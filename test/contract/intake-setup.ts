@@ -1,0 +1,135 @@
+// A shop whose calls a test sends so that they are stored together: both lines of the intake are kept busy meanwhile.
+
+import { equal } from "node:assert/strict";
+import { type Answered, makeShop, read } from "../../src/api/test-shop.test-support.ts";
+import { type AllDeps, createApp } from "../../src/app.ts";
+import { createRandom } from "../../src/outside/random.ts";
+import { LOCK_WAITS_MS, type Store } from "../../src/store/store.ts";
+import { makeAppDeps } from "../support/app-deps.ts";
+import { createClock } from "../support/clock.ts";
+import type { SuiteDatabase } from "../support/databases.ts";
+import { createLog } from "../support/log.ts";
+import { type Credentials, signedRequest } from "../support/signed-request.ts";
+
+/** Until a call in process waits to be stored. */
+const YIELDS = 10;
+const [FIRST_WAIT_MS] = LOCK_WAITS_MS;
+const nothing = async (): Promise<void> => undefined;
+
+export function createIntakeSetup(database: SuiteDatabase) {
+	const clock = createClock();
+
+	/** Counts its transactions, and does what is planted instead of one or after it. */
+	function watch(store: Store) {
+		const watched = { transactions: 0, before: nothing, after: nothing };
+		const transact: Store["transact"] = async (work, options) => {
+			watched.transactions++;
+			// What is tried again waits for locks less long, and for nothing here.
+			if (options?.maxLockWaitMs === FIRST_WAIT_MS) await watched.before();
+			const done = await store.transact(work, options);
+			await watched.after();
+			return done;
+		};
+		return { watched, store: { ...store, transact } };
+	}
+
+	async function openShop(options: { parksPixels?: boolean; over?: Store; stopSignal?: AbortSignal } = {}) {
+		const { watched, store } = watch(options.over ?? database.store);
+		const parts = makeAppDeps({ store, clock, random: createRandom(), log: createLog() });
+		const deps: AllDeps = { ...parts, stopSignal: options.stopSignal };
+		const { programme, credentials } = await makeShop(deps, options);
+		const other = await makeShop(deps);
+		const app = createApp(deps);
+		const send = (request: Request) => sendTo(app, request);
+		await identify();
+		await send(pixel(programme.public_id, ""));
+		await database.store.db.deleteFrom("inbound_calls").execute();
+		watched.transactions = 0;
+
+		/** Who they are is read now: from here on no call waits for that. */
+		async function identify(): Promise<void> {
+			for (const known of [credentials, other.credentials]) {
+				await send(signedRequest("GET", "/v1/conversions", known, { nowMs: clock.nowMs() }));
+			}
+		}
+
+		/** Both lines are busy while these come, one after the other: then they are one batch, in this order. */
+		async function sendTogether(requests: readonly Request[]): Promise<Answered[]> {
+			const lines = await makeBusy();
+			const sent = await oneByOne(requests);
+			await lines.setFree();
+			return Promise.all(sent.map((answer) => answer()));
+		}
+
+		/** From now on whoever comes has to wait, until both lines are free; `before` is for the transactions that follow. */
+		async function makeBusy() {
+			const gate = Promise.withResolvers<void>();
+			watched.before = () => gate.promise;
+			watched.transactions = 0;
+			const busy = await oneByOne(["busy-1", "busy-2"].map((orderId) => sale(other.credentials, orderId)));
+			equal(watched.transactions, 2);
+			return {
+				async setFree(before = nothing): Promise<Answered[]> {
+					watched.before = before;
+					watched.transactions = 0;
+					gate.resolve();
+					return Promise.all(busy.map((answer) => answer()));
+				},
+			};
+		}
+
+		async function oneByOne(requests: readonly Request[]): Promise<(() => Promise<Answered>)[]> {
+			const sent: (() => Promise<Answered>)[] = [];
+			for (const request of requests) {
+				const answer = send(request);
+				sent.push(() => answer);
+				for (let yields = 0; yields < YIELDS; yields++) await clock.yieldLoop();
+			}
+			return sent;
+		}
+
+		return { programme, credentials, other, watched, send, identify, sendTogether, makeBusy, oneByOne };
+	}
+
+	async function sendTo(app: ReturnType<typeof createApp>, request: Request): Promise<Answered> {
+		const response = await app.request(request);
+		if (response.headers.get("content-type") !== "image/gif") return read(response);
+		return { status: response.status, headers: response.headers, json: {} };
+	}
+
+	function post(credentials: Credentials, target: string, body: object, nonce?: string): Request {
+		const named = nonce === undefined ? {} : { nonce };
+		return signedRequest("POST", target, credentials, { body, nowMs: clock.nowMs(), ...named });
+	}
+
+	const sale = (credentials: Credentials, orderId: string, basketValue = "100.00") =>
+		post(credentials, "/v1/conversions", { orderId, basketValue });
+	const approval = (credentials: Credentials, orderId: string) =>
+		post(credentials, "/v1/approvals", { orderId });
+	const bulk = (credentials: Credentials, name: string, items: number) =>
+		post(credentials, "/v1/conversions/batch", {
+			items: Array.from({ length: items }, (_, n) => ({ orderId: `${name}-${n}`, basketValue: "1.00" })),
+		});
+	const pixel = (programId: string, orderId: string) =>
+		new Request(`http://localhost/pixel/${programId}.gif?orderId=${orderId}&basketValue=90.00`);
+
+	async function logged(programmeId: number) {
+		const rows = database.store.db.selectFrom("inbound_calls").selectAll();
+		return rows.where("programme_id", "=", programmeId).orderBy("id").execute();
+	}
+
+	async function eventsOf(programmeId: number) {
+		const events = database.store.db
+			.selectFrom("events")
+			.innerJoin("conversions", "conversions.id", "events.conversion_id")
+			.select(["conversions.order_id", "events.name"]);
+		return events.where("conversions.programme_id", "=", programmeId).orderBy("events.id").execute();
+	}
+
+	return { clock, openShop, sendTo, post, sale, approval, bulk, pixel, logged, eventsOf };
+}
+
+/** How a call ended. */
+export function word({ json }: Answered): string | undefined {
+	return json.outcome ?? json.code;
+}

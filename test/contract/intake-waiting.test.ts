@@ -1,0 +1,169 @@
+// Whose call is stored when not all can be at once, on both databases: shops take turns, nobody waits for too long, and a
+// row that somebody holds is one shop's trouble.
+
+import { deepEqual, equal } from "node:assert/strict";
+import { test } from "node:test";
+import { sql } from "kysely";
+import {
+	HELD_MS,
+	MAX_BATCH_REQUESTS,
+	MAX_WAIT_MS,
+	MAX_WAIT_WHILE_STOPPING_MS,
+	WAITING_ROOM,
+} from "../../src/api/intake.ts";
+import { LATE_MS } from "../../src/api/pixel-limits.ts";
+import type { Answered } from "../../src/api/test-shop.test-support.ts";
+import { settle } from "../support/clock.ts";
+import { eachDatabase } from "../support/databases.ts";
+import { createIntakeSetup, word } from "./intake-setup.ts";
+
+eachDatabase("calls that wait to be stored", (database) => {
+	const { clock, openShop, sale, approval, bulk, eventsOf } = createIntakeSetup(database);
+
+	test("a shop that fills all places it may have leaves room for the others, and what was answered is stored", async () => {
+		const { programme, credentials, other, send, makeBusy } = await openShop();
+		const lines = await makeBusy();
+		const surplus = 7;
+		const calls = Array.from({ length: WAITING_ROOM.single.ofProgramme + surplus }, (_, n) =>
+			send(sale(credentials, `A-${n}`)),
+		);
+		const refused = await Promise.race(calls);
+		deepEqual([refused.status, word(refused), refused.headers.get("retry-after")], [503, "unavailable", "5"]);
+		const another = send(sale(other.credentials, "B-1"));
+		await settle();
+		await lines.setFree();
+		equal(word(await another), "RECORDED");
+		const answers = await Promise.all(calls);
+		const taken = answers.filter((answer) => word(answer) === "RECORDED").length;
+		equal(taken, WAITING_ROOM.single.ofProgramme);
+		equal(answers.filter((answer) => word(answer) === "unavailable").length, surplus);
+		equal((await eventsOf(programme.id)).length, taken);
+	});
+
+	test("shops take turns: whoever has much waiting keeps nobody out of the next batch", async () => {
+		const { credentials, other, watched, makeBusy, oneByOne } = await openShop();
+		const lines = await makeBusy();
+		const many = await oneByOne(
+			Array.from({ length: MAX_BATCH_REQUESTS + 10 }, (_, n) => sale(credentials, `A-${n}`)),
+		);
+		const [one = nobody] = await oneByOne([sale(other.credentials, "B-1")]);
+		const gate = Promise.withResolvers<void>();
+		await lines.setFree(async () => {
+			if (watched.transactions > 1) await gate.promise;
+		});
+		// Of both shops what came first is in the first batch, and the rest is held.
+		equal(word((await many[0]?.()) ?? (await nobody())), "RECORDED");
+		equal(word(await one()), "RECORDED");
+		equal(await isAnswered(many.at(-1)), false);
+		gate.resolve();
+		deepEqual([...new Set((await Promise.all(many.map((answer) => answer()))).map(word))], ["RECORDED"]);
+	});
+
+	test("of a shop one bulk call is at work and few wait; the calls of others go with it", async () => {
+		const { credentials, other, watched, makeBusy, oneByOne } = await openShop();
+		const items = Math.floor(WAITING_ROOM.bulk.ofProgramme / 2);
+		const lines = await makeBusy();
+		const [first, second, third] = await oneByOne(
+			["K", "L", "M"].map((name) => bulk(credentials, name, items)),
+		);
+		const others = await oneByOne(["B-1", "B-2"].map((orderId) => sale(other.credentials, orderId)));
+		await clock.moveBy(LATE_MS);
+		equal((await third?.())?.status, 503);
+		const gate = Promise.withResolvers<void>();
+		await lines.setFree(() => gate.promise);
+		await settle();
+		equal(watched.transactions, 1, "the second is not at work beside the first");
+		gate.resolve();
+		for (const answer of others) equal(word(await answer()), "RECORDED");
+		for (const answer of [first, second]) equal((await answer?.())?.status, 200);
+		equal(watched.transactions, 2, "and not in its batch, as the calls of others are");
+	});
+
+	test("whoever waits for too long is told to come again, and nothing of it is stored", async () => {
+		const { programme, credentials, send, makeBusy, oneByOne } = await openShop();
+		const lines = await makeBusy();
+		const request = sale(credentials, "A-1");
+		const again = request.clone();
+		const [waiting = nobody] = await oneByOne([request]);
+		await clock.moveBy(MAX_WAIT_MS - 1);
+		equal(await isAnswered(waiting), false);
+		const [later = nobody] = await oneByOne([sale(credentials, "A-2")]);
+		await clock.moveBy(1);
+		await lines.setFree();
+		const { status, headers } = await waiting();
+		deepEqual([status, headers.get("retry-after")], [503, "5"]);
+		equal(word(await later()), "RECORDED");
+		equal((await eventsOf(programme.id)).length, 1);
+		equal(word(await send(again)), "RECORDED", "its nonce is not spent");
+	});
+
+	test("a service that stops stores what is at work and tells those who wait to come again", async () => {
+		const stopping = new AbortController();
+		const { credentials, makeBusy, oneByOne } = await openShop({ stopSignal: stopping.signal });
+		const lines = await makeBusy();
+		const waiting = await oneByOne(["A-1", "A-2"].map((orderId) => sale(credentials, orderId)));
+		stopping.abort();
+		await settle();
+		equal(await isAnswered(waiting[0]), false, "they have a moment to get their turn");
+		await clock.moveBy(MAX_WAIT_WHILE_STOPPING_MS);
+		const atWork = await lines.setFree();
+		deepEqual(atWork.map(word), ["RECORDED", "RECORDED"]);
+		const told = await Promise.all(waiting.map((answer) => answer()));
+		deepEqual(
+			told.map(({ status }) => status),
+			[503, 503],
+		);
+	});
+
+	if (database.kind === "PostgreSQL") {
+		test("a row that somebody holds costs others a moment, and then nothing", async () => {
+			const { credentials, other, watched, send, identify, ...shop } = await openShop();
+			const { sendTogether, makeBusy, oneByOne } = shop;
+			for (const known of [credentials, other.credentials]) await send(sale(known, "known"));
+			await send(sale(credentials, "held"));
+			await identify();
+			const free = Promise.withResolvers<void>();
+			const isHeld = Promise.withResolvers<void>();
+			const holding = database.rival.transact(async (trx) => {
+				await sql`select 1 from conversions where order_id = 'held' for update`.execute(trx);
+				isHeld.resolve();
+				await free.promise;
+			});
+			await isHeld.promise;
+			try {
+				const answers = await sendTogether([
+					...Array.from({ length: 3 }, () => approval(credentials, "held")),
+					sale(other.credentials, "B-1"),
+					approval(other.credentials, "known"),
+				]);
+				deepEqual(answers.map(word), [...Array(3).fill("unavailable"), "RECORDED", "APPROVED"]);
+				equal(answers[0]?.headers.get("retry-after"), "5");
+				equal(watched.transactions, 1 + 2 + 1, "together, each shop, one call alone");
+
+				// For a while that shop goes by itself, and takes one line at most.
+				const lines = await makeBusy();
+				const [again = nobody] = await oneByOne([approval(credentials, "held")]);
+				const [another = nobody] = await oneByOne([sale(other.credentials, "B-2")]);
+				await lines.setFree();
+				equal(word(await another()), "RECORDED");
+				equal(await isAnswered(again), false);
+				equal(word(await again()), "unavailable");
+			} finally {
+				free.resolve();
+				await holding;
+			}
+			await clock.moveBy(HELD_MS);
+			equal(word(await send(approval(credentials, "held"))), "APPROVED");
+		});
+	}
+});
+
+async function nobody(): Promise<Answered> {
+	throw new Error("a call that was never sent");
+}
+
+async function isAnswered(answer: (() => Promise<Answered>) | undefined): Promise<boolean> {
+	const not = Symbol();
+	await settle();
+	return (await Promise.race([answer?.(), not])) !== not;
+}
