@@ -18,6 +18,8 @@ const PLAIN = {
 };
 /** What a request may take to cross the loopback on a busy machine; never waited for in full. */
 const SOON_MS = 10_000;
+/** On a busy machine; less than the five seconds that somebody who is being answered has. */
+const AT_ONCE_MS = 4_000;
 
 test("answers at the address it gives, on a free port when asked for one", async (t) => {
 	const server = await open(t, () => new Response("here"));
@@ -66,9 +68,8 @@ test("close answers what has been asked, hangs up, and takes nothing new", async
 	const answer = await answered;
 	const text = Buffer.concat(await answer.toArray()).toString();
 	deepEqual([answer.statusCode, text], [200, "late, but here"]);
-	const before = performance.now();
-	await within(SOON_MS, closed);
-	ok(performance.now() - before < 2_000, "a client that keeps its connection does not hold it open");
+	// A client that keeps its connection does not hold it open.
+	await within(AT_ONCE_MS, closed);
 });
 
 test("close hangs up on idle connections at once", async (t) => {
@@ -78,7 +79,7 @@ test("close hangs up on idle connections at once", async (t) => {
 	await new Promise<void>((resolve, reject) => {
 		get(server.url, { agent }, (answer) => answer.resume().on("end", resolve)).on("error", reject);
 	});
-	await within(2_000, server.close());
+	await within(AT_ONCE_MS, server.close());
 });
 
 test("close waits five seconds for somebody who does not finish asking, and no longer", async (t) => {

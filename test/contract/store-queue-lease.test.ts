@@ -54,7 +54,7 @@ eachDatabase("an engine's lease", (database) => {
 		equal((await look(START_MS)).waiting, 0, "a lane that somebody has does not wait");
 	});
 
-	test("an engine that ends while somebody writes one of its lanes has lapsed at once", async () => {
+	test("an engine that ends with a lane it could not pass on has lapsed at once, and is taken over", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		await addDelivery(store, programme);

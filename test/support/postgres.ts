@@ -2,7 +2,7 @@
 // bare binaries, because the EmbeddedPostgres class adds an account to the system when it runs as root.
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import { once } from "node:events";
 import { chownSync, closeSync, mkdtempSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -38,6 +38,8 @@ export interface PostgresOptions {
 const START_TIMEOUT_MS = 30_000;
 const START_POLL_MS = 25;
 const LOG_TAIL_LINES = 40;
+const PORTS: readonly [from: number, below: number] = [10_000, 32_000];
+const PORT_TRIES = 100;
 
 const DEFAULT_SETTINGS = {
 	listen_addresses: "127.0.0.1",
@@ -160,12 +162,22 @@ function hasEnded(server: ChildProcess): boolean {
 	return server.exitCode !== null || server.signalCode !== null;
 }
 
+/**
+ * Below those that systems give to whoever connects: such a one could be taken by anybody between our look and the
+ * server's start, and again while it restarts.
+ */
 export async function freePort(): Promise<number> {
-	const probe = createServer().listen(0, "127.0.0.1");
-	await once(probe, "listening");
-	const address = probe.address();
-	probe.close();
-	await once(probe, "close");
-	if (address === null || typeof address === "string") throw new Error("no free port");
-	return address.port;
+	for (let tried = 0; tried < PORT_TRIES; tried++) {
+		const port = randomInt(...PORTS);
+		const probe = createServer().listen(port, "127.0.0.1");
+		const isFree = await once(probe, "listening").then(
+			() => true,
+			() => false,
+		);
+		if (!isFree) continue;
+		probe.close();
+		await once(probe, "close");
+		return port;
+	}
+	throw new Error("no free port");
 }
