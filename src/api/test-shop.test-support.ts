@@ -5,7 +5,7 @@ import type { TestContext } from "node:test";
 import { makeAppDeps } from "../../test/support/app-deps.ts";
 import { addAccount } from "../../test/support/shop-account.ts";
 import { type CallOptions, type Credentials, signedRequest } from "../../test/support/signed-request.ts";
-import { createSqliteDatabase } from "../../test/support/sqlite-database.ts";
+import { createMigratedSqlite } from "../../test/support/sqlite-database.ts";
 import type { AccountsDeps } from "../accounts/deps.ts";
 import { type AllDeps, createApp } from "../app.ts";
 import { createRandom } from "../outside/random.ts";
@@ -50,10 +50,9 @@ export async function openTestShop(
 	t: TestContext,
 	options: { parksPixels?: boolean; currency?: string; change?: (deps: AppDeps) => Partial<AppDeps> } = {},
 ): Promise<TestShop> {
-	const database = createSqliteDatabase();
+	const database = await createMigratedSqlite();
 	t.after(database.remove);
 	const store = database.open();
-	await store.migrate(START_MS);
 	let nowMs = START_MS;
 	const complaints: object[] = [];
 	const log: Log = {

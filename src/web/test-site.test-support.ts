@@ -8,7 +8,7 @@ import { createLog, type KeptLog } from "../../test/support/log.ts";
 import "../../test/support/quick-passwords.ts";
 import { makeAppDeps, SOUND_INSTALLATION } from "../../test/support/app-deps.ts";
 import { newProgramme } from "../../test/support/rows.ts";
-import { createSqliteDatabase } from "../../test/support/sqlite-database.ts";
+import { createMigratedSqlite } from "../../test/support/sqlite-database.ts";
 import { acceptLink } from "../accounts/accept-link.ts";
 import { createAuth } from "../accounts/auth.ts";
 import { createInstallationWatch } from "../accounts/installation-watch.ts";
@@ -66,10 +66,9 @@ export interface TestSite {
 }
 
 export async function openTestSite(t: TestContext, options: SiteOptions = {}): Promise<TestSite> {
-	const database = createSqliteDatabase();
+	const database = await createMigratedSqlite();
 	t.after(database.remove);
 	const store = database.open();
-	await store.migrate(START_MS);
 	return createTestSite(store, options);
 }
 

@@ -12,7 +12,7 @@ import { pruneAttempts, pruneInboundCalls, pruneNonces } from "../../src/store/p
 import type { Db, PartitionedTable, Partitions, Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import type { TestDatabase } from "../support/sqlite-database.ts";
-import { createTestDatabase } from "../support/test-database.ts";
+import { createMigratedDatabase } from "../support/test-database.ts";
 
 const TABLES = ["attempts", "inbound_calls", "nonces"] as const;
 const KEPT_DAYS = 180;
@@ -23,9 +23,8 @@ describe("partitions (PostgreSQL)", () => {
 	let store: Store;
 	let rival: Store;
 	before(async () => {
-		database = await createTestDatabase("PostgreSQL");
+		database = await createMigratedDatabase("PostgreSQL");
 		[store, rival] = [database.open(), database.open()];
-		await store.migrate(START_MS);
 	});
 	beforeEach(async () => {
 		for (const table of TABLES) {

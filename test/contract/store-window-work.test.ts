@@ -12,7 +12,7 @@ import { createClock, START_MS } from "../support/clock.ts";
 import { plansOf } from "../support/query-plan.ts";
 import { addProgramme, newConversion } from "../support/rows.ts";
 import type { TestDatabase } from "../support/sqlite-database.ts";
-import { createTestDatabase } from "../support/test-database.ts";
+import { createMigratedDatabase } from "../support/test-database.ts";
 
 const FINISHED_ROWS = 5_000;
 const OPEN_ROWS = 15_000;
@@ -33,9 +33,8 @@ describe("windows that end, on PostgreSQL", () => {
 	let store: Store;
 
 	before(async () => {
-		database = await createTestDatabase("PostgreSQL");
+		database = await createMigratedDatabase("PostgreSQL");
 		store = database.open();
-		await store.migrate(START_MS);
 		// Only the test analyses.
 		await sql`alter table conversions set (autovacuum_enabled = false)`.execute(store.db);
 	});

@@ -5,7 +5,7 @@ import type { Service } from "../../src/service.ts";
 import type { Notice } from "../../src/store/notices.ts";
 import { findPersonByEmail, type Person } from "../../src/store/people.ts";
 import type { Store } from "../../src/store/store.ts";
-import { createClock, type MovableClock } from "../support/clock.ts";
+import { createClock, type MovableClock, START_MS } from "../support/clock.ts";
 import type { KeptLog } from "../support/log.ts";
 import { type MailServer, startMailServer } from "../support/mail-server.ts";
 import { prepareService } from "../support/open-service.ts";
@@ -22,7 +22,7 @@ export interface Setup {
 	mail: MailServer;
 	/** Of a service that is started; before that, and after it stopped, there is none. */
 	service(): Service;
-	/** A store of the test's own, migrated. */
+	/** A store of the test's own. */
 	store: Store;
 	start(options?: { withoutMail?: boolean; withoutPublicUrl?: boolean }): Promise<void>;
 	stop(): Promise<void>;
@@ -39,6 +39,8 @@ export interface Setup {
 
 /** Of the clock, for each millisecond of waiting. */
 const LATER_TICK_MS = 100;
+/** Quarters of an hour go by in every test. Below the half minute after which the engine's lease would lapse. */
+const LEAP_MS = 20_000;
 
 /** With a service that is started. */
 export async function startSetup(
@@ -46,7 +48,7 @@ export async function startSetup(
 	kind: DatabaseKind,
 	options?: Parameters<Setup["start"]>[0],
 ): Promise<Setup> {
-	const clock = createClock();
+	const clock = createClock(START_MS, { leapMs: LEAP_MS });
 	// Undone from the last to the first: a database goes only when nobody is connected any more.
 	const opened = new AsyncDisposableStack();
 	t.after(() => opened.disposeAsync());
@@ -55,7 +57,6 @@ export async function startSetup(
 	const prepared = await prepareService({ database: kind, clock, trustedCa: shop.caPem });
 	opened.defer(prepared.close);
 	const store = prepared.database.open();
-	await store.migrate(clock.nowMs());
 	let orders = 0;
 
 	const setup: Setup = {

@@ -48,11 +48,24 @@ test("a cancelled timer does not fire, and the clock does not go back", async ()
 });
 
 test("a clock that leaps shows everything that fires the time of its arrival", async () => {
-	const clock = createClock(START_MS, { leaps: true });
+	const clock = createClock(START_MS, { leapMs: Number.POSITIVE_INFINITY });
 	const fired: number[] = [];
 	clock.after(20, () => fired.push(clock.nowMs() - START_MS));
 	clock.after(10, () => fired.push(clock.nowMs() - START_MS));
 	clock.after(31, () => fired.push(clock.nowMs() - START_MS));
 	await clock.moveBy(30);
 	deepEqual(fired, [30, 30]);
+});
+
+test("a clock that leaps by so much at a time gets there in so many leaps", async () => {
+	const clock = createClock(START_MS, { leapMs: 10 });
+	const fired: number[] = [];
+	const tick = () => {
+		fired.push(clock.nowMs() - START_MS);
+		clock.after(4, tick);
+	};
+	clock.after(4, tick);
+	await clock.moveBy(25);
+	deepEqual(fired, [10, 20, 25]);
+	equal(clock.nowMs(), START_MS + 25);
 });

@@ -23,13 +23,13 @@ interface Timer {
 
 export interface ClockOptions {
 	/**
-	 * What was to fire in between fires late, as on a machine that was suspended. Without it a timer sees the time it
-	 * was set for; but walking through a day of the engine's polls takes seconds.
+	 * How far it leaps at a time: what was to fire in between fires late, as on a machine that was suspended. Without it
+	 * a timer sees the time it was set for; but walking through a day of the engine's polls takes seconds.
 	 */
-	leaps?: boolean;
+	leapMs?: number;
 }
 
-export function createClock(startMs: number = START_MS, { leaps = false }: ClockOptions = {}): MovableClock {
+export function createClock(startMs: number = START_MS, { leapMs = 0 }: ClockOptions = {}): MovableClock {
 	// In the order of setting, so that among equal times the first set fires first.
 	const timers = new Set<Timer>();
 	let nowMs = startMs;
@@ -37,8 +37,15 @@ export function createClock(startMs: number = START_MS, { leaps = false }: Clock
 	async function moveTo(atMs: number): Promise<void> {
 		if (atMs < nowMs) throw new RangeError(`the clock is at ${nowMs} and cannot go back to ${atMs}`);
 		await settle();
+		if (leapMs === 0) return walkTo(atMs);
 		// Others may have moved it on meanwhile.
-		if (leaps) nowMs = Math.max(nowMs, atMs);
+		do {
+			nowMs = Math.max(nowMs, Math.min(atMs, nowMs + leapMs));
+			await walkTo(nowMs);
+		} while (nowMs < atMs);
+	}
+
+	async function walkTo(atMs: number): Promise<void> {
 		const next = () => firstUntil(timers, Math.max(nowMs, atMs));
 		for (let timer = next(); timer !== undefined; timer = next()) {
 			timers.delete(timer);

@@ -3,9 +3,8 @@
 
 import { after, before, describe } from "node:test";
 import type { Store } from "../../src/store/store.ts";
-import { START_MS } from "./clock.ts";
 import type { TestDatabase } from "./sqlite-database.ts";
-import { createTestDatabase, DATABASE_KINDS, type DatabaseKind } from "./test-database.ts";
+import { createMigratedDatabase, DATABASE_KINDS, type DatabaseKind } from "./test-database.ts";
 
 /** What a suite gets; all but the kind is there from the first test on, and `store` is migrated. */
 export interface SuiteDatabase {
@@ -26,10 +25,9 @@ export function eachDatabase(title: string, define: (database: SuiteDatabase) =>
 			let store: Store | undefined;
 			let rival: Store | undefined;
 			before(async () => {
-				database = await createTestDatabase(kind);
+				database = await createMigratedDatabase(kind);
 				store = database.open();
 				rival = kind === "SQLite" ? store : database.open();
-				await store.migrate(START_MS);
 			});
 			after(() => database?.remove());
 			define({

@@ -9,7 +9,7 @@ import { openWorkplace, type Workplace } from "../../src/service/workplace.ts";
 import { type Service, startService } from "../../src/service.ts";
 import { createLog, type KeptLog } from "./log.ts";
 import type { TestDatabase } from "./sqlite-database.ts";
-import { createTestDatabase, type DatabaseKind } from "./test-database.ts";
+import { createMigratedDatabase, type DatabaseKind } from "./test-database.ts";
 
 /** Environment variables. */
 export type Settings = Readonly<Record<string, string>>;
@@ -55,7 +55,7 @@ export async function openService(options: ServiceOptions = {}): Promise<OpenedS
 /** The same, not started yet. */
 export async function prepareService(options: ServiceOptions = {}): Promise<OpenedService> {
 	const { database: kind = "SQLite", clock, trustedCa = null, settings: first = {} } = options;
-	const database = await createTestDatabase(kind);
+	const database = await createMigratedDatabase(kind);
 	const log = createLog();
 	const outside = clock === undefined ? { log } : { clock, log };
 	const secretKey = randomBytes(32).toString("hex");

@@ -10,7 +10,8 @@ import {
 import { createDatabase, dropDatabase } from "./postgres-admin.ts";
 
 export interface PostgresAtHand {
-	createDatabase(): Promise<PostgresDatabase>;
+	/** Empty, or a copy of a template on the server of the test run. */
+	createDatabase(template?: string): Promise<PostgresDatabase>;
 	/** Only what was started here. */
 	stop(): Promise<void>;
 }
@@ -31,10 +32,10 @@ export function createPostgresAtHand(options: PostgresOptions = {}): PostgresAtH
 		return (await ownServer).url();
 	}
 	return {
-		async createDatabase() {
+		async createDatabase(template) {
 			const adminUrl = await serverUrl();
 			const name = `ringback_${randomBytes(6).toString("hex")}`;
-			const url = await createDatabase(adminUrl, name);
+			const url = await createDatabase(adminUrl, name, template);
 			return { url, drop: () => dropDatabase(adminUrl, name) };
 		},
 		stop: async () => (await ownServer)?.stop(),

@@ -46,7 +46,7 @@ export function eachService(
 }
 
 class RunningServiceOf implements RunningService {
-	readonly clock = createClock(START_MS, { leaps: true });
+	readonly clock = createClock(START_MS, { leapMs: Number.POSITIVE_INFINITY });
 	readonly received: ReceivedCallback[] = [];
 	brand = "Service";
 	readonly #kind: DatabaseKind;

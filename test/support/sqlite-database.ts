@@ -2,11 +2,15 @@
 // else, and loading PostgreSQL's client takes each of their processes a tenth of a second.
 
 import { deepEqual } from "node:assert/strict";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
+import { START_MS } from "./clock.ts";
+
+/** Where test/global-setup.ts puts a file to copy. */
+export const MIGRATED_FILE_VARIABLE = "RINGBACK_TEST_MIGRATED_FILE";
 
 export interface TestDatabase {
 	kind: "SQLite" | "PostgreSQL";
@@ -20,6 +24,24 @@ export interface TestDatabase {
 	remove(): Promise<void>;
 }
 
+/** With this program's schema, and nothing in it. */
+export async function createMigratedSqlite(): Promise<TestDatabase> {
+	const database = createSqliteDatabase();
+	const made = process.env[MIGRATED_FILE_VARIABLE];
+	if (made === undefined) await migrateStore(openSqlite(database.location));
+	else copyFileSync(made, database.location);
+	return database;
+}
+
+export async function migrateStore(store: Store): Promise<void> {
+	try {
+		await store.migrate(START_MS);
+	} finally {
+		await store.close();
+	}
+}
+
+/** Empty. */
 export function createSqliteDatabase(): TestDatabase {
 	const location = join(mkdtempSync(join(tmpdir(), "ringback-sqlite-")), "ringback.db");
 	return keepDatabase({
