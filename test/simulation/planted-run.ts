@@ -34,7 +34,7 @@ process.stdout.write(`${JSON.stringify(await findIt(Number(seeds)))}\n`);
 
 async function findIt(count: number): Promise<{ seed: number; promise: string | null; seen: string } | null> {
 	const { seenWith = 1 } = defect ?? {};
-	for (const seed of [seenWith, ...Array.from({ length: count }, (_, index) => index + 1)]) {
+	for (const seed of new Set([seenWith, ...Array.from({ length: count }, (_, index) => index + 1)])) {
 		try {
 			await simulate(seed);
 		} catch (error) {

@@ -1,4 +1,4 @@
-// The short version of `npm run simulate`: a hundred and twenty seeds, always the same ones.
+// The short version of `npm run simulate`: eighty seeds, always the same ones.
 
 import { deepEqual, notEqual, ok } from "node:assert/strict";
 import { availableParallelism } from "node:os";
@@ -7,7 +7,8 @@ import { noProgress } from "../support/proof.ts";
 import { runSeeds } from "./proof.ts";
 import { simulate } from "./simulation.ts";
 
-const SEEDS = 120;
+/** No planted defect needs more to be seen: the one that shows itself most rarely does so with seed 78. */
+const SEEDS = 80;
 
 test(`${SEEDS} seeds of faults break no promise, and everything due ends`, async (t) => {
 	const totals = await runSeeds(1, SEEDS, noProgress);

@@ -17,11 +17,13 @@ export const ATTEMPT_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a first delay of two minutes",
+		seenWith: 2,
 		edits: [{ file: "domain/retry.ts", find: "\t1 * MINUTE_MS,", put: "\t2 * MINUTE_MS," }],
 		breaks: ["4 seven attempts at their time"],
 	},
 	{
 		name: "a delay off by one step, too early",
+		seenWith: 2,
 		edits: [
 			{
 				file: "domain/retry.ts",
@@ -33,6 +35,7 @@ export const ATTEMPT_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a delay off by one step, too late",
+		seenWith: 2,
 		edits: [
 			{
 				file: "domain/retry.ts",
@@ -44,6 +47,7 @@ export const ATTEMPT_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a retry after a 404",
+		seenWith: 2,
 		edits: [
 			{
 				file: "domain/verdict.ts",
@@ -107,6 +111,7 @@ export const ATTEMPT_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a private address dialled after rebinding",
+		seenWith: 6,
 		edits: [
 			{
 				file: "outside/https-target.ts",

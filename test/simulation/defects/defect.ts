@@ -7,7 +7,7 @@ export interface Defect {
 	edits: readonly Edit[];
 	/** Any of these shows that it was seen. */
 	breaks: readonly PromiseName[];
-	/** A seed that shows one that few do: it is tried first, so that the others need not be. */
+	/** A seed that shows it: it is tried first, so that the others need not be. The first, if none is named. */
 	seenWith?: number;
 }
 

@@ -50,6 +50,7 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "what was in hand forgotten when another takes over",
+		seenWith: 2,
 		edits: [
 			{
 				file: "store/sqlite-lanes.ts",
@@ -95,6 +96,7 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a lane let go although more is due",
+		seenWith: 2,
 		edits: [
 			{
 				file: "store/sqlite-lanes.ts",
@@ -118,6 +120,7 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "what is pending outlives the removal of its URL",
+		seenWith: 2,
 		edits: [
 			{
 				file: "callbacks/sending.ts",
@@ -152,6 +155,7 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a clean stop that keeps its lanes",
+		seenWith: 2,
 		edits: [
 			{ file: "callbacks/planner.ts", find: "leaving: this.#held.ids(), isLast: true", put: "isLast: true" },
 		],
@@ -159,6 +163,7 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "deliveries dropped after four failures",
+		seenWith: 2,
 		edits: [
 			{
 				file: "callbacks/sending.ts",
@@ -170,6 +175,7 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a corrected URL that cancels what is pending",
+		seenWith: 2,
 		edits: [
 			{
 				file: "store/programmes.ts",
@@ -181,6 +187,7 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a URL that is removed without a new epoch",
+		seenWith: 2,
 		edits: [
 			{
 				file: "store/endpoint-removal.ts",
@@ -192,6 +199,7 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a removal that cancels what is in hand",
+		seenWith: 2,
 		edits: [
 			{ file: "store/cancellations.ts", find: "=> !inHand.has(", put: "=> inHand !== null || inHand.has(" },
 		],
@@ -199,6 +207,7 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a removal whose rest nobody takes up",
+		seenWith: 2,
 		edits: [
 			{
 				file: "store/cancellations.ts",
@@ -210,6 +219,7 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a failure without its date",
+		seenWith: 2,
 		edits: [
 			{
 				file: "store/sqlite-queue.ts",

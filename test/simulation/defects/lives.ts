@@ -5,7 +5,7 @@ import type { Defect } from "./defect.ts";
 export const LIFE_DEFECTS: readonly Defect[] = [
 	{
 		name: "an outbox row outside the transaction of its status change",
-		seenWith: 4,
+		seenWith: 6,
 		edits: [
 			{
 				file: "store/outbox.ts",
@@ -44,7 +44,7 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a batch whose commit was not answered, tried again",
-		seenWith: 6,
+		seenWith: 75,
 		edits: [{ file: "api/intake.ts", find: "if (isUncertain) return false;", put: "" }],
 		breaks: ["the answer follows from the life of a conversion"],
 	},
@@ -89,6 +89,7 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "an expired order that stays blocked for the shop's server",
+		seenWith: 2,
 		edits: [
 			{
 				file: "domain/conversion.ts",
@@ -122,6 +123,7 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a commission rounded down",
+		seenWith: 2,
 		edits: [
 			{
 				file: "domain/money.ts",
@@ -133,6 +135,7 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a status change that forgets who may make it",
+		seenWith: 2,
 		edits: [
 			{
 				file: "domain/conversion.ts",

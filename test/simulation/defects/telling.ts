@@ -5,6 +5,7 @@ import type { Defect } from "./defect.ts";
 export const TELLING_DEFECTS: readonly Defect[] = [
 	{
 		name: "a lost notice",
+		seenWith: 2,
 		edits: [
 			{
 				file: "callbacks/pass.ts",
@@ -28,7 +29,7 @@ export const TELLING_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "failures that come while a mail is under way",
-		seenWith: 6,
+		seenWith: 15,
 		edits: [
 			{
 				file: "store/notices.ts",
@@ -40,6 +41,7 @@ export const TELLING_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "nobody told that callbacks work again",
+		seenWith: 2,
 		edits: [
 			{
 				file: "callbacks/failure-notices.ts",
