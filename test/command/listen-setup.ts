@@ -1,14 +1,14 @@
-// A real service process, a shop's account on it and a receiver on the developer's own machine, which checks every
-// request with the receiver library: what `ringback listen` and `ringback trigger` are tried on.
+// A real service, a shop's account on it and a receiver on the developer's own machine, which checks every request with
+// the receiver library: what `ringback listen` and `ringback trigger` are tried on. Those are processes; the service is
+// in this one, because starting it takes many times as long, unless it is to be killed.
 
-import { writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
-import { join } from "node:path";
 import { type Client, createClient, type PostbackEvent, verifyPostback } from "@ringback/receiver";
 import { type Ended, type Home, openHome, type Running, type Settings } from "../support/command-home.ts";
+import { type OpenedService, openService } from "../support/open-service.ts";
 import { portOf } from "../support/port-of.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
-import type { AccountOptions, ShopAccount } from "../support/shop-account.ts";
+import { type AccountOptions, openAccount, type ShopAccount } from "../support/shop-account.ts";
 import { until } from "../support/until.ts";
 
 export interface LocalReceiver {
@@ -34,11 +34,8 @@ export interface ListenSetup {
 	account: ShopAccount;
 	/** What the shop's commands read, with its right values. */
 	shopSettings: Settings;
-	service: Running;
 	url: string;
 	client: Client;
-	/** Starts the service again on the same port, after it ended. */
-	restart(): Promise<void>;
 	/** `ringback listen` for this account, once it is connected. */
 	listen(to: string, options?: readonly string[], settings?: Settings, program?: string): Promise<Running>;
 	run(args: readonly string[], settings?: Settings): Promise<Ended>;
@@ -61,38 +58,53 @@ const PROGRAM = "receiver/src/command/main.ts";
 export async function openListenSetup(
 	t: Cleaning,
 	{ settings = {}, shopCaPem, ...options }: SetupOptions = {},
-): Promise<ListenSetup> {
+): Promise<ListenSetup & { opened: OpenedService }> {
 	const home = openHome(t);
+	const trusted = shopCaPem === undefined ? {} : { trustedCa: shopCaPem };
+	const opened = await openService({ settings, ...trusted });
+	t.after(opened.close);
+	const account = await openAccount(opened.service, options);
 	const brand = settings["RINGBACK_BRAND"] ?? "Service";
-	const environment = {
-		LOG_LEVEL: "warn",
-		...settings,
-		...(shopCaPem === undefined ? {} : trustShop(home, shopCaPem)),
-		DATABASE_URL: `sqlite:${home.databasePath}`,
-	};
-	const account = await prepareDatabase(environment, options);
+	return { ...connect(t, home, account, opened.service.url, brand), opened };
+}
+
+/** With a service that is a process, too. */
+export async function openKillableSetup(t: Cleaning): Promise<
+	ListenSetup & {
+		service: Running;
+		/** On the same port, after it ended. */
+		startAgain(): Promise<Running>;
+	}
+> {
+	const home = openHome(t);
+	const account = await prepareDatabase({ DATABASE_URL: `sqlite:${home.databasePath}` });
 	const start = async (port: string) => {
-		const running = home.start(["serve", "--json"], { ...environment, PORT: port });
+		const running = home.start(["serve", "--json"], { LOG_LEVEL: "warn", PORT: port });
 		const [, url = ""] = await running.said(/"url":"([^"]+)"/);
 		return { running, url };
 	};
-	const first = await start("0");
+	const { running, url } = await start("0");
+	return {
+		...connect(t, home, account, url, "Service"),
+		service: running,
+		startAgain: async () => (await start(new URL(url).port)).running,
+	};
+}
+
+function connect(t: Cleaning, home: Home, account: ShopAccount, url: string, brand: string): ListenSetup {
+	const { apiKey, secret } = account;
 	const shopSettings = {
-		RINGBACK_URL: first.url,
-		RINGBACK_API_KEY: account.apiKey,
-		RINGBACK_SIGNING_SECRET: account.secret,
+		RINGBACK_URL: url,
+		RINGBACK_API_KEY: apiKey,
+		RINGBACK_SIGNING_SECRET: secret,
 		RINGBACK_BRAND: brand,
 	};
-	const setup: ListenSetup = {
+	return {
 		home,
 		account,
 		shopSettings,
-		service: first.running,
-		url: first.url,
-		client: createClient({ url: first.url, apiKey: account.apiKey, secret: account.secret, brand }),
-		async restart() {
-			setup.service = (await start(new URL(first.url).port)).running;
-		},
+		url,
+		client: createClient({ url, apiKey, secret, brand }),
 		async listen(to, more = [], change = {}, program = PROGRAM) {
 			const args = ["listen", "--to", to, ...more];
 			const running = home.startScript(program, args, { ...shopSettings, ...change });
@@ -101,18 +113,11 @@ export async function openListenSetup(
 		},
 		run: (args, change = {}) => home.startScript(PROGRAM, args, { ...shopSettings, ...change }).ended(),
 		async receive(port = 0) {
-			const receiver = await startReceiver(account.secret, brand, port);
+			const receiver = await startReceiver(secret, brand, port);
 			t.after(() => receiver.close());
 			return receiver;
 		},
 	};
-	return setup;
-}
-
-function trustShop({ folder }: Home, caPem: string): Settings {
-	const path = join(folder, "ca.pem");
-	writeFileSync(path, caPem);
-	return { RINGBACK_TRUSTED_CA: path, RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8" };
 }
 
 async function startReceiver(secret: string, brand: string, port: number): Promise<LocalReceiver> {

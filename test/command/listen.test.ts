@@ -7,7 +7,7 @@ import { hasStack } from "../support/command-home.ts";
 import { portOf } from "../support/port-of.ts";
 import { startShop } from "../support/shop.ts";
 import { until } from "../support/until.ts";
-import { openListenSetup, shown, untilReceived } from "./listen-setup.ts";
+import { openKillableSetup, openListenSetup, shown, untilReceived } from "./listen-setup.ts";
 
 describe("ringback listen", { concurrency: 2 }, () => {
 	test("forwards each event once, as a callback that verifies, and says how it went; Ctrl-C ends it with a count", async (t) => {
@@ -90,7 +90,7 @@ describe("ringback listen", { concurrency: 2 }, () => {
 	});
 
 	test("a service that is killed and comes back: nothing is missed, nothing is forwarded twice", async (t) => {
-		const setup = await openListenSetup(t);
+		const setup = await openKillableSetup(t);
 		const receiver = await setup.receive();
 		const listening = await setup.listen(receiver.url);
 		const orders = Array.from({ length: 12 }, (_, n) => `order ${n}`);
@@ -106,7 +106,7 @@ describe("ringback listen", { concurrency: 2 }, () => {
 		setup.service.kill("SIGKILL");
 		await setup.service.ended();
 		await listening.said(/^Connection lost \(ECONNREFUSED\), trying again\.$/m);
-		await setup.restart();
+		const again = await setup.startAgain();
 		await deciding;
 		await untilReceived(receiver, 24, listening);
 		await setup.client.record({ orderId: "the last one", basketValue: "1.00" });
@@ -124,8 +124,8 @@ describe("ringback listen", { concurrency: 2 }, () => {
 		match(listening.stderr, /^Connected again\.$/m);
 		equal(listening.stderr.match(/Connection lost/g)?.length, 1, "said once");
 
-		setup.service.kill("SIGTERM");
-		equal((await setup.service.ended()).code, 0, "a clean stop waits for no listener");
+		again.kill("SIGTERM");
+		equal((await again.ended()).code, 0, "a clean stop waits for no listener");
 		equal(listening.isRunning, true);
 	});
 

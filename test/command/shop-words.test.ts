@@ -7,7 +7,7 @@ import { createServer, type RequestListener } from "node:http";
 import { describe, test } from "node:test";
 import { createReceiver, verifyPostback } from "@ringback/receiver";
 import receiverPackage from "../../receiver/package.json" with { type: "json" };
-import { hasStack } from "../support/command-home.ts";
+import { hasStack, openHome } from "../support/command-home.ts";
 import { portOf } from "../support/port-of.ts";
 import { until } from "../support/until.ts";
 import { openListenSetup, untilReceived } from "./listen-setup.ts";
@@ -114,8 +114,7 @@ describe("the shop's commands say what to look at", { concurrency: 2 }, () => {
 
 	test("a service that is not ready yet was never lost: listen says that it cannot connect yet, and then listens", async (t) => {
 		const setup = await openListenSetup(t);
-		setup.service.kill("SIGTERM");
-		await setup.service.ended();
+		await setup.opened.stop();
 		let asked = 0;
 		const { port } = new URL(setup.url);
 		const starting = createServer((_, answer) => {
@@ -134,7 +133,7 @@ describe("the shop's commands say what to look at", { concurrency: 2 }, () => {
 		await listening.said(/^Cannot connect yet \(it answers HTTP 503.*\), trying again\.$/m);
 		await until(() => asked > 1);
 		await close();
-		await setup.restart();
+		await setup.opened.start();
 		await listening.said(/Ctrl-C ends this/);
 		doesNotMatch(listening.stderr, /lost|Connected again/);
 		equal(listening.stderr.match(/Cannot connect yet/g)?.length, 1, "said once");
@@ -193,8 +192,7 @@ describe("the shop's commands say what to look at", { concurrency: 2 }, () => {
 	});
 
 	test("--version is the package's", async (t) => {
-		const { home } = await openListenSetup(t);
-		const ended = await home.startScript("receiver/src/command/main.ts", ["--version"]).ended();
+		const ended = await openHome(t).startScript("receiver/src/command/main.ts", ["--version"]).ended();
 		deepEqual([ended.code, ended.stdout, ended.stderr], [0, `${receiverPackage.version}\n`, ""]);
 	});
 });

@@ -7,8 +7,9 @@ import { join, relative } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { type Home, openHome, type Running, type Settings } from "../support/command-home.ts";
+import { openService } from "../support/open-service.ts";
 import { packPackage } from "../support/packed-package.ts";
-import { prepareDatabase } from "../support/prepare-database.ts";
+import { openAccount } from "../support/shop-account.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const GUIDE = readFileSync(join(ROOT, "docs/receiver-guide.md"), "utf8");
@@ -17,11 +18,11 @@ const [, QUICK_START = ""] = /\n## Quick start\n(.*?)\n## /s.exec(GUIDE) ?? [];
 test("a receiver that was copied from it hears of what `listen` forwards and `trigger` makes", async (t) => {
 	const home = openHome(t);
 	await installPackage(home);
-	const { apiKey, secret } = await prepareDatabase({ DATABASE_URL: `sqlite:${home.databasePath}` });
-	const service = home.start(["serve"], { PORT: "0" });
-	const [, url = ""] = await service.said(/^Ringback listens on (\S+)$/m);
+	const { service, close } = await openService();
+	t.after(close);
+	const { apiKey, secret } = await openAccount(service);
 	const settings = fillSettings({
-		RINGBACK_URL: url,
+		RINGBACK_URL: service.url,
 		RINGBACK_BRAND: "Service",
 		RINGBACK_API_KEY: apiKey,
 		RINGBACK_SIGNING_SECRET: secret,
