@@ -2,11 +2,11 @@
 
 import { ok } from "node:assert/strict";
 import { LEASE_MS } from "../../src/store/queue.ts";
-import { until } from "../support/until.ts";
 import { checkArrivals } from "./arrivals.ts";
 import { checkBalance, type Witnessed } from "./balance.ts";
 import type { Intake } from "./intake.ts";
 import type { Ledger } from "./ledger.ts";
+import { lookUntil } from "./look-until.ts";
 import type { ReceivingShop } from "./receiving-shop.ts";
 import type { QueueRow, Setup } from "./setup.ts";
 import type { Waits } from "./waits.ts";
@@ -36,8 +36,6 @@ export interface RoundState {
 	isAbandoned: boolean;
 }
 
-/** Reading the queue costs the services something, too. */
-const LOOK_INTERVAL_MS = 80;
 /** An engine renews its lease every five seconds; on a busy machine a little later. */
 const SILENT_MS = 8_000;
 
@@ -104,9 +102,8 @@ function isLost(leasedUntilMs: number | null, nowMs: number): boolean {
 /** Until the services have done all that is due, but for the lanes of engines that are not there any more. */
 export async function untilQuiet(round: RoundState): Promise<void> {
 	let restless: readonly QueueRow[] = [];
-	await until(
+	await lookUntil(
 		async () => {
-			await new Promise((resolve) => setTimeout(resolve, LOOK_INTERVAL_MS));
 			round.setup.processes.checkAlive();
 			const nowMs = Date.now();
 			const rows = await round.setup.readQueue();

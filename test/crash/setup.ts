@@ -13,9 +13,9 @@ import { dropDatabase } from "../support/postgres-admin.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
 import type { ShopAccount } from "../support/shop-account.ts";
 import { openStore } from "../support/test-database.ts";
-import { until } from "../support/until.ts";
 import { type DiskWay, type FullableDisk, openDisk } from "./full-disk.ts";
 import { type Ledger, readLedger } from "./ledger.ts";
+import { lookUntil } from "./look-until.ts";
 import type { RoundPlan } from "./plan.ts";
 import { createProcesses, type Processes } from "./processes.ts";
 
@@ -235,7 +235,7 @@ async function openPostgresSetup(options: SetupOptions, home: Home): Promise<Set
 		passTime: (ms) => ask((db) => moveQueue(db, ms)),
 		lapse: (engineId) => ask((db) => endLease(db, engineId)),
 		untilForgotten: (members) =>
-			until(() => ask(async (db) => (await countConnections(db, members.map(nameOf))) === 0)),
+			lookUntil(() => ask(async (db) => (await countConnections(db, members.map(nameOf))) === 0)),
 		remove: () => dropDatabase(server.url(), name),
 	};
 }

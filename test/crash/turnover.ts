@@ -3,7 +3,7 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
-import { until } from "../support/until.ts";
+import { lookUntil } from "./look-until.ts";
 import type { TurnoverKill } from "./plan.ts";
 import { noteKilled, type RoundState } from "./round-state.ts";
 import type { Engines } from "./setup.ts";
@@ -66,7 +66,7 @@ export async function turnOver(round: RoundState, kills: readonly TurnoverKill[]
 
 async function noteEngine(round: RoundState, member: number): Promise<void> {
 	let fresh: readonly number[] = [];
-	await until(async () => {
+	await lookUntil(async () => {
 		fresh = await newEngines(round);
 		return fresh.length > 0;
 	});
@@ -86,7 +86,7 @@ function untilAllRegistered(round: RoundState): Promise<void> {
 
 function untilEngines({ setup }: RoundState, what: string, is: (engines: Engines) => boolean): Promise<void> {
 	let engines: Engines | undefined;
-	return until(
+	return lookUntil(
 		async () => {
 			engines = await setup.readEngines();
 			return is(engines);
