@@ -1,25 +1,28 @@
-// What the whole run shares: `node --test --test-global-setup=test/global-setup.ts`. One PostgreSQL, one store of
-// compiled sources, databases to copy, one list of what could not be tested; test processes inherit where they are by the environment.
+// What the whole run shares: `node --test --test-global-setup=test/global-setup.ts`. One PostgreSQL, one folder, one
+// store of compiled sources, databases to copy, one list of what could not be tested; test processes inherit where they
+// are by the environment.
 
 import { COMPILE_CACHE } from "./support/compile-cache.ts";
 import { makeMigratedTemplates } from "./support/migrated-templates.ts";
 import { closeNotRunFile, openNotRunFile } from "./support/not-run.ts";
 import { POSTGRES_URL_VARIABLE, type PostgresServer, startPostgres } from "./support/postgres.ts";
+import { openRunFolder } from "./support/run-folder.ts";
 
 let server: PostgresServer | undefined;
-let removeTemplates: (() => void) | undefined;
+let removeFolder: (() => void) | undefined;
 
 export async function globalSetup(): Promise<void> {
 	process.env["NODE_COMPILE_CACHE"] ??= COMPILE_CACHE;
 	openNotRunFile();
+	removeFolder = openRunFolder();
 	// What these tests prove does not include a power cut; those that do start a server of their own.
 	server = await startPostgres({ settings: { fsync: "off" } });
 	process.env[POSTGRES_URL_VARIABLE] = server.url();
-	removeTemplates = await makeMigratedTemplates(server.url());
+	await makeMigratedTemplates(server.url());
 }
 
 export async function globalTeardown(): Promise<void> {
-	removeTemplates?.();
 	await server?.stop();
+	removeFolder?.();
 	for (const reason of closeNotRunFile()) console.error(`NOT TESTED on this machine: ${reason}`);
 }

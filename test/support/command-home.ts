@@ -2,11 +2,11 @@
 // every process that was started has ended before the folder goes, and nothing is left behind.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { COMPILE_CACHE } from "./compile-cache.ts";
+import { makeFolder } from "./run-folder.ts";
 import { type Ended, endProcess, type Running, watchProcess } from "./watched-process.ts";
 
 export type Settings = Readonly<Record<string, string>>;
@@ -32,7 +32,7 @@ interface Cleaning {
 }
 
 export function openHome(t: Cleaning): Home {
-	const folder = mkdtempSync(join(tmpdir(), "ringback-command-"));
+	const folder = makeFolder("command");
 	const databasePath = join(folder, "ringback.db");
 	const children: ChildProcess[] = [];
 	// For a run that is broken off: what it started must not outlive it.

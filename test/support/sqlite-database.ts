@@ -2,12 +2,12 @@
 // else, and loading PostgreSQL's client takes each of their processes a tenth of a second.
 
 import { deepEqual } from "node:assert/strict";
-import { copyFileSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, readdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";
+import { makeFolder } from "./run-folder.ts";
 
 /** Where test/global-setup.ts puts a file to copy. */
 export const MIGRATED_FILE_VARIABLE = "RINGBACK_TEST_MIGRATED_FILE";
@@ -43,7 +43,7 @@ export async function migrateStore(store: Store): Promise<void> {
 
 /** Empty. */
 export function createSqliteDatabase(): TestDatabase {
-	const location = join(mkdtempSync(join(tmpdir(), "ringback-sqlite-")), "ringback.db");
+	const location = join(makeFolder("sqlite"), "ringback.db");
 	return keepDatabase({
 		kind: "SQLite",
 		location,
