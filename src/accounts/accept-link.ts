@@ -17,11 +17,14 @@ import type { Auth } from "./auth.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { endAccess } from "./end-access.ts";
 import { findLink, linkNotValid, type Membership, type OpenedLink, readLink, transactAs } from "./links.ts";
+import type { MailDispatcher } from "./mail-dispatcher.ts";
+import { changeAddress } from "./own-settings.ts";
 import { forgetWrongPasswords } from "./password-limits.ts";
 import { judgePassword } from "./passwords.ts";
 import { findOrMakePerson, parseEmail, parsePersonName } from "./people.ts";
 
 export interface AcceptDeps extends Pick<AccountsDeps, "store" | "clock" | "random"> {
+	mails: MailDispatcher;
 	auth: Pick<Auth, "hashPassword">;
 }
 
@@ -65,7 +68,7 @@ export async function acceptLink(
 	if (!looked.ok) return looked;
 	const entry = await readEntry(deps, looked.value, acceptance);
 	if (!entry.ok) return entry;
-	return transactAs(deps.store, null, async (trx) => {
+	const accepted = await transactAs<AcceptedLink>(deps.store, null, async (trx) => {
 		const nowMs = deps.clock.nowMs();
 		const read = await readLink(trx, token, nowMs);
 		if (read === undefined) return linkNotValid();
@@ -80,6 +83,8 @@ export async function acceptLink(
 		const used = await useLink(trx, deps, opened, entry.value, nowMs);
 		return succeed({ ...used, purpose: link.purpose });
 	});
+	deps.mails.wake();
+	return accepted;
 }
 
 async function readEntry(
@@ -101,7 +106,7 @@ async function readEntry(
 }
 
 function needsPassword(opened: OpenedLink): boolean {
-	return opened.kind !== "programme" || !opened.hasAccount;
+	return opened.kind !== "address" && (opened.kind !== "programme" || !opened.hasAccount);
 }
 
 async function useLink(
@@ -128,6 +133,11 @@ async function useLink(
 				return { ...joined(await join(trx, person, entry, opened, nowMs)), programme, role };
 			await noteJoined(trx, person, opened, nowMs);
 			return { ...joined(person), programme, role, hasNewPassword: false };
+		}
+		case "address": {
+			const { address } = entry;
+			const person = await changeAddress(trx, deps, opened.person, opened.email, { nowMs, address });
+			return { ...joined(person), hasNewPassword: false };
 		}
 		case "password": {
 			const { person } = opened;

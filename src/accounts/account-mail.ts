@@ -102,6 +102,34 @@ export function composeResetMail(to: string, link: string): AccountMail {
 	};
 }
 
+/** To the new address: whoever opens the link has its mailbox. */
+export function composeAddressMail(to: string, before: string, link: string): AccountMail {
+	return {
+		to,
+		subject: "Confirm your new email address",
+		text: [
+			`Somebody, probably you, wants to use this address for the account of ${quote(before)}.`,
+			...openLink("to confirm", link, "one hour"),
+			"If it was not you, do nothing: nothing changes.",
+		].join("\n"),
+		goodForMs: HOUR_MS,
+	};
+}
+
+/** To the address that the account had. */
+export function composeLeftAddressMail(to: string, after: string): AccountMail {
+	return {
+		to,
+		subject: "Your email address was changed",
+		text: [
+			`Your account now has the email address ${quote(after)}. Mails go there, and you sign in with it.`,
+			"",
+			"If it was you, there is nothing to do. If it was not, tell the network's staff at once: they can end all sessions and make a link for a new password.",
+		].join("\n"),
+		goodForMs: NEWS_DAYS * DAY_MS,
+	};
+}
+
 function openLink(what: string, link: string, howLong: string): string[] {
 	return ["", `Open this link ${what}. It works once, and for ${howLong}:`, link, ""];
 }

@@ -18,6 +18,9 @@ const SENTENCES: Readonly<Record<ToldAction, (change: Change) => string>> = {
 	"password.reset": () => "A new password for your account was chosen with a link",
 	"password.link_made": () =>
 		"A link with which a new password for your account can be chosen was created; your password stays as it is until the link is used",
+	"address.asked": ({ detail }) =>
+		`A new email address for your account was asked for: ${quote(detail ?? "")}. It holds once the link in a mail to it is opened`,
+	"address.changed": ({ detail }) => `The email address of your account was changed: ${detail ?? ""}`,
 	"authenticator.turned_on": () => "The authenticator of your account was turned on",
 	"authenticator.turned_off": () => "The authenticator of your account was turned off",
 	"authenticator.backup_code_used": () => "A backup code was used to sign in to your account",
@@ -48,6 +51,8 @@ const SUBJECTS: Readonly<Record<ToldAction, string>> = {
 	"password.changed": "Your password was changed",
 	"password.reset": "Your password was changed",
 	"password.link_made": "A link for a new password was created",
+	"address.asked": "A new email address was asked for",
+	"address.changed": "Your email address was changed",
 	"authenticator.turned_on": "Your authenticator was turned on",
 	"authenticator.turned_off": "Your authenticator was turned off",
 	"authenticator.backup_code_used": "A backup code was used",

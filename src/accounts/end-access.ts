@@ -1,12 +1,13 @@
 // Ending somebody's access: called in the same transaction by every way to lose it. What a person could still do
 // with a session, a link or half a sign-in ends with it, whoever made the link and whomever it was for.
 
-import { type EndedAccess, sayWithdrawn } from "../domain/ended-access.ts";
+import { type EndedAccess, type EndedLinkKind, sayWithdrawn } from "../domain/ended-access.ts";
 import { noteAudit } from "../store/audit.ts";
 import { lockLinks, type WithdrawnLink, withdrawLinks, withdrawLinksInto } from "../store/links.ts";
 import type { Person } from "../store/people.ts";
 import { endChallenges, endSessions } from "../store/sign-in.ts";
 import type { Db } from "../store/store.ts";
+import type { LinkPurpose } from "../store/tables/links.ts";
 
 export interface AccessEnding {
 	/** Who ends it; null: the command line. */
@@ -63,9 +64,18 @@ async function noteWithdrawn(
 	}
 }
 
+const LINK_KINDS: Readonly<Record<LinkPurpose, EndedLinkKind>> = {
+	first_staff: "invitation",
+	staff_invitation: "invitation",
+	programme_invitation: "invitation",
+	password_link: "password link",
+	password_mail: "password link",
+	address_mail: "email confirmation",
+};
+
 function describeLinks(withdrawn: readonly WithdrawnLink[]): EndedAccess["links"] {
 	return withdrawn.map(({ purpose, email, programmeId }) => ({
-		kind: purpose.startsWith("password") ? "password link" : "invitation",
+		kind: LINK_KINDS[purpose],
 		email,
 		programmeId,
 	}));

@@ -29,6 +29,7 @@ const LINK_LIFE_MS: Readonly<Record<LinkPurpose, number>> = {
 	password_link: DAY_MS,
 	// Whoever asks for it is waiting for the mail.
 	password_mail: HOUR_MS,
+	address_mail: HOUR_MS,
 };
 
 /** Whoever makes a link on a page, with the session they do it in. */
@@ -145,6 +146,8 @@ export type OpenedLink =
 			role: ProgrammeRole;
 			hasAccount: boolean;
 	  }
+	/** A new e-mail address, which nobody had when the link was looked at. */
+	| { kind: "address"; person: Person; email: string }
 	/** A new password in place of the one they have. */
 	| { kind: "password"; person: Person };
 
@@ -181,6 +184,8 @@ async function readPurpose(db: Db, link: Link): Promise<OpenedLink | undefined> 
 		case "password_link":
 		case "password_mail":
 			return readPersonsLink(db, link, "password");
+		case "address_mail":
+			return readAddressLink(db, link);
 		default:
 			return link.purpose satisfies never;
 	}
@@ -194,6 +199,12 @@ async function readPersonsLink(
 	const person = person_id === null ? undefined : await findPersonById(db, person_id);
 	if (person === undefined || person.deactivated_at_ms !== null) return undefined;
 	return (await hasPassword(db, person.public_id)) === (kind === "password") ? { kind, person } : undefined;
+}
+
+async function readAddressLink(db: Db, { person_id, email }: Link): Promise<OpenedLink | undefined> {
+	const person = person_id === null ? undefined : await findPersonById(db, person_id);
+	if (person === undefined || person.deactivated_at_ms !== null || email === null) return undefined;
+	return (await findPersonByEmail(db, email)) === undefined ? { kind: "address", person, email } : undefined;
 }
 
 /** Staff see every programme and are in none: for them there is nothing to accept. */

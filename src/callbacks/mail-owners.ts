@@ -12,7 +12,7 @@ import {
 	type Notice,
 	postponeMails,
 } from "../store/notices.ts";
-import { emailsOf } from "../store/programme-people.ts";
+import { emailsOf, readersOf } from "../store/programme-people.ts";
 import { findProgrammesById } from "../store/programmes.ts";
 import type { Store } from "../store/store.ts";
 import { composeNoticeMail } from "./notice-mail.ts";
@@ -45,8 +45,16 @@ async function mailOne(deps: MailOwnersDeps, found: readonly Notice[]): Promise<
 	const programmeId = found[0]?.receiver_id;
 	if (programmeId === undefined) return;
 	const programme = (await findProgrammesById(store.db, [programmeId])).get(programmeId);
-	const to = await emailsOf(store.db, programmeId, ["owner", "developer"]);
+	const to = await readersOf(
+		store.db,
+		programmeId,
+		found.map(({ kind }) => kind),
+	);
 	const nowMs = clock.nowMs();
+	// The page tells those who want no mail.
+	if (to.length === 0 && (await emailsOf(store.db, programmeId, ["owner", "developer"])).length > 0) {
+		return markAll(store, found, to, nowMs);
+	}
 	if (programme === undefined || to.length === 0) {
 		log.error({ programmeId }, "a programme has nobody to mail its notices to; they stay on record");
 		await postponeMails(store.db, programmeId, nowMs, nowMs + MAIL_INTERVAL_MS);
@@ -71,7 +79,16 @@ async function mailOne(deps: MailOwnersDeps, found: readonly Notice[]): Promise<
 		await changeLastMailed(store.db, programmeId, nowMs, lastMailedAtMs);
 		return;
 	}
-	await store.transact(async (trx) => {
+	await markAll(store, notices, to, nowMs);
+}
+
+async function markAll(
+	{ transact }: Pick<Store, "transact">,
+	notices: readonly Notice[],
+	to: readonly string[],
+	nowMs: number,
+): Promise<void> {
+	await transact(async (trx) => {
 		for (const notice of notices) {
 			const sent = { told: notice.failures, to, atMs: nowMs, nextMailAtMs: nowMs + MAIL_INTERVAL_MS };
 			await markMailed(trx, notice.id, sent);

@@ -1,6 +1,6 @@
 // What ended together with somebody's access, and how it is told to whoever ended it.
 
-export type EndedLinkKind = "invitation" | "password link";
+export type EndedLinkKind = "invitation" | "password link" | "email confirmation";
 
 export interface EndedLink {
 	kind: EndedLinkKind;
@@ -27,6 +27,7 @@ export function sayWithdrawn(ended: EndedAccess): string | null {
 		...countedPart(ended.challenges, "unfinished sign-in"),
 		...linksOf(ended, "invitation", "to"),
 		...linksOf(ended, "password link", "for"),
+		...linksOf(ended, "email confirmation", "for"),
 	];
 	if (parts.length === 0) return null;
 	const total = ended.sessions + ended.challenges + ended.links.length;

@@ -9,6 +9,8 @@ const AUDIENCES = {
 	"password.changed": "person",
 	"password.reset": "person",
 	"password.link_made": "person",
+	"address.asked": "person",
+	"address.changed": "person",
 	"authenticator.turned_on": "person",
 	"authenticator.turned_off": "person",
 	"authenticator.backup_code_used": "person",

@@ -15,6 +15,7 @@ export type AuditAction =
 	| ToldAction
 	| "person.signed_in"
 	| "person.signed_out"
+	| "account.changed"
 	| "access.ended"
 	| "link.withdrawn"
 	| "password.reset_asked"

@@ -84,7 +84,7 @@ async function listPeople(
 				.select((link) => link.fn.max("links.expires_at_ms").as("ends"))
 				.whereRef("links.person_id", "=", "people.id")
 				// What they asked for by mail is nobody else's business.
-				.where("links.purpose", "<>", "password_mail")
+				.where("links.purpose", "not in", ["password_mail", "address_mail"])
 				.where("links.withdrawn", "is", null)
 				.where("links.expires_at_ms", ">", nowMs)
 				.as("linkEndsAtMs"),

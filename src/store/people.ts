@@ -28,6 +28,21 @@ export async function findPersonById(db: Db, id: number): Promise<Person | undef
 	return db.selectFrom("people").selectAll().where("id", "=", id).executeTakeFirst();
 }
 
+/** What people change about themselves. */
+export type PersonSettings = Pick<
+	Person,
+	"name" | "zone" | "locale" | "mails_callbacks_failing" | "mails_callbacks_working_again"
+>;
+
+export async function updateSettings(db: Db, id: number, settings: PersonSettings): Promise<void> {
+	await db.updateTable("people").set(settings).where("id", "=", id).execute();
+}
+
+/** The caller has seen, under the lock of the links, that nobody has it. */
+export async function setEmail(trx: Db, id: number, email: string): Promise<void> {
+	await trx.updateTable("people").set({ email }).where("id", "=", id).execute();
+}
+
 export async function renamePerson(db: Db, id: number, name: string): Promise<void> {
 	await db.updateTable("people").set({ name }).where("id", "=", id).execute();
 }

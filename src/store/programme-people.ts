@@ -1,5 +1,6 @@
 // A programme's people, with what each is there: who may open it, who is mailed, who stays.
 
+import type { MailKind } from "../domain/own-settings.ts";
 import type { ProgrammeRole } from "../domain/roles.ts";
 import type { Programme } from "./programmes.ts";
 import type { Db } from "./store.ts";
@@ -114,6 +115,20 @@ export async function hasOtherOwner(trx: Db, programmeId: number, personId: numb
 		.limit(1)
 		.executeTakeFirst();
 	return row !== undefined;
+}
+
+/** Owners and developers, but for those who want none of these mails. */
+export async function readersOf(db: Db, programmeId: number, kinds: readonly MailKind[]): Promise<string[]> {
+	const rows = await db
+		.selectFrom("programme_people")
+		.innerJoin("people", "people.id", "programme_people.person_id")
+		.select("people.email")
+		.where("programme_people.programme_id", "=", programmeId)
+		.where("programme_people.role", "in", ["owner", "developer"])
+		.where((eb) => eb.or(kinds.map((kind) => eb(`people.mails_${kind}`, "=", 1))))
+		.orderBy("people.email")
+		.execute();
+	return rows.map((row) => row.email);
 }
 
 /** Whoever has one of these roles there. */

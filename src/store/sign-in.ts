@@ -52,6 +52,17 @@ export async function setPassword(
 		.execute();
 }
 
+/** better-auth keeps both, and finds people by their address. Nothing for somebody who has no password yet. */
+export async function updateSignIn(
+	trx: Db,
+	personPublicId: string,
+	change: { email: string } | { name: string },
+	nowMs: number,
+): Promise<void> {
+	const changed = { ...change, updatedAt: isoTime(nowMs) };
+	await trx.updateTable("auth_users").set(changed).where("id", "=", personPublicId).execute();
+}
+
 export async function hasPassword(db: Db, personPublicId: string): Promise<boolean> {
 	const row = await db
 		.selectFrom("auth_accounts")

@@ -75,6 +75,10 @@ async function walkAccount(site: TestSite, send: Send): Promise<void> {
 	const sessionId = /name="sessionId" value="([^"]+)"/.exec((await browser.open("/account")).text)?.[1] ?? "";
 	await send("/account/sessions/end", browser, "/account/sessions/end", { sessionId });
 	await send("/account/sessions/end-others", browser, "/account/sessions/end-others");
+	const settings = { name: "Other", zone: "Europe/Berlin", locale: "de-DE" };
+	await send("/account/settings", browser, "/account/settings", settings);
+	const address = { email: newEmail("network"), currentPassword: PASSWORD };
+	await send("/account/email", browser, "/account/email", address);
 	const change = { currentPassword: PASSWORD, newPassword: PASSWORD };
 	await send("/account/password", browser, "/account/password", change);
 	await browser.open("/account");

@@ -26,6 +26,9 @@ import {
 export interface DocumentViewer {
 	email: string;
 	kind: PersonKind;
+	/** How times are written for them; null for the browser's own. */
+	zone: string | null;
+	locale: string | null;
 	/** More than one: then there is something to switch between. */
 	programmeCount: number;
 	/** Nothing else can be opened until it is set up: links to the rest would only lead back. */
@@ -92,7 +95,11 @@ export function renderDocument(view: DocumentView): Html {
 	const where = programme === undefined ? "Ringback" : `${programme.name} · Ringback`;
 	return skeleton(
 		`${view.title} · ${where}`,
-		{ hasCharts: AREAS_WITH_CHARTS.includes(view.active), isDocs: view.active === "docs" },
+		{
+			hasCharts: AREAS_WITH_CHARTS.includes(view.active),
+			isDocs: view.active === "docs",
+			viewer: view.viewer,
+		},
 		html`<body>
 	<a class="skip-link" href="#main">Skip to content</a>
 	<header class="topbar">
@@ -117,7 +124,7 @@ export function renderDocument(view: DocumentView): Html {
 export function renderPlainDocument(view: { title: string; flash?: Flash | undefined; body: Content }): Html {
 	return skeleton(
 		`${view.title} · Ringback`,
-		{ hasCharts: false, isDocs: false },
+		{ hasCharts: false, isDocs: false, viewer: null },
 		html`<body class="plain-page">
 	<header>${brand()}</header>
 	<main id="main" tabindex="-1">
@@ -128,10 +135,14 @@ export function renderPlainDocument(view: { title: string; flash?: Flash | undef
 	);
 }
 
-function skeleton(title: string, needs: { hasCharts: boolean; isDocs: boolean }, body: Html): Html {
-	const { hasCharts, isDocs } = needs;
+function skeleton(
+	title: string,
+	needs: { hasCharts: boolean; isDocs: boolean; viewer: DocumentViewer | null },
+	body: Html,
+): Html {
+	const { hasCharts, isDocs, viewer } = needs;
 	return html`<!doctype html>
-<html lang="en">
+<html lang="en"${attrs({ "data-zone": viewer?.zone, "data-locale": viewer?.locale })}>
 <head>
 	<meta charset="utf-8">
 	<meta name="viewport" content="width=device-width, initial-scale=1">

@@ -14,6 +14,9 @@ export interface Viewer {
 	email: string;
 	name: string;
 	kind: PersonKind;
+	/** How times are written for them; null for the browser's own. */
+	zone: string | null;
+	locale: string | null;
 	/** How many somebody of a shop has, counted up to two; 0 for staff, who see all. */
 	programmeCount: number;
 	hasAuthenticator: boolean;

@@ -27,10 +27,9 @@ export async function answerPage(
 ): Promise<Response> {
 	const programme: Programme | undefined = c.get("programme");
 	const isFramed = programme !== undefined && page.isOutsideProgramme !== true;
-	const { email, kind, programmeCount, awaitsAuthenticator } = viewerOf(c);
 	const document = renderDocument({
 		title: page.title,
-		viewer: { email, kind, programmeCount, awaitsAuthenticator },
+		viewer: viewerOf(c),
 		active: page.active,
 		programme: isFramed ? await c.get("readFrame")(programme) : undefined,
 		flash: c.get("flashCookie").take(c),

@@ -23,11 +23,12 @@ export async function loadViewer(
 ): Promise<Viewer | null> {
 	const person = await findPersonByPublicId(db, personPublicId);
 	if (person === undefined || person.deactivated_at_ms !== null) return null;
-	const { id: personId, public_id: publicId, email, name, kind } = person;
+	const { id: personId, public_id: publicId, email, name, kind, zone, locale } = person;
 	const own = kind === "staff" ? [] : await listProgrammesOf(db, personId, PROGRAMMES_COUNTED);
 	const awaitsAuthenticator = !hasAuthenticator && isAuthenticatorRequired(staffAuthenticator, kind);
 	const programmeCount = own.length;
-	return { personId, publicId, email, name, kind, programmeCount, hasAuthenticator, awaitsAuthenticator };
+	const settings = { email, name, kind, zone, locale };
+	return { personId, publicId, ...settings, programmeCount, hasAuthenticator, awaitsAuthenticator };
 }
 
 /** Undefined when there is no such programme, or it is none of theirs. */

@@ -1,7 +1,7 @@
 // Looking for conversions and deciding about them: what browsers check and ask by themselves, whose days a filter
 // means, and what a phone shows of a row.
 
-import { deepEqual, equal, ok } from "node:assert/strict";
+import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
 import { findProgramme } from "../../src/store/programmes.ts";
@@ -61,6 +61,30 @@ export function testDeciding(browser: () => Browser): void {
 		await off.page.getByRole("button", { name: "Show" }).click();
 		await off.page.waitForURL(/from=2025-11-15/);
 		deepEqual(await off.page.locator(orders).allTextContents(), ["LATER"]);
+		await off.leave();
+	});
+
+	test("times carry their zone: the browser's own, then the one chosen under Account; UTC without scripts", async () => {
+		const here = await openVisitor(browser(), setup.service.url, { storageState });
+		const { page } = here;
+		const early = page.locator("tr", { hasText: "EARLY" }).locator("time").first();
+		await page.goto(list);
+		match(await early.innerText(), /15.*12:30:00 AM (CET|GMT\+1)$/);
+		equal(await early.getAttribute("title"), "2025-11-14 23:30:00 UTC");
+		await page.goto("/account");
+		await page.getByLabel("Time zone").selectOption("America/New_York");
+		await page.getByLabel("Language of dates").selectOption("de-DE");
+		await page.getByRole("button", { name: "Save settings" }).click();
+		await page.getByText("Saved.").waitFor();
+		await page.goto(list);
+		match(await early.innerText(), /^14\.11\.2025, 18:30:00 (EST|GMT-5)$/);
+		equal(await page.locator("input[data-zone]").inputValue(), "America/New_York", "so are a filter's days");
+		await here.leave();
+
+		const off = await openVisitor(browser(), setup.service.url, { storageState, javaScriptEnabled: false });
+		await off.page.goto(list);
+		const unwritten = off.page.locator("tr", { hasText: "EARLY" }).locator("time").first();
+		equal(await unwritten.innerText(), "2025-11-14 23:30:00 UTC");
 		await off.leave();
 	});
 

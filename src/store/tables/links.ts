@@ -14,6 +14,7 @@ export const LINK_PURPOSES = [
 	"programme_invitation",
 	"password_link",
 	"password_mail",
+	"address_mail",
 ] as const;
 export type LinkPurpose = (typeof LINK_PURPOSES)[number];
 
@@ -29,7 +30,10 @@ export interface LinksTable {
 	token_hash: string;
 	/** For whom. Null for the first start, and for an owner's invitation, which is for an address. */
 	person_id: number | null;
-	/** The address of an owner's invitation: whether anybody has it is not the inviting owner's business. */
+	/**
+	 * The address of an owner's invitation (whether anybody has it is not the inviting owner's business), or the one that a
+	 * person wants to have.
+	 */
 	email: string | null;
 	programme_id: number | null;
 	/** What whoever accepts an owner's invitation becomes; null for every other link. */

@@ -13,6 +13,13 @@ export interface PeopleTable {
 	created_at_ms: number;
 	/** Empty until they have accepted their invitation. */
 	name: Generated<string>;
+	/** An IANA name; null for the browser's own. */
+	zone: string | null;
+	/** Of dates: one of domain/own-settings; null for the browser's own. */
+	locale: string | null;
+	/** Whether they want these mails. */
+	mails_callbacks_failing: Generated<0 | 1>;
+	mails_callbacks_working_again: Generated<0 | 1>;
 	/** Set when they may no longer sign in. */
 	deactivated_at_ms: number | null;
 }
@@ -22,7 +29,8 @@ export function peopleTables({ selfNumberedId }: Dialect): readonly string[] {
 		`create table people (
 			id ${selfNumberedId}, public_id text not null unique, email text not null unique,
 			kind text not null, created_at_ms bigint not null, name text not null default '',
-			deactivated_at_ms bigint)`,
+			zone text, locale text, mails_callbacks_failing integer not null default 1,
+			mails_callbacks_working_again integer not null default 1, deactivated_at_ms bigint)`,
 		"create index people_by_kind on people (kind, id)",
 	];
 }

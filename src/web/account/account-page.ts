@@ -1,13 +1,15 @@
-// /account: the password, the authenticator and the sessions on one page.
+// /account: one's own settings, the address, the password, the authenticator and the sessions on one page.
 
 import { html } from "hono/html";
 import { MIN_PASSWORD_LENGTH } from "../../accounts/auth.ts";
+import type { SettingsInput } from "../../accounts/own-settings.ts";
 import { withPasswordLimit } from "../../accounts/password-limits.ts";
 import { changePassword } from "../../accounts/passwords.ts";
 import { makeConfirmationCookie, makeDeviceCookie } from "../../accounts/signed-cookies.ts";
 import { isAuthenticatorRequired } from "../../domain/authenticator.ts";
 import { sayWithdrawn } from "../../domain/ended-access.ts";
 import type { Fault } from "../../domain/fault.ts";
+import { findPersonById } from "../../store/people.ts";
 import { padded, pageHeader, section } from "../components/blocks.ts";
 import { button, postForm, textField } from "../components/forms.ts";
 import { badge } from "../components/text.ts";
@@ -22,16 +24,22 @@ import { ACCOUNT_PATH, AUTHENTICATOR_PATH } from "../paths.ts";
 import { handOnCookies } from "../session.ts";
 import { makerOf, viewerOf } from "../viewer.ts";
 import { signInOf } from "./enter-password-page.ts";
+import { emailSection, settingsSection } from "./own-settings-sections.ts";
+import { currentPasswordField } from "./password-field.ts";
 import { sessionsSection } from "./sessions.ts";
 
 /** Which form of the page the fault is about. */
 export interface AccountFault {
-	form: "password" | "authenticator";
+	form: "settings" | "email" | "password" | "authenticator";
 	fault: Fault;
+	/** As sent, of the first two. */
+	typed?: Partial<SettingsInput & { email: string }>;
 }
 
 export async function showAccount(c: WebContext, deps: WebDeps, wrong?: AccountFault): Promise<Response> {
-	const { email, name } = viewerOf(c);
+	const { email, name, personId } = viewerOf(c);
+	const self = await findPersonById(deps.store.db, personId);
+	if (self === undefined) throw new Error("a session without a person");
 	const sessions = await deps.auth.listSessions(c.get("visitor"));
 	const faultOf = (form: AccountFault["form"]) => (wrong?.form === form ? wrong.fault : undefined);
 	return answerPage(c, {
@@ -40,6 +48,8 @@ export async function showAccount(c: WebContext, deps: WebDeps, wrong?: AccountF
 		status: wrong?.fault.httpStatus ?? 200,
 		body: html`${pageHeader({ title: "Account", hint: name === "" ? email : `${name}, ${email}` })}
 			<div class="stack">
+				${settingsSection(c, self, faultOf("settings"), wrong?.typed)}
+				${emailSection(c, deps, self, faultOf("email"), wrong?.typed?.email)}
 				<div class="columns">
 					${passwordSection(c, faultOf("password"))}
 					${authenticatorSection(c, deps, faultOf("authenticator"))}
@@ -145,18 +155,6 @@ function codeField(error: string | undefined): Html {
 		hint: "The six digits the app shows now, or a backup code.",
 		autocomplete: "one-time-code",
 		isMono: true,
-		isRequired: true,
-		error,
-	});
-}
-
-export function currentPasswordField(id: string, error: string | undefined): Html {
-	return textField({
-		id,
-		name: "currentPassword",
-		label: "Current password",
-		type: "password",
-		autocomplete: "current-password",
 		isRequired: true,
 		error,
 	});

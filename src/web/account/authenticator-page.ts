@@ -24,7 +24,8 @@ import { answerPage } from "../page.ts";
 import { ACCOUNT_PATH, AUTHENTICATOR_PATH, START_PATH } from "../paths.ts";
 import { handOnCookies } from "../session.ts";
 import { viewerOf } from "../viewer.ts";
-import { currentPasswordField, setUpForm, showAccount } from "./account-page.ts";
+import { setUpForm, showAccount } from "./account-page.ts";
+import { currentPasswordField } from "./password-field.ts";
 
 /** Of the account page. */
 const SECTION = `${ACCOUNT_PATH}#authenticator`;

@@ -1,4 +1,4 @@
-// A person's own account: their password, where they are signed in, their authenticator.
+// A person's own account: their settings, their address, their password, where they are signed in, their authenticator.
 
 import { ACCOUNT_PATH, AUTHENTICATOR_PATH, ENTER_PASSWORD_PATH } from "../paths.ts";
 import type { Route } from "../routes.ts";
@@ -11,6 +11,7 @@ import {
 	turnOffAuthenticator,
 } from "./authenticator-page.ts";
 import { enterPassword, showEnterPassword } from "./enter-password-page.ts";
+import { askForEmail, saveSettings } from "./own-settings-actions.ts";
 import { endOtherSessions, endSession } from "./sessions.ts";
 
 const PASSWORD = `${ACCOUNT_PATH}/password`;
@@ -18,6 +19,8 @@ const SESSIONS = `${ACCOUNT_PATH}/sessions`;
 
 export const ACCOUNT_ROUTES: readonly Route[] = [
 	{ method: "GET", path: ACCOUNT_PATH, access: "account", answer: showAccount },
+	{ method: "POST", path: `${ACCOUNT_PATH}/settings`, access: "account", answer: saveSettings },
+	{ method: "POST", path: `${ACCOUNT_PATH}/email`, access: "account", answer: askForEmail },
 	{ method: "POST", path: PASSWORD, access: "account", answer: changeOwnPassword },
 	{ method: "POST", path: `${SESSIONS}/end`, access: "account", answer: endSession },
 	{ method: "POST", path: `${SESSIONS}/end-others`, access: "account", answer: endOtherSessions },

@@ -96,6 +96,7 @@ test("a stream that is open sends nothing more once the authenticator is gone", 
 		const streams = new Hono<WebEnv>().get("/", async (c) => {
 			c.set("visitor", { cookies, address: "198.51.100.7", userAgent: "", device: "" });
 			c.set("programme", programme);
+			c.set("standing", "staff");
 			return c.text(String(await createStillAllowed(c, { ...site.deps, auth })()));
 		});
 		return (await streams.request("/")).text();

@@ -3,8 +3,19 @@
 
 (() => {
 	// "long" names the zone.
-	const fullTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
-	const dayOnly = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+	const fullTime = dateFormat({ dateStyle: "medium", timeStyle: "long" });
+	const dayOnly = dateFormat({ dateStyle: "medium" });
+
+	/** As the reader has chosen under Account, or else as their browser has it. */
+	function dateFormat(options) {
+		const { zone, locale } = document.documentElement.dataset;
+		try {
+			return new Intl.DateTimeFormat(locale, { timeZone: zone, ...options });
+		} catch {
+			// A zone that this browser has not heard of yet.
+			return new Intl.DateTimeFormat(undefined, options);
+		}
+	}
 
 	function showLocalTimes(root) {
 		for (const element of root.querySelectorAll("time[datetime]")) {
@@ -16,7 +27,7 @@
 
 	/** A filter's days are the reader's own, unless it came with an address that says whose they are. */
 	function fillOwnZone(root) {
-		const own = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+		const own = fullTime.resolvedOptions().timeZone;
 		for (const field of root.querySelectorAll("input[data-zone]")) {
 			const days = [...field.form.querySelectorAll("input[type=date]")];
 			if (field.value !== own && days.some(({ value }) => value !== "")) continue;
@@ -68,7 +79,7 @@
 	/** As many days as fit are named under the axis. */
 	function nameDays(days, width) {
 		const everySo = Math.max(1, Math.ceil((days.length * 64) / width));
-		const monthDay = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", timeZone: "UTC" });
+		const monthDay = dateFormat({ month: "short", day: "numeric", timeZone: "UTC" });
 		return (_, indexes) =>
 			indexes.map((index) => {
 				const day = Number.isInteger(index) && index % everySo === 0 ? days[index] : undefined;

@@ -131,5 +131,6 @@ function mailed({ mailed_at_ms, mailed_to, mail_due_at_ms }: ListedNotice, canMa
 	const next =
 		mail_due_at_ms === null || !canMail ? null : html`; the next at ${timeTag(mail_due_at_ms)} or soon after`;
 	if (mailed_at_ms === null) return next === null ? "none" : html`not sent yet${next}`;
+	if (mailed_to === "") return "not sent: everybody here has switched these mails off";
 	return html`${timeTag(mailed_at_ms)} to <span class="break">${mailed_to ?? "the owners"}</span>${next}`;
 }

@@ -2,8 +2,12 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Hono } from "hono";
+import { createAuth } from "../../accounts/auth.ts";
 import type { Person } from "../../store/people.ts";
 import type { Programme } from "../../store/programmes.ts";
+import type { WebEnv } from "../env.ts";
+import { createStillAllowed } from "../live-page.ts";
 import {
 	type Browser,
 	LINK,
@@ -163,6 +167,27 @@ test("an invitation that waits can be given another role; whoever accepts it bec
 	await browser.submit(`${path}/${next}/link`, {});
 	assert.match(site.mailbox.at(-1)?.subject ?? "", /as a developer$/, "a new link keeps the role");
 	assert.equal((await site.browser().open(resent)).status, 410);
+});
+
+test("a page that is open is sent nothing more once its reader has another role", async (t) => {
+	const { site, programme, path, browser } = await openShop(t, "owner");
+	const developer = await site.addPerson(programme, "developer");
+	const theirs = await site.signIn(developer);
+	const auth = createAuth(site.deps);
+	const mayWatchAs = async (standing: "developer" | "viewer") => {
+		const cookies = [...theirs.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+		const streams = new Hono<WebEnv>().get("/", async (c) => {
+			c.set("visitor", { cookies, address: "198.51.100.7", userAgent: "", device: "" });
+			c.set("programme", programme);
+			c.set("standing", standing);
+			return c.text(String(await createStillAllowed(c, { ...site.deps, auth })()));
+		});
+		return (await streams.request("/")).text();
+	};
+	assert.equal(await mayWatchAs("developer"), "true");
+	await browser.submit(`${path}/${developer.public_id}/role`, { role: "viewer" });
+	assert.equal(await mayWatchAs("developer"), "false", "it would bring buttons that are not theirs");
+	assert.equal(await mayWatchAs("viewer"), "true");
 });
 
 test("a role in one programme is none in another", async (t) => {

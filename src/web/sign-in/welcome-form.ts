@@ -82,6 +82,15 @@ function partsOf(opened: OpenedLink): Parts {
 				passwordLabel: opened.hasAccount ? null : "Password",
 				button: "Accept",
 			};
+		case "address":
+			return {
+				title: "Confirm your email address",
+				lead: html`From now on you sign in with this address instead of <strong class="break">${opened.person.email}</strong>, and mails go here.`,
+				email: opened.email,
+				name: null,
+				passwordLabel: null,
+				button: "Confirm",
+			};
 		case "password":
 			return {
 				title: "Choose a new password",

@@ -11,7 +11,14 @@ import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import { setFlash } from "../flash.ts";
 import { readTextFields } from "../form.ts";
-import { CODE_PATH, integrationPath, PROGRAMMES_PATH, SIGN_IN_PATH, withNext } from "../paths.ts";
+import {
+	ACCOUNT_PATH,
+	CODE_PATH,
+	integrationPath,
+	PROGRAMMES_PATH,
+	SIGN_IN_PATH,
+	withNext,
+} from "../paths.ts";
 import { handOnCookies } from "../session.ts";
 import { showDeadLink, showLinkForm } from "./welcome-form.ts";
 
@@ -35,9 +42,10 @@ export async function acceptWelcome(c: WebContext, deps: WebDeps): Promise<Respo
 async function goOn(
 	c: WebContext,
 	deps: WebDeps,
-	{ person, programme, role, hasNewPassword, ended }: AcceptedLink,
+	{ purpose, person, programme, role, hasNewPassword, ended }: AcceptedLink,
 	password: string,
 ): Promise<Response> {
+	if (purpose === "address_mail") return goToAccount(c, person);
 	const path = programme === null ? undefined : integrationPath(programme.public_id);
 	if (hasNewPassword) {
 		const said = sayNewPassword(ended);
@@ -49,6 +57,13 @@ async function goOn(
 	const isTheirs = c.get("viewer")?.personId === person.id;
 	const next = path ?? PROGRAMMES_PATH;
 	return c.redirect(isTheirs ? next : withNext(SIGN_IN_PATH, next), 303);
+}
+
+/** The link lets nobody in: whoever is not signed in here does that with the new address. */
+function goToAccount(c: WebContext, { id, email }: Person): Response {
+	setFlash(c, "good", `Your email address is now ${email}.`);
+	const isTheirs = c.get("viewer")?.personId === id;
+	return c.redirect(isTheirs ? ACCOUNT_PATH : SIGN_IN_PATH, 303);
 }
 
 function sayNewPassword(ended: EndedAccess | null): string {
