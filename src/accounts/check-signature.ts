@@ -1,86 +1,77 @@
-// "Check a signature" for a programme: with a secret that somebody pastes, or with the programme's own. Neither
-// leaves this function, and nothing is stored.
+// "Check a signature" for a programme: with a secret that somebody pastes, or with the programme's own. A callback is
+// looked for among our own attempts. No secret leaves this function, and nothing is stored.
 
-import { openSecret } from "../domain/sealing.ts";
-import { headerNames } from "../domain/signature.ts";
-import { type Diagnosis, diagnoseSignature, type PastedRequest } from "../domain/signature-diagnosis.ts";
-import type { KnownSecret } from "../domain/signature-secrets.ts";
-import { utcMinute } from "../domain/time.ts";
-import { type Programme, presentUrl } from "../store/programmes.ts";
-import {
-	findUsableSecrets,
-	goodUntilMs,
-	listEndedSecrets,
-	type SigningSecret,
-	stateOf,
-} from "../store/signing-secrets.ts";
+import { directionOf, type PastedRequest, readPasted } from "../domain/pasted-request.ts";
+import { digestIn, type ReceivedRequest } from "../domain/refused-signature.ts";
+import { headerNames, TIMESTAMP_TOLERANCE_SECONDS } from "../domain/signature.ts";
+import { type Diagnosis, diagnoseSignature } from "../domain/signature-diagnosis.ts";
+import { headerOf } from "../domain/signed-parts.ts";
+import { SECOND_MS } from "../domain/time.ts";
+import { listBadSignatures } from "../store/inbound-calls.ts";
+import { isNonceSpent } from "../store/keys.ts";
+import { listUrls, type Programme } from "../store/programmes.ts";
+import type { Db } from "../store/store.ts";
 import type { AccountsDeps } from "./deps.ts";
+import { lookUpSent, type SentAttempt, signedAtMs } from "./look-up-sent.ts";
+import { askAbout, readNamedSecrets } from "./named-secrets.ts";
 
-/** Of those that are good for nothing any more; older ones ended so long ago that nobody has them. */
-const MAX_ENDED_TRIED = 4;
+/** The present one and those before it. */
+const MAX_URLS_TRIED = 5;
+
+/** Of the inbound log, the newest: some milliseconds. */
+const MAX_CALLS_LOOKED_AT = 500;
+/** Clocks differ, and a request may wait on its way. */
+const SAME_TIME_MS = TIMESTAMP_TOLERANCE_SECONDS * SECOND_MS;
+
+export interface SignatureQuestion {
+	pasted: PastedRequest;
+	/** To check with in place of the programme's own; empty for those. */
+	secret: string;
+	/** What the shop's own code computed; empty when nobody says. */
+	computed: string;
+}
+
+export interface CheckedSignature extends Diagnosis {
+	/** The attempt that it is, if we sent it. */
+	attempt: SentAttempt | null;
+}
 
 export async function checkSignature(
 	deps: Pick<AccountsDeps, "store" | "clock" | "sealingKey"> & { brand: string; publicUrl: string },
 	programme: Programme,
-	pasted: PastedRequest,
-	pastedSecret: string,
-): Promise<Diagnosis> {
-	const { store, clock, sealingKey } = deps;
+	{ pasted, secret, computed }: SignatureQuestion,
+): Promise<CheckedSignature> {
+	const { store, clock } = deps;
 	const nowMs = clock.nowMs();
-	const url = await presentUrl(store.db, programme.id);
-	const stored = [
-		...(await findUsableSecrets(store.db, [programme.id], nowMs)),
-		...(await listEndedSecrets(store.db, programme.id, nowMs, MAX_ENDED_TRIED)),
-	];
-	const own = stored.flatMap((secret) => {
-		const text = openSecret(sealingKey, programme.id, secret.sealed);
-		return text === null ? [] : [nameSecret(secret, text, nowMs)];
-	});
-	const given = pastedSecret.trim();
-	return diagnoseSignature(pasted, {
-		names: headerNames(deps.brand),
+	const names = headerNames(deps.brand);
+	const seen = readPasted(pasted);
+	const urls = (await listUrls(store.db, programme.id, MAX_URLS_TRIED)).map((url) => new URL(url));
+	const callbackTargets = urls.map(({ pathname, search }) => pathname + search);
+	const direction = directionOf(seen, names, callbackTargets);
+	const { attempt, sent, composed, looked } = await lookUpSent(deps, programme, seen, direction);
+	const atMs = attempt?.startedAtMs ?? signedAtMs(seen, names, nowMs);
+	const own = await readNamedSecrets(deps, programme, atMs);
+	const given = secret.trim();
+	const diagnosis = diagnoseSignature(pasted, {
+		names,
 		secrets: given === "" ? own : askAbout(given, own),
-		origins: [deps.publicUrl, ...(url === undefined ? [] : [new URL(url).origin])],
+		origins: [deps.publicUrl, ...urls.slice(0, 1).map(({ origin }) => origin)],
+		callbackTargets,
+		sent,
+		composed,
+		looked,
+		received: direction === "request" ? await listReceived(store.db, programme.id, atMs) : [],
+		isNonceSpent: await isNonceSpent(store.db, programme.id, headerOf(seen, names.nonce), nowMs),
+		computed,
 		nowMs,
 	});
+	return { ...diagnosis, attempt };
 }
 
-function nameSecret(secret: SigningSecret, text: string, nowMs: number): KnownSecret {
-	const { activated_at_ms, replaced_at_ms, ended_at_ms } = secret;
-	const wasReplaced =
-		replaced_at_ms === null
-			? ""
-			: `the programme's previous secret, replaced on ${utcMinute(replaced_at_ms)}`;
-	switch (stateOf(secret, nowMs)) {
-		case "active":
-			return { text, name: "the programme's active secret", standing: { kind: "right" } };
-		case "prepared":
-			return {
-				text,
-				name: "the programme's prepared secret, which is not active yet",
-				standing: { kind: "prepared" },
-			};
-		case "replaced":
-			return {
-				text,
-				name: wasReplaced,
-				standing: { kind: "replaced", goodUntilMs: goodUntilMs(secret) ?? 0 },
-			};
-		case "ended": {
-			const atMs = ended_at_ms ?? goodUntilMs(secret) ?? 0;
-			const name = activated_at_ms === null ? "a prepared secret that was discarded" : wasReplaced;
-			return { text, name, standing: { kind: "ended", atMs } };
-		}
-	}
-}
-
-/** Checked with the secret that was pasted; the programme's own are tried only to say which one it was instead. */
-function askAbout(given: string, own: readonly KnownSecret[]): KnownSecret[] {
-	const known = own.find(({ text }) => text === given);
-	const asked: KnownSecret =
-		known === undefined
-			? { text: given, name: "the secret you pasted", standing: { kind: "right" } }
-			: { ...known, name: `the secret you pasted, ${known.name}` };
-	const others = own.filter((secret) => secret !== known);
-	return [asked, ...others.map((secret) => ({ ...secret, standing: { kind: "other" } as const }))];
+async function listReceived(db: Db, programmeId: number, atMs: number): Promise<ReceivedRequest[]> {
+	const refused = await listBadSignatures(db, programmeId, MAX_CALLS_LOOKED_AT);
+	return refused.flatMap(({ detail, ...call }) => {
+		const digest = digestIn(detail);
+		return digest === null || Math.abs(call.atMs - atMs) > SAME_TIME_MS ? [] : [{ ...call, digest }];
+	});
 }

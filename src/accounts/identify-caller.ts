@@ -2,6 +2,7 @@
 // the raw bytes proves the secret, the timestamp is fresh and the nonce is new (contract section 5, inbound).
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { describeMismatch } from "../domain/refused-signature.ts";
 import { openSecret } from "../domain/sealing.ts";
 import {
 	canonicalString,
@@ -189,10 +190,8 @@ function verifySignature(
 	const digest = sha256Hex(request.rawBody);
 	const canonical = canonicalString(request.method, request.target, timestamp, nonce, digest);
 	if (keys.some((key) => signatureMatches(key, canonical, signature))) return succeed(true);
-	return refuse(
-		"bad_signature",
-		`${headers.signature} does not match. Sign method, path with query, timestamp, nonce and the SHA-256 of the body bytes exactly as sent; here they were ${request.method} ${request.target} with a body digest of ${digest}.`,
-	);
+	const { method, target } = request;
+	return refuse("bad_signature", describeMismatch(headers.signature, { method, target, digest }));
 }
 
 function spendable({ timestamp, nonce }: Trio): { nonce: string; nonceExpiresAtMs: number } {

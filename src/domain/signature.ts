@@ -39,8 +39,8 @@ export class SigningKey {
 	readonly #inner = Buffer.alloc(BLOCK_BYTES, INNER_PAD);
 	readonly #outer = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES, OUTER_PAD);
 
-	constructor(secret: string) {
-		const bytes = Buffer.from(secret, "utf8");
+	constructor(secret: string | Uint8Array) {
+		const bytes = typeof secret === "string" ? Buffer.from(secret, "utf8") : secret;
 		const key = bytes.length > BLOCK_BYTES ? hash("sha256", bytes, "buffer") : bytes;
 		for (const [at, byte] of key.entries()) {
 			this.#inner[at] = byte ^ INNER_PAD;
@@ -60,7 +60,7 @@ export class SigningKey {
 }
 
 /** Kept per secret: padding it anew for each request would cost as much as the signature itself. */
-export function signingKey(secret: string): SigningKey {
+export function signingKey(secret: string | Uint8Array): SigningKey {
 	return new SigningKey(secret);
 }
 

@@ -25,6 +25,11 @@ export function utcMinute(atMs: number): string {
 	return `${isoTime(atMs).slice(0, 16).replace("T", " ")} UTC`;
 }
 
+/** "2026-03-01 12:00:00 UTC". */
+export function utcSecond(atMs: number): string {
+	return `${isoTime(atMs).slice(0, 19).replace("T", " ")} UTC`;
+}
+
 /** "2026-03-01". */
 export function utcDay(atMs: number): string {
 	return isoTime(atMs).slice(0, 10);

@@ -75,3 +75,15 @@ export async function presentUrl(db: Db, programmeId: number): Promise<string | 
 		.executeTakeFirst();
 	return row?.url;
 }
+
+/** Every Postback URL ever saved, the newest first. */
+export async function listUrls(db: Db, programmeId: number, limit: number): Promise<string[]> {
+	const rows = await db
+		.selectFrom("endpoints")
+		.select("url")
+		.where("receiver_id", "=", programmeId)
+		.orderBy("id", "desc")
+		.limit(limit)
+		.execute();
+	return rows.map(({ url }) => url);
+}

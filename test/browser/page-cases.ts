@@ -64,6 +64,11 @@ export function ownersPages({ main, fresh }: SampleNetwork): Case[] {
 		{ what: "inbound log, an order nobody reported", path: at("/integration/inbound?order=nothing") },
 		{ what: "check a signature", path: at("/integration/signature") },
 		{ what: "check a signature, the result", path: at("/integration/signature"), act: press("Check") },
+		{
+			what: "check a signature, a callback that was damaged",
+			path: at("/integration?state=failed"),
+			act: checkDamaged,
+		},
 		{ what: "conversions", path: at("/conversions") },
 		{ what: "conversions, none found", path: at("/conversions?orderId=nothing") },
 		{
@@ -206,6 +211,20 @@ async function saveWrongUrl(page: Page): Promise<void> {
 async function openDelivery(page: Page): Promise<void> {
 	await page.locator("#deliveries-live a").first().click();
 	await page.getByRole("heading", { name: "Attempt 1 of 7" }).waitFor();
+	await openDetails(page);
+}
+
+/** As a proxy and a framework would leave it: two differences, and a value that another secret gives. */
+async function checkDamaged(page: Page): Promise<void> {
+	await openDelivery(page);
+	await page.getByRole("link", { name: "Check this signature" }).first().click();
+	const body = page.getByLabel(/^Body/);
+	await body.fill(JSON.stringify(JSON.parse(await body.inputValue()), null, 2));
+	const target = page.getByLabel(/^Path and query/);
+	await target.fill(`/api${await target.inputValue()}`);
+	await page.getByLabel(/^Signature your code computed/).fill("0".repeat(64));
+	await press("Check")(page);
+	await page.getByRole("heading", { name: "What we found" }).waitFor();
 	await openDetails(page);
 }
 

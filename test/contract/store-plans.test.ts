@@ -46,8 +46,8 @@ import {
 import { removeEndpoint } from "../../src/store/endpoint-removal.ts";
 import { registerEngine } from "../../src/store/engines.ts";
 import { readIntegrationChecks } from "../../src/store/first-times.ts";
-import { type InboundFilter, listInboundCalls } from "../../src/store/inbound-calls.ts";
-import { listApiKeys, spendNonces } from "../../src/store/keys.ts";
+import { type InboundFilter, listBadSignatures, listInboundCalls } from "../../src/store/inbound-calls.ts";
+import { isNonceSpent, listApiKeys, spendNonces } from "../../src/store/keys.ts";
 import { listLastAttempts } from "../../src/store/last-attempts.ts";
 import { findOpenNotice, listNotices } from "../../src/store/notice-list.ts";
 import { findNoticesToMail } from "../../src/store/notices.ts";
@@ -57,6 +57,7 @@ import { hasConversions, listProgrammes } from "../../src/store/programme-list.t
 import { setEndpoint } from "../../src/store/programmes.ts";
 import { pruneExpired } from "../../src/store/prune.ts";
 import { LEASE_MS, type ReadRequest } from "../../src/store/queue.ts";
+import { findAttemptsOf, findNamedEvents, listDeliveriesAround } from "../../src/store/sent-attempts.ts";
 import { insertSecret } from "../../src/store/signing-secrets.ts";
 import { createSqliteQueue } from "../../src/store/sqlite-queue.ts";
 import { createSqliteWrites } from "../../src/store/sqlite-writes.ts";
@@ -237,6 +238,24 @@ const READS: readonly Read[] = [
 	["one delivery", [], (db) => findDeliveryDetail(db, LARGE, "dlv2")],
 	["a delivery's attempts", [], (db) => listAttempts(db, 2)],
 	["the last attempts of a list", [], (db) => listLastAttempts(db, [2, 3, 4])],
+	[
+		"the events of a conversion that a pasted callback names",
+		["events_once_per_conversion"],
+		(db) => findNamedEvents(db, LARGE, { conversionIds: ["cnv00000002"], orderIds: [] }),
+	],
+	[
+		"the events of an order that a pasted callback names",
+		["conversions_by_order", "events_once_per_conversion"],
+		(db) => findNamedEvents(db, LARGE, { conversionIds: [], orderIds: ["order 2"] }),
+	],
+	...ofBoth("a nonce among the attempts of a time", "deliveries_by_receiver", async (db, programmeId) => {
+		const { ids, sinceMs } = await listDeliveriesAround(db, programmeId, MIDDLE_MS);
+		await findAttemptsOf(db, ids, sinceMs, { nonces: ["nonce"], signature: "signature" });
+	}),
+	...ofBoth("the newest calls with a bad signature", "inbound_calls_by_programme", (db, programmeId) =>
+		listBadSignatures(db, programmeId, 500),
+	),
+	["whether a nonce was spent", [], (db) => isNonceSpent(db, LARGE, "nonce", START_MS)],
 	["a conversion's deliveries", ["events_once_per_conversion"], (db) => listDeliveriesOfConversion(db, 2)],
 	...CONVERSION_LISTS.flatMap(([what, index, filter]): Read[] => [
 		[

@@ -63,5 +63,6 @@ export function programmeTables({ selfNumberedId }: Dialect): readonly string[] 
 		`create table endpoints (
 			id ${selfNumberedId}, receiver_id bigint not null references programmes(id),
 			url text not null, saved_at_ms bigint not null)`,
+		"create index endpoints_by_receiver on endpoints (receiver_id, id)",
 	];
 }

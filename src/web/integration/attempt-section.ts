@@ -5,6 +5,7 @@ import { html } from "hono/html";
 import { technicalDetail } from "../../callbacks/attempt-cause.ts";
 import { KEPT_BODY_BYTES, type KeptAnswer, readKeptAnswer } from "../../domain/kept-answer.ts";
 import { MAX_ATTEMPTS } from "../../domain/retry.ts";
+import { rebuildRequest } from "../../domain/sent-request.ts";
 import type { DeliveryDetail, ListedAttempt } from "../../store/attempt-list.ts";
 import type { Programme } from "../../store/programmes.ts";
 import { facts, message, more, padded, section } from "../components/blocks.ts";
@@ -12,7 +13,7 @@ import { linkButton } from "../components/forms.ts";
 import { badge, codeBlock, timeTag } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
 import { signaturePath, withQuery } from "../paths.ts";
-import { curlCommand, rebuildRequest, requestText } from "./attempt-request.ts";
+import { curlCommand, requestText } from "./attempt-request.ts";
 import { describeAttempt, describeCircumstances } from "./attempt-words.ts";
 
 export interface ShownAttempt {

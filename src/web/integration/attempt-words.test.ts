@@ -2,8 +2,9 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { describe, test } from "node:test";
 import type { KeptAnswer } from "../../domain/kept-answer.ts";
+import { rebuildRequest } from "../../domain/sent-request.ts";
 import type { AttemptResult } from "../../store/tables/deliveries.ts";
-import { curlCommand, rebuildRequest, requestText } from "./attempt-request.ts";
+import { curlCommand, requestText } from "./attempt-request.ts";
 import {
 	type Circumstances,
 	type DeliveryFate,

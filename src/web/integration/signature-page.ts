@@ -4,18 +4,13 @@
 import { html } from "hono/html";
 import * as z from "zod";
 import { checkSignature } from "../../accounts/check-signature.ts";
-import type {
-	Diagnosis,
-	DiagnosisPart,
-	DiagnosisVerdict,
-	PastedRequest,
-} from "../../domain/signature-diagnosis.ts";
+import type { PastedRequest } from "../../domain/pasted-request.ts";
+import { rebuildRequest } from "../../domain/sent-request.ts";
 import { findDeliveryDetail, listAttempts } from "../../store/attempt-list.ts";
 import type { Programme } from "../../store/programmes.ts";
-import { message, padded, section } from "../components/blocks.ts";
+import { padded, section } from "../components/blocks.ts";
 import { button, postForm, selectField, textArea, textField } from "../components/forms.ts";
-import { dataTable } from "../components/lists.ts";
-import { badge, codeBlock, type Tone } from "../components/text.ts";
+import { count } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
@@ -23,34 +18,57 @@ import { readTextFields } from "../form.ts";
 import type { Html } from "../html.ts";
 import { signaturePath } from "../paths.ts";
 import { programmeOf } from "../viewer.ts";
-import { rebuildRequest } from "./attempt-request.ts";
 import { answerTab } from "./frame.ts";
+import { findingsSection, refusalSection } from "./signature-findings.ts";
 
-/** Every spelling of the body is hashed: no request of either direction comes near. */
-const MAX_PASTED_LENGTH = 131_072;
+/**
+ * What is looked at: every spelling of the body is hashed, and no server takes more headers. The largest request of either
+ * direction but a batch is half of it.
+ */
+const MAX_LENGTHS = {
+	method: 32,
+	target: 4_096,
+	headers: 16_384,
+	body: 131_072,
+	secret: 1_024,
+	computed: 1_024,
+};
 const EMPTY: PastedRequest = { method: "POST", target: "/v1/conversions", headers: "", body: "" };
 const METHODS = ["POST", "GET", "PUT", "PATCH", "DELETE"] as const;
+const FIELDS = ["method", "target", "headers", "body", "secret", "computed"] as const;
+const LABELS: Readonly<Record<(typeof FIELDS)[number], string>> = {
+	method: "Method",
+	target: "Path and query",
+	headers: "Headers",
+	body: "Body",
+	secret: "Signing secret",
+	computed: "Signature your code computed",
+};
+const NOT_STORED = "Nothing of it is stored.";
 const ATTEMPT = z.object({ delivery: z.string(), attempt: z.coerce.number().int() });
 
 export async function showSignatureForm(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
-	return render(c, deps, programme, (await pastedFromAttempt(c, deps, programme)) ?? EMPTY, null);
+	const filled = await pastedFromAttempt(c, deps, programme);
+	const hint =
+		filled === null
+			? NOT_STORED
+			: `This is the callback as we sent it. Paste over it what your server received. ${NOT_STORED}`;
+	return render(c, deps, programme, { pasted: filled ?? EMPTY, findings: null, hint });
 }
 
 export async function checkPasted(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
-	const fields = await readTextFields(c, ["method", "target", "headers", "body", "secret"]);
-	const { secret, ...pasted } = fields;
-	if (Object.values(fields).some((text) => text.length > MAX_PASTED_LENGTH)) {
-		return render(
-			c,
-			deps,
-			programme,
-			{ ...pasted, body: "" },
-			"That is longer than any request here. Paste less.",
-		);
+	const fields = await readTextFields(c, FIELDS);
+	const { secret, computed, ...pasted } = fields;
+	const tooLong = FIELDS.find((name) => fields[name].length > MAX_LENGTHS[name]);
+	if (tooLong !== undefined) {
+		const text = `The field ${LABELS[tooLong]} has more than ${count(MAX_LENGTHS[tooLong])} characters. Paste less.`;
+		const shown = { ...pasted, [tooLong]: "" };
+		return render(c, deps, programme, { pasted: shown, findings: refusalSection(text), status: 422 });
 	}
-	return render(c, deps, programme, pasted, await checkSignature(deps, programme, pasted, secret));
+	const found = await checkSignature(deps, programme, { pasted, secret, computed });
+	return render(c, deps, programme, { pasted, findings: findingsSection(programme.public_id, found) });
 }
 
 /** From a delivery's page: the request of one attempt, filled in. */
@@ -76,19 +94,19 @@ function render(
 	c: WebContext,
 	deps: WebDeps,
 	programme: Programme,
-	pasted: PastedRequest,
-	found: Diagnosis | string | null,
+	page: { pasted: PastedRequest; findings: Html | null; hint?: string; status?: number },
 ): Promise<Response> {
+	const action = `${signaturePath(programme.public_id)}#findings`;
 	return answerTab(c, {
 		tab: "signature",
 		title: "Check a signature",
-		hint: "Paste a request of either direction, yours to us or ours to you, and see which part differs from what was signed.",
-		status: typeof found === "string" ? 422 : 200,
-		body: html`${found === null ? null : findings(found)}${section({
+		hint: "Paste a signed request: a callback as your server received it, or your own request to us. We show which part differs from what was signed.",
+		status: page.status ?? 200,
+		body: html`${page.findings}${section({
 			id: "paste",
 			title: "The request",
-			hint: "Nothing of it is kept.",
-			body: padded(form(signaturePath(programme.public_id), csrfField(c), pasted, deps.brand)),
+			hint: page.hint ?? NOT_STORED,
+			body: padded(form(action, csrfField(c), page.pasted, deps.brand)),
 		})}`,
 	});
 }
@@ -113,69 +131,28 @@ function form(action: string, csrf: Html, pasted: PastedRequest, brand: string):
 			autocomplete: "off",
 		})}</div>${textArea({
 			name: "headers",
-			label: "Headers, one a line",
+			label: "Headers, one per line",
 			value: pasted.headers,
 			rows: 5,
-			hint: `Needed are ${trio.join(", ")}; others are left alone.`,
+			hint: `Include ${trio.join(", ")}; other headers are ignored.`,
 		})}${textArea({
 			name: "body",
-			label: "Body, as it was sent",
+			label: "Body, exactly as it arrived",
 			value: pasted.body,
 			rows: 7,
-			hint: "Not formatted, not shortened: one space more and the signature is another.",
+			hint: "Not formatted, not shortened. Even one extra space changes the signature.",
+		})}<div class="form-grid">${textField({
+			name: "computed",
+			label: "Signature your code computed (optional)",
+			isMono: true,
+			autocomplete: "off",
+			hint: "For a callback that your server refuses: we say what your code did differently.",
 		})}${textField({
 			name: "secret",
 			label: "Signing secret (optional)",
 			type: "password",
 			autocomplete: "off",
-			hint: "Empty: the programme's own. It is not stored, not logged and not shown again.",
-		})}<div class="row">${button({ label: "Check", tone: "primary" })}</div>`,
-	});
-}
-
-const PART_LABELS: Readonly<Record<DiagnosisPart, string>> = {
-	headers: "Headers",
-	timestamp: "Timestamp",
-	nonce: "Nonce",
-	signature: "Signature's form",
-	method: "Method",
-	path: "Path and query",
-	body: "Body",
-	secret: "Secret",
-};
-const VERDICTS: Readonly<Record<DiagnosisVerdict, readonly [Tone, string]>> = {
-	good: ["good", "Right"],
-	bad: ["bad", "Differs"],
-	warn: ["warn", "Note"],
-	unknown: ["plain", "Not known"],
-};
-
-function findings(found: Diagnosis | string): Html {
-	if (typeof found === "string") return message("bad", found);
-	return section({
-		id: "findings",
-		title: "What we found",
-		body: html`${padded(message(found.isGood ? "good" : "bad", found.conclusion))}${dataTable({
-			caption: "Part by part",
-			rows: found.steps,
-			empty: null,
-			stacks: true,
-			columns: [
-				{
-					title: "Part",
-					namesRow: true,
-					cell: ({ part }) => html`<span class="nowrap">${PART_LABELS[part]}</span>`,
-				},
-				{ title: "Result", cell: ({ verdict }) => badge(...VERDICTS[verdict]) },
-				{ title: "What to know", cell: ({ text }) => html`<span class="break">${text}</span>` },
-			],
-		})}${
-			found.canonical === null
-				? null
-				: padded(
-						html`<h3>What has to be signed</h3>`,
-						codeBlock(found.canonical, "The canonical string: five lines, joined by a line feed"),
-					)
-		}`,
+			hint: "Leave it empty to check with the programme's own. It is not stored, not logged and not shown again.",
+		})}</div><div class="row">${button({ label: "Check", tone: "primary" })}</div>`,
 	});
 }

@@ -1,0 +1,92 @@
+// "Check a signature" as a person without scripts uses it: from a delivery to the exact difference.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { runCallbacks } from "./callback-run.test-support.ts";
+import { issue, openShop, type Shop, URL_ENTERED } from "./integration-shop.test-support.ts";
+
+const EMPTY = { method: "POST", target: "/", headers: "", body: "", secret: "", computed: "" };
+
+/** The callback of a test conversion, as our page shows it and as a form holds it. */
+async function openCallback(shop: Shop) {
+	const { browser, path, site, programme } = shop;
+	const { secret } = await issue(browser, path);
+	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
+	await browser.submit(`${path}/test`, {});
+	const [request] = await runCallbacks(site, programme, { kind: "answered", status: 401 });
+	assert.ok(request !== undefined);
+	const { pathname, search } = new URL(request.url);
+	const lines: string[] = [];
+	for (let at = 0; at < request.headers.length; at += 2) {
+		lines.push(`${request.headers[at]}: ${request.headers[at + 1]}`);
+	}
+	return {
+		secret,
+		fields: { ...EMPTY, target: pathname + search, headers: lines.join("\n"), body: request.body },
+	};
+}
+
+test("a damaged callback is compared with our own record: the cause, the byte, both texts, and the way to the attempt", async (t) => {
+	const shop = await openShop(t);
+	const { browser, path, programme } = shop;
+	const { fields, secret } = await openCallback(shop);
+	await browser.open(`${path}/signature`);
+	const damaged = { ...fields, target: "/postback", body: fields.body.replace(/}$/, "\u200b}") };
+	const { status, text } = await browser.submit(`${path}/signature`, damaged);
+	assert.equal(status, 200);
+	assert.match(text, /What differs: query string, body\./);
+	assert.match(text, /The query string \?shop=1 is missing\. A proxy dropped it/);
+	assert.match(text, /a character that cannot be seen \(U\+200B\)/);
+	assert.match(text, /<mark>\[U\+200B\]<\/mark>/);
+	assert.match(text, /We sent<\/span> <code><mark>\?shop=1<\/mark><\/code>/);
+	assert.match(text, /You pasted<\/span> <code><mark>\(nothing\)<\/mark><\/code>/);
+	assert.match(text, /After \d+ bytes that are the same/);
+	assert.match(text, /Technical detail/);
+	assert.match(text, /<code>e2 80 8b<\/code>/);
+	assert.match(text, new RegExp(`href="/programmes/${programme.public_id}/deliveries/dlv_\\w+#attempt-1"`));
+	assert.ok(text.indexOf('id="findings"') < text.indexOf('id="paste"'), "the result comes before the form");
+	assert.match(text, /action="[^"]*\/signature#findings"/);
+	assert.ok(!text.includes(secret));
+});
+
+test("the form says what to paste, in plain words", async (t) => {
+	const { browser, path } = await openShop(t);
+	const { text } = await browser.open(`${path}/signature`);
+	assert.match(
+		text,
+		/Include X-Service-Timestamp, X-Service-Nonce, X-Service-Signature; other headers are ignored\./,
+	);
+	assert.match(text, /Even one extra space changes the signature\./);
+	assert.match(text, /Signature your code computed \(optional\)/);
+});
+
+test("a value that the shop's own code computed is explained beside an undamaged callback", async (t) => {
+	const shop = await openShop(t);
+	const { fields } = await openCallback(shop);
+	const { browser, path } = shop;
+	await browser.open(`${path}/signature`);
+	const { text } = await browser.submit(`${path}/signature`, { ...fields, computed: "0".repeat(64) });
+	assert.match(text, /this is exactly what we sent/);
+	assert.match(text, /<h3>The signature your code computed<\/h3>/);
+	assert.match(text, /Most likely your server uses another secret/);
+});
+
+test("more than any request has is refused, field by field", async (t) => {
+	const { browser, path } = await openShop(t);
+	await browser.open(`${path}/signature`);
+	for (const [field, length] of [
+		["target", 4_097],
+		["headers", 16_385],
+		["body", 131_073],
+		["secret", 1_025],
+		["computed", 1_025],
+	] as const) {
+		const { status, text } = await browser.submit(`${path}/signature`, {
+			...EMPTY,
+			[field]: "x".repeat(length),
+		});
+		assert.equal(status, 422, field);
+		assert.match(text, /has more than .* characters\. Paste less\./);
+		assert.ok(!text.includes("xxxx"), "it is not sent back");
+	}
+});
