@@ -1,7 +1,7 @@
 // Receives status callbacks, behind your TLS proxy (which names 127.0.0.1 in Host, as nginx does).
 // .NET 10: PORT=8080 dotnet run receiver.cs
 // Mono: mcs -r:System.Runtime.Serialization receiver.cs && PORT=8080 mono receiver.exe
-// Makes a file of each. For good, in ASP.NET Core: tables with unique keys for events and nonces.
+// Makes a file of each. In production: ASP.NET Core, tables with unique keys for events and nonces.
 using System;
 using System.Collections.Generic;
 using System.Globalization;

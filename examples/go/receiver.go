@@ -1,5 +1,5 @@
 // Receives status callbacks: PORT=8080 go run receiver.go, behind your TLS proxy. Makes a file of
-// each. For good: a table with a unique key in place of the files, one for the nonces.
+// each. In production: use a table with a unique key in place of the files, one for the nonces.
 package main
 
 import (

@@ -1,5 +1,5 @@
 // Receives status callbacks: PORT=8080 java Receiver.java (17 or later), behind your TLS proxy.
-// Makes a file of each. For good: a table with a unique key in place of the files, one
+// Makes a file of each. In production: use a table with a unique key in place of the files, one
 // for the nonces, and your project's JSON library in place of field(): the JDK has none.
 import static java.nio.charset.StandardCharsets.UTF_8;
 

@@ -1,6 +1,6 @@
 // Receives status callbacks: npm install @ringback/receiver, then PORT=8080 node receiver.mjs
-// behind your TLS proxy. Makes a file of each. For good: a table with a unique key in place of
-// the files. The package has adapters for Express, Fastify, Hono and Next.js.
+// behind your TLS proxy. Makes a file of each. In production: use a table with a unique key in
+// place of the files. The package has adapters for Express, Fastify, Hono and Next.js.
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createReceiver } from "@ringback/receiver";

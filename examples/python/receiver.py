@@ -1,6 +1,6 @@
 """Receives status callbacks: PORT=8080 python3 receiver.py, behind your TLS proxy.
 
-For good: the same steps in your framework (raw bytes: Django request.body, Flask get_data()).
+In production: the same steps in your framework (raw bytes: Django request.body, Flask get_data()).
 """
 import hashlib, hmac, json, os, re, sqlite3, sys, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
