@@ -28,6 +28,12 @@ const FLAWED: readonly { what: string; style: string; body: string; flaw: RegExp
 		flaw: /^1440 px, light: color-contrast: .*id="late"/,
 	},
 	{
+		what: "a link in a sentence that only looks like the many that stand alone",
+		style: "a { color: #333; text-decoration: none }",
+		body: `${'<p><a href="#main">One by itself</a></p>'.repeat(20)}<p>Somebody reads <a id="late" href="#main">this</a> in the middle of a sentence.</p>`,
+		flaw: /^1440 px, light: link-in-text-block: .*id="late"/,
+	},
+	{
 		what: "something wider than a phone",
 		style: ".late { width: 700px }",
 		body: '<div class="late">Wide.</div>',

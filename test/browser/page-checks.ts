@@ -1,17 +1,20 @@
 // What holds for every page, whatever it shows: readable for everybody, in both themes, on a phone and on a desk.
 
-import axe from "axe-core";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 
 const WIDTHS = [1440, 390] as const;
 const THEMES = ["light", "dark"] as const;
 const HEIGHT = 900;
+/** Half as long as what the package exports as its source, and read by the browser on every page. */
+const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
 /** Everything that is wrong with the page that is open. */
 export async function findFlaws(page: Page): Promise<string[]> {
 	const flaws = [...(await page.evaluate<string[]>(STRUCTURE))];
-	await page.evaluate(axe.source);
-	await page.evaluate(SAMPLE_CONTRAST);
+	await page.evaluate(AXE);
+	await page.evaluate(SAMPLE_LOOKS);
 	for (const width of WIDTHS) {
 		await page.setViewportSize({ width, height: HEIGHT });
 		for (const colorScheme of THEMES) {
@@ -57,10 +60,14 @@ const STRUCTURE = `(() => {
 
 /**
  * The contrast of a text follows from its colours, its size and weight, and whatever it lies on: of texts that have all
- * of that in common one is measured, because measuring each of a page's thousands takes most of the tests' time.
+ * of that in common one is measured, because measuring each of a page's thousands takes most of the tests' time. So it is
+ * with links, which have to stand out from the text around them: of those that look the same, in a text that does, one.
  */
-const SAMPLE_CONTRAST = `(() => {
-	axe.configure({ rules: [{ id: "color-contrast", selector: "[data-contrast-sample]" }] });
+const SAMPLE_LOOKS = `(() => {
+	axe.configure({ rules: [
+		{ id: "color-contrast", selector: "[data-contrast-sample]" },
+		{ id: "link-in-text-block", selector: "[data-link-sample]" },
+	] });
 	const LAYER = ["color", "backgroundColor", "backgroundImage", "opacity", "filter", "mixBlendMode"];
 	const TEXT = ["fontSize", "fontWeight", "textShadow", "webkitTextStrokeWidth", "webkitTextFillColor"];
 	const read = (element, names) => {
@@ -78,7 +85,19 @@ const SAMPLE_CONTRAST = `(() => {
 	};
 	const hasText = (element) => element.matches("input, select, textarea") ||
 		[...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim() !== "");
-	globalThis.sampleContrast = () => {
+	const LINK = ["display", "textDecorationLine", "fontFamily", "fontStyle", "borderTopWidth", "borderRightWidth",
+		"borderBottomWidth", "borderLeftWidth"];
+	const lengthOf = (element) => element.textContent.replace(/\\s+/g, " ").trim().length;
+	const textAround = (link) => {
+		let block = link.parentElement;
+		while (getComputedStyle(block).display.startsWith("inline")) block = block.parentElement;
+		// A line of its own is a text of its own there: each link counts.
+		if (block.querySelector("br") !== null) return String(links++);
+		const own = [...block.querySelectorAll("a, button, summary")].reduce((sum, each) => sum + lengthOf(each), 0);
+		return [read(block, TEXT), read(block, LINK), lengthOf(block) - own > own].join();
+	};
+	let links = 0;
+	globalThis.sampleLooks = () => {
 		layers.clear();
 		const seen = new Set();
 		for (const element of document.querySelectorAll("body, body *")) {
@@ -88,11 +107,17 @@ const SAMPLE_CONTRAST = `(() => {
 			if (!seen.has(look)) element.setAttribute("data-contrast-sample", "");
 			seen.add(look);
 		}
+		for (const link of document.querySelectorAll("a[href]")) {
+			link.removeAttribute("data-link-sample");
+			const look = ["link", layersOf(link), read(link, TEXT), read(link, LINK), textAround(link)].join("|");
+			if (!seen.has(look)) link.setAttribute("data-link-sample", "");
+			if (link.checkVisibility({ visibilityProperty: true })) seen.add(look);
+		}
 	};
 })()`;
 
 /** A function of the page: what is wrong, in words. */
-const RUN_AXE = `async (options) => (sampleContrast(), await axe.run(document, { resultTypes: ["violations"], ...options })).violations.map(
+const RUN_AXE = `async (options) => (sampleLooks(), await axe.run(document, { resultTypes: ["violations"], ...options })).violations.map(
 	({ id, nodes }) => id + ": " + nodes.slice(0, 3).map(({ html, failureSummary }) => html.slice(0, 160) + " " + failureSummary).join(" ; "))`;
 
 const FIND_OVERFLOW = `() => {
