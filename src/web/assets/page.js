@@ -2,9 +2,9 @@
 // something is done for good, select-all, charts. Runs again for every fragment that htmx brings.
 
 (() => {
-	// "long" names the zone.
-	const fullTime = dateFormat({ dateStyle: "medium", timeStyle: "long" });
 	const dayOnly = dateFormat({ dateStyle: "medium" });
+	// "long" names the zone.
+	const timeOnly = dateFormat({ timeStyle: "long" });
 
 	/** As the reader has chosen under Account, or else as their browser has it. */
 	function dateFormat(options) {
@@ -21,13 +21,15 @@
 		for (const element of root.querySelectorAll("time[datetime]")) {
 			const at = new Date(element.dateTime);
 			if (Number.isNaN(at.getTime())) continue;
-			element.textContent = (element.dataset.show === "day" ? dayOnly : fullTime).format(at);
+			// In a narrow cell it may break between day and time, and nowhere else.
+			const parts = element.dataset.show === "day" ? [dayOnly] : [dayOnly, timeOnly];
+			element.textContent = parts.map((part) => part.format(at).replaceAll(" ", "\u00a0")).join(", ");
 		}
 	}
 
 	/** A filter's days are the reader's own, unless it came with an address that says whose they are. */
 	function fillOwnZone(root) {
-		const own = fullTime.resolvedOptions().timeZone;
+		const own = timeOnly.resolvedOptions().timeZone;
 		for (const field of root.querySelectorAll("input[data-zone]")) {
 			const days = [...field.form.querySelectorAll("input[type=date]")];
 			if (field.value !== own && days.some(({ value }) => value !== "")) continue;

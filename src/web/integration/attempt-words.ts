@@ -87,8 +87,8 @@ export function describeNext({ state, lastVerdict, dueAtMs }: DeliveryFate, nowM
 
 const AFTER_FAILURE: Readonly<Record<Verdict, string | null>> = {
 	delivered: null,
-	retry: `That was the last of ${MAX_ATTEMPTS} attempts. Resend it when your server is well again.`,
-	refused: "We take it as a deliberate refusal and do not retry. Resend it when the cause is mended.",
-	redirect: "It is not retried. Resend it when the URL is right.",
-	"forbidden address": "It is not retried. Resend it when the URL is right.",
+	retry: `That was the last of ${MAX_ATTEMPTS} attempts. Resend it once your server works again.`,
+	refused: "We take it as a deliberate refusal and do not retry. Resend it once the cause is fixed.",
+	redirect: "It is not retried. Resend it once the URL is right.",
+	"forbidden address": "It is not retried. Resend it once the URL is right.",
 };
