@@ -26,6 +26,6 @@ describe("in a browser", { skip: found.isThere ? false : reportNotRun(found.reas
 	describe("deciding", () => testDeciding(browser));
 	describe("the guide", () => testDocs(browser));
 	describe("live pages", () => testLive(browser));
-	// Three readers, two at a time: each has a process of the browser to itself.
+	// Four readers, two at a time: each has a process of the browser to itself.
 	describe("every page", { concurrency: 2 }, () => testEveryPage(browser));
 });

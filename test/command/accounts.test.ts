@@ -19,7 +19,7 @@ test("README's first steps make a person, a programme and a key, in words", asyn
 	const user = await home.run(["user", "create", "--email", "Owner@Shop.example", "--kind", "shop"]);
 	match(
 		onlyOutput(user),
-		/^Made owner owner@shop\.example \(usr_\w+\)\.\nThe link [^\n]*seven days\.\nhttp:\/\/127\.0\.0\.1:8080\/welcome\/[0-9a-f]{64}\n$/,
+		/^Made shop person owner@shop\.example \(usr_\w+\)\.\nThe link [^\n]*seven days\.\nhttp:\/\/127\.0\.0\.1:8080\/welcome\/[0-9a-f]{64}\n$/,
 	);
 
 	const programme = await home.run(programmeArgs());

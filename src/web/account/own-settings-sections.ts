@@ -86,7 +86,7 @@ export function emailSection(
 		<p class="small soft">A link is mailed to the new address. Nothing changes until you open it; the old address is told.</p>
 		<div>${button({ label: "Change email" })}</div>`;
 	return section({
-		id: "email",
+		id: "address",
 		title: "Email",
 		hint: html`You sign in with <strong class="break">${self.email}</strong>.`,
 		body: padded(
