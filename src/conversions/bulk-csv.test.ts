@@ -41,7 +41,7 @@ async function refusalOf(file: string | Uint8Array, chunkBytes?: number) {
 	return result.fault;
 }
 
-for (const [what, text] of [
+for (const [what, text, ...rest] of [
 	["commas", "orderId,decision,reason\nA-1,approve,\nB 2,reject,FRAUD\n"],
 	[
 		"semicolons, as spreadsheets in many countries write them",
@@ -55,15 +55,21 @@ for (const [what, text] of [
 		"the columns of an export",
 		"orderId,status,basketValue,decision,reason\nA-1,RECORDED,1.00,approve,\nB 2,RECORDED,2.00,reject,FRAUD\n",
 	],
+	[
+		"a line that names the separator, as Excel takes it",
+		"sep=;\norderId;decision;reason\nA-1;approve;\nB 2;reject;FRAUD\n",
+		1,
+	],
 	["rows that end early", "orderId,decision,reason\nA-1,approve\nB 2,reject,FRAUD\n"],
 ] as const) {
+	const above = rest[0] ?? 0;
 	test(`reads ${what}`, async () => {
 		const row = { conversionId: "", eventType: "SALE", ...SOUND };
 		// Also a byte at a time: where a block ends means nothing.
 		for (const chunkBytes of [CHUNK_BYTES, 1]) {
 			deepEqual(await rowsOf(text, chunkBytes), [
-				{ ...row, line: 2, orderId: "A-1", decision: "approve", reason: "" },
-				{ ...row, line: 3, orderId: "B 2", decision: "reject", reason: "FRAUD" },
+				{ ...row, line: above + 2, orderId: "A-1", decision: "approve", reason: "" },
+				{ ...row, line: above + 3, orderId: "B 2", decision: "reject", reason: "FRAUD" },
 			]);
 		}
 	});
@@ -210,9 +216,67 @@ test("another encoding is refused with the line it shows on", async () => {
 		...bytes("ller,approve\n"),
 	]);
 	for (const chunkBytes of [CHUNK_BYTES, 1]) {
-		match((await refusalOf(latin, chunkBytes)).detail, /Line 3 is not in UTF-8.*CSV UTF-8/);
-		match((await refusalOf(new Uint8Array([0xff, 0xfe, 0x6f, 0]), chunkBytes)).detail, /UTF-16/);
+		const { detail } = await refusalOf(latin, chunkBytes);
+		match(
+			detail,
+			/Line 3 has letters that are not in UTF-8.*plain “CSV” on Windows.*choose “Save as” and “CSV UTF-8”/,
+		);
+		// Half a letter at the end.
+		match((await refusalOf(new Uint8Array([0xff, 0xfe, 0x6f]), chunkBytes)).detail, /UTF-16 and broken/);
 	}
+});
+
+test("what Excel calls Unicode text is read, whichever way round its bytes are", async () => {
+	const text = "\u{FEFF}Bestellnummer\tEntscheidung\tGrund\r\nMüller-1\treject\tOut of stock\r\n";
+	const little = Buffer.from(text, "utf16le");
+	const big = Buffer.from(little).swap16();
+	for (const file of [little, big]) {
+		for (const chunkBytes of [CHUNK_BYTES, 1, 3]) {
+			const { result, rows } = await read(file, chunkBytes);
+			equal(result.ok, true);
+			deepEqual(
+				rows.map(({ orderId, decision, reason, problem }) => [orderId, decision, reason, problem]),
+				[["Müller-1", "reject", "OUT_OF_STOCK", null]],
+			);
+		}
+	}
+});
+
+for (const [language, header] of [
+	["German", "Bestellnummer;Entscheidung;Grund"],
+	["German, of an order", "Auftragsnummer;Entscheidung;Begründung"],
+	["French", "N° de commande;Décision;Motif"],
+	["French, capitals", "NUMÉRO DE COMMANDE;DÉCISION;RAISON"],
+	["Spanish", "Número de pedido;Decisión;Motivo"],
+	["Italian", "Numero d'ordine;Decisione;Motivo"],
+	["Dutch", "Bestelnummer;Besluit;Reden"],
+	["English", "Order No.;Decision;Reason"],
+] as const) {
+	test(`a file with the columns of a spreadsheet in ${language} is read`, async () => {
+		const [row] = await rowsOf(`${header}\r\nA-1;Reject;payment failed\r\n`);
+		deepEqual(
+			[row?.orderId, row?.decision, row?.reason, row?.problem],
+			["A-1", "reject", "PAYMENT_FAILED", null],
+		);
+	});
+}
+
+test("reasons and decisions are taken in words and any case", async () => {
+	const lines = ["Out of stock", "out_of_stock", "OUT-OF-STOCK", " out  of stock "];
+	const rows = await rowsOf(
+		`orderId,decision,reason\n${lines.map((reason) => `A,Rejected,${reason}\n`).join("")}`,
+	);
+	deepEqual(
+		rows.map(({ decision, reason, problem }) => [decision, reason, problem]),
+		lines.map(() => ["reject", "OUT_OF_STOCK", null]),
+	);
+	const [approved, reversed] = await rowsOf(
+		"orderId,decision,reason\nA,APPROVED,\nB,Reversed,self-referral\n",
+	);
+	deepEqual(
+		[approved?.decision, reversed?.decision, reversed?.reason],
+		["approve", "reverse", "SELF_REFERRAL"],
+	);
 });
 
 test("characters of several bytes come through wherever a block ends", async () => {

@@ -1,46 +1,20 @@
-// Reads a CSV file of decisions: with commas, semicolons or tabs, with or without a byte order mark. What is wrong
-// with the file as a whole refuses it; what is wrong with a row becomes that row's problem, with its line.
+// Reads a CSV file of decisions: with commas, semicolons or tabs, in UTF-8 or UTF-16, with or without a byte order mark.
+// What is wrong with the file as a whole refuses it; what is wrong with a row becomes that row's problem, with its line.
 
 import { pipeline, Readable } from "node:stream";
 import { CsvError, parse } from "csv-parse";
 import * as z from "zod";
 import { undoDefusing } from "../domain/csv-cell.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { FileRefusedError, MAX_LINE_BYTES, readWholeLines } from "./bulk-lines.ts";
+import { type Column, HEADER_ADVICE, readHeader } from "./bulk-header.ts";
+import { asUtf8, FileRefusedError, MAX_LINE_BYTES, readWholeLines } from "./bulk-lines.ts";
 import { type CheckedRow, checkRow, type RawRow } from "./bulk-row.ts";
 import { BATCH_ROWS } from "./deps.ts";
 
 /** What the largest networks take in one job. */
 export const MAX_BULK_ROWS = 40_000;
 /** As pages write it. */
-const MAX_BULK_ROWS_TEXT = String(MAX_BULK_ROWS).replace(/\B(?=(?:\d{3})+$)/g, "\u00a0");
-
-const COLUMNS = ["conversionId", "orderId", "eventType", "decision", "reason"] as const;
-type Column = (typeof COLUMNS)[number];
-const PLAIN_COLUMNS: ReadonlyMap<string, Column> = new Map(
-	COLUMNS.map((column) => [plainName(column), column]),
-);
-
-/** The other columns of our own export, so that a downloaded file can come back with a decision column. */
-const EXPORT_COLUMNS: ReadonlySet<string> = new Set(
-	[
-		"status",
-		"basketValue",
-		"commission",
-		"networkFee",
-		"currency",
-		"decidedBy",
-		"source",
-		"test",
-		"occurredAt",
-		"recordedAt",
-		"approvesAt",
-		"pixelBasketValue",
-	].map(plainName),
-);
-
-const HEADER_ADVICE =
-	"The first line must name the columns: decision, and conversionId or orderId; if needed also eventType and reason.";
+export const MAX_BULK_ROWS_TEXT = String(MAX_BULK_ROWS).replace(/\B(?=(?:\d{3})+$)/g, "\u00a0");
 
 const PARSED = z.object({ record: z.array(z.string()), info: z.object({ lines: z.number() }) });
 
@@ -56,7 +30,7 @@ export async function readDecisions(
 	bytes: AsyncIterable<Uint8Array>,
 	reader: DecisionReader,
 ): Promise<Result<number>> {
-	const blocks = readWholeLines(bytes);
+	const blocks = readWholeLines(asUtf8(bytes));
 	try {
 		const first = await blocks.next();
 		if (first.done === true) return refuseEmpty();
@@ -72,7 +46,7 @@ export async function readDecisions(
 
 function openParser(first: Buffer, others: AsyncIterable<Buffer>): AsyncIterable<unknown> {
 	const parser = parse({
-		delimiter: delimiterOf(/^[^\r\n]*/.exec(first.toString("utf8", 0, MAX_LINE_BYTES))?.[0] ?? ""),
+		delimiter: delimiterOf(first.toString("utf8", 0, MAX_LINE_BYTES)),
 		bom: true,
 		info: true,
 		relax_column_count: true,
@@ -102,6 +76,7 @@ async function readRecords(
 		if (seen++ % BATCH_ROWS === 0) await yieldLoop();
 		const { record, info } = PARSED.parse(item);
 		if (positions === null) {
+			if (seen === 1 && isSeparatorLine(record)) continue;
 			const header = readHeader(record);
 			if (!header.ok) return header;
 			positions = header.value;
@@ -138,36 +113,6 @@ function refuseEmpty(): Result<never> {
 	return refuse("malformed_file", `The file is empty. ${HEADER_ADVICE}`, "file");
 }
 
-function readHeader(cells: readonly string[]): Result<ReadonlyMap<Column, number>> {
-	const positions = new Map<Column, number>();
-	for (const [position, cell] of cells.entries()) {
-		const name = plainName(cell);
-		const column = PLAIN_COLUMNS.get(name);
-		if (column === undefined) {
-			if (name === "" || EXPORT_COLUMNS.has(name)) continue;
-			const shown = cell.trim().slice(0, 40);
-			return refuse("malformed_file", `Line 1: there is no column “${shown}”. ${HEADER_ADVICE}`, "file");
-		}
-		if (positions.has(column)) {
-			return refuse("malformed_file", `Line 1: the column ${column} is there twice. Keep one.`, "file");
-		}
-		positions.set(column, position);
-	}
-	if (!positions.has("decision")) {
-		return refuse("malformed_file", `Line 1: the column decision is missing. ${HEADER_ADVICE}`, "file");
-	}
-	if (!positions.has("conversionId") && !positions.has("orderId")) {
-		const missing = "there is neither a column conversionId nor a column orderId";
-		return refuse("malformed_file", `Line 1: ${missing}. ${HEADER_ADVICE}`, "file");
-	}
-	return succeed(positions);
-}
-
-/** "Order ID" and "order_id" are orderId: spreadsheets and people spell it so. */
-function plainName(text: string): string {
-	return text.toLowerCase().replace(/[\s_-]/g, "");
-}
-
 function pickCells(record: readonly string[], positions: ReadonlyMap<Column, number>, line: number): RawRow {
 	const cell = (column: Column) => undoDefusing(record[positions.get(column) ?? -1] ?? "");
 	return {
@@ -180,10 +125,21 @@ function pickCells(record: readonly string[], positions: ReadonlyMap<Column, num
 	};
 }
 
-/** Spreadsheets write semicolons where the comma is the decimal sign, and tabs when asked for "text". */
-function delimiterOf(firstLine: string): string {
+const SEPARATOR_LINE = /^\u{FEFF}?"?sep=([,;\t])"?\r?\n/iu;
+
+/** Spreadsheets write semicolons where the comma is the decimal sign, and tabs when asked for "text". Some say so first. */
+function delimiterOf(text: string): string {
+	const said = SEPARATOR_LINE.exec(text)?.[1];
+	if (said !== undefined) return said;
+	const [firstLine = ""] = /^[^\r\n]*/.exec(text) ?? [];
 	const counts = [",", ";", "\t"].map((sign) => ({ sign, count: firstLine.split(sign).length }));
 	return counts.reduce((most, next) => (next.count > most.count ? next : most)).sign;
+}
+
+/** "sep=;" as the parser sees it: the sign that it names has parted it. */
+function isSeparatorLine(record: readonly string[]): boolean {
+	const [first = "", ...others] = record;
+	return /^sep=[,;\t]?$/i.test(first) && others.every((cell) => cell === "");
 }
 
 function lineOf(error: CsvError): string {

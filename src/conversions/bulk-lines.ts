@@ -1,5 +1,5 @@
-// The bytes of an uploaded file as blocks of whole lines, checked before the CSV parser sees them: in UTF-8, and no
-// line longer than a row of decisions can be. No more than a block is ever held.
+// The bytes of an uploaded file as blocks of whole lines, checked before the CSV parser sees them: in UTF-8, into which
+// UTF-16 is brought first, and no line longer than a row of decisions can be. No more than a block is ever held.
 
 import { isUtf8 } from "node:buffer";
 import { type Fault, fault } from "../domain/fault.ts";
@@ -7,6 +7,8 @@ import { type Fault, fault } from "../domain/fault.ts";
 /** Of ours none comes near: an order id has 512 bytes at most. */
 export const MAX_LINE_BYTES = 20_000;
 const LINE_FEED = 10;
+const SAVE_AGAIN =
+	"In Excel choose “Save as” and “CSV UTF-8”, in LibreOffice the character set “Unicode (UTF-8)”, and upload it again.";
 
 /** Thrown through the streams between here and whoever reads the records, and a value again there. */
 export class FileRefusedError extends Error {
@@ -15,6 +17,39 @@ export class FileRefusedError extends Error {
 	constructor(detail: string) {
 		super(detail);
 		this.fault = fault("malformed_file", detail, "file");
+	}
+}
+
+/** Excel's "Unicode text" is UTF-16; its byte order mark tells which of the two. Anything else is handed on as it is. */
+export async function* asUtf8(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+	let decoder: TextDecoder | null | undefined;
+	let first = Buffer.alloc(0);
+	for await (const chunk of bytes) {
+		if (decoder !== undefined) {
+			yield decoder === null ? chunk : decode(decoder, chunk);
+			continue;
+		}
+		first = Buffer.concat([first, chunk]);
+		if (first.length < 2) continue;
+		decoder = decoderFor(first);
+		yield decoder === null ? first : decode(decoder, first);
+	}
+	if (decoder === undefined) yield first;
+	else if (decoder !== null) yield decode(decoder, null);
+}
+
+function decoderFor([first, second]: Uint8Array): TextDecoder | null {
+	if (first === 0xff && second === 0xfe) return new TextDecoder("utf-16le", { fatal: true });
+	if (first === 0xfe && second === 0xff) return new TextDecoder("utf-16be", { fatal: true });
+	return null;
+}
+
+/** Null at the end of the file. */
+function decode(decoder: TextDecoder, chunk: Uint8Array | null): Buffer {
+	try {
+		return Buffer.from(chunk === null ? decoder.decode() : decoder.decode(chunk, { stream: true }));
+	} catch {
+		throw new FileRefusedError(`The file is in UTF-16 and broken. ${SAVE_AGAIN}`);
 	}
 }
 
@@ -45,15 +80,15 @@ function checkLines(lines: Buffer, firstLine: number): number {
 		if (end - start > MAX_LINE_BYTES) {
 			throw new FileRefusedError(`Line ${line} is too long for a row of decisions.`);
 		}
-		if (!isText && !isUtf8(lines.subarray(start, end))) throw refuseEncoding(lines, line);
+		if (!isText && !isUtf8(lines.subarray(start, end))) throw refuseEncoding(line);
 		start = end + 1;
 	}
 	return line;
 }
 
-function refuseEncoding(lines: Buffer, line: number): FileRefusedError {
-	const [first, second] = lines;
-	const isUtf16 = line === 1 && ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff));
-	const what = isUtf16 ? "The file is in UTF-16" : `Line ${line} is not in UTF-8`;
-	return new FileRefusedError(`${what}. Save the file as “CSV UTF-8” and upload it again.`);
+function refuseEncoding(line: number): FileRefusedError {
+	// Most likely Windows-1252, which Excel writes as plain "CSV". Guessing could make another order of it.
+	return new FileRefusedError(
+		`Line ${line} has letters that are not in UTF-8, as in a file that was saved as plain “CSV” on Windows. ${SAVE_AGAIN}`,
+	);
 }

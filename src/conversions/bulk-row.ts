@@ -5,7 +5,7 @@ import { parseEventType } from "../domain/conversion.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { MAX_ORDER_ID_CHARACTERS, parseOrderId } from "../domain/order-id.ts";
 import type { Decision } from "./decide.ts";
-import { judgeDecision, parseMove, type Side } from "./decision-rights.ts";
+import { type DecisionMove, judgeDecision, parseMove, type Side } from "./decision-rights.ts";
 
 export interface RawRow {
 	line: number;
@@ -29,6 +29,13 @@ const MAX_KEPT_UNITS = 2 * MAX_ORDER_ID_CHARACTERS;
 /** As domain/id makes them. */
 const CONVERSION_ID = /^cnv_[0-9A-Z]{26}$/;
 
+/** As people write it who have seen the status that comes of it. */
+const DECISION_WORDS: ReadonlyMap<string, DecisionMove> = new Map([
+	["approved", "approve"],
+	["rejected", "reject"],
+	["reversed", "reverse"],
+]);
+
 export function checkRow(raw: RawRow): CheckedRow {
 	const conversionId = raw.conversionId.trim();
 	const row = keepShowable({
@@ -37,8 +44,12 @@ export function checkRow(raw: RawRow): CheckedRow {
 		// As it is: with a space more or less it would be the name of another order.
 		orderId: raw.orderId,
 		eventType: raw.eventType.trim().toUpperCase() || (conversionId === "" ? "SALE" : ""),
-		decision: raw.decision.trim().toLowerCase(),
-		reason: raw.reason.trim().toUpperCase(),
+		decision: DECISION_WORDS.get(raw.decision.trim().toLowerCase()) ?? raw.decision.trim().toLowerCase(),
+		// "Out of stock", as the page writes it, is OUT_OF_STOCK.
+		reason: raw.reason
+			.trim()
+			.toUpperCase()
+			.replace(/[\s_-]+/g, "_"),
 	});
 	// As most lines of an export to which a decision column was added.
 	if (row.decision === "") return { ...row, verdict: "left", problem: null };
