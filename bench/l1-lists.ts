@@ -3,6 +3,7 @@
 
 import { sql } from "kysely";
 import { issueKey } from "../src/accounts/keys.ts";
+import { indexBatch } from "../src/conversions/searchable-orders.ts";
 import { writeCursor } from "../src/domain/cursor.ts";
 import { realClock } from "../src/outside/clock.ts";
 import { type Programme, setEndpoint } from "../src/store/programmes.ts";
@@ -70,6 +71,8 @@ async function fill(store: Store, site: TestSite, conversions: number, say: Say)
 	await site.addStaff("mira@network.example");
 	await site.addOwner(large, "jonas@nordlicht.example");
 	await seedHistory(store.db, { conversions, large, small, endsAtMs: Date.now() }, say);
+	say("what the search looks through");
+	while (await indexBatch({ store, clock: realClock }));
 	return large;
 }
 
@@ -90,6 +93,14 @@ async function visitors(
 		`${list}?eventType=LEAD&test=no`,
 		`${list}?orderId=ORDER-${middle}`,
 		`${list}?orderId=ORDER-0`,
+		`${list}?orderId=${middle.slice(3)}`,
+		`${list}?orderId=r-0`,
+		`${list}?orderId=9`,
+		`${list}?orderId=nowhere`,
+		`${list}?orderId=1&status=PARKED`,
+		`${list}?sort=sale-desc`,
+		`${list}?sort=basket-desc`,
+		`${list}?sort=basket-asc&status=PARKED`,
 		`${list}?from=2026-01-01&to=2099-01-01`,
 		`${list}?cursor=${cursor}`,
 		`${list}/cnv_${middle}`,
@@ -109,6 +120,9 @@ async function visitors(
 		"/programmes?search=Shop",
 		"/review",
 		"/review?status=REVERSED&minBasket=1000",
+		`/review?status=&orderId=${middle.slice(3)}`,
+		"/review?status=&orderId=nowhere",
+		"/review?orderId=7",
 	];
 	return [
 		["owner", await site.signIn({ email: "jonas@nordlicht.example" }), ownerPaths],

@@ -9,6 +9,7 @@ import type { BacklogLook, ChoreBook } from "./chores/book.ts";
 import { workOffJobs } from "./conversions/bulk-work.ts";
 import type { ConversionsDeps } from "./conversions/deps.ts";
 import { approveDue, expireParked } from "./conversions/end-windows.ts";
+import { createOrderIndexing } from "./conversions/searchable-orders.ts";
 import { CHORES, type ChoreName } from "./domain/chore.ts";
 import type { Status } from "./domain/conversion.ts";
 import { DAY_MS } from "./domain/time.ts";
@@ -86,6 +87,7 @@ export function startChores(deps: ChoresDeps): Chores {
 			(isStopping) => cancelAllRemoved(store, clock, isStopping),
 			() => findOldestCancellation(store.db, clock.nowMs()),
 		),
+		startChore(deps, "order_search", createOrderIndexing(deps)),
 		startChore(deps, "nonces", () => pruneNonces(store, clock.nowMs())),
 		startChore(deps, "limits", () => pruneUses(store.db, clock.nowMs())),
 		startChore(deps, "sessions", () => pruneSignIn(store.db, clock.nowMs())),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { signedRequest } from "../../test/support/signed-request.ts";
-import { DAY_MS } from "../domain/time.ts";
+import { DAY_MS, HOUR_MS } from "../domain/time.ts";
 import type { ConversionBody } from "./answers.ts";
 import {
 	type Answered,
@@ -205,6 +205,48 @@ test("a listing goes through all pages, newest first, and shows no other program
 	assert.deepEqual((await list("?orderId=A-2&status=RECORDED")).orders, ["A-2"]);
 	assert.deepEqual(await list("?orderId=unknown"), { orders: [], nextCursor: null });
 	assert.equal((await shop.inbound()).at(-1)?.outcome, "LISTED");
+});
+
+test("a listing takes moments of recording and of the sale, the first included and the last not", async (t) => {
+	const shop = await openTestShop(t);
+	const dayOf = (day: number) => `2026-02-${String(day).padStart(2, "0")}T08:00:00Z`;
+	// Reported the other way round than they were sold, an hour after each other.
+	for (const day of [14, 13, 12, 11]) {
+		const body = { orderId: `S-${day}`, basketValue: "1", occurredAt: dayOf(day) };
+		await shop.call("POST", "/v1/conversions", { body });
+		shop.moveClock(HOUR_MS);
+	}
+	const list = async (
+		filters: Record<string, string>,
+	): Promise<{ orders: unknown[]; nextCursor: unknown }> => {
+		const { status, json } = await shop.call("GET", `/v1/conversions?${new URLSearchParams(filters)}`);
+		assert.equal(status, 200);
+		return { orders: (json.conversions ?? []).map(({ orderId }) => orderId), nextCursor: json.nextCursor };
+	};
+	const at = (hours: number) => new Date(START_MS + hours * HOUR_MS).toISOString();
+	assert.deepEqual((await list({ recordedFrom: at(1) })).orders, ["S-11", "S-12", "S-13"]);
+	assert.deepEqual((await list({ recordedFrom: at(1), recordedBefore: at(3) })).orders, ["S-12", "S-13"]);
+	assert.deepEqual((await list({ recordedBefore: "2026-02-14" })).orders, [], "a day begins at midnight");
+	// By the time of the sale, in the order of the sales.
+	assert.deepEqual((await list({ occurredFrom: "2026-02-12" })).orders, ["S-14", "S-13", "S-12"]);
+	assert.deepEqual((await list({ occurredBefore: dayOf(12) })).orders, ["S-11"]);
+	const bySale = { occurredFrom: dayOf(11), occurredBefore: "2026-02-14T09:00:00+01:00" };
+	const first = await list({ ...bySale, limit: "2" });
+	assert.deepEqual(first.orders, ["S-13", "S-12"]);
+	const second = await list({ ...bySale, limit: "2", cursor: String(first.nextCursor) });
+	assert.deepEqual(second, { orders: ["S-11"], nextCursor: null });
+	const mixed = await shop.call("GET", `/v1/conversions?cursor=${first.nextCursor}`);
+	assert.equal(mixed.json.code, "malformed_cursor", "of the list in another order");
+	assert.deepEqual((await list({ occurredFrom: "2026-02-12", status: "APPROVED" })).orders, []);
+	for (const name of ["recordedFrom", "recordedBefore", "occurredFrom", "occurredBefore"]) {
+		for (const text of ["yesterday", "2026-02-30", "2026-02-12T08:00:00", "2026-02-12T08:00:00 01:00"]) {
+			const { status, json } = await shop.call(
+				"GET",
+				`/v1/conversions?${new URLSearchParams({ [name]: text })}`,
+			);
+			assert.deepEqual([status, json.code, json.field], [422, "invalid_field", name], `${name}=${text}`);
+		}
+	}
 });
 
 test("one conversion is shown by its id, with what the listing shows", async (t) => {

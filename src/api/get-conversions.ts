@@ -1,4 +1,5 @@
-// GET /v1/conversions and GET /v1/conversions/{id}: the shop looks, a page at a time, the newest first.
+// GET /v1/conversions and GET /v1/conversions/{id}: the shop looks, a page at a time, the newest first; asked for the
+// time of the sale, by that.
 
 import * as z from "zod";
 import { STATUSES, type Status } from "../domain/conversion.ts";
@@ -12,7 +13,7 @@ import type { Db } from "../store/store.ts";
 import { type Answer, conversionBody } from "./answers.ts";
 import type { Endpoint, Look } from "./endpoint.ts";
 import { checkFields, parseQuery, together } from "./read-request.ts";
-import { EXAMPLE_CURSOR, mentionedOrderId, ORDER_ID } from "./sale-fields.ts";
+import { EXAMPLE_CURSOR, mentionedOrderId, momentField, ORDER_ID, parseMoment } from "./sale-fields.ts";
 
 const DEFAULT_PAGE_ROWS = 50;
 /** About 100 KB of JSON: a page that a shop's server reads in one piece. */
@@ -27,6 +28,14 @@ export const CONVERSIONS_QUERY = z.strictObject({
 		.meta({ enum: STATUSES, description: "Only those that have this status now.", examples: ["RECORDED"] })
 		.optional(),
 	orderId: ORDER_ID.optional(),
+	recordedFrom: momentField("Only those recorded at this moment or later.").optional(),
+	recordedBefore: momentField("Only those recorded before this moment.").optional(),
+	occurredFrom: momentField(
+		"Only sales at this moment or later, by their `occurredAt`. The list is then in the order of the sales.",
+	).optional(),
+	occurredBefore: momentField(
+		"Only sales before this moment, by their `occurredAt`. The list is then in the order of the sales.",
+	).optional(),
 	limit: z
 		.string()
 		.meta({
@@ -41,7 +50,8 @@ export const CONVERSIONS_QUERY = z.strictObject({
 	cursor: z
 		.string()
 		.meta({
-			description: "`nextCursor` of the page before, as it is; left out for the newest page.",
+			description:
+				"`nextCursor` of the page before, as it is, with the same filters; left out for the newest page.",
 			examples: [EXAMPLE_CURSOR],
 		})
 		.optional(),
@@ -52,7 +62,9 @@ export function createGetConversions(seal: CursorSeal): Endpoint {
 		const names = parseQuery(query);
 		if (!names.ok) return { orderId: null, work: names };
 		const orderId = mentionedOrderId(names.value);
-		const list: List = { seal, programme, name: `conversions of programme:${programme.id}` };
+		const isBySale = "occurredFrom" in names.value || "occurredBefore" in names.value;
+		const name = `conversions of programme:${programme.id}${isBySale ? " by sale" : ""}`;
+		const list: List = { seal, programme, isBySale, name };
 		const filter = parseFilter(list, names.value);
 		if (!filter.ok) return { orderId, work: filter };
 		const look: Look = async (trx) => succeed(await readPage(trx, list, filter.value));
@@ -83,6 +95,8 @@ export const getConversion: Endpoint = ({ programme, id }) => {
 interface List {
 	seal: CursorSeal;
 	programme: Programme;
+	/** In the order of the sales. */
+	isBySale: boolean;
 	/** For its cursors. */
 	name: string;
 }
@@ -90,24 +104,43 @@ interface List {
 interface ListFilter {
 	status: Status | undefined;
 	orderId: string | undefined;
+	fromMs: number | undefined;
+	beforeMs: number | undefined;
+	soldFromMs: number | undefined;
+	soldBeforeMs: number | undefined;
 	after: Cursor | undefined;
 	limit: number;
 }
+
+type MomentName = "recordedFrom" | "recordedBefore" | "occurredFrom" | "occurredBefore";
 
 function parseFilter(list: List, query: Record<string, string>): Result<ListFilter> {
 	const fields = checkFields(CONVERSIONS_QUERY, query);
 	if (!fields.ok) return fields;
 	const { status, orderId, limit, cursor } = fields.value;
+	const moment = (name: MomentName): Result<number | undefined> => {
+		const text = fields.value[name];
+		return text === undefined ? succeed(undefined) : parseMoment(name, text);
+	};
 	return together<ListFilter>({
 		status: status === undefined ? succeed(undefined) : parseStatus(status),
 		orderId: orderId === undefined ? succeed(undefined) : parseOrderId(orderId),
+		fromMs: moment("recordedFrom"),
+		beforeMs: moment("recordedBefore"),
+		soldFromMs: moment("occurredFrom"),
+		soldBeforeMs: moment("occurredBefore"),
 		limit: limit === undefined ? succeed(DEFAULT_PAGE_ROWS) : parseLimit(limit),
 		after: cursor === undefined ? succeed(undefined) : parseCursor(list, cursor),
 	});
 }
 
-async function readPage(trx: Db, { seal, programme, name }: List, filter: ListFilter): Promise<Answer> {
-	const { rows, next } = await listConversions(trx, { ...filter, programmeId: programme.id });
+async function readPage(
+	trx: Db,
+	{ seal, programme, isBySale, name }: List,
+	filter: ListFilter,
+): Promise<Answer> {
+	const sort = isBySale ? ({ by: "sale", direction: "desc" } as const) : undefined;
+	const { rows, next } = await listConversions(trx, { ...filter, programmeId: programme.id, sort });
 	const conversions = rows.map((conversion) => conversionBody(conversion, programme));
 	const nextCursor = next === null ? null : writeCursor(seal, name, next);
 	return {

@@ -72,6 +72,14 @@ export const OCCURRED_AT = z.string().meta({
 	examples: ["2026-03-01T12:30:00+01:00"],
 });
 
+/** In a query. */
+export function momentField(description: string) {
+	return z.string().meta({
+		description: `${description} RFC 3339 with seconds and an offset or \`Z\`, or a day, which begins at midnight UTC.`,
+		examples: ["2026-03-01T00:00:00Z"],
+	});
+}
+
 export const TEST = z.boolean().meta({
 	description:
 		"A test conversion: it obeys every rule, its events carry `test: true`, and no total counts it.",
@@ -145,6 +153,17 @@ export function parseOccurredAt(text: string, nowMs: number): Result<number> {
 	}
 	if (atMs < EARLIEST_SALE_MS) return invalidTime("is before the year 2000. Check the clock.");
 	return succeed(atMs);
+}
+
+/** A moment to list from or up to: a time, or a day, which begins at midnight UTC. In milliseconds. */
+export function parseMoment(name: string, text: string): Result<number> {
+	const atMs = readRfc3339(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text);
+	if (atMs !== undefined && atMs >= 0) return succeed(atMs);
+	return refuse(
+		"invalid_field",
+		`${name} must be a time such as 2026-03-01T13:00:00Z or a day such as 2026-03-01 (from midnight UTC). Write + as %2B in a query.`,
+		name,
+	);
 }
 
 function readRfc3339(text: string): number | undefined {

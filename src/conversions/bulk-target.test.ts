@@ -296,6 +296,7 @@ eachDatabase("what a line decides about", (database) => {
 			conversionIds: [lookalike?.public_id ?? ""],
 			move: "reject",
 			reason: "FRAUD",
+			listQuery: "",
 		});
 		ok(job.ok);
 		await workOffJobs(deps, () => false);

@@ -4,12 +4,14 @@
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { noteAudit } from "../store/audit.ts";
-import { type BulkJob, insertJob, moveJob } from "../store/bulk-jobs.ts";
+import { type BulkJob, deleteJob, insertJob, moveJob } from "../store/bulk-jobs.ts";
 import { insertRows } from "../store/bulk-rows.ts";
-import { findManyByPublicId } from "../store/conversions.ts";
+import type { ConversionFilter } from "../store/conversion-filter.ts";
+import { readAllConversions } from "../store/conversion-list.ts";
+import { type Conversion, findManyByPublicId } from "../store/conversions.ts";
 import type { Programme } from "../store/programmes.ts";
 import type { BulkJobsTable } from "../store/tables/bulk.ts";
-import { readDecisions } from "./bulk-csv.ts";
+import { MAX_BULK_ROWS, MAX_BULK_ROWS_TEXT, readDecisions } from "./bulk-csv.ts";
 import type { CheckedRow } from "./bulk-row.ts";
 import { type DecisionMove, judgeDecision, type Side } from "./decision-rights.ts";
 import { BATCH_ROWS, type ConversionsDeps } from "./deps.ts";
@@ -35,7 +37,7 @@ export async function uploadDecisions(
 	// Read twice, and never held: a file that is refused at its last line has stored nothing.
 	const checked = await readDecisions(file.read(), { take: async () => undefined, yieldLoop });
 	if (!checked.ok) return checked;
-	const origin = { source: "file", file_name: file.name } as const;
+	const origin = { source: "file", file_name: file.name, list_query: null } as const;
 	const job = await openJob(deps, programme, decider, checked.value, origin);
 	let stored = 0;
 	const take = async (rows: readonly CheckedRow[]) => {
@@ -47,41 +49,86 @@ export async function uploadDecisions(
 	return succeed(await showJob(deps, job));
 }
 
+/** What a person decides about on the list, and where they come back to. */
+export interface ListDecision {
+	move: DecisionMove;
+	reason: string;
+	/** The filters of the list, as they stand in its address. */
+	listQuery: string;
+}
+
 /** What a person ticked on a page, as a job. Ids of other programmes are as unknown as those of none. */
 export async function selectDecisions(
 	deps: ConversionsDeps,
 	programme: Programme,
 	decider: Decider,
-	selection: { conversionIds: readonly string[]; move: DecisionMove; reason: string },
+	{ conversionIds, ...asked }: ListDecision & { conversionIds: readonly string[] },
 ): Promise<Result<BulkJob>> {
-	const decision = judgeDecision(decider.side, selection.move, selection.reason);
+	const decision = judgeDecision(decider.side, asked.move, asked.reason);
 	if (!decision.ok) return decision;
-	const found = await findManyByPublicId(deps.store.db, [...new Set(selection.conversionIds)]);
+	const found = await findManyByPublicId(deps.store.db, [...new Set(conversionIds)]);
 	const own = found.filter((conversion) => conversion.programme_id === programme.id);
-	if (own.length === 0) {
-		return refuse(
-			"nothing_selected",
-			"Nothing is selected. Tick the conversions first, then choose what to do.",
-		);
-	}
-	const rows = own
-		.toSorted((one, other) => other.id - one.id)
-		.map((conversion, index) => ({
-			line: index + 1,
-			conversionId: conversion.public_id,
-			orderId: conversion.order_id,
-			eventType: conversion.event_type,
-			decision: selection.move,
-			reason: selection.move === "approve" ? "" : selection.reason,
-			verdict: null,
-			problem: null,
-		}));
-	const origin = { source: "selection", file_name: null } as const;
-	const job = await openJob(deps, programme, decider, rows.length, origin);
-	for (let start = 0; start < rows.length; start += BATCH_ROWS) {
-		await storeRows(deps, job, rows.slice(start, start + BATCH_ROWS), start);
-	}
+	if (own.length === 0) return refuseNothing();
+	const sorted = own.toSorted((one, other) => other.id - one.id);
+	const origin = { source: "selection", file_name: null, list_query: asked.listQuery } as const;
+	const job = await openJob(deps, programme, decider, sorted.length, origin);
+	await storeRows(deps, job, rowsFor(sorted, asked, 0), 0);
 	return succeed(await showJob(deps, job));
+}
+
+/** Everything that the filters of the list find at this moment. What comes in later is not among it. */
+export async function selectMatching(
+	deps: ConversionsDeps,
+	programme: Programme,
+	decider: Decider,
+	{ filter, ...asked }: ListDecision & { filter: ConversionFilter },
+): Promise<Result<BulkJob>> {
+	const decision = judgeDecision(decider.side, asked.move, asked.reason);
+	if (!decision.ok) return decision;
+	const origin = { source: "matching", file_name: null, list_query: asked.listQuery } as const;
+	const job = await openJob(deps, programme, decider, 0, origin);
+	const own = { ...filter, programmeId: programme.id };
+	let stored = 0;
+	for await (const batch of readAllConversions(deps.store.db, own, BATCH_ROWS)) {
+		if (stored + batch.length > MAX_BULK_ROWS) {
+			await deps.store.transact((trx) => deleteJob(trx, job.id));
+			return refuse(
+				"too_many_rows",
+				`More than ${MAX_BULK_ROWS_TEXT} conversions match. Set dates or other filters, and decide in parts.`,
+			);
+		}
+		if (batch.length > 0) await storeRows(deps, job, rowsFor(batch, asked, stored), stored);
+		stored += batch.length;
+	}
+	if (stored === 0) {
+		await deps.store.transact((trx) => deleteJob(trx, job.id));
+		return refuseNothing();
+	}
+	return succeed(await showJob(deps, { ...job, row_count: stored }));
+}
+
+function refuseNothing(): ReturnType<typeof refuse> {
+	return refuse(
+		"nothing_selected",
+		"Nothing is selected. Tick the conversions first, then choose what to do.",
+	);
+}
+
+function rowsFor(
+	conversions: readonly Conversion[],
+	{ move, reason }: ListDecision,
+	storedRows: number,
+): CheckedRow[] {
+	return conversions.map((conversion, index) => ({
+		line: storedRows + index + 1,
+		conversionId: conversion.public_id,
+		orderId: conversion.order_id,
+		eventType: conversion.event_type,
+		decision: move,
+		reason: move === "approve" ? "" : reason,
+		verdict: null,
+		problem: null,
+	}));
 }
 
 /** Nobody sees it before it is shown. */
@@ -90,7 +137,7 @@ function openJob(
 	programme: Programme,
 	decider: Decider,
 	rowCount: number,
-	origin: Pick<BulkJobsTable, "source" | "file_name">,
+	origin: Pick<BulkJobsTable, "source" | "file_name" | "list_query">,
 ): Promise<BulkJob> {
 	const nowMs = clock.nowMs();
 	return insertJob(store.db, {
@@ -132,7 +179,7 @@ async function storeRows(
 
 async function showJob({ store, clock }: ConversionsDeps, job: BulkJob): Promise<BulkJob> {
 	await store.transact(async (trx) => {
-		await moveJob(trx, job.id, "storing", { state: "uploaded" });
+		await moveJob(trx, job.id, "storing", { state: "uploaded", row_count: job.row_count });
 		const note = {
 			personId: job.person_id,
 			programmeId: job.programme_id,

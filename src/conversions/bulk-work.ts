@@ -2,7 +2,7 @@
 // leaves its claim to lapse; whoever takes the job then goes on behind the last batch that was stored.
 
 import { noteAudit } from "../store/audit.ts";
-import { advanceClaim, type BulkJob, claimJob } from "../store/bulk-jobs.ts";
+import { advanceClaim, type BulkJob, claimJob, claimThisJob } from "../store/bulk-jobs.ts";
 import { judgeRows, listRows } from "../store/bulk-rows.ts";
 import { applyBatch, previewBatch } from "./bulk-batch.ts";
 import { compareRows } from "./bulk-compare.ts";
@@ -20,6 +20,18 @@ export async function workOffJobs(deps: ConversionsDeps, isStopping: () => boole
 		if (job === undefined) return;
 		await workOffJob(deps, job, isStopping);
 	}
+}
+
+/**
+ * A job of one batch, done while the person waits: whoever ticked two rows sees what they would do, and not first how far
+ * the work has come. A larger one, or one that somebody else has begun, goes on in the background.
+ */
+export async function workOffSmall(deps: ConversionsDeps, job: BulkJob): Promise<void> {
+	if (job.row_count >= BATCH_ROWS) return;
+	const nowMs = deps.clock.nowMs();
+	const claim = deps.random.hex(CLAIM_BYTES);
+	const claimed = await claimThisJob(deps.store.db, job.id, claim, nowMs, nowMs + CLAIM_MS);
+	if (claimed !== undefined) await workOffJob(deps, claimed, () => false);
 }
 
 async function workOffJob(deps: ConversionsDeps, claimed: BulkJob, isStopping: () => boolean): Promise<void> {

@@ -1,20 +1,38 @@
 // Rows as a CSV file, any number of them: read a batch at a time, and only when the reader has taken what was there.
 // UTF-8 with a byte order mark, because spreadsheets guess wrong without one.
 
-import { csvLine } from "../domain/csv-cell.ts";
+import { type CsvSeparator, csvLine } from "../domain/csv-cell.ts";
 
 /** About 200 KB of text: all that a file ever holds in memory. */
 export const CSV_BATCH_ROWS = 1_000;
 const BYTE_ORDER_MARK = "\u{FEFF}";
 
-export type CsvColumns<Row> = readonly (readonly [name: string, cell: (row: Row) => string])[];
+/** `kind`: a decimal or a time, which is written as the spreadsheets that the file is for read it. */
+export type CsvColumns<Row> = readonly (readonly [
+	name: string,
+	cell: (row: Row) => string,
+	kind?: "amount" | "time",
+])[];
 
 export async function* csvFile<Row>(
 	columns: CsvColumns<Row>,
 	batches: AsyncIterable<readonly Row[]>,
+	/** A semicolon for spreadsheets in most of Europe: then amounts have a comma, and times are written as they read them. */
+	separator: CsvSeparator = ",",
 ): AsyncGenerator<string> {
-	yield BYTE_ORDER_MARK + csvLine(columns.map(([name]) => name));
+	const names = columns.map(([name]) => name);
+	const lineOf = (row: Row) => {
+		const cells = columns.map(([, cell, kind]) => (separator === "," ? cell(row) : asLocal(cell(row), kind)));
+		return csvLine(cells, separator);
+	};
+	yield BYTE_ORDER_MARK + csvLine(names, separator);
 	for await (const batch of batches) {
-		if (batch.length > 0) yield batch.map((row) => csvLine(columns.map(([, cell]) => cell(row)))).join("");
+		if (batch.length > 0) yield batch.map(lineOf).join("");
 	}
+}
+
+/** 2026-03-01T12:00:00.000Z is text to a spreadsheet, 2026-03-01 12:00:00 a time in any language. */
+function asLocal(text: string, kind: "amount" | "time" | undefined): string {
+	if (kind === "amount") return text.replace(".", ",");
+	return kind === "time" ? text.replace("T", " ").replace(/\.\d+Z$/, "") : text;
 }

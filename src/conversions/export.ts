@@ -1,7 +1,9 @@
 // The conversions of a list as a file.
 
+import type { CsvSeparator } from "../domain/csv-cell.ts";
 import { isoTime } from "../domain/time.ts";
-import { type ConversionFilter, readAllConversions } from "../store/conversion-list.ts";
+import { type ConversionFilter, type ConversionSort, NEWEST_FIRST } from "../store/conversion-filter.ts";
+import { readAllConversions } from "../store/conversion-list.ts";
 import type { Conversion } from "../store/conversions.ts";
 import type { Db } from "../store/store.ts";
 import { CSV_BATCH_ROWS, type CsvColumns, csvFile } from "./csv-file.ts";
@@ -10,23 +12,28 @@ const COLUMNS: CsvColumns<Conversion> = [
 	["orderId", (row) => row.order_id],
 	["eventType", (row) => row.event_type],
 	["status", (row) => row.status],
-	["basketValue", (row) => row.basket_value],
-	["commission", (row) => row.commission],
-	["networkFee", (row) => row.network_fee],
+	["basketValue", (row) => row.basket_value, "amount"],
+	["commission", (row) => row.commission, "amount"],
+	["networkFee", (row) => row.network_fee, "amount"],
 	["currency", (row) => row.currency],
 	["reason", (row) => row.reason ?? ""],
 	["decidedBy", (row) => row.decided_by ?? ""],
 	["source", (row) => row.source],
 	["test", (row) => (row.test === 1 ? "true" : "false")],
-	["pixelBasketValue", (row) => row.pixel_basket_value ?? ""],
-	["occurredAt", (row) => isoTime(row.occurred_at_ms)],
-	["recordedAt", (row) => isoTime(row.created_at_ms)],
-	["approvesAt", (row) => (row.status === "RECORDED" ? isoTimeOrEmpty(row.window_ends_at_ms) : "")],
+	["pixelBasketValue", (row) => row.pixel_basket_value ?? "", "amount"],
+	["occurredAt", (row) => isoTime(row.occurred_at_ms), "time"],
+	["recordedAt", (row) => isoTime(row.created_at_ms), "time"],
+	["approvesAt", (row) => (row.status === "RECORDED" ? isoTimeOrEmpty(row.window_ends_at_ms) : ""), "time"],
 	["conversionId", (row) => row.public_id],
 ];
 
-export function exportConversions(db: Db, filter: ConversionFilter): AsyncGenerator<string> {
-	return csvFile(COLUMNS, readAllConversions(db, filter, CSV_BATCH_ROWS));
+export function exportConversions(
+	db: Db,
+	filter: ConversionFilter,
+	sort: ConversionSort = NEWEST_FIRST,
+	separator: CsvSeparator = ",",
+): AsyncGenerator<string> {
+	return csvFile(COLUMNS, readAllConversions(db, filter, CSV_BATCH_ROWS, sort), separator);
 }
 
 function isoTimeOrEmpty(atMs: number | null): string {

@@ -5,8 +5,11 @@ const FORMULA_START = "[=+\\-@\\t\\r\\n＝＋－＠]";
 const RUNS = new RegExp(`^'*${FORMULA_START}`);
 const DEFUSED = new RegExp(`^''*${FORMULA_START}`);
 
-export function csvLine(cells: readonly string[]): string {
-	return `${cells.map(csvCell).join(",")}\r\n`;
+/** What parts the cells. Where the comma is the decimal sign, spreadsheets expect a semicolon. */
+export type CsvSeparator = "," | ";";
+
+export function csvLine(cells: readonly string[], separator: CsvSeparator = ","): string {
+	return `${cells.map(csvCell).join(separator)}\r\n`;
 }
 
 export function csvCell(text: string): string {

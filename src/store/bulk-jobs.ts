@@ -45,7 +45,7 @@ export async function moveJob(
 	db: Db,
 	id: number,
 	from: BulkState,
-	change: Partial<Pick<BulkJob, "state" | "done_rows" | "applied_at_ms" | "person_id">>,
+	change: Partial<Pick<BulkJob, "state" | "row_count" | "done_rows" | "applied_at_ms" | "person_id">>,
 ): Promise<boolean> {
 	const { numUpdatedRows } = await db
 		.updateTable("bulk_jobs")
@@ -82,6 +82,24 @@ export async function claimJob(
 			.returningAll()
 			.executeTakeFirst()
 	);
+}
+
+/** This very job, if it has work to do and nobody is at work on it. */
+export async function claimThisJob(
+	db: Db,
+	id: number,
+	claim: string,
+	nowMs: number,
+	claimUntilMs: number,
+): Promise<BulkJob | undefined> {
+	return db
+		.updateTable("bulk_jobs")
+		.set({ claim, claim_until_ms: claimUntilMs })
+		.where("id", "=", id)
+		.where("state", "in", ["uploaded", "applying"])
+		.where("claim_until_ms", "<=", nowMs)
+		.returningAll()
+		.executeTakeFirst();
 }
 
 /** Undefined when the claim has lapsed and somebody else took it: then nothing of this batch may be written. */

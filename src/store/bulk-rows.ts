@@ -2,6 +2,7 @@
 
 import { type Insertable, type Selectable, sql } from "kysely";
 import type { Db } from "./store.ts";
+import { highHalf, joinHalves, lowHalf } from "./summed-amounts.ts";
 import type { BulkRowsTable, BulkVerdict } from "./tables/bulk.ts";
 import { valueList } from "./value-list.ts";
 
@@ -50,6 +51,41 @@ export async function countVerdicts(db: Db, jobId: number): Promise<VerdictCount
 	return counts;
 }
 
+/** What rows that change something come to. */
+export interface ChangeSum {
+	decision: string;
+	currency: string;
+	rows: number;
+	basketMinor: bigint;
+	commissionMinor: bigint;
+}
+
+/** By decision and currency. Reads all rows of the job, as `countVerdicts` does. */
+export async function sumChanges(db: Db, jobId: number): Promise<ChangeSum[]> {
+	const { rows } = await sql<SummedRow>`select decision, currency, count(*) as "rows",
+			${highHalf("basket_value")} as "basketHigh", ${lowHalf("basket_value")} as "basketLow",
+			${highHalf("commission")} as "commissionHigh", ${lowHalf("commission")} as "commissionLow"
+		from bulk_rows where job_id = ${jobId} and coalesce(outcome, verdict) = 'change' and currency is not null
+		group by decision, currency order by decision, currency`.execute(db);
+	return rows.map((row) => ({
+		decision: row.decision,
+		currency: row.currency,
+		rows: row.rows,
+		basketMinor: joinHalves(row.basketHigh, row.basketLow),
+		commissionMinor: joinHalves(row.commissionHigh, row.commissionLow),
+	}));
+}
+
+interface SummedRow {
+	decision: string;
+	currency: string;
+	rows: number;
+	basketHigh: number;
+	basketLow: number;
+	commissionHigh: number;
+	commissionLow: number;
+}
+
 export interface JudgedRow {
 	seq: number;
 	verdict: BulkVerdict;
@@ -57,6 +93,8 @@ export interface JudgedRow {
 	conversion: string | null;
 	/** The order that the conversion turned out to be, where the line only named the conversion. */
 	order?: { order_id: string; event_type: string };
+	/** Where it would change something. */
+	money?: Pick<BulkRow, "basket_value" | "commission" | "currency">;
 }
 
 /** `column` says whether this is what the rows would do or what they did. */
@@ -74,17 +112,26 @@ export async function judgeRows(
 		conversion: "text",
 		order_id: "text",
 		event_type: "text",
+		basket_value: "text",
+		commission: "text",
+		currency: "text",
 	} as const;
 	const list = rows.map((row) => ({
 		...row,
 		order_id: row.order?.order_id ?? null,
 		event_type: row.order?.event_type ?? null,
+		basket_value: row.money?.basket_value ?? null,
+		commission: row.money?.commission ?? null,
+		currency: row.money?.currency ?? null,
 	}));
 	await sql`with ${valueList("judged", columns, list)}
 		update bulk_rows set ${sql.id(column)} = judged.verdict, detail = judged.detail,
 			conversion = coalesce(judged.conversion, bulk_rows.conversion),
 			order_id = coalesce(judged.order_id, bulk_rows.order_id),
-			event_type = coalesce(judged.event_type, bulk_rows.event_type)
+			event_type = coalesce(judged.event_type, bulk_rows.event_type),
+			basket_value = coalesce(judged.basket_value, bulk_rows.basket_value),
+			commission = coalesce(judged.commission, bulk_rows.commission),
+			currency = coalesce(judged.currency, bulk_rows.currency)
 		from judged where bulk_rows.job_id = ${jobId} and bulk_rows.seq = judged.seq`.execute(db);
 }
 

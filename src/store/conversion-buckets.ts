@@ -1,5 +1,5 @@
-// The newest conversions of a filtered list. It is the merge of its buckets (status, event type, test or not), each
-// read along one index: a page costs the same among a thousand rows and a million.
+// The conversions of a filtered list in the order in which they were recorded. It is the merge of its buckets (status,
+// event type, test or not), each read along one index: a page costs the same among a thousand rows and a million.
 
 import { type RawBuilder, sql } from "kysely";
 import { EVENT_TYPES, type EventType, STATUSES, type Status } from "../domain/conversion.ts";
@@ -53,28 +53,37 @@ export function bucketsOf({ programmeId, status, eventType, isTest }: BucketFilt
 	);
 }
 
-/** The newest first. */
-export async function readNewestIds(
+export type Direction = "asc" | "desc";
+
+/** The newest first, or the oldest. */
+export async function readIds(
 	db: Db,
 	buckets: readonly Bucket[],
 	range: IdRange,
-	limit: number,
+	{ direction, limit }: { direction: Direction; limit: number },
 ): Promise<number[]> {
-	const parts = buckets.map((bucket, index) => readBucket(bucket, range, limit, index));
-	const merged = sql<{ id: number }>`${sql.join(parts, sql` union all `)} order by id desc limit ${limit}`;
+	const way = sql.raw(direction);
+	const parts = buckets.map((bucket, index) => readBucket(bucket, range, way, limit, index));
+	const merged = sql<{ id: number }>`${sql.join(parts, sql` union all `)} order by id ${way} limit ${limit}`;
 	return (await merged.execute(db)).rows.map(({ id }) => id);
 }
 
 /**
- * The newest ids of a bucket, as a stretch of its index, said twice. PostgreSQL reads the comparison of whole rows:
+ * The ids at one end of a bucket, as a stretch of its index, said twice. PostgreSQL reads the comparison of whole rows:
  * with `=` it would be free to walk the newest rows of everybody in the hope of meeting this bucket's soon, and for
  * a large shop that has stopped selling that is the whole table. SQLite, which does not see the id in such a
  * comparison, reads the columns one by one. Wrapped, because SQLite takes a limit inside a union only so.
  */
-function readBucket(bucket: Bucket, range: IdRange, limit: number, index: number): RawBuilder<unknown> {
+function readBucket(
+	bucket: Bucket,
+	range: IdRange,
+	way: RawBuilder<unknown>,
+	limit: number,
+	index: number,
+): RawBuilder<unknown> {
 	const columns = [...Object.keys(bucket), "id"].map((name) => sql.ref(name));
 	const row = (id: number) => sql`(${sql.join([...Object.values(bucket), id])})`;
-	const order = columns.map((column) => sql`${column} desc`);
+	const order = columns.map((column) => sql`${column} ${way}`);
 	const oneByOne = [
 		...Object.entries(bucket).map(([name, value]) => sql`${sql.ref(name)} is not distinct from ${value}`),
 		sql`id >= ${range.firstId} and id < ${range.endId}`,
@@ -122,7 +131,7 @@ async function firstIdRecordedAt(db: Db, atMs: number): Promise<number> {
 }
 
 /** The first id, or the last. One at a time: asked for both, SQLite reads the whole table. */
-async function outermostId(db: Db, direction: "asc" | "desc"): Promise<number | undefined> {
+async function outermostId(db: Db, direction: Direction): Promise<number | undefined> {
 	const row = await db
 		.selectFrom("conversions")
 		.select("id")

@@ -5,6 +5,7 @@ import { sql } from "kysely";
 import type { Status } from "../domain/conversion.ts";
 import { DAY_MS } from "../domain/time.ts";
 import type { Db } from "./store.ts";
+import { highHalf, joinHalves, lowHalf } from "./summed-amounts.ts";
 
 export interface TallyGroup {
 	status: Status;
@@ -23,12 +24,6 @@ export interface TallySlice {
 	/** Where the next slice begins; null when nothing was left. */
 	lastId: number | null;
 }
-
-/**
- * An amount has up to sixteen digits (domain/money), so the sum of a slice may be more than 64 bits hold.
- * Each is summed in two halves, which also keeps both below what a JavaScript number holds exactly.
- */
-const HALF = 100_000_000;
 
 export async function tallySlice(
 	db: Db,
@@ -75,23 +70,4 @@ export async function tallySlice(
 			})),
 		lastId: rows.length === 0 ? null : Math.max(...rows.map((row) => row.last_id)),
 	};
-}
-
-type AmountColumn = "basket_value" | "commission" | "network_fee";
-
-function highHalf(column: AmountColumn) {
-	return sql<number>`cast(sum(${minor(column)} / ${sql.lit(HALF)}) as bigint)`;
-}
-
-function lowHalf(column: AmountColumn) {
-	return sql<number>`cast(sum(${minor(column)} % ${sql.lit(HALF)}) as bigint)`;
-}
-
-/** Amounts have exactly the currency's digits: without the point they are minor units. */
-function minor(column: AmountColumn) {
-	return sql`cast(replace(${sql.ref(column)}, '.', '') as bigint)`;
-}
-
-function joinHalves(high: number, low: number): bigint {
-	return BigInt(high) * BigInt(HALF) + BigInt(low);
 }

@@ -14,6 +14,7 @@ import { laneTables } from "./tables/lanes.ts";
 import { linkTables } from "./tables/links.ts";
 import { mailTables } from "./tables/mails.ts";
 import { noticeTables } from "./tables/notices.ts";
+import { orderBlockTables } from "./tables/order-blocks.ts";
 import { peopleTables } from "./tables/people.ts";
 import { programmeTables } from "./tables/programmes.ts";
 import { signInTables } from "./tables/sign-in.ts";
@@ -50,6 +51,7 @@ function firstSchema(dialect: Dialect): readonly MigrationStep[] {
 		programmeTables,
 		keyTables,
 		conversionTables,
+		orderBlockTables,
 		deliveryTables,
 		laneTables,
 		noticeTables,

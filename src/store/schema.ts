@@ -20,6 +20,7 @@ import type { EnginesTable, HandoutsTable, LanesTable } from "./tables/lanes.ts"
 import type { LinkLockTable, LinksTable } from "./tables/links.ts";
 import type { ChangesToTellTable, MailQueueTable } from "./tables/mails.ts";
 import type { NoticesTable } from "./tables/notices.ts";
+import type { OrderBlocksTable, OrderPositionTable } from "./tables/order-blocks.ts";
 import type { PeopleTable } from "./tables/people.ts";
 import type { EndpointsTable, ProgrammePeopleTable, ProgrammesTable } from "./tables/programmes.ts";
 import type {
@@ -41,6 +42,8 @@ export interface Schema {
 	signing_secrets: SigningSecretsTable;
 	nonces: NoncesTable;
 	conversions: ConversionsTable;
+	order_blocks: OrderBlocksTable;
+	order_position: OrderPositionTable;
 	moves: MovesTable;
 	feed_start: FeedStartTable;
 	events: EventsTable;

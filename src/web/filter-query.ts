@@ -77,11 +77,15 @@ export function orderIdFilter() {
 	return z.string().superRefine((text, context) => refineOrderId(text, context));
 }
 
-/** An order id, or how it starts. A space at the end may be one inside of the id, so something may follow it. */
-export function orderStartFilter() {
+/**
+ * Any part of an order id, or a conversion id. White space at its ends is not part of it: people paste it along, and no
+ * order id begins or ends with it.
+ */
+export function orderPartFilter() {
 	return z
 		.string()
-		.superRefine((text, context) => refineOrderId(text.endsWith(" ") ? `${text}-` : text, context));
+		.transform((text) => text.trim())
+		.superRefine((text, context) => refineOrderId(text, context));
 }
 
 function refineOrderId(text: string, context: z.RefinementCtx): void {

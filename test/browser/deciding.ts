@@ -41,7 +41,7 @@ export function testDeciding(browser: () => Browser): void {
 		const here = await openVisitor(browser(), setup.service.url, { storageState });
 		await here.page.goto(list);
 		await here.page.getByLabel("From", { exact: true }).fill("2025-11-15");
-		await here.page.getByRole("button", { name: "Show" }).click();
+		await here.page.getByRole("button", { name: "Apply filters" }).click();
 		await here.page.waitForURL(/from=2025-11-15/);
 		deepEqual(await here.page.locator(orders).allTextContents(), ["LATER", "EARLY"]);
 		const shared = here.page.url();
@@ -61,7 +61,7 @@ export function testDeciding(browser: () => Browser): void {
 		const off = await openVisitor(browser(), setup.service.url, { storageState, javaScriptEnabled: false });
 		await off.page.goto(list);
 		await off.page.getByLabel("From (UTC)").fill("2025-11-15");
-		await off.page.getByRole("button", { name: "Show" }).click();
+		await off.page.getByRole("button", { name: "Apply filters" }).click();
 		await off.page.waitForURL(/from=2025-11-15/);
 		deepEqual(await off.page.locator(orders).allTextContents(), ["LATER"]);
 		await off.leave();
@@ -98,7 +98,7 @@ export function testDeciding(browser: () => Browser): void {
 		equal(await table.getByRole("row").count(), 3, "the titles, and two conversions");
 		equal(await table.getByRole("columnheader", { name: "Basket" }).count(), 1);
 		const cells = table.getByRole("row").nth(1).getByRole("cell");
-		equal(await cells.count(), 7);
+		equal(await cells.count(), 8);
 		for (const cell of await cells.all()) {
 			const box = await cell.boundingBox();
 			ok(box !== null && box.x >= 0 && box.x + box.width <= viewport.width, await cell.innerText());
@@ -134,6 +134,59 @@ export function testDeciding(browser: () => Browser): void {
 			await visitor.leave();
 		});
 	}
+
+	test("a bar in sight counts what is ticked and adds it up; two take one page between ticking and done", async () => {
+		const { store, url } = setup.service;
+		const programme = await findProgramme(store.db, list.split("/").at(-2) ?? "");
+		for (let index = 0; index < 30; index++) {
+			const order_id = `BAR-${String(index).padStart(2, "0")}`;
+			await addConversion(store, programme?.id ?? 0, { order_id, basket_value: "1362.84" });
+		}
+		for (const viewport of [
+			{ width: 1440, height: 900 },
+			{ width: 390, height: 844 },
+		]) {
+			const visitor = await openVisitor(browser(), url, { storageState, viewport });
+			const { page } = visitor;
+			await page.goto(`${list}?orderId=bar-&status=RECORDED`);
+			const bar = page.locator(".selection-bar");
+			const isInSight = async () => {
+				const box = await bar.boundingBox();
+				return box !== null && box.y >= 0 && box.y + box.height <= viewport.height + 1;
+			};
+			equal(await isInSight(), true, "with the list at its top");
+			await page.getByText("Nothing selected").waitFor();
+			const orders = await page.locator(".order-id").allTextContents();
+			for (const order of orders.slice(0, 2)) await page.getByLabel(`Select order ${order}`).check();
+			await page.getByText("2 selected · 2\u00a0725.68 EUR").waitFor();
+			equal(await isInSight(), true);
+			await page.getByLabel(`Select order ${orders[1]}`).uncheck();
+			await page.getByText("1 selected · 1\u00a0362.84 EUR").waitFor();
+			await page.getByLabel(`Select order ${orders[1]}`).check();
+			await page.getByRole("button", { name: "Approve" }).click();
+			await page.getByRole("heading", { name: "Approve 2 conversions?" }).waitFor();
+			await page.getByRole("button", { name: "Approve 2 conversions" }).click();
+			await page.getByText("2 conversions approved.").waitFor();
+			equal(new URL(page.url()).search, "?status=RECORDED&orderId=bar-");
+			await visitor.leave();
+		}
+	});
+
+	test("with scripts off all that match can be chosen, and the headings sort", async () => {
+		const visitor = await openVisitor(browser(), setup.service.url, {
+			storageState,
+			javaScriptEnabled: false,
+		});
+		const { page } = visitor;
+		await page.goto(`${list}?orderId=bar-&status=RECORDED`);
+		await page.getByRole("link", { name: "Basket" }).click();
+		await page.getByRole("table", { name: "Conversions, the largest basket first" }).waitFor();
+		equal(await page.getByLabel(/Select all \d+ that match/).count(), 0, "all of them are on the page");
+		await page.goto(list);
+		await page.getByRole("link", { name: "Sold" }).click();
+		await page.getByRole("table", { name: "Conversions, the latest sale first" }).waitFor();
+		await visitor.leave();
+	});
 
 	test("approving needs no reason", async () => {
 		const visitor = await openVisitor(browser(), setup.service.url, { storageState });

@@ -1,6 +1,7 @@
 // Every page and what can be seen on it: who looks, where, and what they do before.
 
 import type { Page } from "playwright-core";
+import { openConversion, rejectOne, rejectTwo, tickTwo, uploadDecisions } from "./deciding-acts.ts";
 import { PASSWORD } from "./first-steps.ts";
 import type { SampleNetwork } from "./sample-network.ts";
 
@@ -76,6 +77,12 @@ export function ownersPages({ main, fresh }: SampleNetwork): Case[] {
 			path: at("/conversions?status=BOGUS&from=tomorrow"),
 			status: 422,
 		},
+		{
+			what: "conversions, sorted and by the days of the sale",
+			path: at("/conversions?sort=basket-desc&dates=sale&from=2020-01-01"),
+		},
+		{ what: "conversions, two ticked", path: at("/conversions"), act: tickTwo },
+		{ what: "conversions, the preview of two", path: at("/conversions?status=RECORDED"), act: rejectTwo },
 		{ what: "conversions, asked before rejecting", path: at("/conversions?status=RECORDED"), act: rejectOne },
 		{
 			what: "conversions, nothing is selected",
@@ -94,8 +101,12 @@ export function ownersPages({ main, fresh }: SampleNetwork): Case[] {
 			act: openConversion,
 		},
 		{ what: "a conversion that waits", path: at("/conversions?status=PARKED"), act: openConversion },
-		{ what: "decide by CSV", path: at("/conversions/bulk") },
-		{ what: "decide by CSV, the preview", path: at("/conversions/bulk"), act: uploadDecisions },
+		{ what: "approve or reject by CSV", path: at("/conversions/bulk") },
+		{
+			what: "approve or reject by CSV, the preview",
+			path: at("/conversions/bulk"),
+			act: uploadDecisions(LONG_ORDER),
+		},
 		{ what: "notices", path: at("/notices") },
 		{ what: "people", path: at("/people") },
 		{ what: "people, an invitation", path: at("/people"), act: invite },
@@ -150,7 +161,7 @@ export function staffPages({ main, fresh }: SampleNetwork): Case[] {
 		{ what: "a new programme, refused", path: "/programmes/new", status: 422, act: createWrongly },
 		{ what: "review", path: "/review" },
 		{ what: "review, an order", path: `/review?orderId=${LONG_ORDER}&status=` },
-		{ what: "review, a filter that is not understood", path: "/review?minBasket=1,5", status: 422 },
+		{ what: "review, a filter that is not understood", path: "/review?minBasket=1,000", status: 422 },
 		{ what: "review, none found", path: "/review?minBasket=999999" },
 		{ what: "staff", path: "/people" },
 		{ what: "people, a link for a new password", path: `${main}/people`, act: makePasswordLink },
@@ -226,29 +237,6 @@ async function checkDamaged(page: Page): Promise<void> {
 	await press("Check")(page);
 	await page.getByRole("heading", { name: "What we found" }).waitFor();
 	await openDetails(page);
-}
-
-async function openConversion(page: Page): Promise<void> {
-	await page.locator(".order-id").first().click();
-	await page.getByRole("heading", { name: "History" }).waitFor();
-}
-
-async function rejectOne(page: Page): Promise<void> {
-	await page.locator("tbody input[type=checkbox]").first().check();
-	await page.getByLabel(/^Reason/).selectOption("OUT_OF_STOCK");
-	await page.getByRole("button", { name: "Reject" }).click();
-	await page.getByRole("heading", { name: /^Reject order/ }).waitFor();
-}
-
-async function uploadDecisions(page: Page): Promise<void> {
-	const csv = `orderId,decision,reason\n${LONG_ORDER},approve,\n"=cmd|' /C calc'!A0",approve,\n`;
-	const file = { name: "decisions.csv", mimeType: "text/csv", buffer: Buffer.from(csv) };
-	await page.locator("input[type=file]").setInputFiles(file);
-	await page
-		.getByRole("button", { name: /upload|preview|check/i })
-		.first()
-		.click();
-	await page.getByRole("heading", { name: "What each row would do" }).waitFor();
 }
 
 async function invite(page: Page): Promise<void> {

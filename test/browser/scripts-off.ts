@@ -58,7 +58,7 @@ export function testScriptsOff(browser: () => Browser): void {
 
 		await page.goto(`${main}/conversions`);
 		await page.getByLabel("Status").selectOption("REVERSED");
-		await page.getByRole("button", { name: "Show" }).click();
+		await page.getByRole("button", { name: "Apply filters" }).click();
 		await page.locator(".order-id").click();
 		await page.getByRole("heading", { name: "History" }).waitFor();
 		await page.goto(`${main}/integration`);

@@ -7,7 +7,9 @@ import { sql } from "kysely";
 import { readCallbackHealth } from "../../src/callbacks/health.ts";
 import { explainOrder } from "../../src/conversions/explain-order.ts";
 import { makeMoves, type Step } from "../../src/conversions/make-moves.ts";
+import { createOrderIndexing } from "../../src/conversions/searchable-orders.ts";
 import type { Status } from "../../src/domain/conversion.ts";
+import { readOrderSearch } from "../../src/domain/order-search.ts";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { listOldAuditEntries, listOldConversions } from "../../src/store/archive-rows.ts";
@@ -26,7 +28,9 @@ import {
 	listRows,
 } from "../../src/store/bulk-rows.ts";
 import { cancelRemoved } from "../../src/store/cancellations.ts";
-import { listConversions } from "../../src/store/conversion-list.ts";
+import type { ConversionSort } from "../../src/store/conversion-filter.ts";
+import { type ConversionListRequest, listConversions } from "../../src/store/conversion-list.ts";
+import { collectMatches } from "../../src/store/conversion-matches.ts";
 import { tallySlice } from "../../src/store/conversion-tally.ts";
 import {
 	type Conversion,
@@ -84,7 +88,8 @@ const REQUESTS: readonly ReadRequest[] = Array.from({ length: 40 }, (_, n) => ({
 }));
 const SMALL_WALKS = ["engines", "receiver", "first"];
 const never = () => false;
-type Filter = Partial<Parameters<typeof listConversions>[1]>;
+type Filter = Partial<ConversionListRequest>;
+const sortBy = (by: ConversionSort["by"], direction: ConversionSort["direction"]) => ({ by, direction });
 
 const DELIVERY_LISTS: readonly (readonly [what: string, index: string, filter: Partial<DeliveryFilter>])[] = [
 	["the newest deliveries", "deliveries_by_receiver", {}],
@@ -124,18 +129,44 @@ const CONVERSION_LISTS: readonly (readonly [what: string, index: string, filter:
 	["a range of time", "conversions_by_programme", { fromMs: MIDDLE_MS, beforeMs: MIDDLE_MS + 500 }],
 	["a status in a range", "conversions_by_bucket", { status: "REJECTED", beforeMs: MIDDLE_MS }],
 	["a whole order id", "conversions_by_order", { orderId: "order 30" }],
-	["an order id", "conversions_by_order", { orderStart: "order 30" }],
-	["an order id, a later page", "conversions_by_order", { orderStart: "order 3", after: MIDDLE }],
+	["a part of an order id", "", { search: readOrderSearch("der 30") }],
+	["a part of an order id, a later page", "", { search: readOrderSearch("r 3"), after: MIDDLE }],
+	["a conversion id", "", { search: readOrderSearch(`cnv_${"0".repeat(26)}`) }],
+	["a common part with a status", "", { search: readOrderSearch("o"), status: "REVERSED" }],
+	["the oldest first", "conversions_by_programme", { sort: sortBy("recorded", "asc") }],
+	["by sale", "conversions_by_sale", { sort: sortBy("sale", "desc") }],
+	["by sale, a later page", "conversions_by_sale", { sort: sortBy("sale", "asc"), after: LATER }],
+	[
+		"sold in a range",
+		"conversions_by_sale",
+		{ sort: sortBy("sale", "desc"), soldFromMs: 0, soldBeforeMs: START_MS },
+	],
+	[
+		"sold in a range, as recorded",
+		"conversions_by_sale",
+		{ soldFromMs: START_MS, soldBeforeMs: START_MS + 5 },
+	],
+	["by amount", "conversions_by_basket", { sort: sortBy("basket", "desc") }],
+	[
+		"by amount, a later page",
+		"conversions_by_basket",
+		{ sort: sortBy("basket", "asc"), after: { at: 5_000, id: 7 } },
+	],
+	[
+		"a rare status by amount",
+		"conversions_by_bucket",
+		{ sort: sortBy("basket", "desc"), status: "REVERSED" },
+	],
 ];
 const REVIEW_LISTS: readonly (readonly [what: string, index: string, filter: Filter])[] = [
 	["a rare status", "conversions_by_status", { status: "REVERSED" }],
 	["a common status", "conversions_by_status", { status: "APPROVED", after: MIDDLE }],
 	["large amounts", "conversions_by_status", { status: "RECORDED", minBasket: "100000" }],
 	["one programme", "conversions_by_bucket", { programmeId: LARGE, status: "RECORDED" }],
-	["an order id", "conversions_by_any_order", { orderStart: "order 30" }],
-	["an order id of a status", "conversions_by_any_order", { orderStart: "order 3", status: "REVERSED" }],
-	["an order id, a later page", "conversions_by_any_order", { orderStart: "order 3", after: MIDDLE }],
-	["a programme's order id", "conversions_by_order", { programmeId: LARGE, orderStart: "order 30" }],
+	["a part of an order id", "order_blocks_by_last", { search: readOrderSearch("der 30") }],
+	["one of a status", "order_blocks_by_last", { search: readOrderSearch("der 3"), status: "REVERSED" }],
+	["one, a later page", "order_blocks_by_last", { search: readOrderSearch("der 3"), after: MIDDLE }],
+	["one of a programme", "", { programmeId: LARGE, search: readOrderSearch("der 30") }],
 ];
 
 /** Of a programme with half of all rows PostgreSQL may choose another index. */
@@ -260,7 +291,7 @@ const READS: readonly Read[] = [
 	...CONVERSION_LISTS.flatMap(([what, index, filter]): Read[] => [
 		[
 			`conversions of a large programme: ${what}`,
-			[index],
+			index === "" ? [] : [index],
 			(db) => listConversions(db, { programmeId: LARGE, limit: 50, ...filter }),
 		],
 		// A handful of rows may be read by any index and sorted.
@@ -273,10 +304,21 @@ const READS: readonly Read[] = [
 	...REVIEW_LISTS.map(
 		([what, index, filter]): Read => [
 			`Review: ${what}`,
-			[index],
+			index === "" ? [] : [index],
 			(db) => listConversions(db, { limit: 50, ...filter }),
 		],
 	),
+	[
+		"the sum of what a filter finds",
+		["conversions_by_bucket"],
+		(db) => collectMatches(db, { programmeId: LARGE, status: "REJECTED" }),
+	],
+	[
+		"order ids for the search",
+		[],
+		(db, store) =>
+			createOrderIndexing({ store: within(store, db), clock: createClock(START_MS + DAY_MS) })(never),
+	],
 	["a conversion's history", ["moves_by_conversion"], (db) => listMoves(db, 77)],
 	[
 		"conversions of many orders, for calls and jobs",

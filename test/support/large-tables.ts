@@ -5,6 +5,7 @@ import { sql } from "kysely";
 import { DAY_MS } from "../../src/domain/time.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";
+import { type Filling, peopleFillings } from "./large-people.ts";
 import { analyseAsInService } from "./query-plan.ts";
 
 export const ROWS = 40_000;
@@ -17,6 +18,7 @@ export const SMALL = 7;
 /** Everything else is so small here, or derived, that reading it whole is right. */
 export const LARGE_TABLES: readonly string[] = [
 	"conversions",
+	"order_blocks",
 	"moves",
 	"events",
 	"deliveries",
@@ -36,21 +38,12 @@ export const LARGE_TABLES: readonly string[] = [
 	"bulk_jobs",
 	"bulk_rows",
 ];
-const PEOPLE = ROWS / 4;
-const MOMENT = "'2026-01-01T00:00:00Z'";
 const PROGRAMME = `case when i % 2 = 0 then ${LARGE} else 2 + i % ${PROGRAMMES - 1} end`;
 const KEPT_DAYS = 180;
 /** Over all the time that a service keeps them, the newest last. */
 const OVER_TIME = `${START_MS} - cast(${ROWS} - i as bigint) * ${(KEPT_DAYS * DAY_MS) / ROWS}`;
 /** A hundredth of them before START_MS, and none in order. */
 const SCATTERED = `${START_MS} + (i * 1009) % 100000 - 50000`;
-
-interface Filling {
-	table: string;
-	rows?: number;
-	/** The value of each column, in SQL over the row's number `i`. */
-	columns: Readonly<Record<string, string | number>>;
-}
 
 const FILLINGS: readonly Filling[] = [
 	{
@@ -89,6 +82,17 @@ const FILLINGS: readonly Filling[] = [
 			created_at_ms: `${START_MS} + i`,
 			window_ends_at_ms: `case when i % 100 in (1, 2, 5) then ${SCATTERED} end`,
 			updated_at_ms: 0,
+		},
+	},
+	{
+		table: "order_blocks",
+		rows: ROWS / 10,
+		columns: {
+			programme_id: PROGRAMME,
+			first_id: "i * 10",
+			last_id: "i * 10 + 9",
+			ids: "'0,1,2,3,4,5,6,7,8,9'",
+			orders: "'ORDER ' || i",
 		},
 	},
 	{
@@ -191,59 +195,7 @@ const FILLINGS: readonly Filling[] = [
 			mail_due_at_ms: `case when i % 100 = 0 then ${SCATTERED} end`,
 		},
 	},
-	{
-		table: "people",
-		rows: PEOPLE,
-		columns: {
-			id: "i",
-			public_id: "'usr' || i",
-			email: "i || '@shop.example'",
-			kind: "case when i % 500 = 0 then 'staff' else 'shop' end",
-			created_at_ms: 0,
-		},
-	},
-	{
-		table: "programme_people",
-		rows: 1_000,
-		columns: { programme_id: `1 + i % ${PROGRAMMES}`, person_id: "i", role: "'owner'" },
-	},
-	{
-		table: "links",
-		rows: PEOPLE,
-		columns: {
-			public_id: "'lnk_' || i",
-			purpose: "'programme_invitation'",
-			token_hash: "'t' || i",
-			person_id: "i",
-			created_at_ms: 0,
-			expires_at_ms: 1,
-		},
-	},
-	{
-		table: "auth_users",
-		rows: PEOPLE,
-		columns: {
-			id: "'usr' || i",
-			name: "'X'",
-			email: "i || '@shop.example'",
-			'"emailVerified"': "1 = 1",
-			'"createdAt"': MOMENT,
-			'"updatedAt"': MOMENT,
-		},
-	},
-	{
-		table: "auth_accounts",
-		rows: PEOPLE,
-		columns: {
-			id: "'usr' || i",
-			'"accountId"': "'usr' || i",
-			'"providerId"': "'credential'",
-			'"userId"': "'usr' || i",
-			password: "'hash'",
-			'"createdAt"': MOMENT,
-			'"updatedAt"': MOMENT,
-		},
-	},
+	...peopleFillings(ROWS / 4, PROGRAMMES),
 	{
 		table: "audit_entries",
 		columns: {
@@ -296,5 +248,9 @@ export async function fillTables(store: Store): Promise<void> {
 			select ${Object.values(columns).join(", ")} from n`;
 		await sql.raw(statement).execute(store.db);
 	}
+	await store.db
+		.updateTable("order_position")
+		.set({ conversion_id: ROWS - 100 })
+		.execute();
 	await analyseAsInService(store);
 }

@@ -36,6 +36,12 @@ export type Decision =
 export type ConversionQuery = {
 	readonly status?: ConversionStatus | undefined;
 	readonly orderId?: string | undefined;
+	/** When it was recorded: a time such as `2026-03-01T13:00:00Z`, or a day, which begins at midnight UTC. */
+	readonly recordedFrom?: string | undefined;
+	readonly recordedBefore?: string | undefined;
+	/** The time of the sale. With one of these the list is in the order of the sales, the newest first. */
+	readonly occurredFrom?: string | undefined;
+	readonly occurredBefore?: string | undefined;
 	/** 1 to 200; default 50. */
 	readonly limit?: number | undefined;
 	/** `nextCursor` of the page before. */

@@ -87,7 +87,7 @@ function listConversions(instance: Instance): Operation {
 		operationId: "listConversions",
 		summary: "List conversions, the newest first",
 		description:
-			"A page at a time: send `nextCursor` back as `cursor`, with the same filters. Conversions that come in meanwhile do not shift the pages.",
+			"A page at a time: send `nextCursor` back as `cursor`, with the same filters, until it is null; a page may hold fewer than `limit` before that. Conversions that come in meanwhile do not shift the pages. With `occurredFrom` or `occurredBefore` the list is in the order of the sales, otherwise in that of their recording.",
 		tag: "Conversions",
 		parameters: queryParameters(CONVERSIONS_QUERY),
 		responses: {

@@ -15,8 +15,11 @@ export interface BulkJobsTable {
 	/** Who asked for it, and in whose name they decide. */
 	person_id: number;
 	decided_by: Exclude<DecidedBy, "window">;
-	source: "file" | "selection";
+	/** A file, what was ticked on the list, or everything that the list's filters found at that moment. */
+	source: "file" | "selection" | "matching";
 	file_name: string | null;
+	/** The filters of the list it was made from, as they stand in its address. */
+	list_query: string | null;
 	state: BulkState;
 	row_count: number;
 	done_rows: number;
@@ -50,13 +53,17 @@ export interface BulkRowsTable {
 	outcome: BulkVerdict | null;
 	/** The public id of the conversion that the preview found it to be about: applying decides this one. */
 	conversion: string | null;
+	/** What is at stake, where it would change something: as the preview found it. */
+	basket_value: string | null;
+	commission: string | null;
+	currency: string | null;
 }
 
 export function bulkTables({ selfNumberedId, clustered }: Dialect): readonly string[] {
 	return [
 		`create table bulk_jobs (
 			id ${selfNumberedId}, public_id text not null unique, programme_id bigint not null, person_id bigint not null,
-			decided_by text not null, source text not null, file_name text, state text not null,
+			decided_by text not null, source text not null, file_name text, list_query text, state text not null,
 			row_count integer not null, done_rows integer not null, claim text, claim_until_ms bigint not null,
 			created_at_ms bigint not null, applied_at_ms bigint, finished_at_ms bigint)`,
 		"create index bulk_jobs_by_programme on bulk_jobs (programme_id, id)",
@@ -67,6 +74,7 @@ export function bulkTables({ selfNumberedId, clustered }: Dialect): readonly str
 			named_conversion text not null, order_id text not null, event_type text not null,
 			decision text not null, reason text not null,
 			verdict text, detail text, outcome text, conversion text,
+			basket_value text, commission text, currency text,
 			primary key (job_id, seq)) ${clustered}`,
 		// Which rows are about the same conversion, without reading the others.
 		"create index bulk_rows_by_conversion on bulk_rows (job_id, conversion) where conversion is not null",

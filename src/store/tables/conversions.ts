@@ -6,6 +6,9 @@ import type { Generated } from "kysely";
 import type { DecidedBy, EventType, Move, Reason, Source, Status } from "../../domain/conversion.ts";
 import type { Dialect } from "./dialect.ts";
 
+/** In minor units: amounts have exactly the currency's digits. Queries must say it in these words to use the index. */
+export const BASKET_MINOR = "(cast(replace(basket_value, '.', '') as bigint))";
+
 export interface ConversionsTable {
 	id: Generated<number>;
 	public_id: string;
@@ -66,7 +69,6 @@ export function conversionTables({
 	moveKey,
 }: Dialect): readonly string[] {
 	return [
-		// An order is looked for by how its id starts, hence its bytewise text.
 		`create table conversions (
 			id ${selfNumberedId}, public_id text not null unique, programme_id bigint not null,
 			order_id ${bytewiseText} not null, event_type text not null, status text not null,
@@ -82,9 +84,9 @@ export function conversionTables({
 		// A filtered list is the merge of the buckets that its filter names: see store/conversion-buckets.
 		"create index conversions_by_bucket on conversions (programme_id, status, event_type, test, id)",
 		"create index conversions_by_status on conversions (status, id)",
-		// Review looks for an order without knowing the shop. The condition holds for every row, and only Review's query
-		// says it: PostgreSQL would otherwise look for one shop's order here too, among those of all shops.
-		"create index conversions_by_any_order on conversions (order_id, id) where id > 0",
+		// What people sort by; see store/conversion-order.
+		"create index conversions_by_sale on conversions (programme_id, occurred_at_ms, id)",
+		`create index conversions_by_basket on conversions (programme_id, ${BASKET_MINOR}, id)`,
 		"create index conversions_tests on conversions (programme_id, id) where source = 'test'",
 		...transactionNumber,
 		`create table moves (

@@ -1,5 +1,5 @@
 // What scripts add to pages that work without them: times in the reader's zone, copy buttons, questions before
-// something is done for good, select-all, charts. Runs again for every fragment that htmx brings.
+// something is done for good, select-all and what is selected, charts. Runs again for every fragment that htmx brings.
 
 (() => {
 	const dayOnly = dateFormat({ dateStyle: "medium" });
@@ -45,6 +45,37 @@
 
 	function offerSelectAll(root) {
 		for (const box of root.querySelectorAll("input[data-select-all]")) box.hidden = false;
+	}
+
+	/** Digits and a point, added up without losing any. */
+	function addAmounts(amounts) {
+		const digits = Math.max(0, ...amounts.map((amount) => (amount.split(".")[1] ?? "").length));
+		const minor = amounts.reduce((sum, amount) => {
+			const [whole, decimals = ""] = amount.split(".");
+			return sum + BigInt(whole + decimals.padEnd(digits, "0"));
+		}, 0n);
+		const text = String(minor).padStart(digits + 1, "0");
+		const whole = text.slice(0, text.length - digits).replace(/\B(?=(?:\d{3})+$)/g, "\u00a0");
+		return digits === 0 ? whole : `${whole}.${text.slice(-digits)}`;
+	}
+
+	/** What is ticked, and what it comes to. */
+	function tellSelection(form) {
+		const told = form.querySelector("[data-selection]");
+		if (told === null) return;
+		const all = form.querySelector("input[data-all-matching]:checked");
+		const boxes = [...form.querySelectorAll('input[name="conversion"]:checked')];
+		const sums = Map.groupBy(boxes, ({ dataset }) => dataset.currency);
+		const words = [...sums].map(
+			([currency, own]) => `${addAmounts(own.map(({ dataset }) => dataset.basket))} ${currency}`,
+		);
+		if (all !== null) told.textContent = all.dataset.allMatching;
+		else if (boxes.length === 0) told.textContent = "Nothing selected";
+		else told.textContent = [`${boxes.length} selected`, ...words].join(" · ");
+	}
+
+	function tellSelections(root) {
+		for (const told of root.querySelectorAll("[data-selection]")) tellSelection(told.closest("form"));
 	}
 
 	async function copy(button) {
@@ -156,6 +187,7 @@
 		fillOwnZone(root);
 		offerCopying(root);
 		offerSelectAll(root);
+		tellSelections(root);
 		drawCharts(root);
 	}
 
@@ -180,12 +212,12 @@
 
 	document.addEventListener("change", (event) => {
 		const box = event.target;
-		if (!(box instanceof HTMLInputElement) || box.dataset.selectAll === undefined) return;
-		for (const other of document.querySelectorAll(
-			`input[type="checkbox"][name="${box.dataset.selectAll}"]`,
-		)) {
-			other.checked = box.checked;
+		if (!(box instanceof HTMLInputElement) || box.type !== "checkbox") return;
+		if (box.dataset.selectAll !== undefined) {
+			const others = `input[type="checkbox"][name="${box.dataset.selectAll}"]`;
+			for (const other of document.querySelectorAll(others)) other.checked = box.checked;
 		}
+		if (box.form !== null) tellSelection(box.form);
 	});
 
 	/** On a phone the bars of links are wider than the screen: the page one is on must not be out of sight. */

@@ -4,7 +4,7 @@ import { html } from "hono/html";
 import type { Status } from "../../domain/conversion.ts";
 import type { Conversion } from "../../store/conversions.ts";
 import type { Html } from "../html.ts";
-import { conversionPath } from "../paths.ts";
+import { conversionPath, withQuery } from "../paths.ts";
 import {
 	decidedByWords,
 	isUnconfirmed,
@@ -29,12 +29,15 @@ export function statusBadge(status: Status): Html {
 }
 
 /** Long ids are cut with an ellipsis where there is no room; the whole one is in its title. */
-function orderLink(conversion: Conversion, programmePublicId: string): Html {
-	return html`<a class="order-id mono" href="${conversionPath(programmePublicId, conversion.public_id)}" title="${conversion.order_id}">${conversion.order_id}</a>`;
+function orderLink(conversion: Conversion, programmePublicId: string, listQuery: string): Html {
+	const path = conversionPath(programmePublicId, conversion.public_id);
+	const href = withQuery(path, { list: listQuery === "" ? undefined : listQuery });
+	return html`<a class="order-id mono" href="${href}" title="${conversion.order_id}">${conversion.order_id}</a>`;
 }
 
-export function orderCell(conversion: Conversion, programmePublicId: string): Html {
-	return html`${orderLink(conversion, programmePublicId)}<span class="secondary">${titleCase(conversion.event_type)} · ${SOURCE_WORDS[conversion.source]}${isUnconfirmed(conversion) ? ", unconfirmed" : null}${
+/** `listQuery`: the filters of the list that it stands in, for the way back. */
+export function orderCell(conversion: Conversion, programmePublicId: string, listQuery = ""): Html {
+	return html`${orderLink(conversion, programmePublicId, listQuery)}<span class="secondary">${titleCase(conversion.event_type)} · ${SOURCE_WORDS[conversion.source]}${isUnconfirmed(conversion) ? ", unconfirmed" : null}${
 		conversion.test === 1 ? html` · <span class="test-mark">Test</span>` : null
 	}</span>`;
 }

@@ -13,6 +13,8 @@ type BarMove = "approve" | "reject" | "reverse";
 /** What somebody sent and what was wrong with it: shown again, so that nothing has to be chosen twice. */
 export interface RefusedDecision {
 	ticked: readonly string[];
+	/** Whether everything that the filters find was asked for. */
+	isAll?: boolean;
 	reason: string;
 	fault: Fault;
 }

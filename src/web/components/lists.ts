@@ -4,8 +4,16 @@ import { html } from "hono/html";
 import type { Content, Html } from "../html.ts";
 import { emptyState } from "./blocks.ts";
 
+/** A column by which a list can be sorted: how it is now, and where its heading leads. */
+export interface SortedColumn {
+	/** Null when the list is sorted by something else. */
+	direction: "asc" | "desc" | null;
+	href: string;
+}
+
 export interface Column<Row> {
 	title: Content;
+	sorted?: SortedColumn;
 	/** For a column of controls: read out, not shown. */
 	isTitleHidden?: boolean;
 	isNumber?: boolean;
@@ -33,9 +41,9 @@ export function dataTable<Row>(table: {
 	}${role("table")}>
 	<caption class="visually-hidden">${table.caption}</caption>
 	<thead${role("rowgroup")}><tr${role("row")}>${table.columns.map(
-		({ title, isNumber, isTitleHidden }) =>
-			html`<th scope="col" class="${isNumber === true ? "number" : ""}"${role("columnheader")}>${
-				isTitleHidden === true ? html`<span class="visually-hidden">${title}</span>` : title
+		({ title, isNumber, isTitleHidden, sorted }) =>
+			html`<th scope="col" class="${isNumber === true ? "number" : ""}"${role("columnheader")}${sortState(sorted)}>${
+				isTitleHidden === true ? html`<span class="visually-hidden">${title}</span>` : heading(title, sorted)
 			}</th>`,
 	)}</tr></thead>
 	<tbody${role("rowgroup")}>${table.rows.map(
@@ -46,6 +54,15 @@ export function dataTable<Row>(table: {
 			)}</tr>`,
 	)}</tbody>
 </table></div>`;
+}
+
+function sortState(sorted: SortedColumn | undefined): Html | null {
+	if (sorted?.direction === undefined || sorted.direction === null) return null;
+	return html` aria-sort="${sorted.direction === "asc" ? "ascending" : "descending"}"`;
+}
+
+function heading(title: Content, sorted: SortedColumn | undefined): Content {
+	return sorted === undefined ? title : html`<a class="sort-link" href="${sorted.href}">${title}</a>`;
 }
 
 function cellClass<Row>({ isNumber, namesRow }: Column<Row>): string {
@@ -74,7 +91,7 @@ export function filterBar(bar: {
 			? null
 			: html`<label class="filter-fold"><input type="checkbox" ${isOpen ? html`checked` : null}> More filters</label>`;
 	return html`<form method="get" action="${bar.action}" class="filter-bar" role="search" aria-label="${bar.label}">${bar.search}${fold}${bar.fields}
-	<div class="row"><button type="submit" class="button">Show</button>${
+	<div class="row"><button type="submit" class="button">Apply filters</button>${
 		bar.clearHref === undefined
 			? null
 			: html`<a class="button button-quiet" href="${bar.clearHref}">Clear</a>`

@@ -11,19 +11,23 @@ export interface SearchedOrder {
 	error: string | undefined;
 }
 
-/** Finds by how an order id starts, too. Has the width that is left. */
+/** Finds by any part of an order id, and by a conversion id. Has the width that is left. */
 export function orderSearch(field: SearchedOrder): Html {
-	return html`<div class="field-search">${orderField(field, "Or how it starts", true)}</div>`;
+	const look = { label: "Order or conversion ID", placeholder: "Any part of an order ID", isMono: true };
+	return html`<div class="field-search">${orderField(field, look)}</div>`;
 }
 
 export function wholeOrderSearch(field: SearchedOrder): Html {
-	return orderField(field, "The whole order id", false);
+	return orderField(field, { label: "Order ID", placeholder: "The whole order ID", isMono: false });
 }
 
-function orderField(field: SearchedOrder, placeholder: string, isMono: boolean): Html {
+function orderField(
+	field: SearchedOrder,
+	{ label, placeholder, isMono }: { label: string; placeholder: string; isMono: boolean },
+): Html {
 	return textField({
 		...field,
-		label: "Order id",
+		label,
 		type: "search",
 		placeholder,
 		maxLength: MAX_ORDER_ID_CHARACTERS,

@@ -45,6 +45,12 @@ export function countOf(value: number, noun: string, plural = `${noun}s`): strin
 	return `${count(value)} ${value === 1 ? noun : plural}`;
 }
 
+/** An amount in plain text, where there can be no elements: with spaces that do not break. */
+export function thousands(value: string): string {
+	const [whole = "", ...decimals] = value.split(".");
+	return [thousandsOf(whole).join("\u00a0"), ...decimals].join(".");
+}
+
 function thousandsOf(digits: string): readonly string[] {
 	return digits.split(/\B(?=(?:\d{3})+$)/);
 }

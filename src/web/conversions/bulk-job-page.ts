@@ -4,34 +4,42 @@
 import { html } from "hono/html";
 import { discardJob, startApplying, whyNotYours } from "../../conversions/bulk-apply.ts";
 import { bulkResult } from "../../conversions/bulk-result.ts";
+import { workOffSmall } from "../../conversions/bulk-work.ts";
 import { type BulkJob, findJob } from "../../store/bulk-jobs.ts";
-import { countVerdicts, listRows, type VerdictCounts } from "../../store/bulk-rows.ts";
+import {
+	type ChangeSum,
+	countVerdicts,
+	listRows,
+	sumChanges,
+	type VerdictCounts,
+} from "../../store/bulk-rows.ts";
 import type { BulkState } from "../../store/tables/bulk.ts";
-import { message, padded, pageHeader, section, statStrip } from "../components/blocks.ts";
-import { button, linkButton, postForm } from "../components/forms.ts";
+import { pageHeader, statStrip } from "../components/blocks.ts";
+import { linkButton } from "../components/forms.ts";
 import { count, countOf, timeTag } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
 import type { PageDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import { answerError } from "../error-page.ts";
 import { setFlash } from "../flash.ts";
-import type { Content, Html } from "../html.ts";
+import type { Html } from "../html.ts";
 import { answerPage } from "../page.ts";
 import { bulkJobPath, bulkPath, conversionsPath } from "../paths.ts";
 import { programmeOf } from "../viewer.ts";
+import {
+	countSkipped,
+	MOVE_WORDS,
+	onlyMove,
+	renderChoice,
+	renderProgress,
+	renderResult,
+} from "./bulk-preview.ts";
 import { bulkRowTable, type RowsView, VERDICTS, verdictWords } from "./bulk-row-table.ts";
 import { answerCsv } from "./csv-answer.ts";
 import { deciderOf } from "./deciding.ts";
+import { listAddress } from "./list-query.ts";
 
 const PAGE_ROWS = 100;
-
-const TITLES: Readonly<Record<BulkState, string>> = {
-	storing: "Checking decisions",
-	uploaded: "Checking decisions",
-	previewed: "Check before you apply",
-	applying: "Applying decisions",
-	done: "Decisions applied",
-};
 
 export async function showJob(c: WebContext, deps: PageDeps): Promise<Response> {
 	const { store } = deps;
@@ -42,20 +50,22 @@ export async function showJob(c: WebContext, deps: PageDeps): Promise<Response> 
 	const afterSeq = parseSeq(c.req.query("after"));
 	const isMoving = job.state === "uploaded" || job.state === "applying";
 	const counts = isMoving ? null : await countVerdicts(store.db, job.id);
+	const sums = isMoving ? [] : await sumChanges(store.db, job.id);
 	const rows = isMoving
 		? []
 		: await listRows(store.db, { jobId: job.id, afterSeq, limit: PAGE_ROWS + 1, verdict });
 	const href = hrefOf(c, job);
 	return answerPage(c, {
-		title: TITLES[job.state],
+		title: titleOf(job, counts, sums),
 		active: "conversions",
-		body: renderJob(
+		body: renderJob({
 			job,
 			counts,
-			{ rows, pageRows: PAGE_ROWS, verdict, afterSeq, href, programme },
-			whyNotYours(job, deciderOf(c).side),
-			csrfField(c),
-		),
+			sums,
+			rows: { rows, pageRows: PAGE_ROWS, verdict, afterSeq, href, programme, isFile: job.source === "file" },
+			notYours: whyNotYours(job, deciderOf(c).side),
+			csrf: csrfField(c),
+		}),
 	});
 }
 
@@ -63,9 +73,24 @@ export async function applyDecisions(c: WebContext, deps: PageDeps): Promise<Res
 	const job = await jobOf(c, deps);
 	if (job === undefined) return answerError(c, "not_found");
 	const started = await startApplying(deps, job, deciderOf(c));
-	if (started.ok) deps.bulk.wake();
-	else setFlash(c, "bad", started.fault.detail);
-	return c.redirect(hrefOf(c, job), 303);
+	if (!started.ok) {
+		setFlash(c, "bad", started.fault.detail);
+		return c.redirect(hrefOf(c, job), 303);
+	}
+	if (job.source !== "file") await workOffSmall(deps, job);
+	deps.bulk.wake();
+	return (await backToList(c, deps, job)) ?? c.redirect(hrefOf(c, job), 303);
+}
+
+/** What was decided on the list ends on the list, if all of it was done. Null where there is more to read. */
+async function backToList(c: WebContext, deps: PageDeps, { source }: BulkJob): Promise<Response | null> {
+	const job = await jobOf(c, deps);
+	if (source === "file" || job?.state !== "done") return null;
+	const counts = await countVerdicts(deps.store.db, job.id);
+	const move = onlyMove(job, await sumChanges(deps.store.db, job.id));
+	if (countSkipped(counts) > 0 || move === null) return null;
+	setFlash(c, "good", `${countOf(counts.change, "conversion")} ${MOVE_WORDS[move].done}.`);
+	return c.redirect(listAddress(conversionsPath(programmeOf(c).public_id), job.list_query), 303);
 }
 
 export async function discardDecisions(c: WebContext, deps: PageDeps): Promise<Response> {
@@ -76,8 +101,10 @@ export async function discardDecisions(c: WebContext, deps: PageDeps): Promise<R
 		setFlash(c, "bad", discarded.fault.detail);
 		return c.redirect(hrefOf(c, job), 303);
 	}
-	setFlash(c, "info", "Discarded. Nothing was changed.");
-	return c.redirect(bulkPath(programmeOf(c).public_id), 303);
+	const { public_id: programmeId } = programmeOf(c);
+	setFlash(c, "info", job.source === "file" ? "Discarded. Nothing was changed." : "Nothing was changed.");
+	const list = listAddress(conversionsPath(programmeId), job.list_query);
+	return c.redirect(job.source === "file" ? bulkPath(programmeId) : list, 303);
 }
 
 export async function showResult(c: WebContext, deps: PageDeps): Promise<Response> {
@@ -99,98 +126,70 @@ function parseSeq(text: string | undefined): number {
 	return text !== undefined && /^\d{1,6}$/.test(text) ? Number(text) : 0;
 }
 
-function renderJob(
-	job: BulkJob,
-	counts: VerdictCounts | null,
-	view: Omit<RowsView, "counts" | "isApplied">,
-	notYours: string | null,
-	csrf: Html,
-): Html {
-	const { href } = view;
+interface JobView {
+	job: BulkJob;
+	/** Null while it is being checked or applied. */
+	counts: VerdictCounts | null;
+	sums: readonly ChangeSum[];
+	rows: Omit<RowsView, "counts" | "isApplied">;
+	notYours: string | null;
+	csrf: Html;
+}
+
+function renderJob({ job, counts, sums, rows, notYours, csrf }: JobView): Html {
+	const { href } = rows;
 	const header = pageHeader({
-		title: TITLES[job.state],
-		hint: html`${job.file_name ?? "A selection on the list"} · ${countOf(job.row_count, "row")} · ${timeTag(job.created_at_ms)}`,
-		actions: linkButton({ label: "All conversions", href: conversionsPath(view.programme.public_id) }),
+		title: titleOf(job, counts, sums),
+		hint: html`${originOf(job)} · ${countOf(job.row_count, job.source === "file" ? "row" : "conversion")} · ${timeTag(job.created_at_ms)}`,
+		actions: linkButton({
+			label: "Back to the list",
+			href: listAddress(conversionsPath(rows.programme.public_id), job.list_query),
+		}),
 	});
 	if (counts === null) return html`<div id="job" ${polling(href)}>${header}${renderProgress(job)}</div>`;
-	return html`<div id="job" class="stack">${header}${statStrip(
-		VERDICTS.map((verdict) => ({
-			label: verdictWords(verdict, job.state === "done"),
+	const isApplied = job.state === "done";
+	// Of rows that all do the same there is nothing to tell apart.
+	const kinds = VERDICTS.filter((verdict) => counts[verdict] > 0);
+	const strip = statStrip(
+		(job.source === "file" ? VERDICTS : kinds).map((verdict) => ({
+			label: verdictWords(verdict, isApplied),
 			value: count(counts[verdict]),
 		})),
-	)}${job.state === "done" ? renderResult(href, counts) : renderChoice(href, counts, notYours, csrf)}${bulkRowTable(
-		{
-			...view,
-			counts,
-			isApplied: job.state === "done",
-		},
-	)}</div>`;
+	);
+	return html`<div id="job" class="stack">${header}${job.source === "file" || kinds.length > 1 ? strip : null}${
+		isApplied ? renderResult(href, counts, sums) : renderChoice({ job, href, counts, sums, notYours, csrf })
+	}${bulkRowTable({ ...rows, counts, isApplied })}</div>`;
+}
+
+const TITLES: Readonly<Record<BulkState, string>> = {
+	storing: "Checking decisions",
+	uploaded: "Checking decisions",
+	previewed: "Check before you apply",
+	applying: "Applying decisions",
+	done: "Decisions applied",
+};
+
+/** "Approve 2 conversions?" where it is one decision about what was chosen on the list. */
+function titleOf(job: BulkJob, counts: VerdictCounts | null, sums: readonly ChangeSum[]): string {
+	const move = onlyMove(job, sums);
+	if (counts === null || move === null || job.state !== "previewed") return TITLES[job.state];
+	return `${MOVE_WORDS[move].verb} ${countOf(counts.change, "conversion")}?`;
+}
+
+/** Where it came from, in words. */
+export function originOf({ source, file_name: fileName }: BulkJob): string {
+	switch (source) {
+		case "file":
+			return fileName ?? "A file";
+		case "selection":
+			return "Ticked on the list";
+		case "matching":
+			return "All that matched the filters";
+		default:
+			return source satisfies never;
+	}
 }
 
 function polling(href: string): Html {
 	return html`class="stack" hx-get="${href}" hx-trigger="every 1s" hx-select="#job" hx-target="this" hx-swap="outerHTML"`;
-}
-
-function renderProgress(job: BulkJob): Html {
-	const what = job.state === "uploaded" ? "checked" : "applied";
-	const text = `${count(job.done_rows)} of ${countOf(job.row_count, "row")} ${what}`;
-	return section({
-		id: "progress",
-		title: job.state === "uploaded" ? "Checking every row" : "Applying every row",
-		hint: "You may leave this page: the work goes on, and the result stays here.",
-		body: padded(
-			html`<progress class="bar-share" max="${job.row_count}" value="${job.done_rows}" aria-label="${text}">${text}</progress>`,
-			html`<p class="soft" role="status">${text}</p>`,
-			html`<noscript><meta http-equiv="refresh" content="2"></noscript>`,
-		),
-	});
-}
-
-function renderChoice(href: string, counts: VerdictCounts, notYours: string | null, csrf: Html): Content {
-	if (notYours !== null) return message("info", notYours);
-	const skipped = countSkipped(counts);
-	const discard = postForm({
-		action: `${href}/discard`,
-		csrf,
-		className: "row",
-		body: button({ label: "Discard", tone: "quiet" }),
-	});
-	if (counts.change === 0) {
-		return html`${message("warn", adviceWithoutChange(counts))}<div class="row">${discard}</div>`;
-	}
-	const apply = postForm({
-		action: `${href}/apply`,
-		csrf,
-		className: "row",
-		body: button({ label: `Apply ${countOf(counts.change, "change")}`, tone: "primary" }),
-	});
-	const left =
-		skipped === 0
-			? null
-			: message("warn", `${countOf(skipped, "row")} will be left out. The list below says why.`);
-	return html`${left}<div class="row">${apply}${discard}</div>`;
-}
-
-function adviceWithoutChange(counts: VerdictCounts): string {
-	const isUndecided = VERDICTS.every((verdict) => verdict === "left" || counts[verdict] === 0);
-	return isUndecided
-		? "No row has a decision. Write approve, reject or reverse into the column decision, and upload the file again."
-		: "None of these rows would change anything. Look at the reasons below, correct the file and upload it again.";
-}
-
-function renderResult(href: string, counts: VerdictCounts): Html {
-	const skipped = countSkipped(counts);
-	const text =
-		skipped === 0
-			? "Every decision was applied."
-			: `${count(counts.change)} changed; ${count(skipped)} left out, each with its reason in the result file.`;
-	return html`${message(skipped === 0 ? "good" : "warn", text)}<div class="row">${linkButton({
-		label: "Download the result",
-		tone: "primary",
-		href: `${href}/result.csv`,
-	})}</div>`;
-}
-
-function countSkipped({ refused, unknown, malformed }: VerdictCounts): number {
-	return refused + unknown + malformed;
 }

@@ -9,7 +9,7 @@ import type { BulkVerdict } from "../../store/tables/bulk.ts";
 import { emptyState, section, tabs } from "../components/blocks.ts";
 import { reasonWords, titleCase } from "../components/conversion-words.ts";
 import { type Column, dataTable, pager } from "../components/lists.ts";
-import { badge, count, type Tone } from "../components/text.ts";
+import { amount, badge, count, type Tone } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
 import { conversionPath } from "../paths.ts";
 
@@ -41,6 +41,8 @@ export interface RowsView {
 	href: string;
 	programme: Programme;
 	isApplied: boolean;
+	/** Whether the rows are lines of a file. */
+	isFile: boolean;
 }
 
 export function bulkRowTable(view: RowsView): Html {
@@ -58,9 +60,9 @@ export function bulkRowTable(view: RowsView): Html {
 	const all = { label: `All (${count(total)})`, href, isActive: verdict === undefined };
 	return section({
 		id: "rows",
-		title: isApplied ? "What each row did" : "What each row would do",
+		title: view.isFile ? (isApplied ? "What each row did" : "What each row would do") : "The conversions",
 		body: html`<div class="tabs-frame">${tabs("Rows", [all, ...kinds])}</div>${dataTable({
-			caption: "Rows in the order of the file",
+			caption: view.isFile ? "Rows in the order of the file" : "Conversions, the newest first",
 			columns: columnsFor(view),
 			rows: shown,
 			stacks: true,
@@ -79,11 +81,13 @@ export function bulkRowTable(view: RowsView): Html {
 	});
 }
 
-function columnsFor({ programme, isApplied }: RowsView): readonly Column<BulkRow>[] {
+function columnsFor({ programme, isApplied, isFile }: RowsView): readonly Column<BulkRow>[] {
+	const line: Column<BulkRow> = { title: "Line", isNumber: true, cell: (row) => String(row.line) };
 	return [
-		{ title: "Line", isNumber: true, cell: (row) => String(row.line) },
+		...(isFile ? [line] : []),
 		{ title: "Order", namesRow: true, cell: (row) => orderOf(row, programme.public_id) },
 		{ title: "Decision", cell: decisionOf },
+		{ title: "Basket", isNumber: true, cell: basketOf },
 		{
 			title: isApplied ? "Result" : "Preview",
 			cell: (row) => {
@@ -106,6 +110,11 @@ function orderOf(row: BulkRow, programmePublicId: string): Html {
 	const eventType = EVENT_TYPES.find((known) => known === row.event_type);
 	const type = eventType === undefined ? row.event_type : titleCase(eventType);
 	return html`${name}<span class="secondary">${type}</span>`;
+}
+
+/** Where it changes something. */
+function basketOf({ basket_value: basket, currency }: BulkRow): Content {
+	return basket === null || currency === null ? null : amount(basket, currency);
 }
 
 function decisionOf(row: BulkRow): Content {

@@ -20,7 +20,9 @@ import type { Html } from "../html.ts";
 import { answerPage } from "../page.ts";
 import { bulkJobPath, conversionsPath } from "../paths.ts";
 import { programmeOf, viewerOf } from "../viewer.ts";
+import { originOf } from "./bulk-job-page.ts";
 import { deciderOf } from "./deciding.ts";
+import { listAddress } from "./list-query.ts";
 
 const MAX_LISTED_JOBS = 20;
 const MAX_FILE_NAME_CHARACTERS = 120;
@@ -28,7 +30,7 @@ const MAX_FILE_NAME_CHARACTERS = 120;
 const JOB_STATES: Readonly<Record<BulkState, readonly [Tone, string]>> = {
 	storing: ["plain", "Uploading"],
 	uploaded: ["info", "Checking"],
-	previewed: ["warn", "Waits for you"],
+	previewed: ["warn", "Waiting for you"],
 	applying: ["info", "Applying"],
 	done: ["good", "Done"],
 };
@@ -46,10 +48,10 @@ export async function showUploadForm(
 	const programme = programmeOf(c);
 	const jobs = await listJobs(store.db, programme.id, MAX_LISTED_JOBS);
 	return answerPage(c, {
-		title: "Decide by CSV",
+		title: "Approve or reject by CSV",
 		active: "conversions",
 		status: error?.status ?? 200,
-		body: renderForm(programme, jobs, viewerOf(c).kind, csrfField(c), error?.text),
+		body: renderForm(programme, jobs, viewerOf(c).kind, csrfField(c), error?.text, c.req.query("list")),
 	});
 }
 
@@ -82,12 +84,13 @@ function renderForm(
 	kind: PersonKind,
 	csrf: Html,
 	error: string | undefined,
+	listQuery: string | undefined,
 ): Html {
 	const base = conversionsPath(programme.public_id);
 	const header = pageHeader({
-		title: "Decide by CSV",
+		title: "Approve or reject by CSV",
 		hint: `Up to ${count(MAX_BULK_ROWS)} rows in one file. You see what would change before anything does.`,
-		actions: linkButton({ label: "All conversions", href: base }),
+		actions: linkButton({ label: "Back to the list", href: listAddress(base, listQuery) }),
 	});
 	return html`${header}<div class="columns">${section({
 		id: "upload",
@@ -106,7 +109,7 @@ function renderForm(
 	})}${section({ id: "format", title: "What the file looks like", body: renderFormat(kind) })}</div>${section(
 		{
 			id: "jobs",
-			title: "Decisions made so far",
+			title: "Earlier decisions",
 			body: renderJobs(base, jobs),
 		},
 	)}`;
@@ -119,7 +122,7 @@ function renderFormat(kind: PersonKind): Html {
 			: "A decision is approve, reject or reverse.";
 	return padded(
 		codeBlock(EXAMPLE, "example file"),
-		html`<p class="small soft">${who} A reason is needed to reject or reverse. Commas, semicolons and tabs work.</p>`,
+		html`<p class="small soft">${who} A reason is needed to reject or reverse: as here, or in words such as “Out of stock”. Commas, semicolons and tabs work, in UTF-8 or as Excel’s “Unicode text”. The columns may also have the names that German, French, Spanish, Italian and Dutch spreadsheets give them, such as Bestellnummer, décision or motivo.</p>`,
 		html`<p class="small soft">The easiest way: export the list, add a column decision and upload the file. Lines without a decision are skipped. Two lines that decide the same order differently are both refused.</p>`,
 		html`<p class="small soft">A line with a conversionId (every export has it) decides exactly that conversion; an orderId or eventType beside it must match. Where the column is missing or the cell is empty, the line decides by orderId, compared character by character with nothing trimmed, and eventType (SALE when left out).</p>`,
 		more(
@@ -142,8 +145,7 @@ function renderJobs(base: string, jobs: readonly ListedJob[]): Html {
 			{
 				title: "Made from",
 				namesRow: true,
-				cell: (job) =>
-					html`<a class="break" href="${base}/bulk/${job.public_id}">${job.file_name ?? "A selection on the list"}</a>`,
+				cell: (job) => html`<a class="break" href="${base}/bulk/${job.public_id}">${originOf(job)}</a>`,
 			},
 			{ title: "State", cell: (job) => jobBadge(job.state) },
 			{ title: "Rows", isNumber: true, cell: (job) => count(job.row_count) },

@@ -116,12 +116,10 @@ test("several ticked conversions become a job that shows what it would do; forei
 	for (const { public_id } of [...conversions, foreign]) form.append("conversion", public_id);
 	const job = await submitForm(owner, `${base}/decide`, form);
 	match(job.location ?? "", /\/bulk\/job_/);
-	await workOff(site);
 	const preview = await owner.open(job.location ?? "");
-	match(preview.text, /Apply 2 changes/);
+	match(preview.text, /Reverse 2 conversions</);
 	doesNotMatch(preview.text, /FOREIGN/);
 	await owner.submit(`${job.location}/apply`, {});
-	await workOff(site);
 	for (const conversion of conversions) equal((await read(conversion)).status, "REVERSED");
 	equal((await read(foreign)).status, "RECORDED");
 });
@@ -162,15 +160,15 @@ for (const [what, form, status, sentence] of [
 	["no file", () => new FormData(), 422, /Choose a CSV file first/],
 	[
 		"a wrong header",
-		() => uploadForm("order,decision\nA,approve\n"),
+		() => uploadForm("customer,decision\nA,approve\n"),
 		422,
-		/Line 1: there is no column “order”/,
+		/Line 1: there is no column “customer”/,
 	],
 	[
 		"another encoding",
 		() => uploadForm(new Uint8Array([...new TextEncoder().encode(HEADER), 0xe4, 0x0a])),
 		422,
-		/Line 2 is not in UTF-8/,
+		/Line 2 has letters that are not in UTF-8/,
 	],
 	[
 		"too many rows",

@@ -35,6 +35,7 @@ import { answerPage } from "../page.ts";
 import { conversionPath, conversionsPath, deliveryPath, integrationPath } from "../paths.ts";
 import { programmeOf, standingOf } from "../viewer.ts";
 import { movesFor } from "./deciding.ts";
+import { listAddress } from "./list-query.ts";
 
 export async function showConversion(
 	c: WebContext,
@@ -59,6 +60,7 @@ export async function showConversion(
 			standing: standingOf(c),
 			csrf: csrfField(c),
 			nowMs: clock.nowMs(),
+			listQuery: c.req.query("list"),
 		}),
 	});
 }
@@ -72,6 +74,8 @@ interface ConversionView {
 	standing: Standing;
 	csrf: Html;
 	nowMs: number;
+	/** The filters of the list that it was opened from. */
+	listQuery: string | undefined;
 }
 
 function renderConversion(view: ConversionView): Html {
@@ -79,7 +83,10 @@ function renderConversion(view: ConversionView): Html {
 	const header = pageHeader({
 		title: `Order ${conversion.order_id}`,
 		hint: html`<span class="row">${statusBadge(conversion.status)}${conversion.test === 1 ? html`<span class="test-mark">Test conversion: stays out of totals</span>` : null}</span>`,
-		actions: linkButton({ label: "All conversions", href: conversionsPath(programme.public_id) }),
+		actions: linkButton({
+			label: "Back to the list",
+			href: listAddress(conversionsPath(programme.public_id), view.listQuery),
+		}),
 	});
 	return html`${header}${refusalMessage(view.refused)}${mismatchMessage(conversion)}${renderActions(view)}
 <div class="columns">${section({
@@ -93,7 +100,7 @@ function renderConversion(view: ConversionView): Html {
 	})}</div>
 ${section({
 	id: "postbacks",
-	title: "Postbacks for this conversion",
+	title: "Callbacks for this conversion",
 	hint: "What your shop was told of it, and whether it answered.",
 	body:
 		view.deliveries.length > 0
@@ -133,14 +140,21 @@ function explainSilence({ programme, conversion, moves }: ConversionView): Html 
 	});
 }
 
-function renderActions({ programme, conversion, standing, csrf, refused }: ConversionView): Content {
+function renderActions({
+	programme,
+	conversion,
+	standing,
+	csrf,
+	refused,
+	listQuery,
+}: ConversionView): Content {
 	const moves = movesFor(standing, conversion.status);
 	if (moves.length === 0) return null;
 	return html`<div class="card">${postForm({
 		action: `${conversionPath(programme.public_id, conversion.public_id)}/decide`,
 		csrf,
 		className: "list-form",
-		body: decisionBar({ moves, refused }),
+		body: html`${listQuery === undefined ? null : html`<input type="hidden" name="list" value="${listQuery}">`}${decisionBar({ moves, refused })}`,
 	})}</div>`;
 }
 
@@ -156,8 +170,8 @@ function mismatchMessage({ pixel_basket_value: pixelValue, basket_value, currenc
 function factsOf(conversion: Conversion): readonly (readonly [term: string, value: Content])[] {
 	const { currency } = conversion;
 	return [
-		["Order id", copyable(conversion.order_id, "order id")],
-		["Conversion id", copyable(conversion.public_id, "conversion id")],
+		["Order ID", copyable(conversion.order_id, "order id")],
+		["Conversion ID", copyable(conversion.public_id, "conversion id")],
 		["Event type", titleCase(conversion.event_type)],
 		["Reported by", REPORTER_WORDS[conversion.source]],
 		...confirmation(conversion),
@@ -235,7 +249,7 @@ function deliveryTable(
 	nowMs: number,
 ): Html {
 	return dataTable<ListedDelivery>({
-		caption: "Deliveries, the oldest first",
+		caption: "Callbacks, the oldest first",
 		rows: deliveries,
 		empty: null,
 		stacks: true,

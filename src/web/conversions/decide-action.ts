@@ -1,9 +1,10 @@
 // The buttons of the list and of a conversion's own page. One conversion is approved at once, and rejected or
-// reversed after a question; several become a job, which shows first what it would do.
+// reversed after a question; several, or all that the filters find, become a job, which shows first what it would do.
 
 import { html } from "hono/html";
 import * as z from "zod";
-import { selectDecisions } from "../../conversions/bulk-upload.ts";
+import { selectDecisions, selectMatching } from "../../conversions/bulk-upload.ts";
+import { workOffSmall } from "../../conversions/bulk-work.ts";
 import { decideOne, previewOne } from "../../conversions/decide-from-page.ts";
 import { type DecisionMove, parseMove } from "../../conversions/decision-rights.ts";
 import { REASONS } from "../../domain/conversion.ts";
@@ -24,12 +25,15 @@ import { bulkJobPath, conversionPath, conversionsPath, withQuery } from "../path
 import { programmeOf } from "../viewer.ts";
 import { showConversion } from "./conversion-page.ts";
 import { deciderOf } from "./deciding.ts";
-import { addressOf, parseListQuery, showListOf } from "./list-page.ts";
+import { showListOf } from "./list-page.ts";
+import { addressOf, listAddress, parseListQuery, toConversionFilter } from "./list-query.ts";
 import { SELECTION_FORM } from "./list-view.ts";
 
 /** From the list with its filters in `back`, or from the conversion's own page without. */
 const FORM = SELECTION_FORM.extend({
 	decision: z.string().catch(""),
+	/** On a conversion's own page: the filters of the list that it was opened from. */
+	list: z.string().optional().catch(undefined),
 	/** Said by the page that asked. */
 	sure: z.literal("yes").optional().catch(undefined),
 });
@@ -46,20 +50,32 @@ export async function decideSelected(c: WebContext, deps: PageDeps): Promise<Res
 	const form = FORM.parse(await c.req.parseBody({ all: true }));
 	const filters = parseListQuery(form.back ?? "");
 	const { public_id: programmeId } = programmeOf(c);
+	const isAll = form.all === "yes";
 	const refuse = (fault: Fault) => {
-		return showListOf(c, deps, filters, { ticked: form.conversion, reason: form.reason, fault });
+		return showListOf(c, deps, filters, { ticked: form.conversion, isAll, reason: form.reason, fault });
 	};
 	const [only, ...others] = form.conversion;
-	if (only !== undefined && others.length === 0) {
+	if (only !== undefined && others.length === 0 && !isAll) {
 		const back = withQuery("", addressOf(filters.query));
 		const backHref = `${conversionsPath(programmeId)}${back}`;
 		return decideOnly(c, deps, { ...form, back, conversionId: only, backHref }, refuse);
 	}
 	const move = parseMove(form.decision);
 	if (!move.ok) return refuse(move.fault);
-	const selection = { conversionIds: form.conversion, move: move.value, reason: form.reason };
-	const job = await selectDecisions(deps, programmeOf(c), deciderOf(c), selection);
+	// A filter that is not understood lists nothing, and nothing is what it finds.
+	if (isAll && Object.keys(filters.problems).length > 0) return showListOf(c, deps, filters);
+	const programme = programmeOf(c);
+	const { cursor: _, ...listed } = filters.query;
+	const asked = { move: move.value, reason: form.reason, listQuery: withQuery("", addressOf(filters.query)) };
+	const job = isAll
+		? await selectMatching(deps, programme, deciderOf(c), {
+				...asked,
+				listQuery: withQuery("", addressOf(listed)),
+				filter: toConversionFilter(programme.id, listed),
+			})
+		: await selectDecisions(deps, programme, deciderOf(c), { ...asked, conversionIds: form.conversion });
 	if (!job.ok) return refuse(job.fault);
+	await workOffSmall(deps, job.value);
 	deps.bulk.wake();
 	return c.redirect(bulkJobPath(programmeId, job.value.public_id), 303);
 }
@@ -68,10 +84,11 @@ export async function decideConversion(c: WebContext, deps: PageDeps): Promise<R
 	const form = FORM.parse(await c.req.parseBody({ all: true }));
 	const { public_id: programmeId } = programmeOf(c);
 	const conversionId = c.req.param("conversionId") ?? "";
+	const own = conversionPath(programmeId, encodeURIComponent(conversionId));
 	const backHref =
 		form.back === undefined
-			? conversionPath(programmeId, encodeURIComponent(conversionId))
-			: withQuery(conversionsPath(programmeId), addressOf(parseListQuery(form.back).query));
+			? withQuery(own, { list: form.list })
+			: listAddress(conversionsPath(programmeId), form.back);
 	return decideOnly(c, deps, { ...form, conversionId, backHref }, (fault) =>
 		showConversion(c, deps, { ticked: [], reason: form.reason, fault }),
 	);
@@ -93,7 +110,7 @@ async function decideOnly(
 	if (!judged.ok) return refuse(judged.fault);
 	const { conversion, outcome } = judged.value;
 	if (isAsked && outcome === "changed") {
-		return showQuestion(c, { ...request, move, conversion, back: request.back });
+		return showQuestion(c, { ...request, move, conversion });
 	}
 	setFlash(c, ...describeOutcome(conversion, move, outcome));
 	return c.redirect(request.backHref, 303);
@@ -113,7 +130,8 @@ interface Question {
 	move: Exclude<DecisionMove, "approve">;
 	reason: string;
 	/** Where it was asked for: the filters of the list, or undefined for the conversion's own page. */
-	back: string | undefined;
+	back?: string | undefined;
+	list?: string | undefined;
 	backHref: string;
 }
 
@@ -124,7 +142,13 @@ function showQuestion(c: WebContext, question: Question): Promise<Response> {
 	const { conversion, move, backHref } = question;
 	const title = `${VERBS[move]} order ${conversion.order_id}?`;
 	const reason = REASONS.find((known) => known === question.reason);
-	const fields = { decision: move, reason: question.reason, sure: "yes", back: question.back };
+	const fields = {
+		decision: move,
+		reason: question.reason,
+		sure: "yes",
+		back: question.back,
+		list: question.list,
+	};
 	return answerPage(c, {
 		title,
 		active: "conversions",

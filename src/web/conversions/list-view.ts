@@ -1,5 +1,5 @@
-// A list of conversions to decide about, as Conversions and Review both show it: filters above, a row each with a box
-// to tick, the buttons that decide, and pages.
+// A list of conversions to decide about, as Conversions and Review both show it: filters above, what they find in all, a
+// row each with a box to tick, a bar that stays in sight with what is ticked and the buttons that decide, and pages.
 
 import { html } from "hono/html";
 import * as z from "zod";
@@ -16,7 +16,7 @@ import {
 import { linkButton, postForm } from "../components/forms.ts";
 import { type Column, dataTable, filterBar, notUnderstood, pager } from "../components/lists.ts";
 import { orderSearch } from "../components/order-search.ts";
-import { amount, timeTag } from "../components/text.ts";
+import { amount, count, thousands, timeTag } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
 import type { PageDeps } from "../deps.ts";
 import type { Area } from "../document.ts";
@@ -25,6 +25,7 @@ import { cursorOf, type PagedList, pagesOf, type ReadFilters } from "../filter-q
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
 import { withQuery } from "../paths.ts";
+import { type Totals, totalsLine } from "./totals.ts";
 
 /** Two screens: enough to decide about, quick to read. */
 const PAGE_ROWS = 50;
@@ -36,6 +37,8 @@ export const SELECTION_FORM = z.object({
 	reason: z.string().catch(""),
 	/** The filters of the list it comes from. */
 	back: z.string().optional().catch(undefined),
+	/** Everything that they find, ticked or not. */
+	all: z.literal("yes").optional().catch(undefined),
 	conversion: z.union([z.string().transform((id) => [id]), z.array(z.string()).max(MAX_SELECTED)]).catch([]),
 });
 
@@ -50,11 +53,16 @@ export interface ConversionListView {
 	/** Besides the search for an order. */
 	filterFields: Content;
 	read(page: PageRequest): Promise<ListPage<Conversion>>;
+	totals(): Promise<Totals>;
 	caption: string;
+	/** Of the links to the first page and to the next. */
+	pageWords: readonly [string, string];
 	table(rows: readonly Conversion[]): Promise<ConversionTable>;
 	/** Where the ticked rows are sent, and which buttons send them. */
 	decidePath: string;
 	bar: Omit<DecisionBar, "refused">;
+	/** Whether everything that the filters find can be decided at once. */
+	offersAll: boolean;
 	/** Instead of the rows: `isPartial` when there may be some further on. */
 	empty(isPartial: boolean): Html;
 	/** The button that leads back to the list without filters. */
@@ -74,11 +82,15 @@ export const LIST_COLUMNS = {
 	basket: { title: "Basket", isNumber: true, cell: (row) => amount(row.basket_value, row.currency) },
 	commission: { title: "Commission", isNumber: true, cell: (row) => amount(row.commission, row.currency) },
 	fee: { title: "Fee", isNumber: true, cell: (row) => amount(row.network_fee, row.currency) },
+	sold: { title: "Sold", cell: (row) => timeTag(row.occurred_at_ms) },
 	recorded: { title: "Recorded", cell: (row) => timeTag(row.created_at_ms) },
 } as const satisfies Readonly<Record<string, Column<Conversion>>>;
 
-export function orderColumn(programmeIdOf: (row: Conversion) => string): Column<Conversion> {
-	return { title: "Order", namesRow: true, cell: (row) => orderCell(row, programmeIdOf(row)) };
+export function orderColumn(
+	programmeIdOf: (row: Conversion) => string,
+	listQuery?: string,
+): Column<Conversion> {
+	return { title: "Order", namesRow: true, cell: (row) => orderCell(row, programmeIdOf(row), listQuery) };
 }
 
 export async function answerConversionList(
@@ -100,7 +112,7 @@ export async function answerConversionList(
 
 function filterForm({ list, filters: { typed, problems }, filterFields }: ConversionListView): Html {
 	// The days' time zone is no filter by itself.
-	const isSet = Object.keys(typed).some((name) => name !== list.cursorName && name !== "zone");
+	const isSet = Object.keys(typed).some((name) => ![list.cursorName, "zone", "sort"].includes(name));
 	return filterBar({
 		action: list.path,
 		label: "Filter conversions",
@@ -127,29 +139,53 @@ async function renderPage(
 	const shown = isPartial
 		? `${rows.length} found so far. Go on to look further.`
 		: `${rows.length} on this page`;
-	const body = rows.length === 0 ? view.empty(isPartial) : await renderRows(c, view, rows);
-	return html`${body}${pager(pagesOf(deps, view.list, page, shown))}`;
+	const pages = pager(pagesOf(deps, view.list, page, shown), view.pageWords);
+	if (rows.length === 0) return html`${view.empty(isPartial)}${pages}`;
+	const totals = await view.totals();
+	return html`${totalsLine(totals)}${await renderRows(c, view, rows, totals, pages)}`;
 }
 
 async function renderRows(
 	c: WebContext,
 	view: ConversionListView,
 	rows: readonly Conversion[],
+	totals: Totals,
+	pages: Content,
 ): Promise<Html> {
 	const { list, refused } = view;
 	const { columns, rowName } = await view.table(rows);
-	const table = { caption: view.caption, rows, empty: null, stacks: true };
+	const table = (select: readonly Column<Conversion>[]) =>
+		dataTable({
+			caption: view.caption,
+			columns: [...select, ...columns],
+			rows,
+			empty: null,
+			stacks: true,
+		});
 	// Whoever may decide nothing has nothing to tick.
-	if (view.bar.moves.length === 0) return dataTable({ ...table, columns });
+	if (view.bar.moves.length === 0) return html`${table([])}${pages}`;
+	const all =
+		view.offersAll && (totals.count > rows.length || !totals.isAll) ? allBox(totals, refused) : null;
 	return postForm({
 		action: view.decidePath,
 		csrf: csrfField(c),
 		className: "list-form",
-		body: html`<input type="hidden" name="back" value="${withQuery("", list.query)}">${decisionBar({
-			...view.bar,
-			refused,
-		})}${dataTable({ ...table, columns: [selectColumn(rowName, refused?.ticked), ...columns] })}`,
+		body: html`<input type="hidden" name="back" value="${withQuery("", list.query)}">${table([
+			selectColumn(rowName, refused?.ticked),
+		])}${pages}<div class="selection-bar"><div class="selection"><p data-selection role="status">Tick conversions to decide about them.</p>${all}</div>${decisionBar(
+			{ ...view.bar, refused },
+		)}</div>`,
 	});
+}
+
+/** Also without scripts: what is ticked besides does not matter then. */
+function allBox(totals: Totals, refused: RefusedDecision | undefined): Html {
+	const words = totals.isAll ? `all ${count(totals.count)} that match` : "all that match";
+	const sums = totals.sums.map(({ basket, currency }) => `${thousands(basket)} ${currency}`);
+	const data = [`${totals.isAll ? `All ${count(totals.count)}` : "All"} that match`, ...sums].join(" · ");
+	return html`<label class="check"><input type="checkbox" name="all" value="yes" data-all-matching="${data}"${
+		refused?.isAll === true ? html` checked` : null
+	}><span>Select ${words} the filters</span></label>`;
 }
 
 /** Boxes to tick, with one above that ticks them all. That one needs scripts, and shows only with them. */
@@ -161,6 +197,6 @@ function selectColumn(
 	return {
 		title: html`<input type="checkbox" hidden data-select-all="conversion" aria-label="Select all on this page"><span class="visually-hidden">Select</span>`,
 		cell: (row) =>
-			html`<input type="checkbox" name="conversion" value="${row.public_id}" aria-label="Select ${rowName(row)}"${ticked.includes(row.public_id) ? html` checked` : null}>`,
+			html`<input type="checkbox" name="conversion" value="${row.public_id}" data-basket="${row.basket_value}" data-currency="${row.currency}" aria-label="Select ${rowName(row)}"${ticked.includes(row.public_id) ? html` checked` : null}>`,
 	};
 }

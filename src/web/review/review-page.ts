@@ -5,7 +5,9 @@ import * as z from "zod";
 import { type RejectedMany, rejectMany } from "../../conversions/decide-from-page.ts";
 import { STATUSES } from "../../domain/conversion.ts";
 import { plainWords } from "../../domain/fault.ts";
+import { readOrderSearch } from "../../domain/order-search.ts";
 import { DAY_MS } from "../../domain/time.ts";
+import type { ConversionFilter } from "../../store/conversion-filter.ts";
 import { listConversions } from "../../store/conversion-list.ts";
 import type { Conversion } from "../../store/conversions.ts";
 import { listNewestProgrammes } from "../../store/programme-people.ts";
@@ -23,9 +25,10 @@ import {
 	orderColumn,
 	SELECTION_FORM,
 } from "../conversions/list-view.ts";
+import { readTotals } from "../conversions/totals.ts";
 import type { PageDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
-import { orderStartFilter, type ReadFilters, readFilters } from "../filter-query.ts";
+import { orderPartFilter, type ReadFilters, readFilters } from "../filter-query.ts";
 import { setFlash } from "../flash.ts";
 import type { Content, Html } from "../html.ts";
 import { PROGRAMMES_PATH, REVIEW_PATH, withQuery } from "../paths.ts";
@@ -54,12 +57,16 @@ const QUERY = z.object({
 	status: z
 		.union([z.enum(STATUSES), z.literal("")], { error: "There is no such status. Choose one." })
 		.optional(),
-	orderId: orderStartFilter().optional(),
+	orderId: orderPartFilter().optional(),
 	/** More digits than any currency needs. */
 	minBasket: z
 		.string()
 		.trim()
-		.regex(/^\d{1,15}(\.\d{1,4})?$/, { error: "Enter digits, with a point before the decimals: 1000.00." })
+		// A comma before three digits may part thousands: it is not guessed at.
+		.regex(/^\d{1,15}(\.\d{1,4}|,\d{1,2})?$/, {
+			error: "Enter an amount without thousands separators: 1000.00 or 1000,00.",
+		})
+		.transform((text) => text.replace(",", "."))
 		.optional(),
 	age: z.enum(AGE_NAMES, { error: "Choose one of these." }).optional(),
 	/** Where the page before ended. One that no list of ours wrote begins at the beginning. */
@@ -116,6 +123,14 @@ async function showReviewOf(
 	const { db } = deps.store;
 	const { query } = filters;
 	const programme = query.programme === undefined ? undefined : await findProgramme(db, query.programme);
+	const filter: ConversionFilter = {
+		programmeId: programme?.id,
+		search: query.orderId === undefined ? undefined : readOrderSearch(query.orderId),
+		// What can still be rejected, unless asked for something else.
+		status: query.status === "" ? undefined : (query.status ?? "RECORDED"),
+		minBasket: query.minBasket,
+		...recordedBetween(query.age, deps.clock.nowMs()),
+	};
 	const isUnknown = query.programme !== undefined && programme === undefined;
 	return answerConversionList(c, deps, {
 		area: "review",
@@ -125,21 +140,15 @@ async function showReviewOf(
 		filters,
 		filterFields: await filterFields(db, filters, programme),
 		read: async (page) =>
-			isUnknown
-				? { rows: [], next: null, isPartial: false }
-				: listConversions(db, {
-						programmeId: programme?.id,
-						orderStart: query.orderId,
-						// What can still be rejected, unless asked for something else.
-						status: query.status === "" ? undefined : (query.status ?? "RECORDED"),
-						minBasket: query.minBasket,
-						...recordedBetween(query.age, deps.clock.nowMs()),
-						...page,
-					}),
+			isUnknown ? { rows: [], next: null, isPartial: false } : listConversions(db, { ...filter, ...page }),
+		totals: () => readTotals(deps, filter, programme),
 		caption: "Conversions of all programmes",
+		pageWords: ["Newest", "Older"],
 		table: (rows) => tableOf(db, query, rows),
 		decidePath: `${REVIEW_PATH}/reject`,
 		bar: { moves: ["reject"], confirm: "Reject the selected conversions? This cannot be undone." },
+		// A job is of one programme: it is made on that programme's own page.
+		offersAll: false,
 		empty: (isPartial) => nothingFound(query, isPartial),
 		allLabel: "Show what can be rejected",
 		refused,
@@ -156,14 +165,14 @@ async function tableOf(db: Db, query: ReviewQuery, rows: readonly Conversion[]):
 	const programmes = await findProgrammesById(db, [...new Set(rows.map((row) => row.programme_id))]);
 	const nameOf = (row: Conversion) => programmes.get(row.programme_id)?.name ?? "";
 	const publicIdOf = (row: Conversion) => programmes.get(row.programme_id)?.public_id ?? "";
-	const { status, basket, commission, recorded } = LIST_COLUMNS;
+	const { status, basket, commission, sold, recorded } = LIST_COLUMNS;
 	const programme = {
 		title: "Programme",
 		cell: (row: Conversion) =>
 			html`<a class="cell-clip" href="${addressWith(query, { programme: publicIdOf(row) })}" title="Only ${nameOf(row)}">${nameOf(row)}</a>`,
 	};
 	return {
-		columns: [orderColumn(publicIdOf), programme, status, basket, commission, recorded],
+		columns: [orderColumn(publicIdOf), programme, status, basket, commission, sold, recorded],
 		rowName: (row) => `order ${row.order_id} of ${nameOf(row)}`,
 	};
 }
@@ -199,7 +208,7 @@ async function filterFields(
 			...field("minBasket"),
 			label: "Basket at least",
 			inputMode: "decimal",
-			placeholder: "1000.00",
+			placeholder: "1000.00 or 1000,00",
 		}),
 		selectField({
 			...field("age"),
@@ -217,7 +226,7 @@ function nothingFound(query: ReviewQuery, isPartial: boolean): Html {
 	if (query.status !== "" && query.orderId !== undefined) {
 		const status = STATUS_WORDS[query.status ?? "RECORDED"].toLowerCase();
 		return emptyState({
-			title: `No ${status} conversion with this order id`,
+			title: `No ${status} conversion with this ID`,
 			text: "It may have been decided already, or be of another shop than the one chosen.",
 			action: linkButton({ label: "Look in every status", href: addressWith(query, { status: "" }) }),
 		});

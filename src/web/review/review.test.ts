@@ -26,7 +26,8 @@ test("staff see all programmes' open conversions, newest first, and filter by pr
 	deepEqual(await list(`programme=${programme.public_id}`), [large.public_id, old.public_id]);
 	deepEqual(await list("programme=prg_nobody"), []);
 	deepEqual(await list("minBasket=30"), [foreign.public_id, large.public_id]);
-	deepEqual(await list("minBasket=30.01"), [large.public_id]);
+	for (const typed of ["30.01", "30,01", "30,1"])
+		deepEqual(await list(`minBasket=${typed}`), [large.public_id]);
 	deepEqual(await list("age=over-month"), [old.public_id]);
 	deepEqual(await list("age=day"), [foreign.public_id, large.public_id]);
 	const rest = [foreign.public_id, large.public_id, old.public_id];
@@ -34,7 +35,7 @@ test("staff see all programmes' open conversions, newest first, and filter by pr
 });
 
 for (const [field, typed, sentence] of [
-	["minBasket", "1,000", /with a point before the decimals/],
+	["minBasket", "1,000", /without thousands separators: 1000\.00 or 1000,00/],
 	["age", "x", /Choose one of these/],
 	["status", "y", /There is no such status/],
 	["programme", "<x>", /There is no such programme/],
@@ -52,7 +53,7 @@ for (const [field, typed, sentence] of [
 	});
 }
 
-test("staff find an order of any programme by its id or how it starts, and are led to those decided already", async (t) => {
+test("staff find an order of any programme by any part of its id, and are led to those decided already", async (t) => {
 	const { site, programme, add } = await openShop(t);
 	const other = await site.addProgramme("Other");
 	const exact = await add({ order_id: "A-1" });
@@ -61,30 +62,51 @@ test("staff find an order of any programme by its id or how it starts, and are l
 	await add({ order_id: "B-1" });
 	const staff = await site.signIn(await site.addStaff());
 	const list = async (query: string) => rowsOf((await staff.open(`/review?${query}`)).text);
-	deepEqual(await list("orderId=A-1"), [exact.public_id, longer.public_id]);
-	deepEqual(await list("orderId=A-1&status="), [exact.public_id, approved.public_id, longer.public_id]);
+	for (const typed of ["A-1", "a-1"])
+		deepEqual(await list(`orderId=${typed}`), [longer.public_id, exact.public_id]);
+	deepEqual(await list("orderId=-12"), [longer.public_id]);
+	deepEqual(await list(`orderId=${longer.public_id.toLowerCase()}`), [longer.public_id]);
+	deepEqual(await list("orderId=A-1&status="), [approved.public_id, longer.public_id, exact.public_id]);
 	deepEqual(await list(`orderId=A-1&programme=${programme.public_id}`), [exact.public_id]);
 	const { text } = await staff.open("/review?orderId=A-11&status=RECORDED");
-	match(text, /No recorded conversion with this order id/);
+	match(text, /No recorded conversion with this ID/);
 	const wider = /href="([^"]+)">Look in every status/.exec(text)?.[1]?.replaceAll("&amp;", "&") ?? "";
 	deepEqual(rowsOf((await staff.open(wider)).text), [approved.public_id]);
 });
 
-test("an order id with a space in it is found by how it starts, also up to that space", async (t) => {
+test("an order id with a space in it is found with it, and what is pasted along around it does not count", async (t) => {
 	const { site, add } = await openShop(t);
 	const spaced = await add({ order_id: "1 001" });
-	await add({ order_id: "1001" });
+	const plain = await add({ order_id: "1001" });
 	const staff = await site.signIn(await site.addStaff());
-	for (const typed of ["1+", "1+0", "1+001"]) {
+	for (const typed of ["1+0", "1+001", "+1+001+"]) {
 		deepEqual(rowsOf((await staff.open(`/review?orderId=${typed}`)).text), [spaced.public_id], typed);
 	}
-	for (const typed of ["+1", "1%C2%A0", `${"x".repeat(128)}+`]) {
-		match(
-			(await staff.open(`/review?orderId=${typed}`)).text,
-			/The order id (?:starts or ends|must have)/,
-			typed,
-		);
-	}
+	deepEqual(rowsOf((await staff.open("/review?orderId=1%C2%A0")).text), [plain.public_id, spaced.public_id]);
+	match((await staff.open(`/review?orderId=${"x".repeat(129)}`)).text, /The order id must have/);
+	match((await staff.open("/review?orderId=1%E2%80%8B0")).text, /holds a character that cannot be seen/);
+});
+
+test("Review says how many match and what they come to, by currency", async (t) => {
+	const { site, add } = await openShop(t);
+	const other = await site.addProgramme("Other");
+	await add({ basket_value: "10.10" });
+	await add({ basket_value: "5.00", programme_id: other.id });
+	await add({
+		basket_value: "300",
+		commission: "30",
+		network_fee: "3",
+		currency: "JPY",
+		programme_id: other.id,
+	});
+	const staff = await site.signIn(await site.addStaff());
+	const { text } = await staff.open("/review");
+	const line = /class="totals"[^>]*>(.*?)<\/p>/s.exec(text)?.[1]?.replace(/<[^>]+>/g, "") ?? "";
+	match(line, /^3 conversions/);
+	match(line, /Basket 15\.10 EUR/);
+	match(line, /Basket 300 JPY/);
+	doesNotMatch(text, /name="all"/);
+	match(text, /data-selection/);
 });
 
 test("rejecting several with a reason tells what happened to each kind, and is written down", async (t) => {

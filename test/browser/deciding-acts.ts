@@ -1,0 +1,45 @@
+// What people do on the pages about conversions before somebody looks at them.
+
+import type { Page } from "playwright-core";
+
+export async function openConversion(page: Page): Promise<void> {
+	await page.locator(".order-id").first().click();
+	await page.getByRole("heading", { name: "History" }).waitFor();
+}
+
+export async function tickTwo(page: Page): Promise<void> {
+	const boxes = page.locator("tbody input[type=checkbox]");
+	await boxes.nth(0).check();
+	await boxes.nth(1).check();
+	await page.getByText(/^2 selected/).waitFor();
+}
+
+export async function rejectTwo(page: Page): Promise<void> {
+	await tickTwo(page);
+	await page.getByLabel(/^Reason/).selectOption("OUT_OF_STOCK");
+	await page.getByRole("button", { name: "Reject" }).click();
+	await page.getByRole("heading", { name: "Reject 2 conversions?" }).waitFor();
+}
+
+export async function rejectOne(page: Page): Promise<void> {
+	await page.locator("tbody input[type=checkbox]").first().check();
+	await page.getByLabel(/^Reason/).selectOption("OUT_OF_STOCK");
+	await page.getByRole("button", { name: "Reject" }).click();
+	await page.getByRole("heading", { name: /^Reject order/ }).waitFor();
+}
+
+/** A file that approves this order, and one that is a formula. */
+export function uploadDecisions(order: string) {
+	return (page: Page) => upload(page, order);
+}
+
+async function upload(page: Page, order: string): Promise<void> {
+	const csv = `orderId,decision,reason\n${order},approve,\n"=cmd|' /C calc'!A0",approve,\n`;
+	const file = { name: "decisions.csv", mimeType: "text/csv", buffer: Buffer.from(csv) };
+	await page.locator("input[type=file]").setInputFiles(file);
+	await page
+		.getByRole("button", { name: /upload|preview|check/i })
+		.first()
+		.click();
+	await page.getByRole("heading", { name: "What each row would do" }).waitFor();
+}

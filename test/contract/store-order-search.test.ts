@@ -1,0 +1,228 @@
+// Orders are found by any part of their id, in any case, wherever they are: in a block, not yet in one, in one that was
+// written anew; and every way to sort and filter gives the same rows. On both databases.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { before, test } from "node:test";
+import { createOrderIndexing, indexBatch } from "../../src/conversions/searchable-orders.ts";
+import { EVENT_TYPES, STATUSES } from "../../src/domain/conversion.ts";
+import type { Cursor } from "../../src/domain/cursor.ts";
+import { idsOfBlock, readOrderSearch } from "../../src/domain/order-search.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
+import type { ConversionFilter, ConversionSort } from "../../src/store/conversion-filter.ts";
+import { listConversions, readAllConversions } from "../../src/store/conversion-list.ts";
+import { collectMatches } from "../../src/store/conversion-matches.ts";
+import { insertConversions } from "../../src/store/conversion-moves.ts";
+import type { Conversion } from "../../src/store/conversions.ts";
+import type { Programme } from "../../src/store/programmes.ts";
+import { createClock, START_MS } from "../support/clock.ts";
+import { eachDatabase } from "../support/databases.ts";
+import { addProgramme, newConversion } from "../support/rows.ts";
+
+/** Event types change with every hundred, so that an odd order comes once with each. */
+const ROWS = 700;
+const ODD = ["Z/é-1", "Z/É-1", "STRASSE-straße 2", "Z/💶9", "Z/~tilde", "Z/日本-3", "100%_a\\b", "MÜLLER 7"];
+
+eachDatabase("search and order of conversions", (database) => {
+	let programme: Programme;
+	let other: Programme;
+	let all: Conversion[];
+	const clock = createClock(START_MS + 2 * ROWS * HOUR_MS);
+	const deps = () => ({ store: database.store, clock });
+	const runChore = () => createOrderIndexing(deps())(() => false);
+
+	before(async () => {
+		const { store } = database;
+		programme = await addProgramme(store);
+		other = await addProgramme(store);
+		const rows = Array.from({ length: ROWS }, (_, index) =>
+			newConversion(index % 5 === 4 ? other.id : programme.id, {
+				order_id: ODD[index % 100] ?? `G-${String(index).padStart(5, "0")}`,
+				status: STATUSES[index % STATUSES.length] ?? "RECORDED",
+				event_type: EVENT_TYPES[Math.floor(index / 100) % EVENT_TYPES.length] ?? "SALE",
+				test: index % 11 === 0 ? 1 : 0,
+				basket_value: `${(index * 37) % 1_000}.50`,
+				occurred_at_ms: START_MS + ((index * 7_919) % ROWS) * HOUR_MS,
+				created_at_ms: START_MS + index * HOUR_MS,
+			}),
+		);
+		all = await store.db.insertInto("conversions").values(rows).returningAll().execute();
+		all.sort((one, next) => next.id - one.id);
+	});
+
+	async function pages(filter: ConversionFilter, sort?: ConversionSort, limit = 9): Promise<number[]> {
+		const found: number[] = [];
+		for (let after: Cursor | undefined, page = 0; page < 1_000; page++) {
+			const next = await listConversions(database.store.db, { ...filter, sort, after, limit });
+			ok(next.rows.length <= limit);
+			found.push(...next.rows.map(({ id }) => id));
+			if (next.next === null) return found;
+			after = next.next;
+		}
+		throw new Error("the list does not end");
+	}
+
+	async function exported(filter: ConversionFilter, sort?: ConversionSort): Promise<number[]> {
+		const found: number[] = [];
+		for await (const batch of readAllConversions(database.store.db, filter, 7, sort)) {
+			found.push(...batch.map(({ id }) => id));
+		}
+		return found;
+	}
+
+	const idsOf = (rows: readonly Conversion[]) => rows.map(({ id }) => id);
+	const own = () => all.filter((row) => row.programme_id === programme.id);
+	const folded = (text: string) => text.normalize("NFKD").replace(/\p{M}/gu, "").toUpperCase();
+	const having = (text: string) => (row: Conversion) => folded(row.order_id).includes(folded(text));
+
+	const TYPED = [
+		"G-00117",
+		"g-00117",
+		"00117",
+		"117",
+		"7",
+		"g",
+		"-0",
+		"z/E-1",
+		"strasse",
+		"Straße",
+		"日本",
+		"💶",
+	];
+	const ODDLY_TYPED = ["%_A", "\\", "_", "%", "muller", "0,1", "11\t7", "no such order"];
+
+	for (const isIndexed of [false, true]) {
+		const where = isIndexed ? "in the blocks" : "that are in no block yet";
+		test(`any part of an order id in any case finds the orders ${where}, of a programme and of all`, async () => {
+			if (isIndexed) {
+				await runChore();
+				const newest = await database.store.db.selectFrom("order_position").selectAll().executeTakeFirst();
+				equal(newest?.conversion_id, all[0]?.id, "everything is in a block");
+			}
+			for (const text of [...TYPED, ...ODDLY_TYPED]) {
+				const search = readOrderSearch(text);
+				const expected = idsOf(own().filter(having(text)));
+				deepEqual(await pages({ programmeId: programme.id, search }), expected, text);
+				deepEqual(await exported({ programmeId: programme.id, search }), expected, text);
+				deepEqual(await pages({ search }, undefined, 50), idsOf(all.filter(having(text))), text);
+			}
+			equal((await pages({ search: readOrderSearch("muller") })).length > 0, true);
+			deepEqual(
+				await pages({ search: readOrderSearch("%_") }),
+				await pages({ search: readOrderSearch("100%_a") }),
+			);
+		});
+	}
+
+	test("a conversion id finds this one, in any case, and only where it belongs", async () => {
+		const [row] = own();
+		ok(row !== undefined);
+		for (const text of [row.public_id, row.public_id.toLowerCase(), ` ${row.public_id} `]) {
+			const search = readOrderSearch(text);
+			deepEqual(search, { kind: "conversion", publicId: row.public_id });
+			deepEqual(await pages({ programmeId: programme.id, search }), [row.id]);
+			deepEqual(await pages({ search }), [row.id]);
+			deepEqual(await pages({ programmeId: other.id, search }), []);
+		}
+	});
+
+	test("every filter goes with every search and every order, page by page", async () => {
+		const filters: readonly (readonly [ConversionFilter, (row: Conversion) => boolean])[] = [
+			[{}, () => true],
+			[{ status: "REJECTED" }, (row) => row.status === "REJECTED"],
+			[{ eventType: "LEAD", isTest: false }, (row) => row.event_type === "LEAD" && row.test === 0],
+			[
+				{ fromMs: START_MS + 100 * HOUR_MS, beforeMs: START_MS + 500 * HOUR_MS },
+				({ created_at_ms: at }) => at >= START_MS + 100 * HOUR_MS && at < START_MS + 500 * HOUR_MS,
+			],
+			[
+				{ soldFromMs: START_MS + 200 * HOUR_MS, soldBeforeMs: START_MS + 300 * HOUR_MS },
+				({ occurred_at_ms: at }) => at >= START_MS + 200 * HOUR_MS && at < START_MS + 300 * HOUR_MS,
+			],
+			[{ minBasket: "900.00" }, (row) => Number(row.basket_value) >= 900],
+		];
+		const keys = {
+			recorded: (row: Conversion) => row.id,
+			sale: (row: Conversion) => row.occurred_at_ms,
+			basket: (row: Conversion) => Number(row.basket_value) * 100,
+		} as const;
+		for (const [filter, matches] of filters) {
+			for (const text of [undefined, "g-", "11"]) {
+				const search = text === undefined ? undefined : readOrderSearch(text);
+				const found = own().filter((row) => matches(row) && (text === undefined || having(text)(row)));
+				const asked = { ...filter, search, programmeId: programme.id };
+				const collected = await collectMatches(database.store.db, asked);
+				deepEqual(new Set(collected.rows.map(({ id }) => id)), new Set(idsOf(found)));
+				equal(collected.isAll, true);
+				for (const by of ["recorded", "sale", "basket"] as const) {
+					for (const direction of ["asc", "desc"] as const) {
+						const sign = direction === "asc" ? 1 : -1;
+						const key = keys[by];
+						const sorted = found.toSorted((one, next) => sign * (key(one) - key(next) || one.id - next.id));
+						const what = JSON.stringify({ ...filter, text, by, direction });
+						deepEqual(await pages(asked, { by, direction }, 40), idsOf(sorted), what);
+						deepEqual(await exported(asked, { by, direction }), idsOf(sorted), what);
+					}
+				}
+			}
+		}
+	});
+
+	test("what is younger than a minute waits, and is found meanwhile", async () => {
+		const { store } = database;
+		const row = newConversion(programme.id, {
+			order_id: "Fresh-1",
+			created_at_ms: clock.nowMs() - MINUTE_MS + 1,
+		});
+		const [fresh] = await insertConversions(store.db, [row]);
+		ok(fresh !== undefined);
+		equal(await indexBatch(deps()), false);
+		const { conversion_id: position } = await store.db
+			.selectFrom("order_position")
+			.selectAll()
+			.executeTakeFirstOrThrow();
+		ok(position < fresh.id);
+		deepEqual(await pages({ programmeId: programme.id, search: readOrderSearch("fresh") }), [fresh.id]);
+		await clock.moveBy(MINUTE_MS);
+		await runChore();
+		deepEqual(await pages({ programmeId: programme.id, search: readOrderSearch("fresh") }), [fresh.id]);
+		all = [fresh, ...all];
+	});
+
+	test("what was removed leaves the blocks, and what a late transaction brought comes into them", async () => {
+		const { store } = database;
+		const gone = own().slice(100, 160);
+		const [late] = own().slice(300, 301);
+		ok(late !== undefined);
+		await store.db.deleteFrom("conversions").where("id", "in", idsOf(gone)).execute();
+		await store.db.updateTable("conversions").set({ order_id: "LATE-1" }).where("id", "=", late.id).execute();
+		const blocks = () => store.db.selectFrom("order_blocks").selectAll().orderBy("first_id").execute();
+		// As if its transaction had not ended when its neighbours were put into their block.
+		const around = (await blocks()).find(
+			(block) => block.programme_id === programme.id && block.first_id < late.id && block.last_id >= late.id,
+		);
+		ok(around !== undefined);
+		const ids = idsOfBlock({ firstId: around.first_id, ids: around.ids });
+		const without = ids.flatMap((id, index) => (id === late.id ? [] : [index]));
+		const lines = around.orders.split("\n");
+		await store.db
+			.updateTable("order_blocks")
+			.set({
+				ids: without.map((index) => (ids[index] ?? 0) - around.first_id).join(","),
+				orders: without.map((index) => lines[index]).join("\n"),
+			})
+			.where("programme_id", "=", programme.id)
+			.where("first_id", "=", around.first_id)
+			.execute();
+		deepEqual(await pages({ programmeId: programme.id, search: readOrderSearch("late") }), []);
+		await runChore();
+		deepEqual(await pages({ programmeId: programme.id, search: readOrderSearch("late") }), [late.id]);
+		const left = own().filter((row) => !gone.includes(row));
+		const kept = (await blocks())
+			.filter((block) => block.programme_id === programme.id)
+			.flatMap((block) => idsOfBlock({ firstId: block.first_id, ids: block.ids }));
+		deepEqual(
+			kept,
+			idsOf(left).toSorted((one, next) => one - next),
+		);
+	});
+});
