@@ -16,7 +16,7 @@ const LATE_WHEN_CALM_MS = 120_000;
 const LATE_WITH_FAULTS_MS = 60 * 60_000;
 const MAX_SLACK_MS = 12_000;
 /** Far more than the busiest burst takes: something is put off again and again. */
-const MAX_HAPPENINGS_BETWEEN_LEAPS = 20_000;
+const MAX_HAPPENINGS_BETWEEN_LEAPS = 5_000;
 
 export function createStoreWatch(
 	database: DatabaseSync,
