@@ -30,14 +30,17 @@ export function differenceOf(signed: string, seen: string): TextDifference | nul
 	if (signed === seen) return null;
 	const start = sharedStart(signed, seen);
 	const end = sharedEnd(signed, seen, start);
+	const shared = signed.slice(signed.length - end);
 	const signedPart = signed.slice(start, signed.length - end);
 	const seenPart = seen.slice(start, seen.length - end);
 	return {
 		offset: Buffer.byteLength(signed.slice(0, start)),
 		signedBytes: Buffer.byteLength(signed),
 		seenBytes: Buffer.byteLength(seen),
-		before: showUnseen(wholeCharacters(signed.slice(Math.max(0, start - AROUND), start))),
-		after: showUnseen(wholeCharacters(signed.slice(signed.length - end, signed.length - end + AROUND))),
+		before:
+			(start > AROUND ? "…" : "") +
+			showUnseen(wholeCharacters(signed.slice(Math.max(0, start - AROUND), start))),
+		after: showUnseen(wholeCharacters(shared.slice(0, AROUND))) + (shared.length > AROUND ? "…" : ""),
 		signed: shorten(signedPart),
 		seen: shorten(seenPart),
 		signedHex: hexOf(signedPart),

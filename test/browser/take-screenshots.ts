@@ -110,9 +110,8 @@ async function checkSignature(page: Page): Promise<void> {
 	await page.goto(`${main}?state=delivered`);
 	await page.locator("#deliveries-live a").first().click();
 	await page.getByRole("link", { name: "See how it was signed" }).first().click();
-	await page
-		.getByLabel("Body, as it was sent")
-		.fill(`${await page.getByLabel("Body, as it was sent").inputValue()} `);
+	const body = page.getByLabel(/^Body/);
+	await body.fill(`${await body.inputValue()} `);
 	await page.getByRole("button", { name: "Check", exact: true }).click();
 	await page.getByRole("heading", { name: "What we found" }).waitFor();
 }

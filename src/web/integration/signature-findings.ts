@@ -46,8 +46,11 @@ export function findingsSection(programmeId: string, found: CheckedSignature): H
 		title: "What we found",
 		...(attempt === null ? {} : { hint: attemptHint(programmeId, attempt) }),
 		body: html`${padded(message(isGood ? "good" : "bad", conclusion))}${stepsTable(
-			"Part by part",
-			steps,
+			"What differs, and what to know",
+			steps.filter(({ verdict }) => verdict !== "good"),
+			SIDES[direction],
+		)}${rightParts(
+			steps.filter(({ verdict }) => verdict === "good"),
 			SIDES[direction],
 		)}${computed === null ? null : computedPart(computed)}${
 			canonical === null
@@ -68,6 +71,16 @@ export function refusalSection(text: string): Html {
 function attemptHint(programmeId: string, { deliveryId, seq, event, startedAtMs }: SentAttempt): Content {
 	return html`Compared with our own record: <a href="${deliveryPath(programmeId, deliveryId)}#attempt-${seq}">attempt ${seq} of
 		${event}</a>, sent ${timeTag(startedAtMs)}.`;
+}
+
+/** Folded: on a phone they would be two screens before the next thing that matters. */
+function rightParts(
+	steps: readonly DiagnosisStep[],
+	sides: readonly [signed: string, seen: string],
+): Html | null {
+	if (steps.length === 0) return null;
+	const names = steps.map(({ part }) => PART_LABELS[part].toLowerCase()).join(", ");
+	return padded(more(`Right: ${names}`, stepsTable("What is right", steps, sides)));
 }
 
 function computedPart(steps: readonly DiagnosisStep[]): Html {
@@ -108,13 +121,14 @@ function differenceBlock(
 	[signed, seen]: readonly [signed: string, seen: string],
 ): Html {
 	const { offset, signedBytes, seenBytes } = found;
-	const where = offset === 0 ? "From the first byte on" : `After ${bytes(offset)} that are the same`;
+	const where = offset === 0 ? "From the first byte on" : `From byte ${count(offset + 1)} on`;
 	return html`<div class="difference">
 	<p class="small soft">${where} (${bytes(signedBytes)} and ${bytes(seenBytes)} in all):</p>
 	<p><span class="small soft">${signed}</span> <code>${found.before}<mark>${shown(found.signed)}</mark>${found.after}</code></p>
 	<p><span class="small soft">${seen}</span> <code>${found.before}<mark>${shown(found.seen)}</mark>${found.after}</code></p>
 	${more(
 		"Technical detail",
+		html`<p class="small soft">The first bytes that differ:</p>`,
 		html`<p class="small">${signed}: <code>${shown(found.signedHex)}</code></p>`,
 		html`<p class="small">${seen}: <code>${shown(found.seenHex)}</code></p>`,
 	)}

@@ -40,8 +40,12 @@ test("a damaged callback is compared with our own record: the cause, the byte, b
 	assert.match(text, /<mark>\[U\+200B\]<\/mark>/);
 	assert.match(text, /We sent<\/span> <code><mark>\?shop=1<\/mark><\/code>/);
 	assert.match(text, /You pasted<\/span> <code><mark>\(nothing\)<\/mark><\/code>/);
-	assert.match(text, /After \d+ bytes that are the same/);
+	assert.match(text, /From byte \d+ on \(\d+ bytes and \d+ bytes in all\)/);
 	assert.match(text, /Technical detail/);
+	assert.match(
+		text,
+		/<summary>Right: headers, method, path, timestamp, nonce, event header, signature header, secret</,
+	);
 	assert.match(text, /<code>e2 80 8b<\/code>/);
 	assert.match(text, new RegExp(`href="/programmes/${programme.public_id}/deliveries/dlv_\\w+#attempt-1"`));
 	assert.ok(text.indexOf('id="findings"') < text.indexOf('id="paste"'), "the result comes before the form");
