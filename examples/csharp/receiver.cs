@@ -1,6 +1,6 @@
 // Receives status callbacks, behind your TLS proxy (which names 127.0.0.1 in Host, as nginx does).
-// .NET 10: PORT=8080 dotnet run receiver.cs
-// Mono: mcs -r:System.Runtime.Serialization receiver.cs && PORT=8080 mono receiver.exe
+// .NET 10: PORT=3000 dotnet run receiver.cs
+// Mono: mcs -r:System.Runtime.Serialization receiver.cs && PORT=3000 mono receiver.exe
 // Makes a file of each. In production: ASP.NET Core, tables with unique keys for events and nonces.
 using System;
 using System.Collections.Generic;
@@ -81,7 +81,7 @@ static class Receiver
         { Console.Error.WriteLine("Set RINGBACK_SIGNING_SECRET."); Environment.Exit(1); }
         Directory.CreateDirectory("postbacks");
         var listener = new HttpListener();
-        string port = Environment.GetEnvironmentVariable("PORT") ?? "8080";
+        string port = Environment.GetEnvironmentVariable("PORT") ?? "3000";
         listener.Prefixes.Add($"http://127.0.0.1:{port}/");
         listener.Start();
         while (true) { var context = listener.GetContext(); Task.Run(() => Answer(context)); }

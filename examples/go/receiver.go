@@ -1,4 +1,4 @@
-// Receives status callbacks: PORT=8080 go run receiver.go, behind your TLS proxy. Makes a file of
+// Receives status callbacks: PORT=3000 go run receiver.go, behind your TLS proxy. Makes a file of
 // each. In production: use a table with a unique key in place of the files, one for the nonces.
 package main
 
@@ -73,7 +73,7 @@ func main() {
 	}
 	port := os.Getenv("PORT")
 	if port == "" {
-		port = "8080"
+		port = "3000"
 	}
 	log.Fatal(http.ListenAndServe("127.0.0.1:"+port, http.HandlerFunc(receive)))
 }

@@ -1,4 +1,4 @@
-// Receives status callbacks: PORT=8080 java Receiver.java (17 or later), behind your TLS proxy.
+// Receives status callbacks: PORT=3000 java Receiver.java (17 or later), behind your TLS proxy.
 // Makes a file of each. In production: use a table with a unique key in place of the files, one
 // for the nonces, and your project's JSON library in place of field(): the JDK has none.
 import static java.nio.charset.StandardCharsets.UTF_8;
@@ -65,7 +65,7 @@ public class Receiver {
             System.exit(1);
         }
         Files.createDirectories(Path.of("postbacks"));
-        int port = Integer.parseInt(ENV.getOrDefault("PORT", "8080"));
+        int port = Integer.parseInt(ENV.getOrDefault("PORT", "3000"));
         HttpServer server = HttpServer.create(new InetSocketAddress("127.0.0.1", port), 0);
         server.setExecutor(Executors.newCachedThreadPool());
         server.createContext("/", exchange -> {

@@ -1,11 +1,11 @@
-// Receives status callbacks: npm install @ringback/receiver, then PORT=8080 node receiver.mjs
+// Receives status callbacks: npm install @ringback/receiver, then PORT=3000 node receiver.mjs
 // behind your TLS proxy. Makes a file of each. In production: use a table with a unique key in
 // place of the files. The package has adapters for Express, Fastify, Hono and Next.js.
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createReceiver } from "@ringback/receiver";
 
-const { RINGBACK_SIGNING_SECRET: secret, PORT = "8080" } = process.env;
+const { RINGBACK_SIGNING_SECRET: secret, PORT = "3000" } = process.env;
 if (!secret) {
 	console.error("Set RINGBACK_SIGNING_SECRET.");
 	process.exit(1);

@@ -1,5 +1,5 @@
 <?php
-// Receives status callbacks. To try it: php -S 127.0.0.1:8080 receiver.php (needs php-sqlite3).
+// Receives status callbacks. To try it: php -S 127.0.0.1:3000 receiver.php (needs php-sqlite3).
 // It keeps postbacks.db in the folder above its own, outside the web root. In production: use your
 // own database in place of that file. PHP forgets everything between two requests, so the nonces
 // are in the database too.

@@ -1,4 +1,4 @@
-"""Receives status callbacks: PORT=8080 python3 receiver.py, behind your TLS proxy.
+"""Receives status callbacks: PORT=3000 python3 receiver.py, behind your TLS proxy.
 
 In production: the same steps in your framework (raw bytes: Django request.body, Flask get_data()).
 """
@@ -57,4 +57,4 @@ class Receiver(BaseHTTPRequestHandler):
             print("{event} {conversionId} {orderId} {status}".format(**event), flush=True)
 
 
-ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", 8080))), Receiver).serve_forever()
+ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", 3000))), Receiver).serve_forever()

@@ -1,4 +1,4 @@
-# Receives status callbacks, a Rack app: puma -b tcp://127.0.0.1:8080 receiver.ru, behind your TLS
+# Receives status callbacks, a Rack app: puma -b tcp://127.0.0.1:3000 receiver.ru, behind your TLS
 # proxy. Makes a file of each. In production: use a table with a unique key on conversion and event
 # in place of the files, and one for the nonces.
 require "digest"

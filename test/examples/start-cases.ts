@@ -10,7 +10,7 @@ import type { ExampleFolder } from "./example-folder.ts";
 import { expectLine, expectNoLine, expectStatus, sealed } from "./receiver-expectations.ts";
 
 const SECRET = "a-secret";
-const DEFAULT_PORT = 8080;
+const DEFAULT_PORT = 3000;
 
 export async function checkStart(t: TestContext, examples: ExampleFolder): Promise<void> {
 	await t.test(
@@ -58,7 +58,7 @@ export async function checkStart(t: TestContext, examples: ExampleFolder): Promi
 		match(ended.stderr, /^[^\n]*Set RINGBACK_SIGNING_SECRET[^\n]*\n$/);
 	});
 
-	await t.test("listens on 8080 when no port is set", async (t) => {
+	await t.test("listens on 3000 when no port is set", async (t) => {
 		if (examples.isServedByCommand) {
 			// It never reads PORT.
 			t.skip("its port is in the command that serves it");
