@@ -165,11 +165,11 @@ async function walkIntegration(
 		send(`${INTEGRATION}${route}`, browser, `${base}${path}`, form);
 	await browser.open(base);
 	await at("/keys");
-	await at("/secret");
-	await at("/secret/discard", { secretId: await newestSecretId(site) });
-	await at("/secret");
-	await at("/secret/activate", { secretId: await newestSecretId(site) });
-	await at("/secret/end");
+	await at("/keys/secret");
+	await at("/keys/secret/discard", { secretId: await newestSecretId(site) });
+	await at("/keys/secret");
+	await at("/keys/secret/activate", { secretId: await newestSecretId(site) });
+	await at("/keys/secret/end");
 	const { public_id: keyId } = await site.store.db
 		.selectFrom("api_keys")
 		.selectAll()

@@ -63,6 +63,8 @@ const WARNED_AREAS: readonly Area[] = ["programmes", "review", "staff"];
 export interface Flash {
 	tone: "good" | "bad" | "warn" | "info";
 	text: string;
+	/** The id of the part of the page that shows it; above everything unless told. */
+	at?: string | undefined;
 }
 
 export interface DocumentView {

@@ -73,6 +73,8 @@ export interface WebEnv {
 		/** Of a form that may bring a file: it, nothing, or why it was not taken. */
 		upload: Result<Upload | null> | undefined;
 		flashCookie: FlashCookie;
+		/** Once it was asked for: the message of the last form, or null when there is none or it has been shown. */
+		flash: Flash | null | undefined;
 		allowsPrivateRanges: boolean;
 		/** About the installation; empty for everybody but staff. */
 		warnings: readonly Warning[];

@@ -7,6 +7,7 @@ import type { Programme } from "../store/programmes.ts";
 import { csrfField } from "./csrf.ts";
 import { type Area, renderDocument, renderPlainDocument } from "./document.ts";
 import type { WebContext } from "./env.ts";
+import { restOfFlash } from "./flash.ts";
 import type { Content } from "./html.ts";
 import { viewerOf } from "./viewer.ts";
 
@@ -32,7 +33,7 @@ export async function answerPage(
 		viewer: viewerOf(c),
 		active: page.active,
 		programme: isFramed ? await c.get("readFrame")(programme) : undefined,
-		flash: c.get("flashCookie").take(c),
+		flash: restOfFlash(c),
 		csrf: csrfField(c),
 		allowsPrivateRanges: c.get("allowsPrivateRanges"),
 		warnings: c.get("warnings"),
@@ -43,7 +44,7 @@ export async function answerPage(
 
 /** For signing in and everything before it: a card below its heading, which is the title unless it has another. */
 export async function answerPlainPage(c: WebContext, page: Page & { heading?: string }): Promise<Response> {
-	const flash = c.get("flashCookie")?.take(c);
+	const flash = restOfFlash(c);
 	const body = html`<div class="stack">
 		<h1>${page.heading ?? page.title}</h1>
 		${page.body}

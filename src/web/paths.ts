@@ -33,6 +33,8 @@ export const conversionPath = (programmeId: string, conversionId: string) =>
 export const bulkPath = (programmeId: string) => `${conversionsPath(programmeId)}/bulk`;
 export const bulkJobPath = (programmeId: string, jobId: string) => `${bulkPath(programmeId)}/${jobId}`;
 
+/** Of the four tabs of Integration the first is `integrationPath`. */
+export const keysPath = (programmeId: string) => `${integrationPath(programmeId)}/keys`;
 export const inboundPath = (programmeId: string) => `${integrationPath(programmeId)}/inbound`;
 export const signaturePath = (programmeId: string) => `${integrationPath(programmeId)}/signature`;
 export const deliveryPath = (programmeId: string, deliveryId: string) =>

@@ -94,7 +94,8 @@ test("the address of a form, opened, leads to the page above it that has the for
 	const staff = await site.signIn(await site.addStaff());
 	const own = `/programmes/${programme.public_id}`;
 	for (const [form, page] of [
-		[`${own}/integration/keys/key_x/revoke`, `${own}/integration`],
+		[`${own}/integration/keys/key_x/revoke`, `${own}/integration/keys`],
+		[`${own}/integration/postback-url/remove`, `${own}/integration`],
 		[`${own}/deliveries/dlv_x/resend`, `${own}/deliveries/dlv_x`],
 		[`${own}/conversions/decide`, `${own}/conversions`],
 		[`${own}/conversions/a%20b/decide`, `${own}/conversions/a%20b`],

@@ -18,6 +18,8 @@ export interface Case {
 	what: string;
 	path: string;
 	status?: number;
+	/** A tab of Integration: no longer than people scroll. */
+	isBounded?: true;
 	/** What somebody does before the page is looked at. */
 	act?: (page: Page) => Promise<void>;
 }
@@ -39,11 +41,13 @@ export function ownersPages({ main, fresh }: SampleNetwork): Case[] {
 	return [
 		{ what: "overview", path: at("/overview") },
 		{ what: "overview, the numbers behind the chart", path: at("/overview"), act: openDetails },
-		{ what: "integration", path: at("/integration") },
+		{ what: "integration", path: at("/integration"), isBounded: true },
 		{ what: "integration, everything unfolded", path: at("/integration"), act: openDetails },
+		{ what: "keys and snippets", path: at("/integration/keys"), isBounded: true },
+		{ what: "keys and snippets, everything unfolded", path: at("/integration/keys"), act: openDetails },
 		{
-			what: "integration, a key and nothing else shown once",
-			path: at("/integration"),
+			what: "keys and snippets, a key and nothing else shown once",
+			path: at("/integration/keys?lang=php"),
 			act: press("Issue API key"),
 		},
 		{
@@ -52,18 +56,18 @@ export function ownersPages({ main, fresh }: SampleNetwork): Case[] {
 			status: 422,
 			act: saveWrongUrl,
 		},
-		{ what: "postbacks, the failed ones", path: at("/integration?state=failed") },
+		{ what: "postbacks, the failed ones", path: at("/integration?state=failed"), isBounded: true },
 		{ what: "postbacks, an order that is not there", path: at("/integration?order=nothing") },
 		{ what: "postbacks, a filter that is not understood", path: at("/integration?state=lost"), status: 422 },
 		{ what: "a delivery", path: at("/integration?state=failed"), act: openDelivery },
 		{ what: "a delivery that waits", path: at("/integration?state=pending"), act: openDelivery },
-		{ what: "inbound log", path: at("/integration/inbound") },
+		{ what: "inbound log", path: at("/integration/inbound"), isBounded: true },
 		{
 			what: "inbound log, an order",
 			path: at(`/integration/inbound?order=${encodeURIComponent(MARKUP_ORDER)}`),
 		},
 		{ what: "inbound log, an order nobody reported", path: at("/integration/inbound?order=nothing") },
-		{ what: "check a signature", path: at("/integration/signature") },
+		{ what: "check a signature", path: at("/integration/signature"), isBounded: true },
 		{ what: "check a signature, the result", path: at("/integration/signature"), act: press("Check") },
 		{
 			what: "check a signature, a callback that was damaged",
@@ -168,7 +172,8 @@ export function staffPages({ main, fresh }: SampleNetwork): Case[] {
 		{ what: "a new password by that link", path: `${main}/people`, act: openPasswordLink },
 		{ what: "settings with the audit log", path: `${main}/settings` },
 		{ what: "overview of a new programme", path: `${fresh}/overview` },
-		{ what: "integration of a new programme", path: `${fresh}/integration` },
+		{ what: "integration of a new programme", path: `${fresh}/integration`, isBounded: true },
+		{ what: "keys and snippets of a new programme", path: `${fresh}/integration/keys` },
 		{ what: "inbound log of a new programme", path: `${fresh}/integration/inbound` },
 		{ what: "conversions of a new programme", path: `${fresh}/conversions` },
 		{ what: "notices of a new programme", path: `${fresh}/notices` },

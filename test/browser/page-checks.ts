@@ -10,6 +10,20 @@ const HEIGHT = 900;
 /** Half as long as what the package exports as its source, and read by the browser on every page. */
 const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
+/** Three screens of a desk. On a phone a row of a list is a card of its own. */
+const LONGEST_PX: Readonly<Record<(typeof WIDTHS)[number], number>> = { 1440: 3 * HEIGHT, 390: 5 * HEIGHT };
+
+/** Longer than people scroll. */
+export async function findExcess(page: Page): Promise<string[]> {
+	const excess: string[] = [];
+	for (const width of WIDTHS) {
+		await page.setViewportSize({ width, height: HEIGHT });
+		const longPx = await page.evaluate<number>("document.documentElement.scrollHeight");
+		if (longPx > LONGEST_PX[width]) excess.push(`${longPx} px at a width of ${width}`);
+	}
+	return excess;
+}
+
 /** Everything that is wrong with the page that is open. */
 export async function findFlaws(page: Page): Promise<string[]> {
 	const flaws = [...(await page.evaluate<string[]>(STRUCTURE))];

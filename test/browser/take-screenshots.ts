@@ -38,7 +38,7 @@ const SHOTS: readonly Shot[] = [
 		act: scrollTo("#deliveries"),
 	},
 	{ name: "health", as: "owner", path: ({ main }) => `${main}/integration`, act: scrollTo("#health-live") },
-	{ name: "snippets", as: "owner", path: ({ main }) => `${main}/integration`, act: scrollTo("#snippets") },
+	{ name: "keys-and-snippets", as: "owner", path: ({ main }) => `${main}/integration/keys` },
 	{
 		name: "delivery",
 		as: "owner",

@@ -41,7 +41,10 @@ for (const kind of DATABASE_KINDS) {
 				new RegExp(`^2026-01-15 12:00 UTC: A new API key rbk_…${key.slice(-4)} was issued\\.`, "m"),
 			);
 			match(text, /Done by one@shop\.example\./);
-			match(text, new RegExp(`https://ringback\\.example/programmes/${shop.programmeId}/integration$`, "m"));
+			for (const page of ["integration", "integration/keys"]) {
+				const link = `https://ringback\\.example/programmes/${shop.programmeId}/${page}$`;
+				match(text, new RegExp(link, "m"));
+			}
 			match(text, /https:\/\/ringback\.example\/account$/m);
 			match(
 				text,

@@ -17,13 +17,17 @@ export function section(part: {
 	title: string;
 	hint?: Content;
 	actions?: Content;
+	/** What the last form came to, where it was about this part: see flash.ts. */
+	told?: Content;
 	body: Content;
 }): Html {
+	const { told = null } = part;
 	return html`<section class="card" id="${part.id}" aria-labelledby="${part.id}-title">
 	<div class="section-head">
 		<div><h2 id="${part.id}-title">${part.title}</h2>${part.hint === undefined ? null : html`<p>${part.hint}</p>`}</div>
 		${(part.actions ?? null) === null ? null : html`<div class="row">${part.actions}</div>`}
 	</div>
+	${told === null ? null : html`<div class="section-told">${told}</div>`}
 	${part.body}
 </section>`;
 }

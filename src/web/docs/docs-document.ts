@@ -6,6 +6,7 @@ import { tabs } from "../components/blocks.ts";
 import { csrfField } from "../csrf.ts";
 import { renderDocument } from "../document.ts";
 import type { WebContext } from "../env.ts";
+import { restOfFlash } from "../flash.ts";
 import type { Html } from "../html.ts";
 
 export interface OutlineEntry {
@@ -38,7 +39,7 @@ export async function answerDocs(c: WebContext, page: DocsPage): Promise<Respons
 		title: page.title,
 		viewer,
 		active: "docs",
-		flash: viewer === null ? undefined : c.get("flashCookie").take(c),
+		flash: viewer === null ? undefined : restOfFlash(c),
 		// csrfField sets a cookie, which must not be in a copy that is cached for others.
 		csrf: viewer === null ? null : csrfField(c),
 		warnings: [],

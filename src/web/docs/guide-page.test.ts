@@ -111,16 +111,18 @@ test("the outline names every section and leads to it", async (t) => {
 	assert.deepEqual(named, headings);
 });
 
-test("pages lead to it: sign-in, the Integration page, and every page of those who are signed in", async (t) => {
+test("pages lead to it: sign-in, Integration, and every page of those who are signed in", async (t) => {
 	const site = await openTestSite(t);
 	const programme = await site.addProgramme();
 	const owner = await site.signIn(await site.addOwner(programme));
 	const { text: signIn } = await site.browser().open("/sign-in");
 	assert.match(signIn, /<a href="\/docs">/);
-	const { text: integration } = await owner.open(`/programmes/${programme.public_id}/integration`);
-	const parts = integration.split("<section ");
-	for (const id of ["callback", "snippets"]) {
-		const part = parts.find((section) => section.includes(`id="${id}"`)) ?? "";
+	for (const [page, id] of [
+		["integration", "callback"],
+		["integration/keys", "snippets"],
+	] as const) {
+		const { text } = await owner.open(`/programmes/${programme.public_id}/${page}`);
+		const part = text.split("<section ").find((section) => section.includes(`id="${id}"`)) ?? "";
 		assert.match(part, /<a href="\/docs(?:#[a-z-]+)?">/, id);
 	}
 	const { text: account } = await owner.open("/account");

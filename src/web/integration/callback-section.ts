@@ -14,6 +14,8 @@ import { API_KEY_VARIABLE, SECRET_VARIABLE } from "./snippets-section.ts";
 export interface RefusedUrl {
 	value: string;
 	error: string;
+	/** The filters of the list, as the form brought them. */
+	back: string;
 }
 
 /** What the package's command takes where nothing is set. */
@@ -26,6 +28,7 @@ export function callbackSection(view: IntegrationView, refused: RefusedUrl | nul
 		id: "callback",
 		title: "Status callback (optional)",
 		hint: html`We send one signed POST for each status change of a conversion to this URL. The integration works without it. <a href="${DOCS_PATH}">How to receive them</a>`,
+		told: view.told("callback"),
 		body: padded(
 			noSecret(view),
 			view.mayIntegrate ? saveForm(view, refused) : savedUrl(view),
@@ -39,8 +42,8 @@ function noSecret({ hasSecret, url }: IntegrationView): Content {
 	if (hasSecret) return null;
 	const text =
 		url === null
-			? html`Nothing is sent without a signing secret. <a href="#keys">Issue the first API key</a>: the secret comes with it.`
-			: html`The URL is saved, but nothing is sent yet: there is no signing secret. <a href="#keys">Issue the first API key</a>.`;
+			? html`Nothing is sent without a signing secret. <a href="#keys">Issue an API key</a> first: the secret comes with it.`
+			: html`The URL is saved, but nothing is sent yet: there is no signing secret. <a href="#keys">Issue an API key</a>: the secret comes with it.`;
 	return message("warn", text);
 }
 
@@ -48,10 +51,10 @@ function savedUrl({ url }: IntegrationView): Html {
 	return facts([["Postback URL", url === null ? "none" : html`<span class="mono break">${url}</span>`]]);
 }
 
-function saveForm({ path, csrf, url, next }: IntegrationView, refused: RefusedUrl | null): Html {
+function saveForm({ path, hidden, url, next }: IntegrationView, refused: RefusedUrl | null): Html {
 	return postForm({
 		action: `${path}/postback-url`,
-		csrf,
+		csrf: hidden,
 		className: "stack",
 		body: html`${textField({
 			name: "postbackUrl",
@@ -59,7 +62,7 @@ function saveForm({ path, csrf, url, next }: IntegrationView, refused: RefusedUr
 			value: refused?.value ?? url ?? "",
 			hint: "HTTPS, a public address, the final URL (redirects are not followed).",
 			error: refused?.error,
-			// The page is long: whoever was refused must not have to look for the reason.
+			// Whoever was refused must not have to look for the reason.
 			hasFocus: refused !== null,
 			placeholder: "https://shop.example/postback",
 			inputMode: "url",
@@ -88,17 +91,17 @@ function onYourMachine({ url, publicUrl, brand }: IntegrationView): Html {
 	return url === null ? body : more("Listen on your own machine", body);
 }
 
-function removeForm({ path, csrf }: IntegrationView): Html {
+function removeForm({ path, hidden }: IntegrationView): Html {
 	return postForm({
 		action: `${path}/postback-url/remove`,
-		csrf,
+		csrf: hidden,
 		className: "row",
 		body: button({
 			label: "Remove URL",
 			tone: "danger",
 			isSmall: true,
 			confirm:
-				"Remove the Postback URL? Status changes are then no longer sent, and what is on its way is cancelled for good.",
+				"Remove the Postback URL? Status changes are then no longer sent, and pending callbacks are cancelled for good.",
 		}),
 	});
 }
@@ -110,7 +113,7 @@ export function waiting({ url, health }: IntegrationView): string {
 	if (pendingCount === 0) return "If you remove it, status changes are no longer sent.";
 	const [what, goes, is] =
 		pendingCount === 1
-			? ["1 delivery is", "it goes", "it is"]
-			: [`${countPending(pendingCount)} deliveries are`, "they go", "they are"];
-	return `${what} on the way. If you save another URL, ${goes} there; if you remove this one, ${is} cancelled for good.`;
+			? ["1 callback is", "it goes", "it is"]
+			: [`${countPending(pendingCount)} callbacks are`, "they go", "they are"];
+	return `${what} pending. If you save another URL, ${goes} there; if you remove this one, ${is} cancelled for good.`;
 }

@@ -32,6 +32,7 @@ export function deliveriesSection(view: IntegrationView): Html {
 		id: "deliveries",
 		title: "Postbacks sent to your shop",
 		hint: "One row per callback, with attempts and your server's last response.",
+		told: view.told("deliveries"),
 		...(view.deliveries.isLive ? { actions: liveDot() } : {}),
 		body: html`${filterForm(view, isFiltered)}<div id="${DELIVERIES_TARGET}" aria-live="polite">${deliveriesTable(view)}</div>${
 			isFiltered ? null : resendAll(view)
@@ -129,14 +130,14 @@ function emptyOf({ deliveries, url }: IntegrationView, page: ListPage<ListedDeli
 	});
 }
 
-function resendAll({ path, csrf, url, mayIntegrate }: IntegrationView): Html | null {
+function resendAll({ path, hidden, url, mayIntegrate }: IntegrationView): Html | null {
 	if (url === null || !mayIntegrate) return null;
 	return padded(
 		more(
-			"Resend everything that failed since a time",
+			"Resend all failed callbacks since…",
 			postForm({
 				action: `${path}/resend-failed`,
-				csrf,
+				csrf: hidden,
 				className: "row-end",
 				body: html`${textField({
 					name: "since",
@@ -145,7 +146,7 @@ function resendAll({ path, csrf, url, mayIntegrate }: IntegrationView): Html | n
 					isRequired: true,
 				})}${button({
 					label: "Resend failed",
-					confirm: "Send all deliveries again that failed since then? Your shop takes each event once.",
+					confirm: "Send all callbacks again that failed since then? Your shop takes each event once.",
 				})}`,
 			}),
 		),

@@ -1,4 +1,4 @@
-// The three pages of the integration share a header, and tabs that lead from one to the other.
+// The four tabs of Integration share a header; each has an address of its own.
 
 import { html } from "hono/html";
 import type { Right } from "../../domain/roles.ts";
@@ -8,33 +8,34 @@ import { copyable } from "../components/text.ts";
 import type { WebContext } from "../env.ts";
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
-import { inboundPath, integrationPath, signaturePath } from "../paths.ts";
+import { inboundPath, integrationPath, keysPath, signaturePath } from "../paths.ts";
 import { may, programmeOf } from "../viewer.ts";
 
-export type IntegrationTab = "set-up" | "inbound" | "signature";
+type Tab = "callbacks" | "keys" | "inbound" | "signature";
 
 const TABS: readonly {
-	tab: IntegrationTab;
+	tab: Tab;
 	label: string;
 	path(programmeId: string): string;
 	/** Nothing to see there without it. */
 	needs?: Right;
 }[] = [
-	{ tab: "set-up", label: "Set-up and postbacks", path: integrationPath },
+	{ tab: "callbacks", label: "Callbacks", path: integrationPath },
+	{ tab: "keys", label: "Keys and snippets", path: keysPath },
 	{ tab: "inbound", label: "Inbound log", path: inboundPath },
 	{ tab: "signature", label: "Check a signature", path: signaturePath, needs: "integrate" },
 ];
 
-export function answerTab(
+export async function answerTab(
 	c: WebContext,
-	page: { tab: IntegrationTab; title: string; hint: Content; status?: number; body: Content },
+	page: { tab: Tab; hint: Content; status?: number; body: Content },
 ): Promise<Response> {
 	const programme = programmeOf(c);
 	return answerPage(c, {
-		title: page.title,
+		title: `${TABS.find(({ tab }) => tab === page.tab)?.label} · Integration`,
 		active: "integration",
 		...(page.status === undefined ? {} : { status: page.status }),
-		body: html`${pageHeader({ title: page.title, hint: page.hint, actions: programmeId(programme) })}${tabs(
+		body: html`${pageHeader({ title: "Integration", hint: page.hint, actions: programmeId(programme) })}${tabs(
 			"Integration",
 			TABS.filter(({ needs = "look" }) => may(c, needs)).map(({ tab, label, path }) => ({
 				label,

@@ -1,4 +1,4 @@
-// The inbound log: every postback and pixel, refused ones too, with the reason; and "why is an order not here?".
+// The inbound log: every signed request and pixel call, refused ones too, with the reason; and "why is an order not here?".
 
 import { html } from "hono/html";
 import * as z from "zod";
@@ -18,11 +18,12 @@ import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import { cursorOf, orderIdFilter, pagesOf, type ReadFilters, readFilters } from "../filter-query.ts";
 import type { Content, Html } from "../html.ts";
-import { conversionPath, inboundPath, integrationPath, withQuery } from "../paths.ts";
+import { conversionPath, inboundPath, withQuery } from "../paths.ts";
 import { programmeOf } from "../viewer.ts";
 import { answerTab } from "./frame.ts";
 
-const PAGE_ROWS = 50;
+/** A screenful: the whole tab is to be three at most, and a refusal takes several lines. */
+const PAGE_ROWS = 25;
 const LIMITED: FaultCode = "pixel_limited";
 
 const QUERY = z.object({
@@ -56,7 +57,6 @@ export async function showInbound(c: WebContext, deps: WebDeps): Promise<Respons
 	const explained = page === null || order === undefined ? null : await explainOrder(db, programme.id, order);
 	return answerTab(c, {
 		tab: "inbound",
-		title: "Inbound log",
 		hint: "Every signed request and pixel call for this programme, including refused ones, with the reason. When very many pixel calls come in at once, those that were not taken are counted in one row per minute.",
 		status: isUnderstood ? 200 : 422,
 		body: html`${explained === null ? null : orderAnswer(explained, programme.public_id)}${section({
@@ -148,14 +148,14 @@ function emptyOf({ next }: ListPage<ListedCall>, { kind, result, order, after }:
 	}
 	return emptyState({
 		title: "Nothing has come in yet",
-		text: "Send a signed request or place the pixel: the ready snippets are on the set-up page. Every call shows here, refused ones too.",
+		text: "Send a signed request or place the pixel: start from “Keys and snippets”. Every call shows here, refused ones too.",
 	});
 }
 
 const STATUS_WORDS: Readonly<Record<Status, string>> = {
-	PARKED: "reported by a pixel and waiting for your server's postback to confirm it",
+	PARKED: "reported by a pixel and waiting for your server's signed request to confirm it",
 	EXPIRED:
-		"reported by a pixel and expired, because no postback confirmed it in time (a postback sent now records it as a new sale)",
+		"reported by a pixel and expired, because no signed request confirmed it in time (one sent now records it as a new sale)",
 	RECORDED: "recorded, and not decided yet",
 	APPROVED: "approved",
 	REJECTED: "rejected",
@@ -182,21 +182,21 @@ function orderAnswer(explanation: OrderExplanation, programmeId: string): Html {
 function known(conversion: Conversion, programmeId: string): Html {
 	const { public_id: publicId, event_type: eventType, status } = conversion;
 	const unconfirmed = isUnconfirmed(conversion)
-		? "; only a pixel has reported it, and no postback has confirmed it"
+		? "; only a pixel has reported it, and no signed request has confirmed it"
 		: "";
 	return html`<p>As ${titleCase(eventType).toLowerCase()} it is ${STATUS_WORDS[status]}${unconfirmed}: <a href="${conversionPath(programmeId, publicId)}">see the conversion</a>.</p>`;
 }
 
 function reason(refused: ListedCall | undefined, calls: readonly ListedCall[]): Content {
 	if (refused !== undefined) {
-		return html`A ${refused.kind === "api" ? "postback" : "pixel"} named it on ${timeTag(refused.atMs)} and was refused: ${refused.detail ?? refused.outcome}`;
+		return html`A ${refused.kind === "api" ? "signed request" : "pixel call"} named it on ${timeTag(refused.atMs)} and was refused: ${refused.detail ?? refused.outcome}`;
 	}
 	if (calls.length > 0) return "Calls named it, but no conversion is left of it.";
-	return "No postback and no pixel has named it as far as the log goes back. Check that your shop's code runs for this order, and that it names this programme.";
+	return "No signed request and no pixel call has named it, as far as the log goes back. Check that your shop's code runs for this order, and that it names this programme.";
 }
 
 function spelling(otherSpelling: string, programmeId: string): Html {
-	const href = withQuery(`${integrationPath(programmeId)}/inbound`, { order: otherSpelling });
+	const href = withQuery(inboundPath(programmeId), { order: otherSpelling });
 	return html`<p>But there is an order <a class="mono" href="${href}">${otherSpelling}</a>: is it the same one?</p>`;
 }
 

@@ -1,16 +1,16 @@
-// The Integration page: everything a shop needs to be heard, and to hear. Read once, rendered whole; the parts that
-// change by themselves are rendered again for the live stream.
+// The tab Callbacks, and the first page of Integration: where callbacks go, how they do, a test, and the list. For a
+// programme that is not set up it leads through the steps. Read once, rendered whole; the parts that change by
+// themselves are rendered again for the live stream.
 
 import { html } from "hono/html";
 import { sha256Hex } from "../../domain/signature.ts";
 import { newestProgress } from "../../store/delivery-list.ts";
-import { listApiKeys } from "../../store/keys.ts";
 import type { Programme } from "../../store/programmes.ts";
 import type { Db } from "../../store/store.ts";
 import { steps } from "../components/blocks.ts";
 import type { PageDeps, WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
-import type { Content, Html } from "../html.ts";
+import { attrs, type Content, type Html } from "../html.ts";
 import { answerStream, liveConnector, partial } from "../live-page.ts";
 import { programmeOf, viewerOf } from "../viewer.ts";
 import { callbackSection, type RefusedUrl, WAITING_TARGET, waiting } from "./callback-section.ts";
@@ -19,12 +19,9 @@ import { answerTab } from "./frame.ts";
 import { HEALTH_CHART_TARGET, healthChart, healthSection, healthStrip } from "./health-section.ts";
 import { type IntegrationView, readIntegration } from "./integration-view.ts";
 import { takeIssued } from "./issued-cookie.ts";
-import { keysSection } from "./keys-section.ts";
-import { parseLanguage, snippetsSection } from "./snippets-section.ts";
+import { firstKeySection } from "./keys-section.ts";
 import { TEST_TARGET, testResult, testSection } from "./test-section.ts";
 
-/** Revoked keys shown below those in use. */
-const MAX_REVOKED_SHOWN = 10;
 const CHECKS_TARGET = "checks-live";
 const HEALTH_TARGET = "health-live";
 const FINGERPRINT_LENGTH = 16;
@@ -35,30 +32,28 @@ export async function showIntegration(
 	refused: RefusedUrl | null = null,
 ): Promise<Response> {
 	const programme = programmeOf(c);
-	const { db } = deps.store;
-	const issued = await takeIssued(c, deps, programme, viewerOf(c).personId);
+	const issued = await takeIssued(c, deps, programme, viewerOf(c).personId, "callbacks");
 	// Before the rest: what changes while the page is read is then pushed, not missed.
-	const seen = await fingerprintOf(db, programme);
-	const view = await readIntegration(c, deps, new URL(c.req.url).search);
-	const { path, deliveries, health, secrets } = view;
-	const keys = await listApiKeys(db, programme.id, MAX_REVOKED_SHOWN);
-	const values = { publicUrl: deps.publicUrl, brand: deps.brand, programId: programme.public_id };
+	const seen = await fingerprintOf(deps.store.db, programme);
+	const view = await readIntegration(c, deps, refused?.back ?? new URL(c.req.url).search);
+	const { path, deliveries } = view;
 	return answerTab(c, {
-		tab: "set-up",
-		title: "Integration",
+		tab: "callbacks",
 		hint: "Your server reports sales to us with signed requests; we tell it of every status change.",
 		status: refused === null && deliveries.listed !== null ? 200 : 422,
 		body: html`${deliveries.isLive ? liveConnector(`${path}/live?seen=${seen}`) : null}
 <h2 class="visually-hidden">What works so far</h2>
 <div id="${CHECKS_TARGET}">${checkSteps(view)}</div>
-${keysSection(view, keys, issued)}
-${callbackSection(view, refused)}
+${firstKeySection(view, issued)}
+<div class="columns">${callbackSection(view, refused)}${healthPart(view)}</div>
 ${testSection(view)}
-${deliveriesSection(view)}
-<div id="${HEALTH_TARGET}">${healthStrip(health)}</div>
-${healthSection(health)}
-${snippetsSection(path, parseLanguage(c.req.query("lang")), values, secrets.length > 1)}`,
+${deliveriesSection(view)}`,
 	});
+}
+
+/** Out of sight while there is no URL; but there, for what the stream pushes. */
+function healthPart({ health, url }: IntegrationView): Html {
+	return html`<div class="stack"${attrs({ hidden: url === null })}><div id="${HEALTH_TARGET}">${healthStrip(health)}</div>${healthSection(health)}</div>`;
 }
 
 export function watchIntegration(c: WebContext, deps: PageDeps): Response {
@@ -86,7 +81,7 @@ async function fingerprintOf(db: Db, programme: Programme): Promise<string> {
 	return sha256Hex(await newestProgress(db, programme.id)).slice(0, FINGERPRINT_LENGTH);
 }
 
-function checkSteps({ checks, programme }: IntegrationView): Html {
+function checkSteps({ checks, programme, keysPath }: IntegrationView): Html {
 	const parksPixels = programme.parks_pixels === 1;
 	return steps([
 		{
@@ -94,19 +89,19 @@ function checkSteps({ checks, programme }: IntegrationView): Html {
 			title: "Key issued",
 			text: checks.hasKey
 				? "Your server can sign in to the API."
-				: html`<a href="#keys">Issue an API key</a>; the first brings the signing secret.`,
+				: html`<a href="#keys">Issue an API key</a>. Your first key comes with a signing secret.`,
 		},
 		{
 			isDone: checks.hasSignedRequest,
 			title: "Signed request accepted",
 			text: checks.hasSignedRequest
-				? "Your server's postbacks arrive and verify."
-				: html`Send one with the <a href="#snippets">ready snippet</a>.`,
+				? "Your server's requests arrive and verify."
+				: html`Send one with the <a href="${keysPath}#snippets">ready snippet</a>.`,
 		},
 		{
 			isDone: checks.hasPixel,
 			title: parksPixels ? "Pixel confirmed" : "Pixel recorded",
-			text: checks.hasPixel ? pixelWords(parksPixels) : pixelAdvice(parksPixels),
+			text: checks.hasPixel ? pixelWords(parksPixels) : pixelAdvice(parksPixels, keysPath),
 		},
 		{
 			isDone: checks.hasCallback,
@@ -122,7 +117,8 @@ function pixelWords(parksPixels: boolean): string {
 	return parksPixels ? "Browser and server agree on an order." : "Your thank-you page's pixel arrives.";
 }
 
-function pixelAdvice(parksPixels: boolean): Html {
-	if (!parksPixels) return html`Optional: place the <a href="#snippets">pixel</a> on your thank-you page.`;
-	return html`Optional: place the <a href="#snippets">pixel</a>, then confirm its order by a signed request.`;
+function pixelAdvice(parksPixels: boolean, keysPath: string): Html {
+	const pixel = html`<a href="${keysPath}#snippets">pixel</a>`;
+	if (!parksPixels) return html`Optional: place the ${pixel} on your thank-you page.`;
+	return html`Optional: place the ${pixel}, then confirm its order by a signed request.`;
 }

@@ -14,20 +14,23 @@ export interface Shop {
 	site: TestSite;
 	programme: Programme;
 	browser: Browser;
+	/** Of the first tab, and of the one with the keys. */
 	path: string;
+	keys: string;
 }
 
 export async function openShop(t: TestContext, change: Partial<TestSite["deps"]> = {}): Promise<Shop> {
 	const site = await openTestSite(t, { change });
 	const programme = await site.addProgramme();
 	const browser = await site.signIn(await site.addOwner(programme));
-	return { site, programme, browser, path: `/programmes/${programme.public_id}/integration` };
+	const path = `/programmes/${programme.public_id}/integration`;
+	return { site, programme, browser, path, keys: `${path}/keys` };
 }
 
 export async function issue(browser: Browser, path: string): Promise<{ key: string; secret: string }> {
 	await browser.open(path);
 	await browser.submit(`${path}/keys`, {});
-	const { text } = await browser.open(path);
+	const { text } = await browser.open(`${path}/keys`);
 	return { key: KEY.exec(text)?.[0] ?? "", secret: SECRET.exec(text)?.[0] ?? "" };
 }
 

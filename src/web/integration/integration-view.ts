@@ -1,4 +1,4 @@
-// What the Integration page shows, read in one go: for the page, and again for its stream when something has changed.
+// What the tab Callbacks shows, read in one go: for the page, and again for its stream when something has changed.
 
 import * as z from "zod";
 import { type CallbackHealth, readCallbackHealth } from "../../callbacks/health.ts";
@@ -13,9 +13,8 @@ import {
 import { type IntegrationChecks, readIntegrationChecks } from "../../store/first-times.ts";
 import type { ListPage } from "../../store/list-page.ts";
 import { type Programme, presentUrl } from "../../store/programmes.ts";
-import { findUsableSecrets, type SigningSecret, stateOf } from "../../store/signing-secrets.ts";
+import { findUsableSecrets, stateOf } from "../../store/signing-secrets.ts";
 import type { Pages } from "../components/lists.ts";
-import { csrfField } from "../csrf.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import {
@@ -26,26 +25,30 @@ import {
 	type ReadFilters,
 	readFilters,
 } from "../filter-query.ts";
+import { flashAt } from "../flash.ts";
 import type { Html } from "../html.ts";
-import { integrationPath } from "../paths.ts";
+import { integrationPath, keysPath } from "../paths.ts";
 import { may, programmeOf } from "../viewer.ts";
+import { hiddenFields } from "./tab-form.ts";
 
 export interface IntegrationView {
 	programme: Programme;
 	/** Of the page, and of its forms, which are below it. */
 	path: string;
-	csrf: Html;
+	keysPath: string;
+	/** For its forms: the token, and the list as it is filtered. */
+	hidden: Html;
 	/** Whoever may not is offered no button. */
 	mayIntegrate: boolean;
+	/** What the last form came to, for the part that it was about. */
+	told(part: "keys" | "callback" | "test" | "deliveries"): Html | null;
 	nowMs: number;
 	/** Of this instance. */
 	publicUrl: string;
 	brand: string;
 	/** The Postback URL that is saved now. */
 	url: string | null;
-	/** All that are good for something. */
-	secrets: readonly SigningSecret[];
-	/** One of them signs callbacks. */
+	/** A secret signs callbacks. */
 	hasSecret: boolean;
 	checks: IntegrationChecks;
 	health: CallbackHealth;
@@ -68,8 +71,8 @@ export interface DeliveryList {
 	isLive: boolean;
 }
 
-/** A screenful; the rest is pages. */
-const PAGE_ROWS = 25;
+/** A screenful: the whole tab is to be three at most. */
+const PAGE_ROWS = 20;
 
 const QUERY = z.object({
 	state: z
@@ -94,13 +97,14 @@ export async function readIntegration(c: WebContext, deps: WebDeps, search = "")
 	return {
 		programme,
 		path: integrationPath(programme.public_id),
-		csrf: csrfField(c),
+		keysPath: keysPath(programme.public_id),
+		hidden: hiddenFields(c, "callbacks", search),
 		mayIntegrate: may(c, "integrate"),
+		told: (part) => flashAt(c, part),
 		nowMs,
 		publicUrl: deps.publicUrl,
 		brand: deps.brand,
 		url,
-		secrets,
 		hasSecret: secrets.some((secret) => stateOf(secret, nowMs) === "active"),
 		checks,
 		health: await readCallbackHealth(db, programme.id, nowMs),

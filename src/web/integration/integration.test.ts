@@ -29,78 +29,93 @@ test("each empty page says the next step", async (t) => {
 });
 
 test("the first key brings the secret; both are shown once, and a second key comes without", async (t) => {
-	const { browser, path, site } = await openShop(t);
+	const { browser, path, keys, site } = await openShop(t);
 	await browser.open(path);
-	const issued = await browser.submit(`${path}/keys`, {});
-	assert.deepEqual([issued.status, issued.location], [303, `${path}#keys`]);
-	const shown = await browser.open(path);
+	const issued = await browser.submit(keys, {});
+	assert.deepEqual([issued.status, issued.location], [303, `${keys}#keys`]);
+	assert.doesNotMatch((await browser.open(path)).text, KEY, "another tab leaves it to the one that it was issued on");
+	const shown = await browser.open(keys);
 	const [key, secret] = [KEY.exec(shown.text)?.[0] ?? "", SECRET.exec(shown.text)?.[0] ?? ""];
 	assert.ok(key !== "" && secret !== "");
 	assert.equal(shown.headers.get("cache-control"), "no-store");
-	const reloaded = await browser.open(path);
+	const reloaded = await browser.open(keys);
 	assert.doesNotMatch(reloaded.text, KEY);
 	assert.doesNotMatch(reloaded.text, SECRET);
 	assert.ok(reloaded.text.includes(`rbk_…${key.slice(-4)}`));
-	await browser.submit(`${path}/keys`, {});
-	const second = await browser.open(path);
+	await browser.submit(keys, {});
+	const second = await browser.open(keys);
 	assert.match(second.text, KEY);
 	assert.doesNotMatch(second.text, SECRET);
 	await expectNowhere(site, browser, path, [key, secret], [issued]);
 });
 
+test("the first key is issued and shown where the set-up is led through, and then the step is gone", async (t) => {
+	const { browser, path } = await openShop(t);
+	const before = await browser.open(path);
+	assert.match(before.text, /id="keys"[\s\S]*name="on" value="callbacks"/);
+	const issued = await browser.submit(`${path}/keys`, { on: "callbacks" });
+	assert.equal(issued.location, `${path}#keys`);
+	const shown = await browser.open(path);
+	assert.match(shown.text, KEY);
+	assert.match(shown.text, SECRET);
+	const after = await browser.open(path);
+	assert.doesNotMatch(after.text, KEY);
+	assert.doesNotMatch(after.text, /id="keys"|Issue API key/);
+});
+
 test("what was issued is not shown to another person or on another programme's page", async (t) => {
-	const { browser, path, site, programme } = await openShop(t);
-	await browser.open(path);
-	await browser.submit(`${path}/keys`, {});
+	const { browser, keys, site, programme } = await openShop(t);
+	await browser.open(keys);
+	await browser.submit(keys, {});
 	const cookie = [...browser.cookies].find(([name]) => name.includes("issued"));
 	assert.ok(cookie !== undefined);
 	assert.doesNotMatch(cookie[1], KEY);
 	const other = await site.signIn(await site.addOwner(programme));
 	other.cookies.set(...cookie);
-	assert.doesNotMatch((await other.open(path)).text, KEY);
+	assert.doesNotMatch((await other.open(keys)).text, KEY);
 	const staff = await site.signIn(await site.addStaff());
 	staff.cookies.set(...cookie);
 	const stranger = await site.addProgramme();
-	assert.doesNotMatch((await staff.open(`/programmes/${stranger.public_id}/integration`)).text, KEY);
+	assert.doesNotMatch((await staff.open(`/programmes/${stranger.public_id}/integration/keys`)).text, KEY);
 	site.moveClock(61_000);
 	browser.cookies.set(...cookie);
-	assert.doesNotMatch((await browser.open(path)).text, KEY, "a minute later");
+	assert.doesNotMatch((await browser.open(keys)).text, KEY, "a minute later");
 });
 
 test("a cookie that is put back after the page was shown shows nothing more, also at the same moment", async (t) => {
-	const { browser, path } = await openShop(t);
-	await browser.open(path);
-	await browser.submit(`${path}/keys`, {});
+	const { browser, keys } = await openShop(t);
+	await browser.open(keys);
+	await browser.submit(keys, {});
 	const cookie = [...browser.cookies].find(([name]) => name.includes("issued"));
 	assert.ok(cookie !== undefined);
-	const pages = await Promise.all([browser.open(path), browser.open(path)]);
+	const pages = await Promise.all([browser.open(keys), browser.open(keys)]);
 	assert.equal(pages.filter(({ text }) => KEY.test(text)).length, 1);
 	// Base64 can be written in several ways that open to the same.
 	const [name, value] = cookie;
 	const text = decodeURIComponent(value);
 	for (const spelling of [text, `${text}=`, `${text}!`, text.replaceAll("+", "-").replaceAll("/", "_")]) {
 		browser.cookies.set(name, encodeURIComponent(spelling));
-		const again = await browser.open(path);
+		const again = await browser.open(keys);
 		assert.doesNotMatch(again.text, KEY);
 		assert.doesNotMatch(again.text, SECRET);
 	}
 });
 
 test("a revoked key is refused at once, and the page says so", async (t) => {
-	const { browser, path, site } = await openShop(t);
+	const { browser, path, keys, site } = await openShop(t);
 	const { key, secret } = await issue(browser, path);
-	const keyId = /keys\/(key_\w+)\/revoke/.exec((await browser.open(path)).text)?.[1] ?? "";
-	const revoked = await browser.submit(`${path}/keys/${keyId}/revoke`, {});
-	assert.equal(revoked.location, path);
+	const keyId = /keys\/(key_\w+)\/revoke/.exec((await browser.open(`${keys}?lang=php`)).text)?.[1] ?? "";
+	const revoked = await browser.submit(`${keys}/${keyId}/revoke`, { back: "?lang=php" });
+	assert.equal(revoked.location, `${keys}?lang=php#keys`);
 	assert.equal((await report(site, { key, secret }, "3")).status, 401);
-	assert.match((await browser.open(path)).text, /Revoked/);
+	assert.match((await browser.open(keys)).text, /section-told[\s\S]*The key is revoked[\s\S]*Revoked/);
 });
 
 test("a key shows when it was last used, to the hour; a refused request is no use", async (t) => {
-	const { browser, path, site } = await openShop(t);
+	const { browser, path, keys, site } = await openShop(t);
 	const { key, secret } = await issue(browser, path);
 	const lastUsed = async () => {
-		const { text } = await browser.open(path);
+		const { text } = await browser.open(keys);
 		return /rbk_…[\s\S]*?<\/time>[\s\S]*?(never|datetime="([^"]+)")/.exec(text)?.slice(1).at(-1) ?? "never";
 	};
 	const startMs = site.deps.clock.nowMs();
@@ -150,13 +165,13 @@ test("saving another URL says where pending retries go, and removing it how many
 	await runCallbacks(site, programme, { kind: "answered", status: 503 });
 	assert.match(
 		(await browser.open(path)).text,
-		/1 delivery is on the way\. If you save another URL, it goes there; if you remove this one, it is cancelled/,
+		/1 callback is pending\. If you save another URL, it goes there; if you remove this one, it is cancelled/,
 	);
 	await browser.submit(`${path}/postback-url`, { postbackUrl: "https://shop.example/other" });
 	const saved = await browser.open(path);
-	assert.match(saved.text, /What is on its way goes to the new one/);
+	assert.match(saved.text, /Pending callbacks are sent to the new URL/);
 	await browser.submit(`${path}/postback-url/remove`, {});
-	assert.match((await browser.open(path)).text, /nothing more is sent\. 1 delivery was cancelled/);
+	assert.match((await browser.open(path)).text, /nothing more is sent\. 1 callback was cancelled/);
 	assert.match((await browser.open(`${path}?state=cancelled`)).text, /Cancelled<\/span>/);
 });
 
@@ -186,7 +201,7 @@ test("a test conversion is walked through its moves, and each callback's result 
 			["conversion.reversed", "RETURN"],
 		],
 	);
-	assert.match((await browser.open(path)).text, /It has come to its end/);
+	assert.match((await browser.open(path)).text, /This test is finished/);
 	await browser.submit(`${path}/test/${conversion}`, { move: "approve" });
 	assert.match((await browser.open(path)).text, /is REVERSED and cannot be approved/);
 });
@@ -288,7 +303,7 @@ test("everything that failed since a time is resent, and a time that is none is 
 	await browser.submit(`${path}/resend-failed`, { since: "2026-03-01T13:00" });
 	assert.match((await browser.open(path)).text, /Nothing has failed since then/);
 	await browser.submit(`${path}/resend-failed`, { since: "2026-03-01T11:00" });
-	assert.match((await browser.open(path)).text, /3 deliveries are on the way again/);
+	assert.match((await browser.open(path)).text, /3 callbacks are on the way again/);
 	assert.equal((await runCallbacks(site, programme, { kind: "answered", status: 204 })).length, 3);
 	assert.equal((await browser.open(`${path}?state=failed`)).text.includes("No postback matches"), true);
 });
@@ -301,24 +316,24 @@ test("the list is filtered, searched and paged by plain links", async (t) => {
 	const first = await browser.open(path);
 	const rows = (text: string) =>
 		new Set(/id="deliveries-live"[\s\S]*/.exec(text)?.[0].match(/deliveries\/dlv_\w+/g));
-	assert.equal(rows(first.text).size, 25);
+	assert.equal(rows(first.text).size, 20);
 	const older = /href="([^"]+)" rel="next"/.exec(first.text)?.[1] ?? "";
 	const second = await browser.open(older.replaceAll("&amp;", "&"));
-	assert.equal(rows(second.text).size, 5);
+	assert.equal(rows(second.text).size, 10);
 	assert.equal(rows(first.text).intersection(rows(second.text)).size, 0);
 	const order = /title="(test-\w+)"/.exec(second.text)?.[1] ?? "";
 	assert.equal(rows((await browser.open(`${path}?order=${order}`)).text).size, 1);
 	assert.equal(rows((await browser.open(`${path}?event=conversion.reversed`)).text).size, 0);
-	assert.equal(rows((await browser.open(`${path}?after=nonsense`)).text).size, 25);
+	assert.equal(rows((await browser.open(`${path}?after=nonsense`)).text).size, 20);
 	assert.ok(first.text.includes('hx-sse:connect="'), "the newest are live");
 	assert.ok(!second.text.includes("hx-sse:connect"), "a later page stands still");
 });
 
 test("check a signature: the programme's own secret by default, and none is shown or kept", async (t) => {
-	const { browser, path, site } = await openShop(t);
+	const { browser, path, keys, site } = await openShop(t);
 	const { key, secret } = await issue(browser, path);
-	await browser.submit(`${path}/secret`, {});
-	const prepared = (await browser.open(path)).text;
+	await browser.submit(`${keys}/secret`, {});
+	const prepared = (await browser.open(keys)).text;
 	const present = SECRET.exec(prepared)?.[0] ?? "";
 	const secretId = /value="(sec_\w+)"/.exec(prepared)?.[1] ?? "";
 	const paste = async (used: string, given: string) => {
@@ -342,7 +357,7 @@ test("check a signature: the programme's own secret by default, and none is show
 	const early = (await paste(present, "")).text;
 	assert.match(early, /The signature is right/);
 	assert.match(early, /prepared secret, which is not active yet\. We accept it/);
-	await browser.submit(`${path}/secret/activate`, { secretId });
+	await browser.submit(`${keys}/secret/activate`, { secretId });
 	assert.match((await paste(present, "")).text, /The signature is right/);
 	// The API takes both, and so says the page.
 	assert.equal((await report(site, { key, secret }, "1")).status, 201);
@@ -413,7 +428,7 @@ test("the inbound log shows refused calls with the reason, and says why an order
 	assert.match(await why("1002"), /is not here[\s\S]*was refused/);
 	assert.match(
 		await why("1003"),
-		/No postback and no pixel has named it[\s\S]*refused before their content was read[\s\S]*does not match/,
+		/No signed request and no pixel call has named it[\s\S]*refused before their content was read[\s\S]*does not match/,
 	);
 	assert.match(await why("%231001"), /there is an order/);
 });
@@ -426,7 +441,7 @@ async function expectNowhere(
 	secrets: readonly string[],
 	answers: readonly { location: string | null; setCookies: readonly string[] }[],
 ): Promise<void> {
-	const suffixes = ["", "/inbound", "/signature", "?lang=php", "?lang=java", "?lang=shell"];
+	const suffixes = ["", "/inbound", "/signature", ...["", "?lang=php", "?lang=java"].map((lang) => `/keys${lang}`)];
 	const pages = await Promise.all(suffixes.map(async (suffix) => (await browser.open(path + suffix)).text));
 	const texts = [await site.storedText(), site.log.text(), ...pages, JSON.stringify(answers)];
 	for (const secret of secrets) for (const text of texts) assert.ok(!text.includes(secret));

@@ -16,6 +16,8 @@ import type { WebContext } from "../env.ts";
 
 const ISSUED = z.object({
 	use: z.literal("issued"),
+	/** Where it is to be shown; the others leave it alone. */
+	tab: z.enum(["callbacks", "keys"]),
 	personId: z.number(),
 	expiresAtMs: z.number(),
 	key: z.string().nullable(),
@@ -23,6 +25,7 @@ const ISSUED = z.object({
 });
 
 export type Issued = Pick<z.infer<typeof ISSUED>, "key" | "secret">;
+type IssuedTab = z.infer<typeof ISSUED>["tab"];
 
 const COOKIE = "issued";
 const SHOWN_WITHIN_MS = MINUTE_MS;
@@ -39,10 +42,11 @@ export function handOverIssued(
 	deps: CookieDeps,
 	programme: Programme,
 	personId: number,
+	tab: IssuedTab,
 	issued: Issued,
 ): void {
 	const expiresAtMs = deps.clock.nowMs() + SHOWN_WITHIN_MS;
-	const text = JSON.stringify({ use: "issued", personId, expiresAtMs, ...issued });
+	const text = JSON.stringify({ use: "issued", tab, personId, expiresAtMs, ...issued });
 	const sealed = sealSecret(deps.sealingKey, programme.id, text, deps.random.bytes(SEALING_IV_BYTES));
 	const options = { ...cookieOptions(deps.publicUrl, "Strict"), maxAge: SHOWN_WITHIN_MS / SECOND_MS };
 	setCookie(c, cookieName(deps.publicUrl, COOKIE), sealed, options);
@@ -54,14 +58,16 @@ export async function takeIssued(
 	deps: CookieDeps & Pick<WebDeps, "store">,
 	programme: Programme,
 	personId: number,
+	tab: IssuedTab,
 ): Promise<Issued | null> {
 	const name = cookieName(deps.publicUrl, COOKIE);
 	const sealed = getCookie(c, name);
 	if (sealed === undefined) return null;
-	deleteCookie(c, name, cookieOptions(deps.publicUrl, "Strict"));
 	const text = openSecret(deps.sealingKey, programme.id, sealed);
 	// A signing secret from the database, sealed alike, is no JSON.
 	const parsed = text === null ? null : ISSUED.safeParse(readJson(text));
+	if (parsed?.data !== undefined && parsed.data.tab !== tab) return null;
+	deleteCookie(c, name, cookieOptions(deps.publicUrl, "Strict"));
 	if (parsed?.success !== true) return null;
 	const { key, secret, expiresAtMs } = parsed.data;
 	const isTheirs = parsed.data.personId === personId && expiresAtMs >= deps.clock.nowMs();

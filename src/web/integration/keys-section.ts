@@ -2,6 +2,7 @@
 
 import { html } from "hono/html";
 import type { ApiKey } from "../../store/keys.ts";
+import type { SigningSecret } from "../../store/signing-secrets.ts";
 import { emptyState, message, padded, section } from "../components/blocks.ts";
 import { button, postForm } from "../components/forms.ts";
 import { dataTable } from "../components/lists.ts";
@@ -9,25 +10,74 @@ import { badge, copyable, timeTag } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
 import type { IntegrationView } from "./integration-view.ts";
 import type { Issued } from "./issued-cookie.ts";
-import { secretPart } from "./secret-section.ts";
 import { API_KEY_VARIABLE, SECRET_VARIABLE } from "./snippets-section.ts";
 
-/** `issued` is shown this one time. */
-export function keysSection(view: IntegrationView, keys: readonly ApiKey[], issued: Issued | null): Html {
-	const { path, csrf, next, mayIntegrate } = view;
+export interface KeysView {
+	/** Of the tab, and of its forms, which are below it. */
+	path: string;
+	/** For its forms: the token, and the language of the snippets. */
+	hidden: Html;
+	/** Whoever may not is offered no button. */
+	mayIntegrate: boolean;
+	/** What the last form came to, for the part that it was about. */
+	told(part: "keys" | "secret"): Html | null;
+	nowMs: number;
+	keys: readonly ApiKey[];
+	/** All that are good for something. */
+	secrets: readonly SigningSecret[];
+	/** Shown this one time. */
+	issued: Issued | null;
+}
+
+export function keysSection(view: KeysView): Html {
+	const { path, hidden, issued, keys, mayIntegrate } = view;
+	const isNext = !keys.some((key) => key.revoked_at_ms === null);
 	return section({
 		id: "keys",
-		title: "API keys and signing secret",
+		title: "API keys",
 		hint: "The API key identifies your programme; the secret signs your requests and our callbacks. Both are shown once.",
-		actions: mayIntegrate
-			? postForm({
-					action: `${path}/keys`,
-					csrf,
-					className: "row",
-					body: button({ label: "Issue API key", ...(next === "key" ? { tone: "primary" } : {}) }),
-				})
-			: null,
-		body: html`${issued === null ? null : padded(issuedOnce(issued))}${keyTable(view, keys)}${secretPart(view)}`,
+		actions: mayIntegrate ? issueForm(path, hidden, isNext) : null,
+		told: view.told("keys"),
+		body: html`${issued === null || issued.key === null ? null : padded(issuedOnce(issued))}${keyTable(view)}`,
+	});
+}
+
+/** The first step, on the tab that leads through them: until there is a key, and once more to show it. */
+export function firstKeySection(view: IntegrationView, issued: Issued | null): Content {
+	if (view.checks.hasKey && issued === null) return null;
+	const title = view.hasSecret ? "No API key in use" : "No API key yet";
+	const text = view.hasSecret
+		? "All keys are revoked. Without one your server cannot report sales."
+		: "Your first key comes with a signing secret. Without a secret no callback is sent.";
+	return section({
+		id: "keys",
+		title: "API key and signing secret",
+		hint: "The API key identifies your programme; the secret signs your requests and our callbacks. Both are shown once.",
+		actions:
+			issued === null && view.mayIntegrate
+				? issueForm(
+						view.keysPath,
+						html`${view.hidden}<input type="hidden" name="on" value="callbacks">`,
+						true,
+					)
+				: null,
+		told: view.told("keys"),
+		body:
+			issued === null
+				? emptyState({ title, text })
+				: padded(
+						issuedOnce(issued),
+						html`<p class="small soft">Next: set both in your shop and start from a <a href="${view.keysPath}#snippets">ready snippet</a>. More keys, and a new secret later: <a href="${view.keysPath}">Keys and snippets</a>.</p>`,
+					),
+	});
+}
+
+function issueForm(path: string, hidden: Html, isNext: boolean): Html {
+	return postForm({
+		action: path,
+		csrf: hidden,
+		className: "row",
+		body: button({ label: "Issue API key", ...(isNext ? { tone: "primary" } : {}) }),
 	});
 }
 
@@ -35,7 +85,7 @@ export function keysSection(view: IntegrationView, keys: readonly ApiKey[], issu
 const PREPARED =
 	"It is prepared, not active: add it to your receiver beside the old one, then activate it below.";
 
-function issuedOnce({ key, secret }: Issued): Html {
+export function issuedOnce({ key, secret }: Issued): Html {
 	const parts: Content[] = [
 		html`<p><strong>Copy ${key !== null && secret !== null ? "both" : "it"} now: this page will not show ${
 			key !== null && secret !== null ? "them" : "it"
@@ -52,7 +102,7 @@ function shownOnce(label: string, variable: string, value: string): Html {
 	return html`<div><p class="small soft">${label}, in the snippets <code>${variable}</code></p>${copyable(value, label)}</div>`;
 }
 
-function keyTable({ path, csrf, mayIntegrate }: IntegrationView, keys: readonly ApiKey[]): Html {
+function keyTable({ path, hidden, keys, mayIntegrate }: KeysView): Html {
 	return dataTable({
 		caption: "API keys",
 		rows: keys,
@@ -84,8 +134,8 @@ function keyTable({ path, csrf, mayIntegrate }: IntegrationView, keys: readonly 
 					key.revoked_at_ms !== null || !mayIntegrate
 						? null
 						: postForm({
-								action: `${path}/keys/${key.public_id}/revoke`,
-								csrf,
+								action: `${path}/${key.public_id}/revoke`,
+								csrf: hidden,
 								className: "",
 								body: button({
 									label: "Revoke",

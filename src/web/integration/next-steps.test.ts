@@ -93,10 +93,10 @@ test("why an order that only a pixel reported has not moved: what it waits for, 
 	await addConversion(site.store, programme.id, { ...pixel, order_id: "R-1" });
 	await addConversion(site.store, programme.id, { ...pixel, order_id: "C-1", confirmed_at_ms: 1 });
 	const why = async (order: string) => (await browser.open(`${path}/inbound?order=${order}`)).text;
-	assert.match(await why("P-1"), /waiting for your server&#39;s postback to confirm it/);
+	assert.match(await why("P-1"), /waiting for your server&#39;s signed request to confirm it/);
 	assert.match(
 		await why("E-1"),
-		/expired, because no postback confirmed it in time \(a postback sent now records/,
+		/expired, because no signed request confirmed it in time \(one sent now records/,
 	);
 	assert.match(await why("R-1"), /recorded, and not decided yet; only a pixel has reported it/);
 	assert.match(await why("C-1"), /recorded, and not decided yet:/);
@@ -114,16 +114,11 @@ test("a refused URL has the reader's eyes: its field is focused; the address of 
 	const delivery = await site.store.db.selectFrom("deliveries").select("public_id").executeTakeFirstOrThrow();
 	const deliveryPath = `/programmes/${programme.public_id}/deliveries/${delivery.public_id}`;
 	for (const [form, page] of [
-		...[
-			"keys",
-			"keys/key_1/revoke",
-			"secret",
-			"postback-url",
-			"postback-url/remove",
-			"test",
-			"test/cnv_1",
-		].map((form) => [`${path}/${form}`, path]),
-		[`${path}/resend-failed`, path],
+		...["postback-url", "postback-url/remove", "test", "test/cnv_1", "resend-failed"].map((form) => [
+			`${path}/${form}`,
+			path,
+		]),
+		...["key_1/revoke", "secret", "secret/end"].map((form) => [`${path}/keys/${form}`, `${path}/keys`]),
 		[`${deliveryPath}/resend`, deliveryPath],
 	] as const) {
 		const { status, location } = await browser.open(form ?? "");
@@ -145,7 +140,7 @@ test("the words at the URL tell what is on its way, and only then", async (t) =>
 	for (let n = 0; n < 2; n++) await browser.submit(`${path}/test`, {});
 	assert.match(
 		(await browser.open(path)).text,
-		/2 deliveries are on the way\. If you save another URL, they go/,
+		/2 callbacks are pending\. If you save another URL, they go/,
 	);
 	await runCallbacks(site, programme, { kind: "answered", status: 204 });
 	assert.match((await browser.open(path)).text, /id="waiting-live">If you remove it/);

@@ -43,11 +43,13 @@ test("markup in names, orders, URLs, errors and calls is shown as text; no page 
 	const { site, programme, owner, ids } = await openFilledShop(t, { name: evil, order: evil });
 	const browser = await site.signIn(owner);
 	const shown = [
-		...["integration", "integration/inbound", "integration/signature", `deliveries/${ids.deliveryId}`],
+		...["integration", "integration/keys", "integration/inbound", "integration/signature"],
+		`deliveries/${ids.deliveryId}`,
 		`integration?order=${encodeURIComponent(evil)}`,
 		`integration/inbound?order=${encodeURIComponent(evil)}`,
 		`integration/inbound?order=${encodeURIComponent(`${evil}?`)}`,
-		`integration?lang=${encodeURIComponent(evil)}&state=${encodeURIComponent(evil)}`,
+		`integration/keys?lang=${encodeURIComponent(evil)}`,
+		`integration?after=${encodeURIComponent(evil)}&state=${encodeURIComponent(evil)}`,
 	];
 	let times = 0;
 	for (const page of shown) {

@@ -1,27 +1,25 @@
-// What a shop's developer works with: the set-up, the logs of both directions, the check of signatures, a delivery.
+// What a shop's developer works with: the four tabs, with the forms of each, and a delivery.
 
-import { deliveryPath, inboundPath, integrationPath, signaturePath } from "../paths.ts";
+import { deliveryPath, inboundPath, integrationPath, keysPath, signaturePath } from "../paths.ts";
 import type { Route } from "../routes.ts";
+import { moveTest, removeUrl, saveUrl, sendTest } from "./callback-actions.ts";
+import { showDelivery, watchDelivery } from "./delivery-page.ts";
+import { showInbound } from "./inbound-page.ts";
+import { showIntegration, watchIntegration } from "./integration-page.ts";
 import {
 	activateNextSecret,
 	discardNextSecret,
 	endOldSecret,
 	issueApiKey,
 	issueNextSecret,
-	moveTest,
-	removeUrl,
-	resendFailed,
-	resendPostback,
 	revokeApiKey,
-	saveUrl,
-	sendTest,
-} from "./actions.ts";
-import { showDelivery, watchDelivery } from "./delivery-page.ts";
-import { showInbound } from "./inbound-page.ts";
-import { showIntegration, watchIntegration } from "./integration-page.ts";
+} from "./key-actions.ts";
+import { showKeys } from "./keys-page.ts";
+import { resendFailed, resendPostback } from "./resend-actions.ts";
 import { checkPasted, showSignatureForm } from "./signature-page.ts";
 
 const INTEGRATION = integrationPath(":programmeId");
+const KEYS = keysPath(":programmeId");
 const SIGNATURE = signaturePath(":programmeId");
 const DELIVERY = deliveryPath(":programmeId", ":deliveryId");
 
@@ -34,47 +32,18 @@ export const INTEGRATION_ROUTES: readonly Route[] = [
 		isStream: true,
 		answer: watchIntegration,
 	},
-	{ method: "POST", path: `${INTEGRATION}/keys`, access: "programme-integrate", answer: issueApiKey },
-	{
-		method: "POST",
-		path: `${INTEGRATION}/keys/:keyId/revoke`,
-		access: "programme-integrate",
-		answer: revokeApiKey,
-	},
-	{ method: "POST", path: `${INTEGRATION}/secret`, access: "programme-integrate", answer: issueNextSecret },
-	{
-		method: "POST",
-		path: `${INTEGRATION}/secret/activate`,
-		access: "programme-integrate",
-		answer: activateNextSecret,
-	},
-	{
-		method: "POST",
-		path: `${INTEGRATION}/secret/discard`,
-		access: "programme-integrate",
-		answer: discardNextSecret,
-	},
-	{ method: "POST", path: `${INTEGRATION}/secret/end`, access: "programme-integrate", answer: endOldSecret },
 	{ method: "POST", path: `${INTEGRATION}/postback-url`, access: "programme-integrate", answer: saveUrl },
-	{
-		method: "POST",
-		path: `${INTEGRATION}/postback-url/remove`,
-		access: "programme-integrate",
-		answer: removeUrl,
-	},
+	{ method: "POST", path: `${INTEGRATION}/postback-url/remove`, access: "programme-integrate", answer: removeUrl },
 	{ method: "POST", path: `${INTEGRATION}/test`, access: "programme-integrate", answer: sendTest },
-	{
-		method: "POST",
-		path: `${INTEGRATION}/test/:conversionId`,
-		access: "programme-integrate",
-		answer: moveTest,
-	},
-	{
-		method: "POST",
-		path: `${INTEGRATION}/resend-failed`,
-		access: "programme-integrate",
-		answer: resendFailed,
-	},
+	{ method: "POST", path: `${INTEGRATION}/test/:conversionId`, access: "programme-integrate", answer: moveTest },
+	{ method: "POST", path: `${INTEGRATION}/resend-failed`, access: "programme-integrate", answer: resendFailed },
+	{ method: "GET", path: KEYS, access: "programme", answer: showKeys },
+	{ method: "POST", path: KEYS, access: "programme-integrate", answer: issueApiKey },
+	{ method: "POST", path: `${KEYS}/:keyId/revoke`, access: "programme-integrate", answer: revokeApiKey },
+	{ method: "POST", path: `${KEYS}/secret`, access: "programme-integrate", answer: issueNextSecret },
+	{ method: "POST", path: `${KEYS}/secret/activate`, access: "programme-integrate", answer: activateNextSecret },
+	{ method: "POST", path: `${KEYS}/secret/discard`, access: "programme-integrate", answer: discardNextSecret },
+	{ method: "POST", path: `${KEYS}/secret/end`, access: "programme-integrate", answer: endOldSecret },
 	{ method: "GET", path: inboundPath(":programmeId"), access: "programme", answer: showInbound },
 	{ method: "GET", path: SIGNATURE, access: "programme-integrate", answer: showSignatureForm },
 	{ method: "POST", path: SIGNATURE, access: "programme-integrate", answer: checkPasted },

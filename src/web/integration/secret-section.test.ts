@@ -9,11 +9,11 @@ import { issue, openShop, report, SECRET } from "./integration-shop.test-support
 test("prepare shows the new secret once; both are good for requests, and the page says what comes next", async (t) => {
 	const shop = await openShop(t);
 	const { key, secret } = await issue(shop.browser, shop.path);
-	const prepared = await prepare(shop.browser, shop.path);
+	const prepared = await prepare(shop.browser, shop.keys);
 	assert.ok(prepared.secret !== "" && prepared.secret !== secret);
 	assert.match(prepared.text, /prepared, not active/);
 	assert.match(prepared.text, /let your receiver accept both/, "the snippets say it too");
-	const again = (await shop.browser.open(shop.path)).text;
+	const again = (await shop.browser.open(shop.keys)).text;
 	assert.doesNotMatch(again, SECRET);
 	assert.ok(
 		again.includes(`rbs_…${secret.slice(-4)}`) && again.includes(`rbs_…${prepared.secret.slice(-4)}`),
@@ -23,40 +23,40 @@ test("prepare shows the new secret once; both are good for requests, and the pag
 		assert.equal((await report(shop.site, { key, secret: used }, used)).status, 201);
 	}
 	// Nobody has to be told twice, and the one that was shown stays the one.
-	await shop.browser.submit(`${shop.path}/secret`, {});
-	assert.match((await shop.browser.open(shop.path)).text, /A new secret is prepared already/);
+	await shop.browser.submit(`${shop.keys}/secret`, {});
+	assert.match((await shop.browser.open(shop.keys)).text, /A new secret is prepared already/);
 	assert.equal((await report(shop.site, { key, secret: prepared.secret }, "again")).status, 201);
 });
 
 test("activate makes the old one a replaced one for 24 hours, and end it now ends it at once", async (t) => {
 	const shop = await openShop(t);
 	const { key, secret } = await issue(shop.browser, shop.path);
-	const prepared = await prepare(shop.browser, shop.path);
-	const activated = await shop.browser.submit(`${shop.path}/secret/activate`, {
+	const prepared = await prepare(shop.browser, shop.keys);
+	const activated = await shop.browser.submit(`${shop.keys}/secret/activate`, {
 		secretId: prepared.secretId,
 	});
 	assert.equal(activated.status, 303);
-	const page = (await shop.browser.open(shop.path)).text;
+	const page = (await shop.browser.open(shop.keys)).text;
 	assert.match(page, /callbacks are signed with it/);
 	assert.match(page, /Replaced/);
 	shop.site.moveClock(23 * HOUR_MS);
 	assert.equal((await report(shop.site, { key, secret }, "1")).status, 201);
-	await shop.browser.submit(`${shop.path}/secret/end`, {});
-	assert.match((await shop.browser.open(shop.path)).text, /The old secret has ended/);
+	await shop.browser.submit(`${shop.keys}/secret/end`, {});
+	assert.match((await shop.browser.open(shop.keys)).text, /The old secret has ended/);
 	assert.equal((await report(shop.site, { key, secret }, "2")).status, 401);
 	assert.equal((await report(shop.site, { key, secret: prepared.secret }, "3")).status, 201);
-	assert.doesNotMatch((await shop.browser.open(shop.path)).text, /End it now/);
+	assert.doesNotMatch((await shop.browser.open(shop.keys)).text, /End it now/);
 	assert.deepEqual(await audited(shop.site), ["secret.prepared", "secret.activated", "secret.ended"]);
 });
 
 test("a discarded secret is refused at once, and activating it afterwards changes nothing", async (t) => {
 	const shop = await openShop(t);
 	const { key, secret } = await issue(shop.browser, shop.path);
-	const prepared = await prepare(shop.browser, shop.path);
-	await shop.browser.submit(`${shop.path}/secret/discard`, { secretId: prepared.secretId });
+	const prepared = await prepare(shop.browser, shop.keys);
+	await shop.browser.submit(`${shop.keys}/secret/discard`, { secretId: prepared.secretId });
 	assert.equal((await report(shop.site, { key, secret: prepared.secret }, "1")).status, 401);
-	await shop.browser.submit(`${shop.path}/secret/activate`, { secretId: prepared.secretId });
-	assert.match((await shop.browser.open(shop.path)).text, /not prepared any more/);
+	await shop.browser.submit(`${shop.keys}/secret/activate`, { secretId: prepared.secretId });
+	assert.match((await shop.browser.open(shop.keys)).text, /not prepared any more/);
 	assert.equal((await report(shop.site, { key, secret }, "2")).status, 201);
 	assert.deepEqual(await audited(shop.site), ["secret.prepared", "secret.discarded"]);
 });

@@ -3,30 +3,34 @@
 
 import { html } from "hono/html";
 import { goodUntilMs, type SigningSecret, stateOf } from "../../store/signing-secrets.ts";
-import { more } from "../components/blocks.ts";
+import { more, padded, section } from "../components/blocks.ts";
 import { button, postForm } from "../components/forms.ts";
 import { dataTable } from "../components/lists.ts";
 import { badge, timeTag } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
-import type { IntegrationView } from "./integration-view.ts";
+import { issuedOnce, type KeysView } from "./keys-section.ts";
 
 type Shown = "active" | "prepared" | "replaced";
 
 /** Nothing before the first key. */
-export function secretPart(view: IntegrationView): Content {
-	const { secrets, nowMs } = view;
+export function secretSection(view: KeysView): Content {
+	const { secrets, nowMs, issued } = view;
 	if (secrets.length === 0) return null;
 	const states = new Set(secrets.map((secret) => stateOf(secret, nowMs)));
 	const isUnderWay = states.has("prepared") || states.has("replaced");
-	return html`<div class="card-body"><div class="row-end"><div class="grow">
-	<h3>Signing secret</h3>
-	<p class="small soft">It signs your requests to us and our callbacks to you.</p>
-</div>${states.has("prepared") || !view.mayIntegrate ? null : prepareForm(view)}</div></div>${secretTable(view)}<div class="card-body">${
-		isUnderWay ? replacementSteps(states) : more("How to replace the secret", replacementSteps(states))
-	}</div>`;
+	return section({
+		id: "secret",
+		title: "Signing secret",
+		hint: "It signs your requests to us and our callbacks to you. Replacing it takes two steps, and nothing is lost in between.",
+		actions: states.has("prepared") || !view.mayIntegrate ? null : prepareForm(view),
+		told: view.told("secret"),
+		body: html`${issued === null || issued.key !== null ? null : padded(issuedOnce(issued))}${secretTable(view)}${padded(
+			isUnderWay ? replacementSteps(states) : more("How to replace the secret", replacementSteps(states)),
+		)}`,
+	});
 }
 
-function secretTable(view: IntegrationView): Html {
+function secretTable(view: KeysView): Html {
 	const order: readonly string[] = ["active", "prepared", "replaced"] satisfies readonly Shown[];
 	const rank = (secret: SigningSecret) => order.indexOf(stateOf(secret, view.nowMs));
 	return dataTable({
@@ -64,9 +68,9 @@ function stateCell(secret: SigningSecret, nowMs: number): Html {
 	}
 }
 
-function actions(secret: SigningSecret, { path, csrf, nowMs }: IntegrationView): Content {
+function actions(secret: SigningSecret, { path, hidden, nowMs }: KeysView): Content {
 	const { hint } = secret;
-	const named = html`${csrf}<input type="hidden" name="secretId" value="${secret.public_id}">`;
+	const named = html`${hidden}<input type="hidden" name="secretId" value="${secret.public_id}">`;
 	const state = stateOf(secret, nowMs);
 	switch (state) {
 		case "prepared":
@@ -96,7 +100,7 @@ function actions(secret: SigningSecret, { path, csrf, nowMs }: IntegrationView):
 		case "replaced":
 			return postForm({
 				action: `${path}/secret/end`,
-				csrf,
+				csrf: hidden,
 				className: "",
 				body: button({
 					label: "End it now",
@@ -115,10 +119,10 @@ function actions(secret: SigningSecret, { path, csrf, nowMs }: IntegrationView):
 	}
 }
 
-function prepareForm({ path, csrf }: IntegrationView): Html {
+function prepareForm({ path, hidden }: KeysView): Html {
 	return postForm({
 		action: `${path}/secret`,
-		csrf,
+		csrf: hidden,
 		className: "row",
 		body: button({ label: "Prepare new secret", isSmall: true }),
 	});

@@ -99,7 +99,6 @@ function render(
 	const action = `${signaturePath(programme.public_id)}#findings`;
 	return answerTab(c, {
 		tab: "signature",
-		title: "Check a signature",
 		hint: "Paste a signed request: a callback as your server received it, or your own request to us. We show which part differs from what was signed.",
 		status: page.status ?? 200,
 		body: html`${page.findings}${section({

@@ -37,16 +37,16 @@ export function snippetsSection(
 					isActive: other.value === language,
 				})),
 			),
-			html`<div class="columns"><div class="stack-tight"><h3>Sign a postback to us</h3>${codeBlock(
+			html`<div class="columns"><div class="stack-tight"><h3>Sign a request to us</h3>${codeBlock(
 				fillIn(readExample(language, "sender"), values),
-				`Sign a postback, ${label}`,
+				`Sign a request, ${label}`,
 			)}</div><div class="stack-tight"><h3>Verify a callback from us</h3>${codeBlock(
 				fillIn(readExample(language, "receiver"), values),
 				`Verify a callback, ${label}`,
 			)}</div></div>`,
 			more(
 				"The pixel for your thank-you page",
-				html`<p class="small soft">Anyone can call the pixel, so a pixel call by itself proves nothing. Confirm each order with a signed request from your server.</p>${codeBlock(pixelSnippet(values), "The pixel, HTML")}`,
+				html`<p class="small soft">Let your shop write each order's own id and amount in place of <code>ORDER_ID</code> and <code>AMOUNT</code>; pasted as it is, the call is refused. Anyone can call the pixel, so a pixel call by itself proves nothing: confirm each order with a signed request from your server.</p>${codeBlock(pixelSnippet(values), "The pixel, HTML")}`,
 			),
 		),
 	});
@@ -65,6 +65,6 @@ export function parseLanguage(text: string | undefined): ExampleLanguage {
 
 /** For the shop's thank-you page: the browser reports, the shop's server confirms. */
 export function pixelSnippet({ publicUrl, programId }: SnippetValues): string {
-	return `<img src="${publicUrl}/pixel/${programId}.gif?orderId=ORDER-1001&amp;basketValue=49.90" width="1" height="1" alt="">
+	return `<img src="${publicUrl}/pixel/${programId}.gif?orderId=ORDER_ID&amp;basketValue=AMOUNT" width="1" height="1" alt="">
 `;
 }

@@ -20,7 +20,7 @@ import type { IntegrationView } from "./integration-view.ts";
 export const TEST_TARGET = "test-live";
 
 export function testSection(view: IntegrationView): Html {
-	const { path, csrf } = view;
+	const { path, hidden } = view;
 	return section({
 		id: "test",
 		title: "Test conversion",
@@ -28,7 +28,7 @@ export function testSection(view: IntegrationView): Html {
 		actions: view.mayIntegrate
 			? postForm({
 					action: `${path}/test`,
-					csrf,
+					csrf: hidden,
 					className: "row",
 					body: button({
 						label: "Send test conversion",
@@ -36,6 +36,7 @@ export function testSection(view: IntegrationView): Html {
 					}),
 				})
 			: null,
+		told: view.told("test"),
 		body: html`<div id="${TEST_TARGET}" aria-live="polite">${testResult(view)}</div>`,
 	});
 }
@@ -99,16 +100,16 @@ const OFFERED: readonly {
 ];
 
 function walkForms(
-	{ path, csrf, mayIntegrate }: IntegrationView,
+	{ path, hidden, mayIntegrate }: IntegrationView,
 	{ public_id: conversionId, status }: Conversion,
 ): Content {
 	if (!mayIntegrate) return null;
 	const offered = OFFERED.filter(({ from }) => from.includes(status));
 	if (offered.length === 0)
-		return html`<p class="small soft">It has come to its end. Send another to begin again.</p>`;
+		return html`<p class="small soft">This test is finished. Send another to start over.</p>`;
 	return postForm({
 		action: `${path}/test/${conversionId}`,
-		csrf,
+		csrf: hidden,
 		className: "row-end",
 		body: html`${selectField({
 			name: "reason",

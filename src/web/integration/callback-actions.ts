@@ -1,0 +1,77 @@
+// What the buttons at the Postback URL and at the test conversion do: parse, call one use case, say how it went, back to
+// the list as it was.
+
+import { removePostbackUrl, savePostbackUrl } from "../../accounts/postback-url.ts";
+import { judgeTestDecision, parseMove, sideOf } from "../../conversions/decision-rights.ts";
+import { sendTestConversion, type TestSent, walkTestConversion } from "../../conversions/send-test.ts";
+import type { Result } from "../../domain/fault.ts";
+import type { Cancelled } from "../../store/cancellations.ts";
+import { findOldestPending } from "../../store/delivery-health.ts";
+import { STATUS_WORDS } from "../components/conversion-words.ts";
+import { countOf } from "../components/text.ts";
+import type { WebDeps } from "../deps.ts";
+import type { WebContext } from "../env.ts";
+import { setFlash } from "../flash.ts";
+import { readTextFields } from "../form.ts";
+import { programmeOf, viewerOf } from "../viewer.ts";
+import { showIntegration } from "./integration-page.ts";
+import { backTo, backWithFault, type FormPart, finish } from "./tab-form.ts";
+
+const CALLBACK: FormPart = { tab: "callbacks", part: "callback" };
+const TEST: FormPart = { tab: "callbacks", part: "test" };
+
+export async function saveUrl(c: WebContext, deps: WebDeps): Promise<Response> {
+	const programme = programmeOf(c);
+	const { postbackUrl, back } = await readTextFields(c, ["postbackUrl", "back"]);
+	const saved = await savePostbackUrl(deps, programme.public_id, postbackUrl, viewerOf(c).personId);
+	if (!saved.ok) return showIntegration(c, deps, { value: postbackUrl, error: saved.fault.detail, back });
+	const { url, replaced } = saved.value;
+	const isOther = replaced !== null && replaced !== url;
+	const { count: waiting } = isOther ? await findOldestPending(deps.store.db, programme.id) : { count: 0 };
+	const rest =
+		waiting === 0
+			? "Status changes from now on are sent there."
+			: "Pending callbacks are sent to the new URL.";
+	return finish(c, CALLBACK, saved, `The Postback URL is saved. ${rest}`);
+}
+
+export async function removeUrl(c: WebContext, deps: WebDeps): Promise<Response> {
+	const removed = await removePostbackUrl(deps, programmeOf(c).public_id, viewerOf(c).personId);
+	const rest = removed.ok ? tellCancelled(removed.value) : "";
+	return finish(c, CALLBACK, removed, `The Postback URL is removed: nothing more is sent.${rest}`);
+}
+
+function tellCancelled({ count, isComplete }: Cancelled): string {
+	if (count === 0) return isComplete ? "" : " What is still pending is being cancelled.";
+	const cancelled = ` ${countOf(count, "callback")} ${count === 1 ? "was" : "were"} cancelled`;
+	return isComplete ? `${cancelled}.` : `${cancelled} so far; the rest follow by themselves.`;
+}
+
+export async function sendTest(c: WebContext, deps: WebDeps): Promise<Response> {
+	return afterTest(c, await sendTestConversion(deps, programmeOf(c), viewerOf(c).personId));
+}
+
+export async function moveTest(c: WebContext, deps: WebDeps): Promise<Response> {
+	const { personId, kind } = viewerOf(c);
+	const { move, reason } = await readTextFields(c, ["move", "reason"]);
+	const parsed = parseMove(move);
+	if (!parsed.ok) return backWithFault(c, TEST, parsed.fault);
+	const decision = judgeTestDecision(sideOf(kind), parsed.value, reason);
+	if (!decision.ok) return backWithFault(c, TEST, decision.fault);
+	const conversionId = c.req.param("conversionId") ?? "";
+	return afterTest(
+		c,
+		await walkTestConversion(deps, programmeOf(c), conversionId, decision.value, personId),
+	);
+}
+
+function afterTest(c: WebContext, sent: Result<TestSent>): Promise<Response> {
+	if (!sent.ok) return backWithFault(c, TEST, sent.fault);
+	const { conversion, isOwed } = sent.value;
+	const what = `Test conversion ${conversion.order_id} is ${STATUS_WORDS[conversion.status].toLowerCase()}.`;
+	const [tone, rest] = isOwed
+		? (["good", "Its callback is on its way."] as const)
+		: (["warn", "No callback is sent for it: that needs a Postback URL and a signing secret."] as const);
+	setFlash(c, tone, `${what} ${rest}`, TEST.part);
+	return backTo(c, TEST);
+}
