@@ -25,22 +25,17 @@ export async function resendDelivery(
 	const nowMs = clock.nowMs();
 	const resent = await store.transact(async (trx): Promise<Result<true>> => {
 		const delivery = await findDelivery(trx, programmeId, publicId);
-		if (delivery === undefined) return refuse("unknown_delivery", `There is no delivery ${publicId} here.`);
+		if (delivery === undefined) return refuseUnknown(publicId);
 		if (delivery.state === "pending") {
 			return refuse(
 				"delivery_not_finished",
-				"This delivery is still on its way. Wait until it has ended, then resend it.",
+				"This callback is still on its way. Wait until it has ended, or send it now.",
 			);
 		}
-		if (delivery.state === "cancelled") {
-			return refuse(
-				"delivery_cancelled",
-				"This delivery was cancelled for good when the Postback URL was removed. Read the conversion's present status from the API instead.",
-			);
-		}
+		if (delivery.state === "cancelled") return refuseCancelled();
 		// None started means that somebody else has just pressed the same button.
 		const started = await requeue(trx, programmeId, [delivery], nowMs);
-		if (started === null) return noUrl();
+		if (started === null) return refuseNoUrl();
 		await noteAudit(trx, { personId, programmeId, action: "delivery.resent", subject: publicId }, nowMs);
 		return succeed(true);
 	});
@@ -48,26 +43,27 @@ export async function resendDelivery(
 	return resent;
 }
 
-/** Resolves to how many were sent again. */
-export async function resendFailedSince(
+/** All that have failed, or since a time. Resolves to how many were sent again. */
+export async function resendFailed(
 	{ store, clock }: ResendDeps,
 	programmeId: number,
-	sinceMs: number,
+	sinceMs: number | null = null,
 	personId: number | null = null,
 ): Promise<Result<number>> {
 	// Only what had failed by now: what is refused again meanwhile must not be sent round and round.
 	const untilMs = clock.nowMs();
+	const what = sinceMs === null ? "all that had failed" : `that failed since ${isoTime(sinceMs)}`;
 	let resent = 0;
 	for (;;) {
 		const batch = await store.transact(async (trx) => {
-			const failed = await failedSince(trx, programmeId, sinceMs, BATCH_ROWS, untilMs);
+			const failed = await failedSince(trx, programmeId, sinceMs ?? 0, BATCH_ROWS, untilMs);
 			const started = await requeue(trx, programmeId, failed, clock.nowMs());
-			const detail = `${started?.length ?? 0} that failed since ${isoTime(sinceMs)}`;
+			const detail = `${started?.length ?? 0}: ${what}`;
 			const note = { personId, programmeId, action: "deliveries.resent", detail } as const;
 			if (started !== null && started.length > 0) await noteAudit(trx, note, clock.nowMs());
 			return { found: failed.length, started };
 		});
-		if (batch.started === null) return batch.found === 0 ? succeed(resent) : noUrl();
+		if (batch.started === null) return batch.found === 0 ? succeed(resent) : refuseNoUrl();
 		resent += batch.started.length;
 		store.announceDue([programmeId]);
 		if (batch.found < BATCH_ROWS) return succeed(resent);
@@ -75,7 +71,18 @@ export async function resendFailedSince(
 	}
 }
 
-function noUrl(): ReturnType<typeof refuse> {
+export function refuseUnknown(publicId: string): ReturnType<typeof refuse> {
+	return refuse("unknown_delivery", `There is no callback ${publicId} here.`);
+}
+
+export function refuseCancelled(): ReturnType<typeof refuse> {
+	return refuse(
+		"delivery_cancelled",
+		"This callback was cancelled for good when the Postback URL was removed. Read the conversion's present status from the API instead.",
+	);
+}
+
+export function refuseNoUrl(): ReturnType<typeof refuse> {
 	return refuse(
 		"no_postback_url",
 		"There is no Postback URL or no signing secret now. Save a URL first, then resend.",

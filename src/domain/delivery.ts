@@ -5,6 +5,7 @@
 //   pending ──attempt: retry, the seventh─────────────────▶ failed (final)
 //   pending ──attempt: refused, redirect, forbidden───────▶ failed (final)
 //   pending ──the URL was removed─────────────────────────▶ cancelled (final)
+//   pending, due later ──sent now by hand────────────────▶ pending, due now: the next of the seven comes early
 //   delivered | failed ──resent by hand──────────────────▶ pending, a new run of up to seven attempts
 //
 // An attempt whose process died before its result was stored is not counted: the delivery stays pending

@@ -1,7 +1,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { HOUR_MS } from "./time.ts";
-import { dayEndMs, dayStartMs, isTimeZone } from "./zone-day.ts";
+import { dayEndMs, dayStartMs, isTimeZone, minuteMs } from "./zone-day.ts";
 
 for (const [zone, day, start, hours] of [
 	["UTC", "2026-11-15", "2026-11-15T00:00:00.000Z", 24],
@@ -30,4 +30,30 @@ test("a zone is what a browser may call its own, and nothing else", () => {
 	for (const text of ["", "Berlin", "Europe/Atlantis", "\0", "UTC ", "x".repeat(100)]) {
 		equal(isTimeZone(text), false, text);
 	}
+});
+
+for (const [minute, zone, at] of [
+	["2026-11-15T12:30", "UTC", "2026-11-15T12:30:00.000Z"],
+	["2026-11-15T12:30", "Europe/Berlin", "2026-11-15T11:30:00.000Z"],
+	["2026-07-15T12:30:15", "Europe/Berlin", "2026-07-15T10:30:15.000Z"],
+	["2026-07-15T12:30:15.5", "+05:30", "2026-07-15T07:00:15.500Z"],
+	// An hour that comes twice: the first. One that never comes: the moment as the clock was before.
+	["2026-10-25T02:30", "Europe/Berlin", "2026-10-25T00:30:00.000Z"],
+	["2026-03-29T02:30", "Europe/Berlin", "2026-03-29T00:30:00.000Z"],
+] as const) {
+	test(`${minute} in ${zone} is ${at}`, () => {
+		equal(new Date(minuteMs(minute, zone) ?? 0).toISOString(), at);
+	});
+}
+
+test("what is no minute is none", () => {
+	for (const text of [
+		"",
+		"yesterday",
+		"2026-02-30T10:00",
+		"2026-03-01",
+		"2026-03-01T24:30",
+		"2026-03-01T12:00Z",
+	])
+		equal(minuteMs(text, "UTC"), null, text);
 });

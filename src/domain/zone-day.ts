@@ -1,4 +1,4 @@
-// Days as people mean them: from midnight to midnight where they are. Not always 24 hours, and not always from 00:00.
+// Days and minutes as people mean them: by the clock where they are. A day is not always 24 hours, nor from 00:00.
 
 /** By its IANA name, or an offset such as +05:30: what a browser says of itself. */
 export function isTimeZone(text: string): boolean {
@@ -17,6 +17,21 @@ export function dayStartMs(day: string, zone: string): number {
 /** The first moment after it. */
 export function dayEndMs(day: string, zone: string): number {
 	return startOf(Temporal.PlainDate.from(day).add({ days: 1 }), zone);
+}
+
+/**
+ * A minute as a form has it (2026-03-01T12:00, perhaps with seconds); null when there is none such. Where the clock is
+ * set back an hour comes twice, and the first one is meant: what is asked for since then is then not left out.
+ */
+export function minuteMs(minute: string, zone: string): number | null {
+	if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?$/.test(minute)) return null;
+	try {
+		const at = Temporal.PlainDateTime.from(minute);
+		return at.toZonedDateTime(zone, { disambiguation: "earlier" }).epochMilliseconds;
+	} catch {
+		// The 30th of February.
+		return null;
+	}
 }
 
 function startOf(day: Temporal.PlainDate, zone: string): number {

@@ -28,7 +28,9 @@ export type AuditAction =
 	| "decisions.discarded"
 	| "conversion.test_sent"
 	| "delivery.resent"
-	| "deliveries.resent";
+	| "deliveries.resent"
+	| "delivery.sent_now"
+	| "deliveries.sent_now";
 
 export interface AuditNote extends Noted {
 	/** Null: the command line, or the service itself. */

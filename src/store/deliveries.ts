@@ -22,6 +22,21 @@ export async function findDelivery(
 		.executeTakeFirst();
 }
 
+/** Those of them that are this programme's. */
+export async function findDeliveries(
+	db: Db,
+	programmeId: number,
+	publicIds: readonly string[],
+): Promise<Delivery[]> {
+	if (publicIds.length === 0) return [];
+	return db
+		.selectFrom("deliveries")
+		.selectAll()
+		.where("public_id", "in", publicIds)
+		.where("receiver_id", "=", programmeId)
+		.execute();
+}
+
 /** The oldest failures first. */
 export async function failedSince(
 	db: Db,

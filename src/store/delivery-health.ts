@@ -10,6 +10,41 @@ export const MAX_COUNTED_PENDING = 10_000;
 /** How many of the latest-due rows are read when there are too many to read all. */
 const LATEST_LOOKED_AT = 1_000;
 
+/** Failed ones, counted up to the limit, along deliveries_failed. */
+export async function countFailed(db: Db, programmeId: number): Promise<number> {
+	const { count } = await db
+		.selectFrom((eb) =>
+			eb
+				.selectFrom("deliveries")
+				.select("id")
+				.where("receiver_id", "=", programmeId)
+				.where("failed_at_ms", "is not", null)
+				.limit(MAX_COUNTED_PENDING)
+				.as("failed"),
+		)
+		.select((eb) => eb.fn.countAll<number>().as("count"))
+		.executeTakeFirstOrThrow();
+	return Number(count);
+}
+
+/** Those that wait for a later attempt, counted up to the limit, along queue_by_due. */
+export async function countWaiting(db: Db, programmeId: number, nowMs: number): Promise<number> {
+	const { count } = await db
+		.selectFrom((eb) =>
+			eb
+				.selectFrom("queue")
+				.select("id")
+				.where("receiver_id", "=", programmeId)
+				.where("due_at_ms", ">", nowMs)
+				.orderBy("due_at_ms")
+				.limit(MAX_COUNTED_PENDING)
+				.as("waiting"),
+		)
+		.select((eb) => eb.fn.countAll<number>().as("count"))
+		.executeTakeFirstOrThrow();
+	return Number(count);
+}
+
 /** How long the shop took to answer, of the newest deliveries' attempts; unsorted, without those unanswered. */
 export async function newestAnswerTimes(db: Db, programmeId: number, sinceMs: number): Promise<number[]> {
 	const rows = await db

@@ -121,6 +121,8 @@ export function selectDeliveries(db: Db) {
 			"deliveries.run",
 			"deliveries.attempts",
 			"deliveries.interrupted",
+			// What a form sends back: the number of the last attempt that its reader saw.
+			"deliveries.attempts as seq",
 			"deliveries.last_http_status as lastHttpStatus",
 			"deliveries.created_at_ms as createdAtMs",
 			"deliveries.last_attempt_at_ms as lastAttemptAtMs",

@@ -1,8 +1,8 @@
 // What changes by itself while somebody looks, and what ends while they look.
 
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
 import { MAX_STREAMS_A_PERSON } from "../../src/web/live.ts";
 import { until } from "../support/until.ts";
 import { openLine } from "./cuttable-line.ts";
@@ -61,6 +61,43 @@ export function testLive(browser: () => Browser): void {
 		equal(await watcher.page.evaluate("window.isSamePage"), true);
 		await other.leave();
 		await watcher.leave();
+	});
+
+	test("ticks stay while rows are pushed; what a button came to is in sight, and the list as it was", async () => {
+		const { service, shop } = setup;
+		const owner = await openVisitor(browser(), service.url);
+		const { page } = owner;
+		await signIn(page, OWNER);
+		await page.goto(`${main}/integration`);
+		shop.answer = () => ({ status: 410 });
+		await page.getByRole("button", { name: "Send test conversion" }).click();
+		await demandInSight(page, page.getByText("Its callback is on its way."));
+		const list = page.locator("#deliveries-live");
+		const first = list.getByRole("row").filter({ hasText: "Failed" }).first();
+		await first.getByRole("checkbox").check();
+		const ticked = (await first.getByRole("checkbox").getAttribute("value")) ?? "";
+		const other = await openVisitor(browser(), service.url, {
+			storageState: await owner.context.storageState(),
+		});
+		await other.page.goto(`${main}/integration`);
+		const rows = await list.getByRole("row").count();
+		await other.page.getByRole("button", { name: "Send test conversion" }).click();
+		await list.getByRole("row").nth(rows).waitFor();
+		deepEqual(await page.evaluate<string[]>(TICKED), [ticked], "the same one, a row further down");
+		shop.answer = () => ({ status: 204 });
+		await page.getByRole("button", { name: "Resend selected" }).click();
+		await demandInSight(page, page.getByText("1 callback is on the way again."));
+
+		// The time is the reader's own: in Berlin it is an hour or two later than in UTC.
+		await page.goto(`${main}/integration?state=failed`);
+		await page.getByText("Resend all failed callbacks since…").click();
+		await page.getByLabel("Failed since (Europe/Berlin)").fill(minuteInBerlin(Date.now() - 60_000));
+		page.once("dialog", (dialog) => dialog.accept());
+		await page.getByRole("button", { name: "Resend failed", exact: true }).click();
+		await demandInSight(page, page.getByText("1 callback is on the way again."));
+		equal(await page.getByLabel("State").inputValue(), "failed");
+		await other.leave();
+		await owner.leave();
 	});
 
 	test("a page whose stream could not be opened, and later was cut, comes back by itself and shows what it missed", async (t) => {
@@ -152,4 +189,20 @@ export function testLive(browser: () => Browser): void {
 		await here.leave();
 		await there.leave();
 	});
+}
+
+const TICKED = `[...document.querySelectorAll("#deliveries-live tbody input:checked")].map(({ value }) => value)`;
+
+/** Nobody has to scroll to read it. */
+async function demandInSight(page: Page, told: Locator): Promise<void> {
+	await told.waitFor();
+	const box = await told.boundingBox();
+	const height = page.viewportSize()?.height ?? 0;
+	ok(box !== null && box.y >= 0 && box.y + box.height <= height, `out of sight: ${JSON.stringify(box)}`);
+}
+
+/** As a field for date and time has it. */
+function minuteInBerlin(atMs: number): string {
+	const at = Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO("Europe/Berlin");
+	return at.toPlainDateTime().toString({ smallestUnit: "minute" });
 }

@@ -148,7 +148,8 @@ export function ownersPages({ main, fresh }: SampleNetwork): Case[] {
 export function viewersPages({ main }: SampleNetwork): Case[] {
 	const at = (path: string) => `${main}${path}`;
 	return [
-		{ what: "integration", path: at("/integration") },
+		{ what: "integration", path: at("/integration"), isBounded: true },
+		{ what: "keys and snippets", path: at("/integration/keys") },
 		{ what: "a delivery", path: at("/integration?state=failed"), act: openDelivery },
 		{ what: "conversions", path: at("/conversions") },
 		{ what: "people", path: at("/people") },

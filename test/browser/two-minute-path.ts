@@ -77,7 +77,7 @@ export function testTwoMinutePath(browser: () => Browser): void {
 				["conversion.reversed", true],
 			],
 		);
-		const list = page.getByRole("region", { name: "Deliveries, a row each" });
+		const list = page.getByRole("region", { name: "Callbacks, one per row" });
 		equal(await list.getByRole("row").count(), 4, "a head and three deliveries");
 		await page.getByRole("link", { name: "Conversions", exact: true }).click();
 		await page.getByRole("heading", { name: "Conversions", level: 1 }).waitFor();

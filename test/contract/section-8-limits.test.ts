@@ -3,7 +3,8 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { resendDelivery, resendFailedSince } from "../../src/callbacks/resend.ts";
+import { resendDelivery, resendFailed } from "../../src/callbacks/resend.ts";
+import { sendNow } from "../../src/callbacks/send-now.ts";
 import { eachService, type RunningService } from "../support/running-service.ts";
 import type { ShopProgramme } from "../support/shop-programme.ts";
 
@@ -136,6 +137,37 @@ eachService("section 8, limits", (running) => {
 		deepEqual([pairs.length, new Set(pairs).size], [8, 1]);
 	});
 
+	test("contract 8 retry delays, 8 seven attempts: sent now by hand, it is the next of the seven, and the delays go on from it", async () => {
+		const programme = await running.openProgramme();
+		const { service } = running;
+		programme.answer = () => ({ status: 503 });
+		await programme.record("A-1");
+		await programme.settled();
+		const publicId = (await programme.deliveries())[0]?.public_id ?? "";
+		const press = async (seen: number) => {
+			const sent = await sendNow(service, programme.id, publicId, seen);
+			return sent.ok && sent.value;
+		};
+		for (let seen = 1; seen < 7; seen++) {
+			await running.clock.moveBy(1_000);
+			const pressedAtMs = running.clock.nowMs();
+			const pressed = await Promise.all([press(seen), press(seen)]);
+			equal(pressed.filter((how) => how === "sent").length, 1, `two people at once: ${pressed}`);
+			await programme.settled();
+			const attempts = await programme.attempts();
+			deepEqual([attempts.length, programme.received.length], [seen + 1, seen + 1]);
+			const last = attempts.at(-1);
+			ok((last?.started_at_ms ?? 0) >= pressedAtMs);
+			if (seen === 6) break;
+			equal(await press(seen), "tried since", "a page that is out of date");
+			const endedMs = (last?.started_at_ms ?? 0) + (last?.took_ms ?? 0);
+			equal(await programme.nextDueAtMs(), endedMs + (DELAYS_MS[seen] ?? 0));
+		}
+		const [delivery] = await programme.deliveries();
+		deepEqual([delivery?.state, delivery?.run, delivery?.attempts], ["failed", 1, 7]);
+		equal(await press(7), "ended");
+	});
+
 	test("contract 8 seven attempts: resending all that failed since a time sends those and no others", async () => {
 		const programme = await running.openProgramme();
 		programme.answer = () => ({ status: 404 });
@@ -146,7 +178,7 @@ eachService("section 8, limits", (running) => {
 		for (const orderId of ["A-1", "A-2"]) await programme.record(orderId);
 		await programme.settled();
 		programme.answer = () => ({ status: 204 });
-		const resent = await resendFailedSince(running.service, programme.id, sinceMs);
+		const resent = await resendFailed(running.service, programme.id, sinceMs);
 		equal(resent.ok && resent.value, 2);
 		await programme.settled();
 		const states = (await programme.deliveries()).map(({ state, run }) => [state, run]);

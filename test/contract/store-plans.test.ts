@@ -20,6 +20,7 @@ import {
 	findOldestUnmailed,
 	findOldestWaitingJob,
 } from "../../src/store/backlogs.ts";
+import { bringForward, listWaiting } from "../../src/store/bring-forward.ts";
 import { claimJob, listJobs, pruneJobs } from "../../src/store/bulk-jobs.ts";
 import {
 	countVerdicts,
@@ -40,7 +41,8 @@ import {
 	listMoves,
 	takeWindowEnded,
 } from "../../src/store/conversions.ts";
-import { failedSince, requeue } from "../../src/store/deliveries.ts";
+import { failedSince, findDeliveries, requeue } from "../../src/store/deliveries.ts";
+import { countFailed, countWaiting } from "../../src/store/delivery-health.ts";
 import {
 	type DeliveryFilter,
 	listDeliveries,
@@ -231,6 +233,19 @@ const READS: readonly Read[] = [
 				const removed = await removeEndpoint(db, programmeId, START_MS);
 				let pages = 0;
 				await cancelRemoved(within(store, db), createClock(), removed, () => ++pages > 2);
+			},
+		],
+	),
+	...ofBoth("how many deliveries failed", "deliveries_failed", countFailed),
+	...ofBoth("how many deliveries wait", "queue_by_due", (db, id) => countWaiting(db, id, START_MS - ROWS)),
+	["deliveries that are ticked", [], (db) => findDeliveries(db, LARGE, ["dlv2", "dlv3"])],
+	...[LARGE, SMALL].map(
+		(programmeId): Read => [
+			`what waits of programme ${programmeId} is sent now`,
+			["queue_by_due"],
+			async (db) => {
+				const page = { after: { dueAtMs: START_MS - ROWS, id: 0 }, untilMs: START_MS + ROWS, limit: 500 };
+				await bringForward(db, programmeId, await listWaiting(db, programmeId, page), START_MS - ROWS);
 			},
 		],
 	),

@@ -4,6 +4,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { CONTRACT_ATTEMPTS, meaningOf } from "../support/contract-verdict.ts";
 import { demand } from "./broken.ts";
+import type { Hurry } from "./impatience.ts";
 import { clockSpread, isPunctual, type Plan } from "./plan.ts";
 import type { ProgrammeRecord } from "./programme-record.ts";
 import { DELAYS_MS } from "./settling-auditor.ts";
@@ -71,6 +72,8 @@ export interface Circumstances {
 	plan: Plan;
 	programmes: readonly ProgrammeRecord[];
 	calmSinceMs: number;
+	/** Attempts that people did not wait for, by delivery. */
+	hurried: ReadonlyMap<number, readonly Hurry[]>;
 }
 
 export function auditDeliveries(
@@ -131,7 +134,7 @@ function auditDelivery(
 	let failures = 0;
 	for (let run = 1; run <= delivery.run; run++) {
 		const counted = rows.filter((row) => row.run === run && row.result !== "interrupted");
-		auditTimes(`run ${run} of ${what}`, counted, sent, circumstances);
+		auditTimes(`run ${run} of ${what}`, delivery.id, counted, sent, circumstances);
 		const end = auditRun(`run ${run} of ${what}`, counted);
 		const isLast = run === delivery.run;
 		if (isLast && delivery.state !== "cancelled") {
@@ -224,24 +227,35 @@ function isKept(status: number | null): boolean {
 
 function auditTimes(
 	what: string,
+	deliveryId: number,
 	counted: readonly AttemptRow[],
 	sent: readonly Sent[],
-	{ plan, calmSinceMs }: Circumstances,
+	{ plan, calmSinceMs, hurried }: Circumstances,
 ): void {
 	const sentAs = new Map(sent.map((entry) => [entry.nonce, entry]));
 	for (const [index, row] of counted.entries()) {
 		const before = counted[index - 1];
 		if (before === undefined) continue;
 		const delayMs = DELAYS_MS[index - 1] ?? Number.POSITIVE_INFINITY;
+		// Asked for after the one before it, and before any other: an interrupted one in between changes nothing.
+		const hurries = (hurried.get(deliveryId) ?? []).filter(({ seq }) => seq >= before.seq && seq < row.seq);
 		// By the clocks that wrote them: whatever those show, nobody may come early by them.
-		const waitedMs = row.started_at_ms - (before.started_at_ms + (before.took_ms ?? 0));
+		const endedMs = before.started_at_ms + (before.took_ms ?? 0);
+		const notBeforeMs = Math.min(endedMs + delayMs, ...hurries.map(({ clockMs }) => clockMs));
 		const attempt = `${what}: attempt ${index + 1}`;
-		demand(waitedMs >= delayMs, ATTEMPTS, () => `${attempt} after ${waitedMs} ms`);
+		demand(
+			row.started_at_ms >= notBeforeMs,
+			ATTEMPTS,
+			() => `${attempt} after ${row.started_at_ms - endedMs} ms`,
+		);
 		const truly = sentAs.get(row.nonce ?? "");
-		const dueAtMs = (sentAs.get(before.nonce ?? "")?.endedAtMs ?? 0) + delayMs;
+		const regularMs = (sentAs.get(before.nonce ?? "")?.endedAtMs ?? 0) + delayMs;
 		if (truly === undefined || plan.clocks === "wild") continue;
+		const earlyMs = Math.min(regularMs, ...hurries.map(({ fromMs }) => fromMs)) - truly.sentAtMs;
+		demand(earlyMs <= clockSpread(plan), ATTEMPTS, () => `${attempt} was ${earlyMs} ms early`);
+		const sure = hurries.filter(({ isSure }) => isSure);
+		const dueAtMs = Math.min(regularMs, ...sure.map(({ toMs }) => toMs));
 		const lateMs = truly.sentAtMs - dueAtMs;
-		demand(lateMs >= -clockSpread(plan), ATTEMPTS, () => `${attempt} was ${-lateMs} ms early`);
 		const isUndisturbed = isPunctual(plan) || dueAtMs > calmSinceMs + SETTLING_MS;
 		const allowedMs = isUndisturbed ? PUNCTUAL_MS : DISTURBED_MS;
 		demand(lateMs <= allowedMs, ATTEMPTS, () => `${attempt} was ${lateMs} ms late`);

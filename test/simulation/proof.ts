@@ -34,6 +34,7 @@ const COUNTED = [
 	"kills",
 	"interrupted",
 	"mails",
+	"hurried",
 ] as const satisfies readonly (keyof RunReport)[];
 
 export type Totals = Record<"runs" | (typeof COUNTED)[number], number>;
@@ -101,6 +102,6 @@ function add(totals: Totals, report: RunReport): void {
 
 function summarize(totals: Totals): string {
 	const { runs, virtualDays, orders, lateSales, unparkedConfirmations } = totals;
-	const { deliveries, requests, kills, interrupted, mails } = totals;
-	return `${runs} ${runs === 1 ? "run" : "runs"} over ${virtualDays} virtual days: ${orders} orders (${lateSales} reported late, ${unparkedConfirmations} confirmed without parking), ${deliveries} deliveries, ${requests} requests audited, ${kills} processes killed, ${interrupted} attempts interrupted, ${mails} mails; every promise kept`;
+	const { deliveries, requests, kills, interrupted, mails, hurried } = totals;
+	return `${runs} ${runs === 1 ? "run" : "runs"} over ${virtualDays} virtual days: ${orders} orders (${lateSales} reported late, ${unparkedConfirmations} confirmed without parking), ${deliveries} deliveries, ${requests} requests audited, ${hurried} of them sent before their time by hand, ${kills} processes killed, ${interrupted} attempts interrupted, ${mails} mails; every promise kept`;
 }

@@ -1,10 +1,11 @@
 // When things happen in a run: bursts of sales and decisions, owners at their settings, shops and names that turn
 // bad and good again.
 
-import { DAY_MS } from "../../src/domain/time.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Configuration } from "./configuration.ts";
+import type { Impatience } from "./impatience.ts";
 import type { Network } from "./network.ts";
 import type { Plan } from "./plan.ts";
 import type { ProgrammeRecord } from "./programme-record.ts";
@@ -21,6 +22,7 @@ export interface ScheduleSite {
 	cluster: Pick<Cluster, "pick" | "stallOne" | "deployOne">;
 	workload: Workload;
 	configuration: Configuration;
+	impatience: Impatience;
 	supervise(work: Promise<void>): void;
 }
 
@@ -29,6 +31,8 @@ const MAX_MOMENTS = 6;
 const MOMENT_MS = 20;
 /** While what came at that moment is still under way. */
 const SOON_MS = 3_000;
+/** After a burst, while its first, its second or a later retry is waited for. */
+const IMPATIENT_WITHIN_MS = [2 * MINUTE_MS, 40 * MINUTE_MS, 9 * HOUR_MS] as const;
 /** Long enough for a key and a URL to be in force, short enough to meet the first burst. */
 const OPENING_MS = 60_000;
 
@@ -52,8 +56,10 @@ export function scheduleLife(site: ScheduleSite): void {
 			withProcess((process) => configuration.saveUrl(process, programme)),
 		);
 	}
+	const bursts: number[] = [];
 	for (let burst = 0; burst < plan.bursts; burst++) {
 		const startsMs = OPENING_MS + random.between(0, lengthMs - OPENING_MS - BURST_MS);
+		bursts.push(startsMs);
 		// Much at once: only then does a delivery wait for another, held by a process that something befalls.
 		const moments = Array.from(
 			{ length: random.between(1, MAX_MOMENTS) },
@@ -70,6 +76,10 @@ export function scheduleLife(site: ScheduleSite): void {
 			if (random.chance(plan.faults.stall)) at(soonMs, () => site.cluster.stallOne());
 			if (random.chance(plan.faults.deploy)) at(soonMs, () => site.cluster.deployOne());
 		}
+	}
+	for (let press = 0; press < plan.actsPerBurst; press++) {
+		const withinMs = random.pick(IMPATIENT_WITHIN_MS);
+		at(random.pick(bursts) + random.between(0, withinMs), () => site.impatience.press());
 	}
 }
 

@@ -19,6 +19,7 @@ test(`${SEEDS} seeds of faults break no promise, and everything due ends`, async
 	ok(totals.kills > SEEDS, "too few kills to prove anything");
 	ok(totals.interrupted > SEEDS / 3, "the kills hit too few attempts to prove anything");
 	ok(totals.mails > SEEDS, "too few notices to prove anything");
+	ok(totals.hurried > SEEDS, "too few attempts were sent before their time to prove anything");
 	ok(totals.lateSales > SEEDS / 5, "too few postbacks for expired orders to prove anything");
 	ok(totals.unparkedConfirmations > SEEDS / 3, "too few postbacks for recorded pixels to prove anything");
 });

@@ -13,6 +13,7 @@ import { Broken, demand } from "./broken.ts";
 import { createCluster } from "./cluster.ts";
 import { createConfiguration } from "./configuration.ts";
 import { auditDeliveries, type DeliveryTotals } from "./delivery-auditor.ts";
+import { createImpatience, type WaitingDelivery } from "./impatience.ts";
 import { auditLives } from "./life-auditor.ts";
 import { createMailServer } from "./mail-server.ts";
 import { createNetwork } from "./network.ts";
@@ -38,6 +39,8 @@ export interface RunReport {
 	kills: number;
 	interrupted: number;
 	mails: number;
+	/** Attempts that somebody did not wait for. */
+	hurried: number;
 	/** Sales that the shop's server reported after the pixel's report had expired. */
 	lateSales: number;
 	/** Confirmations of what a pixel had recorded without parking. */
@@ -47,6 +50,8 @@ export interface RunReport {
 /** The longest window is 30 days, the longest retry a day. */
 const CALM_DAYS = 33;
 const BRAND = "Service";
+/** Another stream of random numbers than the rest of a seed's. */
+const IMPATIENCE = 0x5eed;
 /** The service's own preset; no run comes near it. */
 const CAP_OVERALL = 512;
 
@@ -152,6 +157,21 @@ export async function simulate(seed: number): Promise<RunReport> {
 		trace,
 		supervise,
 	});
+	const waiting = database.prepare(
+		`select q.id, d.public_id as publicId, q.seq, q.due_at_ms as dueAtMs
+			from queue q join deliveries d on d.id = q.id where q.receiver_id = ? order by q.id`,
+	);
+	const impatience = createImpatience({
+		random: createSeededRandom(seed ^ IMPATIENCE),
+		programmes,
+		nowMs: () => timeline.nowMs,
+		at: (atMs, run) => timeline.setOccasion(atMs, run),
+		pickProcess: cluster.pick,
+		listWaiting: ({ id }) => waiting.all(id) as unknown as WaitingDelivery[],
+		trace,
+		supervise,
+	});
+	const { hurried } = impatience;
 	const watch = createStoreWatch(database, timeline, {
 		upSinceMs: () => cluster.upSinceMs,
 		isCalm: () => isCalm,
@@ -173,11 +193,12 @@ export async function simulate(seed: number): Promise<RunReport> {
 		cluster,
 		workload,
 		configuration,
+		impatience,
 		supervise,
 	});
 	await timeline.liveUntil(START_MS + plan.days * DAY_MS, watch);
 	auditLives(database, ledger);
-	auditDeliveries(database, { plan, programmes, calmSinceMs: timeline.nowMs }, auditor.sent);
+	auditDeliveries(database, { plan, programmes, calmSinceMs: timeline.nowMs, hurried }, auditor.sent);
 
 	isCalm = true;
 	const calmSinceMs = timeline.nowMs;
@@ -188,7 +209,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 	await timeline.liveUntil(timeline.nowMs + CALM_DAYS * DAY_MS, watch);
 	watch.demandNothingWaits();
 	auditLives(database, ledger);
-	const totals = auditDeliveries(database, { plan, programmes, calmSinceMs }, auditor.sent);
+	const totals = auditDeliveries(database, { plan, programmes, calmSinceMs, hurried }, auditor.sent);
 	auditResends(totals, workload.resent);
 	auditNotices(
 		database,
@@ -208,6 +229,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 		kills: cluster.kills,
 		interrupted: totals.interrupted,
 		mails: mailServer.mails.length,
+		hurried: [...hurried.values()].flat().filter(({ isSure }) => isSure).length,
 		lateSales: countAfter(database, "record", "expire"),
 		unparkedConfirmations: countAfter(database, "confirm", "record"),
 	};

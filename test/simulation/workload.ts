@@ -2,7 +2,7 @@
 // the real use case in some process. Every answer is held against the workload's own ledger.
 
 import { decidedAnswer } from "../../src/api/answers.ts";
-import { resendDelivery, resendFailedSince } from "../../src/callbacks/resend.ts";
+import { resendDelivery, resendFailed } from "../../src/callbacks/resend.ts";
 import type { Decision } from "../../src/conversions/decide.ts";
 import { decisionRequest } from "../../src/conversions/decide-by-order.ts";
 import { refuseBusy } from "../../src/conversions/judge-and-move.ts";
@@ -135,7 +135,7 @@ export function createWorkload(site: WorkloadSite): Workload {
 			const sinceMs = nowMs - random.between(0, MAX_RESEND_AGE_MS);
 			const failed = site.countFailed(programme, sinceMs, nowMs);
 			const settledBefore = site.settledCount();
-			const result = await answerOrNothing(() => resendFailedSince(process, programme.id, sinceMs));
+			const result = await answerOrNothing(() => resendFailed(process, programme.id, sinceMs));
 			if (result === null) count.perhaps += failed;
 			else if (result.ok) count.surely += result.value;
 			// Unless more failed at the very same moment.

@@ -27,7 +27,7 @@
 		}
 	}
 
-	/** A filter's days are the reader's own, unless it came with an address that says whose they are. */
+	/** Days and times in a form are the reader's own, unless it came with an address that says whose they are. */
 	function fillOwnZone(root) {
 		const own = timeOnly.resolvedOptions().timeZone;
 		for (const field of root.querySelectorAll("input[data-zone]")) {
@@ -35,6 +35,7 @@
 			if (field.value !== own && days.some(({ value }) => value !== "")) continue;
 			field.value = own;
 			for (const mark of field.form.querySelectorAll(".zone-mark")) mark.textContent = "";
+			for (const name of field.form.querySelectorAll(".zone-name")) name.textContent = own;
 		}
 	}
 

@@ -21,11 +21,11 @@ export function section(part: {
 	told?: Content;
 	body: Content;
 }): Html {
-	const { told = null } = part;
+	const { told = null, actions = null } = part;
 	return html`<section class="card" id="${part.id}" aria-labelledby="${part.id}-title">
 	<div class="section-head">
 		<div><h2 id="${part.id}-title">${part.title}</h2>${part.hint === undefined ? null : html`<p>${part.hint}</p>`}</div>
-		${(part.actions ?? null) === null ? null : html`<div class="row">${part.actions}</div>`}
+		${actions === null ? null : html`<div class="row">${actions}</div>`}
 	</div>
 	${told === null ? null : html`<div class="section-told">${told}</div>`}
 	${part.body}

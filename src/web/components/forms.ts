@@ -79,6 +79,8 @@ export interface Button {
 	ariaLabel?: string;
 	/** Sent although a field is empty that the form's other buttons need. */
 	skipsChecks?: boolean;
+	/** Where it sends the form, when not where the form goes otherwise. */
+	formAction?: string;
 }
 
 export function button(look: Button): Html {
@@ -89,6 +91,7 @@ export function button(look: Button): Html {
 		"data-confirm": look.confirm,
 		"aria-label": look.ariaLabel,
 		formnovalidate: look.skipsChecks,
+		formaction: look.formAction,
 	})}>${look.label}</button>`;
 }
 

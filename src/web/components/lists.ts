@@ -1,7 +1,7 @@
 // Long lists: a table that scrolls by itself when narrow, a bar of filters, and pages by cursor.
 
 import { html } from "hono/html";
-import type { Content, Html } from "../html.ts";
+import { attrs, type Content, type Html } from "../html.ts";
 import { emptyState } from "./blocks.ts";
 
 /** A column by which a list can be sorted: how it is now, and where its heading leads. */
@@ -29,16 +29,21 @@ export function dataTable<Row>(table: {
 	rows: readonly Row[];
 	empty: Content;
 	rowId?(row: Row): string;
-	/** On a phone a row is a small card, each cell beside its column's title, and nothing is out of sight. */
-	stacks?: boolean;
+	/**
+	 * On a phone a row is a small card, each cell beside its column's title, and nothing is out of sight. "tight": with as
+	 * many cells side by side as there is room for, where the rows are many and what they say is short.
+	 */
+	stacks?: boolean | "tight";
 }): Html {
 	if (table.rows.length === 0) return html`${table.empty}`;
-	const stacks = table.stacks === true;
+	const stacks = table.stacks === true || table.stacks === "tight";
 	// `display: block` removes table semantics in some browsers; explicit roles keep them.
 	const role = (name: string) => (stacks ? html` role="${name}"` : null);
-	return html`<div class="table-scroll" tabindex="0" role="region" aria-label="${table.caption}"><table${
-		stacks ? html` class="stacks"` : null
-	}${role("table")}>
+	return html`<div class="table-scroll" tabindex="0" role="region" aria-label="${table.caption}"><table${attrs(
+		{
+			class: [stacks && "stacks", table.stacks === "tight" && "stacks-tight"],
+		},
+	)}${role("table")}>
 	<caption class="visually-hidden">${table.caption}</caption>
 	<thead${role("rowgroup")}><tr${role("row")}>${table.columns.map(
 		({ title, isNumber, isTitleHidden, sorted }) =>

@@ -59,10 +59,7 @@ export async function moveTest(c: WebContext, deps: WebDeps): Promise<Response> 
 	const decision = judgeTestDecision(sideOf(kind), parsed.value, reason);
 	if (!decision.ok) return backWithFault(c, TEST, decision.fault);
 	const conversionId = c.req.param("conversionId") ?? "";
-	return afterTest(
-		c,
-		await walkTestConversion(deps, programmeOf(c), conversionId, decision.value, personId),
-	);
+	return afterTest(c, await walkTestConversion(deps, programmeOf(c), conversionId, decision.value, personId));
 }
 
 function afterTest(c: WebContext, sent: Result<TestSent>): Promise<Response> {

@@ -14,17 +14,17 @@ import { card, emptyState, facts, message, padded, pageHeader, section } from ".
 import { lastAnswer, nextAttempt, resentMark, stateBadge } from "../components/delivery-words.ts";
 import { button, postForm } from "../components/forms.ts";
 import { badge, timeTag } from "../components/text.ts";
-import { csrfField } from "../csrf.ts";
 import type { PageDeps, WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import { answerError } from "../error-page.ts";
-import type { Html } from "../html.ts";
+import type { Content, Html } from "../html.ts";
 import { answerStream, liveConnector, liveDot, partial } from "../live-page.ts";
 import { answerPage } from "../page.ts";
-import { conversionPath, deliveryPath, integrationPath } from "../paths.ts";
+import { conversionPath, deliveryPath, integrationPath, withQuery } from "../paths.ts";
 import { may, programmeOf } from "../viewer.ts";
 import { attemptSection } from "./attempt-section.ts";
 import { describeNext } from "./attempt-words.ts";
+import { hiddenFields, keptOf } from "./tab-form.ts";
 
 const DELIVERY_TARGET = "delivery-live";
 
@@ -34,13 +34,15 @@ export async function showDelivery(c: WebContext, deps: WebDeps): Promise<Respon
 	const delivery = await findDeliveryDetail(db, programme.id, c.req.param("deliveryId") ?? "");
 	if (delivery === undefined) return answerError(c, "not_found");
 	const path = deliveryPath(programme.public_id, delivery.publicId);
+	const back = keptOf("callbacks", c.req.query("back") ?? "");
+	const live = { seen: fingerprintOf(delivery), back: back === "" ? undefined : back };
 	return answerPage(c, {
 		title: `${delivery.event} for ${delivery.orderId}`,
 		active: "integration",
-		body: html`${liveConnector(`${path}/live?seen=${fingerprintOf(delivery)}`)}
+		body: html`${liveConnector(withQuery(`${path}/live`, live))}
 ${pageHeader({
 	title: delivery.event,
-	hint: html`Order <span class="mono">${delivery.orderId}</span> · <a href="${integrationPath(programme.public_id)}#deliveries">All callbacks</a>`,
+	hint: html`Order <span class="mono">${delivery.orderId}</span> · <a href="${integrationPath(programme.public_id)}${back}#deliveries">${back === "" ? "All callbacks" : "Back to the list"}</a>`,
 	actions: liveDot(),
 })}
 <div id="${DELIVERY_TARGET}" class="stack" aria-live="polite">${await renderParts(c, deps, programme, delivery)}</div>`,
@@ -80,8 +82,8 @@ async function renderParts(
 		: [];
 	const nowMs = clock.nowMs();
 	const mayIntegrate = may(c, "integrate");
-	const csrf = mayIntegrate ? csrfField(c) : null;
-	return html`${summary(programme, delivery, attempts[0] ?? null, csrf, nowMs)}${
+	const hidden = mayIntegrate ? hiddenFields(c, "callbacks", c.req.query("back") ?? "") : null;
+	return html`${summary(programme, delivery, attempts[0] ?? null, hidden, nowMs)}${
 		attempts.length === 0
 			? card(
 					emptyState({
@@ -119,17 +121,15 @@ function summary(
 	programme: Programme,
 	delivery: DeliveryDetail,
 	lastAttempt: ListedAttempt | null,
-	/** Null for whoever may not send it again. */
-	csrf: Html | null,
+	/** Null for whoever may not send it. */
+	hidden: Html | null,
 	nowMs: number,
 ): Html {
 	const { state, attempts, interrupted, lastHttpStatus } = delivery;
 	return section({
 		id: "delivery",
 		title: "Callback",
-		...(csrf !== null && (state === "delivered" || state === "failed")
-			? { actions: resendForm(programme, delivery, csrf) }
-			: {}),
+		actions: hidden === null ? null : sendForm(programme, delivery, hidden, nowMs),
 		body: padded(
 			facts([
 				[
@@ -157,12 +157,30 @@ function summary(
 	});
 }
 
-/** What is delivered is rarely sent again: the button is there, and does not ask for it. */
-function resendForm(programme: Programme, { publicId, state }: DeliveryDetail, csrf: Html): Html {
-	return postForm({
-		action: `${deliveryPath(programme.public_id, publicId)}/resend`,
-		csrf,
-		className: "row",
-		body: button({ label: "Resend", ...(state === "failed" ? { tone: "primary" } : {}) }),
-	});
+/** What has ended is sent again, what waits is sent now; what is due goes out by itself. */
+function sendForm(
+	programme: Programme,
+	{ publicId, state, dueAtMs, seq }: DeliveryDetail,
+	hidden: Html,
+	nowMs: number,
+): Content {
+	const path = deliveryPath(programme.public_id, publicId);
+	const form = (action: string, body: Content) =>
+		postForm({ action: `${path}/${action}`, csrf: hidden, className: "row", body });
+	switch (state) {
+		case "delivered":
+			return form("resend", button({ label: "Resend" }));
+		case "failed":
+			return form("resend", button({ label: "Resend", tone: "primary" }));
+		case "pending":
+			if (dueAtMs === null || dueAtMs <= nowMs) return null;
+			return form(
+				"send-now",
+				html`<input type="hidden" name="seq" value="${seq}">${button({ label: "Send now", tone: "primary" })}`,
+			);
+		case "cancelled":
+			return null;
+		default:
+			return state satisfies never;
+	}
 }

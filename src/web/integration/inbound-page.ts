@@ -104,7 +104,7 @@ function table(page: ListPage<ListedCall>, query: InboundQuery, pages: Pages, pr
 		caption: "Inbound calls",
 		rows: page.rows,
 		empty: emptyOf(page, query),
-		stacks: true,
+		stacks: "tight",
 		columns: [
 			{ title: "When", namesRow: true, cell: ({ atMs }) => timeTag(atMs) },
 			{ title: "Came as", cell: ({ kind }) => (kind === "api" ? "Signed request" : "Pixel") },

@@ -5,6 +5,7 @@ import { type CallbackHealth, readCallbackHealth } from "../../callbacks/health.
 import { EVENT_NAMES } from "../../domain/event-name.ts";
 import type { Conversion } from "../../store/conversions.ts";
 import { findNewestTest } from "../../store/conversions.ts";
+import { countFailed, countWaiting } from "../../store/delivery-health.ts";
 import {
 	type ListedDelivery,
 	listDeliveries,
@@ -29,7 +30,7 @@ import { flashAt } from "../flash.ts";
 import type { Html } from "../html.ts";
 import { integrationPath, keysPath } from "../paths.ts";
 import { may, programmeOf } from "../viewer.ts";
-import { hiddenFields } from "./tab-form.ts";
+import { hiddenFields, keptOf } from "./tab-form.ts";
 
 export interface IntegrationView {
 	programme: Programme;
@@ -38,6 +39,8 @@ export interface IntegrationView {
 	keysPath: string;
 	/** For its forms: the token, and the list as it is filtered. */
 	hidden: Html;
+	/** The list as it is filtered, for pages that lead back to it; undefined while it is not. */
+	back: string | undefined;
 	/** Whoever may not is offered no button. */
 	mayIntegrate: boolean;
 	/** What the last form came to, for the part that it was about. */
@@ -54,6 +57,11 @@ export interface IntegrationView {
 	health: CallbackHealth;
 	test: TestedConversion | null;
 	deliveries: DeliveryList;
+	/** There is somewhere to send to, and its reader may. */
+	canSend: boolean;
+	/** How many failed, and how many wait for a later attempt; as far as they are counted. */
+	failedCount: number;
+	waitingCount: number;
 	/** The one button that stands out. */
 	next: "key" | "url" | "test" | null;
 }
@@ -94,22 +102,28 @@ export async function readIntegration(c: WebContext, deps: WebDeps, search = "")
 	const secrets = await findUsableSecrets(db, [programme.id], nowMs);
 	const test = await readTest(deps, programme);
 	const checks = await readIntegrationChecks(db, programme.id);
+	const hasSecret = secrets.some((secret) => stateOf(secret, nowMs) === "active");
+	const back = keptOf("callbacks", search);
 	return {
 		programme,
 		path: integrationPath(programme.public_id),
 		keysPath: keysPath(programme.public_id),
 		hidden: hiddenFields(c, "callbacks", search),
+		back: back === "" ? undefined : back,
 		mayIntegrate: may(c, "integrate"),
 		told: (part) => flashAt(c, part),
 		nowMs,
 		publicUrl: deps.publicUrl,
 		brand: deps.brand,
 		url,
-		hasSecret: secrets.some((secret) => stateOf(secret, nowMs) === "active"),
+		hasSecret,
 		checks,
 		health: await readCallbackHealth(db, programme.id, nowMs),
 		test,
 		deliveries: await readDeliveries(deps, programme, readFilters(QUERY, search)),
+		canSend: may(c, "integrate") && url !== null && hasSecret,
+		failedCount: await countFailed(db, programme.id),
+		waitingCount: await countWaiting(db, programme.id, nowMs),
 		next: nextStep(checks.hasKey, url !== null, test !== null),
 	};
 }

@@ -33,7 +33,11 @@ test("the first key brings the secret; both are shown once, and a second key com
 	await browser.open(path);
 	const issued = await browser.submit(keys, {});
 	assert.deepEqual([issued.status, issued.location], [303, `${keys}#keys`]);
-	assert.doesNotMatch((await browser.open(path)).text, KEY, "another tab leaves it to the one that it was issued on");
+	assert.doesNotMatch(
+		(await browser.open(path)).text,
+		KEY,
+		"another tab leaves it to the one that it was issued on",
+	);
 	const shown = await browser.open(keys);
 	const [key, secret] = [KEY.exec(shown.text)?.[0] ?? "", SECRET.exec(shown.text)?.[0] ?? ""];
 	assert.ok(key !== "" && secret !== "");
@@ -291,23 +295,6 @@ test("a delivery's page shows each attempt, and its request verifies as the shop
 	assert.match((await browser.open(deliveryPath)).text, /still on its way/);
 });
 
-test("everything that failed since a time is resent, and a time that is none is asked for again", async (t) => {
-	const { browser, path, site, programme } = await openShop(t);
-	await issue(browser, path);
-	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
-	for (let n = 0; n < 3; n++) await browser.submit(`${path}/test`, {});
-	await runCallbacks(site, programme, { kind: "answered", status: 404 });
-	site.moveClock(1_000);
-	await browser.submit(`${path}/resend-failed`, { since: "yesterday" });
-	assert.match((await browser.open(path)).text, /Enter since when/);
-	await browser.submit(`${path}/resend-failed`, { since: "2026-03-01T13:00" });
-	assert.match((await browser.open(path)).text, /Nothing has failed since then/);
-	await browser.submit(`${path}/resend-failed`, { since: "2026-03-01T11:00" });
-	assert.match((await browser.open(path)).text, /3 callbacks are on the way again/);
-	assert.equal((await runCallbacks(site, programme, { kind: "answered", status: 204 })).length, 3);
-	assert.equal((await browser.open(`${path}?state=failed`)).text.includes("No postback matches"), true);
-});
-
 test("the list is filtered, searched and paged by plain links", async (t) => {
 	const { browser, path, site, programme } = await openShop(t);
 	await issue(browser, path);
@@ -441,7 +428,12 @@ async function expectNowhere(
 	secrets: readonly string[],
 	answers: readonly { location: string | null; setCookies: readonly string[] }[],
 ): Promise<void> {
-	const suffixes = ["", "/inbound", "/signature", ...["", "?lang=php", "?lang=java"].map((lang) => `/keys${lang}`)];
+	const suffixes = [
+		"",
+		"/inbound",
+		"/signature",
+		...["", "?lang=php", "?lang=java"].map((lang) => `/keys${lang}`),
+	];
 	const pages = await Promise.all(suffixes.map(async (suffix) => (await browser.open(path + suffix)).text));
 	const texts = [await site.storedText(), site.log.text(), ...pages, JSON.stringify(answers)];
 	for (const secret of secrets) for (const text of texts) assert.ok(!text.includes(secret));

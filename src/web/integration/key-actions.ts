@@ -63,5 +63,10 @@ export async function discardNextSecret(c: WebContext, deps: WebDeps): Promise<R
 
 export async function endOldSecret(c: WebContext, deps: WebDeps): Promise<Response> {
 	const ended = await endReplacedSecrets(deps, programmeOf(c).public_id, viewerOf(c).personId);
-	return finish(c, SECRET, ended, "The old secret has ended: requests signed with it are refused from now on.");
+	return finish(
+		c,
+		SECRET,
+		ended,
+		"The old secret has ended: requests signed with it are refused from now on.",
+	);
 }

@@ -138,10 +138,7 @@ test("the words at the URL tell what is on its way, and only then", async (t) =>
 	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
 	assert.match((await browser.open(path)).text, /is saved\. Status changes from now on are sent there/);
 	for (let n = 0; n < 2; n++) await browser.submit(`${path}/test`, {});
-	assert.match(
-		(await browser.open(path)).text,
-		/2 callbacks are pending\. If you save another URL, they go/,
-	);
+	assert.match((await browser.open(path)).text, /2 callbacks are pending\. If you save another URL, they go/);
 	await runCallbacks(site, programme, { kind: "answered", status: 204 });
 	assert.match((await browser.open(path)).text, /id="waiting-live">If you remove it/);
 });

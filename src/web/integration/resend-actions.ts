@@ -1,51 +1,127 @@
 // What the buttons of the list and of a delivery's own page do: parse, call one use case, say how it went, back to the
 // page as it was.
 
-import { resendDelivery, resendFailedSince } from "../../callbacks/resend.ts";
+import { resendDelivery, resendFailed } from "../../callbacks/resend.ts";
+import { type SentNow, sendAllWaiting, sendNow } from "../../callbacks/send-now.ts";
+import { type SelectedSent, sendSelected } from "../../callbacks/send-selected.ts";
+import type { Result } from "../../domain/fault.ts";
 import { attemptsInWords } from "../../domain/retry.ts";
+import { isTimeZone, minuteMs } from "../../domain/zone-day.ts";
 import { countOf } from "../components/text.ts";
 import type { WebDeps } from "../deps.ts";
+import type { Flash } from "../document.ts";
 import type { WebContext } from "../env.ts";
 import { answerError } from "../error-page.ts";
 import { setFlash } from "../flash.ts";
 import { readTextFields } from "../form.ts";
-import { deliveryPath } from "../paths.ts";
+import { deliveryPath, withQuery } from "../paths.ts";
 import { programmeOf, viewerOf } from "../viewer.ts";
-import { backTo, backWithFault, type FormPart } from "./tab-form.ts";
+import { readSeen, TICK_FIELD } from "./resend-forms.ts";
+import { backTo, backWithFault, type FormPart, keptOf } from "./tab-form.ts";
 
 const LIST: FormPart = { tab: "callbacks", part: "deliveries" };
 
 export async function resendPostback(c: WebContext, deps: WebDeps): Promise<Response> {
-	const programme = programmeOf(c);
 	const deliveryId = c.req.param("deliveryId") ?? "";
-	const resent = await resendDelivery(deps, programme.id, deliveryId, viewerOf(c).personId);
-	if (!resent.ok && resent.fault.code === "unknown_delivery") return answerError(c, "not_found");
-	if (resent.ok) setFlash(c, "good", `It is on its way again: a new run of up to ${attemptsInWords()}.`);
-	else setFlash(c, "bad", resent.fault.detail);
-	return c.redirect(deliveryPath(programme.public_id, deliveryId), 303);
+	const resent = await resendDelivery(deps, programmeOf(c).id, deliveryId, viewerOf(c).personId);
+	return backToDelivery(c, deliveryId, resent, () => [
+		"good",
+		`It is on its way again: a new run of up to ${attemptsInWords()}.`,
+	]);
 }
 
-export async function resendFailed(c: WebContext, deps: WebDeps): Promise<Response> {
-	const { since } = await readTextFields(c, ["since"]);
-	const sinceMs = parseUtcMinute(since);
-	if (sinceMs === null) {
-		const text = "Enter since when, as a date and a time in UTC such as 2026-03-01T12:00.";
-		setFlash(c, "bad", text, LIST.part);
+const SENT_NOW: Readonly<Record<SentNow, readonly [Flash["tone"], string]>> = {
+	sent: ["good", `It is sent now. It counts as one of its ${attemptsInWords()}.`],
+	"under way": ["info", "It is due already, and goes out at this moment."],
+	"tried since": ["info", "It was tried again meanwhile: the newest attempt is below."],
+	ended: ["info", "It has ended meanwhile: nothing was sent again."],
+};
+
+export async function sendPostbackNow(c: WebContext, deps: WebDeps): Promise<Response> {
+	const deliveryId = c.req.param("deliveryId") ?? "";
+	const { seq } = await readTextFields(c, ["seq"]);
+	const sent = await sendNow(deps, programmeOf(c).id, deliveryId, Number(seq), viewerOf(c).personId);
+	return backToDelivery(c, deliveryId, sent, (how) => SENT_NOW[how]);
+}
+
+/** Above the page: the parts below are pushed anew from the first moment on. */
+async function backToDelivery<Value>(
+	c: WebContext,
+	deliveryId: string,
+	result: Result<Value>,
+	tell: (value: Value) => readonly [Flash["tone"], string],
+): Promise<Response> {
+	if (!result.ok && result.fault.code === "unknown_delivery") return answerError(c, "not_found");
+	setFlash(c, ...(result.ok ? tell(result.value) : (["bad", result.fault.detail] as const)));
+	const { back } = await readTextFields(c, ["back"]);
+	const kept = keptOf("callbacks", back);
+	const path = deliveryPath(programmeOf(c).public_id, deliveryId);
+	return c.redirect(withQuery(path, { back: kept === "" ? undefined : kept }), 303);
+}
+
+export async function resendTicked(c: WebContext, deps: WebDeps): Promise<Response> {
+	const { [TICK_FIELD]: ticked = [] } = await c.req.parseBody({ all: true });
+	const texts = Array.isArray(ticked) ? ticked : [ticked];
+	const seen = texts.flatMap((text) => (typeof text === "string" ? (readSeen(text) ?? []) : []));
+	if (seen.length === 0) {
+		setFlash(c, "warn", "Nothing is selected. Tick the callbacks to send again.", LIST.part);
 		return backTo(c, LIST);
 	}
-	const resent = await resendFailedSince(deps, programmeOf(c).id, sinceMs, viewerOf(c).personId);
+	const sent = await sendSelected(deps, programmeOf(c).id, seen.slice(0, MAX_TICKED), viewerOf(c).personId);
+	if (!sent.ok) return backWithFault(c, LIST, sent.fault);
+	setFlash(c, ...tellSelected(sent.value), LIST.part);
+	return backTo(c, LIST);
+}
+
+/** More than a page shows. */
+const MAX_TICKED = 100;
+
+function tellSelected({ resent, sentNow, leftAlone }: SelectedSent): [Flash["tone"], string] {
+	const parts = [
+		resent === 0 ? null : `${callbacksAre(resent)} on the way again.`,
+		sentNow === 0 ? null : `${countOf(sentNow, "waiting callback")} ${isOrAre(sentNow)} sent now.`,
+		leftAlone === 0
+			? null
+			: `${countOf(leftAlone, "callback")} ${leftAlone === 1 ? "was" : "were"} left as ${leftAlone === 1 ? "it is" : "they are"}: cancelled, being sent at this moment, or sent by somebody else.`,
+	];
+	return [resent + sentNow === 0 ? "info" : "good", parts.filter((part) => part !== null).join(" ")];
+}
+
+/** All that failed, or those since a time. */
+export async function resendAllFailed(c: WebContext, deps: WebDeps): Promise<Response> {
+	const { since, zone } = await readTextFields(c, ["since", "zone"]);
+	const sinceMs = since === "" ? null : readSince(since, zone);
+	if (sinceMs === undefined) {
+		setFlash(c, "bad", "Enter since when, as a date and a time such as 2026-03-01T12:00.", LIST.part);
+		return backTo(c, LIST);
+	}
+	const resent = await resendFailed(deps, programmeOf(c).id, sinceMs, viewerOf(c).personId);
 	if (!resent.ok) return backWithFault(c, LIST, resent.fault);
-	const text =
-		resent.value === 0
-			? "Nothing has failed since then, so nothing was sent again."
-			: `${countOf(resent.value, "callback")} ${resent.value === 1 ? "is" : "are"} on the way again.`;
+	const nothing = `Nothing has failed${sinceMs === null ? "" : " since then"}, so nothing was sent again.`;
+	const text = resent.value === 0 ? nothing : `${callbacksAre(resent.value)} on the way again.`;
 	setFlash(c, resent.value === 0 ? "info" : "good", text, LIST.part);
 	return backTo(c, LIST);
 }
 
-/** As a field of the kind datetime-local sends it. */
-function parseUtcMinute(text: string): number | null {
-	if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?$/.test(text)) return null;
-	const atMs = Date.parse(`${text}Z`);
-	return Number.isNaN(atMs) ? null : atMs;
+/** Where no script said which zone it is in, the form says that it is UTC. */
+function readSince(since: string, zone: string): number | undefined {
+	return minuteMs(since, isTimeZone(zone) ? zone : "UTC") ?? undefined;
+}
+
+export async function sendWaiting(c: WebContext, deps: WebDeps): Promise<Response> {
+	const sent = await sendAllWaiting(deps, programmeOf(c).id, viewerOf(c).personId);
+	if (!sent.ok) return backWithFault(c, LIST, sent.fault);
+	const text =
+		sent.value === 0 ? "Nothing waits for a later attempt." : `${callbacksAre(sent.value)} sent now.`;
+	setFlash(c, sent.value === 0 ? "info" : "good", text, LIST.part);
+	return backTo(c, LIST);
+}
+
+/** "1 callback is", "2 callbacks are". */
+function callbacksAre(callbacks: number): string {
+	return `${countOf(callbacks, "callback")} ${isOrAre(callbacks)}`;
+}
+
+function isOrAre(callbacks: number): string {
+	return callbacks === 1 ? "is" : "are";
 }

@@ -33,7 +33,7 @@ export function hiddenFields(c: WebContext, tab: FormPart["tab"], search: string
 /** As it is to stand in the address again; nothing of it is trusted further. */
 export function keptOf(tab: FormPart["tab"], search: string): string {
 	const given = new URLSearchParams(search);
-	return withQuery("", Object.fromEntries(KEPT[tab].map((name) => [name, given.get(name) ?? undefined])));
+	return withQuery("", Object.fromEntries(KEPT[tab].map((name) => [name, given.get(name) || undefined])));
 }
 
 export async function backTo(c: WebContext, { tab, part }: FormPart): Promise<Response> {

@@ -44,8 +44,10 @@ const ACTION_WORDS: Readonly<Record<AuditAction, string>> = {
 	"decisions.prepared": "Decisions prepared",
 	"decisions.discarded": "Decisions discarded",
 	"conversion.test_sent": "Test conversion sent",
-	"delivery.resent": "Postback sent again",
-	"deliveries.resent": "Failed postbacks sent again",
+	"delivery.resent": "Callback sent again",
+	"deliveries.resent": "Callbacks sent again",
+	"delivery.sent_now": "Waiting callback sent now",
+	"deliveries.sent_now": "Waiting callbacks sent now",
 };
 
 export function auditSection(entries: readonly Entry[], pages: Parameters<typeof pager>[0]): Html {

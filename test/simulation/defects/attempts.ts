@@ -150,4 +150,16 @@ export const ATTEMPT_DEFECTS: readonly Defect[] = [
 		edits: [{ file: "callbacks/attempt.ts", find: '"application/json",', put: '"text/plain",' }],
 		breaks: ["6 verifiable, fresh requests"],
 	},
+	{
+		name: "an attempt sent now that does not count",
+		seenWith: 4,
+		edits: [
+			{
+				file: "store/bring-forward.ts",
+				find: ".set({ due_at_ms: nowMs })",
+				put: '.set((eb) => ({ due_at_ms: nowMs, counted: eb("counted", "-", 1) }))',
+			},
+		],
+		breaks: ["4 seven attempts at their time", "the verdict follows from the answer"],
+	},
 ];

@@ -229,4 +229,40 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 		],
 		breaks: ["3 one end or a due time"],
 	},
+	{
+		name: "sending now what is in hand",
+		seenWith: 59,
+		edits: [
+			{
+				file: "store/bring-forward.ts",
+				find: "=> !inHand.has(",
+				put: "=> inHand !== null || inHand.has(",
+			},
+		],
+		breaks: [OWN_LEASE, "nothing unexpected"],
+	},
+	{
+		name: "sending now without a word to the lane",
+		seenWith: 4,
+		edits: [
+			{
+				file: "store/bring-forward.ts",
+				find: "await markDue(trx, [receiverId], nowMs);",
+				put: "",
+			},
+		],
+		breaks: ["4 seven attempts at their time", "nothing unexpected", "everything due ends"],
+	},
+	{
+		name: "sending now what was tried since",
+		seenWith: 6,
+		edits: [
+			{
+				file: "store/bring-forward.ts",
+				find: "=> seqOf.get(id) === seq)",
+				put: "=> seqOf.has(id) || seq < 0)",
+			},
+		],
+		breaks: ["4 seven attempts at their time"],
+	},
 ];

@@ -1,0 +1,182 @@
+// Sending callbacks again, or now, from the list and from a callback's own page: what is offered when, what comes of it and
+// where that is told, and that the list stays as its reader had it.
+
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { START_MS } from "../test-site.test-support.ts";
+import { runCallbacks } from "./callback-run.test-support.ts";
+import { issue, openShop, type Shop, URL_ENTERED } from "./integration-shop.test-support.ts";
+
+const REFUSED = { kind: "answered", status: 404 } as const;
+const DOWN = { kind: "answered", status: 503 } as const;
+const FINE = { kind: "answered", status: 204 } as const;
+
+test("all that failed is resent without a date; the button says how many, and is gone when none is left", async (t) => {
+	const shop = await openSending(t, 3, REFUSED);
+	const { browser, path } = shop;
+	assert.match(await listOf(shop), />Resend 3 failed</);
+	assert.match(await listOf(shop, "?state=failed"), />Resend 3 failed</, "where the notice leads");
+	const sent = await browser.submit(`${path}/resend-failed`, { back: "?state=failed" });
+	assert.equal(sent.location, `${path}?state=failed#deliveries`);
+	assert.match(await listOf(shop, "?state=failed"), /section-told[\s\S]*3 callbacks are on the way again/);
+	assert.equal((await runCallbacks(shop.site, shop.programme, FINE)).length, 3);
+	assert.doesNotMatch(await listOf(shop), /Resend \d+ failed/);
+	await browser.submit(`${path}/resend-failed`, {});
+	assert.match(await listOf(shop), /Nothing has failed, so nothing was sent again/);
+});
+
+test("since a time means the reader's own zone, and UTC where no script has said which", async (t) => {
+	const shop = await openSending(t, 1, REFUSED);
+	const { browser, path } = shop;
+	// It failed at 12:00 UTC, which is 13:00 in Berlin.
+	assert.equal(new Date(START_MS).toISOString(), "2026-03-01T12:00:00.000Z");
+	assert.match(await listOf(shop), /Failed since \(<span class="zone-name">UTC<\/span>\)/);
+	for (const [since, zone] of [
+		["2026-03-01T12:01", ""],
+		["2026-03-01T13:01", "Europe/Berlin"],
+		["2026-03-01T12:01", "Europe/Atlantis"],
+	] as const) {
+		await browser.submit(`${path}/resend-failed`, { since, zone });
+		assert.match(await listOf(shop), /Nothing has failed since then/, `${since} ${zone}`);
+	}
+	await browser.submit(`${path}/resend-failed`, { since: "yesterday", zone: "" });
+	assert.match(await listOf(shop), /Enter since when/);
+	await browser.submit(`${path}/resend-failed`, { since: "2026-03-01T12:30", zone: "Europe/Berlin" });
+	assert.match(await listOf(shop), /1 callback is on the way again/);
+});
+
+test("ticked callbacks are sent: ended ones again, waiting ones now; the rest is told", async (t) => {
+	const shop = await openSending(t, 2, REFUSED);
+	const { browser, path, site, programme } = shop;
+	await browser.submit(`${path}/test`, {});
+	await runCallbacks(site, programme, DOWN);
+	site.moveClock(1_000);
+	const boxes = ticks(await listOf(shop));
+	assert.equal(boxes.length, 3);
+	const press = (ticked: readonly string[]) =>
+		browser.submitForm(
+			`${path}/resend`,
+			new URLSearchParams([["back", "?state=&order="], ...ticked.map((box) => ["delivery", box])]),
+		);
+	assert.equal((await press([])).location, `${path}#deliveries`);
+	assert.match(await listOf(shop), /Nothing is selected/);
+	await press(["dlv_unknown.1.1", "nonsense", ...boxes]);
+	const told = await listOf(shop);
+	assert.match(
+		told,
+		/2 callbacks are on the way again\. 1 waiting callback is sent now\. 1 callback was left as it is/,
+	);
+	await press(boxes);
+	assert.match(await listOf(shop), /3 callbacks were left as they are/, "nobody sends it twice");
+	assert.equal((await runCallbacks(site, programme, FINE)).length, 3);
+	await browser.submit(`${path}/postback-url/remove`, {});
+	const removed = await listOf(shop);
+	assert.doesNotMatch(removed, /Resend|type="checkbox"/, "nowhere to send to");
+});
+
+test("a waiting callback is sent now from its page, once, and it says so there", async (t) => {
+	const shop = await openSending(t, 1, DOWN);
+	const { browser, site, programme, path } = shop;
+	const delivery = /\/programmes\/\w+\/deliveries\/dlv_\w+/.exec(await listOf(shop))?.[0] ?? "";
+	const page = (await browser.open(delivery)).text;
+	assert.match(page, /button-primary"[^>]*>Send now</);
+	assert.doesNotMatch(page, />Resend</);
+	await browser.submit(`${delivery}/send-now`, { seq: "1" });
+	const told = (await browser.open(delivery)).text;
+	assert.match(told, /It is sent now\. It counts as one of its seven attempts/);
+	assert.doesNotMatch(told, />Send now</, "it is due");
+	await browser.submit(`${delivery}/send-now`, { seq: "1" });
+	assert.match((await browser.open(delivery)).text, /It is due already/);
+	assert.equal((await runCallbacks(site, programme, DOWN)).length, 1);
+	site.moveClock(1_000);
+	await browser.submit(`${delivery}/send-now`, { seq: "1" });
+	assert.match((await browser.open(delivery)).text, /It was tried again meanwhile/);
+	const waiting = await listOf(shop, "?state=pending");
+	assert.match(waiting, />Send 1 waiting now</);
+	const all = await browser.submit(`${path}/send-waiting`, { back: "?state=pending" });
+	assert.equal(all.location, `${path}?state=pending#deliveries`);
+	assert.match(await listOf(shop, "?state=pending"), /1 callback is sent now/);
+	assert.equal((await runCallbacks(site, programme, FINE)).length, 1);
+	await browser.submit(`${delivery}/send-now`, { seq: "3" });
+	assert.match((await browser.open(delivery)).text, /It has ended meanwhile/);
+	await browser.submit(`${path}/send-waiting`, {});
+	assert.match(await listOf(shop), /Nothing waits for a later attempt/);
+	assert.deepEqual(await audited(shop), ["delivery.sent_now", "deliveries.sent_now"]);
+	await browser.submit(`${path}/postback-url/remove`, {});
+	assert.equal((await browser.submit(`${delivery}x/send-now`, { seq: "1" })).status, 404);
+});
+
+test("Resend stands out on what failed, and not on what was delivered", async (t) => {
+	const shop = await openSending(t, 1, REFUSED);
+	const { browser, site, programme } = shop;
+	const delivery = /\/programmes\/\w+\/deliveries\/dlv_\w+/.exec(await listOf(shop))?.[0] ?? "";
+	assert.match((await browser.open(delivery)).text, /button-primary"[^>]*>Resend</);
+	await browser.submit(`${delivery}/resend`, {});
+	await runCallbacks(site, programme, FINE);
+	assert.match((await browser.open(delivery)).text, /class="button"[^>]*>Resend</);
+});
+
+test("the list keeps its filters through every form, the way to a callback and back; nothing else is kept", async (t) => {
+	const shop = await openSending(t, 1, REFUSED);
+	const { browser, path } = shop;
+	const filtered = await listOf(shop, "?state=failed&event=conversion.recorded&seen=x");
+	const kept = "?state=failed&amp;event=conversion.recorded";
+	assert.match(filtered, new RegExp(`name="back" value="${kept.replace("?", "\\?")}"`));
+	const link = /href="([^"]*deliveries\/dlv_[^"]*)"/.exec(filtered)?.[1]?.replaceAll("&amp;", "&") ?? "";
+	const page = (await browser.open(link)).text;
+	assert.ok(page.includes(`href="${path}${kept}#deliveries"`), "back to the list");
+	const back = "?state=failed&event=conversion.recorded";
+	const resent = await browser.submit(`${link.split("?")[0]}/resend`, { back });
+	assert.equal(resent.location, link);
+	for (const [form, part, fields] of [
+		["test", "test", {}],
+		["postback-url", "callback", { postbackUrl: URL_ENTERED }],
+		["postback-url/remove", "callback", {}],
+		["test/cnv_x", "test", { move: "approve" }],
+		["resend", "deliveries", {}],
+		["resend-failed", "deliveries", {}],
+		["send-waiting", "deliveries", {}],
+	] as const) {
+		const { location } = await browser.submit(`${path}/${form}`, { ...fields, back: `${back}&x=y` });
+		assert.equal(location, `${path}${back}#${part}`, form);
+		const { text } = await browser.open(location ?? "");
+		const section =
+			new RegExp(`<section class="card" id="${part}"[\\s\\S]*?</section>`).exec(text)?.[0] ?? "";
+		assert.match(section, /section-told"><div class="message/, `${form} is answered where its form is`);
+		assert.equal(text.match(/class="message message-\w+" role="(?:status|alert)"/g)?.length, 1, form);
+	}
+	const refused = await browser.submit(`${path}/postback-url`, { postbackUrl: "http://x", back });
+	assert.match(refused.text, /<option value="failed" selected>/);
+});
+
+async function openSending(
+	t: TestContext,
+	tests: number,
+	outcome: Parameters<typeof runCallbacks>[2],
+): Promise<Shop> {
+	const shop = await openShop(t);
+	const { browser, path, site, programme } = shop;
+	await issue(browser, path);
+	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
+	for (let n = 0; n < tests; n++) await browser.submit(`${path}/test`, {});
+	await browser.open(path);
+	await runCallbacks(site, programme, outcome);
+	site.moveClock(1_000);
+	return shop;
+}
+
+/** The section, with what it says of the last form. */
+async function listOf({ browser, path }: Shop, query = ""): Promise<string> {
+	const { text } = await browser.open(`${path}${query}`);
+	return /<section class="card" id="deliveries"[\s\S]*?<\/section>/.exec(text)?.[0] ?? "";
+}
+
+function ticks(list: string): string[] {
+	return [...list.matchAll(/name="delivery" value="([^"]+)"/g)].map(([, value = ""]) => value);
+}
+
+async function audited({ site }: Shop): Promise<string[]> {
+	const rows = site.store.db.selectFrom("audit_entries").select("action").orderBy("id");
+	const actions = (await rows.execute()).map(({ action }) => action);
+	return actions.filter((action) => action.includes("sent_now"));
+}

@@ -1,0 +1,105 @@
+// People who do not wait for the next attempt: they press "Send now", once or twice at the same moment, shortly before it
+// is due anyway, or after it was tried, on a page that is out of date. Each through the real use case in some process.
+
+import { sendAllWaiting, sendNow } from "../../src/callbacks/send-now.ts";
+import type { SeededRandom } from "../support/seeded-random.ts";
+import { demand } from "./broken.ts";
+import type { ProgrammeRecord } from "./programme-record.ts";
+import type { ServiceProcess } from "./service-process.ts";
+import { answerOrNothing } from "./workload.ts";
+
+/** An attempt was asked for before its time. */
+export interface Hurry {
+	/** Of the last attempt before it, as its person saw it. */
+	seq: number;
+	/** True time: asked, and answered. */
+	fromMs: number;
+	toMs: number;
+	/** By the clock of the process that was asked. */
+	clockMs: number;
+	/** False when no answer came, or it was one of many: then it may have been brought forward. */
+	isSure: boolean;
+}
+
+export interface WaitingDelivery {
+	id: number;
+	publicId: string;
+	seq: number;
+	dueAtMs: number;
+}
+
+export interface ImpatienceSite {
+	random: SeededRandom;
+	programmes: readonly ProgrammeRecord[];
+	nowMs(): number;
+	at(atMs: number, run: () => void): void;
+	pickProcess(): ServiceProcess | undefined;
+	listWaiting(programme: ProgrammeRecord): readonly WaitingDelivery[];
+	trace(line: string): void;
+	supervise(work: Promise<void>): void;
+}
+
+export interface Impatience {
+	press(): void;
+	/** By delivery. */
+	readonly hurried: ReadonlyMap<number, readonly Hurry[]>;
+}
+
+const ALL_SHARE = 0.1;
+const TWICE_SHARE = 0.4;
+/** Longer than clocks are apart and requests take: by then somebody may have it in hand. */
+const SHORTLY_MS = 6_000;
+
+export function createImpatience(site: ImpatienceSite): Impatience {
+	const { random } = site;
+	const hurried = new Map<number, Hurry[]>();
+
+	function press(): void {
+		const programme = random.pick(site.programmes);
+		const waiting = site.listWaiting(programme);
+		if (waiting.length === 0) return;
+		if (random.chance(ALL_SHARE)) {
+			site.supervise(pressForAll(programme, waiting));
+			return;
+		}
+		const one = random.pick(waiting);
+		const together = random.chance(TWICE_SHARE) ? 2 : 1;
+		const run = (): void => {
+			for (let n = 0; n < together; n++) site.supervise(pressFor(programme, one));
+		};
+		const when = random.pick(["now", "now", "shortly before", "after"] as const);
+		const awayMs = random.between(0, SHORTLY_MS);
+		if (when === "now") run();
+		else site.at(when === "after" ? one.dueAtMs + awayMs : one.dueAtMs - awayMs, run);
+	}
+
+	async function pressFor(programme: ProgrammeRecord, { id, publicId, seq }: WaitingDelivery): Promise<void> {
+		const process = site.pickProcess();
+		if (process === undefined) return;
+		const asked = { seq, fromMs: site.nowMs(), clockMs: process.clock.nowMs() };
+		const result = await answerOrNothing(() => sendNow(process, programme.id, publicId, seq));
+		const isSure = result?.ok === true && result.value === "sent";
+		if (isSure || result === null) note(id, { ...asked, toMs: site.nowMs(), isSure });
+		site.trace(`send now ${publicId} after ${seq}: ${JSON.stringify(result)}`);
+	}
+
+	async function pressForAll(programme: ProgrammeRecord, waiting: readonly WaitingDelivery[]): Promise<void> {
+		const process = site.pickProcess();
+		if (process === undefined) return;
+		const asked = { fromMs: site.nowMs(), clockMs: process.clock.nowMs() };
+		const result = await answerOrNothing(() => sendAllWaiting(process, programme.id));
+		// What is under way at this moment may fail before its turn: it then waits, too.
+		for (const { id, seq } of waiting) {
+			for (const last of [seq, seq + 1]) note(id, { ...asked, seq: last, toMs: site.nowMs(), isSure: false });
+		}
+		const sent = result?.ok === true ? result.value : 0;
+		demand(sent <= waiting.length, "nothing unexpected", () => `${sent} of ${waiting.length} were sent now`);
+		site.trace(`send all of ${programme.id} now: ${JSON.stringify(result)}`);
+	}
+
+	function note(id: number, hurry: Hurry): void {
+		hurried.set(id, [...(hurried.get(id) ?? []), hurry]);
+	}
+
+	return { press, hurried };
+}
