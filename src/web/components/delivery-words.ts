@@ -44,7 +44,7 @@ export function resentMark(run: number): Html | null {
 }
 
 export function nextAttempt({ state, dueAtMs }: DeliveryProgress, nowMs: number): Content {
-	if (state !== "pending") return html`<span class="faint">—</span>`;
+	if (state !== "pending") return html`<span class="faint nothing">—</span>`;
 	if (dueAtMs === null || dueAtMs <= nowMs) return "now";
 	return timeTag(dueAtMs);
 }

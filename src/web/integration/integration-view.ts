@@ -80,7 +80,7 @@ export interface DeliveryList {
 }
 
 /** A screenful: the whole tab is to be three at most. */
-const PAGE_ROWS = 20;
+const PAGE_ROWS = 15;
 
 const QUERY = z.object({
 	state: z

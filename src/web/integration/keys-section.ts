@@ -104,7 +104,7 @@ function shownOnce(label: string, variable: string, value: string): Html {
 
 function keyTable({ path, hidden, keys, mayIntegrate }: KeysView): Html {
 	return dataTable({
-		caption: "API keys",
+		caption: "API keys, one per row",
 		rows: keys,
 		empty: emptyState({
 			title: "No API key yet",

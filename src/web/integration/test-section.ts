@@ -52,7 +52,7 @@ export function testResult(view: IntegrationView): Html {
 		caption: "Callbacks of this test conversion",
 		rows: test.deliveries,
 		empty: emptyState({ title: "No callback was made for it", text: adviceAfter(view) }),
-		stacks: true,
+		stacks: "tight",
 		columns: [
 			{
 				title: "Event",
