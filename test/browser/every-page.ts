@@ -5,16 +5,8 @@ import { deepEqual, equal } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
 import { becomeFirstStaff, createProgramme } from "./first-steps.ts";
-import {
-	type Case,
-	LONG_ORDER,
-	MARKUP_ORDER,
-	NAME,
-	NOBODYS,
-	ownersPages,
-	staffPages,
-	viewersPages,
-} from "./page-cases.ts";
+import { LONG_ORDER, MARKUP_ORDER, NAME } from "./hard-names.ts";
+import { type Case, NOBODYS, ownersPages, staffPages, viewersPages } from "./page-cases.ts";
 import { findExcess, findFlaws, findInline } from "./page-checks.ts";
 import { fillSampleNetwork, type SampleNetwork } from "./sample-network.ts";
 import { openSetup, type Setup } from "./setup.ts";

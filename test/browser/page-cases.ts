@@ -3,16 +3,8 @@
 import type { Page } from "playwright-core";
 import { openConversion, rejectOne, rejectTwo, tickTwo, uploadDecisions } from "./deciding-acts.ts";
 import { PASSWORD } from "./first-steps.ts";
+import { LONG_ORDER, MARKUP_ORDER, NAME } from "./hard-names.ts";
 import type { SampleNetwork } from "./sample-network.ts";
-
-/** As long as a name may be, in one word that nothing can break, and markup. */
-export const NAME =
-	"<script>alert(1)</script> & Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamten-GmbH".slice(
-		0,
-		100,
-	);
-export const LONG_ORDER = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b";
-export const MARKUP_ORDER = '"><img src=x onerror=alert(1)>';
 
 export interface Case {
 	what: string;
