@@ -37,8 +37,11 @@ function orderLink(conversion: Conversion, programmePublicId: string, listQuery:
 
 /** `listQuery`: the filters of the list that it stands in, for the way back. */
 export function orderCell(conversion: Conversion, programmePublicId: string, listQuery = ""): Html {
-	return html`${orderLink(conversion, programmePublicId, listQuery)}<span class="secondary">${titleCase(conversion.event_type)} · ${SOURCE_WORDS[conversion.source]}${isUnconfirmed(conversion) ? ", unconfirmed" : null}${
-		conversion.test === 1 ? html` · <span class="test-mark">Test</span>` : null
+	const { event_type: eventType, source, test } = conversion;
+	// A test that was sent from Integration came from nowhere else: one word says both.
+	const from = source === "test" ? null : ` · ${SOURCE_WORDS[source]}`;
+	return html`${orderLink(conversion, programmePublicId, listQuery)}<span class="secondary">${titleCase(eventType)}${from}${isUnconfirmed(conversion) ? ", unconfirmed" : null}${
+		test === 1 ? html` · <span class="test-mark">Test</span>` : null
 	}</span>`;
 }
 
