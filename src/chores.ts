@@ -1,9 +1,10 @@
 // The work nobody asks for: the approval window, expiry of parked conversions, what a removed URL leaves pending, jobs of
-// many decisions, mail, retention. Each chore runs by itself, never twice at once, and its failure is logged, written into
-// the book and tried again.
+// many decisions, early notices, mail, retention. Each chore runs by itself, never twice at once, and its failure is
+// logged, written into the book and tried again.
 
 import { type TellDeps, tellChanges } from "./accounts/tell-changes.ts";
 import { type MailOwnersDeps, mailOwners } from "./callbacks/mail-owners.ts";
+import { tellEarly } from "./callbacks/tell-early.ts";
 import { type ArchiveDeps, archiveOld } from "./chores/archive-old.ts";
 import type { BacklogLook, ChoreBook } from "./chores/book.ts";
 import { workOffJobs } from "./conversions/bulk-work.ts";
@@ -12,6 +13,7 @@ import { approveDue, expireParked } from "./conversions/end-windows.ts";
 import { createOrderIndexing } from "./conversions/searchable-orders.ts";
 import { CHORES, type ChoreName } from "./domain/chore.ts";
 import type { Status } from "./domain/conversion.ts";
+import { SERIOUS_AFTER_MS } from "./domain/notice.ts";
 import { DAY_MS } from "./domain/time.ts";
 import type { Clock, Log, Mailer } from "./ports.ts";
 import {
@@ -20,6 +22,7 @@ import {
 	findOldestUnmailed,
 	findOldestUntold,
 	findOldestWaitingJob,
+	findOldestWatched,
 } from "./store/backlogs.ts";
 import { pruneJobs } from "./store/bulk-jobs.ts";
 import { pruneCallbackHours } from "./store/callback-hours.ts";
@@ -78,6 +81,7 @@ const MAILS_KEPT_MS = 7 * DAY_MS;
 export function startChores(deps: ChoresDeps): Chores {
 	const { store, clock } = deps;
 	const endedSince = (status: Status) => () => findOldestEndedWindow(store, status, clock.nowMs());
+	const mail = startMailing(deps);
 	const chores = [
 		startChore(deps, "approvals", (isStopping) => approveDue(deps, isStopping), endedSince("RECORDED")),
 		startChore(deps, "expiries", (isStopping) => expireParked(deps, isStopping), endedSince("PARKED")),
@@ -88,6 +92,14 @@ export function startChores(deps: ChoresDeps): Chores {
 			() => findOldestCancellation(store.db, clock.nowMs()),
 		),
 		startChore(deps, "order_search", createOrderIndexing(deps)),
+		startChore(
+			deps,
+			"early_notices",
+			async (isStopping) => {
+				if ((await tellEarly(deps, isStopping)) > 0) mail?.runSoon();
+			},
+			() => findOldestWatched(store.db, SERIOUS_AFTER_MS, clock.nowMs()),
+		),
 		startChore(deps, "nonces", () => pruneNonces(store, clock.nowMs())),
 		startChore(deps, "limits", () => pruneUses(store.db, clock.nowMs())),
 		startChore(deps, "sessions", () => pruneSignIn(store.db, clock.nowMs())),
@@ -100,7 +112,6 @@ export function startChores(deps: ChoresDeps): Chores {
 		),
 	];
 	const archive = startArchiving(deps);
-	const mail = startMailing(deps);
 	return {
 		mailNow: () => mail?.runSoon(),
 		stop: async () => {

@@ -1,22 +1,29 @@
-import { deepEqual, equal, rejects } from "node:assert/strict";
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import type { KyselyPlugin } from "kysely";
 import { START_MS } from "../../test/support/clock.ts";
 import { addProgramme, delivered, dueDelivery, failed, retried } from "../../test/support/rows.ts";
 import { openStore } from "../../test/support/test-database.ts";
 import { MAIL_INTERVAL_MS } from "../domain/notice.ts";
+import { MINUTE_MS } from "../domain/time.ts";
 import { createRandom } from "../outside/random.ts";
-import { changeLastMailed } from "../store/notices.ts";
+import { changeLastMailed } from "../store/notice-mails.ts";
 import type { Settlement } from "../store/queue.ts";
 import type { Store } from "../store/store.ts";
-import { noteFailures, type Told } from "./failure-notices.ts";
+import { type Noted, noteFailures } from "./failure-notices.ts";
 
 interface Setup {
 	store: Store;
 	programmeId: number;
 	/** In a transaction of its own. */
-	note(settlements: readonly Settlement[], failing?: readonly number[], nowMs?: number): Promise<Told>;
-	/** Kind, failures, and when each was opened, ended and is to be mailed, as milliseconds after the start. */
+	note(settlements: readonly Settlement[], failing?: readonly number[], nowMs?: number): Promise<Noted>;
+	/**
+	 * Kind, failed attempts, final failures, and when each was opened, told, ended and is to be mailed, as milliseconds
+	 * after the start.
+	 */
 	notices(): Promise<unknown[][]>;
+	/** How many statements the last `note` made. */
+	statements(): number;
 }
 
 async function setUp(t: TestContext): Promise<Setup> {
@@ -25,87 +32,206 @@ async function setUp(t: TestContext): Promise<Setup> {
 	await store.migrate(START_MS);
 	const { id: programmeId } = await addProgramme(store);
 	const sinceStart = (atMs: number | null) => (atMs === null ? null : atMs - START_MS);
+	let statements = 0;
+	const counter: KyselyPlugin = {
+		transformQuery({ node }) {
+			statements++;
+			return node;
+		},
+		transformResult: async ({ result }) => result,
+	};
 	return {
 		store,
 		programmeId,
 		note: (settlements, failing = [], nowMs = START_MS) =>
-			store.transact((trx) => noteFailures(trx, createRandom(), settlements, new Set(failing), nowMs)),
+			store.transact((trx) => {
+				statements = 0;
+				return noteFailures(trx.withPlugin(counter), createRandom(), settlements, new Set(failing), nowMs);
+			}),
 		async notices() {
 			const rows = await store.db.selectFrom("notices").selectAll().orderBy("id").execute();
 			return rows.map((row) => [
 				row.kind,
+				row.failed_attempts,
 				row.failures,
 				sinceStart(row.opened_at_ms),
+				sinceStart(row.told_at_ms),
 				sinceStart(row.ended_at_ms),
 				sinceStart(row.mail_due_at_ms),
 			]);
 		},
+		statements: () => statements,
 	};
 }
 
-const inHand = (programmeId: number) => dueDelivery({ programmeId });
+const inHand = (receiverId: number) => dueDelivery({ receiverId });
 
-test("the first final failure opens a notice to be mailed at once, with its cause", async (t) => {
+function retries(receiverId: number, count: number, endedAtMs = START_MS): Settlement[] {
+	return Array.from({ length: count }, () => ({
+		...retried(inHand(receiverId), endedAtMs + MINUTE_MS),
+		endedAtMs,
+	}));
+}
+
+test("the first failed attempt opens a notice that is only watched, with its cause", async (t) => {
 	const { store, programmeId, note, notices } = await setUp(t);
 	const delivery = inHand(programmeId);
-	deepEqual(await note([failed(delivery)]), { failing: [programmeId], recovered: [] });
-	deepEqual(await notices(), [["callbacks_failing", 1, 0, null, 0]]);
+	const lost = { ...retried(delivery, START_MS + MINUTE_MS), endedAtMs: START_MS - 30 };
+	deepEqual(await note([lost]), { failing: [programmeId], recovered: [], hasNews: false });
+	deepEqual(await notices(), [["callbacks_failing", 1, 0, -30, null, null, null]]);
+	const row = await store.db.selectFrom("notices").selectAll().executeTakeFirstOrThrow();
+	deepEqual(
+		[row.last_failed_at_ms, row.last_delivery_id, row.last_result, row.last_verdict, row.last_http_status],
+		[START_MS - 30, delivery.id, "answered", "retry", 503],
+	);
+});
+
+test("a success ends what is only watched, and nobody hears of it", async (t) => {
+	const { programmeId, note, notices } = await setUp(t);
+	await note(retries(programmeId, 4));
+	deepEqual(await note([delivered(inHand(programmeId))], [programmeId], START_MS + 900), {
+		failing: [],
+		recovered: [programmeId],
+		hasNews: false,
+	});
+	deepEqual(await notices(), []);
+});
+
+test("the fifth failed attempt in a row is told at once, and those that follow plan no second mail", async (t) => {
+	const { programmeId, note, notices } = await setUp(t);
+	await note(retries(programmeId, 2));
+	await note(retries(programmeId, 2), [programmeId], START_MS + 10);
+	deepEqual(await notices(), [["callbacks_failing", 4, 0, 0, null, null, null]]);
+	equal((await note(retries(programmeId, 1), [programmeId], START_MS + 20)).hasNews, true);
+	deepEqual(await notices(), [["callbacks_failing", 5, 0, 0, 20, null, 20]]);
+	equal((await note(retries(programmeId, 9), [programmeId], START_MS + 30)).hasNews, false);
+	deepEqual(await notices(), [["callbacks_failing", 14, 0, 0, 20, null, 20]]);
+});
+
+test("ten minutes after the first, the next failed attempt is told", async (t) => {
+	const { programmeId, note, notices } = await setUp(t);
+	await note(retries(programmeId, 1));
+	const later = 10 * MINUTE_MS;
+	await note(retries(programmeId, 1, START_MS + later - 1), [programmeId], START_MS + later - 1);
+	deepEqual(await notices(), [["callbacks_failing", 2, 0, 0, null, null, null]]);
+	await note(retries(programmeId, 1, START_MS + later), [programmeId], START_MS + later);
+	deepEqual(await notices(), [["callbacks_failing", 3, 0, 0, later, null, later]]);
+});
+
+test("only failures in a row count: a success between them starts anew, also within one pass", async (t) => {
+	const { programmeId, note, notices } = await setUp(t);
+	const [fails, works] = [() => retries(programmeId, 4), () => [delivered(inHand(programmeId))]];
+	await note([...fails(), ...works(), ...fails()]);
+	deepEqual(await notices(), [["callbacks_failing", 4, 0, 0, null, null, null]]);
+	await note([...works(), ...fails()], [programmeId], START_MS + 5);
+	deepEqual(await notices(), [["callbacks_failing", 4, 0, 0, null, null, null]]);
+	deepEqual(await note([...fails(), ...works()], [programmeId]), {
+		failing: [],
+		recovered: [programmeId],
+		hasNews: false,
+	});
+	deepEqual(await notices(), []);
+});
+
+test("a final failure is told at once, however few attempts it took", async (t) => {
+	const { store, programmeId, note, notices } = await setUp(t);
+	const delivery = inHand(programmeId);
+	deepEqual(await note([failed(delivery)]), { failing: [programmeId], recovered: [], hasNews: true });
+	deepEqual(await notices(), [["callbacks_failing", 1, 1, 50, 0, null, 0]]);
 	const row = await store.db.selectFrom("notices").selectAll().executeTakeFirstOrThrow();
 	deepEqual([row.last_delivery_id, row.last_verdict, row.last_http_status], [delivery.id, "refused", 404]);
 });
 
-test("failures that follow add to the open notice and plan no second mail", async (t) => {
+test("final failures that follow add to the open notice and plan no second mail", async (t) => {
 	const { programmeId, note, notices } = await setUp(t);
 	await note([failed(inHand(programmeId)), failed(inHand(programmeId))]);
 	await note([failed(inHand(programmeId))], [programmeId], START_MS + 500);
-	deepEqual(await notices(), [["callbacks_failing", 3, 0, null, 0]]);
+	deepEqual(await notices(), [["callbacks_failing", 3, 3, 50, 0, null, 0]]);
 });
 
 test("a programme that was mailed lately is mailed again when fifteen minutes are over", async (t) => {
 	const { store, programmeId, note, notices } = await setUp(t);
 	await changeLastMailed(store.db, programmeId, null, START_MS - 60_000);
 	await note([failed(inHand(programmeId))]);
-	deepEqual(await notices(), [["callbacks_failing", 1, 0, null, MAIL_INTERVAL_MS - 60_000]]);
+	deepEqual(await notices(), [["callbacks_failing", 1, 1, 50, 0, null, MAIL_INTERVAL_MS - 60_000]]);
 });
 
-test("a success of a failing programme ends its notice and tells that callbacks work again", async (t) => {
+test("a shop that flaps is not told again and again: five in a row wait while a mail is young", async (t) => {
+	const { store, programmeId, note, notices } = await setUp(t);
+	await changeLastMailed(store.db, programmeId, null, START_MS - MINUTE_MS);
+	equal((await note(retries(programmeId, 50))).hasNews, false);
+	deepEqual(await notices(), [["callbacks_failing", 50, 0, 0, null, null, null]]);
+	equal(
+		(await note([failed(inHand(programmeId))], [programmeId])).hasNews,
+		true,
+		"but a final failure is told",
+	);
+});
+
+test("a success of a shop that was told of ends its notice and tells that callbacks work again", async (t) => {
 	const { programmeId, note, notices } = await setUp(t);
 	await note([failed(inHand(programmeId))]);
 	deepEqual(await note([delivered(inHand(programmeId))], [programmeId], START_MS + 900), {
 		failing: [],
 		recovered: [programmeId],
+		hasNews: true,
 	});
-	deepEqual(await notices(), [
-		["callbacks_failing", 1, 0, 900, 0],
-		["callbacks_working_again", 0, 900, null, 900],
-	]);
+	const told = [
+		["callbacks_failing", 1, 1, 50, 0, 900, 0],
+		["callbacks_working_again", 0, 0, 900, 900, null, 900],
+	];
+	deepEqual(await notices(), told);
 	await note([delivered(inHand(programmeId))], [programmeId], START_MS + 950);
-	equal((await notices()).length, 2, "told once, also when the engine has not heard of it yet");
+	deepEqual(await notices(), told, "told once, also when the engine has not heard of it yet");
 });
 
-test("a programme that failed and succeeded within one batch is failing", async (t) => {
+test("a shop that finally failed and succeeded within one pass is failing", async (t) => {
 	const { programmeId, note, notices } = await setUp(t);
 	await note([delivered(inHand(programmeId)), failed(inHand(programmeId)), delivered(inHand(programmeId))]);
-	deepEqual(await notices(), [["callbacks_failing", 1, 0, null, 0]]);
+	deepEqual(await notices(), [["callbacks_failing", 1, 1, 50, 0, null, 0]]);
+	await note([delivered(inHand(programmeId)), failed(inHand(programmeId))], [programmeId]);
+	deepEqual(
+		await notices(),
+		[["callbacks_failing", 2, 2, 50, 0, null, 0]],
+		"and has one notice, not two a pass",
+	);
 });
 
-test("programmes in one batch do not mix", async (t) => {
+test("programmes in one pass do not mix", async (t) => {
 	const { store, programmeId, note, notices } = await setUp(t);
 	const other = await addProgramme(store);
-	await note([failed(inHand(programmeId)), delivered(inHand(other.id))], [other.id]);
-	deepEqual(await notices(), [["callbacks_failing", 1, 0, null, 0]]);
+	await note([failed(inHand(programmeId)), ...retries(other.id, 3), delivered(inHand(other.id))], [other.id]);
+	deepEqual(await notices(), [["callbacks_failing", 1, 1, 50, 0, null, 0]]);
 });
 
-test("retries, releases, cancellations and the successes of a healthy shop are no news", async (t) => {
-	const { programmeId, note, notices } = await setUp(t);
-	const told = await note([
-		retried(inHand(programmeId), START_MS + 60_000),
+test("releases, cancellations and the successes of a healthy shop are no news, and cost no statement", async (t) => {
+	const { programmeId, note, notices, statements } = await setUp(t);
+	const noted = await note([
 		{ kind: "released", delivery: inHand(programmeId), dueAtMs: START_MS },
 		{ kind: "cancelled", delivery: inHand(programmeId), endedAtMs: START_MS },
 		delivered(inHand(programmeId)),
 	]);
-	deepEqual(told, { failing: [], recovered: [] });
+	deepEqual(noted, { failing: [], recovered: [], hasNews: false });
 	deepEqual(await notices(), []);
+	equal(statements(), 0);
+});
+
+test("a pass takes as many statements for six hundred failing shops as for two", async (t) => {
+	const { store, note, statements } = await setUp(t);
+	const ids: number[] = [];
+	for (let added = 0; added < 600; added++) ids.push((await addProgramme(store)).id);
+	const cost = async (receiverIds: readonly number[], results: (id: number) => Settlement[]) => {
+		await note(receiverIds.flatMap(results), ids);
+		return statements();
+	};
+	const few = ids.slice(0, 2);
+	equal(await cost(few, (id) => retries(id, 1)), 1);
+	ok((await cost(ids, (id) => retries(id, 1))) <= 2, "in two parts");
+	const [toFew, toAll] = [await cost(few, (id) => retries(id, 9)), await cost(ids, (id) => retries(id, 9))];
+	ok(toFew <= 3 && toAll <= 4, `${toFew} and ${toAll}`);
+	const works = (id: number) => [delivered(inHand(id))];
+	const [endFew, endAll] = [await cost(few, works), await cost(ids, works)];
+	ok(endFew <= 4 && endAll <= 4, `${endFew} and ${endAll}`);
 });
 
 test("a notice is written with its result or not at all", async (t) => {

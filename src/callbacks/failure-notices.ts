@@ -1,98 +1,177 @@
-// Notices of failing callbacks: in the transaction that stores results, final failures are added to the programme's
-// open notice and a success ends it. A notice that is not written with its result could be lost.
+// Notices of failing callbacks, in the transaction that stores the results they come from: a notice that is not written
+// with its result could be lost. Results count in the order in which they came in. A pass without a failure, and
+// without a success of a receiver that is known to be failing, costs nothing here.
 
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
-import { mailDueAtMs } from "../domain/notice.ts";
+import { isSerious, isToBeTold, mailDueAtMs } from "../domain/notice.ts";
 import type { Random } from "../ports.ts";
+import { lastMailedAtMs } from "../store/notice-mails.ts";
 import {
 	addFailures,
-	endOpenNotice,
-	type FailureCount,
-	insertNotice,
-	lastMailedAtMs,
+	addRecoveries,
+	endTroubles,
+	type FailedAttempts,
+	tellTroubles,
 } from "../store/notices.ts";
 import type { Settlement } from "../store/queue.ts";
 import type { Db } from "../store/store.ts";
 
-/** Programmes that a notice was written for: their owners may have to be mailed. */
-export interface Told {
+export interface Noted {
+	/** Receivers with an open notice from now on, and those without one. */
 	failing: readonly number[];
 	recovered: readonly number[];
+	/** Something was told: there may be a mail to send. */
+	hasNews: boolean;
 }
 
-/** `failing` are the programmes known to have an open notice. */
+interface NotingDeps {
+	trx: Db;
+	random: Random;
+	nowMs: number;
+}
+
+/** `failing` are the receivers known to have an open notice, watched or told. */
 export async function noteFailures(
 	trx: Db,
 	random: Random,
 	settlements: readonly Settlement[],
 	failing: ReadonlySet<number>,
 	nowMs: number,
-): Promise<Told> {
-	const failures = countFailures(settlements);
-	const recovered = recoveredProgrammes(settlements, failures, failing);
-	const told: Told = { failing: [...failures.keys()], recovered };
-	// In one order for everybody: two engines that meet the same programmes must not wait for each other.
-	const programmeIds = [...told.failing, ...recovered].sort((a, b) => a - b);
-	if (programmeIds.length === 0) return told;
-	const mailed = await lastMailedAtMs(trx, programmeIds);
-	const fresh = (programmeId: number) => ({
-		publicId: makeId("ntc", nowMs, random.bytes(ID_RANDOM_BYTES)),
-		mailDueAtMs: mailDueAtMs(nowMs, mailed.get(programmeId) ?? null),
-	});
-	for (const programmeId of programmeIds) {
-		const failure = failures.get(programmeId);
-		if (failure !== undefined) await addFailures(trx, failure, fresh(programmeId), nowMs);
-		else await openWorkingAgain(trx, programmeId, fresh(programmeId), nowMs);
-	}
-	return told;
+): Promise<Noted> {
+	const { recovered, failed } = sumUp(settlements, failing);
+	const deps = { trx, random, nowMs };
+	// In this order: one that worked in between and fails again has a new trouble.
+	const hasRecovered = await noteRecovered(deps, recovered);
+	const hasFailed = await noteFailed(deps, failed);
+	const stillFailing = new Set(failed.map(({ receiverId }) => receiverId));
+	return {
+		failing: [...stillFailing],
+		recovered: recovered.filter((id) => !stillFailing.has(id)),
+		hasNews: hasRecovered || hasFailed,
+	};
 }
 
-async function openWorkingAgain(
-	trx: Db,
-	programmeId: number,
-	fresh: { publicId: string; mailDueAtMs: number },
-	nowMs: number,
-): Promise<void> {
-	if (!(await endOpenNotice(trx, programmeId, nowMs))) return;
-	await insertNotice(trx, {
-		public_id: fresh.publicId,
-		receiver_id: programmeId,
-		kind: "callbacks_working_again",
-		opened_at_ms: nowMs,
-		updated_at_ms: nowMs,
-		failures: 0,
-		mailed_failures: 0,
-		mail_due_at_ms: fresh.mailDueAtMs,
-	});
+type FailedAttempt =
+	| Extract<Settlement, { kind: "retry" }>
+	| (Extract<Settlement, { kind: "finished" }> & { state: "failed" });
+
+export function isFailedAttempt(settlement: Settlement): settlement is FailedAttempt {
+	return settlement.kind === "retry" || (settlement.kind === "finished" && settlement.state === "failed");
 }
 
-function countFailures(settlements: readonly Settlement[]): Map<number, FailureCount> {
-	const counts = new Map<number, FailureCount>();
-	for (const settlement of settlements) {
-		if (settlement.kind !== "finished" || settlement.state !== "failed") continue;
-		const { id, programmeId } = settlement.delivery;
-		counts.set(programmeId, {
-			programmeId,
-			failures: (counts.get(programmeId)?.failures ?? 0) + 1,
-			lastDeliveryId: id,
-			lastVerdict: settlement.verdict,
-			lastHttpStatus: settlement.attempt.httpStatus,
-		});
-	}
-	return counts;
+interface Sums {
+	/** Receivers whose open notice ends. */
+	recovered: number[];
+	/** What failed in a row, up to the newest result. */
+	failed: FailedAttempts[];
 }
 
-/** A programme that failed and succeeded within one batch is failing: better told once too often. */
-function recoveredProgrammes(
-	settlements: readonly Settlement[],
-	failures: ReadonlyMap<number, FailureCount>,
-	failing: ReadonlySet<number>,
-): number[] {
+/**
+ * A receiver of which a delivery finally failed is failing, also when another was delivered in the same pass: better
+ * told once too often, and a busy shop that refuses some does not get two notices for every pass.
+ */
+function sumUp(settlements: readonly Settlement[], failing: ReadonlySet<number>): Sums {
+	const failed = new Map<number, FailedAttempts>();
 	const recovered = new Set<number>();
 	for (const settlement of settlements) {
-		if (settlement.kind !== "finished" || settlement.state !== "delivered") continue;
-		const { programmeId } = settlement.delivery;
-		if (!failures.has(programmeId) && failing.has(programmeId)) recovered.add(programmeId);
+		const { receiverId } = settlement.delivery;
+		const before = failed.get(receiverId);
+		if (isFailedAttempt(settlement)) {
+			failed.set(receiverId, addUp(before, failureOf(settlement)));
+			if (settlement.kind === "finished") recovered.delete(receiverId);
+		} else if (settlement.kind === "finished" && (before === undefined || before.failures === 0)) {
+			failed.delete(receiverId);
+			if (failing.has(receiverId)) recovered.add(receiverId);
+		}
 	}
-	return [...recovered];
+	// In one order for everybody: two processes that meet the same receivers must not wait for each other.
+	return {
+		recovered: [...recovered].sort((a, b) => a - b),
+		failed: [...failed.values()].sort((a, b) => a.receiverId - b.receiverId),
+	};
+}
+
+function failureOf({ delivery, kind, verdict, attempt, endedAtMs }: FailedAttempt): FailedAttempts {
+	return {
+		receiverId: delivery.receiverId,
+		attempts: 1,
+		failures: kind === "finished" ? 1 : 0,
+		firstAtMs: endedAtMs,
+		lastAtMs: endedAtMs,
+		lastDeliveryId: delivery.id,
+		lastResult: attempt.result,
+		lastVerdict: verdict,
+		lastHttpStatus: attempt.httpStatus,
+		lastDetail: attempt.detail,
+	};
+}
+
+function addUp(earlier: FailedAttempts | undefined, later: FailedAttempts): FailedAttempts {
+	if (earlier === undefined) return later;
+	return {
+		...later,
+		attempts: earlier.attempts + later.attempts,
+		failures: earlier.failures + later.failures,
+		firstAtMs: earlier.firstAtMs,
+	};
+}
+
+/** True when something was told. */
+async function noteFailed(deps: NotingDeps, failed: readonly FailedAttempts[]): Promise<boolean> {
+	if (failed.length === 0) return false;
+	const { trx, nowMs } = deps;
+	const troubles = await addFailures(
+		trx,
+		failed.map((attempts) => ({ ...attempts, publicId: newPublicId(deps) })),
+	);
+	const haveFinally = new Set(failed.filter(({ failures }) => failures > 0).map((row) => row.receiverId));
+	const serious = troubles.filter(
+		(trouble) =>
+			haveFinally.has(trouble.receiverId) || (trouble.toldAtMs === null && isSerious(trouble, nowMs)),
+	);
+	if (serious.length === 0) return false;
+	const mailed = await readMailed(deps, serious);
+	const news = serious.filter(
+		(trouble) =>
+			haveFinally.has(trouble.receiverId) || isToBeTold(trouble, mailed(trouble.receiverId), nowMs),
+	);
+	if (news.length === 0) return false;
+	const told = news.map(({ id, receiverId }) => ({
+		id,
+		mailDueAtMs: mailDueAtMs(nowMs, mailed(receiverId)),
+	}));
+	await tellTroubles(trx, told, nowMs);
+	return true;
+}
+
+/** True when something was told. */
+async function noteRecovered(deps: NotingDeps, receiverIds: readonly number[]): Promise<boolean> {
+	if (receiverIds.length === 0) return false;
+	const { trx, nowMs } = deps;
+	const told = await endTroubles(trx, receiverIds, "success", nowMs);
+	if (told.length === 0) return false;
+	const mailed = await readMailed(deps, told);
+	const recoveries = told.map(({ receiverId }) => ({
+		receiverId,
+		publicId: newPublicId(deps),
+		mailDueAtMs: mailDueAtMs(nowMs, mailed(receiverId)),
+	}));
+	await addRecoveries(trx, recoveries, nowMs);
+	return true;
+}
+
+/** When the programme's people were last mailed. */
+async function readMailed(
+	{ trx }: NotingDeps,
+	of: readonly { receiverId: number }[],
+): Promise<(receiverId: number) => number | null> {
+	const mailed = await lastMailedAtMs(
+		trx,
+		of.map(({ receiverId }) => receiverId),
+	);
+	return (receiverId) => mailed.get(receiverId) ?? null;
+}
+
+function newPublicId({ random, nowMs }: NotingDeps): string {
+	return makeId("ntc", nowMs, random.bytes(ID_RANDOM_BYTES));
 }

@@ -1,11 +1,15 @@
-// How a programme's callbacks are doing: the last 24 hours, the answers' speed, what waits, the last 14 days.
+// How a programme's callbacks are doing: now, the last 24 hours, the answers' speed, what waits, the last 14 days.
 
 import { DAY_MS, utcDay } from "../domain/time.ts";
 import { listCallbackHours } from "../store/callback-hours.ts";
 import { findOldestPending, newestAnswerTimes, type Pending } from "../store/delivery-health.ts";
+import type { Programme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
+import { type PresentTrouble, readTrouble } from "./trouble.ts";
 
 export interface CallbackHealth {
+	/** Null while the newest attempts succeed, or none was made. */
+	trouble: PresentTrouble | null;
 	/** Attempts of the last 24 hours, to the hour. */
 	delivered: number;
 	failed: number;
@@ -21,13 +25,15 @@ const PERCENTILE = 0.95;
 
 export async function readCallbackHealth(
 	db: Db,
-	programmeId: number,
+	programme: Pick<Programme, "id" | "endpoint_id">,
 	nowMs: number,
 ): Promise<CallbackHealth> {
+	const { id: programmeId } = programme;
 	const today = Math.floor(nowMs / DAY_MS);
 	const hours = await listCallbackHours(db, programmeId, (today - CHART_DAYS + 1) * DAY_MS);
 	const recent = hours.filter(({ hourMs }) => hourMs > nowMs - DAY_MS);
 	return {
+		trouble: await readTrouble(db, programme, nowMs),
 		delivered: sum(recent.map(({ delivered }) => delivered)),
 		failed: sum(recent.map(({ failed }) => failed)),
 		p95Ms: percentile(await newestAnswerTimes(db, programmeId, nowMs - DAY_MS)),

@@ -1,17 +1,18 @@
-// Tells a programme's owners by mail what the notices on the page say: at once for the first failure, then
-// one digest in fifteen minutes. A notice is marked as mailed only after the server took the mail.
+// Tells a programme's owners by mail what the notices on the page say: at once for the first, then one
+// digest in fifteen minutes. A notice is marked as mailed only after the server took the mail.
 
 import { MAIL_INTERVAL_MS, mailDueAtMs } from "../domain/notice.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import type { Clock, Log, Mailer } from "../ports.ts";
+import { countUndelivered } from "../store/delivery-health.ts";
+import type { ShownNotice } from "../store/notice-list.ts";
 import {
 	changeLastMailed,
 	claimMail,
 	findNoticesToMail,
 	markMailed,
-	type Notice,
 	postponeMails,
-} from "../store/notices.ts";
+} from "../store/notice-mails.ts";
 import { emailsOf, readersOf } from "../store/programme-people.ts";
 import { findProgrammesById } from "../store/programmes.ts";
 import type { Store } from "../store/store.ts";
@@ -40,16 +41,13 @@ export async function mailOwners(deps: MailOwnersDeps, isStopping: () => boolean
 	}
 }
 
-async function mailOne(deps: MailOwnersDeps, found: readonly Notice[]): Promise<void> {
+async function mailOne(deps: MailOwnersDeps, found: readonly ShownNotice[]): Promise<void> {
 	const { store, clock, log, mailer } = deps;
 	const programmeId = found[0]?.receiver_id;
 	if (programmeId === undefined) return;
 	const programme = (await findProgrammesById(store.db, [programmeId])).get(programmeId);
-	const to = await readersOf(
-		store.db,
-		programmeId,
-		found.map(({ kind }) => kind),
-	);
+	const kinds = new Set(found.map(({ kind }) => kind));
+	const to = await readersOf(store.db, programmeId, [...kinds]);
 	const nowMs = clock.nowMs();
 	// The page tells those who want no mail.
 	if (to.length === 0 && (await emailsOf(store.db, programmeId, ["owner", "developer"])).length > 0) {
@@ -68,11 +66,17 @@ async function mailOne(deps: MailOwnersDeps, found: readonly Notice[]): Promise<
 	}
 	// Written before the mail goes out: one that is planned meanwhile, here or elsewhere, waits its fifteen minutes.
 	if (!(await changeLastMailed(store.db, programmeId, lastMailedAtMs, nowMs))) return;
-	const notices: Notice[] = [];
+	const notices: ShownNotice[] = [];
 	for (const notice of found) {
 		if (await claimMail(store.db, notice, nowMs + MAIL_CLAIM_MS)) notices.push(notice);
 	}
-	const mail = { to, ...composeNoticeMail(programme, notices, deps) };
+	if (notices.length === 0) {
+		// Another process has them, or they were told meanwhile.
+		await changeLastMailed(store.db, programmeId, nowMs, lastMailedAtMs);
+		return;
+	}
+	const undelivered = await countUndelivered(store.db, programmeId);
+	const mail = { to, ...composeNoticeMail({ programme, notices, undelivered, nowMs }, deps) };
 	const failure = await mailer.send(mail).catch((err: unknown) => ({ err }));
 	if (failure !== null) {
 		log.warn({ ...failure, programmeId }, "a notice could not be mailed; trying again in a minute");
@@ -84,7 +88,7 @@ async function mailOne(deps: MailOwnersDeps, found: readonly Notice[]): Promise<
 
 async function markAll(
 	{ transact }: Pick<Store, "transact">,
-	notices: readonly Notice[],
+	notices: readonly ShownNotice[],
 	to: readonly string[],
 	nowMs: number,
 ): Promise<void> {

@@ -17,7 +17,7 @@ import type {
 	Settlement,
 } from "../store/queue.ts";
 import type { Db, Store } from "../store/store.ts";
-import { noteFailures } from "./failure-notices.ts";
+import { isFailedAttempt, noteFailures } from "./failure-notices.ts";
 import type { Choice, LaneRequest } from "./held-lanes.ts";
 
 export interface PassInput {
@@ -62,7 +62,7 @@ export interface PassOutput {
 	shut: readonly number[];
 	/** Lanes that are not this engine's any more. */
 	gone: readonly number[];
-	/** A notice was written that may have to be mailed. */
+	/** A notice was told that may have to be mailed. */
 	hasNotice: boolean;
 }
 
@@ -74,10 +74,16 @@ const MAX_REMEMBERED_RECEIVERS = 10_000;
 
 export function createPass(store: Store, random: Random): RunPass {
 	const answered = new Set<number>();
-	/** Receivers with an open notice of failing callbacks, as far as is known here: a success ends it. */
+	/** Receivers with an open notice, watched or told, as far as is known here: a success ends it. */
 	const failing = new Set<number>();
 	return async (input) => {
 		const { nowMs } = input;
+		// The pass before it may have been stored without a word: with it, a notice that is not known of here.
+		if (input.isInDoubt) {
+			for (const settlement of input.settlements) {
+				if (isFailedAttempt(settlement)) failing.add(settlement.delivery.receiverId);
+			}
+		}
 		const passed = await store.transact(async (trx) => {
 			const begun = await store.queue.beginPass(trx, input.engineId, input.renewal);
 			if (begun === null) return null;
@@ -90,30 +96,29 @@ export function createPass(store: Store, random: Random): RunPass {
 				deliveredTo(settled).filter((id) => !answered.has(id)),
 				nowMs,
 			);
-			const told = await noteFailures(trx, random, settled, failing, nowMs);
+			const noted = await noteFailures(trx, random, settled, failing, nowMs);
 			const lanes = await moveLanes(store, trx, input, begun);
 			const handedOut = await handOut(store, trx, input, { ...lanes, lanesBefore });
 			// Last: engines whose results meet in one hour then wait for each other's commit, and for nothing else.
 			await addCallbackCounts(trx, countHours(settled));
 			const others = input.renewal === null ? null : await store.queue.readOthers(trx, input.engineId, nowMs);
-			const hasNotice = told.failing.length > 0 || told.recovered.length > 0;
 			const output: PassOutput = {
 				settled: new Set(settled),
 				begun,
 				lanesBefore,
 				others,
-				hasNotice,
+				hasNotice: noted.hasNews,
 				...lanes,
 				...handedOut,
 			};
-			return { output, told };
+			return { output, noted };
 		});
 		if (passed === null) return null;
-		const { output, told } = passed;
+		const { output, noted } = passed;
 		if (answered.size > MAX_REMEMBERED_RECEIVERS) answered.clear();
 		for (const id of deliveredTo(output.settled)) answered.add(id);
-		for (const id of told.failing) failing.add(id);
-		for (const id of told.recovered) failing.delete(id);
+		for (const id of noted.failing) failing.add(id);
+		for (const id of noted.recovered) failing.delete(id);
 		for (const { receiverId, isFailing } of output.targets) {
 			if (isFailing) failing.add(receiverId);
 			else failing.delete(receiverId);

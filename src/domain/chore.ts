@@ -35,6 +35,11 @@ export const CHORES = {
 		intervalMs: 5 * SECOND_MS,
 		undone: "People are not mailed about changes to accounts and programmes",
 	},
+	// How late a shop's people read that callbacks have been failing for ten minutes.
+	early_notices: {
+		intervalMs: 10 * SECOND_MS,
+		undone: "People are not told that callbacks to their shop have been failing for ten minutes",
+	},
 	notice_mails: { intervalMs: 30 * SECOND_MS, undone: "Owners are not mailed about failed callbacks" },
 	// Strangers write nonces and limits: they stay no longer than they count.
 	nonces: { intervalMs: MINUTE_MS, undone: "Nonces of signed requests pile up" },

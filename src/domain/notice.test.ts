@@ -1,10 +1,44 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { MAIL_INTERVAL_MS, mailDueAtMs } from "./notice.ts";
-import { MINUTE_MS } from "./time.ts";
+import { isSerious, isToBeTold, MAIL_INTERVAL_MS, mailDueAtMs } from "./notice.ts";
+import { HOUR_MS, MINUTE_MS } from "./time.ts";
 
 const NOW_MS = 1_767_225_600_000;
+
+test("trouble is serious with the fifth failed attempt in a row, after ten minutes, or with a final failure", () => {
+	const cases: [failedAttempts: number, minutesOpen: number, failures: number, isSerious: boolean][] = [
+		[1, 0, 0, false],
+		[4, 0, 0, false],
+		[5, 0, 0, true],
+		[6, 0, 0, true],
+		[1, 9.999, 0, false],
+		[4, 9.999, 0, false],
+		[1, 10, 0, true],
+		[3, 60, 0, true],
+		[1, 0, 1, true],
+		[1, 0, 40, true],
+	];
+	for (const [failedAttempts, minutesOpen, failures, expected] of cases) {
+		const trouble = { openedAtMs: NOW_MS - minutesOpen * MINUTE_MS, failedAttempts, failures };
+		assert.equal(isSerious(trouble, NOW_MS), expected, JSON.stringify(trouble));
+		assert.equal(isToBeTold(trouble, null, NOW_MS), expected, JSON.stringify(trouble));
+	}
+});
+
+test("for fifteen minutes after a mail, failures in a row alone are not told again", () => {
+	const trouble = { openedAtMs: NOW_MS - MINUTE_MS, failedAttempts: 50, failures: 0 };
+	assert.equal(isToBeTold(trouble, NOW_MS - MAIL_INTERVAL_MS + 1, NOW_MS), false);
+	assert.equal(isToBeTold(trouble, NOW_MS - MAIL_INTERVAL_MS, NOW_MS), true);
+	assert.equal(isSerious(trouble, NOW_MS), true);
+	assert.equal(isToBeTold({ ...trouble, failures: 1 }, NOW_MS - 1, NOW_MS), true);
+	assert.equal(isToBeTold({ ...trouble, openedAtMs: NOW_MS - 10 * MINUTE_MS }, NOW_MS - 1, NOW_MS), true);
+});
+
+test("a clock that was set back since the first failure tells nothing early", () => {
+	const trouble = { openedAtMs: NOW_MS + HOUR_MS, failedAttempts: 1, failures: 0 };
+	assert.equal(isSerious(trouble, NOW_MS), false);
+});
 
 test("the owner of a programme that was never mailed is told at once", () => {
 	assert.equal(mailDueAtMs(NOW_MS, null), NOW_MS);

@@ -31,6 +31,19 @@ export async function findOldestCancellation(db: Db, nowMs: number): Promise<num
 	);
 }
 
+/** Trouble that should have been told: since when the longest was to be. */
+export async function findOldestWatched(db: Db, watchedForMs: number, nowMs: number): Promise<number | null> {
+	const oldest = await db
+		.selectFrom("notices")
+		.select("opened_at_ms as openedAtMs")
+		.where("told_at_ms", "is", null)
+		.where("opened_at_ms", "<=", nowMs - watchedForMs)
+		.orderBy("opened_at_ms")
+		.limit(1)
+		.executeTakeFirst();
+	return oldest === undefined ? null : oldest.openedAtMs + watchedForMs;
+}
+
 /** Notices that owners are to be mailed about. */
 export async function findOldestUnmailed(db: Db, nowMs: number): Promise<number | null> {
 	return firstOf(

@@ -1,4 +1,4 @@
-// How a programme's callbacks are doing: the newest answers for their speed, and what has waited longest.
+// How a programme's callbacks are doing: the newest answers for their speed, what has waited longest, what is undelivered.
 // Bounded by the indexes it walks, so that a page costs the same with two million deliveries.
 
 import type { Db } from "./store.ts";
@@ -104,4 +104,49 @@ async function summarizeWaiting(db: Db, programmeId: number, from: "asc" | "desc
 		.select((eb) => [eb.fn.countAll<number>().as("count"), eb.fn.min("waiting.id").as("oldestId")])
 		.executeTakeFirstOrThrow();
 	return { count: Number(count), oldestId };
+}
+
+/** Beyond it nobody reads the exact number, and a page must not count on. */
+export const MAX_COUNTED_UNDELIVERED = 1_000;
+
+export interface Undelivered {
+	/** On their way, or waiting for their next attempt. Counted up to the limit, like those that failed. */
+	waiting: number;
+	/** When the next of them is due; it may be in the past while it is under way. Null when none waits. */
+	nextDueAtMs: number | null;
+	/** Finally failed, and not resent since. */
+	failed: number;
+}
+
+/** Along queue_by_due and deliveries_failed. */
+export async function countUndelivered(db: Db, programmeId: number): Promise<Undelivered> {
+	const waiting = await db
+		.selectFrom((eb) =>
+			eb
+				.selectFrom("queue")
+				.select("due_at_ms")
+				.where("receiver_id", "=", programmeId)
+				.orderBy("due_at_ms")
+				.limit(MAX_COUNTED_UNDELIVERED)
+				.as("waiting"),
+		)
+		.select((eb) => [eb.fn.countAll<number>().as("count"), eb.fn.min("waiting.due_at_ms").as("nextDueAtMs")])
+		.executeTakeFirstOrThrow();
+	const failed = await db
+		.selectFrom((eb) =>
+			eb
+				.selectFrom("deliveries")
+				.select("id")
+				.where("receiver_id", "=", programmeId)
+				.where("failed_at_ms", "is not", null)
+				.limit(MAX_COUNTED_UNDELIVERED)
+				.as("failed"),
+		)
+		.select((eb) => eb.fn.countAll<number>().as("count"))
+		.executeTakeFirstOrThrow();
+	return {
+		waiting: Number(waiting.count),
+		nextDueAtMs: waiting.nextDueAtMs,
+		failed: Number(failed.count),
+	};
 }

@@ -2,6 +2,7 @@
 // in batches, because a large backlog must hold up neither the engine nor another shop: see cancellations.ts.
 
 import { type Cancellation, noteCancellation } from "./cancellations.ts";
+import { endTroubles } from "./notices.ts";
 import type { Db } from "./store.ts";
 
 /**
@@ -15,5 +16,7 @@ export async function removeEndpoint(trx: Db, receiverId: number, nowMs: number)
 		.where("id", "=", receiverId)
 		.returning("endpoint_epoch as epoch")
 		.executeTakeFirstOrThrow();
+	// Nothing is sent any more, so nothing fails any more; and no success will come to end it.
+	await endTroubles(trx, [receiverId], "removal", nowMs);
 	return noteCancellation(trx, receiverId, epoch, nowMs);
 }

@@ -60,6 +60,7 @@ async function readProgrammes(
 				// As a literal: only then do both databases use the partial index.
 				.where("notices.kind", "=", sql.lit("callbacks_failing"))
 				.where("notices.ended_at_ms", "is", null)
+				.where("notices.told_at_ms", "is not", null)
 				.as("failingSinceMs"),
 			eb
 				.selectFrom((inner) =>

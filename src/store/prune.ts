@@ -175,9 +175,13 @@ async function removeExpired(trx: Db, ids: readonly number[]): Promise<number> {
 export async function pruneNotices({ db }: Store, olderThanMs: number): Promise<void> {
 	await db
 		.deleteFrom("notices")
-		.where("updated_at_ms", "<", olderThanMs)
 		.where("mail_due_at_ms", "is", null)
-		.where((eb) => eb.or([eb("ended_at_ms", "is not", null), eb("kind", "=", "callbacks_working_again")]))
+		.where((eb) =>
+			eb.or([
+				eb("ended_at_ms", "<", olderThanMs),
+				eb.and([eb("kind", "=", "callbacks_working_again"), eb("opened_at_ms", "<", olderThanMs)]),
+			]),
+		)
 		.execute();
 }
 

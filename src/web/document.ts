@@ -5,6 +5,7 @@ import type { PersonKind } from "../domain/roles.ts";
 import type { Warning } from "../domain/warning.ts";
 import { assetUrl } from "./assets.ts";
 import { message } from "./components/blocks.ts";
+import { TROUBLE_TARGET } from "./components/trouble-words.ts";
 import { attrs, type Content, type Html } from "./html.ts";
 import {
 	ACCOUNT_PATH,
@@ -38,8 +39,8 @@ export interface DocumentViewer {
 export interface DocumentProgramme {
 	publicId: string;
 	name: string;
-	/** Shown beside "Notices". */
-	openNotices?: number;
+	/** That its callbacks are failing: on every page of it. Null while they work. */
+	trouble: Html | null;
 }
 
 export type Area =
@@ -114,6 +115,7 @@ export function renderDocument(view: DocumentView): Html {
 		<main id="main" tabindex="-1">
 			${view.allowsPrivateRanges ? privateRangesWarning() : null}
 			${WARNED_AREAS.includes(view.active) ? warningList(view.warnings, view.active === "programmes") : null}
+			${programme === undefined ? null : html`<div id="${TROUBLE_TARGET}">${programme.trouble}</div>`}
 			${view.flash === undefined ? null : message(view.flash.tone, view.flash.text)}
 			${view.body}
 		</main>
@@ -207,12 +209,12 @@ function accountMenu({ viewer, csrf }: DocumentView): Html {
 </div></details>`;
 }
 
-function sidebar({ publicId, openNotices = 0 }: DocumentProgramme, active: Area): Html {
+function sidebar({ publicId, trouble }: DocumentProgramme, active: Area): Html {
 	return html`<nav class="sidebar" aria-label="Programme">${PROGRAMME_PAGES.map(
 		({ area, path, label }) =>
 			html`<a href="${path(publicId)}"${attrs({ "aria-current": area === active && "page" })}>${label}${
-				area === "notices" && openNotices > 0
-					? html`<span class="badge badge-bad">${openNotices}<span class="visually-hidden"> open</span></span>`
+				area === "notices" && trouble !== null
+					? html`<span class="badge badge-bad">1<span class="visually-hidden"> open</span></span>`
 					: null
 			}</a>`,
 	)}</nav>`;

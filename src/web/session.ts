@@ -4,10 +4,11 @@ import type { MiddlewareHandler } from "hono";
 import { getCookie } from "hono/cookie";
 import type { Visitor } from "../accounts/auth.ts";
 import { deviceCookieName } from "../accounts/signed-cookies.ts";
+import { readTrouble } from "../callbacks/trouble.ts";
 import { findClientAddress } from "../domain/client-address.ts";
 import { readArrival, type Warning } from "../domain/warning.ts";
-import { findOpenNotice } from "../store/notice-list.ts";
 import type { Programme } from "../store/programmes.ts";
+import { troubleBanner } from "./components/trouble-words.ts";
 import { createFormGuard } from "./csrf.ts";
 import type { WebDeps } from "./deps.ts";
 import type { DocumentProgramme } from "./document.ts";
@@ -44,10 +45,12 @@ export function openSession(deps: WebDeps): MiddlewareHandler<WebEnv> {
 	};
 }
 
-/** Its name, and how many notices are open. */
-async function readFrame({ store }: WebDeps, { id, public_id, name }: Programme): Promise<DocumentProgramme> {
-	const open = await findOpenNotice(store.db, id);
-	return { publicId: public_id, name, openNotices: open === undefined ? 0 : 1 };
+/** Its name, and whether its callbacks are failing. */
+async function readFrame({ store, clock }: WebDeps, programme: Programme): Promise<DocumentProgramme> {
+	const { public_id: publicId, name } = programme;
+	const nowMs = clock.nowMs();
+	const trouble = await readTrouble(store.db, programme, nowMs);
+	return { publicId, name, trouble: troubleBanner(trouble, publicId, nowMs) };
 }
 
 /** What staff are to be told on this page. */

@@ -128,11 +128,7 @@ export function ownersPages({ main, fresh }: SampleNetwork): Case[] {
 			path: "/account",
 			act: async (page) => page.getByText("Account").first().click(),
 		},
-		{
-			what: "somebody else's programme",
-			path: `${fresh}/overview`,
-			status: 404,
-		},
+		{ what: "somebody else's programme", path: `${fresh}/overview`, status: 404 },
 	];
 }
 
@@ -150,7 +146,7 @@ export function viewersPages({ main }: SampleNetwork): Case[] {
 	];
 }
 
-export function staffPages({ main, fresh }: SampleNetwork): Case[] {
+export function staffPages({ main, fresh, failing }: SampleNetwork): Case[] {
 	return [
 		{ what: "programmes", path: "/programmes" },
 		{ what: "programmes, none found", path: "/programmes?search=nothing" },
@@ -171,6 +167,9 @@ export function staffPages({ main, fresh }: SampleNetwork): Case[] {
 		{ what: "conversions of a new programme", path: `${fresh}/conversions` },
 		{ what: "notices of a new programme", path: `${fresh}/notices` },
 		{ what: "people of a new programme", path: `${fresh}/people` },
+		{ what: "overview, callbacks are failing", path: `${failing}/overview` },
+		{ what: "integration, callbacks are failing", path: `${failing}/integration` },
+		{ what: "notices, callbacks are failing", path: `${failing}/notices` },
 		{ what: "programmes, with warnings", path: "/programmes", act: comeOverUnknownProxy },
 		{ what: "staff, with warnings folded", path: "/people" },
 	];

@@ -7,10 +7,12 @@ import { invitePerson } from "../../src/accounts/invitations.ts";
 import { issueKey } from "../../src/accounts/keys.ts";
 import { ID_RANDOM_BYTES, makeId } from "../../src/domain/id.ts";
 import type { ProgrammeRole } from "../../src/domain/roles.ts";
-import { DAY_MS } from "../../src/domain/time.ts";
+import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import type { Service } from "../../src/service.ts";
 import { findProgramme, type Programme, setEndpoint } from "../../src/store/programmes.ts";
 import type { NoticesTable } from "../../src/store/tables/notices.ts";
+import { newNotice } from "../support/notices.ts";
+import { addDeliveries } from "../support/rows.ts";
 import { expectValue } from "../support/shop-account.ts";
 import { becomeFirstStaff, createProgramme, joinAsOwner } from "./first-steps.ts";
 import { OUTAGE_DAYS_AGO, SAMPLE_PATH } from "./sample-answers.ts";
@@ -25,9 +27,10 @@ export interface SampleNetwork {
 	owner: SignedIn;
 	/** Of the same programme, and may only look. */
 	viewer: SignedIn;
-	/** Paths of the programmes: with a month behind it, and where nothing has happened yet. */
+	/** Paths of the programmes: with a month behind it, where nothing has happened yet, and whose callbacks are failing. */
 	main: string;
 	fresh: string;
+	failing: string;
 }
 
 export interface SampleOptions {
@@ -59,12 +62,14 @@ export async function fillSampleNetwork(
 	const viewer = await openVisitor(browser, service.url);
 	await joinAsOwner(viewer.page, await inviteMore(service, await findByPath(service, main)), "Vera Blick");
 	await fillMain(service, await findByPath(service, main), options);
+	const failing = await breakShop(service, "Velo & Faden");
 	const site = {
 		staff: await staff.context.storageState(),
 		owner: await owner.context.storageState(),
 		viewer: await viewer.context.storageState(),
 		main,
 		fresh,
+		failing,
 	};
 	await staff.leave();
 	await owner.leave();
@@ -123,6 +128,44 @@ async function fillMain(
 	await writeNotices(service, programme, endMs);
 }
 
+/** Its server is down: three orders wait, and one has failed for good. */
+async function breakShop({ store, clock }: Service, name: string): Promise<string> {
+	const nowMs = clock.nowMs();
+	const { id, public_id } = await store.db
+		.selectFrom("programmes")
+		.select(["id", "public_id"])
+		.where("name", "=", name)
+		.executeTakeFirstOrThrow();
+	await setEndpoint(store.db, id, `https://velofaden.example${SAMPLE_PATH}`, nowMs - DAY_MS);
+	const programme = await findProgramme(store.db, public_id);
+	if (programme === undefined) throw new Error("the programme was just read");
+	const inAnHour = nowMs + HOUR_MS;
+	const [lost = 0, ...waiting] = await addDeliveries(
+		store,
+		programme,
+		inAnHour,
+		inAnHour,
+		inAnHour,
+		inAnHour,
+	);
+	const failed = { state: "failed", attempts: 7, finished_at_ms: nowMs, failed_at_ms: nowMs } as const;
+	await store.db.updateTable("deliveries").set(failed).where("id", "=", lost).execute();
+	await store.db.deleteFrom("queue").where("id", "=", lost).execute();
+	const notice = newNotice(id, {
+		opened_at_ms: nowMs - DAY_MS,
+		told_at_ms: nowMs - DAY_MS,
+		failed_attempts: 19,
+		last_failed_at_ms: nowMs - HOUR_MS,
+		last_delivery_id: waiting.at(-1) ?? null,
+		last_result: "network-error",
+		last_verdict: "retry",
+		last_http_status: null,
+		last_detail: "ECONNREFUSED (connect)",
+	});
+	await store.db.insertInto("notices").values(notice).execute();
+	return `/programmes/${public_id}`;
+}
+
 async function writeNotices({ store, random }: Service, { id }: Programme, endMs: number): Promise<void> {
 	const startedMs = endMs - OUTAGE_DAYS_AGO * DAY_MS;
 	const failed = await store.db
@@ -131,19 +174,22 @@ async function writeNotices({ store, random }: Service, { id }: Programme, endMs
 		.where("programme_id", "=", id)
 		.where("last_http_status", "=", 404)
 		.execute();
-	const common = { receiver_id: id, mailed_to: OWNER };
+	const common = { receiver_id: id, mailed_to: OWNER, told_at_ms: startedMs };
 	const notices: Insertable<NoticesTable>[] = [
 		{
 			...common,
 			public_id: makeId("ntc", startedMs, random.bytes(ID_RANDOM_BYTES)),
 			kind: "callbacks_failing",
 			opened_at_ms: startedMs,
-			updated_at_ms: startedMs + DAY_MS / 3,
 			ended_at_ms: startedMs + DAY_MS * 0.6,
+			ended_by: "success",
+			failed_attempts: 12 + failed.length,
 			failures: Math.max(1, failed.length),
 			mailed_failures: Math.max(1, failed.length),
 			mailed_at_ms: startedMs + DAY_MS / 3,
 			last_delivery_id: failed.at(-1)?.id ?? null,
+			last_failed_at_ms: startedMs + DAY_MS / 3,
+			last_result: "answered",
 			last_verdict: "refused",
 			last_http_status: 404,
 		},
@@ -152,7 +198,7 @@ async function writeNotices({ store, random }: Service, { id }: Programme, endMs
 			public_id: makeId("ntc", startedMs + DAY_MS, random.bytes(ID_RANDOM_BYTES)),
 			kind: "callbacks_working_again",
 			opened_at_ms: startedMs + DAY_MS * 0.6,
-			updated_at_ms: startedMs + DAY_MS * 0.6,
+			failed_attempts: 0,
 			failures: 0,
 			mailed_failures: 0,
 			mailed_at_ms: startedMs + DAY_MS * 0.6 + 1_000,

@@ -40,7 +40,7 @@ eachService(
 			equal(await programme.nextDueAtMs(), attempt.started_at_ms + (attempt.took_ms ?? 0) + MINUTE_MS);
 			const [delivery] = await programme.deliveries();
 			deepEqual([delivery?.state, delivery?.last_verdict], ["pending", "retry"]);
-			deepEqual(await programme.notices(), [], "nobody is told before it has finally failed");
+			deepEqual(await programme.notices(), [], "nobody is told of one failed attempt");
 			await programme.retryNow();
 			equal((await programme.attempts()).length, 2);
 		};

@@ -39,7 +39,7 @@ eachService("section 8, limits", (running) => {
 		equal(Math.round(spreadHours * 10) / 10, 32.6, "roughly a day and a half");
 		await deliverAnotherAt(running, programme, running.clock.nowMs() + 60 * 24 * HOUR_MS);
 		equal(arrived(), 7);
-		const [notice] = await programme.notices();
+		const [notice] = (await programme.notices()).filter(({ failures }) => failures > 0);
 		deepEqual([notice?.kind, notice?.failures, notice?.last_verdict], ["callbacks_failing", 1, "retry"]);
 	});
 
@@ -73,7 +73,11 @@ eachService("section 8, limits", (running) => {
 		await programme.settled();
 		const [delivery] = await programme.deliveries();
 		deepEqual([delivery?.state, delivery?.attempts, delivery?.last_http_status], ["delivered", 4, 204]);
-		deepEqual(await programme.notices(), []);
+		// Trouble that lasts for ten minutes may have been told, but nothing has finally failed.
+		deepEqual(
+			(await programme.notices()).filter(({ failures }) => failures > 0),
+			[],
+		);
 	});
 
 	test("contract 8 only these failures: a refusal that comes on a retry ends the run there", async () => {

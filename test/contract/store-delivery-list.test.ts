@@ -268,7 +268,7 @@ eachDatabase("the health of callbacks", (database) => {
 		});
 		await addCallbackCounts(store.db, [at(0, 3, 1), at(23, 2, 0), at(24, 7, 7), at(24 * 20, 9, 9)]);
 		await addDeliveries(store, programme, START_MS - 5_000, START_MS - 4_000);
-		const health = await readCallbackHealth(store.db, programme.id, START_MS);
+		const health = await readCallbackHealth(store.db, { id: programme.id, endpoint_id: 1 }, START_MS);
 		deepEqual([health.delivered, health.failed, health.p95Ms], [5, 1, null]);
 		deepEqual(health.pending, { count: 2, oldestAtMs: START_MS - 5_000 });
 		equal(health.days.length, 14);
@@ -277,7 +277,7 @@ eachDatabase("the health of callbacks", (database) => {
 		deepEqual(health.days.at(-3), { day: "2026-01-13", delivered: 0, failed: 0 });
 		const [delivery] = await takeDue(store, programme.id, 1, START_MS);
 		if (delivery) await settle(store, delivered(delivery));
-		equal((await readCallbackHealth(store.db, programme.id, START_MS)).p95Ms, 32.5);
+		equal((await readCallbackHealth(store.db, { id: programme.id, endpoint_id: 1 }, START_MS)).p95Ms, 32.5);
 	});
 
 	test("the oldest is told also when more wait than are counted, and it is the last to be tried again", async () => {
@@ -295,7 +295,7 @@ eachDatabase("the health of callbacks", (database) => {
 			select ${sql.lit(oldest)} + 1000000 + i, ${sql.lit(programme.id)}, ${sql.lit(START_MS)} + i, 0, 1, 0, 0 from n`.execute(
 			store.db,
 		);
-		const { pending } = await readCallbackHealth(store.db, programme.id, START_MS);
+		const { pending } = await readCallbackHealth(store.db, { id: programme.id, endpoint_id: 1 }, START_MS);
 		deepEqual(pending, { count: MAX_COUNTED_PENDING, oldestAtMs: START_MS - 100_000 });
 		await store.db.deleteFrom("queue").where("receiver_id", "=", programme.id).execute();
 	});

@@ -2,57 +2,114 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
+import { tellEarly } from "../../src/callbacks/tell-early.ts";
+import { MINUTE_MS } from "../../src/domain/time.ts";
+import { removeEndpoint } from "../../src/store/endpoint-removal.ts";
+import { listFailingShops } from "../../src/store/failing-shops.ts";
+import { findOpenNotice, listNotices } from "../../src/store/notice-list.ts";
 import {
-	addFailures,
 	changeLastMailed,
 	claimMail,
-	endOpenNotice,
 	findNoticesToMail,
-	insertNotice,
 	lastMailedAtMs,
 	markMailed,
-	type Notice,
 	type SentMail,
+} from "../../src/store/notice-mails.ts";
+import {
+	addFailures,
+	addRecoveries,
+	endTroubles,
+	type FailedAttempts,
+	type Notice,
+	tellTroubles,
 } from "../../src/store/notices.ts";
 import type { Db, Store } from "../../src/store/store.ts";
-import { START_MS } from "../support/clock.ts";
+import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
-import { addProgramme, newId } from "../support/rows.ts";
+import { failedAttempts, newNotice } from "../support/notices.ts";
+import { addDeliveries, addProgramme, newId } from "../support/rows.ts";
 
 eachDatabase("notices of failing callbacks", (database) => {
-	test("failures add up in one open notice, which keeps the mail already planned", async () => {
+	test("failures add up in one open notice, which keeps the first time and the mail already planned", async () => {
 		const { store } = database;
 		const { id } = await addProgramme(store);
-		await fail(store.db, id, { failures: 1, mailDueAtMs: START_MS + 10 });
-		await fail(store.db, id, { failures: 41, mailDueAtMs: START_MS + 99, nowMs: START_MS + 5 });
-		const [notice, ...others] = await readNotices(store, id);
-		deepEqual(others, []);
-		deepEqual([notice?.failures, notice?.mailed_failures, notice?.mail_due_at_ms], [42, 0, START_MS + 10]);
-		deepEqual([notice?.opened_at_ms, notice?.updated_at_ms], [START_MS, START_MS + 5]);
-		deepEqual([notice?.last_verdict, notice?.last_http_status], ["refused", 404]);
+		await fail(store.db, id, {}, START_MS + 10);
+		const last = {
+			attempts: 43,
+			failures: 41,
+			firstAtMs: START_MS + 4,
+			lastAtMs: START_MS + 5,
+			lastDeliveryId: 7,
+			lastResult: "network-error",
+			lastVerdict: "retry",
+			lastHttpStatus: null,
+			lastDetail: "ECONNREFUSED (connect)",
+		} as const;
+		await fail(store.db, id, last, START_MS + 99);
+		const notice = await onlyNotice(store, id);
+		deepEqual([notice.failed_attempts, notice.failures, notice.mailed_failures], [44, 42, 0]);
+		deepEqual([notice.opened_at_ms, notice.last_failed_at_ms], [START_MS, START_MS + 5]);
+		deepEqual([notice.told_at_ms, notice.mail_due_at_ms], [START_MS + 10, START_MS + 10]);
+		deepEqual(
+			[
+				notice.last_delivery_id,
+				notice.last_result,
+				notice.last_verdict,
+				notice.last_http_status,
+				notice.last_detail,
+			],
+			[7, "network-error", "retry", null, "ECONNREFUSED (connect)"],
+		);
+	});
+
+	test("many receivers are written together, and each gets its own back", async () => {
+		const { store } = database;
+		const ids = [await addProgramme(store), await addProgramme(store), await addProgramme(store)].map(
+			({ id }) => id,
+		);
+		await addFailures(store.db, [failedAttempts(ids[1] ?? 0, { attempts: 4, failures: 0 })]);
+		const troubles = await addFailures(
+			store.db,
+			ids.map((id, index) =>
+				failedAttempts(id, { attempts: index + 1, failures: 0, firstAtMs: START_MS + 9 }),
+			),
+		);
+		deepEqual(
+			troubles
+				.toSorted((a, b) => a.receiverId - b.receiverId)
+				.map(({ receiverId, failedAttempts: attempts, openedAtMs, toldAtMs }) => [
+					receiverId,
+					attempts,
+					openedAtMs - START_MS,
+					toldAtMs,
+				]),
+			[
+				[ids[0], 1, 9, null],
+				[ids[1], 6, 0, null],
+				[ids[2], 3, 9, null],
+			],
+		);
 	});
 
 	test("a failure after the mail went out plans the next one", async () => {
 		const { store } = database;
 		const { id } = await addProgramme(store);
-		await fail(store.db, id, { failures: 2, mailDueAtMs: START_MS });
+		await fail(store.db, id, { failures: 2 });
 		const notice = await onlyNotice(store, id);
 		await markMailed(store.db, notice.id, sentMail(2));
 		equal((await onlyNotice(store, id)).mail_due_at_ms, null);
-		await fail(store.db, id, { failures: 1, mailDueAtMs: START_MS + 500 });
-		deepEqual(
-			[(await onlyNotice(store, id)).mail_due_at_ms, (await onlyNotice(store, id)).failures],
-			[START_MS + 500, 3],
-		);
+		await fail(store.db, id, {}, START_MS + 500);
+		const again = await onlyNotice(store, id);
+		deepEqual([again.mail_due_at_ms, again.failures, again.told_at_ms], [START_MS + 500, 3, START_MS]);
 	});
 
 	test("failures that came while the mail was under way are told in the next one", async () => {
 		const { store } = database;
 		const { id } = await addProgramme(store);
-		await fail(store.db, id, { failures: 2, mailDueAtMs: START_MS });
+		await fail(store.db, id, { failures: 2 });
 		const notice = await onlyNotice(store, id);
 		equal(await claimMail(store.db, notice, START_MS + 60), true);
-		await fail(store.db, id, { failures: 5, mailDueAtMs: START_MS + 70 });
+		await fail(store.db, id, { failures: 5 }, START_MS + 70);
 		await markMailed(store.db, notice.id, sentMail(notice.failures));
 		const { mailed_failures, failures, mail_due_at_ms } = await onlyNotice(store, id);
 		deepEqual([mailed_failures, failures, mail_due_at_ms], [2, 7, START_MS + 900]);
@@ -66,35 +123,140 @@ eachDatabase("notices of failing callbacks", (database) => {
 				(n % 2 === 0 ? store : rival).transact((trx) => fail(trx, id, { failures: n + 1 })),
 			),
 		);
-		equal((await onlyNotice(store, id)).failures, 136);
+		const { failures, failed_attempts } = await onlyNotice(store, id);
+		deepEqual([failures, failed_attempts], [136, 16]);
 	});
 
 	test("the end comes once, and the next failure opens a new notice", async () => {
 		const { store, rival } = database;
 		const { id } = await addProgramme(store);
-		equal(await endOpenNotice(store.db, id, START_MS), false);
+		deepEqual(await endTroubles(store.db, [id], "success", START_MS), []);
 		await fail(store.db, id, { failures: 3 });
 		const ended = await Promise.all(
-			[store, rival].map(({ transact }) => transact((trx) => endOpenNotice(trx, id, START_MS + 7))),
+			[store, rival].map(({ transact }) =>
+				transact((trx) => endTroubles(trx, [id], "success", START_MS + 7)),
+			),
 		);
-		equal(ended.filter(Boolean).length, 1);
-		await fail(store.db, id, { failures: 1, nowMs: START_MS + 9 });
 		deepEqual(
-			(await readNotices(store, id)).map((notice) => [notice.failures, notice.ended_at_ms]),
+			ended.flat().map(({ receiverId }) => receiverId),
+			[id],
+		);
+		await fail(store.db, id, {}, START_MS + 9);
+		deepEqual(
+			(await readNotices(store, id)).map((notice) => [notice.failures, notice.ended_at_ms, notice.ended_by]),
 			[
-				[3, START_MS + 7],
-				[1, null],
+				[3, START_MS + 7, "success"],
+				[1, null, null],
 			],
 		);
+	});
+
+	test("what is only watched vanishes with its end, and shows nowhere before", async () => {
+		const { store } = database;
+		const { id } = await addProgramme(store);
+		await addFailures(store.db, [failedAttempts(id, { failures: 0 })]);
+		deepEqual((await listNotices(store.db, id, { limit: 5 })).rows, []);
+		equal((await findOpenNotice(store.db, id))?.told_at_ms, null);
+		deepEqual(await endTroubles(store.db, [id], "success", START_MS), []);
+		deepEqual(await readNotices(store, id), []);
+	});
+
+	test("removing the Postback URL ends the trouble, told or watched", async () => {
+		const { store } = database;
+		const [told, watched] = [await addProgramme(store), await addProgramme(store)];
+		await fail(store.db, told.id);
+		await addFailures(store.db, [failedAttempts(watched.id, { failures: 0 })]);
+		for (const { id } of [told, watched]) {
+			await store.transact((trx) => removeEndpoint(trx, id, START_MS + 3));
+		}
+		const { ended_at_ms, ended_by } = await onlyNotice(store, told.id);
+		deepEqual([ended_at_ms, ended_by], [START_MS + 3, "removal"]);
+		deepEqual(await readNotices(store, watched.id), []);
 	});
 
 	test("a notice that callbacks work again may stand beside an open one", async () => {
 		const { store } = database;
 		const { id } = await addProgramme(store);
-		await fail(store.db, id, {});
+		await fail(store.db, id);
 		await workAgain(store.db, id, START_MS);
 		await workAgain(store.db, id, START_MS);
 		equal((await readNotices(store, id)).length, 3);
+	});
+});
+
+eachDatabase("trouble that lasts", (database) => {
+	const never = () => false;
+
+	test("what has been watched for ten minutes is told once, whoever comes first", async () => {
+		const { store, rival } = database;
+		const [early, late] = [await addProgramme(store), await addProgramme(store)];
+		await addFailures(store.db, [
+			failedAttempts(early.id, { failures: 0 }),
+			failedAttempts(late.id, { failures: 0, firstAtMs: START_MS + 1 }),
+		]);
+		await changeLastMailed(store.db, early.id, null, START_MS + MINUTE_MS);
+		const nowMs = START_MS + 10 * MINUTE_MS;
+		equal(await tellEarly({ store, clock: createClock(nowMs - 1) }, never), 0);
+		const told = await Promise.all(
+			[store, rival].map((each) => tellEarly({ store: each, clock: createClock(nowMs) }, never)),
+		);
+		deepEqual(told.toSorted(), [0, 1]);
+		const notice = await onlyNotice(store, early.id);
+		deepEqual([notice.told_at_ms, notice.mail_due_at_ms], [nowMs, START_MS + 16 * MINUTE_MS]);
+		equal((await onlyNotice(store, late.id)).told_at_ms, null);
+		equal((await listNotices(store.db, early.id, { limit: 5 })).rows.length, 1);
+	});
+
+	test("a request that failed after its URL was removed is forgotten, not told", async () => {
+		const { store } = database;
+		const { id } = await addProgramme(store);
+		await store.transact((trx) => removeEndpoint(trx, id, START_MS));
+		await addFailures(store.db, [failedAttempts(id, { failures: 0 })]);
+		await tellEarly({ store, clock: createClock(START_MS + 10 * MINUTE_MS) }, never);
+		deepEqual(await readNotices(store, id), []);
+	});
+});
+
+eachDatabase("shops whose callbacks are failing", (database) => {
+	test("those with the most undelivered callbacks first; watched, ended and URL-less ones not at all", async () => {
+		const { store } = database;
+		const [few, many, watched, ended, removed] = await Promise.all(
+			Array.from({ length: 5 }, () => addProgramme(store)),
+		);
+		if (!few || !many || !watched || !ended || !removed) throw new Error("five were added");
+		await addDeliveries(store, few, START_MS);
+		const [, failedId = 0] = await addDeliveries(store, many, START_MS, START_MS, START_MS);
+		await store.db.deleteFrom("queue").where("id", "=", failedId).execute();
+		const failed = { state: "failed", failed_at_ms: START_MS } as const;
+		await store.db.updateTable("deliveries").set(failed).where("id", "=", failedId).execute();
+		await store.db
+			.insertInto("notices")
+			.values([
+				newNotice(few.id, { opened_at_ms: START_MS - 9 }),
+				newNotice(many.id, { last_delivery_id: failedId }),
+				newNotice(watched.id, { told_at_ms: null, failures: 0 }),
+				newNotice(ended.id, { ended_at_ms: START_MS, ended_by: "success" }),
+				newNotice(removed.id),
+			])
+			.execute();
+		await store.db
+			.updateTable("programmes")
+			.set({ endpoint_id: null })
+			.where("id", "=", removed.id)
+			.execute();
+		const ours = new Set([few, many, watched, ended, removed].map(({ public_id }) => public_id));
+		const { shops } = await listFailingShops(store.db, 1_000, START_MS);
+		deepEqual(
+			shops
+				.filter(({ publicId }) => ours.has(publicId))
+				.map(({ publicId, waiting, failed: lost, sinceMs }) => [publicId, waiting, lost, sinceMs - START_MS]),
+			[
+				[many.public_id, 2, 1, 0],
+				[few.public_id, 1, 0, -9],
+			],
+		);
+		const first = await listFailingShops(store.db, 1, START_MS);
+		deepEqual([first.shops.length, first.more >= 1], [1, true]);
 	});
 });
 
@@ -102,8 +264,8 @@ eachDatabase("mailing notices", (database) => {
 	test("the programme that waits longest is first, with everything it has to be told", async () => {
 		const { store } = database;
 		const [early, late] = [await addProgramme(store), await addProgramme(store)];
-		await fail(store.db, late.id, { mailDueAtMs: START_MS + 20 });
-		await fail(store.db, early.id, { mailDueAtMs: START_MS + 10 });
+		await fail(store.db, late.id, {}, START_MS + 20);
+		await fail(store.db, early.id, {}, START_MS + 10);
 		await workAgain(store.db, early.id, START_MS + 30);
 		deepEqual(await findNoticesToMail(store.db, START_MS + 9), []);
 		const found = await findNoticesToMail(store.db, START_MS + 25);
@@ -116,10 +278,32 @@ eachDatabase("mailing notices", (database) => {
 		);
 	});
 
+	test("a notice comes with the order and the event of the delivery that failed last", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const [deliveryId = 0] = await addDeliveries(store, programme, START_MS);
+		await fail(store.db, programme.id, { lastDeliveryId: deliveryId });
+		const { public_id } = await store.db
+			.selectFrom("deliveries")
+			.select("public_id")
+			.where("id", "=", deliveryId)
+			.executeTakeFirstOrThrow();
+		const { order_id } = await store.db
+			.selectFrom("conversions")
+			.select("order_id")
+			.where("programme_id", "=", programme.id)
+			.executeTakeFirstOrThrow();
+		const notice = await findOpenNotice(store.db, programme.id);
+		deepEqual(
+			[notice?.lastDeliveryPublicId, notice?.lastOrderId, notice?.lastEvent],
+			[public_id, order_id, "conversion.recorded"],
+		);
+	});
+
 	test("one of many processes gets to mail a notice, and it comes back if that one dies", async () => {
 		const { store, rival } = database;
 		const { id } = await addProgramme(store);
-		await fail(store.db, id, { mailDueAtMs: START_MS });
+		await fail(store.db, id);
 		const notice = await onlyNotice(store, id);
 		const claims = await Promise.all(
 			Array.from({ length: 8 }, (_, n) =>
@@ -157,26 +341,19 @@ eachDatabase("mailing notices", (database) => {
 	});
 });
 
+/** Told, as a final failure is, with its mail due then. */
 async function fail(
 	db: Db,
 	programmeId: number,
-	{ failures = 1, mailDueAtMs = START_MS, nowMs = START_MS },
+	change: Partial<FailedAttempts> = {},
+	mailDueAtMs = START_MS,
 ): Promise<void> {
-	const last = { lastDeliveryId: 1, lastVerdict: "refused", lastHttpStatus: 404 } as const;
-	await addFailures(db, { programmeId, failures, ...last }, { publicId: newId("ntc"), mailDueAtMs }, nowMs);
+	const [trouble] = await addFailures(db, [failedAttempts(programmeId, change)]);
+	await tellTroubles(db, [{ id: trouble?.id ?? 0, mailDueAtMs }], mailDueAtMs);
 }
 
 async function workAgain(db: Db, programmeId: number, mailDueAtMs: number): Promise<void> {
-	await insertNotice(db, {
-		public_id: newId("ntc"),
-		receiver_id: programmeId,
-		kind: "callbacks_working_again",
-		opened_at_ms: START_MS,
-		updated_at_ms: START_MS,
-		failures: 0,
-		mailed_failures: 0,
-		mail_due_at_ms: mailDueAtMs,
-	});
+	await addRecoveries(db, [{ receiverId: programmeId, publicId: newId("ntc"), mailDueAtMs }], START_MS);
 }
 
 function readNotices(store: Store, programmeId: number): Promise<Notice[]> {

@@ -7,8 +7,8 @@ import { createRandom } from "../../src/outside/random.ts";
 import { LEASE_MS } from "../../src/store/queue.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
-import { addEngine, laneHolder, passInput, readAll, takeOne } from "../support/queue-rows.ts";
-import { addDelivery, addProgramme, delivered, failed } from "../support/rows.ts";
+import { addEngine, laneHolder, passInput, readAll, takeDue, takeOne } from "../support/queue-rows.ts";
+import { addDelivery, addProgramme, delivered, failed, retried } from "../support/rows.ts";
 
 eachDatabase("a pass", (database) => {
 	test("an engine that was taken over stores nothing more, whatever it has", async () => {
@@ -34,6 +34,28 @@ eachDatabase("a pass", (database) => {
 			.where("receiver_id", "=", programme.id)
 			.execute();
 		deepEqual(notices, [], "nobody is told of a failure that was not one");
+	});
+
+	test("a success ends a notice of which no word came: the pass that stored it had failed", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		await addDelivery(store, programme);
+		await addDelivery(store, programme);
+		const engineId = await addEngine(store, START_MS);
+		const [lost, arrived] = await takeDue(store, programme.id, 2, START_MS);
+		if (lost === undefined || arrived === undefined) throw new Error("two are due");
+		const retry = retried(lost, START_MS + 60_000);
+		const stored = createPass(store, createRandom());
+		await stored(passInput(engineId, START_MS, { settlements: [retry] }));
+		const pass = createPass(store, createRandom());
+		const settlements = [retry, delivered(arrived)];
+		await pass(passInput(engineId, START_MS, { isInDoubt: true, settlements }));
+		const open = await store.db
+			.selectFrom("notices")
+			.select("id")
+			.where("receiver_id", "=", programme.id)
+			.execute();
+		deepEqual(open, []);
 	});
 
 	for (const by of ["the same process", "another process, which has read the target since"] as const) {

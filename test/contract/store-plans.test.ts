@@ -19,6 +19,7 @@ import {
 	findOldestPastRetention,
 	findOldestUnmailed,
 	findOldestWaitingJob,
+	findOldestWatched,
 } from "../../src/store/backlogs.ts";
 import { bringForward, listWaiting } from "../../src/store/bring-forward.ts";
 import { claimJob, listJobs, pruneJobs } from "../../src/store/bulk-jobs.ts";
@@ -42,7 +43,7 @@ import {
 	takeWindowEnded,
 } from "../../src/store/conversions.ts";
 import { failedSince, findDeliveries, requeue } from "../../src/store/deliveries.ts";
-import { countFailed, countWaiting } from "../../src/store/delivery-health.ts";
+import { countFailed, countUndelivered, countWaiting } from "../../src/store/delivery-health.ts";
 import {
 	type DeliveryFilter,
 	listDeliveries,
@@ -51,12 +52,14 @@ import {
 } from "../../src/store/delivery-list.ts";
 import { removeEndpoint } from "../../src/store/endpoint-removal.ts";
 import { registerEngine } from "../../src/store/engines.ts";
+import { listFailingShops } from "../../src/store/failing-shops.ts";
 import { readIntegrationChecks } from "../../src/store/first-times.ts";
 import { type InboundFilter, listBadSignatures, listInboundCalls } from "../../src/store/inbound-calls.ts";
 import { isNonceSpent, listApiKeys, spendNonces } from "../../src/store/keys.ts";
 import { listLastAttempts } from "../../src/store/last-attempts.ts";
 import { findOpenNotice, listNotices } from "../../src/store/notice-list.ts";
-import { findNoticesToMail } from "../../src/store/notices.ts";
+import { findNoticesToMail } from "../../src/store/notice-mails.ts";
+import { endTroubles, findWatched } from "../../src/store/notices.ts";
 import { findByOrders } from "../../src/store/orders.ts";
 import { listProgrammePeople, listStaff } from "../../src/store/people-list.ts";
 import { hasConversions, listProgrammes } from "../../src/store/programme-list.ts";
@@ -250,6 +253,9 @@ const READS: readonly Read[] = [
 		],
 	),
 	["mails that are overdue", ["notices_to_mail"], (db) => findOldestUnmailed(db, START_MS)],
+	["trouble that is told late", ["notices_watched"], (db) => findOldestWatched(db, 1, START_MS)],
+	["trouble that is to be told", ["notices_watched"], (db) => findWatched(db, START_MS, 100)],
+	["a trouble that ends", ["notices_open"], (db) => endTroubles(db, [LARGE], "success", START_MS)],
 	["jobs that wait", ["bulk_jobs_to_do"], (db) => findOldestWaitingJob(db, START_MS)],
 	["notices to be mailed", ["notices_to_mail"], (db) => findNoticesToMail(db, START_MS - 1)],
 	...DELIVERY_LISTS.flatMap(([what, index, filter]) =>
@@ -271,8 +277,8 @@ const READS: readonly Read[] = [
 	["the checks of the integration", [], (db) => readIntegrationChecks(db, SMALL)],
 	[
 		"the health strip",
-		["queue_by_due", "deliveries_by_receiver"],
-		(db) => readCallbackHealth(db, SMALL, START_MS),
+		["queue_by_due", "deliveries_by_receiver", "notices_open"],
+		(db) => readCallbackHealth(db, { id: SMALL, endpoint_id: 1 }, START_MS),
 	],
 	["the last test", ["conversions_tests"], (db) => findNewestTest(db, LARGE)],
 	["a programme's keys", [], (db) => listApiKeys(db, SMALL, 50)],
@@ -387,6 +393,12 @@ const READS: readonly Read[] = [
 		(db) => listNotices(db, SMALL, { after: MIDDLE, limit: 20 }),
 	],
 	["the open notice", ["notices_open"], (db) => findOpenNotice(db, LARGE)],
+	["what is undelivered", ["queue_by_due", "deliveries_failed"], (db) => countUndelivered(db, LARGE)],
+	[
+		"shops whose callbacks are failing",
+		["notices_open", "queue_by_due", "deliveries_failed"],
+		(db) => listFailingShops(db, 10, START_MS),
+	],
 	["who did what", ["audit_entries_by_programme"], (db) => listAuditOfProgramme(db, SMALL, { limit: 50 })],
 	[
 		"expired conversions that are due to go",

@@ -7,8 +7,9 @@ import { LEASE_MS, type ReadRequest } from "../../src/store/queue.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
+import { failedAttempts } from "../support/notices.ts";
 import { readAll, settle, takeDue, takeOne } from "../support/queue-rows.ts";
-import { addDeliveries, addDelivery, addProgramme, delivered, newId, retried } from "../support/rows.ts";
+import { addDeliveries, addDelivery, addProgramme, delivered, retried } from "../support/rows.ts";
 
 /** Long after everything that a test had leased. */
 const LAPSED_MS = START_MS + 10 * LEASE_MS;
@@ -100,15 +101,7 @@ eachDatabase("reading what is due", (database) => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		deepEqual(await store.queue.readTargets(store.db, []), []);
-		const failure = { programmeId: programme.id, failures: 1, lastDeliveryId: 1 };
-		await store.transact((trx) =>
-			addFailures(
-				trx,
-				{ ...failure, lastVerdict: "refused", lastHttpStatus: 404 },
-				{ publicId: newId("ntc"), mailDueAtMs: START_MS },
-				START_MS,
-			),
-		);
+		await addFailures(store.db, [failedAttempts(programme.id, { failures: 0 })]);
 		const other = await addProgramme(store);
 		const targets = await store.queue.readTargets(store.db, [programme.id, other.id]);
 		deepEqual(targets.map(({ receiverId, isFailing }) => [receiverId, isFailing]).sort(), [

@@ -1,13 +1,13 @@
-// Telling a programme's owners that callbacks finally failed: at once, then not in a flood, and never not at
-// all. A real service, a shop that refuses, a real SMTP server.
+// Telling a programme's owners that callbacks fail: early, then not in a flood, and never not at all. A real service, a
+// shop that refuses, a real SMTP server.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { MAIL_INTERVAL_MS } from "../../src/domain/notice.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
-import { addFailures, claimMail } from "../../src/store/notices.ts";
+import { claimMail } from "../../src/store/notice-mails.ts";
 import type { ReceivedMail } from "../support/mail-server.ts";
-import { newId } from "../support/rows.ts";
+import { newNotice } from "../support/notices.ts";
 import { DATABASE_KINDS } from "../support/test-database.ts";
 import { type Setup, startSetup } from "./notice-setup.ts";
 
@@ -28,15 +28,78 @@ for (const kind of DATABASE_KINDS) {
 			const [mail] = setup.mail.mails;
 			ok(mail !== undefined && mail.atMs - soldAtMs < LATENESS_MS);
 			deepEqual(mail.to.toSorted(), owners);
-			equal(subject(mail), '1 callback failed: "Failing"');
+			equal(subject(mail), '1 callback failed permanently: "Failing"');
 			equal(mail.headers.get("from"), "Ringback <rb@network.example>");
 			match(mail.text, new RegExp(`Programme: "Failing" \\(${failing.programmeId}\\)`));
 			match(mail.text, /answered HTTP 404, which we take as a deliberate refusal/);
-			match(mail.text, /https:\/\/ringback\.example/);
+			const [delivery] = await setup.store.db.selectFrom("deliveries").select("public_id").execute();
+			const page = `https://ringback.example/programmes/${failing.programmeId}`;
+			ok(mail.text.includes(`${page}/deliveries/${delivery?.public_id}`), "the very callback");
+			ok(mail.text.includes(`${page}/integration?state=failed#deliveries`), "and the list to resend from");
+			match(mail.text, /order "1" \(conversion\.recorded\)/);
 			const [notice, ...more] = await setup.notices(failing);
 			deepEqual(more, []);
 			deepEqual([notice?.kind, notice?.failures, notice?.mailed_failures], ["callbacks_failing", 1, 1]);
 			deepEqual(await setup.notices(other), []);
+		});
+
+		test("trouble is told after ten minutes without a success, long before anything has finally failed", async (t) => {
+			const setup = await startSetup(t, kind);
+			setup.shop.answer = () => ({ status: 500 });
+			const shop = await setup.addShop();
+			const soldAtMs = setup.clock.nowMs();
+			await setup.sell(shop);
+			await setup.until(async () => (await setup.notices(shop)).length === 1);
+			await setup.clock.moveTo(soldAtMs + 9 * MINUTE_MS);
+			equal((await setup.notices(shop))[0]?.told_at_ms, null, "only watched");
+			await setup.untilLater(() => setup.mail.mails.length === 1);
+			const [mail] = setup.mail.mails;
+			ok(mail !== undefined && mail.atMs >= soldAtMs + 10 * MINUTE_MS);
+			ok(mail.atMs < soldAtMs + 10 * MINUTE_MS + LATENESS_MS);
+			equal(subject(mail), 'Callbacks are failing: "Shop"');
+			match(mail.text, /failing since 2026-01-15 12:00 UTC: \d attempts in a row failed\./);
+			match(mail.text, /your server answered HTTP 500\./);
+			match(mail.text, /Waiting: 1 callback; the next attempt is at 2026-01-15 12:\d\d UTC\./);
+			await setup.clock.moveBy(2 * MAIL_INTERVAL_MS);
+			equal(setup.mail.mails.length, 1, "one mail, while nothing new is to be told");
+
+			setup.shop.answer = () => ({ status: 204 });
+			await setup.sell(shop);
+			await setup.until(() => setup.mail.mails.length === 2);
+			match(subject(setup.mail.mails[1]) ?? "", /^Callbacks recovered: "Shop"$/);
+			const kinds = (await setup.notices(shop)).map(({ kind, ended_by }) => [kind, ended_by]);
+			deepEqual(kinds, [
+				["callbacks_failing", "success"],
+				["callbacks_working_again", null],
+			]);
+		});
+
+		test("five failed attempts in a row are told at once", async (t) => {
+			const setup = await startSetup(t, kind);
+			setup.shop.answer = () => ({ status: 503 });
+			const shop = await setup.addShop();
+			const soldAtMs = setup.clock.nowMs();
+			await setup.sell(shop, 4);
+			await setup.until(async () => (await setup.notices(shop))[0]?.failed_attempts === 4);
+			equal((await setup.notices(shop))[0]?.told_at_ms, null);
+			await setup.sell(shop);
+			await setup.until(() => setup.mail.mails.length === 1);
+			ok((setup.mail.mails[0]?.atMs ?? 0) - soldAtMs < MINUTE_MS);
+			equal(subject(setup.mail.mails[0]), 'Callbacks are failing: "Shop"');
+			match(setup.mail.mails[0]?.text ?? "", /Waiting: 5 callbacks; the next attempt is at /);
+		});
+
+		test("a failure that the next attempt mends is told to nobody", async (t) => {
+			const setup = await startSetup(t, kind);
+			let asked = 0;
+			setup.shop.answer = () => ({ status: asked++ === 0 ? 500 : 204 });
+			const shop = await setup.addShop();
+			await setup.sell(shop);
+			await setup.until(async () => (await setup.notices(shop)).length === 1);
+			await setup.clock.moveBy(MINUTE_MS);
+			await setup.until(async () => (await setup.notices(shop)).length === 0);
+			await setup.clock.moveBy(2 * MAIL_INTERVAL_MS);
+			equal(setup.mail.mails.length, 0);
 		});
 
 		test("more failures within fifteen minutes are one digest, with their number, when those are over", async (t) => {
@@ -55,8 +118,8 @@ for (const kind of DATABASE_KINDS) {
 			const [, digest] = setup.mail.mails;
 			ok(digest !== undefined && digest.atMs >= firstAtMs + MAIL_INTERVAL_MS);
 			ok(digest.atMs < firstAtMs + MAIL_INTERVAL_MS + LATENESS_MS);
-			equal(subject(digest), '5 callbacks failed: "Shop"');
-			match(digest.text, /5 callbacks to your shop finally failed \(6 since 2026-01-15 12:00 UTC\)/);
+			equal(subject(digest), '5 callbacks failed permanently: "Shop"');
+			match(digest.text, /5 callbacks to your shop failed permanently \(6 since 2026-01-15 12:00 UTC\)/);
 			await setup.until(async () => (await setup.notices(shop))[0]?.mail_due_at_ms === null);
 			await setup.clock.moveBy(2 * MAIL_INTERVAL_MS);
 			equal(setup.mail.mails.length, 2, "nothing new, nothing told");
@@ -74,8 +137,8 @@ for (const kind of DATABASE_KINDS) {
 			deepEqual(
 				setup.mail.mails.map((mail) => [subject(mail), ...mail.to]),
 				[
-					['1 callback failed: "Early"', "early@shop.example"],
-					['1 callback failed: "Late"', "late@shop.example"],
+					['1 callback failed permanently: "Early"', "early@shop.example"],
+					['1 callback failed permanently: "Late"', "late@shop.example"],
 				],
 			);
 		});
@@ -99,8 +162,9 @@ for (const kind of DATABASE_KINDS) {
 			await setup.untilLater(() => setup.mail.mails.length === 2);
 			const [, again] = setup.mail.mails;
 			ok(again !== undefined && again.atMs >= firstAtMs + MAIL_INTERVAL_MS);
-			equal(subject(again), 'Callbacks work again: "Shop"');
-			match(again.text, /Since 2026-01-15 12:00 UTC your shop answers callbacks again\./);
+			equal(subject(again), 'Callbacks recovered, 1 callback not delivered: "Shop"');
+			match(again.text, /Since 2026-01-15 12:00 UTC your server accepts callbacks again\./);
+			match(again.text, /Failed permanently and not resent: 1 callback\./);
 
 			await setup.clock.moveTo(again.atMs + 2 * MAIL_INTERVAL_MS);
 			setup.shop.answer = () => ({ status: 400 });
@@ -111,7 +175,7 @@ for (const kind of DATABASE_KINDS) {
 			const mendedAtMs = setup.clock.nowMs();
 			await setup.sell(shop);
 			await setup.until(() => setup.mail.mails.length === 4);
-			equal(subject(setup.mail.mails[3]), 'Callbacks work again: "Shop"');
+			equal(subject(setup.mail.mails[3]), 'Callbacks recovered, 2 callbacks not delivered: "Shop"');
 			ok((setup.mail.mails[3]?.atMs ?? 0) - mendedAtMs < LATENESS_MS);
 		});
 
@@ -137,18 +201,8 @@ for (const kind of DATABASE_KINDS) {
 			const shop = await setup.addShop();
 			await setup.stop();
 			const nowMs = setup.clock.nowMs();
-			await addFailures(
-				setup.store.db,
-				{
-					programmeId: shop.programmeRow,
-					failures: 7,
-					lastDeliveryId: 1,
-					lastVerdict: "refused",
-					lastHttpStatus: 410,
-				},
-				{ publicId: newId("ntc"), mailDueAtMs: nowMs },
-				nowMs,
-			);
+			const told = { told_at_ms: nowMs, mail_due_at_ms: nowMs, failures: 7 };
+			await setup.store.db.insertInto("notices").values(newNotice(shop.programmeRow, told)).execute();
 			const [notice] = await setup.notices(shop);
 			ok(notice !== undefined && (await claimMail(setup.store.db, notice, nowMs + MINUTE_MS)));
 			equal(await claimMail(setup.store.db, notice, nowMs + MINUTE_MS), false, "one process at a time");
@@ -156,7 +210,7 @@ for (const kind of DATABASE_KINDS) {
 			await setup.clock.moveTo(nowMs + MINUTE_MS - 1);
 			equal(setup.mail.mails.length, 0, "it might still be at it");
 			await setup.untilLater(() => setup.mail.mails.length === 1);
-			equal(subject(setup.mail.mails[0]), '7 callbacks failed: "Shop"');
+			equal(subject(setup.mail.mails[0]), '7 callbacks failed permanently: "Shop"');
 		});
 
 		test("a stop finishes the mail under way and leaves the others for the next start", async (t) => {
@@ -174,8 +228,8 @@ for (const kind of DATABASE_KINDS) {
 			await setup.start();
 			await setup.untilLater(() => setup.mail.mails.length === 2);
 			deepEqual(setup.mail.mails.map((mail) => subject(mail)).toSorted(), [
-				'1 callback failed: "First"',
-				'1 callback failed: "Second"',
+				'1 callback failed permanently: "First"',
+				'1 callback failed permanently: "Second"',
 			]);
 		});
 
@@ -203,7 +257,10 @@ for (const kind of DATABASE_KINDS) {
 			deepEqual(mail?.to, ["owner@shop.example"]);
 			equal(mail?.headers.has("bcc"), false);
 			equal(mail?.headers.has("x-evil"), false);
-			equal(subject(mail), '1 callback failed: "Shop Bcc: thief[at]evil[.]example Hello, X-Evil: 1"');
+			equal(
+				subject(mail),
+				'1 callback failed permanently: "Shop Bcc: thief[at]evil[.]example Hello, X-Evil: 1"',
+			);
 		});
 	});
 }

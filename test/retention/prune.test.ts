@@ -3,6 +3,7 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { beforeEach, test } from "node:test";
+import type { Insertable } from "kysely";
 import { createChoreBook } from "../../src/chores/book.ts";
 import { startChores } from "../../src/chores.ts";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
@@ -10,7 +11,6 @@ import { realClock } from "../../src/outside/clock.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { findDelivery, requeue } from "../../src/store/deliveries.ts";
 import { insertInboundCalls } from "../../src/store/inbound-calls.ts";
-import { insertNotice } from "../../src/store/notices.ts";
 import type { Programme } from "../../src/store/programmes.ts";
 import { pruneDeliveries, pruneInboundCalls, pruneNonces, pruneNotices } from "../../src/store/prune.ts";
 import type { Schema } from "../../src/store/schema.ts";
@@ -20,6 +20,7 @@ import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { insertDueEvents } from "../support/due-events.ts";
 import { createLog } from "../support/log.ts";
+import { newNotice } from "../support/notices.ts";
 import { addProgramme, newId, newOwedEvent } from "../support/rows.ts";
 
 const CUTOFF_MS = START_MS;
@@ -198,26 +199,17 @@ eachDatabase("retention", (database) => {
 
 	test("notices go when they are over, told and old", async () => {
 		const { store } = database;
-		const add = async (name: string, change: Partial<NoticesTable>) => {
+		const add = async (name: string, change: Partial<Insertable<NoticesTable>>) => {
 			// Only one trouble of a programme can be open.
 			const { id } = await addProgramme(store);
-			await insertNotice(store.db, {
-				public_id: `${name} ${newId("ntc")}`,
-				receiver_id: id,
-				kind: "callbacks_failing",
-				opened_at_ms: OLD_MS,
-				failures: 1,
-				mailed_failures: 1,
-				updated_at_ms: OLD_MS,
-				...change,
-				id: undefined,
-			});
+			const notice = newNotice(id, { public_id: `${name} ${newId("ntc")}`, opened_at_ms: OLD_MS, ...change });
+			await store.db.insertInto("notices").values(notice).execute();
 		};
 		await add("over", { ended_at_ms: OLD_MS });
 		await add("works-again", { kind: "callbacks_working_again" });
 		await add("open", {});
 		await add("untold", { ended_at_ms: OLD_MS, mail_due_at_ms: YOUNG_MS });
-		await add("young", { ended_at_ms: YOUNG_MS, updated_at_ms: YOUNG_MS });
+		await add("young", { ended_at_ms: YOUNG_MS });
 		await pruneNotices(store, CUTOFF_MS);
 		const left = await store.db.selectFrom("notices").select("public_id").orderBy("id").execute();
 		deepEqual(

@@ -36,6 +36,6 @@ export function createMailServer(
 
 /** How many failures an owner reads of in it. */
 function readFailures(text: string): number {
-	const told = text.matchAll(/^(\d+) callbacks? to your shop finally failed/gm);
+	const told = text.matchAll(/^(\d+) callbacks? to your shop failed permanently/gm);
 	return [...told].reduce((sum, [, count]) => sum + Number(count), 0);
 }

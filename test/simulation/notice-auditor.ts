@@ -1,5 +1,6 @@
-// Invariant 8 at the end of a run: every final failure is in a notice, every notice was mailed, and nobody was
-// flooded.
+// Invariant 8. At any time: a shop whose newest attempts failed has an open notice, one whose newest succeeded has none,
+// and nothing is told too early. At the end of a run: every final failure is in a notice, every notice that was told was
+// mailed, and nobody was flooded.
 
 import type { DatabaseSync } from "node:sqlite";
 import { demand } from "./broken.ts";
@@ -16,6 +17,63 @@ export interface SentMail {
 }
 
 const MAIL_INTERVAL_MS = 15 * 60_000;
+/** When trouble is told before anything has finally failed, written down once more. */
+const TOLD_AFTER_MS = 10 * 60_000;
+const TOLD_AFTER_ATTEMPTS = 5;
+/** What ended so close together may have been stored by one pass, in either order. */
+const CLOSE_MS = 10_000;
+/** Longer than any process stands still. */
+const STANDSTILL_MS = 60 * 60_000;
+/** After the faults stop: until every process is up and has stored what it held. */
+const SETTLING_MS = 5 * 60_000;
+
+interface Newest {
+	programmeId: number;
+	/** When the newest success and the newest failure ended; never is 0. */
+	succeededAtMs: number;
+	failedAtMs: number;
+	/** When a Postback URL was last removed. */
+	removedAtMs: number;
+	/** Open notices of failing callbacks. */
+	open: number;
+}
+
+/**
+ * Until things are calm, a process may stand still with results in its hands: what ended minutes apart is then stored by
+ * one pass, and a final failure among it counts for all. And what was in flight when a URL was removed may end long
+ * after; nobody is told of it.
+ */
+export function auditTroubles(database: DatabaseSync, clockSpreadMs: number, calmSinceMs: number): void {
+	const closeMs = CLOSE_MS + clockSpreadMs;
+	const rows = database
+		.prepare(
+			`select p.id as programmeId,
+				coalesce((select max(a.started_at_ms + a.took_ms) from attempts a where a.programme_id = p.id
+					and a.result = 'answered' and a.http_status between 200 and 299), 0) as succeededAtMs,
+				coalesce((select max(a.started_at_ms + a.took_ms) from attempts a where a.programme_id = p.id
+					and a.result <> 'interrupted'
+					and not (a.result = 'answered' and a.http_status between 200 and 299)), 0) as failedAtMs,
+				coalesce((select max(e.at_ms) from audit_entries e where e.programme_id = p.id
+					and e.action = 'postback_url.removed'), 0) as removedAtMs,
+				(select count(*) from notices n where n.receiver_id = p.id and n.kind = 'callbacks_failing'
+					and n.ended_at_ms is null) as open
+				from programmes p`,
+		)
+		.all() as unknown as Newest[];
+	for (const { programmeId, succeededAtMs, failedAtMs, removedAtMs, open } of rows) {
+		const fails = failedAtMs > Math.max(succeededAtMs, removedAtMs + STANDSTILL_MS) + closeMs;
+		demand(!fails || open === 1, TOLD, () => `programme ${programmeId} fails, and has ${open} open notices`);
+		const works = succeededAtMs > Math.max(failedAtMs, calmSinceMs + SETTLING_MS) + closeMs;
+		demand(!works || open === 0, TOLD, () => `programme ${programmeId} works, and has ${open} open notices`);
+	}
+	const early = database
+		.prepare(
+			`select id from notices where kind = 'callbacks_failing' and failures = 0
+				and failed_attempts < ? and told_at_ms < opened_at_ms + ?`,
+		)
+		.all(TOLD_AFTER_ATTEMPTS, TOLD_AFTER_MS - clockSpreadMs);
+	demand(early.length === 0, TOLD, () => `${early.length} troubles were told too early`);
+}
 
 export function auditNotices(
 	database: DatabaseSync,
@@ -25,7 +83,10 @@ export function auditNotices(
 	clockSpreadMs: number,
 ): void {
 	const notices = database
-		.prepare("select receiver_id, kind, failures, mailed_failures, ended_at_ms, mail_due_at_ms from notices")
+		.prepare(
+			`select receiver_id, kind, failures, mailed_failures, told_at_ms, ended_by, mail_due_at_ms, mailed_at_ms
+				from notices`,
+		)
 		.all();
 	for (const [programmeId, failures] of failuresOf) {
 		const own = notices.filter(
@@ -51,11 +112,11 @@ export function auditNotices(
 			() => `programme ${programmeId} got two mails within ${shortestMs} ms`,
 		);
 	}
-	const ended = notices.filter(
-		(row) => row["kind"] === "callbacks_failing" && row["ended_at_ms"] !== null,
-	).length;
+	const ended = notices.filter((row) => row["ended_by"] === "success").length;
 	const again = notices.filter((row) => row["kind"] === "callbacks_working_again").length;
 	demand(ended === again, TOLD, () => `${ended} troubles ended, ${again} were told to work again`);
 	const waiting = notices.filter((row) => row["mail_due_at_ms"] !== null).length;
 	demand(waiting === 0, TOLD, () => `${waiting} notices still wait to be mailed`);
+	const untold = notices.filter((row) => row["told_at_ms"] !== null && row["mailed_at_ms"] === null).length;
+	demand(untold === 0, TOLD, () => `${untold} notices were never mailed`);
 }

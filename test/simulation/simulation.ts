@@ -17,7 +17,7 @@ import { createImpatience, type WaitingDelivery } from "./impatience.ts";
 import { auditLives } from "./life-auditor.ts";
 import { createMailServer } from "./mail-server.ts";
 import { createNetwork } from "./network.ts";
-import { auditNotices } from "./notice-auditor.ts";
+import { auditNotices, auditTroubles } from "./notice-auditor.ts";
 import { openProgrammes } from "./opening.ts";
 import { createOrderLedger } from "./order-ledger.ts";
 import { clockSpread, drawPlan } from "./plan.ts";
@@ -199,6 +199,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 	await timeline.liveUntil(START_MS + plan.days * DAY_MS, watch);
 	auditLives(database, ledger);
 	auditDeliveries(database, { plan, programmes, calmSinceMs: timeline.nowMs, hurried }, auditor.sent);
+	auditTroubles(database, clockSpread(plan), Number.POSITIVE_INFINITY);
 
 	isCalm = true;
 	const calmSinceMs = timeline.nowMs;
@@ -211,6 +212,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 	auditLives(database, ledger);
 	const totals = auditDeliveries(database, { plan, programmes, calmSinceMs, hurried }, auditor.sent);
 	auditResends(totals, workload.resent);
+	auditTroubles(database, clockSpread(plan), calmSinceMs);
 	auditNotices(
 		database,
 		totals.failuresOf,

@@ -15,6 +15,8 @@ const LATE_WHEN_CALM_MS = 120_000;
 /** Stalls, downtimes and lapsing leases, one after the other. */
 const LATE_WITH_FAULTS_MS = 60 * 60_000;
 const MAX_SLACK_MS = 12_000;
+/** Trouble that has lasted so long is told. */
+const TOLD_AFTER_MS = 10 * 60_000;
 /** Far more than the busiest burst takes: something is put off again and again. */
 const MAX_HAPPENINGS_BETWEEN_LEAPS = 5_000;
 
@@ -42,6 +44,9 @@ export function createStoreWatch(
 	const nextMail = database.prepare(
 		"select min(mail_due_at_ms) as at from notices where mail_due_at_ms is not null",
 	);
+	const nextTelling = database.prepare(
+		`select min(opened_at_ms) + ${TOLD_AFTER_MS} as at from notices where told_at_ms is null`,
+	);
 	const nextCancellation = database.prepare("select min(since_ms) as at from cancellations");
 	const read = (statement: ReturnType<DatabaseSync["prepare"]>): number => {
 		const at = statement.get()?.["at"];
@@ -49,7 +54,7 @@ export function createStoreWatch(
 	};
 
 	function nextInStoreMs(): number {
-		const nextMs = Math.min(...[nextDue, nextWindow, nextMail, nextCancellation].map(read));
+		const nextMs = Math.min(...[nextDue, nextWindow, nextMail, nextTelling, nextCancellation].map(read));
 		const allowedMs = (site.isCalm() ? LATE_WHEN_CALM_MS : LATE_WITH_FAULTS_MS) + site.clockSpreadMs;
 		const sinceMs = Math.max(nextMs, site.upSinceMs());
 		demand(timeline.nowMs - sinceMs <= allowedMs, "everything due ends", () =>
@@ -87,7 +92,7 @@ export function createStoreWatch(
 				"everything due ends",
 				() => `the windows of ${stillOpen} conversions never passed`,
 			);
-			const nextMs = Math.min(...[nextDue, nextWindow, nextMail, nextCancellation].map(read));
+			const nextMs = Math.min(...[nextDue, nextWindow, nextMail, nextTelling, nextCancellation].map(read));
 			if (nextMs !== Number.POSITIVE_INFINITY)
 				throw new Broken("everything due ends", describeWaiting(database, timeline.nowMs));
 		},
@@ -115,7 +120,10 @@ function describeWaiting(database: DatabaseSync, nowMs: number): string {
 			.get(),
 		cancellation: database.prepare("select * from cancellations order by since_ms limit 1").get(),
 		notice: database
-			.prepare("select * from notices where mail_due_at_ms is not null order by mail_due_at_ms limit 1")
+			.prepare(
+				`select * from notices where mail_due_at_ms is not null or told_at_ms is null
+					order by coalesce(mail_due_at_ms, opened_at_ms) limit 1`,
+			)
 			.get(),
 	};
 	return `at ${nowMs} there wait ${JSON.stringify(rows)}`;

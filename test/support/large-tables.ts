@@ -187,8 +187,9 @@ const FILLINGS: readonly Filling[] = [
 			receiver_id: PROGRAMME,
 			kind: "'callbacks_failing'",
 			opened_at_ms: 0,
-			updated_at_ms: 0,
+			told_at_ms: "case when i % 1000 > 0 then 1 end",
 			ended_at_ms: "case when i > 1 then 1 end",
+			failed_attempts: 1,
 			failures: 1,
 			mailed_failures: 1,
 			last_delivery_id: "i",
@@ -198,12 +199,7 @@ const FILLINGS: readonly Filling[] = [
 	...peopleFillings(ROWS / 4, PROGRAMMES),
 	{
 		table: "audit_entries",
-		columns: {
-			at_ms: "i",
-			person_id: "1 + i % 1000",
-			programme_id: PROGRAMME,
-			action: "'programme.changed'",
-		},
+		columns: { at_ms: "i", person_id: "1 + i % 999", programme_id: PROGRAMME, action: "'key.issued'" },
 	},
 	{
 		table: "bulk_jobs",

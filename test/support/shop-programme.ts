@@ -237,7 +237,13 @@ export class ShopProgramme {
 
 	async notices(): Promise<Selectable<NoticesTable>[]> {
 		const { db } = this.#running.service.store;
-		return db.selectFrom("notices").selectAll().where("receiver_id", "=", this.id).orderBy("id").execute();
+		return db
+			.selectFrom("notices")
+			.selectAll()
+			.where("receiver_id", "=", this.id)
+			.where("told_at_ms", "is not", null)
+			.orderBy("id")
+			.execute();
 	}
 }
 

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { newNotice } from "../../../test/support/notices.ts";
 import { mailOwners } from "../../callbacks/mail-owners.ts";
 import { HOUR_MS } from "../../domain/time.ts";
 import type { Mail } from "../../ports.ts";
@@ -205,8 +206,6 @@ async function choose(browser: Browser, mails: readonly string[]): Promise<void>
 	assert.equal((await browser.submitForm("/account/settings", form)).status, 303);
 }
 
-let notices = 0;
-
 async function addNotice(
 	site: TestSite,
 	receiver_id: number,
@@ -215,14 +214,8 @@ async function addNotice(
 	const { db } = site.store;
 	const atMs = site.deps.clock.nowMs();
 	await db.updateTable("notices").set({ ended_at_ms: atMs }).where("ended_at_ms", "is", null).execute();
-	notices += 1;
-	await db
-		.insertInto("notices")
-		.values({
-			...{ public_id: `ntc_${notices}`, receiver_id, kind, failures: 1, mailed_failures: 0 },
-			...{ opened_at_ms: START_MS, updated_at_ms: atMs, mail_due_at_ms: atMs },
-		})
-		.execute();
+	const notice = newNotice(receiver_id, { kind, opened_at_ms: START_MS, mail_due_at_ms: atMs });
+	await db.insertInto("notices").values(notice).execute();
 }
 
 async function detailsOf({ store }: TestSite, action: string): Promise<(string | null)[]> {

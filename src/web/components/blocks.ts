@@ -61,21 +61,37 @@ export function facts(pairs: readonly (readonly [term: string, value: Content])[
 	return html`<dl class="facts">${pairs.map(([term, value]) => html`<dt>${term}</dt><dd>${value}</dd>`)}</dl>`;
 }
 
-export function statStrip(stats: readonly { label: string; value: Content; hint?: Content }[]): Html {
+export interface Stat {
+	label: string;
+	value: Content;
+	hint?: Content;
+}
+
+export function statStrip(stats: readonly Stat[]): Html {
 	return html`<dl class="stats">${stats.map(
 		({ label, value, hint }) =>
 			html`<div class="stat"><dt>${label}</dt><dd>${value}${hint === undefined ? null : html`<small>${hint}</small>`}</dd></div>`,
 	)}</dl>`;
 }
 
-export function steps(list: readonly { isDone: boolean; title: string; text: Content }[]): Html {
+/** "failing" is one that worked before and does not now; "faltering", one that may be about to. */
+export type StepState = "to do" | "done" | "faltering" | "failing";
+
+export function steps(list: readonly { state: StepState; title: string; text: Content }[]): Html {
 	return html`<ol class="steps">${list.map(
-		({ isDone, title, text }) => html`<li${attrs({ class: ["step", isDone && "step-done"] })}>
+		({ state, title, text }) => html`<li class="${STEP_CLASSES[state]}">
 	<span class="step-mark" aria-hidden="true"></span>
-	<div><h3>${title}<span class="visually-hidden">${isDone ? ": done" : ": to do"}</span></h3><p class="small soft">${text}</p></div>
+	<div><h3>${title}<span class="visually-hidden">: ${state}</span></h3><p class="small soft">${text}</p></div>
 </li>`,
 	)}</ol>`;
 }
+
+const STEP_CLASSES: Readonly<Record<StepState, string>> = {
+	"to do": "step",
+	done: "step step-done",
+	faltering: "step step-faltering",
+	failing: "step step-failing",
+};
 
 /** Tabs are links: they work without scripts and can be bookmarked. */
 export function tabs(

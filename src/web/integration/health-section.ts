@@ -1,35 +1,52 @@
-// The health strip: how callbacks went in the last 24 hours, how fast the shop answers, what waits longest, and
+// The health strip: how callbacks go now and went in the last 24 hours, how fast the shop answers, what waits longest, and
 // the last 14 days as a chart with its table.
 
 import { html } from "hono/html";
 import type { CallbackHealth } from "../../callbacks/health.ts";
 import { MAX_COUNTED_PENDING } from "../../store/delivery-health.ts";
-import { emptyState, padded, section, statStrip } from "../components/blocks.ts";
+import { emptyState, padded, type Stat, section, statStrip } from "../components/blocks.ts";
 import { chart } from "../components/chart.ts";
-import { count, timeTag } from "../components/text.ts";
+import { badge, count, countOf, timeTag } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
 
 export const HEALTH_CHART_TARGET = "health-chart-live";
 
-export function healthStrip({ delivered, failed, p95Ms, pending }: CallbackHealth): Html {
+export function healthStrip(health: CallbackHealth): Html {
+	const { delivered, failed, p95Ms, pending } = health;
 	const sent = delivered + failed;
 	return statStrip([
+		presentState(health),
 		{
-			label: "Answered 2xx, last 24 h",
+			label: "Successful (2xx), last 24 hours",
 			value: sent === 0 ? "—" : `${sharePercent(delivered, sent)} %`,
 			hint: sent === 0 ? "nothing was sent" : `${count(delivered)} of ${count(sent)} attempts`,
 		},
 		{
-			label: "95 % answer within",
+			label: "95th percentile response time",
 			value: p95Ms === null ? "—" : `${count(Math.round(p95Ms))} ms`,
 			hint: `${count(5_000)} ms is the limit`,
 		},
 		{
-			label: "On their way",
+			label: "Pending",
 			value: countPending(pending.count),
 			hint: oldestHint(pending),
 		},
 	]);
+}
+
+/** The newest attempts, and not the past: a shop that fails now has a good day behind it. */
+function presentState({ trouble, delivered }: CallbackHealth): Stat {
+	const label = "Right now";
+	if (trouble === null) {
+		return delivered === 0
+			? { label, value: "—", hint: "nothing was delivered in the last 24 hours" }
+			: { label, value: badge("good", "Working"), hint: "the last attempt succeeded" };
+	}
+	const { notice, isSerious } = trouble;
+	const since = html`since ${timeTag(notice.opened_at_ms)}`;
+	if (isSerious) return { label, value: badge("bad", "Failing"), hint: since };
+	const failures = countOf(notice.failed_attempts, "attempt");
+	return { label, value: badge("warn", "Retrying"), hint: html`${failures} failed ${since}` };
 }
 
 /** As far as they are counted. */
@@ -38,7 +55,7 @@ export function countPending(pending: number): string {
 }
 
 function oldestHint({ count: waiting, oldestAtMs }: CallbackHealth["pending"]): Content {
-	if (oldestAtMs === null) return "nothing waits";
+	if (oldestAtMs === null) return "none";
 	return html`oldest of ${timeTag(oldestAtMs)}${waiting >= MAX_COUNTED_PENDING ? " or older" : null}`;
 }
 
@@ -51,7 +68,7 @@ export function healthSection(health: CallbackHealth): Html {
 	return section({
 		id: "health",
 		title: "The last 14 days",
-		hint: "Attempts a day, in UTC: answered 2xx, and everything else.",
+		hint: "Attempts per day (UTC): successful (2xx) and failed.",
 		body: padded(html`<div id="${HEALTH_CHART_TARGET}">${healthChart(health)}</div>`),
 	});
 }
@@ -60,16 +77,16 @@ export function healthSection(health: CallbackHealth): Html {
 export function healthChart({ days }: CallbackHealth): Html {
 	return chart({
 		id: "health-chart",
-		title: "Attempts a day",
+		title: "Attempts per day",
 		days: days.map(({ day }) => day),
 		isStacked: true,
 		series: [
-			{ label: "Answered 2xx", colour: "good", values: days.map(({ delivered }) => delivered) },
-			{ label: "Not answered 2xx", colour: "bad", values: days.map(({ failed }) => failed) },
+			{ label: "Successful (2xx)", colour: "good", values: days.map(({ delivered }) => delivered) },
+			{ label: "Failed", colour: "bad", values: days.map(({ failed }) => failed) },
 		],
 		empty: emptyState({
-			title: "Nothing was sent in these days",
-			text: "Each attempt counts here as soon as it has ended.",
+			title: "No attempts in the last 14 days",
+			text: "Attempts appear here as soon as they finish.",
 		}),
 	});
 }

@@ -7,7 +7,8 @@ import { sha256Hex } from "../../domain/signature.ts";
 import { newestProgress } from "../../store/delivery-list.ts";
 import type { Programme } from "../../store/programmes.ts";
 import type { Db } from "../../store/store.ts";
-import { steps } from "../components/blocks.ts";
+import { type StepState, steps } from "../components/blocks.ts";
+import { lastFailure, TROUBLE_TARGET, troubleBanner } from "../components/trouble-words.ts";
 import type { PageDeps, WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import { attrs, type Content, type Html } from "../html.ts";
@@ -67,6 +68,7 @@ export function watchIntegration(c: WebContext, deps: PageDeps): Response {
 /** What the stream pushes when something has changed. */
 async function renderLive(view: IntegrationView): Promise<string> {
 	const parts: readonly (readonly [target: string, content: Content])[] = [
+		[TROUBLE_TARGET, troubleBanner(view.health.trouble, view.programme.public_id, view.nowMs)],
 		[CHECKS_TARGET, checkSteps(view)],
 		[WAITING_TARGET, waiting(view)],
 		[TEST_TARGET, testResult(view)],
@@ -81,36 +83,48 @@ async function fingerprintOf(db: Db, programme: Programme): Promise<string> {
 	return sha256Hex(await newestProgress(db, programme.id)).slice(0, FINGERPRINT_LENGTH);
 }
 
-function checkSteps({ checks, programme, keysPath }: IntegrationView): Html {
+function checkSteps(view: IntegrationView): Html {
+	const { checks, programme, keysPath } = view;
+	const doneIf = (isDone: boolean): StepState => (isDone ? "done" : "to do");
 	const parksPixels = programme.parks_pixels === 1;
 	return steps([
 		{
-			isDone: checks.hasKey,
+			state: doneIf(checks.hasKey),
 			title: "Key issued",
 			text: checks.hasKey
 				? "Your server can sign in to the API."
 				: html`<a href="#keys">Issue an API key</a>. Your first key comes with a signing secret.`,
 		},
 		{
-			isDone: checks.hasSignedRequest,
+			state: doneIf(checks.hasSignedRequest),
 			title: "Signed request accepted",
 			text: checks.hasSignedRequest
 				? "Your server's requests arrive and verify."
 				: html`Send one with the <a href="${keysPath}#snippets">ready snippet</a>.`,
 		},
 		{
-			isDone: checks.hasPixel,
+			state: doneIf(checks.hasPixel),
 			title: parksPixels ? "Pixel confirmed" : "Pixel recorded",
 			text: checks.hasPixel ? pixelWords(parksPixels) : pixelAdvice(parksPixels, keysPath),
 		},
-		{
-			isDone: checks.hasCallback,
-			title: "Callback answered 2xx",
-			text: checks.hasCallback
-				? "Your shop hears of status changes."
-				: html`<a href="#callback">Save a Postback URL</a>, then <a href="#test">send a test</a>.`,
-		},
+		{ title: "Callback answered 2xx", ...callbackStep(view) },
 	]);
+}
+
+/** The present, and not the past: one that worked once and fails now is not done. */
+function callbackStep(view: IntegrationView): { state: StepState; text: Content } {
+	const { trouble } = view.health;
+	if (trouble !== null) {
+		return {
+			state: trouble.isSerious ? "failing" : "faltering",
+			text: lastFailure(trouble.notice, view.programme.public_id),
+		};
+	}
+	if (view.checks.hasCallback) return { state: "done", text: "Your shop receives status changes." };
+	return {
+		state: "to do",
+		text: html`<a href="#callback">Save a Postback URL</a>, then <a href="#test">send a test</a>.`,
+	};
 }
 
 function pixelWords(parksPixels: boolean): string {

@@ -118,7 +118,7 @@ export async function readIntegration(c: WebContext, deps: WebDeps, search = "")
 		url,
 		hasSecret,
 		checks,
-		health: await readCallbackHealth(db, programme.id, nowMs),
+		health: await readCallbackHealth(db, programme, nowMs),
 		test,
 		deliveries: await readDeliveries(deps, programme, readFilters(QUERY, search)),
 		canSend: may(c, "integrate") && url !== null && hasSecret,

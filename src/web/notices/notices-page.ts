@@ -1,25 +1,28 @@
-// /programmes/:id/notices: when callbacks failed and when they worked again, why, and who was told.
+// /programmes/:id/notices: when callbacks failed and when they recovered, why, what is still undelivered, who was told.
 
 import { html } from "hono/html";
 import { explainFailure } from "../../callbacks/failure-cause.ts";
-import { type ListedNotice, listNotices } from "../../store/notice-list.ts";
+import { countUndelivered, type Undelivered } from "../../store/delivery-health.ts";
+import { listNotices, type ShownNotice } from "../../store/notice-list.ts";
 import type { Programme } from "../../store/programmes.ts";
 import { emptyState, facts, pageHeader } from "../components/blocks.ts";
-import { linkButton } from "../components/forms.ts";
+import { button, linkButton, postForm } from "../components/forms.ts";
 import { type Pages, pager } from "../components/lists.ts";
-import { badge, countOf, timeTag } from "../components/text.ts";
+import { badge, count, countOf, timeTag } from "../components/text.ts";
+import { deliveriesPath, lastFailure, sayUndelivered } from "../components/trouble-words.ts";
+import { csrfField } from "../csrf.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import { cursorOf, pagesOf } from "../filter-query.ts";
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
-import { deliveryPath, integrationPath, noticesPath } from "../paths.ts";
-import { programmeOf } from "../viewer.ts";
+import { integrationPath, noticesPath } from "../paths.ts";
+import { may, programmeOf } from "../viewer.ts";
 
 const PAGE_ROWS = 20;
 
 export async function showNotices(c: WebContext, deps: WebDeps): Promise<Response> {
-	const { store, mails } = deps;
+	const { store, mails, clock } = deps;
 	const programme = programmeOf(c);
 	const list = {
 		name: `notices of programme:${programme.id}`,
@@ -27,7 +30,8 @@ export async function showNotices(c: WebContext, deps: WebDeps): Promise<Respons
 		query: { before: c.req.query("before") },
 		cursorName: "before",
 	};
-	const page = await listNotices(store.db, programme.id, { after: cursorOf(deps, list), limit: PAGE_ROWS });
+	const after = cursorOf(deps, list);
+	const page = await listNotices(store.db, programme.id, { after, limit: PAGE_ROWS });
 	return answerPage(c, {
 		title: "Notices",
 		active: "notices",
@@ -35,6 +39,10 @@ export async function showNotices(c: WebContext, deps: WebDeps): Promise<Respons
 			programme,
 			rows: page.rows,
 			pages: pagesOf(deps, list, page),
+			present: after === undefined ? await countUndelivered(store.db, programme.id) : null,
+			nowMs: clock.nowMs(),
+			csrf: csrfField(c),
+			mayResend: may(c, "integrate"),
 			canMail: mails.isOn,
 		}),
 	});
@@ -42,19 +50,25 @@ export async function showNotices(c: WebContext, deps: WebDeps): Promise<Respons
 
 interface NoticesView {
 	programme: Programme;
-	rows: readonly ListedNotice[];
+	rows: readonly ShownNotice[];
 	pages: Pages;
+	/** What is undelivered now: told with the newest notice alone, so null on later pages. */
+	present: Undelivered | null;
+	nowMs: number;
+	csrf: Html;
+	mayResend: boolean;
 	canMail: boolean;
 }
 
-function renderNotices({ programme, rows, pages, canMail }: NoticesView): Content {
+function renderNotices(view: NoticesView): Content {
+	const { programme, rows, pages } = view;
 	return [
 		pageHeader({
 			title: "Notices",
-			hint: "What the owners are told about callbacks: at once when the first fails, then at most every 15 minutes.",
+			hint: "You are told when five attempts in a row fail, when no callback succeeds for ten minutes, and when one fails permanently. By mail at once, then at most every 15 minutes.",
 		}),
 		rows.length === 0 ? html`<div class="card">${noNotices(programme)}</div>` : null,
-		...rows.map((notice) => noticeCard(notice, programme.public_id, canMail)),
+		...rows.map((notice, index) => noticeCard(view, notice, index === 0 ? view.present : null)),
 		pager(pages),
 	];
 }
@@ -63,14 +77,14 @@ function noNotices(programme: Programme): Html {
 	if (programme.endpoint_id !== null) {
 		return emptyState({
 			isAlone: true,
-			title: "Nothing to tell",
-			text: "No callback has finally failed. If one does, you read here why, and what to do.",
+			title: "No notices",
+			text: "If callbacks to your shop fail, you read here why and what to do.",
 		});
 	}
 	return emptyState({
 		isAlone: true,
-		title: "Nothing to tell",
-		text: "No Postback URL is saved, so no callback is sent. Save one to be told of every status change.",
+		title: "No notices",
+		text: "No Postback URL is saved, so no callbacks are sent. Save one to be told of every status change.",
 		action: linkButton({
 			label: "Go to Integration",
 			href: integrationPath(programme.public_id),
@@ -79,55 +93,105 @@ function noNotices(programme: Programme): Html {
 	});
 }
 
-function noticeCard(notice: ListedNotice, programmeId: string, canMail: boolean): Html {
+function noticeCard(view: NoticesView, notice: ShownNotice, present: Undelivered | null): Html {
+	const body =
+		notice.kind === "callbacks_failing"
+			? failingBody(view, notice, present)
+			: recoveredBody(view, notice, present);
 	return html`<article class="card" id="${notice.public_id}" aria-labelledby="${notice.public_id}-title">
 	<div class="section-head"><div><h2 id="${notice.public_id}-title">${title(notice)}</h2></div><div class="row">${state(notice)}</div></div>
-	<div class="card-body">${notice.kind === "callbacks_failing" ? failingBody(notice, programmeId, canMail) : workingBody(notice, canMail)}</div>
+	<div class="card-body">${body}</div>
 </article>`;
 }
 
-function title(notice: ListedNotice): string {
+function title(notice: ShownNotice): string {
 	switch (notice.kind) {
 		case "callbacks_failing":
 			return notice.ended_at_ms === null ? "Callbacks are failing" : "Callbacks failed";
 		case "callbacks_working_again":
-			return "Callbacks work again";
+			return "Callbacks recovered";
 		default:
 			return notice.kind satisfies never;
 	}
 }
 
-function state({ kind, ended_at_ms }: ListedNotice): Html {
-	if (kind === "callbacks_working_again") return badge("good", "Working");
-	return ended_at_ms === null ? badge("bad", "Open") : badge("plain", "Over");
+function state({ kind, ended_at_ms }: ShownNotice): Html {
+	if (kind === "callbacks_working_again") return badge("good", "Recovered");
+	return ended_at_ms === null ? badge("bad", "Ongoing") : badge("plain", "Resolved");
 }
 
-function failingBody(notice: ListedNotice, programmeId: string, canMail: boolean): Html {
-	const { cause, advice } = explainFailure(notice.last_verdict, notice.last_http_status);
-	const last =
-		notice.lastDeliveryPublicId === null
-			? null
-			: html` <a href="${deliveryPath(programmeId, notice.lastDeliveryPublicId)}">Open that delivery</a>`;
-	return html`${facts([
+function failingBody(view: NoticesView, notice: ShownNotice, present: Undelivered | null): Html {
+	const { programme, nowMs, canMail } = view;
+	const isOpen = notice.ended_at_ms === null;
+	const { advice } = explainFailure(notice);
+	const rows: [term: string, value: Content][] = [
 		["Since", timeTag(notice.opened_at_ms)],
-		["Until", notice.ended_at_ms === null ? "still failing" : timeTag(notice.ended_at_ms)],
-		["Finally failed", countOf(notice.failures, "callback")],
-		["Last cause", html`${timeTag(notice.updated_at_ms)}: ${cause}${last}`],
-		["What to do", html`${advice} Then send the failed ones again from the list of postbacks.`],
-		["Mail", mailed(notice, canMail)],
-	])}<p>${linkButton({ label: "Failed postbacks", href: `${integrationPath(programmeId)}?state=failed#deliveries`, isSmall: true })}</p>`;
+		["Until", until(notice)],
+		["Failed attempts", failedAttempts(notice.failed_attempts)],
+		[
+			"Failed permanently",
+			notice.failures === 0 ? "none" : `${countOf(notice.failures, "callback")}; no more retries`,
+		],
+		["Last cause", lastFailure(notice, programme.public_id)],
+	];
+	if (isOpen && present !== null) {
+		rows.push(["Undelivered now", sayUndelivered(present, programme.public_id, nowMs)]);
+	}
+	if (isOpen) {
+		rows.push([
+			"What to do",
+			`${advice} Waiting callbacks are then sent automatically; resend the failed ones.`,
+		]);
+	}
+	rows.push(["Mail", mailed(notice, canMail)]);
+	return html`${facts(rows)}${resendOffer(view, isOpen ? present : null)}`;
 }
 
-function workingBody(notice: ListedNotice, canMail: boolean): Html {
-	return facts([
-		["Since", timeTag(notice.opened_at_ms)],
-		["Mail", mailed(notice, canMail)],
-	]);
+function until({ ended_at_ms: endedAtMs, ended_by: by }: ShownNotice): Content {
+	if (endedAtMs === null) return "Ongoing";
+	return html`${timeTag(endedAtMs)}${by === "removal" ? ", when the Postback URL was removed" : null}`;
 }
 
-function mailed({ mailed_at_ms, mailed_to, mail_due_at_ms }: ListedNotice, canMail: boolean): Content {
+function failedAttempts(attempts: number): string {
+	return attempts === 1 ? "1" : `${count(attempts)} in a row`;
+}
+
+function recoveredBody(view: NoticesView, notice: ShownNotice, present: Undelivered | null): Html {
+	const rows: [term: string, value: Content][] = [["Since", timeTag(notice.opened_at_ms)]];
+	if (present !== null) rows.push(["Still undelivered", stillUndelivered(view, present)]);
+	rows.push(["Mail", mailed(notice, view.canMail)]);
+	return html`${facts(rows)}${resendOffer(view, present)}`;
+}
+
+function stillUndelivered({ programme, nowMs }: NoticesView, present: Undelivered): Content {
+	if (present.waiting === 0 && present.failed === 0) return "none";
+	return sayUndelivered(present, programme.public_id, nowMs);
+}
+
+/** Where something has failed for good, it is sent again from here: all of it, or after a look at the list. */
+function resendOffer({ programme, csrf, mayResend }: NoticesView, present: Undelivered | null): Html | null {
+	if (present === null || present.failed === 0) return null;
+	const list = linkButton({
+		label: "Failed callbacks",
+		href: deliveriesPath(programme.public_id, "failed"),
+		isSmall: true,
+	});
+	if (programme.endpoint_id === null || !mayResend) return html`<div class="row">${list}</div>`;
+	return postForm({
+		action: `${integrationPath(programme.public_id)}/resend-failed`,
+		csrf,
+		className: "row",
+		body: html`<input type="hidden" name="back" value="?state=pending">${button({
+			label: `Resend ${count(present.failed)} failed`,
+			isSmall: true,
+			confirm: "Send every callback again that failed permanently? Your shop receives each event once more.",
+		})}${list}`,
+	});
+}
+
+function mailed({ mailed_at_ms, mailed_to, mail_due_at_ms }: ShownNotice, canMail: boolean): Content {
 	if (!canMail && mailed_at_ms === null)
-		return "not sent: no mail can be sent from here (SMTP_URL is not set)";
+		return "not sent: this installation sends no mail (SMTP_URL is not set)";
 	const next =
 		mail_due_at_ms === null || !canMail ? null : html`; the next at ${timeTag(mail_due_at_ms)} or soon after`;
 	if (mailed_at_ms === null) return next === null ? "none" : html`not sent yet${next}`;

@@ -1,67 +1,175 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { newNotice } from "../../../test/support/notices.ts";
+import { addDeliveries, newSecret } from "../../../test/support/rows.ts";
 import { mailOwners } from "../../callbacks/mail-owners.ts";
 import { setEndpoint } from "../../store/programmes.ts";
+import { insertSecret } from "../../store/signing-secrets.ts";
 import { openTestSite, type SiteOptions, START_MS, type TestSite } from "../test-site.test-support.ts";
 
 test("nothing to tell: without a URL the page says how to be told, with one it says that all is well", async (t) => {
-	const { site, programme, open } = await openNotices(t);
+	const { site, programme, open } = await openNotices(t, { hasNoUrl: true });
 	assert.match((await open()).text, /No Postback URL is saved.*Go to Integration/s);
 	await setEndpoint(site.store.db, programme.id, "https://shop.example/postback", START_MS);
 	const { text } = await open();
-	assert.match(text, /No callback has finally failed/);
+	assert.match(text, /If callbacks to your shop fail, you read here why/);
 	assert.doesNotMatch(text, /badge-bad/);
 });
 
-test("an open notice says since when, how many, why, what to do, and leads to what failed", async (t) => {
+test("an open notice says since when, how many, why, what waits, what to do, and leads to what failed", async (t) => {
 	const { site, programme, path, open } = await openNotices(t);
-	await site.store.db
-		.insertInto("deliveries")
-		.values({
-			id: 9,
-			public_id: "dlv_9",
-			programme_id: programme.id,
-			receiver_id: programme.id,
-			state: "failed",
-			run: 1,
-			attempts: 7,
-			created_at_ms: START_MS,
-		})
-		.execute();
+	const [lost = 0] = await addDeliveries(site.store, programme, START_MS, START_MS + 300_000);
+	await failForGood(site, lost);
 	await addNotice(site, programme.id, {
+		failed_attempts: 44,
 		failures: 42,
-		last_delivery_id: 9,
-		last_verdict: "refused",
+		last_failed_at_ms: START_MS + 90_000,
+		last_delivery_id: lost,
 		last_http_status: 401,
 	});
 	const { text } = await open();
-	assert.match(text, /Callbacks are failing.*Open.*2026-03-01 12:00:00 UTC.*still failing.*42 callbacks/s);
-	assert.match(text, /HTTP 401, which we take as a deliberate refusal.*Check a signature/s);
-	assert.ok(text.includes(`href="${path}/deliveries/dlv_9"`));
-	assert.ok(text.includes(`href="${path}/integration?state=failed`));
+	assert.match(
+		text,
+		/Callbacks are failing.*badge-bad">Ongoing<.*12:00:00 UTC.*Ongoing.*44 in a row.*42 callbacks; no more retries/s,
+	);
+	assert.match(text, /Last failed attempt <time[^>]*>2026-03-01 12:01:30 UTC<.*HTTP 401.*Check a signature/s);
+	assert.match(text, /1 callback<\/a> is waiting; next attempt <time[^>]*>2026-03-01 12:05:00 UTC/);
+	assert.match(text, /1 callback<\/a> failed permanently; no more retries\./);
+	assert.ok(text.includes(`href="${path}/deliveries/${await publicIdOf(site, lost)}"`));
+	assert.ok(text.includes(`href="${path}/integration?state=failed#deliveries"`));
 	assert.match(text, /Notices<span class="badge badge-bad">1</);
-	assert.match(text, /no mail can be sent from here/);
+	assert.match(text, /this installation sends no mail/);
 });
 
-test("a notice that is over, and the one that callbacks work again", async (t) => {
+test("a notice that is over has the time of its last failure, not that of the recovery", async (t) => {
 	const { site, programme, open } = await openNotices(t, { hasMail: true });
-	await addNotice(site, programme.id, { ended_at_ms: START_MS + 60_000, last_verdict: "retry" });
-	await addNotice(site, programme.id, { public_id: "ntc_2", kind: "callbacks_working_again", failures: 0 });
+	await addNotice(site, programme.id, {
+		ended_at_ms: START_MS + 60_000,
+		ended_by: "success",
+		last_failed_at_ms: START_MS + 30_000,
+		last_result: "timeout",
+		last_verdict: "retry",
+		last_http_status: null,
+	});
+	await addNotice(site, programme.id, { kind: "callbacks_working_again", failures: 0 });
 	const { text } = await open();
-	assert.ok(text.indexOf("Callbacks work again") < text.indexOf("Callbacks failed"), "the newest first");
-	assert.match(text, /Callbacks failed.*Over.*12:01:00 UTC.*1 callback<.*no answer came in seven attempts/s);
+	assert.ok(text.indexOf("Callbacks recovered") < text.indexOf("Callbacks failed"), "the newest first");
+	assert.match(text, /Callbacks recovered.*badge-good">Recovered<.*Still undelivered<\/dt><dd>none/s);
+	assert.match(
+		text,
+		/Callbacks failed.*badge-plain">Resolved<.*12:01:00 UTC.*attempt <time[^>]*>2026-03-01 12:00:30 UTC.*did not answer within 5 seconds/s,
+	);
 	assert.doesNotMatch(text, /badge-bad/);
 });
 
+test("a notice that ended because the URL was removed says so", async (t) => {
+	const { site, programme, open } = await openNotices(t);
+	await addNotice(site, programme.id, { ended_at_ms: START_MS + 60_000, ended_by: "removal" });
+	assert.match((await open()).text, /12:01:00 UTC<\/time>, when the Postback URL was removed/);
+});
+
+test("the recovery says how many are still undelivered, and its button sends the failed ones again", async (t) => {
+	const { site, programme, open, browser, path } = await openNotices(t);
+	const lost = await addDeliveries(site.store, programme, START_MS, START_MS, START_MS);
+	for (const id of lost.slice(1)) await failForGood(site, id);
+	await addNotice(site, programme.id, { ended_at_ms: START_MS, ended_by: "success" });
+	await addNotice(site, programme.id, { kind: "callbacks_working_again", failures: 0 });
+	const page = await open();
+	assert.match(
+		page.text,
+		/Still undelivered.*1 callback<\/a> is waiting.*2 callbacks<\/a> failed permanently/s,
+	);
+	const viewer = await site.signIn(await site.addPerson(programme, "viewer"));
+	assert.doesNotMatch((await viewer.open(`${path}/notices`)).text, /Resend 2 failed/);
+	const form = /<form method="post" action="([^"]+)"[^>]*>(?:(?!<\/form>).)*Resend 2 failed/s.exec(page.text);
+	await browser.submit(form?.[1] ?? "", { back: "?state=pending" });
+	const states = await site.store.db.selectFrom("deliveries").select("state").execute();
+	assert.deepEqual(
+		states.map(({ state }) => state),
+		["pending", "pending", "pending"],
+	);
+	assert.match((await open()).text, /3 callbacks<\/a> are waiting/);
+});
+
+test("what is only watched shows on no page of the programme, but in its health", async (t) => {
+	const { site, programme, open, browser, path } = await openNotices(t);
+	await addNotice(site, programme.id, { told_at_ms: null, failures: 0, failed_attempts: 2 });
+	assert.doesNotMatch((await open()).text, /Callbacks are failing|badge-bad/);
+	const { text } = await browser.open(`${path}/integration`);
+	assert.doesNotMatch(text, /Callbacks are failing/);
+	assert.match(text, /step-faltering.*Callback answered 2xx<span class="visually-hidden">: faltering/s);
+	assert.match(text, /Retrying.*2 attempts failed since/s);
+});
+
+test("callbacks that fail are told on every page of the programme: cause, times, what waits, what to do", async (t) => {
+	const { site, programme, browser, path } = await openNotices(t);
+	const [waiting = 0] = await addDeliveries(site.store, programme, START_MS + 60_000);
+	await addNotice(site, programme.id, {
+		failures: 0,
+		failed_attempts: 5,
+		last_failed_at_ms: START_MS + 1_000,
+		last_delivery_id: waiting,
+		last_result: "network-error",
+		last_verdict: "retry",
+		last_http_status: null,
+		last_detail: "ECONNREFUSED (connect)",
+	});
+	const delivery = await publicIdOf(site, waiting);
+	const pages = [
+		"overview",
+		"conversions",
+		"integration",
+		"integration/inbound",
+		"integration/signature",
+		"notices",
+		"people",
+		"settings",
+		`deliveries/${delivery}`,
+	];
+	for (const page of pages) {
+		const { text } = await browser.open(`${path}/${page}`);
+		const banner = /<section class="message message-bad".*?<\/section>/s.exec(text)?.[0] ?? "";
+		assert.match(banner, /Callbacks are failing<\/strong> since <time[^>]*>2026-03-01 12:00:00 UTC/, page);
+		assert.match(banner, /Last failed attempt <time[^>]*>2026-03-01 12:00:01 UTC/, page);
+		assert.match(banner, /your server refused the connection\./, page);
+		assert.match(banner, /1 callback<\/a> is waiting; next attempt <time[^>]*>2026-03-01 12:01:00 UTC/, page);
+		assert.match(banner, /Check that your server is running/, page);
+		assert.ok(banner.includes(`href="${path}/deliveries/${delivery}"`), page);
+	}
+	const { text } = await browser.open(`${path}/integration`);
+	assert.match(text, /step-failing.*Callback answered 2xx<span class="visually-hidden">: failing/s);
+	assert.match(text, /badge-bad">Failing</);
+	await site.store.db.updateTable("programmes").set({ endpoint_id: null }).execute();
+	assert.doesNotMatch(
+		(await browser.open(`${path}/overview`)).text,
+		/message-bad/,
+		"nothing is sent without a URL",
+	);
+});
+
 test("when it was mailed and to whom is what the mail itself left behind", async (t) => {
-	const { site, programme, owner, open } = await openNotices(t, { hasMail: true });
-	await addNotice(site, programme.id, { mail_due_at_ms: START_MS });
+	const { site, programme, owner, open, browser } = await openNotices(t, { hasMail: true });
+	const [lost = 0] = await addDeliveries(site.store, programme, START_MS, START_MS);
+	await failForGood(site, lost);
+	await addNotice(site, programme.id, { mail_due_at_ms: START_MS, last_delivery_id: lost });
 	assert.match((await open()).text, /not sent yet; the next at/);
-	const mailer = { send: async () => null };
+	const mails: string[] = [];
+	const mailer = {
+		send: async ({ text }: { text: string }) => {
+			mails.push(text);
+			return null;
+		},
+	};
 	await mailOwners({ ...site.deps, mailer }, () => false);
 	const { text } = await open();
 	assert.match(text, /2026-03-01 12:00:00 UTC<\/time> to /);
 	assert.ok(text.includes(`to <span class="break">${owner.email}</span>`));
+	const links = [...(mails[0] ?? "").matchAll(/^https?:.*$/gm)].map(([link]) => link);
+	assert.ok(links.some((link) => link.includes("/deliveries/")) && links.length === 4, links.join(" "));
+	for (const link of links) {
+		const path = link.slice(site.deps.publicUrl.length);
+		assert.equal((await browser.open(path)).status, 200, link);
+	}
 });
 
 test("a long history goes on page by page", async (t) => {
@@ -83,27 +191,41 @@ test("another programme's notices and deliveries do not show", async (t) => {
 	assert.doesNotMatch((await open()).text, /ntc_other|Callbacks are failing/);
 });
 
-async function openNotices(t: Parameters<typeof openTestSite>[0], options: SiteOptions = {}) {
+async function openNotices(
+	t: Parameters<typeof openTestSite>[0],
+	{ hasNoUrl = false, ...options }: SiteOptions & { hasNoUrl?: boolean } = {},
+) {
 	const site = await openTestSite(t, options);
 	const programme = await site.addProgramme();
+	if (!hasNoUrl) {
+		await setEndpoint(site.store.db, programme.id, "https://shop.example/postback", START_MS);
+		await insertSecret(site.store.db, newSecret(programme.id));
+	}
 	const owner = await site.addOwner(programme);
 	const browser = await site.signIn(owner);
 	const path = `/programmes/${programme.public_id}`;
 	return { site, programme, owner, browser, path, open: () => browser.open(`${path}/notices`) };
 }
 
-async function addNotice({ store }: TestSite, programmeId: number, change: object = {}): Promise<void> {
+async function addNotice(
+	{ store }: TestSite,
+	programmeId: number,
+	change: Parameters<typeof newNotice>[1] = {},
+): Promise<void> {
+	const times = { opened_at_ms: START_MS, told_at_ms: START_MS };
 	await store.db
 		.insertInto("notices")
-		.values({
-			public_id: "ntc_1",
-			receiver_id: programmeId,
-			kind: "callbacks_failing",
-			opened_at_ms: START_MS,
-			updated_at_ms: START_MS,
-			failures: 1,
-			mailed_failures: 0,
-			...change,
-		})
+		.values(newNotice(programmeId, { ...times, ...change }))
 		.execute();
+}
+
+async function failForGood({ store }: TestSite, deliveryId: number): Promise<void> {
+	await store.db.deleteFrom("queue").where("id", "=", deliveryId).execute();
+	const failed = { state: "failed", finished_at_ms: START_MS, failed_at_ms: START_MS } as const;
+	await store.db.updateTable("deliveries").set(failed).where("id", "=", deliveryId).execute();
+}
+
+async function publicIdOf({ store }: TestSite, deliveryId: number): Promise<string> {
+	const query = store.db.selectFrom("deliveries").select("public_id").where("id", "=", deliveryId);
+	return (await query.executeTakeFirstOrThrow()).public_id;
 }

@@ -1,42 +1,37 @@
 // /programmes/:id/overview: how many conversions in which status, what they are worth, and whether callbacks work.
 
 import { html } from "hono/html";
-import { explainFailure } from "../../callbacks/failure-cause.ts";
 import { type CallbackHealth, readCallbackHealth } from "../../callbacks/health.ts";
 import type { StatusTotal, Tally, TallyLook } from "../../conversions/tally.ts";
 import type { Status } from "../../domain/conversion.ts";
 import { currencyDigits, formatMinor } from "../../domain/money.ts";
 import { DAY_MS, utcDay } from "../../domain/time.ts";
-import { findOpenNotice } from "../../store/notice-list.ts";
-import type { Notice } from "../../store/notices.ts";
 import { hasConversions } from "../../store/programme-list.ts";
 import type { Programme } from "../../store/programmes.ts";
-import { emptyState, message, padded, pageHeader, section } from "../components/blocks.ts";
+import { emptyState, padded, pageHeader, section } from "../components/blocks.ts";
 import { type ChartSeries, chart } from "../components/chart.ts";
 import { statusBadge } from "../components/conversion-cells.ts";
 import { linkButton } from "../components/forms.ts";
 import { dataTable } from "../components/lists.ts";
-import { amount, count, countOf, timeTag } from "../components/text.ts";
+import { amount, count, timeTag } from "../components/text.ts";
 import type { PageDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import type { Content, Html } from "../html.ts";
 import { healthStrip } from "../integration/health-section.ts";
 import { answerPage } from "../page.ts";
-import { conversionsPath, integrationPath, noticesPath, overviewPath, withQuery } from "../paths.ts";
+import { conversionsPath, integrationPath, overviewPath, withQuery } from "../paths.ts";
 import { programmeOf } from "../viewer.ts";
 
 export async function showOverview(c: WebContext, deps: PageDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	const { db } = deps.store;
 	const nowMs = deps.clock.nowMs();
-	const openNotice = await findOpenNotice(db, programme.id);
 	const view: OverviewView = {
 		programme,
 		nowMs,
-		openNotice,
 		look: await deps.tallies.look(programme.id),
 		isNew: !(await hasConversions(db, programme.id)),
-		health: await readCallbackHealth(db, programme.id, nowMs),
+		health: await readCallbackHealth(db, programme, nowMs),
 	};
 	return answerPage(c, {
 		title: "Overview",
@@ -55,7 +50,6 @@ export async function showTotals(c: WebContext, deps: PageDeps): Promise<Respons
 interface OverviewView {
 	programme: Programme;
 	nowMs: number;
-	openNotice: Notice | undefined;
 	look: TallyLook;
 	/** Nothing was ever reported, not even a test. */
 	isNew: boolean;
@@ -63,7 +57,7 @@ interface OverviewView {
 }
 
 function renderOverview(view: OverviewView): Content {
-	const { programme, openNotice, isNew, health } = view;
+	const { programme, isNew, health } = view;
 	const integration = integrationPath(programme.public_id);
 	const header = pageHeader({
 		title: "Overview",
@@ -82,32 +76,22 @@ function renderOverview(view: OverviewView): Content {
 	}
 	return [
 		header,
-		openNotice === undefined ? null : failingMessage(openNotice, programme),
 		totals(programme, view.look, view.nowMs),
 		section({
 			id: "callbacks",
-			title: "Callbacks to the shop",
+			title: "Callbacks to your shop",
 			hint:
 				programme.endpoint_id === null
-					? "No Postback URL is saved, so none is sent."
-					: "How the shop answers.",
+					? "No Postback URL is saved, so no callbacks are sent."
+					: "How your server responds.",
 			actions: linkButton({
-				label: programme.endpoint_id === null ? "Set up callbacks" : "Postbacks sent",
+				label: programme.endpoint_id === null ? "Set up callbacks" : "All callbacks",
 				href: `${integration}#${programme.endpoint_id === null ? "callback" : "deliveries"}`,
 				isSmall: true,
 			}),
 			body: padded(healthStrip(health)),
 		}),
 	];
-}
-
-function failingMessage(notice: Notice, { public_id: programmeId }: Programme): Html {
-	const { cause, advice } = explainFailure(notice.last_verdict, notice.last_http_status);
-	const failed = countOf(notice.failures, "callback");
-	return message(
-		"bad",
-		html`<strong>Callbacks are failing</strong> since ${timeTag(notice.opened_at_ms)}: ${failed} finally failed. The last one: ${cause} ${advice} <a href="${noticesPath(programmeId)}">What to do</a>`,
-	);
 }
 
 function totals(programme: Programme, { tally, isCounting }: TallyLook, nowMs: number): Html {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { newNotice } from "../../../test/support/notices.ts";
 import { addConversion } from "../../../test/support/rows.ts";
-import { DAY_MS } from "../../domain/time.ts";
+import { DAY_MS, HOUR_MS } from "../../domain/time.ts";
 import { setEndpoint } from "../../store/programmes.ts";
 import { openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";
 
@@ -77,7 +78,7 @@ test("a change of status is in the next look", async (t) => {
 test("callback health: share of 2xx, the 95th percentile, what waits the longest", async (t) => {
 	const { site, programme, open } = await openOverview(t);
 	await addConversion(site.store, programme.id);
-	assert.match((await open()).text, /No Postback URL is saved, so none is sent.*Set up callbacks/s);
+	assert.match((await open()).text, /No Postback URL is saved, so no callbacks are sent.*Set up callbacks/s);
 	await setEndpoint(site.store.db, programme.id, "https://shop.example/postback", START_MS);
 	assert.match((await open()).text, /nothing was sent/);
 	const { db } = site.store;
@@ -108,28 +109,26 @@ test("callback health: share of 2xx, the 95th percentile, what waits the longest
 	assert.match(text, /<dd>1<small>oldest of <time[^>]+2026-03-01T07/);
 });
 
-test("an open notice stands on top, in words, and in the sidebar", async (t) => {
+test("callbacks that fail now are red, however good the day was", async (t) => {
 	const { site, programme, open, path } = await openOverview(t);
 	await addConversion(site.store, programme.id);
+	await setEndpoint(site.store.db, programme.id, "https://shop.example/postback", START_MS);
+	const hour = { hour_ms: START_MS - HOUR_MS, delivered: 988, failed: 12 };
+	await site.store.db
+		.insertInto("callback_hours")
+		.values({ programme_id: programme.id, ...hour })
+		.execute();
+	assert.match((await open()).text, /Right now.*badge-good">Working<.*98\.8 %/s);
 	await site.store.db
 		.insertInto("notices")
-		.values({
-			public_id: "ntc_1",
-			receiver_id: programme.id,
-			kind: "callbacks_failing",
-			opened_at_ms: START_MS,
-			updated_at_ms: START_MS,
-			failures: 1_234,
-			mailed_failures: 0,
-			last_verdict: "redirect",
-			last_http_status: 301,
-		})
+		.values(newNotice(programme.id, { last_verdict: "redirect", last_http_status: 301 }))
 		.execute();
 	const { text } = await open();
 	assert.match(
 		text,
-		/Callbacks are failing.*1\u00a0234 callbacks.*redirect \(HTTP 301\).*Enter the final URL/s,
+		/Callbacks are failing.*HTTP 301, a redirect, which we do not follow.*Enter the final address/s,
 	);
+	assert.match(text, /Right now.*badge-bad">Failing<.*98\.8 %/s);
 	assert.match(text, new RegExp(`${path}/notices[^>]*>Notices<span class="badge badge-bad">1<`));
 });
 

@@ -1,17 +1,21 @@
-// /programmes: all of them for staff, with a search; an owner's own. Whoever has just one is taken there.
+// /programmes: all of them for staff, with a search, and those whose callbacks are failing, the worst first; an owner's
+// own. Whoever has just one is taken there.
 
 import { html } from "hono/html";
 import { z } from "zod";
+import { explainFailure } from "../../callbacks/failure-cause.ts";
+import { type FailingShop, type FailingShops, listFailingShops } from "../../store/failing-shops.ts";
 import {
 	hasConversions,
 	type ListedProgramme,
 	listProgrammes,
 	WAITING_COUNTED,
 } from "../../store/programme-list.ts";
-import { emptyState, pageHeader } from "../components/blocks.ts";
+import { emptyState, pageHeader, section } from "../components/blocks.ts";
 import { linkButton, textField } from "../components/forms.ts";
 import { dataTable, filterBar, type Pages, pager } from "../components/lists.ts";
-import { badge, count, timeTag } from "../components/text.ts";
+import { badge, count, countOf, timeTag } from "../components/text.ts";
+import { countUndelivered, deliveriesPath } from "../components/trouble-words.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import { cursorOf, pagesOf, readFilters } from "../filter-query.ts";
@@ -27,6 +31,9 @@ import {
 import { viewerOf } from "../viewer.ts";
 
 const PAGE_ROWS = 50;
+/** Shown above the list. */
+const MOST_FAILING = 10;
+const NONE_FAILING: FailingShops = { shops: [], more: 0 };
 const MAX_SEARCH_LENGTH = 100;
 
 const QUERY = z.object({
@@ -36,7 +43,7 @@ const QUERY = z.object({
 });
 
 export async function showProgrammes(c: WebContext, deps: WebDeps): Promise<Response> {
-	const { store } = deps;
+	const { store, clock } = deps;
 	const viewer = viewerOf(c);
 	const { search, before } = readFilters(QUERY, new URL(c.req.url).search).query;
 	const isStaff = viewer.kind === "staff";
@@ -58,6 +65,10 @@ export async function showProgrammes(c: WebContext, deps: WebDeps): Promise<Resp
 		return c.redirect(pathOf(only.publicId), 303);
 	}
 	const body = renderProgrammes({
+		failing:
+			isStaff && isFirstPage && search === ""
+				? await listFailingShops(store.db, MOST_FAILING, clock.nowMs())
+				: NONE_FAILING,
 		rows: page.rows,
 		pages: pagesOf(deps, list, page),
 		search,
@@ -68,6 +79,7 @@ export async function showProgrammes(c: WebContext, deps: WebDeps): Promise<Resp
 }
 
 interface ProgrammesView {
+	failing: FailingShops;
 	rows: readonly ListedProgramme[];
 	pages: Pages;
 	search: string;
@@ -86,10 +98,53 @@ function renderProgrammes(view: ProgrammesView): Html {
 			})
 		: pageHeader({ title: "Programmes", hint: "The programmes you manage." });
 	const isSearchable = isStaff && !(rows.length === 0 && search === "" && isFirstPage);
-	return html`${header}<div class="card">${isSearchable ? searchBar(search) : null}${programmeTable(
+	return html`${header}${failingSection(view.failing)}<div class="card">${isSearchable ? searchBar(search) : null}${programmeTable(
 		rows,
 		noProgrammes(view, create),
 	)}${pager(view.pages)}</div>`;
+}
+
+function failingSection({ shops, more }: FailingShops): Html | null {
+	if (shops.length === 0) return null;
+	return section({
+		id: "failing",
+		title: "Failing callbacks",
+		hint: `The shops with the most undelivered callbacks first.${more === 0 ? "" : ` ${countOf(more, "shop")} more ${more === 1 ? "is" : "are"} not shown here.`}`,
+		body: dataTable<FailingShop>({
+			caption: "Shops whose callbacks are failing",
+			rows: shops,
+			stacks: true,
+			empty: null,
+			columns: [
+				{
+					title: "Programme",
+					namesRow: true,
+					cell: ({ publicId, name }) => html`<a href="${overviewPath(publicId)}">${name}</a>`,
+				},
+				{ title: "Since", cell: ({ sinceMs }) => timeTag(sinceMs) },
+				{
+					title: "Last failed attempt",
+					cell: (shop) =>
+						html`${shop.last_failed_at_ms === null ? null : timeTag(shop.last_failed_at_ms)}<span class="secondary">${explainFailure(shop).cause}</span>`,
+				},
+				{
+					title: "Waiting",
+					isNumber: true,
+					cell: ({ publicId, waiting }) => undelivered(publicId, "pending", waiting),
+				},
+				{
+					title: "Failed permanently",
+					isNumber: true,
+					cell: ({ publicId, failed }) => undelivered(publicId, "failed", failed),
+				},
+			],
+		}),
+	});
+}
+
+function undelivered(programmeId: string, state: "pending" | "failed", number: number): Html {
+	if (number === 0) return html`<span class="faint">0</span>`;
+	return html`<a href="${deliveriesPath(programmeId, state)}">${countUndelivered(number)}</a>`;
 }
 
 function searchBar(search: string): Html {
@@ -158,7 +213,7 @@ function programmeTable(rows: readonly ListedProgramme[], empty: Content): Html 
 }
 
 function callbackState({ hasUrl, failingSinceMs }: ListedProgramme): Html {
-	if (failingSinceMs !== null)
+	if (hasUrl && failingSinceMs !== null)
 		return html`${badge("bad", "Failing")}<span class="secondary">since ${timeTag(failingSinceMs)}</span>`;
 	return hasUrl ? badge("good", "URL set") : badge("plain", "No URL");
 }

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { addConversion } from "../../../test/support/rows.ts";
+import { newNotice } from "../../../test/support/notices.ts";
+import { addConversion, addDeliveries } from "../../../test/support/rows.ts";
+import { addToProgramme } from "../../store/programme-people.ts";
 import { setEndpoint } from "../../store/programmes.ts";
 import { newEmail, openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";
 
@@ -19,9 +21,37 @@ test("staff see every programme, the newest first, with what is wrong and what w
 	const browser = await site.signIn(await site.addStaff());
 	const { status, text } = await browser.open("/programmes");
 	assert.equal(status, 200);
-	assert.ok(text.indexOf("Busy shop") < text.indexOf("Quiet shop"));
-	assert.match(rowOf(text, busy.public_id), /Failing.*2026-03-01.*status=RECORDED">1</s);
-	assert.match(rowOf(text, quiet.public_id), /No URL.*faint">0</s);
+	const list = text.slice(text.indexOf('class="filter-bar"'));
+	assert.match(rowOf(list, busy.public_id), /Failing.*2026-03-01.*status=RECORDED">1</s);
+	assert.match(rowOf(list, quiet.public_id), /No URL.*faint">0</s);
+	assert.ok(list.indexOf("Busy shop") < list.indexOf("Quiet shop"));
+	assert.match(sectionOf(text, "failing"), /Busy shop.*HTTP 404/s);
+	assert.doesNotMatch((await browser.open("/programmes?search=shop")).text, /id="failing"/);
+});
+
+test("staff see which shops are failing, those with the most undelivered callbacks first; owners do not", async (t) => {
+	const site = await openTestSite(t);
+	const mild = await site.addProgramme("Mild shop");
+	const worst = await site.addProgramme("Worst shop");
+	const fine = await site.addProgramme("Fine shop");
+	for (const [programme, waiting] of [
+		[mild, 1],
+		[worst, 3],
+		[fine, 0],
+	] as const) {
+		await setEndpoint(site.store.db, programme.id, "https://shop.example/postback", START_MS);
+		await addDeliveries(site.store, programme, ...Array.from({ length: waiting }, () => START_MS));
+		if (programme !== fine) await openNotice(site, programme.id);
+	}
+	const staff = await site.signIn(await site.addStaff());
+	const failing = sectionOf((await staff.open("/programmes")).text, "failing");
+	assert.ok(failing.indexOf("Worst shop") < failing.indexOf("Mild shop"));
+	assert.doesNotMatch(failing, /Fine shop/);
+	assert.ok(failing.includes(`/programmes/${worst.public_id}/integration?state=pending#deliveries">3<`));
+	const person = await site.addOwner(mild);
+	await addToProgramme(site.store.db, worst.id, person.id, "owner");
+	const owner = await site.signIn(person);
+	assert.doesNotMatch((await owner.open("/programmes")).text, /id="failing"/);
 });
 
 test("a search finds part of a name in either case, a whole id, and takes signs literally", async (t) => {
@@ -295,23 +325,17 @@ function hiddenId(text: string): string {
 	return /name="programmeId" value="(prg_\w+)"/.exec(text)?.[1] ?? "";
 }
 
+function sectionOf(text: string, id: string): string {
+	return new RegExp(`<section class="card" id="${id}".*?</section>`, "s").exec(text)?.[0] ?? "";
+}
+
 function rowOf(text: string, publicId: string): string {
 	return text.split("<tr").find((row) => row.includes(publicId)) ?? "";
 }
 
 async function openNotice(site: TestSite, programmeId: number): Promise<void> {
-	await site.store.db
-		.insertInto("notices")
-		.values({
-			public_id: "ntc_1",
-			receiver_id: programmeId,
-			kind: "callbacks_failing",
-			opened_at_ms: START_MS,
-			updated_at_ms: START_MS,
-			failures: 1,
-			mailed_failures: 0,
-		})
-		.execute();
+	const times = { opened_at_ms: START_MS, told_at_ms: START_MS };
+	await site.store.db.insertInto("notices").values(newNotice(programmeId, times)).execute();
 }
 
 async function auditOf({ store }: TestSite): Promise<(readonly [string, string | null])[]> {

@@ -10,7 +10,7 @@ export const TELLING_DEFECTS: readonly Defect[] = [
 			{
 				file: "callbacks/pass.ts",
 				find: "await noteFailures(trx, random, settled, failing, nowMs)",
-				put: "settled.length > 1 ? await noteFailures(trx, random, settled, failing, nowMs) : { failing: [], recovered: [] }",
+				put: "settled.length > 1 ? await noteFailures(trx, random, settled, failing, nowMs) : { failing: [], recovered: [], hasNews: false }",
 			},
 		],
 		breaks: ["8 owners are told"],
@@ -29,10 +29,10 @@ export const TELLING_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "failures that come while a mail is under way",
-		seenWith: 15,
+		seenWith: 2,
 		edits: [
 			{
-				file: "store/notices.ts",
+				file: "store/notice-mails.ts",
 				find: "mailed_failures: told,",
 				put: 'mailed_failures: eb.ref("failures"),',
 			},
@@ -45,8 +45,68 @@ export const TELLING_DEFECTS: readonly Defect[] = [
 		edits: [
 			{
 				file: "callbacks/failure-notices.ts",
-				find: "await insertNotice(trx, {",
-				put: "if (nowMs > 0) return;\n\tawait insertNotice(trx, {",
+				find: "await addRecoveries(trx, recoveries, nowMs);",
+				put: "if (nowMs < 0) await addRecoveries(trx, recoveries, nowMs);",
+			},
+		],
+		breaks: ["8 owners are told"],
+	},
+	{
+		name: "a success that does not end the trouble",
+		seenWith: 4,
+		edits: [
+			{
+				file: "callbacks/failure-notices.ts",
+				find: "if (failing.has(receiverId)) recovered.add(receiverId);",
+				put: "if (failing.has(receiverId) && receiverId % 2 === 0) recovered.add(receiverId);",
+			},
+		],
+		breaks: ["8 owners are told"],
+	},
+	{
+		name: "trouble of which nobody takes note before the final failure",
+		seenWith: 35,
+		edits: [
+			{
+				file: "callbacks/failure-notices.ts",
+				find: 'settlement.kind === "retry" || (settlement.kind',
+				put: "(settlement.kind",
+			},
+		],
+		breaks: ["8 owners are told"],
+	},
+	{
+		name: "trouble that is told too early",
+		seenWith: 2,
+		edits: [
+			{
+				file: "domain/notice.ts",
+				find: "SERIOUS_AFTER_ATTEMPTS = 5",
+				put: "SERIOUS_AFTER_ATTEMPTS = 2",
+			},
+		],
+		breaks: ["8 owners are told"],
+	},
+	{
+		name: "trouble that lasts and is not told",
+		seenWith: 5,
+		edits: [
+			{
+				file: "callbacks/tell-early.ts",
+				find: "if (watched.length === 0) break;",
+				put: "if (watched.length < 2) break;",
+			},
+		],
+		breaks: ["everything due ends"],
+	},
+	{
+		name: "trouble that is told and not mailed",
+		seenWith: 4,
+		edits: [
+			{
+				file: "store/notices.ts",
+				find: ".set({ told_at_ms: nowMs, mail_due_at_ms: mailDueAtMs })",
+				put: ".set({ told_at_ms: nowMs })",
 			},
 		],
 		breaks: ["8 owners are told"],

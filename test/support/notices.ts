@@ -1,0 +1,50 @@
+// Notices to begin a test with.
+
+import type { Insertable } from "kysely";
+import type { FailedAttempts } from "../../src/store/notices.ts";
+import type { NoticesTable } from "../../src/store/tables/notices.ts";
+import { START_MS } from "./clock.ts";
+import { newId } from "./rows.ts";
+
+/** Of failing callbacks, open and told: one final failure, answered with 404. */
+export function newNotice(
+	receiverId: number,
+	change: Partial<Insertable<NoticesTable>> = {},
+): Insertable<NoticesTable> {
+	return {
+		public_id: newId("ntc"),
+		receiver_id: receiverId,
+		kind: "callbacks_failing",
+		opened_at_ms: START_MS,
+		told_at_ms: START_MS,
+		failed_attempts: 1,
+		failures: 1,
+		mailed_failures: 0,
+		last_failed_at_ms: START_MS,
+		last_result: "answered",
+		last_verdict: "refused",
+		last_http_status: 404,
+		...change,
+	};
+}
+
+/** One attempt that failed for good, as a pass adds it. */
+export function failedAttempts(
+	receiverId: number,
+	change: Partial<FailedAttempts> = {},
+): FailedAttempts & { publicId: string } {
+	return {
+		publicId: newId("ntc"),
+		receiverId,
+		attempts: 1,
+		failures: 1,
+		firstAtMs: START_MS,
+		lastAtMs: START_MS,
+		lastDeliveryId: 1,
+		lastResult: "answered",
+		lastVerdict: "refused",
+		lastHttpStatus: 404,
+		lastDetail: null,
+		...change,
+	};
+}
