@@ -203,7 +203,7 @@ function accountMenu({ viewer, csrf }: DocumentView): Html {
 	if (viewer === null) return html`<a href="${SIGN_IN_PATH}">Sign in</a>`;
 	return html`<details class="menu"><summary>Account</summary><div class="menu-panel">
 	<p class="small soft">${viewer.email}${viewer.kind === "staff" ? " · staff" : ""}</p>
-	${viewer.awaitsAuthenticator ? null : html`<a href="${ACCOUNT_PATH}">Password, sessions, authenticator</a>`}
+	${viewer.awaitsAuthenticator ? null : html`<a href="${ACCOUNT_PATH}">Account settings</a>`}
 	<a href="${DOCS_PATH}">Documentation for developers</a>
 	<form method="post" action="${SIGN_OUT_PATH}">${csrf}<button type="submit">Sign out</button></form>
 </div></details>`;

@@ -51,7 +51,7 @@ export function createStillAllowed(
 		const found = await deps.auth.findSession(visitor);
 		const viewer = found === null ? null : await loadViewer(deps, found.session);
 		if (viewer === null || viewer.awaitsAuthenticator) return false;
-		const membership = await findProgrammeFor(deps.store.db, viewer, programme.public_id);
-		return membership?.standing === standing;
+		const seen = await findProgrammeFor(deps.store.db, viewer, programme.public_id);
+		return seen?.standing === standing;
 	};
 }

@@ -3,11 +3,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { invitePerson } from "../accounts/invitations.ts";
+import { activateSecret, prepareSecret } from "../accounts/signing-secret.ts";
 import { grants, PROGRAMME_ROLES, type Right, type Standing } from "../domain/roles.ts";
 import { type FilledShop, openFilledShop } from "./filled-shop.test-support.ts";
 import type { Route } from "./routes.ts";
 import { ROUTES } from "./site.ts";
-import type { Browser } from "./test-site.test-support.ts";
+import { type Browser, newEmail } from "./test-site.test-support.ts";
 
 const PROGRAMME = "/programmes/:programmeId";
 
@@ -71,15 +73,28 @@ test("every route of a programme asks for the right that is written here, and no
 test("no page offers what its reader may not do, and offers all that they may", async (t) => {
 	const shop = await openFilledShop(t);
 	const { site, programme } = shop;
-	// Somebody to do something about.
+	// Somebody to do something about, and a secret in each state.
 	await site.addOwner(programme);
-	const offered = new Map<Standing, ReadonlySet<string>>();
+	const membership = { programme, role: "viewer" } as const;
+	await invitePerson(site.deps, { email: newEmail("shop"), membership, invitedBy: null });
+	const prepared = await prepareSecret(site.deps, programme.public_id, null);
+	assert.ok(prepared.ok);
+	await activateSecret(site.deps, programme.public_id, prepared.value.secretId, null);
+	await prepareSecret(site.deps, programme.public_id, null);
+	const offered = new Map<Standing, Set<string>>();
 	for (const standing of STANDINGS) {
 		const person = standing === "staff" ? await site.addStaff() : await site.addPerson(programme, standing);
-		offered.set(standing, await collectOffers(await site.signIn(person), shop, standing));
+		const browser = await site.signIn(person);
+		const offers = new Set<string>();
+		// What waits and what has ended have buttons of their own.
+		for (const state of ["pending", "failed"] as const) {
+			await site.store.db.updateTable("deliveries").set({ state }).execute();
+			for (const offer of await collectOffers(browser, shop, standing)) offers.add(offer);
+		}
+		offered.set(standing, offers);
 	}
 	const owners = offered.get("owner") ?? new Set<string>();
-	assert.ok(owners.size > 20, [...owners].join("\n"));
+	assert.ok(owners.size > 30, [...owners].join("\n"));
 	for (const standing of ["developer", "viewer"] as const) {
 		const expected = [...owners].filter((route) => grants(standing, RIGHTS_BY_ROUTE[route] ?? "manage"));
 		assert.deepEqual([...(offered.get(standing) ?? [])].sort(), expected.sort(), standing);

@@ -57,7 +57,7 @@ export function testKeyboard(browser: () => Browser): void {
 		await page.locator("details.menu").waitFor();
 		await tabTo(page, "Account");
 		await page.keyboard.press("Enter");
-		await tabTo(page, "Password, sessions, authenticator");
+		await tabTo(page, "Account settings");
 		await page.keyboard.press("Escape");
 		equal(await page.locator("details.menu").getAttribute("open"), null);
 		equal(await nameOfFocused(page), "Account");
