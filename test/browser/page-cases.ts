@@ -116,6 +116,7 @@ export function ownersPages({ main, fresh }: SampleNetwork): Case[] {
 			status: 422,
 			act: setUpAuthenticator("wrong password"),
 		},
+		{ what: "account, an address that is refused", path: "/account", status: 409, act: askForOwnAddress },
 		{ what: "account, the authenticator", path: "/account", act: setUpAuthenticator(PASSWORD) },
 		{
 			what: "account, the authenticator after a wrong code",
@@ -264,6 +265,13 @@ async function confirmWrongly(page: Page): Promise<void> {
 	await page.getByLabel("Code", { exact: true }).fill("000000");
 	await press("Turn on")(page);
 	await page.locator("#code-error").waitFor();
+}
+
+async function askForOwnAddress(page: Page): Promise<void> {
+	await page.getByLabel("New email").fill("jonas@nordlicht.example");
+	await page.locator("#email-current").fill(PASSWORD);
+	await press("Change email")(page);
+	await page.locator("#email-error").waitFor();
 }
 
 function setUpAuthenticator(password: string) {
