@@ -29,7 +29,7 @@ export const TELLING_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "failures that come while a mail is under way",
-		seenWith: 2,
+		seenWith: 15,
 		edits: [
 			{
 				file: "store/notice-mails.ts",
@@ -65,7 +65,7 @@ export const TELLING_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "trouble of which nobody takes note before the final failure",
-		seenWith: 35,
+		seenWith: 2,
 		edits: [
 			{
 				file: "callbacks/failure-notices.ts",
@@ -101,7 +101,7 @@ export const TELLING_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "trouble that is told and not mailed",
-		seenWith: 4,
+		seenWith: 2,
 		edits: [
 			{
 				file: "store/notices.ts",
