@@ -93,7 +93,7 @@ function describeLast(notice: ShownNotice): string[] {
 	const { cause } = explainFailure(notice);
 	const order =
 		notice.lastOrderId === null ? "" : `, order ${quote(notice.lastOrderId)} (${notice.lastEvent})`;
-	return [`The last failed attempt: ${utcMinute(notice.last_failed_at_ms)}${order}: ${cause}.`];
+	return [`The last failed attempt: ${utcMinute(notice.last_failed_at_ms)}${order}: ${cause}`];
 }
 
 function sayWhatWaits({ undelivered: { waiting, failed, nextDueAtMs }, nowMs }: NoticeMailView): string[] {

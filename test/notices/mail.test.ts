@@ -31,7 +31,7 @@ for (const kind of DATABASE_KINDS) {
 			equal(subject(mail), '1 callback failed permanently: "Failing"');
 			equal(mail.headers.get("from"), "Ringback <rb@network.example>");
 			match(mail.text, new RegExp(`Programme: "Failing" \\(${failing.programmeId}\\)`));
-			match(mail.text, /answered HTTP 404, which we take as a deliberate refusal/);
+			match(mail.text, /HTTP 404\. .* We take it as a deliberate refusal and do not retry\./);
 			const [delivery] = await setup.store.db.selectFrom("deliveries").select("public_id").execute();
 			const page = `https://ringback.example/programmes/${failing.programmeId}`;
 			ok(mail.text.includes(`${page}/deliveries/${delivery?.public_id}`), "the very callback");
@@ -58,7 +58,7 @@ for (const kind of DATABASE_KINDS) {
 			ok(mail.atMs < soldAtMs + 10 * MINUTE_MS + LATENESS_MS);
 			equal(subject(mail), 'Callbacks are failing: "Shop"');
 			match(mail.text, /failing since 2026-01-15 12:00 UTC: \d attempts in a row failed\./);
-			match(mail.text, /your server answered HTTP 500\./);
+			match(mail.text, /HTTP 500\. Your server had an error\./);
 			match(mail.text, /Waiting: 1 callback; the next attempt is at 2026-01-15 12:\d\d UTC\./);
 			await setup.clock.moveBy(2 * MAIL_INTERVAL_MS);
 			equal(setup.mail.mails.length, 1, "one mail, while nothing new is to be told");

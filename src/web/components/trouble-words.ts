@@ -35,7 +35,7 @@ export function lastFailure(notice: ShownNotice, programmeId: string): Html {
 		notice.lastOrderId === null || notice.lastDeliveryPublicId === null
 			? null
 			: html`, <a href="${deliveryPath(programmeId, notice.lastDeliveryPublicId)}">order <span class="break">${notice.lastOrderId}</span></a>`;
-	return html`Last failed attempt${when}${order}: ${cause}.`;
+	return html`Last failed attempt${when}${order}: ${cause}`;
 }
 
 /** Whole sentences, with links to the lists. */

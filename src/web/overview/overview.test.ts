@@ -124,10 +124,7 @@ test("callbacks that fail now are red, however good the day was", async (t) => {
 		.values(newNotice(programme.id, { last_verdict: "redirect", last_http_status: 301 }))
 		.execute();
 	const { text } = await open();
-	assert.match(
-		text,
-		/Callbacks are failing.*HTTP 301, a redirect, which we do not follow.*Enter the final address/s,
-	);
+	assert.match(text, /Callbacks are failing.*HTTP 301\. .*redirect.*not followed.*Enter the final URL/s);
 	assert.match(text, /Right now.*badge-bad">Failing<.*98\.8 %/s);
 	assert.match(text, new RegExp(`${path}/notices[^>]*>Notices<span class="badge badge-bad">1<`));
 });
