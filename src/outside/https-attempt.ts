@@ -121,7 +121,6 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	/** Lets go of whatever is still open, with the outcome settled. */
 	abandon(): void {
 		this.cancelDial?.();
-		this.#keeper?.end(false);
 		this.#connection?.socket.destroy();
 		this.#owner.onOver(this);
 	}
@@ -157,6 +156,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 		if (connection !== undefined) this.#owner.onEnd(this, connection);
 	}
 
+	/** Also when `abandon` has ended the connection. */
 	onResponseError(_controller: Dispatcher.DispatchController | null, error: unknown): void {
 		this.#keeper?.end(false);
 		this.#connection?.socket.destroy();
