@@ -13,8 +13,8 @@ import { positionIn, readSortedIds } from "./conversion-order.ts";
 import { findOrders } from "./order-search.ts";
 import type { Db } from "./store.ts";
 
-/** Some thirty milliseconds. */
-export const MAX_COLLECTED = 10_000;
+/** Some twenty milliseconds. */
+export const MAX_COLLECTED = 5_000;
 const SLICE_ROWS = 1_000;
 
 export interface CollectedConversions {

@@ -10,10 +10,9 @@ export type ColumnType = "text" | "integer" | "bigint";
 
 type ColumnsOf<Row> = Readonly<Record<Exclude<keyof Row, "id">, ColumnType>>;
 
-/** Every column that a move may change. The rest is what a conversion is called and where it came from. */
-export const CHANGING = {
+/** What every move may change, a decision too. */
+export const DECIDING = {
 	status: "text",
-	basket_value: "text",
 	commission: "text",
 	network_fee: "text",
 	currency: "text",
@@ -22,9 +21,15 @@ export const CHANGING = {
 	pixel_basket_value: "text",
 	confirmed_at_ms: "bigint",
 	decided_by: "text",
-	occurred_at_ms: "bigint",
 	window_ends_at_ms: "bigint",
 	updated_at_ms: "bigint",
+} as const satisfies Partial<ColumnsOf<Conversion>>;
+
+/** Every column that a move may change. The rest is what a conversion is called and where it came from. */
+export const CHANGING = {
+	...DECIDING,
+	basket_value: "text",
+	occurred_at_ms: "bigint",
 } as const satisfies Partial<ColumnsOf<Conversion>>;
 
 export const CONVERSION = {

@@ -4,7 +4,15 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { sql } from "kysely";
 import type { Conversion, NewConversion } from "./conversions.ts";
-import { CHANGING, CONVERSION, INBOUND_CALL, MOVE, NONCE, storedConversion } from "./hot-columns.ts";
+import {
+	CHANGING,
+	CONVERSION,
+	DECIDING,
+	INBOUND_CALL,
+	MOVE,
+	NONCE,
+	storedConversion,
+} from "./hot-columns.ts";
 import {
 	type Change,
 	type HotWrites,
@@ -58,11 +66,8 @@ function prepareStatements(database: DatabaseSync) {
 		insertConversion: prepare(
 			`${insertText("conversions", CONVERSION)} on conflict (programme_id, order_id, event_type) do nothing`,
 		),
-		updateConversion: prepare(
-			`update conversions set ${Object.keys(CHANGING)
-				.map((column) => `${column} = ?`)
-				.join(", ")} where id = ? and status = ? and confirmed_at_ms is ?`,
-		),
+		updateConversion: prepare(updateText(CHANGING)),
+		decideConversion: prepare(updateText(DECIDING)),
 		removeConversion: prepare("delete from conversions where id = ? and status = ?"),
 		// All at once: of two that go together, one may get the number that the other has left.
 		relinkMoves: prepare(
@@ -122,12 +127,25 @@ function insertConversions(
 	return stored;
 }
 
-function updateUnlessChanged({ updateConversion }: Statements, changes: readonly Change[]): Set<number> {
+function updateText(columns: object): string {
+	const set = Object.keys(columns).map((column) => `${column} = ?`);
+	return `update conversions set ${set.join(", ")} where id = ? and status = ? and confirmed_at_ms is ?`;
+}
+
+/** SQLite writes the index of every column that is named anew, changed or not: a decision names none that is sorted by. */
+function updateUnlessChanged(
+	{ updateConversion, decideConversion }: Statements,
+	changes: readonly Change[],
+): Set<number> {
 	const changed = new Set<number>();
-	const values = valuesOf(CHANGING);
+	const [all, deciding] = [valuesOf(CHANGING), valuesOf(DECIDING)];
 	for (const { before, after } of changes) {
 		const { id, status, confirmed_at_ms } = before;
-		const { changes } = updateConversion.run(...values(after), id, status, confirmed_at_ms);
+		const isSame =
+			before.basket_value === after.basket_value && before.occurred_at_ms === after.occurred_at_ms;
+		const { changes } = isSame
+			? decideConversion.run(...deciding(after), id, status, confirmed_at_ms)
+			: updateConversion.run(...all(after), id, status, confirmed_at_ms);
 		if (changes !== 0) changed.add(id);
 	}
 	return changed;
