@@ -6,10 +6,10 @@ import { Hono } from "hono";
 import { createIdentifyCaller } from "../src/accounts/identify-caller.ts";
 import { createKnownCallers } from "../src/accounts/known-callers.ts";
 import { readBody } from "../src/api/read-request.ts";
-import { headerNames } from "../src/domain/signature.ts";
 import { realClock } from "../src/outside/clock.ts";
 import { listen, PUBLIC_LIMITS } from "../src/outside/http-server.ts";
 import { createLog } from "../src/outside/log.ts";
+import { givenWire } from "../src/store/known-wire.ts";
 import { openStore } from "../src/store/open.ts";
 import { databaseSetting } from "./database.ts";
 import { BENCH_SEALING_KEY } from "./seed-shops.ts";
@@ -17,10 +17,9 @@ import { BENCH_SEALING_KEY } from "./seed-shops.ts";
 const [databaseUrl = ""] = process.argv.slice(2);
 const log = createLog("error");
 const store = openStore(databaseSetting(databaseUrl), { clock: realClock, log, name: "ringback-bench" });
-const names = headerNames("Service");
 const callers = createKnownCallers({ store, clock: realClock });
 const deps = { clock: realClock, sealingKey: BENCH_SEALING_KEY };
-const identifyCaller = createIdentifyCaller(deps, callers, names);
+const identifyCaller = createIdentifyCaller(deps, callers, givenWire("Service"));
 const ANSWER = JSON.stringify({ outcome: "RECORDED", conversion: { id: "x".repeat(450) } });
 const HEADERS = { "content-type": "application/json", "cache-control": "no-store" };
 
@@ -31,10 +30,7 @@ app.post("/v1/conversions", async (c) => {
 	const { result } = await identifyCaller({
 		method: c.req.method,
 		target: c.env.incoming?.url ?? "",
-		authorization: c.req.header("authorization"),
-		timestamp: c.req.header(names.timestamp),
-		nonce: c.req.header(names.nonce),
-		signature: c.req.header(names.signature),
+		header: (name) => c.req.header(name),
 		rawBody: body.value,
 	});
 	return result.ok

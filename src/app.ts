@@ -12,7 +12,7 @@ import { createGetEvents } from "./api/get-events.ts";
 import { readInboundCall } from "./api/inbound-call.ts";
 import { createRefusalLog } from "./api/inbound-log.ts";
 import { createIntake } from "./api/intake.ts";
-import { createDocumentAnswer, describeApi } from "./api/openapi/document.ts";
+import { createApiDocument, createDocumentAnswer } from "./api/openapi/document.ts";
 import { createPixel } from "./api/pixel.ts";
 import { createPostBatch } from "./api/post-batch.ts";
 import { parseReport, postConversions } from "./api/post-conversions.ts";
@@ -79,8 +79,12 @@ export function createApp(deps: AllDeps): Hono<AppEnv> {
 		const text = describeProblem(c.req.param("code"));
 		return text === null ? c.notFound() : c.text(text);
 	});
-	const apiDocument = describeApi(deps);
-	rest.get("/openapi.json", createDocumentAnswer(apiDocument));
+	const apiDocument = createApiDocument(deps);
+	const answerDocument = createDocumentAnswer(apiDocument);
+	rest.get("/openapi.json", async () => {
+		await deps.network.read();
+		return answerDocument();
+	});
 	refuseOtherMethods(rest, deps, ["/openapi.json"]);
 	rest.route("/", createSite({ ...deps, auth: createAuth(deps), apiDocument }));
 	// For whoever asks which there are: tests do.

@@ -3,6 +3,7 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type AddressRange, isAddress, parseRange } from "./domain/address.ts";
+import { BRAND_RULE, isBrand } from "./domain/network.ts";
 import { SEALING_KEY_BYTES } from "./domain/sealing.ts";
 import type { DatabaseSetting } from "./store/open.ts";
 
@@ -115,15 +116,11 @@ export function readSecretKey(reader: SettingReader, database: DatabaseSetting):
 	return null;
 }
 
-export function readBrand(reader: SettingReader): string {
-	const text = reader.text("RINGBACK_BRAND") ?? "Service";
-	// It becomes part of header names: RFC 9110 tokens, without the odd ones.
-	if (/^[A-Za-z][A-Za-z0-9-]{0,30}$/.test(text)) return text;
-	reader.problem(
-		"RINGBACK_BRAND",
-		"must be 1 to 31 letters, digits or hyphens and start with a letter, such as Acme.",
-	);
-	return "Service";
+export function readBrand(reader: SettingReader): string | null {
+	const text = reader.text("RINGBACK_BRAND");
+	if (text === undefined || isBrand(text)) return text ?? null;
+	reader.problem("RINGBACK_BRAND", BRAND_RULE);
+	return null;
 }
 
 export function readRanges(reader: SettingReader, name: string): AddressRange[] {

@@ -25,7 +25,7 @@ test("without any setting the service runs on this machine alone, on a file", ()
 		database: { kind: "sqlite", path: "data/ringback.db" },
 		migrate: "auto",
 		secretKey: null,
-		brand: "Service",
+		brand: null,
 		allowedPrivateRanges: [],
 		trustedProxies: [],
 		staffAuthenticator: "optional",

@@ -40,7 +40,8 @@ export interface Config {
 	migrate: (typeof MIGRATE)[number];
 	/** Null: made and kept beside the SQLite file. */
 	secretKey: Uint8Array | null;
-	brand: string;
+	/** Null: the network chooses it on its pages. */
+	brand: string | null;
 	allowedPrivateRanges: readonly AddressRange[];
 	/** Whose X-Forwarded-For is believed. */
 	trustedProxies: readonly AddressRange[];

@@ -64,6 +64,16 @@ export interface Mail {
 	to: readonly string[];
 	subject: string;
 	text: string;
+	/** Otherwise as MAIL_FROM says. */
+	from?: MailSender;
+	/** Where an answer goes, unless it is the sender. */
+	replyTo?: string;
+}
+
+/** Each is MAIL_FROM's own where it is null. */
+export interface MailSender {
+	name: string | null;
+	address: string | null;
 }
 
 export interface Mailer {

@@ -62,6 +62,8 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		const numbers = await listenForMetrics(config, log);
 		if (numbers !== null) listeners.push(numbers);
 		const workplace = addMail(parts, publicUrlAt(config, site.port));
+		// So that the first answer knows it; whoever signs or checks something makes sure of it by themselves.
+		await parts.network.read();
 		const { publicUrl } = workplace;
 		const book = createChoreBook(clock);
 		const worker = config.role === "web" ? null : startWorker(workplace, book);
@@ -78,7 +80,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		const appDeps = {
 			...workplace,
 			bulk: { wake: bulk.runSoon },
-			brand: config.brand,
+			isPublicUrlSet: config.publicUrl !== null,
 			allowsPrivateRanges: config.allowedPrivateRanges.length > 0,
 			staffAuthenticator: config.staffAuthenticator,
 			trustedProxies: config.trustedProxies,
@@ -175,7 +177,7 @@ function startWorker(workplace: Workplace, book: ChoreBook): { engine: Engine; s
 	const engine = new Engine({
 		...workplace,
 		runPass: createPass(workplace.store, workplace.random),
-		brand: config.brand,
+		wire: workplace.network.wire,
 		caps: { perProgramme: config.maxInFlightPerProgramme, overall: config.maxInFlight },
 		load,
 		onNotice: () => chores.mailNow(),
@@ -183,7 +185,6 @@ function startWorker(workplace: Workplace, book: ChoreBook): { engine: Engine; s
 	const chores = startChores({
 		...workplace,
 		book,
-		brand: config.brand,
 		retentionDays: config.retentionDays,
 		archiving,
 	});

@@ -94,7 +94,7 @@ export function composeResetMail(to: string, link: string): AccountMail {
 		to,
 		subject: "Choose a new password",
 		text: [
-			"Somebody, probably you, asked for a new password on Ringback.",
+			"Somebody, probably you, asked for a new password for your account.",
 			...openLink("to choose one", link, "one hour"),
 			"If it was not you, do nothing: your password stays as it is.",
 		].join("\n"),

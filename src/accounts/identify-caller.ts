@@ -16,6 +16,7 @@ import {
 } from "../domain/signature.ts";
 import { HOUR_MS } from "../domain/time.ts";
 import { type ApiKey, noteKeyUse, spendNonces } from "../store/keys.ts";
+import type { KnownWire } from "../store/known-wire.ts";
 import type { Programme } from "../store/programmes.ts";
 import { type SigningSecret, stateOf } from "../store/signing-secrets.ts";
 import type { Db } from "../store/store.ts";
@@ -29,10 +30,7 @@ export interface SignedRequest {
 	method: string;
 	/** Path and query exactly as they came in. */
 	target: string;
-	authorization: string | undefined;
-	timestamp: string | undefined;
-	nonce: string | undefined;
-	signature: string | undefined;
+	header(name: string): string | undefined;
 	rawBody: Uint8Array;
 }
 
@@ -54,12 +52,14 @@ export type IdentifyCaller = (
 export function createIdentifyCaller(
 	{ clock, sealingKey }: Pick<AccountsDeps, "clock" | "sealingKey">,
 	callers: Pick<KnownCallers, "findKey">,
-	headers: HeaderNames,
+	wire: KnownWire,
 ): IdentifyCaller {
 	const opened = new OpenedSecrets(sealingKey);
 	return async (request) => {
-		const named = await findKey(callers, request.authorization);
+		const named = await findKey(callers, request.header("authorization"));
 		if (!named.ok) return { result: named, programme: undefined };
+		// Behind the key: with it there is a secret, and the names stay as they are read now.
+		const { headers } = wire.names ?? (await wire.read());
 		const { apiKey, programme, secrets } = named.value;
 		const nowMs = clock.nowMs();
 		const trio = parseTrio(request, headers, nowMs);
@@ -146,7 +146,9 @@ interface Trio {
 }
 
 function parseTrio(request: SignedRequest, headers: HeaderNames, nowMs: number): Result<Trio> {
-	const { timestamp, nonce, signature } = request;
+	const timestamp = request.header(headers.timestamp);
+	const nonce = request.header(headers.nonce);
+	const signature = request.header(headers.signature);
 	if (timestamp === undefined) return missingHeader(headers.timestamp);
 	if (nonce === undefined) return missingHeader(headers.nonce);
 	if (signature === undefined) return missingHeader(headers.signature);

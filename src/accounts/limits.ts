@@ -31,6 +31,15 @@ export const INVITATIONS_BY_ONE_PERSON: Limit = {
 		`You have sent ${INVITATIONS_BY_ONE_PERSON.max} invitations within an hour. Try again ${when}.`,
 };
 
+/** To their own mailbox, while they put the mail server right. */
+export const TEST_MAILS_BY_ONE_PERSON: Limit = {
+	name: "test-mails-by",
+	max: 20,
+	windowMs: HOUR_MS,
+	say: (when) =>
+		`You have sent ${TEST_MAILS_BY_ONE_PERSON.max} test mails within an hour. Try again ${when}.`,
+};
+
 /** Whoever sends them: a mailbox takes a few that were lost, and no flood. */
 export const INVITATIONS_TO_ONE_ADDRESS: Limit = {
 	name: "invitations-to",

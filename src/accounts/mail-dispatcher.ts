@@ -2,7 +2,6 @@
 // page answers at once, in the same time whether or not a mail goes out, and a restart loses none. What the mail server
 // does not take is tried again; whoever stops the service waits for the one that is under way.
 
-import { type Network, withSender } from "../domain/mail-text.ts";
 import { openMail, SEALING_IV_BYTES, sealMail } from "../domain/sealing.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import { nextMailTryAtMs } from "../domain/told-changes.ts";
@@ -54,7 +53,6 @@ export interface MailDispatcherDeps {
 	sealingKey: Uint8Array;
 	mailer: Mailer | null;
 	log: Log;
-	network: Network;
 }
 
 /** While a mail is under way; should this process die, another takes it up after this. */
@@ -136,12 +134,11 @@ export function createMailDispatcher(deps: MailDispatcherDeps): MailDispatcher {
 
 async function writeMail(
 	db: Db,
-	{ clock, random, sealingKey, network }: MailDispatcherDeps,
+	{ clock, random, sealingKey }: MailDispatcherDeps,
 	{ to, subject, text, goodForMs, topic, isWithheld = false }: AccountMail,
 ): Promise<void> {
 	const nowMs = clock.nowMs();
-	const signed = withSender(text, network);
-	const sealed = sealMail(sealingKey, to, signed, random.bytes(SEALING_IV_BYTES));
+	const sealed = sealMail(sealingKey, to, text, random.bytes(SEALING_IV_BYTES));
 	await insertMail(db, {
 		to_address: to,
 		topic: topic ?? null,

@@ -3,13 +3,11 @@
 import { MAX_NAME_LENGTH, parseName } from "../domain/display-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import { isMailAddress } from "../domain/mail-address.ts";
 import { type PersonKind, type ProgrammeRole, readProgrammeRole } from "../domain/roles.ts";
 import { findPersonByEmail, insertPerson, type Person } from "../store/people.ts";
 import type { Db } from "../store/store.ts";
 import type { AccountsDeps } from "./deps.ts";
-
-/** RFC 5321: a path may be 256 characters, two of them angle brackets. */
-const MAX_EMAIL_LENGTH = 254;
 
 type PeopleDeps = Pick<AccountsDeps, "clock" | "random">;
 
@@ -69,15 +67,7 @@ export async function requirePersonByEmail(
 
 export function parseEmail(text: string): Result<string> {
 	const email = text.trim().toLowerCase();
-	// Whether it exists is known when mail arrives. Beyond what mail servers refuse: characters that are drawn as nothing or
-	// turn the text around, and slashes, with which an address could pass for another or for a link.
-	if (
-		email.length <= MAX_EMAIL_LENGTH &&
-		/^[^\s@<>"',;:\\/]+@[^\s@<>"',;:\\/]+\.[^\s@<>"',;:\\/.]+$/.test(email) &&
-		!/[\p{Cc}\p{Default_Ignorable_Code_Point}]/u.test(email)
-	) {
-		return succeed(email);
-	}
+	if (isMailAddress(email)) return succeed(email);
 	return refuse(
 		"invalid_email",
 		`"${text}" is not an email address. Enter one such as owner@shop.example.`,

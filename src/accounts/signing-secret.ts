@@ -5,6 +5,7 @@ import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { SEALING_IV_BYTES, sealSecret } from "../domain/sealing.ts";
 import { type AuditAction, noteAudit } from "../store/audit.ts";
+import { fixBrand } from "../store/network.ts";
 import {
 	activatePrepared,
 	endSecrets,
@@ -116,6 +117,8 @@ export async function makeSecret(
 	nowMs: number,
 	activatedAtMs: number | null,
 ): Promise<MadeSecret> {
+	// Before the secret: whoever chooses a brand just now is done, or finds it fixed.
+	await fixBrand(trx);
 	const secret = `rbs_${random.hex(SECRET_BYTES)}`;
 	const secretId = makeId("sec", nowMs, random.bytes(ID_RANDOM_BYTES));
 	await insertSecret(trx, {

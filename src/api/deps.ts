@@ -5,12 +5,13 @@ import type { AccountsDeps } from "../accounts/deps.ts";
 import type { InstallationWatch } from "../accounts/installation-watch.ts";
 import type { AddressRange } from "../domain/address.ts";
 import type { Log } from "../ports.ts";
+import type { KnownNetwork } from "../store/known-network.ts";
 import type { Metrics } from "./metrics.ts";
 
 export interface AppDeps extends AccountsDeps {
 	log: Log;
-	/** Names the signature headers: X-<brand>-Signature. */
-	brand: string;
+	/** Its brand names the signature headers: X-<brand>-Signature. */
+	network: KnownNetwork;
 	/** The address people open, without a slash at its end. Problem types are addresses below it. */
 	publicUrl: string;
 	/** Notices how shops reach the service. */

@@ -29,7 +29,7 @@ export interface ProcessDetails {
 
 export type HealthDeps = Pick<
 	AppDeps,
-	"store" | "clock" | "log" | "brand" | "publicUrl" | "isReady" | "unreadyReason"
+	"store" | "clock" | "log" | "network" | "publicUrl" | "isReady" | "unreadyReason"
 >;
 
 interface Readiness {

@@ -21,7 +21,7 @@ const SPELLINGS: ReadonlyMap<string, string> = new Map([
 export type Problem = Omit<z.output<typeof PROBLEM>, "code"> & { code: FaultCode };
 
 export function problemAnswer(
-	deps: Pick<AppDeps, "publicUrl" | "brand">,
+	deps: Pick<AppDeps, "publicUrl" | "network">,
 	found: Fault,
 	headers: Readonly<Record<string, string>> = {},
 ): Response {
@@ -33,11 +33,15 @@ export function problemAnswer(
 			"cache-control": "no-store",
 			...SAFE_HEADERS,
 			// RFC 9110 demands it with every 401.
-			...(httpStatus === 401 ? { "www-authenticate": `Bearer realm="${deps.brand}"` } : {}),
+			...(httpStatus === 401 ? { "www-authenticate": `Bearer realm="${brandOf(deps)}"` } : {}),
 			...(httpStatus === 503 ? { "retry-after": String(RETRY_AFTER_SECONDS) } : {}),
 			...headers,
 		},
 	});
+}
+
+function brandOf({ network }: Pick<AppDeps, "network">): string {
+	return (network.wire.names ?? network.face).brand;
 }
 
 export function problemBody(

@@ -5,6 +5,7 @@ import { expectValue } from "../../test/support/shop-account.ts";
 import { signedRequest } from "../../test/support/signed-request.ts";
 import { createApp } from "../app.ts";
 import { DAY_MS } from "../domain/time.ts";
+import { createKnownNetwork } from "../store/known-network.ts";
 import { makeShop, openTestShop, read, START_MS } from "./test-shop.test-support.ts";
 
 const SALE = { orderId: "A-1", basketValue: "100.00" };
@@ -136,7 +137,7 @@ test("what is signed is the target on the wire, however the server rewrites it",
 
 test("another brand has its own header names", async (t) => {
 	const shop = await openTestShop(t);
-	const app = createApp({ ...shop.deps, brand: "Acme" });
+	const app = createApp({ ...shop.deps, network: createKnownNetwork(shop.deps, "Acme") });
 	const signed = signedRequest("GET", "/v1/conversions", shop.credentials, {
 		nowMs: START_MS,
 		brand: "Acme",

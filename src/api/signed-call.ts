@@ -15,7 +15,6 @@ import {
 } from "../accounts/identify-caller.ts";
 import type { KnownCallers } from "../accounts/known-callers.ts";
 import { type Fault, fault, type Result } from "../domain/fault.ts";
-import { headerNames } from "../domain/signature.ts";
 import { noteFirstTime } from "../store/first-times.ts";
 import { insertInboundCalls } from "../store/inbound-calls.ts";
 import type { Db } from "../store/store.ts";
@@ -48,8 +47,7 @@ export function createSignedCalls(
 	{ callers, intake, refusals }: { callers: KnownCallers; intake: Intake; refusals: RefusalLog },
 ): SignedCalls {
 	const { store, clock, log, metrics } = deps;
-	const names = headerNames(deps.brand);
-	const identifyCaller = createIdentifyCaller(deps, callers, names);
+	const identifyCaller = createIdentifyCaller(deps, callers, deps.network.wire);
 	const answerLate = createLateAnswer(clock, deps.stopSignal);
 
 	async function readCall(
@@ -67,10 +65,7 @@ export function createSignedCalls(
 		const { result: identified, programme } = await identifyCaller({
 			method,
 			target,
-			authorization: header("authorization"),
-			timestamp: header(names.timestamp),
-			nonce: header(names.nonce),
-			signature: header(names.signature),
+			header,
 			rawBody: body.value,
 		});
 		if (!identified.ok) return { ...identified, programmeId: programme?.id ?? null };

@@ -4,7 +4,7 @@ import { verifyPostback } from "@ringback/receiver";
 import { dueDelivery } from "../../test/support/rows.ts";
 import { composeEvent } from "../domain/event.ts";
 import { readKeptAnswer } from "../domain/kept-answer.ts";
-import { signingKey } from "../domain/signature.ts";
+import { signingKey, wireNames } from "../domain/signature.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import type { Outcome } from "../domain/verdict.ts";
 import { createRandom } from "../outside/random.ts";
@@ -44,7 +44,7 @@ const DELIVERY = dueDelivery({
 const TIMINGS = { lookUpMs: 1, connectMs: 2, tlsMs: 3, answerMs: 4 };
 
 function prepare(brand = "Service"): PreparedAttempt {
-	return createPreparer(brand, createRandom())(DELIVERY, TARGET, NOW_MS);
+	return createPreparer(wireNames(brand), createRandom())(DELIVERY, TARGET, NOW_MS);
 }
 
 function headersOf({ request }: PreparedAttempt): Record<string, string> {
@@ -172,7 +172,7 @@ for (const [code, stage, kind] of [
 	["EMFILE", "exchange", "retry"],
 ] as const) {
 	test(`${code} at ${stage} settles it as ${kind}: only our own shortage is no attempt`, () => {
-		const prepared = createPreparer("Service", createRandom())(DELIVERY, TARGET, NOW_MS);
+		const prepared = createPreparer(wireNames("Service"), createRandom())(DELIVERY, TARGET, NOW_MS);
 		const timings = { lookUpMs: null, connectMs: 1, tlsMs: null, answerMs: null };
 		const outcome: Outcome = { kind: "network-error", stage, code };
 		equal(settleAnswer(DELIVERY, prepared, { outcome, timings }, null, NOW_MS + 1).kind, kind);

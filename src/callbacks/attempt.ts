@@ -4,7 +4,7 @@
 import { concludeAttempt } from "../domain/delivery.ts";
 import { bodySentAt } from "../domain/event.ts";
 import { type KeptAnswer, writeKeptAnswer } from "../domain/kept-answer.ts";
-import { canonicalString, headerNames, sha256Hex, sign, userAgent } from "../domain/signature.ts";
+import { canonicalString, sha256Hex, sign, type WireNames } from "../domain/signature.ts";
 import { judgeOutcome, type Outcome } from "../domain/verdict.ts";
 import type { PostbackAnswer, PostbackRequest, Random } from "../ports.ts";
 import type { AttemptRecord, DueDelivery, Settlement } from "../store/queue.ts";
@@ -24,9 +24,7 @@ export interface PreparedAttempt {
 export type PrepareAttempt = (delivery: DueDelivery, target: Target, nowMs: number) => PreparedAttempt;
 
 /** The parts that never change are made once: this runs for every request. */
-export function createPreparer(brand: string, random: Random): PrepareAttempt {
-	const names = headerNames(brand);
-	const agent = userAgent(brand);
+export function createPreparer({ headers: names, userAgent }: WireNames, random: Random): PrepareAttempt {
 	return (delivery, { url, pathAndQuery, endpointId, key }, nowMs) => {
 		const body = bodySentAt(delivery.eventBody, nowMs);
 		const timestamp = String(Math.floor(nowMs / 1000));
@@ -36,7 +34,7 @@ export function createPreparer(brand: string, random: Random): PrepareAttempt {
 			"Content-Type",
 			"application/json",
 			"User-Agent",
-			agent,
+			userAgent,
 			names.event,
 			delivery.eventName,
 			names.timestamp,

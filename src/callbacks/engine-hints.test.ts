@@ -14,6 +14,7 @@ import { MINUTE_MS } from "../domain/time.ts";
 import { createRandom } from "../outside/random.ts";
 import type { PostbackAnswer } from "../ports.ts";
 import { removeEndpoint } from "../store/endpoint-removal.ts";
+import { givenWire } from "../store/known-wire.ts";
 import { type Programme, setEndpoint } from "../store/programmes.ts";
 import type { Store } from "../store/store.ts";
 import { Engine } from "./engine.ts";
@@ -66,7 +67,7 @@ async function startEngine(t: TestContext): Promise<Setup> {
 		},
 		sealingKey: SEALING_KEY,
 		log: createLog(),
-		brand: "Service",
+		wire: givenWire("Service"),
 		caps: { perProgramme: 8, overall: 64 },
 		async runPass(input) {
 			const output = await pass(input);

@@ -137,7 +137,9 @@ export class Engine {
 	}
 
 	async #pass(): Promise<void> {
-		const { clock, store, random } = this.#deps;
+		const { clock, store, random, wire } = this.#deps;
+		// Before the pass: what is in it has a secret, and by then they are known.
+		if (wire.names === null) await wire.read();
 		const nowMs = clock.nowMs();
 		this.#lastPassAtMs = nowMs;
 		if (this.#lease === null) {

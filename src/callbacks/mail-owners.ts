@@ -24,7 +24,6 @@ export interface MailOwnersDeps {
 	log: Log;
 	mailer: Mailer;
 	publicUrl: string;
-	brand: string;
 }
 
 /** While a mail is under way, and when the mail server did not take it. */

@@ -5,7 +5,7 @@ import { explainFailure, type LastFailure } from "./failure-cause.ts";
 import { composeNoticeMail, type NoticeMailView } from "./notice-mail.ts";
 
 const OPENED_AT_MS = Date.UTC(2026, 0, 15, 12, 5);
-const NETWORK = { brand: "Service", publicUrl: "https://ringback.example" };
+const NETWORK = { publicUrl: "https://ringback.example" };
 const HOME = "https://ringback.example/programmes/prg_1";
 
 function notice(change: Partial<ShownNotice> = {}): ShownNotice {
@@ -80,10 +80,6 @@ test("the first final failure: what failed, why, when, what to do, and the very 
 	ok(text.includes(`\n${HOME}/integration?state=failed#deliveries\n`));
 	ok(text.includes(`\n${HOME}/notices\n`));
 	match(text, /^No callback is waiting\.$/m);
-	match(
-		text,
-		/\nThis mail was sent by the affiliate network ringback\.example at https:\/\/ringback\.example\n$/,
-	);
 });
 
 test("trouble that nothing has finally failed of yet: since when, how often, what waits, when it goes on", () => {

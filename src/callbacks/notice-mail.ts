@@ -1,7 +1,7 @@
 // The words of a notice mail: what fails and since when, why, what is undelivered, what to do, and links to the very
 // callback and to the lists. Plain text: it must be readable in any client, on any phone.
 
-import { type Network, quote, withSender } from "../domain/mail-text.ts";
+import { quote } from "../domain/mail-text.ts";
 import { utcMinute } from "../domain/time.ts";
 import type { Mail } from "../ports.ts";
 import { MAX_COUNTED_UNDELIVERED, type Undelivered } from "../store/delivery-health.ts";
@@ -21,7 +21,10 @@ export interface NoticeMailView {
 /** A shop that fails on and off may have many; older ones than these are summed up. */
 const MOST_DESCRIBED = 6;
 
-export function composeNoticeMail(view: NoticeMailView, network: Network): Omit<Mail, "to"> {
+export function composeNoticeMail(
+	view: NoticeMailView,
+	network: { publicUrl: string },
+): Omit<Mail, "to"> {
 	const { programme, notices, undelivered } = view;
 	const [last] = notices.slice(-1);
 	const worksAgain = last?.kind === "callbacks_working_again";
@@ -38,7 +41,7 @@ export function composeNoticeMail(view: NoticeMailView, network: Network): Omit<
 	];
 	return {
 		subject: `${headline(notices, worksAgain, undelivered)}: ${name}`,
-		text: withSender(paragraphs.map((lines) => lines.join("\n")).join("\n\n"), network),
+		text: paragraphs.map((lines) => lines.join("\n")).join("\n\n"),
 	};
 }
 

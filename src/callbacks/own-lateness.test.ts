@@ -14,6 +14,7 @@ import { realClock } from "../outside/clock.ts";
 import { createHttpsTransport } from "../outside/https-transport.ts";
 import { createLoad } from "../outside/load.ts";
 import { createRandom } from "../outside/random.ts";
+import { givenWire } from "../store/known-wire.ts";
 import { Engine } from "./engine.ts";
 import { createPass } from "./pass.ts";
 
@@ -64,7 +65,7 @@ test("while our loop is late few requests go out, those lost are counted, and th
 		},
 		sealingKey: SEALING_KEY,
 		log: createLog(),
-		brand: "Service",
+		wire: givenWire("Service"),
 		caps: { perProgramme: 8, overall: 512 },
 		runPass: createPass(store, random),
 		load,

@@ -3,8 +3,9 @@
 
 import type { KeptAnswer } from "../domain/kept-answer.ts";
 import type { Clock, Load, Log, Random, Transport } from "../ports.ts";
+import type { KnownWire } from "../store/known-wire.ts";
 import type { DueDelivery, Settlement } from "../store/queue.ts";
-import { createPreparer, settleAnswer } from "./attempt.ts";
+import { createPreparer, type PrepareAttempt, settleAnswer } from "./attempt.ts";
 import type { EngineCounters } from "./counters.ts";
 import { createForbiddenAddressLog } from "./forbidden-addresses.ts";
 import type { Lanes } from "./lanes.ts";
@@ -16,7 +17,8 @@ export interface SendingDeps {
 	clock: Clock;
 	random: Random;
 	transport: Pick<Transport, "post">;
-	brand: string;
+	/** Nothing is sent before the names on it are known. */
+	wire: KnownWire;
 	load: Load;
 	log: Log;
 }
@@ -45,7 +47,8 @@ export function createSending(
 	onSettled: (settlement: Settlement) => void,
 ): Sending {
 	const { clock, lanes, targets, counters } = deps;
-	const prepare = createPreparer(deps.brand, deps.random);
+	/** Made once: the names on the wire do not change any more when they are known. */
+	let prepare: PrepareAttempt | null = null;
 	const pace = watchPace(deps, sendReady);
 	const logForbiddenAddress = createForbiddenAddressLog(deps.log);
 	let drained: PromiseWithResolvers<void> | null = null;
@@ -62,6 +65,12 @@ export function createSending(
 			land(unsent, null);
 			return;
 		}
+		if (deps.wire.names === null) {
+			// Those may still change. They are read with the next pass, which hands it out again.
+			land({ kind: "released", delivery, dueAtMs: startedAtMs }, null);
+			return;
+		}
+		prepare ??= createPreparer(deps.wire.names, deps.random);
 		const prepared = prepare(delivery, target, startedAtMs);
 		const underWay = pace.begin(startedAtMs);
 		// Never rejects: the transport turns whatever happens into an outcome.

@@ -82,6 +82,13 @@ const OTHER_STATUS_BY_CODE = {
 	delivery_not_finished: 409,
 	delivery_cancelled: 409,
 	no_postback_url: 409,
+	// The network's own face.
+	invalid_brand: 422,
+	brand_is_fixed: 409,
+	invalid_colour: 422,
+	invalid_image: 422,
+	mail_off: 409,
+	mail_refused: 409,
 	// Signing in, and who may do what.
 	wrong_credentials: 401,
 	wrong_code: 401,

@@ -1,4 +1,4 @@
-import { doesNotMatch, equal, match } from "node:assert/strict";
+import { doesNotMatch, equal } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { quote, withSender } from "./mail-text.ts";
 
@@ -36,11 +36,15 @@ describe("a name in a mail", () => {
 	});
 });
 
-test("a mail ends with the network it comes from: its brand, or the host of one that has none", () => {
+test("a mail ends with the network it comes from: its name, or its host where it has none, and whom to ask", () => {
 	const publicUrl = "https://tracking.network.example";
-	match(
-		withSender("Hello", { brand: "Service", publicUrl }),
-		/^Hello\n\n--\nThis mail was sent by the affiliate network tracking\.network\.example at https:\/\/tracking\.network\.example\n$/,
+	const nobody = { name: null, supportAddress: null, publicUrl };
+	equal(
+		withSender("Hello", nobody),
+		"Hello\n\n--\nThis mail was sent by the affiliate network tracking.network.example at https://tracking.network.example\n",
 	);
-	match(withSender("Hello", { brand: "Acme", publicUrl }), /affiliate network Acme at https:\/\/tracking\./);
+	equal(
+		withSender("Hello", { ...nobody, name: "Acme Partners", supportAddress: "help@acme.example" }),
+		"Hello\n\n--\nThis mail was sent by the affiliate network Acme Partners at https://tracking.network.example\nQuestions? Write to help@acme.example\n",
+	);
 });

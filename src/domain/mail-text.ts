@@ -1,14 +1,14 @@
 // What strangers chose, as it may stand in a mail of ours: quoted, short, and nothing a mail program makes a link of.
-// And the line that says which network the mail comes from.
+// And the lines that say which network the mail comes from.
 
 /** Long enough for any shop's name, too short for a message. In code points. */
 const MAX_QUOTED_LENGTH = 60;
 
-/** The brand of an instance that has none: it names nobody. */
-const UNBRANDED = "Service";
-
+/** Who writes a mail. */
 export interface Network {
-	brand: string;
+	/** What it calls itself; null where nobody has chosen anything. */
+	name: string | null;
+	supportAddress: string | null;
 	publicUrl: string;
 }
 
@@ -37,12 +37,12 @@ function unlink(text: string): string {
 		.replace(/@(?=\S)/g, "[at]");
 }
 
-/** The last line of every mail: a reader must be able to tell who writes to them, and check it. */
-function sayWhoSends({ brand, publicUrl }: Network): string {
-	const name = brand === UNBRANDED ? new URL(publicUrl).host : brand;
-	return `This mail was sent by the affiliate network ${name} at ${publicUrl}`;
+/** Around every mail: a reader must be able to tell who writes to them, and check it. */
+export function withSender(text: string, network: Network): string {
+	return [text, "", "--", ...sayWhoSends(network), ""].join("\n");
 }
 
-export function withSender(text: string, network: Network): string {
-	return `${text}\n\n--\n${sayWhoSends(network)}\n`;
+function sayWhoSends({ name, supportAddress, publicUrl }: Network): string[] {
+	const sender = `This mail was sent by the affiliate network ${name ?? new URL(publicUrl).host} at ${publicUrl}`;
+	return supportAddress === null ? [sender] : [sender, `Questions? Write to ${supportAddress}`];
 }

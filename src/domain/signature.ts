@@ -105,3 +105,14 @@ export function headerNames(brand: string): HeaderNames {
 export function userAgent(brand: string): string {
 	return `${brand.toLowerCase()}-postback/1`;
 }
+
+/** Everything on the wire that carries the brand. */
+export interface WireNames {
+	brand: string;
+	headers: HeaderNames;
+	userAgent: string;
+}
+
+export function wireNames(brand: string): WireNames {
+	return { brand, headers: headerNames(brand), userAgent: userAgent(brand) };
+}

@@ -1,7 +1,7 @@
 // Mail through the operator's SMTP server.
 
 import { createTransport } from "nodemailer";
-import type { Mailer } from "../ports.ts";
+import type { Mailer, MailSender } from "../ports.ts";
 
 /** A mail server that hangs must not hold the notices of other programmes for long. */
 const SMTP_TIMEOUT_MS = 20_000;
@@ -22,10 +22,17 @@ export function createSmtpMailer(smtpUrl: string, from: string): SmtpMailer {
 		},
 		{ from },
 	);
+	const usual = readMailFrom(from);
 	return {
-		async send({ to, subject, text }) {
+		async send({ to, subject, text, from: sender, replyTo }) {
 			try {
-				await smtp.sendMail({ to: [...to], subject, text });
+				await smtp.sendMail({
+					to: [...to],
+					subject,
+					text,
+					...(sender === undefined ? {} : { from: fillIn(sender, usual) }),
+					...(replyTo === undefined ? {} : { replyTo }),
+				});
 				return null;
 			} catch (error) {
 				if (isAboutOneMail(error)) return { reason: error.message };
@@ -37,6 +44,20 @@ export function createSmtpMailer(smtpUrl: string, from: string): SmtpMailer {
 		},
 		close: () => smtp.close(),
 	};
+}
+
+/** Name and address of `Ringback <ringback@network.example>`; an address alone has no name. */
+function readMailFrom(text: string): { name: string; address: string } {
+	const [, name = "", address = text] = /^(.*?)\s*<([^<>]+)>$/.exec(text.trim()) ?? [];
+	return { name: name.replace(/^"(.*)"$/, "$1"), address };
+}
+
+/** As a pair, and not as a text: a comma or a quote in the name stays in the name. */
+function fillIn(
+	{ name, address }: MailSender,
+	usual: { name: string; address: string },
+): { name: string; address: string } {
+	return { name: name ?? usual.name, address: address ?? usual.address };
 }
 
 /** By nodemailer's own codes. A sender that is refused (MAIL FROM) is refused with every mail. */

@@ -4,7 +4,9 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { createMailDispatcher, type MailDispatcher } from "../accounts/mail-dispatcher.ts";
+import { createNetworkMailer } from "../accounts/network-mailer.ts";
 import { type Config, publicUrlAt } from "../config.ts";
+import { sayOtherBrand } from "../domain/network.ts";
 import { openSecret, SEALING_KEY_BYTES } from "../domain/sealing.ts";
 import { realClock } from "../outside/clock.ts";
 import { createHttpsTransport } from "../outside/https-transport.ts";
@@ -13,7 +15,9 @@ import { createLog } from "../outside/log.ts";
 import type { SmtpMailer } from "../outside/mailer.ts";
 import { createRandom } from "../outside/random.ts";
 import type { AddressPolicy, Clock, Log, Random, Transport } from "../ports.ts";
+import { createKnownNetwork, type KnownNetwork } from "../store/known-network.ts";
 import type { MigrationReport } from "../store/migrate.ts";
+import { keepGivenBrand } from "../store/network.ts";
 import { type DatabaseSetting, isPoolerRefusal, openStore, prepareSchema } from "../store/open.ts";
 import { findDifferentEnds } from "../store/postgres-ends.ts";
 import { newestSecret, type SigningSecret } from "../store/signing-secrets.ts";
@@ -32,6 +36,7 @@ export interface Workplace {
 	/** What links and mails begin with. */
 	publicUrl: string;
 	sealingKey: Uint8Array;
+	network: KnownNetwork;
 	addressPolicy: AddressPolicy;
 	migration: MigrationReport;
 	close(): Promise<void>;
@@ -63,9 +68,12 @@ export async function openWorkplace(config: Config, options: OpenOptions = {}): 
 
 /** What needs to know the address that links begin with. */
 export function addMail(parts: OpenedParts, publicUrl: string): Workplace {
-	const mails = createMailDispatcher({ ...parts, network: { brand: parts.config.brand, publicUrl } });
+	const { mailer: smtp, network } = parts;
+	const mailer = smtp === null ? null : { ...smtp, ...createNetworkMailer(smtp, network, publicUrl) };
+	const mails = createMailDispatcher({ ...parts, mailer });
 	return {
 		...parts,
+		mailer,
 		mails,
 		publicUrl,
 		async close() {
@@ -92,6 +100,7 @@ export async function openParts(config: Config, options: OpenOptions, name: stri
 		// Never a new key for secrets that were sealed with another: it would only hide what is missing.
 		const sealingKey = findSealingKey(config, log, schema !== "inspect" && sealed === undefined);
 		checkSealingKey(sealingKey, sealed);
+		if (schema !== "inspect") await keepBrand(store, config.brand, log);
 		const transport = createHttpsTransport({
 			allowedPrivateRanges: config.allowedPrivateRanges,
 			...(config.trustedCa === null ? {} : { trustedCa: config.trustedCa }),
@@ -108,6 +117,7 @@ export async function openParts(config: Config, options: OpenOptions, name: stri
 			sealingKey,
 			mailer,
 			transport,
+			network: createKnownNetwork({ store, clock }, config.brand),
 			addressPolicy: { allowedPrivateRanges: config.allowedPrivateRanges },
 			migration,
 			async close() {
@@ -144,6 +154,12 @@ async function makePartitions(store: Store, config: Config, nowMs: number, log: 
 		if (isPoolerRefusal(error)) throw error;
 		log.warn({ err: error }, "partitions of large tables could not be made ahead; a chore tries again");
 	}
+}
+
+/** The setting wins. That it is not what receivers know must not go unnoticed. */
+async function keepBrand(store: Store, brand: string | null, log: Log): Promise<void> {
+	const known = brand === null ? null : await keepGivenBrand(store, brand);
+	if (known !== null) log.warn({ brand, known }, sayOtherBrand(known));
 }
 
 const POOLER_REFUSED =

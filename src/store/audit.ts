@@ -20,6 +20,7 @@ export type AuditAction =
 	| "link.withdrawn"
 	| "password.reset_asked"
 	| "sessions.revoked"
+	| "network.changed"
 	| "programme.created"
 	| "programme.changed"
 	| "conversion.decided"

@@ -13,6 +13,7 @@ import { keyTables } from "./tables/keys.ts";
 import { laneTables } from "./tables/lanes.ts";
 import { linkTables } from "./tables/links.ts";
 import { mailTables } from "./tables/mails.ts";
+import { networkTables } from "./tables/network.ts";
 import { noticeTables } from "./tables/notices.ts";
 import { orderBlockTables } from "./tables/order-blocks.ts";
 import { peopleTables } from "./tables/people.ts";
@@ -45,6 +46,7 @@ export const MIGRATIONS: readonly Migration[] = [
 
 function firstSchema(dialect: Dialect): readonly MigrationStep[] {
 	const tables = [
+		networkTables,
 		peopleTables,
 		linkTables,
 		signInTables,

@@ -15,6 +15,12 @@ export async function findProgramme(db: Db, publicId: string): Promise<Programme
 	return found;
 }
 
+/** The public id of the oldest; undefined while there is none. */
+export async function findFirstProgramme(db: Db): Promise<string | undefined> {
+	const query = db.selectFrom("programmes").select("public_id").orderBy("id").limit(1);
+	return (await query.executeTakeFirst())?.public_id;
+}
+
 export async function findProgrammesByPublicId(db: Db, publicIds: readonly string[]): Promise<Programme[]> {
 	if (publicIds.length === 0) return [];
 	return db.selectFrom("programmes").selectAll().where("public_id", "in", publicIds).execute();

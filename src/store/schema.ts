@@ -19,6 +19,7 @@ import type { ApiKeysTable, NoncesTable, SigningSecretsTable } from "./tables/ke
 import type { EnginesTable, HandoutsTable, LanesTable } from "./tables/lanes.ts";
 import type { LinkLockTable, LinksTable } from "./tables/links.ts";
 import type { ChangesToTellTable, MailQueueTable } from "./tables/mails.ts";
+import type { NetworkTable } from "./tables/network.ts";
 import type { NoticesTable } from "./tables/notices.ts";
 import type { OrderBlocksTable, OrderPositionTable } from "./tables/order-blocks.ts";
 import type { PeopleTable } from "./tables/people.ts";
@@ -34,6 +35,7 @@ import type {
 } from "./tables/sign-in.ts";
 
 export interface Schema {
+	network: NetworkTable;
 	people: PeopleTable;
 	programmes: ProgrammesTable;
 	programme_people: ProgrammePeopleTable;

@@ -8,20 +8,25 @@ import type { Tallies } from "../conversions/tally.ts";
 import type { AddressRange } from "../domain/address.ts";
 import type { StaffAuthenticator } from "../domain/authenticator.ts";
 import type { OpenApiDocument } from "../openapi.ts";
-import type { AddressPolicy, Log, TemporaryFiles, Transport } from "../ports.ts";
+import type { AddressPolicy, Log, Mailer, TemporaryFiles, Transport } from "../ports.ts";
+import type { KnownNetwork } from "../store/known-network.ts";
 import type { LiveStreams } from "./live.ts";
 import type { Slots } from "./slots.ts";
 
 export interface WebDeps extends AccountsDeps {
 	auth: Auth;
 	mails: MailDispatcher;
+	/** For a test mail, of which somebody waits to hear; null without SMTP_URL. */
+	mailer: Mailer | null;
 	log: Log;
-	/** Names the signature headers: X-<brand>-Signature. */
-	brand: string;
+	/** What pages are called and look like; its brand names the signature headers: X-<brand>-Signature. */
+	network: KnownNetwork;
 	/** The address people open, without a slash at its end. */
 	publicUrl: string;
-	/** The API as /openapi.json describes it: what the reference is made of. */
-	apiDocument: OpenApiDocument;
+	/** Whether somebody has set it, or it is only where the service listens. */
+	isPublicUrlSet: boolean;
+	/** The API as /openapi.json describes it now: what the reference is made of. */
+	apiDocument: () => OpenApiDocument;
 	/** The development setting that lets callbacks go to private addresses is on: every page says so. */
 	allowsPrivateRanges: boolean;
 	/** Notices how people reach the service, and tells staff what to put right. */

@@ -15,6 +15,7 @@ import { createInstallationWatch } from "../accounts/installation-watch.ts";
 import { invitePerson } from "../accounts/invitations.ts";
 import type { Membership } from "../accounts/links.ts";
 import { createMailDispatcher } from "../accounts/mail-dispatcher.ts";
+import { createNetworkMailer } from "../accounts/network-mailer.ts";
 import { tellChanges } from "../accounts/tell-changes.ts";
 import { type AllDeps, createApp } from "../app.ts";
 import type { ChoreRecord } from "../domain/chore.ts";
@@ -22,6 +23,7 @@ import type { ProgrammeRole } from "../domain/roles.ts";
 import type { WarningSettings } from "../domain/warning.ts";
 import { createRandom } from "../outside/random.ts";
 import type { Mail, Mailer } from "../ports.ts";
+import { createKnownNetwork } from "../store/known-network.ts";
 import type { Person } from "../store/people.ts";
 import { insertProgramme, type Programme } from "../store/programmes.ts";
 import type { Store } from "../store/store.ts";
@@ -36,6 +38,8 @@ export const LINK = /https:\/\/ringback\.example(\/welcome\/(\w+))/;
 export interface SiteOptions {
 	hasMail?: boolean;
 	publicUrl?: string;
+	/** As RINGBACK_BRAND would give it. */
+	brand?: string | null;
 	/** Instead of an installation that is as it should be. */
 	warned?: Partial<WarningSettings>;
 	/** How periodic work goes, as all processes know it. */
@@ -91,14 +95,14 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 		log,
 	};
 	const base = makeAppDeps(common);
-	const mails = createMailDispatcher({
-		...base,
-		mailer: options.hasMail === true ? mailer : null,
-		network: { brand: "Service", publicUrl },
-	});
+	const network = createKnownNetwork(common, options.brand ?? null);
+	const networkMailer = options.hasMail === true ? createNetworkMailer(mailer, network, publicUrl) : null;
+	const mails = createMailDispatcher({ ...base, mailer: networkMailer });
 	const deps: AllDeps = {
 		...base,
 		publicUrl,
+		network,
+		mailer: networkMailer,
 		mails,
 		installation: createInstallationWatch(
 			{ ...common, knownChores: () => options.knownChores ?? [], clockOffsetMs: () => null },

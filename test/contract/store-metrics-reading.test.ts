@@ -8,6 +8,8 @@ import { Engine } from "../../src/callbacks/engine.ts";
 import { createPass } from "../../src/callbacks/pass.ts";
 import { SEALING_KEY_BYTES } from "../../src/domain/sealing.ts";
 import { createRandom } from "../../src/outside/random.ts";
+import { createKnownNetwork } from "../../src/store/known-network.ts";
+import { givenWire } from "../../src/store/known-wire.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createClock, START_MS, settle } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
@@ -38,7 +40,7 @@ eachDatabase("reading the metrics", (database) => {
 			runPass: (input) => pass({ ...input, lease: null }),
 			transport: { post: () => Promise.reject(new Error("nothing is sent here")) },
 			sealingKey: new Uint8Array(SEALING_KEY_BYTES),
-			brand: "Service",
+			wire: givenWire("Service"),
 			caps: { perProgramme: 8, overall: 512 },
 			load: { busyShare: () => 0, lateMs: () => 0 },
 			onNotice: () => undefined,
@@ -55,7 +57,7 @@ eachDatabase("reading the metrics", (database) => {
 			store,
 			clock,
 			log,
-			brand: "Service",
+			network: createKnownNetwork({ store, clock }, null),
 			publicUrl: "https://ringback.example",
 		});
 		takeCounts();

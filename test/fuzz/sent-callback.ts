@@ -3,7 +3,7 @@
 import { createPreparer, type PreparedAttempt } from "../../src/callbacks/attempt.ts";
 import { composeEvent, type EventSubject } from "../../src/domain/event.ts";
 import type { EventName } from "../../src/domain/event-name.ts";
-import { signingKey } from "../../src/domain/signature.ts";
+import { signingKey, wireNames } from "../../src/domain/signature.ts";
 import type { Random } from "../../src/ports.ts";
 
 export interface CallbackToSend {
@@ -39,7 +39,7 @@ export function prepareCallback(callback: CallbackToSend): PreparedAttempt["requ
 	const eventBody = composeEvent(event, { ...subject, reason });
 	const delivery = { ...DUE, eventName: event, eventBody };
 	const endpoint = { url, pathAndQuery: target, endpointId: 1, key: signingKey(secret) };
-	return createPreparer(brand, random)(delivery, endpoint, nowMs).request;
+	return createPreparer(wireNames(brand), random)(delivery, endpoint, nowMs).request;
 }
 
 /** Of the list of names and values that Node and undici keep. */

@@ -17,8 +17,7 @@ for (const kind of DATABASE_KINDS) {
 			const service = setup.service();
 			// As a process that dies with the commit: nothing that comes later ever happens.
 			const clock = { ...setup.clock, yieldLoop: () => new Promise<void>(() => undefined) };
-			const network = { brand: "Service", publicUrl: service.publicUrl };
-			const dying = { ...service, mails: createMailDispatcher({ ...service, clock, network }) };
+			const dying = { ...service, mails: createMailDispatcher({ ...service, clock }) };
 			const email = "new@network.example";
 			const input = { email, membership: null, invitedBy: null };
 			const links = [expectValue(await invitePerson(dying, input)).link];

@@ -5,12 +5,14 @@ import { createHash, createHmac } from "node:crypto";
 import { describe, test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { createAuth } from "../../src/accounts/auth.ts";
+import type { AppDeps } from "../../src/api/deps.ts";
 import { describeApi } from "../../src/api/openapi/document.ts";
 import { EXAMPLE_SECRET } from "../../src/api/openapi/signing.ts";
 import { meaningOf } from "../../src/api/openapi/webhooks.ts";
 import { openTestShop, type TestShop } from "../../src/api/test-shop.test-support.ts";
 import { createApp } from "../../src/app.ts";
 import type { JsonSchema, MediaType, OpenApiDocument, Operation } from "../../src/openapi.ts";
+import { createKnownNetwork } from "../../src/store/known-network.ts";
 import { createSite } from "../../src/web/site.ts";
 import { DescribedApi, responseFor } from "./described-api.ts";
 
@@ -74,7 +76,10 @@ test("/openapi.json may be read by the scripts of any site, kept for a while, an
 });
 
 test("the brand and the address of the instance are in it, and no other", async (t) => {
-	const change = () => ({ brand: "Acme", publicUrl: "https://track.acme.example" });
+	const change = (deps: AppDeps) => ({
+		network: createKnownNetwork(deps, "Acme"),
+		publicUrl: "https://track.acme.example",
+	});
 	const shop = await openTestShop(t, { change });
 	const text = JSON.stringify(await readDocument(shop));
 	match(text, /X-Acme-Signature/);
@@ -85,7 +90,7 @@ test("the brand and the address of the instance are in it, and no other", async 
 
 test("every route that is no page is described, with exactly its methods, and nothing else is", async (t) => {
 	const shop = await openTestShop(t);
-	const site = createSite({ ...shop.deps, auth: createAuth(shop.deps), apiDocument: document });
+	const site = createSite({ ...shop.deps, auth: createAuth(shop.deps), apiDocument: () => document });
 	const pages = new Set(site.routes.map(({ path }) => path));
 	/** Documents about the API, not part of it. */
 	const papers = ["/openapi.json", "/problems/:code"];

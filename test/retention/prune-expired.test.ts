@@ -245,7 +245,6 @@ eachDatabase("retention of expired conversions", (database) => {
 		await add("younger", "EXPIRED", CUTOFF_MS + HOUR_MS / 2);
 		await add("sale", "RECORDED", own.nowMs() + 900 * DAY_MS);
 		const log = createLog();
-		const network = { brand: "Service", publicUrl: "https://ringback.example" };
 		const chores = startChores({
 			...deps,
 			archiving: null,
@@ -254,7 +253,7 @@ eachDatabase("retention of expired conversions", (database) => {
 			clock: own,
 			log,
 			mailer: null,
-			...network,
+			publicUrl: "https://ringback.example",
 			retentionDays,
 		});
 		t.after(() => chores.stop());

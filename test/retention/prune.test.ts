@@ -233,7 +233,6 @@ eachDatabase("retention", (database) => {
 			log,
 			mailer: null,
 			publicUrl: "https://ringback.example",
-			brand: "Service",
 			retentionDays: 7,
 		});
 		t.after(() => chores.stop());

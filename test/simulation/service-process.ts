@@ -8,6 +8,7 @@ import { createPass } from "../../src/callbacks/pass.ts";
 import { createChoreBook } from "../../src/chores/book.ts";
 import { type Chores, startChores } from "../../src/chores.ts";
 import type { Clock, Log, Mail, PostbackAnswer, PostbackRequest, Random } from "../../src/ports.ts";
+import { givenWire } from "../../src/store/known-wire.ts";
 import { findProgramme, type Programme } from "../../src/store/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createSeededRandom, randomPort } from "../support/seeded-random.ts";
@@ -91,7 +92,7 @@ export class ServiceProcess implements Owner {
 			log,
 			transport: { post: (request) => this.#post(request) },
 			sealingKey: site.sealingKey,
-			brand: site.brand,
+			wire: givenWire(site.brand),
 			caps: site.caps,
 			runPass: createPass(store, random),
 			load: { busyShare: () => 0, lateMs: () => 0 },
@@ -106,7 +107,6 @@ export class ServiceProcess implements Owner {
 			log,
 			mailer: { send: (mail) => this.#mail(mail) },
 			publicUrl: "https://ringback.example",
-			brand: "Service",
 			retentionDays: RETENTION_DAYS,
 		});
 	}

@@ -8,6 +8,7 @@ import { createMetrics } from "../../src/api/metrics.ts";
 import type { AllDeps } from "../../src/app.ts";
 import type { WarningSettings } from "../../src/domain/warning.ts";
 import { temporaryFilesOfSystem } from "../../src/outside/temporary-files.ts";
+import { createKnownNetwork } from "../../src/store/known-network.ts";
 
 export const SOUND_INSTALLATION: WarningSettings = {
 	publicUrl: "https://ringback.example",
@@ -30,8 +31,9 @@ export function makeAppDeps(parts: Pick<AllDeps, "store" | "clock" | "random" | 
 	return {
 		...parts,
 		sealingKey: new Uint8Array(32).fill(7),
-		brand: "Service",
+		network: createKnownNetwork(parts, null),
 		publicUrl: "https://ringback.example",
+		isPublicUrlSet: true,
 		allowsPrivateRanges: false,
 		staffAuthenticator: "optional",
 		metrics: createMetrics({
@@ -42,6 +44,7 @@ export function makeAppDeps(parts: Pick<AllDeps, "store" | "clock" | "random" | 
 		}),
 		limitedCalls: createLimitedCalls(parts),
 		mails: MAIL_OFF,
+		mailer: null,
 		installation: createInstallationWatch(
 			{ ...parts, knownChores: () => [], clockOffsetMs: () => null },
 			SOUND_INSTALLATION,

@@ -81,7 +81,7 @@ class RunningServiceOf implements RunningService {
 			// A century: the tests leap over months, and at the end the delivery log must be complete.
 			settings: { RINGBACK_RETENTION_DAYS: "36500", ...settings },
 		});
-		this.brand = this.service.config.brand;
+		this.brand = this.service.network.face.brand;
 	}
 
 	async startShop(certificates: Certificates = made(this.#certificates)): Promise<Shop> {

@@ -1,8 +1,11 @@
 // The API and its callbacks as an OpenAPI 3.1 document, written for this instance: its brand in the names of the
 // headers, its address as the server.
 
+import { networkName } from "../../domain/network.ts";
 import type { JsonSchema, OpenApiDocument, Operation, PathItem, Tag } from "../../openapi.ts";
+import type { NetworkFace } from "../../store/known-network.ts";
 import { BATCH_BODY, CONVERSION_PAGE, LISTENING, ONE_CONVERSION, PROBLEM } from "../answers.ts";
+import type { AppDeps } from "../deps.ts";
 import { exampleConversion } from "./example-values.ts";
 import { componentSchemas } from "./json-schema.ts";
 import { listProblems } from "./problem-list.ts";
@@ -30,7 +33,7 @@ export function describeApi(instance: Instance): OpenApiDocument {
 	return {
 		openapi: "3.1.1",
 		info: {
-			title: "Ringback",
+			title: instance.name ?? "Ringback",
 			// Of the API, as in its paths: the software's own version changes more often.
 			version: "1",
 			summary: "Conversions of affiliate programmes, and the signed callbacks that tell shops of them",
@@ -65,15 +68,37 @@ function namedSchemas(): Record<string, JsonSchema> {
 /** As long as an upgrade may take to show. */
 const CACHE_SECONDS = 300;
 
-/** The answer to GET /openapi.json. Open to scripts of other sites: tools that show or try an API load it so. */
-export function createDocumentAnswer(document: OpenApiDocument): () => Response {
-	const text = JSON.stringify(openToMore(document), null, "\t");
-	const headers = {
-		"content-type": "application/json",
-		"cache-control": `public, max-age=${CACHE_SECONDS}`,
-		"access-control-allow-origin": "*",
+/** As it stands now: made anew when the network has changed its brand or its name. */
+export function createApiDocument({
+	network,
+	publicUrl,
+}: Pick<AppDeps, "network" | "publicUrl">): () => OpenApiDocument {
+	let known: { face: NetworkFace; document: OpenApiDocument } | null = null;
+	return () => {
+		const { face } = network;
+		if (known?.face !== face) {
+			known = { face, document: describeApi({ brand: face.brand, name: networkName(face), publicUrl }) };
+		}
+		return known.document;
 	};
-	return () => new Response(text, { headers });
+}
+
+const DOCUMENT_HEADERS = {
+	"content-type": "application/json",
+	"cache-control": `public, max-age=${CACHE_SECONDS}`,
+	// Open to scripts of other sites: tools that show or try an API load it so.
+	"access-control-allow-origin": "*",
+};
+
+/** The answer to GET /openapi.json. */
+export function createDocumentAnswer(apiDocument: () => OpenApiDocument): () => Response {
+	const texts = new WeakMap<OpenApiDocument, string>();
+	return () => {
+		const document = apiDocument();
+		const text = texts.get(document) ?? JSON.stringify(openToMore(document), null, "\t");
+		texts.set(document, text);
+		return new Response(text, { headers: DOCUMENT_HEADERS });
+	};
 }
 
 /**

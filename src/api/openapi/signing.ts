@@ -14,6 +14,8 @@ import { EXAMPLE_NOW_MS } from "./example-values.ts";
 
 export interface Instance {
 	brand: string;
+	/** What the network calls itself, if anything. */
+	name?: string | null;
 	publicUrl: string;
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createAuth } from "../../accounts/auth.ts";
-import { describeApi } from "../../api/openapi/document.ts";
+import { createApiDocument } from "../../api/openapi/document.ts";
 import type { OpenApiDocument } from "../../openapi.ts";
 import { createSite } from "../site.ts";
 import { Browser, openTestSite, type Shown, type TestSite } from "../test-site.test-support.ts";
@@ -19,7 +19,7 @@ function idsOf(text: string): string[] {
 
 test("every call, callback and problem of the document is on the page", async (t) => {
 	const { site, shown } = await openPage(t);
-	const { paths, webhooks, "x-problems": problems } = describeApi(site.deps);
+	const { paths, webhooks, "x-problems": problems } = createApiDocument(site.deps)();
 	const ids = idsOf(shown.text);
 	for (const [path, item] of Object.entries(paths)) {
 		assert.ok(shown.text.includes(`>${path}</code>`), path);
@@ -53,7 +53,7 @@ test("a stranger reads it without a cookie, and it has no inline script or style
 });
 
 test("it carries the brand and the address of the instance", async (t) => {
-	const site = await openTestSite(t, { change: { brand: "Acme", publicUrl: "https://track.acme.example" } });
+	const site = await openTestSite(t, { brand: "Acme", publicUrl: "https://track.acme.example" });
 	const { text } = await site.browser().open("/docs/api");
 	assert.match(text, /X-Acme-Signature/);
 	assert.match(text, /curl &#39;https:\/\/track\.acme\.example\/v1\/conversions&#39;/);
@@ -63,13 +63,13 @@ test("it carries the brand and the address of the instance", async (t) => {
 test("whatever the document says, none of it is taken for markup", async (t) => {
 	const site = await openTestSite(t);
 	const mark = `<i onclick="x">&amp;'`;
-	const text = JSON.stringify(describeApi(site.deps), (key, value: unknown) =>
+	const text = JSON.stringify(createApiDocument(site.deps)(), (key, value: unknown) =>
 		typeof value === "string" && !/^(?:\$ref|operationId|openapi|in|type)$/.test(key)
 			? `${value}${mark}`
 			: value,
 	);
-	const apiDocument: OpenApiDocument = JSON.parse(text);
-	const app = createSite({ ...site.deps, auth: createAuth(site.deps), apiDocument });
+	const document: OpenApiDocument = JSON.parse(text);
+	const app = createSite({ ...site.deps, auth: createAuth(site.deps), apiDocument: () => document });
 	const shown = await new Browser((path, init, env) => app.request(path, init, env)).open("/docs/api");
 	assert.equal(shown.status, 200);
 	assert.doesNotMatch(shown.text, /<i[ >]/);

@@ -14,15 +14,16 @@ import { renderLine, renderText } from "./markdown.ts";
 /** Those that several calls speak of; the others stand where they are used. */
 const SHOWN_SCHEMAS = ["Conversion", "ConversionPage", "OneConversion", "Batch", "Listening", "Problem"];
 
-/** Made once: the document does not change while the service runs. */
+/** Made once for each document: another one is made when the network changes its name or its brand. */
 const pages = new WeakMap<OpenApiDocument, DocsPage>();
 
 export function showApiReference(
 	c: WebContext,
-	{ apiDocument }: { apiDocument: OpenApiDocument },
+	{ apiDocument }: { apiDocument: () => OpenApiDocument },
 ): Promise<Response> {
-	const page = pages.get(apiDocument) ?? renderReference(apiDocument);
-	pages.set(apiDocument, page);
+	const document = apiDocument();
+	const page = pages.get(document) ?? renderReference(document);
+	pages.set(document, page);
 	return answerDocs(c, page);
 }
 

@@ -55,7 +55,7 @@ test("it has the headers of every page, and no inline script, style or handler",
 });
 
 test("headers, agent and address are this instance's own; those of the file show nowhere", async (t) => {
-	const site = await openTestSite(t, { publicUrl: "https://track.acme.example", change: { brand: "Acme" } });
+	const site = await openTestSite(t, { publicUrl: "https://track.acme.example", brand: "Acme" });
 	for (const { value } of EXAMPLE_LANGUAGES) {
 		const { text } = await site.browser().open(`/docs?lang=${value}`);
 		assert.match(text, /X-Acme-Signature: [0-9a-f]{64}/);
@@ -71,7 +71,8 @@ test("headers, agent and address are this instance's own; those of the file show
 
 test("each language shows its own receiver and sender, escaped, and an unknown one the first", async (t) => {
 	const site = await openTestSite(t);
-	const { publicUrl, brand } = site.deps;
+	const { publicUrl, network } = site.deps;
+	const { brand } = network.face;
 	const open = async (query: string) => (await site.browser().open(`/docs${query}`)).text;
 	for (const { value, label } of EXAMPLE_LANGUAGES) {
 		const text = await open(`?lang=${value}`);

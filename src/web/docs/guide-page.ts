@@ -4,8 +4,10 @@
 import { readFileSync } from "node:fs";
 import { html } from "hono/html";
 import { userAgent } from "../../domain/signature.ts";
+import type { NetworkFace } from "../../store/known-network.ts";
 import { tabs } from "../components/blocks.ts";
 import { codeBlock } from "../components/text.ts";
+import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import {
 	EXAMPLE_LANGUAGES,
@@ -29,16 +31,19 @@ const NEUTRAL_BRAND = "RINGBACK_BRAND=Service";
 /** Documents of the repository that are pages of the site; the others lead nowhere from here. */
 const PAGES: ReadonlyMap<string, string> = new Map([["api.md", "/docs/api"]]);
 
-/** By language, for the instance whose values they hold. */
-const pages = new WeakMap<ExampleValues, Map<ExampleLanguage, DocsPage>>();
+/** By language, for the network whose values they hold. */
+const pages = new WeakMap<NetworkFace, Map<ExampleLanguage, DocsPage>>();
 
-export function showGuide(c: WebContext, instance: ExampleValues): Promise<Response> {
+export function showGuide(
+	c: WebContext,
+	{ network: { face }, publicUrl }: Pick<WebDeps, "network" | "publicUrl">,
+): Promise<Response> {
 	const asked = c.req.query("lang");
 	const [first] = EXAMPLE_LANGUAGES;
 	const { value: language } = EXAMPLE_LANGUAGES.find(({ value }) => value === asked) ?? first;
-	const known = pages.get(instance) ?? new Map<ExampleLanguage, DocsPage>();
-	const page = known.get(language) ?? renderGuide(language, instance);
-	pages.set(instance, known.set(language, page));
+	const known = pages.get(face) ?? new Map<ExampleLanguage, DocsPage>();
+	const page = known.get(language) ?? renderGuide(language, { publicUrl, brand: face.brand });
+	pages.set(face, known.set(language, page));
 	return answerDocs(c, page);
 }
 

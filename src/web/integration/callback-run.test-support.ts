@@ -7,7 +7,7 @@ import { createPass } from "../../callbacks/pass.ts";
 import type { KeptAnswer } from "../../domain/kept-answer.ts";
 import { parsePostbackUrl } from "../../domain/postback-url.ts";
 import { openSecret } from "../../domain/sealing.ts";
-import { signingKey } from "../../domain/signature.ts";
+import { signingKey, wireNames } from "../../domain/signature.ts";
 import type { Outcome } from "../../domain/verdict.ts";
 import type { PostbackRequest } from "../../ports.ts";
 import type { Programme } from "../../store/programmes.ts";
@@ -20,7 +20,7 @@ export async function runCallbacks(
 	outcome: Outcome,
 	kept: KeptAnswer | null = null,
 ): Promise<PostbackRequest[]> {
-	const { store, random, clock, brand, sealingKey } = deps;
+	const { store, random, clock, network, sealingKey } = deps;
 	const pass = createPass(store, random);
 	const nowMs = clock.nowMs();
 	const due = await takeDue(store, programme.id, 100, nowMs);
@@ -34,7 +34,7 @@ export async function runCallbacks(
 		endpointId: target.endpointId,
 		key: signingKey(secret),
 	};
-	const prepare = createPreparer(brand, random);
+	const prepare = createPreparer(wireNames(network.face.brand), random);
 	const timings = { lookUpMs: 1.5, connectMs: 12, tlsMs: 20, answerMs: 31 };
 	const sent = due.map((delivery) => ({ delivery, prepared: prepare(delivery, lane, nowMs) }));
 	const settlements = sent.map(({ delivery, prepared }) =>

@@ -1,6 +1,7 @@
 // Section "Status callback (optional)" with its field "Postback URL": the contract's words (section 1).
 
 import { html } from "hono/html";
+import { DEFAULT_BRAND } from "../../domain/network.ts";
 import { facts, message, more, padded, section } from "../components/blocks.ts";
 import { button, postForm, textField } from "../components/forms.ts";
 import { codeBlock } from "../components/text.ts";
@@ -17,9 +18,6 @@ export interface RefusedUrl {
 	/** The filters of the list, as the form brought them. */
 	back: string;
 }
-
-/** What the package's command takes where nothing is set. */
-const UNBRANDED = "Service";
 
 export const WAITING_TARGET = "waiting-live";
 
@@ -83,7 +81,7 @@ function whatComesOfIt(view: IntegrationView): Html {
 function onYourMachine({ url, publicUrl, brand }: IntegrationView): Html {
 	const command = `npx -p @ringback/receiver ringback listen --url ${publicUrl} --to http://localhost:3000/postback`;
 	const settings = html`<code>${API_KEY_VARIABLE}</code> and <code>${SECRET_VARIABLE}</code>${
-		brand === UNBRANDED ? null : html`, and <code>RINGBACK_BRAND=${brand}</code>,`
+		brand === DEFAULT_BRAND ? null : html`, and <code>RINGBACK_BRAND=${brand}</code>,`
 	}`;
 	const body = html`<div class="stack-tight"><p class="small soft">${
 		url === null ? "No public URL yet? " : null

@@ -72,7 +72,7 @@ function fingerprintOf({ state, run, attempts, dueAtMs }: DeliveryDetail): strin
 
 async function renderParts(
 	c: WebContext,
-	{ store, clock, brand }: WebDeps,
+	{ store, clock, network }: WebDeps,
 	programme: Programme,
 	delivery: DeliveryDetail,
 ): Promise<Html> {
@@ -101,7 +101,7 @@ async function renderParts(
 						attempt,
 						number: numberOf(attempt, attempts),
 						secretsSinceMs,
-						brand,
+						brand: network.face.brand,
 						mayIntegrate,
 						next: index === 0 ? describeNext(delivery, nowMs) : null,
 					}),

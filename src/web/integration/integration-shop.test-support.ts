@@ -19,8 +19,12 @@ export interface Shop {
 	keys: string;
 }
 
-export async function openShop(t: TestContext, change: Partial<TestSite["deps"]> = {}): Promise<Shop> {
-	const site = await openTestSite(t, { change });
+export async function openShop(
+	t: TestContext,
+	change: Partial<TestSite["deps"]> = {},
+	brand: string | null = null,
+): Promise<Shop> {
+	const site = await openTestSite(t, { change, brand });
 	const programme = await site.addProgramme();
 	const browser = await site.signIn(await site.addOwner(programme));
 	const path = `/programmes/${programme.public_id}/integration`;

@@ -114,7 +114,7 @@ export async function readIntegration(c: WebContext, deps: WebDeps, search = "")
 		told: (part) => flashAt(c, part),
 		nowMs,
 		publicUrl: deps.publicUrl,
-		brand: deps.brand,
+		brand: deps.network.face.brand,
 		url,
 		hasSecret,
 		checks,

@@ -33,7 +33,7 @@ test("without a public URL there is a way to hear of events, with the address an
 		["Service", false],
 		["Acme", true],
 	] as const) {
-		const { browser, path, site } = await openShop(t, { brand });
+		const { browser, path, site } = await openShop(t, {}, brand);
 		await issue(browser, path);
 		const before = await browser.open(path);
 		assert.ok(before.text.includes(`<code>${command(site.deps.publicUrl)}</code>`));

@@ -67,14 +67,15 @@ export async function checkPasted(c: WebContext, deps: WebDeps): Promise<Respons
 		const shown = { ...pasted, [tooLong]: "" };
 		return render(c, deps, programme, { pasted: shown, findings: refusalSection(text), status: 422 });
 	}
-	const found = await checkSignature(deps, programme, { pasted, secret, computed });
+	const { brand } = deps.network.face;
+	const found = await checkSignature({ ...deps, brand }, programme, { pasted, secret, computed });
 	return render(c, deps, programme, { pasted, findings: findingsSection(programme.public_id, found) });
 }
 
 /** From a delivery's page: the request of one attempt, filled in. */
 async function pastedFromAttempt(
 	c: WebContext,
-	{ store, brand }: WebDeps,
+	{ store, network }: WebDeps,
 	programme: Programme,
 ): Promise<PastedRequest | null> {
 	const asked = ATTEMPT.safeParse(c.req.query());
@@ -83,7 +84,7 @@ async function pastedFromAttempt(
 	if (delivery === undefined) return null;
 	const attempts = await listAttempts(store.db, delivery.id);
 	const attempt = attempts.find(({ seq }) => seq === asked.data.attempt);
-	const request = attempt === undefined ? null : rebuildRequest(attempt, delivery, brand);
+	const request = attempt === undefined ? null : rebuildRequest(attempt, delivery, network.face.brand);
 	if (request === null) return null;
 	const { pathname, search } = new URL(request.url);
 	const headers = request.headers.map(([name, value]) => `${name}: ${value}`).join("\n");
@@ -105,7 +106,7 @@ function render(
 			id: "paste",
 			title: "The request",
 			hint: page.hint ?? NOT_STORED,
-			body: padded(form(action, csrfField(c), page.pasted, deps.brand)),
+			body: padded(form(action, csrfField(c), page.pasted, deps.network.face.brand)),
 		})}`,
 	});
 }

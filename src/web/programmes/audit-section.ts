@@ -21,6 +21,7 @@ const ACTION_WORDS: Readonly<Record<AuditAction, string>> = {
 	"address.changed": "Email address changed",
 	"access.ended": "Access ended",
 	"link.withdrawn": "Link withdrawn",
+	"network.changed": "Network changed",
 	"password.changed": "Password changed",
 	"password.reset_asked": "Password link asked for",
 	"password.link_made": "Password link made",

@@ -1,0 +1,145 @@
+// What staff change about the network itself: its name, its look, who its mails come from, and, while nobody checks
+// headers by it yet, its brand on the wire.
+
+import type { Updateable } from "kysely";
+import { parseColour } from "../domain/colour.ts";
+import { type Fault, fault, type Result, succeed } from "../domain/fault.ts";
+import { judgeLogo } from "../domain/image.ts";
+import {
+	parseBrand,
+	parseNetworkName,
+	parseSenderAddress,
+	parseSenderName,
+	parseSupportAddress,
+} from "../domain/network.ts";
+import { sha256Hex } from "../domain/signature.ts";
+import { noteAudit } from "../store/audit.ts";
+import type { KnownNetwork } from "../store/known-network.ts";
+import { changeNetworkRow, lockNetwork, type NetworkRow } from "../store/network.ts";
+import type { NetworkTable } from "../store/tables/network.ts";
+import type { AccountsDeps } from "./deps.ts";
+import { type Checked, refuseAll } from "./programme-terms.ts";
+
+export interface NetworkDeps extends Pick<AccountsDeps, "store" | "clock"> {
+	network: KnownNetwork;
+}
+
+/** As people type it. What is left out stays as it is. */
+export type NetworkInput = Partial<Record<NetworkField, string>>;
+export type NetworkField = keyof typeof FIELDS;
+
+const FIELDS = {
+	name: { column: "name", parse: parseNetworkName },
+	brand: { column: "brand", parse: parseBrand },
+	colour: { column: "colour", parse: parseColour },
+	supportAddress: { column: "support_address", parse: parseSupportAddress },
+	senderName: { column: "sender_name", parse: parseSenderName },
+	senderAddress: { column: "sender_address", parse: parseSenderAddress },
+} as const satisfies Record<
+	string,
+	{ column: keyof NetworkTable; parse(text: string): Result<string | null> }
+>;
+
+const FIELD_NAMES = Object.keys(FIELDS).filter((name): name is NetworkField => name in FIELDS);
+
+/** Eight bytes are enough to tell one logo from the next. */
+const HASH_LENGTH = 16;
+
+/** Resolves to the fields that were changed. */
+export async function changeNetwork(
+	deps: NetworkDeps,
+	personId: number | null,
+	input: NetworkInput,
+): Promise<Checked<readonly NetworkField[]>> {
+	const wanted: Updateable<NetworkTable> = {};
+	const faults: Fault[] = [];
+	for (const name of FIELD_NAMES) {
+		const text = input[name];
+		const parsed = text === undefined ? undefined : FIELDS[name].parse(text);
+		if (parsed?.ok === false) faults.push(parsed.fault);
+		else if (parsed !== undefined) wanted[FIELDS[name].column] = parsed.value;
+	}
+	if (faults.length > 0) return refuseAll(faults);
+	const changed = await deps.store.transact(async (trx) => {
+		const before = await lockNetwork(trx);
+		const names = FIELD_NAMES.filter((name) => isChange(name, wanted, before));
+		if (names.includes("brand")) {
+			const refusal = judgeBrandChange(deps, before);
+			if (refusal !== null) return { ok: false, fault: refusal } as const;
+		}
+		if (names.length === 0) return succeed(names);
+		await changeNetworkRow(trx, wanted);
+		const detail = names.map((name) => `${name}: ${wanted[FIELDS[name].column] ?? "none"}`).join("; ");
+		await noteAudit(trx, { personId, action: "network.changed", detail }, deps.clock.nowMs());
+		return succeed(names);
+	});
+	deps.network.forget();
+	return changed.ok ? changed : refuseAll([changed.fault]);
+}
+
+function isChange(name: NetworkField, wanted: Updateable<NetworkTable>, before: NetworkRow): boolean {
+	const { column } = FIELDS[name];
+	return column in wanted && wanted[column] !== before[column];
+}
+
+function judgeBrandChange({ network }: NetworkDeps, { brand, secret_id }: NetworkRow): Fault | null {
+	const { brand: present, brandState } = network.face;
+	if (brandState === "given") {
+		const detail = `The brand is set to ${present} by RINGBACK_BRAND. Change the setting and restart.`;
+		return fault("brand_is_fixed", detail, "brand");
+	}
+	if (secret_id === null) return null;
+	const detail = `The brand stays ${brand ?? present}: a programme has an API key, and shops check header names by it.`;
+	return fault("brand_is_fixed", detail, "brand");
+}
+
+export async function saveLogo(
+	deps: NetworkDeps,
+	personId: number,
+	bytes: Uint8Array,
+): Promise<Result<{ width: number; height: number }>> {
+	const judged = judgeLogo(bytes);
+	if (!judged.ok) return judged;
+	const { type, width, height } = judged.value;
+	await changeLogo(deps, personId, `logo: ${type}, ${width} × ${height}`, {
+		logo_type: type,
+		logo_hash: sha256Hex(bytes).slice(0, HASH_LENGTH),
+		logo_width: width,
+		logo_height: height,
+		logo_data: Buffer.from(bytes).toString("base64"),
+	});
+	return succeed({ width, height });
+}
+
+export async function removeLogo(deps: NetworkDeps, personId: number): Promise<void> {
+	await changeLogo(deps, personId, "logo: none", {
+		logo_type: null,
+		logo_hash: null,
+		logo_width: null,
+		logo_height: null,
+		logo_data: null,
+	});
+}
+
+async function changeLogo(
+	deps: NetworkDeps,
+	personId: number,
+	detail: string,
+	change: Updateable<NetworkTable>,
+): Promise<void> {
+	await deps.store.transact(async (trx) => {
+		await changeNetworkRow(trx, change);
+		await noteAudit(trx, { personId, action: "network.changed", detail }, deps.clock.nowMs());
+	});
+	deps.network.forget();
+}
+
+/** The guided set-up is offered no more. */
+export async function endSetUp(deps: NetworkDeps, personId: number | null): Promise<void> {
+	const nowMs = deps.clock.nowMs();
+	await deps.store.transact(async (trx) => {
+		await changeNetworkRow(trx, { set_up_ended_at_ms: nowMs });
+		await noteAudit(trx, { personId, action: "network.changed", detail: "set-up: ended" }, nowMs);
+	});
+	deps.network.forget();
+}

@@ -1,0 +1,64 @@
+// A mail that somebody sends to themselves, to see whether mail works and how it looks: sent at once, and what the mail
+// server says of it is told in its own words.
+
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import type { Mail, Mailer } from "../ports.ts";
+import { changeNetworkRow } from "../store/network.ts";
+import { TEST_MAILS_BY_ONE_PERSON, useLimits } from "./limits.ts";
+import type { NetworkDeps } from "./network.ts";
+
+export interface TestMailDeps extends NetworkDeps {
+	/** Null without SMTP_URL. */
+	mailer: Mailer | null;
+}
+
+const MAX_WORDS_LENGTH = 400;
+
+/** Resolves when the server has taken it. */
+export async function sendTestMail(
+	{ store, clock, network, mailer }: TestMailDeps,
+	person: { personId: number; email: string },
+): Promise<Result<true>> {
+	if (mailer === null) {
+		return refuse("mail_off", "Mail is off. Set SMTP_URL and MAIL_FROM, and restart the service.");
+	}
+	const use = { limit: TEST_MAILS_BY_ONE_PERSON, subject: String(person.personId) };
+	const tooMany = await useLimits(store.db, [use], clock.nowMs());
+	if (tooMany !== null) return tooMany;
+	const words = await tryMail(mailer, composeTestMail(person.email));
+	if (words !== null) {
+		return refuse("mail_refused", `The mail server did not take the test mail. It said: ${words}`);
+	}
+	await changeNetworkRow(store.db, { mail_tested_at_ms: clock.nowMs() });
+	network.forget();
+	return succeed(true);
+}
+
+export function composeTestMail(to: string): Mail {
+	return {
+		to: [to],
+		subject: "Test mail",
+		text: "This is a test mail. If you can read it, invitations, new passwords and notices about failing callbacks arrive, too.",
+	};
+}
+
+/** What the server, or the way to it, said against the mail; null when it was taken. */
+async function tryMail(mailer: Mailer, mail: Mail): Promise<string | null> {
+	try {
+		const refusal = await mailer.send(mail);
+		return refusal === null ? null : shorten(refusal.reason);
+	} catch (error) {
+		return shorten(messageOf(error));
+	}
+}
+
+function messageOf(error: unknown): string {
+	// When several addresses failed, the messages are in `errors`.
+	if (error instanceof AggregateError) return error.errors.map(messageOf).join("; ");
+	return error instanceof Error ? error.message : String(error);
+}
+
+function shorten(words: string): string {
+	const line = words.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").trim();
+	return line.length <= MAX_WORDS_LENGTH ? line : `${line.slice(0, MAX_WORDS_LENGTH)}…`;
+}

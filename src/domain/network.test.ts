@@ -1,0 +1,75 @@
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Result } from "./fault.ts";
+import {
+	networkName,
+	parseBrand,
+	parseNetworkName,
+	parseSenderAddress,
+	parseSenderName,
+	parseSupportAddress,
+} from "./network.ts";
+
+/** What would begin another header, or another line of a mail. */
+const LINE_ENDS = ["\r\n", "\n", "\r", "\u2028", "\u2029", "\u0085", "\u0000"];
+
+const PARSERS: readonly [field: string, parse: (text: string) => Result<string | null>, good: string][] = [
+	["name", parseNetworkName, "Acme Partners"],
+	["brand", parseBrand, "Acme"],
+	["supportAddress", parseSupportAddress, "help@acme.example"],
+	["senderName", parseSenderName, "Acme Partners"],
+	["senderAddress", parseSenderAddress, "no-reply@acme.example"],
+];
+
+for (const [field, parse, good] of PARSERS) {
+	test(`${field}: what is good is taken without the blanks around it`, () => {
+		deepEqual(parse(`  ${good} `), { ok: true, value: good });
+	});
+
+	test(`${field}: nothing in it can end a line, so no header and no line is added to a mail`, () => {
+		for (const end of LINE_ENDS) {
+			const parsed = parse(`${good}${end}Bcc: all@shop.example`);
+			ok(!parsed.ok, JSON.stringify(end));
+			equal(parsed.fault.field, field);
+		}
+	});
+}
+
+describe("the brand", () => {
+	for (const brand of ["A", "Acme", "Acme-2", "a".repeat(31)]) {
+		test(`${brand} is one`, () => deepEqual(parseBrand(brand), { ok: true, value: brand }));
+	}
+
+	for (const text of ["", "2Acme", "-Acme", "Acme Inc", "Ac_me", "Acmé", "a".repeat(32), "A:B", "A\tB"]) {
+		test(`${JSON.stringify(text)} is none, because header names are made of it`, () => {
+			const parsed = parseBrand(text);
+			ok(!parsed.ok);
+			match(parsed.fault.detail, /letters, digits or hyphens/);
+		});
+	}
+});
+
+test("what may be left empty is null, and the name may not", () => {
+	for (const parse of [parseSupportAddress, parseSenderName, parseSenderAddress]) {
+		deepEqual(parse("  "), { ok: true, value: null });
+	}
+	equal(parseNetworkName(" ").ok, false);
+});
+
+test("a sender's name cannot pass for an address, whatever a mail program shows of it", () => {
+	for (const name of ["help@bank.example", "Bank <help@bank.example>", 'Bank" <x>', "Bank \\", "a\u202eb"]) {
+		equal(parseSenderName(name).ok, false, name);
+	}
+	deepEqual(parseSenderName("Müller & Söhne, Partner"), { ok: true, value: "Müller & Söhne, Partner" });
+});
+
+test("a sender's address is ASCII: not every mail server takes more", () => {
+	equal(parseSenderAddress("hilfe@bücher.example").ok, false);
+	equal(parseSupportAddress("hilfé@network.example").ok, false);
+});
+
+test("the network is called by its name, else by its brand, else by nothing", () => {
+	equal(networkName({ name: "Acme Partners", brand: "Acme" }), "Acme Partners");
+	equal(networkName({ name: null, brand: "Acme" }), "Acme");
+	equal(networkName({ name: null, brand: "Service" }), null);
+});

@@ -1,0 +1,115 @@
+// The brand on the wire: chosen while nobody checks headers by it, fixed with the first key, and known to every process
+// before it signs or checks anything.
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createClient } from "@ringback/receiver";
+import { issueKey } from "../../src/accounts/keys.ts";
+import { changeNetwork } from "../../src/accounts/network.ts";
+import { savePostbackUrl } from "../../src/accounts/postback-url.ts";
+import { createRandom } from "../../src/outside/random.ts";
+import { createKnownNetwork } from "../../src/store/known-network.ts";
+import { findNetwork, keepGivenBrand } from "../../src/store/network.ts";
+import { createClock } from "../support/clock.ts";
+import { eachDatabase } from "../support/databases.ts";
+import { assertNoErrors, prepareService } from "../support/open-service.ts";
+import { startShop } from "../support/shop.ts";
+import { addAccount, addProgrammeOf, expectValue } from "../support/shop-account.ts";
+import { until } from "../support/until.ts";
+
+describe("several processes on PostgreSQL", () => {
+	test("one that was there before the brand was chosen signs and checks by it from the first request on", async (t) => {
+		const shop = await startShop();
+		const opened = await prepareService({ database: "PostgreSQL", trustedCa: shop.caPem });
+		// Both read the network when it had chosen nothing; only the second has an engine.
+		const first = await opened.start({ RINGBACK_ROLE: "web" });
+		const second = await opened.start({ PORT: "0" });
+		t.after(async () => {
+			await first.stop();
+			await opened.close();
+			await shop.close();
+		});
+		deepEqual([first.network.wire.names, second.network.wire.names], [null, null]);
+
+		expectValue(await changeNetwork(first, null, { name: "Acme Partners", brand: "Acme" }));
+		const { programmeId, apiKey, secret } = await addAccount(first);
+		expectValue(await savePostbackUrl(first, programmeId, shop.url("/postback")));
+		const call = (url: string, orderId: string, brand: string) =>
+			createClient({ url, apiKey, secret, brand, retry: { maxAttempts: 1 } }).record({
+				orderId,
+				basketValue: "10.00",
+				currency: "EUR",
+			});
+		// The second process first: it has heard of nothing.
+		deepEqual((await call(second.url, "1", "Acme")).ok, true);
+		const refused = await call(second.url, "2", "Service");
+		ok(!refused.ok && refused.code === "missing_signature_header", JSON.stringify(refused));
+		deepEqual((await call(first.url, "3", "Acme")).ok, true);
+		await until(() => shop.requests.length === 2);
+		for (const { rawHeaders } of shop.requests) {
+			const names = rawHeaders.filter((name) => /^X-/.test(name));
+			deepEqual(names, ["X-Acme-Event", "X-Acme-Timestamp", "X-Acme-Nonce", "X-Acme-Signature"]);
+			ok(rawHeaders.includes("acme-postback/1"));
+		}
+		const late = await changeNetwork(first, null, { brand: "Other" });
+		ok(!late.ok && late.fault.code === "brand_is_fixed");
+		assertNoErrors(opened.log);
+	});
+});
+
+eachDatabase("the brand", (database) => {
+	const parts = () => ({
+		store: database.store,
+		clock: createClock(),
+		random: createRandom(),
+		sealingKey: new Uint8Array(32).fill(7),
+	});
+
+	test("is open until there is a secret, and can be chosen again and again", async () => {
+		const deps = parts();
+		const network = createKnownNetwork(deps, null);
+		deepEqual([(await network.read()).brandState, network.face.isBrandChosen], ["open", false]);
+		for (const brand of ["Acme", "Acme-2"]) {
+			deepEqual(expectValue(await changeNetwork({ ...deps, network }, null, { brand })), ["brand"]);
+			equal((await network.wire.read()).headers.signature, `X-${brand}-Signature`);
+		}
+		equal(network.wire.names, null, "nothing may be signed by what can still change");
+		deepEqual([(await network.read()).brandState, network.face.isBrandChosen], ["open", true]);
+	});
+
+	test("that a setting gives is kept, wins while it is set, and is not chosen on a page", async () => {
+		const deps = parts();
+		equal(await keepGivenBrand(database.store, "Given"), null);
+		const network = createKnownNetwork(deps, "Given");
+		deepEqual([(await network.read()).brand, network.face.brandState], ["Given", "given"]);
+		equal(network.wire.names?.brand, "Given");
+		const refused = await changeNetwork({ ...deps, network }, null, { brand: "Acme" });
+		ok(!refused.ok);
+		match(refused.fault.detail, /RINGBACK_BRAND/);
+		equal((await findNetwork(database.store.db)).brand, "Given");
+	});
+
+	test("is chosen or fixed when a key is issued at the same moment, never both", async () => {
+		const deps = parts();
+		const programme = await addProgrammeOf(deps);
+		const mine = createKnownNetwork(deps, null);
+		const theirs = createKnownNetwork({ ...deps, store: database.rival }, null);
+		const [chosen] = await Promise.all([
+			changeNetwork({ ...deps, store: database.rival, network: theirs }, null, { brand: "Raced" }),
+			issueKey(deps, programme.public_id).then(expectValue),
+		]);
+		const { brand } = await findNetwork(database.store.db);
+		equal(brand, chosen.ok ? "Raced" : "Given");
+		for (const { wire } of [mine, theirs]) {
+			await wire.read();
+			equal(wire.names?.brand, brand, "from now on it stays");
+		}
+		const late = await changeNetwork({ ...deps, network: mine }, null, { brand: "Late", name: "Acme" });
+		ok(!late.ok && late.fault.code === "brand_is_fixed");
+		const stored = await findNetwork(database.store.db);
+		deepEqual([stored.brand, stored.name], [brand, null], "nothing else of a refused form is saved");
+		equal(await keepGivenBrand(database.store, brand ?? ""), null);
+		equal(await keepGivenBrand(database.store, "Another"), brand, "the setting differs from what shops know");
+		equal((await findNetwork(database.store.db)).brand, brand);
+	});
+});
