@@ -14,7 +14,7 @@ import {
 	signingKey,
 	TIMESTAMP_TOLERANCE_SECONDS,
 } from "../domain/signature.ts";
-import { HOUR_MS } from "../domain/time.ts";
+import { MINUTE_MS } from "../domain/time.ts";
 import { type ApiKey, noteKeyUse, spendNonces } from "../store/keys.ts";
 import type { KnownWire } from "../store/known-wire.ts";
 import type { Programme } from "../store/programmes.ts";
@@ -23,8 +23,8 @@ import type { Db } from "../store/store.ts";
 import type { AccountsDeps } from "./deps.ts";
 import type { KnownCallers, KnownKey } from "./known-callers.ts";
 
-/** "Last used" is for people who wonder whether a key can go: to the hour is enough, and costs next to nothing. */
-const KEY_USE_NOTED_EVERY_MS = HOUR_MS;
+/** "Last used" is for people who wonder whether a key can go: a write for each key now and then costs next to nothing. */
+const KEY_USE_NOTED_EVERY_MS = 5 * MINUTE_MS;
 
 export interface SignedRequest {
 	method: string;
@@ -38,7 +38,7 @@ export interface Caller {
 	programme: Programme;
 	/** The row of the API key. */
 	keyId: number;
-	/** To be noted as its last use; null when one was noted within the hour. */
+	/** To be noted as its last use; null when one was noted a few minutes ago. */
 	keyUsedAtMs: number | null;
 	nonce: string;
 	nonceExpiresAtMs: number;

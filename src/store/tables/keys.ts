@@ -13,7 +13,7 @@ export interface ApiKeysTable {
 	hint: string;
 	created_at_ms: number;
 	revoked_at_ms: number | null;
-	/** To the hour: a key in use must not cost a write for every request. */
+	/** To five minutes: a key in use must not cost a write for every request. */
 	last_used_at_ms: number | null;
 }
 
