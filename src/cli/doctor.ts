@@ -11,6 +11,7 @@ import { readSchema, SchemaTooNewError } from "../store/schema-state.ts";
 import { measureClockOffset } from "../store/server-clock.ts";
 import { type Command, EXIT, JSON_OPTION, type Screen } from "./command.ts";
 import { examineChores } from "./doctor-chores.ts";
+import { examineNetwork } from "./doctor-network.ts";
 import { examinePostgres } from "./doctor-postgres.ts";
 import { type Finding, messageOf, ok, problem, warning } from "./finding.ts";
 
@@ -20,7 +21,7 @@ const PROBE_NAME = "example.com";
 export const doctorCommand: Command = {
 	name: "doctor",
 	summary:
-		"Checks settings, database, schema, chores, clock, DNS, mail and the archive's folder. Exits 1 when something would not work.",
+		"Checks settings, database, schema, the network's name and brand, chores, clock, DNS, mail and the archive's folder. Exits 1 when something would not work.",
 	options: { json: JSON_OPTION },
 	async run(options, screen) {
 		const findings = await examine();
@@ -55,6 +56,7 @@ async function examine(): Promise<Finding[]> {
 	const schema = await checkSchema(workplace);
 	const server = database.kind === "sqlite" ? [] : await examinePostgres(database, workplace);
 	const { store, clock, migration } = workplace;
+	const network = migration.version === 0 ? [] : [await examineNetwork(store, read.config)];
 	const chores =
 		migration.version === 0 ? [] : examineChores(await listChoreRecords(store.db), clock.nowMs());
 	return [
@@ -62,6 +64,7 @@ async function examine(): Promise<Finding[]> {
 		ok("database", `${name} answers`),
 		schema,
 		...server,
+		...network,
 		...chores,
 		...(await examineSurroundings(workplace)),
 	];

@@ -11,6 +11,7 @@ export interface Finding {
 		| "transactions"
 		| "vacuum"
 		| "partitions"
+		| "network"
 		| "chores"
 		| "archive"
 		| "clock"

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { readConfig, warningSettings } from "../config.ts";
 import { findSettingWarnings } from "../domain/warning.ts";
 import type { Service } from "../service.ts";
+import type { NetworkFace } from "../store/known-network.ts";
 import { type Command, EXIT, JSON_OPTION, type Screen } from "./command.ts";
 import { boundHeap } from "./heap-bounds.ts";
 import { sayProblems } from "./workplace-command.ts";
@@ -45,7 +46,8 @@ function stopSignal(screen: Screen): Promise<NodeJS.Signals> {
 	});
 }
 
-function sayStarted({ url, metricsUrl, config, migration, welcomeLink }: Service, screen: Screen): void {
+function sayStarted(service: Service, screen: Screen): void {
+	const { url, metricsUrl, config, migration, network, welcomeLink } = service;
 	const { database } = config;
 	const storedIn =
 		database.kind === "sqlite"
@@ -58,6 +60,7 @@ function sayStarted({ url, metricsUrl, config, migration, welcomeLink }: Service
 	screen.out(
 		`  mail     ${config.smtpUrl === null ? "off (set SMTP_URL to tell people about failed callbacks and changes to accounts and programmes)" : "on"}`,
 	);
+	screen.out(`  brand    ${sayBrand(network.face)}`);
 	for (const { kind, title, text } of findSettingWarnings(warningSettings(config))) {
 		// Mail off has its own line.
 		if (kind !== "mail_off") screen.out(`  WARNING  ${title}. ${text}`);
@@ -65,15 +68,21 @@ function sayStarted({ url, metricsUrl, config, migration, welcomeLink }: Service
 	if (welcomeLink !== null) {
 		screen.out("");
 		screen.out(
-			"Nobody can sign in yet. Open this link to make the first staff account (once, within 24 hours):",
+			"Nobody can sign in yet. Open this link to make the first staff account and set up your network (once, within 24 hours):",
 		);
 		screen.out(welcomeLink);
 		screen.out("Or see it work first: npm run demo");
 	}
 }
 
+function sayBrand({ brand, isBrandChosen }: NetworkFace): string {
+	const headers = `X-${brand}-Signature`;
+	if (isBrandChosen) return `${brand} (${headers})`;
+	return `not chosen yet (${headers} until then): choose it in the set-up or set RINGBACK_BRAND. It stays once the first API key is issued`;
+}
+
 function sayStartedAsJson(
-	{ url, metricsUrl, config, migration, welcomeLink }: Service,
+	{ url, metricsUrl, config, migration, network, welcomeLink }: Service,
 	screen: Screen,
 ): void {
 	screen.out(
@@ -83,6 +92,7 @@ function sayStartedAsJson(
 			metricsUrl,
 			role: config.role,
 			schemaVersion: migration.version,
+			brand: network.face.isBrandChosen ? network.face.brand : null,
 			welcomeLink,
 		}),
 	);

@@ -70,6 +70,7 @@ describe("doctor", { concurrency: 2 }, () => {
 
 	test("when all is well says so, and ends with 0", async (t) => {
 		const home = await openFilledHome(t);
+		nameNetwork(home);
 		const mail = await withMail(t, PASSWORD);
 		const findings = await examine(home, {
 			...(await withNames(t, "example.com")),
@@ -79,7 +80,10 @@ describe("doctor", { concurrency: 2 }, () => {
 		const states = findings.all.map(({ check, state }) => [check, state]);
 		deepEqual(
 			states,
-			["settings", "database", "schema", "chores", "clock", "dns", "mail"].map((check) => [check, "ok"]),
+			["settings", "database", "schema", "network", "chores", "clock", "dns", "mail"].map((check) => [
+				check,
+				"ok",
+			]),
 		);
 		equal(findings.code, 0);
 		equal(mail.server.mails.length, 0, "nobody was mailed");
@@ -108,6 +112,27 @@ describe("doctor", { concurrency: 2 }, () => {
 		const plain = await examine(home, { ...settings, PUBLIC_URL: "http://ringback.example" });
 		match(plain.of("public-url"), /^warning .*plain HTTP at ringback\.example\. .*PUBLIC_URL to its https:/);
 		deepEqual([unset.code, plain.code], [0, 0]);
+	});
+
+	test("says what the network has not chosen yet, and when RINGBACK_BRAND is not what its shops know", async (t) => {
+		const settings = await withNames(t, "example.com");
+		const fresh = openHome(t);
+		await fresh.run(["migrate"], settings);
+		const brand = { ...settings, RINGBACK_BRAND: "Acme" };
+		match(
+			(await examine(fresh, settings)).of("network"),
+			/^warning the brand .* is not chosen yet: .*It stays/,
+		);
+		match((await examine(fresh, brand)).of("network"), /^warning it has no name yet: .*X-Acme-…$/);
+		const home = await openFilledHome(t);
+		nameNetwork(home);
+		match((await examine(home, settings)).of("network"), /^ok Acme Partners; headers are named X-Service-…$/);
+		const other = await examine(home, brand);
+		match(
+			other.of("network"),
+			/^problem RINGBACK_BRAND is not Service, .*Set it to Service, or remove it\.$/,
+		);
+		equal(other.code, 1);
 	});
 
 	test("says when names cannot be looked up", async (t) => {
@@ -217,6 +242,11 @@ async function openFilledHome(t: TestContext): Promise<Home> {
 	const home = openHome(t);
 	await prepareDatabase({ DATABASE_URL: `sqlite:${home.databasePath}` });
 	return home;
+}
+
+function nameNetwork({ databasePath }: Home): void {
+	using database = new DatabaseSync(databasePath);
+	database.exec("update network set name = 'Acme Partners'");
 }
 
 /** Takes "me" with `password`; the settings have PASSWORD. */

@@ -127,10 +127,12 @@ describe("serve", { concurrency: 2 }, () => {
 		const unset = await start({});
 		match(unset.stdout, /^ {2}WARNING {2}PUBLIC_URL is not set\. .*Set PUBLIC_URL/m);
 		match(unset.stderr, /"kind":"no_public_url".*PUBLIC_URL is not set/);
+		match(unset.stdout, /^ {2}brand {4}not chosen yet \(X-Service-Signature until then\): .*It stays/m);
 		const plain = await start({ PUBLIC_URL: "http://ringback.example" });
 		match(plain.stdout, /^ {2}WARNING {2}Ringback is used over plain HTTP at ringback\.example\./m);
 		match(plain.stderr, /"kind":"plain_http"/);
-		const good = await start({ PUBLIC_URL: "https://ringback.example" });
+		const good = await start({ PUBLIC_URL: "https://ringback.example", RINGBACK_BRAND: "Acme" });
+		match(good.stdout, /^ {2}brand {4}Acme \(X-Acme-Signature\)$/m);
 		doesNotMatch(good.stdout, /WARNING/);
 		doesNotMatch(good.stderr, /PUBLIC_URL|plain_http/);
 	});
