@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { createClient } from "@ringback/receiver";
 import { issueKey } from "../src/accounts/keys.ts";
+import { changeNetwork } from "../src/accounts/network.ts";
 import { openProgramme } from "../src/accounts/open-programme.ts";
 import { createPerson } from "../src/accounts/people.ts";
 import { savePostbackUrl } from "../src/accounts/postback-url.ts";
@@ -100,6 +101,7 @@ async function openSampleProgramme(
 	service: Service,
 	postbackUrl: string,
 ): Promise<{ apiKey: string; secret: string }> {
+	must(await changeNetwork(service, null, { name: "Sample network" }));
 	const owner = must(await createPerson(service, { email: "owner@shop.example", kind: "shop" }));
 	const { programme } = must(
 		await openProgramme(service, null, {
@@ -126,7 +128,9 @@ async function retryIsPlanned({ db }: Store): Promise<void> {
 function inviteToLook({ url, metricsUrl, config, welcomeLink }: Service, say: (line: string) => void): void {
 	const path = config.database.kind === "sqlite" ? config.database.path : "";
 	say("\nThat was the whole way. It stays up until Ctrl-C; look at:");
-	say(`  ${welcomeLink ?? url}   the pages: make a staff account, then open "Sample shop"`);
+	say(
+		`  ${welcomeLink ?? url}   the pages: make a staff account; the last step of the set-up leads to "Sample shop"`,
+	);
 	say(`  ${metricsUrl}/metrics   attempts by verdict, deliveries by state`);
 	say(`  ${path}   the database (SQLite), removed when you stop`);
 }

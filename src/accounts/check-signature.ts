@@ -9,6 +9,7 @@ import { headerOf } from "../domain/signed-parts.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import { listBadSignatures } from "../store/inbound-calls.ts";
 import { isNonceSpent } from "../store/keys.ts";
+import type { KnownNetwork } from "../store/known-network.ts";
 import { listUrls, type Programme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
 import type { AccountsDeps } from "./deps.ts";
@@ -37,18 +38,27 @@ export interface CheckedSignature extends Diagnosis {
 }
 
 export async function checkSignature(
-	deps: Pick<AccountsDeps, "store" | "clock" | "sealingKey"> & { brand: string; publicUrl: string },
+	deps: Pick<AccountsDeps, "store" | "clock" | "sealingKey"> & {
+		network: Pick<KnownNetwork, "face">;
+		publicUrl: string;
+	},
 	programme: Programme,
 	{ pasted, secret, computed }: SignatureQuestion,
 ): Promise<CheckedSignature> {
 	const { store, clock } = deps;
 	const nowMs = clock.nowMs();
-	const names = headerNames(deps.brand);
+	const { brand } = deps.network.face;
+	const names = headerNames(brand);
 	const seen = readPasted(pasted);
 	const urls = (await listUrls(store.db, programme.id, MAX_URLS_TRIED)).map((url) => new URL(url));
 	const callbackTargets = urls.map(({ pathname, search }) => pathname + search);
 	const direction = directionOf(seen, names, callbackTargets);
-	const { attempt, sent, composed, looked } = await lookUpSent(deps, programme, seen, direction);
+	const { attempt, sent, composed, looked } = await lookUpSent(
+		{ ...deps, brand },
+		programme,
+		seen,
+		direction,
+	);
 	const atMs = attempt?.startedAtMs ?? signedAtMs(seen, names, nowMs);
 	const own = await readNamedSecrets(deps, programme, atMs);
 	const given = secret.trim();

@@ -21,10 +21,7 @@ export interface NoticeMailView {
 /** A shop that fails on and off may have many; older ones than these are summed up. */
 const MOST_DESCRIBED = 6;
 
-export function composeNoticeMail(
-	view: NoticeMailView,
-	network: { publicUrl: string },
-): Omit<Mail, "to"> {
+export function composeNoticeMail(view: NoticeMailView, network: { publicUrl: string }): Omit<Mail, "to"> {
 	const { programme, notices, undelivered } = view;
 	const [last] = notices.slice(-1);
 	const worksAgain = last?.kind === "callbacks_working_again";

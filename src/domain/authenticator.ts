@@ -44,6 +44,15 @@ export function readTypedCode(text: string): TypedCode {
 	return { isBackupCode: true, code: hyphenate(code.replaceAll("-", "").toUpperCase()) };
 }
 
+/** The key's address, under the name that the app is to list the account by. */
+export function withIssuer(uri: string, issuer: string): string {
+	const [label = "", query = ""] = uri.split("?");
+	const account = label.slice(label.lastIndexOf(":") + 1);
+	const name = encodeURIComponent(issuer);
+	const others = query.split("&").filter((part) => !part.startsWith("issuer="));
+	return `otpauth://totp/${name}:${account}?${[...others, `issuer=${name}`].join("&")}`;
+}
+
 function hyphenate(letters: string): string {
 	return `${letters.slice(0, LENGTH / 2)}-${letters.slice(LENGTH / 2)}`;
 }

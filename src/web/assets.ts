@@ -13,8 +13,10 @@ interface Asset {
 }
 
 const CACHE_SECONDS = 31_536_000;
+/** For what has its content's hash in its address. */
+export const KEPT_FOR_EVER = `public, max-age=${CACHE_SECONDS}, immutable`;
 const SCRIPT = "text/javascript; charset=utf-8";
-const STYLE = "text/css; charset=utf-8";
+export const STYLE = "text/css; charset=utf-8";
 
 /** Sent as one file, in this order; docs.css goes to the pages of /docs alone. */
 const SHEETS = ["base.css", "frame.css", "pieces.css", "forms.css", "tables.css"];
@@ -59,7 +61,7 @@ export function mountAssets<AppEnv extends Env>(app: Hono<AppEnv>): void {
 		const isMeant = c.req.query("v") === asset.hash;
 		return c.body(asset.body, 200, {
 			"content-type": asset.type,
-			"cache-control": isMeant ? `public, max-age=${CACHE_SECONDS}, immutable` : "no-store",
+			"cache-control": isMeant ? KEPT_FOR_EVER : "no-store",
 		});
 	});
 }

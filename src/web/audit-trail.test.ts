@@ -3,6 +3,7 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
+import { pngOf } from "../../test/support/images.ts";
 import { addConversion } from "../../test/support/rows.ts";
 import { workOffJobs } from "../conversions/bulk-work.ts";
 import type { Person } from "../store/people.ts";
@@ -18,6 +19,7 @@ const PEOPLE = "/programmes/:programmeId/people";
 
 const WITHOUT_ENTRY: ReadonlyMap<string, string> = new Map([
 	[`${INTEGRATION}/signature`, "checks a signature and changes nothing"],
+	["/network/test-mail", "sends a mail to whoever asks for it, and changes nothing"],
 	["/account/enter-password", "changes nothing; what it opens has entries of its own"],
 	["/account/authenticator", "begins: nothing holds before a code confirms it, and that has an entry"],
 ]);
@@ -44,6 +46,7 @@ test("every POST route leaves an entry in the audit log, or has a reason not to"
 	await walkSignIn(site, send, owner);
 	await walkAccount(site, send);
 	await walkStaff(site, send);
+	await walkNetwork(site, send);
 	await walkPeople(site, send, programme, owner);
 	await walkIntegration(site, send, programme, owner);
 	await walkConversions(site, send, programme, owner);
@@ -104,6 +107,19 @@ async function walkAccount(site: TestSite, send: Send): Promise<void> {
 	await browser.open("/account");
 	const replace = { ...password, code: codeAt(newSecret, Date.now() + 30_000) };
 	await send("/account/authenticator/replace", browser, "/account/authenticator/replace", replace);
+}
+
+async function walkNetwork(site: TestSite, send: Send): Promise<void> {
+	const browser = await site.signIn(await site.addStaff());
+	await browser.open("/set-up");
+	await send("/set-up", browser, "/set-up", { name: "Acme", brand: "Service" });
+	await send("/set-up/end", browser, "/set-up/end");
+	await send("/network", browser, "/network", { name: "Acme Partners", brand: "Service" });
+	await send("/network/test-mail", browser, "/network/test-mail");
+	const form = new FormData();
+	form.append("file", new File([Uint8Array.from(pngOf(64, 64))], "logo.png"));
+	await send("/network/logo", browser, "/network/logo", form);
+	await send("/network/logo/remove", browser, "/network/logo/remove");
 }
 
 async function walkStaff(site: TestSite, send: Send): Promise<void> {

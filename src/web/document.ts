@@ -7,20 +7,22 @@ import { assetUrl } from "./assets.ts";
 import { message } from "./components/blocks.ts";
 import { TROUBLE_TARGET } from "./components/trouble-words.ts";
 import { attrs, type Content, type Html } from "./html.ts";
+import { type Masthead, masthead, pageFooter, themeLink, titleOf } from "./masthead.ts";
 import {
 	ACCOUNT_PATH,
 	conversionsPath,
 	DOCS_PATH,
 	integrationPath,
+	NETWORK_PATH,
 	noticesPath,
 	overviewPath,
 	PROGRAMMES_PATH,
 	peoplePath,
 	REVIEW_PATH,
+	SET_UP_PATH,
 	SIGN_IN_PATH,
 	SIGN_OUT_PATH,
 	STAFF_PATH,
-	START_PATH,
 	settingsPath,
 } from "./paths.ts";
 
@@ -53,13 +55,14 @@ export type Area =
 	| "review"
 	| "programmes"
 	| "staff"
+	| "network"
 	| "account"
 	| "docs";
 
 /** Only these load the chart library, which is 50 KB. */
 const AREAS_WITH_CHARTS: readonly Area[] = ["overview", "integration"];
 /** Staff's own pages. Those of a programme are about the shop, and not about the installation. */
-const WARNED_AREAS: readonly Area[] = ["programmes", "review", "staff"];
+export const STAFF_AREAS: readonly Area[] = ["programmes", "review", "staff", "network"];
 
 export interface Flash {
 	tone: "good" | "bad" | "warn" | "info";
@@ -68,8 +71,16 @@ export interface Flash {
 	at?: string | undefined;
 }
 
+/** How far the set-up of the network is. */
+export interface SetUpProgress {
+	done: number;
+	steps: number;
+}
+
 export interface DocumentView {
 	title: string;
+	/** Whose page it is. */
+	network: Masthead;
 	/** Null for a stranger, who may read what is public. */
 	viewer: DocumentViewer | null;
 	active: Area;
@@ -81,6 +92,8 @@ export interface DocumentView {
 	allowsPrivateRanges: boolean;
 	/** About the installation, for staff alone. */
 	warnings: readonly Warning[];
+	/** For staff alone, while it is offered; null on the set-up's own page. */
+	setUp: SetUpProgress | null;
 	body: Content;
 }
 
@@ -94,11 +107,12 @@ const PROGRAMME_PAGES: readonly { area: Area; path(programmeId: string): string;
 ];
 
 export function renderDocument(view: DocumentView): Html {
-	const { programme } = view;
-	const where = programme === undefined ? "Ringback" : `${programme.name} · Ringback`;
+	const { programme, network } = view;
+	const where = programme === undefined ? titleOf(network) : `${programme.name} · ${titleOf(network)}`;
 	return skeleton(
 		`${view.title} · ${where}`,
 		{
+			network,
 			hasCharts: AREAS_WITH_CHARTS.includes(view.active),
 			isDocs: view.active === "docs",
 			viewer: view.viewer,
@@ -106,45 +120,56 @@ export function renderDocument(view: DocumentView): Html {
 		html`<body>
 	<a class="skip-link" href="#main">Skip to content</a>
 	<header class="topbar">
-		${brand()}
+		${masthead(network)}
 		${programme === undefined ? null : programmeName(view.viewer, programme)}
-		<nav${attrs({ class: ["topbar-links", view.viewer?.kind === "staff" && "topbar-links-staff"] })} aria-label="Ringback">${topLinks(view)}${accountMenu(view)}</nav>
+		<nav${attrs({ class: ["topbar-links", view.viewer?.kind === "staff" && "topbar-links-staff"] })} aria-label="Network">${topLinks(view)}${accountMenu(view)}</nav>
 	</header>
 	<div${attrs({ class: ["frame", programme === undefined && "frame-plain"] })}>
 		${programme === undefined ? null : sidebar(programme, view.active)}
 		<main id="main" tabindex="-1">
 			${view.allowsPrivateRanges ? privateRangesWarning() : null}
-			${WARNED_AREAS.includes(view.active) ? warningList(view.warnings, view.active === "programmes") : null}
+			${STAFF_AREAS.includes(view.active) ? setUpOffer(view) : null}
+			${STAFF_AREAS.includes(view.active) ? warningList(view.warnings, view.active === "programmes") : null}
 			${programme === undefined ? null : html`<div id="${TROUBLE_TARGET}">${programme.trouble}</div>`}
 			${view.flash === undefined ? null : message(view.flash.tone, view.flash.text)}
 			${view.body}
 		</main>
 	</div>
+	${pageFooter(network)}
 </body>`,
 	);
 }
 
 /** For signing in and everything before it. */
-export function renderPlainDocument(view: { title: string; flash?: Flash | undefined; body: Content }): Html {
+export function renderPlainDocument(view: {
+	title: string;
+	network: Masthead;
+	flash?: Flash | undefined;
+	body: Content;
+}): Html {
+	const { network } = view;
 	return skeleton(
-		`${view.title} · Ringback`,
-		{ hasCharts: false, isDocs: false, viewer: null },
+		`${view.title} · ${titleOf(network)}`,
+		{ network, hasCharts: false, isDocs: false, viewer: null },
 		html`<body class="plain-page">
-	<header>${brand()}</header>
+	<header>${masthead(network)}</header>
 	<main id="main" tabindex="-1">
 		${view.flash === undefined ? null : message(view.flash.tone, view.flash.text)}
 		<div class="card"><div class="card-body">${view.body}</div></div>
 	</main>
+	${pageFooter(network)}
 </body>`,
 	);
 }
 
-function skeleton(
-	title: string,
-	needs: { hasCharts: boolean; isDocs: boolean; viewer: DocumentViewer | null },
-	body: Html,
-): Html {
-	const { hasCharts, isDocs, viewer } = needs;
+interface Needs {
+	network: Masthead;
+	hasCharts: boolean;
+	isDocs: boolean;
+	viewer: DocumentViewer | null;
+}
+
+function skeleton(title: string, { network, hasCharts, isDocs, viewer }: Needs, body: Html): Html {
 	return html`<!doctype html>
 <html lang="en"${attrs({ "data-zone": viewer?.zone, "data-locale": viewer?.locale })}>
 <head>
@@ -157,16 +182,13 @@ function skeleton(
 	${hasCharts ? html`<link rel="stylesheet" href="${assetUrl("uplot.css")}">` : null}
 	<link rel="stylesheet" href="${assetUrl("style.css")}">
 	${isDocs ? html`<link rel="stylesheet" href="${assetUrl("docs.css")}">` : null}
+	${themeLink(network)}
 	${hasCharts ? html`<script src="${assetUrl("uplot.js")}" defer></script>` : null}
 	<script src="${assetUrl("page.js")}" defer></script>
 	<script src="${assetUrl("htmx.js")}" defer></script>
 </head>
 ${body}
 </html>`;
-}
-
-function brand(): Html {
-	return html`<a class="brand" href="${START_PATH}"><svg class="brand-mark" viewBox="0 0 24 24" aria-hidden="true"><path d="M4 12a8 8 0 1 0 8-8"/><path d="M12 8a4 4 0 1 1-4 4"/><circle cx="12" cy="12" r="0.6"/></svg>Ringback</a>`;
 }
 
 function programmeName(viewer: DocumentViewer | null, { publicId, name }: DocumentProgramme): Html {
@@ -186,6 +208,7 @@ const STAFF_LINKS: readonly TopLink[] = [
 	{ area: "programmes", href: PROGRAMMES_PATH, label: "Programmes" },
 	{ area: "review", href: REVIEW_PATH, label: "Review" },
 	{ area: "staff", href: STAFF_PATH, label: "Staff" },
+	{ area: "network", href: NETWORK_PATH, label: "Network" },
 ];
 const DOCS_LINK: TopLink = { area: "docs", href: DOCS_PATH, label: "Docs" };
 
@@ -193,8 +216,8 @@ function topLinks({ viewer, active }: DocumentView): Content {
 	const seesAll = viewer?.kind === "staff" && !viewer.awaitsAuthenticator;
 	const links = seesAll ? [...STAFF_LINKS, DOCS_LINK] : [DOCS_LINK];
 	return links.map(({ area, href, label }) => {
-		// On a phone there is no room for all of staff's links: this one is in the account's menu too.
-		const isWideOnly = area === "docs" && viewer !== null;
+		// On a phone there is no room for all of staff's links: these are in the account's menu too.
+		const isWideOnly = area === "network" || (area === "docs" && viewer !== null);
 		return html`<a${attrs({ href, class: [isWideOnly && "wide-only"], "aria-current": area === active && "page" })}>${label}</a>`;
 	});
 }
@@ -204,6 +227,7 @@ function accountMenu({ viewer, csrf }: DocumentView): Html {
 	return html`<details class="menu"><summary>Account</summary><div class="menu-panel">
 	<p class="small soft">${viewer.email}${viewer.kind === "staff" ? " · staff" : ""}</p>
 	${viewer.awaitsAuthenticator ? null : html`<a href="${ACCOUNT_PATH}">Account settings</a>`}
+	${viewer.kind === "staff" && !viewer.awaitsAuthenticator ? html`<a href="${NETWORK_PATH}">Network settings</a>` : null}
 	<a href="${DOCS_PATH}">Documentation for developers</a>
 	<form method="post" action="${SIGN_OUT_PATH}">${csrf}<button type="submit">Sign out</button></form>
 </div></details>`;
@@ -224,6 +248,15 @@ function privateRangesWarning(): Html {
 	return message(
 		"warn",
 		html`<strong>Development setting:</strong> callbacks may go to private addresses (RINGBACK_ALLOWED_PRIVATE_RANGES). Never run like this in production.`,
+	);
+}
+
+/** Until it is finished, or somebody wants to see it no more: both are done on its own page. */
+function setUpOffer({ setUp }: DocumentView): Html | null {
+	if (setUp === null) return null;
+	return message(
+		"info",
+		html`<strong>Set up your network:</strong> ${setUp.done} of ${setUp.steps} steps done. <a href="${SET_UP_PATH}">Continue</a>`,
 	);
 }
 

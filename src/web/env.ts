@@ -5,8 +5,9 @@ import type { Visitor } from "../accounts/auth.ts";
 import type { Result } from "../domain/fault.ts";
 import type { PersonKind, Standing } from "../domain/roles.ts";
 import type { Warning } from "../domain/warning.ts";
+import type { NetworkFace } from "../store/known-network.ts";
 import type { Programme } from "../store/programmes.ts";
-import type { DocumentProgramme, Flash } from "./document.ts";
+import type { DocumentProgramme, Flash, SetUpProgress } from "./document.ts";
 
 export interface Viewer {
 	personId: number;
@@ -56,6 +57,10 @@ export interface WebEnv {
 		};
 	};
 	Variables: {
+		/** Whose pages these are. */
+		network: NetworkFace;
+		/** How far its set-up is; null for whoever is not offered it. */
+		readSetUp(): Promise<SetUpProgress | null>;
 		visitor: Visitor;
 		/** Null for somebody who is not signed in. Pages behind the sign-in ask `viewerOf`. */
 		viewer: Viewer | null;

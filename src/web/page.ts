@@ -5,7 +5,7 @@ import { html } from "hono/html";
 import type { StatusCode } from "hono/utils/http-status";
 import type { Programme } from "../store/programmes.ts";
 import { csrfField } from "./csrf.ts";
-import { type Area, renderDocument, renderPlainDocument } from "./document.ts";
+import { type Area, renderDocument, renderPlainDocument, STAFF_AREAS } from "./document.ts";
 import type { WebContext } from "./env.ts";
 import { restOfFlash } from "./flash.ts";
 import type { Content } from "./html.ts";
@@ -24,12 +24,15 @@ export async function answerPage(
 		active: Area;
 		/** True where nothing of the programme in the address is to be told, not even its name. */
 		isOutsideProgramme?: boolean;
+		/** True on the page of the set-up itself. */
+		hidesSetUp?: boolean;
 	},
 ): Promise<Response> {
 	const programme: Programme | undefined = c.get("programme");
 	const isFramed = programme !== undefined && page.isOutsideProgramme !== true;
 	const document = renderDocument({
 		title: page.title,
+		network: c.get("network"),
 		viewer: viewerOf(c),
 		active: page.active,
 		programme: isFramed ? await c.get("readFrame")(programme) : undefined,
@@ -37,6 +40,7 @@ export async function answerPage(
 		csrf: csrfField(c),
 		allowsPrivateRanges: c.get("allowsPrivateRanges"),
 		warnings: c.get("warnings"),
+		setUp: STAFF_AREAS.includes(page.active) && page.hidesSetUp !== true ? await c.get("readSetUp")() : null,
 		body: page.body,
 	});
 	return answerHtml(c, await document, page.status);
@@ -49,7 +53,8 @@ export async function answerPlainPage(c: WebContext, page: Page & { heading?: st
 		<h1>${page.heading ?? page.title}</h1>
 		${page.body}
 	</div>`;
-	return answerHtml(c, await renderPlainDocument({ title: page.title, flash, body }), page.status);
+	const network = c.get("network");
+	return answerHtml(c, await renderPlainDocument({ title: page.title, network, flash, body }), page.status);
 }
 
 function answerHtml(c: WebContext, document: string, status = 200): Response | Promise<Response> {

@@ -19,6 +19,13 @@ export const PROGRAMMES_PATH = "/programmes";
 export const CREATE_PROGRAMME_PATH = "/programmes/new";
 export const REVIEW_PATH = "/review";
 export const STAFF_PATH = "/people";
+export const NETWORK_PATH = "/network";
+export const LOGO_PATH = "/network/logo";
+export const REMOVE_LOGO_PATH = "/network/logo/remove";
+export const TEST_MAIL_PATH = "/network/test-mail";
+/** Where a new network is set up, step by step. */
+export const SET_UP_PATH = "/set-up";
+export const END_SET_UP_PATH = "/set-up/end";
 
 export const overviewPath = (programmeId: string) => `/programmes/${programmeId}/overview`;
 export const conversionsPath = (programmeId: string) => `/programmes/${programmeId}/conversions`;

@@ -14,6 +14,7 @@ import type { WebDeps } from "./deps.ts";
 import type { DocumentProgramme } from "./document.ts";
 import type { WebContext, WebEnv } from "./env.ts";
 import { createFlashCookie } from "./flash.ts";
+import { countSteps, readSetUp } from "./set-up-state.ts";
 import { loadViewer, type Viewer } from "./viewer.ts";
 
 /** Longer ones are of no use on the list of sessions. */
@@ -23,6 +24,7 @@ export function openSession(deps: WebDeps): MiddlewareHandler<WebEnv> {
 	const formGuard = createFormGuard(deps);
 	const flashCookie = createFlashCookie(deps);
 	return async (c, next) => {
+		c.set("network", await deps.network.read());
 		const visitor = readVisitor(c, deps);
 		c.set("visitor", visitor);
 		c.set("formGuard", formGuard);
@@ -33,6 +35,7 @@ export function openSession(deps: WebDeps): MiddlewareHandler<WebEnv> {
 		const viewer = found === null ? null : await loadViewer(deps, found.session);
 		c.set("viewer", viewer);
 		c.set("warnings", viewer === null ? [] : watchArrival(c, deps, viewer));
+		c.set("readSetUp", async () => (isOffered(c, viewer) ? countSteps(await readSetUp(c, deps)) : null));
 		const session = viewer === null ? undefined : found?.session;
 		c.set("sessionId", session?.id ?? null);
 		c.set("signedInAtMs", session?.createdAtMs ?? null);
@@ -51,6 +54,11 @@ async function readFrame({ store, clock }: WebDeps, programme: Programme): Promi
 	const nowMs = clock.nowMs();
 	const trouble = await readTrouble(store.db, programme, nowMs);
 	return { publicId, name, trouble: troubleBanner(trouble, publicId, nowMs) };
+}
+
+/** To staff, until one of them has finished it or wants to see it no more. */
+function isOffered(c: WebContext, viewer: Viewer | null): boolean {
+	return viewer?.kind === "staff" && c.get("network").setUpEndedAtMs === null;
 }
 
 /** What staff are to be told on this page. */

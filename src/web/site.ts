@@ -14,6 +14,8 @@ import type { WebContext, WebEnv } from "./env.ts";
 import { answerError, errorCodeOf } from "./error-page.ts";
 import { INTEGRATION_ROUTES } from "./integration/routes.ts";
 import { LiveStreams } from "./live.ts";
+import { NETWORK_ROUTES } from "./network/routes.ts";
+import { mountNetworkAssets } from "./network-assets.ts";
 import { NOTICE_ROUTES } from "./notices/routes.ts";
 import { OVERVIEW_ROUTES } from "./overview/routes.ts";
 import { PEOPLE_ROUTES } from "./people/routes.ts";
@@ -35,6 +37,7 @@ export const ROUTES: readonly Route[] = [
 	...NOTICE_ROUTES,
 	...CONVERSION_ROUTES,
 	...REVIEW_ROUTES,
+	...NETWORK_ROUTES,
 ];
 
 export function createSite(webDeps: WebDeps): Hono<WebEnv> {
@@ -52,6 +55,7 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 	});
 	site.use("/assets/*", securePages);
 	mountAssets(site);
+	mountNetworkAssets(site, deps.store);
 
 	const guardsOf = createGuards(deps);
 	for (const route of ROUTES) {
@@ -68,6 +72,7 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 	// Programs get the API's answer to an address that is not there; people get a page.
 	site.get("*", async (c, next) => {
 		if (!(c.req.header("accept") ?? "").includes("text/html")) return next();
+		c.set("network", await deps.network.read());
 		await securePages(c, async () => {
 			c.res = await answerError(c, "not_found");
 		});

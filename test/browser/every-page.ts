@@ -4,8 +4,11 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
+import { changeNetwork } from "../../src/accounts/network.ts";
+import { expectValue } from "../support/shop-account.ts";
 import { becomeFirstStaff, createProgramme } from "./first-steps.ts";
 import { LONG_ORDER, MARKUP_ORDER, NAME } from "./hard-names.ts";
+import { NETWORK_PAGES } from "./network-cases.ts";
 import { type Case, NOBODYS, ownersPages, staffPages, viewersPages } from "./page-cases.ts";
 import { findExcess, findFlaws, findInline } from "./page-checks.ts";
 import { fillSampleNetwork, type SampleNetwork } from "./sample-network.ts";
@@ -20,6 +23,9 @@ export function testEveryPage(browser: () => Browser): void {
 		setup = await openSetup({ settings: { RINGBACK_ROLE: "web" } });
 		const orderIds = [LONG_ORDER, MARKUP_ORDER];
 		site = await fillSampleNetwork(browser(), setup.service, { mainName: NAME, sales: 32, orderIds });
+		// A name as long as may be, and a colour that nobody could read as it is.
+		const face = { name: NAME, colour: "#ffd400", supportAddress: `${"help".repeat(15)}@network.example` };
+		expectValue(await changeNetwork(setup.service, null, face));
 	});
 	after(() => setup.close());
 
@@ -31,6 +37,8 @@ export function testEveryPage(browser: () => Browser): void {
 		await page.goto(first.service.welcomeLink ?? "");
 		deepEqual(await findFlaws(page), []);
 		await becomeFirstStaff(page, first.service.welcomeLink);
+		deepEqual(await findFlaws(page), []);
+		await page.goto("/programmes");
 		deepEqual(await findFlaws(page), []);
 		await page.goto("/review");
 		deepEqual(await findFlaws(page), []);
@@ -45,7 +53,7 @@ export function testEveryPage(browser: () => Browser): void {
 		nobody: () => [...NOBODYS],
 		owner: () => ownersPages(site),
 		viewer: () => viewersPages(site),
-		staff: () => staffPages(site),
+		staff: () => [...staffPages(site), ...NETWORK_PAGES],
 	};
 	for (const reader of ["nobody", "owner", "viewer", "staff"] as const) {
 		test(`every page as ${reader === "nobody" ? "nobody" : `the ${reader}`} sees it`, async (t) => {

@@ -11,7 +11,7 @@ import { openVisitor } from "./visitor.ts";
 export const PASSWORD = "correct horse battery";
 export const STAFF_EMAIL = "mira@network.example";
 
-/** Ends on the list of programmes. */
+/** Ends on the set-up. */
 export async function becomeFirstStaff(
 	page: Page,
 	welcomeLink: string | null,
@@ -23,30 +23,44 @@ export async function becomeFirstStaff(
 	await page.getByLabel("Your name").fill(name);
 	await page.getByLabel("Password").fill(PASSWORD);
 	await page.getByRole("button", { name: "Continue" }).click();
-	await page.getByRole("heading", { name: "Programmes", level: 1 }).waitFor();
+	await page.getByRole("heading", { name: "Set up your network", level: 1 }).waitFor();
+}
+
+/** From the set-up's page back to it, one step further. */
+export async function nameNetwork(page: Page, name: string, brand: string): Promise<void> {
+	await page.getByLabel("Network name").fill(name);
+	await page.getByLabel("Brand in header names").fill(brand);
+	await page.getByRole("button", { name: "Save and continue" }).click();
+	await page.getByText("Saved.").waitFor();
 }
 
 /** Ends on the page that shows the owner's link, and resolves to it. */
-export async function createProgramme(
+export async function createProgramme(page: Page, programme: ProgrammeForm): Promise<string> {
+	await page.goto("/programmes/new");
+	await fillProgramme(page, programme);
+	const link = await page.locator("#invitation code").textContent();
+	match(link ?? "", /\/welcome\//);
+	return link ?? "";
+}
+
+interface ProgrammeForm {
+	name: string;
+	ownerEmail: string;
+	commission?: string;
+	fee?: string;
+}
+
+/** Ends on the page that says that it was created. */
+export async function fillProgramme(
 	page: Page,
-	{
-		name,
-		ownerEmail,
-		commission = "8",
-		fee = "2.5",
-	}: { name: string; ownerEmail: string; commission?: string; fee?: string },
-): Promise<string> {
-	await page.goto("/programmes");
-	await page.getByRole("link", { name: "Create programme" }).first().click();
+	{ name, ownerEmail, commission = "8", fee = "2.5" }: ProgrammeForm,
+): Promise<void> {
 	await page.getByLabel("Name", { exact: true }).fill(name);
 	await page.getByLabel("Owner's email").fill(ownerEmail);
 	await page.getByLabel("Commission, %").fill(commission);
 	await page.getByLabel("Network fee, %").fill(fee);
 	await page.getByRole("button", { name: "Create programme" }).click();
 	await page.getByRole("heading", { name: "Programme created" }).waitFor();
-	const link = await page.locator("#invitation code").textContent();
-	match(link ?? "", /\/welcome\//);
-	return link ?? "";
 }
 
 /** The link of the first mail to this address whose subject is like this. */

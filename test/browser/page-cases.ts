@@ -183,7 +183,7 @@ export async function comeOverUnknownProxy(page: Page): Promise<void> {
 	await page.getByText("about this installation").waitFor();
 }
 
-function press(name: string) {
+export function press(name: string) {
 	return async (page: Page): Promise<void> => {
 		await page.getByRole("button", { name, exact: true }).click();
 		await page.waitForLoadState();

@@ -14,7 +14,7 @@ import type { NoticesTable } from "../../src/store/tables/notices.ts";
 import { newNotice } from "../support/notices.ts";
 import { addDeliveries } from "../support/rows.ts";
 import { expectValue } from "../support/shop-account.ts";
-import { becomeFirstStaff, createProgramme, joinAsOwner } from "./first-steps.ts";
+import { becomeFirstStaff, createProgramme, joinAsOwner, nameNetwork } from "./first-steps.ts";
 import { OUTAGE_DAYS_AGO, SAMPLE_PATH } from "./sample-answers.ts";
 import { writeHistory } from "./sample-history.ts";
 import { openVisitor } from "./visitor.ts";
@@ -48,6 +48,7 @@ export async function fillSampleNetwork(
 ): Promise<SampleNetwork> {
 	const staff = await openVisitor(browser, service.url);
 	await becomeFirstStaff(staff.page, service.welcomeLink);
+	await nameNetwork(staff.page, "Acme Partners", "Service");
 	const link = await createProgramme(staff.page, {
 		name: options.mainName ?? "Nordlicht Outdoor",
 		ownerEmail: OWNER,

@@ -10,6 +10,7 @@ import {
 	issueKey,
 	joinAsOwner,
 	linkFromMail,
+	nameNetwork,
 	savePostbackUrl,
 } from "./first-steps.ts";
 import { openSetup, type Setup } from "./setup.ts";
@@ -29,6 +30,9 @@ export function testScriptsOff(browser: () => Browser): void {
 		const off = { javaScriptEnabled: false };
 		const staff = await openVisitor(browser(), service.url, off);
 		await becomeFirstStaff(staff.page, service.welcomeLink);
+		await nameNetwork(staff.page, "Acme Partners", "Acme");
+		await staff.page.getByRole("button", { name: "Send a test mail to me" }).click();
+		await staff.page.getByText("Your mail server took the test mail").waitFor();
 		await createProgramme(staff.page, { name: "Nordlicht Outdoor", ownerEmail: OWNER });
 		const owner = await openVisitor(browser(), service.url, off);
 		const { page } = owner;

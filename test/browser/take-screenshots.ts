@@ -76,6 +76,8 @@ const SHOTS: readonly Shot[] = [
 	{ name: "create-programme", as: "staff", path: () => "/programmes/new" },
 	{ name: "review", as: "staff", path: () => "/review" },
 	{ name: "staff", as: "staff", path: () => "/people" },
+	{ name: "network", as: "staff", path: () => "/network" },
+	{ name: "set-up", as: "staff", path: () => "/set-up" },
 	{ name: "account", as: "owner", path: () => "/account" },
 	// Last: staff are warned for an hour.
 	{ name: "warnings", as: "staff", path: () => "/programmes", act: comeOverUnknownProxy },

@@ -10,6 +10,7 @@ import {
 	type Proof,
 	removeAuthenticator,
 } from "../../accounts/authenticator.ts";
+import { withIssuer } from "../../domain/authenticator.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { padded, pageHeader, section } from "../components/blocks.ts";
 import { button, linkButton, postForm, textField } from "../components/forms.ts";
@@ -20,6 +21,7 @@ import type { WebContext } from "../env.ts";
 import { setFlash } from "../flash.ts";
 import { placeFault, readTextFields } from "../form.ts";
 import type { Content, Html } from "../html.ts";
+import { titleOf } from "../masthead.ts";
 import { answerPage } from "../page.ts";
 import { ACCOUNT_PATH, AUTHENTICATOR_PATH, START_PATH } from "../paths.ts";
 import { handOnCookies } from "../session.ts";
@@ -110,7 +112,10 @@ function showKey(c: WebContext, setup: AuthenticatorSetup | undefined, fault?: F
 	const body =
 		setup === undefined
 			? confirmSection(c, "Enter the code it shows", fault)
-			: [...keySections(setup), confirmSection(c, "3. Enter the code it shows", fault, setup)];
+			: [
+					...keySections(setup, titleOf(c.get("network"))),
+					confirmSection(c, "3. Enter the code it shows", fault, setup),
+				];
 	return answerPage(c, {
 		title: TITLE,
 		active: "account",
@@ -119,15 +124,15 @@ function showKey(c: WebContext, setup: AuthenticatorSetup | undefined, fault?: F
 	});
 }
 
-function keySections({ uri, backupCodes }: AuthenticatorSetup): Content[] {
+function keySections({ uri, backupCodes }: AuthenticatorSetup, network: string): Content[] {
 	const key = new URL(uri).searchParams.get("secret") ?? "";
 	return [
 		section({
 			id: "scan",
-			title: "1. Add Ringback to your app",
+			title: `1. Add ${network} to your app`,
 			hint: "Scan this with any authenticator app, or type in the key.",
 			body: padded(
-				html`<p><img src="${qrCode(uri)}" alt="QR code that holds the key below" width="${QR_PIXELS}" height="${QR_PIXELS}"></p>`,
+				html`<p><img src="${qrCode(withIssuer(uri, network))}" alt="QR code that holds the key below" width="${QR_PIXELS}" height="${QR_PIXELS}"></p>`,
 				html`<p>${copyable(key, "the key")}</p>`,
 			),
 		}),

@@ -37,12 +37,14 @@ export async function answerDocs(c: WebContext, page: DocsPage): Promise<Respons
 	const viewer = c.get("viewer");
 	const document = renderDocument({
 		title: page.title,
+		network: c.get("network"),
 		viewer,
 		active: "docs",
 		flash: viewer === null ? undefined : restOfFlash(c),
 		// csrfField sets a cookie, which must not be in a copy that is cached for others.
 		csrf: viewer === null ? null : csrfField(c),
 		warnings: [],
+		setUp: null,
 		allowsPrivateRanges: viewer !== null && c.get("allowsPrivateRanges"),
 		body: docsBody(page),
 	});

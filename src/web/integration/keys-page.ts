@@ -32,7 +32,11 @@ export async function showKeys(c: WebContext, deps: WebDeps): Promise<Response> 
 		secrets: await findUsableSecrets(db, [programme.id], nowMs),
 		issued: await takeIssued(c, deps, programme, viewerOf(c).personId, "keys"),
 	};
-	const values = { publicUrl: deps.publicUrl, brand: deps.brand, programId: programme.public_id };
+	const values = {
+		publicUrl: deps.publicUrl,
+		brand: deps.network.face.brand,
+		programId: programme.public_id,
+	};
 	return answerTab(c, {
 		tab: "keys",
 		hint: "What your server signs its requests with and checks our callbacks with, and code to start from.",

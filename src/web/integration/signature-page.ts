@@ -67,8 +67,7 @@ export async function checkPasted(c: WebContext, deps: WebDeps): Promise<Respons
 		const shown = { ...pasted, [tooLong]: "" };
 		return render(c, deps, programme, { pasted: shown, findings: refusalSection(text), status: 422 });
 	}
-	const { brand } = deps.network.face;
-	const found = await checkSignature({ ...deps, brand }, programme, { pasted, secret, computed });
+	const found = await checkSignature(deps, programme, { pasted, secret, computed });
 	return render(c, deps, programme, { pasted, findings: findingsSection(programme.public_id, found) });
 }
 

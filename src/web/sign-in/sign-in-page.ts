@@ -4,6 +4,7 @@
 import { html } from "hono/html";
 import { confirmSignIn, signIn, signOut } from "../../accounts/sign-in.ts";
 import type { Fault } from "../../domain/fault.ts";
+import { hasStaffWithPassword } from "../../store/sign-in.ts";
 import { message } from "../components/blocks.ts";
 import { button, postForm, textField } from "../components/forms.ts";
 import { csrfField } from "../csrf.ts";
@@ -28,17 +29,25 @@ interface SignInForm {
 	email: string;
 	/** Where they wanted to go; empty for the start. */
 	next: string;
+	/** Nobody has an account yet. */
+	isFirstStart?: boolean;
 	fault?: Fault;
 }
+
+const FIRST_START = message(
+	"info",
+	html`<strong>Nobody can sign in yet.</strong> When Ringback started, it printed a one-time link in its terminal or log. Open that link to make the first account. It works for 24 hours: restart the service to get a new one.`,
+);
 
 export function showStart(c: WebContext): Response {
 	return c.redirect(c.get("viewer") === null ? SIGN_IN_PATH : PROGRAMMES_PATH, 303);
 }
 
-export async function showSignIn(c: WebContext): Promise<Response> {
+export async function showSignIn(c: WebContext, { store }: WebDeps): Promise<Response> {
 	const next = ownPath(c.req.query("next")) ?? "";
 	if (c.get("viewer") !== null) return c.redirect(next || START_PATH, 303);
-	return answerSignIn(c, { email: "", next });
+	const isFirstStart = !(await hasStaffWithPassword(store.db));
+	return answerSignIn(c, { email: "", next, isFirstStart });
 }
 
 export async function takeIn(c: WebContext, deps: WebDeps): Promise<Response> {
@@ -56,7 +65,8 @@ export async function leave(c: WebContext, deps: WebDeps): Promise<Response> {
 	return c.redirect(SIGN_IN_PATH, 303);
 }
 
-function answerSignIn(c: WebContext, { email, next, fault }: SignInForm): Promise<Response> {
+function answerSignIn(c: WebContext, form: SignInForm): Promise<Response> {
+	const { email, next, isFirstStart = false, fault } = form;
 	const fields = html`
 		<input type="hidden" name="next" value="${next}">
 		${textField({ name: "email", label: "Email", type: "email", value: email, autocomplete: "username", isRequired: true })}
@@ -65,7 +75,7 @@ function answerSignIn(c: WebContext, { email, next, fault }: SignInForm): Promis
 	return answerPlainPage(c, {
 		title: "Sign in",
 		status: fault?.httpStatus ?? 200,
-		body: html`${fault === undefined ? null : message("bad", fault.detail)}
+		body: html`${isFirstStart ? FIRST_START : null}${fault === undefined ? null : message("bad", fault.detail)}
 		${postForm({ action: SIGN_IN_PATH, csrf: csrfField(c), body: fields })}
 		<p class="small"><a href="${FORGOT_PASSWORD_PATH}">Forgot your password?</a> · <a href="${DOCS_PATH}">Documentation for developers</a></p>`,
 	});

@@ -10,6 +10,7 @@ import { csrfField } from "../csrf.ts";
 import type { WebContext } from "../env.ts";
 import { placeFault } from "../form.ts";
 import type { Content } from "../html.ts";
+import { titleOf } from "../masthead.ts";
 import { answerPlainPage } from "../page.ts";
 import { FORGOT_PASSWORD_PATH, SIGN_IN_PATH, welcomePath } from "../paths.ts";
 
@@ -35,7 +36,7 @@ interface Parts {
 
 export function showLinkForm(c: WebContext, form: LinkForm): Promise<Response> {
 	const { token, opened, fault } = form;
-	const parts = partsOf(opened);
+	const parts = partsOf(opened, titleOf(c.get("network")));
 	const { at, above } = placeFault(fault, ["email", "name", "password"]);
 	const fields = html`
 		${parts.email === null ? emailField(form.email ?? "", at("email")) : knownEmail(parts.email)}
@@ -48,8 +49,8 @@ export function showLinkForm(c: WebContext, form: LinkForm): Promise<Response> {
 	return answerPlainPage(c, { title: parts.title, status: fault?.httpStatus ?? 200, body });
 }
 
-function partsOf(opened: OpenedLink): Parts {
-	const title = "Welcome to Ringback";
+function partsOf(opened: OpenedLink, network: string): Parts {
+	const title = `Welcome to ${network}`;
 	switch (opened.kind) {
 		case "first":
 			return {

@@ -16,6 +16,7 @@ import {
 	CODE_PATH,
 	integrationPath,
 	PROGRAMMES_PATH,
+	SET_UP_PATH,
 	SIGN_IN_PATH,
 	withNext,
 } from "../paths.ts";
@@ -46,7 +47,9 @@ async function goOn(
 	password: string,
 ): Promise<Response> {
 	if (purpose === "address_mail") return goToAccount(c, person);
-	const path = programme === null ? undefined : integrationPath(programme.public_id);
+	const isFirst = purpose === "first_staff";
+	const path =
+		programme === null ? (isFirst ? SET_UP_PATH : undefined) : integrationPath(programme.public_id);
 	if (hasNewPassword) {
 		const said = sayNewPassword(ended);
 		if (ended !== null) setFlash(c, "good", said);

@@ -15,7 +15,7 @@ test("the link of the first start makes the first staff account, signs it in, an
 	assert.equal(page.status, 200);
 	assert.match(page.text, /the first staff account/);
 	const answer = await browser.submit(path, FIRST);
-	assert.deepEqual([answer.status, answer.location], [303, "/programmes"]);
+	assert.deepEqual([answer.status, answer.location], [303, "/set-up"]);
 	assert.match((await browser.open("/account")).text, /Fay First, first@network\.example/);
 	await assertDead(site, path);
 	assert.equal(await makeFirstStaffPath(site.deps), null, "there is no second first");

@@ -1,0 +1,250 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { jpegOf, pngOf, webpOf } from "../../../test/support/images.ts";
+import { issueKey } from "../../accounts/keys.ts";
+import { addressMail } from "../../accounts/network-mailer.ts";
+import { composeTestMail } from "../../accounts/test-mail.ts";
+import type { Mailer } from "../../ports.ts";
+import { findNetwork } from "../../store/network.ts";
+import { type Browser, openTestSite, type Shown, type TestSite } from "../test-site.test-support.ts";
+
+const SAVED = {
+	name: "Acme Partners",
+	brand: "Acme",
+	colour: "#FFD400",
+	supportAddress: "help@acme.example",
+	senderName: "Acme, Partners",
+	senderAddress: "no-reply@acme.example",
+};
+
+async function openStaff(
+	t: Parameters<typeof openTestSite>[0],
+	options = {},
+): Promise<{ site: TestSite; staff: Browser }> {
+	const site = await openTestSite(t, { hasMail: true, ...options });
+	return { site, staff: await site.signIn(await site.addStaff("mira@network.example")) };
+}
+
+async function save(staff: Browser, fields: Partial<typeof SAVED>): Promise<Shown> {
+	await staff.open("/network");
+	return staff.submit("/network", fields);
+}
+
+function upload(staff: Browser, bytes: Uint8Array, name = "logo.png", type = "image/png"): Promise<Shown> {
+	const form = new FormData();
+	form.append("file", new File([Uint8Array.from(bytes)], name, { type }));
+	return staff.submitForm("/network/logo", form);
+}
+
+test("what staff save is on every page at once, for everybody, and Ringback only in the footer", async (t) => {
+	const { site, staff } = await openStaff(t);
+	const programme = await site.addProgramme("Garden & Tools");
+	const owner = await site.signIn(await site.addOwner(programme));
+	const before = await owner.open(`/programmes/${programme.public_id}/overview`);
+	assert.match(before.text, /<title>Overview · Garden &amp; Tools · Ringback<\/title>/);
+	assert.equal((await save(staff, SAVED)).location, "/network");
+
+	const strangers = [
+		"/sign-in",
+		"/docs",
+		"/docs/api",
+		"/welcome/nothing",
+		"/nothing-here",
+		"/forgot-password",
+	];
+	const pages = [
+		...(await Promise.all(strangers.map((path) => site.browser().open(path)))),
+		await owner.open(`/programmes/${programme.public_id}/overview`),
+		await staff.open("/programmes"),
+	];
+	for (const { text } of pages) {
+		assert.match(text, /<title>[^<]* · Acme Partners<\/title>/);
+		assert.match(text, /class="brand"[\s\S]*?Acme Partners<\/span><\/a>/);
+		assert.match(text, /<link rel="stylesheet" href="\/assets\/theme\/ffd400\.css">/);
+		assert.match(text, /<footer[\s\S]*mailto:help@acme\.example[\s\S]*Runs on Ringback[\s\S]*<\/footer>/);
+		const outside = text.replace(/<footer[\s\S]*<\/footer>/, "");
+		const told = outside.match(/(?<![@/\w-])Ringback(?!-|\.example)/g) ?? [];
+		const isDocs = /class="docs"/.test(text);
+		assert.ok(isDocs || told.length === 0, outside);
+	}
+	const { text } = await staff.open("/openapi.json");
+	assert.equal(JSON.parse(text).info.title, "Acme Partners");
+});
+
+test("the colour is a style sheet that every process answers alike, and nothing else is", async (t) => {
+	const { site } = await openStaff(t);
+	const sheet = await site.browser().open("/assets/theme/ffd400.css");
+	assert.equal(sheet.headers.get("content-type"), "text/css; charset=utf-8");
+	assert.match(sheet.headers.get("cache-control") ?? "", /immutable/);
+	assert.equal(sheet.headers.get("x-content-type-options"), "nosniff");
+	assert.match(sheet.text, /^:root\{--accent:light-dark\(#[\da-f]{6},#[\da-f]{6}\);/);
+	for (const name of ["red.css", "ffd4000.css", "%7Dbody%7B.css", "FFD400"]) {
+		assert.equal((await site.browser().open(`/assets/theme/${name}`)).status, 404, name);
+	}
+});
+
+test("every mistake of the form is told at its field, and nothing is saved", async (t) => {
+	const { site, staff } = await openStaff(t);
+	const wrong = {
+		name: "",
+		brand: "Two words",
+		colour: "red",
+		supportAddress: "help",
+		senderName: "Acme <x@y.example>",
+		senderAddress: "a@b.example\r\nBcc: all@shop.example",
+	};
+	const shown = await save(staff, wrong);
+	assert.equal(shown.status, 422);
+	for (const field of Object.keys(wrong)) assert.match(shown.text, new RegExp(`id="${field}-error"`), field);
+	assert.match(shown.text, /value="Two words"/, "what was typed is still there");
+	assert.equal((await findNetwork(site.store.db)).name, null);
+	assert.equal((await save(staff, SAVED)).status, 303);
+	assert.equal((await findNetwork(site.store.db)).colour, "#ffd400");
+	assert.match((await staff.open("/network")).text, /value="Acme, Partners"/);
+});
+
+test("the brand can be chosen with a warning until a programme has a key, and then no more", async (t) => {
+	const { site, staff } = await openStaff(t);
+	const open = await staff.open("/network");
+	assert.match(open.text, /The brand stays\./);
+	assert.match(open.text, /name="brand"/);
+	await save(staff, SAVED);
+	const programme = await site.addProgramme();
+	assert.equal((await issueKey(site.deps, programme.public_id)).ok, true);
+	site.moveClock(1_000);
+	const fixed = await staff.open("/network");
+	assert.doesNotMatch(fixed.text, /name="brand"/);
+	assert.match(fixed.text, /X-Acme-Signature<\/code>\. The brand cannot be changed any more/);
+	// A form that was opened before.
+	await staff.submit("/network", { ...SAVED, brand: "Other" });
+	assert.equal((await findNetwork(site.store.db)).brand, "Acme");
+});
+
+test("a brand that the setting gives is shown as given", async (t) => {
+	const { staff } = await openStaff(t, { brand: "Given" });
+	const { text } = await staff.open("/network");
+	assert.match(text, /X-Given-Signature<\/code>: the brand is given by <code>RINGBACK_BRAND/);
+	assert.doesNotMatch(text, /name="brand"/);
+});
+
+test("a logo is taken by its bytes, served under its hash as what it is, and can be removed", async (t) => {
+	const { site, staff } = await openStaff(t);
+	await staff.open("/network");
+	for (const [bytes, type] of [
+		[pngOf(64, 64), "image/png"],
+		[jpegOf(300, 100), "image/jpeg"],
+		[webpOf("VP8X", 100, 100), "image/webp"],
+	] as const) {
+		// Whatever the sender calls it.
+		assert.equal((await upload(staff, bytes, "x.html", "text/html")).location, "/network#logo");
+		const { text } = await site.browser().open("/sign-in");
+		const [, src = ""] = /<img class="brand-logo" src="([^"]+)" alt=""/.exec(text) ?? [];
+		assert.match(src, /^\/assets\/logo\/[\da-f]{16}$/);
+		const logo = await site.browser().send(src, {});
+		assert.equal(logo.headers.get("content-type"), type);
+		assert.equal(logo.headers.get("x-content-type-options"), "nosniff");
+		assert.match(logo.headers.get("content-security-policy") ?? "", /default-src 'none'/);
+		assert.match(logo.headers.get("cache-control") ?? "", /immutable/);
+		assert.equal(logo.setCookies.length, 0);
+	}
+	const { text } = await staff.open("/network");
+	const [, last = ""] = /src="(\/assets\/logo\/[^"]+)"/.exec(text) ?? [];
+	await staff.submit("/network/logo/remove", {});
+	assert.equal((await site.browser().open(last)).status, 404);
+	assert.doesNotMatch((await site.browser().open("/sign-in")).text, /brand-logo/);
+});
+
+test("a picture twice as wide as high stands for the name, which is still there to be read aloud", async (t) => {
+	const { site, staff } = await openStaff(t);
+	await save(staff, SAVED);
+	const nameOf = async () =>
+		/<span class="(brand-name[^"]*)">Acme Partners/.exec((await site.browser().open("/sign-in")).text)?.[1];
+	await upload(staff, pngOf(40, 28));
+	assert.equal(await nameOf(), "brand-name");
+	await upload(staff, pngOf(120, 28));
+	assert.equal(await nameOf(), "brand-name visually-hidden");
+});
+
+test("what is no picture, too large or too wide is refused at its field, and the old one stays", async (t) => {
+	const { site, staff } = await openStaff(t);
+	await staff.open("/network");
+	await upload(staff, pngOf(64, 64));
+	const { logo_hash } = await findNetwork(site.store.db);
+	const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>');
+	for (const [bytes, words] of [
+		[svg, /id="file-error">This is not a PNG, JPEG or WebP/],
+		[Buffer.concat([pngOf(64, 64)], 300_000), /id="file-error">The picture is larger than 256 KB/],
+		[Buffer.alloc(11 * 1_024 * 1_024, 1), /id="file-error">The picture is larger than 256 KB/],
+		[pngOf(2_000, 20), /id="file-error">The picture has 2000 × 20 pixels/],
+	] as const) {
+		const shown = await upload(staff, bytes);
+		assert.match(shown.text, words);
+		assert.ok(shown.status === 422 || shown.status === 413, String(shown.status));
+	}
+	const none = await staff.submitForm("/network/logo", new FormData());
+	assert.match(none.text, /Choose a picture first/);
+	assert.equal((await findNetwork(site.store.db)).logo_hash, logo_hash);
+});
+
+test("a mail is shown as it is sent, and a test mail goes to whoever asks, under the network's name", async (t) => {
+	const { site, staff } = await openStaff(t);
+	await save(staff, SAVED);
+	const { text } = await staff.open("/network");
+	assert.match(text, /Acme, Partners &lt;no-reply@acme\.example&gt;/);
+	assert.match(
+		text,
+		/This mail was sent by the affiliate network Acme Partners at https:\/\/ringback\.example/,
+	);
+	assert.match(text, /Questions\? Write to help@acme\.example/);
+	assert.equal((await staff.submit("/network/test-mail", { next: "/set-up" })).location, "/set-up#mail");
+	assert.match((await staff.open("/network")).text, /Your mail server took the test mail/);
+	assert.deepEqual(site.mailbox, [
+		addressMail(
+			composeTestMail("mira@network.example"),
+			await site.deps.network.read(),
+			"https://ringback.example",
+		),
+	]);
+	const [mail] = site.mailbox;
+	assert.deepEqual(mail?.from, { name: "Acme, Partners", address: "no-reply@acme.example" });
+	assert.equal(mail?.replyTo, "help@acme.example");
+	assert.notEqual((await findNetwork(site.store.db)).mail_tested_at_ms, null);
+	// Another site cannot choose where the form leads.
+	assert.equal(
+		(await staff.submit("/network/test-mail", { next: "//evil.example" })).location,
+		"/network#mail",
+	);
+});
+
+test("when the mail server refuses, its own words are told and the step stays open", async (t) => {
+	const failures: readonly [Mailer["send"], RegExp][] = [
+		[
+			async () => ({ reason: "550 5.7.1 Sender address rejected" }),
+			/It said: 550 5\.7\.1 Sender address rejected/,
+		],
+		[
+			() => Promise.reject(new Error("connect ECONNREFUSED 127.0.0.1:25")),
+			/It said: connect ECONNREFUSED 127\.0\.0\.1:25/,
+		],
+		[() => Promise.reject(new AggregateError([new Error("one"), new Error("other")])), /It said: one; other/],
+	];
+	for (const [send, words] of failures) {
+		const { site, staff } = await openStaff(t, { change: { mailer: { send } } });
+		await staff.open("/network");
+		await staff.submit("/network/test-mail", {});
+		assert.match((await staff.open("/network")).text, words);
+		assert.equal((await findNetwork(site.store.db)).mail_tested_at_ms, null);
+	}
+	const { staff } = await openStaff(t, { hasMail: false });
+	assert.match((await staff.open("/network")).text, /Mail is off\./);
+	await staff.submit("/network/test-mail", {});
+	assert.match((await staff.open("/network")).text, /Mail is off\. Set SMTP_URL and MAIL_FROM/);
+});
+
+test("nobody sends test mails without end", async (t) => {
+	const { site, staff } = await openStaff(t);
+	await staff.open("/network");
+	for (let sent = 0; sent < 21; sent++) await staff.submit("/network/test-mail", {});
+	assert.equal(site.mailbox.length, 20);
+	assert.match((await staff.open("/network")).text, /You have sent 20 test mails within an hour/);
+});

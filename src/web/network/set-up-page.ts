@@ -1,0 +1,179 @@
+// /set-up: a new network, step by step: name and brand, public address, mail, the first programme. It can be left and gone
+// on with at any time: each step is done by what is so.
+
+import { html } from "hono/html";
+import { changeNetwork, endSetUp } from "../../accounts/network.ts";
+import type { Fault } from "../../domain/fault.ts";
+import type { AddressState, SetUpStep } from "../../domain/set-up.ts";
+import { facts, message, padded, pageHeader, section } from "../components/blocks.ts";
+import { button, linkButton, postForm } from "../components/forms.ts";
+import { badge, timeTag } from "../components/text.ts";
+import { csrfField } from "../csrf.ts";
+import type { WebDeps } from "../deps.ts";
+import type { WebContext } from "../env.ts";
+import { setFlash } from "../flash.ts";
+import { readTextFields } from "../form.ts";
+import type { Content, Html } from "../html.ts";
+import { answerPage } from "../page.ts";
+import {
+	CREATE_PROGRAMME_PATH,
+	END_SET_UP_PATH,
+	integrationPath,
+	NETWORK_PATH,
+	PROGRAMMES_PATH,
+	SET_UP_PATH,
+} from "../paths.ts";
+import { errorsByField } from "../programmes/terms-form.ts";
+import { countSteps, readSetUp, type SetUpState } from "../set-up-state.ts";
+import { viewerOf } from "../viewer.ts";
+import { brandNote, formOf, type NetworkForm, networkFields } from "./network-fields.ts";
+import { MAIL_IS_OFF, testMailForm } from "./network-page.ts";
+
+const TITLE = "Set up your network";
+
+interface FormState {
+	form?: NetworkForm;
+	faults?: readonly Fault[];
+}
+
+export function showSetUp(c: WebContext, deps: WebDeps): Promise<Response> {
+	return answerSetUp(c, deps, {});
+}
+
+export async function saveNameAndBrand(c: WebContext, deps: WebDeps): Promise<Response> {
+	const typed = await readTextFields(c, ["name", "brand"]);
+	const face = c.get("network");
+	const input = face.brandState === "open" ? typed : { name: typed.name };
+	const changed = await changeNetwork(deps, viewerOf(c).personId, input);
+	if (!changed.ok) {
+		const form = { ...formOf(face), ...input };
+		return answerSetUp(c, deps, { form, faults: changed.faults });
+	}
+	setFlash(c, "good", "Saved.");
+	return c.redirect(SET_UP_PATH, 303);
+}
+
+export async function finishSetUp(c: WebContext, deps: WebDeps): Promise<Response> {
+	await endSetUp(deps, viewerOf(c).personId);
+	setFlash(c, "info", "The set-up is not shown any more. You find it under Network.");
+	return c.redirect(PROGRAMMES_PATH, 303);
+}
+
+async function answerSetUp(c: WebContext, deps: WebDeps, state: FormState): Promise<Response> {
+	const setUp = await readSetUp(c, deps);
+	const { done, steps } = countSteps(setUp);
+	const isEnded = c.get("network").setUpEndedAtMs !== null;
+	const end = postForm({
+		action: END_SET_UP_PATH,
+		csrf: csrfField(c),
+		className: "row",
+		body: button({
+			label: done === steps ? "Finish" : "Do not show again",
+			tone: done === steps ? "primary" : "quiet",
+		}),
+	});
+	const body = html`${pageHeader({
+		title: TITLE,
+		hint: `${done} of ${steps} steps done. You can leave at any time and go on later.`,
+		actions: isEnded ? linkButton({ label: "All programmes", href: PROGRAMMES_PATH }) : end,
+	})}${step(setUp, "account", "Your account", accountBody(c))}${step(
+		setUp,
+		"network",
+		"Name and brand",
+		networkBody(c, setUp, state),
+	)}${step(setUp, "address", "Public address", addressBody(deps, setUp))}${step(
+		setUp,
+		"mail",
+		"Mail",
+		mailBody(c, deps),
+	)}${step(setUp, "programme", "First programme", programmeBody(setUp))}`;
+	const status = state.faults?.[0]?.httpStatus ?? 200;
+	return answerPage(c, { title: TITLE, active: "network", hidesSetUp: true, status, body });
+}
+
+function step({ done }: SetUpState, name: SetUpStep, title: string, body: Html): Html {
+	const actions = done.has(name) ? badge("good", "Done") : badge("plain", "To do");
+	return section({ id: name, title, actions, body });
+}
+
+function accountBody(c: WebContext): Html {
+	return padded(html`<p>You are signed in as <strong class="break">${viewerOf(c).email}</strong>.</p>`);
+}
+
+function networkBody(c: WebContext, { done }: SetUpState, { form, faults = [] }: FormState): Html {
+	const face = c.get("network");
+	const isOpen = face.brandState === "open";
+	const errors = errorsByField(faults);
+	const fields = html`<div class="form-grid">${networkFields(
+		isOpen ? ["name", "brand"] : ["name"],
+		form ?? formOf(face),
+		errors,
+	)}</div>${brandNote(face)}
+	<div class="row">${button(
+		done.has("network") ? { label: "Save" } : { label: "Save and continue", tone: "primary" },
+	)}</div>`;
+	const above = errors.get("");
+	return padded(
+		above === undefined ? null : message("bad", above),
+		postForm({ action: SET_UP_PATH, csrf: csrfField(c), body: fields }),
+		html`<p class="small soft">Logo, colour and support address are under <a href="${NETWORK_PATH}">Network</a>.</p>`,
+	);
+}
+
+const ADDRESS_WORDS: Readonly<Record<AddressState, readonly ["good" | "warn" | "info", Content]>> = {
+	right: ["good", "You came by this address: links and mails lead here."],
+	"own-machine": [
+		"info",
+		html`<strong>PUBLIC_URL is not set.</strong> That is fine to try it out on this machine. Before others use it, set <code>PUBLIC_URL</code> to the address people open, such as <code>https://ringback.example</code>, and restart.`,
+	],
+	unset: [
+		"warn",
+		html`<strong>PUBLIC_URL is not set.</strong> Links in mails lead to where this process listens, which others may not reach. Set <code>PUBLIC_URL</code> to the address people open, such as <code>https://ringback.example</code>, and restart.`,
+	],
+	other: [
+		"warn",
+		html`<strong>You came by another address.</strong> Links in mails lead to the first one. If people open the second, set <code>PUBLIC_URL</code> to it and restart.`,
+	],
+	plain: [
+		"warn",
+		html`<strong>This address is not HTTPS.</strong> Passwords and API keys can be read on the way. Put a reverse proxy with HTTPS in front, set <code>PUBLIC_URL</code> to its address and restart.`,
+	],
+};
+
+function addressBody({ publicUrl }: WebDeps, { address, host }: SetUpState): Html {
+	const [tone, words] = ADDRESS_WORDS[address];
+	return padded(
+		facts([
+			["Links begin with", html`<code class="break">${publicUrl}</code>`],
+			["Your browser came by", html`<code class="break">${host ?? "unknown"}</code>`],
+		]),
+		message(tone, words),
+	);
+}
+
+function mailBody(c: WebContext, { mailer }: WebDeps): Html {
+	if (mailer === null) return padded(MAIL_IS_OFF);
+	const { mailTestedAtMs } = c.get("network");
+	const tested =
+		mailTestedAtMs === null
+			? html`<p>Mail is on. Send one to yourself to see that it arrives.</p>`
+			: html`<p>Your mail server last took a test mail on ${timeTag(mailTestedAtMs)}.</p>`;
+	return padded(tested, testMailForm(csrfField(c), viewerOf(c).email, SET_UP_PATH));
+}
+
+function programmeBody({ programmeId, done }: SetUpState): Html {
+	if (programmeId !== null) {
+		return padded(
+			html`<p>There is one. On its Integration page you get the API key, the signing secret and snippets.</p>`,
+			html`<div class="row">${linkButton({ label: "Go to Integration", href: integrationPath(programmeId) })}</div>`,
+		);
+	}
+	return padded(
+		html`<p>A programme is a shop's agreement with you: its currency, its rates, its approval window. Its owner is invited; you can try everything on its Integration page before they come.</p>`,
+		html`<div class="row">${linkButton({
+			label: "Create the first programme",
+			href: CREATE_PROGRAMME_PATH,
+			...(done.has("network") ? { tone: "primary" } : {}),
+		})}</div>`,
+	);
+}

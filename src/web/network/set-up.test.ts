@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { makeFirstStaffPath } from "../../accounts/links.ts";
+import { findNetwork } from "../../store/network.ts";
+import {
+	type Browser,
+	openTestSite,
+	PASSWORD,
+	type SiteOptions,
+	type TestSite,
+} from "../test-site.test-support.ts";
+
+async function startFirst(
+	t: TestContext,
+	options: SiteOptions = {},
+): Promise<{ site: TestSite; browser: Browser; location: string | null }> {
+	const site = await openTestSite(t, { hasMail: true, ...options });
+	const browser = site.browser();
+	const path = (await makeFirstStaffPath(site.deps)) ?? "";
+	await browser.open(path);
+	const fields = { email: "mira@network.example", name: "Mira", password: PASSWORD };
+	const { location } = await browser.submit(path, fields);
+	return { site, browser, location };
+}
+
+test("before any account the sign-in says where the one-time link is, and not afterwards", async (t) => {
+	const { site } = await startFirst(t);
+	assert.doesNotMatch((await site.browser().open("/sign-in")).text, /Nobody can sign in yet/);
+	const empty = await openTestSite(t);
+	assert.match(
+		(await empty.browser().open("/sign-in")).text,
+		/Nobody can sign in yet\.[\s\S]*printed a one-time link/,
+	);
+});
+
+test("the first start leads from the account through name and brand to the first programme", async (t) => {
+	const { site, browser, location } = await startFirst(t);
+	assert.equal(location, "/set-up");
+	const begun = await browser.open("/set-up");
+	assert.match(begun.text, /2 of 5 steps done/, "the account, and the address it was set to");
+	assert.match(begun.text, /The brand stays\./);
+	assert.equal(
+		(await browser.submit("/set-up", { name: "Acme Partners", brand: "Acme" })).location,
+		"/set-up",
+	);
+	assert.match((await browser.open("/set-up")).text, /3 of 5 steps done/);
+	await browser.submit("/network/test-mail", { next: "/set-up" });
+	const tested = await browser.open("/set-up");
+	assert.match(tested.text, /4 of 5 steps done/);
+	assert.match(tested.text, /href="\/programmes\/new">Create the first programme/);
+	const programme = await site.addProgramme();
+	const done = await browser.open("/set-up");
+	assert.match(done.text, /5 of 5 steps done/);
+	assert.ok(done.text.includes(`/programmes/${programme.public_id}/integration`));
+	await browser.submit("/set-up/end", {});
+	assert.doesNotMatch((await browser.open("/programmes")).text, /Set up your network:/);
+});
+
+test("it is offered to staff until one of them ends it, and to nobody else", async (t) => {
+	const { site, browser } = await startFirst(t);
+	const programme = await site.addProgramme();
+	const owner = await site.signIn(await site.addOwner(programme));
+	const colleague = await site.signIn(await site.addStaff());
+	for (const staff of [browser, colleague]) {
+		for (const path of ["/programmes", "/review", "/people", "/network"]) {
+			assert.match((await staff.open(path)).text, /Set up your network:<\/strong> 3 of 5 steps done/, path);
+		}
+	}
+	assert.doesNotMatch((await owner.open("/account")).text, /Set up your network/);
+	assert.equal((await owner.open("/set-up")).status, 404);
+	assert.equal((await site.browser().open("/set-up")).location, "/sign-in?next=%2Fset-up");
+	await browser.open("/set-up");
+	await browser.submit("/set-up/end", {});
+	assert.notEqual((await findNetwork(site.store.db)).set_up_ended_at_ms, null);
+	for (const staff of [browser, colleague]) {
+		assert.doesNotMatch((await staff.open("/programmes")).text, /Set up your network:/);
+		assert.equal((await staff.open("/set-up")).status, 200, "whoever looks for it finds it");
+	}
+});
+
+test("a name or a brand that is wrong is told at its field", async (t) => {
+	const { site, browser } = await startFirst(t);
+	await browser.open("/set-up");
+	const shown = await browser.submit("/set-up", { name: "", brand: "9" });
+	assert.equal(shown.status, 422);
+	assert.match(shown.text, /id="name-error"/);
+	assert.match(shown.text, /id="brand-error"/);
+	assert.equal((await findNetwork(site.store.db)).brand, null);
+});
+
+test("a brand that the setting gives is not asked for", async (t) => {
+	const { browser } = await startFirst(t, { brand: "Given" });
+	const { text } = await browser.open("/set-up");
+	assert.doesNotMatch(text, /name="brand"/);
+	assert.match(text, /given by <code>RINGBACK_BRAND/);
+	await browser.submit("/set-up", { name: "Acme Partners", brand: "Other" });
+	assert.match((await browser.open("/set-up")).text, /3 of 5 steps done/);
+});
+
+test("the public address is compared with the one that the browser came by", async (t) => {
+	const { browser } = await startFirst(t);
+	const at = async (host: string) => (await browser.open("/set-up", { host })).text;
+	assert.match(await at("ringback.example"), /You came by this address/);
+	assert.match(await at("10.0.0.7:8080"), /You came by another address\.[\s\S]*set <code>PUBLIC_URL/);
+	const unset = await startFirst(t, { change: { isPublicUrlSet: false } });
+	const onUnset = async (host: string) => (await unset.browser.open("/set-up", { host })).text;
+	assert.match(await onUnset("tracking.example"), /message-warn[\s\S]*PUBLIC_URL is not set\./);
+	assert.match(
+		await onUnset("localhost:8080"),
+		/PUBLIC_URL is not set\.[\s\S]*fine to try it out on this machine/,
+	);
+});
+
+test("without a mail server the step says what to set", async (t) => {
+	const { browser } = await startFirst(t, { hasMail: false });
+	assert.match((await browser.open("/set-up")).text, /Mail is off\.[\s\S]*SMTP_URL/);
+});
