@@ -47,7 +47,7 @@ export const ATTEMPT_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a retry after a 404",
-		seenWith: 2,
+		seenWith: 4,
 		edits: [
 			{
 				file: "domain/verdict.ts",
@@ -99,7 +99,7 @@ export const ATTEMPT_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a secret that is kept after its replacement",
-		seenWith: 13,
+		seenWith: 16,
 		edits: [
 			{
 				file: "callbacks/targets.ts",
@@ -123,7 +123,7 @@ export const ATTEMPT_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "only the first of several addresses judged",
-		seenWith: 6,
+		seenWith: 19,
 		edits: [
 			{
 				file: "outside/https-target.ts",
@@ -135,6 +135,7 @@ export const ATTEMPT_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "an interrupted attempt that is counted",
+		seenWith: 5,
 		edits: [
 			{
 				file: "store/sqlite-lanes.ts",
@@ -143,7 +144,6 @@ export const ATTEMPT_DEFECTS: readonly Defect[] = [
 			},
 		],
 		breaks: ["4 seven attempts at their time", "the verdict follows from the answer"],
-		seenWith: 25,
 	},
 	{
 		name: "callbacks of another content type",

@@ -32,6 +32,7 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a request sent long after the last renewal",
+		seenWith: 67,
 		edits: [
 			{
 				file: "callbacks/lease.ts",
@@ -46,11 +47,10 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 			},
 		],
 		breaks: [OWN_LEASE, "4 seven attempts at their time"],
-		seenWith: 78,
 	},
 	{
 		name: "what was in hand forgotten when another takes over",
-		seenWith: 2,
+		seenWith: 4,
 		edits: [
 			{
 				file: "store/sqlite-lanes.ts",
@@ -84,6 +84,7 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a lane that is closed and not opened by the next event",
+		seenWith: 4,
 		edits: [
 			{
 				file: "store/sqlite-writes.ts",
@@ -92,7 +93,6 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 			},
 		],
 		breaks: ["nothing unexpected", "everything due ends"],
-		seenWith: 25,
 	},
 	{
 		name: "a lane let go although more is due",
@@ -108,6 +108,7 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "lanes leased by a pass of which no word came, and nobody looks",
+		seenWith: 9,
 		edits: [
 			{
 				file: "callbacks/planner.ts",
@@ -116,11 +117,10 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 			},
 		],
 		breaks: ["everything due ends"],
-		seenWith: 4,
 	},
 	{
 		name: "what is pending outlives the removal of its URL",
-		seenWith: 2,
+		seenWith: 9,
 		edits: [
 			{
 				file: "callbacks/sending.ts",
@@ -175,7 +175,7 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a corrected URL that cancels what is pending",
-		seenWith: 2,
+		seenWith: 26,
 		edits: [
 			{
 				file: "store/programmes.ts",
@@ -187,7 +187,7 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a URL that is removed without a new epoch",
-		seenWith: 2,
+		seenWith: 9,
 		edits: [
 			{
 				file: "store/endpoint-removal.ts",
@@ -199,7 +199,7 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a removal that cancels what is in hand",
-		seenWith: 2,
+		seenWith: 9,
 		edits: [
 			{ file: "store/cancellations.ts", find: "=> !inHand.has(", put: "=> inHand !== null || inHand.has(" },
 		],
