@@ -7,6 +7,8 @@ import type { Db } from "./store.ts";
 const NEWEST_DELIVERIES = 500;
 /** More than this many waiting at once is a mass event, where "more than" is all anybody needs to know. */
 export const MAX_COUNTED_PENDING = 10_000;
+/** Beyond it nobody reads the exact number, and a page must not count on. */
+export const MAX_COUNTED_UNDELIVERED = 1_000;
 /** How many of the latest-due rows are read when there are too many to read all. */
 const LATEST_LOOKED_AT = 1_000;
 
@@ -19,7 +21,7 @@ export async function countFailed(db: Db, programmeId: number): Promise<number> 
 				.select("id")
 				.where("receiver_id", "=", programmeId)
 				.where("failed_at_ms", "is not", null)
-				.limit(MAX_COUNTED_PENDING)
+				.limit(MAX_COUNTED_UNDELIVERED)
 				.as("failed"),
 		)
 		.select((eb) => eb.fn.countAll<number>().as("count"))
@@ -37,7 +39,7 @@ export async function countWaiting(db: Db, programmeId: number, nowMs: number): 
 				.where("receiver_id", "=", programmeId)
 				.where("due_at_ms", ">", nowMs)
 				.orderBy("due_at_ms")
-				.limit(MAX_COUNTED_PENDING)
+				.limit(MAX_COUNTED_UNDELIVERED)
 				.as("waiting"),
 		)
 		.select((eb) => eb.fn.countAll<number>().as("count"))
@@ -106,9 +108,6 @@ async function summarizeWaiting(db: Db, programmeId: number, from: "asc" | "desc
 	return { count: Number(count), oldestId };
 }
 
-/** Beyond it nobody reads the exact number, and a page must not count on. */
-export const MAX_COUNTED_UNDELIVERED = 1_000;
-
 export interface Undelivered {
 	/** On their way, or waiting for their next attempt. Counted up to the limit, like those that failed. */
 	waiting: number;
@@ -132,21 +131,9 @@ export async function countUndelivered(db: Db, programmeId: number): Promise<Und
 		)
 		.select((eb) => [eb.fn.countAll<number>().as("count"), eb.fn.min("waiting.due_at_ms").as("nextDueAtMs")])
 		.executeTakeFirstOrThrow();
-	const failed = await db
-		.selectFrom((eb) =>
-			eb
-				.selectFrom("deliveries")
-				.select("id")
-				.where("receiver_id", "=", programmeId)
-				.where("failed_at_ms", "is not", null)
-				.limit(MAX_COUNTED_UNDELIVERED)
-				.as("failed"),
-		)
-		.select((eb) => eb.fn.countAll<number>().as("count"))
-		.executeTakeFirstOrThrow();
 	return {
 		waiting: Number(waiting.count),
 		nextDueAtMs: waiting.nextDueAtMs,
-		failed: Number(failed.count),
+		failed: await countFailed(db, programmeId),
 	};
 }

@@ -3,11 +3,10 @@
 
 import { html } from "hono/html";
 import type { SeenDelivery } from "../../callbacks/send-selected.ts";
-import { MAX_COUNTED_PENDING } from "../../store/delivery-health.ts";
 import type { ListedDelivery } from "../../store/delivery-list.ts";
 import { button, postForm, textField } from "../components/forms.ts";
 import type { Column } from "../components/lists.ts";
-import { count } from "../components/text.ts";
+import { countUndelivered } from "../components/trouble-words.ts";
 import type { Content, Html } from "../html.ts";
 import type { IntegrationView } from "./integration-view.ts";
 
@@ -41,16 +40,16 @@ export function listForm(view: IntegrationView, hasRows: boolean, table: Html): 
 	if (failedCount > 0) {
 		buttons.push(
 			button({
-				label: `Resend ${upTo(failedCount)} failed`,
+				label: `Resend ${countUndelivered(failedCount)} failed`,
 				formAction: `${path}/resend-failed`,
-				confirm: `Send ${failedCount === 1 ? "the failed callback" : `all ${upTo(failedCount)} failed callbacks`} again? Your shop takes each event once.`,
+				confirm: `Send ${failedCount === 1 ? "the failed callback" : `all ${countUndelivered(failedCount)} failed callbacks`} again? Your shop takes each event once.`,
 			}),
 		);
 	}
 	if (waitingCount > 0) {
 		buttons.push(
 			button({
-				label: `Send ${upTo(waitingCount)} waiting now`,
+				label: `Send ${countUndelivered(waitingCount)} waiting now`,
 				formAction: `${path}/send-waiting`,
 				confirm:
 					"Send everything now that waits for its next attempt? It counts as one of the attempts of each.",
@@ -64,11 +63,6 @@ export function listForm(view: IntegrationView, hasRows: boolean, table: Html): 
 		className: "list-form",
 		body: html`<div class="decision-bar"><div class="row">${buttons}</div></div>${table}`,
 	});
-}
-
-/** As far as they are counted. */
-function upTo(number: number): string {
-	return number >= MAX_COUNTED_PENDING ? `${count(MAX_COUNTED_PENDING)}+` : count(number);
 }
 
 /** The time is the reader's own where scripts run; otherwise it is UTC, and says so. */
