@@ -237,7 +237,7 @@ describe("the limits", () => {
 			`Up to ${NUMBERS[maxInFlightPerProgramme]} requests are under way`,
 			`about ${LEASE_MS / SECOND_MS} seconds later`,
 			`we wait ${DEADLINE_MS / SECOND_MS} seconds`,
-			`at most one mail in ${MAIL_INTERVAL_MS / MINUTE_MS} minutes`,
+			`mails come at most every ${MAIL_INTERVAL_MS / MINUTE_MS} minutes`,
 			`more than ${TIMESTAMP_TOLERANCE_SECONDS} seconds away`,
 			`it ends ${REPLACED_SECRET_GRACE_MS / HOUR_MS} hours after the activation`,
 		];
