@@ -27,7 +27,7 @@ eachDatabase("signing in", (database) => {
 		await browser.open(path);
 		const email = newEmail("network");
 		const joined = await browser.submit(path, { email, name: "Fay", password: PASSWORD });
-		deepEqual([joined.status, joined.location], [303, "/programmes"]);
+		deepEqual([joined.status, joined.location], [303, "/set-up"]);
 		equal((await site.browser().open(path)).status, 410);
 
 		const elsewhere = await site.signIn({ email });
@@ -270,7 +270,7 @@ eachDatabase("signing in", (database) => {
 		const path = `/programmes/${programme.public_id}/integration`;
 		await owner.open(path);
 		await owner.submit(`${path}/keys`, {});
-		const pages = await Promise.all([owner.open(path), owner.open(path)]);
+		const pages = await Promise.all([owner.open(`${path}/keys`), owner.open(`${path}/keys`)]);
 		equal(pages.filter(({ text }) => /rbk_[0-9a-f]{64}/.test(text)).length, 1);
 	});
 

@@ -129,7 +129,7 @@ eachService("section 4, endpoints", (running) => {
 		deepEqual([delivery?.state, delivery?.last_http_status], ["delivered", 202]);
 	});
 
-	test("contract 4.1, 7, 8: a body that drips neither changes the verdict nor holds the attempt open", async () => {
+	test("contract 4.1 response, 7 timeout, 8 five seconds: a body that drips neither changes the verdict nor holds the attempt open", async () => {
 		const programme = await running.openProgramme();
 		const drips: NodeJS.Timeout[] = [];
 		programme.answer = () => ({
