@@ -1,4 +1,4 @@
-// Tells a programme's owners by mail what the notices on the page say: at once for the first, then one
+// Tells a programme's owners and developers by mail what the notices on the page say: at once for the first, then one
 // digest in fifteen minutes. A notice is marked as mailed only after the server took the mail.
 
 import { MAIL_INTERVAL_MS, mailDueAtMs } from "../domain/notice.ts";
