@@ -2,9 +2,10 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { buildGuide } from "../src/web/docs/guide-build.ts";
-import { GUIDE_FILE } from "../src/web/docs/guide-examples.ts";
+import { GUIDE_PATH } from "../src/web/docs/guide-examples.ts";
 
-const before = readFileSync(GUIDE_FILE, "utf8");
+const file = new URL(`../${GUIDE_PATH}`, import.meta.url);
+const before = readFileSync(file, "utf8");
 const after = buildGuide(before);
-if (after !== before) writeFileSync(GUIDE_FILE, after);
-console.log(after === before ? "docs/receiver-guide.md is up to date" : "docs/receiver-guide.md was written");
+if (after !== before) writeFileSync(file, after);
+console.log(after === before ? `${GUIDE_PATH} is up to date` : `${GUIDE_PATH} was written`);

@@ -2,9 +2,8 @@
 // for ever and still gets the new ones after an upgrade.
 
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import type { Env, Hono } from "hono";
+import { readShippedFile } from "../shipped-files.ts";
 
 interface Asset {
 	body: string;
@@ -20,8 +19,6 @@ export const STYLE = "text/css; charset=utf-8";
 
 /** Sent as one file, in this order; docs.css goes to the pages of /docs alone. */
 const SHEETS = ["base.css", "frame.css", "pieces.css", "forms.css", "tables.css"];
-
-const packages = createRequire(import.meta.url);
 
 const ASSETS: ReadonlyMap<string, Asset> = new Map(
 	(
@@ -67,9 +64,9 @@ export function mountAssets<AppEnv extends Env>(app: Hono<AppEnv>): void {
 }
 
 function ownFile(name: string): string {
-	return readFileSync(new URL(`assets/${name}`, import.meta.url), "utf8");
+	return readShippedFile(`src/web/assets/${name}`);
 }
 
 function packageFile(path: string): string {
-	return readFileSync(packages.resolve(path), "utf8");
+	return readShippedFile(`node_modules/${path}`);
 }

@@ -1,7 +1,7 @@
 // A shop's receivers and senders in the languages shops run: the files of examples/, read once. The Integration
 // page, the guide and the tests all show and run exactly these, with the instance's own values filled in.
 
-import { readFileSync } from "node:fs";
+import { readShippedFile } from "../shipped-files.ts";
 
 export const EXAMPLE_LANGUAGES = [
 	{ value: "node", label: "Node", receiver: "receiver.mjs", sender: "sender.mjs" },
@@ -49,5 +49,5 @@ export function fillIn(text: string, { publicUrl, brand }: ExampleValues): strin
 }
 
 function exampleFile(language: string, name: string): string {
-	return readFileSync(new URL(`../../examples/${language}/${name}`, import.meta.url), "utf8");
+	return readShippedFile(`examples/${language}/${name}`);
 }

@@ -45,8 +45,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	"server-sent-events": ["domain", "ports"],
 	// Types alone: what api writes and web renders.
 	openapi: [],
+	"shipped-files": [],
 	api: [...BELOW_THE_EDGE, "server-sent-events", "openapi"],
-	web: [...BELOW_THE_EDGE, "server-sent-events", "openapi"],
+	web: [...BELOW_THE_EDGE, "server-sent-events", "openapi", "shipped-files"],
 	outside: ["domain", "ports"],
 	chores: [...BELOW_THE_EDGE, "config"],
 	app: [...BELOW_THE_EDGE, "api", "web"],

@@ -4,7 +4,7 @@
 import { EXAMPLE_LANGUAGES, type ExampleLanguage, type ExampleRole, readExample } from "../examples.ts";
 
 /** In docs/, where people look for it. */
-export const GUIDE_FILE = new URL("../../../docs/receiver-guide.md", import.meta.url);
+export const GUIDE_PATH = "docs/receiver-guide.md";
 
 export const EXAMPLE_ROLES: readonly ExampleRole[] = ["receiver", "sender"];
 

@@ -1,9 +1,9 @@
 // /docs: docs/receiver-guide.md as a page, rendered once for each language of its examples (when it is first asked
 // for: nothing has to wait for it at the start), with this instance's brand and address filled in.
 
-import { readFileSync } from "node:fs";
 import { html } from "hono/html";
 import { userAgent } from "../../domain/signature.ts";
+import { readShippedFile } from "../../shipped-files.ts";
 import type { NetworkFace } from "../../store/known-network.ts";
 import { tabs } from "../components/blocks.ts";
 import { codeBlock } from "../components/text.ts";
@@ -19,10 +19,10 @@ import {
 } from "../examples.ts";
 import type { Html } from "../html.ts";
 import { answerDocs, type DocsPage } from "./docs-document.ts";
-import { EXAMPLE_ROLES, foldExamples, GUIDE_FILE } from "./guide-examples.ts";
+import { EXAMPLE_ROLES, foldExamples, GUIDE_PATH } from "./guide-examples.ts";
 import { renderMarkdown } from "./markdown.ts";
 
-const GUIDE = foldExamples(readFileSync(GUIDE_FILE, "utf8"));
+const GUIDE = foldExamples(readShippedFile(GUIDE_PATH));
 
 /** How the file writes the brand, besides what `fillIn` replaces in the examples too. */
 const NEUTRAL_AGENT = userAgent("Service");

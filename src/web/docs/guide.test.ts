@@ -27,10 +27,11 @@ import { DEADLINE_MS } from "../../outside/https-transport.ts";
 import { LEASE_MS } from "../../store/queue.ts";
 import { EXAMPLE_LANGUAGES } from "../examples.ts";
 import { buildGuide } from "./guide-build.ts";
-import { EXAMPLE_ROLES, foldExamples, GUIDE_FILE } from "./guide-examples.ts";
+import { EXAMPLE_ROLES, foldExamples, GUIDE_PATH } from "./guide-examples.ts";
 import { SAMPLE_SECRET, SAMPLE_TARGET, sampleBody, sampleHeaders } from "./guide-request.ts";
 import { headingId } from "./markdown.ts";
 
+const GUIDE_FILE = new URL(`../../../${GUIDE_PATH}`, import.meta.url);
 const GUIDE = readFileSync(GUIDE_FILE, "utf8");
 /** Without the examples: they have tests of their own. */
 const TEXT = foldExamples(GUIDE);
