@@ -36,13 +36,15 @@ export async function openDatabase(
 	};
 }
 
+export const BENCH_IDENTITY = { instance: "bench", role: "bench", version: "" };
+
 export async function withStore<Answer>(
 	url: string,
 	work: (store: Store) => Promise<Answer>,
 ): Promise<Answer> {
 	const store = openStore(databaseSetting(url), {
 		clock: realClock,
-		log: createLog("error"),
+		log: createLog("error", BENCH_IDENTITY).log,
 		name: "ringback-bench",
 	});
 	try {

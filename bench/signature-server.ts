@@ -11,11 +11,11 @@ import { listen, PUBLIC_LIMITS } from "../src/outside/http-server.ts";
 import { createLog } from "../src/outside/log.ts";
 import { givenWire } from "../src/store/known-wire.ts";
 import { openStore } from "../src/store/open.ts";
-import { databaseSetting } from "./database.ts";
+import { BENCH_IDENTITY, databaseSetting } from "./database.ts";
 import { BENCH_SEALING_KEY } from "./seed-shops.ts";
 
 const [databaseUrl = ""] = process.argv.slice(2);
-const log = createLog("error");
+const { log } = createLog("error", BENCH_IDENTITY);
 const store = openStore(databaseSetting(databaseUrl), { clock: realClock, log, name: "ringback-bench" });
 const callers = createKnownCallers({ store, clock: realClock });
 const deps = { clock: realClock, sealingKey: BENCH_SEALING_KEY };

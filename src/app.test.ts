@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { makeMetricsDeps } from "../test/support/metrics-deps.ts";
 import { signedRequest } from "../test/support/signed-request.ts";
 import { createMetrics } from "./api/metrics.ts";
 import { createMetricsApp, createWorkerApp } from "./api/operator-apps.ts";
@@ -205,12 +206,14 @@ test("the metrics count inbound calls, the engine's work and what is due", async
 	const counters = newCounters();
 	const shop = await openTestShop(t, {
 		change: ({ clock }) => ({
-			metrics: createMetrics({
-				clock,
-				engineCounters: () => counters,
-				choreReports: () => CHORE_REPORTS,
-				clockOffsetMs: () => -2_500,
-			}),
+			metrics: createMetrics(
+				makeMetricsDeps({
+					clock,
+					engineCounters: () => counters,
+					choreReports: () => CHORE_REPORTS,
+					clockOffsetMs: () => -2_500,
+				}),
+			),
 		}),
 	});
 	const numbers = createMetricsApp(shop.deps, ABOUT);

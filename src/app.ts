@@ -27,8 +27,12 @@ import { describeProblem } from "./api/problem.ts";
 import { createSignedCalls, type SignedCalls } from "./api/signed-call.ts";
 import { reportRequest } from "./conversions/record.ts";
 import { fault } from "./domain/fault.ts";
+import { recordOf } from "./request-notes.ts";
 import type { WebDeps } from "./web/deps.ts";
 import { createSite } from "./web/site.ts";
+
+/** As it is counted: the programme in it is the caller's own. */
+const PIXEL_ROUTE = "/pixel/:programme.gif";
 
 /** By path, then by method. */
 function signedRoutes(deps: AppDeps): Readonly<Record<string, ReadonlyMap<string, Endpoint>>> {
@@ -62,6 +66,7 @@ export function createApp(deps: AllDeps): Hono<AppEnv> {
 	for (const [path, endpoints] of Object.entries(signedRoutes(deps))) {
 		// Chosen by the request's own method: Hono routes HEAD as GET, but a signed HEAD means nothing here.
 		app.all(path, (c: AppContext) => {
+			noteRoute(c, path);
 			const endpoint = endpoints.get(c.req.method);
 			if (endpoint !== undefined) return signedCalls.serve(c, endpoint);
 			return refuseMethod(c, deps, signedCalls, "api", [...endpoints.keys()]);
@@ -69,9 +74,10 @@ export function createApp(deps: AllDeps): Hono<AppEnv> {
 	}
 	const answerPixel = createPixel(deps, ways);
 	// HEAD is refused: it reports nothing, and an image without a record would say the opposite.
-	app.all("/pixel/*", (c: AppContext) =>
-		c.req.method === "GET" ? answerPixel(c) : refuseMethod(c, deps, signedCalls, "pixel", ["GET"]),
-	);
+	app.all("/pixel/*", (c: AppContext) => {
+		noteRoute(c, PIXEL_ROUTE);
+		return c.req.method === "GET" ? answerPixel(c) : refuseMethod(c, deps, signedCalls, "pixel", ["GET"]);
+	});
 	const rest = createBareApp(deps, signedCalls);
 	app.notFound((c) => rest.fetch(c.req.raw, c.env));
 	mountHealth(rest, deps);
@@ -90,6 +96,12 @@ export function createApp(deps: AllDeps): Hono<AppEnv> {
 	// For whoever asks which there are: tests do.
 	app.routes.push(...rest.routes);
 	return app;
+}
+
+/** Known without asking for it: these come thousands of times a second. */
+function noteRoute(c: AppContext, route: string): void {
+	const record = recordOf(c);
+	if (record !== undefined) record.route = route;
 }
 
 function refuseMethod(

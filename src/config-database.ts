@@ -1,6 +1,6 @@
 // The settings about the database: which one, how many connections, and what stands between.
 
-import type { SettingReader } from "./config-values.ts";
+import { ON_OR_OFF, type SettingReader } from "./config-values.ts";
 import type { DatabaseSetting } from "./store/open.ts";
 import { POSTGRES_DEFAULTS, type PostgresSetting } from "./store/postgres-setting.ts";
 
@@ -10,7 +10,6 @@ const POSTGRES_EXAMPLE = "postgres://user:password@host:5432/database";
 /** One for a transaction and one for a question beside it: with fewer they would wait for each other. */
 const LEAST_POOL = 2;
 const MOST_POOL = 500;
-const ON_OR_OFF = ["on", "off"] as const;
 
 export function readDatabase(reader: SettingReader): DatabaseSetting {
 	const postgres = readPostgresSettings(reader);

@@ -9,6 +9,7 @@ import type { DatabaseSetting } from "./store/open.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+export const ON_OR_OFF = ["on", "off"] as const;
 export const MAX_PORT = 65_535;
 
 export class SettingReader {

@@ -38,6 +38,7 @@ test("without any setting the service runs on this machine alone, on a file", ()
 		retentionDays: 180,
 		archiving: { folder: null, conversionDays: null, auditDays: null },
 		role: "all",
+		accessLog: false,
 		logLevel: "info",
 	} satisfies Config);
 });
@@ -121,6 +122,7 @@ describe("a good value is taken as it is meant", () => {
 			{ RINGBACK_STAFF_AUTHENTICATOR: "required" },
 			{ staffAuthenticator: "required" },
 		],
+		["RINGBACK_ACCESS_LOG", { RINGBACK_ACCESS_LOG: "on" }, { accessLog: true }],
 		["LOG_LEVEL", { LOG_LEVEL: "silent" }, { logLevel: "silent" }],
 		["space around a value", { PORT: " 81 " }, { port: 81 }],
 	];
@@ -258,6 +260,7 @@ describe("a wrong value is one problem that names the setting and says what it t
 			{ RINGBACK_STAFF_AUTHENTICATOR: "yes" },
 			/^RINGBACK_STAFF_AUTHENTICATOR must be one of optional, required, not "yes"\.$/,
 		],
+		[{ RINGBACK_ACCESS_LOG: "yes" }, /^RINGBACK_ACCESS_LOG must be one of on, off, not "yes"\.$/],
 		[{ LOG_LEVEL: "loud" }, /^LOG_LEVEL must be one of info, warn, error, silent, not "loud"\.$/],
 		[{ RINGBACK_BRANT: "Acme" }, /^RINGBACK_BRANT is not a setting\. Known are .*RINGBACK_BRAND/],
 	];

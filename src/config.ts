@@ -6,6 +6,7 @@ import {
 	type Environment,
 	type ListenAddress,
 	MAX_PORT,
+	ON_OR_OFF,
 	readArchiving,
 	readBrand,
 	readDnsServers,
@@ -59,6 +60,8 @@ export interface Config {
 	/** Retention of conversions and audit entries, which are otherwise kept for ever. */
 	archiving: ArchivingSetting;
 	role: RoleSetting;
+	/** Whether each request is a line of the log. */
+	accessLog: boolean;
 	logLevel: (typeof LOG_LEVELS)[number];
 }
 
@@ -113,6 +116,7 @@ export function readConfig(environment: Environment = process.env): ConfigResult
 		retentionDays,
 		archiving: readArchiving(reader, retentionDays),
 		role: reader.choice("RINGBACK_ROLE", ROLES, "all"),
+		accessLog: reader.choice("RINGBACK_ACCESS_LOG", ON_OR_OFF, "off") === "on",
 		logLevel: reader.choice("LOG_LEVEL", LOG_LEVELS, "info"),
 	};
 	// A misspelt setting that is silently ignored is found in production.

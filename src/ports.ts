@@ -2,6 +2,7 @@
 // The real ones live in outside/; tests bring a clock that can be moved.
 
 import type { AddressRange } from "./domain/address.ts";
+import type { Histogram } from "./domain/histogram.ts";
 import type { KeptAnswer } from "./domain/kept-answer.ts";
 import type { AttemptTimings, Outcome } from "./domain/verdict.ts";
 
@@ -19,6 +20,52 @@ export interface Load {
 	busyShare(): number;
 	/** For how long it was late, altogether, since the start. A tenth of a second or less counts as none. */
 	lateMs(): number;
+}
+
+/** What the system and the runtime tell of this process. */
+export interface ProcessFigures {
+	startedAtMs: number;
+	/** The version of the runtime. */
+	runtime: string;
+	/** Seconds that a timer of a tenth of a second came too late. */
+	loopLags: Histogram;
+	/** Seconds that collections of garbage took, by kind. */
+	collections: ReadonlyMap<string, Histogram>;
+	residentBytes(): number;
+	heapBytes(): number;
+	cpuSeconds(): number;
+	/** Null where the system does not tell. */
+	openFiles(): number | null;
+}
+
+export interface DiskSpace {
+	/** That this account may use. */
+	freeBytes: number;
+	sizeBytes: number;
+}
+
+/** A request to us while it is answered: whoever answers it notes what it turns out to be. */
+export interface RequestRecord {
+	/** The caller's own X-Request-Id, if it can be used, or one that was made here. */
+	readonly id: string;
+	/** Its address as a pattern, as the table of routes has it; null as long as there is none for it. */
+	route: string | null;
+	/** The public id of the programme that called. */
+	programme: string | null;
+}
+
+/** A request that has been answered, or given up by its caller. */
+export interface AnsweredRequest extends RequestRecord {
+	method: string;
+	/** Null when the caller went away before there was an answer. */
+	status: number | null;
+	/** Until the answer's first byte, and until its last. */
+	headMs: number;
+	tookMs: number;
+	/** Of the answer, with its head. */
+	sentBytes: number;
+	/** Of whoever called, as far as the trusted proxies tell. */
+	findAddress(): string;
 }
 
 export interface Random {

@@ -1,12 +1,14 @@
 // Wires a Config into a running service, starts and stops it in order. This file and service/ are the only place that
 // knows the real outside/: everything else sees ports.
 
-import packageJson from "../package.json" with { type: "json" };
 import { createInstallationWatch } from "./accounts/installation-watch.ts";
 import { makeFirstStaffPath } from "./accounts/links.ts";
+import { writeAccess } from "./api/access-log.ts";
 import { createLimitedCalls } from "./api/limited-calls.ts";
 import { createMetrics } from "./api/metrics.ts";
 import { createMetricsApp, createWorkerApp } from "./api/operator-apps.ts";
+import { createRequestCounts } from "./api/request-metrics.ts";
+import { describeEngine } from "./callbacks/counters.ts";
 import { Engine } from "./callbacks/engine.ts";
 import { createPass } from "./callbacks/pass.ts";
 import { type ChoreBook, createChoreBook } from "./chores/book.ts";
@@ -16,10 +18,13 @@ import { type Config, publicUrlAt, warningSettings } from "./config.ts";
 import { findSettingWarnings } from "./domain/warning.ts";
 import { type HttpServer, listen, METRICS_LIMITS, PUBLIC_LIMITS } from "./outside/http-server.ts";
 import { createLoad } from "./outside/load.ts";
+import { watchProcess } from "./outside/process-figures.ts";
 import { temporaryFilesBeside, temporaryFilesOfSystem } from "./outside/temporary-files.ts";
-import type { Log } from "./ports.ts";
+import type { AnsweredRequest, Load, Log } from "./ports.ts";
 import { openArchive } from "./service/archive.ts";
 import { watchClock } from "./service/clock-watch.ts";
+import { watchFigures } from "./service/figures-watch.ts";
+import { tellPresence } from "./service/presence.ts";
 import { watchSchema } from "./service/schema-watch.ts";
 import {
 	addMail,
@@ -46,10 +51,17 @@ export interface Service extends Workplace {
 export async function startService(config: Config, options: OpenOptions = {}): Promise<Service> {
 	// A worker does without: pages and sign-in are half of the memory of a process that serves them.
 	const web = config.role === "worker" ? null : await import("./app.ts");
-	const parts = await openParts(config, options, `ringback-${config.role}`);
+	const parts = await openParts(config, options, config.role);
 	warnAtStart(parts);
-	const { clock, log } = parts;
+	const { clock, log, random } = parts;
 	const startedAtMs = clock.nowMs();
+	const load = createLoad();
+	const processFigures = watchProcess(load, startedAtMs);
+	const requests = createRequestCounts();
+	const onAnswered = (request: AnsweredRequest): void => {
+		requests.count(request);
+		if (config.accessLog) writeAccess(parts.accessLog, request);
+	};
 	const listeners: HttpServer[] = [];
 	const clockWatch = await watchClock(parts);
 	const clockOffsetMs = () => clockWatch.offsetMs;
@@ -57,7 +69,8 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		const welcomePath = config.role === "worker" ? null : await offerFirstStaff(parts);
 		const { host, port, trustedProxies } = config;
 		// Before the rest, because only now the port is known.
-		const site = await listen({ host, port, trustedProxies, limits: PUBLIC_LIMITS, log });
+		const recording = { random, onAnswered };
+		const site = await listen({ host, port, trustedProxies, limits: PUBLIC_LIMITS, log, recording });
 		listeners.push(site);
 		const numbers = await listenForMetrics(config, log);
 		if (numbers !== null) listeners.push(numbers);
@@ -66,7 +79,14 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		await parts.network.read();
 		const { publicUrl } = workplace;
 		const book = createChoreBook(clock);
-		const worker = config.role === "web" ? null : startWorker(workplace, book);
+		const worker = config.role === "web" ? null : startWorker(workplace, book, load);
+		const figures = worker === null ? null : watchFigures(workplace);
+		const presence = tellPresence({
+			...workplace,
+			startedAtMs,
+			readEngine: () => (worker === null ? null : describeEngine(worker.engine.counters)),
+			readMailFailure: () => workplace.mailer?.failure ?? null,
+		});
 		const bulk = startBulkChore({ ...workplace, book });
 		const telling = startTelling({ ...workplace, book });
 		const choreWatch = watchChores({ ...workplace, book });
@@ -80,11 +100,23 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		const appDeps = {
 			...workplace,
 			bulk: { wake: bulk.runSoon },
+			system: { ...workplace.identity, readDisk: workplace.readDisk },
 			isPublicUrlSet: config.publicUrl !== null,
 			allowsPrivateRanges: config.allowedPrivateRanges.length > 0,
 			staffAuthenticator: config.staffAuthenticator,
 			trustedProxies: config.trustedProxies,
-			metrics: createMetrics({ clock, engineCounters, choreReports: () => book.reports, clockOffsetMs }),
+			metrics: createMetrics({
+				clock,
+				identity: { ...workplace.identity, schemaVersion: workplace.migration.version },
+				process: processFigures,
+				connections: workplace.store.connections,
+				requests,
+				engineCounters,
+				figures: () => figures?.figures ?? null,
+				choreReports: () => book.reports,
+				clockOffsetMs,
+				droppedLogLines: workplace.droppedLogLines,
+			}),
 			limitedCalls,
 			installation: createInstallationWatch(
 				{ clock, log, knownChores, clockOffsetMs },
@@ -97,7 +129,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			stopSignal: stopping.signal,
 		};
 		site.serve(web === null ? createWorkerApp(appDeps) : web.createApp(appDeps));
-		const { version } = packageJson;
+		const { version } = workplace.identity;
 		const schemaVersion = workplace.migration.version;
 		const about = { version, schemaVersion, role: config.role, startedAtMs, engineCounters, knownChores };
 		numbers?.serve(createMetricsApp(appDeps, about));
@@ -117,16 +149,22 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 					clockWatch.stop(),
 					...closing,
 					worker?.stop(),
+					figures?.stop(),
+					presence.stop(),
 					bulk.stop(),
 					telling?.stop(),
 					choreWatch.stop(),
 				]);
 				// After the last call was answered, and while there is a database to write it to.
 				await limitedCalls.stop();
+				processFigures.stop();
+				load.stop();
 				await workplace.close();
 			},
 		};
 	} catch (error) {
+		processFigures.stop();
+		load.stop();
 		await Promise.all([clockWatch.stop(), ...listeners.map((listener) => listener.close())]);
 		await parts.close();
 		throw error;
@@ -169,11 +207,14 @@ async function offerFirstStaff(workplace: OpenedParts): Promise<string | null> {
 }
 
 /** What delivers callbacks and does the periodic work. */
-function startWorker(workplace: Workplace, book: ChoreBook): { engine: Engine; stop(): Promise<void> } {
+function startWorker(
+	workplace: Workplace,
+	book: ChoreBook,
+	load: Load,
+): { engine: Engine; stop(): Promise<void> } {
 	const { config } = workplace;
 	// First: a folder that cannot be used must not leave an engine behind.
 	const archiving = openArchive(config);
-	const load = createLoad();
 	const engine = new Engine({
 		...workplace,
 		runPass: createPass(workplace.store, workplace.random),
@@ -192,7 +233,6 @@ function startWorker(workplace: Workplace, book: ChoreBook): { engine: Engine; s
 		engine,
 		async stop() {
 			await Promise.all([engine.stop(), chores.stop()]);
-			load.stop();
 		},
 	};
 }

@@ -3,6 +3,7 @@
 
 import { Hono } from "hono";
 import { fault } from "../domain/fault.ts";
+import { recordOf, requestIdOf, routeOf } from "../request-notes.ts";
 import type { AppDeps, AppEnv } from "./deps.ts";
 import { createHealth } from "./health.ts";
 import { readInboundCall } from "./inbound-call.ts";
@@ -17,6 +18,8 @@ export function createBareApp(deps: AppDeps, signedCalls: SignedCalls | null): H
 	const app = new Hono<AppEnv>();
 	app.use(async (c, next) => {
 		await next();
+		const record = recordOf(c);
+		if (record !== undefined) record.route ??= routeOf(c);
 		addSafeHeaders(c.res);
 	});
 	answerFailures(app, deps);
@@ -32,7 +35,8 @@ export function createBareApp(deps: AppDeps, signedCalls: SignedCalls | null): H
 
 export function answerFailures(app: Hono<AppEnv>, deps: AppDeps): void {
 	app.onError((error, c) => {
-		deps.log.error({ err: error, method: c.req.method, path: c.req.path }, "a request failed");
+		const about = { ...requestIdOf(c), method: c.req.method, path: c.req.path };
+		deps.log.error({ err: error, ...about }, "a request failed");
 		return problemAnswer(deps, ourFault(error));
 	});
 }

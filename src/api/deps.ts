@@ -4,7 +4,7 @@ import type { Context } from "hono";
 import type { AccountsDeps } from "../accounts/deps.ts";
 import type { InstallationWatch } from "../accounts/installation-watch.ts";
 import type { AddressRange } from "../domain/address.ts";
-import type { Log } from "../ports.ts";
+import type { Log, RequestRecord } from "../ports.ts";
 import type { KnownNetwork } from "../store/known-network.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -44,6 +44,8 @@ export interface AppEnv {
 			url?: string | undefined;
 			headers?: Readonly<Record<string, string | string[] | undefined>>;
 			socket?: { remoteAddress?: string | undefined } | undefined;
+			/** Where requests are counted and logged: see outside/request-records. */
+			record?: RequestRecord;
 		};
 		outgoing?: { destroy(): unknown };
 	};

@@ -15,6 +15,7 @@ import {
 } from "../accounts/identify-caller.ts";
 import type { KnownCallers } from "../accounts/known-callers.ts";
 import { type Fault, fault, type Result } from "../domain/fault.ts";
+import { recordOf, requestIdOf } from "../request-notes.ts";
 import { noteFirstTime } from "../store/first-times.ts";
 import { insertInboundCalls } from "../store/inbound-calls.ts";
 import type { Db } from "../store/store.ts";
@@ -70,6 +71,8 @@ export function createSignedCalls(
 		});
 		if (!identified.ok) return { ...identified, programmeId: programme?.id ?? null };
 		const caller = identified.value;
+		const record = recordOf(c);
+		if (record !== undefined) record.programme = caller.programme.public_id;
 		deps.installation.note(arrivalOf(c), { isStaff: false, name: `programme ${caller.programme.id}` });
 		const call: SignedCall = {
 			programme: caller.programme,
@@ -167,7 +170,8 @@ export function createSignedCalls(
 			try {
 				return await answer(c, call, endpoint);
 			} catch (error) {
-				log.error({ err: error, method: call.method, target: call.target }, "a signed call failed");
+				const about = { ...requestIdOf(c), method: call.method, target: call.target };
+				log.error({ err: error, ...about }, "a signed call failed");
 				return refuse(call, ourFault(error));
 			}
 		},

@@ -1,5 +1,7 @@
 // What the engine has done since it started, for the metrics page.
 
+import { Histogram } from "../domain/histogram.ts";
+import type { ProcessEngine } from "../domain/process.ts";
 import type { Verdict } from "../domain/verdict.ts";
 import type { Settlement } from "../store/queue.ts";
 
@@ -15,6 +17,14 @@ export interface EngineCounters {
 	missedLanes: number;
 	/** Attempts that ran out of time because this process was too late to make use of it. */
 	lostToLateness: number;
+	/** Seconds from a status change to the shop's answer to its first attempt; of those that were answered. */
+	firstAnswers: Histogram;
+	/** Seconds from an attempt's due time to its request. */
+	sendDelays: Histogram;
+	/** Seconds from an attempt's request to its end, however it ended. */
+	attemptTimes: Histogram;
+	/** Seconds that passes took, failed ones included. */
+	passTimes: Histogram;
 	inFlight: number;
 	/** Deliveries handed out to this engine: waiting or in flight. */
 	inHand: number;
@@ -33,6 +43,15 @@ export interface Backlog {
 	oldestDueAtMs: number | null;
 }
 
+/** Seconds: from what nobody notices to what somebody must be woken for. */
+const LATENCY_BOUNDS: readonly number[] = [
+	0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800,
+];
+/** An attempt has five seconds, and ends a little later where we are late ourselves. */
+const ATTEMPT_BOUNDS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 6];
+/** A database that does not answer fails a statement after 15 seconds. */
+const PASS_BOUNDS: readonly number[] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 15];
+
 /** The engine looks every five seconds; after so long without, it cannot. */
 const BACKLOG_KEEPS_MS = 15_000;
 
@@ -45,6 +64,10 @@ export function newCounters(): EngineCounters {
 		takenOver: 0,
 		missedLanes: 0,
 		lostToLateness: 0,
+		firstAnswers: new Histogram(LATENCY_BOUNDS),
+		sendDelays: new Histogram(LATENCY_BOUNDS),
+		attemptTimes: new Histogram(ATTEMPT_BOUNDS),
+		passTimes: new Histogram(PASS_BOUNDS),
 		inFlight: 0,
 		inHand: 0,
 		lanes: 0,
@@ -76,6 +99,15 @@ export function sumBacklog(
 		if (oldestDueAtMs === null || sinceMs < oldestDueAtMs) oldestDueAtMs = sinceMs;
 	}
 	return { readAtMs: nowMs, programmesDue: held.size + others.waiting, oldestDueAtMs };
+}
+
+/** What a process tells the others of its engine. */
+export function describeEngine({ inHand, backlog }: EngineCounters): ProcessEngine {
+	return {
+		inHand,
+		programmesDue: backlog?.programmesDue ?? 0,
+		oldestDueAtMs: backlog?.oldestDueAtMs ?? null,
+	};
 }
 
 /**

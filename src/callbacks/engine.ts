@@ -11,7 +11,7 @@
 // database is taken over half a minute after its last renewal; without its row it can store nothing more, and it sends
 // nothing when its last renewal is old. What is sent again was not yet stored as sent.
 
-import { MINUTE_MS } from "../domain/time.ts";
+import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
 import { registerEngine } from "../store/engines.ts";
 import { markDue } from "../store/lanes.ts";
 import type { Settlement } from "../store/queue.ts";
@@ -160,6 +160,8 @@ export class Engine {
 
 	/** Null when the lease is lost. */
 	async #run(lease: Lease, input: PassInput): Promise<PassOutput | null> {
+		const { clock } = this.#deps;
+		const startedAtMs = clock.nowMs();
 		try {
 			const output = await this.#deps.runPass(input);
 			if (output === null) {
@@ -175,6 +177,8 @@ export class Engine {
 		} catch (error) {
 			this.#planner.putBack(input, input.nowMs);
 			throw error;
+		} finally {
+			this.#counters.passTimes.observe((clock.nowMs() - startedAtMs) / SECOND_MS);
 		}
 	}
 

@@ -2,6 +2,7 @@
 // settlement, whether its request was answered or there was a reason to send nothing.
 
 import type { KeptAnswer } from "../domain/kept-answer.ts";
+import { SECOND_MS } from "../domain/time.ts";
 import type { Clock, Load, Log, Random, Transport } from "../ports.ts";
 import type { KnownWire } from "../store/known-wire.ts";
 import type { DueDelivery, Settlement } from "../store/queue.ts";
@@ -39,7 +40,7 @@ export function createSending(
 	deps: SendingDeps & {
 		lanes: Lanes;
 		targets: Targets;
-		counters: Pick<EngineCounters, "lostToLateness">;
+		counters: Pick<EngineCounters, "lostToLateness" | "firstAnswers" | "sendDelays" | "attemptTimes">;
 		mostInFlight: number;
 		/** Whether the engine's lease is young enough for another attempt. */
 		maySend: (nowMs: number) => boolean;
@@ -73,12 +74,17 @@ export function createSending(
 		prepare ??= createPreparer(deps.wire.names, deps.random);
 		const prepared = prepare(delivery, target, startedAtMs);
 		const underWay = pace.begin(startedAtMs);
+		counters.sendDelays.observe((startedAtMs - delivery.dueAtMs) / SECOND_MS);
 		// Never rejects: the transport turns whatever happens into an outcome.
 		void deps.transport.post(prepared.request).then((answer) => {
 			const endedAtMs = clock.nowMs();
 			const tookMs = endedAtMs - startedAtMs;
 			const isAnswered = answer.outcome.kind === "answered";
 			pace.end(underWay, isAnswered ? tookMs : null);
+			counters.attemptTimes.observe(tookMs / SECOND_MS);
+			// An event falls due when it is written. Whatever was given back meanwhile counts from then on.
+			if (isAnswered && delivery.seq === 0)
+				counters.firstAnswers.observe((endedAtMs - delivery.dueAtMs) / SECOND_MS);
 			if (!isAnswered) {
 				if (isLostToLateness(answer, tookMs, pace.lateSinceMs(underWay))) counters.lostToLateness++;
 				logForbiddenAddress(prepared.request.url, answer.outcome);

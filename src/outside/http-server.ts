@@ -7,6 +7,7 @@ import type { AddressRange } from "../domain/address.ts";
 import type { ConnectionBounds } from "../domain/connection-table.ts";
 import type { Log } from "../ports.ts";
 import { guardConnections } from "./connection-guard.ts";
+import { RecordedResponse, type RecordingOptions, recordRequests } from "./request-records.ts";
 
 export interface HttpLimits {
 	/** From the first byte, or from the connection where none comes. */
@@ -68,6 +69,8 @@ export interface ListenOptions {
 	limits: HttpLimits;
 	trustedProxies: readonly AddressRange[];
 	log: Log;
+	/** Nobody counts or logs what is asked here unless told. */
+	recording?: Pick<RecordingOptions, "random" | "onAnswered">;
 }
 
 export interface ServedApp {
@@ -83,17 +86,21 @@ export interface HttpServer {
 	close(): Promise<void>;
 }
 
-export function listen({ host, port, limits, ...guarding }: ListenOptions): Promise<HttpServer> {
+export function listen({ host, port, limits, recording, ...guarding }: ListenOptions): Promise<HttpServer> {
 	return new Promise((resolve, reject) => {
 		const app = Promise.withResolvers<ServedApp>();
 		const server = createServer({
 			headersTimeout: limits.headersTimeoutMs,
 			requestTimeout: limits.requestTimeoutMs,
 			connectionsCheckingInterval: LIMITS_CHECK_INTERVAL_MS,
+			...(recording === undefined ? {} : { ServerResponse: RecordedResponse }),
 		});
-		const serve = getRequestListener(async (request, env) => (await app.promise).fetch(request, env), {
+		const listener = getRequestListener(async (request, env) => (await app.promise).fetch(request, env), {
 			hostname: host,
 		});
+		const { trustedProxies } = guarding;
+		const serve =
+			recording === undefined ? listener : recordRequests(listener, { ...recording, trustedProxies });
 		const { connections: bounds, unreadTimeoutMs } = limits;
 		guardConnections(server, { ...guarding, serve, bounds, unreadTimeoutMs });
 		server.once("error", reject);

@@ -1,6 +1,8 @@
 // How hard it is for this process to keep up: how busy it is, and how late its event loop is.
 
 import { readFileSync } from "node:fs";
+import { Histogram } from "../domain/histogram.ts";
+import { SECOND_MS } from "../domain/time.ts";
 import type { Load } from "../ports.ts";
 
 /** Ten times a second: finer than anything that is decided by it, and next to no work. */
@@ -11,22 +13,35 @@ const HARDLY_LATE_MS = 100;
 const SCHEDULING_FILE = "/proc/self/schedstat";
 const NANOSECONDS_A_MS = 1_000_000;
 
+/** Seconds; a timer is exact to a millisecond. */
+const LAG_BOUNDS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+
+export interface WatchedLoad extends Load {
+	/** Seconds by which each beat was late. */
+	readonly lags: Histogram;
+	stop(): void;
+}
+
 /** Each `busyShare` answers for the time since the one before. */
-export function createLoad(): Load & { stop(): void } {
+export function createLoad(): WatchedLoad {
 	let last = readBusy();
 	let lastBeatMs = performance.now();
 	let lateMs = 0;
+	const lags = new Histogram(LAG_BOUNDS);
 
+	const overdueMs = (): number => performance.now() - lastBeatMs - BEAT_MS;
 	const latenessMs = (): number => {
-		const overdueMs = performance.now() - lastBeatMs - BEAT_MS;
-		return overdueMs > HARDLY_LATE_MS ? overdueMs : 0;
+		const lagMs = overdueMs();
+		return lagMs > HARDLY_LATE_MS ? lagMs : 0;
 	};
 	const beat = setInterval(() => {
+		lags.observe(Math.max(0, overdueMs()) / SECOND_MS);
 		lateMs += latenessMs();
 		lastBeatMs = performance.now();
 	}, BEAT_MS).unref();
 
 	return {
+		lags,
 		busyShare() {
 			const present = readBusy();
 			const { utilization } = performance.eventLoopUtilization(present.loop, last.loop);

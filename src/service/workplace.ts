@@ -2,19 +2,23 @@
 // and closes it again; the service opens it and listens.
 
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { hostname } from "node:os";
+import { dirname, resolve } from "node:path";
+import packageJson from "../../package.json" with { type: "json" };
 import { createMailDispatcher, type MailDispatcher } from "../accounts/mail-dispatcher.ts";
+import { type WatchedMailer, watchMailer } from "../accounts/mail-watch.ts";
 import { createNetworkMailer } from "../accounts/network-mailer.ts";
-import { type Config, publicUrlAt } from "../config.ts";
+import { type Config, publicUrlAt, type RoleSetting } from "../config.ts";
 import { sayOtherBrand } from "../domain/network.ts";
 import { openSecret, SEALING_KEY_BYTES } from "../domain/sealing.ts";
 import { realClock } from "../outside/clock.ts";
+import { readDiskSpace } from "../outside/disk-space.ts";
 import { createHttpsTransport } from "../outside/https-transport.ts";
 import { KeyFileError, readKeyFile, readOrMakeKeyFile } from "../outside/key-file.ts";
-import { createLog } from "../outside/log.ts";
+import { createLog, type LogIdentity, type ProcessLog } from "../outside/log.ts";
 import type { SmtpMailer } from "../outside/mailer.ts";
 import { createRandom } from "../outside/random.ts";
-import type { AddressPolicy, Clock, Log, Random, Transport } from "../ports.ts";
+import type { AddressPolicy, Clock, DiskSpace, Log, Random, Transport } from "../ports.ts";
 import { createKnownNetwork, type KnownNetwork } from "../store/known-network.ts";
 import type { MigrationReport } from "../store/migrate.ts";
 import { keepGivenBrand } from "../store/network.ts";
@@ -29,8 +33,14 @@ export interface Workplace {
 	clock: Clock;
 	random: Random;
 	log: Log;
+	/** What this process is called in its log and its metrics. */
+	identity: ProcessName;
+	accessLog: Log;
+	droppedLogLines(): number;
+	/** Of the database's file; null where it is on a server, whose disk is not ours to see. */
+	readDisk(): Promise<DiskSpace | null>;
 	transport: Transport;
-	mailer: SmtpMailer | null;
+	mailer: (SmtpMailer & WatchedMailer) | null;
 	/** Mail about accounts, written first and sent by the way. */
 	mails: MailDispatcher;
 	/** What links and mails begin with. */
@@ -58,18 +68,26 @@ export interface OpenOptions {
 	tellMigration?: (progress: string) => void;
 }
 
+/** The machine is in no line of the log: whoever collects logs knows it. */
+export interface ProcessName extends LogIdentity {
+	host: string;
+}
+
+/** Eight hex digits: nobody has so many processes that two would be alike. */
+const INSTANCE_BYTES = 4;
+
 /** What is there before it is known where the service listens. */
-export type OpenedParts = Omit<Workplace, "mails" | "publicUrl">;
+export type OpenedParts = Omit<Workplace, "mails" | "publicUrl" | "mailer"> & { mailer: SmtpMailer | null };
 
 export async function openWorkplace(config: Config, options: OpenOptions = {}): Promise<Workplace> {
-	const parts = await openParts(config, options, "ringback-command");
+	const parts = await openParts(config, options, "command");
 	return addMail(parts, publicUrlAt(config, config.port));
 }
 
 /** What needs to know the address that links begin with. */
 export function addMail(parts: OpenedParts, publicUrl: string): Workplace {
-	const { mailer: smtp, network } = parts;
-	const mailer = smtp === null ? null : { ...smtp, ...createNetworkMailer(smtp, network, publicUrl) };
+	const { mailer: smtp } = parts;
+	const mailer = smtp === null ? null : openNetworkMailer(smtp, parts, publicUrl);
 	const mails = createMailDispatcher({ ...parts, mailer });
 	return {
 		...parts,
@@ -83,14 +101,39 @@ export function addMail(parts: OpenedParts, publicUrl: string): Workplace {
 	};
 }
 
-/** `name` is what the database server lists this process as. */
-export async function openParts(config: Config, options: OpenOptions, name: string): Promise<OpenedParts> {
+function openNetworkMailer(
+	smtp: SmtpMailer,
+	{ network, clock }: Pick<OpenedParts, "network" | "clock">,
+	publicUrl: string,
+): SmtpMailer & WatchedMailer {
+	const watched = watchMailer(smtp, clock);
+	return {
+		...smtp,
+		...createNetworkMailer(watched, network, publicUrl),
+		get failure() {
+			return watched.failure;
+		},
+	};
+}
+
+/** `role` is what it does, also for the database server's list of its clients. */
+export async function openParts(
+	config: Config,
+	options: OpenOptions,
+	role: RoleSetting | "command",
+): Promise<OpenedParts> {
 	const clock = options.clock ?? realClock;
-	const log = options.log ?? createLog(config.logLevel);
 	const random = createRandom();
+	const identity: ProcessName = {
+		instance: random.hex(INSTANCE_BYTES),
+		role,
+		version: packageJson.version,
+		host: hostname(),
+	};
+	const { log, access, droppedLines } = openLog(config, options, identity);
 	const schema = options.schema ?? (config.migrate === "auto" ? "migrate" : "check");
 	if (schema !== "migrate") refuseMissingFile(config.database);
-	const store = openStore(config.database, { clock, log, name });
+	const store = openStore(config.database, { clock, log, name: `ringback-${role}` });
 	try {
 		await refuseDifferentEnds(config.database, store);
 		const tell = options.tellMigration ?? ((progress) => log.info({ progress }, "migrating the database"));
@@ -114,6 +157,10 @@ export async function openParts(config: Config, options: OpenOptions, name: stri
 			clock,
 			random,
 			log,
+			identity,
+			accessLog: access,
+			droppedLogLines: droppedLines,
+			readDisk: () => readDiskOf(config.database),
 			sealingKey,
 			mailer,
 			transport,
@@ -130,6 +177,18 @@ export async function openParts(config: Config, options: OpenOptions, name: stri
 		await store.close();
 		throw isPoolerRefusal(error) ? new StartError(POOLER_REFUSED) : error;
 	}
+}
+
+async function readDiskOf(database: DatabaseSetting): Promise<DiskSpace | null> {
+	return database.kind === "sqlite" && database.path !== ":memory:"
+		? readDiskSpace(dirname(database.path))
+		: null;
+}
+
+function openLog(config: Config, { log }: OpenOptions, { instance, role, version }: LogIdentity): ProcessLog {
+	return log === undefined
+		? createLog(config.logLevel, { instance, role, version })
+		: { log, access: log, droppedLines: () => 0 };
 }
 
 /** SQLite makes a file that is not there. Whoever is to change nothing must not, and an empty one would help nobody. */

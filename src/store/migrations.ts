@@ -17,6 +17,7 @@ import { networkTables } from "./tables/network.ts";
 import { noticeTables } from "./tables/notices.ts";
 import { orderBlockTables } from "./tables/order-blocks.ts";
 import { peopleTables } from "./tables/people.ts";
+import { processTables } from "./tables/processes.ts";
 import { programmeTables } from "./tables/programmes.ts";
 import { signInTables } from "./tables/sign-in.ts";
 
@@ -62,6 +63,7 @@ function firstSchema(dialect: Dialect): readonly MigrationStep[] {
 		auditTables,
 		mailTables,
 		choreTables,
+		processTables,
 	];
 	return [{ kind: "statements", statements: tables.flatMap((tablesOf) => tablesOf(dialect)) }];
 }

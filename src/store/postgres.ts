@@ -10,6 +10,7 @@ import { createPartitions, IN_PARTITIONS } from "./postgres-partitions.ts";
 import { SERVER_TIMEOUTS, toKyselyPool } from "./postgres-pool.ts";
 import { createPostgresQueue } from "./postgres-queue.ts";
 import type { PostgresSetting } from "./postgres-setting.ts";
+import { measurePostgres } from "./postgres-size.ts";
 import { createPostgresWrites } from "./postgres-writes.ts";
 import type { Schema } from "./schema.ts";
 import { ChangeListeners, DueListeners, LOCK_WAITS_MS, type LockWaitMs, type Store } from "./store.ts";
@@ -122,6 +123,13 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 				await keepToIndexes(trx);
 				return look(trx);
 			}),
+		connections: () => ({
+			limit: setting.poolSize,
+			inUse: pool.totalCount - pool.idleCount,
+			idle: pool.idleCount,
+			waiting: pool.waitingCount,
+		}),
+		measureSize: () => measurePostgres(db),
 		giveBackSpace: async () => false,
 		announceDue: (receiverIds) => channel.announce(receiverIds),
 		announceChange: (programmeId) => {

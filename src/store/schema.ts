@@ -23,6 +23,7 @@ import type { NetworkTable } from "./tables/network.ts";
 import type { NoticesTable } from "./tables/notices.ts";
 import type { OrderBlocksTable, OrderPositionTable } from "./tables/order-blocks.ts";
 import type { PeopleTable } from "./tables/people.ts";
+import type { ProcessesTable } from "./tables/processes.ts";
 import type { EndpointsTable, ProgrammePeopleTable, ProgrammesTable } from "./tables/programmes.ts";
 import type {
 	AuthAccountsTable,
@@ -79,6 +80,7 @@ export interface Schema {
 	callback_hours: CallbackHoursTable;
 	chores: ChoresTable;
 	archive_duty: ArchiveDutyTable;
+	processes: ProcessesTable;
 	schema_versions: SchemaVersionsTable;
 	schema_progress: SchemaProgressTable;
 }

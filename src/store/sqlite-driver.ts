@@ -17,6 +17,11 @@ export class SqliteDriver implements Driver {
 		this.#connection = new SqliteConnection(database);
 	}
 
+	/** Who has the connection and who waits for it. */
+	get line(): { inUse: number; idle: number; waiting: number } {
+		return this.#line.figures;
+	}
+
 	async init(): Promise<void> {
 		// The database is opened by whoever makes the driver, so that a wrong path fails before anything starts.
 	}
@@ -99,6 +104,11 @@ class SqliteConnection implements DatabaseConnection {
 class WaitingLine {
 	#isTaken = false;
 	readonly #waiting: (() => void)[] = [];
+
+	get figures(): { inUse: number; idle: number; waiting: number } {
+		const inUse = this.#isTaken ? 1 : 0;
+		return { inUse, idle: 1 - inUse, waiting: this.#waiting.length };
+	}
 
 	enter(): Promise<void> {
 		if (!this.#isTaken) {

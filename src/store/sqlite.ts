@@ -11,7 +11,7 @@ import type { Schema } from "./schema.ts";
 import { SqliteDriver } from "./sqlite-driver.ts";
 import { createSqliteQueue } from "./sqlite-queue.ts";
 import { createSqliteWrites } from "./sqlite-writes.ts";
-import { ChangeListeners, DueListeners, type Store } from "./store.ts";
+import { ChangeListeners, DueListeners, type Store, type StoreSize } from "./store.ts";
 import type { Dialect } from "./tables/dialect.ts";
 
 /** How long another process (a command beside the service) may hold the file before we give up. */
@@ -100,6 +100,8 @@ export function createSqliteStore(database: DatabaseSync): Store {
 		takeFreeRows: sql``,
 		keepToIndexes: async () => undefined,
 		lookAlongIndexes: (look) => look(db),
+		connections: () => ({ limit: 1, ...driver.line }),
+		measureSize: () => measureSize(db),
 		giveBackSpace: () => db.connection().execute(async () => giveBackPages(database)),
 		announceDue: (receiverIds) => listeners.tell(receiverIds),
 		announceChange: (programmeId) => {
@@ -114,6 +116,16 @@ export function createSqliteStore(database: DatabaseSync): Store {
 			if (database.isOpen) database.close();
 		},
 	};
+}
+
+/** SQLite counts the pages of the smallest index without reading its entries: a million take some milliseconds. */
+async function measureSize(db: Kysely<Schema>): Promise<StoreSize> {
+	const { rows } = await sql<StoreSize>`
+		select page_count * page_size as "databaseBytes", (select count(*) from queue) as queued
+		from pragma_page_count(), pragma_page_size()`.execute(db);
+	const [size] = rows;
+	if (size === undefined) throw new Error("a pragma always has a row");
+	return size;
 }
 
 /**

@@ -40,6 +40,10 @@ export interface Store {
 	 * when there is nothing more to give. PostgreSQL uses such room again by itself.
 	 */
 	giveBackSpace(): Promise<boolean>;
+	/** At this moment, of this process; asks nobody. */
+	connections(): Connections;
+	/** Reads no more of a large table than counting takes, and of a very large one not even that. */
+	measureSize(): Promise<StoreSize>;
 	/** To be called after the commit that made deliveries due: wakes the engine that has their lanes, here or elsewhere. */
 	announceDue(receiverIds: readonly number[]): void;
 	/**
@@ -52,6 +56,22 @@ export interface Store {
 	/** Returns how to stop listening. */
 	onDue(listener: DueListener): () => void;
 	close(): Promise<void>;
+}
+
+export interface Connections {
+	/** As many as there may be at once. */
+	limit: number;
+	inUse: number;
+	idle: number;
+	/** Who waits for one to be free. */
+	waiting: number;
+}
+
+export interface StoreSize {
+	/** Everything the database keeps, indexes included. */
+	databaseBytes: number;
+	/** Deliveries in the queue, due or not; estimated where there are very many. */
+	queued: number;
 }
 
 /** PostgreSQL has connections ready for each. */

@@ -5,6 +5,7 @@
 
 import type { MiddlewareHandler } from "hono";
 import { grants, type Right } from "../domain/roles.ts";
+import { recordOf } from "../request-notes.ts";
 import { requireRecentPassword } from "./account/enter-password-page.ts";
 import type { WebDeps } from "./deps.ts";
 import type { WebEnv } from "./env.ts";
@@ -75,6 +76,8 @@ function requireProgramme({ store }: Pick<WebDeps, "store">, right: Right): Guar
 		const found = await findProgrammeFor(store.db, viewerOf(c), c.req.param("programmeId") ?? "");
 		if (found === undefined) return answerError(c, "not_found");
 		c.set("programme", found.programme);
+		const record = recordOf(c);
+		if (record !== undefined) record.programme = found.programme.public_id;
 		c.set("standing", found.standing);
 		return grants(found.standing, right) ? next() : answerError(c, "not_allowed");
 	};

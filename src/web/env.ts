@@ -5,6 +5,7 @@ import type { Visitor } from "../accounts/auth.ts";
 import type { Result } from "../domain/fault.ts";
 import type { PersonKind, Standing } from "../domain/roles.ts";
 import type { Warning } from "../domain/warning.ts";
+import type { RequestRecord } from "../ports.ts";
 import type { NetworkFace } from "../store/known-network.ts";
 import type { Programme } from "../store/programmes.ts";
 import type { DocumentProgramme, Flash, SetUpProgress } from "./document.ts";
@@ -52,6 +53,8 @@ export interface WebEnv {
 		incoming?: {
 			url?: string | undefined;
 			socket?: { remoteAddress?: string | undefined } | undefined;
+			/** Where requests are counted and logged. */
+			record?: RequestRecord;
 			/** The body, piece by piece. */
 			[Symbol.asyncIterator]?(): AsyncIterator<Uint8Array>;
 		};

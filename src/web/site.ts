@@ -1,8 +1,8 @@
 // The pages: all tables of routes, and before each route the guards it asks for.
 
 import { Hono } from "hono";
-import { matchedRoutes } from "hono/route";
 import { createTallies } from "../conversions/tally.ts";
+import { requestIdOf, routeOf } from "../request-notes.ts";
 import { createGuards, securePages } from "./access.ts";
 import { ACCOUNT_ROUTES } from "./account/routes.ts";
 import { mountAssets } from "./assets.ts";
@@ -50,7 +50,8 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 	const site = new Hono<WebEnv>();
 	site.onError((error, c) => {
 		// The route and not the path: one-time links hold their token there.
-		deps.log.error({ err: error, method: c.req.method, route: routeOf(c) }, "a page failed");
+		const route = routeOf(c) ?? "*";
+		deps.log.error({ err: error, ...requestIdOf(c), method: c.req.method, route }, "a page failed");
 		return answerError(c, errorCodeOf(error));
 	});
 	site.use("/assets/*", securePages);
@@ -111,9 +112,4 @@ function unlistedPaths(): ReadonlyMap<string, Access> {
 		found.set(pattern, known === access ? access : "signed-in");
 	}
 	return found;
-}
-
-/** As it stands in the table, with ":token" in place of the token. */
-function routeOf(c: WebContext): string {
-	return matchedRoutes(c).find(({ path }) => !path.endsWith("*"))?.path ?? "*";
 }

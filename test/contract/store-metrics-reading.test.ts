@@ -14,6 +14,7 @@ import type { Store } from "../../src/store/store.ts";
 import { createClock, START_MS, settle } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";
+import { makeMetricsDeps } from "../support/metrics-deps.ts";
 import { recordQueries } from "../support/query-plan.ts";
 import { until, untilOnClock } from "../support/until.ts";
 
@@ -47,12 +48,8 @@ eachDatabase("reading the metrics", (database) => {
 		});
 		t.after(() => engine.stop());
 		await until(() => engine.counters.backlog !== null);
-		const metrics = createMetrics({
-			clock,
-			engineCounters: () => engine.counters,
-			choreReports: () => [],
-			clockOffsetMs: () => null,
-		});
+		const engineCounters = () => engine.counters;
+		const metrics = createMetrics(makeMetricsDeps({ clock, engineCounters }));
 		const health = createHealth({
 			store,
 			clock,

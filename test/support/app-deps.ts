@@ -9,6 +9,7 @@ import type { AllDeps } from "../../src/app.ts";
 import type { WarningSettings } from "../../src/domain/warning.ts";
 import { temporaryFilesOfSystem } from "../../src/outside/temporary-files.ts";
 import { createKnownNetwork } from "../../src/store/known-network.ts";
+import { makeMetricsDeps } from "./metrics-deps.ts";
 
 export const SOUND_INSTALLATION: WarningSettings = {
 	publicUrl: "https://ringback.example",
@@ -36,12 +37,7 @@ export function makeAppDeps(parts: Pick<AllDeps, "store" | "clock" | "random" | 
 		isPublicUrlSet: true,
 		allowsPrivateRanges: false,
 		staffAuthenticator: "optional",
-		metrics: createMetrics({
-			clock: parts.clock,
-			engineCounters: null,
-			choreReports: () => [],
-			clockOffsetMs: () => null,
-		}),
+		metrics: createMetrics(makeMetricsDeps(parts)),
 		limitedCalls: createLimitedCalls(parts),
 		mails: MAIL_OFF,
 		mailer: null,

@@ -43,14 +43,15 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	callbacks: ["domain", "ports", "store"],
 	accounts: ["domain", "ports", "store"],
 	"server-sent-events": ["domain", "ports"],
+	"request-notes": ["ports"],
 	// Types alone: what api writes and web renders.
 	openapi: [],
 	"shipped-files": [],
-	api: [...BELOW_THE_EDGE, "server-sent-events", "openapi"],
-	web: [...BELOW_THE_EDGE, "server-sent-events", "openapi", "shipped-files"],
+	api: [...BELOW_THE_EDGE, "server-sent-events", "request-notes", "openapi"],
+	web: [...BELOW_THE_EDGE, "server-sent-events", "request-notes", "openapi", "shipped-files"],
 	outside: ["domain", "ports"],
 	chores: [...BELOW_THE_EDGE, "config"],
-	app: [...BELOW_THE_EDGE, "api", "web"],
+	app: [...BELOW_THE_EDGE, "request-notes", "api", "web"],
 	service: [...BELOW_THE_EDGE, "app", "api", "config", "chores", "outside", "package.json"],
 	// The shop's commands are those of the package that a shop installs.
 	cli: [...ALL_BUT_OUTSIDE, "receiver"],

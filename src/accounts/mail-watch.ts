@@ -1,0 +1,37 @@
+// Remembers whether the mail server takes mails, for whoever asks how the installation does.
+
+import type { MailFailure } from "../domain/process.ts";
+import type { Clock, Mailer } from "../ports.ts";
+
+export interface WatchedMailer extends Mailer {
+	/** The last one that was not taken; null once another was. */
+	readonly failure: MailFailure | null;
+}
+
+/** One line on a page. */
+const MAX_REASON_LENGTH = 200;
+
+export function watchMailer(mailer: Mailer, clock: Pick<Clock, "nowMs">): WatchedMailer {
+	let failure: MailFailure | null = null;
+	const note = (reason: string | null): void => {
+		failure =
+			reason === null
+				? null
+				: { atMs: clock.nowMs(), reason: (reason.split("\n")[0] ?? "").slice(0, MAX_REASON_LENGTH) };
+	};
+	return {
+		get failure() {
+			return failure;
+		},
+		async send(mail) {
+			try {
+				const refusal = await mailer.send(mail);
+				note(refusal?.reason ?? null);
+				return refusal;
+			} catch (error) {
+				note(error instanceof Error ? error.message : String(error));
+				throw error;
+			}
+		},
+	};
+}

@@ -1,0 +1,54 @@
+// The log in a process of its own: what a line has, that nobody waits for it, and that none is lost at the end.
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { test } from "node:test";
+
+const LOG = new URL("log.ts", import.meta.url).href;
+const BEGIN = `import { createLog } from ${JSON.stringify(LOG)};
+	const { log, access, droppedLines } = createLog("warn", { instance: "0a1b2c3d", role: "web", version: "1.2.3" });`;
+
+function start(script: string) {
+	return spawn(process.execPath, ["--input-type=module", "-e", `${BEGIN}\n${script}`], {
+		stdio: ["ignore", "pipe", "pipe"],
+	});
+}
+
+async function textOf(stream: NodeJS.ReadableStream): Promise<string> {
+	let text = "";
+	for await (const part of stream) text += String(part);
+	return text;
+}
+
+test("every line says which process wrote it; the access log has no level, and a crash loses no line", async () => {
+	const child = start(`log.info({}, "too low"); access.info({ status: 200 }, "request");
+		log.error({ err: new Error("broken") }, "last words"); throw new Error("the end");`);
+	const [text] = await Promise.all([textOf(child.stderr), once(child, "close")]);
+	equal(child.exitCode, 1);
+	const lines = text
+		.split("\n")
+		.filter((line) => line.startsWith("{"))
+		.map((line) => JSON.parse(line) as Record<string, unknown>);
+	deepEqual(
+		lines.map(({ msg }) => msg),
+		["request", "last words"],
+	);
+	for (const { instance, role, version, time } of lines) {
+		deepEqual([instance, role, version], ["0a1b2c3d", "web", "1.2.3"]);
+		match(String(time), /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+	}
+});
+
+test("a reader that reads nothing does not hold up the process: lines wait, and beyond that are dropped and counted", async () => {
+	const child = start(`for (let count = 0; count < 200; count++) {
+			for (let line = 0; line < 1_000; line++) log.error({ line, filler: "x".repeat(100) }, "a line");
+			await new Promise((resolve) => setImmediate(resolve));
+		}
+		process.stdout.write(String(droppedLines()), () => process.kill(process.pid, "SIGKILL"));`);
+	const closed = once(child, "close");
+	const dropped = Number(await textOf(child.stdout));
+	ok(dropped > 50_000 && dropped < 200_000, `${dropped} of 200,000`);
+	child.stderr.resume();
+	await closed;
+});

@@ -1,0 +1,61 @@
+// How much there is, for whoever watches the installation: read once a minute, and by nobody's request. Nothing here
+// grows with the large tables.
+
+import { sql } from "kysely";
+import { type FailingShops, listFailingShops } from "./failing-shops.ts";
+import type { Db, Store, StoreSize } from "./store.ts";
+
+export interface Figures extends StoreSize {
+	readAtMs: number;
+	/** Notices that people are to be mailed about by now and are not yet; also where there is no mail server. */
+	unmailedNotices: number;
+	/** Mails about accounts and programmes that are written and should have been sent. */
+	waitingMails: number;
+	failing: FailingShops;
+}
+
+/** Beyond it nobody reads the exact number. */
+export const MAX_COUNTED_MAILS = 10_000;
+/** So many series at most, however many shops are failing. */
+const MAX_FAILING_SHOWN = 20;
+
+export async function readFigures(store: Pick<Store, "db" | "measureSize">, nowMs: number): Promise<Figures> {
+	const { db } = store;
+	return {
+		readAtMs: nowMs,
+		...(await store.measureSize()),
+		unmailedNotices: await countUnmailedNotices(db, nowMs),
+		waitingMails: await countWaitingMails(db, nowMs),
+		failing: await listFailingShops(db, MAX_FAILING_SHOWN, nowMs),
+	};
+}
+
+export async function countUnmailedNotices(db: Db, nowMs: number): Promise<number> {
+	const { count } = await db
+		.selectFrom((eb) =>
+			eb
+				.selectFrom("notices")
+				.select("id")
+				.where("mail_due_at_ms", "<=", nowMs)
+				.limit(sql.lit(MAX_COUNTED_MAILS))
+				.as("unmailed"),
+		)
+		.select((eb) => eb.fn.countAll<number>().as("count"))
+		.executeTakeFirstOrThrow();
+	return count;
+}
+
+async function countWaitingMails(db: Db, nowMs: number): Promise<number> {
+	const { count } = await db
+		.selectFrom((eb) =>
+			eb
+				.selectFrom("mail_queue")
+				.select("id")
+				.where("due_at_ms", "<=", nowMs)
+				.limit(sql.lit(MAX_COUNTED_MAILS))
+				.as("waiting"),
+		)
+		.select((eb) => eb.fn.countAll<number>().as("count"))
+		.executeTakeFirstOrThrow();
+	return count;
+}

@@ -1,0 +1,110 @@
+// A real Prometheus for tests, and its tool for checking rules: Debian's package, or whatever is in the path.
+
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { freePort } from "./postgres.ts";
+import { until } from "./until.ts";
+
+export const PROMETHEUS_MISSING =
+	"the alert rules and the dashboard: no prometheus and promtool (Debian: apt-get install prometheus).";
+
+export interface PrometheusAnswer {
+	/** How many series it has; of a number, one. */
+	count: number;
+	/** Null, or why the query could not be answered. */
+	error: string | null;
+}
+
+export interface Prometheus {
+	query(text: string): Promise<PrometheusAnswer>;
+	stop(): Promise<void>;
+}
+
+/** Ends with us, whatever happens to us: the pipe that it reads from closes. */
+const KEPT = `"$@" & pid=$!; cat > /dev/null; kill -TERM $pid; wait $pid`;
+
+/** Both programs, or undefined where they are not installed. */
+export function findPrometheus(): { server: string; tool: string } | undefined {
+	const server = findProgram("prometheus");
+	const tool = findProgram("promtool");
+	return server === undefined || tool === undefined ? undefined : { server, tool };
+}
+
+export async function runPromtool(args: readonly string[]): Promise<{ output: string; exitCode: number }> {
+	const { tool } = expectPrograms();
+	return new Promise((resolve) => {
+		execFile(tool, args, (error, stdout, stderr) => {
+			const exitCode = error === null ? 0 : typeof error.code === "number" ? error.code : 1;
+			resolve({ output: stdout + stderr, exitCode });
+		});
+	});
+}
+
+/** Reads the target every second. */
+export async function startPrometheus(metricsUrl: string): Promise<Prometheus> {
+	const { server } = expectPrograms();
+	const folder = mkdtempSync(join(tmpdir(), "ringback-prometheus-"));
+	const settings = join(folder, "prometheus.yml");
+	const job = { job_name: "ringback", static_configs: [{ targets: [new URL(metricsUrl).host] }] };
+	// JSON is YAML.
+	writeFileSync(
+		settings,
+		JSON.stringify({ global: { scrape_interval: "1s", scrape_timeout: "1s" }, scrape_configs: [job] }),
+	);
+	const url = `http://127.0.0.1:${await freePort()}`;
+	const child = spawn(
+		"/bin/sh",
+		[
+			"-c",
+			KEPT,
+			"prometheus",
+			server,
+			`--config.file=${settings}`,
+			`--storage.tsdb.path=${join(folder, "data")}`,
+			`--web.listen-address=${new URL(url).host}`,
+		],
+		{ stdio: ["pipe", "ignore", "ignore"] },
+	);
+	const exited = once(child, "exit");
+	await until(async () => {
+		const answer = await fetch(`${url}/-/ready`).catch(() => null);
+		await answer?.arrayBuffer();
+		return answer?.ok === true;
+	});
+	return {
+		async query(text) {
+			const answer = await fetch(`${url}/api/v1/query?${new URLSearchParams({ query: text })}`);
+			const read = (await answer.json()) as { error?: string; data?: { result: readonly unknown[] } };
+			return { count: read.data?.result.length ?? 0, error: read.error ?? null };
+		},
+		async stop() {
+			child.stdin?.end();
+			await exited;
+			rmSync(folder, { recursive: true });
+		},
+	};
+}
+
+function expectPrograms(): { server: string; tool: string } {
+	const programs = findPrometheus();
+	if (programs === undefined) throw new Error(PROMETHEUS_MISSING);
+	return programs;
+}
+
+function findProgram(name: string): string | undefined {
+	const folders = (process.env["PATH"] ?? "").split(delimiter);
+	return folders.map((folder) => join(folder, name)).find(isRunnable);
+}
+
+function isRunnable(path: string): boolean {
+	try {
+		accessSync(path, constants.X_OK);
+		return true;
+	} catch {
+		// Not here, or not for us: the next folder may have it.
+		return false;
+	}
+}

@@ -1,0 +1,79 @@
+// The access log of a running service: what a line has, and what must never be in one.
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { test } from "node:test";
+import { openService } from "../support/open-service.ts";
+import { until } from "../support/until.ts";
+
+const SETTINGS = { RINGBACK_ACCESS_LOG: "on", RINGBACK_TRUSTED_PROXIES: "127.0.0.1", RINGBACK_ROLE: "web" };
+
+test("each request is a line with its id, route, status, time, bytes and caller; never its path, query, cookie or body", async (t) => {
+	const { service, log, close } = await openService({ settings: SETTINGS });
+	t.after(close);
+	const lines = () => log.lines.filter(({ message }) => message === "request").map(({ fields }) => fields);
+	const ask = async (path: string, init: RequestInit = {}) => {
+		const before = lines().length;
+		const answer = await fetch(service.url + path, { redirect: "manual", ...init });
+		await answer.arrayBuffer();
+		await until(() => lines().length > before);
+		return { answer, line: (lines().at(-1) ?? {}) as Record<string, unknown> };
+	};
+
+	const { answer, line } = await ask("/welcome/secret-token?next=secret-query", {
+		headers: {
+			"x-request-id": "from-the-proxy-1",
+			"x-forwarded-for": "203.0.113.9",
+			cookie: "a=secret-cookie",
+		},
+	});
+	const { ms, bytes, ...rest } = line;
+	deepEqual(rest, {
+		requestId: "from-the-proxy-1",
+		method: "GET",
+		route: "/welcome/:token",
+		status: 410,
+		programme: null,
+		address: "203.0.113.9",
+	});
+	equal(answer.headers.get("x-request-id"), "from-the-proxy-1");
+	ok(typeof ms === "number" && ms >= 0 && typeof bytes === "number" && bytes > 500, JSON.stringify(line));
+
+	const post = await ask("/sign-in", {
+		method: "POST",
+		body: new URLSearchParams({ password: "secret-body" }),
+	});
+	match(String(post.line["requestId"]), /^[\da-f]{16}$/);
+	equal(post.answer.headers.get("x-request-id"), post.line["requestId"]);
+	equal(
+		(await ask("/v1/conversions?secret-query", { method: "POST", body: "secret-body" })).line["status"],
+		401,
+	);
+	equal((await ask("/secret-path")).line["route"], null);
+	ok(!/secret-/.test(log.text()), "nothing of it is in the log");
+});
+
+/** On a connection of its own: the service is stopped in between. */
+async function askOnce(url: string, method: string): Promise<number | undefined> {
+	const [answer] = (await once(request(url, { method, agent: false }).end(), "response")) as [
+		IncomingMessage,
+	];
+	answer.resume();
+	await once(answer, "end");
+	return answer.statusCode;
+}
+
+test("health checks that find all well are no lines; and without the setting nothing is", async (t) => {
+	const opened = await openService({ settings: SETTINGS });
+	t.after(opened.close);
+	const lines = () => opened.log.lines.filter(({ message }) => message === "request").length;
+	equal(await askOnce(`${opened.service.url}/healthz`, "GET"), 200);
+	equal(await askOnce(`${opened.service.url}/healthz`, "POST"), 405);
+	await until(() => lines() === 1);
+	await opened.stop();
+	await opened.start({ RINGBACK_ROLE: "web" });
+	equal(await askOnce(`${opened.service.url}/sign-in`, "GET"), 200);
+	await opened.stop();
+	equal(lines(), 1);
+});
