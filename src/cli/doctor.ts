@@ -5,12 +5,13 @@ import { resolve } from "node:path";
 import { readConfig, warningSettings } from "../config.ts";
 import { findClockWarnings, findSettingWarnings, judgeClockOffset } from "../domain/warning.ts";
 import type { Workplace } from "../service/workplace.ts";
-import { listChoreRecords } from "../store/chores.ts";
 import { MIGRATIONS } from "../store/migrations.ts";
 import { readSchema, SchemaTooNewError } from "../store/schema-state.ts";
 import { measureClockOffset } from "../store/server-clock.ts";
+import { readSystem } from "../store/system.ts";
 import { type Command, EXIT, JSON_OPTION, type Screen } from "./command.ts";
 import { examineChores } from "./doctor-chores.ts";
+import { examineInstallation } from "./doctor-installation.ts";
 import { examineNetwork } from "./doctor-network.ts";
 import { examinePostgres } from "./doctor-postgres.ts";
 import { type Finding, messageOf, ok, problem, warning } from "./finding.ts";
@@ -55,18 +56,27 @@ async function examine(): Promise<Finding[]> {
 	const name = database.kind === "sqlite" ? resolve(database.path) : database.kind;
 	const schema = await checkSchema(workplace);
 	const server = database.kind === "sqlite" ? [] : await examinePostgres(database, workplace);
-	const { store, clock, migration } = workplace;
+	const { store, migration } = workplace;
 	const network = migration.version === 0 ? [] : [await examineNetwork(store, read.config)];
-	const chores =
-		migration.version === 0 ? [] : examineChores(await listChoreRecords(store.db), clock.nowMs());
+	const system = migration.version === 0 ? [] : await examineSystem(workplace);
 	return [
 		settings,
 		ok("database", `${name} answers`),
 		schema,
 		...server,
 		...network,
-		...chores,
+		...system,
 		...(await examineSurroundings(workplace)),
+	];
+}
+
+/** What the System page shows, too. */
+async function examineSystem({ store, clock, readDisk }: Workplace): Promise<Finding[]> {
+	const nowMs = clock.nowMs();
+	const reading = await readSystem(store, nowMs);
+	return [
+		...examineChores(reading.chores, nowMs),
+		...examineInstallation({ ...reading, disk: await readDisk() }, nowMs),
 	];
 }
 

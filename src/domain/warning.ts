@@ -6,7 +6,20 @@ import { findClientAddress } from "./client-address.ts";
 import { SECOND_MS } from "./time.ts";
 
 export interface Warning {
-	kind: "private_ranges" | "no_public_url" | "mail_off" | "chore_late" | "clock_off" | Sighting["kind"];
+	kind:
+		| "private_ranges"
+		| "no_public_url"
+		| "mail_off"
+		| "chore_late"
+		| "clock_off"
+		| "no_worker"
+		| "process_silent"
+		| "mixed_versions"
+		| "queue_overdue"
+		| "mail_failing"
+		| "schema_differs"
+		| "disk_filling"
+		| Sighting["kind"];
 	title: string;
 	/** What it means and what to do, in whole sentences. */
 	text: string;

@@ -8,7 +8,7 @@ import type { Tallies } from "../conversions/tally.ts";
 import type { AddressRange } from "../domain/address.ts";
 import type { StaffAuthenticator } from "../domain/authenticator.ts";
 import type { OpenApiDocument } from "../openapi.ts";
-import type { AddressPolicy, Log, Mailer, TemporaryFiles, Transport } from "../ports.ts";
+import type { AddressPolicy, DiskSpace, Log, Mailer, TemporaryFiles, Transport } from "../ports.ts";
 import type { KnownNetwork } from "../store/known-network.ts";
 import type { LiveStreams } from "./live.ts";
 import type { Slots } from "./slots.ts";
@@ -42,6 +42,8 @@ export interface WebDeps extends AccountsDeps {
 	temporaryFiles: TemporaryFiles;
 	/** Told when many decisions wait to be worked on. */
 	bulk: { wake(): void };
+	/** What this process is, and the room on the disk of the database's file; null where it is on a server. */
+	system: { instance: string; version: string; readDisk(): Promise<DiskSpace | null> };
 	/** Aborted when the service stops: whoever is only watching is not waited for. */
 	stopSignal?: AbortSignal | undefined;
 }

@@ -23,6 +23,7 @@ import {
 	SIGN_IN_PATH,
 	SIGN_OUT_PATH,
 	STAFF_PATH,
+	SYSTEM_PATH,
 	settingsPath,
 } from "./paths.ts";
 
@@ -56,6 +57,7 @@ export type Area =
 	| "programmes"
 	| "staff"
 	| "network"
+	| "system"
 	| "account"
 	| "docs";
 
@@ -209,6 +211,7 @@ const STAFF_LINKS: readonly TopLink[] = [
 	{ area: "review", href: REVIEW_PATH, label: "Review" },
 	{ area: "staff", href: STAFF_PATH, label: "Staff" },
 	{ area: "network", href: NETWORK_PATH, label: "Network" },
+	{ area: "system", href: SYSTEM_PATH, label: "System" },
 ];
 const DOCS_LINK: TopLink = { area: "docs", href: DOCS_PATH, label: "Docs" };
 
@@ -217,7 +220,7 @@ function topLinks({ viewer, active }: DocumentView): Content {
 	const links = seesAll ? [...STAFF_LINKS, DOCS_LINK] : [DOCS_LINK];
 	return links.map(({ area, href, label }) => {
 		// On a phone there is no room for all of staff's links: these are in the account's menu too.
-		const isWideOnly = area === "network" || (area === "docs" && viewer !== null);
+		const isWideOnly = area === "network" || area === "system" || (area === "docs" && viewer !== null);
 		return html`<a${attrs({ href, class: [isWideOnly && "wide-only"], "aria-current": area === active && "page" })}>${label}</a>`;
 	});
 }
@@ -227,7 +230,7 @@ function accountMenu({ viewer, csrf }: DocumentView): Html {
 	return html`<details class="menu"><summary>Account</summary><div class="menu-panel">
 	<p class="small soft">${viewer.email}${viewer.kind === "staff" ? " · staff" : ""}</p>
 	${viewer.awaitsAuthenticator ? null : html`<a href="${ACCOUNT_PATH}">Account settings</a>`}
-	${viewer.kind === "staff" && !viewer.awaitsAuthenticator ? html`<a href="${NETWORK_PATH}">Network settings</a>` : null}
+	${viewer.kind === "staff" && !viewer.awaitsAuthenticator ? html`<a href="${NETWORK_PATH}">Network settings</a><a href="${SYSTEM_PATH}">System and audit log</a>` : null}
 	<a href="${DOCS_PATH}">Documentation for developers</a>
 	<form method="post" action="${SIGN_OUT_PATH}">${csrf}<button type="submit">Sign out</button></form>
 </div></details>`;

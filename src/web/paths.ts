@@ -23,6 +23,10 @@ export const NETWORK_PATH = "/network";
 export const LOGO_PATH = "/network/logo";
 export const REMOVE_LOGO_PATH = "/network/logo/remove";
 export const TEST_MAIL_PATH = "/network/test-mail";
+/** How the installation does. */
+export const SYSTEM_PATH = "/system";
+export const AUDIT_PATH = "/system/audit";
+export const AUDIT_EXPORT_PATH = "/system/audit.csv";
 /** Where a new network is set up, step by step. */
 export const SET_UP_PATH = "/set-up";
 export const END_SET_UP_PATH = "/set-up/end";

@@ -24,6 +24,7 @@ import { REVIEW_ROUTES } from "./review/routes.ts";
 import type { Access, Route } from "./routes.ts";
 import { SIGN_IN_ROUTES } from "./sign-in/routes.ts";
 import { createSlots } from "./slots.ts";
+import { SYSTEM_ROUTES } from "./system/routes.ts";
 
 /** The first that fits an address answers: fixed words stand before parameters. */
 export const ROUTES: readonly Route[] = [
@@ -38,6 +39,7 @@ export const ROUTES: readonly Route[] = [
 	...CONVERSION_ROUTES,
 	...REVIEW_ROUTES,
 	...NETWORK_ROUTES,
+	...SYSTEM_ROUTES,
 ];
 
 export function createSite(webDeps: WebDeps): Hono<WebEnv> {

@@ -10,6 +10,14 @@ export const NETWORK_PAGES: readonly Case[] = [
 	{ what: "network, a logo that is none", path: "/network", status: 422, act: uploadWrongLogo },
 	{ what: "network, a new logo", path: "/network", act: uploadLogo },
 	{ what: "the set-up, with the brand fixed", path: "/set-up" },
+	{ what: "system", path: "/system" },
+	{ what: "the audit log", path: "/system/audit" },
+	{ what: "the audit log, none found", path: "/system/audit?person=nobody@network.example" },
+	{
+		what: "the audit log, a filter that is not understood",
+		path: "/system/audit?from=tomorrow",
+		status: 422,
+	},
 ];
 
 async function saveNetworkWrongly(page: Page): Promise<void> {

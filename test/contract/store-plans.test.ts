@@ -15,6 +15,7 @@ import { createRandom } from "../../src/outside/random.ts";
 import { listOldAuditEntries, listOldConversions } from "../../src/store/archive-rows.ts";
 import { findDeliveryDetail, listAttempts } from "../../src/store/attempt-list.ts";
 import { listAuditOfProgramme } from "../../src/store/audit.ts";
+import { listAudit } from "../../src/store/audit-list.ts";
 import {
 	findOldestPastRetention,
 	findOldestUnmailed,
@@ -53,6 +54,7 @@ import {
 import { removeEndpoint } from "../../src/store/endpoint-removal.ts";
 import { registerEngine } from "../../src/store/engines.ts";
 import { listFailingShops } from "../../src/store/failing-shops.ts";
+import { countUnmailedNotices } from "../../src/store/figures.ts";
 import { readIntegrationChecks } from "../../src/store/first-times.ts";
 import { type InboundFilter, listBadSignatures, listInboundCalls } from "../../src/store/inbound-calls.ts";
 import { isNonceSpent, listApiKeys, spendNonces } from "../../src/store/keys.ts";
@@ -400,6 +402,18 @@ const READS: readonly Read[] = [
 		(db) => listFailingShops(db, 10, START_MS),
 	],
 	["who did what", ["audit_entries_by_programme"], (db) => listAuditOfProgramme(db, SMALL, { limit: 50 })],
+	["what somebody did", ["audit_entries_by_person"], (db) => listAudit(db, { personId: 7 }, { limit: 50 })],
+	[
+		"everything of a kind that was done",
+		["audit_entries_by_action"],
+		(db) => listAudit(db, { action: "network.changed" }, { limit: 50 }),
+	],
+	[
+		"what was done in a period",
+		["audit_entries_by_time"],
+		(db) => listAudit(db, { fromMs: 100_000, beforeMs: 110_000 }, { limit: 50 }),
+	],
+	["notices that are not mailed yet", ["notices_to_mail"], (db) => countUnmailedNotices(db, START_MS)],
 	[
 		"expired conversions that are due to go",
 		["conversions_by_window", "moves_by_conversion"],

@@ -25,5 +25,7 @@ export function auditTables({ selfNumberedId }: Dialect): readonly string[] {
 			action text not null, subject text, detail text, address text)`,
 		"create index audit_entries_by_programme on audit_entries (programme_id, id)",
 		"create index audit_entries_by_person on audit_entries (person_id, id)",
+		"create index audit_entries_by_action on audit_entries (action, id)",
+		"create index audit_entries_by_time on audit_entries (at_ms, id)",
 	];
 }

@@ -51,6 +51,8 @@ const ACTION_WORDS: Readonly<Record<AuditAction, string>> = {
 	"deliveries.sent_now": "Waiting callbacks sent now",
 };
 
+export const AUDIT_ACTIONS = Object.keys(ACTION_WORDS) as AuditAction[];
+
 export function auditSection(entries: readonly Entry[], pages: Parameters<typeof pager>[0]): Html {
 	return section({
 		id: "audit",
@@ -82,7 +84,7 @@ export function auditSection(entries: readonly Entry[], pages: Parameters<typeof
 }
 
 /** Entries of later versions read as well: "postback_url.saved" as "Postback url saved". */
-function sayAction(action: string): string {
+export function sayAction(action: string): string {
 	if (Object.hasOwn(ACTION_WORDS, action)) return ACTION_WORDS[action as AuditAction];
 	const words = action.replace(/[._]/g, " ");
 	return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;

@@ -1,0 +1,57 @@
+// What `ringback doctor` says about the installation as a whole: the same that the System page shows.
+
+import { isSilent, sumEngines } from "../domain/process.ts";
+import { findSystemWarnings, type SystemState } from "../domain/system-warning.ts";
+import { isoTime } from "../domain/time.ts";
+import type { Warning } from "../domain/warning.ts";
+import type { SystemReading } from "../store/system.ts";
+import { type Finding, ok, warning } from "./finding.ts";
+
+type State = SystemReading & SystemState;
+
+/** The schema has a check of its own. */
+const CHECKS: Partial<Record<Warning["kind"], "processes" | "queue" | "disk" | "mail">> = {
+	no_worker: "processes",
+	process_silent: "processes",
+	mixed_versions: "processes",
+	queue_overdue: "queue",
+	disk_filling: "disk",
+	mail_failing: "mail",
+};
+
+export function examineInstallation(state: State, nowMs: number): Finding[] {
+	const warnings = findSystemWarnings(state, nowMs).flatMap(({ kind, title, text }) => {
+		const check = CHECKS[kind];
+		return check === undefined ? [] : [warning(check, `${title}. ${text}`)];
+	});
+	const sound = [
+		ok("processes", describeProcesses(state, nowMs)),
+		ok("queue", describeQueue(state, nowMs)),
+		ok("disk", describeDisk(state)),
+	];
+	return [...sound.filter(({ check }) => warnings.every((found) => found.check !== check)), ...warnings];
+}
+
+function describeProcesses({ processes }: State, nowMs: number): string {
+	const alive = processes.filter((record) => !isSilent(record, nowMs));
+	if (alive.length === 0) return "none runs at the moment";
+	const names = alive.map(
+		({ role, instance, host, version }) => `${role} ${instance} on ${host} (${version})`,
+	);
+	return `running: ${names.join(", ")}`;
+}
+
+function describeQueue({ figures, processes }: State, nowMs: number): string {
+	const oldestDueAtMs = sumEngines(processes, nowMs)?.oldestDueAtMs ?? null;
+	const due = oldestDueAtMs === null ? "" : `, the oldest due since ${isoTime(oldestDueAtMs)}`;
+	return `${figures.queued} callbacks wait${due}`;
+}
+
+function describeDisk({ figures, disk }: State): string {
+	const size = `the database has ${inMegabytes(figures.databaseBytes)}`;
+	return disk === null ? size : `${size}; ${inMegabytes(disk.freeBytes)} of its disk are free`;
+}
+
+function inMegabytes(bytes: number): string {
+	return `${Math.ceil(bytes / 1_000_000)} MB`;
+}

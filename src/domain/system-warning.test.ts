@@ -1,0 +1,79 @@
+import { deepEqual, match } from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { ProcessRecord } from "./process.ts";
+import { findSystemWarnings, lastMailFailure, type SystemState } from "./system-warning.ts";
+
+const NOW_MS = Date.UTC(2026, 2, 1, 12);
+const WORKER: ProcessRecord = {
+	instance: "0a1b2c3d",
+	host: "one",
+	role: "all",
+	version: "1.0.0",
+	startedAtMs: NOW_MS - 3_600_000,
+	seenAtMs: NOW_MS - 5_000,
+	engine: { inHand: 2, programmesDue: 1, oldestDueAtMs: NOW_MS - 2_000 },
+	mailFailure: null,
+};
+const WEB: ProcessRecord = { ...WORKER, instance: "1a1b2c3d", role: "web", engine: null };
+const SOUND: SystemState = {
+	schema: { version: 1, known: 1 },
+	processes: [WORKER, WEB],
+	disk: { freeBytes: 50, sizeBytes: 100 },
+};
+
+describe("what staff are warned of", () => {
+	const cases: readonly [title: string, change: Partial<SystemState>, kinds: readonly string[]][] = [
+		["a sound installation", {}, []],
+		["nobody has told of itself yet", { processes: [] }, []],
+		["no worker", { processes: [WEB] }, ["no_worker"]],
+		[
+			"a worker that has been silent for just a minute",
+			{ processes: [{ ...WORKER, seenAtMs: NOW_MS - 60_000 }] },
+			[],
+		],
+		[
+			"a worker that has been silent for longer",
+			{ processes: [{ ...WORKER, seenAtMs: NOW_MS - 60_001 }, WEB] },
+			["no_worker", "process_silent"],
+		],
+		["two versions", { processes: [WORKER, { ...WEB, version: "1.1.0" }] }, ["mixed_versions"]],
+		[
+			"two versions, one of them silent",
+			{ processes: [WORKER, { ...WEB, version: "1.1.0", seenAtMs: 0 }] },
+			["process_silent"],
+		],
+		[
+			"a callback that has been due for five minutes",
+			{
+				processes: [{ ...WORKER, engine: { inHand: 0, programmesDue: 1, oldestDueAtMs: NOW_MS - 300_000 } }],
+			},
+			["queue_overdue"],
+		],
+		[
+			"a mail server that refuses",
+			{ processes: [{ ...WORKER, mailFailure: { atMs: NOW_MS - 1, reason: "550 no" } }] },
+			["mail_failing"],
+		],
+		["an old schema", { schema: { version: 1, known: 2 } }, ["schema_differs"]],
+		["a new schema", { schema: { version: 3, known: 2 } }, ["schema_differs"]],
+		["a disk with a tenth left", { disk: { freeBytes: 10, sizeBytes: 100 } }, []],
+		["a disk with less", { disk: { freeBytes: 9, sizeBytes: 100 } }, ["disk_filling"]],
+		["a disk that nobody can see", { disk: null }, []],
+	];
+	for (const [title, change, kinds] of cases) {
+		test(title, () => {
+			const warnings = findSystemWarnings({ ...SOUND, ...change }, NOW_MS);
+			deepEqual(
+				warnings.map(({ kind }) => kind),
+				kinds,
+			);
+			for (const warning of warnings) match(warning.text, /^[A-Z].*\.$/);
+		});
+	}
+});
+
+test("the last mail failure is the newest of all processes", () => {
+	const failed = (atMs: number) => ({ ...WORKER, mailFailure: { atMs, reason: `at ${atMs}` } });
+	deepEqual(lastMailFailure([failed(1), failed(3), failed(2), WEB]), { atMs: 3, reason: "at 3" });
+	deepEqual(lastMailFailure([WEB]), null);
+});

@@ -1,0 +1,177 @@
+// /system/audit: who did what, in the whole installation: searched by person, action, programme and period, and taken
+// away as a file.
+
+import { html } from "hono/html";
+import * as z from "zod";
+import { CSV_BATCH_ROWS, type CsvColumns, csvFile } from "../../conversions/csv-file.ts";
+import { isoTime, utcDay } from "../../domain/time.ts";
+import { dayEndMs, dayStartMs } from "../../domain/zone-day.ts";
+import { type AuditFilter, type ListedAuditEntry, listAudit, readAllAudit } from "../../store/audit-list.ts";
+import type { ListPage } from "../../store/list-page.ts";
+import { findPersonByEmail } from "../../store/people.ts";
+import { findProgramme } from "../../store/programmes.ts";
+import { emptyState, pageHeader, section } from "../components/blocks.ts";
+import { linkButton, selectField, textField } from "../components/forms.ts";
+import { dataTable, filterBar, notUnderstood, type Pages, pager } from "../components/lists.ts";
+import { timeTag } from "../components/text.ts";
+import { answerCsv } from "../conversions/csv-answer.ts";
+import type { PageDeps, WebDeps } from "../deps.ts";
+import type { WebContext } from "../env.ts";
+import { cursorOf, pagesOf, type ReadFilters, readFilters } from "../filter-query.ts";
+import type { Content, Html } from "../html.ts";
+import { answerPage } from "../page.ts";
+import { AUDIT_EXPORT_PATH, AUDIT_PATH, settingsPath, withQuery } from "../paths.ts";
+import { AUDIT_ACTIONS, sayAction } from "../programmes/audit-section.ts";
+import { viewerOf } from "../viewer.ts";
+import { systemTabs } from "./system-tabs.ts";
+
+const PAGE_ROWS = 50;
+const DAY = z.iso.date({ error: "Enter a day such as 2026-03-01." }).optional();
+
+const QUERY = z.object({
+	person: z.string().trim().toLowerCase().optional(),
+	action: z.enum(AUDIT_ACTIONS, { error: "Choose one of these." }).optional(),
+	programme: z.string().trim().optional(),
+	from: DAY,
+	to: DAY,
+	/** Where a page went on. One that no list of ours wrote begins at the beginning. */
+	after: z.string().optional(),
+});
+type AuditQuery = z.output<typeof QUERY>;
+
+export async function showAudit(c: WebContext, deps: WebDeps): Promise<Response> {
+	const filters = readFilters(QUERY, new URL(c.req.url).search);
+	const { query } = filters;
+	const filter = await toFilter(c, deps, filters);
+	const list = { name: "audit log", path: AUDIT_PATH, query, cursorName: "after" };
+	const page =
+		filter === null
+			? null
+			: await listAudit(deps.store.db, filter, { after: cursorOf(deps, list), limit: PAGE_ROWS });
+	const { after: _, ...shown } = query;
+	return answerPage(c, {
+		title: "Audit log",
+		active: "system",
+		status: page === null ? 422 : 200,
+		body: html`${pageHeader({
+			title: "Audit log",
+			hint: "Who did what, the newest first.",
+			...(page === null
+				? {}
+				: { actions: linkButton({ label: "Export CSV", href: withQuery(AUDIT_EXPORT_PATH, shown) }) }),
+		})}${systemTabs("audit")}${section({
+			id: "audit",
+			title: "Entries",
+			body: html`${filterForm(c, filters)}${
+				page === null
+					? notUnderstood(html`Correct it above, or <a href="${AUDIT_PATH}">see all entries</a>.`)
+					: table(page, pagesOf(deps, list, page))
+			}`,
+		})}`,
+	});
+}
+
+export async function exportAudit(c: WebContext, deps: PageDeps): Promise<Response> {
+	const filters = readFilters(QUERY, new URL(c.req.url).search);
+	const filter = await toFilter(c, deps, filters);
+	if (filter === null) return showAudit(c, deps);
+	const { store, clock } = deps;
+	const lines = csvFile(COLUMNS, readAllAudit(store.db, filter, CSV_BATCH_ROWS));
+	return answerCsv(c, deps, `audit-${utcDay(clock.nowMs())}.csv`, lines);
+}
+
+const COLUMNS: CsvColumns<ListedAuditEntry> = [
+	["at", ({ at_ms }) => isoTime(at_ms)],
+	["person", ({ email }) => email ?? ""],
+	["action", ({ action }) => action],
+	["programme", ({ programme }) => programme ?? ""],
+	["programmeName", ({ programmeName }) => programmeName ?? ""],
+	["subject", ({ subject }) => subject ?? ""],
+	["detail", ({ detail }) => detail ?? ""],
+	["address", ({ address }) => address ?? ""],
+];
+
+/** Nobody has this number: whoever is not there has done nothing. */
+const NOBODY = 0;
+
+/** Null when something in the address is not understood. */
+async function toFilter(
+	c: WebContext,
+	{ store }: WebDeps,
+	{ query, problems }: ReadFilters<AuditQuery>,
+): Promise<AuditFilter | null> {
+	if (Object.keys(problems).length > 0) return null;
+	const { person, programme, action, from, to } = query;
+	const zone = zoneOf(c);
+	return {
+		action,
+		personId: person === undefined ? undefined : ((await findPersonByEmail(store.db, person))?.id ?? NOBODY),
+		programmeId:
+			programme === undefined ? undefined : ((await findProgramme(store.db, programme))?.id ?? NOBODY),
+		fromMs: from === undefined ? undefined : dayStartMs(from, zone),
+		beforeMs: to === undefined ? undefined : dayEndMs(to, zone),
+	};
+}
+
+/** As the account says; days of UTC for whoever leaves it to the browser. */
+function zoneOf(c: WebContext): string {
+	return viewerOf(c).zone ?? "UTC";
+}
+
+function filterForm(c: WebContext, { typed, problems }: ReadFilters<AuditQuery>): Html {
+	const field = (name: keyof AuditQuery) => ({ name, value: typed[name] ?? "", error: problems[name] });
+	const { person, action, programme, from, to } = typed;
+	const days = `in ${zoneOf(c)}`;
+	return filterBar({
+		action: AUDIT_PATH,
+		label: "Filter the audit log",
+		fields: html`${textField({ ...field("person"), label: "Person's email", type: "search" })}${selectField({
+			...field("action"),
+			label: "What was done",
+			options: [
+				{ value: "", label: "Anything" },
+				...AUDIT_ACTIONS.map((value) => ({ value, label: sayAction(value) })).toSorted((a, b) =>
+					a.label < b.label ? -1 : 1,
+				),
+			],
+		})}${textField({ ...field("programme"), label: "Programme's id", type: "search" })}${textField({
+			...field("from"),
+			label: `First day, ${days}`,
+			type: "date",
+		})}${textField({ ...field("to"), label: `Last day, ${days}`, type: "date" })}`,
+		...((person ?? action ?? programme ?? from ?? to) === undefined ? {} : { clearHref: AUDIT_PATH }),
+	});
+}
+
+function table(page: ListPage<ListedAuditEntry>, pages: Pages): Html {
+	return html`${dataTable<ListedAuditEntry>({
+		caption: "Audit entries, the newest first",
+		rows: page.rows,
+		stacks: true,
+		empty: emptyState({ title: "Nothing found", text: "Nobody has done such a thing, or it was archived." }),
+		columns: [
+			{ title: "When", cell: ({ at_ms }) => timeTag(at_ms) },
+			{
+				title: "Who",
+				cell: ({ email }) =>
+					email === null
+						? html`<span class="faint">command line or service</span>`
+						: html`<span class="break">${email}</span>`,
+			},
+			{ title: "What", namesRow: true, cell: ({ action }) => sayAction(action) },
+			{ title: "Programme", cell: programmeCell },
+			{
+				title: "Details",
+				cell: ({ subject, detail }) =>
+					html`<span class="break">${[subject, detail].filter((part) => part !== null).join(" · ")}</span>`,
+			},
+			{ title: "From", cell: ({ address }) => address ?? "" },
+		],
+	})}${pager(pages)}`;
+}
+
+function programmeCell({ programme, programmeName }: ListedAuditEntry): Content {
+	return programme === null
+		? null
+		: html`<a class="break" href="${settingsPath(programme)}">${programmeName}</a>`;
+}

@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { noteAudit } from "../../store/audit.ts";
+import type { Person } from "../../store/people.ts";
+import type { Programme } from "../../store/programmes.ts";
+import { type Browser, openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";
+
+const DAY_MS = 86_400_000;
+
+interface Filled {
+	site: TestSite;
+	staff: Browser;
+	mira: Person;
+	programme: Programme;
+}
+
+/** Somebody's changes on three days, on top of what signing in leaves. */
+async function fill(t: Parameters<typeof openTestSite>[0]): Promise<Filled> {
+	const site = await openTestSite(t);
+	const mira = await site.addStaff("mira@network.example");
+	const jo = await site.addStaff("jo@network.example");
+	const programme = await site.addProgramme("Garden & Tools");
+	const other = await site.addProgramme("Other");
+	const note = (
+		personId: number | null,
+		programmeId: number,
+		action: "key.issued" | "key.revoked",
+		daysAgo: number,
+	) =>
+		noteAudit(
+			site.store.db,
+			{ personId, programmeId, action, subject: `${action} ${daysAgo}`, detail: "=1+1" },
+			START_MS - daysAgo * DAY_MS,
+		);
+	await note(mira.id, programme.id, "key.issued", 3);
+	await note(jo.id, programme.id, "key.revoked", 2);
+	await note(null, other.id, "key.issued", 1);
+	await note(mira.id, other.id, "key.revoked", 0);
+	return { site, staff: await site.signIn(mira), mira, programme };
+}
+
+const SUBJECTS = /key\.(?:issued|revoked) \d/g;
+
+test("entries are found by person, action, programme and period, and by several at once", async (t) => {
+	const { staff, programme } = await fill(t);
+	const cases: readonly [query: string, found: readonly string[]][] = [
+		["", ["key.revoked 0", "key.issued 1", "key.revoked 2", "key.issued 3"]],
+		["?person=Mira@network.example", ["key.revoked 0", "key.issued 3"]],
+		["?person=nobody@network.example", []],
+		["?action=key.issued", ["key.issued 1", "key.issued 3"]],
+		[`?programme=${programme.public_id}`, ["key.revoked 2", "key.issued 3"]],
+		["?programme=prg_nothing", []],
+		["?from=2026-02-28", ["key.revoked 0", "key.issued 1"]],
+		["?to=2026-02-27", ["key.revoked 2", "key.issued 3"]],
+		["?from=2026-02-27&to=2026-02-28", ["key.issued 1", "key.revoked 2"]],
+		["?from=2027-01-01", []],
+		[`?programme=${programme.public_id}&person=jo@network.example`, ["key.revoked 2"]],
+	];
+	for (const [query, found] of cases) {
+		const { status, text } = await staff.open(`/system/audit${query}`);
+		assert.equal(status, 200, query);
+		assert.deepEqual(text.match(SUBJECTS) ?? [], found, query);
+	}
+});
+
+test("a filter that is not understood is told at its field, and nothing is listed or exported", async (t) => {
+	const { staff } = await fill(t);
+	for (const path of [
+		"/system/audit?from=tomorrow&action=key.stolen",
+		"/system/audit.csv?from=tomorrow&action=key.stolen",
+	]) {
+		const { status, text } = await staff.open(path);
+		assert.equal(status, 422);
+		assert.match(text, /Enter a day such as 2026-03-01/);
+		assert.match(text, /Choose one of these/);
+		assert.doesNotMatch(text, SUBJECTS);
+	}
+});
+
+test("the file has what the filter finds, and no cell that a spreadsheet runs", async (t) => {
+	const { staff, programme } = await fill(t);
+	const { text: page } = await staff.open("/system/audit?person=mira@network.example&action=key.issued");
+	const [, href = ""] = /href="(\/system\/audit\.csv[^"]*)"/.exec(page) ?? [];
+	const { headers, text } = await staff.open(href.replaceAll("&amp;", "&"));
+	assert.match(headers.get("content-disposition") ?? "", /filename="audit-2026-03-01\.csv"/);
+	assert.equal(
+		text,
+		`at,person,action,programme,programmeName,subject,detail,address\r\n2026-02-26T12:00:00.000Z,mira@network.example,key.issued,${programme.public_id},Garden & Tools,key.issued 3,'=1+1,\r\n`,
+	);
+});
+
+test("more than a page goes on behind it, and the file has all of it, in batches", async (t) => {
+	const { site, staff, mira } = await fill(t);
+	const rows = Array.from({ length: 2_100 }, (_, index) => ({
+		at_ms: START_MS + index,
+		person_id: mira.id,
+		programme_id: null,
+		action: "programme.changed",
+		subject: `change ${index}.`,
+		detail: null,
+		address: null,
+	}));
+	for (let start = 0; start < rows.length; start += 500)
+		await site.store.db
+			.insertInto("audit_entries")
+			.values(rows.slice(start, start + 500))
+			.execute();
+	const first = await staff.open("/system/audit?action=programme.changed");
+	assert.equal(first.text.match(/change \d+\./g)?.length, 50);
+	const [, older = ""] = /href="(\/system\/audit\?[^"]*after=[^"]*)"/.exec(first.text) ?? [];
+	assert.match((await staff.open(older.replaceAll("&amp;", "&"))).text, /change 2049\./);
+	const file = await staff.open("/system/audit.csv?action=programme.changed");
+	const changes = file.text.match(/change \d+\./g) ?? [];
+	assert.equal(new Set(changes).size, rows.length);
+	assert.equal(changes.length, rows.length);
+});

@@ -1,0 +1,132 @@
+// /system: how the installation does, for staff: what to put right, and behind it processes, queue, chores, mail and room.
+
+import { html } from "hono/html";
+import { sumEngines } from "../../domain/process.ts";
+import { findSystemWarnings, lastMailFailure } from "../../domain/system-warning.ts";
+import type { Warning } from "../../domain/warning.ts";
+import { MAX_COUNTED_MAILS } from "../../store/figures.ts";
+import { readSystem, type SystemReading } from "../../store/system.ts";
+import { facts, message, padded, pageHeader, section, statStrip } from "../components/blocks.ts";
+import { linkButton } from "../components/forms.ts";
+import { bytes, count, timeTag } from "../components/text.ts";
+import type { WebDeps } from "../deps.ts";
+import type { WebContext } from "../env.ts";
+import type { Html } from "../html.ts";
+import { answerPage } from "../page.ts";
+import { NETWORK_PATH } from "../paths.ts";
+import { choreTable, processTable } from "./system-tables.ts";
+import { systemTabs } from "./system-tabs.ts";
+
+export async function showSystem(c: WebContext, deps: WebDeps): Promise<Response> {
+	const { store, clock, system } = deps;
+	const nowMs = clock.nowMs();
+	const reading = await readSystem(store, nowMs);
+	const disk = await system.readDisk();
+	const warnings = [...findSystemWarnings({ ...reading, disk }, nowMs), ...c.get("warnings")];
+	const body = html`${pageHeader({
+		title: "System",
+		hint: `Ringback ${system.version} on ${store.kind === "sqlite" ? "SQLite" : "PostgreSQL"}. This page was answered by process ${system.instance}.`,
+	})}${systemTabs("status")}${warningSection(warnings)}${queueSection(reading, nowMs)}${section({
+		id: "processes",
+		title: "Processes",
+		hint: "Each tells of itself every 20 seconds. One that was not stopped cleanly is listed for an hour.",
+		body: processTable(reading.processes, nowMs),
+	})}${section({
+		id: "chores",
+		title: "Chores",
+		hint: "Periodic work, as all processes together have done it.",
+		body: choreTable(reading.chores, nowMs),
+	})}${mailSection(deps, reading)}${section({
+		id: "database",
+		title: "Database",
+		body: padded(
+			facts([
+				["Schema", schemaWords(reading.schema)],
+				["Size", bytes(reading.figures.databaseBytes)],
+				[
+					"Free room",
+					disk === null
+						? "Ask the database server: its disk cannot be seen from here."
+						: `${bytes(disk.freeBytes)} of ${bytes(disk.sizeBytes)}`,
+				],
+			]),
+		),
+	})}`;
+	return answerPage(c, { title: "System", active: "system", body });
+}
+
+function warningSection(warnings: readonly Warning[]): Html {
+	return section({
+		id: "warnings",
+		title: "What to put right",
+		body: padded(
+			warnings.length === 0
+				? message("good", "Nothing: everything is as it should be.")
+				: html`<ul>${warnings.map(({ title, text }) => html`<li><strong>${title}.</strong> ${text}</li>`)}</ul>`,
+		),
+	});
+}
+
+function queueSection({ processes, figures }: SystemReading, nowMs: number): Html {
+	const engines = sumEngines(processes, nowMs);
+	const { queued, failing } = figures;
+	return section({
+		id: "queue",
+		title: "Callbacks",
+		body: statStrip([
+			{ label: "In the queue", value: count(queued), hint: "due now or later, retries included" },
+			{
+				label: "Oldest due",
+				value:
+					engines === null
+						? "not known"
+						: engines.oldestDueAtMs === null
+							? "none"
+							: timeTag(engines.oldestDueAtMs),
+				hint:
+					engines === null
+						? "no process delivers"
+						: `${count(engines.programmesDue)} programmes have something due`,
+			},
+			{ label: "In hand", value: count(engines?.inHand ?? 0), hint: "being sent, or next" },
+			{
+				label: "Programmes failing",
+				value: count(failing.shops.length + failing.more),
+				hint: "listed under Programmes",
+			},
+		]),
+	});
+}
+
+function mailSection({ mailer }: WebDeps, { figures, processes }: SystemReading): Html {
+	const { waitingMails, unmailedNotices } = figures;
+	const failure = lastMailFailure(processes);
+	return section({
+		id: "mail",
+		title: "Mail",
+		actions: linkButton({ label: "Send a test mail", href: `${NETWORK_PATH}#mail` }),
+		body: padded(
+			facts([
+				["Mail server", mailer === null ? "Off: SMTP_URL is not set." : "Set."],
+				["Mails that wait", upTo(waitingMails)],
+				["Notices to be mailed", upTo(unmailedNotices)],
+				[
+					"Last failure",
+					failure === null
+						? "None since the last mail that was taken."
+						: html`${timeTag(failure.atMs)} <span class="break">${failure.reason}</span>`,
+				],
+			]),
+		),
+	});
+}
+
+function upTo(number: number): string {
+	return number < MAX_COUNTED_MAILS ? count(number) : `${count(MAX_COUNTED_MAILS)}+`;
+}
+
+function schemaWords({ version, known }: SystemReading["schema"]): string {
+	return version === known
+		? `Version ${version}, which is current`
+		: `Version ${version}; this program knows ${known}`;
+}

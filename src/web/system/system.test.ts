@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ChoreRecord } from "../../domain/chore.ts";
+import { saveChoreRecords } from "../../store/chores.ts";
+import { saveProcess } from "../../store/processes.ts";
+import { type Browser, openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";
+
+const WORKER = {
+	instance: "0a1b2c3d",
+	host: "machine-1",
+	role: "all",
+	version: "1.2.3",
+	startedAtMs: START_MS - 86_400_000,
+	seenAtMs: START_MS - 5_000,
+	engine: { inHand: 7, programmesDue: 3, oldestDueAtMs: START_MS - 30_000 },
+	mailFailure: null,
+};
+const CHORE: ChoreRecord = {
+	name: "approvals",
+	sinceMs: START_MS - 900_000,
+	lastSuccessMs: START_MS - 4_000,
+	workingAtMs: null,
+	lastFailureMs: null,
+	failures: 0,
+	error: null,
+};
+
+async function openStaff(
+	t: Parameters<typeof openTestSite>[0],
+	options: Parameters<typeof openTestSite>[1] = {},
+): Promise<{ site: TestSite; staff: Browser }> {
+	const site = await openTestSite(t, { hasMail: true, ...options });
+	return { site, staff: await site.signIn(await site.addStaff()) };
+}
+
+test("a sound installation: its version, its processes, its queue and its chores, and nothing to put right", async (t) => {
+	const { site, staff } = await openStaff(t);
+	await saveProcess(site.store.db, WORKER);
+	await saveProcess(site.store.db, { ...WORKER, instance: "4e5f6a7b", role: "web", engine: null });
+	await saveChoreRecords(site.store.db, [CHORE]);
+	const { status, text } = await staff.open("/system");
+	assert.equal(status, 200);
+	for (const words of [
+		/Ringback 1\.2\.3 on SQLite/,
+		/Nothing: everything is as it should be\./,
+		/<code>0a1b2c3d<\/code>[\s\S]*?on machine-1[\s\S]*?Running[\s\S]*?all[\s\S]*?1\.2\.3/,
+		/<code>4e5f6a7b<\/code>[\s\S]*?does not deliver/,
+		/3 programmes have something due/,
+		/<dt>In hand<\/dt><dd>7/,
+		/approvals<\/td>[\s\S]*?Done/,
+		/Version \d+, which is current/,
+		/<dt>Size<\/dt><dd>[\d.]+ [KM]B/,
+		/None since the last mail that was taken/,
+	]) {
+		assert.match(text, words);
+	}
+	assert.match(text, /<a href="\/system"[^>]*aria-current="page"/, "it is in the navigation");
+});
+
+test("what is wrong stands first, each with what to do", async (t) => {
+	const { site, staff } = await openStaff(t, {
+		change: {
+			system: {
+				instance: "0a1b2c3d",
+				version: "1.2.3",
+				readDisk: async () => ({ freeBytes: 4_000_000_000, sizeBytes: 100_000_000_000 }),
+			},
+		},
+		knownChores: [{ ...CHORE, lastSuccessMs: START_MS - 600_000, failures: 3, error: "no room." }],
+		warned: { hasMail: false },
+	});
+	await saveProcess(site.store.db, {
+		...WORKER,
+		seenAtMs: START_MS - 120_000,
+		mailFailure: { atMs: START_MS - 60_000, reason: "535 wrong password" },
+	});
+	await saveProcess(site.store.db, {
+		...WORKER,
+		instance: "4e5f6a7b",
+		role: "web",
+		engine: null,
+		version: "1.2.4",
+	});
+	await saveChoreRecords(site.store.db, [
+		{
+			...CHORE,
+			lastSuccessMs: START_MS - 600_000,
+			failures: 3,
+			lastFailureMs: START_MS - 1_000,
+			error: "no room.",
+		},
+	]);
+	const { text } = await staff.open("/system");
+	const list = /<section class="card" id="warnings"[\s\S]*?<\/section>/.exec(text)?.[0] ?? "";
+	for (const words of [
+		/No process delivers callbacks\.<\/strong> [^<]*RINGBACK_ROLE/,
+		/A process has fallen silent: all 0a1b2c3d on machine-1/,
+		/The disk of the database has 4 % left/,
+		/are not being approved\.<\/strong> [^<]*no room\./,
+		/Mail is off\.<\/strong> [^<]*SMTP_URL/,
+	]) {
+		assert.match(list, words);
+	}
+	assert.doesNotMatch(list, /Several versions/, "one of the two is not there any more");
+	assert.match(text, /Silent/);
+	assert.match(text, /Not getting done[\s\S]*?no room\./);
+	assert.match(text, /535 wrong password/);
+	assert.match(text, /4\.0 GB of 100\.0 GB/);
+	assert.doesNotMatch(text, /about this installation/, "the warnings are told once");
+});
+
+test("nobody but staff opens it, or the audit log", async (t) => {
+	const { site } = await openStaff(t);
+	const programme = await site.addProgramme();
+	const owner = await site.signIn(await site.addOwner(programme));
+	for (const path of ["/system", "/system/audit", "/system/audit.csv"]) {
+		assert.equal((await owner.open(path)).status, 404, path);
+		assert.equal((await site.browser().open(path)).status, 303, path);
+	}
+});
