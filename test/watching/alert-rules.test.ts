@@ -1,0 +1,165 @@
+// The alerts, in Prometheus' own test tool: each fires when it should, and none does while all is well.
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { reportNotRun } from "../support/not-run.ts";
+import { findPrometheus, PROMETHEUS_MISSING, runPromtool } from "../support/prometheus.ts";
+
+const RULES_FILE = new URL("../../ops/prometheus/ringback.rules.yml", import.meta.url).pathname;
+const CONFIG_FILE = new URL("../../ops/prometheus/prometheus.yml", import.meta.url).pathname;
+const RULES = readFileSync(RULES_FILE, "utf8");
+const OPERATIONS = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
+const ALERTS = [...RULES.matchAll(/^ +- alert: (\w+)$/gm)].map(([, name = ""]) => name);
+const IS_HERE = findPrometheus() !== undefined;
+
+/** In Prometheus' notation, one sample a minute: start + step x times. */
+type Series = Readonly<Record<string, string>>;
+
+const TARGET = 'job="ringback",instance="a:9464"';
+const MINUTES = 120;
+const steady = (value: number) => `${value}x${MINUTES}`;
+const rising = (step: number) => `0+${step}x${MINUTES}`;
+
+/** A service that is as it should be: a worker with callbacks, calls and chores. */
+const HEALTHY: Series = {
+	[`up{${TARGET}}`]: steady(1),
+	[`ringback_oldest_due_age_seconds{${TARGET}}`]: steady(2),
+	[`ringback_attempt_send_delay_seconds_bucket{${TARGET},le="0.5"}`]: rising(600),
+	[`ringback_attempt_send_delay_seconds_bucket{${TARGET},le="10"}`]: rising(600),
+	[`ringback_attempt_send_delay_seconds_bucket{${TARGET},le="30"}`]: rising(600),
+	[`ringback_attempt_send_delay_seconds_bucket{${TARGET},le="+Inf"}`]: rising(600),
+	[`ringback_attempts_total{${TARGET},verdict="delivered"}`]: rising(590),
+	[`ringback_attempts_total{${TARGET},verdict="retry"}`]: rising(10),
+	[`ringback_failing_programmes{${TARGET}}`]: steady(3),
+	[`ringback_attempts_lost_to_lateness_total{${TARGET}}`]: steady(4),
+	[`ringback_engines_taken_over_total{${TARGET}}`]: steady(1),
+	[`ringback_missed_lanes_total{${TARGET}}`]: steady(0),
+	[`ringback_chore_late{${TARGET},chore="approvals"}`]: steady(0),
+	[`ringback_chore_backlog_seconds{${TARGET},chore="approvals"}`]: steady(12),
+	[`ringback_chore_backlog_seconds{${TARGET},chore="retention"}`]: steady(3_600),
+	[`ringback_waiting_mails{${TARGET}}`]: steady(0),
+	[`ringback_unmailed_notices{${TARGET}}`]: steady(0),
+	[`ringback_http_requests_total{${TARGET},method="POST",route="/v1/conversions",status="201"}`]:
+		rising(1_000),
+	[`ringback_http_requests_total{${TARGET},method="POST",route="/v1/conversions",status="503"}`]: rising(5),
+	[`ringback_http_requests_total{${TARGET},method="GET",route="/readyz",status="503"}`]: rising(500),
+	[`ringback_http_request_duration_seconds_bucket{${TARGET},method="POST",route="/v1/conversions",le="1"}`]:
+		rising(1_000),
+	[`ringback_http_request_duration_seconds_bucket{${TARGET},method="POST",route="/v1/conversions",le="5"}`]:
+		rising(1_000),
+	[`ringback_http_request_duration_seconds_bucket{${TARGET},method="POST",route="/v1/conversions",le="+Inf"}`]:
+		rising(1_000),
+	[`ringback_database_waiting{${TARGET}}`]: steady(1),
+	[`ringback_database_connections_limit{${TARGET}}`]: steady(10),
+	[`ringback_disk_free_bytes{${TARGET}}`]: steady(40),
+	[`ringback_disk_size_bytes{${TARGET}}`]: steady(100),
+	[`ringback_event_loop_lag_seconds_count{${TARGET}}`]: rising(600),
+	[`ringback_event_loop_lag_seconds_bucket{${TARGET},le="0.5"}`]: rising(600),
+	[`ringback_clock_offset_seconds{${TARGET}}`]: steady(-0.2),
+	[`process_start_time_seconds{${TARGET}}`]: steady(1_000_000),
+	[`ringback_build_info{${TARGET},version="1.0.0"}`]: steady(1),
+	[`ringback_log_lines_dropped_total{${TARGET}}`]: steady(0),
+};
+
+const name = (metric: string, labels = ""): string =>
+	`${metric}{${TARGET}${labels === "" ? "" : `,${labels}`}}`;
+
+/** What is different from a healthy service when each fires; null for a series that is gone. */
+const TROUBLES: Readonly<Record<string, Readonly<Record<string, string | null>>>> = {
+	RingbackDown: { [name("up")]: steady(0) },
+	RingbackNoWorker: { [name("ringback_oldest_due_age_seconds")]: null },
+	RingbackCallbacksOverdue: { [name("ringback_oldest_due_age_seconds")]: steady(301) },
+	RingbackCallbacksSlow: {
+		[name("ringback_attempt_send_delay_seconds_bucket", 'le="0.5"')]: rising(500),
+		[name("ringback_attempt_send_delay_seconds_bucket", 'le="10"')]: rising(560),
+	},
+	RingbackMostAttemptsFail: { [name("ringback_attempts_total", 'verdict="retry"')]: rising(700) },
+	RingbackManyShopsFailing: { [name("ringback_failing_programmes")]: steady(11) },
+	RingbackAttemptsLostToLateness: { [name("ringback_attempts_lost_to_lateness_total")]: rising(1) },
+	RingbackTakenOver: { [name("ringback_engines_taken_over_total")]: rising(1) },
+	RingbackMissedCallbacks: { [name("ringback_missed_lanes_total")]: rising(1) },
+	RingbackChoreLate: { [name("ringback_chore_late", 'chore="approvals"')]: steady(1) },
+	RingbackChoreBacklog: { [name("ringback_chore_backlog_seconds", 'chore="approvals"')]: steady(901) },
+	RingbackMailStuck: { [name("ringback_unmailed_notices")]: steady(1) },
+	RingbackErrors: {
+		[name("ringback_http_requests_total", 'method="POST",route="/v1/conversions",status="503"')]: rising(30),
+	},
+	RingbackIntakeSlow: {
+		[name("ringback_http_request_duration_seconds_bucket", 'method="POST",route="/v1/conversions",le="1"')]:
+			rising(900),
+	},
+	RingbackDatabaseBusy: { [name("ringback_database_waiting")]: steady(6) },
+	RingbackDiskFilling: { [name("ringback_disk_free_bytes")]: steady(9) },
+	RingbackLoopLate: { [name("ringback_event_loop_lag_seconds_bucket", 'le="0.5"')]: rising(590) },
+	RingbackClockOff: { [name("ringback_clock_offset_seconds")]: steady(-2.1) },
+	RingbackRestarting: { [name("process_start_time_seconds")]: rising(60) },
+	RingbackMixedVersions: {
+		'ringback_build_info{job="ringback",instance="b:9464",version="1.1.0"}': steady(1),
+	},
+	RingbackLogDropped: { [name("ringback_log_lines_dropped_total")]: rising(3) },
+};
+
+function firingTest(series: Readonly<Record<string, string | null>>, firing: readonly string[]): object {
+	return {
+		interval: "1m",
+		input_series: Object.entries(series).flatMap(([one, values]) =>
+			values === null ? [] : [{ series: one, values }],
+		),
+		promql_expr_test: [
+			{
+				expr: 'count by (alertname) (ALERTS{alertstate="firing"})',
+				eval_time: `${MINUTES - 5}m`,
+				exp_samples: firing.map((alertname) => ({ labels: `{alertname="${alertname}"}`, value: 1 })),
+			},
+		],
+	};
+}
+
+test("every alert has a case here, and its own part of the operations guide", () => {
+	deepEqual(Object.keys(TROUBLES).toSorted(), ALERTS.toSorted());
+	for (const alert of ALERTS) {
+		match(RULES, new RegExp(`runbook_url: operations\\.md#${alert.toLowerCase()}\n`));
+		match(OPERATIONS, new RegExp(`^#### ${alert}$`, "m"));
+	}
+	const parts = [...OPERATIONS.matchAll(/^#### (Ringback\w+)$/gm)].map(([, part = ""]) => part);
+	deepEqual(parts.toSorted(), ALERTS.toSorted());
+});
+
+test("the rules and the sample settings are what Prometheus takes", {
+	skip: !IS_HERE && reportNotRun(PROMETHEUS_MISSING),
+}, async () => {
+	const rules = await runPromtool(["check", "rules", RULES_FILE]);
+	match(rules.output, new RegExp(`SUCCESS: ${ALERTS.length} rules found`));
+	equal(rules.exitCode, 0);
+	equal((await runPromtool(["check", "config", CONFIG_FILE])).exitCode, 0);
+});
+
+test("each alert fires on its trouble, and on nothing else; a healthy service fires none", {
+	skip: !IS_HERE && reportNotRun(PROMETHEUS_MISSING),
+}, async (t) => {
+	const folder = mkdtempSync(join(tmpdir(), "ringback-rules-"));
+	t.after(() => rmSync(folder, { recursive: true }));
+	const tests = [
+		firingTest(HEALTHY, []),
+		...Object.entries(TROUBLES).map(([alert, change]) => firingTest({ ...HEALTHY, ...change }, [alert])),
+	];
+	const file = join(folder, "tests.yml");
+	// JSON is YAML.
+	writeFileSync(file, JSON.stringify({ rule_files: [RULES_FILE], evaluation_interval: "1m", tests }));
+	const { output, exitCode } = await runPromtool(["test", "rules", file]);
+	equal(exitCode, 0, output);
+	// A tool that looks at nothing is content, too.
+	writeFileSync(
+		file,
+		JSON.stringify({
+			rule_files: [RULES_FILE],
+			evaluation_interval: "1m",
+			tests: [firingTest(HEALTHY, ["RingbackDown"])],
+		}),
+	);
+	const wrong = await runPromtool(["test", "rules", file]);
+	ok(wrong.exitCode !== 0 && wrong.output.includes("FAILED"), wrong.output);
+});
