@@ -111,7 +111,7 @@ export const ATTEMPT_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a private address dialled after rebinding",
-		seenWith: 6,
+		seenWith: 2,
 		edits: [
 			{
 				file: "outside/https-target.ts",
@@ -135,7 +135,7 @@ export const ATTEMPT_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "an interrupted attempt that is counted",
-		seenWith: 5,
+		seenWith: 35,
 		edits: [
 			{
 				file: "store/sqlite-lanes.ts",

@@ -108,7 +108,7 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "lanes leased by a pass of which no word came, and nobody looks",
-		seenWith: 9,
+		seenWith: 11,
 		edits: [
 			{
 				file: "callbacks/planner.ts",
@@ -256,7 +256,7 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "sending now what was tried since",
-		seenWith: 6,
+		seenWith: 14,
 		edits: [
 			{
 				file: "store/bring-forward.ts",
