@@ -6,9 +6,11 @@ import { PATIENCE_MS } from "./patience.ts";
 
 export type Condition = () => boolean | Promise<boolean>;
 
-/** Short at first; whoever waits for a five-second deadline need not ask a thousand times a second. */
+/** Each is a twentieth of the wait so far: whoever waits for a deadline of seconds need not ask a hundred times in each. */
 const FIRST_PAUSE_MS = 1;
-const LAST_PAUSE_MS = 10;
+const LAST_PAUSE_MS = 50;
+/** In which a clock moves along: what is on its way in real time must not be left behind. */
+const LAST_STEP_MS = 10;
 
 /** In real time. It asks again and again: what is waited for has no way to call us. */
 export async function until(
@@ -40,8 +42,9 @@ export function untilOnClock(
 		condition,
 		() => `in vain until ${what}`,
 		async (pauseMs) => {
-			await clock.moveBy(tickMs * Math.floor(pauseMs));
-			await wait(pauseMs);
+			const stepMs = Math.min(LAST_STEP_MS, pauseMs);
+			await clock.moveBy(tickMs * Math.floor(stepMs));
+			await wait(stepMs);
 		},
 	);
 }
