@@ -16,6 +16,7 @@ import { programmeCreateCommand } from "./cli/programme.ts";
 import { serveCommand } from "./cli/serve.ts";
 import { SHOP_COMMANDS } from "./cli/shop-commands.ts";
 import { userCreateCommand, userLinkCommand } from "./cli/user.ts";
+import type { Environment } from "./config-values.ts";
 
 const COMMANDS: readonly (Command | DelegatedCommand)[] = [
 	serveCommand,
@@ -28,20 +29,12 @@ const COMMANDS: readonly (Command | DelegatedCommand)[] = [
 	...SHOP_COMMANDS,
 ];
 
-const screen: Screen = {
-	out: (line) => process.stdout.write(`${line}\n`),
-	error: (line) => process.stderr.write(`${line}\n`),
-};
-
-// `ringback doctor | head -3`: whoever reads has read enough.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-	if (error.code !== "EPIPE") throw error;
-	process.exit(EXIT.ok);
-});
-
-process.exitCode = await main(process.argv.slice(2));
-
-async function main(args: readonly string[]): Promise<number> {
+/** Resolves to the exit code. On the terminal and with the settings of the process, unless others are given. */
+export async function main(
+	args: readonly string[],
+	screen: Screen = openTerminal(),
+	environment?: Environment,
+): Promise<number> {
 	if (args.length === 0 || asksForHelp(args[0]) || args[0] === "help") {
 		screen.out(describeCommands(COMMANDS));
 		return EXIT.ok;
@@ -65,14 +58,21 @@ async function main(args: readonly string[]): Promise<number> {
 	}
 	const rest = args.slice(command.name.split(" ").length);
 	try {
-		return await ("delegate" in command ? command.delegate(rest, screen) : runOwn(command, rest));
+		return await ("delegate" in command
+			? command.delegate(rest, screen)
+			: runOwn(command, rest, screen, environment));
 	} catch (error) {
 		screen.error(describeFailure(error));
 		return EXIT.failed;
 	}
 }
 
-async function runOwn(command: Command, args: readonly string[]): Promise<number> {
+async function runOwn(
+	command: Command,
+	args: readonly string[],
+	screen: Screen,
+	environment: Environment | undefined,
+): Promise<number> {
 	const parsed = parseOptions(command, args);
 	if (!parsed.ok) {
 		screen.error(`${parsed.problem}\n\n${describeCommand(command)}`);
@@ -82,7 +82,19 @@ async function runOwn(command: Command, args: readonly string[]): Promise<number
 		screen.out(describeCommand(command));
 		return EXIT.ok;
 	}
-	return command.run(parsed.options, screen);
+	return command.run(parsed.options, screen, environment);
+}
+
+function openTerminal(): Screen {
+	// `ringback doctor | head -3`: whoever reads has read enough.
+	process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+		if (error.code !== "EPIPE") throw error;
+		process.exit(EXIT.ok);
+	});
+	return {
+		out: (line) => process.stdout.write(`${line}\n`),
+		error: (line) => process.stderr.write(`${line}\n`),
+	};
 }
 
 function asksForHelp(arg: string | undefined): boolean {

@@ -10,4 +10,5 @@ import "./needs-node.js";
 // stripping, which costs seconds and 25 MB that stay. Where that folder cannot be written, every start strips again.
 nodeModule.enableCompileCache(join(import.meta.dirname, "../node_modules/.cache/ringback"));
 
-await import("./main.ts");
+const { main } = await import("./main.ts");
+process.exitCode = await main(process.argv.slice(2));

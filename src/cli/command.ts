@@ -3,13 +3,15 @@
 // with the usage behind it.
 
 import { describeUsage, type OptionSpec, parseArguments } from "@ringback/receiver/command";
+import type { Environment } from "../config-values.ts";
 
 export interface Command {
 	/** As typed: "programme create". */
 	name: string;
 	summary: string;
 	options: Readonly<Record<string, OptionSpec>>;
-	run(options: Options, screen: Screen): Promise<number>;
+	/** With the settings of the process, unless others are given. */
+	run(options: Options, screen: Screen, environment?: Environment): Promise<number>;
 }
 
 /** Reads its arguments itself: the shop's commands are those of the package that a shop installs. */

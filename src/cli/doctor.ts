@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { readConfig, warningSettings } from "../config.ts";
+import type { Environment } from "../config-values.ts";
 import { findClockWarnings, findSettingWarnings, judgeClockOffset } from "../domain/warning.ts";
 import type { Workplace } from "../service/workplace.ts";
 import { MIGRATIONS } from "../store/migrations.ts";
@@ -24,16 +25,16 @@ export const doctorCommand: Command = {
 	summary:
 		"Checks settings, database, schema, the network's name and brand, chores, clock, DNS, mail and the archive's folder. Exits 1 when something would not work.",
 	options: { json: JSON_OPTION },
-	async run(options, screen) {
-		const findings = await examine();
+	async run(options, screen, environment) {
+		const findings = await examine(environment);
 		for (const finding of findings) sayFinding(screen, finding, options.flag("json"));
 		return findings.some((finding) => finding.state === "problem") ? EXIT.failed : EXIT.ok;
 	},
 };
 
-async function examine(): Promise<Finding[]> {
+async function examine(environment?: Environment): Promise<Finding[]> {
 	const { openWorkplace, StartError } = await import("../service/workplace.ts");
-	const read = readConfig();
+	const read = readConfig(environment);
 	if (!read.ok) return read.problems.map((detail) => problem("settings", detail));
 	const settings = ok("settings", "all settings can be read");
 	const { database } = read.config;

@@ -18,8 +18,8 @@ export const migrateCommand: Command = {
 		},
 		json: JSON_OPTION,
 	},
-	async run(options, screen) {
-		const read = readConfig();
+	async run(options, screen, environment) {
+		const read = readConfig(environment);
 		if (!read.ok) return sayProblems(screen, read.problems);
 		const isCheck = options.flag("check");
 		const logLevel = read.config.logLevel === "info" ? "warn" : read.config.logLevel;

@@ -14,8 +14,8 @@ export const serveCommand: Command = {
 	summary:
 		"Starts the service: migrates the database (unless RINGBACK_MIGRATE is check), answers requests, delivers callbacks. Stops on SIGTERM or Ctrl-C.",
 	options: { json: JSON_OPTION },
-	async run(options, screen) {
-		const read = readConfig();
+	async run(options, screen, environment) {
+		const read = readConfig(environment);
 		if (!read.ok) return sayProblems(screen, read.problems);
 		// Listened for from now on: whoever reads "listens" may ask it to stop at once.
 		const stopping = stopSignal(screen);

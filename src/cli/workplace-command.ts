@@ -20,8 +20,8 @@ export function workplaceCommand({ work, ...command }: WorkplaceCommand): Comman
 	return {
 		...command,
 		options: { ...command.options, json: JSON_OPTION },
-		async run(options, screen) {
-			const read = readConfig();
+		async run(options, screen, environment) {
+			const read = readConfig(environment);
 			if (!read.ok) return sayProblems(screen, read.problems);
 			// A command speaks for itself; the log stays for what goes wrong.
 			const logLevel = read.config.logLevel === "info" ? "warn" : read.config.logLevel;

@@ -20,7 +20,7 @@ describe("doctor on PostgreSQL", { concurrency: 2 }, () => {
 			DATABASE_URL: database.location,
 			RINGBACK_SECRET_KEY: KEY,
 		};
-		await home.run(["migrate"], settings);
+		await home.runHere(["migrate"], settings);
 		const good = await examine(home, settings);
 		for (const check of ["listen", "timeouts", "connections", "transactions", "vacuum", "partitions"]) {
 			match(good.of(check), /^ok /, check);
@@ -41,7 +41,7 @@ describe("doctor on PostgreSQL", { concurrency: 2 }, () => {
 			.insertInto("inbound_calls")
 			.values({ ...call, at_ms: START_MS })
 			.execute();
-		await home.run(["migrate"], settings);
+		await home.runHere(["migrate"], settings);
 		match(
 			(await examine(home, settings)).of("partitions"),
 			/^warning there are rows in inbound_calls_other,/,
@@ -59,7 +59,7 @@ describe("doctor on PostgreSQL", { concurrency: 2 }, () => {
 		for (const [shiftMs, said, code] of cases) {
 			const program = `const now = Date.now; Date.now = () => now() + ${shiftMs};`;
 			const shifted = `--import=data:text/javascript,${encodeURIComponent(program)}`;
-			const findings = await examine(home, { ...settings, NODE_OPTIONS: shifted });
+			const findings = await examine(home, { ...settings, NODE_OPTIONS: shifted }, home.run);
 			match(findings.of("clock"), said);
 			equal(findings.code, code);
 		}
@@ -84,7 +84,7 @@ describe("doctor on PostgreSQL", { concurrency: 2 }, () => {
 		equal(code, 1);
 		match(of("settings"), cause);
 		for (const args of [["migrate", "--check"], ["migrate"], ["serve"]]) {
-			const ended = await home.run(args, settings);
+			const ended = await (args[0] === "serve" ? home.run : home.runHere)(args, settings);
 			equal(hasStack(ended), false, ended.stderr);
 			equal(ended.code, 1, args.join(" "));
 			match(ended.stderr, cause);

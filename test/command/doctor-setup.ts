@@ -18,8 +18,12 @@ interface Findings {
 	of(check: string): string;
 }
 
-export async function examine(home: Home, settings: Settings): Promise<Findings> {
-	const ended = await home.run(["doctor", "--json"], settings);
+export async function examine(
+	home: Home,
+	settings: Settings,
+	run: Home["run"] = home.runHere,
+): Promise<Findings> {
+	const ended = await run(["doctor", "--json"], settings);
 	checkForbidden(ended);
 	const lines = ended.stdout.trimEnd().split("\n");
 	const all = lines.map((line) => JSON.parse(line) as Findings["all"][number]);

@@ -53,7 +53,7 @@ describe("doctor", { concurrency: 2 }, () => {
 				DATABASE_URL: kind === "SQLite" ? `sqlite:${database.location}` : database.location,
 				RINGBACK_SECRET_KEY: KEY,
 			};
-			await home.run(["migrate"], settings);
+			await home.runHere(["migrate"], settings);
 			match((await examine(home, settings)).of("chores"), /^ok none has begun yet$/);
 			const record = { sinceMs: START_MS, workingAtMs: null, lastSuccessMs: START_MS };
 			await saveChoreRecords(database.open().db, [
@@ -116,7 +116,7 @@ describe("doctor", { concurrency: 2 }, () => {
 	test("says what the network has not chosen yet, and when RINGBACK_BRAND is not what its shops know", async (t) => {
 		const settings = await withNames(t, "example.com");
 		const fresh = openHome(t);
-		await fresh.run(["migrate"], settings);
+		await fresh.runHere(["migrate"], settings);
 		const brand = { ...settings, RINGBACK_BRAND: "Acme" };
 		match(
 			(await examine(fresh, settings)).of("network"),

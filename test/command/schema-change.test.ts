@@ -92,8 +92,8 @@ describe("a schema that changes", { concurrency: 2 }, () => {
 			const { home, database, settings } = await openDatabaseHome(t, kind);
 			const checking = { ...settings, PORT: "0", RINGBACK_MIGRATE: "check" };
 			if (kind === "SQLite") writeFileSync(database.location, "");
-			for (const command of [["serve"], ["user", "create", "--email", "a@b.example", "--kind", "shop"]]) {
-				const refused = await home.run(command, checking);
+			const create = ["user", "create", "--email", "a@b.example", "--kind", "shop"];
+			for (const refused of [await home.run(["serve"], checking), await home.runHere(create, checking)]) {
 				equal(refused.code, 1, refused.stdout);
 				match(
 					refused.stderr,
@@ -101,17 +101,17 @@ describe("a schema that changes", { concurrency: 2 }, () => {
 				);
 				equal(hasStack(refused), false);
 			}
-			const planned = await home.run(["migrate", "--check"], checking);
+			const planned = await home.runHere(["migrate", "--check"], checking);
 			equal(planned.code, 1);
 			match(planned.stdout, /^The schema has version 0; .*To do:\n {2}first schema: \d+ statements in one/);
 			const tables = await database.open().db.introspection.getTables();
 			deepEqual(tables, [], "nothing was made");
 
-			const migrated = await home.run(["migrate"], checking);
+			const migrated = await home.runHere(["migrate"], checking);
 			equal(migrated.code, 0, migrated.stderr);
 			match(migrated.stdout, /^Applied first schema\. The schema is now at version \d+\.$/m);
 			match(migrated.stderr, /^first schema: done; the schema is at version \d+$/m);
-			const current = await home.run(["migrate", "--check", "--json"], checking);
+			const current = await home.runHere(["migrate", "--check", "--json"], checking);
 			equal(current.code, 0);
 			deepEqual(JSON.parse(current.stdout), { version: MIGRATIONS.length, applied: [], pending: [] });
 			const running = home.start(["serve"], checking);
@@ -127,8 +127,12 @@ describe("a schema that changes", { concurrency: 2 }, () => {
 			DATABASE_URL: `sqlite:${join(home.folder, "data", "ringback.db")}`,
 			RINGBACK_MIGRATE: "check",
 		};
-		for (const command of [["migrate", "--check"], ["migrate", "--check", "--json"], ["serve"]]) {
-			const refused = await home.run(command, settings);
+		const refusals = [
+			await home.runHere(["migrate", "--check"], settings),
+			await home.run(["migrate", "--check", "--json"], settings),
+			await home.run(["serve"], settings),
+		];
+		for (const refused of refusals) {
 			equal(refused.code, 1, refused.stdout);
 			match(
 				refused.stderr,

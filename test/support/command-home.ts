@@ -19,6 +19,11 @@ export interface Home {
 	databasePath: string;
 	/** `node src/ringback.js …` until it ends. */
 	run(args: readonly string[], settings?: Settings): Promise<Ended>;
+	/**
+	 * The same in this process, for all that is not about a process: starting one takes most of a second of a
+	 * processor. What it logs is not among what it says.
+	 */
+	runHere(args: readonly string[], settings?: Settings): Promise<Ended>;
 	start(args: readonly string[], settings?: Settings): Running;
 	/** Any other program of the repository's Node: `demo/main.ts`. */
 	startScript(script: string, args: readonly string[], settings?: Settings): Running;
@@ -46,14 +51,17 @@ export function openHome(t: Cleaning): Home {
 		rmSync(folder, { recursive: true, force: true });
 		process.off("exit", endWithUs);
 	});
+	const own = {
+		DATABASE_URL: `sqlite:${databasePath}`,
+		// The usual address is the machine's: two tests at once would have to share it.
+		RINGBACK_METRICS_ADDRESS: "off",
+	};
 	const startScript: Home["startScript"] = (script, args, settings = {}) => {
 		const env = {
 			PATH: process.env["PATH"] ?? "",
 			TMPDIR: folder,
 			NODE_COMPILE_CACHE: COMPILE_CACHE,
-			DATABASE_URL: `sqlite:${databasePath}`,
-			// The usual address is the machine's: two tests at once would have to share it.
-			RINGBACK_METRICS_ADDRESS: "off",
+			...own,
 			...settings,
 		};
 		const child = spawn(process.execPath, [join(ROOT, script), ...args], { cwd: folder, env });
@@ -61,7 +69,25 @@ export function openHome(t: Cleaning): Home {
 		return watchProcess(child);
 	};
 	const start: Home["start"] = (args, settings) => startScript("src/ringback.js", args, settings);
-	return { folder, databasePath, start, startScript, run: (args, settings) => start(args, settings).ended() };
+	return {
+		folder,
+		databasePath,
+		start,
+		startScript,
+		run: (args, settings) => start(args, settings).ended(),
+		runHere: (args, settings) => runHere(args, { ...own, ...settings }),
+	};
+}
+
+async function runHere(args: readonly string[], settings: Settings): Promise<Ended> {
+	// Loaded by those alone who use it.
+	const { main } = await import("../../src/main.ts");
+	const stdout: string[] = [];
+	const stderr: string[] = [];
+	const screen = { out: (line: string) => stdout.push(line), error: (line: string) => stderr.push(line) };
+	const code = await main(args, screen, settings);
+	const text = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join("");
+	return { code, signal: null, stdout: text(stdout), stderr: text(stderr) };
 }
 
 /** The forbidden side of every command: people get a sentence, never a stack. */
