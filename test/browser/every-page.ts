@@ -10,7 +10,7 @@ import { becomeFirstStaff, createProgramme } from "./first-steps.ts";
 import { LONG_ORDER, MARKUP_ORDER, NAME } from "./hard-names.ts";
 import { NETWORK_PAGES } from "./network-cases.ts";
 import { type Case, NOBODYS, ownersPages, staffPages, viewersPages } from "./page-cases.ts";
-import { findExcess, findFlaws, findInline } from "./page-checks.ts";
+import { findExcess, findFlaws, findInline, type MeasuredLooks } from "./page-checks.ts";
 import { fillSampleNetwork, type SampleNetwork } from "./sample-network.ts";
 import { openSetup, type Setup } from "./setup.ts";
 import { openVisitor, type Visitor } from "./visitor.ts";
@@ -18,6 +18,7 @@ import { openVisitor, type Visitor } from "./visitor.ts";
 export function testEveryPage(browser: () => Browser): void {
 	let setup: Setup;
 	let site: SampleNetwork;
+	const measured: MeasuredLooks = new Map();
 	before(async () => {
 		// No engine: what waits for its next attempt goes on waiting.
 		setup = await openSetup({ settings: { RINGBACK_ROLE: "web" } });
@@ -35,17 +36,17 @@ export function testEveryPage(browser: () => Browser): void {
 		const visitor = await openVisitor(browser(), first.service.url);
 		const { page } = visitor;
 		await page.goto(first.service.welcomeLink ?? "");
-		deepEqual(await findFlaws(page), []);
+		deepEqual(await findFlaws(page, measured), []);
 		await becomeFirstStaff(page, first.service.welcomeLink);
-		deepEqual(await findFlaws(page), []);
+		deepEqual(await findFlaws(page, measured), []);
 		await page.goto("/programmes");
-		deepEqual(await findFlaws(page), []);
+		deepEqual(await findFlaws(page, measured), []);
 		await page.goto("/review");
-		deepEqual(await findFlaws(page), []);
+		deepEqual(await findFlaws(page, measured), []);
 		const link = await createProgramme(page, { name: NAME, ownerEmail: "jonas@nordlicht.example" });
-		deepEqual(await findFlaws(page), []);
+		deepEqual(await findFlaws(page, measured), []);
 		await page.goto(link);
-		deepEqual(await findFlaws(page), []);
+		deepEqual(await findFlaws(page, measured), []);
 		await visitor.leave();
 	});
 
@@ -61,7 +62,7 @@ export function testEveryPage(browser: () => Browser): void {
 			const visitor = await openVisitor(browser(), setup.service.url, storageState && { storageState });
 			const fragments = new Set<string>();
 			for (const page of readers[reader]()) {
-				await t.test(page.what, () => lookAt(visitor, page, fragments));
+				await t.test(page.what, () => lookAt(visitor, page, measured, fragments));
 			}
 			await t.test("links to a part of a page lead to one that is there", () =>
 				checkFragments(visitor, fragments),
@@ -74,6 +75,7 @@ export function testEveryPage(browser: () => Browser): void {
 async function lookAt(
 	visitor: Visitor,
 	{ path, status = 200, isBounded, act }: Case,
+	measured: MeasuredLooks,
 	fragments: Set<string>,
 ): Promise<void> {
 	const { page } = visitor;
@@ -88,7 +90,7 @@ async function lookAt(
 	}
 	equal(answer?.status(), status);
 	deepEqual(findInline((await answer?.text()) ?? ""), []);
-	deepEqual(await findFlaws(page), []);
+	deepEqual(await findFlaws(page, measured), []);
 	if (isBounded === true) deepEqual(await findExcess(page), []);
 	deepEqual(visitor.takeComplaints(), []);
 	for (const href of await page.evaluate<string[]>(LINKS_TO_PARTS)) fragments.add(href);

@@ -3,7 +3,7 @@
 import { deepEqual, match } from "node:assert/strict";
 import { test } from "node:test";
 import type { Browser } from "playwright-core";
-import { findFlaws } from "./page-checks.ts";
+import { findFlaws, type MeasuredLooks } from "./page-checks.ts";
 
 const LINES = "<p>Many lines of the same kind.</p>".repeat(40);
 
@@ -57,15 +57,32 @@ export function testFlaws(browser: () => Browser): void {
 			match((await flawsOf(browser(), style, body))[0] ?? "nothing", flaw);
 		});
 	}
+
+	test("what was measured on another page hides nothing: not what is new here, not what could not be told there", async () => {
+		const measured: MeasuredLooks = new Map();
+		const style = ".cover { position: absolute; inset: 0; background: #fff } .late { color: #ddd }";
+		const late = '<p class="late">Hardly to be read.</p>';
+		deepEqual(await flawsOf(browser(), style, LINES, measured), []);
+		deepEqual(await flawsOf(browser(), style, `${late}<div class="cover"></div>`, measured), []);
+		for (const page of ["the next", "the one after it"]) {
+			const [flaw = "nothing"] = await flawsOf(browser(), style, LINES + late, measured);
+			match(flaw, /^1440 px, light: color-contrast: <p class="late"/, page);
+		}
+	});
 }
 
-async function flawsOf(browser: Browser, style: string, body: string): Promise<string[]> {
+async function flawsOf(
+	browser: Browser,
+	style: string,
+	body: string,
+	measured?: MeasuredLooks,
+): Promise<string[]> {
 	const page = await browser.newPage();
 	await page.setContent(
 		`<!doctype html><html lang="en"><head><title>Flaws · Ringback</title><meta name="viewport" content="width=device-width">` +
 			`<style>body { background: #fff; color: #111 } ${style}</style></head><body><main><h1>Flaws</h1>${body}</main></body></html>`,
 	);
-	const flaws = await findFlaws(page);
+	const flaws = await findFlaws(page, measured);
 	await page.close();
 	return flaws;
 }

@@ -24,8 +24,14 @@ export async function findExcess(page: Page): Promise<string[]> {
 	return excess;
 }
 
-/** Everything that is wrong with the page that is open. */
-export async function findFlaws(page: Page): Promise<string[]> {
+/** Looks of texts and links that were measured, by width and theme. */
+export type MeasuredLooks = Map<string, Set<string>>;
+
+/**
+ * Everything that is wrong with the page that is open. Looks that were measured on another page are not measured
+ * again: whoever looks at many pages hands on what they know.
+ */
+export async function findFlaws(page: Page, measured: MeasuredLooks = new Map()): Promise<string[]> {
 	const flaws = [...(await page.evaluate<string[]>(STRUCTURE))];
 	await page.evaluate(AXE);
 	await page.evaluate(SAMPLE_LOOKS);
@@ -33,11 +39,23 @@ export async function findFlaws(page: Page): Promise<string[]> {
 		await page.setViewportSize({ width, height: HEIGHT });
 		for (const colorScheme of THEMES) {
 			await page.emulateMedia({ colorScheme });
-			const found = await page.evaluate<string[]>(colorScheme === "light" ? AT_THIS_WIDTH : IN_THIS_THEME);
-			flaws.push(...found.map((flaw) => `${width} px, ${colorScheme}: ${flaw}`));
+			const at = `${width} px, ${colorScheme}`;
+			const known = measured.get(at) ?? new Set();
+			measured.set(at, known);
+			const found = await page.evaluate<string[]>(FIND_OVERFLOW);
+			// The other theme has other colours; what it says and in what order is the same.
+			if (colorScheme === "light") found.push(...(await page.evaluate<string[]>(FIND_OTHERS)));
+			const looks = await page.evaluate<MeasuredPage>(`(${MEASURE_LOOKS})(${JSON.stringify([...known])})`);
+			for (const look of looks.measured) known.add(look);
+			flaws.push(...[...found, ...looks.flaws].map((flaw) => `${at}: ${flaw}`));
 		}
 	}
 	return flaws;
+}
+
+interface MeasuredPage {
+	flaws: readonly string[];
+	measured: readonly string[];
 }
 
 /** In what was sent: the charts' library sets styles later, by script, which the policy allows. */
@@ -106,43 +124,67 @@ const SAMPLE_LOOKS = `(() => {
 		let block = link.parentElement;
 		while (getComputedStyle(block).display.startsWith("inline")) block = block.parentElement;
 		// A line of its own is a text of its own there: each link counts.
-		if (block.querySelector("br") !== null) return String(links++);
+		if (block.querySelector("br") !== null) return null;
 		const own = [...block.querySelectorAll("a, button, summary")].reduce((sum, each) => sum + lengthOf(each), 0);
 		return [read(block, TEXT), read(block, LINK), lengthOf(block) - own > own].join();
 	};
-	let links = 0;
-	globalThis.sampleLooks = () => {
+	globalThis.sampleLooks = (known) => {
 		layers.clear();
-		const seen = new Set();
+		const seen = new Set(known);
+		/** With their element; null for one that is like no other. */
+		const samples = [];
+		const take = (element, mark, look) => {
+			if (!element.checkVisibility({ visibilityProperty: true }) || seen.has(look)) return;
+			if (look !== null) seen.add(look);
+			samples.push([element, look]);
+			element.setAttribute(mark, "");
+		};
 		for (const element of document.querySelectorAll("body, body *")) {
 			element.removeAttribute("data-contrast-sample");
-			if (!hasText(element) || !element.checkVisibility({ visibilityProperty: true })) continue;
+			element.removeAttribute("data-link-sample");
+			if (!hasText(element)) continue;
 			const look = [layersOf(element), read(element, TEXT), element.matches(":disabled, [aria-disabled=true] *")].join("|");
-			if (!seen.has(look)) element.setAttribute("data-contrast-sample", "");
-			seen.add(look);
+			take(element, "data-contrast-sample", look);
 		}
 		for (const link of document.querySelectorAll("a[href]")) {
-			link.removeAttribute("data-link-sample");
-			const look = ["link", layersOf(link), read(link, TEXT), read(link, LINK), textAround(link)].join("|");
-			if (!seen.has(look)) link.setAttribute("data-link-sample", "");
-			if (link.checkVisibility({ visibilityProperty: true })) seen.add(look);
+			const around = textAround(link);
+			const look = ["link", layersOf(link), read(link, TEXT), read(link, LINK), around].join("|");
+			take(link, "data-link-sample", around === null ? null : look);
 		}
+		return samples;
 	};
+	globalThis.describeFlaws = ({ violations }) => violations.map(({ id, nodes }) =>
+		id + ": " + nodes.slice(0, 3).map(({ html, failureSummary }) => html.slice(0, 160) + " " + failureSummary).join(" ; "));
 })()`;
 
-/** A function of the page: what is wrong, in words. */
-const RUN_AXE = `async (options) => (sampleLooks(), await axe.run(document, { resultTypes: ["violations"], ...options })).violations.map(
-	({ id, nodes }) => id + ": " + nodes.slice(0, 3).map(({ html, failureSummary }) => html.slice(0, 160) + " " + failureSummary).join(" ; "))`;
+const LOOKS = ["color-contrast", "link-in-text-block"] as const;
+const ALL_BUT_LOOKS = JSON.stringify({
+	resultTypes: ["violations"],
+	rules: Object.fromEntries(LOOKS.map((id) => [id, { enabled: false }])),
+});
+const ONLY_LOOKS = JSON.stringify({
+	resultTypes: ["violations", "incomplete"],
+	elementRef: true,
+	runOnly: { type: "rule", values: LOOKS },
+});
 
-const FIND_OVERFLOW = `() => {
+const FIND_OTHERS = `axe.run(document, ${ALL_BUT_LOOKS}).then(describeFlaws)`;
+
+/** A function of the page. What cannot be told here, because something lies over it, is measured where it can. */
+const MEASURE_LOOKS = `async (known) => {
+	const samples = sampleLooks(known);
+	if (samples.length === 0) return { flaws: [], measured: [] };
+	const result = await axe.run(document, ${ONLY_LOOKS});
+	const open = new Set([...result.violations, ...result.incomplete].flatMap(({ nodes }) => nodes.map(({ element }) => element)));
+	const measured = samples.flatMap(([element, look]) => (look === null || open.has(element) ? [] : [look]));
+	return { flaws: describeFlaws(result), measured };
+}`;
+
+const FIND_OVERFLOW = `(() => {
 	if (document.documentElement.scrollWidth <= innerWidth) return [];
 	const wide = [...document.querySelectorAll("main *, header *")].filter((element) => {
 		const { right, width } = element.getBoundingClientRect();
 		return width > 0 && right > innerWidth && element.closest(".table-scroll, pre, .sidebar, .tabs-list") === null;
 	});
 	return ["it is wider than the window because of " + wide.slice(0, 3).map((element) => element.outerHTML.slice(0, 120)).join(" ; ")];
-}`;
-
-const AT_THIS_WIDTH = `(async () => [...(${FIND_OVERFLOW})(), ...(await (${RUN_AXE})({}))])()`;
-/** The other theme has other colours; what it says and in what order is the same. */
-const IN_THIS_THEME = `(async () => [...(${FIND_OVERFLOW})(), ...(await (${RUN_AXE})({ runOnly: { type: "rule", values: ["color-contrast", "link-in-text-block"] } }))])()`;
+})()`;
