@@ -135,7 +135,7 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "a status change that forgets who may make it",
-		seenWith: 2,
+		seenWith: 3,
 		edits: [
 			{
 				file: "domain/conversion.ts",
