@@ -24,6 +24,8 @@ import { STAFF_AUTHENTICATOR, type StaffAuthenticator } from "./domain/authentic
 import type { WarningSettings } from "./domain/warning.ts";
 import type { DatabaseSetting } from "./store/open.ts";
 
+export type { Environment };
+
 export type RoleSetting = "all" | "web" | "worker";
 const ROLES: readonly RoleSetting[] = ["all", "web", "worker"];
 const MIGRATE = ["auto", "check"] as const;

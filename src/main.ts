@@ -16,7 +16,7 @@ import { programmeCreateCommand } from "./cli/programme.ts";
 import { serveCommand } from "./cli/serve.ts";
 import { SHOP_COMMANDS } from "./cli/shop-commands.ts";
 import { userCreateCommand, userLinkCommand } from "./cli/user.ts";
-import type { Environment } from "./config-values.ts";
+import type { Environment } from "./config.ts";
 
 const COMMANDS: readonly (Command | DelegatedCommand)[] = [
 	serveCommand,

@@ -3,7 +3,7 @@
 // with the usage behind it.
 
 import { describeUsage, type OptionSpec, parseArguments } from "@ringback/receiver/command";
-import type { Environment } from "../config-values.ts";
+import type { Environment } from "../config.ts";
 
 export interface Command {
 	/** As typed: "programme create". */

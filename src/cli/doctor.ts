@@ -2,8 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { readConfig, warningSettings } from "../config.ts";
-import type { Environment } from "../config-values.ts";
+import { type Environment, readConfig, warningSettings } from "../config.ts";
 import { findClockWarnings, findSettingWarnings, judgeClockOffset } from "../domain/warning.ts";
 import type { Workplace } from "../service/workplace.ts";
 import { MIGRATIONS } from "../store/migrations.ts";
