@@ -11,6 +11,7 @@ import {
 } from "./cli/command.ts";
 import { doctorCommand } from "./cli/doctor.ts";
 import { keyIssueCommand } from "./cli/key.ts";
+import { licencesCommand } from "./cli/licences.ts";
 import { migrateCommand } from "./cli/migrate.ts";
 import { programmeCreateCommand } from "./cli/programme.ts";
 import { serveCommand } from "./cli/serve.ts";
@@ -27,6 +28,7 @@ const COMMANDS: readonly (Command | DelegatedCommand)[] = [
 	keyIssueCommand,
 	doctorCommand,
 	...SHOP_COMMANDS,
+	licencesCommand,
 ];
 
 /** Resolves to the exit code. On the terminal and with the settings of the process, unless others are given. */

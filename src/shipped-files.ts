@@ -1,11 +1,15 @@
 // The files that come with the product (style and scripts, examples, the guide), by their path in the repository: read
-// from there when the sources run as they are, and from inside the executable where they were made into one.
+// from there when the sources run as they are, and from inside the executable that `npm run release` makes of them.
 
 import { readFileSync } from "node:fs";
 import { getAsset, isSea } from "node:sea";
 
+/** Everything in one file; nothing of the repository is beside it. */
+export const isExecutable = isSea();
+
 const ROOT = new URL("../", import.meta.url);
 
+/** What is asked for must be in the list of release/shipped-files.ts, or the executable does not have it. */
 export function readShippedFile(path: string): string {
-	return isSea() ? getAsset(path, "utf8") : readFileSync(new URL(path, ROOT), "utf8");
+	return isExecutable ? getAsset(path, "utf8") : readFileSync(new URL(path, ROOT), "utf8");
 }

@@ -9,7 +9,7 @@ import { findUntidy } from "./support/tidy.ts";
 const ROOT = new URL("../", import.meta.url);
 
 test("every source file keeps to the import law and the house rules", () => {
-	const paths = globSync("{src,receiver,demo,bench,test,examples}/**/*.ts", {
+	const paths = globSync("{src,receiver,demo,bench,test,examples,release}/**/*.ts", {
 		cwd: ROOT,
 		exclude: (path) => path.includes("node_modules") || path === "receiver/dist",
 	});

@@ -4,13 +4,15 @@ import { test } from "node:test";
 import { setImmediate as yieldLoop } from "node:timers/promises";
 import { getHeapSpaceStatistics } from "node:v8";
 import packageJson from "../../package.json" with { type: "json" };
+import { NODE_OPTIONS } from "../../release/executable.ts";
 import { boundHeap } from "./heap-bounds.ts";
 
-test("npm start and the command itself bound the space for new objects alike", () => {
+test("npm start, the command itself and the executable bound the space for new objects alike", () => {
 	const [firstLine = ""] = readFileSync(new URL("../ringback.js", import.meta.url), "utf8").split("\n");
 	const [bound] = /--max-semi-space-size=\d+/.exec(firstLine) ?? [];
 	assert.ok(bound !== undefined, firstLine);
 	assert.ok(packageJson.scripts.start.split(" ").includes(bound), packageJson.scripts.start);
+	assert.deepEqual(NODE_OPTIONS, [bound]);
 });
 
 test("what starting left behind goes back to the system, and garbage never outgrows what is in use", async () => {

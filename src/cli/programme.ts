@@ -2,6 +2,7 @@
 
 import { openProgramme } from "../accounts/open-programme.ts";
 import { succeed } from "../domain/fault.ts";
+import { isExecutable } from "../shipped-files.ts";
 import { workplaceCommand } from "./workplace-command.ts";
 
 export const programmeCreateCommand = workplaceCommand({
@@ -47,7 +48,8 @@ export const programmeCreateCommand = workplaceCommand({
 		});
 		if (!opened.ok) return opened;
 		const { public_id: id, name } = opened.value.programme;
-		const text = `Made programme ${name}: ${id}\nNext: npx ringback key issue --programme ${id}`;
+		const command = isExecutable ? "ringback" : "npx ringback";
+		const text = `Made programme ${name}: ${id}\nNext: ${command} key issue --programme ${id}`;
 		return succeed({ json: { id, name }, text });
 	},
 });

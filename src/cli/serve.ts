@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { readConfig, warningSettings } from "../config.ts";
 import { findSettingWarnings } from "../domain/warning.ts";
 import type { Service } from "../service.ts";
+import { isExecutable } from "../shipped-files.ts";
 import type { NetworkFace } from "../store/known-network.ts";
 import { type Command, EXIT, JSON_OPTION, type Screen } from "./command.ts";
 import { boundHeap } from "./heap-bounds.ts";
@@ -71,7 +72,7 @@ function sayStarted(service: Service, screen: Screen): void {
 			"Nobody can sign in yet. Open this link to make the first staff account and set up your network (once, within 24 hours):",
 		);
 		screen.out(welcomeLink);
-		screen.out("Or see it work first: npm run demo");
+		if (!isExecutable) screen.out("Or see it work first: npm run demo");
 	}
 }
 

@@ -14,6 +14,7 @@ describe("a Node that is too old", () => {
 		["npm start", wordsOf(packageJson.scripts.start)],
 		["npm test", wordsOf(packageJson.scripts.pretest)],
 		["npm run demo", wordsOf(packageJson.scripts.predemo)],
+		["npm run release", wordsOf(packageJson.scripts.prerelease)],
 	] as const) {
 		test(`ends "${command}" with what to do about it, and starts nothing`, () => {
 			const { status, stdout, stderr } = runOn("20.20.2", args);

@@ -54,11 +54,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	app: [...BELOW_THE_EDGE, "request-notes", "api", "web"],
 	service: [...BELOW_THE_EDGE, "app", "api", "config", "chores", "outside", "package.json"],
 	// The shop's commands are those of the package that a shop installs.
-	cli: [...ALL_BUT_OUTSIDE, "receiver"],
+	cli: [...ALL_BUT_OUTSIDE, "receiver", "shipped-files"],
 	main: [...ALL_BUT_OUTSIDE, "package.json"],
 	receiver: [],
 };
-const FREE_ROOMS = ["demo", "bench", "test", "examples"];
+const FREE_ROOMS = ["demo", "bench", "test", "examples", "release"];
 
 function checkImports(file: SourceFile): Finding[] {
 	const room = roomOf(file.path);

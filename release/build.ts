@@ -1,0 +1,123 @@
+// Everything of a release, from the sources to the files people download.
+
+import { createHash } from "node:crypto";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import packageJson from "../package.json" with { type: "json" };
+import { bundleProgram } from "./bundle.ts";
+import { makeExecutable } from "./executable.ts";
+import { writeLicences } from "./licences.ts";
+import { type LockFile, packagePathOf, readLockFile, resolveNeed } from "./lock-file.ts";
+import { type Architecture, type NodePackage, openNodePackage } from "./node-package.ts";
+import { describePackages, type ReleasedPackage } from "./released-packages.ts";
+import { writeSbom } from "./sbom.ts";
+import { listShippedFiles, readShippedFiles, type ShippedFile } from "./shipped-files.ts";
+
+export interface ReleaseOptions {
+	root: string;
+	/** Made if it is not there; files of the same names are replaced. */
+	folder: string;
+	architectures: readonly Architecture[];
+	/** Told of each step when it begins. */
+	progress: (step: string) => void;
+}
+
+export interface ReleaseFile {
+	name: string;
+	bytes: number;
+	sha256: string;
+}
+
+interface Prepared {
+	code: Uint8Array;
+	files: readonly ShippedFile[];
+	packages: readonly ReleasedPackage[];
+	resolve: (from: ReleasedPackage, name: string) => ReleasedPackage | undefined;
+	licences: string;
+}
+
+export function executableName(arch: Architecture): string {
+	return `ringback-${packageJson.version}-linux-${arch}`;
+}
+
+/** Resolves to what was written, SHA256SUMS last. */
+export async function buildRelease(options: ReleaseOptions): Promise<ReleaseFile[]> {
+	const { root, folder, architectures, progress } = options;
+	const workFolder = mkdtempSync(join(tmpdir(), "ringback-release-"));
+	try {
+		mkdirSync(folder, { recursive: true });
+		const lock = readLockFile(root);
+		const nodes: NodePackage[] = [];
+		for (const arch of architectures) {
+			progress(`Node for Linux on ${arch}`);
+			nodes.push(await openNodePackage({ root, lock, unpackFolder: workFolder }, arch));
+		}
+		progress("the sources as one file");
+		const prepared = await prepare(root, lock, nodes);
+		const written: ReleaseFile[] = [];
+		const write = (name: string, content: string): void => {
+			writeFileSync(join(folder, name), content);
+			written.push(describeFile(folder, name));
+		};
+		for (const node of nodes) {
+			const name = executableName(node.arch);
+			progress(name);
+			await makeExecutable({
+				node: node.binary,
+				code: prepared.code,
+				files: prepared.files,
+				output: join(folder, name),
+				workFolder: join(workFolder, node.arch),
+			});
+			const file = describeFile(folder, name);
+			written.push(file);
+			write(`${name}.cdx.json`, writeSbomFile(file, node, prepared));
+		}
+		write("LICENSES.txt", prepared.licences);
+		write("SHA256SUMS", written.map(({ name, sha256 }) => `${sha256}  ${name}\n`).join(""));
+		return written;
+	} finally {
+		rmSync(workFolder, { recursive: true, force: true });
+	}
+}
+
+async function prepare(root: string, lock: LockFile, [node]: readonly NodePackage[]): Promise<Prepared> {
+	// It makes the executable of the other, and its parts are those in the SBOM.
+	if (process.versions.node !== node?.version)
+		throw new Error(
+			`This is Node ${process.versions.node}, and package-lock.json has ${node?.version}: run it as "npm run release", after "npm ci".`,
+		);
+	const { code, packages: bundled } = await bundleProgram(root);
+	const shipped = listShippedFiles(root).flatMap((path) => packagePathOf(path) ?? []);
+	const packages = describePackages(root, lock, [...bundled, ...shipped]);
+	const byPath = new Map(packages.map((each) => [each.path, each]));
+	const licences = writeLicences(root, packages, {
+		title: `Node.js ${node.version} (MIT, and its parts under licences of their own)`,
+		text: node.licenceText,
+	});
+	return {
+		code,
+		packages,
+		licences,
+		files: readShippedFiles({ root, licences }),
+		resolve: (from, name) => byPath.get(resolveNeed(lock, from.path, name) ?? ""),
+	};
+}
+
+function writeSbomFile({ name, sha256 }: ReleaseFile, node: NodePackage, prepared: Prepared): string {
+	const sbom = writeSbom({
+		version: packageJson.version,
+		fileName: name,
+		sha256,
+		node,
+		nodeParts: process.versions,
+		...prepared,
+	});
+	return `${JSON.stringify(sbom, null, "\t")}\n`;
+}
+
+function describeFile(folder: string, name: string): ReleaseFile {
+	const content = readFileSync(join(folder, name));
+	return { name, bytes: content.length, sha256: createHash("sha256").update(content).digest("hex") };
+}

@@ -1,0 +1,112 @@
+// What must hold before a release is published, each as one line: what is so, or what to do about it.
+
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { buildRelease, executableName, type ReleaseFile } from "./build.ts";
+import { findSbomProblems } from "./sbom-problems.ts";
+import { tryExecutable } from "./try-executable.ts";
+import { findVersionProblems, readVersions } from "./versions.ts";
+
+export interface CheckOptions {
+	/** `npm test` has been run on just this. */
+	isTested: boolean;
+	say: (line: string) => void;
+}
+
+interface Check {
+	name: string;
+	/** Resolves to what is wrong and what to do; empty when nothing is. */
+	run(): Promise<readonly string[]>;
+}
+
+const run = promisify(execFile);
+const LONGEST_OUTPUT_BYTES = 64 * 1024 * 1024;
+
+/** Resolves to whether everything holds. All checks run: whoever mends one wants to know of the others. */
+export async function checkRelease(root: string, { isTested, say }: CheckOptions): Promise<boolean> {
+	const folder = mkdtempSync(join(tmpdir(), "ringback-check-"));
+	try {
+		let isReady = true;
+		for (const { name, run: check } of listChecks(root, folder, isTested)) {
+			say(`…       ${name}`);
+			const problems = await check().catch((error: unknown) => [
+				error instanceof Error ? error.message : String(error),
+			]);
+			if (problems.length > 0) isReady = false;
+			say(problems.length === 0 ? `ok      ${name}` : `TO DO   ${name}`);
+			for (const problem of problems) say(`        ${problem}`);
+		}
+		say(isReady ? "It can be published." : "It cannot be published yet.");
+		return isReady;
+	} finally {
+		rmSync(folder, { recursive: true, force: true });
+	}
+}
+
+function listChecks(root: string, folder: string, isTested: boolean): Check[] {
+	const built: ReleaseFile[] = [];
+	const build = (name: string) =>
+		buildRelease({
+			root,
+			folder: join(folder, name),
+			architectures: ["x64", "arm64"],
+			progress: () => undefined,
+		});
+	const npmRun = (script: string) => ({
+		name: `npm run ${script}`,
+		run: () => runNpm(root, script),
+	});
+	return [
+		{ name: "everything is committed", run: () => findUncommitted(root) },
+		{ name: "version and changelog agree", run: async () => findVersionProblems(readVersions(root)) },
+		npmRun("check"),
+		...(isTested ? [] : [npmRun("test")]),
+		{
+			name: "the build gives the same bytes twice",
+			run: async () => {
+				built.push(...(await build("first")));
+				const second = new Map((await build("second")).map(({ name, sha256 }) => [name, sha256]));
+				return built
+					.filter(({ name, sha256 }) => second.get(name) !== sha256)
+					.map(({ name }) => `${name} differs: find what in it depends on the time, the folder or chance.`);
+			},
+		},
+		{
+			name: "the lists of parts (SBOM) are sound",
+			run: async () =>
+				built
+					.filter(({ name }) => name.endsWith(".cdx.json"))
+					.flatMap(({ name }) =>
+						findSbomProblems(JSON.parse(readFileSync(join(folder, "first", name), "utf8"))).map(
+							(problem) => `${name}: ${problem}`,
+						),
+					),
+		},
+		{
+			name: "the executable of this machine's kind answers",
+			run: async () => {
+				const arch = process.arch === "x64" ? "x64" : "arm64";
+				if (process.platform !== "linux") return ["Run this on Linux: the executable is for it."];
+				return tryExecutable(join(folder, "first", executableName(arch)));
+			},
+		},
+	];
+}
+
+async function findUncommitted(root: string): Promise<string[]> {
+	const { stdout } = await run("git", ["status", "--porcelain"], { cwd: root });
+	const files = stdout.split("\n").filter((line) => line !== "");
+	return files.length === 0 ? [] : [`Commit or remove: ${files.map((line) => line.slice(3)).join(", ")}`];
+}
+
+async function runNpm(root: string, script: string): Promise<string[]> {
+	try {
+		await run("npm", ["run", "--silent", script], { cwd: root, maxBuffer: LONGEST_OUTPUT_BYTES });
+		return [];
+	} catch {
+		return [`It fails: run "npm run ${script}" and mend what it says.`];
+	}
+}

@@ -1,0 +1,46 @@
+// The files inside the executable, which src/shipped-files.ts reads by the same paths. One that is missing here is
+// missing there: the executable does not start, and its test fails.
+
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { EXAMPLE_LANGUAGES } from "../src/web/examples.ts";
+
+export interface ShippedFile {
+	path: string;
+	bytes: Uint8Array;
+}
+
+const OF_PACKAGES = [
+	"node_modules/htmx.org/dist/htmx.min.js",
+	"node_modules/htmx.org/dist/ext/hx-sse.min.js",
+	"node_modules/uplot/dist/uPlot.iife.min.js",
+	"node_modules/uplot/dist/uPlot.min.css",
+];
+
+export interface GeneratedFrom {
+	root: string;
+	/** What LICENSES.txt is to say. */
+	licences: string;
+}
+
+/** What the repository does not have; the same bytes every time. */
+const GENERATED: readonly { path: string; make(from: GeneratedFrom): Uint8Array }[] = [
+	{ path: "LICENSES.txt", make: ({ licences }) => Buffer.from(licences) },
+];
+
+/** Paths in the repository, sorted. */
+export function listShippedFiles(root: string): string[] {
+	const examples = EXAMPLE_LANGUAGES.flatMap(({ value, receiver, sender }) => [
+		`examples/${value}/${receiver}`,
+		`examples/${value}/${sender}`,
+	]);
+	const assets = globSync("src/web/assets/*.{css,js,svg}", { cwd: root });
+	return [...assets, ...examples, "docs/receiver-guide.md", ...OF_PACKAGES].sort();
+}
+
+export function readShippedFiles(from: GeneratedFrom): ShippedFile[] {
+	return [
+		...listShippedFiles(from.root).map((path) => ({ path, bytes: readFileSync(join(from.root, path)) })),
+		...GENERATED.map(({ path, make }) => ({ path, bytes: make(from) })),
+	];
+}

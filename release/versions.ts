@@ -1,0 +1,44 @@
+// One version, wherever it is written.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+
+export interface Versions {
+	/** By the file that says it. */
+	written: Readonly<Record<string, string>>;
+	changelog: string;
+}
+
+const described = z.object({ version: z.string() });
+const locked = z.object({ packages: z.object({ "": described, receiver: described }) });
+
+export function readVersions(root: string): Versions {
+	const read = (path: string): unknown => JSON.parse(readFileSync(join(root, path), "utf8"));
+	const { packages } = locked.parse(read("package-lock.json"));
+	return {
+		written: {
+			"package.json": described.parse(read("package.json")).version,
+			"receiver/package.json": described.parse(read("receiver/package.json")).version,
+			"package-lock.json": packages[""].version,
+			"package-lock.json (receiver)": packages.receiver.version,
+		},
+		changelog: readFileSync(join(root, "CHANGELOG.md"), "utf8"),
+	};
+}
+
+export function findVersionProblems({ written, changelog }: Versions): string[] {
+	const version = written["package.json"];
+	const others = Object.entries(written).filter(([, each]) => each !== version);
+	const sections = [...changelog.matchAll(/^## (.+)$/gm)].map(([, title = ""]) => title);
+	const unreleased = changelog.split(/^## /m).find((section) => section.startsWith("Unreleased"));
+	return [
+		...others.map(([file, other]) => `${file} says ${other}, package.json ${version}: make them the same.`),
+		...(sections.some((title) => title.split(/[\s,]/)[0] === version)
+			? []
+			: [`CHANGELOG.md has no section "## ${version}": write what changes for those who upgrade.`]),
+		...(unreleased !== undefined && /\S/.test(unreleased.replace("Unreleased", ""))
+			? [`CHANGELOG.md has changes under "Unreleased": move them below "## ${version}".`]
+			: []),
+	];
+}

@@ -1,0 +1,99 @@
+// Where a test runs the executable: an empty folder, or one that it takes for the whole machine and in which there is
+// nothing but the system's C library. Every process has ended before the folder goes.
+
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
+import { chmodSync, copyFileSync, linkSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { TestContext } from "node:test";
+import { type Ended, endProcess, type Running, watchProcess } from "../support/watched-process.ts";
+
+export type Settings = Readonly<Record<string, string>>;
+
+export interface ExecutableHome {
+	/** As the test sees it. */
+	folder: string;
+	start(args: readonly string[], settings?: Settings): Running;
+	run(args: readonly string[], settings?: Settings): Promise<Ended>;
+	/** Resolves to its path as the executable sees it. */
+	write(name: string, text: string): string;
+}
+
+export function openEmptyFolder(t: TestContext, executable: string): ExecutableHome {
+	const folder = mkdtempSync(join(tmpdir(), "ringback-empty-"));
+	return openHome(t, folder, { command: [executable], cwd: folder, pathOf: (name) => join(folder, name) });
+}
+
+/** How this machine can show a folder as if it were all there is; null where it cannot. */
+export function findWayToConfine(): readonly string[] | null {
+	if (process.getuid?.() === 0) return ["chroot"];
+	const asRoot = ["unshare", "--user", "--map-root-user"];
+	const [command = "", ...args] = asRoot;
+	return spawnSync(command, [...args, "chroot", "/", "true"]).status === 0 ? [...asRoot, "chroot"] : null;
+}
+
+export function openBareMachine(
+	t: TestContext,
+	executable: string,
+	confine: readonly string[],
+): ExecutableHome {
+	const folder = mkdtempSync(join(tmpdir(), "ringback-bare-"));
+	for (const file of listLibraries(executable)) {
+		mkdirSync(join(folder, dirname(file)), { recursive: true });
+		copyFileSync(file, join(folder, file));
+	}
+	putExecutable(executable, join(folder, "ringback"));
+	mkdirSync(join(folder, "tmp"));
+	return openHome(t, folder, {
+		command: [...confine, folder, "/ringback"],
+		cwd: "/",
+		pathOf: (name) => `/${name}`,
+	});
+}
+
+/** What the system's loader takes in for it: libraries, and the loader itself. */
+function listLibraries(executable: string): string[] {
+	const listed = execFileSync("ldd", [executable], { encoding: "utf8" });
+	return [...listed.matchAll(/(\/\S+) \(0x[0-9a-f]+\)$/gm)].map(([, path = ""]) => path);
+}
+
+/** 160 MB need not be copied where both are on one disk. */
+function putExecutable(from: string, to: string): void {
+	try {
+		linkSync(from, to);
+	} catch {
+		copyFileSync(from, to);
+		chmodSync(to, 0o755);
+	}
+}
+
+interface Way {
+	command: readonly string[];
+	cwd: string;
+	pathOf(name: string): string;
+}
+
+function openHome(t: TestContext, folder: string, { command, cwd, pathOf }: Way): ExecutableHome {
+	const children: ChildProcess[] = [];
+	t.after(async () => {
+		await Promise.all(children.map(endProcess));
+		rmSync(folder, { recursive: true, force: true });
+	});
+	const start: ExecutableHome["start"] = (args, settings = {}) => {
+		const [program = "", ...before] = command;
+		// Of the machine's environment only where programs are, for what confines it: Node and npm are found by nobody.
+		const env = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", RINGBACK_METRICS_ADDRESS: "off", ...settings };
+		const child = spawn(program, [...before, ...args], { cwd, env });
+		children.push(child);
+		return watchProcess(child);
+	};
+	return {
+		folder,
+		start,
+		run: (args, settings) => start(args, settings).ended(),
+		write(name, text) {
+			writeFileSync(join(folder, name), text);
+			return pathOf(name);
+		},
+	};
+}

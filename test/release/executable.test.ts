@@ -1,0 +1,157 @@
+// The executable of this machine's kind, built and run: in an empty folder, and where there is nothing but the system's
+// C library.
+
+import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
+import { globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import packageJson from "../../package.json" with { type: "json" };
+import { buildRelease, executableName, type ReleaseFile } from "../../release/build.ts";
+import { ARCHITECTURES } from "../../release/node-package.ts";
+import { findSbomProblems } from "../../release/sbom-problems.ts";
+import { noteNotRun, reportNotRun } from "../support/not-run.ts";
+import { startShop } from "../support/shop.ts";
+import {
+	type ExecutableHome,
+	findWayToConfine,
+	openBareMachine,
+	openEmptyFolder,
+} from "./executable-home.ts";
+import { checkFiles, makeNetwork, reportSale } from "./first-callback.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const ARCH = ARCHITECTURES.find((arch) => arch === process.arch);
+const NAME = ARCH === undefined ? "" : executableName(ARCH);
+const skip = process.platform === "linux" && ARCH !== undefined ? false : sayNotHere();
+
+function sayNotHere(): string {
+	const reason = "The executable is for Linux on x64 and arm64: it is built and run there.";
+	noteNotRun(reason);
+	return reason;
+}
+
+function sayNotConfined(): string {
+	return reportNotRun(
+		"The executable was not tried with the C library alone: that needs root, or user namespaces (unshare).",
+	);
+}
+
+// Built again while it runs: both mostly wait.
+describe("the executable", { skip, concurrency: 2 }, () => {
+	const folder = mkdtempSync(join(tmpdir(), "ringback-built-"));
+	const executable = join(folder, NAME);
+	let files: ReleaseFile[] = [];
+	const build = (into: string) =>
+		buildRelease({
+			root: ROOT,
+			folder: into,
+			architectures: ARCHITECTURES.filter((arch) => arch === ARCH),
+			progress: () => undefined,
+		});
+
+	before(async () => {
+		files = await build(folder);
+	});
+	after(() => rmSync(folder, { recursive: true, force: true }));
+
+	test("comes with its checksums, the list of its parts and their licences, and nothing else", () => {
+		deepEqual(readdirSync(folder).sort(), [NAME, `${NAME}.cdx.json`, "LICENSES.txt", "SHA256SUMS"].sort());
+		const sums = readFileSync(join(folder, "SHA256SUMS"), "utf8").trimEnd().split("\n");
+		deepEqual(
+			sums,
+			files.filter(({ name }) => name !== "SHA256SUMS").map(({ name, sha256 }) => `${sha256}  ${name}`),
+		);
+	});
+
+	test("has a sound list of parts: what is bundled, what pages send to browsers, and Node with its own", () => {
+		const sbom: unknown = JSON.parse(readFileSync(join(folder, `${NAME}.cdx.json`), "utf8"));
+		deepEqual(findSbomProblems(sbom), []);
+		const text = JSON.stringify(sbom);
+		for (const name of ["hono", "kysely", "pg", "undici", "htmx.org", "uplot", "openssl", "sqlite"]) {
+			ok(text.includes(`"name":"${name}"`), name);
+		}
+		ok(text.includes(files.find(({ name }) => name === NAME)?.sha256 ?? "-"), "its own hash");
+		for (const name of ["typescript", "esbuild", "playwright-core", "@better-auth/prisma-adapter"]) {
+			ok(!text.includes(`"name":"${name}"`), `${name} is not in it`);
+		}
+	});
+
+	test("says nothing of the machine that it was made on", () => {
+		const bytes = readFileSync(executable);
+		// Node's own part has the paths of those who made Node.
+		const ours = bytes.subarray(bytes.indexOf("createBundleRequire"));
+		for (const path of [ROOT, folder, tmpdir()]) equal(ours.indexOf(path), -1, path);
+	});
+
+	test("is the same to the byte when it is built again, in another folder", async (t) => {
+		const again = mkdtempSync(join(tmpdir(), "ringback-again-"));
+		t.after(() => rmSync(again, { recursive: true, force: true }));
+		deepEqual(await build(again), files);
+	});
+
+	test("has all commands, in an empty folder and without a setting", async (t) => {
+		const home = openEmptyFolder(t, executable);
+		deepEqual(await home.run(["--version"]), said(`${packageJson.version}\n`));
+		const help = await home.run(["--help"]);
+		for (const name of ["serve", "migrate", "user create", "doctor", "listen", "trigger", "licences"]) {
+			match(help.stdout, new RegExp(`^  ${name} `, "m"));
+		}
+		match((await home.run(["licences"])).stdout, /^hono \S+ \(MIT\)$[\s\S]*^Node\.js \S+ \(MIT/m);
+		equal((await home.run(["migrate"])).code, 0);
+		const owner = await home.run(["user", "create", "--email", "olga@shop.example", "--kind", "shop"]);
+		match(owner.stdout, /\/welcome\/[0-9a-f]{64}/);
+		const terms = ["--currency", "EUR", "--commission", "8", "--fee", "2.5", "--approval-days", "30"];
+		const whose = ["--name", "Shop", "--owner", "olga@shop.example"];
+		const programme = await home.run(["programme", "create", ...whose, ...terms]);
+		const [, id = ""] = /^Next: ringback key issue --programme (prg_\w+)$/m.exec(programme.stdout) ?? [];
+		match((await home.run(["key", "issue", "--programme", id])).stdout, /\brbk_/, programme.stderr);
+		match((await home.run(["doctor"])).stdout, /schema/);
+		match((await home.run(["listen", "--help"])).stdout, /ringback listen/);
+		deepEqual(globSync("*", { cwd: home.folder }), ["data"], "all it leaves is its database");
+	});
+
+	test("takes a newcomer from the first start to a verified callback", (t) =>
+		walk(t, openEmptyFolder(t, executable)));
+
+	const confine = skip === false ? findWayToConfine() : null;
+	const skipBare = confine !== null ? false : sayNotConfined();
+	test("does so with nothing of the system but its C library", { skip: skipBare }, (t) =>
+		walk(t, openBareMachine(t, executable, confine ?? [])),
+	);
+});
+
+async function walk(t: TestContext, home: ExecutableHome): Promise<void> {
+	const shop = await startShop();
+	t.after(() => shop.close());
+	const settings = {
+		PORT: "0",
+		RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
+		RINGBACK_TRUSTED_CA: home.write("ca.pem", shop.caPem),
+	};
+	const running = home.start(["serve"], settings);
+	const [, url = ""] = await running.said(/^Ringback listens on (\S+)$/m);
+	const [, link = ""] = await running.said(/^(http:\S+\/welcome\/[0-9a-f]{64})$/m);
+	equal((await fetch(`${url}/readyz`)).status, 200);
+	await checkFiles(url);
+	const credentials = await makeNetwork(url, link, shop);
+	await reportSale(url, credentials, shop, "ORDER-1");
+	const shopSettings = {
+		RINGBACK_URL: url,
+		RINGBACK_API_KEY: credentials.apiKey,
+		RINGBACK_SIGNING_SECRET: credentials.secret,
+	};
+	const triggered = await home.run(["trigger", "conversion.approved"], shopSettings);
+	equal(triggered.code, 0, triggered.stderr);
+	running.kill("SIGTERM");
+	const ended = await running.ended();
+	equal(ended.code, 0, ended.stderr);
+	match(ended.stdout, /^Stopped\.$/m);
+	doesNotMatch(ended.stdout, /npm/, "there is no npm here");
+	doesNotMatch(ended.stderr, /Warning|"level":50/);
+}
+
+function said(stdout: string) {
+	return { code: 0, signal: null, stdout, stderr: "" };
+}

