@@ -23,7 +23,6 @@ import {
 	postRejections,
 	postReversals,
 } from "./api/post-decisions.ts";
-import { describeProblem } from "./api/problem.ts";
 import { createSignedCalls, type SignedCalls } from "./api/signed-call.ts";
 import { reportRequest } from "./conversions/record.ts";
 import { fault } from "./domain/fault.ts";
@@ -81,10 +80,6 @@ export function createApp(deps: AllDeps): Hono<AppEnv> {
 	const rest = createBareApp(deps, signedCalls);
 	app.notFound((c) => rest.fetch(c.req.raw, c.env));
 	mountHealth(rest, deps);
-	rest.get("/problems/:code", (c) => {
-		const text = describeProblem(c.req.param("code"));
-		return text === null ? c.notFound() : c.text(text);
-	});
 	const apiDocument = createApiDocument(deps);
 	const answerDocument = createDocumentAnswer(apiDocument);
 	rest.get("/openapi.json", async () => {

@@ -1,7 +1,7 @@
 // A fault as an answer: RFC 9457, with the fault's stable code beside the standard's members.
 
 import type * as z from "zod";
-import { type Fault, type FaultCode, fault, httpStatusOf } from "../domain/fault.ts";
+import { type Fault, type FaultCode, fault, titleOfFault } from "../domain/fault.ts";
 import { isDatabaseUnavailable } from "../store/unavailable.ts";
 import type { PROBLEM } from "./answers.ts";
 import type { AppDeps } from "./deps.ts";
@@ -9,13 +9,6 @@ import { SAFE_HEADERS } from "./safe-headers.ts";
 
 /** A database that restarts is back within seconds; asking sooner helps nobody. */
 const RETRY_AFTER_SECONDS = 5;
-
-const SPELLINGS: ReadonlyMap<string, string> = new Map([
-	["api", "API"],
-	["json", "JSON"],
-	["url", "URL"],
-	["https", "HTTPS"],
-]);
 
 /** As the API's problems are described; people at pages meet codes that the API does not answer. */
 export type Problem = Omit<z.output<typeof PROBLEM>, "code"> & { code: FaultCode };
@@ -50,23 +43,12 @@ export function problemBody(
 ): Problem {
 	return {
 		type: `${publicUrl}/problems/${code}`,
-		title: titleOf(code),
+		title: titleOfFault(code),
 		status: httpStatus,
 		detail,
 		code,
 		...(field === undefined ? {} : { field }),
 	};
-}
-
-/** What a problem's `type` leads to: the same for every problem of a code. Null for a code that is not ours. */
-export function describeProblem(code: string): string | null {
-	const httpStatus = httpStatusOf(code);
-	if (httpStatus === undefined) return null;
-	return `${titleOf(code)} (HTTP ${httpStatus}, code ${code})
-
-The "detail" of each answer says what is wrong with that request and what to do next. Codes never change
-their meaning. The API reference at /docs/api lists those that the API answers.
-`;
 }
 
 /** Says nothing of what was or was not stored: when the connection breaks during the commit, nobody knows. */
@@ -75,11 +57,4 @@ export function ourFault(error: unknown): Fault {
 	return isDatabaseUnavailable(error)
 		? fault("unavailable", `The database cannot be used just now. ${advice}`)
 		: fault("internal", `Something failed on our side, and we have a record of it. ${advice}`);
-}
-
-/** The same for every problem of a code, as the RFC asks: `bad_signature` is "Bad signature". */
-function titleOf(code: string): string {
-	const words = code.split("_").map((word) => SPELLINGS.get(word) ?? word);
-	const title = words.join(" ");
-	return title.charAt(0).toUpperCase() + title.slice(1);
 }

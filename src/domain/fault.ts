@@ -117,6 +117,22 @@ export function httpStatusOf(code: string): number | undefined {
 	return Object.hasOwn(HTTP_STATUS_BY_CODE, code) ? HTTP_STATUS_BY_CODE[code as FaultCode] : undefined;
 }
 
+const SPELLINGS: ReadonlyMap<string, string> = new Map([
+	["api", "API"],
+	["json", "JSON"],
+	["url", "URL"],
+	["https", "HTTPS"],
+]);
+
+/** The same for every fault of a code: `bad_signature` is "Bad signature". */
+export function titleOfFault(code: FaultCode): string {
+	const title = code
+		.split("_")
+		.map((word) => SPELLINGS.get(word) ?? word)
+		.join(" ");
+	return title.charAt(0).toUpperCase() + title.slice(1);
+}
+
 export interface Fault {
 	code: FaultCode;
 	httpStatus: number;

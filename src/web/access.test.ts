@@ -181,7 +181,9 @@ async function openService(t: TestContext): Promise<Service> {
 	const [partner, colleague] = [await site.addOwner(programme), await site.addStaff()];
 	// The same service with another setting.
 	const strict = createTestSite(site.store, { change: { staffAuthenticator: "required" } });
-	const values = new Map(Object.entries({ ...shop.ids, programmeId: programme.public_id, token: "used" }));
+	const values = new Map(
+		Object.entries({ ...shop.ids, programmeId: programme.public_id, token: "used", code: "internal" }),
+	);
 	return {
 		shop,
 		async visit(visitor) {

@@ -2,6 +2,7 @@
 // page, the guide and the tests all show and run exactly these, with the instance's own values filled in.
 
 import { readShippedFile } from "../shipped-files.ts";
+import type { CodeLanguage } from "./components/highlight.ts";
 
 export const EXAMPLE_LANGUAGES = [
 	{ value: "node", label: "Node", receiver: "receiver.mjs", sender: "sender.mjs" },
@@ -35,6 +36,12 @@ export function readExample(language: ExampleLanguage, role: ExampleRole): strin
 	const text = TEXTS.get(`${language} ${role}`);
 	if (text === undefined) throw new Error(`there is no ${role} in ${language}`);
 	return text;
+}
+
+/** What a fence in Markdown calls it. */
+export function codeLanguageOf(language: ExampleLanguage): CodeLanguage {
+	if (language === "node") return "js";
+	return language === "shell" ? "sh" : language;
 }
 
 /** As functions, because a value could hold what a replacement text takes for a pattern. */

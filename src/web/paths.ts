@@ -8,6 +8,8 @@ export const SIGN_OUT_PATH = "/sign-out";
 export const FORGOT_PASSWORD_PATH = "/forgot-password";
 export const DOCS_PATH = "/docs";
 export const API_REFERENCE_PATH = "/docs/api";
+export const DOCS_SEARCH_PATH = "/docs/search";
+export const PROBLEMS_PATH = "/problems";
 
 export const ACCOUNT_PATH = "/account";
 /** Where the password is asked for again, before the account opens. */
@@ -30,6 +32,9 @@ export const AUDIT_EXPORT_PATH = "/system/audit.csv";
 /** Where a new network is set up, step by step. */
 export const SET_UP_PATH = "/set-up";
 export const END_SET_UP_PATH = "/set-up/end";
+
+/** What a code of a refusal means: where the `type` of the API's problems leads. */
+export const problemPath = (code: string) => `${PROBLEMS_PATH}/${code}`;
 
 export const overviewPath = (programmeId: string) => `/programmes/${programmeId}/overview`;
 export const conversionsPath = (programmeId: string) => `/programmes/${programmeId}/conversions`;

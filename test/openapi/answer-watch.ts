@@ -2,7 +2,7 @@
 // taken must be as described, and one that is refused for its form must not.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
-import { read, type TestShop } from "../../src/api/test-shop.test-support.ts";
+import { type AnswerJson, read, type TestShop } from "../../src/api/test-shop.test-support.ts";
 import { signedRequest } from "../support/signed-request.ts";
 import { type DescribedApi, type DescribedOperation, mediaTypeOf, responseFor } from "./described-api.ts";
 
@@ -33,6 +33,8 @@ export class AnswerWatch {
 	/** "recordConversion 422 invalid_field", "recordConversion 201 RECORDED". */
 	readonly seen = new Set<string>();
 	readonly formRefusals = { checked: 0, beyond: 0 };
+	/** What problems said, by their code. */
+	readonly details = new Map<string, Pick<AnswerJson, "detail" | "field">[]>();
 
 	constructor(api: DescribedApi) {
 		this.#api = api;
@@ -82,7 +84,13 @@ export class AnswerWatch {
 		if (!isJson || schema === undefined) return "";
 		const { json } = await read(response.clone());
 		deepEqual(this.#api.flaws(schema, json), [], `${where}: ${JSON.stringify(json)}`);
+		this.#keepDetail(json);
 		return json.code ?? json.outcome ?? "";
+	}
+
+	#keepDetail(problem: AnswerJson): void {
+		const { code } = problem;
+		if (code !== undefined) this.details.set(code, [...(this.details.get(code) ?? []), problem]);
 	}
 
 	#lookAtRequest(
@@ -113,6 +121,7 @@ export class AnswerWatch {
 		deepEqual(this.#api.flaws(this.#api.schemaNamed("Problem"), json), [], where);
 		equal(json.code, response.status === 405 ? "method_not_allowed" : "not_found", where);
 		equal(response.headers.has("allow"), response.status === 405, where);
+		this.#keepDetail(json);
 		this.seen.add(`elsewhere ${response.status} ${json.code}`);
 	}
 }

@@ -11,6 +11,7 @@ import { SALE, type Scenario } from "../../src/api/refusal-scenario.test-support
 import { CALLER_SCENARIOS } from "../../src/api/refused-callers.test-support.ts";
 import { CONTENT_SCENARIOS } from "../../src/api/refused-content.test-support.ts";
 import { openTestShop, type TestShop } from "../../src/api/test-shop.test-support.ts";
+import { EXPLAINED_CODES, problemWords } from "../../src/web/docs/problem-words.ts";
 import { expectValue } from "../../test/support/shop-account.ts";
 import { type CallOptions, signedRequest } from "../support/signed-request.ts";
 import { AnswerWatch } from "./answer-watch.ts";
@@ -197,6 +198,22 @@ test("every problem that the API can answer is in the list, and in no other way"
 	const listed = document["x-problems"].map(({ code }) => code);
 	const answered = [...SCENARIOS.map(([code]) => code), "internal", "unavailable"];
 	deepEqual([...listed].sort(), answered.sort());
+});
+
+test("the example on every problem's page is what a call was answered, but for its own order, time and digest", () => {
+	const general = (text = "") =>
+		text
+			.replace(/[0-9a-f]{64}/g, "DIGEST")
+			.replace(/\(\d{10}\)/g, "(TIME)")
+			.replace(/order id [\w-]+/g, "order id ID");
+	for (const code of EXPLAINED_CODES.filter((each) => each !== "pixel_limited")) {
+		const { detail, field } = problemWords(code).example;
+		const answered = (watch.details.get(code) ?? []).map((said) => [general(said.detail), said.field]);
+		ok(
+			answered.some(([text, name]) => text === general(detail) && name === field),
+			`${code} is answered: ${answered.map(([text]) => text).join("\n")}`,
+		);
+	}
 });
 
 /** The outcome words or codes of an answer; one empty word where it has none. */

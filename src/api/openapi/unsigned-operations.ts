@@ -3,7 +3,7 @@
 import type { Operation, PathItem } from "../../openapi.ts";
 import { ALIVE, READY } from "../answers.ts";
 import { PIXEL_QUERY } from "../pixel.ts";
-import { EXAMPLE_ORDER_ID, EXAMPLE_PROGRAM_ID } from "../sale-fields.ts";
+import { EXAMPLE_PROGRAM_ID } from "../sale-fields.ts";
 import { queryParameters } from "./json-schema.ts";
 import { jsonAnswer, problemAnswers } from "./operation.ts";
 import { type Instance, UNSIGNED } from "./signing.ts";
@@ -37,12 +37,12 @@ export function unsignedPaths(instance: Instance): Record<string, PathItem> {
 }
 
 function loadPixel({ publicUrl }: Instance): Operation {
-	const src = `${publicUrl}/pixel/${EXAMPLE_PROGRAM_ID}.gif?orderId=${EXAMPLE_ORDER_ID}&amp;basketValue=129.90`;
+	const src = `${publicUrl}/pixel/${EXAMPLE_PROGRAM_ID}.gif?orderId=ORDER_ID&amp;basketValue=AMOUNT`;
 	return {
 		operationId: "loadPixel",
 		summary: "Report a sale from the customer's browser",
 		description:
-			"For the shop's thank-you page. It always answers with the image, also when the report is refused: the inbound log on the Integration page says why. The conversion is parked until the shop's server confirms the order with `POST /v1/conversions`; programmes that do not park record it at once. Anyone can call it, so a pixel call by itself proves nothing: confirm every order from the shop's server, or review pixel conversions before they are approved. What the shop's server reports always counts, whichever comes first. Of more calls than the limits allow the rest is not taken; the inbound log says how many. Other names in the query are left alone.",
+			"For the shop's thank-you page, with each order's own id and amount in place of `ORDER_ID` and `AMOUNT`. It always answers with the image, also when the report is refused: the inbound log on the Integration page says why. The conversion is parked until the shop's server confirms the order with `POST /v1/conversions`; programmes that do not park record it at once. Anyone can call it, so a pixel call by itself proves nothing: confirm every order from the shop's server, or review pixel conversions before they are approved. What the shop's server reports always counts, whichever comes first. Calls beyond the limits are not taken; the inbound log says how many there were. Other names in the query are ignored.",
 		tags: ["Pixel"],
 		security: UNSIGNED,
 		parameters: [

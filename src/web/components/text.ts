@@ -3,6 +3,7 @@
 import { html } from "hono/html";
 import { isoTime, utcDay, utcMinute } from "../../domain/time.ts";
 import type { Html } from "../html.ts";
+import { type CodeLanguage, highlight } from "./highlight.ts";
 
 export type Tone = "good" | "warn" | "bad" | "info" | "plain";
 
@@ -66,6 +67,8 @@ export function copyable(text: string, label: string): Html {
 	return html`<span class="copyable"><code>${text}</code><button type="button" class="button button-small" hidden data-copy="${text}" aria-label="Copy ${label}">Copy</button></span>`;
 }
 
-export function codeBlock(text: string, label: string): Html {
-	return html`<div class="code"><button type="button" class="button button-small" hidden data-copy="${text}" aria-label="Copy ${label}">Copy</button><pre tabindex="0" role="region" aria-label="${label}"><code>${text}</code></pre></div>`;
+/** In colours if a language is named, which only code of our own may have: see highlight.ts. */
+export function codeBlock(text: string, label: string, language?: CodeLanguage): Html {
+	const code = language === undefined ? text : highlight(text, language);
+	return html`<div class="code"><button type="button" class="button button-small" hidden data-copy="${text}" aria-label="Copy ${label}">Copy</button><pre tabindex="0" role="region" aria-label="${label}"><code>${code}</code></pre></div>`;
 }

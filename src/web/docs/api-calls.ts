@@ -10,6 +10,7 @@ import type {
 	OpenApiDocument,
 	Operation,
 } from "../../openapi.ts";
+import type { CodeLanguage } from "../components/highlight.ts";
 import { dataTable } from "../components/lists.ts";
 import { badge, codeBlock } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
@@ -66,7 +67,7 @@ function callSection(
 	${renderText(operation.description)}
 	${parameters.length === 0 ? null : part("Parameters", fieldTable(`Parameters of ${summary}`, parameters, "request"))}
 	${requestBody === undefined ? null : part("Body", fieldTable(`Body of ${summary}`, bodyRows(document, operation), "request"))}
-	${(operation["x-codeSamples"] ?? []).map(({ source, label }) => part("Example request", codeBlock(source, `${summary}: request, ${label}`)))}
+	${(operation["x-codeSamples"] ?? []).map(({ lang, source, label }) => part("Example request", codeBlock(source, `${summary}: request, ${label}`, SAMPLE_LANGUAGES.get(lang))))}
 	${part("Answers", answersTable(summary, operation.responses))}
 	${exampleAnswers(summary, operation.responses)}
 </section>`;
@@ -117,9 +118,7 @@ function codesOf({ content = {} }: ApiResponse): string[] {
 function exampleAnswers(summary: string, responses: Readonly<Record<string, ApiResponse>>): Content {
 	const [status, response] = Object.entries(responses).find(([code]) => code.startsWith("2")) ?? [];
 	const example = exampleOf(response?.content);
-	return example === null
-		? null
-		: part("Example answer", codeBlock(example, `${summary}: answer, ${status}`));
+	return example === null ? null : part("Example answer", example(`${summary}: answer, ${status}`));
 }
 
 export function callbackParts(document: OpenApiDocument, tag: string): ApiPart[] {
@@ -149,7 +148,7 @@ function eventPart(event: string, { operationId: id, description, requestBody }:
 	const body = html`<section class="api-operation" aria-labelledby="${id}">
 	<h3 id="${id}">${event}</h3>
 	${renderText(description)}
-	${example === null ? null : codeBlock(example, `Body of ${event}`)}
+	${example?.(`Body of ${event}`) ?? null}
 </section>`;
 	return { id, text: event, depth: 3, body };
 }
@@ -200,9 +199,17 @@ function outcomesTable(caption: string, { responses, "x-without-answer": silent 
 	});
 }
 
-function exampleOf(content: Readonly<Record<string, MediaType>> = {}): string | null {
+/** The example as a block that is named as it is told. */
+function exampleOf(content: Readonly<Record<string, MediaType>> = {}): ((label: string) => Html) | null {
 	const [media] = Object.values(content);
 	const [example] = Object.values(media?.examples ?? {});
 	if (example === undefined) return null;
-	return typeof example.value === "string" ? example.value.trimEnd() : JSON.stringify(example.value, null, 2);
+	const { value } = example;
+	if (typeof value === "string") return (label) => codeBlock(value.trimEnd(), label);
+	return (label) => codeBlock(JSON.stringify(value, null, 2), label, "json");
 }
+
+const SAMPLE_LANGUAGES: ReadonlyMap<string, CodeLanguage> = new Map([
+	["Shell", "sh"],
+	["HTML", "html"],
+]);

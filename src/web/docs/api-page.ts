@@ -6,6 +6,7 @@ import type { OpenApiDocument, ProblemEntry } from "../../openapi.ts";
 import { dataTable } from "../components/lists.ts";
 import type { WebContext } from "../env.ts";
 import type { Content, Html } from "../html.ts";
+import { PROBLEMS_PATH, problemPath } from "../paths.ts";
 import { type ApiPart, callbackParts, callParts, titledPart } from "./api-calls.ts";
 import { fieldRows, fieldTable, problemAnchor, schemaAnchor, statusAnchor } from "./api-fields.ts";
 import { answerDocs, type DocsPage } from "./docs-document.ts";
@@ -27,7 +28,7 @@ export function showApiReference(
 	return answerDocs(c, page);
 }
 
-function renderReference(document: OpenApiDocument): DocsPage {
+export function renderReference(document: OpenApiDocument): DocsPage {
 	const parts = partsOf(document);
 	const [server] = document.servers;
 	return {
@@ -56,7 +57,7 @@ function partsOf(document: OpenApiDocument): ApiPart[] {
 	];
 }
 
-const PROBLEMS_INTRODUCTION = html`<p id="${schemaAnchor("ProblemCode")}">Refusals are RFC 9457 problems, sent as <code>application/problem+json</code>. Decide by the code: it never changes its meaning. <code>detail</code> is for people, and says what to do next.</p>`;
+const PROBLEMS_INTRODUCTION = html`<p id="${schemaAnchor("ProblemCode")}">Refusals are RFC 9457 problems, sent as <code>application/problem+json</code>. Decide by the code: it never changes its meaning. <code>detail</code> is for people, and says what to do next. Each code has <a href="${PROBLEMS_PATH}">a page of its own</a> with an example, the likely causes and the cure.</p>`;
 
 function schemaTable(document: OpenApiDocument, name: string): Content {
 	const schema = document.components.schemas[name] ?? {};
@@ -75,7 +76,7 @@ function problemTable(status: string, problems: readonly ProblemEntry[]): Html {
 		empty: null,
 		rowId: ({ code }) => problemAnchor(code),
 		columns: [
-			{ title: "Code", cell: ({ code }) => html`<code>${code}</code>` },
+			{ title: "Code", cell: ({ code }) => html`<a href="${problemPath(code)}"><code>${code}</code></a>` },
 			{
 				title: "Meaning, and what to do",
 				cell: ({ meaning, remedy }) =>

@@ -8,6 +8,8 @@ import { renderDocument } from "../document.ts";
 import type { WebContext } from "../env.ts";
 import { restOfFlash } from "../flash.ts";
 import type { Html } from "../html.ts";
+import { API_REFERENCE_PATH, DOCS_PATH, DOCS_SEARCH_PATH, PROBLEMS_PATH } from "../paths.ts";
+import { MAX_QUERY_CHARACTERS } from "./search-query.ts";
 
 export interface OutlineEntry {
 	/** Of the heading it leads to. */
@@ -20,18 +22,23 @@ export interface OutlineEntry {
 export interface DocsPage {
 	/** Also the page's one h1: the body begins below it. */
 	title: string;
-	active: "guide" | "api";
+	/** Null for the search, which goes through all of them. */
+	active: DocsName | null;
 	outline: readonly OutlineEntry[];
 	body: Html;
+	/** What was searched for. */
+	query?: string;
 }
 
 /** So long a cached copy may be out of date after an upgrade. */
 const CACHE_SECONDS = 300;
 
-const DOCUMENTS = [
-	{ name: "guide", label: "Receiver guide", href: "/docs" },
-	{ name: "api", label: "API reference", href: "/docs/api" },
+export const DOCUMENTS = [
+	{ name: "guide", label: "Receiver guide", href: DOCS_PATH },
+	{ name: "api", label: "API reference", href: API_REFERENCE_PATH },
+	{ name: "problems", label: "Problems", href: PROBLEMS_PATH },
 ] as const;
+type DocsName = (typeof DOCUMENTS)[number]["name"];
 
 export async function answerDocs(c: WebContext, page: DocsPage): Promise<Response> {
 	const viewer = c.get("viewer");
@@ -53,22 +60,32 @@ export async function answerDocs(c: WebContext, page: DocsPage): Promise<Respons
 	return c.html(await document);
 }
 
-function docsBody({ title, active, outline, body }: DocsPage): Html {
+function docsBody({ title, active, outline, body, query = "" }: DocsPage): Html {
 	const links = outlineLinks(outline);
 	return html`<div class="docs">
 	<aside class="docs-side">
+		${searchForm(query)}
 		${tabs(
 			"Documentation",
 			DOCUMENTS.map(({ name, label, href }) => ({ label, href, isActive: name === active })),
 		)}
-		<nav class="docs-outline" aria-label="On this page">${links}</nav>
+		${outline.length === 0 ? null : html`<nav class="docs-outline" aria-label="On this page">${links}</nav>`}
 	</aside>
 	<article class="prose">
 		<h1>${title}</h1>
-		<details class="card docs-outline-folded"><summary>On this page</summary>${links}</details>
+		${outline.length === 0 ? null : html`<details class="card docs-outline-folded"><summary>On this page</summary>${links}</details>`}
 		${body}
 	</article>
 </div>`;
+}
+
+/** On every page of the documentation; a plain form, which works without scripts. */
+function searchForm(query: string): Html {
+	return html`<form class="docs-search" role="search" method="get" action="${DOCS_SEARCH_PATH}">
+	<label class="visually-hidden" for="docs-query">Search the documentation</label>
+	<input type="search" id="docs-query" name="q" value="${query}" maxlength="${MAX_QUERY_CHARACTERS}" placeholder="Search the docs" autocomplete="off">
+	<button type="submit" class="button">Search</button>
+</form>`;
 }
 
 function outlineLinks(outline: readonly OutlineEntry[]): Html {

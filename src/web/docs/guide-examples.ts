@@ -1,7 +1,13 @@
 // The guide's file, and the receivers and senders of examples/ in it: between two comments each, written there by the
 // build and folded back into one place by the page, which has tabs for them.
 
-import { EXAMPLE_LANGUAGES, type ExampleLanguage, type ExampleRole, readExample } from "../examples.ts";
+import {
+	codeLanguageOf,
+	EXAMPLE_LANGUAGES,
+	type ExampleLanguage,
+	type ExampleRole,
+	readExample,
+} from "../examples.ts";
 
 /** In docs/, where people look for it. */
 export const GUIDE_PATH = "docs/receiver-guide.md";
@@ -9,12 +15,6 @@ export const GUIDE_PATH = "docs/receiver-guide.md";
 export const EXAMPLE_ROLES: readonly ExampleRole[] = ["receiver", "sender"];
 
 const REGION = /<!-- example: ([a-z]+)\/([a-z]+) -->\n.*?<!-- \/example -->/gs;
-
-/** What a fence calls the language, where it is not our own word for it. */
-const FENCE_WORDS: ReadonlyMap<string, string> = new Map([
-	["node", "js"],
-	["shell", "sh"],
-]);
 
 /** Every region with what its file holds now. */
 export function writeExamples(guide: string): string {
@@ -35,7 +35,7 @@ function writeRegion(language: ExampleLanguage, label: string, role: ExampleRole
 		"<details>",
 		`<summary>${label}</summary>`,
 		"",
-		`${fence}${FENCE_WORDS.get(language) ?? language}`,
+		`${fence}${codeLanguageOf(language)}`,
 		code,
 		fence,
 		"",

@@ -10,6 +10,7 @@ import { codeBlock } from "../components/text.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import {
+	codeLanguageOf,
 	EXAMPLE_LANGUAGES,
 	type ExampleLanguage,
 	type ExampleRole,
@@ -18,9 +19,11 @@ import {
 	readExample,
 } from "../examples.ts";
 import type { Html } from "../html.ts";
+import { API_REFERENCE_PATH, DOCS_PATH, PROBLEMS_PATH, withQuery } from "../paths.ts";
 import { answerDocs, type DocsPage } from "./docs-document.ts";
+import type { DocsSection } from "./docs-sections.ts";
 import { EXAMPLE_ROLES, foldExamples, GUIDE_PATH } from "./guide-examples.ts";
-import { renderMarkdown } from "./markdown.ts";
+import { type RenderedMarkdown, renderMarkdown } from "./markdown.ts";
 
 const GUIDE = foldExamples(readShippedFile(GUIDE_PATH));
 
@@ -29,7 +32,10 @@ const NEUTRAL_AGENT = userAgent("Service");
 const NEUTRAL_BRAND = "RINGBACK_BRAND=Service";
 
 /** Documents of the repository that are pages of the site; the others lead nowhere from here. */
-const PAGES: ReadonlyMap<string, string> = new Map([["api.md", "/docs/api"]]);
+const PAGES: ReadonlyMap<string, string> = new Map([
+	["api.md", API_REFERENCE_PATH],
+	["api.md#refusals", PROBLEMS_PATH],
+]);
 
 /** By language, for the network whose values they hold. */
 const pages = new WeakMap<NetworkFace, Map<ExampleLanguage, DocsPage>>();
@@ -48,17 +54,38 @@ export function showGuide(
 }
 
 function renderGuide(language: ExampleLanguage, instance: ExampleValues): DocsPage {
+	const { title, outline, body } = renderText(instance, (role) => exampleTabs(role, language, instance));
+	return { title, active: "guide", outline, body };
+}
+
+/** Without its examples. */
+export function guideText(instance: ExampleValues): Pick<DocsPage, "title" | "body"> {
+	return renderText(instance, () => null);
+}
+
+/** For the search: each at the address where it is shown. */
+export function exampleSections(instance: ExampleValues): DocsSection[] {
+	return EXAMPLE_ROLES.flatMap((role) =>
+		EXAMPLE_LANGUAGES.map(({ value, label }) => ({
+			href: exampleHref(role, value),
+			title: `${role === "receiver" ? "Receiver" : "Sender"} in ${label}`,
+			trail: ["Receiver guide"],
+			text: fillIn(readExample(value, role), instance).replace(/\s+/g, " "),
+		})),
+	);
+}
+
+function renderText(instance: ExampleValues, example: (role: ExampleRole) => Html | null): RenderedMarkdown {
 	const filled = fillIn(GUIDE, instance)
 		.replaceAll(NEUTRAL_AGENT, userAgent(instance.brand))
 		.replaceAll(NEUTRAL_BRAND, () => `RINGBACK_BRAND=${instance.brand}`);
-	const { title, outline, body } = renderMarkdown(filled, {
+	return renderMarkdown(filled, {
 		linkTo: resolveLink,
 		fillComment: (comment) => {
 			const role = EXAMPLE_ROLES.find((known) => comment === `examples: ${known}`);
-			return role === undefined ? null : exampleTabs(role, language, instance);
+			return role === undefined ? null : example(role);
 		},
 	});
-	return { title, active: "guide", outline, body };
 }
 
 function resolveLink(href: string): string | null {
@@ -69,13 +96,20 @@ function resolveLink(href: string): string | null {
 /** Links, as on the Integration page: they work without scripts, and one choice holds for the whole page. */
 function exampleTabs(role: ExampleRole, language: ExampleLanguage, instance: ExampleValues): Html {
 	const label = EXAMPLE_LANGUAGES.find(({ value }) => value === language)?.label ?? language;
-	const id = `${role}-code`;
-	return html`<div class="example" id="${id}">${tabs(
+	return html`<div class="example" id="${exampleAnchor(role)}">${tabs(
 		`Language of the ${role}`,
 		EXAMPLE_LANGUAGES.map((other) => ({
 			label: other.label,
-			href: `/docs?lang=${other.value}#${id}`,
+			href: exampleHref(role, other.value),
 			isActive: other.value === language,
 		})),
-	)}${codeBlock(fillIn(readExample(language, role), instance), `${label}, ${role}`)}</div>`;
+	)}${codeBlock(fillIn(readExample(language, role), instance), `${label}, ${role}`, codeLanguageOf(language))}</div>`;
+}
+
+function exampleAnchor(role: ExampleRole): string {
+	return `${role}-code`;
+}
+
+function exampleHref(role: ExampleRole, language: ExampleLanguage): string {
+	return `${withQuery(DOCS_PATH, { lang: language })}#${exampleAnchor(role)}`;
 }

@@ -5,6 +5,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { verifyPostback } from "@ringback/receiver";
 import { lexer, type Token, walkTokens } from "marked";
+import { DEFAULT_PARKED_DAYS } from "../../accounts/programme-terms.ts";
+import { BLOCK_BUDGET, PROGRAMME_BUDGET } from "../../api/pixel-limits.ts";
 import { MAX_BATCH_BYTES, MAX_ITEMS } from "../../api/post-batch.ts";
 import { readConfig } from "../../config.ts";
 import {
@@ -108,7 +110,7 @@ describe("links", () => {
 			[],
 		);
 		assert.doesNotMatch(
-			TEXT,
+			TEXT.replace(/^```html\n.*?^```$/gms, ""),
 			/&[a-z]+;|&#\d+;/,
 			"the page would show a character reference as it is written",
 		);
@@ -192,12 +194,12 @@ describe("the limits", () => {
 			"Requests under way to one shop",
 			`${maxInFlightPerProgramme}, unless the network has set another number`,
 		],
-		["Size of a delivery's body", "under 2 KB"],
+		["Size of a callback's body", "under 2 KB"],
 		["Length of a Postback URL", "2,048 characters"],
 		["Mails about failures", `one in ${MAIL_INTERVAL_MS / MINUTE_MS} minutes for a programme`],
 		["A replaced secret, for your own requests", `good for ${REPLACED_SECRET_GRACE_MS / HOUR_MS} hours more`],
 		[
-			"Deliveries and attempts on the page",
+			"Callbacks and attempts on the page",
 			`${retentionDays} days, unless the network has set another number`,
 		],
 	]);
@@ -241,6 +243,9 @@ describe("the limits", () => {
 			`mails come at most every ${MAIL_INTERVAL_MS / MINUTE_MS} minutes`,
 			`more than ${TIMESTAMP_TOLERANCE_SECONDS} seconds away`,
 			`it ends ${REPLACED_SECRET_GRACE_MS / HOUR_MS} hours after the activation`,
+			`in time: ${DEFAULT_PARKED_DAYS} days, unless your programme`,
+			`${BLOCK_BUDGET.perSecond} calls a second and ${BLOCK_BUDGET.burst} at once from one network`,
+			`${PROGRAMME_BUDGET.perSecond} a second and ${PROGRAMME_BUDGET.burst.toLocaleString("en-GB")} at once for one programme`,
 		];
 		assert.deepEqual(
 			sentences.filter((sentence) => !TEXT.includes(sentence)),

@@ -4,9 +4,11 @@
 
 import { html } from "hono/html";
 import { Lexer, lexer, type MarkedToken, type Token, type Tokens } from "marked";
+import { isCodeLanguage } from "../components/highlight.ts";
 import { dataTable } from "../components/lists.ts";
 import { codeBlock } from "../components/text.ts";
 import { attrs, type Content, type Html } from "../html.ts";
+import { ownPath } from "../paths.ts";
 import type { OutlineEntry } from "./docs-document.ts";
 
 export interface MarkdownOptions {
@@ -55,6 +57,11 @@ export function renderLine(text: string): Content {
 	return new Writer(PLAIN).inline(Lexer.lexInline(text));
 }
 
+/** One line with links to pages of ours. */
+export function renderLinkedLine(text: string): Content {
+	return new Writer({ ...PLAIN, linkTo: ownPath }).inline(Lexer.lexInline(text));
+}
+
 /** As GitHub makes it, so that a link to a part of the document works in both places. */
 export function headingId(text: string): string {
 	return text
@@ -84,7 +91,7 @@ class Writer {
 			case "list":
 				return this.#list(token);
 			case "code":
-				return codeBlock(token.text, this.#label(this.#options.codeLabel ?? `Code in “${this.#heading}”`));
+				return this.#code(token);
 			case "table":
 				return this.#table(token);
 			case "blockquote":
@@ -128,6 +135,11 @@ class Writer {
 		const content = html`${this.inline(tokens)}<a class="heading-link" href="#${id}" aria-label="Link to “${this.#heading}”">#</a>`;
 		if (depth === 2) return html`<h2 id="${id}">${content}</h2>`;
 		return depth === 3 ? html`<h3 id="${id}">${content}</h3>` : html`<h4 id="${id}">${content}</h4>`;
+	}
+
+	#code({ text, lang }: Tokens.Code): Html {
+		const label = this.#label(this.#options.codeLabel ?? `Code in “${this.#heading}”`);
+		return codeBlock(text, label, isCodeLanguage(lang) ? lang : undefined);
 	}
 
 	#list({ ordered, items }: Tokens.List): Html {

@@ -1,11 +1,17 @@
 // The documentation, which everybody may read.
 
-import { API_REFERENCE_PATH, DOCS_PATH } from "../paths.ts";
+import { API_REFERENCE_PATH, DOCS_PATH, DOCS_SEARCH_PATH, PROBLEMS_PATH, problemPath } from "../paths.ts";
 import type { Route } from "../routes.ts";
 import { showApiReference } from "./api-page.ts";
 import { showGuide } from "./guide-page.ts";
+import { showProblem } from "./problem-page.ts";
+import { showProblems } from "./problems-page.ts";
+import { showSearch } from "./search-page.ts";
 
 export const DOCS_ROUTES: readonly Route[] = [
 	{ method: "GET", path: DOCS_PATH, access: "anyone", answer: showGuide },
 	{ method: "GET", path: API_REFERENCE_PATH, access: "anyone", answer: showApiReference },
+	{ method: "GET", path: DOCS_SEARCH_PATH, access: "anyone", answer: showSearch },
+	{ method: "GET", path: PROBLEMS_PATH, access: "anyone", answer: showProblems },
+	{ method: "GET", path: problemPath(":code"), access: "anyone", answer: showProblem },
 ];

@@ -15,10 +15,11 @@ import { dataTable, filterBar, notUnderstood, type Pages, pager } from "../compo
 import { wholeOrderSearch } from "../components/order-search.ts";
 import { badge, timeTag } from "../components/text.ts";
 import type { WebDeps } from "../deps.ts";
+import { isExplained } from "../docs/problem-words.ts";
 import type { WebContext } from "../env.ts";
 import { cursorOf, orderIdFilter, pagesOf, type ReadFilters, readFilters } from "../filter-query.ts";
 import type { Content, Html } from "../html.ts";
-import { conversionPath, inboundPath, withQuery } from "../paths.ts";
+import { conversionPath, inboundPath, problemPath, withQuery } from "../paths.ts";
 import { programmeOf } from "../viewer.ts";
 import { answerTab } from "./frame.ts";
 
@@ -112,7 +113,7 @@ function table(page: ListPage<ListedCall>, query: InboundQuery, pages: Pages, pr
 			{
 				title: "Outcome",
 				cell: (call) =>
-					html`${badge(toneOf(call), call.outcome)}${
+					html`${outcomeBadge(call)}${
 						call.detail === null ? null : html`<span class="secondary break">${call.detail}</span>`
 					}`,
 			},
@@ -124,6 +125,12 @@ function table(page: ListPage<ListedCall>, query: InboundQuery, pages: Pages, pr
 			},
 		],
 	})}${pager(pages)}`;
+}
+
+/** Of a refusal, with the way to what its code means. */
+function outcomeBadge(call: ListedCall): Html {
+	const shown = badge(toneOf(call), call.outcome);
+	return isExplained(call.outcome) ? html`<a href="${problemPath(call.outcome)}">${shown}</a>` : shown;
 }
 
 /** Calls that were not taken are no mistake of the shop's. */

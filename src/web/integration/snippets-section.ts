@@ -4,6 +4,7 @@ import { html } from "hono/html";
 import { message, more, padded, section, tabs } from "../components/blocks.ts";
 import { codeBlock } from "../components/text.ts";
 import {
+	codeLanguageOf,
 	EXAMPLE_LANGUAGES,
 	type ExampleLanguage,
 	type ExampleValues,
@@ -40,13 +41,15 @@ export function snippetsSection(
 			html`<div class="columns"><div class="stack-tight"><h3>Sign a request to us</h3>${codeBlock(
 				fillIn(readExample(language, "sender"), values),
 				`Sign a request, ${label}`,
+				codeLanguageOf(language),
 			)}</div><div class="stack-tight"><h3>Verify a callback from us</h3>${codeBlock(
 				fillIn(readExample(language, "receiver"), values),
 				`Verify a callback, ${label}`,
+				codeLanguageOf(language),
 			)}</div></div>`,
 			more(
 				"The pixel for your thank-you page",
-				html`<p class="small soft">Let your shop write each order's own id and amount in place of <code>ORDER_ID</code> and <code>AMOUNT</code>; pasted as it is, the call is refused. Anyone can call the pixel, so a pixel call by itself proves nothing: confirm each order with a signed request from your server.</p>${codeBlock(pixelSnippet(values), "The pixel, HTML")}`,
+				html`<p class="small soft">Let your shop write each order's own id and amount in place of <code>ORDER_ID</code> and <code>AMOUNT</code>; pasted as it is, the call is refused. Anyone can call the pixel, so a pixel call by itself proves nothing: confirm each order with a signed request from your server.</p>${codeBlock(pixelSnippet(values), "The pixel, HTML", "html")}`,
 			),
 		),
 	});

@@ -1,0 +1,9 @@
+// What we use of highlight.js. Its own types bring those of a browser into every file, where a `window` that is not
+// there would then compile; tsconfig.json leads here instead.
+
+declare const core: {
+	registerLanguage(name: string, definition: (core: never) => object): void;
+	highlight(code: string, options: { language: string; ignoreIllegals: boolean }): { value: string };
+};
+
+export = core;

@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { codeLanguageOf, EXAMPLE_LANGUAGES, readExample } from "../examples.ts";
+import { type CodeLanguage, highlight } from "./highlight.ts";
+
+const SPAN = /<\/?span(?: class="code-(?:comment|keyword|string|value|name)")?>/g;
+
+/** What is left is what a reader sees. */
+function shownText(code: string, language: CodeLanguage): string {
+	return plainText(String(highlight(code, language)).replace(SPAN, ""));
+}
+
+function plainText(text: string): string {
+	return text
+		.replaceAll("&lt;", "<")
+		.replaceAll("&gt;", ">")
+		.replaceAll("&quot;", '"')
+		.replaceAll("&#x27;", "'")
+		.replaceAll("&amp;", "&");
+}
+
+test("every example keeps its text to the letter, and has comments, words, strings and names in colour", () => {
+	for (const { value } of EXAMPLE_LANGUAGES) {
+		for (const role of ["receiver", "sender"] as const) {
+			const code = readExample(value, role);
+			const language = codeLanguageOf(value);
+			assert.equal(shownText(code, language), code, `${value} ${role}`);
+			const markup = String(highlight(code, language));
+			for (const kind of ["comment", "keyword", "string", "name"]) {
+				assert.ok(markup.includes(`<span class="code-${kind}">`), `${value} ${role}: ${kind}`);
+			}
+		}
+	}
+});
+
+test("code is never taken for markup, whatever the language", () => {
+	const hostile = `</code><img src=x onerror="alert(1)"><span class="hljs-x">&amp;'`;
+	const languages = [
+		"js",
+		"php",
+		"python",
+		"ruby",
+		"go",
+		"java",
+		"csharp",
+		"sh",
+		"http",
+		"json",
+		"html",
+	] as const;
+	for (const language of languages) {
+		assert.doesNotMatch(String(highlight(hostile, language)).replace(SPAN, ""), /[<>"]/, language);
+		assert.equal(shownText(hostile, language), hostile, language);
+	}
+});
+
+test("the body of a request is coloured as JSON, its head as HTTP", () => {
+	const markup = String(highlight('POST /postback HTTP/1.1\nHost: shop.example\n\n{"test":false}', "http"));
+	assert.match(markup, /<span class="code-name">Host<\/span>/);
+	assert.match(markup, /<span class="code-name">&quot;test&quot;<\/span>/);
+	assert.match(markup, /<span class="code-value">(?:<span class="code-keyword">)?false/);
+});
+
+test("what was coloured once is kept", () => {
+	const code = `const once = "${"x".repeat(10)}";`;
+	assert.equal(String(highlight(code, "js")), String(highlight(code, "js")));
+	assert.notEqual(String(highlight(code, "js")), String(highlight(code, "json")), "by its language, too");
+});

@@ -1,0 +1,77 @@
+// Code in colours: of our own texts alone, such as the guide and the examples, each coloured once and kept. What others
+// wrote is shown plain, because some of the patterns take very long over text that was made for it.
+
+import hljs from "highlight.js/lib/core";
+import bash from "highlight.js/lib/languages/bash";
+import csharp from "highlight.js/lib/languages/csharp";
+import go from "highlight.js/lib/languages/go";
+import http from "highlight.js/lib/languages/http";
+import java from "highlight.js/lib/languages/java";
+import javascript from "highlight.js/lib/languages/javascript";
+import json from "highlight.js/lib/languages/json";
+import php from "highlight.js/lib/languages/php";
+import python from "highlight.js/lib/languages/python";
+import ruby from "highlight.js/lib/languages/ruby";
+import xml from "highlight.js/lib/languages/xml";
+import { raw } from "hono/html";
+import type { Html } from "../html.ts";
+
+/** By the word that a fence in Markdown has for it. */
+const LANGUAGES = { js: javascript, php, python, ruby, go, java, csharp, sh: bash, http, json, html: xml };
+export type CodeLanguage = keyof typeof LANGUAGES;
+
+for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language);
+
+/** The library tells some forty kinds of words apart. The style sheet has a colour for each of these. */
+type Kind = "comment" | "keyword" | "string" | "value" | "name";
+
+const KINDS: ReadonlyMap<string, Kind> = new Map([
+	["comment", "comment"],
+	["doctag", "comment"],
+	["keyword", "keyword"],
+	["meta", "keyword"],
+	["name", "keyword"],
+	["string", "string"],
+	["regexp", "string"],
+	["number", "value"],
+	["literal", "value"],
+	["symbol", "value"],
+	["title", "name"],
+	["type", "name"],
+	["built_in", "name"],
+	["attr", "name"],
+	["attribute", "name"],
+]);
+
+/** All blocks of the guide, of the reference and of the problems, and half as many again for a change of the brand. */
+const MAX_KEPT = 400;
+const kept = new Map<string, string>();
+
+export function isCodeLanguage(word: string | undefined): word is CodeLanguage {
+	return word !== undefined && Object.hasOwn(LANGUAGES, word);
+}
+
+/** `code` must be ours. */
+export function highlight(code: string, language: CodeLanguage): Html {
+	const key = `${language} ${code}`;
+	const known = kept.get(key) ?? colour(code, language);
+	if (kept.size >= MAX_KEPT) kept.clear();
+	kept.set(key, known);
+	return raw(known);
+}
+
+function colour(code: string, language: CodeLanguage): string {
+	if (language !== "http") return markUp(code, language);
+	// By itself the library would try every language on the body, to find out which it is.
+	const [head = "", ...body] = code.split(/(?=\n\n\{)/);
+	return markUp(head, "http") + body.map((text) => markUp(text, "json")).join("");
+}
+
+/** The library escapes the code; its spans keep the kinds that we have a colour for. */
+function markUp(code: string, language: CodeLanguage): string {
+	const { value } = hljs.highlight(code, { language, ignoreIllegals: true });
+	return value.replace(/<span class="(?:hljs-)?([\w-]*)[^"]*">/g, (_, scope: string) => {
+		const kind = KINDS.get(scope);
+		return kind === undefined ? "<span>" : `<span class="code-${kind}">`;
+	});
+}

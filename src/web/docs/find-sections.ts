@@ -1,0 +1,131 @@
+// Which sections fit what was typed, the best first, each with the passage that shows why.
+
+import type { DocsSection } from "./docs-sections.ts";
+import { tellingWords } from "./search-query.ts";
+
+export interface FoundSection {
+	section: DocsSection;
+	title: readonly TextPart[];
+	passage: readonly TextPart[];
+}
+
+export interface TextPart {
+	text: string;
+	isMarked: boolean;
+}
+
+export interface Found {
+	sections: readonly FoundSection[];
+	/** No section has all of the words: these have most of them. */
+	isPartial: boolean;
+}
+
+const MAX_FOUND = 20;
+/** Some three lines. */
+const PASSAGE_CHARACTERS = 220;
+/** Of these so many stand before the first word that was found. */
+const LEAD_CHARACTERS = 50;
+
+/** What a word is worth: a section is about what its title says, and a code has one page. */
+const WORTH = { exactCode: 200, title: 20, wholeTitle: 20, wholeWord: 5, mention: 1 } as const;
+const MAX_MENTIONS = 5;
+
+export function findSections(sections: readonly DocsSection[], words: readonly string[]): Found {
+	if (words.length === 0) return { sections: [], isPartial: false };
+	const scored = sections
+		.map((section) => ({ section, ...score(section, words) }))
+		.filter(({ hits }) => hits > 0);
+	const most = Math.max(0, ...scored.map(({ hits }) => hits));
+	const best = scored.filter(({ hits }) => hits === most).sort((one, other) => other.worth - one.worth);
+	return {
+		sections: best.slice(0, MAX_FOUND).map(({ section }) => ({
+			section,
+			title: markWords(section.title, words),
+			passage: markWords(passageOf(section.text, words), words),
+		})),
+		isPartial: most < words.length,
+	};
+}
+
+/** `hits` is how many of the words are there. */
+function score(
+	{ title, text, code }: DocsSection,
+	words: readonly string[],
+): { hits: number; worth: number } {
+	let hits = 0;
+	let worth = tellingWords(title).join(" ") === words.join(" ") ? WORTH.wholeTitle : 0;
+	for (const word of words) {
+		const inTitle = findAll(title, word);
+		const inText = findAll(text, word);
+		if (word === code) worth += WORTH.exactCode;
+		if (inTitle.length + inText.length > 0 || word === code) hits++;
+		if (inTitle.length > 0) worth += WORTH.title;
+		if (inTitle.some(({ isWhole }) => isWhole)) worth += WORTH.wholeWord;
+		if (inText.some(({ isWhole }) => isWhole)) worth += WORTH.wholeWord;
+		worth += Math.min(inText.length, MAX_MENTIONS) * WORTH.mention;
+	}
+	return { hits, worth };
+}
+
+interface Match {
+	start: number;
+	end: number;
+	/** No letter, digit or underscore on either side of it. */
+	isWhole: boolean;
+}
+
+function findAll(text: string, word: string): Match[] {
+	const folded = text.toLowerCase();
+	const matches: Match[] = [];
+	for (let start = folded.indexOf(word); start !== -1; start = folded.indexOf(word, start + word.length)) {
+		// The plural is the word.
+		const end = start + word.length + (folded.charAt(start + word.length) === "s" ? 1 : 0);
+		const isWhole = !/\w/.test(folded.charAt(start - 1)) && !/\w/.test(folded.charAt(end));
+		matches.push({ start, end, isWhole });
+	}
+	return matches;
+}
+
+/** Where most of the words stand close together. */
+function passageOf(text: string, words: readonly string[]): string {
+	const matches = words.flatMap((word) => findAll(text, word).map((match) => ({ ...match, word })));
+	let from = 0;
+	let most = 0;
+	for (const { start, isWhole } of matches.sort((one, other) => one.start - other.start)) {
+		const near = matches.filter(
+			(match) => match.start >= start && match.end <= start + PASSAGE_CHARACTERS - LEAD_CHARACTERS,
+		);
+		const worth = new Set(near.map(({ word }) => word)).size + (isWhole ? 0.5 : 0);
+		if (worth <= most) continue;
+		most = worth;
+		from = start;
+	}
+	return cut(text, from);
+}
+
+/** At spaces, with dots where something is left out. */
+function cut(text: string, from: number): string {
+	const lead = Math.max(0, from - LEAD_CHARACTERS);
+	const start = lead === 0 ? 0 : Math.min(from, text.indexOf(" ", lead) + 1);
+	const rest = text.slice(start);
+	const space = rest.lastIndexOf(" ", PASSAGE_CHARACTERS);
+	const shown =
+		rest.length <= PASSAGE_CHARACTERS
+			? rest
+			: `${rest.slice(0, space === -1 ? PASSAGE_CHARACTERS : space)} …`;
+	return start === 0 ? shown : `… ${shown}`;
+}
+
+function markWords(text: string, words: readonly string[]): TextPart[] {
+	const parts: TextPart[] = [];
+	let end = 0;
+	const matches = words.flatMap((word) => findAll(text, word));
+	for (const match of matches.sort((one, other) => one.start - other.start || other.end - one.end)) {
+		if (match.start < end) continue;
+		parts.push({ text: text.slice(end, match.start), isMarked: false });
+		parts.push({ text: text.slice(match.start, match.end), isMarked: true });
+		end = match.end;
+	}
+	parts.push({ text: text.slice(end), isMarked: false });
+	return parts.filter((part) => part.text !== "");
+}

@@ -1,0 +1,102 @@
+// /docs/search as people get it: what they type is found, at an address that is there, in this instance's own words.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openTestSite, type TestSite } from "../test-site.test-support.ts";
+
+async function search(site: TestSite, typed: string) {
+	const shown = await site.browser().open(`/docs/search?q=${encodeURIComponent(typed)}`);
+	assert.equal(shown.status, 200, typed);
+	const [, list = ""] = /<ol class="docs-found">(.*?)<\/ol>/s.exec(shown.text) ?? [];
+	const hrefs = [...list.matchAll(/<li><a href="([^"]+)"/g)].map(([, href = ""]) => href);
+	return { ...shown, list, hrefs };
+}
+
+test("what people type is found first where it is explained", async (t) => {
+	const site = await openTestSite(t, { brand: "Acme" });
+	const cases: readonly (readonly [typed: string, first: string])[] = [
+		["bad_signature", "/problems/bad_signature"],
+		["stale_timestamp", "/problems/stale_timestamp"],
+		["pixel_limited", "/problems/pixel_limited"],
+		["retry calendar", "/docs#the-retry-calendar"],
+		["the pixel", "/docs#the-pixel"],
+		["hash_hmac", "/docs?lang=php#receiver-code"],
+		["replacing the secret", "/docs#replacing-the-secret-without-losing-a-callback"],
+	];
+	for (const [typed, first] of cases) assert.equal((await search(site, typed)).hrefs[0], first, typed);
+	for (const [typed, wanted] of [
+		["X-Acme-Signature", "/docs#headers"],
+		["PARKED", "/docs#what-becomes-of-a-pixel-order"],
+		["401", "/docs#401-though-the-secret-is-right"],
+		["conversion.approved", "/docs/api#conversionApproved"],
+		["basketValue", "/docs#body"],
+		["Check a signature", "/docs#checking-a-signature"],
+	] as const) {
+		const { hrefs } = await search(site, typed);
+		assert.ok(hrefs.includes(wanted), `${typed}: ${hrefs.join(" ")}`);
+	}
+});
+
+test("a header by another brand finds this network's own, marked, and the page says so", async (t) => {
+	const site = await openTestSite(t, { brand: "Acme", publicUrl: "https://track.acme.example" });
+	const { text, list, hrefs } = await search(site, "X-Service-Signature");
+	assert.ok(hrefs.length > 3);
+	assert.match(text, /here it is <code>X-Acme-Signature<\/code>/);
+	assert.match(list, /<mark>X-Acme-Signature<\/mark>/);
+	assert.doesNotMatch(list, /X-Service|ringback\.example/);
+});
+
+test("every result leads to a part of a page that is there", async (t) => {
+	const site = await openTestSite(t);
+	const pages = new Map<string, string>();
+	const found = new Set<string>();
+	for (const typed of [
+		"signature",
+		"callback",
+		"order",
+		"401",
+		"pixel",
+		"secret",
+		"Idempotency retry",
+		"json",
+	]) {
+		for (const href of (await search(site, typed)).hrefs) found.add(href);
+	}
+	assert.ok(found.size > 40, String(found.size));
+	for (const href of found) {
+		const [path = "", id] = href.split("#");
+		if (!pages.has(path)) pages.set(path, (await site.browser().open(path)).text);
+		assert.ok(id === undefined || pages.get(path)?.includes(` id="${id}"`), href);
+	}
+});
+
+test("nothing found, and nothing typed, say what to do", async (t) => {
+	const site = await openTestSite(t);
+	const nothing = await search(site, "zebra unicorn");
+	assert.match(nothing.text, /Nothing found for “zebra unicorn”/);
+	assert.match(nothing.text, /Check the spelling.*<a href="\/docs\/search\?q=bad_signature">/s);
+	const empty = await search(site, "");
+	assert.match(empty.text, /Type a header, an error code/);
+	assert.doesNotMatch(empty.text, /Nothing found/);
+	assert.match((await search(site, "signature zebra")).text, /No section has all of these words/);
+});
+
+test("what was typed is shown as text, kept in the field, bounded, and sets no cookie", async (t) => {
+	const site = await openTestSite(t);
+	const hostile = `"><script>alert(1)</script>`;
+	const { text, setCookies, headers } = await search(site, hostile);
+	assert.doesNotMatch(text, /<script>alert/);
+	assert.match(text, /value="&quot;&gt;&lt;script&gt;alert\(1\)&lt;\/script&gt;"/);
+	assert.deepEqual(setCookies, []);
+	assert.equal(headers.get("cache-control"), "public, max-age=300");
+	const long = await search(site, "x".repeat(10_000));
+	assert.ok(long.text.includes(`value="${"x".repeat(100)}"`));
+});
+
+test("the field is on every page of the documentation", async (t) => {
+	const site = await openTestSite(t);
+	for (const path of ["/docs", "/docs/api", "/problems", "/problems/internal", "/docs/search"]) {
+		const { text } = await site.browser().open(path);
+		assert.match(text, /<form class="docs-search" role="search" method="get" action="\/docs\/search">/, path);
+	}
+});

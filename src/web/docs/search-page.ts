@@ -1,0 +1,114 @@
+// /docs/search: the guide, the examples, the API reference and the problems, by section. What is searched is made when
+// somebody first asks, from the pages with this network's own brand and address, and kept.
+
+import { html } from "hono/html";
+import type { OpenApiDocument } from "../../openapi.ts";
+import type { PageDeps } from "../deps.ts";
+import type { WebContext } from "../env.ts";
+import type { Content, Html } from "../html.ts";
+import { API_REFERENCE_PATH, DOCS_PATH, DOCS_SEARCH_PATH, problemPath, withQuery } from "../paths.ts";
+import { renderReference } from "./api-page.ts";
+import { answerDocs, DOCUMENTS, type DocsPage } from "./docs-document.ts";
+import { cutSections, type DocsSection } from "./docs-sections.ts";
+import { type Found, type FoundSection, findSections, type TextPart } from "./find-sections.ts";
+import { exampleSections, guideText } from "./guide-page.ts";
+import { problemPage } from "./problem-page.ts";
+import { EXPLAINED_CODES } from "./problem-words.ts";
+import { readQuery, type SearchQuery } from "./search-query.ts";
+
+type SearchDeps = Pick<PageDeps, "network" | "publicUrl" | "apiDocument">;
+
+/** By the document: another one is made when the network changes its name or its brand. */
+const kept = new WeakMap<OpenApiDocument, readonly DocsSection[]>();
+
+export function showSearch(c: WebContext, deps: SearchDeps): Promise<Response> {
+	const document = deps.apiDocument();
+	const query = readQuery(c.req.query("q") ?? "", deps.network.face.brand);
+	const sections = kept.get(document) ?? allSections(document, deps);
+	kept.set(document, sections);
+	return answerDocs(c, resultPage(query, findSections(sections, query.words), deps));
+}
+
+function allSections(document: OpenApiDocument, deps: SearchDeps): DocsSection[] {
+	const instance = { publicUrl: deps.publicUrl, brand: deps.network.face.brand };
+	const pages = [
+		{ path: DOCS_PATH, ...guideText(instance) },
+		{ path: API_REFERENCE_PATH, ...renderReference(document) },
+	];
+	return [
+		...pages.flatMap(({ path, title, body }) => cutSections({ path, title, body: String(body) })),
+		...exampleSections(instance),
+		...EXPLAINED_CODES.map((code): DocsSection => {
+			const { title, body } = problemPage(code, deps);
+			const texts = cutSections({ path: problemPath(code), title, body: String(body) });
+			return {
+				href: problemPath(code),
+				title,
+				trail: ["Problems"],
+				text: texts.map(({ text }) => text).join(" "),
+				code,
+			};
+		}),
+	];
+}
+
+function resultPage(query: SearchQuery, found: Found, deps: SearchDeps): DocsPage {
+	return {
+		title: "Search the documentation",
+		active: null,
+		outline: [],
+		query: query.text,
+		body: html`${summary(query, found)}${
+			found.sections.length === 0
+				? whatToType(query, deps)
+				: html`<ol class="docs-found">${found.sections.map(foundItem)}</ol>`
+		}`,
+	};
+}
+
+function summary({ text, words, ownHeader }: SearchQuery, { sections, isPartial }: Found): Content {
+	if (words.length === 0) return null;
+	const note =
+		ownHeader === null
+			? null
+			: html` Headers carry the network's name: here it is <code>${ownHeader}</code>.`;
+	if (sections.length === 0) return html`<p role="status">Nothing found for “${text}”.${note}</p>`;
+	const count = sections.length === 1 ? "1 section" : `${sections.length} sections`;
+	if (isPartial) {
+		return html`<p role="status">No section has all of these words: “${text}”. ${count} with some of them:${note}</p>`;
+	}
+	return html`<p role="status">${count} for “${text}”, the best first.${note}</p>`;
+}
+
+function foundItem({ section: { href, trail }, title, passage }: FoundSection): Html {
+	return html`<li><a href="${href}">${title.map(marked)}</a>${
+		trail.length === 0 ? null : html`<span class="secondary">${trail.join(" › ")}</span>`
+	}<p>${passage.map(marked)}</p></li>`;
+}
+
+function marked({ text, isMarked }: TextPart): Content {
+	return isMarked ? html`<mark>${text}</mark>` : text;
+}
+
+/** Before anything was typed, and when nothing was found. */
+function whatToType({ words }: SearchQuery, { network: { face } }: SearchDeps): Html {
+	const examples = [
+		`X-${face.brand}-Signature`,
+		"bad_signature",
+		"401",
+		"PARKED",
+		"conversion.approved",
+		"retry",
+	];
+	return html`<p>${
+		words.length === 0
+			? "Type a header, an error code, a status or a word:"
+			: "Check the spelling, or type fewer words. A header, an error code or a status is enough:"
+	}</p>
+<ul>${examples.map((example) => html`<li><a href="${withQuery(DOCS_SEARCH_PATH, { q: example })}">${example}</a></li>`)}</ul>
+<p>Or look through ${DOCUMENTS.map(({ label, href }, index) => html`${index === 0 ? "" : ", "}<a href="${href}">${label}</a>`)}.${
+		face.supportAddress === null
+			? null
+			: html` If it is not there, write to <a href="mailto:${face.supportAddress}">${face.supportAddress}</a>.`
+	}</p>`;
+}
