@@ -40,6 +40,7 @@ import {
 	pruneNotices,
 } from "./store/prune.ts";
 import { pruneSignIn } from "./store/sign-in.ts";
+import { pruneTraces } from "./store/traces.ts";
 
 /** Kept at work by `startChore`; looks by itself now and then. */
 export interface Chore {
@@ -76,6 +77,9 @@ export interface Chores {
 
 /** Longer than any of them is tried for, and than the next one on the same topic has to wait. */
 const MAILS_KEPT_MS = 7 * DAY_MS;
+
+/** The last of seven attempts goes out a day and a half after the first. */
+const TRACES_KEPT_MS = 2 * DAY_MS;
 
 /** The chores of a process that delivers callbacks. */
 export function startChores(deps: ChoresDeps): Chores {
@@ -153,6 +157,7 @@ async function removeOld(deps: ChoresDeps, isStopping: () => boolean): Promise<v
 	await pruneNotices(store, olderThanMs);
 	await pruneJobs(store, clock, olderThanMs, isStopping);
 	await pruneCallbackHours(store.db, olderThanMs);
+	await pruneTraces(store.db, clock.nowMs() - TRACES_KEPT_MS);
 	await giveBackSpace(store, clock, isStopping);
 }
 

@@ -39,6 +39,7 @@ test("without any setting the service runs on this machine alone, on a file", ()
 		archiving: { folder: null, conversionDays: null, auditDays: null },
 		role: "all",
 		accessLog: false,
+		tracing: null,
 		logLevel: "info",
 	} satisfies Config);
 });

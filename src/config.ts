@@ -1,6 +1,7 @@
 // The settings: the only reader of the environment. Gives a typed Config, or every problem at once.
 
 import { readDatabase } from "./config-database.ts";
+import { readTracing } from "./config-tracing.ts";
 import {
 	type ArchivingSetting,
 	type Environment,
@@ -21,6 +22,7 @@ import {
 } from "./config-values.ts";
 import type { AddressRange } from "./domain/address.ts";
 import { STAFF_AUTHENTICATOR, type StaffAuthenticator } from "./domain/authenticator.ts";
+import type { TracingSetting } from "./domain/trace.ts";
 import type { WarningSettings } from "./domain/warning.ts";
 import type { DatabaseSetting } from "./store/open.ts";
 
@@ -64,6 +66,8 @@ export interface Config {
 	role: RoleSetting;
 	/** Whether each request is a line of the log. */
 	accessLog: boolean;
+	/** Null: nothing is traced. */
+	tracing: TracingSetting | null;
 	logLevel: (typeof LOG_LEVELS)[number];
 }
 
@@ -119,6 +123,7 @@ export function readConfig(environment: Environment = process.env): ConfigResult
 		archiving: readArchiving(reader, retentionDays),
 		role: reader.choice("RINGBACK_ROLE", ROLES, "all"),
 		accessLog: reader.choice("RINGBACK_ACCESS_LOG", ON_OR_OFF, "off") === "on",
+		tracing: readTracing(reader),
 		logLevel: reader.choice("LOG_LEVEL", LOG_LEVELS, "info"),
 	};
 	// A misspelt setting that is silently ignored is found in production.

@@ -4,6 +4,7 @@
 import type { AddressRange } from "./domain/address.ts";
 import type { Histogram } from "./domain/histogram.ts";
 import type { KeptAnswer } from "./domain/kept-answer.ts";
+import type { TraceContext } from "./domain/trace.ts";
 import type { AttemptTimings, Outcome } from "./domain/verdict.ts";
 
 export interface Clock {
@@ -52,6 +53,31 @@ export interface RequestRecord {
 	route: string | null;
 	/** The public id of the programme that called. */
 	programme: string | null;
+	/** Of the span that is this request; null where it is not traced. */
+	readonly trace: TraceContext | null;
+}
+
+/** Tells a collector what was done, when, and what came before it. None where nothing is traced. */
+export interface Tracer {
+	/** A span below what a caller says of itself, or the first of a trace. Null when the trace is not taken. */
+	begin(parent: TraceContext | null): TraceContext | null;
+	/** A span below one that is taken. */
+	below(parent: TraceContext): TraceContext;
+	/** Never throws, and waits for nobody. */
+	end(span: FinishedSpan): void;
+}
+
+export interface FinishedSpan {
+	context: TraceContext;
+	parentSpanId: string | null;
+	name: string;
+	kind: "internal" | "server" | "client";
+	/** By the clock of the day. */
+	startMs: number;
+	endMs: number;
+	attributes: Readonly<Record<string, string | number>>;
+	/** Why it failed. */
+	error?: string;
 }
 
 /** A request that has been answered, or given up by its caller. */

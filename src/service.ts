@@ -69,7 +69,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		const welcomePath = config.role === "worker" ? null : await offerFirstStaff(parts);
 		const { host, port, trustedProxies } = config;
 		// Before the rest, because only now the port is known.
-		const recording = { random, onAnswered };
+		const recording = { random, tracer: parts.tracer, onAnswered };
 		const site = await listen({ host, port, trustedProxies, limits: PUBLIC_LIMITS, log, recording });
 		listeners.push(site);
 		const numbers = await listenForMetrics(config, log);

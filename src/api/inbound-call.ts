@@ -1,7 +1,9 @@
 // A call as it came in, before anybody knows what it says.
 
 import { blockOf, findClientAddress } from "../domain/client-address.ts";
+import type { TraceContext } from "../domain/trace.ts";
 import { type Arrival, readArrival } from "../domain/warning.ts";
+import { recordOf } from "../request-notes.ts";
 import type { InboundKind } from "../store/tables/inbound.ts";
 import type { AppContext, AppDeps, AppEnv } from "./deps.ts";
 
@@ -9,6 +11,8 @@ export interface InboundCall {
 	kind: InboundKind;
 	method: string;
 	target: string;
+	/** Of the request; null where it is not traced. */
+	trace: TraceContext | null;
 	/** The addresses it comes from, for budgets; null where all callers look the same. Found only when it is asked for. */
 	findBlock(): string | null;
 }
@@ -18,7 +22,13 @@ export function readInboundCall(
 	deps: Pick<AppDeps, "trustedProxies">,
 	kind: InboundKind,
 ): InboundCall {
-	return { kind, method: c.req.method, target: requestTarget(c), findBlock: () => callerBlock(c, deps) };
+	return {
+		kind,
+		method: c.req.method,
+		target: requestTarget(c),
+		trace: recordOf(c)?.trace ?? null,
+		findBlock: () => callerBlock(c, deps),
+	};
 }
 
 /** Reads what Node parsed: making the web's headers of it costs more than all the rest of a call that is not taken. */

@@ -78,6 +78,7 @@ function rowOf(publicId: string, programmeId: number, tally: Tally, nowMs: numbe
 		kind: "pixel",
 		method: "GET",
 		target: `/pixel/${publicId}.gif`,
+		trace: null,
 		findBlock: () => null,
 	} as const;
 	const end = refusedEnd(fault("pixel_limited", describe(tally)), programmeId, null, 200);

@@ -12,12 +12,14 @@
 // nothing when its last renewal is old. What is sent again was not yet stored as sent.
 
 import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
+import type { Tracer } from "../ports.ts";
 import { registerEngine } from "../store/engines.ts";
 import { markDue } from "../store/lanes.ts";
 import type { Settlement } from "../store/queue.ts";
 import type { Store } from "../store/store.ts";
 import { Alarm } from "./alarm.ts";
 import { type EngineCounters, newCounters } from "./counters.ts";
+import { createDeliveryTraces, type DeliveryTraces } from "./delivery-traces.ts";
 import { type Caps, Lanes } from "./lanes.ts";
 import { drawEngineId, type Lease, maySend } from "./lease.ts";
 import type { PassInput, PassOutput, RunPass } from "./pass.ts";
@@ -32,6 +34,8 @@ export interface EngineDeps extends SendingDeps {
 	runPass: RunPass;
 	/** Called when a notice was written that may have to be mailed. */
 	onNotice: () => void;
+	/** Left out where nothing is traced. */
+	tracer?: Tracer | null;
 }
 
 /** Under load changes are announced thousands of times a second; a pass for each would be all we do. */
@@ -53,6 +57,7 @@ export class Engine {
 	readonly #targets: Targets;
 	readonly #lanes: Lanes;
 	readonly #sending: Sending;
+	readonly #traces: DeliveryTraces | null;
 	readonly #counters = newCounters();
 	readonly #stopListening: () => void;
 	/** The next pass, at the latest. */
@@ -69,6 +74,8 @@ export class Engine {
 		this.#deps = deps;
 		this.#targets = new Targets(deps.sealingKey, deps.log);
 		this.#lanes = new Lanes(deps.caps);
+		const { tracer = null } = deps;
+		this.#traces = tracer === null ? null : createDeliveryTraces({ ...deps, tracer });
 		const parts = { lanes: this.#lanes, targets: this.#targets };
 		this.#planner = new Planner({ ...parts, counters: this.#counters, log: deps.log });
 		this.#sending = createSending(
@@ -77,6 +84,7 @@ export class Engine {
 				...parts,
 				counters: this.#counters,
 				mostInFlight: deps.caps.overall,
+				traces: this.#traces,
 				maySend: (nowMs) => this.#lease !== null && maySend(this.#lease, nowMs),
 			},
 			(settlement) => this.#keep(settlement),
@@ -151,6 +159,7 @@ export class Engine {
 		const input = this.#planner.plan(this.#lease, nowMs);
 		const output = input === null ? null : await this.#run(this.#lease, input);
 		if (output === null) return;
+		await this.#traces?.handOut(output.choice.deliveries, nowMs, clock.nowMs());
 		this.#sending.take(output.choice.deliveries);
 		if (output.others !== null) this.#sending.giveBack(this.#planner.startLeaving());
 		if (output.others?.hasLapsed === true) await this.#takeOver(nowMs);

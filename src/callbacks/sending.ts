@@ -8,6 +8,7 @@ import type { KnownWire } from "../store/known-wire.ts";
 import type { DueDelivery, Settlement } from "../store/queue.ts";
 import { createPreparer, type PrepareAttempt, settleAnswer } from "./attempt.ts";
 import type { EngineCounters } from "./counters.ts";
+import type { DeliveryTraces } from "./delivery-traces.ts";
 import { createForbiddenAddressLog } from "./forbidden-addresses.ts";
 import type { Lanes } from "./lanes.ts";
 import { isLostToLateness } from "./lateness.ts";
@@ -42,12 +43,14 @@ export function createSending(
 		targets: Targets;
 		counters: Pick<EngineCounters, "lostToLateness" | "firstAnswers" | "sendDelays" | "attemptTimes">;
 		mostInFlight: number;
+		/** Null where nothing is traced. */
+		traces: DeliveryTraces | null;
 		/** Whether the engine's lease is young enough for another attempt. */
 		maySend: (nowMs: number) => boolean;
 	},
 	onSettled: (settlement: Settlement) => void,
 ): Sending {
-	const { clock, lanes, targets, counters } = deps;
+	const { clock, lanes, targets, counters, traces } = deps;
 	/** Made once: the names on the wire do not change any more when they are known. */
 	let prepare: PrepareAttempt | null = null;
 	const pace = watchPace(deps, sendReady);
@@ -89,6 +92,7 @@ export function createSending(
 				if (isLostToLateness(answer, tookMs, pace.lateSinceMs(underWay))) counters.lostToLateness++;
 				logForbiddenAddress(prepared.request.url, answer.outcome);
 			}
+			traces?.attempt(delivery, prepared.request.url, answer, startedAtMs, endedAtMs);
 			// The attempt has ended; only its settlement waits for the little that is kept of an answer.
 			const landWith = (kept: KeptAnswer | null): void => {
 				land(settleAnswer(delivery, prepared, answer, kept, endedAtMs), tookMs);

@@ -70,7 +70,7 @@ export interface ListenOptions {
 	trustedProxies: readonly AddressRange[];
 	log: Log;
 	/** Nobody counts or logs what is asked here unless told. */
-	recording?: Pick<RecordingOptions, "random" | "onAnswered">;
+	recording?: Omit<RecordingOptions, "trustedProxies">;
 }
 
 export interface ServedApp {

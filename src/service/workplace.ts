@@ -18,6 +18,7 @@ import { KeyFileError, readKeyFile, readOrMakeKeyFile } from "../outside/key-fil
 import { createLog, type LogIdentity, type ProcessLog } from "../outside/log.ts";
 import type { SmtpMailer } from "../outside/mailer.ts";
 import { createRandom } from "../outside/random.ts";
+import { createOtlpTracer, type OtlpTracer } from "../outside/tracer.ts";
 import type { AddressPolicy, Clock, DiskSpace, Log, Random, Transport } from "../ports.ts";
 import { createKnownNetwork, type KnownNetwork } from "../store/known-network.ts";
 import type { MigrationReport } from "../store/migrate.ts";
@@ -37,6 +38,8 @@ export interface Workplace {
 	identity: ProcessName;
 	accessLog: Log;
 	droppedLogLines(): number;
+	/** Null where nothing is traced. */
+	tracer: OtlpTracer | null;
 	/** Of the database's file; null where it is on a server, whose disk is not ours to see. */
 	readDisk(): Promise<DiskSpace | null>;
 	transport: Transport;
@@ -149,6 +152,7 @@ export async function openParts(
 			...(config.trustedCa === null ? {} : { trustedCa: config.trustedCa }),
 			...(config.dnsServers === null ? {} : { dnsServers: config.dnsServers }),
 		});
+		const tracer = openTracer(config, identity, { random, log });
 		const { smtpUrl, mailFrom } = config;
 		const mailer = smtpUrl === null || mailFrom === null ? null : await openMailer(smtpUrl, mailFrom);
 		return {
@@ -160,6 +164,7 @@ export async function openParts(
 			identity,
 			accessLog: access,
 			droppedLogLines: droppedLines,
+			tracer,
 			readDisk: () => readDiskOf(config.database),
 			sealingKey,
 			mailer,
@@ -168,6 +173,7 @@ export async function openParts(
 			addressPolicy: { allowedPrivateRanges: config.allowedPrivateRanges },
 			migration,
 			async close() {
+				await tracer?.stop();
 				await transport.close();
 				mailer?.close();
 				await store.close();
@@ -183,6 +189,23 @@ async function readDiskOf(database: DatabaseSetting): Promise<DiskSpace | null> 
 	return database.kind === "sqlite" && database.path !== ":memory:"
 		? readDiskSpace(dirname(database.path))
 		: null;
+}
+
+/** A command is not traced. */
+function openTracer(
+	{ tracing }: Config,
+	{ instance, role, version, host }: ProcessName,
+	deps: { random: Random; log: Log },
+): OtlpTracer | null {
+	if (tracing === null || role === "command") return null;
+	const own = {
+		"service.version": version,
+		"service.instance.id": instance,
+		"host.name": host,
+		"ringback.role": role,
+	};
+	const resource = { ...own, ...tracing.resource };
+	return createOtlpTracer({ ...tracing, resource }, { ...deps, scope: { name: "ringback", version } });
 }
 
 function openLog(config: Config, { log }: OpenOptions, { instance, role, version }: LogIdentity): ProcessLog {

@@ -20,6 +20,7 @@ import { peopleTables } from "./tables/people.ts";
 import { processTables } from "./tables/processes.ts";
 import { programmeTables } from "./tables/programmes.ts";
 import { signInTables } from "./tables/sign-in.ts";
+import { traceTables } from "./tables/traces.ts";
 
 export interface Migration {
 	name: string;
@@ -64,6 +65,7 @@ function firstSchema(dialect: Dialect): readonly MigrationStep[] {
 		mailTables,
 		choreTables,
 		processTables,
+		traceTables,
 	];
 	return [{ kind: "statements", statements: tables.flatMap((tablesOf) => tablesOf(dialect)) }];
 }

@@ -34,6 +34,7 @@ import type {
 	LimitCountsTable,
 	SpentCodesTable,
 } from "./tables/sign-in.ts";
+import type { TracesTable } from "./tables/traces.ts";
 
 export interface Schema {
 	network: NetworkTable;
@@ -81,6 +82,7 @@ export interface Schema {
 	chores: ChoresTable;
 	archive_duty: ArchiveDutyTable;
 	processes: ProcessesTable;
+	traces: TracesTable;
 	schema_versions: SchemaVersionsTable;
 	schema_progress: SchemaProgressTable;
 }

@@ -35,7 +35,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	domain: [],
 	ports: ["domain"],
 	// The store's types, because a setting names one.
-	config: ["domain", "store", "config-values", "config-database"],
+	config: ["domain", "store", "config-values", "config-database", "config-tracing"],
+	"config-tracing": ["domain", "config-values"],
 	"config-database": ["store", "config-values"],
 	"config-values": ["domain", "store"],
 	store: ["domain", "ports"],
