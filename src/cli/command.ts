@@ -9,6 +9,8 @@ export interface Command {
 	/** As typed: "programme create". */
 	name: string;
 	summary: string;
+	/** The one word besides the options, where there is one. */
+	argument?: { value: string; help: string; isOptional?: boolean };
 	options: Readonly<Record<string, OptionSpec>>;
 	/** With the settings of the process, unless others are given. */
 	run(options: Options, screen: Screen, environment?: Environment): Promise<number>;
@@ -28,6 +30,8 @@ export interface Screen {
 
 /** What was given; an option that was not is empty. */
 export interface Options {
+	/** The word besides the options. */
+	argument: string;
 	text(name: string): string;
 	flag(name: string): boolean;
 }
@@ -47,8 +51,8 @@ export type ParsedOptions =
 export function parseOptions(command: Command, args: readonly string[]): ParsedOptions {
 	const given = parseArguments({ ...command, notes: [] }, args);
 	if (typeof given === "string") return { ok: false, problem: given };
-	const { wantsHelp, text, flag } = given;
-	return { ok: true, wantsHelp, options: { text: (name) => text(name) ?? "", flag } };
+	const { wantsHelp, argument = "", text, flag } = given;
+	return { ok: true, wantsHelp, options: { argument, text: (name) => text(name) ?? "", flag } };
 }
 
 /** `program` is what the command is typed behind, `separator` what npm needs before options. */

@@ -14,7 +14,7 @@ export type Usage = {
 	readonly name: string;
 	readonly summary: string;
 	/** The one word besides the options, where there is one. */
-	readonly argument?: { readonly value: string; readonly help: string };
+	readonly argument?: { readonly value: string; readonly help: string; readonly isOptional?: boolean };
 	readonly options: Readonly<Record<string, OptionSpec>>;
 	/** Paragraphs below the options. */
 	readonly notes: readonly string[];
@@ -55,7 +55,7 @@ export function parseArguments(usage: Usage, args: readonly string[]): Given | s
 }
 
 function findMissing({ argument, options }: Usage, given: Given): string | undefined {
-	if (argument !== undefined && given.argument === undefined) {
+	if (argument !== undefined && argument.isOptional !== true && given.argument === undefined) {
 		return `${argument.value} is missing: ${argument.help}.`;
 	}
 	const missing = Object.entries(options).find(
@@ -85,8 +85,10 @@ export function describeUsage(
 		const shown = type === "boolean" ? `--${option}` : `--${option} ${value}`;
 		return { shown, help, inLine: isRequired === true ? shown : `[${shown}]` };
 	});
-	if (argument !== undefined)
-		rows.unshift({ shown: argument.value, help: argument.help, inLine: argument.value });
+	if (argument !== undefined) {
+		const { value, help, isOptional } = argument;
+		rows.unshift({ shown: value, help, inLine: isOptional === true ? `[${value}]` : value });
+	}
 	const width = Math.max(...rows.map(({ shown }) => shown.length));
 	return [
 		[program, name, ...rows.map(({ inLine }) => inLine)].join(" "),
