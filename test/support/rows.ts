@@ -2,7 +2,7 @@
 
 import { ID_RANDOM_BYTES, type IdPrefix, makeId } from "../../src/domain/id.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import { insertConversions } from "../../src/store/conversion-moves.ts";
+import { insertConversions, insertMoves } from "../../src/store/conversion-moves.ts";
 import type { Conversion, NewConversion } from "../../src/store/conversions.ts";
 import { findByOrders } from "../../src/store/orders.ts";
 import type { OwedEvent } from "../../src/store/outbox.ts";
@@ -132,6 +132,32 @@ export async function addDelivery(store: Store, programme: Programme, dueAtMs = 
 	const [id] = await addDeliveries(store, programme, dueAtMs);
 	if (id === undefined) throw new Error("no delivery was made");
 	return id;
+}
+
+/** A recorded conversion with its history, which owes one callback: as a sale leaves it. */
+export async function addOwedConversion(
+	store: Store,
+	programme: Programme,
+): Promise<{ deliveryId: number; conversionId: number }> {
+	const id = await addDelivery(store, programme);
+	const { conversion_id } = await store.db
+		.selectFrom("events")
+		.select("conversion_id")
+		.where("id", "=", id)
+		.executeTakeFirstOrThrow();
+	await insertMoves(store.db, [
+		{
+			programme_id: programme.id,
+			conversion_id,
+			move: "record",
+			to_status: "RECORDED",
+			decided_by: null,
+			person_id: null,
+			reason: null,
+			at_ms: START_MS,
+		},
+	]);
+	return { deliveryId: id, conversionId: conversion_id };
 }
 
 async function deliveryId(store: Store, publicId: string): Promise<number> {

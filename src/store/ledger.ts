@@ -1,0 +1,214 @@
+// The ledger: what must be true of the rows of any database of ours, whoever wrote it and however it was restored. Each
+// question is one statement over a range of ids, so that it sees one moment of a database that is written to, takes a
+// fraction of a second on either database, and holds nothing in memory.
+
+import { type RawBuilder, sql } from "kysely";
+import { type Move, moveRule } from "../domain/conversion.ts";
+import { MINUTE_MS } from "../domain/time.ts";
+import type { Db, Store } from "./store.ts";
+
+/** A rule that some rows break. */
+export interface BrokenRule {
+	/** What is wrong with them, behind their number: "deliveries are pending and not in the queue". */
+	problem: string;
+	count: number;
+	/** The numbers of the first few. */
+	examples: readonly number[];
+}
+
+export interface LedgerReport {
+	/** Rules that were looked at. */
+	rules: number;
+	broken: readonly BrokenRule[];
+}
+
+interface Rule {
+	problem: string;
+	/** The table and the column along which it is asked, which must be the first of an index. */
+	table: string;
+	key: string;
+	/** Selects the numbers of the rows that break it, as `id`; `r` is the row. */
+	select: string;
+	from: string;
+	where: string;
+}
+
+/** Some hundredths of a second each: PostgreSQL ends a statement of ours after 15 seconds. */
+const IDS_AT_ONCE = 20_000;
+const EXAMPLES = 5;
+/** By clocks that may differ, and of lanes that somebody is just writing: see callbacks/engine. */
+const MISSED_FOR_MS = 5 * MINUTE_MS;
+
+const ANNOUNCING = ["record", "approve", "reject", "reverse"] as const satisfies readonly Move[];
+const MOVES: readonly Move[] = [...ANNOUNCING, "park", "confirm", "expire"];
+const MOVE_OF_EVENT = `case r.name ${ANNOUNCING.map((move) => `when '${moveRule(move).announces}' then '${move}'`).join(" ")} end`;
+const STATUS_OF_MOVE = `case r.move ${MOVES.map((move) => `when '${move}' then '${moveRule(move).to}'`).join(" ")} end`;
+
+/** Invariants 1 to 3 and 5 of ARCHITECTURE.md, as far as rows can tell. */
+const RULES: readonly Rule[] = [
+	{
+		problem: "rows of the queue have no delivery",
+		...along("queue"),
+		where: "not exists (select 1 from deliveries d where d.id = r.id)",
+	},
+	{
+		problem:
+			"rows of the queue do not agree with their delivery: it has ended, or is of another run or attempt",
+		...along("queue"),
+		from: "queue r join deliveries d on d.id = r.id",
+		where: "d.state <> 'pending' or d.run <> r.run or d.attempts <> r.seq",
+	},
+	{
+		problem: "deliveries are pending and not in the queue: nobody would send them",
+		...along("deliveries"),
+		where: "r.state = 'pending' and not exists (select 1 from queue q where q.id = r.id)",
+	},
+	{
+		problem: "deliveries have ended without a time, or have a time and have not ended",
+		...along("deliveries"),
+		where: "(r.state = 'pending') <> (r.finished_at_ms is null)",
+	},
+	{
+		problem: "deliveries have no event",
+		...along("deliveries"),
+		where: "not exists (select 1 from events e where e.id = r.id)",
+	},
+	{
+		problem: "events have no delivery: what they tell would never be sent",
+		...along("events"),
+		where: "not exists (select 1 from deliveries d where d.id = r.id)",
+	},
+	{
+		problem: "events are of no conversion",
+		...along("events"),
+		where: "not exists (select 1 from conversions c where c.id = r.conversion_id)",
+	},
+	{
+		problem: "events announce a move that their conversion never made",
+		...along("events"),
+		where: `not exists (select 1 from moves m where m.conversion_id = r.conversion_id and m.move = ${MOVE_OF_EVENT})`,
+	},
+	{
+		problem: "conversions have another status than their moves lead to",
+		...along("conversions"),
+		where: `coalesce((select m.to_status from moves m where m.conversion_id = r.id
+			order by m.conversion_id desc, m.id desc limit 1), '') <> r.status`,
+	},
+	{
+		problem: "conversions are of no programme",
+		...along("conversions"),
+		where: "not exists (select 1 from programmes p where p.id = r.programme_id)",
+	},
+	{
+		problem: "moves are of no conversion",
+		...along("moves", "conversion_id"),
+		where: "not exists (select 1 from conversions c where c.id = r.conversion_id)",
+	},
+	{
+		problem: "moves lead to a status that they cannot lead to",
+		...along("moves", "conversion_id"),
+		where: `coalesce(${STATUS_OF_MOVE}, '') <> r.to_status`,
+	},
+	{
+		problem: "programmes have a Postback URL that is not on record",
+		...along("programmes"),
+		where: "r.endpoint_id is not null and not exists (select 1 from endpoints e where e.id = r.endpoint_id)",
+	},
+	{
+		problem: "programmes are owed callbacks and have no lane: nobody would look at them",
+		...along("programmes"),
+		where: `exists (select 1 from queue q where q.receiver_id = r.id)
+			and not exists (select 1 from lanes l where l.receiver_id = r.id)`,
+	},
+	{
+		problem: "lanes are leased to an engine that is not on record",
+		...along("lanes", "receiver_id"),
+		where: "r.engine_id is not null and not exists (select 1 from engines e where e.id = r.engine_id)",
+	},
+	{
+		problem: "handouts are of an engine that is not on record",
+		...along("handouts", "engine_id"),
+		where: "not exists (select 1 from engines e where e.id = r.engine_id)",
+	},
+];
+
+function along(table: string, key = "id"): Pick<Rule, "table" | "key" | "select" | "from"> {
+	return { table, key, select: `r.${key}`, from: `${table} r` };
+}
+
+export interface LedgerOptions {
+	nowMs: number;
+	/** Hears the share that is done, from 0 to 1, after each statement. */
+	onProgress?: (share: number) => void;
+}
+
+/** Also while a service works on it: no statement depends on what another has seen. */
+export async function checkLedger(store: Store, { nowMs, onProgress }: LedgerOptions): Promise<LedgerReport> {
+	const broken: BrokenRule[] = [];
+	const ranges = new Map<string, IdRange>();
+	for (const [index, rule] of RULES.entries()) {
+		const column = `${rule.table}.${rule.key}`;
+		const range = ranges.get(column) ?? (await findRange(store.db, rule));
+		ranges.set(column, range);
+		const found = await lookAlong(store.db, rule, range, (share) =>
+			onProgress?.((index + share) / RULES.length),
+		);
+		if (found.count > 0) broken.push(found);
+	}
+	const missed = await findMissed(store, nowMs);
+	if (missed.count > 0) broken.push(missed);
+	onProgress?.(1);
+	return { rules: RULES.length + 1, broken };
+}
+
+interface IdRange {
+	first: number;
+	last: number;
+}
+
+async function findRange(db: Db, { table, key }: Rule): Promise<IdRange> {
+	const column = sql.ref(key);
+	// One for each end: both databases read both from the ends of the index, but not in one statement.
+	const end = async (aggregate: RawBuilder<unknown>): Promise<number | null> => {
+		const { rows } = await sql<{
+			end: number | null;
+		}>`select ${aggregate} as "end" from ${sql.table(table)}`.execute(db);
+		return rows[0]?.end ?? null;
+	};
+	const first = await end(sql`min(${column})`);
+	const last = await end(sql`max(${column})`);
+	return { first: first ?? 0, last: last ?? -1 };
+}
+
+async function lookAlong(
+	db: Db,
+	{ problem, key, select, from, where }: Rule,
+	{ first, last }: IdRange,
+	onProgress: (share: number) => void,
+): Promise<BrokenRule> {
+	let count = 0;
+	const examples: number[] = [];
+	// Engines' numbers are drawn from far more than can be walked; there is a handful of their rows.
+	const step = key === "engine_id" ? last - first + 1 : IDS_AT_ONCE;
+	for (let from_ = first; from_ <= last; from_ += step) {
+		const to = Math.min(from_ + step - 1, last);
+		const { rows } = await sql<{ id: number }>`select ${sql.raw(select)} as id from ${sql.raw(from)}
+			where ${sql.raw(`r.${key}`)} between ${from_} and ${to} and (${sql.raw(where)})`.execute(db);
+		count += rows.length;
+		for (const { id } of rows.slice(0, EXAMPLES - examples.length)) examples.push(id);
+		onProgress((to - first + 1) / (last - first + 1));
+	}
+	return { problem, count, examples };
+}
+
+async function findMissed(store: Store, nowMs: number): Promise<BrokenRule> {
+	// Not in a transaction, which on SQLite is one of somebody who writes: the file may be there to be read only.
+	const missed = await store.db
+		.connection()
+		.execute((db) => store.queue.findMissed(db, nowMs + MISSED_FOR_MS));
+	return {
+		problem: "programmes have callbacks that are due and that no process would look at",
+		count: missed.length,
+		examples: missed.slice(0, EXAMPLES).map(({ receiverId }) => receiverId),
+	};
+}

@@ -1,0 +1,130 @@
+// The ledger on both databases: a database as services leave it has nothing to be said about, and each rule finds the row
+// that breaks it, and names it.
+
+import { deepEqual, equal } from "node:assert/strict";
+import { test } from "node:test";
+import { sql } from "kysely";
+import { checkLedger } from "../../src/store/ledger.ts";
+import type { Store } from "../../src/store/store.ts";
+import { START_MS } from "../support/clock.ts";
+import { eachDatabase } from "../support/databases.ts";
+import { settle, takeOne } from "../support/queue-rows.ts";
+import { addOwedConversion, addProgramme, delivered } from "../support/rows.ts";
+
+/** `d` is the number of a pending delivery and of its event, `c` of its conversion, `p` of its programme. */
+const BREAKS: readonly [problem: RegExp, ...statements: string[]][] = [
+	[
+		/^rows of the queue have no delivery/,
+		"delete from deliveries where id = $d",
+		"delete from events where id = $d",
+	],
+	[
+		/^rows of the queue do not agree/,
+		"update deliveries set state = 'delivered', finished_at_ms = 1 where id = $d",
+	],
+	[/^rows of the queue do not agree/, "update queue set run = 2 where id = $d"],
+	[/^rows of the queue do not agree/, "update queue set seq = 1 where id = $d"],
+	[/^deliveries are pending and not in the queue/, "delete from queue where id = $d"],
+	[/^deliveries have ended without a time/, "update deliveries set finished_at_ms = 1 where id = $d"],
+	[/^deliveries have no event/, "delete from events where id = $d"],
+	[/^events have no delivery/, "delete from deliveries where id = $d", "delete from queue where id = $d"],
+	[/^events are of no conversion/, "delete from conversions where id = $c"],
+	[
+		/^events announce a move that their conversion never made/,
+		"update events set name = 'conversion.reversed' where id = $d",
+	],
+	[/^conversions have another status/, "update conversions set status = 'APPROVED' where id = $c"],
+	[/^conversions have another status/, "delete from moves where conversion_id = $c"],
+	[/^conversions are of no programme/, "update conversions set programme_id = 999999 where id = $c"],
+	[/^moves are of no conversion/, "delete from conversions where id = $c"],
+	[/^moves lead to a status/, "update moves set to_status = 'REVERSED' where conversion_id = $c"],
+	[
+		/^programmes have a Postback URL that is not on record/,
+		"update programmes set endpoint_id = 999999 where id = $p",
+	],
+	[/^programmes are owed callbacks and have no lane/, "delete from lanes where receiver_id = $p"],
+	[/^lanes are leased to an engine/, "update lanes set engine_id = 999999 where receiver_id = $p"],
+	[
+		/^handouts are of an engine/,
+		"insert into handouts (engine_id, number, at_ms, delivery_ids, dues) values (281474976710655, 1, 1, '$d', '1')",
+	],
+	[
+		/that no process would look at/,
+		"update lanes set next_due_ms = next_due_ms + 86400000 where receiver_id = $p",
+	],
+];
+
+eachDatabase("the ledger", (database) => {
+	test("agree in a database as services leave it: pending, delivered, never owed", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		await addOwedConversion(store, programme);
+		await addOwedConversion(store, programme);
+		await settle(store, delivered(await takeOne(store, programme.id, START_MS)));
+		const { rules, broken } = await checkLedger(store, { nowMs: START_MS });
+		deepEqual(broken, []);
+		equal(rules, 17);
+	});
+
+	for (const [problem, ...statements] of BREAKS) {
+		test(`name what breaks them: ${statements.join("; ")}`, async () => {
+			const { store } = database;
+			await empty(store);
+			const programme = await addProgramme(store);
+			const { deliveryId: d, conversionId: c } = await addOwedConversion(store, programme);
+			deepEqual((await checkLedger(store, { nowMs: START_MS })).broken, [], "it was sound");
+			for (const statement of statements) await run(store, statement, { d, c, p: programme.id });
+			const { broken } = await checkLedger(store, { nowMs: START_MS });
+			const found = broken.find((rule) => problem.test(rule.problem));
+			equal(found?.count, 1, JSON.stringify(broken));
+			equal(found?.examples.length, 1);
+			await run(store, "delete from handouts where engine_id = 281474976710655", { d, c, p: programme.id });
+			await run(store, "update programmes set endpoint_id = null where id = $p", { d, c, p: programme.id });
+		});
+	}
+
+	test("are asked in ranges: rows far apart are all seen, and the share that is done rises to the end", async () => {
+		const { store } = database;
+		await empty(store);
+		const programme = await addProgramme(store);
+		const { deliveryId: d } = await addOwedConversion(store, programme);
+		await addOwedConversion(store, programme);
+		await run(store, "delete from events where id = $d", { d, c: 0, p: 0 });
+		await run(store, `update deliveries set id = 1000000 where id = ${d}`, { d, c: 0, p: 0 });
+		await run(store, `update queue set id = 1000000 where id = ${d}`, { d, c: 0, p: 0 });
+		const shares: number[] = [];
+		const { broken } = await checkLedger(store, {
+			nowMs: START_MS,
+			onProgress: (share) => shares.push(share),
+		});
+		deepEqual(
+			broken.map(({ problem, examples }) => [problem, examples]),
+			[["deliveries have no event", [1_000_000]]],
+		);
+		deepEqual(
+			shares,
+			shares.toSorted((a, b) => a - b),
+		);
+		equal(shares.at(-1), 1);
+	});
+});
+
+async function run(store: Store, statement: string, ids: { d: number; c: number; p: number }): Promise<void> {
+	const text = statement.replace(/\$([dcp])/g, (_, name: "d" | "c" | "p") => String(ids[name]));
+	await sql.raw(text).execute(store.db);
+}
+
+async function empty(store: Store): Promise<void> {
+	const tables = [
+		"handouts",
+		"lanes",
+		"engines",
+		"queue",
+		"attempts",
+		"deliveries",
+		"events",
+		"moves",
+		"conversions",
+	];
+	for (const table of tables) await sql`delete from ${sql.table(table)}`.execute(store.db);
+}
