@@ -16,6 +16,7 @@ const ABOUT = {
 	startedAtMs: START_MS,
 	engineCounters: null,
 	knownChores: () => [],
+	deliveryPause: () => null,
 };
 
 const LATE: ChoreRecord = {
@@ -173,6 +174,7 @@ test("the metrics address says what is wrong, which version runs and what waits"
 		schemaVersion: 4,
 		startedAt: "2026-03-01T12:00:00.000Z",
 		queue,
+		delivery: { paused: false },
 		chores: {
 			approvals: {
 				late: true,

@@ -67,6 +67,11 @@ export interface ChoresDeps
 	/** Null when no SMTP_URL is set: notices then wait on record until there is one. */
 	mailer: Mailer | null;
 	retentionDays: number;
+	/**
+	 * Callbacks are held on purpose: no shop has a chance to answer, so nobody is told that callbacks fail. What there is
+	 * to tell waits, too.
+	 */
+	isDeliveryPaused: boolean;
 }
 
 export interface Chores {
@@ -96,14 +101,6 @@ export function startChores(deps: ChoresDeps): Chores {
 			() => findOldestCancellation(store.db, clock.nowMs()),
 		),
 		startChore(deps, "order_search", createOrderIndexing(deps)),
-		startChore(
-			deps,
-			"early_notices",
-			async (isStopping) => {
-				if ((await tellEarly(deps, isStopping)) > 0) mail?.runSoon();
-			},
-			() => findOldestWatched(store.db, SERIOUS_AFTER_MS, clock.nowMs()),
-		),
 		startChore(deps, "nonces", () => pruneNonces(store, clock.nowMs())),
 		startChore(deps, "limits", () => pruneUses(store.db, clock.nowMs())),
 		startChore(deps, "sessions", () => pruneSignIn(store.db, clock.nowMs())),
@@ -116,10 +113,11 @@ export function startChores(deps: ChoresDeps): Chores {
 		),
 	];
 	const archive = startArchiving(deps);
+	const early = startTellingEarly(deps, mail);
 	return {
 		mailNow: () => mail?.runSoon(),
 		stop: async () => {
-			await Promise.all([...chores, archive, mail].map((chore) => chore?.stop()));
+			await Promise.all([...chores, archive, early, mail].map((chore) => chore?.stop()));
 		},
 	};
 }
@@ -132,9 +130,25 @@ function startArchiving(deps: ChoresDeps): Chore | null {
 	return startChore(deps, "archive", (isStopping) => archiveOld(deps, isStopping));
 }
 
+function startTellingEarly(deps: ChoresDeps, mail: Chore | null): Chore | null {
+	const { store, clock, book, isDeliveryPaused } = deps;
+	if (isDeliveryPaused) {
+		book.leaveOut("early_notices");
+		return null;
+	}
+	return startChore(
+		deps,
+		"early_notices",
+		async (isStopping) => {
+			if ((await tellEarly(deps, isStopping)) > 0) mail?.runSoon();
+		},
+		() => findOldestWatched(store.db, SERIOUS_AFTER_MS, clock.nowMs()),
+	);
+}
+
 function startMailing(deps: ChoresDeps): Chore | null {
-	const { mailer, store, clock, book } = deps;
-	if (mailer === null) {
+	const { mailer, store, clock, book, isDeliveryPaused } = deps;
+	if (mailer === null || isDeliveryPaused) {
 		book.leaveOut("notice_mails");
 		return null;
 	}

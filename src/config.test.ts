@@ -40,6 +40,7 @@ test("without any setting the service runs on this machine alone, on a file", ()
 		role: "all",
 		accessLog: false,
 		tracing: null,
+		delivery: "on",
 		logLevel: "info",
 	} satisfies Config);
 });
@@ -118,6 +119,7 @@ describe("a good value is taken as it is meant", () => {
 			{ archiving: { folder: "archive", conversionDays: null, auditDays: 30 } },
 		],
 		["RINGBACK_ROLE", { RINGBACK_ROLE: "worker" }, { role: "worker" }],
+		["RINGBACK_DELIVERY", { RINGBACK_DELIVERY: "paused" }, { delivery: "paused" }],
 		[
 			"RINGBACK_STAFF_AUTHENTICATOR",
 			{ RINGBACK_STAFF_AUTHENTICATOR: "required" },
@@ -262,6 +264,7 @@ describe("a wrong value is one problem that names the setting and says what it t
 			/^RINGBACK_STAFF_AUTHENTICATOR must be one of optional, required, not "yes"\.$/,
 		],
 		[{ RINGBACK_ACCESS_LOG: "yes" }, /^RINGBACK_ACCESS_LOG must be one of on, off, not "yes"\.$/],
+		[{ RINGBACK_DELIVERY: "off" }, /^RINGBACK_DELIVERY must be one of on, paused, not "off"\.$/],
 		[{ LOG_LEVEL: "loud" }, /^LOG_LEVEL must be one of info, warn, error, silent, not "loud"\.$/],
 		[{ RINGBACK_BRANT: "Acme" }, /^RINGBACK_BRANT is not a setting\. Known are .*RINGBACK_BRAND/],
 	];

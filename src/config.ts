@@ -22,6 +22,7 @@ import {
 } from "./config-values.ts";
 import type { AddressRange } from "./domain/address.ts";
 import { STAFF_AUTHENTICATOR, type StaffAuthenticator } from "./domain/authenticator.ts";
+import { DELIVERY, type DeliverySetting } from "./domain/delivery-pause.ts";
 import type { TracingSetting } from "./domain/trace.ts";
 import type { WarningSettings } from "./domain/warning.ts";
 import type { DatabaseSetting } from "./store/open.ts";
@@ -68,6 +69,8 @@ export interface Config {
 	accessLog: boolean;
 	/** Null: nothing is traced. */
 	tracing: TracingSetting | null;
+	/** Paused: conversions and decisions are taken, and no callback is sent. */
+	delivery: DeliverySetting;
 	logLevel: (typeof LOG_LEVELS)[number];
 }
 
@@ -124,6 +127,7 @@ export function readConfig(environment: Environment = process.env): ConfigResult
 		role: reader.choice("RINGBACK_ROLE", ROLES, "all"),
 		accessLog: reader.choice("RINGBACK_ACCESS_LOG", ON_OR_OFF, "off") === "on",
 		tracing: readTracing(reader),
+		delivery: reader.choice("RINGBACK_DELIVERY", DELIVERY, "on"),
 		logLevel: reader.choice("LOG_LEVEL", LOG_LEVELS, "info"),
 	};
 	// A misspelt setting that is silently ignored is found in production.

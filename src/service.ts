@@ -15,6 +15,7 @@ import { type ChoreBook, createChoreBook } from "./chores/book.ts";
 import { watchChores } from "./chores/watch.ts";
 import { startBulkChore, startChores, startTelling } from "./chores.ts";
 import { type Config, publicUrlAt, warningSettings } from "./config.ts";
+import type { DeliveryPause } from "./domain/delivery-pause.ts";
 import { findSettingWarnings } from "./domain/warning.ts";
 import { type HttpServer, listen, METRICS_LIMITS, PUBLIC_LIMITS } from "./outside/http-server.ts";
 import { createLoad } from "./outside/load.ts";
@@ -24,6 +25,7 @@ import type { AnsweredRequest, Load, Log } from "./ports.ts";
 import { openArchive } from "./service/archive.ts";
 import { watchClock } from "./service/clock-watch.ts";
 import { watchFigures } from "./service/figures-watch.ts";
+import { watchPause } from "./service/pause-watch.ts";
 import { tellPresence } from "./service/presence.ts";
 import { watchSchema } from "./service/schema-watch.ts";
 import {
@@ -44,6 +46,8 @@ export interface Service extends Workplace {
 	welcomeLink: string | null;
 	/** Resolves when a newer program has changed the schema beyond this one: it is to be stopped then. */
 	outdated: Promise<Error>;
+	/** At the start: callbacks are held on purpose; null when they go out. */
+	deliveryPause: DeliveryPause | null;
 	/** Finishes what is in flight, takes no more, gives back the rest. */
 	stop(): Promise<void>;
 }
@@ -65,6 +69,9 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 	const listeners: HttpServer[] = [];
 	const clockWatch = await watchClock(parts);
 	const clockOffsetMs = () => clockWatch.offsetMs;
+	// Before anything is sent or told.
+	const pauseWatch = await watchPause(parts);
+	const deliveryPause = () => pauseWatch.pause;
 	try {
 		const welcomePath = config.role === "worker" ? null : await offerFirstStaff(parts);
 		const { host, port, trustedProxies } = config;
@@ -80,11 +87,12 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		const { publicUrl } = workplace;
 		const book = createChoreBook(clock);
 		const worker = config.role === "web" ? null : startWorker(workplace, book, load);
+		const engine = worker?.engine ?? null;
 		const figures = worker === null ? null : watchFigures(workplace);
 		const presence = tellPresence({
 			...workplace,
 			startedAtMs,
-			readEngine: () => (worker === null ? null : describeEngine(worker.engine.counters)),
+			readEngine: () => (engine === null ? null : describeEngine(engine.counters)),
 			readMailFailure: () => workplace.mailer?.failure ?? null,
 		});
 		const bulk = startBulkChore({ ...workplace, book });
@@ -94,7 +102,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		const schema = watchSchema(workplace);
 		let isStopping = false;
 		const stopping = new AbortController();
-		const engineCounters = worker === null ? null : () => worker.engine.counters;
+		const engineCounters = engine === null ? null : () => engine.counters;
 		const { database } = config;
 		const limitedCalls = createLimitedCalls(workplace);
 		const appDeps = {
@@ -112,14 +120,15 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 				connections: workplace.store.connections,
 				requests,
 				engineCounters,
-				figures: () => figures?.figures ?? null,
+				figures: figures === null ? null : () => figures.figures,
 				choreReports: () => book.reports,
 				clockOffsetMs,
+				deliveryPause,
 				droppedLogLines: workplace.droppedLogLines,
 			}),
 			limitedCalls,
 			installation: createInstallationWatch(
-				{ clock, log, knownChores, clockOffsetMs },
+				{ clock, log, knownChores, clockOffsetMs, deliveryPause },
 				warningSettings(config),
 			),
 			temporaryFiles:
@@ -131,7 +140,15 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		site.serve(web === null ? createWorkerApp(appDeps) : web.createApp(appDeps));
 		const { version } = workplace.identity;
 		const schemaVersion = workplace.migration.version;
-		const about = { version, schemaVersion, role: config.role, startedAtMs, engineCounters, knownChores };
+		const about = {
+			version,
+			schemaVersion,
+			role: config.role,
+			startedAtMs,
+			engineCounters,
+			knownChores,
+			deliveryPause,
+		};
 		numbers?.serve(createMetricsApp(appDeps, about));
 		return {
 			...workplace,
@@ -139,6 +156,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			metricsUrl: numbers?.url ?? null,
 			welcomeLink: welcomePath === null ? null : `${publicUrl}${welcomePath}`,
 			outdated: schema.outdated,
+			deliveryPause: pauseWatch.pause,
 			async stop() {
 				isStopping = true;
 				stopping.abort();
@@ -147,6 +165,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 				await Promise.all([
 					schema.stop(),
 					clockWatch.stop(),
+					pauseWatch.stop(),
 					...closing,
 					worker?.stop(),
 					figures?.stop(),
@@ -165,7 +184,8 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 	} catch (error) {
 		processFigures.stop();
 		load.stop();
-		await Promise.all([clockWatch.stop(), ...listeners.map((listener) => listener.close())]);
+		const closing = listeners.map((listener) => listener.close());
+		await Promise.all([clockWatch.stop(), pauseWatch.stop(), ...closing]);
 		await parts.close();
 		throw error;
 	}
@@ -206,33 +226,39 @@ async function offerFirstStaff(workplace: OpenedParts): Promise<string | null> {
 	}
 }
 
+interface Worker {
+	/** Null while callbacks are held: it leases no lane, so that a process that may send finds all of them free. */
+	engine: Engine | null;
+	stop(): Promise<void>;
+}
+
 /** What delivers callbacks and does the periodic work. */
-function startWorker(
-	workplace: Workplace,
-	book: ChoreBook,
-	load: Load,
-): { engine: Engine; stop(): Promise<void> } {
+function startWorker(workplace: Workplace, book: ChoreBook, load: Load): Worker {
 	const { config } = workplace;
+	const isPaused = config.delivery === "paused";
 	// First: a folder that cannot be used must not leave an engine behind.
 	const archiving = openArchive(config);
-	const engine = new Engine({
-		...workplace,
-		runPass: createPass(workplace.store, workplace.random),
-		wire: workplace.network.wire,
-		caps: { perProgramme: config.maxInFlightPerProgramme, overall: config.maxInFlight },
-		load,
-		onNotice: () => chores.mailNow(),
-	});
+	const engine = isPaused
+		? null
+		: new Engine({
+				...workplace,
+				runPass: createPass(workplace.store, workplace.random),
+				wire: workplace.network.wire,
+				caps: { perProgramme: config.maxInFlightPerProgramme, overall: config.maxInFlight },
+				load,
+				onNotice: () => chores.mailNow(),
+			});
 	const chores = startChores({
 		...workplace,
 		book,
 		retentionDays: config.retentionDays,
 		archiving,
+		isDeliveryPaused: isPaused,
 	});
 	return {
 		engine,
 		async stop() {
-			await Promise.all([engine.stop(), chores.stop()]);
+			await Promise.all([engine?.stop(), chores.stop()]);
 		},
 	};
 }

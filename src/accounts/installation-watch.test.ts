@@ -28,7 +28,13 @@ function open(settings: Partial<WarningSettings> = {}) {
 	const clock = { atMs: 0, offsetMs: 0 };
 	const log = createLog();
 	const watch = createInstallationWatch(
-		{ clock: { nowMs: () => clock.atMs }, log, knownChores: () => [], clockOffsetMs: () => clock.offsetMs },
+		{
+			clock: { nowMs: () => clock.atMs },
+			log,
+			knownChores: () => [],
+			clockOffsetMs: () => clock.offsetMs,
+			deliveryPause: () => null,
+		},
 		{ ...SETTINGS, ...settings },
 	);
 	const moveBy = (ms: number): void => {

@@ -2,12 +2,14 @@
 // they are count, and what one shop sends is not enough: its people may have a proxy of their own, or make things up.
 
 import type { ChoreRecord } from "../domain/chore.ts";
+import type { DeliveryPause } from "../domain/delivery-pause.ts";
 import { HOUR_MS } from "../domain/time.ts";
 import {
 	type Arrival,
 	describeSighting,
 	findChoreWarnings,
 	findClockWarnings,
+	findPauseWarnings,
 	findSettingWarnings,
 	isLoopbackHost,
 	judgeArrival,
@@ -37,6 +39,8 @@ export interface InstallationWatchDeps {
 	knownChores: () => readonly ChoreRecord[];
 	/** Of this process against the database server; null where there is only one clock. */
 	clockOffsetMs: () => number | null;
+	/** Null while callbacks go out. */
+	deliveryPause: () => DeliveryPause | null;
 }
 
 /** So many different callers, where none of them is staff: one shop alone cannot raise a warning. */
@@ -56,7 +60,7 @@ interface Remembered {
 }
 
 export function createInstallationWatch(
-	{ clock, log, knownChores, clockOffsetMs }: InstallationWatchDeps,
+	{ clock, log, knownChores, clockOffsetMs, deliveryPause }: InstallationWatchDeps,
 	settings: WarningSettings,
 ): InstallationWatch {
 	/** In the order of the last sighting. */
@@ -106,7 +110,14 @@ export function createInstallationWatch(
 			const known = new Set(ofSettings.map(({ title }) => title));
 			const ofChores = findChoreWarnings(knownChores(), clock.nowMs());
 			const ofClock = findClockWarnings(clockOffsetMs());
-			return [...ofClock, ...ofChores, ...seen.filter(({ title }) => !known.has(title)), ...ofSettings];
+			const ofPause = findPauseWarnings(deliveryPause());
+			return [
+				...ofPause,
+				...ofClock,
+				...ofChores,
+				...seen.filter(({ title }) => !known.has(title)),
+				...ofSettings,
+			];
 		},
 	};
 }

@@ -3,6 +3,7 @@
 
 import { type EngineCounters, oldestDueAgeMs } from "../callbacks/counters.ts";
 import { type ChoreRecord, isLate } from "../domain/chore.ts";
+import type { DeliveryPause } from "../domain/delivery-pause.ts";
 import { fault } from "../domain/fault.ts";
 import { isoTime, SECOND_MS } from "../domain/time.ts";
 import type { Alive, Ready } from "./answers.ts";
@@ -25,6 +26,8 @@ export interface ProcessDetails {
 	engineCounters: (() => EngineCounters) | null;
 	/** As all processes together know them. */
 	knownChores: () => readonly ChoreRecord[];
+	/** Null while callbacks go out. */
+	deliveryPause: () => DeliveryPause | null;
 }
 
 export type HealthDeps = Pick<
@@ -60,7 +63,7 @@ export function createHealth(deps: HealthDeps): Health {
 		async answerDetails(about) {
 			const found = await check();
 			const reason = deps.unreadyReason?.() ?? null;
-			const { version, role, schemaVersion, startedAtMs, engineCounters, knownChores } = about;
+			const { version, role, schemaVersion, startedAtMs, engineCounters, knownChores, deliveryPause } = about;
 			return answer(isReady(found) ? 200 : 503, {
 				status: isReady(found) ? "ready" : "not ready",
 				...found,
@@ -70,6 +73,7 @@ export function createHealth(deps: HealthDeps): Health {
 				schemaVersion,
 				startedAt: isoTime(startedAtMs),
 				queue: engineCounters === null ? null : describeQueue(engineCounters(), deps.clock.nowMs()),
+				delivery: describeDelivery(deliveryPause()),
 				chores: describeChores(knownChores(), deps.clock.nowMs()),
 			});
 		},
@@ -119,6 +123,12 @@ function describeQueue(counters: EngineCounters, nowMs: number): object {
 		oldestDueSeconds: oldestDueAgeMs(backlog, nowMs) / SECOND_MS,
 		...ours,
 	};
+}
+
+function describeDelivery(pause: DeliveryPause | null): object {
+	if (pause === null) return { paused: false };
+	const { sinceMs, waiting, isSentElsewhere } = pause;
+	return { paused: true, since: isoTime(sinceMs), waiting, sentByOthers: isSentElsewhere };
 }
 
 /**

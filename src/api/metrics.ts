@@ -3,6 +3,7 @@
 
 import type { EngineCounters } from "../callbacks/counters.ts";
 import type { ChoreReport } from "../domain/chore.ts";
+import type { DeliveryPause } from "../domain/delivery-pause.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import type { Clock, ProcessFigures } from "../ports.ts";
 import type { Connections } from "../store/store.ts";
@@ -28,12 +29,14 @@ export interface MetricsDeps {
 	requests: RequestCounts;
 	/** Null in a process that has no callback engine. */
 	engineCounters: (() => EngineCounters) | null;
-	/** As last read; null before, and in a process that has no callback engine. */
-	figures: () => InstallationFigures | null;
+	/** As last read, and null before; null in a process of role web. */
+	figures: (() => InstallationFigures | null) | null;
 	/** Of the chores that this process runs. */
 	choreReports: () => readonly ChoreReport[];
 	/** Of this process against the database server; null where there is only one clock. */
 	clockOffsetMs: () => number | null;
+	/** Null while callbacks go out. */
+	deliveryPause: () => DeliveryPause | null;
 	/** Log lines that nobody took in time. */
 	droppedLogLines: () => number;
 }
@@ -43,7 +46,8 @@ export function createMetrics(deps: MetricsDeps): Metrics {
 	const inbound = createInboundCounts();
 	const families: readonly Family[] = [
 		...(engineCounters === null ? [] : engineFamilies(engineCounters, clock)),
-		...(engineCounters === null ? [] : installationFamilies(deps.figures)),
+		...(deps.figures === null ? [] : installationFamilies(deps.figures)),
+		...pauseFamilies(deps.deliveryPause),
 		inbound.family,
 		...deps.requests.families,
 		...choreFamilies(choreReports, clock),
@@ -62,6 +66,26 @@ export function createMetrics(deps: MetricsDeps): Metrics {
 				headers: { "content-type": CONTENT_TYPE, "cache-control": "no-store" },
 			}),
 	};
+}
+
+function pauseFamilies(read: () => DeliveryPause | null): readonly Family[] {
+	return [
+		gauge(
+			"ringback_delivery_paused",
+			"1 while callbacks are held on purpose (RINGBACK_DELIVERY=paused) and no process sends them; read every 15 s",
+			() => (read()?.isSentElsewhere === false ? 1 : 0),
+		),
+		gauge(
+			"ringback_delivery_paused_timestamp_seconds",
+			"Since when callbacks have been held on purpose in at least one process; 0 while they are not",
+			() => (read()?.sinceMs ?? 0) / SECOND_MS,
+		),
+		gauge(
+			"ringback_delivery_paused_waiting",
+			"Callbacks that wait while they are held on purpose; 0 while they are not",
+			() => read()?.waiting ?? 0,
+		),
+	];
 }
 
 function createInboundCounts(): { count: Metrics["countInbound"]; family: Family } {

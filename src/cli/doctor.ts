@@ -9,12 +9,13 @@ import { MIGRATIONS } from "../store/migrations.ts";
 import { readSchema, SchemaTooNewError } from "../store/schema-state.ts";
 import { measureClockOffset } from "../store/server-clock.ts";
 import { readSystem } from "../store/system.ts";
-import { type Command, EXIT, JSON_OPTION, type Screen } from "./command.ts";
+import { type Command, EXIT, JSON_OPTION } from "./command.ts";
 import { examineChores } from "./doctor-chores.ts";
+import { examineDelivery } from "./doctor-delivery.ts";
 import { examineInstallation } from "./doctor-installation.ts";
 import { examineNetwork } from "./doctor-network.ts";
 import { examinePostgres } from "./doctor-postgres.ts";
-import { type Finding, messageOf, ok, problem, warning } from "./finding.ts";
+import { type Finding, messageOf, ok, problem, sayFinding, warning } from "./finding.ts";
 
 /** A name that exists as long as the Internet does (RFC 2606 reserves it, IANA serves it). */
 const PROBE_NAME = "example.com";
@@ -22,7 +23,7 @@ const PROBE_NAME = "example.com";
 export const doctorCommand: Command = {
 	name: "doctor",
 	summary:
-		"Checks settings, database, schema, the network's name and brand, chores, clock, DNS, mail and the archive's folder. Exits 1 when something would not work.",
+		"Checks settings, database, schema, the network's name and brand, chores, whether callbacks are paused, clock, DNS, mail and the archive's folder. Exits 1 when something would not work.",
 	options: { json: JSON_OPTION },
 	async run(options, screen, environment) {
 		const findings = await examine(environment);
@@ -71,12 +72,13 @@ async function examine(environment?: Environment): Promise<Finding[]> {
 }
 
 /** What the System page shows, too. */
-async function examineSystem({ store, clock, readDisk }: Workplace): Promise<Finding[]> {
+async function examineSystem({ store, clock, config, readDisk }: Workplace): Promise<Finding[]> {
 	const nowMs = clock.nowMs();
 	const reading = await readSystem(store, nowMs);
 	return [
 		...examineChores(reading.chores, nowMs),
 		...examineInstallation({ ...reading, disk: await readDisk() }, nowMs),
+		await examineDelivery(store, config, nowMs),
 	];
 }
 
@@ -154,13 +156,4 @@ function checkWarnings({ config }: Workplace): Finding[] {
 		if (kind === "mail_off") return [];
 		return [warning(kind === "private_ranges" ? "addresses" : "public-url", `${title}. ${text}`)];
 	});
-}
-
-function sayFinding(screen: Screen, finding: Finding, asJson: boolean): void {
-	if (asJson) {
-		screen.out(JSON.stringify(finding));
-		return;
-	}
-	const sign = { ok: "ok     ", warning: "WARNING", problem: "PROBLEM" }[finding.state];
-	screen.out(`${sign}  ${finding.check.padEnd(12)} ${finding.detail}`);
 }

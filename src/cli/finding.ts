@@ -1,4 +1,6 @@
-// What `ringback doctor` has found: one sentence a check.
+// What `ringback doctor` and `ringback verify` have found: one sentence a check.
+
+import type { Screen } from "./command.ts";
 
 export interface Finding {
 	check:
@@ -16,12 +18,20 @@ export interface Finding {
 		| "processes"
 		| "queue"
 		| "disk"
+		| "delivery"
 		| "archive"
 		| "clock"
 		| "dns"
 		| "mail"
 		| "addresses"
-		| "public-url";
+		| "public-url"
+		// Of verify alone.
+		| "file"
+		| "checksums"
+		| "pages"
+		| "contents"
+		| "ledger"
+		| "key";
 	state: "ok" | "warning" | "problem";
 	detail: string;
 }
@@ -42,4 +52,13 @@ export function messageOf(error: unknown): string {
 	// When several addresses failed, the messages are in `errors`.
 	if (error instanceof AggregateError) return error.errors.map(messageOf).join("; ");
 	return error instanceof Error ? error.message : String(error);
+}
+
+export function sayFinding(screen: Screen, finding: Finding, asJson: boolean): void {
+	if (asJson) {
+		screen.out(JSON.stringify(finding));
+		return;
+	}
+	const sign = { ok: "ok     ", warning: "WARNING", problem: "PROBLEM" }[finding.state];
+	screen.out(`${sign}  ${finding.check.padEnd(12)} ${finding.detail}`);
 }

@@ -2,7 +2,7 @@
 
 import { resolve } from "node:path";
 import { readConfig, warningSettings } from "../config.ts";
-import { findSettingWarnings } from "../domain/warning.ts";
+import { findPauseWarnings, findSettingWarnings } from "../domain/warning.ts";
 import type { Service } from "../service.ts";
 import { isExecutable } from "../shipped-files.ts";
 import type { NetworkFace } from "../store/known-network.ts";
@@ -48,7 +48,7 @@ function stopSignal(screen: Screen): Promise<NodeJS.Signals> {
 }
 
 function sayStarted(service: Service, screen: Screen): void {
-	const { url, metricsUrl, config, migration, network, welcomeLink } = service;
+	const { url, metricsUrl, config, migration, network, welcomeLink, deliveryPause } = service;
 	const { database } = config;
 	const storedIn =
 		database.kind === "sqlite"
@@ -62,7 +62,8 @@ function sayStarted(service: Service, screen: Screen): void {
 		`  mail     ${config.smtpUrl === null ? "off (set SMTP_URL to tell people about failed callbacks and changes to accounts and programmes)" : "on"}`,
 	);
 	screen.out(`  brand    ${sayBrand(network.face)}`);
-	for (const { kind, title, text } of findSettingWarnings(warningSettings(config))) {
+	const warnings = [...findPauseWarnings(deliveryPause), ...findSettingWarnings(warningSettings(config))];
+	for (const { kind, title, text } of warnings) {
 		// Mail off has its own line.
 		if (kind !== "mail_off") screen.out(`  WARNING  ${title}. ${text}`);
 	}

@@ -26,6 +26,7 @@ describe("what staff are warned of", () => {
 		["a sound installation", {}, []],
 		["nobody has told of itself yet", { processes: [] }, []],
 		["no worker", { processes: [WEB] }, ["no_worker"]],
+		["a worker that holds callbacks on purpose", { processes: [{ ...WORKER, engine: null }, WEB] }, []],
 		[
 			"a worker that has been silent for just a minute",
 			{ processes: [{ ...WORKER, seenAtMs: NOW_MS - 60_000 }] },

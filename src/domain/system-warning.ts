@@ -30,7 +30,7 @@ function ofProcesses(processes: readonly ProcessRecord[], nowMs: number): Warnin
 	const warnings: Warning[] = [];
 	const silent = processes.filter((record) => isSilent(record, nowMs));
 	const alive = processes.filter((record) => !isSilent(record, nowMs));
-	if (alive.length > 0 && alive.every(({ engine }) => engine === null)) {
+	if (alive.length > 0 && alive.every(({ role }) => role === "web")) {
 		warnings.push({
 			kind: "no_worker",
 			title: "No process delivers callbacks",

@@ -3,7 +3,8 @@
 import { type AddressRange, isAddress, isInRanges, judgeAddress, parseRange } from "./address.ts";
 import { CHORES, type ChoreRecord, describeLateness, isLate } from "./chore.ts";
 import { findClientAddress } from "./client-address.ts";
-import { SECOND_MS } from "./time.ts";
+import type { DeliveryPause } from "./delivery-pause.ts";
+import { SECOND_MS, utcMinute } from "./time.ts";
 
 export interface Warning {
 	kind:
@@ -19,6 +20,7 @@ export interface Warning {
 		| "mail_failing"
 		| "schema_differs"
 		| "disk_filling"
+		| "delivery_paused"
 		| Sighting["kind"];
 	title: string;
 	/** What it means and what to do, in whole sentences. */
@@ -82,6 +84,30 @@ export function findChoreWarnings(records: readonly ChoreRecord[], nowMs: number
 			title: CHORES[record.name].undone,
 			text: describeLateness(record),
 		}));
+}
+
+/** Callbacks that are held on purpose: nobody should forget it. */
+export function findPauseWarnings(pause: DeliveryPause | null): Warning[] {
+	if (pause === null) return [];
+	const since = utcMinute(pause.sinceMs);
+	const kind = "delivery_paused";
+	if (pause.isSentElsewhere) {
+		return [
+			{
+				kind,
+				title: `A process has sent no callbacks since ${since}, and others send them`,
+				text: "It runs with RINGBACK_DELIVERY=paused. To hold all callbacks, restart every process with that setting; to let all go, restart that one without it.",
+			},
+		];
+	}
+	const waiting = pause.waiting === 1 ? "1 waits" : `${pause.waiting} wait`;
+	return [
+		{
+			kind,
+			title: `Callbacks have been paused since ${since}, and ${waiting}`,
+			text: "RINGBACK_DELIVERY is paused: conversions and decisions are taken, and no shop is told. `ringback owed` lists what would be sent. Restart without the setting to let it go.",
+		},
+	];
 }
 
 /** Each process is measured against the database server: two that are below this are within five seconds of each other. */

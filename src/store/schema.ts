@@ -16,7 +16,7 @@ import type {
 } from "./tables/deliveries.ts";
 import type { InboundCallsTable } from "./tables/inbound.ts";
 import type { ApiKeysTable, NoncesTable, SigningSecretsTable } from "./tables/keys.ts";
-import type { EnginesTable, HandoutsTable, LanesTable } from "./tables/lanes.ts";
+import type { DeliveryPauseTable, EnginesTable, HandoutsTable, LanesTable } from "./tables/lanes.ts";
 import type { LinkLockTable, LinksTable } from "./tables/links.ts";
 import type { ChangesToTellTable, MailQueueTable } from "./tables/mails.ts";
 import type { NetworkTable } from "./tables/network.ts";
@@ -57,6 +57,7 @@ export interface Schema {
 	engines: EnginesTable;
 	lanes: LanesTable;
 	handouts: HandoutsTable;
+	delivery_pause: DeliveryPauseTable;
 	attempts: AttemptsTable;
 	/** PostgreSQL alone has these three: see `Partitions`. */
 	attempts_other: AttemptsTable;

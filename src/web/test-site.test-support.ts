@@ -19,6 +19,7 @@ import { createNetworkMailer } from "../accounts/network-mailer.ts";
 import { tellChanges } from "../accounts/tell-changes.ts";
 import { type AllDeps, createApp } from "../app.ts";
 import type { ChoreRecord } from "../domain/chore.ts";
+import type { DeliveryPause } from "../domain/delivery-pause.ts";
 import type { ProgrammeRole } from "../domain/roles.ts";
 import type { WarningSettings } from "../domain/warning.ts";
 import { createRandom } from "../outside/random.ts";
@@ -44,6 +45,8 @@ export interface SiteOptions {
 	warned?: Partial<WarningSettings>;
 	/** How periodic work goes, as all processes know it. */
 	knownChores?: readonly ChoreRecord[];
+	/** Callbacks that are held on purpose. */
+	deliveryPause?: DeliveryPause;
 	change?: Partial<AllDeps>;
 }
 
@@ -105,7 +108,12 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 		mailer: networkMailer,
 		mails,
 		installation: createInstallationWatch(
-			{ ...common, knownChores: () => options.knownChores ?? [], clockOffsetMs: () => null },
+			{
+				...common,
+				knownChores: () => options.knownChores ?? [],
+				clockOffsetMs: () => null,
+				deliveryPause: () => options.deliveryPause ?? null,
+			},
 			{ ...SOUND_INSTALLATION, ...options.warned },
 		),
 		transport: { lookUp: async () => ({ ok: true, addresses: ["93.184.215.14"] }) },

@@ -39,6 +39,19 @@ test("staff behind a proxy that nobody trusts read its address and the setting",
 	doesNotMatch(text, /203\.0\.113\.9/);
 });
 
+test("staff read since when callbacks are paused, how many wait and how to let them go", async (t) => {
+	const deliveryPause = { sinceMs: START_MS, waiting: 12, isSentElsewhere: false };
+	const site = await openTestSite(t, { deliveryPause });
+	const browser = await site.signIn(await site.addStaff());
+	const { text } = await browser.open("/programmes", HERE);
+	match(text, /1 warning about this installation/);
+	match(text, /Callbacks have been paused since 2026-03-01 12:00 UTC, and 12 wait\./);
+	match(text, /Restart without the setting to let it go\./);
+	const programme = await site.addProgramme();
+	const owner = await site.signIn(await site.addOwner(programme));
+	doesNotMatch((await owner.open(`/programmes/${programme.public_id}`, HERE)).text, /paused/);
+});
+
 const FAILING: ChoreRecord = {
 	name: "approvals",
 	sinceMs: 0,

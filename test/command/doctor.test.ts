@@ -78,7 +78,16 @@ describe("doctor", { concurrency: 2 }, () => {
 			PUBLIC_URL: "https://ringback.example",
 		});
 		const states = findings.all.map(({ check, state }) => [check, state]);
-		const expected = ["settings", "database", "schema", "network", "chores", "processes", "queue"];
+		const expected = [
+			"settings",
+			"database",
+			"schema",
+			"network",
+			"chores",
+			"processes",
+			"queue",
+			"delivery",
+		];
 		deepEqual(
 			// The disk is this machine's.
 			states.filter(([check]) => check !== "disk"),
@@ -132,6 +141,25 @@ describe("doctor", { concurrency: 2 }, () => {
 			/^problem RINGBACK_BRAND is not Service, .*Set it to Service, or remove it\.$/,
 		);
 		equal(other.code, 1);
+	});
+
+	test("says that callbacks are paused, since when and how many wait", async (t) => {
+		const home = await openFilledHome(t);
+		const settings = await withNames(t, "example.com");
+		const paused = { ...settings, RINGBACK_DELIVERY: "paused" };
+		match(
+			(await examine(home, paused)).of("delivery"),
+			/^warning RINGBACK_DELIVERY is paused: from the next start/,
+		);
+		using database = new DatabaseSync(home.databasePath);
+		database.exec(`insert into delivery_pause values (1, ${START_MS})`);
+		const findings = await examine(home, paused);
+		equal(findings.code, 0);
+		match(
+			findings.of("delivery"),
+			/^warning Callbacks have been paused since 2026-01-15 12:00 UTC, and 0 wait\. /,
+		);
+		match((await examine(home, settings)).of("delivery"), /the next start lets them go\.$/);
 	});
 
 	test("says when names cannot be looked up", async (t) => {

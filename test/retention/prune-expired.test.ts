@@ -248,6 +248,7 @@ eachDatabase("retention of expired conversions", (database) => {
 		const chores = startChores({
 			...deps,
 			archiving: null,
+			isDeliveryPaused: false,
 			book: createChoreBook(own),
 			store,
 			clock: own,

@@ -234,6 +234,7 @@ eachDatabase("retention", (database) => {
 			mailer: null,
 			publicUrl: "https://ringback.example",
 			retentionDays: 7,
+			isDeliveryPaused: false,
 		});
 		t.after(() => chores.stop());
 		await untilEqual(stay);

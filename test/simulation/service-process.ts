@@ -108,6 +108,7 @@ export class ServiceProcess implements Owner {
 			mailer: { send: (mail) => this.#mail(mail) },
 			publicUrl: "https://ringback.example",
 			retentionDays: RETENTION_DAYS,
+			isDeliveryPaused: false,
 		});
 	}
 

@@ -42,7 +42,7 @@ export function makeAppDeps(parts: Pick<AllDeps, "store" | "clock" | "random" | 
 		mails: MAIL_OFF,
 		mailer: null,
 		installation: createInstallationWatch(
-			{ ...parts, knownChores: () => [], clockOffsetMs: () => null },
+			{ ...parts, knownChores: () => [], clockOffsetMs: () => null, deliveryPause: () => null },
 			SOUND_INSTALLATION,
 		),
 		trustedProxies: [],

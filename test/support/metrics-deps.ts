@@ -24,6 +24,7 @@ export function makeMetricsDeps(change: Pick<MetricsDeps, "clock"> & Partial<Met
 		figures: () => null,
 		choreReports: () => [],
 		clockOffsetMs: () => null,
+		deliveryPause: () => null,
 		droppedLogLines: () => 0,
 		...change,
 	};

@@ -31,6 +31,12 @@ export interface HandoutsTable {
 	dues: string;
 }
 
+/** One row at most: callbacks are held on purpose. See store/delivery-pause. */
+export interface DeliveryPauseTable {
+	one: 1;
+	since_ms: number;
+}
+
 export function laneTables({ givenId, clustered, rewritten, churned }: Dialect): readonly string[] {
 	return [
 		`create table engines (id ${givenId}, good_until_ms bigint not null, held integer not null) ${rewritten}`,
@@ -41,5 +47,6 @@ export function laneTables({ givenId, clustered, rewritten, churned }: Dialect):
 		`create table handouts (
 			engine_id bigint not null, number bigint not null, at_ms bigint not null, delivery_ids text not null,
 			dues text not null, primary key (engine_id, number)) ${clustered} ${churned}`,
+		"create table delivery_pause (one integer primary key, since_ms bigint not null)",
 	];
 }

@@ -1,0 +1,12 @@
+// Callbacks that the operator holds on purpose, with RINGBACK_DELIVERY=paused.
+
+export const DELIVERY = ["on", "paused"] as const;
+export type DeliverySetting = (typeof DELIVERY)[number];
+
+export interface DeliveryPause {
+	sinceMs: number;
+	/** Callbacks that wait, retries that are not due yet included. */
+	waiting: number;
+	/** Another process was started without the setting, and sends. */
+	isSentElsewhere: boolean;
+}

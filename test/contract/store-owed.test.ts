@@ -1,0 +1,133 @@
+// What is owed, and callbacks that are held on purpose, on both databases.
+
+import { deepEqual, equal } from "node:assert/strict";
+import { test } from "node:test";
+import { MINUTE_MS } from "../../src/domain/time.ts";
+import { beginPause, endPause, readPause } from "../../src/store/delivery-pause.ts";
+import { registerEngine } from "../../src/store/engines.ts";
+import { addFailures } from "../../src/store/notices.ts";
+import { countEndedWindows, listNextOwed, listOwed } from "../../src/store/owed.ts";
+import { START_MS } from "../support/clock.ts";
+import { eachDatabase } from "../support/databases.ts";
+import { failedAttempts } from "../support/notices.ts";
+import { settle, takeOne } from "../support/queue-rows.ts";
+import { addConversion, addDeliveries, addProgramme, delivered } from "../support/rows.ts";
+
+eachDatabase("what is owed", (database) => {
+	test("is listed by programme, the most first, without what has ended or is to be cancelled", async () => {
+		const { store } = database;
+		const [few, many, done, removed] = [
+			await addProgramme(store),
+			await addProgramme(store),
+			await addProgramme(store),
+			await addProgramme(store),
+		];
+		await addDeliveries(store, few, START_MS + 5);
+		await addDeliveries(store, many, START_MS + 9, START_MS + 2, START_MS + 7);
+		await addDeliveries(store, done, START_MS);
+		await settle(store, delivered(await takeOne(store, done.id, START_MS)));
+		await addDeliveries(store, removed, START_MS + 1);
+		await store.db
+			.updateTable("programmes")
+			.set({ endpoint_epoch: 1, endpoint_id: null })
+			.where("id", "=", removed.id)
+			.execute();
+
+		const url = "https://shop.example/postback";
+		deepEqual(
+			(await listOwed(store.db)).map((row) => ({ ...row })),
+			[
+				{
+					publicId: many.public_id,
+					name: "Shop",
+					url,
+					waiting: 3,
+					toCancel: 0,
+					nextDueAtMs: START_MS + 2,
+					oldestAtMs: START_MS + 9,
+				},
+				{
+					publicId: few.public_id,
+					name: "Shop",
+					url,
+					waiting: 1,
+					toCancel: 0,
+					nextDueAtMs: START_MS + 5,
+					oldestAtMs: START_MS + 5,
+				},
+				{
+					publicId: removed.public_id,
+					name: "Shop",
+					url: null,
+					waiting: 0,
+					toCancel: 1,
+					nextDueAtMs: START_MS + 1,
+					oldestAtMs: START_MS + 1,
+				},
+			],
+		);
+		const next = await listNextOwed(store.db, 2);
+		deepEqual(
+			next.map(({ dueAtMs, event, attempts }) => [dueAtMs, event, attempts]),
+			[
+				[START_MS + 2, "conversion.recorded", 0],
+				[START_MS + 5, "conversion.recorded", 0],
+			],
+		);
+	});
+
+	test("comes on top: recorded conversions whose window has ended", async () => {
+		const { store } = database;
+		const { id } = await addProgramme(store);
+		const before = await countEndedWindows(store.db, "RECORDED", START_MS + 100);
+		await addConversion(store, id, { window_ends_at_ms: START_MS + 100 });
+		await addConversion(store, id, { window_ends_at_ms: START_MS + 101 });
+		await addConversion(store, id, { window_ends_at_ms: START_MS, status: "PARKED" });
+		equal(await countEndedWindows(store.db, "RECORDED", START_MS + 100), before + 1);
+	});
+});
+
+eachDatabase("a pause", (database) => {
+	test("is known since it first began, with what waits, until a worker lets callbacks go", async () => {
+		const { store } = database;
+		equal(await readPause(store.db, START_MS), null);
+		await addDeliveries(store, await addProgramme(store), START_MS, START_MS + MINUTE_MS);
+		await beginPause(store.db, START_MS);
+		await beginPause(store.db, START_MS + MINUTE_MS);
+		const pause = { sinceMs: START_MS, waiting: 2, isSentElsewhere: false };
+		deepEqual(await readPause(store.db, START_MS + MINUTE_MS), pause);
+		await registerEngine(store.db, 7, START_MS + MINUTE_MS);
+		deepEqual(await readPause(store.db, START_MS + MINUTE_MS), { ...pause, isSentElsewhere: true });
+		deepEqual(await readPause(store.db, START_MS + 2 * MINUTE_MS), pause, "its lease is over");
+		equal(await endPause(store, START_MS + 5 * MINUTE_MS), START_MS);
+		equal(await endPause(store, START_MS + 5 * MINUTE_MS), null);
+		equal(await readPause(store.db, START_MS), null);
+	});
+
+	test("does not count for trouble that was watched when it began; what was told stays as it is", async () => {
+		const { store } = database;
+		const [watched, told] = [await addProgramme(store), await addProgramme(store)];
+		for (const { id } of [watched, told]) {
+			await addFailures(store.db, [failedAttempts(id, { firstAtMs: START_MS })]);
+		}
+		await store.db
+			.updateTable("notices")
+			.set({ told_at_ms: START_MS + 1 })
+			.where("receiver_id", "=", told.id)
+			.execute();
+		await beginPause(store.db, START_MS + 2 * MINUTE_MS);
+		await endPause(store, START_MS + 62 * MINUTE_MS);
+		const opened = await store.db
+			.selectFrom("notices")
+			.select(["receiver_id", "opened_at_ms"])
+			.orderBy("receiver_id")
+			.execute();
+		deepEqual(
+			opened.map((row) => [row.receiver_id, row.opened_at_ms]),
+			[
+				[watched.id, START_MS + 60 * MINUTE_MS],
+				[told.id, START_MS],
+			],
+		);
+	});
+});

@@ -1,0 +1,92 @@
+// Callbacks that are held on purpose (RINGBACK_DELIVERY=paused): everything is taken, nothing is sent and nobody is told
+// that callbacks fail; when they are let go, all of it is sent, and our own pause is nobody's trouble.
+
+import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
+import { describe, test } from "node:test";
+import { MINUTE_MS } from "../../src/domain/time.ts";
+import { PAUSE_LOOK_INTERVAL_MS } from "../../src/service/pause-watch.ts";
+import { DATABASE_KINDS } from "../support/test-database.ts";
+import { type Setup, startSetup } from "./notice-setup.ts";
+
+for (const kind of DATABASE_KINDS) {
+	describe(`callbacks that are paused (${kind})`, { concurrency: 2 }, () => {
+		test("wait while conversions and decisions are taken and windows end, and all go when they are let go", async (t) => {
+			const setup = await startSetup(t, kind, { isPaused: true });
+			setup.shop.answer = () => ({ status: 204 });
+			const shop = await setup.addShop({ approvalDays: 0 });
+			const sinceMs = setup.clock.nowMs();
+			await setup.sell(shop, 2);
+			const { url, metricsUrl } = setup.service();
+			equal((await fetch(`${url}/readyz`)).status, 200);
+			// Two sales, and two approvals when their windows have ended: periodic work goes on.
+			await setup.untilLater(async () => (await pending(setup)).length === 4);
+			await setup.clock.moveBy(PAUSE_LOOK_INTERVAL_MS);
+			await setup.until(async () => /paused_waiting 4$/m.test(await metrics(metricsUrl)));
+			const numbers = await metrics(metricsUrl);
+			match(numbers, /^ringback_delivery_paused 1$/m);
+			match(
+				numbers,
+				new RegExp(`^ringback_delivery_paused_timestamp_seconds ${Math.floor(sinceMs / 1000)}`, "m"),
+			);
+			doesNotMatch(numbers, /^ringback_in_flight/m, "there is no engine");
+			const health = (await (await fetch(`${metricsUrl}/health`)).json()) as { delivery: unknown };
+			deepEqual(health.delivery, {
+				paused: true,
+				since: new Date(sinceMs).toISOString(),
+				waiting: 4,
+				sentByOthers: false,
+			});
+			ok(warned(setup).some((line) => /^Callbacks have been paused since /.test(line)));
+
+			deepEqual([setup.shop.requests.length, setup.mail.mails.length], [0, 0]);
+			deepEqual(await pending(setup), [0, 0, 0, 0], "no attempt was made");
+
+			await setup.stop();
+			await setup.start();
+			await setup.until(() => setup.shop.requests.length === 4);
+			await setup.until(async () => (await pending(setup)).length === 0);
+			equal(setup.mail.mails.length, 0);
+			ok(setup.log.lines.some(({ message }) => message === "callbacks are sent again"));
+		});
+
+		test("do not make trouble that was watched before look ten minutes old", async (t) => {
+			const setup = await startSetup(t, kind);
+			setup.shop.answer = () => ({ status: 503 });
+			const shop = await setup.addShop();
+			await setup.sell(shop);
+			await setup.until(async () => (await setup.notices(shop)).length === 1);
+			await setup.stop();
+			await setup.start({ isPaused: true });
+			await setup.clock.moveBy(12 * MINUTE_MS);
+			const [watched] = await setup.notices(shop);
+			equal(watched?.told_at_ms, null, "nobody is told while it is held");
+			await setup.stop();
+			// It is sent, and fails again: had the time counted, the second failure would be told at once.
+			await setup.start();
+			await setup.until(async () => (await setup.notices(shop))[0]?.failed_attempts === 2);
+			deepEqual([(await setup.notices(shop))[0]?.told_at_ms, setup.mail.mails.length], [null, 0]);
+			setup.shop.answer = () => ({ status: 204 });
+			await setup.untilLater(async () => (await pending(setup)).length === 0);
+			deepEqual(await setup.notices(shop), [], "it never became serious");
+			equal(setup.mail.mails.length, 0);
+		});
+	});
+}
+
+async function metrics(url: string | null): Promise<string> {
+	return (await fetch(`${url}/metrics`)).text();
+}
+
+/** How often each delivery that waits was tried. */
+async function pending({ store }: Setup): Promise<number[]> {
+	const rows = await store.db
+		.selectFrom("deliveries")
+		.select("attempts")
+		.where("state", "=", "pending")
+		.execute();
+	return rows.map(({ attempts }) => attempts);
+}
+
+function warned({ log }: Setup): string[] {
+	return log.lines.filter(({ level }) => level === "warn").map(({ message }) => message);
+}
