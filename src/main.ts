@@ -1,6 +1,7 @@
 // The `ringback` command (ringback.js starts it): finds the subcommand, reads its options, and turns failures into sentences.
 
 import packageJson from "../package.json" with { type: "json" };
+import { backupCommand } from "./cli/backup.ts";
 import {
 	type Command,
 	type DelegatedCommand,
@@ -13,10 +14,13 @@ import { doctorCommand } from "./cli/doctor.ts";
 import { keyIssueCommand } from "./cli/key.ts";
 import { licencesCommand } from "./cli/licences.ts";
 import { migrateCommand } from "./cli/migrate.ts";
+import { owedCommand } from "./cli/owed.ts";
 import { programmeCreateCommand } from "./cli/programme.ts";
+import { restoreCommand } from "./cli/restore.ts";
 import { serveCommand } from "./cli/serve.ts";
 import { SHOP_COMMANDS } from "./cli/shop-commands.ts";
 import { userCreateCommand, userLinkCommand } from "./cli/user.ts";
+import { verifyCommand } from "./cli/verify.ts";
 import type { Environment } from "./config.ts";
 
 const COMMANDS: readonly (Command | DelegatedCommand)[] = [
@@ -27,6 +31,10 @@ const COMMANDS: readonly (Command | DelegatedCommand)[] = [
 	programmeCreateCommand,
 	keyIssueCommand,
 	doctorCommand,
+	backupCommand,
+	restoreCommand,
+	verifyCommand,
+	owedCommand,
 	...SHOP_COMMANDS,
 	licencesCommand,
 ];

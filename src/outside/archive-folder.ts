@@ -3,12 +3,13 @@
 
 import { randomBytes } from "node:crypto";
 import { createWriteStream, mkdirSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
-import { open, rename, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import type { Archive } from "../ports.ts";
+import { replaceDurably } from "./durable-file.ts";
 
 /** Process numbers come again, in containers at every start. */
 const NAME_BYTES = 6;
@@ -26,8 +27,7 @@ export function openArchiveFolder(folder: string): Archive {
 				// `flush`: on the disk before the stream counts as finished.
 				const target = createWriteStream(partial, { flags: "wx", mode: 0o600, flush: true });
 				await pipeline(Readable.from(withEnds(lines)), createGzip(), target);
-				await rename(partial, path);
-				await syncFolder(folder);
+				await replaceDurably(partial, path);
 			} catch (error) {
 				await rm(partial, { force: true });
 				throw error;
@@ -76,14 +76,4 @@ function removeEmpty(folder: string, topmost: string): void {
 
 async function* withEnds(lines: AsyncIterable<string>): AsyncIterable<string> {
 	for await (const line of lines) yield `${line}\n`;
-}
-
-/** The new name, too, must survive a power cut. */
-async function syncFolder(folder: string): Promise<void> {
-	const handle = await open(folder, "r");
-	try {
-		await handle.sync();
-	} finally {
-		await handle.close();
-	}
 }

@@ -12,6 +12,8 @@ import type { SigningSecretsTable } from "./tables/keys.ts";
 
 export type SigningSecret = Selectable<SigningSecretsTable>;
 
+const SECRETS_AT_ONCE = 1_000;
+
 export async function insertSecret(db: Db, secret: Insertable<SigningSecretsTable>): Promise<void> {
 	await db.insertInto("signing_secrets").values(secret).execute();
 }
@@ -129,4 +131,21 @@ export function stateOf(secret: SigningSecret, nowMs: number): SecretState {
 /** Of one that was replaced: until when requests may be signed with it, unless somebody ends it before. */
 export function goodUntilMs({ replaced_at_ms }: SigningSecret): number | null {
 	return replaced_at_ms === null ? null : graceEndsAtMs(replaced_at_ms);
+}
+
+/** All there are, whatever became of them; read along the key, some at a time. */
+export async function* listSecrets(db: Db): AsyncGenerator<SigningSecret> {
+	for (let afterId = 0; ; ) {
+		const rows = await db
+			.selectFrom("signing_secrets")
+			.selectAll()
+			.where("id", ">", afterId)
+			.orderBy("id")
+			.limit(SECRETS_AT_ONCE)
+			.execute();
+		yield* rows;
+		const last = rows.at(-1);
+		if (last === undefined || rows.length < SECRETS_AT_ONCE) return;
+		afterId = last.id;
+	}
 }

@@ -61,6 +61,13 @@ export function openSqlite(path: string): Store {
 	return createSqliteStore(database);
 }
 
+/** For whoever only looks. Not read-only: such a connection leaves the files of the log behind. */
+export function openSqliteToRead(path: string): Store {
+	const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+	database.exec("pragma query_only = on");
+	return createSqliteStore(database);
+}
+
 /** A store over a database that is open already; it closes with the store. */
 export function createSqliteStore(database: DatabaseSync): Store {
 	database.exec(

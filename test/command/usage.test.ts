@@ -17,6 +17,10 @@ const COMMANDS = [
 	"programme create",
 	"key issue",
 	"doctor",
+	"backup",
+	"restore",
+	"verify",
+	"owed",
 	"listen",
 	"trigger",
 ];

@@ -3,9 +3,9 @@
 
 import { randomInt } from "node:crypto";
 import { makeCertificates } from "../../demo/certificate.ts";
+import { findDiskWays } from "../support/full-disk.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres.ts";
 import { BrokenPromise, type Progress, type Proof, zeros } from "../support/proof.ts";
-import { findDiskWays } from "./full-disk.ts";
 import { describeRound, drawRound, KINDS, type Kind, kindOf } from "./plan.ts";
 import { type RoundReport, runRound, type SharedParts } from "./round.ts";
 

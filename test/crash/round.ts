@@ -4,11 +4,11 @@
 import { ok } from "node:assert/strict";
 import type { Certificates } from "../../demo/certificate.ts";
 import { LEASE_MS } from "../../src/store/queue.ts";
+import type { DiskWay } from "../support/full-disk.ts";
 import type { PostgresServer } from "../support/postgres.ts";
 import { type ArrivalCounts, checkArrivals, checkExplained } from "./arrivals.ts";
 import { checkEnd } from "./balance.ts";
 import { type AwaitedMoment, awaitMoment, causeCrash } from "./crashes.ts";
-import type { DiskWay } from "./full-disk.ts";
 import { createIntake } from "./intake.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Kind, Phase, RoundPlan } from "./plan.ts";

@@ -10,7 +10,13 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
 import { createDatabase } from "./postgres-admin.ts";
-import { type Account, findBinaries, reachableTempFolder, serverAccount } from "./postgres-binaries.ts";
+import {
+	type Account,
+	findBinaries,
+	type PostgresBinaries,
+	reachableTempFolder,
+	serverAccount,
+} from "./postgres-binaries.ts";
 import { releaseKeeper, startKeeper } from "./postgres-keeper.ts";
 
 /** Where test/global-setup.ts puts the URL of the server that the whole run shares. */
@@ -32,6 +38,8 @@ export interface PostgresServer {
 export interface PostgresOptions {
 	/** As in postgresql.conf. `fsync` is on unless it is turned off here. */
 	settings?: Readonly<Record<string, string>>;
+	/** Those of npm unless told otherwise. */
+	binaries?: PostgresBinaries;
 }
 
 /** Seconds on an idle machine; this is for one that runs every other test at the same time. */
@@ -48,14 +56,17 @@ const DEFAULT_SETTINGS = {
 	max_connections: "200",
 };
 
-export async function startPostgres({ settings = {} }: PostgresOptions = {}): Promise<PostgresServer> {
+export async function startPostgres({
+	settings = {},
+	binaries: given,
+}: PostgresOptions = {}): Promise<PostgresServer> {
 	const account = serverAccount();
 	const folder = mkdtempSync(join(reachableTempFolder(account), "ringback-postgres-"));
 	const keeper = startKeeper(folder);
 	try {
 		if (account !== undefined) chownSync(folder, account.uid, account.gid);
 		const password = randomBytes(16).toString("hex");
-		const binaries = findBinaries(account, join(folder, "native"));
+		const binaries = given ?? findBinaries(account, join(folder, "native"));
 		await initialise(binaries.initdb, folder, password, account);
 		const port = await freePort();
 		const url = (database = "postgres") => `postgres://postgres:${password}@127.0.0.1:${port}/${database}`;

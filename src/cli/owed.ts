@@ -1,0 +1,105 @@
+// `ringback owed`: what would be sent, by programme. Before callbacks are let go that were held, and after a restore.
+
+import { succeed } from "../domain/fault.ts";
+import { isoTime, utcSecond } from "../domain/time.ts";
+import type { Workplace } from "../service/workplace.ts";
+import { readPause } from "../store/delivery-pause.ts";
+import {
+	countEndedWindows,
+	listNextOwed,
+	listOwed,
+	type OwedDelivery,
+	type OwedProgramme,
+} from "../store/owed.ts";
+import type { Db } from "../store/store.ts";
+import { workplaceCommand } from "./workplace-command.ts";
+
+export const owedCommand = workplaceCommand({
+	name: "owed",
+	summary: "Lists the callbacks that are still to be sent, by programme, and those that would go first.",
+	options: {},
+	async work({ store, clock }: Workplace) {
+		const owed = await readOwed(store.db, clock.nowMs());
+		const pause = await readPause(store.db, clock.nowMs());
+		const paused = pause === null ? null : isoTime(pause.sinceMs);
+		const json = { pausedSince: paused, ...owedJson(owed) };
+		const lines = describeOwed(owed);
+		const held = paused === null ? [] : [`They have been paused since ${paused} (RINGBACK_DELIVERY=paused).`];
+		return succeed({ json, text: [...lines, ...held].join("\n") });
+	},
+});
+
+export interface Owed {
+	programmes: readonly OwedProgramme[];
+	next: readonly OwedDelivery[];
+	/** Recorded conversions whose approval window has ended: a worker approves them, and their callbacks come on top. */
+	toApprove: number;
+}
+
+/** Of thousands nobody reads more; `--json` has all. */
+const PROGRAMMES_SHOWN = 20;
+const NEXT_SHOWN = 5;
+
+export async function readOwed(db: Db, nowMs: number): Promise<Owed> {
+	return {
+		programmes: await listOwed(db),
+		next: await listNextOwed(db, NEXT_SHOWN),
+		toApprove: await countEndedWindows(db, "RECORDED", nowMs),
+	};
+}
+
+export function owedJson({ programmes, next, toApprove }: Owed): object {
+	return {
+		waiting: sum(programmes.map(({ waiting }) => waiting)),
+		toCancel: sum(programmes.map(({ toCancel }) => toCancel)),
+		toApprove,
+		programmes: programmes.map(({ publicId, oldestAtMs, nextDueAtMs, ...programme }) => ({
+			id: publicId,
+			...programme,
+			oldestAt: isoTime(oldestAtMs),
+			nextDueAt: isoTime(nextDueAtMs),
+		})),
+		next: next.map(({ publicId, dueAtMs, ...delivery }) => ({
+			id: publicId,
+			...delivery,
+			dueAt: isoTime(dueAtMs),
+		})),
+	};
+}
+
+export function describeOwed({ programmes, next, toApprove }: Owed): string[] {
+	const waiting = sum(programmes.map((programme) => programme.waiting));
+	const toCancel = sum(programmes.map((programme) => programme.toCancel));
+	const owing = programmes.filter((programme) => programme.waiting > 0);
+	const left = owing.length - PROGRAMMES_SHOWN;
+	return [
+		waiting === 0
+			? "No callback is owed."
+			: `${waiting} ${waiting === 1 ? "callback is" : "callbacks are"} owed to ${owing.length} ${owing.length === 1 ? "programme" : "programmes"}:`,
+		...owing.slice(0, PROGRAMMES_SHOWN).map(describeProgramme),
+		...(left > 0 ? [`  … and ${left} more programmes (--json has all)`] : []),
+		...(next.length > 0 ? ["The first to go:", ...next.map(describeDelivery)] : []),
+		...(toCancel > 0
+			? [`${toCancel} more are of a removed Postback URL: they are cancelled, and not sent.`]
+			: []),
+		...(toApprove > 0
+			? [
+					`${toApprove} recorded conversions have passed their approval window: the service approves them when it starts, and owes a callback for each that has a Postback URL.`,
+				]
+			: []),
+	];
+}
+
+function describeProgramme({ publicId, name, url, waiting, oldestAtMs, nextDueAtMs }: OwedProgramme): string {
+	const where = url === null ? "no Postback URL: they wait" : url;
+	return `  ${waiting}  ${name} (${publicId}), the oldest of ${utcSecond(oldestAtMs)}, the next due ${utcSecond(nextDueAtMs)}, to ${where}`;
+}
+
+function describeDelivery({ programmeName, orderId, event, dueAtMs, attempts }: OwedDelivery): string {
+	const tried = attempts === 0 ? "not tried yet" : `${attempts} attempts so far`;
+	return `  ${event} of order ${orderId}, ${programmeName}: due ${utcSecond(dueAtMs)}, ${tried}`;
+}
+
+function sum(numbers: readonly number[]): number {
+	return numbers.reduce((total, number) => total + number, 0);
+}

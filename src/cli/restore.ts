@@ -1,0 +1,134 @@
+// `ringback restore PATH`: puts a backup in place, and ends with what the restored service will send.
+
+import { resolve } from "node:path";
+import { type Config, readConfig } from "../config.ts";
+import type { RestoredKey, RestoreReport } from "../service/restore.ts";
+import { openSqliteToRead } from "../store/sqlite.ts";
+import { quote } from "./backup.ts";
+import { type Command, EXIT, JSON_OPTION, type Screen } from "./command.ts";
+import { describeOwed, type Owed, owedJson, readOwed } from "./owed.ts";
+import { PASSPHRASE_FILE, readPassphrase } from "./passphrase.ts";
+import { tellOn } from "./telling.ts";
+import { sayProblems } from "./workplace-command.ts";
+
+export const restoreCommand: Command = {
+	name: "restore",
+	summary:
+		"Puts a backup in place: checks it first, keeps what was there aside, and lists what the restored service will send. The service must be stopped.",
+	argument: { value: "PATH", help: "a file that `ringback backup` wrote" },
+	options: {
+		to: {
+			type: "string",
+			value: "FILE",
+			help: "the SQLite file to make; the one in DATABASE_URL if left out",
+		},
+		"passphrase-file": PASSPHRASE_FILE,
+		force: {
+			type: "boolean",
+			help: "although there is a database: it is kept aside, under a name with the time",
+		},
+		json: JSON_OPTION,
+	},
+	async run(options, screen) {
+		const read = readConfig();
+		if (!read.ok) return sayProblems(screen, read.problems);
+		const to = findTarget(options.text("to"), read.config);
+		const { isPostgresDumpAt } = await import("../service/verify.ts");
+		if (await isPostgresDumpAt(options.argument)) return sayPostgres(options.argument, screen);
+		if (to === null) {
+			screen.error("DATABASE_URL names no SQLite file. Name the file to make with --to.");
+			return EXIT.usage;
+		}
+		const { restoreSqlite } = await import("../service/restore.ts");
+		const report = await restoreSqlite(read.config, {
+			path: options.argument,
+			to,
+			readPassphrase: async () => {
+				const given = await readPassphrase(options.text("passphrase-file"), screen);
+				if (given.ok) return given.text;
+				throw new Error(given.problem);
+			},
+			mayReplace: options.flag("force"),
+			telling: tellOn(screen),
+		});
+		const store = openSqliteToRead(report.to);
+		try {
+			// Of an older schema its queries may not be ours to ask.
+			const owed = report.isToBeMigrated ? null : await readOwed(store.db, report.restoredAtMs);
+			if (options.flag("json")) screen.out(JSON.stringify(reportJson(report, owed)));
+			else for (const line of describeReport(report, owed)) screen.out(line);
+		} finally {
+			await store.close();
+		}
+		return EXIT.ok;
+	},
+};
+
+/** A path, or as DATABASE_URL has it. Null when nobody says which file. */
+function findTarget(given: string, { database }: Config): string | null {
+	if (given !== "") return given.replace(/^sqlite:/, "");
+	return database.kind === "sqlite" ? database.path : null;
+}
+
+const KEY_WORDS: Readonly<Record<RestoredKey, string>> = {
+	written: "the key is in the .key file beside it",
+	"there already": "the key that is here opens its signing secrets",
+	"setting differs":
+		"WARNING: the key is in the .key file beside it, and RINGBACK_SECRET_KEY is another one. Remove that setting, or the service does not start",
+	missing:
+		"WARNING: the backup has no key, and there is none here that opens its signing secrets. The service does not start until you set the right RINGBACK_SECRET_KEY or put the .key file beside it",
+	"not needed": "nothing is sealed in it yet, so it needs no key",
+};
+
+function reportJson(
+	{ to, manifest, keptAside, key, broken, isToBeMigrated }: RestoreReport,
+	owed: Owed | null,
+): object {
+	const { createdAt, schema } = manifest;
+	const facts = { to, createdAt, schemaVersion: schema.version, isToBeMigrated, key, keptAside, broken };
+	return { ...facts, owed: owed === null ? null : owedJson(owed) };
+}
+
+function describeReport(
+	{ to, manifest, keptAside, key, broken, isToBeMigrated }: RestoreReport,
+	owed: Owed | null,
+): string[] {
+	const { createdAt, schema } = manifest;
+	return [
+		`${to} is as it was at ${createdAt}. What was stored after that is not in it.`,
+		`  ${KEY_WORDS[key]}`,
+		...keptAside.map((path) => `  kept aside: ${path}`),
+		...broken.map(({ count, problem }) => `  WARNING: the ledger does not balance: ${count} ${problem}`),
+		...(isToBeMigrated
+			? [`  its schema, version ${schema.version}, is brought up to date at the start`]
+			: []),
+		"",
+		...(owed === null
+			? [
+					"What it will send can be listed once it was brought up to date: start it paused, then run `ringback owed`.",
+				]
+			: describeOwed(owed)),
+		"",
+		`How many of them were delivered after ${createdAt}, nobody can know from here: those are sent again. Receivers know a callback by conversionId and event, and take each once.`,
+		"What was reported or decided after that is gone. Shops may report their orders again: one that is known is not recorded twice.",
+		"",
+		"To hold callbacks until you have looked around: RINGBACK_DELIVERY=paused ringback serve",
+		"`ringback owed` lists them again at any time. Start without that setting to let them go.",
+	];
+}
+
+/** PostgreSQL restores its own dumps. */
+function sayPostgres(path: string, screen: Screen): number {
+	screen.out(
+		`${resolve(path)} is a pg_dump. Nothing was changed. With the service stopped and DATABASE_URL naming an empty database, run:`,
+	);
+	screen.out("");
+	screen.out(`  pg_restore --no-owner --exit-on-error --dbname="$DATABASE_URL" ${quote(path)}`);
+	screen.out("  ringback verify");
+	screen.out("  ringback owed");
+	screen.out("");
+	screen.out(
+		"Start it with the RINGBACK_SECRET_KEY of before, and with RINGBACK_DELIVERY=paused to hold callbacks.",
+	);
+	return EXIT.failed;
+}

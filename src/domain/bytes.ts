@@ -1,0 +1,11 @@
+// Sizes as people read them.
+
+/** "712 MB", in powers of ten, as `df -H` and disks' labels have it. */
+export function sayBytes(bytes: number): string {
+	if (bytes < 1e6) return say(bytes / 1e3, "kB");
+	return bytes < 1e9 ? say(bytes / 1e6, "MB") : say(bytes / 1e9, "GB");
+}
+
+function say(value: number, unit: string): string {
+	return `${value >= 100 ? Math.round(value) : Number(value.toFixed(1))} ${unit}`;
+}

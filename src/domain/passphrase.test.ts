@@ -1,0 +1,35 @@
+import { deepEqual, equal, match } from "node:assert/strict";
+import { test } from "node:test";
+import { judgePassphrase, openKey, readSealedKey, sealKey } from "./passphrase.ts";
+
+const KEY = Buffer.alloc(32, 9);
+const FRESH = { salt: Buffer.alloc(16, 1), iv: Buffer.alloc(12, 2) };
+
+test("a key opens with its passphrase, however its letters are composed, and with no other", () => {
+	const sealed = sealKey("Grüße an alle Läden", KEY, FRESH);
+	deepEqual(openKey("Gru\u0308ße an alle La\u0308den", sealed), KEY);
+	equal(openKey("Grüße an alle Laden", sealed), null);
+	equal(openKey("Grüße an alle Läden", { ...sealed, salt: Buffer.alloc(16, 3).toString("base64") }), null);
+	equal(sealed.sealed.includes(KEY.toString("hex")), false);
+});
+
+test("a passphrase has at least twelve characters", () => {
+	match(judgePassphrase("eleven char") ?? "", /at least 12 characters/);
+	equal(judgePassphrase("twelve chars"), null);
+});
+
+test("a sealed key is taken as it was written, and nothing else", () => {
+	const sealed = sealKey("correct horse battery", KEY, FRESH);
+	deepEqual(readSealedKey(JSON.parse(JSON.stringify(sealed))), sealed);
+	const wrong = [
+		null,
+		1,
+		{},
+		{ ...sealed, cost: 3 },
+		{ ...sealed, cost: 2 ** 21 },
+		{ ...sealed, blockSize: 1_024 },
+	];
+	for (const value of [...wrong, { ...sealed, salt: 1 }, { ...sealed, sealed: "" }]) {
+		equal(readSealedKey(value), undefined, JSON.stringify(value));
+	}
+});

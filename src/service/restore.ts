@@ -1,0 +1,234 @@
+// `ringback restore` on SQLite: the backup is checked as a whole before anything is touched, what was there is kept aside
+// under a name with the time, and the database has its name only when it is whole and on the disk.
+
+import { existsSync, realpathSync } from "node:fs";
+import { chown, rename, stat, writeFile } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import type { Config } from "../config.ts";
+import type { Manifest } from "../domain/backup-file.ts";
+import { openKey } from "../domain/passphrase.ts";
+import { isoTime } from "../domain/time.ts";
+import { readBackupFile } from "../outside/backup-file.ts";
+import { realClock } from "../outside/clock.ts";
+import { partialName, replaceDurably } from "../outside/durable-file.ts";
+import { KeyFileError, readKeyFile } from "../outside/key-file.ts";
+import type { BrokenRule } from "../store/ledger.ts";
+import { MIGRATIONS } from "../store/migrations.ts";
+import { SchemaTooNewError } from "../store/schema-state.ts";
+import { closeLog } from "../store/sqlite-file.ts";
+import { checkSqliteFile, type SecretCheck } from "./check-database.ts";
+import { BackupError, explainFailure, lstatOf, refuseFullDisk } from "./disk.ts";
+import { createTeller, type Teller, type Telling, withPartialFiles } from "./long-work.ts";
+import { type BackupFile, openBackup } from "./verify.ts";
+
+export interface RestoreRequest {
+	path: string;
+	/** The SQLite file that it becomes. */
+	to: string;
+	/** Asked for when the backup has a sealed key. */
+	readPassphrase: () => Promise<string>;
+	mayReplace: boolean;
+	telling: Telling;
+}
+
+export interface RestoreReport {
+	to: string;
+	manifest: Manifest;
+	/** What was there before, and where it is now. */
+	keptAside: readonly string[];
+	key: RestoredKey;
+	secrets: SecretCheck;
+	/** What did not agree when the backup was taken, and does not now. */
+	broken: readonly BrokenRule[];
+	/** The schema is older than this program's: it is brought up at the start. */
+	isToBeMigrated: boolean;
+	restoredAtMs: number;
+}
+
+export type RestoredKey =
+	/** Written beside the database. */
+	| "written"
+	/** What was there, as the setting or as the key file, opens the secrets. */
+	| "there already"
+	/** RINGBACK_SECRET_KEY is another one, and would win over the file that was written. */
+	| "setting differs"
+	/** Neither the backup nor this machine has one that opens the secrets. */
+	| "missing"
+	/** Nothing is sealed in this database yet. */
+	| "not needed";
+
+export async function restoreSqlite(
+	config: Pick<Config, "secretKey">,
+	request: RestoreRequest,
+): Promise<RestoreReport> {
+	const teller = createTeller(realClock, request.telling);
+	const backup = await openBackup(request.path);
+	refuseSchema(backup.manifest);
+	const target = findTarget(request.to);
+	refuseOccupied(target, request.mayReplace);
+	const key = await openSealedKey(backup, request.readPassphrase);
+	refuseOtherKey(target, key, request.mayReplace);
+	const folder = dirname(target.path);
+	await refuseFullDisk(folder, backup.manifest.databaseBytes, "The database");
+	return withPartialFiles(async (partial) => {
+		const fresh = partial(partialName(target.path));
+		await explainFailure(folder, () => unpack(backup, fresh, teller));
+		await giveToOwner(fresh, folder);
+		const { secretKey } = config;
+		const known = key ?? secretKey ?? readKeyBeside(target);
+		const checked = await checkSqliteFile(fresh, known, { clock: realClock, teller });
+		const problem = checked.damage?.[0] ?? checked.schemaProblem;
+		if (problem !== null) throw new BackupError(`The database in ${backup.path} is broken: ${problem}.`);
+		if (key !== null && (checked.secrets.unopened ?? 0) > 0) {
+			throw new BackupError(`The key in ${backup.path} does not open the signing secrets beside it.`);
+		}
+		// Again, and for the last time: minutes may have passed.
+		refuseOccupied(target, request.mayReplace);
+		const isSet = key !== null && secretKey !== null && Buffer.from(secretKey).equals(key);
+		// Whoever has it in the settings does not want it on the disk.
+		const written = isSet ? null : key;
+		const keptAside = await keepAside(target, written !== null);
+		const keyDraft = partial(partialName(target.keyPath));
+		if (written !== null) {
+			await writeKey(keyDraft, written);
+			await giveToOwner(keyDraft, folder);
+			await replaceDurably(keyDraft, target.keyPath);
+		}
+		await replaceDurably(fresh, target.path);
+		return {
+			to: target.path,
+			manifest: backup.manifest,
+			keptAside,
+			key: judgeKey(written, secretKey, checked.secrets),
+			secrets: checked.secrets,
+			broken: checked.ledger?.broken ?? [],
+			isToBeMigrated: checked.schema.version < MIGRATIONS.length,
+			restoredAtMs: realClock.nowMs(),
+		};
+	});
+}
+
+function refuseSchema({ schema }: Manifest): void {
+	const known = MIGRATIONS.length;
+	if (schema.oldestProgram > known) {
+		throw new BackupError(new SchemaTooNewError(schema.version, schema.oldestProgram, known).message);
+	}
+}
+
+interface Target {
+	path: string;
+	/** Beside the name that the settings give, which may be a link to the file. */
+	keyPath: string;
+}
+
+function findTarget(to: string): Target {
+	const given = resolve(to);
+	const keyPath = `${given}.key`;
+	if (lstatOf(dirname(given)) === null) {
+		throw new BackupError(
+			`There is no folder ${dirname(given)}. Make it first, for the account that runs the service.`,
+		);
+	}
+	const found = lstatOf(given);
+	if (found === null || found.isFile()) return { path: given, keyPath };
+	if (found.isSymbolicLink() && existsSync(given)) return { path: realpathSync(given), keyPath };
+	throw new BackupError(`${given} is no file that a database could take the place of.`);
+}
+
+const LOG_SUFFIXES = ["-wal", "-shm", "-journal"];
+
+function refuseOccupied({ path }: Target, mayReplace: boolean): void {
+	const left = LOG_SUFFIXES.map((suffix) => `${path}${suffix}`).filter((name) => existsSync(name));
+	if (!existsSync(path)) {
+		// SQLite would take what is in it for the newest part of the restored database.
+		if (left.length === 0 || mayReplace) return;
+		throw new BackupError(
+			`There is no database ${path}, and ${left.join(" and ")} of an earlier one. Choose --force to keep that aside.`,
+		);
+	}
+	if (!mayReplace) {
+		throw new BackupError(
+			`${path} is there already. Choose another file with --to, or --force to put the backup in its place; what is there is kept aside.`,
+		);
+	}
+	if (closeLog(path) !== "in use") return;
+	throw new BackupError(
+		`Something works on ${path} just now. Stop the service first, and every command that uses it.`,
+	);
+}
+
+async function openSealedKey(
+	{ path, manifest }: BackupFile,
+	readPassphrase: () => Promise<string>,
+): Promise<Uint8Array | null> {
+	if (manifest.key === null) return null;
+	const key = openKey(await readPassphrase(), manifest.key);
+	if (key === null) throw new BackupError(`The passphrase does not open the key in ${path}.`);
+	return key;
+}
+
+/** A key of another database must not be lost: what it sealed cannot be read without it. */
+function refuseOtherKey(target: Target, key: Uint8Array | null, mayReplace: boolean): void {
+	if (key === null || mayReplace) return;
+	const beside = readKeyBeside(target);
+	if (beside === null || Buffer.from(beside).equals(key)) return;
+	throw new BackupError(
+		`${target.keyPath} holds another key than the backup. Choose --force to keep it aside, or another file with --to.`,
+	);
+}
+
+function readKeyBeside({ keyPath }: Target): Uint8Array | null {
+	try {
+		return readKeyFile(keyPath);
+	} catch (error) {
+		throw error instanceof KeyFileError ? new BackupError(error.message) : error;
+	}
+}
+
+async function unpack(backup: BackupFile, to: string, teller: Teller): Promise<void> {
+	teller.begin("unpacking");
+	const read = await readBackupFile(backup, to, (bytes) => teller.goOn(bytes, backup.manifest.databaseBytes));
+	const { tail } = backup;
+	if (read?.database !== tail.database || read.file !== tail.file) {
+		throw new BackupError(`${backup.path} is damaged: its checksums are not those it was written with.`);
+	}
+}
+
+/** The old database with all that belongs to it. */
+async function keepAside({ path, keyPath }: Target, takesKey: boolean): Promise<string[]> {
+	const at = isoTime(realClock.nowMs())
+		.replace(/\.\d+Z$/, "Z")
+		.replaceAll(":", "-");
+	const names = [path, ...LOG_SUFFIXES.map((suffix) => `${path}${suffix}`), ...(takesKey ? [keyPath] : [])];
+	const kept: string[] = [];
+	for (const name of names) {
+		if (!existsSync(name)) continue;
+		const aside = name.replace(path, `${path}.before-${at}`);
+		const keptAs = aside === name ? `${name}.before-${at}` : aside;
+		await rename(name, keptAs);
+		kept.push(keptAs);
+	}
+	return kept;
+}
+
+/** Root restores for the account that runs the service, which is the one that has the folder. */
+async function giveToOwner(path: string, folder: string): Promise<void> {
+	if (process.getuid?.() !== 0) return;
+	const { uid, gid } = await stat(folder);
+	await chown(path, uid, gid);
+}
+
+async function writeKey(draft: string, key: Uint8Array): Promise<void> {
+	await writeFile(draft, `${Buffer.from(key).toString("hex")}\n`, { mode: 0o600, flag: "wx", flush: true });
+}
+
+/** `key` is what was written beside the database. */
+function judgeKey(
+	key: Uint8Array | null,
+	setting: Uint8Array | null,
+	{ total, unopened }: SecretCheck,
+): RestoredKey {
+	if (key !== null) return setting === null ? "written" : "setting differs";
+	if (total === 0) return "not needed";
+	return unopened === 0 ? "there already" : "missing";
+}

@@ -1,0 +1,371 @@
+// Backups of a SQLite database and what becomes of them: whole or not there at all, refused when a byte is wrong, put in
+// position without losing what was there.
+
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import {
+	chmodSync,
+	copyFileSync,
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	statSync,
+	symlinkSync,
+	truncateSync,
+	writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { test } from "node:test";
+import { sql } from "kysely";
+import { writeHead } from "../../src/domain/backup-file.ts";
+import { openBackupFile, writeBackupFile } from "../../src/outside/backup-file.ts";
+import type { BackupRequest } from "../../src/service/backup.ts";
+import type { Telling } from "../../src/service/long-work.ts";
+import { findDiskWays, openDisk } from "../support/full-disk.ts";
+import { noteNotRun } from "../support/not-run.ts";
+import { enlarge, openBackupSetup, PASSPHRASE, SILENT } from "./backup-setup.ts";
+
+test("a backup is one file for its owner alone, whole, with the sealed key; nothing else is left", async (t) => {
+	const setup = await openBackupSetup(t);
+	const stages = new Set<string>();
+	const telling: Telling = { everyMs: 0, tell: (stage) => stages.add(stage) };
+	const report = await setup.backUp({ telling });
+	deepEqual(setup.files(), ["one.backup"]);
+	equal((statSync(report.path).mode & 0o777).toString(8), "600");
+	deepEqual([report.bytes, report.hasKey], [statSync(report.path).size, true]);
+	ok(report.bytes < report.manifest.databaseBytes, "it is compressed");
+	deepEqual(
+		[...stages],
+		[
+			"copying the database",
+			"checking the database's pages",
+			"checking the ledger",
+			"packing",
+			"reading it back",
+		],
+	);
+	const [first, second = ""] = readFileSync(report.path, "latin1").split("\n", 2);
+	equal(first, "ringback-backup 1");
+	deepEqual(JSON.parse(second), report.manifest);
+	const bytes = readFileSync(report.path);
+	equal(bytes.includes(Buffer.from(setup.key)), false, "the key is not in it");
+	equal(bytes.includes(Buffer.from(setup.key).toString("hex")), false);
+
+	const verified = await setup.verify(report.path);
+	ok(verified.kind === "backup");
+	equal(verified.key, "opened");
+	deepEqual(verified.database.damage, []);
+	deepEqual(verified.database.ledger?.broken, []);
+	deepEqual(verified.database.secrets, { total: 1, unopened: 0 });
+	deepEqual(setup.files(), ["one.backup"], "what it was unpacked into is gone");
+});
+
+test("a restored database has every row, its key, and the form of the first", async (t) => {
+	const setup = await openBackupSetup(t);
+	await setup.backUp();
+	const to = setup.path("restored.db");
+	const report = await setup.restore(to);
+	deepEqual([report.key, report.keptAside, report.isToBeMigrated], ["written", [], false]);
+	deepEqual(setup.files(), ["one.backup", "restored.db", "restored.db.key"]);
+	for (const name of [to, `${to}.key`]) equal((statSync(name).mode & 0o777).toString(8), "600", name);
+	equal(readFileSync(`${to}.key`, "utf8"), readFileSync(`${setup.databasePath}.key`, "utf8"));
+	deepEqual(readTables(to), readTables(setup.databasePath));
+	using restored = new DatabaseSync(to);
+	equal(restored.prepare("pragma auto_vacuum").get()?.["auto_vacuum"], 2, "it can still give room back");
+});
+
+test("without the key nothing of it is in the file, and restoring says whether one here opens the secrets", async (t) => {
+	const setup = await openBackupSetup(t);
+	const { manifest } = await setup.backUp({ passphrase: null });
+	equal(manifest.key, null);
+	const neverAsked = { readPassphrase: () => Promise.reject(new Error("nobody has a passphrase for it")) };
+	equal((await setup.restore(setup.path("alone.db"), neverAsked)).key, "missing");
+	const beside = setup.path("beside.db");
+	copyFileSync(`${setup.databasePath}.key`, `${beside}.key`);
+	equal((await setup.restore(beside, neverAsked)).key, "there already");
+	const verified = await setup.verify(setup.path("one.backup"), { passphrase: null });
+	ok(verified.kind === "backup");
+	deepEqual([verified.key, verified.database.secrets], ["left out", { total: 1, unopened: null }]);
+});
+
+test("a name that is taken is left alone unless asked to overwrite, and links, folders and the database always", async (t) => {
+	const setup = await openBackupSetup(t);
+	writeFileSync(setup.path("old"), "an older backup");
+	mkdirSync(setup.path("folder"));
+	symlinkSync(setup.path("old"), setup.path("link"));
+	symlinkSync(setup.path("nowhere"), setup.path("dangling"));
+	const before = setup.files();
+	const refuses = (path: string, words: RegExp, change: Partial<BackupRequest> = {}) =>
+		rejects(setup.backUp({ path, ...change }), words);
+	await refuses(setup.path("old"), /old is there already\. Choose another name, or --force/);
+	for (const mayOverwrite of [false, true]) {
+		await refuses(setup.path("folder"), /folder is a folder\. Name a file in it\.$/, { mayOverwrite });
+		await refuses(setup.path("link"), /link is a link or a device\. Name a file\.$/, { mayOverwrite });
+		await refuses(setup.path("dangling"), /is a link or a device/, { mayOverwrite });
+		await refuses(setup.path("none/one"), /^Error: There is no folder .*none\. Make it first\.$/, {
+			mayOverwrite,
+		});
+		await refuses(setup.databasePath, /is the database itself\. Name another file\.$/, { mayOverwrite });
+	}
+	deepEqual(setup.files(), before);
+	equal(readFileSync(setup.path("old"), "utf8"), "an older backup");
+	await setup.backUp({ path: setup.path("old"), mayOverwrite: true });
+	equal((await setup.verify(setup.path("old"))).kind, "backup");
+	deepEqual(setup.files(), before);
+});
+
+test("a folder that takes no files is said in words", async (t) => {
+	const setup = await openBackupSetup(t);
+	// Whom modes do not keep out meets a file system that takes nothing.
+	const folder = process.getuid?.() === 0 ? "/proc" : setup.folder;
+	chmodSync(setup.folder, 0o500);
+	try {
+		await rejects(
+			setup.backUp({ path: join(folder, "one.backup") }),
+			/^Error: (?:Nothing was written to .*: this account may not write there\.|A backup needs .* in \/proc, and 0 kB are free)/,
+		);
+	} finally {
+		chmodSync(setup.folder, 0o700);
+	}
+});
+
+test("a wrong passphrase opens nothing and writes nothing", async (t) => {
+	const setup = await openBackupSetup(t);
+	await setup.backUp();
+	const readPassphrase = async () => `${PASSPHRASE}.`;
+	await rejects(
+		setup.restore(setup.path("restored.db"), { readPassphrase }),
+		/^Error: The passphrase does not open the key in .*one\.backup\.$/,
+	);
+	deepEqual(setup.files(), ["one.backup"]);
+	const verified = await setup.verify(setup.path("one.backup"), { passphrase: "another one entirely" });
+	ok(verified.kind === "backup");
+	equal(verified.key, "another passphrase");
+});
+
+test("a file that was cut, wherever, is refused and nothing is put in place", async (t) => {
+	const setup = await openBackupSetup(t);
+	const { bytes, path } = await setup.backUp();
+	const damaged = setup.path("damaged");
+	for (const length of [0, 10, 18, 100, Math.floor(bytes / 2), bytes - 150, bytes - 1]) {
+		copyFileSync(path, damaged);
+		truncateSync(damaged, length);
+		const refused = /not a backup|is damaged|is not whole|file is not a database|it has no table/;
+		await rejects(setup.restore(setup.path("restored.db"), { path: damaged }), refused, `${length} bytes`);
+		const verified = await setup.verify(damaged).catch((error: unknown) => String(error));
+		if (typeof verified === "string") match(verified, refused, `${length} bytes`);
+		else ok(verified.kind === "sqlite" && verified.database.schemaProblem !== null, `${length} bytes`);
+		deepEqual(setup.files(), ["damaged", "one.backup"], `${length} bytes`);
+	}
+});
+
+test("one byte that is another, wherever, is noticed", async (t) => {
+	const setup = await openBackupSetup(t);
+	const { bytes, path } = await setup.backUp();
+	const whole = readFileSync(path);
+	const { head } = await openBackupFile(path);
+	ok(head.kind === "backup");
+	const inManifest = whole.indexOf('"createdAt":"20') + 14;
+	const positions = [
+		17,
+		inManifest,
+		head.bodyAt - 1,
+		head.bodyAt,
+		head.bodyAt + 9,
+		bytes - 144,
+		bytes - 80,
+		bytes - 1,
+	];
+	for (let n = 1; n < 12; n++)
+		positions.push(head.bodyAt + Math.floor(((bytes - head.bodyAt - 200) * n) / 12));
+	for (const position of positions) {
+		const changed = Buffer.from(whole);
+		changed[position] = (changed[position] ?? 0) ^ 1;
+		writeFileSync(setup.path("damaged"), changed);
+		const refused = /is damaged|is not whole|was made by a later/;
+		await rejects(setup.verify(setup.path("damaged")), refused, `byte ${position} of ${bytes}`);
+	}
+	const changed = Buffer.from(whole);
+	changed[bytes - 300] = (changed[bytes - 300] ?? 0) ^ 1;
+	writeFileSync(setup.path("damaged"), changed);
+	await rejects(setup.restore(setup.path("restored.db"), { path: setup.path("damaged") }), /is damaged/);
+	deepEqual(setup.files(), ["damaged", "one.backup"]);
+});
+
+test("what is no backup is told from one that is, and a SQLite file is checked as such", async (t) => {
+	const setup = await openBackupSetup(t);
+	writeFileSync(setup.path("text"), "The quick brown fox jumps over the lazy dog.\n".repeat(1_000));
+	await rejects(
+		setup.restore(setup.path("x.db"), { path: setup.path("text") }),
+		/text is not a backup that /,
+	);
+	await rejects(
+		setup.restore(setup.path("x.db"), { path: setup.path("none") }),
+		/There is no file .*none\.$/,
+	);
+	await rejects(setup.restore(setup.path("x.db"), { path: setup.folder }), /is a folder/);
+	const text = await setup.verify(setup.path("text"));
+	ok(text.kind === "sqlite");
+	match(text.database.damage?.join() ?? "", /file is not a database/);
+	const verified = await setup.verify(setup.databasePath);
+	ok(verified.kind === "sqlite");
+	deepEqual([verified.database.damage, verified.database.ledger?.broken], [[], []]);
+	deepEqual(verified.database.secrets, { total: 1, unopened: 0 }, "by the key beside it");
+	writeFileSync(setup.path("later"), "ringback-backup 2\nwho knows\n");
+	await rejects(setup.verify(setup.path("later")), /was made by a later Ringback/);
+	deepEqual(setup.files(), ["later", "text"]);
+});
+
+test("a database whose ledger does not balance is backed up and restored with a warning; with another key it is not", async (t) => {
+	const setup = await openBackupSetup(t);
+	copyFileSync(`${setup.databasePath}.key`, setup.path("key"));
+	writeFileSync(`${setup.databasePath}.key`, `${"ab".repeat(32)}\n`);
+	await rejects(setup.backUp(), /The sealing key does not open the signing secrets/);
+	copyFileSync(setup.path("key"), `${setup.databasePath}.key`);
+	const store = setup.open();
+	await sql`delete from queue where id = (select min(id) from queue)`.execute(store.db);
+	await store.close();
+	const problem = "deliveries are pending and not in the queue: nobody would send them";
+	const said = ({ broken }: { broken: readonly { problem: string; count: number }[] }) =>
+		broken.map((rule) => [rule.count, rule.problem]);
+	deepEqual(said(await setup.backUp()), [[1, problem]]);
+	deepEqual(said(await setup.restore(setup.path("restored.db"))), [[1, problem]]);
+});
+
+test("a database that is there stays unless asked to, and is then kept aside with its key and its log", async (t) => {
+	const setup = await openBackupSetup(t);
+	await setup.backUp();
+	const to = setup.databasePath;
+	await rejects(
+		setup.restore(to),
+		/ringback\.db is there already\. Choose another file with --to, or --force/,
+	);
+
+	const store = setup.open();
+	await sql`insert into audit_entries (at_ms, action) values (1, 'after the backup')`.execute(store.db);
+	await rejects(
+		setup.restore(to, { mayReplace: true }),
+		/Something works on .*ringback\.db just now\. Stop the service first/,
+	);
+	equal(
+		(await sql`select 1 from audit_entries where action = 'after the backup'`.execute(store.db)).rows.length,
+		1,
+	);
+	await store.close();
+
+	const { keptAside, key } = await setup.restore(to, { mayReplace: true });
+	equal(key, "written");
+	deepEqual(
+		keptAside.map((path) => path.replace(/\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ/, "TIME")),
+		[`${to}.before-TIME`, `${to}.before-TIME.key`],
+	);
+	const [aside = ""] = keptAside;
+	equal(count(aside, "audit_entries where action = 'after the backup'"), 1);
+	equal(count(to, "audit_entries where action = 'after the backup'"), 0);
+	equal(count(to, "queue"), 3);
+});
+
+test("a key of another database is not overwritten, nor a log taken for the restored database's", async (t) => {
+	const setup = await openBackupSetup(t);
+	await setup.backUp();
+	const to = setup.path("restored.db");
+	writeFileSync(`${to}.key`, `${"cd".repeat(32)}\n`);
+	await rejects(setup.restore(to), /restored\.db\.key holds another key than the backup\. Choose --force/);
+	writeFileSync(`${to}-wal`, "of an earlier database");
+	await rejects(setup.restore(to), /There is no database .*, and .*restored\.db-wal of an earlier one/);
+	const { keptAside } = await setup.restore(to, { mayReplace: true });
+	equal(keptAside.length, 2);
+	deepEqual(
+		keptAside.filter((path) => !existsSync(path)),
+		[],
+	);
+	equal(existsSync(`${to}-wal`), false);
+	equal(count(to, "queue"), 3);
+});
+
+test("RINGBACK_SECRET_KEY wins: the same is not written to the disk, another one is warned of", async (t) => {
+	const setup = await openBackupSetup(t);
+	const { backUpSqlite } = await import("../../src/service/backup.ts");
+	const { restoreSqlite } = await import("../../src/service/restore.ts");
+	const request = { passphrase: PASSPHRASE, mayOverwrite: false, telling: SILENT };
+	const path = setup.path("one.backup");
+	await backUpSqlite({ secretKey: setup.key, databasePath: setup.databasePath }, { path, ...request });
+	const ask = { path, readPassphrase: async () => PASSPHRASE, mayReplace: false, telling: SILENT };
+	const same = await restoreSqlite({ secretKey: setup.key }, { ...ask, to: setup.path("same.db") });
+	equal(same.key, "there already");
+	equal(existsSync(setup.path("same.db.key")), false);
+	const other = { secretKey: Buffer.alloc(32, 7) };
+	equal((await restoreSqlite(other, { ...ask, to: setup.path("other.db") })).key, "setting differs");
+});
+
+test("a backup of a newer schema is refused, in the words of a start", async (t) => {
+	const setup = await openBackupSetup(t);
+	const { manifest } = await setup.backUp();
+	const schema = { ...manifest.schema, version: 99, oldestProgram: 99 };
+	const head = writeHead({ ...manifest, schema });
+	await writeBackupFile({ head, from: setup.databasePath, to: setup.path("newer") }, () => undefined);
+	await rejects(
+		setup.restore(setup.path("x.db"), { path: setup.path("newer") }),
+		/schema version 99, which needs a Ringback that knows version 99 or later/,
+	);
+	deepEqual(setup.files(), ["newer", "one.backup"]);
+});
+
+test("a disk that is full, or becomes full on the way, is said in words and left as it was", async (t) => {
+	const ways = await findDiskWays();
+	if (!ways.includes("small file system")) {
+		const reason = "A backup on a full disk needs root, to mount a small file system.";
+		noteNotRun(reason);
+		// Only root may mount one.
+		t.skip(reason);
+		return;
+	}
+	const setup = await openBackupSetup(t);
+	const store = setup.open();
+	await enlarge(store, 2);
+	await store.close();
+	const disk = await openDisk("small file system", setup.folder);
+	t.after(() => disk.remove());
+	const path = join(disk.folder, "one.backup");
+	for (const stage of ["copying the database", "packing"]) {
+		const telling: Telling = {
+			everyMs: 0,
+			// Nothing is awaited in there.
+			tell: (begun, _, total) => void (begun === stage && total === null ? disk.fill([]) : undefined),
+		};
+		await rejects(
+			setup.backUp({ path, telling }),
+			/^Error: Nothing was written to .*: the disk is full\./,
+			stage,
+		);
+		deepEqual(readdirSync(disk.folder), ["ballast"], stage);
+		await rejects(
+			setup.backUp({ path }),
+			/^Error: A backup needs [\d.]+ MB in .*, and [\d.]+ [kM]B are free\. Make room/,
+		);
+		await disk.makeRoom([]);
+	}
+	await setup.backUp({ path });
+	await disk.fill([]);
+	await rejects(
+		setup.restore(join(disk.folder, "x.db"), { path }),
+		/^Error: The database needs [\d.]+ MB in /,
+	);
+	await rejects(setup.verify(path), /^Error: Checking the database in the backup needs /);
+	deepEqual(readdirSync(disk.folder).sort(), ["ballast", "one.backup"]);
+});
+
+/** All rows of all tables, as text. */
+function readTables(path: string): Record<string, string> {
+	using database = new DatabaseSync(path);
+	const tables = database.prepare("select name from sqlite_schema where type = 'table' order by name").all();
+	return Object.fromEntries(
+		tables.map(({ name }) => [String(name), JSON.stringify(database.prepare(`select * from ${name}`).all())]),
+	);
+}
+
+function count(path: string, from: string): number {
+	using database = new DatabaseSync(path);
+	return Number(database.prepare(`select count(*) as n from ${from}`).get()?.["n"]);
+}

@@ -1,0 +1,104 @@
+// A SQLite database as a small network leaves it, with its key beside it, and a folder for backups.
+
+import { deepEqual } from "node:assert/strict";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { sql } from "kysely";
+import { readKeyFile } from "../../src/outside/key-file.ts";
+import { type BackupReport, type BackupRequest, backUpSqlite } from "../../src/service/backup.ts";
+import type { Telling } from "../../src/service/long-work.ts";
+import { type RestoreReport, type RestoreRequest, restoreSqlite } from "../../src/service/restore.ts";
+import { type VerifiedFile, type VerifyRequest, verifyFile } from "../../src/service/verify.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
+import type { Store } from "../../src/store/store.ts";
+import { prepareDatabase } from "../support/prepare-database.ts";
+import { addOwedConversion } from "../support/rows.ts";
+import { makeFolder } from "../support/run-folder.ts";
+import type { ShopAccount } from "../support/shop-account.ts";
+
+export const PASSPHRASE = "correct horse battery staple";
+
+export interface BackupSetup {
+	databasePath: string;
+	/** Where backups go; empty at first. */
+	folder: string;
+	account: ShopAccount;
+	key: Uint8Array;
+	open(): Store;
+	backUp(change?: Partial<BackupRequest>): Promise<BackupReport>;
+	restore(to: string, change?: Partial<RestoreRequest>): Promise<RestoreReport>;
+	verify(path: string, change?: Partial<VerifyRequest>): Promise<VerifiedFile>;
+	path(name: string): string;
+	/** In the folder for backups, sorted. */
+	files(): string[];
+}
+
+export const SILENT: Telling = { everyMs: 0, tell: () => undefined };
+const OWED = 3;
+
+/** Every connection is closed by whoever opened it: files beside the database at the end are a leak. */
+export async function openBackupSetup(t: TestContext, owed = OWED): Promise<BackupSetup> {
+	const home = makeFolder("backup");
+	const [data, folder] = [join(home, "data"), join(home, "backups")];
+	for (const made of [data, folder]) mkdirSync(made);
+	const databasePath = join(data, "ringback.db");
+	t.after(() => {
+		const left = readdirSync(data).filter((name) => /-(?:wal|shm|journal)$|partial/.test(name));
+		rmSync(home, { recursive: true });
+		deepEqual(left, [], "a connection is still open, or something was left behind");
+	});
+	const settings = {
+		DATABASE_URL: `sqlite:${databasePath}`,
+		RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
+	};
+	const account = await prepareDatabase(settings, { postbackUrl: "https://127.0.0.1:9/postback" });
+	const store = openSqlite(databasePath);
+	for (let n = 0; n < owed; n++) await addOwedConversion(store, account.programme);
+	await store.close();
+	const path = (name: string) => join(folder, name);
+	const key = readKeyFile(`${databasePath}.key`);
+	if (key === null) throw new Error("the database has no key");
+	return {
+		databasePath,
+		folder,
+		account,
+		key,
+		open: () => openSqlite(databasePath),
+		backUp: (change) =>
+			backUpSqlite(
+				{ secretKey: null, databasePath },
+				{ path: path("one.backup"), passphrase: PASSPHRASE, mayOverwrite: false, telling: SILENT, ...change },
+			),
+		restore: (to, change) =>
+			restoreSqlite(
+				{ secretKey: null },
+				{
+					path: path("one.backup"),
+					to,
+					readPassphrase: async () => PASSPHRASE,
+					mayReplace: false,
+					telling: SILENT,
+					...change,
+				},
+			),
+		verify: (file, change) =>
+			verifyFile({ secretKey: null }, { path: file, passphrase: PASSPHRASE, telling: SILENT, ...change }),
+		path,
+		files: () => readdirSync(folder).sort(),
+	};
+}
+
+/** So many megabytes more, which no compression makes much smaller. */
+export async function enlarge(store: Store, megabytes: number): Promise<void> {
+	await sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${megabytes})
+		insert into audit_entries (at_ms, action, detail) select i, 'sample', hex(randomblob(500000)) from n`.execute(
+		store.db,
+	);
+}
+
+export function writePassphrase(folder: string): string {
+	const file = join(folder, "passphrase");
+	writeFileSync(file, `${PASSPHRASE}\n`, { mode: 0o600 });
+	return file;
+}

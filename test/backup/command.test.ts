@@ -1,0 +1,224 @@
+// `ringback backup` and its sisters as they are typed: broken off, asked for a passphrase on a terminal, misused, and on
+// PostgreSQL.
+
+import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
+import { execFile, execFileSync, spawn } from "node:child_process";
+import { existsSync, readdirSync, truncateSync } from "node:fs";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { openSqlite } from "../../src/store/sqlite.ts";
+import { type Ended, type Home, hasStack, openHome, type Settings } from "../support/command-home.ts";
+import { noteNotRun } from "../support/not-run.ts";
+import { startPostgres } from "../support/postgres.ts";
+import { prepareDatabase } from "../support/prepare-database.ts";
+import { addOwedConversion } from "../support/rows.ts";
+import { openStore } from "../support/test-database.ts";
+import { until } from "../support/until.ts";
+import { watchProcess } from "../support/watched-process.ts";
+import { enlarge, PASSPHRASE, writePassphrase } from "./backup-setup.ts";
+
+const KEY = "ab".repeat(32);
+
+describe("ringback backup on SQLite", { concurrency: 2 }, () => {
+	for (const signal of ["SIGKILL", "SIGTERM"] as const) {
+		test(`ended by ${signal} in the middle leaves no file under its name, and the next one works`, async (t) => {
+			const home = await openFilledHome(t, 60);
+			const passphrase = ["--passphrase-file", writePassphrase(home.folder)];
+			const running = home.start(["backup", "one.backup", ...passphrase]);
+			await until(() => !running.isRunning || partials(home).length > 0);
+			running.kill(signal);
+			equal((await running.ended()).signal, signal, "it was still at work");
+			equal(existsSync(join(home.folder, "one.backup")), false);
+			if (signal === "SIGTERM") deepEqual(partials(home), [], "it has taken away what it had begun");
+			const next = await home.run(["backup", "one.backup", ...passphrase]);
+			equal(next.code, 0, next.stderr);
+			match(next.stdout, /^.*one\.backup has everything that was stored by \d{4}-/m);
+		});
+	}
+
+	test("without a terminal and without a word about the key does nothing and says what is missing", async (t) => {
+		const home = await openFilledHome(t, 0);
+		const bare = await home.run(["backup", "one.backup"]);
+		equal(bare.code, 2);
+		match(bare.stderr, /^--passphrase-file is missing: there is no terminal to ask for it\.$/m);
+		const nameless = await home.run(["backup", "--without-key"]);
+		equal(nameless.code, 2);
+		match(nameless.stderr, /^PATH is missing: the file to write\.$/m);
+		equal(existsSync(join(home.folder, "one.backup")), false);
+		const without = await home.run(["backup", "one.backup", "--without-key"]);
+		equal(without.code, 0);
+		match(without.stdout, /WITHOUT the key: unless you keep it elsewhere/);
+		const taken = await home.run(["backup", "one.backup", "--without-key"]);
+		equal(taken.code, 1);
+		match(taken.stderr, /one\.backup is there already/);
+		equal(hasStack(taken), false);
+	});
+
+	test("asks for the passphrase twice on a terminal, shows nothing of it, and takes no other", async (t) => {
+		if (!hasProgram("script"))
+			return skip(t, "The prompt on a terminal needs the program `script` (util-linux).");
+		const home = await openFilledHome(t, 0);
+		const different = await typeAt(home, "backup one.backup", [PASSPHRASE, `${PASSPHRASE}!`]);
+		match(different, /The two are not the same\./);
+		match(await typeAt(home, "backup one.backup", ["short", "short"]), /at least 12 characters/);
+		equal(existsSync(join(home.folder, "one.backup")), false);
+		const said = await typeAt(home, "backup one.backup", [PASSPHRASE, PASSPHRASE]);
+		match(said, /Passphrase: \r?\nPassphrase again: \r?\n/);
+		match(said, /one\.backup has everything that was stored by /);
+		match(said, /copying the database …/);
+		doesNotMatch(said, new RegExp(PASSPHRASE));
+		match(
+			await typeAt(home, "restore one.backup --to other.db", ["another one"]),
+			/The passphrase does not open/,
+		);
+		const restored = await typeAt(home, "restore one.backup --to other.db", [PASSPHRASE]);
+		match(restored, /1 callback is owed to 1 programme:/);
+		match(restored, /To hold callbacks until you have looked around: RINGBACK_DELIVERY=paused/);
+	});
+});
+
+test("verify says what is wrong, one line a check, and exits 1", async (t) => {
+	const home = await openFilledHome(t, 0);
+	await home.run(["backup", "one.backup", "--without-key"]);
+	const good = await home.run(["verify", "one.backup", "--json"]);
+	equal(good.code, 0, good.stdout);
+	const findings = good.stdout
+		.trimEnd()
+		.split("\n")
+		.map((line) => JSON.parse(line));
+	deepEqual(
+		findings.map(({ check, state }) => `${check} ${state}`),
+		["file ok", "checksums ok", "pages ok", "schema ok", "ledger ok", "key warning"],
+	);
+	truncateSync(join(home.folder, "one.backup"), 2_000);
+	const cut = await home.run(["verify", "one.backup"]);
+	equal(cut.code, 1);
+	match(cut.stdout, /^PROBLEM {2}file +.*one\.backup is not whole: its end is missing or damaged\.$/m);
+	const none = await home.run(["verify", "nothing"]);
+	equal(none.code, 1);
+	match(none.stdout, /^PROBLEM {2}file +There is no file /m);
+});
+
+/** Debian keeps several versions side by side. */
+const DEBIAN = "/usr/lib/postgresql";
+
+test("on PostgreSQL backup says what to run, and verify checks the dump and the restored database", async (t) => {
+	const version = existsSync(DEBIAN)
+		? readdirSync(DEBIAN).find((name) => existsSync(`${DEBIAN}/${name}/bin/postgres`))
+		: undefined;
+	if (version === undefined || !hasProgram("pg_dump")) {
+		return skip(
+			t,
+			"Dumps of PostgreSQL need a server and client of the same version: apt-get install postgresql.",
+		);
+	}
+	const bin = `${DEBIAN}/${version}/bin`;
+	const binaries = { initdb: `${bin}/initdb`, postgres: `${bin}/postgres` };
+	const server = await startPostgres({ settings: { fsync: "off" }, binaries });
+	t.after(() => server.stop());
+	const home = openHome(t);
+	const url = await server.createDatabase("first");
+	const settings = {
+		DATABASE_URL: url,
+		RINGBACK_SECRET_KEY: KEY,
+		RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
+	};
+	const account = await prepareDatabase(settings, { postbackUrl: "https://127.0.0.1:9/postback" });
+	const store = openStore("PostgreSQL", url);
+	await addOwedConversion(store, account.programme);
+	await store.close();
+
+	const said = await home.run(["backup", "one.dump"], settings);
+	equal(said.code, 1, "nothing was backed up");
+	match(said.stdout, new RegExp(`Nothing was written: the database is on PostgreSQL ${version}\\.`));
+	match(said.stdout, /^ {2}pg_dump --format=custom --file=one\.dump "\$DATABASE_URL"$/m);
+	match(said.stdout, new RegExp(`The pg_dump in the PATH is ${version}\\..*, which can read this server\\.`));
+	doesNotMatch(said.stdout, /postgres:\/\//, "no password is shown");
+	const without = await home.run(["backup", "one.dump"], { ...settings, PATH: "/nowhere" });
+	match(without.stdout, new RegExp(`There is no pg_dump in the PATH\\. .*postgresql-client-${version}`));
+
+	await runShown(said, home, settings);
+	const verified = await home.run(["verify", "one.dump"], settings);
+	equal(verified.code, 0, verified.stdout);
+	match(
+		verified.stdout,
+		new RegExp(`^ok +file +a pg_dump of the database first, from PostgreSQL ${version}\\.`, "m"),
+	);
+	match(verified.stdout, /^ok +contents +pg_restore .* reads every block; \d+ tables are in it$/m);
+	match(verified.stdout, /^WARNING +ledger +not looked at/m);
+	const unread = await home.run(["verify", "one.dump"], { ...settings, PATH: "/nowhere" });
+	match(unread.stdout, /^WARNING +contents +only the beginning was read: there is no pg_restore/m);
+
+	const there = { ...settings, DATABASE_URL: await server.createDatabase("second") };
+	const how = await home.run(["restore", "one.dump"], there);
+	match(how.stdout, /^ {2}pg_restore --no-owner --exit-on-error --dbname="\$DATABASE_URL" one\.dump$/m);
+	await runShown(how, home, there);
+	const live = await home.run(["verify"], there);
+	equal(live.code, 0, live.stdout);
+	match(live.stdout, /^ok +ledger +17 rules hold/m);
+	match(live.stdout, /^ok +key +it opens all 1 signing secrets$/m);
+	match((await home.run(["owed"], there)).stdout, /^1 callback is owed to 1 programme:$/m);
+
+	truncateSync(join(home.folder, "one.dump"), 20_000);
+	const cut = await home.run(["verify", "one.dump"], settings);
+	equal(cut.code, 1);
+	match(cut.stdout, /^PROBLEM +contents +pg_restore .* cannot read all of it: /m);
+});
+
+/** The line with PostgreSQL's program, as it was said, in a shell with the settings. */
+async function runShown({ stdout }: Ended, home: Home, settings: Settings): Promise<void> {
+	const [line = ""] = /^ {2}pg_(?:dump|restore) .*$/m.exec(stdout) ?? [];
+	const env = { PATH: process.env["PATH"] ?? "", ...settings };
+	await promisify(execFile)("sh", ["-c", line], { cwd: home.folder, env });
+}
+
+async function openFilledHome(t: TestContext, megabytes: number): Promise<Home> {
+	const home = openHome(t);
+	const settings = {
+		DATABASE_URL: `sqlite:${home.databasePath}`,
+		RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
+	};
+	const account = await prepareDatabase(settings, { postbackUrl: "https://127.0.0.1:9/postback" });
+	const store = openSqlite(home.databasePath);
+	await addOwedConversion(store, account.programme);
+	if (megabytes > 0) await enlarge(store, megabytes);
+	await store.close();
+	return home;
+}
+
+function partials(home: Home): string[] {
+	return readdirSync(home.folder).filter((name) => name.includes(".partial-"));
+}
+
+/** Everything that the terminal shows. Lines are typed one after the other, each when it is asked for. */
+async function typeAt(home: Home, words: string, lines: readonly string[]): Promise<string> {
+	const program = fileURLToPath(new URL("../../src/ringback.js", import.meta.url));
+	const command = `${process.execPath} ${program} ${words}`;
+	const env = { PATH: process.env["PATH"] ?? "", DATABASE_URL: `sqlite:${home.databasePath}` };
+	const child = spawn("script", ["-qec", command, "/dev/null"], { cwd: home.folder, env });
+	const running = watchProcess(child);
+	for (const [index, line] of lines.entries()) {
+		await until(
+			() => !running.isRunning || running.stdout.split(/Passphrase(?: again)?: /).length > index + 1,
+		);
+		child.stdin.write(`${line}\r`);
+	}
+	return (await running.ended()).stdout;
+}
+
+function hasProgram(name: string): boolean {
+	try {
+		execFileSync(name, ["--version"], { stdio: "ignore" });
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+function skip(t: TestContext, reason: string): void {
+	noteNotRun(reason);
+	// What is missing, the reason says.
+	t.skip(reason);
+}
