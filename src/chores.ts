@@ -3,7 +3,7 @@
 // logged, written into the book and tried again.
 
 import { type TellDeps, tellChanges } from "./accounts/tell-changes.ts";
-import { type MailOwnersDeps, mailOwners } from "./callbacks/mail-owners.ts";
+import { type MailNoticesDeps, mailNotices } from "./callbacks/mail-notices.ts";
 import { tellEarly } from "./callbacks/tell-early.ts";
 import { type ArchiveDeps, archiveOld } from "./chores/archive-old.ts";
 import type { BacklogLook, ChoreBook } from "./chores/book.ts";
@@ -63,7 +63,7 @@ export interface ChoresDeps
 	extends ChoreDeps,
 		ConversionsDeps,
 		Pick<ArchiveDeps, "archiving">,
-		Omit<MailOwnersDeps, "mailer"> {
+		Omit<MailNoticesDeps, "mailer"> {
 	/** Null when no SMTP_URL is set: notices then wait on record until there is one. */
 	mailer: Mailer | null;
 	retentionDays: number;
@@ -155,7 +155,7 @@ function startMailing(deps: ChoresDeps): Chore | null {
 	return startChore(
 		deps,
 		"notice_mails",
-		(isStopping) => mailOwners({ ...deps, mailer }, isStopping),
+		(isStopping) => mailNotices({ ...deps, mailer }, isStopping),
 		() => findOldestUnmailed(store.db, clock.nowMs()),
 	);
 }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newNotice } from "../../../test/support/notices.ts";
-import { mailOwners } from "../../callbacks/mail-owners.ts";
+import { mailNotices } from "../../callbacks/mail-notices.ts";
 import { HOUR_MS } from "../../domain/time.ts";
 import type { Mail } from "../../ports.ts";
 import {
@@ -75,7 +75,7 @@ test("who wants no mail about failing callbacks gets none; where nobody does, th
 	const tell = async (kind: "callbacks_failing" | "callbacks_working_again") => {
 		site.moveClock(HOUR_MS);
 		await addNotice(site, programme.id, kind);
-		await mailOwners({ ...site.deps, mailer: { send } }, () => false);
+		await mailNotices({ ...site.deps, mailer: { send } }, () => false);
 		return mailbox.splice(0).flatMap(({ to }) => to);
 	};
 	assert.deepEqual((await tell("callbacks_failing")).sort(), [owner.email, developer.email].sort());

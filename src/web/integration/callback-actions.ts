@@ -14,7 +14,7 @@ import type { WebContext } from "../env.ts";
 import { setFlash } from "../flash.ts";
 import { readTextFields } from "../form.ts";
 import { programmeOf, viewerOf } from "../viewer.ts";
-import { showIntegration } from "./integration-page.ts";
+import { showCallbacks } from "./callbacks-page.ts";
 import { backTo, backWithFault, type FormPart, finish } from "./tab-form.ts";
 
 const CALLBACK: FormPart = { tab: "callbacks", part: "callback" };
@@ -24,7 +24,7 @@ export async function saveUrl(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	const { postbackUrl, back } = await readTextFields(c, ["postbackUrl", "back"]);
 	const saved = await savePostbackUrl(deps, programme.public_id, postbackUrl, viewerOf(c).personId);
-	if (!saved.ok) return showIntegration(c, deps, { value: postbackUrl, error: saved.fault.detail, back });
+	if (!saved.ok) return showCallbacks(c, deps, { value: postbackUrl, error: saved.fault.detail, back });
 	const { url, replaced } = saved.value;
 	const isOther = replaced !== null && replaced !== url;
 	const { count: waiting } = isOther ? await findOldestPending(deps.store.db, programme.id) : { count: 0 };

@@ -8,7 +8,7 @@ import { codeBlock } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
 import { DOCS_PATH } from "../paths.ts";
 import { countPending } from "./health-section.ts";
-import type { IntegrationView } from "./integration-view.ts";
+import type { CallbacksView } from "./callbacks-view.ts";
 import { API_KEY_VARIABLE, SECRET_VARIABLE } from "./snippets-section.ts";
 
 /** What was entered and refused, and why. */
@@ -21,7 +21,7 @@ export interface RefusedUrl {
 
 export const WAITING_TARGET = "waiting-live";
 
-export function callbackSection(view: IntegrationView, refused: RefusedUrl | null): Html {
+export function callbackSection(view: CallbacksView, refused: RefusedUrl | null): Html {
 	return section({
 		id: "callback",
 		title: "Status callback (optional)",
@@ -36,7 +36,7 @@ export function callbackSection(view: IntegrationView, refused: RefusedUrl | nul
 	});
 }
 
-function noSecret({ hasSecret, url }: IntegrationView): Content {
+function noSecret({ hasSecret, url }: CallbacksView): Content {
 	if (hasSecret) return null;
 	const text =
 		url === null
@@ -45,11 +45,11 @@ function noSecret({ hasSecret, url }: IntegrationView): Content {
 	return message("warn", text);
 }
 
-function savedUrl({ url }: IntegrationView): Html {
+function savedUrl({ url }: CallbacksView): Html {
 	return facts([["Postback URL", url === null ? "none" : html`<span class="mono break">${url}</span>`]]);
 }
 
-function saveForm({ path, hidden, url, next }: IntegrationView, refused: RefusedUrl | null): Html {
+function saveForm({ path, hidden, url, next }: CallbacksView, refused: RefusedUrl | null): Html {
 	return postForm({
 		action: `${path}/postback-url`,
 		csrf: hidden,
@@ -71,14 +71,14 @@ function saveForm({ path, hidden, url, next }: IntegrationView, refused: Refused
 	});
 }
 
-function whatComesOfIt(view: IntegrationView): Html {
+function whatComesOfIt(view: CallbacksView): Html {
 	return html`<div class="row-end"><p class="small soft grow" id="${WAITING_TARGET}">${waiting(view)}</p>${
 		view.url === null || !view.mayIntegrate ? null : removeForm(view)
 	}</div>`;
 }
 
 /** A developer's machine has no public address; events come to it all the same. */
-function onYourMachine({ url, publicUrl, brand }: IntegrationView): Html {
+function onYourMachine({ url, publicUrl, brand }: CallbacksView): Html {
 	const command = `npx -p @ringback/receiver ringback listen --url ${publicUrl} --to http://localhost:3000/postback`;
 	const settings = html`<code>${API_KEY_VARIABLE}</code> and <code>${SECRET_VARIABLE}</code>${
 		brand === DEFAULT_BRAND ? null : html`, and <code>RINGBACK_BRAND=${brand}</code>,`
@@ -89,7 +89,7 @@ function onYourMachine({ url, publicUrl, brand }: IntegrationView): Html {
 	return url === null ? body : more("Listen on your own machine", body);
 }
 
-function removeForm({ path, hidden }: IntegrationView): Html {
+function removeForm({ path, hidden }: CallbacksView): Html {
 	return postForm({
 		action: `${path}/postback-url/remove`,
 		csrf: hidden,
@@ -105,7 +105,7 @@ function removeForm({ path, hidden }: IntegrationView): Html {
 }
 
 /** What is pushed: how much is on its way changes while somebody looks. */
-export function waiting({ url, health }: IntegrationView): string {
+export function waiting({ url, health }: CallbacksView): string {
 	const pendingCount = health.pending.count;
 	if (url === null) return "Only status changes after saving are sent.";
 	if (pendingCount === 0) return "If you remove it, status changes are no longer sent.";

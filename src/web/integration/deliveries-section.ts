@@ -23,12 +23,12 @@ import type { ReadFilters } from "../filter-query.ts";
 import type { Content, Html } from "../html.ts";
 import { liveDot } from "../live-page.ts";
 import { deliveryPath, withQuery } from "../paths.ts";
-import type { DeliveriesQuery, IntegrationView } from "./integration-view.ts";
+import type { DeliveriesQuery, CallbacksView } from "./callbacks-view.ts";
 import { listForm, sinceForm, tickColumn } from "./resend-forms.ts";
 
 export const DELIVERIES_TARGET = "deliveries-live";
 
-export function deliveriesSection(view: IntegrationView): Html {
+export function deliveriesSection(view: CallbacksView): Html {
 	return section({
 		id: "deliveries",
 		title: "Postbacks sent to your shop",
@@ -41,7 +41,7 @@ export function deliveriesSection(view: IntegrationView): Html {
 	});
 }
 
-function filterForm({ path, deliveries: { filters } }: IntegrationView): Html {
+function filterForm({ path, deliveries: { filters } }: CallbacksView): Html {
 	const { typed, problems } = filters;
 	const field = (name: "state" | "event" | "order") => ({
 		name,
@@ -71,7 +71,7 @@ function isAnySet({ state, event, order }: ReadFilters<DeliveriesQuery>["typed"]
 }
 
 /** What is pushed. */
-export function deliveriesTable(view: IntegrationView): Html {
+export function deliveriesTable(view: CallbacksView): Html {
 	const { path, canSend } = view;
 	const { listed } = view.deliveries;
 	if (listed === null) {
@@ -88,7 +88,7 @@ export function deliveriesTable(view: IntegrationView): Html {
 	return html`${canSend ? listForm(view, rows.length > 0, table) : table}${pager(listed.pages)}`;
 }
 
-function columns({ programme, nowMs, back }: IntegrationView): readonly Column<ListedDelivery>[] {
+function columns({ programme, nowMs, back }: CallbacksView): readonly Column<ListedDelivery>[] {
 	return [
 		{
 			title: "Event",
@@ -110,7 +110,7 @@ function columns({ programme, nowMs, back }: IntegrationView): readonly Column<L
 	];
 }
 
-function emptyOf({ deliveries, url }: IntegrationView, page: ListPage<ListedDelivery>): Content {
+function emptyOf({ deliveries, url }: CallbacksView, page: ListPage<ListedDelivery>): Content {
 	const { query } = deliveries.filters;
 	if (query.order !== undefined) {
 		return emptyState({

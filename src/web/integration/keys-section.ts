@@ -8,7 +8,7 @@ import { button, postForm } from "../components/forms.ts";
 import { dataTable } from "../components/lists.ts";
 import { badge, copyable, timeTag } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
-import type { IntegrationView } from "./integration-view.ts";
+import type { CallbacksView } from "./callbacks-view.ts";
 import type { Issued } from "./issued-cookie.ts";
 import { API_KEY_VARIABLE, SECRET_VARIABLE } from "./snippets-section.ts";
 
@@ -43,7 +43,7 @@ export function keysSection(view: KeysView): Html {
 }
 
 /** The first step, on the tab that leads through them: until there is a key, and once more to show it. */
-export function firstKeySection(view: IntegrationView, issued: Issued | null): Content {
+export function firstKeySection(view: CallbacksView, issued: Issued | null): Content {
 	if (view.checks.hasKey && issued === null) return null;
 	const title = view.hasSecret ? "No API key in use" : "No API key yet";
 	const text = view.hasSecret

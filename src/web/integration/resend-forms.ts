@@ -8,7 +8,7 @@ import { button, postForm, textField } from "../components/forms.ts";
 import type { Column } from "../components/lists.ts";
 import { countUndelivered } from "../components/trouble-words.ts";
 import type { Content, Html } from "../html.ts";
-import type { IntegrationView } from "./integration-view.ts";
+import type { CallbacksView } from "./callbacks-view.ts";
 
 export const TICK_FIELD = "delivery";
 
@@ -33,7 +33,7 @@ export function readSeen(text: string): SeenDelivery | null {
 	return publicId === undefined ? null : { publicId, run: Number(run), seq: Number(seq) };
 }
 
-export function listForm(view: IntegrationView, hasRows: boolean, table: Html): Html {
+export function listForm(view: CallbacksView, hasRows: boolean, table: Html): Html {
 	const { path, hidden, failedCount, waitingCount } = view;
 	const buttons: Content[] = [];
 	if (hasRows) buttons.push(button({ label: "Resend selected" }));
@@ -66,7 +66,7 @@ export function listForm(view: IntegrationView, hasRows: boolean, table: Html): 
 }
 
 /** The time is the reader's own where scripts run; otherwise it is UTC, and says so. */
-export function sinceForm({ path, hidden }: IntegrationView): Html {
+export function sinceForm({ path, hidden }: CallbacksView): Html {
 	return postForm({
 		action: `${path}/resend-failed`,
 		csrf: hidden,

@@ -5,7 +5,7 @@ import type { Route } from "../routes.ts";
 import { moveTest, removeUrl, saveUrl, sendTest } from "./callback-actions.ts";
 import { showDelivery, watchDelivery } from "./delivery-page.ts";
 import { showInbound } from "./inbound-page.ts";
-import { showIntegration, watchIntegration } from "./integration-page.ts";
+import { showCallbacks, watchCallbacks } from "./callbacks-page.ts";
 import {
 	activateNextSecret,
 	discardNextSecret,
@@ -30,13 +30,13 @@ const SIGNATURE = signaturePath(":programmeId");
 const DELIVERY = deliveryPath(":programmeId", ":deliveryId");
 
 export const INTEGRATION_ROUTES: readonly Route[] = [
-	{ method: "GET", path: INTEGRATION, access: "programme", answer: showIntegration },
+	{ method: "GET", path: INTEGRATION, access: "programme", answer: showCallbacks },
 	{
 		method: "GET",
 		path: `${INTEGRATION}/live`,
 		access: "programme",
 		isStream: true,
-		answer: watchIntegration,
+		answer: watchCallbacks,
 	},
 	{ method: "POST", path: `${INTEGRATION}/postback-url`, access: "programme-integrate", answer: saveUrl },
 	{

@@ -15,11 +15,11 @@ import { timeTag } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
 import { conversionPath, deliveryPath } from "../paths.ts";
 import { describeAttempt } from "./attempt-words.ts";
-import type { IntegrationView } from "./integration-view.ts";
+import type { CallbacksView } from "./callbacks-view.ts";
 
 export const TEST_TARGET = "test-live";
 
-export function testSection(view: IntegrationView): Html {
+export function testSection(view: CallbacksView): Html {
 	const { path, hidden } = view;
 	return section({
 		id: "test",
@@ -42,7 +42,7 @@ export function testSection(view: IntegrationView): Html {
 }
 
 /** What is pushed. */
-export function testResult(view: IntegrationView): Html {
+export function testResult(view: CallbacksView): Html {
 	const { test, programme, nowMs } = view;
 	if (test === null) return emptyState({ title: "No test conversion yet", text: adviceBefore(view) });
 	const { conversion } = test;
@@ -76,7 +76,7 @@ function whatCameBack({ lastHttpStatus, lastAttempt }: ListedDelivery): Content 
 	return html`${title}<span class="secondary break">${meaning} ${advice}</span>`;
 }
 
-function adviceBefore({ url, hasSecret }: IntegrationView): Content {
+function adviceBefore({ url, hasSecret }: CallbacksView): Content {
 	if (!hasSecret)
 		return html`First <a href="#keys">issue an API key</a>: without a secret no callback is sent.`;
 	if (url === null)
@@ -84,7 +84,7 @@ function adviceBefore({ url, hasSecret }: IntegrationView): Content {
 	return "Send one: its callback appears here within a second or two.";
 }
 
-function adviceAfter(view: IntegrationView): Content {
+function adviceAfter(view: CallbacksView): Content {
 	if (view.url === null || !view.hasSecret) return adviceBefore(view);
 	return "There was no Postback URL or no signing secret when its status changed, and earlier changes are never sent. Send a new test conversion.";
 }
@@ -100,7 +100,7 @@ const OFFERED: readonly {
 ];
 
 function walkForms(
-	{ path, hidden, mayIntegrate }: IntegrationView,
+	{ path, hidden, mayIntegrate }: CallbacksView,
 	{ public_id: conversionId, status }: Conversion,
 ): Content {
 	if (!mayIntegrate) return null;

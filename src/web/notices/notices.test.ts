@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newNotice } from "../../../test/support/notices.ts";
 import { addDeliveries, newSecret } from "../../../test/support/rows.ts";
-import { mailOwners } from "../../callbacks/mail-owners.ts";
+import { mailNotices } from "../../callbacks/mail-notices.ts";
 import { setEndpoint } from "../../store/programmes.ts";
 import { insertSecret } from "../../store/signing-secrets.ts";
 import { openTestSite, type SiteOptions, START_MS, type TestSite } from "../test-site.test-support.ts";
@@ -160,7 +160,7 @@ test("when it was mailed and to whom is what the mail itself left behind", async
 			return null;
 		},
 	};
-	await mailOwners({ ...site.deps, mailer }, () => false);
+	await mailNotices({ ...site.deps, mailer }, () => false);
 	const { text } = await open();
 	assert.match(text, /2026-03-01 12:00:00 UTC<\/time> to /);
 	assert.ok(text.includes(`to <span class="break">${owner.email}</span>`));

@@ -32,7 +32,7 @@ import { integrationPath, keysPath } from "../paths.ts";
 import { may, programmeOf } from "../viewer.ts";
 import { hiddenFields, keptOf } from "./tab-form.ts";
 
-export interface IntegrationView {
+export interface CallbacksView {
 	programme: Programme;
 	/** Of the page, and of its forms, which are below it. */
 	path: string;
@@ -94,7 +94,7 @@ const QUERY = z.object({
 export type DeliveriesQuery = z.output<typeof QUERY>;
 
 /** `search`: the filters of the deliveries, as they stand in the page's address. */
-export async function readIntegration(c: WebContext, deps: WebDeps, search = ""): Promise<IntegrationView> {
+export async function readCallbacks(c: WebContext, deps: WebDeps, search = ""): Promise<CallbacksView> {
 	const programme = programmeOf(c);
 	const { db } = deps.store;
 	const nowMs = deps.clock.nowMs();
@@ -128,7 +128,7 @@ export async function readIntegration(c: WebContext, deps: WebDeps, search = "")
 	};
 }
 
-function nextStep(hasKey: boolean, hasUrl: boolean, hasTest: boolean): IntegrationView["next"] {
+function nextStep(hasKey: boolean, hasUrl: boolean, hasTest: boolean): CallbacksView["next"] {
 	if (!hasKey) return "key";
 	if (!hasUrl) return "url";
 	return hasTest ? null : "test";

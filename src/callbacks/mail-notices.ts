@@ -18,7 +18,7 @@ import { findProgrammesById } from "../store/programmes.ts";
 import type { Store } from "../store/store.ts";
 import { composeNoticeMail } from "./notice-mail.ts";
 
-export interface MailOwnersDeps {
+export interface MailNoticesDeps {
 	store: Store;
 	clock: Clock;
 	log: Log;
@@ -31,7 +31,7 @@ const MAIL_CLAIM_MS = MINUTE_MS;
 /** Per round, so that other work gets its time; the next round takes the rest. */
 const MAX_MAILS_A_ROUND = 50;
 
-export async function mailOwners(deps: MailOwnersDeps, isStopping: () => boolean): Promise<void> {
+export async function mailNotices(deps: MailNoticesDeps, isStopping: () => boolean): Promise<void> {
 	// A stop waits for the mail under way and no other: each may take as long as the mail server likes.
 	for (let sent = 0; sent < MAX_MAILS_A_ROUND && !isStopping(); sent++) {
 		const notices = await findNoticesToMail(deps.store.db, deps.clock.nowMs());
@@ -40,7 +40,7 @@ export async function mailOwners(deps: MailOwnersDeps, isStopping: () => boolean
 	}
 }
 
-async function mailOne(deps: MailOwnersDeps, found: readonly ShownNotice[]): Promise<void> {
+async function mailOne(deps: MailNoticesDeps, found: readonly ShownNotice[]): Promise<void> {
 	const { store, clock, log, mailer } = deps;
 	const programmeId = found[0]?.receiver_id;
 	if (programmeId === undefined) return;

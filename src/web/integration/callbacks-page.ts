@@ -18,7 +18,7 @@ import { callbackSection, type RefusedUrl, WAITING_TARGET, waiting } from "./cal
 import { DELIVERIES_TARGET, deliveriesSection, deliveriesTable } from "./deliveries-section.ts";
 import { answerTab } from "./frame.ts";
 import { HEALTH_CHART_TARGET, healthChart, healthSection, healthStrip } from "./health-section.ts";
-import { type IntegrationView, readIntegration } from "./integration-view.ts";
+import { type CallbacksView, readCallbacks } from "./callbacks-view.ts";
 import { takeIssued } from "./issued-cookie.ts";
 import { firstKeySection } from "./keys-section.ts";
 import { TEST_TARGET, testResult, testSection } from "./test-section.ts";
@@ -27,7 +27,7 @@ const CHECKS_TARGET = "checks-live";
 const HEALTH_TARGET = "health-live";
 const FINGERPRINT_LENGTH = 16;
 
-export async function showIntegration(
+export async function showCallbacks(
 	c: WebContext,
 	deps: WebDeps,
 	refused: RefusedUrl | null = null,
@@ -36,7 +36,7 @@ export async function showIntegration(
 	const issued = await takeIssued(c, deps, programme, viewerOf(c).personId, "callbacks");
 	// Before the rest: what changes while the page is read is then pushed, not missed.
 	const seen = await fingerprintOf(deps.store.db, programme);
-	const view = await readIntegration(c, deps, refused?.back ?? new URL(c.req.url).search);
+	const view = await readCallbacks(c, deps, refused?.back ?? new URL(c.req.url).search);
 	const { path, deliveries } = view;
 	return answerTab(c, {
 		tab: "callbacks",
@@ -53,20 +53,20 @@ ${deliveriesSection(view)}`,
 }
 
 /** Out of sight while there is no URL; but there, for what the stream pushes. */
-function healthPart({ health, url }: IntegrationView): Html {
+function healthPart({ health, url }: CallbacksView): Html {
 	return html`<div class="stack"${attrs({ hidden: url === null })}><div id="${HEALTH_TARGET}">${healthStrip(health)}</div>${healthSection(health)}</div>`;
 }
 
-export function watchIntegration(c: WebContext, deps: PageDeps): Response {
+export function watchCallbacks(c: WebContext, deps: PageDeps): Response {
 	const programme = programmeOf(c);
 	return answerStream(c, deps, {
 		fingerprint: () => fingerprintOf(deps.store.db, programme),
-		render: async () => renderLive(await readIntegration(c, deps)),
+		render: async () => renderLive(await readCallbacks(c, deps)),
 	});
 }
 
 /** What the stream pushes when something has changed. */
-async function renderLive(view: IntegrationView): Promise<string> {
+async function renderLive(view: CallbacksView): Promise<string> {
 	const parts: readonly (readonly [target: string, content: Content])[] = [
 		[TROUBLE_TARGET, troubleBanner(view.health.trouble, view.programme.public_id, view.nowMs)],
 		[CHECKS_TARGET, checkSteps(view)],
@@ -83,7 +83,7 @@ async function fingerprintOf(db: Db, programme: Programme): Promise<string> {
 	return sha256Hex(await newestProgress(db, programme.id)).slice(0, FINGERPRINT_LENGTH);
 }
 
-function checkSteps(view: IntegrationView): Html {
+function checkSteps(view: CallbacksView): Html {
 	const { checks, programme, keysPath } = view;
 	const doneIf = (isDone: boolean): StepState => (isDone ? "done" : "to do");
 	const parksPixels = programme.parks_pixels === 1;
@@ -112,7 +112,7 @@ function checkSteps(view: IntegrationView): Html {
 }
 
 /** The present, and not the past: one that worked once and fails now is not done. */
-function callbackStep(view: IntegrationView): { state: StepState; text: Content } {
+function callbackStep(view: CallbacksView): { state: StepState; text: Content } {
 	const { trouble } = view.health;
 	if (trouble !== null) {
 		return {
