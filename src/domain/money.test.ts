@@ -105,6 +105,8 @@ test("a rate from 0 to 100 percent gets four decimals", () => {
 		["0.0", "0.0000"],
 		["0.0001", "0.0001"],
 		["7.5", "7.5000"],
+		["7,5", "7.5000"],
+		["0,0001", "0.0001"],
 		["10", "10.0000"],
 		["12.3456", "12.3456"],
 		["99.9999", "99.9999"],
@@ -116,7 +118,27 @@ test("a rate from 0 to 100 percent gets four decimals", () => {
 
 test("a rate beyond 100 percent, beyond four decimals or in another form is refused", () => {
 	const beyond = ["100.0001", "101", "999", "1000", "9".repeat(1_000), "0.00001", "7.50000"];
-	const odd = ["", " ", "-1", "-0", "+5", "05", "00", "5.", ".5", "7,5", "5%", "5 ", " 5", "5\n", "1e1", "٥"];
+	const odd = [
+		"",
+		" ",
+		"-1",
+		"-0",
+		"+5",
+		"05",
+		"00",
+		"5.",
+		".5",
+		"5,",
+		",5",
+		"7,5.1",
+		"7.5,1",
+		"5%",
+		"5 ",
+		" 5",
+		"5\n",
+		"1e1",
+		"٥",
+	];
 	for (const text of [...beyond, ...odd]) {
 		assert.deepEqual(shapeOf(parseRate(text, "networkFeeRate")), ["invalid_rate", "networkFeeRate"], text);
 	}

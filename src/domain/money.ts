@@ -78,13 +78,12 @@ export function parseAmount(text: string, currency: string, field: string): Resu
 	return succeed(digits.value === 0 ? whole : `${whole}.${decimals.padEnd(digits.value, "0")}`);
 }
 
-/** The rate in canonical form ("7.5" becomes "7.5000"): a percentage from 0 to 100 with at most four decimals. */
+/**
+ * The rate in canonical form ("7.5" becomes "7.5000"): a percentage from 0 to 100 with at most four decimals, after a
+ * point or, as half of Europe writes it, a comma. No rate has thousands that a comma could part.
+ */
 export function parseRate(text: string, field: string): Result<string> {
-	if (/^\d{1,3},\d{1,4}$/.test(text)) {
-		const pointed = text.replace(",", ".");
-		return refuse("invalid_rate", `${field} needs a point before its decimals: enter ${pointed}.`, field);
-	}
-	const match = /^(0|[1-9]\d{0,2})(?:\.(\d{1,4}))?$/.exec(text);
+	const match = /^(0|[1-9]\d{0,2})(?:[.,](\d{1,4}))?$/.exec(text);
 	const rate = match === null ? undefined : `${match[1]}.${(match[2] ?? "").padEnd(RATE_DECIMALS, "0")}`;
 	if (rate === undefined || minorUnits(rate) > RATE_UNITS_PER_WHOLE) {
 		return refuse(

@@ -44,7 +44,8 @@ export function textField(field: TextField): Html {
 export function textArea(field: FieldFrame & { value?: string; rows?: number }): Html {
 	return frame(
 		field,
-		html`<textarea${controlAttrs(field)} class="mono" rows="${field.rows ?? 6}" spellcheck="false">${field.value ?? ""}</textarea>`,
+		// Browsers drop the first line break behind the tag: what begins with one keeps it.
+		html`<textarea${controlAttrs(field)} class="mono" rows="${field.rows ?? 6}" spellcheck="false">\n${field.value ?? ""}</textarea>`,
 	);
 }
 

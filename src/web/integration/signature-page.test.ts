@@ -75,6 +75,14 @@ test("a value that the shop's own code computed is explained beside an undamaged
 	assert.match(text, /Most likely your server uses another secret/);
 });
 
+test("a pasted body that begins with a line break comes back with it", async (t) => {
+	const { browser, path } = await openShop(t);
+	await browser.open(`${path}/signature`);
+	const { text } = await browser.submit(`${path}/signature`, { ...EMPTY, body: "\n{}" });
+	// Browsers drop the first line break behind the tag.
+	assert.match(text, /<textarea id="body"[^>]*>\n\n\{\}</);
+});
+
 test("more than any request has is refused, field by field", async (t) => {
 	const { browser, path } = await openShop(t);
 	await browser.open(`${path}/signature`);

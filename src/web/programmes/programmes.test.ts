@@ -262,7 +262,7 @@ test("a programme whose owner cannot be invited is not made at all, and the same
 	assert.equal(owners.length, 1);
 });
 
-test("a name with control characters is refused at its field, and a decimal comma is told from a point", async (t) => {
+test("a name with control characters is refused at its field, and a decimal comma is none of the mistakes", async (t) => {
 	const site = await openTestSite(t);
 	const browser = await site.signIn(await site.addStaff());
 	await browser.open("/programmes/new");
@@ -270,7 +270,7 @@ test("a name with control characters is refused at its field, and a decimal comm
 	const { status, text } = await browser.submit("/programmes/new", wrong);
 	assert.equal(status, 422);
 	assert.match(text, /id="name-error"[^<]*line breaks/);
-	assert.match(text, /id="feeRate-error"[^<]*point[^<]*2\.5/);
+	assert.doesNotMatch(text, /id="feeRate-error"/);
 	assert.deepEqual(await site.store.db.selectFrom("programmes").select("id").execute(), []);
 });
 
@@ -283,7 +283,7 @@ test("every mistake is said at its field, nothing is made, and what was typed st
 		name: " ",
 		currency: "EURO",
 		commissionRate: "101",
-		feeRate: "1,5",
+		feeRate: "1,50000",
 		approvalDays: "soon",
 		parkedDays: "0",
 		email: `${MARKUP}@`,
