@@ -67,7 +67,7 @@ async function seedShop(trx: Db, number: number, url: string): Promise<SeededSho
 		})
 		.execute();
 	const apiKey = `rbk_${random.hex(32)}`;
-	const key = { public_id: newId("key"), programme_id: id, hint: "seed", created_at_ms: nowMs };
+	const key = { public_id: newId("key"), programme_id: id, name: "Seed", hint: "seed", created_at_ms: nowMs };
 	await insertApiKey(trx, { ...key, hash: sha256Hex(apiKey) });
 	return { id, publicId: public_id, apiKey, secret };
 }

@@ -28,7 +28,7 @@ export function composeJoinMail(
 		text: [
 			...lines,
 			...openLink("to choose your password", link, days(validDays)),
-			"If you did not expect this mail, do nothing: without the link there is no account.",
+			"If you did not expect this mail, ignore it: nothing happens unless you open the link.",
 		].join("\n"),
 		goodForMs: validDays * DAY_MS,
 	};
@@ -46,7 +46,7 @@ export function composeProgrammeInvitationMail(
 		text: [
 			...lines,
 			...openLink("to accept", link, days(validDays)),
-			"If you did not expect this mail, do nothing: nothing changes until you accept.",
+			"If you did not expect this mail, ignore it: nothing changes unless you accept.",
 		].join("\n"),
 		goodForMs: validDays * DAY_MS,
 	};
@@ -96,7 +96,7 @@ export function composeResetMail(to: string, link: string): AccountMail {
 		text: [
 			"Somebody, probably you, asked for a new password for your account.",
 			...openLink("to choose one", link, "one hour"),
-			"If it was not you, do nothing: your password stays as it is.",
+			"If it was not you, ignore this mail: your password stays as it is.",
 		].join("\n"),
 		goodForMs: HOUR_MS,
 	};
@@ -110,7 +110,7 @@ export function composeAddressMail(to: string, before: string, link: string): Ac
 		text: [
 			`Somebody, probably you, wants to use this address for the account of ${quote(before)}.`,
 			...openLink("to confirm", link, "one hour"),
-			"If it was not you, do nothing: nothing changes.",
+			"If it was not you, ignore this mail: nothing changes.",
 		].join("\n"),
 		goodForMs: HOUR_MS,
 	};
@@ -124,7 +124,7 @@ export function composeLeftAddressMail(to: string, after: string): AccountMail {
 		text: [
 			`Your account now has the email address ${quote(after)}. Mails go there, and you sign in with it.`,
 			"",
-			"If it was you, there is nothing to do. If it was not, tell the network's staff at once: they can end all sessions and make a link for a new password.",
+			"If it was you, there is nothing to do. If it was not, tell the network's staff at once: they can end all sessions and create a link for a new password.",
 		].join("\n"),
 		goodForMs: NEWS_DAYS * DAY_MS,
 	};

@@ -17,11 +17,11 @@ export function wrongPassword(): Refusal {
 }
 
 export function codeStepOver(): Refusal {
-	return refuse("code_step_over", "This sign-in took too long or too many codes. Begin again.");
+	return refuse("code_step_over", "This sign-in took too long or too many codes. Start over.");
 }
 
 export function authenticatorNotSetUp(): Refusal {
-	return refuse("authenticator_not_on", "The authenticator is not set up. Begin with your password.");
+	return refuse("authenticator_not_on", "The authenticator is not set up. Enter your password to start.");
 }
 
 /** It was judged, and was not right. */
@@ -46,7 +46,7 @@ export function refusalOf({ status, code }: AuthAnswer): Refusal {
 				"code",
 			);
 		case "INVALID_BACKUP_CODE":
-			return refuse("wrong_code", "This is no backup code of yours, or it was used before.", "code");
+			return refuse("wrong_code", "This is not one of your backup codes, or it was used before.", "code");
 		case "TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE":
 		case "INVALID_TWO_FACTOR_COOKIE":
 			return codeStepOver();

@@ -1,13 +1,21 @@
 // The words of the mails that tell people what was changed: what, when, who, from where, and what to do if it was not
 // them. Plain text: it must be readable in any client, on any phone.
 
+import { readKeyLabel } from "../domain/key-label.ts";
 import { quote } from "../domain/mail-text.ts";
 import { readProgrammeRole } from "../domain/roles.ts";
-import { utcMinute } from "../domain/time.ts";
 import { isTold, type ToldAction } from "../domain/told-changes.ts";
+import { minuteIn } from "../domain/zone-day.ts";
 import type { Mail } from "../ports.ts";
 import type { Change } from "../store/changes-to-tell.ts";
+import type { Addressee } from "../store/programme-people.ts";
 import type { Programme } from "../store/programmes.ts";
+
+/** For whom it is written: in whose zone, and whose account it is, if it is about one. */
+interface Reader {
+	zone: string | null;
+	own: string | null;
+}
 
 /** More would not be read; the programme's pages show everything. */
 const MAX_LISTED = 20;
@@ -17,15 +25,15 @@ const SENTENCES: Readonly<Record<ToldAction, (change: Change) => string>> = {
 	"password.changed": () => "The password of your account was changed",
 	"password.reset": () => "A new password for your account was chosen with a link",
 	"password.link_made": () =>
-		"A link with which a new password for your account can be chosen was created; your password stays as it is until the link is used",
+		"A link to choose a new password for your account was created; your password stays as it is until the link is used",
 	"address.asked": ({ detail }) =>
-		`A new email address for your account was asked for: ${quote(detail ?? "")}. It holds once the link in a mail to it is opened`,
+		`A change of your account's email address to ${quote(detail ?? "")} was requested. It takes effect once the link in a mail to that address is opened`,
 	"address.changed": ({ detail }) => `The email address of your account was changed: ${detail ?? ""}`,
 	"authenticator.turned_on": () => "The authenticator of your account was turned on",
 	"authenticator.turned_off": () => "The authenticator of your account was turned off",
 	"authenticator.backup_code_used": () => "A backup code was used to sign in to your account",
-	"key.issued": ({ detail }) => `A new API key${named(detail)} was issued`,
-	"key.revoked": ({ detail }) => `The API key${named(detail)} was revoked`,
+	"key.issued": ({ detail }) => `A new API key${sayKey(detail)} was issued`,
+	"key.revoked": ({ detail }) => `The API key${sayKey(detail)} was revoked`,
 	"secret.prepared": ({ subject }) => `A new signing secret${named(subject)} was prepared`,
 	"secret.activated": ({ subject }) =>
 		`The new signing secret${named(subject)} was activated: callbacks are signed with it`,
@@ -51,7 +59,7 @@ const SUBJECTS: Readonly<Record<ToldAction, string>> = {
 	"password.changed": "Your password was changed",
 	"password.reset": "Your password was changed",
 	"password.link_made": "A link for a new password was created",
-	"address.asked": "A new email address was asked for",
+	"address.asked": "A new email address was requested",
 	"address.changed": "Your email address was changed",
 	"authenticator.turned_on": "Your authenticator was turned on",
 	"authenticator.turned_off": "Your authenticator was turned off",
@@ -71,6 +79,7 @@ const SUBJECTS: Readonly<Record<ToldAction, string>> = {
 };
 
 export function composeProgrammeChangeMail(
+	{ zone }: Pick<Addressee, "zone">,
 	programme: Pick<Programme, "name" | "public_id">,
 	changes: readonly Change[],
 	publicUrl: string,
@@ -82,10 +91,10 @@ export function composeProgrammeChangeMail(
 		text: [
 			`In the programme ${name} (${programme.public_id}):`,
 			"",
-			...listChanges(changes),
+			...listChanges(changes, { zone, own: null }),
 			"",
 			"If you did not expect this:",
-			"1. Sign in and check the keys and the signing secret. Revoke what you do not know:",
+			"1. Sign in and check the keys and the signing secret. Revoke what you do not recognise:",
 			`   ${page}/integration/keys`,
 			"   And the Postback URL:",
 			`   ${page}/integration`,
@@ -99,7 +108,7 @@ export function composeProgrammeChangeMail(
 }
 
 export function composeAccountChangeMail(
-	email: string,
+	person: Addressee,
 	changes: readonly Change[],
 	publicUrl: string,
 	isDeactivated: boolean,
@@ -114,26 +123,32 @@ export function composeAccountChangeMail(
 	];
 	return {
 		subject: headline(changes, "changes to your account"),
-		text: [...listChanges(changes, email), "", ...(isDeactivated ? [ASK_STAFF] : advice)].join("\n"),
+		text: [...listChanges(changes, readerOf(person)), "", ...(isDeactivated ? [ASK_STAFF] : advice)].join(
+			"\n",
+		),
 	};
 }
 
 /** To whoever has another role now. */
 export function composeRoleMail(
-	email: string,
+	person: Addressee,
 	changes: readonly Change[],
 	programmes: ReadonlyMap<number, Pick<Programme, "name">>,
 ): Omit<Mail, "to"> {
 	const lines = changes.map((change) => {
 		const name = quote(programmes.get(change.programme_id ?? 0)?.name ?? "");
-		return sayLine(change, `Your role in the programme ${name} was changed: ${change.detail ?? ""}`, email);
+		return sayLine(
+			change,
+			`Your role in the programme ${name} was changed: ${change.detail ?? ""}`,
+			readerOf(person),
+		);
 	});
 	return { subject: "Your role was changed", text: [...lines, "", ASK_STAFF].join("\n") };
 }
 
 /** To whoever was removed from programmes, or from the staff. No links: those pages are closed to them. */
 export function composeRemovalMail(
-	email: string,
+	person: Addressee,
 	removals: readonly Change[],
 	programmes: ReadonlyMap<number, Pick<Programme, "name">>,
 ): Omit<Mail, "to"> {
@@ -147,7 +162,7 @@ export function composeRemovalMail(
 			lost === undefined
 				? "Your access as one of the network's staff was ended"
 				: `Your access to the programme ${quote(lost)} was ended`;
-		return sayLine(removal, what, email);
+		return sayLine(removal, what, readerOf(person));
 	});
 	return {
 		subject: `Your access was ended${name === undefined || others.length > 0 ? "" : `: ${quote(name)}`}`,
@@ -161,12 +176,15 @@ function headline(changes: readonly Change[], many: string): string {
 	return `${changes.length} ${many}`;
 }
 
-/** `own` is the reader's address, where the account is theirs. */
-function listChanges(changes: readonly Change[], own: string | null = null): string[] {
-	if (changes.length <= MAX_LISTED) return changes.map((change) => sayChange(change, own));
+function readerOf({ email, zone }: Addressee): Reader {
+	return { zone, own: email };
+}
+
+function listChanges(changes: readonly Change[], reader: Reader): string[] {
+	if (changes.length <= MAX_LISTED) return changes.map((change) => sayChange(change, reader));
 	const harmlessLast = changes.toSorted((one, other) => Number(isHarmless(one)) - Number(isHarmless(other)));
 	const listed = new Set(harmlessLast.slice(0, MAX_LISTED));
-	const lines = changes.filter((change) => listed.has(change)).map((change) => sayChange(change, own));
+	const lines = changes.filter((change) => listed.has(change)).map((change) => sayChange(change, reader));
 	return [...lines, `… and ${changes.length - MAX_LISTED} more. In all: ${countKinds(changes)}.`];
 }
 
@@ -182,14 +200,14 @@ function countKinds(changes: readonly Change[]): string {
 		.join(", ");
 }
 
-function sayChange(change: Change, own: string | null): string {
+function sayChange(change: Change, reader: Reader): string {
 	const what = isTold(change.action) ? SENTENCES[change.action](change) : change.action;
-	return sayLine(change, what, own);
+	return sayLine(change, what, reader);
 }
 
-function sayLine(change: Change, what: string, own: string | null): string {
+function sayLine(change: Change, what: string, { zone, own }: Reader): string {
 	const from = change.address === null ? "" : ` From the network address ${change.address}.`;
-	return `${utcMinute(change.at_ms)}: ${what}. Done by ${sayActor(change, own)}.${from}`;
+	return `${minuteIn(change.at_ms, zone)}: ${what}. Done by ${sayActor(change, own)}.${from}`;
 }
 
 function sayActor({ actor, action }: Change, own: string | null): string {
@@ -204,6 +222,13 @@ function sayActor({ actor, action }: Change, own: string | null): string {
 function asRole(detail: string | null): string {
 	const role = readProgrammeRole(detail ?? "");
 	return role === undefined ? "" : ` as ${role}`;
+}
+
+/** Its name is what somebody of the shop chose. */
+function sayKey(detail: string | null): string {
+	if (detail === null) return "";
+	const { shown, name } = readKeyLabel(detail);
+	return name === "" ? ` ${shown}` : ` ${shown} (${quote(name)})`;
 }
 
 function named(hint: string | null): string {

@@ -68,7 +68,7 @@ export function transactAs<Value>(
 	return transact(async (trx) => {
 		await lockLinks(trx);
 		if (maker === null || (await isSessionOf(trx, maker.sessionId, maker.personId))) return work(trx);
-		return refuse("not_allowed", "You have been signed out. Nothing was changed. Sign in again to go on.");
+		return refuse("not_allowed", "You have been signed out. Nothing was changed. Sign in again to continue.");
 	});
 }
 
@@ -224,6 +224,6 @@ async function readProgrammeLink(
 export function linkNotValid(): ReturnType<typeof refuse> {
 	return refuse(
 		"link_not_valid",
-		"This link does not work any more: it was used, it has expired, or a newer one took its membership. Ask for a new one.",
+		"This link does not work any more: it was used, it has expired, or a newer one has replaced it. Ask for a new one.",
 	);
 }

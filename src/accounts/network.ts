@@ -89,7 +89,7 @@ function judgeBrandChange({ network }: NetworkDeps, { brand, secret_id }: Networ
 		return fault("brand_is_fixed", detail, "brand");
 	}
 	if (secret_id === null) return null;
-	const detail = `The brand stays ${brand ?? present}: a programme has an API key, and shops check header names by it.`;
+	const detail = `The brand stays ${brand ?? present}: a programme has an API key, and shops rely on the header names.`;
 	return fault("brand_is_fixed", detail, "brand");
 }
 

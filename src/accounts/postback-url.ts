@@ -70,7 +70,7 @@ export async function removePostbackUrl(
 		const before = await presentUrl(trx, programmeId);
 		if (before !== undefined) {
 			const { count } = await findOldestPending(trx, programmeId);
-			const detail = `${count}${count < MAX_COUNTED_PENDING ? "" : " or more"} deliveries were pending`;
+			const detail = `${count}${count < MAX_COUNTED_PENDING ? "" : " or more"} callbacks were pending`;
 			await noteAudit(trx, { personId, programmeId, action: "postback_url.removed", detail }, nowMs);
 		}
 		return succeed(await removeEndpoint(trx, programmeId, nowMs));

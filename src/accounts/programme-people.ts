@@ -1,12 +1,12 @@
 // A programme's people: inviting them, a new link for one who lost theirs, changing what somebody is there, ending their
-// access. One owner always stays.
+// access, leaving. One owner always stays.
 
 import type { EndedAccess } from "../domain/ended-access.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { grants, type ProgrammeRole } from "../domain/roles.ts";
 import { noteAudit } from "../store/audit.ts";
 import { findProgrammeInvitation, removeProgrammeInvitation, setInvitationRole } from "../store/links.ts";
-import { findPersonByPublicId, type Person } from "../store/people.ts";
+import { findPersonById, findPersonByPublicId, type Person } from "../store/people.ts";
 import { findRole, hasOtherOwner, removeFromProgramme, setRole } from "../store/programme-people.ts";
 import { lockProgramme, type Programme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
@@ -19,7 +19,7 @@ import {
 	renewLink,
 	type SentLink,
 } from "./invitations.ts";
-import { type Maker, transactInProgramme } from "./links.ts";
+import { type Maker, transactAs, transactInProgramme } from "./links.ts";
 import { parseRole } from "./people.ts";
 
 type PeopleDeps = Pick<AccountsDeps, "store" | "clock">;
@@ -124,25 +124,48 @@ export async function removePerson(
 	publicId: string,
 ): Promise<Result<PersonRemoved>> {
 	const [nowMs, programmeId] = [clock.nowMs(), programme.id];
-	const note = { personId: maker.personId, programmeId, action: "person.removed" } as const;
 	return transactInProgramme<PersonRemoved>(store, maker, programmeId, async (trx) => {
 		const waiting = await findProgrammeInvitation(trx, programmeId, publicId);
 		if (waiting !== undefined) {
 			const { email } = waiting;
+			const note = { personId: maker.personId, programmeId, action: "person.removed" } as const;
 			await removeProgrammeInvitation(trx, programmeId, email);
 			await noteAudit(trx, { ...note, subject: email, detail: "invitation" }, nowMs);
 			return succeed({ email, name: "", personId: null, ended: null });
 		}
 		const found = await findLocked(trx, programme, publicId);
-		if (!found.ok) return found;
-		const { person, role } = found.value;
-		const { id: personId, email, name } = person;
-		if (role === "owner" && !(await hasOtherOwner(trx, programmeId, personId))) return lastOwner(email);
-		await removeFromProgramme(trx, programmeId, personId);
-		const ended = await endAccess(trx, person, { endedBy: maker.personId, programmeId, nowMs });
-		await noteAudit(trx, { ...note, subject: email, detail: role }, nowMs);
-		return succeed({ email, name, personId, ended });
+		return found.ok ? takeOut(trx, maker, programmeId, found.value, nowMs) : found;
 	});
+}
+
+/** Of their own will, whatever they may do there. They are signed out as everybody is whose access ends. */
+export async function leaveProgramme(
+	{ store, clock }: PeopleDeps,
+	maker: Maker,
+	programme: Programme,
+): Promise<Result<PersonRemoved>> {
+	return transactAs<PersonRemoved>(store, maker, async (trx) => {
+		const self = await findPersonById(trx, maker.personId);
+		const found = await findLocked(trx, programme, self?.public_id ?? "");
+		return found.ok ? takeOut(trx, maker, programme.id, found.value, clock.nowMs()) : found;
+	});
+}
+
+/** The caller holds the programme's lock. */
+async function takeOut(
+	trx: Db,
+	maker: Maker,
+	programmeId: number,
+	{ person, role }: Member,
+	nowMs: number,
+): Promise<Result<PersonRemoved>> {
+	const { id: personId, email, name } = person;
+	if (role === "owner" && !(await hasOtherOwner(trx, programmeId, personId))) return lastOwner(email);
+	await removeFromProgramme(trx, programmeId, personId);
+	const ended = await endAccess(trx, person, { endedBy: maker.personId, programmeId, nowMs });
+	const note = { personId: maker.personId, programmeId, action: "person.removed" } as const;
+	await noteAudit(trx, { ...note, subject: email, detail: role }, nowMs);
+	return succeed({ email, name, personId, ended });
 }
 
 interface Member {

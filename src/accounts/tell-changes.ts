@@ -7,7 +7,7 @@ import type { Clock, Mail } from "../ports.ts";
 import { type Change, findDueTopic, postponeTopic, takeChanges } from "../store/changes-to-tell.ts";
 import { lastMailOn } from "../store/mail-queue.ts";
 import { findPersonById } from "../store/people.ts";
-import { emailsOf } from "../store/programme-people.ts";
+import { addresseesOf } from "../store/programme-people.ts";
 import { findProgrammesById } from "../store/programmes.ts";
 import type { Db, Store } from "../store/store.ts";
 import {
@@ -89,11 +89,11 @@ async function writeToPerson(
 	const ids = [...removed, ...role].flatMap(({ programme_id }) => programme_id ?? []);
 	const programmes = await findProgrammesById(trx, ids);
 	const written: Written[] = [];
-	if (removed.length > 0) written.push({ to, ...composeRemovalMail(to, removed, programmes) });
-	if (role.length > 0) written.push({ to, ...composeRoleMail(to, role, programmes) });
+	if (removed.length > 0) written.push({ to, ...composeRemovalMail(person, removed, programmes) });
+	if (role.length > 0) written.push({ to, ...composeRoleMail(person, role, programmes) });
 	if (others.length > 0) {
 		const isDeactivated = deactivated_at_ms !== null;
-		written.push({ to, ...composeAccountChangeMail(to, others, publicUrl, isDeactivated) });
+		written.push({ to, ...composeAccountChangeMail(person, others, publicUrl, isDeactivated) });
 	}
 	return written;
 }
@@ -106,11 +106,14 @@ async function writeToOwners(
 ): Promise<Written[]> {
 	const programme = (await findProgrammesById(trx, [programmeId])).get(programmeId);
 	if (programme === undefined) return [];
-	const to = new Set(await emailsOf(trx, programmeId, ["owner"]));
+	const owners = await addresseesOf(trx, programmeId, ["owner"]);
 	// Whoever was invited has a mail of their own.
 	const [only, ...others] = changes;
-	if (only?.action === "person.invited" && only.subject !== null && others.length === 0)
-		to.delete(only.subject);
-	const mail = composeProgrammeChangeMail(programme, changes, publicUrl);
-	return [...to].map((address) => ({ to: address, ...mail }));
+	const invited = only?.action === "person.invited" && others.length === 0 ? only.subject : null;
+	return owners
+		.filter(({ email }) => email !== invited)
+		.map((owner) => ({
+			to: owner.email,
+			...composeProgrammeChangeMail(owner, programme, changes, publicUrl),
+		}));
 }

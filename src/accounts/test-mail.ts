@@ -27,7 +27,7 @@ export async function sendTestMail(
 	if (tooMany !== null) return tooMany;
 	const words = await tryMail(mailer, composeTestMail(person.email));
 	if (words !== null) {
-		return refuse("mail_refused", `The mail server did not take the test mail. It said: ${words}`);
+		return refuse("mail_refused", `The mail server did not accept the test mail. It said: ${words}`);
 	}
 	await changeNetworkRow(store.db, { mail_tested_at_ms: clock.nowMs() });
 	network.forget();

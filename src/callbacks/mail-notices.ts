@@ -1,5 +1,6 @@
 // Tells a programme's owners and developers by mail what the notices on the page say: at once for the first, then one
-// digest in fifteen minutes. A notice is marked as mailed only after the server took the mail.
+// digest in fifteen minutes. A notice is marked as mailed only after the server took the mail. People whose times are
+// written in different zones get mails of their own.
 
 import { MAIL_INTERVAL_MS, mailDueAtMs } from "../domain/notice.ts";
 import { MINUTE_MS } from "../domain/time.ts";
@@ -13,10 +14,10 @@ import {
 	markMailed,
 	postponeMails,
 } from "../store/notice-mails.ts";
-import { emailsOf, readersOf } from "../store/programme-people.ts";
+import { type Addressee, addresseesOf } from "../store/programme-people.ts";
 import { findProgrammesById } from "../store/programmes.ts";
 import type { Store } from "../store/store.ts";
-import { composeNoticeMail } from "./notice-mail.ts";
+import { composeNoticeMail, type NoticeMailView } from "./notice-mail.ts";
 
 export interface MailNoticesDeps {
 	store: Store;
@@ -26,6 +27,7 @@ export interface MailNoticesDeps {
 	publicUrl: string;
 }
 
+const MAILED_ROLES = ["owner", "developer"] as const;
 /** While a mail is under way, and when the mail server did not take it. */
 const MAIL_CLAIM_MS = MINUTE_MS;
 /** Per round, so that other work gets its time; the next round takes the rest. */
@@ -41,18 +43,18 @@ export async function mailNotices(deps: MailNoticesDeps, isStopping: () => boole
 }
 
 async function mailOne(deps: MailNoticesDeps, found: readonly ShownNotice[]): Promise<void> {
-	const { store, clock, log, mailer } = deps;
+	const { store, clock, log } = deps;
 	const programmeId = found[0]?.receiver_id;
 	if (programmeId === undefined) return;
 	const programme = (await findProgrammesById(store.db, [programmeId])).get(programmeId);
 	const kinds = new Set(found.map(({ kind }) => kind));
-	const to = await readersOf(store.db, programmeId, [...kinds]);
+	const readers = await addresseesOf(store.db, programmeId, MAILED_ROLES, [...kinds]);
 	const nowMs = clock.nowMs();
 	// The page tells those who want no mail.
-	if (to.length === 0 && (await emailsOf(store.db, programmeId, ["owner", "developer"])).length > 0) {
-		return markAll(store, found, to, nowMs);
+	if (readers.length === 0 && (await addresseesOf(store.db, programmeId, MAILED_ROLES)).length > 0) {
+		return markAll(store, found, [], nowMs);
 	}
-	if (programme === undefined || to.length === 0) {
+	if (programme === undefined || readers.length === 0) {
 		log.error({ programmeId }, "a programme has nobody to mail its notices to; they stay on record");
 		await postponeMails(store.db, programmeId, nowMs, nowMs + MAIL_INTERVAL_MS);
 		return;
@@ -75,14 +77,35 @@ async function mailOne(deps: MailNoticesDeps, found: readonly ShownNotice[]): Pr
 		return;
 	}
 	const undelivered = await countUndelivered(store.db, programmeId);
-	const mail = { to, ...composeNoticeMail({ programme, notices, undelivered, nowMs }, deps) };
-	const failure = await mailer.send(mail).catch((err: unknown) => ({ err }));
-	if (failure !== null) {
-		log.warn({ ...failure, programmeId }, "a notice could not be mailed; trying again in a minute");
+	const mailedTo = await sendToAll(deps, readers, { programme, notices, undelivered, nowMs });
+	if (mailedTo.length === 0) {
 		await changeLastMailed(store.db, programmeId, nowMs, lastMailedAtMs);
 		return;
 	}
-	await markAll(store, notices, to, nowMs);
+	await markAll(store, notices, mailedTo, nowMs);
+}
+
+/**
+ * Resolves to those whose mail the server took. One that it refuses for good must not have the others mailed every
+ * minute: it is tried again only while nobody could be reached.
+ */
+async function sendToAll(
+	deps: MailNoticesDeps,
+	readers: readonly Addressee[],
+	view: Omit<NoticeMailView, "zone">,
+): Promise<string[]> {
+	const mailedTo: string[] = [];
+	for (const [zone, group] of Map.groupBy(readers, ({ zone }) => zone)) {
+		const to = group.map(({ email }) => email);
+		const mail = { to, ...composeNoticeMail({ ...view, zone }, deps) };
+		const failure = await deps.mailer.send(mail).catch((err: unknown) => ({ err }));
+		if (failure === null) mailedTo.push(...to);
+		else {
+			const programmeId = view.notices[0]?.receiver_id;
+			deps.log.warn({ ...failure, programmeId }, "a notice could not be mailed; trying again in a minute");
+		}
+	}
+	return mailedTo;
 }
 
 async function markAll(

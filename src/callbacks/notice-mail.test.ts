@@ -58,6 +58,7 @@ function compose(notices: readonly ShownNotice[], change: Partial<NoticeMailView
 		notices,
 		undelivered: { waiting: 0, failed: 1, nextDueAtMs: null },
 		nowMs: OPENED_AT_MS,
+		zone: null,
 		...change,
 	};
 	return composeNoticeMail(view, NETWORK);
@@ -105,6 +106,20 @@ test("trouble that nothing has finally failed of yet: since when, how often, wha
 	match(text, /^What to do:\nCheck your server's log at this time\.$/m);
 	ok(text.includes(`\n${HOME}/integration?state=pending#deliveries\n`));
 	doesNotMatch(text, /failed permanently|state=failed|null|undefined/);
+});
+
+test("times are written in the reader's own zone, which is named", () => {
+	const undelivered = { waiting: 5, failed: 0, nextDueAtMs: OPENED_AT_MS + 360_000 };
+	const ended = notice({ ended_at_ms: OPENED_AT_MS + 60_000, ended_by: "success", mailed_failures: 0 });
+	const { text } = compose([ended, RECOVERY], { undelivered, zone: "Asia/Kolkata" });
+	match(
+		text,
+		/failed from 2026-01-15 17:35 \(Asia\/Kolkata\) to 2026-01-15 17:36 \(Asia\/Kolkata\): 1 attempt failed\.$/m,
+	);
+	match(text, /^The last failed attempt: 2026-01-15 17:35 \(Asia\/Kolkata\), order/m);
+	match(text, /^Since 2026-01-15 17:36 \(Asia\/Kolkata\) your server accepts callbacks again\.$/m);
+	match(text, /the next attempt is at 2026-01-15 17:41 \(Asia\/Kolkata\)\.$/m);
+	doesNotMatch(text, /UTC/);
 });
 
 test("a digest tells what is new, and how many there are since it began", () => {

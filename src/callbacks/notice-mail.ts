@@ -2,7 +2,7 @@
 // callback and to the lists. Plain text: it must be readable in any client, on any phone.
 
 import { quote } from "../domain/mail-text.ts";
-import { utcMinute } from "../domain/time.ts";
+import { minuteIn } from "../domain/zone-day.ts";
 import type { Mail } from "../ports.ts";
 import { MAX_COUNTED_UNDELIVERED, type Undelivered } from "../store/delivery-health.ts";
 import type { ShownNotice } from "../store/notice-list.ts";
@@ -16,13 +16,17 @@ export interface NoticeMailView {
 	/** At this moment. */
 	undelivered: Undelivered;
 	nowMs: number;
+	/** Its readers' own; null for UTC. */
+	zone: string | null;
 }
+
+type Zone = NoticeMailView["zone"];
 
 /** A shop that fails on and off may have many; older ones than these are summed up. */
 const MOST_DESCRIBED = 6;
 
 export function composeNoticeMail(view: NoticeMailView, network: { publicUrl: string }): Omit<Mail, "to"> {
-	const { programme, notices, undelivered } = view;
+	const { programme, notices, undelivered, zone } = view;
 	const [last] = notices.slice(-1);
 	const worksAgain = last?.kind === "callbacks_working_again";
 	const name = quote(programme.name);
@@ -31,7 +35,7 @@ export function composeNoticeMail(view: NoticeMailView, network: { publicUrl: st
 	const paragraphs: string[][] = [
 		[`Programme: ${name} (${programme.public_id})`],
 		...(earlier.length === 0 ? [] : [sumUp(earlier)]),
-		...described.map(describeNotice),
+		...described.map((notice) => describeNotice(notice, zone)),
 		worksAgain ? sayWhatIsLeft(view) : sayWhatWaits(view),
 		...(worksAgain || last === undefined ? [] : [sayWhatToDo(last)]),
 		...listLinks(view, network.publicUrl),
@@ -67,40 +71,44 @@ function sumUp(earlier: readonly ShownNotice[]): string[] {
 	];
 }
 
-function describeNotice(notice: ShownNotice): string[] {
-	const since = utcMinute(notice.opened_at_ms);
+function describeNotice(notice: ShownNotice, zone: Zone): string[] {
+	const since = minuteIn(notice.opened_at_ms, zone);
 	if (notice.kind === "callbacks_working_again")
 		return [`Since ${since} your server accepts callbacks again.`];
 	const period =
 		notice.ended_at_ms === null
 			? `Callbacks to your shop have been failing since ${since}`
-			: `Callbacks to your shop failed from ${since} to ${utcMinute(notice.ended_at_ms)}`;
+			: `Callbacks to your shop failed from ${since} to ${minuteIn(notice.ended_at_ms, zone)}`;
 	const attempts =
 		notice.failed_attempts === 1 ? "1 attempt failed" : `${notice.failed_attempts} attempts in a row failed`;
-	return [`${period}: ${attempts}.`, ...describeFinal(notice), ...describeLast(notice)];
+	return [`${period}: ${attempts}.`, ...describeFinal(notice, zone), ...describeLast(notice, zone)];
 }
 
-function describeFinal({ failures, mailed_failures: told, opened_at_ms: openedAtMs }: ShownNotice): string[] {
+function describeFinal(
+	{ failures, mailed_failures: told, opened_at_ms: openedAtMs }: ShownNotice,
+	zone: Zone,
+): string[] {
 	if (failures === told) return [];
-	const all = told === 0 ? "" : ` (${failures} since ${utcMinute(openedAtMs)})`;
+	const all = told === 0 ? "" : ` (${failures} since ${minuteIn(openedAtMs, zone)})`;
 	return [
 		`${countCallbacks(failures - told)} to your shop failed permanently${all}; there are no more retries.`,
 	];
 }
 
-function describeLast(notice: ShownNotice): string[] {
+function describeLast(notice: ShownNotice, zone: Zone): string[] {
 	if (notice.last_failed_at_ms === null) return [];
 	const { cause } = explainFailure(notice);
 	const order =
 		notice.lastOrderId === null ? "" : `, order ${quote(notice.lastOrderId)} (${notice.lastEvent})`;
-	return [`The last failed attempt: ${utcMinute(notice.last_failed_at_ms)}${order}: ${cause}`];
+	return [`The last failed attempt: ${minuteIn(notice.last_failed_at_ms, zone)}${order}: ${cause}`];
 }
 
-function sayWhatWaits({ undelivered: { waiting, failed, nextDueAtMs }, nowMs }: NoticeMailView): string[] {
+function sayWhatWaits({ undelivered, nowMs, zone }: NoticeMailView): string[] {
+	const { waiting, failed, nextDueAtMs } = undelivered;
 	const next =
 		nextDueAtMs === null || nextDueAtMs <= nowMs
 			? "the next attempt is being made now"
-			: `the next attempt is at ${utcMinute(nextDueAtMs)}`;
+			: `the next attempt is at ${minuteIn(nextDueAtMs, zone)}`;
 	return [
 		waiting === 0 ? "No callback is waiting." : `Waiting: ${countUndelivered(waiting)}; ${next}.`,
 		...(failed === 0 ? [] : [`Failed permanently and not resent: ${countUndelivered(failed)}.`]),

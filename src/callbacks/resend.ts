@@ -29,7 +29,7 @@ export async function resendDelivery(
 		if (delivery.state === "pending") {
 			return refuse(
 				"delivery_not_finished",
-				"This callback is still on its way. Wait until it has ended, or send it now.",
+				"This callback is still pending. Wait until it has finished, or send it now.",
 			);
 		}
 		if (delivery.state === "cancelled") return refuseCancelled();
@@ -78,7 +78,7 @@ export function refuseUnknown(publicId: string): ReturnType<typeof refuse> {
 export function refuseCancelled(): ReturnType<typeof refuse> {
 	return refuse(
 		"delivery_cancelled",
-		"This callback was cancelled for good when the Postback URL was removed. Read the conversion's present status from the API instead.",
+		"This callback was cancelled for good when the Postback URL was removed. Read the conversion's current status from the API instead.",
 	);
 }
 

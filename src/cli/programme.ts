@@ -27,7 +27,7 @@ export const programmeCreateCommand = workplaceCommand({
 		"approval-days": {
 			type: "string",
 			value: "DAYS",
-			help: "days until a conversion approves itself",
+			help: "days until a conversion is approved automatically",
 			isRequired: true,
 		},
 		"no-parking": {

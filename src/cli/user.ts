@@ -52,7 +52,7 @@ async function giveLink(
 	if (!made.ok) return made;
 	const { link, isMailed, isForPassword } = made.value;
 	const about = isForPassword
-		? `The link to choose a new password, good once and for 24 hours. Hand it over yourself.${isMailed ? " A mail tells them that it was made." : ""}`
+		? `The link to choose a new password, good once and for 24 hours. Hand it over yourself.${isMailed ? " A mail tells them that it was created." : ""}`
 		: `The link to choose a password, good once and for seven days.${isMailed ? " It is being mailed, too." : ""}`;
 	const { public_id: id, email, kind } = person;
 	return succeed({

@@ -1,7 +1,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { HOUR_MS } from "./time.ts";
-import { dayEndMs, dayStartMs, isTimeZone, minuteMs } from "./zone-day.ts";
+import { dayEndMs, dayStartMs, isTimeZone, minuteIn, minuteMs } from "./zone-day.ts";
 
 for (const [zone, day, start, hours] of [
 	["UTC", "2026-11-15", "2026-11-15T00:00:00.000Z", 24],
@@ -57,3 +57,14 @@ test("what is no minute is none", () => {
 	])
 		equal(minuteMs(text, "UTC"), null, text);
 });
+
+for (const [zone, written] of [
+	[null, "2026-03-01 12:00 UTC"],
+	["UTC", "2026-03-01 12:00 UTC"],
+	["Europe/Berlin", "2026-03-01 13:00 (Europe/Berlin)"],
+	["America/Los_Angeles", "2026-03-01 04:00 (America/Los_Angeles)"],
+	["Nowhere/Atlantis", "2026-03-01 12:00 UTC"],
+] as const) {
+	test(`a minute for whoever has chosen ${zone} is ${written}`, () =>
+		equal(minuteIn(Date.UTC(2026, 2, 1, 12, 0, 59), zone), written));
+}

@@ -1,5 +1,7 @@
 // Days and minutes as people mean them: by the clock where they are. A day is not always 24 hours, nor from 00:00.
 
+import { utcMinute } from "./time.ts";
+
 /** By its IANA name, or an offset such as +05:30: what a browser says of itself. */
 export function isTimeZone(text: string): boolean {
 	try {
@@ -32,6 +34,13 @@ export function minuteMs(minute: string, zone: string): number | null {
 		// The 30th of February.
 		return null;
 	}
+}
+
+/** "2026-03-01 13:00 (Europe/Berlin)", for mails; in UTC for whoever has chosen no zone. */
+export function minuteIn(atMs: number, zone: string | null): string {
+	if (zone === null || zone === "UTC" || !isTimeZone(zone)) return utcMinute(atMs);
+	const there = Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(zone).toPlainDateTime();
+	return `${there.toString({ smallestUnit: "minute" }).replace("T", " ")} (${zone})`;
 }
 
 function startOf(day: Temporal.PlainDate, zone: string): number {

@@ -21,6 +21,7 @@ export type AuditAction =
 	| "password.reset_asked"
 	| "sessions.revoked"
 	| "network.changed"
+	| "key.renamed"
 	| "programme.created"
 	| "programme.changed"
 	| "conversion.decided"
@@ -63,18 +64,24 @@ export async function noteAudit(trx: Db, note: AuditNote, nowMs: number): Promis
 	await markToTell(trx, id, note, nowMs);
 }
 
+/** With who did it; null for the command line, or the service itself. */
+export interface ListedAuditEntry extends AuditEntry {
+	email: string | null;
+	name: string | null;
+}
+
 /** Newest first. */
 export async function listAuditOfProgramme(
 	db: Db,
 	programmeId: number,
 	page: PageRequest,
-): Promise<ListPage<AuditEntry & { email: string | null }>> {
+): Promise<ListPage<ListedAuditEntry>> {
 	return readNewestFirst(page, (beforeId, limit) =>
 		db
 			.selectFrom("audit_entries")
 			.leftJoin("people", "people.id", "audit_entries.person_id")
 			.selectAll("audit_entries")
-			.select("people.email")
+			.select(["people.email", "people.name"])
 			.where("audit_entries.programme_id", "=", programmeId)
 			.where("audit_entries.id", "<", beforeId)
 			.orderBy("audit_entries.id", "desc")

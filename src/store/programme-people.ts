@@ -117,33 +117,27 @@ export async function hasOtherOwner(trx: Db, programmeId: number, personId: numb
 	return row !== undefined;
 }
 
-/** Owners and developers, but for those who want none of these mails. */
-export async function readersOf(db: Db, programmeId: number, kinds: readonly MailKind[]): Promise<string[]> {
-	const rows = await db
-		.selectFrom("programme_people")
-		.innerJoin("people", "people.id", "programme_people.person_id")
-		.select("people.email")
-		.where("programme_people.programme_id", "=", programmeId)
-		.where("programme_people.role", "in", ["owner", "developer"])
-		.where((eb) => eb.or(kinds.map((kind) => eb(`people.mails_${kind}`, "=", 1))))
-		.orderBy("people.email")
-		.execute();
-	return rows.map((row) => row.email);
+/** Somebody to be mailed. */
+export interface Addressee {
+	email: string;
+	/** In which their times are written; null where they have chosen none. */
+	zone: string | null;
 }
 
-/** Whoever has one of these roles there. */
-export async function emailsOf(
+/** Whoever has one of these roles there; with `kinds`, but for those who want none of these mails. */
+export async function addresseesOf(
 	db: Db,
 	programmeId: number,
 	roles: readonly ProgrammeRole[],
-): Promise<string[]> {
-	const rows = await db
+	kinds?: readonly MailKind[],
+): Promise<Addressee[]> {
+	const all = db
 		.selectFrom("programme_people")
 		.innerJoin("people", "people.id", "programme_people.person_id")
-		.select("people.email")
+		.select(["people.email", "people.zone"])
 		.where("programme_people.programme_id", "=", programmeId)
 		.where("programme_people.role", "in", roles)
-		.orderBy("people.email")
-		.execute();
-	return rows.map((row) => row.email);
+		.orderBy("people.email");
+	if (kinds === undefined) return all.execute();
+	return all.where((eb) => eb.or(kinds.map((kind) => eb(`people.mails_${kind}`, "=", 1)))).execute();
 }

@@ -158,6 +158,8 @@ async function walkPeople(site: TestSite, send: Send, programme: Programme, owne
 	const joining = site.browser();
 	await joining.open(link);
 	await send("/welcome/:token", joining, link, { name: "Nils", password: PASSWORD });
+	await joining.open(`${base}/people`);
+	await send(`${PEOPLE}/leave`, joining, `${base}/people/leave`, { sure: "yes" });
 	await browser.submit(`${base}/people/invite`, { email: newEmail("shop"), role: "owner" });
 	await send(`${PEOPLE}/:personId/remove`, browser, `${base}/people/${await waiting(site)}/remove`);
 	const renewed = await site.store.db
@@ -190,6 +192,7 @@ async function walkIntegration(
 		.selectFrom("api_keys")
 		.selectAll()
 		.executeTakeFirstOrThrow();
+	await at(`/keys/${keyId}/rename`, { name: "Till" }, "/keys/:keyId/rename");
 	await at(`/keys/${keyId}/revoke`, {}, "/keys/:keyId/revoke");
 	await at("/postback-url", { postbackUrl: "https://shop.example/postback" });
 	await at("/test");

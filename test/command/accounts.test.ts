@@ -27,11 +27,12 @@ test("README's first steps make a person, a programme and a key, in words", asyn
 	match(programme.stdout, new RegExp(`^Next: npx ringback key issue --programme ${id}$`, "m"));
 
 	const first = onlyOutput(await home.run(["key", "issue", "--programme", id]));
-	match(first, /^API key {9}rbk_[0-9a-f]{64} {3}\(key_\w+\)$/m);
+	match(first, /^API key {9}rbk_[0-9a-f]{64} {3}\(Key 1, key_\w+\)$/m);
 	match(first, /^Signing secret {2}rbs_[0-9a-f]{64}$/m);
 	match(first, /not shown again/);
 
-	const second = onlyOutput(await home.run(["key", "issue", "--programme", id]));
+	const second = onlyOutput(await home.run(["key", "issue", "--programme", id, "--name", "Till"]));
+	match(second, /^API key .* \(Till, key_\w+\)$/m);
 	match(second, /^Signing secret {2}as before: it came with the first key$/m);
 	equal(second.includes("rbs_"), false, "the secret is shown once");
 });
@@ -62,7 +63,7 @@ test("with --json each prints one object, and the database holds neither the key
 
 	const issue = ["key", "issue", "--programme", String(programme["id"]), "--json"];
 	const [first, second] = [onlyJson(await home.run(issue)), onlyJson(await home.run(issue))];
-	deepEqual(Object.keys(first), ["id", "key", "secret"]);
+	deepEqual(Object.keys(first), ["id", "name", "key", "secret"]);
 	match(String(first["secret"]), /^rbs_/);
 	equal(second["secret"], null);
 

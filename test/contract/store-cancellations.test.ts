@@ -74,7 +74,7 @@ eachDatabase("removing a URL", (database) => {
 		const entries = store.db.selectFrom("audit_entries").select(["action", "detail"]);
 		deepEqual(
 			(await entries.where("programme_id", "=", programme.id).execute()).map((row) => ({ ...row })),
-			[{ action: "postback_url.removed", detail: "2 deliveries were pending" }],
+			[{ action: "postback_url.removed", detail: "2 callbacks were pending" }],
 		);
 	});
 

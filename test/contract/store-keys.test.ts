@@ -20,6 +20,7 @@ eachDatabase("keys", (database) => {
 		await insertApiKey(store.db, {
 			public_id: publicId,
 			programme_id: id,
+			name: "Shop server",
 			hash: `hash of ${publicId}`,
 			hint: "abcd",
 			created_at_ms: START_MS,

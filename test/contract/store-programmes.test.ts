@@ -3,7 +3,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { findPersonByEmail, insertPerson } from "../../src/store/people.ts";
-import { addToProgramme, emailsOf } from "../../src/store/programme-people.ts";
+import { addresseesOf, addToProgramme } from "../../src/store/programme-people.ts";
 import { findProgramme, presentUrl, setEndpoint } from "../../src/store/programmes.ts";
 import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
@@ -44,7 +44,11 @@ eachDatabase("programmes", (database) => {
 		});
 		await addToProgramme(store.db, id, person?.id ?? 0, "owner");
 		await addToProgramme(store.db, id, person?.id ?? 0, "owner");
-		deepEqual(await emailsOf(store.db, id, ["owner"]), ["twice@shop.example"]);
+		const owners = await addresseesOf(store.db, id, ["owner"]);
+		deepEqual(
+			owners.map(({ email, zone }) => [email, zone]),
+			[["twice@shop.example", null]],
+		);
 	});
 
 	test("a new URL takes the old one's place, and the old one stays on record", async () => {

@@ -38,7 +38,10 @@ for (const kind of DATABASE_KINDS) {
 			const text = textOf(mail);
 			match(
 				text,
-				new RegExp(`^2026-01-15 12:00 UTC: A new API key rbk_…${key.slice(-4)} was issued\\.`, "m"),
+				new RegExp(
+					`^2026-01-15 12:00 UTC: A new API key rbk_…${key.slice(-4)} \\("Key 2"\\) was issued\\.`,
+					"m",
+				),
 			);
 			match(text, /Done by one@shop\.example\./);
 			for (const page of ["integration", "integration/keys"]) {
@@ -256,8 +259,8 @@ for (const kind of DATABASE_KINDS) {
 }
 
 const WALKED = [
-	/A new API key rbk_…[0-9a-f]{4} was issued/,
-	/The API key rbk_…[0-9a-f]{4} was revoked/,
+	/A new API key rbk_…[0-9a-f]{4} \("Key \d"\) was issued/,
+	/The API key rbk_…[0-9a-f]{4} \("Key \d"\) was revoked/,
 	/A new signing secret rbs_…[0-9a-f]{4} was prepared/,
 	/The prepared signing secret rbs_…[0-9a-f]{4} was discarded/,
 	/The new signing secret rbs_…[0-9a-f]{4} was activated: callbacks are signed with it/,

@@ -7,6 +7,8 @@ export interface ApiKeysTable {
 	id: Generated<number>;
 	public_id: string;
 	programme_id: number;
+	/** What people call it; they choose it, and may change it. */
+	name: string;
 	/** SHA-256 of the key; the key itself is shown once and not kept. */
 	hash: string;
 	/** Its last characters, so that people can tell keys apart. */
@@ -44,8 +46,8 @@ export function keyTables({ selfNumberedId, clustered, inPartitions }: Dialect):
 	return [
 		`create table api_keys (
 			id ${selfNumberedId}, public_id text not null unique, programme_id bigint not null references programmes(id),
-			hash text not null unique, hint text not null, created_at_ms bigint not null, revoked_at_ms bigint,
-			last_used_at_ms bigint)`,
+			name text not null, hash text not null unique, hint text not null, created_at_ms bigint not null,
+			revoked_at_ms bigint, last_used_at_ms bigint)`,
 		"create index api_keys_by_programme on api_keys (programme_id)",
 		"create index api_keys_usable on api_keys (programme_id) where revoked_at_ms is null",
 		`create table signing_secrets (

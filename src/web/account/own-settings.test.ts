@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newNotice } from "../../../test/support/notices.ts";
 import { mailNotices } from "../../callbacks/mail-notices.ts";
-import { HOUR_MS } from "../../domain/time.ts";
+import { HOUR_MS, MINUTE_MS } from "../../domain/time.ts";
 import type { Mail } from "../../ports.ts";
 import {
 	type Browser,
@@ -103,6 +103,54 @@ test("who wants no mail about failing callbacks gets none; where nobody does, th
 	);
 });
 
+test("mails to people in different zones are written in the zone of each", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const programme = await site.addProgramme();
+	const [owner, developer] = [await site.addOwner(programme), await site.addPerson(programme, "developer")];
+	const browser = await site.signIn(owner);
+	await choose(browser, ["callbacks_failing"], "Asia/Tokyo");
+	await addNotice(site, programme.id, "callbacks_failing");
+	const mailbox: Mail[] = [];
+	const send = async (mail: Mail) => {
+		mailbox.push(mail);
+		return null;
+	};
+	await mailNotices({ ...site.deps, mailer: { send } }, () => false);
+	const textTo = (email: string) => mailbox.find(({ to }) => to.includes(email))?.text ?? "";
+	assert.match(textTo(owner.email), /since 2026-03-01 21:00 \(Asia\/Tokyo\)/);
+	assert.match(textTo(developer.email), /since 2026-03-01 12:00 UTC/);
+	assert.match(
+		(await browser.open(`/programmes/${programme.public_id}/notices`)).text,
+		new RegExp(developer.email),
+	);
+	await browser.submit(`/programmes/${programme.public_id}/integration/keys`, {});
+	await site.tellChanges();
+	assert.match(site.mailbox.at(-1)?.text ?? "", /^2026-03-01 21:00 \(Asia\/Tokyo\): A new API key/m);
+});
+
+test("one whose mail is refused does not have the others mailed again and again", async (t) => {
+	const site = await openTestSite(t, { hasMail: true });
+	const programme = await site.addProgramme();
+	const [owner, developer] = [await site.addOwner(programme), await site.addPerson(programme, "developer")];
+	await choose(await site.signIn(owner), ["callbacks_failing"], "Asia/Tokyo");
+	await addNotice(site, programme.id, "callbacks_failing");
+	const mailbox: Mail[] = [];
+	let refuses: readonly string[] = [owner.email, developer.email];
+	const send = async (mail: Mail) => {
+		mailbox.push(mail);
+		return mail.to.some((email) => refuses.includes(email)) ? { reason: "550 no such mailbox" } : null;
+	};
+	const tell = async () => {
+		await mailNotices({ ...site.deps, mailer: { send } }, () => false);
+		site.moveClock(2 * MINUTE_MS);
+		return mailbox.splice(0).flatMap(({ to }) => to);
+	};
+	assert.equal((await tell()).length, 2);
+	refuses = [owner.email];
+	assert.equal((await tell()).length, 2, "nobody was reached: again");
+	assert.deepEqual(await tell(), []);
+});
+
 test("an address changes when the link in a mail to it is opened, and the old one is told twice", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const owner = await site.addOwner(await site.addProgramme());
@@ -118,7 +166,7 @@ test("an address changes when the link in a mail to it is opened, and the old on
 	assert.deepEqual([mail?.to, mail?.subject], [[email], "Confirm your new email address"]);
 	await site.tellChanges();
 	const [warned] = site.mailbox.splice(0);
-	assert.deepEqual([warned?.to, warned?.subject], [[owner.email], "A new email address was asked for"]);
+	assert.deepEqual([warned?.to, warned?.subject], [[owner.email], "A new email address was requested"]);
 	const link = LINK.exec(mail?.text ?? "")?.[1] ?? "";
 	assert.match((await site.browser().open(link)).text, /Confirm your email address/);
 	assert.match(
@@ -199,9 +247,9 @@ test("without mail no address can be asked for, and the page says why", async (t
 	assert.equal(sent.status, 403);
 });
 
-async function choose(browser: Browser, mails: readonly string[]): Promise<void> {
+async function choose(browser: Browser, mails: readonly string[], zone = SETTINGS.zone): Promise<void> {
 	await browser.open("/account");
-	const form = new URLSearchParams(SETTINGS);
+	const form = new URLSearchParams({ ...SETTINGS, zone });
 	for (const kind of mails) form.append("mails", kind);
 	assert.equal((await browser.submitForm("/account/settings", form)).status, 303);
 }

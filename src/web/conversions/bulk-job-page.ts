@@ -177,12 +177,12 @@ function titleOf(job: BulkJob, counts: VerdictCounts | null, sums: readonly Chan
 }
 
 /** Where it came from, in words. */
-export function originOf({ source, file_name: fileName }: BulkJob): string {
+export function originOf({ source, file_name: fileName }: Pick<BulkJob, "source" | "file_name">): string {
 	switch (source) {
 		case "file":
 			return fileName ?? "A file";
 		case "selection":
-			return "Ticked on the list";
+			return "Selected on the list";
 		case "matching":
 			return "All that matched the filters";
 		default:

@@ -115,6 +115,57 @@ test("a revoked key is refused at once, and the page says so", async (t) => {
 	assert.match((await browser.open(keys)).text, /section-told[\s\S]*The key is revoked[\s\S]*Revoked/);
 });
 
+test("a key has a name: given or numbered, changed in place, on record; a revoked one keeps its own", async (t) => {
+	const { browser, path, keys, site, programme } = await openShop(t);
+	await issue(browser, path);
+	await browser.submit(keys, { name: " Till <1> " });
+	const [, keyId = ""] =
+		/keys\/(key_\w+)\/rename[\s\S]*?value="Till &lt;1&gt;"/.exec((await browser.open(keys)).text) ?? [];
+	const renamed = await browser.submit(`${keys}/${keyId}/rename`, { name: "Warehouse", back: "?lang=php" });
+	assert.equal(renamed.location, `${keys}?lang=php#keys`);
+	const { text } = await browser.open(keys);
+	assert.match(text, /section-told[\s\S]*Saved\. The key is now called Warehouse \(was Till &lt;1&gt;\)\./);
+	assert.match(text, /value="Warehouse"/);
+	assert.match(text, /value="Key 1"/);
+	for (const name of ["", "x".repeat(101), "a\u202eb"]) {
+		await browser.submit(`${keys}/${keyId}/rename`, { name });
+		assert.match(
+			(await browser.open(keys)).text,
+			/A key&#39;s name has 1 to 100 characters[\s\S]*value="Warehouse"/,
+		);
+	}
+	await browser.submit(keys, { name: "a\nb" });
+	assert.match((await browser.open(keys)).text, /section-told[\s\S]*A key&#39;s name has 1 to 100/);
+	const other = await site.addProgramme("Other");
+	const stranger = await site.signIn(await site.addOwner(other));
+	await stranger.open(`/programmes/${other.public_id}/integration/keys`);
+	await stranger.submit(`/programmes/${other.public_id}/integration/keys/${keyId}/rename`, { name: "Mine" });
+	await browser.submit(`${keys}/${keyId}/revoke`, {});
+	await browser.submit(`${keys}/${keyId}/rename`, { name: "Late" });
+	const rows = await site.store.db.selectFrom("api_keys").select(["name", "hint"]).orderBy("id").execute();
+	assert.deepEqual(
+		rows.map(({ name }) => name),
+		["Key 1", "Warehouse"],
+	);
+	const entries = await site.store.db
+		.selectFrom("audit_entries")
+		.select(["action", "detail"])
+		.where("programme_id", "=", programme.id)
+		.where("action", "like", "key.%")
+		.orderBy("id")
+		.execute();
+	const shown = rows.map(({ hint }) => `rbk_…${hint}`);
+	assert.deepEqual(
+		entries.map(({ action, detail }) => [action, detail]),
+		[
+			["key.issued", `${shown[0]} Key 1`],
+			["key.issued", `${shown[1]} Till <1>`],
+			["key.renamed", `${shown[1]} Till <1> → Warehouse`],
+			["key.revoked", `${shown[1]} Warehouse`],
+		],
+	);
+});
+
 test("a key shows when it was last used, to five minutes; a refused request is no use", async (t) => {
 	const { browser, path, keys, site } = await openShop(t);
 	const { key, secret } = await issue(browser, path);
@@ -285,14 +336,14 @@ test("a delivery's page shows each attempt, and its request verifies as the shop
 	assert.ok(codeBlocks(page.text, /as curl/)[0]?.startsWith(`curl -i -X POST '${URL_ENTERED}'`));
 	assert.ok(!page.text.includes(secret));
 	await browser.submit(`${deliveryPath}/resend`, {});
-	assert.match((await browser.open(deliveryPath)).text, /on its way again/);
+	assert.match((await browser.open(deliveryPath)).text, /being sent again/);
 	await runCallbacks(site, programme, { kind: "answered", status: 204 });
 	const resent = await browser.open(deliveryPath);
 	assert.match(resent.text, /resent by hand/);
 	assert.match(resent.text, /badge-good">Delivered/);
 	await browser.submit(`${deliveryPath}/resend`, {});
 	await browser.submit(`${deliveryPath}/resend`, {});
-	assert.match((await browser.open(deliveryPath)).text, /still on its way/);
+	assert.match((await browser.open(deliveryPath)).text, /still pending/);
 });
 
 test("the list is filtered, searched and paged by plain links", async (t) => {
@@ -387,7 +438,7 @@ test("a delivery's attempt comes filled in, and checks out", async (t) => {
 	const link = /href="([^"]*\/signature\?[^"]+)"/.exec((await browser.open(deliveryPath)).text)?.[1] ?? "";
 	const filled = (await browser.open(readMarkup(link))).text;
 	const value = (name: string) =>
-		readMarkup(new RegExp(`<textarea id="${name}"[^>]*>([^<]*)<`).exec(filled)?.[1] ?? "");
+		readMarkup(new RegExp(`<textarea id="${name}"[^>]*>\n([^<]*)<`).exec(filled)?.[1] ?? "");
 	const target = readMarkup(/id="target"[^>]*value="([^"]*)"/.exec(filled)?.[1] ?? "");
 	const checked = await browser.submit(`${path}/signature`, {
 		method: "POST",
@@ -415,7 +466,7 @@ test("the inbound log shows refused calls with the reason, and says why an order
 	assert.match(await why("1002"), /is not here[\s\S]*was refused/);
 	assert.match(
 		await why("1003"),
-		/No signed request and no pixel call has named it[\s\S]*refused before their content was read[\s\S]*does not match/,
+		/No signed request and no pixel call has mentioned it[\s\S]*refused before their content was read[\s\S]*does not match/,
 	);
 	assert.match(await why("%231001"), /there is an order/);
 });

@@ -1,6 +1,6 @@
 // What the buttons of "Keys and snippets" do: parse, call one use case, say how it went, back to the tab.
 
-import { issueKey, revokeKey } from "../../accounts/keys.ts";
+import { issueKey, renameKey, revokeKey } from "../../accounts/keys.ts";
 import {
 	activateSecret,
 	discardSecret,
@@ -9,6 +9,7 @@ import {
 } from "../../accounts/signing-secret.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
+import { setFlash } from "../flash.ts";
 import { readTextFields } from "../form.ts";
 import { programmeOf, viewerOf } from "../viewer.ts";
 import { handOverIssued } from "./issued-cookie.ts";
@@ -21,13 +22,28 @@ const SECRET: FormPart = { tab: "keys", part: "secret" };
 export async function issueApiKey(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	const { personId } = viewerOf(c);
-	const { on } = await readTextFields(c, ["on"]);
+	const { on, name } = await readTextFields(c, ["on", "name"]);
 	const at: FormPart = on === "callbacks" ? { tab: "callbacks", part: "keys" } : KEYS;
-	const issued = await issueKey(deps, programme.public_id, personId);
+	const issued = await issueKey(deps, programme.public_id, personId, name);
 	if (!issued.ok) return backWithFault(c, at, issued.fault);
 	const { key, secret } = issued.value;
 	handOverIssued(c, deps, programme, personId, at.tab, { key, secret });
 	return backTo(c, at);
+}
+
+export async function renameApiKey(c: WebContext, deps: WebDeps): Promise<Response> {
+	const { public_id: programmeId } = programmeOf(c);
+	const { name } = await readTextFields(c, ["name"]);
+	const keyId = c.req.param("keyId") ?? "";
+	const renamed = await renameKey(deps, programmeId, keyId, name, viewerOf(c).personId);
+	if (!renamed.ok) return backWithFault(c, KEYS, renamed.fault);
+	const { before, after } = renamed.value;
+	const [tone, text] =
+		before === after
+			? (["info", "Nothing was changed."] as const)
+			: (["good", `Saved. The key is now called ${after} (was ${before}).`] as const);
+	setFlash(c, tone, text, KEYS.part);
+	return backTo(c, KEYS);
 }
 
 export async function revokeApiKey(c: WebContext, deps: WebDeps): Promise<Response> {

@@ -1,13 +1,15 @@
-// API keys and the signing secret: issue, show once, revoke.
+// API keys and the signing secret: issue, show once, name, revoke.
 
 import { html } from "hono/html";
+import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
+import { showKey } from "../../domain/key-label.ts";
 import type { ApiKey } from "../../store/keys.ts";
 import type { SigningSecret } from "../../store/signing-secrets.ts";
 import { emptyState, message, padded, section } from "../components/blocks.ts";
-import { button, postForm } from "../components/forms.ts";
+import { button, postForm, textField } from "../components/forms.ts";
 import { dataTable } from "../components/lists.ts";
 import { badge, copyable, timeTag } from "../components/text.ts";
-import type { Content, Html } from "../html.ts";
+import { attrs, type Content, type Html } from "../html.ts";
 import type { CallbacksView } from "./callbacks-view.ts";
 import type { Issued } from "./issued-cookie.ts";
 import { API_KEY_VARIABLE, SECRET_VARIABLE } from "./snippets-section.ts";
@@ -36,9 +38,10 @@ export function keysSection(view: KeysView): Html {
 		id: "keys",
 		title: "API keys",
 		hint: "The API key identifies your programme; the secret signs your requests and our callbacks. Both are shown once.",
-		actions: mayIntegrate ? issueForm(path, hidden, isNext) : null,
 		told: view.told("keys"),
-		body: html`${issued === null || issued.key === null ? null : padded(issuedOnce(issued))}${keyTable(view)}`,
+		body: html`${issued === null || issued.key === null ? null : padded(issuedOnce(issued))}${
+			mayIntegrate ? padded(issueForm(path, hidden, isNext)) : null
+		}${keyTable(view)}`,
 	});
 }
 
@@ -49,22 +52,16 @@ export function firstKeySection(view: CallbacksView, issued: Issued | null): Con
 	const text = view.hasSecret
 		? "All keys are revoked. Without one your server cannot report sales."
 		: "Your first key comes with a signing secret. Without a secret no callback is sent.";
+	const whoMay = view.mayIntegrate ? "" : " Owners and developers can issue one.";
 	return section({
 		id: "keys",
 		title: "API key and signing secret",
 		hint: "The API key identifies your programme; the secret signs your requests and our callbacks. Both are shown once.",
-		actions:
-			issued === null && view.mayIntegrate
-				? issueForm(
-						view.keysPath,
-						html`${view.hidden}<input type="hidden" name="on" value="callbacks">`,
-						true,
-					)
-				: null,
+		actions: issued === null && view.mayIntegrate ? firstKeyForm(view) : null,
 		told: view.told("keys"),
 		body:
 			issued === null
-				? emptyState({ title, text })
+				? emptyState({ title, text: `${text}${whoMay}` })
 				: padded(
 						issuedOnce(issued),
 						html`<p class="small soft">Next: set both in your shop and start from a <a href="${view.keysPath}#snippets">ready snippet</a>. More keys, and a new secret later: <a href="${view.keysPath}">Keys and snippets</a>.</p>`,
@@ -72,12 +69,29 @@ export function firstKeySection(view: CallbacksView, issued: Issued | null): Con
 	});
 }
 
+/** One click: what to call it is a question for whoever has more than one. */
+function firstKeyForm({ keysPath, hidden }: CallbacksView): Html {
+	return postForm({
+		action: keysPath,
+		csrf: html`${hidden}<input type="hidden" name="on" value="callbacks">`,
+		className: "row",
+		body: button({ label: "Issue API key", tone: "primary" }),
+	});
+}
+
 function issueForm(path: string, hidden: Html, isNext: boolean): Html {
 	return postForm({
 		action: path,
 		csrf: hidden,
-		className: "row",
-		body: button({ label: "Issue API key", ...(isNext ? { tone: "primary" } : {}) }),
+		className: "row-end",
+		body: html`${textField({
+			name: "name",
+			id: "key-name",
+			label: "Name of the new key (optional)",
+			placeholder: "Shop server",
+			maxLength: MAX_NAME_LENGTH,
+			autocomplete: "off",
+		})}${button({ label: "Issue API key", ...(isNext ? { tone: "primary" } : {}) })}`,
 	});
 }
 
@@ -102,18 +116,19 @@ function shownOnce(label: string, variable: string, value: string): Html {
 	return html`<div><p class="small soft">${label}, in the snippets <code>${variable}</code></p>${copyable(value, label)}</div>`;
 }
 
-function keyTable({ path, hidden, keys, mayIntegrate }: KeysView): Html {
+function keyTable(view: KeysView): Html {
 	return dataTable({
 		caption: "API keys, one per row",
-		rows: keys,
+		rows: view.keys,
 		empty: emptyState({
 			title: "No API key yet",
 			text: "Your first key comes with a signing secret. Without a secret no callback is sent.",
 		}),
 		stacks: true,
 		columns: [
-			{ title: "Key", namesRow: true, cell: ({ hint }) => html`<code>rbk_…${hint}</code>` },
-			{ title: "Made", cell: (key) => timeTag(key.created_at_ms) },
+			{ title: "Name", namesRow: true, cell: (key) => nameCell(key, view) },
+			{ title: "Key", cell: ({ hint }) => html`<code>${showKey(hint)}</code>` },
+			{ title: "Created", cell: (key) => timeTag(key.created_at_ms) },
 			{
 				title: "Last used",
 				cell: ({ last_used_at_ms: atMs }) =>
@@ -126,26 +141,48 @@ function keyTable({ path, hidden, keys, mayIntegrate }: KeysView): Html {
 						? badge("good", "In use")
 						: html`${badge("plain", "Revoked")} <span class="small faint">${timeTag(key.revoked_at_ms)}</span>`,
 			},
-			{
-				title: "Revoke",
-				isTitleHidden: true,
-				isNumber: true,
-				cell: (key) =>
-					key.revoked_at_ms !== null || !mayIntegrate
-						? null
-						: postForm({
-								action: `${path}/${key.public_id}/revoke`,
-								csrf: hidden,
-								className: "",
-								body: button({
-									label: "Revoke",
-									tone: "danger",
-									isSmall: true,
-									confirm: `Revoke the key that ends in ${key.hint}? Requests with it are refused from this moment on.`,
-									ariaLabel: `Revoke the key that ends in ${key.hint}`,
-								}),
-							}),
-			},
+			{ title: "Revoke", isTitleHidden: true, isNumber: true, cell: (key) => revokeForm(key, view) },
 		],
+	});
+}
+
+/** To be changed in place, while the key is in use. */
+function nameCell(
+	{ name, hint, public_id: publicId, revoked_at_ms: revokedAtMs }: ApiKey,
+	{ path, hidden, mayIntegrate }: KeysView,
+): Html {
+	if (revokedAtMs !== null || !mayIntegrate) return html`<span class="break">${name}</span>`;
+	return postForm({
+		action: `${path}/${publicId}/rename`,
+		csrf: hidden,
+		className: "row choice",
+		body: html`<input${attrs({
+			type: "text",
+			name: "name",
+			value: name,
+			maxlength: MAX_NAME_LENGTH,
+			required: true,
+			autocomplete: "off",
+			"aria-label": `Name of the key that ends in ${hint}`,
+		})}>${button({ label: "Rename", isSmall: true, ariaLabel: `Rename the key that ends in ${hint}` })}`,
+	});
+}
+
+function revokeForm(
+	{ name, hint, public_id: publicId, revoked_at_ms: revokedAtMs }: ApiKey,
+	{ path, hidden, mayIntegrate }: KeysView,
+): Content {
+	if (revokedAtMs !== null || !mayIntegrate) return null;
+	return postForm({
+		action: `${path}/${publicId}/revoke`,
+		csrf: hidden,
+		className: "",
+		body: button({
+			label: "Revoke",
+			tone: "danger",
+			isSmall: true,
+			confirm: `Revoke the key ${name} (${showKey(hint)})? Requests with it are refused from this moment on.`,
+			ariaLabel: `Revoke the key that ends in ${hint}`,
+		}),
 	});
 }

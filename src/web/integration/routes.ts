@@ -3,15 +3,16 @@
 import { deliveryPath, inboundPath, integrationPath, keysPath, signaturePath } from "../paths.ts";
 import type { Route } from "../routes.ts";
 import { moveTest, removeUrl, saveUrl, sendTest } from "./callback-actions.ts";
+import { showCallbacks, watchCallbacks } from "./callbacks-page.ts";
 import { showDelivery, watchDelivery } from "./delivery-page.ts";
 import { showInbound } from "./inbound-page.ts";
-import { showCallbacks, watchCallbacks } from "./callbacks-page.ts";
 import {
 	activateNextSecret,
 	discardNextSecret,
 	endOldSecret,
 	issueApiKey,
 	issueNextSecret,
+	renameApiKey,
 	revokeApiKey,
 } from "./key-actions.ts";
 import { showKeys } from "./keys-page.ts";
@@ -62,6 +63,7 @@ export const INTEGRATION_ROUTES: readonly Route[] = [
 	{ method: "POST", path: `${INTEGRATION}/send-waiting`, access: "programme-integrate", answer: sendWaiting },
 	{ method: "GET", path: KEYS, access: "programme", answer: showKeys },
 	{ method: "POST", path: KEYS, access: "programme-integrate", answer: issueApiKey },
+	{ method: "POST", path: `${KEYS}/:keyId/rename`, access: "programme-integrate", answer: renameApiKey },
 	{ method: "POST", path: `${KEYS}/:keyId/revoke`, access: "programme-integrate", answer: revokeApiKey },
 	{ method: "POST", path: `${KEYS}/secret`, access: "programme-integrate", answer: issueNextSecret },
 	{

@@ -37,7 +37,7 @@ test("a password link that somebody of the staff made for the head of staff ends
 		assert.equal((await reader.open("/people")).status, 303);
 	}
 	await site.signIn(head);
-	assert.match(page.text, /Withdrawn<\/span>.*its link was ended; send a new one/s);
+	assert.match(page.text, /Withdrawn<\/span>.*the link no longer works; send a new one/s);
 	const { public_id } = await site.store.db
 		.selectFrom("people")
 		.selectAll()

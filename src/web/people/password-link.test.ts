@@ -26,11 +26,11 @@ for (const hasMail of [false, true]) {
 		const made = await browser.submit(`${path}/${owner.public_id}/link`, {});
 		assert.equal(made.status, 200);
 		const [, welcome = "", token = ""] = LINK.exec(made.text) ?? [];
-		assert.match(made.text, /New password for .*Whoever opens this link becomes/s);
+		assert.match(made.text, /New password for .*Whoever opens this link can sign in as/s);
 		assert.equal((await elsewhere.open("/account")).status, 200, "nothing changes before it is used");
 		await site.signIn(owner);
 		const listed = await browser.open(path);
-		assert.match(listed.text, /Joined.*password link good until/s);
+		assert.match(listed.text, /Joined.*password link valid until/s);
 		assert.ok(!listed.text.includes(token), "it is shown once");
 		assert.ok(!`${await site.storedText()}${site.log.text()}`.includes(token), "it is kept nowhere");
 		if (hasMail) await site.tellChanges();

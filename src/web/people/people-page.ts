@@ -49,6 +49,8 @@ export interface PeopleView {
 	showsAuthenticator?: boolean;
 	/** The last owner stays, and nobody of the staff ends their own access. */
 	mayEnd(person: ListedPerson): boolean;
+	/** Asked of the reader's own row. */
+	mayLeave?(person: ListedPerson): boolean;
 }
 
 export function answerPeople(c: WebContext, view: PeopleView, state: PeopleState): Promise<Response> {
@@ -125,15 +127,14 @@ function peopleTable(view: PeopleView, csrf: Html, selfId: string): Html {
 					]),
 			{ title: "State", cell: personState },
 			...(view.showsAuthenticator === true ? [{ title: "Authenticator", cell: authenticatorState }] : []),
-			...(invite === null
-				? []
-				: [
-						{
-							title: "Actions",
-							isTitleHidden: true,
-							cell: (person: ListedPerson) => actions(view, csrf, person),
-						},
-					]),
+			{
+				title: "Actions",
+				isTitleHidden: true,
+				cell: (person: ListedPerson) => {
+					if (person.publicId === selfId && view.mayLeave?.(person) === true) return leaveForm(view, csrf);
+					return invite === null ? null : actions(view, csrf, person);
+				},
+			},
 		],
 	});
 }
@@ -145,16 +146,16 @@ function breakable(email: string): Html {
 
 function personState({ hasPassword, linkEndsAtMs, isLinkWithdrawn, deactivatedAtMs }: ListedPerson): Html {
 	if (hasPassword) {
-		const until = linkEndsAtMs === null ? null : html`password link good until ${timeTag(linkEndsAtMs)}`;
+		const until = linkEndsAtMs === null ? null : html`password link valid until ${timeTag(linkEndsAtMs)}`;
 		return html`${badge("good", "Joined")}${until === null ? null : html`<span class="secondary">${until}</span>`}`;
 	}
 	if (deactivatedAtMs !== null)
 		return html`${badge("plain", "Deactivated")}<span class="secondary">${timeTag(deactivatedAtMs)}</span>`;
 	if (linkEndsAtMs !== null)
-		return html`${badge("info", "Invited")}<span class="secondary">link good until ${timeTag(linkEndsAtMs)}</span>`;
+		return html`${badge("info", "Invited")}<span class="secondary">link valid until ${timeTag(linkEndsAtMs)}</span>`;
 	if (isLinkWithdrawn)
-		return html`${badge("warn", "Withdrawn")}<span class="secondary">its link was ended; send a new one</span>`;
-	return badge("warn", "Link ended");
+		return html`${badge("warn", "Withdrawn")}<span class="secondary">the link no longer works; send a new one</span>`;
+	return badge("warn", "Link expired");
 }
 
 function authenticatorState({ hasPassword, hasAuthenticator }: ListedPerson): Html | null {
@@ -199,12 +200,26 @@ function actions(view: PeopleView, csrf: Html, person: ListedPerson): Html {
 	}</div>`;
 }
 
+function leaveForm({ path }: PeopleView, csrf: Html): Html {
+	return html`<div class="row row-end">${postForm({
+		action: `${path}/leave`,
+		csrf,
+		className: "row",
+		body: button({
+			label: "Leave",
+			tone: "danger",
+			isSmall: true,
+			ariaLabel: "Leave this programme",
+		}),
+	})}</div>`;
+}
+
 function linkButtonWords({ email, hasPassword, deactivatedAtMs }: ListedPerson) {
 	if (hasPassword) {
 		return {
 			label: "Password link",
 			ariaLabel: `Password link for ${email}`,
-			confirm: `Make a link with which ${email} chooses a new password? You hand it over yourself.`,
+			confirm: `Create a link with which ${email} can choose a new password? You hand it over yourself.`,
 		};
 	}
 	return deactivatedAtMs === null
@@ -221,8 +236,8 @@ export function sayEnded({ email, name }: { email: string; name: string }, ended
 /** Staff are shown every link. */
 export function sayStaffInvitation(canMail: boolean): string {
 	return canMail
-		? "They get a link to choose a password with; you can copy it, too."
-		: "You get a link to hand over: they choose a password with it.";
+		? "They get a link to choose a password. You can copy it, too."
+		: "You get a link to hand over, with which they choose a password.";
 }
 
 /** The link, shown once to whoever made it, and whether it was mailed. */
@@ -239,7 +254,7 @@ function describeInvitation({ link, isMailed, isLinkWithheld, isForPassword, ema
 	if (link !== null) return describeLink(link, isMailed);
 	if (isMailed) return html`<p class="break">A mail is on its way to ${email}.</p>`;
 	if (isLinkWithheld) {
-		return html`<p class="break">No mail can be sent from here, and only the network's staff may hand over a link: it makes its holder ${email}. Ask the network's staff for it.</p>`;
+		return html`<p class="break">No mail can be sent from here, and only the network's staff may hand over a link, because whoever has it can sign in as ${email}. Ask the network's staff for it.</p>`;
 	}
 	return html`<p class="break">${email} can sign in already and finds the programme there. No mail can be sent from here, so tell them yourself.</p>`;
 }
@@ -251,13 +266,13 @@ function describeLink(link: string, isMailed: boolean): Content {
 			: "No mail can be sent from here (SMTP_URL is not set). Hand this link over yourself:"
 	}</p>
 	<p>${copyable(link, "the invitation link")}</p>
-	<p class="small soft">It works once, for seven days, and is not shown again. A new one takes its place.</p>`;
+	<p class="small soft">It works once, for seven days, and is not shown again. A new link replaces it.</p>`;
 }
 
 function describePasswordLink(link: string, isMailed: boolean, email: string): Content {
-	return html`<p class="break">Whoever opens this link becomes ${email}. Make sure that it is them who ask, and hand it over yourself:</p>
+	return html`<p class="break">Whoever opens this link can sign in as ${email}. Make sure that it is really them who asked, and hand it over yourself:</p>
 	<p>${copyable(link, "the link for a new password")}</p>
 	<p class="small soft">It works once, for 24 hours, and is not shown again. They are signed out everywhere when they use it; an authenticator stays on.${
-		isMailed ? " A mail tells them that it was made." : ""
+		isMailed ? " A mail tells them that it was created." : ""
 	}</p>`;
 }

@@ -14,7 +14,7 @@ test("staff invite another owner, who joins by the link and sees the programme",
 	assert.equal(invited.status, 200);
 	const token = LINK.exec(invited.text)?.[2] ?? "";
 	const again = await browser.open(path);
-	assert.match(again.text, /Invited<\/span><span class="secondary">link good until/);
+	assert.match(again.text, /Invited<\/span><span class="secondary">link valid until/);
 	assert.ok(!again.text.includes(token), "the link is shown once");
 	const second = site.browser();
 	await second.open(`/welcome/${token}`);
@@ -239,7 +239,7 @@ test("an owner's link ends after seven days, stays on the list, and can be withd
 	const link = LINK.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
 	site.moveClock(7 * 86_400_000);
 	assert.equal((await site.browser().open(link)).status, 410);
-	assert.match((await browser.open(path)).text, /Link ended/);
+	assert.match((await browser.open(path)).text, /Link expired/);
 	const id = /people\/(lnk_\w+)\/link/.exec(invited.text)?.[1] ?? "";
 	await browser.submit(`${path}/${id}/link`, {});
 	const second = LINK.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";

@@ -1,9 +1,11 @@
 // /programmes/:id/people: who has access to the programme, and what each may do. Staff and owners alike invite, change
 // roles and remove; everybody else sees the list.
 
+import { html } from "hono/html";
 import {
 	changeRole,
 	inviteToProgramme,
+	leaveProgramme,
 	type PersonRemoved,
 	type RoleChanged,
 	removePerson,
@@ -14,10 +16,14 @@ import type { PersonKind } from "../../domain/roles.ts";
 import { listProgrammeInvitations, type ProgrammeInvitation } from "../../store/links.ts";
 import { type ListedPerson, listProgrammePeople } from "../../store/people-list.ts";
 import type { Programme } from "../../store/programmes.ts";
+import { card, pageHeader } from "../components/blocks.ts";
+import { button, linkButton, postForm } from "../components/forms.ts";
+import { csrfField } from "../csrf.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import { setFlash } from "../flash.ts";
 import { readTextFields } from "../form.ts";
+import { answerPage } from "../page.ts";
 import { peoplePath, SIGN_IN_PATH } from "../paths.ts";
 import { makerOf, may, programmeOf, viewerOf } from "../viewer.ts";
 import {
@@ -62,14 +68,47 @@ export async function removeFromProgramme(c: WebContext, deps: WebDeps): Promise
 	const viewer = viewerOf(c);
 	const removed = await removePerson(deps, makerOf(c), programme, c.req.param("personId") ?? "");
 	if (!removed.ok) return answerList(c, deps, { fault: removed.fault });
-	const isSelf = removed.value.personId === viewer.personId;
-	setFlash(
-		c,
-		"good",
-		isSelf ? sayLeft(programme, removed.value) : sayRemoved(viewer.kind, programme, removed.value),
-	);
-	// Whoever leaves is signed out everywhere, as everybody is whose access ends.
-	return c.redirect(isSelf ? SIGN_IN_PATH : peoplePath(programme.public_id), 303);
+	if (removed.value.personId === viewer.personId) return goAway(c, programme, removed.value);
+	setFlash(c, "good", sayRemoved(viewer.kind, programme, removed.value));
+	return c.redirect(peoplePath(programme.public_id), 303);
+}
+
+export async function leave(c: WebContext, deps: WebDeps): Promise<Response> {
+	const programme = programmeOf(c);
+	const { sure } = await readTextFields(c, ["sure"]);
+	if (sure !== "yes") return askWhetherToLeave(c, programme);
+	const left = await leaveProgramme(deps, makerOf(c), programme);
+	return left.ok ? goAway(c, programme, left.value) : answerList(c, deps, { fault: left.fault });
+}
+
+/** On a page of its own, because nobody can take it back by themselves, and with scripts off as well. */
+function askWhetherToLeave(c: WebContext, { name, public_id: programmeId }: Programme): Promise<Response> {
+	const path = peoplePath(programmeId);
+	const title = `Leave ${name}?`;
+	return answerPage(c, {
+		title,
+		active: "people",
+		body: html`${pageHeader({
+			title,
+			hint: "You lose access at once and are signed out everywhere. To come back, you need a new invitation.",
+		})}${card(
+			postForm({
+				action: `${path}/leave`,
+				csrf: csrfField(c),
+				className: "row",
+				body: html`<input type="hidden" name="sure" value="yes">${button({
+					label: "Leave this programme",
+					tone: "danger",
+				})}${linkButton({ label: "Stay", href: path, tone: "quiet" })}`,
+			}),
+		)}`,
+	});
+}
+
+/** Whoever leaves is signed out everywhere, as everybody is whose access ends. */
+function goAway(c: WebContext, programme: Programme, left: PersonRemoved): Response {
+	setFlash(c, "good", sayLeft(programme, left));
+	return c.redirect(SIGN_IN_PATH, 303);
 }
 
 async function answerList(
@@ -97,6 +136,7 @@ async function answerList(
 		path: peoplePath(programme.public_id),
 		mayLinkPassword: () => kind === "staff",
 		mayEnd: (person) => !isLastOwner(person),
+		mayLeave: (person) => kind === "shop" && !isLastOwner(person),
 		ending: {
 			action: "remove",
 			label: "Remove",
@@ -110,7 +150,7 @@ async function answerList(
 function sayInvitation(kind: PersonKind, canMail: boolean): string {
 	if (kind === "staff") return sayStaffInvitation(canMail);
 	return canMail
-		? "They get a link by mail, and have access once they have accepted."
+		? "They get a link by mail and have access once they accept."
 		: "No mail can be sent from here: once you have invited them, ask the network's staff to hand the link over.";
 }
 

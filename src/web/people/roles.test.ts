@@ -111,6 +111,42 @@ test("the last owner stays one, whoever asks, and is offered nothing else", asyn
 	);
 });
 
+for (const role of ["developer", "viewer", "owner"] as const) {
+	test(`a ${role} leaves by themselves, is signed out, and the owners are told; nobody can put another out so`, async (t) => {
+		const { site, programme, path, owner } = await openShop(t, "owner");
+		const person = await site.addPerson(programme, role);
+		const browser = await site.signIn(person);
+		const { text } = await browser.open(path);
+		assert.equal(text.match(/people\/leave"/g)?.length, 1, "in one's own row");
+		const asked = await browser.submit(`${path}/leave`, {});
+		assert.match(asked.text, /Leave Garden &amp; Tools\?[\s\S]*name="sure" value="yes"/);
+		assert.equal(await roleOf(site, programme, person.email), role);
+		const left = await browser.submit(`${path}/leave`, { sure: "yes", personId: owner.public_id });
+		assert.deepEqual([left.status, left.location], [303, "/sign-in"]);
+		assert.match((await browser.open("/sign-in")).text, /You left Garden &amp; Tools\./);
+		assert.equal(await roleOf(site, programme, person.email), undefined);
+		assert.equal(await roleOf(site, programme, owner.email), "owner");
+		assert.equal((await (await site.signIn(person)).open(path)).status, 404);
+		await site.tellChanges();
+		const told = site.mailbox.find(({ to }) => String(to) === owner.email);
+		assert.match(
+			told?.text ?? "",
+			new RegExp(`The access of ${person.email} was ended\\. Done by .*${person.email}`),
+		);
+	});
+}
+
+test("the last owner and staff are not offered to leave, and cannot", async (t) => {
+	const { site, programme, path, browser, owner } = await openShop(t, "owner");
+	const staff = await site.signIn(await site.addStaff());
+	for (const who of [browser, staff]) {
+		assert.doesNotMatch((await who.open(path)).text, /people\/leave/);
+		const status = (await who.submit(`${path}/leave`, { sure: "yes" })).status;
+		assert.equal(status, who === browser ? 403 : 404);
+	}
+	assert.equal(await roleOf(site, programme, owner.email), "owner");
+});
+
 test("whoever may no longer invite loses the invitations they sent there, and nothing else", async (t) => {
 	const { site, programme, path, browser } = await openShop(t, "owner");
 	const elsewhere = await site.addProgramme("Elsewhere");

@@ -5,6 +5,7 @@ import type { Route } from "../routes.ts";
 import {
 	changeRoleOf,
 	inviteAnother,
+	leave,
 	linkPerson,
 	removeFromProgramme,
 	showProgrammePeople,
@@ -17,6 +18,7 @@ const PERSON = `${PEOPLE}/:personId`;
 export const PEOPLE_ROUTES: readonly Route[] = [
 	{ method: "GET", path: PEOPLE, access: "programme", answer: showProgrammePeople },
 	{ method: "POST", path: `${PEOPLE}/invite`, access: "programme-manage", answer: inviteAnother },
+	{ method: "POST", path: `${PEOPLE}/leave`, access: "programme", answer: leave },
 	{ method: "POST", path: `${PERSON}/link`, access: "programme-manage", answer: linkPerson },
 	{ method: "POST", path: `${PERSON}/role`, access: "programme-manage", answer: changeRoleOf },
 	{ method: "POST", path: `${PERSON}/remove`, access: "programme-manage", answer: removeFromProgramme },

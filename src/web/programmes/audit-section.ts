@@ -1,13 +1,15 @@
-// Who did what in a programme, the newest first.
+// Who did what in a programme, the newest first, with people, orders, keys and files by their names.
 
 import { html } from "hono/html";
-import type { AuditAction, AuditEntry } from "../../store/audit.ts";
+import type { AuditAction, ListedAuditEntry } from "../../store/audit.ts";
+import type { AuditSubjects } from "../../store/audit-subjects.ts";
+import type { Programme } from "../../store/programmes.ts";
 import { emptyState, section } from "../components/blocks.ts";
-import { dataTable, pager } from "../components/lists.ts";
+import { dataTable, type Pages, pager } from "../components/lists.ts";
 import { timeTag } from "../components/text.ts";
-import type { Html } from "../html.ts";
-
-type Entry = AuditEntry & { email: string | null };
+import { originOf } from "../conversions/bulk-job-page.ts";
+import type { Content, Html } from "../html.ts";
+import { bulkJobPath, conversionPath, deliveryPath, keysPath, peoplePath } from "../paths.ts";
 
 const ACTION_WORDS: Readonly<Record<AuditAction, string>> = {
 	"person.invited": "Person invited",
@@ -17,14 +19,14 @@ const ACTION_WORDS: Readonly<Record<AuditAction, string>> = {
 	"person.signed_out": "Signed out",
 	"person.removed": "Person removed",
 	"account.changed": "Own settings changed",
-	"address.asked": "New email address asked for",
+	"address.asked": "New email address requested",
 	"address.changed": "Email address changed",
 	"access.ended": "Access ended",
 	"link.withdrawn": "Link withdrawn",
 	"network.changed": "Network changed",
 	"password.changed": "Password changed",
-	"password.reset_asked": "Password link asked for",
-	"password.link_made": "Password link made",
+	"password.reset_asked": "Password link requested",
+	"password.link_made": "Password link created",
 	"password.reset": "New password chosen",
 	"sessions.revoked": "Sessions ended",
 	"authenticator.turned_on": "Authenticator turned on",
@@ -33,6 +35,7 @@ const ACTION_WORDS: Readonly<Record<AuditAction, string>> = {
 	"programme.created": "Programme created",
 	"programme.changed": "Programme changed",
 	"key.issued": "API key issued",
+	"key.renamed": "API key renamed",
 	"key.revoked": "API key revoked",
 	"secret.prepared": "Signing secret prepared",
 	"secret.activated": "Signing secret activated",
@@ -53,14 +56,21 @@ const ACTION_WORDS: Readonly<Record<AuditAction, string>> = {
 
 export const AUDIT_ACTIONS = Object.keys(ACTION_WORDS) as AuditAction[];
 
-export function auditSection(entries: readonly Entry[], pages: Parameters<typeof pager>[0]): Html {
+export interface AuditView {
+	programme: Programme;
+	entries: readonly ListedAuditEntry[];
+	subjects: AuditSubjects;
+	pages: Pages;
+}
+
+export function auditSection(view: AuditView): Html {
 	return section({
 		id: "audit",
 		title: "Who did what",
 		hint: "The newest first. Only staff see it.",
-		body: html`${dataTable<Entry>({
+		body: html`${dataTable<ListedAuditEntry>({
 			caption: "What was done, the newest first",
-			rows: entries,
+			rows: view.entries,
 			stacks: true,
 			empty: emptyState({
 				title: "Nothing yet",
@@ -68,19 +78,49 @@ export function auditSection(entries: readonly Entry[], pages: Parameters<typeof
 			}),
 			columns: [
 				{ title: "When", cell: ({ at_ms }) => timeTag(at_ms) },
-				{
-					title: "Who",
-					cell: ({ email }) => email ?? html`<span class="faint">command line or service</span>`,
-				},
+				{ title: "Who", cell: whoCell },
 				{ title: "What", namesRow: true, cell: ({ action }) => sayAction(action) },
-				{
-					title: "Details",
-					cell: ({ subject, detail }) =>
-						html`<span class="break">${[subject, detail].filter((part) => part !== null).join(" · ")}</span>`,
-				},
+				{ title: "Details", cell: (entry) => html`<span class="break">${detailsOf(view, entry)}</span>` },
 			],
-		})}${pager(pages)}`,
+		})}${pager(view.pages)}`,
 	});
+}
+
+function whoCell({ email, name }: ListedAuditEntry): Html {
+	if (email === null) return html`<span class="faint">command line or service</span>`;
+	if (name === null || name === "") return html`<span class="break">${email}</span>`;
+	return html`<span class="break">${name}</span><span class="secondary break">${email}</span>`;
+}
+
+function detailsOf(view: AuditView, { action, subject, detail }: ListedAuditEntry): Content {
+	const programmeId = view.programme.public_id;
+	// Its name is in the detail: see domain/key-label.
+	if (action.startsWith("key."))
+		return html`<a href="${keysPath(programmeId)}#keys">${detail ?? subject}</a>`;
+	const about = subject === null ? null : subjectOf(view, subject);
+	if (about === null || detail === null) return [about, detail];
+	return [about, " · ", detail];
+}
+
+/** By its name, and with a link where it has a page; as it was noted where nothing is known of it any more. */
+function subjectOf({ programme, subjects }: AuditView, subject: string): Content {
+	const { public_id: programmeId, name } = programme;
+	if (subject === programmeId) return name;
+	const orderId = subjects.orders.get(subject);
+	if (orderId !== undefined) {
+		return html`<a href="${conversionPath(programmeId, subject)}">order ${orderId}</a>`;
+	}
+	const callback = subjects.callbacks.get(subject);
+	if (callback !== undefined) {
+		const { event, orderId: order } = callback;
+		return html`<a href="${deliveryPath(programmeId, subject)}">${event} for order ${order}</a>`;
+	}
+	const job = subjects.jobs.get(subject);
+	if (job !== undefined) return html`<a href="${bulkJobPath(programmeId, subject)}">${originOf(job)}</a>`;
+	const person = subjects.people.get(subject);
+	if (person === undefined) return subject;
+	const who = person === "" ? subject : `${person} (${subject})`;
+	return html`<a href="${peoplePath(programmeId)}">${who}</a>`;
 }
 
 /** Entries of later versions read as well: "postback_url.saved" as "Postback url saved". */

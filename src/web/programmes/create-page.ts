@@ -50,7 +50,11 @@ export async function createProgramme(c: WebContext, deps: WebDeps): Promise<Res
 		form.programmeId !== undefined &&
 		(await findProgramme(deps.store.db, form.programmeId)) !== undefined
 	) {
-		setFlash(c, "info", "This programme was created already. Its owner's link is made anew under People.");
+		setFlash(
+			c,
+			"info",
+			"This programme was created already. You can create a new link for its owner under People.",
+		);
 		return c.redirect(peoplePath(form.programmeId), 303);
 	}
 	const opened = await openProgramme(

@@ -7,6 +7,7 @@ import { shortenRate, type Terms, type TermsInput, termsOf } from "../../account
 import type { Fault } from "../../domain/fault.ts";
 import { grants, type PersonKind, type Standing } from "../../domain/roles.ts";
 import { listAuditOfProgramme } from "../../store/audit.ts";
+import { readAuditSubjects } from "../../store/audit-subjects.ts";
 import { findProgrammesById, type Programme } from "../../store/programmes.ts";
 import { facts, message, padded, pageHeader, section } from "../components/blocks.ts";
 import { button, postForm } from "../components/forms.ts";
@@ -155,7 +156,8 @@ async function answerSettings(
 	});
 }
 
-async function readAudit(c: WebContext, deps: WebDeps, { id, public_id }: Programme): Promise<Html> {
+async function readAudit(c: WebContext, deps: WebDeps, programme: Programme): Promise<Html> {
+	const { id, public_id } = programme;
 	const list = {
 		name: `audit of programme:${id}`,
 		path: settingsPath(public_id),
@@ -165,7 +167,13 @@ async function readAudit(c: WebContext, deps: WebDeps, { id, public_id }: Progra
 	};
 	const after = cursorOf(deps, list);
 	const page = await listAuditOfProgramme(deps.store.db, id, { after, limit: AUDIT_ROWS });
-	return auditSection(page.rows, pagesOf(deps, list, page));
+	const noted = page.rows.flatMap(({ subject }) => subject ?? []);
+	return auditSection({
+		programme,
+		entries: page.rows,
+		subjects: await readAuditSubjects(deps.store.db, id, noted),
+		pages: pagesOf(deps, list, page),
+	});
 }
 
 function staffFields(form: TermsForm, errors: FieldErrors): Html {

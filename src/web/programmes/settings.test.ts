@@ -2,14 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { changeProgramme } from "../../accounts/change-programme.ts";
 import { shortenRate, termsOf } from "../../accounts/programme-terms.ts";
-import { noteAudit } from "../../store/audit.ts";
+import { type AuditAction, noteAudit } from "../../store/audit.ts";
+import { openFilledShop } from "../filled-shop.test-support.ts";
 import { openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";
 
 const MARKUP = '<img src=x onerror="alert(1)">';
 
 const STAFF_FORM = {
 	name: "Renamed",
-	commissionRate: "9.25",
+	// As half of Europe writes it.
+	commissionRate: "9,25",
 	feeRate: "3",
 	approvalDays: "45",
 	parkedDays: "10",
@@ -237,7 +239,7 @@ test("a mistake beside somebody else's change is told, and what they saved still
 	const path = `/programmes/${programme.public_id}/settings`;
 	const mine = formOf((await one.open(path)).text);
 	await other.submit(path, { ...formOf((await other.open(path)).text), commissionRate: "10" });
-	const wrong = await one.submit(path, { ...mine, name: "After", feeRate: "2,5" });
+	const wrong = await one.submit(path, { ...mine, name: "After", feeRate: "2;5" });
 	assert.equal(wrong.status, 422);
 	assert.equal((await one.submit(path, { ...formOf(wrong.text), feeRate: "2.5" })).status, 303);
 	const row = await read(site);
@@ -276,6 +278,40 @@ test("who did what goes on page by page, in words, without losing or repeating a
 	const owner = await site.signIn(await site.addOwner(programme));
 	const page = await owner.open(`/programmes/${programme.public_id}/settings?audit=999999`);
 	assert.doesNotMatch(page.text, /entry \d{3}/);
+});
+
+test("the record names people, orders, callbacks, keys and files, with links, and not by their ids", async (t) => {
+	const { site, programme, ids } = await openFilledShop(t, { name: "Garden & Tools", order: "G-10005" });
+	const staff = await site.addStaff(undefined, "Sam Staff");
+	const note = (action: AuditAction, subject: string, detail: string | null = null) =>
+		noteAudit(
+			site.store.db,
+			{ personId: staff.id, programmeId: programme.id, action, subject, detail },
+			START_MS,
+		);
+	const person = await site.addOwner(programme, undefined, "Olga Owner");
+	await note("conversion.decided", ids.conversionId, "reject (FRAUD)");
+	await note("delivery.resent", ids.deliveryId);
+	await note("conversions.decided", ids.jobId, "3 conversions changed");
+	await note("person.role_changed", person.email, "viewer → owner");
+	await note("key.issued", ids.keyId, "rbk_…1a2b Till");
+	await note("programme.created", programme.public_id);
+	await note("conversion.decided", "cnv_00000000000000000000000000");
+	const home = `/programmes/${programme.public_id}`;
+	const { text } = await (await site.signIn(staff)).open(`${home}/settings`);
+	const cells = [...text.matchAll(/data-label="Details"><span class="break">(.*?)<\/span><\/td>/gs)].map(
+		([, cell]) => cell,
+	);
+	assert.deepEqual(cells.slice(0, 7), [
+		"cnv_00000000000000000000000000",
+		"Garden &amp; Tools",
+		`<a href="${home}/integration/keys#keys">rbk_…1a2b Till</a>`,
+		`<a href="${home}/people">Olga Owner (${person.email})</a> · viewer → owner`,
+		`<a href="${home}/conversions/bulk/${ids.jobId}">decisions.csv</a> · 3 conversions changed`,
+		`<a href="${home}/deliveries/${ids.deliveryId}">conversion.recorded for order G-10005</a>`,
+		`<a href="${home}/conversions/${ids.conversionId}">order G-10005</a> · reject (FRAUD)`,
+	]);
+	assert.match(text, /<span class="break">Sam Staff<\/span><span class="secondary break">/);
 });
 
 test("markup in a name is text, also in the record of who did what", async (t) => {
