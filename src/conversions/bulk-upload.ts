@@ -108,10 +108,7 @@ export async function selectMatching(
 }
 
 function refuseNothing(): ReturnType<typeof refuse> {
-	return refuse(
-		"nothing_selected",
-		"Nothing is selected. Tick the conversions first, then choose what to do.",
-	);
+	return refuse("nothing_selected", "Nothing is selected. Select conversions first, then choose what to do.");
 }
 
 function rowsFor(

@@ -79,7 +79,7 @@ export async function rejectMany(
 	if (done.decided.length === 0) {
 		return refuse(
 			"nothing_selected",
-			"Nothing is selected. Tick the conversions first, then choose what to do.",
+			"Nothing is selected. Select conversions first, then choose what to do.",
 		);
 	}
 	const outcomes = done.decided.map(({ result }) => (result.ok ? result.value.outcome : "refused"));

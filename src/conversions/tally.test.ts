@@ -23,7 +23,7 @@ test("counts by status and day, sums amounts exactly, and leaves tests and other
 	await addConversion(store, id, { basket_value: "0.01", status: "REVERSED" });
 	await addConversion(store, id, { test: 1, status: "APPROVED" });
 	await addConversion(store, other.id, {});
-	const { tally, isCounting } = await createTallies(deps).look(id);
+	const { count: tally, isCounting } = await createTallies(deps).look(id);
 	assert.equal(isCounting, false);
 	assert.deepEqual(tally?.totals.get("APPROVED"), {
 		count: 3,
@@ -47,7 +47,7 @@ test("more than one slice is counted once each", async (t) => {
 	const { store, deps } = await open(t);
 	const { id } = await addProgramme(store);
 	await fill(store, id, 4_001);
-	const { tally } = await createTallies(deps).look(id);
+	const { count: tally } = await createTallies(deps).look(id);
 	assert.equal(tally?.totals.get("RECORDED")?.count, 4_001);
 	assert.equal(tally?.totals.get("RECORDED")?.basketMinor, 4_001n * 10_000n);
 });
@@ -63,10 +63,10 @@ test("a reader waits for 30 ms and no longer: a large programme is counted besid
 	const first = tallies.look(id);
 	await untilOnClock(clock, "the reader waits", () => clock.waitingTimers > 0, 0);
 	await clock.moveBy(30);
-	assert.deepEqual(await first, { tally: null, isCounting: true });
+	assert.deepEqual(await first, { count: null, isCounting: true });
 	gate.open();
 	await untilOnClock(clock, "it is counted", async () => !(await tallies.look(id)).isCounting);
-	assert.equal((await tallies.look(id)).tally?.totals.get("RECORDED")?.count, 2_001);
+	assert.equal((await tallies.look(id)).count?.totals.get("RECORDED")?.count, 2_001);
 	assert.equal(clock.waitingTimers, 0);
 });
 
@@ -82,12 +82,12 @@ test("a count that took long is kept for twenty times as long, then made anew", 
 		yieldLoop: async () => void yields++,
 	};
 	const tallies = createTallies({ ...deps, clock: slow });
-	assert.equal((await tallies.look(id)).tally?.totals.get("RECORDED")?.count, 1);
+	assert.equal((await tallies.look(id)).count?.totals.get("RECORDED")?.count, 1);
 	await addConversion(store, id);
 	await clock.moveTo(startMs + 18_999);
-	assert.equal((await tallies.look(id)).tally?.totals.get("RECORDED")?.count, 1);
+	assert.equal((await tallies.look(id)).count?.totals.get("RECORDED")?.count, 1);
 	await clock.moveTo(startMs + 19_000);
-	assert.equal((await tallies.look(id)).tally?.totals.get("RECORDED")?.count, 2);
+	assert.equal((await tallies.look(id)).count?.totals.get("RECORDED")?.count, 2);
 });
 
 test("a count that fails is logged, and the next look tries again", async (t) => {
@@ -103,10 +103,10 @@ test("a count that fails is logged, and the next look tries again", async (t) =>
 	};
 	const log = createLog();
 	const tallies = createTallies({ ...deps, store: flaky, log });
-	assert.deepEqual(await tallies.look(id), { tally: null, isCounting: false });
+	assert.deepEqual(await tallies.look(id), { count: null, isCounting: false });
 	assert.match(log.text(), /could not be counted/);
 	isBroken = false;
-	assert.notEqual((await tallies.look(id)).tally, null);
+	assert.notEqual((await tallies.look(id)).count, null);
 });
 
 test("a stop ends the count under way, and no other begins", async (t) => {
@@ -116,8 +116,8 @@ test("a stop ends the count under way, and no other begins", async (t) => {
 	const stopping = new AbortController();
 	const clock = { ...deps.clock, yieldLoop: async () => stopping.abort() };
 	const tallies = createTallies({ ...deps, clock, stopSignal: stopping.signal });
-	assert.deepEqual(await tallies.look(id), { tally: null, isCounting: false });
-	assert.deepEqual(await tallies.look(id), { tally: null, isCounting: false });
+	assert.deepEqual(await tallies.look(id), { count: null, isCounting: false });
+	assert.deepEqual(await tallies.look(id), { count: null, isCounting: false });
 });
 
 async function open(t: TestContext) {

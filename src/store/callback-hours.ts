@@ -48,6 +48,22 @@ export async function listCallbackHours(
 		.execute();
 }
 
+export type CallbackTotals = Pick<CallbackCount, "delivered" | "failed">;
+
+/** Of all programmes, along callback_hours_by_hour. */
+export async function sumCallbacks(db: Db, fromMs: number, beforeMs: number): Promise<CallbackTotals> {
+	const { delivered, failed } = await db
+		.selectFrom("callback_hours")
+		.select((eb) => [
+			eb.fn.coalesce(eb.fn.sum<number>("delivered"), eb.lit(0)).as("delivered"),
+			eb.fn.coalesce(eb.fn.sum<number>("failed"), eb.lit(0)).as("failed"),
+		])
+		.where("hour_ms", ">=", fromMs)
+		.where("hour_ms", "<", beforeMs)
+		.executeTakeFirstOrThrow();
+	return { delivered: Number(delivered), failed: Number(failed) };
+}
+
 export async function pruneCallbackHours(db: Db, olderThanMs: number): Promise<void> {
 	await db.deleteFrom("callback_hours").where("hour_ms", "<", olderThanMs).execute();
 }

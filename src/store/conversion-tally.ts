@@ -1,4 +1,4 @@
-// Counts and sums of a programme's conversions, a slice at a time: reading a million rows at once would keep
+// Counts and sums of conversions, of a programme or of all, a slice at a time: reading a million rows at once would keep
 // everybody else waiting for seconds.
 
 import { sql } from "kysely";
@@ -9,10 +9,11 @@ import { highHalf, joinHalves, lowHalf } from "./summed-amounts.ts";
 
 export interface TallyGroup {
 	status: Status;
+	currency: string;
 	/** Days since 1970-01-01, UTC. */
 	day: number;
 	count: number;
-	/** In minor units of the programme's currency. */
+	/** In minor units of the currency. */
 	basketMinor: bigint;
 	commissionMinor: bigint;
 	feeMinor: bigint;
@@ -25,26 +26,20 @@ export interface TallySlice {
 	lastId: number | null;
 }
 
-export async function tallySlice(
-	db: Db,
-	programmeId: number,
-	afterId: number,
-	limit: number,
-): Promise<TallySlice> {
+export interface SliceRequest {
+	/** Left out: of all programmes, along the primary key. */
+	programmeId?: number | undefined;
+	afterId: number;
+	limit: number;
+}
+
+export async function tallySlice(db: Db, request: SliceRequest): Promise<TallySlice> {
 	const rows = await db
-		.selectFrom((eb) =>
-			eb
-				.selectFrom("conversions")
-				.select(["id", "status", "test", "created_at_ms", "basket_value", "commission", "network_fee"])
-				.where("programme_id", "=", programmeId)
-				.where("id", ">", afterId)
-				.orderBy("id")
-				.limit(limit)
-				.as("slice"),
-		)
+		.selectFrom(sliceOf(db, request).as("slice"))
 		.select((eb) => [
 			"status",
 			"test",
+			"currency",
 			sql<number>`created_at_ms / ${sql.lit(DAY_MS)}`.as("day"),
 			eb.fn.countAll<number>().as("count"),
 			eb.fn.max("id").as("last_id"),
@@ -55,13 +50,14 @@ export async function tallySlice(
 			highHalf("network_fee").as("fee_high"),
 			lowHalf("network_fee").as("fee_low"),
 		])
-		.groupBy(["status", "test", "day"])
+		.groupBy(["status", "test", "currency", "day"])
 		.execute();
 	return {
 		groups: rows
 			.filter(({ test }) => test === 0)
 			.map((row) => ({
 				status: row.status,
+				currency: row.currency,
 				day: row.day,
 				count: row.count,
 				basketMinor: joinHalves(row.basket_high, row.basket_low),
@@ -70,4 +66,15 @@ export async function tallySlice(
 			})),
 		lastId: rows.length === 0 ? null : Math.max(...rows.map((row) => row.last_id)),
 	};
+}
+
+function sliceOf(db: Db, { programmeId, afterId, limit }: SliceRequest) {
+	const columns = ["id", "status", "test", "currency", "created_at_ms"] as const;
+	const rows = db
+		.selectFrom("conversions")
+		.select([...columns, "basket_value", "commission", "network_fee"])
+		.where("id", ">", afterId)
+		.orderBy("id")
+		.limit(limit);
+	return programmeId === undefined ? rows : rows.where("programme_id", "=", programmeId);
 }

@@ -4,6 +4,7 @@ import type { Auth } from "../accounts/auth.ts";
 import type { AccountsDeps } from "../accounts/deps.ts";
 import type { InstallationWatch } from "../accounts/installation-watch.ts";
 import type { MailDispatcher } from "../accounts/mail-dispatcher.ts";
+import type { NetworkTallies } from "../conversions/network-tally.ts";
 import type { Tallies } from "../conversions/tally.ts";
 import type { AddressRange } from "../domain/address.ts";
 import type { StaffAuthenticator } from "../domain/authenticator.ts";
@@ -50,8 +51,9 @@ export interface WebDeps extends AccountsDeps {
 
 /** With what the pages keep between two requests; made once, in site.ts. */
 export interface PageDeps extends WebDeps {
-	/** Sums for the overview, counted in the background. */
+	/** Sums of a programme and of the network, counted in the background. */
 	tallies: Tallies;
+	networkTallies: NetworkTallies;
 	streams: LiveStreams;
 	/** How many files may be on their way at once. */
 	exportSlots: Slots;

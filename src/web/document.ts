@@ -25,6 +25,7 @@ import {
 	STAFF_PATH,
 	SYSTEM_PATH,
 	settingsPath,
+	TOTALS_PATH,
 } from "./paths.ts";
 
 export interface DocumentViewer {
@@ -54,6 +55,7 @@ export type Area =
 	| "settings"
 	| "people"
 	| "review"
+	| "totals"
 	| "programmes"
 	| "staff"
 	| "network"
@@ -62,9 +64,9 @@ export type Area =
 	| "docs";
 
 /** Only these load the chart library, which is 50 KB. */
-const AREAS_WITH_CHARTS: readonly Area[] = ["overview", "integration"];
+const AREAS_WITH_CHARTS: readonly Area[] = ["overview", "integration", "totals"];
 /** Staff's own pages. Those of a programme are about the shop, and not about the installation. */
-export const STAFF_AREAS: readonly Area[] = ["programmes", "review", "staff", "network"];
+export const STAFF_AREAS: readonly Area[] = ["programmes", "totals", "review", "staff", "network"];
 
 export interface Flash {
 	tone: "good" | "bad" | "warn" | "info";
@@ -208,19 +210,21 @@ interface TopLink {
 
 const STAFF_LINKS: readonly TopLink[] = [
 	{ area: "programmes", href: PROGRAMMES_PATH, label: "Programmes" },
+	{ area: "totals", href: TOTALS_PATH, label: "Totals" },
 	{ area: "review", href: REVIEW_PATH, label: "Review" },
 	{ area: "staff", href: STAFF_PATH, label: "Staff" },
 	{ area: "network", href: NETWORK_PATH, label: "Network" },
 	{ area: "system", href: SYSTEM_PATH, label: "System" },
 ];
+/** On a phone there is no room for all of staff's links: these are in the account's menu too. */
+const WIDE_ONLY: readonly Area[] = ["totals", "network", "system"];
 const DOCS_LINK: TopLink = { area: "docs", href: DOCS_PATH, label: "Docs" };
 
 function topLinks({ viewer, active }: DocumentView): Content {
 	const seesAll = viewer?.kind === "staff" && !viewer.awaitsAuthenticator;
 	const links = seesAll ? [...STAFF_LINKS, DOCS_LINK] : [DOCS_LINK];
 	return links.map(({ area, href, label }) => {
-		// On a phone there is no room for all of staff's links: these are in the account's menu too.
-		const isWideOnly = area === "network" || area === "system" || (area === "docs" && viewer !== null);
+		const isWideOnly = WIDE_ONLY.includes(area) || (area === "docs" && viewer !== null);
 		return html`<a${attrs({ href, class: [isWideOnly && "wide-only"], "aria-current": area === active && "page" })}>${label}</a>`;
 	});
 }
@@ -230,7 +234,11 @@ function accountMenu({ viewer, csrf }: DocumentView): Html {
 	return html`<details class="menu"><summary>Account</summary><div class="menu-panel">
 	<p class="small soft">${viewer.email}${viewer.kind === "staff" ? " · staff" : ""}</p>
 	${viewer.awaitsAuthenticator ? null : html`<a href="${ACCOUNT_PATH}">Account settings</a>`}
-	${viewer.kind === "staff" && !viewer.awaitsAuthenticator ? html`<a href="${NETWORK_PATH}">Network settings</a><a href="${SYSTEM_PATH}">System and audit log</a>` : null}
+	${
+		viewer.kind === "staff" && !viewer.awaitsAuthenticator
+			? html`<a href="${TOTALS_PATH}">Network totals</a><a href="${NETWORK_PATH}">Network settings</a><a href="${SYSTEM_PATH}">System and audit log</a>`
+			: null
+	}
 	<a href="${DOCS_PATH}">Documentation for developers</a>
 	<form method="post" action="${SIGN_OUT_PATH}">${csrf}<button type="submit">Sign out</button></form>
 </div></details>`;
@@ -269,5 +277,5 @@ function warningList(warnings: readonly Warning[], isOpen: boolean): Html | null
 	const count = warnings.length === 1 ? "1 warning" : `${warnings.length} warnings`;
 	return html`<details class="message message-warn warnings" ${isOpen ? html`open` : null}><summary>${count} about this installation</summary><ul>${warnings.map(
 		({ title, text }) => html`<li><strong>${title}.</strong> ${text}</li>`,
-	)}</ul><p class="small soft">Only staff see this. Settings are in the environment of the service; a change takes a restart.</p></details>`;
+	)}</ul><p class="small soft">Only staff see this. Settings are environment variables of the service. Changes take effect after a restart.</p></details>`;
 }

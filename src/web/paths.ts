@@ -20,6 +20,9 @@ export const AUTHENTICATOR_PATH = "/account/authenticator";
 export const PROGRAMMES_PATH = "/programmes";
 export const CREATE_PROGRAMME_PATH = "/programmes/new";
 export const REVIEW_PATH = "/review";
+/** Of the whole network; below it the part that is fetched again while it is counted. */
+export const TOTALS_PATH = "/totals";
+export const COUNTED_TOTALS_PATH = "/totals/counted";
 export const STAFF_PATH = "/people";
 export const NETWORK_PATH = "/network";
 export const LOGO_PATH = "/network/logo";

@@ -1,6 +1,7 @@
 // The pages: all tables of routes, and before each route the guards it asks for.
 
 import { Hono } from "hono";
+import { createNetworkTallies } from "../conversions/network-tally.ts";
 import { createTallies } from "../conversions/tally.ts";
 import { requestIdOf, routeOf } from "../request-notes.ts";
 import { createGuards, securePages } from "./access.ts";
@@ -46,6 +47,7 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 	const deps: PageDeps = {
 		...webDeps,
 		tallies: createTallies(webDeps),
+		networkTallies: createNetworkTallies(webDeps),
 		streams: new LiveStreams(webDeps),
 		exportSlots: createSlots(EXPORT_LIMITS, webDeps.clock),
 	};

@@ -142,6 +142,7 @@ export function viewersPages({ main }: SampleNetwork): Case[] {
 		{ what: "a delivery", path: at("/integration?state=failed"), act: openDelivery },
 		{ what: "conversions", path: at("/conversions") },
 		{ what: "people", path: at("/people") },
+		{ what: "people, asked before leaving", path: at("/people"), act: press("Leave this programme") },
 		{ what: "settings", path: at("/settings") },
 		{ what: "what the role does not allow", path: at("/conversions/bulk"), status: 403 },
 	];
@@ -153,6 +154,8 @@ export function staffPages({ main, fresh, failing }: SampleNetwork): Case[] {
 		{ what: "programmes, none found", path: "/programmes?search=nothing" },
 		{ what: "a new programme", path: "/programmes/new" },
 		{ what: "a new programme, refused", path: "/programmes/new", status: 422, act: createWrongly },
+		{ what: "totals of the network", path: "/totals" },
+		{ what: "totals of the network, of a year, unfolded", path: "/totals?days=365", act: openDetails },
 		{ what: "review", path: "/review" },
 		{ what: "review, an order", path: `/review?orderId=${LONG_ORDER}&status=` },
 		{ what: "review, a filter that is not understood", path: "/review?minBasket=1,000", status: 422 },

@@ -73,6 +73,7 @@ const SHOTS: readonly Shot[] = [
 	{ name: "people", as: "owner", path: ({ main }) => `${main}/people` },
 	{ name: "settings", as: "staff", path: ({ main }) => `${main}/settings` },
 	{ name: "programmes", as: "staff", path: () => "/programmes" },
+	{ name: "totals", as: "staff", path: () => "/totals" },
 	{ name: "create-programme", as: "staff", path: () => "/programmes/new" },
 	{ name: "review", as: "staff", path: () => "/review" },
 	{ name: "staff", as: "staff", path: () => "/people" },

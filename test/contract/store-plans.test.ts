@@ -16,6 +16,7 @@ import { listOldAuditEntries, listOldConversions } from "../../src/store/archive
 import { findDeliveryDetail, listAttempts } from "../../src/store/attempt-list.ts";
 import { listAuditOfProgramme } from "../../src/store/audit.ts";
 import { listAudit } from "../../src/store/audit-list.ts";
+import { readAuditSubjects } from "../../src/store/audit-subjects.ts";
 import {
 	findOldestPastRetention,
 	findOldestUnmailed,
@@ -30,6 +31,7 @@ import {
 	listRepeatedConversions,
 	listRows,
 } from "../../src/store/bulk-rows.ts";
+import { sumCallbacks } from "../../src/store/callback-hours.ts";
 import { cancelRemoved } from "../../src/store/cancellations.ts";
 import type { ConversionSort } from "../../src/store/conversion-filter.ts";
 import { type ConversionListRequest, listConversions } from "../../src/store/conversion-list.ts";
@@ -366,7 +368,19 @@ const READS: readonly Read[] = [
 	[
 		"a slice of a programme's totals",
 		["conversions_by_programme"],
-		(db) => tallySlice(db, SMALL, ROWS / 2, 2_000),
+		(db) => tallySlice(db, { programmeId: SMALL, afterId: ROWS / 2, limit: 2_000 }),
+	],
+	["a slice of the network's totals", [], (db) => tallySlice(db, { afterId: ROWS / 2, limit: 2_000 })],
+	[
+		"how callbacks of the network went on a day",
+		["callback_hours_by_hour"],
+		(db) => sumCallbacks(db, START_MS - DAY_MS, START_MS),
+	],
+	[
+		"what a page of the audit log is about",
+		[],
+		(db) =>
+			readAuditSubjects(db, LARGE, ["cnv_00000001", "cnv_2", "dlv_1", "dlv_2", "job_1", "a@shop.example"]),
 	],
 	["whether anything came in", [], (db) => hasConversions(db, SMALL)],
 	["the first page of programmes", ["notices_open"], (db) => listProgrammes(db, { limit: 50 })],

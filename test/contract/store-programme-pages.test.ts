@@ -3,20 +3,29 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
-import { changeRole, removePerson } from "../../src/accounts/programme-people.ts";
+import type { Maker } from "../../src/accounts/links.ts";
+import { changeRole, leaveProgramme, removePerson } from "../../src/accounts/programme-people.ts";
 import { deactivateStaff } from "../../src/accounts/staff.ts";
+import { createNetworkTallies } from "../../src/conversions/network-tally.ts";
 import type { PersonKind } from "../../src/domain/roles.ts";
+import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { addCallbackCounts } from "../../src/store/callback-hours.ts";
 import { tallySlice } from "../../src/store/conversion-tally.ts";
 import { insertPerson, type Person } from "../../src/store/people.ts";
 import { listProgrammePeople } from "../../src/store/people-list.ts";
 import { hasConversions, listProgrammes } from "../../src/store/programme-list.ts";
 import { addToProgramme } from "../../src/store/programme-people.ts";
+import type { Programme } from "../../src/store/programmes.ts";
 import { hasPassword, setPassword } from "../../src/store/sign-in.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
+import { createLog } from "../support/log.ts";
 import { addConversion, addProgramme, newId } from "../support/rows.ts";
 import { signInAs } from "../support/signed-in.ts";
+
+type PeopleDeps = Parameters<typeof removePerson>[0];
+type Target = { programme: Programme; whom: Person };
 
 eachDatabase("programmes and people as the pages read them", (database) => {
 	test("a slice sums what 64 bits cannot hold, to the last digit, and says where the next begins", async () => {
@@ -30,10 +39,11 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 		const rows = 1_000;
 		for (let n = 0; n < rows; n++) await addConversion(store, id, most);
 		await addConversion(store, id, { ...most, test: 1 });
-		const { groups, lastId } = await tallySlice(store.db, id, 0, rows + 10);
+		const { groups, lastId } = await tallySlice(store.db, { programmeId: id, afterId: 0, limit: rows + 10 });
 		deepEqual(groups, [
 			{
 				status: "RECORDED",
+				currency: "EUR",
 				day: Math.floor(START_MS / 86_400_000),
 				count: rows,
 				basketMinor: 9_999_999_999_999_999n * BigInt(rows),
@@ -41,9 +51,11 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 				feeMinor: 1_234_567_890_123_456n * BigInt(rows),
 			},
 		]);
-		const first = await tallySlice(store.db, id, 0, 10);
-		deepEqual([first.groups[0]?.count, (await tallySlice(store.db, id, lastId ?? 0, 10)).lastId], [10, null]);
-		equal((await tallySlice(store.db, id, first.lastId ?? 0, rows)).groups[0]?.count, rows - 10);
+		const next = (afterId: number | null, limit: number) =>
+			tallySlice(store.db, { programmeId: id, afterId: afterId ?? 0, limit });
+		const first = await next(0, 10);
+		deepEqual([first.groups[0]?.count, (await next(lastId, 10)).lastId], [10, null]);
+		equal((await next(first.lastId, rows)).groups[0]?.count, rows - 10);
 	});
 
 	test("what waits is counted up to a thousand, without tests", async () => {
@@ -112,48 +124,96 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 		);
 	});
 
-	test("two owners who remove each other at once leave one", async () => {
+	test("the network's totals: by currency, status and day, of the period alone, without tests, with callbacks", async () => {
+		const { store } = database;
+		const [one, other] = [await addProgramme(store), await addProgramme(store)];
+		// Behind everything that other tests have recorded.
+		const nowMs = START_MS + 1_000 * DAY_MS;
+		const today = Math.floor(nowMs / DAY_MS);
+		const at = (daysAgo: number) => ({ created_at_ms: nowMs - daysAgo * DAY_MS });
+		await addConversion(store, one.id, { ...at(8), basket_value: "5.00" });
+		await addConversion(store, one.id, { ...at(6), basket_value: "10.10", status: "APPROVED" });
+		await addConversion(store, other.id, { ...at(0), basket_value: "999999999999.99", status: "APPROVED" });
+		await addConversion(store, other.id, { ...at(0), test: 1 });
+		const yen = { currency: "JPY", basket_value: "300", commission: "30", network_fee: "3" };
+		await addConversion(store, other.id, { ...at(0), ...yen });
+		const hour = (daysAgo: number) => (today - daysAgo) * DAY_MS;
+		await addCallbackCounts(store.db, [
+			{ programmeId: one.id, hourMs: hour(0), delivered: 3, failed: 1 },
+			{ programmeId: other.id, hourMs: hour(0) + HOUR_MS, delivered: 4, failed: 0 },
+			{ programmeId: other.id, hourMs: hour(6), delivered: 0, failed: 2 },
+			{ programmeId: other.id, hourMs: hour(7), delivered: 50, failed: 50 },
+		]);
+		const tallies = createNetworkTallies({ store, clock: createClock(nowMs), log: createLog() });
+		const { count } = await tallies.look(7);
+		deepEqual([...(count?.currencies.keys() ?? [])].toSorted(), ["EUR", "JPY"]);
+		const euros = count?.currencies.get("EUR");
+		deepEqual([...(euros?.keys() ?? [])], ["APPROVED"]);
+		deepEqual(
+			[euros?.get("APPROVED")?.count, euros?.get("APPROVED")?.basketMinor],
+			[2, 100_000_000_001_009n],
+		);
+		deepEqual(count?.currencies.get("JPY")?.get("RECORDED"), {
+			count: 1,
+			basketMinor: 300n,
+			commissionMinor: 30n,
+			feeMinor: 3n,
+		});
+		deepEqual(count?.days.get(today - 6), new Map([["APPROVED", 1]]));
+		deepEqual(
+			count?.callbacks,
+			new Map([
+				[today - 6, { delivered: 0, failed: 2 }],
+				[today, { delivered: 7, failed: 1 }],
+			]),
+		);
+		const longer = (await tallies.look(30)).count;
+		equal(longer?.currencies.get("EUR")?.get("RECORDED")?.basketMinor, 500n);
+	});
+
+	/** Each does it to the other at the same moment, in two processes; one of them is refused. */
+	async function eachToTheOther(
+		act: (deps: PeopleDeps, maker: Maker, to: Target) => Promise<{ ok: boolean }>,
+	) {
 		const { store, rival } = database;
+		const programme = await addProgramme(store);
+		const [one, other] = [await addPerson(store, "shop"), await addPerson(store, "shop")];
+		for (const person of [one, other]) {
+			await addToProgramme(store.db, programme.id, person.id, "owner");
+			await signInAs(store, person);
+		}
+		const actAs = (by: Person, whom: Person, at: Store) => {
+			const maker = { personId: by.id, kind: "shop", sessionId: by.public_id } as const;
+			return act({ store: at, clock: createClock() }, maker, { programme, whom });
+		};
+		const results = await Promise.all([actAs(one, other, store), actAs(other, one, rival)]);
+		equal(results.filter(({ ok }) => ok).length, 1);
+		return listProgrammePeople(store.db, programme.id, START_MS);
+	}
+
+	test("two owners who remove each other at once leave one", async () => {
 		for (let round = 0; round < 10; round++) {
-			const programme = await addProgramme(store);
-			const [one, other] = [await addPerson(store, "shop"), await addPerson(store, "shop")];
-			for (const person of [one, other]) {
-				await addToProgramme(store.db, programme.id, person.id, "owner");
-				await signInAs(store, person);
-			}
-			const remove = (by: Person, whom: Person, at: Store) =>
-				removePerson(
-					{ store: at, clock: createClock() },
-					{ personId: by.id, kind: "shop", sessionId: by.public_id },
-					programme,
-					whom.public_id,
-				);
-			const results = await Promise.all([remove(one, other, store), remove(other, one, rival)]);
-			equal(results.filter(({ ok }) => ok).length, 1);
-			equal((await listProgrammePeople(store.db, programme.id, START_MS)).length, 1);
+			const people = await eachToTheOther((deps, maker, { programme, whom }) =>
+				removePerson(deps, maker, programme, whom.public_id),
+			);
+			equal(people.length, 1);
+		}
+	});
+
+	test("two owners who leave at once leave one", async () => {
+		for (let round = 0; round < 10; round++) {
+			const people = await eachToTheOther((deps, maker, { programme }) =>
+				leaveProgramme(deps, maker, programme),
+			);
+			equal(people.length, 1);
 		}
 	});
 
 	test("two owners who make each other viewers at once leave one", async () => {
-		const { store, rival } = database;
 		for (let round = 0; round < 10; round++) {
-			const programme = await addProgramme(store);
-			const [one, other] = [await addPerson(store, "shop"), await addPerson(store, "shop")];
-			for (const person of [one, other]) {
-				await addToProgramme(store.db, programme.id, person.id, "owner");
-				await signInAs(store, person);
-			}
-			const lower = (by: Person, whom: Person, at: Store) =>
-				changeRole(
-					{ store: at, clock: createClock() },
-					{ personId: by.id, kind: "shop", sessionId: by.public_id },
-					programme,
-					whom.public_id,
-					"viewer",
-				);
-			const results = await Promise.all([lower(one, other, store), lower(other, one, rival)]);
-			equal(results.filter(({ ok }) => ok).length, 1);
-			const people = await listProgrammePeople(store.db, programme.id, START_MS);
+			const people = await eachToTheOther((deps, maker, { programme, whom }) =>
+				changeRole(deps, maker, programme, whom.public_id, "viewer"),
+			);
 			deepEqual(people.map(({ role }) => role).toSorted(), ["owner", "viewer"]);
 		}
 	});

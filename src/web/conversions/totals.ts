@@ -45,7 +45,7 @@ async function readTally(
 	{ currency }: Programme,
 ): Promise<Totals | null> {
 	if (programmeId === undefined || Object.values(others).some((value) => value !== undefined)) return null;
-	const { tally } = await tallies.look(programmeId);
+	const { count: tally } = await tallies.look(programmeId);
 	const totals = [...(tally?.totals ?? [])].flatMap(([of, total]) =>
 		status === undefined || of === status ? [total] : [],
 	);

@@ -56,11 +56,11 @@ export function countPending(pending: number): string {
 
 function oldestHint({ count: waiting, oldestAtMs }: CallbackHealth["pending"]): Content {
 	if (oldestAtMs === null) return "none";
-	return html`oldest of ${timeTag(oldestAtMs)}${waiting >= MAX_COUNTED_PENDING ? " or older" : null}`;
+	return html`oldest from ${timeTag(oldestAtMs)}${waiting >= MAX_COUNTED_PENDING ? " or older" : null}`;
 }
 
 /** One decimal, cut: 99.96 % is not all. */
-function sharePercent(delivered: number, sent: number): string {
+export function sharePercent(delivered: number, sent: number): string {
 	return String(Math.floor((delivered / sent) * 1_000) / 10);
 }
 

@@ -5,11 +5,9 @@ import { type CallbackHealth, readCallbackHealth } from "../../callbacks/health.
 import type { StatusTotal, Tally, TallyLook } from "../../conversions/tally.ts";
 import type { Status } from "../../domain/conversion.ts";
 import { currencyDigits, formatMinor } from "../../domain/money.ts";
-import { DAY_MS, utcDay } from "../../domain/time.ts";
 import { hasConversions } from "../../store/programme-list.ts";
 import type { Programme } from "../../store/programmes.ts";
 import { emptyState, padded, pageHeader, section } from "../components/blocks.ts";
-import { type ChartSeries, chart } from "../components/chart.ts";
 import { statusBadge } from "../components/conversion-cells.ts";
 import { linkButton } from "../components/forms.ts";
 import { dataTable } from "../components/lists.ts";
@@ -21,6 +19,7 @@ import { healthStrip } from "../integration/health-section.ts";
 import { answerPage } from "../page.ts";
 import { conversionsPath, integrationPath, overviewPath, withQuery } from "../paths.ts";
 import { programmeOf } from "../viewer.ts";
+import { STATUS_ROWS, statusChart } from "./status-chart.ts";
 
 export async function showOverview(c: WebContext, deps: PageDeps): Promise<Response> {
 	const programme = programmeOf(c);
@@ -94,7 +93,7 @@ function renderOverview(view: OverviewView): Content {
 	];
 }
 
-function totals(programme: Programme, { tally, isCounting }: TallyLook, nowMs: number): Html {
+function totals(programme: Programme, { count: tally, isCounting }: TallyLook, nowMs: number): Html {
 	const path = overviewPath(programme.public_id);
 	const again = isCounting
 		? html`hx-get="${path}/totals" hx-trigger="load delay:1s" hx-swap="outerHTML"`
@@ -115,7 +114,7 @@ function totals(programme: Programme, { tally, isCounting }: TallyLook, nowMs: n
 		id: "conversions",
 		title: "Conversions",
 		hint: counted,
-		body: padded(statusChart(tally, nowMs)),
+		body: padded(statusChart(tally.days, DAYS_SHOWN, nowMs)),
 	})}${section({
 		id: "money",
 		title: "Money by status",
@@ -125,42 +124,6 @@ function totals(programme: Programme, { tally, isCounting }: TallyLook, nowMs: n
 }
 
 const DAYS_SHOWN = 30;
-
-/** Expired ones never counted for anybody: they are in the table alone. */
-const SERIES: readonly { status: Status; label: string; colour: ChartSeries["colour"] }[] = [
-	{ status: "APPROVED", label: "Approved", colour: "good" },
-	{ status: "RECORDED", label: "Recorded", colour: "info" },
-	{ status: "REVERSED", label: "Reversed", colour: "warn" },
-	{ status: "REJECTED", label: "Rejected", colour: "bad" },
-	{ status: "PARKED", label: "Parked", colour: "plain" },
-];
-
-function statusChart(tally: Tally, nowMs: number): Html {
-	const today = Math.floor(nowMs / DAY_MS);
-	const days = Array.from({ length: DAYS_SHOWN }, (_, index) => today - DAYS_SHOWN + 1 + index);
-	return chart({
-		id: "status-chart",
-		title: "Conversions a day, last 30 days (UTC)",
-		isStacked: true,
-		empty: html`<p class="soft">No conversion has come in during the last ${DAYS_SHOWN} days.</p>`,
-		days: days.map((day) => utcDay(day * DAY_MS)),
-		series: SERIES.map(({ status, label, colour }) => ({
-			label,
-			colour,
-			values: days.map((day) => tally.days.get(day)?.get(status) ?? 0),
-		})),
-	});
-}
-
-/** In the order of a conversion's life, with what the word alone does not say. */
-const ROWS: readonly (readonly [status: Status, hint: string])[] = [
-	["PARKED", "waits for the shop's confirmation"],
-	["RECORDED", "waits for approval"],
-	["APPROVED", ""],
-	["REJECTED", ""],
-	["REVERSED", ""],
-	["EXPIRED", "never confirmed"],
-];
 
 interface MoneyRow {
 	status: Status;
@@ -172,7 +135,7 @@ function moneyTable(programme: { public_id: string; currency: string }, tally: T
 	const digits = currencyDigits(programme.currency);
 	const money = (minor: bigint) =>
 		amount(formatMinor(minor, digits.ok ? digits.value : 0), programme.currency);
-	const rows = ROWS.flatMap(([status, hint]): MoneyRow[] => {
+	const rows = STATUS_ROWS.flatMap(([status, hint]): MoneyRow[] => {
 		const total = tally.totals.get(status);
 		return total === undefined ? [] : [{ status, hint, total }];
 	});
@@ -180,9 +143,11 @@ function moneyTable(programme: { public_id: string; currency: string }, tally: T
 		caption: "Sums by status",
 		rows,
 		empty: null,
+		stacks: true,
 		columns: [
 			{
 				title: "Status",
+				namesRow: true,
 				cell: ({ status, hint }) =>
 					html`<a href="${withQuery(conversionsPath(programme.public_id), { status })}">${statusBadge(status)}</a> <span class="small soft">${hint}</span>`,
 			},

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { newNotice } from "../../../test/support/notices.ts";
 import { addConversion } from "../../../test/support/rows.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/time.ts";
+import { addCallbackCounts } from "../../store/callback-hours.ts";
 import { setEndpoint } from "../../store/programmes.ts";
 import { openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";
 
@@ -48,6 +49,44 @@ test("only test conversions: numbers are zero, and the page is not the empty one
 	const { text } = await open();
 	assert.match(rowOf(text, "RECORDED"), />0<.*0\.00/s);
 	assert.doesNotMatch(text, /No conversion yet/);
+});
+
+test("staff see what the whole network comes to over a period, and nobody else does", async (t) => {
+	const { site, programme, open } = await openOverview(t);
+	const other = await site.addProgramme("Other");
+	const at = (daysAgo: number) => ({ created_at_ms: START_MS - daysAgo * DAY_MS });
+	await addConversion(site.store, programme.id, { ...at(40), basket_value: "77.77" });
+	await addConversion(site.store, programme.id, { ...at(10), basket_value: "10.10", status: "APPROVED" });
+	await addConversion(site.store, other.id, { ...at(0), basket_value: "5.00", status: "APPROVED" });
+	await addConversion(site.store, other.id, { ...at(0), basket_value: "300", currency: "JPY" });
+	await addCallbackCounts(site.store.db, [
+		{ programmeId: programme.id, hourMs: START_MS - DAY_MS, delivered: 9, failed: 1 },
+	]);
+	const staff = await site.signIn(await site.addStaff());
+	const { status, text } = await staff.open("/totals");
+	assert.equal(status, 200);
+	const rows = [...text.matchAll(/<tr role="row"><td class="names-row".*?<\/tr>/gs)].map(([row]) =>
+		row
+			.replace(/<[^>]+>/g, " ")
+			.replace(/\s+/g, " ")
+			.trim(),
+	);
+	assert.deepEqual(
+		rows.map((row) => row.split(" ").slice(0, 4).join(" ")),
+		["Approved EUR 2 15.10", "Recorded JPY 1 300"],
+	);
+	assert.match(text, /Callback attempts<\/dt><dd>10<small>1 failed/);
+	assert.match(text, /<dd>90 %<small>9 of 10 attempts/);
+	assert.doesNotMatch(text, /77\.77/);
+	assert.match(text, /href="\/totals\?days=90"/);
+	assert.match((await staff.open("/totals?days=90")).text, /77\.77/);
+	assert.doesNotMatch((await staff.open("/totals?days=7")).text, /10\.10/);
+	assert.equal((await staff.open("/totals?days=<b>")).status, 200);
+	const { text: shops } = await open();
+	assert.doesNotMatch(shops, /href="\/totals/);
+	const owner = await site.signIn(await site.addOwner(programme));
+	assert.equal((await owner.open("/totals")).status, 404);
+	assert.equal((await owner.open("/totals/counted")).status, 404);
 });
 
 test("a currency without decimals has none in its sums", async (t) => {
@@ -106,7 +145,7 @@ test("callback health: share of 2xx, the 95th percentile, what waits the longest
 	const { text } = await open();
 	assert.match(text, /95 %<small>19 of 20 attempts/);
 	assert.match(text, /190 ms/);
-	assert.match(text, /<dd>1<small>oldest of <time[^>]+2026-03-01T07/);
+	assert.match(text, /<dd>1<small>oldest from <time[^>]+2026-03-01T07/);
 });
 
 test("callbacks that fail now are red, however good the day was", async (t) => {
