@@ -225,4 +225,24 @@ eachDatabase("search and order of conversions", (database) => {
 			idsOf(left).toSorted((one, next) => one - next),
 		);
 	});
+
+	test("across all programmes what several looks find is merged: in order, and nothing twice or left out", async () => {
+		const { store } = database;
+		const [busy, rare] = [await addProgramme(store), await addProgramme(store)];
+		// A block of the rare shop reaches from the newest orders to the oldest; the first look has but 20 blocks.
+		const ids: number[] = [];
+		for (let first = 0; first < 2_600; first += 200) {
+			const rows = Array.from({ length: 200 }, (_, index) =>
+				newConversion((first + index) % 26 === 25 ? rare.id : busy.id, {
+					order_id: `merge-${first + index}`,
+				}),
+			);
+			const inserted = await store.db.insertInto("conversions").values(rows).returning("id").execute();
+			ids.push(...inserted.map(({ id }) => id));
+		}
+		await runChore();
+		const newestFirst = ids.toSorted((one, next) => next - one);
+		deepEqual(await pages({ search: readOrderSearch("merge-") }, undefined, 50), newestFirst);
+		deepEqual(await exported({ search: readOrderSearch("merge-") }), newestFirst);
+	});
 });

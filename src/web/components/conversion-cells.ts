@@ -29,18 +29,19 @@ export function statusBadge(status: Status): Html {
 }
 
 /** Long ids are cut with an ellipsis where there is no room; the whole one is in its title. */
-function orderLink(conversion: Conversion, programmePublicId: string, listQuery: string): Html {
-	const path = conversionPath(programmePublicId, conversion.public_id);
-	const href = withQuery(path, { list: listQuery === "" ? undefined : listQuery });
+function orderLink(conversion: Conversion, programmePublicId: string, from: CameFrom): Html {
+	const href = withQuery(conversionPath(programmePublicId, conversion.public_id), from);
 	return html`<a class="order-id mono" href="${href}" title="${conversion.order_id}">${conversion.order_id}</a>`;
 }
 
-/** `listQuery`: the filters of the list that it stands in, for the way back. */
-export function orderCell(conversion: Conversion, programmePublicId: string, listQuery = ""): Html {
+/** For the way back: the filters of the list that it stands in, by the name that the conversion's page reads. */
+export type CameFrom = Readonly<Partial<Record<"list" | "review", string | undefined>>>;
+
+export function orderCell(conversion: Conversion, programmePublicId: string, from: CameFrom): Html {
 	const { event_type: eventType, source, test } = conversion;
 	// A test that was sent from Integration came from nowhere else: one word says both.
-	const from = source === "test" ? null : ` · ${SOURCE_WORDS[source]}`;
-	return html`${orderLink(conversion, programmePublicId, listQuery)}<span class="secondary">${titleCase(eventType)}${from}${isUnconfirmed(conversion) ? ", unconfirmed" : null}${
+	const way = source === "test" ? null : ` · ${SOURCE_WORDS[source]}`;
+	return html`${orderLink(conversion, programmePublicId, from)}<span class="secondary">${titleCase(eventType)}${way}${isUnconfirmed(conversion) ? ", unconfirmed" : null}${
 		test === 1 ? html` · <span class="test-mark">Test</span>` : null
 	}</span>`;
 }

@@ -106,13 +106,11 @@ function renderForm(
 				],
 			}),
 		),
-	})}${section({ id: "format", title: "What the file looks like", body: renderFormat(kind) })}</div>${section(
-		{
-			id: "jobs",
-			title: "Earlier decisions",
-			body: renderJobs(base, jobs),
-		},
-	)}`;
+	})}${section({ id: "format", title: "File format", body: renderFormat(kind) })}</div>${section({
+		id: "jobs",
+		title: "Earlier decisions",
+		body: renderJobs(base, jobs),
+	})}`;
 }
 
 function renderFormat(kind: PersonKind): Html {
@@ -123,7 +121,7 @@ function renderFormat(kind: PersonKind): Html {
 	return padded(
 		codeBlock(EXAMPLE, "example file"),
 		html`<p class="small soft">${who} A reason is needed to reject or reverse: as here, or in words such as “Out of stock”. Commas, semicolons and tabs work, in UTF-8 or as Excel’s “Unicode text”. The columns may also have the names that German, French, Spanish, Italian and Dutch spreadsheets give them, such as Bestellnummer, décision or motivo.</p>`,
-		html`<p class="small soft">The easiest way: export the list, add a column decision and upload the file. Lines without a decision are skipped. Two lines that decide the same order differently are both refused.</p>`,
+		html`<p class="small soft">The easiest way: export the list, add a column named decision, and upload the file. Lines without a decision are skipped. Two lines that decide the same order differently are both refused.</p>`,
 		html`<p class="small soft">A line with a conversionId (every export has it) decides exactly that conversion; an orderId or eventType beside it must match. Where the column is missing or the cell is empty, the line decides by orderId, compared character by character with nothing trimmed, and eventType (SALE when left out).</p>`,
 		more(
 			"Event types and reasons",
@@ -143,7 +141,7 @@ function renderJobs(base: string, jobs: readonly ListedJob[]): Html {
 		}),
 		columns: [
 			{
-				title: "Made from",
+				title: "Source",
 				namesRow: true,
 				cell: (job) => html`<a class="break" href="${base}/bulk/${job.public_id}">${originOf(job)}</a>`,
 			},

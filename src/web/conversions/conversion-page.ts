@@ -7,7 +7,7 @@ import { type Conversion, findByPublicId, type HistoryMove, listMoves } from "..
 import { type ListedDelivery, listDeliveriesOfConversion } from "../../store/delivery-list.ts";
 import type { Programme } from "../../store/programmes.ts";
 import { emptyState, facts, message, padded, pageHeader, section } from "../components/blocks.ts";
-import { statusBadge } from "../components/conversion-cells.ts";
+import { type CameFrom, statusBadge } from "../components/conversion-cells.ts";
 import {
 	decidedByWords,
 	isUnconfirmed,
@@ -33,6 +33,7 @@ import { answerError } from "../error-page.ts";
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
 import { conversionPath, conversionsPath, deliveryPath, integrationPath } from "../paths.ts";
+import { reviewAddress } from "../review/review-query.ts";
 import { programmeOf, standingOf } from "../viewer.ts";
 import { movesFor } from "./deciding.ts";
 import { listAddress } from "./list-query.ts";
@@ -60,9 +61,22 @@ export async function showConversion(
 			standing: standingOf(c),
 			csrf: csrfField(c),
 			nowMs: clock.nowMs(),
-			listQuery: c.req.query("list"),
+			from: cameFrom(c),
 		}),
 	});
+}
+
+/** Review is staff's: an address that somebody else was given leads to their own list. */
+function cameFrom(c: WebContext): CameFrom {
+	return { list: c.req.query("list"), review: standingOf(c) === "staff" ? c.req.query("review") : undefined };
+}
+
+function backLink({ from, programme }: ConversionView): Html {
+	if (from.review !== undefined) {
+		return linkButton({ label: "Back to Review", href: reviewAddress(from.review) });
+	}
+	const href = listAddress(conversionsPath(programme.public_id), from.list);
+	return linkButton({ label: "Back to the list", href });
 }
 
 interface ConversionView {
@@ -74,8 +88,7 @@ interface ConversionView {
 	standing: Standing;
 	csrf: Html;
 	nowMs: number;
-	/** The filters of the list that it was opened from. */
-	listQuery: string | undefined;
+	from: CameFrom;
 }
 
 function renderConversion(view: ConversionView): Html {
@@ -83,15 +96,12 @@ function renderConversion(view: ConversionView): Html {
 	const header = pageHeader({
 		title: `Order ${conversion.order_id}`,
 		hint: html`<span class="row">${statusBadge(conversion.status)}${conversion.test === 1 ? html`<span class="test-mark">Test conversion: stays out of totals</span>` : null}</span>`,
-		actions: linkButton({
-			label: "Back to the list",
-			href: listAddress(conversionsPath(programme.public_id), view.listQuery),
-		}),
+		actions: backLink(view),
 	});
 	return html`${header}${refusalMessage(view.refused)}${mismatchMessage(conversion)}${renderActions(view)}
 <div class="columns">${section({
 		id: "facts",
-		title: "Facts",
+		title: "Details",
 		body: padded(facts(factsOf(conversion))),
 	})}${section({
 		id: "history",
@@ -99,9 +109,9 @@ function renderConversion(view: ConversionView): Html {
 		body: padded(moveTimeline(view.moves, view.standing)),
 	})}</div>
 ${section({
-	id: "postbacks",
+	id: "callbacks",
 	title: "Callbacks for this conversion",
-	hint: "What your shop was told of it, and whether it answered.",
+	hint: "What we sent to your shop about it, and how it answered.",
 	body:
 		view.deliveries.length > 0
 			? deliveryTable(programme.public_id, view.deliveries, view.nowMs)
@@ -132,7 +142,7 @@ function explainSilence({ programme, conversion, moves }: ConversionView): Html 
 	}
 	return emptyState({
 		title,
-		text: "Only changes after the Postback URL was saved are sent, and only once a signing secret exists. Deliveries past their retention are removed.",
+		text: "Only changes after the Postback URL was saved are sent, and only once a signing secret exists. Callbacks older than the retention period are no longer listed.",
 		action: linkButton({
 			label: "Status callback",
 			href: `${integrationPath(programme.public_id)}#callback`,
@@ -140,21 +150,16 @@ function explainSilence({ programme, conversion, moves }: ConversionView): Html 
 	});
 }
 
-function renderActions({
-	programme,
-	conversion,
-	standing,
-	csrf,
-	refused,
-	listQuery,
-}: ConversionView): Content {
+function renderActions({ programme, conversion, standing, csrf, refused, from }: ConversionView): Content {
 	const moves = movesFor(standing, conversion.status);
 	if (moves.length === 0) return null;
 	return html`<div class="card">${postForm({
 		action: `${conversionPath(programme.public_id, conversion.public_id)}/decide`,
 		csrf,
 		className: "list-form",
-		body: html`${listQuery === undefined ? null : html`<input type="hidden" name="list" value="${listQuery}">`}${decisionBar({ moves, refused })}`,
+		body: html`${Object.entries(from).map(([name, value]) =>
+			value === undefined ? null : html`<input type="hidden" name="${name}" value="${value}">`,
+		)}${decisionBar({ moves, refused })}`,
 	})}</div>`;
 }
 
@@ -196,9 +201,9 @@ function confirmation(conversion: Conversion): readonly (readonly [term: string,
 
 function outlook(conversion: Conversion): readonly (readonly [term: string, value: Content])[] {
 	const { status, window_ends_at_ms: endsAtMs, decided_by: decidedBy, reason } = conversion;
-	if (endsAtMs !== null && status === "RECORDED") return [["Approves on", timeTag(endsAtMs)]];
+	if (endsAtMs !== null && status === "RECORDED") return [["Approved automatically on", timeTag(endsAtMs)]];
 	if (endsAtMs !== null && status === "PARKED") {
-		return [["Waits for the shop's postback until", timeTag(endsAtMs)]];
+		return [["Waits for confirmation until", timeTag(endsAtMs)]];
 	}
 	if (decidedBy === null) return [];
 	const decided: readonly [string, Content] = ["Decided", decidedByWords(decidedBy)];
@@ -219,11 +224,11 @@ function sentenceFor(move: HistoryMove, isFirst: boolean): string {
 		case "record":
 			return isFirst ? "Reported" : "Reported by the shop's server as a new sale";
 		case "park":
-			return "Waits for the shop's postback";
+			return "Waits for the shop's server to confirm it";
 		case "confirm":
-			return "Confirmed by the shop's postback";
+			return "Confirmed by the shop's server";
 		case "expire":
-			return "No postback came in time";
+			return "Not confirmed in time";
 		case "approve":
 		case "reject":
 		case "reverse": {

@@ -270,7 +270,7 @@ test("a decision that is refused keeps ticks and reason, says what to do in plai
 		[rejected, "This conversion is rejected and cannot be approved. Only one that is recorded can."],
 		[
 			parked,
-			"This conversion is parked: it waits for the shop&#39;s postback. It can be approved once that has come.",
+			"This conversion is parked until the shop&#39;s server confirms the order. It can be approved after that.",
 		],
 	] as const) {
 		const refused = await owner.submit(`${base}/${conversion.public_id}/decide`, { decision: "approve" });
@@ -369,7 +369,7 @@ test("a conversion's page shows its facts, history, mismatch and deliveries; who
 	match(text, /class="timeline"/);
 	match(
 		text,
-		/Waits for the shop&#39;s postback.*Confirmed by the shop&#39;s postback.*by the review team: Self referral/s,
+		/Waits for the shop&#39;s server to confirm it.*Confirmed by the shop&#39;s server.*by the review team: Self referral/s,
 	);
 	doesNotMatch(text, /rita@network\.example/);
 	match((await staff.open(href)).text, /rita@network\.example/);
@@ -394,8 +394,8 @@ test("a sale that is reported after its pixel expired reads as recorded now, and
 	ok(recorded.ok);
 	const { text } = await owner.open(`${base}/${recorded.value.conversion.public_id}`);
 	match(text, /The amounts differ.*1\.00.*100\.00/s);
-	match(text, /No postback came in time.*Reported by the shop&#39;s server as a new sale/s);
-	match(text, /Reported by<\/dt>\s*<dd[^>]*>the shop&#39;s postback/);
+	match(text, /Not confirmed in time.*Reported by the shop&#39;s server as a new sale/s);
+	match(text, /Reported by<\/dt>\s*<dd[^>]*>a signed request from the shop&#39;s server/);
 	match(text, /Recorded<\/dt>\s*<dd[^>]*><time [^>]*datetime="2026-03-01T12:00/);
 	const list = await owner.open(base);
 	match(list.text, /datetime="2026-03-01T12:00/);

@@ -32,8 +32,9 @@ import { SELECTION_FORM } from "./list-view.ts";
 /** From the list with its filters in `back`, or from the conversion's own page without. */
 const FORM = SELECTION_FORM.extend({
 	decision: z.string().catch(""),
-	/** On a conversion's own page: the filters of the list that it was opened from. */
+	/** On a conversion's own page: the filters of the list that it was opened from, or of Review. */
 	list: z.string().optional().catch(undefined),
+	review: z.string().optional().catch(undefined),
 	/** Said by the page that asked. */
 	sure: z.literal("yes").optional().catch(undefined),
 });
@@ -87,7 +88,7 @@ export async function decideConversion(c: WebContext, deps: PageDeps): Promise<R
 	const own = conversionPath(programmeId, encodeURIComponent(conversionId));
 	const backHref =
 		form.back === undefined
-			? withQuery(own, { list: form.list })
+			? withQuery(own, { list: form.list, review: form.review })
 			: listAddress(conversionsPath(programmeId), form.back);
 	return decideOnly(c, deps, { ...form, conversionId, backHref }, (fault) =>
 		showConversion(c, deps, { ticked: [], reason: form.reason, fault }),
@@ -132,6 +133,7 @@ interface Question {
 	/** Where it was asked for: the filters of the list, or undefined for the conversion's own page. */
 	back?: string | undefined;
 	list?: string | undefined;
+	review?: string | undefined;
 	backHref: string;
 }
 
@@ -148,6 +150,7 @@ function showQuestion(c: WebContext, question: Question): Promise<Response> {
 		sure: "yes",
 		back: question.back,
 		list: question.list,
+		review: question.review,
 	};
 	return answerPage(c, {
 		title,

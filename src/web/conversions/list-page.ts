@@ -106,7 +106,7 @@ export function showListOf(
 		pageWords: query.sort === undefined ? ["Newest", "Older"] : ["First", "Next"],
 		table: async () => ({
 			columns: [
-				orderColumn(() => publicId, withQuery("", listed)),
+				orderColumn(() => publicId, { list: withQuery("", listed) || undefined }),
 				status,
 				{ ...basket, sorted: sorted("basket") },
 				commission,
@@ -210,13 +210,13 @@ function noConversions(publicId: string, { zone: _, sort: __, ...query }: ListQu
 	if (Object.values(query).some((value) => value !== undefined)) {
 		return emptyState({
 			title: "No conversion matches",
-			text: "Check the order ID, or take a filter away. Whatever came in and was refused is in the inbound log on Integration.",
+			text: "Check the order ID, or remove a filter. Calls that were refused are in the inbound log on Integration.",
 			action: linkButton({ label: "Show all conversions", href: conversionsPath(publicId) }),
 		});
 	}
 	return emptyState({
 		title: "No conversions yet",
-		text: "Issue an API key on Integration, then send a test conversion or your first signed request. It shows here at once.",
+		text: "Issue an API key on Integration, then send a test conversion or your first signed request. It appears here right away.",
 		action: linkButton({ label: "Go to Integration", tone: "primary", href: integrationPath(publicId) }),
 	});
 }

@@ -6,7 +6,7 @@ import * as z from "zod";
 import type { Conversion } from "../../store/conversions.ts";
 import type { ListPage, PageRequest } from "../../store/list-page.ts";
 import { pageHeader } from "../components/blocks.ts";
-import { orderCell, statusCell } from "../components/conversion-cells.ts";
+import { type CameFrom, orderCell, statusCell } from "../components/conversion-cells.ts";
 import {
 	type DecisionBar,
 	decisionBar,
@@ -86,11 +86,8 @@ export const LIST_COLUMNS = {
 	recorded: { title: "Recorded", cell: (row) => timeTag(row.created_at_ms) },
 } as const satisfies Readonly<Record<string, Column<Conversion>>>;
 
-export function orderColumn(
-	programmeIdOf: (row: Conversion) => string,
-	listQuery?: string,
-): Column<Conversion> {
-	return { title: "Order", namesRow: true, cell: (row) => orderCell(row, programmeIdOf(row), listQuery) };
+export function orderColumn(programmeIdOf: (row: Conversion) => string, from: CameFrom): Column<Conversion> {
+	return { title: "Order", namesRow: true, cell: (row) => orderCell(row, programmeIdOf(row), from) };
 }
 
 export async function answerConversionList(
@@ -124,7 +121,7 @@ function filterForm({ list, filters: { typed, problems }, filterFields }: Conver
 
 function nothingListed({ list, allLabel }: ConversionListView): Html {
 	return notUnderstood(
-		"Nothing is listed, so that nothing is taken for what you asked for. Correct the field marked above.",
+		"Correct the field marked above. Nothing is listed until then.",
 		linkButton({ label: allLabel, href: list.path }),
 	);
 }
@@ -172,7 +169,7 @@ async function renderRows(
 		className: "list-form",
 		body: html`<input type="hidden" name="back" value="${withQuery("", list.query)}">${table([
 			selectColumn(rowName, refused?.ticked),
-		])}${pages}<div class="selection-bar"><div class="selection"><p data-selection role="status">Tick conversions to decide about them.</p>${all}</div>${decisionBar(
+		])}${pages}<div class="selection-bar"><div class="selection"><p data-selection role="status">Select conversions, then choose what to do.</p>${all}</div>${decisionBar(
 			{ ...view.bar, refused },
 		)}</div>`,
 	});

@@ -126,7 +126,7 @@ test("two ticked conversions: one page with the money and what cannot be undone,
 	const preview = await owner.open(asked.location ?? "");
 	const words = plain(preview.text);
 	match(words, /Reject 2 conversions\?/);
-	match(words, /Ticked on the list · 2 conversions/);
+	match(words, /Selected on the list · 2 conversions/);
 	match(words, /Reject ?2 ?725\.68 EUR ?54\.43 EUR/);
 	match(words, /Rejections cannot be undone\. Your shop gets a callback for each change/);
 	doesNotMatch(words, /\bfile\b|\b[Ll]ine\b|\brows?\b/i);

@@ -1,12 +1,10 @@
 // Review: the conversions of all programmes, for the staff who look for what should not be paid.
 
 import { html } from "hono/html";
-import * as z from "zod";
 import { type RejectedMany, rejectMany } from "../../conversions/decide-from-page.ts";
 import { STATUSES } from "../../domain/conversion.ts";
 import { plainWords } from "../../domain/fault.ts";
 import { readOrderSearch } from "../../domain/order-search.ts";
-import { DAY_MS } from "../../domain/time.ts";
 import type { ConversionFilter } from "../../store/conversion-filter.ts";
 import { listConversions } from "../../store/conversion-list.ts";
 import type { Conversion } from "../../store/conversions.ts";
@@ -28,55 +26,17 @@ import {
 import { readTotals } from "../conversions/totals.ts";
 import type { PageDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
-import { orderPartFilter, type ReadFilters, readFilters } from "../filter-query.ts";
+import type { ReadFilters } from "../filter-query.ts";
 import { setFlash } from "../flash.ts";
 import type { Content, Html } from "../html.ts";
 import { PROGRAMMES_PATH, REVIEW_PATH, withQuery } from "../paths.ts";
+import { AGE_NAMES, AGES, type Age, parseReviewQuery, type ReviewQuery } from "./review-query.ts";
 
 /** More do not fit into a menu; an older programme's conversions are found on its own page. */
 const PROGRAMMES_IN_MENU = 50;
 
-/** How old a conversion may be, in words of the address. */
-const AGES = {
-	day: { label: "In the last 24 hours", youngerMs: DAY_MS },
-	week: { label: "In the last 7 days", youngerMs: 7 * DAY_MS },
-	month: { label: "In the last 30 days", youngerMs: 30 * DAY_MS },
-	"over-week": { label: "More than 7 days ago", olderMs: 7 * DAY_MS },
-	"over-month": { label: "More than 30 days ago", olderMs: 30 * DAY_MS },
-} as const;
-
-type Age = keyof typeof AGES;
-const AGE_NAMES = ["day", "week", "month", "over-week", "over-month"] as const satisfies readonly Age[];
-
-const QUERY = z.object({
-	programme: z
-		.string()
-		.regex(/^[0-9A-Za-z_]{1,64}$/, { error: "There is no such programme. Choose one." })
-		.optional(),
-	/** Empty means any; left out means those that can still be rejected. */
-	status: z
-		.union([z.enum(STATUSES), z.literal("")], { error: "There is no such status. Choose one." })
-		.optional(),
-	orderId: orderPartFilter().optional(),
-	/** More digits than any currency needs. */
-	minBasket: z
-		.string()
-		.trim()
-		// A comma before three digits may part thousands: it is not guessed at.
-		.regex(/^\d{1,15}(\.\d{1,4}|,\d{1,2})?$/, {
-			error: "Enter an amount without thousands separators: 1000.00 or 1000,00.",
-		})
-		.transform((text) => text.replace(",", "."))
-		.optional(),
-	age: z.enum(AGE_NAMES, { error: "Choose one of these." }).optional(),
-	/** Where the page before ended. One that no list of ours wrote begins at the beginning. */
-	after: z.string().optional(),
-});
-
-type ReviewQuery = z.output<typeof QUERY>;
-
 export function showReview(c: WebContext, deps: PageDeps): Promise<Response> {
-	return showReviewOf(c, deps, parseQuery(new URL(c.req.url).search));
+	return showReviewOf(c, deps, parseReviewQuery(new URL(c.req.url).search));
 }
 
 /** The review team rejects what it ticked, in whatever programmes it is. */
@@ -84,7 +44,7 @@ export async function rejectSelected(c: WebContext, deps: PageDeps): Promise<Res
 	const form = SELECTION_FORM.parse(await c.req.parseBody({ all: true }));
 	const request = { conversionIds: form.conversion, reason: form.reason };
 	const rejected = await rejectMany(deps, deciderOf(c), request);
-	const filters = parseQuery(form.back ?? "");
+	const filters = parseReviewQuery(form.back ?? "");
 	if (!rejected.ok) {
 		const refused = { ticked: form.conversion, reason: form.reason, fault: rejected.fault };
 		return showReviewOf(c, deps, filters, refused);
@@ -103,10 +63,6 @@ function describe({ changed, already, refused }: RejectedMany): string {
 		sentences.push(`Order ${first.conversion.order_id}: ${plainWords(first.fault)}${others}`);
 	}
 	return sentences.join(" ");
-}
-
-function parseQuery(search: string): ReadFilters<ReviewQuery> {
-	return readFilters(QUERY, search, ["status"]);
 }
 
 /** The first page of a list that is filtered otherwise. */
@@ -172,7 +128,15 @@ async function tableOf(db: Db, query: ReviewQuery, rows: readonly Conversion[]):
 			html`<a class="cell-clip" href="${addressWith(query, { programme: publicIdOf(row) })}" title="Only ${nameOf(row)}">${nameOf(row)}</a>`,
 	};
 	return {
-		columns: [orderColumn(publicIdOf), programme, status, basket, commission, sold, recorded],
+		columns: [
+			orderColumn(publicIdOf, { review: withQuery("", query) }),
+			programme,
+			status,
+			basket,
+			commission,
+			sold,
+			recorded,
+		],
 		rowName: (row) => `order ${row.order_id} of ${nameOf(row)}`,
 	};
 }
@@ -222,7 +186,7 @@ async function filterFields(
 }
 
 function nothingFound(query: ReviewQuery, isPartial: boolean): Html {
-	if (isPartial) return emptyState({ title: "None among these", text: "Look further, or change a filter." });
+	if (isPartial) return emptyState({ title: "None found so far", text: "Look further, or change a filter." });
 	if (query.status !== "" && query.orderId !== undefined) {
 		const status = STATUS_WORDS[query.status ?? "RECORDED"].toLowerCase();
 		return emptyState({
@@ -233,7 +197,7 @@ function nothingFound(query: ReviewQuery, isPartial: boolean): Html {
 	}
 	return emptyState({
 		title: "Nothing to review",
-		text: "No conversion matches. New ones show here as shops report them; take a filter away to see older decisions.",
+		text: "No conversion matches. New ones appear here as shops report them. Remove a filter to see older decisions.",
 		action: linkButton({ label: "Programmes", href: PROGRAMMES_PATH }),
 	});
 }

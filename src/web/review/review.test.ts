@@ -162,6 +162,31 @@ test("without a reason, a selection or the form's token nothing is rejected", as
 	equal((await read(one)).status, "RECORDED");
 });
 
+test("a conversion that was opened from Review leads back to it, filters and all, also after a decision", async (t) => {
+	const { site, add, base, owner } = await openShop(t);
+	await add({ order_id: "G-1" });
+	const staff = await site.signIn(await site.addStaff());
+	const list = await staff.open("/review?age=day&orderId=g-");
+	const href = /class="order-id mono" href="([^"]+)"/.exec(list.text)?.[1]?.replaceAll("&amp;", "&") ?? "";
+	const back = /href="\/review\?orderId=g-&amp;age=day"[^>]*>Back to Review</;
+	match((await staff.open(href)).text, back);
+	const own = href.replace(/\?.*/, "");
+	const asked = await staff.submit(`${own}/decide`, {
+		decision: "reject",
+		reason: "FRAUD",
+		review: "?age=day&orderId=g-",
+	});
+	match(asked.text, /name="review" value="\?age=day&amp;orderId=g-"/);
+	const decided = await staff.submit(`${own}/decide`, {
+		decision: "reject",
+		reason: "FRAUD",
+		review: "?age=day&orderId=g-",
+		sure: "yes",
+	});
+	match(await follow(staff, decided.location), back);
+	match((await owner.open(href)).text, new RegExp(`href="${base}"[^>]*>Back to the list<`));
+});
+
 test("pages go on where the last one ended", async (t) => {
 	const { site, add } = await openShop(t);
 	for (let index = 0; index < 60; index++) await add();
