@@ -24,7 +24,7 @@ export const CHORES = {
 	// How long what a removed URL leaves pending stays so, when the person's own request did not get to its end.
 	cancellations: {
 		intervalMs: 10 * SECOND_MS,
-		undone: "Deliveries to a removed Postback URL are not being cancelled",
+		undone: "Callbacks to a removed Postback URL are not being cancelled",
 	},
 	// How long a job that another process left behind may go unnoticed, besides its claim.
 	bulk_decisions: { intervalMs: 10 * SECOND_MS, undone: "Decisions from files are not being worked off" },
@@ -40,7 +40,10 @@ export const CHORES = {
 		intervalMs: 10 * SECOND_MS,
 		undone: "People are not told that callbacks to their shop have been failing for ten minutes",
 	},
-	notice_mails: { intervalMs: 30 * SECOND_MS, undone: "Owners are not mailed about failed callbacks" },
+	notice_mails: {
+		intervalMs: 30 * SECOND_MS,
+		undone: "Owners and developers are not mailed about failed callbacks",
+	},
 	// Strangers write nonces and limits: they stay no longer than they count.
 	nonces: { intervalMs: MINUTE_MS, undone: "Nonces of signed requests pile up" },
 	limits: { intervalMs: MINUTE_MS, undone: "Counts of limits that are over pile up" },

@@ -116,7 +116,7 @@ function advice(present: Status, rule: MoveRule): string {
 /** For people: no word of the API, and statuses as they read on pages. */
 function plainRefusal(present: Status, rule: MoveRule): string {
 	if (present === "PARKED") {
-		return `This conversion is parked: it waits for the shop's postback. It can be ${rule.done} once that has come.`;
+		return `This conversion is parked until the shop's server confirms the order. It can be ${rule.done} after that.`;
 	}
 	if (present === "EXPIRED") {
 		return `This conversion is expired: the shop's server did not confirm it in time. It can be ${rule.done} once the server reports the sale.`;

@@ -103,7 +103,7 @@ function refuseScheme(entered: string): Refusal {
 	}
 	return refuseUrl(
 		"postback_url_not_https",
-		`Deliveries do not go to ${scheme} addresses. Enter a URL that begins with https:// as in ${EXAMPLE}`,
+		`Callbacks are not sent to ${scheme} addresses. Enter a URL that begins with https:// as in ${EXAMPLE}`,
 	);
 }
 

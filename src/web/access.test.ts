@@ -238,7 +238,7 @@ function isStream(route: Route): boolean {
 }
 
 function judge({ status, location, text }: Shown, route: Route): Outcome | "refused" | "ended" {
-	if (status === 404 && text.includes("There is nothing here")) return "nothing";
+	if (status === 404 && text.includes("Page not found")) return "nothing";
 	if (status === 403 && text.includes("This form is out of date")) return "refused";
 	if (status === 403 && text.includes("You don&#39;t have access")) return "denied";
 	// Before signing in, being led to the sign-in is an answer like any other.

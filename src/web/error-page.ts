@@ -25,7 +25,7 @@ type ErrorCode = Extract<
 
 const WORDS: Readonly<Record<ErrorCode, { title: string; text: string }>> = {
 	not_found: {
-		title: "There is nothing here",
+		title: "Page not found",
 		text: "The page does not exist, or you don't have access to it. Check the address, or go to the home page.",
 	},
 	not_allowed: {
@@ -41,13 +41,13 @@ const WORDS: Readonly<Record<ErrorCode, { title: string; text: string }>> = {
 		text: "Nothing was changed. Go back, reload the page and send it again: you may have signed in or out since it was opened.",
 	},
 	invalid_field: {
-		title: "This text cannot be taken",
+		title: "This text cannot be saved",
 		text: "Nothing was changed. The form holds an invisible character that cannot be stored. Go back and type the text instead of pasting it.",
 	},
-	body_too_large: { title: "That is too much at once", text: "Nothing was changed. Send less in one go." },
+	body_too_large: { title: "That is too much at once", text: "Nothing was changed. Send less at a time." },
 	too_many_exports: {
 		title: "Too many files at once",
-		text: "Two can be on their way to you at a time, and a few more to all others. Wait until one has arrived, or cancel it in your browser, and try again.",
+		text: "You can download two files at a time, and the service a few more. Wait until one has finished, or cancel it in your browser, and try again.",
 	},
 	unavailable: {
 		title: "One moment, please",

@@ -113,7 +113,7 @@ test("people get a page for an address that is not there; programs get the API's
 	const site = await openTestSite(t);
 	const page = await site.browser().open("/nowhere");
 	assert.equal(page.status, 404);
-	assert.match(page.text, /There is nothing here/);
+	assert.match(page.text, /Page not found/);
 	const problem = await site.browser().open("/nowhere", { accept: "*/*" });
 	assert.equal(problem.headers.get("content-type"), "application/problem+json");
 	const below = await (await site.signIn(await site.addStaff())).open("/account/nowhere");

@@ -6,6 +6,7 @@ import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
 import { findProgramme } from "../../src/store/programmes.ts";
 import { addConversion } from "../support/rows.ts";
+import { until } from "../support/until.ts";
 import { type FirstShop, openFirstShop } from "./first-steps.ts";
 import { openSetup, type Setup } from "./setup.ts";
 import { openVisitor } from "./visitor.ts";
@@ -150,15 +151,15 @@ export function testDeciding(browser: () => Browser): void {
 			const { page } = visitor;
 			await page.goto(`${list}?orderId=bar-&status=RECORDED`);
 			const bar = page.locator(".selection-bar");
-			const isInSight = async () => {
-				const box = await bar.boundingBox();
-				return box !== null && box.y >= 0 && box.y + box.height <= viewport.height + 1;
-			};
 			await page.getByText("Nothing selected").waitFor();
 			const orders = await page.locator(".order-id").allTextContents();
 			for (const order of orders.slice(0, 2)) await page.getByLabel(`Select order ${order}`).check();
 			await page.getByText("2 selected · 2\u00a0725.68 EUR").waitFor();
-			equal(await isInSight(), true, "beside the first rows");
+			// Beside the first rows, once the page stands still.
+			await until(async () => {
+				const box = await bar.boundingBox();
+				return box !== null && box.y >= 0 && box.y + box.height <= viewport.height + 1;
+			});
 			await page.getByLabel(`Select order ${orders[1]}`).uncheck();
 			await page.getByText("1 selected · 1\u00a0362.84 EUR").waitFor();
 			await page.getByLabel(`Select order ${orders[1]}`).check();

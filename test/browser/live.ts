@@ -71,7 +71,7 @@ export function testLive(browser: () => Browser): void {
 		await page.goto(`${main}/integration`);
 		shop.answer = () => ({ status: 410 });
 		await page.getByRole("button", { name: "Send test conversion" }).click();
-		await demandInSight(page, page.getByText("Its callback is on its way."));
+		await demandInSight(page, page.getByText("Its callback is being sent."));
 		const list = page.locator("#deliveries-live");
 		const first = list.getByRole("row").filter({ hasText: "Failed" }).first();
 		await first.getByRole("checkbox").check();
@@ -86,7 +86,7 @@ export function testLive(browser: () => Browser): void {
 		deepEqual(await page.evaluate<string[]>(TICKED), [ticked], "the same one, a row further down");
 		shop.answer = () => ({ status: 204 });
 		await page.getByRole("button", { name: "Resend selected" }).click();
-		await demandInSight(page, page.getByText("1 callback is on the way again."));
+		await demandInSight(page, page.getByText("1 callback is being sent again."));
 
 		// The time is the reader's own: in Berlin it is an hour or two later than in UTC.
 		await page.goto(`${main}/integration?state=failed`);
@@ -94,7 +94,7 @@ export function testLive(browser: () => Browser): void {
 		await page.getByLabel("Failed since (Europe/Berlin)").fill(minuteInBerlin(Date.now() - 60_000));
 		page.once("dialog", (dialog) => dialog.accept());
 		await page.getByRole("button", { name: "Resend failed", exact: true }).click();
-		await demandInSight(page, page.getByText("1 callback is on the way again."));
+		await demandInSight(page, page.getByText("1 callback is being sent again."));
 		equal(await page.getByLabel("State").inputValue(), "failed");
 		await other.leave();
 		await owner.leave();

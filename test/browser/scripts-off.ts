@@ -32,7 +32,7 @@ export function testScriptsOff(browser: () => Browser): void {
 		await becomeFirstStaff(staff.page, service.welcomeLink);
 		await nameNetwork(staff.page, "Acme Partners", "Acme");
 		await staff.page.getByRole("button", { name: "Send a test mail to me" }).click();
-		await staff.page.getByText("Your mail server took the test mail").waitFor();
+		await staff.page.getByText("Your mail server accepted the test mail").waitFor();
 		await createProgramme(staff.page, { name: "Nordlicht Outdoor", ownerEmail: OWNER });
 		const owner = await openVisitor(browser(), service.url, off);
 		const { page } = owner;

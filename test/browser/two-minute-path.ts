@@ -57,7 +57,7 @@ export function testTwoMinutePath(browser: () => Browser): void {
 				void isShown.promise.then(() => socket.end("HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")),
 		});
 		await page.getByRole("button", { name: "Send test conversion" }).click();
-		await page.getByText("Its callback is on its way.").waitFor();
+		await page.getByText("Its callback is being sent.").waitFor();
 		// A mark that a reload would take away.
 		await page.evaluate("window.isSamePage = true");
 		equal(await deliveredRow(page, "conversion.recorded").count(), 0, "not there from the beginning");

@@ -62,7 +62,7 @@ eachDatabase("the authenticator", (database) => {
 		for (const code of ["123456", "12345", "7KQ2M-XW4HT"]) {
 			const refused = await browser.submit(CONFIRM, { code });
 			equal(refused.status < 500, true, code);
-			match(refused.text, /Begin again/, code);
+			match(refused.text, /Start over/, code);
 		}
 		await isOff(staff);
 	});

@@ -39,7 +39,7 @@ eachDatabase("an account and a session of days", (database) => {
 		deepEqual([asked.status, asked.location], [303, enter("/account?x=1")]);
 		const page = await browser.open(asked.location ?? "");
 		equal(page.status, 200);
-		match(page.text, /<h1>Enter your password to go on<\/h1>/);
+		match(page.text, /<h1>Enter your password to continue<\/h1>/);
 		equal(page.text.match(/type="password"/g)?.length, 1);
 		doesNotMatch(page.text, /Where you are signed in/);
 		const given = await browser.submit(ENTER, { currentPassword: PASSWORD, next: "/account?x=1" });

@@ -99,7 +99,7 @@ function showDuty(c: WebContext, fault?: Fault): Promise<Response> {
 			hint: "Staff of this network must sign in with a code from an authenticator app. Set yours up to continue.",
 		})}<div class="stack">${section({
 			id: "authenticator",
-			title: "Begin with your password",
+			title: "Enter your password first",
 			hint: "You need an authenticator app, on your phone or in your password manager.",
 			body: padded(above, setUpForm(c, password)),
 		})}</div>`,
@@ -108,7 +108,7 @@ function showDuty(c: WebContext, fault?: Fault): Promise<Response> {
 
 /** Without a set-up: the form came from elsewhere, and only a code can be entered. */
 function showKey(c: WebContext, setup: AuthenticatorSetup | undefined, fault?: Fault): Promise<Response> {
-	const hint = "It is on once you have entered a code.";
+	const hint = "It is turned on once you have entered a code.";
 	const body =
 		setup === undefined
 			? confirmSection(c, "Enter the code it shows", fault)
@@ -138,8 +138,8 @@ function keySections({ uri, backupCodes }: AuthenticatorSetup, network: string):
 		}),
 		section({
 			id: "backup",
-			title: "2. Keep your backup codes",
-			hint: "Each opens one sign-in when the phone is not at hand. They are not shown again.",
+			title: "2. Save your backup codes",
+			hint: "Each works once, for when you don't have your phone. They are not shown again.",
 			body: padded(codeBlock(backupCodes.join("\n"), "Backup codes")),
 		}),
 	];
@@ -162,7 +162,7 @@ function readSetup(text: string): AuthenticatorSetup | undefined {
 function confirmSection(c: WebContext, title: string, fault?: Fault, setup?: AuthenticatorSetup): Content {
 	// Who must have one has nowhere else to go.
 	const isLaterPossible = setup !== undefined && !viewerOf(c).awaitsAuthenticator;
-	const way = isLaterPossible ? "Not now" : "Begin again";
+	const way = isLaterPossible ? "Not now" : "Start over";
 	const fields = html`${setup === undefined ? null : writeSetup(setup)}
 		${textField({
 			name: "code",

@@ -124,7 +124,7 @@ test("a backup code opens one sign-in, and only one", async (t) => {
 	assert.equal((await first.open("/account")).status, 200);
 	const again = await second.submit("/sign-in/code", { code });
 	assert.equal(again.status, 401);
-	assert.match(again.text, /no backup code of yours, or it was used before/);
+	assert.match(again.text, /not one of your backup codes, or it was used before/);
 	assert.equal((await second.open("/account")).status, 303);
 	assert.match(await auditText(site), /"authenticator\.backup_code_used"/);
 	assert.equal((await auditText(site)).includes(code), false);
@@ -137,7 +137,7 @@ test("without the first step there is no second", async (t) => {
 	await browser.open("/sign-in/code");
 	const answer = await browser.submit("/sign-in/code", { code: codeAt(secret, Date.now() + CODE_STEP_MS) });
 	assert.deepEqual([answer.status, answer.location], [303, "/sign-in"]);
-	assert.match((await browser.open("/sign-in")).text, /Begin again/);
+	assert.match((await browser.open("/sign-in")).text, /Start over/);
 	assert.equal((await browser.open("/account")).status, 303);
 });
 
@@ -216,7 +216,7 @@ test("a set-up that is not one of ours is not drawn", async (t) => {
 		const wrong = await browser.submit("/account/authenticator/confirm", { setup, code: "000000" });
 		assert.equal(wrong.status, 401);
 		assert.doesNotMatch(wrong.text, /<img src="data:|<b>x|evil/);
-		assert.match(wrong.text, /Begin again/);
+		assert.match(wrong.text, /Start over/);
 	}
 });
 
@@ -236,7 +236,11 @@ test("an authenticator that is on cannot be set up anew, and is turned off with 
 			422,
 			/id="authenticator-current-error">This is not your current password/,
 		],
-		[{ currentPassword: PASSWORD }, 401, /id="authenticator-code-error">This is no backup code/],
+		[
+			{ currentPassword: PASSWORD },
+			401,
+			/id="authenticator-code-error">This is not one of your backup codes/,
+		],
 		[
 			{ currentPassword: PASSWORD, code: "000000" },
 			401,

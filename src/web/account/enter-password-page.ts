@@ -22,7 +22,7 @@ import { ACCOUNT_PATH, ENTER_PASSWORD_PATH, FORGOT_PASSWORD_PATH, ownPath, withN
 import { handOnCookies } from "../session.ts";
 import { viewerOf } from "../viewer.ts";
 
-const TITLE = "Enter your password to go on";
+const TITLE = "Enter your password to continue";
 
 /** A form is not kept: after the password they are at the account, where they can send it again. */
 export function requireRecentPassword(deps: WebDeps): MiddlewareHandler<WebEnv> {
@@ -90,7 +90,7 @@ function showForm(c: WebContext, next: string, fault?: Fault): Promise<Response>
 		status: fault?.httpStatus ?? 200,
 		body: html`${pageHeader({
 			title: TITLE,
-			hint: "You signed in more than a day ago. Your account needs the password again.",
+			hint: "You signed in more than a day ago. Enter your password again to open your account.",
 		})}
 			${card(
 				above,

@@ -15,12 +15,12 @@ import type { Content, Html } from "../html.ts";
 import { ACCOUNT_PATH } from "../paths.ts";
 import { currentPasswordField } from "./password-field.ts";
 
-const BROWSERS_OWN = { value: "", label: "As my browser has it" };
+const BROWSERS_OWN = { value: "", label: "Same as my browser" };
 const ZONES = ["UTC", ...Intl.supportedValuesOf("timeZone").filter((zone) => zone !== "UTC")];
 
 const MAIL_WORDS: Readonly<Record<MailKind, string>> = {
 	callbacks_failing: "Callbacks of my programmes are failing",
-	callbacks_working_again: "Callbacks work again",
+	callbacks_working_again: "They have recovered",
 };
 
 export function settingsSection(
@@ -83,7 +83,7 @@ export function emailSection(
 		isRequired: true,
 		error: at("email"),
 	})}${currentPasswordField("email-current", at("currentPassword"))}</div>
-		<p class="small soft">A link is mailed to the new address. Nothing changes until you open it; the old address is told.</p>
+		<p class="small soft">We send a link to the new address. Nothing changes until you open it. The old address is told.</p>
 		<div>${button({ label: "Change email" })}</div>`;
 	return section({
 		id: "address",

@@ -25,7 +25,7 @@ export function sessionsSection(c: WebContext, sessions: readonly AuthSession[])
 		action: `${ACCOUNT_PATH}/sessions/end-others`,
 		csrf: csrfField(c),
 		className: "row",
-		body: button({ label: "End all others", isSmall: true }),
+		body: button({ label: "Sign out everywhere else", isSmall: true }),
 	});
 	return section({
 		id: "sessions",
@@ -58,9 +58,9 @@ function endForm(c: WebContext, { id, userAgent }: AuthSession): Content {
 		csrf: csrfField(c),
 		className: "row",
 		body: html`<input type="hidden" name="sessionId" value="${id}">${button({
-			label: "End",
+			label: "Sign out",
 			isSmall: true,
-			ariaLabel: `End the session of ${describeBrowser(userAgent)}`,
+			ariaLabel: `Sign out the session of ${describeBrowser(userAgent)}`,
 		})}`,
 	});
 }

@@ -78,7 +78,7 @@ test("they cannot turn it off; for a new phone it is removed, and nothing opens 
 	const moved = await browser.submit("/account/authenticator/replace", { currentPassword: PASSWORD, code });
 	assert.equal(moved.location, SET_UP);
 	assert.equal((await browser.open("/programmes")).location, SET_UP);
-	assert.match((await browser.open(SET_UP)).text, /Begin with your password/);
+	assert.match((await browser.open(SET_UP)).text, /Enter your password first/);
 	const { secret: newSecret } = await turnAuthenticatorOn(browser);
 	assert.notEqual(newSecret, secret);
 	assert.equal((await browser.open("/programmes")).status, 200);

@@ -13,14 +13,14 @@ export const STATUS_WORDS: Readonly<Record<Status, string>> = {
 };
 
 export const SOURCE_WORDS: Readonly<Record<Source, string>> = {
-	postback: "postback",
+	postback: "signed request",
 	pixel: "pixel",
 	test: "test",
 };
 
 export const REPORTER_WORDS: Readonly<Record<Source, string>> = {
-	postback: "the shop's postback",
-	pixel: "a browser pixel",
+	postback: "a signed request from the shop's server",
+	pixel: "a pixel call from a browser",
 	test: "a test on Integration",
 };
 
@@ -40,7 +40,7 @@ export function decidedByWords(decidedBy: DecidedBy): string {
 		case "review":
 			return "by the review team";
 		case "window":
-			return "by the approval window";
+			return "automatically";
 		default:
 			return decidedBy satisfies never;
 	}

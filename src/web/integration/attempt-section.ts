@@ -58,7 +58,7 @@ export function attemptSection(shown: ShownAttempt): Html {
 				: null,
 			facts([
 				["Sent to", attempt.url === null ? "—" : html`<span class="mono">${attempt.url}</span>`],
-				["Took", duration(attempt)],
+				["Duration", duration(attempt)],
 				...(detail === null
 					? []
 					: [["Technical detail", html`<span class="mono">${detail}</span>`] as const]),
@@ -85,7 +85,7 @@ function headersOf(answer: KeptAnswer): (readonly [term: string, value: Content]
 
 function bodyOf({ body, isCut }: KeptAnswer, label: string): Html {
 	if (body === "") {
-		return html`<p class="small soft">${isCut ? "The body of its answer did not come in time." : "Its answer had no body."}</p>`;
+		return html`<p class="small soft">${isCut ? "The body of the answer did not arrive in time." : "The answer had no body."}</p>`;
 	}
 	const hint = isCut
 		? `What your server answered (at most the first ${KEPT_BODY_BYTES / 1_024} KB are kept):`
@@ -105,7 +105,7 @@ function requestParts({ programme, attempt, delivery, brand, mayIntegrate }: Sho
 		codeBlock(requestText(request), `Request of attempt ${attempt.seq}`),
 	)}${more(
 		"Copy as curl",
-		html`<p class="small soft">The signature is good for 300 seconds from the time it was made.</p>`,
+		html`<p class="small soft">The signature is valid for 300 seconds after it was created.</p>`,
 		codeBlock(curlCommand(request), `Attempt ${attempt.seq} as curl`),
 	)}${
 		mayIntegrate
@@ -129,7 +129,7 @@ function duration(attempt: ListedAttempt): Content {
 	return html`<span class="number">${milliseconds(Math.max(attempt.took_ms, stepsMs))}</span>${
 		parts.length === 0
 			? null
-			: html` <span class="soft">(${parts.join(" · ")}${isReused ? " · kept connection" : ""})</span>`
+			: html` <span class="soft">(${parts.join(" · ")}${isReused ? " · connection reused" : ""})</span>`
 	}`;
 }
 

@@ -67,7 +67,7 @@ function afterTest(c: WebContext, sent: Result<TestSent>): Promise<Response> {
 	const { conversion, isOwed } = sent.value;
 	const what = `Test conversion ${conversion.order_id} is ${STATUS_WORDS[conversion.status].toLowerCase()}.`;
 	const [tone, rest] = isOwed
-		? (["good", "Its callback is on its way."] as const)
+		? (["good", "Its callback is being sent."] as const)
 		: (["warn", "No callback is sent for it: that needs a Postback URL and a signing secret."] as const);
 	setFlash(c, tone, `${what} ${rest}`, TEST.part);
 	return backTo(c, TEST);

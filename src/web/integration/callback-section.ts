@@ -7,8 +7,8 @@ import { button, postForm, textField } from "../components/forms.ts";
 import { codeBlock } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
 import { DOCS_PATH } from "../paths.ts";
-import { countPending } from "./health-section.ts";
 import type { CallbacksView } from "./callbacks-view.ts";
+import { countPending } from "./health-section.ts";
 import { API_KEY_VARIABLE, SECRET_VARIABLE } from "./snippets-section.ts";
 
 /** What was entered and refused, and why. */
@@ -31,13 +31,14 @@ export function callbackSection(view: CallbacksView, refused: RefusedUrl | null)
 			noSecret(view),
 			view.mayIntegrate ? saveForm(view, refused) : savedUrl(view),
 			whatComesOfIt(view),
-			onYourMachine(view),
+			view.mayIntegrate ? onYourMachine(view) : null,
 		),
 	});
 }
 
-function noSecret({ hasSecret, url }: CallbacksView): Content {
+function noSecret({ hasSecret, url, mayIntegrate }: CallbacksView): Content {
 	if (hasSecret) return null;
+	if (!mayIntegrate) return message("warn", "Nothing is sent yet: there is no signing secret.");
 	const text =
 		url === null
 			? html`Nothing is sent without a signing secret. <a href="#keys">Issue an API key</a> first: the secret comes with it.`
@@ -58,7 +59,7 @@ function saveForm({ path, hidden, url, next }: CallbacksView, refused: RefusedUr
 			name: "postbackUrl",
 			label: "Postback URL",
 			value: refused?.value ?? url ?? "",
-			hint: "HTTPS, a public address, the final URL (redirects are not followed).",
+			hint: "An HTTPS URL with a public address. Redirects are not followed, so enter the final URL.",
 			error: refused?.error,
 			// Whoever was refused must not have to look for the reason.
 			hasFocus: refused !== null,
@@ -105,13 +106,14 @@ function removeForm({ path, hidden }: CallbacksView): Html {
 }
 
 /** What is pushed: how much is on its way changes while somebody looks. */
-export function waiting({ url, health }: CallbacksView): string {
+export function waiting({ url, health, mayIntegrate }: CallbacksView): string {
 	const pendingCount = health.pending.count;
-	if (url === null) return "Only status changes after saving are sent.";
-	if (pendingCount === 0) return "If you remove it, status changes are no longer sent.";
 	const [what, goes, is] =
 		pendingCount === 1
 			? ["1 callback is", "it goes", "it is"]
 			: [`${countPending(pendingCount)} callbacks are`, "they go", "they are"];
+	if (!mayIntegrate) return pendingCount === 0 ? "No callback is pending." : `${what} pending.`;
+	if (url === null) return "Only status changes after saving are sent.";
+	if (pendingCount === 0) return "If you remove it, status changes are no longer sent.";
 	return `${what} pending. If you save another URL, ${goes} there; if you remove this one, ${is} cancelled for good.`;
 }

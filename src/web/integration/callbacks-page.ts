@@ -15,10 +15,10 @@ import { attrs, type Content, type Html } from "../html.ts";
 import { answerStream, liveConnector, partial } from "../live-page.ts";
 import { programmeOf, viewerOf } from "../viewer.ts";
 import { callbackSection, type RefusedUrl, WAITING_TARGET, waiting } from "./callback-section.ts";
+import { type CallbacksView, readCallbacks } from "./callbacks-view.ts";
 import { DELIVERIES_TARGET, deliveriesSection, deliveriesTable } from "./deliveries-section.ts";
 import { answerTab } from "./frame.ts";
 import { HEALTH_CHART_TARGET, healthChart, healthSection, healthStrip } from "./health-section.ts";
-import { type CallbacksView, readCallbacks } from "./callbacks-view.ts";
 import { takeIssued } from "./issued-cookie.ts";
 import { firstKeySection } from "./keys-section.ts";
 import { TEST_TARGET, testResult, testSection } from "./test-section.ts";
@@ -87,25 +87,32 @@ function checkSteps(view: CallbacksView): Html {
 	const { checks, programme, keysPath } = view;
 	const doneIf = (isDone: boolean): StepState => (isDone ? "done" : "to do");
 	const parksPixels = programme.parks_pixels === 1;
+	// Whoever may only look is not told to do what they cannot.
+	const advice = (toDo: Content, toKnow: string) => (view.mayIntegrate ? toDo : toKnow);
 	return steps([
 		{
 			state: doneIf(checks.hasKey),
 			title: "Key issued",
 			text: checks.hasKey
 				? "Your server can sign in to the API."
-				: html`<a href="#keys">Issue an API key</a>. Your first key comes with a signing secret.`,
+				: advice(KEY_ADVICE, "No key has been issued."),
 		},
 		{
 			state: doneIf(checks.hasSignedRequest),
 			title: "Signed request accepted",
 			text: checks.hasSignedRequest
 				? "Your server's requests arrive and verify."
-				: html`Send one with the <a href="${keysPath}#snippets">ready snippet</a>.`,
+				: advice(
+						html`Send one with the <a href="${keysPath}#snippets">ready snippet</a>.`,
+						"None has come in yet.",
+					),
 		},
 		{
 			state: doneIf(checks.hasPixel),
 			title: parksPixels ? "Pixel confirmed" : "Pixel recorded",
-			text: checks.hasPixel ? pixelWords(parksPixels) : pixelAdvice(parksPixels, keysPath),
+			text: checks.hasPixel
+				? pixelWords(parksPixels)
+				: advice(pixelAdvice(parksPixels, keysPath), "Optional. None has come in yet."),
 		},
 		{ title: "Callback answered 2xx", ...callbackStep(view) },
 	]);
@@ -121,11 +128,11 @@ function callbackStep(view: CallbacksView): { state: StepState; text: Content } 
 		};
 	}
 	if (view.checks.hasCallback) return { state: "done", text: "Your shop receives status changes." };
-	return {
-		state: "to do",
-		text: html`<a href="#callback">Save a Postback URL</a>, then <a href="#test">send a test</a>.`,
-	};
+	return { state: "to do", text: view.mayIntegrate ? CALLBACK_ADVICE : "None has been answered yet." };
 }
+
+const KEY_ADVICE = html`<a href="#keys">Issue an API key</a>. Your first key comes with a signing secret.`;
+const CALLBACK_ADVICE = html`<a href="#callback">Save a Postback URL</a>, then <a href="#test">send a test</a>.`;
 
 function pixelWords(parksPixels: boolean): string {
 	return parksPixels ? "Browser and server agree on an order." : "Your thank-you page's pixel arrives.";

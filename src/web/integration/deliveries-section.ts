@@ -23,7 +23,7 @@ import type { ReadFilters } from "../filter-query.ts";
 import type { Content, Html } from "../html.ts";
 import { liveDot } from "../live-page.ts";
 import { deliveryPath, withQuery } from "../paths.ts";
-import type { DeliveriesQuery, CallbacksView } from "./callbacks-view.ts";
+import type { CallbacksView, DeliveriesQuery } from "./callbacks-view.ts";
 import { listForm, sinceForm, tickColumn } from "./resend-forms.ts";
 
 export const DELIVERIES_TARGET = "deliveries-live";
@@ -110,23 +110,25 @@ function columns({ programme, nowMs, back }: CallbacksView): readonly Column<Lis
 	];
 }
 
-function emptyOf({ deliveries, url }: CallbacksView, page: ListPage<ListedDelivery>): Content {
+function emptyOf({ deliveries, url, mayIntegrate }: CallbacksView, page: ListPage<ListedDelivery>): Content {
 	const { query } = deliveries.filters;
 	if (query.order !== undefined) {
 		return emptyState({
 			title: `Nothing was sent for order ${query.order}`,
-			text: "Enter the whole order id as your shop reported it. “Why is an order not here?” on the inbound log says more.",
+			text: "Enter the whole order ID as your shop reported it. The inbound log shows whether we received it.",
 		});
 	}
 	if (query.state !== undefined || query.event !== undefined || query.after !== undefined) {
 		const text =
 			page.next === null
 				? "Choose another state or event, or clear the filter."
-				: "None among those looked at so far: “Older” goes on from here.";
+				: "None found so far. Choose “Older” to look further back.";
 		return emptyState({ title: "No callback matches", text });
 	}
+	const title = "Nothing has been sent yet";
+	if (!mayIntegrate) return emptyState({ title, text: "Callbacks appear here as they are sent." });
 	return emptyState({
-		title: "Nothing has been sent yet",
+		title,
 		text:
 			url !== null
 				? html`<a href="#test">Send a test conversion</a> and watch it arrive here.`

@@ -65,10 +65,10 @@ test("a failed attempt shows what the shop answered, and nothing of it as markup
 test("an answer without a body says so, and a success shows nothing of its answer", async (t) => {
 	const { send, page, site } = await openSent(t);
 	await send(answered(500), ANSWER);
-	match(await page(), /Its answer had no body/);
+	match(await page(), /The answer had no body/);
 	site.moveClock(HOUR_MS);
 	await send(answered(500), { ...ANSWER, isCut: true });
-	match(await page(), /did not come in time/);
+	match(await page(), /did not arrive in time/);
 	site.moveClock(HOUR_MS);
 	await send(answered(204));
 	const [newest = ""] = (await page()).split('<section class="card" id="attempt-').slice(1);

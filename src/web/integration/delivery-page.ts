@@ -90,7 +90,7 @@ async function renderParts(
 						title: "No attempt yet",
 						text:
 							delivery.state === "pending"
-								? "It is sent in a moment."
+								? "It will be sent in a moment."
 								: "It was cancelled before anything was sent.",
 					}),
 				)

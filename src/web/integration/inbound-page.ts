@@ -58,7 +58,7 @@ export async function showInbound(c: WebContext, deps: WebDeps): Promise<Respons
 	const explained = page === null || order === undefined ? null : await explainOrder(db, programme.id, order);
 	return answerTab(c, {
 		tab: "inbound",
-		hint: "Every signed request and pixel call for this programme, including refused ones, with the reason. When very many pixel calls come in at once, those that were not taken are counted in one row per minute.",
+		hint: "Every signed request and pixel call for this programme, including refused ones, with the reason. When very many pixel calls come in at once, those that were not accepted are counted in one row per minute.",
 		status: isUnderstood ? 200 : 422,
 		body: html`${explained === null ? null : orderAnswer(explained, programme.public_id)}${section({
 			id: "calls",
@@ -150,7 +150,9 @@ function orderCell({ orderId, conversionId }: ListedCall, programmeId: string): 
 function emptyOf({ next }: ListPage<ListedCall>, { kind, result, order, after }: InboundQuery): Html {
 	if ((kind ?? result ?? order ?? after) !== undefined) {
 		const text =
-			next === null ? "Choose other filters, or clear them." : "None among those looked at: “Older” goes on.";
+			next === null
+				? "Choose other filters, or clear them."
+				: "None found so far. Choose “Older” to look further back.";
 		return emptyState({ title: "No call matches", text });
 	}
 	return emptyState({
@@ -196,10 +198,10 @@ function known(conversion: Conversion, programmeId: string): Html {
 
 function reason(refused: ListedCall | undefined, calls: readonly ListedCall[]): Content {
 	if (refused !== undefined) {
-		return html`A ${refused.kind === "api" ? "signed request" : "pixel call"} named it on ${timeTag(refused.atMs)} and was refused: ${refused.detail ?? refused.outcome}`;
+		return html`A ${refused.kind === "api" ? "signed request" : "pixel call"} for it came on ${timeTag(refused.atMs)} and was refused: ${refused.detail ?? refused.outcome}`;
 	}
-	if (calls.length > 0) return "Calls named it, but no conversion is left of it.";
-	return "No signed request and no pixel call has named it, as far as the log goes back. Check that your shop's code runs for this order, and that it names this programme.";
+	if (calls.length > 0) return "Calls mentioned it, but there is no conversion for it any more.";
+	return "No signed request and no pixel call has mentioned it, as far back as the log goes. Check that your shop's code runs for this order, and that it uses this programme's API key.";
 }
 
 function spelling(otherSpelling: string, programmeId: string): Html {

@@ -50,6 +50,31 @@ test("without a public URL there is a way to hear of events, with the address an
 	}
 });
 
+test("whoever may only look is not told to do what they cannot, at any step", async (t) => {
+	const { browser, path, site, programme } = await openShop(t);
+	const viewer = await site.signIn(await site.addPerson(programme, "viewer"));
+	const look = async () => {
+		const { text } = await viewer.open(path);
+		const main = text.slice(text.indexOf("<main"), text.indexOf("</main>"));
+		assert.doesNotMatch(
+			main.replace(/<[^>]+>/g, " "),
+			/Issue an API key|Save a |save one|If you (save|remove)|after saving|Send a test|Send one|ready snippet|place the|your own machine/,
+		);
+		assert.doesNotMatch(main, /href="#(keys|callback|test)"/);
+		return main;
+	};
+	assert.match(
+		await look(),
+		/No key has been issued\.[\s\S]*Nothing is sent yet: there is no signing secret\./,
+	);
+	await issue(browser, path);
+	assert.match(await look(), /No callback is pending\.[\s\S]*Owners and developers can send one\./);
+	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
+	assert.match(await look(), /Callbacks appear here as they are sent\./);
+	await browser.submit(`${path}/test`, {});
+	assert.match(await look(), /1 callback is pending\./);
+});
+
 test("a filter that is not understood is told at its field, and nothing is listed", async (t) => {
 	const { browser, path, site, programme } = await openShop(t);
 	const credentials = await issue(browser, path);

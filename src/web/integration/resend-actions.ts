@@ -26,15 +26,15 @@ export async function resendPostback(c: WebContext, deps: WebDeps): Promise<Resp
 	const resent = await resendDelivery(deps, programmeOf(c).id, deliveryId, viewerOf(c).personId);
 	return backToDelivery(c, deliveryId, resent, () => [
 		"good",
-		`It is on its way again: a new run of up to ${attemptsInWords()}.`,
+		`It is being sent again, with up to ${attemptsInWords()}.`,
 	]);
 }
 
 const SENT_NOW: Readonly<Record<SentNow, readonly [Flash["tone"], string]>> = {
-	sent: ["good", `It is sent now. It counts as one of its ${attemptsInWords()}.`],
-	"under way": ["info", "It is due already, and goes out at this moment."],
-	"tried since": ["info", "It was tried again meanwhile: the newest attempt is below."],
-	ended: ["info", "It has ended meanwhile: nothing was sent again."],
+	sent: ["good", `It is being sent now. This counts as one of its ${attemptsInWords()}.`],
+	"under way": ["info", "It is due already and is being sent right now."],
+	"tried since": ["info", "It was tried again in the meantime. The newest attempt is below."],
+	ended: ["info", "It has finished in the meantime, so nothing was sent."],
 };
 
 export async function sendPostbackNow(c: WebContext, deps: WebDeps): Promise<Response> {
@@ -64,7 +64,7 @@ export async function resendTicked(c: WebContext, deps: WebDeps): Promise<Respon
 	const texts = Array.isArray(ticked) ? ticked : [ticked];
 	const seen = texts.flatMap((text) => (typeof text === "string" ? (readSeen(text) ?? []) : []));
 	if (seen.length === 0) {
-		setFlash(c, "warn", "Nothing is selected. Tick the callbacks to send again.", LIST.part);
+		setFlash(c, "warn", "Nothing is selected. Select the callbacks to send again.", LIST.part);
 		return backTo(c, LIST);
 	}
 	const sent = await sendSelected(deps, programmeOf(c).id, seen.slice(0, MAX_TICKED), viewerOf(c).personId);
@@ -78,11 +78,11 @@ const MAX_TICKED = 100;
 
 function tellSelected({ resent, sentNow, leftAlone }: SelectedSent): [Flash["tone"], string] {
 	const parts = [
-		resent === 0 ? null : `${callbacksAre(resent)} on the way again.`,
-		sentNow === 0 ? null : `${countOf(sentNow, "waiting callback")} ${isOrAre(sentNow)} sent now.`,
+		resent === 0 ? null : `${callbacksAre(resent)} being sent again.`,
+		sentNow === 0 ? null : `${countOf(sentNow, "waiting callback")} ${isOrAre(sentNow)} being sent now.`,
 		leftAlone === 0
 			? null
-			: `${countOf(leftAlone, "callback")} ${leftAlone === 1 ? "was" : "were"} left as ${leftAlone === 1 ? "it is" : "they are"}: cancelled, being sent at this moment, or sent by somebody else.`,
+			: `${countOf(leftAlone, "callback")} ${leftAlone === 1 ? "was" : "were"} skipped: cancelled, being sent right now, or already sent by somebody else.`,
 	];
 	return [resent + sentNow === 0 ? "info" : "good", parts.filter((part) => part !== null).join(" ")];
 }
@@ -92,13 +92,13 @@ export async function resendAllFailed(c: WebContext, deps: WebDeps): Promise<Res
 	const { since, zone } = await readTextFields(c, ["since", "zone"]);
 	const sinceMs = since === "" ? null : readSince(since, zone);
 	if (sinceMs === undefined) {
-		setFlash(c, "bad", "Enter since when, as a date and a time such as 2026-03-01T12:00.", LIST.part);
+		setFlash(c, "bad", "Enter a date and a time, such as 2026-03-01T12:00.", LIST.part);
 		return backTo(c, LIST);
 	}
 	const resent = await resendFailed(deps, programmeOf(c).id, sinceMs, viewerOf(c).personId);
 	if (!resent.ok) return backWithFault(c, LIST, resent.fault);
-	const nothing = `Nothing has failed${sinceMs === null ? "" : " since then"}, so nothing was sent again.`;
-	const text = resent.value === 0 ? nothing : `${callbacksAre(resent.value)} on the way again.`;
+	const nothing = `Nothing has failed${sinceMs === null ? "" : " since then"}, so nothing was sent.`;
+	const text = resent.value === 0 ? nothing : `${callbacksAre(resent.value)} being sent again.`;
 	setFlash(c, resent.value === 0 ? "info" : "good", text, LIST.part);
 	return backTo(c, LIST);
 }
@@ -112,7 +112,9 @@ export async function sendWaiting(c: WebContext, deps: WebDeps): Promise<Respons
 	const sent = await sendAllWaiting(deps, programmeOf(c).id, viewerOf(c).personId);
 	if (!sent.ok) return backWithFault(c, LIST, sent.fault);
 	const text =
-		sent.value === 0 ? "Nothing waits for a later attempt." : `${callbacksAre(sent.value)} sent now.`;
+		sent.value === 0
+			? "No callback is waiting for a later attempt."
+			: `${callbacksAre(sent.value)} being sent now.`;
 	setFlash(c, sent.value === 0 ? "info" : "good", text, LIST.part);
 	return backTo(c, LIST);
 }

@@ -42,7 +42,7 @@ export function listForm(view: CallbacksView, hasRows: boolean, table: Html): Ht
 			button({
 				label: `Resend ${countUndelivered(failedCount)} failed`,
 				formAction: `${path}/resend-failed`,
-				confirm: `Send ${failedCount === 1 ? "the failed callback" : `all ${countUndelivered(failedCount)} failed callbacks`} again? Your shop takes each event once.`,
+				confirm: `Send ${failedCount === 1 ? "the failed callback" : `all ${countUndelivered(failedCount)} failed callbacks`} again? Your receiver ignores events it has already processed.`,
 			}),
 		);
 	}
@@ -51,8 +51,7 @@ export function listForm(view: CallbacksView, hasRows: boolean, table: Html): Ht
 			button({
 				label: `Send ${countUndelivered(waitingCount)} waiting now`,
 				formAction: `${path}/send-waiting`,
-				confirm:
-					"Send everything now that waits for its next attempt? It counts as one of the attempts of each.",
+				confirm: "Send all waiting callbacks now? This counts as one attempt for each.",
 			}),
 		);
 	}
@@ -78,7 +77,8 @@ export function sinceForm({ path, hidden }: CallbacksView): Html {
 			isRequired: true,
 		})}<input type="hidden" name="zone" value="" data-zone>${button({
 			label: "Resend failed",
-			confirm: "Send all callbacks again that failed since then? Your shop takes each event once.",
+			confirm:
+				"Send all callbacks again that failed since then? Your receiver ignores events it has already processed.",
 		})}`,
 	});
 }

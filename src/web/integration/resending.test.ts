@@ -18,11 +18,11 @@ test("all that failed is resent without a date; the button says how many, and is
 	assert.match(await listOf(shop, "?state=failed"), />Resend 3 failed</, "where the notice leads");
 	const sent = await browser.submit(`${path}/resend-failed`, { back: "?state=failed" });
 	assert.equal(sent.location, `${path}?state=failed#deliveries`);
-	assert.match(await listOf(shop, "?state=failed"), /section-told[\s\S]*3 callbacks are on the way again/);
+	assert.match(await listOf(shop, "?state=failed"), /section-told[\s\S]*3 callbacks are being sent again/);
 	assert.equal((await runCallbacks(shop.site, shop.programme, FINE)).length, 3);
 	assert.doesNotMatch(await listOf(shop), /Resend \d+ failed/);
 	await browser.submit(`${path}/resend-failed`, {});
-	assert.match(await listOf(shop), /Nothing has failed, so nothing was sent again/);
+	assert.match(await listOf(shop), /Nothing has failed, so nothing was sent/);
 });
 
 test("since a time means the reader's own zone, and UTC where no script has said which", async (t) => {
@@ -40,9 +40,9 @@ test("since a time means the reader's own zone, and UTC where no script has said
 		assert.match(await listOf(shop), /Nothing has failed since then/, `${since} ${zone}`);
 	}
 	await browser.submit(`${path}/resend-failed`, { since: "yesterday", zone: "" });
-	assert.match(await listOf(shop), /Enter since when/);
+	assert.match(await listOf(shop), /Enter a date and a time/);
 	await browser.submit(`${path}/resend-failed`, { since: "2026-03-01T12:30", zone: "Europe/Berlin" });
-	assert.match(await listOf(shop), /1 callback is on the way again/);
+	assert.match(await listOf(shop), /1 callback is being sent again/);
 });
 
 test("ticked callbacks are sent: ended ones again, waiting ones now; the rest is told", async (t) => {
@@ -64,10 +64,10 @@ test("ticked callbacks are sent: ended ones again, waiting ones now; the rest is
 	const told = await listOf(shop);
 	assert.match(
 		told,
-		/2 callbacks are on the way again\. 1 waiting callback is sent now\. 1 callback was left as it is/,
+		/2 callbacks are being sent again\. 1 waiting callback is being sent now\. 1 callback was skipped/,
 	);
 	await press(boxes);
-	assert.match(await listOf(shop), /3 callbacks were left as they are/, "nobody sends it twice");
+	assert.match(await listOf(shop), /3 callbacks were skipped/, "nobody sends it twice");
 	assert.equal((await runCallbacks(site, programme, FINE)).length, 3);
 	await browser.submit(`${path}/postback-url/remove`, {});
 	const removed = await listOf(shop);
@@ -83,24 +83,24 @@ test("a waiting callback is sent now from its page, once, and it says so there",
 	assert.doesNotMatch(page, />Resend</);
 	await browser.submit(`${delivery}/send-now`, { seq: "1" });
 	const told = (await browser.open(delivery)).text;
-	assert.match(told, /It is sent now\. It counts as one of its seven attempts/);
+	assert.match(told, /It is being sent now\. This counts as one of its seven attempts/);
 	assert.doesNotMatch(told, />Send now</, "it is due");
 	await browser.submit(`${delivery}/send-now`, { seq: "1" });
 	assert.match((await browser.open(delivery)).text, /It is due already/);
 	assert.equal((await runCallbacks(site, programme, DOWN)).length, 1);
 	site.moveClock(1_000);
 	await browser.submit(`${delivery}/send-now`, { seq: "1" });
-	assert.match((await browser.open(delivery)).text, /It was tried again meanwhile/);
+	assert.match((await browser.open(delivery)).text, /It was tried again in the meantime/);
 	const waiting = await listOf(shop, "?state=pending");
 	assert.match(waiting, />Send 1 waiting now</);
 	const all = await browser.submit(`${path}/send-waiting`, { back: "?state=pending" });
 	assert.equal(all.location, `${path}?state=pending#deliveries`);
-	assert.match(await listOf(shop, "?state=pending"), /1 callback is sent now/);
+	assert.match(await listOf(shop, "?state=pending"), /1 callback is being sent now/);
 	assert.equal((await runCallbacks(site, programme, FINE)).length, 1);
 	await browser.submit(`${delivery}/send-now`, { seq: "3" });
-	assert.match((await browser.open(delivery)).text, /It has ended meanwhile/);
+	assert.match((await browser.open(delivery)).text, /It has finished in the meantime/);
 	await browser.submit(`${path}/send-waiting`, {});
-	assert.match(await listOf(shop), /Nothing waits for a later attempt/);
+	assert.match(await listOf(shop), /No callback is waiting for a later attempt/);
 	assert.deepEqual(await audited(shop), ["delivery.sent_now", "deliveries.sent_now"]);
 	await browser.submit(`${path}/postback-url/remove`, {});
 	assert.equal((await browser.submit(`${delivery}x/send-now`, { seq: "1" })).status, 404);

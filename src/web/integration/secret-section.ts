@@ -145,7 +145,7 @@ function replacementSteps(states: ReadonlySet<string>): Html {
 		["Activate", "From the next attempt on, callbacks are signed with the new secret.", isActivated],
 		[
 			"End the old one",
-			"Remove it from your systems, then end it here. Otherwise it ends by itself 24 hours after the activation. If the old secret leaked, end it right away.",
+			"Remove it from your systems, then end it here. Otherwise it ends automatically 24 hours after the activation. If the old secret leaked, end it right away.",
 			false,
 		],
 	];

@@ -24,7 +24,7 @@ export function testSection(view: CallbacksView): Html {
 	return section({
 		id: "test",
 		title: "Test conversion",
-		hint: "Goes through everything a real one does, marked “test”, and stays out of all totals.",
+		hint: "Behaves like a real conversion, is marked “test” and stays out of all totals.",
 		actions: view.mayIntegrate
 			? postForm({
 					action: `${path}/test`,
@@ -51,7 +51,7 @@ export function testResult(view: CallbacksView): Html {
 	)}${dataTable<ListedDelivery>({
 		caption: "Callbacks of this test conversion",
 		rows: test.deliveries,
-		empty: emptyState({ title: "No callback was made for it", text: adviceAfter(view) }),
+		empty: emptyState({ title: "No callback was sent for it", text: adviceAfter(view) }),
 		stacks: "tight",
 		columns: [
 			{
@@ -76,7 +76,8 @@ function whatCameBack({ lastHttpStatus, lastAttempt }: ListedDelivery): Content 
 	return html`${title}<span class="secondary break">${meaning} ${advice}</span>`;
 }
 
-function adviceBefore({ url, hasSecret }: CallbacksView): Content {
+function adviceBefore({ url, hasSecret, mayIntegrate }: CallbacksView): Content {
+	if (!mayIntegrate) return "Owners and developers can send one.";
 	if (!hasSecret)
 		return html`First <a href="#keys">issue an API key</a>: without a secret no callback is sent.`;
 	if (url === null)
@@ -85,7 +86,7 @@ function adviceBefore({ url, hasSecret }: CallbacksView): Content {
 }
 
 function adviceAfter(view: CallbacksView): Content {
-	if (view.url === null || !view.hasSecret) return adviceBefore(view);
+	if (view.mayIntegrate && (view.url === null || !view.hasSecret)) return adviceBefore(view);
 	return "There was no Postback URL or no signing secret when its status changed, and earlier changes are never sent. Send a new test conversion.";
 }
 

@@ -21,7 +21,7 @@ export function logoSection({ logo }: Pick<NetworkFace, "logo">, csrf: Html, fau
 	});
 	const present =
 		logo === null
-			? html`<p class="small soft">There is none: Ringback's mark stands beside the network's name.</p>`
+			? html`<p class="small soft">No logo yet: Ringback's mark is shown beside the network's name.</p>`
 			: html`<div class="row">${logoImage(logo)}<span class="small soft">${logo.width} × ${logo.height} pixels</span>${postForm(
 					{
 						action: REMOVE_LOGO_PATH,

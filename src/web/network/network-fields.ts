@@ -53,7 +53,7 @@ const LOOKS: Readonly<Record<NetworkField, Look>> = {
 	},
 	supportAddress: {
 		label: "Support address",
-		hint: "Below every page and mail; answers to mails go there.",
+		hint: "Shown below every page and mail. Replies to mails go there.",
 		type: "email",
 	},
 	senderName: { label: "Sender's name", hint: "Empty: the network's name.", maxLength: MAX_NAME_LENGTH },
@@ -87,12 +87,12 @@ export function brandNote({ brand, brandState }: Pick<NetworkFace, "brand" | "br
 		case "open":
 			return message(
 				"warn",
-				html`<strong>The brand stays.</strong> Shops check header names by it, so it cannot be changed once the first API key is issued. The network's name can be changed at any time.`,
+				html`<strong>The brand is permanent.</strong> Shops rely on the header names, so it cannot be changed once the first API key is issued. The network's name can be changed at any time.`,
 			);
 		case "given":
 			return html`<p class="small soft">Headers are named ${name}: the brand is given by <code>RINGBACK_BRAND</code>.</p>`;
 		case "fixed":
-			return html`<p class="small soft">Headers are named ${name}. The brand cannot be changed any more: a programme has an API key, and shops check header names by it.</p>`;
+			return html`<p class="small soft">Headers are named ${name}. The brand cannot be changed any more: a programme has an API key, and shops rely on the header names.</p>`;
 		default:
 			return brandState satisfies never;
 	}

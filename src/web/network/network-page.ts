@@ -64,7 +64,7 @@ export async function sendTest(c: WebContext, deps: WebDeps): Promise<Response> 
 		setFlash(
 			c,
 			"good",
-			`Your mail server took the test mail. Check the inbox of ${email}, and the spam folder.`,
+			`Your mail server accepted the test mail. Check the inbox of ${email}, and the spam folder.`,
 		);
 	else setFlash(c, "bad", sent.fault.detail);
 	return c.redirect(`${ownPath(next) ?? NETWORK_PATH}#mail`, 303);
@@ -89,7 +89,7 @@ export function answerNetwork(
 		(faults.length === 0 ? undefined : "Nothing was saved yet. Correct what is marked below.");
 	const body = html`${pageHeader({
 		title: "Network",
-		hint: "What people see on pages and in mails. Shops see it at once.",
+		hint: "What people see on pages and in mails. Changes show at once.",
 		actions: linkButton({ label: "Guided set-up", href: SET_UP_PATH }),
 	})}${above === undefined ? null : message("bad", above)}${section({
 		id: "network",
@@ -110,7 +110,7 @@ function mailSection(c: WebContext, { mailer, publicUrl }: WebDeps, face: Networ
 		body: padded(
 			facts([
 				["From", senderWords(mail)],
-				...(mail.replyTo === undefined ? [] : [["Answers go to", mail.replyTo] as const]),
+				...(mail.replyTo === undefined ? [] : [["Replies go to", mail.replyTo] as const]),
 				["Subject", mail.subject],
 			]),
 			codeBlock(mail.text, "the mail"),
@@ -126,7 +126,7 @@ function senderWords({ from }: Mail): string {
 
 export const MAIL_IS_OFF = message(
 	"warn",
-	html`<strong>Mail is off.</strong> Invitations and links for new passwords must be handed over by people, and notices are on the pages only. Set <code>SMTP_URL</code> and <code>MAIL_FROM</code>, and restart.`,
+	html`<strong>Mail is off.</strong> You have to hand over invitations and password links yourself, and notices appear on the pages only. Set <code>SMTP_URL</code> and <code>MAIL_FROM</code>, and restart.`,
 );
 
 export function testMailForm(csrf: Html, email: string, next: string): Html {

@@ -106,7 +106,7 @@ test("every mistake of the form is told at its field, and nothing is saved", asy
 test("the brand can be chosen with a warning until a programme has a key, and then no more", async (t) => {
 	const { site, staff } = await openStaff(t);
 	const open = await staff.open("/network");
-	assert.match(open.text, /The brand stays\./);
+	assert.match(open.text, /The brand is permanent\./);
 	assert.match(open.text, /name="brand"/);
 	await save(staff, SAVED);
 	const programme = await site.addProgramme();
@@ -197,7 +197,7 @@ test("a mail is shown as it is sent, and a test mail goes to whoever asks, under
 	);
 	assert.match(text, /Questions\? Write to help@acme\.example/);
 	assert.equal((await staff.submit("/network/test-mail", { next: "/set-up" })).location, "/set-up#mail");
-	assert.match((await staff.open("/network")).text, /Your mail server took the test mail/);
+	assert.match((await staff.open("/network")).text, /Your mail server accepted the test mail/);
 	assert.deepEqual(site.mailbox, [
 		addressMail(
 			composeTestMail("mira@network.example"),

@@ -55,7 +55,7 @@ export async function saveNameAndBrand(c: WebContext, deps: WebDeps): Promise<Re
 
 export async function finishSetUp(c: WebContext, deps: WebDeps): Promise<Response> {
 	await endSetUp(deps, viewerOf(c).personId);
-	setFlash(c, "info", "The set-up is not shown any more. You find it under Network.");
+	setFlash(c, "info", "The set-up is no longer shown. You can find it under Network.");
 	return c.redirect(PROGRAMMES_PATH, 303);
 }
 
@@ -68,13 +68,13 @@ async function answerSetUp(c: WebContext, deps: WebDeps, state: FormState): Prom
 		csrf: csrfField(c),
 		className: "row",
 		body: button({
-			label: done === steps ? "Finish" : "Do not show again",
+			label: done === steps ? "Finish" : "Don't show this again",
 			tone: done === steps ? "primary" : "quiet",
 		}),
 	});
 	const body = html`${pageHeader({
 		title: TITLE,
-		hint: `${done} of ${steps} steps done. You can leave at any time and go on later.`,
+		hint: `${done} of ${steps} steps done. You can leave at any time and continue later.`,
 		actions: isEnded ? linkButton({ label: "All programmes", href: PROGRAMMES_PATH }) : end,
 	})}${step(setUp, "account", "Your account", accountBody(c))}${step(
 		setUp,
@@ -121,7 +121,7 @@ function networkBody(c: WebContext, { done }: SetUpState, { form, faults = [] }:
 }
 
 const ADDRESS_WORDS: Readonly<Record<AddressState, readonly ["good" | "warn" | "info", Content]>> = {
-	right: ["good", "You came by this address: links and mails lead here."],
+	right: ["good", "You opened this address, and links in mails lead here."],
 	"own-machine": [
 		"info",
 		html`<strong>PUBLIC_URL is not set.</strong> That is fine to try it out on this machine. Before others use it, set <code>PUBLIC_URL</code> to the address people open, such as <code>https://ringback.example</code>, and restart.`,
@@ -132,7 +132,7 @@ const ADDRESS_WORDS: Readonly<Record<AddressState, readonly ["good" | "warn" | "
 	],
 	other: [
 		"warn",
-		html`<strong>You came by another address.</strong> Links in mails lead to the first one. If people open the second, set <code>PUBLIC_URL</code> to it and restart.`,
+		html`<strong>You opened another address.</strong> Links in mails lead to the first one. If people should use the second, set <code>PUBLIC_URL</code> to it and restart.`,
 	],
 	plain: [
 		"warn",
@@ -145,7 +145,7 @@ function addressBody({ publicUrl }: WebDeps, { address, host }: SetUpState): Htm
 	return padded(
 		facts([
 			["Links begin with", html`<code class="break">${publicUrl}</code>`],
-			["Your browser came by", html`<code class="break">${host ?? "unknown"}</code>`],
+			["Your browser opened", html`<code class="break">${host ?? "unknown"}</code>`],
 		]),
 		message(tone, words),
 	);
@@ -157,19 +157,19 @@ function mailBody(c: WebContext, { mailer }: WebDeps): Html {
 	const tested =
 		mailTestedAtMs === null
 			? html`<p>Mail is on. Send one to yourself to see that it arrives.</p>`
-			: html`<p>Your mail server last took a test mail on ${timeTag(mailTestedAtMs)}.</p>`;
+			: html`<p>Your mail server last accepted a test mail on ${timeTag(mailTestedAtMs)}.</p>`;
 	return padded(tested, testMailForm(csrfField(c), viewerOf(c).email, SET_UP_PATH));
 }
 
 function programmeBody({ programmeId, done }: SetUpState): Html {
 	if (programmeId !== null) {
 		return padded(
-			html`<p>There is one. On its Integration page you get the API key, the signing secret and snippets.</p>`,
+			html`<p>You have one. On its Integration page you get the API key, the signing secret and snippets.</p>`,
 			html`<div class="row">${linkButton({ label: "Go to Integration", href: integrationPath(programmeId) })}</div>`,
 		);
 	}
 	return padded(
-		html`<p>A programme is a shop's agreement with you: its currency, its rates, its approval window. Its owner is invited; you can try everything on its Integration page before they come.</p>`,
+		html`<p>A programme is a shop's agreement with you: its currency, its rates, its approval window. Its owner is invited; you can try everything on its Integration page before they join.</p>`,
 		html`<div class="row">${linkButton({
 			label: "Create the first programme",
 			href: CREATE_PROGRAMME_PATH,

@@ -38,7 +38,7 @@ test("the first start leads from the account through name and brand to the first
 	assert.equal(location, "/set-up");
 	const begun = await browser.open("/set-up");
 	assert.match(begun.text, /2 of 5 steps done/, "the account, and the address it was set to");
-	assert.match(begun.text, /The brand stays\./);
+	assert.match(begun.text, /The brand is permanent\./);
 	assert.equal(
 		(await browser.submit("/set-up", { name: "Acme Partners", brand: "Acme" })).location,
 		"/set-up",
@@ -100,8 +100,8 @@ test("a brand that the setting gives is not asked for", async (t) => {
 test("the public address is compared with the one that the browser came by", async (t) => {
 	const { browser } = await startFirst(t);
 	const at = async (host: string) => (await browser.open("/set-up", { host })).text;
-	assert.match(await at("ringback.example"), /You came by this address/);
-	assert.match(await at("10.0.0.7:8080"), /You came by another address\.[\s\S]*set <code>PUBLIC_URL/);
+	assert.match(await at("ringback.example"), /You opened this address/);
+	assert.match(await at("10.0.0.7:8080"), /You opened another address\.[\s\S]*set <code>PUBLIC_URL/);
 	const unset = await startFirst(t, { change: { isPublicUrlSet: false } });
 	const onUnset = async (host: string) => (await unset.browser.open("/set-up", { host })).text;
 	assert.match(await onUnset("tracking.example"), /message-warn[\s\S]*PUBLIC_URL is not set\./);

@@ -84,7 +84,7 @@ function noNotices(programme: Programme): Html {
 	return emptyState({
 		isAlone: true,
 		title: "No notices",
-		text: "No Postback URL is saved, so no callbacks are sent. Save one to be told of every status change.",
+		text: "No Postback URL is saved, so no callbacks are sent.",
 		action: linkButton({
 			label: "Go to Integration",
 			href: integrationPath(programme.public_id),
@@ -184,7 +184,8 @@ function resendOffer({ programme, csrf, mayResend }: NoticesView, present: Undel
 		body: html`<input type="hidden" name="back" value="?state=pending">${button({
 			label: `Resend ${count(present.failed)} failed`,
 			isSmall: true,
-			confirm: "Send every callback again that failed permanently? Your shop receives each event once more.",
+			confirm:
+				"Send all callbacks again that failed permanently? Your receiver ignores events it has already processed.",
 		})}${list}`,
 	});
 }
@@ -196,5 +197,5 @@ function mailed({ mailed_at_ms, mailed_to, mail_due_at_ms }: ShownNotice, canMai
 		mail_due_at_ms === null || !canMail ? null : html`; the next at ${timeTag(mail_due_at_ms)} or soon after`;
 	if (mailed_at_ms === null) return next === null ? "none" : html`not sent yet${next}`;
 	if (mailed_to === "") return "not sent: everybody here has switched these mails off";
-	return html`${timeTag(mailed_at_ms)} to <span class="break">${mailed_to ?? "the owners"}</span>${next}`;
+	return html`${timeTag(mailed_at_ms)} to <span class="break">${mailed_to ?? "the programme's people"}</span>${next}`;
 }

@@ -34,7 +34,7 @@ function answerForm(c: WebContext, email: string, fault?: Fault): Promise<Respon
 	return answerPlainPage(c, {
 		title: TITLE,
 		status: fault?.httpStatus ?? 200,
-		body: html`<p>We mail you a link with which you can choose a new one.</p>
+		body: html`<p>We send you a link to choose a new password.</p>
 		${fault === undefined ? null : message("bad", fault.detail)}
 		${postForm({ action: FORGOT_PASSWORD_PATH, csrf: csrfField(c), body: fields })}
 		<p class="small"><a href="${SIGN_IN_PATH}">Go to sign-in</a></p>`,
@@ -43,11 +43,11 @@ function answerForm(c: WebContext, email: string, fault?: Fault): Promise<Respon
 
 const TO_SIGN_IN = linkButton({ label: "Go to sign-in", href: SIGN_IN_PATH });
 
-const WITHOUT_MAIL = html`<p>This service cannot send mail. Ask the network's staff: they can make you a link with which you choose a new password.</p>
+const WITHOUT_MAIL = html`<p>This service cannot send mail. Ask the network's staff: they can create a link for you to choose a new password.</p>
 	<p>${TO_SIGN_IN}</p>`;
 
 function sent(email: string): Html {
 	return html`<p>If <strong class="break">${email}</strong> has an account, a link is on its way there. It works once, for one hour.</p>
-	<p>Nothing came? Check your spam folder and the address, or ask the network's staff for a link.</p>
+	<p>No mail? Check your spam folder and the address, or ask the network's staff for a link.</p>
 	<p>${TO_SIGN_IN}</p>`;
 }

@@ -36,7 +36,7 @@ interface SignInForm {
 
 const FIRST_START = message(
 	"info",
-	html`<strong>Nobody can sign in yet.</strong> When Ringback started, it printed a one-time link in its terminal or log. Open that link to make the first account. It works for 24 hours: restart the service to get a new one.`,
+	html`<strong>Nobody can sign in yet.</strong> When Ringback started, it printed a one-time link in its terminal or log. Open that link to create the first account. It works for 24 hours; restart the service to get a new one.`,
 );
 
 export function showStart(c: WebContext): Response {
@@ -120,6 +120,6 @@ function answerCodeForm(c: WebContext, next: string, fault?: Fault): Promise<Res
 		title: "Enter your code",
 		status: fault?.httpStatus ?? 200,
 		body: html`${postForm({ action: CODE_PATH, csrf: csrfField(c), body: fields })}
-		<p class="small"><a href="${SIGN_IN_PATH}">Begin again</a></p>`,
+		<p class="small"><a href="${SIGN_IN_PATH}">Start over</a></p>`,
 	});
 }

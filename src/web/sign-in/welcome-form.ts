@@ -55,7 +55,7 @@ function partsOf(opened: OpenedLink, network: string): Parts {
 		case "first":
 			return {
 				title,
-				lead: "You are the first here. This makes the first staff account: it creates programmes and invites everybody else.",
+				lead: "You are the first one here. This creates the first staff account, which can create programmes and invite everybody else.",
 				email: null,
 				name: "",
 				passwordLabel: "Password",
@@ -64,7 +64,7 @@ function partsOf(opened: OpenedLink, network: string): Parts {
 		case "join":
 			return {
 				title,
-				lead: "Choose your password, and you are in.",
+				lead: "Choose a password to sign in with.",
 				email: opened.person.email,
 				name: opened.person.name,
 				passwordLabel: "Password",
@@ -76,7 +76,7 @@ function partsOf(opened: OpenedLink, network: string): Parts {
 				lead: html`You are invited to <strong class="break">${opened.programme.name}</strong> as <strong>${opened.role}</strong>. This role ${ROLE_SUMMARIES[opened.role]}.${
 					opened.hasAccount
 						? " It is added to your account when you accept."
-						: " Choose your password, and you are in."
+						: " Choose a password to sign in with."
 				}`,
 				email: opened.email,
 				name: opened.hasAccount ? null : (opened.person?.name ?? ""),
@@ -152,5 +152,5 @@ export function showDeadLink(c: WebContext, { detail, httpStatus }: Fault): Prom
 	const body = html`<p>${detail}</p>
 		<p>${linkButton({ label: "Go to sign-in", href: SIGN_IN_PATH, tone: "primary" })}</p>
 		<p class="small">Forgot your password? <a href="${FORGOT_PASSWORD_PATH}">Ask for a new link</a></p>`;
-	return answerPlainPage(c, { title: "This link has ended", status: httpStatus, body });
+	return answerPlainPage(c, { title: "This link is no longer valid", status: httpStatus, body });
 }
