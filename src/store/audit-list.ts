@@ -17,7 +17,9 @@ export interface AuditFilter {
 }
 
 export interface ListedAuditEntry extends Selectable<AuditEntriesTable> {
+	/** Who did it; null for the command line, or the service itself. */
 	email: string | null;
+	name: string | null;
 	/** The programme's public id and name. */
 	programme: string | null;
 	programmeName: string | null;
@@ -94,7 +96,8 @@ function readEntries(
 		.leftJoin("people", "people.id", "audit_entries.person_id")
 		.leftJoin("programmes", "programmes.id", "audit_entries.programme_id")
 		.selectAll("audit_entries")
-		.select(["people.email", "programmes.public_id as programme", "programmes.name as programmeName"])
+		.select(["people.email", "people.name"])
+		.select(["programmes.public_id as programme", "programmes.name as programmeName"])
 		.where("audit_entries.id", "<", beforeId)
 		.orderBy("audit_entries.id", "desc")
 		.limit(limit);

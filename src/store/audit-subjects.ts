@@ -17,23 +17,20 @@ export interface AuditSubjects {
 /** What is past its retention is in none of them. */
 export async function readAuditSubjects(
 	db: Db,
-	programmeId: number,
-	subjects: readonly string[],
+	entries: readonly { subject: string | null }[],
 ): Promise<AuditSubjects> {
+	const subjects = entries.flatMap(({ subject }) => subject ?? []);
 	const having = (test: (subject: string) => boolean) => [...new Set(subjects.filter(test))];
 	const orders = await findOrders(
 		db,
-		programmeId,
 		having((id) => id.startsWith("cnv_")),
 	);
 	const callbacks = await findCallbacks(
 		db,
-		programmeId,
 		having((id) => id.startsWith("dlv_")),
 	);
 	const jobs = await findJobs(
 		db,
-		programmeId,
 		having((id) => id.startsWith("job_")),
 	);
 	const people = await findNames(
@@ -48,17 +45,16 @@ export async function readAuditSubjects(
 	};
 }
 
-async function findOrders(db: Db, programmeId: number, publicIds: readonly string[]) {
+async function findOrders(db: Db, publicIds: readonly string[]) {
 	if (publicIds.length === 0) return [];
 	return db
 		.selectFrom("conversions")
 		.select(["public_id", "order_id"])
 		.where("public_id", "in", publicIds)
-		.where("programme_id", "=", programmeId)
 		.execute();
 }
 
-async function findCallbacks(db: Db, programmeId: number, publicIds: readonly string[]) {
+async function findCallbacks(db: Db, publicIds: readonly string[]) {
 	if (publicIds.length === 0) return [];
 	return db
 		.selectFrom("deliveries")
@@ -66,17 +62,15 @@ async function findCallbacks(db: Db, programmeId: number, publicIds: readonly st
 		.innerJoin("conversions", "conversions.id", "events.conversion_id")
 		.select(["deliveries.public_id", "events.name as event", "conversions.order_id as orderId"])
 		.where("deliveries.public_id", "in", publicIds)
-		.where("deliveries.receiver_id", "=", programmeId)
 		.execute();
 }
 
-async function findJobs(db: Db, programmeId: number, publicIds: readonly string[]) {
+async function findJobs(db: Db, publicIds: readonly string[]) {
 	if (publicIds.length === 0) return [];
 	return db
 		.selectFrom("bulk_jobs")
 		.select(["public_id", "source", "file_name"])
 		.where("public_id", "in", publicIds)
-		.where("programme_id", "=", programmeId)
 		.execute();
 }
 

@@ -1,14 +1,9 @@
 // The audit log: who did what, written in the transaction of what it records. No secret, token or password
 // ever goes into it.
 
-import type { Selectable } from "kysely";
 import type { ToldAction } from "../domain/told-changes.ts";
 import { markToTell, type Noted } from "./changes-to-tell.ts";
-import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
 import type { Db } from "./store.ts";
-import type { AuditEntriesTable } from "./tables/audit.ts";
-
-export type AuditEntry = Selectable<AuditEntriesTable>;
 
 /** `area.what-happened`; a new one is added here, none is renamed, because old entries keep theirs. */
 export type AuditAction =
@@ -62,30 +57,4 @@ export async function noteAudit(trx: Db, note: AuditNote, nowMs: number): Promis
 		.returning("id")
 		.executeTakeFirstOrThrow();
 	await markToTell(trx, id, note, nowMs);
-}
-
-/** With who did it; null for the command line, or the service itself. */
-export interface ListedAuditEntry extends AuditEntry {
-	email: string | null;
-	name: string | null;
-}
-
-/** Newest first. */
-export async function listAuditOfProgramme(
-	db: Db,
-	programmeId: number,
-	page: PageRequest,
-): Promise<ListPage<ListedAuditEntry>> {
-	return readNewestFirst(page, (beforeId, limit) =>
-		db
-			.selectFrom("audit_entries")
-			.leftJoin("people", "people.id", "audit_entries.person_id")
-			.selectAll("audit_entries")
-			.select(["people.email", "people.name"])
-			.where("audit_entries.programme_id", "=", programmeId)
-			.where("audit_entries.id", "<", beforeId)
-			.orderBy("audit_entries.id", "desc")
-			.limit(limit)
-			.execute(),
-	);
 }

@@ -178,7 +178,7 @@ export function testLive(browser: () => Browser): void {
 		const there = await openVisitor(browser(), service.url);
 		await signIn(there.page, OWNER);
 		await there.page.goto("/account");
-		await there.page.getByRole("button", { name: "End all others" }).click();
+		await there.page.getByRole("button", { name: "Sign out everywhere else" }).click();
 		await there.page.getByRole("cell", { name: "This one" }).waitFor();
 		await here.page.getByRole("link", { name: "Conversions", exact: true }).click();
 		await here.page.getByRole("heading", { name: "Sign in" }).waitFor();

@@ -8,7 +8,7 @@ import { invitePerson } from "../../src/accounts/invitations.ts";
 import { useLimits } from "../../src/accounts/limits.ts";
 import { makeFirstStaffPath } from "../../src/accounts/links.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
-import { listAuditOfProgramme } from "../../src/store/audit.ts";
+import { listAudit } from "../../src/store/audit-list.ts";
 import { countUse, forgetUses, pruneUses, readUses, uncountUse } from "../../src/store/limit-counts.ts";
 import { findOpenLink } from "../../src/store/links.ts";
 import type { Person } from "../../src/store/people.ts";
@@ -31,7 +31,7 @@ eachDatabase("signing in", (database) => {
 		equal((await site.browser().open(path)).status, 410);
 
 		const elsewhere = await site.signIn({ email });
-		match((await browser.open("/account")).text, /End all others/);
+		match((await browser.open("/account")).text, /Sign out everywhere else/);
 		await browser.submit("/account/sessions/end-others", {});
 		equal((await elsewhere.open("/account")).status, 303);
 
@@ -236,7 +236,7 @@ eachDatabase("signing in", (database) => {
 		equal(again.status, 303);
 		const page = await old.open("/account");
 		equal(page.status, 200);
-		doesNotMatch(page.text, /End all others/, "the other one is over");
+		doesNotMatch(page.text, /Sign out everywhere else/, "the other one is over");
 		equal((await browser.open("/account")).status, 303);
 		await moveSignIn(staff, Date.now() - 30 * DAY_MS);
 		await pruneSignIn(database.store.db, Date.now());
@@ -282,7 +282,7 @@ eachDatabase("signing in", (database) => {
 			(db: typeof store.db) => hasPassword(db, "usr_x"),
 			(db: typeof store.db) => listProgrammesOf(db, 77, 50),
 			(db: typeof store.db) => findProgrammeOf(db, 77, "prg_x"),
-			(db: typeof store.db) => listAuditOfProgramme(db, 77, { limit: 50 }),
+			(db: typeof store.db) => listAudit(db, { programmeId: 77 }, { limit: 50 }),
 		]) {
 			for (const plan of await plansOf(kind, store.db, run)) deepEqual(plan.walks, [], String(run));
 		}

@@ -14,7 +14,6 @@ import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { listOldAuditEntries, listOldConversions } from "../../src/store/archive-rows.ts";
 import { findDeliveryDetail, listAttempts } from "../../src/store/attempt-list.ts";
-import { listAuditOfProgramme } from "../../src/store/audit.ts";
 import { listAudit } from "../../src/store/audit-list.ts";
 import { readAuditSubjects } from "../../src/store/audit-subjects.ts";
 import {
@@ -379,8 +378,13 @@ const READS: readonly Read[] = [
 	[
 		"what a page of the audit log is about",
 		[],
-		(db) =>
-			readAuditSubjects(db, LARGE, ["cnv_00000001", "cnv_2", "dlv_1", "dlv_2", "job_1", "a@shop.example"]),
+		(db) => {
+			const subjects = ["cnv_00000001", "cnv_2", "dlv_1", "dlv_2", "job_1", "a@shop.example"];
+			return readAuditSubjects(
+				db,
+				subjects.map((subject) => ({ subject })),
+			);
+		},
 	],
 	["whether anything came in", [], (db) => hasConversions(db, SMALL)],
 	["the first page of programmes", ["notices_open"], (db) => listProgrammes(db, { limit: 50 })],
@@ -415,7 +419,11 @@ const READS: readonly Read[] = [
 		["notices_open", "queue_by_due", "deliveries_failed"],
 		(db) => listFailingShops(db, 10, START_MS),
 	],
-	["who did what", ["audit_entries_by_programme"], (db) => listAuditOfProgramme(db, SMALL, { limit: 50 })],
+	[
+		"who did what in a programme",
+		["audit_entries_by_programme"],
+		(db) => listAudit(db, { programmeId: SMALL }, { limit: 50 }),
+	],
 	["what somebody did", ["audit_entries_by_person"], (db) => listAudit(db, { personId: 7 }, { limit: 50 })],
 	[
 		"everything of a kind that was done",

@@ -477,7 +477,7 @@ test("the form says what becomes of the link before it is sent, to each what is 
 		const staff = await site.signIn(await site.addStaff());
 		for (const where of [path, "/people"]) {
 			const { text } = await staff.open(where);
-			assert.match(text, hasMail ? /you can copy it, too/ : /You get a link to hand over/, where);
+			assert.match(text, hasMail ? /You can copy it, too/ : /You get a link to hand over/, where);
 		}
 	}
 });

@@ -1,7 +1,8 @@
 // Who did what in a programme, the newest first, with people, orders, keys and files by their names.
 
 import { html } from "hono/html";
-import type { AuditAction, ListedAuditEntry } from "../../store/audit.ts";
+import type { AuditAction } from "../../store/audit.ts";
+import type { ListedAuditEntry } from "../../store/audit-list.ts";
 import type { AuditSubjects } from "../../store/audit-subjects.ts";
 import type { Programme } from "../../store/programmes.ts";
 import { emptyState, section } from "../components/blocks.ts";
@@ -78,32 +79,45 @@ export function auditSection(view: AuditView): Html {
 			}),
 			columns: [
 				{ title: "When", cell: ({ at_ms }) => timeTag(at_ms) },
-				{ title: "Who", cell: whoCell },
+				{ title: "Who", cell: auditActor },
 				{ title: "What", namesRow: true, cell: ({ action }) => sayAction(action) },
-				{ title: "Details", cell: (entry) => html`<span class="break">${detailsOf(view, entry)}</span>` },
+				{ title: "Details", cell: (entry) => auditDetails(entry, view.subjects, view.programme) },
 			],
 		})}${pager(view.pages)}`,
 	});
 }
 
-function whoCell({ email, name }: ListedAuditEntry): Html {
+/** Who did it, of a list of entries. */
+export function auditActor({ email, name }: Pick<ListedAuditEntry, "email" | "name">): Html {
 	if (email === null) return html`<span class="faint">command line or service</span>`;
 	if (name === null || name === "") return html`<span class="break">${email}</span>`;
 	return html`<span class="break">${name}</span><span class="secondary break">${email}</span>`;
 }
 
-function detailsOf(view: AuditView, { action, subject, detail }: ListedAuditEntry): Content {
-	const programmeId = view.programme.public_id;
+type Entry = Pick<ListedAuditEntry, "subject" | "detail">;
+type EntryProgramme = Pick<Programme, "public_id" | "name">;
+
+/** What it was done to, and how. */
+export function auditDetails(
+	{ subject, detail }: Entry,
+	subjects: AuditSubjects,
+	/** Null for what belongs to none. */
+	programme: EntryProgramme | null,
+): Html {
+	const words = (parts: Content) => html`<span class="break">${parts}</span>`;
 	// Its name is in the detail: see domain/key-label.
-	if (action.startsWith("key."))
-		return html`<a href="${keysPath(programmeId)}#keys">${detail ?? subject}</a>`;
-	const about = subject === null ? null : subjectOf(view, subject);
-	if (about === null || detail === null) return [about, detail];
-	return [about, " · ", detail];
+	if (subject?.startsWith("key_") && programme !== null) {
+		return words(html`<a href="${keysPath(programme.public_id)}#keys">${detail ?? subject}</a>`);
+	}
+	const about = subject === null ? null : subjectOf(subject, subjects, programme);
+	return words(about === null || detail === null ? [about, detail] : [about, " · ", detail]);
 }
 
 /** By its name, and with a link where it has a page; as it was noted where nothing is known of it any more. */
-function subjectOf({ programme, subjects }: AuditView, subject: string): Content {
+function subjectOf(subject: string, subjects: AuditSubjects, programme: EntryProgramme | null): Content {
+	const person = subjects.people.get(subject);
+	const who = person === undefined || person === "" ? subject : `${person} (${subject})`;
+	if (programme === null) return who;
 	const { public_id: programmeId, name } = programme;
 	if (subject === programmeId) return name;
 	const orderId = subjects.orders.get(subject);
@@ -117,10 +131,7 @@ function subjectOf({ programme, subjects }: AuditView, subject: string): Content
 	}
 	const job = subjects.jobs.get(subject);
 	if (job !== undefined) return html`<a href="${bulkJobPath(programmeId, subject)}">${originOf(job)}</a>`;
-	const person = subjects.people.get(subject);
-	if (person === undefined) return subject;
-	const who = person === "" ? subject : `${person} (${subject})`;
-	return html`<a href="${peoplePath(programmeId)}">${who}</a>`;
+	return person === undefined ? subject : html`<a href="${peoplePath(programmeId)}">${who}</a>`;
 }
 
 /** Entries of later versions read as well: "postback_url.saved" as "Postback url saved". */

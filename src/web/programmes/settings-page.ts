@@ -6,7 +6,7 @@ import { changeProgramme, type TermChange } from "../../accounts/change-programm
 import { shortenRate, type Terms, type TermsInput, termsOf } from "../../accounts/programme-terms.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { grants, type PersonKind, type Standing } from "../../domain/roles.ts";
-import { listAuditOfProgramme } from "../../store/audit.ts";
+import { listAudit } from "../../store/audit-list.ts";
 import { readAuditSubjects } from "../../store/audit-subjects.ts";
 import { findProgrammesById, type Programme } from "../../store/programmes.ts";
 import { facts, message, padded, pageHeader, section } from "../components/blocks.ts";
@@ -166,12 +166,11 @@ async function readAudit(c: WebContext, deps: WebDeps, programme: Programme): Pr
 		hash: "#audit",
 	};
 	const after = cursorOf(deps, list);
-	const page = await listAuditOfProgramme(deps.store.db, id, { after, limit: AUDIT_ROWS });
-	const noted = page.rows.flatMap(({ subject }) => subject ?? []);
+	const page = await listAudit(deps.store.db, { programmeId: id }, { after, limit: AUDIT_ROWS });
 	return auditSection({
 		programme,
 		entries: page.rows,
-		subjects: await readAuditSubjects(deps.store.db, id, noted),
+		subjects: await readAuditSubjects(deps.store.db, page.rows),
 		pages: pagesOf(deps, list, page),
 	});
 }

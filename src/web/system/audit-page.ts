@@ -7,6 +7,7 @@ import { CSV_BATCH_ROWS, type CsvColumns, csvFile } from "../../conversions/csv-
 import { isoTime, utcDay } from "../../domain/time.ts";
 import { dayEndMs, dayStartMs } from "../../domain/zone-day.ts";
 import { type AuditFilter, type ListedAuditEntry, listAudit, readAllAudit } from "../../store/audit-list.ts";
+import { type AuditSubjects, readAuditSubjects } from "../../store/audit-subjects.ts";
 import type { ListPage } from "../../store/list-page.ts";
 import { findPersonByEmail } from "../../store/people.ts";
 import { findProgramme } from "../../store/programmes.ts";
@@ -21,7 +22,7 @@ import { cursorOf, pagesOf, type ReadFilters, readFilters } from "../filter-quer
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
 import { AUDIT_EXPORT_PATH, AUDIT_PATH, settingsPath, withQuery } from "../paths.ts";
-import { AUDIT_ACTIONS, sayAction } from "../programmes/audit-section.ts";
+import { AUDIT_ACTIONS, auditActor, auditDetails, sayAction } from "../programmes/audit-section.ts";
 import { viewerOf } from "../viewer.ts";
 import { systemTabs } from "./system-tabs.ts";
 
@@ -65,7 +66,7 @@ export async function showAudit(c: WebContext, deps: WebDeps): Promise<Response>
 			body: html`${filterForm(c, filters)}${
 				page === null
 					? notUnderstood(html`Correct it above, or <a href="${AUDIT_PATH}">see all entries</a>.`)
-					: table(page, pagesOf(deps, list, page))
+					: table(page, await readAuditSubjects(deps.store.db, page.rows), pagesOf(deps, list, page))
 			}`,
 		})}`,
 	});
@@ -143,7 +144,7 @@ function filterForm(c: WebContext, { typed, problems }: ReadFilters<AuditQuery>)
 	});
 }
 
-function table(page: ListPage<ListedAuditEntry>, pages: Pages): Html {
+function table(page: ListPage<ListedAuditEntry>, subjects: AuditSubjects, pages: Pages): Html {
 	return html`${dataTable<ListedAuditEntry>({
 		caption: "Audit entries, the newest first",
 		rows: page.rows,
@@ -151,23 +152,17 @@ function table(page: ListPage<ListedAuditEntry>, pages: Pages): Html {
 		empty: emptyState({ title: "Nothing found", text: "Nobody has done such a thing, or it was archived." }),
 		columns: [
 			{ title: "When", cell: ({ at_ms }) => timeTag(at_ms) },
-			{
-				title: "Who",
-				cell: ({ email }) =>
-					email === null
-						? html`<span class="faint">command line or service</span>`
-						: html`<span class="break">${email}</span>`,
-			},
+			{ title: "Who", cell: auditActor },
 			{ title: "What", namesRow: true, cell: ({ action }) => sayAction(action) },
 			{ title: "Programme", cell: programmeCell },
-			{
-				title: "Details",
-				cell: ({ subject, detail }) =>
-					html`<span class="break">${[subject, detail].filter((part) => part !== null).join(" · ")}</span>`,
-			},
+			{ title: "Details", cell: (entry) => auditDetails(entry, subjects, programmeOfEntry(entry)) },
 			{ title: "From", cell: ({ address }) => address ?? "" },
 		],
 	})}${pager(pages)}`;
+}
+
+function programmeOfEntry({ programme, programmeName }: ListedAuditEntry) {
+	return programme === null ? null : { public_id: programme, name: programmeName ?? "" };
 }
 
 function programmeCell({ programme, programmeName }: ListedAuditEntry): Content {
