@@ -83,7 +83,7 @@ function filterForm(path: string, { typed, problems }: ReadFilters<InboundQuery>
 			...field("kind"),
 			label: "Came as",
 			options: [
-				{ value: "", label: "Signed request or pixel" },
+				{ value: "", label: "Any kind" },
 				{ value: "api", label: "Signed request" },
 				{ value: "pixel", label: "Pixel" },
 			],
@@ -108,7 +108,10 @@ function table(page: ListPage<ListedCall>, query: InboundQuery, pages: Pages, pr
 		stacks: "tight",
 		columns: [
 			{ title: "When", namesRow: true, cell: ({ atMs }) => timeTag(atMs) },
-			{ title: "Came as", cell: ({ kind }) => (kind === "api" ? "Signed request" : "Pixel") },
+			{
+				title: "Came as",
+				cell: ({ kind }) => html`<span class="nowrap">${kind === "api" ? "Signed request" : "Pixel"}</span>`,
+			},
 			{ title: "Order", cell: (call) => orderCell(call, programmeId) },
 			{
 				title: "Outcome",
