@@ -17,7 +17,7 @@ export async function bundleProgram(root: string): Promise<Bundle> {
 	const { outputFiles, metafile, warnings } = await build({
 		// Relative paths, so that the file does not say where it was made.
 		absWorkingDir: root,
-		entryPoints: ["src/main.ts"],
+		entryPoints: ["release/program.ts"],
 		outfile: "ringback.mjs",
 		write: false,
 		metafile: true,
