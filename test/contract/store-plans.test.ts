@@ -74,6 +74,7 @@ import { insertSecret } from "../../src/store/signing-secrets.ts";
 import { createSqliteQueue } from "../../src/store/sqlite-queue.ts";
 import { createSqliteWrites } from "../../src/store/sqlite-writes.ts";
 import type { Db, Store } from "../../src/store/store.ts";
+import { findTraces } from "../../src/store/traces.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase, type SuiteDatabase } from "../support/databases.ts";
 import { fillTables, LARGE, LARGE_TABLES, ROWS, SMALL } from "../support/large-tables.ts";
@@ -435,6 +436,7 @@ const READS: readonly Read[] = [
 		["audit_entries_by_time"],
 		(db) => listAudit(db, { fromMs: 100_000, beforeMs: 110_000 }, { limit: 50 }),
 	],
+	["traces of callbacks", [], (db) => findTraces(db, [1, 2, 3])],
 	["notices that are not mailed yet", ["notices_to_mail"], (db) => countUnmailedNotices(db, START_MS)],
 	[
 		"expired conversions that are due to go",

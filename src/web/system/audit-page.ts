@@ -119,8 +119,11 @@ function zoneOf(c: WebContext): string {
 	return viewerOf(c).zone ?? "UTC";
 }
 
-function filterForm(c: WebContext, { typed, problems }: ReadFilters<AuditQuery>): Html {
+function filterForm(c: WebContext, filters: ReadFilters<AuditQuery>): Html {
+	const { typed, problems } = filters;
 	const field = (name: keyof AuditQuery) => ({ name, value: typed[name] ?? "", error: problems[name] });
+	// A browser shows nothing of a day that is none, and complains of it.
+	const day = (name: "from" | "to") => ({ ...field(name), value: filters.query[name] ?? "" });
 	const { person, action, programme, from, to } = typed;
 	const days = `in ${zoneOf(c)}`;
 	return filterBar({
@@ -136,10 +139,10 @@ function filterForm(c: WebContext, { typed, problems }: ReadFilters<AuditQuery>)
 				),
 			],
 		})}${textField({ ...field("programme"), label: "Programme's id", type: "search" })}${textField({
-			...field("from"),
+			...day("from"),
 			label: `First day, ${days}`,
 			type: "date",
-		})}${textField({ ...field("to"), label: `Last day, ${days}`, type: "date" })}`,
+		})}${textField({ ...day("to"), label: `Last day, ${days}`, type: "date" })}`,
 		...((person ?? action ?? programme ?? from ?? to) === undefined ? {} : { clearHref: AUDIT_PATH }),
 	});
 }

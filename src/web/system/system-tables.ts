@@ -41,7 +41,7 @@ export function processTable(processes: readonly ProcessRecord[], nowMs: number)
 
 export function choreTable(chores: readonly ChoreRecord[], nowMs: number): Html {
 	return dataTable<ChoreRecord>({
-		caption: "Chores",
+		caption: "How each chore goes",
 		rows: chores,
 		stacks: true,
 		empty: emptyState({
