@@ -311,10 +311,7 @@ test("rows that are blank take their yields, and a line that no row could be is 
 		[`orderId,decision\nA,approve\n${"x".repeat(20_001)}`, 3],
 	] as const) {
 		const fault = await refusalOf(text);
-		deepEqual(
-			[fault.code, fault.detail],
-			["malformed_file", `Line ${line} is too long for a row of decisions.`],
-		);
+		deepEqual([fault.code, fault.detail], ["malformed_file", `Line ${line} is too long for a row.`]);
 	}
 });
 
@@ -331,7 +328,7 @@ test("a file without end is read no further than to the line that is too long", 
 		take: async () => undefined,
 		yieldLoop: async () => undefined,
 	});
-	equal(read.ok ? "read" : read.fault.detail, "Line 2 is too long for a row of decisions.");
+	equal(read.ok ? "read" : read.fault.detail, "Line 2 is too long for a row.");
 	ok(chunks <= 21, `${chunks} chunks were read`);
 });
 

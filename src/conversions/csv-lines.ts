@@ -1,5 +1,5 @@
-// The bytes of an uploaded file as blocks of whole lines, checked before the CSV parser sees them: in UTF-8, into which
-// UTF-16 is brought first, and no line longer than a row of decisions can be. No more than a block is ever held.
+// The bytes of a file as blocks of whole lines, checked before the CSV parser sees them: in UTF-8, into which
+// UTF-16 is brought first, and no line longer than a row can be. No more than a block is ever held.
 
 import { isUtf8 } from "node:buffer";
 import { type Fault, fault } from "../domain/fault.ts";
@@ -78,7 +78,7 @@ function checkLines(lines: Buffer, firstLine: number): number {
 		const found = lines.indexOf(LINE_FEED, start);
 		const end = found === -1 ? lines.length : found;
 		if (end - start > MAX_LINE_BYTES) {
-			throw new FileRefusedError(`Line ${line} is too long for a row of decisions.`);
+			throw new FileRefusedError(`Line ${line} is too long for a row.`);
 		}
 		if (!isText && !isUtf8(lines.subarray(start, end))) throw refuseEncoding(line);
 		start = end + 1;
