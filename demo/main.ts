@@ -104,15 +104,19 @@ async function openSampleProgramme(
 	must(await changeNetwork(service, null, { name: "Sample network" }));
 	const owner = must(await createPerson(service, { email: "owner@shop.example", kind: "shop" }));
 	const { programme } = must(
-		await openProgramme(service, null, {
-			name: "Sample shop",
-			ownerEmail: owner.email,
-			currency: "EUR",
-			commissionRate: "8",
-			feeRate: "2",
-			approvalDays: 30,
-			parksPixels: true,
-		}),
+		await openProgramme(
+			service,
+			{ kind: "known" },
+			{
+				name: "Sample shop",
+				ownerEmail: owner.email,
+				currency: "EUR",
+				commissionRate: "8",
+				feeRate: "2",
+				approvalDays: 30,
+				parksPixels: true,
+			},
+		),
 	);
 	const issued = must(await issueKey(service, programme.public_id));
 	must(await savePostbackUrl(service, programme.public_id, postbackUrl));

@@ -11,6 +11,7 @@ import {
 	type Screen,
 } from "./cli/command.ts";
 import { doctorCommand } from "./cli/doctor.ts";
+import { IMPORT_COMMANDS } from "./cli/import.ts";
 import { keyIssueCommand } from "./cli/key.ts";
 import { licencesCommand } from "./cli/licences.ts";
 import { migrateCommand } from "./cli/migrate.ts";
@@ -30,6 +31,7 @@ const COMMANDS: readonly (Command | DelegatedCommand)[] = [
 	userLinkCommand,
 	programmeCreateCommand,
 	keyIssueCommand,
+	...IMPORT_COMMANDS,
 	doctorCommand,
 	backupCommand,
 	restoreCommand,

@@ -1,5 +1,5 @@
 // Opening a programme: its terms are agreed, and it gets its owner in the same step. For the page, where the owner is
-// invited, and for the command line, which made the owner before.
+// invited, for the command line, which made the owner before, and for an import, which makes the owner and mails nobody.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
@@ -20,6 +20,7 @@ import {
 	parseTerms,
 	refuseAll,
 	rowOfTerms,
+	type Terms,
 	type TermsInput,
 } from "./programme-terms.ts";
 
@@ -34,31 +35,33 @@ export interface ProgrammeInput extends TermsInput {
 
 export interface OpenedProgramme {
 	programme: Programme;
-	/** The owner's invitation; null on the command line. */
+	/** The owner's invitation; null where nobody is mailed. */
 	owner: SentLink | null;
 }
 
+/** How the programme gets its owner. */
+export type OwnerWay =
+	| Inviter
+	/** The command line, where the owner has an account already. */
+	| { kind: "known" }
+	/** Made where there is none. `personId` is who imports; null on the command line. */
+	| { kind: "imported"; personId: number | null };
+
 /** Who invites the owner, and how the mail gets to them. */
 export interface Inviter extends Pick<InvitationsDeps, "mails" | "publicUrl"> {
+	kind: "invited";
 	maker: Maker;
 }
 
 export async function openProgramme(
 	deps: ProgrammesDeps,
-	/** Null: the command line, where the owner has an account already and nobody is mailed. */
-	inviter: Inviter | null,
+	way: OwnerWay,
 	input: ProgrammeInput,
 ): Promise<Checked<OpenedProgramme>> {
-	const currency = input.currency.trim().toUpperCase();
-	const terms = parseTerms(input);
-	const email = parseEmail(input.ownerEmail);
-	const faults = [
-		...(terms.ok ? [] : terms.faults),
-		...faultsOf(currencyDigits(currency)),
-		...faultsOf(email),
-	];
-	if (!terms.ok || !email.ok || faults.length > 0) return refuseAll(faults);
-	const maker = inviter?.maker ?? null;
+	const parsed = parseProgramme(input);
+	if (!parsed.ok) return parsed;
+	const { terms, currency, email } = parsed.value;
+	const maker = way.kind === "invited" ? way.maker : null;
 	const nowMs = deps.clock.nowMs();
 	// Not by address: the owner of ten programmes is mailed ten times.
 	if (maker !== null) {
@@ -69,32 +72,54 @@ export async function openProgramme(
 	const publicId = input.publicId ?? makeId("prg", nowMs, deps.random.bytes(ID_RANDOM_BYTES));
 	// All or nothing: a programme that nobody can look after must not be left behind.
 	const opened = await transactAs(deps.store, maker, async (trx) => {
-		const owner = await findOrInviteOwner(trx, deps, maker, email.value);
+		const owner = await findOrMakeOwner(trx, deps, way, email);
 		if (!owner.ok) return owner;
 		const programme = await insertProgramme(trx, {
 			public_id: publicId,
 			currency,
 			created_at_ms: nowMs,
-			...rowOfTerms(terms.value),
+			...rowOfTerms(terms),
 		});
-		const note = { personId: maker?.personId ?? null, programmeId: programme.id } as const;
+		const personId = way.kind === "imported" ? way.personId : (maker?.personId ?? null);
+		const note = { personId, programmeId: programme.id } as const;
 		await noteAudit(trx, { ...note, action: "programme.created", subject: publicId }, nowMs);
-		return succeed({ programme, owner: await giveOwner(trx, deps, inviter, owner.value, programme) });
+		return succeed({ programme, owner: await giveOwner(trx, deps, way, owner.value, programme) });
 	});
-	inviter?.mails.wake();
+	if (way.kind === "invited") way.mails.wake();
 	return opened.ok ? opened : refuseAll([opened.fault]);
 }
 
+export interface ParsedProgramme {
+	terms: Terms;
+	currency: string;
+	/** The owner's. */
+	email: string;
+}
+
+/** All that can be said of it before anything is looked up. */
+export function parseProgramme(input: ProgrammeInput): Checked<ParsedProgramme> {
+	const currency = input.currency.trim().toUpperCase();
+	const terms = parseTerms(input);
+	const email = parseEmail(input.ownerEmail);
+	const faults = [
+		...(terms.ok ? [] : terms.faults),
+		...faultsOf(currencyDigits(currency)),
+		...faultsOf(email),
+	];
+	if (!terms.ok || !email.ok || faults.length > 0) return refuseAll(faults);
+	return succeed({ terms: terms.value, currency, email: email.value });
+}
+
 /** On the command line a mistyped address must not make an account. */
-async function findOrInviteOwner(
+async function findOrMakeOwner(
 	trx: Db,
 	deps: ProgrammesDeps,
-	maker: Maker | null,
+	way: OwnerWay,
 	email: string,
 ): Promise<Result<Person>> {
 	const known = await findPersonByEmail(trx, email);
 	if (known === undefined) {
-		return maker === null ? unknownOwner(email) : findOrMakeInvitee(trx, deps, email, "shop");
+		return way.kind === "known" ? unknownOwner(email) : findOrMakeInvitee(trx, deps, email, "shop");
 	}
 	if (known.kind === "shop") return succeed(known);
 	return refuse("email_taken", `${email} cannot own a programme. Use another address.`, "email");
@@ -104,16 +129,21 @@ async function findOrInviteOwner(
 async function giveOwner(
 	trx: Db,
 	deps: ProgrammesDeps,
-	inviter: Inviter | null,
+	way: OwnerWay,
 	owner: Person,
 	programme: Programme,
 ): Promise<SentLink | null> {
-	if (inviter !== null) {
-		return welcomePerson(trx, { ...deps, ...inviter }, owner, { programme, role: "owner" }, inviter.maker);
+	if (way.kind === "invited") {
+		return welcomePerson(trx, { ...deps, ...way }, owner, { programme, role: "owner" }, way.maker);
 	}
 	await addToProgramme(trx, programme.id, owner.id, "owner");
-	const note = { personId: null, programmeId: programme.id, action: "person.invited" } as const;
-	await noteAudit(trx, { ...note, subject: owner.email, detail: "owner" }, deps.clock.nowMs());
+	// Owners are mailed of an invitation, and of an import nobody is.
+	const note =
+		way.kind === "imported"
+			? ({ action: "person.imported", personId: way.personId } as const)
+			: ({ action: "person.invited", personId: null } as const);
+	const about = { programmeId: programme.id, subject: owner.email, detail: "owner" };
+	await noteAudit(trx, { ...note, ...about }, deps.clock.nowMs());
 	return null;
 }
 

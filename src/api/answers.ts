@@ -92,7 +92,11 @@ const CONVERSION = z
 		...amounts,
 		reason: z.enum(REASONS).nullable().describe("Why it was rejected or reversed; null otherwise."),
 		test,
-		source: z.enum(SOURCES).describe("Who reported the sale."),
+		source: z
+			.enum(SOURCES)
+			.describe(
+				"Who reported the sale: the shop's server, a browser's pixel or a test. `import`: it was decided in other software before, and no callback told of it.",
+			),
 		pixelBasketValue: AMOUNT.nullable().meta({
 			description: "What the browser's pixel had claimed; null when there was none.",
 			examples: [null],
@@ -101,7 +105,7 @@ const CONVERSION = z
 			.enum(DECIDERS)
 			.nullable()
 			.describe(
-				"Who approved, rejected or reversed it: the shop, the review team, or the approval window; null before.",
+				"Who approved, rejected or reversed it: the shop, the review team, or the approval window; null before, and for what was decided in other software.",
 			),
 		occurredAt,
 		createdAt: UTC_TIME.describe("When it was recorded, or first reported by a pixel."),

@@ -37,15 +37,19 @@ export const programmeCreateCommand = workplaceCommand({
 	},
 	async work(workplace, options) {
 		const days = options.text("approval-days");
-		const opened = await openProgramme(workplace, null, {
-			name: options.text("name"),
-			ownerEmail: options.text("owner"),
-			currency: options.text("currency"),
-			commissionRate: options.text("commission"),
-			feeRate: options.text("fee"),
-			approvalDays: /^\d+$/.test(days) ? Number(days) : Number.NaN,
-			parksPixels: !options.flag("no-parking"),
-		});
+		const opened = await openProgramme(
+			workplace,
+			{ kind: "known" },
+			{
+				name: options.text("name"),
+				ownerEmail: options.text("owner"),
+				currency: options.text("currency"),
+				commissionRate: options.text("commission"),
+				feeRate: options.text("fee"),
+				approvalDays: /^\d+$/.test(days) ? Number(days) : Number.NaN,
+				parksPixels: !options.flag("no-parking"),
+			},
+		);
 		if (!opened.ok) return opened;
 		const { public_id: id, name } = opened.value.programme;
 		const command = isExecutable ? "ringback" : "npx ringback";

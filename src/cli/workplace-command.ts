@@ -7,13 +7,15 @@ import type { Workplace } from "../service/workplace.ts";
 import { type Command, EXIT, JSON_OPTION, type Options, type Screen } from "./command.ts";
 
 interface WorkplaceCommand extends Omit<Command, "run"> {
-	work(workplace: Workplace, options: Options): Promise<Result<Answer>>;
+	work(workplace: Workplace, options: Options, screen: Screen): Promise<Result<Answer>>;
 }
 
 /** The same twice: for a script, and for people. */
 export interface Answer {
 	json: object;
 	text: string;
+	/** Something is left for a person to do: a script must not go on as if all were done. */
+	isIncomplete?: boolean;
 }
 
 export function workplaceCommand({ work, ...command }: WorkplaceCommand): Command {
@@ -29,7 +31,7 @@ export function workplaceCommand({ work, ...command }: WorkplaceCommand): Comman
 			const { openWorkplace } = await import("../service/workplace.ts");
 			const workplace = await openWorkplace({ ...read.config, logLevel });
 			try {
-				return sayResult(screen, await work(workplace, options), options.flag("json"));
+				return sayResult(screen, await work(workplace, options, screen), options.flag("json"));
 			} finally {
 				await workplace.close();
 			}
@@ -40,7 +42,7 @@ export function workplaceCommand({ work, ...command }: WorkplaceCommand): Comman
 function sayResult(screen: Screen, result: Result<Answer>, asJson: boolean): number {
 	if (result.ok) {
 		screen.out(asJson ? JSON.stringify(result.value.json) : result.value.text);
-		return EXIT.ok;
+		return result.value.isIncomplete === true ? EXIT.failed : EXIT.ok;
 	}
 	const { code, detail, field } = result.fault;
 	if (asJson) screen.out(JSON.stringify({ error: code, detail, field: field ?? null }));

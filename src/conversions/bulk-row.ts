@@ -45,16 +45,20 @@ export function checkRow(raw: RawRow): CheckedRow {
 		orderId: raw.orderId,
 		eventType: raw.eventType.trim().toUpperCase() || (conversionId === "" ? "SALE" : ""),
 		decision: DECISION_WORDS.get(raw.decision.trim().toLowerCase()) ?? raw.decision.trim().toLowerCase(),
-		// "Out of stock", as the page writes it, is OUT_OF_STOCK.
-		reason: raw.reason
-			.trim()
-			.toUpperCase()
-			.replace(/[\s_-]+/g, "_"),
+		reason: reasonWord(raw.reason),
 	});
 	// As most lines of an export to which a decision column was added.
 	if (row.decision === "") return { ...row, verdict: "left", problem: null };
 	const problem = findProblem({ ...row, orderId: raw.orderId });
 	return { ...row, verdict: problem === null ? null : "malformed", problem };
+}
+
+/** "Out of stock", as the page writes it, is OUT_OF_STOCK. */
+export function reasonWord(text: string): string {
+	return text
+		.trim()
+		.toUpperCase()
+		.replace(/[\s_-]+/g, "_");
 }
 
 function findProblem(row: RawRow): string | null {

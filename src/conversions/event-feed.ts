@@ -1,7 +1,7 @@
 // A programme's events one after the other, for whoever listens. Read from the moves and not from the outbox:
 // whoever has no Postback URL yet is owed nothing, but may listen. Nothing is written here.
 
-import { moveRule } from "../domain/conversion.ts";
+import { announcedBy } from "../domain/conversion.ts";
 import type { Cursor } from "../domain/cursor.ts";
 import { bodySentAt, composeEvent } from "../domain/event.ts";
 import type { EventName } from "../domain/event-name.ts";
@@ -57,7 +57,7 @@ export async function readFeed(
 	let position = from;
 	for (const row of rows) {
 		position = { at: row.at, id: row.id };
-		const event = moveRule(row.move).announces;
+		const event = announcedBy(row.move);
 		if (row.public_id === null || event === null || (testOnly && !isTest(row))) continue;
 		// Status and reason are the move's own. What else has changed since was kept with the move.
 		const subject = subjectOf({ ...row, status: row.to_status }, programme.public_id);

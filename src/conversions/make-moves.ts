@@ -3,7 +3,16 @@
 // domain's table announces is owed. All of it in the caller's transaction, in a fixed number of statements however many
 // steps there are, so that a status change and its event are stored together or not at all.
 
-import { type DecidedBy, type Move, moveRule, type Reason, startsAnew } from "../domain/conversion.ts";
+import {
+	announcedBy,
+	type DecidedBy,
+	type DecidedStatus,
+	type LivedMove,
+	moveRule,
+	type Reason,
+	type Status,
+	startsAnew,
+} from "../domain/conversion.ts";
 import {
 	type Change,
 	insertConversions,
@@ -28,19 +37,27 @@ export const MAX_STEPS = 2 * BATCH_ROWS;
 type Derived = "status" | "created_at_ms" | "updated_at_ms";
 
 export type Step = {
-	move: Move;
 	/** For the history. */
 	decidedBy?: DecidedBy;
 	personId?: number | null;
 	reason?: Reason | null;
-} & (FirstReport | NextMove);
+} & (FirstReport | NextMove | ImportedHistory);
 
 interface FirstReport {
+	move: LivedMove;
 	known: null;
 	sale: Omit<NewConversion, Derived>;
 }
 
+/** Decided in other software: the status is what the file says. */
+interface ImportedHistory {
+	move: "import";
+	known: null;
+	sale: Omit<NewConversion, Derived> & { status: DecidedStatus };
+}
+
 interface NextMove {
+	move: LivedMove;
 	/** As it was read. */
 	known: Conversion;
 	change: Partial<Omit<Conversion, Derived | "id" | "public_id">>;
@@ -94,7 +111,7 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 }
 
 function announcementOf({ step, conversion }: { step: Step; conversion: Conversion }): Announcement[] {
-	const event = moveRule(step.move).announces;
+	const event = announcedBy(step.move);
 	return event === null ? [] : [{ event, conversion }];
 }
 
@@ -109,7 +126,7 @@ async function writeStarts(trx: Db, steps: readonly Step[], nowMs: number): Prom
 	);
 	const rows = new Map<Step, NewConversion>();
 	for (const step of steps) {
-		const times = { status: moveRule(step.move).to, created_at_ms: nowMs, updated_at_ms: nowMs };
+		const times = { status: statusAfter(step), created_at_ms: nowMs, updated_at_ms: nowMs };
 		if (step.known === null) {
 			rows.set(step, { ...step.sale, ...times });
 		} else if (removed.has(step.known.id)) {
@@ -155,9 +172,14 @@ async function writeChanges(trx: Db, steps: readonly Step[], nowMs: number): Pro
 	);
 }
 
+function statusAfter(step: Step): Status {
+	return step.move === "import" ? step.sale.status : moveRule(step.move).to;
+}
+
 /** Throws for a step that the table of moves does not know: whoever made it has not judged it. */
-function isRenewal({ move, known }: Step): boolean {
-	if (known === null) return false;
+function isRenewal(step: Step): boolean {
+	if (step.known === null) return false;
+	const { move, known } = step;
 	if (!moveRule(move).from.includes(known.status)) throw new Error(`${known.status} cannot ${move}`);
 	return startsAnew(known.status, move);
 }

@@ -52,6 +52,7 @@ export type ConversionOfEvent = Omit<
 	| "created_at_ms"
 	| "updated_at_ms"
 	| "window_ends_at_ms"
+	| "imported_decision_at_ms"
 >;
 
 export function subjectOf(conversion: ConversionOfEvent, programId: string): EventSubject {

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+	announcedBy,
+	DECIDED_STATUSES,
 	EVENT_TYPES,
 	judgeMove,
 	judgeReport,
@@ -9,6 +11,7 @@ import {
 	parseEventType,
 	parseReason,
 	REASONS,
+	type Reporter,
 	SOURCES,
 	type Source,
 	STATUSES,
@@ -130,6 +133,9 @@ const REPORTS: readonly [
 	[["postback", "REJECTED"], nothing, nothing, nothing],
 	[["postback", "REVERSED"], nothing, nothing, nothing],
 	[["test", "RECORDED"], nothing, nothing, nothing],
+	[["import", "APPROVED"], nothing, nothing, nothing],
+	[["import", "REJECTED"], nothing, nothing, nothing],
+	[["import", "REVERSED"], nothing, nothing, nothing],
 ];
 
 for (const [known, byServer, byParkingPixel, byRecordingPixel] of REPORTS) {
@@ -137,14 +143,14 @@ for (const [known, byServer, byParkingPixel, byRecordingPixel] of REPORTS) {
 	test(`contract 3: what a report makes of ${what}`, () => {
 		const order: KnownOrder | null =
 			known === null ? null : { source: known[0], status: known[1], isConfirmed: known[2] === "confirmed" };
-		const judge = (source: Source, parksPixels: boolean) => {
+		const judge = (source: Reporter, parksPixels: boolean) => {
 			const verdict = judgeReport(source, parksPixels, order);
 			if (verdict.kind !== "apply") return verdict.kind;
 			const { to, announces } = moveRule(verdict.move);
 			return [verdict.move, to, announces];
 		};
 		for (const parksPixels of [true, false]) {
-			for (const source of SOURCES.filter((one) => one !== "pixel")) {
+			for (const source of SOURCES.filter((one) => one !== "pixel" && one !== "import")) {
 				assert.deepEqual(judge(source, parksPixels), byServer, `${source}, parks: ${parksPixels}`);
 			}
 		}
@@ -191,6 +197,12 @@ test("contract 3 rules 1 and 2: no sequence of reports and moves announces an ev
 test("contract 6: there are four events and no event for parking, confirming or expiring", () => {
 	const names = ["conversion.recorded", "conversion.approved", "conversion.rejected", "conversion.reversed"];
 	assert.deepEqual(EVENT_NAMES, names);
+});
+
+test("an import announces nothing, whatever it ends at", () => {
+	assert.equal(announcedBy("import"), null);
+	assert.equal(announcedBy("approve"), "conversion.approved");
+	assert.deepEqual(DECIDED_STATUSES, ["APPROVED", "REJECTED", "REVERSED"]);
 });
 
 test("statuses, event types and reasons are exactly the decided words", () => {

@@ -9,6 +9,7 @@
 //   RECORDED ──approve─────▶ APPROVED   conversion.approved
 //   RECORDED ──reject──────▶ REJECTED   conversion.rejected (final)
 //   RECORDED | APPROVED ──reverse──▶ REVERSED   conversion.reversed (final)
+//   none ──import──────────▶ APPROVED | REJECTED | REVERSED   no event: it was decided in other software, before
 //
 // Anyone can call a pixel, so a pixel call never takes anything from the shop's server: it cannot block an order,
 // and its amount and time hold only until the server reports them.
@@ -43,15 +44,28 @@ export const REASONS = [
 ] as const;
 export type Reason = (typeof REASONS)[number];
 
-/** Who reported the sale: the shop's server, a browser (which anyone can be), or a test from the pages. */
-export const SOURCES = ["postback", "pixel", "test"] as const;
+/**
+ * Who reported the sale: the shop's server, a browser (which anyone can be), a test from the pages, or a file of what was
+ * decided in other software.
+ */
+export const SOURCES = ["postback", "pixel", "test", "import"] as const;
 export type Source = (typeof SOURCES)[number];
+/** Who may report one now. */
+export type Reporter = Exclude<Source, "import">;
 
 /** Who decided: the shop, the service's review team, or nobody but the approval window. */
 export const DECIDERS = ["shop", "review", "window"] as const;
 export type DecidedBy = (typeof DECIDERS)[number];
 
-export type Move = "record" | "park" | "confirm" | "expire" | "approve" | "reject" | "reverse";
+/** What happens to a conversion here. */
+export type LivedMove = "record" | "park" | "confirm" | "expire" | "approve" | "reject" | "reverse";
+
+/** An import is the first move of what happened elsewhere: it ends where the other software left the conversion. */
+export type Move = LivedMove | "import";
+
+/** What can be imported: with everything else, somebody would still have to be told. */
+export const DECIDED_STATUSES = ["APPROVED", "REJECTED", "REVERSED"] as const satisfies readonly Status[];
+export type DecidedStatus = (typeof DECIDED_STATUSES)[number];
 
 interface MoveRule {
 	/** Where it starts, besides a first report: see judgeReport. */
@@ -62,7 +76,7 @@ interface MoveRule {
 	done: string;
 }
 
-const MOVES: Readonly<Record<Move, MoveRule>> = {
+const MOVES: Readonly<Record<LivedMove, MoveRule>> = {
 	record: { from: ["EXPIRED"], to: "RECORDED", announces: "conversion.recorded", done: "recorded" },
 	park: { from: [], to: "PARKED", announces: null, done: "parked" },
 	confirm: { from: ["PARKED", "RECORDED"], to: "RECORDED", announces: null, done: "confirmed" },
@@ -78,18 +92,23 @@ const MOVES: Readonly<Record<Move, MoveRule>> = {
 };
 
 /** Moves that are judged by the status alone. What a report does is judged by judgeReport. */
-type DecisionOrExpiry = Exclude<Move, ReportMove>;
+type DecisionOrExpiry = Exclude<LivedMove, ReportMove>;
 
 /** Where a move starts and ends, and what it announces. */
-export function moveRule(move: Move): MoveRule {
+export function moveRule(move: LivedMove): MoveRule {
 	return MOVES[move];
+}
+
+/** Null where nobody is told: imported history was told by whoever decided it. */
+export function announcedBy(move: Move): EventName | null {
+	return move === "import" ? null : MOVES[move].announces;
 }
 
 /**
  * An expired conversion is over. When the server reports the sale after all, it is a new one: of that day, and listed
  * among that day's sales.
  */
-export function startsAnew(from: Status, move: Move): boolean {
+export function startsAnew(from: Status, move: LivedMove): boolean {
 	return from === "EXPIRED" && MOVES[move].to === "RECORDED";
 }
 
@@ -138,14 +157,14 @@ export interface KnownOrder {
 export type ReportVerdict = { kind: "apply"; move: ReportMove } | { kind: "duplicate" };
 
 /** What a report makes of an order; `known` is null for the first report. */
-export function judgeReport(source: Source, parksPixels: boolean, known: KnownOrder | null): ReportVerdict {
+export function judgeReport(source: Reporter, parksPixels: boolean, known: KnownOrder | null): ReportVerdict {
 	const move = reportMove(source, parksPixels, known);
 	if (move === null) return { kind: "duplicate" };
 	const mayStart = known === null || MOVES[move].from.includes(known.status);
 	return mayStart ? { kind: "apply", move } : { kind: "duplicate" };
 }
 
-function reportMove(source: Source, parksPixels: boolean, known: KnownOrder | null): ReportMove | null {
+function reportMove(source: Reporter, parksPixels: boolean, known: KnownOrder | null): ReportMove | null {
 	if (known === null) return source === "pixel" && parksPixels ? "park" : "record";
 	if (source === "pixel") return null;
 	if (known.status === "EXPIRED") return "record";

@@ -115,7 +115,8 @@ function decimalCount(amount: string): number {
 	return point === -1 ? 0 : amount.length - point - 1;
 }
 
-function minorUnits(amount: string): bigint {
+/** "12.99" is 1299n: of an amount in canonical form. */
+export function minorUnits(amount: string): bigint {
 	return BigInt(amount.replace(".", ""));
 }
 

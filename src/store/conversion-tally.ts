@@ -10,7 +10,7 @@ import { highHalf, joinHalves, lowHalf } from "./summed-amounts.ts";
 export interface TallyGroup {
 	status: Status;
 	currency: string;
-	/** Days since 1970-01-01, UTC. */
+	/** Days since 1970-01-01, UTC: when it was recorded, or sold where it was imported. */
 	day: number;
 	count: number;
 	/** In minor units of the currency. */
@@ -40,7 +40,7 @@ export async function tallySlice(db: Db, request: SliceRequest): Promise<TallySl
 			"status",
 			"test",
 			"currency",
-			sql<number>`created_at_ms / ${sql.lit(DAY_MS)}`.as("day"),
+			sql<number>`told_at_ms / ${sql.lit(DAY_MS)}`.as("day"),
 			eb.fn.countAll<number>().as("count"),
 			eb.fn.max("id").as("last_id"),
 			highHalf("basket_value").as("basket_high"),
@@ -69,10 +69,12 @@ export async function tallySlice(db: Db, request: SliceRequest): Promise<TallySl
 }
 
 function sliceOf(db: Db, { programmeId, afterId, limit }: SliceRequest) {
-	const columns = ["id", "status", "test", "currency", "created_at_ms"] as const;
+	const columns = ["id", "status", "test", "currency"] as const;
+	// Years of history that were imported in an hour are shown where they happened.
+	const toldAt = sql<number>`case when source = 'import' then occurred_at_ms else created_at_ms end`;
 	const rows = db
 		.selectFrom("conversions")
-		.select([...columns, "basket_value", "commission", "network_fee"])
+		.select([...columns, "basket_value", "commission", "network_fee", toldAt.as("told_at_ms")])
 		.where("id", ">", afterId)
 		.orderBy("id")
 		.limit(limit);

@@ -39,6 +39,7 @@ export const CONVERSION = {
 	event_type: "text",
 	source: "text",
 	created_at_ms: "bigint",
+	imported_decision_at_ms: "bigint",
 	...CHANGING,
 } as const satisfies ColumnsOf<Insertable<ConversionsTable>>;
 
@@ -96,5 +97,6 @@ export function storedConversion(id: number, row: NewConversion): Conversion {
 		created_at_ms: row.created_at_ms,
 		window_ends_at_ms: row.window_ends_at_ms ?? null,
 		updated_at_ms: row.updated_at_ms,
+		imported_decision_at_ms: row.imported_decision_at_ms ?? null,
 	};
 }

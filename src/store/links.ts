@@ -51,6 +51,19 @@ export async function findOpenLink(db: Db, tokenHash: string, nowMs: number): Pr
 		.executeTakeFirst();
 }
 
+/** Of somebody who was invited to a programme and has not joined yet. */
+export async function hasOpenInvitation(db: Db, personId: number, nowMs: number): Promise<boolean> {
+	const found = await db
+		.selectFrom("links")
+		.select("id")
+		.where("person_id", "=", personId)
+		.where("purpose", "=", "programme_invitation")
+		.where("expires_at_ms", ">", nowMs)
+		.where("withdrawn", "is", null)
+		.executeTakeFirst();
+	return found !== undefined;
+}
+
 /** False when somebody else was faster: a link works once. */
 export async function spendLink(trx: Db, id: number): Promise<boolean> {
 	const { numDeletedRows } = await trx

@@ -26,6 +26,12 @@ export async function findProgrammesByPublicId(db: Db, publicIds: readonly strin
 	return db.selectFrom("programmes").selectAll().where("public_id", "in", publicIds).execute();
 }
 
+/** Names are not unique: there may be several of one. */
+export async function findProgrammesByName(db: Db, names: readonly string[]): Promise<Programme[]> {
+	if (names.length === 0) return [];
+	return db.selectFrom("programmes").selectAll().where("name", "in", names).orderBy("id").execute();
+}
+
 /** By public id; those that nobody has are left out. */
 export async function findProgrammeIds(db: Db, publicIds: readonly string[]): Promise<Map<string, number>> {
 	if (publicIds.length === 0) return new Map();

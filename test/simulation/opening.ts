@@ -24,7 +24,9 @@ export async function openProgrammes(
 	for (const [index, terms] of plan.programmes.entries()) {
 		const ownerEmail = `owner-${index}@shop.example`;
 		take(await createPerson(deps, { email: ownerEmail, kind: "shop" }));
-		const opened = take(await openProgramme(deps, null, { ...terms, name: `Shop ${index}`, ownerEmail }));
+		const opened = take(
+			await openProgramme(deps, { kind: "known" }, { ...terms, name: `Shop ${index}`, ownerEmail }),
+		);
 		const { programme } = opened;
 		programmes.push({
 			id: programme.id,

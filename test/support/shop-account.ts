@@ -42,16 +42,20 @@ export async function addProgrammeOf(
 	const people = [];
 	for (const email of owners) people.push(expectValue(await createPerson(deps, { email, kind: "shop" })));
 	const { programme } = expectValue(
-		await openProgramme(deps, null, {
-			name: "Shop",
-			ownerEmail: owners[0] ?? "",
-			currency: "EUR",
-			commissionRate: "8",
-			feeRate: "2.5",
-			approvalDays: 30,
-			parksPixels: true,
-			...terms,
-		}),
+		await openProgramme(
+			deps,
+			{ kind: "known" },
+			{
+				name: "Shop",
+				ownerEmail: owners[0] ?? "",
+				currency: "EUR",
+				commissionRate: "8",
+				feeRate: "2.5",
+				approvalDays: 30,
+				parksPixels: true,
+				...terms,
+			},
+		),
 	);
 	for (const person of people) await addToProgramme(deps.store.db, programme.id, person.id, "owner");
 	return programme;

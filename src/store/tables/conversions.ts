@@ -37,6 +37,8 @@ export interface ConversionsTable {
 	 */
 	window_ends_at_ms: number | null;
 	updated_at_ms: number;
+	/** When the software it was imported from decided it, where the file said so; null for every other conversion. */
+	imported_decision_at_ms: number | null;
 }
 
 /** One row a move: the conversion's history. */
@@ -75,7 +77,7 @@ export function conversionTables({
 			basket_value text not null, commission text not null, network_fee text not null, currency text not null,
 			reason text, test integer not null, source text not null, pixel_basket_value text,
 			confirmed_at_ms bigint, decided_by text, occurred_at_ms bigint not null, created_at_ms bigint not null,
-			window_ends_at_ms bigint, updated_at_ms bigint not null)`,
+			window_ends_at_ms bigint, updated_at_ms bigint not null, imported_decision_at_ms bigint)`,
 		"create unique index conversions_by_order on conversions (programme_id, order_id, event_type)",
 		"create index conversions_by_programme on conversions (programme_id, id)",
 		// The status comes first because SQLite has no statistics and would otherwise read every open row.

@@ -16,12 +16,14 @@ export const SOURCE_WORDS: Readonly<Record<Source, string>> = {
 	postback: "signed request",
 	pixel: "pixel",
 	test: "test",
+	import: "import",
 };
 
 export const REPORTER_WORDS: Readonly<Record<Source, string>> = {
 	postback: "a signed request from the shop's server",
 	pixel: "a pixel call from a browser",
 	test: "a test on Integration",
+	import: "the software it was imported from",
 };
 
 /** Recorded or decided on the word of a pixel alone, which anyone can call. */

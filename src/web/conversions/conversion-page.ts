@@ -1,7 +1,7 @@
 // A conversion's own page: what it is, what happened to it, what the shop was told, and what can be done now.
 
 import { html } from "hono/html";
-import { moveRule } from "../../domain/conversion.ts";
+import { announcedBy } from "../../domain/conversion.ts";
 import type { Standing } from "../../domain/roles.ts";
 import { type Conversion, findByPublicId, type HistoryMove, listMoves } from "../../store/conversions.ts";
 import { type ListedDelivery, listDeliveriesOfConversion } from "../../store/delivery-list.ts";
@@ -106,7 +106,7 @@ function renderConversion(view: ConversionView): Html {
 	})}${section({
 		id: "history",
 		title: "History",
-		body: padded(moveTimeline(view.moves, view.standing)),
+		body: padded(moveTimeline(view)),
 	})}</div>
 ${section({
 	id: "callbacks",
@@ -134,7 +134,13 @@ function explainSilence({ programme, conversion, moves }: ConversionView): Html 
 			text: "Your server did not confirm the order in time. Expired conversions send no callbacks. If your server reports the order now, it is recorded as a new sale.",
 		});
 	}
-	if (moves.length > 0 && moves.every(({ move }) => moveRule(move).announces === null)) {
+	if (conversion.source === "import") {
+		return emptyState({
+			title,
+			text: "This conversion was decided before the network moved here, and imported. Imports send no callbacks. A reversal made here sends one.",
+		});
+	}
+	if (moves.length > 0 && moves.every(({ move }) => announcedBy(move) === null)) {
 		return emptyState({
 			title,
 			text: "Your server confirmed the order, and the answer to its request said so. Callbacks start with the first decision.",
@@ -184,7 +190,7 @@ function factsOf(conversion: Conversion): readonly (readonly [term: string, valu
 		["Commission", amount(conversion.commission, currency)],
 		["Network fee", amount(conversion.network_fee, currency)],
 		["Time of the sale", timeTag(conversion.occurred_at_ms)],
-		["Recorded", timeTag(conversion.created_at_ms)],
+		[conversion.source === "import" ? "Imported" : "Recorded", timeTag(conversion.created_at_ms)],
 		...outlook(conversion),
 	];
 }
@@ -200,22 +206,28 @@ function confirmation(conversion: Conversion): readonly (readonly [term: string,
 }
 
 function outlook(conversion: Conversion): readonly (readonly [term: string, value: Content])[] {
-	const { status, window_ends_at_ms: endsAtMs, decided_by: decidedBy, reason } = conversion;
+	const { status, source, window_ends_at_ms: endsAtMs, decided_by: decidedBy, reason } = conversion;
 	if (endsAtMs !== null && status === "RECORDED") return [["Approved automatically on", timeTag(endsAtMs)]];
 	if (endsAtMs !== null && status === "PARKED") {
 		return [["Waits for confirmation until", timeTag(endsAtMs)]];
 	}
-	if (decidedBy === null) return [];
-	const decided: readonly [string, Content] = ["Decided", decidedByWords(decidedBy)];
+	if (decidedBy === null && source !== "import") return [];
+	const by = decidedBy === null ? "in the software it was imported from" : decidedByWords(decidedBy);
+	const decided: readonly [string, Content] = ["Decided", by];
 	return reason === null ? [decided] : [decided, ["Reason", reasonWords(reason)]];
 }
 
 /** The history: when, what, by whom, why. */
-function moveTimeline(moves: readonly HistoryMove[], reader: Standing): Html {
+function moveTimeline({ conversion, moves, standing: reader }: ConversionView): Html {
 	return html`<ol class="timeline">${moves.map(
 		(move, index) =>
-			html`<li><div class="row">${statusBadge(move.to_status)}<span>${sentenceFor(move, index === 0)}</span></div><p class="small soft">${timeTag(move.at_ms)}${whoDecided(move, reader)}</p></li>`,
+			html`<li><div class="row">${statusBadge(move.to_status)}<span>${sentenceFor(move, index === 0)}</span></div><p class="small soft">${timeTag(move.at_ms)}${decidedBefore(move, conversion)}${whoDecided(move, reader)}</p></li>`,
 	)}</ol>`;
+}
+
+/** The time of an import is not the time of the decision. */
+function decidedBefore({ move }: HistoryMove, { imported_decision_at_ms: decidedAtMs }: Conversion): Content {
+	return move === "import" && decidedAtMs !== null ? html` · decided on ${timeTag(decidedAtMs)}` : null;
 }
 
 function sentenceFor(move: HistoryMove, isFirst: boolean): string {
@@ -235,6 +247,8 @@ function sentenceFor(move: HistoryMove, isFirst: boolean): string {
 			const who = move.decided_by === null ? "decided" : decidedByWords(move.decided_by);
 			return `${who}${why}`;
 		}
+		case "import":
+			return `Imported as ${move.to_status.toLowerCase()}${why}`;
 		default:
 			return move.move satisfies never;
 	}

@@ -2,7 +2,7 @@
 // came to shows in place as it arrives.
 
 import { html } from "hono/html";
-import { type Move, REASONS, type Status } from "../../domain/conversion.ts";
+import { type LivedMove, REASONS, type Status } from "../../domain/conversion.ts";
 import type { Conversion } from "../../store/conversions.ts";
 import type { ListedDelivery } from "../../store/delivery-list.ts";
 import { emptyState, padded, section } from "../components/blocks.ts";
@@ -91,7 +91,7 @@ function adviceAfter(view: CallbacksView): Content {
 }
 
 const OFFERED: readonly {
-	move: Exclude<Move, "confirm" | "expire">;
+	move: Exclude<LivedMove, "confirm" | "expire">;
 	label: string;
 	from: readonly Status[];
 }[] = [

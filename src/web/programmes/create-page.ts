@@ -59,7 +59,7 @@ export async function createProgramme(c: WebContext, deps: WebDeps): Promise<Res
 	}
 	const opened = await openProgramme(
 		deps,
-		{ ...deps, maker: makerOf(c) },
+		{ ...deps, kind: "invited", maker: makerOf(c) },
 		{
 			...readTerms(form),
 			publicId: form.programmeId,

@@ -1,0 +1,42 @@
+import { equal, match } from "node:assert/strict";
+import { test } from "node:test";
+import { createClock } from "../../test/support/clock.ts";
+import { importKind } from "./import-kinds.ts";
+import { fileOf } from "./imports.test-support.ts";
+import { readThrough } from "./run-import.ts";
+import { createSeenLines } from "./seen-lines.ts";
+
+const REFUSED: readonly [name: string, bytes: string | Uint8Array, problem: RegExp][] = [
+	["nothing", "", /The file is empty\. The first line must name the columns: programme, order_id/],
+	["no lines", "programme,order_id,status,sold_at,amount\n", /a header but no rows/],
+	["another column", "programme,order_id,status,sold_at,amount,colour\n", /there is no column “colour”/],
+	["a column less", "programme,order_id,status,sold_at\n", /the column amount is missing/],
+	["a column twice", "programme,Order ID,order_id,status,sold_at,amount\n", /order_id is there twice/],
+	["a quote without end", 'programme,order_id,status,sold_at,amount\nx,"y\n', /never closed/],
+	["other letters", Buffer.from("programme,order_id\nB\xfccher,1\n", "latin1"), /not in UTF-8/],
+	["a picture", new Uint8Array(5_000).map((_, at) => (at * 197) % 256), /not in UTF-8|no column/],
+];
+
+for (const [name, bytes, problem] of REFUSED) {
+	test(`a file with ${name} is refused as a whole, in a sentence`, async () => {
+		const clock = createClock();
+		const read = await readThrough({ clock }, importKind("conversions"), fileOf(bytes), "odd.csv");
+		equal(read.ok, false);
+		match(read.ok ? "" : read.fault.detail, problem);
+	});
+}
+
+test("of many lines those about the same thing are known, and whether they agree", () => {
+	const seen = createSeenLines();
+	const lines = 20_000;
+	for (let line = 1; line <= lines; line++)
+		seen.note(line, `order ${line % 15_000}`, line === 16_000 ? "other" : "same");
+	equal(seen.findOther(15_500, "order 500", "same")?.kind, "repeats");
+	equal(seen.findOther(15_500, "order 500", "same")?.line, 500);
+	equal(seen.findOther(500, "order 500", "same"), null, "the first is followed");
+	equal(seen.findOther(6_000, "order 6000", "same"), null);
+	equal(seen.findOther(1_000, "order 1000", "same")?.line, 16_000);
+	equal(seen.findOther(16_000, "order 1000", "other")?.kind, "contradicts");
+	equal(seen.findOther(16_000, "order 1000", "other")?.line, 1_000);
+	equal(seen.findOther(7, "never noted", "same"), null);
+});

@@ -1,0 +1,114 @@
+// Moving here from other software, by the real command: the sample files of the operations guide, a process that is
+// killed on the way, and what a result file says.
+
+import { deepEqual, equal, match } from "node:assert/strict";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, test } from "node:test";
+import { type Home, hasStack, openHome } from "../support/command-home.ts";
+import { until } from "../support/until.ts";
+
+const GUIDE = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
+const KINDS = ["programmes", "people", "conversions"] as const;
+
+function writeSamples(home: Home): void {
+	for (const kind of KINDS) {
+		const [, behind = ""] = GUIDE.split(`\n\`${kind}.csv\`: `);
+		const [, text] = behind.split("```csv\n").flatMap((part) => part.split("```\n")[0] ?? []);
+		if (text === undefined) throw new Error(`the guide has no ${kind}.csv`);
+		writeFileSync(join(home.folder, `${kind}.csv`), text);
+	}
+}
+
+function read<Row>(home: Home, sql: string): Row[] {
+	const database = new DatabaseSync(home.databasePath, { readOnly: true });
+	try {
+		return database.prepare(sql).all() as Row[];
+	} finally {
+		database.close();
+	}
+}
+
+describe("ringback import", { concurrency: 2 }, () => {
+	test("the guide's sample files come in, once, and nobody is told", async (t) => {
+		const home = openHome(t);
+		writeSamples(home);
+		for (const kind of KINDS) {
+			const shown = await home.runHere(["import", kind, join(home.folder, `${kind}.csv`)]);
+			match(
+				shown.stdout,
+				/^ {2}Will be imported {2}[1-9]$[\s\S]*^Nothing was imported yet: run it again with --yes\.$/m,
+			);
+			equal(shown.code, 1, "a script that forgot --yes must not go on");
+			const done = await home.runHere(["import", kind, join(home.folder, `${kind}.csv`), "--yes"]);
+			deepEqual([done.code, done.stderr], [0, ""]);
+			match(done.stdout, /^ {2}Imported {10}[1-9]$[\s\S]*^ {2}Needs fixing {6}0$/m);
+			const again = await home.runHere(["import", kind, join(home.folder, `${kind}.csv`), "--yes", "--json"]);
+			equal(again.code, 0);
+			const { applied, counts } = JSON.parse(again.stdout);
+			deepEqual([applied, counts.import, counts.refused], [false, 0, 0]);
+		}
+		deepEqual(read(home, "select status, source, basket_value from conversions order by id").slice(0, 1), [
+			Object.assign(Object.create(null), { status: "APPROVED", source: "import", basket_value: "129.90" }),
+		]);
+		for (const table of ["events", "deliveries", "queue", "mail_queue", "changes_to_tell"]) {
+			deepEqual(read<{ n: number }>(home, `select count(*) as n from ${table}`)[0]?.n, 0, table);
+		}
+	});
+
+	test("killed in the middle, it is finished by running it again", async (t) => {
+		const home = openHome(t);
+		writeSamples(home);
+		await home.runHere(["import", "programmes", join(home.folder, "programmes.csv"), "--yes"]);
+		const rows = 15_000;
+		const lines = Array.from({ length: rows }, (_, at) => `Garden Shop,O-${at},approved,2026-01-02,10.00`);
+		writeFileSync(
+			join(home.folder, "many.csv"),
+			["programme,order_id,status,sold_at,amount", ...lines].join("\n"),
+		);
+		const running = home.start(["import", "conversions", "many.csv", "--yes"]);
+		const count = () => read<{ n: number }>(home, "select count(*) as n from conversions")[0]?.n ?? 0;
+		await until(
+			() => count() >= 1_000,
+			() => "the first batches were not stored",
+		);
+		running.kill("SIGKILL");
+		await running.ended();
+		const stored = count();
+		equal(stored % 500, 0, "whole batches");
+		const again = await home.run(["import", "conversions", "many.csv", "--yes", "--json"]);
+		equal(again.code, 0, again.stderr);
+		const { counts } = JSON.parse(again.stdout);
+		deepEqual(counts, { import: rows - stored, already: stored, refused: 0 });
+		equal(count(), rows);
+		equal(read<{ n: number }>(home, "select count(*) as n from moves where move = 'import'")[0]?.n, rows);
+	});
+
+	test("the result file has every line with what to do, runs no formula, and comes back corrected", async (t) => {
+		const home = openHome(t);
+		writeSamples(home);
+		await home.runHere(["import", "programmes", join(home.folder, "programmes.csv"), "--yes"]);
+		const bad = `programme;order_id;status;sold_at;amount\nGarden Shop;=1+1;approved;1.2.2026;9,5\nGarden Shop;B;open;1.2.2026;1\n`;
+		writeFileSync(join(home.folder, "bad.csv"), bad);
+		const path = join(home.folder, "result.csv");
+		const args = ["import", "conversions", join(home.folder, "bad.csv"), "--yes", "--result", path];
+		const done = await home.runHere(args);
+		equal(done.code, 1, "something needs fixing");
+		match(done.stdout, /^ {2}line 3: A conversion that is still open cannot be imported/m);
+		const result = readFileSync(path, "utf8");
+		match(result, /^2,imported,,Garden Shop,'=1\+1,/m);
+		match(result, /^3,needs_fixing,"A conversion/m);
+		equal(statSync(path).mode & 0o777, 0o600);
+		match((await home.runHere(args)).stderr, /^There is a file \S+result\.csv already\./);
+		writeFileSync(path, result.replace(",open,", ",approved,"));
+		const fixed = await home.runHere(["import", "conversions", path, "--yes", "--json"]);
+		deepEqual(JSON.parse(fixed.stdout).counts, { import: 1, already: 1, refused: 0 });
+	});
+
+	test("says so when there is no such file", async (t) => {
+		const ended = await openHome(t).run(["import", "people", "nowhere.csv"]);
+		deepEqual([ended.code, ended.stderr], [1, "There is no file nowhere.csv. Check the name.\n"]);
+		equal(hasStack(ended), false);
+	});
+});
