@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { codeLanguageOf, EXAMPLE_LANGUAGES, readExample } from "../examples.ts";
 import { type CodeLanguage, highlight } from "./highlight.ts";
 
-const SPAN = /<\/?span(?: class="code-(?:comment|keyword|string|value|name)")?>/g;
+const SPAN = /<span class="code-(?:comment|keyword|string|value|name)">|<\/span>/g;
 
 /** What is left is what a reader sees. */
 function shownText(code: string, language: CodeLanguage): string {

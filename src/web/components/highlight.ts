@@ -67,11 +67,14 @@ function colour(code: string, language: CodeLanguage): string {
 	return markUp(head, "http") + body.map((text) => markUp(text, "json")).join("");
 }
 
-/** The library escapes the code; its spans keep the kinds that we have a colour for. */
+/** The library escapes the code. Of its spans those stay that we have a colour for. */
 function markUp(code: string, language: CodeLanguage): string {
 	const { value } = hljs.highlight(code, { language, ignoreIllegals: true });
-	return value.replace(/<span class="(?:hljs-)?([\w-]*)[^"]*">/g, (_, scope: string) => {
+	const areShown: boolean[] = [];
+	return value.replace(/<span class="(?:hljs-)?([\w-]*)[^"]*">|<\/span>/g, (tag, scope: string | undefined) => {
+		if (scope === undefined) return areShown.pop() === true ? tag : "";
 		const kind = KINDS.get(scope);
-		return kind === undefined ? "<span>" : `<span class="code-${kind}">`;
+		areShown.push(kind !== undefined);
+		return kind === undefined ? "" : `<span class="code-${kind}">`;
 	});
 }

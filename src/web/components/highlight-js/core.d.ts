@@ -1,9 +1,10 @@
 // What we use of highlight.js. Its own types bring those of a browser into every file, where a `window` that is not
-// there would then compile; tsconfig.json leads here instead.
+// there would then compile; tsconfig.json leads here instead. (esbuild follows such a path too, unless it ends in .d.ts.)
 
 declare const core: {
 	registerLanguage(name: string, definition: (core: never) => object): void;
 	highlight(code: string, options: { language: string; ignoreIllegals: boolean }): { value: string };
 };
 
-export = core;
+// biome-ignore lint/style/noDefaultExport: it is the package's.
+export default core;
