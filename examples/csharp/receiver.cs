@@ -1,7 +1,7 @@
 // Receives status callbacks, behind your TLS proxy (which names 127.0.0.1 in Host, as nginx does).
 // .NET 10: PORT=3000 dotnet run receiver.cs
 // Mono: mcs -r:System.Runtime.Serialization receiver.cs && PORT=3000 mono receiver.exe
-// Makes a file of each. In production: ASP.NET Core, tables with unique keys for events and nonces.
+// Stores each in a file. In production: ASP.NET Core, tables with unique keys.
 using System;
 using System.Collections.Generic;
 using System.Globalization;
@@ -44,7 +44,7 @@ static class Receiver
         Postback news;
         try { news = (Postback)json.ReadObject(new MemoryStream(body)); } catch { return 400; }
         if (news?.conversionId == null || news.@event == null) return 400;
-        // In hex: no id is a path, and no two events have one name.
+        // Hex, so that no id can be a path and no two events share a file name.
         string file = $"postbacks/{Hex(Bytes(news.conversionId))}.{Hex(Bytes(news.@event))}.json";
         lock (Nonces)
         {

@@ -19,7 +19,7 @@ static class Sender
             Environment.Exit(2);
         }
         string path = "/v1/conversions";
-        // Amounts are strings. What is sent below are the very bytes that are hashed here.
+        // Amounts are strings. The bytes hashed here are exactly those sent below.
         string sale = $"{{\"orderId\":{Quote(args[0])},\"basketValue\":{Quote(args[1])}}}";
         byte[] body = Encoding.UTF8.GetBytes(sale);
         string timestamp = DateTimeOffset.UtcNow.ToUnixTimeSeconds().ToString();
@@ -38,14 +38,14 @@ static class Sender
         request.Headers.Add("X-Service-Timestamp", timestamp);
         request.Headers.Add("X-Service-Nonce", nonce);
         request.Headers.Add("X-Service-Signature", signature);
-        // Followed, a redirect would carry the API key to another address.
+        // Follow no redirect: it would carry the API key to another address.
         var client = new HttpClient(new HttpClientHandler { AllowAutoRedirect = false });
         client.Timeout = TimeSpan.FromSeconds(10);
         HttpResponseMessage answer = client.SendAsync(request).Result;
         int status = (int)answer.StatusCode;
         Console.WriteLine(status + " " + answer.Content.ReadAsStringAsync().Result);
         bool isJson = answer.Content.Headers.ContentType?.MediaType == "application/json";
-        // Not by returning: on Mono, a thread of the client now and then holds the program back.
+        // Exit explicitly: on Mono a thread of the client sometimes keeps the program running.
         Environment.Exit(isJson && (status == 200 || status == 201) ? 0 : 1);
     }
 
@@ -53,7 +53,7 @@ static class Sender
 
     static string Hex(byte[] bytes) => BitConverter.ToString(bytes).Replace("-", "").ToLower();
 
-    /// <summary>As JSON; with control characters the service takes no order.</summary>
+    /// <summary>As JSON. The service refuses order ids with control characters anyway.</summary>
     static string Quote(string text) =>
         "\"" + text.Replace("\\", "\\\\").Replace("\"", "\\\"") + "\"";
 }

@@ -1,5 +1,5 @@
-// Receives status callbacks: PORT=3000 go run receiver.go, behind your TLS proxy. Makes a file of
-// each. In production: use a table with a unique key in place of the files, one for the nonces.
+// Receives status callbacks: PORT=3000 go run receiver.go, behind your TLS proxy. Stores each in
+// a file. In production: use a table with a unique key in place of the files, and one for nonces.
 package main
 
 import (
@@ -48,7 +48,7 @@ func receive(w http.ResponseWriter, r *http.Request) {
 	case json.Unmarshal(body, &e) != nil || e.ConversionId == "" || e.Event == "":
 		w.WriteHeader(400)
 	default:
-		// In hex: no id is a path, and no two events have one name.
+		// Hex, so that no id can be a path and no two events share a file name.
 		file := fmt.Sprintf("postbacks/%x.%x.json", e.ConversionId, e.Event)
 		_, missing := os.Stat(file)                 // the same event may come twice
 		isNew, part := missing != nil, file+".part" // a full disk leaves half of it here
@@ -58,7 +58,7 @@ func receive(w http.ResponseWriter, r *http.Request) {
 		}
 		w.WriteHeader(204)
 		if isNew {
-			// The slow work: beside the answer, not before it.
+			// Slow work goes here, so that the answer does not wait for it.
 			go fmt.Println(e.Event, e.ConversionId, e.OrderId, e.Status)
 		}
 		nonces[nonce] = true

@@ -28,7 +28,7 @@ func main() {
 	if key == "" || secret == "" || len(os.Args) != 3 {
 		log.Fatal("Set RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET; give order and amount.")
 	}
-	// Amounts are strings. What is sent below are the very bytes that are hashed here.
+	// Amounts are strings. The bytes hashed here are exactly those sent below.
 	sale := map[string]string{"orderId": os.Args[1], "basketValue": os.Args[2]}
 	body, err := json.Marshal(sale)
 	check(err)
@@ -47,7 +47,7 @@ func main() {
 	request.Header.Set("X-Service-Timestamp", timestamp)
 	request.Header.Set("X-Service-Nonce", nonce)
 	request.Header.Set("X-Service-Signature", hex.EncodeToString(mac.Sum(nil)))
-	// Followed, a redirect would carry the API key to another address.
+	// Follow no redirect: it would carry the API key to another address.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	client := http.Client{Timeout: 10 * time.Second, CheckRedirect: stay}
 	response, err := client.Do(request)

@@ -1,5 +1,5 @@
 // Receives status callbacks: PORT=3000 java Receiver.java (17 or later), behind your TLS proxy.
-// Makes a file of each. In production: use a table with a unique key in place of the files, one
+// Stores each in a file. In production: use a table with a unique key in place of the files, one
 // for the nonces, and your project's JSON library in place of field(): the JDK has none.
 import static java.nio.charset.StandardCharsets.UTF_8;
 
@@ -39,7 +39,7 @@ public class Receiver {
 
         String id = field("conversionId", body), event = field("event", body);
         if (id == null || event == null) return 400;
-        // In hex: no id is a path, and no two events have one name.
+        // Hex, so that no id can be a path and no two events share a file name.
         String key = HEX.formatHex(id.getBytes(UTF_8)) + "." + HEX.formatHex(event.getBytes(UTF_8));
         Path file = Path.of("postbacks", key + ".json"); // a full disk leaves half of it in .part
         boolean isNew = !Files.exists(file); // the same event may come twice

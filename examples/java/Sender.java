@@ -23,7 +23,7 @@ public class Sender {
         }
 
         String path = "/v1/conversions";
-        // Amounts are strings. What is sent below are the very bytes that are hashed here.
+        // Amounts are strings. The bytes hashed here are exactly those sent below.
         String sale = "{\"orderId\":" + quote(args[0]) + ",\"basketValue\":" + quote(args[1]) + "}";
         byte[] body = sale.getBytes(UTF_8);
         String timestamp = String.valueOf(Instant.now().getEpochSecond());

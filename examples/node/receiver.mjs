@@ -1,5 +1,5 @@
 // Receives status callbacks: npm install @ringback/receiver, then PORT=3000 node receiver.mjs
-// behind your TLS proxy. Makes a file of each. In production: use a table with a unique key in
+// behind your TLS proxy. Stores each in a file. In production: use a table with a unique key in
 // place of the files. The package has adapters for Express, Fastify, Hono and Next.js.
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -16,16 +16,16 @@ const hex = (text) => Buffer.from(text).toString("hex");
 const receiver = createReceiver({
 	secret,
 	brand: "Service", // the word in the header names
-	// Before the answer. What it throws becomes a 503, and the callback is sent again.
+	// Before the answer. If it throws, the answer is 503 and the callback is sent again.
 	store(event) {
-		// In hex: no id is a path, and no two events have one name.
+		// Hex, so that no id can be a path and no two events share a file name.
 		const file = `postbacks/${hex(event.conversionId)}.${hex(event.event)}.json`;
 		if (existsSync(file)) return "seen"; // the same event may come twice
 		writeFileSync(`${file}.part`, JSON.stringify(event)); // a full disk leaves half of it here
 		renameSync(`${file}.part`, file);
 		return "stored";
 	},
-	// The slow work: once per event, after the answer.
+	// Slow work goes here: once per event, after the answer.
 	onEvent(event) {
 		console.log(event.event, event.conversionId, event.orderId, event.status);
 	},

@@ -1,5 +1,5 @@
 // Reports a sale: npm install @ringback/receiver, then node sender.mjs ORDER-1001 49.90
-// The client signs, and tries again where that helps: an order is never recorded twice.
+// The client signs each request and retries: an order is never recorded twice.
 import { createClient } from "@ringback/receiver";
 
 const { RINGBACK_API_KEY: apiKey, RINGBACK_SIGNING_SECRET: secret } = process.env;

@@ -1,7 +1,7 @@
 <?php
 // Receives status callbacks. To try it: php -S 127.0.0.1:3000 receiver.php (needs php-sqlite3).
 // It keeps postbacks.db in the folder above its own, outside the web root. In production: use your
-// own database in place of that file. PHP forgets everything between two requests, so the nonces
+// own database in place of that file. PHP keeps nothing in memory between requests, so the nonces
 // are in the database too.
 declare(strict_types=1);
 
@@ -17,7 +17,7 @@ function answer(int $status): never
 $secret = getenv('RINGBACK_SIGNING_SECRET') ?: throw new Exception('Set RINGBACK_SIGNING_SECRET.');
 if ($_SERVER['REQUEST_METHOD'] !== 'POST') answer(405);
 
-// The bytes as they came. Decoded and encoded again, they would have another hash.
+// The raw bytes: decoded and encoded again, they would have a different hash.
 $body = file_get_contents('php://input', length: MAX_BODY_BYTES + 1);
 if (strlen($body) > MAX_BODY_BYTES) answer(413);
 
@@ -47,7 +47,7 @@ try {
     $event = json_decode($body, true);
     if (!isset($event['conversionId'], $event['event'])) answer(400);
 
-    // The same event may come twice: the primary key lets it in once.
+    // The same event may come twice: the primary key stores it only once.
     $insert = $db->prepare('INSERT OR IGNORE INTO postbacks VALUES (?, ?, ?)');
     $insert->execute([$event['conversionId'], $event['event'], $body]);
     $db->commit();
@@ -57,8 +57,8 @@ try {
 }
 
 http_response_code(204);
-// Under FPM the answer goes out here; elsewhere it waits for the end of the script, and what takes
-// more than a second or two belongs in a queue.
+// Under FPM the answer is sent here. Elsewhere it is sent when the script ends: put work that takes
+// more than a second or two into a queue.
 if (function_exists('fastcgi_finish_request')) fastcgi_finish_request();
 if ($insert->rowCount() === 1) { // the work
     error_log("{$event['event']} {$event['conversionId']} {$event['orderId']} {$event['status']}");

@@ -12,7 +12,7 @@ if (!$apiKey || !$secret || $argc !== 3) {
 [, $orderId, $basketValue] = $argv;
 
 $path = '/v1/conversions';
-// Amounts are strings. What is sent below are the very bytes that are hashed here.
+// Amounts are strings. The bytes hashed here are exactly those sent below.
 $body = json_encode(['orderId' => $orderId, 'basketValue' => $basketValue], JSON_THROW_ON_ERROR);
 $timestamp = (string) time();
 $nonce = bin2hex(random_bytes(16));

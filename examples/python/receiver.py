@@ -45,7 +45,7 @@ class Receiver(BaseHTTPRequestHandler):
                 used = [nonce, int(timestamp) + TOLERANCE_SECONDS]
                 if db.execute("INSERT OR IGNORE INTO nonces VALUES (?, ?)", used).rowcount == 0:
                     return self.send_error(401)
-                # The same event may come twice: the primary key lets it in once.
+                # The same event may come twice: the primary key stores it only once.
                 added = db.execute("INSERT OR IGNORE INTO postbacks VALUES (?, ?, ?)", postback)
         except (ValueError, KeyError, TypeError):
             return self.send_error(400)

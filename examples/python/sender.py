@@ -14,7 +14,7 @@ if not api_key or not secret or len(sys.argv) != 3:
 order_id, basket_value = sys.argv[1:]
 
 path = "/v1/conversions"
-# Amounts are strings. What is sent below are the very bytes that are hashed here.
+# Amounts are strings. The bytes hashed here are exactly those sent below.
 body = json.dumps({"orderId": order_id, "basketValue": basket_value}).encode()
 timestamp = str(int(time.time()))
 nonce = secrets.token_hex(16)

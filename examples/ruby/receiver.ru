@@ -1,5 +1,5 @@
 # Receives status callbacks, a Rack app: puma -b tcp://127.0.0.1:3000 receiver.ru, behind your TLS
-# proxy. Makes a file of each. In production: use a table with a unique key on conversion and event
+# proxy. Stores each in a file. In production: use a table with a unique key on conversion and event
 # in place of the files, and one for the nonces.
 require "digest"
 require "fileutils"
@@ -34,7 +34,7 @@ def receive(env)
   event = JSON.parse(body)
   return 400 unless event.is_a?(Hash) && event["conversionId"] && event["event"]
 
-  # In hex: no id is a path, and no two events have one name.
+  # Hex, so that no id can be a path and no two events share a file name.
   key = event.values_at("conversionId", "event").map { |part| part.to_s.unpack1("H*") }.join(".")
   file = "postbacks/#{key}.json"
   LOCK.synchronize do

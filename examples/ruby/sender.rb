@@ -14,7 +14,7 @@ end
 order_id, basket_value = ARGV
 
 path = "/v1/conversions"
-# Amounts are strings. What is sent below are the very bytes that are hashed here.
+# Amounts are strings. The bytes hashed here are exactly those sent below.
 body = JSON.generate(orderId: order_id, basketValue: basket_value)
 timestamp = Time.now.to_i.to_s
 nonce = SecureRandom.hex(16)
@@ -27,5 +27,5 @@ answer = Net::HTTP.post(URI(service + path), body,
   "X-Service-Nonce" => nonce,
   "X-Service-Signature" => OpenSSL::HMAC.hexdigest("SHA256", secret, signed))
 puts "#{answer.code} #{answer.body}"
-# Anything else is a refusal, or a page of a proxy.
+# Anything else is a refusal, or an HTML page from a proxy.
 exit %w[200 201].include?(answer.code) && answer.content_type == "application/json"

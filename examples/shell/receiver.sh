@@ -1,8 +1,8 @@
 #!/bin/sh
 # Checks one saved callback by hand: sh receiver.sh '/postback?shop=1' headers.txt body.json
 # The path with its query as it stands in the Postback URL; the headers as "Name: value" lines; the
-# body byte for byte as it came. Says what is wrong, and ends with 1. (While openssl runs, others on
-# this machine can see its arguments: not for a shared one.)
+# body byte for byte as it came. Says what is wrong and exits with 1. (While openssl runs, others on
+# this machine can see its arguments: do not use it on a shared one.)
 : "${RINGBACK_SIGNING_SECRET:?Set RINGBACK_SIGNING_SECRET.}"
 target=$1 headers=$2 body=$3
 

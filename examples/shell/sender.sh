@@ -1,7 +1,7 @@
 #!/bin/sh
 # Reports a sale: sh sender.sh ORDER-1001 49.90 (needs curl and openssl)
 # No answer, or 5xx? Run it again: an order is never recorded twice, the answer is then DUPLICATE.
-# While it runs, others on this machine can see the secret in its arguments: not for a shared one.
+# While it runs, others on this machine can see the secret in its arguments.
 if [ -z "$RINGBACK_API_KEY" ] || [ -z "$RINGBACK_SIGNING_SECRET" ] || [ $# -ne 2 ]; then
   echo 'Set RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET; give order and amount.' >&2 && exit 2
 fi
@@ -9,7 +9,7 @@ service=${RINGBACK_URL:-https://ringback.example}
 path=/v1/conversions
 
 quote() { printf '"%s"' "$(printf '%s' "$1" | sed 's/[\\"]/\\&/g')"; }
-# Amounts are strings. What is sent below are the very bytes that are hashed here.
+# Amounts are strings. The bytes hashed here are exactly those sent below.
 body="{\"orderId\":$(quote "$1"),\"basketValue\":$(quote "$2")}"
 timestamp=$(date +%s)
 nonce=$(openssl rand -hex 16)

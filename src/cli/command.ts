@@ -41,7 +41,7 @@ export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
 
 export const JSON_OPTION: OptionSpec = {
 	type: "boolean",
-	help: "print JSON, one object a line, for scripts",
+	help: "print JSON, one object per line, for scripts",
 };
 
 export type ParsedOptions =

@@ -24,7 +24,7 @@ test("chores that get done, or have not begun, are fine", () => {
 	equal(examineChores([], NOW_MS)[0]?.state, "ok");
 	const records = [chore("approvals"), chore("nonces", { failures: 2, error: "Not yet late." })];
 	deepEqual(examineChores(records, NOW_MS), [
-		{ check: "chores", state: "ok", detail: "all of them get done" },
+		{ check: "chores", state: "ok", detail: "all are done on time" },
 	]);
 });
 

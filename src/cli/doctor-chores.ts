@@ -7,7 +7,7 @@ import { type Finding, ok, warning } from "./finding.ts";
 export function examineChores(records: readonly ChoreRecord[], nowMs: number): Finding[] {
 	const late = records.filter((record) => isLate(record, nowMs));
 	if (records.length === 0) return [ok("chores", "none has begun yet")];
-	if (late.length === 0) return [ok("chores", "all of them get done")];
+	if (late.length === 0) return [ok("chores", "all are done on time")];
 	// Where no worker runs, none gets done: one line for them all.
 	const left = late.filter(({ failures }) => failures === 0);
 	const single = left.length > 1 ? late.filter(({ failures }) => failures > 0) : late;
@@ -27,6 +27,6 @@ function describeLeft(left: readonly ChoreRecord[]): Finding {
 	const names = left.map(({ name }) => name).join(", ");
 	return warning(
 		"chores",
-		`${names} are late, the first since ${since}. ${last}. No worker does them, or they hang: see that a process of role worker or all runs, and what its log says.`,
+		`${names} are late, the first since ${since}. ${last}. No worker does them, or they hang. Check that a process of role worker or all is running, and read its log.`,
 	);
 }

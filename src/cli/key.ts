@@ -7,7 +7,7 @@ import { workplaceCommand } from "./workplace-command.ts";
 export const keyIssueCommand = workplaceCommand({
 	name: "key issue",
 	summary:
-		"Issues an API key. The programme's first key brings its signing secret; both are shown this once.",
+		"Issues an API key. The programme's first key comes with its signing secret; both are shown only once.",
 	options: {
 		programme: { type: "string", value: "ID", help: "the programme's id, prg_…", isRequired: true },
 		name: { type: "string", value: "TEXT", help: "what people call it, such as “Shop server”" },

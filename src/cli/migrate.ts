@@ -10,11 +10,11 @@ import { sayProblems } from "./workplace-command.ts";
 export const migrateCommand: Command = {
 	name: "migrate",
 	summary:
-		"Brings the database to this program's schema. `serve` does the same at start, unless RINGBACK_MIGRATE is check. May be broken off and started again.",
+		"Brings the database to this program's schema. `serve` does the same at start, unless RINGBACK_MIGRATE is check. It can be interrupted and started again.",
 	options: {
 		check: {
 			type: "boolean",
-			help: "change nothing, only say what would be done; exits 1 when there is something",
+			help: "change nothing, only say what would be done; exits 1 if anything is to be done",
 		},
 		json: JSON_OPTION,
 	},

@@ -7,7 +7,7 @@ import { workplaceCommand } from "./workplace-command.ts";
 
 export const programmeCreateCommand = workplaceCommand({
 	name: "programme create",
-	summary: "Makes a shop's programme: its currency, its rates and its approval window.",
+	summary: "Creates a shop's programme: its currency, its rates and its approval window.",
 	options: {
 		name: { type: "string", value: "NAME", help: "the programme's name", isRequired: true },
 		owner: {

@@ -18,10 +18,10 @@ const EMAIL_OPTION = {
 export const userCreateCommand = workplaceCommand({
 	name: "user create",
 	summary:
-		"Makes a person: of a shop, or of the network's staff. Prints the link with which they choose their password.",
+		"Creates a person: of a shop, or of the network's staff. Prints the link with which they choose their password.",
 	options: {
 		email: EMAIL_OPTION,
-		kind: { type: "string", value: "shop|staff", help: "whose person it is", isRequired: true },
+		kind: { type: "string", value: "shop|staff", help: "where the person belongs", isRequired: true },
 	},
 	async work(workplace, options) {
 		const made = await createPerson(workplace, { email: options.text("email"), kind: options.text("kind") });

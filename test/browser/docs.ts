@@ -51,7 +51,28 @@ export function testDocs(browser: () => Browser): void {
 		await tabs.getByRole("link", { name: "PHP" }).click();
 		match(page.url(), /\/docs\?lang=php#receiver-code$/);
 		await page.getByRole("region", { name: "PHP, receiver" }).getByText("<?php").waitFor();
-		equal(await page.locator("button:visible").count(), 0, "no button that does nothing");
+		equal(await page.locator("button:visible").count(), 1, "the search's, and none that does nothing");
+		await visitor.leave();
+	});
+
+	test("the search finds a header without scripts and leads to its section, and a problem is one click away", async () => {
+		const visitor = await openVisitor(browser(), setup.service.url, {
+			viewport: PHONE,
+			javaScriptEnabled: false,
+		});
+		const { page } = visitor;
+		await page.goto("/docs");
+		await page.getByRole("searchbox", { name: "Search the documentation" }).fill("X-Acme-Nonce");
+		await page.keyboard.press("Enter");
+		const found = page.locator(".docs-found");
+		await found.locator("mark", { hasText: "X-Acme-Nonce" }).first().waitFor();
+		await found.getByRole("link", { name: "Headers", exact: true }).click();
+		match(page.url(), /\/docs#headers$/);
+		await page.getByRole("searchbox").fill("stale_timestamp");
+		await page.getByRole("button", { name: "Search" }).click();
+		await found.getByRole("link").first().click();
+		await page.getByRole("heading", { name: "Stale timestamp" }).waitFor();
+		await page.getByRole("region", { name: "Example answer" }).getByText('"stale_timestamp"').waitFor();
 		await visitor.leave();
 	});
 

@@ -26,6 +26,11 @@ export const NOBODYS: readonly Case[] = [
 	{ what: "a page that is not there", path: "/nothing-here", status: 404 },
 	{ what: "the receiver guide", path: "/docs" },
 	{ what: "the API reference", path: "/docs/api" },
+	{ what: "the docs searched", path: "/docs/search?q=X-Service-Signature" },
+	{ what: "the docs searched, nothing found", path: "/docs/search?q=unicorn" },
+	{ what: "the problems", path: "/problems" },
+	{ what: "a problem", path: "/problems/bad_signature" },
+	{ what: "a problem of the pixel", path: "/problems/pixel_limited" },
 ];
 
 export function ownersPages({ main, fresh }: SampleNetwork): Case[] {

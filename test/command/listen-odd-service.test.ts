@@ -77,7 +77,10 @@ describe("the shop's commands before an odd service", { concurrency: 2 }, () => 
 		});
 		await listening.said(/order \\u\{1b\}\[2J\\u\{202e\}/);
 		match(listening.stdout, /^Listening to this programme /);
-		match(listening.stderr, /^The service sent what is no event: its name is "\u4e2d\\u\{1\}"\.$/m);
+		match(
+			listening.stderr,
+			/^The service sent something that is not an event: its name is "\u4e2d\\u\{1\}"\.$/m,
+		);
 		listening.kill("SIGINT");
 		const ended = await listening.ended();
 		deepEqual([ended.code, hasStack(ended)], [0, false]);

@@ -18,7 +18,7 @@ describe("ringback listen", { concurrency: 2 }, () => {
 			listening.stdout,
 			new RegExp(`^Listening to ${setup.account.programmeId} \\(all events, tests too\\)`),
 		);
-		match(listening.stdout, /saved Postback URL is not touched/);
+		match(listening.stdout, /saved Postback URL go on as before/);
 		await setup.client.record({ orderId: "ORDER-1001", basketValue: "49.90" });
 		await setup.client.approve({ orderId: "ORDER-1001" });
 		await setup.client.reverse({ orderId: "ORDER-1001", reason: "RETURN" });

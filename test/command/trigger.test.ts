@@ -103,7 +103,7 @@ describe("ringback trigger", { concurrency: 2 }, () => {
 		const setup = await openListenSetup(t);
 		const four = /conversion\.recorded, conversion\.approved, conversion\.rejected, conversion\.reversed/;
 		for (const [args, sentence] of [
-			["conversion.expired", /^"conversion\.expired" is no event\./],
+			["conversion.expired", /^"conversion\.expired" is not an event\./],
 			["", /^EVENT is missing: /],
 		] as const) {
 			const ended = await setup.run(["trigger", ...(args === "" ? [] : [args])]);

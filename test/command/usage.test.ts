@@ -54,7 +54,7 @@ describe("help is on standard output and ends with 0", () => {
 			const { code, stdout, stderr } = await home.runHere([...command.split(" "), "--help"]);
 			deepEqual({ code, stderr }, { code: 0, stderr: "" });
 			match(stdout, new RegExp(`^ringback ${command} .*\\[--json\\]$`, "m"));
-			match(stdout, /^ {2}--json +print JSON, one object a line/m);
+			match(stdout, /^ {2}--json +print JSON, one object per line/m);
 			deepEqual(readdirSync(home.folder), []);
 		});
 	}

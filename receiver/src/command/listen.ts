@@ -1,5 +1,5 @@
 // `ringback listen`: this programme's events, forwarded to an endpoint that is not public yet. It comes back by
-// itself and goes on where it was; what the service delivers to the saved Postback URL is not touched.
+// itself and goes on where it was; callbacks to the saved Postback URL go on as before.
 
 import { parseEvent } from "../event.ts";
 import { createMemoryStore } from "../event-store.ts";
@@ -44,12 +44,12 @@ export const listenUsage: Usage = {
 		"test-only": { type: "boolean", help: "only events of test conversions" },
 		since: { type: "string", value: "CURSOR", help: "go on after this cursor (as --json prints it)" },
 		"print-body": { type: "boolean", help: "show each request as it was sent, and its body's SHA-256" },
-		json: { type: "boolean", help: "print JSON, one object a line, for scripts" },
+		json: { type: "boolean", help: "print JSON, one object per line, for scripts" },
 	},
 	notes: [
 		`Each event is forwarded once, whatever your endpoint answers; the line says what the service would do
 with that answer. While the connection is lost nothing is missed: it comes back and goes on where it
-was. What is delivered to the saved Postback URL is not touched.`,
+was. Callbacks to the saved Postback URL go on as before.`,
 		settingsNote,
 	],
 };
@@ -139,14 +139,14 @@ async function followEvents(
 		const programme = typeof programId === "string" ? programId : "this programme";
 		const which = testOnly ? "test events only" : "all events, tests too";
 		say(`Listening to ${showPlainly(programme)} (${which}), forwarding to ${target.href}`);
-		say("What is delivered to the saved Postback URL is not touched. Ctrl-C ends this.");
+		say("Callbacks to the saved Postback URL go on as before. Ctrl-C ends this.");
 	}
 
 	async function forward({ event: name, data, id }: StreamMessage): Promise<void> {
 		const parsed = parseEvent(new TextEncoder().encode(data));
 		if (!parsed.ok || !eventNameForm.test(name)) {
 			const detail = parsed.ok ? `its name is "${name}".` : parsed.detail;
-			screen.error(`The service sent what is no event: ${showPlainly(detail)}`);
+			screen.error(`The service sent something that is not an event: ${showPlainly(detail)}`);
 			return;
 		}
 		const { event } = parsed;

@@ -28,7 +28,7 @@ const orderBytes = 4;
 export const triggerUsage: Usage = {
 	name: "trigger",
 	summary:
-		"Makes a test conversion and walks it to an event, so that the callback can be seen. Nothing real is changed.",
+		"Creates a test conversion and moves it to an event, so that you can see the callback. No real order is changed.",
 	argument: { value: "EVENT", help: `one of ${events.join(", ")}` },
 	options: {
 		order: { type: "string", value: "ID", help: "its order id; test- and a random word if not given" },
@@ -48,7 +48,7 @@ export const triggerUsage: Usage = {
 			help: "what is reversed: a recorded conversion, or one approved before",
 		},
 		url: urlOption,
-		json: { type: "boolean", help: "print JSON, one object a line, for scripts" },
+		json: { type: "boolean", help: "print JSON, one object per line, for scripts" },
 	},
 	notes: [
 		"The event goes to the saved Postback URL, if there is one, and to whoever runs `ringback listen`.",
@@ -66,7 +66,7 @@ export async function trigger(
 	const read = readSettings(environment, given.text("url"));
 	const problems = [
 		...(event === undefined
-			? [`"${showPlainly(given.argument ?? "")}" is no event. There are ${events.join(", ")}.`]
+			? [`"${showPlainly(given.argument ?? "")}" is not an event. Choose one of ${events.join(", ")}.`]
 			: []),
 		...(event === undefined ? [] : findMisfits(event, from, givenReason)),
 		...(read.ok ? [] : read.problems),

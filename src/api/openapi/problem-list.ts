@@ -13,18 +13,18 @@ type Words = readonly [meaning: string, remedy: string];
 const CALLER = {
 	missing_api_key: ["There is no API key.", "Send `Authorization: Bearer <API key>`."],
 	unknown_api_key: [
-		"Nobody has this API key.",
-		"Check that it was copied whole, and that it is this service's.",
+		"No programme has this API key.",
+		"Check that it was copied completely, and that it was issued here.",
 	],
 	revoked_api_key: ["This API key was revoked.", "Issue another one on the Integration page."],
 	missing_signature_header: [
 		"One of the three signature headers is missing.",
-		"Send all three. `detail` names the one.",
+		"Send all three. `detail` names the missing one.",
 	],
 	malformed_timestamp: ["The timestamp is not all digits.", "Send Unix time in seconds, not milliseconds."],
 	stale_timestamp: [
 		`The timestamp is more than ${TIMESTAMP_TOLERANCE_SECONDS} seconds away from our clock.`,
-		"Set the sender's clock, and sign at the moment of sending. `detail` has our time.",
+		"Set the sender's clock, and sign right before sending. `detail` has our time.",
 	],
 	malformed_nonce: [
 		"The nonce is too short, too long, or has other characters than letters, digits, `-` and `_`.",
@@ -32,7 +32,7 @@ const CALLER = {
 	],
 	no_signing_secret: [
 		"The programme has no signing secret.",
-		"Issue an API key: the first one brings the secret.",
+		"Issue an API key: the first one comes with the secret.",
 	],
 	bad_signature: [
 		"The signature does not match.",
@@ -54,7 +54,7 @@ const BODY = {
 		"Send `Content-Type: application/json`, in UTF-8, not compressed.",
 	],
 	malformed_json: [
-		"The body is not a JSON object, or broke off.",
+		"The body is not a JSON object, or was cut off.",
 		"Send the bytes that were signed, as one JSON object.",
 	],
 } satisfies Partial<Record<ApiFaultCode, Words>>;
@@ -78,7 +78,10 @@ const OTHERS = {
 	unknown_event_type: ["There is no such event type.", "Send one of those listed, in capitals."],
 	missing_reason: ["A rejection or reversal needs a reason.", "Send one of those listed."],
 	unknown_reason: ["There is no such reason.", "Send one of those listed, in capitals."],
-	malformed_cursor: ["The cursor is not one of ours.", "Send the one that was answered, as it is, or none."],
+	malformed_cursor: [
+		"The cursor is not one of ours.",
+		"Send the one from our last answer unchanged, or none.",
+	],
 	unknown_order: [
 		"The programme has no such order of that event type.",
 		"Check the spelling of the order id and the event type.",
@@ -89,13 +92,13 @@ const OTHERS = {
 	],
 	move_not_allowed: ["The conversion's present status does not allow it.", "`detail` names the status."],
 	too_many_streams: [
-		"As many streams are open as there may be, for the programme or in all.",
-		"End another one, or come back in a minute.",
+		"The maximum number of streams is open, for the programme or in all.",
+		"Close another one, or try again in a minute.",
 	],
 	not_found: ["There is nothing at this address.", "Check the path: it begins with `/v1/`."],
 	method_not_allowed: ["The address does not take this method.", "The header `Allow` says which it takes."],
 	unavailable: [
-		"The service cannot work just now.",
+		"The service is not available at the moment.",
 		"Send it again after `Retry-After`, signed anew: nothing is recorded twice.",
 	],
 	internal: ["Something failed on our side.", "Send it again, signed anew: nothing is recorded twice."],

@@ -71,10 +71,13 @@ function colour(code: string, language: CodeLanguage): string {
 function markUp(code: string, language: CodeLanguage): string {
 	const { value } = hljs.highlight(code, { language, ignoreIllegals: true });
 	const areShown: boolean[] = [];
-	return value.replace(/<span class="(?:hljs-)?([\w-]*)[^"]*">|<\/span>/g, (tag, scope: string | undefined) => {
-		if (scope === undefined) return areShown.pop() === true ? tag : "";
-		const kind = KINDS.get(scope);
-		areShown.push(kind !== undefined);
-		return kind === undefined ? "" : `<span class="code-${kind}">`;
-	});
+	return value.replace(
+		/<span class="(?:hljs-)?([\w-]*)[^"]*">|<\/span>/g,
+		(tag, scope: string | undefined) => {
+			if (scope === undefined) return areShown.pop() === true ? tag : "";
+			const kind = KINDS.get(scope);
+			areShown.push(kind !== undefined);
+			return kind === undefined ? "" : `<span class="code-${kind}">`;
+		},
+	);
 }

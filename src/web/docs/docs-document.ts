@@ -83,7 +83,7 @@ function docsBody({ title, active, outline, body, query = "" }: DocsPage): Html 
 function searchForm(query: string): Html {
 	return html`<form class="docs-search" role="search" method="get" action="${DOCS_SEARCH_PATH}">
 	<label class="visually-hidden" for="docs-query">Search the documentation</label>
-	<input type="search" id="docs-query" name="q" value="${query}" maxlength="${MAX_QUERY_CHARACTERS}" placeholder="Search the docs" autocomplete="off">
+	<input type="search" id="docs-query" name="q" value="${query}" maxlength="${MAX_QUERY_CHARACTERS}" placeholder="Search" autocomplete="off">
 	<button type="submit" class="button">Search</button>
 </form>`;
 }

@@ -29,8 +29,8 @@ test("all words must be there; if no section has all, those with most are shown 
 	deepEqual(titles("signature", "401"), ["Mentions"]);
 	const found = findSections(SECTIONS, ["seven", "unicorn"]);
 	deepEqual([found.sections.length, found.isPartial], [1, true]);
-	deepEqual(findSections(SECTIONS, ["unicorn"]), { sections: [], isPartial: true });
-	deepEqual(findSections(SECTIONS, []), { sections: [], isPartial: false });
+	deepEqual(findSections(SECTIONS, ["unicorn"]), { sections: [], total: 0, isPartial: true });
+	deepEqual(findSections(SECTIONS, []), { sections: [], total: 0, isPartial: false });
 });
 
 test("the passage is around the words, which are marked in whatever case they stand", () => {

@@ -16,6 +16,8 @@ export interface TextPart {
 
 export interface Found {
 	sections: readonly FoundSection[];
+	/** How many fit; only the best of them are in the list. */
+	total: number;
 	/** No section has all of the words: these have most of them. */
 	isPartial: boolean;
 }
@@ -31,7 +33,7 @@ const WORTH = { exactCode: 200, title: 20, wholeTitle: 20, wholeWord: 5, mention
 const MAX_MENTIONS = 5;
 
 export function findSections(sections: readonly DocsSection[], words: readonly string[]): Found {
-	if (words.length === 0) return { sections: [], isPartial: false };
+	if (words.length === 0) return { sections: [], total: 0, isPartial: false };
 	const scored = sections
 		.map((section) => ({ section, ...score(section, words) }))
 		.filter(({ hits }) => hits > 0);
@@ -43,6 +45,7 @@ export function findSections(sections: readonly DocsSection[], words: readonly s
 			title: markWords(section.title, words),
 			passage: markWords(passageOf(section.text, words), words),
 		})),
+		total: best.length,
 		isPartial: most < words.length,
 	};
 }

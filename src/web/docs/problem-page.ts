@@ -74,7 +74,7 @@ function exampleOf(code: ExplainedCode, instance: ExampleValues): Content {
 	const { detail, field } = problemWords(code).example;
 	const filled = fillIn(detail, instance);
 	if (code === "pixel_limited") {
-		return html`<p>The customer's browser gets the image with HTTP 200, as always. The log has one row for the minute:</p>${codeBlock(filled, "Row of the inbound log")}`;
+		return html`<p>The customer's browser gets the image with HTTP 200, as always. The log has one row for the minute:</p><div class="problem-example">${codeBlock(filled, "Row of the inbound log")}</div>`;
 	}
 	const answer = {
 		type: `${instance.publicUrl}${problemPath(code)}`,
@@ -84,7 +84,7 @@ function exampleOf(code: ExplainedCode, instance: ExampleValues): Content {
 		code,
 		...(field === undefined ? {} : { field }),
 	};
-	return html`<p>Sent as <code>application/problem+json</code>. Let your code decide by <code>code</code>; <code>detail</code> is for people and says what is wrong with this very request.</p>${codeBlock(JSON.stringify(answer, null, 2), "Example answer", "json")}`;
+	return html`<p>Sent as <code>application/problem+json</code>. Let your code decide by <code>code</code>; <code>detail</code> is for people and says what is wrong with this very request.</p><div class="problem-example">${codeBlock(JSON.stringify(answer, null, 2), "Example answer", "json")}</div>`;
 }
 
 function listOf(kind: "ol" | "ul", lines: readonly Content[]): Html {

@@ -29,7 +29,7 @@ test("what people type is found first where it is explained", async (t) => {
 		["PARKED", "/docs#what-becomes-of-a-pixel-order"],
 		["401", "/docs#401-though-the-secret-is-right"],
 		["conversion.approved", "/docs/api#conversionApproved"],
-		["basketValue", "/docs#body"],
+		["basketValue", "/docs/api#recordConversion"],
 		["Check a signature", "/docs#checking-a-signature"],
 	] as const) {
 		const { hrefs } = await search(site, typed);

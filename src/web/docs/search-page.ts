@@ -66,23 +66,23 @@ function resultPage(query: SearchQuery, found: Found, deps: SearchDeps): DocsPag
 	};
 }
 
-function summary({ text, words, ownHeader }: SearchQuery, { sections, isPartial }: Found): Content {
+function summary({ text, words, ownHeader }: SearchQuery, { sections, total, isPartial }: Found): Content {
 	if (words.length === 0) return null;
 	const note =
 		ownHeader === null
 			? null
 			: html` Headers carry the network's name: here it is <code>${ownHeader}</code>.`;
 	if (sections.length === 0) return html`<p role="status">Nothing found for “${text}”.${note}</p>`;
-	const count = sections.length === 1 ? "1 section" : `${sections.length} sections`;
+	const count = total === 1 ? "1 section" : `${total} sections`;
 	if (isPartial) {
 		return html`<p role="status">No section has all of these words: “${text}”. ${count} with some of them:${note}</p>`;
 	}
-	return html`<p role="status">${count} for “${text}”, the best first.${note}</p>`;
+	return html`<p role="status">${count} for “${text}”${total > sections.length ? `, the best ${sections.length} of them` : ", the best first"}.${note}</p>`;
 }
 
 function foundItem({ section: { href, trail }, title, passage }: FoundSection): Html {
 	return html`<li><a href="${href}">${title.map(marked)}</a>${
-		trail.length === 0 ? null : html`<span class="secondary">${trail.join(" › ")}</span>`
+		trail.length === 0 ? null : html`<span class="docs-trail">${trail.join(" › ")}</span>`
 	}<p>${passage.map(marked)}</p></li>`;
 }
 
