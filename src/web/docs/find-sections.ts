@@ -31,6 +31,8 @@ const LEAD_CHARACTERS = 50;
 /** What a word is worth: a section is about what its title says, and a code has one page. */
 const WORTH = { exactCode: 200, title: 20, wholeTitle: 20, wholeWord: 5, mention: 1 } as const;
 const MAX_MENTIONS = 5;
+/** Of a word in a section: so that no query, such as letters that are everywhere, takes long. */
+const MAX_MATCHES = 20;
 
 export function findSections(sections: readonly DocsSection[], words: readonly string[]): Found {
 	if (words.length === 0) return { sections: [], total: 0, isPartial: false };
@@ -80,7 +82,11 @@ interface Match {
 function findAll(text: string, word: string): Match[] {
 	const folded = text.toLowerCase();
 	const matches: Match[] = [];
-	for (let start = folded.indexOf(word); start !== -1; start = folded.indexOf(word, start + word.length)) {
+	for (
+		let start = folded.indexOf(word);
+		start !== -1 && matches.length < MAX_MATCHES;
+		start = folded.indexOf(word, start + word.length)
+	) {
 		// The plural is the word.
 		const end = start + word.length + (folded.charAt(start + word.length) === "s" ? 1 : 0);
 		const isWhole = !/\w/.test(folded.charAt(start - 1)) && !/\w/.test(folded.charAt(end));

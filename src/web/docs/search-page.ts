@@ -10,46 +10,51 @@ import { API_REFERENCE_PATH, DOCS_PATH, DOCS_SEARCH_PATH, problemPath, withQuery
 import { renderReference } from "./api-page.ts";
 import { answerDocs, DOCUMENTS, type DocsPage } from "./docs-document.ts";
 import { cutSections, type DocsSection } from "./docs-sections.ts";
+import type { ExplainedCode } from "./explained-code.ts";
 import { type Found, type FoundSection, findSections, type TextPart } from "./find-sections.ts";
 import { exampleSections, guideText } from "./guide-page.ts";
 import { problemPage } from "./problem-page.ts";
 import { EXPLAINED_CODES } from "./problem-words.ts";
 import { readQuery, type SearchQuery } from "./search-query.ts";
 
-type SearchDeps = Pick<PageDeps, "network" | "publicUrl" | "apiDocument">;
+type SearchDeps = Pick<PageDeps, "network" | "publicUrl" | "apiDocument" | "clock">;
 
 /** By the document: another one is made when the network changes its name or its brand. */
-const kept = new WeakMap<OpenApiDocument, readonly DocsSection[]>();
+const kept = new WeakMap<OpenApiDocument, Promise<readonly DocsSection[]>>();
 
-export function showSearch(c: WebContext, deps: SearchDeps): Promise<Response> {
+export async function showSearch(c: WebContext, deps: SearchDeps): Promise<Response> {
 	const document = deps.apiDocument();
 	const query = readQuery(c.req.query("q") ?? "", deps.network.face.brand);
 	const sections = kept.get(document) ?? allSections(document, deps);
 	kept.set(document, sections);
-	return answerDocs(c, resultPage(query, findSections(sections, query.words), deps));
+	return answerDocs(c, resultPage(query, findSections(await sections, query.words), deps));
 }
 
-function allSections(document: OpenApiDocument, deps: SearchDeps): DocsSection[] {
+/** Page after page, with a breath between two: all of them at once would hold up callbacks for a moment. */
+async function allSections(document: OpenApiDocument, deps: SearchDeps): Promise<readonly DocsSection[]> {
 	const instance = { publicUrl: deps.publicUrl, brand: deps.network.face.brand };
-	const pages = [
-		{ path: DOCS_PATH, ...guideText(instance) },
-		{ path: API_REFERENCE_PATH, ...renderReference(document) },
+	const parts: readonly (() => DocsSection[])[] = [
+		() => pageSections(DOCS_PATH, guideText(instance)),
+		() => pageSections(API_REFERENCE_PATH, renderReference(document)),
+		() => exampleSections(instance),
+		...EXPLAINED_CODES.map((code) => () => [problemSection(code, deps)]),
 	];
-	return [
-		...pages.flatMap(({ path, title, body }) => cutSections({ path, title, body: String(body) })),
-		...exampleSections(instance),
-		...EXPLAINED_CODES.map((code): DocsSection => {
-			const { title, body } = problemPage(code, deps);
-			const texts = cutSections({ path: problemPath(code), title, body: String(body) });
-			return {
-				href: problemPath(code),
-				title,
-				trail: ["Problems"],
-				text: texts.map(({ text }) => text).join(" "),
-				code,
-			};
-		}),
-	];
+	const sections: DocsSection[] = [];
+	for (const part of parts) {
+		sections.push(...part());
+		await deps.clock.yieldLoop();
+	}
+	return sections;
+}
+
+function pageSections(path: string, { title, body }: Pick<DocsPage, "title" | "body">): DocsSection[] {
+	return cutSections({ path, title, body: String(body) });
+}
+
+function problemSection(code: ExplainedCode, deps: SearchDeps): DocsSection {
+	const { title, body } = problemPage(code, deps);
+	const texts = pageSections(problemPath(code), { title, body }).map(({ text }) => text);
+	return { href: problemPath(code), title, trail: ["Problems"], text: texts.join(" "), code };
 }
 
 function resultPage(query: SearchQuery, found: Found, deps: SearchDeps): DocsPage {

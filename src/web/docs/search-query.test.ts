@@ -16,7 +16,7 @@ test("words are taken in lower case, without what people paste around them", () 
 test("of a question the telling words are left; of small words alone, all", () => {
 	deepEqual(words("How do I verify a signature in PHP?"), ["verify", "signature", "php"]);
 	deepEqual(words("how to"), ["how", "to"]);
-	deepEqual(words(" … "), []);
+	deepEqual(words(" … a b c "), []);
 });
 
 test("another network's header is taken for this one's, and the reader is told", () => {

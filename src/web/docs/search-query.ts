@@ -41,14 +41,14 @@ export function readQuery(typed: string, brand: string): SearchQuery {
 	};
 }
 
-/** What a text is about, each word once, in lower case and in the singular. Of small words alone, all. */
+/** What a text is about, each word once, in lower case and in the singular. Single letters are in everything. */
 export function tellingWords(text: string): string[] {
 	const words = text
 		.toLowerCase()
 		.split(/\s+/)
 		.map(bareWord)
-		.filter((word) => word !== "");
-	const telling = words.filter((word) => word.length > 1 && !SMALL_WORDS.has(word));
+		.filter((word) => word.length > 1);
+	const telling = words.filter((word) => !SMALL_WORDS.has(word));
 	return [...new Set((telling.length > 0 ? telling : words).map(singular))];
 }
 
