@@ -73,7 +73,8 @@ const SHOTS: readonly Shot[] = [
 	{ name: "people", as: "owner", path: ({ main }) => `${main}/people` },
 	{ name: "settings", as: "staff", path: ({ main }) => `${main}/settings` },
 	{ name: "programmes", as: "staff", path: () => "/programmes" },
-	{ name: "totals", as: "staff", path: () => "/totals" },
+	{ name: "totals", as: "staff", path: () => "/totals", act: waitForCount },
+	{ name: "totals-narrow", as: "staff", path: () => "/totals", act: waitForCount, isNarrow: true },
 	{ name: "create-programme", as: "staff", path: () => "/programmes/new" },
 	{ name: "review", as: "staff", path: () => "/review" },
 	{ name: "staff", as: "staff", path: () => "/people" },
@@ -96,6 +97,10 @@ function scrollTo(selector: string) {
 	return async (page: Page): Promise<void> => {
 		await page.evaluate(`document.querySelector(${JSON.stringify(selector)})?.scrollIntoView()`);
 	};
+}
+
+async function waitForCount(page: Page): Promise<void> {
+	await page.getByText(/^Counted/).waitFor();
 }
 
 async function openFirstDelivery(page: Page): Promise<void> {

@@ -24,6 +24,11 @@ export function dayTag(atMs: number): Html {
 	return html`<time class="nowrap" datetime="${iso}" data-show="day" title="${utcMinute(atMs)}">${utcDay(atMs)}</time>`;
 }
 
+/** Long addresses break where people would break them, so that a narrow cell shows them whole. */
+export function emailText(email: string): Html {
+	return html`${email.split(/(?<=[@.])/).map((part, index) => (index === 0 ? part : html`<wbr>${part}`))}`;
+}
+
 /**
  * The digits as they are stored: never through a number. The gaps between thousands are the style sheet's, so that
  * what is copied is digits and a point, which every spreadsheet takes.

@@ -9,7 +9,7 @@ import type { ListedPerson } from "../../store/people-list.ts";
 import { padded, pageHeader, section } from "../components/blocks.ts";
 import { button, postForm, textField } from "../components/forms.ts";
 import { dataTable } from "../components/lists.ts";
-import { badge, copyable, timeTag } from "../components/text.ts";
+import { badge, copyable, emailText, timeTag } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
 import type { Area } from "../document.ts";
 import type { WebContext } from "../env.ts";
@@ -113,7 +113,7 @@ function peopleTable(view: PeopleView, csrf: Html, selfId: string): Html {
 				title: "Person",
 				namesRow: true,
 				cell: ({ publicId, email, name }) =>
-					html`${breakable(email)}${
+					html`${emailText(email)}${
 						publicId === selfId ? html` <span class="faint">(you)</span>` : null
 					}<span class="secondary">${name}</span>`,
 			},
@@ -137,11 +137,6 @@ function peopleTable(view: PeopleView, csrf: Html, selfId: string): Html {
 			},
 		],
 	});
-}
-
-/** Long addresses break where people would break them, so that a phone shows the whole row. */
-function breakable(email: string): Html {
-	return html`${email.split(/(?<=[@.])/).map((part, index) => (index === 0 ? part : html`<wbr>${part}`))}`;
 }
 
 function personState({ hasPassword, linkEndsAtMs, isLinkWithdrawn, deactivatedAtMs }: ListedPerson): Html {

@@ -7,7 +7,7 @@ import type { AuditSubjects } from "../../store/audit-subjects.ts";
 import type { Programme } from "../../store/programmes.ts";
 import { emptyState, section } from "../components/blocks.ts";
 import { dataTable, type Pages, pager } from "../components/lists.ts";
-import { timeTag } from "../components/text.ts";
+import { emailText, timeTag } from "../components/text.ts";
 import { originOf } from "../conversions/bulk-job-page.ts";
 import type { Content, Html } from "../html.ts";
 import { bulkJobPath, conversionPath, deliveryPath, keysPath, peoplePath } from "../paths.ts";
@@ -93,8 +93,8 @@ export function auditSection(view: AuditView): Html {
 /** Who did it, of a list of entries. */
 export function auditActor({ email, name }: Pick<ListedAuditEntry, "email" | "name">): Html {
 	if (email === null) return html`<span class="faint">command line or service</span>`;
-	if (name === null || name === "") return html`<span class="break">${email}</span>`;
-	return html`<span class="break">${name}</span><span class="secondary break">${email}</span>`;
+	if (name === null || name === "") return emailText(email);
+	return html`${name}<span class="secondary">${emailText(email)}</span>`;
 }
 
 type Entry = Pick<ListedAuditEntry, "subject" | "detail">;
