@@ -20,6 +20,8 @@ import { addProgramme, newConversion } from "../support/rows.ts";
 
 /** Event types change with every hundred, so that an odd order comes once with each. */
 const ROWS = 700;
+/** So that a block holds a few dozen orders. */
+const LONG = "-".repeat(40);
 const ODD = ["Z/é-1", "Z/É-1", "STRASSE-straße 2", "Z/💶9", "Z/~tilde", "Z/日本-3", "100%_a\\b", "MÜLLER 7"];
 
 eachDatabase("search and order of conversions", (database) => {
@@ -234,7 +236,7 @@ eachDatabase("search and order of conversions", (database) => {
 		for (let first = 0; first < 2_600; first += 200) {
 			const rows = Array.from({ length: 200 }, (_, index) =>
 				newConversion((first + index) % 26 === 25 ? rare.id : busy.id, {
-					order_id: `merge-${first + index}`,
+					order_id: `merge-${first + index}${LONG}`,
 				}),
 			);
 			const inserted = await store.db.insertInto("conversions").values(rows).returning("id").execute();
