@@ -1,4 +1,4 @@
-// The short version of `npm run simulate`: eighty seeds, always the same ones.
+// The short version of `npm run simulate`: seventy seeds, always the same ones.
 
 import { deepEqual, notEqual, ok } from "node:assert/strict";
 import { availableParallelism } from "node:os";
@@ -7,8 +7,8 @@ import { noProgress } from "../support/proof.ts";
 import { runSeeds } from "./proof.ts";
 import { simulate } from "./simulation.ts";
 
-/** No planted defect needs more to be seen: the one that shows itself most rarely does so with seed 78. */
-const SEEDS = 80;
+/** No planted defect needs more to be seen: the one that shows itself most rarely does so with seed 69. */
+const SEEDS = 70;
 
 test(`${SEEDS} seeds of faults break no promise, and everything due ends`, async (t) => {
 	const totals = await runSeeds(1, SEEDS, noProgress);
@@ -32,6 +32,11 @@ test("a seed that once found a defect finds none any more", async () => {
 });
 
 test("the same seed gives the same run, byte for byte", async () => {
-	for (const seed of [2, 17, 23]) deepEqual(await simulate(seed), await simulate(seed));
-	notEqual((await simulate(2)).digest, (await simulate(3)).digest);
+	const digests = [];
+	for (const seed of [3, 17, 23]) {
+		const first = await simulate(seed);
+		deepEqual(await simulate(seed), first);
+		digests.push(first.digest);
+	}
+	notEqual(digests[0], digests[1]);
 });
