@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import packageJson from "../package.json" with { type: "json" };
 import { bundleProgram } from "./bundle.ts";
+import { debianName, makeDebianPackage } from "./debian-package.ts";
 import { makeExecutable } from "./executable.ts";
 import { writeLicences } from "./licences.ts";
 import { type LockFile, packagePathOf, readLockFile, resolveNeed } from "./lock-file.ts";
@@ -19,6 +20,8 @@ export interface ReleaseOptions {
 	/** Made if it is not there; files of the same names are replaced. */
 	folder: string;
 	architectures: readonly Architecture[];
+	/** Needs dpkg-deb. */
+	withDebianPackages: boolean;
 	/** Told of each step when it begins. */
 	progress: (step: string) => void;
 }
@@ -43,7 +46,7 @@ export function executableName(arch: Architecture): string {
 
 /** Resolves to what was written, SHA256SUMS last. */
 export async function buildRelease(options: ReleaseOptions): Promise<ReleaseFile[]> {
-	const { root, folder, architectures, progress } = options;
+	const { root, folder, architectures, withDebianPackages, progress } = options;
 	const workFolder = mkdtempSync(join(tmpdir(), "ringback-release-"));
 	try {
 		mkdirSync(folder, { recursive: true });
@@ -73,6 +76,18 @@ export async function buildRelease(options: ReleaseOptions): Promise<ReleaseFile
 			const file = describeFile(folder, name);
 			written.push(file);
 			write(`${name}.cdx.json`, writeSbomFile(file, node, prepared));
+			if (!withDebianPackages) continue;
+			progress(debianName(packageJson.version, node.arch));
+			const debian = await makeDebianPackage({
+				root,
+				version: packageJson.version,
+				arch: node.arch,
+				executable: join(folder, name),
+				licences: prepared.licences,
+				folder,
+				workFolder: join(workFolder, `${node.arch}-debian`),
+			});
+			written.push(describeFile(folder, debian));
 		}
 		write("LICENSES.txt", prepared.licences);
 		write("SHA256SUMS", written.map(({ name, sha256 }) => `${sha256}  ${name}\n`).join(""));

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { buildRelease, executableName, type ReleaseFile } from "./build.ts";
+import { ARCHITECTURES } from "./node-package.ts";
 import { findSbomProblems } from "./sbom-problems.ts";
 import { tryExecutable } from "./try-executable.ts";
 import { findVersionProblems, readVersions } from "./versions.ts";
@@ -52,7 +53,8 @@ function listChecks(root: string, folder: string, isTested: boolean): Check[] {
 		buildRelease({
 			root,
 			folder: join(folder, name),
-			architectures: ["x64", "arm64"],
+			architectures: ARCHITECTURES,
+			withDebianPackages: true,
 			progress: () => undefined,
 		});
 	const npmRun = (script: string) => ({

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { type Command, describeCommand, EXIT, type Options, parseOptions } from "../src/cli/command.ts";
 import { buildRelease } from "./build.ts";
 import { checkRelease } from "./checklist.ts";
+import { canMakeDebianPackages } from "./debian-package.ts";
 import { ARCHITECTURES, type Architecture } from "./node-package.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
@@ -11,7 +12,7 @@ const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const command: Command = {
 	name: "release",
 	summary:
-		"Makes the executable for Linux on x64 and on arm64 into dist/, with checksums, what each is made of (CycloneDX) and the licences of all parts. The Node of the other kind of machine is fetched from npm and kept.",
+		"Makes the executable for Linux on x64 and on arm64 and a Debian package of each into dist/, with checksums, what each is made of (CycloneDX) and the licences of all parts. The Node of the other kind of machine is fetched from npm and kept.",
 	options: {
 		arch: { type: "string", value: "x64|arm64", help: "for this kind of machine alone" },
 		check: {
@@ -48,11 +49,14 @@ async function run(options: Options): Promise<number> {
 		const isReady = await checkRelease(ROOT, { isTested: options.flag("tested"), say: console.log });
 		return isReady ? EXIT.ok : EXIT.failed;
 	}
+	const withDebianPackages = canMakeDebianPackages();
+	if (!withDebianPackages) console.log("There is no dpkg-deb here: Debian packages are left out.");
 	const startedMs = performance.now();
 	const files = await buildRelease({
 		root: ROOT,
 		folder: fileURLToPath(new URL("../dist/", import.meta.url)),
 		architectures,
+		withDebianPackages,
 		progress: (step) => console.log(`… ${step}`),
 	});
 	for (const { name, bytes, sha256 } of files) {

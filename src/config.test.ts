@@ -42,6 +42,7 @@ test("without any setting the service runs on this machine alone, on a file", ()
 		tracing: null,
 		delivery: "on",
 		logLevel: "info",
+		serviceManager: null,
 	} satisfies Config);
 });
 

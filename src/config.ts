@@ -72,6 +72,8 @@ export interface Config {
 	/** Paused: conversions and decisions are taken, and no callback is sent. */
 	delivery: DeliverySetting;
 	logLevel: (typeof LOG_LEVELS)[number];
+	/** Null unless systemd started us and wants to know. */
+	serviceManager: { socket: string; watchdogMs: number | null } | null;
 }
 
 /** What may have to be warned of. */
@@ -129,6 +131,7 @@ export function readConfig(environment: Environment = process.env): ConfigResult
 		tracing: readTracing(reader),
 		delivery: reader.choice("RINGBACK_DELIVERY", DELIVERY, "on"),
 		logLevel: reader.choice("LOG_LEVEL", LOG_LEVELS, "info"),
+		serviceManager: readServiceManager(reader),
 	};
 	// A misspelt setting that is silently ignored is found in production.
 	const known = [...reader.names].filter((name) => name.startsWith("RINGBACK_"));
@@ -139,6 +142,14 @@ export function readConfig(environment: Environment = process.env): ConfigResult
 		}
 	}
 	return reader.problems.length === 0 ? { ok: true, config } : { ok: false, problems: reader.problems };
+}
+
+/** systemd's own words, which it sets itself. */
+function readServiceManager(reader: SettingReader): Config["serviceManager"] {
+	const socket = reader.text("NOTIFY_SOCKET");
+	const watchdogMicroseconds = reader.integer("WATCHDOG_USEC", 0, 0, Number.MAX_SAFE_INTEGER);
+	if (socket === undefined) return null;
+	return { socket, watchdogMs: watchdogMicroseconds === 0 ? null : watchdogMicroseconds / 1000 };
 }
 
 /** For the shop's commands, which say themselves what is missing. */

@@ -20,6 +20,7 @@ import { findSettingWarnings } from "./domain/warning.ts";
 import { type HttpServer, listen, METRICS_LIMITS, PUBLIC_LIMITS } from "./outside/http-server.ts";
 import { createLoad } from "./outside/load.ts";
 import { watchProcess } from "./outside/process-figures.ts";
+import { tellServiceManager } from "./outside/service-manager.ts";
 import { temporaryFilesBeside, temporaryFilesOfSystem } from "./outside/temporary-files.ts";
 import type { AnsweredRequest, Load, Log } from "./ports.ts";
 import { openArchive } from "./service/archive.ts";
@@ -150,6 +151,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			deliveryPause,
 		};
 		numbers?.serve(createMetricsApp(appDeps, about));
+		if (config.serviceManager !== null) tellServiceManager(config.serviceManager, log);
 		return {
 			...workplace,
 			url: site.url,

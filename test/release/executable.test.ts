@@ -48,6 +48,7 @@ describe("the executable", { skip, concurrency: 2 }, () => {
 			root: ROOT,
 			folder: into,
 			architectures: ARCHITECTURES.filter((arch) => arch === ARCH),
+			withDebianPackages: false,
 			progress: () => undefined,
 		});
 

@@ -1,0 +1,112 @@
+// The Debian package around an executable: its unit, its settings, its account. dpkg-deb makes it, with the same bytes
+// every time.
+
+import { execFile, spawnSync } from "node:child_process";
+import {
+	chmodSync,
+	copyFileSync,
+	globSync,
+	mkdirSync,
+	readFileSync,
+	statSync,
+	utimesSync,
+	writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
+import type { Architecture } from "./node-package.ts";
+
+const OURS = fileURLToPath(new URL("debian/", import.meta.url));
+const DEBIAN_NAMES: Readonly<Record<Architecture, string>> = { x64: "amd64", arm64: "arm64" };
+/** The first day of 1980, for all files: when they were made says nothing about what is in them. */
+const MADE_AT_SECONDS = 315_532_800;
+const MAINTAINER_SCRIPTS = ["postinst", "prerm", "postrm"];
+const PROGRAM = 0o755;
+const FILE = 0o644;
+const SECRET = 0o640;
+
+export interface DebianParts {
+	root: string;
+	version: string;
+	arch: Architecture;
+	executable: string;
+	licences: string;
+	/** Where the package goes. */
+	folder: string;
+	/** Empty, and nobody else's. */
+	workFolder: string;
+}
+
+export function debianName(version: string, arch: Architecture): string {
+	return `ringback_${version}_${DEBIAN_NAMES[arch]}.deb`;
+}
+
+/** Debian and what is made of it have it; elsewhere there is a package of that name. */
+export function canMakeDebianPackages(): boolean {
+	return spawnSync("dpkg-deb", ["--version"]).status === 0;
+}
+
+export async function makeDebianPackage(parts: DebianParts): Promise<string> {
+	const { root, version, arch, executable, licences, folder, workFolder } = parts;
+	const put = (path: string, content: string | Uint8Array, mode: number): void => {
+		const file = join(workFolder, path);
+		mkdirSync(dirname(file), { recursive: true });
+		writeFileSync(file, content);
+		chmodSync(file, mode);
+	};
+	const ours = (name: string): string => readFileSync(join(OURS, name), "utf8");
+	const document = (name: string): string => `usr/share/doc/ringback/${name}`;
+	mkdirSync(join(workFolder, "usr/bin"), { recursive: true });
+	copyFileSync(executable, join(workFolder, "usr/bin/ringback"));
+	chmodSync(join(workFolder, "usr/bin/ringback"), PROGRAM);
+	put("usr/sbin/ringbackctl", ours("ringbackctl"), PROGRAM);
+	put("usr/lib/systemd/system/ringback.service", ours("ringback.service"), FILE);
+	put("etc/ringback/ringback.env", ours("ringback.env"), SECRET);
+	put(document("operations.md"), readFileSync(join(root, "docs/operations.md")), FILE);
+	put(document("copyright"), licences, FILE);
+	put(document("changelog.gz"), gzipSync(readFileSync(join(root, "CHANGELOG.md")), { level: 9 }), FILE);
+	put("DEBIAN/conffiles", "/etc/ringback/ringback.env\n", FILE);
+	for (const name of MAINTAINER_SCRIPTS) put(`DEBIAN/${name}`, ours(name), PROGRAM);
+	put("DEBIAN/control", describeToDebian(version, arch, installedKilobytes(workFolder)), FILE);
+	settle(workFolder);
+	const name = debianName(version, arch);
+	// gzip, which every dpkg reads and which takes seconds; xz would save a quarter and take a minute.
+	const args = ["--root-owner-group", "-Zgzip", "-z6", "--build", workFolder, join(folder, name)];
+	const env = { ...process.env, SOURCE_DATE_EPOCH: String(MADE_AT_SECONDS) };
+	await promisify(execFile)("dpkg-deb", args, { env });
+	return name;
+}
+
+/** libatomic and libstdc++ are Node's; adduser and the helpers are for the scripts. */
+function describeToDebian(version: string, arch: Architecture, kilobytes: number): string {
+	return `Package: ringback
+Version: ${version}
+Architecture: ${DEBIAN_NAMES[arch]}
+Maintainer: The Ringback maintainers <maintainers@ringback.example>
+Installed-Size: ${kilobytes}
+Depends: adduser, init-system-helpers, libatomic1, libc6 (>= 2.28), libgcc-s1, libstdc++6 (>= 8)
+Recommends: systemd
+Section: web
+Priority: optional
+Description: conversion tracking for affiliate networks
+ Follows every conversion from record to approval, rejection or reversal, and
+ tells the shop of each status change by a signed HTTPS callback that is
+ retried for a day and a half and logged attempt by attempt.
+`;
+}
+
+function installedKilobytes(folder: string): number {
+	const files = globSync("{usr,etc}/**/*", { cwd: folder }).map((path) => statSync(join(folder, path)));
+	return files.reduce((sum, stats) => sum + (stats.isFile() ? Math.ceil(stats.size / 1024) : 1), 0);
+}
+
+/** Nothing is left of when, and under which umask, it was put together. */
+function settle(folder: string): void {
+	for (const path of ["", ...globSync("**/*", { cwd: folder })]) {
+		const file = join(folder, path);
+		if (statSync(file).isDirectory()) chmodSync(file, PROGRAM);
+		utimesSync(file, MADE_AT_SECONDS, MADE_AT_SECONDS);
+	}
+}

@@ -1,0 +1,58 @@
+// What systemd hears, by its own program, at a socket such as its own.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { createLog } from "../../test/support/log.ts";
+import { noteNotRun } from "../../test/support/not-run.ts";
+import { until } from "../../test/support/until.ts";
+import { endProcess, watchProcess } from "../../test/support/watched-process.ts";
+import { tellServiceManager } from "./service-manager.ts";
+
+/** Node has no datagram sockets of this kind. */
+const LISTENER = `
+import socket, sys
+heard = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+heard.bind(sys.argv[1])
+print("listens", flush=True)
+while True: print(heard.recv(4096).decode().strip(), flush=True)
+`;
+
+test("it hears that the service is ready, and then again and again that it is alive", {
+	skip: hindrance(),
+}, async (t) => {
+	const folder = mkdtempSync(join(tmpdir(), "ringback-notify-"));
+	const socket = join(folder, "notify");
+	const child = spawn("python3", ["-c", LISTENER, socket]);
+	t.after(async () => {
+		await endProcess(child);
+		rmSync(folder, { recursive: true });
+	});
+	const systemd = watchProcess(child);
+	await systemd.said(/^listens$/m);
+	const log = createLog();
+	tellServiceManager({ socket, watchdogMs: 300 }, log);
+	const heard = () => systemd.stdout.split("\n").filter((line) => /^(?:READY|WATCHDOG)=1$/.test(line));
+	await until(() => heard().length >= 4);
+	equal(heard()[0], "READY=1");
+	deepEqual(new Set(heard().slice(1)), new Set(["WATCHDOG=1"]));
+	equal(log.text(), "");
+});
+
+test("one that cannot be told is in the log, and the service goes on", { skip: hindrance() }, async () => {
+	const log = createLog();
+	tellServiceManager({ socket: join(tmpdir(), "nobody-listens-here"), watchdogMs: null }, log);
+	await until(() => log.text() !== "");
+	ok(log.text().includes("systemd could not be told"));
+});
+
+function hindrance(): string | false {
+	const isThere = existsSync("/usr/bin/systemd-notify") && spawnSync("python3", ["--version"]).status === 0;
+	if (isThere) return false;
+	const reason = "Telling systemd was not tested: that needs systemd-notify and, to listen, python3.";
+	noteNotRun(reason);
+	return reason;
+}

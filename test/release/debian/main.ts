@@ -1,0 +1,143 @@
+// `npm run test:debian`: the package, built, installed, started, upgraded, removed and purged by dpkg on a machine that
+// is thrown away. It has no systemd that runs: what the unit says is checked by systemd's own tools, and the service is
+// started as the unit starts it.
+
+import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { buildRelease, executableName } from "../../../release/build.ts";
+import { makeDebianPackage } from "../../../release/debian-package.ts";
+import { ARCHITECTURES } from "../../../release/node-package.ts";
+import { noteNotRun } from "../../support/not-run.ts";
+import { findHindrance, openThrowAwayMachine } from "./throw-away-machine.ts";
+
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+const UNIT = join(ROOT, "release/debian/ringback.service");
+const arch = ARCHITECTURES.find((each) => each === process.arch) ?? "x64";
+const hindrance = findHindrance();
+const skip = hindrance === null ? false : leaveOut(`The Debian package was not installed: ${hindrance}.`);
+
+test("the unit keeps the service from what it has no use for", { skip: skipAnalysis() }, () => {
+	const { stdout } = spawnSync("systemd-analyze", ["security", "--offline=yes", "--no-pager", UNIT]);
+	const [, exposure = "10"] =
+		/Overall exposure level for ringback\.service: ([\d.]+)/.exec(String(stdout)) ?? [];
+	ok(Number(exposure) <= 1.5, String(stdout));
+});
+
+function skipAnalysis(): string | false {
+	const hasTool = spawnSync("systemd-analyze", ["--version"]).status === 0;
+	return hasTool ? false : leaveOut("The unit was not analysed: that needs systemd-analyze.");
+}
+
+function leaveOut(reason: string): string {
+	noteNotRun(reason);
+	return reason;
+}
+
+describe("the Debian package", { skip }, () => {
+	const folder = mkdtempSync(join(tmpdir(), "ringback-debian-"));
+	const machine = openThrowAwayMachine(folder);
+	const executable = join(folder, executableName(arch));
+	const make = (version: string, name: string) =>
+		makeDebianPackage({
+			root: ROOT,
+			version,
+			arch,
+			executable,
+			licences: readFileSync(join(folder, "LICENSES.txt"), "utf8"),
+			folder,
+			workFolder: mkdtempSync(join(folder, name)),
+		});
+	const at = (name: string) => join(folder, name);
+	let first = "";
+	let second = "";
+
+	before(async () => {
+		await buildRelease({
+			root: ROOT,
+			folder,
+			architectures: [arch],
+			withDebianPackages: false,
+			progress: () => undefined,
+		});
+		first = at(await make("1.0.0", "first"));
+		second = at(await make("1.0.1", "second"));
+	});
+	after(() => {
+		machine.close();
+		rmSync(folder, { recursive: true, force: true });
+	});
+
+	test("is the same to the byte when it is made again", async () => {
+		const before = readFileSync(first);
+		ok(before.equals(readFileSync(at(await make("1.0.0", "again")))));
+	});
+
+	test("installs: account, settings that others cannot read, unit switched on", async () => {
+		const installed = await machine.run(`dpkg -i ${first}`);
+		equal(installed.code, 0, installed.stdout + installed.stderr);
+		const seen = await machine.run(
+			"getent passwd ringback; stat -c '%a %U:%G %n' /etc/ringback/ringback.env /usr/bin/ringback; ls /etc/systemd/system/multi-user.target.wants/ringback.service",
+		);
+		match(seen.stdout, /^ringback:x:\d+:\d+:.*:\/var\/lib\/ringback:\/usr\/sbin\/nologin$/m);
+		match(seen.stdout, /^640 root:ringback \/etc\/ringback\/ringback\.env$/m);
+		match(seen.stdout, /^755 root:root \/usr\/bin\/ringback$/m);
+		match(seen.stdout, /^\/etc\/systemd\/system\/multi-user/m);
+		const verified = await machine.run("systemd-analyze verify ringback.service 2>&1 | grep ringback");
+		equal(verified.stdout, "", "systemd has nothing against the unit");
+	});
+
+	test("starts under its own account, with its settings, and stops", async () => {
+		await machine.run("echo 'PORT=0' >> /etc/ringback/ringback.env");
+		const running = machine.start("exec ringbackctl serve");
+		const [, url = ""] = await running.said(/^Ringback listens on (\S+)$/m);
+		equal((await fetch(`${url}/readyz`)).status, 200);
+		const status = readFileSync(`/proc/${running.pid}/status`, "utf8");
+		doesNotMatch(status, /^Uid:\s+0\b/m, "not as root");
+		running.kill("SIGTERM");
+		equal((await running.ended()).code, 0);
+		const state = await machine.run("stat -c '%a %U %n' /var/lib/ringback /var/lib/ringback/*");
+		match(state.stdout, /^700 ringback \/var\/lib\/ringback$/m);
+		match(state.stdout, /^600 ringback \/var\/lib\/ringback\/ringback\.db$/m);
+	});
+
+	test("upgrades, and leaves settings and data as they are", async () => {
+		const before = await readState();
+		const upgraded = await machine.run(`dpkg --force-confold -i ${second}`);
+		equal(upgraded.code, 0, upgraded.stderr);
+		match((await machine.run("dpkg-query -W ringback")).stdout, /\t1\.0\.1$/m);
+		deepEqual(await readState(), before);
+		match(before, /PORT=0/);
+		equal((await machine.run("ringbackctl migrate")).code, 0);
+	});
+
+	test("is removed with its programs, and not with settings and data", async () => {
+		const before = await readState();
+		equal((await machine.run("dpkg -r ringback")).code, 0);
+		equal(
+			(await machine.run("test ! -e /usr/bin/ringback -a ! -e /usr/lib/systemd/system/ringback.service"))
+				.code,
+			0,
+		);
+		deepEqual(await readState(), before);
+	});
+
+	test("purged, its settings go too; the data stays, and it is said where", async () => {
+		const purged = await machine.run("dpkg -P ringback");
+		equal(purged.code, 0, purged.stderr);
+		match(purged.stderr, /The data of Ringback is kept.*rm -r \/var\/lib\/ringback/);
+		const left = await machine.run(
+			"ls -d /etc/ringback /var/lib/ringback/ringback.db /etc/systemd/system/multi-user.target.wants/ringback.service",
+		);
+		equal(left.stdout, "/var/lib/ringback/ringback.db\n");
+	});
+
+	async function readState(): Promise<string> {
+		const state = "cat /etc/ringback/ringback.env; cd /var/lib/ringback; sha256sum ringback.db.key; ls";
+		return (await machine.run(state)).stdout;
+	}
+});

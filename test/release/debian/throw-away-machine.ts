@@ -1,0 +1,58 @@
+// This Debian, as it is installed, with everything that is written kept apart and thrown away: an overlay in a mount
+// namespace of its own. What dpkg does there does not reach the machine. It has no systemd that runs.
+
+import { spawn, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { type Ended, type Running, watchProcess } from "../../support/watched-process.ts";
+
+/** In memory: what is laid over a file system must not be on it. */
+const WRITTEN_TO = "/dev/shm";
+
+export interface ThrowAwayMachine {
+	/** A shell command, as root. */
+	run(command: string): Promise<Ended>;
+	start(command: string): Running;
+	close(): void;
+}
+
+/** Null, or why there can be none here. */
+export function findHindrance(): string | null {
+	if (process.platform !== "linux" || process.getuid?.() !== 0) return "that needs Linux and root";
+	if (spawnSync("dpkg-deb", ["--version"]).status !== 0) return "that needs a Debian";
+	const machine = openThrowAwayMachine();
+	const tried = spawnSync("unshare", machine.enter("true"));
+	machine.close();
+	return tried.status === 0 ? null : `an overlay cannot be mounted here (${String(tried.stderr).trim()})`;
+}
+
+/** `shared` is a folder of this machine that it sees under the same path. */
+export function openThrowAwayMachine(
+	shared = "/tmp",
+): ThrowAwayMachine & { enter(command: string): string[] } {
+	const folder = mkdtempSync(join(WRITTEN_TO, "ringback-machine-"));
+	for (const name of ["upper", "work", "root"]) mkdirSync(join(folder, name));
+	const script = [
+		"set -e",
+		`mount -t overlay overlay -o lowerdir=/,upperdir=${folder}/upper,workdir=${folder}/work ${folder}/root`,
+		`mount --rbind /dev ${folder}/root/dev`,
+		`mount -t proc proc ${folder}/root/proc`,
+		`mkdir -p ${folder}/root${shared}`,
+		`mount --bind ${shared} ${folder}/root${shared}`,
+		`exec chroot ${folder}/root sh -c "$1"`,
+	].join("\n");
+	const enter = (command: string): string[] => ["--mount", "sh", "-c", script, "sh", command];
+	const start = (command: string): Running =>
+		watchProcess(
+			spawn("unshare", enter(command), {
+				cwd: "/",
+				env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", DEBIAN_FRONTEND: "noninteractive", LC_ALL: "C" },
+			}),
+		);
+	return {
+		enter,
+		start,
+		run: (command) => start(command).ended(),
+		close: () => rmSync(folder, { recursive: true, force: true }),
+	};
+}
