@@ -4,6 +4,7 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
+import { PATIENCE_MS } from "../../test/support/patience.ts";
 
 const LOG = new URL("log.ts", import.meta.url).href;
 const BEGIN = `import { createLog } from ${JSON.stringify(LOG)};
@@ -38,12 +39,15 @@ test("every line says which process wrote it; the access log has no level, and a
 	}
 });
 
-test("a reader that reads nothing does not hold up the process: lines wait, and beyond that are dropped and counted", async () => {
+test("a reader that reads nothing does not hold up the process: lines wait, and beyond that are dropped and counted", {
+	timeout: PATIENCE_MS,
+}, async (t) => {
 	const child = start(`for (let count = 0; count < 200; count++) {
 			for (let line = 0; line < 1_000; line++) log.error({ line, filler: "x".repeat(100) }, "a line");
 			await new Promise((resolve) => setImmediate(resolve));
 		}
 		process.stdout.write(String(droppedLines()), () => process.kill(process.pid, "SIGKILL"));`);
+	t.after(() => child.kill("SIGKILL"));
 	const closed = once(child, "close");
 	const dropped = Number(await textOf(child.stdout));
 	ok(dropped > 50_000 && dropped < 200_000, `${dropped} of 200,000`);

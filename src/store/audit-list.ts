@@ -57,37 +57,38 @@ export async function* readAllAudit(
 	}
 }
 
+/** Both are outside of it. */
 interface IdBounds {
-	atLeast: number;
-	atMost: number;
+	above: number;
+	below: number;
 }
 
-/** Where a period begins and ends among the numbers. */
+/** Where a period begins and ends among the numbers: at entries that are surely earlier and surely later. */
 async function findBounds(db: Db, { fromMs, beforeMs }: AuditFilter): Promise<IdBounds> {
-	const times = db.selectFrom("audit_entries").select("id").limit(1);
-	const first =
+	const one = db.selectFrom("audit_entries").select("id").limit(1);
+	const earlier =
 		fromMs === undefined
-			? { id: 0 }
-			: await times
-					.where("at_ms", ">=", fromMs - OUT_OF_ORDER_MS)
-					.orderBy("at_ms")
-					.orderBy("id")
-					.executeTakeFirst();
-	const last =
-		beforeMs === undefined
-			? { id: Number.MAX_SAFE_INTEGER }
-			: await times
-					.where("at_ms", "<", beforeMs + OUT_OF_ORDER_MS)
+			? undefined
+			: await one
+					.where("at_ms", "<", fromMs - OUT_OF_ORDER_MS)
 					.orderBy("at_ms", "desc")
 					.orderBy("id", "desc")
 					.executeTakeFirst();
-	return { atLeast: first?.id ?? Number.MAX_SAFE_INTEGER, atMost: last?.id ?? 0 };
+	const later =
+		beforeMs === undefined
+			? undefined
+			: await one
+					.where("at_ms", ">=", beforeMs + OUT_OF_ORDER_MS)
+					.orderBy("at_ms")
+					.orderBy("id")
+					.executeTakeFirst();
+	return { above: earlier?.id ?? 0, below: later?.id ?? Number.MAX_SAFE_INTEGER };
 }
 
 function readEntries(
 	db: Db,
 	{ personId, programmeId, action, fromMs, beforeMs }: AuditFilter,
-	{ atLeast, atMost }: IdBounds,
+	{ above, below }: IdBounds,
 	beforeId: number,
 	limit: number,
 ): Promise<ListedAuditEntry[]> {
@@ -98,11 +99,10 @@ function readEntries(
 		.selectAll("audit_entries")
 		.select(["people.email", "people.name"])
 		.select(["programmes.public_id as programme", "programmes.name as programmeName"])
-		.where("audit_entries.id", "<", beforeId)
+		.where("audit_entries.id", "<", Math.min(beforeId, below))
 		.orderBy("audit_entries.id", "desc")
 		.limit(limit);
-	if (atLeast > 0) query = query.where("audit_entries.id", ">=", atLeast);
-	if (atMost < Number.MAX_SAFE_INTEGER) query = query.where("audit_entries.id", "<=", atMost);
+	if (above > 0) query = query.where("audit_entries.id", ">", above);
 	if (personId !== undefined) query = query.where("audit_entries.person_id", "=", personId);
 	if (programmeId !== undefined) query = query.where("audit_entries.programme_id", "=", programmeId);
 	if (action !== undefined) query = query.where("audit_entries.action", "=", action);

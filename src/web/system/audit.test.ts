@@ -25,12 +25,12 @@ async function fill(t: Parameters<typeof openTestSite>[0]): Promise<Filled> {
 		personId: number | null,
 		programmeId: number,
 		action: "key.issued" | "key.revoked",
-		daysAgo: number,
+		daysBefore: number,
 	) =>
 		noteAudit(
 			site.store.db,
-			{ personId, programmeId, action, subject: `${action} ${daysAgo}`, detail: "=1+1" },
-			START_MS - daysAgo * DAY_MS,
+			{ personId, programmeId, action, subject: `${action} ${daysBefore}`, detail: "=1+1" },
+			START_MS + (4 - daysBefore) * DAY_MS,
 		);
 	await note(mira.id, programme.id, "key.issued", 3);
 	await note(jo.id, programme.id, "key.revoked", 2);
@@ -50,9 +50,9 @@ test("entries are found by person, action, programme and period, and by several 
 		["?action=key.issued", ["key.issued 1", "key.issued 3"]],
 		[`?programme=${programme.public_id}`, ["key.revoked 2", "key.issued 3"]],
 		["?programme=prg_nothing", []],
-		["?from=2026-02-28", ["key.revoked 0", "key.issued 1"]],
-		["?to=2026-02-27", ["key.revoked 2", "key.issued 3"]],
-		["?from=2026-02-27&to=2026-02-28", ["key.issued 1", "key.revoked 2"]],
+		["?from=2026-03-04", ["key.revoked 0", "key.issued 1"]],
+		["?to=2026-03-03", ["key.revoked 2", "key.issued 3"]],
+		["?from=2026-03-03&to=2026-03-04", ["key.issued 1", "key.revoked 2"]],
 		["?from=2027-01-01", []],
 		[`?programme=${programme.public_id}&person=jo@network.example`, ["key.revoked 2"]],
 	];
@@ -61,6 +61,22 @@ test("entries are found by person, action, programme and period, and by several 
 		assert.equal(status, 200, query);
 		assert.deepEqual(text.match(SUBJECTS) ?? [], found, query);
 	}
+});
+
+test("a day ends at its last millisecond, also where a later entry was written first", async (t) => {
+	const { site, staff } = await fill(t);
+	const endMs = Date.UTC(2026, 2, 10);
+	for (const [subject, atMs] of [
+		["key.issued 8", endMs],
+		["key.issued 9", endMs - 1],
+		["key.issued 7", endMs + 2 * DAY_MS],
+	] as const) {
+		await noteAudit(site.store.db, { personId: null, action: "key.issued", subject }, atMs);
+	}
+	const found = async (query: string) => (await staff.open(`/system/audit${query}`)).text.match(SUBJECTS);
+	assert.deepEqual(await found("?from=2026-03-09&to=2026-03-09"), ["key.issued 9"]);
+	assert.deepEqual(await found("?from=2026-03-10&to=2026-03-10"), ["key.issued 8"]);
+	assert.deepEqual(await found("?from=2026-03-10"), ["key.issued 7", "key.issued 8"]);
 });
 
 test("a filter that is not understood is told at its field, and nothing is listed or exported", async (t) => {
@@ -85,7 +101,7 @@ test("the file has what the filter finds, and no cell that a spreadsheet runs", 
 	assert.match(headers.get("content-disposition") ?? "", /filename="audit-2026-03-01\.csv"/);
 	assert.equal(
 		text,
-		`at,person,action,programme,programmeName,subject,detail,address\r\n2026-02-26T12:00:00.000Z,mira@network.example,key.issued,${programme.public_id},Garden & Tools,key.issued 3,'=1+1,\r\n`,
+		`at,person,action,programme,programmeName,subject,detail,address\r\n2026-03-02T12:00:00.000Z,mira@network.example,key.issued,${programme.public_id},Garden & Tools,key.issued 3,'=1+1,\r\n`,
 	);
 });
 
