@@ -461,6 +461,7 @@ test("the inbound log shows refused calls with the reason, and says why an order
 		assert.ok(all.text.includes(word), word);
 	const refused = await browser.open(`${path}/inbound?result=refused`);
 	assert.ok(!refused.text.includes("RECORDED") && refused.text.includes("malformed_amount"));
+	assert.match(refused.text, /<a href="\/problems\/malformed_amount"><span class="badge/);
 	const why = async (order: string) => (await browser.open(`${path}/inbound?order=${order}`)).text;
 	assert.match(await why("1001"), /is here/);
 	assert.match(await why("1002"), /is not here[\s\S]*was refused/);
