@@ -25,6 +25,8 @@ export async function bundleProgram(root: string): Promise<Bundle> {
 		platform: "node",
 		target: "node26",
 		format: "esm",
+		// Not the one of the type check, which leads to declarations in place of programs.
+		tsconfigRaw: {},
 		banner: { js: BANNER },
 		// Every byte of it stays in memory. Names stay too: they are in the stacks that the log shows.
 		minifySyntax: true,
