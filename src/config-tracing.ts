@@ -1,6 +1,6 @@
 // The settings about traces, by the names that OpenTelemetry gives them. Off unless a collector is named.
 
-import type { SettingReader } from "./config-values.ts";
+import type { SettingReader } from "./config-reader.ts";
 import { SAMPLERS, type TracingSetting } from "./domain/trace.ts";
 
 const DEFAULT_SERVICE_NAME = "ringback";

@@ -2,59 +2,13 @@
 
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
+import type { SettingReader } from "./config-reader.ts";
 import { type AddressRange, isAddress, parseRange } from "./domain/address.ts";
 import { BRAND_RULE, isBrand } from "./domain/network.ts";
 import { SEALING_KEY_BYTES } from "./domain/sealing.ts";
 import type { DatabaseSetting } from "./store/open.ts";
 
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-export const ON_OR_OFF = ["on", "off"] as const;
 export const MAX_PORT = 65_535;
-
-export class SettingReader {
-	readonly problems: string[] = [];
-	/** Of every setting that was asked for, whether or not it is set. */
-	readonly names = new Set<string>();
-	readonly #environment: Environment;
-
-	constructor(environment: Environment) {
-		this.#environment = environment;
-	}
-
-	problem(name: string, sentence: string): void {
-		this.problems.push(`${name} ${sentence}`);
-	}
-
-	/** An empty value counts as absent: that is how compose files unset things. */
-	text(name: string): string | undefined {
-		this.names.add(name);
-		const value = this.#environment[name]?.trim();
-		return value === "" ? undefined : value;
-	}
-
-	integer(name: string, fallback: number, least: number, most: number): number {
-		const text = this.text(name);
-		if (text === undefined) return fallback;
-		const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-		if (value >= least && value <= most) return value;
-		this.problem(name, `must be a whole number from ${least} to ${most}, not "${text}".`);
-		return fallback;
-	}
-
-	/** Null when it is not set. */
-	optionalInteger(name: string, least: number, most: number): number | null {
-		return this.text(name) === undefined ? null : this.integer(name, least, least, most);
-	}
-
-	choice<Value extends string>(name: string, values: readonly Value[], fallback: Value): Value {
-		const text = this.text(name);
-		if (text === undefined) return fallback;
-		const value = values.find((known) => known === text);
-		if (value === undefined) this.problem(name, `must be one of ${values.join(", ")}, not "${text}".`);
-		return value ?? fallback;
-	}
-}
 
 export function readPublicUrl(reader: SettingReader): string | null {
 	const text = reader.text("PUBLIC_URL");
@@ -99,9 +53,9 @@ export function readMetricsAddress(reader: SettingReader): ListenAddress | null 
 }
 
 export function readSecretKey(reader: SettingReader, database: DatabaseSetting): Uint8Array | null {
-	const text = reader.text("RINGBACK_SECRET_KEY");
+	const text = reader.secret("RINGBACK_SECRET_KEY");
 	if (text === undefined) {
-		if (database.kind === "postgres") {
+		if (database.kind === "postgres" && !reader.hasSecret("RINGBACK_SECRET_KEY")) {
 			reader.problem(
 				"RINGBACK_SECRET_KEY",
 				"is required with PostgreSQL, the same for every process. Make one with: openssl rand -hex 32",
@@ -184,7 +138,7 @@ function isNameServer(text: string): boolean {
 }
 
 export function readSmtpUrl(reader: SettingReader): string | null {
-	const text = reader.text("SMTP_URL");
+	const text = reader.secret("SMTP_URL");
 	if (text === undefined) return null;
 	if (URL.canParse(text) && /^smtps?:$/.test(new URL(text).protocol) && new URL(text).hostname !== "")
 		return text;

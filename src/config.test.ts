@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { makeCertificates } from "../demo/certificate.ts";
-import { type Config, readConfig, shopEnvironment } from "./config.ts";
-import type { Environment } from "./config-values.ts";
+import { type Config, isStartedByNpm, readConfig, shopEnvironment } from "./config.ts";
+import type { Environment } from "./config-reader.ts";
 import { POSTGRES_DEFAULTS } from "./store/postgres-setting.ts";
 
 const KEY = "0123456789abcdef".repeat(4);
@@ -18,6 +18,7 @@ const POOLED = { kind: "postgres", url: POSTGRES, directUrl: DIRECT } as const;
 
 test("without any setting the service runs on this machine alone, on a file", () => {
 	deepEqual(configOf({}), {
+		environment: "development",
 		host: "127.0.0.1",
 		port: 8080,
 		publicUrl: null,
@@ -41,9 +42,135 @@ test("without any setting the service runs on this machine alone, on a file", ()
 		accessLog: false,
 		tracing: null,
 		delivery: "on",
+		drainMs: 0,
 		logLevel: "info",
 		serviceManager: null,
 	} satisfies Config);
+});
+
+const PRODUCTION: Environment = {
+	RINGBACK_ENV: "production",
+	DATABASE_URL: "sqlite:/var/lib/ringback/ringback.db",
+	PUBLIC_URL: "https://network.example",
+	SMTP_URL: "smtps://u:p@mail.example:465",
+	MAIL_FROM: "rb@network.example",
+};
+
+describe("RINGBACK_ENV=production", () => {
+	test("takes what serving real shops takes, and drains for five seconds unless told otherwise", () => {
+		const { environment, drainMs } = configOf(PRODUCTION);
+		deepEqual([environment, drainMs], ["production", 5_000]);
+		equal(configOf({ ...PRODUCTION, RINGBACK_DRAIN_SECONDS: "0" }).drainMs, 0);
+	});
+
+	test("lists all that is missing at once", () => {
+		const problems = problemsOf({ RINGBACK_ENV: "production" });
+		deepEqual(
+			problems.map((problem) => problem.split(" ")[0]),
+			["DATABASE_URL", "PUBLIC_URL", "SMTP_URL", "MAIL_FROM"],
+		);
+		for (const problem of problems) match(problem, /^\w+ is required with RINGBACK_ENV=production: /);
+	});
+
+	const cases: readonly [change: Environment, problem: RegExp][] = [
+		[
+			{ DATABASE_URL: undefined },
+			/^DATABASE_URL is required .*: postgres:\/\/.*, or sqlite:PATH where a file on this machine is meant\.$/,
+		],
+		[{ DATABASE_URL: "mysql://db.example/x" }, /^DATABASE_URL must be sqlite:PATH or postgres:/],
+		[{ PUBLIC_URL: "http://network.example" }, /^PUBLIC_URL must begin with https: .*a proxy with TLS/],
+		[{ PUBLIC_URL: "network.example" }, /^PUBLIC_URL must be the address people open/],
+		[{ SMTP_URL: undefined }, /^SMTP_URL is required /],
+		[{ SMTP_URL: "mail.example" }, /^SMTP_URL must look like/],
+		[{ MAIL_FROM: undefined }, /^MAIL_FROM is needed with SMTP_URL/],
+		[
+			{ RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8" },
+			/^RINGBACK_ALLOWED_PRIVATE_RANGES must not be set with RINGBACK_ENV=production/,
+		],
+	];
+	for (const [change, expected] of cases) {
+		test(`says once what is wrong with ${JSON.stringify(change, (_, value) => value ?? null)}`, () => {
+			const problems = problemsOf({ ...PRODUCTION, ...change });
+			equal(problems.length, 1, problems.join("\n"));
+			match(problems[0] ?? "", expected);
+		});
+	}
+});
+
+describe("a secret may be in a file", () => {
+	const SECRETS = {
+		DATABASE_URL: POSTGRES,
+		RINGBACK_DATABASE_DIRECT_URL: DIRECT,
+		RINGBACK_SECRET_KEY: KEY,
+		SMTP_URL: `smtp://user:${PASSWORD}@mail.example`,
+	} as const;
+	const ALL: Environment = { ...SECRETS, MAIL_FROM: "rb@network.example" };
+
+	for (const [name, value] of Object.entries(SECRETS)) {
+		const fileName = `${name}_FILE`;
+
+		test(`${fileName} says the same as ${name}, with or without a line break at its end`, (t) => {
+			for (const end of ["", "\n", "\r\n"]) {
+				const path = writeFile(t, `${value}${end}`);
+				deepEqual(configOf({ ...ALL, [name]: undefined, [fileName]: path }), configOf(ALL));
+			}
+		});
+
+		test(`${fileName} beside ${name} is a problem: nobody could say which is meant`, (t) => {
+			const problems = problemsOf({ ...ALL, [fileName]: writeFile(t, value) });
+			deepEqual(problems, [`${fileName} and ${name} are both set. Keep one of them.`]);
+		});
+
+		test(`${fileName} that leads to nothing, to a folder or to an empty file says so, once`, (t) => {
+			const cases: readonly [path: string, problem: RegExp][] = [
+				[
+					"/nowhere/secret",
+					/ names no file that can be read \(ENOENT\)\. .*a file that this account can read/,
+				],
+				[tmpdir(), / names no file that can be read \(EISDIR\)/],
+				[writeFile(t, "\n"), / names a file that is empty\. /],
+			];
+			for (const [path, expected] of cases) {
+				const [problem = "", ...more] = problemsOf({ ...ALL, [name]: undefined, [fileName]: path });
+				match(problem, expected);
+				ok(problem.startsWith(`${fileName} `));
+				deepEqual(more, []);
+			}
+		});
+
+		test(`${fileName} with the secret itself for a path does not repeat it`, () => {
+			const problems = problemsOf({ ...ALL, [name]: undefined, [fileName]: value }).join("\n");
+			match(problems, new RegExp(`^${fileName} names no file`));
+			equal(problems.includes(value), false);
+		});
+	}
+});
+
+describe("a setting that looks like a misspelt DATABASE_URL stops the start", () => {
+	for (const name of ["DATABASE_URI", "DATABASE", "DB_URL", "POSTGRES_URL", "DATABSE_URL", "database_url"]) {
+		test(`${name}, while DATABASE_URL is not set`, () => {
+			const problems = problemsOf({ [name]: POSTGRES });
+			equal(problems.length, 1);
+			match(
+				problems[0] ?? "",
+				new RegExp(
+					`^${name} is not read, and DATABASE_URL is not set\\. .*DATABASE_URL=sqlite:data/ringback\\.db\\.$`,
+				),
+			);
+			deepEqual(problemsOf({ [name]: "" }), [], "unset by a compose file");
+			const chosen = { DATABASE_URL: "sqlite:x.db" };
+			deepEqual(configOf({ ...chosen, [name]: POSTGRES }), configOf(chosen), "the right one wins");
+		});
+	}
+
+	test("but not what psql reads, or what belongs to others", () => {
+		const others = { PGHOST: "db.example", PGDATABASE: "x", TEST_DATABASE_URL: POSTGRES, MYSQL_URL: "x" };
+		deepEqual(configOf(others), configOf({}));
+	});
+});
+
+test("a process of npm's or npx's is known by what they set", () => {
+	deepEqual([isStartedByNpm({ npm_lifecycle_event: "npx" }), isStartedByNpm({})], [true, false]);
 });
 
 describe("a good value is taken as it is meant", () => {
@@ -119,6 +246,7 @@ describe("a good value is taken as it is meant", () => {
 			{ RINGBACK_AUDIT_RETENTION_DAYS: "30", RINGBACK_ARCHIVE_FOLDER: "archive" },
 			{ archiving: { folder: "archive", conversionDays: null, auditDays: 30 } },
 		],
+		["RINGBACK_DRAIN_SECONDS", { RINGBACK_DRAIN_SECONDS: "300" }, { drainMs: 300_000 }],
 		["RINGBACK_ROLE", { RINGBACK_ROLE: "worker" }, { role: "worker" }],
 		["RINGBACK_DELIVERY", { RINGBACK_DELIVERY: "paused" }, { delivery: "paused" }],
 		[
@@ -160,7 +288,13 @@ describe("a good value is taken as it is meant", () => {
 });
 
 test("what a shop's commands read is nothing the service complains about, and is handed to them alone", () => {
-	const shops = { RINGBACK_URL: "x", RINGBACK_API_KEY: "rbk_1", RINGBACK_SIGNING_SECRET: PASSWORD };
+	const shops = {
+		RINGBACK_URL: "x",
+		RINGBACK_API_KEY: "rbk_1",
+		RINGBACK_API_KEY_FILE: "/run/secrets/key",
+		RINGBACK_SIGNING_SECRET: PASSWORD,
+		RINGBACK_SIGNING_SECRET_FILE: "/run/secrets/secret",
+	};
 	deepEqual(configOf(shops), configOf({}));
 	deepEqual(shopEnvironment({ ...shops, RINGBACK_BRAND: "Acme", RINGBACK_SECRET_KEY: KEY, PATH: "/bin" }), {
 		...shops,
@@ -259,6 +393,8 @@ describe("a wrong value is one problem that names the setting and says what it t
 		[{ RINGBACK_CONVERSION_RETENTION_DAYS: "900" }, /^RINGBACK_ARCHIVE_FOLDER is needed with /],
 		[{ RINGBACK_AUDIT_RETENTION_DAYS: "900" }, /^RINGBACK_ARCHIVE_FOLDER is needed with /],
 		[{ RINGBACK_ARCHIVE_FOLDER: "x" }, /^RINGBACK_ARCHIVE_FOLDER has no use without /],
+		[{ RINGBACK_ENV: "prod" }, /^RINGBACK_ENV must be one of development, production, not "prod"\.$/],
+		[{ RINGBACK_DRAIN_SECONDS: "301" }, /^RINGBACK_DRAIN_SECONDS must be .* 0 to 300,/],
 		[{ RINGBACK_ROLE: "boss" }, /^RINGBACK_ROLE must be one of all, web, worker, not "boss"\.$/],
 		[
 			{ RINGBACK_STAFF_AUTHENTICATOR: "yes" },

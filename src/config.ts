@@ -1,13 +1,13 @@
 // The settings: the only reader of the environment. Gives a typed Config, or every problem at once.
 
 import { readDatabase } from "./config-database.ts";
+import { requireForProduction } from "./config-production.ts";
+import { type Environment, ON_OR_OFF, SettingReader } from "./config-reader.ts";
 import { readTracing } from "./config-tracing.ts";
 import {
 	type ArchivingSetting,
-	type Environment,
 	type ListenAddress,
 	MAX_PORT,
-	ON_OR_OFF,
 	readArchiving,
 	readBrand,
 	readDnsServers,
@@ -18,11 +18,11 @@ import {
 	readSecretKey,
 	readSmtpUrl,
 	readTrustedCa,
-	SettingReader,
 } from "./config-values.ts";
 import type { AddressRange } from "./domain/address.ts";
 import { STAFF_AUTHENTICATOR, type StaffAuthenticator } from "./domain/authenticator.ts";
 import { DELIVERY, type DeliverySetting } from "./domain/delivery-pause.ts";
+import { SECOND_MS } from "./domain/time.ts";
 import type { TracingSetting } from "./domain/trace.ts";
 import type { WarningSettings } from "./domain/warning.ts";
 import type { DatabaseSetting } from "./store/open.ts";
@@ -32,9 +32,16 @@ export type { Environment };
 export type RoleSetting = "all" | "web" | "worker";
 const ROLES: readonly RoleSetting[] = ["all", "web", "worker"];
 const MIGRATE = ["auto", "check"] as const;
+const ENVIRONMENTS = ["development", "production"] as const;
 const LOG_LEVELS = ["info", "warn", "error", "silent"] as const;
 
+/** Load balancers ask every second or two, and act on the second or third answer. */
+const PRODUCTION_DRAIN_SECONDS = 5;
+const MOST_DRAIN_SECONDS = 300;
+
 export interface Config {
+	/** In production what it takes to serve real shops is a condition of starting. */
+	environment: (typeof ENVIRONMENTS)[number];
 	host: string;
 	port: number;
 	/** Null: where the service turns out to listen. */
@@ -71,6 +78,8 @@ export interface Config {
 	tracing: TracingSetting | null;
 	/** Paused: conversions and decisions are taken, and no callback is sent. */
 	delivery: DeliverySetting;
+	/** Asked to stop, so long it goes on answering, and says that it is not ready. */
+	drainMs: number;
 	logLevel: (typeof LOG_LEVELS)[number];
 	/** Null unless systemd started us and wants to know. */
 	serviceManager: { socket: string; watchdogMs: number | null } | null;
@@ -97,16 +106,25 @@ export function publicUrlAt({ publicUrl, host }: Pick<Config, "publicUrl" | "hos
 export type ConfigResult = { ok: true; config: Config } | { ok: false; problems: readonly string[] };
 
 /** What the shop's commands read, besides the brand. The service has no use for them, and nothing against them. */
-const OF_THE_SHOP = new Set(["RINGBACK_URL", "RINGBACK_API_KEY", "RINGBACK_SIGNING_SECRET"]);
+const OF_THE_SHOP = new Set([
+	"RINGBACK_URL",
+	"RINGBACK_API_KEY",
+	"RINGBACK_API_KEY_FILE",
+	"RINGBACK_SIGNING_SECRET",
+	"RINGBACK_SIGNING_SECRET_FILE",
+]);
 
 export function readConfig(environment: Environment = process.env): ConfigResult {
 	const reader = new SettingReader(environment);
+	const kind = reader.choice("RINGBACK_ENV", ENVIRONMENTS, "development");
+	const isProduction = kind === "production";
 	const host = reader.text("HOST") ?? "127.0.0.1";
 	const port = reader.integer("PORT", 8080, 0, MAX_PORT);
 	const database = readDatabase(reader);
 	const smtpUrl = readSmtpUrl(reader);
 	const retentionDays = reader.integer("RINGBACK_RETENTION_DAYS", 180, 7, 36_500);
 	const config: Config = {
+		environment: kind,
 		host,
 		port,
 		publicUrl: readPublicUrl(reader),
@@ -130,9 +148,11 @@ export function readConfig(environment: Environment = process.env): ConfigResult
 		accessLog: reader.choice("RINGBACK_ACCESS_LOG", ON_OR_OFF, "off") === "on",
 		tracing: readTracing(reader),
 		delivery: reader.choice("RINGBACK_DELIVERY", DELIVERY, "on"),
+		drainMs: readDrainSeconds(reader, isProduction) * SECOND_MS,
 		logLevel: reader.choice("LOG_LEVEL", LOG_LEVELS, "info"),
 		serviceManager: readServiceManager(reader),
 	};
+	if (isProduction) requireForProduction(reader, config);
 	// A misspelt setting that is silently ignored is found in production.
 	const known = [...reader.names].filter((name) => name.startsWith("RINGBACK_"));
 	for (const name of Object.keys(environment)) {
@@ -150,6 +170,17 @@ function readServiceManager(reader: SettingReader): Config["serviceManager"] {
 	const watchdogMicroseconds = reader.integer("WATCHDOG_USEC", 0, 0, Number.MAX_SAFE_INTEGER);
 	if (socket === undefined) return null;
 	return { socket, watchdogMs: watchdogMicroseconds === 0 ? null : watchdogMicroseconds / 1000 };
+}
+
+/** By hand nobody wants to wait for load balancers that are not there. */
+function readDrainSeconds(reader: SettingReader, isProduction: boolean): number {
+	const byDefault = isProduction ? PRODUCTION_DRAIN_SECONDS : 0;
+	return reader.integer("RINGBACK_DRAIN_SECONDS", byDefault, 0, MOST_DRAIN_SECONDS);
+}
+
+/** Whether npm or npx started this process, as a script or a command: it is then to end with it. */
+export function isStartedByNpm(environment: Environment = process.env): boolean {
+	return environment["npm_lifecycle_event"] !== undefined;
 }
 
 /** For the shop's commands, which say themselves what is missing. */

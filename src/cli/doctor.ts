@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { type Environment, readConfig, warningSettings } from "../config.ts";
+import { type Config, type Environment, readConfig, warningSettings } from "../config.ts";
 import { findClockWarnings, findSettingWarnings, judgeClockOffset } from "../domain/warning.ts";
 import type { Workplace } from "../service/workplace.ts";
 import { MIGRATIONS } from "../store/migrations.ts";
@@ -36,7 +36,7 @@ async function examine(environment?: Environment): Promise<Finding[]> {
 	const { openWorkplace, StartError } = await import("../service/workplace.ts");
 	const read = readConfig(environment);
 	if (!read.ok) return read.problems.map((detail) => problem("settings", detail));
-	const settings = ok("settings", "all settings can be read");
+	const settings = ok("settings", sayEnvironment(read.config));
 	const { database } = read.config;
 	if (database.kind === "sqlite" && !existsSync(database.path)) {
 		const detail = `there is no file ${resolve(database.path)} yet: \`ringback serve\` makes it`;
@@ -80,6 +80,11 @@ async function examineSystem({ store, clock, config, readDisk }: Workplace): Pro
 		...examineInstallation({ ...reading, disk: await readDisk() }, nowMs),
 		await examineDelivery(store, config, nowMs),
 	];
+}
+
+function sayEnvironment({ environment }: Config): string {
+	if (environment === "production") return "all settings can be read, and all that production needs is there";
+	return "all settings can be read (set RINGBACK_ENV=production where real shops are served: it then insists on what they need)";
 }
 
 /** What does not depend on the database's contents. Closes the workplace. */

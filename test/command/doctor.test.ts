@@ -250,6 +250,28 @@ describe("doctor", { concurrency: 2 }, () => {
 		match(findings.of("schema"), /^problem .*newer Ringback/);
 	});
 
+	test("in production names all that is missing for real shops, and says when nothing is", async (t) => {
+		const home = await openFilledHome(t);
+		const production = { ...(await withNames(t, "example.com")), RINGBACK_ENV: "production" };
+		const bare = await examine(home, production);
+		equal(bare.code, 1);
+		deepEqual(
+			bare.all.map(({ check, state, detail }) => [check, state, detail.split(" ")[0]]),
+			["PUBLIC_URL", "SMTP_URL", "MAIL_FROM"].map((name) => ["settings", "problem", name]),
+		);
+		const mail = await withMail(t, PASSWORD);
+		const urlFile = join(home.folder, "smtp-url");
+		writeFileSync(urlFile, `${mail.settings["SMTP_URL"]}\n`);
+		const whole = await examine(home, {
+			...production,
+			PUBLIC_URL: "https://ringback.example",
+			SMTP_URL_FILE: urlFile,
+			MAIL_FROM: mail.settings["MAIL_FROM"] ?? "",
+		});
+		match(whole.of("settings"), /^ok .*all that production needs is there$/);
+		match(whole.of("mail"), /^ok /);
+	});
+
 	test("lists every wrong setting, without the secrets in them", async (t) => {
 		const ended = await openHome(t).run(["doctor"], {
 			PORT: "http",

@@ -3,6 +3,7 @@
 
 import { listen, listenUsage } from "./listen.ts";
 import { showPlainly } from "./plain-text.ts";
+import { readSecretSetting } from "./secret-setting.ts";
 import { exitCode, type Surroundings } from "./surroundings.ts";
 import { trigger, triggerUsage } from "./trigger.ts";
 import { describeUsage, type Given, parseArguments, type Usage } from "./usage.ts";
@@ -69,7 +70,7 @@ export async function runCommand(
 function describeUnforeseen(error: unknown, { environment }: Pick<Surroundings, "environment">): string {
 	let text = error instanceof Error ? `${error.name}: ${error.message}` : "an unknown error";
 	for (const name of ["RINGBACK_API_KEY", "RINGBACK_SIGNING_SECRET"]) {
-		text = text.replaceAll(environment[name]?.trim() || name, "…");
+		text = text.replaceAll(readSecretSetting(environment, name).value || name, "…");
 	}
 	return showPlainly(text);
 }

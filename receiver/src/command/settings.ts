@@ -3,6 +3,7 @@
 
 import { brandForm } from "../option-checks.ts";
 import { parseOrigin } from "../origin.ts";
+import { readSecretSetting } from "./secret-setting.ts";
 import type { Environment } from "./surroundings.ts";
 import type { OptionSpec } from "./usage.ts";
 
@@ -25,7 +26,8 @@ export const urlOption: OptionSpec = {
 };
 
 export const settingsNote = `Settings from the environment: RINGBACK_URL (the service's address), RINGBACK_API_KEY and
-RINGBACK_SIGNING_SECRET (both are shown when a key is issued on the Integration page), and
+RINGBACK_SIGNING_SECRET (both are shown when a key is issued on the Integration page; or the path
+of a file that holds it, in RINGBACK_API_KEY_FILE and RINGBACK_SIGNING_SECRET_FILE), and
 RINGBACK_BRAND where the network's headers are not X-Service-….`;
 
 export function readSettings(environment: Environment, givenUrl: string | undefined): ReadSettings {
@@ -35,11 +37,17 @@ export function readSettings(environment: Environment, givenUrl: string | undefi
 		if (value === "") problems.push(`${name} is not set: ${sentence}`);
 		return value;
 	};
+	const readSecret = (name: string, sentence: string): string => {
+		const { value, problem } = readSecretSetting(environment, name);
+		if (problem !== undefined) problems.push(problem);
+		else if (value === "") problems.push(`${name} is not set: ${sentence}`);
+		return value;
+	};
 	const urlName = givenUrl === undefined ? "RINGBACK_URL" : "--url";
 	const address =
 		givenUrl ?? read("RINGBACK_URL", "the service's address, such as https://ringback.example (or --url).");
-	const apiKey = read("RINGBACK_API_KEY", "the programme's API key, rbk_…, from the Integration page.");
-	const secret = read(
+	const apiKey = readSecret("RINGBACK_API_KEY", "the programme's API key, rbk_…, from the Integration page.");
+	const secret = readSecret(
 		"RINGBACK_SIGNING_SECRET",
 		"the programme's signing secret, rbs_…, shown with its first API key.",
 	);
