@@ -94,10 +94,11 @@ test("health is the process's, readiness the database's and the service's", asyn
 	assert.equal((await shop.request("/healthz")).status, 200);
 	assert.equal((await shop.request("/healthz", { method: "HEAD" })).status, 200);
 	assert.equal((await shop.request("/readyz")).status, 200);
-	const stopping = createApp({ ...shop.deps, isReady: async () => false });
+	const stopping = createApp({ ...shop.deps, unready: () => "stopping" });
 	assert.equal((await stopping.request("/healthz")).status, 200);
 	const unready = await read(await stopping.request("/readyz"));
 	assert.deepEqual([unready.status, unready.json.code], [503, "unavailable"]);
+	assert.match(String(unready.json["detail"]), /^The service is stopping\. /);
 	const withoutDatabase = createApp({
 		...shop.deps,
 		store: { ...shop.store, db: shop.store.db.withSchema("gone") },
@@ -105,7 +106,6 @@ test("health is the process's, readiness the database's and the service's", asyn
 	assert.equal((await withoutDatabase.request("/readyz")).status, 503);
 	const late = createApp({
 		...shop.deps,
-		isReady: () => new Promise(() => undefined),
 		clock: {
 			...shop.deps.clock,
 			after: (_delayMs, run) => {
@@ -119,13 +119,13 @@ test("health is the process's, readiness the database's and the service's", asyn
 
 test("a stranger asking for health learns yes or no, and nothing of what is wrong", async (t) => {
 	const shop = await openTestShop(t);
-	const stopping = createApp({ ...shop.deps, isReady: async () => false });
+	const outdated = createApp({ ...shop.deps, unready: () => ({ reason: "schema 99" }) });
 	const withoutDatabase = createApp({
 		...shop.deps,
 		store: { ...shop.store, db: shop.store.db.withSchema("gone") },
 	});
 	const answers: string[] = [];
-	for (const app of [stopping, withoutDatabase]) answers.push(await (await app.request("/readyz")).text());
+	for (const app of [outdated, withoutDatabase]) answers.push(await (await app.request("/readyz")).text());
 	assert.equal(answers[0], answers[1]);
 	assert.match(answers[0] ?? "", /The service is not ready/);
 	assert.equal(await (await shop.request("/healthz")).text(), '{"status":"ok"}');
@@ -189,9 +189,14 @@ test("the metrics address says what is wrong, which version runs and what waits"
 		status: 200,
 		details: { status: "ready", service: "running", database: "answers", ...process },
 	});
-	assert.deepEqual(await ask({ isReady: async () => false }), {
+	const stopping = { status: "not ready", service: "stopping", database: "answers" };
+	assert.deepEqual(await ask({ unready: () => "stopping" }), {
 		status: 503,
-		details: { status: "not ready", service: "stopping", database: "answers", ...process },
+		details: { ...stopping, ...process },
+	});
+	assert.deepEqual(await ask({ unready: () => ({ reason: "schema 99" }) }), {
+		status: 503,
+		details: { ...stopping, reason: "schema 99", ...process },
 	});
 	assert.deepEqual(await ask({ store: { ...shop.store, db: shop.store.db.withSchema("gone") } }), {
 		status: 503,

@@ -4,6 +4,7 @@
 import { createInstallationWatch } from "./accounts/installation-watch.ts";
 import { makeFirstStaffPath } from "./accounts/links.ts";
 import { writeAccess } from "./api/access-log.ts";
+import type { Unready } from "./api/deps.ts";
 import { createLimitedCalls } from "./api/limited-calls.ts";
 import { createMetrics } from "./api/metrics.ts";
 import { createMetricsApp, createWorkerApp } from "./api/operator-apps.ts";
@@ -25,6 +26,7 @@ import { temporaryFilesBeside, temporaryFilesOfSystem } from "./outside/temporar
 import type { AnsweredRequest, Load, Log } from "./ports.ts";
 import { openArchive } from "./service/archive.ts";
 import { watchClock } from "./service/clock-watch.ts";
+import { passDrain, type StopOptions } from "./service/drain.ts";
 import { watchFigures } from "./service/figures-watch.ts";
 import { watchPause } from "./service/pause-watch.ts";
 import { tellPresence } from "./service/presence.ts";
@@ -50,7 +52,7 @@ export interface Service extends Workplace {
 	/** At the start: callbacks are held on purpose; null when they go out. */
 	deliveryPause: DeliveryPause | null;
 	/** Finishes what is in flight, takes no more, gives back the rest. */
-	stop(): Promise<void>;
+	stop(options?: StopOptions): Promise<void>;
 }
 
 export async function startService(config: Config, options: OpenOptions = {}): Promise<Service> {
@@ -101,7 +103,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		const choreWatch = watchChores({ ...workplace, book });
 		const knownChores = () => book.known;
 		const schema = watchSchema(workplace);
-		let isStopping = false;
+		let unready: Unready | null = null;
 		const stopping = new AbortController();
 		const engineCounters = engine === null ? null : () => engine.counters;
 		const { database } = config;
@@ -134,8 +136,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			),
 			temporaryFiles:
 				database.kind === "sqlite" ? temporaryFilesBeside(database.path) : temporaryFilesOfSystem(),
-			isReady: async () => !isStopping && schema.problem === null,
-			unreadyReason: () => schema.problem?.message ?? null,
+			unready: () => unready ?? (schema.problem === null ? null : { reason: schema.problem.message }),
 			stopSignal: stopping.signal,
 		};
 		site.serve(web === null ? createWorkerApp(appDeps) : web.createApp(appDeps));
@@ -159,17 +160,25 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			welcomeLink: welcomePath === null ? null : `${publicUrl}${welcomePath}`,
 			outdated: schema.outdated,
 			deliveryPause: pauseWatch.pause,
-			async stop() {
-				isStopping = true;
+			async stop({ cause, drainMs = 0, hurried }: StopOptions = {}) {
+				unready = "stopping";
+				// Before anything else: whoever holds lanes gives them to the other processes, and hands out nothing that it
+				// could not finish.
+				const lanesGivenBack = worker?.stop();
+				if (drainMs > 0 && web !== null) {
+					log.info({ cause, drainMs }, "stopping: not ready any more, and still answering");
+					site.endConnections();
+					await passDrain(clock, drainMs, hurried);
+				}
+				log.info({ cause }, "stopping: finishing what is in flight");
 				stopping.abort();
 				const closing = listeners.map((listener) => listener.close());
-				// Together: nothing more is handed out while somebody is still being answered.
 				await Promise.all([
 					schema.stop(),
 					clockWatch.stop(),
 					pauseWatch.stop(),
 					...closing,
-					worker?.stop(),
+					lanesGivenBack,
 					figures?.stop(),
 					presence.stop(),
 					bulk.stop(),
@@ -181,6 +190,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 				processFigures.stop();
 				load.stop();
 				await workplace.close();
+				log.info({ cause }, "stopped");
 			},
 		};
 	} catch (error) {

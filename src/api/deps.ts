@@ -24,13 +24,14 @@ export interface AppDeps extends AccountsDeps {
 	trustedProxies: readonly AddressRange[];
 	/** Left out where nothing is traced. */
 	tracer?: Tracer | null;
-	/** What /readyz asks besides the database: false, for example, while the service is stopping. */
-	isReady?: () => Promise<boolean>;
-	/** What the operator is to know about it, beyond that the service stops; null for nothing. */
-	unreadyReason?: () => string | null;
+	/** What /readyz asks besides the database: null while the service can work. */
+	unready?: () => Unready | null;
 	/** Aborted when the service stops: whoever is only listening is not waited for. */
 	stopSignal?: AbortSignal | undefined;
 }
+
+/** Why a service takes no more: somebody stops it, or for a reason that is the operator's alone to read. */
+export type Unready = "stopping" | { reason: string };
 
 export interface LimitedCalls {
 	/** `programmeId` is what the address names. */

@@ -7,7 +7,7 @@ import type { DeliveryPause } from "../domain/delivery-pause.ts";
 import { fault } from "../domain/fault.ts";
 import { isoTime, SECOND_MS } from "../domain/time.ts";
 import type { Alive, Ready } from "./answers.ts";
-import type { AppDeps } from "./deps.ts";
+import type { AppDeps, Unready } from "./deps.ts";
 import { problemAnswer } from "./problem.ts";
 
 export interface Health {
@@ -30,44 +30,45 @@ export interface ProcessDetails {
 	deliveryPause: () => DeliveryPause | null;
 }
 
-export type HealthDeps = Pick<
-	AppDeps,
-	"store" | "clock" | "log" | "network" | "publicUrl" | "isReady" | "unreadyReason"
->;
-
-interface Readiness {
-	service: "running" | "stopping";
-	database: "answers" | "does not answer";
-}
+export type HealthDeps = Pick<AppDeps, "store" | "clock" | "log" | "network" | "publicUrl" | "unready">;
 
 /** Load balancers wait a few seconds; a database that needs longer is not ready. */
 const READY_TIMEOUT_MS = 2 * SECOND_MS;
 
+/** Everybody may know it: they are about to notice. */
+const STOPPING = "The service is stopping. Send requests to another process, or come back in a moment.";
+
 const HEADERS = { "content-type": "application/json", "cache-control": "no-store" };
 
 export function createHealth(deps: HealthDeps): Health {
-	let underWay: Promise<Readiness> | null = null;
+	let underWay: Promise<boolean> | null = null;
 	/** However many ask at once, the database is asked once. */
-	const check = (): Promise<Readiness> => {
-		underWay ??= checkReadiness(deps).finally(() => {
+	const checkDatabase = (): Promise<boolean> => {
+		underWay ??= inTime(deps, databaseAnswers(deps)).finally(() => {
 			underWay = null;
 		});
 		return underWay;
 	};
+	// Asked for after the database has answered: it may have been told to stop meanwhile.
+	const unready = (): Unready | null => deps.unready?.() ?? null;
 	return {
 		answerAlive: () => answer<Alive>(200, { status: "ok" }),
 		async answerReady() {
-			if (isReady(await check())) return answer<Ready>(200, { status: "ready" });
+			const answers = await checkDatabase();
+			if (unready() === "stopping") return problemAnswer(deps, fault("unavailable", STOPPING));
+			if (answers && unready() === null) return answer<Ready>(200, { status: "ready" });
 			return problemAnswer(deps, fault("unavailable", "The service is not ready. Ask again in a moment."));
 		},
 		async answerDetails(about) {
-			const found = await check();
-			const reason = deps.unreadyReason?.() ?? null;
+			const answers = await checkDatabase();
+			const why = unready();
+			const isReady = answers && why === null;
 			const { version, role, schemaVersion, startedAtMs, engineCounters, knownChores, deliveryPause } = about;
-			return answer(isReady(found) ? 200 : 503, {
-				status: isReady(found) ? "ready" : "not ready",
-				...found,
-				...(reason === null ? {} : { reason }),
+			return answer(isReady ? 200 : 503, {
+				status: isReady ? "ready" : "not ready",
+				service: why === null ? "running" : "stopping",
+				database: answers ? "answers" : "does not answer",
+				...(why === null || why === "stopping" ? {} : why),
 				version,
 				role,
 				schemaVersion,
@@ -82,19 +83,6 @@ export function createHealth(deps: HealthDeps): Health {
 
 function answer<Body extends object>(status: number, body: Body): Response {
 	return new Response(JSON.stringify(body), { status, headers: HEADERS });
-}
-
-function isReady({ service, database }: Readiness): boolean {
-	return service === "running" && database === "answers";
-}
-
-async function checkReadiness(deps: HealthDeps): Promise<Readiness> {
-	const { isReady: isServiceReady } = deps;
-	const [isRunning, answers] = await Promise.all([
-		inTime(deps, isServiceReady?.() ?? Promise.resolve(true)),
-		inTime(deps, databaseAnswers(deps)),
-	]);
-	return { service: isRunning ? "running" : "stopping", database: answers ? "answers" : "does not answer" };
 }
 
 async function databaseAnswers({ store, log }: HealthDeps): Promise<boolean> {

@@ -1,8 +1,9 @@
 // `ringback serve`: runs until it is told to stop.
 
 import { resolve } from "node:path";
-import { readConfig, warningSettings } from "../config.ts";
+import { type Config, isStartedByNpm, readConfig, warningSettings } from "../config.ts";
 import { findPauseWarnings, findSettingWarnings } from "../domain/warning.ts";
+import { listenForStop, type StopSignals } from "../service/stop-signals.ts";
 import type { Service } from "../service.ts";
 import { isExecutable } from "../shipped-files.ts";
 import type { NetworkFace } from "../store/known-network.ts";
@@ -13,38 +14,47 @@ import { sayProblems } from "./workplace-command.ts";
 export const serveCommand: Command = {
 	name: "serve",
 	summary:
-		"Starts the service: migrates the database (unless RINGBACK_MIGRATE is check), answers requests, delivers callbacks. Stops on SIGTERM or Ctrl-C.",
+		"Starts the service: migrates the database (unless RINGBACK_MIGRATE is check), answers requests, delivers callbacks. On SIGTERM it says that it is not ready, goes on answering for RINGBACK_DRAIN_SECONDS and stops; on Ctrl-C it stops at once.",
 	options: { json: JSON_OPTION },
 	async run(options, screen, environment) {
 		const read = readConfig(environment);
 		if (!read.ok) return sayProblems(screen, read.problems);
-		// Listened for from now on: whoever reads "listens" may ask it to stop at once.
-		const stopping = stopSignal(screen);
-		const { startService } = await import("../service.ts");
-		const service = await startService(read.config);
-		boundHeap();
-		if (options.flag("json")) sayStartedAsJson(service, screen);
-		else sayStarted(service, screen);
-		const cause = await Promise.race([stopping, service.outdated]);
-		const signal = cause instanceof Error ? null : cause;
-		service.log.info({ signal }, "stopping: finishing what is in flight");
-		await service.stop();
-		if (cause instanceof Error) screen.error(cause.message);
-		if (!options.flag("json")) screen.out("Stopped.");
-		return cause instanceof Error ? EXIT.failed : EXIT.ok;
+		// From now on: whoever reads "listens" may ask it to stop at once.
+		const signals = listenForStop({
+			isStartedByNpm: isStartedByNpm(),
+			onAsked(cause) {
+				if (cause === "SIGINT") screen.error("\nStopping… (Ctrl-C again to stop at once)");
+			},
+		});
+		try {
+			return await serveUntilAsked(read.config, signals, screen, options.flag("json"));
+		} finally {
+			signals.close();
+		}
 	},
 };
 
-/** The second signal ends the process the hard way: what is in flight is then sent again after restart. */
-function stopSignal(screen: Screen): Promise<NodeJS.Signals> {
-	return new Promise((resolve) => {
-		const onSignal = (signal: NodeJS.Signals): void => {
-			process.off("SIGTERM", onSignal).off("SIGINT", onSignal);
-			if (signal === "SIGINT") screen.error("\nStopping… (Ctrl-C again to stop at once)");
-			resolve(signal);
-		};
-		process.on("SIGTERM", onSignal).on("SIGINT", onSignal);
-	});
+async function serveUntilAsked(
+	config: Config,
+	{ asked, hurried }: StopSignals,
+	screen: Screen,
+	asJson: boolean,
+): Promise<number> {
+	const { startService } = await import("../service.ts");
+	const service = await startService(config);
+	boundHeap();
+	if (asJson) sayStartedAsJson(service, screen);
+	else sayStarted(service, screen);
+	const cause = await Promise.race([asked, service.outdated]);
+	if (cause instanceof Error) {
+		// Load balancers were told before.
+		await service.stop({ cause: "outdated" });
+		screen.error(cause.message);
+	} else {
+		await service.stop({ cause, hurried, drainMs: cause === "SIGINT" ? 0 : config.drainMs });
+	}
+	if (!asJson) screen.out("Stopped.");
+	return cause instanceof Error ? EXIT.failed : EXIT.ok;
 }
 
 function sayStarted(service: Service, screen: Screen): void {

@@ -17,6 +17,8 @@ export interface GuardOptions {
 	unreadTimeoutMs: number;
 	/** They carry everybody, so that no bound of one address holds for them. */
 	trustedProxies: readonly AddressRange[];
+	/** Whether an answer is to be the last one on its connection. */
+	isEnding(): boolean;
 	log: Log;
 }
 
@@ -24,9 +26,14 @@ export interface GuardOptions {
 const LOG_INTERVAL_MS = MINUTE_MS;
 
 export function guardConnections(server: Server, options: GuardOptions): void {
-	const { serve, bounds, unreadTimeoutMs, trustedProxies, log } = options;
+	const { serve, bounds, unreadTimeoutMs, trustedProxies, isEnding, log } = options;
 	const table = new ConnectionTable<Socket>(bounds);
-	const queues = new RequestQueues(serve);
+	const begin: ServeRequest = (incoming, outgoing) => {
+		// What is asked already is answered first: Node would drop it with the connection.
+		if (isEnding() && !queues.hasWaiting(incoming.socket)) outgoing.setHeader("connection", "close");
+		serve(incoming, outgoing);
+	};
+	const queues = new RequestQueues(begin);
 	const tell = createTeller(log, bounds);
 
 	// Before Node's own listener: it would begin to read.
@@ -60,7 +67,7 @@ export function guardConnections(server: Server, options: GuardOptions): void {
 			table.noteAnswer(socket);
 			queues.goOn(socket);
 		});
-		if (start === "now") serve(incoming, outgoing);
+		if (start === "now") begin(incoming, outgoing);
 		else queues.add(socket, incoming, outgoing);
 	};
 	server.on("request", take);

@@ -72,6 +72,29 @@ test("close answers what has been asked, hangs up, and takes nothing new", async
 	await within(AT_ONCE_MS, closed);
 });
 
+test("while connections are ended, newcomers and those who keep theirs are answered, each for the last time", async (t) => {
+	const server = await open(
+		t,
+		({ url }) => new Response(url.endsWith("/stream") ? streamOf("here") : "here"),
+	);
+	const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+	t.after(() => agent.destroy());
+	const ask = (path: string) =>
+		new Promise<string>((resolve, reject) => {
+			const asking = get(server.url + path, { agent }, async (answer) => {
+				const text = Buffer.concat(await answer.toArray()).toString();
+				resolve(`${text}, ${answer.headers.connection}, ${asking.reusedSocket ? "kept" : "new"}`);
+			}).on("error", reject);
+		});
+	equal(await ask("/"), "here, keep-alive, new");
+	equal(await ask("/"), "here, keep-alive, kept");
+	server.endConnections();
+	deepEqual(
+		[await ask("/"), await ask("/"), await ask("/stream")],
+		["here, close, kept", "here, close, new", "here, close, new"],
+	);
+});
+
 test("close hangs up on idle connections at once", async (t) => {
 	const server = await open(t, () => new Response("here"));
 	const agent = new Agent({ keepAlive: true });
@@ -167,6 +190,15 @@ async function open(
 	};
 	t.after(() => within(SOON_MS, close()));
 	return { ...server, close };
+}
+
+function streamOf(text: string): ReadableStream {
+	return new ReadableStream({
+		start(controller) {
+			controller.enqueue(new TextEncoder().encode(text));
+			controller.close();
+		},
+	});
 }
 
 async function sendHalf(t: TestContext, server: HttpServer, text: string): Promise<Socket> {

@@ -82,6 +82,8 @@ export interface HttpServer {
 	port: number;
 	/** An app may have to know its port before it can be made: whoever asks earlier waits for it. */
 	serve(app: ServedApp): void;
+	/** From now on each answer is the last one on its connection, so that clients who keep theirs go elsewhere. */
+	endConnections(): void;
 	/** Answers what has been asked, takes nothing new. Whoever has not finished asking in time is hung up on. */
 	close(): Promise<void>;
 }
@@ -102,13 +104,21 @@ export function listen({ host, port, limits, recording, ...guarding }: ListenOpt
 		const serve =
 			recording === undefined ? listener : recordRequests(listener, { ...recording, trustedProxies });
 		const { connections: bounds, unreadTimeoutMs } = limits;
-		guardConnections(server, { ...guarding, serve, bounds, unreadTimeoutMs });
+		let isEnding = false;
+		guardConnections(server, { ...guarding, serve, bounds, unreadTimeoutMs, isEnding: () => isEnding });
 		server.once("error", reject);
 		server.listen(port, host, () => {
 			server.off("error", reject);
 			const address = server.address() as AddressInfo;
-			const close = () => closeServer(server);
-			resolve({ url: urlOf(address), port: address.port, serve: app.resolve, close });
+			resolve({
+				url: urlOf(address),
+				port: address.port,
+				serve: app.resolve,
+				endConnections() {
+					isEnding = true;
+				},
+				close: () => closeServer(server),
+			});
 		});
 	});
 }

@@ -34,6 +34,26 @@ test("a handful of requests at once: all are answered, in order, one after the o
 	await until(() => client.received.includes("[/again]"));
 });
 
+test("a connection that is to end goes on until all that came at once are answered", async (t) => {
+	const first = Promise.withResolvers<void>();
+	const app = countingApp(async (path) => {
+		if (path === "/0") await first.promise;
+		return new Response(`[${path}]`);
+	});
+	const { server } = await open(t, app.fetch);
+	const client = await dial(t, server);
+	client.socket.write(["/0", "/1", "/2"].map(get).join(""));
+	await until(() => app.served === 1);
+	server.endConnections();
+	first.resolve();
+	await once(client.socket, "close");
+	deepEqual(answersIn(client.received), ["/0", "/1", "/2"]);
+	deepEqual(client.received.toLowerCase().match(/(?<=^connection: ).*(?=\r$)/gm), [
+		...["keep-alive", "keep-alive"],
+		"close",
+	]);
+});
+
 test("bodies that come at once go to the requests they belong to, also large ones", async (t) => {
 	const app = countingApp(async (path, request) => {
 		const body = await request.text();

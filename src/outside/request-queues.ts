@@ -39,6 +39,10 @@ export class RequestQueues {
 		if (!socket.destroyed) this.#serve(...next);
 	}
 
+	hasWaiting(socket: Socket): boolean {
+		return this.#queues.has(socket);
+	}
+
 	forget(socket: Socket): void {
 		this.#queues.delete(socket);
 	}

@@ -1,14 +1,16 @@
 // Stopping `ringback serve`: what is under way is finished and stored, nothing more is begun, and nobody can
 // hold it up for long.
 
-import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal, match, ok, rejects } from "node:assert/strict";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { type ClientRequest, type IncomingMessage, request } from "node:http";
+import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, type TestContext, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import { COPY_WINDOW_MS } from "../../src/domain/stop-signal.ts";
 import { type Home, openHome, type Running, type Settings } from "../support/command-home.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
 import { type AnswerRequest, type Shop, startShop } from "../support/shop.ts";
@@ -19,6 +21,8 @@ import { until } from "../support/until.ts";
 
 /** Five seconds are promised; the rest is for a machine that runs every other test at the same time. */
 const STOP_LIMIT_MS = 12_000;
+/** Longer than any test waits. */
+const LONG_DRAIN_SECONDS = "300";
 
 describe("a stop", { concurrency: 3 }, () => {
 	test("finishes and stores the callbacks in flight, hands out nothing more, and ends with 0", async (t) => {
@@ -114,8 +118,87 @@ describe("a stop", { concurrency: 3 }, () => {
 		await until(() => shop.requests.length === 1);
 		running.kill("SIGINT");
 		await running.said(/Ctrl-C again to stop at once/);
-		running.kill("SIGINT");
+		// One that follows within a second is npm's copy of the first.
+		await until(() => {
+			running.kill("SIGINT");
+			return !running.isRunning;
+		});
 		deepEqual((await running.ended()).signal, "SIGINT");
+	});
+
+	test("with a drain says first that it is not ready, and answers everybody until it is over", async (t) => {
+		const site = await open(t, () => ({ status: 204 }), { RINGBACK_DRAIN_SECONDS: LONG_DRAIN_SECONDS });
+		const { shop, home, running, url } = await site.start();
+		const agent = new Agent({ keepAlive: true });
+		t.after(() => agent.destroy());
+		deepEqual(await look(url, "/readyz", agent), [200, "keep-alive", '{"status":"ready"}']);
+		running.kill("SIGTERM");
+		await running.said(/stopping: not ready any more, and still answering/);
+		const [status, connection, text] = await look(url, "/readyz", agent);
+		deepEqual([status, connection], [503, "close"], "whoever keeps a connection goes elsewhere");
+		match(text, /"detail":"The service is stopping\. /);
+		deepEqual(await look(url, "/healthz", agent), [200, "close", '{"status":"ok"}']);
+		// Others have its lanes by now, and nothing is handed out that it could not finish.
+		await until(() => readAll(home, "select * from engines").length === 0);
+		await sell(site.client(url), 3);
+		equal(readAll(home, "select * from conversions").length, 3);
+		equal(shop.requests.length, 0);
+
+		// Somebody asks again, and means it: the rest of the drain is left out, and nothing else.
+		const isFinishing = () => running.stderr.includes("stopping: finishing what is in flight");
+		await until(
+			() => {
+				if (!isFinishing()) running.kill("SIGTERM");
+				return isFinishing();
+			},
+			() => running.stderr,
+			() => wait(COPY_WINDOW_MS),
+		);
+		const ended = await running.ended();
+		deepEqual([ended.code, ended.signal], [0, null]);
+		match(ended.stdout, /^Stopped\.$/m);
+
+		const again = await site.start();
+		await until(() => shop.requests.length === 3);
+		again.running.kill("SIGINT");
+		const { code, stderr } = await again.running.ended();
+		equal(code, 0);
+		doesNotMatch(stderr, /still answering/, "at a terminal nobody waits for load balancers");
+		equal(shop.requests.length, 3);
+	});
+
+	test("ends by itself when the drain is over", async (t) => {
+		const site = await open(t, () => ({ status: 204 }), { RINGBACK_DRAIN_SECONDS: "1" });
+		const { running } = await site.start();
+		running.kill("SIGTERM");
+		const { code, stderr } = await running.ended();
+		equal(code, 0);
+		const lines = stderr.trimEnd().split("\n").slice(-3);
+		deepEqual(
+			lines.map((line) => JSON.parse(line)).map(({ cause, msg }) => [cause, msg]),
+			[
+				["SIGTERM", "stopping: not ready any more, and still answering"],
+				["SIGTERM", "stopping: finishing what is in flight"],
+				["SIGTERM", "stopped"],
+			],
+		);
+	});
+
+	test("is clean with two signals close together, as npm and its service manager send them", async (t) => {
+		const held: Socket[] = [];
+		const site = await open(t, () => ({ raw: (socket) => held.push(socket) }));
+		const { home, running, url } = await site.start();
+		await sell(site.client(url), 1);
+		await until(() => held.length === 1);
+		running.kill("SIGTERM");
+		await running.said(/stopping: finishing what is in flight/);
+		running.kill("SIGTERM");
+		// It has heard the second when it has refused somebody afterwards.
+		await until(() => refuses(url));
+		for (const socket of held) socket.write("HTTP/1.1 204 No Content\r\n\r\n");
+		const ended = await running.ended();
+		deepEqual([ended.code, ended.signal], [0, null]);
+		deepEqual(count(home, "select state, count(*) as n from deliveries group by state"), { delivered: 1 });
 	});
 });
 
@@ -172,6 +255,13 @@ function ask(url: string, { apiKey, secret }: ShopAccount, body: string): Client
 	const asking = request(`${url}/v1/conversions`, { method: "POST", headers, agent: false });
 	asking.flushHeaders();
 	return asking;
+}
+
+async function look(url: string, path: string, agent: Agent): Promise<[number, string, string]> {
+	const asking = request(`${url}${path}`, { agent }).end();
+	const [answer] = (await once(asking, "response")) as [IncomingMessage];
+	const text = Buffer.concat(await answer.toArray()).toString();
+	return [answer.statusCode ?? 0, answer.headers.connection ?? "", text];
 }
 
 async function refuses(url: string): Promise<boolean> {

@@ -13,9 +13,11 @@ export interface Processes {
 	startEnough(isReporting: boolean): Promise<void>;
 	/** URLs of those that take reports now. */
 	doors(): readonly string[];
+	/** URLs of all that were started, also of those that stop just now. */
+	urls(): readonly string[];
 	/** Resolves when they are gone. `politeMs`: asked to stop so long before. */
 	kill(members: readonly number[], politeMs?: number | null): Promise<void>;
-	/** Asks one to stop, behind a balancer that knows of it; fails if it does not end well. */
+	/** Asks one to stop; fails if it does not end well. */
 	stop(member: number): Promise<void>;
 	/** Asks all to stop, and fails if one does not end well. */
 	stopAll(): Promise<void>;
@@ -124,6 +126,7 @@ export function createProcesses(
 				const isOpen = isUp(member) && !member.isDoomed && takesReports(member);
 				return isOpen && member.url !== undefined ? [member.url] : [];
 			}),
+		urls: () => members.flatMap(({ url }) => url ?? []),
 		async kill(victims, politeMs = null) {
 			await Promise.all(victims.map((index) => kill(memberAt(index), politeMs)));
 		},

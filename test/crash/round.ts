@@ -1,7 +1,7 @@
 // One round: a fresh database, services over it, steady intake, one or two crashes, and then everything that is
 // due must end. What is stored is checked behind each crash and at the end.
 
-import { ok } from "node:assert/strict";
+import { deepEqual, ok } from "node:assert/strict";
 import type { Certificates } from "../../demo/certificate.ts";
 import { LEASE_MS } from "../../src/store/queue.ts";
 import type { DiskWay } from "../support/full-disk.ts";
@@ -146,7 +146,7 @@ async function livePhase(round: RoundState, phase: Phase, moment: AwaitedMoment)
 		.then(() => {
 			if (phase.everyMs !== null) feeding = round.intake.feed(phase.orders, phase.everyMs);
 		})
-		.then(() => round.intake.work(processes.doors, () => hasCrashed || round.isAbandoned))
+		.then(() => round.intake.work(round.setup.doors, () => hasCrashed || round.isAbandoned))
 		.then(moment.force);
 	await inTime([starting, working, crashing]).finally(() => feeding?.end());
 	processes.checkAlive();
@@ -177,7 +177,7 @@ async function goOnAndStop(round: RoundState): Promise<void> {
 	const { setup, intake } = round;
 	await inTime([
 		setup.processes.startEnough(!intake.isDone),
-		intake.work(setup.processes.doors, () => round.isAbandoned),
+		intake.work(setup.doors, () => round.isAbandoned),
 	]);
 	await untilQuiet(round);
 	await setup.processes.stopAll();
@@ -206,9 +206,13 @@ function report(plan: RoundPlan, round: RoundState, ledger: Ledger): RoundReport
 	};
 }
 
-/** Nobody waits for a lease to lapse, and no shop gets more than its share from all processes together. */
-function checkSteady({ cap }: RoundPlan, { shop, waits, setup }: RoundState): void {
-	const { processes } = setup;
+/** Every call is answered, nobody waits for a lease to lapse, and no shop gets more than its share from all processes together. */
+function checkSteady({ cap, roles }: RoundPlan, { shop, waits, setup, intake }: RoundState): void {
+	const { processes, balancer } = setup;
+	deepEqual(balancer?.broken, [], "behind a balancer that asks who is ready every call is answered");
+	deepEqual([intake.counts.refused, intake.counts.broken], [0, 0], "no shop notices a rolling restart");
+	const served = balancer?.forwarded.size ?? 0;
+	ok(served > roles.length, `only ${served} services had calls: of those that were restarted none`);
 	// A lane that somebody is writing just then cannot be passed on: now and then its engine is taken over at once.
 	const takenOver = processes.countSaid("took over from an engine");
 	ok(takenOver <= processes.counts.stops / 3, `${takenOver} engines did not pass their lanes on`);

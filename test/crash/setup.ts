@@ -14,6 +14,7 @@ import { dropDatabase } from "../support/postgres-admin.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
 import type { ShopAccount } from "../support/shop-account.ts";
 import { openStore } from "../support/test-database.ts";
+import { type Balancer, startBalancer } from "./balancer.ts";
 import { type Ledger, readLedger } from "./ledger.ts";
 import { lookUntil } from "./look-until.ts";
 import type { RoundPlan } from "./plan.ts";
@@ -23,6 +24,10 @@ export interface Setup {
 	/** Of each shop. */
 	accounts: readonly ShopAccount[];
 	processes: Processes;
+	/** Where the plan has services come and go in good order: what reports is told of none of it. */
+	balancer: Balancer | null;
+	/** Where to report to. */
+	doors(): readonly string[];
 	/** Where the plan fills one. */
 	disk: FullableDisk | null;
 	readLedger(): Promise<Ledger>;
@@ -66,6 +71,8 @@ export interface SetupOptions {
 }
 
 const SECRET_KEY = "5e".repeat(32);
+/** Three times as long as the balancer believes what it was told. */
+const DRAIN_SECONDS = "1";
 
 export async function openSetup(options: SetupOptions): Promise<Setup> {
 	const home = openHome(options.cleaning);
@@ -116,6 +123,8 @@ async function openSqliteSetup(options: SetupOptions, home: Home, disk: Fullable
 	return {
 		accounts,
 		processes,
+		balancer: null,
+		doors: processes.doors,
 		disk,
 		readLedger: () =>
 			processes.isDown ? readCopy(path, home.folder) : withStore(openSqlite(path), readLedger),
@@ -216,17 +225,26 @@ async function openPostgresSetup(options: SetupOptions, home: Home): Promise<Set
 	const server = await options.postgres();
 	const name = `crash_${plan.seed}`;
 	const url = await server.createDatabase(name);
-	const settings = { ...commonSettings(home, plan), DATABASE_URL: url };
+	const isRolling = plan.kind === "postgres-rolling";
+	const settings = {
+		...commonSettings(home, plan),
+		DATABASE_URL: url,
+		...(isRolling ? { RINGBACK_DRAIN_SECONDS: DRAIN_SECONDS } : {}),
+	};
 	const accounts = await openAccounts(settings, options);
 	const nameOf = (member: number) => `member-${member}`;
 	const processes = createProcesses(home, plan.roles, (member) => {
 		return { ...settings, DATABASE_URL: `${url}?application_name=${nameOf(member)}` };
 	});
+	const balancer = isRolling ? await startBalancer(processes.urls) : null;
+	options.cleaning.after(async () => balancer?.close());
 	const ask = <Value>(question: (db: Db) => Promise<Value>) =>
 		withStore(openStore("PostgreSQL", url), question);
 	return {
 		accounts,
 		processes,
+		balancer,
+		doors: balancer === null ? processes.doors : () => [balancer.url],
 		disk: null,
 		readLedger: () => ask(readLedger),
 		readQueue: () => ask(readQueue),

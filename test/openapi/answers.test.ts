@@ -173,7 +173,7 @@ test("the stream refuses what it does not understand, and one stream too many, a
 });
 
 test("a service that cannot work says so to its load balancer as described", async (t) => {
-	const shop = watch.over(await openTestShop(t, { change: () => ({ isReady: async () => false }) }));
+	const shop = watch.over(await openTestShop(t, { change: () => ({ unready: () => "stopping" as const }) }));
 	equal((await shop.request("/readyz")).status, 503);
 });
 

@@ -1,0 +1,101 @@
+// `npx ringback serve` and `npm start` as people and service managers run and end them: real npm, in the checkout.
+// Whatever becomes of npm, the service ends in good order and leaves nobody behind.
+
+import { deepEqual, equal, match } from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { COMPILE_CACHE } from "../support/compile-cache.ts";
+import { makeFolder } from "../support/run-folder.ts";
+import { until } from "../support/until.ts";
+import { watchProcess } from "../support/watched-process.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+interface UnderNpm {
+	/** Of npm alone, or of the group that it and all below it are in. */
+	signal(signal: NodeJS.Signals, whom: "npm" | "group"): void;
+	/** When everybody who could say something has ended. */
+	checkEnded(): Promise<void>;
+}
+
+const NPX = "npx --offline --no-install ringback serve";
+const NPM = "npm start";
+const CASES = [
+	[NPX, "SIGTERM", "npm"],
+	[NPX, "SIGKILL", "npm"],
+	[NPX, "SIGTERM", "group"],
+	[NPM, "SIGTERM", "group"],
+	[NPM, "SIGINT", "group"],
+] as const;
+
+describe("a service that npm started", { concurrency: 2 }, () => {
+	for (const [line, signal, whom] of CASES) {
+		test(`${line}: ends cleanly when ${signal} goes to ${whom === "npm" ? "it alone" : "it and all below it"}`, async (t) => {
+			const under = await start(t, line);
+			under.signal(signal, whom);
+			await under.checkEnded();
+		});
+	}
+});
+
+async function start(t: TestContext, line: string): Promise<UnderNpm> {
+	const [command = "", ...args] = line.split(" ");
+	const folder = makeFolder("npm");
+	const databasePath = join(folder, "ringback.db");
+	const child = spawn(command, args, {
+		cwd: ROOT,
+		env: {
+			PATH: process.env["PATH"],
+			HOME: folder,
+			TMPDIR: folder,
+			npm_config_cache: join(folder, "cache"),
+			npm_config_update_notifier: "false",
+			NODE_COMPILE_CACHE: COMPILE_CACHE,
+			DATABASE_URL: `sqlite:${databasePath}`,
+			RINGBACK_METRICS_ADDRESS: "off",
+			PORT: "0",
+		},
+		stdio: ["ignore", "pipe", "pipe"],
+		// A group of its own, as a service manager or a terminal gives it one.
+		detached: true,
+	});
+	const running = watchProcess(child);
+	t.after(() => {
+		endGroup(child);
+		rmSync(folder, { recursive: true, force: true });
+	});
+	await running.said(/^Ringback listens on (\S+)$/m);
+	return {
+		signal(signal, whom) {
+			const { pid = 0 } = child;
+			process.kill(whom === "npm" ? pid : -pid, signal);
+		},
+		async checkEnded() {
+			// Resolves when the last of them has let go of what they say it on.
+			const { stdout, stderr } = await running.ended();
+			match(stdout, /^Stopped\.$/m, stderr);
+			equal(existsSync(`${databasePath}-wal`), false, "the database was closed");
+			using database = new DatabaseSync(databasePath, { readOnly: true });
+			deepEqual(database.prepare("select * from engines").all(), []);
+			await until(() => isGroupGone(child));
+		},
+	};
+}
+
+function isGroupGone({ pid = 0 }: ChildProcess): boolean {
+	try {
+		process.kill(-pid, 0);
+		return false;
+	} catch {
+		return true;
+	}
+}
+
+/** Only where a test has failed. */
+function endGroup(child: ChildProcess): void {
+	if (!isGroupGone(child)) process.kill(-(child.pid ?? 0), "SIGKILL");
+}
