@@ -35,7 +35,8 @@ export function listShippedFiles(root: string): string[] {
 		`examples/${value}/${sender}`,
 	]);
 	const assets = globSync("src/web/assets/*.{css,js,svg}", { cwd: root });
-	return [...assets, ...examples, "docs/receiver-guide.md", ...OF_PACKAGES].sort();
+	const downloads = globSync("receiver/downloads/*", { cwd: root });
+	return [...assets, ...examples, ...downloads, "docs/receiver-guide.md", ...OF_PACKAGES].sort();
 }
 
 export function readShippedFiles(from: GeneratedFrom): ShippedFile[] {

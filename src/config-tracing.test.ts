@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
-import { readTracing } from "./config-tracing.ts";
 import { type Environment, SettingReader } from "./config-reader.ts";
+import { readTracing } from "./config-tracing.ts";
 
 const ENDPOINT = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318/" };
 const PLAIN = {

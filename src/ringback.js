@@ -1,5 +1,5 @@
 #!/usr/bin/env -S node --max-semi-space-size=8
-// What `npx ringback` and `npm start` run: the command itself is main.ts, which only a new enough Node can read.
+// What `ringback` and `npm start` run: the command itself is main.ts, which only a new enough Node can read.
 
 // As a whole: an old Node has no such export, and would end before it could say what it lacks.
 import nodeModule from "node:module";

@@ -1,6 +1,7 @@
-// Receives status callbacks: npm install @ringback/receiver, then PORT=3000 node receiver.mjs
-// behind your TLS proxy. Stores each in a file. In production: use a table with a unique key in
-// place of the files. The package has adapters for Express, Fastify, Hono and Next.js.
+// Receives status callbacks: PORT=3000 node receiver.mjs, behind your TLS proxy. Needs our package:
+// npm install https://ringback.example/downloads/ringback-receiver-0.1.0.tgz
+// Stores each in a file. In production: use a table with a unique key in place of the files. The
+// package has adapters for Express, Fastify, Hono and Next.js.
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createReceiver } from "@ringback/receiver";

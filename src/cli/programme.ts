@@ -52,7 +52,7 @@ export const programmeCreateCommand = workplaceCommand({
 		);
 		if (!opened.ok) return opened;
 		const { public_id: id, name } = opened.value.programme;
-		const command = isExecutable ? "ringback" : "npx ringback";
+		const command = isExecutable ? "ringback" : "npx --no-install ringback";
 		const text = `Made programme ${name}: ${id}\nNext: ${command} key issue --programme ${id}`;
 		return succeed({ json: { id, name }, text });
 	},

@@ -10,6 +10,8 @@ export const DOCS_PATH = "/docs";
 export const API_REFERENCE_PATH = "/docs/api";
 export const DOCS_SEARCH_PATH = "/docs/search";
 export const PROBLEMS_PATH = "/problems";
+/** What shops install, and below it the files. */
+export const DOWNLOADS_PATH = "/downloads";
 
 export const ACCOUNT_PATH = "/account";
 /** Where the password is asked for again, before the account opens. */

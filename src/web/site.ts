@@ -11,6 +11,7 @@ import { EXPORT_LIMITS } from "./conversions/csv-answer.ts";
 import { CONVERSION_ROUTES } from "./conversions/routes.ts";
 import type { PageDeps, WebDeps } from "./deps.ts";
 import { DOCS_ROUTES } from "./docs/routes.ts";
+import { mountDownloads } from "./downloads.ts";
 import type { WebContext, WebEnv } from "./env.ts";
 import { answerError, errorCodeOf } from "./error-page.ts";
 import { INTEGRATION_ROUTES } from "./integration/routes.ts";
@@ -19,6 +20,7 @@ import { NETWORK_ROUTES } from "./network/routes.ts";
 import { mountNetworkAssets } from "./network-assets.ts";
 import { NOTICE_ROUTES } from "./notices/routes.ts";
 import { OVERVIEW_ROUTES } from "./overview/routes.ts";
+import { DOWNLOADS_PATH } from "./paths.ts";
 import { PEOPLE_ROUTES } from "./people/routes.ts";
 import { PROGRAMME_ROUTES } from "./programmes/routes.ts";
 import { REVIEW_ROUTES } from "./review/routes.ts";
@@ -60,6 +62,10 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 	});
 	site.use("/assets/*", securePages);
 	mountAssets(site);
+	// A folder's address, as people write it.
+	site.get(`${DOWNLOADS_PATH}/`, (c) => c.redirect(DOWNLOADS_PATH, 301));
+	site.use(`${DOWNLOADS_PATH}/*`, securePages);
+	mountDownloads(site);
 	mountNetworkAssets(site, deps.store);
 
 	const guardsOf = createGuards(deps);

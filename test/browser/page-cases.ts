@@ -31,6 +31,7 @@ export const NOBODYS: readonly Case[] = [
 	{ what: "the problems", path: "/problems" },
 	{ what: "a problem", path: "/problems/bad_signature" },
 	{ what: "a problem of the pixel", path: "/problems/pixel_limited" },
+	{ what: "downloads", path: "/downloads" },
 ];
 
 export function ownersPages({ main, fresh }: SampleNetwork): Case[] {
@@ -255,10 +256,8 @@ async function invite(page: Page): Promise<void> {
 
 async function makePasswordLink(page: Page): Promise<void> {
 	page.once("dialog", (dialog) => dialog.accept());
-	await page
-		.getByRole("button", { name: /^Password link for/ })
-		.first()
-		.click();
+	const button = page.getByRole("button", { name: /^Password link for/ }).first();
+	await button.click();
 	await page.getByRole("heading", { name: /New password for/ }).waitFor();
 }
 

@@ -24,7 +24,7 @@ test("README's first steps make a person, a programme and a key, in words", asyn
 
 	const programme = await home.run(programmeArgs());
 	const [, id = ""] = /^Made programme Shop: (prg_\w+)$/m.exec(onlyOutput(programme)) ?? [];
-	match(programme.stdout, new RegExp(`^Next: npx ringback key issue --programme ${id}$`, "m"));
+	match(programme.stdout, new RegExp(`^Next: npx --no-install ringback key issue --programme ${id}$`, "m"));
 
 	const first = onlyOutput(await home.run(["key", "issue", "--programme", id]));
 	match(first, /^API key {9}rbk_[0-9a-f]{64} {3}\(Key 1, key_\w+\)$/m);

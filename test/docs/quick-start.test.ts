@@ -1,38 +1,49 @@
-// The guide's quick start on the package as it is published: its receiver, its commands with their own words, and
-// what it says will be printed. Only the package's tarball is named for `npm install`, and ports are free ones.
+// The guide's quick start word by word, as the running service prints it: in an empty folder, with a real npm that has an
+// empty cache and no registry. Only the key, the secret and the receiver's port are filled in.
 
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
-import { join, relative } from "node:path";
-import { test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { type Home, openHome, type Running, type Settings } from "../support/command-home.ts";
+import { spawn } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
 import { openService } from "../support/open-service.ts";
-import { packPackage } from "../support/packed-package.ts";
+import { PACKED_VERSIONS } from "../support/packed-package.ts";
+import { makeFolder } from "../support/run-folder.ts";
 import { openAccount } from "../support/shop-account.ts";
+import { type Running, watchProcess } from "../support/watched-process.ts";
 
-const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const GUIDE = readFileSync(join(ROOT, "docs/receiver-guide.md"), "utf8");
-const [, QUICK_START = ""] = /\n## Quick start\n(.*?)\n## /s.exec(GUIDE) ?? [];
+interface ShopFolder {
+	path: string;
+	/** A line as it would be typed there. */
+	type(line: string, settings?: Readonly<Record<string, string>>): Running;
+}
 
 test("a receiver that was copied from it hears of what `listen` forwards and `trigger` makes", async (t) => {
-	const home = openHome(t);
-	await installPackage(home);
 	const { service, close } = await openService();
 	t.after(close);
 	const { apiKey, secret } = await openAccount(service);
-	const settings = fillSettings({
+	const quickStart = await readQuickStart(service.url);
+	const folder = openFolder(t);
+	const settings = readExports(quickStart, { rbk: apiKey, rbs: secret });
+	deepEqual(settings, {
 		RINGBACK_URL: service.url,
 		RINGBACK_BRAND: "Service",
 		RINGBACK_API_KEY: apiKey,
 		RINGBACK_SIGNING_SECRET: secret,
 	});
 
-	const receiver = startReceiver(home, settings);
+	const installed = await folder.type(lineOf(quickStart, "npm install")).ended();
+	equal(installed.code, 0, installed.stderr);
+	await checkInstalled(folder, service.url);
+
+	const receiver = startReceiver(folder, quickStart, settings);
 	const [, port = ""] = await receiver.said(/listening on (\d+)/);
-	const listening = home.startScript(commandIn(home), commandOf("listen", port), settings);
+	const atPort = (line: string) => line.replace(":3000/", `:${port}/`);
+	const listening = folder.type(atPort(lineOf(quickStart, "npx --no-install ringback listen")), settings);
 	await listening.said(/^Listening to /m);
-	const triggered = await home.startScript(commandIn(home), commandOf("trigger", port), settings).ended();
+	const triggered = await folder
+		.type(lineOf(quickStart, "npx --no-install ringback trigger"), settings)
+		.ended();
 	deepEqual({ code: triggered.code, stderr: triggered.stderr }, { code: 0, stderr: "" });
 
 	await receiver.said(/^conversion\.recorded test-\S+ RECORDED$/m);
@@ -41,45 +52,127 @@ test("a receiver that was copied from it hears of what `listen` forwards and `tr
 	equal(lines.length, 2, "two events, as the guide says");
 	// Another address of this machine: a receiver on trial is nobody else's business.
 	await rejects(fetch(`http://127.0.0.2:${port}/postback`));
-	match(QUICK_START, /prints two events, `conversion\.recorded` and `conversion\.approved`/);
+	match(quickStart, /prints two events, conversion\.recorded and conversion\.approved/);
 });
 
+test("without the package `npx --no-install` runs nothing, and `npx -p` with its address runs it", async (t) => {
+	const { service, close } = await openService();
+	t.after(close);
+	const folder = openFolder(t);
+	const refused = await folder.type("npx --no-install ringback --version").ended();
+	ok(refused.code !== 0, refused.stdout);
+	equal(refused.stdout, "");
+	const [present] = PACKED_VERSIONS;
+	const { code, stdout, stderr } = await folder
+		.type(`npx -p ${service.url}/downloads/${present?.file} ringback --version`)
+		.ended();
+	deepEqual([code, stdout], [0, `${present?.version}\n`], stderr);
+});
+
+/** The text of the section, as somebody reads it who has the page open. */
+async function readQuickStart(url: string): Promise<string> {
+	const page = await (await fetch(`${url}/docs`)).text();
+	const [, section = ""] = /<h2 id="quick-start"[^>]*>(.*?)<h2 /s.exec(page) ?? [];
+	const text = section
+		.replace(/<button\b.*?<\/button>/gs, "")
+		.replaceAll(/<\/?(?:p|pre|div)\b[^>]*>/g, "\n")
+		.replaceAll(/<[^>]*>/g, "")
+		.replaceAll("&lt;", "<")
+		.replaceAll("&gt;", ">")
+		.replaceAll("&quot;", '"')
+		.replaceAll("&#39;", "'")
+		.replaceAll("&amp;", "&");
+	ok(text.length > 1_000);
+	return text;
+}
+
+function lineOf(quickStart: string, start: string): string {
+	const found = quickStart.split("\n").filter((line) => line.trim().startsWith(start));
+	equal(found.length, 1, start);
+	return found[0]?.trim() ?? "";
+}
+
 /** Those that the guide exports, and no other: one that is missing there would be missed here. */
-function fillSettings(values: Settings): Settings {
-	const [, exports = ""] = /```sh\n((?:export .*\n)+)```/.exec(QUICK_START) ?? [];
-	const names = [...exports.matchAll(/^export (\w+)=/gm)].map(([, name = ""]) => name);
-	deepEqual(new Set(names), new Set(Object.keys(values)));
-	return values;
-}
-
-async function installPackage(home: Home): Promise<void> {
-	const packed = await packPackage();
-	await packed.installInto(home.folder).finally(() => packed.remove());
-	const { dependencies } = JSON.parse(readFileSync(join(home.folder, "package.json"), "utf8"));
-	const [name = ""] = Object.keys(dependencies);
-	match(QUICK_START, new RegExp(`^npm install ${name}$`, "m"));
-	const { version } = JSON.parse(
-		readFileSync(join(home.folder, "node_modules", name, "package.json"), "utf8"),
+function readExports(quickStart: string, secrets: { rbk: string; rbs: string }): Record<string, string> {
+	const lines = [...quickStart.matchAll(/^\s*export (\w+)=(.*)$/gm)];
+	return Object.fromEntries(
+		lines.map(([, name = "", value = ""]) => [
+			name,
+			value.replace("rbk_…", secrets.rbk).replace("rbs_…", secrets.rbs),
+		]),
 	);
-	equal((await home.startScript(commandIn(home), ["--version"]).ended()).stdout, `${version}\n`);
 }
 
-/** What `npx ringback` finds in that folder. */
-function commandIn(home: Home): string {
-	return relative(ROOT, join(home.folder, "node_modules/.bin/ringback"));
+/** The lock file has what the service's own page shows. */
+async function checkInstalled({ path }: ShopFolder, url: string): Promise<void> {
+	const lock = JSON.parse(readFileSync(join(path, "package-lock.json"), "utf8"));
+	const [present] = PACKED_VERSIONS;
+	const address = `${url}/downloads/${present?.file}`;
+	const { version, resolved, integrity } = lock.packages["node_modules/@ringback/receiver"];
+	deepEqual(
+		{ version, resolved, integrity },
+		{ version: present?.version, resolved: address, integrity: present?.integrity },
+	);
+	deepEqual(
+		Object.keys(lock.packages),
+		["", "node_modules/@ringback/receiver"],
+		"and nothing else came with it",
+	);
+	const page = await (await fetch(`${url}/downloads`)).text();
+	for (const shown of [`npm install ${address}`, present?.sha256 ?? "?", integrity]) {
+		ok(page.includes(shown), shown);
+	}
 }
 
-function startReceiver(home: Home, settings: Settings): Running {
-	const [, code = ""] = /```js\n(.*?)```/s.exec(QUICK_START) ?? [];
-	const [, name = ""] = /Save this as `([\w.]+)`/.exec(QUICK_START) ?? [];
-	const file = join(home.folder, name);
-	writeFileSync(file, code);
-	return home.startScript(relative(ROOT, file), [], { ...settings, PORT: "0" });
+function startReceiver(folder: ShopFolder, quickStart: string, settings: Record<string, string>): Running {
+	const [, name = ""] = /Save this as ([\w.]+) and start it with node \1\./.exec(quickStart) ?? [];
+	const [, code = ""] = /(import \{ createServer \}.*?\n\}\);\n)\s*It checks/s.exec(quickStart) ?? [];
+	ok(code.includes("createReceiver"), quickStart);
+	writeFileSync(join(folder.path, name), code);
+	return folder.type(`node ${name}`, { ...settings, PORT: "0" });
 }
 
-/** As it stands in the quick start, with the port that the receiver really has. */
-function commandOf(name: string, port: string): string[] {
-	const [, line = ""] = new RegExp(`^npx ringback (${name} .*)$`, "m").exec(QUICK_START) ?? [];
-	ok(line !== "", name);
-	return line.replace(":3000/", `:${port}/`).split(" ");
+function openFolder(t: TestContext): ShopFolder {
+	const home = makeFolder("quick-start");
+	const path = join(home, "shop");
+	mkdirSync(path);
+	const groups: number[] = [];
+	t.after(() => {
+		// npx has a shell and the command below it, which would outlive it.
+		for (const pid of groups) endGroup(pid);
+		rmSync(home, { recursive: true, force: true });
+	});
+	return {
+		path,
+		type(line, settings = {}) {
+			const child = spawn("sh", ["-c", line], {
+				cwd: path,
+				env: {
+					PATH: process.env["PATH"],
+					HOME: home,
+					npm_config_cache: join(home, "cache"),
+					// Nobody listens there: whatever is asked of a registry fails.
+					npm_config_registry: "http://127.0.0.1:9",
+					npm_config_fetch_retries: "0",
+					npm_config_audit: "false",
+					npm_config_fund: "false",
+					npm_config_update_notifier: "false",
+					NO_COLOR: "1",
+					...settings,
+				},
+				stdio: ["ignore", "pipe", "pipe"],
+				detached: true,
+			});
+			if (child.pid !== undefined) groups.push(child.pid);
+			return watchProcess(child);
+		},
+	};
+}
+
+function endGroup(pid: number): void {
+	try {
+		process.kill(-pid, "SIGKILL");
+	} catch {
+		// It has ended by itself.
+	}
 }

@@ -1,22 +1,27 @@
 // Every `ringback listen` and `ringback trigger` that a document shows can be typed as it stands: the command itself
-// reads it, and whoever has not installed the package gets it by its name.
+// reads it, and whoever has not installed the package gets it from the network. Nowhere is npm told a mere name, which
+// a stranger could register.
 
 import { deepEqual, ok } from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { test } from "node:test";
 import { runCommand } from "@ringback/receiver/command";
+import receiverPackage from "../../receiver/package.json" with { type: "json" };
+import { PACKED_VERSIONS } from "../support/packed-package.ts";
 import { portOf } from "../support/port-of.ts";
 
 interface ShownCommand {
 	document: string;
 	/** Behind `ringback`. */
 	words: string[];
-	/** `npx` alone would fetch a package of that name, whoever owns it. */
+	/** By its address, or because it was installed before. */
 	isFound: boolean;
 }
 
-const INSTALL = "npm install @ringback/receiver";
+const ROOT = new URL("../../", import.meta.url);
+const ADDRESS = "https://ringback.example/downloads/";
+const INSTALL = `npm install ${ADDRESS}`;
 const SHOWN = [
 	...findCommands("docs/receiver-guide.md", 5),
 	...findCommands("docs/api.md", 1),
@@ -48,21 +53,62 @@ test("each is complete: the command's own parser takes it, and it gets as far as
 	}
 });
 
-test("each names the package it comes from, unless the document has it installed before", () => {
+test("each names the address it comes from, unless the document has it installed before", () => {
 	deepEqual(
 		SHOWN.filter(({ isFound }) => !isFound),
 		[],
 	);
 });
 
+/** Whatever people read: documents, pages, examples, what commands print. */
+const READ = globSync(
+	[
+		"*.md",
+		"{docs,examples,receiver}/**/*.md",
+		"examples/**/*.mjs",
+		"{src,receiver/src}/**/!(*.test).{ts,js}",
+	],
+	{
+		cwd: ROOT,
+	},
+).map((path) => ({ path, text: readFileSync(new URL(path, ROOT), "utf8") }));
+
+test("npm and npx are never told a name that somebody else could register", () => {
+	ok(READ.length > 100);
+	const bare = /(?:(?:npx|-p|--package|npm (?:install|i|exec)(?: -\S+)*) |--package=)@?ringback\b\S*/g;
+	const found = READ.flatMap(({ path, text }) =>
+		[...text.matchAll(bare)].map(([words]) => `${path}: ${words}`),
+	);
+	// Where it is said what not to write.
+	deepEqual(
+		found.filter(
+			(line) => !line.startsWith("docs/decisions/") && !line.startsWith("src/web/docs/downloads-page.ts"),
+		),
+		[],
+	);
+});
+
+test("wherever a packed version is named, it is the one that is served now: `npm run docs` has been run", () => {
+	const named = READ.filter(({ path }) => path !== "CHANGELOG.md").flatMap(({ path, text }) =>
+		[...text.matchAll(/ringback-receiver-\d[\w.-]*?\.tgz/g)].map(([file]) => `${path}: ${file}`),
+	);
+	ok(named.length >= 8, named.join("\n"));
+	const [present] = PACKED_VERSIONS;
+	deepEqual(
+		named.filter((line) => !line.endsWith(`: ${present?.file}`)),
+		[],
+	);
+	deepEqual(present?.version, receiverPackage.version);
+});
+
 /** Of the fenced blocks and of the sentences. */
 function findCommands(document: string, least: number): ShownCommand[] {
-	const text = readFileSync(new URL(`../../${document}`, import.meta.url), "utf8");
+	const text = readFileSync(new URL(document, ROOT), "utf8");
 	const installedAt = text.indexOf(INSTALL);
-	const commands = [...text.matchAll(/npx (-p @ringback\/receiver )?ringback ([^`\n]+)/g)].map((match) => ({
+	const commands = [...text.matchAll(/npx (?:--no-install|-p (\S+)) ringback ([^`\n]+)/g)].map((match) => ({
 		document,
 		words: (match[2] ?? "").trim().split(" "),
-		isFound: match[1] !== undefined || (installedAt !== -1 && installedAt < match.index),
+		isFound: match[1]?.startsWith(ADDRESS) ?? (installedAt !== -1 && installedAt < match.index),
 	}));
 	ok(commands.length >= least, `${document} shows ${commands.length}`);
 	return commands;

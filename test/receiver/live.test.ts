@@ -10,27 +10,24 @@ import { join } from "node:path";
 import { after, before, beforeEach, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import type { PostbackEvent, StoreEvent } from "@ringback/receiver";
-import { type PackedPackage, packPackage } from "../support/packed-package.ts";
+import { installPackage } from "../support/packed-package.ts";
 import { portOf } from "../support/port-of.ts";
 import { eachService } from "../support/running-service.ts";
 import type { AnswerRequest, ShopRequest } from "../support/shop.ts";
 import type { ShopProgramme } from "../support/shop-programme.ts";
 
-let packed: PackedPackage;
 let folder: string;
 let library: typeof import("@ringback/receiver");
 
 before(async () => {
-	packed = await packPackage();
 	folder = mkdtempSync(join(tmpdir(), "ringback-live-receiver-"));
-	await packed.installInto(folder);
+	await installPackage(folder);
 	const entry = join(folder, "node_modules/@ringback/receiver/index.js");
 	library = await import(pathToFileURL(entry).href);
 });
 
 after(() => {
 	rmSync(folder, { recursive: true });
-	packed.remove();
 });
 
 eachService("the packed receiver of a shop", (running) => {

@@ -1,12 +1,15 @@
 // The tarball that is published: what is in it, and whether its types hold.
 
-import { deepEqual, ok } from "node:assert/strict";
+import { deepEqual, match, ok } from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { publint } from "publint";
-import { type PackedPackage, packPackage } from "../support/packed-package.ts";
+import { packReceiver } from "../../receiver/pack.ts";
+import { DOWNLOADS, installPackage, PACKED_VERSIONS, tarballPath } from "../support/packed-package.ts";
+import { runProgram } from "../support/run-program.ts";
 import { checkTypes, NODE_TYPES } from "./check-types.ts";
 import { NODE_CONSUMER, WEB_CONSUMER } from "./consumer-programs.ts";
 import { readTypedPrograms } from "./readme-programs.ts";
@@ -14,20 +17,48 @@ import { readTypedPrograms } from "./readme-programs.ts";
 /** Half as much again as it weighs; more means that something slipped in. */
 const LARGEST_UNPACKED_BYTES = 300_000;
 
-let packed: PackedPackage;
 let folder: string;
 let installed: string;
 
 before(async () => {
-	packed = await packPackage();
 	folder = mkdtempSync(join(tmpdir(), "ringback-consumer-"));
-	await packed.installInto(folder);
+	await installPackage(folder);
 	installed = join(folder, "node_modules/@ringback/receiver");
 });
 
 after(() => {
 	rmSync(folder, { recursive: true });
-	packed.remove();
+});
+
+test("the file that is served is what the sources make, to the byte: `npm run pack:receiver` has been run", () => {
+	const { version, tarball } = packReceiver();
+	const [present] = PACKED_VERSIONS;
+	deepEqual(present, version, "run npm run pack:receiver");
+	ok(readFileSync(tarballPath(version)).equals(tarball));
+});
+
+test("every version that was ever served is still there, unchanged", () => {
+	for (const known of PACKED_VERSIONS) {
+		const bytes = readFileSync(tarballPath(known));
+		const hash = (algorithm: string, encoding: "hex" | "base64") =>
+			createHash(algorithm).update(bytes).digest(encoding);
+		deepEqual(
+			{ bytes: bytes.length, sha256: hash("sha256", "hex"), integrity: `sha512-${hash("sha512", "base64")}` },
+			{ bytes: known.bytes, sha256: known.sha256, integrity: known.integrity },
+			known.file,
+		);
+	}
+	const files = globSync("*.tgz", { cwd: DOWNLOADS });
+	deepEqual(files.sort(), PACKED_VERSIONS.map(({ file }) => file).sort());
+});
+
+test("npm reads it as it reads its own, and other programs do", async () => {
+	const [present] = PACKED_VERSIONS;
+	ok(present);
+	const listed = await runProgram("tar", ["-tvzf", tarballPath(present)], folder);
+	const names = listed.trimEnd().split("\n");
+	ok(names.length > 40, listed);
+	for (const line of names) match(line, /^-rw-r--r-- 0\/0 +\d+ 1985-10-26 .* package\/[\w./-]+$/);
 });
 
 test("the installed package brings nothing with it: no dependency, no test, no source", () => {

@@ -4,7 +4,7 @@
 import { match } from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { packPackage } from "../support/packed-package.ts";
+import { installPackage } from "../support/packed-package.ts";
 import { type RunningProgram, type Settings, startProgram } from "../support/run-program.ts";
 import { makeBusy, readPrograms, writePrograms } from "./readme-programs.ts";
 
@@ -36,10 +36,9 @@ const LISTENING = /[Ll]istening on (?:http:\/\/127\.0\.0\.1:)?(\d+)/;
 
 /** `parent` has the node_modules. */
 export async function openShopFolder(parent: string): Promise<ShopFolder> {
-	const packed = await packPackage();
 	const folder = mkdtempSync(join(parent, "shop-"));
 	const running: RunningProgram[] = [];
-	await packed.installInto(folder).finally(() => packed.remove());
+	await installPackage(folder);
 	writePrograms(readPrograms(), folder);
 	writePrograms(makeBusy(readPrograms()), folder);
 	const start: ShopFolder["start"] = (command, args, settings) => {

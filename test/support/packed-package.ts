@@ -1,36 +1,35 @@
-// The package as a shop gets it: staged, packed by npm, and installed from the tarball.
+// The package as a shop gets it: installed by npm from the file that the service serves.
 
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { stageReceiver } from "../../receiver/stage.ts";
+import { fileURLToPath } from "node:url";
+import type { PackedVersion } from "../../receiver/pack.ts";
 import { runProgram } from "./run-program.ts";
 
-/** Nothing is asked of a registry on the side, and nothing said that is no error: `--json` is to be all there is. */
-const QUIETLY = ["--loglevel=error", "--no-audit", "--no-fund", "--no-update-notifier"];
+export const DOWNLOADS = fileURLToPath(new URL("../../receiver/downloads/", import.meta.url));
 
-export interface PackedPackage {
-	tarball: string;
-	/** Makes the folder and installs the tarball into it, without a registry: it has no dependencies. */
-	installInto(folder: string): Promise<void>;
-	remove(): void;
+/** Newest first. */
+export const PACKED_VERSIONS: readonly PackedVersion[] = JSON.parse(
+	readFileSync(join(DOWNLOADS, "versions.json"), "utf8"),
+);
+
+/** Nothing is asked of a registry on the side, and nothing said that is no error. */
+export const QUIETLY: readonly string[] = [
+	"--loglevel=error",
+	"--no-audit",
+	"--no-fund",
+	"--no-update-notifier",
+];
+
+export function tarballPath({ file }: PackedVersion): string {
+	return join(DOWNLOADS, file);
 }
 
-export async function packPackage(): Promise<PackedPackage> {
-	const folder = mkdtempSync(join(tmpdir(), "ringback-packed-"));
-	const staged = join(folder, "staged");
-	stageReceiver(staged);
-	const [{ filename }] = JSON.parse(
-		await runProgram("npm", ["pack", ...QUIETLY, "--json", "--pack-destination", folder], staged),
-	);
-	const tarball = join(folder, filename);
-	return {
-		tarball,
-		async installInto(target) {
-			mkdirSync(target, { recursive: true });
-			writeFileSync(join(target, "package.json"), '{ "private": true, "type": "module" }\n');
-			await runProgram("npm", ["install", ...QUIETLY, "--offline", tarball], target);
-		},
-		remove: () => rmSync(folder, { recursive: true }),
-	};
+/** Makes the folder and installs the present version into it, without a registry: it has no dependencies. */
+export async function installPackage(folder: string): Promise<void> {
+	const [present] = PACKED_VERSIONS;
+	if (present === undefined) throw new Error("nothing is packed: run npm run pack:receiver");
+	mkdirSync(folder, { recursive: true });
+	writeFileSync(join(folder, "package.json"), '{ "private": true, "type": "module" }\n');
+	await runProgram("npm", ["install", ...QUIETLY, "--offline", tarballPath(present)], folder);
 }

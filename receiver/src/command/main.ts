@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// `npx ringback …` of the package that a shop installs.
+// `ringback …` of the package that a shop installs.
 
 import { runCommand } from "./run-command.ts";
 

@@ -8,7 +8,7 @@ import { renderDocument } from "../document.ts";
 import type { WebContext } from "../env.ts";
 import { restOfFlash } from "../flash.ts";
 import type { Html } from "../html.ts";
-import { API_REFERENCE_PATH, DOCS_PATH, DOCS_SEARCH_PATH, PROBLEMS_PATH } from "../paths.ts";
+import { API_REFERENCE_PATH, DOCS_PATH, DOCS_SEARCH_PATH, DOWNLOADS_PATH, PROBLEMS_PATH } from "../paths.ts";
 import { MAX_QUERY_CHARACTERS } from "./search-query.ts";
 
 export interface OutlineEntry {
@@ -37,6 +37,7 @@ export const DOCUMENTS = [
 	{ name: "guide", label: "Receiver guide", href: DOCS_PATH },
 	{ name: "api", label: "API reference", href: API_REFERENCE_PATH },
 	{ name: "problems", label: "Problems", href: PROBLEMS_PATH },
+	{ name: "downloads", label: "Downloads", href: DOWNLOADS_PATH },
 ] as const;
 type DocsName = (typeof DOCUMENTS)[number]["name"];
 

@@ -19,7 +19,7 @@ import {
 	readExample,
 } from "../examples.ts";
 import type { Html } from "../html.ts";
-import { API_REFERENCE_PATH, DOCS_PATH, PROBLEMS_PATH, withQuery } from "../paths.ts";
+import { API_REFERENCE_PATH, DOCS_PATH, DOWNLOADS_PATH, PROBLEMS_PATH, withQuery } from "../paths.ts";
 import { answerDocs, type DocsPage } from "./docs-document.ts";
 import type { DocsSection } from "./docs-sections.ts";
 import { EXAMPLE_ROLES, foldExamples, GUIDE_PATH } from "./guide-examples.ts";
@@ -35,6 +35,7 @@ const NEUTRAL_BRAND = "RINGBACK_BRAND=Service";
 const PAGES: ReadonlyMap<string, string> = new Map([
 	["api.md", API_REFERENCE_PATH],
 	["api.md#refusals", PROBLEMS_PATH],
+	["../receiver/downloads", DOWNLOADS_PATH],
 ]);
 
 /** By language, for the network whose values they hold. */

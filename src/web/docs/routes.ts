@@ -1,8 +1,16 @@
-// The documentation, which everybody may read.
+// The documentation and what there is to download, for everybody.
 
-import { API_REFERENCE_PATH, DOCS_PATH, DOCS_SEARCH_PATH, PROBLEMS_PATH, problemPath } from "../paths.ts";
+import {
+	API_REFERENCE_PATH,
+	DOCS_PATH,
+	DOCS_SEARCH_PATH,
+	DOWNLOADS_PATH,
+	PROBLEMS_PATH,
+	problemPath,
+} from "../paths.ts";
 import type { Route } from "../routes.ts";
 import { showApiReference } from "./api-page.ts";
+import { showDownloads } from "./downloads-page.ts";
 import { showGuide } from "./guide-page.ts";
 import { showProblem } from "./problem-page.ts";
 import { showProblems } from "./problems-page.ts";
@@ -14,4 +22,5 @@ export const DOCS_ROUTES: readonly Route[] = [
 	{ method: "GET", path: DOCS_SEARCH_PATH, access: "anyone", answer: showSearch },
 	{ method: "GET", path: PROBLEMS_PATH, access: "anyone", answer: showProblems },
 	{ method: "GET", path: problemPath(":code"), access: "anyone", answer: showProblem },
+	{ method: "GET", path: DOWNLOADS_PATH, access: "anyone", answer: showDownloads },
 ];

@@ -5,6 +5,7 @@ import { DEFAULT_BRAND } from "../../domain/network.ts";
 import { facts, message, more, padded, section } from "../components/blocks.ts";
 import { button, postForm, textField } from "../components/forms.ts";
 import { codeBlock } from "../components/text.ts";
+import { downloadUrl } from "../downloads.ts";
 import type { Content, Html } from "../html.ts";
 import { DOCS_PATH } from "../paths.ts";
 import type { CallbacksView } from "./callbacks-view.ts";
@@ -80,7 +81,7 @@ function whatComesOfIt(view: CallbacksView): Html {
 
 /** A developer's machine has no public address; events come to it all the same. */
 function onYourMachine({ url, publicUrl, brand }: CallbacksView): Html {
-	const command = `npx -p @ringback/receiver ringback listen --url ${publicUrl} --to http://localhost:3000/postback`;
+	const command = `npx -p ${downloadUrl(publicUrl)} ringback listen --url ${publicUrl} --to http://localhost:3000/postback`;
 	const settings = html`<code>${API_KEY_VARIABLE}</code> and <code>${SECRET_VARIABLE}</code>${
 		brand === DEFAULT_BRAND ? null : html`, and <code>RINGBACK_BRAND=${brand}</code>,`
 	}`;

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { addConversion } from "../../../test/support/rows.ts";
 import { createApp } from "../../app.ts";
 import type { Outcome } from "../../domain/verdict.ts";
+import { downloadUrl } from "../downloads.ts";
 import type { TestSite } from "../test-site.test-support.ts";
 import { runCallbacks } from "./callback-run.test-support.ts";
 import { issue, openShop, report, URL_ENTERED } from "./integration-shop.test-support.ts";
@@ -28,7 +29,7 @@ test("one button stands out, and it is the next step", async (t) => {
 
 test("without a public URL there is a way to hear of events, with the address and brand of this instance, and nothing says otherwise", async (t) => {
 	const command = (publicUrl: string) =>
-		`npx -p @ringback/receiver ringback listen --url ${publicUrl} --to http://localhost:3000/postback`;
+		`npx -p ${downloadUrl(publicUrl)} ringback listen --url ${publicUrl} --to http://localhost:3000/postback`;
 	for (const [brand, brandSetting] of [
 		["Service", false],
 		["Acme", true],

@@ -3,6 +3,7 @@
 import { html } from "hono/html";
 import { message, more, padded, section, tabs } from "../components/blocks.ts";
 import { codeBlock } from "../components/text.ts";
+import { DOWNLOADS, downloadUrl } from "../downloads.ts";
 import {
 	codeLanguageOf,
 	EXAMPLE_LANGUAGES,
@@ -12,7 +13,7 @@ import {
 	readExample,
 } from "../examples.ts";
 import type { Html } from "../html.ts";
-import { DOCS_PATH, withQuery } from "../paths.ts";
+import { DOCS_PATH, DOWNLOADS_PATH, withQuery } from "../paths.ts";
 
 const WHILE_REPLACING = html`The signing secret is being replaced. Sign your requests with the new one, and let your receiver accept both until the old one has ended: in Node, give <code>secret</code> as a list. <a href="${DOCS_PATH}#replacing-the-secret-without-losing-a-callback">How to replace it</a>`;
 
@@ -38,6 +39,7 @@ export function snippetsSection(
 					isActive: other.value === language,
 				})),
 			),
+			language === "node" ? installation(values.publicUrl) : null,
 			html`<div class="columns"><div class="stack-tight"><h3>Sign a request to us</h3>${codeBlock(
 				fillIn(readExample(language, "sender"), values),
 				`Sign a request, ${label}`,
@@ -53,6 +55,12 @@ export function snippetsSection(
 			),
 		),
 	});
+}
+
+/** The other languages need nothing but themselves. */
+function installation(publicUrl: string): Html {
+	const [{ sha256 }] = DOWNLOADS;
+	return html`<div class="stack-tight"><p class="small soft">Install the library from this service first. SHA-256 <code class="break">${sha256}</code>. <a href="${DOWNLOADS_PATH}">All checksums</a></p>${codeBlock(`npm install ${downloadUrl(publicUrl)}`, "the command to install the library")}</div>`;
 }
 
 export const API_KEY_VARIABLE = "RINGBACK_API_KEY";

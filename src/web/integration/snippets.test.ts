@@ -4,6 +4,7 @@
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { describe, test } from "node:test";
+import { DOWNLOADS } from "../downloads.ts";
 import { EXAMPLE_LANGUAGES, fillIn, readExample } from "../examples.ts";
 import {
 	API_KEY_VARIABLE,
@@ -49,7 +50,8 @@ for (const { language, role, text } of EXAMPLES) {
 			const filled = fillIn(text, { publicUrl: PUBLIC_URL, brand: "Acme-Net" });
 			doesNotMatch(filled, /X-Service|X_SERVICE|"Service"|ringback\.example/i);
 			match(filled, /X-Acme-Net-|HTTP_X_ACME_NET_|brand: "Acme-Net"/);
-			equal(filled.includes(PUBLIC_URL), role === "sender");
+			// Node's are installed from it, too.
+			equal(filled.includes(PUBLIC_URL), role === "sender" || language === "node");
 		});
 	});
 }
@@ -72,6 +74,16 @@ test("the section shows both directions in the language asked for, and Node when
 	match(shown("curl"), /aria-current="true">Node</);
 	equal(shown(undefined), shown("node"));
 	for (const { label } of EXAMPLE_LANGUAGES) ok(shown("node").includes(`>${label}</a>`), label);
+});
+
+test("only Node needs something installed, and the section says from where, with its checksum", () => {
+	const values = { publicUrl: PUBLIC_URL, brand: "Acme", programId: "prg_1" };
+	const shown = (language: string) =>
+		String(snippetsSection("/keys", parseLanguage(language), values, false));
+	const [{ file, sha256 }] = DOWNLOADS;
+	ok(shown("node").includes(`<code>npm install ${PUBLIC_URL}/downloads/${file}</code>`));
+	ok(shown("node").includes(sha256));
+	doesNotMatch(shown("php"), /npm install/);
 });
 
 test("the pixel has the programme's own address", () => {

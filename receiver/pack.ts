@@ -1,0 +1,111 @@
+// Makes what a shop installs as `@ringback/receiver`: JavaScript and types from the sources, which the repository itself
+// runs as they are, packed for npm. `npm run pack:receiver` writes the package of this version to receiver/downloads/,
+// where the service serves it from, and its checksums into the list of versions there. Those of other versions stay as
+// they are: they are in shops' lock files.
+
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type PackedFile, writeTarball } from "./tarball.ts";
+
+const HERE = fileURLToPath(new URL(".", import.meta.url));
+const SOURCE = /^\.\/src\/(.+)\.ts$/;
+/** Not in the sources' own package.json: in the repository `ringback` is the service's command. */
+const BIN = { ringback: "command/main.js" };
+
+/** What the list of versions has of each. */
+export type PackedVersion = {
+	readonly version: string;
+	readonly file: string;
+	readonly bytes: number;
+	/** Hex, as `sha256sum` prints it. */
+	readonly sha256: string;
+	/** As npm writes it into lock files. */
+	readonly integrity: string;
+};
+
+/** The bytes of this version's package, compiled from the sources as they are now. */
+export function packReceiver(): { version: PackedVersion; tarball: Buffer } {
+	const description = describePackage();
+	const tarball = writeTarball([
+		{ path: "package.json", bytes: Buffer.from(`${JSON.stringify(description, null, "\t")}\n`) },
+		...["README.md", "vectors.json"].map((path) => ({ path, bytes: readFileSync(join(HERE, path)) })),
+		{ path: "LICENSE", bytes: readFileSync(join(HERE, "../LICENSE")) },
+		...compile(),
+	]);
+	const hash = (algorithm: string) => createHash(algorithm).update(tarball);
+	return {
+		version: {
+			version: description.version,
+			// As npm names what it packs.
+			file: `ringback-receiver-${description.version}.tgz`,
+			bytes: tarball.length,
+			sha256: hash("sha256").digest("hex"),
+			integrity: `sha512-${hash("sha512").digest("base64")}`,
+		},
+		tarball,
+	};
+}
+
+function compile(): PackedFile[] {
+	// Only here: whoever imports this file may have no compiler.
+	const typescript = fileURLToPath(import.meta.resolve("typescript/package.json"));
+	const folder = mkdtempSync(join(tmpdir(), "ringback-receiver-"));
+	try {
+		const options = ["--project", join(HERE, "tsconfig.pack.json"), "--outDir", folder];
+		execFileSync(process.execPath, [join(typescript, "../bin/tsc"), ...options], {
+			stdio: ["ignore", "inherit", "inherit"],
+		});
+		return globSync("**/*", { cwd: folder })
+			.filter((path) => statSync(join(folder, path)).isFile())
+			.sort()
+			.map((path) => ({ path, bytes: readCompiled(folder, path) }));
+	} finally {
+		rmSync(folder, { recursive: true });
+	}
+}
+
+/** The compiler turns .ts into .js in the programs only; in the types an older one would look for a source. */
+function readCompiled(folder: string, path: string): Uint8Array {
+	const text = readFileSync(join(folder, path), "utf8");
+	return Buffer.from(
+		path.endsWith(".d.ts") ? text.replace(/(["']\.{1,2}\/[^"'\n]+)\.ts(["'])/g, "$1.js$2") : text,
+	);
+}
+
+function describePackage(): { version: string } {
+	const {
+		private: _,
+		exports,
+		engines,
+		...described
+	} = JSON.parse(readFileSync(join(HERE, "package.json"), "utf8"));
+	return {
+		...described,
+		sideEffects: false,
+		exports: Object.fromEntries(Object.entries(exports).map(([name, path]) => [name, published(path)])),
+		bin: BIN,
+		engines,
+		publishConfig: { access: "public" },
+		keywords: ["affiliate", "callback", "hmac", "postback", "signature", "webhook"],
+	};
+}
+
+function published(path: unknown): unknown {
+	const [, name] = SOURCE.exec(String(path)) ?? [];
+	return name === undefined ? path : { types: `./${name}.d.ts`, default: `./${name}.js` };
+}
+
+if (import.meta.main) {
+	const { version, tarball } = packReceiver();
+	const folder = join(HERE, "downloads");
+	const list = join(folder, "versions.json");
+	const known: PackedVersion[] = JSON.parse(readFileSync(list, "utf8"));
+	const others = known.filter((other) => other.version !== version.version);
+	writeFileSync(join(folder, version.file), tarball);
+	writeFileSync(list, `${JSON.stringify([version, ...others], null, "\t")}\n`);
+	console.log(`${version.file}: ${version.bytes} bytes, SHA-256 ${version.sha256}`);
+}

@@ -1,0 +1,65 @@
+// Files as the .tgz that npm installs: the same files give the same bytes on every machine, for ever, because shops' lock
+// files hold their hash. So nothing of the machine goes in, and nothing is compressed: what a compressor makes of the
+// same input differs between processors and versions.
+
+import { crc32 } from "node:zlib";
+
+export type PackedFile = { readonly path: string; readonly bytes: Uint8Array };
+
+/** The folder that npm takes off again. */
+const FOLDER = "package";
+const BLOCK_BYTES = 512;
+/** What npm itself writes for the time of every file: 26 October 1985, in seconds. */
+const TIME = 499_162_500;
+/** What a header has for a path; npm has ways around it, and we have no such path. */
+const LONGEST_PATH = 100;
+/** Of a block that is stored as it is. */
+const MOST_STORED_BYTES = 65_535;
+
+export function writeTarball(files: readonly PackedFile[]): Buffer {
+	const parts = files.flatMap(({ path, bytes }) => [
+		tarHeader(`${FOLDER}/${path}`, bytes.length),
+		bytes,
+		Buffer.alloc((BLOCK_BYTES - (bytes.length % BLOCK_BYTES)) % BLOCK_BYTES),
+	]);
+	// Two empty blocks end it.
+	return wrapInGzip(Buffer.concat([...parts, Buffer.alloc(2 * BLOCK_BYTES)]));
+}
+
+/** POSIX ustar. */
+function tarHeader(path: string, size: number): Buffer {
+	if (Buffer.byteLength(path) > LONGEST_PATH) throw new RangeError(`${path} is too long`);
+	const header = Buffer.alloc(BLOCK_BYTES);
+	const octal = (value: number, digits: number) => value.toString(8).padStart(digits, "0");
+	header.write(path, 0);
+	header.write(octal(0o644, 7), 100);
+	header.write(octal(0, 7), 108);
+	header.write(octal(0, 7), 116);
+	header.write(octal(size, 11), 124);
+	header.write(octal(TIME, 11), 136);
+	// The sum counts its own field as spaces.
+	header.write(" ".repeat(8), 148);
+	header.write("0", 156);
+	header.write("ustar\u000000", 257);
+	const sum = header.reduce((total, byte) => total + byte, 0);
+	header.write(`${octal(sum, 6)}\0 `, 148);
+	return header;
+}
+
+/** RFC 1952, with stored blocks of RFC 1951 inside. */
+function wrapInGzip(content: Buffer): Buffer {
+	const blocks: Buffer[] = [];
+	for (let at = 0; at < content.length; at += MOST_STORED_BYTES) {
+		const block = content.subarray(at, at + MOST_STORED_BYTES);
+		const head = Buffer.alloc(5);
+		head.writeUInt8(at + block.length === content.length ? 1 : 0, 0);
+		head.writeUInt16LE(block.length, 1);
+		head.writeUInt16LE(~block.length & 0xffff, 3);
+		blocks.push(head, block);
+	}
+	const start = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
+	const end = Buffer.alloc(8);
+	end.writeUInt32LE(crc32(content), 0);
+	end.writeUInt32LE(content.length, 4);
+	return Buffer.concat([start, ...blocks, end]);
+}

@@ -1,0 +1,68 @@
+// /downloads: the page, and the files below it as npm asks for them.
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { test } from "node:test";
+import { gunzipSync } from "node:zlib";
+import { createApp } from "../../app.ts";
+import { DOWNLOADS, downloadUrl } from "../downloads.ts";
+import { openTestSite } from "../test-site.test-support.ts";
+
+const [PRESENT] = DOWNLOADS;
+const PATH = `/downloads/${PRESENT.file}`;
+
+test("a stranger sees what to install, from this instance's own address, and its checksums", async (t) => {
+	const site = await openTestSite(t);
+	const { status, headers, text, setCookies } = await site.browser().open("/downloads");
+	assert.equal(status, 200);
+	assert.deepEqual(setCookies, []);
+	assert.equal(headers.get("cache-control"), "public, max-age=300");
+	const url = downloadUrl(site.deps.publicUrl);
+	assert.equal(url, `${site.deps.publicUrl}${PATH}`);
+	for (const shown of [`npm install ${url}`, `npx -p ${url} ringback`, PRESENT.sha256, PRESENT.integrity]) {
+		assert.ok(text.includes(`<code>${shown}`), shown);
+	}
+	assert.match(text, new RegExp(`<a class="break" href="${url}">`));
+});
+
+test("the file has the bytes that the checksums are of, and headers that let everybody keep it for ever", async (t) => {
+	const site = await openTestSite(t);
+	const answer = await createApp(site.deps).request(PATH);
+	const bytes = Buffer.from(await answer.arrayBuffer());
+	assert.equal(answer.status, 200);
+	assert.equal(createHash("sha256").update(bytes).digest("hex"), PRESENT.sha256);
+	assert.equal(`sha512-${createHash("sha512").update(bytes).digest("base64")}`, PRESENT.integrity);
+	assert.match(gunzipSync(bytes).toString("latin1"), /^package\/package\.json\0/);
+	const header = (name: string) => answer.headers.get(name);
+	assert.equal(header("cache-control"), "public, max-age=31536000, immutable");
+	assert.equal(header("etag"), `"${PRESENT.sha256}"`);
+	assert.equal(header("content-type"), "application/gzip");
+	assert.equal(header("content-disposition"), `attachment; filename="${PRESENT.file}"`);
+	assert.equal(header("x-content-type-options"), "nosniff");
+	assert.match(header("content-security-policy") ?? "", /^default-src 'none'/);
+	assert.equal(header("set-cookie"), null);
+});
+
+test("whoever has it already, or asks for the headers alone, is sent no bytes", async (t) => {
+	const site = await openTestSite(t);
+	const head = await createApp(site.deps).request(PATH, { method: "HEAD" });
+	assert.deepEqual([head.status, head.headers.get("etag")], [200, `"${PRESENT.sha256}"`]);
+	assert.equal((await head.arrayBuffer()).byteLength, 0);
+	const etag = `"${PRESENT.sha256}"`;
+	const kept = await createApp(site.deps).request(PATH, { headers: { "if-none-match": `"other", ${etag}` } });
+	assert.deepEqual([kept.status, kept.headers.get("etag"), await kept.text()], [304, etag, ""]);
+	const changed = await createApp(site.deps).request(PATH, { headers: { "if-none-match": '"other"' } });
+	assert.equal(changed.status, 200);
+});
+
+test("nothing else is there, and what is not there is not kept", async (t) => {
+	const site = await openTestSite(t);
+	for (const name of ["ringback-receiver-99.0.0.tgz", "versions.json", "..%2Fpackage.json", "toString"]) {
+		const answer = await createApp(site.deps).request(`/downloads/${name}`);
+		assert.equal(answer.status, 404, name);
+		assert.doesNotMatch(answer.headers.get("cache-control") ?? "", /public|max-age/, name);
+	}
+	const folder = await createApp(site.deps).request("/downloads/");
+	assert.deepEqual([folder.status, folder.headers.get("location")], [301, "/downloads"]);
+	assert.notEqual((await createApp(site.deps).request(PATH, { method: "POST" })).status, 200);
+});
