@@ -25,8 +25,8 @@ export const backupCommand: Command = {
 		force: { type: "boolean", help: "overwrite PATH if it is there" },
 		json: JSON_OPTION,
 	},
-	async run(options, screen) {
-		const read = readConfig();
+	async run(options, screen, environment) {
+		const read = readConfig(environment);
 		if (!read.ok) return sayProblems(screen, read.problems);
 		const { config } = read;
 		if (config.database.kind !== "sqlite") return sayPostgres(config, options, screen);

@@ -29,8 +29,8 @@ export const restoreCommand: Command = {
 		},
 		json: JSON_OPTION,
 	},
-	async run(options, screen) {
-		const read = readConfig();
+	async run(options, screen, environment) {
+		const read = readConfig(environment);
 		if (!read.ok) return sayProblems(screen, read.problems);
 		const to = findTarget(options.text("to"), read.config);
 		const { isPostgresDumpAt } = await import("../service/verify.ts");

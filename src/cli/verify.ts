@@ -17,8 +17,8 @@ export const verifyCommand: Command = {
 		"Checks a backup, a SQLite file, a pg_dump in custom format, or without PATH the live database: pages, schema, key, and the ledger. Exits 1 when something is wrong.",
 	argument: { value: "PATH", help: "the file to check; the live database if left out", isOptional: true },
 	options: { "passphrase-file": PASSPHRASE_FILE, json: JSON_OPTION },
-	async run(options, screen) {
-		const read = readConfig();
+	async run(options, screen, environment) {
+		const read = readConfig(environment);
 		if (!read.ok) return sayProblems(screen, read.problems);
 		const file = options.text("passphrase-file");
 		const given = file === "" ? null : await readPassphrase(file, screen);

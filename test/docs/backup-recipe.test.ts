@@ -1,78 +1,54 @@
-// The backup of docs/operations.md, run as it stands there while somebody writes: it ends, it is whole, and nobody
-// else can read it.
+// The commands below "Backups" in docs/operations.md, run as they stand there: taken, checked, put back and listed.
 
-import { deepEqual, equal, match, ok } from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { equal, match, ok } from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { openSqlite } from "../../src/store/sqlite.ts";
-import { START_MS } from "../support/clock.ts";
-import { addProgramme } from "../support/rows.ts";
+import { openHome } from "../support/command-home.ts";
+import { prepareDatabase } from "../support/prepare-database.ts";
+import { addOwedConversion } from "../support/rows.ts";
 
 const OPERATIONS = new URL("../../docs/operations.md", import.meta.url);
-const KEY = "ab".repeat(32);
+const PROGRAM = fileURLToPath(new URL("../../src/ringback.js", import.meta.url));
+const PASSPHRASE = "correct horse battery staple";
 
-test("the documented backup ends under load, is whole, and can be read by its owner alone", async (t) => {
-	const folder = mkdtempSync(join(tmpdir(), "ringback-backup-"));
-	mkdirSync(join(folder, "data"));
-	const store = openSqlite(join(folder, "data", "ringback.db"));
-	let isOver = false;
-	t.after(async () => {
-		isOver = true;
-		await writing;
-		await store.close();
-		rmSync(folder, { recursive: true });
-	});
-	await store.migrate(START_MS);
-	writeFileSync(join(folder, "data", "ringback.db.key"), KEY, { mode: 0o600 });
-	for (let n = 0; n < 200; n++) await addProgramme(store);
-	let written = 0;
-	const writing = (async () => {
-		for (; !isOver; written++) {
-			await addProgramme(store);
-			await new Promise((resolve) => setImmediate(resolve));
-		}
-	})();
+test("the documented commands take a backup, check it, restore it and list what is owed", async (t) => {
+	const { folder } = openHome(t);
+	const database = join(folder, "data", "ringback.db");
+	const settings = {
+		DATABASE_URL: `sqlite:${database}`,
+		RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
+	};
+	const account = await prepareDatabase(settings, { postbackUrl: "https://127.0.0.1:9/postback" });
+	const store = openSqlite(database);
+	await addOwedConversion(store, account.programme);
+	await store.close();
+	const prelude = `umask 077\necho "${PASSPHRASE}" > passphrase\n`;
+	const taken = await run(`${prelude}${readBlock("Backups")}`, folder);
+	match(taken, /monday\.backup has everything that was stored by /);
+	match(taken, /^ok +key +it opens all 1 signing secrets$/m);
+	const backup = join(folder, "backups", "monday.backup");
+	equal((statSync(backup).mode & 0o777).toString(8), "600");
 
-	const before = written;
-	const { code, said } = await run(readRecipe(), folder);
-	equal(code, 0, said);
-	ok(written > before, "somebody wrote meanwhile");
-	for (const name of ["backup.db", "backup.db.key"]) {
-		equal((statSync(join(folder, name)).mode & 0o777).toString(8), "600", name);
-	}
-	equal(readFileSync(join(folder, "backup.db.key"), "utf8"), KEY);
-	const copy = new DatabaseSync(join(folder, "backup.db"), { readOnly: true });
-	deepEqual({ ...copy.prepare("pragma integrity_check").get() }, { integrity_check: "ok" });
-	const { programmes } = copy.prepare("select count(*) as programmes from programmes").get() ?? {};
-	copy.close();
-	ok(Number(programmes) >= 200);
-
-	const again = await run(readRecipe(), folder);
-	ok(again.code !== 0, "an older backup is not overwritten");
-	match(again.said, /output file already exists/);
+	const restored = await run(readBlock("Restoring"), folder);
+	match(restored, /kept aside: .*ringback\.db\.before-/);
+	equal(restored.match(/^1 callback is owed to 1 programme:$/gm)?.length, 2, "by restore, and by owed");
 });
 
-/** The commands below "Backups", ending with the first that fails, as somebody who reads what they say would. */
-function readRecipe(): string {
-	const [, recipe = ""] = /^## Backups$.*?^```sh$\n(.*?)^```$/ms.exec(readFileSync(OPERATIONS, "utf8")) ?? [];
-	match(recipe, /umask 077\n.*VACUUM INTO/);
-	return `set -e\n${recipe.replaceAll("npx node", "node")}`;
+/** The first commands below a heading. */
+function readBlock(heading: string): string {
+	const pattern = new RegExp(`^#+ ${heading}$.*?^\`\`\`sh$\n(.*?)^\`\`\`$`, "ms");
+	const [, block = ""] = pattern.exec(readFileSync(OPERATIONS, "utf8")) ?? [];
+	ok(block.includes("npx ringback"), heading);
+	return block.replaceAll("npx ringback", `"${process.execPath}" "${PROGRAM}"`);
 }
 
-async function run(script: string, cwd: string): Promise<{ code: number; said: string }> {
-	const PATH = `${dirname(process.execPath)}${delimiter}${process.env["PATH"] ?? ""}`;
-	const child = spawn("sh", ["-c", script], { cwd, env: { PATH } });
-	let said = "";
-	for (const stream of [child.stdout, child.stderr]) {
-		stream.setEncoding("utf8").on("data", (text: string) => {
-			said += text;
-		});
-	}
-	const [code] = (await once(child, "close")) as [number];
-	return { code, said };
+async function run(script: string, cwd: string): Promise<string> {
+	const env = { PATH: process.env["PATH"] ?? "", DATABASE_URL: "sqlite:data/ringback.db" };
+	const { stdout } = await promisify(execFile)("sh", ["-ec", script], { cwd, env });
+	return stdout;
 }
