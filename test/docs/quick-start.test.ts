@@ -126,7 +126,7 @@ async function checkInstalled({ path }: ShopFolder, url: string): Promise<void> 
 
 function startReceiver(folder: ShopFolder, quickStart: string, settings: Record<string, string>): Running {
 	const [, name = ""] = /Save this as ([\w.]+) and start it with node \1\./.exec(quickStart) ?? [];
-	const [, code = ""] = /(import \{ createServer \}.*?\n\}\);\n)\s*It checks/s.exec(quickStart) ?? [];
+	const [, code = ""] = /(import \{ createServer \}.*?\n\}\);\n)\s*It /s.exec(quickStart) ?? [];
 	ok(code.includes("createReceiver"), quickStart);
 	writeFileSync(join(folder.path, name), code);
 	return folder.type(`node ${name}`, { ...settings, PORT: "0" });
