@@ -12,7 +12,7 @@ const BEGIN = `import { createLog } from ${JSON.stringify(LOG)};
 
 function start(script: string) {
 	return spawn(process.execPath, ["--input-type=module", "-e", `${BEGIN}\n${script}`], {
-		stdio: ["ignore", "pipe", "pipe"],
+		stdio: ["pipe", "pipe", "pipe"],
 	});
 }
 
@@ -54,3 +54,19 @@ test("a reader that reads nothing does not hold up the process: lines wait, and 
 	child.stderr.resume();
 	await closed;
 });
+
+for (const how of ["by itself", "at once"]) {
+	test(`a reader that is gone keeps nobody from ending ${how}`, { timeout: PATIENCE_MS }, async (t) => {
+		const end = how === "at once" ? "process.exit(0)" : "process.stdin.destroy()";
+		const child = start(`process.stdin.once("data", () => {
+				for (const line of ["one", "another"]) log.error({ line }, "to nobody");
+				${end};
+			});`);
+		t.after(() => child.kill("SIGKILL"));
+		const closed = once(child, "close");
+		child.stderr.destroy();
+		child.stdin.write("go");
+		child.stdout.resume();
+		deepEqual(await closed, [0, null]);
+	});
+}

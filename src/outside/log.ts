@@ -1,7 +1,8 @@
 // The log: JSON lines on standard error, each with what says which process wrote it.
 
-import { destination, pino } from "pino";
+import { pino } from "pino";
 import type { Log } from "../ports.ts";
+import { createLineWriter } from "./line-writer.ts";
 
 export type LogLevel = "info" | "warn" | "error" | "silent";
 
@@ -21,21 +22,19 @@ export interface ProcessLog {
 	droppedLines(): number;
 }
 
+const STANDARD_ERROR = 2;
 /** What waits while nobody reads: some ten thousand lines. Beyond it lines are dropped, and the service goes on. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
 export function createLog(level: LogLevel, identity: LogIdentity): ProcessLog {
-	// Not synchronous: a pipe that nobody reads would hold up every callback and every answer. When the process ends, by
-	// itself or by an error that nobody caught, what waits is written first; a line is on its way within microseconds.
-	const stream = destination({ fd: 2, sync: false, maxLength: MAX_WAITING_BYTES });
-	let dropped = 0;
-	stream.on("drop", () => {
-		dropped++;
-	});
+	// Not pino's own destination: synchronous, a pipe that nobody reads would hold up every callback and every answer;
+	// not synchronous, it tries for ever to write its last lines to a pipe whose reader is gone, and the process never ends.
+	const lines = createLineWriter(STANDARD_ERROR, MAX_WAITING_BYTES);
+	process.on("exit", () => lines.writeRest());
 	const make = (atLeast: LogLevel): Log =>
 		pino(
 			{ level: atLeast, base: { ...identity }, timestamp: () => `,"time":"${new Date().toISOString()}"` },
-			stream,
+			lines,
 		);
-	return { log: make(level), access: make("info"), droppedLines: () => dropped };
+	return { log: make(level), access: make("info"), droppedLines: lines.droppedLines };
 }

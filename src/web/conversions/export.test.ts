@@ -221,7 +221,7 @@ test("a person has two files at a time and the third is told so; all together ha
 	deepEqual([first.status, second.status], [200, 200]);
 	const third = await start(owner.cookies);
 	equal(third.status, 429);
-	match(await third.text(), /Too many files at once[\s\S]*Wait until one has arrived/);
+	match(await third.text(), /Too many files at once[\s\S]*Wait until one has finished/);
 	match(await first.text(), /order/, "one that is read to its end gives its slot back");
 	await second.body?.cancel();
 	const others = [owner];
