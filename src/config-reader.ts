@@ -69,7 +69,7 @@ export class SettingReader {
 	integer(name: string, fallback: number, least: number, most: number): number {
 		const text = this.text(name);
 		if (text === undefined) return fallback;
-		const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+		const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
 		if (value >= least && value <= most) return value;
 		this.problem(name, `must be a whole number from ${least} to ${most}, not "${text}".`);
 		return fallback;

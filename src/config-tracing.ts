@@ -3,6 +3,8 @@
 import type { SettingReader } from "./config-reader.ts";
 import { SAMPLERS, type TracingSetting } from "./domain/trace.ts";
 
+const HEADER_NAME = /^[!#$%&'*+.^_`|~\w-]+$/;
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const DEFAULT_SERVICE_NAME = "ringback";
 
 /** Null: nothing is traced. */
@@ -11,19 +13,18 @@ export function readTracing(reader: SettingReader): TracingSetting | null {
 	const exporter = reader.choice("OTEL_TRACES_EXPORTER", ["otlp", "none"], "otlp");
 	const isDisabled = reader.text("OTEL_SDK_DISABLED")?.toLowerCase() === "true";
 	if (endpoint === null || exporter === "none" || isDisabled) return null;
-	const protocol =
-		reader.text("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") ?? reader.text("OTEL_EXPORTER_OTLP_PROTOCOL");
-	if (protocol === "grpc") {
+	const ownProtocol = reader.text("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL");
+	if ((ownProtocol ?? reader.text("OTEL_EXPORTER_OTLP_PROTOCOL")) === "grpc") {
 		reader.problem(
-			"OTEL_EXPORTER_OTLP_PROTOCOL",
+			ownProtocol === undefined ? "OTEL_EXPORTER_OTLP_PROTOCOL" : "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
 			"must be http/json or left out: traces are sent over HTTP, which collectors take at port 4318.",
 		);
 	}
 	return {
 		endpoint,
 		headers: {
-			...readPairs(reader, "OTEL_EXPORTER_OTLP_HEADERS"),
-			...readPairs(reader, "OTEL_EXPORTER_OTLP_TRACES_HEADERS"),
+			...readHeaders(reader, "OTEL_EXPORTER_OTLP_HEADERS"),
+			...readHeaders(reader, "OTEL_EXPORTER_OTLP_TRACES_HEADERS"),
 		},
 		resource: {
 			...readPairs(reader, "OTEL_RESOURCE_ATTRIBUTES"),
@@ -47,6 +48,11 @@ function readEndpoint(reader: SettingReader): string | null {
 		reader.problem(name, `must be a collector's address, such as http://127.0.0.1:4318, not "${text}".`);
 		return null;
 	}
+	const { username, password } = new URL(text);
+	if (username !== "" || password !== "") {
+		reader.problem(name, "must have no user and password in it: set OTEL_EXPORTER_OTLP_HEADERS instead.");
+		return null;
+	}
 	return own ?? `${text.replace(/\/+$/, "")}/v1/traces`;
 }
 
@@ -62,6 +68,16 @@ function readPairs(reader: SettingReader, name: string): Record<string, string> 
 			return [];
 		}),
 	);
+}
+
+function readHeaders(reader: SettingReader, name: string): Record<string, string> {
+	const headers = readPairs(reader, name);
+	const isSound = Object.entries(headers).every(
+		([key, value]) => HEADER_NAME.test(key) && HEADER_VALUE.test(value),
+	);
+	if (isSound) return headers;
+	reader.problem(name, "must have names and values that HTTP headers can have.");
+	return {};
 }
 
 function decode(text: string): string | null {

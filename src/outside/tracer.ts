@@ -4,6 +4,7 @@
 import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
 import { isTraceTaken, type TracingSetting } from "../domain/trace.ts";
 import type { FinishedSpan, Log, Random, Tracer } from "../ports.ts";
+import { readErrorCode } from "./error-code.ts";
 
 export interface OtlpTracer extends Tracer {
 	/** Sends what waits, for a few seconds at most. */
@@ -66,7 +67,7 @@ export function createOtlpTracer(
 			await answer.arrayBuffer();
 			return answer.ok ? null : `it answered ${answer.status}`;
 		} catch (error) {
-			return error instanceof Error ? `${error.message} ${describeCause(error)}`.trim() : String(error);
+			return describeFailure(error);
 		}
 	}
 
@@ -136,6 +137,9 @@ function inNanoseconds(ms: number): string {
 	return String(BigInt(Math.round(ms * 1_000)) * 1_000n);
 }
 
-function describeCause({ cause }: Error): string {
-	return cause instanceof Error ? `(${cause.message})` : "";
+/** Not its message, which may repeat the address or a header. */
+function describeFailure(error: unknown): string {
+	const cause = error instanceof Error ? error.cause : undefined;
+	const code = readErrorCode(cause ?? error);
+	return code === "UNKNOWN" && error instanceof Error ? error.name : code;
 }

@@ -62,8 +62,6 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 	});
 	site.use("/assets/*", securePages);
 	mountAssets(site);
-	// A folder's address, as people write it.
-	site.get(`${DOWNLOADS_PATH}/`, (c) => c.redirect(DOWNLOADS_PATH, 301));
 	site.use(`${DOWNLOADS_PATH}/*`, securePages);
 	mountDownloads(site);
 	mountNetworkAssets(site, deps.store);

@@ -43,8 +43,8 @@ test("the documented commands take a backup, check it, restore it and list what 
 function readBlock(heading: string): string {
 	const pattern = new RegExp(`^#+ ${heading}$.*?^\`\`\`sh$\n(.*?)^\`\`\`$`, "ms");
 	const [, block = ""] = pattern.exec(readFileSync(OPERATIONS, "utf8")) ?? [];
-	ok(block.includes("npx ringback"), heading);
-	return block.replaceAll("npx ringback", `"${process.execPath}" "${PROGRAM}"`);
+	ok(block.includes("npx --no-install ringback"), heading);
+	return block.replaceAll("npx --no-install ringback", `"${process.execPath}" "${PROGRAM}"`);
 }
 
 async function run(script: string, cwd: string): Promise<string> {

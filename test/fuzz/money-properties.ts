@@ -92,12 +92,12 @@ const IDENTITY = pureProperty("an amount in canonical form is read and written b
 );
 
 const RATES = pureProperty(
-	"a rate is taken exactly when it is a percentage up to 100 of at most four decimals",
+	"a rate is taken exactly when it is a percentage up to 100 of at most four decimals, with a point or a comma",
 	["taken", "refused"],
 	(meet) =>
-		fc.property(fc.oneof(NUMBER_LIKE, ANY_RATE, fc.stringMatching(/^\d{1,3}(?:\.\d{1,5})?$/)), (text) => {
+		fc.property(fc.oneof(NUMBER_LIKE, ANY_RATE, fc.stringMatching(/^\d{1,3}(?:[.,]\d{1,5})?$/)), (text) => {
 			const parsed = parseRate(text, "commission");
-			const exact = readDecimal(text);
+			const exact = readDecimal(text.replace(",", "."));
 			const units =
 				exact === undefined || exact.decimals > 4
 					? undefined

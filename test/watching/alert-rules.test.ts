@@ -42,6 +42,7 @@ const HEALTHY: Series = {
 	[`ringback_chore_backlog_seconds{${TARGET},chore="retention"}`]: steady(3_600),
 	[`ringback_waiting_mails{${TARGET}}`]: steady(0),
 	[`ringback_unmailed_notices{${TARGET}}`]: steady(0),
+	[`ringback_delivery_paused{${TARGET}}`]: steady(0),
 	[`ringback_http_requests_total{${TARGET},method="POST",route="/v1/conversions",status="201"}`]:
 		rising(1_000),
 	[`ringback_http_requests_total{${TARGET},method="POST",route="/v1/conversions",status="503"}`]: rising(5),
@@ -71,6 +72,12 @@ const name = (metric: string, labels = ""): string =>
 const TROUBLES: Readonly<Record<string, Readonly<Record<string, string | null>>>> = {
 	RingbackDown: { [name("up")]: steady(0) },
 	RingbackNoWorker: { [name("ringback_oldest_due_age_seconds")]: null },
+	// Held, with a worker that has no engine and a notice that waits: nobody needs to hear more than that.
+	RingbackDeliveryPaused: {
+		[name("ringback_delivery_paused")]: steady(1),
+		[name("ringback_oldest_due_age_seconds")]: null,
+		[name("ringback_unmailed_notices")]: steady(1),
+	},
 	RingbackCallbacksOverdue: { [name("ringback_oldest_due_age_seconds")]: steady(301) },
 	RingbackCallbacksSlow: {
 		[name("ringback_attempt_send_delay_seconds_bucket", 'le="0.5"')]: rising(500),

@@ -114,6 +114,6 @@ function whatToType({ words }: SearchQuery, { network: { face } }: SearchDeps): 
 <p>Or look through ${DOCUMENTS.map(({ label, href }, index) => html`${index === 0 ? "" : ", "}<a href="${href}">${label}</a>`)}.${
 		face.supportAddress === null
 			? null
-			: html` If it is not there, write to <a href="mailto:${face.supportAddress}">${face.supportAddress}</a>.`
+			: html` If it is not there, write to <a class="break" href="mailto:${face.supportAddress}">${face.supportAddress}</a>.`
 	}</p>`;
 }

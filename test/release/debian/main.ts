@@ -92,7 +92,14 @@ describe("the Debian package", { skip }, () => {
 	});
 
 	test("starts under its own account, with its settings, and stops", async () => {
-		await machine.run("echo 'PORT=0' >> /etc/ringback/ringback.env");
+		// What a shell would make something else of: the service's settings are not a program.
+		const settings = [
+			"PORT=0",
+			"SMTP_URL=smtp://user:a&b$c@127.0.0.1:9",
+			"MAIL_FROM=Network <network@n.example>",
+		];
+		const quoted = settings.map((line) => `'${line}'`).join(" ");
+		await machine.run(`printf '%s\\n' ${quoted} >> /etc/ringback/ringback.env`);
 		const running = machine.start("exec ringbackctl serve");
 		const [, url = ""] = await running.said(/^Ringback listens on (\S+)$/m);
 		equal((await fetch(`${url}/readyz`)).status, 200);

@@ -64,8 +64,8 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 		edits: [
 			{
 				file: "conversions/make-moves.ts",
-				find: "const event = moveRule(step.move).announces;",
-				put: 'const isConfirmed = step.move === "confirm" && step.known?.status === "PARKED";\n\tconst event = isConfirmed ? "conversion.recorded" : moveRule(step.move).announces;',
+				find: "const event = announcedBy(step.move);",
+				put: 'const isConfirmed = step.move === "confirm" && step.known?.status === "PARKED";\n\tconst event = isConfirmed ? "conversion.recorded" : announcedBy(step.move);',
 			},
 		],
 		breaks: ["2 one event per move", "the body is the event as it happened"],
@@ -76,8 +76,8 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 		edits: [
 			{
 				file: "conversions/make-moves.ts",
-				find: "const event = moveRule(step.move).announces;",
-				put: 'const isConfirmed = step.move === "confirm" && step.known?.status === "RECORDED";\n\tconst event = isConfirmed ? "conversion.recorded" : moveRule(step.move).announces;',
+				find: "const event = announcedBy(step.move);",
+				put: 'const isConfirmed = step.move === "confirm" && step.known?.status === "RECORDED";\n\tconst event = isConfirmed ? "conversion.recorded" : announcedBy(step.move);',
 			},
 			{
 				file: "store/tables/deliveries.ts",
