@@ -9,6 +9,9 @@ import { type Ended, type Running, watchProcess } from "../../support/watched-pr
 /** In memory: what is laid over a file system must not be on it. */
 const WRITTEN_TO = "/dev/shm";
 
+/** What the package depends on, and a plain Debian may lack: dpkg fetches nothing. */
+const NEEDED = ["adduser", "init-system-helpers", "libatomic1", "libstdc++6"];
+
 export interface ThrowAwayMachine {
 	/** A shell command, as root. */
 	run(command: string): Promise<Ended>;
@@ -20,6 +23,7 @@ export interface ThrowAwayMachine {
 export function findHindrance(): string | null {
 	if (process.platform !== "linux" || process.getuid?.() !== 0) return "that needs Linux and root";
 	if (spawnSync("dpkg-deb", ["--version"]).status !== 0) return "that needs a Debian";
+	if (spawnSync("dpkg-query", ["--show", ...NEEDED]).status !== 0) return `that needs ${NEEDED.join(", ")}`;
 	const machine = openThrowAwayMachine();
 	const tried = spawnSync("unshare", machine.enter("true"));
 	machine.close();
