@@ -35,7 +35,7 @@ export function createSmtpMailer(smtpUrl: string, from: string): SmtpMailer {
 				});
 				return null;
 			} catch (error) {
-				if (isAboutOneMail(error)) return { reason: error.message };
+				if (isAboutOneMail(error)) return { reason: error.message, isPermanent: isPermanent(error) };
 				throw error;
 			}
 		},
@@ -64,4 +64,9 @@ function fillIn(
 function isAboutOneMail(error: unknown): error is Error {
 	if (!(error instanceof Error) || !("code" in error) || !("command" in error)) return false;
 	return (error.code === "EENVELOPE" || error.code === "EMESSAGE") && error.command !== "MAIL FROM";
+}
+
+/** Without an answer of the server's nobody knows: then it is not. */
+function isPermanent(error: Error): boolean {
+	return "responseCode" in error && typeof error.responseCode === "number" && error.responseCode >= 500;
 }

@@ -198,6 +198,62 @@ for (const kind of DATABASE_KINDS) {
 			equal(setup.mail.mails.length, 1);
 		});
 
+		// Mails go in the order of the addresses: one group is the first, the other the last.
+		for (const [trouble, missed] of [
+			["breaking", "one@shop.example"],
+			["deferred", "two@shop.example"],
+		] as const) {
+			test(`when the mail of one time zone fails (${trouble}), it comes later, and nobody is mailed twice`, async (t) => {
+				const setup = await startSetup(t, kind);
+				const owners = ["one@shop.example", "two@shop.example"];
+				const shop = await setup.addShop({ owners });
+				const { id } = await setup.person("one@shop.example");
+				await setup.store.db.updateTable("people").set({ zone: "Asia/Tokyo" }).where("id", "=", id).execute();
+				setup.mail[trouble].add(missed);
+				await setup.sell(shop);
+				const queued = () => setup.store.db.selectFrom("mail_queue").selectAll().execute();
+				await setup.untilLater(async () => ((await queued())[0]?.tries ?? 0) >= 1);
+				deepEqual(
+					setup.mail.mails.flatMap(({ to }) => to),
+					owners.filter((email) => email !== missed),
+				);
+				const [notice] = await setup.notices(shop);
+				deepEqual([notice?.mailed_failures, notice?.mail_due_at_ms], [1, null]);
+				// What is missing outlives the process.
+				await setup.stop();
+				setup.mail[trouble].clear();
+				await setup.start();
+				await setup.untilLater(() => setup.mail.mails.length === 2);
+				await setup.clock.moveBy(QUIET_OVER_MS);
+				deepEqual(setup.mail.mails.flatMap(({ to }) => to).toSorted(), owners);
+				for (const mail of setup.mail.mails) {
+					equal(subject(mail), '1 callback failed permanently: "Shop"');
+					const isInTokyo = mail.to.includes("one@shop.example");
+					match(
+						mail.text,
+						isInTokyo ? /since 2026-01-15 21:00 \(Asia\/Tokyo\)/ : /since 2026-01-15 12:00 UTC/,
+					);
+				}
+			});
+		}
+
+		test("the mail of a time zone that is refused for good is not tried again once others were told", async (t) => {
+			const setup = await startSetup(t, kind);
+			const shop = await setup.addShop({ owners: ["one@shop.example", "two@shop.example"] });
+			const { id } = await setup.person("one@shop.example");
+			await setup.store.db.updateTable("people").set({ zone: "Asia/Tokyo" }).where("id", "=", id).execute();
+			setup.mail.unknown.add("one@shop.example");
+			await setup.sell(shop);
+			await setup.until(async () => (await setup.notices(shop))[0]?.mailed_failures === 1);
+			deepEqual(await setup.store.db.selectFrom("mail_queue").selectAll().execute(), []);
+			deepEqual(
+				setup.mail.mails.map(({ to }) => to),
+				[["two@shop.example"]],
+			);
+			const complaints = setup.log.lines.map(({ message }) => message).filter((line) => /notice/.test(line));
+			deepEqual(complaints, ["the mail server refused a notice"]);
+		});
+
 		test("a process that died with the mail in its hand has it sent by the next one, a minute later", async (t) => {
 			const setup = await startSetup(t, kind);
 			const shop = await setup.addShop();

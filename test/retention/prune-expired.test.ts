@@ -254,6 +254,7 @@ eachDatabase("retention of expired conversions", (database) => {
 			clock: own,
 			log,
 			mailer: null,
+			mails: { enqueue: async () => undefined },
 			publicUrl: "https://ringback.example",
 			retentionDays,
 		});

@@ -232,6 +232,7 @@ eachDatabase("retention", (database) => {
 			random: createRandom(),
 			log,
 			mailer: null,
+			mails: { enqueue: async () => undefined },
 			publicUrl: "https://ringback.example",
 			retentionDays: 7,
 			isDeliveryPaused: false,

@@ -106,6 +106,8 @@ export class ServiceProcess implements Owner {
 			random,
 			log,
 			mailer: { send: (mail) => this.#mail(mail) },
+			// Every programme has one owner: no mail is left over when another was taken.
+			mails: { enqueue: () => Promise.reject(new Error("a mail to somebody else was left over")) },
 			publicUrl: "https://ringback.example",
 			retentionDays: RETENTION_DAYS,
 			isDeliveryPaused: false,

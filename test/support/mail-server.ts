@@ -1,7 +1,8 @@
-// A real SMTP server for tests: it keeps what it takes, can go away and come back on the same port, and can
-// be slow to answer.
+// A real SMTP server for tests: it keeps what it takes, can go away and come back on the same port, can be slow to
+// answer, and can have trouble with some recipients alone.
 
 import { once } from "node:events";
+import type { Socket } from "node:net";
 import { SMTPServer } from "smtp-server";
 import { portOf } from "./port-of.ts";
 
@@ -22,6 +23,10 @@ export interface MailServer {
 	holds: boolean;
 	/** Recipients that it does not know. */
 	readonly unknown: Set<string>;
+	/** Recipients that it asks to come back with later. */
+	readonly deferred: Set<string>;
+	/** Recipients at whose name the connection breaks. */
+	readonly breaking: Set<string>;
 	goAway(): Promise<void>;
 	comeBack(): Promise<void>;
 }
@@ -33,6 +38,7 @@ export async function startMailServer(
 ): Promise<MailServer> {
 	const mails: ReceivedMail[] = [];
 	const held: (() => void)[] = [];
+	const sockets = new Map<number | undefined, Socket>();
 	let present: SMTPServer | null = null;
 
 	async function open(port: number): Promise<number> {
@@ -42,9 +48,10 @@ export async function startMailServer(
 				const isKnown = username === login?.username && password === login?.password;
 				answer(isKnown ? null : new Error("not you"), { user: username });
 			},
-			onRcptTo({ address }, _session, answer) {
-				const refusal = Object.assign(new Error("no such mailbox"), { responseCode: 550 });
-				answer(server.unknown.has(address) ? refusal : null);
+			onRcptTo({ address }, { remotePort }, answer) {
+				if (server.breaking.has(address)) sockets.get(remotePort)?.destroy();
+				else if (server.deferred.has(address)) answer(refusal("greylisted, come back later", 450));
+				else answer(server.unknown.has(address) ? refusal("no such mailbox", 550) : null);
 			},
 			onData(stream, session, answer) {
 				stream.toArray().then((chunks: Buffer[]) => {
@@ -57,6 +64,11 @@ export async function startMailServer(
 		});
 		// A client that goes away in the middle is no news.
 		smtp.on("error", () => undefined);
+		smtp.server.on("connection", (socket: Socket) => {
+			const { remotePort } = socket;
+			sockets.set(remotePort, socket);
+			socket.once("close", () => sockets.delete(remotePort));
+		});
 		smtp.listen(port, "127.0.0.1");
 		await once(smtp.server, "listening");
 		present = smtp;
@@ -70,6 +82,8 @@ export async function startMailServer(
 		held,
 		holds: false,
 		unknown: new Set(),
+		deferred: new Set(),
+		breaking: new Set(),
 		async goAway() {
 			const leaving = present;
 			present = null;
@@ -80,6 +94,10 @@ export async function startMailServer(
 		},
 	};
 	return server;
+}
+
+function refusal(text: string, responseCode: number): Error {
+	return Object.assign(new Error(text), { responseCode });
 }
 
 function parseMail(raw: string): Pick<ReceivedMail, "headers" | "text"> {

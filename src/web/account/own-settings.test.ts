@@ -138,7 +138,8 @@ test("one whose mail is refused does not have the others mailed again and again"
 	let refuses: readonly string[] = [owner.email, developer.email];
 	const send = async (mail: Mail) => {
 		mailbox.push(mail);
-		return mail.to.some((email) => refuses.includes(email)) ? { reason: "550 no such mailbox" } : null;
+		const isRefused = mail.to.some((email) => refuses.includes(email));
+		return isRefused ? { reason: "550 no such mailbox", isPermanent: true } : null;
 	};
 	const tell = async () => {
 		await mailNotices({ ...site.deps, mailer: { send } }, () => false);
@@ -149,6 +150,8 @@ test("one whose mail is refused does not have the others mailed again and again"
 	refuses = [owner.email];
 	assert.equal((await tell()).length, 2, "nobody was reached: again");
 	assert.deepEqual(await tell(), []);
+	await site.tellChanges();
+	assert.deepEqual(site.mailbox, [], "one that is refused for good is not tried again by the queue either");
 });
 
 test("an address changes when the link in a mail to it is opened, and the old one is told twice", async (t) => {
