@@ -23,9 +23,10 @@ import { describeSummary } from "./import-words.ts";
 import { type Answer, workplaceCommand } from "./workplace-command.ts";
 
 const SUMMARIES: Readonly<Record<ImportKindName, string>> = {
-	programmes: "Brings in the programmes of other software, with their owners. Nobody is mailed.",
-	people: "Brings in the people of its programmes. Nobody is mailed, unless --invite says so.",
-	conversions: "Brings in its decided conversions. No callback is sent for them.",
+	programmes: "Imports programmes from other software, with their owners. Nobody is mailed.",
+	people:
+		"Imports people from other software into their programmes. Nobody is mailed, unless --invite says so.",
+	conversions: "Imports decided conversions from other software. No callback is sent for them.",
 };
 
 const PROGRESS_EVERY_MS = 2 * SECOND_MS;

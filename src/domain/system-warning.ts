@@ -40,8 +40,8 @@ function ofProcesses(processes: readonly ProcessRecord[], nowMs: number): Warnin
 	for (const { instance, host, role, seenAtMs } of silent) {
 		warnings.push({
 			kind: "process_silent",
-			title: `A process has fallen silent: ${role} ${instance} on ${host}`,
-			text: `It last told of itself at ${isoTime(seenAtMs)} and was not stopped cleanly. If it was killed or its machine went away, start it again; another process has taken over its callbacks. If it still runs, see whether it reaches the database. An hour after its last word it is not listed any more.`,
+			title: `A process stopped reporting: ${role} ${instance} on ${host}`,
+			text: `Last report at ${isoTime(seenAtMs)}; it was not stopped cleanly. If it was killed or its machine went away, start it again; another process has taken over its callbacks. If it still runs, see whether it reaches the database. It is listed for an hour after that report.`,
 		});
 	}
 	const versions = new Set(alive.map(({ version }) => version));

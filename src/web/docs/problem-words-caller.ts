@@ -4,7 +4,7 @@ import { TIMESTAMP_TOLERANCE_SECONDS } from "../../domain/signature.ts";
 import type { ExplainedCode, ProblemWords } from "./explained-code.ts";
 
 const SIGN_ANEW =
-	"After the cure, send the request again, signed anew: a new timestamp, a new nonce, a new signature. Repeating it unchanged gets the same answer.";
+	"After fixing it, send the request again, signed anew: a new timestamp, a new nonce, a new signature. Repeating it unchanged gets the same answer.";
 
 export const CALLER_WORDS = {
 	missing_api_key: {

@@ -152,7 +152,7 @@ function table(page: ListPage<ListedAuditEntry>, subjects: AuditSubjects, pages:
 		caption: "Audit entries, the newest first",
 		rows: page.rows,
 		stacks: true,
-		empty: emptyState({ title: "Nothing found", text: "Nobody has done such a thing, or it was archived." }),
+		empty: emptyState({ title: "Nothing found", text: "No entries match, or they were archived." }),
 		columns: [
 			{ title: "When", cell: ({ at_ms }) => timeTag(at_ms) },
 			{ title: "Who", cell: auditActor },

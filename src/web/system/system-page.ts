@@ -29,7 +29,7 @@ export async function showSystem(c: WebContext, deps: WebDeps): Promise<Response
 	})}${systemTabs("status")}${warningSection(warnings)}${queueSection(reading, nowMs)}${section({
 		id: "processes",
 		title: "Processes",
-		hint: "Each tells of itself every 20 seconds. One that was not stopped cleanly is listed for an hour.",
+		hint: "Each process reports every 20 seconds. One that was not stopped cleanly is listed for an hour.",
 		body: processTable(reading.processes, nowMs),
 	})}${section({
 		id: "chores",
@@ -58,10 +58,10 @@ export async function showSystem(c: WebContext, deps: WebDeps): Promise<Response
 function warningSection(warnings: readonly Warning[]): Html {
 	return section({
 		id: "warnings",
-		title: "What to put right",
+		title: "Problems",
 		body: padded(
 			warnings.length === 0
-				? message("good", "Nothing: everything is as it should be.")
+				? message("good", "No problems found.")
 				: html`<ul>${warnings.map(({ title, text }) => html`<li><strong>${title}.</strong> ${text}</li>`)}</ul>`,
 		),
 	});

@@ -54,7 +54,7 @@ export function choreTable(chores: readonly ChoreRecord[], nowMs: number): Html 
 			{ title: "Last success", cell: ({ lastSuccessMs }) => orNever(lastSuccessMs) },
 			{ title: "Last failure", cell: ({ lastFailureMs }) => orNever(lastFailureMs) },
 			{
-				title: "What it said",
+				title: "Last error",
 				cell: ({ error, failures }) =>
 					error === null || failures === 0 ? null : html`<span class="break">${error}</span>`,
 			},
@@ -63,7 +63,7 @@ export function choreTable(chores: readonly ChoreRecord[], nowMs: number): Html 
 }
 
 function stateOf(record: ChoreRecord, nowMs: number): Html {
-	if (isLate(record, nowMs)) return badge("bad", "Not getting done");
+	if (isLate(record, nowMs)) return badge("bad", "Overdue");
 	return record.failures > 0 ? badge("warn", `Failed ${record.failures} in a row`) : badge("good", "Done");
 }
 

@@ -42,7 +42,7 @@ test("a sound installation: its version, its processes, its queue and its chores
 	assert.equal(status, 200);
 	for (const words of [
 		/Ringback 1\.2\.3 on SQLite/,
-		/Nothing: everything is as it should be\./,
+		/No problems found\./,
 		/<code>0a1b2c3d<\/code>[\s\S]*?on machine-1[\s\S]*?Running[\s\S]*?all[\s\S]*?1\.2\.3/,
 		/<code>4e5f6a7b<\/code>[\s\S]*?does not deliver/,
 		/3 programmes have something due/,
@@ -94,7 +94,7 @@ test("what is wrong stands first, each with what to do", async (t) => {
 	const list = /<section class="card" id="warnings"[\s\S]*?<\/section>/.exec(text)?.[0] ?? "";
 	for (const words of [
 		/No process delivers callbacks\.<\/strong> [^<]*RINGBACK_ROLE/,
-		/A process has fallen silent: all 0a1b2c3d on machine-1/,
+		/A process stopped reporting: all 0a1b2c3d on machine-1/,
 		/The disk of the database has 4 % left/,
 		/are not being approved\.<\/strong> [^<]*no room\./,
 		/Mail is off\.<\/strong> [^<]*SMTP_URL/,
@@ -103,7 +103,7 @@ test("what is wrong stands first, each with what to do", async (t) => {
 	}
 	assert.doesNotMatch(list, /Several versions/, "one of the two is not there any more");
 	assert.match(text, /Silent/);
-	assert.match(text, /Not getting done[\s\S]*?no room\./);
+	assert.match(text, /Overdue[\s\S]*?no room\./);
 	assert.match(text, /535 wrong password/);
 	assert.match(text, /4\.0 GB of 100\.0 GB/);
 	assert.doesNotMatch(text, /about this installation/, "the warnings are told once");
