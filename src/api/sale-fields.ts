@@ -7,14 +7,9 @@ import { EVENT_TYPES, parseEventType, REASONS } from "../domain/conversion.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { currencyDigits, MAX_CURRENCY_DIGITS, MAX_WHOLE_DIGITS, parseAmount } from "../domain/money.ts";
 import { MAX_ORDER_ID_CHARACTERS, parseOrderId } from "../domain/order-id.ts";
-import { isoTime, MINUTE_MS } from "../domain/time.ts";
+import { saleTimeProblem } from "../domain/sale-time.ts";
 import type { Programme } from "../store/programmes.ts";
 import { together } from "./read-request.ts";
-
-/** As far as clocks may differ elsewhere too: contract section 8. */
-const MAX_FUTURE_MS = 5 * MINUTE_MS;
-/** No shop reports a sale from before; a time of 1970 is a clock that was never set. */
-const EARLIEST_SALE_MS = Date.UTC(2000, 0, 1);
 
 /** RFC 3339 with seconds and an offset. Hour 24 is not the standard's, though Date.parse makes the next day of it. */
 const TIME_PATTERN =
@@ -148,11 +143,8 @@ export function parseOccurredAt(text: string, nowMs: number): Result<number> {
 	if (atMs === undefined) {
 		return invalidTime("must be a time such as 2026-03-01T12:00:00Z or 2026-03-01T13:00:00+01:00.");
 	}
-	if (atMs > nowMs + MAX_FUTURE_MS) {
-		return invalidTime(`is in the future: here it is ${isoTime(nowMs)}. Check the clock.`);
-	}
-	if (atMs < EARLIEST_SALE_MS) return invalidTime("is before the year 2000. Check the clock.");
-	return succeed(atMs);
+	const problem = saleTimeProblem(atMs, nowMs);
+	return problem === null ? succeed(atMs) : invalidTime(`${problem} Check the clock.`);
 }
 
 /** A moment to list from or up to: a time, or a day, which begins at midnight UTC. In milliseconds. */

@@ -84,7 +84,7 @@ export function describeOwed({ programmes, next, toApprove }: Owed): string[] {
 			: []),
 		...(toApprove > 0
 			? [
-					`${toApprove} recorded conversions have passed their approval window: the service approves them when it starts, and owes a callback for each that has a Postback URL.`,
+					`${toApprove} recorded ${toApprove === 1 ? "conversion has passed its" : "conversions have passed their"} approval window: the service approves them when it starts, and owes a callback for each that has a Postback URL.`,
 				]
 			: []),
 	];

@@ -109,7 +109,7 @@ function describeReport(
 				]
 			: describeOwed(owed)),
 		"",
-		`How many of them were delivered after ${createdAt}, nobody can know from here: those are sent again. Receivers know a callback by conversionId and event, and take each once.`,
+		`How many of them were delivered after ${createdAt}, Ringback cannot tell: those are sent again. Receivers know a callback by conversionId and event, and take each once.`,
 		"What was reported or decided after that is gone. Shops may report their orders again: one that is known is not recorded twice.",
 		"",
 		"To hold callbacks until you have looked around: RINGBACK_DELIVERY=paused ringback serve",
@@ -128,7 +128,7 @@ function sayPostgres(path: string, screen: Screen): number {
 	screen.out("  ringback owed");
 	screen.out("");
 	screen.out(
-		"Start it with the RINGBACK_SECRET_KEY of before, and with RINGBACK_DELIVERY=paused to hold callbacks.",
+		"Start it with the same RINGBACK_SECRET_KEY as before, and with RINGBACK_DELIVERY=paused to hold callbacks.",
 	);
 	return EXIT.failed;
 }

@@ -12,7 +12,8 @@ import {
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { parseAmount, shareOf } from "../domain/money.ts";
 import { parseOrderId } from "../domain/order-id.ts";
-import { DAY_MS, isoTime, MINUTE_MS } from "../domain/time.ts";
+import { saleTimeProblem } from "../domain/sale-time.ts";
+import { DAY_MS } from "../domain/time.ts";
 import { readWrittenTime } from "../domain/written-time.ts";
 import type { Programme } from "../store/programmes.ts";
 import { type Cells, cellOf, type ImportColumn, pointed } from "./import-kind.ts";
@@ -31,11 +32,6 @@ export const HISTORY_COLUMNS: readonly ImportColumn[] = [
 	{ name: "fee", isOptional: true },
 	{ name: "reason", isOptional: true },
 ];
-
-/** As far as clocks may differ elsewhere, too. */
-const MAX_FUTURE_MS = 5 * MINUTE_MS;
-/** As for sales that are reported. */
-const EARLIEST_SALE_MS = Date.UTC(2000, 0, 1);
 
 export interface History {
 	orderId: string;
@@ -119,8 +115,8 @@ function readMoment(column: string, text: string, nowMs: number): Result<number>
 	if (atMs === null) {
 		return refuseTime("must be a time such as 2026-03-01 13:30 or 2026-03-01T13:30:00+01:00, or a day.");
 	}
-	if (atMs > nowMs + MAX_FUTURE_MS) return refuseTime(`is in the future: here it is ${isoTime(nowMs)}.`);
-	return atMs < EARLIEST_SALE_MS ? refuseTime("is before the year 2000.") : succeed(atMs);
+	const problem = saleTimeProblem(atMs, nowMs);
+	return problem === null ? succeed(atMs) : refuseTime(problem);
 }
 
 function readMoney(

@@ -1,5 +1,5 @@
 // Which lines of a file are about the same thing, and whether they say the same. Known before anything is judged, for a
-// file of any length: some forty bytes a line are kept, whatever stands on it.
+// file of any length: some fifty bytes a line are kept, whatever stands on it.
 
 import { hash } from "node:crypto";
 

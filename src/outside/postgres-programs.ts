@@ -57,11 +57,13 @@ export async function readDump(path: string): Promise<DumpCheck> {
 		await run("pg_restore", ["--file=/dev/null", path]);
 		return { header, pgRestore, tables, problem: null };
 	} catch (error) {
-		return { header, pgRestore, tables: [], problem: lastWords(error) };
+		return { header, pgRestore, tables: [], problem: firstLine(error) };
 	}
 }
 
-function lastWords(error: unknown): string {
+/** Of what the program said; without a word of its own, what Node says of it. */
+function firstLine(error: unknown): string {
 	const said = error instanceof Error && "stderr" in error ? String(error.stderr).trim() : "";
-	return said.split("\n").at(0) ?? String(error);
+	const [first = ""] = said.split("\n");
+	return first === "" ? String(error) : first;
 }
