@@ -2,8 +2,7 @@
 
 import { createHash, type Hash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
-import { open } from "node:fs/promises";
-import { Writable } from "node:stream";
+import { type FileHandle, open } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { constants, createZstdCompress, createZstdDecompress } from "node:zlib";
 import {
@@ -74,11 +73,11 @@ export async function writeBackupFile(
 
 /**
  * What the checksums are now; null when the database in it cannot be read at all. With `to` the database is written
- * there, a new file that is on the disk when it resolves.
+ * there; whoever opened it sees to it that it gets onto the disk.
  */
 export async function readBackupFile(
 	{ path, bytes, head }: OpenedBackup,
-	to: string | null,
+	to: FileHandle | null,
 	onBytes: OnBytes,
 ): Promise<Checksums | null> {
 	if (head.kind !== "backup") return null;
@@ -95,14 +94,14 @@ export async function readBackupFile(
 			before = Math.max(0, before - chunk.length);
 		}
 	}
-	const target =
-		to === null
-			? new Writable({ write: (_chunk, _encoding, done) => done() })
-			: createWriteStream(to, { flags: "wx", mode: 0o600, flush: true });
+	// No stream of the handle: that one would close it when the backup is damaged.
+	async function write(source: AsyncIterable<Uint8Array>): Promise<void> {
+		for await (const chunk of source) await to?.writeFile(chunk);
+	}
 	try {
 		const reading = createReadStream(path, { start: 0, end, highWaterMark: CHUNK_BYTES });
 		const most = manifest.databaseBytes;
-		await pipeline(reading, body, createZstdDecompress(), tap(database, onBytes, most), target);
+		await pipeline(reading, body, createZstdDecompress(), tap(database, onBytes, most), write);
 	} catch (error) {
 		if (isDamage(error)) return null;
 		throw error;

@@ -1,9 +1,9 @@
 // `ringback backup` on SQLite: a copy of one moment, checked, packed into one file with the sealed key, read back, and
 // only then given its name.
 
-import { closeSync, openSync, realpathSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, realpathSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import type { Config } from "../config.ts";
 import { type Manifest, writeHead } from "../domain/backup-file.ts";
@@ -16,7 +16,7 @@ import { partialName, placeDurably, replaceDurably } from "../outside/durable-fi
 import { createRandom } from "../outside/random.ts";
 import type { BrokenRule } from "../store/ledger.ts";
 import { copySqlite } from "../store/sqlite-copy.ts";
-import { readUsedBytes } from "../store/sqlite-file.ts";
+import { LOG_SUFFIXES, readUsedBytes } from "../store/sqlite-file.ts";
 import { type CheckedDatabase, checkSqliteFile, findKeyFor } from "./check-database.ts";
 import { BackupError, explainFailure, lstatOf, refuseFullDisk } from "./disk.ts";
 import { createTeller, type Teller, type Telling, withPartialFiles } from "./long-work.ts";
@@ -88,6 +88,10 @@ function refuseTarget(path: string, databasePath: string, mayOverwrite: boolean)
 	const folder = dirname(path);
 	const found = lstatOf(path);
 	if (lstatOf(folder) === null) throw new BackupError(`There is no folder ${folder}. Make it first.`);
+	// Also where there is none now: SQLite and the service would take a backup under such a name for theirs.
+	if (findCompanions(databasePath).includes(withRealFolder(path))) {
+		throw new BackupError(`${path} belongs to the database. Name another file.`);
+	}
 	if (found === null) return;
 	if (found.isDirectory()) throw new BackupError(`${path} is a folder. Name a file in it.`);
 	if (!found.isFile()) throw new BackupError(`${path} is a link or a device. Name a file.`);
@@ -95,6 +99,17 @@ function refuseTarget(path: string, databasePath: string, mayOverwrite: boolean)
 		throw new BackupError(`${path} is the database itself. Name another file.`);
 	}
 	if (!mayOverwrite) throw new BackupError(describeExisting(path));
+}
+
+/** The key is beside the name that the settings give, which may be a link; SQLite's files are beside what it leads to. */
+function findCompanions(databasePath: string): string[] {
+	const names = [withRealFolder(resolve(databasePath))];
+	if (existsSync(databasePath)) names.push(realpathSync(databasePath));
+	return names.flatMap((name) => [".key", ...LOG_SUFFIXES].map((suffix) => `${name}${suffix}`));
+}
+
+function withRealFolder(path: string): string {
+	return join(realpathSync(dirname(path)), basename(path));
 }
 
 function describeExisting(path: string): string {

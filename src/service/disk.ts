@@ -36,9 +36,18 @@ export async function explainFailure<Value>(folder: string, work: () => Promise<
 	try {
 		return await work();
 	} catch (error) {
-		const isFull = error instanceof Error && "errcode" in error && error.errcode === SQLITE_FULL;
-		const reason = isFull ? REASONS["ENOSPC"] : REASONS[readErrorCode(error)];
+		const reason = findReason(error);
 		if (reason === undefined) throw error;
 		throw new BackupError(`Nothing was written to ${folder}: ${reason}. Nothing is left there.`);
 	}
+}
+
+/** In words where there are some; otherwise the system's own. */
+export function sayReason(error: unknown): string {
+	return findReason(error) ?? (error instanceof Error ? error.message : String(error));
+}
+
+function findReason(error: unknown): string | undefined {
+	const isFull = error instanceof Error && "errcode" in error && error.errcode === SQLITE_FULL;
+	return isFull ? REASONS["ENOSPC"] : REASONS[readErrorCode(error)];
 }

@@ -2,23 +2,23 @@
 // under a name with the time, and the database has its name only when it is whole and on the disk.
 
 import { existsSync, realpathSync } from "node:fs";
-import { chown, rename, stat, writeFile } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Config } from "../config.ts";
 import type { Manifest } from "../domain/backup-file.ts";
 import { openKey } from "../domain/passphrase.ts";
-import { isoTime } from "../domain/time.ts";
 import { readBackupFile } from "../outside/backup-file.ts";
 import { realClock } from "../outside/clock.ts";
-import { partialName, replaceDurably } from "../outside/durable-file.ts";
+import { type Owner, partialName, writeNewFile } from "../outside/durable-file.ts";
 import { KeyFileError, readKeyFile } from "../outside/key-file.ts";
 import type { BrokenRule } from "../store/ledger.ts";
 import { MIGRATIONS } from "../store/migrations.ts";
 import { SchemaTooNewError } from "../store/schema-state.ts";
-import { closeLog } from "../store/sqlite-file.ts";
+import { closeLog, LOG_SUFFIXES } from "../store/sqlite-file.ts";
 import { checkSqliteFile, type SecretCheck } from "./check-database.ts";
 import { BackupError, explainFailure, lstatOf, refuseFullDisk } from "./disk.ts";
 import { createTeller, type Teller, type Telling, withPartialFiles } from "./long-work.ts";
+import { swapFiles } from "./swap-files.ts";
 import { type BackupFile, openBackup } from "./verify.ts";
 
 export interface RestoreRequest {
@@ -72,8 +72,8 @@ export async function restoreSqlite(
 	await refuseFullDisk(folder, backup.manifest.databaseBytes, "The database");
 	return withPartialFiles(async (partial) => {
 		const fresh = partial(partialName(target.path));
-		await explainFailure(folder, () => unpack(backup, fresh, teller));
-		await giveToOwner(fresh, folder);
+		const owner = await findOwner(folder);
+		await explainFailure(folder, () => unpack(backup, { path: fresh, owner }, teller));
 		const { secretKey } = config;
 		const known = key ?? secretKey ?? readKeyBeside(target);
 		const checked = await checkSqliteFile(fresh, known, { clock: realClock, teller });
@@ -82,19 +82,20 @@ export async function restoreSqlite(
 		if (key !== null && (checked.secrets.unopened ?? 0) > 0) {
 			throw new BackupError(`The key in ${backup.path} does not open the signing secrets beside it.`);
 		}
-		// Again, and for the last time: minutes may have passed.
-		refuseOccupied(target, request.mayReplace);
 		const isSet = key !== null && secretKey !== null && Buffer.from(secretKey).equals(key);
 		// Whoever has it in the settings does not want it on the disk.
 		const written = isSet ? null : key;
-		const keptAside = await keepAside(target, written !== null);
 		const keyDraft = partial(partialName(target.keyPath));
 		if (written !== null) {
-			await writeKey(keyDraft, written);
-			await giveToOwner(keyDraft, folder);
-			await replaceDurably(keyDraft, target.keyPath);
+			await explainFailure(dirname(keyDraft), () => writeKey(written, { path: keyDraft, owner }));
 		}
-		await replaceDurably(fresh, target.path);
+		// Again, and for the last time: minutes may have passed.
+		refuseOccupied(target, request.mayReplace);
+		const keptAside = swapFiles(
+			{ draft: fresh, path: target.path },
+			written === null ? null : { draft: keyDraft, path: target.keyPath },
+			realClock.nowMs(),
+		);
 		return {
 			to: target.path,
 			manifest: backup.manifest,
@@ -134,8 +135,6 @@ function findTarget(to: string): Target {
 	if (found.isSymbolicLink() && existsSync(given)) return { path: realpathSync(given), keyPath };
 	throw new BackupError(`${given} is no file that a database could take the place of.`);
 }
-
-const LOG_SUFFIXES = ["-wal", "-shm", "-journal"];
 
 function refuseOccupied({ path }: Target, mayReplace: boolean): void {
 	const left = LOG_SUFFIXES.map((suffix) => `${path}${suffix}`).filter((name) => existsSync(name));
@@ -185,41 +184,30 @@ function readKeyBeside({ keyPath }: Target): Uint8Array | null {
 	}
 }
 
-async function unpack(backup: BackupFile, to: string, teller: Teller): Promise<void> {
+/** A new file, and whose it becomes. */
+interface Draft {
+	path: string;
+	owner: Owner | null;
+}
+
+async function unpack(backup: BackupFile, to: Draft, teller: Teller): Promise<void> {
 	teller.begin("unpacking");
-	const read = await readBackupFile(backup, to, (bytes) => teller.goOn(bytes, backup.manifest.databaseBytes));
+	const goOn = (bytes: number) => teller.goOn(bytes, backup.manifest.databaseBytes);
+	const read = await writeNewFile(to.path, to.owner, (handle) => readBackupFile(backup, handle, goOn));
 	const { tail } = backup;
 	if (read?.database !== tail.database || read.file !== tail.file) {
 		throw new BackupError(`${backup.path} is damaged: its checksums are not those it was written with.`);
 	}
 }
 
-/** The old database with all that belongs to it. */
-async function keepAside({ path, keyPath }: Target, takesKey: boolean): Promise<string[]> {
-	const at = isoTime(realClock.nowMs())
-		.replace(/\.\d+Z$/, "Z")
-		.replaceAll(":", "-");
-	const names = [path, ...LOG_SUFFIXES.map((suffix) => `${path}${suffix}`), ...(takesKey ? [keyPath] : [])];
-	const kept: string[] = [];
-	for (const name of names) {
-		if (!existsSync(name)) continue;
-		const aside = name.replace(path, `${path}.before-${at}`);
-		const keptAs = aside === name ? `${name}.before-${at}` : aside;
-		await rename(name, keptAs);
-		kept.push(keptAs);
-	}
-	return kept;
-}
-
 /** Root restores for the account that runs the service, which is the one that has the folder. */
-async function giveToOwner(path: string, folder: string): Promise<void> {
-	if (process.getuid?.() !== 0) return;
-	const { uid, gid } = await stat(folder);
-	await chown(path, uid, gid);
+async function findOwner(folder: string): Promise<Owner | null> {
+	return process.getuid?.() === 0 ? stat(folder) : null;
 }
 
-async function writeKey(draft: string, key: Uint8Array): Promise<void> {
-	await writeFile(draft, `${Buffer.from(key).toString("hex")}\n`, { mode: 0o600, flag: "wx", flush: true });
+async function writeKey(key: Uint8Array, to: Draft): Promise<void> {
+	const text = `${Buffer.from(key).toString("hex")}\n`;
+	await writeNewFile(to.path, to.owner, (handle) => handle.writeFile(text));
 }
 
 /** `key` is what was written beside the database. */

@@ -7,7 +7,7 @@ import type { Checksums, Manifest } from "../domain/backup-file.ts";
 import { openKey } from "../domain/passphrase.ts";
 import { type OpenedBackup, openBackupFile, readBackupFile } from "../outside/backup-file.ts";
 import { realClock } from "../outside/clock.ts";
-import { partialName } from "../outside/durable-file.ts";
+import { partialName, writeNewFile } from "../outside/durable-file.ts";
 import { readErrorCode } from "../outside/error-code.ts";
 import { type DumpCheck, isPostgresDump, readDump } from "../outside/postgres-programs.ts";
 import { type CheckedDatabase, checkSqliteFile, findKeyFor } from "./check-database.ts";
@@ -94,7 +94,9 @@ export async function verifyFile(
 		const unpacked = partial(partialName(`${path}.check`));
 		teller.begin("unpacking");
 		const goOn = (bytes: number) => teller.goOn(bytes, manifest.databaseBytes);
-		const read = await explainFailure(folder, () => readBackupFile(backup, unpacked, goOn));
+		const read = await explainFailure(folder, () =>
+			writeNewFile(unpacked, null, (handle) => readBackupFile(backup, handle, goOn)),
+		);
 		if (read?.database !== backup.tail.database || read.file !== backup.tail.file) {
 			throw new BackupError(`${path} is damaged: its checksums are not those it was written with.`);
 		}

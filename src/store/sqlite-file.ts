@@ -2,6 +2,9 @@
 
 import { DatabaseSync } from "node:sqlite";
 
+/** What SQLite keeps beside a file, and takes for a part of it. */
+export const LOG_SUFFIXES: readonly string[] = ["-wal", "-shm", "-journal"];
+
 const TIMEOUT_MS = 5_000;
 /** Whoever works on the file holds it all the time: waiting does not help. */
 const IN_USE_TIMEOUT_MS = 500;

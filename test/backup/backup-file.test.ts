@@ -4,17 +4,19 @@
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import {
 	chmodSync,
+	chownSync,
 	copyFileSync,
 	existsSync,
 	mkdirSync,
 	readdirSync,
 	readFileSync,
+	renameSync,
 	statSync,
 	symlinkSync,
 	truncateSync,
 	writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { sql } from "kysely";
@@ -113,6 +115,74 @@ test("a name that is taken is left alone unless asked to overwrite, and links, f
 	await setup.backUp({ path: setup.path("old"), mayOverwrite: true });
 	equal((await setup.verify(setup.path("old"))).kind, "backup");
 	deepEqual(setup.files(), before);
+});
+
+test("a backup never takes the name of a file that belongs to the database, there or not, by whichever way", async (t) => {
+	const setup = await openBackupSetup(t);
+	const data = dirname(setup.databasePath);
+	const key = readFileSync(`${setup.databasePath}.key`, "utf8");
+	symlinkSync(data, setup.path("way"));
+	const linked = setup.path("linked.db");
+	symlinkSync(setup.databasePath, linked);
+	const before = readdirSync(data);
+	for (const suffix of [".key", "-wal", "-shm", "-journal"]) {
+		const name = `ringback.db${suffix}`;
+		for (const path of [join(data, name), join(setup.path("way"), name)]) {
+			for (const mayOverwrite of [false, true]) {
+				await rejects(
+					setup.backUp({ path, mayOverwrite }),
+					/belongs to the database\. Name another file\.$/,
+					path,
+				);
+			}
+		}
+		const { backUpSqlite } = await import("../../src/service/backup.ts");
+		const request = { passphrase: PASSPHRASE, mayOverwrite: true, telling: SILENT };
+		const config = { secretKey: setup.key, databasePath: linked };
+		for (const path of [`${linked}${suffix}`, `${setup.databasePath}${suffix}`]) {
+			await rejects(backUpSqlite(config, { ...request, path }), /belongs to the database/, path);
+		}
+	}
+	deepEqual(readdirSync(data), before);
+	equal(readFileSync(`${setup.databasePath}.key`, "utf8"), key);
+	deepEqual(setup.files(), ["linked.db", "way"]);
+});
+
+test("as root the restored files go to the folder's owner, and never what a link put in their place leads to", async (t) => {
+	if (process.getuid?.() !== 0) {
+		const reason = "Giving restored files to the folder's owner needs root.";
+		noteNotRun(reason);
+		// Nobody else may give files away.
+		t.skip(reason);
+		return;
+	}
+	const setup = await openBackupSetup(t);
+	await setup.backUp();
+	const folder = setup.path("theirs");
+	mkdirSync(folder);
+	chownSync(folder, 4321, 8765);
+	const to = join(folder, "ringback.db");
+	await setup.restore(to);
+	for (const name of [to, `${to}.key`])
+		deepEqual([statSync(name).uid, statSync(name).gid], [4321, 8765], name);
+
+	const victim = setup.path("victim");
+	writeFileSync(victim, "root's own");
+	let swapped = 0;
+	const telling: Telling = {
+		everyMs: 0,
+		tell(stage) {
+			const [draft] = readdirSync(folder).filter((name) => name.startsWith("ringback.db.partial-"));
+			if (stage !== "unpacking" || draft === undefined || swapped > 0) return;
+			swapped++;
+			renameSync(join(folder, draft), join(folder, "moved"));
+			symlinkSync(victim, join(folder, draft));
+		},
+	};
+	await rejects(setup.restore(to, { mayReplace: true, telling }), /is broken: file is not a database/);
+	equal(swapped, 1);
+	deepEqual([statSync(victim).uid, readFileSync(victim, "utf8")], [0, "root's own"]);
+	equal(count(to, "queue"), 3, "what was there is there");
 });
 
 test("a folder that takes no files is said in words", async (t) => {

@@ -3,11 +3,13 @@
 
 import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
 import { execFile, execFileSync, spawn } from "node:child_process";
-import { existsSync, readdirSync, truncateSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, truncateSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { sql } from "kysely";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { type Ended, type Home, hasStack, openHome, type Settings } from "../support/command-home.ts";
 import { noteNotRun } from "../support/not-run.ts";
@@ -78,6 +80,55 @@ describe("ringback backup on SQLite", { concurrency: 2 }, () => {
 		match(restored, /To hold callbacks until you have looked around: RINGBACK_DELIVERY=paused/);
 	});
 });
+
+describe("ringback restore over a database", { concurrency: 2 }, () => {
+	const ways = [
+		{ signal: "SIGTERM", call: "linkSync", holds: "the backup" },
+		{ signal: "SIGINT", call: "renameSync", holds: "the backup" },
+		{ signal: "SIGKILL", call: "linkSync", holds: "what was there" },
+		{ signal: "SIGKILL", call: "renameSync", holds: "what was there" },
+	] as const;
+	for (const { signal, call, holds } of ways) {
+		test(`told ${signal} while it puts the file in place (${call}) leaves ${holds} under the name`, async (t) => {
+			const home = await openFilledHome(t, 0);
+			const passphrase = ["--passphrase-file", writePassphrase(home.folder)];
+			equal((await home.run(["backup", "one.backup", ...passphrase])).code, 0);
+			const store = openSqlite(home.databasePath);
+			await sql`insert into audit_entries (at_ms, action) values (1, 'after the backup')`.execute(store.db);
+			await store.close();
+			const ended = await home.run(["restore", "one.backup", "--force", ...passphrase], {
+				NODE_OPTIONS: `--import=${signalItself(signal, call, home.databasePath)}`,
+			});
+			// A signal that can be heard comes too late to break anything off.
+			if (signal === "SIGKILL") equal(ended.signal, signal, ended.stderr);
+			else equal(ended.code, 0, ended.stderr);
+			using database = new DatabaseSync(home.databasePath);
+			const { n } =
+				database.prepare("select count(*) as n from audit_entries where action = 'after the backup'").get() ??
+				{};
+			equal(n, holds === "the backup" ? 0 : 1);
+			match(readFileSync(`${home.databasePath}.key`, "utf8"), /^[0-9a-f]{64}\n$/);
+			if (signal !== "SIGKILL") {
+				deepEqual(partials(home), []);
+				match(ended.stdout, /^ {2}kept aside: .*ringback\.db\.before-/m);
+			}
+		});
+	}
+});
+
+/** A module that sends the signal to its process when that is about to move or replace the database. */
+function signalItself(signal: NodeJS.Signals, call: "linkSync" | "renameSync", path: string): string {
+	const source = `
+		import fs from "node:fs";
+		import { syncBuiltinESMExports } from "node:module";
+		const real = fs.${call};
+		fs.${call} = (from, to) => {
+			if ([from, to].includes(${JSON.stringify(path)})) process.kill(process.pid, "${signal}");
+			real(from, to);
+		};
+		syncBuiltinESMExports();`;
+	return `data:text/javascript;base64,${Buffer.from(source).toString("base64")}`;
+}
 
 test("verify says what is wrong, one line a check, and exits 1", async (t) => {
 	const home = await openFilledHome(t, 0);
