@@ -149,7 +149,7 @@ function replacementSteps(states: ReadonlySet<string>): Html {
 			false,
 		],
 	];
-	return html`<ol class="numbered small">${list.map(
+	return html`<ol class="points small">${list.map(
 		([title, text, isDone]) =>
 			html`<li><strong>${title}</strong>${isDone ? html` ${badge("good", "Done")}` : null}<br><span class="soft">${text}</span></li>`,
 	)}</ol>`;

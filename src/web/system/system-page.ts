@@ -62,7 +62,7 @@ function warningSection(warnings: readonly Warning[]): Html {
 		body: padded(
 			warnings.length === 0
 				? message("good", "No problems found.")
-				: html`<ul>${warnings.map(({ title, text }) => html`<li><strong>${title}.</strong> ${text}</li>`)}</ul>`,
+				: html`<ul class="points">${warnings.map(({ title, text }) => html`<li><strong>${title}.</strong> ${text}</li>`)}</ul>`,
 		),
 	});
 }
