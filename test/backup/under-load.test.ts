@@ -70,7 +70,7 @@ test("backed up under load, killed, restored, held and let go: nothing answered 
 	const sent = shop.requests.length;
 	const there = { DATABASE_URL: `sqlite:${elsewhere}` };
 	const held = await start({ ...there, RINGBACK_DELIVERY: "paused" });
-	match(held.running.stdout, /^ {2}WARNING {2}Callbacks have been paused since .* UTC, and \d+ wait\. /m);
+	await held.running.said(/^ {2}WARNING {2}Callbacks have been paused since .* UTC, and \d+ wait\. /m);
 	equal((await fetch(`${held.url}/readyz`)).status, 200);
 	const late = await createShopClient(held.url, account.apiKey, account.secret, Date.now).post(
 		"/v1/conversions",
