@@ -76,12 +76,15 @@ export class EventStreams {
 		return this.#open.size;
 	}
 
+	get isStopping(): boolean {
+		return this.#deps.stopSignal?.aborted === true;
+	}
+
 	/** `readerId`: whose streams are counted together. */
 	hasRoom(readerId: number): boolean {
 		const { maxStreams, maxStreamsOfOne } = this.#bounds;
 		const ofOne = [...this.#open.values()].filter((id) => id === readerId).length;
-		const isStopping = this.#deps.stopSignal?.aborted === true;
-		return !isStopping && this.#open.size < maxStreams && ofOne < maxStreamsOfOne;
+		return !this.isStopping && this.#open.size < maxStreams && ofOne < maxStreamsOfOne;
 	}
 
 	/** Undefined where there is no room. */

@@ -110,6 +110,10 @@ export function parseProgramme(input: ProgrammeInput): Checked<ParsedProgramme> 
 	return succeed({ terms: terms.value, currency, email: email.value });
 }
 
+export function staffCannotOwn(email: string): string {
+	return `${email} is one of the network's staff, and staff cannot own a programme. Use another address.`;
+}
+
 /** On the command line a mistyped address must not make an account. */
 async function findOrMakeOwner(
 	trx: Db,
@@ -122,7 +126,7 @@ async function findOrMakeOwner(
 		return way.kind === "known" ? unknownOwner(email) : findOrMakeInvitee(trx, deps, email, "shop");
 	}
 	if (known.kind === "shop") return succeed(known);
-	return refuse("email_taken", `${email} cannot own a programme. Use another address.`, "email");
+	return refuse("email_taken", staffCannotOwn(email), "email");
 }
 
 /** `user create` has given the owner their link already: a new one would end it. */

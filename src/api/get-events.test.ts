@@ -250,7 +250,7 @@ test("a programme has a few streams, all together a bounded number, and a refusa
 });
 
 test("when the service stops, every stream ends at once", async (t) => {
-	const { listen, stop, clock } = await open(t);
+	const { listen, refuse, stop, clock } = await open(t);
 	const streams = [await listen(), await listen("/v1/events?test=true")];
 	stop();
 	for (const stream of streams) {
@@ -258,6 +258,8 @@ test("when the service stops, every stream ends at once", async (t) => {
 		assert.equal(stream.hasEnded, true);
 	}
 	assert.equal(clock.waitingTimers, 0);
+	// Not "too many streams": whoever listens comes back to another process, or to this one in a moment.
+	assert.equal((await refuse("/v1/events")).json.code, "unavailable");
 });
 
 test("a burst goes out batch by batch as it is read; a reader who stops costs one batch and is hung up on", async (t) => {

@@ -12,6 +12,7 @@ import type { Programme } from "../store/programmes.ts";
 import type { Listening } from "./answers.ts";
 import type { AppDeps } from "./deps.ts";
 import type { Endpoint, Look, SignedCall } from "./endpoint.ts";
+import { STOPPING } from "./health.ts";
 import { checkFields, parseQuery } from "./read-request.ts";
 import { tooManyStreams } from "./signed-call.ts";
 
@@ -53,6 +54,7 @@ export function createGetEvents(deps: AppDeps): Endpoint {
 		const look: Look = async (trx) => {
 			const asked = await parseRequest({ db: trx, moveOrder }, deps, programme, call.query);
 			if (!asked.ok) return asked;
+			if (streams.isStopping) return refuse("unavailable", STOPPING);
 			if (!streams.hasRoom(programme.id)) return { ok: false, fault: tooManyStreams() };
 			const source = createSource(deps, call, asked.value);
 			return succeed({

@@ -36,7 +36,8 @@ export type HealthDeps = Pick<AppDeps, "store" | "clock" | "log" | "network" | "
 const READY_TIMEOUT_MS = 2 * SECOND_MS;
 
 /** Everybody may know it: they are about to notice. */
-const STOPPING = "The service is stopping. Send requests to another process, or come back in a moment.";
+export const STOPPING =
+	"The service is stopping. Send requests to another process, or come back in a moment.";
 
 const HEADERS = { "content-type": "application/json", "cache-control": "no-store" };
 

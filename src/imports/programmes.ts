@@ -6,6 +6,7 @@ import {
 	type ParsedProgramme,
 	type ProgrammeInput,
 	parseProgramme,
+	staffCannotOwn,
 } from "../accounts/open-programme.ts";
 import { shortenRate } from "../accounts/programme-terms.ts";
 import type { Fault } from "../domain/fault.ts";
@@ -74,9 +75,7 @@ async function judgeProgramme(db: Db, { cells }: ImportRow): Promise<RowVerdict>
 	if (known !== undefined) return compare(db, known, parsed.value, cellOf(cells, "parks_pixels") !== "");
 	const owner = await findPersonByEmail(db, email);
 	if (owner === undefined || owner.kind === "shop") return bring();
-	return needsFixing(
-		`${email} is one of the network's staff and cannot own a programme. Use another address.`,
-	);
+	return needsFixing(staffCannotOwn(email));
 }
 
 async function compare(
