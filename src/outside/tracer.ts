@@ -126,10 +126,13 @@ function spanOf({
 }
 
 function attributesOf(values: FinishedSpan["attributes"]): object[] {
-	return Object.entries(values).map(([key, value]) => ({
-		key,
-		value: typeof value === "number" ? { doubleValue: value } : { stringValue: value },
-	}));
+	return Object.entries(values).map(([key, value]) => ({ key, value: attributeValue(value) }));
+}
+
+/** Whole numbers are text in OTLP's JSON, and the conventions want a status as one. */
+function attributeValue(value: string | number): object {
+	if (typeof value === "string") return { stringValue: value };
+	return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value };
 }
 
 /** As text: JSON's numbers end at 2^53. */

@@ -12,7 +12,10 @@ export interface CollectedSpan {
 	kind: number;
 	startTimeUnixNano: string;
 	endTimeUnixNano: string;
-	attributes: readonly { key: string; value: { stringValue?: string; doubleValue?: number } }[];
+	attributes: readonly {
+		key: string;
+		value: { stringValue?: string; intValue?: string; doubleValue?: number };
+	}[];
 	status?: { code: number; message: string };
 }
 
