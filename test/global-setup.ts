@@ -5,6 +5,7 @@
 import { COMPILE_CACHE } from "./support/compile-cache.ts";
 import { makeMigratedTemplates } from "./support/migrated-templates.ts";
 import { closeNotRunFile, openNotRunFile } from "./support/not-run.ts";
+import { bindPackages } from "./support/packages-in-one.ts";
 import { POSTGRES_URL_VARIABLE, type PostgresServer, startPostgres } from "./support/postgres.ts";
 import { openRunFolder } from "./support/run-folder.ts";
 
@@ -13,6 +14,7 @@ let removeFolder: (() => void) | undefined;
 
 export async function globalSetup(): Promise<void> {
 	process.env["NODE_COMPILE_CACHE"] ??= COMPILE_CACHE;
+	await bindPackages();
 	openNotRunFile();
 	removeFolder = openRunFolder();
 	// What these tests prove does not include a power cut; those that do start a server of their own.

@@ -6,6 +6,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { COMPILE_CACHE } from "./compile-cache.ts";
+import { loaderArguments } from "./loader-arguments.ts";
 import { makeFolder } from "./run-folder.ts";
 import { type Ended, endProcess, type Running, watchProcess } from "./watched-process.ts";
 
@@ -64,7 +65,10 @@ export function openHome(t: Cleaning): Home {
 			...own,
 			...settings,
 		};
-		const child = spawn(process.execPath, [join(ROOT, script), ...args], { cwd: folder, env });
+		const child = spawn(process.execPath, [...loaderArguments(), join(ROOT, script), ...args], {
+			cwd: folder,
+			env,
+		});
 		children.push(child);
 		return watchProcess(child);
 	};

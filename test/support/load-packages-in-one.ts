@@ -1,0 +1,25 @@
+// `node --import=…/load-packages-in-one.ts?list=FILE …`: whoever imports a package of the list gets what
+// packages-in-one.ts made of it.
+
+import { readFileSync } from "node:fs";
+import { registerHooks } from "node:module";
+
+const list = new URL(import.meta.url).searchParams.get("list") ?? "";
+const urls = new Map<string, string>(Object.entries(JSON.parse(readFileSync(list, "utf8"))));
+const packages = new Set([...urls.keys()].map(packageOf));
+
+registerHooks({
+	resolve(specifier, context, nextResolve) {
+		const isOwn = !(context.parentURL ?? "").includes("/node_modules/");
+		if (!isOwn || !packages.has(packageOf(specifier))) return nextResolve(specifier, context);
+		const url = urls.get(specifier);
+		if (url === undefined)
+			throw new Error(`"${specifier}" must stand in test/support/packages-in-one.ts, too`);
+		return { url, format: "module", shortCircuit: true };
+	},
+});
+
+function packageOf(specifier: string): string {
+	const [first = "", second = ""] = specifier.split("/", 2);
+	return first.startsWith("@") ? `${first}/${second}` : first;
+}
