@@ -35,11 +35,11 @@ export async function previewBatch(trx: Db, job: BulkJob, rows: readonly BulkRow
 function foresee(seq: number, { conversion, decision }: DecisionRequest): JudgedRow {
 	const { public_id, order_id, event_type } = conversion;
 	const row = { seq, detail: null, conversion: public_id, order: { order_id, event_type } };
-	const { basket_value, commission, currency } = conversion;
+	const { basket_value, commission, currency, test } = conversion;
 	const verdict = judgeMove(conversion.status, decision.move);
 	switch (verdict.kind) {
 		case "apply":
-			return { ...row, verdict: "change", money: { basket_value, commission, currency } };
+			return { ...row, verdict: "change", money: { basket_value, commission, currency, test } };
 		case "already":
 			return { ...row, verdict: "already" };
 		case "refuse":

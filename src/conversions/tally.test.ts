@@ -31,6 +31,7 @@ test("counts by status and day, sums amounts exactly, and leaves tests and other
 		commissionMinor: 30n,
 		feeMinor: 60n,
 	});
+	assert.deepEqual(tally?.tests, new Map([["APPROVED", 1]]), "listed, and in no sum");
 	assert.equal(tally?.totals.get("REVERSED")?.basketMinor, 1n);
 	assert.equal(tally?.totals.get("RECORDED")?.count, 0);
 	assert.deepEqual(

@@ -17,6 +17,8 @@ export interface StatusTotal {
 export interface Tally {
 	countedAtMs: number;
 	totals: ReadonlyMap<Status, StatusTotal>;
+	/** How many tests there are besides, of each status that some have. */
+	tests: ReadonlyMap<Status, number>;
 	/** Conversions by the day they came in (days since 1970-01-01, UTC) and their status now. */
 	days: DayCounts;
 }
@@ -47,11 +49,14 @@ async function countAll(
 	isStopping: () => boolean,
 ): Promise<Tally | null> {
 	const totals = new Map(STATUSES.map((status) => [status, emptyTotal()]));
+	const tests = new Map<Status, number>();
 	const days = new Map<number, Map<Status, number>>();
 	const countedAtMs = clock.nowMs();
 	for (let afterId = 0; !isStopping(); ) {
-		const { groups, lastId } = await tallySlice(store.db, { programmeId, afterId, limit: SLICE_ROWS });
-		if (lastId === null) return { countedAtMs, totals, days };
+		const slice = await tallySlice(store.db, { programmeId, afterId, limit: SLICE_ROWS });
+		const { groups, lastId } = slice;
+		if (lastId === null) return { countedAtMs, totals, tests, days };
+		for (const { status, count } of slice.tests) tests.set(status, (tests.get(status) ?? 0) + count);
 		for (const group of groups) {
 			addTo(totals.get(group.status) ?? emptyTotal(), group);
 			countDay(days, group);

@@ -55,7 +55,10 @@ export async function countVerdicts(db: Db, jobId: number): Promise<VerdictCount
 export interface ChangeSum {
 	decision: string;
 	currency: string;
+	/** How many, and how many of them are tests. */
 	rows: number;
+	tests: number;
+	/** Without tests, which stay out of all totals. */
 	basketMinor: bigint;
 	commissionMinor: bigint;
 }
@@ -63,23 +66,29 @@ export interface ChangeSum {
 /** By decision and currency. Reads all rows of the job, as `countVerdicts` does. */
 export async function sumChanges(db: Db, jobId: number): Promise<ChangeSum[]> {
 	const { rows } = await sql<SummedRow>`select decision, currency, count(*) as "rows",
-			${highHalf("basket_value")} as "basketHigh", ${lowHalf("basket_value")} as "basketLow",
-			${highHalf("commission")} as "commissionHigh", ${lowHalf("commission")} as "commissionLow"
+			count(case when test = 1 then 1 end) as "tests",
+			${highHalf("basket_value", LIVE)} as "basketHigh", ${lowHalf("basket_value", LIVE)} as "basketLow",
+			${highHalf("commission", LIVE)} as "commissionHigh", ${lowHalf("commission", LIVE)} as "commissionLow"
 		from bulk_rows where job_id = ${jobId} and coalesce(outcome, verdict) = 'change' and currency is not null
 		group by decision, currency order by decision, currency`.execute(db);
 	return rows.map((row) => ({
 		decision: row.decision,
 		currency: row.currency,
 		rows: row.rows,
+		tests: row.tests,
 		basketMinor: joinHalves(row.basketHigh, row.basketLow),
 		commissionMinor: joinHalves(row.commissionHigh, row.commissionLow),
 	}));
 }
 
+/** No test. */
+const LIVE = sql`test = 0`;
+
 interface SummedRow {
 	decision: string;
 	currency: string;
 	rows: number;
+	tests: number;
 	basketHigh: number;
 	basketLow: number;
 	commissionHigh: number;
@@ -94,7 +103,7 @@ export interface JudgedRow {
 	/** The order that the conversion turned out to be, where the line only named the conversion. */
 	order?: { order_id: string; event_type: string };
 	/** Where it would change something. */
-	money?: Pick<BulkRow, "basket_value" | "commission" | "currency">;
+	money?: Pick<BulkRow, "basket_value" | "commission" | "currency" | "test">;
 }
 
 /** `column` says whether this is what the rows would do or what they did. */
@@ -115,6 +124,7 @@ export async function judgeRows(
 		basket_value: "text",
 		commission: "text",
 		currency: "text",
+		test: "integer",
 	} as const;
 	const list = rows.map((row) => ({
 		...row,
@@ -123,6 +133,7 @@ export async function judgeRows(
 		basket_value: row.money?.basket_value ?? null,
 		commission: row.money?.commission ?? null,
 		currency: row.money?.currency ?? null,
+		test: row.money?.test ?? null,
 	}));
 	await sql`with ${valueList("judged", columns, list)}
 		update bulk_rows set ${sql.id(column)} = judged.verdict, detail = judged.detail,
@@ -131,7 +142,7 @@ export async function judgeRows(
 			event_type = coalesce(judged.event_type, bulk_rows.event_type),
 			basket_value = coalesce(judged.basket_value, bulk_rows.basket_value),
 			commission = coalesce(judged.commission, bulk_rows.commission),
-			currency = coalesce(judged.currency, bulk_rows.currency)
+			currency = coalesce(judged.currency, bulk_rows.currency), test = coalesce(judged.test, bulk_rows.test)
 		from judged where bulk_rows.job_id = ${jobId} and bulk_rows.seq = judged.seq`.execute(db);
 }
 

@@ -22,6 +22,8 @@ export interface TallyGroup {
 export interface TallySlice {
 	/** Without test conversions, which stay out of totals. */
 	groups: TallyGroup[];
+	/** How many tests there are: a list shows them too. */
+	tests: readonly { status: Status; count: number }[];
 	/** Where the next slice begins; null when nothing was left. */
 	lastId: number | null;
 }
@@ -64,6 +66,7 @@ export async function tallySlice(db: Db, request: SliceRequest): Promise<TallySl
 				commissionMinor: joinHalves(row.commission_high, row.commission_low),
 				feeMinor: joinHalves(row.fee_high, row.fee_low),
 			})),
+		tests: rows.filter(({ test }) => test === 1).map(({ status, count }) => ({ status, count })),
 		lastId: rows.length === 0 ? null : Math.max(...rows.map((row) => row.last_id)),
 	};
 }

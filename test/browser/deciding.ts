@@ -143,6 +143,7 @@ export function testDeciding(browser: () => Browser): void {
 			const order_id = `BAR-${String(index).padStart(2, "0")}`;
 			await addConversion(store, programme?.id ?? 0, { order_id, basket_value: "1362.84" });
 		}
+		await addConversion(store, programme?.id ?? 0, { order_id: "BAR-TEST", basket_value: "99.00", test: 1 });
 		for (const viewport of [
 			{ width: 1440, height: 900 },
 			{ width: 390, height: 844 },
@@ -152,9 +153,12 @@ export function testDeciding(browser: () => Browser): void {
 			await page.goto(`${list}?orderId=bar-&status=RECORDED`);
 			const bar = page.locator(".selection-bar");
 			await page.getByText("Nothing selected").waitFor();
-			const orders = await page.locator(".order-id").allTextContents();
+			const [, ...orders] = await page.locator(".order-id").allTextContents();
 			for (const order of orders.slice(0, 2)) await page.getByLabel(`Select order ${order}`).check();
 			await page.getByText("2 selected · 2\u00a0725.68 EUR").waitFor();
+			await page.getByLabel("Select order BAR-TEST").check();
+			await page.getByText("3 selected · 2\u00a0725.68 EUR · 1 test not in the sum").waitFor();
+			await page.getByLabel("Select order BAR-TEST").uncheck();
 			// Beside the first rows, once the page stands still.
 			await until(async () => {
 				const box = await bar.boundingBox();

@@ -57,6 +57,8 @@ export interface BulkRowsTable {
 	basket_value: string | null;
 	commission: string | null;
 	currency: string | null;
+	/** 1 of a test conversion, on which no money hangs. */
+	test: number | null;
 }
 
 export function bulkTables({ selfNumberedId, clustered }: Dialect): readonly string[] {
@@ -74,7 +76,7 @@ export function bulkTables({ selfNumberedId, clustered }: Dialect): readonly str
 			named_conversion text not null, order_id text not null, event_type text not null,
 			decision text not null, reason text not null,
 			verdict text, detail text, outcome text, conversion text,
-			basket_value text, commission text, currency text,
+			basket_value text, commission text, currency text, test integer,
 			primary key (job_id, seq)) ${clustered}`,
 		// Which rows are about the same conversion, without reading the others.
 		"create index bulk_rows_by_conversion on bulk_rows (job_id, conversion) where conversion is not null",

@@ -66,10 +66,14 @@
 		if (told === null) return;
 		const all = form.querySelector("input[data-all-matching]:checked");
 		const boxes = [...form.querySelectorAll('input[name="conversion"]:checked')];
-		const sums = Map.groupBy(boxes, ({ dataset }) => dataset.currency);
+		// No money hangs on a test.
+		const live = boxes.filter(({ dataset }) => dataset.test === undefined);
+		const sums = Map.groupBy(live, ({ dataset }) => dataset.currency);
 		const words = [...sums].map(
 			([currency, own]) => `${addAmounts(own.map(({ dataset }) => dataset.basket))} ${currency}`,
 		);
+		const tests = boxes.length - live.length;
+		if (tests > 0) words.push(`${tests} ${tests === 1 ? "test" : "tests"} not in the sum`);
 		if (all !== null) told.textContent = all.dataset.allMatching;
 		else if (boxes.length === 0) told.textContent = "Nothing selected";
 		else told.textContent = [`${boxes.length} selected`, ...words].join(" · ");

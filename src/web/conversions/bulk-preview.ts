@@ -34,6 +34,7 @@ function moneySection(sums: readonly ChangeSum[], isApplied: boolean): Content {
 	return section({
 		id: "money",
 		title: isApplied ? "What was changed" : "What will change",
+		...(sums.some(({ tests }) => tests > 0) ? { hint: "Sums leave tests out." } : {}),
 		body: dataTable<ChangeSum>({
 			caption: "By decision and currency",
 			rows: sums,
@@ -41,12 +42,17 @@ function moneySection(sums: readonly ChangeSum[], isApplied: boolean): Content {
 			stacks: true,
 			columns: [
 				{ title: "Decision", namesRow: true, cell: (sum) => moveWord(sum.decision) },
-				{ title: "Conversions", isNumber: true, cell: (sum) => count(sum.rows) },
+				{ title: "Conversions", isNumber: true, cell: changedCell },
 				{ title: "Basket", isNumber: true, cell: (sum) => decimal(sum.basketMinor, sum) },
 				{ title: "Commission", isNumber: true, cell: (sum) => decimal(sum.commissionMinor, sum) },
 			],
 		}),
 	});
+}
+
+function changedCell({ rows, tests }: ChangeSum): Content {
+	if (tests === 0) return count(rows);
+	return html`${count(rows)}<span class="secondary">${countOf(tests, "test")}</span>`;
 }
 
 function moveWord(decision: string): string {

@@ -25,7 +25,7 @@ import { cursorOf, type PagedList, pagesOf, type ReadFilters } from "../filter-q
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
 import { withQuery } from "../paths.ts";
-import { type Totals, totalsLine } from "./totals.ts";
+import { type Totals, testWords, totalsLine } from "./totals.ts";
 
 /** Two screens: enough to decide about, quick to read. */
 const PAGE_ROWS = 50;
@@ -179,7 +179,8 @@ async function renderRows(
 function allBox(totals: Totals, refused: RefusedDecision | undefined): Html {
 	const words = totals.isAll ? `all ${count(totals.count)} that match` : "all that match";
 	const sums = totals.sums.map(({ basket, currency }) => `${thousands(basket)} ${currency}`);
-	const data = [`${totals.isAll ? `All ${count(totals.count)}` : "All"} that match`, ...sums].join(" · ");
+	const all = `${totals.isAll ? `All ${count(totals.count)}` : "All"} that match`;
+	const data = [all, ...sums, ...(totals.isAll ? testWords(totals.tests) : [])].join(" · ");
 	return html`<label class="check"><input type="checkbox" name="all" value="yes" data-all-matching="${data}"${
 		refused?.isAll === true ? html` checked` : null
 	}><span>Select ${words} the filters</span></label>`;
@@ -194,6 +195,6 @@ function selectColumn(
 	return {
 		title: html`<input type="checkbox" hidden data-select-all="conversion" aria-label="Select all on this page"><span class="visually-hidden">Select</span>`,
 		cell: (row) =>
-			html`<input type="checkbox" name="conversion" value="${row.public_id}" data-basket="${row.basket_value}" data-currency="${row.currency}" aria-label="Select ${rowName(row)}"${ticked.includes(row.public_id) ? html` checked` : null}>`,
+			html`<input type="checkbox" name="conversion" value="${row.public_id}" data-basket="${row.basket_value}" data-currency="${row.currency}"${row.test === 1 ? html` data-test` : null} aria-label="Select ${rowName(row)}"${ticked.includes(row.public_id) ? html` checked` : null}>`,
 	};
 }

@@ -2,6 +2,7 @@
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
+import { until } from "../../../test/support/until.ts";
 import { createOrderIndexing } from "../../conversions/searchable-orders.ts";
 import { HOUR_MS } from "../../domain/time.ts";
 import type { Conversion } from "../../store/conversions.ts";
@@ -107,6 +108,74 @@ test("a list says how many match and what they come to, and shows when each was 
 	match(all.text, /data-all-matching="All 61 that match · 60\u00a0005\.60 EUR"/);
 	match(all.text, /data-basket="1000\.01" data-currency="EUR"/);
 	doesNotMatch((await owner.open(`${base}?status=REJECTED`)).text, /name="all"/, "the page has them all");
+});
+
+test("tests are listed, counted and decided like others, and stay out of every sum", async (t) => {
+	const { site, owner, base, add } = await openShop(t);
+	const live = [
+		await add({ order_id: "one", basket_value: "10.00", commission: "1.00" }),
+		await add({ order_id: "two", basket_value: "20.00", commission: "2.00" }),
+	];
+	const tried = await add({ order_id: "tried", basket_value: "500.00", commission: "50.00", test: 1 });
+	const all = await owner.open(base);
+	match(
+		plain(all.text),
+		/3 conversions, 1 of them a test ?Basket 30\.00 EUR ?Commission 3\.00 EUR ?Sums leave tests out\./,
+	);
+	equal([...all.text.matchAll(/data-basket="500\.00" data-currency="EUR" data-test/g)].length, 1);
+	equal([...all.text.matchAll(/ data-test /g)].length, 1);
+	const liveOnly = plain((await owner.open(`${base}?test=no`)).text);
+	match(liveOnly, /2 conversions ?Basket 30\.00 EUR/);
+	doesNotMatch(liveOnly, /Sums leave/);
+	const testsOnly = plain((await owner.open(`${base}?test=yes`)).text);
+	match(testsOnly, /1 test conversion ?Sums leave tests out\./);
+	doesNotMatch(testsOnly, /Basket 500/);
+
+	// The number that staff see at the programme is that of the list it leads to.
+	const staff = await site.signIn(await site.addStaff());
+	const programmes = (await staff.open("/programmes")).text;
+	const [, href = "", waiting] = /href="([^"]*status=RECORDED[^"]*)">(\d+)</.exec(programmes) ?? [];
+	equal(waiting, "2");
+	equal(ordersOf((await staff.open(href.replaceAll("&amp;", "&"))).text).length, 2);
+	const overview = (await owner.open(base.replace("conversions", "overview"))).text;
+	match(overview, /conversions\?status=RECORDED&amp;test=no/);
+	match(plain((await staff.open("/review")).text), /3 conversions, 1 of them a test ?Basket 30\.00 EUR/);
+
+	const { location } = await submitForm(
+		owner,
+		`${base}/decide`,
+		formOf({ decision: "approve" }, [...live, tried]),
+	);
+	const preview = plain((await owner.open(location ?? "")).text);
+	match(preview, /Sums leave tests out\..*Approve ?31 test ?30\.00 EUR ?3\.00 EUR/);
+	match(preview, /Approve 3 conversions/);
+});
+
+test("a list of more than is counted one by one takes the overview's count, tests and sums apart", async (t) => {
+	const { site, programme, owner, base, add } = await openShop(t);
+	await add({ order_id: "tried", test: 1 });
+	const { test: _, id: __, ...row } = await add({ order_id: "first", basket_value: "1.00" });
+	const many = Array.from({ length: 5_001 }, (_one, index) => ({
+		...row,
+		public_id: `cnv_${index}`,
+		order_id: `M-${index}`,
+		test: 0 as const,
+	}));
+	for (let start = 0; start < many.length; start += 1_000) {
+		await site.store.db
+			.insertInto("conversions")
+			.values(many.slice(start, start + 1_000))
+			.execute();
+	}
+	equal(programme.currency, "EUR");
+	await until(async () =>
+		/5 003 conversions, 1 of them a test ?Basket 5002\.00 EUR/.test(plain((await owner.open(base)).text)),
+	);
+	match(
+		(await owner.open(base)).text,
+		/All 5\u00a0003 that match · 5\u00a0002\.00 EUR · 1 test not in the sum/,
+	);
+	match(plain((await owner.open(`${base}?test=no`)).text), /5 002 conversions ?Basket 5002\.00 EUR/);
 });
 
 test("two ticked conversions: one page with the money and what cannot be undone, then done and back on the list", async (t) => {

@@ -1,7 +1,9 @@
-// What the conversions that a filter finds come to. Counted one by one up to a limit; beyond it, the overview's count is
-// taken where the filter asks for no more than it knows.
+// What the conversions that a filter finds come to: how many, tests included, as a list shows them and a decision takes
+// them; and sums without tests, on which no money hangs. Counted one by one up to a limit; beyond it, the overview's
+// count is taken where the filter asks for no more than it knows.
 
 import { html } from "hono/html";
+import type { Status } from "../../domain/conversion.ts";
 import { currencyDigits, formatMinor } from "../../domain/money.ts";
 import type { ConversionFilter, MatchedConversion } from "../../store/conversion-filter.ts";
 import { collectMatches, MAX_COLLECTED } from "../../store/conversion-matches.ts";
@@ -14,10 +16,10 @@ export interface Totals {
 	/** How many; at least so many where there are more than are counted. */
 	count: number;
 	isAll: boolean;
-	/** By currency. Empty where there are too many to be added up. */
+	/** How many of them are tests. */
+	tests: number;
+	/** By currency, without tests. Empty where there are too many to be added up. */
 	sums: readonly MoneySum[];
-	/** Whether test conversions are left out. */
-	isWithoutTests: boolean;
 }
 
 interface MoneySum {
@@ -35,26 +37,31 @@ export async function readTotals(
 	const known = programme === undefined ? null : await readTally(deps, filter, programme);
 	if (known !== null) return known;
 	const { rows, isAll } = await collectMatches(deps.store.db, filter, () => deps.clock.yieldLoop());
-	return { count: rows.length, isAll, sums: isAll ? sumUp(rows) : [], isWithoutTests: false };
+	const live = rows.filter(({ test }) => test === 0);
+	return { count: rows.length, isAll, tests: rows.length - live.length, sums: isAll ? sumUp(live) : [] };
 }
 
 /** Null where there are few enough to be counted now, or the tally does not know. */
 async function readTally(
 	{ tallies }: Pick<PageDeps, "tallies">,
-	{ programmeId, status, ...others }: ConversionFilter,
+	{ programmeId, status, isTest, ...others }: ConversionFilter,
 	{ currency }: Programme,
 ): Promise<Totals | null> {
 	if (programmeId === undefined || Object.values(others).some((value) => value !== undefined)) return null;
 	const { count: tally } = await tallies.look(programmeId);
-	const totals = [...(tally?.totals ?? [])].flatMap(([of, total]) =>
-		status === undefined || of === status ? [total] : [],
-	);
-	const count = totals.reduce((sum, total) => sum + total.count, 0);
+	const isAsked = (of: Status) => status === undefined || of === status;
+	const totals =
+		isTest === true ? [] : [...(tally?.totals ?? [])].flatMap(([of, total]) => (isAsked(of) ? [total] : []));
+	const tests =
+		isTest === false
+			? 0
+			: [...(tally?.tests ?? [])].reduce((sum, [of, own]) => sum + (isAsked(of) ? own : 0), 0);
+	const count = totals.reduce((sum, total) => sum + total.count, tests);
 	if (count <= MAX_COLLECTED) return null;
 	const decimal = (minor: bigint) => formatMinor(minor, digitsOf(currency));
 	const basket = decimal(totals.reduce((sum, { basketMinor }) => sum + basketMinor, 0n));
 	const commission = decimal(totals.reduce((sum, { commissionMinor }) => sum + commissionMinor, 0n));
-	return { count, isAll: true, sums: [{ currency, basket, commission }], isWithoutTests: true };
+	return { count, isAll: true, tests, sums: count === tests ? [] : [{ currency, basket, commission }] };
 }
 
 function sumUp(rows: readonly MatchedConversion[]): MoneySum[] {
@@ -79,10 +86,18 @@ export function digitsOf(currency: string): number {
 	return digits.ok ? digits.value : 0;
 }
 
-/** "1 240 conversions", "More than 10 000 conversions". */
-function countWords({ count: found, isAll, isWithoutTests }: Totals): string {
-	const words = isAll ? countOf(found, "conversion") : `More than ${count(found)} conversions`;
-	return isWithoutTests ? `${words} (tests not counted)` : words;
+/** "1 240 conversions, 3 of them tests", "More than 10 000 conversions". */
+function countWords({ count: found, isAll, tests }: Totals): string {
+	if (!isAll) return `More than ${count(found)} conversions`;
+	if (tests === found) return countOf(found, "test conversion");
+	return tests === 0
+		? countOf(found, "conversion")
+		: `${countOf(found, "conversion")}, ${count(tests)} of them ${tests === 1 ? "a test" : "tests"}`;
+}
+
+/** None where no test is among them. */
+export function testWords(tests: number): string[] {
+	return tests === 0 ? [] : [`${countOf(tests, "test")} not in the sum`];
 }
 
 export function totalsLine(totals: Totals): Html {
@@ -90,6 +105,10 @@ export function totalsLine(totals: Totals): Html {
 		({ currency, basket, commission }) =>
 			html`<span>Basket ${amount(basket, currency)}</span><span>Commission ${amount(commission, currency)}</span>`,
 	);
-	const hint = totals.isAll ? null : html`<span class="faint">Narrow the filters to see the sums.</span>`;
-	return html`<p class="totals" role="status"><strong>${countWords(totals)}</strong>${sums}${hint}</p>`;
+	return html`<p class="totals" role="status"><strong>${countWords(totals)}</strong>${sums}${sumHint(totals)}</p>`;
+}
+
+function sumHint({ isAll, tests }: Totals): Html | null {
+	if (!isAll) return html`<span class="faint">Narrow the filters to see the sums.</span>`;
+	return tests === 0 ? null : html`<span class="faint">Sums leave tests out.</span>`;
 }

@@ -42,7 +42,7 @@ export async function showNetworkTotals(c: WebContext, deps: PageDeps): Promise<
 		active: "totals",
 		body: html`${pageHeader({
 			title: "Totals",
-			hint: "Conversions and callbacks of all programmes. Test conversions are left out.",
+			hint: "Of all programmes. Conversions and money leave tests out. Callbacks count every attempt, also for tests.",
 		})}${tabs("Period", periods)}${await totals(deps, days)}`,
 	});
 }
