@@ -58,7 +58,8 @@ export async function signIn(
 	const { token, user } = SIGNED_IN.parse(answer.body);
 	const person = await requirePerson(deps, user.id);
 	if (person.deactivated_at_ms !== null) return refuseDeactivated(deps, token);
-	await noteAudit(deps.store.db, { personId: person.id, action: "person.signed_in" }, deps.clock.nowMs());
+	const note = { personId: person.id, action: "person.signed_in", address: visitor.address } as const;
+	await noteAudit(deps.store.db, note, deps.clock.nowMs());
 	return letIn(deps, person, answer.setCookies);
 }
 
@@ -95,7 +96,7 @@ export async function confirmSignIn(
 			await endSession(trx, token);
 			return codeAlreadyUsed("Sign in again with the next one.");
 		}
-		await noteAudit(trx, { personId, action: "person.signed_in" }, nowMs);
+		await noteAudit(trx, { personId, action: "person.signed_in", address: visitor.address }, nowMs);
 		if (typed.isBackupCode) {
 			const note = { personId, action: "authenticator.backup_code_used" } as const;
 			await noteAudit(trx, { ...note, address: visitor.address }, nowMs);
@@ -114,7 +115,8 @@ export async function signOut(
 	visitor: Visitor,
 ): Promise<readonly string[]> {
 	const answer = await deps.auth.post("/sign-out", {}, visitor);
-	await noteAudit(deps.store.db, { personId, action: "person.signed_out" }, deps.clock.nowMs());
+	const note = { personId, action: "person.signed_out", address: visitor.address } as const;
+	await noteAudit(deps.store.db, note, deps.clock.nowMs());
 	return answer.setCookies;
 }
 

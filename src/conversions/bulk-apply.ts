@@ -5,6 +5,7 @@
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { noteAudit } from "../store/audit.ts";
 import { type BulkJob, deleteJob, moveJob } from "../store/bulk-jobs.ts";
+import { countVerdicts } from "../store/bulk-rows.ts";
 import type { Decider } from "./bulk-upload.ts";
 import type { Side } from "./decision-rights.ts";
 import type { ConversionsDeps } from "./deps.ts";
@@ -34,12 +35,14 @@ export async function startApplying(
 				? succeed("already")
 				: refuse("job_not_ready", "The rows are still being checked. Wait for the preview, then apply it.");
 		}
+		// One entry for one decision, however many batches it takes: each conversion's own history names the person, too.
+		const { change: changes } = await countVerdicts(trx, job.id);
 		const note = {
 			personId,
 			programmeId: job.programme_id,
 			action: "conversions.decided" as const,
 			subject: job.public_id,
-			detail: `applies ${job.row_count} rows`,
+			detail: `${changes} of ${job.row_count} to be changed`,
 		};
 		await noteAudit(trx, note, nowMs);
 		return succeed("started");
@@ -60,6 +63,7 @@ export async function discardJob(
 			return refuse("job_not_ready", advice);
 		}
 		await deleteJob(trx, job.id);
+		if (job.source !== "file") return succeed("discarded");
 		const note = {
 			personId,
 			programmeId: job.programme_id,

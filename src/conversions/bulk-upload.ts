@@ -177,6 +177,8 @@ async function storeRows(
 async function showJob({ store, clock }: ConversionsDeps, job: BulkJob): Promise<BulkJob> {
 	await store.transact(async (trx) => {
 		await moveJob(trx, job.id, "storing", { state: "uploaded", row_count: job.row_count });
+		// What somebody ticked and has not confirmed yet is no record of anything.
+		if (job.source !== "file") return;
 		const note = {
 			personId: job.person_id,
 			programmeId: job.programme_id,

@@ -1,7 +1,6 @@
 // Works off jobs of many decisions, a batch a transaction: uploaded → previewed, applying → done. A process that dies
 // leaves its claim to lapse; whoever takes the job then goes on behind the last batch that was stored.
 
-import { noteAudit } from "../store/audit.ts";
 import { advanceClaim, type BulkJob, claimJob, claimThisJob } from "../store/bulk-jobs.ts";
 import { judgeRows, listRows } from "../store/bulk-rows.ts";
 import { applyBatch, previewBatch } from "./bulk-batch.ts";
@@ -65,28 +64,8 @@ async function workOffBatch(deps: ConversionsDeps, job: BulkJob): Promise<BulkJo
 		const batch = isPreview ? await previewBatch(trx, job, rows) : await applyBatch(trx, deps, job, rows);
 		await judgeRows(trx, job.id, isPreview ? "verdict" : "outcome", batch.rows);
 		if (isPreview && isLast) await compareRows(trx, deps, job);
-		if (!isPreview) await noteChanges(trx, job, batch.rows, nowMs);
 		return { job: advanced, owedProgrammeIds: batch.owedProgrammeIds };
 	});
 	store.announceDue(done.owedProgrammeIds);
 	return done.job;
-}
-
-/** One entry a batch; each conversion's own history names the person, too. */
-async function noteChanges(
-	trx: Parameters<typeof noteAudit>[0],
-	job: BulkJob,
-	rows: Awaited<ReturnType<typeof applyBatch>>["rows"],
-	nowMs: number,
-): Promise<void> {
-	const changed = rows.filter(({ verdict }) => verdict === "change").length;
-	if (changed === 0) return;
-	const note = {
-		personId: job.person_id,
-		programmeId: job.programme_id,
-		action: "conversions.decided" as const,
-		subject: job.public_id,
-		detail: `${changed} conversions changed`,
-	};
-	await noteAudit(trx, note, nowMs);
 }

@@ -40,7 +40,7 @@ export interface AuditNote extends Noted {
 	/** The public id or e-mail of what it was done to. */
 	subject?: string | null;
 	detail?: string | null;
-	/** Where it came from: given for changes to somebody's account, and told to them. */
+	/** Where it came from: given for sign-ins and for changes to somebody's account, and told to them of the latter. */
 	address?: string | null;
 }
 

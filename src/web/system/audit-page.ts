@@ -4,13 +4,15 @@
 import { html } from "hono/html";
 import * as z from "zod";
 import { CSV_BATCH_ROWS, type CsvColumns, csvFile } from "../../conversions/csv-file.ts";
+import { foldText } from "../../domain/folded-text.ts";
 import { isoTime, utcDay } from "../../domain/time.ts";
 import { dayEndMs, dayStartMs } from "../../domain/zone-day.ts";
 import { type AuditFilter, type ListedAuditEntry, listAudit, readAllAudit } from "../../store/audit-list.ts";
 import { type AuditSubjects, readAuditSubjects } from "../../store/audit-subjects.ts";
 import type { ListPage } from "../../store/list-page.ts";
 import { findPersonByEmail } from "../../store/people.ts";
-import { findProgramme } from "../../store/programmes.ts";
+import { listProgrammes } from "../../store/programme-list.ts";
+import type { Db } from "../../store/store.ts";
 import { emptyState, pageHeader, section } from "../components/blocks.ts";
 import { linkButton, selectField, textField } from "../components/forms.ts";
 import { dataTable, filterBar, notUnderstood, type Pages, pager } from "../components/lists.ts";
@@ -27,6 +29,8 @@ import { viewerOf } from "../viewer.ts";
 import { systemTabs } from "./system-tabs.ts";
 
 const PAGE_ROWS = 50;
+/** Of those with what was typed in their name. */
+const NAMES_COMPARED = 50;
 const DAY = z.iso.date({ error: "Enter a day such as 2026-03-01." }).optional();
 
 const QUERY = z.object({
@@ -41,9 +45,8 @@ const QUERY = z.object({
 type AuditQuery = z.output<typeof QUERY>;
 
 export async function showAudit(c: WebContext, deps: WebDeps): Promise<Response> {
-	const filters = readFilters(QUERY, new URL(c.req.url).search);
+	const { filters, filter } = await readAuditFilters(c, deps);
 	const { query } = filters;
-	const filter = await toFilter(c, deps, filters);
 	const list = { name: "audit log", path: AUDIT_PATH, query, cursorName: "after" };
 	const page =
 		filter === null
@@ -56,7 +59,7 @@ export async function showAudit(c: WebContext, deps: WebDeps): Promise<Response>
 		status: page === null ? 422 : 200,
 		body: html`${pageHeader({
 			title: "Audit log",
-			hint: "Who did what, the newest first.",
+			hint: "Who did what, the newest first. The address it came from is kept of sign-ins and of changes to an account.",
 			...(page === null
 				? {}
 				: { actions: linkButton({ label: "Export CSV", href: withQuery(AUDIT_EXPORT_PATH, shown) }) }),
@@ -73,8 +76,7 @@ export async function showAudit(c: WebContext, deps: WebDeps): Promise<Response>
 }
 
 export async function exportAudit(c: WebContext, deps: PageDeps): Promise<Response> {
-	const filters = readFilters(QUERY, new URL(c.req.url).search);
-	const filter = await toFilter(c, deps, filters);
+	const { filter } = await readAuditFilters(c, deps);
 	if (filter === null) return showAudit(c, deps);
 	const { store, clock } = deps;
 	const lines = csvFile(COLUMNS, readAllAudit(store.db, filter, CSV_BATCH_ROWS));
@@ -95,22 +97,42 @@ const COLUMNS: CsvColumns<ListedAuditEntry> = [
 /** Nobody has this number: whoever is not there has done nothing. */
 const NOBODY = 0;
 
-/** Null when something in the address is not understood. */
-async function toFilter(
-	c: WebContext,
-	{ store }: WebDeps,
-	{ query, problems }: ReadFilters<AuditQuery>,
-): Promise<AuditFilter | null> {
-	if (Object.keys(problems).length > 0) return null;
-	const { person, programme, action, from, to } = query;
+interface AuditFilters {
+	filters: ReadFilters<AuditQuery>;
+	/** Null when something in the address is not understood. */
+	filter: AuditFilter | null;
+}
+
+async function readAuditFilters(c: WebContext, { store: { db } }: WebDeps): Promise<AuditFilters> {
+	const read = readFilters(QUERY, new URL(c.req.url).search);
+	const { person, programme, action, from, to } = read.query;
+	const meant = programme === undefined ? { id: undefined } : await findMeant(db, programme);
+	const filters =
+		"problem" in meant ? { ...read, problems: { ...read.problems, programme: meant.problem } } : read;
+	if ("problem" in meant || Object.keys(filters.problems).length > 0) return { filters, filter: null };
 	const zone = zoneOf(c);
-	return {
+	const filter = {
 		action,
-		personId: person === undefined ? undefined : ((await findPersonByEmail(store.db, person))?.id ?? NOBODY),
-		programmeId:
-			programme === undefined ? undefined : ((await findProgramme(store.db, programme))?.id ?? NOBODY),
+		personId: person === undefined ? undefined : ((await findPersonByEmail(db, person))?.id ?? NOBODY),
+		programmeId: meant.id,
 		fromMs: from === undefined ? undefined : dayStartMs(from, zone),
 		beforeMs: to === undefined ? undefined : dayEndMs(to, zone),
+	};
+	return { filters, filter };
+}
+
+/** By its id, its name, or a part of the name that no other has. */
+async function findMeant(db: Db, text: string): Promise<{ id: number } | { problem: string }> {
+	const { rows } = await listProgrammes(db, { search: text, limit: NAMES_COMPARED });
+	const exact = rows.filter(({ publicId, name }) => publicId === text || foldText(name) === foldText(text));
+	const [only, ...others] = exact.length === 0 ? rows : exact;
+	if (only === undefined) return { problem: "No programme has this name or id." };
+	if (others.length === 0) return { id: only.id };
+	return {
+		problem:
+			exact.length === 0
+				? "Several programmes have this in their name. Enter the whole name."
+				: "Several programmes have this name. Enter the id instead; it is on the programme's Settings page.",
 	};
 }
 
@@ -138,7 +160,7 @@ function filterForm(c: WebContext, filters: ReadFilters<AuditQuery>): Html {
 					a.label < b.label ? -1 : 1,
 				),
 			],
-		})}${textField({ ...field("programme"), label: "Programme's id", type: "search" })}${textField({
+		})}${textField({ ...field("programme"), label: "Programme's name or id", type: "search" })}${textField({
 			...day("from"),
 			label: `First day, ${days}`,
 			type: "date",
@@ -155,13 +177,17 @@ function table(page: ListPage<ListedAuditEntry>, subjects: AuditSubjects, pages:
 		empty: emptyState({ title: "Nothing found", text: "No entries match, or they were archived." }),
 		columns: [
 			{ title: "When", cell: ({ at_ms }) => timeTag(at_ms) },
-			{ title: "Who", cell: auditActor },
+			{ title: "Who", cell: whoCell },
 			{ title: "What", namesRow: true, cell: ({ action }) => sayAction(action) },
 			{ title: "Programme", cell: programmeCell },
 			{ title: "Details", cell: (entry) => auditDetails(entry, subjects, programmeOfEntry(entry)) },
-			{ title: "From", cell: ({ address }) => address ?? "" },
 		],
 	})}${pager(pages)}`;
+}
+
+function whoCell(entry: ListedAuditEntry): Html {
+	const { address } = entry;
+	return html`${auditActor(entry)}${address === null ? null : html`<span class="secondary">from ${address}</span>`}`;
 }
 
 function programmeOfEntry({ programme, programmeName }: ListedAuditEntry) {
