@@ -53,7 +53,7 @@ test("an invitation says the role plainly, and whoever is to look on is not aske
 	for (const [role, subject, says] of [
 		["owner", 'You\'re invited to manage "Shop"', /Your role: owner\..*approving conversions/],
 		["developer", 'You\'re invited to "Shop" as a developer', /Your role: developer\..*cannot approve/],
-		["viewer", 'You\'re invited to "Shop" as a viewer', /Your role: viewer\..*change nothing/],
+		["viewer", 'You\'re invited to "Shop" as a viewer', /Your role: viewer\..*changes nothing/],
 	] as const) {
 		const membership = { programme: { id: 1, name: "Shop" }, role };
 		const invitation = { to: TO, link: LINK, membership, validDays: 7 };

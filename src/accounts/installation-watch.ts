@@ -23,6 +23,8 @@ export interface InstallationWatch {
 	note(arrival: Arrival, caller: ProvenCaller): void;
 	/** For a page that staff opened by this request. */
 	warningsFor(arrival: Arrival): Warning[];
+	/** Since when no callback is sent, because the operator holds them; null while any process sends. */
+	pausedSinceMs(): number | null;
 }
 
 /** A signed-in person, or a programme whose signature was right. */
@@ -118,6 +120,10 @@ export function createInstallationWatch(
 				...seen.filter(({ title }) => !known.has(title)),
 				...ofSettings,
 			];
+		},
+		pausedSinceMs() {
+			const pause = deliveryPause();
+			return pause === null || pause.isSentElsewhere ? null : pause.sinceMs;
 		},
 	};
 }

@@ -34,7 +34,7 @@ export interface MailQueue {
 	enqueue(trx: Db, mail: { to: string; subject: string; text: string; goodForMs: number }): Promise<void>;
 }
 
-const MAILED_ROLES = ["owner", "developer"] as const;
+export const MAILED_ROLES = ["owner", "developer"] as const;
 /** While a mail is under way, and when the mail server did not take it. */
 const MAIL_CLAIM_MS = MINUTE_MS;
 /** Per round, so that other work gets its time; the next round takes the rest. */

@@ -12,7 +12,7 @@ export type ProgrammeRole = (typeof PROGRAMME_ROLES)[number];
 export type Standing = ProgrammeRole | "staff";
 
 /**
- * look: read everything of the programme.
+ * look: read everything of the programme but what is made of its secrets.
  * integrate: keys, signing secret, Postback URL, tests, sending callbacks again, checking a signature.
  * decide: whatever moves money. Which decisions are whose is a question of the side: see conversions/decision-rights.
  * manage: people and settings. Which settings are the network's is judged in accounts/change-programme.
@@ -40,5 +40,5 @@ export function readProgrammeRole(text: string): ProgrammeRole | undefined {
 export const ROLE_SUMMARIES: Readonly<Record<ProgrammeRole, string>> = {
 	owner: "can do everything, including approving conversions and inviting people",
 	developer: "manages keys, the Postback URL and callbacks; cannot approve conversions or invite people",
-	viewer: "can see everything and change nothing",
+	viewer: "sees conversions, callbacks, people and settings, and changes nothing",
 };

@@ -5,6 +5,7 @@ import type { PersonKind } from "../domain/roles.ts";
 import type { Warning } from "../domain/warning.ts";
 import { assetUrl } from "./assets.ts";
 import { message } from "./components/blocks.ts";
+import { timeTag } from "./components/text.ts";
 import { TROUBLE_TARGET } from "./components/trouble-words.ts";
 import { attrs, type Content, type Html } from "./html.ts";
 import { type Masthead, masthead, pageFooter, themeLink, titleOf } from "./masthead.ts";
@@ -45,6 +46,8 @@ export interface DocumentProgramme {
 	name: string;
 	/** That its callbacks are failing: on every page of it. Null while they work. */
 	trouble: Html | null;
+	/** The operator holds all callbacks since then; null while they are sent. */
+	pausedSinceMs: number | null;
 }
 
 export type Area =
@@ -134,7 +137,7 @@ export function renderDocument(view: DocumentView): Html {
 			${view.allowsPrivateRanges ? privateRangesWarning() : null}
 			${STAFF_AREAS.includes(view.active) ? setUpOffer(view) : null}
 			${STAFF_AREAS.includes(view.active) ? warningList(view.warnings, view.active === "programmes") : null}
-			${programme === undefined ? null : html`<div id="${TROUBLE_TARGET}">${programme.trouble}</div>`}
+			${programme === undefined ? null : html`${pauseNotice(programme)}<div id="${TROUBLE_TARGET}">${programme.trouble}</div>`}
 			${view.flash === undefined ? null : message(view.flash.tone, view.flash.text)}
 			${view.body}
 		</main>
@@ -259,6 +262,15 @@ function privateRangesWarning(): Html {
 	return message(
 		"warn",
 		html`<strong>Development setting:</strong> callbacks may go to private addresses (RINGBACK_ALLOWED_PRIVATE_RANGES). Never run like this in production.`,
+	);
+}
+
+/** For the shop's people too: nothing arrives, and nothing of theirs is wrong. */
+function pauseNotice({ pausedSinceMs }: DocumentProgramme): Html | null {
+	if (pausedSinceMs === null) return null;
+	return message(
+		"info",
+		html`<strong>Callbacks are paused</strong> by the network since ${timeTag(pausedSinceMs)}. None is lost: all that wait are sent when the pause ends.`,
 	);
 }
 

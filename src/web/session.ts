@@ -15,7 +15,7 @@ import type { DocumentProgramme } from "./document.ts";
 import type { WebContext, WebEnv } from "./env.ts";
 import { createFlashCookie } from "./flash.ts";
 import { countSteps, readSetUp } from "./set-up-state.ts";
-import { loadViewer, type Viewer } from "./viewer.ts";
+import { loadViewer, may, type Viewer } from "./viewer.ts";
 
 /** Longer ones are of no use on the list of sessions. */
 const MAX_USER_AGENT_LENGTH = 300;
@@ -30,7 +30,7 @@ export function openSession(deps: WebDeps): MiddlewareHandler<WebEnv> {
 		c.set("formGuard", formGuard);
 		c.set("flashCookie", flashCookie);
 		c.set("allowsPrivateRanges", deps.allowsPrivateRanges);
-		c.set("readFrame", (programme) => readFrame(deps, programme));
+		c.set("readFrame", (programme) => readFrame(deps, programme, may(c, "integrate")));
 		const found = await deps.auth.findSession(visitor);
 		const viewer = found === null ? null : await loadViewer(deps, found.session);
 		c.set("viewer", viewer);
@@ -48,12 +48,22 @@ export function openSession(deps: WebDeps): MiddlewareHandler<WebEnv> {
 	};
 }
 
-/** Its name, and whether its callbacks are failing. */
-async function readFrame({ store, clock }: WebDeps, programme: Programme): Promise<DocumentProgramme> {
-	const { public_id: publicId, name } = programme;
+/** Its name, and whether its callbacks are failing or held. */
+async function readFrame(
+	{ store, clock, installation }: WebDeps,
+	programme: Programme,
+	mayIntegrate: boolean,
+): Promise<DocumentProgramme> {
+	const { public_id: publicId, name, endpoint_id: endpointId } = programme;
 	const nowMs = clock.nowMs();
 	const trouble = await readTrouble(store.db, programme, nowMs);
-	return { publicId, name, trouble: troubleBanner(trouble, publicId, nowMs) };
+	return {
+		publicId,
+		name,
+		trouble: troubleBanner(trouble, publicId, { nowMs, mayIntegrate }),
+		// Without a URL nothing would be sent anyway.
+		pausedSinceMs: endpointId === null ? null : installation.pausedSinceMs(),
+	};
 }
 
 /** To staff, until one of them has finished it or wants to see it no more. */

@@ -7,6 +7,7 @@ import { makeShop } from "../api/test-shop.test-support.ts";
 import { createApp } from "../app.ts";
 import type { ChoreRecord } from "../domain/chore.ts";
 import { MINUTE_MS } from "../domain/time.ts";
+import { setEndpoint } from "../store/programmes.ts";
 import { openTestSite, START_MS } from "./test-site.test-support.ts";
 
 const HEADING = /warnings? about this installation/;
@@ -47,9 +48,35 @@ test("staff read since when callbacks are paused, how many wait and how to let t
 	match(text, /1 warning about this installation/);
 	match(text, /Callbacks have been paused since 2026-03-01 12:00 UTC, and 12 wait\./);
 	match(text, /Restart without the setting to let it go\./);
+});
+
+test("a shop's people read that callbacks are paused, in their own words, once they have a Postback URL", async (t) => {
+	const deliveryPause = { sinceMs: START_MS, waiting: 12, isSentElsewhere: false };
+	const site = await openTestSite(t, { deliveryPause });
 	const programme = await site.addProgramme();
+	const path = `/programmes/${programme.public_id}`;
+	const viewer = await site.signIn(await site.addPerson(programme, "viewer"));
+	doesNotMatch((await viewer.open(`${path}/overview`, HERE)).text, /paused/);
+	await setEndpoint(site.store.db, programme.id, "https://shop.example/postback", START_MS);
+	for (const page of ["overview", "integration", "conversions", "notices"]) {
+		const { text } = await viewer.open(`${path}/${page}`, HERE);
+		match(
+			text,
+			/Callbacks are paused<\/strong> by the network since <time[^>]*>2026-03-01 12:00:00 UTC/,
+			page,
+		);
+		doesNotMatch(text, /RINGBACK_DELIVERY|\b12\b wait/, page);
+	}
+});
+
+test("while another process sends, shops read of no pause", async (t) => {
+	const site = await openTestSite(t, {
+		deliveryPause: { sinceMs: START_MS, waiting: 12, isSentElsewhere: true },
+	});
+	const programme = await site.addProgramme();
+	await setEndpoint(site.store.db, programme.id, "https://shop.example/postback", START_MS);
 	const owner = await site.signIn(await site.addOwner(programme));
-	doesNotMatch((await owner.open(`/programmes/${programme.public_id}`, HERE)).text, /paused/);
+	doesNotMatch((await owner.open(`/programmes/${programme.public_id}/overview`, HERE)).text, /paused/);
 });
 
 const FAILING: ChoreRecord = {

@@ -16,11 +16,12 @@ export const TROUBLE_TARGET = "trouble-live";
 export function troubleBanner(
 	trouble: PresentTrouble | null,
 	programmeId: string,
-	nowMs: number,
+	/** Whoever may not put it right is told what is wrong, and not what to do. */
+	{ nowMs, mayIntegrate }: { nowMs: number; mayIntegrate: boolean },
 ): Html | null {
 	if (trouble === null || !trouble.isSerious) return null;
 	const { notice, undelivered } = trouble;
-	const { advice } = explainFailure(notice);
+	const advice = mayIntegrate ? explainFailure(notice).advice : null;
 	return html`<section class="message message-bad" aria-label="Callbacks are failing"><div>
 	<p><strong>Callbacks are failing</strong> since ${timeTag(notice.opened_at_ms)}. ${lastFailure(notice, programmeId)}</p>
 	<p>${sayUndelivered(undelivered, programmeId, nowMs)} ${advice} <a href="${noticesPath(programmeId)}">See the notice</a></p>

@@ -25,7 +25,7 @@ export interface ShownAttempt {
 	/** The moments at which a signing secret began to sign callbacks, the newest first. */
 	secretsSinceMs: readonly number[];
 	brand: string;
-	/** Whoever may not has no way into “Check a signature”. */
+	/** Whoever may not has no way into “Check a signature”, and is not told what to do. */
 	mayIntegrate: boolean;
 	/** What comes after it, of the newest one. */
 	next: Content;
@@ -48,7 +48,9 @@ export function attemptSection(shown: ShownAttempt): Html {
 		hint: html`${timeTag(attempt.started_at_ms)}${attempt.run > 1 ? " · resent by hand" : null}`,
 		actions: badge(tone, title),
 		body: padded(
-			meaning === "" ? null : message(tone, html`${meaning} ${known} ${advice} ${shown.next}`),
+			meaning === ""
+				? null
+				: message(tone, html`${meaning} ${known} ${shown.mayIntegrate ? advice : null} ${shown.next}`),
 			attempt.http_status === 401 && shown.mayIntegrate
 				? html`<div class="row">${linkButton({
 						label: "Check what your server received",

@@ -68,7 +68,7 @@ export function watchCallbacks(c: WebContext, deps: PageDeps): Response {
 /** What the stream pushes when something has changed. */
 async function renderLive(view: CallbacksView): Promise<string> {
 	const parts: readonly (readonly [target: string, content: Content])[] = [
-		[TROUBLE_TARGET, troubleBanner(view.health.trouble, view.programme.public_id, view.nowMs)],
+		[TROUBLE_TARGET, troubleBanner(view.health.trouble, view.programme.public_id, view)],
 		[CHECKS_TARGET, checkSteps(view)],
 		[WAITING_TARGET, waiting(view)],
 		[TEST_TARGET, testResult(view)],

@@ -60,7 +60,7 @@ export function testResult(view: CallbacksView): Html {
 				cell: (row) => html`<a href="${deliveryPath(programme.public_id, row.publicId)}">${row.event}</a>`,
 			},
 			{ title: "State", cell: (row) => stateBadge(row) },
-			{ title: "What came back", cell: (row) => whatCameBack(row) },
+			{ title: "What came back", cell: (row) => whatCameBack(row, view) },
 			{ title: "Next attempt", cell: (row) => nextAttempt(row, nowMs) },
 			{ title: "When", cell: (row) => timeTag(row.lastAttemptAtMs ?? row.createdAtMs) },
 		],
@@ -68,12 +68,15 @@ export function testResult(view: CallbacksView): Html {
 }
 
 /** In one line, so that nobody has to open the delivery to know what to do. */
-function whatCameBack({ lastHttpStatus, lastAttempt }: ListedDelivery): Content {
+function whatCameBack(
+	{ lastHttpStatus, lastAttempt }: ListedDelivery,
+	{ mayIntegrate }: CallbacksView,
+): Content {
 	if (lastAttempt === null) {
 		return lastHttpStatus === null ? html`<span class="faint">—</span>` : `HTTP ${lastHttpStatus}`;
 	}
 	const { title, meaning, advice } = describeAttempt(lastAttempt);
-	return html`${title}<span class="secondary break">${meaning} ${advice}</span>`;
+	return html`${title}<span class="secondary break">${meaning} ${mayIntegrate ? advice : null}</span>`;
 }
 
 function adviceBefore({ url, hasSecret, mayIntegrate }: CallbacksView): Content {

@@ -2,22 +2,25 @@
 
 import { html } from "hono/html";
 import { explainFailure } from "../../callbacks/failure-cause.ts";
+import { MAILED_ROLES } from "../../callbacks/mail-notices.ts";
 import { countUndelivered, type Undelivered } from "../../store/delivery-health.ts";
 import { listNotices, type ShownNotice } from "../../store/notice-list.ts";
+import { findPersonByPublicId } from "../../store/people.ts";
 import type { Programme } from "../../store/programmes.ts";
 import { emptyState, facts, pageHeader } from "../components/blocks.ts";
-import { button, linkButton, postForm } from "../components/forms.ts";
+import { linkButton } from "../components/forms.ts";
 import { type Pages, pager } from "../components/lists.ts";
+import { resendOffer } from "../components/resend-offer.ts";
 import { badge, count, countOf, timeTag } from "../components/text.ts";
-import { deliveriesPath, lastFailure, sayUndelivered } from "../components/trouble-words.ts";
+import { lastFailure, sayUndelivered } from "../components/trouble-words.ts";
 import { csrfField } from "../csrf.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import { cursorOf, pagesOf } from "../filter-query.ts";
 import type { Content, Html } from "../html.ts";
 import { answerPage } from "../page.ts";
-import { integrationPath, noticesPath } from "../paths.ts";
-import { may, programmeOf } from "../viewer.ts";
+import { ACCOUNT_PATH, integrationPath, noticesPath } from "../paths.ts";
+import { may, programmeOf, standingOf, viewerOf } from "../viewer.ts";
 
 const PAGE_ROWS = 20;
 
@@ -44,8 +47,21 @@ export async function showNotices(c: WebContext, deps: WebDeps): Promise<Respons
 			csrf: csrfField(c),
 			mayResend: may(c, "integrate"),
 			canMail: mails.isOn,
+			mails: mails.isOn ? await readMails(c, deps) : "Nobody is mailed: this installation sends no mail.",
 		}),
 	});
+}
+
+/** Whether the reader gets mails of these notices. */
+async function readMails(c: WebContext, { store }: WebDeps): Promise<Content> {
+	const often = "at once, then at most every 15 minutes";
+	const standing = standingOf(c);
+	if (standing === "staff" || !MAILED_ROLES.some((role) => role === standing)) {
+		return `The programme's owners and developers are mailed ${often}; you are not.`;
+	}
+	const self = await findPersonByPublicId(store.db, viewerOf(c).publicId);
+	if (self?.mails_callbacks_failing === 1) return `You are mailed ${often}.`;
+	return html`You have switched these mails off under <a href="${ACCOUNT_PATH}#settings">Account</a>.`;
 }
 
 interface NoticesView {
@@ -58,6 +74,8 @@ interface NoticesView {
 	csrf: Html;
 	mayResend: boolean;
 	canMail: boolean;
+	/** Whether the reader is mailed. */
+	mails: Content;
 }
 
 function renderNotices(view: NoticesView): Content {
@@ -65,7 +83,7 @@ function renderNotices(view: NoticesView): Content {
 	return [
 		pageHeader({
 			title: "Notices",
-			hint: "You are told when five attempts in a row fail, when no callback succeeds for ten minutes, and when one fails permanently. By mail at once, then at most every 15 minutes.",
+			hint: html`There is one when five attempts in a row fail, when no callback succeeds for ten minutes, and when one fails permanently. ${view.mails}`,
 		}),
 		rows.length === 0 ? html`<div class="card">${noNotices(programme)}</div>` : null,
 		...rows.map((notice, index) => noticeCard(view, notice, index === 0 ? view.present : null)),
@@ -137,15 +155,14 @@ function failingBody(view: NoticesView, notice: ShownNotice, present: Undelivere
 	if (isOpen && present !== null) {
 		rows.push(["Undelivered now", sayUndelivered(present, programme.public_id, nowMs)]);
 	}
-	if (isOpen) {
-		rows.push([
-			"What to do",
-			`${advice} Waiting callbacks are then sent automatically; resend the failed ones.`,
-		]);
-	}
+	if (isOpen) rows.push(["What to do", view.mayResend ? `${advice} ${AFTERWARDS}` : FOR_OTHERS]);
 	rows.push(["Mail", mailed(notice, canMail)]);
-	return html`${facts(rows)}${resendOffer(view, isOpen ? present : null)}`;
+	return html`${facts(rows)}${isOpen ? offerOf(view, present) : null}`;
 }
+
+const AFTERWARDS = "Waiting callbacks are then sent automatically; resend the failed ones.";
+const FOR_OTHERS =
+	"The programme's owners and developers can put it right. Waiting callbacks are then sent automatically.";
 
 function until({ ended_at_ms: endedAtMs, ended_by: by }: ShownNotice): Content {
 	if (endedAtMs === null) return "Ongoing";
@@ -160,34 +177,16 @@ function recoveredBody(view: NoticesView, notice: ShownNotice, present: Undelive
 	const rows: [term: string, value: Content][] = [["Since", timeTag(notice.opened_at_ms)]];
 	if (present !== null) rows.push(["Still undelivered", stillUndelivered(view, present)]);
 	rows.push(["Mail", mailed(notice, view.canMail)]);
-	return html`${facts(rows)}${resendOffer(view, present)}`;
+	return html`${facts(rows)}${offerOf(view, present)}`;
+}
+
+function offerOf(view: NoticesView, present: Undelivered | null): Html | null {
+	return present === null ? null : resendOffer({ ...view, failed: present.failed });
 }
 
 function stillUndelivered({ programme, nowMs }: NoticesView, present: Undelivered): Content {
 	if (present.waiting === 0 && present.failed === 0) return "none";
 	return sayUndelivered(present, programme.public_id, nowMs);
-}
-
-/** Where something has failed for good, it is sent again from here: all of it, or after a look at the list. */
-function resendOffer({ programme, csrf, mayResend }: NoticesView, present: Undelivered | null): Html | null {
-	if (present === null || present.failed === 0) return null;
-	const list = linkButton({
-		label: "Failed callbacks",
-		href: deliveriesPath(programme.public_id, "failed"),
-		isSmall: true,
-	});
-	if (programme.endpoint_id === null || !mayResend) return html`<div class="row">${list}</div>`;
-	return postForm({
-		action: `${integrationPath(programme.public_id)}/resend-failed`,
-		csrf,
-		className: "row",
-		body: html`<input type="hidden" name="back" value="?state=pending">${button({
-			label: `Resend ${count(present.failed)} failed`,
-			isSmall: true,
-			confirm:
-				"Send all callbacks again that failed permanently? Your receiver ignores events it has already processed.",
-		})}${list}`,
-	});
 }
 
 function mailed({ mailed_at_ms, mailed_to, mail_due_at_ms }: ShownNotice, canMail: boolean): Content {

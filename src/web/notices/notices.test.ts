@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newNotice } from "../../../test/support/notices.ts";
-import { addDeliveries, newSecret } from "../../../test/support/rows.ts";
+import { addConversion, addDeliveries, newSecret } from "../../../test/support/rows.ts";
 import { mailNotices } from "../../callbacks/mail-notices.ts";
 import { setEndpoint } from "../../store/programmes.ts";
 import { insertSecret } from "../../store/signing-secrets.ts";
@@ -145,6 +145,78 @@ test("callbacks that fail are told on every page of the programme: cause, times,
 		/message-bad/,
 		"nothing is sent without a URL",
 	);
+});
+
+test("a viewer reads what is wrong, and nothing of what others do about it or of mails that they do not get", async (t) => {
+	const { site, programme, path } = await openNotices(t, { hasMail: true });
+	const [lost = 0] = await addDeliveries(site.store, programme, START_MS);
+	await failForGood(site, lost);
+	await addNotice(site, programme.id, { last_delivery_id: lost, last_http_status: 401, failures: 1 });
+	const viewer = await site.signIn(await site.addPerson(programme, "viewer"));
+	for (const page of [
+		"/notices",
+		"/overview",
+		"/integration",
+		`/deliveries/${await publicIdOf(site, lost)}`,
+	]) {
+		const { status, text } = await viewer.open(`${path}${page}`);
+		assert.equal(status, 200, page);
+		assert.doesNotMatch(text, /Check a signature|You are mailed|Paste what/, page);
+	}
+	const { text } = await viewer.open(`${path}/notices`);
+	assert.match(text, /did not accept the signature/);
+	assert.match(text, /What to do<\/dt><dd>The programme&#39;s owners and developers can put it right/);
+	assert.match(text, /owners and developers are mailed at once, .*; you are not\./);
+});
+
+test("everybody reads whether they are mailed themselves", async (t) => {
+	const { site, programme, owner, path, open } = await openNotices(t, { hasMail: true });
+	assert.match((await open()).text, /You are mailed at once, then at most every 15 minutes\./);
+	await site.store.db
+		.updateTable("people")
+		.set({ mails_callbacks_failing: 0 })
+		.where("id", "=", owner.id)
+		.execute();
+	assert.match((await open()).text, /You have switched these mails off under <a href="\/account#settings">/);
+	const developer = await site.signIn(await site.addPerson(programme, "developer"));
+	assert.match((await developer.open(`${path}/notices`)).text, /You are mailed at once/);
+	const staff = await site.signIn(await site.addStaff());
+	assert.match(
+		(await staff.open(`${path}/notices`)).text,
+		/owners and developers are mailed .*; you are not/,
+	);
+	const without = await openNotices(t);
+	assert.match((await without.open()).text, /Nobody is mailed: this installation sends no mail\./);
+});
+
+test("after a recovery the overview says how many failed for good, and resends them", async (t) => {
+	const { site, programme, browser, path } = await openNotices(t);
+	await addConversion(site.store, programme.id);
+	assert.doesNotMatch((await browser.open(`${path}/overview`)).text, /failed permanently/);
+	for (const id of await addDeliveries(site.store, programme, START_MS, START_MS))
+		await failForGood(site, id);
+	const { text } = await browser.open(`${path}/overview`);
+	assert.match(text, /2 callbacks failed permanently and were not resent\./);
+	assert.match(text, new RegExp(`action="${path}/integration/resend-failed".*Resend 2 failed`, "s"));
+	const viewer = await site.signIn(await site.addPerson(programme, "viewer"));
+	const seen = (await viewer.open(`${path}/overview`)).text;
+	assert.match(
+		seen,
+		/2 callbacks failed permanently and were not resent\..*integration\?state=failed#deliveries/s,
+	);
+	assert.doesNotMatch(seen, /resend-failed/);
+	await browser.submit(`${path}/integration/resend-failed`, { back: "?state=pending" });
+	assert.doesNotMatch((await browser.open(`${path}/overview`)).text, /failed permanently/);
+});
+
+test("without a mail server, System and Notices say the same of notices that were not mailed", async (t) => {
+	const { site, programme, open } = await openNotices(t);
+	await addNotice(site, programme.id, { mail_due_at_ms: START_MS });
+	assert.match((await open()).text, /not sent: this installation sends no mail/);
+	const staff = await site.signIn(await site.addStaff());
+	const { text } = await staff.open("/system");
+	assert.match(text, /Notices not mailed<\/dt><dd>1, because mail is off/);
+	assert.doesNotMatch(text, /to be mailed/);
 });
 
 test("when it was mailed and to whom is what the mail itself left behind", async (t) => {

@@ -5,20 +5,24 @@ import { type CallbackHealth, readCallbackHealth } from "../../callbacks/health.
 import type { StatusTotal, Tally, TallyLook } from "../../conversions/tally.ts";
 import type { Status } from "../../domain/conversion.ts";
 import { currencyDigits, formatMinor } from "../../domain/money.ts";
+import { countFailed } from "../../store/delivery-health.ts";
 import { hasConversions } from "../../store/programme-list.ts";
 import type { Programme } from "../../store/programmes.ts";
 import { emptyState, padded, pageHeader, section } from "../components/blocks.ts";
 import { statusBadge } from "../components/conversion-cells.ts";
 import { linkButton } from "../components/forms.ts";
 import { dataTable } from "../components/lists.ts";
+import { resendOffer } from "../components/resend-offer.ts";
 import { amount, count, timeTag } from "../components/text.ts";
+import { countUndelivered } from "../components/trouble-words.ts";
+import { csrfField } from "../csrf.ts";
 import type { PageDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import type { Content, Html } from "../html.ts";
 import { healthStrip } from "../integration/health-section.ts";
 import { answerPage } from "../page.ts";
 import { conversionsPath, integrationPath, overviewPath, withQuery } from "../paths.ts";
-import { programmeOf } from "../viewer.ts";
+import { may, programmeOf } from "../viewer.ts";
 import { STATUS_ROWS, statusChart } from "./status-chart.ts";
 
 export async function showOverview(c: WebContext, deps: PageDeps): Promise<Response> {
@@ -31,6 +35,9 @@ export async function showOverview(c: WebContext, deps: PageDeps): Promise<Respo
 		look: await deps.tallies.look(programme.id),
 		isNew: !(await hasConversions(db, programme.id)),
 		health: await readCallbackHealth(db, programme, nowMs),
+		failed: await countFailed(db, programme.id),
+		mayResend: may(c, "integrate"),
+		csrf: csrfField(c),
 	};
 	return answerPage(c, {
 		title: "Overview",
@@ -53,6 +60,10 @@ interface OverviewView {
 	/** Nothing was ever reported, not even a test. */
 	isNew: boolean;
 	health: CallbackHealth;
+	/** How many callbacks failed for good and were not resent; as far as they are counted. */
+	failed: number;
+	mayResend: boolean;
+	csrf: Html;
 }
 
 function renderOverview(view: OverviewView): Content {
@@ -60,7 +71,7 @@ function renderOverview(view: OverviewView): Content {
 	const integration = integrationPath(programme.public_id);
 	const header = pageHeader({
 		title: "Overview",
-		hint: "Test conversions are left out of every number here.",
+		hint: "Conversions and money leave tests out. Callbacks count every attempt, also for tests.",
 	});
 	if (isNew) {
 		return [
@@ -88,9 +99,16 @@ function renderOverview(view: OverviewView): Content {
 				href: `${integration}#${programme.endpoint_id === null ? "callback" : "deliveries"}`,
 				isSmall: true,
 			}),
-			body: padded(healthStrip(health)),
+			body: padded(healthStrip(health), failedPart(view)),
 		}),
 	];
+}
+
+/** What is left when callbacks work again. While they fail, every page says so at its top. */
+function failedPart(view: OverviewView): Content {
+	const { failed, health } = view;
+	if (failed === 0 || health.trouble?.isSerious === true) return null;
+	return html`<p>${failed === 1 ? "1 callback" : `${countUndelivered(failed)} callbacks`} failed permanently and ${failed === 1 ? "was" : "were"} not resent.</p>${resendOffer(view)}`;
 }
 
 function totals(programme: Programme, { count: tally, isCounting }: TallyLook, nowMs: number): Html {
@@ -149,7 +167,7 @@ function moneyTable(programme: { public_id: string; currency: string }, tally: T
 				title: "Status",
 				namesRow: true,
 				cell: ({ status, hint }) =>
-					html`<a href="${withQuery(conversionsPath(programme.public_id), { status })}">${statusBadge(status)}</a> <span class="small soft">${hint}</span>`,
+					html`<a href="${withQuery(conversionsPath(programme.public_id), { status, test: "no" })}">${statusBadge(status)}</a> <span class="small soft">${hint}</span>`,
 			},
 			{ title: "Conversions", isNumber: true, cell: ({ total }) => count(total.count) },
 			{ title: "Basket", isNumber: true, cell: ({ total }) => money(total.basketMinor) },

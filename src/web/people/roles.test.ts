@@ -195,7 +195,10 @@ test("an invitation that waits can be given another role; whoever accepts it bec
 	assert.match((await browser.open(path)).text, new RegExp(`${email} is now viewer \\(was owner\\)`));
 	assert.deepEqual(await changesOf(site), [[owner.id, email, "invitation: owner → viewer"]]);
 	const reader = site.browser();
-	assert.match((await reader.open(link)).text, /as <strong>viewer<\/strong>\. This role can see everything/);
+	assert.match(
+		(await reader.open(link)).text,
+		/as <strong>viewer<\/strong>\. This role sees conversions, callbacks, people and settings/,
+	);
 	await reader.submit(link, { name: "Vera", password: PASSWORD });
 	assert.equal(await roleOf(site, programme, email), "viewer");
 	const resent = await inviteBy(site, browser, path, newEmail("shop"), "developer");

@@ -70,6 +70,7 @@ export async function createProgramme(c: WebContext, deps: WebDeps): Promise<Res
 	if (!opened.ok) return answerForm(c, deps, form, opened.faults);
 	const { programme, owner } = opened.value;
 	c.set("programme", programme);
+	c.set("standing", "staff");
 	const body = html`${pageHeader({
 		title: "Programme created",
 		hint: `${programme.name} is ready. Its owner sets everything else up on the Integration page.`,

@@ -184,6 +184,7 @@ function staffFields(form: TermsForm, errors: FieldErrors): Html {
 function ownerFields(form: TermsForm, errors: FieldErrors, programme: Programme): Html {
 	const { approval_days_min: least, approval_days_max: most } = programme;
 	const hints = {
+		name: "What your people and the network's staff see everywhere.",
 		approvalDays: `Days until a conversion is approved automatically, from ${least} to ${count(most)}. The network sets these limits.`,
 	};
 	return html`<div class="form-grid">${termFields(["name", "approvalDays"], form, errors, hints)}</div>`;

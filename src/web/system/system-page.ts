@@ -109,7 +109,12 @@ function mailSection({ mailer }: WebDeps, { figures, processes }: SystemReading)
 			facts([
 				["Mail server", mailer === null ? "Off: SMTP_URL is not set." : "Set."],
 				["Mails that wait", upTo(waitingMails)],
-				["Notices to be mailed", upTo(unmailedNotices)],
+				mailer === null
+					? [
+							"Notices not mailed",
+							`${upTo(unmailedNotices)}, because mail is off. They are on each programme's page.`,
+						]
+					: ["Notices to be mailed", upTo(unmailedNotices)],
 				[
 					"Last failure",
 					failure === null
