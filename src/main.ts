@@ -11,6 +11,7 @@ import {
 	type Screen,
 } from "./cli/command.ts";
 import { doctorCommand } from "./cli/doctor.ts";
+import { healthCommand } from "./cli/health.ts";
 import { IMPORT_COMMANDS } from "./cli/import.ts";
 import { keyIssueCommand } from "./cli/key.ts";
 import { licencesCommand } from "./cli/licences.ts";
@@ -33,6 +34,7 @@ const COMMANDS: readonly (Command | DelegatedCommand)[] = [
 	keyIssueCommand,
 	...IMPORT_COMMANDS,
 	doctorCommand,
+	healthCommand,
 	backupCommand,
 	restoreCommand,
 	verifyCommand,

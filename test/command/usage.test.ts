@@ -20,6 +20,7 @@ const COMMANDS = [
 	"import people",
 	"import conversions",
 	"doctor",
+	"health",
 	"backup",
 	"restore",
 	"verify",

@@ -1,0 +1,34 @@
+// `ringback health`: asks the service that runs with these settings whether it is ready. For containers, which have
+// nothing else to ask it with.
+
+import { type Config, readConfig } from "../config.ts";
+import { type Command, EXIT, JSON_OPTION } from "./command.ts";
+import { sayProblems } from "./workplace-command.ts";
+
+export const healthCommand: Command = {
+	name: "health",
+	summary:
+		"Asks the service that runs on this machine with these settings whether it is ready. Exits 1 when it is not, or does not answer within five seconds.",
+	options: { json: JSON_OPTION },
+	async run(options, screen, environment) {
+		const read = readConfig(environment);
+		if (!read.ok) return sayProblems(screen, read.problems);
+		const { config } = read;
+		if (config.port === 0) {
+			screen.error("PORT is 0, which takes any free port: nobody can know which. Set it to a number.");
+			return EXIT.usage;
+		}
+		const { askReadiness } = await import("../service/readiness.ts");
+		const found = await askReadiness(config);
+		if (options.flag("json")) screen.out(JSON.stringify(found));
+		else if (found.isReady) screen.out(`Ready: ${found.url}`);
+		else screen.error(`Not ready: ${found.url}: ${found.why}. ${sayWhere(config)}`);
+		return found.isReady ? EXIT.ok : EXIT.failed;
+	},
+};
+
+function sayWhere({ metricsAddress }: Config): string {
+	const log = "The service's log says why";
+	if (metricsAddress === null) return `${log}.`;
+	return `${log}; so does /health on RINGBACK_METRICS_ADDRESS while it runs.`;
+}

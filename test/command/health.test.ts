@@ -1,0 +1,58 @@
+// `ringback health`, as a container's engine runs it: against a service that is ready, one that stops, one that stands
+// still, and where there is none.
+
+import { equal, match } from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { type TestContext, test } from "node:test";
+import { hasStack, openHome } from "../support/command-home.ts";
+import { openService } from "../support/open-service.ts";
+import { portOf } from "../support/port-of.ts";
+
+test("is 0 while the service is ready, 1 while it drains, and 1 once it is gone", async (t) => {
+	const running = await openService();
+	t.after(() => running.close());
+	const { port } = new URL(running.service.url);
+	const ask = (settings = {}) => openHome(t).runHere(["health"], { PORT: port, ...settings });
+	const ready = await ask();
+	equal(ready.code, 0, ready.stderr);
+	equal(ready.stdout, `Ready: http://127.0.0.1:${port}/readyz\n`);
+	equal((await ask({ HOST: "0.0.0.0" })).code, 0, "who listens everywhere is asked here");
+	const hurry = new AbortController();
+	const stopped = running.service.stop({ drainMs: 60_000, hurried: hurry.signal });
+	const draining = await ask();
+	equal(draining.code, 1);
+	match(draining.stderr, /^Not ready: http:\/\/127\.0\.0\.1:\d+\/readyz: it answers 503\. The service's log/);
+	hurry.abort();
+	await stopped;
+	const gone = await ask();
+	equal(gone.code, 1);
+	match(gone.stderr, /readyz: nobody answers\./);
+	equal(hasStack(gone), false);
+});
+
+test("is 1 when whoever listens says nothing for five seconds", async (t) => {
+	const port = await startSilent(t);
+	const { code, stdout } = await openHome(t).runHere(["health", "--json"], { PORT: String(port) });
+	equal(code, 1);
+	equal(
+		stdout,
+		`${JSON.stringify({ isReady: false, url: `http://127.0.0.1:${port}/readyz`, why: "no answer in time" })}\n`,
+	);
+});
+
+test("is 2 when the settings do not say where to ask", async (t) => {
+	const { code, stderr } = await openHome(t).runHere(["health"], { PORT: "0" });
+	equal(code, 2);
+	match(stderr, /^PORT is 0/);
+});
+
+async function startSilent(t: TestContext): Promise<number> {
+	const server = createServer(() => undefined).listen(0, "127.0.0.1");
+	await once(server, "listening");
+	t.after(() => {
+		server.closeAllConnections();
+		server.close();
+	});
+	return portOf(server);
+}
