@@ -8,8 +8,9 @@ import { describe, type TestContext, test } from "node:test";
 import { sql } from "kysely";
 import { Browser, PASSWORD } from "../../src/web/test-site.test-support.ts";
 import { type Home, hasStack, openHome, type Running, type Settings } from "../support/command-home.ts";
+import { findProgram } from "../support/find-program.ts";
 import { noteNotRun } from "../support/not-run.ts";
-import { findPgBouncer, type PgBouncer, startPgBouncer } from "../support/pgbouncer.ts";
+import { type PgBouncer, startPgBouncer } from "../support/pgbouncer.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
 import { startShop } from "../support/shop.ts";
 import { createShopClient } from "../support/shop-client.ts";
@@ -20,7 +21,7 @@ import { until } from "../support/until.ts";
 import { startNameServer } from "../support/zone-server.ts";
 
 const SECRET_KEY = "ab".repeat(32);
-const PROGRAM = findPgBouncer() ?? "";
+const PROGRAM = findProgram("pgbouncer") ?? "";
 const MISSING =
 	"PgBouncer is not installed, so running behind it is not tested (Debian: apt-get install pgbouncer).";
 

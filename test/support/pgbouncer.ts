@@ -3,8 +3,8 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { accessSync, chownSync, constants, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { freePort } from "./postgres.ts";
 import { reachableTempFolder, serverAccount } from "./postgres-binaries.ts";
 import { watchProcess } from "./watched-process.ts";
@@ -20,12 +20,6 @@ const SERVER_CONNECTIONS = 4;
 
 /** Ends with us, whatever happens to us: the pipe that it reads from closes. */
 const KEPT = `"$1" "$2" & pid=$!; cat > /dev/null; kill -TERM $pid; wait $pid`;
-
-/** Undefined where it is not installed. Debian puts it where only the administrator's PATH leads. */
-export function findPgBouncer(): string | undefined {
-	const folders = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin", "/usr/local/sbin"];
-	return folders.map((folder) => join(folder, "pgbouncer")).find(isRunnable);
-}
 
 export async function startPgBouncer(program: string, databaseUrl: string): Promise<PgBouncer> {
 	const account = serverAccount();
@@ -69,14 +63,4 @@ async function end(child: ChildProcess): Promise<void> {
 	const exited = once(child, "exit");
 	child.stdin?.end();
 	await exited;
-}
-
-function isRunnable(path: string): boolean {
-	try {
-		accessSync(path, constants.X_OK);
-		return true;
-	} catch {
-		// Not here, or not for us: the next folder may have it.
-		return false;
-	}
 }

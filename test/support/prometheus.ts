@@ -2,9 +2,10 @@
 
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
+import { findProgram } from "./find-program.ts";
 import { freePort } from "./postgres.ts";
 import { until } from "./until.ts";
 
@@ -92,19 +93,4 @@ function expectPrograms(): { server: string; tool: string } {
 	const programs = findPrometheus();
 	if (programs === undefined) throw new Error(PROMETHEUS_MISSING);
 	return programs;
-}
-
-function findProgram(name: string): string | undefined {
-	const folders = (process.env["PATH"] ?? "").split(delimiter);
-	return folders.map((folder) => join(folder, name)).find(isRunnable);
-}
-
-function isRunnable(path: string): boolean {
-	try {
-		accessSync(path, constants.X_OK);
-		return true;
-	} catch {
-		// Not here, or not for us: the next folder may have it.
-		return false;
-	}
 }

@@ -1,0 +1,223 @@
+// The service behind the sample settings for nginx and Caddy: signed calls still verify whatever is in their path, query
+// and body, the caller's own address arrives, streams are not held up, and bodies have the limits that they should.
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage } from "node:http";
+import { connect } from "node:http2";
+import { request } from "node:https";
+import { after, before, describe, type TestContext, test } from "node:test";
+import { findProgram } from "../support/find-program.ts";
+import { reportNotRun } from "../support/not-run.ts";
+import { type OpenedService, openService } from "../support/open-service.ts";
+import { portOf } from "../support/port-of.ts";
+import { openAccount, type ShopAccount } from "../support/shop-account.ts";
+import { signedRequest } from "../support/signed-request.ts";
+import { until } from "../support/until.ts";
+import { PROXIES, type ProxyKind, type RunningProxy } from "./proxy-process.ts";
+
+/** Another than the proxy's own, so that the two can be told apart. */
+const CALLER = "127.0.0.5";
+const MEGABYTE = 1024 * 1024;
+
+/** As they stand on the wire. */
+const TARGETS = [
+	"/v1/conversions?orderId=a+b%2Fc%20d&x=%E2%82%AC",
+	"/v1/conversions?",
+	"/v1//conversions",
+	"//v1/conversions//",
+	"/v1/conversions/a%2Fb%2fc",
+	"/v1/conversions/%2e%2e/x/./y/../z",
+	"/a+b;c=d~e!$&'()*,:@/%20",
+	"/a?b=c?d/e&f;g=h&i=%2B+%25&&j",
+	"/%E2%82%AC/x?%00",
+];
+
+let opened: OpenedService;
+let account: ShopAccount;
+before(async () => {
+	opened = await openService({
+		settings: {
+			RINGBACK_TRUSTED_PROXIES: "127.0.0.1",
+			RINGBACK_ACCESS_LOG: "on",
+			PUBLIC_URL: "https://network.example",
+		},
+	});
+	const workplace = await opened.openWorkplace();
+	account = await openAccount(workplace);
+	await workplace.close();
+});
+after(() => opened.close());
+
+for (const kind of PROXIES) {
+	const isHere = findProgram(kind.name) !== undefined;
+	const skip = isHere ? false : reportNotRun(describeMissing(kind));
+
+	describe(`behind ${kind.name}`, { skip, concurrency: 2 }, () => {
+		test("path, query and body arrive byte by byte as they were sent", async (t) => {
+			const recorder = await startRecorder(t);
+			const proxy = await kind.start(t, recorder.address);
+			for (const target of TARGETS) {
+				await call(proxy, { target, body: Buffer.from('{"a": "ü"}\n\n') });
+				deepEqual(recorder.last(), { method: "POST", target, sha256: hash('{"a": "ü"}\n\n') });
+			}
+			const large = Buffer.alloc(10 * MEGABYTE, "Ringback ");
+			for (const isChunked of [false, true]) {
+				equal((await call(proxy, { target: "/upload", body: large, isChunked })).status, 200);
+				equal(recorder.last()?.sha256, hash(large), isChunked ? "in chunks" : "with its length");
+			}
+		});
+
+		test("signed calls verify, the caller's address arrives, and events come at once", async (t) => {
+			const proxy = await kind.start(t, new URL(opened.service.url).host);
+			const orderId = `${kind.name} a b/c+d?ü`;
+			const body = JSON.stringify({ orderId, basketValue: "10.00", currency: "EUR" });
+			const stream = await listen(proxy, account);
+			const sale = signed(account, "POST", "/v1/conversions", body);
+			equal((await call(proxy, { ...sale, isChunked: true })).status, 201);
+			await until(() => stream.text().includes("conversion.recorded"));
+			stream.end();
+
+			// Every way to write the same order in a query, each signed as it is written.
+			for (const written of ["+a+b%2Fc%2Bd%3F%C3%BC", "%20a%20b/c%2bd?%c3%bc"]) {
+				const look = signed(account, "GET", `/v1/conversions?orderId=${kind.name}${written}`);
+				const { status, text } = await call(proxy, look);
+				equal(status, 200, text);
+				match(text, /"status":"RECORDED"/);
+			}
+			const forged = { ...signed(account, "GET", "/v1/conversions"), forwardedFor: "203.0.113.7" };
+			equal((await call(proxy, forged)).status, 200);
+			equal(await callOverHttp2(proxy, signed(account, "GET", "/v1/conversions?limit=1")), 200);
+			const damaged = signed(account, "GET", "/v1/conversions?limit=1");
+			equal((await call(proxy, { ...damaged, target: "/v1/conversions?limit=2" })).status, 401);
+			await until(() => addresses().length >= 5);
+			deepEqual(new Set(addresses()), new Set([CALLER]), "and nobody can claim another");
+			const tooLarge = Buffer.alloc(12 * MEGABYTE);
+			equal((await call(proxy, { target: "/v1/conversions", body: tooLarge })).status, 413);
+		});
+
+		test("pages are as the service writes them, and plain HTTP leads to HTTPS", async (t) => {
+			const proxy = await kind.start(t, new URL(opened.service.url).host);
+			const page = await call(proxy, { target: "/sign-in", headers: { "accept-encoding": "gzip" } });
+			equal(page.status, 200);
+			equal(page.headers["content-encoding"], undefined, "tokens are not compressed");
+			ok(String(page.headers["set-cookie"]).includes("Secure"), String(page.headers["set-cookie"]));
+			if (proxy.plainUrl === null) return;
+			const plain = await fetch(`${proxy.plainUrl}//a%2Fb?c=d`, { method: "POST", redirect: "manual" });
+			equal(plain.status, 308);
+			match(plain.headers.get("location") ?? "", /^https:\/\/127\.0\.0\.1\/\/a%2Fb\?c=d$/);
+		});
+	});
+}
+
+/** Of whom the service takes its callers for. */
+function addresses(): unknown[] {
+	const requests = opened.log.lines.filter(({ message }) => message === "request");
+	return requests.map(({ fields }) => ("address" in fields ? fields.address : null));
+}
+
+function describeMissing({ name, packageName }: ProxyKind): string {
+	return `the sample settings for ${name}: there is no ${name} (Debian: apt-get install ${packageName}).`;
+}
+
+interface Sent {
+	target: string;
+	method?: string;
+	body?: Uint8Array;
+	headers?: Readonly<Record<string, string>>;
+	/** Without saying its length. */
+	isChunked?: boolean;
+	forwardedFor?: string;
+}
+
+function signed(account: ShopAccount, method: "GET" | "POST", target: string, body?: string): Sent {
+	const credentials = { key: account.apiKey, secret: account.secret };
+	const { headers } = signedRequest(method, target, credentials, { body, nowMs: Date.now() });
+	const sent = { method, target, headers: Object.fromEntries(headers) };
+	return body === undefined ? sent : { ...sent, body: Buffer.from(body) };
+}
+
+interface Answer {
+	status: number | undefined;
+	headers: IncomingMessage["headers"];
+	text: string;
+}
+
+async function call(proxy: RunningProxy, sent: Sent): Promise<Answer> {
+	const answer = await begin(proxy, sent);
+	const chunks: Uint8Array[] = [];
+	for await (const chunk of answer) chunks.push(chunk);
+	return { status: answer.statusCode, headers: answer.headers, text: Buffer.concat(chunks).toString() };
+}
+
+async function begin(proxy: RunningProxy, sent: Sent): Promise<IncomingMessage> {
+	const { target, body, headers = {}, isChunked = false, forwardedFor } = sent;
+	const { hostname, port } = new URL(proxy.url);
+	const outgoing = request({
+		method: sent.method ?? (body === undefined ? "GET" : "POST"),
+		hostname,
+		port,
+		path: target,
+		ca: proxy.caPem,
+		localAddress: CALLER,
+		agent: false,
+		headers: {
+			...headers,
+			...(forwardedFor === undefined ? {} : { "x-forwarded-for": forwardedFor }),
+			...(body === undefined || isChunked ? {} : { "content-length": body.length }),
+		},
+	});
+	const answered = once(outgoing, "response") as Promise<[IncomingMessage]>;
+	// A proxy that refuses a body answers before it has all of it, and hangs up.
+	outgoing.on("error", () => undefined);
+	const half = (body?.length ?? 0) >> 1;
+	if (body !== undefined && isChunked) outgoing.write(body.subarray(0, half));
+	outgoing.end(body === undefined ? undefined : isChunked ? body.subarray(half) : body);
+	const [answer] = await answered;
+	return answer;
+}
+
+async function listen(proxy: RunningProxy, account: ShopAccount): Promise<{ text(): string; end(): void }> {
+	const answer = await begin(proxy, signed(account, "GET", "/v1/events"));
+	equal(answer.statusCode, 200);
+	let text = "";
+	answer.setEncoding("utf8").on("data", (chunk: string) => {
+		text += chunk;
+	});
+	answer.on("error", () => undefined);
+	return { text: () => text, end: () => answer.destroy() };
+}
+
+async function callOverHttp2(proxy: RunningProxy, { target, headers = {} }: Sent): Promise<number> {
+	// Handed on to the socket, which knows an option more than HTTP/2's.
+	const options = { ca: proxy.caPem, localAddress: CALLER };
+	const session = connect(proxy.url, options);
+	const stream = session.request({ ...headers, ":path": target });
+	const [answer] = await once(stream, "response");
+	stream.resume();
+	await once(stream, "end");
+	session.close();
+	return answer[":status"];
+}
+
+/** Plays the service, to see what of a request arrives. */
+async function startRecorder(t: TestContext) {
+	const seen: { method: string | undefined; target: string | undefined; sha256: string }[] = [];
+	const server = createServer(async (incoming, answer) => {
+		const digest = createHash("sha256");
+		for await (const chunk of incoming) digest.update(chunk);
+		seen.push({ method: incoming.method, target: incoming.url, sha256: digest.digest("hex") });
+		answer.end();
+	}).listen(0, "127.0.0.1");
+	await once(server, "listening");
+	t.after(() => {
+		server.closeAllConnections();
+		server.close();
+	});
+	return { address: `127.0.0.1:${portOf(server)}`, last: () => seen.at(-1) };
+}
+
+function hash(bytes: string | Uint8Array): string {
+	return createHash("sha256").update(bytes).digest("hex");
+}

@@ -1,0 +1,146 @@
+// The sample settings of a reverse proxy, run by the real one on free ports: nothing in them is changed but where it
+// listens, where the service is, and the certificate.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { connect } from "node:tls";
+import { fileURLToPath } from "node:url";
+import { makeCertificates } from "../../demo/certificate.ts";
+import { findProgram } from "../support/find-program.ts";
+import { freePort } from "../support/postgres.ts";
+import { until } from "../support/until.ts";
+import { watchProcess } from "../support/watched-process.ts";
+
+export interface RunningProxy {
+	/** https:, at a loopback address. */
+	url: string;
+	/** Where the sample listens without TLS; null where it is not about that. */
+	plainUrl: string | null;
+	caPem: string;
+}
+
+export interface ProxyKind {
+	name: "nginx" | "caddy";
+	/** How Debian calls it. */
+	packageName: string;
+	start(t: TestContext, upstream: string): Promise<RunningProxy>;
+}
+
+const SAMPLES = fileURLToPath(new URL("../../ops/proxy/", import.meta.url));
+/** Ends with us, whatever happens to us: the pipe that it reads from closes. */
+const KEPT = `"$@" & pid=$!; cat > /dev/null; kill -TERM $pid; wait $pid`;
+
+export const PROXIES: readonly ProxyKind[] = [
+	{ name: "nginx", packageName: "nginx-light", start: startNginx },
+	{ name: "caddy", packageName: "caddy", start: startCaddy },
+];
+
+async function startNginx(t: TestContext, upstream: string): Promise<RunningProxy> {
+	const folder = makeFolder(t);
+	const [tls, plain] = [await freePort(), await freePort()];
+	const { caPem, certPem, keyPem } = await makeCertificates({ names: ["127.0.0.1"] });
+	const put = (name: string, text: string): string => {
+		writeFileSync(join(folder, name), text);
+		return join(folder, name);
+	};
+	const sample = replaceAll(readFileSync(join(SAMPLES, "nginx.conf"), "utf8"), [
+		["server 127.0.0.1:8080;", `server ${upstream};`],
+		["listen 80;", `listen 127.0.0.1:${plain};`],
+		["listen 443 ssl http2;", `listen 127.0.0.1:${tls} ssl http2;`],
+		["/etc/letsencrypt/live/network.example/fullchain.pem", put("certificate.pem", certPem)],
+		["/etc/letsencrypt/live/network.example/privkey.pem", put("key.pem", keyPem)],
+	]);
+	const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
+		(name) => `${name}_temp_path ${join(folder, name)};`,
+	);
+	// As Debian has it around the sample, gzip included.
+	const settings = [
+		"daemon off;",
+		...(process.getuid?.() === 0 ? ["user root;"] : []),
+		`pid ${join(folder, "pid")};`,
+		"events {}",
+		`http { access_log off; gzip on; ${temporary.join(" ")} include ${put("sample.conf", sample)}; }`,
+	];
+	const program = expectProgram("nginx");
+	const args = ["-p", folder, "-e", "stderr", "-c", put("nginx.conf", settings.join("\n"))];
+	await untilListening(start(t, folder, [program, ...args]), tls);
+	return { url: `https://127.0.0.1:${tls}`, plainUrl: `http://127.0.0.1:${plain}`, caPem };
+}
+
+async function startCaddy(t: TestContext, upstream: string): Promise<RunningProxy> {
+	const folder = makeFolder(t);
+	const tls = await freePort();
+	const settings = join(folder, "Caddyfile");
+	// For an address Caddy is its own authority, which must not become this machine's.
+	const storage = `storage file_system ${join(folder, "storage")}`;
+	const options = ["admin off", "skip_install_trust", "auto_https disable_redirects", storage];
+	writeFileSync(settings, `{\n${options.join("\n")}\n}\nimport ${join(SAMPLES, "Caddyfile")}\n`);
+	const command = [expectProgram("caddy"), "run", "--adapter", "caddyfile", "--config", settings];
+	const url = `https://127.0.0.1:${tls}`;
+	const authority = join(folder, "storage/pki/authorities/local/root.crt");
+	const child = start(t, folder, command, { NETWORK_HOST: url, RINGBACK_UPSTREAM: upstream, HOME: folder });
+	await untilListening(child, tls);
+	await until(() => existsSync(authority));
+	return { url, plainUrl: null, caPem: readFileSync(authority, "utf8") };
+}
+
+function makeFolder(t: TestContext): string {
+	const folder = mkdtempSync(join(tmpdir(), "ringback-proxy-"));
+	t.after(() => rmSync(folder, { recursive: true, force: true }));
+	return folder;
+}
+
+function start(
+	t: TestContext,
+	cwd: string,
+	command: readonly string[],
+	settings: Readonly<Record<string, string>> = {},
+): ChildProcess {
+	const env = { PATH: process.env["PATH"] ?? "", ...settings };
+	const child = spawn("/bin/sh", ["-c", KEPT, "proxy", ...command], { cwd, env });
+	t.after(async () => {
+		if (child.exitCode !== null) return;
+		child.stdin?.end();
+		await once(child, "exit");
+	});
+	return child;
+}
+
+/** It has its certificate, too, which Caddy makes after it listens. */
+async function untilListening(child: ChildProcess, port: number): Promise<void> {
+	const running = watchProcess(child);
+	await until(
+		() => {
+			if (!running.isRunning) throw new Error(`it ended: ${running.stderr}`);
+			return speaksTls(port);
+		},
+		() => running.stderr,
+	);
+}
+
+async function speaksTls(port: number): Promise<boolean> {
+	const socket = connect({ port, host: "127.0.0.1", rejectUnauthorized: false });
+	const speaks = await once(socket, "secureConnect").then(
+		() => true,
+		() => false,
+	);
+	socket.destroy();
+	return speaks;
+}
+
+function replaceAll(text: string, changes: readonly (readonly [from: string, to: string])[]): string {
+	return changes.reduce((changed, [from, to]) => {
+		if (!changed.includes(from)) throw new Error(`the sample has no "${from}" any more`);
+		return changed.replaceAll(from, to);
+	}, text);
+}
+
+function expectProgram(name: string): string {
+	const program = findProgram(name);
+	if (program === undefined) throw new Error(`there is no ${name} here`);
+	return program;
+}
