@@ -38,10 +38,7 @@ export function openBareMachine(
 	confine: readonly string[],
 ): ExecutableHome {
 	const folder = mkdtempSync(join(tmpdir(), "ringback-bare-"));
-	for (const file of listLibraries(executable)) {
-		mkdirSync(join(folder, dirname(file)), { recursive: true });
-		copyFileSync(file, join(folder, file));
-	}
+	putLibraries(executable, folder);
 	putExecutable(executable, join(folder, "ringback"));
 	mkdirSync(join(folder, "tmp"));
 	return openHome(t, folder, {
@@ -51,6 +48,13 @@ export function openBareMachine(
 	});
 }
 
+export function putLibraries(executable: string, root: string): void {
+	for (const file of listLibraries(executable)) {
+		mkdirSync(join(root, dirname(file)), { recursive: true });
+		copyFileSync(file, join(root, file));
+	}
+}
+
 /** What the system's loader takes in for it: libraries, and the loader itself. */
 function listLibraries(executable: string): string[] {
 	const listed = execFileSync("ldd", [executable], { encoding: "utf8" });
@@ -58,7 +62,7 @@ function listLibraries(executable: string): string[] {
 }
 
 /** 160 MB need not be copied where both are on one disk. */
-function putExecutable(from: string, to: string): void {
+export function putExecutable(from: string, to: string): void {
 	try {
 		linkSync(from, to);
 	} catch {

@@ -12,7 +12,9 @@ import { buildRelease, executableName, type ReleaseFile } from "../../release/bu
 import { ARCHITECTURES } from "../../release/node-package.ts";
 import { findSbomProblems } from "../../release/sbom-problems.ts";
 import { noteNotRun, reportNotRun } from "../support/not-run.ts";
+import { freePort } from "../support/postgres.ts";
 import { startShop } from "../support/shop.ts";
+import { readContainerfile } from "./containerfile.ts";
 import {
 	type ExecutableHome,
 	findWayToConfine,
@@ -20,6 +22,7 @@ import {
 	openEmptyFolder,
 } from "./executable-home.ts";
 import { checkFiles, makeNetwork, reportSale } from "./first-callback.ts";
+import { findImageHindrance, openReadOnlyImage } from "./read-only-image.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const ARCH = ARCHITECTURES.find((arch) => arch === process.arch);
@@ -27,7 +30,10 @@ const NAME = ARCH === undefined ? "" : executableName(ARCH);
 const skip = process.platform === "linux" && ARCH !== undefined ? false : sayNotHere();
 
 function sayNotHere(): string {
-	const reason = "The executable is for Linux on x64 and arm64: it is built and run there.";
+	return leaveOut("The executable is for Linux on x64 and arm64: it is built and run there.");
+}
+
+function leaveOut(reason: string): string {
 	noteNotRun(reason);
 	return reason;
 }
@@ -96,7 +102,16 @@ describe("the executable", { skip, concurrency: 2 }, () => {
 		const home = openEmptyFolder(t, executable);
 		deepEqual(await home.run(["--version"]), said(`${packageJson.version}\n`));
 		const help = await home.run(["--help"]);
-		for (const name of ["serve", "migrate", "user create", "doctor", "listen", "trigger", "licences"]) {
+		for (const name of [
+			"serve",
+			"migrate",
+			"user create",
+			"doctor",
+			"health",
+			"listen",
+			"trigger",
+			"licences",
+		]) {
 			match(help.stdout, new RegExp(`^  ${name} `, "m"));
 		}
 		match((await home.run(["licences"])).stdout, /^hono \S+ \(MIT\)$[\s\S]*^Node\.js \S+ \(MIT/m);
@@ -115,6 +130,47 @@ describe("the executable", { skip, concurrency: 2 }, () => {
 
 	test("takes a newcomer from the first start to a verified callback", (t) =>
 		walk(t, openEmptyFolder(t, executable)));
+
+	const hindrance = skip === false ? findImageHindrance() : null;
+	const skipImage = hindrance === null ? false : leaveOut(hindrance);
+	test("runs as the image runs it: its user, a read-only root, and a health check that can tell", {
+		skip: skipImage,
+	}, async (t) => {
+		const settings = readContainerfile();
+		equal(settings.folder, "/");
+		const image = openReadOnlyImage(t, executable, settings);
+		// Its port is the machine's here, and not a container's own.
+		const own = { PORT: String(await freePort()), RINGBACK_METRICS_ADDRESS: "off" };
+		const check = () => image.run(settings.healthCheck, own).ended();
+		equal((await check()).code, 1, "nobody is there yet");
+		const running = image.run(settings.command, { ...own, RINGBACK_DRAIN_SECONDS: "300" });
+		await running.said(/^Ringback listens on /m);
+		const healthy = await check();
+		equal(healthy.code, 0, healthy.stderr);
+		const status = readFileSync(`/proc/${running.pid}/status`, "utf8");
+		const [uid = ""] = settings.user.split(":");
+		match(status, new RegExp(`^Uid:\\t${uid}\\t${uid}\\t${uid}\\t${uid}$`, "m"));
+		match(status, /^CapEff:\t0+$[\s\S]*^NoNewPrivs:\t1$/m);
+		deepEqual(
+			readdirSync(image.data)
+				.filter((name) => !/-(?:wal|shm)$/.test(name))
+				.sort(),
+			["ringback.db", "ringback.db.key"],
+		);
+		const outside = await image
+			.run([settings.executable, "backup", "/one.backup", "--without-key"], own)
+			.ended();
+		equal(outside.code, 1);
+		match(outside.stderr, /read-only/);
+		running.kill("SIGTERM");
+		await running.said(/unready|not ready|draining/i);
+		equal((await check()).code, 1, "it is stopping");
+		running.kill("SIGSTOP");
+		match((await check()).stderr, /no answer in time/);
+		running.kill("SIGCONT");
+		running.kill("SIGTERM");
+		equal((await running.ended()).code, 0);
+	});
 
 	const confine = skip === false ? findWayToConfine() : null;
 	const skipBare = confine !== null ? false : sayNotConfined();
