@@ -26,6 +26,7 @@ import type { BackupRequest } from "../../src/service/backup.ts";
 import type { Telling } from "../../src/service/long-work.ts";
 import { findDiskWays, openDisk } from "../support/full-disk.ts";
 import { noteNotRun } from "../support/not-run.ts";
+import "../support/quick-passphrases.ts";
 import { enlarge, openBackupSetup, PASSPHRASE, SILENT } from "./backup-setup.ts";
 
 test("a backup is one file for its owner alone, whole, with the sealed key; nothing else is left", async (t) => {
