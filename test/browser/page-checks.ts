@@ -100,8 +100,9 @@ const SAMPLE_LOOKS = `(() => {
 		{ id: "color-contrast", selector: "[data-contrast-sample]" },
 		{ id: "link-in-text-block", selector: "[data-link-sample]" },
 	] });
-	const LAYER = ["color", "backgroundColor", "backgroundImage", "opacity", "filter", "mixBlendMode"];
-	const TEXT = ["fontSize", "fontWeight", "textShadow", "webkitTextStrokeWidth", "webkitTextFillColor"];
+	const LAYER = ["backgroundColor", "backgroundImage", "opacity", "filter", "mixBlendMode"];
+	const CLEAR = ["rgba(0, 0, 0, 0)", "none", "1", "none", "normal"].join();
+	const TEXT = ["color", "fontSize", "fontWeight", "textShadow", "webkitTextStrokeWidth", "webkitTextFillColor"];
 	const read = (element, names) => {
 		const style = getComputedStyle(element);
 		return names.map((name) => style[name]).join();
@@ -109,11 +110,16 @@ const SAMPLE_LOOKS = `(() => {
 	const layers = new Map();
 	const layersOf = (element) => {
 		if (element === null) return "";
+		const known = layers.get(element);
+		if (known !== undefined) return known;
+		const layer = read(element, LAYER);
 		// What is positioned may lie on something else than its parent.
 		const place = ["absolute", "fixed", "sticky"].includes(getComputedStyle(element).position) ? element.className : "";
-		const known = layers.get(element) ?? [read(element, LAYER), place, layersOf(element.parentElement)].join("/");
-		layers.set(element, known);
-		return known;
+		const below = layersOf(element.parentElement);
+		// One that can be seen through changes nothing of what lies on it.
+		const all = layer === CLEAR && place === "" ? below : [layer, place, below].join("/");
+		layers.set(element, all);
+		return all;
 	};
 	const hasText = (element) => element.matches("input, select, textarea") ||
 		[...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim() !== "");
