@@ -150,12 +150,16 @@ export interface MailSender {
 }
 
 export interface Mailer {
-	/** Null when the server took the mail. Rejects when the server itself failed: it would take no other one either. */
-	send(mail: Mail): Promise<MailRefusal | null>;
+	/**
+	 * For whom the server did not take the mail: nobody, some or all of those it is for. Rejects when the server itself
+	 * failed: it would take no other one either.
+	 */
+	send(mail: Mail): Promise<readonly MailRefusal[]>;
 }
 
-/** The server answers, and does not take this one mail: its recipients, or its text. */
+/** The server answers, and does not take this one mail for somebody: because of the address, or of its text. */
 export interface MailRefusal {
+	to: string;
 	/** What the server said. */
 	reason: string;
 	/** It said so with a 5xx: the same mail would be refused again. A 4xx, as of a greylist, asks to come back later. */

@@ -33,6 +33,8 @@ export interface MailDispatcher {
 	isOn: boolean;
 	/** In the transaction of what it tells of. To be followed by `wake` when that has ended well. */
 	enqueue(trx: Db, mail: AccountMail): Promise<void>;
+	/** One that was tried elsewhere and refused for good: staff see it among those that were given up. */
+	noteRefused(trx: Db, mail: { to: string; subject: string; refusal: string }): Promise<void>;
 	/**
 	 * Outside of any transaction, after the answer, and a restart may lose it: for a link that somebody forgot their
 	 * password for, where writing it before the answer would tell who has an account.
@@ -59,6 +61,7 @@ export interface MailDispatcherDeps {
 const CLAIM_MS = 2 * MINUTE_MS;
 /** Per round; the next one takes the rest. */
 const MAX_MAILS_A_ROUND = 100;
+const MAX_REFUSAL_LENGTH = 200;
 /** How often the event loop is let run first: by then the answer to whoever asked is on its way. */
 const YIELDS_BEFORE_WORK = 3;
 
@@ -102,6 +105,17 @@ export function createMailDispatcher(deps: MailDispatcherDeps): MailDispatcher {
 		isOn: mailer !== null,
 		async enqueue(trx, mail) {
 			if (mailer !== null) await writeMail(trx, deps, mail);
+		},
+		async noteRefused(trx, { to, subject, refusal }) {
+			const nowMs = clock.nowMs();
+			await insertMail(trx, {
+				to_address: to,
+				subject,
+				created_at_ms: nowMs,
+				good_until_ms: nowMs,
+				given_up_at_ms: nowMs,
+				refusal: firstLine(refusal),
+			});
 		},
 		send(mail) {
 			if (mailer === null) return;
@@ -169,26 +183,43 @@ async function sendOne(deps: SendingDeps, mail: QueuedMail): Promise<boolean> {
 	const text = mail.sealed_text === null ? null : openMail(sealingKey, mail.to_address, mail.sealed_text);
 	if (text === null || mail.good_until_ms <= clock.nowMs()) {
 		log.error({ subject }, "a mail was not sent: it is too late for it, or it does not open with this key");
-		await finishMail(store.db, id, null);
+		const refusal = "It is too late for it, or it cannot be opened with this sealing key.";
+		await finishMail(store.db, id, { given_up_at_ms: clock.nowMs(), refusal });
 		return true;
 	}
 	const failure = await trySending(mailer, { to: [mail.to_address], subject, text });
 	if (failure === null) {
-		await finishMail(store.db, id, clock.nowMs());
+		await finishMail(store.db, id, { sent_at_ms: clock.nowMs() });
 		return true;
 	}
 	const nextAtMs = nextMailTryAtMs(mail.tries + 1, clock.nowMs(), mail.good_until_ms);
 	log.error({ ...failure, subject, nextAtMs }, "a mail could not be sent");
-	if (nextAtMs === null) await finishMail(store.db, id, null);
-	else await postponeMail(store.db, id, nextAtMs);
+	if (nextAtMs === null) {
+		await finishMail(store.db, id, { given_up_at_ms: clock.nowMs(), refusal: wordsOf(failure) });
+	} else await postponeMail(store.db, id, nextAtMs);
 	return !("err" in failure);
 }
 
 /** `err`: the server failed. `reason`: it does not take this mail. */
-async function trySending(mailer: Mailer, mail: Mail): Promise<{ err: unknown } | MailRefusal | null> {
+async function trySending(
+	mailer: Mailer,
+	mail: Mail,
+): Promise<{ err: unknown } | Omit<MailRefusal, "to"> | null> {
 	try {
-		return await mailer.send(mail);
+		const [refusal] = await mailer.send(mail);
+		// The address is nobody's business: it is not logged.
+		return refusal === undefined ? null : { reason: refusal.reason, isPermanent: refusal.isPermanent };
 	} catch (err) {
 		return { err };
 	}
+}
+
+function wordsOf(failure: { err: unknown } | { reason: string }): string {
+	if ("reason" in failure) return firstLine(failure.reason);
+	return firstLine(failure.err instanceof Error ? failure.err.message : String(failure.err));
+}
+
+/** One line on a page. */
+function firstLine(text: string): string {
+	return (text.split("\n")[0] ?? "").slice(0, MAX_REFUSAL_LENGTH);
 }

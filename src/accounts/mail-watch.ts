@@ -25,9 +25,9 @@ export function watchMailer(mailer: Mailer, clock: Pick<Clock, "nowMs">): Watche
 		},
 		async send(mail) {
 			try {
-				const refusal = await mailer.send(mail);
-				note(refusal?.reason ?? null);
-				return refusal;
+				const refusals = await mailer.send(mail);
+				note(refusals[0]?.reason ?? null);
+				return refusals;
 			} catch (error) {
 				note(error instanceof Error ? error.message : String(error));
 				throw error;

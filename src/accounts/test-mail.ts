@@ -45,8 +45,8 @@ export function composeTestMail(to: string): Mail {
 /** What the server, or the way to it, said against the mail; null when it was taken. */
 async function tryMail(mailer: Mailer, mail: Mail): Promise<string | null> {
 	try {
-		const refusal = await mailer.send(mail);
-		return refusal === null ? null : shorten(refusal.reason);
+		const [refusal] = await mailer.send(mail);
+		return refusal === undefined ? null : shorten(refusal.reason);
 	} catch (error) {
 		return shorten(messageOf(error));
 	}

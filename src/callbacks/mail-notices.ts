@@ -1,11 +1,12 @@
 // Tells a programme's owners and developers by mail what the notices on the page say: at once for the first, then one
 // digest in fifteen minutes. A notice is marked as mailed only after the server took the mail. People whose times are
-// written in different zones get mails of their own: if the server takes some of these, the others go into the queue of
-// mails with the mark, in one transaction, so that everybody is told and nobody twice, whoever dies meanwhile.
+// written in different zones get mails of their own: what the server does not take for somebody goes into the queue of
+// mails with the mark, in one transaction, so that everybody is told and nobody twice, whoever dies meanwhile. The queue
+// gives up after a day, and staff see it there; only while the server itself fails is everything tried again each minute.
 
 import { MAIL_INTERVAL_MS, mailDueAtMs } from "../domain/notice.ts";
 import { DAY_MS, MINUTE_MS } from "../domain/time.ts";
-import type { Clock, Log, Mail, Mailer, MailRefusal } from "../ports.ts";
+import type { Clock, Log, Mailer } from "../ports.ts";
 import { countUndelivered } from "../store/delivery-health.ts";
 import type { ShownNotice } from "../store/notice-list.ts";
 import {
@@ -14,6 +15,7 @@ import {
 	findNoticesToMail,
 	markMailed,
 	postponeMails,
+	type SentMail,
 } from "../store/notice-mails.ts";
 import { type Addressee, addresseesOf } from "../store/programme-people.ts";
 import { findProgrammesById } from "../store/programmes.ts";
@@ -32,6 +34,8 @@ export interface MailNoticesDeps {
 /** Keeps a mail in the database and has it tried until the server takes it, or it is no news any more. */
 export interface MailQueue {
 	enqueue(trx: Db, mail: { to: string; subject: string; text: string; goodForMs: number }): Promise<void>;
+	/** One that is not tried again, for staff to see. */
+	noteRefused(trx: Db, mail: { to: string; subject: string; refusal: string }): Promise<void>;
 }
 
 export const MAILED_ROLES = ["owner", "developer"] as const;
@@ -61,7 +65,7 @@ async function mailOne(deps: MailNoticesDeps, found: readonly ShownNotice[]): Pr
 	const nowMs = clock.nowMs();
 	// The page tells those who want no mail.
 	if (readers.length === 0 && (await addresseesOf(store.db, programmeId, MAILED_ROLES)).length > 0) {
-		return store.transact((trx) => markAll(trx, found, [], nowMs));
+		return store.transact((trx) => markAll(trx, found, { to: [], refusedTo: [] }, nowMs));
 	}
 	if (programme === undefined || readers.length === 0) {
 		log.error({ programmeId }, "a programme has nobody to mail its notices to; they stay on record");
@@ -86,63 +90,79 @@ async function mailOne(deps: MailNoticesDeps, found: readonly ShownNotice[]): Pr
 		return;
 	}
 	const undelivered = await countUndelivered(store.db, programmeId);
-	const { mailedTo, late } = await sendToAll(deps, readers, { programme, notices, undelivered, nowMs });
-	if (mailedTo.length === 0) {
+	const sent = await sendToAll(deps, readers, { programme, notices, undelivered, nowMs });
+	const isNobodyTold = sent.mailedTo.length === 0;
+	if (isNobodyTold && sent.hasServerFailed) {
 		await changeLastMailed(store.db, programmeId, nowMs, lastMailedAtMs);
 		return;
 	}
+	const to = [...sent.mailedTo, ...sent.late.map((mail) => mail.to)];
+	const refusedTo = sent.refused.map((mail) => mail.to);
 	await store.transact(async (trx) => {
-		await markAll(trx, notices, mailedTo, nowMs);
-		for (const { to, subject, text } of late) {
-			// One each: those whom the server takes must not get it again because of another.
-			for (const email of to) {
-				await mails.enqueue(trx, { to: email, subject, text, goodForMs: LATE_MAIL_GOOD_FOR_MS });
-			}
+		await markAll(trx, notices, { to, refusedTo }, nowMs);
+		// Where all are refused, the fault may be in our settings, and be put right within the day.
+		const tried = isNobodyTold ? [...sent.late, ...sent.refused] : sent.late;
+		for (const mail of tried) {
+			const { subject, text } = mail;
+			await mails.enqueue(trx, { to: mail.to, subject, text, goodForMs: LATE_MAIL_GOOD_FOR_MS });
 		}
+		if (!isNobodyTold) for (const mail of sent.refused) await mails.noteRefused(trx, mail);
 	});
 }
 
-interface Sent {
-	/** Those whose mail the server took. */
-	mailedTo: string[];
-	/** Mails that it may take later. */
-	late: Mail[];
+/** For one of those it is for: others must not get it again because of them. */
+interface OwnMail {
+	to: string;
+	subject: string;
+	text: string;
 }
 
-/** One that is refused for good is tried again only while nobody could be reached. */
+interface Sent {
+	/** Those for whom the server took it. */
+	mailedTo: string[];
+	/** Those for whom it may take it later. */
+	late: OwnMail[];
+	/** Those for whom it will not. */
+	refused: (OwnMail & { refusal: string })[];
+	hasServerFailed: boolean;
+}
+
 async function sendToAll(
 	{ mailer, log, publicUrl }: MailNoticesDeps,
 	readers: readonly Addressee[],
 	view: Omit<NoticeMailView, "zone">,
 ): Promise<Sent> {
-	const sent: Sent = { mailedTo: [], late: [] };
+	const sent: Sent = { mailedTo: [], late: [], refused: [], hasServerFailed: false };
 	const programmeId = view.notices[0]?.receiver_id;
 	for (const [zone, group] of Map.groupBy(readers, ({ zone }) => zone)) {
 		const to = group.map(({ email }) => email);
-		const mail = { to, ...composeNoticeMail({ ...view, zone }, { publicUrl }) };
-		const failure = await mailer.send(mail).catch((err: unknown) => ({ err }));
-		if (failure === null) sent.mailedTo.push(...to);
-		else if (isPermanent(failure)) log.warn({ ...failure, programmeId }, "the mail server refused a notice");
-		else {
-			sent.late.push(mail);
-			log.warn({ ...failure, programmeId }, "a notice could not be mailed; trying again in a minute");
+		const words = composeNoticeMail({ ...view, zone }, { publicUrl });
+		const answer = await mailer.send({ to, ...words }).catch((err: unknown) => ({ err }));
+		if ("err" in answer) {
+			sent.hasServerFailed = true;
+			sent.late.push(...to.map((email) => ({ to: email, ...words })));
+			log.warn({ ...answer, programmeId }, "a notice could not be mailed; trying again in a minute");
+			continue;
 		}
+		for (const refusal of answer) {
+			const own = { to: refusal.to, ...words };
+			if (refusal.isPermanent) sent.refused.push({ ...own, refusal: refusal.reason });
+			else sent.late.push(own);
+			log.warn({ ...refusal, programmeId }, "the mail server refused a notice for one of its readers");
+		}
+		sent.mailedTo.push(...to.filter((email) => answer.every((refusal) => refusal.to !== email)));
 	}
 	return sent;
-}
-
-function isPermanent(failure: { err: unknown } | MailRefusal): boolean {
-	return "isPermanent" in failure && failure.isPermanent;
 }
 
 async function markAll(
 	trx: Db,
 	notices: readonly ShownNotice[],
-	to: readonly string[],
+	readers: Pick<SentMail, "to" | "refusedTo">,
 	nowMs: number,
 ): Promise<void> {
 	for (const notice of notices) {
-		const sent = { told: notice.failures, to, atMs: nowMs, nextMailAtMs: nowMs + MAIL_INTERVAL_MS };
+		const sent = { told: notice.failures, ...readers, atMs: nowMs, nextMailAtMs: nowMs + MAIL_INTERVAL_MS };
 		await markMailed(trx, notice.id, sent);
 	}
 }

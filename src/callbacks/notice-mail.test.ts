@@ -30,6 +30,7 @@ function notice(change: Partial<ShownNotice> = {}): ShownNotice {
 		mail_due_at_ms: OPENED_AT_MS,
 		mailed_at_ms: null,
 		mailed_to: null,
+		mail_refused_to: null,
 		lastDeliveryPublicId: "dlv_9",
 		lastEvent: "conversion.recorded",
 		lastOrderId: "A-1001",

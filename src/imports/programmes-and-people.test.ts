@@ -141,7 +141,7 @@ eachDatabase("imported programmes and people", (database) => {
 			random,
 			log: createLog(),
 			sealingKey: createRandom().bytes(SEALING_KEY_BYTES),
-			mailer: { send: async () => null },
+			mailer: { send: async () => [] },
 		});
 		const inviting = { mails, publicUrl: "https://network.example" };
 		const lines = [PEOPLE, "dev@both.example,,fourth,developer", "dev@both.example,,fifth,viewer"];

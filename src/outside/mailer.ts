@@ -1,7 +1,7 @@
 // Mail through the operator's SMTP server.
 
-import { createTransport } from "nodemailer";
-import type { Mailer, MailSender } from "../ports.ts";
+import { createTransport, type NodemailerError } from "nodemailer";
+import type { Mailer, MailRefusal, MailSender } from "../ports.ts";
 
 /** A mail server that hangs must not hold the notices of other programmes for long. */
 const SMTP_TIMEOUT_MS = 20_000;
@@ -26,17 +26,21 @@ export function createSmtpMailer(smtpUrl: string, from: string): SmtpMailer {
 	return {
 		async send({ to, subject, text, from: sender, replyTo }) {
 			try {
-				await smtp.sendMail({
+				const { rejectedErrors = [] } = await smtp.sendMail({
 					to: [...to],
 					subject,
 					text,
 					...(sender === undefined ? {} : { from: fillIn(sender, usual) }),
 					...(replyTo === undefined ? {} : { replyTo }),
 				});
-				return null;
+				return rejectedErrors.map((error) => refusalOf(error.recipient ?? "", error));
 			} catch (error) {
-				if (isAboutOneMail(error)) return { reason: error.message, isPermanent: isPermanent(error) };
-				throw error;
+				if (!isAboutOneMail(error)) throw error;
+				const { rejectedErrors = [] } = error;
+				// Refused for everybody, for each with the server's own words, or because of the text.
+				return to.map((email) =>
+					refusalOf(email, rejectedErrors.find(({ recipient }) => recipient === email) ?? error),
+				);
 			}
 		},
 		async verify() {
@@ -61,12 +65,12 @@ function fillIn(
 }
 
 /** By nodemailer's own codes. A sender that is refused (MAIL FROM) is refused with every mail. */
-function isAboutOneMail(error: unknown): error is Error {
+function isAboutOneMail(error: unknown): error is NodemailerError {
 	if (!(error instanceof Error) || !("code" in error) || !("command" in error)) return false;
 	return (error.code === "EENVELOPE" || error.code === "EMESSAGE") && error.command !== "MAIL FROM";
 }
 
-/** Without an answer of the server's nobody knows: then it is not. */
-function isPermanent(error: Error): boolean {
-	return "responseCode" in error && typeof error.responseCode === "number" && error.responseCode >= 500;
+/** Without an answer of the server's nobody knows whether it is for good: then it is not. */
+function refusalOf(to: string, { message, responseCode }: NodemailerError): MailRefusal {
+	return { to, reason: message, isPermanent: responseCode !== undefined && responseCode >= 500 };
 }

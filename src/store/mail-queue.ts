@@ -33,12 +33,32 @@ export async function claimQueuedMail(db: Db, mail: QueuedMail, untilMs: number)
 	return numUpdatedRows > 0n;
 }
 
-/** Sent, or given up (`sentAtMs` null): its text goes, the row stays a while so that the next one knows of it. */
-export async function finishMail(db: Db, id: number, sentAtMs: number | null): Promise<void> {
+export type MailEnd = { sent_at_ms: number } | { given_up_at_ms: number; refusal: string };
+
+/** Its text goes, the row stays a while: for the next one on its topic, and for staff. */
+export async function finishMail(db: Db, id: number, end: MailEnd): Promise<void> {
 	await db
 		.updateTable("mail_queue")
-		.set({ due_at_ms: null, sealed_text: null, sent_at_ms: sentAtMs })
+		.set({ due_at_ms: null, sealed_text: null, ...end })
 		.where("id", "=", id)
+		.execute();
+}
+
+export interface GivenUpMail {
+	to_address: string;
+	subject: string;
+	given_up_at_ms: number | null;
+	refusal: string | null;
+}
+
+/** The newest first, as long as they are kept. */
+export async function listGivenUpMails(db: Db, limit: number): Promise<GivenUpMail[]> {
+	return db
+		.selectFrom("mail_queue")
+		.select(["to_address", "subject", "given_up_at_ms", "refusal"])
+		.where("given_up_at_ms", "is not", null)
+		.orderBy("given_up_at_ms", "desc")
+		.limit(limit)
 		.execute();
 }
 

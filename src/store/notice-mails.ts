@@ -53,6 +53,8 @@ export interface SentMail {
 	/** So many failures have reached the owners; those that came while the mail was under way plan the next one. */
 	told: number;
 	to: readonly string[];
+	/** Those that the mail server refused for good. */
+	refusedTo: readonly string[];
 	atMs: number;
 	nextMailAtMs: number;
 }
@@ -65,6 +67,7 @@ export async function markMailed(db: Db, noticeId: number, mail: SentMail): Prom
 			mailed_failures: told,
 			mailed_at_ms: mail.atMs,
 			mailed_to: mail.to.join(", "),
+			mail_refused_to: mail.refusedTo.length === 0 ? null : mail.refusedTo.join(", "),
 			mail_due_at_ms: eb.case().when("failures", ">", told).then(nextMailAtMs).else(eb.lit(null)).end(),
 		}))
 		.where("id", "=", noticeId)

@@ -87,7 +87,7 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 	const mailer: Mailer = {
 		async send(mail) {
 			mailbox.push(mail);
-			return null;
+			return [];
 		},
 	};
 	const publicUrl = options.publicUrl ?? "https://ringback.example";

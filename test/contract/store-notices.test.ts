@@ -368,5 +368,5 @@ async function onlyNotice(store: Store, programmeId: number): Promise<Notice> {
 }
 
 function sentMail(told: number): SentMail {
-	return { told, to: ["owner@shop.example"], atMs: START_MS, nextMailAtMs: START_MS + 900 };
+	return { told, to: ["owner@shop.example"], refusedTo: [], atMs: START_MS, nextMailAtMs: START_MS + 900 };
 }

@@ -5,6 +5,7 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { MAIL_INTERVAL_MS } from "../../src/domain/notice.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
+import { listGivenUpMails } from "../../src/store/mail-queue.ts";
 import { claimMail } from "../../src/store/notice-mails.ts";
 import type { ReceivedMail } from "../support/mail-server.ts";
 import { newNotice } from "../support/notices.ts";
@@ -245,13 +246,63 @@ for (const kind of DATABASE_KINDS) {
 			setup.mail.unknown.add("one@shop.example");
 			await setup.sell(shop);
 			await setup.until(async () => (await setup.notices(shop))[0]?.mailed_failures === 1);
-			deepEqual(await setup.store.db.selectFrom("mail_queue").selectAll().execute(), []);
+			await checkRefused(setup, shop);
+		});
+
+		test("of several who get one mail, somebody refused for good holds up nobody and is told to staff", async (t) => {
+			const setup = await startSetup(t, kind);
+			const shop = await setup.addShop({ owners: ["one@shop.example", "two@shop.example"] });
+			setup.mail.unknown.add("one@shop.example");
+			await setup.sell(shop);
+			await setup.until(async () => (await setup.notices(shop))[0]?.mailed_failures === 1);
+			await checkRefused(setup, shop);
+		});
+
+		test("of several who get one mail, somebody who is to come back later gets it then, and alone", async (t) => {
+			const setup = await startSetup(t, kind);
+			const shop = await setup.addShop({ owners: ["one@shop.example", "two@shop.example"] });
+			setup.mail.deferred.add("one@shop.example");
+			await setup.sell(shop);
+			await setup.until(async () => (await setup.notices(shop))[0]?.mailed_failures === 1);
+			setup.mail.deferred.clear();
+			await setup.untilLater(() => setup.mail.mails.length === 2);
 			deepEqual(
 				setup.mail.mails.map(({ to }) => to),
-				[["two@shop.example"]],
+				[["two@shop.example"], ["one@shop.example"]],
 			);
-			const complaints = setup.log.lines.map(({ message }) => message).filter((line) => /notice/.test(line));
-			deepEqual(complaints, ["the mail server refused a notice"]);
+			equal((await setup.notices(shop))[0]?.mailed_to, "two@shop.example, one@shop.example");
+		});
+
+		test("a mail that is refused for everybody is tried for a day and no longer, and staff see it", async (t) => {
+			const setup = await startSetup(t, kind);
+			const shop = await setup.addShop();
+			setup.mail.unknown.add("owner@shop.example");
+			await setup.sell(shop);
+			await setup.until(async () => (await setup.notices(shop))[0]?.mailed_failures === 1);
+			const [notice] = await setup.notices(shop);
+			deepEqual(
+				[notice?.mailed_to, notice?.mail_refused_to, notice?.mail_due_at_ms],
+				["", "owner@shop.example", null],
+				"no more rounds every minute",
+			);
+			// The queue tries eight times in all: here comes the last.
+			await setup.stop();
+			const last = { tries: 7, due_at_ms: setup.clock.nowMs() };
+			const { numUpdatedRows } = await setup.store.db
+				.updateTable("mail_queue")
+				.set(last)
+				.where("due_at_ms", "is not", null)
+				.executeTakeFirst();
+			equal(numUpdatedRows, 1n);
+			await setup.start();
+			await setup.untilLater(async () => (await listGivenUpMails(setup.store.db, 5)).length === 1);
+			const [given] = await listGivenUpMails(setup.store.db, 5);
+			deepEqual(
+				[given?.to_address, given?.subject],
+				["owner@shop.example", '1 callback failed permanently: "Shop"'],
+			);
+			match(given?.refusal ?? "", /550 no such mailbox/);
+			equal(setup.mail.mails.length, 0);
 		});
 
 		test("a process that died with the mail in its hand has it sent by the next one, a minute later", async (t) => {
@@ -325,6 +376,27 @@ for (const kind of DATABASE_KINDS) {
 
 function subject(mail: ReceivedMail | undefined): string | undefined {
 	return mail?.headers.get("subject");
+}
+
+/** The first was refused for good, and the second has the mail. */
+async function checkRefused(setup: Setup, shop: Awaited<ReturnType<Setup["addShop"]>>): Promise<void> {
+	deepEqual(
+		setup.mail.mails.map(({ to }) => to),
+		[["two@shop.example"]],
+	);
+	const [notice] = await setup.notices(shop);
+	deepEqual(
+		[notice?.mailed_to, notice?.mail_refused_to, notice?.mail_due_at_ms],
+		["two@shop.example", "one@shop.example", null],
+	);
+	const [given, ...more] = await setup.store.db.selectFrom("mail_queue").selectAll().execute();
+	deepEqual([given?.to_address, given?.due_at_ms, more], ["one@shop.example", null, []], "not tried again");
+	match(given?.refusal ?? "", /550 no such mailbox/);
+	const complaints = setup.log.lines.filter(({ message }) => /refused a notice/.test(message));
+	deepEqual(
+		complaints.map(({ fields }) => "to" in fields && fields.to),
+		["one@shop.example"],
+	);
 }
 
 async function countFailing({ store }: Setup): Promise<number> {

@@ -254,7 +254,7 @@ eachDatabase("retention of expired conversions", (database) => {
 			clock: own,
 			log,
 			mailer: null,
-			mails: { enqueue: async () => undefined },
+			mails: { enqueue: async () => undefined, noteRefused: async () => undefined },
 			publicUrl: "https://ringback.example",
 			retentionDays,
 		});

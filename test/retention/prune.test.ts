@@ -232,7 +232,7 @@ eachDatabase("retention", (database) => {
 			random: createRandom(),
 			log,
 			mailer: null,
-			mails: { enqueue: async () => undefined },
+			mails: { enqueue: async () => undefined, noteRefused: async () => undefined },
 			publicUrl: "https://ringback.example",
 			retentionDays: 7,
 			isDeliveryPaused: false,

@@ -7,7 +7,15 @@ import type { Caps } from "../../src/callbacks/lanes.ts";
 import { createPass } from "../../src/callbacks/pass.ts";
 import { createChoreBook } from "../../src/chores/book.ts";
 import { type Chores, startChores } from "../../src/chores.ts";
-import type { Clock, Log, Mail, PostbackAnswer, PostbackRequest, Random } from "../../src/ports.ts";
+import type {
+	Clock,
+	Log,
+	Mail,
+	MailRefusal,
+	PostbackAnswer,
+	PostbackRequest,
+	Random,
+} from "../../src/ports.ts";
 import { givenWire } from "../../src/store/known-wire.ts";
 import { findProgramme, type Programme } from "../../src/store/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -107,7 +115,7 @@ export class ServiceProcess implements Owner {
 			log,
 			mailer: { send: (mail) => this.#mail(mail) },
 			// Every programme has one owner: no mail is left over when another was taken.
-			mails: { enqueue: () => Promise.reject(new Error("a mail to somebody else was left over")) },
+			mails: { enqueue: leaveNothing, noteRefused: leaveNothing },
 			publicUrl: "https://ringback.example",
 			retentionDays: RETENTION_DAYS,
 			isDeliveryPaused: false,
@@ -159,12 +167,16 @@ export class ServiceProcess implements Owner {
 		this.stallWhenSendingMs = 0;
 	}
 
-	async #mail(mail: Mail): Promise<null> {
+	async #mail(mail: Mail): Promise<readonly MailRefusal[]> {
 		this.mishaps.stepAlone();
 		await this.#site.mail(this, mail);
 		this.mishaps.stepAlone();
-		return null;
+		return [];
 	}
+}
+
+function leaveNothing(): Promise<void> {
+	return Promise.reject(new Error("a mail to somebody else was left over"));
 }
 
 /** What the service logs as an error must be one of the mishaps, or else it is a defect. */

@@ -22,6 +22,7 @@ export const SOUND_INSTALLATION: WarningSettings = {
 export const MAIL_OFF: MailDispatcher = {
 	isOn: false,
 	enqueue: async () => undefined,
+	noteRefused: async () => undefined,
 	send: () => undefined,
 	wake: () => undefined,
 	settled: async () => undefined,

@@ -19,6 +19,9 @@ export interface MailQueueTable {
 	/** After this it is of no use to anybody. */
 	good_until_ms: number;
 	sent_at_ms: number | null;
+	/** When it was not tried again, and what the mail server, or the way to it, said last. */
+	given_up_at_ms: number | null;
+	refusal: string | null;
 }
 
 /** An audit entry that a person or a programme's owners are to be mailed about, until the mail is written. */
@@ -37,9 +40,10 @@ export function mailTables({ selfNumberedId }: Dialect): readonly string[] {
 		`create table mail_queue (
 			id ${selfNumberedId}, to_address text not null, topic text, subject text not null, sealed_text text,
 			created_at_ms bigint not null, due_at_ms bigint, tries integer not null default 0,
-			good_until_ms bigint not null, sent_at_ms bigint)`,
+			good_until_ms bigint not null, sent_at_ms bigint, given_up_at_ms bigint, refusal text)`,
 		"create index mail_queue_due on mail_queue (due_at_ms) where due_at_ms is not null",
 		"create index mail_queue_by_topic on mail_queue (topic, created_at_ms)",
+		"create index mail_queue_given_up on mail_queue (given_up_at_ms) where given_up_at_ms is not null",
 		"create index mail_queue_by_age on mail_queue (created_at_ms)",
 		`create table changes_to_tell (
 			audit_entry_id bigint not null, topic text not null, person_id bigint, programme_id bigint,

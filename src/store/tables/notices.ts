@@ -36,6 +36,8 @@ export interface NoticesTable {
 	/** The last mail that told of it, and the addresses it went to. */
 	mailed_at_ms: number | null;
 	mailed_to: string | null;
+	/** The addresses that the mail server refused for good. */
+	mail_refused_to: string | null;
 }
 
 export function noticeTables({ selfNumberedId, rewritten }: Dialect): readonly string[] {
@@ -46,7 +48,7 @@ export function noticeTables({ selfNumberedId, rewritten }: Dialect): readonly s
 			failed_attempts integer not null, failures integer not null, mailed_failures integer not null,
 			last_failed_at_ms bigint, last_delivery_id bigint, last_result text, last_verdict text,
 			last_http_status integer, last_detail text, mail_due_at_ms bigint,
-			mailed_at_ms bigint, mailed_to text) ${rewritten}`,
+			mailed_at_ms bigint, mailed_to text, mail_refused_to text) ${rewritten}`,
 		// At most one open trouble per receiver, however many engines see it fail at once.
 		`create unique index notices_open on notices (receiver_id)
 			where kind = 'callbacks_failing' and ended_at_ms is null`,

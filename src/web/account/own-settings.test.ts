@@ -70,7 +70,7 @@ test("who wants no mail about failing callbacks gets none; where nobody does, th
 	const mailbox: Mail[] = [];
 	const send = async (mail: Mail) => {
 		mailbox.push(mail);
-		return null;
+		return [];
 	};
 	const tell = async (kind: "callbacks_failing" | "callbacks_working_again") => {
 		site.moveClock(HOUR_MS);
@@ -113,7 +113,7 @@ test("mails to people in different zones are written in the zone of each", async
 	const mailbox: Mail[] = [];
 	const send = async (mail: Mail) => {
 		mailbox.push(mail);
-		return null;
+		return [];
 	};
 	await mailNotices({ ...site.deps, mailer: { send } }, () => false);
 	const textTo = (email: string) => mailbox.find(({ to }) => to.includes(email))?.text ?? "";
@@ -135,20 +135,18 @@ test("one whose mail is refused does not have the others mailed again and again"
 	await choose(await site.signIn(owner), ["callbacks_failing"], "Asia/Tokyo");
 	await addNotice(site, programme.id, "callbacks_failing");
 	const mailbox: Mail[] = [];
-	let refuses: readonly string[] = [owner.email, developer.email];
+	const refuses: readonly string[] = [owner.email];
 	const send = async (mail: Mail) => {
 		mailbox.push(mail);
-		const isRefused = mail.to.some((email) => refuses.includes(email));
-		return isRefused ? { reason: "550 no such mailbox", isPermanent: true } : null;
+		const refused = mail.to.filter((email) => refuses.includes(email));
+		return refused.map((to) => ({ to, reason: "550 no such mailbox", isPermanent: true }));
 	};
 	const tell = async () => {
 		await mailNotices({ ...site.deps, mailer: { send } }, () => false);
 		site.moveClock(2 * MINUTE_MS);
 		return mailbox.splice(0).flatMap(({ to }) => to);
 	};
-	assert.equal((await tell()).length, 2);
-	refuses = [owner.email];
-	assert.equal((await tell()).length, 2, "nobody was reached: again");
+	assert.deepEqual((await tell()).sort(), [owner.email, developer.email].sort());
 	assert.deepEqual(await tell(), []);
 	await site.tellChanges();
 	assert.deepEqual(site.mailbox, [], "one that is refused for good is not tried again by the queue either");

@@ -219,7 +219,7 @@ test("a mail is shown as it is sent, and a test mail goes to whoever asks, under
 test("when the mail server refuses, its own words are told and the step stays open", async (t) => {
 	const failures: readonly [Mailer["send"], RegExp][] = [
 		[
-			async () => ({ reason: "550 5.7.1 Sender address rejected", isPermanent: true }),
+			async () => [{ to: "", reason: "550 5.7.1 Sender address rejected", isPermanent: true }],
 			/It said: 550 5\.7\.1 Sender address rejected/,
 		],
 		[

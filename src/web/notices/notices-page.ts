@@ -189,12 +189,23 @@ function stillUndelivered({ programme, nowMs }: NoticesView, present: Undelivere
 	return sayUndelivered(present, programme.public_id, nowMs);
 }
 
-function mailed({ mailed_at_ms, mailed_to, mail_due_at_ms }: ShownNotice, canMail: boolean): Content {
+function mailed(
+	{ mailed_at_ms, mailed_to, mail_refused_to, mail_due_at_ms }: ShownNotice,
+	canMail: boolean,
+): Content {
 	if (!canMail && mailed_at_ms === null)
 		return "not sent: this installation sends no mail (SMTP_URL is not set)";
 	const next =
 		mail_due_at_ms === null || !canMail ? null : html`; the next at ${timeTag(mail_due_at_ms)} or soon after`;
 	if (mailed_at_ms === null) return next === null ? "none" : html`not sent yet${next}`;
-	if (mailed_to === "") return "not sent: everybody here has switched these mails off";
-	return html`${timeTag(mailed_at_ms)} to <span class="break">${mailed_to ?? "the programme's people"}</span>${next}`;
+	const refused =
+		mail_refused_to === null
+			? null
+			: html`refused by the mail server for <span class="break">${mail_refused_to}</span>`;
+	if (mailed_to === "") {
+		if (refused === null) return "not sent: everybody here has switched these mails off";
+		return html`${timeTag(mailed_at_ms)}: ${refused}; tried again for a day${next}`;
+	}
+	const to = html`${timeTag(mailed_at_ms)} to <span class="break">${mailed_to ?? "the programme's people"}</span>`;
+	return html`${to}${refused === null ? null : html`; ${refused}`}${next}`;
 }

@@ -229,7 +229,7 @@ test("when it was mailed and to whom is what the mail itself left behind", async
 	const mailer = {
 		send: async ({ text }: { text: string }) => {
 			mails.push(text);
-			return null;
+			return [];
 		},
 	};
 	await mailNotices({ ...site.deps, mailer }, () => false);

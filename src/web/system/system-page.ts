@@ -5,10 +5,12 @@ import { sumEngines } from "../../domain/process.ts";
 import { findSystemWarnings, lastMailFailure } from "../../domain/system-warning.ts";
 import type { Warning } from "../../domain/warning.ts";
 import { MAX_COUNTED_MAILS } from "../../store/figures.ts";
+import { type GivenUpMail, listGivenUpMails } from "../../store/mail-queue.ts";
 import { readSystem, type SystemReading } from "../../store/system.ts";
 import { facts, message, padded, pageHeader, section, statStrip } from "../components/blocks.ts";
 import { linkButton } from "../components/forms.ts";
-import { bytes, count, timeTag } from "../components/text.ts";
+import { dataTable } from "../components/lists.ts";
+import { bytes, count, emailText, timeTag } from "../components/text.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import type { Html } from "../html.ts";
@@ -16,6 +18,8 @@ import { answerPage } from "../page.ts";
 import { NETWORK_PATH } from "../paths.ts";
 import { choreTable, processTable } from "./system-tables.ts";
 import { systemTabs } from "./system-tabs.ts";
+
+const GIVEN_UP_SHOWN = 20;
 
 export async function showSystem(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { store, clock, system } = deps;
@@ -36,22 +40,24 @@ export async function showSystem(c: WebContext, deps: WebDeps): Promise<Response
 		title: "Chores",
 		hint: "Periodic work, as all processes together have done it.",
 		body: choreTable(reading.chores, nowMs),
-	})}${mailSection(deps, reading)}${section({
-		id: "database",
-		title: "Database",
-		body: padded(
-			facts([
-				["Schema", schemaWords(reading.schema)],
-				["Size", bytes(reading.figures.databaseBytes)],
-				[
-					"Free room",
-					disk === null
-						? "Ask the database server: its disk cannot be seen from here."
-						: `${bytes(disk.freeBytes)} of ${bytes(disk.sizeBytes)}`,
-				],
-			]),
-		),
-	})}`;
+	})}${mailSection(deps, reading)}${givenUpSection(await listGivenUpMails(store.db, GIVEN_UP_SHOWN))}${section(
+		{
+			id: "database",
+			title: "Database",
+			body: padded(
+				facts([
+					["Schema", schemaWords(reading.schema)],
+					["Size", bytes(reading.figures.databaseBytes)],
+					[
+						"Free room",
+						disk === null
+							? "Ask the database server: its disk cannot be seen from here."
+							: `${bytes(disk.freeBytes)} of ${bytes(disk.sizeBytes)}`,
+					],
+				]),
+			),
+		},
+	)}`;
 	return answerPage(c, { title: "System", active: "system", body });
 }
 
@@ -123,6 +129,34 @@ function mailSection({ mailer }: WebDeps, { figures, processes }: SystemReading)
 				],
 			]),
 		),
+	});
+}
+
+/** None while every mail went out. */
+function givenUpSection(mails: readonly GivenUpMail[]): Html | null {
+	if (mails.length === 0) return null;
+	return section({
+		id: "given-up",
+		title: "Mails that were given up",
+		hint: "Of the last seven days, the newest first. They are not tried again: correct the address, or tell the person in another way.",
+		body: dataTable<GivenUpMail>({
+			caption: "Mails that were given up, the newest first",
+			rows: mails,
+			stacks: true,
+			empty: null,
+			columns: [
+				{ title: "To", namesRow: true, cell: ({ to_address }) => emailText(to_address) },
+				{ title: "Subject", cell: ({ subject }) => html`<span class="break">${subject}</span>` },
+				{
+					title: "Given up",
+					cell: ({ given_up_at_ms }) => (given_up_at_ms === null ? null : timeTag(given_up_at_ms)),
+				},
+				{
+					title: "What the mail server said",
+					cell: ({ refusal }) => html`<span class="break">${refusal}</span>`,
+				},
+			],
+		}),
 	});
 }
 
