@@ -16,6 +16,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
+import { GUIDE_PARTS, GUIDE_START } from "../src/operations-guide.ts";
 import type { Architecture } from "./node-package.ts";
 
 const OURS = fileURLToPath(new URL("debian/", import.meta.url));
@@ -64,7 +65,9 @@ export async function makeDebianPackage(parts: DebianParts): Promise<string> {
 	put("usr/sbin/ringbackctl", ours("ringbackctl"), PROGRAM);
 	put("usr/lib/systemd/system/ringback.service", ours("ringback.service"), FILE);
 	put("etc/ringback/ringback.env", ours("ringback.env"), SECRET);
-	put(document("operations.md"), readFileSync(join(root, "docs/operations.md")), FILE);
+	for (const { file } of [GUIDE_START, ...GUIDE_PARTS]) {
+		put(document(file.replace("docs/", "")), readFileSync(join(root, file)), FILE);
+	}
 	put(document("copyright"), licences, FILE);
 	put(document("changelog.gz"), gzipSync(readFileSync(join(root, "CHANGELOG.md")), { level: 9 }), FILE);
 	put("DEBIAN/conffiles", "/etc/ringback/ringback.env\n", FILE);

@@ -3,6 +3,7 @@
 
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { GUIDE_PARTS, GUIDE_SAMPLES, GUIDE_START } from "../src/operations-guide.ts";
 import { EXAMPLE_LANGUAGES } from "../src/web/examples.ts";
 
 export interface ShippedFile {
@@ -36,7 +37,8 @@ export function listShippedFiles(root: string): string[] {
 	]);
 	const assets = globSync("src/web/assets/*.{css,js,svg}", { cwd: root });
 	const downloads = globSync("receiver/downloads/*", { cwd: root });
-	return [...assets, ...examples, ...downloads, "docs/receiver-guide.md", ...OF_PACKAGES].sort();
+	const guides = ["docs/receiver-guide.md", ...[GUIDE_START, ...GUIDE_PARTS].map(({ file }) => file)];
+	return [...assets, ...examples, ...downloads, ...guides, ...GUIDE_SAMPLES, ...OF_PACKAGES].sort();
 }
 
 export function readShippedFiles(from: GeneratedFrom): ShippedFile[] {

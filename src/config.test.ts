@@ -493,8 +493,8 @@ test("no problem repeats a password or a key", () => {
 	}
 });
 
-test("docs/operations.md lists exactly the settings that are read", () => {
-	const page = readFileSync(new URL("../docs/operations.md", import.meta.url), "utf8");
+test("the operations guide lists exactly the settings that are read", () => {
+	const page = readFileSync(new URL("../docs/operations/settings.md", import.meta.url), "utf8");
 	const documented = [...page.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name);
 	deepEqual(documented.toSorted(), readSettings().toSorted());
 });

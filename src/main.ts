@@ -11,6 +11,7 @@ import {
 	type Screen,
 } from "./cli/command.ts";
 import { doctorCommand } from "./cli/doctor.ts";
+import { guideCommand } from "./cli/guide.ts";
 import { healthCommand } from "./cli/health.ts";
 import { IMPORT_COMMANDS } from "./cli/import.ts";
 import { keyIssueCommand } from "./cli/key.ts";
@@ -40,6 +41,7 @@ const COMMANDS: readonly (Command | DelegatedCommand)[] = [
 	verifyCommand,
 	owedCommand,
 	...SHOP_COMMANDS,
+	guideCommand,
 	licencesCommand,
 ];
 
@@ -124,7 +126,7 @@ function describeCommands(commands: readonly Pick<Command, "name" | "summary">[]
 		"",
 		...commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
 		"",
-		"ringback COMMAND --help shows a command's options. Settings come from the environment: docs/operations.md.",
+		"ringback COMMAND --help shows a command's options. Settings come from the environment: ringback guide settings.",
 	].join("\n");
 }
 

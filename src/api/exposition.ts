@@ -10,7 +10,7 @@ export type Sample = readonly [labels: Labels, value: number | Histogram];
 /** All series of one name. */
 export interface Family {
 	name: string;
-	/** One sentence; it also stands in the table of docs/operations.md. */
+	/** One sentence. */
 	help: string;
 	type: "counter" | "gauge" | "histogram";
 	read(): Iterable<Sample>;

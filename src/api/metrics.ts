@@ -1,5 +1,5 @@
 // Numbers for Prometheus. All of them are in memory already: reading them costs the database nothing, however long the
-// queue is and however often they are read. The table in docs/operations.md lists every one.
+// queue is and however often they are read. The table in docs/operations/watching.md lists every one.
 
 import type { EngineCounters } from "../callbacks/counters.ts";
 import type { ChoreReport } from "../domain/chore.ts";

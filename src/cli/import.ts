@@ -35,7 +35,7 @@ export const IMPORT_COMMANDS: readonly Command[] = IMPORT_KINDS.map((name) =>
 	workplaceCommand({
 		name: `import ${name}`,
 		summary: `${SUMMARIES[name]} Shows what would happen and asks first. The same file may be run again: what is there already stays as it is.`,
-		argument: { value: "FILE", help: "a CSV file; docs/operations.md has one of each kind" },
+		argument: { value: "FILE", help: "a CSV file; `ringback guide import` shows one of each kind" },
 		options: {
 			"dry-run": { type: "boolean", help: "only show what would happen" },
 			yes: { type: "boolean", help: "do not ask" },

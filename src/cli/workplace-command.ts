@@ -53,6 +53,6 @@ function sayResult(screen: Screen, result: Result<Answer>, asJson: boolean): num
 export function sayProblems(screen: Screen, problems: readonly string[]): number {
 	screen.error(problems.length === 1 ? "A setting is wrong:" : `${problems.length} settings are wrong:`);
 	for (const problem of problems) screen.error(`  - ${problem}`);
-	screen.error("docs/operations.md explains every setting.");
+	screen.error("`ringback guide settings` explains every setting.");
 	return EXIT.usage;
 }

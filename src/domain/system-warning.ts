@@ -12,7 +12,7 @@ export interface SystemState {
 	disk: { freeBytes: number; sizeBytes: number } | null;
 }
 
-/** As the alerts: see docs/operations.md. */
+/** As the alerts: see ops/prometheus/ringback.rules.yml. */
 const OVERDUE_MS = 5 * MINUTE_MS;
 const LEAST_FREE_SHARE = 0.1;
 

@@ -182,7 +182,13 @@ async function openService(t: TestContext): Promise<Service> {
 	// The same service with another setting.
 	const strict = createTestSite(site.store, { change: { staffAuthenticator: "required" } });
 	const values = new Map(
-		Object.entries({ ...shop.ids, programmeId: programme.public_id, token: "used", code: "internal" }),
+		Object.entries({
+			...shop.ids,
+			programmeId: programme.public_id,
+			token: "used",
+			code: "internal",
+			part: "install",
+		}),
 	);
 	return {
 		shop,

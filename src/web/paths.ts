@@ -8,6 +8,8 @@ export const SIGN_OUT_PATH = "/sign-out";
 export const FORGOT_PASSWORD_PATH = "/forgot-password";
 export const DOCS_PATH = "/docs";
 export const API_REFERENCE_PATH = "/docs/api";
+/** For whoever runs the service; below it the parts. */
+export const OPERATIONS_PATH = "/docs/operations";
 export const DOCS_SEARCH_PATH = "/docs/search";
 export const PROBLEMS_PATH = "/problems";
 /** What shops install, and below it the files. */
@@ -37,6 +39,9 @@ export const AUDIT_EXPORT_PATH = "/system/audit.csv";
 /** Where a new network is set up, step by step. */
 export const SET_UP_PATH = "/set-up";
 export const END_SET_UP_PATH = "/set-up/end";
+
+export const operationsPath = (part: string) =>
+	part === "" ? OPERATIONS_PATH : `${OPERATIONS_PATH}/${part}`;
 
 /** What a code of a refusal means: where the `type` of the API's problems leads. */
 export const problemPath = (code: string) => `${PROBLEMS_PATH}/${code}`;

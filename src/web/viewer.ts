@@ -52,6 +52,12 @@ export function viewerOf(c: WebContext): Viewer {
 	return viewer;
 }
 
+/** On pages for everybody: staff who may open all that is staff's. */
+export function isStaffViewer(c: WebContext): boolean {
+	const viewer = c.get("viewer");
+	return viewer?.kind === "staff" && !viewer.awaitsAuthenticator;
+}
+
 /** For what must not be done any more once the viewer has been signed out, even a moment ago. */
 export function makerOf(c: WebContext): Maker {
 	const sessionId = c.get("sessionId");

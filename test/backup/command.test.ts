@@ -12,6 +12,7 @@ import { promisify } from "node:util";
 import { sql } from "kysely";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { type Ended, type Home, hasStack, openHome, type Settings } from "../support/command-home.ts";
+import { DEBIAN_POSTGRES_MISSING, findDebianPostgres } from "../support/debian-postgres.ts";
 import { noteNotRun } from "../support/not-run.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
@@ -153,20 +154,11 @@ test("verify says what is wrong, one line a check, and exits 1", async (t) => {
 });
 
 /** Debian keeps several versions side by side. */
-const DEBIAN = "/usr/lib/postgresql";
 
 test("on PostgreSQL backup says what to run, and verify checks the dump and the restored database", async (t) => {
-	const version = existsSync(DEBIAN)
-		? readdirSync(DEBIAN).find((name) => existsSync(`${DEBIAN}/${name}/bin/postgres`))
-		: undefined;
-	if (version === undefined || !hasProgram("pg_dump")) {
-		return skip(
-			t,
-			"Dumps of PostgreSQL need a server and client of the same version: apt-get install postgresql.",
-		);
-	}
-	const bin = `${DEBIAN}/${version}/bin`;
-	const binaries = { initdb: `${bin}/initdb`, postgres: `${bin}/postgres` };
+	const debian = findDebianPostgres();
+	if (debian === undefined) return skip(t, DEBIAN_POSTGRES_MISSING);
+	const { version, binaries } = debian;
 	const server = await startPostgres({ settings: { fsync: "off" }, binaries });
 	t.after(() => server.stop());
 	const home = openHome(t);

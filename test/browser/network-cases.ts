@@ -11,6 +11,8 @@ export const NETWORK_PAGES: readonly Case[] = [
 	{ what: "network, a new logo", path: "/network", act: uploadLogo },
 	{ what: "the set-up, with the brand fixed", path: "/set-up" },
 	{ what: "system", path: "/system" },
+	{ what: "the operations guide", path: "/docs/operations" },
+	{ what: "the operations guide, a part with code and tables", path: "/docs/operations/watching" },
 	{ what: "the audit log", path: "/system/audit" },
 	{ what: "the audit log, none found", path: "/system/audit?person=nobody@network.example" },
 	{

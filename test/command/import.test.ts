@@ -9,7 +9,7 @@ import { describe, test } from "node:test";
 import { type Home, hasStack, openHome } from "../support/command-home.ts";
 import { until } from "../support/until.ts";
 
-const GUIDE = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
+const GUIDE = readFileSync(new URL("../../docs/operations/import.md", import.meta.url), "utf8");
 const KINDS = ["programmes", "people", "conversions"] as const;
 
 function writeSamples(home: Home): void {

@@ -38,7 +38,7 @@ describe("help is on standard output and ends with 0", () => {
 			deepEqual({ code, stderr }, { code: 0, stderr: "" });
 			match(stdout, /^Usage: ringback COMMAND \[OPTIONS\]$/m);
 			for (const command of COMMANDS) match(stdout, new RegExp(`^  ${command} +[A-Z]`, "m"));
-			match(stdout, /docs\/operations\.md/);
+			match(stdout, /Settings come from the environment: ringback guide settings\.$/m);
 		});
 	}
 

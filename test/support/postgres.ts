@@ -25,13 +25,15 @@ export const POSTGRES_URL_VARIABLE = "RINGBACK_TEST_POSTGRES_URL";
 export interface PostgresServer {
 	/** Of the administrator, in the named database. */
 	url(database?: string): string;
+	/** Where it keeps its data. */
+	dataFolder: string;
 	/** Resolves to the new database's URL. */
 	createDatabase(name: string): Promise<string>;
 	/**
 	 * Starts again over the same data and port; every connection breaks. "fast" stops cleanly; "immediate" breaks
-	 * off as a crash does, and recovers when it starts.
+	 * off as a crash does, and recovers when it starts. `meanwhile` is done while it is down.
 	 */
-	restart(way?: "fast" | "immediate"): Promise<void>;
+	restart(way?: "fast" | "immediate", meanwhile?: () => Promise<void>): Promise<void>;
 	stop(): Promise<void>;
 }
 
@@ -77,9 +79,11 @@ export async function startPostgres({
 		let server = await start();
 		return {
 			url,
+			dataFolder: join(folder, "data"),
 			createDatabase: (name) => createDatabase(url(), name),
-			async restart(way = "fast") {
+			async restart(way = "fast", meanwhile = async () => undefined) {
 				await end(server, way === "fast" ? "SIGINT" : "SIGQUIT");
+				await meanwhile();
 				server = await start();
 			},
 			async stop() {

@@ -28,6 +28,7 @@ export function findUntidy(files: readonly SourceFile[]): Finding[] {
 
 const USE_CASES = ["conversions", "callbacks", "accounts"];
 const BELOW_THE_EDGE = ["domain", "ports", "store", ...USE_CASES, "imports"];
+const GUIDES = ["shipped-files", "operations-guide"];
 const ALL_BUT_OUTSIDE = [...BELOW_THE_EDGE, "api", "web", "config", "chores", "service", "cli"];
 
 /** Who may import whom, besides itself. Only the service (service.ts and service/) knows the real outside. */
@@ -55,14 +56,15 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	// Types alone: what api writes and web renders.
 	openapi: [],
 	"shipped-files": [],
+	"operations-guide": ["shipped-files"],
 	api: [...BELOW_THE_EDGE, "server-sent-events", "request-notes", "openapi"],
-	web: [...BELOW_THE_EDGE, "server-sent-events", "request-notes", "openapi", "shipped-files"],
+	web: [...BELOW_THE_EDGE, "server-sent-events", "request-notes", "openapi", ...GUIDES],
 	outside: ["domain", "ports"],
 	chores: [...BELOW_THE_EDGE, "config"],
 	app: [...BELOW_THE_EDGE, "request-notes", "api", "web"],
 	service: [...BELOW_THE_EDGE, "app", "api", "config", "chores", "outside", "package.json"],
 	// The shop's commands are those of the package that a shop installs.
-	cli: [...ALL_BUT_OUTSIDE, "receiver", "shipped-files"],
+	cli: [...ALL_BUT_OUTSIDE, "receiver", ...GUIDES],
 	main: [...ALL_BUT_OUTSIDE, "package.json"],
 	receiver: [],
 };

@@ -11,7 +11,7 @@ import { findPrometheus, PROMETHEUS_MISSING, runPromtool } from "../support/prom
 const RULES_FILE = new URL("../../ops/prometheus/ringback.rules.yml", import.meta.url).pathname;
 const CONFIG_FILE = new URL("../../ops/prometheus/prometheus.yml", import.meta.url).pathname;
 const RULES = readFileSync(RULES_FILE, "utf8");
-const OPERATIONS = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
+const OPERATIONS = readFileSync(new URL("../../docs/operations/incidents.md", import.meta.url), "utf8");
 const ALERTS = [...RULES.matchAll(/^ +- alert: (\w+)$/gm)].map(([, name = ""]) => name);
 const IS_HERE = findPrometheus() !== undefined;
 
@@ -128,10 +128,10 @@ function firingTest(series: Readonly<Record<string, string | null>>, firing: rea
 test("every alert has a case here, and its own part of the operations guide", () => {
 	deepEqual(Object.keys(TROUBLES).toSorted(), ALERTS.toSorted());
 	for (const alert of ALERTS) {
-		match(RULES, new RegExp(`runbook_url: operations\\.md#${alert.toLowerCase()}\n`));
-		match(OPERATIONS, new RegExp(`^#### ${alert}$`, "m"));
+		match(RULES, new RegExp(`runbook_url: https://ringback\\.example/docs/operations/incidents#${alert.toLowerCase()}\n`));
+		match(OPERATIONS, new RegExp(`^## ${alert}$`, "m"));
 	}
-	const parts = [...OPERATIONS.matchAll(/^#### (Ringback\w+)$/gm)].map(([, part = ""]) => part);
+	const parts = [...OPERATIONS.matchAll(/^## (Ringback\w+)$/gm)].map(([, part = ""]) => part);
 	deepEqual(parts.toSorted(), ALERTS.toSorted());
 });
 

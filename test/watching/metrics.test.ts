@@ -10,7 +10,7 @@ import { findPrometheus, PROMETHEUS_MISSING, startPrometheus } from "../support/
 import { eachService, type RunningService } from "../support/running-service.ts";
 import { until } from "../support/until.ts";
 
-const OPERATIONS = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
+const OPERATIONS = readFileSync(new URL("../../docs/operations/watching.md", import.meta.url), "utf8");
 const SETTINGS = { RINGBACK_METRICS_ADDRESS: "127.0.0.1:0" };
 /** More failed attempts in a row than a serious trouble takes. */
 const FAILING_ORDERS = 6;

@@ -8,7 +8,15 @@ import { renderDocument } from "../document.ts";
 import type { WebContext } from "../env.ts";
 import { restOfFlash } from "../flash.ts";
 import type { Html } from "../html.ts";
-import { API_REFERENCE_PATH, DOCS_PATH, DOCS_SEARCH_PATH, DOWNLOADS_PATH, PROBLEMS_PATH } from "../paths.ts";
+import {
+	API_REFERENCE_PATH,
+	DOCS_PATH,
+	DOCS_SEARCH_PATH,
+	DOWNLOADS_PATH,
+	OPERATIONS_PATH,
+	PROBLEMS_PATH,
+} from "../paths.ts";
+import { isStaffViewer } from "../viewer.ts";
 import { MAX_QUERY_CHARACTERS } from "./search-query.ts";
 
 export interface OutlineEntry {
@@ -25,6 +33,8 @@ export interface DocsPage {
 	/** Null for the search, which goes through all of them. */
 	active: DocsName | null;
 	outline: readonly OutlineEntry[];
+	/** Of a document on several pages. */
+	parts?: readonly { label: string; href: string; isActive: boolean }[];
 	body: Html;
 	/** What was searched for. */
 	query?: string;
@@ -33,13 +43,19 @@ export interface DocsPage {
 /** So long a cached copy may be out of date after an upgrade. */
 const CACHE_SECONDS = 300;
 
-export const DOCUMENTS = [
+const DOCUMENTS = [
 	{ name: "guide", label: "Receiver guide", href: DOCS_PATH },
 	{ name: "api", label: "API reference", href: API_REFERENCE_PATH },
 	{ name: "problems", label: "Problems", href: PROBLEMS_PATH },
 	{ name: "downloads", label: "Downloads", href: DOWNLOADS_PATH },
+	{ name: "operations", label: "Operations", href: OPERATIONS_PATH },
 ] as const;
 type DocsName = (typeof DOCUMENTS)[number]["name"];
+
+/** A shop's developer has nothing to operate. */
+export function documentsFor(c: WebContext): readonly (typeof DOCUMENTS)[number][] {
+	return DOCUMENTS.filter(({ name }) => name !== "operations" || isStaffViewer(c));
+}
 
 export async function answerDocs(c: WebContext, page: DocsPage): Promise<Response> {
 	const viewer = c.get("viewer");
@@ -54,22 +70,24 @@ export async function answerDocs(c: WebContext, page: DocsPage): Promise<Respons
 		warnings: [],
 		setUp: null,
 		allowsPrivateRanges: viewer !== null && c.get("allowsPrivateRanges"),
-		body: docsBody(page),
+		body: docsBody(page, documentsFor(c)),
 	});
 	c.header("vary", "cookie");
 	c.header("cache-control", viewer === null ? `public, max-age=${CACHE_SECONDS}` : "no-store");
 	return c.html(await document);
 }
 
-function docsBody({ title, active, outline, body, query = "" }: DocsPage): Html {
+function docsBody(page: DocsPage, documents: ReturnType<typeof documentsFor>): Html {
+	const { title, active, outline, parts = [], body, query = "" } = page;
 	const links = outlineLinks(outline);
 	return html`<div class="docs">
 	<aside class="docs-side">
 		${searchForm(query)}
 		${tabs(
 			"Documentation",
-			DOCUMENTS.map(({ name, label, href }) => ({ label, href, isActive: name === active })),
+			documents.map(({ name, label, href }) => ({ label, href, isActive: name === active })),
 		)}
+		${parts.length === 0 ? null : tabs("Parts", parts)}
 		${outline.length === 0 ? null : html`<nav class="docs-outline" aria-label="On this page">${links}</nav>`}
 	</aside>
 	<article class="prose">

@@ -1,10 +1,12 @@
-// The documentation and what there is to download, for everybody.
+// The documentation and what there is to download, for everybody; the operations guide for staff.
 
 import {
 	API_REFERENCE_PATH,
 	DOCS_PATH,
 	DOCS_SEARCH_PATH,
 	DOWNLOADS_PATH,
+	OPERATIONS_PATH,
+	operationsPath,
 	PROBLEMS_PATH,
 	problemPath,
 } from "../paths.ts";
@@ -12,6 +14,7 @@ import type { Route } from "../routes.ts";
 import { showApiReference } from "./api-page.ts";
 import { showDownloads } from "./downloads-page.ts";
 import { showGuide } from "./guide-page.ts";
+import { showOperations } from "./operations-page.ts";
 import { showProblem } from "./problem-page.ts";
 import { showProblems } from "./problems-page.ts";
 import { showSearch } from "./search-page.ts";
@@ -20,6 +23,8 @@ export const DOCS_ROUTES: readonly Route[] = [
 	{ method: "GET", path: DOCS_PATH, access: "anyone", answer: showGuide },
 	{ method: "GET", path: API_REFERENCE_PATH, access: "anyone", answer: showApiReference },
 	{ method: "GET", path: DOCS_SEARCH_PATH, access: "anyone", answer: showSearch },
+	{ method: "GET", path: OPERATIONS_PATH, access: "staff", answer: showOperations },
+	{ method: "GET", path: operationsPath(":part"), access: "staff", answer: showOperations },
 	{ method: "GET", path: PROBLEMS_PATH, access: "anyone", answer: showProblems },
 	{ method: "GET", path: problemPath(":code"), access: "anyone", answer: showProblem },
 	{ method: "GET", path: DOWNLOADS_PATH, access: "anyone", answer: showDownloads },

@@ -1,18 +1,29 @@
-// /docs/search: the guide, the examples, the API reference and the problems, by section. What is searched is made when
+// /docs/search: the guide, the examples, the API reference and the problems, by section; for staff the operations guide
+// as well. What is searched is made when
 // somebody first asks, from the pages with this network's own brand and address, and kept.
 
 import { html } from "hono/html";
 import type { OpenApiDocument } from "../../openapi.ts";
+import { GUIDE_PARTS } from "../../operations-guide.ts";
 import type { PageDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import type { Content, Html } from "../html.ts";
-import { API_REFERENCE_PATH, DOCS_PATH, DOCS_SEARCH_PATH, problemPath, withQuery } from "../paths.ts";
+import {
+	API_REFERENCE_PATH,
+	DOCS_PATH,
+	DOCS_SEARCH_PATH,
+	operationsPath,
+	problemPath,
+	withQuery,
+} from "../paths.ts";
+import { isStaffViewer } from "../viewer.ts";
 import { renderReference } from "./api-page.ts";
-import { answerDocs, DOCUMENTS, type DocsPage } from "./docs-document.ts";
+import { answerDocs, type DocsPage, documentsFor } from "./docs-document.ts";
 import { cutSections, type DocsSection } from "./docs-sections.ts";
 import type { ExplainedCode } from "./explained-code.ts";
 import { type Found, type FoundSection, findSections, type TextPart } from "./find-sections.ts";
 import { exampleSections, guideText } from "./guide-page.ts";
+import { operationsPage } from "./operations-page.ts";
 import { problemPage } from "./problem-page.ts";
 import { EXPLAINED_CODES } from "./problem-words.ts";
 import { readQuery, type SearchQuery } from "./search-query.ts";
@@ -21,17 +32,21 @@ type SearchDeps = Pick<PageDeps, "network" | "publicUrl" | "apiDocument" | "cloc
 
 /** By the document: another one is made when the network changes its name or its brand. */
 const kept = new WeakMap<OpenApiDocument, Promise<readonly DocsSection[]>>();
+/** The same text for every network. */
+let keptOperations: Promise<readonly DocsSection[]> | undefined;
 
 export async function showSearch(c: WebContext, deps: SearchDeps): Promise<Response> {
 	const document = deps.apiDocument();
 	const query = readQuery(c.req.query("q") ?? "", deps.network.face.brand);
 	const sections = kept.get(document) ?? allSections(document, deps);
 	kept.set(document, sections);
-	return answerDocs(c, resultPage(query, findSections(await sections, query.words), deps));
+	keptOperations ??= isStaffViewer(c) ? operationsSections(deps) : undefined;
+	const searched = [...(await sections), ...(isStaffViewer(c) ? ((await keptOperations) ?? []) : [])];
+	return answerDocs(c, resultPage(c, query, findSections(searched, query.words), deps));
 }
 
 /** Page after page, with a breath between two: all of them at once would hold up callbacks for a moment. */
-async function allSections(document: OpenApiDocument, deps: SearchDeps): Promise<readonly DocsSection[]> {
+function allSections(document: OpenApiDocument, deps: SearchDeps): Promise<readonly DocsSection[]> {
 	const instance = { publicUrl: deps.publicUrl, brand: deps.network.face.brand };
 	const parts: readonly (() => DocsSection[])[] = [
 		() => pageSections(DOCS_PATH, guideText(instance)),
@@ -39,10 +54,24 @@ async function allSections(document: OpenApiDocument, deps: SearchDeps): Promise
 		() => exampleSections(instance),
 		...EXPLAINED_CODES.map((code) => () => [problemSection(code, deps)]),
 	];
+	return collect(parts, deps);
+}
+
+function operationsSections(deps: SearchDeps): Promise<readonly DocsSection[]> {
+	return collect(
+		GUIDE_PARTS.map((part) => () => pageSections(operationsPath(part.name), operationsPage(part))),
+		deps,
+	);
+}
+
+async function collect(
+	parts: readonly (() => DocsSection[])[],
+	{ clock }: SearchDeps,
+): Promise<readonly DocsSection[]> {
 	const sections: DocsSection[] = [];
 	for (const part of parts) {
 		sections.push(...part());
-		await deps.clock.yieldLoop();
+		await clock.yieldLoop();
 	}
 	return sections;
 }
@@ -57,7 +86,7 @@ function problemSection(code: ExplainedCode, deps: SearchDeps): DocsSection {
 	return { href: problemPath(code), title, trail: ["Problems"], text: texts.join(" "), code };
 }
 
-function resultPage(query: SearchQuery, found: Found, deps: SearchDeps): DocsPage {
+function resultPage(c: WebContext, query: SearchQuery, found: Found, deps: SearchDeps): DocsPage {
 	return {
 		title: "Search the documentation",
 		active: null,
@@ -65,7 +94,7 @@ function resultPage(query: SearchQuery, found: Found, deps: SearchDeps): DocsPag
 		query: query.text,
 		body: html`${summary(query, found)}${
 			found.sections.length === 0
-				? whatToType(query, deps)
+				? whatToType(c, query, deps)
 				: html`<ol class="docs-found">${found.sections.map(foundItem)}</ol>`
 		}`,
 	};
@@ -96,7 +125,7 @@ function marked({ text, isMarked }: TextPart): Content {
 }
 
 /** Before anything was typed, and when nothing was found. */
-function whatToType({ words }: SearchQuery, { network: { face } }: SearchDeps): Html {
+function whatToType(c: WebContext, { words }: SearchQuery, { network: { face } }: SearchDeps): Html {
 	const examples = [
 		`X-${face.brand}-Signature`,
 		"bad_signature",
@@ -111,7 +140,7 @@ function whatToType({ words }: SearchQuery, { network: { face } }: SearchDeps): 
 			: "Check the spelling, or type fewer words. A header, an error code or a status is enough:"
 	}</p>
 <ul>${examples.map((example) => html`<li><a href="${withQuery(DOCS_SEARCH_PATH, { q: example })}">${example}</a></li>`)}</ul>
-<p>Or look through ${DOCUMENTS.map(({ label, href }, index) => html`${index === 0 ? "" : ", "}<a href="${href}">${label}</a>`)}.${
+<p>Or look through ${documentsFor(c).map(({ label, href }, index) => html`${index === 0 ? "" : ", "}<a href="${href}">${label}</a>`)}.${
 		face.supportAddress === null
 			? null
 			: html` If it is not there, write to <a class="break" href="mailto:${face.supportAddress}">${face.supportAddress}</a>.`

@@ -15,7 +15,7 @@ import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import type { Html } from "../html.ts";
 import { answerPage } from "../page.ts";
-import { NETWORK_PATH } from "../paths.ts";
+import { NETWORK_PATH, OPERATIONS_PATH } from "../paths.ts";
 import { choreTable, processTable } from "./system-tables.ts";
 import { systemTabs } from "./system-tabs.ts";
 
@@ -30,6 +30,7 @@ export async function showSystem(c: WebContext, deps: WebDeps): Promise<Response
 	const body = html`${pageHeader({
 		title: "System",
 		hint: `Ringback ${system.version} on ${store.kind === "sqlite" ? "SQLite" : "PostgreSQL"}. This page was answered by process ${system.instance}.`,
+		actions: linkButton({ label: "Operations guide", href: OPERATIONS_PATH }),
 	})}${systemTabs("status")}${warningSection(warnings)}${queueSection(reading, nowMs)}${section({
 		id: "processes",
 		title: "Processes",

@@ -1,0 +1,49 @@
+// The operations guide, for whoever runs the service: which parts it has, and their Markdown. Pages and `ringback guide`
+// both read it here, so that whoever has nothing but the executable has all of it.
+
+import { readShippedFile } from "./shipped-files.ts";
+
+/** In the order in which they are read. `file` is the path in the repository. */
+export const GUIDE_PARTS = [
+	{ name: "install", label: "Install", file: "docs/operations/install.md" },
+	{ name: "first-hour", label: "The first hour", file: "docs/operations/first-hour.md" },
+	{ name: "proxy", label: "Behind a proxy", file: "docs/operations/proxy.md" },
+	{ name: "postgresql", label: "PostgreSQL", file: "docs/operations/postgresql.md" },
+	{ name: "upgrade", label: "Upgrade and restart", file: "docs/operations/upgrade.md" },
+	{ name: "backups", label: "Backups and restore", file: "docs/operations/backups.md" },
+	{ name: "watching", label: "Watching", file: "docs/operations/watching.md" },
+	{ name: "incidents", label: "Incidents", file: "docs/operations/incidents.md" },
+	{ name: "people", label: "People and access", file: "docs/operations/people.md" },
+	{ name: "import", label: "Import", file: "docs/operations/import.md" },
+	{ name: "sizing", label: "Sizing and limits", file: "docs/operations/sizing.md" },
+	{ name: "settings", label: "Every setting", file: "docs/operations/settings.md" },
+	{ name: "scale", label: "Scale", file: "docs/scale.md" },
+] as const;
+
+export type GuidePart = (typeof GUIDE_PARTS)[number];
+
+/** Which part is which. */
+export const GUIDE_START = { name: "", label: "Operations guide", file: "docs/operations.md" } as const;
+
+export type GuideFile = GuidePart | typeof GUIDE_START;
+
+/** What the guide tells people to put to use: alerts, the dashboard, settings of other programs. */
+export const GUIDE_SAMPLES = [
+	"ops/grafana/ringback.json",
+	"ops/prometheus/prometheus.yml",
+	"ops/prometheus/ringback.rules.yml",
+] as const;
+
+export function readGuide({ file }: GuideFile): string {
+	return readShippedFile(file);
+}
+
+/** Where a link in the guide leads: to a part of it, with the heading, or null for what is not in it. */
+export function findLinked(href: string): { part: GuideFile; anchor: string } | null {
+	const [path = "", anchor = ""] = href.split("#");
+	const name = path.replace(/^.*\//, "").replace(/\.md$/, "");
+	if (!path.endsWith(".md")) return null;
+	if (name === "operations") return { part: GUIDE_START, anchor };
+	const part = GUIDE_PARTS.find((known) => known.name === name);
+	return part === undefined ? null : { part, anchor };
+}

@@ -1,0 +1,227 @@
+// The commands of the operations guide, run as they stand there; and every block of code in it says how it is known to
+// work. What needs PostgreSQL's own programs is in operations-postgresql.test.ts.
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { existsSync, globSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import pg from "pg";
+import { readConfig } from "../../src/config.ts";
+import { CHORES } from "../../src/domain/chore.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
+import { type Home, hasStack, openHome, type Settings } from "../support/command-home.ts";
+import {
+	blocksToRun,
+	blockToRun,
+	GUIDE_BLOCKS,
+	putRingback,
+	readSettings,
+	runInShell,
+} from "../support/guide-blocks.ts";
+import { noteNotRun } from "../support/not-run.ts";
+import { openService } from "../support/open-service.ts";
+import { createPostgresAtHand } from "../support/postgres-at-hand.ts";
+import { prepareDatabase } from "../support/prepare-database.ts";
+import { findPrometheus, PROMETHEUS_MISSING } from "../support/prometheus.ts";
+import { addOwedConversion } from "../support/rows.ts";
+import { createTestDatabase, DATABASE_KINDS } from "../support/test-database.ts";
+import { endProcess, watchProcess } from "../support/watched-process.ts";
+import { startNameServer } from "../support/zone-server.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+const KEY = "ab".repeat(32);
+const read = (path: string) => readFileSync(new URL(path, ROOT), "utf8");
+
+test("before each block of code stands how it is known to work, and that is so", () => {
+	ok(GUIDE_BLOCKS.length > 25, String(GUIDE_BLOCKS.length));
+	const tests = globSync("test/docs/*.test.ts", { cwd: ROOT }).map(read).join("\n");
+	const problems = GUIDE_BLOCKS.flatMap(({ file, text, proof }) => {
+		const where = `${file}: ${text.split("\n")[0]}`;
+		switch (proof?.kind) {
+			case "run":
+				return tests.includes(`("${proof.by}"`) ? [] : [`${where}: no test runs "${proof.by}"`];
+			case "tested":
+				return existsSync(new URL(proof.by, ROOT)) && read(proof.by).includes(file)
+					? []
+					: [`${where}: ${proof.by} does not read it`];
+			case "file":
+				return read(proof.by) === text ? [] : [`${where}: is not ${proof.by}; npm run docs copies it`];
+			case "by hand":
+				return proof.by.length > 20 ? [] : [`${where}: why no test?`];
+			default:
+				return [`${where}: says nothing`];
+		}
+	});
+	deepEqual(problems, []);
+});
+
+test("the guide's table of chores has those that there are", () => {
+	const [, table = ""] = read("docs/operations/watching.md").split("\n## Chores\n");
+	deepEqual(
+		[...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name),
+		Object.keys(CHORES),
+	);
+});
+
+for (const kind of DATABASE_KINDS) {
+	test(`the commands of a first hour, an upgrade, an import (${kind})`, async (t) => {
+		const home = openHome(t);
+		const names = await startNameServer();
+		t.after(() => names.close());
+		names.records.set("example.com", ["192.0.2.1"]);
+		const database = await createTestDatabase(kind);
+		t.after(() => database.remove());
+		const settings = {
+			DATABASE_URL: database.url,
+			RINGBACK_SECRET_KEY: KEY,
+			RINGBACK_DNS_SERVERS: names.address,
+		};
+		const type = (block: string, words = "") => typeLines(home, settings, block, words);
+
+		deepEqual(await type(blockToRun("migrate")), [1, 0], "something is to be done, and is done");
+		deepEqual(await type(blockToRun("doctor")), [0]);
+		deepEqual(await type(blockToRun("first programme")), [0, 0]);
+		for (const block of blocksToRun("people")) ok((await type(block)).every((code) => code === 0));
+		writeSamples(home.folder);
+		const imported = blockToRun("import").replaceAll(/(\w+\.csv)/g, (name) => join(home.folder, name));
+		deepEqual(await type(imported, "--yes"), [0, 0, 0]);
+	});
+
+	test(`what tells whether it runs (${kind})`, async (t) => {
+		const { folder } = openHome(t);
+		const opened = await openService({
+			database: kind,
+			settings: { RINGBACK_METRICS_ADDRESS: "127.0.0.1:0" },
+		});
+		t.after(opened.close);
+		const { url, metricsUrl } = opened.service;
+		const [installed = "", metrics = ""] = blocksToRun("running").map((block) =>
+			block
+				.replaceAll("http://127.0.0.1:8080", url)
+				.replaceAll("http://127.0.0.1:9464", metricsUrl ?? "?")
+				// It looks up a public name; the test above has one.
+				.replace("ringback doctor\n", ""),
+		);
+		match(
+			await runInShell(installed, { folder, settings: {} }),
+			/^\{"status":"ready"\}\{"status":"ready",.*"database":"answers"/,
+		);
+		match(await runInShell(metrics, { folder, settings: {} }), /^ringback_oldest_due_age_seconds 0/m);
+	});
+}
+
+test("settings that are shown are accepted", () => {
+	for (const name of ["settings", "postgres settings", "pgbouncer settings"]) {
+		const config = readConfig(readSettings(blockToRun(name)));
+		ok(config.ok, config.ok ? "" : `${name}: ${config.problems.join("\n")}`);
+	}
+	// Names, for the check above: ("settings" ("postgres settings" ("pgbouncer settings"
+});
+
+test("the documented role owns its database, and the service works with it", async (t) => {
+	const server = createPostgresAtHand({ settings: { fsync: "off" } });
+	const { url: adminUrl, drop } = await server.createDatabase();
+	t.after(async () => {
+		await drop();
+		await server.stop();
+	});
+	const name = `ringback_${randomBytes(4).toString("hex")}`;
+	const statements = `${blockToRun("role")}${blockToRun("role limit")}`.replaceAll(/\bringback\b/g, name);
+	const admin = new pg.Client({ connectionString: adminUrl });
+	await admin.connect();
+	try {
+		for (const statement of statements.trimEnd().split("\n")) await admin.query(statement);
+		const url = new URL(adminUrl);
+		Object.assign(url, { username: name, password: "change-me", pathname: `/${name}` });
+		const { folder } = openHome(t);
+		const key = (await runInShell(blockToRun("key"), { folder, settings: {} })).trim();
+		match(key, /^[0-9a-f]{64}$/);
+		await prepareDatabase({ DATABASE_URL: url.href, RINGBACK_SECRET_KEY: key });
+	} finally {
+		await admin.query(`drop database if exists ${name}`);
+		await admin.query(`drop role if exists ${name}`);
+		await admin.end();
+	}
+});
+
+test("the documented backup is taken, checked, put back and listed; then callbacks are held", async (t) => {
+	const { folder } = openHome(t);
+	const databasePath = join(folder, "data", "ringback.db");
+	const settings = {
+		DATABASE_URL: `sqlite:${databasePath}`,
+		RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
+		RINGBACK_METRICS_ADDRESS: "off",
+		PORT: "0",
+	};
+	const account = await prepareDatabase(settings, { postbackUrl: "https://127.0.0.1:9/postback" });
+	const store = openSqlite(databasePath);
+	await addOwedConversion(store, account.programme);
+	await store.close();
+	writeFileSync(join(folder, "passphrase"), "correct horse battery staple\n", { mode: 0o600 });
+	const [take = "", putBack = ""] = blocksToRun("backup");
+
+	const taken = await runInShell(`umask 022\n${take}`, { folder, settings });
+	match(taken, /monday\.backup has everything that was stored by /);
+	match(taken, /^ok +key +it opens all 1 signing secrets$/m);
+	equal((statSync(join(folder, "backups", "monday.backup")).mode & 0o777).toString(8), "600");
+	await runInShell(blockToRun("nightly"), { folder, settings });
+	equal(readdirSync(join(folder, "backups")).length, 2, "the one of today; none is a week old");
+
+	const restored = await runInShell(putBack, { folder, settings });
+	match(restored, /kept aside: .*ringback\.db\.before-/);
+	equal(restored.match(/^1 callback is owed to 1 programme:$/gm)?.length, 2, "by restore, and by owed");
+
+	const held = startInShell(t, blockToRun("paused"), folder, settings);
+	await held.said(/^ {2}WARNING {2}Callbacks have been paused since .*, and 1 waits\./m);
+	held.kill("SIGTERM");
+	equal((await held.ended()).code, 0);
+});
+
+test("the samples are written once, and Prometheus takes them with the network's own address", async (t) => {
+	if (findPrometheus() === undefined) {
+		noteNotRun(PROMETHEUS_MISSING);
+		// What is missing, the reason says.
+		return t.skip(PROMETHEUS_MISSING);
+	}
+	const { folder } = openHome(t);
+	const said = await runInShell(blocksToRun("samples").join(""), { folder, settings: {} });
+	match(said, /SUCCESS: \d+ rules found/);
+	const rules = readFileSync(join(folder, "samples/prometheus/ringback.rules.yml"), "utf8");
+	match(rules, /runbook_url: https:\/\/network\.example\/docs\/operations\/incidents#ringbackdown/);
+	equal(rules.includes("https://ringback.example/docs"), false);
+});
+
+/** The exit codes of its lines, each a command of ours. In this process: starting one takes most of a second. */
+async function typeLines(home: Home, settings: Settings, block: string, words: string): Promise<number[]> {
+	const codes: number[] = [];
+	for (const line of block.trimEnd().split("\n")) {
+		const [program, ...args] = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(
+			([, quoted, bare]) => quoted ?? bare ?? "",
+		);
+		equal(program, "ringback", line);
+		const ended = await home.runHere([...args, ...words.split(" ").filter((word) => word !== "")], settings);
+		equal(hasStack(ended), false, line);
+		codes.push(ended.code ?? -1);
+	}
+	return codes;
+}
+
+function writeSamples(folder: string): void {
+	const part = read("docs/operations/import.md");
+	for (const [, name = "", text = ""] of part.matchAll(/^`(\w+\.csv)`: .*?^```csv\n(.*?)^```$/gms)) {
+		writeFileSync(join(folder, name), text);
+	}
+}
+
+function startInShell(t: TestContext, script: string, folder: string, settings: Settings) {
+	const PATH = `${putRingback(folder)}:${process.env["PATH"]}`;
+	// In the shell's place, so that a signal reaches it.
+	const child = spawn("sh", ["-c", script.replace("ringback serve", "exec ringback serve")], {
+		cwd: folder,
+		env: { ...settings, PATH },
+	});
+	t.after(() => endProcess(child));
+	return watchProcess(child);
+}

@@ -1,0 +1,112 @@
+// What the operations guide says to do with PostgreSQL's own programs, done with them as it stands there: a dump, and
+// going back to a point in time with a base backup and the archived log.
+
+import { doesNotMatch, equal, match } from "node:assert/strict";
+import { chownSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import pg from "pg";
+import { DEBIAN_POSTGRES_MISSING, findDebianPostgres } from "../support/debian-postgres.ts";
+import { blocksToRun, blockToRun, readSettings, runInShell } from "../support/guide-blocks.ts";
+import { noteNotRun } from "../support/not-run.ts";
+import { startPostgres } from "../support/postgres.ts";
+import { reachableTempFolder, serverAccount } from "../support/postgres-binaries.ts";
+import { prepareDatabase } from "../support/prepare-database.ts";
+import { addOwedConversion } from "../support/rows.ts";
+import type { ShopAccount } from "../support/shop-account.ts";
+import { openStore } from "../support/test-database.ts";
+
+const KEY = "ab".repeat(32);
+const DEBIAN = findDebianPostgres();
+
+test("the documented dump and base backup bring back what was owed", async (t) => {
+	if (DEBIAN === undefined) return skip(t);
+	const { programs, binaries } = DEBIAN;
+	const account = serverAccount();
+	const folder = mkdtempSync(join(reachableTempFolder(account), "ringback-point-in-time-"));
+	t.after(() => rmSync(folder, { recursive: true }));
+	const backup = join(folder, "backup");
+	for (const each of [folder, backup, join(backup, "wal")]) {
+		mkdirSync(each, { recursive: true });
+		if (account !== undefined) chownSync(each, account.uid, account.gid);
+	}
+	const [archiving = "", take = "", goBack = "", look = ""] = blocksToRun("point in time").map((text) =>
+		text.replaceAll("/backup", backup),
+	);
+	const server = await startPostgres({ settings: { fsync: "off", ...readSettings(archiving) }, binaries });
+	t.after(() => server.stop());
+	const settings = settingsFor(await server.createDatabase("ringback"));
+	const url = settings.DATABASE_URL;
+	const shop = await prepareDatabase(settings, POSTBACK);
+	await addOwed(url, shop);
+
+	await t.test("a dump is taken, checked and restored elsewhere", async () => {
+		const taken = await runInShell(blockToRun("dump"), { folder, settings, programs });
+		match(taken, /^ok +contents +pg_restore .* reads every block/m);
+		const second = settingsFor(await server.createDatabase("second"));
+		const restored = await runInShell(blockToRun("dump restore"), { folder, settings: second, programs });
+		match(restored, /^ok +ledger +\d+ rules hold/m);
+		match(restored, /^ok +key +it opens all 1 signing secrets$/m);
+		match(restored, /^1 callback is owed to 1 programme:$/m);
+	});
+
+	await t.test("a base backup and the archived log lead back to the moment before the damage", async () => {
+		const asServer = { folder, programs, account };
+		await runInShell(take, { ...asServer, settings: connectionOf(url) });
+		await addOwed(url, shop);
+		const target = await ask(url, "select clock_timestamp()::text");
+		await addOwed(url, shop);
+		await ask(url, "drop table deliveries cascade");
+		await server.restart("fast", async () => {
+			await runInShell(goBack, { ...asServer, settings: { PGDATA: server.dataFolder, TARGET: target } });
+		});
+		const found = await runInShell(look, { folder, settings });
+		match(found, /^ok +ledger +\d+ rules hold/m);
+		match(
+			found,
+			/^2 callbacks are owed to 1 programme:$/m,
+			"of before and after the base backup, not the last",
+		);
+		doesNotMatch(found, /PROBLEM/);
+		equal(await ask(url, "select pg_is_in_recovery()::text"), "false");
+	});
+});
+
+const POSTBACK = { postbackUrl: "https://127.0.0.1:9/postback" };
+
+function settingsFor(url: string) {
+	return {
+		DATABASE_URL: url,
+		RINGBACK_SECRET_KEY: KEY,
+		RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
+	};
+}
+
+async function addOwed(url: string, { programme }: ShopAccount): Promise<void> {
+	const store = openStore("PostgreSQL", url);
+	await addOwedConversion(store, programme);
+	await store.close();
+}
+
+async function ask(url: string, query: string): Promise<string> {
+	const client = new pg.Client({ connectionString: url });
+	await client.connect();
+	try {
+		const { rows } = await client.query({ text: query, rowMode: "array" });
+		return String(rows[0]?.[0]);
+	} finally {
+		await client.end();
+	}
+}
+
+/** As PostgreSQL's own programs are told whom to ask. */
+function connectionOf(url: string): Record<string, string> {
+	const { hostname, port, username, password } = new URL(url);
+	return { PGHOST: hostname, PGPORT: port, PGUSER: username, PGPASSWORD: password };
+}
+
+function skip(t: TestContext): void {
+	noteNotRun(DEBIAN_POSTGRES_MISSING);
+	// What is missing, the reason says.
+	t.skip(DEBIAN_POSTGRES_MISSING);
+}
