@@ -1,11 +1,10 @@
-// `npm run docs`: writes what the code decides into docs/receiver-guide.md, and the version that shops install into every
-// document that names it. A test fails while that is not done.
+// `npm run docs`: writes what the code decides into docs/receiver-guide.md, files that the operations guide shows into
+// its parts, and the version that shops install into every document that names it. A test fails while that is not done.
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { globSync, readFileSync, writeFileSync } from "node:fs";
 import receiverPackage from "../receiver/package.json" with { type: "json" };
 
 const NAMING_THE_PACKAGE = [
-	"README.md",
 	"docs/api.md",
 	"docs/receiver-guide.md",
 	"examples/README.md",
@@ -13,6 +12,7 @@ const NAMING_THE_PACKAGE = [
 	"examples/node/sender.mjs",
 	"receiver/README.md",
 ];
+const ROOT = new URL("../", import.meta.url);
 const PRESENT = `ringback-receiver-${receiverPackage.version}.tgz`;
 
 for (const path of NAMING_THE_PACKAGE) {
@@ -22,8 +22,18 @@ for (const path of NAMING_THE_PACKAGE) {
 const { buildGuide } = await import("../src/web/docs/guide-build.ts");
 rewrite("docs/receiver-guide.md", buildGuide);
 
+const SHOWN_FILE = /(^<!-- file: (\S+) -->\n```\w*\n).*?^```$/gms;
+for (const path of globSync("docs/operations/*.md", { cwd: ROOT })) {
+	rewrite(path, (text) =>
+		text.replaceAll(
+			SHOWN_FILE,
+			(_, before: string, file: string) => `${before}${readFileSync(new URL(file, ROOT), "utf8")}\`\`\``,
+		),
+	);
+}
+
 function rewrite(path: string, change: (text: string) => string): void {
-	const file = new URL(`../${path}`, import.meta.url);
+	const file = new URL(path, ROOT);
 	const before = readFileSync(file, "utf8");
 	const after = change(before);
 	if (after === before) return;

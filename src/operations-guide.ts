@@ -29,9 +29,14 @@ export type GuideFile = GuidePart | typeof GUIDE_START;
 
 /** What the guide tells people to put to use: alerts, the dashboard, settings of other programs. */
 export const GUIDE_SAMPLES = [
+	"ops/container/Containerfile",
+	"ops/container/README.md",
+	"ops/container/compose.yaml",
 	"ops/grafana/ringback.json",
 	"ops/prometheus/prometheus.yml",
 	"ops/prometheus/ringback.rules.yml",
+	"ops/proxy/Caddyfile",
+	"ops/proxy/nginx.conf",
 ] as const;
 
 export function readGuide({ file }: GuideFile): string {

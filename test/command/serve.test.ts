@@ -175,7 +175,11 @@ describe("serve", { concurrency: 2 }, () => {
 			RINGBACK_DNS_SERVERS: "ns.example",
 			RINGBACK_COLOUR: "red",
 		});
-		checkRefusal(ended, 2, /^5 settings are wrong:\n( {2}- [A-Z_]+ .*\.?\n){5}`ringback guide settings` explains/);
+		checkRefusal(
+			ended,
+			2,
+			/^5 settings are wrong:\n( {2}- [A-Z_]+ .*\.?\n){5}`ringback guide settings` explains/,
+		);
 		deepEqual(readdirSync(home.folder), [], "nothing was begun");
 	});
 

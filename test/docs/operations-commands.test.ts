@@ -186,6 +186,13 @@ test("the samples are written once, and Prometheus takes them with the network's
 		return t.skip(PROMETHEUS_MISSING);
 	}
 	const { folder } = openHome(t);
+	await runInShell(
+		`cd "$(mktemp -d)"\n${blockToRun("container files")}ls compose.yaml Containerfile README.md`,
+		{
+			folder,
+			settings: {},
+		},
+	);
 	const said = await runInShell(blocksToRun("samples").join(""), { folder, settings: {} });
 	match(said, /SUCCESS: \d+ rules found/);
 	const rules = readFileSync(join(folder, "samples/prometheus/ringback.rules.yml"), "utf8");

@@ -128,7 +128,12 @@ function firingTest(series: Readonly<Record<string, string | null>>, firing: rea
 test("every alert has a case here, and its own part of the operations guide", () => {
 	deepEqual(Object.keys(TROUBLES).toSorted(), ALERTS.toSorted());
 	for (const alert of ALERTS) {
-		match(RULES, new RegExp(`runbook_url: https://ringback\\.example/docs/operations/incidents#${alert.toLowerCase()}\n`));
+		match(
+			RULES,
+			new RegExp(
+				`runbook_url: https://ringback\\.example/docs/operations/incidents#${alert.toLowerCase()}\n`,
+			),
+		);
 		match(OPERATIONS, new RegExp(`^## ${alert}$`, "m"));
 	}
 	const parts = [...OPERATIONS.matchAll(/^## (Ringback\w+)$/gm)].map(([, part = ""]) => part);
