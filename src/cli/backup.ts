@@ -1,13 +1,16 @@
 // `ringback backup PATH`: one file with the database and the sealed key. On PostgreSQL it says what to run instead.
 
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { type Config, readConfig } from "../config.ts";
 import { sayBytes } from "../domain/bytes.ts";
 import type { BackupReport } from "../service/backup.ts";
 import type { PostgresBackup } from "../service/postgres-backup.ts";
+import type { PostgresSetting } from "../store/postgres-setting.ts";
 import { type Command, EXIT, JSON_OPTION, type Options, type Screen } from "./command.ts";
 import { choosePassphrase, PASSPHRASE_FILE } from "./passphrase.ts";
+import { databaseOption, describePassword } from "./postgres-words.ts";
+import { quote } from "./shell-words.ts";
 import { tellOn } from "./telling.ts";
 import { sayProblems } from "./workplace-command.ts";
 
@@ -15,7 +18,7 @@ export const backupCommand: Command = {
 	name: "backup",
 	summary:
 		"Writes the database and its sealing key into one file, while the service runs, and checks it. On PostgreSQL it says what to run instead, and exits 1.",
-	argument: { value: "PATH", help: "the file to write" },
+	argument: { value: "PATH", help: "the file to write; with --keep, the folder" },
 	options: {
 		"passphrase-file": PASSPHRASE_FILE,
 		"without-key": {
@@ -23,17 +26,28 @@ export const backupCommand: Command = {
 			help: "leave the sealing key out: without it the signing secrets cannot be read, so keep it elsewhere",
 		},
 		force: { type: "boolean", help: "overwrite PATH if it is there" },
+		keep: {
+			type: "string",
+			value: "N",
+			help: "for a timer: PATH is a folder, the file in it is named by the time, and only the newest N are kept",
+		},
 		json: JSON_OPTION,
 	},
 	async run(options, screen, environment) {
 		const read = readConfig(environment);
 		if (!read.ok) return sayProblems(screen, read.problems);
 		const { config } = read;
-		if (config.database.kind !== "sqlite") return sayPostgres(config, options, screen);
-		const databasePath = resolve(config.database.path);
+		const { database } = config;
+		if (database.kind !== "sqlite") return sayPostgres({ ...config, database }, options, screen);
+		const databasePath = resolve(database.path);
 		if (!existsSync(databasePath)) {
 			screen.error(`There is no database file ${databasePath}: correct DATABASE_URL.`);
 			return EXIT.failed;
+		}
+		const keep = readKeep(options.text("keep"));
+		if (keep === null) {
+			screen.error(`--keep is a whole number from 1 to ${MOST_KEPT}.`);
+			return EXIT.usage;
 		}
 		const isWithoutKey = options.flag("without-key");
 		const chosen = isWithoutKey ? null : await choosePassphrase(options.text("passphrase-file"), screen);
@@ -42,23 +56,39 @@ export const backupCommand: Command = {
 			return EXIT.usage;
 		}
 		const { backUpSqlite } = await import("../service/backup.ts");
+		const { nameBackup, removeOldBackups } = await import("../service/kept-backups.ts");
 		const report = await backUpSqlite(
 			{ secretKey: config.secretKey, databasePath },
 			{
-				path: options.argument,
+				path: keep === undefined ? options.argument : nameBackup(options.argument),
 				passphrase: chosen?.text ?? null,
 				mayOverwrite: options.flag("force"),
 				telling: tellOn(screen),
 			},
 		);
-		sayReport(report, options.flag("json"), screen);
+		const removed = keep === undefined ? [] : removeOldBackups(options.argument, keep);
+		sayReport({ ...report, removed }, options.flag("json"), screen);
 		// It is there, and somebody must look: a timer that fails is seen.
 		return report.broken.length === 0 ? EXIT.ok : EXIT.failed;
 	},
 };
 
-function sayReport(report: BackupReport, asJson: boolean, screen: Screen): void {
-	const { path, bytes, manifest, broken, hasKey, tookMs } = report;
+/** One a day for ten years. */
+const MOST_KEPT = 3_660;
+
+/** Undefined when there is no such option, null when it is not a number. */
+function readKeep(text: string): number | undefined | null {
+	if (text === "") return undefined;
+	const number = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+	return number >= 1 && number <= MOST_KEPT ? number : null;
+}
+
+function sayReport(
+	report: BackupReport & { removed: readonly string[] },
+	asJson: boolean,
+	screen: Screen,
+): void {
+	const { path, bytes, manifest, broken, hasKey, tookMs, removed } = report;
 	const { createdAt, databaseBytes, schema } = manifest;
 	const key = manifest.key !== null ? "sealed" : hasKey ? "left out" : "none yet";
 	if (asJson) {
@@ -70,6 +100,7 @@ function sayReport(report: BackupReport, asJson: boolean, screen: Screen): void 
 			schemaVersion: schema.version,
 			key,
 			broken,
+			removed,
 			tookMs,
 		};
 		screen.out(JSON.stringify(facts));
@@ -89,21 +120,27 @@ function sayReport(report: BackupReport, asJson: boolean, screen: Screen): void 
 	for (const { count, problem } of broken) {
 		screen.out(`  WARNING: the ledger does not balance, here and in the database: ${count} ${problem}`);
 	}
+	if (removed.length > 0) screen.out(`  removed, because newer ones are there: ${removed.join(", ")}`);
 	screen.out(`Check it again at any time: ringback verify ${report.path}`);
 }
 
 /** Nothing was backed up, so it is no success for whoever only looks at the exit code. */
-async function sayPostgres(config: Config, options: Options, screen: Screen): Promise<number> {
+async function sayPostgres(
+	{ database, ...config }: Config & { database: PostgresSetting },
+	options: Options,
+	screen: Screen,
+): Promise<number> {
 	const { preparePostgresBackup } = await import("../service/postgres-backup.ts");
-	const found = await preparePostgresBackup({ ...config, logLevel: "silent" });
-	const isPooled = config.database.kind === "postgres" && config.database.directUrl !== null;
-	const url = isPooled ? "RINGBACK_DATABASE_DIRECT_URL" : "DATABASE_URL";
-	const command = `pg_dump --format=custom --file=${quote(options.argument)} "$${url}"`;
+	const found = await preparePostgresBackup({ ...config, database, logLevel: "silent" });
+	const url = database.directUrl ?? database.url;
+	const path = options.text("keep") === "" ? options.argument : join(options.argument, "ringback.dump");
+	const command = `pg_dump --format=custom --file=${quote(path)} ${databaseOption(url)}`;
 	if (options.flag("json")) {
 		screen.out(JSON.stringify({ ...found, command }));
 		return EXIT.failed;
 	}
-	for (const line of describePostgres(found, command, options.argument)) screen.out(line);
+	for (const line of describePostgres(found, command, path)) screen.out(line);
+	screen.out(describePassword(url));
 	return EXIT.failed;
 }
 
@@ -126,9 +163,4 @@ function describeProgram({ pgDump, isPgDumpGood, serverMajor }: PostgresBackup):
 	if (pgDump === null) return `There is no pg_dump in the PATH. ${install}`;
 	if (isPgDumpGood) return `The pg_dump in the PATH is ${pgDump}, which can read this server.`;
 	return `The pg_dump in the PATH is ${pgDump}, and refuses a newer server. ${install}`;
-}
-
-/** For a shell. */
-export function quote(path: string): string {
-	return /^[\w./:@%+=,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

@@ -4,10 +4,11 @@ import { resolve } from "node:path";
 import { type Config, readConfig } from "../config.ts";
 import type { RestoredKey, RestoreReport } from "../service/restore.ts";
 import { openSqliteToRead } from "../store/sqlite.ts";
-import { quote } from "./backup.ts";
 import { type Command, EXIT, JSON_OPTION, type Screen } from "./command.ts";
 import { describeOwed, type Owed, owedJson, readOwed } from "./owed.ts";
 import { PASSPHRASE_FILE, readPassphrase } from "./passphrase.ts";
+import { databaseOption, describePassword } from "./postgres-words.ts";
+import { quote } from "./shell-words.ts";
 import { tellOn } from "./telling.ts";
 import { sayProblems } from "./workplace-command.ts";
 
@@ -34,7 +35,7 @@ export const restoreCommand: Command = {
 		if (!read.ok) return sayProblems(screen, read.problems);
 		const to = findTarget(options.text("to"), read.config);
 		const { isPostgresDumpAt } = await import("../service/verify.ts");
-		if (await isPostgresDumpAt(options.argument)) return sayPostgres(options.argument, screen);
+		if (await isPostgresDumpAt(options.argument)) return sayPostgres(read.config, options.argument, screen);
 		if (to === null) {
 			screen.error("DATABASE_URL names no SQLite file. Name the file to make with --to.");
 			return EXIT.usage;
@@ -118,15 +119,19 @@ function describeReport(
 }
 
 /** PostgreSQL restores its own dumps. */
-function sayPostgres(path: string, screen: Screen): number {
+function sayPostgres({ database }: Config, path: string, screen: Screen): number {
 	screen.out(
 		`${resolve(path)} is a pg_dump. Nothing was changed. With the service stopped and DATABASE_URL naming an empty database, run:`,
 	);
+	// Without such a setting only the shape of it can be shown.
+	const url =
+		database.kind === "sqlite" ? "postgres://user@host:5432/database" : (database.directUrl ?? database.url);
 	screen.out("");
-	screen.out(`  pg_restore --no-owner --exit-on-error --dbname="$DATABASE_URL" ${quote(path)}`);
+	screen.out(`  pg_restore --no-owner --exit-on-error ${databaseOption(url)} ${quote(path)}`);
 	screen.out("  ringback verify");
 	screen.out("  ringback owed");
 	screen.out("");
+	screen.out(describePassword(url));
 	screen.out(
 		"Start it with the same RINGBACK_SECRET_KEY as before, and with RINGBACK_DELIVERY=paused to hold callbacks.",
 	);

@@ -3,8 +3,16 @@
 
 import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
 import { execFile, execFileSync, spawn } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, truncateSync } from "node:fs";
-import { join } from "node:path";
+import {
+	existsSync,
+	readdirSync,
+	readFileSync,
+	statSync,
+	truncateSync,
+	utimesSync,
+	writeFileSync,
+} from "node:fs";
+import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -57,6 +65,36 @@ describe("ringback backup on SQLite", { concurrency: 2 }, () => {
 		equal(taken.code, 1);
 		match(taken.stderr, /one\.backup is there already/);
 		equal(hasStack(taken), false);
+	});
+
+	test("with --keep names the file by its time, and removes the oldest of its own and nothing else", async (t) => {
+		const home = await openFilledHome(t, 0);
+		const folder = join(home.folder, "backups");
+		const words = ["backup", "backups", "--keep", "2", "--passphrase-file", writePassphrase(home.folder)];
+		const first = await home.run(words);
+		equal(first.code, 0, first.stderr);
+		const [name = ""] = readdirSync(folder);
+		match(name, /^ringback-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.backup$/);
+		equal(statSync(folder).mode & 0o777, 0o700);
+		const old = ["ringback-2020-01-01T00-00-00Z.backup", "ringback-2021-01-01T00-00-00Z.backup"];
+		const unfinished = ["ringback-2020-01-01T00-00-00Z.backup.copy.partial-ab", `${name}.partial-cd`];
+		const others = ["monday.backup", "ringback-2020.backup", "ringback.db.key"];
+		for (const each of [...old, ...unfinished, ...others]) writeFileSync(join(folder, each), "");
+		utimesSync(join(folder, unfinished[0] ?? ""), 0, 0);
+		// Before the next one is whole, nothing is removed.
+		const refused = await home.runHere(["backup", folder, "--keep", "2", "--passphrase-file", "nothing"]);
+		equal(refused.code, 2);
+		equal(readdirSync(folder).length, 8);
+		const second = await home.run([...words, "--json"]);
+		const { path, removed } = JSON.parse(second.stdout);
+		deepEqual(removed.toSorted(), [...old, unfinished[0]].toSorted());
+		deepEqual(readdirSync(folder).sort(), [name, basename(path), unfinished[1], ...others].sort());
+		equal((await home.run(["verify", path, ...words.slice(-2)])).code, 0);
+		for (const wrong of ["0", "-1", "two", "99999"]) {
+			const said = await home.runHere(["backup", "backups", `--keep=${wrong}`, "--without-key"]);
+			equal(said.code, 2, wrong);
+			match(said.stderr, /^--keep is a whole number from 1 to 3660\.$/m);
+		}
 	});
 
 	test("asks for the passphrase twice on a terminal, shows nothing of it, and takes no other", async (t) => {
@@ -176,9 +214,21 @@ test("on PostgreSQL backup says what to run, and verify checks the dump and the 
 	const said = await home.run(["backup", "one.dump"], settings);
 	equal(said.code, 1, "nothing was backed up");
 	match(said.stdout, new RegExp(`Nothing was written: the database is on PostgreSQL ${version}\\.`));
-	match(said.stdout, /^ {2}pg_dump --format=custom --file=one\.dump "\$DATABASE_URL"$/m);
+	const { password, port } = new URL(url);
+	match(
+		said.stdout,
+		/^ {2}pg_dump --format=custom --file=one\.dump --dbname=postgres:\/\/postgres@127\.0\.0\.1:\d+\/first$/m,
+	);
+	match(
+		said.stdout,
+		new RegExp(`PGPASSFILE .* the line 127\\.0\\.0\\.1:${port}:first:postgres:PASSWORD\\.$`, "m"),
+	);
 	match(said.stdout, new RegExp(`The pg_dump in the PATH is ${version}\\..*, which can read this server\\.`));
-	doesNotMatch(said.stdout, /postgres:\/\//, "no password is shown");
+	doesNotMatch(
+		said.stdout,
+		new RegExp(password),
+		"no password is shown, nor would it be in the list of processes",
+	);
 	const without = await home.run(["backup", "one.dump"], { ...settings, PATH: "/nowhere" });
 	match(without.stdout, new RegExp(`There is no pg_dump in the PATH\\. .*postgresql-client-${version}`));
 
@@ -196,7 +246,10 @@ test("on PostgreSQL backup says what to run, and verify checks the dump and the 
 
 	const there = { ...settings, DATABASE_URL: await server.createDatabase("second") };
 	const how = await home.run(["restore", "one.dump"], there);
-	match(how.stdout, /^ {2}pg_restore --no-owner --exit-on-error --dbname="\$DATABASE_URL" one\.dump$/m);
+	match(
+		how.stdout,
+		/^ {2}pg_restore --no-owner --exit-on-error --dbname=postgres:\/\/postgres@127\.0\.0\.1:\d+\/second one\.dump$/m,
+	);
 	await runShown(how, home, there);
 	const live = await home.run(["verify"], there);
 	equal(live.code, 0, live.stdout);
@@ -210,10 +263,14 @@ test("on PostgreSQL backup says what to run, and verify checks the dump and the 
 	match(cut.stdout, /^PROBLEM +contents +pg_restore .* cannot read all of it: /m);
 });
 
-/** The line with PostgreSQL's program, as it was said, in a shell with the settings. */
+/** The line with PostgreSQL's program, as it was said, in a shell that has the password as it was said. */
 async function runShown({ stdout }: Ended, home: Home, settings: Settings): Promise<void> {
 	const [line = ""] = /^ {2}pg_(?:dump|restore) .*$/m.exec(stdout) ?? [];
-	const env = { PATH: process.env["PATH"] ?? "", ...settings };
+	const { password } = new URL(settings["DATABASE_URL"] ?? "");
+	const [, words = ""] = /with the line (\S+):PASSWORD\.$/m.exec(stdout) ?? [];
+	const file = join(home.folder, "passwords");
+	writeFileSync(file, `${words}:${password}\n`, { mode: 0o600 });
+	const env = { PATH: process.env["PATH"] ?? "", PGPASSFILE: file };
 	await promisify(execFile)("sh", ["-c", line], { cwd: home.folder, env });
 }
 
