@@ -23,6 +23,9 @@ const OURS = fileURLToPath(new URL("debian/", import.meta.url));
 const DEBIAN_NAMES: Readonly<Record<Architecture, string>> = { x64: "amd64", arm64: "arm64" };
 /** The first day of 1980, for all files: when they were made says nothing about what is in them. */
 const MADE_AT_SECONDS = 315_532_800;
+const UNITS = ["ringback.service", "ringback-backup.service", "ringback-backup.timer"];
+/** What an operator copies from: everything in ops/ that needs no clone. */
+const SAMPLES = "{container,grafana,prometheus,proxy}/*";
 const MAINTAINER_SCRIPTS = ["postinst", "prerm", "postrm"];
 const PROGRAM = 0o755;
 const FILE = 0o644;
@@ -63,10 +66,13 @@ export async function makeDebianPackage(parts: DebianParts): Promise<string> {
 	copyFileSync(executable, join(workFolder, "usr/bin/ringback"));
 	chmodSync(join(workFolder, "usr/bin/ringback"), PROGRAM);
 	put("usr/sbin/ringbackctl", ours("ringbackctl"), PROGRAM);
-	put("usr/lib/systemd/system/ringback.service", ours("ringback.service"), FILE);
+	for (const name of UNITS) put(`usr/lib/systemd/system/${name}`, ours(name), FILE);
 	put("etc/ringback/ringback.env", ours("ringback.env"), SECRET);
 	for (const { file } of [GUIDE_START, ...GUIDE_PARTS]) {
 		put(document(file.replace("docs/", "")), readFileSync(join(root, file)), FILE);
+	}
+	for (const path of globSync(SAMPLES, { cwd: join(root, "ops") }).sort()) {
+		put(document(`examples/${path}`), readFileSync(join(root, "ops", path)), FILE);
 	}
 	put(document("copyright"), licences, FILE);
 	put(document("changelog.gz"), gzipSync(readFileSync(join(root, "CHANGELOG.md")), { level: 9 }), FILE);

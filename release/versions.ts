@@ -11,6 +11,7 @@ export interface Versions {
 }
 
 const described = z.object({ version: z.string() });
+const downloads = z.tuple([described], described);
 const locked = z.object({ packages: z.object({ "": described, receiver: described }) });
 
 export function readVersions(root: string): Versions {
@@ -21,6 +22,8 @@ export function readVersions(root: string): Versions {
 			"package.json": described.parse(read("package.json")).version,
 			"receiver/package.json": described.parse(read("receiver/package.json")).version,
 			"package-lock.json": packages[""].version,
+			"receiver/downloads/versions.json": downloads.parse(read("receiver/downloads/versions.json"))[0]
+				.version,
 			"package-lock.json (receiver)": packages.receiver.version,
 		},
 		changelog: readFileSync(join(root, "CHANGELOG.md"), "utf8"),

@@ -5,6 +5,7 @@ import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import packageJson from "../../package.json" with { type: "json" };
@@ -13,7 +14,9 @@ import { ARCHITECTURES } from "../../release/node-package.ts";
 import { findSbomProblems } from "../../release/sbom-problems.ts";
 import { noteNotRun, reportNotRun } from "../support/not-run.ts";
 import { freePort } from "../support/postgres.ts";
-import { startShop } from "../support/shop.ts";
+import { type Shop, startShop } from "../support/shop.ts";
+import { createShopClient } from "../support/shop-client.ts";
+import { until } from "../support/until.ts";
 import { readContainerfile } from "./containerfile.ts";
 import {
 	type ExecutableHome,
@@ -131,6 +134,50 @@ describe("the executable", { skip, concurrency: 2 }, () => {
 	test("takes a newcomer from the first start to a verified callback", (t) =>
 		walk(t, openEmptyFolder(t, executable)));
 
+	test("backs itself up while it works, verifies that, and starts again from it", async (t) => {
+		const home = openEmptyFolder(t, executable);
+		const { running, url, shop, credentials } = await startNetwork(t, home);
+		const client = createShopClient(url, credentials.apiKey, credentials.secret, Date.now);
+		const answered: string[] = [];
+		let isOver = false;
+		const report = async () => {
+			while (!isOver) {
+				const orderId = `order-${answered.length}`;
+				await client.post("/v1/conversions", { orderId, basketValue: "10.00", currency: "EUR" });
+				answered.push(orderId);
+			}
+		};
+		const load = report();
+		await until(() => answered.length >= 20);
+		const before = [...answered];
+		const passphrase = ["--passphrase-file", home.write("passphrase", "correct horse battery staple\n")];
+		const made = await home.run(["backup", "one.backup", ...passphrase]);
+		equal(made.code, 0, made.stderr);
+		const during = answered.length - before.length;
+		isOver = true;
+		await load;
+		ok(during > 0, "the service took reports meanwhile");
+		running.kill("SIGKILL");
+		await running.ended();
+		const verified = await home.run(["verify", "one.backup", ...passphrase]);
+		equal(verified.code, 0, verified.stdout);
+		match(verified.stdout, /^ok +ledger +\d+ rules hold/m);
+		const restored = await home.run(["restore", "one.backup", "--force", ...passphrase]);
+		equal(restored.code, 0, restored.stderr);
+		const again = home.start(["serve"], { PORT: "0", ...trust(home, shop), RINGBACK_DELIVERY: "paused" });
+		await again.said(/^Ringback listens on /m);
+		using database = new DatabaseSync(join(home.folder, "data/ringback.db"), { readOnly: true });
+		const stored = database.prepare("select order_id from conversions").all();
+		const orders = new Set(stored.map((row) => String(row["order_id"])));
+		deepEqual(
+			before.filter((orderId) => !orders.has(orderId)),
+			[],
+			"what was answered before the backup is there",
+		);
+		again.kill("SIGTERM");
+		equal((await again.ended()).code, 0);
+	});
+
 	const hindrance = skip === false ? findImageHindrance() : null;
 	const skipImage = hindrance === null ? false : leaveOut(hindrance);
 	test("runs as the image runs it: its user, a read-only root, and a health check that can tell", {
@@ -179,20 +226,27 @@ describe("the executable", { skip, concurrency: 2 }, () => {
 	);
 });
 
-async function walk(t: TestContext, home: ExecutableHome): Promise<void> {
+async function startNetwork(t: TestContext, home: ExecutableHome) {
 	const shop = await startShop();
 	t.after(() => shop.close());
-	const settings = {
-		PORT: "0",
-		RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
-		RINGBACK_TRUSTED_CA: home.write("ca.pem", shop.caPem),
-	};
-	const running = home.start(["serve"], settings);
+	const running = home.start(["serve"], { PORT: "0", ...trust(home, shop) });
 	const [, url = ""] = await running.said(/^Ringback listens on (\S+)$/m);
 	const [, link = ""] = await running.said(/^(http:\S+\/welcome\/[0-9a-f]{64})$/m);
 	equal((await fetch(`${url}/readyz`)).status, 200);
-	await checkFiles(url);
 	const credentials = await makeNetwork(url, link, shop);
+	return { running, url, shop, credentials };
+}
+
+function trust(home: ExecutableHome, { caPem }: Shop) {
+	return {
+		RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
+		RINGBACK_TRUSTED_CA: home.write("ca.pem", caPem),
+	};
+}
+
+async function walk(t: TestContext, home: ExecutableHome): Promise<void> {
+	const { running, url, shop, credentials } = await startNetwork(t, home);
+	await checkFiles(url);
 	await reportSale(url, credentials, shop, "ORDER-1");
 	const shopSettings = {
 		RINGBACK_URL: url,

@@ -2,7 +2,10 @@
 // verifies, by the pages' own forms.
 
 import { equal, match, ok } from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { verifyPostback } from "@ringback/receiver";
+import { DOWNLOADS } from "../../src/web/downloads.ts";
+import { DOWNLOADS_PATH } from "../../src/web/paths.ts";
 import { Browser } from "../../src/web/test-site.test-support.ts";
 import type { Shop } from "../support/shop.ts";
 import { createShopClient } from "../support/shop-client.ts";
@@ -88,4 +91,14 @@ export async function checkFiles(url: string): Promise<void> {
 	match(docs, /Receiver guide/);
 	match(docs, /package main/);
 	equal((await fetch(`${url}/openapi.json`)).status, 200);
+	await checkDownload(url);
+}
+
+/** What shops install comes out of the executable as it went in. */
+async function checkDownload(url: string): Promise<void> {
+	const page = await (await fetch(`${url}${DOWNLOADS_PATH}`)).text();
+	const { file, sha256 } = DOWNLOADS[0];
+	ok(page.includes(file) && page.includes(sha256), page);
+	const bytes = await (await fetch(`${url}${DOWNLOADS_PATH}/${file}`)).bytes();
+	equal(createHash("sha256").update(bytes).digest("hex"), sha256);
 }

@@ -2,19 +2,23 @@
 // whether versions and the list of parts are sound.
 
 import { deepEqual, match, ok, throws } from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { runChecks } from "../../release/checklist.ts";
 import { writeLicences } from "../../release/licences.ts";
 import { type LockedPackage, packagePathOf, resolveNeed } from "../../release/lock-file.ts";
 import { describePackages, type ReleasedPackage } from "../../release/released-packages.ts";
 import { type Sbom, writeSbom } from "../../release/sbom.ts";
 import { findSbomProblems } from "../../release/sbom-problems.ts";
 import { findVersionProblems, readVersions } from "../../release/versions.ts";
+import { readConfig } from "../../src/config.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+/** What it has after the drain: five for callbacks, a minute for a mail. */
+const IN_FLIGHT_SECONDS = 90;
 const INTEGRITY = `sha512-${Buffer.alloc(64, 7).toString("base64")}`;
 
 test("a file belongs to the innermost package above it, or to us", () => {
@@ -149,6 +153,14 @@ describe("the list of parts", () => {
 	}
 });
 
+test("systemd waits for the longest drain that can be set, and what is in flight then", () => {
+	const unit = readFileSync(join(ROOT, "release/debian/ringback.service"), "utf8");
+	const [, seconds = ""] = /^TimeoutStopSec=(\d+)$/m.exec(unit) ?? [];
+	const isTaken = (drain: number) => readConfig({ RINGBACK_DRAIN_SECONDS: String(drain) }).ok;
+	const longest = Number(seconds) - IN_FLIGHT_SECONDS;
+	ok(isTaken(longest) && !isTaken(longest + 1), unit);
+});
+
 describe("the version", () => {
 	const written = { "package.json": "1.1.0", "receiver/package.json": "1.1.0" };
 
@@ -172,6 +184,31 @@ describe("the version", () => {
 		const { written: ours } = readVersions(ROOT);
 		deepEqual(new Set(Object.values(ours)).size, 1, JSON.stringify(ours));
 	});
+});
+
+test("the list that must hold before a release goes on after what fails, and says what to do about it", async () => {
+	const said: string[] = [];
+	const checks = [
+		{ name: "good", run: async () => [] },
+		{ name: "bad", run: async () => ["Mend it."] },
+		{ name: "broken", run: () => Promise.reject(new Error("It does not run.")) },
+		{ name: "last", run: async () => [] },
+	];
+	const say = (line: string) => said.push(line.replace(/ \(\d+ s\)$/, ""));
+	deepEqual(await runChecks(checks, say), false);
+	deepEqual(
+		said.filter((line) => !line.startsWith("…")),
+		[
+			"ok      good",
+			"TO DO   bad",
+			"        Mend it.",
+			"TO DO   broken",
+			"        It does not run.",
+			"ok      last",
+			"It cannot be published yet.",
+		],
+	);
+	deepEqual(await runChecks([], say), true);
 });
 
 function locked(path: string): LockedPackage {

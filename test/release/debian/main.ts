@@ -16,16 +16,19 @@ import { noteNotRun } from "../../support/not-run.ts";
 import { findHindrance, openThrowAwayMachine } from "./throw-away-machine.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-const UNIT = join(ROOT, "release/debian/ringback.service");
+const UNITS = ["ringback.service", "ringback-backup.service"];
+const ENV_FILE = join(ROOT, "release/debian/ringback.env");
 const arch = ARCHITECTURES.find((each) => each === process.arch) ?? "x64";
 const hindrance = findHindrance();
 const skip = hindrance === null ? false : leaveOut(`The Debian package was not installed: ${hindrance}.`);
 
-test("the unit keeps the service from what it has no use for", { skip: skipAnalysis() }, () => {
-	const { stdout } = spawnSync("systemd-analyze", ["security", "--offline=yes", "--no-pager", UNIT]);
-	const [, exposure = "10"] =
-		/Overall exposure level for ringback\.service: ([\d.]+)/.exec(String(stdout)) ?? [];
-	ok(Number(exposure) <= 1.5, String(stdout));
+test("the units keep what they start from what it has no use for", { skip: skipAnalysis() }, () => {
+	for (const name of UNITS) {
+		const unit = join(ROOT, "release/debian", name);
+		const { stdout } = spawnSync("systemd-analyze", ["security", "--offline=yes", "--no-pager", unit]);
+		const [, exposure = "10"] = /Overall exposure level for \S+: ([\d.]+)/.exec(String(stdout)) ?? [];
+		ok(Number(exposure) <= 1.5, String(stdout));
+	}
 });
 
 function skipAnalysis(): string | false {
@@ -87,8 +90,16 @@ describe("the Debian package", { skip }, () => {
 		match(seen.stdout, /^640 root:ringback \/etc\/ringback\/ringback\.env$/m);
 		match(seen.stdout, /^755 root:root \/usr\/bin\/ringback$/m);
 		match(seen.stdout, /^\/etc\/systemd\/system\/multi-user/m);
-		const verified = await machine.run("systemd-analyze verify ringback.service 2>&1 | grep ringback");
-		equal(verified.stdout, "", "systemd has nothing against the unit");
+		for (const unit of [...UNITS, "ringback-backup.timer"]) {
+			const verified = await machine.run(`systemd-analyze verify ${unit} 2>&1 | grep ringback`);
+			equal(verified.stdout, "", `systemd has nothing against ${unit}`);
+		}
+		const timer = await machine.run(
+			"ls /etc/systemd/system/timers.target.wants/ringback-backup.timer; stat -c '%a %U' /var/backups/ringback",
+		);
+		equal(timer.stdout, "/etc/systemd/system/timers.target.wants/ringback-backup.timer\n700 ringback\n");
+		const samples = await machine.run("cd /usr/share/doc/ringback/examples && ls -d */*");
+		match(samples.stdout, /^container\/compose\.yaml\n[\s\S]*^proxy\/nginx\.conf$/m);
 	});
 
 	test("starts under its own account, with its settings, and stops", async () => {
@@ -110,6 +121,33 @@ describe("the Debian package", { skip }, () => {
 		const state = await machine.run("stat -c '%a %U %n' /var/lib/ringback /var/lib/ringback/*");
 		match(state.stdout, /^700 ringback \/var\/lib\/ringback$/m);
 		match(state.stdout, /^600 ringback \/var\/lib\/ringback\/ringback\.db$/m);
+	});
+
+	test("is backed up by what its timer starts, and restored from that", async () => {
+		// As the settings say to make it.
+		const [, make = ""] = /^# {3}(\(umask .*)$/m.exec(readFileSync(ENV_FILE, "utf8")) ?? [];
+		equal((await machine.run(make)).code, 0);
+		const unit = (await machine.run("cat /usr/lib/systemd/system/ringback-backup.service")).stdout;
+		const [, condition = ""] = /^ConditionPathExists=(.+)$/m.exec(unit) ?? [];
+		equal((await machine.run(`stat -c '%a %U:%G' ${condition}`)).stdout, "640 root:ringback\n");
+		const [, words = ""] = /^ExecStart=\/usr\/bin\/ringback (.+)$/m.exec(unit) ?? [];
+		const backUp = `ringbackctl ${words.replace(/\$\{BACKUPS_KEPT\}/, "1")}`;
+		for (const _ of [1, 2]) {
+			const made = await machine.run(backUp);
+			equal(made.code, 0, made.stderr);
+			match(made.stdout, /the key is in it, sealed by the passphrase/);
+		}
+		const kept = (await machine.run("stat -c '%a %U %n' /var/backups/ringback/*")).stdout;
+		const [, backup = ""] = /^600 ringback (\S+\.backup)\n$/.exec(kept) ?? [];
+		ok(backup !== "", `one is kept, and nobody else can read it: ${kept}`);
+		const passphrase = `--passphrase-file ${condition}`;
+		equal((await machine.run(`ringbackctl verify ${backup} ${passphrase}`)).code, 0);
+		const before = await readState();
+		const restored = await machine.run(`ringbackctl restore ${backup} --force ${passphrase}`);
+		equal(restored.code, 0, restored.stderr);
+		match(restored.stdout, /No callback is owed/);
+		equal((await machine.run("rm /var/lib/ringback/*.before-*")).code, 0);
+		deepEqual(await readState(), before);
 	});
 
 	test("upgrades, and leaves settings and data as they are", async () => {
@@ -137,8 +175,9 @@ describe("the Debian package", { skip }, () => {
 		const purged = await machine.run("dpkg -P ringback");
 		equal(purged.code, 0, purged.stderr);
 		match(purged.stderr, /The data of Ringback is kept.*rm -r \/var\/lib\/ringback/);
+		match(purged.stderr, /Its backups are kept in \/var\/backups\/ringback/);
 		const left = await machine.run(
-			"ls -d /etc/ringback /var/lib/ringback/ringback.db /etc/systemd/system/multi-user.target.wants/ringback.service",
+			"ls -d /etc/ringback/ringback.env /var/lib/ringback/ringback.db /etc/systemd/system/multi-user.target.wants/ringback.service",
 		);
 		equal(left.stdout, "/var/lib/ringback/ringback.db\n");
 	});
