@@ -1,5 +1,5 @@
 // The work nobody asks for: the approval window, expiry of parked conversions, what a removed URL leaves pending, jobs of
-// many decisions, early notices, mail, retention. Each chore runs by itself, never twice at once, and its failure is
+// many decisions, files to import, early notices, mail, retention. Each chore runs by itself, never twice at once, and its failure is
 // logged, written into the book and tried again.
 
 import { type TellDeps, tellChanges } from "./accounts/tell-changes.ts";
@@ -15,19 +15,21 @@ import { CHORES, type ChoreName } from "./domain/chore.ts";
 import type { Status } from "./domain/conversion.ts";
 import { SERIOUS_AFTER_MS } from "./domain/notice.ts";
 import { DAY_MS } from "./domain/time.ts";
+import { type ImportWorkDeps, workOffImports } from "./imports/import-work.ts";
 import type { Clock, Log, Mailer } from "./ports.ts";
 import {
 	findOldestCancellation,
 	findOldestPastRetention,
 	findOldestUnmailed,
 	findOldestUntold,
-	findOldestWaitingJob,
 	findOldestWatched,
 } from "./store/backlogs.ts";
 import { pruneJobs } from "./store/bulk-jobs.ts";
 import { pruneCallbackHours } from "./store/callback-hours.ts";
 import { cancelAllRemoved } from "./store/cancellations.ts";
 import { findOldestEndedWindow } from "./store/conversions.ts";
+import { pruneImports } from "./store/import-jobs.ts";
+import { findOldestWaitingJob } from "./store/job-claims.ts";
 import { pruneUses } from "./store/limit-counts.ts";
 import { pruneMails } from "./store/mail-queue.ts";
 import {
@@ -170,6 +172,7 @@ async function removeOld(deps: ChoresDeps, isStopping: () => boolean): Promise<v
 	await pruneExpired(store, clock, olderThanMs, isStopping);
 	await pruneNotices(store, olderThanMs);
 	await pruneJobs(store, clock, olderThanMs, isStopping);
+	await pruneImports(store.db, olderThanMs);
 	await pruneCallbackHours(store.db, olderThanMs);
 	await pruneTraces(store.db, clock.nowMs() - TRACES_KEPT_MS);
 	await giveBackSpace(store, clock, isStopping);
@@ -182,7 +185,18 @@ export function startBulkChore(deps: ConversionsDeps & ChoreDeps): Chore {
 		deps,
 		"bulk_decisions",
 		(isStopping) => workOffJobs(deps, isStopping),
-		() => findOldestWaitingJob(store.db, clock.nowMs()),
+		() => findOldestWaitingJob(store.db, "bulk_jobs", clock.nowMs()),
+	);
+}
+
+/** Files that staff import. In every process, too. */
+export function startImportChore(deps: ImportWorkDeps & ChoreDeps): Chore {
+	const { store, clock } = deps;
+	return startChore(
+		deps,
+		"imports",
+		(isStopping) => workOffImports(deps, isStopping),
+		() => findOldestWaitingJob(store.db, "import_jobs", clock.nowMs()),
 	);
 }
 

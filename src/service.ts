@@ -14,7 +14,7 @@ import { Engine } from "./callbacks/engine.ts";
 import { createPass } from "./callbacks/pass.ts";
 import { type ChoreBook, createChoreBook } from "./chores/book.ts";
 import { watchChores } from "./chores/watch.ts";
-import { startBulkChore, startChores, startTelling } from "./chores.ts";
+import { startBulkChore, startChores, startImportChore, startTelling } from "./chores.ts";
 import { type Config, publicUrlAt, warningSettings } from "./config.ts";
 import type { DeliveryPause } from "./domain/delivery-pause.ts";
 import { findSettingWarnings } from "./domain/warning.ts";
@@ -99,6 +99,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			readMailFailure: () => workplace.mailer?.failure ?? null,
 		});
 		const bulk = startBulkChore({ ...workplace, book });
+		const imports = startImportChore({ ...workplace, book });
 		const telling = startTelling({ ...workplace, book });
 		const choreWatch = watchChores({ ...workplace, book });
 		const knownChores = () => book.known;
@@ -111,6 +112,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		const appDeps = {
 			...workplace,
 			bulk: { wake: bulk.runSoon },
+			imports: { wake: imports.runSoon },
 			system: { ...workplace.identity, readDisk: workplace.readDisk },
 			isPublicUrlSet: config.publicUrl !== null,
 			allowsPrivateRanges: config.allowedPrivateRanges.length > 0,
@@ -182,6 +184,7 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 					figures?.stop(),
 					presence.stop(),
 					bulk.stop(),
+					imports.stop(),
 					telling?.stop(),
 					choreWatch.stop(),
 				]);

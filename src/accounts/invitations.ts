@@ -11,7 +11,7 @@ import { addToProgramme, findRole } from "../store/programme-people.ts";
 import { hasPassword } from "../store/sign-in.ts";
 import type { Db } from "../store/store.ts";
 import { composeAccessMail, composeJoinMail, composeProgrammeInvitationMail } from "./account-mail.ts";
-import type { AccountsDeps } from "./deps.ts";
+import type { AccountsDeps, Actor } from "./deps.ts";
 import { INVITATIONS_BY_ONE_PERSON, INVITATIONS_TO_ONE_ADDRESS, useLimits } from "./limits.ts";
 import {
 	INVITATION_DAYS,
@@ -72,7 +72,8 @@ export async function welcomePerson(
 	person: Person,
 	/** Null: the staff, or somebody of a shop who has a new link made for them on the command line. */
 	membership: Membership | null,
-	maker: Maker | null,
+	/** Null: the command line. */
+	maker: Actor | null,
 	isRenewed = false,
 ): Promise<SentLink> {
 	const { mails, publicUrl } = deps;
@@ -236,7 +237,7 @@ async function sendAs(
  */
 function sentLink(
 	{ mails }: Pick<InvitationsDeps, "mails">,
-	maker: Maker | null,
+	maker: Actor | null,
 	{ email, link, isForPassword = false }: { email: string; link: string | null; isForPassword?: boolean },
 ): SentLink {
 	const isLinkWithheld = maker?.kind === "shop" && link !== null;

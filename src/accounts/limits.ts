@@ -31,6 +31,15 @@ export const INVITATIONS_BY_ONE_PERSON: Limit = {
 		`You have sent ${INVITATIONS_BY_ONE_PERSON.max} invitations within an hour. Try again ${when}.`,
 };
 
+/** From files that one of the staff imports: a network that moves here invites its shops, and no mail server is flooded. */
+export const IMPORTED_INVITATIONS: Limit = {
+	name: "imported-invitations",
+	max: 200,
+	windowMs: HOUR_MS,
+	say: (when) =>
+		`${IMPORTED_INVITATIONS.max} invitations were mailed within an hour. Send the link from the programme's People page, ${when} at the earliest.`,
+};
+
 /** To their own mailbox, while they put the mail server right. */
 export const TEST_MAILS_BY_ONE_PERSON: Limit = {
 	name: "test-mails-by",

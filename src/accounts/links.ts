@@ -52,7 +52,7 @@ export interface LinkOrder {
 	/** What an address is invited to become; nothing for a person, who has their role already. */
 	role?: ProgrammeRole;
 	/** Null: the command line, the first start, or the person themselves by mail. */
-	maker: Maker | null;
+	maker: Actor | null;
 }
 
 /**

@@ -60,7 +60,6 @@ export async function openProgramme(
 ): Promise<Checked<OpenedProgramme>> {
 	const parsed = parseProgramme(input);
 	if (!parsed.ok) return parsed;
-	const { terms, currency, email } = parsed.value;
 	const maker = way.kind === "invited" ? way.maker : null;
 	const nowMs = deps.clock.nowMs();
 	// Not by address: the owner of ten programmes is mailed ten times.
@@ -69,24 +68,46 @@ export async function openProgramme(
 		const tooMany = await useLimits(deps.store.db, [use], nowMs);
 		if (tooMany !== null) return refuseAll([{ ...tooMany.fault, field: "email" }]);
 	}
-	const publicId = input.publicId ?? makeId("prg", nowMs, deps.random.bytes(ID_RANDOM_BYTES));
 	// All or nothing: a programme that nobody can look after must not be left behind.
-	const opened = await transactAs(deps.store, maker, async (trx) => {
-		const owner = await findOrMakeOwner(trx, deps, way, email);
-		if (!owner.ok) return owner;
-		const programme = await insertProgramme(trx, {
-			public_id: publicId,
-			currency,
-			created_at_ms: nowMs,
-			...rowOfTerms(terms),
-		});
-		const personId = way.kind === "imported" ? way.personId : (maker?.personId ?? null);
-		const note = { personId, programmeId: programme.id } as const;
-		await noteAudit(trx, { ...note, action: "programme.created", subject: publicId }, nowMs);
-		return succeed({ programme, owner: await giveOwner(trx, deps, way, owner.value, programme) });
-	});
+	const opened = await transactAs(deps.store, maker, (trx) =>
+		insertOpened(trx, deps, way, { ...parsed.value, publicId: input.publicId }),
+	);
 	if (way.kind === "invited") way.mails.wake();
 	return opened.ok ? opened : refuseAll([opened.fault]);
+}
+
+/** Within `transactAs`, or under the lock of the links. */
+export async function insertOpened(
+	trx: Db,
+	deps: Omit<ProgrammesDeps, "store">,
+	way: OwnerWay,
+	{ terms, currency, email, publicId }: ParsedProgramme & Pick<ProgrammeInput, "publicId">,
+): Promise<Result<OpenedProgramme>> {
+	const owner = await findOrMakeOwner(trx, deps, way, email);
+	if (!owner.ok) return owner;
+	const nowMs = deps.clock.nowMs();
+	const programme = await insertProgramme(trx, {
+		public_id: publicId ?? makeId("prg", nowMs, deps.random.bytes(ID_RANDOM_BYTES)),
+		currency,
+		created_at_ms: nowMs,
+		...rowOfTerms(terms),
+	});
+	const note = { personId: openerOf(way), programmeId: programme.id, subject: programme.public_id } as const;
+	await noteAudit(trx, { ...note, action: "programme.created" }, nowMs);
+	return succeed({ programme, owner: await giveOwner(trx, deps, way, owner.value, programme) });
+}
+
+function openerOf(way: OwnerWay): number | null {
+	switch (way.kind) {
+		case "invited":
+			return way.maker.personId;
+		case "imported":
+			return way.personId;
+		case "known":
+			return null;
+		default:
+			return way satisfies never;
+	}
 }
 
 export interface ParsedProgramme {
@@ -117,7 +138,7 @@ export function staffCannotOwn(email: string): string {
 /** On the command line a mistyped address must not make an account. */
 async function findOrMakeOwner(
 	trx: Db,
-	deps: ProgrammesDeps,
+	deps: Omit<ProgrammesDeps, "store">,
 	way: OwnerWay,
 	email: string,
 ): Promise<Result<Person>> {
@@ -132,7 +153,7 @@ async function findOrMakeOwner(
 /** `user create` has given the owner their link already: a new one would end it. */
 async function giveOwner(
 	trx: Db,
-	deps: ProgrammesDeps,
+	deps: Omit<ProgrammesDeps, "store">,
 	way: OwnerWay,
 	owner: Person,
 	programme: Programme,

@@ -4,7 +4,7 @@ import { open } from "node:fs/promises";
 import { csvFile } from "../conversions/csv-file.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { ImportKind, JudgedRow } from "../imports/import-kind.ts";
-import { resultColumns } from "../imports/result-file.ts";
+import { type ResultRow, resultColumns } from "../imports/result-file.ts";
 
 export interface ResultFile {
 	write(rows: readonly JudgedRow[]): Promise<void>;
@@ -17,13 +17,13 @@ export async function openResultFile(
 	kind: ImportKind,
 	isApplied: boolean,
 ): Promise<Result<ResultFile>> {
-	const columns = resultColumns(kind, isApplied);
+	const columns = resultColumns(kind);
 	try {
 		const file = await open(path, "wx", 0o600);
 		let hasHeader = false;
 		return succeed({
 			async write(rows) {
-				const [header = "", lines = ""] = await Array.fromAsync(csvFile(columns, oneBatch(rows)));
+				const [header = "", lines = ""] = await Array.fromAsync(csvFile(columns, oneBatch(rows, isApplied)));
 				await file.writeFile(hasHeader ? lines : header + lines);
 				hasHeader = true;
 			},
@@ -35,6 +35,9 @@ export async function openResultFile(
 	}
 }
 
-async function* oneBatch(rows: readonly JudgedRow[]): AsyncGenerator<readonly JudgedRow[]> {
-	yield rows;
+async function* oneBatch(
+	rows: readonly JudgedRow[],
+	isApplied: boolean,
+): AsyncGenerator<readonly ResultRow[]> {
+	yield rows.map((row) => ({ ...row, isApplied }));
 }

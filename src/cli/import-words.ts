@@ -1,6 +1,6 @@
 // What an import would do or has done, as text.
 
-import type { ImportKind, ImportKindName } from "../imports/import-kind.ts";
+import type { ImportKind } from "../imports/import-kind.ts";
 import type { ImportSummary } from "../imports/summary.ts";
 
 export interface SummaryView {
@@ -31,13 +31,7 @@ export function describeSummary({ kind, name, summary, isApplied, next }: Summar
 		...(problems.length === 0 ? [] : ["Needs fixing:"]),
 		...problems.map(({ line, detail }) => `  line ${line}: ${detail}`),
 		...(moreProblems > 0 ? [`  and ${moreProblems} more: --result FILE writes all of them`] : []),
-		...(isApplied || counts.import === 0 ? [] : [ADVICE[kind.name]]),
+		...(isApplied || counts.import === 0 ? [] : [kind.advice]),
 		...(next === undefined ? [] : [next]),
 	].join("\n");
 }
-
-const ADVICE: Readonly<Record<ImportKindName, string>> = {
-	programmes: "Imported programmes cannot be removed. Their terms can be changed on their Settings pages.",
-	people: "People can be removed on the People page of their programme.",
-	conversions: "Imported conversions cannot be removed. No callback is sent for them.",
-};

@@ -5,8 +5,9 @@ import { addConversion, addProgramme, newConversion } from "../../test/support/r
 import { until } from "../../test/support/until.ts";
 import { createChoreBook } from "../chores/book.ts";
 import { startBulkChore } from "../chores.ts";
-import { type BulkJob, claimJob } from "../store/bulk-jobs.ts";
+import type { BulkJob } from "../store/bulk-jobs.ts";
 import { countVerdicts } from "../store/bulk-rows.ts";
+import { claimJob } from "../store/job-claims.ts";
 import type { Programme } from "../store/programmes.ts";
 import { startApplying } from "./bulk-apply.ts";
 import { bulkResult } from "./bulk-result.ts";
@@ -185,7 +186,7 @@ eachDatabase("many decisions", (database) => {
 		const deps = open();
 		const { job } = await uploadMany(deps, 3);
 		const nowMs = deps.clock.nowMs();
-		ok(await claimJob(deps.store.db, "the dead", nowMs, nowMs + CLAIM_MS));
+		ok(await claimJob(deps.store.db, "bulk_jobs", "the dead", nowMs, nowMs + CLAIM_MS));
 		await workOffJobs(deps, () => false);
 		equal((await reloadJob(deps, job)).state, "uploaded", "it is somebody's");
 		await deps.clock.moveBy(CLAIM_MS);
@@ -204,7 +205,7 @@ eachDatabase("many decisions", (database) => {
 			yields += 1;
 			if (yields > 1) return;
 			const late = deps.clock.nowMs() + CLAIM_MS;
-			ok(await claimJob(database.rival.db, "the other", late, late + CLAIM_MS));
+			ok(await claimJob(database.rival.db, "bulk_jobs", "the other", late, late + CLAIM_MS));
 		};
 		await workOffJobs({ ...deps, clock: { ...deps.clock, yieldLoop } }, () => false);
 		equal(await countStatus(deps, programme, "APPROVED"), 500);

@@ -1,24 +1,16 @@
-// Works off jobs of many decisions, a batch a transaction: uploaded → previewed, applying → done. A process that dies
-// leaves its claim to lapse; whoever takes the job then goes on behind the last batch that was stored.
+// Works off jobs of many decisions, a batch a transaction: uploaded → previewed, applying → done.
 
-import { advanceClaim, type BulkJob, claimJob, claimThisJob } from "../store/bulk-jobs.ts";
+import { advanceClaim, type BulkJob, claimThisJob } from "../store/bulk-jobs.ts";
 import { judgeRows, listRows } from "../store/bulk-rows.ts";
+import { claimJob } from "../store/job-claims.ts";
 import { applyBatch, previewBatch } from "./bulk-batch.ts";
 import { compareRows } from "./bulk-compare.ts";
+import { CLAIM_BYTES, CLAIM_MS, type JobWork, workOffAll, workOffJob } from "./claimed-jobs.ts";
 import { BATCH_ROWS, type ConversionsDeps } from "./deps.ts";
 
-/** Far longer than a batch takes; how long a job stands still after its process died. */
-const CLAIM_MS = 30_000;
-const CLAIM_BYTES = 16;
-
 /** Returns when there is nothing left to do here, or when asked to stop. */
-export async function workOffJobs(deps: ConversionsDeps, isStopping: () => boolean): Promise<void> {
-	while (!isStopping()) {
-		const nowMs = deps.clock.nowMs();
-		const job = await claimJob(deps.store.db, deps.random.hex(CLAIM_BYTES), nowMs, nowMs + CLAIM_MS);
-		if (job === undefined) return;
-		await workOffJob(deps, job, isStopping);
-	}
+export function workOffJobs(deps: ConversionsDeps, isStopping: () => boolean): Promise<void> {
+	return workOffAll(deps, decisionsWork(deps), isStopping);
 }
 
 /**
@@ -30,20 +22,17 @@ export async function workOffSmall(deps: ConversionsDeps, job: BulkJob): Promise
 	const nowMs = deps.clock.nowMs();
 	const claim = deps.random.hex(CLAIM_BYTES);
 	const claimed = await claimThisJob(deps.store.db, job.id, claim, nowMs, nowMs + CLAIM_MS);
-	if (claimed !== undefined) await workOffJob(deps, claimed, () => false);
+	if (claimed !== undefined) await workOffJob(deps, decisionsWork(deps), claimed, () => false);
 }
 
-async function workOffJob(deps: ConversionsDeps, claimed: BulkJob, isStopping: () => boolean): Promise<void> {
-	let job: BulkJob | undefined = claimed;
-	while (job !== undefined && (job.state === "uploaded" || job.state === "applying")) {
-		if (isStopping()) {
-			// Given back at once, so that the next process need not wait for the claim to lapse.
-			await advanceClaim(deps.store.db, job, { claim_until_ms: 0 });
-			return;
-		}
-		job = await workOffBatch(deps, job);
-		await deps.clock.yieldLoop();
-	}
+function decisionsWork(deps: ConversionsDeps): JobWork<BulkJob> {
+	const { db } = deps.store;
+	return {
+		claim: (claim, nowMs, untilMs) => claimJob(db, "bulk_jobs", claim, nowMs, untilMs),
+		hasWork: ({ state }) => state === "uploaded" || state === "applying",
+		workOnBatch: (job) => workOffBatch(deps, job),
+		giveBack: (job) => advanceClaim(db, job, { claim_until_ms: 0 }),
+	};
 }
 
 async function workOffBatch(deps: ConversionsDeps, job: BulkJob): Promise<BulkJob | undefined> {

@@ -1,6 +1,7 @@
 // Decided history: conversions that another software has recorded and decided. They are stored as they ended, count in
 // every total, and nobody is told of them: whoever decided them has done that.
 
+import { BATCH_ROWS } from "../conversions/deps.ts";
 import { judgeAndMove, type OrderRequest } from "../conversions/judge-and-move.ts";
 import type { Step } from "../conversions/make-moves.ts";
 import { plainWords, type Result, succeed } from "../domain/fault.ts";
@@ -13,8 +14,10 @@ import type { Db } from "../store/store.ts";
 import { eventTypeOf, HISTORY_COLUMNS, type History, readHistory } from "./history-row.ts";
 import {
 	bring,
+	bringTo,
 	cellOf,
-	findTheSame,
+	compareWith,
+	differ,
 	type ImportDeps,
 	type ImportKind,
 	type ImportRow,
@@ -27,9 +30,16 @@ export const CONVERSIONS_IMPORT: ImportKind = {
 	name: "conversions",
 	noun: ["conversion", "conversions"],
 	columns: HISTORY_COLUMNS,
+	example: `programme;order_id;event_type;status;sold_at;decided_at;amount;commission;fee;reason
+Garden Shop;A-1001;SALE;approved;01.02.2026 10:15;2026-03-03;129,90;9,74;2,60;
+Garden Shop;A-1002;;rejected;2026-02-02;2026-02-10;50,00;;;Out of stock
+Book Club;B-7;LEAD;reversed;2026-01-05T09:00:00+01:00;;20;2;0,25;RETURN`,
+	advice: "Imported conversions cannot be removed. No callback is sent for them.",
+	batchRows: BATCH_ROWS,
+	makesPeople: false,
 	keyOf: (cells) => [cellOf(cells, "programme"), eventTypeOf(cells), cellOf(cells, "order_id")].join("\n"),
 	judge: judgeHistory,
-	apply: (deps, rows) => deps.store.transact((trx) => applyHistory(trx, deps, rows)),
+	apply: applyHistory,
 };
 
 interface Meant {
@@ -116,37 +126,32 @@ function stepFor({ clock, random, personId }: ImportDeps, { programme, history }
 	};
 }
 
-function bringHistory({ programme: { currency }, history }: Meant): RowVerdict {
+function bringHistory({ programme, history }: Meant): RowVerdict {
 	const { status, basket, commission, fee } = history;
-	return bring({ status, currency, basket, commission, fee });
+	return bring(bringTo(programme, { status, currency: programme.currency, basket, commission, fee }));
 }
 
-/** What is here is never overwritten: it is the same, or a person has to look. */
 function compare(known: Conversion, history: History): RowVerdict {
 	const isImported = known.source === "import";
 	// Imported before, and reversed here since: the file is right about what it knew.
 	const isReversedSince =
 		isImported && known.decided_by !== null && known.status === "REVERSED" && history.status === "APPROVED";
+	const { imported_decision_at_ms: hereMs } = known;
+	const { decidedAtMs } = history;
 	const differences = [
-		differ("status", known.status.toLowerCase(), history.status.toLowerCase(), !isReversedSince),
-		differ("amount", known.basket_value, history.basket),
-		differ("commission", known.commission, history.commission, history.says.commission),
-		differ("fee", known.network_fee, history.fee, history.says.fee),
-		differ("reason", known.reason ?? "none", history.reason ?? "none", !isReversedSince),
+		...differ("status", known.status.toLowerCase(), history.status.toLowerCase(), !isReversedSince),
+		...differ("amount", known.basket_value, history.basket),
+		...differ("commission", known.commission, history.commission, history.says.commission),
+		...differ("fee", known.network_fee, history.fee, history.says.fee),
+		...differ("reason", known.reason ?? "none", history.reason ?? "none", !isReversedSince),
 		// The shop's clock and the old software's need not agree to the second.
-		differ("sold_at", utcSecond(known.occurred_at_ms), utcSecond(history.soldAtMs), isImported),
-		...(known.imported_decision_at_ms === null || history.decidedAtMs === null
+		...differ("sold_at", utcSecond(known.occurred_at_ms), utcSecond(history.soldAtMs), isImported),
+		...(hereMs === null || decidedAtMs === null
 			? []
-			: [differ("decided_at", utcSecond(known.imported_decision_at_ms), utcSecond(history.decidedAtMs))]),
-	].filter((difference) => difference !== null);
-	if (differences.length > 0) {
-		return needsFixing(`This order is here already, and differs: ${differences.join("; ")}.`);
-	}
-	return findTheSame(isReversedSince ? "It was imported before, and reversed here since." : null);
-}
-
-function differ(what: string, here: string, inFile: string, isCompared = true): string | null {
-	return isCompared && here !== inFile ? `${what} ${here} here, ${inFile} in the file` : null;
+			: differ("decided_at", utcSecond(hereMs), utcSecond(decidedAtMs))),
+	];
+	const since = isReversedSince ? "It was imported before, and reversed here since." : null;
+	return compareWith("This order", differences, since);
 }
 
 function nameOf({ programme_id, order_id, event_type }: OrderName): string {

@@ -4,9 +4,11 @@ import { reasonWord } from "../conversions/bulk-row.ts";
 import {
 	DECIDED_STATUSES,
 	type DecidedStatus,
+	EVENT_TYPES,
 	type EventType,
 	parseEventType,
 	parseReason,
+	REASONS,
 	type Reason,
 } from "../domain/conversion.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
@@ -19,18 +21,33 @@ import type { Programme } from "../store/programmes.ts";
 import { type Cells, cellOf, type ImportColumn, pointed } from "./import-kind.ts";
 
 export const HISTORY_COLUMNS: readonly ImportColumn[] = [
-	{ name: "programme" },
+	{ name: "programme", means: "Its name as it is here, or its id (prg_…)." },
 	// With a space more or less it would be the name of another order.
-	{ name: "order_id", keepsSpace: true },
-	{ name: "event_type", isOptional: true },
-	{ name: "status" },
-	{ name: "sold_at" },
-	{ name: "decided_at", isOptional: true },
-	{ name: "amount" },
-	{ name: "currency", isOptional: true },
-	{ name: "commission", isOptional: true },
-	{ name: "fee", isOptional: true },
-	{ name: "reason", isOptional: true },
+	{ name: "order_id", means: "The shop's own order number.", keepsSpace: true },
+	{ name: "event_type", means: `${EVENT_TYPES.join(", ")}. Left out, it is SALE.`, isOptional: true },
+	{
+		name: "status",
+		means: "approved, rejected or reversed. Conversions that are still open cannot come in.",
+	},
+	{
+		name: "sold_at",
+		means:
+			"2026-02-01, 2026-02-01 10:15, 2026-02-01T10:15:00+01:00 or 01.02.2026 10:15. In UTC unless it says otherwise.",
+	},
+	{ name: "decided_at", means: "When it was decided, written like sold_at.", isOptional: true },
+	{ name: "amount", means: "129.90 or 129,90, without a separator for thousands." },
+	{ name: "currency", means: "Only to make sure: it must be the programme's.", isOptional: true },
+	{
+		name: "commission",
+		means: "An amount, not a percentage. Left out, it follows from the programme's rate.",
+		isOptional: true,
+	},
+	{ name: "fee", means: "An amount, like commission.", isOptional: true },
+	{
+		name: "reason",
+		means: `Where it is rejected or reversed: ${REASONS.join(", ")}, or in words such as Out of stock. Write OTHER where the old software kept none.`,
+		isOptional: true,
+	},
 ];
 
 export interface History {

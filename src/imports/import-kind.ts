@@ -5,8 +5,10 @@
 import type { InvitationsDeps } from "../accounts/invitations.ts";
 import type { DecidedStatus } from "../domain/conversion.ts";
 import type { Clock, Random } from "../ports.ts";
+import type { Programme } from "../store/programmes.ts";
 import type { Db, Store } from "../store/store.ts";
 
+/** In the order in which a network brings them: each needs what the one before has brought. */
 export const IMPORT_KINDS = ["programmes", "people", "conversions"] as const;
 export type ImportKindName = (typeof IMPORT_KINDS)[number];
 
@@ -23,9 +25,14 @@ export const ROW_VERDICTS = ["import", "already", "refused"] as const;
 
 export interface RowVerdict {
 	kind: (typeof ROW_VERDICTS)[number];
-	/** What to put right, where it needs fixing. */
+	/** What to put right, where it needs fixing; a remark where there is one otherwise. */
 	detail: string | null;
-	/** What a conversion brings with it. */
+	/** Where it is brought to, and what a conversion brings with it. */
+	brings: Brings | null;
+}
+
+export interface Brings {
+	programme: { id: string; name: string };
 	money: RowMoney | null;
 }
 
@@ -53,6 +60,8 @@ export interface ImportDeps {
 
 export interface ImportColumn {
 	name: string;
+	/** In a few words, for whoever makes the file. */
+	means: string;
 	isOptional?: true;
 	/** Otherwise white space around a cell is nobody's. */
 	keepsSpace?: true;
@@ -63,24 +72,64 @@ export interface ImportKind {
 	/** One of them, and several. */
 	noun: readonly [string, string];
 	columns: readonly ImportColumn[];
+	/** A file as it may look. */
+	example: string;
+	/** What of it cannot be undone, and who hears of it. */
+	advice: string;
+	/** How many go in with one transaction. */
+	batchRows: number;
+	/** Whether it makes people: those are made under the lock of the links. */
+	makesPeople: boolean;
 	/** What a line is about: no two lines of a file may say different things about it. */
 	keyOf(cells: Cells): string;
 	/** What the lines would do. Each by itself: lines about the same thing are compared before. */
 	judge(db: Db, rows: readonly ImportRow[], nowMs: number): Promise<RowVerdict[]>;
-	/** At most BATCH_ROWS of them. In transactions of its own: broken off and started again it goes on where it was. */
-	apply(deps: ImportDeps, rows: readonly ImportRow[]): Promise<RowVerdict[]>;
+	/** Brings them in, at most `batchRows` of them: see import-batch. */
+	apply(trx: Db, deps: ImportDeps, rows: readonly ImportRow[]): Promise<RowVerdict[]>;
 }
 
-export function bring(money: RowMoney | null = null): RowVerdict {
-	return { kind: "import", detail: null, money };
+export function bring(brings: Brings | null = null, detail: string | null = null): RowVerdict {
+	return { kind: "import", detail, brings };
 }
 
 export function findTheSame(detail: string | null = null): RowVerdict {
-	return { kind: "already", detail, money: null };
+	return { kind: "already", detail, brings: null };
 }
 
 export function needsFixing(detail: string): RowVerdict {
-	return { kind: "refused", detail, money: null };
+	return { kind: "refused", detail, brings: null };
+}
+
+export function bringTo(
+	{ public_id: id, name }: Pick<Programme, "public_id" | "name">,
+	money: RowMoney | null,
+): Brings {
+	return { programme: { id, name }, money };
+}
+
+/** One after the other, where each is looked for by itself: there are few of them. */
+export async function inOrder(
+	rows: readonly ImportRow[],
+	judge: (row: ImportRow) => Promise<RowVerdict>,
+): Promise<RowVerdict[]> {
+	const verdicts: RowVerdict[] = [];
+	for (const row of rows) verdicts.push(await judge(row));
+	return verdicts;
+}
+
+/** What is here, and what the file says: nothing where both are the same. */
+export function differ(what: string, here: string, inFile: string, isCompared = true): string[] {
+	return isCompared && here !== inFile ? [`${what} ${here} here, ${inFile} in the file`] : [];
+}
+
+/** What is here is never overwritten: it is the same, or a person has to look. */
+export function compareWith(
+	what: string,
+	differences: readonly string[],
+	same: string | null = null,
+): RowVerdict {
+	if (differences.length === 0) return findTheSame(same);
+	return needsFixing(`${what} is here already, and differs: ${differences.join("; ")}.`);
 }
 
 export function cellOf(cells: Cells, column: string): string {

@@ -2,43 +2,58 @@
 // otherwise staff send the link from the People page when the shop is ready.
 
 import { findOrMakeInvitee, welcomePerson } from "../accounts/invitations.ts";
-import { type Membership, transactAs } from "../accounts/links.ts";
+import { IMPORTED_INVITATIONS, useLimits } from "../accounts/limits.ts";
+import type { Membership } from "../accounts/links.ts";
 import { parseEmail, parsePersonName, parseRole } from "../accounts/people.ts";
 import { plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
 import { noteAudit } from "../store/audit.ts";
 import { hasOpenInvitation, removeProgrammeInvitation } from "../store/links.ts";
 import { findPersonByEmail, type Person, renamePerson } from "../store/people.ts";
 import { addToProgramme, findRole } from "../store/programme-people.ts";
+import type { Programme } from "../store/programmes.ts";
 import { hasPassword } from "../store/sign-in.ts";
 import type { Db } from "../store/store.ts";
 import {
 	bring,
+	bringTo,
 	type Cells,
 	cellOf,
 	findTheSame,
 	type ImportDeps,
 	type ImportKind,
 	type ImportRow,
+	inOrder,
 	needsFixing,
 	type RowVerdict,
 } from "./import-kind.ts";
 import { findNamedProgrammes } from "./named-programmes.ts";
-import { inOrder } from "./programmes.ts";
 
 export const PEOPLE_IMPORT: ImportKind = {
 	name: "people",
 	noun: ["person", "people"],
-	columns: [{ name: "email" }, { name: "name", isOptional: true }, { name: "programme" }, { name: "role" }],
+	columns: [
+		{ name: "email", means: "One line for each person and programme." },
+		{ name: "name", means: "Whoever has an account keeps the name they chose.", isOptional: true },
+		{ name: "programme", means: "Its name as it is here, or its id (prg_…)." },
+		{ name: "role", means: "owner, developer or viewer." },
+	],
+	example: `email,name,programme,role
+dev@garden.example,Ada Green,Garden Shop,developer
+owner@garden.example,,Book Club,viewer`,
+	advice: "People can be removed on the People page of their programme.",
+	// Several statements each, and everybody who makes a link waits meanwhile.
+	batchRows: 50,
+	makesPeople: true,
 	keyOf: (cells) => [cellOf(cells, "email").toLowerCase(), cellOf(cells, "programme")].join("\n"),
 	judge: (db, rows) => inOrder(rows, async (row) => (await judgePerson(db, row)).verdict),
-	apply: (deps, rows) => inOrder(rows, (row) => applyPerson(deps, row)),
+	apply: (trx, deps, rows) => inOrder(rows, (row) => applyPerson(trx, deps, row)),
 };
 
 interface Meant {
 	email: string;
 	/** Empty where the line has none. */
 	name: string;
-	membership: Membership;
+	membership: Membership & { programme: Programme };
 }
 
 type Judged = { verdict: RowVerdict; meant: Meant | null };
@@ -48,16 +63,17 @@ async function judgePerson(db: Db, { cells }: ImportRow): Promise<Judged> {
 	if (!read.ok) return { verdict: needsFixing(plainWords(read.fault)), meant: null };
 	const { email, membership } = read.value;
 	const person = await findPersonByEmail(db, email);
-	if (person === undefined) return { verdict: bring(), meant: read.value };
-	return { verdict: await compare(db, person, membership), meant: read.value };
+	const known = person === undefined ? null : await compare(db, person, membership);
+	return { verdict: known ?? bring(bringTo(membership.programme, null)), meant: read.value };
 }
 
-async function compare(db: Db, person: Person, { programme, role }: Membership): Promise<RowVerdict> {
+/** Null for somebody who is not in the programme yet. */
+async function compare(db: Db, person: Person, { programme, role }: Membership): Promise<RowVerdict | null> {
 	if (person.kind === "staff") {
 		return needsFixing(`${person.email} is one of the network's staff, who see every programme already.`);
 	}
 	const present = await findRole(db, programme.id, person.id);
-	if (present === undefined) return bring();
+	if (present === undefined) return null;
 	if (present === role) return findTheSame();
 	return needsFixing(
 		`${person.email} is here already, and differs: role ${present} here, ${role} in the file. Change it on the People page, or correct the line.`,
@@ -79,25 +95,35 @@ async function readPerson(db: Db, cells: Cells): Promise<Result<Meant>> {
 	return succeed({ email: email.value, name, membership: { programme: programme.value, role: role.value } });
 }
 
-async function applyPerson(deps: ImportDeps, row: ImportRow): Promise<RowVerdict> {
-	const done = await transactAs(deps.store, null, async (trx): Promise<Result<RowVerdict>> => {
-		const { verdict, meant } = await judgePerson(trx, row);
-		if (verdict.kind !== "import" || meant === null) return succeed(verdict);
-		const { email, name, membership } = meant;
-		const found = await findOrMakeInvitee(trx, deps, email, "shop");
-		if (!found.ok) return found;
-		const person = found.value;
-		// Whoever has an account has said themselves what they are called.
-		if (name !== "" && person.name === "") await renamePerson(trx, person.id, name);
-		if (deps.inviting !== null && !(await waitsWithLink(trx, deps, person))) {
-			await welcomePerson(trx, { ...deps, ...deps.inviting }, person, membership, null);
-		} else {
-			await addSilently(trx, deps, person, membership);
-		}
-		return succeed(bring());
-	});
-	deps.inviting?.mails.wake();
-	return done.ok ? done.value : needsFixing(plainWords(done.fault));
+async function applyPerson(trx: Db, deps: ImportDeps, row: ImportRow): Promise<RowVerdict> {
+	const { verdict, meant } = await judgePerson(trx, row);
+	if (verdict.kind !== "import" || meant === null) return verdict;
+	const { email, name, membership } = meant;
+	const found = await findOrMakeInvitee(trx, deps, email, "shop");
+	if (!found.ok) return needsFixing(plainWords(found.fault));
+	const person = found.value;
+	// Whoever has an account has said themselves what they are called.
+	if (name !== "" && person.name === "") await renamePerson(trx, person.id, name);
+	if (deps.inviting === null || (await waitsWithLink(trx, deps, person))) {
+		await addSilently(trx, deps, person, membership);
+		return verdict;
+	}
+	const whyNot = await whyUninvited(trx, deps);
+	if (whyNot !== null) {
+		await addSilently(trx, deps, person, membership);
+		return bring(verdict.brings, whyNot);
+	}
+	const maker = deps.personId === null ? null : ({ personId: deps.personId, kind: "staff" } as const);
+	await welcomePerson(trx, { ...deps, ...deps.inviting }, person, membership, maker);
+	return verdict;
+}
+
+/** On a page there is an end to how many are mailed within an hour; whoever has a shell knows what they do. */
+async function whyUninvited(trx: Db, { personId, clock }: ImportDeps): Promise<string | null> {
+	if (personId === null) return null;
+	const use = { limit: IMPORTED_INVITATIONS, subject: String(personId) };
+	const tooMany = await useLimits(trx, [use], clock.nowMs());
+	return tooMany === null ? null : `Added without a mail: ${tooMany.fault.detail}`;
 }
 
 /** Invited a line before: a second link would end the first. */

@@ -2,14 +2,14 @@
 // mail.
 
 import {
-	openProgramme,
+	insertOpened,
 	type ParsedProgramme,
 	type ProgrammeInput,
 	parseProgramme,
 	staffCannotOwn,
 } from "../accounts/open-programme.ts";
 import { shortenRate } from "../accounts/programme-terms.ts";
-import type { Fault } from "../domain/fault.ts";
+import { plainWords } from "../domain/fault.ts";
 import { findPersonByEmail } from "../store/people.ts";
 import { addresseesOf } from "../store/programme-people.ts";
 import { findProgrammesByName, type Programme } from "../store/programmes.ts";
@@ -18,10 +18,12 @@ import {
 	bring,
 	type Cells,
 	cellOf,
-	findTheSame,
+	compareWith,
+	differ,
 	type ImportDeps,
 	type ImportKind,
 	type ImportRow,
+	inOrder,
 	needsFixing,
 	pointed,
 	type RowVerdict,
@@ -31,51 +33,60 @@ export const PROGRAMMES_IMPORT: ImportKind = {
 	name: "programmes",
 	noun: ["programme", "programmes"],
 	columns: [
-		{ name: "programme" },
-		{ name: "owner_email" },
-		{ name: "currency" },
-		{ name: "commission" },
-		{ name: "fee" },
-		{ name: "approval_days" },
-		{ name: "parks_pixels", isOptional: true },
+		{ name: "programme", means: "The name that people read. Files of people and conversions name it, too." },
+		{ name: "owner_email", means: "Who looks after it. They get an account; whoever has one keeps it." },
+		{ name: "currency", means: "Three letters, such as EUR. It cannot be changed later." },
+		{ name: "commission", means: "The affiliate's share of the amount in percent: 7.5 or 7,5." },
+		{ name: "fee", means: "The network's own share in percent." },
+		{ name: "approval_days", means: "Days until a conversion is approved by itself." },
+		{
+			name: "parks_pixels",
+			means: "yes: what the pixel reports waits for the shop's server. Left out, it is yes.",
+			isOptional: true,
+		},
 	],
+	example: `programme;owner_email;currency;commission;fee;approval_days;parks_pixels
+Garden Shop;owner@garden.example;EUR;7,5;2;30;yes
+Book Club;owner@books.example;GBP;10;1,25;14;no`,
+	advice:
+		"Imported programmes cannot be removed. Their terms can be changed on their Settings pages. Nobody is mailed.",
+	// Several statements each, and everybody who makes a link waits meanwhile.
+	batchRows: 50,
+	makesPeople: true,
 	keyOf: (cells) => cellOf(cells, "programme"),
-	judge: (db, rows) => inOrder(rows, (row) => judgeProgramme(db, row)),
-	apply: (deps, rows) => inOrder(rows, (row) => applyProgramme(deps, row)),
+	judge: (db, rows) => inOrder(rows, async (row) => (await judgeProgramme(db, row)).verdict),
+	apply: (trx, deps, rows) => inOrder(rows, (row) => applyProgramme(trx, deps, row)),
 };
 
-/** One after the other: there are few of them, and each is a transaction. */
-export async function inOrder(
-	rows: readonly ImportRow[],
-	judge: (row: ImportRow) => Promise<RowVerdict>,
-): Promise<RowVerdict[]> {
-	const verdicts: RowVerdict[] = [];
-	for (const row of rows) verdicts.push(await judge(row));
-	return verdicts;
+type Judged = { verdict: RowVerdict; meant: ParsedProgramme | null };
+
+async function applyProgramme(trx: Db, deps: ImportDeps, row: ImportRow): Promise<RowVerdict> {
+	const { verdict, meant } = await judgeProgramme(trx, row);
+	if (verdict.kind !== "import" || meant === null) return verdict;
+	const opened = await insertOpened(trx, deps, { kind: "imported", personId: deps.personId }, meant);
+	return opened.ok ? verdict : needsFixing(plainWords(opened.fault));
 }
 
-async function applyProgramme(deps: ImportDeps, row: ImportRow): Promise<RowVerdict> {
-	const verdict = await judgeProgramme(deps.store.db, row);
-	if (verdict.kind !== "import") return verdict;
-	const way = { kind: "imported", personId: deps.personId } as const;
-	const opened = await openProgramme(deps, way, inputOf(row.cells));
-	return opened.ok ? bring() : needsFixing(wordsOf(opened.faults));
-}
-
-async function judgeProgramme(db: Db, { cells }: ImportRow): Promise<RowVerdict> {
+async function judgeProgramme(db: Db, { cells }: ImportRow): Promise<Judged> {
+	const settle = (verdict: RowVerdict): Judged => ({ verdict, meant: null });
 	const parks = readYesNo(cellOf(cells, "parks_pixels"));
-	if (parks === undefined) return needsFixing("parks_pixels must be yes or no, or be left empty for yes.");
+	if (parks === undefined) {
+		return settle(needsFixing("parks_pixels must be yes or no, or be left empty for yes."));
+	}
 	const parsed = parseProgramme(inputOf(cells));
-	if (!parsed.ok) return needsFixing(wordsOf(parsed.faults));
+	if (!parsed.ok) return settle(needsFixing(parsed.faults.map(plainWords).join(" ")));
 	const { terms, email } = parsed.value;
 	const [known, another] = await findProgrammesByName(db, [terms.name]);
 	if (another !== undefined) {
-		return needsFixing(`Several programmes are called “${terms.name}” here. Rename all but one first.`);
+		const detail = `Several programmes are called “${terms.name}” here. Rename all but one first.`;
+		return settle(needsFixing(detail));
 	}
-	if (known !== undefined) return compare(db, known, parsed.value, cellOf(cells, "parks_pixels") !== "");
+	if (known !== undefined) {
+		return settle(await compare(db, known, parsed.value, cellOf(cells, "parks_pixels") !== ""));
+	}
 	const owner = await findPersonByEmail(db, email);
-	if (owner === undefined || owner.kind === "shop") return bring();
-	return needsFixing(staffCannotOwn(email));
+	if (owner?.kind === "staff") return settle(needsFixing(staffCannotOwn(email)));
+	return { verdict: bring(), meant: parsed.value };
 }
 
 async function compare(
@@ -85,18 +96,15 @@ async function compare(
 	saysParking: boolean,
 ): Promise<RowVerdict> {
 	const owners = (await addresseesOf(db, known.id, ["owner"])).map((owner) => owner.email);
-	const says = (what: string, here: string, inFile: string) =>
-		here === inFile ? [] : [`${what} ${here} here, ${inFile} in the file`];
 	const differences = [
-		...says("currency", known.currency, currency),
-		...says("commission", shortenRate(known.commission_rate), shortenRate(terms.commissionRate)),
-		...says("fee", shortenRate(known.fee_rate), shortenRate(terms.feeRate)),
-		...says("approval_days", String(known.approval_days), String(terms.approvalDays)),
-		...(saysParking ? says("parks_pixels", yesNo(known.parks_pixels === 1), yesNo(terms.parksPixels)) : []),
-		...(owners.includes(email) ? [] : says("owner", owners.join(" and ") || "nobody", email)),
+		...differ("currency", known.currency, currency),
+		...differ("commission", shortenRate(known.commission_rate), shortenRate(terms.commissionRate)),
+		...differ("fee", shortenRate(known.fee_rate), shortenRate(terms.feeRate)),
+		...differ("approval_days", String(known.approval_days), String(terms.approvalDays)),
+		...differ("parks_pixels", yesNo(known.parks_pixels === 1), yesNo(terms.parksPixels), saysParking),
+		...differ("owner", owners.join(" and ") || "nobody", email, !owners.includes(email)),
 	];
-	if (differences.length === 0) return findTheSame();
-	return needsFixing(`This programme is here already, and differs: ${differences.join("; ")}.`);
+	return compareWith("This programme", differences);
 }
 
 function inputOf(cells: Cells): ProgrammeInput {
@@ -126,8 +134,4 @@ function readYesNo(text: string): boolean | undefined {
 
 function yesNo(value: boolean): string {
 	return value ? "yes" : "no";
-}
-
-function wordsOf(faults: readonly Fault[]): string {
-	return faults.map(({ plain, detail }) => plain ?? detail).join(" ");
 }

@@ -12,12 +12,17 @@ const RESULTS: Readonly<Record<RowVerdict["kind"], readonly [before: string, aft
 	refused: ["needs_fixing", "needs_fixing"],
 };
 
-export function resultColumns({ columns }: ImportKind, isApplied: boolean): CsvColumns<JudgedRow> {
+export interface ResultRow extends JudgedRow {
+	/** Whether it did what its verdict says, or would. */
+	isApplied: boolean;
+}
+
+export function resultColumns({ columns }: ImportKind): CsvColumns<ResultRow> {
 	const [line, result, detail] = RESULT_COLUMNS;
 	return [
 		[line, (row) => String(row.line)],
-		[result, ({ verdict }) => RESULTS[verdict.kind][isApplied ? 1 : 0]],
+		[result, ({ verdict, isApplied }) => RESULTS[verdict.kind][isApplied ? 1 : 0]],
 		[detail, ({ verdict }) => verdict.detail ?? ""],
-		...columns.map(({ name }) => [name, (row: JudgedRow) => cellOf(row.cells, name)] as const),
+		...columns.map(({ name }) => [name, (row: ResultRow) => cellOf(row.cells, name)] as const),
 	];
 }

@@ -4,18 +4,11 @@
 
 import { type Result, succeed } from "../domain/fault.ts";
 import { noteAudit } from "../store/audit.ts";
+import { applyBatch, judgeBatch, noteRows, type SettledRow, settleRows } from "./import-batch.ts";
 import { type ImportFile, readImportRows } from "./import-file.ts";
-import {
-	findTheSame,
-	type ImportDeps,
-	type ImportKind,
-	type ImportRow,
-	type JudgedRow,
-	needsFixing,
-	type RowVerdict,
-} from "./import-kind.ts";
+import type { ImportDeps, ImportKind, ImportRow, JudgedRow } from "./import-kind.ts";
 import { createSeenLines, type SeenLines } from "./seen-lines.ts";
-import { createSummary, type ImportSummary } from "./summary.ts";
+import { createSummary, type ImportSummary, sayCounts } from "./summary.ts";
 
 export interface CheckedFile {
 	file: ImportFile;
@@ -28,19 +21,36 @@ export interface CheckedFile {
 /** Hears of every batch, once it is judged or stored. */
 export type TellBatch = (rows: readonly JudgedRow[]) => Promise<void>;
 
-/** Refused where it is no file of this kind: then nothing of it is looked at. */
+/** Refused where it is no file of this kind, or has too many lines: then nothing of it is looked at. */
 export async function readThrough(
 	{ clock }: Pick<ImportDeps, "clock">,
 	kind: ImportKind,
 	file: ImportFile,
 	name: string,
+	maxRows = Number.POSITIVE_INFINITY,
 ): Promise<Result<CheckedFile>> {
 	const seen = createSeenLines();
-	const take = async (rows: readonly ImportRow[]) => {
-		for (const row of rows) seen.note(row.line, kind.keyOf(row.cells), saysOf(row));
-	};
-	const read = await readImportRows(file, kind, take, () => clock.yieldLoop());
+	const take = async (rows: readonly ImportRow[]) => noteRows(kind, seen, rows);
+	const read = await readImportRows(file, kind, { take, maxRows, yieldLoop: () => clock.yieldLoop() });
 	return read.ok ? succeed({ file, name, rows: read.value, seen }) : read;
+}
+
+/** Its lines once more, by batches as they go in. */
+export async function readSettled(
+	{ clock }: Pick<ImportDeps, "clock">,
+	kind: ImportKind,
+	{ file, rows: expected, seen }: CheckedFile,
+	take: (rows: readonly SettledRow[]) => Promise<void>,
+): Promise<void> {
+	const takeAll = async (rows: readonly ImportRow[]) => {
+		for (let from = 0; from < rows.length; from += kind.batchRows) {
+			await take(settleRows(kind, seen, rows.slice(from, from + kind.batchRows)));
+			await clock.yieldLoop();
+		}
+	};
+	const read = await readImportRows(file, kind, { take: takeAll, yieldLoop: () => clock.yieldLoop() });
+	if (!read.ok || read.value !== expected)
+		throw new Error("The file changed while it was read. Start again.");
 }
 
 /** What it would do. Nothing is written. */
@@ -50,7 +60,9 @@ export function previewImport(
 	checked: CheckedFile,
 	tell: TellBatch,
 ): Promise<ImportSummary> {
-	return goThrough(deps, kind, checked, tell, (rows) => kind.judge(deps.store.db, rows, deps.clock.nowMs()));
+	return goThrough(deps, kind, checked, tell, (rows) =>
+		judgeBatch(deps.store.db, kind, rows, deps.clock.nowMs()),
+	);
 }
 
 export async function applyImport(
@@ -63,60 +75,28 @@ export async function applyImport(
 	const note = { personId, subject: checked.name } as const;
 	const started = { ...note, action: "import.started", detail: `${checked.rows} ${kind.noun[1]}` } as const;
 	await noteAudit(store.db, started, clock.nowMs());
-	const summary = await goThrough(deps, kind, checked, tell, (rows) => kind.apply(deps, rows));
-	const { counts } = summary;
-	const detail = `${kind.name}: ${counts.import} imported, ${counts.already} already there, ${counts.refused} need fixing`;
-	await noteAudit(store.db, { ...note, action: "import.finished", detail }, clock.nowMs());
+	const summary = await goThrough(deps, kind, checked, tell, async (rows) => {
+		const judged = await store.transact((trx) => applyBatch(trx, deps, kind, rows));
+		deps.inviting?.mails.wake();
+		return judged;
+	});
+	const finished = { ...note, action: "import.finished", detail: sayCounts(kind, summary) } as const;
+	await noteAudit(store.db, finished, clock.nowMs());
 	return summary;
 }
 
 async function goThrough(
-	{ clock }: Pick<ImportDeps, "clock">,
+	deps: Pick<ImportDeps, "clock">,
 	kind: ImportKind,
-	{ file, rows: expected, seen }: CheckedFile,
+	checked: CheckedFile,
 	tell: TellBatch,
-	judge: (rows: readonly ImportRow[]) => Promise<RowVerdict[]>,
+	judge: (rows: readonly SettledRow[]) => Promise<JudgedRow[]>,
 ): Promise<ImportSummary> {
 	const summary = createSummary();
-	const take = async (rows: readonly ImportRow[]) => {
-		const judged = await judgeBeside(kind, seen, rows, judge);
+	await readSettled(deps, kind, checked, async (rows) => {
+		const judged = await judge(rows);
 		summary.add(judged);
 		await tell(judged);
-		await clock.yieldLoop();
-	};
-	const read = await readImportRows(file, kind, take, () => clock.yieldLoop());
-	if (!read.ok || read.value !== expected)
-		throw new Error("The file changed while it was read. Start again.");
-	return summary.read();
-}
-
-/** Lines that another line of the file has settled are not judged at all. */
-async function judgeBeside(
-	kind: ImportKind,
-	seen: SeenLines,
-	rows: readonly ImportRow[],
-	judge: (rows: readonly ImportRow[]) => Promise<RowVerdict[]>,
-): Promise<JudgedRow[]> {
-	const settled = new Map(rows.map((row) => [row, judgeByOther(kind, seen, row)]));
-	const open = rows.filter((row) => settled.get(row) === null);
-	const verdicts = open.length === 0 ? [] : await judge(open);
-	const judged = new Map(open.map((row, index) => [row, verdicts[index]]));
-	return rows.map((row) => {
-		const verdict = settled.get(row) ?? judged.get(row);
-		if (verdict === undefined) throw new Error("a line came back without its verdict");
-		return { ...row, verdict };
 	});
-}
-
-function judgeByOther(kind: ImportKind, seen: SeenLines, row: ImportRow): RowVerdict | null {
-	const other = seen.findOther(row.line, kind.keyOf(row.cells), saysOf(row));
-	if (other === null) return null;
-	if (other.kind === "repeats") return findTheSame(`Line ${other.line} says the same.`);
-	return needsFixing(
-		`Line ${other.line} says something else about the same ${kind.noun[0]}. Keep one of the two.`,
-	);
-}
-
-function saysOf({ cells }: ImportRow): string {
-	return JSON.stringify(cells);
+	return summary.read();
 }

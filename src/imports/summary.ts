@@ -1,58 +1,102 @@
-// What an import would bring or has brought, in numbers: how many lines of each kind, the money by status and currency, and
-// the first lines that need fixing. Of a fixed size, whatever the file's.
+// What an import would bring or has brought, in numbers: how many lines of each kind, the money by status and currency,
+// what each programme gets, and the first lines that need fixing. Of a bounded size, whatever the file's; and it can be
+// put away and gone on with.
 
+import * as z from "zod";
 import { DECIDED_STATUSES, type DecidedStatus } from "../domain/conversion.ts";
 import { currencyDigits, formatMinor, minorUnits } from "../domain/money.ts";
-import type { JudgedRow, RowMoney, RowVerdict } from "./import-kind.ts";
+import type { Brings, ImportKind, JudgedRow, RowMoney } from "./import-kind.ts";
 
 /** More are in the result file. */
 const SHOWN_PROBLEMS = 20;
+/** In the order in which they come; the others are counted together. */
+const SHOWN_PROGRAMMES = 100;
 
-export interface Problem {
-	line: number;
-	detail: string;
-}
-
-export interface MoneyTotal {
-	status: DecidedStatus;
-	currency: string;
-	rows: number;
+const COUNT = z.number();
+const DECIMALS = { rows: COUNT, basket: z.string(), commission: z.string(), fee: z.string() };
+const MONEY_TOTAL = z.object({ status: z.enum(DECIDED_STATUSES), currency: z.string(), ...DECIMALS });
+/** Without a currency where people are brought, and no money. */
+const PROGRAMME_TOTAL = z.object({
+	id: z.string(),
+	name: z.string(),
+	currency: z.string().nullable(),
+	...DECIMALS,
+});
+const SUMMARY = z.object({
+	rows: COUNT,
+	counts: z.object({ import: COUNT, already: COUNT, refused: COUNT }),
+	/** Of those that are brought in: how many come with a remark. */
+	remarks: COUNT,
 	/** Decimals in the currency's own digits. */
-	basket: string;
-	commission: string;
-	fee: string;
-}
+	money: z.array(MONEY_TOTAL).readonly(),
+	programmes: z.array(PROGRAMME_TOTAL).readonly(),
+	/** What goes to programmes that are not among these. */
+	otherProgrammeRows: COUNT,
+	problems: z.array(z.object({ line: COUNT, detail: z.string() })).readonly(),
+});
 
-export interface ImportSummary {
-	rows: number;
-	counts: Readonly<Record<RowVerdict["kind"], number>>;
-	money: readonly MoneyTotal[];
-	problems: readonly Problem[];
-}
+export type ImportSummary = z.infer<typeof SUMMARY>;
+export type MoneyTotal = z.infer<typeof MONEY_TOTAL>;
+export type ProgrammeTotal = z.infer<typeof PROGRAMME_TOTAL>;
+export type Problem = ImportSummary["problems"][number];
 
 export interface SummaryWriter {
 	add(rows: readonly JudgedRow[]): void;
 	read(): ImportSummary;
 }
 
+export function parseSummary(json: string): ImportSummary {
+	return SUMMARY.parse(JSON.parse(json));
+}
+
+/** For the audit log. */
+export function sayCounts({ name }: ImportKind, { counts }: ImportSummary): string {
+	return `${name}: ${counts.import} imported, ${counts.already} already there, ${counts.refused} need fixing`;
+}
+
 interface Sums {
-	status: DecidedStatus;
-	currency: string;
 	rows: number;
 	basket: bigint;
 	commission: bigint;
 	fee: bigint;
 }
 
-export function createSummary(): SummaryWriter {
-	const counts = { import: 0, already: 0, refused: 0 };
-	const sums = new Map<string, Sums>();
-	const problems: Problem[] = [];
+interface MoneySums extends Sums {
+	status: DecidedStatus;
+	currency: string;
+}
+
+/** `before`: what was found so far, where it goes on. */
+export function createSummary(before?: ImportSummary): SummaryWriter {
+	const counts = { ...(before?.counts ?? { import: 0, already: 0, refused: 0 }) };
+	const money = new Map((before?.money ?? []).map((total) => [moneyKey(total), sumsOf(total)]));
+	const programmes = new Map((before?.programmes ?? []).map((total) => [total.id, sumsOf(total)]));
+	const problems = [...(before?.problems ?? [])];
+	let remarks = before?.remarks ?? 0;
+	let otherProgrammeRows = before?.otherProgrammeRows ?? 0;
+
+	function addBrought({ programme, money: brought }: Brings): void {
+		if (brought !== null) {
+			const { status, currency } = brought;
+			addTo(money, moneyKey(brought), { status, currency, ...NOTHING }, brought);
+		}
+		if (programmes.size >= SHOWN_PROGRAMMES && !programmes.has(programme.id)) otherProgrammeRows += 1;
+		else {
+			addTo(
+				programmes,
+				programme.id,
+				{ ...programme, currency: brought?.currency ?? null, ...NOTHING },
+				brought,
+			);
+		}
+	}
+
 	return {
 		add(rows) {
 			for (const { line, verdict } of rows) {
 				counts[verdict.kind] += 1;
-				if (verdict.money !== null) addMoney(sums, verdict.money);
+				if (verdict.kind === "import" && verdict.detail !== null) remarks += 1;
+				if (verdict.brings !== null) addBrought(verdict.brings);
 				if (verdict.kind === "refused" && problems.length < SHOWN_PROBLEMS) {
 					problems.push({ line, detail: verdict.detail ?? "" });
 				}
@@ -61,36 +105,57 @@ export function createSummary(): SummaryWriter {
 		read: () => ({
 			rows: counts.import + counts.already + counts.refused,
 			counts: { ...counts },
-			money: [...sums.values()].toSorted(byCurrencyAndStatus).map(totalOf),
+			remarks,
+			money: [...money.values()].toSorted(byCurrencyAndStatus).map((sums) => totalOf(sums, sums.currency)),
+			programmes: [...programmes.values()].map((sums) => totalOf(sums, sums.currency)),
+			otherProgrammeRows,
 			problems: [...problems],
 		}),
 	};
 }
 
-function addMoney(sums: Map<string, Sums>, { status, currency, basket, commission, fee }: RowMoney): void {
-	const key = `${currency} ${status}`;
-	const sum = sums.get(key) ?? { status, currency, rows: 0, basket: 0n, commission: 0n, fee: 0n };
-	sum.rows += 1;
-	sum.basket += minorUnits(basket);
-	sum.commission += minorUnits(commission);
-	sum.fee += minorUnits(fee);
-	sums.set(key, sum);
+const NOTHING: Sums = { rows: 0, basket: 0n, commission: 0n, fee: 0n };
+
+function moneyKey({ currency, status }: Pick<RowMoney, "currency" | "status">): string {
+	return `${currency} ${status}`;
 }
 
-function byCurrencyAndStatus(one: Sums, other: Sums): number {
+function addTo<Kind extends Sums>(
+	all: Map<string, Kind>,
+	key: string,
+	empty: Kind,
+	brought: RowMoney | null,
+): void {
+	const sums = all.get(key) ?? empty;
+	sums.rows += 1;
+	sums.basket += minorUnits(brought?.basket ?? "0");
+	sums.commission += minorUnits(brought?.commission ?? "0");
+	sums.fee += minorUnits(brought?.fee ?? "0");
+	all.set(key, sums);
+}
+
+function byCurrencyAndStatus(one: MoneySums, other: MoneySums): number {
 	if (one.currency !== other.currency) return one.currency < other.currency ? -1 : 1;
 	return DECIDED_STATUSES.indexOf(one.status) - DECIDED_STATUSES.indexOf(other.status);
 }
 
-function totalOf({ status, currency, rows, basket, commission, fee }: Sums): MoneyTotal {
-	const digits = currencyDigits(currency);
+type Decimals<Of> = Omit<Of, keyof Sums> & { rows: number; basket: string; commission: string; fee: string };
+
+function totalOf<Of extends Sums>(sums: Of, currency: string | null): Decimals<Of> {
+	const digits = currencyDigits(currency ?? "");
 	const decimal = (minor: bigint) => formatMinor(minor, digits.ok ? digits.value : 0);
+	const { basket, commission, fee } = sums;
+	return { ...sums, basket: decimal(basket), commission: decimal(commission), fee: decimal(fee) };
+}
+
+function sumsOf<Of extends { basket: string; commission: string; fee: string }>(
+	total: Of,
+): Omit<Of, "basket" | "commission" | "fee"> & Pick<Sums, "basket" | "commission" | "fee"> {
+	const { basket, commission, fee } = total;
 	return {
-		status,
-		currency,
-		rows,
-		basket: decimal(basket),
-		commission: decimal(commission),
-		fee: decimal(fee),
+		...total,
+		basket: minorUnits(basket),
+		commission: minorUnits(commission),
+		fee: minorUnits(fee),
 	};
 }

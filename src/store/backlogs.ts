@@ -1,7 +1,6 @@
 // What waits for a chore: since when the oldest has waited that should have been done by now, or null. Read from the end
-// of an index, however much waits. Of windows that have ended, conversions.ts knows.
+// of an index, however much waits. Of windows that have ended conversions.ts knows, of jobs job-claims.ts.
 
-import { sql } from "kysely";
 import { oldestDeliveries } from "./prune.ts";
 import type { Db } from "./store.ts";
 
@@ -77,21 +76,6 @@ export async function findOldestUntold(db: Db, nowMs: number): Promise<number | 
 		.filter((sinceMs) => sinceMs !== null)
 		.toSorted((a, b) => a - b);
 	return oldest;
-}
-
-/** Jobs of many decisions that nobody is at work on: since when the longest waiting was uploaded. */
-export async function findOldestWaitingJob(db: Db, nowMs: number): Promise<number | null> {
-	return firstOf(
-		await db
-			.selectFrom("bulk_jobs")
-			.select("created_at_ms as sinceMs")
-			.where(sql<boolean>`state in ('uploaded', 'applying')`)
-			.where("claim_until_ms", "<=", nowMs)
-			.orderBy("claim_until_ms")
-			.orderBy("id")
-			.limit(1)
-			.executeTakeFirst(),
-	);
 }
 
 function firstOf(row: { sinceMs: number | null } | undefined): number | null {

@@ -1,6 +1,6 @@
-// Jobs of many decisions: made, claimed by whoever works on them, moved on state by state, and removed when old.
+// Jobs of many decisions: made, moved on state by state by whoever has claimed them (job-claims), and removed when old.
 
-import { type Insertable, type Selectable, sql } from "kysely";
+import type { Insertable, Selectable } from "kysely";
 import type { Clock } from "../ports.ts";
 import type { Db, Store } from "./store.ts";
 import type { BulkJobsTable, BulkState } from "./tables/bulk.ts";
@@ -54,34 +54,6 @@ export async function moveJob(
 		.where("state", "=", from)
 		.executeTakeFirst();
 	return numUpdatedRows > 0n;
-}
-
-/** The oldest job that has work to do and nobody at work on it. */
-export async function claimJob(
-	db: Db,
-	claim: string,
-	nowMs: number,
-	claimUntilMs: number,
-): Promise<BulkJob | undefined> {
-	return (
-		db
-			.updateTable("bulk_jobs")
-			.set({ claim, claim_until_ms: claimUntilMs })
-			.where("id", "=", (eb) =>
-				eb
-					.selectFrom("bulk_jobs")
-					.select("id")
-					.where(sql<boolean>`state in ('uploaded', 'applying')`)
-					.where("claim_until_ms", "<=", nowMs)
-					.orderBy("claim_until_ms")
-					.orderBy("id")
-					.limit(1),
-			)
-			// Again, because on PostgreSQL another process may have claimed it after the list was read.
-			.where("claim_until_ms", "<=", nowMs)
-			.returningAll()
-			.executeTakeFirst()
-	);
 }
 
 /** This very job, if it has work to do and nobody is at work on it. */

@@ -8,6 +8,7 @@ import { choreTables } from "./tables/chores.ts";
 import { conversionTables } from "./tables/conversions.ts";
 import { deliveryTables } from "./tables/deliveries.ts";
 import type { Dialect } from "./tables/dialect.ts";
+import { importTables } from "./tables/imports.ts";
 import { inboundTables } from "./tables/inbound.ts";
 import { keyTables } from "./tables/keys.ts";
 import { laneTables } from "./tables/lanes.ts";
@@ -61,6 +62,7 @@ function firstSchema(dialect: Dialect): readonly MigrationStep[] {
 		noticeTables,
 		inboundTables,
 		bulkTables,
+		importTables,
 		auditTables,
 		mailTables,
 		choreTables,

@@ -14,6 +14,7 @@ import type {
 	EventsTable,
 	QueueTable,
 } from "./tables/deliveries.ts";
+import type { ImportBatchesTable, ImportJobsTable } from "./tables/imports.ts";
 import type { InboundCallsTable } from "./tables/inbound.ts";
 import type { ApiKeysTable, NoncesTable, SigningSecretsTable } from "./tables/keys.ts";
 import type { DeliveryPauseTable, EnginesTable, HandoutsTable, LanesTable } from "./tables/lanes.ts";
@@ -79,6 +80,8 @@ export interface Schema {
 	changes_to_tell: ChangesToTellTable;
 	bulk_jobs: BulkJobsTable;
 	bulk_rows: BulkRowsTable;
+	import_jobs: ImportJobsTable;
+	import_batches: ImportBatchesTable;
 	callback_hours: CallbackHoursTable;
 	chores: ChoresTable;
 	archive_duty: ArchiveDutyTable;

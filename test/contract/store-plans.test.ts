@@ -16,14 +16,9 @@ import { listOldAuditEntries, listOldConversions } from "../../src/store/archive
 import { findDeliveryDetail, listAttempts } from "../../src/store/attempt-list.ts";
 import { listAudit } from "../../src/store/audit-list.ts";
 import { readAuditSubjects } from "../../src/store/audit-subjects.ts";
-import {
-	findOldestPastRetention,
-	findOldestUnmailed,
-	findOldestWaitingJob,
-	findOldestWatched,
-} from "../../src/store/backlogs.ts";
+import { findOldestPastRetention, findOldestUnmailed, findOldestWatched } from "../../src/store/backlogs.ts";
 import { bringForward, listWaiting } from "../../src/store/bring-forward.ts";
-import { claimJob, listJobs, pruneJobs } from "../../src/store/bulk-jobs.ts";
+import { listJobs, pruneJobs } from "../../src/store/bulk-jobs.ts";
 import {
 	countVerdicts,
 	listDecidingRows,
@@ -58,6 +53,7 @@ import { listFailingShops } from "../../src/store/failing-shops.ts";
 import { countUnmailedNotices } from "../../src/store/figures.ts";
 import { readIntegrationChecks } from "../../src/store/first-times.ts";
 import { type InboundFilter, listBadSignatures, listInboundCalls } from "../../src/store/inbound-calls.ts";
+import { claimJob, findOldestWaitingJob } from "../../src/store/job-claims.ts";
 import { isNonceSpent, listApiKeys, spendNonces } from "../../src/store/keys.ts";
 import { listLastAttempts } from "../../src/store/last-attempts.ts";
 import { findOpenNotice, listNotices } from "../../src/store/notice-list.ts";
@@ -260,7 +256,7 @@ const READS: readonly Read[] = [
 	["trouble that is told late", ["notices_watched"], (db) => findOldestWatched(db, 1, START_MS)],
 	["trouble that is to be told", ["notices_watched"], (db) => findWatched(db, START_MS, 100)],
 	["a trouble that ends", ["notices_open"], (db) => endTroubles(db, [LARGE], "success", START_MS)],
-	["jobs that wait", ["bulk_jobs_to_do"], (db) => findOldestWaitingJob(db, START_MS)],
+	["jobs that wait", ["bulk_jobs_to_do"], (db) => findOldestWaitingJob(db, "bulk_jobs", START_MS)],
 	["notices to be mailed", ["notices_to_mail"], (db) => findNoticesToMail(db, START_MS - 1)],
 	...DELIVERY_LISTS.flatMap(([what, index, filter]) =>
 		ofBoth(what, index, (db, programmeId) => listDeliveries(db, { programmeId, limit: 25, ...filter })),
@@ -355,7 +351,7 @@ const READS: readonly Read[] = [
 			),
 	],
 	["a selection of conversions", [], (db) => findManyByPublicId(db, ["cnv00000001", "cnv00000002"])],
-	["the next job to do", ["bulk_jobs_to_do"], (db) => claimJob(db, "claim", START_MS, START_MS)],
+	["the next job to do", ["bulk_jobs_to_do"], (db) => claimJob(db, "bulk_jobs", "claim", START_MS, START_MS)],
 	["a programme's jobs", [], (db) => listJobs(db, LARGE, 20)],
 	["a job's rows", [], (db) => listRows(db, { jobId: 77, afterSeq: 3, limit: 100 })],
 	["a job's verdicts", [], (db) => countVerdicts(db, 77)],

@@ -48,6 +48,7 @@ export function makeAppDeps(parts: Pick<AllDeps, "store" | "clock" | "random" | 
 		),
 		trustedProxies: [],
 		bulk: { wake: () => undefined },
+		imports: { wake: () => undefined },
 		system: { instance: "0a1b2c3d", version: "1.2.3", readDisk: async () => null },
 		temporaryFiles: temporaryFilesOfSystem(),
 		transport: { lookUp: async () => ({ ok: false, code: "ENOTFOUND" }) },

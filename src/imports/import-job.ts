@@ -1,0 +1,156 @@
+// A file that staff upload becomes a stored job: nothing is brought in yet. Its lines go in by batches, and only the last
+// one makes the job visible. Then somebody looks at the preview and has it brought in, stopped, or discarded.
+
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import { type AuditNote, noteAudit } from "../store/audit.ts";
+import { type ImportJob, insertBatch, insertImport, moveImport } from "../store/import-jobs.ts";
+import type { Db } from "../store/store.ts";
+import type { ImportFile } from "./import-file.ts";
+import type { ImportDeps, ImportKind } from "./import-kind.ts";
+import { importKind } from "./import-kinds.ts";
+import { readSettled, readThrough } from "./run-import.ts";
+import { writeLines } from "./stored-lines.ts";
+
+/** Some 40 MB are held of so many while the file is read through: which lines are about the same thing. */
+export const MAX_UPLOADED_ROWS = 500_000;
+
+export type ImportJobDeps = Pick<ImportDeps, "store" | "clock" | "random">;
+
+export interface UploadedImport extends ImportFile {
+	/** As it is called where it came from. */
+	name: string;
+}
+
+export async function uploadImport(
+	deps: ImportJobDeps,
+	kind: ImportKind,
+	personId: number,
+	file: UploadedImport,
+): Promise<Result<ImportJob>> {
+	// Read twice, and never held: a file that is refused at its last line has stored nothing.
+	const checked = await readThrough(deps, kind, file, file.name, MAX_UPLOADED_ROWS);
+	if (!checked.ok) return checked;
+	const { store, clock } = deps;
+	const job = await openJob(deps, kind, personId, file.name, checked.value.rows);
+	let seq = 0;
+	await readSettled(deps, kind, checked.value, async (rows) => {
+		seq += 1;
+		await insertBatch(store.db, { job_id: job.id, seq, lines: writeLines(kind, rows), verdicts: null });
+	});
+	await store.transact(async (trx) => {
+		await moveImport(trx, job.id, ["storing"], { state: "uploaded" });
+		await noteJob(trx, job, { personId, action: "import.prepared" }, clock.nowMs());
+	});
+	return succeed({ ...job, state: "uploaded" });
+}
+
+/** Nobody sees it before its last line is stored. */
+function openJob(
+	{ store, clock, random }: ImportJobDeps,
+	kind: ImportKind,
+	personId: number,
+	fileName: string,
+	rowCount: number,
+): Promise<ImportJob> {
+	const nowMs = clock.nowMs();
+	return insertImport(store.db, {
+		public_id: makeId("imp", nowMs, random.bytes(ID_RANDOM_BYTES)),
+		kind: kind.name,
+		file_name: fileName,
+		person_id: personId,
+		state: "storing",
+		invites: 0,
+		row_count: rowCount,
+		done_rows: 0,
+		done_batches: 0,
+		lines: "kept",
+		claim_until_ms: 0,
+		created_at_ms: nowMs,
+	});
+}
+
+type JobNote = Pick<AuditNote, "personId" | "action"> & { detail?: string };
+
+/** By the name of its file, as the command notes it. */
+export function noteJob(trx: Db, job: ImportJob, note: JobNote, nowMs: number): Promise<void> {
+	const detail = `${job.row_count} ${importKind(job.kind).noun[1]}`;
+	return noteAudit(trx, { detail, ...note, subject: job.file_name }, nowMs);
+}
+
+/** Pressed twice, or by two people, it is brought in once. One that was stopped goes on where it was. */
+export async function startImport(
+	{ store, clock }: ImportJobDeps,
+	job: ImportJob,
+	personId: number,
+	invites: boolean,
+): Promise<Result<"started" | "already">> {
+	if (job.state === "applying" || job.state === "done") return succeed("already");
+	if (job.state === "uploaded") {
+		return refuse("job_not_ready", "The file is still being checked. Wait for the preview, then import it.");
+	}
+	if (job.lines !== "kept") {
+		return refuse("job_not_ready", "The lines of this file were removed a day after. Upload it again.");
+	}
+	const nowMs = clock.nowMs();
+	const begun = { state: "applying", applied_by: personId, claim_until_ms: 0, finished_at_ms: null } as const;
+	const anew = {
+		done_rows: 0,
+		done_batches: 0,
+		summary: null,
+		applied_at_ms: nowMs,
+		invites: invites ? 1 : 0,
+	};
+	return store.transact(async (trx) => {
+		const change = job.state === "stopped" ? begun : { ...begun, ...anew };
+		if (!(await moveImport(trx, job.id, [job.state], change))) return succeed("already");
+		const detail =
+			job.state === "stopped" ? `goes on behind line ${job.done_rows} of ${job.row_count}` : null;
+		const note = { personId, action: "import.started" } as const;
+		await noteJob(trx, job, detail === null ? note : { ...note, detail }, nowMs);
+		return succeed("started");
+	});
+}
+
+/** What has come in by then stays. */
+export function stopImport(
+	{ store, clock }: Pick<ImportJobDeps, "store" | "clock">,
+	job: ImportJob,
+	personId: number,
+): Promise<Result<"stopped">> {
+	return store.transact((trx) => stopInTransaction(trx, job, { personId }, clock.nowMs()));
+}
+
+export async function stopInTransaction(
+	trx: Db,
+	job: ImportJob,
+	{ personId, detail }: { personId: number | null; detail?: string },
+	nowMs: number,
+): Promise<Result<"stopped">> {
+	const change = { state: "stopped", claim: null, claim_until_ms: 0, finished_at_ms: nowMs } as const;
+	if (!(await moveImport(trx, job.id, ["applying"], change))) {
+		return refuse("job_not_ready", "Only an import that is under way can be stopped.");
+	}
+	const note = { personId, action: "import.stopped" } as const;
+	await noteJob(trx, job, detail === undefined ? note : { ...note, detail }, nowMs);
+	return succeed("stopped");
+}
+
+/** Only before anything was brought in: afterwards it is the record of what was done. */
+export function discardImport(
+	{ store, clock }: Pick<ImportJobDeps, "store" | "clock">,
+	job: ImportJob,
+	/** Null: left for a day. */
+	personId: number | null,
+): Promise<Result<"discarded">> {
+	return store.transact(async (trx) => {
+		const change = { state: "discarded", claim: null, claim_until_ms: 0 } as const;
+		if (!(await moveImport(trx, job.id, ["uploaded", "previewed"], change))) {
+			return refuse("job_not_ready", "Only a file of which nothing was imported can be discarded.");
+		}
+		const note = { personId, action: "import.discarded" } as const;
+		const detail = personId === null ? "not imported within a day" : undefined;
+		await noteJob(trx, job, detail === undefined ? note : { ...note, detail }, clock.nowMs());
+		return succeed("discarded");
+	});
+}

@@ -1,0 +1,33 @@
+// What became of the lines of an uploaded file, as a file: read a batch at a time, and only when the reader has taken
+// what was there.
+
+import { csvFile } from "../conversions/csv-file.ts";
+import { findBatch, type ImportJob } from "../store/import-jobs.ts";
+import type { Db } from "../store/store.ts";
+import { importKind } from "./import-kinds.ts";
+import { type ResultRow, resultColumns } from "./result-file.ts";
+import { readLines, readVerdicts } from "./stored-lines.ts";
+
+/** `isOfProblems`: only the lines that need fixing. Corrected, either file can be uploaded as it is. */
+export function importResult(db: Db, job: ImportJob, isOfProblems: boolean): AsyncGenerator<string> {
+	return csvFile(resultColumns(importKind(job.kind)), readResults(db, job, isOfProblems));
+}
+
+async function* readResults(
+	db: Db,
+	job: ImportJob,
+	isOfProblems: boolean,
+): AsyncGenerator<readonly ResultRow[]> {
+	const isBroughtIn = job.state === "done" || job.state === "stopped";
+	for (let seq = 1; ; seq++) {
+		const batch = await findBatch(db, job.id, seq);
+		if (batch === undefined) return;
+		const verdicts = readVerdicts(batch.verdicts ?? "[]");
+		const isApplied = isBroughtIn && seq <= job.done_batches;
+		const rows = readLines(batch.lines).flatMap(({ line, cells }, index): ResultRow[] => {
+			const verdict = verdicts[index];
+			return verdict === undefined ? [] : [{ line, cells, verdict, isApplied }];
+		});
+		yield isOfProblems ? rows.filter(({ verdict }) => verdict.kind === "refused") : rows;
+	}
+}

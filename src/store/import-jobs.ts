@@ -1,0 +1,170 @@
+// Files that staff import: the job from its upload to its end, and the lines of its file while somebody needs them.
+
+import type { Insertable, Selectable } from "kysely";
+import type { Clock } from "../ports.ts";
+import type { Db, Store } from "./store.ts";
+import type { ImportBatchesTable, ImportJobsTable, ImportState } from "./tables/imports.ts";
+
+export type ImportJob = Selectable<ImportJobsTable>;
+export type ImportBatch = Selectable<ImportBatchesTable>;
+
+/** Nobody's business: their lines are still being stored, or go. */
+const UNSEEN: readonly ImportState[] = ["storing", "discarded"];
+
+export async function insertImport(db: Db, job: Insertable<ImportJobsTable>): Promise<ImportJob> {
+	return db.insertInto("import_jobs").values(job).returningAll().executeTakeFirstOrThrow();
+}
+
+export interface ListedImport extends ImportJob {
+	/** Of whoever uploaded it, and of whoever had it brought in. */
+	email: string | null;
+	appliedByEmail: string | null;
+}
+
+export async function findImport(db: Db, publicId: string): Promise<ListedImport | undefined> {
+	return seenImports(db).where("import_jobs.public_id", "=", publicId).executeTakeFirst();
+}
+
+/** The newest first. */
+export async function listImports(db: Db, limit: number): Promise<ListedImport[]> {
+	return seenImports(db).orderBy("import_jobs.id", "desc").limit(limit).execute();
+}
+
+function seenImports(db: Db) {
+	return db
+		.selectFrom("import_jobs")
+		.leftJoin("people", "people.id", "import_jobs.person_id")
+		.leftJoin("people as appliers", "appliers.id", "import_jobs.applied_by")
+		.selectAll("import_jobs")
+		.select(["people.email", "appliers.email as appliedByEmail"])
+		.where("import_jobs.state", "not in", UNSEEN);
+}
+
+type ImportChange = Partial<Omit<ImportJob, "id" | "public_id" | "kind" | "person_id" | "created_at_ms">>;
+
+/** False when it is in another state by now, or its lines go: of two who press the button at once, one moves it. */
+export async function moveImport(
+	db: Db,
+	id: number,
+	from: readonly ImportState[],
+	change: ImportChange,
+): Promise<boolean> {
+	const { numUpdatedRows } = await db
+		.updateTable("import_jobs")
+		.set(change)
+		.where("id", "=", id)
+		.where("state", "in", from)
+		.where("lines", "=", "kept")
+		.executeTakeFirst();
+	return numUpdatedRows > 0n;
+}
+
+/** Undefined when the claim has lapsed or the job was stopped: then nothing of this batch may be written. */
+export async function advanceImport(
+	db: Db,
+	{ id, claim, state }: Pick<ImportJob, "id" | "claim" | "state">,
+	change: ImportChange,
+): Promise<ImportJob | undefined> {
+	return db
+		.updateTable("import_jobs")
+		.set(change)
+		.where("id", "=", id)
+		.where("claim", "=", claim)
+		.where("state", "=", state)
+		.returningAll()
+		.executeTakeFirst();
+}
+
+export async function insertBatch(db: Db, batch: Insertable<ImportBatchesTable>): Promise<void> {
+	await db.insertInto("import_batches").values(batch).execute();
+}
+
+export async function findBatch(db: Db, jobId: number, seq: number): Promise<ImportBatch | undefined> {
+	return db
+		.selectFrom("import_batches")
+		.selectAll()
+		.where("job_id", "=", jobId)
+		.where("seq", "=", seq)
+		.executeTakeFirst();
+}
+
+export async function writeVerdicts(db: Db, jobId: number, seq: number, verdicts: string): Promise<void> {
+	await db
+		.updateTable("import_batches")
+		.set({ verdicts })
+		.where("job_id", "=", jobId)
+		.where("seq", "=", seq)
+		.execute();
+}
+
+/** Whose lines are to go: discarded, broken off while they were stored, ended long ago, or left for as long. */
+export async function findImportToClear(db: Db, endedBeforeMs: number): Promise<ImportJob | undefined> {
+	return db
+		.selectFrom("import_jobs")
+		.selectAll()
+		.where((eb) =>
+			eb.or([
+				eb("lines", "=", "going"),
+				eb("state", "=", "discarded"),
+				eb.and([
+					eb("lines", "=", "kept"),
+					eb("state", "in", ["storing", "previewed"]),
+					eb("created_at_ms", "<", endedBeforeMs),
+				]),
+				eb.and([
+					eb("lines", "=", "kept"),
+					eb("state", "in", ["done", "stopped"]),
+					eb("finished_at_ms", "<", endedBeforeMs),
+				]),
+			]),
+		)
+		.orderBy("id")
+		.limit(1)
+		.executeTakeFirst();
+}
+
+export async function noteLinesGone(db: Db, id: number): Promise<void> {
+	await db.updateTable("import_jobs").set({ lines: "gone" }).where("id", "=", id).execute();
+}
+
+/** Some 5 MB at a time: the others wait no longer than for that. */
+const BATCHES_AT_ONCE = 100;
+
+/** False when it was asked to stop before the last of them. */
+export async function removeLines(
+	{ db }: Pick<Store, "db">,
+	clock: Pick<Clock, "yieldLoop">,
+	jobId: number,
+	isStopping: () => boolean,
+): Promise<boolean> {
+	while (!isStopping()) {
+		const { numDeletedRows } = await db
+			.deleteFrom("import_batches")
+			.where("job_id", "=", jobId)
+			.where("seq", "in", (eb) =>
+				eb
+					.selectFrom("import_batches")
+					.select("seq")
+					.where("job_id", "=", jobId)
+					.orderBy("seq")
+					.limit(BATCHES_AT_ONCE),
+			)
+			.executeTakeFirst();
+		if (numDeletedRows < BATCHES_AT_ONCE) return true;
+		await clock.yieldLoop();
+	}
+	return false;
+}
+
+export async function deleteImport(db: Db, id: number): Promise<void> {
+	await db.deleteFrom("import_jobs").where("id", "=", id).execute();
+}
+
+/** What is left of them once their lines have gone: a small row each. */
+export async function pruneImports(db: Db, olderThanMs: number): Promise<void> {
+	await db
+		.deleteFrom("import_jobs")
+		.where("lines", "=", "gone")
+		.where("created_at_ms", "<", olderThanMs)
+		.execute();
+}

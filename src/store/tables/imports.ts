@@ -1,0 +1,69 @@
+// Files that staff import: the job, and the lines of its file.
+
+import type { Generated } from "kysely";
+import type { Dialect } from "./dialect.ts";
+
+/**
+ * A file on its way in: storing → uploaded → previewed → applying → done, or stopped on the way, from where it can go on.
+ * Whoever works on it holds a claim that lapses, and `done_batches` says how far the present state's work has come.
+ */
+export interface ImportJobsTable {
+	id: Generated<number>;
+	public_id: string;
+	kind: "programmes" | "people" | "conversions";
+	file_name: string;
+	/** Who uploaded it. */
+	person_id: number;
+	/** Who had it brought in, and in whose name that is done. */
+	applied_by: number | null;
+	state: ImportState;
+	/** 1: everybody who is brought in is mailed an invitation. */
+	invites: number;
+	row_count: number;
+	done_rows: number;
+	done_batches: number;
+	/** What the present state's work has found so far, as JSON: see imports/summary. */
+	summary: string | null;
+	/** The lines of its file: while they are kept it can be moved on. */
+	lines: "kept" | "going" | "gone";
+	claim: string | null;
+	claim_until_ms: number;
+	created_at_ms: number;
+	applied_at_ms: number | null;
+	/** When it was done or stopped. */
+	finished_at_ms: number | null;
+}
+
+export type ImportState =
+	| "storing"
+	| "uploaded"
+	| "previewed"
+	| "applying"
+	| "stopped"
+	| "done"
+	| "discarded";
+
+/** A batch of lines, which go in with one transaction. Both texts are JSON: see imports/stored-lines. */
+export interface ImportBatchesTable {
+	job_id: number;
+	/** From 1, in the order of the file. */
+	seq: number;
+	lines: string;
+	/** What each line would do, and what it did once it was brought in. */
+	verdicts: string | null;
+}
+
+export function importTables({ selfNumberedId, clustered }: Dialect): readonly string[] {
+	return [
+		`create table import_jobs (
+			id ${selfNumberedId}, public_id text not null unique, kind text not null, file_name text not null,
+			person_id bigint not null, applied_by bigint, state text not null, invites integer not null,
+			row_count integer not null, done_rows integer not null, done_batches integer not null,
+			summary text, lines text not null, claim text, claim_until_ms bigint not null,
+			created_at_ms bigint not null, applied_at_ms bigint, finished_at_ms bigint)`,
+		"create index import_jobs_to_do on import_jobs (claim_until_ms, id) where state in ('uploaded', 'applying')",
+		`create table import_batches (
+			job_id bigint not null, seq integer not null, lines text not null, verdicts text,
+			primary key (job_id, seq)) ${clustered}`,
+	];
+}
