@@ -32,6 +32,7 @@ export interface RowVerdict {
 }
 
 export interface Brings {
+	/** The id is empty of one that is not there yet. */
 	programme: { id: string; name: string };
 	money: RowMoney | null;
 }
@@ -88,7 +89,7 @@ export interface ImportKind {
 	apply(trx: Db, deps: ImportDeps, rows: readonly ImportRow[]): Promise<RowVerdict[]>;
 }
 
-export function bring(brings: Brings | null = null, detail: string | null = null): RowVerdict {
+export function bring(brings: Brings | null, detail: string | null = null): RowVerdict {
 	return { kind: "import", detail, brings };
 }
 

@@ -16,6 +16,7 @@ import { findProgrammesByName, type Programme } from "../store/programmes.ts";
 import type { Db } from "../store/store.ts";
 import {
 	bring,
+	bringTo,
 	type Cells,
 	cellOf,
 	compareWith,
@@ -64,7 +65,7 @@ async function applyProgramme(trx: Db, deps: ImportDeps, row: ImportRow): Promis
 	const { verdict, meant } = await judgeProgramme(trx, row);
 	if (verdict.kind !== "import" || meant === null) return verdict;
 	const opened = await insertOpened(trx, deps, { kind: "imported", personId: deps.personId }, meant);
-	return opened.ok ? verdict : needsFixing(plainWords(opened.fault));
+	return opened.ok ? bring(bringTo(opened.value.programme, null)) : needsFixing(plainWords(opened.fault));
 }
 
 async function judgeProgramme(db: Db, { cells }: ImportRow): Promise<Judged> {
@@ -86,7 +87,7 @@ async function judgeProgramme(db: Db, { cells }: ImportRow): Promise<Judged> {
 	}
 	const owner = await findPersonByEmail(db, email);
 	if (owner?.kind === "staff") return settle(needsFixing(staffCannotOwn(email)));
-	return { verdict: bring(), meant: parsed.value };
+	return { verdict: bring(bringTo({ public_id: "", name: terms.name }, null)), meant: parsed.value };
 }
 
 async function compare(

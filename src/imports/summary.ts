@@ -70,7 +70,7 @@ interface MoneySums extends Sums {
 export function createSummary(before?: ImportSummary): SummaryWriter {
 	const counts = { ...(before?.counts ?? { import: 0, already: 0, refused: 0 }) };
 	const money = new Map((before?.money ?? []).map((total) => [moneyKey(total), sumsOf(total)]));
-	const programmes = new Map((before?.programmes ?? []).map((total) => [total.id, sumsOf(total)]));
+	const programmes = new Map((before?.programmes ?? []).map((total) => [programmeKey(total), sumsOf(total)]));
 	const problems = [...(before?.problems ?? [])];
 	let remarks = before?.remarks ?? 0;
 	let otherProgrammeRows = before?.otherProgrammeRows ?? 0;
@@ -80,14 +80,10 @@ export function createSummary(before?: ImportSummary): SummaryWriter {
 			const { status, currency } = brought;
 			addTo(money, moneyKey(brought), { status, currency, ...NOTHING }, brought);
 		}
-		if (programmes.size >= SHOWN_PROGRAMMES && !programmes.has(programme.id)) otherProgrammeRows += 1;
+		const key = programmeKey(programme);
+		if (programmes.size >= SHOWN_PROGRAMMES && !programmes.has(key)) otherProgrammeRows += 1;
 		else {
-			addTo(
-				programmes,
-				programme.id,
-				{ ...programme, currency: brought?.currency ?? null, ...NOTHING },
-				brought,
-			);
+			addTo(programmes, key, { ...programme, currency: brought?.currency ?? null, ...NOTHING }, brought);
 		}
 	}
 
@@ -118,6 +114,10 @@ const NOTHING: Sums = { rows: 0, basket: 0n, commission: 0n, fee: 0n };
 
 function moneyKey({ currency, status }: Pick<RowMoney, "currency" | "status">): string {
 	return `${currency} ${status}`;
+}
+
+function programmeKey({ id, name }: Brings["programme"]): string {
+	return id === "" ? name : id;
 }
 
 function addTo<Kind extends Sums>(

@@ -13,6 +13,7 @@ import { answerError } from "./error-page.ts";
 import { createFormGuards, guardAddress } from "./guard-forms.ts";
 import { answerEnded } from "./live.ts";
 import { AUTHENTICATOR_PATH, SIGN_IN_PATH, withNext } from "./paths.ts";
+import type { FileBounds } from "./receive-file.ts";
 import type { Access } from "./routes.ts";
 import { openSession } from "./session.ts";
 import { findProgrammeFor, viewerOf } from "./viewer.ts";
@@ -22,7 +23,7 @@ type Guard = MiddlewareHandler<WebEnv>;
 interface Guarded {
 	access: Access;
 	isStream?: true;
-	takesFile?: true;
+	takesFile?: FileBounds;
 }
 
 export function createGuards(deps: WebDeps): (route: Guarded) => readonly Guard[] {
@@ -30,7 +31,7 @@ export function createGuards(deps: WebDeps): (route: Guarded) => readonly Guard[
 	const guardForms = createFormGuards(deps);
 	const recentPassword = requireRecentPassword(deps);
 	const programme = (right: Right) => requireProgramme(deps, right);
-	return ({ access, isStream = false, takesFile = false }) => {
+	return ({ access, isStream = false, takesFile }) => {
 		const signIn = requireSignIn(isStream);
 		const signedIn = [signIn, requireAuthenticator(isStream)];
 		const guards: Readonly<Record<Access, readonly Guard[]>> = {
@@ -45,7 +46,7 @@ export function createGuards(deps: WebDeps): (route: Guarded) => readonly Guard[
 			"account-authenticator": [signIn, recentPassword],
 			"account-password": [signIn],
 		};
-		return [securePages, session, guardAddress, ...guards[access], ...guardForms(takesFile)];
+		return [securePages, session, guardAddress, ...guards[access], ...guardForms(takesFile ?? null)];
 	};
 }
 

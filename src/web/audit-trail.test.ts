@@ -6,6 +6,9 @@ import { test } from "node:test";
 import { pngOf } from "../../test/support/images.ts";
 import { addConversion } from "../../test/support/rows.ts";
 import { workOffJobs } from "../conversions/bulk-work.ts";
+import { IMPORT_KINDS } from "../imports/import-kind.ts";
+import { importKind } from "../imports/import-kinds.ts";
+import { workOffImports } from "../imports/import-work.ts";
 import type { Person } from "../store/people.ts";
 import type { Programme } from "../store/programmes.ts";
 import { codeAt } from "./account/totp.test-support.ts";
@@ -50,6 +53,7 @@ test("every POST route leaves an entry in the audit log, or has a reason not to"
 	await walkPeople(site, send, programme, owner);
 	await walkIntegration(site, send, programme, owner);
 	await walkConversions(site, send, programme, owner);
+	await walkImports(site, send);
 
 	const mounted = ROUTES.filter(({ method }) => method === "POST").map(({ path }) => path);
 	ok(mounted.length > 30, "the routes are found");
@@ -263,4 +267,21 @@ async function waiting({ store }: TestSite): Promise<string> {
 
 function personOf({ store }: TestSite, email: string): Promise<Person> {
 	return store.db.selectFrom("people").selectAll().where("email", "=", email).executeTakeFirstOrThrow();
+}
+
+async function walkImports(site: TestSite, send: Send): Promise<void> {
+	const browser = await site.signIn(await site.addStaff());
+	await browser.open("/import/programmes");
+	const routeOf = (what: string) => `/import/jobs/:importId/${what}`;
+	const jobs: string[] = [];
+	for (const kind of IMPORT_KINDS) {
+		const form = new FormData();
+		form.set("file", new File([importKind(kind).example], `${kind}.csv`));
+		jobs.push(await send(`/import/${kind}`, browser, `/import/${kind}`, form));
+	}
+	await workOffImports(site.deps, () => false);
+	const [started, discarded] = jobs;
+	await send(routeOf("apply"), browser, `${started}/apply`);
+	await send(routeOf("stop"), browser, `${started}/stop`);
+	await send(routeOf("discard"), browser, `${discarded}/discard`);
 }

@@ -13,6 +13,7 @@ import {
 	ACCOUNT_PATH,
 	conversionsPath,
 	DOCS_PATH,
+	IMPORT_PATH,
 	integrationPath,
 	NETWORK_PATH,
 	noticesPath,
@@ -239,7 +240,7 @@ function accountMenu({ viewer, csrf }: DocumentView): Html {
 	${viewer.awaitsAuthenticator ? null : html`<a href="${ACCOUNT_PATH}">Account settings</a>`}
 	${
 		viewer.kind === "staff" && !viewer.awaitsAuthenticator
-			? html`<a href="${TOTALS_PATH}">Network totals</a><a href="${NETWORK_PATH}">Network settings</a><a href="${SYSTEM_PATH}">System and audit log</a>`
+			? html`<a href="${TOTALS_PATH}">Network totals</a><a href="${NETWORK_PATH}">Network settings</a><a href="${IMPORT_PATH}">Import from other software</a><a href="${SYSTEM_PATH}">System and audit log</a>`
 			: null
 	}
 	<a href="${DOCS_PATH}">Documentation for developers</a>

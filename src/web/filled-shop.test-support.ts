@@ -1,5 +1,5 @@
 // A shop in which there is something behind every address: a key, a URL, a test conversion whose callback failed, a
-// refused call, a job that is done.
+// refused call, a job that is done, a file to import that waits.
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
@@ -7,6 +7,9 @@ import { issueKey } from "../accounts/keys.ts";
 import { savePostbackUrl } from "../accounts/postback-url.ts";
 import { workOffJobs } from "../conversions/bulk-work.ts";
 import { recordConversion } from "../conversions/record.ts";
+import { uploadImport } from "../imports/import-job.ts";
+import { importKind } from "../imports/import-kinds.ts";
+import { workOffImports } from "../imports/import-work.ts";
 import { insertInboundCalls } from "../store/inbound-calls.ts";
 import type { Person } from "../store/people.ts";
 import { type Programme, setEndpoint } from "../store/programmes.ts";
@@ -17,7 +20,7 @@ export interface FilledShop {
 	site: TestSite;
 	programme: Programme;
 	owner: Person;
-	ids: { keyId: string; conversionId: string; deliveryId: string; jobId: string };
+	ids: { keyId: string; conversionId: string; deliveryId: string; jobId: string; importId: string };
 }
 
 /** `order` is also what the shop's server and whoever calls the pixel are made to say. */
@@ -70,6 +73,7 @@ export async function openFilledShop(
 			conversionId: recorded.value.conversion.public_id,
 			deliveryId: delivery.public_id,
 			jobId: await finishJob(site, programme, owner),
+			importId: await previewImport(site),
 		},
 	};
 }
@@ -86,4 +90,18 @@ async function finishJob(site: TestSite, programme: Programme, owner: Person): P
 	await browser.submit(`${location}/apply`, {});
 	await workOffJobs(site.deps, () => false);
 	return location?.split("/").at(-1) ?? "";
+}
+
+async function previewImport({ deps, addStaff }: TestSite): Promise<string> {
+	const { id } = await addStaff();
+	const text = new TextEncoder().encode(
+		"programme,order_id,status,sold_at,amount\nNowhere,1,approved,2026-01-01,1\n",
+	);
+	const read = async function* () {
+		yield text;
+	};
+	const job = await uploadImport(deps, importKind("conversions"), id, { name: "history.csv", read });
+	assert.ok(job.ok);
+	await workOffImports(deps, () => false);
+	return job.value.public_id;
 }

@@ -7,6 +7,7 @@ import { CSRF_FIELD } from "./csrf.ts";
 import type { WebDeps } from "./deps.ts";
 import type { WebContext, WebEnv } from "./env.ts";
 import { answerError } from "./error-page.ts";
+import type { FileBounds } from "./receive-file.ts";
 import { createUploadGuard, isUpload, type UploadDeps, type UploadGuard } from "./uploads.ts";
 
 /** A request pasted into the signature check is the longest: 128 KiB, three times as long when encoded. */
@@ -20,12 +21,19 @@ const MAX_FIELDS = 1_000;
 /** Before any handler that changes something: what bounds the form, and what says whether it is ours. */
 export function createFormGuards(
 	deps: Pick<WebDeps, "publicUrl"> & UploadDeps,
-): (takesFile: boolean) => readonly MiddlewareHandler<WebEnv>[] {
+): (takesFile: FileBounds | null) => readonly MiddlewareHandler<WebEnv>[] {
 	const origin = new URL(deps.publicUrl).origin;
-	const guardUpload = createUploadGuard(deps);
+	// One for each, because forms of the same bounds share their slots.
+	const guards = new Map<FileBounds, UploadGuard>();
+	const guardOf = (bounds: FileBounds) => {
+		const guard = guards.get(bounds) ?? createUploadGuard(deps, bounds);
+		guards.set(bounds, guard);
+		return guard;
+	};
 	return (takesFile) => {
-		const isFile = (c: WebContext) => takesFile && isUpload(c);
-		return [limitForms(isFile), guardForms(origin, isFile, guardUpload)];
+		const guardUpload = takesFile === null ? null : guardOf(takesFile);
+		const isFile = (c: WebContext) => guardUpload !== null && isUpload(c);
+		return [limitForms(isFile), guardForms(origin, guardUpload)];
 	};
 }
 
@@ -42,14 +50,14 @@ function limitForms(isFile: IsFile): MiddlewareHandler<WebEnv> {
 	};
 }
 
-/** Only GET, HEAD and POST are spoken here. */
-function guardForms(origin: string, isFile: IsFile, guardUpload: UploadGuard): MiddlewareHandler<WebEnv> {
+/** Only GET, HEAD and POST are spoken here. `guardUpload`: null where no file is taken. */
+function guardForms(origin: string, guardUpload: UploadGuard | null): MiddlewareHandler<WebEnv> {
 	return async (c, next) => {
 		const { method } = c.req;
 		if (method === "GET" || method === "HEAD") return next();
 		if (method !== "POST") return answerError(c, "method_not_allowed");
 		if (!isFromHere(c, origin)) return answerError(c, "form_not_valid");
-		if (isFile(c)) return guardUpload(c, next);
+		if (guardUpload !== null && isUpload(c)) return guardUpload(c, next);
 		if (await hasTooManyFields(c)) return answerError(c, "body_too_large");
 		const token = await readToken(c);
 		if (!c.get("formGuard").isOwn(c, token)) return answerError(c, "form_not_valid");

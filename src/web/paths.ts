@@ -36,6 +36,8 @@ export const TEST_MAIL_PATH = "/network/test-mail";
 export const SYSTEM_PATH = "/system";
 export const AUDIT_PATH = "/system/audit";
 export const AUDIT_EXPORT_PATH = "/system/audit.csv";
+/** Where files from other software are uploaded, below it a page for each kind of file. */
+export const IMPORT_PATH = "/import";
 /** Where a new network is set up, step by step. */
 export const SET_UP_PATH = "/set-up";
 export const END_SET_UP_PATH = "/set-up/end";
@@ -65,6 +67,9 @@ export const inboundPath = (programmeId: string) => `${integrationPath(programme
 export const signaturePath = (programmeId: string) => `${integrationPath(programmeId)}/signature`;
 export const deliveryPath = (programmeId: string, deliveryId: string) =>
 	`/programmes/${programmeId}/deliveries/${deliveryId}`;
+
+export const importKindPath = (kind: string) => `${IMPORT_PATH}/${kind}`;
+export const importJobPath = (jobId: string) => `${IMPORT_PATH}/jobs/${jobId}`;
 
 /** A one-time link. */
 export const welcomePath = (token: string) => `/welcome/${token}`;

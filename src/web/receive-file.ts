@@ -7,12 +7,48 @@ import busboy from "busboy";
 import { type Fault, fault } from "../domain/fault.ts";
 import type { TemporaryFile, TemporaryFiles } from "../ports.ts";
 import { CSRF_FIELD } from "./csrf.ts";
+import type { SlotLimits } from "./slots.ts";
 
-/** 40,000 rows of CSV with long order ids and reasons. */
-export const MAX_FILE_BYTES = 10 * 1_024 * 1_024;
+const MEGABYTE = 1_024 * 1_024;
+
+/** What a form takes. */
+export interface FileBounds {
+	megabytes: number;
+	/** How many at once. */
+	slots: SlotLimits;
+	/** What to do with a larger one. */
+	advice: string;
+}
+
+/**
+ * 40,000 decisions with long order ids and reasons, or a picture. A person has one under way, and one that was started
+ * over. In all: reading such a file keeps the processor busy for a second or two, a few milliseconds at a time, and four
+ * together still leave time to answer everybody else. One that stalls loses its slot with its connection, after 15
+ * seconds (outside/http-server).
+ */
+export const SMALL_FILES: FileBounds = {
+	megabytes: 10,
+	slots: { aPerson: 2, inAll: 4 },
+	advice: "Split it into parts.",
+};
+
+/** Half a million conversions: what a line of 30 Mbit/s brings in the 15 seconds that a request may take. */
+export const IMPORT_FILES: FileBounds = {
+	megabytes: 50,
+	slots: { aPerson: 2, inAll: 2 },
+	advice: "Split it into parts, or import it from a shell: ringback import takes files of any size.",
+};
+
 /** The form around the file: its token, and the headers of its parts. */
 const MAX_FRAME_BYTES = 64 * 1_024;
-export const MAX_UPLOAD_BYTES = MAX_FILE_BYTES + MAX_FRAME_BYTES;
+
+export function maxFileBytes({ megabytes }: FileBounds): number {
+	return megabytes * MEGABYTE;
+}
+
+export function maxUploadBytes(bounds: FileBounds): number {
+	return maxFileBytes(bounds) + MAX_FRAME_BYTES;
+}
 
 const FILE_FIELD = "file";
 /** Ours has one, of 43 characters. */
@@ -36,6 +72,7 @@ export type Receipt =
 export interface Receiving {
 	/** The form's Content-Type. */
 	type: string;
+	bounds: FileBounds;
 	files: TemporaryFiles;
 	isOwn(token: string | undefined): boolean;
 }
@@ -43,13 +80,13 @@ export interface Receiving {
 /** Takes no more of `body` than it needs to know: the rest is the caller's. */
 export async function receiveFile(
 	body: AsyncIterator<Uint8Array>,
-	{ type, files, isOwn }: Receiving,
+	{ type, bounds, files, isOwn }: Receiving,
 ): Promise<Receipt> {
 	let token: string | undefined;
 	let stopped: Receipt | undefined;
 	let name = "";
 	let keeping: Promise<Kept> | undefined;
-	const parser = openParser(type);
+	const parser = openParser(type, bounds);
 	if (parser === undefined) return { kind: "foreign", code: "form_not_valid" };
 	// Only noted here: busboy is in the middle of a write when it emits these.
 	const stop = (receipt: Receipt) => {
@@ -68,13 +105,13 @@ export async function receiveFile(
 			return;
 		}
 		name = info.filename;
-		stream.once("limit", () => stop(tooLarge()));
+		stream.once("limit", () => stop(tooLarge(bounds)));
 		keeping = keepFile(stream, files, () => parser.destroy());
 	});
 	for (const limit of ["partsLimit", "fieldsLimit", "filesLimit"] as const) {
 		parser.on(limit, () => stop({ kind: "foreign", code: "body_too_large" }));
 	}
-	const isWhole = await feed(parser, body, () => stopped !== undefined, stop);
+	const isWhole = await feed(parser, body, bounds, () => stopped !== undefined, stop);
 	const kept = await keeping;
 	const receipt = stopped ?? judge(isOwn(token), isWhole, name, kept);
 	if (receipt.kind !== "file" || kept?.failure !== undefined) await kept?.file?.remove();
@@ -90,14 +127,14 @@ function judge(isOwn: boolean, isWhole: boolean, name: string, kept: Kept | unde
 }
 
 /** Undefined for what names no boundary. */
-function openParser(type: string): busboy.Busboy | undefined {
+function openParser(type: string, bounds: FileBounds): busboy.Busboy | undefined {
 	try {
 		return busboy({
 			headers: { "content-type": type },
 			defParamCharset: "utf8",
 			limits: {
 				// It tells when the limit is reached, and not when it is passed.
-				fileSize: MAX_FILE_BYTES + 1,
+				fileSize: maxFileBytes(bounds) + 1,
 				files: 1,
 				fields: MAX_FIELDS,
 				fieldSize: MAX_FIELD_BYTES,
@@ -114,6 +151,7 @@ function openParser(type: string): busboy.Busboy | undefined {
 async function feed(
 	parser: busboy.Busboy,
 	body: AsyncIterator<Uint8Array>,
+	bounds: FileBounds,
 	isStopped: () => boolean,
 	stop: (receipt: Receipt) => void,
 ): Promise<boolean> {
@@ -123,7 +161,7 @@ async function feed(
 			const { done, value } = await body.next();
 			if (done === true) return;
 			bytes += value.length;
-			if (bytes > MAX_UPLOAD_BYTES) stop(tooLarge());
+			if (bytes > maxUploadBytes(bounds)) stop(tooLarge(bounds));
 			else yield value;
 		}
 	}
@@ -162,7 +200,7 @@ async function* pieces(stream: Readable): AsyncGenerator<Uint8Array> {
 	}
 }
 
-export function tooLarge(): Receipt {
-	const detail = "The file is larger than 10 MB. Split it into parts.";
+export function tooLarge({ megabytes, advice }: FileBounds): Receipt {
+	const detail = `The file is larger than ${megabytes} MB. ${advice}`;
 	return { kind: "refused", fault: fault("body_too_large", detail, "file") };
 }

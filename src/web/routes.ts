@@ -4,6 +4,7 @@
 
 import type { PageDeps } from "./deps.ts";
 import type { WebContext } from "./env.ts";
+import type { FileBounds } from "./receive-file.ts";
 
 /**
  * Who may open it. Everybody else is led to sign in, or answered as if it were not there; people of the programme who
@@ -44,8 +45,8 @@ export interface PageRoute extends CommonRoute {
 /** A form. Its token is checked before; asked for by GET, it leads to the nearest page above it. */
 export interface FormRoute extends CommonRoute {
 	method: "POST";
-	/** May bring a file: see uploads.ts. */
-	takesFile?: true;
+	/** May bring a file, within these bounds: see uploads.ts. */
+	takesFile?: FileBounds;
 }
 
 export type Route = PageRoute | FormRoute;

@@ -14,6 +14,7 @@ import { DOCS_ROUTES } from "./docs/routes.ts";
 import { mountDownloads } from "./downloads.ts";
 import type { WebContext, WebEnv } from "./env.ts";
 import { answerError, errorCodeOf } from "./error-page.ts";
+import { IMPORT_ROUTES } from "./import/routes.ts";
 import { INTEGRATION_ROUTES } from "./integration/routes.ts";
 import { LiveStreams } from "./live.ts";
 import { NETWORK_ROUTES } from "./network/routes.ts";
@@ -43,6 +44,7 @@ export const ROUTES: readonly Route[] = [
 	...REVIEW_ROUTES,
 	...NETWORK_ROUTES,
 	...SYSTEM_ROUTES,
+	...IMPORT_ROUTES,
 ];
 
 export function createSite(webDeps: WebDeps): Hono<WebEnv> {

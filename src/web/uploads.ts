@@ -7,16 +7,9 @@ import type { Clock, TemporaryFiles } from "../ports.ts";
 import type { WebDeps } from "./deps.ts";
 import type { Upload, WebContext } from "./env.ts";
 import { answerError } from "./error-page.ts";
-import { MAX_UPLOAD_BYTES, type Receipt, receiveFile, tooLarge } from "./receive-file.ts";
+import { type FileBounds, maxUploadBytes, type Receipt, receiveFile, tooLarge } from "./receive-file.ts";
 import { createSlots, type SlotLimits } from "./slots.ts";
 import { viewerOf } from "./viewer.ts";
-
-/**
- * A person has one under way, and one that was started over. In all: reading a file of 40,000 rows keeps the processor
- * busy for a second or two, a few milliseconds at a time, and four together still leave time to answer everybody else.
- * One that stalls loses its slot with its connection, after 15 seconds (outside/http-server).
- */
-const UPLOAD_LIMITS: SlotLimits = { aPerson: 2, inAll: 4 };
 
 /**
  * What is refused is first read to its end and thrown away: a browser that is still sending would show that the
@@ -35,19 +28,22 @@ export type UploadDeps = Pick<WebDeps, "temporaryFiles" | "clock">;
 export type UploadGuard = (c: WebContext, next: Next) => Promise<Response | undefined>;
 
 /** Behind the sign-in and the right to the programme. Hands the file on as `upload`, or why there is none. */
-export function createUploadGuard({ temporaryFiles: files, clock }: UploadDeps): UploadGuard {
-	const slots = createSlots(UPLOAD_LIMITS, clock);
+export function createUploadGuard(
+	{ temporaryFiles: files, clock }: UploadDeps,
+	bounds: FileBounds,
+): UploadGuard {
+	const slots = createSlots(bounds.slots, clock);
 	const discards = createSlots(DISCARD_LIMITS, clock);
 	const oneByOne = createQueue(clock);
 	return async (c, next) => {
 		const { personId } = viewerOf(c);
 		const body = openBody(c);
 		// Refused by what it says of itself, where it says so: nothing of it is parsed then.
-		const isTooLarge = Number(c.req.header("content-length") ?? 0) > MAX_UPLOAD_BYTES;
+		const isTooLarge = Number(c.req.header("content-length") ?? 0) > maxUploadBytes(bounds);
 		const giveBack = isTooLarge ? undefined : slots.take(personId);
-		let receipt = isTooLarge ? tooLarge() : tooMany();
+		let receipt = isTooLarge ? tooLarge(bounds) : tooMany(bounds);
 		try {
-			if (giveBack !== undefined) receipt = await receive(c, body, files);
+			if (giveBack !== undefined) receipt = await receive(c, body, files, bounds);
 			if (receipt.kind !== "file") {
 				giveBack?.();
 				const endDiscard = discards.take(personId);
@@ -65,15 +61,15 @@ export function createUploadGuard({ temporaryFiles: files, clock }: UploadDeps):
 	};
 }
 
-function receive(c: WebContext, body: Body, files: TemporaryFiles): Promise<Receipt> {
+function receive(c: WebContext, body: Body, files: TemporaryFiles, bounds: FileBounds): Promise<Receipt> {
 	const type = c.req.header("content-type") ?? "";
-	return receiveFile(body, { type, files, isOwn: (token) => c.get("formGuard").isOwn(c, token) });
+	return receiveFile(body, { type, bounds, files, isOwn: (token) => c.get("formGuard").isOwn(c, token) });
 }
 
 function toUpload(receipt: Exclude<Receipt, { kind: "foreign" }>): Result<Upload | null> {
 	switch (receipt.kind) {
 		case "file":
-			return succeed({ name: receipt.name, read: () => receipt.file.read() });
+			return succeed({ name: showableName(receipt.name), read: () => receipt.file.read() });
 		case "none":
 			return succeed(null);
 		case "refused":
@@ -83,8 +79,17 @@ function toUpload(receipt: Exclude<Receipt, { kind: "foreign" }>): Result<Upload
 	}
 }
 
-function tooMany(): Receipt {
-	const { aPerson, inAll } = UPLOAD_LIMITS;
+const MAX_NAME_CHARACTERS = 120;
+
+/** Bounded, and nothing that a database refuses to store. */
+function showableName(name: string): string {
+	return name
+		.slice(0, MAX_NAME_CHARACTERS)
+		.toWellFormed()
+		.replace(/\p{Cc}/gu, "");
+}
+
+function tooMany({ slots: { aPerson, inAll } }: FileBounds): Receipt {
 	const detail = `Too many files are being uploaded at once: ${aPerson} by one person, or ${inAll} in all. Wait a few seconds, then upload this one again.`;
 	return { kind: "refused", fault: fault("too_many_uploads", detail, "file") };
 }

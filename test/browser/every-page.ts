@@ -8,6 +8,7 @@ import { changeNetwork } from "../../src/accounts/network.ts";
 import { expectValue } from "../support/shop-account.ts";
 import { becomeFirstStaff, createProgramme } from "./first-steps.ts";
 import { LONG_ORDER, MARKUP_ORDER, NAME } from "./hard-names.ts";
+import { IMPORT_PAGES, storeMovingImports } from "./import-cases.ts";
 import { NETWORK_PAGES } from "./network-cases.ts";
 import { type Case, NOBODYS, ownersPages, staffPages, viewersPages } from "./page-cases.ts";
 import { findExcess, findFlaws, findInline, type MeasuredLooks } from "./page-checks.ts";
@@ -24,6 +25,7 @@ export function testEveryPage(browser: () => Browser): void {
 		setup = await openSetup({ settings: { RINGBACK_ROLE: "web" } });
 		const orderIds = [LONG_ORDER, MARKUP_ORDER];
 		site = await fillSampleNetwork(browser(), setup.service, { mainName: NAME, sales: 32, orderIds });
+		await storeMovingImports(setup.service);
 		// A name as long as may be, and a colour that nobody could read as it is.
 		const face = { name: NAME, colour: "#ffd400", supportAddress: `${"help".repeat(15)}@network.example` };
 		expectValue(await changeNetwork(setup.service, null, face));
@@ -54,7 +56,7 @@ export function testEveryPage(browser: () => Browser): void {
 		nobody: () => [...NOBODYS],
 		owner: () => ownersPages(site),
 		viewer: () => viewersPages(site),
-		staff: () => [...staffPages(site), ...NETWORK_PAGES],
+		staff: () => [...staffPages(site), ...NETWORK_PAGES, ...IMPORT_PAGES],
 	};
 	for (const reader of ["nobody", "owner", "viewer", "staff"] as const) {
 		test(`every page as ${reader === "nobody" ? "nobody" : `the ${reader}`} sees it`, async (t) => {

@@ -1,5 +1,4 @@
-// A job of many decisions: being checked, the preview, being applied, the result. Moves on by itself: htmx asks again
-// every second, and without scripts the browser reloads.
+// A job of many decisions: being checked, the preview, being applied, the result. Moves on by itself.
 
 import { html } from "hono/html";
 import { discardJob, startApplying, whyNotYours } from "../../conversions/bulk-apply.ts";
@@ -16,6 +15,7 @@ import {
 import type { BulkState } from "../../store/tables/bulk.ts";
 import { pageHeader, statStrip } from "../components/blocks.ts";
 import { linkButton } from "../components/forms.ts";
+import { movingJob, restingJob } from "../components/job-progress.ts";
 import { count, countOf, timeTag } from "../components/text.ts";
 import { csrfField } from "../csrf.ts";
 import type { PageDeps } from "../deps.ts";
@@ -146,7 +146,7 @@ function renderJob({ job, counts, sums, rows, notYours, csrf }: JobView): Html {
 			href: listAddress(conversionsPath(rows.programme.public_id), job.list_query),
 		}),
 	});
-	if (counts === null) return html`<div id="job" ${polling(href)}>${header}${renderProgress(job)}</div>`;
+	if (counts === null) return movingJob(href, html`${header}${renderProgress(job)}`);
 	const isApplied = job.state === "done";
 	// Of rows that all do the same there is nothing to tell apart.
 	const kinds = VERDICTS.filter((verdict) => counts[verdict] > 0);
@@ -156,9 +156,11 @@ function renderJob({ job, counts, sums, rows, notYours, csrf }: JobView): Html {
 			value: count(counts[verdict]),
 		})),
 	);
-	return html`<div id="job" class="stack">${header}${job.source === "file" || kinds.length > 1 ? strip : null}${
-		isApplied ? renderResult(href, counts, sums) : renderChoice({ job, href, counts, sums, notYours, csrf })
-	}${bulkRowTable({ ...rows, counts, isApplied })}</div>`;
+	return restingJob(
+		html`${header}${job.source === "file" || kinds.length > 1 ? strip : null}${
+			isApplied ? renderResult(href, counts, sums) : renderChoice({ job, href, counts, sums, notYours, csrf })
+		}${bulkRowTable({ ...rows, counts, isApplied })}`,
+	);
 }
 
 const TITLES: Readonly<Record<BulkState, string>> = {
@@ -188,8 +190,4 @@ export function originOf({ source, file_name: fileName }: Pick<BulkJob, "source"
 		default:
 			return source satisfies never;
 	}
-}
-
-function polling(href: string): Html {
-	return html`class="stack" hx-get="${href}" hx-trigger="every 1s" hx-select="#job" hx-target="this" hx-swap="outerHTML"`;
 }

@@ -6,8 +6,9 @@ import { DECISION_MOVES, type DecisionMove } from "../../conversions/decision-ri
 import { formatMinor } from "../../domain/money.ts";
 import type { BulkJob } from "../../store/bulk-jobs.ts";
 import type { ChangeSum, VerdictCounts } from "../../store/bulk-rows.ts";
-import { message, padded, section } from "../components/blocks.ts";
+import { message, section } from "../components/blocks.ts";
 import { button, linkButton, postForm } from "../components/forms.ts";
+import { progressSection } from "../components/job-progress.ts";
 import { dataTable } from "../components/lists.ts";
 import { amount, count, countOf } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
@@ -146,17 +147,12 @@ export function countSkipped({ refused, unknown, malformed }: VerdictCounts): nu
 
 /** While it is checked or applied in the background. */
 export function renderProgress(job: BulkJob): Html {
-	const what = job.state === "uploaded" ? "checked" : "applied";
 	const noun = job.source === "file" ? "row" : "conversion";
-	const text = `${count(job.done_rows)} of ${countOf(job.row_count, noun)} ${what}`;
-	return section({
-		id: "progress",
-		title: job.state === "uploaded" ? `Checking every ${noun}` : `Applying every ${noun}`,
-		hint: "You can leave this page: the work goes on, and the result stays here.",
-		body: padded(
-			html`<progress class="bar-share" max="${job.row_count}" value="${job.done_rows}" aria-label="${text}">${text}</progress>`,
-			html`<p class="soft" role="status">${text}</p>`,
-			html`<noscript><meta http-equiv="refresh" content="2"></noscript>`,
-		),
+	const isChecked = job.state === "uploaded";
+	return progressSection({
+		title: isChecked ? `Checking every ${noun}` : `Applying every ${noun}`,
+		done: job.done_rows,
+		total: job.row_count,
+		text: `${count(job.done_rows)} of ${countOf(job.row_count, noun)} ${isChecked ? "checked" : "applied"}`,
 	});
 }

@@ -25,7 +25,6 @@ import { deciderOf } from "./deciding.ts";
 import { listAddress } from "./list-query.ts";
 
 const MAX_LISTED_JOBS = 20;
-const MAX_FILE_NAME_CHARACTERS = 120;
 
 const JOB_STATES: Readonly<Record<BulkState, readonly [Tone, string]>> = {
 	storing: ["plain", "Uploading"],
@@ -62,13 +61,7 @@ export async function uploadFile(c: WebContext, deps: PageDeps): Promise<Respons
 		return showUploadForm(c, deps, { text: "Choose a CSV file first.", status: 422 });
 	}
 	const programme = programmeOf(c);
-	const job = await uploadDecisions(deps, programme, deciderOf(c), {
-		...upload.value,
-		name: upload.value.name
-			.slice(0, MAX_FILE_NAME_CHARACTERS)
-			.toWellFormed()
-			.replace(/\p{Cc}/gu, ""),
-	});
+	const job = await uploadDecisions(deps, programme, deciderOf(c), upload.value);
 	if (!job.ok) return answerRefusal(c, deps, job.fault);
 	deps.bulk.wake();
 	return c.redirect(bulkJobPath(programme.public_id, job.value.public_id), 303);

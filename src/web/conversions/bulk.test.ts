@@ -1,7 +1,7 @@
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { createClock } from "../../../test/support/clock.ts";
-import { MAX_FILE_BYTES } from "../receive-file.ts";
+import { maxFileBytes, SMALL_FILES } from "../receive-file.ts";
 import { START_MS } from "../test-site.test-support.ts";
 import { follow, openShop, submitForm, uploadForm, workOff } from "./shop.test-support.ts";
 
@@ -173,7 +173,12 @@ for (const [what, form, status, sentence] of [
 		422,
 		/more than 40\u00a0000 rows/,
 	],
-	["too many bytes", () => uploadForm(new Uint8Array(MAX_FILE_BYTES + 1)), 413, /larger than 10 MB/],
+	[
+		"too many bytes",
+		() => uploadForm(new Uint8Array(maxFileBytes(SMALL_FILES) + 1)),
+		413,
+		/larger than 10 MB/,
+	],
 ] as const) {
 	test(`${what} is refused on the form itself, and nothing is stored`, async (t) => {
 		const { site, owner, base } = await openShop(t);

@@ -1,6 +1,7 @@
 // Everything below /programmes/:programmeId/conversions.
 
 import { bulkJobPath, bulkPath, conversionPath, conversionsPath } from "../paths.ts";
+import { SMALL_FILES } from "../receive-file.ts";
 import type { Route } from "../routes.ts";
 import { applyDecisions, discardDecisions, showJob, showResult } from "./bulk-job-page.ts";
 import { showUploadForm, uploadFile } from "./bulk-upload-page.ts";
@@ -18,7 +19,7 @@ export const CONVERSION_ROUTES: readonly Route[] = [
 	{ method: "POST", path: `${LIST}/decide`, access: "programme-decide", answer: decideSelected },
 	{ method: "GET", path: `${LIST}/export.csv`, access: "programme", answer: showExport },
 	{ method: "GET", path: BULK, access: "programme-decide", answer: showUploadForm },
-	{ method: "POST", path: BULK, access: "programme-decide", takesFile: true, answer: uploadFile },
+	{ method: "POST", path: BULK, access: "programme-decide", takesFile: SMALL_FILES, answer: uploadFile },
 	{ method: "GET", path: JOB, access: "programme-decide", answer: showJob },
 	{ method: "GET", path: `${JOB}/result.csv`, access: "programme-decide", answer: showResult },
 	{ method: "POST", path: `${JOB}/apply`, access: "programme-decide", answer: applyDecisions },

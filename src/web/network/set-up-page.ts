@@ -18,6 +18,7 @@ import { answerPage } from "../page.ts";
 import {
 	CREATE_PROGRAMME_PATH,
 	END_SET_UP_PATH,
+	IMPORT_PATH,
 	integrationPath,
 	NETWORK_PATH,
 	PROGRAMMES_PATH,
@@ -169,7 +170,7 @@ function programmeBody({ programmeId, done }: SetUpState): Html {
 		);
 	}
 	return padded(
-		html`<p>A programme is a shop's agreement with you: its currency, its rates, its approval window. Its owner is invited; you can try everything on its Integration page before they join.</p>`,
+		html`<p>A programme is a shop's agreement with you: its currency, its rates, its approval window. Its owner is invited; you can try everything on its Integration page before they join. Moving from other software? <a href="${IMPORT_PATH}">Import programmes, people and decided conversions</a>.</p>`,
 		html`<div class="row">${linkButton({
 			label: "Create the first programme",
 			href: CREATE_PROGRAMME_PATH,

@@ -24,6 +24,7 @@ import { answerPage } from "../page.ts";
 import {
 	CREATE_PROGRAMME_PATH,
 	conversionsPath,
+	IMPORT_PATH,
 	integrationPath,
 	overviewPath,
 	PROGRAMMES_PATH,
@@ -89,7 +90,7 @@ interface ProgrammesView {
 
 function renderProgrammes(view: ProgrammesView): Html {
 	const { rows, search, isStaff, isFirstPage } = view;
-	const create = linkButton({ label: "Create programme", href: CREATE_PROGRAMME_PATH, tone: "primary" });
+	const create = html`${linkButton({ label: "Import", href: IMPORT_PATH })}${linkButton({ label: "Create programme", href: CREATE_PROGRAMME_PATH, tone: "primary" })}`;
 	const header = isStaff
 		? pageHeader({
 				title: "Programmes",
@@ -175,7 +176,7 @@ function noProgrammes({ search, isStaff, isFirstPage }: ProgrammesView, create: 
 		return emptyState({
 			isAlone: true,
 			title: "No programme yet",
-			text: "A programme is a shop's agreement with you: its currency, its rates, its approval window. Create one and invite its owner.",
+			text: "A programme is a shop's agreement with you: its currency, its rates, its approval window. Create one and invite its owner, or import them from the software you used until now.",
 			action: create,
 		});
 	}

@@ -1,0 +1,386 @@
+// Uploaded files from their first line to their end, over both databases: whoever works on them, and whenever they stop.
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { MAIL_OFF } from "../../test/support/app-deps.ts";
+import { createClock, type MovableClock } from "../../test/support/clock.ts";
+import { eachDatabase } from "../../test/support/databases.ts";
+import { createLog } from "../../test/support/log.ts";
+import { addProgramme, newId } from "../../test/support/rows.ts";
+import { until } from "../../test/support/until.ts";
+import { IMPORTED_INVITATIONS, useLimits } from "../accounts/limits.ts";
+import { createMailDispatcher } from "../accounts/mail-dispatcher.ts";
+import { createChoreBook } from "../chores/book.ts";
+import { startImportChore } from "../chores.ts";
+import { CLAIM_MS } from "../conversions/claimed-jobs.ts";
+import { DAY_MS } from "../domain/time.ts";
+import { createRandom } from "../outside/random.ts";
+import { listAudit } from "../store/audit-list.ts";
+import { findImport, type ImportJob } from "../store/import-jobs.ts";
+import { claimJob } from "../store/job-claims.ts";
+import { checkLedger } from "../store/ledger.ts";
+import { insertPerson, type Person, setDeactivated } from "../store/people.ts";
+import type { Programme } from "../store/programmes.ts";
+import { discardImport, startImport, stopImport, uploadImport } from "./import-job.ts";
+import type { ImportKindName } from "./import-kind.ts";
+import { importKind } from "./import-kinds.ts";
+import { type ImportWorkDeps, workOffImports } from "./import-work.ts";
+import { fileOf, importDeps, runLines } from "./imports.test-support.ts";
+import { importResult } from "./job-result.ts";
+import { parseSummary } from "./summary.ts";
+
+type Deps = ImportWorkDeps & { clock: MovableClock };
+
+const never = () => false;
+
+eachDatabase("a file that is uploaded", (database) => {
+	async function open(): Promise<{ deps: Deps; staff: Person; programme: Programme }> {
+		const { store } = database;
+		const clock = createClock();
+		const publicUrl = "https://network.example";
+		const deps = { store, clock, random: createRandom(), mails: MAIL_OFF, publicUrl };
+		return { deps, staff: await addStaff(), programme: await addProgramme(store) };
+	}
+
+	async function addStaff(): Promise<Person> {
+		const public_id = newId("usr");
+		const person = await insertPerson(database.store.db, {
+			public_id,
+			email: `${public_id}@network.example`,
+			kind: "staff",
+			created_at_ms: 0,
+		});
+		ok(person !== undefined);
+		return person;
+	}
+
+	async function upload(deps: Deps, staff: Person, kind: ImportKindName, lines: readonly string[]) {
+		const file = { ...fileOf(lines.join("\n")), name: `${kind}.csv` };
+		const job = await uploadImport(deps, importKind(kind), staff.id, file);
+		ok(job.ok, JSON.stringify(job));
+		return job.value;
+	}
+
+	async function reload({ public_id }: ImportJob) {
+		const job = await findImport(database.store.db, public_id);
+		ok(job !== undefined);
+		return job;
+	}
+
+	const history = ({ public_id }: Programme, rows: number) => [
+		"programme,order_id,status,sold_at,amount",
+		...Array.from({ length: rows }, (_, at) => `${public_id},H-${at},approved,2025-02-01,10.00`),
+	];
+
+	const countImported = async ({ id }: Programme) =>
+		(await database.store.db.selectFrom("conversions").select("id").where("programme_id", "=", id).execute())
+			.length;
+
+	const summaryOf = async (job: ImportJob) => parseSummary((await reload(job)).summary ?? "");
+
+	test("says in its preview what the command says, and brings in just that, in the name of whoever pressed the button", async () => {
+		const { deps, staff, programme } = await open();
+		const id = programme.public_id;
+		const lines = [
+			"programme;order_id;status;sold_at;amount;reason",
+			`${id};A-1;approved;2025-02-01;12,50;`,
+			`${id};A-2;rejected;2025-02-01;7;Out of stock`,
+			`${id};A-1;approved;2025-02-01;12,50;`,
+			`${id};A-3;approved;2025-02-01;1;`,
+			`${id};A-3;approved;2025-02-01;2;`,
+			`${id};A-4;pending;2025-02-01;2;`,
+		];
+		const said = await runLines(importDeps(database.store), "conversions", lines, "preview");
+		const job = await upload(deps, staff, "conversions", lines);
+		await workOffImports(deps, never);
+		equal((await reload(job)).state, "previewed");
+		deepEqual(await summaryOf(job), said.summary);
+		deepEqual(said.summary.counts, { import: 2, already: 1, refused: 3 });
+		deepEqual(said.summary.programmes, [
+			{
+				...{ id, name: programme.name, currency: "EUR", rows: 2 },
+				...{ basket: "19.50", commission: "1.47", fee: "0.39" },
+			},
+		]);
+		equal(await countImported(programme), 0, "a preview stores nothing");
+
+		const other = await addStaff();
+		deepEqual(await startImport(deps, await reload(job), other.id, false), { ok: true, value: "started" });
+		const twice = await startImport(deps, { ...(await reload(job)), state: "previewed" }, staff.id, false);
+		deepEqual(twice, { ok: true, value: "already" }, "of two who press the button one is taken");
+		await workOffImports(deps, never);
+		equal((await reload(job)).state, "done");
+		deepEqual(await summaryOf(job), said.summary);
+		equal(await countImported(programme), 2);
+		const { rows } = await listAudit(database.store.db, {}, { limit: 3 });
+		deepEqual(
+			rows.map(({ action, email, subject, detail }) => [action, email, subject, detail]),
+			[
+				[
+					...["import.finished", other.email, "conversions.csv"],
+					"conversions: 2 imported, 1 already there, 3 need fixing",
+				],
+				["import.started", other.email, "conversions.csv", "6 conversions"],
+				["import.prepared", staff.email, "conversions.csv", "6 conversions"],
+			],
+		);
+		const moves = await database.store.db
+			.selectFrom("moves")
+			.innerJoin("conversions", "conversions.id", "moves.conversion_id")
+			.select(["move", "person_id"])
+			.where("conversions.programme_id", "=", programme.id)
+			.execute();
+		deepEqual(
+			moves.map(({ move, person_id }) => [move, person_id]),
+			[
+				["import", other.id],
+				["import", other.id],
+			],
+		);
+		for (const table of ["events", "deliveries", "queue", "mail_queue"] as const) {
+			deepEqual(await database.store.db.selectFrom(table).selectAll().execute(), [], table);
+		}
+		const { broken } = await checkLedger(database.store, { nowMs: deps.clock.nowMs() });
+		deepEqual(broken, []);
+		const result = (await Array.fromAsync(importResult(database.store.db, await reload(job), false))).join(
+			"",
+		);
+		deepEqual(
+			result.split("\r\n").map((line) => line.split(",").slice(0, 2).join(" ")),
+			[
+				"\u{FEFF}line result",
+				...["2 imported", "3 imported", "4 no_change_needed", "5 needs_fixing", "6 needs_fixing"],
+				"7 needs_fixing",
+				"",
+			],
+		);
+		const toFix = (await Array.fromAsync(importResult(database.store.db, await reload(job), true))).join("");
+		equal(toFix.split("\r\n").length, 5, "a header and three lines");
+	});
+
+	test("goes on where it was when its process stops or dies, and no line counts twice", async () => {
+		const { deps, staff, programme } = await open();
+		const job = await upload(deps, staff, "conversions", history(programme, 1_700));
+		await workOffImports(deps, never);
+		ok((await startImport(deps, await reload(job), staff.id, false)).ok);
+		let looks = 0;
+		// Asked before each claim and each batch.
+		await workOffImports(deps, () => ++looks > 2);
+		deepEqual([(await reload(job)).state, await countImported(programme)], ["applying", 500]);
+		// One that dies has its claim still.
+		const nowMs = deps.clock.nowMs();
+		ok(await claimJob(deps.store.db, "import_jobs", "the dead", nowMs, nowMs + CLAIM_MS));
+		await workOffImports({ ...deps, store: database.rival }, never);
+		equal(await countImported(programme), 500, "it is somebody's");
+		await deps.clock.moveBy(CLAIM_MS);
+		await workOffImports({ ...deps, store: database.rival }, never);
+		const { state, done_rows } = await reload(job);
+		deepEqual([state, done_rows, await countImported(programme)], ["done", 1_700, 1_700]);
+		deepEqual((await summaryOf(job)).counts, { import: 1_700, already: 0, refused: 0 });
+	});
+
+	test("one that fails in the middle of a batch has stored nothing of it, and is tried again", async () => {
+		const { deps, staff } = await open();
+		const name = newId("prg");
+		const lines = [
+			"programme,owner_email,currency,commission,fee,approval_days",
+			...["a", "b", "c"].map((shop) => `${name} ${shop},${shop}@${name}.example,EUR,7,2,30`),
+		];
+		const job = await upload(deps, staff, "programmes", lines);
+		await workOffImports(deps, never);
+		ok((await startImport(deps, await reload(job), staff.id, false)).ok);
+		let ids = 0;
+		const bytes = (length: number) => {
+			ids += 1;
+			if (ids === 4) throw new Error("out of luck");
+			return deps.random.bytes(length);
+		};
+		const failing = { ...deps, random: { ...deps.random, bytes } };
+		await workOffImports(failing, never).then(
+			() => ok(false, "it should have failed"),
+			(error: unknown) => match(String(error), /out of luck/),
+		);
+		const count = async () =>
+			(
+				await database.store.db
+					.selectFrom("programmes")
+					.select("id")
+					.where("name", "like", `${name}%`)
+					.execute()
+			).length;
+		equal(await count(), 0);
+		await deps.clock.moveBy(CLAIM_MS);
+		await workOffImports(deps, never);
+		deepEqual([(await reload(job)).state, await count()], ["done", 3]);
+		deepEqual((await summaryOf(job)).counts, { import: 3, already: 0, refused: 0 });
+	});
+
+	test("two processes share the work, and the same file uploaded twice comes in once", async () => {
+		const { deps, staff, programme } = await open();
+		const jobs = [
+			await upload(deps, staff, "conversions", history(programme, 1_200)),
+			await upload(deps, staff, "conversions", history(programme, 1_200)),
+		];
+		const rival = { ...deps, store: database.rival };
+		const both = () => Promise.all([workOffImports(deps, never), workOffImports(rival, never)]);
+		await both();
+		for (const job of jobs) ok((await startImport(deps, await reload(job), staff.id, false)).ok);
+		await both();
+		equal(await countImported(programme), 1_200);
+		const counts = await Promise.all(jobs.map(async (job) => (await summaryOf(job)).counts));
+		equal(
+			counts.reduce((sum, each) => sum + each.import, 0),
+			1_200,
+		);
+		equal(
+			counts.reduce((sum, each) => sum + each.already, 0),
+			1_200,
+		);
+		deepEqual(await Promise.all(jobs.map(async (job) => (await reload(job)).state)), ["done", "done"]);
+	});
+
+	test("whoever lost the claim, or was told to stop, brings in nothing more; it can be gone on with", async () => {
+		const { deps, staff, programme } = await open();
+		const job = await upload(deps, staff, "conversions", history(programme, 1_700));
+		await workOffImports(deps, never);
+		ok((await startImport(deps, await reload(job), staff.id, false)).ok);
+		const afterOneBatch = (act: () => Promise<void>): Deps => {
+			let yields = 0;
+			const yieldLoop = async () => {
+				yields += 1;
+				if (yields === 1) await act();
+			};
+			return { ...deps, clock: { ...deps.clock, yieldLoop } };
+		};
+		const robbed = afterOneBatch(async () => {
+			const late = deps.clock.nowMs() + CLAIM_MS;
+			ok(await claimJob(database.rival.db, "import_jobs", "the other", late, late + CLAIM_MS));
+		});
+		await workOffImports(robbed, never);
+		equal(await countImported(programme), 500);
+		await deps.clock.moveBy(3 * CLAIM_MS);
+		const stopped = afterOneBatch(async () => {
+			ok((await stopImport(deps, await reload(job), staff.id)).ok);
+		});
+		await workOffImports(stopped, never);
+		deepEqual([(await reload(job)).state, await countImported(programme)], ["stopped", 1_000]);
+		const files = async () =>
+			(await Array.fromAsync(importResult(deps.store.db, await reload(job), false))).join("");
+		equal((await files()).match(/,imported,/g)?.length, 1_000);
+		equal((await files()).match(/,will_be_imported,/g)?.length, 700);
+		const late = await discardImport(deps, await reload(job), staff.id);
+		equal(late.ok, false, "what was done stays on record");
+		deepEqual(await startImport(deps, await reload(job), staff.id, false), { ok: true, value: "started" });
+		await workOffImports(deps, never);
+		deepEqual([(await reload(job)).state, await countImported(programme)], ["done", 1_700]);
+		deepEqual((await summaryOf(job)).counts, { import: 1_700, already: 0, refused: 0 });
+	});
+
+	test("stops when whoever started it loses their access", async () => {
+		const { deps, staff, programme } = await open();
+		const job = await upload(deps, staff, "conversions", history(programme, 3));
+		await workOffImports(deps, never);
+		ok((await startImport(deps, await reload(job), staff.id, false)).ok);
+		await setDeactivated(deps.store.db, staff.id, deps.clock.nowMs());
+		await workOffImports(deps, never);
+		deepEqual([(await reload(job)).state, await countImported(programme)], ["stopped", 0]);
+		const { rows } = await listAudit(deps.store.db, {}, { limit: 1 });
+		deepEqual(
+			rows.map(({ action, detail }) => [action, detail]),
+			[["import.stopped", "whoever started it has no access any more"]],
+		);
+	});
+
+	test("is gone when it is discarded, or left for a day; of one that was brought in the counts stay", async () => {
+		const { deps, staff, programme } = await open();
+		const lines = history(programme, 700);
+		const linesOf = async ({ id }: ImportJob) =>
+			(await deps.store.db.selectFrom("import_batches").select("seq").where("job_id", "=", id).execute())
+				.length;
+		const [discarded, left, done] = [
+			await upload(deps, staff, "conversions", lines),
+			await upload(deps, staff, "conversions", lines),
+			await upload(deps, staff, "conversions", lines),
+		];
+		ok((await discardImport(deps, await reload(discarded), staff.id)).ok);
+		await workOffImports(deps, never);
+		equal(await findImport(deps.store.db, discarded.public_id), undefined);
+		equal(await linesOf(discarded), 0);
+		ok((await startImport(deps, await reload(done), staff.id, false)).ok);
+		await workOffImports(deps, never);
+		await deps.clock.moveBy(DAY_MS);
+		await workOffImports(deps, never);
+		equal((await reload(left)).state, "previewed", "a day and not a moment less");
+		await deps.clock.moveBy(1);
+		await workOffImports(deps, never);
+		equal(await findImport(deps.store.db, left.public_id), undefined);
+		deepEqual([await linesOf(left), await linesOf(done)], [0, 0]);
+		const { state, lines: kept } = await reload(done);
+		deepEqual([state, kept, (await summaryOf(done)).counts.import], ["done", "gone", 700]);
+		const { rows } = await listAudit(deps.store.db, {}, { limit: 1 });
+		deepEqual(
+			rows.map(({ action, email, detail }) => [action, email, detail]),
+			[["import.discarded", null, "not imported within a day"]],
+		);
+	});
+
+	test("invites people where that was asked for, and not without end", async () => {
+		const { deps, staff, programme } = await open();
+		const mails = createMailDispatcher({
+			...deps,
+			log: createLog(),
+			sealingKey: new Uint8Array(32),
+			mailer: { send: async () => null },
+		});
+		const use = { limit: IMPORTED_INVITATIONS, subject: String(staff.id) };
+		for (let used = 2; used < IMPORTED_INVITATIONS.max; used++) {
+			equal(await useLimits(deps.store.db, [use], deps.clock.nowMs()), null);
+		}
+		const emails = ["one", "two", "three"].map((name) => `${name}@${newId("usr")}.example`.toLowerCase());
+		const lines = [
+			"email,programme,role",
+			...emails.map((email) => `${email},${programme.public_id},viewer`),
+		];
+		const job = await upload(deps, staff, "people", lines);
+		await workOffImports({ ...deps, mails }, never);
+		ok((await startImport(deps, await reload(job), staff.id, true)).ok);
+		await workOffImports({ ...deps, mails }, never);
+		await mails.stop();
+		const sent = await deps.store.db
+			.selectFrom("mail_queue")
+			.select("to_address")
+			.where("to_address", "in", emails)
+			.orderBy("id")
+			.execute();
+		deepEqual(
+			sent.map(({ to_address }) => to_address),
+			emails.slice(0, 2),
+		);
+		const { counts, remarks } = await summaryOf(job);
+		deepEqual([counts.import, remarks], [3, 1], "the third is added without a mail");
+		const text = (await Array.fromAsync(importResult(deps.store.db, await reload(job), false))).join("");
+		match(text, /4,imported,"?Added without a mail: 200 invitations were mailed within an hour\./);
+		const links = await deps.store.db
+			.selectFrom("links")
+			.select("made_by")
+			.where("made_by", "=", staff.id)
+			.execute();
+		equal(links.length, 2, "they end with the access of whoever made them");
+	});
+
+	test("is worked off by the chore when it is told to, and now and then by itself", async () => {
+		const { deps, staff, programme } = await open();
+		const log = createLog();
+		const chore = startImportChore({ ...deps, log, book: createChoreBook(deps.clock) });
+		const told = await upload(deps, staff, "conversions", history(programme, 3));
+		chore.runSoon();
+		await until(async () => (await reload(told)).state === "previewed");
+		const found = await upload(deps, staff, "conversions", history(programme, 3));
+		await until(async () => {
+			await deps.clock.moveBy(10_000);
+			return (await reload(found)).state === "previewed";
+		});
+		await chore.stop();
+		deepEqual([deps.clock.waitingTimers, log.lines], [0, []]);
+	});
+});

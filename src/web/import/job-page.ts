@@ -1,0 +1,126 @@
+// An uploaded file: being checked, the preview, being imported, the result; or stopped on the way. Any of the staff may go
+// on with what another has uploaded.
+
+import { html } from "hono/html";
+import { discardImport, startImport, stopImport } from "../../imports/import-job.ts";
+import type { ImportKind } from "../../imports/import-kind.ts";
+import { importKind } from "../../imports/import-kinds.ts";
+import { importResult } from "../../imports/job-result.ts";
+import { parseSummary } from "../../imports/summary.ts";
+import { findImport, type ListedImport } from "../../store/import-jobs.ts";
+import type { ImportState } from "../../store/tables/imports.ts";
+import { pageHeader } from "../components/blocks.ts";
+import { linkButton } from "../components/forms.ts";
+import { movingJob, restingJob } from "../components/job-progress.ts";
+import { countOf, timeTag } from "../components/text.ts";
+import { answerCsv } from "../conversions/csv-answer.ts";
+import { csrfField } from "../csrf.ts";
+import type { PageDeps } from "../deps.ts";
+import type { WebContext } from "../env.ts";
+import { answerError } from "../error-page.ts";
+import { setFlash } from "../flash.ts";
+import { readTextFields } from "../form.ts";
+import type { Content, Html } from "../html.ts";
+import { answerPage } from "../page.ts";
+import { importJobPath, importKindPath } from "../paths.ts";
+import type { Answer } from "../routes.ts";
+import { viewerOf } from "../viewer.ts";
+import { whoOf } from "./import-page.ts";
+import { type JobView, renderChoice, renderProgress, renderResult } from "./job-parts.ts";
+
+const TITLES: Readonly<Record<ImportState, string>> = {
+	storing: "Checking the file",
+	uploaded: "Checking the file",
+	previewed: "Check before you import",
+	applying: "Importing",
+	stopped: "Import stopped",
+	done: "Import finished",
+	discarded: "Import discarded",
+};
+
+export async function showImportJob(c: WebContext, deps: PageDeps): Promise<Response> {
+	const job = await jobOf(c, deps);
+	if (job === undefined) return answerError(c, "not_found");
+	const title = TITLES[job.state];
+	const view: JobView = {
+		job,
+		kind: importKind(job.kind),
+		summary: job.summary === null ? null : parseSummary(job.summary),
+		href: importJobPath(job.public_id),
+		isMailOn: deps.mails.isOn,
+		csrf: csrfField(c),
+	};
+	return answerPage(c, { title, active: "programmes", body: renderJob(title, view) });
+}
+
+export async function applyImportJob(c: WebContext, deps: PageDeps): Promise<Response> {
+	const job = await jobOf(c, deps);
+	if (job === undefined) return answerError(c, "not_found");
+	const { invite } = await readTextFields(c, ["invite"]);
+	const invites = job.kind === "people" && invite === "on";
+	const started = await startImport(deps, job, viewerOf(c).personId, invites);
+	if (started.ok) deps.imports.wake();
+	else setFlash(c, "bad", started.fault.detail);
+	return c.redirect(importJobPath(job.public_id), 303);
+}
+
+export async function stopImportJob(c: WebContext, deps: PageDeps): Promise<Response> {
+	const job = await jobOf(c, deps);
+	if (job === undefined) return answerError(c, "not_found");
+	const stopped = await stopImport(deps, job, viewerOf(c).personId);
+	if (!stopped.ok) setFlash(c, "bad", stopped.fault.detail);
+	return c.redirect(importJobPath(job.public_id), 303);
+}
+
+export async function discardImportJob(c: WebContext, deps: PageDeps): Promise<Response> {
+	const job = await jobOf(c, deps);
+	if (job === undefined) return answerError(c, "not_found");
+	const discarded = await discardImport(deps, job, viewerOf(c).personId);
+	if (!discarded.ok) {
+		setFlash(c, "bad", discarded.fault.detail);
+		return c.redirect(importJobPath(job.public_id), 303);
+	}
+	deps.imports.wake();
+	setFlash(c, "info", "Discarded. Nothing was imported.");
+	return c.redirect(importKindPath(job.kind), 303);
+}
+
+/** Once every line was looked at, and while the lines are there. */
+export function showResultFile(isOfProblems: boolean): Answer {
+	return async (c, deps) => {
+		const job = await jobOf(c, deps);
+		const isLookedAt = job !== undefined && job.state !== "uploaded" && job.state !== "applying";
+		if (!isLookedAt || job.lines !== "kept") return answerError(c, "not_found");
+		const name = `${isOfProblems ? "needs-fixing" : "result"}-${job.public_id}.csv`;
+		return answerCsv(c, deps, name, importResult(deps.store.db, job, isOfProblems));
+	};
+}
+
+function jobOf(c: WebContext, { store }: PageDeps): Promise<ListedImport | undefined> {
+	return findImport(store.db, c.req.param("importId") ?? "");
+}
+
+function renderJob(title: string, view: JobView): Html {
+	const { job, kind } = view;
+	const header = pageHeader({
+		title,
+		hint: hintOf(job, kind),
+		actions: linkButton({ label: "All imports", href: importKindPath(kind.name) }),
+	});
+	switch (job.state) {
+		case "uploaded":
+		case "applying":
+			return movingJob(view.href, html`${header}${renderProgress(view)}`);
+		case "previewed":
+			return restingJob(html`${header}${renderChoice(view)}`);
+		default:
+			return restingJob(html`${header}${renderResult(view)}`);
+	}
+}
+
+function hintOf(job: ListedImport, kind: ImportKind): Content {
+	const file = `${job.file_name || "A file"} · ${countOf(job.row_count, "line")} about ${kind.noun[1]}`;
+	const uploaded = html`uploaded by ${whoOf(job.email)}, ${timeTag(job.created_at_ms)}`;
+	if (job.applied_at_ms === null) return html`<span class="break">${file}</span> · ${uploaded}`;
+	return html`<span class="break">${file}</span> · ${uploaded} · imported by ${whoOf(job.appliedByEmail)}, ${timeTag(job.applied_at_ms)}`;
+}

@@ -1,0 +1,98 @@
+// Files that staff import, in every state that a page about one can be in.
+
+import type { Page } from "playwright-core";
+import { createSummary } from "../../src/imports/summary.ts";
+import type { Service } from "../../src/service.ts";
+import { insertImport } from "../../src/store/import-jobs.ts";
+import { LONG_ORDER, MARKUP_ORDER, NAME } from "./hard-names.ts";
+import { type Case, press } from "./page-cases.ts";
+
+const MOVING = ["uploaded", "applying", "stopped"] as const;
+const pathOf = (state: (typeof MOVING)[number]) => `/import/jobs/imp_${state}`;
+
+/** In the middle of their work, which another process has claimed and never does. */
+export async function storeMovingImports({ store, clock }: Service): Promise<void> {
+	const nowMs = clock.nowMs();
+	for (const state of MOVING) {
+		await insertImport(store.db, {
+			public_id: `imp_${state}`,
+			kind: "conversions",
+			file_name: `${"history-of-".repeat(8)}${state}.csv`,
+			person_id: 1,
+			applied_by: state === "uploaded" ? null : 1,
+			applied_at_ms: state === "uploaded" ? null : nowMs,
+			finished_at_ms: state === "stopped" ? nowMs : null,
+			state,
+			invites: 0,
+			row_count: 123_456,
+			done_rows: 45_500,
+			done_batches: 91,
+			summary: JSON.stringify(createSummary().read()),
+			lines: "kept",
+			claim: "another process",
+			claim_until_ms: Number.MAX_SAFE_INTEGER,
+			created_at_ms: nowMs,
+		});
+	}
+}
+
+export const IMPORT_PAGES: readonly Case[] = [
+	{ what: "import, programmes", path: "/import/programmes" },
+	{ what: "import, people", path: "/import/people" },
+	{ what: "import, conversions", path: "/import/conversions" },
+	{ what: "import, a file that is refused", path: "/import/people", status: 422, act: uploadWrongly },
+	{ what: "import, a file that is checked", path: pathOf("uploaded"), act: holdStill },
+	{ what: "import, the preview of people", path: "/import/people", act: uploadPeople },
+	{ what: "import, the preview of conversions", path: "/import/conversions", act: uploadHistory },
+	{ what: "import, a file that comes in", path: pathOf("applying"), act: holdStill },
+	{ what: "import, one that was stopped", path: pathOf("stopped") },
+	{ what: "import, the result", path: "/import/conversions", act: importHistory },
+	{ what: "import, nothing new", path: "/import/conversions", act: uploadHistoryAgain },
+];
+
+/** A page that fetches itself anew every second would change while it is looked at. */
+async function holdStill(page: Page): Promise<void> {
+	await page.evaluate(`{ const job = document.querySelector("#job"); job.outerHTML = job.outerHTML; }`);
+}
+
+async function upload(page: Page, lines: readonly string[]): Promise<void> {
+	const file = { name: `${MARKUP_ORDER}.csv`, mimeType: "text/csv", buffer: Buffer.from(lines.join("\n")) };
+	await page.locator("input[type=file]").setInputFiles(file);
+	await press("Upload and check")(page);
+}
+
+async function uploadWrongly(page: Page): Promise<void> {
+	await upload(page, ["mail;shop;role;colour", "a;b;c;d"]);
+	await page.locator("#file-error").waitFor();
+}
+
+async function uploadPeople(page: Page): Promise<void> {
+	const email = `${"long".repeat(12)}@${"shop".repeat(12)}.example`;
+	await upload(page, ["email;programme;role", `new-${email};${NAME};viewer`, `${email};Nowhere;owner`]);
+	await page.getByRole("heading", { name: "Check before you import" }).waitFor();
+}
+
+const HISTORY = [
+	"programme;order_id;status;sold_at;amount;reason",
+	`${NAME};imported-${LONG_ORDER};approved;2025-02-01;123456789,50;`,
+	`${NAME};imported-2;rejected;2025-02-01;7;Out of stock`,
+	`Rösterei Blum;imported-3;reversed;2025-02-01;7;RETURN`,
+	`${NAME};imported-4;pending;2025-02-01;7;`,
+	`Nowhere ${MARKUP_ORDER.replaceAll('"', "")};imported-5;approved;2025-02-01;7;`,
+];
+
+async function uploadHistory(page: Page): Promise<void> {
+	await upload(page, HISTORY);
+	await page.getByRole("heading", { name: "Check before you import" }).waitFor();
+}
+
+async function importHistory(page: Page): Promise<void> {
+	await uploadHistory(page);
+	await press("Import 3 conversions")(page);
+	await page.getByRole("heading", { name: "Import finished" }).waitFor();
+}
+
+async function uploadHistoryAgain(page: Page): Promise<void> {
+	await uploadHistory(page);
+	await page.getByText("Nothing to import").waitFor();
+}

@@ -1,0 +1,95 @@
+// The page of imports over real processes: the one that works is killed in the middle, and others go on where it was. On
+// PostgreSQL two of them at once, as on several machines.
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { findImport } from "../../src/store/import-jobs.ts";
+import { Browser, createTestSite, PASSWORD } from "../../src/web/test-site.test-support.ts";
+import { openHome } from "../support/command-home.ts";
+import { createMigratedDatabase, DATABASE_KINDS } from "../support/test-database.ts";
+import { until } from "../support/until.ts";
+
+/** The one that createTestSite seals with. */
+const SECRET_KEY = "07".repeat(32);
+const QUICK_PASSWORDS = `--import=${new URL("../support/quick-passwords.ts", import.meta.url)}`;
+const ROWS = 6_000;
+
+for (const kind of DATABASE_KINDS) {
+	test(`killed while it imports, a service goes on where it was (${kind})`, async (t) => {
+		const database = await createMigratedDatabase(kind);
+		const home = openHome({
+			after: (clean) =>
+				t.after(async () => {
+					await clean();
+					await database.remove();
+				}),
+		});
+		const store = database.open();
+		const site = createTestSite(store);
+		const programme = await site.addProgramme("Garden Shop");
+		const { email } = await site.addStaff();
+		const serve = () =>
+			home.start(["serve"], {
+				PORT: "0",
+				DATABASE_URL: kind === "SQLite" ? `sqlite:${database.location}` : database.location,
+				RINGBACK_SECRET_KEY: SECRET_KEY,
+				LOG_LEVEL: "warn",
+				NODE_OPTIONS: QUICK_PASSWORDS,
+			});
+		const first = serve();
+		const [, url = ""] = await first.said(/(http:\/\/127\.0\.0\.1:\d+)/);
+		const staff = new Browser((target, init) => fetch(`${url}${target}`, { ...init, redirect: "manual" }));
+		await staff.open("/sign-in");
+		equal((await staff.submit("/sign-in", { email, password: PASSWORD })).status, 303);
+		const lines = Array.from({ length: ROWS }, (_, at) => `Garden Shop,O-${at},approved,2026-01-02,10.00`);
+		const form = new FormData();
+		form.set(
+			"file",
+			new File([["programme,order_id,status,sold_at,amount", ...lines].join("\n")], "many.csv"),
+		);
+		await staff.open("/import/conversions");
+		const { location } = await staff.submitForm("/import/conversions", form);
+		const path = location ?? "";
+		const job = async () => {
+			const found = await findImport(store.db, path.split("/").at(-1) ?? "");
+			ok(found !== undefined);
+			return found;
+		};
+		const count = async () => {
+			const rows = await store.db
+				.selectFrom("conversions")
+				.select((eb) => eb.fn.countAll<number>().as("count"))
+				.where("programme_id", "=", programme.id)
+				.executeTakeFirstOrThrow();
+			return rows.count;
+		};
+		await until(async () => (await job()).state === "previewed");
+		await staff.submit(`${path}/apply`, {});
+		await until(async () => (await count()) >= 1_000);
+		first.kill("SIGKILL");
+		await first.ended();
+		const stored = await count();
+		ok(stored < ROWS, "killed in the middle");
+		equal(stored % 500, 0, "whole batches");
+		equal((await job()).done_rows, stored, "and it is known how many");
+		// As if half a minute had passed: the claim of the dead lapses.
+		await store.db.updateTable("import_jobs").set({ claim_until_ms: 0 }).execute();
+		const others = kind === "SQLite" ? [serve()] : [serve(), serve()];
+		await until(
+			async () => (await job()).state === "done",
+			() => others.map(({ stderr }) => stderr).join("\n"),
+		);
+		equal(await count(), ROWS);
+		match((await job()).summary ?? "", new RegExp(`"import":${ROWS},"already":0,"refused":0`));
+		const moves = await store.db
+			.selectFrom("moves")
+			.select("id")
+			.where("programme_id", "=", programme.id)
+			.execute();
+		equal(moves.length, ROWS);
+		deepEqual(await store.db.selectFrom("events").select("id").execute(), []);
+		for (const other of others) other.kill("SIGTERM");
+		for (const other of others) equal((await other.ended()).code, 0);
+		await store.close();
+	});
+}
