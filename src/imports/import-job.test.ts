@@ -330,7 +330,7 @@ eachDatabase("a file that is uploaded", (database) => {
 			...deps,
 			log: createLog(),
 			sealingKey: new Uint8Array(32),
-			mailer: { send: async () => null },
+			mailer: { send: async () => [] },
 		});
 		const use = { limit: IMPORTED_INVITATIONS, subject: String(staff.id) };
 		for (let used = 2; used < IMPORTED_INVITATIONS.max; used++) {
