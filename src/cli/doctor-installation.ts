@@ -10,12 +10,13 @@ import { type Finding, ok, warning } from "./finding.ts";
 type State = SystemReading & SystemState;
 
 /** The schema has a check of its own. */
-const CHECKS: Partial<Record<Warning["kind"], "processes" | "queue" | "disk" | "mail">> = {
+const CHECKS: Partial<Record<Warning["kind"], "processes" | "queue" | "disk" | "backup" | "mail">> = {
 	no_worker: "processes",
 	process_silent: "processes",
 	mixed_versions: "processes",
 	queue_overdue: "queue",
 	disk_filling: "disk",
+	backup_old: "backup",
 	mail_failing: "mail",
 };
 
@@ -28,6 +29,7 @@ export function examineInstallation(state: State, nowMs: number): Finding[] {
 		ok("processes", describeProcesses(state, nowMs)),
 		ok("queue", describeQueue(state, nowMs)),
 		ok("disk", describeDisk(state)),
+		...describeBackup(state),
 	];
 	return [...sound.filter(({ check }) => warnings.every((found) => found.check !== check)), ...warnings];
 }
@@ -50,6 +52,12 @@ function describeQueue({ figures, processes }: State, nowMs: number): string {
 function describeDisk({ figures, disk }: State): string {
 	const size = `the database has ${inMegabytes(figures.databaseBytes)}`;
 	return disk === null ? size : `${size}; ${inMegabytes(disk.freeBytes)} of its disk are free`;
+}
+
+/** Nothing is said of what we do not make: PostgreSQL's own programs do, and some copy disks. */
+function describeBackup({ backedUpAtMs }: State): Finding[] {
+	if (backedUpAtMs === null) return [];
+	return [ok("backup", `the last has everything that was stored by ${isoTime(backedUpAtMs)}`)];
 }
 
 function inMegabytes(bytes: number): string {

@@ -18,6 +18,7 @@ export interface Finding {
 		| "processes"
 		| "queue"
 		| "disk"
+		| "backup"
 		| "delivery"
 		| "archive"
 		| "clock"

@@ -19,6 +19,7 @@ const SOUND: SystemState = {
 	schema: { version: 1, known: 1 },
 	processes: [WORKER, WEB],
 	disk: { freeBytes: 50, sizeBytes: 100 },
+	backedUpAtMs: NOW_MS - 86_400_000,
 };
 
 describe("what staff are warned of", () => {
@@ -57,6 +58,9 @@ describe("what staff are warned of", () => {
 		],
 		["an old schema", { schema: { version: 1, known: 2 } }, ["schema_differs"]],
 		["a new schema", { schema: { version: 3, known: 2 } }, ["schema_differs"]],
+		["a database that was never backed up by us", { backedUpAtMs: null }, []],
+		["a backup of almost three days", { backedUpAtMs: NOW_MS - 3 * 86_400_000 + 1 }, []],
+		["a backup of three days", { backedUpAtMs: NOW_MS - 3 * 86_400_000 }, ["backup_old"]],
 		["a disk with a tenth left", { disk: { freeBytes: 10, sizeBytes: 100 } }, []],
 		["a disk with less", { disk: { freeBytes: 9, sizeBytes: 100 } }, ["disk_filling"]],
 		["a disk that nobody can see", { disk: null }, []],

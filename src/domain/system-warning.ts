@@ -2,7 +2,7 @@
 // to do about it.
 
 import { isSilent, type ProcessRecord, sumEngines } from "./process.ts";
-import { isoTime, MINUTE_MS } from "./time.ts";
+import { DAY_MS, isoTime, MINUTE_MS } from "./time.ts";
 import type { Warning } from "./warning.ts";
 
 export interface SystemState {
@@ -10,11 +10,15 @@ export interface SystemState {
 	processes: readonly ProcessRecord[];
 	/** Of the SQLite file; null where it is on a server, or not known. */
 	disk: { freeBytes: number; sizeBytes: number } | null;
+	/** Null when it never was, by our own command: others have ways of their own. */
+	backedUpAtMs: number | null;
 }
 
 /** As the alerts: see ops/prometheus/ringback.rules.yml. */
 const OVERDUE_MS = 5 * MINUTE_MS;
 const LEAST_FREE_SHARE = 0.1;
+/** Every night, and two that may fail. */
+const BACKUP_OLD_MS = 3 * DAY_MS;
 
 export function findSystemWarnings(state: SystemState, nowMs: number): Warning[] {
 	return [
@@ -23,6 +27,7 @@ export function findSystemWarnings(state: SystemState, nowMs: number): Warning[]
 		...ofMail(state.processes, nowMs),
 		...ofSchema(state.schema),
 		...ofDisk(state.disk),
+		...ofBackup(state.backedUpAtMs, nowMs),
 	];
 }
 
@@ -110,6 +115,17 @@ function ofDisk(disk: SystemState["disk"]): Warning[] {
 			kind: "disk_filling",
 			title: `The disk of the database has ${Math.floor((disk.freeBytes / disk.sizeBytes) * 100)} % left`,
 			text: "A full disk stops everything that writes. Make room, move the file to a larger disk, or shorten RINGBACK_RETENTION_DAYS.",
+		},
+	];
+}
+
+function ofBackup(backedUpAtMs: number | null, nowMs: number): Warning[] {
+	if (backedUpAtMs === null || nowMs - backedUpAtMs < BACKUP_OLD_MS) return [];
+	return [
+		{
+			kind: "backup_old",
+			title: `The last backup is ${Math.floor((nowMs - backedUpAtMs) / DAY_MS)} days old`,
+			text: "Whatever makes it has stopped or fails. Look at what it says (with the Debian package: journalctl -u ringback-backup), and run `ringback backup` once by hand.",
 		},
 	];
 }

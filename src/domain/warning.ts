@@ -20,6 +20,7 @@ export interface Warning {
 		| "mail_failing"
 		| "schema_differs"
 		| "disk_filling"
+		| "backup_old"
 		| "delivery_paused"
 		| Sighting["kind"];
 	title: string;

@@ -14,7 +14,9 @@ import { openBackupFile, readBackupFile, writeBackupFile } from "../outside/back
 import { realClock } from "../outside/clock.ts";
 import { partialName, placeDurably, replaceDurably } from "../outside/durable-file.ts";
 import { createRandom } from "../outside/random.ts";
+import { noteBackup } from "../store/last-backup.ts";
 import type { BrokenRule } from "../store/ledger.ts";
+import { openSqlite } from "../store/sqlite.ts";
 import { copySqlite } from "../store/sqlite-copy.ts";
 import { LOG_SUFFIXES, readUsedBytes } from "../store/sqlite-file.ts";
 import { type CheckedDatabase, checkSqliteFile, findKeyFor } from "./check-database.ts";
@@ -79,8 +81,19 @@ export async function backUpSqlite(
 		else if (!(await placeDurably(packed, path))) throw new BackupError(describeExisting(path));
 		return { manifest, broken: checked.ledger?.broken ?? [] };
 	});
+	await noteIn(databasePath, Date.parse(made.manifest.createdAt));
 	const tookMs = realClock.nowMs() - startedAtMs;
 	return { path, bytes: statSync(path).size, ...made, hasKey: key !== null, tookMs };
+}
+
+/** For staff's pages and `ringback doctor`, which warn when the last one is old. */
+async function noteIn(databasePath: string, atMs: number): Promise<void> {
+	const store = openSqlite(databasePath);
+	try {
+		await noteBackup(store.db, atMs);
+	} finally {
+		await store.close();
+	}
 }
 
 /** Its own name is not followed: what is written takes the place of the link, not of what it leads to. */

@@ -4,6 +4,7 @@ import type { ChoreRecord } from "../domain/chore.ts";
 import type { ProcessRecord } from "../domain/process.ts";
 import { listChoreRecords } from "./chores.ts";
 import { type Figures, readFigures } from "./figures.ts";
+import { readLastBackup } from "./last-backup.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { listProcesses } from "./processes.ts";
 import { readSchema } from "./schema-state.ts";
@@ -15,6 +16,8 @@ export interface SystemReading {
 	processes: readonly ProcessRecord[];
 	chores: readonly ChoreRecord[];
 	figures: Figures;
+	/** By `ringback backup`; null when it never was. */
+	backedUpAtMs: number | null;
 }
 
 export async function readSystem(store: Store, nowMs: number): Promise<SystemReading> {
@@ -24,5 +27,6 @@ export async function readSystem(store: Store, nowMs: number): Promise<SystemRea
 		processes: await listProcesses(store.db),
 		chores: await listChoreRecords(store.db),
 		figures: await readFigures(store, nowMs),
+		backedUpAtMs: await readLastBackup(store.db),
 	};
 }

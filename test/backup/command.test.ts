@@ -56,7 +56,7 @@ describe("ringback backup on SQLite", { concurrency: 2 }, () => {
 		match(bare.stderr, /^--passphrase-file is missing: there is no terminal to ask for it\.$/m);
 		const nameless = await home.run(["backup", "--without-key"]);
 		equal(nameless.code, 2);
-		match(nameless.stderr, /^PATH is missing: the file to write\.$/m);
+		match(nameless.stderr, /^PATH is missing: the file to write; with --keep, the folder\.$/m);
 		equal(existsSync(join(home.folder, "one.backup")), false);
 		const without = await home.run(["backup", "one.backup", "--without-key"]);
 		equal(without.code, 0);
@@ -86,7 +86,9 @@ describe("ringback backup on SQLite", { concurrency: 2 }, () => {
 		equal(refused.code, 2);
 		equal(readdirSync(folder).length, 8);
 		const second = await home.run([...words, "--json"]);
-		const { path, removed } = JSON.parse(second.stdout);
+		const { path, removed, createdAt } = JSON.parse(second.stdout);
+		const { stdout: doctor } = await home.runHere(["doctor"]);
+		match(doctor, new RegExp(`^ok +backup +the last has everything that was stored by ${createdAt}$`, "m"));
 		deepEqual(removed.toSorted(), [...old, unfinished[0]].toSorted());
 		deepEqual(readdirSync(folder).sort(), [name, basename(path), unfinished[1], ...others].sort());
 		equal((await home.run(["verify", path, ...words.slice(-2)])).code, 0);

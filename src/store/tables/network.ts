@@ -24,6 +24,8 @@ export interface NetworkTable {
 	mail_tested_at_ms: number | null;
 	/** When somebody finished the set-up, or did not want to see it any more. */
 	set_up_ended_at_ms: number | null;
+	/** When `ringback backup` last took what was stored by then. */
+	backed_up_at_ms: number | null;
 }
 
 export function networkTables({ givenId }: Dialect): readonly string[] {
@@ -31,7 +33,8 @@ export function networkTables({ givenId }: Dialect): readonly string[] {
 		`create table network (
 			one ${givenId}, name text, brand text, colour text, support_address text, sender_name text,
 			sender_address text, logo_type text, logo_hash text, logo_width integer, logo_height integer,
-			logo_data text, mail_tested_at_ms bigint, set_up_ended_at_ms bigint)`,
+			logo_data text, mail_tested_at_ms bigint, set_up_ended_at_ms bigint,
+			backed_up_at_ms bigint)`,
 		"insert into network (one) values (1)",
 	];
 }

@@ -6,6 +6,7 @@ import { findSystemWarnings, lastMailFailure } from "../../domain/system-warning
 import type { Warning } from "../../domain/warning.ts";
 import { MAX_COUNTED_MAILS } from "../../store/figures.ts";
 import { type GivenUpMail, listGivenUpMails } from "../../store/mail-queue.ts";
+import type { Store } from "../../store/store.ts";
 import { readSystem, type SystemReading } from "../../store/system.ts";
 import { facts, message, padded, pageHeader, section, statStrip } from "../components/blocks.ts";
 import { linkButton } from "../components/forms.ts";
@@ -55,6 +56,7 @@ export async function showSystem(c: WebContext, deps: WebDeps): Promise<Response
 							? "Ask the database server: its disk cannot be seen from here."
 							: `${bytes(disk.freeBytes)} of ${bytes(disk.sizeBytes)}`,
 					],
+					["Last backup", backupWords(store.kind, reading.backedUpAtMs)],
 				]),
 			),
 		},
@@ -163,6 +165,12 @@ function givenUpSection(mails: readonly GivenUpMail[]): Html | null {
 
 function upTo(number: number): string {
 	return number < MAX_COUNTED_MAILS ? count(number) : `${count(MAX_COUNTED_MAILS)}+`;
+}
+
+function backupWords(kind: Store["kind"], backedUpAtMs: number | null): Html | string {
+	if (backedUpAtMs !== null) return html`${timeTag(backedUpAtMs)} by <code>ringback backup</code>`;
+	if (kind !== "sqlite") return "Ask whoever runs the database server: PostgreSQL's own programs make it.";
+	return html`None by <code>ringback backup</code> yet.`;
 }
 
 function schemaWords({ version, known }: SystemReading["schema"]): string {

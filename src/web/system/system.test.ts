@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChoreRecord } from "../../domain/chore.ts";
 import { saveChoreRecords } from "../../store/chores.ts";
+import { noteBackup } from "../../store/last-backup.ts";
 import { saveProcess } from "../../store/processes.ts";
 import { type Browser, openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";
 
@@ -90,12 +91,14 @@ test("what is wrong stands first, each with what to do", async (t) => {
 			error: "no room.",
 		},
 	]);
+	await noteBackup(site.store.db, START_MS - 4 * 86_400_000);
 	const { text } = await staff.open("/system");
 	const list = /<section class="card" id="warnings"[\s\S]*?<\/section>/.exec(text)?.[0] ?? "";
 	for (const words of [
 		/No process delivers callbacks\.<\/strong> [^<]*RINGBACK_ROLE/,
 		/A process stopped reporting: all 0a1b2c3d on machine-1/,
 		/The disk of the database has 4 % left/,
+		/The last backup is 4 days old\.<\/strong> [^<]*journalctl -u ringback-backup/,
 		/are not being approved\.<\/strong> [^<]*no room\./,
 		/Mail is off\.<\/strong> [^<]*SMTP_URL/,
 	]) {
@@ -106,6 +109,7 @@ test("what is wrong stands first, each with what to do", async (t) => {
 	assert.match(text, /Overdue[\s\S]*?no room\./);
 	assert.match(text, /535 wrong password/);
 	assert.match(text, /4\.0 GB of 100\.0 GB/);
+	assert.match(text, /Last backup<\/dt>\s*<dd[^>]*><time [^>]*>[^<]*<\/time> by <code>ringback backup/);
 	assert.doesNotMatch(text, /about this installation/, "the warnings are told once");
 });
 
