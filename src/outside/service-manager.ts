@@ -1,6 +1,6 @@
 // Tells systemd that the service is ready and, where it asks, that it is alive. It listens on a datagram socket, of which
-// Node has none; so its own program `systemd-notify` does the talking, and the unit allows that (NotifyAccess=all). One
-// run takes the machine a few milliseconds, and ours half of one.
+// Node has none; so its own program `systemd-notify` does the talking, and the unit allows that (NotifyAccess=all): a
+// short process three times in a watchdog's minute.
 
 import { execFile } from "node:child_process";
 import type { Log } from "../ports.ts";

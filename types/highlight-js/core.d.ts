@@ -1,5 +1,5 @@
 // What we use of highlight.js. Its own types bring those of a browser into every file, where a `window` that is not
-// there would then compile; tsconfig.json leads here instead. (esbuild follows such a path too, unless it ends in .d.ts.)
+// there would then compile; tsconfig.json leads here instead. (The release is bundled without that file.)
 
 declare const core: {
 	registerLanguage(name: string, definition: (core: never) => object): void;
