@@ -152,7 +152,7 @@ export const ATTEMPT_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "an attempt sent now that does not count",
-		seenWith: 4,
+		seenWith: 11,
 		edits: [
 			{
 				file: "store/bring-forward.ts",

@@ -50,7 +50,7 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "what was in hand forgotten when another takes over",
-		seenWith: 4,
+		seenWith: 5,
 		edits: [
 			{
 				file: "store/sqlite-lanes.ts",
@@ -108,7 +108,7 @@ export const LEASE_DEFECTS: readonly Defect[] = [
 	},
 	{
 		name: "lanes leased by a pass of which no word came, and nobody looks",
-		seenWith: 11,
+		seenWith: 4,
 		edits: [
 			{
 				file: "callbacks/planner.ts",

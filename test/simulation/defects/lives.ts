@@ -5,7 +5,7 @@ import type { Defect } from "./defect.ts";
 export const LIFE_DEFECTS: readonly Defect[] = [
 	{
 		name: "an outbox row outside the transaction of its status change",
-		seenWith: 3,
+		seenWith: 4,
 		edits: [
 			{
 				file: "store/outbox.ts",
