@@ -19,7 +19,8 @@ const SHARED: readonly { files: string; processes: number }[] = [
 	{ files: "src/domain/*.test.ts", processes: 1 },
 	{ files: "src/{accounts,api,callbacks,conversions}/*.test.ts", processes: 2 },
 	{ files: "src/web/**/*.test.ts", processes: 4 },
-	{ files: "test/contract/*.test.ts", processes: 7 },
+	{ files: "test/contract/store-*.test.ts", processes: 4 },
+	{ files: "test/contract/{accounts,section}-*.test.ts", processes: 3 },
 ];
 
 const folder = mkdtempSync(join(tmpdir(), "ringback-groups-"));
