@@ -125,12 +125,21 @@
 			});
 	}
 
+	/** Whole numbers, at most six of them: no bar stands above the last. */
+	function gridUpTo(most) {
+		for (let power = 1; ; power *= 10) {
+			const step = [1, 2, 5].map((digit) => digit * power).find((one) => most / one <= 5);
+			if (step !== undefined) return Array.from({ length: Math.ceil(most / step) + 1 }, (_, at) => at * step);
+		}
+	}
+
 	function drawChart(plot) {
 		if (window.uPlot === undefined || plot.clientWidth === 0) return;
 		const { days, series, isStacked } = JSON.parse(plot.dataset.chart);
 		const shown = isStacked ? pile(series) : series.map(({ values }) => values);
 		const order = series.map((_, index) => index);
 		if (isStacked) order.reverse();
+		const grid = gridUpTo(Math.max(1, ...shown.flat()));
 		const ink = colourOf(plot, "ink-faint");
 		const line = colourOf(plot, "line");
 		const font = "12px system-ui, sans-serif";
@@ -142,7 +151,7 @@
 				padding: [12, 4, 0, 0],
 				scales: {
 					x: { time: false, range: [-0.6, days.length - 0.4] },
-					y: { range: (_, __, most) => [0, Math.max(1, most * 1.1)] },
+					y: { range: [0, grid.at(-1)] },
 				},
 				cursor: { points: { show: !isStacked }, drag: { x: false, y: false } },
 				axes: [
@@ -161,7 +170,7 @@
 						grid: { stroke: line, width: 1 },
 						ticks: { show: false },
 						size: 40,
-						incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6],
+						splits: () => grid,
 						values: (_, ticks) => ticks.map(String),
 					},
 				],

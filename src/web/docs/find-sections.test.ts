@@ -1,20 +1,15 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { cutSections, type DocsSection } from "./docs-sections.ts";
-import { findSections } from "./find-sections.ts";
+import { findSections, foldSection } from "./find-sections.ts";
 
-const section = (title: string, text: string, code?: string): DocsSection => ({
-	href: `/docs#${title}`,
-	title,
-	trail: [],
-	text,
-	...(code === undefined ? {} : { code }),
-});
+const section = (title: string, text: string, change: Partial<DocsSection> = {}) =>
+	foldSection({ href: `/docs#${title}`, title, trail: [], text, prose: text, terms: [], ...change });
 
 const SECTIONS = [
 	section("Mentions", "A bad_signature is answered 401. Retries are signed anew."),
 	section("Retries", "Up to seven attempts, one callback after the other."),
-	section("Bad signature", "bad_signature The signature does not match.", "bad_signature"),
+	section("Bad signature", "bad_signature The signature does not match.", { code: "bad_signature" }),
 ];
 
 const titles = (...words: string[]) =>
@@ -23,6 +18,18 @@ const titles = (...words: string[]) =>
 test("a code finds its own page first, and a title comes before a mention", () => {
 	deepEqual(titles("bad_signature"), ["Bad signature", "Mentions"]);
 	deepEqual(titles("retries"), ["Retries", "Mentions"]);
+});
+
+test("what explains a word comes before listings that mention it", () => {
+	const mentioned = "signature ".repeat(20);
+	const sections = [
+		section("Receiver in PHP", mentioned, { prose: "" }),
+		section("Answers", "The signature of each call, and whose signature it is."),
+		section("Body", "Its signature", { terms: ["basketValue", "signature"] }),
+		section("What is signed", "Five parts. Their HMAC is the signature."),
+	];
+	const found = findSections(sections, ["signature"]).sections.map((one) => one.section.title);
+	deepEqual(found, ["Body", "What is signed", "Answers", "Receiver in PHP"]);
 });
 
 test("all words must be there; if no section has all, those with most are shown and said to be some", () => {
@@ -61,10 +68,27 @@ test("a page is cut at its headings into plain text, without buttons, tabs and c
 	const body = `<p>Intro &amp; more</p><h2 id="a">One <code>x</code><a class="heading-link" href="#a">#</a></h2><p>Text<strong>bold</strong></p>
 <div class="code"><button data-copy="secret">Copy</button><pre><code><span class="code-name">a</span>&lt;b&gt;</code></pre></div>
 <h3 id="b">Two</h3><table><caption>Table</caption><tr><td>one</td><td>two</td></tr></table>`;
-	deepEqual(cutSections({ path: "/docs", title: "Guide", body }), [
-		{ href: "/docs", title: "Guide", trail: [], text: "Intro & more" },
-		{ href: "/docs#a", title: "One x", trail: ["Guide"], text: "Textbold a<b>" },
-		{ href: "/docs#b", title: "Two", trail: ["Guide", "One x"], text: "one · two" },
-	]);
+	deepEqual(
+		cutSections({ path: "/docs", title: "Guide", body }).map(({ text, prose, terms, ...place }) => [
+			place,
+			{ text, prose, terms },
+		]),
+		[
+			[
+				{ href: "/docs", title: "Guide", trail: [] },
+				{ text: "Intro & more", prose: "Intro & more", terms: [] },
+			],
+			[
+				{ href: "/docs#a", title: "One x", trail: ["Guide"] },
+				{ text: "Textbold a<b>", prose: "Textbold", terms: [] },
+			],
+			[
+				{ href: "/docs#b", title: "Two", trail: ["Guide", "One x"] },
+				{ text: "one · two", prose: "one · two", terms: ["one"] },
+			],
+		],
+	);
+	const marked = `<p><code>bad_signature</code><span class="badge badge-bad">HTTP 401</span></p>`;
+	equal(cutSections({ path: "/x", title: "X", body: marked })[0]?.text, "bad_signature HTTP 401");
 	equal(cutSections({ path: "/x", title: "X", body: "<p>alone</p>" }).length, 1);
 });

@@ -9,6 +9,28 @@ export interface FoundSection {
 	passage: readonly TextPart[];
 }
 
+/** As it is compared: made once, because making it takes longer than a search. */
+export interface FoldedSection {
+	section: DocsSection;
+	title: string;
+	text: string;
+	prose: string;
+	terms: ReadonlySet<string>;
+	/** What the title is about. */
+	words: readonly string[];
+}
+
+export function foldSection(section: DocsSection): FoldedSection {
+	return {
+		section,
+		title: section.title.toLowerCase(),
+		text: section.text.toLowerCase(),
+		prose: section.prose.toLowerCase(),
+		terms: new Set(section.terms.map((term) => term.toLowerCase())),
+		words: tellingWords(section.title),
+	};
+}
+
 export interface TextPart {
 	text: string;
 	isMarked: boolean;
@@ -28,24 +50,38 @@ const PASSAGE_CHARACTERS = 220;
 /** Of these so many stand before the first word that was found. */
 const LEAD_CHARACTERS = 50;
 
-/** What a word is worth: a section is about what its title says, and a code has one page. */
-const WORTH = { exactCode: 200, title: 20, wholeTitle: 20, wholeWord: 5, mention: 1 } as const;
+/**
+ * What a word is worth: a section is about what its title says and what its tables list, and a code has one page. Listings
+ * mention everything and explain nothing.
+ */
+const WORTH = {
+	exactCode: 200,
+	title: 20,
+	wholeTitle: 20,
+	term: 15,
+	kinInTitle: 10,
+	wholeWord: 5,
+	mention: 1,
+} as const;
 const MAX_MENTIONS = 5;
+/** "signed" and "signing" are of the family of "signature": a word as long as this, and where it begins. */
+const LONG_WORD = 8;
+const STEM_CHARACTERS = 4;
 /** Of a word in a section: so that no query, such as letters that are everywhere, takes long. */
-const MAX_MATCHES = 20;
+const MAX_MATCHES = 8;
 
-export function findSections(sections: readonly DocsSection[], words: readonly string[]): Found {
+export function findSections(sections: readonly FoldedSection[], words: readonly string[]): Found {
 	if (words.length === 0) return { sections: [], total: 0, isPartial: false };
 	const scored = sections
-		.map((section) => ({ section, ...score(section, words) }))
+		.map((folded) => ({ folded, ...score(folded, words) }))
 		.filter(({ hits }) => hits > 0);
 	const most = Math.max(0, ...scored.map(({ hits }) => hits));
 	const best = scored.filter(({ hits }) => hits === most).sort((one, other) => other.worth - one.worth);
 	return {
-		sections: best.slice(0, MAX_FOUND).map(({ section }) => ({
+		sections: best.slice(0, MAX_FOUND).map(({ folded: { section, text } }) => ({
 			section,
 			title: markWords(section.title, words),
-			passage: markWords(passageOf(section.text, words), words),
+			passage: markWords(passageOf(section.text, text, words), words),
 		})),
 		total: best.length,
 		isPartial: most < words.length,
@@ -54,22 +90,31 @@ export function findSections(sections: readonly DocsSection[], words: readonly s
 
 /** `hits` is how many of the words are there. */
 function score(
-	{ title, text, code }: DocsSection,
+	{ section: { code }, title, text, prose, terms, words: about }: FoldedSection,
 	words: readonly string[],
 ): { hits: number; worth: number } {
 	let hits = 0;
-	let worth = tellingWords(title).join(" ") === words.join(" ") ? WORTH.wholeTitle : 0;
+	let worth = about.join(" ") === words.join(" ") ? WORTH.wholeTitle : 0;
 	for (const word of words) {
-		const inTitle = findAll(title, word);
-		const inText = findAll(text, word);
+		const isInTitle = title.includes(word);
+		if (!isInTitle && !text.includes(word) && word !== code) continue;
+		hits++;
+		const inProse = findAll(prose, word);
 		if (word === code) worth += WORTH.exactCode;
-		if (inTitle.length + inText.length > 0 || word === code) hits++;
-		if (inTitle.length > 0) worth += WORTH.title;
-		if (inTitle.some(({ isWhole }) => isWhole)) worth += WORTH.wholeWord;
-		if (inText.some(({ isWhole }) => isWhole)) worth += WORTH.wholeWord;
-		worth += Math.min(inText.length, MAX_MENTIONS) * WORTH.mention;
+		if (isInTitle) worth += WORTH.title;
+		else if (isOfFamily(about, word)) worth += WORTH.kinInTitle;
+		if (terms.has(word)) worth += WORTH.term;
+		if (isInTitle && findAll(title, word).some(({ isWhole }) => isWhole)) worth += WORTH.wholeWord;
+		if (inProse.some(({ isWhole }) => isWhole)) worth += WORTH.wholeWord;
+		worth += Math.min(inProse.length, MAX_MENTIONS) * WORTH.mention;
 	}
 	return { hits, worth };
+}
+
+function isOfFamily(about: readonly string[], word: string): boolean {
+	if (word.length < LONG_WORD) return false;
+	const stem = word.slice(0, STEM_CHARACTERS);
+	return about.some((one) => one.startsWith(stem));
 }
 
 interface Match {
@@ -79,8 +124,8 @@ interface Match {
 	isWhole: boolean;
 }
 
-function findAll(text: string, word: string): Match[] {
-	const folded = text.toLowerCase();
+/** `folded` is in lower case. */
+function findAll(folded: string, word: string): Match[] {
 	const matches: Match[] = [];
 	for (
 		let start = folded.indexOf(word);
@@ -96,8 +141,8 @@ function findAll(text: string, word: string): Match[] {
 }
 
 /** Where most of the words stand close together. */
-function passageOf(text: string, words: readonly string[]): string {
-	const matches = words.flatMap((word) => findAll(text, word).map((match) => ({ ...match, word })));
+function passageOf(text: string, folded: string, words: readonly string[]): string {
+	const matches = words.flatMap((word) => findAll(folded, word).map((match) => ({ ...match, word })));
 	let from = 0;
 	let most = 0;
 	for (const { start, isWhole } of matches.sort((one, other) => one.start - other.start)) {
@@ -128,7 +173,8 @@ function cut(text: string, from: number): string {
 function markWords(text: string, words: readonly string[]): TextPart[] {
 	const parts: TextPart[] = [];
 	let end = 0;
-	const matches = words.flatMap((word) => findAll(text, word));
+	const folded = text.toLowerCase();
+	const matches = words.flatMap((word) => findAll(folded, word));
 	for (const match of matches.sort((one, other) => one.start - other.start || other.end - one.end)) {
 		if (match.start < end) continue;
 		parts.push({ text: text.slice(end, match.start), isMarked: false });

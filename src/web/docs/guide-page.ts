@@ -72,6 +72,8 @@ export function exampleSections(instance: ExampleValues): DocsSection[] {
 			title: `${role === "receiver" ? "Receiver" : "Sender"} in ${label}`,
 			trail: ["Receiver guide"],
 			text: fillIn(readExample(value, role), instance).replace(/\s+/g, " "),
+			prose: "",
+			terms: [],
 		})),
 	);
 }

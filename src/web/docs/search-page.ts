@@ -21,7 +21,14 @@ import { renderReference } from "./api-page.ts";
 import { answerDocs, type DocsPage, documentsFor } from "./docs-document.ts";
 import { cutSections, type DocsSection } from "./docs-sections.ts";
 import type { ExplainedCode } from "./explained-code.ts";
-import { type Found, type FoundSection, findSections, type TextPart } from "./find-sections.ts";
+import {
+	type FoldedSection,
+	type Found,
+	type FoundSection,
+	findSections,
+	foldSection,
+	type TextPart,
+} from "./find-sections.ts";
 import { exampleSections, guideText } from "./guide-page.ts";
 import { operationsPage } from "./operations-page.ts";
 import { problemPage } from "./problem-page.ts";
@@ -31,9 +38,9 @@ import { readQuery, type SearchQuery } from "./search-query.ts";
 type SearchDeps = Pick<PageDeps, "network" | "publicUrl" | "apiDocument" | "clock">;
 
 /** By the document: another one is made when the network changes its name or its brand. */
-const kept = new WeakMap<OpenApiDocument, Promise<readonly DocsSection[]>>();
+const kept = new WeakMap<OpenApiDocument, Promise<readonly FoldedSection[]>>();
 /** The same text for every network. */
-let keptOperations: Promise<readonly DocsSection[]> | undefined;
+let keptOperations: Promise<readonly FoldedSection[]> | undefined;
 
 export async function showSearch(c: WebContext, deps: SearchDeps): Promise<Response> {
 	const document = deps.apiDocument();
@@ -46,7 +53,7 @@ export async function showSearch(c: WebContext, deps: SearchDeps): Promise<Respo
 }
 
 /** Page after page, with a breath between two: all of them at once would hold up callbacks for a moment. */
-function allSections(document: OpenApiDocument, deps: SearchDeps): Promise<readonly DocsSection[]> {
+function allSections(document: OpenApiDocument, deps: SearchDeps): Promise<readonly FoldedSection[]> {
 	const instance = { publicUrl: deps.publicUrl, brand: deps.network.face.brand };
 	const parts: readonly (() => DocsSection[])[] = [
 		() => pageSections(DOCS_PATH, guideText(instance)),
@@ -57,7 +64,7 @@ function allSections(document: OpenApiDocument, deps: SearchDeps): Promise<reado
 	return collect(parts, deps);
 }
 
-function operationsSections(deps: SearchDeps): Promise<readonly DocsSection[]> {
+function operationsSections(deps: SearchDeps): Promise<readonly FoldedSection[]> {
 	return collect(
 		GUIDE_PARTS.map((part) => () => pageSections(operationsPath(part.name), operationsPage(part))),
 		deps,
@@ -67,10 +74,10 @@ function operationsSections(deps: SearchDeps): Promise<readonly DocsSection[]> {
 async function collect(
 	parts: readonly (() => DocsSection[])[],
 	{ clock }: SearchDeps,
-): Promise<readonly DocsSection[]> {
-	const sections: DocsSection[] = [];
+): Promise<readonly FoldedSection[]> {
+	const sections: FoldedSection[] = [];
 	for (const part of parts) {
-		sections.push(...part());
+		sections.push(...part().map(foldSection));
 		await clock.yieldLoop();
 	}
 	return sections;
@@ -82,8 +89,17 @@ function pageSections(path: string, { title, body }: Pick<DocsPage, "title" | "b
 
 function problemSection(code: ExplainedCode, deps: SearchDeps): DocsSection {
 	const { title, body } = problemPage(code, deps);
-	const texts = pageSections(problemPath(code), { title, body }).map(({ text }) => text);
-	return { href: problemPath(code), title, trail: ["Problems"], text: texts.join(" "), code };
+	const parts = pageSections(problemPath(code), { title, body });
+	const join = (pick: (part: DocsSection) => string) => parts.map(pick).join(" ");
+	return {
+		href: problemPath(code),
+		title,
+		trail: ["Problems"],
+		text: join(({ text }) => text),
+		prose: join(({ prose }) => prose),
+		terms: parts.flatMap(({ terms }) => terms),
+		code,
+	};
 }
 
 function resultPage(c: WebContext, query: SearchQuery, found: Found, deps: SearchDeps): DocsPage {
