@@ -23,7 +23,7 @@ const PROBE_NAME = "example.com";
 export const doctorCommand: Command = {
 	name: "doctor",
 	summary:
-		"Checks settings, database, schema, the network's name and brand, chores, whether callbacks are paused, clock, DNS, mail and the archive's folder. Exits 1 when something would not work.",
+		"Checks settings, database, schema, the network's name and brand, chores, whether callbacks are paused, clock, DNS, mail and the archive's folder. Exits 1 when something would not work. Rows are not compared: `ringback verify` does that.",
 	options: { json: JSON_OPTION },
 	async run(options, screen, environment) {
 		const findings = await examine(environment);

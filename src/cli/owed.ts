@@ -44,7 +44,7 @@ export async function readOwed(db: Db, nowMs: number): Promise<Owed> {
 	return {
 		programmes: await listOwed(db),
 		next: await listNextOwed(db, NEXT_SHOWN),
-		toApprove: await countEndedWindows(db, "RECORDED", nowMs),
+		toApprove: await countEndedWindows(db, nowMs),
 	};
 }
 

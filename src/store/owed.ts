@@ -89,16 +89,12 @@ export async function listNextOwed(db: Db, limit: number): Promise<OwedDelivery[
 		.execute();
 }
 
-/** Conversions that pass from this status by themselves as soon as a worker runs. */
-export async function countEndedWindows(
-	db: Db,
-	status: "RECORDED" | "PARKED",
-	nowMs: number,
-): Promise<number> {
+/** Recorded conversions that are approved as soon as a worker runs. */
+export async function countEndedWindows(db: Db, nowMs: number): Promise<number> {
 	const { count } = await db
 		.selectFrom("conversions")
 		.select((eb) => eb.fn.countAll<number>().as("count"))
-		.where("status", "=", status)
+		.where("status", "=", "RECORDED")
 		.where("window_ends_at_ms", "<=", nowMs)
 		.executeTakeFirstOrThrow();
 	return Number(count);

@@ -79,11 +79,11 @@ eachDatabase("what is owed", (database) => {
 	test("comes on top: recorded conversions whose window has ended", async () => {
 		const { store } = database;
 		const { id } = await addProgramme(store);
-		const before = await countEndedWindows(store.db, "RECORDED", START_MS + 100);
+		const before = await countEndedWindows(store.db, START_MS + 100);
 		await addConversion(store, id, { window_ends_at_ms: START_MS + 100 });
 		await addConversion(store, id, { window_ends_at_ms: START_MS + 101 });
 		await addConversion(store, id, { window_ends_at_ms: START_MS, status: "PARKED" });
-		equal(await countEndedWindows(store.db, "RECORDED", START_MS + 100), before + 1);
+		equal(await countEndedWindows(store.db, START_MS + 100), before + 1);
 	});
 });
 

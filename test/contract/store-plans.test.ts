@@ -60,6 +60,7 @@ import { findOpenNotice, listNotices } from "../../src/store/notice-list.ts";
 import { findNoticesToMail } from "../../src/store/notice-mails.ts";
 import { endTroubles, findWatched } from "../../src/store/notices.ts";
 import { findByOrders } from "../../src/store/orders.ts";
+import { countEndedWindows } from "../../src/store/owed.ts";
 import { listProgrammePeople, listStaff } from "../../src/store/people-list.ts";
 import { hasConversions, listProgrammes } from "../../src/store/programme-list.ts";
 import { setEndpoint } from "../../src/store/programmes.ts";
@@ -252,6 +253,11 @@ const READS: readonly Read[] = [
 			},
 		],
 	),
+	[
+		"approvals that come on top of what is owed",
+		["conversions_by_window"],
+		(db) => countEndedWindows(db, START_MS),
+	],
 	["mails that are overdue", ["notices_to_mail"], (db) => findOldestUnmailed(db, START_MS)],
 	["trouble that is told late", ["notices_watched"], (db) => findOldestWatched(db, 1, START_MS)],
 	["trouble that is to be told", ["notices_watched"], (db) => findWatched(db, START_MS, 100)],
