@@ -123,6 +123,8 @@ async function visitors(
 		`/review?status=&orderId=${middle.slice(3)}`,
 		"/review?status=&orderId=nowhere",
 		"/review?orderId=7",
+		"/totals",
+		"/totals?days=365",
 	];
 	return [
 		["owner", await site.signIn({ email: "jonas@nordlicht.example" }), ownerPaths],

@@ -35,7 +35,7 @@ export function chart(view: ChartView): Html {
 			<thead><tr><th scope="col">Day</th>${series.map(({ label }) => html`<th scope="col" class="number">${label}</th>`)}</tr></thead>
 			<tbody>${days.map(
 				(day, index) =>
-					html`<tr><th scope="row">${day}</th>${series.map(
+					html`<tr><th scope="row" class="nowrap">${day}</th>${series.map(
 						({ values }) => html`<td class="number">${values[index] ?? 0}</td>`,
 					)}</tr>`,
 			)}</tbody>

@@ -69,8 +69,8 @@ test("a page is cut at its headings into plain text, without buttons, tabs and c
 <div class="code"><button data-copy="secret">Copy</button><pre><code><span class="code-name">a</span>&lt;b&gt;</code></pre></div>
 <h3 id="b">Two</h3><table><caption>Table</caption><tr><td>one</td><td>two</td></tr></table>`;
 	deepEqual(
-		cutSections({ path: "/docs", title: "Guide", body }).map(({ text, prose, terms, ...place }) => [
-			place,
+		cutSections({ path: "/docs", title: "Guide", body }).map(({ text, prose, terms, ...where }) => [
+			where,
 			{ text, prose, terms },
 		]),
 		[

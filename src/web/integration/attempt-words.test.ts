@@ -86,7 +86,7 @@ describe("what is known of an attempt besides", () => {
 
 test("what comes next is told by the delivery: when it is sent again, or that and why it is not", async () => {
 	const pending = { state: "pending", lastVerdict: "retry", dueAtMs: NOW_MS + 60_000 } as const;
-	const next = async (fate: DeliveryFate) => String((await describeNext(fate, NOW_MS)) ?? "");
+	const next = async (fate: DeliveryFate) => String((await describeNext(fate, NOW_MS, true)) ?? "");
 	match(await next(pending), /sent again on <time[^>]+datetime="2026-03-01T12:01:00/);
 	match(await next({ ...pending, dueAtMs: NOW_MS }), /again now/);
 	const ended = { ...pending, dueAtMs: null };

@@ -78,17 +78,31 @@ export interface DeliveryFate {
 }
 
 /** What comes after the newest attempt of a delivery; null where nothing more is to be said. */
-export function describeNext({ state, lastVerdict, dueAtMs }: DeliveryFate, nowMs: number): Content {
-	if (state === "failed") return AFTER_FAILURE[lastVerdict ?? "retry"];
+export function describeNext(
+	{ state, lastVerdict, dueAtMs }: DeliveryFate,
+	nowMs: number,
+	/** Whoever may not is not told to. */
+	mayResend: boolean,
+): Content {
+	if (state === "failed") {
+		const { end, advice } = AFTER_FAILURE[lastVerdict ?? "retry"];
+		return mayResend ? `${end} ${advice}` : end;
+	}
 	if (state !== "pending") return null;
 	if (dueAtMs === null || dueAtMs <= nowMs) return "It is being sent again now.";
 	return html`It is sent again on ${timeTag(dueAtMs)}.`;
 }
 
-const AFTER_FAILURE: Readonly<Record<Verdict, string | null>> = {
-	delivered: null,
-	retry: `That was the last of ${MAX_ATTEMPTS} attempts. Resend it once your server works again.`,
-	refused: "We take it as a deliberate refusal and do not retry. Resend it once the cause is fixed.",
-	redirect: "It is not retried. Resend it once the URL is right.",
-	"forbidden address": "It is not retried. Resend it once the URL is right.",
+const AFTER_FAILURE: Readonly<Record<Verdict, { end: string; advice: string }>> = {
+	delivered: { end: "", advice: "" },
+	retry: {
+		end: `That was the last of ${MAX_ATTEMPTS} attempts.`,
+		advice: "Resend it once your server works again.",
+	},
+	refused: {
+		end: "We take it as a deliberate refusal and do not retry.",
+		advice: "Resend it once the cause is fixed.",
+	},
+	redirect: { end: "It is not retried.", advice: "Resend it once the URL is right." },
+	"forbidden address": { end: "It is not retried.", advice: "Resend it once the URL is right." },
 };

@@ -103,7 +103,7 @@ async function renderParts(
 						secretsSinceMs,
 						brand: network.face.brand,
 						mayIntegrate,
-						next: index === 0 ? describeNext(delivery, nowMs) : null,
+						next: index === 0 ? describeNext(delivery, nowMs, mayIntegrate) : null,
 					}),
 				)
 	}`;

@@ -161,7 +161,7 @@ test("a viewer reads what is wrong, and nothing of what others do about it or of
 	]) {
 		const { status, text } = await viewer.open(`${path}${page}`);
 		assert.equal(status, 200, page);
-		assert.doesNotMatch(text, /Check a signature|You are mailed|Paste what/, page);
+		assert.doesNotMatch(text, /Check a signature|You are mailed|Paste what|Resend it/, page);
 	}
 	const { text } = await viewer.open(`${path}/notices`);
 	assert.match(text, /did not accept the signature/);

@@ -115,6 +115,7 @@ export function auditDetails(
 	if (subject?.startsWith("key_") && programme !== null) {
 		return words(html`<a href="${keysPath(programme.public_id)}#keys">${detail ?? subject}</a>`);
 	}
+	if (subject === null && detail === null) return html``;
 	const about = subject === null ? null : subjectOf(subject, subjects, programme);
 	return words(about === null || detail === null ? [about, detail] : [about, " · ", detail]);
 }

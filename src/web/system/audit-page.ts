@@ -160,11 +160,13 @@ function filterForm(c: WebContext, filters: ReadFilters<AuditQuery>): Html {
 					a.label < b.label ? -1 : 1,
 				),
 			],
-		})}${textField({ ...field("programme"), label: "Programme's name or id", type: "search" })}${textField({
-			...day("from"),
-			label: `First day, ${days}`,
-			type: "date",
-		})}${textField({ ...day("to"), label: `Last day, ${days}`, type: "date" })}`,
+		})}${textField({ ...field("programme"), label: "Programme", type: "search", placeholder: "Name or id" })}${textField(
+			{
+				...day("from"),
+				label: `First day, ${days}`,
+				type: "date",
+			},
+		)}${textField({ ...day("to"), label: `Last day, ${days}`, type: "date" })}`,
 		...((person ?? action ?? programme ?? from ?? to) === undefined ? {} : { clearHref: AUDIT_PATH }),
 	});
 }
