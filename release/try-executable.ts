@@ -15,7 +15,7 @@ export async function tryExecutable(file: string): Promise<string[]> {
 	const folder = mkdtempSync(join(tmpdir(), "ringback-try-"));
 	const child = spawn(file, ["serve", "--json"], {
 		cwd: folder,
-		env: { PORT: "0", RINGBACK_METRICS_ADDRESS: "off", TMPDIR: folder },
+		env: { PORT: "0", RINGBACK_METRICS_ADDRESS: "off", LOG_LEVEL: "error", TMPDIR: folder },
 		stdio: ["ignore", "pipe", "inherit"],
 		timeout: LIMIT_MS,
 	});
