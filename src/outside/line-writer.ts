@@ -1,13 +1,13 @@
 // Lines to a file descriptor that may be a pipe. Nobody waits for them: what the reader has not taken waits here up to a
 // bound, and lines beyond it are dropped and counted. A reader that is gone ends the writing, not the process.
 
-import { write, writeSync } from "node:fs";
+import { constants, fstatSync, openSync, write, writeSync } from "node:fs";
 import { readErrorCode } from "./error-code.ts";
 
 export interface LineWriter {
 	write(line: string): void;
 	droppedLines(): number;
-	/** What still waits, at the end of the process. Tried once: nothing here may keep a process from ending. */
+	/** What still waits, at the end of the process. Tried for a second: nothing here may keep a process from ending. */
 	writeRest(): void;
 }
 
@@ -15,8 +15,11 @@ export interface LineWriter {
 const FULL: ReadonlySet<string> = new Set(["EAGAIN", "EBUSY"]);
 const TRY_AGAIN_MS = 100;
 const NOTHING = new Uint8Array();
+/** For a reader that is slow and not gone. */
+const LAST_TRY_MS = 1_000;
 
-export function createLineWriter(fd: number, maxWaitingBytes: number): LineWriter {
+export function createLineWriter(given: number, maxWaitingBytes: number): LineWriter {
+	const fd = openUnblocked(given);
 	let waiting: string[] = [];
 	/** With what is under way. */
 	let waitingBytes = 0;
@@ -70,11 +73,37 @@ export function createLineWriter(fd: number, maxWaitingBytes: number): LineWrite
 		writeRest() {
 			const rest = Buffer.concat([refused, Buffer.from(waiting.join(""))]);
 			if (isGone || rest.length === 0) return;
-			try {
-				writeSync(fd, rest);
-			} catch {
-				// Nobody is left to tell.
-			}
+			writeAtOnce(fd, rest);
 		},
 	};
+}
+
+/**
+ * The same pipe by another number, which says that it is full instead of waiting: a write that waits for a reader that
+ * hangs keeps the process from ending. Linux has such a name for a pipe; elsewhere, and where it is somebody else's, it
+ * stays as it is. Of a file it would be another place to write at.
+ */
+function openUnblocked(fd: number): number {
+	try {
+		if (!fstatSync(fd).isFIFO()) return fd;
+		return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK);
+	} catch {
+		return fd;
+	}
+}
+
+/** The end of a process: there are no callbacks any more. */
+function writeAtOnce(fd: number, bytes: Uint8Array): void {
+	const sleeper = new Int32Array(new SharedArrayBuffer(4));
+	const untilMs = performance.now() + LAST_TRY_MS;
+	let rest = bytes;
+	while (rest.length > 0 && performance.now() < untilMs) {
+		try {
+			rest = rest.subarray(writeSync(fd, rest));
+		} catch (error) {
+			// Nobody is left to tell.
+			if (!FULL.has(readErrorCode(error))) return;
+			Atomics.wait(sleeper, 0, 0, TRY_AGAIN_MS);
+		}
+	}
 }

@@ -3,10 +3,15 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
 import { test } from "node:test";
 import { PATIENCE_MS } from "../../test/support/patience.ts";
 
 const LOG = new URL("log.ts", import.meta.url).href;
+const WRITER = new URL("line-writer.ts", import.meta.url).href;
 const BEGIN = `import { createLog } from ${JSON.stringify(LOG)};
 	const { log, access, droppedLines } = createLog("warn", { instance: "0a1b2c3d", role: "web", version: "1.2.3" });`;
 
@@ -53,6 +58,31 @@ test("a reader that reads nothing does not hold up the process: lines wait, and 
 	ok(dropped > 50_000 && dropped < 200_000, `${dropped} of 200,000`);
 	child.stderr.resume();
 	await closed;
+});
+
+test("a pipe whose reader hangs does not keep the process from ending", {
+	timeout: PATIENCE_MS,
+}, async (t) => {
+	const folder = mkdtempSync(join(tmpdir(), "ringback-log-"));
+	t.after(() => rmSync(folder, { recursive: true }));
+	const script = join(folder, "script.mjs");
+	const lines = `import { createLineWriter } from ${JSON.stringify(WRITER)};
+		const writer = createLineWriter(2, 4_000_000);
+		process.on("exit", () => writer.writeRest());
+		for (let line = 0; line < 10_000; line++) writer.write("x".repeat(200) + "\\n");
+		setTimeout(() => { writer.write("the last line"); process.exit(0); }, 50);`;
+	writeFileSync(script, lines);
+	// A real pipe, which only a shell makes: between two processes of Node there is a socket.
+	const shell = spawn(
+		"sh",
+		["-c", `{ "$0" "$1"; echo "ended $?" >&3; } 2>&1 >/dev/null | sleep 600`, process.execPath, script],
+		{ stdio: ["ignore", "ignore", "ignore", "pipe"], detached: true },
+	);
+	t.after(() => process.kill(-(shell.pid ?? 0), "SIGKILL"));
+	const told = shell.stdio[3];
+	ok(told instanceof Readable);
+	const [text] = await once(told, "data");
+	equal(String(text), "ended 0\n");
 });
 
 for (const how of ["by itself", "at once"]) {
