@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { NODE_OPTIONS } from "../release/executable.ts";
 import { endChild, endWithUs } from "./child-process.ts";
 import { BENCH_SEALING_KEY } from "./seed-shops.ts";
 
@@ -24,8 +25,6 @@ export interface ServiceSettings {
 }
 
 const ROOT = join(import.meta.dirname, "..");
-/** Those of `npm start`. */
-const NODE_OPTIONS = ["--max-semi-space-size=8"];
 const START_TIMEOUT_MS = 60_000;
 
 export async function startService({

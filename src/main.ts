@@ -11,6 +11,7 @@ import {
 	type Screen,
 } from "./cli/command.ts";
 import { doctorCommand } from "./cli/doctor.ts";
+import { messageOf } from "./cli/finding.ts";
 import { guideCommand } from "./cli/guide.ts";
 import { healthCommand } from "./cli/health.ts";
 import { IMPORT_COMMANDS } from "./cli/import.ts";
@@ -148,8 +149,4 @@ function describeFailure(error: unknown): string {
 		default:
 			return messageOf(error);
 	}
-}
-
-function messageOf(error: unknown): string {
-	return error instanceof Error ? error.message : String(error);
 }

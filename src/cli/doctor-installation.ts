@@ -1,5 +1,6 @@
 // What `ringback doctor` says about the installation as a whole: the same that the System page shows.
 
+import { sayBytes } from "../domain/bytes.ts";
 import { isSilent, sumEngines } from "../domain/process.ts";
 import { findSystemWarnings, type SystemState } from "../domain/system-warning.ts";
 import { isoTime } from "../domain/time.ts";
@@ -50,16 +51,12 @@ function describeQueue({ figures, processes }: State, nowMs: number): string {
 }
 
 function describeDisk({ figures, disk }: State): string {
-	const size = `the database has ${inMegabytes(figures.databaseBytes)}`;
-	return disk === null ? size : `${size}; ${inMegabytes(disk.freeBytes)} of its disk are free`;
+	const size = `the database has ${sayBytes(figures.databaseBytes)}`;
+	return disk === null ? size : `${size}; ${sayBytes(disk.freeBytes)} of its disk are free`;
 }
 
 /** Nothing is said of what we do not make: PostgreSQL's own programs do, and some copy disks. */
 function describeBackup({ backedUpAtMs }: State): Finding[] {
 	if (backedUpAtMs === null) return [];
 	return [ok("backup", `the last has everything that was stored by ${isoTime(backedUpAtMs)}`)];
-}
-
-function inMegabytes(bytes: number): string {
-	return `${Math.ceil(bytes / 1_000_000)} MB`;
 }

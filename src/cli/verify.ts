@@ -27,7 +27,7 @@ export const verifyCommand: Command = {
 			return EXIT.usage;
 		}
 		const telling = tellOn(screen);
-		const { BackupError } = await import("../service/disk.ts");
+		const { BackupError } = await import("../service/backup-error.ts");
 		let findings: readonly Finding[];
 		try {
 			if (options.argument === "") {

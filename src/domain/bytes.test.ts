@@ -10,6 +10,7 @@ test("sizes have the unit that leaves them short, and one decimal below a hundre
 		[1_000_000, "1 MB"],
 		[714_219_520, "714 MB"],
 		[12_340_000_000, "12.3 GB"],
+		[3_900_000_000_000, "3.9 TB"],
 	];
 	for (const [bytes, said] of cases) equal(sayBytes(bytes), said);
 });

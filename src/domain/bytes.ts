@@ -3,7 +3,8 @@
 /** "712 MB", in powers of ten, as `df -H` and disks' labels have it. */
 export function sayBytes(bytes: number): string {
 	if (bytes < 1e6) return say(bytes / 1e3, "kB");
-	return bytes < 1e9 ? say(bytes / 1e6, "MB") : say(bytes / 1e9, "GB");
+	if (bytes < 1e9) return say(bytes / 1e6, "MB");
+	return bytes < 1e12 ? say(bytes / 1e9, "GB") : say(bytes / 1e12, "TB");
 }
 
 function say(value: number, unit: string): string {

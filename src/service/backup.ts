@@ -19,8 +19,9 @@ import type { BrokenRule } from "../store/ledger.ts";
 import { openSqlite } from "../store/sqlite.ts";
 import { copySqlite } from "../store/sqlite-copy.ts";
 import { LOG_SUFFIXES, readUsedBytes } from "../store/sqlite-file.ts";
+import { BackupError } from "./backup-error.ts";
 import { type CheckedDatabase, checkSqliteFile, findKeyFor } from "./check-database.ts";
-import { BackupError, explainFailure, lstatOf, refuseFullDisk } from "./disk.ts";
+import { explainFailure, lstatOf, refuseFullDisk } from "./disk.ts";
 import { createTeller, type Teller, type Telling, withPartialFiles } from "./long-work.ts";
 
 export interface BackupRequest {

@@ -11,7 +11,7 @@ import { listSecrets } from "../store/signing-secrets.ts";
 import { openSqliteToRead } from "../store/sqlite.ts";
 import { findDamage } from "../store/sqlite-file.ts";
 import type { Store } from "../store/store.ts";
-import { BackupError } from "./disk.ts";
+import { BackupError } from "./backup-error.ts";
 import type { Teller } from "./long-work.ts";
 
 export interface CheckedDatabase {

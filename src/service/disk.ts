@@ -4,9 +4,7 @@ import { lstatSync, type Stats } from "node:fs";
 import { sayBytes } from "../domain/bytes.ts";
 import { readDiskSpace } from "../outside/disk-space.ts";
 import { readErrorCode } from "../outside/error-code.ts";
-
-/** Something that a person has to put right; the message says how. */
-export class BackupError extends Error {}
+import { BackupError } from "./backup-error.ts";
 
 export function lstatOf(path: string): Stats | null {
 	return lstatSync(path, { throwIfNoEntry: false }) ?? null;

@@ -7,7 +7,6 @@ import { dirname, resolve } from "node:path";
 import type { Config } from "../config.ts";
 import type { Manifest } from "../domain/backup-file.ts";
 import { openKey } from "../domain/passphrase.ts";
-import { readBackupFile } from "../outside/backup-file.ts";
 import { realClock } from "../outside/clock.ts";
 import { type Owner, partialName, writeNewFile } from "../outside/durable-file.ts";
 import { KeyFileError, readKeyFile } from "../outside/key-file.ts";
@@ -15,11 +14,12 @@ import type { BrokenRule } from "../store/ledger.ts";
 import { MIGRATIONS } from "../store/migrations.ts";
 import { SchemaTooNewError } from "../store/schema-state.ts";
 import { closeLog, LOG_SUFFIXES } from "../store/sqlite-file.ts";
+import { BackupError } from "./backup-error.ts";
 import { checkSqliteFile, type SecretCheck } from "./check-database.ts";
-import { BackupError, explainFailure, lstatOf, refuseFullDisk } from "./disk.ts";
-import { createTeller, type Teller, type Telling, withPartialFiles } from "./long-work.ts";
+import { explainFailure, lstatOf, refuseFullDisk } from "./disk.ts";
+import { createTeller, type Telling, withPartialFiles } from "./long-work.ts";
 import { swapFiles } from "./swap-files.ts";
-import { type BackupFile, openBackup } from "./verify.ts";
+import { type BackupFile, type Draft, openBackup, unpack } from "./verify.ts";
 
 export interface RestoreRequest {
 	path: string;
@@ -37,7 +37,6 @@ export interface RestoreReport {
 	/** What was there before, and where it is now. */
 	keptAside: readonly string[];
 	key: RestoredKey;
-	secrets: SecretCheck;
 	/** What did not agree when the backup was taken, and does not now. */
 	broken: readonly BrokenRule[];
 	/** The schema is older than this program's: it is brought up at the start. */
@@ -101,7 +100,6 @@ export async function restoreSqlite(
 			manifest: backup.manifest,
 			keptAside,
 			key: judgeKey(written, secretKey, checked.secrets),
-			secrets: checked.secrets,
 			broken: checked.ledger?.broken ?? [],
 			isToBeMigrated: checked.schema.version < MIGRATIONS.length,
 			restoredAtMs: realClock.nowMs(),
@@ -181,22 +179,6 @@ function readKeyBeside({ keyPath }: Target): Uint8Array | null {
 		return readKeyFile(keyPath);
 	} catch (error) {
 		throw error instanceof KeyFileError ? new BackupError(error.message) : error;
-	}
-}
-
-/** A new file, and whose it becomes. */
-interface Draft {
-	path: string;
-	owner: Owner | null;
-}
-
-async function unpack(backup: BackupFile, to: Draft, teller: Teller): Promise<void> {
-	teller.begin("unpacking");
-	const goOn = (bytes: number) => teller.goOn(bytes, backup.manifest.databaseBytes);
-	const read = await writeNewFile(to.path, to.owner, (handle) => readBackupFile(backup, handle, goOn));
-	const { tail } = backup;
-	if (read?.database !== tail.database || read.file !== tail.file) {
-		throw new BackupError(`${backup.path} is damaged: its checksums are not those it was written with.`);
 	}
 }
 

@@ -19,14 +19,14 @@ export interface StopSignals {
 	close(): void;
 }
 
-export interface StopOptions {
+export interface StopListening {
 	/** It then ends with it. */
 	isStartedByNpm: boolean;
 	/** Called at once, also while the service is still starting. */
 	onAsked(cause: StopCause): void;
 }
 
-export function listenForStop({ isStartedByNpm, onAsked }: StopOptions): StopSignals {
+export function listenForStop({ isStartedByNpm, onAsked }: StopListening): StopSignals {
 	const asked = Promise.withResolvers<StopCause>();
 	const hurried = new AbortController();
 	let state: StopState = "running";

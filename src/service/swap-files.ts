@@ -7,7 +7,8 @@ import { dirname } from "node:path";
 import { isoTime } from "../domain/time.ts";
 import { isWithoutLinks, moveWithoutLinks, syncFolderNow } from "../outside/durable-file.ts";
 import { LOG_SUFFIXES } from "../store/sqlite-file.ts";
-import { BackupError, lstatOf, sayReason } from "./disk.ts";
+import { BackupError } from "./backup-error.ts";
+import { lstatOf, sayReason } from "./disk.ts";
 
 export interface NewFile {
 	/** Whole and on the disk, in the folder of `path`. */

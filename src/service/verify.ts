@@ -7,12 +7,13 @@ import type { Checksums, Manifest } from "../domain/backup-file.ts";
 import { openKey } from "../domain/passphrase.ts";
 import { type OpenedBackup, openBackupFile, readBackupFile } from "../outside/backup-file.ts";
 import { realClock } from "../outside/clock.ts";
-import { partialName, writeNewFile } from "../outside/durable-file.ts";
+import { type Owner, partialName, writeNewFile } from "../outside/durable-file.ts";
 import { readErrorCode } from "../outside/error-code.ts";
 import { type DumpCheck, isPostgresDump, readDump } from "../outside/postgres-programs.ts";
+import { BackupError } from "./backup-error.ts";
 import { type CheckedDatabase, checkSqliteFile, findKeyFor } from "./check-database.ts";
-import { BackupError, explainFailure, refuseFullDisk } from "./disk.ts";
-import { createTeller, type Telling, withPartialFiles } from "./long-work.ts";
+import { explainFailure, refuseFullDisk } from "./disk.ts";
+import { createTeller, type Teller, type Telling, withPartialFiles } from "./long-work.ts";
 
 /** A file that says of itself that it is a backup and whole; whether it is, reading it tells. */
 export interface BackupFile extends OpenedBackup {
@@ -92,17 +93,26 @@ export async function verifyFile(
 	await refuseFullDisk(folder, manifest.databaseBytes, "Checking the database in the backup");
 	const database = await withPartialFiles(async (partial) => {
 		const unpacked = partial(partialName(`${path}.check`));
-		teller.begin("unpacking");
-		const goOn = (bytes: number) => teller.goOn(bytes, manifest.databaseBytes);
-		const read = await explainFailure(folder, () =>
-			writeNewFile(unpacked, null, (handle) => readBackupFile(backup, handle, goOn)),
-		);
-		if (read?.database !== backup.tail.database || read.file !== backup.tail.file) {
-			throw new BackupError(`${path} is damaged: its checksums are not those it was written with.`);
-		}
+		await explainFailure(folder, () => unpack(backup, { path: unpacked, owner: null }, teller));
 		return checkSqliteFile(unpacked, opened ?? config.secretKey, deps);
 	});
 	return { kind: "backup", manifest, database, key: judgeKey(manifest, passphrase, opened) };
+}
+
+/** A new file, and whose it becomes. */
+export interface Draft {
+	path: string;
+	owner: Owner | null;
+}
+
+export async function unpack(backup: BackupFile, to: Draft, teller: Teller): Promise<void> {
+	teller.begin("unpacking");
+	const goOn = (bytes: number) => teller.goOn(bytes, backup.manifest.databaseBytes);
+	const read = await writeNewFile(to.path, to.owner, (handle) => readBackupFile(backup, handle, goOn));
+	const { tail } = backup;
+	if (read?.database !== tail.database || read.file !== tail.file) {
+		throw new BackupError(`${backup.path} is damaged: its checksums are not those it was written with.`);
+	}
 }
 
 function judgeKey({ key }: Manifest, passphrase: string | null, opened: Uint8Array | null): KeyCheck {

@@ -46,12 +46,6 @@ export function count(value: number): string {
 	return thousandsOf(String(value)).join("\u00a0");
 }
 
-/** "17.3 MB", in units of a thousand as disks are sold. */
-export function bytes(value: number): string {
-	const power = Math.min(4, Math.max(1, Math.floor(Math.log10(Math.max(1, value)) / 3)));
-	return `${(value / 1_000 ** power).toFixed(1)} ${["KB", "MB", "GB", "TB"][power - 1]}`;
-}
-
 /** "1 row", "40 000 rows". */
 export function countOf(value: number, noun: string, plural = `${noun}s`): string {
 	return `${count(value)} ${value === 1 ? noun : plural}`;

@@ -1,6 +1,7 @@
 // /system: how the installation does, for staff: what to put right, and behind it processes, queue, chores, mail and room.
 
 import { html } from "hono/html";
+import { sayBytes } from "../../domain/bytes.ts";
 import { sumEngines } from "../../domain/process.ts";
 import { findSystemWarnings, lastMailFailure } from "../../domain/system-warning.ts";
 import type { Warning } from "../../domain/warning.ts";
@@ -11,7 +12,7 @@ import { readSystem, type SystemReading } from "../../store/system.ts";
 import { facts, message, padded, pageHeader, section, statStrip } from "../components/blocks.ts";
 import { linkButton } from "../components/forms.ts";
 import { dataTable } from "../components/lists.ts";
-import { bytes, count, emailText, timeTag } from "../components/text.ts";
+import { count, emailText, timeTag } from "../components/text.ts";
 import type { WebDeps } from "../deps.ts";
 import type { WebContext } from "../env.ts";
 import type { Html } from "../html.ts";
@@ -49,12 +50,12 @@ export async function showSystem(c: WebContext, deps: WebDeps): Promise<Response
 			body: padded(
 				facts([
 					["Schema", schemaWords(reading.schema)],
-					["Size", bytes(reading.figures.databaseBytes)],
+					["Size", sayBytes(reading.figures.databaseBytes)],
 					[
 						"Free room",
 						disk === null
 							? "Ask the database server: its disk cannot be seen from here."
-							: `${bytes(disk.freeBytes)} of ${bytes(disk.sizeBytes)}`,
+							: `${sayBytes(disk.freeBytes)} of ${sayBytes(disk.sizeBytes)}`,
 					],
 					["Last backup", backupWords(store.kind, reading.backedUpAtMs)],
 				]),
