@@ -4,6 +4,7 @@
 import { lockLinks } from "../store/links.ts";
 import type { Db } from "../store/store.ts";
 import {
+	cellOf,
 	findTheSame,
 	type ImportDeps,
 	type ImportKind,
@@ -19,12 +20,18 @@ export interface SettledRow extends ImportRow {
 	settled: RowVerdict | null;
 }
 
+/** As they go in: each with a transaction of its own. */
+export function batchesOf({ batchRows }: ImportKind, rows: readonly ImportRow[]): (readonly ImportRow[])[] {
+	const count = Math.ceil(rows.length / batchRows);
+	return Array.from({ length: count }, (_, at) => rows.slice(at * batchRows, (at + 1) * batchRows));
+}
+
 export function settleRows(kind: ImportKind, seen: SeenLines, rows: readonly ImportRow[]): SettledRow[] {
 	return rows.map((row) => ({ ...row, settled: judgeByOther(kind, seen, row) }));
 }
 
 function judgeByOther(kind: ImportKind, seen: SeenLines, row: ImportRow): RowVerdict | null {
-	const other = seen.findOther(row.line, kind.keyOf(row.cells), saysOf(row));
+	const other = seen.findOther(row.line, kind.keyOf(row.cells), saysOf(kind, row));
 	if (other === null) return null;
 	if (other.kind === "repeats") return findTheSame(`Line ${other.line} says the same.`);
 	return needsFixing(
@@ -33,11 +40,12 @@ function judgeByOther(kind: ImportKind, seen: SeenLines, row: ImportRow): RowVer
 }
 
 export function noteRows(kind: ImportKind, seen: SeenLines, rows: readonly ImportRow[]): void {
-	for (const row of rows) seen.note(row.line, kind.keyOf(row.cells), saysOf(row));
+	for (const row of rows) seen.note(row.line, kind.keyOf(row.cells), saysOf(kind, row));
 }
 
-function saysOf({ cells }: ImportRow): string {
-	return JSON.stringify(cells);
+/** Whatever order the file has its columns in. */
+function saysOf({ columns }: ImportKind, { cells }: ImportRow): string {
+	return JSON.stringify(columns.map(({ name }) => cellOf(cells, name)));
 }
 
 /** What they would do. Nothing is written. */

@@ -1,6 +1,7 @@
-import { equal, match } from "node:assert/strict";
+import { deepEqual, equal, match } from "node:assert/strict";
 import { test } from "node:test";
 import { createClock } from "../../test/support/clock.ts";
+import { readImportRows } from "./import-file.ts";
 import { importKind } from "./import-kinds.ts";
 import { fileOf } from "./imports.test-support.ts";
 import { readThrough } from "./run-import.ts";
@@ -39,4 +40,20 @@ test("of many lines those about the same thing are known, and whether they agree
 	equal(seen.findOther(16_000, "order 1000", "other")?.kind, "contradicts");
 	equal(seen.findOther(16_000, "order 1000", "other")?.line, 1_000);
 	equal(seen.findOther(7, "never noted", "same"), null);
+});
+
+test("a file with more lines than are taken is refused, with the way for more", async () => {
+	const text = `email,programme,role\n${"a@b.example,x,owner\n".repeat(11)}`;
+	const read = (maxRows: number) =>
+		readImportRows(fileOf(text), importKind("people"), {
+			take: async () => undefined,
+			maxRows,
+			yieldLoop: async () => undefined,
+		});
+	deepEqual(await read(11), { ok: true, value: 11 });
+	const refused = await read(10);
+	match(
+		refused.ok ? "" : refused.fault.detail,
+		/more than 10 lines\. Split it into parts, or .*ringback import/,
+	);
 });

@@ -4,13 +4,23 @@
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { type AuditNote, noteAudit } from "../store/audit.ts";
-import { type ImportJob, insertBatch, insertImport, moveImport } from "../store/import-jobs.ts";
+import {
+	deleteImport,
+	findBatch,
+	type ImportJob,
+	insertBatch,
+	insertImport,
+	moveImport,
+	removeLines,
+	rewriteLines,
+} from "../store/import-jobs.ts";
 import type { Db } from "../store/store.ts";
-import type { ImportFile } from "./import-file.ts";
-import type { ImportDeps, ImportKind } from "./import-kind.ts";
+import { batchesOf, noteRows, settleRows } from "./import-batch.ts";
+import { type ImportFile, readImportRows } from "./import-file.ts";
+import type { ImportDeps, ImportKind, ImportRow } from "./import-kind.ts";
 import { importKind } from "./import-kinds.ts";
-import { readSettled, readThrough } from "./run-import.ts";
-import { writeLines } from "./stored-lines.ts";
+import { createSeenLines, type SeenLines } from "./seen-lines.ts";
+import { readLines, writeLines } from "./stored-lines.ts";
 
 /** Some 40 MB are held of so many while the file is read through: which lines are about the same thing. */
 export const MAX_UPLOADED_ROWS = 500_000;
@@ -22,27 +32,62 @@ export interface UploadedImport extends ImportFile {
 	name: string;
 }
 
+/** The file is read once, and never held. What is refused leaves nothing behind. */
 export async function uploadImport(
 	deps: ImportJobDeps,
 	kind: ImportKind,
 	personId: number,
 	file: UploadedImport,
 ): Promise<Result<ImportJob>> {
-	// Read twice, and never held: a file that is refused at its last line has stored nothing.
-	const checked = await readThrough(deps, kind, file, file.name, MAX_UPLOADED_ROWS);
-	if (!checked.ok) return checked;
 	const { store, clock } = deps;
-	const job = await openJob(deps, kind, personId, file.name, checked.value.rows);
-	let seq = 0;
-	await readSettled(deps, kind, checked.value, async (rows) => {
-		seq += 1;
-		await insertBatch(store.db, { job_id: job.id, seq, lines: writeLines(kind, rows), verdicts: null });
-	});
+	const job = await openJob(deps, kind, personId, file.name);
+	const seen = createSeenLines();
+	let batches = 0;
+	const take = async (rows: readonly ImportRow[]) => {
+		noteRows(kind, seen, rows);
+		await store.transact(async (trx) => {
+			for (const batch of batchesOf(kind, rows)) {
+				batches += 1;
+				const lines = writeLines(
+					kind,
+					batch.map((row) => ({ ...row, settled: null })),
+				);
+				await insertBatch(trx, { job_id: job.id, seq: batches, lines, verdicts: null });
+			}
+		});
+	};
+	const yieldLoop = () => clock.yieldLoop();
+	const read = await readImportRows(file, kind, { take, maxRows: MAX_UPLOADED_ROWS, yieldLoop });
+	if (!read.ok) {
+		await removeLines(store, clock, job.id, () => false);
+		await deleteImport(store.db, job.id);
+		return read;
+	}
+	if (seen.hasOthers) await settleStored(deps, kind, job, seen);
+	const uploaded = { state: "uploaded", row_count: read.value } as const;
 	await store.transact(async (trx) => {
-		await moveImport(trx, job.id, ["storing"], { state: "uploaded" });
-		await noteJob(trx, job, { personId, action: "import.prepared" }, clock.nowMs());
+		await moveImport(trx, job.id, ["storing"], uploaded);
+		await noteJob(trx, { ...job, ...uploaded }, { personId, action: "import.prepared" }, clock.nowMs());
 	});
-	return succeed({ ...job, state: "uploaded" });
+	return succeed({ ...job, ...uploaded });
+}
+
+/** Only when all lines are there is it known which of them are about the same thing. */
+async function settleStored(
+	{ store, clock }: ImportJobDeps,
+	kind: ImportKind,
+	job: ImportJob,
+	seen: SeenLines,
+): Promise<void> {
+	for (let seq = 1; ; seq++) {
+		const batch = await findBatch(store.db, job.id, seq);
+		if (batch === undefined) return;
+		const rows = settleRows(kind, seen, readLines(batch.lines));
+		if (rows.some(({ settled }) => settled !== null)) {
+			await rewriteLines(store.db, job.id, seq, writeLines(kind, rows));
+		}
+		await clock.yieldLoop();
+	}
 }
 
 /** Nobody sees it before its last line is stored. */
@@ -51,7 +96,6 @@ function openJob(
 	kind: ImportKind,
 	personId: number,
 	fileName: string,
-	rowCount: number,
 ): Promise<ImportJob> {
 	const nowMs = clock.nowMs();
 	return insertImport(store.db, {
@@ -61,7 +105,7 @@ function openJob(
 		person_id: personId,
 		state: "storing",
 		invites: 0,
-		row_count: rowCount,
+		row_count: 0,
 		done_rows: 0,
 		done_batches: 0,
 		lines: "kept",

@@ -4,7 +4,7 @@
 
 import { type Result, succeed } from "../domain/fault.ts";
 import { noteAudit } from "../store/audit.ts";
-import { applyBatch, judgeBatch, noteRows, type SettledRow, settleRows } from "./import-batch.ts";
+import { applyBatch, batchesOf, judgeBatch, noteRows, type SettledRow, settleRows } from "./import-batch.ts";
 import { type ImportFile, readImportRows } from "./import-file.ts";
 import type { ImportDeps, ImportKind, ImportRow, JudgedRow } from "./import-kind.ts";
 import { createSeenLines, type SeenLines } from "./seen-lines.ts";
@@ -21,36 +21,17 @@ export interface CheckedFile {
 /** Hears of every batch, once it is judged or stored. */
 export type TellBatch = (rows: readonly JudgedRow[]) => Promise<void>;
 
-/** Refused where it is no file of this kind, or has too many lines: then nothing of it is looked at. */
+/** Refused where it is no file of this kind: then nothing of it is looked at. */
 export async function readThrough(
 	{ clock }: Pick<ImportDeps, "clock">,
 	kind: ImportKind,
 	file: ImportFile,
 	name: string,
-	maxRows = Number.POSITIVE_INFINITY,
 ): Promise<Result<CheckedFile>> {
 	const seen = createSeenLines();
 	const take = async (rows: readonly ImportRow[]) => noteRows(kind, seen, rows);
-	const read = await readImportRows(file, kind, { take, maxRows, yieldLoop: () => clock.yieldLoop() });
+	const read = await readImportRows(file, kind, { take, yieldLoop: () => clock.yieldLoop() });
 	return read.ok ? succeed({ file, name, rows: read.value, seen }) : read;
-}
-
-/** Its lines once more, by batches as they go in. */
-export async function readSettled(
-	{ clock }: Pick<ImportDeps, "clock">,
-	kind: ImportKind,
-	{ file, rows: expected, seen }: CheckedFile,
-	take: (rows: readonly SettledRow[]) => Promise<void>,
-): Promise<void> {
-	const takeAll = async (rows: readonly ImportRow[]) => {
-		for (let from = 0; from < rows.length; from += kind.batchRows) {
-			await take(settleRows(kind, seen, rows.slice(from, from + kind.batchRows)));
-			await clock.yieldLoop();
-		}
-	};
-	const read = await readImportRows(file, kind, { take: takeAll, yieldLoop: () => clock.yieldLoop() });
-	if (!read.ok || read.value !== expected)
-		throw new Error("The file changed while it was read. Start again.");
 }
 
 /** What it would do. Nothing is written. */
@@ -86,17 +67,23 @@ export async function applyImport(
 }
 
 async function goThrough(
-	deps: Pick<ImportDeps, "clock">,
+	{ clock }: Pick<ImportDeps, "clock">,
 	kind: ImportKind,
-	checked: CheckedFile,
+	{ file, rows: expected, seen }: CheckedFile,
 	tell: TellBatch,
 	judge: (rows: readonly SettledRow[]) => Promise<JudgedRow[]>,
 ): Promise<ImportSummary> {
 	const summary = createSummary();
-	await readSettled(deps, kind, checked, async (rows) => {
-		const judged = await judge(rows);
-		summary.add(judged);
-		await tell(judged);
-	});
+	const take = async (rows: readonly ImportRow[]) => {
+		for (const batch of batchesOf(kind, rows)) {
+			const judged = await judge(settleRows(kind, seen, batch));
+			summary.add(judged);
+			await tell(judged);
+			await clock.yieldLoop();
+		}
+	};
+	const read = await readImportRows(file, kind, { take, yieldLoop: () => clock.yieldLoop() });
+	if (!read.ok || read.value !== expected)
+		throw new Error("The file changed while it was read. Start again.");
 	return summary.read();
 }

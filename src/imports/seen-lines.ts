@@ -10,6 +10,8 @@ export interface SeenLines {
 	note(line: number, key: string, says: string): void;
 	/** Once all are noted. Where two differ, none of them is believed: which one was meant cannot be known. */
 	findOther(line: number, key: string, says: string): OtherLine;
+	/** Whether any line has another. */
+	readonly hasOthers: boolean;
 }
 
 const FIRST_SLOTS = 1_024;
@@ -31,11 +33,16 @@ interface Table {
 export function createSeenLines(): SeenLines {
 	let table = createTable(FIRST_SLOTS);
 	let count = 0;
+	let hasOthers = false;
 	return {
+		get hasOthers() {
+			return hasOthers;
+		},
 		note(line, key, says) {
 			const { high, low } = hashOf(key);
 			const slot = findSlot(table, high, low);
 			if (table.line[slot] !== 0) {
+				hasOthers = true;
 				if (table.different[slot] === 0 && table.says[slot] !== hashOf(says).low)
 					table.different[slot] = line;
 				return;

@@ -88,10 +88,23 @@ export async function findBatch(db: Db, jobId: number, seq: number): Promise<Imp
 		.executeTakeFirst();
 }
 
-export async function writeVerdicts(db: Db, jobId: number, seq: number, verdicts: string): Promise<void> {
+export function rewriteLines(db: Db, jobId: number, seq: number, lines: string): Promise<void> {
+	return changeBatch(db, jobId, seq, { lines });
+}
+
+export function writeVerdicts(db: Db, jobId: number, seq: number, verdicts: string): Promise<void> {
+	return changeBatch(db, jobId, seq, { verdicts });
+}
+
+async function changeBatch(
+	db: Db,
+	jobId: number,
+	seq: number,
+	change: Partial<Pick<ImportBatch, "lines" | "verdicts">>,
+): Promise<void> {
 	await db
 		.updateTable("import_batches")
-		.set({ verdicts })
+		.set(change)
 		.where("job_id", "=", jobId)
 		.where("seq", "=", seq)
 		.execute();
