@@ -1,82 +1,28 @@
-// Uploaded files from their first line to their end, over both databases: whoever works on them, and whenever they stop.
+// Uploaded files from their first line to their end, over both databases.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { MAIL_OFF } from "../../test/support/app-deps.ts";
-import { createClock, type MovableClock } from "../../test/support/clock.ts";
 import { eachDatabase } from "../../test/support/databases.ts";
 import { createLog } from "../../test/support/log.ts";
-import { addProgramme, newId } from "../../test/support/rows.ts";
+import { newId } from "../../test/support/rows.ts";
 import { until } from "../../test/support/until.ts";
 import { IMPORTED_INVITATIONS, useLimits } from "../accounts/limits.ts";
 import { createMailDispatcher } from "../accounts/mail-dispatcher.ts";
 import { createChoreBook } from "../chores/book.ts";
 import { startImportChore } from "../chores.ts";
-import { CLAIM_MS } from "../conversions/claimed-jobs.ts";
 import { DAY_MS } from "../domain/time.ts";
-import { createRandom } from "../outside/random.ts";
 import { listAudit } from "../store/audit-list.ts";
 import { findImport, type ImportJob } from "../store/import-jobs.ts";
-import { claimJob } from "../store/job-claims.ts";
 import { checkLedger } from "../store/ledger.ts";
-import { insertPerson, type Person, setDeactivated } from "../store/people.ts";
-import type { Programme } from "../store/programmes.ts";
-import { discardImport, startImport, stopImport, uploadImport } from "./import-job.ts";
-import type { ImportKindName } from "./import-kind.ts";
-import { importKind } from "./import-kinds.ts";
-import { type ImportWorkDeps, workOffImports } from "./import-work.ts";
-import { fileOf, importDeps, runLines } from "./imports.test-support.ts";
+import { setDeactivated } from "../store/people.ts";
+import { discardImport, startImport } from "./import-job.ts";
+import { createJobSetup, history, never } from "./import-jobs.test-support.ts";
+import { workOffImports } from "./import-work.ts";
+import { importDeps, runLines } from "./imports.test-support.ts";
 import { importResult } from "./job-result.ts";
-import { parseSummary } from "./summary.ts";
-
-type Deps = ImportWorkDeps & { clock: MovableClock };
-
-const never = () => false;
 
 eachDatabase("a file that is uploaded", (database) => {
-	async function open(): Promise<{ deps: Deps; staff: Person; programme: Programme }> {
-		const { store } = database;
-		const clock = createClock();
-		const publicUrl = "https://network.example";
-		const deps = { store, clock, random: createRandom(), mails: MAIL_OFF, publicUrl };
-		return { deps, staff: await addStaff(), programme: await addProgramme(store) };
-	}
-
-	async function addStaff(): Promise<Person> {
-		const public_id = newId("usr");
-		const person = await insertPerson(database.store.db, {
-			public_id,
-			email: `${public_id}@network.example`,
-			kind: "staff",
-			created_at_ms: 0,
-		});
-		ok(person !== undefined);
-		return person;
-	}
-
-	async function upload(deps: Deps, staff: Person, kind: ImportKindName, lines: readonly string[]) {
-		const file = { ...fileOf(lines.join("\n")), name: `${kind}.csv` };
-		const job = await uploadImport(deps, importKind(kind), staff.id, file);
-		ok(job.ok, JSON.stringify(job));
-		return job.value;
-	}
-
-	async function reload({ public_id }: ImportJob) {
-		const job = await findImport(database.store.db, public_id);
-		ok(job !== undefined);
-		return job;
-	}
-
-	const history = ({ public_id }: Programme, rows: number) => [
-		"programme,order_id,status,sold_at,amount",
-		...Array.from({ length: rows }, (_, at) => `${public_id},H-${at},approved,2025-02-01,10.00`),
-	];
-
-	const countImported = async ({ id }: Programme) =>
-		(await database.store.db.selectFrom("conversions").select("id").where("programme_id", "=", id).execute())
-			.length;
-
-	const summaryOf = async (job: ImportJob) => parseSummary((await reload(job)).summary ?? "");
+	const { open, addStaff, upload, reload, summaryOf, countImported } = createJobSetup(database);
 
 	test("says in its preview what the command says, and brings in just that, in the name of whoever pressed the button", async () => {
 		const { deps, staff, programme } = await open();
@@ -156,124 +102,6 @@ eachDatabase("a file that is uploaded", (database) => {
 		);
 		const toFix = (await Array.fromAsync(importResult(database.store.db, await reload(job), true))).join("");
 		equal(toFix.split("\r\n").length, 5, "a header and three lines");
-	});
-
-	test("goes on where it was when its process stops or dies, and no line counts twice", async () => {
-		const { deps, staff, programme } = await open();
-		const job = await upload(deps, staff, "conversions", history(programme, 1_700));
-		await workOffImports(deps, never);
-		ok((await startImport(deps, await reload(job), staff.id, false)).ok);
-		let looks = 0;
-		// Asked before each claim and each batch.
-		await workOffImports(deps, () => ++looks > 2);
-		deepEqual([(await reload(job)).state, await countImported(programme)], ["applying", 500]);
-		// One that dies has its claim still.
-		const nowMs = deps.clock.nowMs();
-		ok(await claimJob(deps.store.db, "import_jobs", "the dead", nowMs, nowMs + CLAIM_MS));
-		await workOffImports({ ...deps, store: database.rival }, never);
-		equal(await countImported(programme), 500, "it is somebody's");
-		await deps.clock.moveBy(CLAIM_MS);
-		await workOffImports({ ...deps, store: database.rival }, never);
-		const { state, done_rows } = await reload(job);
-		deepEqual([state, done_rows, await countImported(programme)], ["done", 1_700, 1_700]);
-		deepEqual((await summaryOf(job)).counts, { import: 1_700, already: 0, refused: 0 });
-	});
-
-	test("one that fails in the middle of a batch has stored nothing of it, and is tried again", async () => {
-		const { deps, staff } = await open();
-		const name = newId("prg");
-		const lines = [
-			"programme,owner_email,currency,commission,fee,approval_days",
-			...["a", "b", "c"].map((shop) => `${name} ${shop},${shop}@${name}.example,EUR,7,2,30`),
-		];
-		const job = await upload(deps, staff, "programmes", lines);
-		await workOffImports(deps, never);
-		ok((await startImport(deps, await reload(job), staff.id, false)).ok);
-		let ids = 0;
-		const bytes = (length: number) => {
-			ids += 1;
-			if (ids === 4) throw new Error("out of luck");
-			return deps.random.bytes(length);
-		};
-		const failing = { ...deps, random: { ...deps.random, bytes } };
-		await workOffImports(failing, never).then(
-			() => ok(false, "it should have failed"),
-			(error: unknown) => match(String(error), /out of luck/),
-		);
-		const count = async () =>
-			(
-				await database.store.db
-					.selectFrom("programmes")
-					.select("id")
-					.where("name", "like", `${name}%`)
-					.execute()
-			).length;
-		equal(await count(), 0);
-		await deps.clock.moveBy(CLAIM_MS);
-		await workOffImports(deps, never);
-		deepEqual([(await reload(job)).state, await count()], ["done", 3]);
-		deepEqual((await summaryOf(job)).counts, { import: 3, already: 0, refused: 0 });
-	});
-
-	test("two processes share the work, and the same file uploaded twice comes in once", async () => {
-		const { deps, staff, programme } = await open();
-		const jobs = [
-			await upload(deps, staff, "conversions", history(programme, 1_200)),
-			await upload(deps, staff, "conversions", history(programme, 1_200)),
-		];
-		const rival = { ...deps, store: database.rival };
-		const both = () => Promise.all([workOffImports(deps, never), workOffImports(rival, never)]);
-		await both();
-		for (const job of jobs) ok((await startImport(deps, await reload(job), staff.id, false)).ok);
-		await both();
-		equal(await countImported(programme), 1_200);
-		const counts = await Promise.all(jobs.map(async (job) => (await summaryOf(job)).counts));
-		equal(
-			counts.reduce((sum, each) => sum + each.import, 0),
-			1_200,
-		);
-		equal(
-			counts.reduce((sum, each) => sum + each.already, 0),
-			1_200,
-		);
-		deepEqual(await Promise.all(jobs.map(async (job) => (await reload(job)).state)), ["done", "done"]);
-	});
-
-	test("whoever lost the claim, or was told to stop, brings in nothing more; it can be gone on with", async () => {
-		const { deps, staff, programme } = await open();
-		const job = await upload(deps, staff, "conversions", history(programme, 1_700));
-		await workOffImports(deps, never);
-		ok((await startImport(deps, await reload(job), staff.id, false)).ok);
-		const afterOneBatch = (act: () => Promise<void>): Deps => {
-			let yields = 0;
-			const yieldLoop = async () => {
-				yields += 1;
-				if (yields === 1) await act();
-			};
-			return { ...deps, clock: { ...deps.clock, yieldLoop } };
-		};
-		const robbed = afterOneBatch(async () => {
-			const late = deps.clock.nowMs() + CLAIM_MS;
-			ok(await claimJob(database.rival.db, "import_jobs", "the other", late, late + CLAIM_MS));
-		});
-		await workOffImports(robbed, never);
-		equal(await countImported(programme), 500);
-		await deps.clock.moveBy(3 * CLAIM_MS);
-		const stopped = afterOneBatch(async () => {
-			ok((await stopImport(deps, await reload(job), staff.id)).ok);
-		});
-		await workOffImports(stopped, never);
-		deepEqual([(await reload(job)).state, await countImported(programme)], ["stopped", 1_000]);
-		const files = async () =>
-			(await Array.fromAsync(importResult(deps.store.db, await reload(job), false))).join("");
-		equal((await files()).match(/,imported,/g)?.length, 1_000);
-		equal((await files()).match(/,will_be_imported,/g)?.length, 700);
-		const late = await discardImport(deps, await reload(job), staff.id);
-		equal(late.ok, false, "what was done stays on record");
-		deepEqual(await startImport(deps, await reload(job), staff.id, false), { ok: true, value: "started" });
-		await workOffImports(deps, never);
-		deepEqual([(await reload(job)).state, await countImported(programme)], ["done", 1_700]);
-		deepEqual((await summaryOf(job)).counts, { import: 1_700, already: 0, refused: 0 });
 	});
 
 	test("stops when whoever started it loses their access", async () => {

@@ -32,6 +32,9 @@ export type ImportWorkDeps = InvitationsDeps;
 /** How long the lines of a file are kept: in wait for somebody who looks at the preview, and after their import. */
 const LINES_KEPT_MS = DAY_MS;
 
+/** Where a batch took long because the machine is busy, or its clock was set. */
+const LONGEST_REST_MS = 500;
+
 /** Returns when there is nothing left to do here, or when asked to stop. */
 export async function workOffImports(deps: ImportWorkDeps, isStopping: () => boolean): Promise<void> {
 	await workOffAll(deps, importsWork(deps), isStopping);
@@ -56,6 +59,19 @@ interface Batch {
 }
 
 async function workOnBatch(deps: ImportWorkDeps, job: ImportJob): Promise<ImportJob | undefined> {
+	const sinceMs = deps.clock.nowMs();
+	const done = await workOn(deps, job);
+	await rest(deps, sinceMs);
+	return done;
+}
+
+/** As long as the batch took: calls and callbacks come first, and find half of the time their own. */
+async function rest({ clock }: ImportWorkDeps, sinceMs: number): Promise<void> {
+	const restMs = Math.min(clock.nowMs() - sinceMs, LONGEST_REST_MS);
+	if (restMs > 0) await new Promise<void>((resolve) => clock.after(restMs, resolve));
+}
+
+async function workOn(deps: ImportWorkDeps, job: ImportJob): Promise<ImportJob | undefined> {
 	const seq = job.done_batches + 1;
 	const stored = await findBatch(deps.store.db, job.id, seq);
 	// Discarded meanwhile.
