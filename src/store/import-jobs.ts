@@ -59,10 +59,10 @@ export async function moveImport(
 	return numUpdatedRows > 0n;
 }
 
-/** Undefined when the claim has lapsed or the job was stopped: then nothing of this batch may be written. */
+/** Undefined when the claim was taken: by another process, or by whoever stopped the job. Then nothing may be written. */
 export async function advanceImport(
 	db: Db,
-	{ id, claim, state }: Pick<ImportJob, "id" | "claim" | "state">,
+	{ id, claim }: Pick<ImportJob, "id" | "claim">,
 	change: ImportChange,
 ): Promise<ImportJob | undefined> {
 	return db
@@ -70,7 +70,6 @@ export async function advanceImport(
 		.set(change)
 		.where("id", "=", id)
 		.where("claim", "=", claim)
-		.where("state", "=", state)
 		.returningAll()
 		.executeTakeFirst();
 }
