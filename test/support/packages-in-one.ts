@@ -63,5 +63,11 @@ async function makeFolder(folder: string): Promise<void> {
 	const urlOf = (specifier: string) => pathToFileURL(join(folder, `${outputOf(specifier)}.js`)).href;
 	const list = Object.fromEntries(IMPORTS.map((specifier) => [specifier, urlOf(specifier)]));
 	writeFileSync(join(unfinished, "list.json"), JSON.stringify(list));
-	renameSync(unfinished, folder);
+	try {
+		renameSync(unfinished, folder);
+	} catch (error) {
+		// Another run that was started at the same time has made the same, and was first.
+		if (!existsSync(join(folder, "list.json"))) throw error;
+		rmSync(unfinished, { recursive: true });
+	}
 }
