@@ -83,7 +83,7 @@ function renderNotices(view: NoticesView): Content {
 	return [
 		pageHeader({
 			title: "Notices",
-			hint: html`There is one when five attempts in a row fail, when no callback succeeds for ten minutes, and when one fails permanently. ${view.mails}`,
+			hint: html`A notice appears when five attempts in a row fail, when no callback succeeds for ten minutes, and when one fails permanently. ${view.mails}`,
 		}),
 		rows.length === 0 ? html`<div class="card">${noNotices(programme)}</div>` : null,
 		...rows.map((notice, index) => noticeCard(view, notice, index === 0 ? view.present : null)),
