@@ -15,6 +15,7 @@ import { emptyState } from "../components/blocks.ts";
 import { STATUS_WORDS } from "../components/conversion-words.ts";
 import type { RefusedDecision } from "../components/decision-bar.ts";
 import { linkButton, selectField, textField } from "../components/forms.ts";
+import { timeTag } from "../components/text.ts";
 import { deciderOf } from "../conversions/deciding.ts";
 import {
 	answerConversionList,
@@ -121,7 +122,13 @@ async function tableOf(db: Db, query: ReviewQuery, rows: readonly Conversion[]):
 	const programmes = await findProgrammesById(db, [...new Set(rows.map((row) => row.programme_id))]);
 	const nameOf = (row: Conversion) => programmes.get(row.programme_id)?.name ?? "";
 	const publicIdOf = (row: Conversion) => programmes.get(row.programme_id)?.public_id ?? "";
-	const { status, basket, commission, sold, recorded } = LIST_COLUMNS;
+	const { status, basket, commission } = LIST_COLUMNS;
+	// One below the other: beside the programme there is no room for both.
+	const times = {
+		title: "Recorded",
+		cell: (row: Conversion) =>
+			html`${timeTag(row.created_at_ms)}<span class="secondary">sold ${timeTag(row.occurred_at_ms)}</span>`,
+	};
 	const programme = {
 		title: "Programme",
 		cell: (row: Conversion) =>
@@ -134,8 +141,7 @@ async function tableOf(db: Db, query: ReviewQuery, rows: readonly Conversion[]):
 			status,
 			basket,
 			commission,
-			sold,
-			recorded,
+			times,
 		],
 		rowName: (row) => `order ${row.order_id} of ${nameOf(row)}`,
 	};
