@@ -23,6 +23,7 @@ import {
 	postRejections,
 	postReversals,
 } from "./api/post-decisions.ts";
+import { createPostEventAnswers } from "./api/post-event-answers.ts";
 import { createSignedCalls, type SignedCalls } from "./api/signed-call.ts";
 import { reportRequest } from "./conversions/record.ts";
 import { fault } from "./domain/fault.ts";
@@ -49,6 +50,7 @@ function signedRoutes(deps: AppDeps): Readonly<Record<string, ReadonlyMap<string
 		"/v1/rejections": new Map([["POST", postRejections]]),
 		"/v1/reversals": new Map([["POST", postReversals]]),
 		"/v1/events": new Map([["GET", createGetEvents(deps)]]),
+		"/v1/events/answers": new Map([["POST", createPostEventAnswers()]]),
 	};
 }
 

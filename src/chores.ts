@@ -38,6 +38,7 @@ import {
 	pruneDeliveries,
 	pruneExpired,
 	pruneInboundCalls,
+	pruneLocalAnswers,
 	pruneNonces,
 	pruneNotices,
 } from "./store/prune.ts";
@@ -169,6 +170,7 @@ async function removeOld(deps: ChoresDeps, isStopping: () => boolean): Promise<v
 	await pruneDeliveries(store, clock, olderThanMs, isStopping);
 	await pruneAttempts(store, olderThanMs);
 	await pruneInboundCalls(store, clock, olderThanMs, isStopping);
+	await pruneLocalAnswers(store, clock, olderThanMs, isStopping);
 	await pruneExpired(store, clock, olderThanMs, isStopping);
 	await pruneNotices(store, olderThanMs);
 	await pruneJobs(store, clock, olderThanMs, isStopping);

@@ -124,6 +124,7 @@ function describeCommands(commands: readonly Pick<Command, "name" | "summary">[]
 		"Ringback tracks conversions and tells the shop of every status change by a signed callback.",
 		"",
 		"Usage: ringback COMMAND [OPTIONS]",
+		"Start with: ringback serve",
 		"",
 		...commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
 		"",

@@ -26,10 +26,17 @@ const receiver = createReceiver({
 		renameSync(`${file}.part`, file);
 		return "stored";
 	},
+	// What to paste under "Check a signature" on the Integration page. Strangers can send it, too.
+	onRefused({ status, reason, detail }, received) {
+		console.warn(status, reason, detail);
+		if (reason === "bad_signature") console.warn(received);
+	},
 	// Slow work goes here: once per event, after the answer.
 	onEvent(event) {
 		console.log(event.event, event.conversionId, event.orderId, event.status);
 	},
 });
 
-createServer(receiver.node).listen(Number(PORT), "127.0.0.1");
+createServer(receiver.node).listen(Number(PORT), "127.0.0.1", () => {
+	console.log(`Listening on http://127.0.0.1:${PORT}`);
+});

@@ -30,7 +30,13 @@ export {
 export type { PostbackHeaders } from "./headers.ts";
 export { createNonceMemory, type NonceMemory, type NonceMemoryOptions } from "./nonce-memory.ts";
 export { createReceiver, type Receiver, type ReceiverSource } from "./receiver.ts";
-export type { ReceiverOptions, Refused, RefusedReason, SecretSource } from "./receiver-options.ts";
+export type {
+	ReceivedRequest,
+	ReceiverOptions,
+	Refused,
+	RefusedReason,
+	SecretSource,
+} from "./receiver-options.ts";
 export type { Answer, Arrival, Reception } from "./reception.ts";
 export type { Refusal, RefusalReason } from "./refusal.ts";
 export type { PostbackRequest } from "./request.ts";

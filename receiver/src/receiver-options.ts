@@ -27,6 +27,14 @@ export type Refused = {
 	readonly detail: string;
 };
 
+/** A request that did not verify, as it was received: what a check of its signature asks for. A stranger may have sent it. */
+export type ReceivedRequest = {
+	readonly path: string;
+	/** Those of the signature and the event. */
+	readonly headers: Readonly<Record<string, string>>;
+	readonly body: string;
+};
+
 export type ReceiverOptions = {
 	/** The programme's signing secret; the old and the new one while it is being replaced; or a function. */
 	readonly secret: SecretSource;
@@ -48,8 +56,11 @@ export type ReceiverOptions = {
 	readonly answerWithinMs?: number | undefined;
 	/** The receiver's clock. Default: `Date.now`. */
 	readonly now?: (() => Date | number) | undefined;
-	/** A request was refused. May be asynchronous, as onError: nothing waits for it. Default: a line on `console.warn`. */
-	readonly onRefused?: ((refused: Refused) => unknown) | undefined;
+	/**
+	 * A request was refused; `received` where it was read and did not verify. May be asynchronous, as onError: nothing
+	 * waits for it. Default: a line on `console.warn`, without what was received.
+	 */
+	readonly onRefused?: ((refused: Refused, received?: ReceivedRequest) => unknown) | undefined;
 	/** Storing failed, or the work did, or something around them. Default: `console.error`. */
 	readonly onError?: ((error: unknown, event?: PostbackEvent) => unknown) | undefined;
 };
@@ -66,7 +77,7 @@ export type Settings = {
 	readonly maxBodyBytes: number;
 	readonly answerWithinMs: number;
 	readonly now: () => number;
-	readonly onRefused: (refused: Refused) => unknown;
+	readonly onRefused: (refused: Refused, received?: ReceivedRequest) => unknown;
 	readonly onError: (error: unknown, event?: PostbackEvent) => unknown;
 };
 

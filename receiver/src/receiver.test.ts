@@ -74,6 +74,19 @@ for (const [status, reason, condition, changes, options = {}] of refusals) {
 	});
 }
 
+test("with a request that does not verify its report gets what was received, as it came", async () => {
+	const received: unknown[] = [];
+	const shop = openShop({ secret: "another", onRefused: (_, request) => received.push(request) });
+	await shop.receive();
+	await shop.receiver.receive({ ...arrivalOf(), method: "GET" });
+	const { path, headers, rawBody } = sampleDelivery();
+	const ofSignature = Object.entries(headers).filter(([name]) => /^x-service-/i.test(name));
+	assert.deepEqual(received, [
+		{ path, headers: Object.fromEntries(ofSignature), body: String(rawBody) },
+		undefined,
+	]);
+});
+
 test("a copy of a delivery is refused with 401, unless no nonces are remembered", async () => {
 	const shop = openShop();
 	assert.equal((await shop.receive()).answer.status, 204);

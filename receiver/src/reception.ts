@@ -5,10 +5,10 @@
 
 import { type Deadline, late, startDeadline } from "./deadline.ts";
 import type { PostbackEvent } from "./event.ts";
-import type { PostbackHeaders } from "./headers.ts";
+import { type PostbackHeaders, readHeader } from "./headers.ts";
 import { claimNonce } from "./nonce-claim.ts";
 import type { NonceMemory } from "./nonce-memory.ts";
-import type { Refused, Settings } from "./receiver-options.ts";
+import type { ReceivedRequest, Refused, Settings } from "./receiver-options.ts";
 import type { Refusal } from "./refusal.ts";
 import { reportError, reportRefused } from "./report.ts";
 import { verifyPostback } from "./verify.ts";
@@ -73,7 +73,10 @@ async function receivePost(
 
 	const verification = await deadline.race(verifyArrival(settings, arrival, body.bytes, nonces));
 	if (verification === late) return failFor(settings, tooLate(settings, "Checking the request"));
-	if (!verification.ok) return refuse(settings, { ...verification, status: statusOf(verification) });
+	if (!verification.ok) {
+		const refused = { ...verification, status: statusOf(verification) };
+		return refuse(settings, refused, describeReceived(settings, arrival, body.bytes));
+	}
 
 	const { event } = verification;
 	if (event.test && settings.ignoreTests) return accepted;
@@ -156,9 +159,23 @@ const readBefore =
 	"The body was read before it came to the receiver, and the bytes that were signed are gone. Put the " +
 	"receiver before whatever parses bodies (in Express: before express.json()), or hand it the raw body.";
 
-function refuse(settings: Settings, refused: Refused): Reception {
+function describeReceived(
+	{ brand }: Settings,
+	{ path, headers }: OpenArrival,
+	bytes: Uint8Array | string,
+): ReceivedRequest {
+	const signed: Record<string, string> = {};
+	for (const word of ["Event", "Timestamp", "Nonce", "Signature"]) {
+		const name = `X-${brand}-${word}`;
+		const value = readHeader(headers, name);
+		if (value !== undefined) signed[name] = value;
+	}
+	return { path, headers: signed, body: typeof bytes === "string" ? bytes : new TextDecoder().decode(bytes) };
+}
+
+function refuse(settings: Settings, refused: Refused, received?: ReceivedRequest): Reception {
 	const { status, reason, detail } = refused;
-	reportRefused(settings, { status, reason, detail });
+	reportRefused(settings, { status, reason, detail }, received);
 	return explain(status, `${reason}: ${detail}`, status === 405 ? { allow: "POST" } : {});
 }
 

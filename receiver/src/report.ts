@@ -2,11 +2,11 @@
 // request can bring that about: neither goes any further than here.
 
 import type { PostbackEvent } from "./event.ts";
-import type { Refused, Settings } from "./receiver-options.ts";
+import type { ReceivedRequest, Refused, Settings } from "./receiver-options.ts";
 
-export function reportRefused(settings: Settings, refused: Refused): void {
+export function reportRefused(settings: Settings, refused: Refused, received?: ReceivedRequest): void {
 	superviseCall(
-		() => settings.onRefused(refused),
+		() => settings.onRefused(refused, received),
 		(error) => reportError(settings, error),
 	);
 }

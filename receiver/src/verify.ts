@@ -54,8 +54,8 @@ async function judgeSignature(read: ReadRequest): Promise<Refusal | undefined> {
 	}
 	return refuse(
 		"bad_signature",
-		"No secret gives this signature. If the sender is genuine, check the secret, that path holds the query " +
-			"string, and that rawBody is the body as received.",
+		"No secret gives this signature. If the sender is genuine, check that it is the same secret, and that path, " +
+			"query string and body get here as they were sent.",
 	);
 }
 

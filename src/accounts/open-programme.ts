@@ -1,5 +1,5 @@
 // Opening a programme: its terms are agreed, and it gets its owner in the same step. For the page, where the owner is
-// invited, for the command line, which made the owner before, and for an import, which makes the owner and mails nobody.
+// invited (now or later), for the command line, which made the owner before, and for an import, which makes the owner and mails nobody.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
@@ -33,9 +33,14 @@ export interface ProgrammeInput extends TermsInput {
 	publicId?: string | undefined;
 }
 
+export interface OpeningInput extends Omit<ProgrammeInput, "ownerEmail"> {
+	/** Null: somebody is invited later; until then the staff look after it. */
+	ownerEmail: string | null;
+}
+
 export interface OpenedProgramme {
 	programme: Programme;
-	/** The owner's invitation; null where nobody is mailed. */
+	/** The owner's invitation; null where nobody is mailed, or there is none yet. */
 	owner: SentLink | null;
 }
 
@@ -56,19 +61,19 @@ export interface Inviter extends Pick<InvitationsDeps, "mails" | "publicUrl"> {
 export async function openProgramme(
 	deps: ProgrammesDeps,
 	way: OwnerWay,
-	input: ProgrammeInput,
+	input: OpeningInput,
 ): Promise<Checked<OpenedProgramme>> {
-	const parsed = parseProgramme(input);
+	const parsed = parseOpening(input);
 	if (!parsed.ok) return parsed;
 	const maker = way.kind === "invited" ? way.maker : null;
 	const nowMs = deps.clock.nowMs();
 	// Not by address: the owner of ten programmes is mailed ten times.
-	if (maker !== null) {
+	if (maker !== null && parsed.value.email !== null) {
 		const use = { limit: INVITATIONS_BY_ONE_PERSON, subject: String(maker.personId) };
 		const tooMany = await useLimits(deps.store.db, [use], nowMs);
 		if (tooMany !== null) return refuseAll([{ ...tooMany.fault, field: "email" }]);
 	}
-	// All or nothing: a programme that nobody can look after must not be left behind.
+	// All or nothing: a programme whose owner could not be invited must not be left behind.
 	const opened = await transactAs(deps.store, maker, (trx) =>
 		insertOpened(trx, deps, way, { ...parsed.value, publicId: input.publicId }),
 	);
@@ -81,9 +86,9 @@ export async function insertOpened(
 	trx: Db,
 	deps: Omit<ProgrammesDeps, "store">,
 	way: OwnerWay,
-	{ terms, currency, email, publicId }: ParsedProgramme & Pick<ProgrammeInput, "publicId">,
+	{ terms, currency, email, publicId }: ParsedOpening & Pick<ProgrammeInput, "publicId">,
 ): Promise<Result<OpenedProgramme>> {
-	const owner = await findOrMakeOwner(trx, deps, way, email);
+	const owner = email === null ? succeed(null) : await findOrMakeOwner(trx, deps, way, email);
 	if (!owner.ok) return owner;
 	const nowMs = deps.clock.nowMs();
 	const programme = await insertProgramme(trx, {
@@ -94,7 +99,8 @@ export async function insertOpened(
 	});
 	const note = { personId: openerOf(way), programmeId: programme.id, subject: programme.public_id } as const;
 	await noteAudit(trx, { ...note, action: "programme.created" }, nowMs);
-	return succeed({ programme, owner: await giveOwner(trx, deps, way, owner.value, programme) });
+	const invited = owner.value === null ? null : await giveOwner(trx, deps, way, owner.value, programme);
+	return succeed({ programme, owner: invited });
 }
 
 function openerOf(way: OwnerWay): number | null {
@@ -117,18 +123,32 @@ export interface ParsedProgramme {
 	email: string;
 }
 
+/** Null: without an owner yet. */
+type ParsedOpening = Omit<ParsedProgramme, "email"> & { email: string | null };
+
+function parseOpening({ ownerEmail, ...input }: OpeningInput): Checked<ParsedOpening> {
+	if (ownerEmail !== null) return parseProgramme({ ...input, ownerEmail });
+	const agreed = parseAgreement(input);
+	return agreed.ok ? succeed({ ...agreed.value, email: null }) : agreed;
+}
+
 /** All that can be said of it before anything is looked up. */
 export function parseProgramme(input: ProgrammeInput): Checked<ParsedProgramme> {
+	const agreed = parseAgreement(input);
+	const email = parseEmail(input.ownerEmail);
+	const faults = [...(agreed.ok ? [] : agreed.faults), ...faultsOf(email)];
+	if (!agreed.ok || !email.ok) return refuseAll(faults);
+	return succeed({ ...agreed.value, email: email.value });
+}
+
+function parseAgreement(
+	input: Omit<ProgrammeInput, "ownerEmail">,
+): Checked<Pick<ParsedProgramme, "terms" | "currency">> {
 	const currency = input.currency.trim().toUpperCase();
 	const terms = parseTerms(input);
-	const email = parseEmail(input.ownerEmail);
-	const faults = [
-		...(terms.ok ? [] : terms.faults),
-		...faultsOf(currencyDigits(currency)),
-		...faultsOf(email),
-	];
-	if (!terms.ok || !email.ok || faults.length > 0) return refuseAll(faults);
-	return succeed({ terms: terms.value, currency, email: email.value });
+	const faults = [...(terms.ok ? [] : terms.faults), ...faultsOf(currencyDigits(currency))];
+	if (!terms.ok || faults.length > 0) return refuseAll(faults);
+	return succeed({ terms: terms.value, currency });
 }
 
 export function staffCannotOwn(email: string): string {

@@ -27,7 +27,7 @@ export interface Answer {
 	/** For the inbound log and the metrics. */
 	outcome: string;
 	httpStatus: 200 | 201;
-	body: OutcomeBody | BatchBody | ConversionPage | OneConversion | null;
+	body: OutcomeBody | BatchBody | ConversionPage | OneConversion | KeptAnswers | null;
 	conversionId: string | null;
 	/** Where the call itself does not name it. */
 	orderId?: string;
@@ -35,6 +35,8 @@ export interface Answer {
 	detail?: string;
 	/** Of a batch: each has a row of the inbound log, so that people find why an order is not there. */
 	refusedItems?: readonly { orderId: string | null; fault: Fault }[];
+	/** Of `ringback listen`, on whatever machine: it says nothing about the shop's server. */
+	isOfListener?: true;
 	/** Instead of the body: what goes on after the transaction. Undefined where there is no room for it any more. */
 	openStream?: () => Response | undefined;
 }
@@ -152,6 +154,33 @@ export const LISTENING = z
 	})
 	.meta({ id: "Listening", description: "The first message of a stream." });
 export type Listening = z.output<typeof LISTENING>;
+
+export const SIGNED_EVENT = z
+	.strictObject({
+		path: z
+			.string()
+			.meta({ description: "Stands in for the path of a Postback URL.", examples: ["/postback"] }),
+		timestamp: z.string().regex(/^\d+$/).describe("As in the header of a callback."),
+		nonce: z.string().describe("As in the header of a callback."),
+		signature: z
+			.string()
+			.regex(/^[\da-f]{64}$/)
+			.describe("Of a POST to `path` with `data` as its body, by the programme's active secret."),
+	})
+	.meta({ id: "SignedEvent", description: "How a message of a stream is signed." });
+export type SignedEvent = z.output<typeof SIGNED_EVENT>;
+
+export const KEPT_ANSWERS = z
+	.strictObject({
+		kept: z
+			.int()
+			.min(0)
+			.describe(
+				"How many of them the Integration page can show: of this programme's own events, while a stream is open or was minutes ago, and no more than a person would look at.",
+			),
+	})
+	.meta({ description: "What was kept." });
+type KeptAnswers = z.output<typeof KEPT_ANSWERS>;
 
 export const ALIVE = statusAnswer("ok", "It lives.");
 export type Alive = z.output<typeof ALIVE>;

@@ -31,7 +31,7 @@ export interface Understood {
 }
 
 export type Work =
-	/** What a GET reads, in a short transaction of its own. */
+	/** What a GET reads or a listener tells, in a short transaction of its own. */
 	| { kind: "look"; look: Look }
 	/** What a POST asks for, in one transaction with what others ask for. */
 	| { kind: "ask"; ask: (deps: InTransaction) => Asked };

@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { verifyPostback } from "@ringback/receiver";
 import type {
 	KyselyPlugin,
 	PluginTransformQueryArgs,
@@ -16,7 +17,9 @@ import { replaceSecret } from "../../test/support/replace-secret.ts";
 import { addConversion } from "../../test/support/rows.ts";
 import { type Credentials, signedRequest } from "../../test/support/signed-request.ts";
 import { revokeKey } from "../accounts/keys.ts";
+import { readIntegrationChecks } from "../store/first-times.ts";
 import { MAX_STREAMS, MAX_STREAMS_A_PROGRAMME } from "./get-events.ts";
+import { KEPT_ANSWERS, MAX_ANSWERS } from "./post-event-answers.ts";
 import { makeShop, openTestShop, read, START_MS, type TestShop } from "./test-shop.test-support.ts";
 
 const LOOK_MS = 500;
@@ -53,6 +56,110 @@ test("a stream begins with the programme and a position, and then tells what a c
 			["REVERSED", 200],
 		],
 	);
+});
+
+test("each event is signed as its callback would be, with the active secret, and afresh", async (t) => {
+	const { shop, listen, clock } = await open(t);
+	const stream = await listen();
+	for (const orderId of ["A-1", "A-2"]) {
+		await shop.call("POST", "/v1/conversions", { body: { orderId, basketValue: "1.00" } });
+	}
+	await clock.moveBy(LOOK_MS);
+	const told = (await stream.take()).slice(1);
+	const verify = (secret: string) =>
+		Promise.all(
+			told.map(({ event = "", signed, data }) =>
+				verifyPostback({
+					path: signed?.path ?? "",
+					headers: {
+						"X-Service-Event": event,
+						"X-Service-Timestamp": signed?.timestamp ?? "",
+						"X-Service-Nonce": signed?.nonce ?? "",
+						"X-Service-Signature": signed?.signature ?? "",
+					},
+					rawBody: data,
+					secret,
+					now: clock.nowMs(),
+				}).then(({ ok }) => ok),
+			),
+		);
+	assert.deepEqual(await verify(shop.credentials.secret), [true, true]);
+	assert.deepEqual(await verify("rbs_another"), [false, false]);
+	assert.equal(new Set(told.map(({ signed }) => signed?.nonce)).size, 2);
+});
+
+test("what a listener tells is kept: of its own programme's events, while it listens and a little longer, and not without end", async (t) => {
+	const { shop, listen, clock } = await open(t);
+	const other = await makeShop(shop.deps);
+	const sell = async (credentials: Credentials) => {
+		const body = { orderId: "A-1", basketValue: "1.00" };
+		const answer = await shop.request(
+			signedRequest("POST", "/v1/conversions", credentials, { body, nowMs: clock.nowMs() }),
+		);
+		return (await read(answer)).json.conversion?.id ?? "";
+	};
+	const own = await sell(shop.credentials);
+	const foreign = await sell(other.credentials);
+	const heard = (conversionId: string, more: object = {}) => ({
+		conversionId,
+		event: "conversion.recorded",
+		outcome: "answered",
+		status: 204,
+		tookMs: 7,
+		...more,
+	});
+	const tell = async (...answers: object[]) => {
+		const request = signedRequest("POST", "/v1/events/answers", shop.credentials, {
+			body: { answers },
+			nowMs: clock.nowMs(),
+		});
+		const { status, json } = await read(await shop.request(request));
+		return json.kept ?? status;
+	};
+	assert.equal(await tell(heard(own)), 0, "nobody has listened");
+	const stream = await listen();
+	assert.equal(
+		await tell(heard(own), heard(foreign), heard(own, { event: "conversion.approved" })),
+		1,
+		"another shop's, and what never happened, are not",
+	);
+	const [kept] = await shop.store.db.selectFrom("local_answers").selectAll().execute();
+	assert.deepEqual(
+		[kept?.conversion, kept?.outcome, kept?.http_status, kept?.took_ms],
+		[own, "answered", 204, 7],
+	);
+	for (const odd of [
+		{ status: 99 },
+		{ code: "two words" },
+		{ outcome: "great" },
+		{ tookMs: -1 },
+		{ more: 1 },
+	]) {
+		assert.equal(await tell(heard(own, odd)), 422, JSON.stringify(odd));
+	}
+	await clock.moveBy(20 * 60_000);
+	assert.equal(stream.hasEnded, true);
+	assert.equal(await tell(heard(own)), 0, "gone for longer than a restart takes");
+	await listen();
+	let more = 0;
+	for (let n = 0; n < 6; n++) {
+		more += Number(
+			await tell(...Array.from({ length: MAX_ANSWERS }, () => heard(own, { outcome: "verified" }))),
+		);
+	}
+	assert.ok(more >= KEPT_ANSWERS.burst && more < KEPT_ANSWERS.burst + 20, `${more} were kept`);
+});
+
+test("a listener that connects, and what it tells, are no sign that the shop's server can sign", async (t) => {
+	const { shop, listen } = await open(t);
+	const firstSigned = async () =>
+		(await readIntegrationChecks(shop.store.db, shop.programme.id)).hasSignedRequest;
+	await listen();
+	const told = { conversionId: `cnv_${"0".repeat(26)}`, event: "conversion.recorded", outcome: "timeout" };
+	assert.equal((await shop.call("POST", "/v1/events/answers", { body: { answers: [told] } })).status, 200);
+	assert.equal(await firstSigned(), false);
+	await shop.call("GET", "/v1/conversions");
+	assert.equal(await firstSigned(), true);
 });
 
 test("a programme without a Postback URL is told, too, and nothing is owed for it", async (t) => {
@@ -347,6 +454,7 @@ async function anyMove({ store, programme }: Pick<TestShop, "store" | "programme
 interface Message {
 	event: string | undefined;
 	id: string | undefined;
+	signed: { path: string; timestamp: string; nonce: string; signature: string } | null;
 	data: string;
 }
 
@@ -381,6 +489,7 @@ class StreamReader {
 		return messages.map((text) => ({
 			event: /^event: (.*)$/m.exec(text)?.[1],
 			id: /^id: (.*)$/m.exec(text)?.[1],
+			signed: JSON.parse(/^signed: (.*)$/m.exec(text)?.[1] ?? "null"),
 			data: /^data: (.*)$/m.exec(text)?.[1] ?? "",
 		}));
 	}

@@ -1,17 +1,20 @@
 // GET /v1/events: the programme's events as they happen, as server-sent events, for `ringback listen`. It reads and
-// nothing else: no delivery is made, changed, delayed or cancelled by anybody who listens.
+// notes that somebody listens: no delivery is made, changed, delayed or cancelled by it.
 
 import * as z from "zod";
 import { hasReached, isStillTold, readFeed, startOfFeed } from "../conversions/event-feed.ts";
 import { type Cursor, readCursor, writeCursor } from "../domain/cursor.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { SECOND_MS } from "../domain/time.ts";
 import { EventStreams, type StreamSource } from "../server-sent-events.ts";
 import type { MoveStore } from "../store/announced-moves.ts";
 import { isKeyUsable } from "../store/keys.ts";
+import { noteListener } from "../store/local-answers.ts";
 import type { Programme } from "../store/programmes.ts";
 import type { Listening } from "./answers.ts";
 import type { AppDeps } from "./deps.ts";
 import type { Endpoint, Look, SignedCall } from "./endpoint.ts";
+import { findEventSigner } from "./event-signer.ts";
 import { STOPPING } from "./health.ts";
 import { checkFields, parseQuery } from "./read-request.ts";
 import { tooManyStreams } from "./signed-call.ts";
@@ -20,6 +23,8 @@ import { tooManyStreams } from "./signed-call.ts";
 export const MAX_STREAMS = 50;
 export const MAX_STREAMS_A_PROGRAMME = 5;
 const LOOK_MS = 500;
+/** How often it is noted that a stream is open: no more often than a silent one says that it is there. */
+const NOTE_MS = 10 * SECOND_MS;
 
 export const EVENTS_QUERY = z.strictObject({
 	after: z
@@ -57,11 +62,13 @@ export function createGetEvents(deps: AppDeps): Endpoint {
 			if (streams.isStopping) return refuse("unavailable", STOPPING);
 			if (!streams.hasRoom(programme.id)) return { ok: false, fault: tooManyStreams() };
 			const source = createSource(deps, call, asked.value);
+			await noteListener(trx, programme.id, call.nowMs);
 			return succeed({
 				outcome: "LISTENING",
 				httpStatus: 200,
 				body: null,
 				conversionId: null,
+				isOfListener: true,
 				openStream: () => streams.answer(programme.id, source),
 			});
 		};
@@ -102,11 +109,13 @@ async function parseRequest(
 }
 
 function createSource(
-	{ store, clock, random, sealingKey }: AppDeps,
-	{ programme, keyId, hangUp }: SignedCall,
+	deps: AppDeps,
+	{ programme, keyId, hangUp, nowMs: openedAtMs }: SignedCall,
 	{ position: start, testOnly }: StreamRequest,
 ): StreamSource {
+	const { store, clock, random, sealingKey } = deps;
 	let position = start;
+	let notedAtMs = openedAtMs;
 	const idLine = (at: Cursor): string =>
 		`id: ${writeCursor({ sealingKey, random }, listOf(programme), at)}\n`;
 	const greeting: Listening = { programId: programme.public_id, testOnly };
@@ -122,15 +131,25 @@ function createSource(
 				hasMore: batch.hasMore,
 				async compose() {
 					position = batch.position;
-					const messages = batch.events.map(
-						({ event, body, position: behind }) => `event: ${event}\n${idLine(behind)}data: ${body}\n\n`,
-					);
+					const sign = batch.events.length === 0 ? null : await findEventSigner(deps, programme);
+					const messages = batch.events.map(({ event, body, position: behind }) => {
+						const signed = sign === null ? "" : `signed: ${JSON.stringify(sign(body))}\n`;
+						return `event: ${event}\n${idLine(behind)}${signed}data: ${body}\n\n`;
+					});
 					// Empty for a batch of other shops' moves: any output would show how much they sell.
 					return messages.join("");
 				},
 			};
 		},
-		isAllowed: async () => (await isKeyUsable(store.db, keyId)) && isStillTold(store, position),
+		async isAllowed() {
+			if (!(await isKeyUsable(store.db, keyId)) || !(await isStillTold(store, position))) return false;
+			const nowMs = clock.nowMs();
+			if (nowMs - notedAtMs >= NOTE_MS) {
+				notedAtMs = nowMs;
+				await noteListener(store.db, programme.id, nowMs);
+			}
+			return true;
+		},
 		// Whoever comes back with a revoked key, or a position whose next events were archived meanwhile, is told so.
 		farewell: "",
 		// With the position reached, so that whoever comes back need not go through everybody else's events again.

@@ -123,7 +123,9 @@ export function createSignedCalls(
 			: refusedEnd(result.fault, programmeId, refusal === undefined ? orderId : null);
 		const nowMs = clock.nowMs();
 		await insertInboundCalls(trx, [inboundRow(call, end, nowMs)]);
-		if (result.ok) await noteFirstTime(trx, caller.programme, "first_signed_at_ms", nowMs);
+		if (result.ok && result.value.isOfListener !== true) {
+			await noteFirstTime(trx, caller.programme, "first_signed_at_ms", nowMs);
+		}
 		if (refusal === undefined) await noteCallers(trx, [caller]);
 		return result;
 	}

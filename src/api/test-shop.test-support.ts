@@ -44,7 +44,7 @@ export interface Answered {
 }
 
 /** What the tests look at, of answers and problems alike. */
-export type AnswerJson = Partial<OutcomeBody & ConversionPage & Problem>;
+export type AnswerJson = Partial<OutcomeBody & ConversionPage & Problem & { kept: number }>;
 
 export async function openTestShop(
 	t: TestContext,

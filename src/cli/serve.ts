@@ -2,7 +2,7 @@
 
 import { resolve } from "node:path";
 import { type Config, isStartedByNpm, readConfig, warningSettings } from "../config.ts";
-import { findPauseWarnings, findSettingWarnings } from "../domain/warning.ts";
+import { findPauseWarnings, findSettingWarnings, isLoopbackHost } from "../domain/warning.ts";
 import { listenForStop, type StopSignals } from "../service/stop-signals.ts";
 import type { Service } from "../service.ts";
 import { isExecutable } from "../shipped-files.ts";
@@ -68,20 +68,17 @@ function sayStarted(service: Service, screen: Screen): void {
 	screen.out(`  store    ${storedIn}, schema version ${migration.version}`);
 	screen.out(`  role     ${config.role}`);
 	screen.out(`  metrics  ${metricsUrl === null ? "off" : `${metricsUrl}/metrics`}`);
-	screen.out(
-		`  mail     ${config.smtpUrl === null ? "off (set SMTP_URL to tell people about failed callbacks and changes to accounts and programmes)" : "on"}`,
-	);
+	screen.out(`  mail     ${config.smtpUrl === null ? "off (set SMTP_URL)" : "on"}`);
 	screen.out(`  brand    ${sayBrand(network.face)}`);
 	const warnings = [...findPauseWarnings(deliveryPause), ...findSettingWarnings(warningSettings(config))];
 	for (const { kind, title, text } of warnings) {
-		// Mail off has its own line.
-		if (kind !== "mail_off") screen.out(`  WARNING  ${title}. ${text}`);
+		// Mail off has its own line, and nobody but this machine comes to an address of its own.
+		const isNoMatter = kind === "mail_off" || (kind === "no_public_url" && isLoopbackHost(config.host));
+		if (!isNoMatter) screen.out(`  WARNING  ${title}. ${text}`);
 	}
 	if (welcomeLink !== null) {
 		screen.out("");
-		screen.out(
-			"Nobody can sign in yet. Open this link to make the first staff account and set up your network (once, within 24 hours):",
-		);
+		screen.out("Open this link to make the first staff account (once, within 24 hours):");
 		screen.out(welcomeLink);
 		if (!isExecutable) screen.out("Or see it work first: npm run demo");
 	}
@@ -90,7 +87,7 @@ function sayStarted(service: Service, screen: Screen): void {
 function sayBrand({ brand, isBrandChosen }: NetworkFace): string {
 	const headers = `X-${brand}-Signature`;
 	if (isBrandChosen) return `${brand} (${headers})`;
-	return `not chosen yet (${headers} until then): choose it in the set-up or set RINGBACK_BRAND. It stays once the first API key is issued`;
+	return `not chosen yet (${headers})`;
 }
 
 function sayStartedAsJson(

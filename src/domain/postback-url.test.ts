@@ -104,6 +104,8 @@ test("a URL that cannot be used is refused with its code and a sentence that say
 		["https://shop.example:https/", "postback_url_malformed", 'port "https"'],
 		["https://shop.example:80 /", "postback_url_malformed", 'port "80 "'],
 		["https://[2a00::1]:0/", "postback_url_malformed", 'port "0"'],
+		["localhost:3000", "postback_url_malformed", "must begin with https://"],
+		["shop.example:8443/postback", "postback_url_malformed", "must begin with https://"],
 		["http://shop.example/x", "postback_url_not_https", "https://"],
 		["HTTP://shop.example/x", "postback_url_not_https", "https://"],
 		["ftp://shop.example/x", "postback_url_not_https", "https://"],

@@ -97,7 +97,8 @@ function refuseText(entered: string): Refusal | undefined {
 }
 
 function refuseScheme(entered: string): Refusal {
-	const scheme = /^[a-z][a-z\d+.-]*:/i.exec(entered)?.[0];
+	// `localhost:3000` and `shop.example:8443/postback` are hosts with a port, and no scheme.
+	const scheme = /^[a-z][a-z\d+.-]*:(?!\d)/i.exec(entered)?.[0];
 	if (scheme === undefined || scheme.toLowerCase() === "https:") {
 		return refuseUrl("postback_url_malformed", `The URL must begin with https:// as in ${EXAMPLE}`);
 	}

@@ -3,7 +3,7 @@
 
 import { isLoopbackHost, isPublicHost } from "./warning.ts";
 
-export const SET_UP_STEPS = ["account", "network", "address", "mail", "programme"] as const;
+export const SET_UP_STEPS = ["network", "programme", "address", "mail"] as const;
 export type SetUpStep = (typeof SET_UP_STEPS)[number];
 
 export interface SetUpFacts {
@@ -27,8 +27,6 @@ export type AddressState =
 
 export function findDoneSteps(facts: SetUpFacts): ReadonlySet<SetUpStep> {
 	const isDone: Readonly<Record<SetUpStep, boolean>> = {
-		// Whoever looks has one.
-		account: true,
 		network: facts.name !== null && facts.isBrandChosen,
 		address: facts.address === "right",
 		mail: facts.isMailTested,

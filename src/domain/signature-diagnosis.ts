@@ -54,7 +54,7 @@ export function diagnoseSignature(pasted: PastedRequest, context: DiagnosisConte
 	const computed = explainComputed(seen, steps, context, direction);
 	return {
 		direction,
-		...conclude(steps, direction, sent !== null),
+		...conclude(steps, direction, sent !== null, computed !== null),
 		steps,
 		computed,
 		canonical: canonicalOf(seen, names, sent),
@@ -163,6 +163,7 @@ function conclude(
 	steps: readonly DiagnosisStep[],
 	direction: Direction,
 	isKnown: boolean,
+	isComputedJudged: boolean,
 ): { isGood: boolean; conclusion: string } {
 	const wrong = steps.filter(({ verdict }) => verdict === "bad");
 	if (wrong.length > 0) {
@@ -177,8 +178,15 @@ function conclude(
 	if (direction === "request") {
 		return { isGood: true, conclusion: "The signature is right: this request would be accepted." };
 	}
+	if (isComputedJudged) {
+		const what = isKnown ? "this is exactly what we sent" : "it fits what you pasted";
+		return {
+			isGood: true,
+			conclusion: `The signature is right: ${what}. What your own code made of it is below.`,
+		};
+	}
 	const conclusion = isKnown
-		? "The signature is right: this is exactly what we sent. If your server refuses it, its own check differs: compare the text below with the one your code signs, or paste the signature that your code computed."
+		? "The signature is right: this is exactly what we sent. If your server refuses it, its own check differs: most often it uses another secret. Compare its last characters with those under Keys and snippets, then the text below with the one your code signs."
 		: "The signature is right for what you pasted.";
 	return { isGood: true, conclusion };
 }

@@ -5,6 +5,7 @@ import type { DeliveryState } from "../domain/delivery.ts";
 import type { EventName } from "../domain/event-name.ts";
 import { type LastAttempt, listLastAttempts } from "./last-attempts.ts";
 import { endId, type ListPage, type PageRequest, readListPage } from "./list-page.ts";
+import { listNewestAnswers } from "./local-answers.ts";
 import type { Db } from "./store.ts";
 
 export interface DeliveryFilter extends PageRequest {
@@ -53,7 +54,7 @@ async function readPage(db: Db, filter: DeliveryFilter): Promise<ListPage<Delive
 	);
 }
 
-/** What the newest deliveries and calls have come to: compared every second by whoever watches them. */
+/** What the newest deliveries, calls and answers of listeners have come to: compared every second by whoever watches. */
 export async function newestProgress(db: Db, programmeId: number): Promise<string> {
 	const deliveries = await db
 		.selectFrom("deliveries")
@@ -69,7 +70,8 @@ export async function newestProgress(db: Db, programmeId: number): Promise<strin
 		.orderBy("id", "desc")
 		.limit(1)
 		.executeTakeFirst();
-	return JSON.stringify([deliveries.map((row) => Object.values(row)), call?.id ?? 0]);
+	const [answer] = await listNewestAnswers(db, programmeId, 1);
+	return JSON.stringify([deliveries.map((row) => Object.values(row)), call?.id ?? 0, answer?.id ?? 0]);
 }
 
 export async function listDeliveriesOfConversion(db: Db, conversionId: number): Promise<ListedDelivery[]> {

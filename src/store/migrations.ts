@@ -13,6 +13,7 @@ import { inboundTables } from "./tables/inbound.ts";
 import { keyTables } from "./tables/keys.ts";
 import { laneTables } from "./tables/lanes.ts";
 import { linkTables } from "./tables/links.ts";
+import { listenerTables } from "./tables/listeners.ts";
 import { mailTables } from "./tables/mails.ts";
 import { networkTables } from "./tables/network.ts";
 import { noticeTables } from "./tables/notices.ts";
@@ -61,6 +62,7 @@ function firstSchema(dialect: Dialect): readonly MigrationStep[] {
 		laneTables,
 		noticeTables,
 		inboundTables,
+		listenerTables,
 		bulkTables,
 		importTables,
 		auditTables,

@@ -118,6 +118,29 @@ export async function pruneInboundCalls(
 	});
 }
 
+/** What listeners told of. */
+export async function pruneLocalAnswers(
+	store: Store,
+	clock: Clock,
+	olderThanMs: number,
+	isStopping: () => boolean,
+): Promise<number> {
+	return removeInBatches(clock, isStopping, async () => {
+		const rows = await store.db
+			.selectFrom("local_answers")
+			.select(["id", "at_ms"])
+			// Holds for every row: without a condition SQLite's plan says that it reads the whole table.
+			.where("id", ">", 0)
+			.orderBy("id")
+			.limit(BATCH_ROWS)
+			.execute();
+		const ids = rows.filter((row) => row.at_ms < olderThanMs).map((row) => row.id);
+		if (ids.length === 0) return null;
+		await store.db.deleteFrom("local_answers").where("id", "in", ids).execute();
+		return ids.length;
+	});
+}
+
 /** What pixels reported and no server confirmed, with its history. Resolves to how many went. */
 export async function pruneExpired(
 	store: Store,

@@ -19,6 +19,7 @@ import type { InboundCallsTable } from "./tables/inbound.ts";
 import type { ApiKeysTable, NoncesTable, SigningSecretsTable } from "./tables/keys.ts";
 import type { DeliveryPauseTable, EnginesTable, HandoutsTable, LanesTable } from "./tables/lanes.ts";
 import type { LinkLockTable, LinksTable } from "./tables/links.ts";
+import type { ListenersTable, LocalAnswersTable } from "./tables/listeners.ts";
 import type { ChangesToTellTable, MailQueueTable } from "./tables/mails.ts";
 import type { NetworkTable } from "./tables/network.ts";
 import type { NoticesTable } from "./tables/notices.ts";
@@ -66,6 +67,8 @@ export interface Schema {
 	nonces_other: NoncesTable;
 	notices: NoticesTable;
 	inbound_calls: InboundCallsTable;
+	listeners: ListenersTable;
+	local_answers: LocalAnswersTable;
 	auth_users: AuthUsersTable;
 	auth_accounts: AuthAccountsTable;
 	auth_sessions: AuthSessionsTable;

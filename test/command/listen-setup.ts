@@ -36,8 +36,13 @@ export interface ListenSetup {
 	shopSettings: Settings;
 	url: string;
 	client: Client;
-	/** `ringback listen` for this account, once it is connected. */
-	listen(to: string, options?: readonly string[], settings?: Settings, program?: string): Promise<Running>;
+	/** `ringback listen` for this account, once it is connected; without an endpoint where that is null. */
+	listen(
+		to: string | null,
+		options?: readonly string[],
+		settings?: Settings,
+		program?: string,
+	): Promise<Running>;
 	run(args: readonly string[], settings?: Settings): Promise<Ended>;
 	receive(port?: number): Promise<LocalReceiver>;
 }
@@ -106,7 +111,7 @@ function connect(t: Cleaning, home: Home, account: ShopAccount, url: string, bra
 		url,
 		client: createClient({ url, apiKey, secret, brand }),
 		async listen(to, more = [], change = {}, program = PROGRAM) {
-			const args = ["listen", "--to", to, ...more];
+			const args = ["listen", ...(to === null ? [] : ["--to", to]), ...more];
 			const running = home.startScript(program, args, { ...shopSettings, ...change });
 			await running.said(/Ctrl-C ends this/);
 			return running;

@@ -45,6 +45,41 @@ describe("ringback listen", { concurrency: 2 }, () => {
 		ok(!ended.stdout.includes(setup.account.secret) && !ended.stdout.includes("\u001b"));
 	});
 
+	test("without --to it checks the service's own signatures; the service is told what came of each, either way", async (t) => {
+		const setup = await openListenSetup(t);
+		const told = async () => {
+			const workplace = await setup.opened.openWorkplace();
+			const rows = await workplace.store.db.selectFrom("local_answers").selectAll().orderBy("id").execute();
+			await workplace.close();
+			return rows.map(({ event, outcome, http_status, code }) => [event, outcome, http_status, code]);
+		};
+		const checking = await setup.listen(null);
+		match(checking.stdout, /\(all events, tests too\), checking their signatures$/m);
+		await setup.client.record({ orderId: "ORDER-1", basketValue: "49.90" });
+		await checking.said(
+			/^\d\d:\d\d:\d\d {2}conversion\.recorded {2}ORDER-1 +RECORDED {2}→ signature right$/m,
+		);
+		checking.kill("SIGINT");
+		const ended = await checking.ended();
+		deepEqual([ended.code, ended.stderr.trim()], [0, "Checked 1 event."]);
+		deepEqual(await told(), [["conversion.recorded", "verified", null, null]]);
+
+		const receiver = await setup.receive();
+		receiver.answer = 401;
+		const forwarding = await setup.listen(receiver.url);
+		await setup.client.approve({ orderId: "ORDER-1" });
+		await forwarding.said(/→ 401/);
+		await receiver.close();
+		await setup.client.reverse({ orderId: "ORDER-1", reason: "RETURN" });
+		await forwarding.said(/ECONNREFUSED/);
+		forwarding.kill("SIGINT");
+		equal((await forwarding.ended()).code, 0);
+		deepEqual((await told()).slice(1), [
+			["conversion.approved", "answered", 401, null],
+			["conversion.reversed", "no_connection", null, "ECONNREFUSED"],
+		]);
+	});
+
 	test("with --test-only, --json and --print-body there is one object a line on standard output and nothing else", async (t) => {
 		const setup = await openListenSetup(t);
 		const receiver = await setup.receive();
@@ -208,7 +243,6 @@ describe("ringback listen", { concurrency: 2 }, () => {
 				2,
 				/^RINGBACK_URL must be the service's address without a path/,
 			],
-			["no --to", [], {}, 2, /^--to is missing/],
 			["--to", ["--to", "localhost:3000"], {}, 2, /^--to must be an http or https address/],
 			["user", ["--to", "http://a:b@localhost/"], {}, 2, /^--to must not hold a user name/],
 		];

@@ -56,6 +56,7 @@ import { type InboundFilter, listBadSignatures, listInboundCalls } from "../../s
 import { claimJob, findOldestWaitingJob } from "../../src/store/job-claims.ts";
 import { isNonceSpent, listApiKeys, spendNonces } from "../../src/store/keys.ts";
 import { listLastAttempts } from "../../src/store/last-attempts.ts";
+import { findAnnounced, listAnswersOf, listNewestAnswers } from "../../src/store/local-answers.ts";
 import { findOpenNotice, listNotices } from "../../src/store/notice-list.ts";
 import { findNoticesToMail } from "../../src/store/notice-mails.ts";
 import { endTroubles, findWatched } from "../../src/store/notices.ts";
@@ -64,7 +65,7 @@ import { countEndedWindows } from "../../src/store/owed.ts";
 import { listProgrammePeople, listStaff } from "../../src/store/people-list.ts";
 import { hasConversions, listProgrammes } from "../../src/store/programme-list.ts";
 import { setEndpoint } from "../../src/store/programmes.ts";
-import { pruneExpired } from "../../src/store/prune.ts";
+import { pruneExpired, pruneLocalAnswers } from "../../src/store/prune.ts";
 import { LEASE_MS, type ReadRequest } from "../../src/store/queue.ts";
 import { findAttemptsOf, findNamedEvents, listDeliveriesAround } from "../../src/store/sent-attempts.ts";
 import { insertSecret } from "../../src/store/signing-secrets.ts";
@@ -371,6 +372,22 @@ const READS: readonly Read[] = [
 		"a slice of a programme's totals",
 		["conversions_by_programme"],
 		(db) => tallySlice(db, { programmeId: SMALL, afterId: ROWS / 2, limit: 2_000 }),
+	],
+	["what listeners told last", ["local_answers_by_programme"], (db) => listNewestAnswers(db, SMALL, 20)],
+	[
+		"what listeners told of a conversion",
+		["local_answers_by_conversion"],
+		(db) => listAnswersOf(db, "cnv00000007", 20),
+	],
+	[
+		"which events of conversions were announced",
+		["moves_by_conversion"],
+		(db) => findAnnounced(db, SMALL, ["cnv00000007", "cnv00000009"]),
+	],
+	[
+		"what listeners told long ago",
+		[],
+		(db, store) => pruneLocalAnswers(within(store, db), createClock(), 0, never),
 	],
 	["a slice of the network's totals", [], (db) => tallySlice(db, { afterId: ROWS / 2, limit: 2_000 })],
 	[

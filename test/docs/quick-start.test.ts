@@ -6,6 +6,7 @@ import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { createClient } from "@ringback/receiver";
 import { openService } from "../support/open-service.ts";
 import { PACKED_VERSIONS } from "../support/packed-package.ts";
 import { makeFolder } from "../support/run-folder.ts";
@@ -55,6 +56,21 @@ test("a receiver that was copied from it hears of what `listen` forwards and `tr
 	match(quickStart, /prints two events, conversion\.recorded and conversion\.approved/);
 });
 
+test("the line that it begins with brings a callback to a terminal in an empty folder, with its signature checked", async (t) => {
+	const { service, close } = await openService();
+	t.after(close);
+	const { apiKey, secret } = await openAccount(service);
+	const quickStart = await readQuickStart(service.url);
+	const [, line = ""] = /(RINGBACK_URL=\S+ \\\n(?:\S+ \\\n)*npx [^\n]+ listen)\n/.exec(quickStart) ?? [];
+	const folder = openFolder(t);
+	const listening = folder.type(line.replace("rbk_…", apiKey).replace("rbs_…", secret));
+	await listening.said(/, checking their signatures$/m);
+	const client = createClient({ url: service.url, apiKey, secret });
+	equal((await client.record({ orderId: "test-1", basketValue: "1.00", test: true })).ok, true);
+	await listening.said(/conversion\.recorded {2}test-1 .*→ signature right {2}test$/m);
+	match(quickStart, /both say signature right\./);
+});
+
 test("without the package `npx --no-install` runs nothing, and `npx -p` with its address runs it", async (t) => {
 	const { service, close } = await openService();
 	t.after(close);
@@ -64,7 +80,7 @@ test("without the package `npx --no-install` runs nothing, and `npx -p` with its
 	equal(refused.stdout, "");
 	const [present] = PACKED_VERSIONS;
 	const { code, stdout, stderr } = await folder
-		.type(`npx -p ${service.url}/downloads/${present?.file} ringback --version`)
+		.type(`npx --yes -p ${service.url}/downloads/${present?.file} ringback --version`)
 		.ended();
 	deepEqual([code, stdout], [0, `${present?.version}\n`], stderr);
 });

@@ -105,11 +105,13 @@ test("wherever a packed version is named, it is the one that is served now: `npm
 function findCommands(document: string, least: number): ShownCommand[] {
 	const text = readFileSync(new URL(document, ROOT), "utf8");
 	const installedAt = text.indexOf(INSTALL);
-	const commands = [...text.matchAll(/npx (?:--no-install|-p (\S+)) ringback ([^`\n]+)/g)].map((match) => ({
-		document,
-		words: (match[2] ?? "").trim().split(" "),
-		isFound: match[1]?.startsWith(ADDRESS) ?? (installedAt !== -1 && installedAt < match.index),
-	}));
+	const commands = [...text.matchAll(/npx (?:--no-install|--yes -p (\S+)) ringback ([^`\n]+)/g)].map(
+		(match) => ({
+			document,
+			words: (match[2] ?? "").trim().split(" "),
+			isFound: match[1]?.startsWith(ADDRESS) ?? (installedAt !== -1 && installedAt < match.index),
+		}),
+	);
 	ok(commands.length >= least, `${document} shows ${commands.length}`);
 	return commands;
 }

@@ -36,7 +36,11 @@ const CALLS: readonly (readonly [method: "GET" | "POST", target: string, body?: 
 	["POST", "/v1/conversions/batch", { items: [SALE] }],
 	["POST", "/v1/decisions/batch", { items: [{ decision: "approve", orderId: "A-1" }] }],
 	["GET", "/v1/events"],
+	["POST", "/v1/events/answers", { answers: [heard(`cnv_${"0".repeat(26)}`)] }],
 ];
+function heard(conversionId: string) {
+	return { conversionId, event: "conversion.recorded", outcome: "answered", status: 204, tookMs: 3 };
+}
 const DECISIONS = CALLS.filter(([, target]) => /approvals|rejections|reversals/.test(target));
 
 test("every call that is taken is answered as described", async (t) => {
@@ -70,6 +74,8 @@ test("every call that is taken is answered as described", async (t) => {
 		await post(target, { item: [] });
 	}
 	await openStream(shop, "?test=true");
+	await post("/v1/events/answers", { answers: [heard(id ?? "")] });
+	for (const body of [{ answers: [] }, { answer: [] }]) await post("/v1/events/answers", body);
 });
 
 test("amounts of every currency's digits are as described", async (t) => {

@@ -163,7 +163,7 @@ describe("examples", () => {
 				count++;
 			}
 		}
-		equal(count, 9);
+		equal(count, 10);
 	});
 });
 

@@ -247,12 +247,17 @@ function trust(home: ExecutableHome, { caPem }: Shop) {
 async function walk(t: TestContext, home: ExecutableHome): Promise<void> {
 	const { running, url, shop, credentials } = await startNetwork(t, home);
 	await checkFiles(url);
-	await reportSale(url, credentials, shop, "ORDER-1");
 	const shopSettings = {
 		RINGBACK_URL: url,
 		RINGBACK_API_KEY: credentials.apiKey,
 		RINGBACK_SIGNING_SECRET: credentials.secret,
 	};
+	const listening = home.start(["listen"], shopSettings);
+	await listening.said(/checking their signatures$/m);
+	await reportSale(url, credentials, shop, "ORDER-1");
+	await listening.said(/ORDER-1 .*→ signature right$/m);
+	listening.kill("SIGINT");
+	deepEqual((await listening.ended()).stderr.trim(), "Checked 1 event.");
 	const triggered = await home.run(["trigger", "conversion.approved"], shopSettings);
 	equal(triggered.code, 0, triggered.stderr);
 	running.kill("SIGTERM");

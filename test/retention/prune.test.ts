@@ -11,8 +11,15 @@ import { realClock } from "../../src/outside/clock.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { findDelivery, requeue } from "../../src/store/deliveries.ts";
 import { insertInboundCalls } from "../../src/store/inbound-calls.ts";
+import { insertLocalAnswers, listNewestAnswers } from "../../src/store/local-answers.ts";
 import type { Programme } from "../../src/store/programmes.ts";
-import { pruneDeliveries, pruneInboundCalls, pruneNonces, pruneNotices } from "../../src/store/prune.ts";
+import {
+	pruneDeliveries,
+	pruneInboundCalls,
+	pruneLocalAnswers,
+	pruneNonces,
+	pruneNotices,
+} from "../../src/store/prune.ts";
 import type { Schema } from "../../src/store/schema.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { NoticesTable } from "../../src/store/tables/notices.ts";
@@ -166,6 +173,29 @@ eachDatabase("retention", (database) => {
 		deepEqual(
 			left.map(({ nonce }) => nonce),
 			["nonce0", "nonce1"],
+		);
+	});
+
+	test("what listeners told goes by its age, in batches", async () => {
+		const { store } = database;
+		const told = {
+			conversionId: "cnv_1",
+			event: "conversion.recorded",
+			outcome: "verified",
+			httpStatus: null,
+			code: null,
+			tookMs: null,
+		} as const;
+		const batch = Array.from({ length: BATCH_ROWS }, () => told);
+		for (let n = 0; n < 2; n++) await insertLocalAnswers(store.db, programme.id, batch, OLD_MS);
+		await insertLocalAnswers(store.db, programme.id, [told], CUTOFF_MS);
+		let asked = 0;
+		equal(await pruneLocalAnswers(store, realClock, CUTOFF_MS, () => asked++ > 0), BATCH_ROWS);
+		equal(await pruneLocalAnswers(store, realClock, CUTOFF_MS, never), BATCH_ROWS);
+		const left = await listNewestAnswers(store.db, programme.id, 10);
+		deepEqual(
+			left.map(({ atMs }) => atMs),
+			[CUTOFF_MS],
 		);
 	});
 

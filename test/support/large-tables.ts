@@ -28,6 +28,7 @@ export const LARGE_TABLES: readonly string[] = [
 	"inbound_calls",
 	"nonces",
 	"callback_hours",
+	"local_answers",
 	"notices",
 	"people",
 	"programme_people",
@@ -178,6 +179,17 @@ const FILLINGS: readonly Filling[] = [
 			hour_ms: `${START_MS} - (i / ${PROGRAMMES}) * 3600000`,
 			delivered: 1,
 			failed: 1,
+		},
+	},
+	{
+		table: "local_answers",
+		columns: {
+			programme_id: PROGRAMME,
+			conversion: "'cnv' || substr('00000000' || i, length('00000000' || i) - 7, 8)",
+			event: "'conversion.recorded'",
+			outcome: "'answered'",
+			http_status: 204,
+			at_ms: OVER_TIME,
 		},
 	},
 	{

@@ -1,22 +1,17 @@
-// One forwarded event on the screen: a line to read, or a line of JSON for a program.
+// One event on the screen: a line to read, or a line of JSON for a program.
 
 import type { PostbackEvent } from "../event.ts";
 import type { SentRequest } from "./forward.ts";
+import type { Handled } from "./handle-event.ts";
 import type { Judgement } from "./judgement.ts";
 import { showPlainly, writePlainJson } from "./plain-text.ts";
 
-export type Forwarded = {
+export type Forwarded = Omit<Handled, "told"> & {
 	readonly atMs: number;
 	readonly event: PostbackEvent;
-	readonly sent: SentRequest;
 	readonly cursor: string | undefined;
-	readonly to: string;
-	/** Null where none came. */
-	readonly httpStatus: number | null;
-	/** The receiver's own words for an answer that is no 2xx; empty where it has none. */
-	readonly firstLine: string;
-	readonly tookMs: number;
-	readonly judgement: Judgement;
+	/** Null where it goes nowhere. */
+	readonly to: string | null;
 };
 
 export type ReportOptions = {
@@ -30,7 +25,7 @@ const longestStatus = "RECORDED".length;
 /** Orders are lined up as long as they are this short; a longer one is shown whole all the same. */
 const mostOrderWidth = 28;
 
-const colours = { delivered: 32, retry: 33, stop: 31 } as const;
+const colours = { delivered: 32, verified: 32, retry: 33, unsigned: 33, stop: 31, not_verified: 31 } as const;
 
 export function createReport(options: ReportOptions): (forwarded: Forwarded) => string {
 	if (options.asJson) return (forwarded) => writePlainJson(describe(forwarded, options.printsBody));
@@ -51,7 +46,7 @@ export function createReport(options: ReportOptions): (forwarded: Forwarded) => 
 			(note) => note !== "",
 		);
 		const line = [...words, ...notes].join("  ");
-		return options.printsBody ? `${line}\n${writeSent(sent)}` : line;
+		return options.printsBody && sent !== null ? `${line}\n${writeSent(sent)}` : line;
 	};
 }
 

@@ -1,9 +1,11 @@
 // What the service would do with an answer (contract, section 7), for the developer who sees it on the screen.
 
+import type { Refusal } from "../refusal.ts";
 import type { ForwardOutcome } from "./forward.ts";
 
 export type Judgement = {
-	readonly verdict: "delivered" | "retry" | "stop";
+	/** The last three where there is no endpoint to answer. */
+	readonly verdict: "delivered" | "retry" | "stop" | "verified" | "not_verified" | "unsigned";
 	/** What came back, in a few words. */
 	readonly answer: string;
 	/** What it would mean, and what to do about it; empty when all is well. */
@@ -27,6 +29,20 @@ export function judgeForward(outcome: Exclude<ForwardOutcome, { kind: "stopped" 
 			};
 	}
 	outcome satisfies never;
+}
+
+/** Of an event that went to no endpoint. */
+export function judgeCheck(found: "verified" | "unsigned" | Refusal): Judgement {
+	if (found === "verified") return { verdict: "verified", answer: "signature right", advice: "" };
+	if (found === "unsigned") {
+		const advice = "the service did not sign it: it is older, or has no active secret";
+		return { verdict: "unsigned", answer: "not checked", advice };
+	}
+	const advice =
+		found.reason === "bad_signature"
+			? "Is RINGBACK_SIGNING_SECRET the active one on the Integration page?"
+			: found.detail;
+	return { verdict: "not_verified", answer: `signature not right (${found.reason})`, advice };
 }
 
 function judgeStatus(status: number, tookMs: number): Judgement {

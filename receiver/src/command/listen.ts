@@ -1,14 +1,15 @@
-// `ringback listen`: this programme's events, forwarded to an endpoint that is not public yet. It comes back by
-// itself and goes on where it was; callbacks to the saved Postback URL go on as before.
+// `ringback listen`: this programme's events, forwarded to an endpoint that is not public yet or checked here, and the
+// service told what came of each. It comes back by itself and goes on where it was; callbacks to the saved Postback URL
+// go on as before.
 
 import { parseEvent } from "../event.ts";
 import { createMemoryStore } from "../event-store.ts";
 import { isObject, parseJson } from "../json.ts";
 import { pauseFor } from "../pause.ts";
+import { createAnswerTeller } from "./answer-teller.ts";
 import { type Connection, openStream } from "./event-stream.ts";
-import { type EventBody, forwardEvent } from "./forward.ts";
 import { createReport } from "./forward-report.ts";
-import { judgeForward } from "./judgement.ts";
+import { createChecking, createForwarding } from "./handle-event.ts";
 import { showPlainly } from "./plain-text.ts";
 import { describeProblem } from "./service-words.ts";
 import { readSettings, type Settings, settingsNote, urlOption } from "./settings.ts";
@@ -32,13 +33,12 @@ const eventNameForm = /^[\w.-]{1,100}$/;
 export const listenUsage: Usage = {
 	name: "listen",
 	summary:
-		"Forwards this programme's events to your own machine as they happen, signed as callbacks are. Ctrl-C ends it.",
+		"Brings this programme's events to your own machine as they happen, signed as callbacks are: checks each signature, or forwards them to your endpoint. Ctrl-C ends it.",
 	options: {
 		to: {
 			type: "string",
 			value: "URL",
-			help: "your endpoint: http://localhost:3000/postback",
-			isRequired: true,
+			help: "forward to your endpoint: http://localhost:3000/postback",
 		},
 		url: urlOption,
 		"test-only": { type: "boolean", help: "only events of test conversions" },
@@ -49,7 +49,7 @@ export const listenUsage: Usage = {
 	notes: [
 		`Each event is forwarded once, whatever your endpoint answers; the line says what the service would do
 with that answer. While the connection is lost nothing is missed: it comes back and goes on where it
-was. Callbacks to the saved Postback URL go on as before.`,
+was. Callbacks to the saved Postback URL go on as before. The Integration page shows what came of each.`,
 		settingsNote,
 	],
 };
@@ -57,13 +57,14 @@ was. Callbacks to the saved Postback URL go on as before.`,
 export async function listen(given: Given, surroundings: Surroundings): Promise<number> {
 	const { screen, environment } = surroundings;
 	const read = readSettings(environment, given.text("url"));
-	const target = parseTarget(given.text("to") ?? "");
-	const problems = [...(target.ok ? [] : [target.problem]), ...(read.ok ? [] : read.problems)];
-	if (!read.ok || !target.ok) {
+	const to = given.text("to");
+	const target = to === undefined ? null : parseTarget(to);
+	const problems = [...(target?.ok === false ? [target.problem] : []), ...(read.ok ? [] : read.problems)];
+	if (!read.ok || target?.ok === false) {
 		for (const problem of problems) screen.error(problem);
 		return exitCode.usage;
 	}
-	return followEvents(given, surroundings, read.settings, target.url);
+	return followEvents(given, surroundings, read.settings, target?.url ?? null);
 }
 
 /** None after a connection that was steady. */
@@ -77,7 +78,8 @@ async function followEvents(
 	given: Given,
 	{ screen, stopSignal, environment, isTerminal }: Surroundings,
 	settings: Settings,
-	target: URL,
+	/** Null: events are checked here. */
+	target: URL | null,
 ): Promise<number> {
 	const testOnly = given.flag("test-only");
 	const report = createReport({
@@ -85,6 +87,8 @@ async function followEvents(
 		printsBody: given.flag("print-body"),
 		hasColour: isTerminal && (environment["NO_COLOR"] ?? "") === "",
 	});
+	const handle = target === null ? createChecking(settings) : createForwarding(target, settings, stopSignal);
+	const teller = createAnswerTeller(settings, stopSignal);
 	const remember = createMemoryStore({ capacity: mostRemembered });
 	let cursor = given.text("since");
 	let wasConnected = false;
@@ -92,7 +96,7 @@ async function followEvents(
 	/** Connections in a row that were not steady. */
 	let failures = 0;
 	let hasSaidShort = false;
-	let forwarded = 0;
+	let handled = 0;
 	let unhappy = 0;
 
 	while (!stopSignal.aborted) {
@@ -105,8 +109,10 @@ async function followEvents(
 		} else sayLost(connection);
 		await pauseFor(reconnectPauseMs(failures), stopSignal);
 	}
-	const failed = unhappy === 0 ? "" : `, ${unhappy} of them without a 2xx`;
-	screen.error(`\nForwarded ${forwarded} event${forwarded === 1 ? "" : "s"}${failed}.`);
+	await teller.finish();
+	const [done, lacking] = target === null ? ["Checked", "a right signature"] : ["Forwarded", "a 2xx"];
+	const failed = unhappy === 0 ? "" : `, ${unhappy} of them without ${lacking}`;
+	screen.error(`\n${done} ${handled} event${handled === 1 ? "" : "s"}${failed}.`);
 	return exitCode.ok;
 
 	async function follow(messages: AsyncIterable<StreamMessage>): Promise<void> {
@@ -114,7 +120,7 @@ async function followEvents(
 		for await (const message of messages) {
 			if (stopSignal.aborted) return;
 			if (message.event === "listening") sayListening(message.data);
-			else if (message.event !== "") await forward(message);
+			else if (message.event !== "") await take(message);
 			cursor = message.id ?? cursor;
 		}
 		const isSteady = performance.now() - openedAtMs >= steadyAfterMs;
@@ -138,11 +144,13 @@ async function followEvents(
 		const programId = isObject(greeting) ? greeting["programId"] : undefined;
 		const programme = typeof programId === "string" ? programId : "this programme";
 		const which = testOnly ? "test events only" : "all events, tests too";
-		say(`Listening to ${showPlainly(programme)} (${which}), forwarding to ${target.href}`);
+		const what = target === null ? "checking their signatures" : `forwarding to ${target.href}`;
+		say(`Listening to ${showPlainly(programme)} (${which}), ${what}`);
 		say("Callbacks to the saved Postback URL go on as before. Ctrl-C ends this.");
 	}
 
-	async function forward({ event: name, data, id }: StreamMessage): Promise<void> {
+	async function take(message: StreamMessage): Promise<void> {
+		const { event: name, data, id } = message;
 		const parsed = parseEvent(new TextEncoder().encode(data));
 		if (!parsed.ok || !eventNameForm.test(name)) {
 			const detail = parsed.ok ? `its name is "${name}".` : parsed.detail;
@@ -151,25 +159,13 @@ async function followEvents(
 		}
 		const { event } = parsed;
 		if ((await remember(event)) === "seen") return;
-		const fields: EventBody = JSON.parse(data);
-		const { outcome, sent } = await forwardEvent(target, name, fields, settings, stopSignal);
-		if (outcome.kind === "stopped") return;
-		const judgement = judgeForward(outcome, target);
-		forwarded++;
-		if (judgement.verdict !== "delivered") unhappy++;
-		screen.out(
-			report({
-				atMs: Date.now(),
-				event,
-				sent,
-				cursor: id,
-				to: target.href,
-				httpStatus: outcome.kind === "answered" ? outcome.status : null,
-				firstLine: outcome.kind === "answered" ? outcome.firstLine : "",
-				tookMs: outcome.tookMs,
-				judgement,
-			}),
-		);
+		const came = await handle(message);
+		if (came === undefined) return;
+		const { told, ...shown } = came;
+		handled++;
+		if (!["delivered", "verified"].includes(shown.judgement.verdict)) unhappy++;
+		screen.out(report({ ...shown, atMs: Date.now(), event, cursor: id, to: target?.href ?? null }));
+		if (told !== null) teller.tell({ conversionId: event.conversionId, event: name, ...told });
 	}
 
 	/** 5xx may pass; a lost connection, 408 and 429 too, if it ever worked. Any other refusal stays a refusal. */

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createMessageReader, MessageTooLongError } from "./stream-message.ts";
 
-const text = `event: listening\nid: a\ndata: {"programId":"prg_1"}\n\n: still here\nid: b\n\n: nothing\n\nevent: conversion.recorded\nid: c\ndata: {"orderId":"Bücher: 1\u2028"}\n\n`;
+const text = `event: listening\nid: a\ndata: {"programId":"prg_1"}\n\n: still here\nid: b\n\n: nothing\n\nevent: conversion.recorded\nid: c\nsigned: {"nonce":"1"}\nlater: x\ndata: {"orderId":"Bücher: 1\u2028"}\n\n`;
 const expected = [
-	{ event: "listening", id: "a", data: '{"programId":"prg_1"}' },
-	{ event: "", id: "b", data: "" },
-	{ event: "conversion.recorded", id: "c", data: '{"orderId":"Bücher: 1\u2028"}' },
+	{ event: "listening", id: "a", signed: undefined, data: '{"programId":"prg_1"}' },
+	{ event: "", id: "b", signed: undefined, data: "" },
+	{ event: "conversion.recorded", id: "c", signed: '{"nonce":"1"}', data: '{"orderId":"Bücher: 1\u2028"}' },
 ];
 
 test("messages are the same wherever the bytes are cut, also within a character", () => {

@@ -5,6 +5,8 @@ export type StreamMessage = {
 	/** Empty when only the cursor was told. */
 	readonly event: string;
 	readonly data: string;
+	/** How the service signed it, as JSON; undefined where it did not. */
+	readonly signed: string | undefined;
 	/** Where to go on behind this message; undefined where it does not say. */
 	readonly id: string | undefined;
 };
@@ -30,12 +32,14 @@ export function createMessageReader(): (bytes: Uint8Array) => StreamMessage[] {
 function readBlock(block: string): StreamMessage[] {
 	let event = "";
 	let id: string | undefined;
+	let signed: string | undefined;
 	const data: string[] = [];
 	for (const line of block.split("\n")) {
 		const [, name = "", value = ""] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
 		if (name === "event") event = value;
 		if (name === "id") id = value;
+		if (name === "signed") signed = value;
 		if (name === "data") data.push(value);
 	}
-	return event === "" && id === undefined ? [] : [{ event, id, data: data.join("\n") }];
+	return event === "" && id === undefined ? [] : [{ event, id, signed, data: data.join("\n") }];
 }

@@ -4,7 +4,7 @@
 import { networkName } from "../../domain/network.ts";
 import type { JsonSchema, OpenApiDocument, Operation, PathItem, Tag } from "../../openapi.ts";
 import type { NetworkFace } from "../../store/known-network.ts";
-import { BATCH_BODY, CONVERSION_PAGE, LISTENING, ONE_CONVERSION, PROBLEM } from "../answers.ts";
+import { BATCH_BODY, CONVERSION_PAGE, LISTENING, ONE_CONVERSION, PROBLEM, SIGNED_EVENT } from "../answers.ts";
 import type { AppDeps } from "../deps.ts";
 import { exampleConversion } from "./example-values.ts";
 import { componentSchemas } from "./json-schema.ts";
@@ -59,6 +59,7 @@ function namedSchemas(): Record<string, JsonSchema> {
 		PROBLEM,
 		...CALLBACK_BODIES,
 		LISTENING,
+		SIGNED_EVENT,
 	]);
 	// Added here: the example has the schema's type, so the schema cannot refer to it.
 	const conversion = { ...schemas["Conversion"], examples: [exampleConversion("conversion.recorded")] };

@@ -5,11 +5,12 @@ import type { DecisionOutcome } from "../../conversions/decide.ts";
 import type { EventName } from "../../domain/event-name.ts";
 import type { ApiFaultCode } from "../../domain/fault.ts";
 import type { JsonSchema, Operation, PathItem } from "../../openapi.ts";
-import { CONVERSION_PAGE, type Listening, ONE_CONVERSION, outcomeAnswer } from "../answers.ts";
+import { CONVERSION_PAGE, KEPT_ANSWERS, type Listening, ONE_CONVERSION, outcomeAnswer } from "../answers.ts";
 import { CONVERSIONS_QUERY } from "../get-conversions.ts";
 import { EVENTS_QUERY } from "../get-events.ts";
 import { SALE_BODY } from "../post-conversions.ts";
 import { APPROVAL_BODY, REASONED_BODY } from "../post-decisions.ts";
+import { ANSWERS_BODY, MAX_ANSWERS } from "../post-event-answers.ts";
 import { EXAMPLE_CONVERSION_ID, EXAMPLE_ORDER_ID, EXAMPLE_PROGRAM_ID } from "../sale-fields.ts";
 import { decideBatch, recordBatch } from "./batch-operations.ts";
 import { exampleCallback, exampleConversion } from "./example-values.ts";
@@ -27,6 +28,7 @@ export function signedPaths(instance: Instance): Record<string, PathItem> {
 		...Object.fromEntries(DECISIONS.map((decision) => [decision.path, { post: decide(instance, decision) }])),
 		"/v1/decisions/batch": { post: decideBatch(instance) },
 		"/v1/events": { get: streamEvents(instance) },
+		"/v1/events/answers": { post: tellAnswers(instance) },
 	};
 }
 
@@ -219,7 +221,7 @@ function streamEvents(instance: Instance): Operation {
 		responses: {
 			"200": {
 				description:
-					"First a message `listening` whose `data` says what is listened to (schema `Listening`); then a message for each event, with `event` (its name), `id` (a cursor for `after`) and `data` (the body of its callback, schema `Event`). Lines that begin with a colon, and messages without `data`, only keep the connection and the cursor.",
+					"First a message `listening` whose `data` says what is listened to (schema `Listening`); then a message for each event, with `event` (its name), `id` (a cursor for `after`), `data` (the body of its callback, schema `Event`) and, while a secret is active, `signed` (schema `SignedEvent`), with which it can be checked as a callback is. Lines that begin with a colon, and messages without `data`, only keep the connection and the cursor.",
 				content: {
 					"text/event-stream": {
 						schema: { type: "string" },
@@ -230,6 +232,30 @@ function streamEvents(instance: Instance): Operation {
 		},
 		codes: [...QUERY_CODES, "too_many_streams"],
 		sampleTarget: "/v1/events?test=true",
+	});
+}
+
+function tellAnswers(instance: Instance): Operation {
+	const answer = {
+		conversionId: EXAMPLE_CONVERSION_ID,
+		event: "conversion.recorded",
+		outcome: "answered",
+		status: 204,
+		tookMs: 12,
+	};
+	return signedOperation(instance, {
+		operationId: "tellAnswers",
+		summary: "Tell what came of events on your machine",
+		description: `What \`ringback listen\` sends while it forwards events, so that the Integration page shows it: up to ${MAX_ANSWERS} answers in a call. It changes nothing of what is delivered to a saved Postback URL.`,
+		tag: "Events",
+		body: {
+			description: "The answers.",
+			schema: requestSchema(ANSWERS_BODY, "What came of events."),
+			examples: { answers: { value: { answers: [answer] } } },
+		},
+		responses: { "200": jsonAnswer("How many were kept.", KEPT_ANSWERS, "kept", { kept: 1 }) },
+		codes: ["invalid_field", "unknown_field"],
+		sampleTarget: "/v1/events/answers",
 	});
 }
 

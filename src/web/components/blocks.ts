@@ -104,5 +104,10 @@ export function tabs(
 }
 
 export function more(summary: string, ...content: Content[]): Html {
-	return html`<details class="more"><summary>${summary}</summary>${content}</details>`;
+	return foldable(summary, false, ...content);
+}
+
+/** Open where something in it must be seen. */
+export function foldable(summary: string, isOpen: boolean, ...content: Content[]): Html {
+	return html`<details class="more"${attrs({ open: isOpen })}><summary>${summary}</summary>${content}</details>`;
 }

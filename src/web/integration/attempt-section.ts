@@ -54,7 +54,11 @@ export function attemptSection(shown: ShownAttempt): Html {
 			attempt.http_status === 401 && shown.mayIntegrate
 				? html`<div class="row">${linkButton({
 						label: "Check what your server received",
-						href: signaturePath(shown.programme.public_id),
+						href: withQuery(signaturePath(shown.programme.public_id), {
+							delivery: shown.delivery.publicId,
+							attempt: String(attempt.seq),
+							only: "path",
+						}),
 						isSmall: true,
 					})}</div>`
 				: null,

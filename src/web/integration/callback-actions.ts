@@ -15,6 +15,7 @@ import { setFlash } from "../flash.ts";
 import { readTextFields } from "../form.ts";
 import { programmeOf, viewerOf } from "../viewer.ts";
 import { showCallbacks } from "./callbacks-page.ts";
+import { isListened } from "./callbacks-view.ts";
 import { backTo, backWithFault, type FormPart, finish } from "./tab-form.ts";
 
 const CALLBACK: FormPart = { tab: "callbacks", part: "callback" };
@@ -48,7 +49,7 @@ function tellCancelled({ count, isComplete }: Cancelled): string {
 }
 
 export async function sendTest(c: WebContext, deps: WebDeps): Promise<Response> {
-	return afterTest(c, await sendTestConversion(deps, programmeOf(c), viewerOf(c).personId));
+	return afterTest(c, deps, await sendTestConversion(deps, programmeOf(c), viewerOf(c).personId));
 }
 
 export async function moveTest(c: WebContext, deps: WebDeps): Promise<Response> {
@@ -59,16 +60,19 @@ export async function moveTest(c: WebContext, deps: WebDeps): Promise<Response> 
 	const decision = judgeTestDecision(sideOf(kind), parsed.value, reason);
 	if (!decision.ok) return backWithFault(c, TEST, decision.fault);
 	const conversionId = c.req.param("conversionId") ?? "";
-	return afterTest(c, await walkTestConversion(deps, programmeOf(c), conversionId, decision.value, personId));
+	const walked = await walkTestConversion(deps, programmeOf(c), conversionId, decision.value, personId);
+	return afterTest(c, deps, walked);
 }
 
-function afterTest(c: WebContext, sent: Result<TestSent>): Promise<Response> {
+/** What comes of the callback shows below, as it happens: nothing is said here that would be untrue a second later. */
+async function afterTest(c: WebContext, deps: WebDeps, sent: Result<TestSent>): Promise<Response> {
 	if (!sent.ok) return backWithFault(c, TEST, sent.fault);
 	const { conversion, isOwed } = sent.value;
 	const what = `Test conversion ${conversion.order_id} is ${STATUS_WORDS[conversion.status].toLowerCase()}.`;
-	const [tone, rest] = isOwed
-		? (["good", "Its callback is being sent."] as const)
-		: (["warn", "No callback is sent for it: that needs a Postback URL and a signing secret."] as const);
-	setFlash(c, tone, `${what} ${rest}`, TEST.part);
+	if (isOwed || (await isListened(deps, programmeOf(c)))) setFlash(c, "good", what, TEST.part);
+	else {
+		const why = "No callback is sent for it: that needs a Postback URL and a signing secret.";
+		setFlash(c, "warn", `${what} ${why}`, TEST.part);
+	}
 	return backTo(c, TEST);
 }

@@ -1,16 +1,14 @@
 // Section "Status callback (optional)" with its field "Postback URL": the contract's words (section 1).
 
 import { html } from "hono/html";
-import { DEFAULT_BRAND } from "../../domain/network.ts";
 import { facts, message, more, padded, section } from "../components/blocks.ts";
 import { button, postForm, textField } from "../components/forms.ts";
-import { codeBlock } from "../components/text.ts";
-import { downloadUrl } from "../downloads.ts";
+import { badge, codeBlock } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
+import type { ShownOnce } from "../listen-command.ts";
 import { DOCS_PATH } from "../paths.ts";
 import type { CallbacksView } from "./callbacks-view.ts";
 import { countPending } from "./health-section.ts";
-import { API_KEY_VARIABLE, SECRET_VARIABLE } from "./snippets-section.ts";
 
 /** What was entered and refused, and why. */
 export interface RefusedUrl {
@@ -21,18 +19,20 @@ export interface RefusedUrl {
 }
 
 export const WAITING_TARGET = "waiting-live";
+export const LISTENING_TARGET = "listening-live";
 
-export function callbackSection(view: CallbacksView, refused: RefusedUrl | null): Html {
+/** `isToldAbove`: how to listen is said where the key is shown. */
+export function callbackSection(view: CallbacksView, refused: RefusedUrl | null, isToldAbove: boolean): Html {
 	return section({
 		id: "callback",
 		title: "Status callback (optional)",
-		hint: html`We send one signed POST for each status change of a conversion to this URL. The integration works without it. <a href="${DOCS_PATH}">How to receive them</a>`,
+		hint: html`We send one signed POST to this URL for each status change. <a href="${DOCS_PATH}">How to receive them</a>`,
 		told: view.told("callback"),
 		body: padded(
 			noSecret(view),
-			view.mayIntegrate ? saveForm(view, refused) : savedUrl(view),
+			view.mayIntegrate ? saveForm(view, refused, isToldAbove) : savedUrl(view),
 			whatComesOfIt(view),
-			view.mayIntegrate ? onYourMachine(view) : null,
+			view.mayIntegrate && view.checks.hasKey && !isToldAbove ? onYourMachine(view) : null,
 		),
 	});
 }
@@ -40,10 +40,9 @@ export function callbackSection(view: CallbacksView, refused: RefusedUrl | null)
 function noSecret({ hasSecret, url, mayIntegrate }: CallbacksView): Content {
 	if (hasSecret) return null;
 	if (!mayIntegrate) return message("warn", "Nothing is sent yet: there is no signing secret.");
-	const text =
-		url === null
-			? html`Nothing is sent without a signing secret. <a href="#keys">Issue an API key</a> first: the secret comes with it.`
-			: html`The URL is saved, but nothing is sent yet: there is no signing secret. <a href="#keys">Issue an API key</a>: the secret comes with it.`;
+	// Then the key is the next step, and said above.
+	if (url === null) return null;
+	const text = html`The URL is saved, but nothing is sent yet: there is no signing secret. <a href="#keys">Issue an API key</a>: the secret comes with it.`;
 	return message("warn", text);
 }
 
@@ -51,7 +50,11 @@ function savedUrl({ url }: CallbacksView): Html {
 	return facts([["Postback URL", url === null ? "none" : html`<span class="mono break">${url}</span>`]]);
 }
 
-function saveForm({ path, hidden, url, next }: CallbacksView, refused: RefusedUrl | null): Html {
+function saveForm(
+	{ path, hidden, url, next }: CallbacksView,
+	refused: RefusedUrl | null,
+	isToldAbove: boolean,
+): Html {
 	return postForm({
 		action: `${path}/postback-url`,
 		csrf: hidden,
@@ -60,7 +63,7 @@ function saveForm({ path, hidden, url, next }: CallbacksView, refused: RefusedUr
 			name: "postbackUrl",
 			label: "Postback URL",
 			value: refused?.value ?? url ?? "",
-			hint: "An HTTPS URL with a public address. Redirects are not followed, so enter the final URL.",
+			hint: "A public HTTPS address, and the final one: redirects are not followed.",
 			error: refused?.error,
 			// Whoever was refused must not have to look for the reason.
 			hasFocus: refused !== null,
@@ -69,7 +72,7 @@ function saveForm({ path, hidden, url, next }: CallbacksView, refused: RefusedUr
 			autocomplete: "off",
 			maxLength: 4_096,
 			isMono: true,
-		})}<div class="row">${button({ label: url === null ? "Save" : "Save URL", ...(next === "url" ? { tone: "primary" } : {}) })}</div>`,
+		})}<div class="row">${button({ label: url === null ? "Save" : "Save URL", ...(next === "url" && !isToldAbove ? { tone: "primary" } : {}) })}</div>`,
 	});
 }
 
@@ -80,15 +83,24 @@ function whatComesOfIt(view: CallbacksView): Html {
 }
 
 /** A developer's machine has no public address; events come to it all the same. */
-function onYourMachine({ url, publicUrl, brand }: CallbacksView): Html {
-	const command = `npx -p ${downloadUrl(publicUrl)} ringback listen --url ${publicUrl} --to http://localhost:3000/postback`;
-	const settings = html`<code>${API_KEY_VARIABLE}</code> and <code>${SECRET_VARIABLE}</code>${
-		brand === DEFAULT_BRAND ? null : html`, and <code>RINGBACK_BRAND=${brand}</code>,`
-	}`;
-	const body = html`<div class="stack-tight"><p class="small soft">${
-		url === null ? "No public URL yet? " : null
-	}With ${settings} set, this brings the events to your own machine. <a href="${DOCS_PATH}#quick-start">Quick start</a></p>${codeBlock(command, "the command")}</div>`;
-	return url === null ? body : more("Listen on your own machine", body);
+function onYourMachine(view: CallbacksView): Html {
+	const words = html`<p class="small soft">${
+		view.url === null ? "No public URL yet? " : null
+	}Paste this into a terminal, with your key and secret. It checks each callback on your own machine. <a href="${DOCS_PATH}#quick-start">Quick start</a></p>`;
+	const body = html`<div class="stack-tight">${words}${listenBlock(view)}</div>`;
+	return view.url === null ? body : more("Listen on your own machine", body);
+}
+
+/** With what is shown once, or with its place. */
+export function listenBlock(view: CallbacksView, shown?: ShownOnce): Html {
+	return html`${codeBlock(view.listenCommand(shown), "the command")}<p class="small soft" id="${LISTENING_TARGET}" aria-live="polite">${listening(view)}</p>`;
+}
+
+/** What is pushed. */
+export function listening({ isListening, test }: CallbacksView): Content {
+	if (!isListening) return "Not connected yet.";
+	if (test !== null) return badge("good", "Connected");
+	return html`${badge("good", "Connected")} Now <a href="#test">send a test conversion</a>.`;
 }
 
 function removeForm({ path, hidden }: CallbacksView): Html {

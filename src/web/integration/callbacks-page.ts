@@ -5,8 +5,8 @@
 import { html } from "hono/html";
 import { sha256Hex } from "../../domain/signature.ts";
 import { newestProgress } from "../../store/delivery-list.ts";
+import type { KeptAnswer } from "../../store/local-answers.ts";
 import type { Programme } from "../../store/programmes.ts";
-import type { Db } from "../../store/store.ts";
 import { type StepState, steps } from "../components/blocks.ts";
 import { lastFailure, TROUBLE_TARGET, troubleBanner } from "../components/trouble-words.ts";
 import type { PageDeps, WebDeps } from "../deps.ts";
@@ -14,8 +14,15 @@ import type { WebContext } from "../env.ts";
 import { attrs, type Content, type Html } from "../html.ts";
 import { answerStream, liveConnector, partial } from "../live-page.ts";
 import { programmeOf, viewerOf } from "../viewer.ts";
-import { callbackSection, type RefusedUrl, WAITING_TARGET, waiting } from "./callback-section.ts";
-import { type CallbacksView, readCallbacks } from "./callbacks-view.ts";
+import {
+	callbackSection,
+	LISTENING_TARGET,
+	listening,
+	type RefusedUrl,
+	WAITING_TARGET,
+	waiting,
+} from "./callback-section.ts";
+import { type CallbacksView, isListened, readCallbacks } from "./callbacks-view.ts";
 import { DELIVERIES_TARGET, deliveriesSection, deliveriesTable } from "./deliveries-section.ts";
 import { answerTab } from "./frame.ts";
 import { HEALTH_CHART_TARGET, healthChart, healthSection, healthStrip } from "./health-section.ts";
@@ -35,7 +42,7 @@ export async function showCallbacks(
 	const programme = programmeOf(c);
 	const issued = await takeIssued(c, deps, programme, viewerOf(c).personId, "callbacks");
 	// Before the rest: what changes while the page is read is then pushed, not missed.
-	const seen = await fingerprintOf(deps.store.db, programme);
+	const seen = await fingerprintOf(deps, programme);
 	const view = await readCallbacks(c, deps, refused?.back ?? new URL(c.req.url).search);
 	const { path, deliveries } = view;
 	return answerTab(c, {
@@ -46,10 +53,20 @@ export async function showCallbacks(
 <h2 class="visually-hidden">What works so far</h2>
 <div id="${CHECKS_TARGET}">${checkSteps(view)}</div>
 ${firstKeySection(view, issued)}
-<div class="columns">${callbackSection(view, refused)}${healthPart(view)}</div>
-${testSection(view)}
-${deliveriesSection(view)}`,
+<div class="columns">${callbackSection(view, refused, issued !== null)}${healthPart(view)}</div>
+<div${attrs({ hidden: isUntouched(view) })}>${testSection(view)}</div>
+<div${attrs({ hidden: hasNoCallbacks(view) })}>${deliveriesSection(view)}</div>`,
 	});
+}
+
+/** Nothing can be tried yet: the first page has one thing to do. */
+function isUntouched(view: CallbacksView): boolean {
+	return !view.checks.hasKey && view.test === null && hasNoCallbacks(view);
+}
+
+/** Nothing was ever sent, and nothing will be before a URL is saved. */
+function hasNoCallbacks({ url, deliveries }: CallbacksView): boolean {
+	return url === null && deliveries.isLive && deliveries.listed?.page.rows.length === 0;
 }
 
 /** Out of sight while there is no URL; but there, for what the stream pushes. */
@@ -60,7 +77,7 @@ function healthPart({ health, url }: CallbacksView): Html {
 export function watchCallbacks(c: WebContext, deps: PageDeps): Response {
 	const programme = programmeOf(c);
 	return answerStream(c, deps, {
-		fingerprint: () => fingerprintOf(deps.store.db, programme),
+		fingerprint: () => fingerprintOf(deps, programme),
 		render: async () => renderLive(await readCallbacks(c, deps)),
 	});
 }
@@ -71,6 +88,8 @@ async function renderLive(view: CallbacksView): Promise<string> {
 		[TROUBLE_TARGET, troubleBanner(view.health.trouble, view.programme.public_id, view)],
 		[CHECKS_TARGET, checkSteps(view)],
 		[WAITING_TARGET, waiting(view)],
+		// Only whoever may listen has it on the page.
+		...(view.mayIntegrate && view.checks.hasKey ? [[LISTENING_TARGET, listening(view)] as const] : []),
 		[TEST_TARGET, testResult(view)],
 		[DELIVERIES_TARGET, deliveriesTable(view)],
 		[HEALTH_TARGET, healthStrip(view.health)],
@@ -79,8 +98,10 @@ async function renderLive(view: CallbacksView): Promise<string> {
 	return String(await html`${parts.map(([target, content]) => partial(target, content))}`);
 }
 
-async function fingerprintOf(db: Db, programme: Programme): Promise<string> {
-	return sha256Hex(await newestProgress(db, programme.id)).slice(0, FINGERPRINT_LENGTH);
+async function fingerprintOf(deps: WebDeps, programme: Programme): Promise<string> {
+	const isListening = await isListened(deps, programme);
+	const progress = await newestProgress(deps.store.db, programme.id);
+	return sha256Hex(`${isListening} ${progress}`).slice(0, FINGERPRINT_LENGTH);
 }
 
 function checkSteps(view: CallbacksView): Html {
@@ -114,21 +135,38 @@ function checkSteps(view: CallbacksView): Html {
 				? pixelWords(parksPixels)
 				: advice(pixelAdvice(parksPixels, keysPath), "Optional. None has come in yet."),
 		},
-		{ title: "Callback answered 2xx", ...callbackStep(view) },
+		callbackStep(view),
 	]);
 }
 
 /** The present, and not the past: one that worked once and fails now is not done. */
-function callbackStep(view: CallbacksView): { state: StepState; text: Content } {
+function callbackStep(view: CallbacksView): { title: string; state: StepState; text: Content } {
 	const { trouble } = view.health;
+	const title = "Callback answered 2xx";
 	if (trouble !== null) {
 		return {
+			title,
 			state: trouble.isSerious ? "failing" : "faltering",
 			text: lastFailure(trouble.notice, view.programme.public_id),
 		};
 	}
-	if (view.checks.hasCallback) return { state: "done", text: "Your shop receives status changes." };
-	return { state: "to do", text: view.mayIntegrate ? CALLBACK_ADVICE : "None has been answered yet." };
+	if (view.checks.hasCallback) return { title, state: "done", text: "Your shop receives status changes." };
+	// Only a developer's word: with a URL saved, what counts is what comes from there.
+	if (view.goodAnswer !== null && view.url === null) return heardStep(view, view.goodAnswer);
+	return { title, state: "to do", text: view.mayIntegrate ? CALLBACK_ADVICE : "None has been answered yet." };
+}
+
+function heardStep({ mayIntegrate }: CallbacksView, { outcome, httpStatus }: KeptAnswer) {
+	const next = mayIntegrate
+		? html` Next, for your real server: <a href="#callback">save a Postback URL</a>.`
+		: null;
+	const state: StepState = "done";
+	if (outcome === "verified") {
+		const text = html`On a developer's machine, by <code>listen</code>.${next}`;
+		return { title: "Callback verified", state, text };
+	}
+	const text = html`${httpStatus} from a developer's machine, through <code>listen</code>.${next}`;
+	return { title: "Callback answered 2xx", state, text };
 }
 
 const KEY_ADVICE = html`<a href="#keys">Issue an API key</a>. Your first key comes with a signing secret.`;

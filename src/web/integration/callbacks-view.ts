@@ -3,6 +3,8 @@
 import * as z from "zod";
 import { type CallbackHealth, readCallbackHealth } from "../../callbacks/health.ts";
 import { EVENT_NAMES } from "../../domain/event-name.ts";
+import { isGoodAnswer } from "../../domain/local-answer.ts";
+import { SECOND_MS } from "../../domain/time.ts";
 import type { Conversion } from "../../store/conversions.ts";
 import { findNewestTest } from "../../store/conversions.ts";
 import { countFailed, countWaiting } from "../../store/delivery-health.ts";
@@ -13,6 +15,12 @@ import {
 } from "../../store/delivery-list.ts";
 import { type IntegrationChecks, readIntegrationChecks } from "../../store/first-times.ts";
 import type { ListPage } from "../../store/list-page.ts";
+import {
+	findListened,
+	type KeptAnswer,
+	listAnswersOf,
+	listNewestAnswers,
+} from "../../store/local-answers.ts";
 import { type Programme, presentUrl } from "../../store/programmes.ts";
 import { findUsableSecrets, stateOf } from "../../store/signing-secrets.ts";
 import type { Pages } from "../components/lists.ts";
@@ -28,6 +36,7 @@ import {
 } from "../filter-query.ts";
 import { flashAt } from "../flash.ts";
 import type { Html } from "../html.ts";
+import { listenCommand, type ShownOnce } from "../listen-command.ts";
 import { integrationPath, keysPath } from "../paths.ts";
 import { may, programmeOf } from "../viewer.ts";
 import { hiddenFields, keptOf } from "./tab-form.ts";
@@ -46,9 +55,12 @@ export interface CallbacksView {
 	/** What the last form came to, for the part that it was about. */
 	told(part: "keys" | "callback" | "test" | "deliveries"): Html | null;
 	nowMs: number;
-	/** Of this instance. */
-	publicUrl: string;
-	brand: string;
+	/** What is pasted into a terminal to hear of events there; with what is shown once, where it is known. */
+	listenCommand(shown?: ShownOnce): string;
+	/** Somebody listens, or did a moment ago. */
+	isListening: boolean;
+	/** The latest good one that a listener told of; null where there is none among the newest. */
+	goodAnswer: KeptAnswer | null;
 	/** The Postback URL that is saved now. */
 	url: string | null;
 	/** A secret signs callbacks. */
@@ -69,6 +81,8 @@ export interface CallbacksView {
 export interface TestedConversion {
 	conversion: Conversion;
 	deliveries: readonly ListedDelivery[];
+	/** What listeners told of its events. */
+	localAnswers: readonly KeptAnswer[];
 }
 
 export interface DeliveryList {
@@ -79,6 +93,11 @@ export interface DeliveryList {
 	isLive: boolean;
 }
 
+/** Twice the time between two signs of life of a silent stream, and some. */
+const LISTENING_WITHIN_MS = 40 * SECOND_MS;
+/** A test has four events; one may be told of several times. */
+const ANSWERS_OF_TEST = 20;
+const NEWEST_ANSWERS = 20;
 /** A screenful: the whole tab is to be three at most. */
 const PAGE_ROWS = 15;
 
@@ -103,6 +122,8 @@ export async function readCallbacks(c: WebContext, deps: WebDeps, search = ""): 
 	const test = await readTest(deps, programme);
 	const checks = await readIntegrationChecks(db, programme.id);
 	const hasSecret = secrets.some((secret) => stateOf(secret, nowMs) === "active");
+	const isListening = await isListened(deps, programme);
+	const newest = await listNewestAnswers(db, programme.id, NEWEST_ANSWERS);
 	const back = keptOf("callbacks", search);
 	return {
 		programme,
@@ -113,8 +134,9 @@ export async function readCallbacks(c: WebContext, deps: WebDeps, search = ""): 
 		mayIntegrate: may(c, "integrate"),
 		told: (part) => flashAt(c, part),
 		nowMs,
-		publicUrl: deps.publicUrl,
-		brand: deps.network.face.brand,
+		listenCommand: (shown) => listenCommand(deps, deps.network.face.brand, shown),
+		isListening,
+		goodAnswer: newest.find(isGoodAnswer) ?? null,
 		url,
 		hasSecret,
 		checks,
@@ -124,20 +146,33 @@ export async function readCallbacks(c: WebContext, deps: WebDeps, search = ""): 
 		canSend: may(c, "integrate") && url !== null && hasSecret,
 		failedCount: await countFailed(db, programme.id),
 		waitingCount: await countWaiting(db, programme.id, nowMs),
-		next: nextStep(checks.hasKey, url !== null, test !== null),
+		next: nextStep(checks.hasKey, url !== null || isListening, test !== null),
 	};
 }
 
-function nextStep(hasKey: boolean, hasUrl: boolean, hasTest: boolean): CallbacksView["next"] {
+/** Whether a listener would get what happens now. */
+export async function isListened(
+	{ store, clock }: Pick<WebDeps, "store" | "clock">,
+	programme: Programme,
+): Promise<boolean> {
+	const seenAtMs = await findListened(store.db, programme.id);
+	return seenAtMs !== null && clock.nowMs() - seenAtMs <= LISTENING_WITHIN_MS;
+}
+
+function nextStep(hasKey: boolean, isHeard: boolean, hasTest: boolean): CallbacksView["next"] {
 	if (!hasKey) return "key";
-	if (!hasUrl) return "url";
+	if (!isHeard) return "url";
 	return hasTest ? null : "test";
 }
 
 async function readTest({ store: { db } }: WebDeps, programme: Programme): Promise<TestedConversion | null> {
 	const conversion = await findNewestTest(db, programme.id);
 	if (conversion === undefined) return null;
-	return { conversion, deliveries: await listDeliveriesOfConversion(db, conversion.id) };
+	return {
+		conversion,
+		deliveries: await listDeliveriesOfConversion(db, conversion.id),
+		localAnswers: await listAnswersOf(db, conversion.public_id, ANSWERS_OF_TEST),
+	};
 }
 
 async function readDeliveries(

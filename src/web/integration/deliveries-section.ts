@@ -110,7 +110,10 @@ function columns({ programme, nowMs, back }: CallbacksView): readonly Column<Lis
 	];
 }
 
-function emptyOf({ deliveries, url, mayIntegrate }: CallbacksView, page: ListPage<ListedDelivery>): Content {
+function emptyOf(
+	{ deliveries, url, mayIntegrate, goodAnswer }: CallbacksView,
+	page: ListPage<ListedDelivery>,
+): Content {
 	const { query } = deliveries.filters;
 	if (query.order !== undefined) {
 		return emptyState({
@@ -125,7 +128,8 @@ function emptyOf({ deliveries, url, mayIntegrate }: CallbacksView, page: ListPag
 				: "None found so far. Choose “Older” to look further back.";
 		return emptyState({ title: "No callback matches", text });
 	}
-	const title = "Nothing has been sent yet";
+	const title =
+		goodAnswer === null ? "Nothing has been sent yet" : "Nothing has been sent to a Postback URL yet";
 	if (!mayIntegrate) return emptyState({ title, text: "Callbacks appear here as they are sent." });
 	return emptyState({
 		title,

@@ -127,7 +127,7 @@ test("an interrupted attempt is shown apart and not counted", async (t) => {
 });
 
 test("a 401 sends people to what their server received, and names a secret that was just replaced", async (t) => {
-	const { send, page, site, programme, path } = await openSent(t);
+	const { send, page, site, programme, browser } = await openSent(t);
 	const { store } = site;
 	const nowMs = site.deps.clock.nowMs();
 	await store.db
@@ -148,7 +148,10 @@ test("a 401 sends people to what their server received, and names a secret that 
 		/The signing secret was replaced shortly before.*your server may still check with the old one/s,
 	);
 	match(text, /Paste what your server received \(path, headers and raw body/);
-	match(text, new RegExp(`href="${path}/signature">Check what your server received`));
+	const [, href = ""] = /href="([^"]+)"[^>]*>Check what your server received/.exec(text) ?? [];
+	const { text: form } = await browser.open(href.replaceAll("&amp;", "&"));
+	match(form, /name="target"[^>]*value="\/postback\?shop=1"/, "where it went");
+	match(form, /name="headers"[^>]*>\s*<\/textarea>/, "and what arrived is theirs to paste");
 	ok(!text.includes("Check this signature"));
 	match(text, /We take it as a deliberate refusal and do not retry/);
 });

@@ -10,9 +10,10 @@ import { button, postForm, textField } from "../components/forms.ts";
 import { dataTable } from "../components/lists.ts";
 import { badge, copyable, timeTag } from "../components/text.ts";
 import { attrs, type Content, type Html } from "../html.ts";
+import { API_KEY_VARIABLE, SECRET_VARIABLE } from "../listen-command.ts";
+import { listenBlock } from "./callback-section.ts";
 import type { CallbacksView } from "./callbacks-view.ts";
 import type { Issued } from "./issued-cookie.ts";
-import { API_KEY_VARIABLE, SECRET_VARIABLE } from "./snippets-section.ts";
 
 export interface KeysView {
 	/** Of the tab, and of its forms, which are below it. */
@@ -51,22 +52,25 @@ export function firstKeySection(view: CallbacksView, issued: Issued | null): Con
 	const title = view.hasSecret ? "No API key in use" : "No API key yet";
 	const text = view.hasSecret
 		? "All keys are revoked. Without one your server cannot report sales."
-		: "Your first key comes with a signing secret. Without a secret no callback is sent.";
+		: "Your first key comes with a signing secret.";
 	const whoMay = view.mayIntegrate ? "" : " Owners and developers can issue one.";
 	return section({
 		id: "keys",
 		title: "API key and signing secret",
-		hint: "The API key identifies your programme; the secret signs your requests and our callbacks. Both are shown once.",
+		hint: "The key identifies your programme; the secret signs requests and callbacks.",
 		actions: issued === null && view.mayIntegrate ? firstKeyForm(view) : null,
 		told: view.told("keys"),
 		body:
 			issued === null
 				? emptyState({ title, text: `${text}${whoMay}` })
-				: padded(
-						issuedOnce(issued),
-						html`<p class="small soft">Next: set both in your shop and start from a <a href="${view.keysPath}#snippets">ready snippet</a>. More keys, and a new secret later: <a href="${view.keysPath}">Keys and snippets</a>.</p>`,
-					),
+				: padded(issuedOnce(issued), firstCallback(view, issued)),
 	});
+}
+
+/** The shortest way to see one, from what is on the screen this once. */
+function firstCallback(view: CallbacksView, { key, secret }: Issued): Content {
+	if (key === null || secret === null || view.url !== null) return null;
+	return html`<div class="stack-tight"><p><strong>See your first callback:</strong> paste this into a terminal, then send a test conversion below.</p>${listenBlock(view, { key, secret })}</div>`;
 }
 
 /** One click: what to call it is a question for whoever has more than one. */

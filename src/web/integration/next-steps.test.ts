@@ -4,11 +4,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { addConversion } from "../../../test/support/rows.ts";
 import { createApp } from "../../app.ts";
+import type { LocalAnswer } from "../../domain/local-answer.ts";
 import type { Outcome } from "../../domain/verdict.ts";
+import { insertLocalAnswers, noteListener } from "../../store/local-answers.ts";
 import { downloadUrl } from "../downloads.ts";
 import type { TestSite } from "../test-site.test-support.ts";
 import { runCallbacks } from "./callback-run.test-support.ts";
-import { issue, openShop, report, URL_ENTERED } from "./integration-shop.test-support.ts";
+import { issue, KEY, openShop, report, SECRET, URL_ENTERED } from "./integration-shop.test-support.ts";
 
 const RETRY_MS = [60_000, 300_000, 1_800_000, 7_200_000, 21_600_000, 86_400_000];
 
@@ -28,27 +30,115 @@ test("one button stands out, and it is the next step", async (t) => {
 });
 
 test("without a public URL there is a way to hear of events, with the address and brand of this instance, and nothing says otherwise", async (t) => {
-	const command = (publicUrl: string) =>
-		`npx -p ${downloadUrl(publicUrl)} ringback listen --url ${publicUrl} --to http://localhost:3000/postback`;
 	for (const [brand, brandSetting] of [
 		["Service", false],
 		["Acme", true],
 	] as const) {
 		const { browser, path, site } = await openShop(t, {}, brand);
 		await issue(browser, path);
+		const { publicUrl } = site.deps;
+		const command = [
+			`RINGBACK_URL=${publicUrl}`,
+			...(brandSetting ? ["RINGBACK_BRAND=Acme"] : []),
+			"RINGBACK_API_KEY=rbk_…",
+			"RINGBACK_SIGNING_SECRET=rbs_…",
+			`npx --yes -p ${downloadUrl(publicUrl)} ringback listen`,
+		].join(" \\\n");
 		const before = await browser.open(path);
-		assert.ok(before.text.includes(`<code>${command(site.deps.publicUrl)}</code>`));
+		assert.ok(before.text.includes(`<code>${command}</code>`));
 		assert.ok(before.text.includes('href="/docs#quick-start"'));
-		assert.equal(before.text.includes("<code>RINGBACK_BRAND=Acme</code>"), brandSetting);
 		assert.match(before.text, /No Postback URL is saved, so nothing is sent:/);
 		assert.doesNotMatch(before.text, /something to watch/);
 		assert.doesNotMatch(before.text, /<summary>Listen on your own/, "plain to see while there is none");
 		await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
 		const after = await browser.open(path);
 		assert.match(after.text, /<summary>Listen on your own machine<\/summary>/, "out of the way");
-		assert.ok(after.text.includes(command(site.deps.publicUrl)));
+		assert.ok(after.text.includes(command));
 		assert.doesNotMatch(after.text, /No Postback URL is saved/);
 	}
+});
+
+test("with the first key comes the line to paste, with its values; at the service's own machine it is the service's own command", async (t) => {
+	for (const [publicUrl, ownCommand, expected] of [
+		[
+			"https://ringback.example",
+			{ folder: null, program: "/opt/ringback" },
+			/^npx --yes -p https:\/\/ringback\.example\/downloads\/[\w.-]+ ringback listen$/,
+		],
+		["http://127.0.0.1:8080", { folder: null, program: "/opt/ringback" }, /^\/opt\/ringback listen$/],
+		[
+			"http://localhost:8080",
+			{ folder: "/home/it's mine/", program: "npx --no-install ringback" },
+			/^npx --no-install ringback listen$/,
+		],
+	] as const) {
+		const { browser, path } = await openShop(t, { publicUrl, ownCommand });
+		await browser.open(path);
+		await browser.submit(`${path}/keys`, { on: "callbacks" });
+		const { text } = await browser.open(path);
+		const [, line = ""] = /aria-label="the command"><code>([^<]*)</.exec(text) ?? [];
+		const lines = line.replaceAll("&#39;", "'").replaceAll("&amp;", "&").split(" \\\n");
+		const key = KEY.exec(text)?.[0];
+		const secret = SECRET.exec(text)?.[0];
+		assert.deepEqual(lines.slice(0, -1), [
+			...(ownCommand.folder === null ? [] : ["cd '/home/it'\\''s mine/' &&"]),
+			`RINGBACK_URL=${publicUrl}`,
+			`RINGBACK_API_KEY=${key}`,
+			`RINGBACK_SIGNING_SECRET=${secret}`,
+		]);
+		assert.match(lines.at(-1) ?? "", expected);
+		assert.equal(text.split('aria-label="the command"').length, 2, "once on the page");
+		assert.doesNotMatch((await browser.open(path)).text, new RegExp(`${key}|${secret}`));
+	}
+});
+
+test("what `listen` told of a test shows where it was sent, and no Postback URL is said to work", async (t) => {
+	const { browser, path, site, programme } = await openShop(t);
+	const { db } = site.store;
+	await issue(browser, path);
+	assert.match((await browser.open(path)).text, /id="listening-live"[^>]*>Not connected yet/);
+	await noteListener(db, programme.id, site.deps.clock.nowMs());
+	const connected = await browser.open(path);
+	assert.match(connected.text, /id="listening-live"[^>]*><span[^>]*>Connected</);
+	assert.match(connected.text, /button-primary"[^>]*>Send test conversion</);
+	await browser.submit(`${path}/test`, {});
+	const sent = await browser.open(path);
+	assert.match(sent.text, /Test conversion test-\w+ is recorded\.<\/div>/, "and nothing that will be untrue");
+	assert.match(sent.text, /It is on its way to <code>listen<\/code>/);
+	const { public_id: conversionId } = await db
+		.selectFrom("conversions")
+		.selectAll()
+		.executeTakeFirstOrThrow();
+	const tell = async (answer: LocalAnswer) => {
+		const told = { ...answer, conversionId, event: "conversion.recorded" } as const;
+		await insertLocalAnswers(db, programme.id, [told], site.deps.clock.nowMs());
+		const { text } = await browser.open(path);
+		return text
+			.slice(text.indexOf("<main"))
+			.replace(/<[^>]+>/g, " ")
+			.replace(/\s+/g, " ");
+	};
+	const nothing = { httpStatus: null, code: null, tookMs: null };
+	const refused = await tell({ ...nothing, outcome: "no_connection", code: "ECONNREFUSED" });
+	assert.match(refused, /No connection listen found no receiver at its --to address \(ECONNREFUSED\)\./);
+	assert.match(refused, /Callback answered 2xx : to do/);
+	assert.doesNotMatch(refused, /No callback was sent for it/);
+	const failed = await tell({ ...nothing, outcome: "answered", httpStatus: 401 });
+	assert.match(failed, /Answered 401 Answered by your machine, through listen \./);
+	assert.match(failed, /Callback answered 2xx : to do/);
+	const verified = await tell({ ...nothing, outcome: "verified" });
+	assert.match(verified, /Signature right Checked on your machine by listen , with your secret\./);
+	assert.match(
+		verified,
+		/Callback verified : done On a developer's machine, by listen \. Next, for your real server: save a Postback URL \./,
+	);
+	assert.match(verified, /Nothing has been sent to a Postback URL yet/);
+	const answered = await tell({ ...nothing, outcome: "answered", httpStatus: 204, tookMs: 12 });
+	assert.match(answered, /Answered 204 Answered by your machine, through listen in 12 ms\./);
+	assert.match(answered, /Callback answered 2xx : done 204 from a developer's machine, through listen \./);
+	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
+	const saved = (await browser.open(path)).text.replace(/<[^>]+>/g, " ").replace(/\s+/g, " ");
+	assert.match(saved, /Callback answered 2xx : to do/, "the saved URL has not answered");
 });
 
 test("whoever may only look is not told to do what they cannot, at any step", async (t) => {

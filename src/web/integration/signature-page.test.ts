@@ -58,7 +58,7 @@ test("the form says what to paste, in plain words", async (t) => {
 	const { text } = await browser.open(`${path}/signature`);
 	assert.match(
 		text,
-		/Include X-Service-Timestamp, X-Service-Nonce, X-Service-Signature; other headers are ignored\./,
+		/Include X-Service-Timestamp, X-Service-Nonce, X-Service-Signature\. With X-Service-Event it is checked, too; other headers are ignored\./,
 	);
 	assert.match(text, /Even one extra space changes the signature\./);
 	assert.match(text, /Signature your code computed \(optional\)/);
@@ -73,6 +73,10 @@ test("a value that the shop's own code computed is explained beside an undamaged
 	assert.match(text, /this is exactly what we sent/);
 	assert.match(text, /<h3>The signature your code computed<\/h3>/);
 	assert.match(text, /Most likely your server uses another secret/);
+	assert.match(text, /What your own code made of it is below\./);
+	assert.ok(/id="computed"[^>]*value="0{64}"/.test(text));
+	const { text: without } = await browser.submit(`${path}/signature`, fields);
+	assert.match(without, /most often it uses another secret\. Compare its last characters/, "said at once");
 });
 
 test("a pasted body that begins with a line break comes back with it", async (t) => {

@@ -45,15 +45,20 @@ const LABELS: Readonly<Record<(typeof FIELDS)[number], string>> = {
 	computed: "Signature your code computed",
 };
 const NOT_STORED = "Nothing of it is stored.";
-const ATTEMPT = z.object({ delivery: z.string(), attempt: z.coerce.number().int() });
+const ATTEMPT = z.object({
+	delivery: z.string(),
+	attempt: z.coerce.number().int(),
+	/** Only where it went: the rest is to be what arrived there. */
+	only: z.literal("path").optional().catch(undefined),
+});
 
 export async function showSignatureForm(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	const filled = await pastedFromAttempt(c, deps, programme);
-	const hint =
-		filled === null
-			? NOT_STORED
-			: `This is the callback as we sent it. Paste over it what your server received. ${NOT_STORED}`;
+	const isFilled = filled !== null && filled.headers !== "";
+	const hint = !isFilled
+		? NOT_STORED
+		: `This is the callback as we sent it. Paste over it what your server received. ${NOT_STORED}`;
 	return render(c, deps, programme, { pasted: filled ?? EMPTY, findings: null, hint });
 }
 
@@ -68,7 +73,8 @@ export async function checkPasted(c: WebContext, deps: WebDeps): Promise<Respons
 		return render(c, deps, programme, { pasted: shown, findings: refusalSection(text), status: 422 });
 	}
 	const found = await checkSignature(deps, programme, { pasted, secret, computed });
-	return render(c, deps, programme, { pasted, findings: findingsSection(programme.public_id, found) });
+	const findings = findingsSection(programme.public_id, found);
+	return render(c, deps, programme, { pasted, computed, findings });
 }
 
 /** From a delivery's page: the request of one attempt, filled in. */
@@ -86,6 +92,7 @@ async function pastedFromAttempt(
 	const request = attempt === undefined ? null : rebuildRequest(attempt, delivery, network.face.brand);
 	if (request === null) return null;
 	const { pathname, search } = new URL(request.url);
+	if (asked.data.only === "path") return { ...EMPTY, target: pathname + search };
 	const headers = request.headers.map(([name, value]) => `${name}: ${value}`).join("\n");
 	return { method: "POST", target: pathname + search, headers, body: request.body };
 }
@@ -94,7 +101,7 @@ function render(
 	c: WebContext,
 	deps: WebDeps,
 	programme: Programme,
-	page: { pasted: PastedRequest; findings: Html | null; hint?: string; status?: number },
+	page: { pasted: PastedRequest; computed?: string; findings: Html | null; hint?: string; status?: number },
 ): Promise<Response> {
 	const action = `${signaturePath(programme.public_id)}#findings`;
 	return answerTab(c, {
@@ -105,12 +112,17 @@ function render(
 			id: "paste",
 			title: "The request",
 			hint: page.hint ?? NOT_STORED,
-			body: padded(form(action, csrfField(c), page.pasted, deps.network.face.brand)),
+			body: padded(form(action, csrfField(c), page, deps.network.face.brand)),
 		})}`,
 	});
 }
 
-function form(action: string, csrf: Html, pasted: PastedRequest, brand: string): Html {
+function form(
+	action: string,
+	csrf: Html,
+	{ pasted, computed = "" }: { pasted: PastedRequest; computed?: string },
+	brand: string,
+): Html {
 	const trio = ["Timestamp", "Nonce", "Signature"].map((name) => `X-${brand}-${name}`);
 	const isKnown = METHODS.some((method) => method === pasted.method);
 	const methods = isKnown ? METHODS : [pasted.method, ...METHODS];
@@ -133,7 +145,7 @@ function form(action: string, csrf: Html, pasted: PastedRequest, brand: string):
 			label: "Headers, one per line",
 			value: pasted.headers,
 			rows: 5,
-			hint: `Include ${trio.join(", ")}; other headers are ignored.`,
+			hint: `Include ${trio.join(", ")}. With X-${brand}-Event it is checked, too; other headers are ignored.`,
 		})}${textArea({
 			name: "body",
 			label: "Body, exactly as it arrived",
@@ -143,6 +155,7 @@ function form(action: string, csrf: Html, pasted: PastedRequest, brand: string):
 		})}<div class="form-grid">${textField({
 			name: "computed",
 			label: "Signature your code computed (optional)",
+			value: computed,
 			isMono: true,
 			autocomplete: "off",
 			hint: "For a callback that your server refuses: we say what your code did differently.",

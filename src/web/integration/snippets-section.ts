@@ -13,6 +13,7 @@ import {
 	readExample,
 } from "../examples.ts";
 import type { Html } from "../html.ts";
+import { API_KEY_VARIABLE, SECRET_VARIABLE } from "../listen-command.ts";
 import { DOCS_PATH, DOWNLOADS_PATH, withQuery } from "../paths.ts";
 
 const WHILE_REPLACING = html`The signing secret is being replaced. Sign your requests with the new one, and let your receiver accept both until the old one has ended: in Node, give <code>secret</code> as a list. <a href="${DOCS_PATH}#replacing-the-secret-without-losing-a-callback">How to replace it</a>`;
@@ -62,9 +63,6 @@ function installation(publicUrl: string): Html {
 	const [{ sha256 }] = DOWNLOADS;
 	return html`<div class="stack-tight"><p class="small soft">Install the library from this service first. SHA-256 <code class="break">${sha256}</code>. <a href="${DOWNLOADS_PATH}">All checksums</a></p>${codeBlock(`npm install ${downloadUrl(publicUrl)}`, "the command to install the library")}</div>`;
 }
-
-export const API_KEY_VARIABLE = "RINGBACK_API_KEY";
-export const SECRET_VARIABLE = "RINGBACK_SIGNING_SECRET";
 
 export interface SnippetValues extends ExampleValues {
 	programId: string;

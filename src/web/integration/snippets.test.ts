@@ -6,13 +6,8 @@ import { readdirSync } from "node:fs";
 import { describe, test } from "node:test";
 import { DOWNLOADS } from "../downloads.ts";
 import { EXAMPLE_LANGUAGES, fillIn, readExample } from "../examples.ts";
-import {
-	API_KEY_VARIABLE,
-	parseLanguage,
-	pixelSnippet,
-	SECRET_VARIABLE,
-	snippetsSection,
-} from "./snippets-section.ts";
+import { API_KEY_VARIABLE, SECRET_VARIABLE } from "../listen-command.ts";
+import { parseLanguage, pixelSnippet, snippetsSection } from "./snippets-section.ts";
 
 /** One printed page: C# and Java need it, the others are shorter. */
 const PAGE_LINES = 90;

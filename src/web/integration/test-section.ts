@@ -15,7 +15,8 @@ import { timeTag } from "../components/text.ts";
 import type { Content, Html } from "../html.ts";
 import { conversionPath, deliveryPath } from "../paths.ts";
 import { describeAttempt } from "./attempt-words.ts";
-import type { CallbacksView } from "./callbacks-view.ts";
+import type { CallbacksView, TestedConversion } from "./callbacks-view.ts";
+import { localAnswersTable } from "./local-answers.ts";
 
 export const TEST_TARGET = "test-live";
 
@@ -43,14 +44,21 @@ export function testSection(view: CallbacksView): Html {
 
 /** What is pushed. */
 export function testResult(view: CallbacksView): Html {
-	const { test, programme, nowMs } = view;
+	const { test, programme } = view;
 	if (test === null) return emptyState({ title: "No test conversion yet", text: adviceBefore(view) });
 	const { conversion } = test;
 	return html`${padded(
 		html`<div class="row-end"><p class="grow"><a class="mono" href="${conversionPath(programme.public_id, conversion.public_id)}">${conversion.order_id}</a> ${statusBadge(conversion.status)}</p>${walkForms(view, conversion)}</div>`,
-	)}${dataTable<ListedDelivery>({
+	)}${test.localAnswers.length === 0 ? null : localAnswersTable(test.localAnswers)}${
+		test.deliveries.length === 0 && test.localAnswers.length > 0 ? null : deliveredTable(view, test)
+	}`;
+}
+
+function deliveredTable(view: CallbacksView, { deliveries }: TestedConversion): Html {
+	const { programme, nowMs } = view;
+	return dataTable<ListedDelivery>({
 		caption: "Callbacks of this test conversion",
-		rows: test.deliveries,
+		rows: deliveries,
 		empty: emptyState({ title: "No callback was sent for it", text: adviceAfter(view) }),
 		stacks: "tight",
 		columns: [
@@ -64,7 +72,7 @@ export function testResult(view: CallbacksView): Html {
 			{ title: "Next attempt", cell: (row) => nextAttempt(row, nowMs) },
 			{ title: "When", cell: (row) => timeTag(row.lastAttemptAtMs ?? row.createdAtMs) },
 		],
-	})}`;
+	});
 }
 
 /** In one line, so that nobody has to open the delivery to know what to do. */
@@ -79,16 +87,19 @@ function whatCameBack(
 	return html`${title}<span class="secondary break">${meaning} ${mayIntegrate ? advice : null}</span>`;
 }
 
-function adviceBefore({ url, hasSecret, mayIntegrate }: CallbacksView): Content {
+function adviceBefore({ url, hasSecret, mayIntegrate, isListening }: CallbacksView): Content {
 	if (!mayIntegrate) return "Owners and developers can send one.";
 	if (!hasSecret)
 		return html`First <a href="#keys">issue an API key</a>: without a secret no callback is sent.`;
+	if (url === null && isListening)
+		return html`Send one: it goes to your machine, through <code>listen</code>.`;
 	if (url === null)
 		return html`No Postback URL is saved, so nothing is sent: <a href="#callback">save one, or listen on your own machine</a>.`;
 	return "Send one: its callback appears here within a second or two.";
 }
 
 function adviceAfter(view: CallbacksView): Content {
+	if (view.url === null && view.isListening) return html`It is on its way to <code>listen</code>.`;
 	if (view.mayIntegrate && (view.url === null || !view.hasSecret)) return adviceBefore(view);
 	return "There was no Postback URL or no signing secret when its status changed, and earlier changes are never sent. Send a new test conversion.";
 }

@@ -77,7 +77,7 @@ export function networkFields(
 }
 
 function brandHint(brand: string): Content {
-	return html`A word for the headers that sign requests, such as <code>${headerNames(brand).signature}</code>. Letters, digits and hyphens.`;
+	return html`As in <code>${headerNames(brand).signature}</code>. Letters, digits and hyphens.`;
 }
 
 /** While it can be chosen: that it stays. Afterwards: why it cannot. */
@@ -87,7 +87,7 @@ export function brandNote({ brand, brandState }: Pick<NetworkFace, "brand" | "br
 		case "open":
 			return message(
 				"warn",
-				html`<strong>The brand is permanent.</strong> Shops rely on the header names, so it cannot be changed once the first API key is issued. The network's name can be changed at any time.`,
+				html`<strong>The brand is permanent</strong> once the first API key is issued: shops rely on the header names.`,
 			);
 		case "given":
 			return html`<p class="small soft">Headers are named ${name}: the brand is given by <code>RINGBACK_BRAND</code>.</p>`;

@@ -124,7 +124,7 @@ function senderWords({ from }: Mail): string {
 	return `${from.name ?? ""} <${from.address ?? "the address of MAIL_FROM"}>`.trim();
 }
 
-export const MAIL_IS_OFF = message(
+const MAIL_IS_OFF = message(
 	"warn",
 	html`<strong>Mail is off.</strong> You have to hand over invitations and password links yourself, and notices appear on the pages only. Set <code>SMTP_URL</code> and <code>MAIL_FROM</code>, and restart.`,
 );

@@ -106,7 +106,7 @@ test("every mistake of the form is told at its field, and nothing is saved", asy
 test("the brand can be chosen with a warning until a programme has a key, and then no more", async (t) => {
 	const { site, staff } = await openStaff(t);
 	const open = await staff.open("/network");
-	assert.match(open.text, /The brand is permanent\./);
+	assert.match(open.text, /The brand is permanent</);
 	assert.match(open.text, /name="brand"/);
 	await save(staff, SAVED);
 	const programme = await site.addProgramme();

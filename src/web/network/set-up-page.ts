@@ -1,4 +1,4 @@
-// /set-up: a new network, step by step: name and brand, public address, mail, the first programme. It can be left and gone
+// /set-up: a new network, step by step: name and brand, the first programme, public address, mail. It can be left and gone
 // on with at any time: each step is done by what is so.
 
 import { html } from "hono/html";
@@ -20,7 +20,6 @@ import {
 	END_SET_UP_PATH,
 	IMPORT_PATH,
 	integrationPath,
-	NETWORK_PATH,
 	PROGRAMMES_PATH,
 	SET_UP_PATH,
 } from "../paths.ts";
@@ -28,7 +27,7 @@ import { errorsByField } from "../programmes/terms-form.ts";
 import { countSteps, readSetUp, type SetUpState } from "../set-up-state.ts";
 import { viewerOf } from "../viewer.ts";
 import { brandNote, formOf, type NetworkForm, networkFields } from "./network-fields.ts";
-import { MAIL_IS_OFF, testMailForm } from "./network-page.ts";
+import { testMailForm } from "./network-page.ts";
 
 const TITLE = "Set up your network";
 
@@ -51,7 +50,8 @@ export async function saveNameAndBrand(c: WebContext, deps: WebDeps): Promise<Re
 		return answerSetUp(c, deps, { form, faults: changed.faults });
 	}
 	setFlash(c, "good", "Saved.");
-	return c.redirect(SET_UP_PATH, 303);
+	const { programmeId } = await readSetUp(c, deps);
+	return c.redirect(programmeId === null ? CREATE_PROGRAMME_PATH : SET_UP_PATH, 303);
 }
 
 export async function finishSetUp(c: WebContext, deps: WebDeps): Promise<Response> {
@@ -75,30 +75,28 @@ async function answerSetUp(c: WebContext, deps: WebDeps, state: FormState): Prom
 	});
 	const body = html`${pageHeader({
 		title: TITLE,
-		hint: `${done} of ${steps} steps done. You can leave at any time and continue later.`,
+		hint: `${done} of ${steps} steps done. The rest can wait.`,
 		actions: isEnded ? linkButton({ label: "All programmes", href: PROGRAMMES_PATH }) : end,
-	})}${step(setUp, "account", "Your account", accountBody(c))}${step(
-		setUp,
-		"network",
-		"Name and brand",
-		networkBody(c, setUp, state),
-	)}${step(setUp, "address", "Public address", addressBody(deps, setUp))}${step(
-		setUp,
-		"mail",
-		"Mail",
-		mailBody(c, deps),
-	)}${step(setUp, "programme", "First programme", programmeBody(setUp))}`;
+	})}${step(setUp, "network", "Name and brand", networkBody(c, setUp, state))}${
+		// One thing at a time: nothing else can be wrong before there is a network.
+		setUp.done.has("network") || isEnded ? furtherSteps(c, deps, setUp) : null
+	}`;
 	const status = state.faults?.[0]?.httpStatus ?? 200;
 	return answerPage(c, { title: TITLE, active: "network", hidesSetUp: true, status, body });
+}
+
+function furtherSteps(c: WebContext, deps: WebDeps, setUp: SetUpState): Html {
+	return html`${step(setUp, "programme", "First programme", programmeBody(setUp))}${step(
+		setUp,
+		"address",
+		"Public address",
+		addressBody(deps, setUp),
+	)}${step(setUp, "mail", "Mail", mailBody(c, deps))}`;
 }
 
 function step({ done }: SetUpState, name: SetUpStep, title: string, body: Html): Html {
 	const actions = done.has(name) ? badge("good", "Done") : badge("plain", "To do");
 	return section({ id: name, title, actions, body });
-}
-
-function accountBody(c: WebContext): Html {
-	return padded(html`<p>You are signed in as <strong class="break">${viewerOf(c).email}</strong>.</p>`);
 }
 
 function networkBody(c: WebContext, { done }: SetUpState, { form, faults = [] }: FormState): Html {
@@ -117,7 +115,6 @@ function networkBody(c: WebContext, { done }: SetUpState, { form, faults = [] }:
 	return padded(
 		above === undefined ? null : message("bad", above),
 		postForm({ action: SET_UP_PATH, csrf: csrfField(c), body: fields }),
-		html`<p class="small soft">Logo, colour and support address are under <a href="${NETWORK_PATH}">Network</a>.</p>`,
 	);
 }
 
@@ -125,7 +122,7 @@ const ADDRESS_WORDS: Readonly<Record<AddressState, readonly ["good" | "warn" | "
 	right: ["good", "You opened this address, and links in mails lead here."],
 	"own-machine": [
 		"info",
-		html`<strong>PUBLIC_URL is not set.</strong> That is fine to try it out on this machine. Before others use it, set <code>PUBLIC_URL</code> to the address people open, such as <code>https://ringback.example</code>, and restart.`,
+		html`Fine to try it out on this machine. Before others use it, set <code>PUBLIC_URL</code> to the address people open, and restart.`,
 	],
 	unset: [
 		"warn",
@@ -143,6 +140,7 @@ const ADDRESS_WORDS: Readonly<Record<AddressState, readonly ["good" | "warn" | "
 
 function addressBody({ publicUrl }: WebDeps, { address, host }: SetUpState): Html {
 	const [tone, words] = ADDRESS_WORDS[address];
+	if (address === "own-machine") return padded(html`<p>${words}</p>`);
 	return padded(
 		facts([
 			["Links begin with", html`<code class="break">${publicUrl}</code>`],
@@ -153,7 +151,11 @@ function addressBody({ publicUrl }: WebDeps, { address, host }: SetUpState): Htm
 }
 
 function mailBody(c: WebContext, { mailer }: WebDeps): Html {
-	if (mailer === null) return padded(MAIL_IS_OFF);
+	if (mailer === null) {
+		return padded(
+			html`<p>Mail is off. You hand over links yourself, until <code>SMTP_URL</code> and <code>MAIL_FROM</code> are set.</p>`,
+		);
+	}
 	const { mailTestedAtMs } = c.get("network");
 	const tested =
 		mailTestedAtMs === null
@@ -170,7 +172,7 @@ function programmeBody({ programmeId, done }: SetUpState): Html {
 		);
 	}
 	return padded(
-		html`<p>A programme is a shop's agreement with you: its currency, its rates, its approval window. Its owner is invited; you can try everything on its Integration page before they join. Moving from other software? <a href="${IMPORT_PATH}">Import programmes, people and decided conversions</a>.</p>`,
+		html`<p>A programme is a shop's agreement with you: its currency, its rates, its approval window. Moving from other software? <a href="${IMPORT_PATH}">Import programmes, people and decided conversions</a>.</p>`,
 		html`<div class="row">${linkButton({
 			label: "Create the first programme",
 			href: CREATE_PROGRAMME_PATH,

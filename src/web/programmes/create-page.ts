@@ -7,7 +7,7 @@ import { DEFAULT_APPROVAL_LIMITS, DEFAULT_PARKED_DAYS } from "../../accounts/pro
 import type { Fault } from "../../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../../domain/id.ts";
 import { findProgramme } from "../../store/programmes.ts";
-import { message, padded, pageHeader, section } from "../components/blocks.ts";
+import { foldable, message, padded, pageHeader, section } from "../components/blocks.ts";
 import { button, linkButton, postForm } from "../components/forms.ts";
 import { csrfField } from "../csrf.ts";
 import type { WebDeps } from "../deps.ts";
@@ -31,11 +31,15 @@ const FORM = TERMS_FORM.extend({
 });
 type CreateForm = z.infer<typeof FORM>;
 
+const DEFAULT_APPROVAL_DAYS = 30;
+/** Folded away, unless one of them is wrong. */
+const FOLDED = ["approvalDays", "approvalDaysMin", "approvalDaysMax", "parkedDays"] as const;
+
 export async function showCreateForm(c: WebContext, deps: WebDeps): Promise<Response> {
 	const form: CreateForm = {
 		...FORM.parse({}),
 		currency: "EUR",
-		approvalDays: "30",
+		approvalDays: String(DEFAULT_APPROVAL_DAYS),
 		approvalDaysMin: String(DEFAULT_APPROVAL_LIMITS.min),
 		approvalDaysMax: String(DEFAULT_APPROVAL_LIMITS.max),
 		parksPixels: "on",
@@ -64,21 +68,25 @@ export async function createProgramme(c: WebContext, deps: WebDeps): Promise<Res
 			...readTerms(form),
 			publicId: form.programmeId,
 			currency: form.currency,
-			ownerEmail: form.email,
+			ownerEmail: form.email === "" ? null : form.email,
 		},
 	);
 	if (!opened.ok) return answerForm(c, deps, form, opened.faults);
 	const { programme, owner } = opened.value;
+	if (owner === null) {
+		setFlash(c, "good", `${programme.name} is created.`);
+		return c.redirect(integrationPath(programme.public_id), 303);
+	}
 	c.set("programme", programme);
 	c.set("standing", "staff");
 	const body = html`${pageHeader({
 		title: "Programme created",
-		hint: `${programme.name} is ready. Its owner sets everything else up on the Integration page.`,
+		hint: `${programme.name} is ready. You need not wait for its owner.`,
 		actions: [
 			linkButton({ label: "Go to Integration", href: integrationPath(programme.public_id), tone: "primary" }),
 			linkButton({ label: "All programmes", href: PROGRAMMES_PATH }),
 		],
-	})}${owner === null ? null : invitationCard(owner)}`;
+	})}${invitationCard(owner)}`;
 	return answerPage(c, {
 		title: "Programme created",
 		active: "programmes",
@@ -97,8 +105,11 @@ function answerForm(
 	const fields = html`<input type="hidden" name="programmeId" value="${id}">
 	<div class="form-grid">${termFields(["name", "email"], form, errors)}</div>
 	<div class="form-grid">${termFields(["currency", "commissionRate", "feeRate"], form, errors)}</div>
-	<div class="form-grid">${termFields(["approvalDays", "approvalDaysMin", "approvalDaysMax"], form, errors)}</div>
-	${pixelFields(form, errors)}
+	${foldable(
+		`Approval window (${DEFAULT_APPROVAL_DAYS} days) and pixel (parked)`,
+		FOLDED.some((name) => errors.has(name)),
+		html`<div class="stack"><div class="form-grid">${termFields(["approvalDays", "approvalDaysMin", "approvalDaysMax"], form, errors)}</div>${pixelFields(form, errors)}</div>`,
+	)}
 	<div class="row">${button({ label: "Create programme", tone: "primary" })}${linkButton({
 		label: "Cancel",
 		href: PROGRAMMES_PATH,
@@ -108,8 +119,8 @@ function answerForm(
 		faults.length === 0 ? null : message("bad", "Nothing was created yet. Correct what is marked below.")
 	}${section({
 		id: "terms",
-		title: "Terms and owner",
-		hint: "Rates and the approval window can be changed later, for new conversions.",
+		title: "A shop's agreement with you",
+		hint: "Everything but the currency can be changed later.",
 		body: padded(postForm({ action: CREATE_PROGRAMME_PATH, csrf: csrfField(c), body: fields })),
 	})}`;
 	const status = faults.length === 0 ? 200 : 422;

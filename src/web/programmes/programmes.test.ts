@@ -209,6 +209,25 @@ test("staff create a programme: its owner is invited, and the link to copy is sh
 	assert.ok(!site.log.text().includes(token), "the link's token is logged");
 });
 
+test("without an owner's address staff go straight to Integration, and invite the owner later", async (t) => {
+	const site = await openTestSite(t);
+	const browser = await site.signIn(await site.addStaff());
+	const form = (await browser.open("/programmes/new")).text;
+	assert.match(form, /staff cannot own a programme\. Empty: invite them later, under People/);
+	assert.doesNotMatch(form, /id="email"[^>]* required/);
+	assert.match(form, /<details class="more"><summary>Approval window \(30 days\)/, "folded");
+	const programmeId = hiddenId(form);
+	const made = await browser.submit("/programmes/new", { ...TERMS, email: "", programmeId });
+	assert.deepEqual([made.status, made.location], [303, `/programmes/${programmeId}/integration`]);
+	assert.match((await browser.open(made.location ?? "")).text, /New shop is created\./);
+	assert.deepEqual(await auditOf(site), [["programme.created", programmeId]]);
+	assert.deepEqual(await site.store.db.selectFrom("programme_people").selectAll().execute(), []);
+	assert.match((await browser.open(`/programmes/${programmeId}/people`)).text, /Nobody yet/);
+	const wrong = await browser.submit("/programmes/new", { ...TERMS, email: "", approvalDays: "" });
+	assert.equal(wrong.status, 422);
+	assert.match(wrong.text, /<details class="more" open>[\s\S]*id="approvalDays-error"/, "in sight");
+});
+
 test("with mail, the owner is mailed the same link that the page shows", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const browser = await site.signIn(await site.addStaff());

@@ -70,20 +70,24 @@ function capitalise(sentence: string): string {
 	return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`;
 }
 
-const RATE = { inputMode: "decimal", hint: "Of the basket value, up to four decimals." } as const;
+const RATE = { inputMode: "decimal", hint: "Of the basket value." } as const;
+/** What a form can be sent without: an owner may follow, and what is folded away is checked by the use case. */
+const OPTIONAL: ReadonlySet<string> = new Set([
+	"email",
+	"approvalDays",
+	"approvalDaysMin",
+	"approvalDaysMax",
+	"parkedDays",
+]);
 const FIELDS = {
-	name: { label: "Name", maxLength: 100, hint: "What the shop's people and your staff see everywhere." },
+	name: { label: "Name", maxLength: 100 },
 	email: {
-		label: "Owner's email",
+		label: "Owner's email (optional)",
 		type: "email",
 		autocomplete: "off",
-		hint: "They are invited to set a password; you get the link to copy, too.",
+		hint: "Of the shop: staff cannot own a programme. Empty: invite them later, under People.",
 	},
-	currency: {
-		label: "Currency",
-		maxLength: 3,
-		hint: "Three letters such as EUR. It cannot be changed later.",
-	},
+	currency: { label: "Currency", maxLength: 3, hint: "It cannot be changed later." },
 	commissionRate: { label: "Commission, %", ...RATE },
 	feeRate: { label: "Network fee, %", ...RATE },
 	approvalDays: {
@@ -100,7 +104,6 @@ const FIELDS = {
 	},
 } as const;
 
-/** Of those that must be filled in. */
 export function termFields<Name extends keyof typeof FIELDS>(
 	names: readonly Name[],
 	form: Readonly<Partial<Record<Name, string | undefined>>>,
@@ -114,7 +117,7 @@ export function termFields<Name extends keyof typeof FIELDS>(
 			name,
 			value: form[name] ?? "",
 			error: errors.get(name),
-			isRequired: true,
+			isRequired: !OPTIONAL.has(name),
 			...FIELDS[name],
 			...(hint === undefined ? {} : { hint }),
 		});

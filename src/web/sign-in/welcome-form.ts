@@ -55,7 +55,7 @@ function partsOf(opened: OpenedLink, network: string): Parts {
 		case "first":
 			return {
 				title,
-				lead: "You are the first one here. This creates the first staff account, which can create programmes and invite everybody else.",
+				lead: "This makes the first staff account.",
 				email: null,
 				name: "",
 				passwordLabel: "Password",

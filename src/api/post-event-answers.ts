@@ -1,0 +1,90 @@
+// POST /v1/events/answers: `ringback listen` tells what came of events on the developer's machine, so that the
+// Integration page can show it. It changes nothing of any delivery, and more of it than a person can look at is not kept.
+
+import * as z from "zod";
+import { EVENT_NAMES } from "../domain/event-name.ts";
+import { type Result, succeed } from "../domain/fault.ts";
+import { LOCAL_OUTCOMES } from "../domain/local-answer.ts";
+import { MINUTE_MS } from "../domain/time.ts";
+import type { Budget } from "../domain/token-bucket.ts";
+import { findAnnounced, findListened, insertLocalAnswers, type ToldAnswer } from "../store/local-answers.ts";
+import { CONVERSION_ID } from "./answers.ts";
+import type { Endpoint, Look, SignedCall } from "./endpoint.ts";
+import { createKeptBudgets } from "./kept-budgets.ts";
+import { checkFields, parseJson } from "./read-request.ts";
+
+/** As many as one call may tell of; a listener gathers them. */
+export const MAX_ANSWERS = 50;
+/** A developer tries a handful; a listener on a busy shop goes on forwarding, and the page shows some of it. */
+export const KEPT_ANSWERS: Budget = { burst: 200, perSecond: 0.1 };
+const MAX_KEPT_BUDGETS = 10_000;
+/** A stream is noted when it opens and every quarter of a minute: this spans a restart of either side. */
+const LISTENED_WITHIN_MS = 5 * MINUTE_MS;
+/** A day: a longer time is a clock that jumped. */
+const MAX_TOOK_MS = 86_400_000;
+
+const ANSWER = z.strictObject({
+	conversionId: CONVERSION_ID,
+	event: z.enum(EVENT_NAMES).describe("Which of its events."),
+	outcome: z
+		.enum(LOCAL_OUTCOMES)
+		.describe(
+			"`answered`: your endpoint answered with `status`. `timeout`, `no_connection`: it did not. `verified`, `not_verified`: there is no endpoint, and the listener checked the signature itself.",
+		),
+	status: z.int().min(100).max(599).optional().describe("The HTTP status, where one came."),
+	code: z
+		.string()
+		.regex(/^\w{1,40}$/)
+		.meta({ description: "Why there is none, in a word.", examples: ["ECONNREFUSED"] })
+		.optional(),
+	tookMs: z.int().min(0).max(MAX_TOOK_MS).optional().describe("How long it took, in milliseconds."),
+});
+
+export const ANSWERS_BODY = z.strictObject({
+	answers: z.array(ANSWER).min(1).max(MAX_ANSWERS).describe("In the order in which the events came."),
+});
+
+export function createPostEventAnswers(): Endpoint {
+	const budgets = createKeptBudgets(KEPT_ANSWERS, MAX_KEPT_BUDGETS);
+	return (call) => {
+		const told = parseAnswers(call);
+		if (!told.ok) return { orderId: null, work: told };
+		const { programme, nowMs } = call;
+		const look: Look = async (trx) => {
+			const listenedAtMs = (await findListened(trx, programme.id)) ?? Number.NEGATIVE_INFINITY;
+			const isListening = nowMs - listenedAtMs <= LISTENED_WITHIN_MS;
+			const ids = [...new Set(told.value.map(({ conversionId }) => conversionId))];
+			const announced = isListening ? await findAnnounced(trx, programme.id, ids) : new Set<string>();
+			const kept = told.value.filter(
+				({ conversionId, event }) =>
+					announced.has(`${conversionId} ${event}`) && budgets.take(programme.id, nowMs),
+			);
+			await insertLocalAnswers(trx, programme.id, kept, nowMs);
+			return succeed({
+				outcome: "HEARD",
+				httpStatus: 200,
+				body: { kept: kept.length },
+				conversionId: null,
+				isOfListener: true,
+			});
+		};
+		return { orderId: null, work: succeed({ kind: "look", look }) };
+	};
+}
+
+function parseAnswers(call: SignedCall): Result<readonly ToldAnswer[]> {
+	const json = parseJson(call);
+	if (!json.ok) return json;
+	const fields = checkFields(ANSWERS_BODY, json.value);
+	if (!fields.ok) return fields;
+	return succeed(
+		fields.value.answers.map(({ conversionId, event, outcome, status, code, tookMs }) => ({
+			conversionId,
+			event,
+			outcome,
+			httpStatus: outcome === "answered" ? (status ?? null) : null,
+			code: code ?? null,
+			tookMs: tookMs ?? null,
+		})),
+	);
+}

@@ -1,0 +1,59 @@
+// What `ringback listen` told of events on a developer's machine: in words, and never as if it were a callback to the
+// saved URL.
+
+import { html } from "hono/html";
+import type { KeptAnswer } from "../../store/local-answers.ts";
+import { dataTable } from "../components/lists.ts";
+import { badge, count, timeTag } from "../components/text.ts";
+import type { Html } from "../html.ts";
+
+export function localAnswersTable(answers: readonly KeptAnswer[]): Html {
+	return dataTable<KeptAnswer>({
+		caption: "What came of it on your machine",
+		rows: answers,
+		empty: null,
+		stacks: "tight",
+		columns: [
+			{ title: "Event", namesRow: true, cell: ({ event }) => event },
+			{ title: "On your machine", cell: stateOf },
+			{ title: "What that means", cell: meaningOf },
+			{ title: "When", cell: ({ atMs }) => timeTag(atMs) },
+		],
+	});
+}
+
+function stateOf({ outcome, httpStatus }: KeptAnswer): Html {
+	switch (outcome) {
+		case "answered": {
+			const isGood = httpStatus !== null && httpStatus >= 200 && httpStatus < 300;
+			return badge(isGood ? "good" : "bad", `Answered ${httpStatus ?? "nothing"}`);
+		}
+		case "timeout":
+			return badge("bad", "No answer");
+		case "no_connection":
+			return badge("bad", "No connection");
+		case "verified":
+			return badge("good", "Signature right");
+		case "not_verified":
+			return badge("bad", "Signature not right");
+		default:
+			return outcome satisfies never;
+	}
+}
+
+function meaningOf({ outcome, code, tookMs }: KeptAnswer): Html {
+	switch (outcome) {
+		case "answered":
+			return html`Answered by your machine, through <code>listen</code>${tookMs === null ? null : ` in ${count(tookMs)} ms`}.`;
+		case "timeout":
+			return html`Your receiver did not answer <code>listen</code> within 5 seconds.`;
+		case "no_connection":
+			return html`<code>listen</code> found no receiver at its <code>--to</code> address${code === null ? null : ` (${code})`}.`;
+		case "verified":
+			return html`Checked on your machine by <code>listen</code>, with your secret.`;
+		case "not_verified":
+			return html`<code>listen</code> could not verify it${code === null ? null : ` (${code})`}. Compare its secret with the active one.`;
+		default:
+			return outcome satisfies never;
+	}
+}

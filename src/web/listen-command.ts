@@ -1,0 +1,46 @@
+// The one line that shows a developer the first callback: it runs `ringback listen` with the programme's values. The same
+// words on Integration and in the guide.
+
+import { DEFAULT_BRAND } from "../domain/network.ts";
+import { isLoopbackHost } from "../domain/warning.ts";
+import type { WebDeps } from "./deps.ts";
+import { downloadUrl } from "./downloads.ts";
+
+export const API_KEY_VARIABLE = "RINGBACK_API_KEY";
+export const SECRET_VARIABLE = "RINGBACK_SIGNING_SECRET";
+
+/** How this service's own command is started on its machine. */
+export interface OwnCommand {
+	/** Where it must be started; null where that does not matter. */
+	folder: string | null;
+	program: string;
+}
+
+export interface ShownOnce {
+	key: string;
+	secret: string;
+}
+
+/** Whoever opens an address of their own machine sits where the service runs, and needs to fetch nothing. */
+export function listenCommand(
+	{ publicUrl, ownCommand }: Pick<WebDeps, "publicUrl" | "ownCommand">,
+	brand: string,
+	{ key, secret }: ShownOnce = { key: "rbk_…", secret: "rbs_…" },
+): string {
+	const isHere = isLoopbackHost(new URL(publicUrl).host);
+	// Without a question whether it may be fetched: where there is no terminal, nobody could answer it.
+	const fetched = `npx --yes -p ${downloadUrl(publicUrl)} ringback`;
+	return [
+		...(isHere && ownCommand.folder !== null ? [`cd ${quote(ownCommand.folder)} &&`] : []),
+		`RINGBACK_URL=${publicUrl}`,
+		...(brand === DEFAULT_BRAND ? [] : [`RINGBACK_BRAND=${brand}`]),
+		`${API_KEY_VARIABLE}=${key}`,
+		`${SECRET_VARIABLE}=${secret}`,
+		`${isHere ? quote(ownCommand.program) : fetched} listen`,
+	].join(" \\\n");
+}
+
+/** For a POSIX shell; several words, as of npx, are our own. */
+function quote(text: string): string {
+	return /^[\w./@%+=:, -]+$/.test(text) && !/^\/.* /.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
