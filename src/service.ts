@@ -28,7 +28,6 @@ import { openArchive } from "./service/archive.ts";
 import { watchClock } from "./service/clock-watch.ts";
 import { passDrain, type StopOptions } from "./service/drain.ts";
 import { watchFigures } from "./service/figures-watch.ts";
-import { findOwnCommand } from "./service/own-command.ts";
 import { watchPause } from "./service/pause-watch.ts";
 import { tellPresence } from "./service/presence.ts";
 import { watchSchema } from "./service/schema-watch.ts";
@@ -116,7 +115,6 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			imports: { wake: imports.runSoon },
 			system: { ...workplace.identity, readDisk: workplace.readDisk },
 			isPublicUrlSet: config.publicUrl !== null,
-			ownCommand: findOwnCommand(),
 			allowsPrivateRanges: config.allowedPrivateRanges.length > 0,
 			staffAuthenticator: config.staffAuthenticator,
 			trustedProxies: config.trustedProxies,

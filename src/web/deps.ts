@@ -10,8 +10,8 @@ import type { AddressRange } from "../domain/address.ts";
 import type { StaffAuthenticator } from "../domain/authenticator.ts";
 import type { OpenApiDocument } from "../openapi.ts";
 import type { AddressPolicy, DiskSpace, Log, Mailer, TemporaryFiles, Transport } from "../ports.ts";
+import type { OwnCommand } from "../shipped-files.ts";
 import type { KnownNetwork } from "../store/known-network.ts";
-import type { OwnCommand } from "./listen-command.ts";
 import type { LiveStreams } from "./live.ts";
 import type { Slots } from "./slots.ts";
 
@@ -27,8 +27,8 @@ export interface WebDeps extends AccountsDeps {
 	publicUrl: string;
 	/** Whether somebody has set it, or it is only where the service listens. */
 	isPublicUrlSet: boolean;
-	/** How this service's own command is started: for whoever sits at its machine. */
-	ownCommand: OwnCommand;
+	/** How the service's own command is started, for whoever sits at its machine: as it is, unless told. */
+	ownCommand?: OwnCommand;
 	/** The API as /openapi.json describes it now: what the reference is made of. */
 	apiDocument: () => OpenApiDocument;
 	/** The development setting that lets callbacks go to private addresses is on: every page says so. */

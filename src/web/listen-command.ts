@@ -3,18 +3,11 @@
 
 import { DEFAULT_BRAND } from "../domain/network.ts";
 import { isLoopbackHost } from "../domain/warning.ts";
-import type { WebDeps } from "./deps.ts";
+import { findOwnCommand, type OwnCommand } from "../shipped-files.ts";
 import { downloadUrl } from "./downloads.ts";
 
 export const API_KEY_VARIABLE = "RINGBACK_API_KEY";
 export const SECRET_VARIABLE = "RINGBACK_SIGNING_SECRET";
-
-/** How this service's own command is started on its machine. */
-export interface OwnCommand {
-	/** Where it must be started; null where that does not matter. */
-	folder: string | null;
-	program: string;
-}
 
 export interface ShownOnce {
 	key: string;
@@ -23,7 +16,7 @@ export interface ShownOnce {
 
 /** Whoever opens an address of their own machine sits where the service runs, and needs to fetch nothing. */
 export function listenCommand(
-	{ publicUrl, ownCommand }: Pick<WebDeps, "publicUrl" | "ownCommand">,
+	{ publicUrl, ownCommand = findOwnCommand() }: { publicUrl: string; ownCommand?: OwnCommand },
 	brand: string,
 	{ key, secret }: ShownOnce = { key: "rbk_…", secret: "rbs_…" },
 ): string {

@@ -36,7 +36,6 @@ export function makeAppDeps(parts: Pick<AllDeps, "store" | "clock" | "random" | 
 		network: createKnownNetwork(parts, null),
 		publicUrl: "https://ringback.example",
 		isPublicUrlSet: true,
-		ownCommand: { folder: null, program: "ringback" },
 		allowsPrivateRanges: false,
 		staffAuthenticator: "optional",
 		metrics: createMetrics(makeMetricsDeps(parts)),
