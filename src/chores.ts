@@ -1,6 +1,6 @@
 // The work nobody asks for: the approval window, expiry of parked conversions, what a removed URL leaves pending, jobs of
-// many decisions, files to import, early notices, mail, retention. Each chore runs by itself, never twice at once, and its failure is
-// logged, written into the book and tried again.
+// many decisions, files to import, early notices, mail, retention. Each chore runs by itself, never twice at once, and
+// its failure is logged, written into the book and tried again.
 
 import { type TellDeps, tellChanges } from "./accounts/tell-changes.ts";
 import { type MailNoticesDeps, mailNotices } from "./callbacks/mail-notices.ts";

@@ -52,7 +52,7 @@ const runner = spawn(
 	],
 	{ cwd: ROOT, stdio: "inherit" },
 );
-// Ctrl-C reaches both; the runner ends what it has begun, and then this one does.
+// The runner ends what it has begun, and then this one does. A terminal's Ctrl-C reaches the runner by itself, too.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => runner.kill(signal));
 const [code] = await once(runner, "exit");
 process.exitCode = code ?? 1;

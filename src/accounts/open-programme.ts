@@ -1,5 +1,6 @@
 // Opening a programme: its terms are agreed, and it gets its owner in the same step. For the page, where the owner is
-// invited (now or later), for the command line, which made the owner before, and for an import, which makes the owner and mails nobody.
+// invited (now or later), for the command line, which made the owner before, and for an import, which makes the owner
+// and mails nobody.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";

@@ -1,7 +1,7 @@
 // One signed call from its first byte to its answer:
 //
-//   bytes ─▶ caller identified ─▶ call understood ─┬─▶ a POST: with the others that wait, see intake.ts ──────────┬─▶ answer
-//                                                  └─▶ a GET: one transaction with its nonce and inbound log ─────┘
+//   bytes ─▶ caller identified ─▶ call understood ─┬─▶ a report or decision: with those that wait, see intake.ts ──┬─▶ answer
+//                                                  └─▶ others: one transaction with its nonce and inbound log ────┘
 //
 // A refusal after the caller is known commits the nonce and the log row and nothing else. If our side fails, the
 // nonce is not spent.

@@ -134,7 +134,10 @@ export async function startImport(
 		return refuse("job_not_ready", "The file is still being checked. Wait for the preview, then import it.");
 	}
 	if (job.lines !== "kept") {
-		return refuse("job_not_ready", "The lines of this file were removed a day after. Upload it again.");
+		return refuse(
+			"job_not_ready",
+			"The lines of a file are kept for a day, and these were removed. Upload it again.",
+		);
 	}
 	const nowMs = clock.nowMs();
 	const begun = { state: "applying", applied_by: personId, claim_until_ms: 0, finished_at_ms: null } as const;

@@ -1,6 +1,6 @@
 // /docs/search: the guide, the examples, the API reference and the problems, by section; for staff the operations guide
-// as well. What is searched is made when
-// somebody first asks, from the pages with this network's own brand and address, and kept.
+// as well. What is searched is made when somebody first asks, from the pages with this network's own brand and address,
+// and kept.
 
 import { html } from "hono/html";
 import type { OpenApiDocument } from "../../openapi.ts";

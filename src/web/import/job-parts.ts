@@ -130,7 +130,7 @@ function goOn({ job, href, csrf }: JobView): Content {
 	if (job.lines !== "kept") {
 		return message(
 			"info",
-			"The lines of the file were removed a day after. Upload it again to import the rest.",
+			"The lines of a file are kept for a day, and these were removed. Upload it again to import the rest.",
 		);
 	}
 	return postForm({
