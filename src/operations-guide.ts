@@ -29,6 +29,7 @@ export type GuideFile = GuidePart | typeof GUIDE_START;
 
 /** What the guide tells people to put to use: alerts, the dashboard, settings of other programs. */
 export const GUIDE_SAMPLES = [
+	"ops/container/.dockerignore",
 	"ops/container/Containerfile",
 	"ops/container/README.md",
 	"ops/container/compose.yaml",

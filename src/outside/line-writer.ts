@@ -17,6 +17,8 @@ const TRY_AGAIN_MS = 100;
 const NOTHING = new Uint8Array();
 /** For a reader that is slow and not gone. */
 const LAST_TRY_MS = 1_000;
+/** Between two writes then: a pipe takes 64 KB at a time, and a reader empties it in a moment. */
+const LAST_PAUSE_MS = 5;
 
 export function createLineWriter(given: number, maxWaitingBytes: number): LineWriter {
 	const fd = openUnblocked(given);
@@ -103,7 +105,7 @@ function writeAtOnce(fd: number, bytes: Uint8Array): void {
 		} catch (error) {
 			// Nobody is left to tell.
 			if (!FULL.has(readErrorCode(error))) return;
-			Atomics.wait(sleeper, 0, 0, TRY_AGAIN_MS);
+			Atomics.wait(sleeper, 0, 0, LAST_PAUSE_MS);
 		}
 	}
 }

@@ -14,7 +14,7 @@ import { validate } from "dockerfile-utils";
 import { parse } from "yaml";
 import { z } from "zod";
 import { readConfig } from "../../src/config.ts";
-import { isInRanges } from "../../src/domain/address.ts";
+import { isInRanges, parseRange } from "../../src/domain/address.ts";
 import { CONTAINERFILE, readContainerfile } from "./containerfile.ts";
 
 const FOLDER = new URL("../../ops/container/", import.meta.url);
@@ -39,7 +39,11 @@ const service = z.object({
 const composeFile = z.object({
 	services: z.object({ ringback: service, postgres: service, caddy: service }),
 	networks: z.object({
-		outside: z.object({ ipam: z.object({ config: z.array(z.object({ subnet: z.string() })) }) }),
+		outside: z.object({
+			ipam: z.object({
+				config: z.array(z.object({ subnet: z.string(), gateway: z.string(), ip_range: z.string() })),
+			}),
+		}),
 		inside: z.object({ internal: z.literal(true) }),
 	}),
 	volumes: z.record(z.string(), z.null()),
@@ -57,6 +61,14 @@ test("the Containerfile is one, and nothing in it runs as root, by a shell or fr
 	ok(text.includes(`-o ${user.split(":")[0]} -g ${user.split(":")[1]} ${volume}`), "the volume is its own");
 	match(text, /^FROM \S+:[\w.-]*\d[\w.-]*$/m);
 	ok(text.indexOf("\nUSER ") > text.indexOf("\nRUN "), "what is installed is not the user's");
+});
+
+test("nothing but the executable goes to whoever builds the image", () => {
+	const lines = readFileSync(new URL(".dockerignore", FOLDER), "utf8").trimEnd().split("\n");
+	deepEqual(
+		lines.filter((line) => !line.startsWith("#")),
+		["*", "!ringback*"],
+	);
 });
 
 test("a Containerfile with a mistake is refused", () => {
@@ -79,6 +91,11 @@ test("the compose file is one: by its schema, and by the names in it", () => {
 			ok(from in volumes || statSync(new URL(from, FOLDER)).isFile(), `${name}: ${volume}`);
 		}
 		match(each.image, /^(?:ringback|docker\.io\/library\/\w+:\d+)$/);
+	}
+	const caddy = z.object({ outside: z.object({ ipv4_address: z.string() }) }).parse(services.caddy.networks);
+	for (const { ip_range } of networks.outside.ipam.config) {
+		const range = parseRange(ip_range);
+		ok(range !== undefined && !isInRanges(caddy.outside.ipv4_address, [range]), "nobody else gets it");
 	}
 	const used = Object.values(services).flatMap((each) => each.secrets);
 	deepEqual([...new Set(used)].sort(), Object.keys(secrets).sort(), "every secret is somebody's");

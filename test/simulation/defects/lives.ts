@@ -18,8 +18,13 @@ export const LIFE_DEFECTS: readonly Defect[] = [
 				put: 'import { CompiledQuery } from "kysely";\nimport type { Db } from "./store.ts";',
 			},
 		],
-		// When the second half fails, the call is tried again, and meets the order that it has recorded itself.
-		breaks: ["2 one event per move", "the answer follows from the life of a conversion"],
+		// When the second half fails, the call is tried again, and meets the order that it has recorded itself; or its caller
+		// hears of a failure, and the conversion has amounts of which nobody was told.
+		breaks: [
+			"2 one event per move",
+			"the answer follows from the life of a conversion",
+			"the body is the event as it happened",
+		],
 	},
 	{
 		name: "a second event for one move",
