@@ -59,7 +59,7 @@ export interface CallbacksView {
 	listenCommand(shown?: ShownOnce): string;
 	/** Somebody listens, or did a moment ago. */
 	isListening: boolean;
-	/** The latest good one that a listener told of; null where there is none among the newest. */
+	/** The last thing that a listener told of, where it is good. */
 	goodAnswer: KeptAnswer | null;
 	/** The Postback URL that is saved now. */
 	url: string | null;
@@ -97,7 +97,6 @@ export interface DeliveryList {
 const LISTENING_WITHIN_MS = 40 * SECOND_MS;
 /** A test has four events; one may be told of several times. */
 const ANSWERS_OF_TEST = 20;
-const NEWEST_ANSWERS = 20;
 /** A screenful: the whole tab is to be three at most. */
 const PAGE_ROWS = 15;
 
@@ -123,7 +122,7 @@ export async function readCallbacks(c: WebContext, deps: WebDeps, search = ""): 
 	const checks = await readIntegrationChecks(db, programme.id);
 	const hasSecret = secrets.some((secret) => stateOf(secret, nowMs) === "active");
 	const isListening = await isListened(deps, programme);
-	const newest = await listNewestAnswers(db, programme.id, NEWEST_ANSWERS);
+	const [lastAnswer] = await listNewestAnswers(db, programme.id, 1);
 	const back = keptOf("callbacks", search);
 	return {
 		programme,
@@ -136,7 +135,7 @@ export async function readCallbacks(c: WebContext, deps: WebDeps, search = ""): 
 		nowMs,
 		listenCommand: (shown) => listenCommand(deps, deps.network.face.brand, shown),
 		isListening,
-		goodAnswer: newest.find(isGoodAnswer) ?? null,
+		goodAnswer: lastAnswer !== undefined && isGoodAnswer(lastAnswer) ? lastAnswer : null,
 		url,
 		hasSecret,
 		checks,

@@ -136,6 +136,14 @@ test("what `listen` told of a test shows where it was sent, and no Postback URL 
 	const answered = await tell({ ...nothing, outcome: "answered", httpStatus: 204, tookMs: 12 });
 	assert.match(answered, /Answered 204 Answered by your machine, through listen in 12 ms\./);
 	assert.match(answered, /Callback answered 2xx : done 204 from a developer's machine, through listen \./);
+	for (const worse of [
+		{ ...nothing, outcome: "answered", httpStatus: 500 },
+		{ ...nothing, outcome: "not_verified" },
+		{ ...nothing, outcome: "timeout" },
+	] as const) {
+		assert.match(await tell(worse), /Callback answered 2xx : to do/, "it worked once, and fails now");
+	}
+	assert.match(await tell({ ...nothing, outcome: "verified" }), /Callback verified : done/);
 	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
 	const saved = (await browser.open(path)).text.replace(/<[^>]+>/g, " ").replace(/\s+/g, " ");
 	assert.match(saved, /Callback answered 2xx : to do/, "the saved URL has not answered");
