@@ -23,15 +23,9 @@ const LISTENED_WITHIN_MS = 5 * MINUTE_MS;
 /** A day: a longer time is a clock that jumped. */
 const MAX_TOOK_MS = 86_400_000;
 
-const ANSWER = z.strictObject({
+const OF_EVENT = z.strictObject({
 	conversionId: CONVERSION_ID,
 	event: z.enum(EVENT_NAMES).describe("Which of its events."),
-	outcome: z
-		.enum(LOCAL_OUTCOMES)
-		.describe(
-			"`answered`: your endpoint answered with `status`. `timeout`, `no_connection`: it did not. `verified`, `not_verified`: there is no endpoint, and the listener checked the signature itself.",
-		),
-	status: z.int().min(100).max(599).optional().describe("The HTTP status, where one came."),
 	code: z
 		.string()
 		.regex(/^\w{1,40}$/)
@@ -39,6 +33,21 @@ const ANSWER = z.strictObject({
 		.optional(),
 	tookMs: z.int().min(0).max(MAX_TOOK_MS).optional().describe("How long it took, in milliseconds."),
 });
+
+const ANSWER = z.discriminatedUnion("outcome", [
+	OF_EVENT.extend({
+		outcome: z.literal("answered").describe("Your endpoint answered with `status`."),
+		status: z.int().min(100).max(599).describe("The HTTP status."),
+	}),
+	OF_EVENT.extend({
+		outcome: z
+			.enum(LOCAL_OUTCOMES)
+			.exclude(["answered"])
+			.describe(
+				"`timeout`, `no_connection`: your endpoint did not answer. `verified`, `not_verified`: there is no endpoint, and the listener checked the signature itself.",
+			),
+	}),
+]);
 
 export const ANSWERS_BODY = z.strictObject({
 	answers: z.array(ANSWER).min(1).max(MAX_ANSWERS).describe("In the order in which the events came."),
@@ -78,13 +87,13 @@ function parseAnswers(call: SignedCall): Result<readonly ToldAnswer[]> {
 	const fields = checkFields(ANSWERS_BODY, json.value);
 	if (!fields.ok) return fields;
 	return succeed(
-		fields.value.answers.map(({ conversionId, event, outcome, status, code, tookMs }) => ({
-			conversionId,
-			event,
-			outcome,
-			httpStatus: outcome === "answered" ? (status ?? null) : null,
-			code: code ?? null,
-			tookMs: tookMs ?? null,
+		fields.value.answers.map((told) => ({
+			conversionId: told.conversionId,
+			event: told.event,
+			outcome: told.outcome,
+			httpStatus: told.outcome === "answered" ? told.status : null,
+			code: told.code ?? null,
+			tookMs: told.tookMs ?? null,
 		})),
 	);
 }

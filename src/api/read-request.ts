@@ -119,12 +119,14 @@ export function checkFields<Shape extends z.ZodRawShape, Config extends z.core.$
 }
 
 function describeIssue(issue: z.core.$ZodIssue | undefined, known: readonly string[]): Fault {
+	// Of something inside a field, as answers.0.status: the field itself may be as it should.
+	const field = issue?.path.join(".") ?? "";
 	if (issue?.code === "unrecognized_keys") {
 		const name = (issue.keys[0] ?? "").slice(0, MAX_SHOWN_NAME_LENGTH);
-		return fault("unknown_field", `${name} is not a field here. Known are ${known.join(", ")}.`, name);
+		const where = field === "" ? `here. Known are ${known.join(", ")}` : `of ${field}`;
+		return fault("unknown_field", `${name} is not a field ${where}.`, name);
 	}
-	const field = issue?.path[0]?.toString();
-	if (field === undefined) return fault("malformed_json", "Send a JSON object here: { … }.");
+	if (field === "") return fault("malformed_json", "Send a JSON object here: { … }.");
 	const expected = issue?.code === "invalid_type" ? issue.expected : "valid value";
 	const article = /^[aeiou]/.test(expected) ? "an" : "a";
 	if (issue?.input === undefined) {

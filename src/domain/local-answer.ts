@@ -14,7 +14,7 @@ export type LocalOutcome = (typeof LOCAL_OUTCOMES)[number];
 
 export interface LocalAnswer {
 	outcome: LocalOutcome;
-	/** Of one that answered. */
+	/** Of one that answered, and then it is there. */
 	httpStatus: number | null;
 	/** Why there was no answer, or why the signature is not right: a word for programs. */
 	code: string | null;

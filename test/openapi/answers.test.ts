@@ -75,7 +75,9 @@ test("every call that is taken is answered as described", async (t) => {
 	}
 	await openStream(shop, "?test=true");
 	await post("/v1/events/answers", { answers: [heard(id ?? "")] });
-	for (const body of [{ answers: [] }, { answer: [] }]) await post("/v1/events/answers", body);
+	const unsaid = { ...heard(id ?? ""), status: undefined };
+	for (const body of [{ answers: [] }, { answer: [] }, { answers: [unsaid] }])
+		await post("/v1/events/answers", body);
 });
 
 test("amounts of every currency's digits are as described", async (t) => {

@@ -2,6 +2,7 @@
 // saved URL.
 
 import { html } from "hono/html";
+import { isGoodAnswer } from "../../domain/local-answer.ts";
 import type { KeptAnswer } from "../../store/local-answers.ts";
 import { dataTable } from "../components/lists.ts";
 import { badge, count, timeTag } from "../components/text.ts";
@@ -22,20 +23,22 @@ export function localAnswersTable(answers: readonly KeptAnswer[]): Html {
 	});
 }
 
-function stateOf({ outcome, httpStatus }: KeptAnswer): Html {
+function stateOf(answer: KeptAnswer): Html {
+	return badge(isGoodAnswer(answer) ? "good" : "bad", stateWords(answer));
+}
+
+function stateWords({ outcome, httpStatus }: KeptAnswer): string {
 	switch (outcome) {
-		case "answered": {
-			const isGood = httpStatus !== null && httpStatus >= 200 && httpStatus < 300;
-			return badge(isGood ? "good" : "bad", `Answered ${httpStatus ?? "nothing"}`);
-		}
+		case "answered":
+			return `Answered ${httpStatus}`;
 		case "timeout":
-			return badge("bad", "No answer");
+			return "No answer";
 		case "no_connection":
-			return badge("bad", "No connection");
+			return "No connection";
 		case "verified":
-			return badge("good", "Signature right");
+			return "Signature right";
 		case "not_verified":
-			return badge("bad", "Signature not right");
+			return "Signature not right";
 		default:
 			return outcome satisfies never;
 	}
