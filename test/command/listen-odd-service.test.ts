@@ -107,6 +107,31 @@ describe("the shop's commands before an odd service", { concurrency: 2 }, () => 
 		}
 	});
 
+	test("a refusal behind a stream ends it soon, whatever is still to be told", async (t) => {
+		let streams = 0;
+		let calls = 0;
+		const listening = await startListen(t, (request, answer) => {
+			if (request.method === "POST") {
+				calls++;
+				return answerJson(answer, { kept: 0 });
+			}
+			if (streams++ > 0) return void answer.writeHead(401).end();
+			const stream = openStream(answer);
+			stream.write(LISTENING);
+			for (const conversionId of ["cnv_1", "cnv_2", "cnv_3"]) {
+				const data = JSON.stringify({ ...EVENT, conversionId });
+				stream.write(`event: conversion.recorded\nid: ${conversionId}\ndata: ${data}\n\n`);
+			}
+			stream.end();
+		});
+		await listening.said(/HTTP 401/);
+		const saidAtMs = performance.now();
+		equal((await listening.ended()).code, 1);
+		// Much less than the minute for which a service that keeps nothing is left alone.
+		ok(performance.now() - saidAtMs < 30_000);
+		ok(calls > 0);
+	});
+
 	test("trigger shows what the service answers plainly", async (t) => {
 		const odd = "REC\u001b[31m\u202e";
 		const conversion = { ...CONVERSION, id: `cnv\u001b]0;owned\u0007`, status: odd };

@@ -1,6 +1,8 @@
 // Tells the service what came of each event here, so that its Integration page can show it. Nothing waits for it and
-// nothing depends on it: a service that does not know the call, or does not answer, is told no more or less.
+// nothing depends on it: a service that does not know the call is told no more, one that keeps nothing rarely.
 
+import { readText } from "../client/exchange.ts";
+import { isObject, parseJson } from "../json.ts";
 import { pauseFor } from "../pause.ts";
 import { signRequest } from "../sign-request.ts";
 import type { Settings } from "./settings.ts";
@@ -26,23 +28,28 @@ const mostInACall = 50;
 /** More have not been seen by anybody who looks at the page: the oldest are left out. */
 const mostWaiting = 200;
 const pauseMs = 1_000;
+/** After a call of which nothing was kept: the page has enough of a busy shop, and has room for some in a minute. */
+const pauseWhenFullMs = 60_000;
 const timeoutMs = 5_000;
+const maxAnswerBytes = 65_536;
 /** Ctrl-C is not kept waiting for longer. */
 const lastPatienceMs = 1_500;
 
-export function createAnswerTeller(settings: Settings, stopSignal: AbortSignal): AnswerTeller {
+export function createAnswerTeller(settings: Settings, pause = pauseFor): AnswerTeller {
 	let waiting: ToldAnswer[] = [];
 	let isWanted = true;
 	let telling: Promise<void> | undefined;
+	/** Whoever stops is not kept: what is left goes at once. */
+	const hurry = new AbortController();
 	const hangUp = new AbortController();
 
 	async function tellAll(): Promise<void> {
 		while (isWanted && !hangUp.signal.aborted && waiting.length > 0) {
 			const batch = waiting.slice(0, mostInACall);
 			waiting = waiting.slice(mostInACall);
-			isWanted = await send(settings, batch, hangUp.signal);
-			// Whoever stops is not kept: what is left goes at once.
-			if (isWanted) await pauseFor(pauseMs, stopSignal);
+			const taken = await send(settings, batch, hangUp.signal);
+			isWanted = taken !== "unwanted";
+			if (isWanted) await pause(taken === "none kept" ? pauseWhenFullMs : pauseMs, hurry.signal);
 		}
 		telling = undefined;
 	}
@@ -55,20 +62,24 @@ export function createAnswerTeller(settings: Settings, stopSignal: AbortSignal):
 		},
 		async finish() {
 			if (telling === undefined) return;
+			hurry.abort();
 			const patience = new AbortController();
-			await Promise.race([telling, pauseFor(lastPatienceMs, patience.signal)]);
+			await Promise.race([telling, pause(lastPatienceMs, patience.signal)]);
 			patience.abort();
 			hangUp.abort();
 		},
 	};
 }
 
-/** False where it will never be taken. What is lost on the way is not told again: the page shows what it has. */
+/**
+ * Unwanted where it will never be taken. What is lost on the way is not told again: the page shows what it has, and how
+ * much of it was kept is then unknown.
+ */
 async function send(
 	{ url, apiKey, secret, brand }: Settings,
 	answers: readonly ToldAnswer[],
 	hangUp: AbortSignal,
-): Promise<boolean> {
+): Promise<"taken" | "none kept" | "unwanted"> {
 	const body = JSON.stringify({ answers });
 	const ending = new AbortController();
 	const end = () => ending.abort();
@@ -83,10 +94,14 @@ async function send(
 			redirect: "manual",
 			signal: ending.signal,
 		});
-		await response.body?.cancel();
-		return response.ok || response.status >= 500 || [408, 429].includes(response.status);
+		if (!response.ok) {
+			await response.body?.cancel();
+			return response.status >= 500 || [408, 429].includes(response.status) ? "taken" : "unwanted";
+		}
+		const answer = parseJson((await readText(response.body, maxAnswerBytes, ending.signal)) ?? "");
+		return isObject(answer) && answer["kept"] === 0 ? "none kept" : "taken";
 	} catch {
-		return true;
+		return "taken";
 	} finally {
 		clearTimeout(timer);
 		hangUp.removeEventListener("abort", end);

@@ -88,7 +88,7 @@ async function followEvents(
 		hasColour: isTerminal && (environment["NO_COLOR"] ?? "") === "",
 	});
 	const handle = target === null ? createChecking(settings) : createForwarding(target, settings, stopSignal);
-	const teller = createAnswerTeller(settings, stopSignal);
+	const teller = createAnswerTeller(settings);
 	const remember = createMemoryStore({ capacity: mostRemembered });
 	let cursor = given.text("since");
 	let wasConnected = false;
@@ -105,6 +105,7 @@ async function followEvents(
 		if (connection.kind === "open") await follow(connection.messages);
 		else if (!mayComeBack(connection)) {
 			screen.error(describeProblem(settings.url, connection));
+			await teller.finish();
 			return exitCode.failed;
 		} else sayLost(connection);
 		await pauseFor(reconnectPauseMs(failures), stopSignal);
