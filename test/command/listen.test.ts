@@ -53,12 +53,14 @@ describe("ringback listen", { concurrency: 2 }, () => {
 			await workplace.close();
 			return rows.map(({ event, outcome, http_status, code }) => [event, outcome, http_status, code]);
 		};
+		const untilTold = (count: number) => until(async () => (await told()).length >= count);
 		const checking = await setup.listen(null);
 		match(checking.stdout, /\(all events, tests too\), checking their signatures$/m);
 		await setup.client.record({ orderId: "ORDER-1", basketValue: "49.90" });
 		await checking.said(
 			/^\d\d:\d\d:\d\d {2}conversion\.recorded {2}ORDER-1 +RECORDED {2}→ signature right$/m,
 		);
+		await untilTold(1);
 		checking.kill("SIGINT");
 		const ended = await checking.ended();
 		deepEqual([ended.code, ended.stderr.trim()], [0, "Checked 1 event."]);
@@ -72,6 +74,7 @@ describe("ringback listen", { concurrency: 2 }, () => {
 		await receiver.close();
 		await setup.client.reverse({ orderId: "ORDER-1", reason: "RETURN" });
 		await forwarding.said(/ECONNREFUSED/);
+		await untilTold(3);
 		forwarding.kill("SIGINT");
 		equal((await forwarding.ended()).code, 0);
 		deepEqual((await told()).slice(1), [
