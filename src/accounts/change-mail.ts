@@ -43,6 +43,8 @@ const SENTENCES: Readonly<Record<ToldAction, (change: Change) => string>> = {
 	"postback_url.removed": () => "The Postback URL was removed: status changes are no longer sent",
 	"person.invited": ({ subject, detail }) =>
 		`${subject ?? "Somebody"} was invited to the programme${asRole(detail)}`,
+	"person.imported": ({ subject, detail }) =>
+		`${subject ?? "Somebody"} was added to the programme${asRole(detail)}`,
 	"person.joined": ({ subject, detail }) => `${subject ?? "Somebody"} joined the programme${asRole(detail)}`,
 	"person.role_changed": ({ subject, detail }) =>
 		`The role of ${subject ?? "somebody"} was changed (${detail ?? ""})`,
@@ -73,6 +75,7 @@ const SUBJECTS: Readonly<Record<ToldAction, string>> = {
 	"postback_url.saved": "Postback URL saved",
 	"postback_url.removed": "Postback URL removed",
 	"person.invited": "Person invited",
+	"person.imported": "Person added",
 	"person.joined": "Person joined",
 	"person.role_changed": "Role changed",
 	"person.removed": "Access ended",

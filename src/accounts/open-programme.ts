@@ -183,7 +183,6 @@ async function giveOwner(
 		return welcomePerson(trx, { ...deps, ...way }, owner, { programme, role: "owner" }, way.maker);
 	}
 	await addToProgramme(trx, programme.id, owner.id, "owner");
-	// Owners are mailed of an invitation, and of an import nobody is.
 	const note =
 		way.kind === "imported"
 			? ({ action: "person.imported", personId: way.personId } as const)

@@ -107,11 +107,12 @@ async function writeToOwners(
 	const programme = (await findProgrammesById(trx, [programmeId])).get(programmeId);
 	if (programme === undefined) return [];
 	const owners = await addresseesOf(trx, programmeId, ["owner"]);
-	// Whoever was invited has a mail of their own.
+	// Whoever was invited has a mail of their own; and an import mails nobody whom it adds.
 	const [only, ...others] = changes;
 	const invited = only?.action === "person.invited" && others.length === 0 ? only.subject : null;
+	const added = changes.filter(({ action }) => action === "person.imported").map(({ subject }) => subject);
 	return owners
-		.filter(({ email }) => email !== invited)
+		.filter(({ email }) => email !== invited && !added.includes(email))
 		.map((owner) => ({
 			to: owner.email,
 			...composeProgrammeChangeMail(owner, programme, changes, publicUrl),

@@ -23,6 +23,7 @@ const AUDIENCES = {
 	"postback_url.saved": "owners",
 	"postback_url.removed": "owners",
 	"person.invited": "owners",
+	"person.imported": "owners",
 	"person.joined": "owners",
 	"person.role_changed": "owners",
 	"person.removed": "owners",

@@ -5,13 +5,16 @@ import { eachDatabase } from "../../test/support/databases.ts";
 import { createLog } from "../../test/support/log.ts";
 import { newId } from "../../test/support/rows.ts";
 import { createMailDispatcher } from "../accounts/mail-dispatcher.ts";
+import { tellChanges } from "../accounts/tell-changes.ts";
 import { SEALING_KEY_BYTES } from "../domain/sealing.ts";
 import { createRandom } from "../outside/random.ts";
 import { listAudit } from "../store/audit-list.ts";
 import { findPersonByEmail, insertPerson } from "../store/people.ts";
 import { findRole } from "../store/programme-people.ts";
 import { findProgrammesByName } from "../store/programmes.ts";
+import { setPassword } from "../store/sign-in.ts";
 import type { Store } from "../store/store.ts";
+import type { ImportDeps } from "./import-kind.ts";
 import { importDeps, runLines, wordsOf } from "./imports.test-support.ts";
 
 const PROGRAMMES = "programme;owner_email;currency;commission;fee;approval_days;parks_pixels";
@@ -21,6 +24,17 @@ async function countMails({ db }: Store): Promise<string[]> {
 	const mails = await db.selectFrom("mail_queue").select("to_address").orderBy("id").execute();
 	const told = await db.selectFrom("changes_to_tell").selectAll().execute();
 	return [...mails.map(({ to_address }) => to_address), ...told.map(() => "owners are told")];
+}
+
+function createMails({ store, clock, random }: ImportDeps) {
+	return createMailDispatcher({
+		store,
+		clock,
+		random,
+		log: createLog(),
+		sealingKey: createRandom().bytes(SEALING_KEY_BYTES),
+		mailer: { send: async () => [] },
+	});
 }
 
 eachDatabase("imported programmes and people", (database) => {
@@ -130,19 +144,29 @@ eachDatabase("imported programmes and people", (database) => {
 		deepEqual(await countMails(store), []);
 	});
 
+	test("owners who sign in already hear of whom an import adds, and nobody else does", async () => {
+		const { store } = database;
+		const { deps } = await openProgramme("live");
+		const add = (email: string) => runLines(deps, "people", [PEOPLE, `${email},,live,owner`], "apply");
+		await add("early@live.example");
+		deepEqual(await countMails(store), []);
+		const owner = await findPersonByEmail(store.db, "owner@live.example");
+		ok(owner !== undefined);
+		await store.db.transaction().execute((trx) => setPassword(trx, owner, "hash", START_MS));
+		await add("late@live.example");
+		const mails = createMails(deps);
+		const telling = { store, clock: deps.clock, mails, publicUrl: "https://network.example" };
+		await tellChanges(telling, () => false);
+		await mails.stop();
+		deepEqual(await countMails(store), ["early@live.example", "owner@live.example"]);
+		await store.db.deleteFrom("mail_queue").execute();
+	});
+
 	test("asked to invite, it mails each of them once, however many programmes they are in", async () => {
 		const { store } = database;
 		await openProgramme("fourth");
 		const { deps } = await openProgramme("fifth");
-		const { clock, random } = deps;
-		const mails = createMailDispatcher({
-			store,
-			clock,
-			random,
-			log: createLog(),
-			sealingKey: createRandom().bytes(SEALING_KEY_BYTES),
-			mailer: { send: async () => [] },
-		});
+		const mails = createMails(deps);
 		const inviting = { mails, publicUrl: "https://network.example" };
 		const lines = [PEOPLE, "dev@both.example,,fourth,developer", "dev@both.example,,fifth,viewer"];
 		const { summary } = await runLines({ ...deps, inviting }, "people", lines, "apply");

@@ -4,6 +4,7 @@
 import type { PersonKind } from "../domain/roles.ts";
 import { audienceOf } from "../domain/told-changes.ts";
 import { findPersonByEmail } from "./people.ts";
+import { PASSWORD_PROVIDER } from "./sign-in.ts";
 import type { Db } from "./store.ts";
 
 export interface Change {
@@ -55,10 +56,27 @@ async function topicsOf(trx: Db, note: Noted): Promise<Topic[]> {
 		case "owners":
 			// Somebody who was invited before, with a new link: the owners know of them.
 			if (note.action === "person.invited" && note.detail === "new link") return [];
+			if (note.action === "person.imported" && !(await isInUse(trx, note))) return [];
 			return [...(await ofConcerned(trx, note)), ...ofProgrammes(await programmesOf(trx, note))];
 		default:
 			return audience satisfies never;
 	}
+}
+
+/** An owner signs in there already: whoever moves a network here brings people to many programmes where nobody does. */
+async function isInUse(trx: Db, { programmeId }: Noted): Promise<boolean> {
+	if (typeof programmeId !== "number") return false;
+	const owner = await trx
+		.selectFrom("programme_people")
+		.innerJoin("people", "people.id", "programme_people.person_id")
+		.innerJoin("auth_accounts", "auth_accounts.userId", "people.public_id")
+		.select("people.id")
+		.where("programme_people.programme_id", "=", programmeId)
+		.where("programme_people.role", "=", "owner")
+		.where("auth_accounts.providerId", "=", PASSWORD_PROVIDER)
+		.limit(1)
+		.executeTakeFirst();
+	return owner !== undefined;
 }
 
 /** Whose access ended or role changed gets a mail of their own: what else happens there may not be theirs to know. */

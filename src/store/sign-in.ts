@@ -9,7 +9,7 @@ import type { Db } from "./store.ts";
 import type { AuthSessionsTable } from "./tables/sign-in.ts";
 
 /** better-auth's word for an account with a password. */
-const PASSWORD_PROVIDER = "credential";
+export const PASSWORD_PROVIDER = "credential";
 /** From the sign-in on, however much it is used: a session that was taken unnoticed ends by itself. */
 export const MAX_SESSION_DAYS = 30;
 
