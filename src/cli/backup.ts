@@ -66,10 +66,12 @@ export const backupCommand: Command = {
 				telling: tellOn(screen),
 			},
 		);
-		const removed = keep === undefined ? [] : removeOldBackups(options.argument, keep);
-		sayReport({ ...report, removed }, options.flag("json"), screen);
+		const isBalanced = report.broken.length === 0;
+		// Otherwise, night by night, the last that balances would go.
+		const removed = keep !== undefined && isBalanced ? removeOldBackups(report.path, keep) : [];
+		sayReport({ ...report, removed, isKeeping: keep !== undefined }, options.flag("json"), screen);
 		// It is there, and somebody must look: a timer that fails is seen.
-		return report.broken.length === 0 ? EXIT.ok : EXIT.failed;
+		return isBalanced ? EXIT.ok : EXIT.failed;
 	},
 };
 
@@ -84,11 +86,11 @@ function readKeep(text: string): number | undefined | null {
 }
 
 function sayReport(
-	report: BackupReport & { removed: readonly string[] },
+	report: BackupReport & { removed: readonly string[]; isKeeping: boolean },
 	asJson: boolean,
 	screen: Screen,
 ): void {
-	const { path, bytes, manifest, broken, hasKey, tookMs, removed } = report;
+	const { path, bytes, manifest, broken, hasKey, noteProblem, tookMs, removed, isKeeping } = report;
 	const { createdAt, databaseBytes, schema } = manifest;
 	const key = manifest.key !== null ? "sealed" : hasKey ? "left out" : "none yet";
 	if (asJson) {
@@ -101,6 +103,7 @@ function sayReport(
 			key,
 			broken,
 			removed,
+			noteProblem,
 			tookMs,
 		};
 		screen.out(JSON.stringify(facts));
@@ -119,6 +122,14 @@ function sayReport(
 	screen.out(`  ${words[key]}`);
 	for (const { count, problem } of broken) {
 		screen.out(`  WARNING: the ledger does not balance, here and in the database: ${count} ${problem}`);
+	}
+	if (isKeeping && broken.length > 0) {
+		screen.out("  no older backup was removed: keep the last one that balances");
+	}
+	if (noteProblem !== null) {
+		screen.out(
+			`  WARNING: the database could not note that it was backed up (${noteProblem}): the System page and ringback doctor do not know of this one`,
+		);
 	}
 	if (removed.length > 0) screen.out(`  removed, because newer ones are there: ${removed.join(", ")}`);
 	screen.out(`Check it again at any time: ringback verify ${report.path}`);

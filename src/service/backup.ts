@@ -40,6 +40,8 @@ export interface BackupReport {
 	broken: readonly BrokenRule[];
 	/** False when the database has no key yet: nothing is sealed. */
 	hasKey: boolean;
+	/** Why the database does not know of it: the backup is whole all the same. */
+	noteProblem: string | null;
 	tookMs: number;
 }
 
@@ -82,9 +84,12 @@ export async function backUpSqlite(
 		else if (!(await placeDurably(packed, path))) throw new BackupError(describeExisting(path));
 		return { manifest, broken: checked.ledger?.broken ?? [] };
 	});
-	await noteIn(databasePath, Date.parse(made.manifest.createdAt));
+	const noteProblem = await noteIn(databasePath, Date.parse(made.manifest.createdAt)).then(
+		() => null,
+		(error: unknown) => (error instanceof Error ? error.message : String(error)),
+	);
 	const tookMs = realClock.nowMs() - startedAtMs;
-	return { path, bytes: statSync(path).size, ...made, hasKey: key !== null, tookMs };
+	return { path, bytes: statSync(path).size, ...made, hasKey: key !== null, noteProblem, tookMs };
 }
 
 /** For staff's pages and `ringback doctor`, which warn when the last one is old. */

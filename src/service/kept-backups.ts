@@ -2,7 +2,7 @@
 // removed but what has such a name.
 
 import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { DAY_MS, isoTime } from "../domain/time.ts";
 import { realClock } from "../outside/clock.ts";
 
@@ -17,14 +17,19 @@ export function nameBackup(folder: string): string {
 	return join(resolve(folder), `ringback-${time}Z.backup`);
 }
 
-/** The names of what was removed. What was left unfinished goes after a day: by then nobody works on it. */
-export function removeOldBackups(folder: string, keep: number): string[] {
+/**
+ * Once `made` is whole. The names of what was removed. What has a later name than `made` was written while the clock was
+ * ahead: it neither counts nor goes, or it would push out what is really new. What was left unfinished goes after a day:
+ * by then nobody works on it.
+ */
+export function removeOldBackups(made: string, keep: number): string[] {
+	const folder = dirname(made);
 	const names = readdirSync(folder);
 	const old = names
-		.filter((name) => NAME.test(name))
+		.filter((name) => NAME.test(name) && name < basename(made))
 		.sort()
 		.reverse()
-		.slice(keep);
+		.slice(keep - 1);
 	const left = names.filter((name) => LEFT.test(name) && isOlderThanADay(join(folder, name)));
 	for (const name of [...old, ...left]) rmSync(join(folder, name), { force: true });
 	return [...old, ...left];
