@@ -2,8 +2,12 @@
 // nothing else to ask it with.
 
 import { type Config, readConfig } from "../config.ts";
+import { SECOND_MS } from "../domain/time.ts";
 import { type Command, EXIT, JSON_OPTION } from "./command.ts";
 import { sayProblems } from "./workplace-command.ts";
+
+/** The service gives its database two. */
+const TIMEOUT_MS = 5 * SECOND_MS;
 
 export const healthCommand: Command = {
 	name: "health",
@@ -19,7 +23,7 @@ export const healthCommand: Command = {
 			return EXIT.usage;
 		}
 		const { askReadiness } = await import("../service/readiness.ts");
-		const found = await askReadiness(config);
+		const found = await askReadiness(config, TIMEOUT_MS);
 		if (options.flag("json")) screen.out(JSON.stringify(found));
 		else if (found.isReady) screen.out(`Ready: ${found.url}`);
 		else screen.error(`Not ready: ${found.url}: ${found.why}. ${sayWhere(config)}`);

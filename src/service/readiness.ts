@@ -1,23 +1,23 @@
 // Whether the process that runs with these settings is ready, asked from outside of it.
 
 import type { Config } from "../config.ts";
-import { SECOND_MS } from "../domain/time.ts";
 import { askHealth } from "../outside/health-call.ts";
 
 export type Readiness = { isReady: true; url: string } | { isReady: false; url: string; why: string };
 
-/** It gives its database two. */
-const TIMEOUT_MS = 5 * SECOND_MS;
 const PATH = "/readyz";
 /** Who listens everywhere listens here, too. */
 const EVERYWHERE: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
-export async function askReadiness(config: Pick<Config, "host" | "port">): Promise<Readiness> {
+export async function askReadiness(
+	config: Pick<Config, "host" | "port">,
+	timeoutMs: number,
+): Promise<Readiness> {
 	const { port } = config;
 	const host = EVERYWHERE[config.host] ?? config.host;
 	const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}${PATH}`;
 	try {
-		const status = await askHealth({ host, port, path: PATH, timeoutMs: TIMEOUT_MS });
+		const status = await askHealth({ host, port, path: PATH, timeoutMs });
 		return status === 200 ? { isReady: true, url } : { isReady: false, url, why: `it answers ${status}` };
 	} catch (error) {
 		return { isReady: false, url, why: error instanceof Error ? error.message : String(error) };
