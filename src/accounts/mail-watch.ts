@@ -26,7 +26,9 @@ export function watchMailer(mailer: Mailer, clock: Pick<Clock, "nowMs">): Watche
 		async send(mail) {
 			try {
 				const refusals = await mailer.send(mail);
-				note(refusals[0]?.reason ?? null);
+				// Refused for some of them, it was taken for the others: the server works.
+				const isTaken = refusals.length < mail.to.length;
+				note(isTaken ? null : (refusals[0]?.reason ?? null));
 				return refusals;
 			} catch (error) {
 				note(error instanceof Error ? error.message : String(error));
