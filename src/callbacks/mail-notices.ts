@@ -56,7 +56,7 @@ export async function mailNotices(deps: MailNoticesDeps, isStopping: () => boole
 }
 
 async function mailOne(deps: MailNoticesDeps, found: readonly ShownNotice[]): Promise<void> {
-	const { store, clock, log, mails } = deps;
+	const { store, clock, mails } = deps;
 	const programmeId = found[0]?.receiver_id;
 	if (programmeId === undefined) return;
 	const programme = (await findProgrammesById(store.db, [programmeId])).get(programmeId);
@@ -67,8 +67,8 @@ async function mailOne(deps: MailNoticesDeps, found: readonly ShownNotice[]): Pr
 	if (readers.length === 0 && (await addresseesOf(store.db, programmeId, MAILED_ROLES)).length > 0) {
 		return store.transact((trx) => markAll(trx, found, { to: [], refusedTo: [] }, nowMs));
 	}
+	// Its owner may come later, and is mailed then. Until then the page says it, and no log every fifteen minutes.
 	if (programme === undefined || readers.length === 0) {
-		log.error({ programmeId }, "a programme has nobody to mail its notices to; they stay on record");
 		await postponeMails(store.db, programmeId, nowMs, nowMs + MAIL_INTERVAL_MS);
 		return;
 	}

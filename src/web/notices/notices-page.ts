@@ -6,6 +6,7 @@ import { MAILED_ROLES } from "../../callbacks/mail-notices.ts";
 import { countUndelivered, type Undelivered } from "../../store/delivery-health.ts";
 import { listNotices, type ShownNotice } from "../../store/notice-list.ts";
 import { findPersonByPublicId } from "../../store/people.ts";
+import { addresseesOf } from "../../store/programme-people.ts";
 import type { Programme } from "../../store/programmes.ts";
 import { emptyState, facts, pageHeader } from "../components/blocks.ts";
 import { linkButton } from "../components/forms.ts";
@@ -47,6 +48,7 @@ export async function showNotices(c: WebContext, deps: WebDeps): Promise<Respons
 			csrf: csrfField(c),
 			mayResend: may(c, "integrate"),
 			canMail: mails.isOn,
+			hasReaders: (await addresseesOf(store.db, programme.id, MAILED_ROLES)).length > 0,
 			mails: mails.isOn ? await readMails(c, deps) : "Nobody is mailed: this installation sends no mail.",
 		}),
 	});
@@ -74,6 +76,8 @@ interface NoticesView {
 	csrf: Html;
 	mayResend: boolean;
 	canMail: boolean;
+	/** Somebody there has a role that is mailed, wanted or not. */
+	hasReaders: boolean;
 	/** Whether the reader is mailed. */
 	mails: Content;
 }
@@ -139,7 +143,7 @@ function state({ kind, ended_at_ms }: ShownNotice): Html {
 }
 
 function failingBody(view: NoticesView, notice: ShownNotice, present: Undelivered | null): Html {
-	const { programme, nowMs, canMail } = view;
+	const { programme, nowMs } = view;
 	const isOpen = notice.ended_at_ms === null;
 	const { advice } = explainFailure(notice);
 	const rows: [term: string, value: Content][] = [
@@ -156,7 +160,7 @@ function failingBody(view: NoticesView, notice: ShownNotice, present: Undelivere
 		rows.push(["Undelivered now", sayUndelivered(present, programme.public_id, nowMs)]);
 	}
 	if (isOpen) rows.push(["What to do", view.mayResend ? `${advice} ${AFTERWARDS}` : FOR_OTHERS]);
-	rows.push(["Mail", mailed(notice, canMail)]);
+	rows.push(["Mail", mailed(notice, view)]);
 	return html`${facts(rows)}${isOpen ? offerOf(view, present) : null}`;
 }
 
@@ -176,7 +180,7 @@ function failedAttempts(attempts: number): string {
 function recoveredBody(view: NoticesView, notice: ShownNotice, present: Undelivered | null): Html {
 	const rows: [term: string, value: Content][] = [["Since", timeTag(notice.opened_at_ms)]];
 	if (present !== null) rows.push(["Still undelivered", stillUndelivered(view, present)]);
-	rows.push(["Mail", mailed(notice, view.canMail)]);
+	rows.push(["Mail", mailed(notice, view)]);
 	return html`${facts(rows)}${offerOf(view, present)}`;
 }
 
@@ -189,14 +193,17 @@ function stillUndelivered({ programme, nowMs }: NoticesView, present: Undelivere
 	return sayUndelivered(present, programme.public_id, nowMs);
 }
 
+const NOBODY = "not sent: nobody to mail yet. The programme has no owner or developer";
+
 function mailed(
 	{ mailed_at_ms, mailed_to, mail_refused_to, mail_due_at_ms }: ShownNotice,
-	canMail: boolean,
+	{ canMail, hasReaders }: NoticesView,
 ): Content {
 	if (!canMail && mailed_at_ms === null)
 		return "not sent: this installation sends no mail (SMTP_URL is not set)";
-	const next =
-		mail_due_at_ms === null || !canMail ? null : html`; the next at ${timeTag(mail_due_at_ms)} or soon after`;
+	if (mail_due_at_ms !== null && mailed_at_ms === null && !hasReaders) return NOBODY;
+	const isNextKnown = mail_due_at_ms !== null && canMail && hasReaders;
+	const next = isNextKnown ? html`; the next at ${timeTag(mail_due_at_ms)} or soon after` : null;
 	if (mailed_at_ms === null) return next === null ? "none" : html`not sent yet${next}`;
 	const refused =
 		mail_refused_to === null
