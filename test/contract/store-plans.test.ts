@@ -263,7 +263,14 @@ const READS: readonly Read[] = [
 	["trouble that is told late", ["notices_watched"], (db) => findOldestWatched(db, 1, START_MS)],
 	["trouble that is to be told", ["notices_watched"], (db) => findWatched(db, START_MS, 100)],
 	["a trouble that ends", ["notices_open"], (db) => endTroubles(db, [LARGE], "success", START_MS)],
-	["jobs that wait", ["bulk_jobs_to_do"], (db) => findOldestWaitingJob(db, "bulk_jobs", START_MS)],
+	...(["bulk_jobs", "import_jobs"] as const).flatMap((table): Read[] => [
+		[`${table} that wait`, [`${table}_to_do`], (db) => findOldestWaitingJob(db, table, START_MS)],
+		[
+			`the next of ${table} to do`,
+			[`${table}_to_do`],
+			(db) => claimJob(db, table, "claim", START_MS, START_MS),
+		],
+	]),
 	["notices to be mailed", ["notices_to_mail"], (db) => findNoticesToMail(db, START_MS - 1)],
 	...DELIVERY_LISTS.flatMap(([what, index, filter]) =>
 		ofBoth(what, index, (db, programmeId) => listDeliveries(db, { programmeId, limit: 25, ...filter })),
@@ -358,7 +365,6 @@ const READS: readonly Read[] = [
 			),
 	],
 	["a selection of conversions", [], (db) => findManyByPublicId(db, ["cnv00000001", "cnv00000002"])],
-	["the next job to do", ["bulk_jobs_to_do"], (db) => claimJob(db, "bulk_jobs", "claim", START_MS, START_MS)],
 	["a programme's jobs", [], (db) => listJobs(db, LARGE, 20)],
 	["a job's rows", [], (db) => listRows(db, { jobId: 77, afterSeq: 3, limit: 100 })],
 	["a job's verdicts", [], (db) => countVerdicts(db, 77)],

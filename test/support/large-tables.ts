@@ -38,6 +38,7 @@ export const LARGE_TABLES: readonly string[] = [
 	"audit_entries",
 	"bulk_jobs",
 	"bulk_rows",
+	"import_jobs",
 ];
 const PROGRAMME = `case when i % 2 = 0 then ${LARGE} else 2 + i % ${PROGRAMMES - 1} end`;
 const KEPT_DAYS = 180;
@@ -225,6 +226,24 @@ const FILLINGS: readonly Filling[] = [
 			state: "case when i % 1000 = 0 then 'applying' else 'done' end",
 			row_count: 1,
 			done_rows: 1,
+			claim_until_ms: `${START_MS} + i % 3 - 1`,
+			created_at_ms: `${START_MS} + i`,
+		},
+	},
+	{
+		table: "import_jobs",
+		rows: ROWS / 2,
+		columns: {
+			public_id: "'imp' || i",
+			kind: "'people'",
+			file_name: "'people.csv'",
+			person_id: "1 + i % 1000",
+			state: "case when i % 1000 = 0 then 'applying' else 'done' end",
+			invites: 0,
+			row_count: 1,
+			done_rows: 1,
+			done_batches: 1,
+			lines: "'kept'",
 			claim_until_ms: `${START_MS} + i % 3 - 1`,
 			created_at_ms: `${START_MS} + i`,
 		},
